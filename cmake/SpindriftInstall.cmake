@@ -1,0 +1,32 @@
+# What `cmake --install` makes of the rooms: exported targets, a find_package config, a pkg-config file. Included after the
+# last room. Everything installed stands without this tree: no path of it may appear in an installed file.
+
+include(CMakePackageConfigHelpers)
+
+# The umbrella: whoever links spindrift::spindrift has every room.
+get_property(rooms GLOBAL PROPERTY SPINDRIFT_ROOMS)
+add_library(spindrift_umbrella INTERFACE)
+add_library(spindrift::spindrift ALIAS spindrift_umbrella)
+set_target_properties(spindrift_umbrella PROPERTIES EXPORT_NAME spindrift)
+list(TRANSFORM rooms PREPEND spindrift_ OUTPUT_VARIABLE room_targets)
+target_link_libraries(spindrift_umbrella INTERFACE ${room_targets})
+install(TARGETS spindrift_umbrella EXPORT spindrift)
+
+set(package_directory ${CMAKE_INSTALL_LIBDIR}/cmake/spindrift)
+install(EXPORT spindrift NAMESPACE spindrift:: FILE spindriftTargets.cmake DESTINATION ${package_directory})
+configure_package_config_file(cmake/spindriftConfig.cmake.in ${PROJECT_BINARY_DIR}/spindriftConfig.cmake
+                              INSTALL_DESTINATION ${package_directory})
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/spindriftConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/spindriftConfig.cmake ${PROJECT_BINARY_DIR}/spindriftConfigVersion.cmake
+        DESTINATION ${package_directory})
+
+# Static libraries are given to the linker from the last room to the first.
+list(REVERSE rooms)
+list(TRANSFORM rooms PREPEND "-lspindrift_" OUTPUT_VARIABLE PKG_CONFIG_LIBRARIES)
+list(JOIN PKG_CONFIG_LIBRARIES " " PKG_CONFIG_LIBRARIES)
+cmake_path(RELATIVE_PATH CMAKE_INSTALL_PREFIX BASE_DIRECTORY ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig
+           OUTPUT_VARIABLE PKG_CONFIG_PREFIX)
+configure_file(cmake/spindrift.pc.in ${PROJECT_BINARY_DIR}/spindrift.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/spindrift.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+
+install(FILES README.md LICENSE derecho.cfg.example DESTINATION ${CMAKE_INSTALL_DOCDIR})

@@ -1,0 +1,53 @@
+# spindrift_room(NAME [INTERNAL] SOURCES… ROOMS… LIBRARIES… PRIVATE_LIBRARIES… PUBLIC_HEADERS… PRIVATE_HEADERS…):
+# one library per room.
+#
+# Headers are included as <spindrift/ROOM/x.hpp>, in the tree as installed. Each room gets an include directory of its own
+# in the build tree that holds nothing but a link to that room, so that an include of a room that is not linked fails.
+# PUBLIC_HEADERS are the front doors: `config/config.hpp` of core can also be included as <spindrift/config.hpp>.
+# PRIVATE_HEADERS are not installed: only this room's own sources include them.
+# INTERNAL: neither installed nor part of the umbrella; for libraries that only this tree's own programs use.
+
+function(spindrift_room name)
+  cmake_parse_arguments(ROOM "INTERNAL" "" "SOURCES;ROOMS;LIBRARIES;PRIVATE_LIBRARIES;PUBLIC_HEADERS;PRIVATE_HEADERS" ${ARGN})
+  set(target spindrift_${name})
+  set(include_root ${PROJECT_BINARY_DIR}/include/${name})
+  file(MAKE_DIRECTORY ${include_root}/spindrift)
+  file(CREATE_LINK ${CMAKE_CURRENT_SOURCE_DIR} ${include_root}/spindrift/${name} SYMBOLIC)
+
+  add_library(${target} STATIC ${ROOM_SOURCES})
+  add_library(spindrift::${name} ALIAS ${target})
+  set_target_properties(${target} PROPERTIES EXPORT_NAME ${name})
+  target_compile_features(${target} PUBLIC cxx_std_20)
+  target_compile_definitions(${target} PRIVATE SPINDRIFT_BUILDING)
+  target_include_directories(${target} PUBLIC
+    $<BUILD_INTERFACE:${include_root}>
+    $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+  list(TRANSFORM ROOM_ROOMS PREPEND spindrift_)
+  target_link_libraries(${target} PUBLIC ${ROOM_ROOMS} ${ROOM_LIBRARIES}
+                        PRIVATE ${ROOM_PRIVATE_LIBRARIES} $<BUILD_INTERFACE:spindrift_flags>)
+
+  if(ROOM_INTERNAL)
+    return()
+  endif()
+  set_property(GLOBAL APPEND PROPERTY SPINDRIFT_ROOMS ${name})
+  install(TARGETS ${target} EXPORT spindrift ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+  list(TRANSFORM ROOM_PRIVATE_HEADERS PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/)
+  file(GLOB_RECURSE headers CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} *.hpp)
+  foreach(header IN LISTS headers)
+    if(NOT ${CMAKE_CURRENT_SOURCE_DIR}/${header} IN_LIST ROOM_PRIVATE_HEADERS)
+      cmake_path(GET header PARENT_PATH folder)
+      install(FILES ${header} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/spindrift/${name}/${folder})
+    endif()
+  endforeach()
+  foreach(header IN LISTS ROOM_PUBLIC_HEADERS)
+    spindrift_front_door(${name} ${header} ${include_root}/spindrift)
+  endforeach()
+endfunction()
+
+# A header that does nothing but include the room's own, the same in the build tree as installed.
+function(spindrift_front_door room header directory)
+  cmake_path(GET header FILENAME door)
+  file(CONFIGURE OUTPUT ${directory}/${door} CONTENT
+       "// The front door of spindrift/@room@/@header@.\n#pragma once\n\n#include <spindrift/@room@/@header@>\n" @ONLY)
+  install(FILES ${directory}/${door} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/spindrift)
+endfunction()

@@ -1,0 +1,37 @@
+# Compiler settings of every target in this tree: language, warnings, hardening, sanitizers; ccache and mold when present.
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "Build type" FORCE)
+endif()
+
+find_program(CCACHE_PROGRAM ccache)
+if(CCACHE_PROGRAM)
+  # Paths below the source tree are taken relative, so that one clone profits from what another has compiled.
+  set(CMAKE_CXX_COMPILER_LAUNCHER
+      ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=1 ${CCACHE_PROGRAM})
+endif()
+find_program(MOLD_PROGRAM mold)
+if(MOLD_PROGRAM)
+  add_link_options(-fuse-ld=mold)
+endif()
+
+# An interface target, so that nothing of this leaks into what is installed.
+add_library(spindrift_flags INTERFACE)
+target_compile_options(spindrift_flags INTERFACE
+  -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror
+  -fstack-protector-strong -fcf-protection)
+target_link_options(spindrift_flags INTERFACE -Wl,-z,relro,-z,now)
+# gcc 12 sees overlapping copies in `"literal" + std::string` that are not there (its bug 105651).
+target_compile_options(spindrift_flags INTERFACE $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>)
+if(SPINDRIFT_SANITIZE)
+  target_compile_options(spindrift_flags INTERFACE -fsanitize=${SPINDRIFT_SANITIZE} -fno-omit-frame-pointer -g1
+                         -fno-sanitize-recover=all)
+  target_link_options(spindrift_flags INTERFACE -fsanitize=${SPINDRIFT_SANITIZE})
+else()
+  target_compile_options(spindrift_flags INTERFACE $<$<CONFIG:Release>:-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2>)
+endif()
