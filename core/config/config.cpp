@@ -1,0 +1,203 @@
+// The door to the configuration: files and the process's environment come in here, and nowhere else.
+#include <spindrift/core/config/config.hpp>
+
+#include <cerrno>
+#include <charconv>
+#include <filesystem>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+#include <spindrift/core/config/keys.hpp>
+#include <spindrift/core/config/load.hpp>
+#include <spindrift/core/file_descriptor.hpp>
+
+namespace spindrift {
+namespace {
+
+using namespace config;
+
+constexpr std::size_t text_bytes_max = std::size_t{1} << 20;
+
+/// A regular file of reasonable size: a configuration never waits on a pipe and never fills the memory.
+Result<std::string> read_text(const std::string& path) {
+  const auto refuse = [&](std::string message, std::string fix) {
+    return Error(ErrorKind::bad_config, std::move(message)).at(path).fix(std::move(fix));
+  };
+  const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (!file) {
+    return refuse(system_error("cannot open it", errno).message(), "name a file that exists and that this user may read");
+  }
+  struct stat status {};
+  if (::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode))
+    return refuse("it is no regular file", "name a text file");
+  std::string text;
+  char piece[16384];
+  while (true) {
+    const ssize_t got = ::read(file.get(), piece, sizeof(piece));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return refuse(system_error("cannot read it", errno).message(), "check the file");
+    if (got == 0) return text;
+    text.append(piece, static_cast<std::size_t>(got));
+    if (text.size() > text_bytes_max) return refuse("it is larger than 1 MiB", "name a configuration file");
+  }
+}
+
+Config::Environment process_environment() {
+  Config::Environment environment;
+  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
+    const std::string_view text(*entry);
+    const auto equals = text.find('=');
+    if (!text.starts_with("SPINDRIFT_") || equals == std::string_view::npos) continue;
+    environment.emplace(text.substr(0, equals), text.substr(equals + 1));
+  }
+  return environment;
+}
+
+Loaded load_file(const std::string& path, const std::vector<ConfigOverride>& overrides, std::vector<Error>& problems) {
+  auto text = read_text(path);
+  if (!text) {
+    problems.push_back(std::move(text).error());
+    return {};
+  }
+  const Config::Environment environment = process_environment();
+  Sources sources;
+  sources.text = *text;
+  sources.name = path;
+  sources.flags = &overrides;
+  sources.environment = &environment;
+  sources.read_layout_file = [&](const std::string& layout) {
+    return read_text((std::filesystem::path(path).parent_path() / layout).string());
+  };
+  return load(sources, problems);
+}
+
+Loaded load_text(std::string_view text, const std::string& name, const std::vector<ConfigOverride>& overrides,
+                 const Config::Environment& environment, std::vector<Error>& problems) {
+  Sources sources;
+  sources.text = text;
+  sources.name = name;
+  sources.flags = &overrides;
+  sources.environment = &environment;
+  sources.read_layout_file = [](const std::string&) {
+    return Error(ErrorKind::bad_config, "a configuration given as text reads no files").fix("use json_layout");
+  };
+  return load(sources, problems);
+}
+
+/// The first of several, saying how many there are.
+Error first_of(const std::vector<Error>& problems) {
+  const Error& first = problems.front();
+  if (problems.size() == 1) return first;
+  std::string message =
+      fmt::format("{} (first of {} problems; spindrift config check shows all)", first.message(), problems.size());
+  Error error = Error(first.kind(), std::move(message)).at(first.place()).fix(first.fix());
+  if (first.cause() != nullptr) return std::move(error).because(*first.cause());
+  return error;
+}
+
+}  // namespace
+
+struct Config::State {
+  Loaded loaded;
+
+  const Value& at(std::string_view section, std::string_view key) const {
+    const Value* const value = loaded.find(section, key);
+    CHECK(value != nullptr);
+    return *value;
+  }
+};
+
+Result<Config> Config::read(const std::string& path, const std::vector<ConfigOverride>& overrides) {
+  std::vector<Error> problems;
+  auto state = std::make_shared<const State>(State{load_file(path, overrides, problems)});
+  if (!problems.empty()) return first_of(problems);
+  return Config(std::move(state));
+}
+
+Result<Config> Config::parse(std::string_view text, const std::string& name, const std::vector<ConfigOverride>& overrides,
+                             const Environment& environment) {
+  std::vector<Error> problems;
+  auto state = std::make_shared<const State>(State{load_text(text, name, overrides, environment, problems)});
+  if (!problems.empty()) return first_of(problems);
+  return Config(std::move(state));
+}
+
+std::vector<Error> Config::check(const std::string& path, const std::vector<ConfigOverride>& overrides) {
+  std::vector<Error> problems;
+  (void)load_file(path, overrides, problems);
+  return problems;
+}
+
+std::vector<Error> Config::check_text(std::string_view text, const std::string& name,
+                                      const std::vector<ConfigOverride>& overrides, const Environment& environment) {
+  std::vector<Error> problems;
+  (void)load_text(text, name, overrides, environment, problems);
+  return problems;
+}
+
+NodeId Config::local_id() const { return NodeId(static_cast<std::uint32_t>(integer("DERECHO", "local_id"))); }
+const std::string& Config::group_name() const { return text("SPINDRIFT", "group_name"); }
+const std::string& Config::fabric() const { return text("SPINDRIFT", "fabric"); }
+const std::string& Config::runtime_directory() const { return text("SPINDRIFT", "runtime_directory"); }
+PollMode Config::poll_mode() const { return text("SPINDRIFT", "poll") == "spin" ? PollMode::spin : PollMode::block; }
+Duration Config::spin() const { return std::chrono::microseconds(integer("SPINDRIFT", "spin_us")); }
+Duration Config::join_timeout() const { return std::chrono::milliseconds(integer("SPINDRIFT", "join_timeout_ms")); }
+const std::string& Config::log_level() const { return text("SPINDRIFT", "log_level"); }
+const std::string& Config::log_file() const { return text("SPINDRIFT", "log_file"); }
+
+std::int64_t Config::integer(std::string_view section, std::string_view key) const {
+  const Value& value = state_->at(section, key);
+  CHECK(value.key->type == KeyType::integer);
+  std::int64_t number = 0;
+  const std::string& digits = value.text;
+  CHECK(std::from_chars(digits.data(), digits.data() + digits.size(), number).ec == std::errc());
+  return number;
+}
+
+bool Config::boolean(std::string_view section, std::string_view key) const {
+  const Value& value = state_->at(section, key);
+  CHECK(value.key->type == KeyType::boolean);
+  return value.text == "true";
+}
+
+const std::string& Config::text(std::string_view section, std::string_view key) const {
+  return state_->at(section, key).text;
+}
+
+Result<View> Config::view() const {
+  if (state_->loaded.view) return *state_->loaded.view;
+  return Error(ErrorKind::bad_config, "the configuration has no layout: it names no subgroup")
+      .at(name())
+      .fix(R"(add a section [LAYOUT] with json_layout = '[{"name": "main"}]' and name [SPINDRIFT] members)");
+}
+
+Result<Rank> Config::local_rank() const {
+  auto ours = view();
+  if (!ours) return std::move(ours).error();
+  if (const auto rank = ours->rank_of(local_id())) return *rank;
+  return Error(ErrorKind::bad_config, fmt::format("this process is node {}, which is not among the members {}",
+                                                  local_id().value(), text("SPINDRIFT", "members")))
+      .at(state_->at("DERECHO", "local_id").origin)
+      .fix(fmt::format("set [DERECHO] local_id (or {}) to a member's id, or add {} to [SPINDRIFT] members",
+                       environment_variable("DERECHO", "local_id"), local_id().value()));
+}
+
+ConfigDigest Config::digest() const { return state_->loaded.digest; }
+const std::vector<std::string>& Config::notes() const { return state_->loaded.notes; }
+const std::string& Config::name() const { return state_->loaded.name; }
+
+std::vector<EffectiveValue> Config::effective() const {
+  std::vector<EffectiveValue> values;
+  for (const Value& value : state_->loaded.values) {
+    const Key& key = *value.key;
+    values.push_back({value.section, std::string(key.name), value.text, value.origin, std::string(key.documentation),
+                      environment_variable(value.section, key.name), key.scope == KeyScope::group, key.used});
+  }
+  return values;
+}
+
+}  // namespace spindrift

@@ -1,0 +1,113 @@
+// The configuration of one member: every value typed, checked and with its origin, and the view that the layout describes.
+// A Config that exists is valid: reading reports what is wrong with file:line, cause and fix, and never guesses.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <spindrift/core/clock.hpp>
+#include <spindrift/core/digest.hpp>
+#include <spindrift/core/ids.hpp>
+#include <spindrift/core/result.hpp>
+#include <spindrift/core/view.hpp>
+
+namespace spindrift {
+
+using ConfigDigest = Digest;
+
+/// A value from the command line. It wins over the environment, which wins over the file, which wins over the default.
+struct ConfigOverride {
+  std::string name;  ///< "SECTION/key": "DERECHO/local_id", "SUBGROUP/DEFAULT/window_size"
+  std::string value;
+  std::string flag = "--set";  ///< how the user said it, for origins and errors
+};
+
+/// One value in force, as `config show` prints it.
+struct EffectiveValue {
+  std::string section;
+  std::string key;
+  std::string value;          ///< in canonical form
+  std::string origin;         ///< "flag --set", "environment SPINDRIFT_POLL", "derecho.cfg:12" or "default"
+  std::string documentation;  ///< one paragraph: meaning, unit, range
+  std::string environment;    ///< the variable that sets it
+  bool group_wide = false;    ///< all members must agree on it
+  bool used = true;           ///< false: accepted for Derecho's sake, without effect in this version
+};
+
+/// What a poller does when there is nothing to do.
+enum class PollMode : std::uint8_t {
+  block,  ///< spin briefly, then sleep until woken
+  spin,   ///< never sleep; for dedicated cores
+};
+
+/// Immutable; copies share. Thread-safe.
+class Config {
+ public:
+  using Environment = std::map<std::string, std::string>;
+
+  /// The file at `path`, with this process's environment. Errors: bad_config: the first problem, and how many there
+  /// are; or that the file cannot be read.
+  [[nodiscard]] static Result<Config> read(const std::string& path, const std::vector<ConfigOverride>& overrides = {});
+  /// The same, throwing Exception.
+  [[nodiscard]] static Config load(const std::string& path) { return value_or_throw(read(path)); }
+  /// A configuration given as text. Reads no file and no environment but what is passed. `name` is what errors call it.
+  [[nodiscard]] static Result<Config> parse(std::string_view text, const std::string& name,
+                                            const std::vector<ConfigOverride>& overrides = {},
+                                            const Environment& environment = {});
+  /// Every problem of the file, not only the first; empty if `read` would succeed.
+  [[nodiscard]] static std::vector<Error> check(const std::string& path, const std::vector<ConfigOverride>& overrides = {});
+  /// Every problem of a text.
+  [[nodiscard]] static std::vector<Error> check_text(std::string_view text, const std::string& name,
+                                                     const std::vector<ConfigOverride>& overrides = {},
+                                                     const Environment& environment = {});
+  /// An example file that names, documents and sets every key; the text of derecho.cfg.example.
+  [[nodiscard]] static std::string example();
+
+  /// This process's id: [DERECHO] local_id.
+  [[nodiscard]] NodeId local_id() const;
+  /// This process's place in the view. Errors: bad_config if local_id is no member; as view().
+  [[nodiscard]] Result<Rank> local_rank() const;
+  [[nodiscard]] const std::string& group_name() const;
+  /// The fabric provider's name: "shm".
+  [[nodiscard]] const std::string& fabric() const;
+  /// Where this node's sockets, locks and counters live; absolute.
+  [[nodiscard]] const std::string& runtime_directory() const;
+  [[nodiscard]] PollMode poll_mode() const;
+  /// How long a poller spins before it sleeps.
+  [[nodiscard]] Duration spin() const;
+  /// How long to wait for the other members.
+  [[nodiscard]] Duration join_timeout() const;
+  /// As log::set_levels takes it.
+  [[nodiscard]] const std::string& log_level() const;
+  /// Empty: standard error.
+  [[nodiscard]] const std::string& log_file() const;
+
+  /// Any value of the table by section and key. CHECKs that the key exists and is an integer, for integer().
+  [[nodiscard]] std::int64_t integer(std::string_view section, std::string_view key) const;
+  [[nodiscard]] bool boolean(std::string_view section, std::string_view key) const;
+  [[nodiscard]] const std::string& text(std::string_view section, std::string_view key) const;
+
+  /// The configured members and subgroups, ViewId 0. Errors: bad_config if the configuration has no layout.
+  [[nodiscard]] Result<View> view() const;
+  /// Over everything that members must agree on: group-wide values and the resolved layout; not over comments, order,
+  /// spelling or node-local values.
+  [[nodiscard]] ConfigDigest digest() const;
+
+  /// Every value in force, in the table's order.
+  [[nodiscard]] std::vector<EffectiveValue> effective() const;
+  /// What is legal but worth knowing: keys without effect, environment variables that name no key.
+  [[nodiscard]] const std::vector<std::string>& notes() const;
+  /// What errors call this configuration: the path, or the name given to parse.
+  [[nodiscard]] const std::string& name() const;
+
+ private:
+  struct State;
+  explicit Config(std::shared_ptr<const State> state) noexcept : state_(std::move(state)) {}
+  std::shared_ptr<const State> state_;
+};
+
+}  // namespace spindrift

@@ -1,0 +1,240 @@
+// What the table's types mean: one canonical text per value, and helpful words about everything else.
+#include <spindrift/core/config/keys.hpp>
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+#include <spindrift/core/config/text.hpp>
+#include <spindrift/core/log_levels.hpp>
+
+namespace spindrift::config {
+namespace {
+
+constexpr std::size_t directory_length_max = 80;  // a socket path of 108 bytes must fit below it
+constexpr std::size_t node_count_max = 1024;
+
+Error wrong(const Key& key, std::string_view text) {
+  return Error(ErrorKind::bad_config, fmt::format("{} = {} is not valid", key.name, in_quotes(text)))
+      .fix("write " + describe_values(key));
+}
+
+std::optional<std::int64_t> unit_factor(std::string_view suffix) {
+  if (suffix == "KiB") return std::int64_t{1} << 10;
+  if (suffix == "MiB") return std::int64_t{1} << 20;
+  if (suffix == "GiB") return std::int64_t{1} << 30;
+  return std::nullopt;
+}
+
+std::optional<std::int64_t> parse_integer(std::string_view text, bool bytes) {
+  std::int64_t number = 0;
+  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (problem != std::errc()) return std::nullopt;
+  const std::string_view rest = trimmed(text.substr(static_cast<std::size_t>(end - text.data())));
+  if (rest.empty()) return number;
+  const auto factor = bytes ? unit_factor(rest) : std::nullopt;
+  if (!factor || __builtin_mul_overflow(number, *factor, &number)) return std::nullopt;
+  return number;
+}
+
+Result<std::string> canonical_integer(const Key& key, std::string_view text) {
+  const auto number = parse_integer(text, key.unit == "bytes");
+  if (!number) return wrong(key, text);
+  if (*number < key.lowest || *number > key.highest) {
+    return Error(ErrorKind::bad_config, fmt::format("{} = {} is out of range", key.name, in_quotes(text)))
+        .fix("write " + describe_values(key));
+  }
+  return std::to_string(*number);
+}
+
+Result<std::string> canonical_boolean(const Key& key, std::string_view text) {
+  for (const std::string_view word : {"true", "yes", "on", "1"}) {
+    if (text == word) return std::string("true");
+  }
+  for (const std::string_view word : {"false", "no", "off", "0"}) {
+    if (text == word) return std::string("false");
+  }
+  return wrong(key, text);
+}
+
+Result<std::string> canonical_choice(const Key& key, std::string_view text) {
+  const auto choices = split(key.choices, '|');
+  if (std::find(choices.begin(), choices.end(), text) == choices.end()) return wrong(key, text);
+  return std::string(text);
+}
+
+Result<std::string> canonical_group_name(const Key& key, std::string_view text) {
+  const bool fits = !text.empty() && text.size() <= 32 && std::all_of(text.begin(), text.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
+  });
+  if (!fits) return wrong(key, text);
+  return std::string(text);
+}
+
+Result<std::string> canonical_directory(const Key& key, std::string_view text) {
+  std::string path(text);
+  if (const auto at = path.find("<uid>"); at != std::string::npos) path.replace(at, 5, std::to_string(::getuid()));
+  while (path.size() > 1 && path.back() == '/') path.pop_back();
+  if (path.empty() || path.front() != '/' || path.size() > directory_length_max) return wrong(key, text);
+  return path;
+}
+
+Result<std::string> canonical_node_list(const Key& key, std::string_view text) {
+  std::vector<std::int64_t> ids;
+  if (trimmed(text).empty()) return std::string();
+  for (const std::string_view word : split(text, ',')) {
+    const auto id = parse_integer(word, false);
+    if (!id || *id < 0 || *id > 0xffff'fffe) {
+      return Error(ErrorKind::bad_config,
+                   fmt::format("{} is not a node id in {} = {}", in_quotes(word), key.name, in_quotes(text)))
+          .fix("write " + describe_values(key));
+    }
+    if (std::find(ids.begin(), ids.end(), *id) != ids.end()) {
+      return Error(ErrorKind::bad_config, fmt::format("node {} is named twice in {}", *id, key.name))
+          .fix("name each node once");
+    }
+    if (ids.size() == node_count_max) {
+      return Error(ErrorKind::bad_config, fmt::format("{} names more than {} nodes", key.name, node_count_max))
+          .fix("make the group smaller");
+    }
+    ids.push_back(*id);
+  }
+  return fmt::format("{}", fmt::join(ids, ", "));
+}
+
+Result<std::string> canonical_log_levels(std::string_view text) {
+  auto levels = log::parse_levels(text, {});
+  if (!levels) return std::move(levels).error();
+  return std::string(text);
+}
+
+bool same_section(const Key& key, std::string_view section) {
+  if (key.section != profile_section) return key.section == section;
+  return section.starts_with(profile_prefix) && valid_profile_name(section.substr(profile_prefix.size()));
+}
+
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    std::size_t diagonal = row[0];
+    row[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t replaced = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+      diagonal = row[j];
+      row[j] = std::min({replaced, row[j] + 1, row[j - 1] + 1});
+    }
+  }
+  return row[b.size()];
+}
+
+}  // namespace
+
+const Key* find_key(std::string_view section, std::string_view name) {
+  for (const Key& key : keys()) {
+    if (key.name == name && same_section(key, section)) return &key;
+  }
+  return nullptr;
+}
+
+bool known_section(std::string_view section) {
+  return std::any_of(keys().begin(), keys().end(), [&](const Key& key) { return same_section(key, section); });
+}
+
+bool valid_profile_name(std::string_view name) {
+  return !name.empty() && name.size() <= 40 && std::all_of(name.begin(), name.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
+  });
+}
+
+std::string environment_variable(std::string_view section, std::string_view name) {
+  std::string variable = section == "SPINDRIFT" ? "SPINDRIFT_" : fmt::format("SPINDRIFT_{}_", section);
+  variable += name;
+  for (char& c : variable) {
+    if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
+    if (c == '/' || c == '-') c = '_';
+  }
+  return variable;
+}
+
+Result<std::string> canonical_value(const Key& key, std::string_view text) {
+  text = trimmed(text);
+  // An unset Derecho key may be written with an empty value; it has no effect either way.
+  if (!key.used && text.empty()) return std::string();
+  switch (key.type) {
+    case KeyType::integer: return canonical_integer(key, text);
+    case KeyType::boolean: return canonical_boolean(key, text);
+    case KeyType::choice: return canonical_choice(key, text);
+    case KeyType::group_name: return canonical_group_name(key, text);
+    case KeyType::directory: return canonical_directory(key, text);
+    case KeyType::node_list: return canonical_node_list(key, text);
+    case KeyType::log_levels: return canonical_log_levels(text);
+    case KeyType::text:
+    case KeyType::path:
+    case KeyType::json: return std::string(text);
+  }
+  return wrong(key, text);
+}
+
+std::string describe_values(const Key& key) {
+  switch (key.type) {
+    case KeyType::integer: {
+      const std::string range = fmt::format("an integer from {} to {}", key.lowest, key.highest);
+      if (key.unit.empty()) return range;
+      return fmt::format("{} ({}{})", range, key.unit, key.unit == "bytes" ? "; KiB, MiB and GiB may follow" : "");
+    }
+    case KeyType::boolean: return "true or false";
+    case KeyType::choice: return fmt::format("{}", fmt::join(split(key.choices, '|'), " or "));
+    case KeyType::group_name: return "1 to 32 characters of a-z, 0-9, _ and -";
+    case KeyType::directory: return fmt::format("an absolute path of at most {} characters", directory_length_max);
+    case KeyType::node_list: return "node ids from 0 to 4294967294 separated by commas: 0, 1, 2";
+    case KeyType::log_levels: return "a level, then exceptions: info,smc=trace";
+    case KeyType::path: return "a path";
+    case KeyType::json: return "a JSON list of subgroups between single quotes";
+    case KeyType::text: return "text";
+  }
+  return {};
+}
+
+std::string_view nearest(std::string_view word, std::span<const std::string_view> candidates) {
+  constexpr std::size_t length_max = 64;  // longer words are no typing errors
+  if (word.size() > length_max) return {};
+  std::string_view best;
+  std::size_t best_distance = word.size() / 3 + 2;
+  for (const std::string_view candidate : candidates) {
+    const std::size_t distance = edit_distance(word, candidate);
+    if (distance < best_distance) {
+      best_distance = distance;
+      best = candidate;
+    }
+  }
+  return best;
+}
+
+std::string suggest_key(std::string_view section, std::string_view name) {
+  std::vector<std::string_view> here;
+  for (const Key& key : keys()) {
+    if (same_section(key, section)) here.push_back(key.name);
+    if (key.name == name)
+      return fmt::format("move it to [{}]", key.section == profile_section ? default_profile : key.section);
+  }
+  if (const auto found = nearest(name, here); !found.empty()) return fmt::format("did you mean {}?", found);
+  return fmt::format("remove it, or use a key of [{}]: {}", section, fmt::join(here, ", "));
+}
+
+std::string suggest_section(std::string_view section) {
+  std::vector<std::string_view> known = {default_profile};
+  for (const Key& key : keys()) {
+    if (key.section != profile_section && key.section != known.back()) known.push_back(key.section);
+  }
+  if (section.starts_with(profile_prefix))
+    return "name the profile with 1 to 40 letters, digits, _ or -: [SUBGROUP/DEFAULT]";
+  if (const auto found = nearest(section, known); !found.empty()) return fmt::format("did you mean [{}]?", found);
+  return fmt::format("use one of [{}]", fmt::join(known, "], ["));
+}
+
+}  // namespace spindrift::config

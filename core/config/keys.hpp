@@ -1,0 +1,75 @@
+// The one table of configuration keys. Parsing, checking, `config show` and the example file all come from it; a key that
+// is not in it does not exist.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <spindrift/core/result.hpp>
+
+namespace spindrift::config {
+
+enum class KeyType : std::uint8_t {
+  integer,     ///< decimal, `lowest` … `highest`; with unit "bytes" also KiB, MiB, GiB
+  boolean,     ///< true or false; also yes/no, on/off, 1/0
+  text,        ///< one line of any printable text
+  group_name,  ///< 1 … 32 of a-z, 0-9, _ and -
+  choice,      ///< one of `choices`
+  path,        ///< a file or directory; empty where the documentation gives that a meaning
+  directory,   ///< an absolute path of at most 80 characters; <uid> stands for the user's number
+  node_list,   ///< node ids separated by commas, no duplicates
+  log_levels,  ///< as log::set_levels takes it
+  json,        ///< checked by the layout's own parser
+};
+
+enum class KeyScope : std::uint8_t {
+  group,  ///< all members must agree; enters the digest
+  node,   ///< each member's own
+};
+
+struct Key {
+  std::string_view section;  ///< "DERECHO"; `profile_section` for every [SUBGROUP/<profile>]
+  std::string_view name;
+  KeyType type;
+  KeyScope scope;
+  std::string_view default_text;  ///< as one would write it; empty may mean "derived", as the documentation says
+  std::string_view documentation;
+  std::int64_t lowest = 0;
+  std::int64_t highest = 0;
+  std::string_view unit = {};
+  std::string_view choices = {};  ///< "block|spin"
+  std::string_view example = {};  ///< what the example file sets, where that is not the default
+  bool used = true;               ///< false: a Derecho key without effect in this version
+};
+
+inline constexpr std::string_view profile_section = "SUBGROUP/*";
+inline constexpr std::string_view profile_prefix = "SUBGROUP/";
+inline constexpr std::string_view default_profile = "SUBGROUP/DEFAULT";
+
+/// In the order of the example file.
+[[nodiscard]] std::span<const Key> keys();
+/// The key of that name in that section (which may be any profile's), or null.
+[[nodiscard]] const Key* find_key(std::string_view section, std::string_view name);
+[[nodiscard]] bool known_section(std::string_view section);
+
+/// Whether `name` may be a profile's name: 1 … 40 of letters, digits, _ and -.
+[[nodiscard]] bool valid_profile_name(std::string_view name);
+
+/// The variable that sets a key: SPINDRIFT_DERECHO_LOCAL_ID; of section [SPINDRIFT] just SPINDRIFT_POLL.
+[[nodiscard]] std::string environment_variable(std::string_view section, std::string_view name);
+
+/// The value in canonical form, so that equal meaning is equal text. Errors: bad_config with cause and fix, without place.
+[[nodiscard]] Result<std::string> canonical_value(const Key& key, std::string_view text);
+/// "integer 0 … 10000 microseconds", "block or spin": for documentation and errors.
+[[nodiscard]] std::string describe_values(const Key& key);
+
+/// The fix for a key that does not exist: names the nearest one that does.
+[[nodiscard]] std::string suggest_key(std::string_view section, std::string_view name);
+[[nodiscard]] std::string suggest_section(std::string_view section);
+/// The candidate nearest to `word` by edits, or empty if none is near.
+[[nodiscard]] std::string_view nearest(std::string_view word, std::span<const std::string_view> candidates);
+
+}  // namespace spindrift::config

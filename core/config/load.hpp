@@ -1,0 +1,55 @@
+// Puts a configuration together: text, environment and flags become checked values with their origin, the layout becomes a
+// view. Total: any text gives a value or problems.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <spindrift/core/config/config.hpp>
+#include <spindrift/core/config/keys.hpp>
+
+namespace spindrift::config {
+
+/// From the weakest to the strongest.
+enum class OriginRank : std::uint8_t { standard, file, environment, flag };
+
+struct Value {
+  const Key* key = nullptr;
+  std::string section;  ///< of a profile's key: the profile's own
+  std::string text;     ///< canonical
+  OriginRank rank = OriginRank::standard;
+  std::string origin = "default";
+  unsigned line = 1;  ///< of the value's first character, if it comes from the file
+};
+
+struct Loaded {
+  std::string name;
+  std::vector<Value> values;  ///< in the table's order; the keys of each profile together
+  std::optional<View> view;
+  ConfigDigest digest;
+  std::vector<std::string> notes;
+
+  [[nodiscard]] const Value* find(std::string_view section, std::string_view key) const;
+};
+
+/// What a configuration is made of.
+struct Sources {
+  std::string_view text;
+  std::string name;
+  const std::vector<ConfigOverride>* flags = nullptr;
+  const Config::Environment* environment = nullptr;
+  /// The text of the layout file at a path as the configuration writes it.
+  std::function<Result<std::string>(const std::string& path)> read_layout_file;
+};
+
+/// Complete only if nothing was appended to `problems`.
+[[nodiscard]] Loaded load(const Sources& sources, std::vector<Error>& problems);
+
+/// The values in force, one for each key and profile, without the layout. A part of load().
+[[nodiscard]] Loaded load_values(const Sources& sources, std::vector<Error>& problems);
+
+}  // namespace spindrift::config

@@ -1,0 +1,42 @@
+// Lets threads sleep until something that they test themselves may have changed, at the cost of one load for whoever changes
+// it while nobody sleeps.
+//
+//   waiter: ticket = prepare(); if (test again) cancel(); else wait(ticket);
+//   waker:  change; notify_all();
+//
+// The test and the change must be sequentially consistent atomics; then either the waiter sees the change or the waker sees
+// the waiter.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+namespace spindrift {
+
+class EventCount {
+ public:
+  using Ticket = std::uint32_t;
+
+  [[nodiscard]] Ticket prepare() noexcept {
+    waiters_.fetch_add(1, std::memory_order_seq_cst);
+    return epoch_.load(std::memory_order_seq_cst);
+  }
+  void cancel() noexcept { waiters_.fetch_sub(1, std::memory_order_relaxed); }
+  void wait(Ticket ticket) noexcept {
+    epoch_.wait(ticket, std::memory_order_seq_cst);
+    cancel();
+  }
+
+  [[nodiscard]] bool has_waiters() const noexcept { return waiters_.load(std::memory_order_seq_cst) != 0; }
+  void notify_all() noexcept {
+    if (!has_waiters()) return;
+    epoch_.fetch_add(1, std::memory_order_seq_cst);
+    epoch_.notify_all();
+  }
+
+ private:
+  std::atomic<std::uint32_t> epoch_{0};
+  std::atomic<std::uint32_t> waiters_{0};
+};
+
+}  // namespace spindrift

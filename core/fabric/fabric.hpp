@@ -1,0 +1,146 @@
+// The fabric: one-sided network, cut to what Spindrift uses. A provider is honest about what it is (Traits); whoever needs
+// a trait asks for it and refuses the provider with the reason. Providers: shm (same host), fault (a decorator), and the
+// simulator's.
+//
+// The one guarantee that everything rests on, if `ordered_writes`: of two writes posted to one peer, the bytes of the later
+// are visible there only after all bytes of the earlier. Within one write, 64-byte lines become visible in any order and at
+// different times; an aligned 8-byte word is never torn.
+//
+// Threading: an endpoint belongs to one thread (the poller), except `wake`, which any thread may call.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <spindrift/core/clock.hpp>
+#include <spindrift/core/ids.hpp>
+#include <spindrift/core/result.hpp>
+
+namespace spindrift::fabric {
+
+struct Traits {
+  std::string_view name;                 ///< as in the config: "shm"
+  bool ordered_writes = false;           ///< see above; the shared state table is refused without it
+  bool needs_target_progress = false;    ///< a write is visible only after the target polls
+  bool visible_on_completion = false;    ///< a local completion proves remote visibility
+  bool mappable = false;                 ///< `map` may work; per peer, see Event::mappable
+  bool connectionless = false;           ///< one endpoint reaches every peer ("DC-like")
+  std::size_t copied_bytes_max = 0;      ///< largest `Operation::copied` write
+  std::size_t message_bytes_max = 0;     ///< largest send
+  std::size_t peers_max = 0;
+};
+
+/// Where a process listens. `endpoint` is the provider's own form; shm derives it from the node id and ignores it.
+struct Address {
+  NodeId node;
+  std::string endpoint;
+};
+
+/// One connection to one incarnation of a process, as this endpoint numbers it. Never reused in an endpoint's life.
+using PeerId = Strong<struct PeerIdTag, std::uint32_t>;
+/// Names a region to those to whom it was exposed. A capability: never logged, never reused.
+using RegionKey = Strong<struct RegionKeyTag, std::uint64_t>;
+
+/// Registered memory of this process. Zeroed, page aligned, lives as long as the endpoint.
+struct Region {
+  RegionKey key;
+  std::span<std::byte> memory;
+};
+
+/// What a peer may do with a region exposed to it. `read` is also what `map` needs.
+enum class Access : std::uint8_t { read, write };
+
+struct Operation {
+  enum class Kind : std::uint8_t {
+    write,  ///< local bytes to (region, offset) of the peer
+    read,   ///< (region, offset) of the peer to local bytes
+    send,   ///< local bytes as one message event at the peer; always copied at post; in order with other sends
+  };
+  Kind kind = Kind::write;
+  bool copied = false;    ///< the provider copies the bytes at post; else they must stay until visible or completed
+  bool signaled = false;  ///< produce a `completed` event carrying `context`
+  PeerId peer;
+  std::byte* local = nullptr;  ///< not written through unless `read`
+  std::size_t bytes = 0;
+  RegionKey region;
+  std::uint64_t offset = 0;
+  std::uint64_t context = 0;
+};
+
+struct Event {
+  enum class Kind : std::uint8_t {
+    connected,  ///< the peer can be sent to; `node` says who it claims to be (unauthenticated until its hello is checked),
+                ///< `mappable` whether its regions can be read in place (same host); both sides see the same
+    message,    ///< `bytes` is one send of the peer
+    exposed,    ///< the peer exposed a region: `region`, `region_bytes`, `access`
+    completed,  ///< the signaled operation `context` is done; what that proves, see Traits
+    lost,       ///< the connection is gone: crash, close or error; `reason` says which. Last event of this peer
+  };
+  Kind kind = Kind::lost;
+  Access access = Access::read;
+  bool mappable = false;
+  PeerId peer;
+  NodeId node;
+  RegionKey region;
+  std::uint64_t region_bytes = 0;
+  std::uint64_t context = 0;
+  std::vector<std::byte> bytes;
+  std::optional<Error> reason;
+};
+
+class Fabric {
+ public:
+  virtual ~Fabric() = default;
+
+  [[nodiscard]] virtual const Traits& traits() const noexcept = 0;
+
+  /// Allocates and registers memory. `name` is for people. Errors: resource.
+  [[nodiscard]] virtual Result<Region> allocate(std::size_t bytes, std::string_view name) = 0;
+
+  /// Makes this process reachable as `self`. Errors: resource; refused if the id is in use by a live process.
+  [[nodiscard]] virtual Result<void> listen(const Address& self) = 0;
+
+  /// Starts connecting to a peer that may not be there yet. One `connected` event per pair of processes follows at each
+  /// side, whoever of the two asked; the provider waits for the peer by events, not by polling. Errors: resource.
+  [[nodiscard]] virtual Result<void> connect(const Address& peer) = 0;
+
+  /// Ends the connection, and with it every access of the peer to this process's regions. No event follows at this side.
+  virtual void disconnect(PeerId peer) = 0;
+
+  /// Lets one peer use one region; an `exposed` event follows there, in order with sends.
+  [[nodiscard]] virtual Result<void> expose(PeerId peer, RegionKey region, Access access) = 0;
+
+  /// A peer's region in place, read-only; valid until the endpoint is destroyed, also after the peer died. Needs `mappable`
+  /// and a preceding `exposed` event. Errors: unsupported, resource.
+  [[nodiscard]] virtual Result<std::span<const std::byte>> map(PeerId peer, RegionKey region) = 0;
+
+  /// Posts the list in order. Takes all of it or fails; never blocks on the peer. An operation to a lost or disconnected
+  /// peer is dropped (its `lost` event says so). Errors: bad_argument (out of the region, too large), resource.
+  [[nodiscard]] virtual Result<void> post(std::span<const Operation> operations) = 0;
+
+  /// Takes up to `events.size()` events; returns how many.
+  [[nodiscard]] virtual std::size_t poll(std::span<Event> events) = 0;
+
+  /// Mapped peers see this process's regions without a post; this tells those that sleep that there is news. Cheap when
+  /// nobody sleeps. Call after the stores, once per pass.
+  virtual void notify() noexcept = 0;
+
+  /// Going to sleep takes three calls, so that no news falls between looking and sleeping: `prepare_sleep`, look once more
+  /// at everything (poll, mapped rows, own rings), then `sleep` until news after prepare, `wake`, an event, or `deadline`;
+  /// or `cancel_sleep` if the look found something.
+  virtual void prepare_sleep() noexcept = 0;
+  virtual void sleep(Time deadline) noexcept = 0;
+  virtual void cancel_sleep() noexcept = 0;
+
+  /// Ends a `sleep` that is or may be under way. Any thread. One load when the poller is awake; so what the caller changed
+  /// before must be a sequentially consistent store or read-modify-write, and the poller looks at it by a sequentially
+  /// consistent load.
+  virtual void wake() noexcept = 0;
+};
+
+}  // namespace spindrift::fabric

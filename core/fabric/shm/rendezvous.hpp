@@ -1,0 +1,56 @@
+// Where the processes of a group meet on one host: `<runtime directory>/<group>/` with a lock and a socket per node. Who
+// holds a node's lock is that node; files of a node whose lock is free belong to nobody alive.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include <spindrift/core/file_descriptor.hpp>
+#include <spindrift/core/ids.hpp>
+#include <spindrift/core/result.hpp>
+
+namespace spindrift::fabric::shm {
+
+class Rendezvous {
+ public:
+  /// Opens or makes the directory. Errors: bad_argument (name), refused (not ours alone), resource.
+  [[nodiscard]] static Result<Rendezvous> open(const std::string& runtime_directory, const std::string& group_name);
+
+  Rendezvous(Rendezvous&&) noexcept = default;
+  Rendezvous& operator=(Rendezvous&&) = delete;
+  /// Removes this node's lock and socket, if it claimed them.
+  ~Rendezvous();
+
+  /// Becomes the node until destruction or the end of the process, and removes what dead nodes left behind.
+  /// Errors: refused ("node 2 is already running as pid 71"), resource.
+  [[nodiscard]] Result<void> claim(NodeId self);
+
+  /// The listening socket of the claimed node. It appears in the directory only once it accepts connections.
+  [[nodiscard]] Result<FileDescriptor> listen();
+
+  /// A connected socket to a node; nothing if that node does not listen now.
+  [[nodiscard]] Result<std::optional<FileDescriptor>> call(NodeId node) const;
+
+  /// An inotify descriptor that reports sockets appearing in the directory.
+  [[nodiscard]] Result<FileDescriptor> watch_arrivals() const;
+
+  /// The node whose socket a reported file name is.
+  [[nodiscard]] static std::optional<NodeId> node_of_socket(std::string_view file_name) noexcept;
+
+ private:
+  Rendezvous(FileDescriptor directory, std::string path) : directory_(std::move(directory)), path_(std::move(path)) {}
+
+  /// The lock of a node, held; nothing if a live process holds it.
+  [[nodiscard]] Result<std::optional<FileDescriptor>> try_lock(NodeId node) const;
+  [[nodiscard]] Result<void> claim_locked(NodeId self);
+  void remove_stale_files() const;
+  void remove(NodeId node, std::string_view suffix) const noexcept;
+
+  FileDescriptor directory_;
+  std::string path_;  ///< for people
+  NodeId self_;
+  FileDescriptor lock_;
+};
+
+}  // namespace spindrift::fabric::shm

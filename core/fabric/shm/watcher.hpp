@@ -1,0 +1,122 @@
+// The one small thread of an endpoint: it sleeps until a socket, a process or the directory has something to say, and turns
+// that into events for the poller. A monitor: every member below the lock is touched only under it. Whatever a peer sends is
+// bounded and validated here; a peer that breaks the rules loses its connection and nothing else happens.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <spindrift/core/counters.hpp>
+#include <spindrift/core/fabric/fabric.hpp>
+#include <spindrift/core/fabric/shm/bell.hpp>
+#include <spindrift/core/fabric/shm/link.hpp>
+#include <spindrift/core/fabric/shm/region.hpp>
+#include <spindrift/core/fabric/shm/rendezvous.hpp>
+#include <spindrift/core/fabric/shm/wire.hpp>
+#include <spindrift/core/result.hpp>
+
+namespace spindrift::fabric::shm {
+
+/// An event with the memory that came along: the bell with `connected`, the region with `exposed`.
+struct News {
+  Event event;
+  std::optional<PeerSegment> segment;
+};
+
+class Watcher {
+ public:
+  Watcher(NodeId self, std::uint64_t incarnation, Bell& bell, Rendezvous rendezvous, std::optional<Counter> refused);
+  ~Watcher();
+  Watcher(const Watcher&) = delete;
+  Watcher& operator=(const Watcher&) = delete;
+
+  /// Claims the node's id, listens, and starts the thread. Errors: as of Rendezvous.
+  [[nodiscard]] Result<void> start();
+  [[nodiscard]] bool started() const noexcept { return thread_.joinable(); }
+
+  /// Errors: resource, unsupported (too many peers).
+  [[nodiscard]] Result<void> connect(NodeId node);
+  void disconnect(PeerId peer);
+
+  /// Both do nothing for a peer that is gone.
+  void send_message(PeerId peer, std::span<const std::byte> bytes);
+  void send_exposure(PeerId peer, RegionKey region, std::uint64_t bytes, Access access, int descriptor);
+
+  /// One load. True as long as `take` would give something.
+  [[nodiscard]] bool has_news() const noexcept { return has_news_.load(std::memory_order_seq_cst); }
+  /// The oldest news.
+  [[nodiscard]] std::optional<News> take();
+
+ private:
+  using Serial = std::uint64_t;
+  using Links = std::map<Serial, Link>;
+
+  // The thread and its sources (watcher.cpp).
+  [[nodiscard]] Result<void> watch(int descriptor, std::uint64_t tag, std::uint32_t interest) const;
+  void run();
+  void on_ready(std::uint64_t tag, std::uint32_t readiness);
+  void on_callers();
+  void on_arrivals();
+  void set_interest(Serial serial, const Link& link, bool writable) const;
+
+  // Packets of a link (watcher.cpp).
+  void read(Serial serial, std::size_t packets_max, bool even_if_full);
+  void on_frame(Serial serial, Link& link, Packet packet);
+  void on_linked_frame(Serial serial, Link& link, const FrameHead& head, Packet packet);
+  void on_exposure(Serial serial, Link& link, Packet packet);
+  void on_ended(Serial serial);
+  void on_died(Serial serial);
+  void transmit(PeerId peer, std::span<const std::byte> head, std::span<const std::byte> body, int descriptor);
+  void on_outbox(Serial serial, Link& link, Outbox::Outcome outcome);
+  void report(Link& link, Event event, std::optional<PeerSegment> segment);
+  void lose(Serial serial, Error reason, std::optional<Goodbye> goodbye);
+  void reject(Serial serial, const std::string& why);
+
+  // How links come about (handshake.cpp).
+  [[nodiscard]] Result<void> call(NodeId node);
+  void call_again(NodeId node);
+  void on_hello(Serial serial, const Greeting& greeting, FileDescriptor bell);
+  void on_welcome(Serial serial, const Greeting& greeting, FileDescriptor bell);
+  void on_turned_away(Serial serial, const FrameHead& head);
+  void turn_away(Serial serial, TurnedAway why);
+  [[nodiscard]] bool credible(Serial serial, const Link& link, const Greeting& greeting);
+  void settle(NodeId node);
+  [[nodiscard]] bool make_way(NodeId node, std::uint64_t incarnation, TurnedAway& why);
+  void establish(Serial serial, const Greeting& greeting, FileDescriptor bell, bool welcome);
+  [[nodiscard]] Links::iterator find(Link::State state, NodeId node);
+  [[nodiscard]] std::size_t count(Link::State state) const;
+
+  const NodeId self_;
+  const std::uint64_t incarnation_;
+  Bell& bell_;
+  std::atomic<bool> has_news_ = false;
+
+  std::mutex mutex_;
+  Rendezvous rendezvous_;
+  std::optional<Counter> refused_;
+  FileDescriptor epoll_;
+  FileDescriptor listener_;
+  FileDescriptor arrivals_;
+  FileDescriptor stop_;
+  FileDescriptor spare_;  ///< given up for a moment when descriptors run out, to turn a caller away instead of spinning
+  Links links_;
+  std::map<PeerId, Serial> serial_of_peer_;
+  std::map<NodeId, unsigned> wanted_;  ///< whom the caller wants a link with, and how many more calls may fail in a row
+  Serial next_serial_;
+  PeerId next_peer_{1};
+  std::deque<News> news_;
+  std::unique_ptr<PacketBuffer> buffer_;
+  std::thread thread_;
+};
+
+}  // namespace spindrift::fabric::shm

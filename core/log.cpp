@@ -1,0 +1,148 @@
+// Logging on spdlog; no other file includes it. A line is complete on its own: time, level, room, event, fields as
+// key=value, and is flushed before write returns, so that a process that dies loses none.
+#include <spindrift/core/log.hpp>
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+
+#include <fmt/format.h>
+#include <spdlog/logger.h>
+#include <spdlog/pattern_formatter.h>
+#include <spdlog/sinks/basic_file_sink.h>
+#include <spdlog/sinks/stdout_sinks.h>
+
+#include <spindrift/core/log_levels.hpp>
+
+namespace spindrift::log {
+namespace {
+
+constexpr Level default_level = Level::warn;
+
+std::array<std::atomic<Level>, room_count> levels = {default_level, default_level, default_level, default_level,
+                                                     default_level, default_level, default_level, default_level};
+
+std::shared_ptr<spdlog::logger> make_logger(spdlog::sink_ptr sink) {
+  auto logger = std::make_shared<spdlog::logger>("spindrift", std::move(sink));
+  logger->set_formatter(
+      std::make_unique<spdlog::pattern_formatter>("time=%Y-%m-%dT%H:%M:%S.%fZ %v", spdlog::pattern_time_type::utc));
+  logger->set_level(spdlog::level::trace);
+  logger->flush_on(spdlog::level::trace);
+  return logger;
+}
+
+/// Where lines go. Never destroyed: a thread may log while the process exits.
+class Output {
+ public:
+  Output() : logger_(make_logger(std::make_shared<spdlog::sinks::stderr_sink_mt>())) {}
+
+  void replace(std::shared_ptr<spdlog::logger> logger) {
+    const std::lock_guard lock(mutex_);
+    logger_ = std::move(logger);
+  }
+  std::shared_ptr<spdlog::logger> logger() {
+    const std::lock_guard lock(mutex_);
+    return logger_;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::shared_ptr<spdlog::logger> logger_;
+};
+
+Output& output() {
+  static auto* const instance = new Output;
+  return *instance;
+}
+
+bool needs_quotes(std::string_view text) {
+  if (text.empty()) return true;
+  for (const char c : text) {
+    if (static_cast<unsigned char>(c) <= 0x20 || c == '"' || c == '=' || c == '\\' || c == 0x7f) return true;
+  }
+  return false;
+}
+
+void append_value(std::string& line, std::string_view text) {
+  if (!needs_quotes(text)) {
+    line += text;
+    return;
+  }
+  line += '"';
+  for (const char c : text) {
+    switch (c) {
+      case '"': line += "\\\""; break;
+      case '\\': line += "\\\\"; break;
+      case '\n': line += "\\n"; break;
+      case '\r': line += "\\r"; break;
+      case '\t': line += "\\t"; break;
+      default:
+        if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
+          line += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
+        } else {
+          line += c;
+        }
+    }
+  }
+  line += '"';
+}
+
+LevelTable current_levels() {
+  LevelTable table{};
+  for (std::size_t i = 0; i < room_count; ++i) table[i] = levels[i].load(std::memory_order_relaxed);
+  return table;
+}
+
+void apply(const LevelTable& table) {
+  for (std::size_t i = 0; i < room_count; ++i) levels[i].store(table[i], std::memory_order_relaxed);
+}
+
+}  // namespace
+
+Result<void> configure(Level level, const std::string& file) {
+  try {
+    if (file.empty()) {
+      output().replace(make_logger(std::make_shared<spdlog::sinks::stderr_sink_mt>()));
+    } else {
+      output().replace(make_logger(std::make_shared<spdlog::sinks::basic_file_sink_mt>(file)));
+    }
+  } catch (const spdlog::spdlog_ex& refused) {
+    return Error(ErrorKind::resource, fmt::format("cannot write the log: {}", refused.what()))
+        .at(file)
+        .fix("name a file in a directory that this user may write, or leave log_file empty for standard error");
+  }
+  LevelTable table{};
+  table.fill(level);
+  apply(table);
+  return {};
+}
+
+void set_level(Room room, Level level) noexcept {
+  levels[static_cast<std::size_t>(room)].store(level, std::memory_order_relaxed);
+}
+
+Result<void> set_levels(std::string_view specification) {
+  auto table = parse_levels(specification, current_levels());
+  if (!table) return std::move(table).error();
+  apply(*table);
+  return {};
+}
+
+bool enabled(Room room, Level level) noexcept {
+  return level != Level::off && level >= levels[static_cast<std::size_t>(room)].load(std::memory_order_relaxed);
+}
+
+void write(Room room, Level level, std::string_view event, std::initializer_list<Field> fields) {
+  std::string line = fmt::format("level={} room={} event=", to_string(level), to_string(room));
+  append_value(line, event);
+  for (const Field& field : fields) {
+    line += ' ';
+    line += field.key;
+    line += '=';
+    append_value(line, field.value);
+  }
+  // spdlog's own level is open: the level of the room has been tested by the caller.
+  output().logger()->log(spdlog::level::critical, spdlog::string_view_t(line.data(), line.size()));
+}
+
+}  // namespace spindrift::log

@@ -1,0 +1,123 @@
+// Operating errors: what failed, where, why, and what to do about it. Never for bugs (check.hpp) nor for a peer's bytes
+// (untrusted.hpp).
+#pragma once
+
+#include <exception>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+
+#include <spindrift/core/check.hpp>
+
+namespace spindrift {
+
+/// What a program may want to tell apart; the text is for people. Each kind has one exit code of the command.
+enum class ErrorKind {
+  bad_config,        ///< the configuration is wrong; nothing was started
+  bad_argument,      ///< a call's argument is out of its documented range
+  bad_input,         ///< a file or stream is broken
+  refused,           ///< a peer refused us, or we refused it: config, version or id differ
+  member_lost,       ///< a member died or wrote impossible bytes; the group has stopped
+  group_closed,      ///< the group is leaving or has left
+  would_block,       ///< no space now and the caller asked not to wait
+  timed_out,         ///< others did not come in the configured time
+  resource,          ///< the operating system refused: memory, descriptors, permissions
+  unsupported,       ///< this machine or provider cannot do it
+};
+
+[[nodiscard]] std::string_view to_string(ErrorKind kind) noexcept;
+
+/// An error with its chain of causes. Cheap to move; copies share the causes.
+class Error {
+ public:
+  Error(ErrorKind kind, std::string message) : kind_(kind), message_(std::move(message)) {}
+
+  /// Where it happened: "derecho.cfg:12", a path, a node.
+  Error&& at(std::string place) && { place_ = std::move(place); return std::move(*this); }
+  /// What the reader can do about it, as an imperative.
+  Error&& fix(std::string what_to_do) && { fix_ = std::move(what_to_do); return std::move(*this); }
+  /// The error behind this one.
+  Error&& because(Error cause) && { cause_ = std::make_shared<const Error>(std::move(cause)); return std::move(*this); }
+
+  [[nodiscard]] ErrorKind kind() const noexcept { return kind_; }
+  [[nodiscard]] const std::string& message() const noexcept { return message_; }
+  [[nodiscard]] const std::string& place() const noexcept { return place_; }
+  [[nodiscard]] const std::string& fix() const noexcept { return fix_; }
+  [[nodiscard]] const Error* cause() const noexcept { return cause_.get(); }
+
+  /// "place: message; because: …; fix: …" on one line.
+  [[nodiscard]] std::string to_string() const;
+
+ private:
+  ErrorKind kind_;
+  std::string message_;
+  std::string place_;
+  std::string fix_;
+  std::shared_ptr<const Error> cause_;
+};
+
+/// The error of a failed system call: "open /dev/shm/x: Permission denied".
+[[nodiscard]] Error system_error(std::string_view what, int error_number);
+
+/// A value, or the error that prevented it.
+template <class T>
+class [[nodiscard]] Result {
+ public:
+  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}      // NOLINT: implicit by design
+  Result(Error error) : state_(std::in_place_index<1>, std::move(error)) {}  // NOLINT: implicit by design
+
+  [[nodiscard]] bool ok() const noexcept { return state_.index() == 0; }
+  explicit operator bool() const noexcept { return ok(); }
+
+  [[nodiscard]] T& value() & { SPINDRIFT_CHECK(ok()); return std::get<0>(state_); }
+  [[nodiscard]] const T& value() const& { SPINDRIFT_CHECK(ok()); return std::get<0>(state_); }
+  [[nodiscard]] T&& value() && { SPINDRIFT_CHECK(ok()); return std::get<0>(std::move(state_)); }
+  [[nodiscard]] T& operator*() & { return value(); }
+  [[nodiscard]] const T& operator*() const& { return value(); }
+  [[nodiscard]] T* operator->() { return &value(); }
+  [[nodiscard]] const T* operator->() const { return &value(); }
+
+  [[nodiscard]] const Error& error() const& { SPINDRIFT_CHECK(!ok()); return std::get<1>(state_); }
+  [[nodiscard]] Error&& error() && { SPINDRIFT_CHECK(!ok()); return std::get<1>(std::move(state_)); }
+
+ private:
+  std::variant<T, Error> state_;
+};
+
+template <>
+class [[nodiscard]] Result<void> {
+ public:
+  Result() noexcept = default;
+  Result(Error error) : error_(std::make_unique<Error>(std::move(error))) {}  // NOLINT: implicit by design
+
+  [[nodiscard]] bool ok() const noexcept { return error_ == nullptr; }
+  explicit operator bool() const noexcept { return ok(); }
+  [[nodiscard]] const Error& error() const& { SPINDRIFT_CHECK(!ok()); return *error_; }
+  [[nodiscard]] Error&& error() && { SPINDRIFT_CHECK(!ok()); return std::move(*error_); }
+
+ private:
+  std::unique_ptr<Error> error_;
+};
+
+/// What the public API throws for an operating error. `what()` is `error().to_string()`.
+class Exception : public std::exception {
+ public:
+  explicit Exception(Error error) : error_(std::move(error)), text_(error_.to_string()) {}
+  [[nodiscard]] const char* what() const noexcept override { return text_.c_str(); }
+  [[nodiscard]] const Error& error() const noexcept { return error_; }
+
+ private:
+  Error error_;
+  std::string text_;
+};
+
+/// The border between Result inside and exceptions at the public API.
+template <class T>
+T value_or_throw(Result<T> result) {
+  if (!result) throw Exception(std::move(result).error());
+  if constexpr (!std::is_void_v<T>) return std::move(result).value();
+}
+
+}  // namespace spindrift
