@@ -1,0 +1,44 @@
+// Row layout: lines for words, pages for rings.
+#include <spindrift/sst/row_layout.hpp>
+
+namespace spindrift::sst {
+namespace {
+
+constexpr std::uint64_t round_up(std::uint64_t value, std::uint64_t to) noexcept { return (value + to - 1) / to * to; }
+
+}  // namespace
+
+RowLayout::RowLayout(const View& view, NodeId owner)
+    : activity_words_(static_cast<std::uint32_t>(round_up(view.subgroups.size(), subgroups_per_activity) /
+                                                 subgroups_per_activity)) {
+  std::uint64_t next = cache_line_bytes;
+  next += round_up(activity_words_ * word_bytes, cache_line_bytes);
+
+  blocks_.reserve(view.subgroups.size());
+  for (const SubgroupView& subgroup : view.subgroups) {
+    if (!subgroup.member_position(owner)) {
+      blocks_.emplace_back(std::nullopt);
+      continue;
+    }
+    SubgroupBlock block;
+    block.committed = next;
+    block.received = next + word_bytes;
+    block.delivered = next + 2 * word_bytes;
+    block.received_of = next + cache_line_bytes;
+    next = block.received_of + round_up(subgroup.senders.size() * word_bytes, cache_line_bytes);
+    blocks_.emplace_back(block);
+  }
+  control_bytes_ = next;
+
+  next = round_up(next, page_bytes);
+  for (std::size_t i = 0; i < blocks_.size(); ++i) {
+    const SubgroupView& subgroup = view.subgroups[i];
+    if (!blocks_[i] || !subgroup.sender_rank(owner)) continue;
+    blocks_[i]->ring = next;
+    blocks_[i]->ring_bytes = subgroup.profile.ring_bytes;
+    next += round_up(subgroup.profile.ring_bytes, page_bytes);
+  }
+  bytes_ = next;
+}
+
+}  // namespace spindrift::sst

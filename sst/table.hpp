@@ -1,0 +1,107 @@
+// The shared state table as one member sees it: its own row, which it alone writes, and every peer's row, which it only
+// reads: in place where the peer's segment is mapped, in a local mirror that the peer writes where it is not. Nobody above
+// this class can tell the two apart.
+//
+// The invariant to remember: stores to the own row are made in guard order (ring bytes, words, activity), and a push posts
+// what changed in that same order on one connection per peer; so a guard never overtakes its data. Words are copied when
+// they are posted, after all ring bytes, so a word newer than its staging is still behind its data.
+//
+// Threading: the poller's only.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include <spindrift/core/counters.hpp>
+#include <spindrift/core/fabric/fabric.hpp>
+#include <spindrift/core/untrusted.hpp>
+#include <spindrift/core/view.hpp>
+#include <spindrift/sst/row_layout.hpp>
+
+namespace spindrift::sst {
+
+class Table {
+ public:
+  /// `view` must outlive the table. `own_row` is `layout(self).bytes()` of zeroed registered memory.
+  Table(const View& view, NodeId self, std::span<std::byte> own_row);
+
+  [[nodiscard]] Rank self() const noexcept { return self_; }
+  [[nodiscard]] const View& view() const noexcept { return view_; }
+  [[nodiscard]] const RowLayout& layout(Rank rank) const { return rows_[rank.value()].layout; }
+
+  /// The peer's row can be read in place. `row.size()` is at least the layout's size.
+  void attach_mapped(Rank rank, std::span<const std::byte> row);
+  /// The peer writes its row into `mirror`; this member's row is pushed to it as `remote`.
+  void attach_mirrored(Rank rank, std::span<const std::byte> mirror, fabric::PeerId peer, fabric::RegionKey remote);
+  [[nodiscard]] bool attached(Rank rank) const { return rows_[rank.value()].memory != nullptr; }
+
+  /// A word of any row, the own one included. `offset` comes from `layout(rank)`.
+  [[nodiscard]] Untrusted<std::uint64_t> read(Rank rank, std::uint64_t offset) const {
+    return read_word(word_of(rank, offset));
+  }
+  /// Bytes of any row, for walking a ring.
+  [[nodiscard]] const std::byte* bytes(Rank rank, std::uint64_t offset) const { return rows_[rank.value()].memory + offset; }
+
+  /// The own row's bytes, for the rings built in place.
+  [[nodiscard]] std::byte* own_bytes(std::uint64_t offset) noexcept { return own_row_.data() + offset; }
+  [[nodiscard]] std::uint64_t own(std::uint64_t offset) const noexcept { return load_acquire(own_row_.data() + offset); }
+
+  /// Sets a word of the own row, published after every earlier write to the row, and stages its cache line for the members
+  /// that `audience` names. CHECKs that it never decreases. Mapped peers see it at once.
+  enum class Audience : std::uint32_t {};  ///< a subgroup's members, or everybody
+  static constexpr Audience everybody{0xffffffff};
+  static constexpr Audience members_of(SubgroupId id) noexcept { return Audience{id.value()}; }
+  void store(std::uint64_t offset, std::uint64_t value, Audience audience);
+
+  /// Stages bytes of the own row (a ring's range) for the mirrors of a subgroup's members. Stage before the guard's `store`.
+  void stage(std::uint64_t offset, std::uint64_t bytes, Audience audience);
+
+  /// Marks a subgroup as having news, after its words were stored.
+  void bump_activity(SubgroupId subgroup);
+
+  /// Posts everything staged, one list for all mirrored peers, and wakes mapped peers that sleep. The last act of a pass.
+  [[nodiscard]] Result<void> push(fabric::Fabric& fabric);
+  [[nodiscard]] bool news() const noexcept { return news_; }
+
+ private:
+  struct Row {
+    explicit Row(RowLayout where) : layout(std::move(where)) {}
+    RowLayout layout;
+    const std::byte* memory = nullptr;
+    bool mirrored = false;
+    fabric::PeerId peer;
+    fabric::RegionKey remote;
+  };
+  struct Staged {
+    std::uint64_t offset;
+    std::uint64_t bytes;
+    Audience audience;
+  };
+
+  [[nodiscard]] const std::byte* word_of(Rank rank, std::uint64_t offset) const {
+    const Row& row = rows_[rank.value()];
+    SPINDRIFT_CHECK(offset + word_bytes <= row.layout.control_bytes());
+    return row.memory + offset;
+  }
+  [[nodiscard]] bool hears(std::uint32_t rank, Audience audience) const noexcept;
+  static void stage_line(std::vector<Staged>& lines, std::uint64_t offset, Audience audience);
+  void post_to(std::uint32_t rank, const std::vector<Staged>& ranges, bool copied);
+
+  void set_word(std::uint64_t offset, std::uint64_t value);
+
+  const View& view_;
+  Rank self_;
+  std::span<std::byte> own_row_;
+  std::vector<Row> rows_;                        // by rank
+  std::vector<std::vector<bool>> in_subgroup_;   // by subgroup, by rank
+  std::vector<Staged> staged_bytes_;
+  std::vector<Staged> staged_lines_;
+  std::vector<Staged> staged_activity_;
+  std::vector<fabric::Operation> operations_;
+  bool any_mirrored_ = false;
+  bool news_ = false;
+};
+
+}  // namespace spindrift::sst
