@@ -1,0 +1,87 @@
+// The delivery predicate: everything that may go to the application goes, in order, in batches; then it is acknowledged.
+#include <spindrift/smc/multicast.hpp>
+
+namespace spindrift::smc {
+
+bool Multicast::deliverable() const noexcept {
+  if (fault_) return false;
+  if (subgroup_.mode == DeliveryMode::ordered) return delivered_ < stable_;
+  return received_of_ != committed_;
+}
+
+bool Multicast::deliver() {
+  if (!deliverable() || !sink_.accepts(id_)) return false;
+  const bool delivered = subgroup_.mode == DeliveryMode::ordered ? deliver_ordered() : deliver_unordered();
+  if (delivered) table_.bump_activity(id_);
+  return delivered;
+}
+
+// Takes the next message of one sender into the batch. False if its bytes are impossible.
+bool Multicast::take(std::size_t sender, SequenceNumber sequence) {
+  RingReader& reader = readers_[sender];
+  const MessageIndex index(reader.count());
+  const auto message = reader.next(published_[sender]);
+  if (!message) {
+    report(sender_ranks_in_view_[sender], reader.fault());
+    return false;
+  }
+  if (message->null) {
+    delivered_nulls_.add(1);
+    return true;
+  }
+  batch_.push_back({.sender = subgroup_.senders[sender],
+                    .sender_rank = SenderRank(static_cast<std::uint32_t>(sender)),
+                    .index = index,
+                    .sequence = sequence,
+                    .payload = message->payload});
+  batch_bytes_ += message->payload.size();
+  return true;
+}
+
+// Sequence order: one message of each sender in turn. The frontier advances behind the upcall that it vouches for.
+bool Multicast::deliver_ordered() {
+  const std::uint64_t delivered_offset = block(table_.self()).delivered;
+  while (delivered_ < stable_ && !fault_) {
+    std::uint64_t next = delivered_;
+    while (next < stable_ && batch_.size() < policy_.delivery_batch_max) {
+      if (!take(next_sender_, SequenceNumber(next))) break;
+      ++next;
+      if (++next_sender_ == committed_.size()) next_sender_ = 0;
+    }
+    hand_over();
+    if (next == delivered_) break;
+    delivered_ = next;
+    table_.store(delivered_offset, delivered_, sst::Table::members_of(id_));
+  }
+  return true;
+}
+
+// First in, first out per sender; a sender may reuse what `received_of` says was consumed.
+bool Multicast::deliver_unordered() {
+  const std::uint64_t received_of = block(table_.self()).received_of;
+  for (std::size_t sender = 0; sender < committed_.size() && !fault_; ++sender) {
+    RingReader& reader = readers_[sender];
+    while (reader.count() < committed_[sender] && !fault_) {
+      while (reader.count() < committed_[sender] && batch_.size() < policy_.delivery_batch_max) {
+        if (!take(sender, SequenceNumber(0))) break;
+      }
+      hand_over();
+      if (reader.count() == received_of_[sender]) continue;
+      received_of_[sender] = reader.count();
+      table_.store(received_of + sender * sst::word_bytes, received_of_[sender], sst::Table::members_of(id_));
+    }
+  }
+  return true;
+}
+
+void Multicast::hand_over() {
+  if (batch_.empty()) return;
+  sink_.on_delivery(id_, batch_);
+  delivered_messages_.add(batch_.size());
+  delivered_bytes_.add(batch_bytes_);
+  delivery_batches_.add(1);
+  batch_.clear();
+  batch_bytes_ = 0;
+}
+
+}  // namespace spindrift::smc

@@ -1,0 +1,20 @@
+// What the application receives.
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+#include <spindrift/core/ids.hpp>
+
+namespace spindrift {
+
+/// One delivered message. `payload` points into the sender's ring: valid until the upcall returns, 8-byte aligned.
+struct Delivery {
+  NodeId sender;
+  SenderRank sender_rank;
+  MessageIndex index;       ///< grows per sender; indices taken by null-sends are skipped
+  SequenceNumber sequence;  ///< ordered mode: place in the total order, equal at all members. Unordered mode: 0
+  std::span<const std::byte> payload;
+};
+
+}  // namespace spindrift

@@ -1,0 +1,209 @@
+// The predicates of one subgroup: send, receive, null-sends, stability.
+#include <spindrift/smc/multicast.hpp>
+
+#include <algorithm>
+
+#include <spindrift/core/check.hpp>
+#include <spindrift/smc/frontier.hpp>
+
+namespace spindrift::smc {
+
+Multicast::Multicast(SubgroupId id, sst::Table& table, Policy policy, DeliverySink& sink, CounterBlock& counters)
+    : id_(id), table_(table), subgroup_(table.view().subgroup(id)), policy_(policy), sink_(sink) {
+  const View& view = table.view();
+  const NodeId self = view.members[table.self().value()];
+  CHECK(subgroup_.member_position(self).has_value());
+
+  for (const NodeId node : subgroup_.members) members_.push_back({.rank = *view.rank_of(node)});
+  for (const NodeId node : subgroup_.senders) sender_ranks_in_view_.push_back(*view.rank_of(node));
+  published_.resize(subgroup_.senders.size());
+  committed_.resize(subgroup_.senders.size());
+  received_of_.resize(subgroup_.senders.size());
+  consumed_by_.resize(subgroup_.members.size());
+  batch_.reserve(policy_.delivery_batch_max);
+  window_of_all_ = subgroup_.profile.window_messages * subgroup_.senders.size();
+
+  own_sender_rank_ = subgroup_.sender_rank(self);
+  if (own_sender_rank_) {
+    const sst::SubgroupBlock& own = block(table.self());
+    ring_.emplace(std::span(table.own_bytes(own.ring), own.ring_bytes), subgroup_.profile);
+  }
+
+  const auto counter = [&](const char* name) { return counters.counter("subgroup." + subgroup_.name + "." + name); };
+  sent_messages_ = counter("sent");
+  sent_null_runs_ = counter("null_runs");
+  send_batches_ = counter("send_batches");
+  receive_batches_ = counter("receive_batches");
+  delivered_messages_ = counter("delivered");
+  delivered_bytes_ = counter("delivered_bytes");
+  delivered_nulls_ = counter("delivered_nulls");
+  delivery_batches_ = counter("delivery_batches");
+}
+
+void Multicast::start() {
+  for (const Rank rank : sender_ranks_in_view_) {
+    const sst::SubgroupBlock& row = block(rank);
+    readers_.emplace_back(table_.bytes(rank, row.ring), row.ring_bytes, subgroup_.profile.message_bytes_max);
+  }
+}
+
+bool Multicast::send_and_receive() {
+  if (fault_) return false;
+  const bool ordered = subgroup_.mode == DeliveryMode::ordered;
+  bool changed = receive();
+  if (fault_) return false;
+  if (ordered && policy_.null_sends && ring_) queue_owed_nulls();
+  changed |= send();
+  if (ordered) changed |= acknowledge();
+  if (changed) table_.bump_activity(id_);
+
+  changed |= read_frontiers();
+  if (fault_) return false;
+  changed |= release_space();
+  return changed;
+}
+
+// Takes what every sender has published. Own messages count when they are published, see send().
+bool Multicast::receive() {
+  bool changed = false;
+  for (std::size_t sender = 0; sender < committed_.size(); ++sender) {
+    const Rank rank = sender_ranks_in_view_[sender];
+    if (rank == table_.self()) continue;
+    const auto count = read_count(rank, block(rank).committed, committed_[sender], committed_bound(sender), "committed");
+    if (!count) return false;
+    published_[sender] = *count;
+    const std::uint64_t taken =
+        *count - committed_[sender] > policy_.receive_batch_max ? committed_[sender] + policy_.receive_batch_max : *count;
+    if (taken == committed_[sender]) continue;
+    committed_[sender] = taken;
+    changed = true;
+  }
+  if (changed) receive_batches_.add(1);
+  return changed;
+}
+
+// A sender's undelivered messages are bounded by the windows: in ordered mode by those of all senders together, because a
+// null run follows the longest of them (docs/protocol.md, "bounds").
+std::uint64_t Multicast::committed_bound(std::size_t sender) const noexcept {
+  if (subgroup_.mode == DeliveryMode::unordered) return received_of_[sender] + subgroup_.profile.window_messages;
+  return delivered_ / committed_.size() + 1 + window_of_all_;
+}
+
+void Multicast::queue_owed_nulls() {
+  const std::uint64_t owed = count_owed(committed_, own_sender_rank_->value());
+  const std::uint64_t runs_before = ring_->null_runs();
+  if (!ring_->queue_nulls(owed)) trace("null run waits for space", id_.value(), owed);
+  sent_null_runs_.add(ring_->null_runs() - runs_before);
+}
+
+// Publishes the committed prefix of the own ring: bytes first, then their guard.
+bool Multicast::send() {
+  if (!ring_) return false;
+  const std::uint64_t before = ring_->committed_count();
+  const CommittedRanges ranges = ring_->collect(policy_.send_batch_max);
+  const std::uint64_t count = ring_->committed_count();
+  if (count == before) return false;
+
+  const sst::SubgroupBlock& own = block(table_.self());
+  const auto audience = sst::Table::members_of(id_);
+  for (const auto& range : ranges.range) table_.stage(own.ring + range.offset, range.bytes, audience);
+  table_.store(own.committed, count, audience);
+  published_[own_sender_rank_->value()] = count;
+  committed_[own_sender_rank_->value()] = count;
+  sent_messages_.add(count - before);
+  send_batches_.add(1);
+  return true;
+}
+
+bool Multicast::acknowledge() {
+  std::copy(committed_.begin(), committed_.end(), received_of_.begin());
+  const std::uint64_t frontier = smc::received_frontier(received_of_);
+  if (frontier == received_) return false;
+  received_ = frontier;
+  table_.store(block(table_.self()).received, received_, sst::Table::members_of(id_));
+  return true;
+}
+
+// What the other members say about their progress. A member cannot have received more than the windows allow, nor delivered
+// what this member has not acknowledged.
+bool Multicast::read_frontiers() {
+  const std::uint64_t stable_before = stable_;
+  const std::uint64_t senders = committed_.size();
+  stable_ = received_;
+  delivered_everywhere_ = delivered_;
+  for (std::size_t position = 0; position < members_.size(); ++position) {
+    Member& member = members_[position];
+    if (member.rank == table_.self()) continue;
+    const sst::SubgroupBlock& row = block(member.rank);
+    if (subgroup_.mode == DeliveryMode::unordered) {
+      if (!ring_) continue;
+      const std::uint64_t offset = row.received_of + own_sender_rank_->value() * sst::word_bytes;
+      const auto consumed = read_count(member.rank, offset, consumed_by_[position], ring_->committed_count(), "received_of");
+      if (!consumed) return false;
+      consumed_by_[position] = *consumed;
+      continue;
+    }
+    const std::uint64_t received_bound = (delivered_ / senders + 2 + window_of_all_) * senders;
+    const auto received = read_count(member.rank, row.received, member.received, received_bound, "received");
+    if (!received) return false;
+    const auto delivered = read_count(member.rank, row.delivered, member.delivered, received_, "delivered");
+    if (!delivered) return false;
+    member = {member.rank, *received, *delivered};
+    stable_ = std::min(stable_, *received);
+    delivered_everywhere_ = std::min(delivered_everywhere_, *delivered);
+  }
+  return stable_ != stable_before;
+}
+
+// A record is reused when every member is done with it.
+bool Multicast::release_space() {
+  if (!ring_) return false;
+  std::uint64_t count = 0;
+  if (subgroup_.mode == DeliveryMode::ordered) {
+    count = messages_below(delivered_everywhere_, own_sender_rank_->value(), committed_.size());
+  } else {
+    count = received_of_[own_sender_rank_->value()];
+    for (std::size_t position = 0; position < members_.size(); ++position) {
+      if (members_[position].rank != table_.self()) count = std::min(count, consumed_by_[position]);
+    }
+  }
+  own_released_ = count;
+  if (!ring_->release(count)) return false;
+  sink_.on_space(id_);
+  return true;
+}
+
+bool Multicast::quiescent() const noexcept {
+  if (ring_ && !ring_->drained()) return false;
+  for (std::size_t sender = 0; sender < published_.size(); ++sender) {
+    if (!delivered_everywhere(sender)) return false;
+  }
+  return true;
+}
+
+bool Multicast::delivered_everywhere(std::size_t sender) const noexcept {
+  if (subgroup_.mode == DeliveryMode::ordered) {
+    return messages_below(delivered_everywhere_, sender, committed_.size()) >= published_[sender];
+  }
+  if (received_of_[sender] != published_[sender]) return false;
+  for (const Member& member : members_) {
+    if (member.rank == table_.self()) continue;
+    const std::uint64_t offset = block(member.rank).received_of + sender * sst::word_bytes;
+    if (!table_.read(member.rank, offset).equals(published_[sender])) return false;
+  }
+  return true;
+}
+
+std::optional<std::uint64_t> Multicast::read_count(Rank rank, std::uint64_t offset, std::uint64_t known,
+                                                   std::uint64_t highest, const char* field) {
+  auto count = table_.read(rank, offset).within(known, std::max(known, highest));
+  if (!count) report(rank, std::string(field) + " fell, or rose beyond what the windows allow");
+  return count;
+}
+
+void Multicast::report(Rank rank, std::string what) {
+  trace("peer fault", id_.value(), rank.value());
+  fault_ = PeerFault{table_.view().members[rank.value()], "subgroup " + subgroup_.name + ": " + std::move(what)};
+}
+
+}  // namespace spindrift::smc

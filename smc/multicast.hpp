@@ -1,0 +1,157 @@
+// The small-message multicast of one subgroup at one member: a pure protocol object, stepped by the poller.
+//
+// One step runs the send, receive and delivery predicates once, each over everything that is there (opportunistic batching:
+// never waiting for more). The invariant to remember: a frontier in the own row is stored only after what it promises is
+// true, and posting happens after all state of the step was computed, by the caller, through Table::push.
+//
+// From Spindle (sections 3.1–3.4): batching, null-sends as one integer, posting outside of any lock. Different here: bytes
+// instead of slots, counts instead of highest numbers, headers validated when they are used.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <spindrift/core/clock.hpp>
+#include <spindrift/core/counters.hpp>
+#include <spindrift/core/view.hpp>
+#include <spindrift/smc/delivery.hpp>
+#include <spindrift/smc/ring_reader.hpp>
+#include <spindrift/smc/send_ring.hpp>
+#include <spindrift/sst/table.hpp>
+
+namespace spindrift::smc {
+
+/// Ablation switches. The defaults are the product; the others exist for experiments and tests.
+struct Policy {
+  std::uint64_t send_batch_max = ~std::uint64_t{0};      ///< records collected per step
+  std::uint64_t receive_batch_max = ~std::uint64_t{0};   ///< messages of one sender taken per step
+  std::uint64_t delivery_batch_max = 512;                ///< messages per upcall
+  bool null_sends = true;
+};
+
+/// Where deliveries go. Called by the step, on the poller thread.
+class DeliverySink {
+ public:
+  virtual ~DeliverySink() = default;
+  /// The batch, in delivery order; never empty. The payloads are valid until it returns.
+  virtual void on_delivery(SubgroupId subgroup, std::span<const Delivery> batch) = 0;
+  /// Space became free in the own ring of this subgroup.
+  virtual void on_space(SubgroupId subgroup) = 0;
+  /// Whether the application is ready to take deliveries of this subgroup; until then they wait, and nothing is lost.
+  [[nodiscard]] virtual bool accepts(SubgroupId subgroup) const = 0;
+};
+
+/// A peer wrote what no correct member writes.
+struct PeerFault {
+  NodeId node;
+  std::string what;
+};
+
+class Multicast {
+ public:
+  /// The member must be in the subgroup. `table` and `sink` outlive this object; every member's row is attached before the
+  /// first step.
+  Multicast(SubgroupId id, sst::Table& table, Policy policy, DeliverySink& sink, CounterBlock& counters);
+  Multicast(const Multicast&) = delete;
+  Multicast& operator=(const Multicast&) = delete;
+
+  /// Prepares reading; call once when all rows are attached.
+  void start();
+
+  /// Whether the own application committed something that no step has taken yet. Cheap; the poller asks on every pass.
+  [[nodiscard]] bool has_news() const noexcept { return ring_ && ring_->has_committed(); }
+
+  /// First half of a pass: send, receive, acknowledge. Stores frontiers; the caller pushes. True if anything changed.
+  bool send_and_receive();
+  /// Second half: hands everything stable (ordered) or here (unordered) to the sink, then advances `delivered` in the own
+  /// row; the caller pushes it with the next pass. True if anything was delivered.
+  bool deliver();
+
+  /// The own ring; nothing if this member does not send here.
+  [[nodiscard]] SendRing* ring() noexcept { return ring_ ? &*ring_ : nullptr; }
+
+  /// Whether something waits for `deliver`, perhaps only for the sink to accept it.
+  [[nodiscard]] bool deliverable() const noexcept;
+
+  /// Set when a peer's bytes were impossible; the object does nothing more then.
+  [[nodiscard]] const std::optional<PeerFault>& fault() const noexcept { return fault_; }
+
+  // Frontiers, for status, shutdown and checkers. Ordered mode unless said otherwise.
+  [[nodiscard]] SubgroupId id() const noexcept { return id_; }
+  [[nodiscard]] const SubgroupView& subgroup() const noexcept { return subgroup_; }
+  [[nodiscard]] std::uint64_t received_frontier() const noexcept { return received_; }
+  [[nodiscard]] std::uint64_t stable_frontier() const noexcept { return stable_; }
+  [[nodiscard]] std::uint64_t delivered_frontier() const noexcept { return delivered_; }
+  /// Own messages that every member has delivered; both modes.
+  [[nodiscard]] std::uint64_t own_delivered_everywhere() const noexcept { return own_released_; }
+  /// Messages of each sender acknowledged (ordered) or consumed (unordered) here, by sender rank.
+  [[nodiscard]] std::span<const std::uint64_t> received_of() const noexcept { return received_of_; }
+  /// Everything that any sender committed, as far as is visible here, was delivered at every member.
+  [[nodiscard]] bool quiescent() const noexcept;
+
+ private:
+  struct Member {
+    Rank rank;
+    std::uint64_t received = 0;
+    std::uint64_t delivered = 0;
+  };
+
+  bool receive();
+  void queue_owed_nulls();
+  bool send();
+  bool acknowledge();
+  bool read_frontiers();
+  bool release_space();
+
+  bool deliver_ordered();
+  bool deliver_unordered();
+  bool take(std::size_t sender, SequenceNumber sequence);
+  void hand_over();
+
+  [[nodiscard]] bool delivered_everywhere(std::size_t sender) const noexcept;
+  [[nodiscard]] std::uint64_t committed_bound(std::size_t sender) const noexcept;
+  [[nodiscard]] std::optional<std::uint64_t> read_count(Rank rank, std::uint64_t offset, std::uint64_t known,
+                                                        std::uint64_t highest, const char* field);
+  [[nodiscard]] const sst::SubgroupBlock& block(Rank rank) const { return *table_.layout(rank).subgroup(id_); }
+  void report(Rank rank, std::string what);
+
+  SubgroupId id_;
+  sst::Table& table_;
+  const SubgroupView& subgroup_;
+  Policy policy_;
+  DeliverySink& sink_;
+  std::optional<SendRing> ring_;
+  std::optional<SenderRank> own_sender_rank_;
+
+  std::vector<Rank> sender_ranks_in_view_;   // by sender rank
+  std::vector<Member> members_;              // by position in the subgroup
+  std::vector<RingReader> readers_;          // by sender rank
+  std::vector<std::uint64_t> published_;     // by sender rank: messages published, as far as visible here; validated
+  std::vector<std::uint64_t> committed_;     // by sender rank: of those, taken here; may end within a null run
+  std::vector<std::uint64_t> received_of_;   // by sender rank: acknowledged (ordered) or consumed (unordered)
+  std::vector<std::uint64_t> consumed_by_;   // by position, unordered mode: own messages consumed there; validated
+  std::vector<Delivery> batch_;
+  std::uint64_t batch_bytes_ = 0;
+
+  std::uint64_t window_of_all_ = 0;  // records in flight of all senders together
+  std::uint64_t received_ = 0;
+  std::uint64_t stable_ = 0;
+  std::uint64_t delivered_ = 0;
+  std::uint64_t delivered_everywhere_ = 0;
+  std::size_t next_sender_ = 0;      // delivered_ modulo senders
+  std::uint64_t own_released_ = 0;
+  std::optional<PeerFault> fault_;
+
+  Counter sent_messages_;
+  Counter sent_null_runs_;
+  Counter send_batches_;
+  Counter receive_batches_;
+  Counter delivered_messages_;
+  Counter delivered_bytes_;
+  Counter delivered_nulls_;
+  Counter delivery_batches_;
+};
+
+}  // namespace spindrift::smc

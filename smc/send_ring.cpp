@@ -1,0 +1,187 @@
+// Reserve and commit for application threads; collect, nulls and release for the poller.
+#include <spindrift/smc/send_ring.hpp>
+
+#include <bit>
+
+#include <spindrift/core/check.hpp>
+
+namespace spindrift::smc {
+namespace {
+
+constexpr std::uint64_t unit_bytes = 8;
+
+// Ring words are read by other processes while later records are written; the slot's release orders them, the atomic store
+// keeps each whole.
+void put_header(std::byte* at, RecordHeader header) noexcept {
+  std::atomic_ref(*reinterpret_cast<std::uint64_t*>(at)).store(header.encode(), std::memory_order_relaxed);
+}
+
+}  // namespace
+
+SendRing::SendRing(std::span<std::byte> ring, const Profile& profile)
+    : ring_(ring.data()),
+      ring_units_(profile.ring_bytes / unit_bytes),
+      window_(profile.window_messages),
+      message_bytes_max_(profile.message_bytes_max),
+      slot_mask_(std::bit_ceil(profile.window_messages) - 1),
+      slots_(std::make_unique<std::atomic<std::uint64_t>[]>(slot_mask_ + 1)),
+      null_runs_(std::make_unique<NullRun[]>(slot_mask_ + 1)) {
+  CHECK(std::has_single_bit(profile.ring_bytes) && ring.size() >= profile.ring_bytes);
+  CHECK(window_ >= 1 && window_ <= std::uint64_t{1} << 20);
+  // A record and the padding before it always fit into an empty ring.
+  CHECK(2 * record_bytes(message_bytes_max_) <= profile.ring_bytes);
+}
+
+std::optional<Reservation> SendRing::reserve(std::uint64_t bytes) noexcept {
+  CHECK(bytes <= message_bytes_max_);
+  std::uint64_t tail = tail_.load(std::memory_order_relaxed);
+  for (;;) {
+    Attempt attempt = try_advance(tail, record_bytes(bytes) / unit_bytes);
+    if (attempt.outcome == Attempt::Outcome::full) return std::nullopt;
+    if (attempt.outcome == Attempt::Outcome::reserved) {
+      attempt.reservation.payload = {attempt.reservation.header + header_bytes, bytes};
+      return attempt.reservation;
+    }
+  }
+}
+
+SendRing::Attempt SendRing::try_advance(std::uint64_t& tail, std::uint64_t units) noexcept {
+  const Mark from = Mark::unpack(tail);
+  const Mark free = Mark::unpack(free_.load(std::memory_order_acquire));
+  const std::uint64_t offset = from.position & (ring_units_ - 1);
+  const std::uint64_t padding = offset + units > ring_units_ ? ring_units_ - offset : 0;
+  const std::uint64_t records = (from.number - free.number) & record_number_mask;
+  const std::uint64_t used = (from.position - free.position) & position_mask;
+
+  Attempt attempt;
+  if (records >= window_ || used + padding + units > ring_units_) {
+    // A tail read before others reserved and the poller released looks full; only an unchanged tail is believed.
+    const std::uint64_t now = tail_.load(std::memory_order_acquire);
+    attempt.outcome = now == tail ? Attempt::Outcome::full : Attempt::Outcome::lost_race;
+    tail = now;
+    return attempt;
+  }
+  const Mark after{(from.number + 1) & record_number_mask, (from.position + padding + units) & position_mask};
+  if (!tail_.compare_exchange_weak(tail, after.pack(), std::memory_order_acq_rel, std::memory_order_relaxed)) return attempt;
+
+  if (padding > 0) {
+    put_header(ring_ + offset * unit_bytes,
+               {static_cast<std::uint32_t>(padding * unit_bytes), RecordKind::padding, from.number});
+  }
+  attempt.outcome = Attempt::Outcome::reserved;
+  attempt.reservation.header = ring_ + (padding > 0 ? 0 : offset) * unit_bytes;
+  attempt.reservation.number = from.number;
+  attempt.reservation.after = after.pack();
+  return attempt;
+}
+
+void SendRing::publish(const Reservation& reservation, RecordHeader header) noexcept {
+  put_header(reservation.header, header);
+  // Sequentially consistent: a poller that goes to sleep either sees this or is seen sleeping by the wake that follows.
+  slots_[reservation.number & slot_mask_].store(reservation.after, std::memory_order_seq_cst);
+}
+
+void SendRing::commit(const Reservation& reservation) noexcept {
+  publish(reservation, {static_cast<std::uint32_t>(reservation.payload.size()), RecordKind::data, reservation.number});
+}
+
+void SendRing::abandon(const Reservation& reservation) noexcept {
+  publish(reservation, {static_cast<std::uint32_t>(reservation.payload.size()), RecordKind::abandoned, reservation.number});
+}
+
+bool SendRing::queue_nulls(std::uint64_t count_owed) noexcept {
+  std::uint64_t tail = tail_.load(std::memory_order_acquire);
+  for (;;) {
+    const std::uint64_t record = full_number(Mark::unpack(tail).number);
+    const std::uint64_t reserved = record + queued_extra_;
+    if (reserved >= count_owed) return true;
+    const std::uint64_t count = count_owed - reserved;
+    CHECK(count <= 0xffffffff);
+
+    const Attempt attempt = try_advance(tail, header_bytes / unit_bytes);
+    if (attempt.outcome == Attempt::Outcome::full) return false;
+    if (attempt.outcome == Attempt::Outcome::lost_race) continue;
+    null_run(null_runs_queued_++) = {record, count};
+    queued_extra_ += count - 1;
+    publish(attempt.reservation, {static_cast<std::uint32_t>(count), RecordKind::null_run, attempt.reservation.number});
+    return true;
+  }
+}
+
+CommittedRanges SendRing::collect(std::uint64_t records_max) noexcept {
+  CommittedRanges ranges;
+  CommittedRanges::Range* range = &ranges.range[0];
+  range->offset = (collected_position_ & (ring_units_ - 1)) * unit_bytes;
+
+  for (; records_max > 0; --records_max) {
+    const Mark after = Mark::unpack(slots_[collected_ & slot_mask_].load(std::memory_order_acquire));
+    if (after.number != ((collected_ + 1) & record_number_mask)) break;
+
+    const std::uint64_t units = (after.position - collected_position_) & position_mask;
+    const std::uint64_t offset = collected_position_ & (ring_units_ - 1);
+    const bool padded = offset + units > ring_units_;
+    if (padded) range->bytes += header_bytes;  // of the padding only its header is news
+    if (padded || (offset == 0 && range->bytes > 0)) range = &ranges.range[1];
+    range->bytes += (padded ? offset + units - ring_units_ : units) * unit_bytes;
+
+    if (null_runs_collected_ < null_runs_queued_ && null_run(null_runs_collected_).record == collected_) {
+      collected_extra_ += null_run(null_runs_collected_++).count - 1;
+    }
+    collected_position_ += units;
+    ++collected_;
+  }
+  return ranges;
+}
+
+bool SendRing::release(std::uint64_t count) noexcept {
+  CHECK(count <= committed_count());
+  std::uint64_t record = released_;
+  bool inside_run = false;
+  while (null_runs_released_ < null_runs_collected_) {
+    const NullRun& run = null_run(null_runs_released_);
+    const std::uint64_t first = run.record + released_extra_;  // index of the run's first message
+    if (count < first + run.count) {
+      if (count >= first) record = run.record;
+      inside_run = count >= first;
+      break;
+    }
+    released_extra_ += run.count - 1;
+    record = run.record + 1;
+    ++null_runs_released_;
+  }
+  if (!inside_run && count > released_extra_) record = std::max(record, count - released_extra_);
+  if (record == released_) return false;
+
+  CHECK(record > released_ && record <= collected_);
+  released_ = record;
+  const Mark behind = Mark::unpack(slots_[(record - 1) & slot_mask_].load(std::memory_order_relaxed));
+  // Sequentially consistent: a thread about to wait for space either sees this or is seen waiting.
+  free_.store(Mark{record & record_number_mask, behind.position}.pack(), std::memory_order_seq_cst);
+  return true;
+}
+
+std::uint64_t SendRing::full_number(std::uint64_t number) const noexcept {
+  return collected_ + ((number - collected_) & record_number_mask);
+}
+
+std::uint64_t SendRing::reserved_count() const noexcept {
+  return full_number(Mark::unpack(tail_.load(std::memory_order_acquire)).number) + queued_extra_;
+}
+
+bool SendRing::drained() const noexcept {
+  return Mark::unpack(tail_.load(std::memory_order_seq_cst)).number == (collected_ & record_number_mask);
+}
+
+bool SendRing::half_free() const noexcept {
+  const Mark tail = Mark::unpack(tail_.load(std::memory_order_relaxed));
+  const Mark free = Mark::unpack(free_.load(std::memory_order_relaxed));
+  return 2 * ((tail.number - free.number) & record_number_mask) <= window_ &&
+         2 * ((tail.position - free.position) & position_mask) <= ring_units_;
+}
+
+bool SendRing::has_committed() const noexcept {
+  const Mark after = Mark::unpack(slots_[collected_ & slot_mask_].load(std::memory_order_seq_cst));
+  return after.number == ((collected_ + 1) & record_number_mask);
+}
+
+}  // namespace spindrift::smc

@@ -1,0 +1,126 @@
+// A sender's byte ring: any number of application threads reserve space without a lock, build their message in place and
+// commit; the poller picks up the committed prefix and, later, gives space back.
+//
+// The invariant to remember: one 64-bit word {record number, byte position} is reserved by compare-and-swap, so numbers and
+// positions never disagree, and the same word, stored in the record's slot, says "committed up to here".
+//
+// Records lie one behind another and never wrap: what does not fit before the end of the ring starts again at its beginning,
+// behind a padding record. Numbers in the packed word are taken modulo 2^24, positions in units of 8 bytes modulo 2^40; the
+// window is far smaller than either, so differences are exact.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+
+#include <spindrift/core/ids.hpp>
+#include <spindrift/core/view.hpp>
+#include <spindrift/smc/record.hpp>
+
+namespace spindrift::smc {
+
+/// Space for one message. Must be committed or abandoned, by the thread that reserved it, soon: later records of this
+/// sender wait for it.
+struct Reservation {
+  std::span<std::byte> payload;  ///< uninitialized; 8-byte aligned
+  std::byte* header = nullptr;
+  std::uint64_t number = 0;      ///< modulo 2^24
+  std::uint64_t after = 0;       ///< the packed tail behind this record
+};
+
+/// Bytes of the ring that became committed: one range, or two if they wrap.
+struct CommittedRanges {
+  struct Range {
+    std::uint64_t offset = 0;  ///< from the ring's start
+    std::uint64_t bytes = 0;
+  };
+  std::array<Range, 2> range;
+};
+
+class SendRing {
+ public:
+  /// `ring` is `profile.ring_bytes` of zeroed shared memory that outlives this object.
+  SendRing(std::span<std::byte> ring, const Profile& profile);
+
+
+  /// Space for a payload of `bytes` (at most `message_bytes_max`; CHECKed, callers refuse it before), or nothing if the
+  /// window in messages or in bytes is full.
+  [[nodiscard]] std::optional<Reservation> reserve(std::uint64_t bytes) noexcept;
+  /// Publishes the message to the poller. Everything written to the payload before is sent.
+  void commit(const Reservation& reservation) noexcept;
+  /// Gives the reservation up: it travels as a null.
+  void abandon(const Reservation& reservation) noexcept;
+
+
+  /// Queues a null run so that this sender's count reaches `count_owed`, if records reserved so far do not already. False
+  /// if a run is needed and there is no space for it.
+  bool queue_nulls(std::uint64_t count_owed) noexcept;
+  /// Takes up to `records_max` records of the committed prefix; returns their bytes. `committed_count` grows.
+  CommittedRanges collect(std::uint64_t records_max) noexcept;
+  /// Messages (nulls included) collected so far.
+  [[nodiscard]] std::uint64_t committed_count() const noexcept { return collected_ + collected_extra_; }
+  /// Messages reserved so far, committed or not.
+  [[nodiscard]] std::uint64_t reserved_count() const noexcept;
+  /// Gives back the space of the first `count` messages. Returns whether any space became free.
+  bool release(std::uint64_t count) noexcept;
+
+  /// Nothing is reserved that was not collected.
+  [[nodiscard]] bool drained() const noexcept;
+  /// Something is committed that was not collected.
+  [[nodiscard]] bool has_committed() const noexcept;
+  /// At most half of the window, in messages and in bytes, is in use: worth waking a thread that waits for space.
+  [[nodiscard]] bool half_free() const noexcept;
+  [[nodiscard]] std::uint64_t null_runs() const noexcept { return null_runs_queued_; }
+
+ private:
+  /// The packed word.
+  struct Mark {
+    std::uint64_t number = 0;    ///< modulo 2^24
+    std::uint64_t position = 0;  ///< in 8-byte units, modulo 2^40
+    [[nodiscard]] static constexpr Mark unpack(std::uint64_t word) noexcept { return {word >> 40, word & position_mask}; }
+    [[nodiscard]] constexpr std::uint64_t pack() const noexcept { return number << 40 | position; }
+  };
+  struct NullRun {
+    std::uint64_t record = 0;
+    std::uint64_t count = 0;
+  };
+  static constexpr std::uint64_t position_mask = (std::uint64_t{1} << 40) - 1;
+
+  struct Attempt {
+    enum class Outcome : std::uint8_t { lost_race, full, reserved };
+    Outcome outcome = Outcome::lost_race;
+    Reservation reservation;
+  };
+  /// One try to move the tail by a record of `units`; on a lost race `tail` is the newer one.
+  [[nodiscard]] Attempt try_advance(std::uint64_t& tail, std::uint64_t units) noexcept;
+  void publish(const Reservation& reservation, RecordHeader header) noexcept;
+  [[nodiscard]] std::uint64_t full_number(std::uint64_t number) const noexcept;
+  [[nodiscard]] NullRun& null_run(std::uint64_t at) noexcept { return null_runs_[at & slot_mask_]; }
+
+  std::byte* ring_;
+  std::uint64_t ring_units_;
+  std::uint64_t window_;
+  std::uint64_t message_bytes_max_;
+  std::uint64_t slot_mask_;
+  std::unique_ptr<std::atomic<std::uint64_t>[]> slots_;  // by record number: the packed tail behind a committed record
+
+  alignas(cache_line_bytes) std::atomic<std::uint64_t> tail_{0};  // application threads and poller
+  alignas(cache_line_bytes) std::atomic<std::uint64_t> free_{0};  // poller writes: everything before it may be reused
+
+  // The poller's own.
+  alignas(cache_line_bytes) std::uint64_t collected_ = 0;  // records
+  std::uint64_t collected_position_ = 0;                   // units, not taken modulo
+  std::uint64_t collected_extra_ = 0;                      // messages beyond one per record, in collected null runs
+  std::uint64_t queued_extra_ = 0;                         // the same over all queued null runs
+  std::uint64_t released_ = 0;                             // records
+  std::uint64_t released_extra_ = 0;                       // messages beyond one per record, in released null runs
+  std::unique_ptr<NullRun[]> null_runs_;  // queue of runs in flight; indices below grow for ever
+  std::uint64_t null_runs_released_ = 0;
+  std::uint64_t null_runs_collected_ = 0;
+  std::uint64_t null_runs_queued_ = 0;
+};
+
+}  // namespace spindrift::smc
