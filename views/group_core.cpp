@@ -1,0 +1,219 @@
+// Joining, the poller's loop, and the end.
+#include <spindrift/views/group_core.hpp>
+
+#include <sched.h>
+
+#include <random>
+
+#include <spindrift/core/check.hpp>
+#include <spindrift/core/fabric/shm/shm.hpp>
+#include <spindrift/core/log.hpp>
+
+namespace spindrift {
+namespace {
+
+using views::MemberState;
+
+constexpr Duration slow_upcall = std::chrono::milliseconds(10);
+constexpr Duration slow_report_interval = std::chrono::seconds(1);
+/// Passes without news before the poller offers its core to others; a pass over quiet rows takes well under a microsecond.
+constexpr unsigned passes_before_yield = 20;
+constexpr std::size_t counters_per_subgroup = 8;
+constexpr std::size_t counters_per_process = 16;
+
+thread_local const GroupCore* polling_for = nullptr;
+
+std::uint64_t random_incarnation() {
+  std::random_device device;
+  return std::uint64_t{device()} << 32 | device();
+}
+
+std::string joined(const std::vector<NodeId>& nodes) {
+  std::string text;
+  for (const NodeId node : nodes) text += (text.empty() ? "" : ", ") + std::to_string(node.value());
+  return text;
+}
+
+}  // namespace
+
+GroupCore::GroupCore(Config config) : config_(std::move(config)) {}
+
+GroupCore::~GroupCore() {
+  if (poller_.joinable() && !on_poller_thread()) {
+    try {
+      leave();
+    } catch (const Exception& failure) {
+      log::warn(log::Room::views, "left a group that had failed", {{"reason", failure.what()}});
+    }
+  }
+  end_poller();
+}
+
+void GroupCore::join() {
+  open_fabric();
+  make_member();
+  poller_ = std::thread([this] { poll_loop(); });
+  await_view();
+}
+
+void GroupCore::open_fabric() {
+  const NodeId self = config_.local_id();
+  CHECK(config_.fabric() == "shm");  // the config's table accepts no other
+  fabric_ = value_or_throw(fabric::make_shm({.self = self,
+                                             .runtime_directory = config_.runtime_directory(),
+                                             .group_name = config_.group_name(),
+                                             .counters = nullptr}));
+  log::info(log::Room::fabric, "chosen", {{"fabric", fabric_->traits().name}, {"reason", "[SPINDRIFT] fabric"}});
+  value_or_throw(fabric_->listen({self, {}}));
+}
+
+void GroupCore::make_member() {
+  const NodeId self = config_.local_id();
+  value_or_throw(config_.local_rank());
+  views::MemberOptions options;
+  options.view = value_or_throw(config_.view());
+  options.self = self;
+  for (const NodeId node : options.view.members) options.addresses.push_back({node, {}});
+  options.identity = {config_.group_name(), config_.digest().words};
+  options.incarnation = random_incarnation();
+
+  const std::size_t subgroups = options.view.subgroups.size();
+  counters_.emplace(value_or_throw(CounterBlock::in_file(
+      config_.runtime_directory() + "/" + config_.group_name() + "/" + std::to_string(self.value()) + ".counters",
+      subgroups * counters_per_subgroup + counters_per_process)));
+  sleeps_ = counters_->counter("poller.sleeps");
+  slow_upcalls_ = counters_->counter("poller.slow_upcalls");
+
+  channels_ = std::make_unique<Channel[]>(subgroups);
+  member_ = std::make_unique<views::Member>(std::move(options), *fabric_, *this, *counters_);
+  value_or_throw(member_->start());
+  for (std::uint32_t i = 0; i < subgroups; ++i) {
+    smc::Multicast* multicast = member_->multicast(SubgroupId(i));
+    if (multicast == nullptr) continue;
+    channels_[i].ring = multicast->ring();
+    channels_[i].handle.reset(new Subgroup(*this, SubgroupId(i)));
+  }
+}
+
+void GroupCore::await_view() {
+  std::unique_lock lock(mutex_);
+  const bool decided = changed_.wait_for(lock, config_.join_timeout(), [&] { return state_ != MemberState::connecting; });
+  if (failure_) {
+    Error failure = *failure_;
+    lock.unlock();
+    end_poller();
+    throw Exception(std::move(failure));
+  }
+  if (decided) return;
+  lock.unlock();
+  end_poller();
+  const auto waited = std::chrono::duration_cast<std::chrono::milliseconds>(config_.join_timeout());
+  throw Exception(Error(ErrorKind::timed_out, own_name() + " waited " + std::to_string(waited.count()) + " ms for node " +
+                                                  joined(member_->missing()))
+                      .fix("start the missing nodes with the same configuration and [SPINDRIFT] runtime_directory, "
+                           "or raise join_timeout_ms"));
+}
+
+void GroupCore::end_poller() noexcept {
+  if (!poller_.joinable()) return;
+  abort_.store(true, std::memory_order_seq_cst);
+  fabric_->wake();
+  poller_.join();
+}
+
+// Runs until the group has ended. Sleeps only after a pass that found nothing although peers could see it about to sleep.
+void GroupCore::poll_loop() {
+  polling_for = this;
+  const bool block = config_.poll_mode() == PollMode::block;
+  unsigned quiet = 0;
+  Time quiet_since{};
+  for (;;) {
+    const auto [progress, wake_at] = step();
+    publish_state();
+    if (abort_.load(std::memory_order_relaxed) || ended()) return;
+    if (progress) {
+      quiet = 0;
+      continue;
+    }
+    if (++quiet < passes_before_yield) continue;
+    if (quiet == passes_before_yield) quiet_since = clock_.now();
+    if (!block || clock_.now() - quiet_since < config_.spin()) {
+      sched_yield();
+      continue;
+    }
+    rest();
+    quiet = 0;
+  }
+}
+
+void GroupCore::rest() {
+  fabric_->prepare_sleep();
+  const auto [progress, wake_at] = step();
+  if (progress || abort_.load(std::memory_order_seq_cst)) return fabric_->cancel_sleep();
+  sleeps_.add(1);
+  fabric_->sleep(wake_at);
+}
+
+views::Member::Step GroupCore::step() {
+  try {
+    return member_->step(clock_.now());
+  } catch (const std::exception& thrown) {
+    member_->stop(Error(ErrorKind::group_closed, std::string("a delivery handler threw: ") + thrown.what())
+                      .fix("let handlers deal with their own errors: a member that skips a message differs from the rest"));
+  } catch (...) {
+    member_->stop(Error(ErrorKind::group_closed, "a delivery handler threw"));
+  }
+  return {.progress = true, .wake_at = never};
+}
+
+// Tells waiting application threads what the poller knows.
+void GroupCore::publish_state() {
+  MemberState state = member_->state();
+  if (state == MemberState::ready) state = MemberState::connecting;
+  if (state == published_) return;
+  published_ = state;
+
+  std::function<void(const Error&)> handler;
+  {
+    std::lock_guard lock(mutex_);
+    state_ = state;
+    failure_ = member_->failure();
+    leaver_ = member_->leaver();
+    if (failure_) handler = std::move(failure_handler_);
+  }
+  changed_.notify_all();
+  if (handler) handler(*member_->failure());
+}
+
+void GroupCore::on_delivery(SubgroupId id, std::span<const Delivery> batch) {
+  const Time before = clock_.now();
+  channels_[id.value()].handler(batch);
+  const Time after = clock_.now();
+  if (after - before >= slow_upcall) report_slow(id, after - before, after);
+}
+
+void GroupCore::report_slow(SubgroupId id, Duration took, Time now) {
+  slow_upcalls_.add(1);
+  if (last_slow_report_ && now - *last_slow_report_ < slow_report_interval) return;
+  last_slow_report_ = now;
+  log::warn(log::Room::views, "slow delivery handler",
+            {{"subgroup", view().subgroup(id).name},
+             {"ms", std::chrono::duration_cast<std::chrono::milliseconds>(took).count()},
+             {"since_start", slow_upcalls_.get()}});
+}
+
+// A full ring is worth a wake-up only when a good part of it is free again: a thread that wakes for every message would
+// spend its time waking.
+void GroupCore::on_space(SubgroupId id) {
+  Channel& channel = channels_[id.value()];
+  if (!channel.space.has_waiters()) return;
+  if (channel.ring->half_free() || !member_->accepts_sends()) channel.space.notify_all();
+}
+
+bool GroupCore::accepts(SubgroupId id) const { return channels_[id.value()].accepting.load(std::memory_order_seq_cst); }
+
+bool GroupCore::on_poller_thread() const noexcept { return polling_for == this; }
+
+bool GroupCore::ended() const noexcept { return published_ == MemberState::left || published_ == MemberState::failed; }
+
+}  // namespace spindrift
