@@ -1,0 +1,64 @@
+// Configurations are made as text and go through the parser like everybody's, so that a bench measures what a user gets.
+#include <spindrift/bench/group_config.hpp>
+
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+#include <cstdlib>
+#include <filesystem>
+#include <system_error>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <spindrift/smc/record.hpp>
+
+namespace spindrift::bench {
+
+namespace {
+
+constexpr std::uint64_t ring_bytes_min = 4096;
+
+nlohmann::json first_nodes(std::uint32_t count) {
+  nlohmann::json nodes = nlohmann::json::array();
+  for (std::uint32_t node = 0; node < count; ++node) nodes.push_back(node);
+  return nodes;
+}
+
+}  // namespace
+
+Profile profile_for(std::uint64_t message_bytes, std::uint64_t window, std::uint64_t ring_bytes) {
+  const std::uint64_t record = smc::record_bytes(message_bytes);
+  const std::uint64_t whole_window = std::max({ring_bytes_min, 2 * record + 16, window * record});
+  return {ring_bytes == 0 ? std::bit_ceil(whole_window) : ring_bytes, window, message_bytes};
+}
+
+std::string group_config_text(const GroupShape& shape, const std::string& runtime_directory) {
+  const nlohmann::json layout = {
+      {{"name", subgroup_name}, {"members", first_nodes(shape.members)}, {"senders", first_nodes(shape.senders)}}};
+  return fmt::format(
+      "[SPINDRIFT]\ngroup_name = bench\nruntime_directory = {}\n\n[LAYOUT]\njson_layout = '{}'\n\n"
+      "[SUBGROUP/DEFAULT]\nmax_smc_payload_size = {}\nwindow_size = {}\nring_size = {}\n",
+      runtime_directory, layout.dump(), shape.profile.message_bytes_max, shape.profile.window_messages,
+      shape.profile.ring_bytes);
+}
+
+Result<Config> member_config(const GroupShape& shape, const std::string& runtime_directory, NodeId node) {
+  std::vector<ConfigOverride> overrides = shape.settings;
+  overrides.push_back({"DERECHO/local_id", std::to_string(node.value()), "the bench"});
+  return Config::parse(group_config_text(shape, runtime_directory), "the bench's configuration", overrides);
+}
+
+Result<PrivateDirectory> PrivateDirectory::make() {
+  std::string path =
+      std::filesystem::is_directory("/dev/shm") ? "/dev/shm/spindrift-bench-XXXXXX" : "/tmp/spindrift-bench-XXXXXX";
+  if (!::mkdtemp(path.data())) return system_error("mkdtemp " + path, errno);
+  return PrivateDirectory(std::move(path));
+}
+
+PrivateDirectory::~PrivateDirectory() {
+  std::error_code ignored;  // a directory that stays behind harms nobody, and a destructor has nobody to tell
+  if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
+}
+
+}  // namespace spindrift::bench

@@ -1,0 +1,54 @@
+// The configuration of a group under measurement: one subgroup called "bench", of all members, in a runtime directory of its
+// own, so that a bench never meets a group that does real work.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <spindrift/core/config/config.hpp>
+#include <spindrift/core/result.hpp>
+#include <spindrift/core/view.hpp>
+
+namespace spindrift::bench {
+
+inline constexpr std::string_view subgroup_name = "bench";
+
+/// The sizes for messages of one length. `ring_bytes` 0: the smallest ring that holds a whole window.
+[[nodiscard]] Profile profile_for(std::uint64_t message_bytes, std::uint64_t window, std::uint64_t ring_bytes);
+
+struct GroupShape {
+  std::uint32_t members = 3;  ///< node ids 0 … members − 1
+  std::uint32_t senders = 3;  ///< the first of them, at least one
+  Profile profile;
+  std::vector<ConfigOverride> settings;  ///< for all members, over what the bench sets
+};
+
+/// The INI text that all members of the group share.
+[[nodiscard]] std::string group_config_text(const GroupShape& shape, const std::string& runtime_directory);
+
+/// The configuration of one member. Errors: bad_config, if a setting of the user is wrong.
+[[nodiscard]] Result<Config> member_config(const GroupShape& shape, const std::string& runtime_directory, NodeId node);
+
+/// A fresh directory in memory that is removed, with what is in it, by the process that made it.
+class PrivateDirectory {
+ public:
+  /// Errors: resource.
+  [[nodiscard]] static Result<PrivateDirectory> make();
+
+  PrivateDirectory(PrivateDirectory&& other) noexcept : path_(std::exchange(other.path_, {})) {}
+  PrivateDirectory& operator=(PrivateDirectory&& other) noexcept {
+    std::swap(path_, other.path_);
+    return *this;
+  }
+  ~PrivateDirectory();
+
+  [[nodiscard]] const std::string& path() const noexcept { return path_; }
+
+ private:
+  explicit PrivateDirectory(std::string path) noexcept : path_(std::move(path)) {}
+  std::string path_;
+};
+
+}  // namespace spindrift::bench

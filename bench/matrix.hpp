@@ -1,0 +1,60 @@
+// The multicast measured over a matrix of parameters, each cell several times, the group and its limit by turns: whatever
+// else the machine does meanwhile falls on both.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string_view>
+#include <vector>
+
+#include <spindrift/bench/report.hpp>
+#include <spindrift/core/config/config.hpp>
+#include <spindrift/core/result.hpp>
+
+namespace spindrift::bench {
+
+/// Which members send.
+enum class Senders : std::uint8_t { one, half, all };
+[[nodiscard]] std::string_view to_string(Senders senders) noexcept;
+/// How many of `members` send; at least one.
+[[nodiscard]] std::uint32_t sender_count(Senders senders, std::uint32_t members) noexcept;
+
+/// The window of comparisons: 1000 messages of up to 100 bytes, else 100.
+[[nodiscard]] std::uint64_t default_window(std::uint64_t message_bytes) noexcept;
+
+struct Matrix {
+  std::vector<std::uint32_t> members{2, 3, 4, 5, 6, 7, 8};
+  std::vector<Senders> senders{Senders::one, Senders::all};
+  std::vector<std::uint64_t> message_bytes{100, 1024, 10240};
+  std::vector<bool> touch{true, false};
+  std::uint64_t window = 0;      ///< messages of one sender in flight, of the group and the limit; 0: default_window
+  std::uint64_t ring_bytes = 0;  ///< of the group; 0: what holds the window
+  std::uint64_t messages = 0;    ///< per run, all senders together; 0: as many as take about `seconds`
+  double seconds = 0.5;          ///< per run
+  std::uint32_t repeats = 3;
+  std::vector<ConfigOverride> settings;
+};
+
+struct LatencyMatrix {
+  std::vector<std::uint32_t> members{2, 3, 4, 5, 6, 7, 8};
+  std::uint64_t message_bytes = 64;
+  std::uint64_t messages = 0;  ///< per run; 0: as many as take about `seconds`
+  double seconds = 0.5;
+  std::uint32_t repeats = 3;
+  std::vector<ConfigOverride> settings;
+};
+
+/// Runs so many messages and tells the seconds they took.
+using Trial = std::function<Result<double>(std::uint64_t messages)>;
+/// The number of messages that takes about `seconds`, found by trials. Errors: the first failed trial's.
+[[nodiscard]] Result<std::uint64_t> messages_for(double seconds, const Trial& run);
+
+using FigureSink = std::function<void(const Figure&)>;
+
+/// One figure per cell: messages per second delivered at each member. Errors: the first failed run's.
+[[nodiscard]] Result<void> measure_throughput(const Matrix& matrix, const FigureSink& sink);
+
+/// Three figures per number of members: p50, p99 and p99.9 of send → own delivery, one sender with one message on its way.
+[[nodiscard]] Result<void> measure_latency(const LatencyMatrix& matrix, const FigureSink& sink);
+
+}  // namespace spindrift::bench

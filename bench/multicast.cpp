@@ -1,0 +1,186 @@
+// The members of a measured group. Each is a process with a Group and one application thread, as a user would write it; what
+// it saw goes to memory that it shares with the process that asked.
+#include <spindrift/bench/multicast.hpp>
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+
+#include <fmt/format.h>
+
+#include <spindrift/bench/payload.hpp>
+#include <spindrift/bench/processes.hpp>
+#include <spindrift/views/group.hpp>
+
+namespace spindrift::bench {
+
+namespace {
+
+constexpr Duration patience = std::chrono::minutes(1);
+
+/// A member's results, on lines of its own: it updates them while it runs.
+struct alignas(cache_line_bytes) SharedResult {
+  MemberResult result;
+  std::uint64_t started_at_ns = 0;
+  std::uint64_t finished_at_ns = 0;
+};
+
+/// What all processes of a run share.
+struct Arena {
+  const MulticastRun& run;
+  std::uint64_t per_sender;
+  const std::string& directory;
+  Gate& gate;
+  std::span<SharedResult> results;
+  std::span<std::uint64_t> latencies_ns;  ///< empty, or one per message of the only sender
+
+  [[nodiscard]] std::uint64_t messages() const noexcept { return per_sender * run.shape.senders; }
+};
+
+/// Counts deliveries on the poller thread, and lets the application thread sleep until a number of them was reached.
+class Receiver {
+ public:
+  Receiver(const Arena& arena, std::uint32_t self) : arena_(arena), shared_(arena.results[self]) {}
+
+  void on_delivery(std::span<const Delivery> batch) noexcept {
+    std::uint64_t bytes = 0;
+    std::uint64_t sum = 0;
+    for (const Delivery& delivery : batch) {
+      bytes += delivery.payload.size();
+      if (arena_.run.touch) sum += read_lines(delivery.payload);
+    }
+    MemberResult& result = shared_.result;
+    result.payload_sum += sum;
+    result.delivered_bytes += bytes;
+    result.delivered += batch.size();
+    if (result.delivered == arena_.messages()) {
+      shared_.finished_at_ns = nanoseconds_now();
+      wake();
+    }
+  }
+
+  /// The sender's own deliveries, one at a time.
+  void on_own_delivery(std::span<const Delivery> batch) noexcept {
+    const std::uint64_t now_ns = nanoseconds_now();
+    const std::uint64_t index = shared_.result.delivered;
+    if (index < arena_.latencies_ns.size()) arena_.latencies_ns[index] = now_ns - sent_at_ns_;
+    on_delivery(batch);
+    wake();
+  }
+
+  void sending_now() noexcept { sent_at_ns_ = nanoseconds_now(); }
+  void wake() noexcept {
+    news_.fetch_add(1, std::memory_order_release);
+    news_.notify_one();
+  }
+  void sleep_until_news(std::uint32_t seen) const noexcept { news_.wait(seen, std::memory_order_acquire); }
+  [[nodiscard]] std::uint32_t news() const noexcept { return news_.load(std::memory_order_acquire); }
+
+ private:
+  const Arena& arena_;
+  SharedResult& shared_;
+  std::uint64_t sent_at_ns_ = 0;  // ordered by the ring with the delivery that reads it
+  std::atomic<std::uint32_t> news_{0};
+};
+
+void send_all(Subgroup& subgroup, const Arena& arena) {
+  const std::vector<std::byte> source(arena.run.message_bytes, std::byte{1});
+  for (std::uint64_t index = 0; index < arena.per_sender; ++index) {
+    subgroup.send(source.size(), [&](std::span<std::byte> payload) {
+      if (arena.run.touch) std::memcpy(payload.data(), source.data(), source.size());
+    });
+  }
+}
+
+void send_one_by_one(Subgroup& subgroup, const Arena& arena, Receiver& receiver) {
+  const std::vector<std::byte> source(arena.run.message_bytes, std::byte{1});
+  for (std::uint64_t index = 0; index < arena.per_sender; ++index) {
+    const std::uint32_t seen = receiver.news();
+    receiver.sending_now();
+    subgroup.send(source);
+    receiver.sleep_until_news(seen);
+  }
+}
+
+void run_member(const Arena& arena, std::uint32_t self) {
+  name_thread("member-poller");  // which the group's thread inherits
+  Group group(value_or_throw(member_config(arena.run.shape, arena.directory, NodeId(self))));
+  name_thread("member-app");
+  Subgroup& subgroup = group.subgroup(subgroup_name);
+  Receiver receiver(arena, self);
+  const bool one_by_one = !arena.latencies_ns.empty() && self == 0;
+  group.on_failure([&](const Error&) { receiver.wake(); });
+  subgroup.on_delivery([&, one_by_one](std::span<const Delivery> batch) {
+    one_by_one ? receiver.on_own_delivery(batch) : receiver.on_delivery(batch);
+  });
+
+  const std::uint32_t seen = receiver.news();
+  arena.results[self].started_at_ns = arena.gate.pass(arena.run.shape.members);
+  if (one_by_one) {
+    send_one_by_one(subgroup, arena, receiver);
+  } else {
+    if (subgroup.is_sender()) send_all(subgroup, arena);
+    receiver.sleep_until_news(seen);
+  }
+  // Whoever has delivered everything knows that everything was sent, so the first to be done may end the group.
+  if (self == 0) {
+    group.leave();
+  } else {
+    group.wait();
+  }
+}
+
+Error with_progress(Error error, const Arena& arena) {
+  std::string progress;
+  for (const SharedResult& member : arena.results) progress += fmt::format(" {}", member.result.delivered);
+  return Error(error.kind(), fmt::format("a run of {} members, {} messages of {} bytes failed; delivered at each member:{}",
+                                         arena.results.size(), arena.messages(), arena.run.message_bytes, progress))
+      .because(std::move(error));
+}
+
+Result<MulticastResult> measure(const MulticastRun& run, std::vector<std::uint64_t>* latencies_ns) {
+  const GroupShape& shape = run.shape;
+  const std::uint64_t per_sender = (run.messages + shape.senders - 1) / shape.senders;
+  const std::uint64_t latency_count = latencies_ns ? per_sender : 0;
+  const std::uint64_t results_offset = sizeof(Gate);
+  const std::uint64_t latencies_offset = results_offset + shape.members * sizeof(SharedResult);
+  auto memory = SharedMemory::make(latencies_offset + latency_count * sizeof(std::uint64_t));
+  if (!memory) return Error(memory.error());
+  auto directory = PrivateDirectory::make();
+  if (!directory) return Error(directory.error());
+  if (const auto config = member_config(shape, directory->path(), NodeId(0)); !config) return Error(config.error());
+
+  const Arena arena{run,
+                    per_sender,
+                    directory->path(),
+                    memory->make_objects<Gate>(0, 1)[0],
+                    memory->make_objects<SharedResult>(results_offset, shape.members),
+                    memory->make_objects<std::uint64_t>(latencies_offset, latency_count)};
+  auto finished = run_processes(shape.members, patience, [&](std::uint32_t self) { run_member(arena, self); });
+  if (!finished) return with_progress(finished.error(), arena);
+
+  MulticastResult result{arena.messages(), 0, {}};
+  double slowest = 0;
+  for (const SharedResult& member : arena.results) {
+    result.members.push_back(member.result);
+    result.members.back().seconds = seconds_between(member.started_at_ns, member.finished_at_ns);
+    slowest = std::max(slowest, result.members.back().seconds);
+  }
+  result.messages_per_second = static_cast<double>(result.messages) / slowest;
+  if (latencies_ns) latencies_ns->assign(arena.latencies_ns.begin(), arena.latencies_ns.end());
+  return result;
+}
+
+}  // namespace
+
+Result<MulticastResult> run_multicast(const MulticastRun& run) { return measure(run, nullptr); }
+
+Result<std::vector<std::uint64_t>> run_multicast_latencies_ns(const MulticastRun& run) {
+  CHECK(run.shape.senders == 1);
+  std::vector<std::uint64_t> latencies_ns;
+  auto result = measure(run, &latencies_ns);
+  if (!result) return Error(result.error());
+  return latencies_ns;
+}
+
+}  // namespace spindrift::bench

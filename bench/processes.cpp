@@ -1,0 +1,141 @@
+// Forked processes report through one pipe: a line when they fail, its end when the last of them is gone. So the parent
+// waits for one descriptor, and a process that crashes cannot be waited for in vain.
+#include <spindrift/bench/processes.hpp>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace spindrift::bench {
+
+namespace {
+
+/// The first byte of a report is the ErrorKind, the rest its text. Short enough to be written in one piece.
+constexpr std::size_t report_bytes_max = 1024;
+
+[[noreturn]] void run_child(std::uint32_t position, int report, const std::function<void(std::uint32_t)>& body) {
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  std::string text;
+  try {
+    body(position);
+    ::_exit(0);
+  } catch (const Exception& exception) {
+    text = static_cast<char>(exception.error().kind()) + std::string(exception.what());
+  } catch (const std::exception& exception) {
+    text = static_cast<char>(ErrorKind::resource) + std::string(exception.what());
+  }
+  text.resize(std::min(text.size(), report_bytes_max));
+  const auto written = ::write(report, text.data(), text.size());
+  ::_exit(written < 0 ? 2 : 1);
+}
+
+/// What the pipe says by the deadline: nothing if all processes ended without a report.
+std::optional<Error> first_report(int report, std::uint64_t deadline_ns) {
+  while (true) {
+    const std::uint64_t now_ns = nanoseconds_now();
+    if (now_ns >= deadline_ns) return Error(ErrorKind::would_block, "the processes of the bench did not end in time");
+    pollfd waiting{report, POLLIN, 0};
+    const int ready = ::poll(&waiting, 1, static_cast<int>((deadline_ns - now_ns) / 1'000'000 + 1));
+    if (ready < 0 && errno != EINTR) return system_error("poll", errno);
+    if (ready <= 0) continue;
+    std::string text(report_bytes_max, '\0');
+    const auto bytes = ::read(report, text.data(), text.size());
+    if (bytes < 0) return system_error("read", errno);
+    if (bytes == 0) return std::nullopt;
+    return Error(static_cast<ErrorKind>(text[0]), text.substr(1, static_cast<std::size_t>(bytes) - 1));
+  }
+}
+
+/// Waits for every process, killed before if `kill_first`. Names the first that ended by a signal of its own.
+std::optional<Error> reap(const std::vector<pid_t>& processes, bool kill_first) {
+  std::optional<Error> crash;
+  if (kill_first) {
+    for (const pid_t process : processes) ::kill(process, SIGKILL);
+  }
+  for (std::size_t position = 0; position < processes.size(); ++position) {
+    int status = 0;
+    while (::waitpid(processes[position], &status, 0) < 0 && errno == EINTR) {
+    }
+    if (crash || kill_first || status == 0) continue;
+    crash = Error(ErrorKind::member_lost,
+                  WIFSIGNALED(status) ? fmt::format("process {} of the bench ended by signal {}", position, WTERMSIG(status))
+                                      : fmt::format("process {} of the bench ended with {}", position, WEXITSTATUS(status)));
+  }
+  return crash;
+}
+
+}  // namespace
+
+Result<SharedMemory> SharedMemory::make(std::size_t bytes) {
+  void* memory = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
+  if (memory == MAP_FAILED) return system_error(fmt::format("mmap {} bytes", bytes), errno);
+  return SharedMemory({static_cast<std::byte*>(memory), bytes});
+}
+
+SharedMemory::~SharedMemory() {
+  if (!memory_.empty()) ::munmap(memory_.data(), memory_.size());
+}
+
+Result<void> run_processes(std::uint32_t count, Duration patience, const std::function<void(std::uint32_t)>& body) {
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) return system_error("pipe2", errno);
+  const std::uint64_t deadline_ns = nanoseconds_now() + static_cast<std::uint64_t>(patience.count());
+  std::vector<pid_t> processes;
+  std::optional<Error> error;
+  while (processes.size() < count && !error) {
+    const pid_t process = ::fork();
+    if (process == 0) run_child(static_cast<std::uint32_t>(processes.size()), ends[1], body);
+    if (process < 0) error = system_error("fork", errno);
+    if (process > 0) processes.push_back(process);
+  }
+  ::close(ends[1]);
+  if (!error) error = first_report(ends[0], deadline_ns);
+  const auto crash = reap(processes, error.has_value());
+  ::close(ends[0]);
+  if (!error) error = crash;
+  if (error) return *std::move(error);
+  return {};
+}
+
+std::uint64_t Gate::pass(std::uint64_t count) noexcept {
+  if (arrived_.value.fetch_add(1, std::memory_order_acq_rel) + 1 == count) {
+    opened_at_ns_.value.store(nanoseconds_now(), std::memory_order_release);
+  }
+  std::uint64_t opened_at_ns = 0;
+  while ((opened_at_ns = opened_at_ns_.value.load(std::memory_order_acquire)) == 0) ::sched_yield();
+  return opened_at_ns;
+}
+
+void name_thread(const char* name) noexcept { ::prctl(PR_SET_NAME, name); }
+
+bool pin_to_cpu(std::uint32_t position) noexcept {
+  cpu_set_t allowed;
+  CPU_ZERO(&allowed);
+  if (::sched_getaffinity(0, sizeof allowed, &allowed) != 0) return false;
+  for (std::size_t cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+    if (!CPU_ISSET(cpu, &allowed) || position-- > 0) continue;
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(cpu, &one);
+    return ::sched_setaffinity(0, sizeof one, &one) == 0;
+  }
+  return false;
+}
+
+std::uint64_t nanoseconds_now() noexcept {
+  return static_cast<std::uint64_t>(Duration(std::chrono::steady_clock::now().time_since_epoch()).count());
+}
+
+}  // namespace spindrift::bench

@@ -1,0 +1,145 @@
+// Figures as JSON lines and as a table. A line carries everything that is needed to judge it later, away from its run.
+#include <spindrift/bench/report.hpp>
+
+#include <algorithm>
+#include <cerrno>
+#include <fstream>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+#include <sched.h>
+#include <sys/utsname.h>
+
+#include "commit.hpp"
+
+namespace spindrift::bench {
+
+namespace {
+
+std::string processor_model() {
+  std::ifstream information("/proc/cpuinfo");
+  for (std::string line; std::getline(information, line);) {
+    const auto colon = line.find(": ");
+    if (line.rfind("model name", 0) == 0 && colon != std::string::npos) return line.substr(colon + 2);
+  }
+  return "unknown";
+}
+
+/// Four significant digits, with a suffix for thousands and more: people compare columns, programs read the JSON.
+std::string short_number(double value) {
+  for (const auto& [scale, suffix] : {std::pair{1e9, " G"}, {1e6, " M"}, {1e3, " k"}}) {
+    if (value >= scale) return fmt::format("{:.4g}{}", value / scale, suffix);
+  }
+  return fmt::format("{:.4g}", value);
+}
+
+std::string to_text(const Parameter& parameter) {
+  return std::visit([](const auto& value) { return fmt::format("{}", value); }, parameter);
+}
+
+std::size_t column_width(const std::string& name) { return std::max<std::size_t>(10, name.size() + 2); }
+
+}  // namespace
+
+Summary summarize(std::vector<double> values) {
+  CHECK(!values.empty());
+  std::sort(values.begin(), values.end());
+  const std::size_t middle = values.size() / 2;
+  const double median = values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
+  return {median, values.front(), values.back()};
+}
+
+double percentile(std::span<std::uint64_t> values, double fraction) {
+  CHECK(!values.empty() && fraction >= 0 && fraction <= 1);
+  const auto position = static_cast<std::ptrdiff_t>(fraction * static_cast<double>(values.size() - 1));
+  std::nth_element(values.begin(), values.begin() + position, values.end());
+  return static_cast<double>(values[static_cast<std::size_t>(position)]);
+}
+
+std::optional<double> Figure::ratio() const {
+  if (limits.empty()) return std::nullopt;
+  return summarize(values).median / summarize(limits).median;
+}
+
+Provenance provenance() {
+  cpu_set_t allowed;
+  CPU_ZERO(&allowed);
+  const bool known = ::sched_getaffinity(0, sizeof allowed, &allowed) == 0;
+  utsname names{};
+  const bool named = ::uname(&names) == 0;
+  return {known ? static_cast<std::uint64_t>(CPU_COUNT(&allowed)) : 0, processor_model(), named ? names.release : "unknown",
+          SPINDRIFT_VERSION, SPINDRIFT_COMMIT};
+}
+
+std::string to_json(const Figure& figure, const Provenance& provenance) {
+  nlohmann::ordered_json parameters = nlohmann::ordered_json::object();
+  for (const auto& [name, parameter] : figure.parameters) {
+    std::visit([&, &key = name](const auto& value) { parameters[key] = value; }, parameter);
+  }
+  const Summary summary = summarize(figure.values);
+  nlohmann::ordered_json line{
+      {"bench", figure.bench},
+      {"machine", {{"cpus", provenance.cpus}, {"model", provenance.model}, {"kernel", provenance.kernel}}},
+      {"version", provenance.version},
+      {"commit", provenance.commit},
+      {"parameters", std::move(parameters)},
+      {"median", summary.median},
+      {"min", summary.min},
+      {"max", summary.max},
+      {"repeats", figure.values.size()},
+      {"unit", figure.unit},
+      {"limit_median", nullptr},
+      {"ratio", nullptr}};
+  if (const auto ratio = figure.ratio()) {
+    line["limit_median"] = summarize(figure.limits).median;
+    line["ratio"] = *ratio;
+  }
+  return line.dump();
+}
+
+Result<Report> Report::open(const std::string& json) {
+  Report report;
+  report.provenance_ = provenance();
+  report.table_ = json != "-";
+  if (json == "-") report.json_ = stdout;
+  if (!json.empty() && json != "-") {
+    report.json_ = std::fopen(json.c_str(), "we");
+    if (!report.json_) return system_error("open " + json, errno);
+  }
+  return report;
+}
+
+Report::Report(Report&& other) noexcept
+    : provenance_(std::move(other.provenance_)),
+      table_(other.table_),
+      json_(std::exchange(other.json_, nullptr)),
+      bench_in_table_(std::move(other.bench_in_table_)) {}
+
+Report::~Report() {
+  if (json_ && json_ != stdout) std::fclose(json_);
+}
+
+void Report::add(const Figure& figure) {
+  if (table_) print_row(figure);
+  if (json_) fmt::print(json_, "{}\n", to_json(figure, provenance_));
+  std::fflush(nullptr);
+}
+
+void Report::print_row(const Figure& figure) {
+  if (figure.bench != bench_in_table_) {
+    bench_in_table_ = figure.bench;
+    fmt::print("\n{}\n", figure.bench);
+    for (const auto& parameter : figure.parameters) fmt::print("{:>{}}", parameter.first, column_width(parameter.first));
+    fmt::print("{:>12}{:>12}{:>12}  {:<12}{:>10}{:>9}\n", "median", "min", "max", "unit", "limit", "ratio");
+  }
+  for (const auto& parameter : figure.parameters)
+    fmt::print("{:>{}}", to_text(parameter.second), column_width(parameter.first));
+  const Summary summary = summarize(figure.values);
+  fmt::print("{:>12}{:>12}{:>12}  {:<12}", short_number(summary.median), short_number(summary.min),
+             short_number(summary.max), figure.unit);
+  const auto ratio = figure.ratio();
+  fmt::print("{:>10}{:>9}\n", ratio ? short_number(summarize(figure.limits).median) : "",
+             ratio ? fmt::format("{:.3f}", *ratio) : "");
+}
+
+}  // namespace spindrift::bench

@@ -1,0 +1,124 @@
+// `spindrift config`: checks, shows and writes configurations.
+#include <memory>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "commands.hpp"
+#include "exit_code.hpp"
+#include "member_options.hpp"
+
+namespace spindrift::tools {
+namespace {
+
+struct ConfigOptions : MemberOptions {
+  bool effective = false;
+  bool json = false;
+};
+
+std::string join_chain(const Error& error) {
+  std::string text = error.message();
+  for (const Error* cause = error.cause(); cause != nullptr; cause = cause->cause())
+    text += "; because: " + cause->message();
+  return text;
+}
+
+int check_config(const ConfigOptions& options) {
+  const auto overrides = overrides_of(options);
+  const std::vector<Error> problems = Config::check(options.config, overrides);
+  std::vector<std::string> notes;
+  if (problems.empty()) notes = value_or_throw(Config::read(options.config, overrides)).notes();
+
+  if (options.json) {
+    auto listed = nlohmann::json::array();
+    for (const Error& problem : problems) {
+      listed.push_back({{"place", problem.place()}, {"cause", join_chain(problem)}, {"fix", problem.fix()}});
+    }
+    fmt::print("{}\n", nlohmann::json{{"ok", problems.empty()}, {"problems", listed}, {"notes", notes}}.dump(2));
+  } else {
+    for (const Error& problem : problems) fmt::print(stderr, "{}\n", problem.to_string());
+    for (const std::string& note : notes) fmt::print("note: {}\n", note);
+    if (problems.empty()) fmt::print("{}: ok\n", options.config);
+    if (!problems.empty()) fmt::print(stderr, "{}: {} problems\n", options.config, problems.size());
+  }
+  return number(problems.empty() ? ExitCode::success : ExitCode::usage);
+}
+
+void print_values(const std::vector<EffectiveValue>& values) {
+  std::string section;
+  for (const EffectiveValue& value : values) {
+    if (value.section != section) {
+      fmt::print("{}[{}]\n", section.empty() ? "" : "\n", value.section);
+      section = value.section;
+    }
+    fmt::print("# {}{}\n{} = {}\n", value.origin, value.used ? "" : "; without effect in this version", value.key,
+               value.value.find('\n') == std::string::npos ? value.value : "'" + value.value + "'");
+  }
+}
+
+int show_config(const ConfigOptions& options) {
+  const Config config = load_config(options);
+  std::vector<EffectiveValue> values;
+  for (EffectiveValue& value : config.effective()) {
+    const bool set = value.origin.rfind("default", 0) != 0;  // "default", or "default, derived from …"
+    if (options.effective || set) values.push_back(std::move(value));
+  }
+  if (!options.json) {
+    print_values(values);
+    return number(ExitCode::success);
+  }
+  auto listed = nlohmann::json::array();
+  for (const EffectiveValue& value : values) {
+    listed.push_back({{"section", value.section},
+                      {"key", value.key},
+                      {"value", value.value},
+                      {"origin", value.origin},
+                      {"documentation", value.documentation},
+                      {"environment", value.environment},
+                      {"group_wide", value.group_wide},
+                      {"used", value.used}});
+  }
+  fmt::print("{}\n", nlohmann::json{{"digest", config.digest().to_string()}, {"values", listed}}.dump(2));
+  return number(ExitCode::success);
+}
+
+int print_example() {
+  fmt::print("{}", Config::example());
+  return number(ExitCode::success);
+}
+
+CLI::App* add_file_command(CLI::App& parent, const char* name, const char* description, ConfigOptions& options) {
+  CLI::App* command = parent.add_subcommand(name, description);
+  command->add_option("file", options.config, "Configuration file")->type_name("FILE")->required();
+  add_set_option(*command, options);
+  command->add_flag("--json", options.json, "Print JSON");
+  return command;
+}
+
+}  // namespace
+
+void add_config_command(CLI::App& app, Work& chosen) {
+  auto options = std::make_shared<ConfigOptions>();
+  CLI::App* config = app.add_subcommand("config", "Check, show or write a configuration");
+  config->require_subcommand(1);
+
+  CLI::App* check = add_file_command(*config, "check", "Report every problem of a configuration", *options);
+  check->footer("Examples:\n  spindrift config check derecho.cfg\n  spindrift config check derecho.cfg --json\n\n" +
+                exit_codes_text());
+  check->callback([options, &chosen] { chosen = [options] { return check_config(*options); }; });
+
+  CLI::App* show = add_file_command(*config, "show", "Print the values that are set and where each comes from", *options);
+  show->add_flag("--effective", options->effective, "Print every value in force, defaults included");
+  show->footer(
+      "A value comes from a flag, else the environment, else the file, else the default.\n\n"
+      "Examples:\n  spindrift config show derecho.cfg\n  spindrift config show --effective --json derecho.cfg\n\n" +
+      exit_codes_text());
+  show->callback([options, &chosen] { chosen = [options] { return show_config(*options); }; });
+
+  CLI::App* example = config->add_subcommand("example", "Print an example that sets and explains every key");
+  example->footer("Example:\n  spindrift config example > derecho.cfg\n");
+  example->callback([&chosen] { chosen = print_example; });
+}
+
+}  // namespace spindrift::tools

@@ -1,0 +1,181 @@
+// `spindrift demo`: a recorded flight through a group of processes on this machine, and the proof that all of them delivered
+// the same. Also the hidden command that each of those processes runs.
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include "commands.hpp"
+#include "exit_code.hpp"
+#include "flight/member.hpp"
+#include "flight/plan.hpp"
+#include "flight/replay.hpp"
+#include "flight/schedule.hpp"
+#include "flight/verdict.hpp"
+
+namespace spindrift::tools {
+namespace {
+
+namespace files = std::filesystem;
+
+constexpr std::uint32_t members_max = 32;
+const std::vector<std::pair<std::string, Rate>> rates{{"real", Rate::real}, {"max", Rate::max}};
+
+struct DemoOptions : MemberOptions {
+  std::string recording;
+  Rate rate = Rate::max;
+  std::uint32_t members = 3;
+  double patience_seconds = 0;
+  bool keep = false;
+  bool json = false;
+};
+
+/// A directory of this demo alone, in memory where possible; removed with everything in it unless it is to be kept.
+class WorkDirectory {
+ public:
+  explicit WorkDirectory(bool keep) : keep_(keep) {
+    const files::path parent = ::access("/dev/shm", W_OK) == 0 ? files::path("/dev/shm") : files::temp_directory_path();
+    path_ = (parent / "spindrift-demo-XXXXXX").string();
+    if (::mkdtemp(path_.data()) == nullptr) throw Exception(system_error("make a directory in " + parent.string(), errno));
+  }
+  ~WorkDirectory() {
+    std::error_code ignored;  // what cannot be removed is in memory or a temporary directory
+    if (!keep_) files::remove_all(path_, ignored);
+  }
+  WorkDirectory(const WorkDirectory&) = delete;
+  WorkDirectory& operator=(const WorkDirectory&) = delete;
+
+  [[nodiscard]] const std::string& path() const noexcept { return path_; }
+
+ private:
+  bool keep_;
+  std::string path_;
+};
+
+/// The recording that comes with this program: beside it in an installation and in a build alike.
+std::string own_recording() {
+  std::error_code error;
+  const files::path program = files::read_symlink("/proc/self/exe", error);
+  const files::path path =
+      program.parent_path().parent_path() / SPINDRIFT_DATA_DIRECTORY / "flight" / "sample_log_small.ulg";
+  if (error || !files::exists(path)) {
+    throw Exception(Error(ErrorKind::bad_argument, "the recording that comes with this program is not at " + path.string())
+                        .fix("name a ULog file: spindrift demo FILE.ulg"));
+  }
+  return path.string();
+}
+
+std::string write_config(const std::string& directory, const ulog::Recording& recording, std::uint32_t members) {
+  const std::string path = directory + "/flight.cfg";
+  std::ofstream file(path);
+  file << flight_config(recording, members, "flight", directory);
+  file.close();
+  if (!file) throw Exception(Error(ErrorKind::resource, "cannot write " + path));
+  return path;
+}
+
+/// Generous: only a member that hangs is meant to meet it.
+Duration patience_for(const ulog::Recording& recording, const DemoOptions& options) {
+  if (options.patience_seconds > 0)
+    return std::chrono::duration_cast<Duration>(std::chrono::duration<double>(options.patience_seconds));
+  constexpr std::uint64_t samples_per_second = 1000;
+  Duration patience = std::chrono::seconds(120 + recording.samples().size() / samples_per_second);
+  if (options.rate == Rate::real) {
+    const std::vector<Duration> due = due_times(recording);
+    patience += *std::max_element(due.begin(), due.end());
+  }
+  return patience;
+}
+
+int run_demo(const DemoOptions& options) {
+  const std::string path = options.recording.empty() ? own_recording() : options.recording;
+  const ulog::Recording recording = value_or_throw(ulog::Recording::read(path));
+  if (recording.damage()) fmt::print(stderr, "spindrift: {}\n", recording.damage()->to_string());
+  if (recording.samples().empty()) {
+    throw Exception(Error(ErrorKind::bad_input, "the recording holds no samples to replay").at(path));
+  }
+  const WorkDirectory directory(options.keep);
+  MemberOptions member = options;
+  if (member.config.empty()) member.config = write_config(directory.path(), recording, options.members);
+  const Config config = load_config(member);
+  const View view = value_or_throw(config.view());
+  const FlightPlan plan = value_or_throw(plan_flight(recording, view));
+  if (!options.json) {
+    fmt::print("{}: {} topics, {} samples\n{} members, {} subgroups, configured by {}\n", path, recording.topics().size(),
+               recording.samples().size(), view.members.size(), view.subgroups.size(), member.config);
+    std::fflush(stdout);
+  }
+  const std::vector<MemberOutcome> outcomes = replay({.config = member.config,
+                                                      .settings = options.settings,
+                                                      .recording = path,
+                                                      .rate = options.rate,
+                                                      .patience = patience_for(recording, options),
+                                                      .quiet = options.json},
+                                                     recording, view);
+  const Verdict verdict = judge(recording, view, outcomes);
+  const Report report{
+      .recording = recording, .view = view, .plan = plan, .outcomes = outcomes, .verdict = verdict, .config = member.config};
+  options.json ? print_json(report) : print_text(report);
+  return number(verdict.code);
+}
+
+void add_rate_option(CLI::App& command, Rate& rate) {
+  command.add_option("--rate", rate, "real: at the flight's own pace; max: as fast as possible (default)")
+      ->type_name("real|max")
+      ->transform(CLI::CheckedTransformer(rates));
+}
+
+}  // namespace
+
+void add_demo_command(CLI::App& app, Work& chosen) {
+  auto options = std::make_shared<DemoOptions>();
+  CLI::App* command =
+      app.add_subcommand("demo", "Replay a recorded flight through a group of processes, and compare what they deliver");
+  command->add_option("recording", options->recording, "ULog file; default: the one that comes with this program")
+      ->type_name("FILE.ulg");
+  add_rate_option(*command, options->rate);
+  CLI::Option* members = command->add_option("--members", options->members, "Processes of the group (default 3)")
+                             ->type_name("N")
+                             ->check(CLI::Range(1U, members_max));
+  command
+      ->add_option("--config", options->config,
+                   "Use this configuration, members and subgroups included, instead of a generated one")
+      ->type_name("FILE")
+      ->excludes(members);
+  add_set_option(*command, *options);
+  command->add_option("--patience", options->patience_seconds, "Kill members that have not finished after this time")
+      ->type_name("SECONDS")
+      ->check(CLI::PositiveNumber);
+  command->add_flag("--keep", options->keep, "Keep the generated configuration and its directory");
+  command->add_flag("--json", options->json, "Print one JSON object, no progress");
+  command->footer(
+      "Every topic of the recording goes through an ordered subgroup and is sent by one member; all members deliver "
+      "everything.\n"
+      "Succeeds only if every member delivered the same sequence in each subgroup, and of each topic exactly what the file "
+      "holds.\n"
+      "Of a broken recording the samples before the damage are replayed and compared; the exit code is 1 all the same.\n\n"
+      "Examples:\n"
+      "  spindrift demo\n"
+      "  spindrift demo flight.ulg --rate real --members 5\n"
+      "  spindrift demo --keep --json\n\n" +
+      exit_codes_text());
+  command->callback([options, &chosen] { chosen = [options] { return run_demo(*options); }; });
+}
+
+void add_demo_member_command(CLI::App& app, Work& chosen) {
+  auto options = std::make_shared<FlightMemberOptions>();
+  CLI::App* command = app.add_subcommand("demo-member", "One member of the demo")->group("");
+  add_member_options(*command, *options);
+  command->add_option("--recording", options->recording, "ULog file")->required();
+  add_rate_option(*command, options->rate);
+  command->add_option("--report", options->report, "Descriptor to report to")->required();
+  command->callback([options, &chosen] { chosen = [options] { return run_flight_member(*options); }; });
+}
+
+}  // namespace spindrift::tools

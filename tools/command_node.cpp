@@ -1,0 +1,67 @@
+// `spindrift node`: a member that takes part until the group ends, and says what state it is in.
+#include <memory>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "commands.hpp"
+#include "exit_code.hpp"
+#include "member_options.hpp"
+#include "session.hpp"
+
+namespace spindrift::tools {
+namespace {
+
+struct NodeOptions : MemberOptions {
+  bool json = false;
+};
+
+/// `event` is for programs, `text` for people.
+void print_event(const char* event, const std::string& text, NodeId node, bool json) {
+  if (json) {
+    fmt::print("{}\n", nlohmann::json{{"event", event}, {"node", node.value()}}.dump());
+  } else {
+    fmt::print("{}\n", text);
+  }
+  std::fflush(stdout);
+}
+
+int run_node(const NodeOptions& options) {
+  const Config config = load_config(options);
+  const NodeId self = config.local_id();
+  const View view = value_or_throw(config.view());
+  print_event(
+      "joining",
+      fmt::format("joining group {} as node {}, one of {} members", config.group_name(), self.value(), view.members.size()),
+      self, options.json);
+  Session session(config);
+  print_view(session.group(), options.json);
+  session.drop_deliveries();
+  if (session.wait_for() == Session::Event::signal)
+    print_event("leaving", "leaving, which ends the group", self, options.json);
+  session.finish();
+  print_event("ended", "ended: every message was delivered at every member", self, options.json);
+  return number(ExitCode::success);
+}
+
+}  // namespace
+
+void add_node_command(CLI::App& app, Work& chosen) {
+  auto options = std::make_shared<NodeOptions>();
+  CLI::App* command = app.add_subcommand("node", "Run a member of a group until the group ends");
+  add_member_options(*command, *options);
+  command->add_flag("--json", options->json, "Print one JSON object per line");
+  command->footer(
+      "Joins, takes part in every subgroup, drops what is delivered. Members are fixed by the configuration: the group "
+      "begins\n"
+      "when all are there, and a graceful leave of any of them (SIGINT or SIGTERM) ends it for all, after everything sent\n"
+      "before was delivered everywhere.\n\n"
+      "Examples:\n"
+      "  spindrift node --config derecho.cfg --id 1\n"
+      "  spindrift node --config derecho.cfg --id 2 --set SPINDRIFT/join_timeout_ms=5000 --json\n\n" +
+      exit_codes_text());
+  command->callback([options, &chosen] { chosen = [options] { return run_node(*options); }; });
+}
+
+}  // namespace spindrift::tools

@@ -1,0 +1,140 @@
+// `spindrift send`: what comes on standard input becomes messages of one subgroup.
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <memory>
+#include <optional>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include "commands.hpp"
+#include "exit_code.hpp"
+#include "member_options.hpp"
+#include "session.hpp"
+#include "subgroup_option.hpp"
+
+namespace spindrift::tools {
+namespace {
+
+struct SendOptions : MemberOptions {
+  std::string subgroup;
+  std::optional<std::uint64_t> block_bytes;
+};
+
+/// Cuts a stream of bytes into messages: lines, or blocks of one size.
+class MessageSender {
+ public:
+  MessageSender(Subgroup& subgroup, std::optional<std::uint64_t> block_bytes)
+      : subgroup_(subgroup), block_bytes_(block_bytes) {}
+
+  void add(std::string_view bytes) {
+    pending_ += bytes;
+    std::size_t taken = 0;
+    while (const auto length = complete_length(taken)) {
+      send(std::string_view(pending_).substr(taken, *length));
+      taken += *length + (block_bytes_ ? 0 : 1);
+    }
+    pending_.erase(0, taken);
+  }
+
+  /// The last message may lack its end.
+  void end() {
+    if (!pending_.empty()) send(pending_);
+  }
+
+  [[nodiscard]] std::uint64_t sent() const noexcept { return sent_; }
+
+ private:
+  [[nodiscard]] std::optional<std::size_t> complete_length(std::size_t from) const {
+    if (block_bytes_) {
+      if (pending_.size() - from < *block_bytes_) return std::nullopt;
+      return static_cast<std::size_t>(*block_bytes_);
+    }
+    const auto newline = pending_.find('\n', from);
+    // A line that is too long already need not be read to its end.
+    if (newline == std::string::npos && pending_.size() - from > subgroup_.message_bytes_max())
+      return pending_.size() - from;
+    if (newline == std::string::npos) return std::nullopt;
+    return newline - from;
+  }
+
+  void send(std::string_view message) {
+    if (message.size() > subgroup_.message_bytes_max()) {
+      throw Exception(
+          Error(ErrorKind::bad_argument, fmt::format("message {} has more than the {} bytes that subgroup {} takes",
+                                                     sent_ + 1, subgroup_.message_bytes_max(), subgroup_.name()))
+              .at("standard input")
+              .fix("send shorter lines, or raise max_smc_payload_size in the subgroup's profile"));
+    }
+    subgroup_.send(message);
+    ++sent_;
+  }
+
+  Subgroup& subgroup_;
+  std::optional<std::uint64_t> block_bytes_;
+  std::string pending_;
+  std::uint64_t sent_ = 0;
+};
+
+/// One read of standard input. Empty: its end.
+std::string_view read_some(std::array<char, 65536>& buffer) {
+  for (;;) {
+    const auto count = ::read(STDIN_FILENO, buffer.data(), buffer.size());
+    if (count >= 0) return {buffer.data(), static_cast<std::size_t>(count)};
+    if (errno != EINTR && errno != EAGAIN) throw Exception(system_error("read standard input", errno));
+  }
+}
+
+int run_send(const SendOptions& options) {
+  const Config config = load_config(options);
+  require_subgroup(config, options.subgroup, SubgroupUse::send);
+  Session session(config);
+  session.drop_deliveries();
+  MessageSender sender(session.group().subgroup(options.subgroup), options.block_bytes);
+  std::array<char, 65536> buffer;
+  for (;;) {
+    const Session::Event event = session.wait_for(STDIN_FILENO);
+    if (event == Session::Event::ended) {
+      session.finish();
+      throw Exception(
+          Error(ErrorKind::group_closed, fmt::format("another member left, which ends the group; {} messages were sent "
+                                                     "before and are delivered everywhere",
+                                                     sender.sent())));
+    }
+    if (event != Session::Event::input) break;
+    const std::string_view bytes = read_some(buffer);
+    if (bytes.empty()) {
+      sender.end();
+      break;
+    }
+    sender.add(bytes);
+  }
+  session.finish();
+  fmt::print(stderr, "sent {} messages; every member has delivered them\n", sender.sent());
+  return number(ExitCode::success);
+}
+
+}  // namespace
+
+void add_send_command(CLI::App& app, Work& chosen) {
+  auto options = std::make_shared<SendOptions>();
+  CLI::App* command = app.add_subcommand("send", "Send standard input to a subgroup, one message per line");
+  add_member_options(*command, *options);
+  command->add_option("--subgroup", options->subgroup, "Subgroup to send to")->type_name("NAME")->required();
+  command->add_option("--block", options->block_bytes, "Send blocks of this many bytes instead of lines")
+      ->type_name("BYTES")
+      ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 28));
+  command->footer(
+      "Joins as a member, sends each line without its newline, and at the end of input leaves gracefully. Members are fixed "
+      "by\n"
+      "the configuration, so this leave ends the group for all, after every member has delivered everything.\n\n"
+      "Examples:\n"
+      "  seq 1000 | spindrift send --config derecho.cfg --id 0 --subgroup orders\n"
+      "  spindrift send --config derecho.cfg --id 0 --subgroup orders --block 1024 < photo.jpg\n\n" +
+      exit_codes_text());
+  command->callback([options, &chosen] { chosen = [options] { return run_send(*options); }; });
+}
+
+}  // namespace spindrift::tools

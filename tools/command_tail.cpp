@@ -1,0 +1,127 @@
+// `spindrift tail`: prints what a subgroup delivers, in delivery order.
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+#include <optional>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "commands.hpp"
+#include "exit_code.hpp"
+#include "member_options.hpp"
+#include "session.hpp"
+#include "subgroup_option.hpp"
+
+namespace spindrift::tools {
+namespace {
+
+struct TailOptions : MemberOptions {
+  std::string subgroup;
+  std::optional<std::uint64_t> count;
+  bool json = false;
+};
+
+/// One delivery is one line and cannot command the terminal, whatever it holds.
+std::string printable(std::string_view text) {
+  std::string result;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte < 0x20 || byte == 0x7f) {
+      result += fmt::format("\\x{:02x}", byte);
+    } else {
+      result += c;
+    }
+  }
+  return result;
+}
+
+/// Writes deliveries on the poller thread: a slow reader of standard output holds up the group rather than losing messages.
+class Printer {
+ public:
+  Printer(const TailOptions& options, Session& session) : options_(options), session_(session) {}
+
+  void print(std::span<const Delivery> batch) {
+    for (const Delivery& delivery : batch) {
+      if (done_) return;
+      const std::string line = line_of(delivery);
+      const bool written = std::fwrite(line.data(), 1, line.size(), stdout) == line.size();
+      if (!written || (options_.count && ++printed_ == *options_.count)) stop(written);
+    }
+    if (!done_ && std::fflush(stdout) != 0) stop(false);
+  }
+
+  /// Whether standard output took everything. After the group has ended.
+  [[nodiscard]] bool written() const noexcept { return written_; }
+  [[nodiscard]] bool complete() const noexcept { return !options_.count || printed_ >= *options_.count; }
+
+ private:
+  void stop(bool written) {
+    done_ = true;
+    written_ = std::fflush(stdout) == 0 && written;
+    session_.request_stop();
+  }
+
+  [[nodiscard]] std::string line_of(const Delivery& delivery) const {
+    const std::string_view text(reinterpret_cast<const char*>(delivery.payload.data()), delivery.payload.size());
+    if (!options_.json)
+      return fmt::format("[{}] {}: {}\n", delivery.sequence.value(), delivery.sender.value(), printable(text));
+    const nlohmann::json line{{"sequence", delivery.sequence.value()},
+                              {"node", delivery.sender.value()},
+                              {"index", delivery.index.value()},
+                              {"bytes", text.size()},
+                              {"text", text}};
+    return line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+  }
+
+  const TailOptions& options_;
+  Session& session_;
+  std::uint64_t printed_ = 0;
+  bool done_ = false;
+  bool written_ = true;
+};
+
+int run_tail(const TailOptions& options) {
+  const Config config = load_config(options);
+  require_subgroup(config, options.subgroup, SubgroupUse::receive);
+  Session session(config);
+  Printer printer(options, session);
+  session.drop_deliveries(options.subgroup);
+  session.group().subgroup(options.subgroup).on_delivery([&](std::span<const Delivery> batch) { printer.print(batch); });
+  const Session::Event event = session.wait_for();
+  session.finish();
+  if (!printer.written()) throw Exception(Error(ErrorKind::resource, "standard output could not be written"));
+  if (event == Session::Event::ended && !printer.complete()) {
+    throw Exception(Error(ErrorKind::group_closed, "the group ended before --count deliveries came"));
+  }
+  return number(ExitCode::success);
+}
+
+}  // namespace
+
+void add_tail_command(CLI::App& app, Work& chosen) {
+  auto options = std::make_shared<TailOptions>();
+  CLI::App* command = app.add_subcommand("tail", "Print what a subgroup delivers");
+  add_member_options(*command, *options);
+  command->add_option("--subgroup", options->subgroup, "Subgroup to print")->type_name("NAME")->required();
+  command->add_option("--count", options->count, "Leave after this many deliveries, which ends the group for all members")
+      ->type_name("N")
+      ->check(CLI::PositiveNumber);
+  command->add_flag("--json", options->json,
+                    "Print one JSON object per delivery; text that is no UTF-8 has replacement characters");
+  command->footer(
+      "Joins as a member and prints \"[sequence] node: text\" for each delivery until the group ends. Sequence numbers have "
+      "gaps\n"
+      "where a member had nothing to send. Members are fixed by the configuration: leaving (--count, SIGINT, SIGTERM) ends "
+      "the\n"
+      "group for all, after everything sent before was delivered everywhere.\n\n"
+      "Examples:\n"
+      "  spindrift tail --config derecho.cfg --id 1 --subgroup orders\n"
+      "  spindrift tail --config derecho.cfg --id 1 --subgroup orders --count 10 --json\n\n" +
+      exit_codes_text());
+  command->callback([options, &chosen] { chosen = [options] { return run_tail(*options); }; });
+}
+
+}  // namespace spindrift::tools

@@ -1,0 +1,48 @@
+// The table of exit codes.
+#include "exit_code.hpp"
+
+#include <fmt/format.h>
+
+namespace spindrift::tools {
+namespace {
+
+constexpr ExitCodeMeaning table[] = {
+    {ExitCode::success, "done"},
+    {ExitCode::failure, "the run failed: results differ, or the input is broken"},
+    {ExitCode::usage, "wrong usage or configuration; nothing was started"},
+    {ExitCode::refused, "refused: another member's configuration or version differs, or the node id is in use"},
+    {ExitCode::member_lost, "a member was lost, which stops the group"},
+    {ExitCode::timed_out, "others did not come, or did not finish, in the configured time"},
+    {ExitCode::group_closed, "another member ended the group before this command was done"},
+    {ExitCode::resource, "the operating system refused: memory, files, permissions"},
+    {ExitCode::unsupported, "this machine cannot do it"},
+    {ExitCode::interrupted, "interrupted by a signal before the run was done"},
+};
+
+}  // namespace
+
+std::span<const ExitCodeMeaning> exit_codes() { return table; }
+
+std::string exit_codes_text() {
+  std::string text = "Exit codes:\n";
+  for (const auto& [code, meaning] : table) text += fmt::format("  {:<5}{}\n", number(code), meaning);
+  return text;
+}
+
+ExitCode exit_code_of(ErrorKind kind) noexcept {
+  switch (kind) {
+    case ErrorKind::bad_config:
+    case ErrorKind::bad_argument: return ExitCode::usage;
+    case ErrorKind::bad_input: return ExitCode::failure;
+    case ErrorKind::refused: return ExitCode::refused;
+    case ErrorKind::member_lost: return ExitCode::member_lost;
+    case ErrorKind::group_closed: return ExitCode::group_closed;
+    case ErrorKind::would_block:
+    case ErrorKind::timed_out: return ExitCode::timed_out;
+    case ErrorKind::resource: return ExitCode::resource;
+    case ErrorKind::unsupported: return ExitCode::unsupported;
+  }
+  return ExitCode::failure;
+}
+
+}  // namespace spindrift::tools

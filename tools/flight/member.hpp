@@ -1,0 +1,28 @@
+// One member of a replay, in a process of its own: sends its share of the recording, delivers everything, and reports to the
+// demo through a pipe, one line of text each time.
+#pragma once
+
+#include <string>
+
+#include "member_options.hpp"
+
+namespace spindrift::tools {
+
+enum class Rate { real, max };
+
+struct FlightMemberOptions : MemberOptions {
+  std::string recording;
+  Rate rate = Rate::max;
+  int report = -1;  ///< descriptor of the pipe's writing end
+};
+
+// What a member reports: a word, a blank and its argument.
+inline constexpr char report_joined[] = "joined";      ///< in view
+inline constexpr char report_progress[] = "progress";  ///< messages delivered so far; at most 200 times
+inline constexpr char report_result[] = "result";      ///< to_json(TallyResult)
+inline constexpr char report_failed[] = "failed";      ///< the error's text
+
+/// Runs the member to its end and returns its exit code. Reports errors rather than throwing them.
+[[nodiscard]] int run_flight_member(const FlightMemberOptions& options);
+
+}  // namespace spindrift::tools

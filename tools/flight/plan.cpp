@@ -1,0 +1,129 @@
+// Dealing topics onto subgroups and members.
+#include "flight/plan.hpp"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <numeric>
+#include <optional>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "flight/sample_message.hpp"
+
+namespace spindrift::tools {
+namespace {
+
+struct Rule {
+  std::string_view part;  // of the topic's name
+  std::string_view subgroup;
+};
+
+// The first rule that applies wins.
+constexpr std::array<Rule, 24> rules{
+    {{"estimator", "estimation"}, {"ekf", "estimation"},     {"innovation", "estimation"}, {"wind", "estimation"},
+     {"setpoint", "control"},     {"actuator", "control"},   {"control", "control"},       {"motor", "control"},
+     {"tecs", "control"},         {"sensor", "sensors"},     {"vehicle_imu", "sensors"},   {"vehicle_air_data", "sensors"},
+     {"magnetometer", "sensors"}, {"gps", "sensors"},        {"airspeed", "sensors"},      {"pressure", "sensors"},
+     {"distance", "sensors"},     {"flow", "sensors"},       {"gyro", "sensors"},          {"baro", "sensors"},
+     {"attitude", "estimation"},  {"angular", "estimation"}, {"position", "estimation"},   {"land_detected", "estimation"}}};
+
+std::optional<SubgroupId> subgroup_of_topic(const View& view, const std::string& topic) {
+  for (std::uint32_t i = 0; i < view.subgroups.size(); ++i) {
+    const auto& topics = view.subgroups[i].topics;
+    if (std::find(topics.begin(), topics.end(), topic) != topics.end()) return SubgroupId(i);
+  }
+  return std::nullopt;
+}
+
+Error bad(std::string message, std::string fix) {
+  return Error(ErrorKind::bad_config, std::move(message)).fix(std::move(fix));
+}
+
+Result<void> check_subgroup(const View& view, const SubgroupView& subgroup, const ulog::Topic& topic) {
+  if (subgroup.mode != DeliveryMode::ordered) {
+    return bad(
+        "subgroup " + subgroup.name + " carries topic " + topic.name + " but is unordered, so members' sequences may differ",
+        "set its mode to ordered");
+  }
+  if (subgroup.members.size() != view.members.size()) {
+    return bad("subgroup " + subgroup.name + " carries topic " + topic.name + " but lacks members of the group",
+               "give it all members: the replay compares what every member delivers");
+  }
+  const std::uint64_t needed = sizeof(SampleHeader) + topic.bytes_max;
+  if (needed > subgroup.profile.message_bytes_max) {
+    return bad(fmt::format("samples of {} take messages of {} bytes; subgroup {} takes {}", topic.name, needed,
+                           subgroup.name, subgroup.profile.message_bytes_max),
+               "raise max_smc_payload_size in the subgroup's profile");
+  }
+  return {};
+}
+
+/// Topic indices, most samples first; equal ones in the order of the recording.
+std::vector<std::size_t> by_samples(const std::vector<ulog::Topic>& topics) {
+  std::vector<std::size_t> order(topics.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return topics[a].samples > topics[b].samples; });
+  return order;
+}
+
+}  // namespace
+
+Result<FlightPlan> plan_flight(const ulog::Recording& recording, const View& view) {
+  FlightPlan plan(recording.topics().size());
+  std::map<NodeId, std::uint64_t> load;
+  for (const std::size_t index : by_samples(recording.topics())) {
+    const ulog::Topic& topic = recording.topics()[index];
+    const auto subgroup_id = subgroup_of_topic(view, topic.name);
+    if (!subgroup_id)
+      return bad("no subgroup carries the recorded topic " + topic.name, "add it to a subgroup's topics in the layout");
+    const SubgroupView& subgroup = view.subgroup(*subgroup_id);
+    if (auto checked = check_subgroup(view, subgroup, topic); !checked) return std::move(checked).error();
+    const NodeId sender = *std::min_element(subgroup.senders.begin(), subgroup.senders.end(),
+                                            [&](NodeId a, NodeId b) { return load[a] < load[b]; });
+    load[sender] += topic.samples;
+    plan[index] = {.subgroup = *subgroup_id, .sender = sender};
+  }
+  return plan;
+}
+
+std::string_view usual_subgroup(std::string_view topic) noexcept {
+  for (const Rule& rule : rules) {
+    if (topic.find(rule.part) != std::string_view::npos) return rule.subgroup;
+  }
+  return "system";
+}
+
+std::string flight_config(const ulog::Recording& recording, std::uint32_t members, const std::string& group_name,
+                          const std::string& runtime_directory) {
+  constexpr std::uint64_t least_message_bytes = 1024;
+  std::uint64_t largest = least_message_bytes;
+  std::map<std::string_view, std::vector<std::string>> topics;
+  for (const ulog::Topic& topic : recording.topics()) {
+    largest = std::max(largest, sizeof(SampleHeader) + topic.bytes_max);
+    topics[usual_subgroup(topic.name)].push_back(topic.name);
+  }
+  std::string layout;
+  for (const std::string_view name : {"sensors", "estimation", "control", "system"}) {
+    if (topics[name].empty()) continue;
+    layout += layout.empty() ? "" : ",\n";
+    layout += fmt::format("  {{\"name\": \"{}\", \"mode\": \"ordered\", \"topics\": [", name);
+    for (std::size_t i = 0; i < topics[name].size(); ++i) {
+      layout += fmt::format("{}\n    {}", i == 0 ? "" : ",", nlohmann::json(topics[name][i]).dump());
+    }
+    layout += "]}";
+  }
+  std::string ids;
+  for (std::uint32_t i = 0; i < members; ++i) ids += (i == 0 ? "" : ", ") + std::to_string(i);
+  return fmt::format(
+      "# A group that replays a flight recording: every recorded topic travels through one ordered subgroup. All members\n"
+      "# may send in all of them and deliver everything.\n\n"
+      "[SPINDRIFT]\ngroup_name = {}\nmembers = {}\nruntime_directory = {}\nlog_level = error\n\n"
+      "[SUBGROUP/DEFAULT]\nmax_smc_payload_size = {}\n\n"
+      "[LAYOUT]\njson_layout = '[\n{}\n]'\n",
+      group_name, ids, runtime_directory, largest, layout);
+}
+
+}  // namespace spindrift::tools

@@ -1,0 +1,40 @@
+// The demo's parent: starts one process per member, follows them by events, and collects what they report.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <spindrift/core/clock.hpp>
+#include <spindrift/core/view.hpp>
+
+#include "exit_code.hpp"
+#include "flight/member.hpp"
+#include "flight/tally.hpp"
+#include "ulog.hpp"
+
+namespace spindrift::tools {
+
+struct ReplayOptions {
+  std::string config;                 ///< path; every member reads it
+  std::vector<std::string> settings;  ///< --set, passed on
+  std::string recording;              ///< path; every member reads it
+  Rate rate = Rate::max;
+  Duration patience{};  ///< after which the members are killed
+  bool quiet = false;   ///< no progress
+};
+
+/// How it ended at one member: with a result, or with the reason why there is none.
+struct MemberOutcome {
+  NodeId node;
+  std::optional<TallyResult> result;
+  std::string failure;
+  ExitCode code = ExitCode::success;
+};
+
+/// By rank. Returns when every process has ended. Throws resource.
+[[nodiscard]] std::vector<MemberOutcome> replay(const ReplayOptions& options, const ulog::Recording& recording,
+                                                const View& view);
+
+}  // namespace spindrift::tools

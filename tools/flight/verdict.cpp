@@ -1,0 +1,176 @@
+// Judging and printing a replay.
+#include "flight/verdict.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace spindrift::tools {
+namespace {
+
+bool all_true(const std::vector<bool>& values) { return std::find(values.begin(), values.end(), false) == values.end(); }
+
+double rate_of(const TallyResult& result) {
+  return result.seconds > 0 ? static_cast<double>(result.messages) / result.seconds : 0;
+}
+
+/// Of the sequences of all subgroups, so that one look compares two members.
+Digest digest_of_all(const TallyResult& result) { return digest_of(std::as_bytes(std::span(result.sequences))); }
+
+/// Messages delivered by a subgroup: the sum of its topics.
+std::uint64_t recorded_in(const Report& report, SubgroupId subgroup) {
+  std::uint64_t sum = 0;
+  for (std::size_t t = 0; t < report.plan.size(); ++t) {
+    if (report.plan[t].subgroup == subgroup) sum += report.recording.topics()[t].samples;
+  }
+  return sum;
+}
+
+void print_topics(const Report& report) {
+  std::string heading = fmt::format("{:<36} {:<12} {:>6} {:>9}", "topic", "subgroup", "sender", "recorded");
+  for (const MemberOutcome& outcome : report.outcomes)
+    heading += fmt::format(" {:>9}", fmt::format("member {}", outcome.node.value()));
+  fmt::print("\n{}\n", heading);
+  for (std::size_t t = 0; t < report.plan.size(); ++t) {
+    const ulog::Topic& topic = report.recording.topics()[t];
+    fmt::print("{:<36} {:<12} {:>6} {:>9}", topic.name, report.view.subgroup(report.plan[t].subgroup).name,
+               report.plan[t].sender.value(), topic.samples);
+    for (const MemberOutcome& outcome : report.outcomes) {
+      fmt::print(" {:>9}", outcome.result ? std::to_string(outcome.result->counts[t]) : "-");
+    }
+    fmt::print("  {}\n", report.verdict.topic_equal[t] ? "ok" : "DIFFERS");
+  }
+}
+
+void print_sequences(const Report& report) {
+  fmt::print("\n{:<12} {:>9}  digest of the delivered sequence\n", "subgroup", "messages");
+  for (std::uint32_t s = 0; s < report.view.subgroups.size(); ++s) {
+    const std::string& name = report.view.subgroups[s].name;
+    const std::uint64_t messages = recorded_in(report, SubgroupId(s));
+    if (report.verdict.sequence_equal[s]) {
+      fmt::print("{:<12} {:>9}  {}  equal at all members\n", name, messages,
+                 report.outcomes.front().result->sequences[s].to_string());
+      continue;
+    }
+    for (const MemberOutcome& outcome : report.outcomes) {
+      fmt::print("{:<12} {:>9}  {}  at member {}  DIFFERS\n", name, messages,
+                 outcome.result ? outcome.result->sequences[s].to_string() : "none", outcome.node.value());
+    }
+  }
+  fmt::print("\n");
+}
+
+void print_members(const Report& report) {
+  for (const MemberOutcome& outcome : report.outcomes) {
+    if (!outcome.result) continue;
+    fmt::print("member {}: delivered {} messages, {:.1f} MB in {:.3f} s: {:.0f} messages/s; digest {}\n",
+               outcome.node.value(), outcome.result->messages, static_cast<double>(outcome.result->bytes) * 1e-6,
+               outcome.result->seconds, rate_of(*outcome.result), digest_of_all(*outcome.result).to_string());
+  }
+  std::fflush(stdout);
+  for (const MemberOutcome& outcome : report.outcomes) {
+    if (!outcome.result) fmt::print(stderr, "member {}: FAILED: {}\n", outcome.node.value(), outcome.failure);
+  }
+}
+
+nlohmann::json member_json(const Report& report, const MemberOutcome& outcome) {
+  nlohmann::json json{{"node", outcome.node.value()}, {"ok", outcome.result.has_value()}};
+  if (!outcome.result) {
+    json["failure"] = outcome.failure;
+    return json;
+  }
+  json["messages"] = outcome.result->messages;
+  json["bytes"] = outcome.result->bytes;
+  json["seconds"] = outcome.result->seconds;
+  json["messages_per_second"] = rate_of(*outcome.result);
+  json["digest"] = digest_of_all(*outcome.result).to_string();
+  json["digests"] = nlohmann::json::object();
+  for (std::size_t s = 0; s < report.view.subgroups.size(); ++s) {
+    json["digests"][report.view.subgroups[s].name] = outcome.result->sequences[s].to_string();
+  }
+  return json;
+}
+
+nlohmann::json topic_json(const Report& report, std::size_t t) {
+  const ulog::Topic& topic = report.recording.topics()[t];
+  auto delivered = nlohmann::json::array();
+  for (const MemberOutcome& outcome : report.outcomes) {
+    delivered.push_back(outcome.result ? nlohmann::json(outcome.result->counts[t]) : nlohmann::json());
+  }
+  return {{"name", topic.name},
+          {"subgroup", report.view.subgroup(report.plan[t].subgroup).name},
+          {"sender", report.plan[t].sender.value()},
+          {"recorded", topic.samples},
+          {"delivered", delivered},
+          {"ok", static_cast<bool>(report.verdict.topic_equal[t])}};
+}
+
+}  // namespace
+
+Verdict judge(const ulog::Recording& recording, const View& view, const std::vector<MemberOutcome>& outcomes) {
+  Verdict verdict{.topic_equal = std::vector<bool>(recording.topics().size(), true),
+                  .sequence_equal = std::vector<bool>(view.subgroups.size(), true)};
+  const std::vector<Digest> contents = recorded_contents(recording);
+  for (const MemberOutcome& outcome : outcomes) {
+    if (!outcome.result) verdict.members_finished = false;
+    // The first reason counts, but "a member was lost" is what others say of the one that has the real reason.
+    if (!outcome.result && (verdict.code == ExitCode::success || verdict.code == ExitCode::member_lost))
+      verdict.code = outcome.code;
+    for (std::size_t t = 0; t < contents.size(); ++t) {
+      if (!outcome.result || outcome.result->counts[t] != recording.topics()[t].samples ||
+          outcome.result->contents[t] != contents[t]) {
+        verdict.topic_equal[t] = false;
+      }
+    }
+    for (std::size_t s = 0; s < view.subgroups.size(); ++s) {
+      const auto& first = outcomes.front().result;
+      if (!outcome.result || !first || outcome.result->sequences[s] != first->sequences[s])
+        verdict.sequence_equal[s] = false;
+    }
+  }
+  const bool equal = all_true(verdict.topic_equal) && all_true(verdict.sequence_equal);
+  const bool good = verdict.members_finished && equal && !recording.damage();
+  if (!good && verdict.code == ExitCode::success) verdict.code = ExitCode::failure;
+  return verdict;
+}
+
+void print_text(const Report& report) {
+  const bool finished = report.verdict.members_finished;
+  if (finished) print_topics(report);
+  if (finished) print_sequences(report);
+  print_members(report);
+  const bool equal = all_true(report.verdict.topic_equal) && all_true(report.verdict.sequence_equal);
+  if (equal) {
+    fmt::print("{}: {} topics, {} samples; every member delivered the same sequence, and exactly what the file holds\n",
+               report.recording.damage() ? "up to the damage" : "ok", report.recording.topics().size(),
+               report.recording.samples().size());
+  }
+  std::fflush(stdout);
+  if (!equal) fmt::print(stderr, "FAILED: {}\n", finished ? "what members delivered differs" : "not all members finished");
+  if (report.recording.damage())
+    fmt::print(stderr, "FAILED: the recording is broken: {}\n", report.recording.damage()->to_string());
+}
+
+void print_json(const Report& report) {
+  const auto& damage = report.recording.damage();
+  nlohmann::json json{{"recording", report.recording.name()},
+                      {"config", report.config},
+                      {"samples", report.recording.samples().size()},
+                      {"damage", damage ? nlohmann::json(damage->to_string()) : nlohmann::json()},
+                      {"ok", report.verdict.ok()},
+                      {"exit_code", number(report.verdict.code)}};
+  json["members"] = nlohmann::json::array();
+  for (const MemberOutcome& outcome : report.outcomes) json["members"].push_back(member_json(report, outcome));
+  json["topics"] = nlohmann::json::array();
+  for (std::size_t t = 0; t < report.plan.size(); ++t) json["topics"].push_back(topic_json(report, t));
+  json["subgroups"] = nlohmann::json::array();
+  for (std::uint32_t s = 0; s < report.view.subgroups.size(); ++s) {
+    json["subgroups"].push_back({{"name", report.view.subgroups[s].name},
+                                 {"messages", recorded_in(report, SubgroupId(s))},
+                                 {"equal", static_cast<bool>(report.verdict.sequence_equal[s])}});
+  }
+  fmt::print("{}\n", json.dump(2));
+}
+
+}  // namespace spindrift::tools

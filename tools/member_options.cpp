@@ -1,0 +1,49 @@
+// Options that lead to a configuration.
+#include "member_options.hpp"
+
+#include <CLI/CLI.hpp>
+
+namespace spindrift::tools {
+namespace {
+
+ConfigOverride parse_setting(const std::string& setting) {
+  const auto equals = setting.find('=');
+  std::string name = setting.substr(0, equals);
+  const auto slash = name.rfind('/');  // a profile's section has one too, no key has
+  if (equals == std::string::npos || slash == std::string::npos || slash == 0 || slash + 1 == name.size()) {
+    throw Exception(
+        Error(ErrorKind::bad_argument, "--set " + setting + " is not SECTION/key=value")
+            .fix("write for example --set SPINDRIFT/join_timeout_ms=5000 or --set SUBGROUP/DEFAULT/window_size=64"));
+  }
+  return {.name = std::move(name), .value = setting.substr(equals + 1)};
+}
+
+}  // namespace
+
+void add_set_option(CLI::App& command, MemberOptions& options) {
+  command.add_option("--set", options.settings, "Override a value of the configuration; may be repeated")
+      ->type_name("SECTION/key=value")
+      ->take_all()
+      ->expected(1);
+}
+
+void add_member_options(CLI::App& command, MemberOptions& options) {
+  command.add_option("--config", options.config, "Configuration file, the same for all members")
+      ->type_name("FILE")
+      ->required();
+  command.add_option("--id", options.id, "This process's node id; short for --set DERECHO/local_id=N")->type_name("N");
+  add_set_option(command, options);
+}
+
+std::vector<ConfigOverride> overrides_of(const MemberOptions& options) {
+  std::vector<ConfigOverride> overrides;
+  for (const std::string& setting : options.settings) overrides.push_back(parse_setting(setting));
+  if (options.id) overrides.push_back({.name = "DERECHO/local_id", .value = std::to_string(*options.id), .flag = "--id"});
+  return overrides;
+}
+
+Config load_config(const MemberOptions& options) {
+  return value_or_throw(Config::read(options.config, overrides_of(options)));
+}
+
+}  // namespace spindrift::tools

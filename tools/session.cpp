@@ -1,0 +1,138 @@
+// The waiting of a member's main thread.
+#include "session.hpp"
+
+#include <poll.h>
+#include <sys/eventfd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <csignal>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace spindrift::tools {
+namespace {
+
+std::atomic<int> signal_event{-1};
+static_assert(std::atomic<int>::is_always_lock_free, "read by a signal handler");
+
+void signal_number(int descriptor) noexcept {
+  const std::uint64_t one = 1;
+  // An event counter takes any number of ones; there is nothing to do about a failure here.
+  [[maybe_unused]] const auto written = ::write(descriptor, &one, sizeof one);
+}
+
+extern "C" void on_stop_signal(int) {
+  const int saved = errno;
+  signal_number(signal_event.load(std::memory_order_relaxed));
+  errno = saved;
+}
+
+FileDescriptor make_event() {
+  FileDescriptor event(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  if (!event) throw Exception(system_error("eventfd", errno));
+  return event;
+}
+
+timespec time_until(Time deadline) {
+  if (deadline == never) return {};
+  const Duration left = std::max(Duration::zero(), deadline - SystemClock().now());
+  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(left);
+  return {.tv_sec = static_cast<time_t>(seconds.count()), .tv_nsec = static_cast<long>((left - seconds).count())};
+}
+
+}  // namespace
+
+StopSignals::StopSignals() : event_(make_event()) {
+  signal_event.store(event_.get(), std::memory_order_relaxed);
+  struct sigaction action {};
+  action.sa_handler = on_stop_signal;
+  action.sa_flags = static_cast<int>(SA_RESTART | SA_RESETHAND);  // a second signal ends the process
+  ::sigaction(SIGINT, &action, nullptr);
+  ::sigaction(SIGTERM, &action, nullptr);
+}
+
+StopSignals::~StopSignals() {
+  std::signal(SIGINT, SIG_DFL);
+  std::signal(SIGTERM, SIG_DFL);
+  signal_event.store(-1, std::memory_order_relaxed);
+}
+
+Session::Session(const Config& config) : group_(config), requested_(make_event()), ended_(make_event()) {
+  watcher_ = std::thread([this] {
+    try {
+      group_.wait();
+    } catch (const Exception& failure) {
+      failure_ = failure.error();
+    }
+    signal_number(ended_.get());
+  });
+}
+
+Session::~Session() {
+  if (!watcher_.joinable()) return;
+  try {
+    finish();
+  } catch (const Exception&) {  // whoever destroys without finishing reports another error already
+  }
+}
+
+void Session::drop_deliveries(const std::string& kept) {
+  for (const std::string& name : group_.subgroup_names()) {
+    if (name != kept) group_.subgroup(name).on_delivery([](std::span<const Delivery>) {});
+  }
+}
+
+void Session::request_stop() noexcept { signal_number(requested_.get()); }
+
+Session::Event Session::wait_for(int input, Time deadline) {
+  std::array<pollfd, 4> sources{{{.fd = ended_.get(), .events = POLLIN, .revents = 0},
+                                 {.fd = signals_.descriptor(), .events = POLLIN, .revents = 0},
+                                 {.fd = requested_.get(), .events = POLLIN, .revents = 0},
+                                 {.fd = input, .events = POLLIN, .revents = 0}}};
+  int ready = 0;
+  do {
+    const timespec left = time_until(deadline);
+    ready = ::ppoll(sources.data(), sources.size(), deadline == never ? nullptr : &left, nullptr);
+    if (ready < 0 && errno != EINTR) throw Exception(system_error("poll", errno));
+  } while (ready < 0);
+  if (sources[0].revents != 0) return Event::ended;
+  if (sources[1].revents != 0) return Event::signal;
+  if (sources[2].revents != 0) return Event::requested;
+  return ready > 0 ? Event::input : Event::deadline;
+}
+
+void Session::finish() {
+  if (!watcher_.joinable()) return;
+  try {
+    group_.leave();
+  } catch (const Exception&) {  // the watcher has the same failure
+  }
+  watcher_.join();
+  if (failure_) throw Exception(*failure_);
+}
+
+void print_view(const Group& group, bool json) {
+  const View& view = group.view();
+  std::string members;
+  auto ids = nlohmann::json::array();
+  for (const NodeId node : view.members) {
+    members += (members.empty() ? "" : ", ") + std::to_string(node.value());
+    ids.push_back(node.value());
+  }
+  std::string subgroups;
+  for (const std::string& name : group.subgroup_names()) subgroups += (subgroups.empty() ? "" : ", ") + name;
+  if (json) {
+    const nlohmann::json line{
+        {"event", "in view"}, {"node", group.self().value()}, {"members", ids}, {"subgroups", group.subgroup_names()}};
+    fmt::print("{}\n", line.dump());
+  } else {
+    fmt::print("in view: node {}, members {}, subgroups {}\n", group.self().value(), members, subgroups);
+  }
+  std::fflush(stdout);
+}
+
+}  // namespace spindrift::tools

@@ -1,0 +1,70 @@
+// A command's membership in a group: joins, and lets one thread wait for whatever comes first, the end of the group, a
+// signal, a request from a handler, or input. SIGINT and SIGTERM ask for a graceful leave; a second one ends the process.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <thread>
+
+#include <spindrift/core/clock.hpp>
+#include <spindrift/core/file_descriptor.hpp>
+#include <spindrift/views/group.hpp>
+
+namespace spindrift::tools {
+
+/// Turns the first SIGINT or SIGTERM into a readable descriptor while it lives. One at a time in a process.
+class StopSignals {
+ public:
+  /// Throws resource.
+  StopSignals();
+  ~StopSignals();
+  StopSignals(const StopSignals&) = delete;
+  StopSignals& operator=(const StopSignals&) = delete;
+
+  [[nodiscard]] int descriptor() const noexcept { return event_.get(); }
+
+ private:
+  FileDescriptor event_;
+};
+
+class Session {
+ public:
+  enum class Event {
+    input,      ///< the descriptor given to wait_for is readable, or at its end
+    requested,  ///< `request_stop` was called
+    signal,     ///< SIGINT or SIGTERM
+    ended,      ///< the group has ended; `finish` says how
+    deadline,   ///< the deadline has passed
+  };
+
+  /// Joins. Throws what Group's constructor throws. A signal before the group is in view ends the process as usual.
+  explicit Session(const Config& config);
+  /// Leaves if that was not done.
+  ~Session();
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
+  [[nodiscard]] Group& group() noexcept { return group_; }
+
+  /// Sets a handler that drops the deliveries of every subgroup but `kept`: a member that takes nothing holds up the others.
+  void drop_deliveries(const std::string& kept = {});
+  /// Ends wait_for. Any thread, handlers included.
+  void request_stop() noexcept;
+  /// What comes first. `input` is a descriptor, or -1. An event that is there already wins over a deadline that has passed.
+  [[nodiscard]] Event wait_for(int input = -1, Time deadline = never);
+  /// Leaves gracefully if the group is open, waits for the end. Throws the group's failure.
+  void finish();
+
+ private:
+  Group group_;
+  StopSignals signals_;
+  FileDescriptor requested_;
+  FileDescriptor ended_;
+  std::optional<Error> failure_;  // written by the watcher before `ended_` is readable
+  std::thread watcher_;
+};
+
+/// "in view: node 1 of 0, 1, 2; subgroups …", as an event line for people, or as JSON.
+void print_view(const Group& group, bool json);
+
+}  // namespace spindrift::tools

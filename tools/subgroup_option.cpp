@@ -1,0 +1,48 @@
+// Checking --subgroup.
+#include "subgroup_option.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace spindrift::tools {
+namespace {
+
+std::string names_of(const View& view) {
+  std::string names;
+  for (const SubgroupView& subgroup : view.subgroups) names += (names.empty() ? "" : ", ") + subgroup.name;
+  return names;
+}
+
+std::string joined(const std::vector<NodeId>& nodes) {
+  std::string text;
+  for (const NodeId node : nodes) text += (text.empty() ? "" : ", ") + std::to_string(node.value());
+  return text;
+}
+
+[[noreturn]] void refuse(std::string message, std::string fix) {
+  throw Exception(Error(ErrorKind::bad_argument, std::move(message)).fix(std::move(fix)));
+}
+
+}  // namespace
+
+void require_subgroup(const Config& config, const std::string& name, SubgroupUse use) {
+  const View view = value_or_throw(config.view());
+  const auto found = std::find_if(view.subgroups.begin(), view.subgroups.end(),
+                                  [&](const SubgroupView& subgroup) { return subgroup.name == name; });
+  if (found == view.subgroups.end()) {
+    refuse(fmt::format("--subgroup {}: {} has no subgroup of that name", name, config.name()),
+           "use one of: " + names_of(view));
+  }
+  const NodeId self = config.local_id();
+  if (!found->member_position(self)) {
+    refuse(fmt::format("--subgroup {}: node {} is not one of its members", name, self.value()),
+           "give --id one of: " + joined(found->members));
+  }
+  if (use == SubgroupUse::send && !found->sender_rank(self)) {
+    refuse(fmt::format("--subgroup {}: node {} is not one of its senders", name, self.value()),
+           "give --id one of: " + joined(found->senders));
+  }
+}
+
+}  // namespace spindrift::tools

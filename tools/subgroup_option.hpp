@@ -1,0 +1,16 @@
+// The subgroup that a command works on, checked against the configuration before it joins: a mistaken name must not cost
+// the others their group.
+#pragma once
+
+#include <string>
+
+#include <spindrift/core/config/config.hpp>
+
+namespace spindrift::tools {
+
+enum class SubgroupUse { receive, send };
+
+/// Throws bad_argument if there is no such subgroup, or this node is not a member, or not a sender where it must be.
+void require_subgroup(const Config& config, const std::string& name, SubgroupUse use);
+
+}  // namespace spindrift::tools
