@@ -1,0 +1,93 @@
+// `spindrift bench` as a user runs it: the output of each subcommand parses, and says what was asked for.
+#include <catch2/catch.hpp>
+
+#include <sys/wait.h>
+
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+namespace {
+
+struct Output {
+  int exit_code = -1;
+  std::vector<nlohmann::json> lines;
+};
+
+Output bench(const std::string& arguments) {
+  Output output;
+  std::FILE* pipe = ::popen((std::string(SPINDRIFT_COMMAND) + " bench " + arguments + " --json - 2>/dev/null").c_str(), "r");
+  REQUIRE(pipe != nullptr);
+  std::string text;
+  for (int byte = 0; (byte = std::fgetc(pipe)) != EOF;) {
+    if (byte != '\n') {
+      text += static_cast<char>(byte);
+      continue;
+    }
+    output.lines.push_back(nlohmann::json::parse(text));
+    text.clear();
+  }
+  output.exit_code = WEXITSTATUS(::pclose(pipe));
+  return output;
+}
+
+}  // namespace
+
+TEST_CASE("bench multicast prints one line per cell of the matrix") {
+  const Output output = bench("multicast --members 2,3 --size 64,128 --senders one,all --no-touch --messages 60 --repeat 2");
+  CHECK(output.exit_code == 0);
+  REQUIRE(output.lines.size() == 8);
+  for (const auto& line : output.lines) {
+    CHECK(line["bench"] == "multicast throughput");
+    CHECK(line["unit"] == "messages/s");
+    CHECK(line["repeats"] == 2);
+    CHECK(line["parameters"]["touched"] == false);
+    CHECK(line["parameters"]["messages"] == 60);
+    CHECK(line["median"].get<double>() > 0);
+    CHECK(line["limit_median"].get<double>() > 0);
+    CHECK(line["ratio"].get<double>() > 0);
+  }
+  CHECK(output.lines[0]["parameters"]["senders"] == 1);
+  CHECK(output.lines[7]["parameters"]["senders"] == 3);
+}
+
+TEST_CASE("bench multicast prints latencies when asked for them") {
+  const Output output = bench("multicast --latency --members 2 --messages 20 --repeat 1");
+  CHECK(output.exit_code == 0);
+  REQUIRE(output.lines.size() == 3);
+  CHECK(output.lines[0]["parameters"]["percentile"] == "p50");
+  CHECK(output.lines[2]["parameters"]["percentile"] == "p99.9");
+  for (const auto& line : output.lines) CHECK(line["unit"] == "ns");
+}
+
+TEST_CASE("bench idle prints the CPU and memory of member processes") {
+  const Output output = bench("idle --members 2 --seconds 0.01");
+  CHECK(output.exit_code == 0);
+  REQUIRE(output.lines.size() == 3);
+  CHECK(output.lines[0]["unit"] == "cores");
+  CHECK(output.lines[0]["median"].get<double>() >= 0);
+  CHECK(output.lines[1]["median"].get<double>() >= output.lines[2]["median"].get<double>());
+}
+
+TEST_CASE("bench start prints the seconds until all members are in the view") {
+  const Output output = bench("start --members 3 --repeat 2");
+  CHECK(output.exit_code == 0);
+  REQUIRE(output.lines.size() == 1);
+  CHECK(output.lines[0]["repeats"] == 2);
+  CHECK(output.lines[0]["min"].get<double>() > 0);
+}
+
+TEST_CASE("bench ring prints one line per number of threads and size") {
+  const Output output = bench("ring --threads 1,2 --size 8,64 --seconds 0.01 --repeat 1");
+  CHECK(output.exit_code == 0);
+  CHECK(output.lines.size() == 4);
+}
+
+TEST_CASE("bench hands the user's settings to all members, and refuses wrong ones") {
+  CHECK(bench("multicast --members 2 --size 8 --messages 10 --repeat 1 --set SPINDRIFT/spin_us=0").exit_code == 0);
+  CHECK(bench("multicast --members 2 --messages 10 --set SPINDRIFT/no_such_key=1").exit_code != 0);
+  CHECK(bench("multicast --members 2 --messages 10 --set nonsense").exit_code != 0);
+  CHECK(bench("idle --seconds 0.01 --set SPINDRIFT/no_such_key=1").exit_code != 0);
+}

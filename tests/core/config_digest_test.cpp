@@ -1,0 +1,66 @@
+// The digest that members compare: equal for equal meaning, different for everything that must not differ.
+#include "config_fixture.hpp"
+
+using namespace spindrift;
+using namespace spindrift::test;
+
+namespace {
+
+const std::string base =
+    with_layout(R"([{"name": "a", "topics": ["x"]}, {"name": "b", "members": [0, 1], "senders": [1]}])");
+
+ConfigDigest digest(const std::string& text, const std::vector<ConfigOverride>& flags = {}) {
+  return parse(text, flags).digest();
+}
+
+}  // namespace
+
+TEST_CASE("the digest ignores comments, order, spelling and what is each member's own") {
+  CHECK(digest("# comment\n" + base) == digest(base));
+  CHECK(digest("[SPINDRIFT]\ngroup_name = spindrift\n" + base) == digest(base));
+  CHECK(digest(base, {{"DERECHO/local_id", "2"}}) == digest(base));
+  CHECK(digest(base, {{"SPINDRIFT/poll", "spin"}, {"SPINDRIFT/log_level", "trace"}}) == digest(base));
+  CHECK(digest(base, {{"SPINDRIFT/runtime_directory", "/tmp"}, {"DERECHO/gms_port", "1"}}) == digest(base));
+  CHECK(digest(base, {{"SUBGROUP/DEFAULT/ring_size", "1 MiB"}}) == digest(base));
+  CHECK(digest(base + "[SUBGROUP/UNUSED]\nwindow_size = 3\n") == digest(base));
+  CHECK(digest(with_layout(R"([{"topics":["x"],"name":"a","mode":"Ordered","members":[2,1,0]},
+                               {"name":"b","senders":["1"],"members":["1","0"]}])")) == digest(base));
+}
+
+TEST_CASE("Derecho's form and the plain form of one layout have the same digest") {
+  CHECK(digest(with_layout(R"([{"name": "a", "members": [0, 1], "senders": [1]}])")) ==
+        digest(with_layout(R"([{"name": "a", "layout": [{"min_nodes_by_shard": [2], "max_nodes_by_shard": [2],
+                                                         "reserved_node_ids_by_shard": [["0", "*1"]]}]}])")));
+}
+
+TEST_CASE("the digest differs where members would misunderstand each other") {
+  const auto changed = [](std::string_view from, std::string_view to) {
+    std::string text = base;
+    const auto at = text.find(from);
+    REQUIRE(at != std::string::npos);
+    return digest(text.replace(at, from.size(), to));
+  };
+  std::vector<ConfigDigest> digests = {digest(base)};
+  digests.push_back(digest(base, {{"SPINDRIFT/group_name", "other"}}));
+  digests.push_back(digest(base, {{"SUBGROUP/DEFAULT/window_size", "1023"}}));
+  digests.push_back(digest(base, {{"SUBGROUP/DEFAULT/ring_size", "2 MiB"}}));
+  digests.push_back(digest(base, {{"SUBGROUP/DEFAULT/max_smc_payload_size", "10239"}}));
+  digests.push_back(changed("0, 1, 2", "0, 2, 1"));
+  digests.push_back(changed("0, 1, 2", "0, 1, 2, 3"));
+  digests.push_back(changed("\"name\": \"a\"", "\"name\": \"c\""));
+  digests.push_back(changed("\"x\"", "\"y\""));
+  digests.push_back(changed("\"x\"", "\"x\", \"y\""));
+  digests.push_back(changed("\"senders\": [1]", "\"senders\": [0]"));
+  digests.push_back(changed("\"senders\": [1]", "\"mode\": \"unordered\""));
+  digests.push_back(changed("\"members\": [0, 1]", "\"members\": [1, 2]"));
+  for (std::size_t i = 0; i < digests.size(); ++i) {
+    for (std::size_t j = 0; j < i; ++j) {
+      INFO(i << " and " << j);
+      CHECK_FALSE(digests[i] == digests[j]);
+    }
+  }
+}
+
+TEST_CASE("the digest of a known configuration is the same with every compiler") {
+  CHECK(digest(base).to_string() == "f07d4cb070bdfb4644ba8dc389aac17c");
+}

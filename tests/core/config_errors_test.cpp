@@ -1,0 +1,115 @@
+// What is wrong with a file's lines and values: each problem with its line, its cause and its fix.
+#include "config_fixture.hpp"
+
+using namespace spindrift;
+using namespace spindrift::test;
+
+TEST_CASE("an unknown key names the nearest one of its section") {
+  check_text_problems("[SPINDRIFT]\n\nspin_su = 3\n",
+                      {{"test.cfg:3", R"(no key "spin_su" in [SPINDRIFT])", "did you mean spin_us?"}});
+}
+
+TEST_CASE("a known key in the wrong section is sent to the right one") {
+  check_text_problems("[SPINDRIFT]\nlocal_id = 3\nwindow_size = 2\n",
+                      {{"test.cfg:2", "no key \"local_id\"", "move it to [DERECHO]"},
+                       {"test.cfg:3", "no key \"window_size\"", "move it to [SUBGROUP/DEFAULT]"}});
+}
+
+TEST_CASE("a key that resembles no other is shown the known ones") {
+  check_text_problems("[RDMA]\nfrobnicate = 3\n", {{"test.cfg:2", "frobnicate", "provider, domain, tx_depth, rx_depth"}});
+}
+
+TEST_CASE("an unknown section is reported once, and not its keys") {
+  check_text_problems("[DERECO]\nlocal_id = 1\n[DERECO]\nlocal_ip = x\n",
+                      {{"test.cfg:1", "no section [DERECO]", "did you mean [DERECHO]?"}});
+  check_text_problems("[ZZZZZZZZZ]\n", {{"test.cfg:1", "no section", "[SUBGROUP/DEFAULT]"}});
+  check_text_problems("[SUBGROUP/]\n", {{"test.cfg:1", "no section", "1 to 40 letters"}});
+}
+
+TEST_CASE("lines that are no INI are reported one by one and the rest is still checked") {
+  check_text_problems("stray = 1\n[SPINDRIFT\nno equals sign\n= 3\n[SPINDRIFT]\npoll = maybe\n",
+                      {{"test.cfg:2", "is not a section", "[SECTION]"},
+                       {"test.cfg:3", "not of the form key = value", "key = value"},
+                       {"test.cfg:4", "not of the form key = value", "key = value"},
+                       {"test.cfg:1", "before any section", ""},
+                       {"test.cfg:6", "poll = \"maybe\"", "block or spin"}});
+}
+
+TEST_CASE("quotes must close, and nothing follows them") {
+  check_text_problems("[SPINDRIFT]\nlog_file = 'abc\nspin_us = 1\n",
+                      {{"test.cfg:2", "no closing quote", "close it with '"}});
+  check_text_problems("[SPINDRIFT]\nlog_file = \"abc\nspin_us = \"1\"\n",
+                      {{"test.cfg:2", "no closing quote", "close it with \""}});
+  check_text_problems("[SPINDRIFT]\nlog_file = 'a\nb' c\n", {{"test.cfg:3", "text follows the closing quote", "remove"}});
+}
+
+TEST_CASE("a control character in a value is refused") {
+  check_text_problems(std::string_view("[SPINDRIFT]\nlog_file = a\0b\n", 27),
+                      {{"test.cfg:2", "control character", "remove"}});
+}
+
+TEST_CASE("a key given twice names the first line") {
+  check_text_problems("[SPINDRIFT]\nspin_us = 1\n[SPINDRIFT]\nspin_us = 1\n",
+                      {{"test.cfg:4", "given twice, first on line 2", "remove one"}});
+}
+
+TEST_CASE("a value of the wrong type or out of range says what may stand there") {
+  check_text_problems("[SPINDRIFT]\nspin_us = soon\n",
+                      {{"test.cfg:2", "spin_us = \"soon\" is not valid", "integer from 0 to 10000"}});
+  check_text_problems("[SPINDRIFT]\nspin_us = 10001\n", {{"test.cfg:2", "out of range", "from 0 to 10000 (microseconds)"}});
+  check_text_problems("[SPINDRIFT]\nspin_us = -1\n", {{"test.cfg:2", "out of range", "from 0"}});
+  check_text_problems("[SPINDRIFT]\nspin_us = 5 MiB\n", {{"test.cfg:2", "not valid", "integer"}});
+  check_text_problems("[SPINDRIFT]\nspin_us =\n", {{"test.cfg:2", "not valid", "integer"}});
+  check_text_problems("[SPINDRIFT]\njoin_timeout_ms = 99999999999999999999\n", {{"test.cfg:2", "not valid", "integer"}});
+  check_text_problems("[SUBGROUP/DEFAULT]\nring_size = 9999999999 GiB\n", {{"test.cfg:2", "not valid", "KiB"}});
+  check_text_problems("[SPINDRIFT]\ngroup_name = Night Watch\n", {{"test.cfg:2", "group_name", "a-z"}});
+  check_text_problems("[SPINDRIFT]\ngroup_name = " + std::string(33, 'a'), {{"test.cfg:2", "group_name", "1 to 32"}});
+  check_text_problems("[SPINDRIFT]\nruntime_directory = here\n", {{"test.cfg:2", "runtime_directory", "absolute path"}});
+  check_text_problems("[SPINDRIFT]\nruntime_directory = /" + std::string(80, 'a'), {{"test.cfg:2", "directory", "80"}});
+  check_text_problems("[SPINDRIFT]\nlog_level = loud\n", {{"test.cfg:2", "\"loud\" is not a log level", "warn"}});
+  check_text_problems("[SPINDRIFT]\nmembers = 1, x\n", {{"test.cfg:2", "\"x\" is not a node id", "separated by commas"}});
+  check_text_problems("[SPINDRIFT]\nmembers = 1, 2, 1\n", {{"test.cfg:2", "node 1 is named twice", "once"}});
+  check_text_problems("[PERS]\nreset = perhaps\n", {{"test.cfg:2", "reset", "true or false"}});
+  check_text_problems("[DERECHO]\ngms_port = 65536\n", {{"test.cfg:2", "out of range", "65535"}});
+}
+
+TEST_CASE("a wrong value of the file is reported even where a flag hides it") {
+  const auto problems = Config::check_text("[SPINDRIFT]\nspin_us = soon\n", "test.cfg", {{"SPINDRIFT/spin_us", "3"}});
+  check_problems(problems, {{"test.cfg:2", "soon", "integer"}});
+}
+
+TEST_CASE("flags and variables are checked like the file") {
+  check_problems(
+      Config::check_text("", "test.cfg", {{"SPINDRIFT/poll", "maybe"}}, {{"SPINDRIFT_SPIN_US", "soon"}}),
+      {{"flag --set SPINDRIFT/poll", "maybe", "block or spin"}, {"environment SPINDRIFT_SPIN_US", "soon", "integer"}});
+  check_problems(
+      Config::check_text("", "test.cfg", {{"SPINDRIFT/pol", "spin"}, {"poll", "spin"}, {"SPNDRIFT/poll", "spin"}}),
+      {{"flag --set", "SPINDRIFT/pol", "did you mean poll?"},
+       {"flag --set", "no key \"poll\"", "SECTION/key=value"},
+       {"flag --set", "SPNDRIFT/poll", "did you mean [SPINDRIFT]?"}});
+}
+
+TEST_CASE("ring and message sizes must fit together") {
+  check_text_problems("[SUBGROUP/DEFAULT]\nring_size = 5000\nmax_smc_payload_size = 1\n",
+                      {{"test.cfg:2", "no power of two", "write 8192"}});
+  check_text_problems("[SUBGROUP/DEFAULT]\nring_size = 4096\nmax_smc_payload_size = 2041\n",
+                      {{"test.cfg:2", "does not fit into half of ring_size = 4096", "raise ring_size to 8192"}});
+  CHECK(Config::check_text("[SUBGROUP/DEFAULT]\nring_size = 4096\nmax_smc_payload_size = 2040\n", "test.cfg").empty());
+}
+
+TEST_CASE("parse reports the first of several problems and how many there are") {
+  const auto config = Config::parse("[SPINDRIFT]\nspin_us = soon\npoll = maybe\n", "test.cfg");
+  REQUIRE_FALSE(config);
+  CHECK(config.error().place() == "test.cfg:2");
+  CHECK_THAT(config.error().message(), Catch::Contains("soon") && Catch::Contains("first of 2 problems"));
+  CHECK_THAT(config.error().fix(), Catch::Contains("integer"));
+}
+
+TEST_CASE("a configuration without a layout is valid but describes no view") {
+  const auto view = parse("").view();
+  REQUIRE_FALSE(view);
+  CHECK(view.error().place() == "test.cfg");
+  CHECK_THAT(view.error().message(), Catch::Contains("no layout"));
+  CHECK_THAT(view.error().fix(), Catch::Contains("[LAYOUT]"));
+  CHECK_FALSE(parse("").local_rank());
+}

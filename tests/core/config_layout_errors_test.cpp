@@ -1,0 +1,140 @@
+// Layouts that cannot be: place in file and JSON, cause, fix.
+#include "config_fixture.hpp"
+
+using namespace spindrift;
+using namespace spindrift::test;
+
+namespace {
+
+/// The layout's text starts on line 4 of the file that with_layout makes.
+void check_layout(std::string_view json, std::initializer_list<Expected> expected) {
+  check_text_problems(with_layout(json), expected);
+}
+
+}  // namespace
+
+TEST_CASE("broken JSON is reported at its line of the file") {
+  check_layout("\n[\n  {\"name\": \"a\"}\n  {\"name\": \"b\"}\n]",
+               {{"test.cfg:7", "the layout is not JSON", "derecho.cfg.example"}});
+  check_layout("[", {{"test.cfg:4", "not JSON", "list"}});
+  check_layout("[{\"name\": \"\xff\"}]", {{"test.cfg:4", "not JSON", ""}});
+  check_layout(std::string(20, '[') + std::string(20, ']'), {{"test.cfg:4", "nested too deeply", ""}});
+  check_layout(R"([{"name": "a", "name": "b"}])", {{"test.cfg:4", "\"name\" is given twice", "remove"}});
+  check_layout(R"([{"name": 1e999}])", {{"test.cfg:4", "JSON", "numbers"}});
+}
+
+TEST_CASE("a layout must be a list of subgroups") {
+  check_layout("{}", {{"test.cfg:4", "a list of subgroups belongs here", "[ ... ]"}});
+  check_layout("[]", {{"test.cfg:4", "no subgroup", "main"}});
+  check_layout("[3]", {{"test.cfg:4, layout[0]", "a subgroup belongs here", "object"}});
+}
+
+TEST_CASE("an unknown field of a layout names the nearest one") {
+  check_layout(R"([{"name": "a", "sender": [1]}])",
+               {{"test.cfg:4, layout[0]", "\"sender\" is unknown", "did you mean senders?"}});
+  check_layout(
+      R"([{"name": "a", "layout": [{"min_nodes_by_shard": [1], "max_nodes_by_shard": [1],
+                                             "reserved_nodes_by_shard": [[1]]}]}])",
+      {{"test.cfg:4, layout[0].layout[0]", "unknown", "did you mean reserved_node_ids_by_shard?"}});
+  check_layout(R"([{"name": "a", "members": [1], "layout": [{"min_nodes_by_shard": [1], "max_nodes_by_shard": [1]}]}])",
+               {{"test.cfg:4, layout[0]", "\"members\" is unknown", ""}});
+}
+
+TEST_CASE("wrong values of a layout name their path") {
+  check_layout(R"([{"name": "a b", "mode": "fast", "profile": 3, "topics": ["", "x y"]}])",
+               {{"test.cfg:4, layout[0].name", "a name belongs here", "1 to 64"},
+                {"test.cfg:4, layout[0].mode", "delivery mode", "unordered"},
+                {"test.cfg:4, layout[0].profile", "a name belongs here", ""},
+                {"test.cfg:4, layout[0].topics[0]", "topic name", "printable"},
+                {"test.cfg:4, layout[0].topics[1]", "topic name", "printable"}});
+  check_layout(R"([{"name": "a", "members": [-1, 4294967295, "x", "*1", 2.5, 1, 1]}])",
+               {{"test.cfg:4, layout[0].members[0]", "a node id belongs here", "0 to 4294967294"},
+                {"test.cfg:4, layout[0].members[1]", "a node id belongs here", ""},
+                {"test.cfg:4, layout[0].members[2]", "a node id belongs here", ""},
+                {"test.cfg:4, layout[0].members[3]", "a node id belongs here", ""},
+                {"test.cfg:4, layout[0].members[4]", "a node id belongs here", ""},
+                {"test.cfg:4, layout[0].members[6]", "node 1 is named twice", "once"}});
+  check_layout(R"([{"name": "a", "members": 3}])", {{"test.cfg:4, layout[0].members", "a list of node ids", "[ ... ]"}});
+}
+
+TEST_CASE("empty members and senders are refused") {
+  check_layout(R"([{"name": "a", "members": [], "senders": []}])",
+               {{"test.cfg:4, layout[0].members", "empty", "at least one"},
+                {"test.cfg:4, layout[0].senders", "empty", "at least one"}});
+}
+
+TEST_CASE("Derecho's lists must agree in length and be within range") {
+  check_layout(R"([{"layout": [{"min_nodes_by_shard": [1, 1], "max_nodes_by_shard": [1]}]}])",
+               {{"test.cfg:4, layout[0].layout[0].max_nodes_by_shard", "1 values", "each shard"}});
+  check_layout(R"([{"layout": [{"min_nodes_by_shard": [2], "max_nodes_by_shard": [1]}]}])",
+               {{"test.cfg:4, layout[0].layout[0].max_nodes_by_shard[0]", "fewer than the least", "raise"}});
+  check_layout(R"([{"layout": [{"min_nodes_by_shard": [0], "max_nodes_by_shard": [2000]}]}])",
+               {{"test.cfg:4, layout[0].layout[0].min_nodes_by_shard[0]", "number of nodes", "1 to 1024"},
+                {"test.cfg:4, layout[0].layout[0].max_nodes_by_shard[0]", "number of nodes", "1 to 1024"}});
+  check_layout(R"([{"layout": [{"min_nodes_by_shard": [1]}]}])",
+               {{"test.cfg:4, layout[0].layout[0]", "max_nodes_by_shard", ""}});
+  check_layout(R"([{"layout": []}])", {{"test.cfg:4, layout[0].layout", "no subgroup", ""}});
+  check_layout(R"([{"layout": [{"min_nodes_by_shard": [], "max_nodes_by_shard": []}]}])",
+               {{"test.cfg:4, layout[0].layout[0].min_nodes_by_shard", "no shard", "[1]"}});
+}
+
+TEST_CASE("two shards of one subgroup cannot reserve one node") {
+  check_layout(R"([{"layout": [{"min_nodes_by_shard": [1, 1], "max_nodes_by_shard": [1, 1],
+                                "reserved_node_ids_by_shard": [["1"], ["*1"]]}]}])",
+               {{"test.cfg:4, layout[0].layout[0].reserved_node_ids_by_shard", "two shards of one subgroup reserve node 1",
+                 "one of them"}});
+}
+
+TEST_CASE("names and topics are unique in the layout") {
+  check_layout(R"([{"name": "a", "topics": ["x"]}, {"name": "a", "topics": ["x"]}])",
+               {{"test.cfg:4, layout[1]", "the name \"a\" is taken by layout[0]", "another"},
+                {"test.cfg:4, layout[1]", "topic \"x\" already travels through subgroup \"a\"", "one subgroup"}});
+  check_layout(R"([{"name": "a", "topics": ["x", "x"]}])", {{"test.cfg:4, layout[0]", "topic \"x\"", "once"}});
+}
+
+TEST_CASE("topics of an entry with several subgroups need a place") {
+  check_layout(R"([{"topics": ["x"], "layout": [{"min_nodes_by_shard": [1, 1], "max_nodes_by_shard": [1, 1]}]}])",
+               {{"test.cfg:4, layout[0].topics", "which one", "topics_by_shard"}});
+}
+
+TEST_CASE("a layout that the members cannot satisfy says who lacks how many") {
+  check_layout(R"([{"type_alias": "Foo", "layout": [{"min_nodes_by_shard": [2, 2], "max_nodes_by_shard": [2, 2]}]}])",
+               {{"test.cfg:4, layout[0].layout[0].min_nodes_by_shard[1]",
+                 "subgroup \"Foo/1\": it needs 2 members and lacks 1", "[SPINDRIFT] members"}});
+}
+
+TEST_CASE("strangers in a layout are named") {
+  check_layout(R"([{"name": "a", "members": [1, 7]}, {"name": "b", "members": [1], "senders": [2]},
+                   {"layout": [{"min_nodes_by_shard": [1], "max_nodes_by_shard": [1],
+                                 "reserved_node_ids_by_shard": [[8]]}]}])",
+               {{"test.cfg:4, layout[0]", "node 7 is no member of the group", "add 7"},
+                {"test.cfg:4, layout[1]", "sender 2 is no member of the subgroup", "add 2"},
+                {"test.cfg:4, layout[2].layout[0].min_nodes_by_shard[0]", "node 8 is no member", "add 8"}});
+}
+
+TEST_CASE("an unknown profile is named with the nearest one") {
+  check_text_problems(
+      with_layout(R"([{"name": "a", "profile": "SMALI"}, {"name": "b", "profile": "qqq"}])") + "[SUBGROUP/SMALL]\n",
+      {{"test.cfg:4, layout[0]", "no profile \"SMALI\"", "did you mean \"SMALL\"?"},
+       {"test.cfg:4, layout[1]", "no profile \"qqq\"", "add a section [SUBGROUP/qqq]"}});
+}
+
+TEST_CASE("a layout that names nobody needs members") {
+  check_text_problems("[LAYOUT]\njson_layout = '[{\"name\": \"a\"}]'\n",
+                      {{"test.cfg:2", "nothing says who the members", "[SPINDRIFT] members"}});
+}
+
+TEST_CASE("a layout is given once") {
+  check_text_problems("[DERECHO]\njson_layout = '[]'\n[LAYOUT]\njson_layout_file = x.json\n",
+                      {{"test.cfg:4", "both give a layout", "remove one"}});
+}
+
+TEST_CASE("a text reads no layout file") {
+  check_text_problems("[LAYOUT]\njson_layout_file = /etc/passwd\n", {{"test.cfg:2", "cannot be read", "json_layout"}});
+}
+
+TEST_CASE("a layout of too many subgroups is refused once") {
+  std::string json = "[";
+  for (int i = 0; i < 1030; ++i) json += (i == 0 ? "" : ",") + std::string("{\"name\": \"s") + std::to_string(i) + "\"}";
+  check_layout(json + "]", {{"test.cfg:4, layout[1024]", "more than 1024 subgroups", "fewer"}});
+}

@@ -1,0 +1,157 @@
+// Values of the configuration: defaults, precedence, spelling, origins.
+#include "config_fixture.hpp"
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include <unistd.h>
+
+using namespace spindrift;
+using namespace spindrift::test;
+
+TEST_CASE("an empty configuration has the documented defaults") {
+  const Config config = parse("");
+  CHECK(config.local_id() == NodeId(0));
+  CHECK(config.group_name() == "spindrift");
+  CHECK(config.fabric() == "shm");
+  CHECK(config.runtime_directory() == "/dev/shm/spindrift-" + std::to_string(::getuid()));
+  CHECK(config.poll_mode() == PollMode::block);
+  CHECK(config.spin() == std::chrono::microseconds(50));
+  CHECK(config.join_timeout() == std::chrono::seconds(30));
+  CHECK(config.log_level() == "warn");
+  CHECK(config.log_file().empty());
+  CHECK(config.notes().empty());
+}
+
+TEST_CASE("a flag wins over the environment, that over the file, that over the default") {
+  const std::string file = "[SPINDRIFT]\nspin_us = 1\n";
+  const Config::Environment environment = {{"SPINDRIFT_SPIN_US", "2"}};
+  const std::vector<ConfigOverride> flags = {{"SPINDRIFT/spin_us", "3"}};
+  const auto value = [](const Config& config) { return effective(config, "SPINDRIFT", "spin_us"); };
+
+  CHECK(value(parse("")).value == "50");
+  CHECK(value(parse("")).origin == "default");
+  CHECK(value(parse(file)).value == "1");
+  CHECK(value(parse(file)).origin == "test.cfg:2");
+  CHECK(value(parse(file, {}, environment)).value == "2");
+  CHECK(value(parse(file, {}, environment)).origin == "environment SPINDRIFT_SPIN_US");
+  CHECK(value(parse(file, flags, environment)).value == "3");
+  CHECK(value(parse(file, flags, environment)).origin == "flag --set");
+}
+
+TEST_CASE("the last of several flags for one key counts and the origin names the flag as written") {
+  const Config config = parse("", {{"DERECHO/local_id", "1"}, {"DERECHO/local_id", "2", "--id"}});
+  CHECK(config.local_id() == NodeId(2));
+  CHECK(effective(config, "DERECHO", "local_id").origin == "flag --id");
+}
+
+TEST_CASE("every value in force comes with documentation and the variable that sets it") {
+  for (const EffectiveValue& value : parse("").effective()) {
+    INFO(value.section << "/" << value.key);
+    CHECK_FALSE(value.documentation.empty());
+    CHECK(value.environment.rfind("SPINDRIFT_", 0) == 0);
+  }
+  CHECK(effective(parse(""), "DERECHO", "local_id").environment == "SPINDRIFT_DERECHO_LOCAL_ID");
+  CHECK(effective(parse(""), "SUBGROUP/DEFAULT", "window_size").environment == "SPINDRIFT_SUBGROUP_DEFAULT_WINDOW_SIZE");
+}
+
+TEST_CASE("spelling does not matter: blanks, comments, quotes, carriage returns, units, words for true") {
+  const Config config = parse(
+      "\xef\xbb\xbf# comment\r\n"
+      "; comment\r\n"
+      "  [SPINDRIFT]  # comment\r\n"
+      "\tgroup_name='night-watch'\r\n"
+      "poll   =   \"spin\"  ; comment\r\n"
+      "runtime_directory = /tmp/x/ # comment\r\n"
+      "[SUBGROUP/DEFAULT]\r\n"
+      "ring_size = 2 MiB\r\n"
+      "[PERS]\r\n"
+      "reset = yes\r\n");
+  CHECK(config.group_name() == "night-watch");
+  CHECK(config.poll_mode() == PollMode::spin);
+  CHECK(config.runtime_directory() == "/tmp/x");
+  CHECK(config.integer("SUBGROUP/DEFAULT", "ring_size") == 2 << 20);
+  CHECK(config.boolean("PERS", "reset"));
+}
+
+TEST_CASE("a hash inside a value starts no comment unless a blank stands before it") {
+  CHECK(parse("[SPINDRIFT]\nlog_file = a#b;c #d\n").log_file() == "a#b;c");
+}
+
+TEST_CASE("a section may be opened twice") {
+  const Config config = parse("[SPINDRIFT]\nspin_us = 1\n[DERECHO]\nlocal_id = 4\n[SPINDRIFT]\npoll = spin\n");
+  CHECK(config.spin() == std::chrono::microseconds(1));
+  CHECK(config.poll_mode() == PollMode::spin);
+}
+
+TEST_CASE("a profile takes from the default profile what it does not set") {
+  const Config config = parse("[SUBGROUP/FAST]\nwindow_size = 7\n[SUBGROUP/DEFAULT]\nmax_smc_payload_size = 100\n");
+  CHECK(config.integer("SUBGROUP/FAST", "window_size") == 7);
+  CHECK(config.integer("SUBGROUP/FAST", "max_smc_payload_size") == 100);
+  CHECK(effective(config, "SUBGROUP/FAST", "max_smc_payload_size").origin == "test.cfg:4 in [SUBGROUP/DEFAULT]");
+  CHECK(config.integer("SUBGROUP/DEFAULT", "window_size") == 1024);
+}
+
+TEST_CASE("the ring is derived from the largest message: at least 1 MiB, at least four of them, a power of two") {
+  const auto ring = [](const std::string& largest) {
+    return parse("[SUBGROUP/DEFAULT]\nmax_smc_payload_size = " + largest).integer("SUBGROUP/DEFAULT", "ring_size");
+  };
+  CHECK(ring("1") == 1 << 20);
+  CHECK(ring(std::to_string((1 << 18) - 16)) == 1 << 20);
+  CHECK(ring(std::to_string((1 << 18) - 15)) == 1 << 21);
+  CHECK(ring(std::to_string((1 << 28) - 16)) == 1 << 30);
+}
+
+TEST_CASE("a key without effect and a variable without key are noted") {
+  const Config config = parse("[DERECHO]\ngms_port = 23580\n[SUBGROUP/DEFAULT]\nblock_size = 0\n", {},
+                              {{"SPINDRIFT_POOL", "spin"}, {"SPINDRIFT_SPIN_US", "1"}});
+  REQUIRE(config.notes().size() == 3);
+  CHECK_THAT(config.notes()[0], Catch::StartsWith("test.cfg:2: [DERECHO] gms_port is accepted, but not used"));
+  CHECK_THAT(config.notes()[1], Catch::StartsWith("test.cfg:4: [SUBGROUP/DEFAULT] block_size"));
+  CHECK_THAT(config.notes()[2], Catch::Contains("SPINDRIFT_POOL"));
+}
+
+TEST_CASE("a configuration is read from a file with the layout file beside it and the process's environment") {
+  const auto directory = std::filesystem::temp_directory_path() / ("spindrift-config-" + std::to_string(::getpid()));
+  std::filesystem::create_directories(directory);
+  const std::string path = (directory / "derecho.cfg").string();
+  std::ofstream(path) << "[SPINDRIFT]\nmembers = 4, 5\n[LAYOUT]\njson_layout_file = 'layout.json'\n";
+  std::ofstream(directory / "layout.json") << R"([{"name": "main"}])";
+  REQUIRE(::setenv("SPINDRIFT_DERECHO_LOCAL_ID", "5", 1) == 0);
+  const auto config = Config::read(path);
+  const auto rank = config ? config->local_rank() : Result<Rank>(Error(ErrorKind::bad_config, ""));
+  std::ofstream(directory / "layout.json") << "[{\"name\": \"main\"},\n\n,";
+  const auto broken = Config::check(path);
+  std::filesystem::remove(directory / "layout.json");
+  const auto missing = Config::check(path);
+  ::unsetenv("SPINDRIFT_DERECHO_LOCAL_ID");
+  std::filesystem::remove_all(directory);
+
+  REQUIRE(config);
+  REQUIRE(rank);
+  CHECK(*rank == Rank(1));
+  CHECK(config->view()->subgroups.at(0).members == ids({4, 5}));
+  REQUIRE(broken.size() == 1);
+  CHECK(broken[0].place() == "layout.json:3");
+  REQUIRE(missing.size() == 1);
+  CHECK(missing[0].place() == path + ":4");
+  CHECK_THAT(missing[0].to_string(), Catch::Contains("layout.json") && Catch::Contains("No such file"));
+  CHECK_FALSE(missing[0].fix().empty());
+}
+
+TEST_CASE("a file that cannot be read is an error, and load throws it") {
+  const auto absent = Config::read("/nonexistent/derecho.cfg");
+  REQUIRE_FALSE(absent);
+  CHECK(absent.error().place() == "/nonexistent/derecho.cfg");
+  CHECK_THAT(absent.error().message(), Catch::Contains("No such file"));
+  CHECK_FALSE(absent.error().fix().empty());
+  CHECK_FALSE(Config::read("/dev/null"));
+  CHECK_THROWS_AS(Config::load("/nonexistent/derecho.cfg"), Exception);
+}
+
+TEST_CASE("a process that is no member is told how to become one") {
+  const auto rank = parse(with_layout(R"([{"name": "main"}])"), {{"DERECHO/local_id", "7", "--id"}}).local_rank();
+  REQUIRE_FALSE(rank);
+  check_problems({rank.error()}, {{"flag --id", "node 7, which is not among the members 0, 1, 2", "local_id"}});
+}

@@ -1,0 +1,151 @@
+// What the fabric's tests share: endpoints of every provider, and waiting for events with a limit that only a hang reaches.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <deque>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include <stdlib.h>
+
+#include <catch2/catch.hpp>
+
+#include <spindrift/core/clock.hpp>
+#include <spindrift/core/fabric/fabric.hpp>
+#include <spindrift/core/fabric/shm/shm.hpp>
+
+namespace spindrift::fabric::test {
+
+inline Time now() { return SystemClock().now(); }
+inline constexpr Duration hang = std::chrono::seconds(60);
+
+/// A fresh directory, removed with its content.
+class TemporaryDirectory {
+ public:
+  TemporaryDirectory() {
+    std::string name = (std::filesystem::temp_directory_path() / "spindrift-fabric-XXXXXX").string();
+    if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error("mkdtemp failed");
+    path_ = name;
+  }
+  ~TemporaryDirectory() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  TemporaryDirectory(const TemporaryDirectory&) = delete;
+  TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
+  [[nodiscard]] const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+/// Makes the endpoints of one group; each provider under test is one of these.
+struct Provider {
+  std::string name;
+  std::function<std::unique_ptr<Fabric>(NodeId self, const std::string& runtime_directory)> make;
+};
+
+/// All providers that must keep the interface's promises.
+[[nodiscard]] std::vector<Provider> providers();
+
+inline std::unique_ptr<Fabric> make_shm_or_throw(NodeId self, const std::string& runtime_directory) {
+  return value_or_throw(make_shm({.self = self, .runtime_directory = runtime_directory, .group_name = "group"}));
+}
+
+/// An endpoint and the events that it has given so far and nobody asked for.
+struct Endpoint {
+  NodeId node;
+  std::unique_ptr<Fabric> fabric;
+  std::deque<Event> inbox;
+
+  Endpoint(std::uint32_t id, std::unique_ptr<Fabric> provider) : node(id), fabric(std::move(provider)) {
+    value_or_throw(fabric->listen({node, ""}));
+  }
+
+  void connect(const Endpoint& to) { value_or_throw(fabric->connect({to.node, ""})); }
+
+  std::size_t pump() {
+    std::array<Event, 16> events;
+    const std::size_t count = fabric->poll(events);
+    std::move(events.begin(), events.begin() + static_cast<std::ptrdiff_t>(count), std::back_inserter(inbox));
+    return count;
+  }
+
+  [[nodiscard]] std::size_t count(Event::Kind kind) const {
+    return static_cast<std::size_t>(
+        std::count_if(inbox.begin(), inbox.end(), [kind](const Event& event) { return event.kind == kind; }));
+  }
+};
+
+/// The first event of that kind at `at`; the others are driven meanwhile, as a provider may need their progress.
+inline Event await(Endpoint& at, Event::Kind kind, std::initializer_list<Endpoint*> others = {}) {
+  const Time limit = now() + hang;
+  const auto find = [&] {
+    return std::find_if(at.inbox.begin(), at.inbox.end(), [kind](const Event& event) { return event.kind == kind; });
+  };
+  while (true) {
+    for (Endpoint* other : others) other->pump();
+    at.fabric->prepare_sleep();
+    at.pump();
+    if (const auto found = find(); found != at.inbox.end()) {
+      at.fabric->cancel_sleep();
+      Event event = std::move(*found);
+      at.inbox.erase(found);
+      return event;
+    }
+    if (now() > limit) throw std::runtime_error("no such event came: kind " + std::to_string(static_cast<int>(kind)));
+    at.fabric->sleep(std::min(limit, now() + std::chrono::milliseconds(others.size() == 0 ? 1000 : 2)));
+  }
+}
+
+/// Drives all until the condition holds.
+inline void drive(std::initializer_list<Endpoint*> all, const std::function<bool()>& until) {
+  const Time limit = now() + hang;
+  while (!until()) {
+    for (Endpoint* endpoint : all) endpoint->pump();
+    if (now() > limit) throw std::runtime_error("the condition never held");
+  }
+}
+
+/// Two linked endpoints: node 1 as `a`, node 2 as `b`, each with the other's PeerId.
+struct Pair {
+  TemporaryDirectory directory;
+  Endpoint a;
+  Endpoint b;
+  PeerId b_at_a;
+  PeerId a_at_b;
+
+  explicit Pair(const Provider& provider)
+      : a(1, provider.make(NodeId(1), directory.path())), b(2, provider.make(NodeId(2), directory.path())) {
+    a.connect(b);
+    b.connect(a);
+    b_at_a = await(a, Event::Kind::connected, {&b}).peer;
+    a_at_b = await(b, Event::Kind::connected, {&a}).peer;
+  }
+};
+
+inline Operation send_of(PeerId peer, std::string& text) {
+  Operation operation;
+  operation.kind = Operation::Kind::send;
+  operation.peer = peer;
+  operation.local = reinterpret_cast<std::byte*>(text.data());
+  operation.bytes = text.size();
+  return operation;
+}
+
+inline void send(Endpoint& from, PeerId to, std::string text) {
+  const Operation operation = send_of(to, text);
+  value_or_throw(from.fabric->post({&operation, 1}));
+}
+
+inline std::string text_of(const Event& event) {
+  return {reinterpret_cast<const char*>(event.bytes.data()), event.bytes.size()};
+}
+
+}  // namespace spindrift::fabric::test

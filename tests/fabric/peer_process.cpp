@@ -1,0 +1,59 @@
+// A process of its own, for the tests in which one dies: fabric_peer RUNTIME_DIRECTORY ID ROLE. It links with node 1.
+//   stay   lives until it is killed        speak  sends three messages, exposes a region, sends one more, then kills itself
+//   leave  ends in order once it is told anything
+#include <signal.h>
+
+#include <array>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+
+#include <spindrift/core/fabric/shm/shm.hpp>
+
+using namespace spindrift;
+using namespace spindrift::fabric;
+
+namespace {
+
+void send(Fabric& fabric, PeerId to, std::string text) {
+  Operation operation;
+  operation.kind = Operation::Kind::send;
+  operation.peer = to;
+  operation.local = reinterpret_cast<std::byte*>(text.data());
+  operation.bytes = text.size();
+  value_or_throw(fabric.post({&operation, 1}));
+}
+
+void speak_and_die(Fabric& fabric, PeerId to) {
+  const Region region = value_or_throw(fabric.allocate(4096, "will"));
+  region.memory[0] = std::byte{77};
+  for (const char* word : {"one", "two", "three"}) send(fabric, to, word);
+  value_or_throw(fabric.expose(to, region.key, Access::read));
+  send(fabric, to, "four");
+  ::raise(SIGKILL);
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+  if (count != 4) return 2;
+  const std::string_view role = arguments[3];
+  const NodeId self(static_cast<std::uint32_t>(std::strtoul(arguments[2], nullptr, 10)));
+  const auto fabric = value_or_throw(make_shm({.self = self, .runtime_directory = arguments[1], .group_name = "group"}));
+  value_or_throw(fabric->listen({self, ""}));
+  value_or_throw(fabric->connect({NodeId(1), ""}));
+  while (true) {
+    std::array<Event, 8> events;
+    fabric->prepare_sleep();
+    const std::size_t taken = fabric->poll(events);
+    if (taken == 0) {
+      fabric->sleep(never);
+      continue;
+    }
+    fabric->cancel_sleep();
+    for (std::size_t i = 0; i < taken; ++i) {
+      if (role == "speak" && events[i].kind == Event::Kind::connected) speak_and_die(*fabric, events[i].peer);
+      if (role == "leave" && events[i].kind == Event::Kind::message) return 0;
+    }
+  }
+}

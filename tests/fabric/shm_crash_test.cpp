@@ -1,0 +1,171 @@
+// Processes that die, stop and come back.
+#include "harness.hpp"
+
+#include <signal.h>
+#include <spawn.h>
+#include <sys/wait.h>
+
+#include <cstdio>
+
+using namespace spindrift;
+using namespace spindrift::fabric;
+using namespace spindrift::fabric::test;
+
+namespace {
+
+/// A running fabric_peer; killed and waited for at the end of the test.
+class Child {
+ public:
+  Child(const std::string& directory, const std::string& id, const std::string& role) {
+    std::array<std::string, 4> words{FABRIC_PEER, directory, id, role};
+    std::array<char*, 5> arguments{words[0].data(), words[1].data(), words[2].data(), words[3].data(), nullptr};
+    if (::posix_spawn(&pid_, FABRIC_PEER, nullptr, nullptr, arguments.data(), environ) != 0) {
+      throw std::runtime_error("cannot start " FABRIC_PEER);
+    }
+  }
+  ~Child() {
+    kill(SIGKILL);
+    reap();
+  }
+  Child(const Child&) = delete;
+  Child& operator=(const Child&) = delete;
+
+  void kill(int signal) const {
+    if (pid_ > 0) ::kill(pid_, signal);
+  }
+  int reap() {
+    int status = 0;
+    if (pid_ > 0) ::waitpid(std::exchange(pid_, -1), &status, 0);
+    return status;
+  }
+  [[nodiscard]] std::string name(const std::string& node) const {
+    return "process " + std::to_string(pid_) + " of node " + node;
+  }
+
+ private:
+  pid_t pid_ = -1;
+};
+
+}  // namespace
+
+TEST_CASE("a killed process is reported at once, by its pid") {
+  const TemporaryDirectory directory;
+  Endpoint a(1, make_shm_or_throw(NodeId(1), directory.path()));
+  std::vector<double> delays_us;
+  for (int round = 0; round < 10; ++round) {
+    Child child(directory.path(), "2", "stay");
+    await(a, Event::Kind::connected);
+    const std::string expected = child.name("2") + " died";
+    const Time killed = now();
+    child.kill(SIGKILL);
+    const Event lost = await(a, Event::Kind::lost);
+    delays_us.push_back(std::chrono::duration<double, std::micro>(now() - killed).count());
+    REQUIRE(lost.reason->message() == expected);
+    child.reap();
+  }
+  std::sort(delays_us.begin(), delays_us.end());
+  std::printf("kill -9 to `lost`: median %.0f us, worst of %zu: %.0f us\n", delays_us[delays_us.size() / 2],
+              delays_us.size(), delays_us.back());
+}
+
+TEST_CASE("what a process sent before its death comes before the news of it, and what it exposed can still be read") {
+  const TemporaryDirectory directory;
+  Endpoint a(1, make_shm_or_throw(NodeId(1), directory.path()));
+  Child child(directory.path(), "2", "speak");
+  drive({&a}, [&] { return a.count(Event::Kind::exposed) == 1; });
+  const auto at =
+      std::find_if(a.inbox.begin(), a.inbox.end(), [](const Event& e) { return e.kind == Event::Kind::exposed; });
+  const auto mapped = a.fabric->map(at->peer, at->region);
+  drive({&a}, [&] { return a.count(Event::Kind::lost) == 1; });
+  REQUIRE(a.inbox.size() == 7);
+  REQUIRE(text_of(a.inbox[1]) == "one");
+  REQUIRE(text_of(a.inbox[2]) == "two");
+  REQUIRE(text_of(a.inbox[3]) == "three");
+  REQUIRE(text_of(a.inbox[5]) == "four");
+  REQUIRE(a.inbox[6].kind == Event::Kind::lost);
+  // The death may have been polled together with the exposure; then there was nothing left to map.
+  if (mapped) REQUIRE((*mapped)[0] == std::byte{77});
+}
+
+TEST_CASE("a process that leaves in order is told apart from one that died") {
+  const TemporaryDirectory directory;
+  Endpoint a(1, make_shm_or_throw(NodeId(1), directory.path()));
+  Child child(directory.path(), "2", "leave");
+  const Event connected = await(a, Event::Kind::connected);
+  send(a, connected.peer, "go");
+  REQUIRE(await(a, Event::Kind::lost).reason->message() == child.name("2") + " closed the connection");
+  REQUIRE(child.reap() == 0);
+}
+
+TEST_CASE("a restarted process gives a new link, whether it or the survivor asks") {
+  const TemporaryDirectory directory;
+  Endpoint a(1, make_shm_or_throw(NodeId(1), directory.path()));
+  if (GENERATE(true, false)) value_or_throw(a.fabric->connect({NodeId(2), ""}));
+  PeerId before;
+  for (int round = 0; round < 10; ++round) {
+    Child child(directory.path(), "2", "stay");
+    const Event connected = await(a, Event::Kind::connected);
+    REQUIRE(connected.peer > before);
+    before = connected.peer;
+    child.kill(SIGKILL);
+    // Not reaped yet, so that its successor may start while it is still dying.
+    Child successor(directory.path(), "3", "stay");
+    REQUIRE(await(a, Event::Kind::lost).peer == before);
+    REQUIRE(await(a, Event::Kind::connected).node == NodeId(3));
+    successor.kill(SIGKILL);
+    const Event lost = await(a, Event::Kind::lost);
+    REQUIRE(lost.node == NodeId(3));
+    before = lost.peer;
+  }
+}
+
+TEST_CASE("the survivor alone asks for a link with a process that restarts in place") {
+  const TemporaryDirectory directory;
+  Endpoint a(1, make_shm_or_throw(NodeId(1), directory.path()));
+  value_or_throw(a.fabric->connect({NodeId(2), ""}));
+  for (int round = 0; round < 10; ++round) {
+    Endpoint b(2, make_shm_or_throw(NodeId(2), directory.path()));
+    const PeerId peer = await(a, Event::Kind::connected).peer;
+    b.fabric.reset();
+    REQUIRE(await(a, Event::Kind::lost).peer == peer);
+  }
+}
+
+TEST_CASE("what dead processes left in the directory is removed by the next start") {
+  const TemporaryDirectory directory;
+  const std::string group = directory.path() + "/group/";
+  {
+    Endpoint a(1, make_shm_or_throw(NodeId(1), directory.path()));
+    Child child(directory.path(), "2", "stay");
+    await(a, Event::Kind::connected);
+    child.kill(SIGKILL);
+    child.reap();
+    std::filesystem::copy_file(group + "2.lock", group + "2.counters");
+    std::filesystem::copy_file(group + "1.lock", group + "1.counters");
+    std::filesystem::copy_file(group + "1.lock", group + "17.counters");
+    std::filesystem::copy_file(group + "1.lock", group + "notes.txt");
+    REQUIRE(std::filesystem::exists(group + "2.sock"));
+
+    const Endpoint c(3, make_shm_or_throw(NodeId(3), directory.path()));
+    for (const char* stale : {"2.sock", "2.lock", "2.counters", "17.counters", "17.lock"}) {
+      CAPTURE(stale);
+      REQUIRE_FALSE(std::filesystem::exists(group + stale));
+    }
+    for (const char* live : {"1.sock", "1.lock", "1.counters", "3.sock", "3.lock", "notes.txt"}) {
+      CAPTURE(live);
+      REQUIRE(std::filesystem::exists(group + live));
+    }
+  }
+  REQUIRE_FALSE(std::filesystem::exists(group + "1.sock"));
+  REQUIRE_FALSE(std::filesystem::exists(group + "1.lock"));
+}
+
+TEST_CASE("a peer that stops taking messages costs a bounded amount of memory, then its link") {
+  const TemporaryDirectory directory;
+  Endpoint a(1, make_shm_or_throw(NodeId(1), directory.path()));
+  Child child(directory.path(), "2", "stay");
+  const Event connected = await(a, Event::Kind::connected);
+  child.kill(SIGSTOP);
+  for (int i = 0; i < 1000; ++i) send(a, connected.peer, std::string(30000, 'x'));
+  REQUIRE(await(a, Event::Kind::lost).reason->message() == child.name("2") + " does not take its messages");
+}

@@ -1,0 +1,88 @@
+#!/usr/bin/env bash
+# self_test.sh SCRATCH CXX NM: plants each kind of violation in a tree of its own and sees the check catch it. A check that
+# nothing can fail would be worth nothing.
+set -eu
+here=$(cd "$(dirname "$0")" && pwd)
+scratch=${1:?usage: self_test.sh SCRATCH CXX NM} cxx=$2 nm=$3
+tree=$scratch/tree
+failures=0
+
+fresh() {
+  rm -rf "$tree"
+  mkdir -p "$tree"/{core,sst,smc,views,tests}
+  printf '// Ids.\n#pragma once\n' >"$tree/core/ids.hpp"
+  printf '// Table.\n#include <spindrift/core/ids.hpp>\n' >"$tree/sst/table.cpp"
+  printf '# Read [the ids](core/ids.hpp) in `core/ids.hpp`.\n' >"$tree/README.md"
+}
+
+# expect WHAT WORD COMMAND…: the command must exit 1 and say WORD.
+expect() {
+  local what=$1 word=$2 said status=0
+  shift 2
+  said=$("$@" 2>&1) || status=$?
+  if [ "$status" -ne 1 ] || [[ $said != *"$word"* ]]; then
+    echo "not caught: $what (exit $status): $said"
+    failures=$((failures + 1))
+  fi
+}
+
+# plant FILE TEXT: a fresh tree with one more line.
+plant() {
+  fresh
+  mkdir -p "$(dirname "$tree/$1")"
+  printf '%b' "$2" >>"$tree/$1"
+}
+
+fresh
+for check in rooms tidy links public_headers; do
+  "$here/$check.sh" "$tree" >"$scratch/said" 2>&1 || { echo "$check.sh rejects a clean tree:"; cat "$scratch/said"; failures=$((failures + 1)); }
+done
+
+plant core/ids.hpp '#include <spindrift/sst/table.hpp>\n'
+expect 'core includes sst' 'core may not include sst' "$here/rooms.sh" "$tree"
+plant sst/table.cpp '#  include <spindrift/views/group.hpp>\n'
+expect 'sst includes views' 'sst may not include views' "$here/rooms.sh" "$tree"
+plant sst/table.cpp '#include "../core/ids.hpp"\n'
+expect 'a quoted include' 'rooms include <spindrift/ROOM' "$here/rooms.sh" "$tree"
+plant views/a.cpp '#include <spindrift/tests/sim.hpp>\n'
+expect 'a room includes tests' 'views may not include tests' "$here/rooms.sh" "$tree"
+plant tools/a.cpp '#include "../bench/b.hpp"\n'
+expect 'tools include bench' 'nothing includes tests or benches' "$here/rooms.sh" "$tree"
+plant smc/a.hpp '#include <spdlog/spdlog.h>\n'
+expect 'a heavy public header' 'include nothing but' "$here/public_headers.sh" "$tree"
+
+plant core/ids.hpp '\tint x;\n'
+expect 'a tab' 'a tab' "$here/tidy.sh" "$tree"
+plant core/ids.hpp 'int x; \n'
+expect 'a trailing space' 'trailing space' "$here/tidy.sh" "$tree"
+plant core/ids.hpp '// TO''DO: more\n'
+expect 'unfinished work' 'unfinished' "$here/tidy.sh" "$tree"
+plant sst/table.cpp "$(printf '\\n%.0s' {1..450})"
+expect 'a long file' 'over 450 lines' "$here/tidy.sh" "$tree"
+plant core/bare.hpp '// Bare.\nint x;\n'
+expect 'a header without a guard' 'without #pragma once' "$here/tidy.sh" "$tree"
+plant core/mute.hpp '#pragma once\nint x;\n'
+expect 'a header without a purpose' 'no sentence of purpose' "$here/tidy.sh" "$tree"
+
+plant README.md '[gone](docs/gone.md)\n'
+expect 'a dead link' 'no such file: docs/gone.md' "$here/links.sh" "$tree"
+plant README.md 'See `tools/gone`.\n'
+expect 'a dead path' 'no such file: tools/gone' "$here/links.sh" "$tree"
+
+# impure BODY: an object that asks the world.
+impure() {
+  printf '#include <chrono>\n#include <cstdlib>\n#include <mutex>\n#include <random>\n#include <unistd.h>\n%s\n' "$1" >"$scratch/impure.cpp"
+  "$cxx" -std=c++20 -O1 -c "$scratch/impure.cpp" -o "$scratch/impure.o"
+  expect "impure: $1" 'needs' "$here/pure.sh" "$nm" "$scratch/impure.o"
+}
+impure 'auto f() { return std::chrono::steady_clock::now(); }'
+impure 'int f() { return rand(); }'
+impure 'unsigned f() { return std::random_device{}(); }'
+impure 'void f() { usleep(1); }'
+impure 'void f(std::mutex& m) { m.lock(); }'
+printf 'int f(int x) { return x + 1; }\n' >"$scratch/pure.cpp"
+"$cxx" -c "$scratch/pure.cpp" -o "$scratch/pure.o"
+"$here/pure.sh" "$nm" "$scratch/pure.o" >/dev/null || { echo "pure.sh rejects a pure object"; failures=$((failures + 1)); }
+
+[ "$failures" -eq 0 ] || exit 1
+echo "self-test: every planted violation was caught"

@@ -1,0 +1,284 @@
+// The life of a run: starting, stepping, pausing, crashing, leaving, and what must be true when nothing happens any more.
+#include "cluster.hpp"
+
+#include <algorithm>
+#include <cstdio>
+
+namespace spindrift::sim {
+namespace {
+
+using views::MemberState;
+
+constexpr std::size_t counters_per_node = 256;
+constexpr std::uint32_t subgroup_bits = 8;
+constexpr std::uint32_t wake_alone = 0xff;  ///< in place of a subgroup: only a wake-up is due
+
+}  // namespace
+
+Node::Node(Cluster& cluster, std::uint32_t rank)
+    : cluster_(cluster),
+      rank_(rank),
+      counters_(CounterBlock::in_memory(counters_per_node)),
+      accepting_(cluster.options_.view.subgroups.size(), true),
+      refused_in_step_(cluster.options_.view.subgroups.size()) {}
+
+void Node::on_delivery(SubgroupId id, std::span<const Delivery> batch) {
+  // A pass asks once: what it hands over in several batches was accepted together.
+  if (!accepting_[id.value()] && refused_in_step_[id.value()] < steps_) {
+    cluster_.report_.violate("M11", "an upcall although the application takes none now");
+  }
+  if (batch.size() > cluster_.options_.policy.delivery_batch_max)
+    cluster_.report_.violate("M11", "an upcall above the batch limit");
+  cluster_.tampered_.assign(batch.begin(), batch.end());
+  if (cluster_.tamper_) cluster_.tamper_(cluster_, rank_, id.value(), cluster_.tampered_);
+  cluster_.checker_.on_delivery(Rank(rank_), id.value(), cluster_.tampered_);
+  for (const Delivery& delivery : cluster_.tampered_) {
+    cluster_.scheduler_.trace(delivery.index.value() << 16 ^ std::uint64_t{delivery.sender_rank.value()} << 8 ^ rank_);
+  }
+  if (!cluster_.report_.failed()) cluster_.workload_.on_upcall(rank_, id.value());
+
+  const NodeOptions& options = cluster_.options_.nodes[rank_];
+  if (!accepting_[id.value()] || !cluster_.schedule_.chance(options.refusals_in_1000, 1000)) return;
+  refused_in_step_[id.value()] = steps_;
+  accepting_[id.value()] = false;
+  cluster_.report_.hit(Probe::sink_refused);
+  const auto until = cluster_.schedule_.below(static_cast<std::uint64_t>(options.refusal_ns_max));
+  cluster_.scheduler_.at(cluster_.scheduler_.now() + static_cast<Ticks>(until), cluster_, EventKind::timer,
+                         rank_ << subgroup_bits | id.value());
+}
+
+void Node::on_space(SubgroupId id) { cluster_.workload_.on_space(rank_, id.value()); }
+
+Cluster::Cluster(Options options)
+    : options_(std::move(options)),
+      schedule_(options_.seed, Purpose::schedule),
+      faults_(options_.seed, Purpose::faults),
+      network_(scheduler_, Random(options_.seed, Purpose::fabric), options_.fabric, report_, *this, options_.view.members),
+      ledger_(options_.view, report_),
+      checker_(options_.view, ledger_, report_),
+      workload_(scheduler_, options_, ledger_, checker_, network_, report_) {
+  checker_.set_network(network_);
+  const auto count = static_cast<std::uint32_t>(options_.nodes.size());
+  for (std::uint32_t i = 0; i < count; ++i) {
+    nodes_.push_back(std::make_unique<Node>(*this, i));
+    for (std::uint32_t j = 0; j < i; ++j) network_.set_mappable(i, j, options_.nodes[i].host == options_.nodes[j].host);
+  }
+}
+
+Cluster::~Cluster() = default;
+
+void Cluster::run() {
+  note_options();
+  for (std::uint32_t i = 0; i < nodes_.size(); ++i) scheduler_.at(options_.nodes[i].start_ns, *this, EventKind::start, i);
+  if (options_.leave_ns)
+    scheduler_.at(*options_.leave_ns, *this, EventKind::fault, static_cast<std::uint32_t>(Fault::leave));
+  run_until_quiet();
+  if (!report_.failed() && !crashed_in_ && !leave_requested_) {
+    judge_quiet();
+    if (!report_.failed()) {
+      request_leave();
+      run_until_quiet();
+    }
+  }
+  if (!report_.failed()) judge_end();
+  if (report_.violation()) {
+    report_.violation()->event = events();
+    report_.violation()->what += where();
+  }
+}
+
+void Cluster::run_until_quiet() {
+  while (!scheduler_.empty() && !report_.failed()) {
+    scheduler_.run_one();
+    // M10: a group with nothing to do does nothing.
+    if (scheduler_.events() > options_.events_max) report_.violate("M10", "the group does not go quiet");
+  }
+}
+
+void Cluster::on_event(EventKind kind, std::uint32_t which) {
+  switch (kind) {
+    case EventKind::start: start_node(which); break;
+    case EventKind::step: step_node(which); break;
+    case EventKind::fault: request_leave(); break;
+    case EventKind::timer:
+      if ((which & wake_alone) != wake_alone) nodes_[which >> subgroup_bits]->accepting_[which & wake_alone] = true;
+      on_news(which >> subgroup_bits);
+      break;
+    default: break;
+  }
+}
+
+void Cluster::start_node(std::uint32_t rank) {
+  Node& node = *nodes_[rank];
+  views::MemberOptions options;
+  options.view = options_.view;
+  options.self = options_.view.members[rank];
+  for (const NodeId member : options_.view.members) options.addresses.push_back({member, {}});
+  options.identity = {"simulated", {options_.seed, 1}};
+  options.incarnation = rank + 1;
+  options.policy = options_.policy;
+  SimFabric& endpoint = network_.endpoint(rank);
+  node.member_ = std::make_unique<views::Member>(std::move(options), endpoint, node, node.counters_);
+  if (auto listening = endpoint.listen({options_.view.members[rank], {}}); !listening) {
+    return report_.violate("L1", listening.error().to_string());
+  }
+  if (auto started = node.member_->start(); !started) return report_.violate("L1", started.error().to_string());
+  checker_.on_row(Rank(rank), node.member_->table().bytes(Rank(rank), 0));
+  workload_.set_member(rank, *node.member_);
+  node.running_ = true;
+  on_news(rank);
+}
+
+void Cluster::on_news(std::uint32_t rank) {
+  nodes_[rank]->dirty_ = true;
+  schedule_step(rank);
+}
+
+void Cluster::on_landed(const Write& write, std::uint64_t offset, std::size_t size) {
+  scheduler_.trace(write.offset << 24 ^ offset << 8 ^ std::uint64_t{write.to} << 4 ^ write.from ^ size);
+  checker_.on_landed(write, offset, size);
+}
+
+void Cluster::schedule_step(std::uint32_t rank) {
+  Node& node = *nodes_[rank];
+  if (node.step_scheduled_ || !node.running_) return;
+  node.step_scheduled_ = true;
+  const auto delay = 1 + schedule_.below(static_cast<std::uint64_t>(options_.nodes[rank].step_ns_max));
+  scheduler_.at(std::max(scheduler_.now() + static_cast<Ticks>(delay), node.paused_until_), *this, EventKind::step, rank);
+}
+
+void Cluster::step_node(std::uint32_t rank) {
+  Node& node = *nodes_[rank];
+  node.step_scheduled_ = false;
+  if (!node.running_) return;
+  if (node.resumed_) note_pause_over_window(rank);
+  node.dirty_ = false;
+  const views::Member::Step step = node.member_->step(scheduler_.time());
+  ++node.steps_;
+  if (meddler_) meddler_(*this, rank);
+  checker_.after_step(Rank(rank));
+  if (report_.failed()) return;
+  if (!step.progress && !node.dirty_ && schedule_.chance(1, 8)) step_again(rank);
+  note_state(rank);
+  if (step.progress) node.dirty_ = true;
+  if (step.wake_at != never && step.wake_at != node.wake_at_) {
+    node.wake_at_ = step.wake_at;
+    scheduler_.at(step.wake_at.time_since_epoch().count(), *this, EventKind::timer, rank << subgroup_bits | wake_alone);
+  }
+  maybe_pause(rank);
+  maybe_crash(rank);
+  if (node.dirty_) schedule_step(rank);
+}
+
+// S6: the same table gives the same triggers: after a step without progress, with nothing new, a step does nothing.
+void Cluster::step_again(std::uint32_t rank) {
+  Node& node = *nodes_[rank];
+  const std::uint64_t actions = network_.endpoint(rank).actions();
+  const std::uint64_t deliveries = checker_.deliveries();
+  const bool progress = node.member_->step(scheduler_.time()).progress;
+  if (progress || actions != network_.endpoint(rank).actions() || deliveries != checker_.deliveries()) {
+    report_.violate("S6",
+                    "node " + std::to_string(options_.view.members[rank].value()) + " acted again although nothing changed");
+  }
+}
+
+void Cluster::note_state(std::uint32_t rank) {
+  Node& node = *nodes_[rank];
+  const MemberState state = node.member_->state();
+  if (state == node.state_) return;
+  if (verbose_) {
+    std::printf("%12lld ns  node %-3u %-10s step %-6llu delivered", static_cast<long long>(scheduler_.now()),
+                options_.view.members[rank].value(), std::string(views::to_string(state)).c_str(),
+                static_cast<unsigned long long>(node.steps_));
+    for (std::uint32_t s = 0; s < options_.view.subgroups.size(); ++s) {
+      std::printf(" %llu", static_cast<unsigned long long>(checker_.delivered_count(Rank(rank), s)));
+    }
+    std::printf("%s%s\n", node.member_->failure() ? "  " : "",
+                node.member_->failure() ? node.member_->failure()->to_string().c_str() : "");
+  }
+  if (state < node.state_) report_.violate("S2", "a member's state fell");
+  node.state_ = state;
+  if (state == MemberState::in_view) workload_.begin(rank);
+  if (state == MemberState::failed && !crashed_in_) {
+    report_.violate("L1", "node " + std::to_string(options_.view.members[rank].value()) +
+                              " failed without a cause: " + node.member_->failure()->to_string());
+  }
+  if ((state == MemberState::closing || state == MemberState::failed || state == MemberState::left) &&
+      node.member_->accepts_sends()) {
+    report_.violate("M8", "a member that ends takes sends");
+  }
+  if (state != MemberState::left) return;
+  if (!options_.close_after_leaving) return;
+  node.running_ = false;
+  workload_.end(rank);
+  network_.close(rank);
+  report_.hit(Probe::closed_at_once_after_leaving);
+}
+
+void Cluster::maybe_pause(std::uint32_t rank) {
+  const NodeOptions& options = options_.nodes[rank];
+  if (!faults_.chance(options.pauses_in_1000, 1000)) return;
+  Node& node = *nodes_[rank];
+  node.paused_until_ =
+      scheduler_.now() + static_cast<Ticks>(faults_.below(static_cast<std::uint64_t>(options.pause_ns_max)));
+  node.resumed_ = true;
+  workload_.pause(rank, node.paused_until_);
+  report_.hit(Probe::paused);
+}
+
+void Cluster::note_pause_over_window(std::uint32_t rank) {
+  nodes_[rank]->resumed_ = false;
+  for (std::uint32_t s = 0; s < options_.view.subgroups.size(); ++s) {
+    if (!options_.view.subgroups[s].member_position(options_.view.members[rank])) continue;
+    for (const SenderBook& book : ledger_.books(s)) {
+      if (book.records.size() - book.records_released >= options_.view.subgroups[s].profile.window_messages) {
+        report_.hit(Probe::paused_over_a_whole_window);
+      }
+    }
+  }
+}
+
+void Cluster::maybe_crash(std::uint32_t rank) {
+  Node& node = *nodes_[rank];
+  if (!options_.crash || crashed_in_ || options_.crash->node != rank || node.steps_ < options_.crash->after_steps) return;
+  if (!node.running_ || node.state_ == MemberState::left || node.state_ == MemberState::failed) return;
+  const CrashOptions::When when = options_.crash->when;
+  if (when == CrashOptions::When::mid_write && !network_.mid_write(rank)) return;
+  if (when == CrashOptions::When::leaving &&
+      (node.state_ != MemberState::closing || ++node.closing_steps_ < options_.crash->after_closing_steps))
+    return;
+  for (const auto& other : nodes_) {
+    if (other->running_) furthest_at_crash_ = std::max(furthest_at_crash_, other->state_);
+  }
+  crashed_in_ = node.state_;
+  node.running_ = false;
+  workload_.end(rank);
+  ledger_.set_dead(Rank(rank));
+  if (network_.crash(rank)) report_.hit(Probe::crash_mid_write);
+  report_.hit(*crashed_in_ == MemberState::in_view   ? Probe::crash_in_view
+              : *crashed_in_ == MemberState::closing ? Probe::crash_while_leaving
+                                                     : Probe::crash_while_connecting);
+  if (verbose_)
+    std::printf("%12lld ns  node %-3u crashed\n", static_cast<long long>(scheduler_.now()),
+                options_.view.members[rank].value());
+}
+
+// Not before the processes that leave exist.
+void Cluster::request_leave() {
+  for (const std::uint32_t rank : options_.leavers) {
+    if (nodes_[rank]->member_) continue;
+    return scheduler_.at(options_.nodes[rank].start_ns + 1, *this, EventKind::fault,
+                         static_cast<std::uint32_t>(Fault::leave));
+  }
+  leave_requested_ = true;
+  if (workload_.anybody_sends()) report_.hit(Probe::leave_while_others_send);
+  if (options_.leavers.size() > 1) report_.hit(Probe::several_leave_at_once);
+  for (const std::uint32_t rank : options_.leavers) {
+    Node& node = *nodes_[rank];
+    if (!node.running_) continue;
+    node.member_->request_leave();
+    network_.endpoint(rank).wake();
+  }
+}
+
+}  // namespace spindrift::sim

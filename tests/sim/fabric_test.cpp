@@ -1,0 +1,231 @@
+// The simulated fabric keeps the promises of core/fabric/fabric.hpp, and makes use of what they leave open.
+#include <catch2/catch.hpp>
+
+#include <cstring>
+#include <functional>
+
+#include "sim_fabric.hpp"
+
+namespace spindrift::sim {
+namespace {
+
+using fabric::Access;
+using fabric::Event;
+using fabric::Operation;
+
+/// Two connected processes; the second exposed `target` to the first.
+struct World final : NetworkListener {
+  explicit World(std::uint64_t seed, bool mappable = false)
+      : network(scheduler, Random(seed, Purpose::fabric), FabricOptions{}, report, *this, {NodeId(7), NodeId(3)}),
+        writer(network.endpoint(0)),
+        reader(network.endpoint(1)) {
+    network.set_mappable(0, 1, mappable);
+    REQUIRE(writer.listen({NodeId(7), {}}).ok());
+    REQUIRE(reader.listen({NodeId(3), {}}).ok());
+    REQUIRE(writer.connect({NodeId(3), {}}).ok());
+    run();
+    to_reader = take(writer).peer;
+    to_writer = take(reader).peer;
+    source = writer.allocate(8192, "source").value();
+    target = reader.allocate(8192, "target").value();
+    REQUIRE(reader.expose(to_writer, target.key, Access::write).ok());
+    run();
+    REQUIRE(take(writer).kind == Event::Kind::exposed);
+  }
+
+  void run() {
+    while (!scheduler.empty()) scheduler.run_one();
+  }
+  static Event take(SimFabric& endpoint) {
+    Event event;
+    REQUIRE(endpoint.poll(std::span(&event, 1)) == 1);
+    return event;
+  }
+  Operation write(std::uint64_t offset, std::size_t bytes, bool copied = false) {
+    Operation operation;
+    operation.copied = copied;
+    operation.peer = to_reader;
+    operation.local = source.memory.data() + offset;
+    operation.bytes = bytes;
+    operation.region = target.key;
+    operation.offset = offset;
+    return operation;
+  }
+  void post(std::initializer_list<Operation> operations) {
+    REQUIRE(writer.post(std::span(operations.begin(), operations.size())).ok());
+  }
+
+  void on_news(std::uint32_t endpoint) override { ++news[endpoint]; }
+  void on_landed(const Write& landed, std::uint64_t offset, std::size_t) override {
+    if (look) look(landed, offset);
+  }
+
+  Scheduler scheduler;
+  Report report;
+  std::function<void(const Write&, std::uint64_t)> look;
+  std::uint64_t news[2] = {};
+  Network network;
+  SimFabric& writer;
+  SimFabric& reader;
+  fabric::PeerId to_reader;
+  fabric::PeerId to_writer;
+  fabric::Region source;
+  fabric::Region target;
+};
+
+}  // namespace
+
+TEST_CASE("a later write is visible only after all lines of the earlier one") {
+  bool torn = false;
+  bool out_of_order = false;
+  for (std::uint64_t seed = 1; seed <= 50; ++seed) {
+    World world(seed);
+    std::memset(world.source.memory.data(), 0xab, 1024);
+    std::size_t lines = 0;
+    std::uint64_t last = 0;
+    world.look = [&](const NetworkListener::Write&, std::uint64_t offset) {
+      if (offset >= 4096) {
+        CHECK(lines == 1024 / 64 + 1);  // the write starts in the middle of a line
+        return;
+      }
+      torn |= ++lines > 1 && world.target.memory[2 * 64] == std::byte{0};
+      out_of_order |= offset < last;
+      last = offset;
+    };
+    world.post({world.write(8, 1024), world.write(4096, 8, true)});
+    world.run();
+    CHECK(lines == 17);
+    CHECK(std::memcmp(world.target.memory.data() + 8, world.source.memory.data() + 8, 1024) == 0);
+    CHECK(world.target.memory[0] == std::byte{0});
+  }
+  CHECK(torn);
+  CHECK(out_of_order);
+}
+
+TEST_CASE("a source that changes before its write is visible is reported, unless it was copied") {
+  std::uint64_t reported = 0;
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    World world(seed);
+    world.post({world.write(0, 64)});
+    world.source.memory[5] = std::byte{1};
+    world.run();
+    if (world.report.failed()) CHECK(world.report.violation()->invariant == "R6");
+    reported += world.report.failed() ? 1 : 0;
+
+    World copied(seed);
+    copied.post({copied.write(0, 64, true)});
+    copied.source.memory[5] = std::byte{1};
+    copied.run();
+    CHECK_FALSE(copied.report.failed());
+    CHECK(copied.target.memory[5] == std::byte{0});
+  }
+  CHECK(reported > 0);
+}
+
+TEST_CASE("messages arrive in order and a lost connection is the last event") {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    World world(seed);
+    for (std::byte i{0}; i < std::byte{10}; i = static_cast<std::byte>(static_cast<int>(i) + 1)) {
+      Operation operation = world.write(0, 1);
+      operation.kind = Operation::Kind::send;
+      world.source.memory[0] = i;
+      world.post({operation});
+    }
+    world.network.close(0);
+    world.run();
+    for (int i = 0; i < 10; ++i) {
+      const Event event = World::take(world.reader);
+      REQUIRE(event.kind == Event::Kind::message);
+      CHECK(static_cast<int>(event.bytes.at(0)) == i);
+    }
+    const Event last = World::take(world.reader);
+    CHECK(last.kind == Event::Kind::lost);
+    CHECK(last.reason.has_value());
+    CHECK_FALSE(world.reader.has_events());
+  }
+}
+
+TEST_CASE("a crash lands a prefix of what was posted and perhaps lines of the next write") {
+  bool some_landed = false;
+  bool some_lost = false;
+  bool half_landed = false;
+  for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+    World world(seed);
+    std::memset(world.source.memory.data(), 1, 4096);
+    for (std::uint64_t i = 0; i < 8; ++i) world.post({world.write(i * 512, 512)});
+    half_landed |= world.network.crash(0);
+    world.run();
+    bool complete = true;
+    for (std::uint64_t i = 0; i < 8; ++i) {
+      const std::byte* at = world.target.memory.data() + i * 512;
+      const bool whole = std::memcmp(at, world.source.memory.data(), 512) == 0;
+      const bool any = std::any_of(at, at + 512, [](std::byte byte) { return byte != std::byte{0}; });
+      CHECK((complete || !any));  // behind the first incomplete write there is nothing
+      complete = complete && whole;
+      some_landed |= whole;
+      some_lost |= !any;
+    }
+    CHECK(World::take(world.reader).kind == Event::Kind::lost);
+  }
+  CHECK(some_landed);
+  CHECK(some_lost);
+  CHECK(half_landed);
+}
+
+TEST_CASE("a mapped region is the owner's memory and a notification is news to who mapped it") {
+  World world(1, true);
+  const fabric::Region row = world.reader.allocate(4096, "row").value();
+  REQUIRE(world.reader.expose(world.to_writer, row.key, Access::read).ok());
+  world.run();
+  const Event exposed = World::take(world.writer);
+  const auto mapped = world.writer.map(world.to_reader, exposed.region);
+  REQUIRE(mapped.ok());
+  row.memory[100] = std::byte{9};
+  CHECK((*mapped)[100] == std::byte{9});
+  const std::uint64_t before = world.news[0];
+  world.reader.notify();
+  CHECK(world.news[0] == before + 1);
+}
+
+TEST_CASE("the simulated fabric refuses what a real one would") {
+  World world(1);
+  const auto refused = [&](Operation operation) { return !world.writer.post(std::span(&operation, 1)).ok(); };
+  CHECK(refused(world.write(8192 - 8, 16)));
+  CHECK(refused(world.write(0, 65, true)));
+  Operation stranger = world.write(0, 8);
+  stranger.region = world.source.key;
+  CHECK(refused(stranger));
+  CHECK_FALSE(world.writer.map(world.to_reader, world.target.key).ok());
+  CHECK_FALSE(refused(world.write(0, 64, true)));
+}
+
+TEST_CASE("memory that is exposed before the peer's first message is found (J5)") {
+  Scheduler scheduler;
+  Report report;
+  struct Deaf final : NetworkListener {
+    void on_news(std::uint32_t) override {}
+  } listener;
+  FabricOptions options;
+  options.hello_before_memory = true;
+  Network network(scheduler, Random(1, Purpose::fabric), options, report, listener, {NodeId(1), NodeId(2)});
+  for (std::uint32_t i = 0; i < 2; ++i) REQUIRE(network.endpoint(i).listen({NodeId(i + 1), {}}).ok());
+  REQUIRE(network.endpoint(0).connect({NodeId(2), {}}).ok());
+  while (!scheduler.empty()) scheduler.run_one();
+  const Event connected = World::take(network.endpoint(0));
+  const fabric::Region region = network.endpoint(0).allocate(4096, "row").value();
+  REQUIRE(network.endpoint(0).expose(connected.peer, region.key, Access::write).ok());
+  REQUIRE(report.violation());
+  CHECK(report.violation()->invariant == "J5");
+}
+
+TEST_CASE("a peer that was disconnected writes nothing any more") {
+  World world(1);
+  std::memset(world.source.memory.data(), 1, 64);
+  world.post({world.write(0, 64)});
+  world.reader.disconnect(world.to_writer);
+  world.run();
+  CHECK(world.target.memory[0] == std::byte{0});
+  CHECK(World::take(world.writer).kind == Event::Kind::lost);
+}
+
+}  // namespace spindrift::sim

@@ -1,0 +1,83 @@
+// Running many seeds.
+#include "gate.hpp"
+
+#include <array>
+#include <chrono>
+#include <cstdio>
+
+#include "cluster.hpp"
+
+namespace spindrift::sim {
+namespace {
+
+constexpr std::uint64_t metamorphic_every = 16;
+
+struct Outcome {
+  std::optional<Violation> violation;
+  std::vector<std::uint64_t> received;
+};
+
+Outcome run_with_batches(Options options, std::uint64_t batch) {
+  options.policy = {.send_batch_max = batch, .receive_batch_max = batch, .delivery_batch_max = batch, .null_sends = true};
+  options.crash.reset();
+  options.leave_ns.reset();
+  for (NodeOptions& node : options.nodes) node.echoes = 0;
+  // Threads that share a ring interleave as time has it; what each sends does not depend on time.
+  std::vector<ThreadOptions> lonely;
+  for (const ThreadOptions& thread : options.threads) {
+    bool shares = false;
+    for (const ThreadOptions& other : lonely) shares |= other.node == thread.node && other.subgroup == thread.subgroup;
+    if (!shares) lonely.push_back(thread);
+  }
+  options.threads = std::move(lonely);
+  Cluster cluster(options);
+  cluster.run();
+  Outcome outcome{cluster.report().violation(), {}};
+  for (std::uint32_t rank = 0; rank < options.nodes.size(); ++rank) {
+    for (std::uint32_t s = 0; s < options.view.subgroups.size(); ++s)
+      outcome.received.push_back(cluster.checker().outcome(Rank(rank), s));
+  }
+  return outcome;
+}
+
+// R5: the batch limits change when things happen, never what is delivered.
+std::optional<Violation> compare_batches(const Options& options) {
+  const Outcome one = run_with_batches(options, 1);
+  const Outcome sixteen = run_with_batches(options, 16);
+  if (one.violation) return one.violation;
+  if (sixteen.violation) return sixteen.violation;
+  if (one.received != sixteen.received) return Violation{"R5", "batch limits 1 and 16 deliver different messages", 0};
+  return std::nullopt;
+}
+
+}  // namespace
+
+GateResult run_gate(const GateOptions& options) {
+  GateResult result;
+  std::array<std::uint64_t, static_cast<std::size_t>(Probe::count)> probes{};
+  const auto start = std::chrono::steady_clock::now();
+  for (std::uint64_t seed = options.first; seed < options.first + options.seeds && !result.failure; ++seed) {
+    if (options.on_seed) options.on_seed(seed);
+    const Options chosen = Options::of(seed);
+    Cluster cluster(chosen);
+    cluster.set_verbose(options.verbose);
+    cluster.run();
+    ++result.seeds;
+    result.events += cluster.events();
+    result.deliveries += cluster.checker().deliveries();
+    result.hash = mix(result.hash ^ cluster.hash());
+    if (options.hashes)
+      std::printf("%llu %016llx\n", static_cast<unsigned long long>(seed), static_cast<unsigned long long>(cluster.hash()));
+    for (std::size_t i = 0; i < probes.size(); ++i) probes[i] += cluster.report().hits(static_cast<Probe>(i)) > 0 ? 1 : 0;
+
+    auto violation = cluster.report().violation();
+    if (!violation && seed % metamorphic_every == 0) violation = compare_batches(chosen);
+    if (violation) result.failure = GateFailure{seed, violation->invariant, violation->what, chosen.describe()};
+    const auto elapsed = std::chrono::steady_clock::now() - start;
+    if (options.seconds > 0 && elapsed >= std::chrono::seconds(options.seconds)) break;
+  }
+  for (std::size_t i = 0; i < probes.size(); ++i) result.probes.emplace_back(to_string(static_cast<Probe>(i)), probes[i]);
+  return result;
+}
+
+}  // namespace spindrift::sim

@@ -1,0 +1,110 @@
+// spindrift_sim: runs seeds until told to stop or until one violates an invariant.
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include <csignal>
+#include <cstdio>
+#include <ctime>
+#include <iostream>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include <spindrift/core/log.hpp>
+
+#include "gate.hpp"
+
+namespace {
+
+volatile std::uint64_t seed_under_way = 0;
+constexpr itimerval seed_cpu_time_max{{}, {60, 0}};  // of CPU time: a busy or paused machine is no endless step
+
+// A failed CHECK or an endless step ends the process: the seed must still be known.
+void name_seed(int signal) {
+  char text[128];
+  const int length =
+      std::snprintf(text, sizeof text, "seed %llu: violated %s\n", static_cast<unsigned long long>(seed_under_way),
+                    signal == SIGVTALRM ? "L1: a step does not return"
+                    : signal == SIGABRT ? "CHECK"
+                                        : "memory safety");
+  if (length > 0) (void)!write(STDERR_FILENO, text, static_cast<std::size_t>(length));
+  _exit(1);
+}
+
+double cpu_seconds() {
+  timespec now{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  CLI::App app("Simulates groups from seeds and checks the protocol's invariants on every step.");
+  app.footer(
+      "Exit codes: 0 all seeds clean, 1 an invariant was violated, 2 a probe was never hit (with --probes).\n"
+      "Example: spindrift_sim --first 1 --seeds 1000");
+  spindrift::sim::GateOptions options;
+  std::uint64_t single = 0;
+  bool json = false;
+  bool probes = false;
+  auto* one = app.add_option("--seed", single, "Run this seed alone");
+  app.add_option("--first", options.first, "First seed")->capture_default_str();
+  app.add_option("--seeds", options.seeds, "Seeds to run, one after another")->capture_default_str();
+  app.add_option("--seconds", options.seconds, "Stop after this time; 0: no limit")->capture_default_str();
+  app.add_flag("--verbose", options.verbose, "One line per state change and node");
+  app.add_flag("--hashes", options.hashes, "Print each seed's trace hash");
+  app.add_flag("--probes", probes, "Fail if a probe was never hit");
+  app.add_flag("--json", json, "Print the summary as one JSON object");
+  CLI11_PARSE(app, argc, argv);
+  if (one->count() > 0) {
+    options.first = single;
+    options.seeds = 1;
+  }
+
+  if (auto quiet = spindrift::log::set_levels("off"); !quiet) return 1;
+  for (const int signal : {SIGABRT, SIGVTALRM, SIGSEGV, SIGBUS}) std::signal(signal, name_seed);
+  options.on_seed = [](std::uint64_t seed) {
+    seed_under_way = seed;
+    setitimer(ITIMER_VIRTUAL, &seed_cpu_time_max, nullptr);
+  };
+  const double before = cpu_seconds();
+  const spindrift::sim::GateResult result = spindrift::sim::run_gate(options);
+  const double seconds = cpu_seconds() - before;
+
+  const double per_hour = seconds > 0 ? static_cast<double>(result.seeds) * 3600 / seconds : 0;
+  const double events_per_seed =
+      result.seeds > 0 ? static_cast<double>(result.events) / static_cast<double>(result.seeds) : 0;
+  if (json) {
+    nlohmann::json summary{{"seeds", result.seeds},
+                           {"events", result.events},
+                           {"deliveries", result.deliveries},
+                           {"seeds_per_hour_and_core", per_hour},
+                           {"events_per_seed", events_per_seed},
+                           {"hash", result.hash}};
+    for (const auto& [name, hits] : result.probes) summary["probes"][name] = hits;
+    if (result.failure)
+      summary["failure"] = {
+          {"seed", result.failure->seed}, {"invariant", result.failure->invariant}, {"what", result.failure->what}};
+    std::cout << summary.dump() << "\n";
+  } else {
+    std::printf("%llu seeds, %llu events (%.0f a seed), %llu deliveries, %.0f seeds per hour and core, hash %016llx\n",
+                static_cast<unsigned long long>(result.seeds), static_cast<unsigned long long>(result.events),
+                events_per_seed, static_cast<unsigned long long>(result.deliveries), per_hour,
+                static_cast<unsigned long long>(result.hash));
+    for (const auto& [name, hits] : result.probes)
+      std::printf("  %10llu  %s\n", static_cast<unsigned long long>(hits), name.c_str());
+  }
+  if (result.failure) {
+    std::fprintf(stderr, "%s\nseed %llu: violated %s: %s\n", result.failure->options.c_str(),
+                 static_cast<unsigned long long>(result.failure->seed), result.failure->invariant.c_str(),
+                 result.failure->what.c_str());
+    return 1;
+  }
+  if (!probes) return 0;
+  for (const auto& [name, hits] : result.probes) {
+    if (hits > 0) continue;
+    std::fprintf(stderr, "never met: %s\n", name.c_str());
+    return 2;
+  }
+  return 0;
+}

@@ -1,0 +1,67 @@
+// The swarm options of one run: everything that is chosen before it starts, from the seed alone. Every run turns another set
+// of knobs to extremes, so that rare situations meet each other.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <spindrift/core/view.hpp>
+#include <spindrift/smc/multicast.hpp>
+
+#include "sim_fabric.hpp"
+
+namespace spindrift::sim {
+
+/// One virtual application thread that sends to one subgroup.
+struct ThreadOptions {
+  std::uint32_t node = 0;  ///< rank in the view
+  std::uint32_t subgroup = 0;
+  std::uint32_t messages = 0;
+  std::uint32_t burst = 1;  ///< messages without a pause between them
+  Ticks think_ns_max = 1;   ///< between bursts
+  Ticks hold_ns_max = 1;    ///< between reserve and commit
+  std::uint32_t abandons_in_64 = 0;
+  std::uint32_t empty_in_8 = 0;    ///< messages of no bytes
+  std::uint32_t largest_in_8 = 0;  ///< messages of the largest size
+};
+
+struct NodeOptions {
+  Ticks start_ns = 0;
+  Ticks step_ns_max = 100;  ///< from news to the step that sees it
+  std::uint32_t host = 0;   ///< nodes of one host map each other
+  std::uint64_t pauses_in_1000 = 0;
+  Ticks pause_ns_max = 0;
+  std::uint64_t refusals_in_1000 = 0;  ///< upcalls after which the sink takes nothing for a while
+  Ticks refusal_ns_max = 0;
+  std::uint64_t echoes = 0;  ///< messages sent from inside upcalls
+};
+
+struct CrashOptions {
+  std::uint32_t node = 0;
+  std::uint64_t after_steps = 0;
+  std::uint64_t after_closing_steps = 1;  ///< with `leaving`
+  enum class When : std::uint8_t { any_time, mid_write, leaving } when = When::any_time;
+};
+
+struct Options {
+  std::uint64_t seed = 0;
+  View view;
+  smc::Policy policy;
+  FabricOptions fabric;
+  std::vector<NodeOptions> nodes;
+  std::vector<ThreadOptions> threads;
+  std::vector<std::uint32_t> leavers;  ///< ranks
+  std::optional<Ticks> leave_ns;       ///< when; else after everything went quiet
+  bool close_after_leaving = false;    ///< a member that left exits at once
+  std::optional<CrashOptions> crash;
+  std::uint64_t events_max = 4'000'000;  ///< a run that is not quiet then never will be
+
+  /// The options of a seed.
+  [[nodiscard]] static Options of(std::uint64_t seed);
+  /// For people who look for what a failing run had in common with others.
+  [[nodiscard]] std::string describe() const;
+};
+
+}  // namespace spindrift::sim

@@ -1,0 +1,80 @@
+// What a run found out: the first violated invariant, and which situations (probes) it met. A checker never stops the run
+// itself; it reports, and whoever drives the run looks.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace spindrift::sim {
+
+/// Situations that the seeds of a gate must meet, else the simulator tests less than it says.
+enum class Probe : std::uint32_t {
+  ring_wrapped_with_padding,
+  ring_full,
+  window_of_one,
+  null_run_of_several,
+  nulls_waited_for_space,
+  abandoned,
+  range_wrapped_in_mirror,
+  delivery_batch_above_one,
+  empty_message,
+  largest_message,
+  out_of_order_commit,
+  reservation_held_over_steps,
+  sent_from_upcall,
+  sink_refused,
+  slow_poller,
+  paused,
+  paused_over_a_whole_window,
+  torn_write,
+  clogged_link,
+  mapped_and_mirrored_mixed,
+  all_mapped,
+  all_mirrored,
+  single_member_subgroup,
+  single_sender_subgroup,
+  eight_members,
+  many_subgroups,
+  several_activity_words,
+  unordered_subgroup,
+  idle_sender,
+  leave_while_others_send,
+  several_leave_at_once,
+  closed_at_once_after_leaving,
+  crash_in_view,
+  crash_mid_write,
+  crash_while_leaving,
+  crash_while_connecting,
+  went_quiet,
+  count
+};
+
+[[nodiscard]] std::string_view to_string(Probe probe) noexcept;
+
+struct Violation {
+  std::string invariant;  ///< id of the reliability page: "M4"; "L2" for a hang
+  std::string what;
+  std::uint64_t event = 0;  ///< number of events handled before
+};
+
+class Report {
+ public:
+  void violate(std::string_view invariant, std::string what) {
+    if (!violation_) violation_ = Violation{std::string(invariant), std::move(what), 0};
+  }
+  [[nodiscard]] bool failed() const noexcept { return violation_.has_value(); }
+  [[nodiscard]] std::optional<Violation>& violation() noexcept { return violation_; }
+  [[nodiscard]] const std::optional<Violation>& violation() const noexcept { return violation_; }
+
+  void hit(Probe probe) noexcept { ++hits_[static_cast<std::size_t>(probe)]; }
+  [[nodiscard]] std::uint64_t hits(Probe probe) const noexcept { return hits_[static_cast<std::size_t>(probe)]; }
+
+ private:
+  std::optional<Violation> violation_;
+  std::array<std::uint64_t, static_cast<std::size_t>(Probe::count)> hits_{};
+};
+
+}  // namespace spindrift::sim

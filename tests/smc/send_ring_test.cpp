@@ -1,0 +1,180 @@
+// The send ring, one thread at a time: space, order, nulls, wrap-around.
+#include <catch2/catch.hpp>
+
+#include "ring_fixture.hpp"
+
+using namespace spindrift;
+using namespace spindrift::smc;
+using Texts = std::vector<std::string>;
+
+TEST_CASE("messages come out as they went in, the empty one included") {
+  RingFixture f;
+  REQUIRE(f.send("one"));
+  REQUIRE(f.send(""));
+  REQUIRE(f.send("three and more than eight bytes"));
+  CHECK(f.drain() == Texts{"one", "", "three and more than eight bytes"});
+}
+
+TEST_CASE("only the committed prefix is collected") {
+  RingFixture f;
+  const auto first = f.ring.reserve(4);
+  const auto second = f.ring.reserve(4);
+  REQUIRE((first && second));
+  std::memcpy(second->payload.data(), "late", 4);
+  f.ring.commit(*second);
+  CHECK(f.drain().empty());
+  CHECK_FALSE(f.ring.drained());
+  std::memcpy(first->payload.data(), "soon", 4);
+  f.ring.commit(*first);
+  CHECK(f.drain() == Texts{"soon", "late"});
+  CHECK(f.ring.drained());
+}
+
+TEST_CASE("the window counts messages") {
+  RingFixture f(4096, 3, 64);
+  CHECK((f.send("a") && f.send("b") && f.send("c")));
+  CHECK_FALSE(f.send("d"));
+  f.drain();
+  CHECK_FALSE(f.send("d"));
+  CHECK(f.ring.release(1));
+  CHECK(f.send("d"));
+  CHECK_FALSE(f.send("e"));
+}
+
+TEST_CASE("the window counts bytes, padding included") {
+  RingFixture f(128, 64, 48);
+  CHECK(f.send(std::string(48, 'a')));  // bytes 0–55
+  CHECK(f.send(std::string(48, 'b')));  // 56–111
+  CHECK_FALSE(f.send(std::string(16, 'c')));  // 24 do not fit into the last 16, and the start is in use
+  f.drain();
+  REQUIRE(f.ring.release(1));
+  CHECK(f.send(std::string(16, 'c')));  // behind 16 bytes of padding, at the start
+  CHECK(f.drain() == Texts{std::string(16, 'c')});
+}
+
+TEST_CASE("the largest message always fits into an empty ring, wherever the ring stands") {
+  for (std::uint64_t before = 0; before <= 48; before += 8) {
+    RingFixture f(128, 64, 56);
+    std::uint64_t sent = 0;
+    for (int round = 0; round < 40; ++round) {
+      REQUIRE(f.send(std::string(before, 'x')));
+      REQUIRE(f.drain().size() == 1);
+      REQUIRE(f.ring.release(++sent));
+      REQUIRE(f.send(std::string(56, 'y')));
+      REQUIRE(f.drain() == Texts{std::string(56, 'y')});
+      REQUIRE(f.ring.release(++sent));
+    }
+  }
+}
+
+TEST_CASE("what is collected is named by exact ranges, two when the ring wraps") {
+  RingFixture f(128, 64, 48);
+  REQUIRE(f.send(std::string(40, 'a')));  // 0–47
+  REQUIRE(f.send(std::string(40, 'b')));  // 48–95
+  const auto first = f.ring.collect(64);
+  CHECK(first.range[0].offset == 0);
+  CHECK(first.range[0].bytes == 96);
+  CHECK(first.range[1].bytes == 0);
+  REQUIRE(f.ring.release(2));
+  REQUIRE(f.send(std::string(40, 'c')));  // 32 bytes of padding at 96, then 0–47
+  const auto second = f.ring.collect(64);
+  CHECK(second.range[0].offset == 96);
+  CHECK(second.range[0].bytes == 8);
+  CHECK(second.range[1].offset == 0);
+  CHECK(second.range[1].bytes == 48);
+}
+
+TEST_CASE("a range that ends exactly at the ring's end goes on at its start") {
+  RingFixture f(128, 64, 56);
+  REQUIRE(f.send(std::string(56, 'a')));
+  static_cast<void>(f.ring.collect(64));
+  REQUIRE(f.ring.release(1));
+  REQUIRE(f.send(std::string(56, 'b')));  // 64–127
+  REQUIRE(f.send(std::string(8, 'c')));   // 0–15
+  const auto ranges = f.ring.collect(64);
+  CHECK(ranges.range[0].offset == 64);
+  CHECK(ranges.range[0].bytes == 64);
+  CHECK(ranges.range[1].offset == 0);
+  CHECK(ranges.range[1].bytes == 16);
+}
+
+TEST_CASE("a run of nulls is one record and counts as many messages") {
+  RingFixture f;
+  REQUIRE(f.send("a"));
+  CHECK(f.ring.queue_nulls(4));
+  CHECK(f.ring.reserved_count() == 4);
+  REQUIRE(f.send("b"));
+  CHECK(f.drain() == Texts{"a", "-", "-", "-", "b"});
+  CHECK(f.ring.null_runs() == 1);
+}
+
+TEST_CASE("reserved messages pay what is owed before nulls do") {
+  RingFixture f;
+  const auto held = f.ring.reserve(1);
+  REQUIRE(held);
+  CHECK(f.ring.queue_nulls(1));
+  CHECK(f.ring.null_runs() == 0);
+  CHECK(f.ring.queue_nulls(3));
+  f.ring.commit(*held);
+  CHECK(f.drain().size() == 3);
+}
+
+TEST_CASE("a null run waits when there is no space, and is never lost") {
+  RingFixture f(4096, 2, 64);
+  REQUIRE((f.send("a") && f.send("b")));
+  CHECK_FALSE(f.ring.queue_nulls(5));
+  f.drain();
+  REQUIRE(f.ring.release(2));
+  CHECK(f.ring.queue_nulls(5));
+  CHECK(f.drain() == Texts{"-", "-", "-"});
+}
+
+TEST_CASE("space of a null run is given back when all of it was delivered") {
+  RingFixture f(4096, 2, 64);
+  REQUIRE(f.ring.queue_nulls(3));
+  REQUIRE(f.send("a"));
+  f.drain();
+  CHECK_FALSE(f.ring.release(1));
+  CHECK_FALSE(f.ring.release(2));
+  CHECK_FALSE(f.send("b"));
+  CHECK(f.ring.release(3));
+  CHECK(f.send("b"));
+  CHECK_FALSE(f.send("c"));
+  f.drain();
+  CHECK(f.ring.release(4));
+  CHECK(f.send("c"));
+}
+
+TEST_CASE("an abandoned reservation travels as a null") {
+  RingFixture f;
+  const auto given_up = f.ring.reserve(24);
+  REQUIRE(given_up);
+  REQUIRE(f.send("kept"));
+  f.ring.abandon(*given_up);
+  CHECK(f.drain() == Texts{"-", "kept"});
+}
+
+TEST_CASE("many laps of mixed sizes and nulls keep every message and give back every byte") {
+  RingFixture f(512, 6, 200);
+  std::uint64_t state = 1;
+  Texts expected, seen;
+  for (int step = 0; step < 20'000; ++step) {
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    const std::uint64_t choice = state >> 60;
+    if (choice < 10) {
+      const std::string text(state >> 40 & 127, static_cast<char>('a' + step % 26));
+      if (f.send(text)) expected.push_back(text);
+    } else if (choice < 12) {
+      const std::uint64_t run = 1 + (state >> 50 & 3);
+      if (f.ring.queue_nulls(f.ring.reserved_count() + run)) expected.insert(expected.end(), run, "-");
+    } else {
+      for (std::string& text : f.drain()) seen.push_back(std::move(text));
+      const std::uint64_t committed = f.ring.committed_count();
+      f.ring.release(committed - std::min<std::uint64_t>(committed, state >> 56 & 1));
+    }
+  }
+  for (std::string& text : f.drain()) seen.push_back(std::move(text));
+  CHECK(seen == expected);
+  f.ring.release(f.ring.committed_count());
+  for (int i = 0; i < 6; ++i) CHECK(f.send(""));
+}

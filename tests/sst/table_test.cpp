@@ -1,0 +1,131 @@
+// The table: who hears what, and in which order it is posted.
+#include <catch2/catch.hpp>
+
+#include <vector>
+
+#include <spindrift/sst/table.hpp>
+
+using namespace spindrift;
+using sst::Table;
+
+namespace {
+
+// Writes what is posted straight into the mirrors and remembers the order.
+class RecordingFabric final : public fabric::Fabric {
+ public:
+  struct Posted {
+    fabric::PeerId peer;
+    std::uint64_t offset;
+    std::uint64_t bytes;
+    bool copied;
+  };
+  std::vector<Posted> posted;
+  int notified = 0;
+
+  const fabric::Traits& traits() const noexcept override { return traits_; }
+  Result<fabric::Region> allocate(std::size_t, std::string_view) override { return unsupported(); }
+  Result<void> listen(const fabric::Address&) override { return {}; }
+  Result<void> connect(const fabric::Address&) override { return {}; }
+  void disconnect(fabric::PeerId) override {}
+  Result<void> expose(fabric::PeerId, fabric::RegionKey, fabric::Access) override { return {}; }
+  Result<std::span<const std::byte>> map(fabric::PeerId, fabric::RegionKey) override { return unsupported(); }
+  Result<void> post(std::span<const fabric::Operation> operations) override {
+    for (const auto& operation : operations) {
+      posted.push_back({operation.peer, operation.offset, operation.bytes, operation.copied});
+    }
+    return {};
+  }
+  std::size_t poll(std::span<fabric::Event>) override { return 0; }
+  void notify() noexcept override { ++notified; }
+  void prepare_sleep() noexcept override {}
+  void sleep(Time) noexcept override {}
+  void cancel_sleep() noexcept override {}
+  void wake() noexcept override {}
+
+ private:
+  static Error unsupported() { return {ErrorKind::unsupported, "not needed here"}; }
+  fabric::Traits traits_;
+};
+
+struct Fixture {
+  Fixture() {
+    view.members = {NodeId(0), NodeId(1), NodeId(2)};
+    SubgroupView all, pair;
+    all.name = "all";
+    all.members = all.senders = view.members;
+    all.profile = {4096, 8, 512};
+    pair = all;
+    pair.name = "pair";
+    pair.members = pair.senders = {NodeId(0), NodeId(2)};
+    view.subgroups = {all, pair};
+    own.resize(sst::RowLayout(view, NodeId(0)).bytes() + 64);
+    one.resize(sst::RowLayout(view, NodeId(1)).bytes() + 64);
+    two.resize(sst::RowLayout(view, NodeId(2)).bytes() + 64);
+  }
+  static std::span<std::byte> aligned(std::vector<std::byte>& memory) {
+    void* at = memory.data();
+    std::size_t space = memory.size();
+    std::align(64, memory.size() - 64, at, space);
+    return {static_cast<std::byte*>(at), memory.size() - 64};
+  }
+  View view;
+  std::vector<std::byte> own, one, two;
+  RecordingFabric fabric;
+};
+
+}  // namespace
+
+TEST_CASE("a push posts ring bytes, then words, then activity, to the members of the subgroup alone") {
+  Fixture f;
+  Table table(f.view, NodeId(0), Fixture::aligned(f.own));
+  table.attach_mirrored(Rank(1), Fixture::aligned(f.one), fabric::PeerId(11), fabric::RegionKey(1));
+  table.attach_mirrored(Rank(2), Fixture::aligned(f.two), fabric::PeerId(22), fabric::RegionKey(2));
+  const SubgroupId pair(1);
+  const sst::SubgroupBlock block = *table.layout(Rank(0)).subgroup(pair);
+
+  table.bump_activity(pair);  // staged first, posted last
+  table.store(block.committed, 3, Table::members_of(pair));
+  table.stage(block.ring, 24, Table::members_of(pair));
+  REQUIRE(table.push(f.fabric));
+
+  REQUIRE(f.fabric.posted.size() == 4);
+  CHECK(f.fabric.posted[0].peer == fabric::PeerId(11));  // node 1 hears of the activity only
+  CHECK(f.fabric.posted[0].offset == table.layout(Rank(0)).activity(pair) / 64 * 64);
+  CHECK(f.fabric.posted[1].peer == fabric::PeerId(22));
+  CHECK(f.fabric.posted[1].offset == block.ring);
+  CHECK(f.fabric.posted[1].bytes == 24);
+  CHECK_FALSE(f.fabric.posted[1].copied);
+  CHECK(f.fabric.posted[2].offset == block.committed / 64 * 64);
+  CHECK(f.fabric.posted[2].copied);
+  CHECK(f.fabric.posted[3].offset == table.layout(Rank(0)).activity(pair) / 64 * 64);
+  CHECK(f.fabric.notified == 1);
+}
+
+TEST_CASE("mapped peers cost no post, and a push without news does nothing") {
+  Fixture f;
+  Table table(f.view, NodeId(0), Fixture::aligned(f.own));
+  table.attach_mapped(Rank(1), Fixture::aligned(f.one));
+  table.attach_mapped(Rank(2), Fixture::aligned(f.two));
+  REQUIRE(table.push(f.fabric));
+  CHECK(f.fabric.notified == 0);
+
+  table.store(table.layout(Rank(0)).phase(), 1, Table::everybody);
+  REQUIRE(table.push(f.fabric));
+  CHECK(f.fabric.posted.empty());
+  CHECK(f.fabric.notified == 1);
+  CHECK(table.own(table.layout(Rank(0)).phase()) == 1);
+}
+
+TEST_CASE("a peer's word is read from its row, in place or mirrored alike") {
+  Fixture f;
+  Table table(f.view, NodeId(0), Fixture::aligned(f.own));
+  const auto one = Fixture::aligned(f.one);
+  const auto two = Fixture::aligned(f.two);
+  table.attach_mapped(Rank(1), one);
+  table.attach_mirrored(Rank(2), two, fabric::PeerId(5), fabric::RegionKey(6));
+  store_release(one.data() + table.layout(Rank(1)).phase(), 2);
+  store_release(two.data() + table.layout(Rank(2)).phase(), 3);
+  CHECK(table.read(Rank(1), table.layout(Rank(1)).phase()).within(0, 9) == 2);
+  CHECK(table.read(Rank(2), table.layout(Rank(2)).phase()).within(0, 9) == 3);
+  CHECK(table.read(Rank(2), table.layout(Rank(2)).phase()).within(4, 9) == std::nullopt);
+}

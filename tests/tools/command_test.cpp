@@ -1,0 +1,120 @@
+// The command line: help, exit codes, configurations. No groups here.
+#include <fstream>
+#include <iterator>
+
+#include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
+
+#include "command.hpp"
+#include "exit_code.hpp"
+
+using namespace spindrift::test;
+using namespace spindrift::tools;
+using Catch::Matchers::Contains;
+using nlohmann::json;
+
+namespace {
+
+constexpr char good[] = "[SPINDRIFT]\nmembers = 0, 1\n[LAYOUT]\njson_layout = '[{\"name\": \"orders\"}]'\n";
+
+}  // namespace
+
+TEST_CASE("every command explains itself with examples and exit codes") {
+  for (const char* command : {"node", "send", "tail", "counters", "demo"}) {
+    const CommandResult help = run({command, "--help"});
+    CHECK(help.code == 0);
+    CHECK_THAT(help.output, Contains("Example") && Contains("Exit codes:") && Contains("spindrift " + std::string(command)));
+  }
+  CHECK_THAT(run({"--help"}).output, Contains("demo") && !Contains("demo-member"));
+  CHECK_THAT(run({"--version"}).output, Contains("spindrift "));
+}
+
+TEST_CASE("the table of exit codes is ascending and the help holds all of it") {
+  int last = -1;
+  for (const auto& [code, meaning] : exit_codes()) {
+    CHECK(number(code) > last);
+    last = number(code);
+    CHECK_THAT(run({"--help"}).output, Contains(std::string(meaning)));
+  }
+}
+
+TEST_CASE("a mistaken command line exits with 2 and says what is wrong") {
+  CHECK(run({}).code == 2);
+  CHECK(run({"nonsense"}).code == 2);
+  const CommandResult missing = run({"node"});
+  CHECK(missing.code == 2);
+  CHECK_THAT(missing.errors, Contains("--config"));
+  CHECK(run({"demo", "--members", "0"}).code == 2);
+  CHECK(run({"demo", "--rate", "twice"}).code == 2);
+}
+
+TEST_CASE("config check accepts a good file and reports every problem of a bad one") {
+  const Directory directory;
+  const std::string fine = directory.file("good.cfg", good);
+  const CommandResult ok = run({"config", "check", fine});
+  CHECK(ok.code == 0);
+  CHECK_THAT(ok.output, Contains("ok"));
+  const CommandResult ok_json = run({"config", "check", fine, "--json"});
+  CHECK(json::parse(ok_json.output).at("ok") == true);
+
+  const std::string wrong =
+      directory.file("bad.cfg", "[SPINDRIFT]\nmembres = 0\nspin_us = fast\n" + std::string(good).substr(12));
+  const CommandResult bad = run({"config", "check", wrong});
+  CHECK(bad.code == 2);
+  CHECK_THAT(bad.errors, Contains("bad.cfg:2") && Contains("bad.cfg:3") && Contains("fix:"));
+  const json problems = json::parse(run({"config", "check", wrong, "--json"}).output);
+  CHECK(problems.at("ok") == false);
+  REQUIRE(problems.at("problems").size() >= 2);
+  for (const json& problem : problems.at("problems")) CHECK_FALSE(problem.at("fix").get<std::string>().empty());
+}
+
+TEST_CASE("config check of a file that does not exist names it and does not succeed") {
+  const CommandResult result = run({"config", "check", "/nonexistent.cfg"});
+  CHECK(result.code != 0);
+  CHECK_THAT(result.errors, Contains("/nonexistent.cfg"));
+}
+
+TEST_CASE("config show tells where each value comes from") {
+  const Directory directory;
+  const std::string path = directory.file("show.cfg", good);
+  const json shown = json::parse(
+      run({"config", "show", "--effective", "--json", path, "--set", "SPINDRIFT/spin_us=7", "--set", "SPINDRIFT/poll=spin"})
+          .output);
+  bool found = false;
+  for (const json& value : shown.at("values")) {
+    if (value.at("key") == "members") CHECK_THAT(value.at("origin").get<std::string>(), Contains("show.cfg:2"));
+    if (value.at("key") == "poll") CHECK(value.at("value") == "spin");
+    if (value.at("key") == "group_name") CHECK(value.at("origin") == "default");
+    if (value.at("key") != "spin_us") continue;
+    found = true;
+    CHECK(value.at("value") == "7");
+    CHECK_THAT(value.at("origin").get<std::string>(), Contains("--set"));
+  }
+  CHECK(found);
+  const CommandResult set_only = run({"config", "show", path});
+  CHECK_THAT(set_only.output, Contains("members") && !Contains("spin_us"));
+}
+
+TEST_CASE("the example that config example prints passes config check") {
+  const Directory directory;
+  const CommandResult example = run({"config", "example"});
+  CHECK(example.code == 0);
+  CHECK(run({"config", "check", directory.file("example.cfg", example.output)}).code == 0);
+}
+
+TEST_CASE("a --set that is not SECTION/key=value, or names no key, is refused with the form it should have") {
+  const Directory directory;
+  const std::string path = directory.file("set.cfg", good);
+  const CommandResult form = run({"config", "check", path, "--set", "spin_us"});
+  CHECK(form.code == 2);
+  CHECK_THAT(form.errors, Contains("SECTION/key=value"));
+  CHECK(run({"config", "check", path, "--set", "SPINDRIFT/spni_us=7"}).code == 2);
+}
+
+TEST_CASE("the manual page holds the table of exit codes word for word") {
+  std::ifstream file(MANUAL_PAGE);
+  const std::string page((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  for (const auto& [code, meaning] : exit_codes()) {
+    CHECK_THAT(page, Contains(".It " + std::to_string(number(code)) + "\n" + std::string(meaning) + "\n"));
+  }
+}

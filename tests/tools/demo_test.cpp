@@ -1,0 +1,156 @@
+// The demo end to end: processes, the shipped recording, digests and counts; and how it fails.
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
+
+#include "command.hpp"
+#include "exit_code.hpp"
+#include "ulog_builder.hpp"
+
+using namespace spindrift::test;
+using namespace spindrift::tools;
+using Catch::Matchers::Contains;
+using nlohmann::json;
+
+namespace {
+
+std::string text_of(UlogBuilder file) { return {reinterpret_cast<const char*>(file.bytes().data()), file.size()}; }
+
+/// Everything equal: digests at all members, counts with the file.
+void check_equal(const json& report, std::size_t members, std::size_t samples) {
+  REQUIRE(report.at("members").size() == members);
+  for (const json& member : report.at("members")) {
+    CHECK(member.at("messages") == samples);
+    CHECK(member.at("digests") == report.at("members")[0].at("digests"));
+    CHECK(member.at("messages_per_second").get<double>() > 0);
+  }
+  for (const json& topic : report.at("topics")) {
+    CHECK(topic.at("ok") == true);
+    for (const json& count : topic.at("delivered")) CHECK(count == topic.at("recorded"));
+  }
+}
+
+/// The process that the demo started for a member, as it says.
+pid_t process_of(const std::string& errors, int member) {
+  const std::string label = "member " + std::to_string(member) + ": process ";
+  const auto at = errors.find(label);
+  return at == std::string::npos ? -1 : static_cast<pid_t>(std::stol(errors.substr(at + label.size())));
+}
+
+}  // namespace
+
+TEST_CASE("three members deliver the shipped flight equally, as the file holds it") {
+  const CommandResult result = run({"demo", "--json"});
+  INFO(result.errors);
+  CHECK(result.code == 0);
+  const json report = json::parse(result.output);
+  CHECK(report.at("ok") == true);
+  CHECK(report.at("topics").size() == 55);
+  CHECK(report.at("subgroups").size() == 4);
+  check_equal(report, 3, 14604);
+}
+
+TEST_CASE("one member, and more members than cores, replay the flight too") {
+  for (const std::size_t members : {std::size_t{1}, std::size_t{6}}) {
+    const CommandResult result = run({"demo", "--json", "--members", std::to_string(members)});
+    INFO(result.errors);
+    CHECK(result.code == 0);
+    check_equal(json::parse(result.output), members, 14604);
+  }
+}
+
+TEST_CASE("the demo for people shows counts, digests and the configuration, which it keeps if asked to") {
+  const CommandResult result = run({"demo", "--keep"});
+  CHECK(result.code == 0);
+  CHECK_THAT(result.output,
+             Contains("sensor_combined") && Contains("equal at all members") && Contains("ok: 55 topics, 14604 samples"));
+  CHECK_THAT(result.errors, Contains("100 %"));
+  const auto from = result.output.find("configured by ") + 14;
+  const std::filesystem::path config = result.output.substr(from, result.output.find('\n', from) - from);
+  CHECK(std::filesystem::exists(config));
+  CHECK(run({"config", "check", config.string()}).code == 0);
+  std::filesystem::remove_all(config.parent_path());
+}
+
+TEST_CASE("the demo takes a user's own configuration, and refuses one that lacks a topic") {
+  const Directory directory;
+  const std::string recording = directory.file("small.ulg", text_of(small_recording()));
+  const std::string head =
+      "[SPINDRIFT]\nmembers = 3, 5\nruntime_directory = " + directory.path() + "\n[LAYOUT]\njson_layout = ";
+  const std::string own = directory.file("own.cfg", head + "'[{\"name\": \"all\", \"topics\": [\"speed\", \"pose\"]}]'\n");
+  const CommandResult result = run({"demo", recording, "--config", own, "--json"});
+  INFO(result.errors);
+  CHECK(result.code == 0);
+  check_equal(json::parse(result.output), 2, 6);
+
+  const std::string lacking = directory.file("lacking.cfg", head + "'[{\"name\": \"all\", \"topics\": [\"speed\"]}]'\n");
+  const CommandResult refused = run({"demo", recording, "--config", lacking});
+  CHECK(refused.code == number(ExitCode::usage));
+  CHECK_THAT(refused.errors, Contains("pose"));
+}
+
+TEST_CASE("of a truncated file what was valid is replayed and compared, and the exit code is 1") {
+  const Directory directory;
+  std::ifstream file(FLIGHT_DIRECTORY "/sample_log_small.ulg", std::ios::binary);
+  std::string bytes((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  REQUIRE(bytes.size() > 500000);
+  bytes.resize(500000);
+  const CommandResult result = run({"demo", directory.file("cut.ulg", bytes), "--json"});
+  CHECK(result.code == number(ExitCode::failure));
+  CHECK_THAT(result.errors, Contains("cut.ulg: byte ") && Contains("the file ends within"));
+  const json report = json::parse(result.output);
+  CHECK(report.at("ok") == false);
+  check_equal(report, 3, 7399);
+}
+
+TEST_CASE("files that hold nothing to replay are refused with the reason") {
+  const Directory directory;
+  const CommandResult no_ulog = run({"demo", directory.file("text.ulg", "this is a letter, not a flight")});
+  CHECK(no_ulog.code == number(ExitCode::failure));
+  CHECK_THAT(no_ulog.errors, Contains("no ULog file") && Contains("fix:"));
+  const CommandResult empty = run({"demo", directory.file("empty.ulg", text_of(UlogBuilder()))});
+  CHECK(empty.code == number(ExitCode::failure));
+  CHECK_THAT(empty.errors, Contains("no samples"));
+  CHECK(run({"demo", "/nonexistent.ulg"}).code == number(ExitCode::resource));
+}
+
+TEST_CASE("a member killed on the way fails the demo loudly, and the survivors name it") {
+  Command demo({"demo", "--rate", "real"});
+  REQUIRE(demo.wait_for("replaying: 25 %"));
+  const pid_t victim = process_of(demo.errors(), 1);
+  REQUIRE(victim > 0);
+  ::kill(victim, SIGKILL);
+  const CommandResult result = demo.finish();
+  CHECK(result.code == number(ExitCode::member_lost));
+  CHECK_THAT(result.errors,
+             Contains("member 1: FAILED: killed by signal 9") && Contains("member 0: FAILED: node 1 was lost"));
+}
+
+TEST_CASE("a member that hangs fails the demo when its patience ends") {
+  Command demo({"demo", "--rate", "real", "--patience", "9"});  // the flight takes seven seconds
+  REQUIRE(demo.wait_for("member 2: process"));
+  REQUIRE(demo.wait_for("\n"));
+  const pid_t victim = process_of(demo.errors(), 2);
+  REQUIRE(victim > 0);
+  ::kill(victim, SIGSTOP);
+  const CommandResult result = demo.finish();
+  CHECK(result.code == number(ExitCode::timed_out));
+  CHECK_THAT(result.errors, Contains("did not finish in time"));
+}
+
+TEST_CASE("an interrupted demo ends its members and leaves nothing behind") {
+  Command demo({"demo", "--rate", "real"});
+  REQUIRE(demo.wait_for("replaying: 25 %"));
+  const pid_t member = process_of(demo.errors(), 0);
+  REQUIRE(member > 0);
+  demo.send_signal(SIGINT);
+  const CommandResult result = demo.finish();
+  CHECK(result.code == number(ExitCode::interrupted));
+  CHECK(::kill(member, 0) != 0);
+  const auto from = result.output.find("configured by ") + 14;
+  CHECK_FALSE(std::filesystem::exists(result.output.substr(from, result.output.find('\n', from) - from)));
+}

@@ -1,0 +1,111 @@
+// How groups end badly, and what users are told: mistakes of the caller, of the config, and of the application.
+#include <catch2/catch.hpp>
+
+#include "group_fixture.hpp"
+
+using namespace spindrift;
+using Catch::Matchers::Contains;
+
+namespace {
+
+template <class Call>
+Error error_of(Call&& call) {
+  try {
+    call();
+  } catch (const Exception& thrown) {
+    return thrown.error();
+  }
+  return {ErrorKind::unsupported, "nothing was thrown"};
+}
+
+void accept_everything(Group& group) {
+  for (const std::string& name : group.subgroup_names()) group.subgroup(name).on_delivery([](auto) {});
+}
+
+}  // namespace
+
+TEST_CASE("an unknown subgroup is refused with the known ones") {
+  GroupFixture fixture;
+  Group group(fixture.config(0, 1));
+  accept_everything(group);
+  const Error error = error_of([&] { static_cast<void>(group.subgroup("order")); });
+  CHECK(error.kind() == ErrorKind::bad_argument);
+  CHECK_THAT(error.to_string(), Contains("\"order\"") && Contains("use one of: orders, ticks"));
+}
+
+TEST_CASE("a message larger than the subgroup takes is refused with the limit") {
+  GroupFixture fixture;
+  Group group(fixture.config(0, 1));
+  accept_everything(group);
+  Subgroup& orders = group.subgroup("orders");
+  const Error error = error_of([&] { orders.send(std::string(orders.message_bytes_max() + 1, 'x')); });
+  CHECK(error.kind() == ErrorKind::bad_argument);
+  CHECK_THAT(error.to_string(), Contains(std::to_string(orders.message_bytes_max())) && Contains("max_smc_payload_size"));
+}
+
+TEST_CASE("sends after the end say who ended the group") {
+  GroupFixture fixture;
+  auto groups = fixture.join(2);
+  for (auto& group : groups) accept_everything(*group);
+  groups[1]->leave();
+  groups[0]->wait();
+  CHECK_FALSE(groups[0]->open());
+  const Error error = error_of([&] { groups[0]->subgroup("orders").send("too late"); });
+  CHECK(error.kind() == ErrorKind::group_closed);
+  CHECK_THAT(error.to_string(), Contains("node 1 left"));
+}
+
+TEST_CASE("a member that waits in vain says for whom") {
+  GroupFixture fixture;
+  const Error error = error_of([&] { Group group(fixture.config(0, 3, "join_timeout_ms = 100\n")); });
+  CHECK(error.kind() == ErrorKind::timed_out);
+  CHECK_THAT(error.to_string(), Contains("node 1, 2"));
+}
+
+TEST_CASE("members with different configurations refuse each other, both with the reason") {
+  GroupFixture fixture;
+  Error errors[2] = {{ErrorKind::unsupported, ""}, {ErrorKind::unsupported, ""}};
+  std::thread other([&] {
+    errors[1] = error_of([&] { Group group(fixture.config(1, 2, "[SUBGROUP/DEFAULT]\nwindow_size = 77\n")); });
+  });
+  errors[0] = error_of([&] { Group group(fixture.config(0, 2)); });
+  other.join();
+  for (const Error& error : errors) {
+    CHECK(error.kind() == ErrorKind::refused);
+    CHECK_THAT(error.to_string(), Contains("configurations differ"));
+  }
+}
+
+TEST_CASE("a node id that is in use is refused") {
+  GroupFixture fixture;
+  Group group(fixture.config(0, 1));
+  accept_everything(group);
+  CHECK(error_of([&] { Group twin(fixture.config(0, 1)); }).kind() == ErrorKind::refused);
+}
+
+TEST_CASE("a handler that throws stops the group, here and everywhere, with its words") {
+  GroupFixture fixture;
+  auto groups = fixture.join(2);
+  groups[0]->subgroup("orders").on_delivery([](auto) { throw std::runtime_error("out of luck"); });
+  groups[0]->subgroup("ticks").on_delivery([](auto) {});
+  accept_everything(*groups[1]);
+  groups[1]->subgroup("orders").send("provoke");
+  CHECK_THAT(error_of([&] { groups[0]->wait(); }).to_string(), Contains("out of luck"));
+  const Error elsewhere = error_of([&] { groups[1]->wait(); });
+  CHECK(elsewhere.kind() == ErrorKind::member_lost);
+  CHECK_THAT(elsewhere.to_string(), Contains("node 0 stopped the group") && Contains("out of luck"));
+}
+
+TEST_CASE("leave and wait from a handler are refused instead of waiting for themselves") {
+  GroupFixture fixture;
+  Group group(fixture.config(0, 1));
+  std::vector<ErrorKind> kinds;
+  group.subgroup("ticks").on_delivery([](auto) {});
+  group.subgroup("orders").on_delivery([&](auto) {
+    kinds.push_back(error_of([&] { group.leave(); }).kind());
+    kinds.push_back(error_of([&] { group.wait(); }).kind());
+  });
+  group.subgroup("orders").send("now");
+  group.leave();
+  CHECK(kinds == std::vector<ErrorKind>{ErrorKind::bad_argument, ErrorKind::bad_argument});
+}

@@ -1,0 +1,115 @@
+// The public face over shared memory: joining, sending from many threads, one order everywhere, a graceful end.
+#include <catch2/catch.hpp>
+
+#include <algorithm>
+#include <atomic>
+#include <future>
+
+#include "group_fixture.hpp"
+
+using namespace spindrift;
+
+TEST_CASE("a group of one delivers to itself") {
+  GroupFixture fixture;
+  Group group(fixture.config(0, 1));
+  Journal journal;
+  group.subgroup("orders").on_delivery([&](auto batch) { journal.keep(batch); });
+  group.subgroup("ticks").on_delivery([](auto) {});
+  group.subgroup("orders").send("alone");
+  group.leave();
+  CHECK(journal.lines == std::vector<std::string>{"0:alone"});
+}
+
+TEST_CASE("all members deliver the same messages in the same order, and everything sent before the end") {
+  constexpr unsigned members = 3, threads = 2, messages = 2000;
+  GroupFixture fixture;
+  auto groups = fixture.join(members);
+  std::vector<Journal> orders(members), ticks(members);
+  for (unsigned i = 0; i < members; ++i) {
+    groups[i]->subgroup("orders").on_delivery([&orders, i](auto batch) { orders[i].keep(batch); });
+    groups[i]->subgroup("ticks").on_delivery([&ticks, i](auto batch) { ticks[i].keep(batch); });
+  }
+  std::vector<std::thread> senders;
+  for (unsigned i = 0; i < members; ++i) {
+    for (unsigned t = 0; t < threads; ++t) {
+      senders.emplace_back([&, i, t] {
+        for (unsigned k = 0; k < messages; ++k) {
+          groups[i]->subgroup("orders").send("o" + std::to_string(t) + "." + std::to_string(k));
+          if (k % 4 == 0) groups[i]->subgroup("ticks").send("t" + std::to_string(t) + "." + std::to_string(k));
+        }
+      });
+    }
+  }
+  for (std::thread& sender : senders) sender.join();
+  groups[0]->leave();
+  for (auto& group : groups) group->wait();
+
+  CHECK(orders[0].lines.size() == members * threads * messages);
+  CHECK(orders[1].lines == orders[0].lines);
+  CHECK(orders[2].lines == orders[0].lines);
+  for (Journal& journal : ticks) std::sort(journal.lines.begin(), journal.lines.end());
+  CHECK(ticks[0].lines.size() == members * threads * messages / 4);
+  CHECK(ticks[1].lines == ticks[0].lines);
+  CHECK(ticks[2].lines == ticks[0].lines);
+}
+
+TEST_CASE("one silent member holds nobody up") {
+  GroupFixture fixture;
+  auto groups = fixture.join(3);
+  std::atomic<unsigned> delivered{0};
+  for (auto& group : groups) {
+    group->subgroup("orders").on_delivery([&](auto batch) { delivered += static_cast<unsigned>(batch.size()); });
+    group->subgroup("ticks").on_delivery([](auto) {});
+  }
+  for (int k = 0; k < 500; ++k) groups[1]->subgroup("orders").send("only one speaks");
+  groups[2]->leave();
+  CHECK(delivered == 3 * 500);
+}
+
+TEST_CASE("messages wait for their handler, and are not lost") {
+  GroupFixture fixture;
+  auto groups = fixture.join(2);
+  for (int k = 0; k < 10; ++k) groups[0]->subgroup("orders").send(std::to_string(k));
+  std::vector<Journal> journals(2);
+  for (unsigned i = 0; i < 2; ++i) {
+    groups[i]->subgroup("orders").on_delivery([&journals, i](auto batch) { journals[i].keep(batch); });
+    groups[i]->subgroup("ticks").on_delivery([](auto) {});
+  }
+  groups[1]->leave();
+  groups[0]->wait();
+  CHECK(journals[0].lines.size() == 10);
+  CHECK(journals[1].lines == journals[0].lines);
+}
+
+TEST_CASE("a builder that throws sends nothing and harms nobody") {
+  GroupFixture fixture;
+  Group group(fixture.config(0, 1));
+  Journal journal;
+  group.subgroup("orders").on_delivery([&](auto batch) { journal.keep(batch); });
+  group.subgroup("ticks").on_delivery([](auto) {});
+  const auto change_mind = [](std::span<std::byte>) { throw std::runtime_error("changed my mind"); };
+  CHECK_THROWS_AS(group.subgroup("orders").send(8, change_mind), std::runtime_error);
+  group.subgroup("orders").send("after");
+  group.leave();
+  CHECK(journal.lines == std::vector<std::string>{"0:after"});
+}
+
+TEST_CASE("a handler may send, and is told where it would have to wait") {
+  GroupFixture fixture;
+  Group group(fixture.config(0, 1, "[SUBGROUP/DEFAULT]\nwindow_size = 2\n"));
+  Subgroup& orders = group.subgroup("orders");
+  std::promise<bool> refused;
+  orders.on_delivery([&](std::span<const Delivery> batch) {
+    if (batch.front().payload.size() != 5) return;
+    try {
+      for (int k = 0; k < 3; ++k) orders.send("again!");
+      refused.set_value(false);
+    } catch (const Exception& thrown) {
+      refused.set_value(thrown.error().kind() == ErrorKind::would_block);
+    }
+  });
+  group.subgroup("ticks").on_delivery([](auto) {});
+  orders.send("first");
+  CHECK(refused.get_future().get());
+  group.leave();
+}
