@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -31,6 +32,7 @@ struct SubgroupView {
   DeliveryMode mode = DeliveryMode::ordered;
   Profile profile;
   std::vector<std::string> topics;  ///< topics that travel through this subgroup; unique in the view
+  std::string inadequate{};  ///< why this subgroup has no members in this view; empty: it is adequate
 
   [[nodiscard]] std::optional<std::uint32_t> member_position(NodeId node) const;
   [[nodiscard]] std::optional<SenderRank> sender_rank(NodeId node) const;
@@ -40,9 +42,17 @@ struct View {
   ViewId id;
   std::vector<NodeId> members;       ///< in rank order, no duplicates
   std::vector<SubgroupView> subgroups;   ///< SubgroupId is the position
+  std::vector<std::uint64_t> incarnations{};  ///< by rank; empty where it does not matter (tests of one view)
 
   [[nodiscard]] std::optional<Rank> rank_of(NodeId node) const;
   [[nodiscard]] const SubgroupView& subgroup(SubgroupId which) const { return subgroups.at(which.value()); }
 };
+
+/// Most members of a view.
+inline constexpr std::size_t member_count_max = 128;
+
+/// Which of `members` (in rank order) are in which subgroup, given the view before, or null for the first. Pure: all members
+/// call it with the same arguments and must get the same. Always the same subgroups in the same order.
+using LayoutFunction = std::function<std::vector<SubgroupView>(const std::vector<NodeId>& members, const View* previous)>;
 
 }  // namespace spindrift

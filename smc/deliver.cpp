@@ -1,10 +1,14 @@
 // The delivery predicate: everything that may go to the application goes, in order, in batches; then it is acknowledged.
+#include <algorithm>
+
+#include <spindrift/core/check.hpp>
+#include <spindrift/smc/frontier.hpp>
 #include <spindrift/smc/multicast.hpp>
 
 namespace spindrift::smc {
 
 bool Multicast::deliverable() const noexcept {
-  if (fault_) return false;
+  if (fault_ || wedged_) return false;
   if (subgroup_.mode == DeliveryMode::ordered) return delivered_ < stable_;
   return received_of_ != committed_;
 }
@@ -72,6 +76,61 @@ bool Multicast::deliver_unordered() {
     }
   }
   return true;
+}
+
+bool Multicast::can_finish(std::span<const std::uint64_t> trim) const noexcept {
+  if (trim.size() != committed_.size()) return false;
+  for (std::size_t sender = 0; sender < trim.size(); ++sender) {
+    if (trim[sender] > committed_[sender]) return false;
+    if (subgroup_.mode == DeliveryMode::ordered && messages_below(delivered_, sender, trim.size()) > trim[sender]) return false;
+  }
+  return true;
+}
+
+std::uint64_t Multicast::own_beyond(std::span<const std::uint64_t> trim) const noexcept {
+  if (!own_sender_rank_) return 0;
+  const std::uint32_t own = own_sender_rank_->value();
+  return committed_[own] > trim[own] ? committed_[own] - trim[own] : 0;
+}
+
+void Multicast::finish(std::span<const std::uint64_t> trim) {
+  CHECK(wedged_ && can_finish(trim));
+  if (readers_.empty()) return;  // the view never began here: nothing was received, so nothing is within the trim
+  if (subgroup_.mode == DeliveryMode::ordered) return finish_ordered(trim);
+  for (std::size_t sender = 0; sender < committed_.size(); ++sender) {
+    while (readers_[sender].fault() == nullptr && readers_[sender].count() < committed_[sender]) {
+      if (!take(sender, SequenceNumber(0)) || batch_.size() == policy_.delivery_batch_max) hand_over();
+    }
+  }
+  hand_over();
+}
+
+// Behind the last message that everybody held, the order goes on over what the trim still has, and leaves out the rest.
+void Multicast::finish_ordered(std::span<const std::uint64_t> trim) {
+  const std::uint64_t senders = trim.size();
+  std::uint64_t end = 0;
+  for (std::uint64_t sender = 0; sender < senders; ++sender) {
+    if (trim[sender] > 0) end = std::max(end, (trim[sender] - 1) * senders + sender + 1);
+  }
+  for (; delivered_ < end; ++delivered_) {
+    const std::uint64_t sender = delivered_ % senders;
+    if (delivered_ / senders >= trim[sender] || readers_[sender].fault() != nullptr) continue;
+    if (!take(sender, SequenceNumber(delivered_)) || batch_.size() == policy_.delivery_batch_max) hand_over();
+  }
+  hand_over();
+}
+
+std::optional<std::span<const std::byte>> Multicast::next_leftover() {
+  CHECK(wedged_);
+  if (!ring_ || readers_.empty()) return std::nullopt;
+  RingReader& reader = readers_[own_sender_rank_->value()];
+  const std::uint64_t end = ring_->reserved_count();
+  while (reader.count() < end) {
+    const auto message = reader.next(end);
+    CHECK(message.has_value());  // own bytes, all of them committed or abandoned
+    if (!message->null) return message->payload;
+  }
+  return std::nullopt;
 }
 
 void Multicast::hand_over() {

@@ -48,6 +48,7 @@ void Multicast::start() {
 }
 
 bool Multicast::send_and_receive() {
+  CHECK(!wedged_);
   if (fault_) return false;
   const bool ordered = subgroup_.mode == DeliveryMode::ordered;
   bool changed = receive();
@@ -171,6 +172,17 @@ bool Multicast::release_space() {
   if (!ring_->release(count)) return false;
   sink_.on_space(id_);
   return true;
+}
+
+// Of a faulty sender's messages no more count than were taken; what the others committed stays counted.
+void Multicast::wedge() {
+  CHECK(!wedged_);
+  wedged_ = true;
+  const std::uint64_t received_of = block(table_.self()).received_of;
+  for (std::size_t sender = 0; sender < committed_.size(); ++sender) {
+    received_of_[sender] = committed_[sender];
+    table_.store(received_of + sender * sst::word_bytes, received_of_[sender], sst::Table::everybody);
+  }
 }
 
 bool Multicast::quiescent() const noexcept {

@@ -69,13 +69,26 @@ class Multicast {
   /// row; the caller pushes it with the next pass. True if anything was delivered.
   bool deliver();
 
+  // The end of a view. After `wedge` neither half of a pass is run any more.
+
+  /// Ends sending and receiving: what was received so far is final, and written to the own row for everybody.
+  void wedge();
+  /// Whether this member holds everything below the trim, messages of each sender, and has delivered nothing beyond.
+  [[nodiscard]] bool can_finish(std::span<const std::uint64_t> trim) const noexcept;
+  /// Ordered mode: delivers up to it in sequence order, skipping what is beyond. Unordered: delivers all that was received,
+  /// whatever `trim` says. A sender whose bytes are impossible loses its rest; `fault` says so.
+  void finish(std::span<const std::uint64_t> trim);
+  /// After `finish`: own messages beyond the trim, in order, committed by the application and not taken before. Nothing: no
+  /// more. Valid until the row's memory goes.
+  [[nodiscard]] std::optional<std::span<const std::byte>> next_leftover();
+
   /// The own ring; nothing if this member does not send here.
   [[nodiscard]] SendRing* ring() noexcept { return ring_ ? &*ring_ : nullptr; }
 
   /// Whether something waits for `deliver`, perhaps only for the sink to accept it.
   [[nodiscard]] bool deliverable() const noexcept;
 
-  /// Set when a peer's bytes were impossible; the object does nothing more then.
+  /// Set when a peer's bytes were impossible; until the end of the view the object does nothing more then.
   [[nodiscard]] const std::optional<PeerFault>& fault() const noexcept { return fault_; }
 
   // Frontiers, for status, shutdown and checkers. Ordered mode unless said otherwise.
@@ -84,6 +97,8 @@ class Multicast {
   [[nodiscard]] std::uint64_t received_frontier() const noexcept { return received_; }
   [[nodiscard]] std::uint64_t stable_frontier() const noexcept { return stable_; }
   [[nodiscard]] std::uint64_t delivered_frontier() const noexcept { return delivered_; }
+  /// Own messages that were published and lie beyond the trim; unordered mode, after `finish`.
+  [[nodiscard]] std::uint64_t own_beyond(std::span<const std::uint64_t> trim) const noexcept;
   /// Own messages that every member has delivered; both modes.
   [[nodiscard]] std::uint64_t own_delivered_everywhere() const noexcept { return own_released_; }
   /// Messages of each sender acknowledged (ordered) or consumed (unordered) here, by sender rank.
@@ -108,6 +123,7 @@ class Multicast {
   bool deliver_ordered();
   bool deliver_unordered();
   bool take(std::size_t sender, SequenceNumber sequence);
+  void finish_ordered(std::span<const std::uint64_t> trim);
   void hand_over();
 
   [[nodiscard]] bool delivered_everywhere(std::size_t sender) const noexcept;
@@ -142,6 +158,7 @@ class Multicast {
   std::uint64_t delivered_everywhere_ = 0;
   std::size_t next_sender_ = 0;      // delivered_ modulo senders
   std::uint64_t own_released_ = 0;
+  bool wedged_ = false;
   std::optional<PeerFault> fault_;
 
   Counter sent_messages_;

@@ -6,12 +6,21 @@ namespace {
 
 constexpr std::uint64_t round_up(std::uint64_t value, std::uint64_t to) noexcept { return (value + to - 1) / to * to; }
 
+constexpr std::uint64_t decree_head_words = 8;
+constexpr std::uint64_t rank_set_words = 2;
+
 }  // namespace
+
+std::uint64_t decree_words_of(const View& view) noexcept {
+  std::uint64_t words = decree_head_words + 2 * joins_max;
+  for (const SubgroupView& subgroup : view.subgroups) words += rank_set_words + subgroup.senders.size();
+  return words;
+}
 
 RowLayout::RowLayout(const View& view, NodeId owner)
     : activity_words_(static_cast<std::uint32_t>(round_up(view.subgroups.size(), subgroups_per_activity) /
                                                  subgroups_per_activity)) {
-  std::uint64_t next = cache_line_bytes;
+  std::uint64_t next = 2 * cache_line_bytes;
   next += round_up(activity_words_ * word_bytes, cache_line_bytes);
 
   blocks_.reserve(view.subgroups.size());
@@ -24,13 +33,15 @@ RowLayout::RowLayout(const View& view, NodeId owner)
     block.committed = next;
     block.received = next + word_bytes;
     block.delivered = next + 2 * word_bytes;
+    block.loaded = next + 3 * word_bytes;
     block.received_of = next + cache_line_bytes;
     next = block.received_of + round_up(subgroup.senders.size() * word_bytes, cache_line_bytes);
     blocks_.emplace_back(block);
   }
   control_bytes_ = next;
+  decree_words_ = decree_words_of(view);
 
-  next = round_up(next, page_bytes);
+  next = round_up(next + decree_words_ * word_bytes, page_bytes);
   for (std::size_t i = 0; i < blocks_.size(); ++i) {
     const SubgroupView& subgroup = view.subgroups[i];
     if (!blocks_[i] || !subgroup.sender_rank(owner)) continue;

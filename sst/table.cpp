@@ -1,6 +1,8 @@
 // Stores, staging and the push.
 #include <spindrift/sst/table.hpp>
 
+#include <cstring>
+
 namespace spindrift::sst {
 
 Table::Table(const View& view, NodeId self, std::span<std::byte> own_row) : view_(view), own_row_(own_row) {
@@ -36,7 +38,9 @@ void Table::attach_mirrored(Rank rank, std::span<const std::byte> mirror, fabric
   row.mirrored = true;
   row.peer = peer;
   row.remote = remote;
+  row.behind = true;
   any_mirrored_ = true;
+  news_ = true;
 }
 
 void Table::set_word(std::uint64_t offset, std::uint64_t value) {
@@ -60,48 +64,89 @@ void Table::bump_activity(SubgroupId subgroup) {
 void Table::stage(std::uint64_t offset, std::uint64_t bytes, Audience audience) {
   CHECK(offset >= layout(self_).control_bytes() && offset + bytes <= layout(self_).bytes());
   if (any_mirrored_ && bytes > 0) staged_bytes_.push_back({offset, bytes, audience});
+  news_ = true;
 }
 
-void Table::stage_line(std::vector<Staged>& lines, std::uint64_t offset, Audience audience) {
+void Table::stage_line(std::vector<StagedLine>& lines, std::uint64_t offset, Audience audience) {
   const std::uint64_t line = offset / cache_line_bytes * cache_line_bytes;
-  if (!lines.empty() && lines.back().offset == line && lines.back().audience == audience) return;
-  lines.push_back({line, cache_line_bytes, audience});
+  if (lines.empty() || lines.back().offset != line || lines.back().audience != audience) lines.push_back({line, audience, {}});
+  std::memcpy(lines.back().words.data(), own_row_.data() + line, cache_line_bytes);
+}
+
+void Table::freeze(Rank rank) {
+  CHECK(rank != self_);
+  rows_[rank.value()].frozen = true;
+}
+
+void Table::beat() {
+  const std::uint64_t offset = layout(self_).heartbeat();
+  store_release(own_row_.data() + offset, own(offset) + 1);
+  if (!any_mirrored_) return;
+  stage_line(staged_lines_, offset, everybody);
+  beating_ = true;
 }
 
 bool Table::hears(std::uint32_t rank, Audience audience) const noexcept {
-  if (!rows_[rank].mirrored) return false;
+  if (!rows_[rank].mirrored || rows_[rank].frozen) return false;
   return audience == everybody || in_subgroup_[static_cast<std::uint32_t>(audience)][rank];
 }
 
-void Table::post_to(std::uint32_t rank, const std::vector<Staged>& ranges, bool copied) {
-  for (const Staged& range : ranges) {
-    if (!hears(rank, range.audience)) continue;
+void Table::post_range_to(std::uint32_t rank, std::uint64_t offset, std::uint64_t bytes) {
+  operations_.push_back({.kind = fabric::Operation::Kind::write,
+                         .peer = rows_[rank].peer,
+                         .local = own_row_.data() + offset,
+                         .bytes = bytes,
+                         .region = rows_[rank].remote,
+                         .offset = offset});
+}
+
+// Everything stored before this mirror was there: data, then the line of its guards, then the line that guards those.
+void Table::catch_up(std::uint32_t rank) {
+  if (!std::exchange(rows_[rank].behind, false) || rows_[rank].frozen) return;
+  const RowLayout& own_layout = layout(self_);
+  const std::uint64_t data = 2 * cache_line_bytes;
+  post_range_to(rank, data, own_layout.decree() + own_layout.decree_words() * word_bytes - data);
+  post_range_to(rank, 0, cache_line_bytes);
+  post_range_to(rank, cache_line_bytes, cache_line_bytes);
+}
+
+void Table::post_bytes_to(std::uint32_t rank) {
+  for (const Staged& range : staged_bytes_) {
+    if (hears(rank, range.audience)) post_range_to(rank, range.offset, range.bytes);
+  }
+}
+
+void Table::post_lines_to(std::uint32_t rank, std::vector<StagedLine>& lines) {
+  for (StagedLine& line : lines) {
+    if (!hears(rank, line.audience)) continue;
     operations_.push_back({.kind = fabric::Operation::Kind::write,
-                           .copied = copied,
+                           .copied = true,
                            .peer = rows_[rank].peer,
-                           .local = own_row_.data() + range.offset,
-                           .bytes = range.bytes,
+                           .local = line.words.data(),
+                           .bytes = cache_line_bytes,
                            .region = rows_[rank].remote,
-                           .offset = range.offset});
+                           .offset = line.offset});
   }
 }
 
 Result<void> Table::push(fabric::Fabric& fabric) {
-  if (!news_) return {};
-  news_ = false;
+  if (!news_ && !beating_) return {};
+  const bool wake_peers = std::exchange(news_, false);
+  beating_ = false;
   if (any_mirrored_) {
     operations_.clear();
     for (std::uint32_t rank = 0; rank < rows_.size(); ++rank) {
-      post_to(rank, staged_bytes_, false);
-      post_to(rank, staged_lines_, true);
-      post_to(rank, staged_activity_, true);
+      catch_up(rank);
+      post_bytes_to(rank);
+      post_lines_to(rank, staged_lines_);
+      post_lines_to(rank, staged_activity_);
     }
     staged_bytes_.clear();
     staged_lines_.clear();
     staged_activity_.clear();
     if (auto posted = fabric.post(operations_); !posted) return posted;
   }
-  fabric.notify();
+  if (wake_peers) fabric.notify();
   return {};
 }
 

@@ -3,12 +3,13 @@
 // this class can tell the two apart.
 //
 // The invariant to remember: stores to the own row are made in guard order (ring bytes, words, activity), and a push posts
-// what changed in that same order on one connection per peer; so a guard never overtakes its data. Words are copied when
-// they are posted, after all ring bytes, so a word newer than its staging is still behind its data.
+// what changed in that same order on one connection per peer; so a guard never overtakes its data. A line of words is copied
+// when it is staged, so a push shows peers the stores of a pass in their order, behind all ring bytes of the pass.
 //
 // Threading: the poller's only.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <utility>
@@ -33,7 +34,8 @@ class Table {
 
   /// The peer's row can be read in place. `row.size()` is at least the layout's size.
   void attach_mapped(Rank rank, std::span<const std::byte> row);
-  /// The peer writes its row into `mirror`; this member's row is pushed to it as `remote`.
+  /// The peer writes its row into `mirror`; this member's row is pushed to it as `remote`, with the next push all of what
+  /// was stored so far.
   void attach_mirrored(Rank rank, std::span<const std::byte> mirror, fabric::PeerId peer, fabric::RegionKey remote);
   [[nodiscard]] bool attached(Rank rank) const { return rows_[rank.value()].memory != nullptr; }
 
@@ -61,6 +63,13 @@ class Table {
   /// Marks a subgroup as having news, after its words were stored.
   void bump_activity(SubgroupId subgroup);
 
+  /// Nothing of this row is read any more, and nothing pushed to it: every later `read` of it is a bug.
+  void freeze(Rank rank);
+  [[nodiscard]] bool frozen(Rank rank) const { return rows_[rank.value()].frozen; }
+
+  /// Shows that this member lives, without waking anybody for it.
+  void beat();
+
   /// Posts everything staged, one list for all mirrored peers, and wakes mapped peers that sleep. The last act of a pass.
   [[nodiscard]] Result<void> push(fabric::Fabric& fabric);
   [[nodiscard]] bool news() const noexcept { return news_; }
@@ -71,6 +80,8 @@ class Table {
     RowLayout layout;
     const std::byte* memory = nullptr;
     bool mirrored = false;
+    bool frozen = false;
+    bool behind = false;  ///< mirrored, and what was stored before it was attached is still to be pushed
     fabric::PeerId peer;
     fabric::RegionKey remote;
   };
@@ -79,15 +90,23 @@ class Table {
     std::uint64_t bytes;
     Audience audience;
   };
+  struct StagedLine {
+    std::uint64_t offset;
+    Audience audience;
+    std::array<std::byte, cache_line_bytes> words;
+  };
 
   [[nodiscard]] const std::byte* word_of(Rank rank, std::uint64_t offset) const {
     const Row& row = rows_[rank.value()];
-    SPINDRIFT_CHECK(offset + word_bytes <= row.layout.control_bytes());
+    SPINDRIFT_CHECK(offset + word_bytes <= row.layout.control_bytes() && !row.frozen);
     return row.memory + offset;
   }
   [[nodiscard]] bool hears(std::uint32_t rank, Audience audience) const noexcept;
-  static void stage_line(std::vector<Staged>& lines, std::uint64_t offset, Audience audience);
-  void post_to(std::uint32_t rank, const std::vector<Staged>& ranges, bool copied);
+  void stage_line(std::vector<StagedLine>& lines, std::uint64_t offset, Audience audience);
+  void catch_up(std::uint32_t rank);
+  void post_range_to(std::uint32_t rank, std::uint64_t offset, std::uint64_t bytes);
+  void post_bytes_to(std::uint32_t rank);
+  void post_lines_to(std::uint32_t rank, std::vector<StagedLine>& lines);
 
   void set_word(std::uint64_t offset, std::uint64_t value);
 
@@ -97,11 +116,12 @@ class Table {
   std::vector<Row> rows_;                        // by rank
   std::vector<std::vector<bool>> in_subgroup_;   // by subgroup, by rank
   std::vector<Staged> staged_bytes_;
-  std::vector<Staged> staged_lines_;
-  std::vector<Staged> staged_activity_;
+  std::vector<StagedLine> staged_lines_;
+  std::vector<StagedLine> staged_activity_;
   std::vector<fabric::Operation> operations_;
   bool any_mirrored_ = false;
-  bool news_ = false;
+  bool news_ = false;      // to be pushed, and peers on this host to be woken
+  bool beating_ = false;   // to be pushed
 };
 
 }  // namespace spindrift::sst

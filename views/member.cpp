@@ -1,38 +1,46 @@
-// The life of a member after the handshake: phases, passes over the predicates, the orderly end and the disorderly one.
+// A member's passes: the present epoch, its gates, silence, leaving, and the end.
 #include <spindrift/views/member.hpp>
+
+#include <algorithm>
+#include <cstring>
 
 #include <spindrift/core/check.hpp>
 #include <spindrift/core/log.hpp>
 
 namespace spindrift::views {
-namespace {
-
-constexpr Duration unclaimed_patience = std::chrono::seconds(1);
-
-}  // namespace
 
 std::string_view to_string(MemberState state) noexcept {
   switch (state) {
     case MemberState::idle: return "idle";
-    case MemberState::connecting: return "connecting";
-    case MemberState::ready: return "ready";
-    case MemberState::in_view: return "in view";
-    case MemberState::closing: return "closing";
+    case MemberState::looking: return "looking";
+    case MemberState::installing: return "installing";
+    case MemberState::active: return "active";
+    case MemberState::changing: return "changing";
     case MemberState::left: return "left";
     case MemberState::failed: return "failed";
   }
   return "unknown";
 }
 
-Member::Member(MemberOptions options, fabric::Fabric& fabric, smc::DeliverySink& sink, CounterBlock& counters)
-    : options_(std::move(options)), fabric_(fabric), sink_(sink), counters_(counters) {
-  const auto rank = options_.view.rank_of(options_.self);
-  CHECK(rank.has_value() && options_.addresses.size() == options_.view.members.size());
-  rank_ = *rank;
-  links_.resize(options_.view.members.size());
-  active_.resize(options_.view.subgroups.size());
-  multicasts_.resize(options_.view.subgroups.size());
+Member::Member(MemberOptions options, fabric::Fabric& fabric, Upcalls& upcalls, CounterBlock& counters)
+    : options_(std::move(options)), fabric_(fabric), upcalls_(upcalls), counters_(counters) {
+  CHECK(options_.incarnation != 0 && options_.layout);
+  std::vector<NodeId> nodes;
+  for (const fabric::Address& address : options_.roster) {
+    nodes.push_back(address.node);
+    if (address.node == options_.self) continue;
+    peers_.emplace_back().address = address;
+  }
+  CHECK(peers_.size() + 1 == nodes.size() && nodes.size() <= member_count_max);
+  shapes_ = options_.layout(nodes, nullptr);
+  subgroup_count_ = shapes_.size();
+  gates_ = std::make_unique<SendGate[]>(subgroup_count_);
+  inboxes_.assign(subgroup_count_, Inbox(options_.backlog_bytes_max));
+  leftovers_.resize(subgroup_count_);
+  seals_.resize(subgroup_count_);
 }
+
+Member::~Member() = default;
 
 Result<void> Member::start() {
   CHECK(state_ == MemberState::idle);
@@ -42,241 +50,323 @@ Result<void> Member::start() {
                                              " does not order writes to one peer, which the shared state table rests on")
         .fix("choose another [SPINDRIFT] fabric");
   }
-  if (traits.peers_max + 1 < options_.view.members.size()) {
+  if (traits.peers_max < peers_.size()) {
     return Error(ErrorKind::unsupported, "fabric " + std::string(traits.name) + " connects at most " +
                                              std::to_string(traits.peers_max + 1) + " members")
         .fix("configure fewer members");
   }
-
-  const sst::RowLayout layout(options_.view, options_.self);
-  auto row = fabric_.allocate(layout.bytes(), "row");
-  if (!row) return std::move(row).error();
-  own_row_ = *row;
-  table_ = std::make_unique<sst::Table>(options_.view, options_.self, own_row_.memory);
-  activity_seen_.assign(links_.size(), std::vector<std::uint64_t>(layout.activity_words()));
-  for (std::uint32_t i = 0; i < multicasts_.size(); ++i) {
-    if (!options_.view.subgroups[i].member_position(options_.self)) continue;
-    multicasts_[i] = std::make_unique<smc::Multicast>(SubgroupId(i), *table_, options_.policy, sink_, counters_);
+  for (const Peer& peer : peers_) {
+    if (auto connecting = fabric_.connect(peer.address); !connecting) return connecting;
   }
-
-  for (std::uint32_t i = 0; i < links_.size(); ++i) {
-    if (Rank(i) == rank_) continue;
-    if (auto connecting = fabric_.connect(options_.addresses[i]); !connecting) return connecting;
-  }
-  enter(MemberState::connecting);
+  enter(MemberState::looking);
   return {};
 }
 
 Member::Step Member::step(Time now) {
+  CHECK(state_ != MemberState::idle);
+  now_ = now;
+  if (state_ == MemberState::left || state_ == MemberState::failed) return {};
   bool progress = take_events();
-  switch (state_) {
-    case MemberState::idle: CHECK(false); break;
-    case MemberState::connecting: progress |= attach_when_complete(); break;
-    case MemberState::ready:
-      progress |= read_phases();
-      if (state_ == MemberState::ready && everybody_at_least(Phase::ready)) {
-        enter(MemberState::in_view);
-        accepts_sends_.store(true, std::memory_order_seq_cst);
-        progress = true;
-      }
-      break;
-    case MemberState::in_view:
-    case MemberState::closing:
-      progress |= read_phases();
-      if (state_ != MemberState::failed) progress |= run_predicates();
-      break;
-    case MemberState::left:
-    case MemberState::failed: return {};
+  if (state_ == MemberState::looking) {
+    progress |= found_when_complete();
+    if (state_ == MemberState::looking && leave_requested()) enter(MemberState::left);
+  }
+  if (departing_) {
+    progress |= depart(now);
+  } else if (epoch() != nullptr && state_ != MemberState::failed) {
+    progress |= step_epoch(now);
+  }
+  if (state_ != MemberState::failed) {
+    progress |= pump_transfers();
+    progress |= flush_inboxes();
+    beat(now);
   }
   push();
-  return {.progress = progress, .wake_at = report_unclaimed(now)};
+  last_step_ = now;
+  return {.progress = progress, .wake_at = next_wake()};
 }
 
-// Messages that no handler takes hold up the senders, and in the end the leave of everybody: say so once. Returns when to
-// look again.
-Time Member::report_unclaimed(Time now) {
-  const auto unclaimed = [&](std::size_t s) {
-    return multicasts_[s] && multicasts_[s]->deliverable() && !sink_.accepts(SubgroupId(static_cast<std::uint32_t>(s)));
-  };
-  std::size_t s = 0;
-  while (s < multicasts_.size() && !unclaimed(s)) ++s;
-  if (s == multicasts_.size()) {
-    unclaimed_since_ = never;
-    return never;
-  }
-  if (unclaimed_since_ == never) unclaimed_since_ = now;
-  if (unclaimed_reported_) return never;
-  if (now < unclaimed_since_ + unclaimed_patience) return unclaimed_since_ + unclaimed_patience;
-  unclaimed_reported_ = true;
-  log::warn(log::Room::views, "messages wait for a handler: call on_delivery",
-            {{"node", options_.self}, {"subgroup", options_.view.subgroups[s].name}});
-  return never;
-}
-
-// Reads every member's phase before this pass reads their counters: a phase guards the counts that it calls final.
-bool Member::read_phases() {
-  bool changed = false;
-  for (std::uint32_t i = 0; i < links_.size(); ++i) {
-    Link& link = links_[i];
-    if (Rank(i) == rank_) continue;
-    const auto phase = table_->read(Rank(i), table_->layout(Rank(i)).phase())
-                           .within(static_cast<std::uint64_t>(link.phase), static_cast<std::uint64_t>(Phase::flushed));
-    if (!phase) {
-      fail(Error(ErrorKind::member_lost, name_of(Rank(i)) + " wrote an impossible phase"), true);
-      return true;
-    }
-    if (*phase == static_cast<std::uint64_t>(link.phase)) continue;
-    const auto epoch = table_->read(Rank(i), table_->layout(Rank(i)).epoch());
-    if (!epoch.equals(options_.view.id.value())) {
-      fail(Error(ErrorKind::member_lost, name_of(Rank(i)) + " speaks for another view"), true);
-      return true;
-    }
-    link.phase = static_cast<Phase>(*phase);
-    if (link.phase >= Phase::closing && !leaver_) leaver_ = options_.view.members[i];
-    changed = true;
-  }
-  return changed;
-}
-
-bool Member::everybody_at_least(Phase phase) const {
-  for (std::uint32_t i = 0; i < links_.size(); ++i) {
-    const Link& link = links_[i];
-    if (Rank(i) != rank_ && link.phase < phase && !link.lost) return false;
-  }
-  return true;
-}
-
-void Member::set_phase(Phase phase) {
-  CHECK(phase > phase_);
-  phase_ = phase;
-  const sst::RowLayout& layout = table_->layout(rank_);
-  if (phase == Phase::ready) table_->store(layout.epoch(), options_.view.id.value(), sst::Table::everybody);
-  table_->store(layout.phase(), static_cast<std::uint64_t>(phase), sst::Table::everybody);
-}
-
-// Which subgroups have news: an activity counter of theirs moved, the own application committed, or the last pass left
-// something to do.
-void Member::mark_active() {
-  for (std::uint32_t i = 0; i < links_.size(); ++i) {
-    if (Rank(i) == rank_) continue;
-    std::vector<std::uint64_t>& seen = activity_seen_[i];
-    for (std::uint32_t word = 0; word < seen.size(); ++word) {
-      const auto counter = table_->read(Rank(i), table_->layout(Rank(i)).activity_word(word));
-      if (counter.equals(seen[word])) continue;
-      // Any value means "look": the counter bounds nothing, so there is nothing to validate beyond its being different.
-      seen[word] = counter.within(0, ~std::uint64_t{0}).value();
-      const std::size_t first = word * sst::subgroups_per_activity;
-      for (std::size_t s = first; s < first + sst::subgroups_per_activity && s < active_.size(); ++s) active_[s] = true;
-    }
-  }
-  for (std::size_t s = 0; s < active_.size(); ++s) {
-    if (!multicasts_[s]) {
-      active_[s] = false;
-    } else if (state_ == MemberState::closing || multicasts_[s]->has_news() || multicasts_[s]->deliverable()) {
-      active_[s] = true;
-    }
-  }
-}
-
-// One pass. Acknowledgements are pushed before the upcalls, so that a slow handler holds up nobody's stability; what the
-// upcalls advance goes out with the next pass, which follows at once.
-bool Member::run_predicates() {
-  if (state_ == MemberState::in_view && (leaver_ || leave_requested_.load(std::memory_order_seq_cst))) {
-    if (!leaver_) leaver_ = options_.self;
-    accepts_sends_.store(false, std::memory_order_seq_cst);
-    enter(MemberState::closing);
-  }
-  mark_active();
-
+// One pass over the present view: its rows' words, then its multicasts; whatever ends it comes first.
+bool Member::step_epoch(Time now) {
+  Epoch& present = *epoch();
   bool progress = false;
-  for (std::size_t s = 0; s < active_.size(); ++s) {
-    if (!active_[s]) continue;
-    active_[s] = multicasts_[s]->send_and_receive();
-    progress |= active_[s];
+  if (!present.begun()) {
+    progress |= attach_rows();
+    if (present.all_attached() && present.change().state() == ViewChange::State::steady) {
+      present.begin();
+      progress = true;
+    }
   }
-  push();
+  progress |= present.change().step(candidates_, state_ == MemberState::active);
+  watch_silence(now);
+  revoke_suspects(present);
   if (state_ == MemberState::failed) return true;
-  for (std::size_t s = 0; s < active_.size(); ++s) {
-    if (!multicasts_[s] || !multicasts_[s]->deliver()) continue;
-    active_[s] = true;
+  switch (present.change().state()) {
+    case ViewChange::State::stuck:
+      fail(Error(ErrorKind::no_majority, "lost the majority of view " + std::to_string(present.id().value()) + ": " +
+                                             std::to_string(present.change().suspected().count()) + " of " +
+                                             std::to_string(present.view().members.size()) + " members are gone")
+               .fix("the rest may go on elsewhere: bring the network back, and start this node again"));
+      return true;
+    case ViewChange::State::decided: conclude(); return true;
+    case ViewChange::State::wedged:
+    case ViewChange::State::accepted:
+      if (state_ != MemberState::changing) {
+        close_gates();
+        enter(MemberState::changing);
+        return true;
+      }
+      return progress;
+    case ViewChange::State::steady: break;
+  }
+  if (state_ == MemberState::installing && present.begun() && present.change().everybody_ready()) {
+    activate();
     progress = true;
   }
-  for (const auto& multicast : multicasts_) {
-    if (!multicast || !multicast->fault()) continue;
-    const smc::PeerFault& fault = *multicast->fault();
-    const std::string node = "node " + std::to_string(fault.node.value());
-    fail(Error(ErrorKind::member_lost, node + " wrote impossible bytes: " + fault.what), true);
+  if (state_ != MemberState::active) return progress;
+  auto ran = present.run(fabric_);
+  if (!ran) {
+    fail(std::move(ran).error());
     return true;
   }
-  if (state_ == MemberState::closing) progress |= advance_closing();
+  revoke_suspects(present);
+  progress |= *ran;
+  progress |= settle_gates();
+  if (leave_requested()) progress |= advance_leave();
   return progress;
 }
 
-bool Member::advance_closing() {
-  const auto all = [&](auto&& holds) {
-    for (const auto& multicast : multicasts_) {
-      if (multicast && !holds(*multicast)) return false;
+void Member::activate() {
+  enter(MemberState::active);
+  drop_old_epochs();
+  gates_settled_ = false;
+}
+
+// Silence is judged only by a member that was itself awake, and only after it looked.
+void Member::watch_silence(Time now) {
+  if (options_.suspect_after == Duration{}) return;
+  Epoch& present = *epoch();
+  const bool was_away = last_step_ != Time{} && now - last_step_ > options_.suspect_after / 2;
+  for (std::uint32_t i = 0; i < present.view().members.size(); ++i) {
+    if (Rank(i) == present.self() || present.change().suspected().contains(Rank(i))) continue;
+    Epoch::Line& line = present.line(Rank(i));
+    const std::uint64_t heartbeat = present.change().heartbeat(Rank(i));
+    if (was_away || heartbeat != line.heartbeat) {
+      line.heartbeat = heartbeat;
+      line.heard = now;
+    } else if (now - line.heard >= options_.suspect_after) {
+      present.change().suspect(Rank(i), present.table().attached(Rank(i)) ? "it gave no sign of life" : "it did not show its row");
     }
-    return true;
+  }
+}
+
+// Whom this node suspects it tells so, and lets at nothing any more, before its suspicion is pushed.
+void Member::revoke_suspects(Epoch& present) {
+  const auto& suspicions = present.change().suspicions();
+  for (; revoked_ < suspicions.size(); ++revoked_) {
+    const Rank rank = suspicions[revoked_].rank;
+    const Join who{present.view().members[rank.value()], present.view().incarnations[rank.value()]};
+    if (removed_.size() == 1024) removed_.erase(removed_.begin());
+    removed_.push_back(who);
+    Peer* const peer = peer_of(who.node);
+    if (peer == nullptr || peer->state == Peer::State::away || peer->incarnation != who.incarnation) continue;
+    send_to(*peer, encode(Removed{suspicions[revoked_].reason}));
+    hang_up(*peer);
+  }
+}
+
+void Member::close_gates() {
+  gates_settled_ = false;
+  for (std::size_t s = 0; s < subgroup_count_; ++s) gates_[s].close();
+}
+
+// In an active view: first what earlier views left over, in order, when no thread is inside any more; then new messages.
+bool Member::settle_gates() {
+  if (gates_settled_) return false;
+  gates_settled_ = true;
+  bool progress = false;
+  for (std::uint32_t s = 0; s < subgroup_count_; ++s) {
+    if (gates_[s].is_open()) continue;
+    smc::Multicast* const multicast = epoch()->multicast(SubgroupId(s));
+    if (!leftovers_[s].empty()) {
+      if (!gates_[s].vacated()) {
+        gates_settled_ = false;
+        continue;
+      }
+      const bool moved_away = epoch()->view().subgroups[s].inadequate.empty() && (multicast == nullptr || !multicast->ring());
+      progress |= moved_away ? give_up(SubgroupId(s)) : resend(SubgroupId(s));
+      if (!leftovers_[s].empty()) {
+        gates_settled_ &= multicast == nullptr;  // inadequate: only another view can help
+        continue;
+      }
+    }
+    if (multicast == nullptr || multicast->ring() == nullptr || leave_requested()) continue;
+    gates_[s].open(*multicast->ring());
+    upcalls_.on_space(SubgroupId(s));
+    progress = true;
+  }
+  if (gates_settled_ && epochs_.size() > 1) drop_old_epochs();
+  return progress;
+}
+
+bool Member::resend(SubgroupId id) {
+  std::deque<Leftovers>& sources = leftovers_[id.value()];
+  smc::Multicast* const multicast = epoch()->multicast(id);
+  smc::SendRing* const ring = multicast == nullptr ? nullptr : multicast->ring();
+  bool any = false;
+  while (!sources.empty()) {
+    Leftovers& source = sources.front();
+    if (!source.next) source.next = source.from->multicast(id)->next_leftover();
+    if (!source.next) {
+      sources.pop_front();
+      continue;
+    }
+    const auto reservation = ring == nullptr ? std::nullopt : ring->reserve(source.next->size());
+    if (!reservation) return any;
+    if (!source.next->empty()) std::memcpy(reservation->payload.data(), source.next->data(), source.next->size());
+    ring->commit(*reservation);
+    source.next.reset();
+    any = true;
+  }
+  return any;
+}
+
+// This node sends in that subgroup no more.
+bool Member::give_up(SubgroupId id) {
+  std::uint64_t count = 0;
+  for (Leftovers& source : leftovers_[id.value()]) {
+    count += source.next ? 1 : 0;
+    while (source.from->multicast(id)->next_leftover()) ++count;
+  }
+  leftovers_[id.value()].clear();
+  if (count > 0) upcalls_.on_dropped(id, count);
+  return true;
+}
+
+bool Member::flush_inboxes() {
+  bool any = false;
+  for (std::uint32_t s = 0; s < subgroup_count_; ++s) any |= inboxes_[s].flush(SubgroupId(s), upcalls_);
+  return any;
+}
+
+void Member::on_delivery(SubgroupId id, std::span<const Delivery> batch) {
+  Inbox& inbox = inboxes_[id.value()];
+  if (inbox.passes() && upcalls_.accepts(id)) return upcalls_.on_delivery(id, batch);
+  inbox.keep(batch);
+}
+
+bool Member::accepts(SubgroupId id) const {
+  const Inbox& inbox = inboxes_[id.value()];
+  return inbox.passes() ? upcalls_.accepts(id) : inbox.has_space();
+}
+
+// New sends are refused; when all sent ones are delivered everywhere, the row asks the others to go on without this node.
+bool Member::advance_leave() {
+  Epoch& present = *epoch();
+  close_gates();
+  for (std::uint32_t s = 0; s < subgroup_count_; ++s) {
+    if (!gates_[s].vacated() || !leftovers_[s].empty() || !inboxes_[s].empty() || inboxes_[s].loading()) return false;
+  }
+  const auto ring_of = [&](std::uint32_t s) {
+    smc::Multicast* const multicast = present.multicast(SubgroupId(s));
+    return multicast == nullptr ? nullptr : multicast->ring();
   };
-  if (phase_ == Phase::ready && all([](smc::Multicast& m) { return m.ring() == nullptr || m.ring()->drained(); })) {
-    set_phase(Phase::closing);
-    return true;
+  if (!std::exchange(sealed_, true)) {
+    for (std::uint32_t s = 0; s < subgroup_count_; ++s) seals_[s] = ring_of(s) == nullptr ? 0 : ring_of(s)->reserved_count();
   }
-  if (phase_ == Phase::closing && everybody_at_least(Phase::closing) &&
-      all([](smc::Multicast& m) { return m.quiescent() && !m.deliverable(); })) {
-    set_phase(Phase::flushed);
-    return true;
+  for (std::uint32_t s = 0; s < subgroup_count_; ++s) {
+    if (ring_of(s) != nullptr && present.multicast(SubgroupId(s))->own_delivered_everywhere() < seals_[s]) return false;
   }
-  if (phase_ == Phase::flushed && everybody_at_least(Phase::flushed)) {
-    push();
-    enter(MemberState::left);
-    return true;
+  return present.change().leave();
+}
+
+// The others need this node's rows until they know the decree too; then it may go.
+bool Member::depart(Time now) {
+  Epoch& present = *epoch();
+  const bool all_know = present.change().everybody_decided();
+  revoke_suspects(present);
+  const bool waited = options_.suspect_after != Duration{} && now - decided_at_ >= options_.suspect_after;
+  bool flushed = true;
+  for (const Inbox& inbox : inboxes_) flushed &= inbox.empty();
+  if ((!all_know && !waited) || !flushed) return false;
+  push();
+  enter(MemberState::left);
+  for (Peer& peer : peers_) hang_up(peer);
+  return true;
+}
+
+void Member::beat(Time now) {
+  if (options_.suspect_after == Duration{} || epochs_.empty() || now - last_beat_ < beat_interval()) return;
+  last_beat_ = now;
+  for (const auto& each : epochs_) each->table().beat();
+}
+
+Time Member::next_wake() const {
+  if (options_.suspect_after == Duration{} || epochs_.empty()) return never;
+  Time wake = last_beat_ + beat_interval();
+  const Epoch& present = *epoch();
+  for (std::uint32_t i = 0; i < present.view().members.size(); ++i) {
+    if (Rank(i) == present.self() || present.change().suspected().contains(Rank(i))) continue;
+    wake = std::min(wake, present.lines()[i].heard + options_.suspect_after);
   }
-  return false;
+  return wake;
 }
 
 void Member::push() {
-  if (!table_ || state_ == MemberState::failed) return;
-  if (auto pushed = table_->push(fabric_); !pushed) fail(std::move(pushed).error(), true);
+  if (state_ == MemberState::failed) return;
+  for (const auto& each : epochs_) {
+    if (auto pushed = each->table().push(fabric_); !pushed) return fail(std::move(pushed).error());
+  }
 }
 
 void Member::enter(MemberState state) {
   log::debug(log::Room::views, "state", {{"node", options_.self}, {"from", to_string(state_)}, {"to", to_string(state)}});
   state_ = state;
   // Whoever waits for space learns from the state whether waiting still makes sense.
-  if (state == MemberState::closing || state == MemberState::failed) {
-    for (std::uint32_t s = 0; s < multicasts_.size(); ++s) {
-      if (multicasts_[s]) sink_.on_space(SubgroupId(s));
-    }
-  }
+  if (state != MemberState::left && state != MemberState::failed) return;
+  close_gates();
+  for (std::uint32_t s = 0; s < subgroup_count_; ++s) upcalls_.on_space(SubgroupId(s));
 }
 
 void Member::stop(Error reason) {
-  if (state_ != MemberState::failed && state_ != MemberState::left) fail(std::move(reason), true);
+  if (state_ != MemberState::failed && state_ != MemberState::left) fail(std::move(reason));
 }
 
-void Member::fail(Error error, bool tell_others) {
-  CHECK(state_ != MemberState::failed);
-  log::warn(log::Room::views, "group stops", {{"node", options_.self}, {"reason", error.to_string()}});
-  if (tell_others) {
-    for (const Link& link : links_) {
-      if (link.state != Link::State::none && !link.lost) send_to(link.peer, encode_stop(error.to_string()));
-    }
-  }
+// Ends this member for good; the others hear why.
+void Member::fail(Error error) {
+  if (state_ == MemberState::failed) return;
+  log::warn(log::Room::views, "stops", {{"node", options_.self}, {"reason", error.to_string()}});
   failure_ = std::move(error);
-  accepts_sends_.store(false, std::memory_order_seq_cst);
   enter(MemberState::failed);
+  for (Peer& peer : peers_) {
+    if (peer.state == Peer::State::away) continue;
+    send_to(peer, encode(Removed{failure_->to_string()}));
+    fabric_.disconnect(peer.id);
+    peer.state = Peer::State::away;
+  }
 }
 
-std::string Member::name_of(Rank rank) const {
-  return "node " + std::to_string(options_.view.members[rank.value()].value());
+Result<void> Member::send_private(NodeId to, std::span<const std::byte> message) {
+  if (message.size() > private_bytes_max()) {
+    return Error(ErrorKind::bad_argument, "a private message of " + std::to_string(message.size()) + " bytes is larger than " +
+                                              std::to_string(private_bytes_max()));
+  }
+  if (const Peer* const peer = peer_of(to); peer != nullptr && peer->state == Peer::State::agreed && rank_of(*peer)) {
+    send_to(*peer, encode(PrivateMessage{message}));
+  }
+  return {};
+}
+
+std::size_t Member::private_bytes_max() const noexcept {
+  const std::size_t most = fabric_.traits().message_bytes_max;
+  return most > message_overhead_bytes ? most - message_overhead_bytes : 0;
 }
 
 std::vector<NodeId> Member::missing() const {
   std::vector<NodeId> nodes;
-  for (std::uint32_t i = 0; i < links_.size(); ++i) {
-    if (Rank(i) != rank_ && links_[i].state != Link::State::exposed) nodes.push_back(options_.view.members[i]);
+  for (const NodeId node : options_.founders) {
+    const auto found = std::find_if(peers_.begin(), peers_.end(), [&](const Peer& peer) { return peer.address.node == node; });
+    if (found != peers_.end() && found->state != Peer::State::agreed) nodes.push_back(node);
   }
   return nodes;
 }

@@ -1,14 +1,16 @@
-// One member of a group, as a pure protocol object: it finds the others, agrees with them on the configuration, runs the
-// multicast of every subgroup, and takes the group down in order. Stepped by a poller thread in production and by the
-// simulator in tests; reads no clock, takes no lock, starts no thread.
+// One member of a group, as a pure protocol object: it finds the others, founds or joins the group, runs the multicast of
+// every subgroup in view after view, and leaves. Stepped by a poller thread in production and by the simulator in tests;
+// reads no clock, takes no lock, starts no thread.
 //
-// Membership is fixed: the view is the configured one, it starts when all members are there, and it ends as a whole: by a
-// graceful leave of any member, after everything sent before was delivered everywhere, or by a failure, at once.
+// The invariant to remember: everything of a view lives in its Epoch: rows, rings, counts, decree. A view's end is decided
+// once (view_change.hpp), delivered up to the decree's trim, and only then does the next Epoch begin, in fresh memory.
 #pragma once
 
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <deque>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -20,145 +22,208 @@
 #include <spindrift/core/counters.hpp>
 #include <spindrift/core/fabric/fabric.hpp>
 #include <spindrift/core/view.hpp>
-#include <spindrift/smc/multicast.hpp>
-#include <spindrift/sst/table.hpp>
-#include <spindrift/views/hello.hpp>
+#include <spindrift/views/epoch.hpp>
+#include <spindrift/views/inbox.hpp>
+#include <spindrift/views/messages.hpp>
+#include <spindrift/views/send_gate.hpp>
+#include <spindrift/views/transfer.hpp>
+#include <spindrift/views/upcalls.hpp>
 
 namespace spindrift::views {
 
 struct MemberOptions {
-  View view;
   NodeId self;
-  std::vector<fabric::Address> addresses;  ///< of all members, by rank
-  GroupIdentity identity;                  ///< what all members must agree on
-  std::uint64_t incarnation = 0;           ///< differs from start to start of the same node
+  std::uint64_t incarnation = 0;        ///< not 0, and differs from start to start of the same node
+  std::vector<fabric::Address> roster;  ///< of all nodes that may be in the group, this one included
+  std::vector<NodeId> founders;         ///< who must all be present to found the first view, in rank order
+  GroupIdentity identity;               ///< what all members must agree on
+  LayoutFunction layout;
   smc::Policy policy;
+  Duration suspect_after{};                      ///< without a sign of life; 0: silence is no ground for suspicion
+  bool partition_safety = true;                  ///< go on with a majority only
+  std::uint64_t backlog_bytes_max = 64ULL << 20U;  ///< per subgroup, of deliveries kept while its state is on the way
 };
 
 enum class MemberState : std::uint8_t {
   idle,        ///< not started
-  connecting,  ///< looking for the others, checking their hellos, exchanging rows
-  ready,       ///< all rows are attached here; waiting until that is so everywhere
-  in_view,     ///< sending and delivering
-  closing,     ///< somebody leaves: no new sends, everything sent is being delivered everywhere
+  looking,     ///< for the founders, or for a group that takes this node in
+  installing,  ///< a view is agreed; its rows are being exchanged
+  active,      ///< sending and delivering
+  changing,    ///< the view is ending: wedged, until its successor is decided
   left,        ///< done, in order
-  failed,      ///< a member was lost, refused us, or wrote impossible bytes; `failure()` says which
+  failed,      ///< removed, refused, or without a majority; `failure()` says which
 };
 
 [[nodiscard]] std::string_view to_string(MemberState state) noexcept;
 
-/// What a member's row says about its phase. Never decreases.
-enum class Phase : std::uint64_t {
-  absent = 0,
-  ready = 1,    ///< I can read every row
-  closing = 2,  ///< I send nothing more; my counts are final but for nulls
-  flushed = 3,  ///< everything that anybody sent was delivered everywhere
-};
-
-class Member {
+class Member final : private smc::DeliverySink {
  public:
   struct Step {
     bool progress = false;  ///< step again at once; otherwise sleep until woken or `wake_at`
     Time wake_at = never;
   };
 
-  /// `fabric`, which listens already, `sink` and `counters` outlive the member. `options.view` has `options.self` and valid
-  /// profiles.
-  Member(MemberOptions options, fabric::Fabric& fabric, smc::DeliverySink& sink, CounterBlock& counters);
+  /// `fabric`, which listens already, `upcalls` and `counters` outlive the member.
+  Member(MemberOptions options, fabric::Fabric& fabric, Upcalls& upcalls, CounterBlock& counters);
+  ~Member() override;
 
-  /// Registers memory and starts to connect. Errors: unsupported (a trait is missing), resource.
+  /// Starts to look for the others. Errors: unsupported (a trait is missing), resource.
   [[nodiscard]] Result<void> start();
 
-  /// One pass: events, predicates of the subgroups with news, one push. What the sink throws goes through; then call `stop`.
+  /// One pass: events, view change, predicates of the subgroups with news, one push. What an upcall throws goes through; then
+  /// call `stop`.
   Step step(Time now);
 
-  /// Stops the group here and tells the others why. For failures outside the protocol; the poller's thread.
+  /// Leaves at once and tells the others why. For failures outside the protocol; the poller's thread.
   void stop(Error reason);
 
-  /// Asks for a graceful leave; any thread. The next step does it.
+  /// Asks for a graceful leave; any thread. Sends are refused from now on; when everything sent before is delivered
+  /// everywhere, the others agree on a view without this node, and the state becomes `left`.
   void request_leave() noexcept { leave_requested_.store(true, std::memory_order_seq_cst); }
-  /// Whether new sends are taken; any thread. After reserving, ask again: if no, abandon the reservation.
-  [[nodiscard]] bool accepts_sends() const noexcept { return accepts_sends_.load(std::memory_order_seq_cst); }
+  [[nodiscard]] bool leave_requested() const noexcept { return leave_requested_.load(std::memory_order_seq_cst); }
 
+  /// Sends one message to one member of the present view, in order with others to the same; poller's thread. Dropped if it
+  /// is not there. Errors: bad_argument (too large).
+  [[nodiscard]] Result<void> send_private(NodeId to, std::span<const std::byte> message);
+  [[nodiscard]] std::size_t private_bytes_max() const noexcept;
+
+  /// Where application threads send; as many as the layout has subgroups, for the member's whole life. Any thread.
+  [[nodiscard]] SendGate& gate(SubgroupId id) { return gates_[id.value()]; }
+  [[nodiscard]] std::size_t subgroup_count() const noexcept { return subgroup_count_; }
+
+  // The rest: the poller's thread.
   [[nodiscard]] MemberState state() const noexcept { return state_; }
   /// Set in state `failed`.
   [[nodiscard]] const std::optional<Error>& failure() const noexcept { return failure_; }
-  /// Whose leave ended the group, as far as is known here.
-  [[nodiscard]] std::optional<NodeId> leaver() const noexcept { return leaver_; }
-  /// Members whose rows are not here yet.
-  [[nodiscard]] std::vector<NodeId> missing() const;
-
-  [[nodiscard]] const View& view() const noexcept { return options_.view; }
   [[nodiscard]] NodeId self() const noexcept { return options_.self; }
-  [[nodiscard]] const sst::Table& table() const { return *table_; }
-  /// Null if this member is not in that subgroup.
-  [[nodiscard]] smc::Multicast* multicast(SubgroupId id) { return multicasts_.at(id.value()).get(); }
+  [[nodiscard]] std::uint64_t incarnation() const noexcept { return options_.incarnation; }
+  /// Founders that have not been met; while looking.
+  [[nodiscard]] std::vector<NodeId> missing() const;
+  /// The present view's epoch; null before the first.
+  [[nodiscard]] Epoch* epoch() noexcept { return epochs_.empty() ? nullptr : epochs_.back().get(); }
+  [[nodiscard]] const Epoch* epoch() const noexcept { return epochs_.empty() ? nullptr : epochs_.back().get(); }
+  /// Epochs whose memory is still here, oldest first, the present one last.
+  [[nodiscard]] const std::vector<std::unique_ptr<Epoch>>& epochs() const noexcept { return epochs_; }
+  /// Whether this subgroup's state is still on its way here.
+  [[nodiscard]] bool loading(SubgroupId id) const { return inboxes_[id.value()].loading(); }
 
  private:
-  /// What this member has with one other.
-  struct Link {
+  /// What this process has with one other of the roster.
+  struct Peer {
     enum class State : std::uint8_t {
-      none,     ///< not connected
+      away,     ///< not connected
       greeted,  ///< my hello is on its way
-      agreed,   ///< its hello agrees with me; my row, or a mirror for its row, is exposed to it
-      exposed,  ///< so did it to me
+      agreed,   ///< its hello agrees with me
     };
-    State state = State::none;
+    struct Offer {
+      fabric::RegionKey region;
+      std::uint64_t bytes = 0;
+      fabric::Access access = fabric::Access::read;
+    };
+    fabric::Address address;
+    State state = State::away;
     bool mappable = false;
-    bool lost = false;  ///< after the group had flushed: no failure
-    fabric::PeerId peer;
-    fabric::Region mirror;     ///< of its row, unless mappable
-    fabric::RegionKey remote;  ///< its row (mappable), or its mirror of mine
-    Phase phase = Phase::absent;
+    bool fresh = false;  ///< in no view yet
+    fabric::PeerId id;
+    std::uint64_t incarnation = 0;
+    std::optional<ViewId> announced;  ///< the view that its next exposed region belongs to
+    std::map<ViewId, Offer> offers;   ///< of rows or mirrors, for the present view and the next
   };
 
-  // handshake.cpp
+  /// Own messages of an ended view that lie beyond its trim.
+  struct Leftovers {
+    Epoch* from = nullptr;
+    std::optional<std::span<const std::byte>> next;  ///< taken, and not yet sent
+  };
+
+  // DeliverySink: between the multicasts and the application.
+  void on_delivery(SubgroupId id, std::span<const Delivery> batch) override;
+  void on_space(SubgroupId id) override { upcalls_.on_space(id); }
+  [[nodiscard]] bool accepts(SubgroupId id) const override;
+
+  // links.cpp: connections, hellos, candidates, founding
   bool take_events();
   void on_event(fabric::Event& event);
   void on_connected(const fabric::Event& event);
-  void on_message(Rank rank, std::span<const std::byte> bytes);
-  void on_hello(Rank rank, const Hello& hello);
-  void on_exposed(Rank rank, const fabric::Event& event);
-  void on_lost(Rank rank, const fabric::Event& event);
-  void refuse(fabric::PeerId peer, std::string_view reason);
-  void send_to(fabric::PeerId peer, std::vector<std::byte> message);
-  [[nodiscard]] std::optional<Rank> rank_of(fabric::PeerId peer) const;
-  bool attach_when_complete();
+  void on_message(Peer& peer, std::span<const std::byte> bytes);
+  void on_hello(Peer& peer, const Hello& hello);
+  void on_farewell(Peer& peer, const std::string& reason);
+  void on_exposed(Peer& peer, const fabric::Event& event);
+  void on_lost(Peer& peer, const std::string& reason);
+  void hang_up(Peer& peer);
+  void refuse(Peer& peer, std::string_view reason);
+  void accuse(Peer& peer, std::string reason);
+  void send_to(const Peer& peer, std::vector<std::byte> message);
+  [[nodiscard]] Peer* peer_of(fabric::PeerId id);
+  [[nodiscard]] Peer* peer_of(NodeId node);
+  [[nodiscard]] std::optional<Rank> rank_of(const Peer& peer) const;
+  void note_candidates();
+  bool found_when_complete();
 
-  // member.cpp
-  bool read_phases();
-  [[nodiscard]] bool everybody_at_least(Phase phase) const;
-  void enter(MemberState state);
-  void set_phase(Phase phase);
-  bool run_predicates();
-  void mark_active();
-  bool advance_closing();
-  Time report_unclaimed(Time now);
+  // install.cpp: from one view to the next
+  void install(View view, std::vector<RankSet> loaded, NewView news);
+  void offer_row(Peer& peer);
+  bool attach_rows();
+  void attach(Rank rank, Peer& peer);
+  void conclude();
+  void note_leftovers(Epoch& old);
+  void drop_old_epochs();
+  void forget(Epoch& old);
+
+  // transfer.cpp
+  void begin_transfers(Epoch& epoch);
+  bool pump_transfers();
+  void on_state_piece(Peer& peer, const StatePiece& piece);
+  void on_state_ack(const Peer& peer, const StateAck& ack);
+
+  // member.cpp: passes
+  bool step_epoch(Time now);
+  void watch_silence(Time now);
+  void revoke_suspects(Epoch& epoch);
+  bool depart(Time now);
+  void activate();
+  void close_gates();
+  bool settle_gates();
+  bool resend(SubgroupId id);
+  bool give_up(SubgroupId id);
+  bool flush_inboxes();
+  bool advance_leave();
+  void beat(Time now);
+  [[nodiscard]] Time next_wake() const;
   void push();
-  void fail(Error error, bool tell_others);
-  [[nodiscard]] std::string name_of(Rank rank) const;
+  void enter(MemberState state);
+  void fail(Error error);
+  [[nodiscard]] Duration beat_interval() const noexcept { return options_.suspect_after / 4; }
 
   MemberOptions options_;
   fabric::Fabric& fabric_;
-  smc::DeliverySink& sink_;
+  Upcalls& upcalls_;
   CounterBlock& counters_;
+  std::size_t subgroup_count_ = 0;
 
   MemberState state_ = MemberState::idle;
-  Phase phase_ = Phase::absent;
   std::optional<Error> failure_;
-  std::optional<NodeId> leaver_;
   std::atomic<bool> leave_requested_{false};
-  std::atomic<bool> accepts_sends_{false};
+  std::unique_ptr<SendGate[]> gates_;
+  std::vector<Inbox> inboxes_;                   // by subgroup
+  std::vector<Peer> peers_;                      // by place in the roster, without self
+  std::vector<Join> removed_;     // incarnations that this node suspected in a view: never again
+  std::vector<Join> gone_;        // incarnations whose connection broke, until they are back
+  std::vector<Join> candidates_;  // who could be taken into the next view
+  std::vector<SubgroupView> shapes_;  // every subgroup's name, mode, profile and topics
 
-  Rank rank_;
-  fabric::Region own_row_;
-  std::unique_ptr<sst::Table> table_;
-  std::vector<std::unique_ptr<smc::Multicast>> multicasts_;    // by subgroup; null where not a member
-  std::vector<Link> links_;                                     // by rank
-  std::vector<bool> active_;                                    // by subgroup: to be run in this pass
-  std::vector<std::vector<std::uint64_t>> activity_seen_;       // by rank, by activity word
-  Time unclaimed_since_ = never;  ///< since when messages wait for a handler
-  bool unclaimed_reported_ = false;
+  std::vector<std::unique_ptr<Epoch>> epochs_;  // the last is the present one; before it, those still of use
+  std::size_t revoked_ = 0;                     // of the present epoch's suspicions, how many were acted upon
+  std::vector<std::deque<Leftovers>> leftovers_;  // by subgroup: what is sent again before anything new, in this order
+  bool gates_settled_ = false;  // nothing is left to be sent again, and the gates that may be open are
+  bool sealed_ = false;         // leaving: `seals_` are set for the present epoch
+  std::vector<std::uint64_t> seals_;  // by subgroup: own messages that must be delivered everywhere before this node leaves
+  Transfers transfers_;
+  Time now_{};
+  Time last_step_{};
+  Time last_beat_{};
+  Time decided_at_{};
+  bool departing_ = false;  // the decided view is without this node, on its own wish
   std::array<fabric::Event, 16> events_;
 };
 

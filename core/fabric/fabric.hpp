@@ -102,6 +102,9 @@ class Fabric {
   /// Allocates and registers memory. `name` is for people. Errors: resource.
   [[nodiscard]] virtual Result<Region> allocate(std::size_t bytes, std::string_view name) = 0;
 
+  virtual void release(RegionKey region) = 0;
+  virtual void unmap(PeerId peer, RegionKey region) = 0;
+
   /// Makes this process reachable as `self`. Errors: resource; refused if the id is in use by a live process.
   [[nodiscard]] virtual Result<void> listen(const Address& self) = 0;
 

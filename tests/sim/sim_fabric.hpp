@@ -175,6 +175,8 @@ class SimFabric final : public fabric::Fabric {
   [[nodiscard]] Result<void> listen(const fabric::Address& self) override;
   [[nodiscard]] Result<void> connect(const fabric::Address& peer) override;
   void disconnect(fabric::PeerId peer) override;
+  void release(fabric::RegionKey) override {}
+  void unmap(fabric::PeerId, fabric::RegionKey) override {}
   [[nodiscard]] Result<void> expose(fabric::PeerId peer, fabric::RegionKey region, fabric::Access access) override;
   [[nodiscard]] Result<std::span<const std::byte>> map(fabric::PeerId peer, fabric::RegionKey region) override;
   [[nodiscard]] Result<void> post(std::span<const fabric::Operation> operations) override;

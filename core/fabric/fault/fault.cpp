@@ -28,6 +28,8 @@ class FaultFabric final : public Fabric {
   [[nodiscard]] Result<void> listen(const Address& self) override { return inner_->listen(self); }
   [[nodiscard]] Result<void> connect(const Address& peer) override { return inner_->connect(peer); }
   void disconnect(PeerId peer) override;
+  void release(RegionKey region) override { inner_->release(region); }
+  void unmap(PeerId peer, RegionKey region) override { inner_->unmap(peer, region); }
   [[nodiscard]] Result<void> expose(PeerId peer, RegionKey region, Access access) override;
   [[nodiscard]] Result<std::span<const std::byte>> map(PeerId peer, RegionKey region) override;
   [[nodiscard]] Result<void> post(std::span<const Operation> operations) override;

@@ -58,6 +58,8 @@ class ShmFabric final : public Fabric {
   [[nodiscard]] Result<void> listen(const Address& self) override;
   [[nodiscard]] Result<void> connect(const Address& peer) override;
   void disconnect(PeerId peer) override;
+  void release(RegionKey) override {}
+  void unmap(PeerId, RegionKey) override {}
   [[nodiscard]] Result<void> expose(PeerId peer, RegionKey region, Access access) override;
   [[nodiscard]] Result<std::span<const std::byte>> map(PeerId peer, RegionKey region) override;
   [[nodiscard]] Result<void> post(std::span<const Operation> operations) override;

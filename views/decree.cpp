@@ -1,0 +1,136 @@
+// Words: digest, view id, failed (2), left (2), number of joins, reserved; joins_max × {node, incarnation}; then by subgroup
+// {loaded (2), one count per sender}.
+#include <spindrift/views/decree.hpp>
+
+#include <algorithm>
+
+#include <spindrift/core/check.hpp>
+#include <spindrift/core/digest.hpp>
+#include <spindrift/sst/row_layout.hpp>
+
+namespace spindrift::views {
+namespace {
+
+constexpr std::size_t head_words = 8;
+
+std::uint64_t digest_of_words(std::span<const std::uint64_t> words) {
+  return digest_of(std::as_bytes(words)).words[0];
+}
+
+/// Takes words in order; the span is known to be long enough.
+class WordReader {
+ public:
+  explicit WordReader(std::span<const std::uint64_t> words) : words_(words) {}
+  std::uint64_t next() { return words_[at_++]; }
+  RankSet next_set() {
+    const std::uint64_t low = next();
+    return {low, next()};
+  }
+
+ private:
+  std::span<const std::uint64_t> words_;
+  std::size_t at_ = 0;
+};
+
+void put(std::vector<std::uint64_t>& words, const RankSet& set) {
+  for (std::uint32_t half = 0; half < RankSet::words; ++half) words.push_back(set.word(half));
+}
+
+// Every newcomer is somebody whom the view does not keep, once.
+bool plausible(const Decree& decree, const Join& join, const View& view) {
+  if (join.incarnation == 0) return false;
+  const auto rank = view.rank_of(join.node);
+  if (rank && decree.stays(*rank)) return false;
+  return std::count_if(decree.joins.begin(), decree.joins.end(), [&](const Join& other) { return other.node == join.node; }) == 1;
+}
+
+}  // namespace
+
+std::vector<std::uint64_t> encode(const Decree& decree, const View& view) {
+  CHECK(decree.joins.size() <= sst::joins_max && decree.trim.size() == view.subgroups.size());
+  std::vector<std::uint64_t> words{0, view.id.value()};
+  put(words, decree.failed);
+  put(words, decree.left);
+  words.push_back(decree.joins.size());
+  words.push_back(0);
+  for (const Join& join : decree.joins) {
+    words.push_back(join.node.value());
+    words.push_back(join.incarnation);
+  }
+  words.resize(head_words + 2 * sst::joins_max);
+  for (std::size_t s = 0; s < view.subgroups.size(); ++s) {
+    put(words, decree.loaded[s]);
+    words.insert(words.end(), decree.trim[s].begin(), decree.trim[s].end());
+  }
+  CHECK(words.size() == sst::decree_words_of(view));
+  words[0] = digest_of_words(std::span(words).subspan(1));
+  return words;
+}
+
+std::optional<Decree> decode(std::span<const std::uint64_t> words, const View& view) {
+  if (words.size() != sst::decree_words_of(view) || words[0] != digest_of_words(words.subspan(1))) return std::nullopt;
+  WordReader reader(words.subspan(1));
+  if (reader.next() != view.id.value()) return std::nullopt;
+  Decree decree;
+  decree.failed = reader.next_set();
+  decree.left = reader.next_set();
+  const RankSet everybody = RankSet::first(view.members.size());
+  if (!everybody.includes(decree.failed) || !everybody.includes(decree.left) || !decree.failed.disjoint(decree.left)) {
+    return std::nullopt;
+  }
+  const std::uint64_t joins = reader.next();
+  if (joins > sst::joins_max || reader.next() != 0) return std::nullopt;
+  for (std::size_t i = 0; i < sst::joins_max; ++i) {
+    const std::uint64_t node = reader.next();
+    const std::uint64_t incarnation = reader.next();
+    if (i < joins && node <= 0xffffffff) decree.joins.push_back({NodeId(static_cast<std::uint32_t>(node)), incarnation});
+  }
+  if (decree.joins.size() != joins) return std::nullopt;
+  for (const Join& join : decree.joins) {
+    if (!plausible(decree, join, view)) return std::nullopt;
+  }
+  const std::size_t stay = view.members.size() - decree.failed.count() - decree.left.count();
+  if (stay + joins > member_count_max) return std::nullopt;
+  for (const SubgroupView& subgroup : view.subgroups) {
+    decree.loaded.push_back(reader.next_set());
+    std::vector<std::uint64_t>& counts = decree.trim.emplace_back();
+    for (std::size_t i = 0; i < subgroup.senders.size(); ++i) counts.push_back(reader.next());
+  }
+  return decree;
+}
+
+View successor(const View& view, const Decree& decree, const LayoutFunction& layout) {
+  View next;
+  next.id = ViewId(view.id.value() + 1);
+  for (std::uint32_t i = 0; i < view.members.size(); ++i) {
+    if (!decree.stays(Rank(i))) continue;
+    next.members.push_back(view.members[i]);
+    next.incarnations.push_back(view.incarnations[i]);
+  }
+  for (const Join& join : decree.joins) {
+    next.members.push_back(join.node);
+    next.incarnations.push_back(join.incarnation);
+  }
+  next.subgroups = layout(next.members, &view);
+  CHECK(next.subgroups.size() == view.subgroups.size());  // LayoutFunction's contract
+  return next;
+}
+
+std::vector<RankSet> loaded_in(const View& next, const View& view, const std::vector<RankSet>& before,
+                               const Decree& decree, std::vector<SubgroupId>& lost) {
+  std::vector<RankSet> loaded(next.subgroups.size());
+  for (std::uint32_t s = 0; s < next.subgroups.size(); ++s) {
+    for (std::uint32_t i = 0; i < view.members.size(); ++i) {
+      if (!decree.stays(Rank(i)) || !decree.loaded[s].contains(Rank(i))) continue;
+      const Rank rank = *next.rank_of(view.members[i]);
+      // Who is in no adequate subgroup keeps what it has; who was moved out of one does not.
+      if (next.subgroups[s].members.empty() || next.subgroups[s].member_position(view.members[i])) loaded[s].add(rank);
+    }
+    if (!loaded[s].empty() || next.subgroups[s].members.empty()) continue;
+    if (!before[s].empty()) lost.push_back(SubgroupId(s));
+    for (const NodeId node : next.subgroups[s].members) loaded[s].add(*next.rank_of(node));
+  }
+  return loaded;
+}
+
+}  // namespace spindrift::views

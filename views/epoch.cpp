@@ -1,0 +1,125 @@
+// Passes over the multicasts of one view, and its end.
+#include <spindrift/views/epoch.hpp>
+
+#include <spindrift/core/check.hpp>
+
+namespace spindrift::views {
+
+Epoch::Epoch(View view, std::vector<RankSet> loaded, NodeId self, fabric::Region row, const smc::Policy& policy,
+             bool partition_safety, smc::DeliverySink& sink, CounterBlock& counters)
+    : view_(std::move(view)),
+      loaded_(std::move(loaded)),
+      row_(row),
+      table_(view_, self, row_.memory),
+      multicasts_(view_.subgroups.size()),
+      change_(view_, loaded_, table_, *this, partition_safety),
+      lines_(view_.members.size()),
+      active_(view_.subgroups.size()) {
+  CHECK(view_.incarnations.size() == view_.members.size() && loaded_.size() == view_.subgroups.size());
+  activity_seen_.assign(lines_.size(), std::vector<std::uint64_t>(table_.layout(table_.self()).activity_words()));
+  for (std::uint32_t i = 0; i < multicasts_.size(); ++i) {
+    if (!view_.subgroups[i].member_position(self)) continue;
+    multicasts_[i] = std::make_unique<smc::Multicast>(SubgroupId(i), table_, policy, sink, counters);
+  }
+}
+
+bool Epoch::all_attached() const {
+  for (std::uint32_t i = 0; i < lines_.size(); ++i) {
+    if (!table_.attached(Rank(i))) return false;
+  }
+  return true;
+}
+
+void Epoch::begin() {
+  CHECK(!begun_ && all_attached());
+  begun_ = true;
+  for (std::uint32_t s = 0; s < multicasts_.size(); ++s) {
+    if (!multicasts_[s]) continue;
+    multicasts_[s]->start();
+    if (loaded_[s].contains(self())) set_loaded(SubgroupId(s));
+  }
+  change_.set_ready();
+}
+
+void Epoch::set_loaded(SubgroupId id) {
+  CHECK(multicasts_[id.value()] != nullptr);
+  table_.store(table_.layout(self()).subgroup(id)->loaded, 1, sst::Table::everybody);
+}
+
+// Which subgroups have news: an activity counter of theirs moved, the own application committed, or the last pass left
+// something to do.
+void Epoch::mark_active() {
+  for (std::uint32_t i = 0; i < lines_.size(); ++i) {
+    if (Rank(i) == self()) continue;
+    std::vector<std::uint64_t>& seen = activity_seen_[i];
+    for (std::uint32_t word = 0; word < seen.size(); ++word) {
+      const auto counter = table_.read(Rank(i), table_.layout(Rank(i)).activity_word(word));
+      if (counter.equals(seen[word])) continue;
+      // Any value means "look": the counter bounds nothing, so there is nothing to validate beyond its being different.
+      seen[word] = counter.within(0, ~std::uint64_t{0}).value();
+      const std::size_t first = word * sst::subgroups_per_activity;
+      for (std::size_t s = first; s < first + sst::subgroups_per_activity && s < active_.size(); ++s) active_[s] = true;
+    }
+  }
+  for (std::size_t s = 0; s < active_.size(); ++s) {
+    if (!multicasts_[s]) {
+      active_[s] = false;
+    } else if (multicasts_[s]->has_news() || multicasts_[s]->deliverable()) {
+      active_[s] = true;
+    }
+  }
+}
+
+// Acknowledgements are pushed before the upcalls, so that a slow handler holds up nobody's stability; what the upcalls advance
+// goes out with the next pass, which follows at once.
+Result<bool> Epoch::run(fabric::Fabric& fabric) {
+  CHECK(begun_ && !wedged_);
+  mark_active();
+  bool progress = false;
+  for (std::size_t s = 0; s < active_.size(); ++s) {
+    if (!active_[s]) continue;
+    active_[s] = multicasts_[s]->send_and_receive();
+    progress |= active_[s];
+  }
+  if (auto pushed = table_.push(fabric); !pushed) return std::move(pushed).error();
+  for (std::size_t s = 0; s < active_.size(); ++s) {
+    if (!multicasts_[s] || !multicasts_[s]->deliver()) continue;
+    active_[s] = true;
+    progress = true;
+  }
+  report_faults();
+  return progress;
+}
+
+void Epoch::report_faults() {
+  for (const auto& multicast : multicasts_) {
+    if (!multicast || !multicast->fault()) continue;
+    const smc::PeerFault& fault = *multicast->fault();
+    change_.suspect(*view_.rank_of(fault.node), "it wrote impossible bytes: " + fault.what);
+  }
+}
+
+void Epoch::wedge() {
+  CHECK(!wedged_);
+  wedged_ = true;
+  for (const auto& multicast : multicasts_) {
+    if (multicast) multicast->wedge();
+  }
+}
+
+bool Epoch::can_deliver(const Decree& decree) const {
+  for (std::size_t s = 0; s < multicasts_.size(); ++s) {
+    if (multicasts_[s] && !multicasts_[s]->can_finish(decree.trim[s])) return false;
+  }
+  return true;
+}
+
+void Epoch::finish() {
+  CHECK(change_.state() == ViewChange::State::decided);
+  const Decree& decree = change_.decree();
+  for (std::size_t s = 0; s < multicasts_.size(); ++s) {
+    if (multicasts_[s]) multicasts_[s]->finish(decree.trim[s]);
+  }
+}
+
+}  // namespace spindrift::views

@@ -1,0 +1,88 @@
+// Everything of one view at one member: the rows, the multicasts, the view change. Pure; stepped by Member.
+//
+// The invariant to remember: memory of an epoch is never used by another, so what a removed member still writes lands in
+// memory that no live view reads.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <spindrift/core/clock.hpp>
+#include <spindrift/core/counters.hpp>
+#include <spindrift/core/fabric/fabric.hpp>
+#include <spindrift/core/view.hpp>
+#include <spindrift/smc/multicast.hpp>
+#include <spindrift/sst/table.hpp>
+#include <spindrift/views/view_change.hpp>
+
+namespace spindrift::views {
+
+class Epoch final : private Counts {
+ public:
+  /// What the fabric has for one other member's row here.
+  struct Line {
+    bool offered = false;              ///< my row, or a mirror, was exposed to it
+    std::optional<fabric::Region> mirror;   ///< of its row, here
+    std::optional<std::pair<fabric::PeerId, fabric::RegionKey>> mapped;
+    std::uint64_t heartbeat = 0;       ///< as last seen
+    Time heard{};                      ///< when that changed, or the view began
+  };
+
+  /// `row` is zeroed registered memory of `sst::RowLayout(view, self).bytes()`. The rest outlives the epoch.
+  Epoch(View view, std::vector<RankSet> loaded, NodeId self, fabric::Region row, const smc::Policy& policy,
+        bool partition_safety, smc::DeliverySink& sink, CounterBlock& counters);
+
+  [[nodiscard]] const View& view() const noexcept { return view_; }
+  [[nodiscard]] ViewId id() const noexcept { return view_.id; }
+  [[nodiscard]] Rank self() const noexcept { return table_.self(); }
+  /// By subgroup: who had its state when the view began.
+  [[nodiscard]] const std::vector<RankSet>& loaded() const noexcept { return loaded_; }
+  [[nodiscard]] const fabric::Region& row() const noexcept { return row_; }
+  [[nodiscard]] sst::Table& table() noexcept { return table_; }
+  [[nodiscard]] const sst::Table& table() const noexcept { return table_; }
+  [[nodiscard]] ViewChange& change() noexcept { return change_; }
+  [[nodiscard]] const ViewChange& change() const noexcept { return change_; }
+  [[nodiscard]] Line& line(Rank rank) { return lines_[rank.value()]; }
+  [[nodiscard]] const std::vector<Line>& lines() const noexcept { return lines_; }
+  /// Null if this member is not in that subgroup.
+  [[nodiscard]] smc::Multicast* multicast(SubgroupId id) { return multicasts_.at(id.value()).get(); }
+
+  /// Every row that is not a suspect's can be read.
+  [[nodiscard]] bool all_attached() const;
+  /// All rows are here: prepares the multicasts and says `ready`.
+  void begin();
+  [[nodiscard]] bool begun() const noexcept { return begun_; }
+  /// This member's application has the subgroup's state.
+  void set_loaded(SubgroupId id);
+
+  /// One pass over the predicates of the subgroups with news, pushing between acknowledgements and upcalls. Only between
+  /// `begin` and the wedge. True if anything changed. A peer's impossible bytes become a suspicion.
+  [[nodiscard]] Result<bool> run(fabric::Fabric& fabric);
+
+  /// After the decision: delivers up to the trim.
+  void finish();
+
+ private:
+  void wedge() override;
+  [[nodiscard]] bool can_deliver(const Decree& decree) const override;
+  void mark_active();
+  void report_faults();
+
+  View view_;
+  std::vector<RankSet> loaded_;
+  fabric::Region row_;
+  sst::Table table_;
+  std::vector<std::unique_ptr<smc::Multicast>> multicasts_;  // by subgroup; null where not a member
+  ViewChange change_;
+  std::vector<Line> lines_;                               // by rank
+  std::vector<bool> active_;                              // by subgroup: to be run in this pass
+  std::vector<std::vector<std::uint64_t>> activity_seen_; // by rank, by activity word
+  bool begun_ = false;
+  bool wedged_ = false;
+};
+
+}  // namespace spindrift::views

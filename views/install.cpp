@@ -1,0 +1,159 @@
+// From one view to the next: what the decree says is delivered, the next epoch's rows are exchanged, the old one is let go.
+#include <algorithm>
+
+#include <spindrift/core/check.hpp>
+#include <spindrift/core/log.hpp>
+#include <spindrift/views/member.hpp>
+
+namespace spindrift::views {
+
+// The view's end is decided: deliver what it says, and go on to the next, or go.
+void Member::conclude() {
+  Epoch& old = *epoch();
+  const Decree& decree = old.change().decree();
+  if (decree.failed.contains(old.self())) {
+    return fail(Error(ErrorKind::removed, "the others removed this node from the group in view " +
+                                              std::to_string(old.id().value()))
+                    .fix("start it again: it joins as a new incarnation"));
+  }
+  old.finish();
+  for (std::uint32_t s = 0; s < subgroup_count_; ++s) {
+    smc::Multicast* const multicast = old.multicast(SubgroupId(s));
+    if (multicast == nullptr || multicast->subgroup().mode != DeliveryMode::unordered) continue;
+    if (const std::uint64_t lost = multicast->own_beyond(decree.trim[s]); lost > 0) upcalls_.on_dropped(SubgroupId(s), lost);
+  }
+  if (decree.left.contains(old.self())) {
+    departing_ = true;
+    decided_at_ = now_;
+    return;
+  }
+  note_leftovers(old);
+
+  View next = successor(old.view(), decree, options_.layout);
+  NewView news{next, {}, {}, {}, {}};
+  std::vector<RankSet> loaded = loaded_in(next, old.view(), old.loaded(), decree, news.state_lost);
+  for (const Join& join : decree.joins) news.joined.push_back(join.node);
+  for (std::uint32_t i = 0; i < old.view().members.size(); ++i) {
+    const NodeId node = old.view().members[i];
+    if (decree.left.contains(Rank(i))) news.left.push_back(node);
+    if (!decree.failed.contains(Rank(i))) continue;
+    std::string reason = "another member suspected it";
+    for (const ViewChange::Suspicion& suspicion : old.change().suspicions()) {
+      if (suspicion.rank == Rank(i)) reason = suspicion.reason;
+    }
+    news.failed.push_back({node, std::move(reason)});
+  }
+  install(next, std::move(loaded), std::move(news));
+}
+
+// What was committed here and lies beyond the trim goes first in the next view that this node sends in.
+void Member::note_leftovers(Epoch& old) {
+  for (std::uint32_t s = 0; s < subgroup_count_; ++s) {
+    smc::Multicast* const multicast = old.multicast(SubgroupId(s));
+    if (multicast == nullptr || multicast->ring() == nullptr || !old.begun()) continue;
+    leftovers_[s].push_front({&old, std::nullopt});  // before what an older view still has: that was sent later
+  }
+}
+
+void Member::install(View view, std::vector<RankSet> loaded, NewView news) {
+  const sst::RowLayout layout(view, self());
+  auto row = fabric_.allocate(layout.bytes(), "row");
+  if (!row) return fail(std::move(row).error());
+  auto next = std::make_unique<Epoch>(std::move(view), std::move(loaded), self(), *row, options_.policy,
+                                      options_.partition_safety, static_cast<smc::DeliverySink&>(*this), counters_);
+  begin_transfers(*next);
+  epochs_.push_back(std::move(next));
+  Epoch& present = *epoch();
+  revoked_ = 0;
+  gates_settled_ = false;
+  sealed_ = false;
+  enter(MemberState::installing);
+  log::info(log::Room::views, "view", {{"node", self()}, {"id", present.id()}, {"members", present.view().members.size()}});
+  for (std::uint32_t i = 0; i < present.view().members.size(); ++i) {
+    present.line(Rank(i)).heard = now_;
+    const Join who{present.view().members[i], present.view().incarnations[i]};
+    if (std::find(gone_.begin(), gone_.end(), who) != gone_.end()) present.change().suspect(Rank(i), "connection lost");
+    if (std::find(removed_.begin(), removed_.end(), who) != removed_.end()) present.change().suspect(Rank(i), "removed before");
+  }
+  for (Peer& peer : peers_) {
+    std::erase_if(peer.offers, [&](const auto& offer) { return offer.first < present.id(); });
+    if (peer.state != Peer::State::agreed || !rank_of(peer)) continue;
+    if (peer.fresh) send_to(peer, encode(ViewNotice{present.view(), present.loaded()}));
+    offer_row(peer);
+  }
+  note_candidates();
+  upcalls_.on_view({present.view(), std::move(news.joined), std::move(news.left), std::move(news.failed),
+                    std::move(news.state_lost)});
+}
+
+// Lets a member of the present view read this row in place, or gives it a mirror to write its own row into.
+void Member::offer_row(Peer& peer) {
+  Epoch& present = *epoch();
+  const Rank rank = *rank_of(peer);
+  Epoch::Line& line = present.line(rank);
+  if (line.offered || present.change().suspected().contains(rank)) return;
+  fabric::RegionKey offered = present.row().key;
+  if (!peer.mappable) {
+    auto mirror = fabric_.allocate(present.table().layout(rank).bytes(), "mirror");
+    if (!mirror) return fail(std::move(mirror).error());
+    line.mirror = *mirror;
+    offered = mirror->key;
+  }
+  line.offered = true;
+  send_to(peer, encode(RowNotice{present.id()}));
+  const auto access = peer.mappable ? fabric::Access::read : fabric::Access::write;
+  if (auto exposed = fabric_.expose(peer.id, offered, access); !exposed) fail(std::move(exposed).error());
+}
+
+bool Member::attach_rows() {
+  Epoch& present = *epoch();
+  bool any = false;
+  for (Peer& peer : peers_) {
+    const auto rank = rank_of(peer);
+    if (!rank || present.table().attached(*rank) || present.change().suspected().contains(*rank)) continue;
+    if (!present.line(*rank).offered || !peer.offers.contains(present.id())) continue;
+    attach(*rank, peer);
+    any = true;
+  }
+  return any;
+}
+
+void Member::attach(Rank rank, Peer& peer) {
+  Epoch& present = *epoch();
+  const Peer::Offer offer = peer.offers[present.id()];
+  peer.offers.erase(present.id());
+  const std::uint64_t needed = present.table().layout(peer.mappable ? rank : present.self()).bytes();
+  if (offer.bytes < needed) return present.change().suspect(rank, "it exposed a row of the wrong size");
+  if (!peer.mappable) {
+    present.table().attach_mirrored(rank, present.line(rank).mirror->memory, peer.id, offer.region);
+    return;
+  }
+  auto row = fabric_.map(peer.id, offer.region);
+  if (!row) return present.change().suspect(rank, "its row cannot be mapped: " + row.error().to_string());
+  present.line(rank).mapped = {peer.id, offer.region};
+  present.table().attach_mapped(rank, *row);
+}
+
+// Once every member of a view reads all its rows, nobody needs an older one, except for own messages still to be sent again.
+void Member::drop_old_epochs() {
+  const auto useful = [&](const Epoch* candidate) {
+    for (const std::deque<Leftovers>& sources : leftovers_) {
+      if (std::any_of(sources.begin(), sources.end(), [&](const Leftovers& some) { return some.from == candidate; })) return true;
+    }
+    return candidate == epoch();
+  };
+  for (const auto& old : epochs_) {
+    if (!useful(old.get())) forget(*old);
+  }
+  std::erase_if(epochs_, [&](const std::unique_ptr<Epoch>& old) { return !useful(old.get()); });
+}
+
+void Member::forget(Epoch& old) {
+  for (const Epoch::Line& line : old.lines()) {
+    if (line.mapped) fabric_.unmap(line.mapped->first, line.mapped->second);
+    if (line.mirror) fabric_.release(line.mirror->key);
+  }
+  fabric_.release(old.row().key);
+}
+
+}  // namespace spindrift::views

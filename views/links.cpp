@@ -1,0 +1,255 @@
+// How processes find each other: connections to the whole roster, hellos, candidates, founding. No memory is exposed to a
+// peer before its hello was checked.
+#include <algorithm>
+
+#include <spindrift/core/check.hpp>
+#include <spindrift/core/log.hpp>
+#include <spindrift/views/member.hpp>
+
+namespace spindrift::views {
+namespace {
+
+constexpr std::size_t offers_max = 4;
+constexpr std::size_t incarnations_kept = 1024;
+
+void remember(std::vector<Join>& list, const Join& who) {
+  if (std::find(list.begin(), list.end(), who) != list.end()) return;
+  if (list.size() == incarnations_kept) list.erase(list.begin());
+  list.push_back(who);
+}
+
+}  // namespace
+
+bool Member::take_events() {
+  bool any = false;
+  while (state_ != MemberState::failed) {
+    const std::size_t count = fabric_.poll(events_);
+    for (std::size_t i = 0; i < count && state_ != MemberState::failed; ++i) on_event(events_[i]);
+    any |= count > 0;
+    if (count < events_.size()) break;
+  }
+  return any;
+}
+
+Member::Peer* Member::peer_of(fabric::PeerId id) {
+  for (Peer& peer : peers_) {
+    if (peer.state != Peer::State::away && peer.id == id) return &peer;
+  }
+  return nullptr;
+}
+
+Member::Peer* Member::peer_of(NodeId node) {
+  for (Peer& peer : peers_) {
+    if (peer.address.node == node) return &peer;
+  }
+  return nullptr;
+}
+
+// The rank of this very incarnation in the present view.
+std::optional<Rank> Member::rank_of(const Peer& peer) const {
+  if (epoch() == nullptr || peer.incarnation == 0) return std::nullopt;
+  const View& view = epoch()->view();
+  const auto rank = view.rank_of(peer.address.node);
+  if (!rank || view.incarnations[rank->value()] != peer.incarnation) return std::nullopt;
+  return rank;
+}
+
+void Member::on_event(fabric::Event& event) {
+  if (event.kind == fabric::Event::Kind::connected) return on_connected(event);
+  Peer* const peer = peer_of(event.peer);
+  if (peer == nullptr) return;  // a peer that was refused or hung up on; its last words do not matter
+  switch (event.kind) {
+    case fabric::Event::Kind::connected:
+    case fabric::Event::Kind::completed: break;
+    case fabric::Event::Kind::message: on_message(*peer, event.bytes); break;
+    case fabric::Event::Kind::exposed: on_exposed(*peer, event); break;
+    case fabric::Event::Kind::lost: on_lost(*peer, event.reason ? event.reason->to_string() : "connection lost"); break;
+  }
+}
+
+void Member::on_connected(const fabric::Event& event) {
+  Peer* const peer = peer_of(event.node);
+  if (peer == nullptr || peer->state != Peer::State::away) {
+    Peer stranger;
+    stranger.id = event.peer;
+    return refuse(stranger, peer == nullptr ? "this group knows no node with your id" : "your node id is already connected");
+  }
+  peer->state = Peer::State::greeted;
+  peer->id = event.peer;
+  peer->mappable = event.mappable;
+  const bool fresh = epochs_.empty();
+  send_to(*peer, encode(options_.identity,
+                        Hello{options_.self, options_.incarnation, fresh, fresh ? ViewId(0) : epoch()->id()}));
+}
+
+void Member::on_message(Peer& peer, std::span<const std::byte> bytes) {
+  auto message = decode(bytes, options_.identity, shapes_);
+  if (!message) return accuse(peer, "it sent a message that is none of this protocol");
+  if (const auto* hello = std::get_if<Hello>(&*message)) return on_hello(peer, *hello);
+  if (const auto* mismatch = std::get_if<Mismatch>(&*message)) {
+    const Error error = mismatch->error;
+    refuse(peer, error.message());
+    if (state_ != MemberState::looking) return;  // a running group does not stop for a stranger
+    return fail(Error(ErrorKind::refused, "refused node " + std::to_string(peer.address.node.value())).because(error));
+  }
+  if (const auto* refusal = std::get_if<Refusal>(&*message)) return on_farewell(peer, "refused this node: " + refusal->reason);
+  if (const auto* removed = std::get_if<Removed>(&*message)) return on_farewell(peer, "broke with this node: " + removed->reason);
+  if (peer.state != Peer::State::agreed) return accuse(peer, "it spoke before its hello");
+  if (auto* notice = std::get_if<ViewNotice>(&*message)) {
+    const auto rank = notice->view.rank_of(options_.self);
+    if (state_ != MemberState::looking || !rank || notice->view.incarnations[rank->value()] != options_.incarnation) return;
+    NewView news{notice->view, {}, {}, {}, {}};
+    for (const NodeId node : notice->view.members) {
+      if (node != options_.self) news.joined.push_back(node);
+    }
+    return install(notice->view, std::move(notice->loaded), std::move(news));
+  }
+  if (const auto* row = std::get_if<RowNotice>(&*message)) {
+    peer.announced = row->view;
+  } else if (const auto* piece = std::get_if<StatePiece>(&*message)) {
+    on_state_piece(peer, *piece);
+  } else if (const auto* ack = std::get_if<StateAck>(&*message)) {
+    on_state_ack(peer, *ack);
+  } else if (const auto* letter = std::get_if<PrivateMessage>(&*message)) {
+    if (rank_of(peer)) upcalls_.on_private(peer.address.node, letter->bytes);
+  }
+}
+
+void Member::on_hello(Peer& peer, const Hello& hello) {
+  if (peer.state != Peer::State::greeted || hello.node != peer.address.node) {
+    return accuse(peer, "it sent a hello out of turn or under another node id");
+  }
+  const Join who{hello.node, hello.incarnation};
+  if (std::find(removed_.begin(), removed_.end(), who) != removed_.end()) return refuse(peer, "it was removed from the group");
+  peer.incarnation = hello.incarnation;
+  peer.fresh = hello.fresh;
+  Epoch* const present = epoch();
+  if (present != nullptr) {
+    const auto rank = present->view().rank_of(hello.node);
+    const bool member = rank_of(peer).has_value();
+    if (rank && !member) {
+      present->change().suspect(*rank, "it has been started anew");
+    } else if (!rank && !hello.fresh && hello.view <= present->id()) {
+      return refuse(peer, "the group went on without it");
+    }
+  }
+  std::erase(gone_, who);
+  peer.state = Peer::State::agreed;
+  if (rank_of(peer)) {
+    if (peer.fresh) send_to(peer, encode(ViewNotice{present->view(), present->loaded()}));
+    offer_row(peer);
+  }
+  note_candidates();
+}
+
+// The peer will not go on with this process.
+void Member::on_farewell(Peer& peer, const std::string& reason) {
+  const std::string name = "node " + std::to_string(peer.address.node.value());
+  if (state_ == MemberState::looking) {
+    return fail(Error(ErrorKind::refused, name + " " + reason)
+                    .fix("compare `spindrift config show --effective` of both nodes; if they agree, start this node again"));
+  }
+  if (const auto rank = rank_of(peer)) epoch()->change().suspect(*rank, "it " + reason);
+  hang_up(peer);
+}
+
+void Member::on_exposed(Peer& peer, const fabric::Event& event) {
+  const auto access = peer.mappable ? fabric::Access::read : fabric::Access::write;
+  if (peer.state != Peer::State::agreed || !peer.announced || event.access != access || peer.offers.size() == offers_max) {
+    return accuse(peer, "it exposed memory out of turn");
+  }
+  const ViewId view = *std::exchange(peer.announced, std::nullopt);
+  if (epoch() != nullptr && view < epoch()->id()) return;
+  peer.offers[view] = {event.region, event.region_bytes, event.access};
+}
+
+void Member::on_lost(Peer& peer, const std::string& reason) {
+  log::info(log::Room::views, "connection lost", {{"node", self()}, {"peer", peer.address.node}, {"reason", reason}});
+  if (const auto rank = rank_of(peer)) epoch()->change().suspect(*rank, reason);
+  if (peer.incarnation != 0) remember(gone_, {peer.address.node, peer.incarnation});
+  hang_up(peer);
+}
+
+// Forgets the connection, and waits for the node's next one.
+void Member::hang_up(Peer& peer) {
+  if (peer.state != Peer::State::away) fabric_.disconnect(peer.id);
+  Peer fresh;
+  fresh.address = peer.address;
+  peer = std::move(fresh);
+  note_candidates();
+  if (state_ == MemberState::failed || state_ == MemberState::left) return;
+  if (auto connecting = fabric_.connect(peer.address); !connecting) fail(std::move(connecting).error());
+}
+
+void Member::refuse(Peer& peer, std::string_view reason) {
+  send_to(peer, encode(Refusal{std::string(reason)}));
+  if (peer.state == Peer::State::away) return fabric_.disconnect(peer.id);  // nobody of the roster
+  hang_up(peer);
+}
+
+void Member::accuse(Peer& peer, std::string reason) {
+  log::warn(log::Room::views, "broken protocol", {{"node", self()}, {"peer", peer.address.node}, {"reason", reason}});
+  if (const auto rank = rank_of(peer)) {
+    epoch()->change().suspect(*rank, std::move(reason));
+  } else if (state_ == MemberState::looking) {
+    fail(Error(ErrorKind::refused, "node " + std::to_string(peer.address.node.value()) + " does not keep to the protocol: " +
+                                       reason).fix("run the same release of spindrift on all nodes"));
+  } else {
+    hang_up(peer);
+  }
+}
+
+void Member::send_to(const Peer& peer, std::vector<std::byte> message) {
+  const fabric::Operation operation{.kind = fabric::Operation::Kind::send,
+                                    .copied = true,
+                                    .signaled = false,
+                                    .peer = peer.id,
+                                    .local = message.data(),
+                                    .bytes = message.size(),
+                                    .region = {},
+                                    .offset = 0,
+                                    .context = 0};
+  if (auto posted = fabric_.post(std::span(&operation, 1)); !posted) {
+    log::warn(log::Room::views, "could not send", {{"reason", posted.error().to_string()}});
+  }
+}
+
+// Fresh processes that the present view does not count yet.
+void Member::note_candidates() {
+  candidates_.clear();
+  if (epochs_.empty()) return;
+  for (const Peer& peer : peers_) {
+    if (peer.state == Peer::State::agreed && peer.fresh && !rank_of(peer)) {
+      candidates_.push_back({peer.address.node, peer.incarnation});
+    }
+  }
+}
+
+// The first of the founders founds, when all of them are here and none has seen a view.
+bool Member::found_when_complete() {
+  if (options_.founders.empty() || options_.founders.front() != self()) return false;
+  View view;
+  for (const NodeId node : options_.founders) {
+    std::uint64_t incarnation = options_.incarnation;
+    if (node != self()) {
+      const Peer* const peer = peer_of(node);
+      if (peer == nullptr || peer->state != Peer::State::agreed || !peer->fresh) return false;
+      incarnation = peer->incarnation;
+    }
+    view.members.push_back(node);
+    view.incarnations.push_back(incarnation);
+  }
+  view.subgroups = options_.layout(view.members, nullptr);
+  std::vector<RankSet> loaded(view.subgroups.size());
+  for (std::size_t s = 0; s < loaded.size(); ++s) {
+    for (const NodeId node : view.subgroups[s].members) loaded[s].add(*view.rank_of(node));
+  }
+  NewView news{view, {}, {}, {}, {}};
+  for (const NodeId node : view.members) {
+    if (node != self()) news.joined.push_back(node);
+  }
+  install(view, std::move(loaded), std::move(news));
+  return true;
+}
+
+}  // namespace spindrift::views

@@ -1,0 +1,97 @@
+// What two processes say to each other outside of rows: who they are, which view there is, which memory belongs to it, a
+// newcomer's state. Little-endian, validated field by field; a peer's bytes become one of these types or nothing.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include <spindrift/core/ids.hpp>
+#include <spindrift/core/result.hpp>
+#include <spindrift/core/view.hpp>
+#include <spindrift/views/rank_set.hpp>
+
+namespace spindrift::views {
+
+/// Changes whenever members of two builds could misread each other's rows, rings or messages.
+inline constexpr std::uint32_t protocol_version = 2;
+
+/// What all members of a group must have in common.
+struct GroupIdentity {
+  std::string group_name;
+  std::array<std::uint64_t, 2> config_digest{};  ///< of everything group-wide in the config
+};
+
+/// The first words on every connection, before any memory is exposed.
+struct Hello {
+  NodeId node;
+  std::uint64_t incarnation = 0;  ///< not 0
+  bool fresh = true;              ///< was in no view yet
+  ViewId view;                    ///< the present one, unless fresh
+};
+/// A peer's hello that differs from ours in what must be equal.
+struct Mismatch {
+  Error error;
+};
+/// The peer will not talk to this process.
+struct Refusal {
+  std::string reason;
+};
+/// The peer suspects this process: it will be out of the next view.
+struct Removed {
+  std::string reason;
+};
+/// A view that contains the receiver.
+struct ViewNotice {
+  View view;
+  std::vector<RankSet> loaded;  ///< by subgroup: who has its state when the view begins
+};
+/// The next region that the peer exposes belongs to this view: its row, or a mirror for the receiver's.
+struct RowNotice {
+  ViewId view;
+};
+/// A piece of a subgroup's state for a newcomer; travels with a digest.
+struct StatePiece {
+  ViewId view;
+  SubgroupId subgroup;
+  std::uint64_t offset = 0;
+  std::uint64_t state_bytes = 0;  ///< of the application's state; what follows in the stream are deliveries, see inbox.hpp
+  std::uint64_t total_bytes = 0;
+  std::span<const std::byte> bytes;  ///< points into the message
+};
+/// How much of a state has arrived.
+struct StateAck {
+  ViewId view;
+  SubgroupId subgroup;
+  std::uint64_t offset = 0;
+};
+struct PrivateMessage {
+  std::span<const std::byte> bytes;  ///< points into the message
+};
+
+using Message = std::variant<Hello, Mismatch, Refusal, Removed, ViewNotice, RowNotice, StatePiece, StateAck, PrivateMessage>;
+
+[[nodiscard]] std::vector<std::byte> encode(const GroupIdentity& identity, const Hello& hello);
+/// Reasons are cut at 512 bytes.
+[[nodiscard]] std::vector<std::byte> encode(const Refusal& refusal);
+[[nodiscard]] std::vector<std::byte> encode(const Removed& removed);
+[[nodiscard]] std::vector<std::byte> encode(const ViewNotice& notice);
+[[nodiscard]] std::vector<std::byte> encode(const RowNotice& notice);
+[[nodiscard]] std::vector<std::byte> encode(const StatePiece& piece);
+[[nodiscard]] std::vector<std::byte> encode(const StateAck& ack);
+[[nodiscard]] std::vector<std::byte> encode(const PrivateMessage& message);
+
+/// Bytes that a message with a payload (a state's piece, a private message) takes beside it.
+inline constexpr std::size_t message_overhead_bytes = 64;
+
+/// Checks every byte. `shapes`: the group's subgroups, of which a view notice gives the members. Nothing: not a message of
+/// this protocol.
+[[nodiscard]] std::optional<Message> decode(std::span<const std::byte> bytes, const GroupIdentity& ours,
+                                            const std::vector<SubgroupView>& shapes);
+
+}  // namespace spindrift::views

@@ -1,0 +1,65 @@
+// What the protocol asks of the application, on the thread that steps it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <spindrift/core/view.hpp>
+#include <spindrift/smc/multicast.hpp>
+
+namespace spindrift::views {
+
+/// A member that a view change removed, and why.
+struct Removal {
+  NodeId node;
+  std::string reason;
+};
+
+/// A view that begins here.
+struct NewView {
+  const View& view;
+  std::vector<NodeId> joined;   ///< relative to the view before; for the own first view: all others
+  std::vector<NodeId> left;     ///< on their own wish
+  std::vector<Removal> failed;  ///< removed
+  /// Subgroups of which all members that had the state are gone: they begin anew.
+  std::vector<SubgroupId> state_lost;
+};
+
+/// A subgroup's state as of one boundary, kept until all newcomers have it.
+class StateReader {
+ public:
+  virtual ~StateReader() = default;
+  [[nodiscard]] virtual std::uint64_t bytes() const noexcept = 0;
+  /// Fills `to` with the bytes from `offset` on; in range.
+  virtual void read(std::uint64_t offset, std::span<std::byte> to) = 0;
+};
+
+/// Takes a subgroup's state piece by piece. Destroyed without `finish`: the transfer was given up, nothing may have changed.
+class StateWriter {
+ public:
+  virtual ~StateWriter() = default;
+  virtual void write(std::span<const std::byte> piece) = 0;
+  /// All of it is here and its digest is right: load it. Deliveries follow.
+  virtual void finish() = 0;
+};
+
+class Upcalls : public smc::DeliverySink {
+ public:
+  /// Between the last delivery of the old view and the first of the new one.
+  virtual void on_view(const NewView& view) = 0;
+  /// This many own messages of an ended view may not have reached every survivor: in unordered mode what was under way; in
+  /// ordered mode only what this node can send no more, because it was moved out of the subgroup's senders.
+  virtual void on_dropped(SubgroupId subgroup, std::uint64_t messages) = 0;
+  /// The application's state of this subgroup, now: at the boundary of two views. Null: it has none.
+  [[nodiscard]] virtual std::unique_ptr<StateReader> save_state(SubgroupId subgroup) = 0;
+  /// A state is coming for this newcomer.
+  [[nodiscard]] virtual std::unique_ptr<StateWriter> load_state(SubgroupId subgroup) = 0;
+  /// A private message of another member of the view.
+  virtual void on_private(NodeId from, std::span<const std::byte> message) = 0;
+};
+
+}  // namespace spindrift::views

@@ -1,0 +1,312 @@
+// Reading rows, suspecting, wedging, leading, following.
+#include <spindrift/views/view_change.hpp>
+
+#include <algorithm>
+#include <utility>
+
+#include <spindrift/core/check.hpp>
+#include <spindrift/core/log.hpp>
+
+namespace spindrift::views {
+
+ViewChange::ViewChange(const View& view, const std::vector<RankSet>& loaded, sst::Table& table, Counts& counts,
+                       bool partition_safety)
+    : view_(view),
+      loaded_(loaded),
+      table_(table),
+      counts_(counts),
+      partition_safety_(partition_safety),
+      self_(table.self()),
+      seen_(view.members.size()) {}
+
+void ViewChange::set_ready() {
+  if (std::exchange(seen_[self_.value()].ready, true)) return;
+  store(layout(self_).epoch(), view_.id.value());
+  store(layout(self_).phase(), 1);
+}
+
+bool ViewChange::leave() {
+  if (std::exchange(seen_[self_.value()].leaving, true)) return false;
+  store(layout(self_).leaving(), 1);
+  return true;
+}
+
+bool ViewChange::everybody_ready() const noexcept {
+  return std::all_of(seen_.begin(), seen_.end(), [](const Seen& seen) { return seen.ready; });
+}
+
+bool ViewChange::somebody_leaves() const noexcept {
+  for (std::uint32_t i = 0; i < seen_.size(); ++i) {
+    if (seen_[i].leaving && !suspected_.contains(Rank(i))) return true;
+  }
+  return false;
+}
+
+Rank ViewChange::leader() const noexcept {
+  Rank rank(0);
+  while (suspected_.contains(rank)) ++rank;
+  return rank;
+}
+
+std::uint32_t ViewChange::unsuspected_count() const noexcept {
+  return static_cast<std::uint32_t>(view_.members.size()) - suspected_.count();
+}
+
+// More than half of the view. Without partition safety: whoever is left.
+std::uint64_t ViewChange::quorum() const noexcept {
+  return partition_safety_ ? view_.members.size() / 2 + 1 : unsuspected_count();
+}
+
+// Freezing comes first: nothing that the suspect wrote or writes has an effect here any more.
+void ViewChange::suspect(Rank rank, std::string reason) {
+  if (rank == self_ || suspected_.contains(rank)) return;
+  table_.freeze(rank);
+  suspected_.add(rank);
+  log::info(log::Room::views, "suspects",
+            {{"node", view_.members[self_.value()]}, {"whom", view_.members[rank.value()]}, {"reason", reason}});
+  suspicions_.push_back({rank, std::move(reason)});
+  const std::uint32_t half = rank.value() / 64;
+  store(layout(self_).suspected(half), suspected_.word(half));
+}
+
+bool ViewChange::step(const std::vector<Join>& candidates, bool may_lead) {
+  if (state_ == State::decided || state_ == State::stuck) return false;
+  bool changed = read_rows();
+  if (unsuspected_count() < quorum()) {
+    if (state_ == State::steady) counts_.wedge();
+    state_ = State::stuck;
+    return true;
+  }
+  changed |= learn_decision();
+  if (state_ == State::decided) return true;
+  changed |= wedge_if_due(candidates, may_lead);
+  if (state_ == State::steady) return changed;
+  changed |= leader() == self_ ? lead(candidates) : follow();
+  return changed;
+}
+
+bool ViewChange::read_rows() {
+  bool changed = false;
+  for (std::uint32_t i = 0; i < seen_.size(); ++i) {
+    if (Rank(i) == self_ || !table_.attached(Rank(i)) || suspected_.contains(Rank(i))) continue;
+    changed |= read_row(Rank(i));
+    if (!suspected_.includes(seen_[i].suspected)) changed |= hear(Rank(i));
+  }
+  return changed;
+}
+
+// A promise (`suspected`) is read before what it vouches for (`accepted`), a decision before the acceptance under it.
+bool ViewChange::read_row(Rank rank) {
+  const sst::RowLayout& row = layout(rank);
+  Seen& seen = seen_[rank.value()];
+  const auto flag = [&](std::uint64_t offset, bool known) { return table_.read(rank, offset).within(known ? 1 : 0, 1); };
+  const auto half = [&](std::uint32_t which) {
+    const std::uint64_t known = seen.suspected.word(which);
+    const std::uint64_t possible = RankSet::first(view_.members.size()).word(which);
+    return table_.read(rank, row.suspected(which)).validate([&](std::uint64_t bits) -> std::optional<std::uint64_t> {
+      if ((bits & known) != known || (bits & ~possible) != 0) return std::nullopt;
+      return bits;
+    });
+  };
+  const auto low = half(0);
+  const auto high = half(1);
+  const auto decided = table_.read(rank, row.decided()).within(seen.decided, view_.members.size());
+  const auto accepted = table_.read(rank, row.accepted()).within(seen.accepted, view_.members.size());
+  const auto wedged = flag(row.wedged(), seen.wedged);
+  const auto leaving = flag(row.leaving(), seen.leaving);
+  const auto phase = flag(row.phase(), seen.ready);
+  const auto heartbeat = table_.read(rank, row.heartbeat()).within(seen.heartbeat, ~std::uint64_t{0});
+  if (!low || !high || !decided || !accepted || !wedged || !leaving || !phase || !heartbeat ||
+      RankSet(*low, *high).contains(rank)) {
+    suspect(rank, "it wrote impossible words about the view");
+    return true;
+  }
+  if (*phase != 0 && !table_.read(rank, row.epoch()).equals(view_.id.value())) {
+    suspect(rank, "its row speaks for another view");
+    return true;
+  }
+  const Seen before = std::exchange(seen, {*phase != 0, *leaving != 0, *wedged != 0, *heartbeat, *accepted, *decided,
+                                           RankSet(*low, *high)});
+  return seen.ready != before.ready || seen.leaving != before.leaving || seen.wedged != before.wedged ||
+         seen.accepted != before.accepted || seen.decided != before.decided || !(seen.suspected == before.suspected);
+}
+
+// Hearsay has one arbiter: the leader takes up what anybody says, the others what the leader says. So of two members that
+// accuse each other one goes, not both, and not those who believed either.
+bool ViewChange::hear(Rank from) {
+  const RankSet accused = seen_[from.value()].suspected;
+  const std::string who = "node " + std::to_string(view_.members[from.value()].value());
+  if (accused.contains(self_)) {
+    suspect(from, who + " removed this node");
+    return true;
+  }
+  if (leader() != self_ && leader() != from) return false;
+  for (std::uint32_t i = 0; i < seen_.size(); ++i) {
+    if (accused.contains(Rank(i))) suspect(Rank(i), who + " suspects it");
+  }
+  return true;
+}
+
+bool ViewChange::wedge_if_due(const std::vector<Join>& candidates, bool may_lead) {
+  if (state_ != State::steady) return false;
+  bool due = !suspected_.empty();
+  for (std::uint32_t i = 0; i < seen_.size(); ++i) due |= seen_[i].wedged && !suspected_.contains(Rank(i));
+  if (may_lead && leader() == self_) due |= !candidates.empty() || somebody_leaves();
+  if (!due) return false;
+  wedge();
+  return true;
+}
+
+// Whoever knows the decree says so; it is enough to hear it from one.
+bool ViewChange::learn_decision() {
+  for (std::uint32_t i = 0; i < seen_.size(); ++i) {
+    const Seen& seen = seen_[i];
+    if (Rank(i) == self_ || seen.decided == 0 || seen.decided != seen.accepted || suspected_.contains(Rank(i))) continue;
+    if (state_ == State::steady) wedge();
+    auto decree = decree_of(Rank(i));
+    if (!decree) {
+      suspect(Rank(i), "it wrote an impossible decree");
+      return true;
+    }
+    if (seen_[self_.value()].accepted < seen.decided) accept(seen.decided, std::move(*decree));
+    declare_decided();
+    return true;
+  }
+  return false;
+}
+
+// The decree in a row, copied once and checked. Of the own row too: there is one way in.
+std::optional<Decree> ViewChange::decree_of(Rank rank) {
+  const std::byte* const from = table_.bytes(rank, layout(rank).decree());
+  std::vector<std::uint64_t> words;
+  words.reserve(layout(rank).decree_words());
+  for (std::uint64_t i = 0; i < layout(rank).decree_words(); ++i) words.push_back(load_acquire(from + i * sst::word_bytes));
+  auto decree = decode(words, view_);
+  if (decree && !decree->failed.contains(self_) && !counts_.can_deliver(*decree)) return std::nullopt;
+  return decree;
+}
+
+bool ViewChange::lead(const std::vector<Join>& candidates) {
+  const std::uint64_t ballot = self_.value() + 1;
+  if (seen_[self_.value()].accepted == ballot) return count_acceptances();
+
+  const RankSet lower = RankSet::first(self_.value());
+  Rank best = self_;
+  for (std::uint32_t i = 0; i < seen_.size(); ++i) {
+    if (suspected_.contains(Rank(i))) continue;
+    if (Rank(i) != self_ && (!table_.attached(Rank(i)) || !seen_[i].wedged || !seen_[i].suspected.includes(lower))) return false;
+    if (seen_[i].accepted > seen_[best.value()].accepted) best = Rank(i);
+  }
+  if (seen_[best.value()].accepted == 0) {
+    accept(ballot, compose(candidates));
+    return true;
+  }
+  auto inherited = decree_of(best);
+  if (!inherited) {
+    suspect(best, "it accepted an impossible decree");
+    return true;
+  }
+  if (!suspected_.includes(inherited->failed)) return false;  // whoever accepted it says so too, and will be heard
+  accept(ballot, std::move(*inherited));
+  return true;
+}
+
+bool ViewChange::follow() {
+  const Rank chief = leader();
+  const Seen& seen = seen_[chief.value()];
+  if (seen.accepted != chief.value() + 1 || seen.accepted <= seen_[self_.value()].accepted) return false;
+  auto decree = decree_of(chief);
+  if (!decree) {
+    suspect(chief, "it proposed an impossible decree");
+    return true;
+  }
+  if (!suspected_.includes(decree->failed)) return false;  // its suspicions, written before, are heard first
+  accept(seen.accepted, std::move(*decree));
+  return true;
+}
+
+bool ViewChange::count_acceptances() {
+  const std::uint64_t ballot = self_.value() + 1;
+  std::uint64_t count = 0;
+  for (std::uint32_t i = 0; i < seen_.size(); ++i) count += seen_[i].accepted == ballot && !suspected_.contains(Rank(i)) ? 1 : 0;
+  if (count < quorum()) return false;
+  declare_decided();
+  return true;
+}
+
+void ViewChange::declare_decided() {
+  decree_ = decree_of(self_);
+  CHECK(decree_.has_value());
+  Seen& own = seen_[self_.value()];
+  own.decided = own.accepted;
+  store(layout(self_).decided(), own.decided);
+  state_ = State::decided;
+}
+
+// For a member that leaves: what it holds is needed until the others know the decree.
+bool ViewChange::everybody_decided() {
+  read_rows();
+  for (std::uint32_t i = 0; i < seen_.size(); ++i) {
+    if (!suspected_.contains(Rank(i)) && seen_[i].decided == 0) return false;
+  }
+  return true;
+}
+
+void ViewChange::wedge() {
+  counts_.wedge();
+  seen_[self_.value()].wedged = true;
+  store(layout(self_).wedged(), 1);
+  state_ = State::wedged;
+}
+
+// The decree first, then its guard.
+void ViewChange::accept(std::uint64_t ballot, Decree decree) {
+  CHECK(ballot > seen_[self_.value()].accepted && state_ != State::steady);
+  const std::vector<std::uint64_t> words = encode(decree, view_);
+  const std::uint64_t at = layout(self_).decree();
+  for (std::size_t i = 0; i < words.size(); ++i) store_release(table_.own_bytes(at + i * sst::word_bytes), words[i]);
+  table_.stage(at, words.size() * sst::word_bytes, sst::Table::everybody);
+  store(layout(self_).accepted(), ballot);
+  seen_[self_.value()].accepted = ballot;
+  state_ = State::accepted;
+}
+
+std::uint64_t ViewChange::received_of(Rank rank, std::uint32_t subgroup, std::uint32_t sender) const {
+  const std::uint64_t offset = layout(rank).subgroup(SubgroupId(subgroup))->received_of + sender * sst::word_bytes;
+  return table_.read(rank, offset).within(0, ~std::uint64_t{0}).value();  // can_deliver bounds what comes of it
+}
+
+// All unsuspected members are wedged: their counts are final.
+Decree ViewChange::compose(const std::vector<Join>& candidates) const {
+  Decree decree;
+  decree.failed = suspected_;
+  for (std::uint32_t i = 0; i < seen_.size(); ++i) {
+    if (seen_[i].leaving && !suspected_.contains(Rank(i))) decree.left.add(Rank(i));
+  }
+  const std::size_t stay = view_.members.size() - decree.failed.count() - decree.left.count();
+  for (const Join& join : candidates) {
+    const auto rank = view_.rank_of(join.node);
+    if (rank && decree.stays(*rank)) continue;
+    if (decree.joins.size() < sst::joins_max && stay + decree.joins.size() < member_count_max) decree.joins.push_back(join);
+  }
+  for (std::uint32_t s = 0; s < view_.subgroups.size(); ++s) {
+    const SubgroupView& subgroup = view_.subgroups[s];
+    std::vector<std::uint64_t>& trim = decree.trim.emplace_back(subgroup.senders.size(), ~std::uint64_t{0});
+    RankSet& loaded = decree.loaded.emplace_back();
+    if (subgroup.members.empty()) {
+      for (std::uint32_t i = 0; i < seen_.size(); ++i) {
+        if (loaded_[s].contains(Rank(i)) && !suspected_.contains(Rank(i))) loaded.add(Rank(i));
+      }
+    }
+    for (const NodeId node : subgroup.members) {
+      const Rank rank = *view_.rank_of(node);
+      if (suspected_.contains(rank)) continue;
+      if (table_.read(rank, layout(rank).subgroup(SubgroupId(s))->loaded).equals(1)) loaded.add(rank);
+      for (std::uint32_t sender = 0; sender < trim.size(); ++sender) trim[sender] = std::min(trim[sender], received_of(rank, s, sender));
+    }
+    for (std::uint64_t& count : trim) count = count == ~std::uint64_t{0} ? 0 : count;
+  }
+  return decree;
+}
+
+}  // namespace spindrift::views

@@ -1,0 +1,123 @@
+// How one view ends: suspicion, wedge, and the agreement on one decree. Pure: reads the members' rows, writes the own row.
+//
+// One decree is decided per view, by single-decree consensus over the rows. The ballot of the member with rank r is r + 1;
+// to suspect every rank below r is the promise to follow r alone; a leader that takes over repeats the decree with the
+// highest ballot among a majority's rows, and composes one only if there is none. So a decree that may have been decided
+// survives every leader. The invariant to remember: per pass, suspicions are stored first and at most one decree is accepted
+// after; so whoever sees a promise sees every acceptance made before it. (docs/protocol.md, "How a view ends")
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <spindrift/core/view.hpp>
+#include <spindrift/sst/table.hpp>
+#include <spindrift/views/decree.hpp>
+#include <spindrift/views/rank_set.hpp>
+
+namespace spindrift::views {
+
+/// What the view change asks of the multicasts.
+class Counts {
+ public:
+  virtual ~Counts() = default;
+  /// Ends sending and delivering; stores all counts of what was received, before this returns.
+  virtual void wedge() = 0;
+  /// Whether this member can deliver up to this decree's trim: it holds all of it, and has delivered nothing beyond.
+  [[nodiscard]] virtual bool can_deliver(const Decree& decree) const = 0;
+};
+
+class ViewChange {
+ public:
+  enum class State : std::uint8_t {
+    steady,    ///< the view goes on
+    wedged,    ///< counts are final; waiting for the leader's decree, or leading and waiting for everybody's wedge
+    accepted,  ///< a decree lies in the own row
+    decided,   ///< it is the view's
+    stuck,     ///< no majority is left; nothing can ever be decided here
+  };
+  struct Suspicion {
+    Rank rank;
+    std::string reason;
+  };
+
+  /// Everything outlives this object. `loaded`: by subgroup, who had its state when the view began.
+  ViewChange(const View& view, const std::vector<RankSet>& loaded, sst::Table& table, Counts& counts, bool partition_safety);
+
+  /// An own finding about a member. Takes effect at once; ignored for oneself and when already suspected.
+  void suspect(Rank rank, std::string reason);
+
+  /// One pass over the rows. `may_lead`: this member may begin a change for `candidates` or for somebody's wish to leave.
+  /// True if anything changed.
+  bool step(const std::vector<Join>& candidates, bool may_lead);
+
+  /// Asks to be left out of the next view. False if that was done.
+  bool leave();
+
+  [[nodiscard]] State state() const noexcept { return state_; }
+  [[nodiscard]] const RankSet& suspected() const noexcept { return suspected_; }
+  /// In the order of their discovery; grows.
+  [[nodiscard]] const std::vector<Suspicion>& suspicions() const noexcept { return suspicions_; }
+  /// The lowest rank that is not suspected.
+  [[nodiscard]] Rank leader() const noexcept;
+  /// In state `decided`.
+  [[nodiscard]] const Decree& decree() const noexcept { return *decree_; }
+  /// The member's row says that it reads every row.
+  [[nodiscard]] bool ready(Rank rank) const noexcept { return seen_[rank.value()].ready; }
+  [[nodiscard]] bool everybody_ready() const noexcept;
+  [[nodiscard]] std::uint64_t heartbeat(Rank rank) const noexcept { return seen_[rank.value()].heartbeat; }
+  /// Says so in the own row: every row is attached.
+  void set_ready();
+  /// In state `decided`: whether every member that is not suspected knows the decree; reads the rows.
+  [[nodiscard]] bool everybody_decided();
+  /// A member wants to leave.
+  [[nodiscard]] bool somebody_leaves() const noexcept;
+
+ private:
+  /// What a member's row said when it was last read; validated.
+  struct Seen {
+    bool ready = false;
+    bool leaving = false;
+    bool wedged = false;
+    std::uint64_t heartbeat = 0;
+    std::uint64_t accepted = 0;
+    std::uint64_t decided = 0;
+    RankSet suspected;
+  };
+
+  bool read_rows();
+  bool read_row(Rank rank);
+  bool hear(Rank from);
+  bool wedge_if_due(const std::vector<Join>& candidates, bool may_lead);
+  bool learn_decision();
+  void wedge();
+  void declare_decided();
+  bool lead(const std::vector<Join>& candidates);
+  bool follow();
+  bool count_acceptances();
+  void accept(std::uint64_t ballot, Decree decree);
+  [[nodiscard]] Decree compose(const std::vector<Join>& candidates) const;
+  [[nodiscard]] std::optional<Decree> decree_of(Rank rank);
+  [[nodiscard]] std::uint64_t quorum() const noexcept;
+  [[nodiscard]] std::uint64_t received_of(Rank rank, std::uint32_t subgroup, std::uint32_t sender) const;
+  [[nodiscard]] std::uint32_t unsuspected_count() const noexcept;
+  [[nodiscard]] const sst::RowLayout& layout(Rank rank) const { return table_.layout(rank); }
+  void store(std::uint64_t offset, std::uint64_t value) { table_.store(offset, value, sst::Table::everybody); }
+
+  const View& view_;
+  const std::vector<RankSet>& loaded_;
+  sst::Table& table_;
+  Counts& counts_;
+  bool partition_safety_;
+  Rank self_;
+  State state_ = State::steady;
+  RankSet suspected_;
+  std::vector<Suspicion> suspicions_;
+  std::vector<Seen> seen_;  // by rank, the own one included
+  std::optional<Decree> decree_;
+};
+
+}  // namespace spindrift::views
