@@ -6,94 +6,125 @@
 namespace spindrift {
 
 using views::MemberState;
-
+using Outcome = views::SendGate::Outcome;
 
 std::string GroupCore::own_name() const { return "node " + std::to_string(self().value()); }
 
-void GroupCore::check_sendable(SubgroupId id, std::uint64_t bytes) const {
-  const SubgroupView& subgroup = view().subgroup(id);
-  if (channels_[id.value()].ring == nullptr) {
+// Nobody who only has to wait gets an error; who waits for what never comes does.
+void GroupCore::check_may_send(SubgroupId id) const {
+  std::lock_guard lock(mutex_);
+  if (failure_) throw Exception(*failure_);
+  if (!open_.load(std::memory_order_seq_cst)) {
+    throw Exception(Error(ErrorKind::group_closed, own_name() + (state_ == MemberState::left ? " has left the group"
+                                                                                             : " is leaving the group")));
+  }
+  const SubgroupView& subgroup = view_.subgroup(id);
+  if (state_ == MemberState::active && subgroup.inadequate.empty() && !subgroup.sender_rank(self())) {
     throw Exception(Error(ErrorKind::bad_argument, own_name() + " is no sender of subgroup " + subgroup.name)
                         .fix("add it to the subgroup's senders in the layout"));
   }
-  if (bytes > subgroup.profile.message_bytes_max) {
+}
+
+Outcome GroupCore::reserve_once(SubgroupId id, std::uint64_t bytes, Claim& claim) {
+  const Channel& channel = channels_[id.value()];
+  if (const std::uint64_t most = channel.handle->message_bytes_max(); bytes > most) {
     throw Exception(Error(ErrorKind::bad_argument, "a message of " + std::to_string(bytes) + " bytes is larger than the " +
-                          std::to_string(subgroup.profile.message_bytes_max) + " that subgroup " + subgroup.name + " takes")
+                          std::to_string(most) + " that subgroup " + channel.handle->name() + " takes")
                         .fix("raise max_smc_payload_size in the subgroup's profile"));
   }
+  const Outcome outcome = member_->gate(id).reserve(bytes, claim);
+  if (outcome == Outcome::closed) check_may_send(id);
+  return outcome;
 }
 
-void GroupCore::throw_closed() const {
-  std::lock_guard lock(mutex_);
-  if (failure_) throw Exception(*failure_);
-  const bool elsewhere = leaver_ && *leaver_ != self();
-  if (!elsewhere) throw Exception(Error(ErrorKind::group_closed, "this node is leaving the group"));
-  const std::string who = "node " + std::to_string(leaver_->value());
-  throw Exception(Error(ErrorKind::group_closed, who + " left, which ends the group"));
+std::optional<GroupCore::Claim> GroupCore::try_reserve(SubgroupId id, std::uint64_t bytes) {
+  Claim claim;
+  if (reserve_once(id, bytes, claim) != Outcome::reserved) return std::nullopt;
+  return claim;
 }
 
-// Asks again after reserving: whoever closes the group either sees the reservation or is seen here.
-std::optional<smc::Reservation> GroupCore::reserve_if_open(SubgroupId id, std::uint64_t bytes) {
-  if (!member_->accepts_sends()) throw_closed();
-  auto reservation = channels_[id.value()].ring->reserve(bytes);
-  if (reservation && !member_->accepts_sends()) {
-    abandon(id, *reservation);
-    throw_closed();
-  }
-  return reservation;
-}
-
-std::optional<smc::Reservation> GroupCore::try_reserve(SubgroupId id, std::uint64_t bytes) {
-  check_sendable(id, bytes);
-  return reserve_if_open(id, bytes);
-}
-
-smc::Reservation GroupCore::reserve(SubgroupId id, std::uint64_t bytes) {
-  check_sendable(id, bytes);
-  if (auto reservation = reserve_if_open(id, bytes)) return *reservation;
+GroupCore::Claim GroupCore::reserve(SubgroupId id, std::uint64_t bytes) {
+  Claim claim;
+  if (reserve_once(id, bytes, claim) == Outcome::reserved) return claim;
   if (on_poller_thread()) {
-    throw Exception(Error(ErrorKind::would_block, "subgroup " + view().subgroup(id).name +
-                          " has no space, and a handler cannot wait for what only its own return brings")
+    throw Exception(Error(ErrorKind::would_block, "subgroup " + channels_[id.value()].handle->name() +
+                          " takes nothing now, and a handler cannot wait for what only its own return brings")
                         .fix("use try_send in handlers, and keep what does not fit for later"));
   }
   EventCount& space = channels_[id.value()].space;
   for (;;) {
     const EventCount::Ticket ticket = space.prepare();
-    std::optional<smc::Reservation> reservation;
+    Outcome outcome = Outcome::closed;
     try {
-      reservation = reserve_if_open(id, bytes);
+      outcome = reserve_once(id, bytes, claim);
     } catch (...) {
       space.cancel();
       throw;
     }
-    if (reservation) {
+    if (outcome == Outcome::reserved) {
       space.cancel();
-      return *reservation;
+      return claim;
     }
     space.wait(ticket);
   }
 }
 
-void GroupCore::commit(SubgroupId id, const smc::Reservation& reservation) noexcept {
-  channels_[id.value()].ring->commit(reservation);
+void GroupCore::commit(SubgroupId id, const Claim& claim) noexcept {
+  member_->gate(id).commit(claim);
   fabric_->wake();
 }
 
-void GroupCore::abandon(SubgroupId id, const smc::Reservation& reservation) noexcept {
-  channels_[id.value()].ring->abandon(reservation);
+void GroupCore::abandon(SubgroupId id, const Claim& claim) noexcept {
+  member_->gate(id).abandon(claim);
   fabric_->wake();
 }
-
 
 void GroupCore::set_handler(SubgroupId id, Subgroup::DeliveryHandler handler) {
   Channel& channel = channels_[id.value()];
   std::lock_guard lock(mutex_);
   if (!handler || channel.accepting.load(std::memory_order_relaxed)) {
-    throw Exception(Error(ErrorKind::bad_argument, "on_delivery of subgroup " + view().subgroup(id).name +
+    throw Exception(Error(ErrorKind::bad_argument, "on_delivery of subgroup " + channel.handle->name() +
                           (handler ? " is already set" : " needs a handler")).fix("set it once"));
   }
   channel.handler = std::move(handler);
   channel.accepting.store(true, std::memory_order_seq_cst);
+  fabric_->wake();
+}
+
+void GroupCore::set_state(SubgroupId id, Subgroup::StateSaver save, Subgroup::StateLoader load) {
+  Channel& channel = channels_[id.value()];
+  std::lock_guard lock(mutex_);
+  if (!save || !load || channel.save || channel.accepting.load(std::memory_order_relaxed)) {
+    throw Exception(Error(ErrorKind::bad_argument, "on_state of subgroup " + channel.handle->name() +
+                          (save && load ? " comes too late, or is already set" : " needs both functions"))
+                        .fix("set both, once, before on_delivery"));
+  }
+  channel.save = std::move(save);
+  channel.load = std::move(load);
+}
+
+SubgroupView GroupCore::description(SubgroupId id) const {
+  std::lock_guard lock(mutex_);
+  return view_.subgroup(id);
+}
+
+std::string GroupCore::blocked(SubgroupId id) const {
+  std::lock_guard lock(mutex_);
+  if (const std::string& reason = view_.subgroup(id).inadequate; !reason.empty()) return reason;
+  if (state_ == MemberState::installing || state_ == MemberState::changing) return "the view is changing";
+  return {};
+}
+
+void GroupCore::send_private(NodeId to, std::span<const std::byte> message) {
+  if (message.size() > private_bytes_max()) {
+    throw Exception(Error(ErrorKind::bad_argument, "a private message of " + std::to_string(message.size()) +
+                          " bytes is larger than " + std::to_string(private_bytes_max())).fix("send it in parts"));
+  }
+  {
+    std::lock_guard lock(mutex_);
+    letters_.emplace_back(to, std::vector<std::byte>(message.begin(), message.end()));
+  }
+  letters_waiting_.store(true, std::memory_order_seq_cst);
   fabric_->wake();
 }
 
@@ -102,7 +133,9 @@ void GroupCore::leave() {
     throw Exception(Error(ErrorKind::bad_argument, "leave was called from a handler, whose return it would wait for")
                         .fix("tell another thread to leave"));
   }
+  open_.store(false, std::memory_order_seq_cst);
   member_->request_leave();
+  wake_senders();
   fabric_->wake();
   wait();
 }
@@ -130,14 +163,10 @@ void GroupCore::on_failure(std::function<void(const Error&)> handler) {
 
 Subgroup& GroupCore::subgroup(std::string_view name) {
   std::string known;
-  for (std::size_t i = 0; i < view().subgroups.size(); ++i) {
-    const SubgroupView& subgroup = view().subgroups[i];
-    if (subgroup.name == name && channels_[i].handle) return *channels_[i].handle;
-    if (subgroup.name == name) {
-      throw Exception(Error(ErrorKind::bad_argument, own_name() + " is no member of subgroup " + subgroup.name)
-                          .fix("add it to the subgroup in the layout"));
-    }
-    known += (known.empty() ? "" : ", ") + subgroup.name;
+  for (std::size_t i = 0; i < member_->subgroup_count(); ++i) {
+    Subgroup& subgroup = *channels_[i].handle;
+    if (subgroup.name() == name) return subgroup;
+    known += (known.empty() ? "" : ", ") + subgroup.name();
   }
   throw Exception(Error(ErrorKind::bad_argument, "no subgroup is named \"" + std::string(name) + "\"")
                       .fix("use one of: " + known));
@@ -145,33 +174,42 @@ Subgroup& GroupCore::subgroup(std::string_view name) {
 
 std::vector<std::string> GroupCore::subgroup_names() const {
   std::vector<std::string> names;
-  for (std::size_t i = 0; i < view().subgroups.size(); ++i) {
-    if (channels_[i].handle) names.push_back(view().subgroups[i].name);
-  }
+  for (std::size_t i = 0; i < member_->subgroup_count(); ++i) names.push_back(channels_[i].handle->name());
   return names;
 }
 
+View GroupCore::view() const {
+  std::lock_guard lock(mutex_);
+  return view_;
+}
 
-const std::string& Subgroup::name() const noexcept { return description().name; }
-const SubgroupView& Subgroup::description() const noexcept { return core_.view().subgroup(id_); }
-bool Subgroup::is_sender() const noexcept { return core_.is_sender(id_); }
-std::uint64_t Subgroup::message_bytes_max() const noexcept { return description().profile.message_bytes_max; }
+bool GroupCore::open() const { return open_.load(std::memory_order_seq_cst); }
+
+SubgroupView Subgroup::description() const { return core_.description(id_); }
+bool Subgroup::is_sender() const { return description().sender_rank(core_.self()).has_value(); }
+std::string Subgroup::blocked() const { return core_.blocked(id_); }
 void Subgroup::on_delivery(DeliveryHandler handler) { core_.set_handler(id_, std::move(handler)); }
-smc::Reservation Subgroup::reserve(std::uint64_t bytes) { return core_.reserve(id_, bytes); }
-std::optional<smc::Reservation> Subgroup::try_reserve(std::uint64_t bytes) { return core_.try_reserve(id_, bytes); }
-void Subgroup::commit(const smc::Reservation& reservation) noexcept { core_.commit(id_, reservation); }
-void Subgroup::abandon(const smc::Reservation& reservation) noexcept { core_.abandon(id_, reservation); }
+void Subgroup::on_state(StateSaver save, StateLoader load) { core_.set_state(id_, std::move(save), std::move(load)); }
+Subgroup::Claim Subgroup::reserve(std::uint64_t bytes) { return core_.reserve(id_, bytes); }
+std::optional<Subgroup::Claim> Subgroup::try_reserve(std::uint64_t bytes) { return core_.try_reserve(id_, bytes); }
+void Subgroup::commit(const Claim& claim) noexcept { core_.commit(id_, claim); }
+void Subgroup::abandon(const Claim& claim) noexcept { core_.abandon(id_, claim); }
 
-Group::Group(const Config& config) : core_(std::make_unique<GroupCore>(config)) { core_->join(); }
+Group::Group(const Config& config, GroupOptions options) : core_(std::make_unique<GroupCore>(config, std::move(options))) {
+  core_->join();
+}
 Group::~Group() = default;
 Subgroup& Group::subgroup(std::string_view name) { return core_->subgroup(name); }
 std::vector<std::string> Group::subgroup_names() const { return core_->subgroup_names(); }
 NodeId Group::self() const noexcept { return core_->self(); }
-const View& Group::view() const noexcept { return core_->view(); }
+View Group::view() const { return core_->view(); }
 std::vector<CounterValue> Group::counters() const { return core_->counters(); }
+void Group::send_private(NodeId to, std::span<const std::byte> message) { core_->send_private(to, message); }
+std::size_t Group::private_bytes_max() const noexcept { return core_->private_bytes_max(); }
 void Group::leave() { core_->leave(); }
 void Group::wait() { core_->wait(); }
 bool Group::open() const noexcept { return core_->open(); }
+bool Group::on_poller_thread() const noexcept { return core_->on_poller_thread(); }
 void Group::on_failure(std::function<void(const Error&)> handler) { core_->on_failure(std::move(handler)); }
 
 }  // namespace spindrift

@@ -1,4 +1,4 @@
-// The public face: a process joins its group, sends to subgroups and receives what they deliver.
+// The public face: a process joins its group, sends to subgroups and receives what they deliver, in view after view.
 //
 // One poller thread per Group runs the protocol and calls the handlers. Errors are thrown as spindrift::Exception, here and
 // nowhere below; every message names what failed, why and what to do.
@@ -6,6 +6,7 @@
 
 #include <cstring>
 #include <functional>
+#include <iosfwd>
 #include <memory>
 #include <optional>
 #include <span>
@@ -17,52 +18,69 @@
 #include <spindrift/core/counters.hpp>
 #include <spindrift/core/view.hpp>
 #include <spindrift/smc/delivery.hpp>
-#include <spindrift/smc/send_ring.hpp>
+#include <spindrift/views/send_gate.hpp>
+#include <spindrift/views/upcalls.hpp>
 
 namespace spindrift {
 
 class Group;
 class GroupCore;
 
-/// A subgroup as this member sees it. Lives as long as its Group. All functions are thread-safe unless said otherwise.
+using views::NewView;
+using views::Removal;
+
+/// A subgroup of the layout as this process sees it, whether it is a member now or not. Lives as long as its Group. All
+/// functions are thread-safe.
 class Subgroup {
  public:
   using DeliveryHandler = std::function<void(std::span<const Delivery>)>;
+  using StateSaver = std::function<void(std::ostream&)>;
+  using StateLoader = std::function<void(std::istream&)>;
 
-  [[nodiscard]] const std::string& name() const noexcept;
-  [[nodiscard]] const SubgroupView& description() const noexcept;
-  /// Whether this member may send here.
-  [[nodiscard]] bool is_sender() const noexcept;
+  [[nodiscard]] const std::string& name() const noexcept { return name_; }
+  /// Members, senders, mode and profile in the present view.
+  [[nodiscard]] SubgroupView description() const;
+  /// Whether this process may send here in the present view.
+  [[nodiscard]] bool is_sender() const;
   /// Largest payload in bytes.
-  [[nodiscard]] std::uint64_t message_bytes_max() const noexcept;
+  [[nodiscard]] std::uint64_t message_bytes_max() const noexcept { return message_bytes_max_; }
+  /// Why a send would have to wait now for more than space: the view is changing, or cannot give the subgroup its minimum of
+  /// members. Empty: it would not.
+  [[nodiscard]] std::string blocked() const;
 
   /// Sets who takes the deliveries, once. Until then messages wait (and finally the senders: nothing is lost). The handler
   /// runs on the poller thread with batches in delivery order; it should return soon, for it holds up this process's
-  /// protocol. It may send; where a `send` would have to wait it throws would_block instead. An exception that leaves it
-  /// stops the group.
+  /// protocol, and whoever holds it up for [SPINDRIFT] suspect_after_ms is removed. It may send; where a `send` would have to
+  /// wait it throws would_block instead. An exception that leaves it ends this member.
   void on_delivery(DeliveryHandler handler);
 
+  /// Sets how the application's state of this subgroup is saved for newcomers and loaded by one, once, before on_delivery.
+  /// Both run on the poller thread, at the boundary of two views: `save` writes what all deliveries so far have made,
+  /// `load` replaces it. A subgroup without them has no state to transfer.
+  void on_state(StateSaver save, StateLoader load);
+
   /// Sends one message of `bytes`: `build(std::span<std::byte>)` fills it in place in the ring, on this thread. Waits while
-  /// the window is full. If `build` throws, nothing is sent and the exception goes on. Returns when the message is on its
-  /// way; delivery here and elsewhere follows in order. Throws: bad_argument (too large, not a sender), group_closed,
-  /// member_lost, would_block (from a handler).
+  /// the window is full, the view changes or the subgroup is inadequate. If `build` throws, nothing is sent and the exception
+  /// goes on. Returns when the message is on its way; delivery here and elsewhere follows in order, if need be in a later
+  /// view. A change of the view waits for `build` to return. Throws: bad_argument (too large, not a sender), group_closed,
+  /// removed, no_majority, would_block (from a handler).
   template <class Build>
   void send(std::uint64_t bytes, Build&& build) {
     fill(reserve(bytes), build);
   }
   void send(std::span<const std::byte> payload) {
     send(payload.size(), [&](std::span<std::byte> to) {
-      if (!to.empty()) std::memcpy(to.data(), payload.data(), to.size());
+      if (!to.empty()) std::memcpy(to.data(), payload.data(), payload.size());
     });
   }
   void send(std::string_view text) { send(std::as_bytes(std::span(text))); }
 
-  /// The same without waiting: false if the window is full.
+  /// The same without waiting: false if it would have to.
   template <class Build>
   [[nodiscard]] bool try_send(std::uint64_t bytes, Build&& build) {
-    auto reservation = try_reserve(bytes);
-    if (!reservation) return false;
-    fill(*reservation, build);
+    auto claim = try_reserve(bytes);
+    if (!claim) return false;
+    fill(*claim, build);
     return true;
   }
 
@@ -71,61 +89,86 @@ class Subgroup {
 
  private:
   friend class GroupCore;
-  friend class Group;
-  Subgroup(GroupCore& core, SubgroupId id) noexcept : core_(core), id_(id) {}
+  Subgroup(GroupCore& core, SubgroupId id, const SubgroupView& shape)
+      : core_(core), id_(id), name_(shape.name), message_bytes_max_(shape.profile.message_bytes_max) {}
 
-  [[nodiscard]] smc::Reservation reserve(std::uint64_t bytes);
-  [[nodiscard]] std::optional<smc::Reservation> try_reserve(std::uint64_t bytes);
-  void commit(const smc::Reservation& reservation) noexcept;
-  void abandon(const smc::Reservation& reservation) noexcept;
+  using Claim = views::SendGate::Claim;
+  [[nodiscard]] Claim reserve(std::uint64_t bytes);
+  [[nodiscard]] std::optional<Claim> try_reserve(std::uint64_t bytes);
+  void commit(const Claim& claim) noexcept;
+  void abandon(const Claim& claim) noexcept;
 
   template <class Build>
-  void fill(const smc::Reservation& reservation, Build& build) {
+  void fill(const Claim& claim, Build& build) {
     try {
-      build(reservation.payload);
+      build(claim.reservation.payload);
     } catch (...) {
-      abandon(reservation);
+      abandon(claim);
       throw;
     }
-    commit(reservation);
+    commit(claim);
   }
 
   GroupCore& core_;
   SubgroupId id_;
+  std::string name_;
+  std::uint64_t message_bytes_max_;
+};
+
+/// What a Group may be given before it joins.
+struct GroupOptions {
+  /// In place of the configuration's layout: which members are in which subgroup. Must be pure, the same at all members, and
+  /// always give the same subgroups in the same order.
+  LayoutFunction layout;
+  /// Called on the poller thread for every view that this process is in, the first included: after the last delivery of the
+  /// view before and before the first of the new one. May send as a delivery handler may.
+  std::function<void(const NewView&)> on_view;
+  /// This many own messages of an ended view may not have reached every survivor (unordered subgroups).
+  std::function<void(Subgroup&, std::uint64_t messages)> on_dropped;
+  /// A private message of another member. On the poller thread.
+  std::function<void(NodeId from, std::span<const std::byte>)> on_private;
 };
 
 /// A process's membership in its group.
 class Group {
  public:
-  /// Joins: returns when this process is in a view with all configured members. Throws: bad_config, resource, unsupported,
-  /// refused (a peer's configuration differs, or the id is in use), member_lost, timed_out (the others did not come within
-  /// [SPINDRIFT] join_timeout_ms; the message names who is missing).
-  explicit Group(const Config& config);
+  /// Joins: returns when this process is in an active view: the first one, founded with all [SPINDRIFT] founders, or that of a
+  /// running group. Throws: bad_config, resource, unsupported, refused (a peer's configuration differs, or the id is in use),
+  /// timed_out (nobody was there within [SPINDRIFT] join_timeout_ms; the message names who is missing).
+  explicit Group(const Config& config, GroupOptions options = {});
   /// Leaves first, if `leave` was not called. Never throws; what went wrong is logged.
   ~Group();
   Group(const Group&) = delete;
   Group& operator=(const Group&) = delete;
 
-  /// The subgroup of that name. Throws bad_argument, naming the known ones, if there is none or this member is not in it.
+  /// The subgroup of that name. Throws bad_argument, naming the known ones, if there is none.
   [[nodiscard]] Subgroup& subgroup(std::string_view name);
+  /// Of all subgroups of the layout.
   [[nodiscard]] std::vector<std::string> subgroup_names() const;
 
   [[nodiscard]] NodeId self() const noexcept;
-  [[nodiscard]] const View& view() const noexcept;
+  /// The present view; it may be another one when this returns.
+  [[nodiscard]] View view() const;
   [[nodiscard]] std::vector<CounterValue> counters() const;
 
-  /// Ends the group gracefully, for all its members: sends are refused from now on, everything sent before is delivered at
-  /// every member, then this returns. Other members see `wait` return. Throws member_lost if a member died on the way.
-  /// Not from a handler.
+  /// Sends to one member of the present view alone, in order with other private messages to it; dropped if it is not there.
+  /// Any thread. Throws bad_argument (larger than private_bytes_max).
+  void send_private(NodeId to, std::span<const std::byte> message);
+  [[nodiscard]] std::size_t private_bytes_max() const noexcept;
+
+  /// Leaves gracefully: sends are refused from now on, everything sent before is delivered at every member, then the others go
+  /// on without this one, and this returns. Throws removed or no_majority if that came first. Not from a handler.
   void leave();
 
-  /// Blocks until the group has ended: returns after a graceful end, throws the failure otherwise. Not from a handler.
+  /// Blocks until this member has left: returns after a graceful leave, throws the failure otherwise. Not from a handler.
   void wait();
-  /// Whether sends are still accepted.
+  /// Whether this member is in the group and does not leave.
   [[nodiscard]] bool open() const noexcept;
+  /// Whether the calling thread is this group's poller, which must not wait.
+  [[nodiscard]] bool on_poller_thread() const noexcept;
 
-  /// Called once when the group stops because of an error: on the poller thread, or at once on this one if it has stopped
-  /// already. `wait` reports the same.
+  /// Called once when this member stops because of an error (removed, no majority, …): on the poller thread, or at once on
+  /// this one if that has happened already. `wait` reports the same.
   void on_failure(std::function<void(const Error&)> handler);
 
  private:

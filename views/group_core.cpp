@@ -3,11 +3,13 @@
 
 #include <sched.h>
 
+#include <algorithm>
 #include <random>
 
 #include <spindrift/core/check.hpp>
 #include <spindrift/core/fabric/shm/shm.hpp>
 #include <spindrift/core/log.hpp>
+#include <spindrift/views/state_file.hpp>
 
 namespace spindrift {
 namespace {
@@ -36,7 +38,7 @@ std::string joined(const std::vector<NodeId>& nodes) {
 
 }  // namespace
 
-GroupCore::GroupCore(Config config) : config_(std::move(config)) {}
+GroupCore::GroupCore(Config config, GroupOptions options) : config_(std::move(config)), options_(std::move(options)) {}
 
 GroupCore::~GroupCore() {
   if (poller_.joinable() && !on_poller_thread()) {
@@ -71,33 +73,39 @@ void GroupCore::make_member() {
   const NodeId self = config_.local_id();
   value_or_throw(config_.local_rank());
   views::MemberOptions options;
-  options.view = value_or_throw(config_.view());
+  const View everybody = value_or_throw(config_.view());
+  for (const NodeId node : everybody.members) options.roster.push_back({node, {}});
   options.self = self;
-  for (const NodeId node : options.view.members) options.addresses.push_back({node, {}});
+  options.founders = everybody.members;
   options.identity = {config_.group_name(), config_.digest().words};
   options.incarnation = random_incarnation();
+  options.layout = options_.layout ? options_.layout : [everybody](const std::vector<NodeId>& m, const View*) { auto subs = everybody.subgroups; for (auto& g : subs) { auto here = [&](NodeId n) { return std::find(m.begin(), m.end(), n) == m.end(); }; std::erase_if(g.members, here); std::erase_if(g.senders, here); if (g.members.empty() || g.senders.empty()) { g.members.clear(); g.senders.clear(); g.inadequate = "no member"; } } return subs; };
+  options.suspect_after = std::chrono::milliseconds(500);
+  options.partition_safety = true;
+  options.backlog_bytes_max = 64U << 20U;
+  if (!options.partition_safety) {
+    log::warn(log::Room::views, "partition safety is off: parts of a split group will go on and differ",
+              {{"because", "[DERECHO] disable_partitioning_safety"}});
+  }
 
-  const std::size_t subgroups = options.view.subgroups.size();
   counters_.emplace(value_or_throw(CounterBlock::in_file(
       config_.runtime_directory() + "/" + config_.group_name() + "/" + std::to_string(self.value()) + ".counters",
-      subgroups * counters_per_subgroup + counters_per_process)));
+      everybody.subgroups.size() * counters_per_subgroup + counters_per_process)));
   sleeps_ = counters_->counter("poller.sleeps");
   slow_upcalls_ = counters_->counter("poller.slow_upcalls");
+  views_ = counters_->counter("views.installed");
 
-  channels_ = std::make_unique<Channel[]>(subgroups);
   member_ = std::make_unique<views::Member>(std::move(options), *fabric_, *this, *counters_);
+  const std::vector<SubgroupView>& shapes = member_->shapes();
+  channels_ = std::make_unique<Channel[]>(shapes.size());
+  for (std::uint32_t i = 0; i < shapes.size(); ++i) channels_[i].handle.reset(new Subgroup(*this, SubgroupId(i), shapes[i]));
+  view_.subgroups = shapes;
   value_or_throw(member_->start());
-  for (std::uint32_t i = 0; i < subgroups; ++i) {
-    smc::Multicast* multicast = member_->multicast(SubgroupId(i));
-    if (multicast == nullptr) continue;
-    channels_[i].ring = multicast->ring();
-    channels_[i].handle.reset(new Subgroup(*this, SubgroupId(i)));
-  }
 }
 
 void GroupCore::await_view() {
   std::unique_lock lock(mutex_);
-  const bool decided = changed_.wait_for(lock, config_.join_timeout(), [&] { return state_ != MemberState::connecting; });
+  const bool decided = changed_.wait_for(lock, config_.join_timeout(), [&] { return was_active_ || failure_; });
   if (failure_) {
     Error failure = *failure_;
     lock.unlock();
@@ -108,8 +116,9 @@ void GroupCore::await_view() {
   lock.unlock();
   end_poller();
   const auto waited = std::chrono::duration_cast<std::chrono::milliseconds>(config_.join_timeout());
-  throw Exception(Error(ErrorKind::timed_out, own_name() + " waited " + std::to_string(waited.count()) + " ms for node " +
-                                                  joined(member_->missing()))
+  const std::vector<NodeId> missing = member_->missing();
+  throw Exception(Error(ErrorKind::timed_out, own_name() + " waited " + std::to_string(waited.count()) + " ms for " +
+                                                  (missing.empty() ? "a view" : "node " + joined(missing)))
                       .fix("start the missing nodes with the same configuration and [SPINDRIFT] runtime_directory, "
                            "or raise join_timeout_ms"));
 }
@@ -156,20 +165,36 @@ void GroupCore::rest() {
 
 views::Member::Step GroupCore::step() {
   try {
+    if (letters_waiting_.load(std::memory_order_seq_cst)) post_letters();
     return member_->step(clock_.now());
   } catch (const std::exception& thrown) {
-    member_->stop(Error(ErrorKind::group_closed, std::string("a delivery handler threw: ") + thrown.what())
+    member_->stop(Error(ErrorKind::group_closed, std::string("a handler threw: ") + thrown.what())
                       .fix("let handlers deal with their own errors: a member that skips a message differs from the rest"));
   } catch (...) {
-    member_->stop(Error(ErrorKind::group_closed, "a delivery handler threw"));
+    member_->stop(Error(ErrorKind::group_closed, "a handler threw"));
   }
   return {.progress = true, .wake_at = never};
 }
 
+void GroupCore::post_letters() {
+  std::vector<std::pair<NodeId, std::vector<std::byte>>> letters;
+  {
+    std::lock_guard lock(mutex_);
+    letters.swap(letters_);
+    letters_waiting_.store(false, std::memory_order_seq_cst);
+  }
+  for (const auto& [to, bytes] : letters) {
+    if (to == self()) {
+      on_private(to, bytes);
+    } else if (auto sent = member_->send_private(to, bytes); !sent) {
+      log::warn(log::Room::views, "private message", {{"reason", sent.error().to_string()}});
+    }
+  }
+}
+
 // Tells waiting application threads what the poller knows.
 void GroupCore::publish_state() {
-  MemberState state = member_->state();
-  if (state == MemberState::ready) state = MemberState::connecting;
+  const MemberState state = member_->state();
   if (state == published_) return;
   published_ = state;
 
@@ -177,12 +202,61 @@ void GroupCore::publish_state() {
   {
     std::lock_guard lock(mutex_);
     state_ = state;
+    if (state == MemberState::active && !std::exchange(was_active_, true)) open_.store(true, std::memory_order_seq_cst);
+    if (ended()) open_.store(false, std::memory_order_seq_cst);
     failure_ = member_->failure();
-    leaver_ = member_->leaver();
     if (failure_) handler = std::move(failure_handler_);
   }
   changed_.notify_all();
+  wake_senders();
   if (handler) handler(*member_->failure());
+}
+
+void GroupCore::wake_senders() {
+  for (std::size_t i = 0; i < member_->subgroup_count(); ++i) channels_[i].space.notify_all();
+}
+
+void GroupCore::on_view(const NewView& news) {
+  views_.add(1);
+  {
+    std::lock_guard lock(mutex_);
+    view_ = news.view;
+  }
+  for (const SubgroupId id : news.state_lost) {
+    log::warn(log::Room::views, "all members that had the state are gone; it begins anew",
+              {{"subgroup", news.view.subgroup(id).name}});
+  }
+  for (const SubgroupView& subgroup : news.view.subgroups) {
+    if (!subgroup.inadequate.empty()) {
+      log::warn(log::Room::views, "inadequate", {{"subgroup", subgroup.name}, {"reason", subgroup.inadequate}});
+    }
+  }
+  if (options_.on_view) options_.on_view(news);
+}
+
+void GroupCore::on_dropped(SubgroupId id, std::uint64_t messages) {
+  log::warn(log::Room::views, "messages may not have reached everybody",
+            {{"subgroup", channels_[id.value()].handle->name()}, {"messages", messages}});
+  if (options_.on_dropped) options_.on_dropped(*channels_[id.value()].handle, messages);
+}
+
+std::unique_ptr<views::StateReader> GroupCore::save_state(SubgroupId id) {
+  const Channel& channel = channels_[id.value()];
+  if (!accepts(id) || !channel.save) return nullptr;
+  return views::keep_state(channel.save);
+}
+
+std::unique_ptr<views::StateWriter> GroupCore::load_state(SubgroupId id) {
+  const Channel& channel = channels_[id.value()];
+  if (!channel.load) {
+    throw Exception(Error(ErrorKind::bad_argument, "subgroup " + channel.handle->name() +
+                          " has a state, and this process has no function to load it").fix("set on_state before on_delivery"));
+  }
+  return views::collect_state(channel.load);
+}
+
+void GroupCore::on_private(NodeId from, std::span<const std::byte> message) {
+  if (options_.on_private) options_.on_private(from, message);
 }
 
 void GroupCore::on_delivery(SubgroupId id, std::span<const Delivery> batch) {
@@ -197,7 +271,7 @@ void GroupCore::report_slow(SubgroupId id, Duration took, Time now) {
   if (last_slow_report_ && now - *last_slow_report_ < slow_report_interval) return;
   last_slow_report_ = now;
   log::warn(log::Room::views, "slow delivery handler",
-            {{"subgroup", view().subgroup(id).name},
+            {{"subgroup", channels_[id.value()].handle->name()},
              {"ms", std::chrono::duration_cast<std::chrono::milliseconds>(took).count()},
              {"since_start", slow_upcalls_.get()}});
 }
@@ -207,7 +281,8 @@ void GroupCore::report_slow(SubgroupId id, Duration took, Time now) {
 void GroupCore::on_space(SubgroupId id) {
   Channel& channel = channels_[id.value()];
   if (!channel.space.has_waiters()) return;
-  if (channel.ring->half_free() || !member_->accepts_sends()) channel.space.notify_all();
+  const views::SendGate& gate = member_->gate(id);
+  if (gate.half_free() || !gate.is_open()) channel.space.notify_all();
 }
 
 bool GroupCore::accepts(SubgroupId id) const { return channels_[id.value()].accepting.load(std::memory_order_seq_cst); }

@@ -1,7 +1,7 @@
 // Behind Group: the one place of a process where the fabric, the clock, the protocol and the threads meet.
 //
-// The poller thread alone steps the member; application threads touch only the rings, the two event counts and the state
-// behind the mutex.
+// The poller thread alone steps the member; application threads touch only the gates, the event counts and what lies behind
+// the mutex.
 #pragma once
 
 #include <atomic>
@@ -12,6 +12,7 @@
 #include <optional>
 #include <string_view>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <spindrift/core/clock.hpp>
@@ -19,54 +20,66 @@
 #include <spindrift/core/counters.hpp>
 #include <spindrift/core/event_count.hpp>
 #include <spindrift/core/fabric/fabric.hpp>
-#include <spindrift/smc/multicast.hpp>
 #include <spindrift/views/group.hpp>
 #include <spindrift/views/member.hpp>
 
 namespace spindrift {
 
-class GroupCore final : public smc::DeliverySink {
+class GroupCore final : public views::Upcalls {
  public:
-  explicit GroupCore(Config config);
+  using Claim = views::SendGate::Claim;
+
+  GroupCore(Config config, GroupOptions options);
   /// Leaves if the group is open, then ends the poller.
   ~GroupCore() override;
 
-  /// Opens the fabric, starts the poller and waits for the view; see Group::Group. Once.
+  /// Opens the fabric, starts the poller and waits for the first view; see Group::Group. Once.
   void join();
 
   [[nodiscard]] Subgroup& subgroup(std::string_view name);
   [[nodiscard]] std::vector<std::string> subgroup_names() const;
-  [[nodiscard]] const View& view() const noexcept { return member_->view(); }
+  [[nodiscard]] View view() const;
   [[nodiscard]] NodeId self() const noexcept { return member_->self(); }
   [[nodiscard]] std::vector<CounterValue> counters() const { return counters_->values(); }
-  [[nodiscard]] bool open() const noexcept { return member_->accepts_sends(); }
+  [[nodiscard]] bool open() const;
+  [[nodiscard]] bool on_poller_thread() const noexcept;
 
+  void send_private(NodeId to, std::span<const std::byte> message);
+  [[nodiscard]] std::size_t private_bytes_max() const noexcept { return member_->private_bytes_max(); }
   void leave();
   void wait();
   void on_failure(std::function<void(const Error&)> handler);
 
   // For Subgroup.
-  [[nodiscard]] smc::Reservation reserve(SubgroupId id, std::uint64_t bytes);
-  [[nodiscard]] std::optional<smc::Reservation> try_reserve(SubgroupId id, std::uint64_t bytes);
-  void commit(SubgroupId id, const smc::Reservation& reservation) noexcept;
-  void abandon(SubgroupId id, const smc::Reservation& reservation) noexcept;
+  [[nodiscard]] Claim reserve(SubgroupId id, std::uint64_t bytes);
+  [[nodiscard]] std::optional<Claim> try_reserve(SubgroupId id, std::uint64_t bytes);
+  void commit(SubgroupId id, const Claim& claim) noexcept;
+  void abandon(SubgroupId id, const Claim& claim) noexcept;
   void set_handler(SubgroupId id, Subgroup::DeliveryHandler handler);
-  [[nodiscard]] bool is_sender(SubgroupId id) const noexcept { return channels_[id.value()].ring != nullptr; }
+  void set_state(SubgroupId id, Subgroup::StateSaver save, Subgroup::StateLoader load);
+  [[nodiscard]] SubgroupView description(SubgroupId id) const;
+  [[nodiscard]] std::string blocked(SubgroupId id) const;
 
  private:
   /// What application threads and the poller share of one subgroup.
   struct Channel {
-    std::unique_ptr<Subgroup> handle;  ///< null where this process is not a member
-    smc::SendRing* ring = nullptr;     ///< null where it does not send
+    std::unique_ptr<Subgroup> handle;
     Subgroup::DeliveryHandler handler;
+    Subgroup::StateSaver save;
+    Subgroup::StateLoader load;
     std::atomic<bool> accepting{false};
     EventCount space;
   };
 
-  // DeliverySink, on the poller thread.
+  // Upcalls, on the poller thread.
   void on_delivery(SubgroupId id, std::span<const Delivery> batch) override;
   void on_space(SubgroupId id) override;
   [[nodiscard]] bool accepts(SubgroupId id) const override;
+  void on_view(const NewView& view) override;
+  void on_dropped(SubgroupId id, std::uint64_t messages) override;
+  [[nodiscard]] std::unique_ptr<views::StateReader> save_state(SubgroupId id) override;
+  [[nodiscard]] std::unique_ptr<views::StateWriter> load_state(SubgroupId id) override;
+  void on_private(NodeId from, std::span<const std::byte> message) override;
 
   void open_fabric();
   void make_member();
@@ -76,34 +89,42 @@ class GroupCore final : public smc::DeliverySink {
   void poll_loop();
   views::Member::Step step();
   void rest();
+  void post_letters();
   void publish_state();
+  void wake_senders();
   void report_slow(SubgroupId id, Duration took, Time now);
 
-  [[nodiscard]] bool on_poller_thread() const noexcept;
   [[nodiscard]] bool ended() const noexcept;  // the poller's
   [[nodiscard]] std::string own_name() const;
-  void check_sendable(SubgroupId id, std::uint64_t bytes) const;
-  [[nodiscard]] std::optional<smc::Reservation> reserve_if_open(SubgroupId id, std::uint64_t bytes);
-  [[noreturn]] void throw_closed() const;
+  [[nodiscard]] views::SendGate::Outcome reserve_once(SubgroupId id, std::uint64_t bytes, Claim& claim);
+  void check_may_send(SubgroupId id) const;
 
   Config config_;
+  GroupOptions options_;
   SystemClock clock_;
   std::unique_ptr<fabric::Fabric> fabric_;
   std::optional<CounterBlock> counters_;
   Counter sleeps_;
   Counter slow_upcalls_;
+  Counter views_;
   std::unique_ptr<views::Member> member_;
   std::unique_ptr<Channel[]> channels_;  // by subgroup
   std::optional<Time> last_slow_report_;
-  views::MemberState published_ = views::MemberState::connecting;  // the poller's copy of state_
+  views::MemberState published_ = views::MemberState::looking;  // the poller's copy of state_
 
-  std::atomic<bool> abort_{false};  // the poller ends without a word; only before the view
+  std::atomic<bool> abort_{false};    // the poller ends without a word; only before the view
+  std::atomic<bool> open_{false};     // in the group, and not leaving
+  std::atomic<bool> letters_waiting_{false};
   mutable std::mutex mutex_;
+  // Behind the mutex:
   std::condition_variable changed_;
-  views::MemberState state_ = views::MemberState::connecting;  // as published by the poller; behind mutex_
-  std::optional<Error> failure_;                               // behind mutex_
-  std::optional<NodeId> leaver_;                               // behind mutex_
-  std::function<void(const Error&)> failure_handler_;          // behind mutex_
+  views::MemberState state_ = views::MemberState::looking;
+  bool was_active_ = false;
+  View view_;
+  std::optional<Error> failure_;
+  std::function<void(const Error&)> failure_handler_;
+  std::vector<std::pair<NodeId, std::vector<std::byte>>> letters_;
+
   std::thread poller_;
 };
 

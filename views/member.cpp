@@ -78,6 +78,7 @@ Member::Step Member::step(Time now) {
   }
   if (state_ != MemberState::failed) {
     progress |= pump_transfers();
+    progress |= take_states();
     progress |= flush_inboxes();
     beat(now);
   }

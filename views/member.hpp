@@ -90,6 +90,8 @@ class Member final : private smc::DeliverySink {
   /// Where application threads send; as many as the layout has subgroups, for the member's whole life. Any thread.
   [[nodiscard]] SendGate& gate(SubgroupId id) { return gates_[id.value()]; }
   [[nodiscard]] std::size_t subgroup_count() const noexcept { return subgroup_count_; }
+  /// Name, mode, profile and topics of every subgroup of the layout.
+  [[nodiscard]] const std::vector<SubgroupView>& shapes() const noexcept { return shapes_; }
 
   // The rest: the poller's thread.
   [[nodiscard]] MemberState state() const noexcept { return state_; }
@@ -174,6 +176,8 @@ class Member final : private smc::DeliverySink {
   void begin_transfers(Epoch& epoch);
   bool pump_transfers();
   void on_state_piece(Peer& peer, const StatePiece& piece);
+  bool take_states();
+  [[nodiscard]] bool take_state(IncomingState& in);
   void on_state_ack(const Peer& peer, const StateAck& ack);
 
   // member.cpp: passes

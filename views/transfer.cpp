@@ -2,6 +2,7 @@
 #include <spindrift/views/transfer.hpp>
 
 #include <algorithm>
+#include <utility>
 
 #include <spindrift/core/check.hpp>
 #include <spindrift/core/log.hpp>
@@ -43,7 +44,10 @@ void Member::begin_transfers(Epoch& epoch) {
       for (const NodeId node : newcomers) transfers_.outgoing.push_back({node, view.id, SubgroupId(s), state});
     } else if (std::find(newcomers.begin(), newcomers.end(), self()) != newcomers.end()) {
       inbox.begin_loading();
-      transfers_.incoming.push_back({*source, view.id, SubgroupId(s), nullptr, {}});
+      IncomingState& in = transfers_.incoming.emplace_back();
+      in.from = *source;
+      in.view = view.id;
+      in.subgroup = SubgroupId(s);
     }
   }
 }
@@ -84,27 +88,63 @@ void Member::on_state_piece(Peer& peer, const StatePiece& piece) {
     return in.from == peer.address.node && in.view == piece.view && in.subgroup == piece.subgroup;
   });
   if (found == transfers_.incoming.end()) return;
-  if (piece.offset != found->received) return accuse(peer, "it sent a piece of a state out of turn");
+  if (!std::exchange(found->begun, true)) {
+    found->state_bytes = piece.state_bytes;
+    found->total_bytes = piece.total_bytes;
+  }
+  const std::uint64_t arrived = found->taken + found->waiting.size();
+  if (piece.offset != arrived || piece.state_bytes != found->state_bytes || piece.total_bytes != found->total_bytes ||
+      found->waiting.size() + piece.bytes.size() > Transfers::window_bytes + Transfers::piece_bytes) {
+    return accuse(peer, "it sent a piece of a state out of turn");
+  }
+  found->waiting.insert(found->waiting.end(), piece.bytes.begin(), piece.bytes.end());
+}
 
-  if (!found->writer && piece.state_bytes > 0) found->writer = upcalls_.load_state(piece.subgroup);
-  const std::uint64_t left = piece.state_bytes > piece.offset ? piece.state_bytes - piece.offset : 0;
-  const std::size_t of_state = std::min<std::uint64_t>(left, piece.bytes.size());
-  if (of_state > 0 && found->writer) found->writer->write(piece.bytes.first(of_state));
-  const auto kept = piece.bytes.subspan(of_state);
-  found->kept.insert(found->kept.end(), kept.begin(), kept.end());
-  found->received += piece.bytes.size();
-  send_to(peer, encode(StateAck{piece.view, piece.subgroup, found->received}));
-  if (found->received < piece.total_bytes) return;
+// What has arrived goes to the application as soon as it is ready to take deliveries.
+bool Member::take_states() {
+  if (epoch() == nullptr || epoch()->change().state() != ViewChange::State::steady) return false;
+  bool any = false;
+  for (std::size_t i = 0; i < transfers_.incoming.size();) {
+    IncomingState& in = transfers_.incoming[i];
+    if (in.begun && upcalls_.accepts(in.subgroup) && (!in.waiting.empty() || in.total_bytes == 0)) {
+      any = true;
+      if (take_state(in)) {
+        transfers_.incoming.erase(transfers_.incoming.begin() + static_cast<std::ptrdiff_t>(i));
+        continue;
+      }
+    }
+    ++i;
+  }
+  return any;
+}
 
-  IncomingState done = std::move(*found);
-  transfers_.incoming.erase(found);
-  Inbox& inbox = inboxes_[done.subgroup.value()];
-  if (!inbox.prepend(done.kept)) return accuse(peer, "it sent impossible deliveries behind a state");
-  if (done.writer) done.writer->finish();
+// True when it is complete.
+bool Member::take_state(IncomingState& in) {
+  if (!in.writer && in.state_bytes > 0) in.writer = upcalls_.load_state(in.subgroup);
+  const std::uint64_t left = in.state_bytes > in.taken ? in.state_bytes - in.taken : 0;
+  const std::span<const std::byte> bytes = in.waiting;
+  const std::size_t of_state = std::min<std::uint64_t>(left, bytes.size());
+  if (of_state > 0) in.writer->write(bytes.first(of_state));
+  in.kept.insert(in.kept.end(), bytes.begin() + static_cast<std::ptrdiff_t>(of_state), bytes.end());
+  in.taken += bytes.size();
+  in.waiting.clear();
+  Peer* const source = peer_of(in.from);
+  if (source != nullptr && source->state == Peer::State::agreed) {
+    send_to(*source, encode(StateAck{in.view, in.subgroup, in.taken}));
+  }
+  if (in.taken < in.total_bytes) return false;
+
+  Inbox& inbox = inboxes_[in.subgroup.value()];
+  if (!inbox.prepend(in.kept)) {
+    if (source != nullptr) accuse(*source, "it sent impossible deliveries behind a state");
+    return false;
+  }
+  if (in.writer) in.writer->finish();
   inbox.end_loading();
-  epoch()->set_loaded(done.subgroup);
+  epoch()->set_loaded(in.subgroup);
   log::info(log::Room::views, "state loaded",
-            {{"node", self()}, {"subgroup", epoch()->view().subgroup(done.subgroup).name}, {"bytes", done.received}});
+            {{"node", self()}, {"subgroup", epoch()->view().subgroup(in.subgroup).name}, {"bytes", in.taken}});
+  return true;
 }
 
 }  // namespace spindrift::views
