@@ -1,5 +1,6 @@
 // From one view to the next: what the decree says is delivered, the next epoch's rows are exchanged, the old one is let go.
 #include <algorithm>
+#include <utility>
 
 #include <spindrift/core/check.hpp>
 #include <spindrift/core/log.hpp>
@@ -78,12 +79,17 @@ void Member::install(View view, std::vector<RankSet> loaded, NewView news) {
   for (Peer& peer : peers_) {
     std::erase_if(peer.offers, [&](const auto& offer) { return offer.first < present.id(); });
     if (peer.state != Peer::State::agreed || !rank_of(peer)) continue;
-    if (peer.fresh) send_to(peer, encode(ViewNotice{present.view(), present.loaded()}));
+    notify(peer);
     offer_row(peer);
   }
   note_candidates();
   upcalls_.on_view({present.view(), std::move(news.joined), std::move(news.left), std::move(news.failed),
                     std::move(news.state_lost)});
+}
+
+// Tells a newcomer of the view that takes it in; from then on it is nobody's candidate any more.
+void Member::notify(Peer& peer) {
+  if (std::exchange(peer.fresh, false)) send_to(peer, encode(ViewNotice{epoch()->view(), epoch()->loaded()}));
 }
 
 // Lets a member of the present view read this row in place, or gives it a mirror to write its own row into.

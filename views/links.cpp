@@ -136,7 +136,7 @@ void Member::on_hello(Peer& peer, const Hello& hello) {
   std::erase(gone_, who);
   peer.state = Peer::State::agreed;
   if (rank_of(peer)) {
-    if (peer.fresh) send_to(peer, encode(ViewNotice{present->view(), present->loaded()}));
+    notify(peer);
     offer_row(peer);
   }
   note_candidates();
@@ -178,7 +178,10 @@ void Member::hang_up(Peer& peer) {
   peer = std::move(fresh);
   note_candidates();
   if (state_ == MemberState::failed || state_ == MemberState::left) return;
-  if (auto connecting = fabric_.connect(peer.address); !connecting) fail(std::move(connecting).error());
+  if (auto connecting = fabric_.connect(peer.address); !connecting) {
+    log::error(log::Room::views, "cannot wait for a node to come back",
+               {{"node", self()}, {"peer", peer.address.node}, {"reason", connecting.error().to_string()}});
+  }
 }
 
 void Member::refuse(Peer& peer, std::string_view reason) {

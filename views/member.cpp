@@ -104,10 +104,7 @@ bool Member::step_epoch(Time now) {
   if (state_ == MemberState::failed) return true;
   switch (present.change().state()) {
     case ViewChange::State::stuck:
-      fail(Error(ErrorKind::no_majority, "lost the majority of view " + std::to_string(present.id().value()) + ": " +
-                                             std::to_string(present.change().suspected().count()) + " of " +
-                                             std::to_string(present.view().members.size()) + " members are gone")
-               .fix("the rest may go on elsewhere: bring the network back, and start this node again"));
+      fail(lost_majority(present));
       return true;
     case ViewChange::State::decided: conclude(); return true;
     case ViewChange::State::wedged:
@@ -135,6 +132,17 @@ bool Member::step_epoch(Time now) {
   progress |= settle_gates();
   if (leave_requested()) progress |= advance_leave();
   return progress;
+}
+
+Error Member::lost_majority(const Epoch& present) const {
+  std::string gone;
+  for (const ViewChange::Suspicion& suspicion : present.change().suspicions()) {
+    gone += (gone.empty() ? "node " : ", node ") +
+            std::to_string(present.view().members[suspicion.rank.value()].value()) + " (" + suspicion.reason + ")";
+  }
+  return Error(ErrorKind::no_majority, "lost the majority of view " + std::to_string(present.id().value()) + ": of its " +
+                                           std::to_string(present.view().members.size()) + " members are gone " + gone)
+      .fix("the rest may go on elsewhere: see to the others or the network, and start this node again");
 }
 
 void Member::activate() {

@@ -164,6 +164,7 @@ class Member final : private smc::DeliverySink {
 
   // install.cpp: from one view to the next
   void install(View view, std::vector<RankSet> loaded, NewView news);
+  void notify(Peer& peer);
   void offer_row(Peer& peer);
   bool attach_rows();
   void attach(Rank rank, Peer& peer);
@@ -185,6 +186,7 @@ class Member final : private smc::DeliverySink {
   void watch_silence(Time now);
   void revoke_suspects(Epoch& epoch);
   bool depart(Time now);
+  [[nodiscard]] Error lost_majority(const Epoch& present) const;
   void activate();
   void close_gates();
   bool settle_gates();

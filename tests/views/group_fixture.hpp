@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
@@ -10,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include <spindrift/core/log.hpp>
 #include <spindrift/views/group.hpp>
 
 namespace spindrift {
@@ -17,6 +19,8 @@ namespace spindrift {
 class GroupFixture {
  public:
   GroupFixture() {
+    // For whoever looks into a failure: SPINDRIFT_LOG_LEVEL=info ctest …
+    if (const char* levels = std::getenv("SPINDRIFT_LOG_LEVEL")) value_or_throw(log::set_levels(levels));
     std::string pattern = (std::filesystem::temp_directory_path() / "spindrift-test-XXXXXX").string();
     directory_ = mkdtemp(pattern.data());
   }
@@ -62,14 +66,25 @@ class GroupFixture {
   std::string directory_;
 };
 
+/// One after the other: what each sent before is delivered at all that are still there.
+inline void leave_all(std::vector<std::unique_ptr<Group>>& groups) {
+  for (auto& group : groups) group->leave();
+}
+
 /// Everything one member delivered in one subgroup, as text.
 struct Journal {
   std::vector<std::string> lines;
+  std::atomic<std::size_t> count{0};
+  void await(std::size_t least) const {
+    for (std::size_t now = count.load(); now < least; now = count.load()) count.wait(now);
+  }
   void keep(std::span<const Delivery> batch) {
     for (const Delivery& delivery : batch) {
       lines.push_back(std::to_string(delivery.sender.value()) + ":" +
                       std::string(reinterpret_cast<const char*>(delivery.payload.data()), delivery.payload.size()));
     }
+    count = lines.size();
+    count.notify_all();
   }
 };
 

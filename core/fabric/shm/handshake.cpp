@@ -65,7 +65,8 @@ Result<void> Watcher::call(NodeId node) {
         .fix("run all processes of the group as one user");
   }
   const Greeting hello = make_greeting(FrameKind::hello, self_, ::getpid(), incarnation_);
-  if (send_packet((*socket)->get(), bytes_of(hello), {}, bell_.descriptor()) != SendOutcome::sent && errno != EPIPE) {
+  if (send_packet((*socket)->get(), bytes_of(hello), {}, bell_.descriptor()) != SendOutcome::sent && errno != EPIPE &&
+      errno != ECONNRESET) {  // those two: it is dying; its end is noticed below
     return system_error("greet node " + std::to_string(node.value()), errno);
   }
   const Serial serial = next_serial_++;

@@ -1,0 +1,133 @@
+// Messages between processes: agreement, every kind of difference, and bytes that are no message at all.
+#include <catch2/catch.hpp>
+
+#include <spindrift/views/messages.hpp>
+
+using namespace spindrift;
+using namespace spindrift::views;
+
+namespace {
+
+const GroupIdentity ours{"flight", {11, 22}};
+
+SubgroupView shape(std::string name) {
+  SubgroupView subgroup;
+  subgroup.name = std::move(name);
+  return subgroup;
+}
+
+const std::vector<SubgroupView> shapes{shape("a"), shape("b")};
+
+std::optional<Message> read(const std::vector<std::byte>& bytes) { return decode(bytes, ours, shapes); }
+
+Hello hello() { return {NodeId(7), 99, false, ViewId(5)}; }
+
+ViewNotice notice() {
+  ViewNotice notice;
+  notice.view.id = ViewId(3);
+  notice.view.members = {NodeId(4), NodeId(1), NodeId(9)};
+  notice.view.incarnations = {10, 11, 12};
+  notice.view.subgroups = shapes;
+  notice.view.subgroups[0].members = {NodeId(1), NodeId(9)};
+  notice.view.subgroups[0].senders = {NodeId(9)};
+  notice.view.subgroups[1].inadequate = "needs 4 members";
+  notice.loaded = {RankSet(2, 0), RankSet()};
+  return notice;
+}
+
+}  // namespace
+
+TEST_CASE("a hello of the same group agrees and carries node, incarnation and view") {
+  const auto message = read(encode(ours, hello()));
+  REQUIRE((message && std::holds_alternative<Hello>(*message)));
+  const Hello& got = std::get<Hello>(*message);
+  CHECK(got.node == NodeId(7));
+  CHECK(got.incarnation == 99);
+  CHECK_FALSE(got.fresh);
+  CHECK(got.view == ViewId(5));
+}
+
+TEST_CASE("a difference is named, with what to do about it") {
+  const auto difference = [](const std::vector<std::byte>& bytes) {
+    const auto message = read(bytes);
+    REQUIRE((message && std::holds_alternative<Mismatch>(*message)));
+    return std::get<Mismatch>(*message).error;
+  };
+  CHECK(difference(encode({"other", {11, 22}}, hello())).message().find("\"other\"") != std::string::npos);
+  const Error digest = difference(encode({"flight", {11, 23}}, hello()));
+  CHECK(digest.message().find("configurations differ") != std::string::npos);
+  CHECK_FALSE(digest.fix().empty());
+  auto other_version = encode(ours, hello());
+  other_version[4] = std::byte{200};
+  CHECK(difference(other_version).message().find("protocol versions differ: 2 and 200") != std::string::npos);
+}
+
+TEST_CASE("reasons travel, cut to size and made printable") {
+  const auto refusal = read(encode(Refusal{"no\x1b[2Jway"}));
+  REQUIRE((refusal && std::holds_alternative<Refusal>(*refusal)));
+  CHECK(std::get<Refusal>(*refusal).reason == "no?[2Jway");
+  const auto removed = read(encode(Removed{std::string(9999, 'x')}));
+  REQUIRE((removed && std::holds_alternative<Removed>(*removed)));
+  CHECK(std::get<Removed>(*removed).reason.size() == 512);
+}
+
+TEST_CASE("a view travels with members, incarnations, subgroups and who has their state") {
+  const auto message = read(encode(notice()));
+  REQUIRE((message && std::holds_alternative<ViewNotice>(*message)));
+  const ViewNotice& got = std::get<ViewNotice>(*message);
+  CHECK(got.view.id == ViewId(3));
+  CHECK(got.view.members == notice().view.members);
+  CHECK(got.view.incarnations == notice().view.incarnations);
+  CHECK(got.view.subgroups[0].members == notice().view.subgroups[0].members);
+  CHECK(got.view.subgroups[0].senders == notice().view.subgroups[0].senders);
+  CHECK(got.view.subgroups[1].inadequate == "needs 4 members");
+  CHECK(got.loaded == notice().loaded);
+}
+
+TEST_CASE("an impossible view is none") {
+  const auto refused = [](auto&& change) {
+    ViewNotice wrong = notice();
+    change(wrong);
+    return !read(encode(wrong)).has_value();
+  };
+  CHECK(refused([](ViewNotice& wrong) { wrong.view.members[1] = wrong.view.members[0]; }));
+  CHECK(refused([](ViewNotice& wrong) { wrong.view.incarnations[1] = 0; }));
+  CHECK(refused([](ViewNotice& wrong) { wrong.loaded[0] = RankSet(8, 0); }));
+  CHECK(refused([](ViewNotice& wrong) { wrong.loaded[0] = RankSet(); }));
+  CHECK(refused([](ViewNotice& wrong) { wrong.view.subgroups[0].senders = {NodeId(4)}; }));
+  CHECK(refused([](ViewNotice& wrong) { wrong.view.subgroups[0].senders.clear(); }));
+}
+
+TEST_CASE("a piece of a state travels with a digest and within its bounds") {
+  const std::vector<std::byte> bytes(100, std::byte{42});
+  const StatePiece piece{ViewId(3), SubgroupId(1), 50, 120, 200, bytes};
+  const auto encoded = encode(piece);
+  const auto message = read(encoded);
+  REQUIRE((message && std::holds_alternative<StatePiece>(*message)));
+  CHECK(std::get<StatePiece>(*message).bytes.size() == 100);
+  auto damaged = encoded;
+  damaged.back() ^= std::byte{1};
+  CHECK_FALSE(read(damaged));
+  CHECK_FALSE(read(encode(StatePiece{ViewId(3), SubgroupId(2), 50, 120, 200, bytes})));
+  CHECK_FALSE(read(encode(StatePiece{ViewId(3), SubgroupId(1), 101, 120, 200, bytes})));
+  CHECK_FALSE(read(encode(StatePiece{ViewId(3), SubgroupId(1), 50, 201, 200, bytes})));
+}
+
+TEST_CASE("anything else is no message, whatever its length") {
+  for (const auto& whole : {encode(ours, hello()), encode(notice()), encode(RowNotice{ViewId(1)}),
+                            encode(StateAck{ViewId(1), SubgroupId(0), 9})}) {
+    REQUIRE(read(whole));
+    for (std::size_t length = 0; length < whole.size(); ++length) {
+      CHECK_FALSE(read({whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(length)}));
+    }
+    auto longer = whole;
+    longer.push_back(std::byte{0});
+    CHECK_FALSE(read(longer));
+  }
+  auto unknown_kind = encode(ours, hello());
+  unknown_kind[8] = std::byte{99};
+  CHECK_FALSE(read(unknown_kind));
+  auto other_magic = encode(ours, hello());
+  other_magic[0] = std::byte{0};
+  CHECK_FALSE(read(other_magic));
+}
