@@ -1,0 +1,58 @@
+// A message of a peer, of any bytes: nothing, or one thing that keeps what messages.hpp promises of it.
+#include <spindrift/views/messages.hpp>
+
+#include "fuzz.hpp"
+
+namespace {
+
+using spindrift::fuzz::expect;
+using namespace spindrift;
+using namespace spindrift::views;
+
+const GroupIdentity ours{.group_name = "fuzz", .config_digest = {1, 2}};
+
+std::vector<SubgroupView> two_shapes() {
+  std::vector<SubgroupView> shapes(2);
+  shapes[0].name = "first";
+  shapes[1].name = "second";
+  return shapes;
+}
+
+void check(const Hello& hello) {
+  const auto again = decode(encode(ours, hello), ours, two_shapes());
+  expect(again && std::holds_alternative<Hello>(*again) && std::get<Hello>(*again).incarnation == hello.incarnation,
+         "a hello survives its own encoding");
+}
+void check(const Mismatch& mismatch) { expect(!mismatch.error.fix().empty(), "a mismatch says what to do"); }
+void check_words(const std::string& reason) {
+  for (const char letter : reason) expect(letter >= ' ' && letter <= '~', "a peer's words are printable");
+}
+void check(const Refusal& refusal) { check_words(refusal.reason); }
+void check(const Removed& removed) { check_words(removed.reason); }
+void check(const ViewNotice& notice) {
+  const View& view = notice.view;
+  expect(view.members.size() == view.incarnations.size() && !view.members.empty(), "members have incarnations");
+  expect(view.subgroups.size() == 2 && notice.loaded.size() == 2, "a view has the group's subgroups");
+  for (const SubgroupView& subgroup : view.subgroups) {
+    check_words(subgroup.inadequate);
+    for (const NodeId node : subgroup.members) expect(view.rank_of(node).has_value(), "a subgroup's members are the view's");
+    for (const NodeId node : subgroup.senders) expect(subgroup.member_position(node).has_value(), "senders are members");
+  }
+  const auto again = decode(encode(notice), ours, two_shapes());
+  expect(again && std::holds_alternative<ViewNotice>(*again) && std::get<ViewNotice>(*again).view.members == view.members,
+         "a view survives its own encoding");
+}
+void check(const RowNotice&) {}
+void check(const StatePiece& piece) {
+  expect(piece.subgroup.value() < 2 && piece.offset + piece.bytes.size() <= piece.total_bytes, "a piece lies in its stream");
+}
+void check(const StateAck& ack) { expect(ack.subgroup.value() < 2, "a subgroup that exists"); }
+void check(const PrivateMessage&) {}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const auto message = decode(std::as_bytes(std::span(data, size)), ours, two_shapes());
+  if (message) std::visit([](const auto& one) { check(one); }, *message);
+  return 0;
+}
