@@ -1,6 +1,7 @@
 // Stores, staging and the push.
 #include <spindrift/sst/table.hpp>
 
+#include <algorithm>
 #include <cstring>
 
 namespace spindrift::sst {
@@ -91,28 +92,49 @@ bool Table::hears(std::uint32_t rank, Audience audience) const noexcept {
   return audience == everybody || in_subgroup_[static_cast<std::uint32_t>(audience)][rank];
 }
 
-void Table::post_range_to(std::uint32_t rank, std::uint64_t offset, std::uint64_t bytes) {
-  operations_.push_back({.kind = fabric::Operation::Kind::write,
-                         .peer = rows_[rank].peer,
-                         .local = own_row_.data() + offset,
-                         .bytes = bytes,
-                         .region = rows_[rank].remote,
-                         .offset = offset});
+void Table::store_data(std::uint64_t offset, std::span<const std::uint64_t> words, Audience audience) {
+  CHECK(offset % cache_line_bytes == 0 && offset >= layout(self_).control_bytes());
+  CHECK(offset + words.size_bytes() <= layout(self_).decree() + layout(self_).decree_words() * word_bytes);
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const std::uint64_t at = offset + i * word_bytes;
+    store_release(own_row_.data() + at, words[i]);
+    if (any_mirrored_) stage_line(staged_lines_, at, audience);
+  }
+  news_ = true;
 }
 
-// Everything stored before this mirror was there: data, then the line of its guards, then the line that guards those.
-void Table::catch_up(std::uint32_t rank) {
-  if (!std::exchange(rows_[rank].behind, false) || rows_[rank].frozen) return;
+// Everything stored before this mirror was there: data, then the line of its guards, then the line that guards those. Copied
+// line by line, for the words go on changing; of a mirror that begins as zeros only what differs.
+bool Table::catch_up(std::uint32_t rank) {
+  if (!std::exchange(rows_[rank].behind, false) || rows_[rank].frozen) return false;
   const RowLayout& own_layout = layout(self_);
-  const std::uint64_t data = 2 * cache_line_bytes;
-  post_range_to(rank, data, own_layout.decree() + own_layout.decree_words() * word_bytes - data);
-  post_range_to(rank, 0, cache_line_bytes);
-  post_range_to(rank, cache_line_bytes, cache_line_bytes);
+  const std::uint64_t end = own_layout.decree() + own_layout.decree_words() * word_bytes;
+  const auto post_line = [&](std::uint64_t offset) {
+    const auto line = own_row_.subspan(offset, cache_line_bytes);
+    if (std::all_of(line.begin(), line.end(), [](std::byte byte) { return byte == std::byte{0}; })) return;
+    operations_.push_back({.kind = fabric::Operation::Kind::write,
+                           .copied = true,
+                           .peer = rows_[rank].peer,
+                           .local = own_row_.data() + offset,
+                           .bytes = cache_line_bytes,
+                           .region = rows_[rank].remote,
+                           .offset = offset});
+  };
+  for (std::uint64_t offset = 2 * cache_line_bytes; offset < end; offset += cache_line_bytes) post_line(offset);
+  post_line(0);
+  post_line(cache_line_bytes);
+  return true;
 }
 
 void Table::post_bytes_to(std::uint32_t rank) {
   for (const Staged& range : staged_bytes_) {
-    if (hears(rank, range.audience)) post_range_to(rank, range.offset, range.bytes);
+    if (!hears(rank, range.audience)) continue;
+    operations_.push_back({.kind = fabric::Operation::Kind::write,
+                           .peer = rows_[rank].peer,
+                           .local = own_row_.data() + range.offset,
+                           .bytes = range.bytes,
+                           .region = rows_[rank].remote,
+                           .offset = range.offset});
   }
 }
 
@@ -136,8 +158,8 @@ Result<void> Table::push(fabric::Fabric& fabric) {
   if (any_mirrored_) {
     operations_.clear();
     for (std::uint32_t rank = 0; rank < rows_.size(); ++rank) {
-      catch_up(rank);
       post_bytes_to(rank);
+      if (catch_up(rank)) continue;
       post_lines_to(rank, staged_lines_);
       post_lines_to(rank, staged_activity_);
     }

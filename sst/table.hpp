@@ -57,6 +57,9 @@ class Table {
   static constexpr Audience members_of(SubgroupId id) noexcept { return Audience{id.value()}; }
   void store(std::uint64_t offset, std::uint64_t value, Audience audience);
 
+  /// Sets data behind the words (the decree) that a word stored afterwards guards.
+  void store_data(std::uint64_t offset, std::span<const std::uint64_t> words, Audience audience);
+
   /// Stages bytes of the own row (a ring's range) for the mirrors of a subgroup's members. Stage before the guard's `store`.
   void stage(std::uint64_t offset, std::uint64_t bytes, Audience audience);
 
@@ -103,8 +106,7 @@ class Table {
   }
   [[nodiscard]] bool hears(std::uint32_t rank, Audience audience) const noexcept;
   void stage_line(std::vector<StagedLine>& lines, std::uint64_t offset, Audience audience);
-  void catch_up(std::uint32_t rank);
-  void post_range_to(std::uint32_t rank, std::uint64_t offset, std::uint64_t bytes);
+  bool catch_up(std::uint32_t rank);
   void post_bytes_to(std::uint32_t rank);
   void post_lines_to(std::uint32_t rank, std::vector<StagedLine>& lines);
 

@@ -69,11 +69,13 @@ void Member::on_event(fabric::Event& event) {
 
 void Member::on_connected(const fabric::Event& event) {
   Peer* const peer = peer_of(event.node);
-  if (peer == nullptr || peer->state != Peer::State::away) {
+  if (peer == nullptr) {
     Peer stranger;
     stranger.id = event.peer;
-    return refuse(stranger, peer == nullptr ? "this group knows no node with your id" : "your node id is already connected");
+    return refuse(stranger, "this group knows no node with your id");
   }
+  // One process has one connection: the older one's is over, though its loss was not reported yet.
+  if (peer->state != Peer::State::away) on_lost(*peer, "its node has connected anew");
   peer->state = Peer::State::greeted;
   peer->id = event.peer;
   peer->mappable = event.mappable;
@@ -92,8 +94,14 @@ void Member::on_message(Peer& peer, std::span<const std::byte> bytes) {
     if (state_ != MemberState::looking) return;  // a running group does not stop for a stranger
     return fail(Error(ErrorKind::refused, "refused node " + std::to_string(peer.address.node.value())).because(error));
   }
-  if (const auto* refusal = std::get_if<Refusal>(&*message)) return on_farewell(peer, "refused this node: " + refusal->reason);
-  if (const auto* removed = std::get_if<Removed>(&*message)) return on_farewell(peer, "broke with this node: " + removed->reason);
+  if (const auto* refusal = std::get_if<Refusal>(&*message)) {
+    if (state_ != MemberState::looking) return on_farewell(peer, "refused this node: " + refusal->reason, true);
+    return fail(Error(ErrorKind::refused, "node " + std::to_string(peer.address.node.value()) + " refused this node: " +
+                                              refusal->reason)
+                    .fix("compare `spindrift config show --effective` of both nodes; if they agree, start this node again"));
+  }
+  if (const auto* removed = std::get_if<Removed>(&*message)) return on_farewell(peer, "removed this node: " + removed->reason, true);
+  if (const auto* stopped = std::get_if<Stopped>(&*message)) return on_farewell(peer, "stopped: " + stopped->reason, false);
   if (peer.state != Peer::State::agreed) return accuse(peer, "it spoke before its hello");
   if (auto* notice = std::get_if<ViewNotice>(&*message)) {
     const auto rank = notice->view.rank_of(options_.self);
@@ -142,14 +150,9 @@ void Member::on_hello(Peer& peer, const Hello& hello) {
   note_candidates();
 }
 
-// The peer will not go on with this process.
-void Member::on_farewell(Peer& peer, const std::string& reason) {
-  const std::string name = "node " + std::to_string(peer.address.node.value());
-  if (state_ == MemberState::looking) {
-    return fail(Error(ErrorKind::refused, name + " " + reason)
-                    .fix("compare `spindrift config show --effective` of both nodes; if they agree, start this node again"));
-  }
-  if (const auto rank = rank_of(peer)) epoch()->change().suspect(*rank, "it " + reason);
+// The peer will not go on with this process, or not at all.
+void Member::on_farewell(Peer& peer, const std::string& reason, bool turned_away) {
+  if (const auto rank = rank_of(peer)) epoch()->change().suspect(*rank, "it " + reason, turned_away);
   hang_up(peer);
 }
 
@@ -231,6 +234,10 @@ void Member::note_candidates() {
 // The first of the founders founds, when all of them are here and none has seen a view.
 bool Member::found_when_complete() {
   if (options_.founders.empty() || options_.founders.front() != self()) return false;
+  // Where a group runs already, it takes this node in.
+  for (const Peer& peer : peers_) {
+    if (peer.state == Peer::State::agreed && !peer.fresh) return false;
+  }
   View view;
   for (const NodeId node : options_.founders) {
     std::uint64_t incarnation = options_.incarnation;

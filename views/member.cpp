@@ -102,6 +102,8 @@ bool Member::step_epoch(Time now) {
   watch_silence(now);
   revoke_suspects(present);
   if (state_ == MemberState::failed) return true;
+  const bool steady = present.change().state() == ViewChange::State::steady;
+  if (steady && !present.change().suspected().empty()) return true;  // found just now: the next pass wedges
   switch (present.change().state()) {
     case ViewChange::State::stuck:
       fail(lost_majority(present));
@@ -136,9 +138,16 @@ bool Member::step_epoch(Time now) {
 
 Error Member::lost_majority(const Epoch& present) const {
   std::string gone;
+  std::size_t turned_away = 0;
   for (const ViewChange::Suspicion& suspicion : present.change().suspicions()) {
+    turned_away += suspicion.turned_away ? 1 : 0;
     gone += (gone.empty() ? "node " : ", node ") +
             std::to_string(present.view().members[suspicion.rank.value()].value()) + " (" + suspicion.reason + ")";
+  }
+  if (2 * turned_away >= present.change().suspicions().size()) {
+    return Error(ErrorKind::removed, "the others removed this node from the group in view " +
+                                         std::to_string(present.id().value()) + ": " + gone)
+        .fix("start it again: it joins as a new incarnation");
   }
   return Error(ErrorKind::no_majority, "lost the majority of view " + std::to_string(present.id().value()) + ": of its " +
                                            std::to_string(present.view().members.size()) + " members are gone " + gone)
@@ -349,7 +358,7 @@ void Member::fail(Error error) {
   enter(MemberState::failed);
   for (Peer& peer : peers_) {
     if (peer.state == Peer::State::away) continue;
-    send_to(peer, encode(Removed{failure_->to_string()}));
+    send_to(peer, encode(Stopped{failure_->to_string()}));
     fabric_.disconnect(peer.id);
     peer.state = Peer::State::away;
   }

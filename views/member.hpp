@@ -35,7 +35,9 @@ struct MemberOptions {
   NodeId self;
   std::uint64_t incarnation = 0;        ///< not 0, and differs from start to start of the same node
   std::vector<fabric::Address> roster;  ///< of all nodes that may be in the group, this one included
-  std::vector<NodeId> founders;         ///< who must all be present to found the first view, in rank order
+  /// Who must all be present to found the first view, in rank order. If these are not the whole roster, they can found a
+  /// second group while the others of the first run out of their sight: whoever configures so must know that none runs.
+  std::vector<NodeId> founders;
   GroupIdentity identity;               ///< what all members must agree on
   LayoutFunction layout;
   smc::Policy policy;
@@ -149,7 +151,7 @@ class Member final : private smc::DeliverySink {
   void on_connected(const fabric::Event& event);
   void on_message(Peer& peer, std::span<const std::byte> bytes);
   void on_hello(Peer& peer, const Hello& hello);
-  void on_farewell(Peer& peer, const std::string& reason);
+  void on_farewell(Peer& peer, const std::string& reason, bool turned_away);
   void on_exposed(Peer& peer, const fabric::Event& event);
   void on_lost(Peer& peer, const std::string& reason);
   void hang_up(Peer& peer);

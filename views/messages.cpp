@@ -14,7 +14,7 @@ constexpr std::uint32_t magic = 0x44'4e'50'53;  // "SPND"
 constexpr std::size_t reason_bytes_max = 512;
 constexpr std::size_t group_name_bytes = 32;
 
-enum class Kind : std::uint32_t { hello = 1, refusal, removed, view, row, state_piece, state_ack, private_message };
+enum class Kind : std::uint32_t { hello = 1, refusal, removed, view, row, state_piece, state_ack, private_message, stopped };
 
 class Writer {
  public:
@@ -232,6 +232,12 @@ std::vector<std::byte> encode(const Removed& removed) {
   return writer.take();
 }
 
+std::vector<std::byte> encode(const Stopped& stopped) {
+  Writer writer(Kind::stopped);
+  writer.put_text(stopped.reason, reason_bytes_max);
+  return writer.take();
+}
+
 std::vector<std::byte> encode(const ViewNotice& notice) {
   const View& view = notice.view;
   Writer writer(Kind::view);
@@ -306,6 +312,9 @@ std::optional<Message> decode(std::span<const std::byte> bytes, const GroupIdent
       return std::nullopt;
     case Kind::removed:
       if (auto reason = decode_reason(reader.rest())) return Removed{std::move(*reason)};
+      return std::nullopt;
+    case Kind::stopped:
+      if (auto reason = decode_reason(reader.rest())) return Stopped{std::move(*reason)};
       return std::nullopt;
     case Kind::view: return decode_view(reader, shapes);
     case Kind::row: {

@@ -46,6 +46,10 @@ struct Refusal {
 struct Removed {
   std::string reason;
 };
+/// The peer ends for reasons of its own.
+struct Stopped {
+  std::string reason;
+};
 /// A view that contains the receiver.
 struct ViewNotice {
   View view;
@@ -74,12 +78,14 @@ struct PrivateMessage {
   std::span<const std::byte> bytes;  ///< points into the message
 };
 
-using Message = std::variant<Hello, Mismatch, Refusal, Removed, ViewNotice, RowNotice, StatePiece, StateAck, PrivateMessage>;
+using Message = std::variant<Hello, Mismatch, Refusal, Removed, Stopped, ViewNotice, RowNotice, StatePiece, StateAck,
+                             PrivateMessage>;
 
 [[nodiscard]] std::vector<std::byte> encode(const GroupIdentity& identity, const Hello& hello);
 /// Reasons are cut at 512 bytes.
 [[nodiscard]] std::vector<std::byte> encode(const Refusal& refusal);
 [[nodiscard]] std::vector<std::byte> encode(const Removed& removed);
+[[nodiscard]] std::vector<std::byte> encode(const Stopped& stopped);
 [[nodiscard]] std::vector<std::byte> encode(const ViewNotice& notice);
 [[nodiscard]] std::vector<std::byte> encode(const RowNotice& notice);
 [[nodiscard]] std::vector<std::byte> encode(const StatePiece& piece);

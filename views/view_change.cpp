@@ -58,13 +58,13 @@ std::uint64_t ViewChange::quorum() const noexcept {
 }
 
 // Freezing comes first: nothing that the suspect wrote or writes has an effect here any more.
-void ViewChange::suspect(Rank rank, std::string reason) {
+void ViewChange::suspect(Rank rank, std::string reason, bool turned_away) {
   if (rank == self_ || suspected_.contains(rank)) return;
   table_.freeze(rank);
   suspected_.add(rank);
   log::info(log::Room::views, "suspects",
             {{"node", view_.members[self_.value()]}, {"whom", view_.members[rank.value()]}, {"reason", reason}});
-  suspicions_.push_back({rank, std::move(reason)});
+  suspicions_.push_back({rank, std::move(reason), turned_away});
   const std::uint32_t half = rank.value() / 64;
   store(layout(self_).suspected(half), suspected_.word(half));
 }
@@ -137,7 +137,7 @@ bool ViewChange::hear(Rank from) {
   const RankSet accused = seen_[from.value()].suspected;
   const std::string who = "node " + std::to_string(view_.members[from.value()].value());
   if (accused.contains(self_)) {
-    suspect(from, who + " removed this node");
+    suspect(from, who + " removed this node", true);
     return true;
   }
   if (leader() != self_ && leader() != from) return false;
@@ -262,10 +262,7 @@ void ViewChange::wedge() {
 // The decree first, then its guard.
 void ViewChange::accept(std::uint64_t ballot, Decree decree) {
   CHECK(ballot > seen_[self_.value()].accepted && state_ != State::steady);
-  const std::vector<std::uint64_t> words = encode(decree, view_);
-  const std::uint64_t at = layout(self_).decree();
-  for (std::size_t i = 0; i < words.size(); ++i) store_release(table_.own_bytes(at + i * sst::word_bytes), words[i]);
-  table_.stage(at, words.size() * sst::word_bytes, sst::Table::everybody);
+  table_.store_data(layout(self_).decree(), encode(decree, view_), sst::Table::everybody);
   store(layout(self_).accepted(), ballot);
   seen_[self_.value()].accepted = ballot;
   state_ = State::accepted;

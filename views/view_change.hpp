@@ -42,13 +42,14 @@ class ViewChange {
   struct Suspicion {
     Rank rank;
     std::string reason;
+    bool turned_away = false;  ///< it suspected this member first
   };
 
   /// Everything outlives this object. `loaded`: by subgroup, who had its state when the view began.
   ViewChange(const View& view, const std::vector<RankSet>& loaded, sst::Table& table, Counts& counts, bool partition_safety);
 
   /// An own finding about a member. Takes effect at once; ignored for oneself and when already suspected.
-  void suspect(Rank rank, std::string reason);
+  void suspect(Rank rank, std::string reason, bool turned_away = false);
 
   /// One pass over the rows. `may_lead`: this member may begin a change for `candidates` or for somebody's wish to leave.
   /// True if anything changed.

@@ -29,6 +29,7 @@ void check_words(const std::string& reason) {
 }
 void check(const Refusal& refusal) { check_words(refusal.reason); }
 void check(const Removed& removed) { check_words(removed.reason); }
+void check(const Stopped& stopped) { check_words(stopped.reason); }
 void check(const ViewNotice& notice) {
   const View& view = notice.view;
   expect(view.members.size() == view.incarnations.size() && !view.members.empty(), "members have incarnations");

@@ -24,6 +24,8 @@ class RecordingFabric final : public fabric::Fabric {
 
   const fabric::Traits& traits() const noexcept override { return traits_; }
   Result<fabric::Region> allocate(std::size_t, std::string_view) override { return unsupported(); }
+  void release(fabric::RegionKey) override {}
+  void unmap(fabric::PeerId, fabric::RegionKey) override {}
   Result<void> listen(const fabric::Address&) override { return {}; }
   Result<void> connect(const fabric::Address&) override { return {}; }
   void disconnect(fabric::PeerId) override {}
@@ -75,6 +77,24 @@ struct Fixture {
 
 }  // namespace
 
+TEST_CASE("a mirror attached late gets what was stored before: data, then guards, then the guards' guard") {
+  Fixture f;
+  Table table(f.view, NodeId(0), Fixture::aligned(f.own));
+  const sst::RowLayout& layout = table.layout(Rank(0));
+  table.store(layout.suspected(0), 2, Table::everybody);
+  table.store(layout.wedged(), 1, Table::everybody);
+  table.store(layout.subgroup(SubgroupId(0))->received_of, 7, Table::everybody);
+  REQUIRE(table.push(f.fabric));
+  CHECK(f.fabric.posted.empty());
+  table.attach_mirrored(Rank(2), Fixture::aligned(f.two), fabric::PeerId(22), fabric::RegionKey(2));
+  REQUIRE(table.push(f.fabric));
+  REQUIRE(f.fabric.posted.size() == 3);
+  CHECK(f.fabric.posted[0].offset == layout.subgroup(SubgroupId(0))->received_of);
+  CHECK(f.fabric.posted[1].offset == 0);
+  CHECK(f.fabric.posted[2].offset == 64);
+  for (const auto& posted : f.fabric.posted) CHECK(posted.copied);
+}
+
 TEST_CASE("a push posts ring bytes, then words, then activity, to the members of the subgroup alone") {
   Fixture f;
   Table table(f.view, NodeId(0), Fixture::aligned(f.own));
@@ -82,6 +102,8 @@ TEST_CASE("a push posts ring bytes, then words, then activity, to the members of
   table.attach_mirrored(Rank(2), Fixture::aligned(f.two), fabric::PeerId(22), fabric::RegionKey(2));
   const SubgroupId pair(1);
   const sst::SubgroupBlock block = *table.layout(Rank(0)).subgroup(pair);
+  REQUIRE(table.push(f.fabric));
+  CHECK(f.fabric.posted.empty());  // the mirrors begin as zeros, and so does the row
 
   table.bump_activity(pair);  // staged first, posted last
   table.store(block.committed, 3, Table::members_of(pair));
