@@ -26,13 +26,14 @@ struct Profile {
 };
 
 struct SubgroupView {
-  std::string name;               ///< unique in the view
-  std::vector<NodeId> members;    ///< in rank order; at least one
-  std::vector<NodeId> senders;    ///< subset of members, in sender rank order; at least one
+  std::string name;             ///< unique in the view
+  std::vector<NodeId> members;  ///< who was in the previous view's in that order, then newcomers in rank order; at least
+                                ///< one, unless inadequate
+  std::vector<NodeId> senders;  ///< those of the members that may send, in the same order; at least one, unless inadequate
   DeliveryMode mode = DeliveryMode::ordered;
   Profile profile;
   std::vector<std::string> topics;  ///< topics that travel through this subgroup; unique in the view
-  std::string inadequate{};  ///< why this subgroup has no members in this view; empty: it is adequate
+  std::string inadequate{};         ///< why it has no members in this view, in words for people; empty: it is adequate
 
   [[nodiscard]] std::optional<std::uint32_t> member_position(NodeId node) const;
   [[nodiscard]] std::optional<SenderRank> sender_rank(NodeId node) const;
@@ -40,8 +41,8 @@ struct SubgroupView {
 
 struct View {
   ViewId id;
-  std::vector<NodeId> members;       ///< in rank order, no duplicates
-  std::vector<SubgroupView> subgroups;   ///< SubgroupId is the position
+  std::vector<NodeId> members;              ///< in rank order, no duplicates
+  std::vector<SubgroupView> subgroups;      ///< SubgroupId is the position, the same in every view of a group
   std::vector<std::uint64_t> incarnations{};  ///< by rank; empty where it does not matter (tests of one view)
 
   [[nodiscard]] std::optional<Rank> rank_of(NodeId node) const;
@@ -51,8 +52,10 @@ struct View {
 /// Most members of a view.
 inline constexpr std::size_t member_count_max = 128;
 
-/// Which of `members` (in rank order) are in which subgroup, given the view before, or null for the first. Pure: all members
-/// call it with the same arguments and must get the same. Always the same subgroups in the same order.
+/// The subgroups of the view of `members` (in rank order, at least one) that follows `previous` (null: the first view). Pure
+/// and the same at all members of a group, so that they need not agree on more than the members. Whoever is in both
+/// views stays in its subgroups, also a node that was restarted in between; a caller to whom that matters takes it out of
+/// the subgroups of the `previous` that it passes. Any thread.
 using LayoutFunction = std::function<std::vector<SubgroupView>(const std::vector<NodeId>& members, const View* previous)>;
 
 }  // namespace spindrift

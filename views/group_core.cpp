@@ -3,7 +3,6 @@
 
 #include <sched.h>
 
-#include <algorithm>
 #include <random>
 
 #include <spindrift/core/check.hpp>
@@ -76,13 +75,13 @@ void GroupCore::make_member() {
   const View everybody = value_or_throw(config_.view());
   for (const NodeId node : everybody.members) options.roster.push_back({node, {}});
   options.self = self;
-  options.founders = everybody.members;
+  options.founders = config_.founders();
   options.identity = {config_.group_name(), config_.digest().words};
   options.incarnation = random_incarnation();
-  options.layout = options_.layout ? options_.layout : [everybody](const std::vector<NodeId>& m, const View*) { auto subs = everybody.subgroups; for (auto& g : subs) { auto here = [&](NodeId n) { return std::find(m.begin(), m.end(), n) == m.end(); }; std::erase_if(g.members, here); std::erase_if(g.senders, here); if (g.members.empty() || g.senders.empty()) { g.members.clear(); g.senders.clear(); g.inadequate = "no member"; } } return subs; };
-  options.suspect_after = std::chrono::milliseconds(500);
-  options.partition_safety = true;
-  options.backlog_bytes_max = 64U << 20U;
+  options.layout = options_.layout ? options_.layout : value_or_throw(config_.layout_function());
+  options.suspect_after = config_.suspect_after();
+  options.partition_safety = !config_.partitioning_safety_disabled();
+  options.backlog_bytes_max = config_.state_buffer_bytes();
   if (!options.partition_safety) {
     log::warn(log::Room::views, "partition safety is off: parts of a split group will go on and differ",
               {{"because", "[DERECHO] disable_partitioning_safety"}});

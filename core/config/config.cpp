@@ -99,6 +99,12 @@ Error first_of(const std::vector<Error>& problems) {
   return error;
 }
 
+Error no_layout(const std::string& name) {
+  return Error(ErrorKind::bad_config, "the configuration has no layout: it names no subgroup")
+      .at(name)
+      .fix(R"(add a section [LAYOUT] with json_layout = '[{"name": "main"}]' and name [SPINDRIFT] members)");
+}
+
 }  // namespace
 
 struct Config::State {
@@ -146,8 +152,19 @@ const std::string& Config::runtime_directory() const { return text("SPINDRIFT", 
 PollMode Config::poll_mode() const { return text("SPINDRIFT", "poll") == "spin" ? PollMode::spin : PollMode::block; }
 Duration Config::spin() const { return std::chrono::microseconds(integer("SPINDRIFT", "spin_us")); }
 Duration Config::join_timeout() const { return std::chrono::milliseconds(integer("SPINDRIFT", "join_timeout_ms")); }
+Duration Config::suspect_after() const { return std::chrono::milliseconds(integer("SPINDRIFT", "suspect_after_ms")); }
+bool Config::partitioning_safety_disabled() const { return boolean("DERECHO", "disable_partitioning_safety"); }
 const std::string& Config::log_level() const { return text("SPINDRIFT", "log_level"); }
 const std::string& Config::log_file() const { return text("SPINDRIFT", "log_file"); }
+
+std::uint64_t Config::state_buffer_bytes() const {
+  return static_cast<std::uint64_t>(integer("SPINDRIFT", "state_buffer_size"));
+}
+
+std::vector<NodeId> Config::founders() const {
+  if (!state_->loaded.view) return {};
+  return ids_of(state_->at("SPINDRIFT", "founders"));
+}
 
 std::int64_t Config::integer(std::string_view section, std::string_view key) const {
   const Value& value = state_->at(section, key);
@@ -170,9 +187,15 @@ const std::string& Config::text(std::string_view section, std::string_view key) 
 
 Result<View> Config::view() const {
   if (state_->loaded.view) return *state_->loaded.view;
-  return Error(ErrorKind::bad_config, "the configuration has no layout: it names no subgroup")
-      .at(name())
-      .fix(R"(add a section [LAYOUT] with json_layout = '[{"name": "main"}]' and name [SPINDRIFT] members)");
+  return no_layout(name());
+}
+
+Result<LayoutFunction> Config::layout_function() const {
+  if (state_->loaded.plans == nullptr) return no_layout(name());
+  return LayoutFunction(
+      [plans = state_->loaded.plans](const std::vector<NodeId>& members, const View* previous) -> std::vector<SubgroupView> {
+        return allocate(plans->layout, plans->profiles, members, previous);
+      });
 }
 
 Result<Rank> Config::local_rank() const {

@@ -79,8 +79,17 @@ class Config {
   [[nodiscard]] PollMode poll_mode() const;
   /// How long a poller spins before it sleeps.
   [[nodiscard]] Duration spin() const;
-  /// How long to wait for the other members.
+  /// How long to look for a group to found or to join.
   [[nodiscard]] Duration join_timeout() const;
+  /// Who must be there to found the group's first view: in rank order, some or all of the configured members. Empty if the
+  /// configuration has no layout.
+  [[nodiscard]] std::vector<NodeId> founders() const;
+  /// How long a member may show no sign of life before the others remove it.
+  [[nodiscard]] Duration suspect_after() const;
+  /// Whether a minority may go on alone.
+  [[nodiscard]] bool partitioning_safety_disabled() const;
+  /// Most bytes of messages that a joiner keeps while its state is on the way.
+  [[nodiscard]] std::uint64_t state_buffer_bytes() const;
   /// As log::set_levels takes it.
   [[nodiscard]] const std::string& log_level() const;
   /// Empty: standard error.
@@ -91,9 +100,11 @@ class Config {
   [[nodiscard]] bool boolean(std::string_view section, std::string_view key) const;
   [[nodiscard]] const std::string& text(std::string_view section, std::string_view key) const;
 
-  /// The configured members and subgroups, ViewId 0. Errors: bad_config if the configuration has no layout.
+  /// The view of all configured members, ViewId 0. Errors: bad_config if the configuration has no layout.
   [[nodiscard]] Result<View> view() const;
-  /// Over everything that members must agree on: group-wide values and the resolved layout; not over comments, order,
+  /// What gives every view its subgroups. Shares what it needs, so it may outlive this. Errors: as view().
+  [[nodiscard]] Result<LayoutFunction> layout_function() const;
+  /// Over everything that members must agree on: group-wide values and the layout's plans; not over comments, order,
   /// spelling or node-local values.
   [[nodiscard]] ConfigDigest digest() const;
 

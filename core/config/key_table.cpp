@@ -50,9 +50,17 @@ constexpr Key table[] = {
      .type = KeyType::node_list,
      .scope = group,
      .default_text = "",
-     .documentation = "Node ids of all members, in rank order. Default: the ids that the layout names, ascending; if it "
-                      "names none, 0 up to the smallest group that satisfies it.",
+     .documentation = "Node ids of all nodes that may ever be in the group, in rank order. Default: the ids that the layout "
+                      "names, ascending; if it names none, 0 up to the smallest group that satisfies it.",
      .example = "0, 1, 2"},
+    {.section = "SPINDRIFT",
+     .name = "founders",
+     .type = KeyType::node_list,
+     .scope = group,
+     .default_text = "",
+     .documentation = "Members that must all be there to found the group's first view; the others join it later. Default: "
+                      "all members. Founding is safe because no other set of members can found a group of this name; "
+                      "whoever lists fewer accepts that these alone may start one."},
     {.section = "SPINDRIFT",
      .name = "fabric",
      .type = KeyType::choice,
@@ -89,10 +97,32 @@ constexpr Key table[] = {
      .type = KeyType::integer,
      .scope = node,
      .default_text = "30000",
-     .documentation = "How long a starting member waits for the others before it gives up and names who is missing.",
+     .documentation = "How long a starting member looks for a group to found or to join before it gives up and names who is "
+                      "missing.",
      .lowest = 1,
      .highest = 86'400'000,
      .unit = "milliseconds"},
+    {.section = "SPINDRIFT",
+     .name = "suspect_after_ms",
+     .type = KeyType::integer,
+     .scope = group,
+     .default_text = "500",
+     .documentation = "How long a member may show no sign of life before the others remove it. A process that ends is "
+                      "noticed at once; this is for one that hangs. Too short, and a member that the machine does not let "
+                      "run for a while is removed although it is well.",
+     .lowest = 10,
+     .highest = 600'000,
+     .unit = "milliseconds"},
+    {.section = "SPINDRIFT",
+     .name = "state_buffer_size",
+     .type = KeyType::integer,
+     .scope = node,
+     .default_text = "64 MiB",
+     .documentation = "Most bytes of messages that this member keeps while the state of a group that it joins is on the "
+                      "way; with more, it gives up joining.",
+     .lowest = 65'536,
+     .highest = bytes_max,
+     .unit = "bytes"},
     {.section = "SPINDRIFT",
      .name = "log_level",
      .type = KeyType::log_levels,
@@ -129,6 +159,14 @@ constexpr Key table[] = {
      .scope = group,
      .default_text = "",
      .documentation = "As [LAYOUT] json_layout_file; older Derecho files have it here."},
+    {.section = "DERECHO",
+     .name = "disable_partitioning_safety",
+     .type = KeyType::boolean,
+     .scope = group,
+     .default_text = "false",
+     .documentation = "Whether members that lost the majority of their view go on alone instead of stopping. For "
+                      "development only: when the network is split, each part goes on, and what they deliver then cannot "
+                      "be reconciled. Derecho's default is true."},
     unused("DERECHO", "contact_ip", KeyType::text, group, loopback, "Address of a member that newcomers ask."),
     unused_port("contact_port", "23580", "Port of that member."),
     unused("DERECHO", "leader_ip", KeyType::text, group, loopback, "Address of the first leader."),
@@ -153,7 +191,6 @@ constexpr Key table[] = {
            "milliseconds"),
     unused("DERECHO", "enable_backup_restart_leaders", KeyType::boolean, group, "false",
            "Whether other members may lead a restart."),
-    unused("DERECHO", "disable_partitioning_safety", KeyType::boolean, group, "true", "Whether a minority may go on alone."),
     unused("DERECHO", "max_p2p_request_payload_size", KeyType::integer, group, "10240",
            "Largest request between two members.", bytes_max, "bytes"),
     unused("DERECHO", "max_p2p_reply_payload_size", KeyType::integer, group, "10240", "Largest reply between two members.",
@@ -172,9 +209,11 @@ constexpr Key table[] = {
                       "entry has a name (else its type_alias), and either Derecho's layout (min_nodes_by_shard, "
                       "max_nodes_by_shard, reserved_node_ids_by_shard, delivery_modes_by_shard, profiles_by_shard, "
                       "topics_by_shard; an id written \"*7\" is a sender, and if any id is so marked, the others of its "
-                      "shard are not) or the plain form: members (default: all), senders (default: all of its members), "
-                      "mode (ordered or unordered), profile, topics. The second subgroup of one layout has the suffix .1, "
-                      "the second shard /1, and so on. Members agree on what the layout means, not on its text.",
+                      "shard are not) or the plain form: members (default: all), min_members (default: 1), senders "
+                      "(default: all of its members), mode (ordered or unordered), profile, topics. The second subgroup of "
+                      "one layout has the suffix .1, the second shard /1, and so on. In each view a subgroup has those of "
+                      "its members that are there; with fewer than its minimum, or without a sender that it names, it has "
+                      "none. Members agree on what the layout means, not on its text.",
      .example = example_layout},
     {.section = "LAYOUT",
      .name = "json_layout_file",

@@ -41,7 +41,8 @@ class LayoutParser {
       reader_.check_fields(entry, path, {"name", "type_alias", "layout", "topics"});
       parse_derecho(entry, path, name);
     } else {
-      reader_.check_fields(entry, path, {"name", "type_alias", "members", "senders", "mode", "profile", "topics"});
+      reader_.check_fields(entry, path,
+                           {"name", "type_alias", "members", "min_members", "senders", "mode", "profile", "topics"});
       parse_plain(entry, path, name);
     }
   }
@@ -51,6 +52,9 @@ class LayoutParser {
     plan.name = name;
     plan.path = path;
     if (entry.contains("members")) plan.members = nonempty_ids(entry.at("members"), field(path, "members"));
+    if (entry.contains("min_members")) {
+      plan.minimum = reader_.count(entry.at("min_members"), field(path, "min_members")).value_or(1);
+    }
     if (entry.contains("senders")) plan.senders = nonempty_ids(entry.at("senders"), field(path, "senders"));
     read_mode(entry, "mode", path, plan);
     if (entry.contains("profile")) read_profile(entry.at("profile"), field(path, "profile"), plan);

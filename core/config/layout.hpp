@@ -19,9 +19,9 @@ struct SubgroupPlan {
   std::string name;                            ///< unique in the layout
   std::string path;                            ///< where the JSON says it: "[0].layout[1] shard 0"
   std::optional<std::vector<NodeId>> members;  ///< the plain form names them; nothing: all members of the group
-  bool assigned = false;                       ///< Derecho's form: members are reserved and filled up, see resolve.hpp
-  std::uint32_t minimum = 0;                   ///< assigned: least members
-  std::uint32_t maximum = 0;                   ///< assigned: most members, reserved ones not counted
+  bool assigned = false;                       ///< Derecho's form: members are reserved and filled up, see allocate.hpp
+  std::uint32_t minimum = 1;                   ///< least members
+  std::uint32_t maximum = 0;                   ///< assigned: up to how many it grows; reserved ones may exceed it
   std::vector<NodeId> reserved;                ///< assigned: members in any case
   std::vector<NodeId> senders;                 ///< empty: all members of the subgroup
   DeliveryMode mode = DeliveryMode::ordered;

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <bit>
 #include <charconv>
+#include <iterator>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -14,8 +16,6 @@
 
 namespace spindrift::config {
 namespace {
-
-using Profiles = std::map<std::string, Profile, std::less<>>;
 
 std::uint64_t number(std::string_view text) {
   std::uint64_t value = 0;
@@ -128,49 +128,91 @@ bool load_layout_text(const Value& value, const Sources& sources, LayoutText& to
   return true;
 }
 
+/// As canonical_value writes a list of nodes.
+std::string listed(const std::vector<NodeId>& ids) {
+  std::string text;
+  for (const NodeId id : ids) text += fmt::format("{}{}", text.empty() ? "" : ", ", id.value());
+  return text;
+}
+
 std::vector<NodeId> load_members(Loaded& loaded, const Layout& layout, const LayoutSource& source,
                                  std::vector<Error>& problems) {
   Value& value = value_of(loaded, "SPINDRIFT", "members");
-  std::vector<NodeId> members;
-  if (!value.text.empty()) {
-    for (const std::string_view id : split(value.text, ',')) members.emplace_back(static_cast<std::uint32_t>(number(id)));
-    return members;
-  }
-  members = members_of(layout);
+  if (!value.text.empty()) return ids_of(value);
+  std::vector<NodeId> members = members_of(layout);
   if (members.empty()) {
     problems.push_back(Error(ErrorKind::bad_config, "nothing says who the members of the group are")
                            .at(place_in(source))
                            .fix("name them: [SPINDRIFT] members = 0, 1, 2"));
   }
-  for (const NodeId id : members) value.text += fmt::format("{}{}", value.text.empty() ? "" : ", ", id.value());
+  value.text = listed(members);
   value.origin = "default, derived from the layout";
   return members;
 }
 
+/// The founders among `members`, in their order, so that equal sets are equal text.
+void load_founders(Loaded& loaded, const std::vector<NodeId>& members, std::vector<Error>& problems) {
+  Value& value = value_of(loaded, "SPINDRIFT", "founders");
+  if (value.text.empty()) {
+    value.text = listed(members);
+    value.origin = "default, all members";
+    return;
+  }
+  std::set<NodeId> founders;
+  for (const NodeId id : ids_of(value)) {
+    founders.insert(id);
+    if (std::find(members.begin(), members.end(), id) != members.end()) continue;
+    problems.push_back(Error(ErrorKind::bad_config, fmt::format("founder {} is no member of the group", id.value()))
+                           .at(value.origin)
+                           .fix(fmt::format("add {} to [SPINDRIFT] members, or remove it here", id.value())));
+  }
+  std::vector<NodeId> ordered;
+  std::copy_if(members.begin(), members.end(), std::back_inserter(ordered),
+               [&](NodeId id) { return founders.contains(id); });
+  value.text = listed(ordered);
+}
+
 void load_view(const Sources& sources, Loaded& loaded, std::vector<Error>& problems) {
-  const Profiles profiles = load_profiles(loaded, problems);
+  auto plans = std::make_shared<Plans>();
+  plans->profiles = load_profiles(loaded, problems);
   const Value* const value = layout_value(loaded, problems);
   LayoutText layout_text;
   if (value == nullptr || !load_layout_text(*value, sources, layout_text, problems)) return;
   const std::size_t problems_before = problems.size();
-  const Layout layout = parse_layout(layout_text.source, problems);
+  plans->layout = parse_layout(layout_text.source, problems);
   if (problems.size() != problems_before) return;
-  const std::vector<NodeId> members = load_members(loaded, layout, layout_text.source, problems);
+  const std::vector<NodeId> members = load_members(loaded, plans->layout, layout_text.source, problems);
   if (members.empty()) return;
-  loaded.view = resolve(layout, members, profiles, layout_text.source, problems);
+  load_founders(loaded, members, problems);
+  loaded.view = resolve(plans->layout, members, plans->profiles, layout_text.source, problems);
+  loaded.plans = std::move(plans);
 }
 
-template <class Ids>
-std::string joined(const Ids& ids) {
+/// `some` in the order of `members`, each after a blank.
+std::string in_order(const std::vector<NodeId>& members, const std::vector<NodeId>& some) {
+  const std::set<NodeId> inside(some.begin(), some.end());
   std::string text;
-  for (const NodeId id : ids) text += fmt::format(" {}", id.value());
+  for (const NodeId id : members) {
+    if (inside.contains(id)) text += fmt::format(" {}", id.value());
+  }
   return text;
+}
+
+/// Who belongs to a plan, in every view: a list that says what another says is the same text.
+std::string agreement(const SubgroupPlan& plan, const std::vector<NodeId>& members) {
+  if (plan.assigned) {
+    return fmt::format("filled {} to {}\n reserved{}\n senders{}\n", plan.minimum, plan.maximum,
+                       in_order(members, plan.reserved), plan.senders.empty() ? " all" : in_order(members, plan.senders));
+  }
+  const std::vector<NodeId>& named = plan.members ? *plan.members : members;
+  return fmt::format("named, at least {}\n members{}\n senders{}\n", plan.minimum, in_order(members, named),
+                     in_order(members, plan.senders.empty() ? named : plan.senders));
 }
 
 /// One line for each thing that members must agree on. Names hold neither blanks nor line ends, so no two configurations
 /// that differ have the same text.
 std::string agreement(const Loaded& loaded) {
-  std::string text = "spindrift configuration 1\n";
+  std::string text = "spindrift configuration 2\n";
   for (const Value& value : loaded.values) {
     const Key& key = *value.key;
     const bool in_view = key.section == profile_section || key.section == "LAYOUT" || key.name.starts_with("json_layout") ||
@@ -179,17 +221,25 @@ std::string agreement(const Loaded& loaded) {
     text += fmt::format("{}/{} {}\n", value.section, key.name, value.text);
   }
   if (!loaded.view) return text;
-  text += fmt::format("members{}\n", joined(loaded.view->members));
-  for (const SubgroupView& subgroup : loaded.view->subgroups) {
-    text += fmt::format("subgroup {} {} ring {} window {} message {}\n members{}\n senders{}\n topics {}\n", subgroup.name,
+  const std::vector<NodeId>& members = loaded.view->members;
+  text += fmt::format("members {}\n", listed(members));
+  for (std::size_t i = 0; i < loaded.view->subgroups.size(); ++i) {
+    const SubgroupView& subgroup = loaded.view->subgroups[i];
+    text += fmt::format("subgroup {} {} ring {} window {} message {}\n topics {}\n {}", subgroup.name,
                         subgroup.mode == DeliveryMode::ordered ? "ordered" : "unordered", subgroup.profile.ring_bytes,
-                        subgroup.profile.window_messages, subgroup.profile.message_bytes_max, joined(subgroup.members),
-                        joined(subgroup.senders), fmt::join(subgroup.topics, " "));
+                        subgroup.profile.window_messages, subgroup.profile.message_bytes_max,
+                        fmt::join(subgroup.topics, " "), agreement(loaded.plans->layout.subgroups[i], members));
   }
   return text;
 }
 
 }  // namespace
+
+std::vector<NodeId> ids_of(const Value& value) {
+  std::vector<NodeId> ids;
+  for (const std::string_view id : split(value.text, ',')) ids.emplace_back(static_cast<std::uint32_t>(number(id)));
+  return ids;
+}
 
 Loaded load(const Sources& sources, std::vector<Error>& problems) {
   Loaded loaded = load_values(sources, problems);

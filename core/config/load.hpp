@@ -3,12 +3,13 @@
 #pragma once
 
 #include <functional>
-#include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include <spindrift/core/config/allocate.hpp>
 #include <spindrift/core/config/config.hpp>
 #include <spindrift/core/config/keys.hpp>
 
@@ -26,10 +27,17 @@ struct Value {
   unsigned line = 1;  ///< of the value's first character, if it comes from the file
 };
 
+/// What every view's subgroups are made from.
+struct Plans {
+  Layout layout;
+  Profiles profiles;
+};
+
 struct Loaded {
   std::string name;
-  std::vector<Value> values;  ///< in the table's order; the keys of each profile together
-  std::optional<View> view;
+  std::vector<Value> values;           ///< in the table's order; the keys of each profile together
+  std::shared_ptr<const Plans> plans;  ///< null without a layout
+  std::optional<View> view;            ///< of all configured members
   ConfigDigest digest;
   std::vector<std::string> notes;
 
@@ -48,6 +56,9 @@ struct Sources {
 
 /// Complete only if nothing was appended to `problems`.
 [[nodiscard]] Loaded load(const Sources& sources, std::vector<Error>& problems);
+
+/// The ids of a list of nodes.
+[[nodiscard]] std::vector<NodeId> ids_of(const Value& value);
 
 /// The values in force, one for each key and profile, without the layout. A part of load().
 [[nodiscard]] Loaded load_values(const Sources& sources, std::vector<Error>& problems);

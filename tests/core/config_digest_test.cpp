@@ -27,10 +27,24 @@ TEST_CASE("the digest ignores comments, order, spelling and what is each member'
                                {"name":"b","senders":["1"],"members":["1","0"]}])")) == digest(base));
 }
 
-TEST_CASE("Derecho's form and the plain form of one layout have the same digest") {
-  CHECK(digest(with_layout(R"([{"name": "a", "members": [0, 1], "senders": [1]}])")) ==
-        digest(with_layout(R"([{"name": "a", "layout": [{"min_nodes_by_shard": [2], "max_nodes_by_shard": [2],
-                                                         "reserved_node_ids_by_shard": [["0", "*1"]]}]}])")));
+TEST_CASE("the digest is over what the layout means for every view, not only for that of all members") {
+  const auto filled = [](std::string_view least, std::string_view most) {
+    return digest(with_layout(R"([{"name": "a", "layout": [{"min_nodes_by_shard": [)" + std::string(least) +
+                              R"(], "max_nodes_by_shard": [)" + std::string(most) +
+                              R"(], "reserved_node_ids_by_shard": [["0", "*1"]]}]}])"));
+  };
+  const auto named = digest(with_layout(R"([{"name": "a", "members": [0, 1], "senders": [1]}])"));
+  CHECK(filled("2", "2") == filled("\"2\"", "\"2\""));
+  CHECK_FALSE(filled("1", "2") == filled("2", "2"));
+  CHECK_FALSE(named == filled("2", "2"));
+  CHECK_FALSE(named == digest(with_layout(R"([{"name": "a", "members": [0, 1], "min_members": 2, "senders": [1]}])")));
+  CHECK(named == digest(with_layout(R"([{"name": "a", "members": [0, 1], "min_members": 1, "senders": [1]}])")));
+}
+
+TEST_CASE("the digest takes founders as a set, and all members for none") {
+  CHECK(digest(base, {{"SPINDRIFT/founders", "2, 1, 0"}}) == digest(base));
+  CHECK(digest(base, {{"SPINDRIFT/founders", "2, 0"}}) == digest(base, {{"SPINDRIFT/founders", "0,2"}}));
+  CHECK(digest(base, {{"SPINDRIFT/state_buffer_size", "1 MiB"}, {"SPINDRIFT/join_timeout_ms", "1"}}) == digest(base));
 }
 
 TEST_CASE("the digest differs where members would misunderstand each other") {
@@ -42,6 +56,9 @@ TEST_CASE("the digest differs where members would misunderstand each other") {
   };
   std::vector<ConfigDigest> digests = {digest(base)};
   digests.push_back(digest(base, {{"SPINDRIFT/group_name", "other"}}));
+  digests.push_back(digest(base, {{"SPINDRIFT/founders", "0, 1"}}));
+  digests.push_back(digest(base, {{"SPINDRIFT/suspect_after_ms", "501"}}));
+  digests.push_back(digest(base, {{"DERECHO/disable_partitioning_safety", "true"}}));
   digests.push_back(digest(base, {{"SUBGROUP/DEFAULT/window_size", "1023"}}));
   digests.push_back(digest(base, {{"SUBGROUP/DEFAULT/ring_size", "2 MiB"}}));
   digests.push_back(digest(base, {{"SUBGROUP/DEFAULT/max_smc_payload_size", "10239"}}));
@@ -62,5 +79,5 @@ TEST_CASE("the digest differs where members would misunderstand each other") {
 }
 
 TEST_CASE("the digest of a known configuration is the same with every compiler") {
-  CHECK(digest(base).to_string() == "f07d4cb070bdfb4644ba8dc389aac17c");
+  CHECK(digest(base).to_string() == "410b2db6f260770ae632db81b512ea33");
 }

@@ -57,6 +57,7 @@ TEST_CASE("a value of the wrong type or out of range says what may stand there")
   check_text_problems("[SPINDRIFT]\nspin_us = soon\n",
                       {{"test.cfg:2", "spin_us = \"soon\" is not valid", "integer from 0 to 10000"}});
   check_text_problems("[SPINDRIFT]\nspin_us = 10001\n", {{"test.cfg:2", "out of range", "from 0 to 10000 (microseconds)"}});
+  check_text_problems("[SPINDRIFT]\nsuspect_after_ms = 0\n", {{"test.cfg:2", "out of range", "from 10 to 600000"}});
   check_text_problems("[SPINDRIFT]\nspin_us = -1\n", {{"test.cfg:2", "out of range", "from 0"}});
   check_text_problems("[SPINDRIFT]\nspin_us = 5 MiB\n", {{"test.cfg:2", "not valid", "integer"}});
   check_text_problems("[SPINDRIFT]\nspin_us =\n", {{"test.cfg:2", "not valid", "integer"}});

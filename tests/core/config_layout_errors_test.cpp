@@ -103,6 +103,13 @@ TEST_CASE("a layout that the members cannot satisfy says who lacks how many") {
                  "subgroup \"Foo/1\": it needs 2 members and lacks 1", "[SPINDRIFT] members"}});
 }
 
+TEST_CASE("a plain subgroup cannot ask for more members than it names") {
+  check_layout(R"([{"name": "a", "members": [0, 1], "min_members": 3}])",
+               {{"test.cfg:4, layout[0]", "lacks 1: 2 of the view's can be given: 0, 1", "min_members"}});
+  check_layout(R"([{"name": "a", "min_members": 0}])",
+               {{"test.cfg:4, layout[0].min_members", "number of nodes", "1 to 1024"}});
+}
+
 TEST_CASE("strangers in a layout are named") {
   check_layout(R"([{"name": "a", "members": [1, 7]}, {"name": "b", "members": [1], "senders": [2]},
                    {"layout": [{"min_nodes_by_shard": [1], "max_nodes_by_shard": [1],

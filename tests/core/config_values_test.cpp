@@ -19,6 +19,10 @@ TEST_CASE("an empty configuration has the documented defaults") {
   CHECK(config.poll_mode() == PollMode::block);
   CHECK(config.spin() == std::chrono::microseconds(50));
   CHECK(config.join_timeout() == std::chrono::seconds(30));
+  CHECK(config.founders().empty());
+  CHECK(config.suspect_after() == std::chrono::milliseconds(500));
+  CHECK_FALSE(config.partitioning_safety_disabled());
+  CHECK(config.state_buffer_bytes() == 64U << 20U);
   CHECK(config.log_level() == "warn");
   CHECK(config.log_file().empty());
   CHECK(config.notes().empty());
@@ -44,6 +48,24 @@ TEST_CASE("the last of several flags for one key counts and the origin names the
   const Config config = parse("", {{"DERECHO/local_id", "1"}, {"DERECHO/local_id", "2", "--id"}});
   CHECK(config.local_id() == NodeId(2));
   CHECK(effective(config, "DERECHO", "local_id").origin == "flag --id");
+}
+
+TEST_CASE("founders are all members, or those that are named, in rank order") {
+  const std::string text = with_layout(R"([{"name": "main"}])");
+  CHECK(parse(text).founders() == ids({0, 1, 2}));
+  CHECK(effective(parse(text), "SPINDRIFT", "founders").origin == "default, all members");
+  CHECK(parse(text, {{"SPINDRIFT/founders", "2,0"}}).founders() == ids({0, 2}));
+  check_problems(Config::check_text(text, "test.cfg", {{"SPINDRIFT/founders", "0, 3"}}),
+                 {{"flag --set", "founder 3 is no member of the group", "add 3 to [SPINDRIFT] members"}});
+}
+
+TEST_CASE("the keys of membership are read") {
+  const Config config = parse(
+      "[SPINDRIFT]\nsuspect_after_ms = 10\nstate_buffer_size = 1 GiB\n[DERECHO]\ndisable_partitioning_safety = yes\n");
+  CHECK(config.suspect_after() == std::chrono::milliseconds(10));
+  CHECK(config.state_buffer_bytes() == std::uint64_t{1} << 30U);
+  CHECK(config.partitioning_safety_disabled());
+  CHECK(config.notes().empty());
 }
 
 TEST_CASE("every value in force comes with documentation and the variable that sets it") {
