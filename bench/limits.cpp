@@ -6,9 +6,7 @@
 #include <cstring>
 #include <limits>
 
-#include <linux/futex.h>
 #include <sched.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <spindrift/bench/payload.hpp>
@@ -39,13 +37,6 @@ Result<double> time_pair(const SharedMemory& memory, std::size_t result_offset, 
   });
   if (!finished) return Error(finished.error());
   return seconds[0];
-}
-
-void futex_wake(SharedWord& word) noexcept { ::syscall(SYS_futex, &word.value, FUTEX_WAKE, 1, nullptr, nullptr, 0); }
-
-/// Sleeps while the word is `seen`. The futex is the word's low half (little-endian).
-void futex_wait(SharedWord& word, std::uint64_t seen) noexcept {
-  ::syscall(SYS_futex, &word.value, FUTEX_WAIT, static_cast<std::uint32_t>(seen), nullptr, nullptr, 0);
 }
 
 struct Row {
@@ -217,7 +208,7 @@ Result<double> futex_round_trip_ns() {
   };
   const auto publish = [](SharedWord& word, std::uint64_t value) {
     word.value.store(value);
-    futex_wake(word);
+    futex_wake(word, 1);
   };
   const auto seconds = time_pair(
       *memory, 1024,

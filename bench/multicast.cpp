@@ -31,6 +31,7 @@ struct Arena {
   std::uint64_t per_sender;
   const std::string& directory;
   Gate& gate;
+  Gate& end;
   std::span<SharedResult> results;
   std::span<std::uint64_t> latencies_ns;  ///< empty, or one per message of the only sender
 
@@ -122,12 +123,9 @@ void run_member(const Arena& arena, std::uint32_t self) {
     if (subgroup.is_sender()) send_all(subgroup, arena);
     receiver.sleep_until_news(seen);
   }
-  // Whoever has delivered everything knows that everything was sent, so the first to be done may end the group.
-  if (self == 0) {
-    group.leave();
-  } else {
-    group.wait();
-  }
+  // A leave changes the view, which must not fall into another member's time.
+  arena.end.pass_asleep(arena.run.shape.members);
+  group.leave();
 }
 
 Error with_progress(Error error, const Arena& arena) {
@@ -142,7 +140,7 @@ Result<MulticastResult> measure(const MulticastRun& run, std::vector<std::uint64
   const GroupShape& shape = run.shape;
   const std::uint64_t per_sender = (run.messages + shape.senders - 1) / shape.senders;
   const std::uint64_t latency_count = latencies_ns ? per_sender : 0;
-  const std::uint64_t results_offset = sizeof(Gate);
+  const std::uint64_t results_offset = 2 * sizeof(Gate);
   const std::uint64_t latencies_offset = results_offset + shape.members * sizeof(SharedResult);
   auto memory = SharedMemory::make(latencies_offset + latency_count * sizeof(std::uint64_t));
   if (!memory) return Error(memory.error());
@@ -150,10 +148,12 @@ Result<MulticastResult> measure(const MulticastRun& run, std::vector<std::uint64
   if (!directory) return Error(directory.error());
   if (const auto config = member_config(shape, directory->path(), NodeId(0)); !config) return Error(config.error());
 
+  const std::span<Gate> gates = memory->make_objects<Gate>(0, 2);
   const Arena arena{run,
                     per_sender,
                     directory->path(),
-                    memory->make_objects<Gate>(0, 1)[0],
+                    gates[0],
+                    gates[1],
                     memory->make_objects<SharedResult>(results_offset, shape.members),
                     memory->make_objects<std::uint64_t>(latencies_offset, latency_count)};
   auto finished = run_processes(shape.members, patience, [&](std::uint32_t self) { run_member(arena, self); });

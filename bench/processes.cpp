@@ -5,16 +5,19 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include <fmt/format.h>
 #include <fcntl.h>
+#include <linux/futex.h>
 #include <poll.h>
 #include <sched.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -116,6 +119,20 @@ std::uint64_t Gate::pass(std::uint64_t count) noexcept {
   std::uint64_t opened_at_ns = 0;
   while ((opened_at_ns = opened_at_ns_.value.load(std::memory_order_acquire)) == 0) ::sched_yield();
   return opened_at_ns;
+}
+
+void Gate::pass_asleep(std::uint64_t count) noexcept {
+  std::uint64_t arrived = arrived_.value.fetch_add(1, std::memory_order_acq_rel) + 1;
+  if (arrived == count) return futex_wake(arrived_, std::numeric_limits<int>::max());
+  for (; arrived < count; arrived = arrived_.value.load(std::memory_order_acquire)) futex_wait(arrived_, arrived);
+}
+
+void futex_wake(SharedWord& word, int count) noexcept {
+  ::syscall(SYS_futex, &word.value, FUTEX_WAKE, count, nullptr, nullptr, 0);
+}
+
+void futex_wait(SharedWord& word, std::uint64_t seen) noexcept {
+  ::syscall(SYS_futex, &word.value, FUTEX_WAIT, static_cast<std::uint32_t>(seen), nullptr, nullptr, 0);
 }
 
 void name_thread(const char* name) noexcept { ::prctl(PR_SET_NAME, name); }

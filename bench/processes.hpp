@@ -55,11 +55,19 @@ class SharedMemory {
 [[nodiscard]] Result<void> run_processes(std::uint32_t count, Duration patience,
                                          const std::function<void(std::uint32_t)>& body);
 
-/// Where processes wait for each other, yielding, to start together.
+/// Wakes up to `count` processes that sleep on the word.
+void futex_wake(SharedWord& word, int count) noexcept;
+/// Sleeps while the word is `seen`, or for no reason. The futex is the word's low half (little-endian).
+void futex_wait(SharedWord& word, std::uint64_t seen) noexcept;
+
+/// Where processes wait for each other.
 class Gate {
  public:
-  /// Returns when `count` processes are here: the instant when the last one came, in nanoseconds_now(), to all the same.
+  /// Waits, yielding, to start together. Returns when `count` processes are here: the instant when the last one came, in
+  /// nanoseconds_now(), to all the same.
   [[nodiscard]] std::uint64_t pass(std::uint64_t count) noexcept;
+  /// Sleeps until `count` processes are here: whoever is not yet, has the machine for itself.
+  void pass_asleep(std::uint64_t count) noexcept;
 
  private:
   SharedWord arrived_;

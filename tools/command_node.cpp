@@ -1,4 +1,4 @@
-// `spindrift node`: a member that takes part until the group ends, and says what state it is in.
+// `spindrift node`: a member that takes part until it is told to leave, and says what view it is in.
 #include <memory>
 
 #include <CLI/CLI.hpp>
@@ -9,6 +9,7 @@
 #include "exit_code.hpp"
 #include "member_options.hpp"
 #include "session.hpp"
+#include "view_line.hpp"
 
 namespace spindrift::tools {
 namespace {
@@ -35,13 +36,18 @@ int run_node(const NodeOptions& options) {
       "joining",
       fmt::format("joining group {} as node {}, one of {} members", config.group_name(), self.value(), view.members.size()),
       self, options.json);
-  Session session(config);
-  print_view(session.group(), options.json);
+  GroupOptions group;
+  group.on_view = [&](const NewView& news) {
+    fmt::print("{}\n", view_line(news, self, options.json));
+    std::fflush(stdout);
+  };
+  Session session(config, std::move(group));
   session.drop_deliveries();
+  print_in_view(session.group(), options.json);
   if (session.wait_for() == Session::Event::signal)
-    print_event("leaving", "leaving, which ends the group", self, options.json);
+    print_event("leaving", "leaving; the others go on", self, options.json);
   session.finish();
-  print_event("ended", "ended: every message was delivered at every member", self, options.json);
+  print_event("left", "left: what this member sent was delivered at every member", self, options.json);
   return number(ExitCode::success);
 }
 
@@ -49,14 +55,14 @@ int run_node(const NodeOptions& options) {
 
 void add_node_command(CLI::App& app, Work& chosen) {
   auto options = std::make_shared<NodeOptions>();
-  CLI::App* command = app.add_subcommand("node", "Run a member of a group until the group ends");
+  CLI::App* command = app.add_subcommand("node", "Run a member of a group until it is told to leave");
   add_member_options(*command, *options);
   command->add_flag("--json", options->json, "Print one JSON object per line");
   command->footer(
-      "Joins, takes part in every subgroup, drops what is delivered. Members are fixed by the configuration: the group "
-      "begins\n"
-      "when all are there, and a graceful leave of any of them (SIGINT or SIGTERM) ends it for all, after everything sent\n"
-      "before was delivered everywhere.\n\n"
+      "Joins, takes part in every subgroup, drops what is delivered, and prints a line for every view: its members, and who\n"
+      "joined, left or failed, and why. SIGINT and SIGTERM make it leave gracefully; the others go on. It ends by itself, "
+      "with\n"
+      "an error, when the others removed it or a majority of the view is gone. Started again, it joins again.\n\n"
       "Examples:\n"
       "  spindrift node --config derecho.cfg --id 1\n"
       "  spindrift node --config derecho.cfg --id 2 --set SPINDRIFT/join_timeout_ms=5000 --json\n\n" +

@@ -87,33 +87,39 @@ std::string_view read_some(std::array<char, 65536>& buffer) {
   }
 }
 
+/// The sender waits then, and its user should know for what.
+void warn_if_inadequate(const NewView& news, const std::string& name) {
+  for (const SubgroupView& subgroup : news.view.subgroups) {
+    if (subgroup.name != name || subgroup.inadequate.empty()) continue;
+    fmt::print(stderr, "spindrift: subgroup {} takes nothing in view {}: {}; waiting for another view\n", name,
+               news.view.id.value(), subgroup.inadequate);
+  }
+}
+
 int run_send(const SendOptions& options) {
   const Config config = load_config(options);
   require_subgroup(config, options.subgroup, SubgroupUse::send);
-  Session session(config);
+  GroupOptions group;
+  group.on_view = [&](const NewView& news) { warn_if_inadequate(news, options.subgroup); };
+  Session session(config, std::move(group));
   session.drop_deliveries();
   MessageSender sender(session.group().subgroup(options.subgroup), options.block_bytes);
   std::array<char, 65536> buffer;
   for (;;) {
     const Session::Event event = session.wait_for(STDIN_FILENO);
-    if (event == Session::Event::ended) {
-      session.finish();
-      throw Exception(
-          Error(ErrorKind::group_closed, fmt::format("another member left, which ends the group; {} messages were sent "
-                                                     "before and are delivered everywhere",
-                                                     sender.sent())));
-    }
-    if (event != Session::Event::input) break;
+    if (event != Session::Event::input) break;  // what else there is, `finish` reports
     const std::string_view bytes = read_some(buffer);
-    if (bytes.empty()) {
-      sender.end();
-      break;
+    try {
+      bytes.empty() ? sender.end() : sender.add(bytes);
+    } catch (const Exception& failure) {
+      if (failure.error().kind() != ErrorKind::group_closed || !session.signalled()) throw;
+      break;  // the signal came while the sender waited for space
     }
-    sender.add(bytes);
+    if (bytes.empty()) break;
   }
   session.finish();
   fmt::print(stderr, "sent {} messages; every member has delivered them\n", sender.sent());
-  return number(ExitCode::success);
+  return number(session.signalled() ? ExitCode::interrupted : ExitCode::success);
 }
 
 }  // namespace
@@ -127,9 +133,9 @@ void add_send_command(CLI::App& app, Work& chosen) {
       ->type_name("BYTES")
       ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 28));
   command->footer(
-      "Joins as a member, sends each line without its newline, and at the end of input leaves gracefully. Members are fixed "
-      "by\n"
-      "the configuration, so this leave ends the group for all, after every member has delivered everything.\n\n"
+      "Joins as a member, sends each line without its newline, and leaves gracefully at the end of input, when every member "
+      "has\n"
+      "delivered everything. The others go on. A change of the view on the way loses nothing and repeats nothing.\n\n"
       "Examples:\n"
       "  seq 1000 | spindrift send --config derecho.cfg --id 0 --subgroup orders\n"
       "  spindrift send --config derecho.cfg --id 0 --subgroup orders --block 1024 < photo.jpg\n\n" +

@@ -11,11 +11,13 @@ constexpr ExitCodeMeaning table[] = {
     {ExitCode::failure, "the run failed: results differ, or the input is broken"},
     {ExitCode::usage, "wrong usage or configuration; nothing was started"},
     {ExitCode::refused, "refused: another member's configuration or version differs, or the node id is in use"},
-    {ExitCode::member_lost, "a member was lost, which stops the group"},
+    {ExitCode::member_lost, "a process was lost before it was done"},
     {ExitCode::timed_out, "others did not come, or did not finish, in the configured time"},
-    {ExitCode::group_closed, "another member ended the group before this command was done"},
+    {ExitCode::group_closed, "this member was out of the group before the command was done"},
     {ExitCode::resource, "the operating system refused: memory, files, permissions"},
     {ExitCode::unsupported, "this machine cannot do it"},
+    {ExitCode::removed, "the others removed this member: it was silent or unreachable for too long, or broke the protocol"},
+    {ExitCode::no_majority, "less than a majority of the view was left here, and the rest may go on elsewhere"},
     {ExitCode::interrupted, "interrupted by a signal before the run was done"},
 };
 
@@ -35,6 +37,8 @@ ExitCode exit_code_of(ErrorKind kind) noexcept {
     case ErrorKind::bad_argument: return ExitCode::usage;
     case ErrorKind::bad_input: return ExitCode::failure;
     case ErrorKind::refused: return ExitCode::refused;
+    case ErrorKind::removed: return ExitCode::removed;
+    case ErrorKind::no_majority: return ExitCode::no_majority;
     case ErrorKind::member_lost: return ExitCode::member_lost;
     case ErrorKind::group_closed: return ExitCode::group_closed;
     case ErrorKind::would_block:

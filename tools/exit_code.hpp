@@ -19,6 +19,8 @@ enum class ExitCode : int {
   group_closed = 6,
   resource = 7,
   unsupported = 8,
+  removed = 9,
+  no_majority = 10,
   interrupted = 130,
 };
 

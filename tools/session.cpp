@@ -13,6 +13,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "view_line.hpp"
+
 namespace spindrift::tools {
 namespace {
 
@@ -61,7 +63,8 @@ StopSignals::~StopSignals() {
   signal_event.store(-1, std::memory_order_relaxed);
 }
 
-Session::Session(const Config& config) : group_(config), requested_(make_event()), ended_(make_event()) {
+Session::Session(const Config& config, GroupOptions options)
+    : group_(config, std::move(options)), requested_(make_event()), ended_(make_event()) {
   watcher_ = std::thread([this] {
     try {
       group_.wait();
@@ -70,6 +73,20 @@ Session::Session(const Config& config) : group_(config), requested_(make_event()
     }
     signal_number(ended_.get());
   });
+  leaver_ = std::thread([this] { leave_on_signal(); });
+}
+
+// A thread of its own, for the one that waits in a send until the group can take more could not.
+void Session::leave_on_signal() noexcept {
+  std::array<pollfd, 2> sources{{{.fd = ended_.get(), .events = POLLIN, .revents = 0},
+                                 {.fd = signals_.descriptor(), .events = POLLIN, .revents = 0}}};
+  while (::poll(sources.data(), sources.size(), -1) < 0 && errno == EINTR) {
+  }
+  if (sources[0].revents != 0) return;
+  try {
+    group_.leave();
+  } catch (const Exception&) {  // the watcher has the same failure
+  }
 }
 
 Session::~Session() {
@@ -105,6 +122,11 @@ Session::Event Session::wait_for(int input, Time deadline) {
   return ready > 0 ? Event::input : Event::deadline;
 }
 
+bool Session::signalled() const noexcept {
+  pollfd source{.fd = signals_.descriptor(), .events = POLLIN, .revents = 0};
+  return ::poll(&source, 1, 0) > 0;
+}
+
 void Session::finish() {
   if (!watcher_.joinable()) return;
   try {
@@ -112,25 +134,26 @@ void Session::finish() {
   } catch (const Exception&) {  // the watcher has the same failure
   }
   watcher_.join();
+  leaver_.join();
   if (failure_) throw Exception(*failure_);
 }
 
-void print_view(const Group& group, bool json) {
-  const View& view = group.view();
-  std::string members;
+void print_in_view(const Group& group, bool json) {
+  const View view = group.view();
   auto ids = nlohmann::json::array();
-  for (const NodeId node : view.members) {
-    members += (members.empty() ? "" : ", ") + std::to_string(node.value());
-    ids.push_back(node.value());
-  }
+  for (const NodeId node : view.members) ids.push_back(node.value());
   std::string subgroups;
   for (const std::string& name : group.subgroup_names()) subgroups += (subgroups.empty() ? "" : ", ") + name;
   if (json) {
-    const nlohmann::json line{
-        {"event", "in view"}, {"node", group.self().value()}, {"members", ids}, {"subgroups", group.subgroup_names()}};
+    const nlohmann::json line{{"event", "in view"},
+                              {"node", group.self().value()},
+                              {"view", view.id.value()},
+                              {"members", ids},
+                              {"subgroups", group.subgroup_names()}};
     fmt::print("{}\n", line.dump());
   } else {
-    fmt::print("in view: node {}, members {}, subgroups {}\n", group.self().value(), members, subgroups);
+    fmt::print("in view: node {}, members {}, subgroups {}\n", group.self().value(), node_list(view.members),
+               subgroups);
   }
   std::fflush(stdout);
 }

@@ -1,5 +1,6 @@
-// A command's membership in a group: joins, and lets one thread wait for whatever comes first, the end of the group, a
-// signal, a request from a handler, or input. SIGINT and SIGTERM ask for a graceful leave; a second one ends the process.
+// A command's membership in a group: joins, and lets one thread wait for whatever comes first, the end of the membership, a
+// signal, a request from a handler, or input. SIGINT and SIGTERM make this member leave gracefully, even while a thread waits
+// in a send; a second one ends the process.
 #pragma once
 
 #include <optional>
@@ -32,13 +33,13 @@ class Session {
   enum class Event {
     input,      ///< the descriptor given to wait_for is readable, or at its end
     requested,  ///< `request_stop` was called
-    signal,     ///< SIGINT or SIGTERM
-    ended,      ///< the group has ended; `finish` says how
+    signal,     ///< SIGINT or SIGTERM: this member is leaving
+    ended,      ///< this member is out of the group; `finish` says how
     deadline,   ///< the deadline has passed
   };
 
   /// Joins. Throws what Group's constructor throws. A signal before the group is in view ends the process as usual.
-  explicit Session(const Config& config);
+  explicit Session(const Config& config, GroupOptions options = {});
   /// Leaves if that was not done.
   ~Session();
   Session(const Session&) = delete;
@@ -52,19 +53,24 @@ class Session {
   void request_stop() noexcept;
   /// What comes first. `input` is a descriptor, or -1. An event that is there already wins over a deadline that has passed.
   [[nodiscard]] Event wait_for(int input = -1, Time deadline = never);
-  /// Leaves gracefully if the group is open, waits for the end. Throws the group's failure.
+  /// Whether a signal has asked this member to leave.
+  [[nodiscard]] bool signalled() const noexcept;
+  /// Leaves gracefully unless that was done, waits for the end. Throws the member's failure.
   void finish();
 
  private:
+  void leave_on_signal() noexcept;
+
   Group group_;
   StopSignals signals_;
   FileDescriptor requested_;
   FileDescriptor ended_;
   std::optional<Error> failure_;  // written by the watcher before `ended_` is readable
   std::thread watcher_;
+  std::thread leaver_;
 };
 
-/// "in view: node 1 of 0, 1, 2; subgroups …", as an event line for people, or as JSON.
-void print_view(const Group& group, bool json);
+/// "in view: node 1, members 0, 1, 2, subgroups …", as an event line for people, or as JSON.
+void print_in_view(const Group& group, bool json);
 
 }  // namespace spindrift::tools

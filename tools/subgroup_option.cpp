@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "view_line.hpp"
+
 namespace spindrift::tools {
 namespace {
 
@@ -12,12 +14,6 @@ std::string names_of(const View& view) {
   std::string names;
   for (const SubgroupView& subgroup : view.subgroups) names += (names.empty() ? "" : ", ") + subgroup.name;
   return names;
-}
-
-std::string joined(const std::vector<NodeId>& nodes) {
-  std::string text;
-  for (const NodeId node : nodes) text += (text.empty() ? "" : ", ") + std::to_string(node.value());
-  return text;
 }
 
 [[noreturn]] void refuse(std::string message, std::string fix) {
@@ -37,11 +33,11 @@ void require_subgroup(const Config& config, const std::string& name, SubgroupUse
   const NodeId self = config.local_id();
   if (!found->member_position(self)) {
     refuse(fmt::format("--subgroup {}: node {} is not one of its members", name, self.value()),
-           "give --id one of: " + joined(found->members));
+           "give --id one of: " + node_list(found->members));
   }
   if (use == SubgroupUse::send && !found->sender_rank(self)) {
     refuse(fmt::format("--subgroup {}: node {} is not one of its senders", name, self.value()),
-           "give --id one of: " + joined(found->senders));
+           "give --id one of: " + node_list(found->senders));
   }
 }
 

@@ -1,5 +1,5 @@
 // The subgroup that a command works on, checked against the configuration before it joins: a mistaken name must not cost
-// the others their group.
+// the others two changes of the view.
 #pragma once
 
 #include <string>
