@@ -114,8 +114,14 @@ bool Epoch::can_deliver(const Decree& decree) const {
   return true;
 }
 
-void Epoch::finish() {
+bool Epoch::leavers_know(Time now, Duration patience) {
+  if (change_.all_know(change_.decree().left)) return true;
+  return patience != Duration{} && now - finished_at_ >= patience;
+}
+
+void Epoch::finish(Time now) {
   CHECK(change_.state() == ViewChange::State::decided);
+  finished_at_ = now;
   const Decree& decree = change_.decree();
   for (std::size_t s = 0; s < multicasts_.size(); ++s) {
     if (multicasts_[s]) multicasts_[s]->finish(decree.trim[s]);

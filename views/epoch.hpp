@@ -64,7 +64,10 @@ class Epoch final : private Counts {
   [[nodiscard]] Result<bool> run(fabric::Fabric& fabric);
 
   /// After the decision: delivers up to the trim.
-  void finish();
+  void finish(Time now);
+  /// After `finish`: every member that left on its own wish knows that it has, or had `patience` to learn it (0: as long as it
+  /// takes, or until it is gone).
+  [[nodiscard]] bool leavers_know(Time now, Duration patience);
 
  private:
   void wedge() override;
@@ -83,6 +86,7 @@ class Epoch final : private Counts {
   std::vector<std::vector<std::uint64_t>> activity_seen_; // by rank, by activity word
   bool begun_ = false;
   bool wedged_ = false;
+  Time finished_at_{};
 };
 
 }  // namespace spindrift::views

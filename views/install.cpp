@@ -17,7 +17,7 @@ void Member::conclude() {
                                               std::to_string(old.id().value()))
                     .fix("start it again: it joins as a new incarnation"));
   }
-  old.finish();
+  old.finish(now_);
   for (std::uint32_t s = 0; s < subgroup_count_; ++s) {
     smc::Multicast* const multicast = old.multicast(SubgroupId(s));
     if (multicast == nullptr || multicast->subgroup().mode != DeliveryMode::unordered) continue;
@@ -140,18 +140,20 @@ void Member::attach(Rank rank, Peer& peer) {
   present.table().attach_mapped(rank, *row);
 }
 
-// Once every member of a view reads all its rows, nobody needs an older one, except for own messages still to be sent again.
+// Once every member of a view reads all its rows, nobody needs an older one, except for own messages still to be sent again,
+// and for who left it and does not know yet.
 void Member::drop_old_epochs() {
-  const auto useful = [&](const Epoch* candidate) {
+  const auto useful = [&](Epoch* candidate) {
     for (const std::deque<Leftovers>& sources : leftovers_) {
       if (std::any_of(sources.begin(), sources.end(), [&](const Leftovers& some) { return some.from == candidate; })) return true;
     }
-    return candidate == epoch();
+    return candidate == epoch() || !candidate->leavers_know(now_, options_.suspect_after);
   };
-  for (const auto& old : epochs_) {
-    if (!useful(old.get())) forget(*old);
-  }
-  std::erase_if(epochs_, [&](const std::unique_ptr<Epoch>& old) { return !useful(old.get()); });
+  std::erase_if(epochs_, [&](const std::unique_ptr<Epoch>& old) {
+    if (useful(old.get())) return false;
+    forget(*old);
+    return true;
+  });
 }
 
 void Member::forget(Epoch& old) {

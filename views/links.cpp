@@ -168,7 +168,10 @@ void Member::on_exposed(Peer& peer, const fabric::Event& event) {
 
 void Member::on_lost(Peer& peer, const std::string& reason) {
   log::info(log::Room::views, "connection lost", {{"node", self()}, {"peer", peer.address.node}, {"reason", reason}});
-  if (const auto rank = rank_of(peer)) epoch()->change().suspect(*rank, reason);
+  for (const auto& each : epochs_) {  // in older ones, it is waited for no more
+    const auto rank = each->view().rank_of(peer.address.node);
+    if (rank && each->view().incarnations[rank->value()] == peer.incarnation) each->change().suspect(*rank, reason);
+  }
   if (peer.incarnation != 0) remember(gone_, {peer.address.node, peer.incarnation});
   hang_up(peer);
 }

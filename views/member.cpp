@@ -99,7 +99,9 @@ bool Member::step_epoch(Time now) {
     }
   }
   progress |= present.change().step(candidates_, state_ == MemberState::active);
+  const std::size_t suspicions = present.change().suspicions().size();
   watch_silence(now);
+  progress |= present.change().suspicions().size() > suspicions;
   revoke_suspects(present);
   if (state_ == MemberState::failed) return true;
   const bool steady = present.change().state() == ViewChange::State::steady;
@@ -132,6 +134,7 @@ bool Member::step_epoch(Time now) {
   revoke_suspects(present);
   progress |= *ran;
   progress |= settle_gates();
+  if (epochs_.size() > 1) drop_old_epochs();
   if (leave_requested()) progress |= advance_leave();
   return progress;
 }
@@ -223,7 +226,6 @@ bool Member::settle_gates() {
     upcalls_.on_space(SubgroupId(s));
     progress = true;
   }
-  if (gates_settled_ && epochs_.size() > 1) drop_old_epochs();
   return progress;
 }
 
@@ -283,8 +285,12 @@ bool Member::advance_leave() {
   Epoch& present = *epoch();
   close_gates();
   for (std::uint32_t s = 0; s < subgroup_count_; ++s) {
-    if (!gates_[s].vacated() || !leftovers_[s].empty() || !inboxes_[s].empty() || inboxes_[s].loading()) return false;
+    if (!gates_[s].vacated() || !inboxes_[s].empty() || inboxes_[s].loading()) return false;
+    if (leftovers_[s].empty()) continue;
+    if (present.multicast(SubgroupId(s)) != nullptr) return false;
+    give_up(SubgroupId(s));  // the subgroup is inadequate, and this node does not wait for better times
   }
+  if (epochs_.size() > 1) return false;  // somebody who left before does not know it yet
   const auto ring_of = [&](std::uint32_t s) {
     smc::Multicast* const multicast = present.multicast(SubgroupId(s));
     return multicast == nullptr ? nullptr : multicast->ring();
@@ -301,7 +307,7 @@ bool Member::advance_leave() {
 // The others need this node's rows until they know the decree too; then it may go.
 bool Member::depart(Time now) {
   Epoch& present = *epoch();
-  const bool all_know = present.change().everybody_decided();
+  const bool all_know = present.change().all_know(RankSet::first(present.view().members.size()));
   revoke_suspects(present);
   const bool waited = options_.suspect_after != Duration{} && now - decided_at_ >= options_.suspect_after;
   bool flushed = true;

@@ -57,6 +57,8 @@ bool Member::pump_transfers() {
   for (OutgoingState& out : transfers_.outgoing) {
     const Peer* const peer = peer_of(out.to);
     if (peer == nullptr || peer->state != Peer::State::agreed) continue;
+    const auto rank = rank_of(*peer);
+    if (!rank || !epoch()->change().ready(*rank)) continue;  // before, it may not know of this view
     const std::uint64_t total = out.state->total_bytes();
     while ((out.sent < total || !out.begun) && out.sent - out.acknowledged < Transfers::window_bytes) {
       std::vector<std::byte> bytes(std::min({Transfers::piece_bytes, total - out.sent, std::uint64_t{private_bytes_max()}}));

@@ -243,13 +243,16 @@ void ViewChange::declare_decided() {
   state_ = State::decided;
 }
 
-// For a member that leaves: what it holds is needed until the others know the decree.
-bool ViewChange::everybody_decided() {
-  read_rows();
+// Who leaves holds what the others need until they know the decree, and the others what the leaver needs to know it.
+bool ViewChange::all_know(const RankSet& whom) {
+  CHECK(state_ == State::decided);
+  bool all = true;
   for (std::uint32_t i = 0; i < seen_.size(); ++i) {
-    if (!suspected_.contains(Rank(i)) && seen_[i].decided == 0) return false;
+    if (Rank(i) == self_ || !whom.contains(Rank(i)) || suspected_.contains(Rank(i)) || seen_[i].decided != 0) continue;
+    if (table_.attached(Rank(i))) read_row(Rank(i));
+    all &= suspected_.contains(Rank(i)) || seen_[i].decided != 0;
   }
-  return true;
+  return all;
 }
 
 void ViewChange::wedge() {
@@ -298,7 +301,8 @@ Decree ViewChange::compose(const std::vector<Join>& candidates) const {
     for (const NodeId node : subgroup.members) {
       const Rank rank = *view_.rank_of(node);
       if (suspected_.contains(rank)) continue;
-      if (table_.read(rank, layout(rank).subgroup(SubgroupId(s))->loaded).equals(1)) loaded.add(rank);
+      const bool says_so = table_.read(rank, layout(rank).subgroup(SubgroupId(s))->loaded).equals(1);
+      if (says_so || loaded_[s].contains(rank)) loaded.add(rank);  // a view that never began has no words
       for (std::uint32_t sender = 0; sender < trim.size(); ++sender) trim[sender] = std::min(trim[sender], received_of(rank, s, sender));
     }
     for (std::uint64_t& count : trim) count = count == ~std::uint64_t{0} ? 0 : count;

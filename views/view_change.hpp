@@ -72,8 +72,8 @@ class ViewChange {
   [[nodiscard]] std::uint64_t heartbeat(Rank rank) const noexcept { return seen_[rank.value()].heartbeat; }
   /// Says so in the own row: every row is attached.
   void set_ready();
-  /// In state `decided`: whether every member that is not suspected knows the decree; reads the rows.
-  [[nodiscard]] bool everybody_decided();
+  /// In state `decided`: whether those members know the decree, or are suspected; reads their rows.
+  [[nodiscard]] bool all_know(const RankSet& whom);
   /// A member wants to leave.
   [[nodiscard]] bool somebody_leaves() const noexcept;
 
