@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include <spindrift/core/counters.hpp>
+#include <spindrift/core/runtime_path.hpp>
 
 #include "commands.hpp"
 #include "exit_code.hpp"
@@ -21,7 +22,7 @@ struct CountersOptions : MemberOptions {
 int print_counters(const CountersOptions& options) {
   const Config config = load_config(options);
   const std::string path =
-      fmt::format("{}/{}/{}.counters", config.runtime_directory(), config.group_name(), config.local_id().value());
+      node_file(group_directory(config.runtime_directory(), config.group_name()), config.local_id(), counters_suffix);
   auto counters = CounterBlock::read_file(path);
   if (!counters) {
     throw Exception(

@@ -2,12 +2,15 @@
 #include <spindrift/views/group_core.hpp>
 
 #include <sched.h>
+#include <unistd.h>
 
+#include <chrono>
 #include <random>
 
 #include <spindrift/core/check.hpp>
 #include <spindrift/core/fabric/shm/shm.hpp>
 #include <spindrift/core/log.hpp>
+#include <spindrift/core/runtime_path.hpp>
 #include <spindrift/views/state_file.hpp>
 
 namespace spindrift {
@@ -27,6 +30,11 @@ thread_local const GroupCore* polling_for = nullptr;
 std::uint64_t random_incarnation() {
   std::random_device device;
   return std::uint64_t{device()} << 32 | device();
+}
+
+std::uint64_t wall_clock_ms() {
+  const auto since_epoch = std::chrono::system_clock::now().time_since_epoch();
+  return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::milliseconds>(since_epoch).count());
 }
 
 std::string joined(const std::vector<NodeId>& nodes) {
@@ -88,11 +96,22 @@ void GroupCore::make_member() {
   }
 
   counters_.emplace(value_or_throw(CounterBlock::in_file(
-      config_.runtime_directory() + "/" + config_.group_name() + "/" + std::to_string(self.value()) + ".counters",
+      node_file(group_directory(config_.runtime_directory(), config_.group_name()), self, counters_suffix),
       everybody.subgroups.size() * counters_per_subgroup + counters_per_process)));
   sleeps_ = counters_->counter("poller.sleeps");
   slow_upcalls_ = counters_->counter("poller.slow_upcalls");
   views_ = counters_->counter("views.installed");
+
+  views::Status status;
+  status.group = config_.group_name();
+  status.node = self;
+  status.incarnation = options.incarnation;
+  status.process = static_cast<std::uint64_t>(::getpid());
+  status.process_started = views::process_start_ticks(status.process);
+  status.partition_safety = options.partition_safety;
+  status.state = to_string(MemberState::looking);
+  status_.emplace(node_file(group_directory(config_.runtime_directory(), config_.group_name()), self, status_suffix),
+                  std::move(status));
 
   member_ = std::make_unique<views::Member>(std::move(options), *fabric_, *this, *counters_);
   const std::vector<SubgroupView>& shapes = member_->shapes();
@@ -196,6 +215,12 @@ void GroupCore::publish_state() {
   const MemberState state = member_->state();
   if (state == published_) return;
   published_ = state;
+  std::optional<views::Status::End> end;
+  if (state == MemberState::left) end = {{"left", {}, wall_clock_ms()}};
+  if (const auto& failure = member_->failure()) {
+    end = {{std::string(to_string(failure->kind())), failure->to_string(), wall_clock_ms()}};
+  }
+  status_->on_state(std::string(to_string(state)), std::move(end));
 
   std::function<void(const Error&)> handler;
   {
@@ -217,6 +242,7 @@ void GroupCore::wake_senders() {
 
 void GroupCore::on_view(const NewView& news) {
   views_.add(1);
+  status_->on_view(news, wall_clock_ms());
   {
     std::lock_guard lock(mutex_);
     view_ = news.view;

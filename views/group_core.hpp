@@ -22,6 +22,7 @@
 #include <spindrift/core/fabric/fabric.hpp>
 #include <spindrift/views/group.hpp>
 #include <spindrift/views/member.hpp>
+#include <spindrift/views/status.hpp>
 
 namespace spindrift {
 
@@ -110,6 +111,7 @@ class GroupCore final : public views::Upcalls {
   std::unique_ptr<views::Member> member_;
   std::unique_ptr<Channel[]> channels_;  // by subgroup
   std::optional<Time> last_slow_report_;
+  std::optional<views::StatusKeeper> status_;
   views::MemberState published_ = views::MemberState::looking;  // the poller's copy of state_
 
   std::atomic<bool> abort_{false};    // the poller ends without a word; only before the view

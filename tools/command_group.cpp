@@ -1,0 +1,251 @@
+// `spindrift group`: the state of a group of this host, from the status files of its nodes, running or not.
+#include <ctime>
+#include <memory>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <spindrift/core/runtime_path.hpp>
+
+#include "commands.hpp"
+#include "exit_code.hpp"
+#include "group_report.hpp"
+#include "member_options.hpp"
+#include "view_line.hpp"
+
+namespace spindrift::tools {
+namespace {
+
+using views::Status;
+using Json = nlohmann::json;
+
+struct GroupOptionsOfUser : MemberOptions {
+  std::string directory;
+  bool json = false;
+};
+
+GroupReport report_for(const GroupOptionsOfUser& options) {
+  if (options.directory.empty() == options.config.empty()) {
+    throw Exception(Error(ErrorKind::bad_argument, "the group is not named, or named twice")
+                        .fix("give either --config FILE or --group-dir DIRECTORY"));
+  }
+  std::string directory = options.directory;
+  if (directory.empty()) {
+    const Config config = load_config(options);
+    directory = group_directory(config.runtime_directory(), config.group_name());
+  }
+  GroupReport report = value_or_throw(read_group(directory));
+  if (report.nodes.empty() && report.problems.empty()) {
+    throw Exception(Error(ErrorKind::resource, "no node has left a status here").at(directory).fix("start a node of the group"));
+  }
+  return report;
+}
+
+std::string time_text(std::uint64_t ms) {
+  const auto seconds = static_cast<std::time_t>(ms / 1000);
+  std::tm parts{};
+  ::gmtime_r(&seconds, &parts);
+  char text[32];
+  return {text, std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts)};
+}
+
+std::string condition_of(const NodeReport& node) {
+  switch (node.condition) {
+    case NodeReport::Condition::running: return node.status.state;
+    case NodeReport::Condition::ended: return node.status.end->kind;
+    case NodeReport::Condition::died: return "died";
+  }
+  return "unknown";
+}
+
+/// At the end of every line of a group that may have split: whoever greps one line must see it.
+std::string warning(const GroupReport& report) { return report.partition_safety() ? "" : "  (NO PARTITION SAFETY)"; }
+
+int finish(const GroupReport& report) {
+  for (const std::string& problem : report.problems) fmt::print(stderr, "spindrift: {}\n", problem);
+  return number(report.problems.empty() ? ExitCode::success : ExitCode::failure);
+}
+
+Json ids(const std::vector<NodeId>& nodes) {
+  Json list = Json::array();
+  for (const NodeId node : nodes) list.push_back(node.value());
+  return list;
+}
+
+void print_json(const GroupReport& report, const char* field, Json value) {
+  fmt::print("{}\n", Json{{"partition_safety", report.partition_safety()},
+                          {"problems", report.problems},
+                          {field, std::move(value)}}
+                         .dump(2, ' ', false, Json::error_handler_t::replace));
+}
+
+// ---- status
+
+Json status_json(const NodeReport& node) {
+  Json json{{"node", node.status.node.value()},
+            {"condition", condition_of(node)},
+            {"process", node.status.process},
+            {"incarnation", node.status.incarnation},
+            {"view", node.status.view ? Json(node.status.view->value()) : Json()},
+            {"subgroups", Json::array()}};
+  for (const Status::SubgroupEntry& subgroup : node.status.subgroups) {
+    json["subgroups"].push_back({{"name", subgroup.name},
+                                 {"members", ids(subgroup.members)},
+                                 {"senders", ids(subgroup.senders)},
+                                 {"inadequate", subgroup.inadequate},
+                                 {"blocked", subgroup.blocked}});
+  }
+  return json;
+}
+
+int print_status(const GroupOptionsOfUser& options) {
+  const GroupReport report = report_for(options);
+  if (options.json) {
+    Json nodes = Json::array();
+    for (const NodeReport& node : report.nodes) nodes.push_back(status_json(node));
+    print_json(report, "nodes", std::move(nodes));
+    return finish(report);
+  }
+  for (const NodeReport& node : report.nodes) {
+    fmt::print("node {}: {}, process {}, {}{}\n", node.status.node.value(), condition_of(node), node.status.process,
+               node.status.view ? fmt::format("view {}", node.status.view->value()) : "in no view yet", warning(report));
+    if (node.condition != NodeReport::Condition::running) continue;
+    for (const Status::SubgroupEntry& subgroup : node.status.subgroups) {
+      fmt::print("  subgroup {}: {}{}\n", subgroup.name,
+                 subgroup.inadequate.empty() ? fmt::format("adequate, members {}, senders {}", node_list(subgroup.members),
+                                                           node_list(subgroup.senders))
+                                             : "inadequate: " + subgroup.inadequate,
+                 warning(report));
+    }
+  }
+  return finish(report);
+}
+
+// ---- members
+
+int print_members(const GroupOptionsOfUser& options) {
+  const GroupReport report = report_for(options);
+  const Status* const newest = report.newest();
+  Json members = Json::array();
+  if (newest != nullptr && !options.json) {
+    fmt::print("view {}, as node {} has it{}\n{:>6}  {:<16}  {}\n", newest->view->value(), newest->node.value(),
+               warning(report), "node", "incarnation", "since");
+  }
+  if (newest == nullptr && !options.json) fmt::print("no node has been in a view yet{}\n", warning(report));
+  for (const Status::MemberEntry& member : newest == nullptr ? std::vector<Status::MemberEntry>() : newest->members) {
+    const std::uint64_t since_ms = report.since_ms(member);
+    if (options.json) {
+      members.push_back({{"node", member.node.value()}, {"incarnation", member.incarnation}, {"since_ms", since_ms}});
+    } else {
+      fmt::print("{:>6}  {:016x}  {}{}\n", member.node.value(), member.incarnation, time_text(since_ms), warning(report));
+    }
+  }
+  if (options.json) {
+    const Json view = newest == nullptr ? Json() : Json(newest->view->value());
+    print_json(report, "newest", {{"view", view}, {"members", std::move(members)}});
+  }
+  return finish(report);
+}
+
+// ---- why
+
+/// One finding: about a node, a departure or a subgroup.
+struct Finding {
+  Json json;
+  std::string text;
+};
+
+/// The last time that others saw this node go.
+std::string what_others_said(const std::vector<Departure>& departures, NodeId node) {
+  std::string said = "the others have not said anything about it yet";
+  for (const Departure& departure : departures) {
+    if (departure.node != node) continue;
+    said = fmt::format("the others (node {}) removed it for view {}: {}", node_list(departure.witnesses),
+                       departure.view.value(), departure.failed ? departure.reason : "it left");
+  }
+  return said;
+}
+
+std::vector<Finding> findings_of(const GroupReport& report) {
+  const std::vector<Departure> departures = report.departures();
+  std::vector<Finding> findings;
+  for (const Departure& departure : departures) {
+    findings.push_back({{{"kind", departure.failed ? "removed" : "left"},
+                         {"node", departure.node.value()},
+                         {"view", departure.view.value()},
+                         {"reason", departure.reason},
+                         {"says", ids(departure.witnesses)},
+                         {"at_ms", departure.at_ms}},
+                        fmt::format("{} view {}: node {} {}; says node {}", time_text(departure.at_ms), departure.view.value(),
+                                    departure.node.value(), departure.failed ? "was removed: " + departure.reason : "left",
+                                    node_list(departure.witnesses))});
+  }
+  for (const NodeReport& node : report.nodes) {
+    const std::uint32_t id = node.status.node.value();
+    if (node.condition == NodeReport::Condition::died) {
+      const std::string said = what_others_said(departures, node.status.node);
+      findings.push_back({{{"kind", "died"}, {"node", id}, {"process", node.status.process}, {"reason", said}},
+                          fmt::format("node {} died: process {} is gone without a word; {}", id, node.status.process, said)});
+    }
+    if (node.condition == NodeReport::Condition::ended) {
+      const Status::End& end = *node.status.end;
+      findings.push_back({{{"kind", "ended"}, {"node", id}, {"end", end.kind}, {"reason", end.reason}, {"at_ms", end.at_ms}},
+                          fmt::format("{} node {} ended: {}{}", time_text(end.at_ms), id, end.kind,
+                                      end.reason.empty() ? "" : ": " + end.reason)});
+    }
+    if (node.condition != NodeReport::Condition::running) continue;
+    for (const Status::SubgroupEntry& subgroup : node.status.subgroups) {
+      if (subgroup.blocked.empty()) continue;
+      const bool inadequate = !subgroup.inadequate.empty();
+      findings.push_back({{{"kind", inadequate ? "inadequate" : "blocked"},
+                           {"node", id},
+                           {"subgroup", subgroup.name},
+                           {"reason", subgroup.blocked}},
+                          fmt::format("node {}: {} in subgroup {}: {}", id,
+                                      inadequate ? "nobody can send" : "sends are not possible", subgroup.name,
+                                      subgroup.blocked)});
+    }
+  }
+  return findings;
+}
+
+int print_why(const GroupOptionsOfUser& options) {
+  const GroupReport report = report_for(options);
+  const std::vector<Finding> findings = findings_of(report);
+  if (options.json) {
+    Json list = Json::array();
+    for (const Finding& finding : findings) list.push_back(finding.json);
+    print_json(report, "findings", std::move(list));
+    return finish(report);
+  }
+  for (const Finding& finding : findings) fmt::print("{}{}\n", finding.text, warning(report));
+  if (findings.empty()) fmt::print("nothing to explain: nobody has gone, and every subgroup works{}\n", warning(report));
+  return finish(report);
+}
+
+}  // namespace
+
+void add_group_command(CLI::App& app, Work& chosen) {
+  auto options = std::make_shared<GroupOptionsOfUser>();
+  CLI::App* group = app.add_subcommand("group", "Show the state of a group of this host, running or not");
+  group->require_subcommand(1);
+  group->footer(
+      "Reads the status files that every node keeps in <runtime_directory>/<group_name>; asks no process.\n\n"
+      "Examples:\n  spindrift group status --config derecho.cfg\n"
+      "  spindrift group why --group-dir /dev/shm/spindrift-0/spindrift --json\n\n" +
+      exit_codes_text());
+  const auto add = [&](const char* name, const char* description, int (*run)(const GroupOptionsOfUser&)) {
+    CLI::App* command = group->add_subcommand(name, description);
+    command->add_option("--config", options->config, "The group's configuration file")->type_name("FILE");
+    command->add_option("--group-dir", options->directory, "The group's directory, in place of --config")->type_name("DIRECTORY");
+    add_set_option(*command, *options);
+    command->add_flag("--json", options->json, "Print JSON");
+    command->callback([options, run, &chosen] { chosen = [options, run] { return run(*options); }; });
+  };
+  add("status", "Every node: its state, view and subgroups", print_status);
+  add("members", "The members of the newest view", print_members);
+  add("why", "Why nodes are gone, subgroups inadequate, or sends not possible", print_why);
+}
+
+}  // namespace spindrift::tools

@@ -1,0 +1,93 @@
+// Reading a directory of status files.
+#include "group_report.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <tuple>
+
+#include <spindrift/core/runtime_path.hpp>
+
+namespace spindrift::tools {
+namespace {
+
+// A process of the same id that started at another time is another process.
+NodeReport::Condition condition_of(const views::Status& status) {
+  if (status.end) return NodeReport::Condition::ended;
+  const std::uint64_t started = views::process_start_ticks(status.process);
+  const bool same = started != 0 && (status.process_started == 0 || started == status.process_started);
+  return same ? NodeReport::Condition::running : NodeReport::Condition::died;
+}
+
+}  // namespace
+
+Result<GroupReport> read_group(const std::string& directory) {
+  GroupReport report;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(directory, error)) {
+    if (entry.path().extension() != status_suffix) continue;
+    auto status = views::read_status(entry.path().string());
+    if (!status) {
+      report.problems.push_back(status.error().to_string());
+      continue;
+    }
+    NodeReport node{std::move(*status), {}};
+    node.condition = condition_of(node.status);
+    report.nodes.push_back(std::move(node));
+  }
+  if (error) {
+    return system_error("read the directory", error.value())
+        .at(directory)
+        .fix("start a node of the group, or name its directory with --group-dir, or its configuration with --config");
+  }
+  std::sort(report.nodes.begin(), report.nodes.end(),
+            [](const NodeReport& a, const NodeReport& b) { return a.status.node < b.status.node; });
+  std::sort(report.problems.begin(), report.problems.end());
+  return report;
+}
+
+bool GroupReport::partition_safety() const {
+  return std::all_of(nodes.begin(), nodes.end(), [](const NodeReport& node) { return node.status.partition_safety; });
+}
+
+const views::Status* GroupReport::newest() const {
+  const auto rank = [](const NodeReport& node) {
+    return std::tuple(node.condition == NodeReport::Condition::running, *node.status.view);
+  };
+  const NodeReport* best = nullptr;
+  for (const NodeReport& node : nodes) {
+    if (node.status.view && (best == nullptr || rank(node) > rank(*best))) best = &node;
+  }
+  return best == nullptr ? nullptr : &best->status;
+}
+
+std::vector<Departure> GroupReport::departures() const {
+  std::map<std::tuple<ViewId, NodeId, bool>, Departure> found;
+  for (const NodeReport& node : nodes) {
+    for (const views::Status::Change& change : node.status.changes) {
+      const auto note = [&](NodeId who, bool failed, const std::string& reason) {
+        Departure& departure = found[{change.view, who, failed}];
+        if (departure.witnesses.empty()) departure = {change.view, who, failed, reason, {}, change.at_ms};
+        departure.witnesses.push_back(node.status.node);
+        departure.at_ms = std::min(departure.at_ms, change.at_ms);
+      };
+      for (const NodeId who : change.left) note(who, false, {});
+      for (const auto& [who, reason] : change.failed) note(who, true, reason);
+    }
+  }
+  std::vector<Departure> departures;
+  for (auto& [key, departure] : found) departures.push_back(std::move(departure));
+  return departures;
+}
+
+std::uint64_t GroupReport::since_ms(const views::Status::MemberEntry& member) const {
+  std::uint64_t since = member.since_ms;
+  for (const NodeReport& node : nodes) {
+    for (const views::Status::MemberEntry& known : node.status.members) {
+      if (known.node == member.node && known.incarnation == member.incarnation) since = std::min(since, known.since_ms);
+    }
+  }
+  return since;
+}
+
+}  // namespace spindrift::tools

@@ -1,0 +1,48 @@
+// What the status files of a group's nodes say together: who lives, which view is the newest, who vouches for whose end.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <spindrift/views/status.hpp>
+
+namespace spindrift::tools {
+
+/// One node's file, and what has become of the process that wrote it.
+struct NodeReport {
+  enum class Condition {
+    running,  ///< it lives
+    ended,    ///< it wrote how it ended
+    died,     ///< it is gone without a word
+  };
+  views::Status status;
+  Condition condition = Condition::running;
+};
+
+/// A removal or a leave, seen by some nodes.
+struct Departure {
+  ViewId view;  ///< the first one without the node
+  NodeId node;
+  bool failed = false;
+  std::string reason;  ///< of a failure, as the first witness has it
+  std::vector<NodeId> witnesses;
+  std::uint64_t at_ms = 0;
+};
+
+struct GroupReport {
+  std::vector<NodeReport> nodes;      ///< by node id
+  std::vector<std::string> problems;  ///< files that could not be read, as errors
+
+  [[nodiscard]] bool partition_safety() const;
+  /// The status with the greatest view of a node that runs, else of any; null if nobody has seen a view.
+  [[nodiscard]] const views::Status* newest() const;
+  /// Oldest first; one entry for the same event seen by several nodes.
+  [[nodiscard]] std::vector<Departure> departures() const;
+  /// Since when a member is in the group, by its earliest witness.
+  [[nodiscard]] std::uint64_t since_ms(const views::Status::MemberEntry& member) const;
+};
+
+/// Reads every status file of a directory. Errors: resource if the directory cannot be read; broken files are problems.
+[[nodiscard]] Result<GroupReport> read_group(const std::string& directory);
+
+}  // namespace spindrift::tools
