@@ -13,9 +13,9 @@ void Member::conclude() {
   Epoch& old = *epoch();
   const Decree& decree = old.change().decree();
   if (decree.failed.contains(old.self())) {
-    return fail(Error(ErrorKind::removed, "the others removed this node from the group in view " +
-                                              std::to_string(old.id().value()))
-                    .fix("start it again: it joins as a new incarnation"));
+    return fail(
+        Error(ErrorKind::removed, "the others removed this node from the group in view " + std::to_string(old.id().value()))
+            .fix("start it again: it joins as a new incarnation"));
   }
   old.finish(now_);
   for (std::uint32_t s = 0; s < subgroup_count_; ++s) {
@@ -71,10 +71,12 @@ void Member::install(View view, std::vector<RankSet> loaded, NewView news) {
   enter(MemberState::installing);
   log::info(log::Room::views, "view", {{"node", self()}, {"id", present.id()}, {"members", present.view().members.size()}});
   for (std::uint32_t i = 0; i < present.view().members.size(); ++i) {
-    present.line(Rank(i)).heard = now_;
     const Join who{present.view().members[i], present.view().incarnations[i]};
-    if (std::find(gone_.begin(), gone_.end(), who) != gone_.end()) present.change().suspect(Rank(i), "connection lost");
-    if (std::find(removed_.begin(), removed_.end(), who) != removed_.end()) present.change().suspect(Rank(i), "removed before");
+    const auto is_in = [&](const std::vector<Join>& list) { return std::find(list.begin(), list.end(), who) != list.end(); };
+    // Whose connection broke before this view may come back, but is not waited for as long as others.
+    present.line(Rank(i)).heard = is_in(gone_) ? now_ - options_.suspect_after / 4 * 3 : now_;
+    if (is_in(removed_)) present.change().suspect(Rank(i), "removed before");
+    if (is_in(gone_) && options_.suspect_after == Duration{}) present.change().suspect(Rank(i), "connection lost");
   }
   for (Peer& peer : peers_) {
     std::erase_if(peer.offers, [&](const auto& offer) { return offer.first < present.id(); });
@@ -83,8 +85,8 @@ void Member::install(View view, std::vector<RankSet> loaded, NewView news) {
     offer_row(peer);
   }
   note_candidates();
-  upcalls_.on_view({present.view(), std::move(news.joined), std::move(news.left), std::move(news.failed),
-                    std::move(news.state_lost)});
+  upcalls_.on_view(
+      {present.view(), std::move(news.joined), std::move(news.left), std::move(news.failed), std::move(news.state_lost)});
 }
 
 // Tells a newcomer of the view that takes it in; from then on it is nobody's candidate any more.
@@ -127,6 +129,7 @@ bool Member::attach_rows() {
 void Member::attach(Rank rank, Peer& peer) {
   Epoch& present = *epoch();
   const Peer::Offer offer = peer.offers[present.id()];
+  present.line(rank).heard = now_;
   peer.offers.erase(present.id());
   const std::uint64_t needed = present.table().layout(peer.mappable ? rank : present.self()).bytes();
   if (offer.bytes < needed) return present.change().suspect(rank, "it exposed a row of the wrong size");
@@ -145,7 +148,8 @@ void Member::attach(Rank rank, Peer& peer) {
 void Member::drop_old_epochs() {
   const auto useful = [&](Epoch* candidate) {
     for (const std::deque<Leftovers>& sources : leftovers_) {
-      if (std::any_of(sources.begin(), sources.end(), [&](const Leftovers& some) { return some.from == candidate; })) return true;
+      if (std::any_of(sources.begin(), sources.end(), [&](const Leftovers& some) { return some.from == candidate; }))
+        return true;
     }
     return candidate == epoch() || !candidate->leavers_know(now_, options_.suspect_after);
   };
