@@ -21,8 +21,12 @@ Result<fabric::Region> SimFabric::allocate(std::size_t bytes, std::string_view) 
   if (memory == nullptr) return system_error("aligned_alloc", ENOMEM);
   std::memset(memory, 0, rounded);
   const fabric::RegionKey key(network_.random_.next());
-  regions_.push_back({key, memory, bytes, {}});
+  regions_.push_back({key, memory, bytes, false, {}});
   return fabric::Region{key, {memory, bytes}};
+}
+
+void SimFabric::release(fabric::RegionKey key) {
+  if (OwnRegion* own = region(key)) own->released = true;
 }
 
 Result<void> SimFabric::listen(const fabric::Address& self) {
@@ -44,7 +48,7 @@ Result<void> SimFabric::connect(const fabric::Address& peer) {
 
 void SimFabric::disconnect(fabric::PeerId peer) {
   ++actions_;
-  if (const auto other = endpoint_of(peer)) {
+  if (const auto other = endpoint_of(peer); other && open_to(peer, *other)) {
     network_.end_connection(index_, *other, network_.direction(index_, *other).writes_last, "the peer ended the connection");
   }
 }
@@ -52,6 +56,11 @@ void SimFabric::disconnect(fabric::PeerId peer) {
 std::optional<std::uint32_t> SimFabric::endpoint_of(fabric::PeerId peer) const {
   if (peer.value() >= peers_.size()) return std::nullopt;
   return peers_[peer.value()];
+}
+
+bool SimFabric::open_to(fabric::PeerId peer, std::uint32_t other) const {
+  const Network::Direction& way = network_.direction(index_, other);
+  return way.open && way.peer == peer;
 }
 
 SimFabric::OwnRegion* SimFabric::region(fabric::RegionKey key) {
@@ -65,8 +74,9 @@ Result<void> SimFabric::expose(fabric::PeerId peer, fabric::RegionKey key, fabri
   ++actions_;
   const auto other = endpoint_of(peer);
   OwnRegion* own = region(key);
-  if (!other || own == nullptr) return Error(ErrorKind::bad_argument, "exposing an unknown region or to an unknown peer");
-  if (!network_.direction(index_, *other).open) return {};
+  if (!other || own == nullptr || own->released)
+    return Error(ErrorKind::bad_argument, "exposing an unknown region or to an unknown peer");
+  if (!open_to(peer, *other)) return {};
   // J5: nobody gets at memory before it said who it is.
   if (network_.options_.hello_before_memory && !network_.direction(*other, index_).heard) {
     network_.report_.violate("J5", "memory was exposed to a peer that had not introduced itself");
@@ -91,9 +101,24 @@ Result<std::span<const std::byte>> SimFabric::map(fabric::PeerId peer, fabric::R
   for (const auto& [to, access] : theirs->exposed_to) {
     if (to != index_ || access != fabric::Access::read) continue;
     network_.direction(index_, *other).mapped_region = theirs->memory;
+    mapped_.push_back({peer, key, *other, theirs->memory});
     return std::span<const std::byte>(theirs->memory, theirs->bytes);
   }
   return Error(ErrorKind::resource, "the region was not exposed for reading");
+}
+
+void SimFabric::unmap(fabric::PeerId peer, fabric::RegionKey key) {
+  for (auto at = mapped_.begin(); at != mapped_.end(); ++at) {
+    if (at->peer != peer || at->region != key) continue;
+    const std::byte*& shown = network_.direction(index_, at->owner).mapped_region;
+    if (shown == at->memory) shown = nullptr;
+    const std::uint32_t owner = at->owner;
+    mapped_.erase(at);
+    for (const Mapped& left : mapped_) {
+      if (left.owner == owner && shown == nullptr) shown = left.memory;
+    }
+    return;
+  }
 }
 
 Result<std::byte*> SimFabric::target_of(const fabric::Operation& operation, std::uint32_t to) {
@@ -116,7 +141,7 @@ Result<void> SimFabric::post(std::span<const fabric::Operation> operations) {
   for (const fabric::Operation& operation : operations) {
     const auto to = endpoint_of(operation.peer);
     if (!to) return Error(ErrorKind::bad_argument, "posting to an unknown peer");
-    if (!network_.direction(index_, *to).open) continue;
+    if (!open_to(operation.peer, *to)) continue;
     switch (operation.kind) {
       case fabric::Operation::Kind::write:
         if (auto target = target_of(operation, *to); !target) return std::move(target).error();
@@ -130,7 +155,7 @@ Result<void> SimFabric::post(std::span<const fabric::Operation> operations) {
   }
   for (const fabric::Operation& operation : operations) {
     const std::uint32_t to = *endpoint_of(operation.peer);
-    if (!network_.direction(index_, to).open) continue;
+    if (!open_to(operation.peer, to)) continue;
     ++actions_;
     if (operation.kind == fabric::Operation::Kind::write) {
       network_.post_write(index_, to, operation, target_of(operation, to).value());
@@ -157,7 +182,8 @@ std::size_t SimFabric::poll(std::span<fabric::Event> events) {
   std::size_t count = 0;
   while (count < events.size() && !events_.empty()) {
     if (events_.front().kind == fabric::Event::Kind::message) {
-      network_.direction(peers_[events_.front().peer.value()], index_).heard = true;
+      const std::uint32_t from = peers_[events_.front().peer.value()];
+      if (network_.direction(index_, from).peer == events_.front().peer) network_.direction(from, index_).heard = true;
     }
     events[count++] = std::move(events_.front());
     events_.pop_front();

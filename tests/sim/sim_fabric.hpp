@@ -137,6 +137,7 @@ class Network final : public Handler {
 
   void want(std::uint32_t from, std::uint32_t to);
   void establish_if_possible(std::uint32_t a, std::uint32_t b);
+  void finish_if_over(std::uint32_t a, std::uint32_t b);
   void send_event(std::uint32_t from, std::uint32_t to, fabric::Event event);
   void schedule_event(Ticks when, std::uint32_t from, std::uint32_t to, fabric::Event event);
   void post_write(std::uint32_t from, std::uint32_t to, const fabric::Operation& operation, std::byte* region);
@@ -172,13 +173,13 @@ class SimFabric final : public fabric::Fabric {
 
   [[nodiscard]] const fabric::Traits& traits() const noexcept override { return traits_; }
   [[nodiscard]] Result<fabric::Region> allocate(std::size_t bytes, std::string_view name) override;
+  void release(fabric::RegionKey region) override;
   [[nodiscard]] Result<void> listen(const fabric::Address& self) override;
   [[nodiscard]] Result<void> connect(const fabric::Address& peer) override;
   void disconnect(fabric::PeerId peer) override;
-  void release(fabric::RegionKey) override {}
-  void unmap(fabric::PeerId, fabric::RegionKey) override {}
   [[nodiscard]] Result<void> expose(fabric::PeerId peer, fabric::RegionKey region, fabric::Access access) override;
   [[nodiscard]] Result<std::span<const std::byte>> map(fabric::PeerId peer, fabric::RegionKey region) override;
+  void unmap(fabric::PeerId peer, fabric::RegionKey region) override;
   [[nodiscard]] Result<void> post(std::span<const fabric::Operation> operations) override;
   [[nodiscard]] std::size_t poll(std::span<fabric::Event> events) override;
   void notify() noexcept override;
@@ -200,10 +201,21 @@ class SimFabric final : public fabric::Fabric {
     fabric::RegionKey key;
     std::byte* memory = nullptr;
     std::size_t bytes = 0;
+    bool released = false;  ///< the memory stays, since writes may be on their way to it and peers may map it
     std::vector<std::pair<std::uint32_t, fabric::Access>> exposed_to;
   };
 
+  /// What `map` gave out, also when the connection is gone.
+  struct Mapped {
+    fabric::PeerId peer;
+    fabric::RegionKey region;
+    std::uint32_t owner = 0;
+    const std::byte* memory = nullptr;
+  };
+
   [[nodiscard]] std::optional<std::uint32_t> endpoint_of(fabric::PeerId peer) const;
+  /// Whether `peer` is the connection of now to that endpoint, and this side may still post to it.
+  [[nodiscard]] bool open_to(fabric::PeerId peer, std::uint32_t other) const;
   [[nodiscard]] OwnRegion* region(fabric::RegionKey key);
   [[nodiscard]] Result<std::byte*> target_of(const fabric::Operation& operation, std::uint32_t to);
 
@@ -224,6 +236,7 @@ class SimFabric final : public fabric::Fabric {
   std::uint64_t actions_ = 0;
   std::vector<std::uint32_t> peers_;  // by PeerId
   std::vector<OwnRegion> regions_;
+  std::vector<Mapped> mapped_;
   std::deque<fabric::Event> events_;
 };
 

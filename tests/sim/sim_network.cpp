@@ -50,8 +50,27 @@ void Network::on_event(EventKind kind, std::uint32_t which) {
 }
 
 void Network::want(std::uint32_t from, std::uint32_t to) {
+  if (link(from, to).established && direction(from, to).open) return;
   link(from, to).wanted = true;
+  finish_if_over(from, to);
   establish_if_possible(from, to);
+}
+
+// A connection that both sides know to be over, with nothing of it on the way, gives place to the next one.
+void Network::finish_if_over(std::uint32_t a, std::uint32_t b) {
+  if (!link(a, b).established) return;
+  for (const auto& [self, peer] : {std::pair{a, b}, std::pair{b, a}}) {
+    const Direction& way = direction(self, peer);
+    if (way.open || !way.writes.empty() || !way.messages.empty()) return;
+  }
+  link(a, b).established = false;
+  for (const auto& [self, peer] : {std::pair{a, b}, std::pair{b, a}}) {
+    direction(self, peer).heard = false;
+    for (SimFabric::OwnRegion& own : endpoints_[self]->regions_) {
+      std::erase_if(own.exposed_to, [peer = peer](const auto& exposure) { return exposure.first == peer; });
+    }
+  }
+  establish_if_possible(a, b);
 }
 
 // Both listen and one asked: each side learns of it at a time of its own, and may speak at once.
@@ -61,6 +80,7 @@ void Network::establish_if_possible(std::uint32_t a, std::uint32_t b) {
   if (!endpoints_[a]->listening_ || !endpoints_[b]->listening_) return;
   if (!endpoints_[a]->alive_ || !endpoints_[b]->alive_) return;
   between.established = true;
+  between.wanted = false;
   for (const auto& [self, peer] : {std::pair{a, b}, std::pair{b, a}}) {
     Direction& outgoing = direction(self, peer);
     outgoing.peer = fabric::PeerId(static_cast<std::uint32_t>(endpoints_[self]->peers_.size()));
@@ -107,6 +127,7 @@ void Network::deliver_event(std::uint32_t slot) {
     listener_.on_news(pending.to);
   }
   pending_unused_.push_back(slot);
+  finish_if_over(pending.from, pending.to);
 }
 
 std::uint64_t Network::line_count(const NetworkListener::Write& write) const noexcept {
@@ -173,6 +194,7 @@ void Network::land_group(std::uint32_t slot) {
   if (--write.groups_left > 0) return;
   direction(write.write.from, write.write.to).writes.pop_front();
   in_flight_unused_.push_back(slot);
+  finish_if_over(write.write.from, write.write.to);
 }
 
 void Network::land_line(InFlight& in_flight, std::uint32_t line) {
