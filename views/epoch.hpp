@@ -27,7 +27,7 @@ class Epoch final : private Counts {
   struct Line {
     bool offered = false;                  ///< my row, or a mirror, was exposed to it
     std::optional<fabric::Region> mirror;  ///< of its row, here
-    std::optional<std::pair<fabric::PeerId, fabric::RegionKey>> mapped;
+    std::optional<std::pair<fabric::PeerId, fabric::RegionKey>> theirs;  ///< its row, or its mirror of mine
     std::uint64_t heartbeat = 0;  ///< as last seen
     Time heard{};                 ///< when that changed, or the view began
   };

@@ -79,7 +79,11 @@ void Member::install(View view, std::vector<RankSet> loaded, NewView news) {
     if (is_in(gone_) && options_.suspect_after == Duration{}) present.change().suspect(Rank(i), "connection lost");
   }
   for (Peer& peer : peers_) {
-    std::erase_if(peer.offers, [&](const auto& offer) { return offer.first < present.id(); });
+    std::erase_if(peer.offers, [&](const auto& offer) {
+      if (offer.first >= present.id()) return false;
+      fabric_.unmap(peer.id, offer.second.region);
+      return true;
+    });
     if (peer.state != Peer::State::agreed || !rank_of(peer)) continue;
     notify(peer);
     offer_row(peer);
@@ -133,13 +137,13 @@ void Member::attach(Rank rank, Peer& peer) {
   peer.offers.erase(present.id());
   const std::uint64_t needed = present.table().layout(peer.mappable ? rank : present.self()).bytes();
   if (offer.bytes < needed) return present.change().suspect(rank, "it exposed a row of the wrong size");
+  present.line(rank).theirs = {peer.id, offer.region};
   if (!peer.mappable) {
     present.table().attach_mirrored(rank, present.line(rank).mirror->memory, peer.id, offer.region);
     return;
   }
   auto row = fabric_.map(peer.id, offer.region);
   if (!row) return present.change().suspect(rank, "its row cannot be mapped: " + row.error().to_string());
-  present.line(rank).mapped = {peer.id, offer.region};
   present.table().attach_mapped(rank, *row);
 }
 
@@ -162,7 +166,7 @@ void Member::drop_old_epochs() {
 
 void Member::forget(Epoch& old) {
   for (const Epoch::Line& line : old.lines()) {
-    if (line.mapped) fabric_.unmap(line.mapped->first, line.mapped->second);
+    if (line.theirs) fabric_.unmap(line.theirs->first, line.theirs->second);
     if (line.mirror) fabric_.release(line.mirror->key);
   }
   fabric_.release(old.row().key);
