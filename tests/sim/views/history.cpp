@@ -60,7 +60,7 @@ void History::on_start(std::uint32_t process, std::uint32_t node, std::uint64_t 
 }
 
 std::uint32_t History::add_stream(std::uint32_t process, std::uint32_t subgroup) {
-  streams_.push_back({process, subgroup, 0, 0, 0});
+  streams_.push_back({process, subgroup, 0, 0, 0, 0});
   return static_cast<std::uint32_t>(streams_.size() - 1);
 }
 
@@ -172,6 +172,7 @@ void History::on_view(std::uint32_t index, const views::NewView& news, const std
     ++here.resets;
     const bool lost = std::find(news.state_lost.begin(), news.state_lost.end(), SubgroupId(s)) != news.state_lost.end();
     if (plan_.subgroups[s].mode == DeliveryMode::unordered || !here.member) continue;
+    if (lost && here.log) return violate("J1", index, "told that the state of subgroup " + std::to_string(s) + " is lost, but has it");
     if (view.id.value() == 0 || lost || logs_of_[s].empty()) begin_log(index, s, view.id);
     if (loading[s]) {  // and with it what its source had kept of earlier views
       here.log.reset();
@@ -327,7 +328,9 @@ void History::deliver_ordered(std::uint32_t index, Seat& here, std::uint32_t id,
   } else {
     if (known != log.place.end()) return violate("M2", index, "a message was delivered twice");
     Stream& stream = streams_[id];
-    if (counter != stream.delivered && log.begun.value() == 0) {
+    // What lies between was given up, and its sender knows how much.
+    if (counter > stream.delivered) stream.skipped += counter - stream.delivered;
+    if (log.begun.value() == 0 && (counter < stream.delivered || stream.skipped > seat(stream.process, log.subgroup).dropped)) {
       return violate("M3", index, "message " + std::to_string(counter) + " of a thread of node " +
                                       std::to_string(processes_[stream.process].node) + " was delivered behind " +
                                       std::to_string(stream.delivered) + " others of it");

@@ -30,7 +30,8 @@ struct Stream {
   std::uint32_t subgroup = 0;
   std::uint64_t issued = 0;     ///< messages that will be committed or were
   std::uint64_t committed = 0;
-  std::uint64_t delivered = 0;  ///< ordered: of them, in the log
+  std::uint64_t delivered = 0;  ///< ordered: of them, in the log or given up before one that is
+  std::uint64_t skipped = 0;    ///< of those, given up
 };
 
 /// The order of one subgroup, from one beginning of its state.
