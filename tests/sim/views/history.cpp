@@ -171,6 +171,8 @@ void History::on_view(std::uint32_t index, const views::NewView& news, const std
     if (here.lags > 0) --here.lags;
     ++here.resets;
     const bool lost = std::find(news.state_lost.begin(), news.state_lost.end(), SubgroupId(s)) != news.state_lost.end();
+    // What came while it still loaded is in the state that it loads now.
+    if (loading[s] && *process.first_view != view.id) here.reloaded = true;
     if (plan_.subgroups[s].mode == DeliveryMode::unordered || !here.member) continue;
     if (lost && here.log) return violate("J1", index, "told that the state of subgroup " + std::to_string(s) + " is lost, but has it");
     if (view.id.value() == 0 || lost || logs_of_[s].empty()) begin_log(index, s, view.id);
@@ -439,7 +441,8 @@ std::optional<std::string> History::incomplete_unordered(const std::vector<std::
       std::uint64_t sent = 0;
       for (const Stream& stream : streams_) sent += stream.process == sender && stream.subgroup == s ? stream.committed : 0;
       for (const std::uint32_t receiver : core) {
-        if (*processes_[receiver].first_view > *processes_[sender].first_view || !seat(receiver, s).member) continue;
+        const Seat& there = seat(receiver, s);
+        if (*processes_[receiver].first_view > *processes_[sender].first_view || !there.member || there.reloaded) continue;
         const std::uint64_t got = seat(receiver, s).got[sender];
         if (got + seat(sender, s).dropped >= sent) continue;
         return "node " + std::to_string(processes_[receiver].node) + " misses " + std::to_string(sent - got) +

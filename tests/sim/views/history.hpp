@@ -103,6 +103,7 @@ class History {
     std::uint64_t position = 0;
     std::uint64_t digest = 0;
     std::uint64_t delivered = 0;
+    bool reloaded = false;   ///< its state came later than its first view
     std::uint32_t lags = 0;  ///< views for which kept deliveries excuse it
     std::optional<std::uint64_t> sequence;
     std::uint32_t resets = 0;                    ///< views that began since the sequence last fell
