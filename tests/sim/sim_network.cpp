@@ -50,6 +50,7 @@ bool Network::stopped(const Connection& connection, std::uint32_t from_end, Cut 
 }
 
 void Network::send_event(std::uint32_t index, std::uint32_t from_end, fabric::Event event) {
+  if (connections_[index].broken) return;  // the sender will hear of it
   Direction& way = connections_[index].ways[from_end];
   const Ticks jitter = static_cast<Ticks>(random_.below(static_cast<std::uint64_t>(options_.jitter_ns_max)));
   way.messages_last = std::max(way.messages_last, scheduler_.now() + way.delay + jitter);
@@ -112,7 +113,7 @@ void Network::post_write(std::uint32_t index, std::uint32_t from_end, const fabr
   listener_.on_posted(write.write);
 
   Direction& way = connection.ways[from_end];
-  if (!way.access) write.groups_dropped = ~std::uint32_t{0};  // the other side has ended the connection
+  if (!way.access || connection.broken) write.groups_dropped = ~std::uint32_t{0};  // the other side has ended the connection
   if (options_.clogs_in_1000 > 0 && random_.chance(options_.clogs_in_1000, 1000)) {
     way.writes_last = std::max(way.writes_last, scheduler_.now()) +
                       static_cast<Ticks>(random_.below(static_cast<std::uint64_t>(options_.clog_ns_max)));
