@@ -5,7 +5,6 @@
 #include <cstring>
 
 #include <spindrift/core/untrusted.hpp>
-#include <spindrift/views/member.hpp>
 
 namespace spindrift::sim {
 namespace {
@@ -24,7 +23,6 @@ Checker::Checker(const View& view, Ledger& ledger, Report& report)
       report_(report),
       rows_(view.members.size()),
       copies_(view.members.size() * view.members.size()),
-      flushed_(view.members.size()),
       receivers_(view.members.size()) {
   for (std::uint32_t i = 0; i < rows_.size(); ++i) {
     const std::uint64_t control = ledger.layout(Rank(i)).control_bytes();
@@ -60,16 +58,6 @@ void Checker::after_step(Rank rank) {
     if (const auto sender = view_.subgroups[s].sender_rank(view_.members[rank.value()])) ledger_.refresh(s, sender->value());
     check_acknowledgements(rank, s);
   }
-  check_phase(rank);
-}
-
-// M8: the row's phase is a promise: `closing`, that only nulls follow; `flushed`, that everything was delivered everywhere.
-void Checker::check_phase(Rank rank) {
-  const std::uint64_t phase = ledger_.word(rank, ledger_.layout(rank).phase());
-  if (phase >= static_cast<std::uint64_t>(views::Phase::closing)) ledger_.set_closed(rank);
-  if (phase < static_cast<std::uint64_t>(views::Phase::flushed) || flushed_[rank.value()]) return;
-  flushed_[rank.value()] = true;
-  check_flushed(rank);
 }
 
 // S2: words never decrease in the owner's own memory.
@@ -101,9 +89,9 @@ void Checker::check_foreign_rows(Rank rank) {
 
 void Checker::on_posted(const NetworkListener::Write& write) {
   const Rank from(write.from);
-  // S1: what goes into a mirror is the same place of the owner's row.
+  // S1: what goes into a mirror is the same place of the owner's row, now or a little earlier.
   const std::byte* row = ledger_.row(from);
-  if (write.region != network_->row_copy(write.to, write.from) || write.local != row + write.offset) {
+  if (write.region != network_->row_copy(write.to, write.from) || !(write.copied || write.local == row + write.offset)) {
     return violate("S1", from, "a write that is not a copy of the own row in its mirror");
   }
   // S4: words travel whole.
@@ -121,8 +109,13 @@ void Checker::on_posted(const NetworkListener::Write& write) {
     before = write.offset;
     return;
   }
-  check_activity(write);
   const std::uint64_t end = std::min<std::uint64_t>(write.offset + write.bytes, rows_[write.from].size());
+  for (std::uint64_t at = write.offset; at < end; at += sst::word_bytes) {
+    if (word_at(write.local + (at - write.offset)) > word_at(row + at)) {
+      return violate("S1", from, "a write of words that the own row never had");
+    }
+  }
+  check_activity(write);
   std::memcpy(copy(write.to, write.from).posted.data() + write.offset, write.local, end - write.offset);
 }
 
@@ -133,7 +126,8 @@ void Checker::check_activity(const NetworkListener::Write& write) {
   const std::byte* row = ledger_.row(Rank(write.from));
   for (std::uint32_t w = 0; w < layout.activity_words(); ++w) {
     const std::uint64_t at = layout.activity_word(w);
-    if (at < write.offset || at >= write.offset + write.bytes || word_at(row + at) == word_at(posted.data() + at)) continue;
+    if (at < write.offset || at >= write.offset + write.bytes) continue;
+    if (word_at(write.local + (at - write.offset)) == word_at(posted.data() + at)) continue;
     const std::size_t first = std::size_t{w} * sst::subgroups_per_activity;
     for (std::size_t s = first; s < first + sst::subgroups_per_activity && s < view_.subgroups.size(); ++s) {
       const auto& block = layout.subgroup(SubgroupId(static_cast<std::uint32_t>(s)));

@@ -74,12 +74,10 @@ class Checker {
   void check_content(Rank rank, std::uint32_t subgroup, const Delivery& delivery);
   void check_held_everywhere(Rank rank, std::uint32_t subgroup, std::uint64_t sequence);
   void check_acknowledgements(Rank rank, std::uint32_t subgroup);
-  void check_flushed(Rank rank);
 
   // checker.cpp
   void check_own_words(Rank rank);
   void check_foreign_rows(Rank rank);
-  void check_phase(Rank rank);
   void check_activity(const NetworkListener::Write& write);
   void check_guard(const NetworkListener::Write& write, std::uint32_t subgroup);
 
@@ -89,7 +87,6 @@ class Checker {
   const Network* network_ = nullptr;
   std::vector<std::vector<std::byte>> rows_;  // by rank: control words after the owner's last step
   std::vector<Copy> copies_;                  // by reader, by owner
-  std::vector<bool> flushed_;                 // by rank: its row has said so
   std::vector<std::vector<Receiver>> receivers_;
   std::uint64_t deliveries_ = 0;
 };

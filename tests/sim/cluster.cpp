@@ -1,4 +1,4 @@
-// The life of a run: starting, stepping, pausing, crashing, leaving, and what must be true when nothing happens any more.
+// The life of a run: starting, stepping, pausing, and going quiet.
 #include "cluster.hpp"
 
 #include <algorithm>
@@ -49,6 +49,18 @@ void Node::on_delivery(SubgroupId id, std::span<const Delivery> batch) {
 
 void Node::on_space(SubgroupId id) { cluster_.workload_.on_space(rank_, id.value()); }
 
+// The rows exist from here on.
+void Node::on_view(const views::NewView& news) {
+  if (attached_) return cluster_.report_.violate("V6", "the view changed, but nothing happened");
+  attached_ = true;
+  if (news.view.members != cluster_.options_.view.members) cluster_.report_.violate("V3", "another view than the founders'");
+  cluster_.checker_.on_row(Rank(rank_), member_->epoch()->row().memory.data());
+}
+
+void Node::on_dropped(SubgroupId, std::uint64_t) {
+  cluster_.report_.violate("M8", "messages were dropped, but the view did not change");
+}
+
 Cluster::Cluster(Options options)
     : options_(std::move(options)),
       schedule_(options_.seed, Purpose::schedule),
@@ -61,7 +73,7 @@ Cluster::Cluster(Options options)
   const auto count = static_cast<std::uint32_t>(options_.nodes.size());
   for (std::uint32_t i = 0; i < count; ++i) {
     nodes_.push_back(std::make_unique<Node>(*this, i));
-    for (std::uint32_t j = 0; j < i; ++j) network_.set_mappable(i, j, options_.nodes[i].host == options_.nodes[j].host);
+    network_.set_host(i, options_.nodes[i].host);
   }
 }
 
@@ -70,17 +82,8 @@ Cluster::~Cluster() = default;
 void Cluster::run() {
   note_options();
   for (std::uint32_t i = 0; i < nodes_.size(); ++i) scheduler_.at(options_.nodes[i].start_ns, *this, EventKind::start, i);
-  if (options_.leave_ns)
-    scheduler_.at(*options_.leave_ns, *this, EventKind::fault, static_cast<std::uint32_t>(Fault::leave));
   run_until_quiet();
-  if (!report_.failed() && !crashed_in_ && !leave_requested_) {
-    judge_quiet();
-    if (!report_.failed()) {
-      request_leave();
-      run_until_quiet();
-    }
-  }
-  if (!report_.failed()) judge_end();
+  if (!report_.failed()) judge_quiet();
   if (report_.violation()) {
     report_.violation()->event = events();
     report_.violation()->what += where();
@@ -99,7 +102,6 @@ void Cluster::on_event(EventKind kind, std::uint32_t which) {
   switch (kind) {
     case EventKind::start: start_node(which); break;
     case EventKind::step: step_node(which); break;
-    case EventKind::fault: request_leave(); break;
     case EventKind::timer:
       if ((which & wake_alone) != wake_alone) nodes_[which >> subgroup_bits]->accepting_[which & wake_alone] = true;
       on_news(which >> subgroup_bits);
@@ -111,11 +113,12 @@ void Cluster::on_event(EventKind kind, std::uint32_t which) {
 void Cluster::start_node(std::uint32_t rank) {
   Node& node = *nodes_[rank];
   views::MemberOptions options;
-  options.view = options_.view;
   options.self = options_.view.members[rank];
-  for (const NodeId member : options_.view.members) options.addresses.push_back({member, {}});
+  for (const NodeId member : options_.view.members) options.roster.push_back({member, {}});
+  options.founders = options_.view.members;
   options.identity = {"simulated", {options_.seed, 1}};
   options.incarnation = rank + 1;
+  options.layout = [this](const std::vector<NodeId>&, const View*) { return options_.view.subgroups; };
   options.policy = options_.policy;
   SimFabric& endpoint = network_.endpoint(rank);
   node.member_ = std::make_unique<views::Member>(std::move(options), endpoint, node, node.counters_);
@@ -123,7 +126,6 @@ void Cluster::start_node(std::uint32_t rank) {
     return report_.violate("L1", listening.error().to_string());
   }
   if (auto started = node.member_->start(); !started) return report_.violate("L1", started.error().to_string());
-  checker_.on_row(Rank(rank), node.member_->table().bytes(Rank(rank), 0));
   workload_.set_member(rank, *node.member_);
   node.running_ = true;
   on_news(rank);
@@ -166,7 +168,6 @@ void Cluster::step_node(std::uint32_t rank) {
     scheduler_.at(step.wake_at.time_since_epoch().count(), *this, EventKind::timer, rank << subgroup_bits | wake_alone);
   }
   maybe_pause(rank);
-  maybe_crash(rank);
   if (node.dirty_) schedule_step(rank);
 }
 
@@ -198,21 +199,11 @@ void Cluster::note_state(std::uint32_t rank) {
   }
   if (state < node.state_) report_.violate("S2", "a member's state fell");
   node.state_ = state;
-  if (state == MemberState::in_view) workload_.begin(rank);
-  if (state == MemberState::failed && !crashed_in_) {
+  if (state == MemberState::active) workload_.begin(rank);
+  if (state == MemberState::failed) {
     report_.violate("L1", "node " + std::to_string(options_.view.members[rank].value()) +
                               " failed without a cause: " + node.member_->failure()->to_string());
   }
-  if ((state == MemberState::closing || state == MemberState::failed || state == MemberState::left) &&
-      node.member_->accepts_sends()) {
-    report_.violate("M8", "a member that ends takes sends");
-  }
-  if (state != MemberState::left) return;
-  if (!options_.close_after_leaving) return;
-  node.running_ = false;
-  workload_.end(rank);
-  network_.close(rank);
-  report_.hit(Probe::closed_at_once_after_leaving);
 }
 
 void Cluster::maybe_pause(std::uint32_t rank) {
@@ -235,49 +226,6 @@ void Cluster::note_pause_over_window(std::uint32_t rank) {
         report_.hit(Probe::paused_over_a_whole_window);
       }
     }
-  }
-}
-
-void Cluster::maybe_crash(std::uint32_t rank) {
-  Node& node = *nodes_[rank];
-  if (!options_.crash || crashed_in_ || options_.crash->node != rank || node.steps_ < options_.crash->after_steps) return;
-  if (!node.running_ || node.state_ == MemberState::left || node.state_ == MemberState::failed) return;
-  const CrashOptions::When when = options_.crash->when;
-  if (when == CrashOptions::When::mid_write && !network_.mid_write(rank)) return;
-  if (when == CrashOptions::When::leaving &&
-      (node.state_ != MemberState::closing || ++node.closing_steps_ < options_.crash->after_closing_steps))
-    return;
-  for (const auto& other : nodes_) {
-    if (other->running_) furthest_at_crash_ = std::max(furthest_at_crash_, other->state_);
-  }
-  crashed_in_ = node.state_;
-  node.running_ = false;
-  workload_.end(rank);
-  ledger_.set_dead(Rank(rank));
-  if (network_.crash(rank)) report_.hit(Probe::crash_mid_write);
-  report_.hit(*crashed_in_ == MemberState::in_view   ? Probe::crash_in_view
-              : *crashed_in_ == MemberState::closing ? Probe::crash_while_leaving
-                                                     : Probe::crash_while_connecting);
-  if (verbose_)
-    std::printf("%12lld ns  node %-3u crashed\n", static_cast<long long>(scheduler_.now()),
-                options_.view.members[rank].value());
-}
-
-// Not before the processes that leave exist.
-void Cluster::request_leave() {
-  for (const std::uint32_t rank : options_.leavers) {
-    if (nodes_[rank]->member_) continue;
-    return scheduler_.at(options_.nodes[rank].start_ns + 1, *this, EventKind::fault,
-                         static_cast<std::uint32_t>(Fault::leave));
-  }
-  leave_requested_ = true;
-  if (workload_.anybody_sends()) report_.hit(Probe::leave_while_others_send);
-  if (options_.leavers.size() > 1) report_.hit(Probe::several_leave_at_once);
-  for (const std::uint32_t rank : options_.leavers) {
-    Node& node = *nodes_[rank];
-    if (!node.running_) continue;
-    node.member_->request_leave();
-    network_.endpoint(rank).wake();
   }
 }
 

@@ -1,4 +1,4 @@
-// One run: a view, a member per node over the simulated fabric, applications, faults, and the checkers over all of it.
+// One run with one view: a member per node over the simulated fabric, applications, delays, and the checkers over all of it.
 //
 // The invariant to remember: a node is stepped only when something could have changed for it (an event, a landed line, a
 // mapped peer's notification, its application, its own progress, its `wake_at`). A protocol that needs polling hangs here.
@@ -21,13 +21,18 @@ namespace spindrift::sim {
 class Cluster;
 
 /// One process of the run.
-class Node final : public smc::DeliverySink {
+class Node final : public views::Upcalls {
  public:
   Node(Cluster& cluster, std::uint32_t rank);
 
   void on_delivery(SubgroupId subgroup, std::span<const Delivery> batch) override;
   void on_space(SubgroupId subgroup) override;
   [[nodiscard]] bool accepts(SubgroupId subgroup) const override { return accepting_[subgroup.value()]; }
+  void on_view(const views::NewView& news) override;
+  void on_dropped(SubgroupId, std::uint64_t) override;
+  [[nodiscard]] std::unique_ptr<views::StateReader> save_state(SubgroupId) override { return nullptr; }
+  [[nodiscard]] std::unique_ptr<views::StateWriter> load_state(SubgroupId) override { return nullptr; }
+  void on_private(NodeId, std::span<const std::byte>) override {}
 
  private:
   friend class Cluster;
@@ -39,12 +44,12 @@ class Node final : public smc::DeliverySink {
   std::vector<std::uint64_t> refused_in_step_;
   bool dirty_ = false;  ///< something could have changed since the last step
   bool step_scheduled_ = false;
-  bool running_ = false;  ///< started, and neither crashed nor closed
+  bool running_ = false;  ///< started
+  bool attached_ = false;  ///< its row is known to the checkers
   bool resumed_ = false;
   Ticks paused_until_ = 0;
   Time wake_at_ = never;
   std::uint64_t steps_ = 0;
-  std::uint64_t closing_steps_ = 0;
   views::MemberState state_ = views::MemberState::idle;
 };
 
@@ -82,8 +87,6 @@ class Cluster final : public Handler, public NetworkListener {
 
  private:
   friend class Node;
-  enum class Fault : std::uint32_t { leave };
-
   void note_options();
   void start_node(std::uint32_t rank);
   void schedule_step(std::uint32_t rank);
@@ -91,14 +94,9 @@ class Cluster final : public Handler, public NetworkListener {
   void step_again(std::uint32_t rank);
   void note_state(std::uint32_t rank);
   void maybe_pause(std::uint32_t rank);
-  void maybe_crash(std::uint32_t rank);
   void note_pause_over_window(std::uint32_t rank);
-  void request_leave();
   void run_until_quiet();
   void judge_quiet();
-  void judge_end();
-  void judge_after_crash();
-  [[nodiscard]] bool names_crashed(const Node& node) const;
   [[nodiscard]] std::string where() const;
 
   Options options_;
@@ -114,10 +112,7 @@ class Cluster final : public Handler, public NetworkListener {
   Tamper tamper_;
   std::function<void(Cluster&, std::uint32_t)> meddler_;
   std::vector<Delivery> tampered_;
-  bool leave_requested_ = false;
   bool verbose_ = false;
-  std::optional<views::MemberState> crashed_in_;
-  views::MemberState furthest_at_crash_ = views::MemberState::idle;
 };
 
 }  // namespace spindrift::sim

@@ -157,29 +157,10 @@ void Checker::on_quiet() {
       if (unpublished(book)) violate("L2", ledger_.member_ranks(id).front(), id, "a committed message was never published");
     }
     for (const Rank member : ledger_.member_ranks(id)) {
-      if (!ledger_.live(member) || receiver(member, id).delivered == sent) continue;
+      if (receiver(member, id).delivered == sent) continue;
       violate("L2", member, id,
               "quiet, but " + std::to_string(sent - receiver(member, id).delivered) + " of " + std::to_string(sent) +
                   " messages were not delivered");
-    }
-  }
-}
-
-// M8: the messages of everybody, in the subgroups of this member, are with every member.
-void Checker::check_flushed(Rank rank) {
-  const NodeId self = view_.members[rank.value()];
-  for (std::uint32_t id = 0; id < view_.subgroups.size(); ++id) {
-    if (!view_.subgroups[id].member_position(self)) continue;
-    for (std::uint32_t sender = 0; sender < ledger_.books(id).size(); ++sender) {
-      const SenderBook& book = ledger_.book(id, sender);
-      if (unpublished(book)) violate("M8", rank, id, "flushed while a message was still being sent");
-      for (const Rank member : ledger_.member_ranks(id)) {
-        const auto& next = receiver(member, id).next_index[sender];
-        for (std::uint64_t index = next; index < book.published.size(); ++index) {
-          if (!book.published[index].null && ledger_.live(member))
-            return violate("M8", rank, id, "flushed before everything was delivered everywhere");
-        }
-      }
     }
   }
 }

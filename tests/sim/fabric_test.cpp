@@ -19,7 +19,7 @@ struct World final : NetworkListener {
       : network(scheduler, Random(seed, Purpose::fabric), FabricOptions{}, report, *this, {NodeId(7), NodeId(3)}),
         writer(network.endpoint(0)),
         reader(network.endpoint(1)) {
-    network.set_mappable(0, 1, mappable);
+    for (std::uint32_t i = 0; mappable && i < 2; ++i) network.set_host(i, 0);
     REQUIRE(writer.listen({NodeId(7), {}}).ok());
     REQUIRE(reader.listen({NodeId(3), {}}).ok());
     REQUIRE(writer.connect({NodeId(3), {}}).ok());
@@ -63,7 +63,7 @@ struct World final : NetworkListener {
   Scheduler scheduler;
   Report report;
   std::function<void(const Write&, std::uint64_t)> look;
-  std::uint64_t news[2] = {};
+  std::uint64_t news[4] = {};
   Network network;
   SimFabric& writer;
   SimFabric& reader;
@@ -278,14 +278,119 @@ TEST_CASE("memory that is exposed before the peer's first message is found (J5)"
   CHECK(report.violation()->invariant == "J5");
 }
 
-TEST_CASE("a peer that was disconnected writes nothing any more") {
-  World world(1);
+TEST_CASE("what a disconnected peer posts later lands nowhere; of what it had posted, a prefix") {
+  bool landed = false;
+  bool vanished = false;
+  for (std::uint64_t seed = 1; seed <= 100; ++seed) {
+    World world(seed);
+    std::memset(world.source.memory.data(), 1, 1024);
+    for (std::uint64_t i = 0; i < 4; ++i) world.post({world.write(i * 64, 64)});
+    world.reader.disconnect(world.to_writer);
+    world.post({world.write(512, 64)});
+    world.run();
+    bool complete = true;
+    for (std::uint64_t i = 0; i < 4; ++i) {
+      const bool here = world.target.memory[i * 64] == std::byte{1};
+      CHECK((complete || !here));
+      complete = here;
+      (here ? landed : vanished) = true;
+    }
+    CHECK(world.target.memory[512] == std::byte{0});
+    CHECK(World::take(world.writer).kind == Event::Kind::lost);
+  }
+  CHECK(landed);
+  CHECK(vanished);
+}
+
+TEST_CASE("released memory takes nothing any more, and a stray store into it is found (V11)") {
+  World world(3);
   std::memset(world.source.memory.data(), 1, 64);
   world.post({world.write(0, 64)});
+  world.reader.release(world.target.key);
+  world.run();
+  world.network.check_released();
+  CHECK_FALSE(world.report.failed());
+  world.target.memory[8] = std::byte{7};
+  world.network.check_released();
+  REQUIRE(world.report.violation());
+  CHECK(world.report.violation()->invariant == "V11");
+}
+
+TEST_CASE("a released region stays readable for who maps it, until unmapped") {
+  World world(1, true);
+  const fabric::Region row = world.reader.allocate(4096, "row").value();
+  row.memory[0] = std::byte{9};
+  REQUIRE(world.reader.expose(world.to_writer, row.key, Access::read).ok());
+  world.run();
+  const auto mapped = world.writer.map(world.to_reader, World::take(world.writer).region);
+  REQUIRE(mapped.ok());
+  world.reader.release(row.key);
+  CHECK((*mapped)[0] == std::byte{9});
+  world.writer.unmap(world.to_reader, row.key);
+  CHECK((*mapped)[0] != std::byte{9});
+}
+
+TEST_CASE("after a lost connection the next one has a new peer id") {
+  World world(1);
   world.reader.disconnect(world.to_writer);
   world.run();
-  CHECK(world.target.memory[0] == std::byte{0});
   CHECK(World::take(world.writer).kind == Event::Kind::lost);
+  REQUIRE(world.writer.connect({NodeId(3), {}}).ok());
+  world.run();
+  const Event again = World::take(world.writer);
+  CHECK(again.kind == Event::Kind::connected);
+  CHECK(again.peer != world.to_reader);
+  CHECK(World::take(world.reader).kind == Event::Kind::connected);
+}
+
+TEST_CASE("a restarted process is reached by who asked for its id") {
+  World world(1);
+  world.network.crash(1);
+  world.run();
+  CHECK(World::take(world.writer).kind == Event::Kind::lost);
+  REQUIRE(world.writer.connect({NodeId(3), {}}).ok());
+  world.run();
+  CHECK_FALSE(world.writer.has_events());
+  SimFabric& reborn = world.network.endpoint(world.network.add_endpoint(NodeId(3)));
+  REQUIRE(reborn.listen({NodeId(3), {}}).ok());
+  world.run();
+  CHECK(World::take(world.writer).kind == Event::Kind::connected);
+  CHECK(World::take(reborn).kind == Event::Kind::connected);
+}
+
+TEST_CASE("a cut stops one direction until it heals, in order") {
+  World world(5);
+  world.network.cut(NodeId(7), NodeId(3), Cut::writes, std::nullopt);
+  std::memset(world.source.memory.data(), 1, 256);
+  world.post({world.write(0, 64), world.write(64, 64)});
+  Operation hello = world.write(0, 8);
+  hello.kind = Operation::Kind::send;
+  world.post({hello});
+  world.run();
+  CHECK(world.target.memory[0] == std::byte{0});
+  CHECK(World::take(world.reader).kind == Event::Kind::message);
+  world.network.heal(NodeId(7), NodeId(3));
+  world.run();
+  CHECK(world.target.memory[0] == std::byte{1});
+  CHECK(world.target.memory[64] == std::byte{1});
+}
+
+TEST_CASE("a cut that lasts breaks the connection for both, and they meet again when it is healed") {
+  World world(5);
+  world.network.cut(NodeId(7), NodeId(3), Cut::everything, 1'000'000);
+  std::memset(world.source.memory.data(), 1, 256);
+  world.post({world.write(0, 64)});
+  world.run();
+  CHECK(world.target.memory[0] == std::byte{0});
+  CHECK(World::take(world.reader).kind == Event::Kind::lost);
+  CHECK(World::take(world.writer).kind == Event::Kind::lost);
+  REQUIRE(world.writer.connect({NodeId(3), {}}).ok());
+  world.run();
+  CHECK_FALSE(world.writer.has_events());
+  world.network.heal(NodeId(7), NodeId(3));
+  world.run();
+  CHECK(World::take(world.writer).kind == Event::Kind::connected);
+  CHECK(World::take(world.reader).kind == Event::Kind::connected);
 }
 
 }  // namespace spindrift::sim

@@ -6,6 +6,7 @@
 #include <cstdio>
 
 #include "cluster.hpp"
+#include "views/fleet.hpp"
 
 namespace spindrift::sim {
 namespace {
@@ -19,8 +20,6 @@ struct Outcome {
 
 Outcome run_with_batches(Options options, std::uint64_t batch) {
   options.policy = {.send_batch_max = batch, .receive_batch_max = batch, .delivery_batch_max = batch, .null_sends = true};
-  options.crash.reset();
-  options.leave_ns.reset();
   for (NodeOptions& node : options.nodes) node.echoes = 0;
   // Threads that share a ring interleave as time has it; what each sends does not depend on time.
   std::vector<ThreadOptions> lonely;
@@ -50,6 +49,34 @@ std::optional<Violation> compare_batches(const Options& options) {
   return std::nullopt;
 }
 
+/// What a run of either kind comes to.
+struct Run {
+  std::uint64_t events = 0;
+  std::uint64_t deliveries = 0;
+  std::uint64_t hash = 0;
+  Report report;
+  std::string options;
+};
+
+Run run_one_view(std::uint64_t seed, bool verbose) {
+  const Options chosen = Options::of(seed);
+  Cluster cluster(chosen);
+  cluster.set_verbose(verbose);
+  cluster.run();
+  Run run{cluster.events(), cluster.checker().deliveries(), cluster.hash(), cluster.report(), chosen.describe()};
+  if (!run.report.failed() && seed % metamorphic_every == 0) {
+    if (auto violation = compare_batches(chosen)) run.report.violation() = std::move(violation);
+  }
+  return run;
+}
+
+Run run_views(std::uint64_t seed, bool verbose) {
+  Fleet fleet(Plan::of(seed));
+  fleet.set_verbose(verbose);
+  fleet.run();
+  return {fleet.events(), fleet.deliveries(), fleet.hash(), fleet.report(), fleet.plan().describe()};
+}
+
 }  // namespace
 
 GateResult run_gate(const GateOptions& options) {
@@ -58,21 +85,18 @@ GateResult run_gate(const GateOptions& options) {
   const auto start = std::chrono::steady_clock::now();
   for (std::uint64_t seed = options.first; seed < options.first + options.seeds && !result.failure; ++seed) {
     if (options.on_seed) options.on_seed(seed);
-    const Options chosen = Options::of(seed);
-    Cluster cluster(chosen);
-    cluster.set_verbose(options.verbose);
-    cluster.run();
+    const bool one_view = options.kind == GateOptions::Kind::one_view || (options.kind == GateOptions::Kind::both && seed % 3 == 0);
+    const Run run = one_view ? run_one_view(seed, options.verbose) : run_views(seed, options.verbose);
     ++result.seeds;
-    result.events += cluster.events();
-    result.deliveries += cluster.checker().deliveries();
-    result.hash = mix(result.hash ^ cluster.hash());
+    result.events += run.events;
+    result.deliveries += run.deliveries;
+    result.hash = mix(result.hash ^ run.hash);
     if (options.hashes)
-      std::printf("%llu %016llx\n", static_cast<unsigned long long>(seed), static_cast<unsigned long long>(cluster.hash()));
-    for (std::size_t i = 0; i < probes.size(); ++i) probes[i] += cluster.report().hits(static_cast<Probe>(i)) > 0 ? 1 : 0;
-
-    auto violation = cluster.report().violation();
-    if (!violation && seed % metamorphic_every == 0) violation = compare_batches(chosen);
-    if (violation) result.failure = GateFailure{seed, violation->invariant, violation->what, chosen.describe()};
+      std::printf("%llu %016llx\n", static_cast<unsigned long long>(seed), static_cast<unsigned long long>(run.hash));
+    for (std::size_t i = 0; i < probes.size(); ++i) probes[i] += run.report.hits(static_cast<Probe>(i)) > 0 ? 1 : 0;
+    if (const auto& violation = run.report.violation()) {
+      result.failure = GateFailure{seed, violation->invariant, violation->what, run.options};
+    }
     const auto elapsed = std::chrono::steady_clock::now() - start;
     if (options.seconds > 0 && elapsed >= std::chrono::seconds(options.seconds)) break;
   }

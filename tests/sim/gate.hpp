@@ -14,6 +14,8 @@ struct GateOptions {
   std::uint64_t first = 1;
   std::uint64_t seeds = 1000;
   std::uint64_t seconds = 0;  ///< stop after this time; 0: no limit
+  enum class Kind : std::uint8_t { both, one_view, views };
+  Kind kind = Kind::both;  ///< both: every third seed is a run with one view, the others are runs with views
   bool verbose = false;
   bool hashes = false;
   std::function<void(std::uint64_t seed)> on_seed;  ///< before each

@@ -13,9 +13,7 @@ namespace spindrift::sim {
 Ledger::Ledger(const View& view, Report& report)
     : view_(view),
       report_(report),
-      rows_(view.members.size()),
-      live_(view.members.size(), true),
-      closed_(view.members.size()) {
+      rows_(view.members.size()) {
   for (const NodeId member : view.members) layouts_.emplace_back(view, member);
   for (const SubgroupView& subgroup : view.subgroups) {
     books_.emplace_back(subgroup.senders.size());
@@ -42,7 +40,7 @@ void Ledger::release(std::uint32_t id, std::uint32_t sender) {
   const std::uint64_t senders = books_[id].size();
   std::uint64_t delivered = ~std::uint64_t{0};
   for (const Rank member : member_ranks_[id]) {
-    if (!live(member) || row(member) == nullptr) continue;
+    if (row(member) == nullptr) continue;
     const sst::SubgroupBlock& block = *layout(member).subgroup(SubgroupId(id));
     delivered = std::min(delivered, ordered ? smc::messages_below(word(member, block.delivered), sender, senders)
                                             : word(member, block.received_of + sender * sst::word_bytes));
@@ -165,10 +163,6 @@ bool Ledger::publish_sent(std::uint32_t id, std::uint32_t sender, smc::RecordHea
     return refuse("R4", id, sender, "a published record is not where or what was reserved");
   }
   const auto expected = abandoned ? Sent::State::abandoned : Sent::State::committed;
-  // M8: the others leave on this member's word.
-  if (!abandoned && closed_[sender_ranks_[id][sender].value()]) {
-    return refuse("M8", id, sender, "published a message after its row said that nothing more is sent");
-  }
   if (sent.state != expected) return refuse("M1", id, sender, "published a reservation in a state that it is not in");
 
   const Rank owner = sender_ranks_[id][sender];

@@ -73,12 +73,6 @@ class Ledger {
   [[nodiscard]] SenderBook& book(std::uint32_t subgroup, std::uint32_t sender) { return books_[subgroup][sender]; }
   [[nodiscard]] std::vector<SenderBook>& books(std::uint32_t subgroup) { return books_[subgroup]; }
 
-  /// A crashed member's progress holds up nobody's memory any more.
-  void set_dead(Rank rank) { live_[rank.value()] = false; }
-  /// The member's row has said that it sends nothing more.
-  void set_closed(Rank rank) { closed_[rank.value()] = true; }
-  [[nodiscard]] bool live(Rank rank) const { return live_[rank.value()]; }
-
   /// An application got space. Checks R1, R3 and R4; returns its place in `sent`.
   std::size_t on_reserved(std::uint32_t subgroup, std::uint32_t sender, const smc::Reservation& reservation,
                           std::uint64_t seed);
@@ -105,8 +99,6 @@ class Ledger {
   Report& report_;
   std::vector<sst::RowLayout> layouts_;
   std::vector<const std::byte*> rows_;
-  std::vector<bool> live_;
-  std::vector<bool> closed_;
   std::vector<std::vector<SenderBook>> books_;
   std::vector<std::vector<Rank>> sender_ranks_;
   std::vector<std::vector<Rank>> member_ranks_;

@@ -51,11 +51,18 @@ int main(int argc, char** argv) {
   app.add_option("--first", options.first, "First seed")->capture_default_str();
   app.add_option("--seeds", options.seeds, "Seeds to run, one after another")->capture_default_str();
   app.add_option("--seconds", options.seconds, "Stop after this time; 0: no limit")->capture_default_str();
+  bool one_view = false;
+  bool views = false;
+  app.add_flag("--one-view", one_view, "Only runs with one view");
+  app.add_flag("--views", views, "Only runs whose view changes");
   app.add_flag("--verbose", options.verbose, "One line per state change and node");
   app.add_flag("--hashes", options.hashes, "Print each seed's trace hash");
   app.add_flag("--probes", probes, "Fail if a probe was never hit");
   app.add_flag("--json", json, "Print the summary as one JSON object");
   CLI11_PARSE(app, argc, argv);
+  if (one_view != views) {
+    options.kind = one_view ? spindrift::sim::GateOptions::Kind::one_view : spindrift::sim::GateOptions::Kind::views;
+  }
   if (one->count() > 0) {
     options.first = single;
     options.seeds = 1;

@@ -31,7 +31,7 @@ std::vector<NodeId> draw_part(Random& random, const std::vector<NodeId>& from, b
 
 View draw_view(Random& random) {
   View view;
-  view.id = ViewId(random.between(1, 1000));
+  view.id = ViewId(0);
   const std::uint64_t members = random.pick<std::uint64_t>({2, 2, 3, 3, 4, 5, 5, 6, 7, 8});
   std::vector<NodeId> ids;
   for (std::uint32_t i = 0; i < 100; ++i) ids.emplace_back(i);
@@ -132,23 +132,6 @@ Options Options::of(std::uint64_t seed) {
   }
   draw_threads(random, options);
 
-  for (std::uint32_t i = 0; i < members; ++i) options.leavers.push_back(i);
-  random.shuffle(options.leavers);
-  options.leavers.resize(random.chance(1, 6) ? random.between(1, members) : 1);
-  if (random.chance(1, 4)) options.leave_ns = static_cast<Ticks>(random.spread(50'000, 5'000'000));
-  options.close_after_leaving = random.chance(1, 2);
-  if (random.chance(1, 6)) {
-    options.crash = CrashOptions{};
-    options.crash->node = static_cast<std::uint32_t>(random.below(members));
-    options.crash->after_steps = random.spread(1, 3000);
-    options.crash->after_closing_steps = random.spread(1, 64);
-    options.crash->when =
-        random.pick({CrashOptions::When::any_time, CrashOptions::When::mid_write, CrashOptions::When::leaving});
-    if (options.crash->when == CrashOptions::When::leaving) {
-      options.crash->after_steps = 1;
-      options.leave_ns = static_cast<Ticks>(random.spread(50'000, 5'000'000));  // while much is still on its way
-    }
-  }
   return options;
 }
 
@@ -168,13 +151,7 @@ std::string Options::describe() const {
     for (const NodeId node : subgroup.senders) text += " " + std::to_string(node.value());
   }
   text += "\n  batches " + std::to_string(policy.send_batch_max) + "/" + std::to_string(policy.receive_batch_max) + "/" +
-          std::to_string(policy.delivery_batch_max) + ", threads " + std::to_string(threads.size()) + ", leave " +
-          (leave_ns ? "at " + std::to_string(*leave_ns) + " ns" : std::string("when quiet")) + " by " +
-          std::to_string(leavers.size());
-  if (crash) {
-    text += ", node " + std::to_string(view.members[crash->node].value()) + " crashes after " +
-            std::to_string(crash->after_steps) + " steps";
-  }
+          std::to_string(policy.delivery_batch_max) + ", threads " + std::to_string(threads.size());
   return text;
 }
 

@@ -1,9 +1,8 @@
-// The swarm options of one run: everything that is chosen before it starts, from the seed alone. Every run turns another set
+// The swarm options of one run with one fixed view: everything that is chosen before it starts, from the seed alone. Every run turns another set
 // of knobs to extremes, so that rare situations meet each other.
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -38,13 +37,6 @@ struct NodeOptions {
   std::uint64_t echoes = 0;  ///< messages sent from inside upcalls
 };
 
-struct CrashOptions {
-  std::uint32_t node = 0;
-  std::uint64_t after_steps = 0;
-  std::uint64_t after_closing_steps = 1;  ///< with `leaving`
-  enum class When : std::uint8_t { any_time, mid_write, leaving } when = When::any_time;
-};
-
 struct Options {
   std::uint64_t seed = 0;
   View view;
@@ -52,10 +44,6 @@ struct Options {
   FabricOptions fabric;
   std::vector<NodeOptions> nodes;
   std::vector<ThreadOptions> threads;
-  std::vector<std::uint32_t> leavers;  ///< ranks
-  std::optional<Ticks> leave_ns;       ///< when; else after everything went quiet
-  bool close_after_leaving = false;    ///< a member that left exits at once
-  std::optional<CrashOptions> crash;
   std::uint64_t events_max = 4'000'000;  ///< a run that is not quiet then never will be
 
   /// The options of a seed.

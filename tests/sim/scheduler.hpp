@@ -14,7 +14,7 @@ namespace spindrift::sim {
 using Ticks = std::int64_t;
 
 /// What an event is; part of the trace. The argument `which` is the handler's own.
-enum class EventKind : std::uint32_t { fabric_event, lines_visible, start, step, timer, thread, fault };
+enum class EventKind : std::uint32_t { fabric_event, lines_visible, start, step, timer, thread, fault, link_broken };
 
 class Handler {
  public:
@@ -30,6 +30,8 @@ class Scheduler {
   [[nodiscard]] Time time() const noexcept { return Time(Duration(now_)); }
   [[nodiscard]] std::uint64_t events() const noexcept { return events_; }
   [[nodiscard]] bool empty() const noexcept { return heap_.empty(); }
+  /// When the next event is due; there is one.
+  [[nodiscard]] Ticks next() const noexcept { return heap_.front().when; }
 
   /// `handler` outlives the event.
   void at(Ticks when, Handler& handler, EventKind kind, std::uint32_t which) {

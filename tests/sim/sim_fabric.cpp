@@ -1,6 +1,7 @@
 // One endpoint: checks what its process asks for, as a real provider and its hardware would.
 #include "sim_fabric.hpp"
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 
@@ -8,6 +9,7 @@ namespace spindrift::sim {
 namespace {
 
 constexpr std::size_t page = 4096;
+constexpr int poison = 0xdb;
 
 }  // namespace
 
@@ -15,117 +17,178 @@ SimFabric::~SimFabric() {
   for (const OwnRegion& own : regions_) std::free(own.memory);
 }
 
+void SimFabric::act() {
+  ++actions_;
+  network_.listener_.on_action(index_);
+}
+
 Result<fabric::Region> SimFabric::allocate(std::size_t bytes, std::string_view) {
+  act();
   const std::size_t rounded = (bytes + page - 1) / page * page;
   auto* memory = static_cast<std::byte*>(std::aligned_alloc(page, rounded));
   if (memory == nullptr) return system_error("aligned_alloc", ENOMEM);
   std::memset(memory, 0, rounded);
   const fabric::RegionKey key(network_.random_.next());
-  regions_.push_back({key, memory, bytes, false, {}});
+  regions_.push_back({key, memory, bytes, {}, {}});
   return fabric::Region{key, {memory, bytes}};
 }
 
+// The memory is kept and poisoned: who still uses it reads nonsense, and who still writes it is found. Peers that map it
+// see it as it was left.
 void SimFabric::release(fabric::RegionKey key) {
-  if (OwnRegion* own = region(key)) own->released = true;
+  if (!alive_) return;
+  act();
+  OwnRegion* const own = region(key);
+  if (own == nullptr || own->released) {
+    return network_.report_.violate("V11", "a region was released that is not there");
+  }
+  network_.capture_from(own->memory, own->bytes);
+  own->released = true;
+  own->exposed_to.clear();
+  poison_if_unused(*own);
+}
+
+void SimFabric::poison_if_unused(OwnRegion& own) {
+  if (!own.released || own.poisoned || !own.mapped_by.empty()) return;
+  own.poisoned = true;
+  std::memset(own.memory, poison, own.bytes);
+}
+
+void Network::check_released() {
+  for (const auto& endpoint : endpoints_) {
+    for (const SimFabric::OwnRegion& own : endpoint->regions_) {
+      if (!own.poisoned) continue;
+      const auto fine = [](std::byte byte) { return byte == static_cast<std::byte>(poison); };
+      if (!std::all_of(own.memory, own.memory + std::min<std::size_t>(own.bytes, page), fine)) {
+        report_.violate("V11", "a region was written after its release");
+      }
+    }
+  }
 }
 
 Result<void> SimFabric::listen(const fabric::Address& self) {
   if (self.node != node_) return Error(ErrorKind::bad_argument, "this endpoint belongs to another node id");
+  for (const auto& other : network_.endpoints_) {
+    if (other.get() != this && other->node_ == node_ && other->alive_ && other->listening_) {
+      return Error(ErrorKind::refused, "the node id is in use");
+    }
+  }
   listening_ = true;
-  for (std::uint32_t peer = 0; peer < network_.count_; ++peer) network_.establish_if_possible(index_, peer);
+  network_.establish_wanted(index_);
   return {};
 }
 
 Result<void> SimFabric::connect(const fabric::Address& peer) {
-  for (std::uint32_t other = 0; other < network_.count_; ++other) {
-    if (other != index_ && network_.endpoints_[other]->node_ == peer.node) {
-      network_.want(index_, other);
-      return {};
-    }
+  act();
+  if (peer.node == node_) return Error(ErrorKind::bad_argument, "a process does not connect to itself");
+  for (const std::uint32_t index : connections_) {
+    const Network::Connection& connection = network_.connections_[index];
+    const std::uint32_t other = connection.ends[1 - network_.end_of(connection, index_)];
+    if (network_.endpoints_[other]->node_ == peer.node && !connection.ended[network_.end_of(connection, index_)]) return {};
   }
-  return Error(ErrorKind::bad_argument, "no such node in the simulated network");
+  if (!network_.wants(index_, peer.node)) wanted_.push_back(peer.node);
+  network_.establish_wanted(index_);
+  return {};
 }
 
 void SimFabric::disconnect(fabric::PeerId peer) {
-  ++actions_;
-  if (const auto other = endpoint_of(peer); other && open_to(peer, *other)) {
-    network_.end_connection(index_, *other, network_.direction(index_, *other).writes_last, "the peer ended the connection");
-  }
+  if (!alive_) return;
+  act();
+  const auto index = connection_of(peer);
+  if (!index) return;
+  Network::Connection& connection = network_.connections_[*index];
+  const std::uint32_t end = network_.end_of(connection, index_);
+  if (connection.ended[end]) return;
+  const Ticks posted = connection.ways[end].writes_last;
+  network_.cut_in_flight(connection.ways[1 - end], false);
+  if (network_.random_.chance(1, 4)) network_.cut_in_flight(connection.ways[end], false);
+  network_.end_connection(*index, end, posted, "the peer ended the connection");
 }
 
-std::optional<std::uint32_t> SimFabric::endpoint_of(fabric::PeerId peer) const {
-  if (peer.value() >= peers_.size()) return std::nullopt;
-  return peers_[peer.value()];
-}
-
-bool SimFabric::open_to(fabric::PeerId peer, std::uint32_t other) const {
-  const Network::Direction& way = network_.direction(index_, other);
-  return way.open && way.peer == peer;
+std::optional<std::uint32_t> SimFabric::connection_of(fabric::PeerId peer) const {
+  if (peer.value() >= connections_.size()) return std::nullopt;
+  return connections_[peer.value()];
 }
 
 SimFabric::OwnRegion* SimFabric::region(fabric::RegionKey key) {
-  for (OwnRegion& own : regions_) {
-    if (own.key == key) return &own;
+  for (auto own = regions_.rbegin(); own != regions_.rend(); ++own) {
+    if (own->key == key) return &*own;
   }
   return nullptr;
 }
 
 Result<void> SimFabric::expose(fabric::PeerId peer, fabric::RegionKey key, fabric::Access access) {
-  ++actions_;
-  const auto other = endpoint_of(peer);
+  act();
+  const auto index = connection_of(peer);
   OwnRegion* own = region(key);
-  if (!other || own == nullptr || own->released)
-    return Error(ErrorKind::bad_argument, "exposing an unknown region or to an unknown peer");
-  if (!open_to(peer, *other)) return {};
+  if (!index || own == nullptr) return Error(ErrorKind::bad_argument, "exposing an unknown region or to an unknown peer");
+  if (own->released) network_.report_.violate("V11", "a released region was exposed");
+  Network::Connection& connection = network_.connections_[*index];
+  const std::uint32_t end = network_.end_of(connection, index_);
+  if (!connection.ways[end].open) return {};
   // J5: nobody gets at memory before it said who it is.
-  if (network_.options_.hello_before_memory && !network_.direction(*other, index_).heard) {
+  if (network_.options_.hello_before_memory && !connection.ways[1 - end].heard) {
     network_.report_.violate("J5", "memory was exposed to a peer that had not introduced itself");
   }
-  own->exposed_to.emplace_back(*other, access);
-  if (access == fabric::Access::write) network_.direction(*other, index_).written_region = own->memory;
+  own->exposed_to.push_back({*index, access});
+  if (access == fabric::Access::write) connection.ways[1 - end].written_region = own->memory;
   fabric::Event event;
   event.kind = fabric::Event::Kind::exposed;
   event.access = access;
   event.region = key;
   event.region_bytes = own->bytes;
-  network_.send_event(index_, *other, std::move(event));
+  network_.send_event(*index, end, std::move(event));
   return {};
 }
 
 Result<std::span<const std::byte>> SimFabric::map(fabric::PeerId peer, fabric::RegionKey key) {
-  const auto other = endpoint_of(peer);
-  if (!other) return Error(ErrorKind::bad_argument, "mapping a region of an unknown peer");
-  if (!network_.mappable(index_, *other)) return Error(ErrorKind::unsupported, "the peer is on another host");
-  const OwnRegion* theirs = network_.endpoints_[*other]->region(key);
-  if (theirs == nullptr) return Error(ErrorKind::resource, "the peer has no such region");
-  for (const auto& [to, access] : theirs->exposed_to) {
-    if (to != index_ || access != fabric::Access::read) continue;
-    network_.direction(index_, *other).mapped_region = theirs->memory;
-    mapped_.push_back({peer, key, *other, theirs->memory});
+  act();
+  const auto index = connection_of(peer);
+  if (!index) return Error(ErrorKind::bad_argument, "mapping a region of an unknown peer");
+  Network::Connection& connection = network_.connections_[*index];
+  const std::uint32_t end = network_.end_of(connection, index_);
+  const std::uint32_t other = connection.ends[1 - end];
+  if (!network_.mappable(index_, other)) return Error(ErrorKind::unsupported, "the peer is on another host");
+  SimFabric& owner = *network_.endpoints_[other];
+  OwnRegion* theirs = owner.region(key);
+  if (theirs == nullptr || theirs->released) return Error(ErrorKind::resource, "the peer has no such region");
+  for (const Exposure& exposure : theirs->exposed_to) {
+    if (exposure.connection != *index || exposure.access != fabric::Access::read) continue;
+    connection.ways[end].mapped_region = theirs->memory;
+    theirs->mapped_by.push_back(*index);
+    owner.watchers_.push_back(index_);
     return std::span<const std::byte>(theirs->memory, theirs->bytes);
   }
   return Error(ErrorKind::resource, "the region was not exposed for reading");
 }
 
 void SimFabric::unmap(fabric::PeerId peer, fabric::RegionKey key) {
-  for (auto at = mapped_.begin(); at != mapped_.end(); ++at) {
-    if (at->peer != peer || at->region != key) continue;
-    const std::byte*& shown = network_.direction(index_, at->owner).mapped_region;
-    if (shown == at->memory) shown = nullptr;
-    const std::uint32_t owner = at->owner;
-    mapped_.erase(at);
-    for (const Mapped& left : mapped_) {
-      if (left.owner == owner && shown == nullptr) shown = left.memory;
-    }
-    return;
+  if (!alive_) return;
+  act();
+  const auto index = connection_of(peer);
+  if (!index) return network_.report_.violate("V11", "unmapping a region of an unknown peer");
+  const Network::Connection& connection = network_.connections_[*index];
+  SimFabric& owner = *network_.endpoints_[connection.ends[1 - network_.end_of(connection, index_)]];
+  OwnRegion* const theirs = owner.region(key);
+  const auto mapped = theirs == nullptr ? std::vector<std::uint32_t>::iterator{}
+                                        : std::find(theirs->mapped_by.begin(), theirs->mapped_by.end(), *index);
+  if (theirs == nullptr || mapped == theirs->mapped_by.end()) {
+    return network_.report_.violate("V11", "a region was unmapped that was not mapped");
   }
+  theirs->mapped_by.erase(mapped);
+  owner.watchers_.erase(std::find(owner.watchers_.begin(), owner.watchers_.end(), index_));
+  owner.poison_if_unused(*theirs);
 }
 
-Result<std::byte*> SimFabric::target_of(const fabric::Operation& operation, std::uint32_t to) {
-  const OwnRegion* target = network_.endpoints_[to]->region(operation.region);
+Result<std::byte*> SimFabric::target_of(const fabric::Operation& operation, std::uint32_t index) {
+  const Network::Connection& connection = network_.connections_[index];
+  OwnRegion* target = network_.endpoints_[connection.ends[1 - network_.end_of(connection, index_)]]->region(operation.region);
   if (target == nullptr) return Error(ErrorKind::bad_argument, "writing to an unknown region");
+  if (target->released) return target->memory;  // it does not land
   bool allowed = false;
-  for (const auto& [peer, access] : target->exposed_to) allowed |= peer == index_ && access == fabric::Access::write;
+  for (const Exposure& exposure : target->exposed_to) {
+    allowed |= exposure.connection == index && exposure.access == fabric::Access::write;
+  }
   if (!allowed) return Error(ErrorKind::bad_argument, "writing to a region that was not exposed for writing");
   if (operation.offset > target->bytes || operation.bytes > target->bytes - operation.offset) {
     return Error(ErrorKind::bad_argument, "writing beyond the region");
@@ -139,12 +202,13 @@ Result<std::byte*> SimFabric::target_of(const fabric::Operation& operation, std:
 // All of the list is checked before any of it is posted.
 Result<void> SimFabric::post(std::span<const fabric::Operation> operations) {
   for (const fabric::Operation& operation : operations) {
-    const auto to = endpoint_of(operation.peer);
-    if (!to) return Error(ErrorKind::bad_argument, "posting to an unknown peer");
-    if (!open_to(operation.peer, *to)) continue;
+    const auto index = connection_of(operation.peer);
+    if (!index) return Error(ErrorKind::bad_argument, "posting to an unknown peer");
+    const Network::Connection& connection = network_.connections_[*index];
+    if (!connection.ways[network_.end_of(connection, index_)].open) continue;
     switch (operation.kind) {
       case fabric::Operation::Kind::write:
-        if (auto target = target_of(operation, *to); !target) return std::move(target).error();
+        if (auto target = target_of(operation, *index); !target) return std::move(target).error();
         break;
       case fabric::Operation::Kind::send:
         if (operation.bytes > traits_.message_bytes_max)
@@ -154,25 +218,27 @@ Result<void> SimFabric::post(std::span<const fabric::Operation> operations) {
     }
   }
   for (const fabric::Operation& operation : operations) {
-    const std::uint32_t to = *endpoint_of(operation.peer);
-    if (!open_to(operation.peer, to)) continue;
-    ++actions_;
+    const std::uint32_t index = *connection_of(operation.peer);
+    Network::Connection& connection = network_.connections_[index];
+    const std::uint32_t end = network_.end_of(connection, index_);
+    if (!connection.ways[end].open) continue;
+    act();
     if (operation.kind == fabric::Operation::Kind::write) {
-      network_.post_write(index_, to, operation, target_of(operation, to).value());
+      network_.post_write(index, end, operation, target_of(operation, index).value());
     } else {
       fabric::Event event;
       event.kind = fabric::Event::Kind::message;
       event.bytes.assign(operation.local, operation.local + operation.bytes);
-      network_.send_event(index_, to, std::move(event));
+      network_.send_event(index, end, std::move(event));
     }
     if (operation.signaled) {
       fabric::Event done;
       done.kind = fabric::Event::Kind::completed;
       done.context = operation.context;
       // A completion says that the provider took the bytes and that the peer's memory has them in the end.
-      Network::Direction& back = network_.direction(to, index_);
-      back.messages_last = std::max(back.messages_last, network_.direction(index_, to).writes_last);
-      network_.schedule_event(back.messages_last, to, index_, std::move(done));
+      Network::Direction& back = connection.ways[1 - end];
+      back.messages_last = std::max(back.messages_last, connection.ways[end].writes_last);
+      network_.schedule_event(back.messages_last, index, 1 - end, std::move(done));
     }
   }
   return {};
@@ -182,8 +248,8 @@ std::size_t SimFabric::poll(std::span<fabric::Event> events) {
   std::size_t count = 0;
   while (count < events.size() && !events_.empty()) {
     if (events_.front().kind == fabric::Event::Kind::message) {
-      const std::uint32_t from = peers_[events_.front().peer.value()];
-      if (network_.direction(index_, from).peer == events_.front().peer) network_.direction(from, index_).heard = true;
+      Network::Connection& connection = network_.connections_[connections_[events_.front().peer.value()]];
+      connection.ways[1 - network_.end_of(connection, index_)].heard = true;
     }
     events[count++] = std::move(events_.front());
     events_.pop_front();
@@ -193,9 +259,7 @@ std::size_t SimFabric::poll(std::span<fabric::Event> events) {
 
 void SimFabric::notify() noexcept {
   ++actions_;
-  for (std::uint32_t peer = 0; peer < network_.count_; ++peer) {
-    if (network_.direction(peer, index_).mapped_region != nullptr) network_.listener_.on_news(peer);
-  }
+  for (const std::uint32_t watcher : watchers_) network_.listener_.on_news(watcher);
 }
 
 }  // namespace spindrift::sim

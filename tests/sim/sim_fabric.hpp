@@ -1,15 +1,17 @@
 // The simulated fabric: any number of endpoints in one thread of virtual time. It keeps exactly the promises of
 // core/fabric/fabric.hpp and uses every freedom that they leave.
 //
-// The invariant to remember: of the writes from one endpoint to another, no line of a later one is visible before all lines
-// of the earlier; within one write, 64-byte lines become visible in random order with gaps in time, and each is read from
-// the source only then unless it was copied at post. Messages are ordered among themselves, not with writes.
+// The invariant to remember: of the writes on one connection, no line of a later one is visible before all lines of the
+// earlier; within one write, 64-byte lines become visible in random order with gaps in time, and each is read from the source
+// only then unless it was copied at post. Messages are ordered among themselves, not with writes, and two connections not
+// at all.
 #pragma once
 
+#include <array>
 #include <deque>
-#include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <spindrift/core/fabric/fabric.hpp>
@@ -46,31 +48,40 @@ class NetworkListener {
   };
   /// The endpoint may now see something that it did not see before.
   virtual void on_news(std::uint32_t endpoint) = 0;
+  /// The endpoint's process is about to act on the outside. What this throws goes through: the process got no further.
+  virtual void on_action(std::uint32_t) {}
   /// A write was accepted.
   virtual void on_posted(const Write&) {}
   /// These bytes (part of one line of `write`) are about to replace what the target holds.
   virtual void on_landing(const Write&, std::uint64_t, const std::byte*, std::size_t) {}
   /// They have.
   virtual void on_landed(const Write&, std::uint64_t, std::size_t) {}
+  /// Bytes that were posted before the target ended the connection landed after it.
+  virtual void on_zombie(const Write&) {}
 
  protected:
   ~NetworkListener() = default;
 };
 
+/// What a partition stops, from one node to another.
+enum class Cut : std::uint8_t { nothing = 0, writes = 1, messages = 2, everything = 3 };
+
 class SimFabric;
 
 class Network final : public Handler {
  public:
-  /// Everything outlives the network. `mappable(a, b)` says which pairs share a host.
+  /// Everything outlives the network. An endpoint for each of `nodes`, each on a host of its own.
   Network(Scheduler& scheduler, Random random, const FabricOptions& options, Report& report, NetworkListener& listener,
-          const std::vector<NodeId>& nodes);
+          const std::vector<NodeId>& nodes = {});
   ~Network();
   Network(const Network&) = delete;
   Network& operator=(const Network&) = delete;
 
+  /// A process starts. One that ran under the same id before must be dead.
+  std::uint32_t add_endpoint(NodeId node);
   [[nodiscard]] SimFabric& endpoint(std::uint32_t index) { return *endpoints_[index]; }
-  /// Before anybody connects.
-  void set_mappable(std::uint32_t a, std::uint32_t b, bool mappable);
+  /// Processes of one host map each other's regions. Before they connect.
+  void set_host(std::uint32_t index, std::uint32_t host);
 
   /// The process dies now. What it posted lands in full, as a prefix, or as a prefix and some lines of the next write.
   /// Returns whether a write was cut in the middle.
@@ -80,9 +91,20 @@ class Network final : public Handler {
   /// The process exits in order: what it posted lands, then its peers see `lost`.
   void close(std::uint32_t index);
 
+  /// From now on nothing of this sort gets from one node to the other; what is on its way waits. After `breaks_after`, if
+  /// given and the cut is still there, both sides lose the connection. Hosts are not cut in themselves.
+  void cut(NodeId from, NodeId to, Cut what, std::optional<Ticks> breaks_after);
+  void heal(NodeId from, NodeId to);
+  /// From now on links are quiet: no clogs.
+  void calm() { options_.clogs_in_1000 = 0; }
+  /// Both processes have the same connection, and neither is about to learn otherwise.
+  [[nodiscard]] bool connected(std::uint32_t a, std::uint32_t b) const;
+
   /// The memory in which `reader` sees the region that `owner` writes or lets it map; null if neither.
   [[nodiscard]] const std::byte* row_copy(std::uint32_t reader, std::uint32_t owner) const;
-  [[nodiscard]] bool mappable(std::uint32_t a, std::uint32_t b) const { return link(a, b).mappable; }
+  [[nodiscard]] bool mappable(std::uint32_t a, std::uint32_t b) const;
+  /// Released memory is as it was left.
+  void check_released();
 
   void on_event(EventKind kind, std::uint32_t which) override;
 
@@ -91,62 +113,72 @@ class Network final : public Handler {
 
   struct InFlight {
     NetworkListener::Write write{};
+    std::uint32_t connection = 0;
+    fabric::RegionKey target;
     bool captured = false;     ///< the source is not read any more
     std::uint32_t groups = 0;  ///< moments at which some lines become visible
     std::uint32_t groups_left = 0;
     std::uint32_t next_group = 0;
     std::uint32_t groups_dropped = 0;  ///< a bit per group
-    std::uint64_t context = 0;
     std::vector<std::byte> data;       ///< the source as it was at post
     std::vector<std::uint32_t> lines;  ///< in order of visibility
   };
   struct PendingEvent {
-    std::uint32_t from = 0;
-    std::uint32_t to = 0;
+    std::uint32_t connection = 0;
+    std::uint32_t to = 0;  ///< end
     bool dropped = false;
     fabric::Event event;
   };
-  /// From one endpoint to another.
+  /// From one end of a connection to the other.
   struct Direction {
     Ticks delay = 0;
     Ticks writes_last = 0;  ///< nothing posted later is visible before
     Ticks messages_last = 0;
-    std::deque<std::uint32_t> writes;           ///< in flight, in order
-    std::deque<std::uint32_t> messages;         ///< in flight, in order
-    bool access = false;                        ///< the receiving side has not ended the connection
-    bool open = false;                          ///< the sending side may post
-    bool heard = false;                         ///< the receiving side took a message of the sender's
-    fabric::PeerId peer;                        ///< the receiver, as the sender numbers it
+    std::deque<std::uint32_t> writes;    ///< in flight, in order
+    std::deque<std::uint32_t> messages;  ///< in flight, in order
+    std::vector<std::uint32_t> held_writes;    ///< due, stopped by a cut; a write once per group
+    std::vector<std::uint32_t> held_messages;  ///< likewise
+    bool access = true;   ///< the receiving side has not ended the connection
+    bool open = true;     ///< the sending side may post
+    bool heard = false;   ///< the receiving side took a message of the sender's
     const std::byte* written_region = nullptr;  ///< that the receiver exposed for writing
     const std::byte* mapped_region = nullptr;   ///< of the receiver, that the sender mapped
   };
-  struct Link {
-    bool mappable = false;
-    bool wanted = false;
-    bool established = false;
+  struct Connection {
+    std::array<std::uint32_t, 2> ends{};
+    std::array<fabric::PeerId, 2> ids{};  ///< the other end, as each end numbers it
+    std::array<Direction, 2> ways;        ///< away from each end
+    std::array<bool, 2> ended{};          ///< each end knows that it is over, or is dead
+    bool broken = false;                  ///< nothing waits for a cut any more
   };
 
-  [[nodiscard]] Direction& direction(std::uint32_t from, std::uint32_t to) { return directions_[from * count_ + to]; }
-  [[nodiscard]] const Direction& direction(std::uint32_t from, std::uint32_t to) const {
-    return directions_[from * count_ + to];
+  [[nodiscard]] std::uint32_t end_of(const Connection& connection, std::uint32_t endpoint) const {
+    return connection.ends[0] == endpoint ? 0 : 1;
   }
-  [[nodiscard]] Link& link(std::uint32_t a, std::uint32_t b) { return links_[std::min(a, b) * count_ + std::max(a, b)]; }
-  [[nodiscard]] const Link& link(std::uint32_t a, std::uint32_t b) const {
-    return links_[std::min(a, b) * count_ + std::max(a, b)];
-  }
+  [[nodiscard]] Direction& way_of(const InFlight& write);
+  [[nodiscard]] bool stopped(const Connection& connection, std::uint32_t from_end, Cut what) const;
+  [[nodiscard]] Cut cut_between(std::uint32_t from, std::uint32_t to) const;
+  [[nodiscard]] std::uint32_t slot_of(NodeId node);
 
-  void want(std::uint32_t from, std::uint32_t to);
+  // sim_links.cpp
+  [[nodiscard]] std::uint32_t newest(NodeId node) const;
+  [[nodiscard]] bool wants(std::uint32_t from, NodeId node) const;
+  void establish_wanted(std::uint32_t index);
   void establish_if_possible(std::uint32_t a, std::uint32_t b);
-  void finish_if_over(std::uint32_t a, std::uint32_t b);
-  void send_event(std::uint32_t from, std::uint32_t to, fabric::Event event);
-  void schedule_event(Ticks when, std::uint32_t from, std::uint32_t to, fabric::Event event);
-  void post_write(std::uint32_t from, std::uint32_t to, const fabric::Operation& operation, std::byte* region);
+  void end_connection(std::uint32_t connection, std::uint32_t gone_end, Ticks earliest, const char* why);
+  void break_connection(std::uint32_t connection);
+  void mark_ended(std::uint32_t connection, std::uint32_t end);
+  bool cut_in_flight(Direction& way, bool messages_too);
+  void capture_from(const std::byte* memory, std::size_t bytes);
+
+  // sim_network.cpp
+  void send_event(std::uint32_t connection, std::uint32_t from_end, fabric::Event event);
+  void schedule_event(Ticks when, std::uint32_t connection, std::uint32_t from_end, fabric::Event event);
+  void post_write(std::uint32_t connection, std::uint32_t from_end, const fabric::Operation& operation, std::byte* region);
   void choose_visibility(InFlight& write);
-  void land_group(std::uint32_t slot);
+  void land_group(std::uint32_t slot, bool may_wait);
   void land_line(InFlight& write, std::uint32_t line);
-  void deliver_event(std::uint32_t slot);
-  void end_connection(std::uint32_t gone, std::uint32_t peer, Ticks earliest, const char* why);
-  bool cut_in_flight(Direction& way);
+  void deliver_event(std::uint32_t slot, bool may_wait);
   [[nodiscard]] std::uint64_t line_count(const NetworkListener::Write& write) const noexcept;
 
   Scheduler& scheduler_;
@@ -154,21 +186,22 @@ class Network final : public Handler {
   FabricOptions options_;
   Report& report_;
   NetworkListener& listener_;
-  std::uint32_t count_;
   std::vector<std::unique_ptr<SimFabric>> endpoints_;
-  std::vector<Direction> directions_;
-  std::vector<Link> links_;
+  std::deque<Connection> connections_;
+  std::vector<NodeId> slots_;  // of the nodes, for `cuts_`
+  static constexpr std::uint32_t slots_max = 32;
+  std::array<Cut, slots_max * slots_max> cuts_{};
   std::deque<InFlight> in_flight_;
   std::vector<std::uint32_t> in_flight_unused_;
   std::deque<PendingEvent> pending_;
   std::vector<std::uint32_t> pending_unused_;
-  std::vector<fabric::Operation> checked_;
 };
 
 /// One process's endpoint.
 class SimFabric final : public fabric::Fabric {
  public:
-  SimFabric(Network& network, std::uint32_t index, NodeId node) : network_(network), index_(index), node_(node) {}
+  SimFabric(Network& network, std::uint32_t index, NodeId node, std::uint32_t slot)
+      : network_(network), index_(index), node_(node), slot_(slot), host_(~index) {}
   ~SimFabric() override;
 
   [[nodiscard]] const fabric::Traits& traits() const noexcept override { return traits_; }
@@ -197,31 +230,31 @@ class SimFabric final : public fabric::Fabric {
  private:
   friend class Network;
 
+  struct Exposure {
+    std::uint32_t connection;
+    fabric::Access access;
+  };
   struct OwnRegion {
     fabric::RegionKey key;
     std::byte* memory = nullptr;
     std::size_t bytes = 0;
-    bool released = false;  ///< the memory stays, since writes may be on their way to it and peers may map it
-    std::vector<std::pair<std::uint32_t, fabric::Access>> exposed_to;
+    std::vector<Exposure> exposed_to;
+    std::vector<std::uint32_t> mapped_by;  ///< connections
+    bool released = false;
+    bool poisoned = false;
   };
 
-  /// What `map` gave out, also when the connection is gone.
-  struct Mapped {
-    fabric::PeerId peer;
-    fabric::RegionKey region;
-    std::uint32_t owner = 0;
-    const std::byte* memory = nullptr;
-  };
-
-  [[nodiscard]] std::optional<std::uint32_t> endpoint_of(fabric::PeerId peer) const;
-  /// Whether `peer` is the connection of now to that endpoint, and this side may still post to it.
-  [[nodiscard]] bool open_to(fabric::PeerId peer, std::uint32_t other) const;
+  void act();
+  [[nodiscard]] std::optional<std::uint32_t> connection_of(fabric::PeerId peer) const;
   [[nodiscard]] OwnRegion* region(fabric::RegionKey key);
-  [[nodiscard]] Result<std::byte*> target_of(const fabric::Operation& operation, std::uint32_t to);
+  [[nodiscard]] Result<std::byte*> target_of(const fabric::Operation& operation, std::uint32_t connection);
+  void poison_if_unused(OwnRegion& own);
 
   Network& network_;
   std::uint32_t index_;
   NodeId node_;
+  std::uint32_t slot_;
+  std::uint32_t host_;
   fabric::Traits traits_{.name = "sim",
                          .ordered_writes = true,
                          .needs_target_progress = false,
@@ -234,9 +267,10 @@ class SimFabric final : public fabric::Fabric {
   bool alive_ = true;
   bool listening_ = false;
   std::uint64_t actions_ = 0;
-  std::vector<std::uint32_t> peers_;  // by PeerId
+  std::vector<std::uint32_t> connections_;  // by PeerId
+  std::vector<NodeId> wanted_;
+  std::vector<std::uint32_t> watchers_;  // endpoints that map a region of this one, once per region
   std::vector<OwnRegion> regions_;
-  std::vector<Mapped> mapped_;
   std::deque<fabric::Event> events_;
 };
 

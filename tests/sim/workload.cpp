@@ -17,7 +17,6 @@ Workload::Workload(Scheduler& scheduler, const Options& options, Ledger& ledger,
       network_(network),
       report_(report),
       members_(options.nodes.size()),
-      gone_(options.nodes.size()),
       paused_until_(options.nodes.size()),
       wake_at_half_(random_.chance(1, 2)) {
   for (const NodeOptions& node : options.nodes) echoes_left_.push_back(node.echoes);
@@ -29,8 +28,8 @@ Workload::Workload(Scheduler& scheduler, const Options& options, Ledger& ledger,
   }
 }
 
-smc::SendRing& Workload::ring(const Thread& thread) {
-  return *members_[thread.options.node]->multicast(SubgroupId(thread.options.subgroup))->ring();
+views::SendGate& Workload::gate(const Thread& thread) {
+  return members_[thread.options.node]->gate(SubgroupId(thread.options.subgroup));
 }
 
 void Workload::sleep(std::uint32_t which, Ticks at_most) {
@@ -49,7 +48,6 @@ void Workload::begin(std::uint32_t node) {
 void Workload::on_event(EventKind, std::uint32_t which) {
   Thread& thread = threads_[which];
   const std::uint32_t node = thread.options.node;
-  if (gone_[node]) return;
   if (paused_until_[node] > scheduler_.now()) return scheduler_.at(paused_until_[node], *this, EventKind::thread, which);
   switch (thread.state) {
     case State::thinking: think(which); break;
@@ -61,10 +59,9 @@ void Workload::on_event(EventKind, std::uint32_t which) {
   }
 }
 
-// A thread asks whether sends are taken, reserves, and asks again: the member may have closed in between.
 void Workload::think(std::uint32_t which) {
   Thread& thread = threads_[which];
-  if (thread.made == thread.options.messages || !members_[thread.options.node]->accepts_sends()) {
+  if (thread.made == thread.options.messages) {
     thread.state = State::finished;
     return;
   }
@@ -86,11 +83,14 @@ void Workload::choose_message(Thread& thread, std::uint32_t which, std::uint64_t
 
 void Workload::reserve(std::uint32_t which) {
   Thread& thread = threads_[which];
-  views::Member& member = *members_[thread.options.node];
   std::uint64_t bytes = 0;
   choose_message(thread, which, bytes);
-  const auto reservation = ring(thread).reserve(bytes);
-  if (!reservation) {
+  const auto outcome = gate(thread).reserve(bytes, thread.claim);
+  if (outcome == views::SendGate::Outcome::closed) {
+    thread.state = State::waiting_for_space;
+    return;
+  }
+  if (outcome == views::SendGate::Outcome::full) {
     const SenderBook& book = ledger_.book(thread.options.subgroup, thread.sender);
     const std::uint64_t reserved = book.published.size() + book.sent.size() - book.sent_published;
     if (options_.view.subgroups[thread.options.subgroup].mode == DeliveryMode::ordered &&
@@ -98,7 +98,7 @@ void Workload::reserve(std::uint32_t which) {
       report_.hit(Probe::nulls_waited_for_space);
     }
     report_.hit(Probe::ring_full);
-    thread.state = member.accepts_sends() ? State::waiting_for_space : State::finished;
+    thread.state = State::waiting_for_space;
     return;
   }
   const Profile& profile = options_.view.subgroups[thread.options.subgroup].profile;
@@ -106,19 +106,18 @@ void Workload::reserve(std::uint32_t which) {
   if (bytes == profile.message_bytes_max) report_.hit(Probe::largest_message);
   if (profile.window_messages == 1) report_.hit(Probe::window_of_one);
 
-  thread.reservation = *reservation;
-  thread.sent = ledger_.on_reserved(thread.options.subgroup, thread.sender, *reservation, thread.seed);
+  const smc::Reservation& reservation = thread.claim.reservation;
+  thread.sent = ledger_.on_reserved(thread.options.subgroup, thread.sender, reservation, thread.seed);
   thread.state = State::holding;
   thread.acted_before = network_.endpoint(thread.options.node).actions();
-  if (!member.accepts_sends()) thread.abandons = true;
-  fill_payload(reservation->payload, thread.seed, 0, bytes / 16 * 8);
+  fill_payload(reservation.payload, thread.seed, 0, bytes / 16 * 8);
   sleep(which, thread.options.hold_ns_max);
 }
 
 void Workload::finish_message(std::uint32_t which) {
   Thread& thread = threads_[which];
   const std::uint32_t subgroup = thread.options.subgroup;
-  const auto payload = thread.reservation.payload;
+  const auto payload = thread.claim.reservation.payload;
   const SenderBook& book = ledger_.book(subgroup, thread.sender);
   if (thread.sent > book.sent_published && book.sent[thread.sent - 1].state == Sent::State::held)
     report_.hit(Probe::out_of_order_commit);
@@ -126,13 +125,13 @@ void Workload::finish_message(std::uint32_t which) {
     report_.hit(Probe::reservation_held_over_steps);
   if (thread.abandons) {
     ledger_.on_abandoned(subgroup, thread.sender, thread.sent);
-    ring(thread).abandon(thread.reservation);
+    gate(thread).abandon(thread.claim);
     report_.hit(Probe::abandoned);
   } else {
     fill_payload(payload, thread.seed, payload.size() / 16 * 8, payload.size());
     ledger_.on_committed(subgroup, thread.sender, thread.sent,
                          checker_.delivered_before(Rank(thread.options.node), subgroup));
-    ring(thread).commit(thread.reservation);
+    gate(thread).commit(thread.claim);
   }
   network_.endpoint(thread.options.node).wake();
   after_message(which);
@@ -151,37 +150,32 @@ void Workload::on_space(std::uint32_t node, std::uint32_t subgroup) {
     Thread& thread = threads_[i];
     if (thread.options.node != node || thread.options.subgroup != subgroup || thread.state != State::waiting_for_space)
       continue;
-    if (wake_at_half_ && members_[node]->accepts_sends() && !ring(thread).half_free()) continue;
+    if (wake_at_half_ && gate(thread).is_open() && !gate(thread).half_free()) continue;
     thread.state = State::thinking;
     sleep(i, 100);
   }
 }
 
 void Workload::on_upcall(std::uint32_t node, std::uint32_t subgroup) {
-  if (echoes_left_[node] == 0 || !members_[node]->accepts_sends() || !random_.chance(1, 4)) return;
-  smc::SendRing* ring = members_[node]->multicast(SubgroupId(subgroup))->ring();
-  if (ring == nullptr) return;
+  if (echoes_left_[node] == 0 || !random_.chance(1, 4)) return;
+  const auto rank = options_.view.subgroups[subgroup].sender_rank(options_.view.members[node]);
+  if (!rank) return;
+  views::SendGate& gate = members_[node]->gate(SubgroupId(subgroup));
   const std::uint64_t seed = random_.next();
-  const auto reservation = ring->reserve(random_.below(options_.view.subgroups[subgroup].profile.message_bytes_max + 1));
-  if (!reservation) return;
-  const std::uint32_t sender = options_.view.subgroups[subgroup].sender_rank(options_.view.members[node])->value();
-  const std::size_t sent = ledger_.on_reserved(subgroup, sender, *reservation, seed);
-  fill_payload(reservation->payload, seed, 0, reservation->payload.size());
-  ledger_.on_committed(subgroup, sender, sent, checker_.delivered_before(Rank(node), subgroup));
-  ring->commit(*reservation);
+  views::SendGate::Claim claim;
+  const std::uint64_t bytes = random_.below(options_.view.subgroups[subgroup].profile.message_bytes_max + 1);
+  if (gate.reserve(bytes, claim) != views::SendGate::Outcome::reserved) return;
+  const std::size_t sent = ledger_.on_reserved(subgroup, rank->value(), claim.reservation, seed);
+  fill_payload(claim.reservation.payload, seed, 0, claim.reservation.payload.size());
+  ledger_.on_committed(subgroup, rank->value(), sent, checker_.delivered_before(Rank(node), subgroup));
+  gate.commit(claim);
   --echoes_left_[node];
   report_.hit(Probe::sent_from_upcall);
 }
 
 bool Workload::anybody_waits() const {
   return std::any_of(threads_.begin(), threads_.end(), [&](const Thread& thread) {
-    return !gone_[thread.options.node] && (thread.state == State::waiting_for_space || thread.state == State::holding);
-  });
-}
-
-bool Workload::anybody_sends() const {
-  return std::any_of(threads_.begin(), threads_.end(), [&](const Thread& thread) {
-    return !gone_[thread.options.node] && thread.state != State::finished && thread.state != State::before_view;
+    return thread.state == State::waiting_for_space || thread.state == State::holding;
   });
 }
 

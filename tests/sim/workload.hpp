@@ -19,8 +19,7 @@ class Workload final : public Handler {
   /// The member's rings exist; threads of this node begin when it is in its view.
   void set_member(std::uint32_t node, views::Member& member) { members_[node] = &member; }
   void begin(std::uint32_t node);
-  /// The process is gone, or is paused until `when`.
-  void end(std::uint32_t node) { gone_[node] = true; }
+  /// The process is paused.
   void pause(std::uint32_t node, Ticks until) { paused_until_[node] = until; }
 
   // From the sink.
@@ -30,7 +29,6 @@ class Workload final : public Handler {
 
   /// Threads that still wait for space or hold a reservation.
   [[nodiscard]] bool anybody_waits() const;
-  [[nodiscard]] bool anybody_sends() const;
 
   void on_event(EventKind kind, std::uint32_t which) override;
 
@@ -42,7 +40,7 @@ class Workload final : public Handler {
     State state = State::before_view;
     std::uint32_t made = 0;
     std::uint64_t acted_before = 0;  ///< what its process had done when it reserved
-    smc::Reservation reservation;
+    views::SendGate::Claim claim;
     std::size_t sent = 0;
     std::uint64_t seed = 0;
     bool abandons = false;
@@ -54,7 +52,7 @@ class Workload final : public Handler {
   void after_message(std::uint32_t which);
   void choose_message(Thread& thread, std::uint32_t which, std::uint64_t& bytes);
   void sleep(std::uint32_t which, Ticks at_most);
-  [[nodiscard]] smc::SendRing& ring(const Thread& thread);
+  [[nodiscard]] views::SendGate& gate(const Thread& thread);
 
   Scheduler& scheduler_;
   Random random_;
@@ -65,7 +63,6 @@ class Workload final : public Handler {
   Report& report_;
   std::vector<Thread> threads_;
   std::vector<views::Member*> members_;
-  std::vector<bool> gone_;
   std::vector<Ticks> paused_until_;
   std::vector<std::uint64_t> echoes_left_;
   bool wake_at_half_;

@@ -1,0 +1,326 @@
+// Processes: how they start, step, die and end.
+#include "fleet.hpp"
+
+#include <algorithm>
+#include <cstdio>
+
+namespace spindrift::sim {
+namespace {
+
+using views::MemberState;
+
+constexpr std::uint32_t subgroup_bits = 8;
+constexpr std::uint32_t wake_alone = 0xff;  ///< in place of a subgroup: only a wake-up is due
+constexpr std::uint32_t exit_due = 0xfe;    ///< the process ends
+
+}  // namespace
+
+Fleet::Fleet(Plan plan)
+    : plan_(std::move(plan)),
+      schedule_(plan_.seed, Purpose::schedule),
+      faults_(plan_.seed, Purpose::faults),
+      network_(scheduler_, Random(plan_.seed, Purpose::fabric), plan_.fabric, report_, *this),
+      history_(plan_, report_),
+      rows_(report_),
+      senders_(scheduler_, plan_, history_, report_, [this](std::uint32_t process) { on_news(process); }),
+      layout_(layout_of(plan_.subgroups)) {}
+
+Fleet::~Fleet() = default;
+
+void Fleet::run() {
+  begin();
+  run_until(plan_.faults_end);
+  if (!report_.failed() && plan_.liveness) judge();
+  if (!report_.failed()) network_.check_released();
+  if (report_.violation()) {
+    report_.violation()->event = events();
+    report_.violation()->what += where();
+  }
+}
+
+void Fleet::begin() {
+  for (std::uint32_t i = 0; i < plan_.actions.size(); ++i) scheduler_.at(plan_.actions[i].at, *this, EventKind::fault, i);
+}
+
+void Fleet::run_until(Ticks when) {
+  run_while_not([] { return false; }, when - scheduler_.now());
+}
+
+bool Fleet::run_while_not(const std::function<bool()>& holds, Ticks at_most) {
+  const Ticks until = scheduler_.now() + at_most;
+  for (std::uint64_t count = 0; !report_.failed(); ++count) {
+    if (count % 32 == 0 && holds()) return true;
+    if (scheduler_.empty() || scheduler_.next() > until) return holds();
+    scheduler_.run_one();
+    // V13: nothing goes round in circles.
+    if (scheduler_.events() > plan_.events_max) report_.violate("V13", "the group does not come to rest");
+  }
+  return false;
+}
+
+void Fleet::on_event(EventKind kind, std::uint32_t which) {
+  switch (kind) {
+    case EventKind::start: start_process(which); break;
+    case EventKind::step: step_process(*processes_[which]); break;
+    case EventKind::fault:
+      // After the healing there are no faults any more; who was to start has started.
+      if (!calm_) act(plan_.actions[which]);
+      break;
+    case EventKind::timer: {
+      Process& process = *processes_[which >> subgroup_bits];
+      const std::uint32_t what = which & wake_alone;
+      if (what == exit_due) return exit_process(process);
+      if (what != wake_alone) process.accepting_[what] = true;
+      on_news(process.index_);
+      break;
+    }
+    default: break;
+  }
+}
+
+bool Fleet::alive(std::uint32_t node) const {
+  return std::any_of(processes_.begin(), processes_.end(),
+                     [&](const auto& process) { return process->node_ == node && process->running_; });
+}
+
+Process* Fleet::newest(std::uint32_t node) {
+  for (auto at = processes_.rbegin(); at != processes_.rend(); ++at) {
+    if ((*at)->node_ == node) return at->get();
+  }
+  return nullptr;
+}
+
+void Fleet::start_process(std::uint32_t node) {
+  if (alive(node)) return;
+  const std::uint32_t index = network_.add_endpoint(NodeId(node));
+  network_.set_host(index, plan_.nodes[node].host);
+  processes_.push_back(std::make_unique<Process>(*this, index, node, mix(plan_.seed ^ mix(index)) | 1));
+  Process& process = *processes_.back();
+  if (Process* const old = newest(node); old != &process) report_.hit(Probe::restarted);
+  history_.on_start(index, node, process.incarnation_);
+  launch(process);
+}
+
+void Fleet::launch(Process& process) {
+  views::MemberOptions options;
+  options.self = NodeId(process.node_);
+  options.incarnation = process.incarnation_;
+  for (std::uint32_t i = 0; i < plan_.nodes.size(); ++i) options.roster.push_back({NodeId(i), {}});
+  // Founders are named at the first start. If they are not everybody, a second start must not found a second group.
+  const bool restarted = std::any_of(processes_.begin(), processes_.end(), [&](const auto& other) {
+    return other->node_ == process.node_ && other.get() != &process;
+  });
+  if (!restarted || plan_.founders.size() == plan_.nodes.size()) {
+    for (const std::uint32_t founder : plan_.founders) options.founders.emplace_back(founder);
+  }
+  options.identity = {"simulated", {plan_.seed, plan_.nodes[process.node_].imposter ? 2u : 1u}};
+  options.layout = layout_;
+  options.policy = plan_.policy;
+  options.suspect_after = Duration(plan_.suspect_after);
+  options.partition_safety = plan_.partition_safety;
+  SimFabric& endpoint = network_.endpoint(process.index_);
+  if (auto listening = endpoint.listen({NodeId(process.node_), {}}); !listening) {
+    return report_.violate("L1", listening.error().to_string());
+  }
+  process.member_ = std::make_unique<views::Member>(std::move(options), endpoint, process, process.counters_);
+  process.running_ = true;
+  senders_.begin(process.index_, process.node_, *process.member_);
+  if (auto started = process.member_->start(); !started) return report_.violate("L1", started.error().to_string());
+  note_state(process);
+  on_news(process.index_);
+}
+
+void Fleet::on_news(std::uint32_t index) {
+  if (index >= processes_.size()) return;
+  Process& process = *processes_[index];
+  process.dirty_ = true;
+  schedule_step(process);
+}
+
+void Fleet::on_landed(const Write& write, std::uint64_t offset, std::size_t size) {
+  scheduler_.trace(write.offset << 24 ^ offset << 8 ^ std::uint64_t{write.to} << 4 ^ write.from ^ size);
+}
+
+// Effects count also outside of steps; only within one can the process die of them.
+void Fleet::on_action(std::uint32_t index) {
+  if (index >= processes_.size()) return;
+  Process& process = *processes_[index];
+  const std::uint64_t effect = process.effects_++;
+  if (process.in_step_ && process.dies_at_ && effect >= *process.dies_at_) throw ProcessDied{};
+}
+
+void Fleet::upcall(Process& process) { on_action(process.index_); }
+
+void Fleet::schedule_step(Process& process) {
+  if (process.step_scheduled_ || !process.running_ || process.frozen_) return;
+  process.step_scheduled_ = true;
+  const Ticks slowest = calm_ ? std::min<Ticks>(plan_.nodes[process.node_].step_ns_max, 2'000) : plan_.nodes[process.node_].step_ns_max;
+  const auto delay = 1 + schedule_.below(static_cast<std::uint64_t>(slowest));
+  scheduler_.at(std::max(scheduler_.now() + static_cast<Ticks>(delay), process.paused_until_), *this, EventKind::step,
+                process.index_);
+}
+
+void Fleet::step_process(Process& process) {
+  process.step_scheduled_ = false;
+  if (!process.running_ || process.frozen_) return;
+  if (process.paused_until_ > scheduler_.now()) return schedule_step(process);
+  process.dirty_ = false;
+  guarded_step(process);
+  if (report_.failed() || !process.running_) return;
+  if (process.dirty_) schedule_step(process);
+}
+
+void Fleet::guarded_step(Process& process) {
+  process.in_step_ = true;
+  try {
+    const views::Member::Step step = process.member_->step(scheduler_.time());
+    process.in_step_ = false;
+    ++process.steps_;
+    if (meddler_) meddler_(*this, process.index_, *process.member_);
+    if (!step.progress && !process.dirty_ && schedule_.chance(1, 16)) step_again(process);
+    if (step.progress) process.dirty_ = true;
+    if (step.wake_at != never && step.wake_at != process.wake_at_) {
+      process.wake_at_ = step.wake_at;
+      scheduler_.at(step.wake_at.time_since_epoch().count(), *this, EventKind::timer,
+                    process.index_ << subgroup_bits | wake_alone);
+    }
+  } catch (const ProcessDied&) {
+    process.in_step_ = false;
+    note_crash_in_change(process);
+    return crash(process);
+  } catch (const ApplicationFailed&) {
+    process.in_step_ = false;
+    stop_member(process, "the application failed");
+  }
+  after_step(process);
+}
+
+// S6: the same table gives the same triggers: after a step without progress, with nothing new, a step does nothing.
+void Fleet::step_again(Process& process) {
+  const std::uint64_t actions = process.effects_;
+  const std::uint64_t notified = network_.endpoint(process.index_).actions();
+  const bool progress = process.member_->step(scheduler_.time()).progress;
+  if (progress || actions != process.effects_ || notified != network_.endpoint(process.index_).actions()) {
+    report_.violate("S6", "node " + std::to_string(process.node_) + " acted again although nothing changed");
+  }
+}
+
+void Fleet::after_step(Process& process) {
+  watch_epochs(process);
+  rows_.after_step(process.index_);
+  note_state(process);
+}
+
+// Which memory belongs to which view.
+void Fleet::watch_epochs(Process& process) {
+  const auto& epochs = process.member_->epochs();
+  if (epochs.empty()) return;
+  const ViewId newest = epochs.back()->id();
+  for (const auto& epoch : epochs) {
+    const View* const view = history_.view(epoch->id());
+    if (view == nullptr) continue;
+    if (rows_.book(epoch->id(), process.index_) == nullptr) {
+      rows_.on_row(process.index_, epoch->self(), *view, epoch->row().memory.data());
+      process.watched_.push_back(epoch->id());
+    }
+    if (epoch->begun() && process.complete_ == epoch->id()) continue;
+    for (const views::Epoch::Line& line : epoch->lines()) {
+      if (line.mirror) rows_.on_mirror(line.mirror->memory.data(), epoch->id());
+    }
+    if (epoch->begun()) process.complete_ = epoch->id();
+  }
+  std::erase_if(process.watched_, [&](ViewId id) {
+    const bool here = std::any_of(epochs.begin(), epochs.end(), [&](const auto& epoch) { return epoch->id() == id; });
+    if (!here) rows_.on_released(process.index_, id);
+    return !here;
+  });
+  process.newest_epoch_ = newest;
+}
+
+void Fleet::say(const Process& process, const std::string& what) {
+  if (!verbose_) return;
+  const auto view = history_.view_of(process.index_);
+  std::printf("%12lld ns  node %-2u process %-2u view %-3s %s\n", static_cast<long long>(scheduler_.now()), process.node_,
+              process.index_, view ? std::to_string(view->value()).c_str() : "-", what.c_str());
+}
+
+void Fleet::note_state(Process& process) {
+  const MemberState state = process.member_->state();
+  if (state == process.state_) return;
+  const MemberState before = process.state_;
+  process.state_ = state;
+  say(process, std::string(views::to_string(state)) +
+                   (process.member_->failure() ? "  " + process.member_->failure()->to_string() : ""));
+  if (process.change_fuse_ && (state == MemberState::changing || (state == MemberState::installing && before == MemberState::looking))) {
+    process.dies_at_ = process.effects_ + *std::exchange(process.change_fuse_, std::nullopt);
+  }
+  if (state == MemberState::changing && before == MemberState::installing) report_.hit(Probe::change_while_installing);
+  if (state != MemberState::left && state != MemberState::failed) return;
+  history_.on_end(process.index_);
+  if (state == MemberState::failed) {
+    note_failure(process);
+    blame(process.node_);
+  }
+  const auto lingers = faults_.below(static_cast<std::uint64_t>(plan_.nodes[process.node_].lingers_ns_max));
+  scheduler_.at(scheduler_.now() + static_cast<Ticks>(lingers), *this, EventKind::timer,
+                process.index_ << subgroup_bits | exit_due);
+}
+
+void Fleet::exit_process(Process& process) {
+  if (!process.running_) return;
+  process.running_ = false;
+  senders_.end(process.index_);
+  rows_.on_end(process.index_);
+  history_.blame(process.index_);
+  network_.close(process.index_);
+}
+
+void Fleet::crash(Process& process) {
+  if (!process.running_) return;
+  say(process, "crashed");
+  process.running_ = false;
+  process.crashed_ = true;
+  history_.on_end(process.index_);
+  history_.blame(process.index_);
+  senders_.end(process.index_);
+  rows_.on_end(process.index_);
+  if (network_.crash(process.index_)) report_.hit(Probe::crash_mid_write);
+}
+
+void Fleet::stop_member(Process& process, const char* why) {
+  blame(process.node_);
+  process.member_->stop(Error(ErrorKind::member_lost, why));
+  report_.hit(Probe::stopped_by_its_application);
+}
+
+std::vector<std::uint64_t> Fleet::effects() const {
+  std::vector<std::uint64_t> counts;
+  for (const auto& process : processes_) counts.push_back(process->effects_);
+  return counts;
+}
+
+MemberState Fleet::state_of(std::uint32_t node) {
+  const Process* const process = newest(node);
+  return process == nullptr ? MemberState::idle : process->state_;
+}
+
+std::optional<std::string> Fleet::failure_of(std::uint32_t node) {
+  const Process* const process = newest(node);
+  if (process == nullptr || !process->member_->failure()) return std::nullopt;
+  return process->member_->failure()->to_string();
+}
+
+std::vector<std::uint32_t> Fleet::members_seen_by(std::uint32_t node) {
+  std::vector<std::uint32_t> members;
+  const Process* const process = newest(node);
+  if (process == nullptr || !history_.view_of(process->index_)) return members;
+  for (const NodeId member : history_.view(*history_.view_of(process->index_))->members) members.push_back(member.value());
+  return members;
+}
+
+std::uint64_t Fleet::delivered(std::uint32_t node, std::uint32_t subgroup) {
+  const Process* const process = newest(node);
+  return process == nullptr ? 0 : history_.delivered(process->index_, subgroup);
+}
+
+}  // namespace spindrift::sim

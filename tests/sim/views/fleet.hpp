@@ -1,0 +1,140 @@
+// A run with views: processes that start, crash, come back, pause, lose touch, join and leave as a plan says, and the checkers
+// over all of it. First the faults, under which only safety is judged; then everything heals, and the rest must find together
+// and finish.
+//
+// The invariant to remember: a process is stepped only when something could have changed for it (an event, a landed line, a
+// mapped peer's notification, its application, its own progress, its `wake_at`). A protocol that needs polling hangs here.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "history.hpp"
+#include "plan.hpp"
+#include "process.hpp"
+#include "rows.hpp"
+#include "senders.hpp"
+
+namespace spindrift::sim {
+
+class Fleet final : public Handler, public NetworkListener {
+ public:
+  explicit Fleet(Plan plan);
+  ~Fleet();
+
+  /// The whole run. What went wrong is in `report()`.
+  void run();
+
+  // In pieces, for scripts.
+  void begin();
+  void run_until(Ticks when);
+  /// Until it holds or the time is up. Returns whether it holds.
+  bool run_while_not(const std::function<bool()>& holds, Ticks at_most);
+  void act(const Action& action);
+  [[nodiscard]] Ticks now() const noexcept { return scheduler_.now(); }
+  /// The newest process of a node; none if it never started.
+  [[nodiscard]] Process* newest(std::uint32_t node);
+  [[nodiscard]] views::MemberState state_of(std::uint32_t node);
+  [[nodiscard]] std::optional<std::string> failure_of(std::uint32_t node);
+  /// The nodes of its newest process's view.
+  [[nodiscard]] std::vector<std::uint32_t> members_seen_by(std::uint32_t node);
+  [[nodiscard]] std::uint64_t delivered(std::uint32_t node, std::uint32_t subgroup);
+  [[nodiscard]] bool everything_delivered();
+
+  [[nodiscard]] const Plan& plan() const noexcept { return plan_; }
+  [[nodiscard]] const Report& report() const noexcept { return report_; }
+  [[nodiscard]] std::uint64_t events() const noexcept { return scheduler_.events(); }
+  [[nodiscard]] std::uint64_t hash() const noexcept { return mix(scheduler_.hash() ^ history_.hash()); }
+  [[nodiscard]] std::uint64_t deliveries() const noexcept { return history_.deliveries(); }
+  /// One line per state change and node on standard output.
+  void set_verbose(bool verbose) noexcept { verbose_ = verbose; }
+
+  /// Effects of every process so far, by process; for crashes at each of them.
+  [[nodiscard]] std::vector<std::uint64_t> effects() const;
+
+  // For tests of the checkers: what goes wrong on purpose.
+  using Tamper = std::function<void(Fleet&, std::uint32_t process, std::uint32_t subgroup, std::vector<Delivery>& batch)>;
+  void set_tamper(Tamper tamper) { tamper_ = std::move(tamper); }
+  using ViewTamper = std::function<void(Fleet&, std::uint32_t process, View& view)>;
+  void set_view_tamper(ViewTamper tamper) { view_tamper_ = std::move(tamper); }
+  using Meddler = std::function<void(Fleet&, std::uint32_t process, views::Member& member)>;
+  void set_meddler(Meddler meddler) { meddler_ = std::move(meddler); }
+  [[nodiscard]] History& history() noexcept { return history_; }
+  [[nodiscard]] Rows& rows() noexcept { return rows_; }
+
+  void on_event(EventKind kind, std::uint32_t which) override;
+  void on_news(std::uint32_t endpoint) override;
+  void on_action(std::uint32_t endpoint) override;
+  void on_posted(const Write& write) override { rows_.on_posted(write); }
+  void on_landing(const Write& write, std::uint64_t offset, const std::byte* bytes, std::size_t size) override {
+    rows_.on_landing(write, offset, bytes, size);
+  }
+  void on_landed(const Write& write, std::uint64_t offset, std::size_t size) override;
+  void on_zombie(const Write&) override { report_.hit(Probe::zombie_write); }
+
+ private:
+  friend class Process;
+  friend class StateSink;
+
+  // fleet.cpp: processes and their steps
+  void start_process(std::uint32_t node);
+  void launch(Process& process);
+  void schedule_step(Process& process);
+  void step_process(Process& process);
+  void guarded_step(Process& process);
+  void step_again(Process& process);
+  void after_step(Process& process);
+  void watch_epochs(Process& process);
+  void note_state(Process& process);
+  void exit_process(Process& process);
+  void crash(Process& process);
+  void stop_member(Process& process, const char* why);
+  void upcall(Process& process);
+  [[nodiscard]] bool alive(std::uint32_t node) const;
+  void say(const Process& process, const std::string& what);
+
+  // fleet_faults.cpp
+  void pause(Process& process, Ticks ticks);
+  void blame(std::uint32_t node);
+  void note_crash_in_change(const Process& process);
+  void note_view(Process& process, const views::NewView& news);
+  void note_failure(const Process& process);
+
+  // fleet_liveness.cpp
+  void heal_everything();
+  void judge();
+  [[nodiscard]] std::optional<std::string> unsettled();
+  [[nodiscard]] std::vector<std::uint32_t> core();
+  [[nodiscard]] bool group_lives();
+  [[nodiscard]] bool founders_complete();
+  void freeze_minority();
+  void check_gates();
+  void leave_all();
+  [[nodiscard]] std::string where();
+  [[nodiscard]] Ticks patience() const;
+
+  Plan plan_;
+  Report report_;
+  Scheduler scheduler_;
+  Random schedule_;
+  Random faults_;
+  Network network_;
+  History history_;
+  Rows rows_;
+  Senders senders_;
+  LayoutFunction layout_;
+  std::vector<std::unique_ptr<Process>> processes_;
+  Tamper tamper_;
+  ViewTamper view_tamper_;
+  Meddler meddler_;
+  std::vector<Delivery> tampered_;
+  bool calm_ = false;  ///< no more faults, everybody is quick
+  bool verbose_ = false;
+  bool leaving_ = false;
+};
+
+}  // namespace spindrift::sim

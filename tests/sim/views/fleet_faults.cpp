@@ -1,0 +1,144 @@
+// The faults of a plan.
+#include <algorithm>
+
+#include "fleet.hpp"
+
+namespace spindrift::sim {
+
+using views::MemberState;
+
+void Fleet::blame(std::uint32_t node) {
+  for (const auto& process : processes_) {
+    if (process->node_ == node) history_.blame(process->index_);
+  }
+}
+
+void Fleet::act(const Action& action) {
+  Process* const process = newest(action.node);
+  const bool runs = process != nullptr && process->running_;
+  switch (action.kind) {
+    case Action::Kind::start: return start_process(action.node);
+    case Action::Kind::crash:
+      if (!runs) return;
+      note_crash_in_change(*process);
+      return crash(*process);
+    case Action::Kind::crash_in_change:
+      if (runs) process->change_fuse_ = action.count;
+      return;
+    case Action::Kind::crash_at:
+      if (runs) process->dies_at_ = process->effects_ + action.count;
+      return;
+    case Action::Kind::pause:
+      if (runs) pause(*process, action.ticks);
+      return;
+    case Action::Kind::cut:
+      blame(action.node);
+      blame(action.other);
+      report_.hit(Probe::cut_link);
+      return network_.cut(NodeId(action.node), NodeId(action.other), action.what,
+                          action.ticks > 0 ? std::optional(action.ticks) : std::nullopt);
+    case Action::Kind::heal:
+      report_.hit(Probe::partition_healed);
+      return network_.heal(NodeId(action.node), NodeId(action.other));
+    case Action::Kind::leave:
+      if (!runs) return;
+      if (senders_.busy(process->index_)) report_.hit(Probe::leave_with_pending_sends);
+      process->member_->request_leave();
+      return on_news(process->index_);
+    case Action::Kind::send: {
+      if (!runs) return;
+      SenderPlan sender;
+      sender.node = action.node;
+      sender.subgroup = action.other;
+      sender.messages = static_cast<std::uint32_t>(action.count);
+      return senders_.add(process->index_, sender);
+    }
+    case Action::Kind::stop:
+      if (!runs) return;
+      stop_member(*process, "told to stop");
+      return after_step(*process);
+  }
+}
+
+// A process that does not run is silent: whoever suspects it is right, if it takes long enough.
+void Fleet::pause(Process& process, Ticks ticks) {
+  say(process, "pauses for " + std::to_string(ticks) + " ns");
+  process.paused_until_ = scheduler_.now() + ticks;
+  senders_.pause(process.index_, process.paused_until_);
+  if (plan_.suspect_after > 0 && ticks > plan_.suspect_after / 4) blame(process.node_);
+  report_.hit(plan_.suspect_after > 0 && ticks > plan_.suspect_after ? Probe::paused_beyond_patience : Probe::paused);
+}
+
+// Where in a change of the view the leader died.
+void Fleet::note_crash_in_change(const Process& process) {
+  if (process.state_ == MemberState::installing) report_.hit(Probe::crash_while_installing);
+  if (process.member_->epochs().empty()) return;
+  const RowBook* const book = rows_.book(process.member_->epoch()->id(), process.index_);
+  if (book == nullptr || book->released) return;
+  if (process.state_ != MemberState::changing) return;
+  report_.hit(Probe::crash_while_changing);
+  if (!Rows::leads(*book)) return;
+  const std::uint64_t own = book->rank.value() + 1;
+  if (Rows::word(*book, book->layout.decided()) != 0) {
+    report_.hit(Probe::leader_crashed_after_deciding);
+  } else if (Rows::word(*book, book->layout.accepted()) == own) {
+    report_.hit(Probe::leader_crashed_after_proposing);
+  } else {
+    report_.hit(Probe::leader_crashed_before_proposing);
+  }
+}
+
+// Situations that a change of the view went through.
+void Fleet::note_view(Process& process, const views::NewView& news) {
+  if (verbose_) {
+    std::string members;
+    for (const NodeId node : news.view.members) members += " " + std::to_string(node.value());
+    say(process, "installs view " + std::to_string(news.view.id.value()) + ":" + members);
+  }
+  if (news.failed.size() >= 2) report_.hit(Probe::two_failures_in_one_change);
+  if (!news.failed.empty() && !news.joined.empty() && news.view.id.value() > 0 && process.newest_epoch_) {
+    report_.hit(Probe::join_and_failure_in_one_change);
+  }
+  if (!news.left.empty()) report_.hit(Probe::left_gracefully);
+  if (!news.state_lost.empty()) report_.hit(Probe::state_lost);
+  for (std::size_t s = 0; s < news.view.subgroups.size(); ++s) {
+    if (news.view.subgroups[s].inadequate.empty()) continue;
+    report_.hit(Probe::inadequate_subgroup);
+  }
+  for (const NodeId node : news.joined) {
+    const auto runs_before = std::count_if(processes_.begin(), processes_.end(), [&](const auto& other) {
+      return other->node_ == node.value() && history_.was_in_a_view(other->index_);
+    });
+    if (runs_before > 1 && process.newest_epoch_) report_.hit(Probe::rejoined);
+  }
+  if (!process.newest_epoch_) return;
+  // Decided by whom: the lowest ballot is rank 0's.
+  const auto& epochs = process.member_->epochs();
+  if (epochs.size() < 2) return;
+  const RowBook* const book = rows_.book(epochs[epochs.size() - 2]->id(), process.index_);
+  if (book == nullptr || book->released) return;
+  const std::uint64_t ballot = Rows::word(*book, book->layout.decided());
+  if (ballot > 1) report_.hit(Probe::decided_by_a_later_leader);
+  if (ballot > 0) {
+    const View& before = *history_.view(epochs[epochs.size() - 2]->id());
+    const auto leader = history_.process_of(before.incarnations[ballot - 1]);
+    if (leader && *leader != process.index_ && (!processes_[*leader]->running_ || Rows::suspected(*book).contains(Rank(static_cast<std::uint32_t>(ballot - 1))))) {
+      report_.hit(Probe::decided_by_another_than_its_leader);
+    }
+  }
+}
+
+void Fleet::note_failure(const Process& process) {
+  const Error& error = *process.member_->failure();
+  if (error.kind() == ErrorKind::no_majority) report_.hit(Probe::lost_majority);
+  if (error.kind() == ErrorKind::removed) report_.hit(Probe::was_removed);
+  if (error.kind() != ErrorKind::refused) return;
+  if (plan_.nodes[process.node_].imposter) return report_.hit(Probe::imposter_refused);
+  const bool imposters = std::any_of(plan_.nodes.begin(), plan_.nodes.end(), [](const NodePlan& node) { return node.imposter; });
+  // J5 refuses strangers; a process that agrees and was in no view is no stranger.
+  if (!imposters && !history_.was_in_a_view(process.index_)) {
+    report_.violate("L6", "node " + std::to_string(process.node_) + " was turned away: " + error.to_string());
+  }
+}
+
+}  // namespace spindrift::sim

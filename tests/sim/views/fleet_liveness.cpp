@@ -1,0 +1,201 @@
+// The second phase: everything heals, and whoever is left finds together, delivers what is owed, takes in who waits, survives
+// one more loss of a minority, and leaves.
+#include <algorithm>
+
+#include "fleet.hpp"
+
+namespace spindrift::sim {
+
+using views::MemberState;
+
+Ticks Fleet::patience() const { return 40 * plan_.suspect_after + 200'000'000; }
+
+void Fleet::heal_everything() {
+  calm_ = true;
+  network_.calm();
+  senders_.hurry();
+  for (std::uint32_t a = 0; a < plan_.nodes.size(); ++a) {
+    for (std::uint32_t b = 0; b < plan_.nodes.size(); ++b) {
+      if (a != b) network_.heal(NodeId(a), NodeId(b));
+    }
+  }
+  for (const auto& process : processes_) {
+    process->dies_at_.reset();
+    process->change_fuse_.reset();
+    process->accepting_.assign(process->accepting_.size(), true);
+    on_news(process->index_);
+    if (process->paused_until_ <= scheduler_.now()) continue;
+    process->paused_until_ = 0;
+    senders_.pause(process->index_, 0);
+    senders_.resume(process->index_);
+    process->step_scheduled_ = false;
+    on_news(process->index_);
+  }
+  // Who died comes back, or does not.
+  for (std::uint32_t node = 0; node < plan_.nodes.size(); ++node) {
+    if (!alive(node) && faults_.chance(1, 2)) start_process(node);
+  }
+}
+
+// Processes that are in the newest view for good.
+std::vector<std::uint32_t> Fleet::core() {
+  std::vector<std::uint32_t> core;
+  const View* const newest = history_.newest_view();
+  for (const auto& process : processes_) {
+    if (newest == nullptr || !process->running_ || process->frozen_ || process->state_ != MemberState::active) continue;
+    if (history_.view_of(process->index_) == newest->id) core.push_back(process->index_);
+  }
+  return core;
+}
+
+bool Fleet::group_lives() { return !core().empty(); }
+
+// L1, L6, V5: everybody is in the newest view, or has ended, or waits for a group that does not exist.
+std::optional<std::string> Fleet::unsettled() {
+  const std::vector<std::uint32_t> members = core();
+  const View* const newest = history_.newest_view();
+  for (const auto& process : processes_) {
+    if (!process->running_ || process->frozen_) continue;
+    const std::string name = "node " + std::to_string(process->node_);
+    switch (process->state_) {
+      case MemberState::active:
+        if (history_.view_of(process->index_) != newest->id) return name + " is in an old view";
+        if (process->member_->leave_requested()) return name + " wants to leave and does not";
+        break;
+      case MemberState::looking:
+        if (process->member_->leave_requested()) return name + " wants to leave and does not";
+        if (!members.empty() && !plan_.nodes[process->node_].imposter) return name + " is not taken in";
+        if (newest == nullptr && founders_complete()) return name + " waits for a group that could begin";
+        break;
+      case MemberState::installing:
+      case MemberState::changing: return name + " is " + std::string(views::to_string(process->state_));
+      case MemberState::idle:
+      case MemberState::left:
+      case MemberState::failed: break;
+    }
+  }
+  if (members.empty()) return std::nullopt;
+  for (std::size_t i = 0; i < newest->members.size(); ++i) {
+    const auto process = history_.process_of(newest->incarnations[i]);
+    if (!processes_[*process]->running_ || processes_[*process]->frozen_) {
+      return "node " + std::to_string(newest->members[i].value()) + " is gone but still in the view";
+    }
+  }
+  return std::nullopt;
+}
+
+bool Fleet::founders_complete() {
+  if (plan_.founders.size() < plan_.nodes.size() && processes_.size() > plan_.nodes.size()) return false;
+  return std::all_of(plan_.founders.begin(), plan_.founders.end(), [&](std::uint32_t node) {
+    const Process* const process = newest(node);
+    return process != nullptr && process->running_ && !process->frozen_ && process->state_ == MemberState::looking;
+  });
+}
+
+void Fleet::judge() {
+  heal_everything();
+  const auto settle = [&](const char* when) {
+    if (run_while_not([&] { return !unsettled(); }, patience()) || report_.failed() || plan_.storm) return;
+    report_.violate("L1", *unsettled() + ", long " + when);
+  };
+  settle("after everything healed");
+  if (report_.failed() || !group_lives()) return;
+  report_.hit(Probe::group_survived);
+  if (faults_.chance(1, 2)) {
+    freeze_minority();
+    settle("after a minority was lost");
+    if (report_.failed() || !group_lives()) return;
+  }
+  const auto quiet = [&] {
+    const std::vector<std::uint32_t> members = core();
+    if (unsettled()) return false;
+    return std::none_of(members.begin(), members.end(), [&](std::uint32_t process) { return senders_.busy(process); }) &&
+           history_.complete(members);
+  };
+  const bool done = run_while_not(quiet, patience() + 2'000'000'000);
+  if (report_.failed() || plan_.storm) return;
+  history_.check_complete(core());
+  check_gates();
+  if (!done && !report_.failed()) report_.violate("L2", "a thread still waits for space" + unsettled().value_or(""));
+  if (report_.failed()) return;
+  leave_all();
+}
+
+// A minority of the newest view is lost for ever: dead, or silent.
+void Fleet::freeze_minority() {
+  std::vector<std::uint32_t> members = core();
+  const std::size_t most = (members.size() - 1) / 2;
+  if (most == 0) return;
+  const std::size_t count = faults_.between(1, most);
+  for (std::size_t i = members.size(); i > 1; --i) std::swap(members[i - 1], members[faults_.below(i)]);
+  for (std::size_t i = 0; i < count; ++i) {
+    Process& process = *processes_[members[i]];
+    history_.blame(process.index_);
+    if (plan_.suspect_after == 0 || faults_.chance(1, 2)) {
+      crash(process);
+      continue;
+    }
+    say(process, "freezes for ever");
+    process.frozen_ = true;
+    senders_.end(process.index_);
+    report_.hit(Probe::frozen_for_ever);
+  }
+}
+
+// L2: whoever may send in the newest view can.
+void Fleet::check_gates() {
+  const View* const newest = history_.newest_view();
+  for (const std::uint32_t index : core()) {
+    for (std::uint32_t s = 0; s < plan_.subgroups.size(); ++s) {
+      const Process& process = *processes_[index];
+      const bool sends = newest->subgroups[s].sender_rank(NodeId(process.node_)).has_value();
+      if (sends == process.member_->gate(SubgroupId(s)).is_open()) continue;
+      report_.violate("L2", "node " + std::to_string(process.node_) + (sends ? " may not" : " may") + " send to subgroup " +
+                                std::to_string(s) + ", against its view");
+    }
+  }
+}
+
+// Everybody leaves, in any order, at once or one after another; the last one alone.
+void Fleet::leave_all() {
+  leaving_ = true;
+  std::vector<std::uint32_t> members = core();
+  for (std::size_t i = members.size(); i > 1; --i) std::swap(members[i - 1], members[faults_.below(i)]);
+  const bool at_once = faults_.chance(1, 2);
+  Ticks last = scheduler_.now();
+  for (const std::uint32_t index : members) {
+    if (!at_once) {
+      last += static_cast<Ticks>(faults_.spread(1, 500'000));
+      run_until(last);
+    }
+    processes_[index]->member_->request_leave();
+    on_news(index);
+  }
+  const auto left = [&] {
+    return std::all_of(processes_.begin(), processes_.end(), [](const auto& process) {
+      return !process->running_ || process->frozen_ || process->state_ == MemberState::left ||
+             process->state_ == MemberState::failed || process->state_ == MemberState::looking;
+    });
+  };
+  run_while_not(left, patience());
+  if (report_.failed()) return;
+  for (const std::uint32_t index : members) {
+    if (processes_[index]->state_ == MemberState::left) continue;
+    return report_.violate("L1", "node " + std::to_string(processes_[index]->node_) + " asked to leave and did not");
+  }
+  report_.hit(Probe::all_left);
+}
+
+bool Fleet::everything_delivered() { return history_.complete(core()); }
+
+std::string Fleet::where() {
+  std::string text = " [at " + std::to_string(scheduler_.now()) + " ns;";
+  for (const auto& process : processes_) {
+    text += " " + std::to_string(process->node_) + "." + std::to_string(process->index_) + "=" +
+            (process->crashed_ ? "crashed" : process->frozen_ ? "frozen" : std::string(views::to_string(process->state_)));
+    if (const auto view = history_.view_of(process->index_)) text += "@" + std::to_string(view->value());
+  }
+  return text + "]";
+}
+
+}  // namespace spindrift::sim

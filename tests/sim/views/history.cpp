@@ -1,0 +1,462 @@
+// Deliveries, states and views against what was sent and what others saw.
+#include "history.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "../payload.hpp"
+
+namespace spindrift::sim {
+namespace {
+
+/// The head of every message; the rest is filled from `check`.
+struct Head {
+  std::uint64_t incarnation = 0;
+  std::uint64_t name = 0;  ///< stream, and the message's number in it
+  std::uint64_t check = 0;
+};
+static_assert(sizeof(Head) == smallest_message);
+
+std::uint64_t check_of(std::uint64_t incarnation, std::uint64_t name, std::size_t bytes) {
+  return mix(mix(incarnation ^ bytes << 48) ^ name);
+}
+
+/// The head of every state.
+struct StateHead {
+  std::uint64_t log = 0;
+  std::uint64_t position = 0;
+  std::uint64_t digest = 0;
+};
+
+std::string name_of(const View& view) {
+  std::string text = "view " + std::to_string(view.id.value()) + " of";
+  for (std::size_t i = 0; i < view.members.size(); ++i) text += " " + std::to_string(view.members[i].value());
+  return text;
+}
+
+bool same(const SubgroupView& a, const SubgroupView& b) {
+  return a.name == b.name && a.members == b.members && a.senders == b.senders && a.inadequate == b.inadequate;
+}
+
+bool same(const View& a, const View& b) {
+  return a.members == b.members && a.incarnations == b.incarnations &&
+         std::equal(a.subgroups.begin(), a.subgroups.end(), b.subgroups.begin(), b.subgroups.end(),
+                    [](const SubgroupView& x, const SubgroupView& y) { return same(x, y); });
+}
+
+}  // namespace
+
+void History::violate(const char* invariant, std::uint32_t process, const std::string& what) {
+  report_.violate(invariant, "node " + std::to_string(processes_[process].node) + " (process " + std::to_string(process) +
+                                 "): " + what);
+}
+
+void History::on_start(std::uint32_t process, std::uint32_t node, std::uint64_t incarnation) {
+  processes_.resize(process + 1);
+  processes_[process].node = node;
+  processes_[process].incarnation = incarnation;
+  processes_[process].seats.resize(plan_.subgroups.size());
+  by_incarnation_[incarnation] = process;
+}
+
+std::uint32_t History::add_stream(std::uint32_t process, std::uint32_t subgroup) {
+  streams_.push_back({process, subgroup, 0, 0, 0, 0});
+  return static_cast<std::uint32_t>(streams_.size() - 1);
+}
+
+void History::write_message(std::uint32_t id, std::span<std::byte> payload) {
+  Stream& stream = streams_[id];
+  if (std::getenv("SIMDBG")) std::printf("      RESERVE p%u s%u stream %u counter %lu\n", stream.process, stream.subgroup, id, stream.issued);
+  Head head;
+  head.incarnation = processes_[stream.process].incarnation;
+  head.name = std::uint64_t{id} << 32 | stream.issued++;
+  head.check = check_of(head.incarnation, head.name, payload.size());
+  std::memcpy(payload.data(), &head, sizeof head);
+  fill_payload(payload.subspan(sizeof head), head.check, 0, payload.size() - sizeof head);
+}
+
+const View* History::view(ViewId id) const {
+  const auto found = views_.find(id);
+  return found == views_.end() ? nullptr : &found->second;
+}
+
+std::optional<std::uint32_t> History::process_of(std::uint64_t incarnation) const {
+  const auto found = by_incarnation_.find(incarnation);
+  return found == by_incarnation_.end() ? std::nullopt : std::optional(found->second);
+}
+
+// A total loss: all founders started anew, nobody of the old group is left. Everything begins again.
+bool History::founded_again(std::uint32_t index, const View& view) {
+  if (processes_[index].view || views_.empty() || views_.begin()->second.incarnations == view.incarnations) return false;
+  for (const Process& process : processes_) {
+    if (process.view && !process.ended) return false;
+  }
+  past_.push_back(std::exchange(views_, {}));
+  for (auto& logs : logs_of_) logs.clear();
+  ++generation_;
+  return true;
+}
+
+// V1–V3, V6, J4: who is in which view is one function, and every change has a cause.
+void History::check_view(std::uint32_t index, const View& view) {
+  const Process& process = processes_[index];
+  const auto rank = view.rank_of(NodeId(process.node));
+  if (!rank || view.incarnations.size() != view.members.size() ||
+      view.incarnations[rank->value()] != process.incarnation) {
+    return violate("V1", index, "installed " + name_of(view) + " without itself");
+  }
+  if (process.view && view.id.value() != process.view->value() + 1) {
+    violate("V2", index, "went from view " + std::to_string(process.view->value()) + " to " + name_of(view));
+  }
+  if (process.ended) violate("V5", index, "installed a view after its end");
+  const auto [known, fresh] = views_.emplace(view.id, view);
+  if (!fresh) {
+    if (!same(known->second, view)) violate("V3", index, "installed " + name_of(view) + ", others " + name_of(known->second));
+    return;
+  }
+  std::vector<NodeId> nodes = view.members;
+  std::sort(nodes.begin(), nodes.end());
+  if (std::adjacent_find(nodes.begin(), nodes.end()) != nodes.end()) violate("J4", index, "a node is twice in " + name_of(view));
+  const View* const before = view.id.value() > 0 ? this->view(ViewId(view.id.value() - 1)) : nullptr;
+  for (std::size_t i = 0; i < view.members.size(); ++i) {
+    const auto other = process_of(view.incarnations[i]);
+    if (!other || processes_[*other].node != view.members[i].value()) {
+      return violate("V6", index, "a member of " + name_of(view) + " never started");
+    }
+    if (plan_.nodes[view.members[i].value()].imposter) violate("J5", index, "an imposter is in " + name_of(view));
+    const auto old = before == nullptr ? std::nullopt : before->rank_of(view.members[i]);
+    if (processes_[*other].listed && (!old || before->incarnations[old->value()] != view.incarnations[i])) {
+      violate("J4", index, "a process that was out came back in " + name_of(view));
+    }
+    processes_[*other].listed = true;
+  }
+}
+
+// V6: nobody is removed who did nothing and had nothing done to.
+void History::check_changes(std::uint32_t index, const views::NewView& news) {
+  const View* const before = news.view.id.value() > 0 ? view(ViewId(news.view.id.value() - 1)) : nullptr;
+  if (before == nullptr || !processes_[index].view) return;
+  for (const views::Removal& removal : news.failed) {
+    const auto rank = before->rank_of(removal.node);
+    if (!rank) return violate("V6", index, "removed a node that was not in the view");
+    const auto who = process_of(before->incarnations[rank->value()]);
+    if (!plan_.storm && who && !processes_[*who].blamed) {
+      violate("V6", index, "removed healthy node " + std::to_string(removal.node.value()) + ": " + removal.reason);
+    }
+  }
+  std::size_t gone = 0;
+  for (std::size_t i = 0; i < before->members.size(); ++i) {
+    const auto rank = news.view.rank_of(before->members[i]);
+    gone += !rank || news.view.incarnations[rank->value()] != before->incarnations[i] ? 1 : 0;
+  }
+  const std::size_t come = news.view.members.size() - (before->members.size() - gone);
+  if (gone != news.failed.size() + news.left.size() || come != news.joined.size()) {
+    violate("V6", index, "the changes that were told are not those that were made in " + name_of(news.view));
+  }
+}
+
+void History::on_view(std::uint32_t index, const views::NewView& news, const std::vector<bool>& loading) {
+  const View& view = news.view;
+  if (view.id.value() == 0 && founded_again(index, view)) report_.hit(Probe::founded_again);
+  check_view(index, view);
+  if (report_.failed()) return;
+  check_changes(index, news);
+  Process& process = processes_[index];
+  process.view = view.id;
+  if (!process.first_view) process.first_view = view.id;
+  hash_ = mix(hash_ ^ std::uint64_t{index} << 32 ^ view.id.value());
+  for (std::uint32_t s = 0; s < process.seats.size(); ++s) {
+    Seat& here = process.seats[s];
+    here.member = view.subgroups[s].member_position(NodeId(process.node)).has_value();
+    if (here.lags > 0) --here.lags;
+    ++here.resets;
+    const bool lost = std::find(news.state_lost.begin(), news.state_lost.end(), SubgroupId(s)) != news.state_lost.end();
+    // What came while it still loaded is in the state that it loads now.
+    if (loading[s] && *process.first_view != view.id) here.reloaded = true;
+    if (plan_.subgroups[s].mode == DeliveryMode::unordered || !here.member) continue;
+    if (lost && here.log) return violate("J1", index, "told that the state of subgroup " + std::to_string(s) + " is lost, but has it");
+    if (view.id.value() == 0 || lost || logs_of_[s].empty()) begin_log(index, s, view.id);
+    if (loading[s]) {  // and with it what its source had kept of earlier views
+      here.log.reset();
+      here.lags = 2;
+      here.resets += 2;
+    }
+    if (!here.log && !loading[s] && plan_.subgroups[s].state_bytes > 0) begin_without_state(index, s, view);
+    note_boundary(index, s, view.id);
+  }
+}
+
+void History::begin_log(std::uint32_t index, std::uint32_t subgroup, ViewId id) {
+  std::vector<std::uint32_t>& logs = logs_of_[subgroup];
+  if (logs.empty() || logs_[logs.back()].begun != id) {
+    logs.push_back(static_cast<std::uint32_t>(logs_.size()));
+    Log& log = logs_.emplace_back();
+    log.subgroup = subgroup;
+    log.begun = id;
+    log.digests = {mix(logs_.size())};
+  }
+  Seat& here = seat(index, subgroup);
+  here.log = logs.back();
+  here.position = 0;
+  here.digest = logs_[*here.log].digests[0];
+}
+
+// J1: a newcomer that is told of no state to come begins with none: nobody in the view may have one.
+void History::begin_without_state(std::uint32_t index, std::uint32_t subgroup, const View& view) {
+  for (const std::uint64_t incarnation : view.incarnations) {
+    const std::uint32_t other = *process_of(incarnation);
+    const Seat& there = seat(other, subgroup);
+    if (other == index || !there.log || processes_[other].ended || logs_[*there.log].begun == view.id) continue;
+    return violate("J1", index, "begins subgroup " + std::to_string(subgroup) + " without a state, though others have one");
+  }
+  begin_log(index, subgroup, view.id);
+}
+
+// M5, M7: who goes from one view to the next has delivered the same before; at least what anybody, also a dead one, had.
+void History::note_boundary(std::uint32_t index, std::uint32_t subgroup, ViewId id) {
+  Seat& here = seat(index, subgroup);
+  Log* const log = log_of(here);
+  if (log == nullptr) return;
+  const auto known = log->boundaries.find(id);
+  if (here.lags > 0) {
+    if (known != log->boundaries.end() && here.position > known->second) {
+      violate("M7", index, "delivered more before view " + std::to_string(id.value()) + " than others");
+    }
+    return;
+  }
+  if (known == log->boundaries.end()) {
+    log->boundaries[id] = here.position;
+    const auto reached = id.value() == 0 ? log->reached.end() : log->reached.find(ViewId(id.value() - 1));
+    if (reached != log->reached.end() && reached->second > here.position) {
+      violate("M5", index, "went to view " + std::to_string(id.value()) + " with " + std::to_string(here.position) +
+                               " messages, but somebody delivered " + std::to_string(reached->second) + " before (subgroup " +
+                               std::to_string(subgroup) + ")");
+    }
+  } else if (known->second != here.position) {
+    violate("M7", index, "went to view " + std::to_string(id.value()) + " with " + std::to_string(here.position) +
+                             " messages, others with " + std::to_string(known->second) + " (subgroup " +
+                             std::to_string(subgroup) + ")");
+  }
+}
+
+void History::note_reach(std::uint32_t index, Seat& here) {
+  Log& log = *log_of(here);
+  const ViewId id = *processes_[index].view;
+  std::uint64_t& reached = log.reached[id];
+  reached = std::max(reached, here.position);
+  const auto next = log.boundaries.find(ViewId(id.value() + 1));
+  if (next != log.boundaries.end() && here.position > next->second) {
+    violate("M5", index, "delivered in view " + std::to_string(id.value()) + " what those who went on did not");
+  }
+}
+
+// M1: the bytes are those that a process's application wrote, once committed.
+void History::on_delivery(std::uint32_t index, std::uint32_t subgroup, const Delivery& delivery) {
+  ++deliveries_;
+  if (std::getenv("SIMDBG")) std::printf("      DELIVER p%u s%u sender %u idx %lu seq %lu %s\n", index, subgroup, delivery.sender.value(), delivery.index.value(), delivery.sequence.value(), [&]{Head h; std::memcpy(&h,delivery.payload.data(),sizeof h); return "stream "+std::to_string(h.name>>32)+" counter "+std::to_string(h.name&0xffffffff);}().c_str());
+  Process& process = processes_[index];
+  Head head;
+  if (delivery.payload.size() < sizeof head) return violate("M1", index, "a message that nobody sent");
+  std::memcpy(&head, delivery.payload.data(), sizeof head);
+  const auto id = static_cast<std::uint32_t>(head.name >> 32);
+  const std::uint64_t counter = head.name & 0xffffffff;
+  if (head.check != check_of(head.incarnation, head.name, delivery.payload.size()) || id >= streams_.size() ||
+      !payload_matches(delivery.payload.subspan(sizeof head), head.check)) {
+    return violate("M1", index, "the delivered bytes are not those that were sent");
+  }
+  const Stream& stream = streams_[id];
+  if (processes_[stream.process].incarnation != head.incarnation || stream.subgroup != subgroup || counter >= stream.committed ||
+      processes_[stream.process].node != delivery.sender.value()) {
+    return violate("M1", index, "a message that was not sent so");
+  }
+  if (!process.view) return violate("V1", index, "a delivery before the first view");
+  if (process.ended) return violate("V5", index, "a delivery after the end");
+
+  Seat& here = seat(index, subgroup);
+  ++here.delivered;
+  hash_ = mix(hash_ ^ std::uint64_t{index} << 56 ^ head.check);
+  if (plan_.subgroups[subgroup].mode == DeliveryMode::unordered) return deliver_unordered(index, here, id, counter);
+  if (!here.log && !locate(index, subgroup, here, check_of(head.incarnation, head.name, 0))) return;
+
+  // M4: the order within a view is that of the sequence numbers; a lower one belongs to a later view.
+  const std::uint64_t sequence = delivery.sequence.value();
+  if (here.sequence && sequence <= *here.sequence) {
+    if (here.resets == 0) return violate("M4", index, "a sequence number fell within a view");
+    here.resets = here.lags > 0 ? here.resets - 1 : 0;
+  }
+  here.sequence = sequence;
+  deliver_ordered(index, here, id, counter);
+}
+
+// A subgroup whose application has no state: a newcomer begins where its view begins, or earlier if its source lagged.
+bool History::locate(std::uint32_t index, std::uint32_t subgroup, Seat& here, std::uint64_t key) {
+  const std::vector<std::uint32_t>& logs = logs_of_[subgroup];
+  if (logs.empty()) {
+    violate("J1", index, "a delivery in a subgroup that never began");
+    return false;
+  }
+  Log& log = logs_[logs.back()];
+  if (log.begun == *processes_[index].view) {
+    here.position = 0;
+  } else if (plan_.subgroups[subgroup].state_bytes > 0) {
+    violate("J1", index, "a delivery in subgroup " + std::to_string(subgroup) + " before its state");
+    return false;
+  } else {
+    const auto found = log.place.find(key);
+    here.position = found == log.place.end() ? log.keys.size() : found->second;
+    const auto began = log.boundaries.find(*processes_[index].view);
+    if (began != log.boundaries.end() && here.position > began->second && *processes_[index].first_view == began->first) {
+      violate("J2", index, "a newcomer's first delivery is not the first of its view");
+    }
+  }
+  here.log = logs.back();
+  here.digest = log.digests[here.position];
+  return true;
+}
+
+// M2–M5, J1, J2: the next of the log, or its first to come.
+void History::deliver_ordered(std::uint32_t index, Seat& here, std::uint32_t id, std::uint64_t counter) {
+  Log& log = *log_of(here);
+  const std::uint64_t key = check_of(processes_[streams_[id].process].incarnation, std::uint64_t{id} << 32 | counter, 0);
+  const auto known = log.place.find(key);
+  if (here.position < log.keys.size()) {
+    if (log.keys[here.position] != key) {
+      const bool again = known != log.place.end() && known->second < here.position;
+      return violate(again ? "M2" : "M4", index,
+                     again ? "a message was delivered twice"
+                           : "its delivery " + std::to_string(here.position) + " of subgroup " + std::to_string(log.subgroup) +
+                                 " is not that of others");
+    }
+  } else {
+    if (known != log.place.end()) return violate("M2", index, "a message was delivered twice");
+    Stream& stream = streams_[id];
+    // What lies between was given up, and its sender knows how much.
+    if (counter > stream.delivered) stream.skipped += counter - stream.delivered;
+    if (log.begun.value() == 0 && (counter < stream.delivered || stream.skipped > seat(stream.process, log.subgroup).dropped)) {
+      return violate("M3", index, "message " + std::to_string(counter) + " of a thread of node " +
+                                      std::to_string(processes_[stream.process].node) + " was delivered behind " +
+                                      std::to_string(stream.delivered) + " others of it");
+    }
+    stream.delivered = counter + 1;
+    log.place[key] = log.keys.size();
+    log.keys.push_back(key);
+    log.digests.push_back(mix(log.digests.back() ^ key));
+  }
+  here.digest = mix(here.digest ^ key);
+  ++here.position;
+  note_reach(index, here);
+}
+
+// First in, first out per thread; what is missing was dropped at the end of a view.
+void History::deliver_unordered(std::uint32_t index, Seat& here, std::uint32_t id, std::uint64_t counter) {
+  std::uint64_t& next = here.next[id];
+  if (counter < next) violate("M2", index, "a message was delivered twice or late");
+  next = counter + 1;
+  ++here.got[streams_[id].process];
+  Stream& stream = streams_[id];
+  if (stream.process == index) ++stream.delivered;
+}
+
+void History::on_dropped(std::uint32_t index, std::uint32_t subgroup, std::uint64_t messages) {
+  if (messages == 0) violate("M8", index, "told that nothing was dropped");
+  seat(index, subgroup).dropped += messages;
+  if (std::getenv("SIMDBG")) std::printf("      DROPPED p%u s%u %lu\n", index, subgroup, messages);
+  if (plan_.subgroups[subgroup].mode == DeliveryMode::unordered) report_.hit(Probe::unordered_dropped);
+}
+
+std::vector<std::byte> History::save_state(std::uint32_t index, std::uint32_t subgroup) {
+  const Seat& here = seat(index, subgroup);
+  const bool ordered = plan_.subgroups[subgroup].mode == DeliveryMode::ordered;
+  if (ordered && !here.log) violate("J1", index, "is asked for a state that it has not");
+  const StateHead head{here.log.value_or(0), here.position, here.digest};
+  std::vector<std::byte> bytes(std::max<std::size_t>(sizeof head, plan_.subgroups[subgroup].state_bytes));
+  std::memcpy(bytes.data(), &head, sizeof head);
+  fill_payload(std::span(bytes).subspan(sizeof head), here.digest ^ bytes.size(), 0, bytes.size() - sizeof head);
+  return bytes;
+}
+
+// J1: the state that arrives is what the log gives at its position, byte for byte.
+void History::load_state(std::uint32_t index, std::uint32_t subgroup, std::span<const std::byte> state) {
+  StateHead head;
+  const std::size_t bytes = std::max<std::size_t>(sizeof head, plan_.subgroups[subgroup].state_bytes);
+  if (state.size() != bytes) return violate("J1", index, "a state of another size arrived");
+  std::memcpy(&head, state.data(), sizeof head);
+  if (!payload_matches(state.subspan(sizeof head), head.digest ^ bytes)) {
+    return violate("J1", index, "a state's bytes are not those that were saved");
+  }
+  report_.hit(Probe::state_loaded);
+  if (plan_.subgroups[subgroup].mode == DeliveryMode::unordered) return;
+  if (head.log >= logs_.size() || logs_[head.log].subgroup != subgroup || head.position > logs_[head.log].keys.size() ||
+      logs_[head.log].digests[head.position] != head.digest) {
+    return violate("J1", index, "a state that no member ever had arrived");
+  }
+  Seat& here = seat(index, subgroup);
+  here.log = static_cast<std::uint32_t>(head.log);
+  here.position = head.position;
+  here.digest = head.digest;
+  const auto began = logs_[head.log].boundaries.find(*processes_[index].view);
+  if (began != logs_[head.log].boundaries.end() && head.position > began->second) {
+    violate("J1", index, "a state from behind the boundary at which its view began");
+  }
+}
+
+// M8, L2: what a live process of the core committed is with everybody, or was reported as dropped.
+std::optional<std::string> History::incomplete(const std::vector<std::uint32_t>& core) {
+  const auto in_core = [&](std::uint32_t process) { return std::find(core.begin(), core.end(), process) != core.end(); };
+  for (const Stream& stream : streams_) {
+    if (!in_core(stream.process)) continue;
+    Seat& sender = seat(stream.process, stream.subgroup);
+    if (!sender.member) continue;  // an inadequate subgroup: its messages wait
+    if (stream.committed != stream.issued) return "a message is being written";
+    if (plan_.subgroups[stream.subgroup].mode == DeliveryMode::unordered && sender.reloaded) continue;
+    if (stream.delivered + sender.dropped < stream.committed) {
+      return "node " + std::to_string(processes_[stream.process].node) + " sent " + std::to_string(stream.committed) +
+             " messages of a thread to subgroup " + std::to_string(stream.subgroup) + ", " + std::to_string(stream.delivered) +
+             " are delivered";
+    }
+  }
+  for (const std::uint32_t process : core) {
+    for (std::uint32_t s = 0; s < plan_.subgroups.size(); ++s) {
+      Seat& here = seat(process, s);
+      if (!here.member || plan_.subgroups[s].mode == DeliveryMode::unordered) continue;
+      const std::vector<std::uint32_t>& logs = logs_of_[s];
+      if (!here.log && (logs_[logs.back()].keys.empty() || plan_.subgroups[s].state_bytes == 0)) continue;
+      if (!here.log) return "node " + std::to_string(processes_[process].node) + " has no state of subgroup " + std::to_string(s);
+      const Log& log = logs_[*here.log];
+      if (*here.log != logs.back() || here.position != log.keys.size()) {
+        return "node " + std::to_string(processes_[process].node) + " delivered " + std::to_string(here.position) + " of " +
+               std::to_string(log.keys.size()) + " messages of subgroup " + std::to_string(s);
+      }
+      if (here.digest != log.digests.back()) return "the states differ";
+    }
+  }
+  return incomplete_unordered(core);
+}
+
+// Who was there all the time misses at most what the sender was told.
+std::optional<std::string> History::incomplete_unordered(const std::vector<std::uint32_t>& core) {
+  for (std::uint32_t s = 0; s < plan_.subgroups.size(); ++s) {
+    if (plan_.subgroups[s].mode == DeliveryMode::ordered) continue;
+    for (const std::uint32_t sender : core) {
+      if (!seat(sender, s).member) continue;
+      std::uint64_t sent = 0;
+      for (const Stream& stream : streams_) sent += stream.process == sender && stream.subgroup == s ? stream.committed : 0;
+      for (const std::uint32_t receiver : core) {
+        const Seat& there = seat(receiver, s);
+        if (*processes_[receiver].first_view > *processes_[sender].first_view || !there.member || there.reloaded) continue;
+        const std::uint64_t got = seat(receiver, s).got[sender];
+        if (got + seat(sender, s).dropped >= sent) continue;
+        return "node " + std::to_string(processes_[receiver].node) + " misses " + std::to_string(sent - got) +
+               " unordered messages of node " + std::to_string(processes_[sender].node) + ", which was told of " +
+               std::to_string(seat(sender, s).dropped);
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+void History::check_complete(const std::vector<std::uint32_t>& core) {
+  if (const auto what = incomplete(core)) report_.violate("M8", *what);
+}
+
+}  // namespace spindrift::sim

@@ -1,0 +1,155 @@
+// What all applications of a run ever sent, received and were told, and whether that is what the group promises. Knows the
+// public contract alone: messages, upcalls, views; no protocol object.
+//
+// The invariant to remember: of every ordered subgroup there is one log, and what any process ever delivered is a piece of it
+// that begins where the process's state begins. Two processes that differ, a survivor that misses what a dead one had, a
+// newcomer with a wrong state: each is a delivery that does not fit the log.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include <spindrift/smc/delivery.hpp>
+#include <spindrift/views/upcalls.hpp>
+
+#include "../report.hpp"
+#include "plan.hpp"
+
+namespace spindrift::sim {
+
+inline constexpr std::size_t smallest_message = 24;
+
+/// What one thread of one process sends to one subgroup.
+struct Stream {
+  std::uint32_t process = 0;
+  std::uint32_t subgroup = 0;
+  std::uint64_t issued = 0;     ///< messages that will be committed or were
+  std::uint64_t committed = 0;
+  std::uint64_t delivered = 0;  ///< ordered: of them, in the log or given up before one that is
+  std::uint64_t skipped = 0;    ///< of those, given up
+};
+
+/// The order of one subgroup, from one beginning of its state.
+struct Log {
+  std::uint32_t subgroup = 0;
+  ViewId begun;
+  std::vector<std::uint64_t> keys;
+  std::vector<std::uint64_t> digests;  ///< of the state before the message; one more than keys
+  std::unordered_map<std::uint64_t, std::uint64_t> place;
+  std::map<ViewId, std::uint64_t> boundaries;  ///< where a view begins
+  std::map<ViewId, std::uint64_t> reached;     ///< how far anybody came who was in that view
+};
+
+class History {
+ public:
+  History(const Plan& plan, Report& report) : plan_(plan), report_(report), logs_of_(plan.subgroups.size()) {}
+
+  // Processes and what they send.
+  void on_start(std::uint32_t process, std::uint32_t node, std::uint64_t incarnation);
+  [[nodiscard]] std::uint32_t add_stream(std::uint32_t process, std::uint32_t subgroup);
+  [[nodiscard]] Stream& stream(std::uint32_t id) { return streams_[id]; }
+  [[nodiscard]] const std::vector<Stream>& streams() const noexcept { return streams_; }
+  /// Writes the stream's next message into `payload`, at least `smallest_message` bytes.
+  void write_message(std::uint32_t stream, std::span<std::byte> payload);
+  void on_committed(std::uint32_t stream) { if (std::getenv("SIMDBG")) std::printf("      COMMIT stream %u counter %lu\n", stream, streams_[stream].committed); ++streams_[stream].committed; }
+
+  // Upcalls.
+  /// `loading`: by subgroup, whether its state is still to come.
+  void on_view(std::uint32_t process, const views::NewView& news, const std::vector<bool>& loading);
+  void on_delivery(std::uint32_t process, std::uint32_t subgroup, const Delivery& delivery);
+  void on_dropped(std::uint32_t process, std::uint32_t subgroup, std::uint64_t messages);
+  /// The application said no when asked; what it is given from now on may be older than its view.
+  void on_refused(std::uint32_t process, std::uint32_t subgroup) { seat(process, subgroup).lags = 2; }
+  [[nodiscard]] bool lags(std::uint32_t process, std::uint32_t subgroup) { return seat(process, subgroup).lags > 0; }
+  [[nodiscard]] std::vector<std::byte> save_state(std::uint32_t process, std::uint32_t subgroup);
+  void load_state(std::uint32_t process, std::uint32_t subgroup, std::span<const std::byte> state);
+
+  /// The process was made to fail, or not to be heard: who removes it is right.
+  void blame(std::uint32_t process) { processes_[process].blamed = true; }
+  [[nodiscard]] bool blamed(std::uint32_t process) const { return processes_[process].blamed; }
+  void on_end(std::uint32_t process) { processes_[process].ended = true; }
+
+  /// At the end: these processes are in the same view for good, and owe each other nothing.
+  void check_complete(const std::vector<std::uint32_t>& core);
+  /// Nothing is on its way between these processes any more.
+  [[nodiscard]] bool complete(const std::vector<std::uint32_t>& core) { return !incomplete(core); }
+
+  /// A group was founded after all processes of the one before had ended; rows of before mean nothing any more.
+  [[nodiscard]] std::uint32_t generation() const noexcept { return generation_; }
+  [[nodiscard]] std::optional<ViewId> view_of(std::uint32_t process) const { return processes_[process].view; }
+  [[nodiscard]] const View* view(ViewId id) const;
+  [[nodiscard]] const View* newest_view() const { return views_.empty() ? nullptr : &views_.rbegin()->second; }
+  [[nodiscard]] bool was_in_a_view(std::uint32_t process) const { return processes_[process].listed; }
+  [[nodiscard]] std::optional<std::uint32_t> process_of(std::uint64_t incarnation) const;
+  [[nodiscard]] std::uint64_t deliveries() const noexcept { return deliveries_; }
+  [[nodiscard]] std::uint64_t delivered(std::uint32_t process, std::uint32_t subgroup) {
+    return seat(process, subgroup).delivered;
+  }
+  [[nodiscard]] std::uint64_t position(std::uint32_t process, std::uint32_t subgroup) {
+    return seat(process, subgroup).position;
+  }
+  [[nodiscard]] std::uint64_t hash() const noexcept { return hash_; }
+
+ private:
+  /// One process in one subgroup.
+  struct Seat {
+    bool member = false;
+    std::optional<std::uint32_t> log;  ///< ordered: it has a state, as of `position`
+    std::uint64_t position = 0;
+    std::uint64_t digest = 0;
+    std::uint64_t delivered = 0;
+    bool reloaded = false;   ///< its state came later than its first view
+    std::uint32_t lags = 0;  ///< views for which kept deliveries excuse it
+    std::optional<std::uint64_t> sequence;
+    std::uint32_t resets = 0;                    ///< views that began since the sequence last fell
+    std::map<std::uint32_t, std::uint64_t> next;  ///< unordered, by stream
+    std::map<std::uint32_t, std::uint64_t> got;   ///< unordered, by sending process
+    std::uint64_t dropped = 0;
+  };
+  struct Process {
+    std::uint32_t node = 0;
+    std::uint64_t incarnation = 0;
+    std::optional<ViewId> view;
+    std::optional<ViewId> first_view;
+    bool blamed = false;
+    bool ended = false;
+    bool listed = false;  ///< in some view
+    std::vector<Seat> seats;
+  };
+
+  [[nodiscard]] Seat& seat(std::uint32_t process, std::uint32_t subgroup) { return processes_[process].seats[subgroup]; }
+  [[nodiscard]] Log* log_of(const Seat& seat) { return seat.log ? &logs_[*seat.log] : nullptr; }
+  void violate(const char* invariant, std::uint32_t process, const std::string& what);
+  bool founded_again(std::uint32_t process, const View& view);
+  void check_view(std::uint32_t process, const View& view);
+  void check_changes(std::uint32_t process, const views::NewView& news);
+  void begin_log(std::uint32_t process, std::uint32_t subgroup, ViewId id);
+  void begin_without_state(std::uint32_t process, std::uint32_t subgroup, const View& view);
+  void note_boundary(std::uint32_t process, std::uint32_t subgroup, ViewId id);
+  void note_reach(std::uint32_t process, Seat& seat);
+  void deliver_ordered(std::uint32_t process, Seat& seat, std::uint32_t stream, std::uint64_t counter);
+  void deliver_unordered(std::uint32_t process, Seat& seat, std::uint32_t stream, std::uint64_t counter);
+  bool locate(std::uint32_t process, std::uint32_t subgroup, Seat& seat, std::uint64_t key);
+  [[nodiscard]] std::optional<std::string> incomplete_unordered(const std::vector<std::uint32_t>& core);
+  [[nodiscard]] std::optional<std::string> incomplete(const std::vector<std::uint32_t>& core);
+
+  const Plan& plan_;
+  Report& report_;
+  std::vector<Process> processes_;
+  std::map<std::uint64_t, std::uint32_t> by_incarnation_;
+  std::vector<Stream> streams_;
+  std::uint32_t generation_ = 0;
+  std::map<ViewId, View> views_;
+  std::vector<Log> logs_;
+  std::vector<std::vector<std::uint32_t>> logs_of_;  // by subgroup, oldest first
+  std::vector<std::map<ViewId, View>> past_;  // of earlier groups; rows refer to them
+  std::uint64_t deliveries_ = 0;
+  std::uint64_t hash_ = 0;
+};
+
+}  // namespace spindrift::sim

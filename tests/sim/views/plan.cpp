@@ -1,0 +1,328 @@
+// Drawing plans, and printing them.
+#include "plan.hpp"
+
+#include <algorithm>
+
+namespace spindrift::sim {
+namespace {
+
+constexpr std::uint64_t messages_of_a_run = 500;
+
+Profile draw_profile(Random& random) {
+  Profile profile;
+  profile.ring_bytes = std::uint64_t{4096} << random.pick({0, 0, 0, 0, 1});
+  profile.window_messages = random.pick<std::uint64_t>({1, 2, 3, 4, 8, 32, 256});
+  profile.message_bytes_max = random.chance(1, 6) ? profile.ring_bytes / 2 - 8 : random.spread(24, 200);
+  return profile;
+}
+
+std::vector<SubgroupPlan> draw_subgroups(Random& random, std::uint32_t nodes) {
+  std::vector<SubgroupPlan> subgroups(random.pick<std::size_t>({1, 1, 2, 2, 3, 4}));
+  for (std::size_t i = 0; i < subgroups.size(); ++i) {
+    SubgroupPlan& subgroup = subgroups[i];
+    subgroup.name = "s" + std::to_string(i);
+    subgroup.mode = random.chance(1, 4) ? DeliveryMode::unordered : DeliveryMode::ordered;
+    subgroup.profile = draw_profile(random);
+    if (i > 0 && random.chance(1, 2)) subgroup.members = random.next() | std::uint64_t{1} << random.below(nodes);
+    if (random.chance(1, 3)) subgroup.senders = random.next();
+    if (random.chance(1, 3)) subgroup.minimum = static_cast<std::uint32_t>(random.between(1, std::max(2u, nodes - 1)));
+    subgroup.state_bytes = random.pick<std::uint64_t>({0, 32, 32, 1000, 5000, 20'000});
+    if (random.chance(1, 40)) subgroup.state_bytes = 200'000;
+  }
+  return subgroups;
+}
+
+FabricOptions draw_fabric(Random& random, Ticks suspect_after) {
+  // A link's delay is far below the timeout: else healthy members are suspected for ever.
+  const auto longest = static_cast<std::uint64_t>(suspect_after == 0 ? 50'000 : std::clamp<Ticks>(suspect_after / 40, 200, 50'000));
+  FabricOptions fabric;
+  fabric.delay_ns_max = static_cast<Ticks>(random.spread(200, longest));
+  fabric.jitter_ns_max = static_cast<Ticks>(random.spread(1, longest / 4 + 1));
+  fabric.line_gap_ns_max = static_cast<Ticks>(random.spread(1, 2'000));
+  fabric.connect_ns_max = static_cast<Ticks>(random.spread(1'000, 50'000));
+  fabric.lost_ns_max = static_cast<Ticks>(random.spread(100, 2'000'000));
+  fabric.clogs_in_1000 = random.pick<std::uint64_t>({0, 0, 0, 5});
+  fabric.clog_ns_max = static_cast<Ticks>(random.spread(10'000, 500'000));
+  fabric.hello_before_memory = true;
+  fabric.torn_in_4 = random.pick<std::uint64_t>({0, 3, 4});
+  return fabric;
+}
+
+NodePlan draw_node(Random& random, std::uint32_t hosts) {
+  NodePlan node;
+  node.host = static_cast<std::uint32_t>(random.below(hosts));
+  node.step_ns_max = static_cast<Ticks>(random.spread(50, 2'000));
+  if (random.chance(1, 8)) node.step_ns_max *= static_cast<Ticks>(random.spread(2, 64));
+  node.refusals_in_1000 = random.pick<std::uint64_t>({0, 0, 0, 20, 200});
+  node.refusal_ns_max = static_cast<Ticks>(random.spread(100, 1'000'000));
+  node.echoes = random.chance(1, 4) ? random.between(1, 10) : 0;
+  node.throws_after = random.chance(1, 40) ? random.spread(1, 64) : 0;
+  node.lingers_ns_max = static_cast<Ticks>(random.chance(1, 2) ? 1 : random.spread(100, 1'000'000));
+  return node;
+}
+
+void draw_senders(Random& random, Plan& plan) {
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> seats;
+  for (std::uint32_t s = 0; s < plan.subgroups.size(); ++s) {
+    for (std::uint32_t node = 0; node < plan.nodes.size(); ++node) {
+      if (!plan.nodes[node].imposter) seats.emplace_back(node, s);
+    }
+  }
+  for (const auto& [node, subgroup] : seats) {
+    if (random.chance(1, 4)) continue;
+    SenderPlan sender;
+    sender.node = node;
+    sender.subgroup = subgroup;
+    sender.messages = static_cast<std::uint32_t>(random.spread(1, std::max<std::uint64_t>(2, 2 * messages_of_a_run / seats.size())));
+    sender.burst = static_cast<std::uint32_t>(random.spread(1, 16));
+    // Spread over the time of faults, or all at once.
+    const auto span = static_cast<std::uint64_t>(plan.faults_end / 8 + 1000);
+    sender.think_ns_max = static_cast<Ticks>(random.spread(1, random.chance(2, 3) ? std::min<std::uint64_t>(span, 1u << 30) : 5'000));
+    sender.hold_ns_max = static_cast<Ticks>(random.spread(1, random.chance(1, 6) ? 1'000'000 : 500));
+    sender.abandons_in_64 = random.pick<std::uint32_t>({0, 0, 2, 16});
+    sender.largest_in_8 = random.pick<std::uint32_t>({0, 0, 1, 8});
+    plan.senders.push_back(sender);
+  }
+}
+
+/// Draws faults one behind another, each after a gap that is short against the timeout or long.
+class FaultDrawer {
+ public:
+  FaultDrawer(Random& random, Plan& plan) : random_(random), plan_(plan) {}
+
+  void draw() {
+    const std::uint64_t faults = random_.pick<std::uint64_t>({0, 1, 1, 2, 2, 3, 4, 6, 9});
+    for (std::uint64_t i = 0; i < faults; ++i) {
+      at_ += gap();
+      one();
+    }
+    plan_.faults_end = at_ + gap();
+  }
+  void skip(Ticks ticks) { at_ += ticks; }
+
+ private:
+  [[nodiscard]] Ticks patience() const { return plan_.suspect_after == 0 ? 2'000'000 : plan_.suspect_after; }
+  Ticks gap() {
+    if (random_.chance(1, 3)) return static_cast<Ticks>(random_.spread(1, 30'000));
+    return static_cast<Ticks>(random_.spread(1'000, static_cast<std::uint64_t>(patience() * 3)));
+  }
+  std::uint32_t node() { return static_cast<std::uint32_t>(random_.below(plan_.nodes.size())); }
+  std::uint32_t other(std::uint32_t than) {
+    const auto count = static_cast<std::uint32_t>(plan_.nodes.size());
+    return (than + 1 + static_cast<std::uint32_t>(random_.below(count - 1))) % count;
+  }
+  void add(Action::Kind kind, std::uint32_t node, Ticks after = 0, Ticks ticks = 0, std::uint64_t count = 0) {
+    plan_.actions.push_back({at_ + after, kind, node, 0, ticks, count, Cut::everything});
+  }
+  void cut(std::uint32_t from, std::uint32_t to, Cut what, Ticks breaks, Ticks lasts) {
+    plan_.actions.push_back({at_, Action::Kind::cut, from, to, breaks, 0, what});
+    if (lasts > 0) plan_.actions.push_back({at_ + lasts, Action::Kind::heal, from, to, 0, 0, what});
+  }
+  void restart(std::uint32_t which) {
+    if (random_.chance(1, 3)) return;
+    const bool fast = random_.chance(1, 2);
+    add(Action::Kind::start, which,
+        static_cast<Ticks>(fast ? random_.spread(1, 100'000) : random_.spread(1'000, static_cast<std::uint64_t>(patience() * 4))));
+  }
+
+  void one() {
+    const std::uint32_t which = node();
+    switch (random_.below(10)) {
+      case 0:
+      case 1:
+        add(Action::Kind::crash, which);
+        restart(which);
+        break;
+      case 2:
+      case 3:
+        add(Action::Kind::crash_in_change, which, 0, 0, random_.spread(1, 100));
+        if (random_.chance(2, 3)) add(Action::Kind::crash, other(which), static_cast<Ticks>(random_.below(3)));
+        restart(which);
+        break;
+      case 4:
+        add(Action::Kind::pause, which, 0,
+            static_cast<Ticks>(random_.spread(1'000, static_cast<std::uint64_t>(patience() * 8))));
+        break;
+      case 5:
+      case 6: partition(); break;
+      case 7:
+        add(Action::Kind::leave, which);
+        restart(which);
+        if (random_.chance(1, 2)) add(Action::Kind::crash, other(which));
+        break;
+      case 8:
+        add(Action::Kind::start, which);
+        if (random_.chance(1, 2)) add(Action::Kind::start, other(which));
+        if (random_.chance(1, 3)) add(Action::Kind::crash, node(), static_cast<Ticks>(random_.below(50'000)));
+        break;
+      default:
+        if (random_.chance(1, 4)) {
+          add(Action::Kind::stop, which);
+        } else {
+          add(Action::Kind::crash_at, which, 0, 0, random_.spread(1, 400));
+        }
+        restart(which);
+    }
+  }
+
+  void partition() {
+    const auto count = static_cast<std::uint32_t>(plan_.nodes.size());
+    const bool never = plan_.suspect_after > 0 && random_.chance(1, 2);
+    const Ticks breaks = never ? 0 : static_cast<Ticks>(random_.spread(1'000, static_cast<std::uint64_t>(patience() * 2)));
+    const Ticks lasts = static_cast<Ticks>(random_.spread(1'000, static_cast<std::uint64_t>(patience() * 6)));
+    const Cut what = random_.chance(1, 6) ? (random_.chance(1, 2) ? Cut::writes : Cut::messages) : Cut::everything;
+    const std::uint64_t kind = random_.below(5);
+    if (kind == 0) {  // one pair, perhaps one way
+      const std::uint32_t a = node();
+      const std::uint32_t b = other(a);
+      cut(a, b, what, breaks, lasts);
+      if (random_.chance(1, 2)) cut(b, a, what, breaks, lasts);
+      return;
+    }
+    if (kind == 1) {  // flapping
+      const std::uint32_t a = node();
+      const std::uint32_t b = other(a);
+      for (int i = 0; i < 3; ++i) {
+        cut(a, b, what, breaks, lasts);
+        at_ += lasts + gap();
+      }
+      return;
+    }
+    const std::uint64_t side = random_.next();  // two sides, perhaps with a bridge
+    const std::uint32_t bridge = kind == 2 ? node() : count;
+    const bool one_way = kind == 3;
+    for (std::uint32_t a = 0; a < count; ++a) {
+      for (std::uint32_t b = 0; b < count; ++b) {
+        if (a == bridge || b == bridge || (side >> a & 1) == (side >> b & 1)) continue;
+        if (one_way && (side >> a & 1) == 0) continue;
+        cut(a, b, what, breaks, lasts);
+      }
+    }
+  }
+
+  Random& random_;
+  Plan& plan_;
+  Ticks at_ = 0;
+};
+
+}  // namespace
+
+Plan Plan::of(std::uint64_t seed) {
+  Random random(seed, Purpose::options);
+  Plan plan;
+  plan.seed = seed;
+  const auto nodes = random.pick<std::uint32_t>({2, 3, 3, 3, 4, 5, 5, 5, 6, 7});
+  plan.suspect_after = random.pick<Ticks>({0, 1'000'000, 1'000'000, 5'000'000, 20'000'000, 500'000'000});
+  plan.storm = random.chance(1, 12);
+  if (plan.storm) plan.suspect_after = static_cast<Ticks>(random.spread(20'000, 400'000));
+  plan.partition_safety = true;
+  plan.fabric = draw_fabric(random, plan.suspect_after);
+  plan.policy.send_batch_max = random.pick<std::uint64_t>({1, 3, ~std::uint64_t{0}, ~std::uint64_t{0}});
+  plan.policy.receive_batch_max = random.pick<std::uint64_t>({1, 3, ~std::uint64_t{0}, ~std::uint64_t{0}});
+  plan.policy.delivery_batch_max = random.pick<std::uint64_t>({1, 3, 512, 512});
+  const std::uint32_t hosts = random.pick<std::uint32_t>({1, 2, 3});
+  const bool all_remote = random.chance(1, 2);
+  for (std::uint32_t i = 0; i < nodes; ++i) {
+    plan.nodes.push_back(draw_node(random, hosts));
+    if (all_remote) plan.nodes[i].host = i;
+    if (plan.suspect_after > 0) plan.nodes[i].step_ns_max = std::min(plan.nodes[i].step_ns_max, plan.suspect_after / 8);
+  }
+  plan.subgroups = draw_subgroups(random, nodes);
+  for (std::uint32_t i = 0; i < nodes; ++i) plan.founders.push_back(i);
+  random.shuffle(plan.founders);
+  if (random.chance(1, 2)) plan.founders.resize(random.between(1, nodes));
+  if (nodes > 2 && random.chance(1, 30)) {
+    const std::uint32_t imposter = plan.founders.size() < nodes ? nodes : 0;
+    for (std::uint32_t i = 0; i < imposter; ++i) {
+      if (std::find(plan.founders.begin(), plan.founders.end(), i) == plan.founders.end()) plan.nodes[i].imposter = true;
+    }
+  }
+  for (const std::uint32_t founder : plan.founders) {
+    plan.actions.push_back({static_cast<Ticks>(random.spread(1, 20'000)), Action::Kind::start, founder, 0, 0, 0, Cut::nothing});
+  }
+  for (std::uint32_t i = 0; i < nodes; ++i) {
+    if (std::find(plan.founders.begin(), plan.founders.end(), i) != plan.founders.end() || random.chance(1, 4)) continue;
+    plan.actions.push_back({static_cast<Ticks>(random.spread(1, 2'000'000)), Action::Kind::start, i, 0, 0, 0, Cut::nothing});
+  }
+  FaultDrawer drawer(random, plan);
+  if (random.chance(3, 4)) drawer.skip(static_cast<Ticks>(random.spread(50'000, 1'000'000)));  // mostly once the group is there
+  drawer.draw();
+  draw_senders(random, plan);
+  std::stable_sort(plan.actions.begin(), plan.actions.end(), [](const Action& a, const Action& b) { return a.at < b.at; });
+  return plan;
+}
+
+std::string to_string(const Action& action) {
+  const std::string node = std::to_string(action.node);
+  const std::string pair = node + "-" + std::to_string(action.other);
+  const char* const what = action.what == Cut::writes ? " writes" : action.what == Cut::messages ? " messages" : "";
+  std::string text = "at " + std::to_string(action.at) + "ns ";
+  switch (action.kind) {
+    case Action::Kind::start: return text + "start " + node;
+    case Action::Kind::crash: return text + "crash " + node;
+    case Action::Kind::crash_in_change: return text + "crash " + node + " in change " + std::to_string(action.count);
+    case Action::Kind::crash_at: return text + "crash " + node + " effect " + std::to_string(action.count);
+    case Action::Kind::pause: return text + "pause " + node + " " + std::to_string(action.ticks) + "ns";
+    case Action::Kind::cut:
+      return text + "cut " + pair + what + (action.ticks > 0 ? " breaks " + std::to_string(action.ticks) + "ns" : "");
+    case Action::Kind::heal: return text + "heal " + pair;
+    case Action::Kind::leave: return text + "leave " + node;
+    case Action::Kind::send: return text + "send " + node + " " + std::to_string(action.other) + " " + std::to_string(action.count);
+    case Action::Kind::stop: return text + "stop " + node;
+  }
+  return text;
+}
+
+std::string Plan::describe() const {
+  std::string text = "seed " + std::to_string(seed) + ": " + std::to_string(nodes.size()) + " nodes, suspect after " +
+                     std::to_string(suspect_after) + " ns" + (storm ? " (storm)" : "") + ", founders";
+  for (const std::uint32_t founder : founders) text += " " + std::to_string(founder);
+  text += "\n  delay " + std::to_string(fabric.delay_ns_max) + ", jitter " + std::to_string(fabric.jitter_ns_max) + ", lost " +
+          std::to_string(fabric.lost_ns_max) + ", clogs " + std::to_string(fabric.clogs_in_1000) + "/1000, batches " +
+          std::to_string(policy.send_batch_max) + "/" + std::to_string(policy.receive_batch_max) + "/" +
+          std::to_string(policy.delivery_batch_max);
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    const NodePlan& node = nodes[i];
+    text += "\n  node " + std::to_string(i) + ": host " + std::to_string(node.host) + ", step " + std::to_string(node.step_ns_max) +
+            ", refusals " + std::to_string(node.refusals_in_1000) + "/1000 of " + std::to_string(node.refusal_ns_max) +
+            (node.throws_after > 0 ? ", throws after " + std::to_string(node.throws_after) : "") +
+            (node.imposter ? ", imposter" : "");
+  }
+  for (const SubgroupPlan& subgroup : subgroups) {
+    text += "\n  " + subgroup.name + (subgroup.mode == DeliveryMode::ordered ? " ordered" : " unordered") + ", ring " +
+            std::to_string(subgroup.profile.ring_bytes) + ", window " + std::to_string(subgroup.profile.window_messages) +
+            ", message " + std::to_string(subgroup.profile.message_bytes_max) + ", state " + std::to_string(subgroup.state_bytes) +
+            ", minimum " + std::to_string(subgroup.minimum) + ", members";
+    for (std::size_t i = 0; i < nodes.size(); ++i) text += (subgroup.members >> i & 1) != 0 ? " " + std::to_string(i) : "";
+  }
+  text += "\n  " + std::to_string(senders.size()) + " senders";
+  for (const Action& action : actions) text += "\n  " + to_string(action);
+  return text + "\n  at " + std::to_string(faults_end) + "ns healed";
+}
+
+LayoutFunction layout_of(const std::vector<SubgroupPlan>& subgroups) {
+  return [subgroups](const std::vector<NodeId>& members, const View*) {
+    std::vector<SubgroupView> views;
+    for (const SubgroupPlan& plan : subgroups) {
+      SubgroupView& view = views.emplace_back();
+      view.name = plan.name;
+      view.mode = plan.mode;
+      view.profile = plan.profile;
+      for (const NodeId node : members) {
+        if ((plan.members >> node.value() & 1) != 0) view.members.push_back(node);
+      }
+      if (view.members.size() < std::max(plan.minimum, 1u)) {
+        view.members.clear();
+        view.inadequate = "too few members";
+        continue;
+      }
+      for (const NodeId node : view.members) {
+        if ((plan.senders >> node.value() & 1) != 0) view.senders.push_back(node);
+      }
+      if (view.senders.empty()) view.senders = view.members;
+    }
+    return views;
+  };
+}
+
+}  // namespace spindrift::sim

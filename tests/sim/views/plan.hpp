@@ -1,0 +1,96 @@
+// The plan of one run with views: nodes, subgroups, senders, and a list of faults with their times. Everything random about
+// what is going to happen is drawn from the seed into this list before the run starts, so a failing run can be made smaller
+// by striking entries, and a script is a plan written by hand.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <spindrift/core/view.hpp>
+#include <spindrift/smc/multicast.hpp>
+
+#include "../sim_fabric.hpp"
+
+namespace spindrift::sim {
+
+struct SubgroupPlan {
+  std::string name;
+  DeliveryMode mode = DeliveryMode::ordered;
+  Profile profile;
+  std::uint64_t members = ~std::uint64_t{0};  ///< a bit per node; those of them that are in the view
+  std::uint64_t senders = ~std::uint64_t{0};  ///< likewise; if none is there, all members send
+  std::uint32_t minimum = 1;                  ///< with fewer members the subgroup is inadequate
+  std::uint64_t state_bytes = 0;              ///< of the application's state; 0: it has none
+};
+
+struct NodePlan {
+  std::uint32_t host = 0;
+  Ticks step_ns_max = 500;             ///< from news to the step that sees it
+  std::uint64_t refusals_in_1000 = 0;  ///< upcalls after which the application takes nothing for a while
+  Ticks refusal_ns_max = 1;
+  std::uint64_t echoes = 0;        ///< messages sent from inside upcalls, by each process
+  std::uint64_t throws_after = 0;  ///< the first process's application throws in this upcall; 0: never
+  bool imposter = false;           ///< its config differs
+  Ticks lingers_ns_max = 1;        ///< from the end of its member to the end of the process
+};
+
+struct SenderPlan {
+  std::uint32_t node = 0;  ///< every process of this node has this thread
+  std::uint32_t subgroup = 0;
+  std::uint32_t messages = 0;
+  std::uint32_t burst = 1;
+  Ticks think_ns_max = 1;
+  Ticks hold_ns_max = 1;
+  std::uint32_t abandons_in_64 = 0;
+  std::uint32_t largest_in_8 = 0;
+};
+
+struct Action {
+  enum class Kind : std::uint8_t {
+    start,            ///< a process of `node`, if none runs
+    crash,            ///< the process of `node`
+    crash_in_change,  ///< the process of `node`, `count` effects after it next leaves the active state or installs a view
+    crash_at,         ///< the process of `node`, at its `count`th effect from now
+    pause,            ///< the process of `node`, for `ticks`
+    cut,              ///< `what`, from `node` to `other`; breaks after `ticks`, or never if 0
+    heal,             ///< from `node` to `other`
+    leave,            ///< the process of `node` asks to
+    send,             ///< `count` messages from `node` to subgroup `other`
+    stop,             ///< the process of `node` stops itself: its application failed
+  };
+  Ticks at = 0;
+  Kind kind = Kind::start;
+  std::uint32_t node = 0;
+  std::uint32_t other = 0;
+  Ticks ticks = 0;
+  std::uint64_t count = 0;
+  Cut what = Cut::everything;
+};
+
+struct Plan {
+  std::uint64_t seed = 0;
+  std::vector<NodePlan> nodes;          ///< node id i is nodes[i]
+  std::vector<std::uint32_t> founders;  ///< in rank order
+  std::vector<SubgroupPlan> subgroups;
+  std::vector<SenderPlan> senders;
+  std::vector<Action> actions;
+  Ticks faults_end = 0;  ///< then everything is healed
+  Ticks suspect_after = 0;
+  bool partition_safety = true;
+  bool storm = false;  ///< so impatient that live members are suspected: nothing is promised but safety
+  smc::Policy policy;
+  FabricOptions fabric;
+  bool liveness = true;  ///< judge the end; scripts judge themselves
+  std::uint64_t events_max = 3'000'000;
+
+  [[nodiscard]] static Plan of(std::uint64_t seed);
+  [[nodiscard]] std::string describe() const;
+};
+
+[[nodiscard]] std::string to_string(const Action& action);
+/// Which nodes are in which subgroup.
+[[nodiscard]] LayoutFunction layout_of(const std::vector<SubgroupPlan>& subgroups);
+
+}  // namespace spindrift::sim

@@ -1,0 +1,119 @@
+// What the member asks of its application. Every upcall is a point at which the process may die.
+#include "process.hpp"
+
+#include "fleet.hpp"
+
+namespace spindrift::sim {
+namespace {
+
+constexpr std::size_t counters_per_process = 256;
+
+class SavedState final : public views::StateReader {
+ public:
+  explicit SavedState(std::vector<std::byte> bytes) : bytes_(std::move(bytes)) {}
+  [[nodiscard]] std::uint64_t bytes() const noexcept override { return bytes_.size(); }
+  void read(std::uint64_t offset, std::span<std::byte> to) override {
+    std::copy_n(bytes_.begin() + static_cast<std::ptrdiff_t>(offset), to.size(), to.begin());
+  }
+
+ private:
+  std::vector<std::byte> bytes_;
+};
+
+}  // namespace
+
+/// Collects a state; without `finish` nothing has changed.
+class StateSink final : public views::StateWriter {
+ public:
+  StateSink(Process& process, std::uint32_t subgroup) : process_(process), subgroup_(subgroup) {}
+  void write(std::span<const std::byte> piece) override { bytes_.insert(bytes_.end(), piece.begin(), piece.end()); }
+  void finish() override {
+    process_.fleet_.upcall(process_);
+    process_.fleet_.history_.load_state(process_.index_, subgroup_, bytes_);
+  }
+
+ private:
+  Process& process_;
+  std::uint32_t subgroup_;
+  std::vector<std::byte> bytes_;
+};
+
+Process::Process(Fleet& fleet, std::uint32_t index, std::uint32_t node, std::uint64_t incarnation)
+    : fleet_(fleet),
+      index_(index),
+      node_(node),
+      incarnation_(incarnation),
+      counters_(CounterBlock::in_memory(counters_per_process)),
+      accepting_(fleet.plan_.subgroups.size(), true) {}
+
+void Process::on_delivery(SubgroupId id, std::span<const Delivery> batch) {
+  fleet_.upcall(*this);
+  const NodePlan& plan = fleet_.plan_.nodes[node_];
+  if (!accepting_[id.value()]) fleet_.report_.violate("M11", "an upcall although the application takes none now");
+  if (plan.throws_after > 0 && index_ < fleet_.plan_.nodes.size() && ++upcalls_ == plan.throws_after) {
+    fleet_.blame(node_);
+    fleet_.report_.hit(Probe::upcall_threw);
+    throw ApplicationFailed{};
+  }
+  fleet_.tampered_.assign(batch.begin(), batch.end());
+  if (fleet_.tamper_) fleet_.tamper_(fleet_, index_, id.value(), fleet_.tampered_);
+  const bool ordered = fleet_.plan_.subgroups[id.value()].mode == DeliveryMode::ordered;
+  for (const Delivery& delivery : fleet_.tampered_) {
+    fleet_.history_.on_delivery(index_, id.value(), delivery);
+    if (fleet_.report_.failed()) return;
+  }
+  // While the view is active, and the application never kept anybody waiting, deliveries are this view's and stable.
+  if (ordered && member_->state() == views::MemberState::active && plan.refusals_in_1000 == 0 && member_->epoch()->begun() &&
+      !fleet_.history_.lags(index_, id.value())) {
+    fleet_.rows_.check_held(*fleet_.history_.view(member_->epoch()->id()), id.value(), batch.back().sequence.value());
+  }
+  fleet_.senders_.on_upcall(index_, id.value());
+  if (!fleet_.schedule_.chance(plan.refusals_in_1000, 1000)) return;
+  accepting_[id.value()] = false;
+  fleet_.report_.hit(Probe::sink_refused);
+  const auto until = fleet_.schedule_.below(static_cast<std::uint64_t>(fleet_.calm_ ? 1000 : plan.refusal_ns_max));
+  fleet_.scheduler_.at(fleet_.now() + static_cast<Ticks>(until), fleet_, EventKind::timer, index_ << 8U | id.value());
+}
+
+void Process::on_space(SubgroupId id) {
+  fleet_.upcall(*this);
+  fleet_.senders_.on_space(index_, id.value());
+}
+
+bool Process::accepts(SubgroupId id) const {
+  if (!accepting_[id.value()]) fleet_.history_.on_refused(index_, id.value());
+  return accepting_[id.value()];
+}
+
+void Process::on_view(const views::NewView& news) {
+  fleet_.upcall(*this);
+  View view = news.view;
+  if (fleet_.view_tamper_) fleet_.view_tamper_(fleet_, index_, view);
+  std::vector<bool> loading;
+  for (std::uint32_t s = 0; s < accepting_.size(); ++s) loading.push_back(member_->loading(SubgroupId(s)));
+  const std::uint32_t generation = fleet_.history_.generation();
+  const View* const before = view.id.value() > 0 ? fleet_.history_.view(ViewId(view.id.value() - 1)) : nullptr;
+  const bool first = fleet_.history_.view(view.id) == nullptr;
+  fleet_.history_.on_view(index_, {view, news.joined, news.left, news.failed, news.state_lost}, loading);
+  if (fleet_.history_.generation() != generation) fleet_.rows_.forget();
+  if (first && before != nullptr && fleet_.plan_.partition_safety && !fleet_.report_.failed()) fleet_.rows_.check_quorum(*before);
+  fleet_.note_view(*this, news);
+}
+
+void Process::on_dropped(SubgroupId id, std::uint64_t messages) {
+  fleet_.upcall(*this);
+  fleet_.history_.on_dropped(index_, id.value(), messages);
+}
+
+std::unique_ptr<views::StateReader> Process::save_state(SubgroupId id) {
+  fleet_.upcall(*this);
+  if (fleet_.plan_.subgroups[id.value()].state_bytes == 0) return nullptr;
+  return std::make_unique<SavedState>(fleet_.history_.save_state(index_, id.value()));
+}
+
+std::unique_ptr<views::StateWriter> Process::load_state(SubgroupId id) {
+  fleet_.upcall(*this);
+  return std::make_unique<StateSink>(*this, id.value());
+}
+
+}  // namespace spindrift::sim

@@ -1,0 +1,67 @@
+// One process of a run with views: one start of one node, with its endpoint, its member, and an application that keeps what
+// it is given in the History.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include <spindrift/core/counters.hpp>
+#include <spindrift/views/member.hpp>
+
+#include "../scheduler.hpp"
+
+namespace spindrift::sim {
+
+class Fleet;
+
+/// Thrown out of an effect: the process got no further.
+struct ProcessDied {};
+/// Thrown by the application out of an upcall.
+struct ApplicationFailed {};
+
+class Process final : public views::Upcalls {
+ public:
+  Process(Fleet& fleet, std::uint32_t index, std::uint32_t node, std::uint64_t incarnation);
+
+  void on_delivery(SubgroupId subgroup, std::span<const Delivery> batch) override;
+  void on_space(SubgroupId subgroup) override;
+  [[nodiscard]] bool accepts(SubgroupId subgroup) const override;
+  void on_view(const views::NewView& news) override;
+  void on_dropped(SubgroupId subgroup, std::uint64_t messages) override;
+  [[nodiscard]] std::unique_ptr<views::StateReader> save_state(SubgroupId subgroup) override;
+  [[nodiscard]] std::unique_ptr<views::StateWriter> load_state(SubgroupId subgroup) override;
+  void on_private(NodeId, std::span<const std::byte>) override {}
+
+ private:
+  friend class Fleet;
+  friend class StateSink;
+
+  Fleet& fleet_;
+  std::uint32_t index_;
+  std::uint32_t node_;
+  std::uint64_t incarnation_;
+  CounterBlock counters_;
+  std::unique_ptr<views::Member> member_;
+  std::vector<bool> accepting_;  // by subgroup
+  views::MemberState state_ = views::MemberState::idle;
+  bool running_ = false;  ///< started, and neither crashed nor exited
+  bool crashed_ = false;
+  bool frozen_ = false;   ///< paused for ever
+  bool dirty_ = false;    ///< something could have changed since the last step
+  bool step_scheduled_ = false;
+  bool in_step_ = false;
+  Ticks paused_until_ = 0;
+  Time wake_at_ = never;
+  std::uint64_t steps_ = 0;
+  std::uint64_t effects_ = 0;
+  std::uint64_t upcalls_ = 0;
+  std::optional<std::uint64_t> dies_at_;     ///< before this effect
+  std::optional<std::uint64_t> change_fuse_;  ///< this many effects after its next change of view begins
+  std::vector<ViewId> watched_;           ///< views of which its row is known to the checkers
+  std::optional<ViewId> complete_;        ///< likewise all mirrors
+  std::optional<ViewId> newest_epoch_;
+};
+
+}  // namespace spindrift::sim

@@ -1,0 +1,150 @@
+// Words of rows, from outside.
+#include "rows.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include <spindrift/core/untrusted.hpp>
+
+namespace spindrift::sim {
+
+std::uint64_t Rows::word(const RowBook& book, std::uint64_t offset) { return load_acquire(book.memory + offset); }
+
+views::RankSet Rows::suspected(const RowBook& book) {
+  return {word(book, book.layout.suspected(0)), word(book, book.layout.suspected(1))};
+}
+
+bool Rows::leads(const RowBook& book) { return suspected(book).includes(views::RankSet::first(book.rank.value())); }
+
+void Rows::on_row(std::uint32_t process, Rank rank, const View& view, const std::byte* memory) {
+  sst::RowLayout layout(view, view.members[rank.value()]);
+  const std::uint64_t control = layout.control_bytes();
+  RowBook& book = books_[view.id].try_emplace(process, RowBook{process, rank, &view, std::move(layout), memory, {}, {}, {}, {}}).first->second;
+  book.before.resize(control);
+  present_[process].push_back(&book);
+  regions_[memory] = view.id.value();
+}
+
+void Rows::forget() {
+  books_.clear();
+  present_.clear();
+  regions_.clear();
+}
+
+void Rows::on_released(std::uint32_t process, ViewId view) {
+  const auto found = books_[view].find(process);
+  if (found == books_[view].end()) return;
+  found->second.released = true;
+  std::erase(present_[process], &found->second);
+}
+
+const RowBook* Rows::book(ViewId view, std::uint32_t process) const {
+  const auto of_view = books_.find(view);
+  if (of_view == books_.end()) return nullptr;
+  const auto found = of_view->second.find(process);
+  return found == of_view->second.end() ? nullptr : &found->second;
+}
+
+void Rows::after_step(std::uint32_t process) {
+  for (RowBook* const book : present_[process]) check_own(*book);
+}
+
+// S2: no word of the own row ever falls. V9: after `wedged`, the counts of what was received are final.
+void Rows::check_own(RowBook& book) {
+  if (std::memcmp(book.before.data(), book.memory, book.before.size()) == 0) return;
+  for (std::size_t at = 0; at < book.before.size(); at += sst::word_bytes) {
+    if (load_acquire(book.memory + at) >= load_acquire(book.before.data() + at)) continue;
+    return report_.violate("S2", "process " + std::to_string(book.process) + ": a word of its row fell");
+  }
+  if (book.was_wedged) {
+    for (std::uint32_t s = 0; s < book.view->subgroups.size(); ++s) {
+      const auto& block = book.layout.subgroup(SubgroupId(s));
+      if (!block) continue;
+      const std::size_t bytes = book.view->subgroups[s].senders.size() * sst::word_bytes;
+      if (std::memcmp(book.before.data() + block->received_of, book.memory + block->received_of, bytes) != 0) {
+        return report_.violate("V9", "process " + std::to_string(book.process) + ": a count changed after it wedged");
+      }
+    }
+  }
+  std::memcpy(book.before.data(), book.memory, book.before.size());
+  book.was_wedged = word(book, book.layout.wedged()) != 0;
+  const std::uint64_t accepted = word(book, book.layout.accepted());
+  if (accepted != book.accepted) note_acceptance(book);
+  book.accepted = accepted;
+  // V12: only the lowest rank that its owner does not suspect is followed.
+  if (accepted > book.view->members.size()) report_.violate("V12", "a ballot that no rank has");
+}
+
+void Rows::note_acceptance(const RowBook& book) {
+  if (word(book, book.layout.accepted()) != book.rank.value() + 1 || word(book, book.layout.decided()) != 0) return;
+  if (book.rank.value() > 0) report_.hit(Probe::took_over);
+  bool adopted = book.accepted != 0;
+  for (const auto& [process, other] : books_[book.view->id]) {
+    if (process == book.process || other.released) continue;
+    const std::uint64_t ballot = word(other, other.layout.accepted());
+    adopted |= ballot != 0 && ballot < book.rank.value() + 1 &&
+               word(other, other.layout.decree()) == word(book, book.layout.decree());
+  }
+  if (adopted) report_.hit(Probe::takeover_adopted_a_decree);
+}
+
+// V4: what is decided was accepted by more than half of the view's members; a dead one's word counts.
+void Rows::check_quorum(const View& view) {
+  std::map<std::uint64_t, std::uint64_t> by_digest;
+  std::uint64_t gone_on = 0;
+  for (const auto& [process, book] : books_[view.id]) {
+    if (book.released) {
+      ++gone_on;
+    } else if (word(book, book.layout.accepted()) != 0) {
+      ++by_digest[word(book, book.layout.decree())];
+    }
+  }
+  std::uint64_t most = 0;
+  for (const auto& [digest, count] : by_digest) most = std::max(most, count);
+  if ((most + gone_on) * 2 > view.members.size()) return;
+  report_.violate("V4", "view " + std::to_string(view.id.value()) + " ended with the consent of " + std::to_string(most) + " of " +
+                            std::to_string(view.members.size()) + " members");
+}
+
+void Rows::check_held(const View& view, std::uint32_t subgroup, std::uint64_t sequence) {
+  const auto& books = books_[view.id];
+  std::size_t holding = 0;
+  for (const auto& [process, book] : books) {
+    const auto& block = book.layout.subgroup(SubgroupId(subgroup));
+    if (!block) continue;
+    holding += book.released || word(book, block->received) > sequence ? 1 : 0;
+  }
+  if (holding == view.subgroups[subgroup].members.size()) return;
+  report_.violate("M5w", "a message was delivered that not every member of view " + std::to_string(view.id.value()) +
+                             " had acknowledged");
+}
+
+// V11: a write from a row of one view goes to a mirror of the same view.
+void Rows::on_posted(const NetworkListener::Write& write) {
+  if (write.copied) return;
+  const auto target = regions_.find(write.region);
+  const auto source = regions_.find(write.local - write.offset);
+  if (target == regions_.end() || source == regions_.end()) return;
+  if (target->second == source->second) return;
+  report_.violate("V11", "a write of view " + std::to_string(source->second) + " goes to memory of view " +
+                             std::to_string(target->second));
+}
+
+// S1, S2: no word of a mirror falls, or is ahead of its row.
+void Rows::on_landing(const NetworkListener::Write& write, std::uint64_t offset, const std::byte* bytes, std::size_t size) {
+  const auto target = regions_.find(write.region);
+  if (target == regions_.end()) return;
+  const RowBook* const book = this->book(ViewId(target->second), write.from);
+  if (book == nullptr) return;
+  for (std::size_t at = 0; !book->released && at + sst::word_bytes <= size && offset + at < book->layout.control_bytes();
+       at += sst::word_bytes) {
+    if (load_acquire(bytes + at) <= load_acquire(book->memory + offset + at)) continue;
+    return report_.violate("S1", "process " + std::to_string(write.to) + ": a mirror gets words that its row of this view never had");
+  }
+  for (std::size_t at = 0; at + sst::word_bytes <= size && offset + at < book->layout.control_bytes(); at += sst::word_bytes) {
+    if (load_acquire(write.region + offset + at) <= load_acquire(bytes + at)) continue;
+    return report_.violate("S2", "process " + std::to_string(write.to) + ": a word of a mirror fell");
+  }
+}
+
+}  // namespace spindrift::sim
