@@ -172,9 +172,7 @@ void SimFabric::unmap(fabric::PeerId peer, fabric::RegionKey key) {
   OwnRegion* const theirs = owner.region(key);
   const auto mapped = theirs == nullptr ? std::vector<std::uint32_t>::iterator{}
                                         : std::find(theirs->mapped_by.begin(), theirs->mapped_by.end(), *index);
-  if (theirs == nullptr || mapped == theirs->mapped_by.end()) {
-    return network_.report_.violate("V11", "a region was unmapped that was not mapped");
-  }
+  if (theirs == nullptr || mapped == theirs->mapped_by.end()) return;  // exposed, and never mapped
   theirs->mapped_by.erase(mapped);
   owner.watchers_.erase(std::find(owner.watchers_.begin(), owner.watchers_.end(), index_));
   owner.poison_if_unused(*theirs);
