@@ -110,7 +110,8 @@ void Fleet::launch(Process& process) {
   const bool restarted = std::any_of(processes_.begin(), processes_.end(), [&](const auto& other) {
     return other->node_ == process.node_ && other.get() != &process;
   });
-  if (!restarted || plan_.founders.size() == plan_.nodes.size()) {
+  process.founds_ = !restarted || plan_.founders.size() == plan_.nodes.size();
+  if (process.founds_) {
     for (const std::uint32_t founder : plan_.founders) options.founders.emplace_back(founder);
   }
   options.identity = {"simulated", {plan_.seed, plan_.nodes[process.node_].imposter ? 2u : 1u}};

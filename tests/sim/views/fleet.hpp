@@ -112,7 +112,7 @@ class Fleet final : public Handler, public NetworkListener {
   [[nodiscard]] bool group_lives();
   [[nodiscard]] bool founders_complete();
   void freeze_minority();
-  void check_gates();
+  [[nodiscard]] std::optional<std::string> wrong_gate();
   void leave_all();
   [[nodiscard]] std::string where();
   [[nodiscard]] Ticks patience() const;
