@@ -18,6 +18,7 @@
 #include "flight/replay.hpp"
 #include "flight/schedule.hpp"
 #include "flight/verdict.hpp"
+#include "view_line.hpp"
 
 namespace spindrift::tools {
 namespace {
@@ -32,6 +33,7 @@ struct DemoOptions : MemberOptions {
   Rate rate = Rate::max;
   std::uint32_t members = 3;
   double patience_seconds = 0;
+  std::string kill;  ///< "none", a node id, or empty: the last one if the others are a majority
   bool keep = false;
   bool json = false;
 };
@@ -93,6 +95,21 @@ Duration patience_for(const ulog::Recording& recording, const DemoOptions& optio
   return patience;
 }
 
+/// Who is to be killed on the way. Throws bad_argument.
+std::optional<NodeId> victim_of(const DemoOptions& options, const View& view) {
+  const bool majority_left = 2 * (view.members.size() - 1) > view.members.size();
+  if (options.kill == "none" || (options.kill.empty() && !majority_left)) return std::nullopt;
+  if (options.kill.empty()) return *std::max_element(view.members.begin(), view.members.end());
+  for (const NodeId node : view.members) {
+    if (std::to_string(node.value()) != options.kill) continue;
+    if (majority_left) return node;
+    throw Exception(Error(ErrorKind::bad_argument, "--kill " + options.kill + ": the others would be no majority, and stop")
+                        .fix("take three members or more, or --kill none"));
+  }
+  throw Exception(Error(ErrorKind::bad_argument, "--kill " + options.kill + ": no member has this id")
+                      .fix("give none or one of: " + node_list(view.members)));
+}
+
 int run_demo(const DemoOptions& options) {
   const std::string path = options.recording.empty() ? own_recording() : options.recording;
   const ulog::Recording recording = value_or_throw(ulog::Recording::read(path));
@@ -106,6 +123,7 @@ int run_demo(const DemoOptions& options) {
   const Config config = load_config(member);
   const View view = value_or_throw(config.view());
   const FlightPlan plan = value_or_throw(plan_flight(recording, view));
+  const std::optional<NodeId> victim = victim_of(options, view);
   if (!options.json) {
     fmt::print("{}: {} topics, {} samples\n{} members, {} subgroups, configured by {}\n", path, recording.topics().size(),
                recording.samples().size(), view.members.size(), view.subgroups.size(), member.config);
@@ -116,7 +134,8 @@ int run_demo(const DemoOptions& options) {
                                                       .recording = path,
                                                       .rate = options.rate,
                                                       .patience = patience_for(recording, options),
-                                                      .quiet = options.json},
+                                                      .quiet = options.json,
+                                                      .victim = victim},
                                                      recording, view);
   const Verdict verdict = judge(recording, view, outcomes);
   const Report report{
@@ -149,6 +168,10 @@ void add_demo_command(CLI::App& app, Work& chosen) {
       ->type_name("FILE")
       ->excludes(members);
   add_set_option(*command, *options);
+  command
+      ->add_option("--kill", options->kill,
+                   "Kill this member in the middle and start it again (default: the last one, if the others are a majority)")
+      ->type_name("none|ID");
   command->add_option("--patience", options->patience_seconds, "Kill members that have not finished after this time")
       ->type_name("SECONDS")
       ->check(CLI::PositiveNumber);
@@ -157,6 +180,9 @@ void add_demo_command(CLI::App& app, Work& chosen) {
   command->footer(
       "Every topic of the recording goes through an ordered subgroup and is sent by one member; all members deliver "
       "everything.\n"
+      "In the middle one member is killed: the others go on in the next view, and the one next in line sends its samples from "
+      "the\n"
+      "first that was not delivered. It is started again, joins, gets the state and catches up.\n"
       "Succeeds only if every member delivered the same sequence in each subgroup, and of each topic exactly what the file "
       "holds.\n"
       "Of a broken recording the samples before the damage are replayed and compared; the exit code is 1 all the same.\n\n"
@@ -174,6 +200,7 @@ void add_demo_member_command(CLI::App& app, Work& chosen) {
   add_member_options(*command, *options);
   command->add_option("--recording", options->recording, "ULog file")->required();
   add_rate_option(*command, options->rate);
+  command->add_flag("--victim", options->victim, "Will be killed");
   command->add_option("--report", options->report, "Descriptor to report to")->required();
   command->callback([options, &chosen] { chosen = [options] { return run_flight_member(*options); }; });
 }

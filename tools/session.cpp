@@ -13,6 +13,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <spindrift/core/log.hpp>
+
 #include "view_line.hpp"
 
 namespace spindrift::tools {
@@ -37,6 +39,13 @@ FileDescriptor make_event() {
   FileDescriptor event(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (!event) throw Exception(system_error("eventfd", errno));
   return event;
+}
+
+/// Logging as the configuration wants it, before anything can be logged.
+const Config& with_logging(const Config& config) {
+  if (!config.log_file().empty()) value_or_throw(log::configure(log::Level::warn, config.log_file()));
+  value_or_throw(log::set_levels(config.log_level()));
+  return config;
 }
 
 timespec time_until(Time deadline) {
@@ -64,7 +73,7 @@ StopSignals::~StopSignals() {
 }
 
 Session::Session(const Config& config, GroupOptions options)
-    : group_(config, std::move(options)), requested_(make_event()), ended_(make_event()) {
+    : group_(with_logging(config), std::move(options)), requested_(make_event()), ended_(make_event()) {
   watcher_ = std::thread([this] {
     try {
       group_.wait();
@@ -118,7 +127,11 @@ Session::Event Session::wait_for(int input, Time deadline) {
   } while (ready < 0);
   if (sources[0].revents != 0) return Event::ended;
   if (sources[1].revents != 0) return Event::signal;
-  if (sources[2].revents != 0) return Event::requested;
+  if (sources[2].revents != 0) {
+    std::uint64_t count = 0;
+    [[maybe_unused]] const auto taken = ::read(requested_.get(), &count, sizeof count);
+    return Event::requested;
+  }
   return ready > 0 ? Event::input : Event::deadline;
 }
 

@@ -32,7 +32,7 @@ class Session {
  public:
   enum class Event {
     input,      ///< the descriptor given to wait_for is readable, or at its end
-    requested,  ///< `request_stop` was called
+    requested,  ///< `request_stop` was called since the last time
     signal,     ///< SIGINT or SIGTERM: this member is leaving
     ended,      ///< this member is out of the group; `finish` says how
     deadline,   ///< the deadline has passed

@@ -13,9 +13,7 @@ namespace {
 
 constexpr std::size_t head_words = 8;
 
-std::uint64_t digest_of_words(std::span<const std::uint64_t> words) {
-  return digest_of(std::as_bytes(words)).words[0];
-}
+std::uint64_t digest_of_words(std::span<const std::uint64_t> words) { return digest_of(std::as_bytes(words)).words[0]; }
 
 /// Takes words in order; the span is known to be long enough.
 class WordReader {
@@ -41,7 +39,8 @@ bool plausible(const Decree& decree, const Join& join, const View& view) {
   if (join.incarnation == 0) return false;
   const auto rank = view.rank_of(join.node);
   if (rank && decree.stays(*rank)) return false;
-  return std::count_if(decree.joins.begin(), decree.joins.end(), [&](const Join& other) { return other.node == join.node; }) == 1;
+  return std::count_if(decree.joins.begin(), decree.joins.end(),
+                       [&](const Join& other) { return other.node == join.node; }) == 1;
 }
 
 }  // namespace
@@ -116,8 +115,8 @@ View successor(const View& view, const Decree& decree, const LayoutFunction& lay
   return next;
 }
 
-std::vector<RankSet> loaded_in(const View& next, const View& view, const std::vector<RankSet>& before,
-                               const Decree& decree, std::vector<SubgroupId>& lost) {
+std::vector<RankSet> loaded_in(const View& next, const View& view, const std::vector<RankSet>& before, const Decree& decree,
+                               std::vector<SubgroupId>& lost) {
   std::vector<RankSet> loaded(next.subgroups.size());
   for (std::uint32_t s = 0; s < next.subgroups.size(); ++s) {
     for (std::uint32_t i = 0; i < view.members.size(); ++i) {

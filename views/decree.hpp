@@ -20,11 +20,11 @@ struct Join {
 };
 
 struct Decree {
-  RankSet failed;            ///< members that are removed
-  RankSet left;              ///< members that leave on their own wish
-  std::vector<Join> joins;   ///< newcomers, in the order of their ranks to be
-  std::vector<RankSet> loaded;                     ///< by subgroup: members that have its state, also while it is inadequate
-  std::vector<std::vector<std::uint64_t>> trim;    ///< by subgroup and sender: messages that everybody delivers
+  RankSet failed;                                ///< members that are removed
+  RankSet left;                                  ///< members that leave on their own wish
+  std::vector<Join> joins;                       ///< newcomers, in the order of their ranks to be
+  std::vector<RankSet> loaded;                   ///< by subgroup: members that have its state, also while it is inadequate
+  std::vector<std::vector<std::uint64_t>> trim;  ///< by subgroup and sender: messages that everybody delivers
 
   [[nodiscard]] bool stays(Rank rank) const noexcept { return !failed.contains(rank) && !left.contains(rank); }
 };

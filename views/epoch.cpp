@@ -70,8 +70,8 @@ void Epoch::mark_active() {
   }
 }
 
-// Acknowledgements are pushed before the upcalls, so that a slow handler holds up nobody's stability; what the upcalls advance
-// goes out with the next pass, which follows at once.
+// Acknowledgements are pushed before the upcalls, so that a slow handler holds up nobody's stability; what the upcalls
+// advance goes out with the next pass, which follows at once.
 Result<bool> Epoch::run(fabric::Fabric& fabric) {
   CHECK(begun_ && !wedged_);
   mark_active();

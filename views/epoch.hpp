@@ -25,11 +25,11 @@ class Epoch final : private Counts {
  public:
   /// What the fabric has for one other member's row here.
   struct Line {
-    bool offered = false;              ///< my row, or a mirror, was exposed to it
-    std::optional<fabric::Region> mirror;   ///< of its row, here
-    std::optional<std::pair<fabric::PeerId, fabric::RegionKey>> mapped;
-    std::uint64_t heartbeat = 0;       ///< as last seen
-    Time heard{};                      ///< when that changed, or the view began
+    bool offered = false;                  ///< my row, or a mirror, was exposed to it
+    std::optional<fabric::Region> mirror;  ///< of its row, here
+    std::optional<std::pair<fabric::PeerId, fabric::RegionKey>> theirs;  ///< its row, or its mirror of mine
+    std::uint64_t heartbeat = 0;  ///< as last seen
+    Time heard{};                 ///< when that changed, or the view began
   };
 
   /// `row` is zeroed registered memory of `sst::RowLayout(view, self).bytes()`. The rest outlives the epoch.
@@ -65,8 +65,8 @@ class Epoch final : private Counts {
 
   /// After the decision: delivers up to the trim.
   void finish(Time now);
-  /// After `finish`: every member that left on its own wish knows that it has, or had `patience` to learn it (0: as long as it
-  /// takes, or until it is gone).
+  /// After `finish`: every member that left on its own wish knows that it has, or had `patience` to learn it (0: as long as
+  /// it takes, or until it is gone).
   [[nodiscard]] bool leavers_know(Time now, Duration patience);
 
  private:
@@ -81,9 +81,9 @@ class Epoch final : private Counts {
   sst::Table table_;
   std::vector<std::unique_ptr<smc::Multicast>> multicasts_;  // by subgroup; null where not a member
   ViewChange change_;
-  std::vector<Line> lines_;                               // by rank
-  std::vector<bool> active_;                              // by subgroup: to be run in this pass
-  std::vector<std::vector<std::uint64_t>> activity_seen_; // by rank, by activity word
+  std::vector<Line> lines_;                                // by rank
+  std::vector<bool> active_;                               // by subgroup: to be run in this pass
+  std::vector<std::vector<std::uint64_t>> activity_seen_;  // by rank, by activity word
   bool begun_ = false;
   bool wedged_ = false;
   Time finished_at_{};

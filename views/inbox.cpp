@@ -64,8 +64,11 @@ bool Inbox::prepend(std::span<const std::byte> bytes) {
     if (head[0] > 0xffffffff || head[1] > 0xffffffff || head[4] > bytes.size()) return false;
     const auto payload = bytes.first(head[4]);
     bytes = bytes.subspan(head[4]);
-    Kept kept{{NodeId(static_cast<std::uint32_t>(head[0])), SenderRank(static_cast<std::uint32_t>(head[1])),
-               MessageIndex(head[2]), SequenceNumber(head[3]), {}},
+    Kept kept{{NodeId(static_cast<std::uint32_t>(head[0])),
+               SenderRank(static_cast<std::uint32_t>(head[1])),
+               MessageIndex(head[2]),
+               SequenceNumber(head[3]),
+               {}},
               {payload.begin(), payload.end()}};
     kept.delivery.payload = kept.bytes;
     bytes_ += kept.bytes.size() + sizeof(Kept);

@@ -13,9 +13,9 @@ void Member::conclude() {
   Epoch& old = *epoch();
   const Decree& decree = old.change().decree();
   if (decree.failed.contains(old.self())) {
-    return fail(Error(ErrorKind::removed, "the others removed this node from the group in view " +
-                                              std::to_string(old.id().value()))
-                    .fix("start it again: it joins as a new incarnation"));
+    return fail(
+        Error(ErrorKind::removed, "the others removed this node from the group in view " + std::to_string(old.id().value()))
+            .fix("start it again: it joins as a new incarnation"));
   }
   old.finish(now_);
   for (std::uint32_t s = 0; s < subgroup_count_; ++s) {
@@ -71,20 +71,26 @@ void Member::install(View view, std::vector<RankSet> loaded, NewView news) {
   enter(MemberState::installing);
   log::info(log::Room::views, "view", {{"node", self()}, {"id", present.id()}, {"members", present.view().members.size()}});
   for (std::uint32_t i = 0; i < present.view().members.size(); ++i) {
-    present.line(Rank(i)).heard = now_;
     const Join who{present.view().members[i], present.view().incarnations[i]};
-    if (std::find(gone_.begin(), gone_.end(), who) != gone_.end()) present.change().suspect(Rank(i), "connection lost");
-    if (std::find(removed_.begin(), removed_.end(), who) != removed_.end()) present.change().suspect(Rank(i), "removed before");
+    const auto is_in = [&](const std::vector<Join>& list) { return std::find(list.begin(), list.end(), who) != list.end(); };
+    // Whose connection broke before this view may come back, but is not waited for as long as others.
+    present.line(Rank(i)).heard = is_in(gone_) ? now_ - options_.suspect_after / 4 * 3 : now_;
+    if (is_in(removed_)) present.change().suspect(Rank(i), "removed before");
+    if (is_in(gone_) && options_.suspect_after == Duration{}) present.change().suspect(Rank(i), "connection lost");
   }
   for (Peer& peer : peers_) {
-    std::erase_if(peer.offers, [&](const auto& offer) { return offer.first < present.id(); });
+    std::erase_if(peer.offers, [&](const auto& offer) {
+      if (offer.first >= present.id()) return false;
+      fabric_.unmap(peer.id, offer.second.region);
+      return true;
+    });
     if (peer.state != Peer::State::agreed || !rank_of(peer)) continue;
     notify(peer);
     offer_row(peer);
   }
   note_candidates();
-  upcalls_.on_view({present.view(), std::move(news.joined), std::move(news.left), std::move(news.failed),
-                    std::move(news.state_lost)});
+  upcalls_.on_view(
+      {present.view(), std::move(news.joined), std::move(news.left), std::move(news.failed), std::move(news.state_lost)});
 }
 
 // Tells a newcomer of the view that takes it in; from then on it is nobody's candidate any more.
@@ -127,16 +133,17 @@ bool Member::attach_rows() {
 void Member::attach(Rank rank, Peer& peer) {
   Epoch& present = *epoch();
   const Peer::Offer offer = peer.offers[present.id()];
+  present.line(rank).heard = now_;
   peer.offers.erase(present.id());
   const std::uint64_t needed = present.table().layout(peer.mappable ? rank : present.self()).bytes();
   if (offer.bytes < needed) return present.change().suspect(rank, "it exposed a row of the wrong size");
+  present.line(rank).theirs = {peer.id, offer.region};
   if (!peer.mappable) {
     present.table().attach_mirrored(rank, present.line(rank).mirror->memory, peer.id, offer.region);
     return;
   }
   auto row = fabric_.map(peer.id, offer.region);
   if (!row) return present.change().suspect(rank, "its row cannot be mapped: " + row.error().to_string());
-  present.line(rank).mapped = {peer.id, offer.region};
   present.table().attach_mapped(rank, *row);
 }
 
@@ -145,7 +152,8 @@ void Member::attach(Rank rank, Peer& peer) {
 void Member::drop_old_epochs() {
   const auto useful = [&](Epoch* candidate) {
     for (const std::deque<Leftovers>& sources : leftovers_) {
-      if (std::any_of(sources.begin(), sources.end(), [&](const Leftovers& some) { return some.from == candidate; })) return true;
+      if (std::any_of(sources.begin(), sources.end(), [&](const Leftovers& some) { return some.from == candidate; }))
+        return true;
     }
     return candidate == epoch() || !candidate->leavers_know(now_, options_.suspect_after);
   };
@@ -158,7 +166,7 @@ void Member::drop_old_epochs() {
 
 void Member::forget(Epoch& old) {
   for (const Epoch::Line& line : old.lines()) {
-    if (line.mapped) fabric_.unmap(line.mapped->first, line.mapped->second);
+    if (line.theirs) fabric_.unmap(line.theirs->first, line.theirs->second);
     if (line.mirror) fabric_.release(line.mirror->key);
   }
   fabric_.release(old.row().key);

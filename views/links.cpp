@@ -80,8 +80,8 @@ void Member::on_connected(const fabric::Event& event) {
   peer->id = event.peer;
   peer->mappable = event.mappable;
   const bool fresh = epochs_.empty();
-  send_to(*peer, encode(options_.identity,
-                        Hello{options_.self, options_.incarnation, fresh, fresh ? ViewId(0) : epoch()->id()}));
+  send_to(*peer,
+          encode(options_.identity, Hello{options_.self, options_.incarnation, fresh, fresh ? ViewId(0) : epoch()->id()}));
 }
 
 void Member::on_message(Peer& peer, std::span<const std::byte> bytes) {
@@ -96,11 +96,12 @@ void Member::on_message(Peer& peer, std::span<const std::byte> bytes) {
   }
   if (const auto* refusal = std::get_if<Refusal>(&*message)) {
     if (state_ != MemberState::looking) return on_farewell(peer, "refused this node: " + refusal->reason, true);
-    return fail(Error(ErrorKind::refused, "node " + std::to_string(peer.address.node.value()) + " refused this node: " +
-                                              refusal->reason)
+    return fail(Error(ErrorKind::refused,
+                      "node " + std::to_string(peer.address.node.value()) + " refused this node: " + refusal->reason)
                     .fix("compare `spindrift config show --effective` of both nodes; if they agree, start this node again"));
   }
-  if (const auto* removed = std::get_if<Removed>(&*message)) return on_farewell(peer, "removed this node: " + removed->reason, true);
+  if (const auto* removed = std::get_if<Removed>(&*message))
+    return on_farewell(peer, "removed this node: " + removed->reason, true);
   if (const auto* stopped = std::get_if<Stopped>(&*message)) return on_farewell(peer, "stopped: " + stopped->reason, false);
   if (peer.state != Peer::State::agreed) return accuse(peer, "it spoke before its hello");
   if (auto* notice = std::get_if<ViewNotice>(&*message)) {
@@ -128,7 +129,8 @@ void Member::on_hello(Peer& peer, const Hello& hello) {
     return accuse(peer, "it sent a hello out of turn or under another node id");
   }
   const Join who{hello.node, hello.incarnation};
-  if (std::find(removed_.begin(), removed_.end(), who) != removed_.end()) return refuse(peer, "it was removed from the group");
+  if (std::find(removed_.begin(), removed_.end(), who) != removed_.end())
+    return refuse(peer, "it was removed from the group");
   peer.incarnation = hello.incarnation;
   peer.fresh = hello.fresh;
   Epoch* const present = epoch();
@@ -201,8 +203,9 @@ void Member::accuse(Peer& peer, std::string reason) {
   if (const auto rank = rank_of(peer)) {
     epoch()->change().suspect(*rank, std::move(reason));
   } else if (state_ == MemberState::looking) {
-    fail(Error(ErrorKind::refused, "node " + std::to_string(peer.address.node.value()) + " does not keep to the protocol: " +
-                                       reason).fix("run the same release of spindrift on all nodes"));
+    fail(Error(ErrorKind::refused,
+               "node " + std::to_string(peer.address.node.value()) + " does not keep to the protocol: " + reason)
+             .fix("run the same release of spindrift on all nodes"));
   } else {
     hang_up(peer);
   }

@@ -107,9 +107,7 @@ bool Member::step_epoch(Time now) {
   const bool steady = present.change().state() == ViewChange::State::steady;
   if (steady && !present.change().suspected().empty()) return true;  // found just now: the next pass wedges
   switch (present.change().state()) {
-    case ViewChange::State::stuck:
-      fail(lost_majority(present));
-      return true;
+    case ViewChange::State::stuck: fail(lost_majority(present)); return true;
     case ViewChange::State::decided: conclude(); return true;
     case ViewChange::State::wedged:
     case ViewChange::State::accepted:
@@ -144,12 +142,12 @@ Error Member::lost_majority(const Epoch& present) const {
   std::size_t turned_away = 0;
   for (const ViewChange::Suspicion& suspicion : present.change().suspicions()) {
     turned_away += suspicion.turned_away ? 1 : 0;
-    gone += (gone.empty() ? "node " : ", node ") +
-            std::to_string(present.view().members[suspicion.rank.value()].value()) + " (" + suspicion.reason + ")";
+    gone += (gone.empty() ? "node " : ", node ") + std::to_string(present.view().members[suspicion.rank.value()].value()) +
+            " (" + suspicion.reason + ")";
   }
   if (2 * turned_away >= present.change().suspicions().size()) {
-    return Error(ErrorKind::removed, "the others removed this node from the group in view " +
-                                         std::to_string(present.id().value()) + ": " + gone)
+    return Error(ErrorKind::removed,
+                 "the others removed this node from the group in view " + std::to_string(present.id().value()) + ": " + gone)
         .fix("start it again: it joins as a new incarnation");
   }
   return Error(ErrorKind::no_majority, "lost the majority of view " + std::to_string(present.id().value()) + ": of its " +
@@ -176,7 +174,8 @@ void Member::watch_silence(Time now) {
       line.heartbeat = heartbeat;
       line.heard = now;
     } else if (now - line.heard >= options_.suspect_after) {
-      present.change().suspect(Rank(i), present.table().attached(Rank(i)) ? "it gave no sign of life" : "it did not show its row");
+      present.change().suspect(Rank(i),
+                               present.table().attached(Rank(i)) ? "it gave no sign of life" : "it did not show its row");
     }
   }
 }
@@ -214,7 +213,8 @@ bool Member::settle_gates() {
         gates_settled_ = false;
         continue;
       }
-      const bool moved_away = epoch()->view().subgroups[s].inadequate.empty() && (multicast == nullptr || !multicast->ring());
+      const bool moved_away =
+          epoch()->view().subgroups[s].inadequate.empty() && (multicast == nullptr || !multicast->ring());
       progress |= moved_away ? give_up(SubgroupId(s)) : resend(SubgroupId(s));
       if (!leftovers_[s].empty()) {
         gates_settled_ &= multicast == nullptr;  // inadequate: only another view can help
@@ -372,8 +372,8 @@ void Member::fail(Error error) {
 
 Result<void> Member::send_private(NodeId to, std::span<const std::byte> message) {
   if (message.size() > private_bytes_max()) {
-    return Error(ErrorKind::bad_argument, "a private message of " + std::to_string(message.size()) + " bytes is larger than " +
-                                              std::to_string(private_bytes_max()));
+    return Error(ErrorKind::bad_argument, "a private message of " + std::to_string(message.size()) +
+                                              " bytes is larger than " + std::to_string(private_bytes_max()));
   }
   if (const Peer* const peer = peer_of(to); peer != nullptr && peer->state == Peer::State::agreed && rank_of(*peer)) {
     send_to(*peer, encode(PrivateMessage{message}));
@@ -389,7 +389,8 @@ std::size_t Member::private_bytes_max() const noexcept {
 std::vector<NodeId> Member::missing() const {
   std::vector<NodeId> nodes;
   for (const NodeId node : options_.founders) {
-    const auto found = std::find_if(peers_.begin(), peers_.end(), [&](const Peer& peer) { return peer.address.node == node; });
+    const auto found =
+        std::find_if(peers_.begin(), peers_.end(), [&](const Peer& peer) { return peer.address.node == node; });
     if (found != peers_.end() && found->state != Peer::State::agreed) nodes.push_back(node);
   }
   return nodes;

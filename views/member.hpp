@@ -38,11 +38,11 @@ struct MemberOptions {
   /// Who must all be present to found the first view, in rank order. If these are not the whole roster, they can found a
   /// second group while the others of the first run out of their sight: whoever configures so must know that none runs.
   std::vector<NodeId> founders;
-  GroupIdentity identity;               ///< what all members must agree on
+  GroupIdentity identity;  ///< what all members must agree on
   LayoutFunction layout;
   smc::Policy policy;
-  Duration suspect_after{};                      ///< without a sign of life; 0: silence is no ground for suspicion
-  bool partition_safety = true;                  ///< go on with a majority only
+  Duration suspect_after{};                        ///< without a sign of life; 0: silence is no ground for suspicion
+  bool partition_safety = true;                    ///< go on with a majority only
   std::uint64_t backlog_bytes_max = 64ULL << 20U;  ///< per subgroup, of deliveries kept while its state is on the way
 };
 
@@ -72,8 +72,8 @@ class Member final : private smc::DeliverySink {
   /// Starts to look for the others. Errors: unsupported (a trait is missing), resource.
   [[nodiscard]] Result<void> start();
 
-  /// One pass: events, view change, predicates of the subgroups with news, one push. What an upcall throws goes through; then
-  /// call `stop`.
+  /// One pass: events, view change, predicates of the subgroups with news, one push. What an upcall throws goes through;
+  /// then call `stop`.
   Step step(Time now);
 
   /// Leaves at once and tells the others why. For failures outside the protocol; the poller's thread.
@@ -213,18 +213,18 @@ class Member final : private smc::DeliverySink {
   std::optional<Error> failure_;
   std::atomic<bool> leave_requested_{false};
   std::unique_ptr<SendGate[]> gates_;
-  std::vector<Inbox> inboxes_;                   // by subgroup
-  std::vector<Peer> peers_;                      // by place in the roster, without self
-  std::vector<Join> removed_;     // incarnations that this node suspected in a view: never again
-  std::vector<Join> gone_;        // incarnations whose connection broke, until they are back
-  std::vector<Join> candidates_;  // who could be taken into the next view
+  std::vector<Inbox> inboxes_;        // by subgroup
+  std::vector<Peer> peers_;           // by place in the roster, without self
+  std::vector<Join> removed_;         // incarnations that this node suspected in a view: never again
+  std::vector<Join> gone_;            // incarnations whose connection broke, until they are back
+  std::vector<Join> candidates_;      // who could be taken into the next view
   std::vector<SubgroupView> shapes_;  // every subgroup's name, mode, profile and topics
 
-  std::vector<std::unique_ptr<Epoch>> epochs_;  // the last is the present one; before it, those still of use
-  std::size_t revoked_ = 0;                     // of the present epoch's suspicions, how many were acted upon
+  std::vector<std::unique_ptr<Epoch>> epochs_;    // the last is the present one; before it, those still of use
+  std::size_t revoked_ = 0;                       // of the present epoch's suspicions, how many were acted upon
   std::vector<std::deque<Leftovers>> leftovers_;  // by subgroup: what is sent again before anything new, in this order
-  bool gates_settled_ = false;  // nothing is left to be sent again, and the gates that may be open are
-  bool sealed_ = false;         // leaving: `seals_` are set for the present epoch
+  bool gates_settled_ = false;                    // nothing is left to be sent again, and the gates that may be open are
+  bool sealed_ = false;                           // leaving: `seals_` are set for the present epoch
   std::vector<std::uint64_t> seals_;  // by subgroup: own messages that must be delivered everywhere before this node leaves
   Transfers transfers_;
   Time now_{};

@@ -25,10 +25,8 @@ class Writer {
     put(std::uint32_t{0});
   }
   template <class Number>
-    requires std::is_integral_v<Number>
-  void put(Number number) {
-    put(std::as_bytes(std::span(&number, 1)));
-  }
+  requires std::is_integral_v<Number>
+  void put(Number number) { put(std::as_bytes(std::span(&number, 1))); }
   void put(std::span<const std::byte> bytes) { bytes_.insert(bytes_.end(), bytes.begin(), bytes.end()); }
   void put(const RankSet& set) {
     for (std::uint32_t half = 0; half < RankSet::words; ++half) put(set.word(half));
@@ -174,7 +172,8 @@ std::optional<Message> decode_view(Reader reader, const std::vector<SubgroupView
     notice.loaded.push_back(reader.get_set());
     if (!everybody.includes(notice.loaded.back()) || !get_subgroup(reader, view, subgroup)) return std::nullopt;
     const auto loaded = [&](NodeId node) { return notice.loaded.back().contains(*view.rank_of(node)); };
-    if (!subgroup.members.empty() && std::none_of(subgroup.members.begin(), subgroup.members.end(), loaded)) return std::nullopt;
+    if (!subgroup.members.empty() && std::none_of(subgroup.members.begin(), subgroup.members.end(), loaded))
+      return std::nullopt;
   }
   if (!reader.complete()) return std::nullopt;
   return notice;
@@ -189,7 +188,8 @@ std::optional<Message> decode_piece(Reader reader, std::size_t subgroups) {
   piece.total_bytes = reader.get<std::uint64_t>();
   const auto digest = reader.get<std::uint64_t>();
   piece.bytes = reader.rest();
-  if (!reader.ok() || digest_of(piece.bytes).words[0] != digest || subgroup >= subgroups || piece.state_bytes > piece.total_bytes || piece.offset > piece.total_bytes ||
+  if (!reader.ok() || digest_of(piece.bytes).words[0] != digest || subgroup >= subgroups ||
+      piece.state_bytes > piece.total_bytes || piece.offset > piece.total_bytes ||
       piece.bytes.size() > piece.total_bytes - piece.offset || (piece.bytes.empty() && piece.total_bytes > 0)) {
     return std::nullopt;
   }

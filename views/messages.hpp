@@ -78,8 +78,8 @@ struct PrivateMessage {
   std::span<const std::byte> bytes;  ///< points into the message
 };
 
-using Message = std::variant<Hello, Mismatch, Refusal, Removed, Stopped, ViewNotice, RowNotice, StatePiece, StateAck,
-                             PrivateMessage>;
+using Message =
+    std::variant<Hello, Mismatch, Refusal, Removed, Stopped, ViewNotice, RowNotice, StatePiece, StateAck, PrivateMessage>;
 
 [[nodiscard]] std::vector<std::byte> encode(const GroupIdentity& identity, const Hello& hello);
 /// Reasons are cut at 512 bytes.

@@ -25,7 +25,8 @@ FileDescriptor unnamed_file() {
   // Not every file system has unnamed files.
   std::string path = directory + "/spindrift-state-XXXXXX";
   file = FileDescriptor(::mkostemp(path.data(), O_CLOEXEC));
-  if (!file) throw Exception(Error(system_error("make a file in " + directory, errno)).fix("set TMPDIR to a writable directory"));
+  if (!file)
+    throw Exception(Error(system_error("make a file in " + directory, errno)).fix("set TMPDIR to a writable directory"));
   ::unlink(path.c_str());
   return file;
 }

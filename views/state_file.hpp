@@ -1,5 +1,5 @@
-// A state on its way, kept in an unnamed file: written and read by the application as a stream, by the protocol in pieces, so
-// that a large state takes no more memory than its pieces.
+// A state on its way, kept in an unnamed file: written and read by the application as a stream, by the protocol in pieces,
+// so that a large state takes no more memory than its pieces.
 #pragma once
 
 #include <functional>

@@ -69,9 +69,8 @@ bool Member::pump_transfers() {
       any = true;
     }
   }
-  std::erase_if(transfers_.outgoing, [](const OutgoingState& out) {
-    return out.begun && out.acknowledged == out.state->total_bytes();
-  });
+  std::erase_if(transfers_.outgoing,
+                [](const OutgoingState& out) { return out.begun && out.acknowledged == out.state->total_bytes(); });
   return any;
 }
 

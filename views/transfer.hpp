@@ -38,12 +38,12 @@ struct IncomingState {
   ViewId view;
   SubgroupId subgroup;
   std::unique_ptr<StateWriter> writer;
-  std::vector<std::byte> kept;      ///< taken: the deliveries behind the state
-  std::uint64_t taken = 0;          ///< of the stream
+  std::vector<std::byte> kept;  ///< taken: the deliveries behind the state
+  std::uint64_t taken = 0;      ///< of the stream
   std::uint64_t state_bytes = 0;
   std::uint64_t total_bytes = 0;
   bool begun = false;
-  std::vector<std::byte> waiting;   ///< arrived, and not taken: the application is not ready. At most a window
+  std::vector<std::byte> waiting;  ///< arrived, and not taken: the application is not ready. At most a window
 };
 
 struct Transfers {

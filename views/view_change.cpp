@@ -90,7 +90,14 @@ bool ViewChange::read_rows() {
   for (std::uint32_t i = 0; i < seen_.size(); ++i) {
     if (Rank(i) == self_ || !table_.attached(Rank(i)) || suspected_.contains(Rank(i))) continue;
     changed |= read_row(Rank(i));
-    if (!suspected_.includes(seen_[i].suspected)) changed |= hear(Rank(i));
+  }
+  // To the end: who proposes has taken up everything that it sees, or it keeps both ends of a broken connection.
+  for (bool heard = true; heard;) {
+    heard = false;
+    for (std::uint32_t i = 0; i < seen_.size(); ++i) {
+      if (!suspected_.contains(Rank(i)) && !suspected_.includes(seen_[i].suspected)) heard |= hear(Rank(i));
+    }
+    changed |= heard;
   }
   return changed;
 }
@@ -125,8 +132,8 @@ bool ViewChange::read_row(Rank rank) {
     suspect(rank, "its row speaks for another view");
     return true;
   }
-  const Seen before = std::exchange(seen, {*phase != 0, *leaving != 0, *wedged != 0, *heartbeat, *accepted, *decided,
-                                           RankSet(*low, *high)});
+  const Seen before =
+      std::exchange(seen, {*phase != 0, *leaving != 0, *wedged != 0, *heartbeat, *accepted, *decided, RankSet(*low, *high)});
   return seen.ready != before.ready || seen.leaving != before.leaving || seen.wedged != before.wedged ||
          seen.accepted != before.accepted || seen.decided != before.decided || !(seen.suspected == before.suspected);
 }
@@ -144,7 +151,7 @@ bool ViewChange::hear(Rank from) {
   for (std::uint32_t i = 0; i < seen_.size(); ++i) {
     if (accused.contains(Rank(i))) suspect(Rank(i), who + " suspects it");
   }
-  return true;
+  return true;  // its accusations are all taken up: it is heard once
 }
 
 bool ViewChange::wedge_if_due(const std::vector<Join>& candidates, bool may_lead) {
@@ -194,7 +201,8 @@ bool ViewChange::lead(const std::vector<Join>& candidates) {
   Rank best = self_;
   for (std::uint32_t i = 0; i < seen_.size(); ++i) {
     if (suspected_.contains(Rank(i))) continue;
-    if (Rank(i) != self_ && (!table_.attached(Rank(i)) || !seen_[i].wedged || !seen_[i].suspected.includes(lower))) return false;
+    if (Rank(i) != self_ && (!table_.attached(Rank(i)) || !seen_[i].wedged || !seen_[i].suspected.includes(lower)))
+      return false;
     if (seen_[i].accepted > seen_[best.value()].accepted) best = Rank(i);
   }
   if (seen_[best.value()].accepted == 0) {
@@ -228,7 +236,8 @@ bool ViewChange::follow() {
 bool ViewChange::count_acceptances() {
   const std::uint64_t ballot = self_.value() + 1;
   std::uint64_t count = 0;
-  for (std::uint32_t i = 0; i < seen_.size(); ++i) count += seen_[i].accepted == ballot && !suspected_.contains(Rank(i)) ? 1 : 0;
+  for (std::uint32_t i = 0; i < seen_.size(); ++i)
+    count += seen_[i].accepted == ballot && !suspected_.contains(Rank(i)) ? 1 : 0;
   if (count < quorum()) return false;
   declare_decided();
   return true;
@@ -303,7 +312,8 @@ Decree ViewChange::compose(const std::vector<Join>& candidates) const {
       if (suspected_.contains(rank)) continue;
       const bool says_so = table_.read(rank, layout(rank).subgroup(SubgroupId(s))->loaded).equals(1);
       if (says_so || loaded_[s].contains(rank)) loaded.add(rank);  // a view that never began has no words
-      for (std::uint32_t sender = 0; sender < trim.size(); ++sender) trim[sender] = std::min(trim[sender], received_of(rank, s, sender));
+      for (std::uint32_t sender = 0; sender < trim.size(); ++sender)
+        trim[sender] = std::min(trim[sender], received_of(rank, s, sender));
     }
     for (std::uint64_t& count : trim) count = count == ~std::uint64_t{0} ? 0 : count;
   }

@@ -41,12 +41,13 @@ struct Address {
   std::string endpoint;
 };
 
-/// One connection to one incarnation of a process, as this endpoint numbers it. Never reused in an endpoint's life.
+/// One connection to one incarnation of a process, as this endpoint numbers it. Never reused in an endpoint's life: who
+/// comes back, also the same incarnation after a `disconnect`, is a new peer to whom nothing is exposed.
 using PeerId = Strong<struct PeerIdTag, std::uint32_t>;
 /// Names a region to those to whom it was exposed. A capability: never logged, never reused.
 using RegionKey = Strong<struct RegionKeyTag, std::uint64_t>;
 
-/// Registered memory of this process. Zeroed, page aligned, lives as long as the endpoint.
+/// Registered memory of this process. Zeroed, page aligned, lives until it is released or the endpoint ends.
 struct Region {
   RegionKey key;
   std::span<std::byte> memory;
@@ -102,25 +103,36 @@ class Fabric {
   /// Allocates and registers memory. `name` is for people. Errors: resource.
   [[nodiscard]] virtual Result<Region> allocate(std::size_t bytes, std::string_view name) = 0;
 
+  /// Gives an own region back: its memory is freed, its key is dead. Peers that mapped it keep what they mapped until they
+  /// unmap it, what peers write to it from now on is lost, and an `exposed` event that is on its way still comes. No own
+  /// operation that needs its bytes may be in flight. Cheap enough for the poller's path. Unknown keys are ignored.
   virtual void release(RegionKey region) = 0;
-  virtual void unmap(PeerId peer, RegionKey region) = 0;
 
   /// Makes this process reachable as `self`. Errors: resource; refused if the id is in use by a live process.
   [[nodiscard]] virtual Result<void> listen(const Address& self) = 0;
 
   /// Starts connecting to a peer that may not be there yet. One `connected` event per pair of processes follows at each
-  /// side, whoever of the two asked; the provider waits for the peer by events, not by polling. Errors: resource.
+  /// side, whoever of the two asked; the provider waits for the peer by events, not by polling. Does nothing while a
+  /// connection to that node is wanted or live. After a `lost`, or a `disconnect`, it may be called again, and leads to a
+  /// new `connected` once a process of that node is there, the same or a later one. Errors: resource.
   [[nodiscard]] virtual Result<void> connect(const Address& peer) = 0;
 
-  /// Ends the connection, and with it every access of the peer to this process's regions. No event follows at this side.
+  /// Ends the connection and the wish for it, and with them every access of the peer to this process's regions. The other
+  /// side gets `lost`; no event follows at this side.
   virtual void disconnect(PeerId peer) = 0;
 
   /// Lets one peer use one region; an `exposed` event follows there, in order with sends.
   [[nodiscard]] virtual Result<void> expose(PeerId peer, RegionKey region, Access access) = 0;
 
-  /// A peer's region in place, read-only; valid until the endpoint is destroyed, also after the peer died. Needs `mappable`
-  /// and a preceding `exposed` event. Errors: unsupported, resource.
+  /// A peer's region in place, read-only; valid until `unmap` or the end of the endpoint, also after the peer released it,
+  /// was lost or died. Needs `mappable`, a peer that is not lost, and a preceding `exposed` event. Errors: unsupported,
+  /// resource.
   [[nodiscard]] virtual Result<std::span<const std::byte>> map(PeerId peer, RegionKey region) = 0;
+
+  /// Gives back what a peer exposed: a mapping's span is dead, operations on the region fail. Also after the peer was lost.
+  /// To be called, even for a region that was never mapped, when it is not needed any more: otherwise it takes space until
+  /// the peer is gone, and a mapping until the endpoint ends. No operation on it may be in flight. Unknown keys are ignored.
+  virtual void unmap(PeerId peer, RegionKey region) = 0;
 
   /// Posts the list in order. Takes all of it or fails; never blocks on the peer. An operation to a lost or disconnected
   /// peer is dropped (its `lost` event says so). Errors: bad_argument (out of the region, too large), resource.

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <deque>
 #include <filesystem>
+#include <fstream>
 #include <functional>
 #include <memory>
 #include <stdexcept>
@@ -111,6 +112,24 @@ inline void drive(std::initializer_list<Endpoint*> all, const std::function<bool
     for (Endpoint* endpoint : all) endpoint->pump();
     if (now() > limit) throw std::runtime_error("the condition never held");
   }
+}
+
+/// Mappings and descriptors of shared memory that this process holds.
+struct Held {
+  std::size_t mappings = 0;
+  std::size_t descriptors = 0;
+  bool operator==(const Held&) const = default;
+};
+
+inline Held held() {
+  Held count;
+  std::ifstream maps("/proc/self/maps");
+  for (std::string line; std::getline(maps, line);) count.mappings += line.find("memfd:spindrift") != std::string::npos;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+    static_cast<void>(entry);
+    ++count.descriptors;
+  }
+  return count;
 }
 
 /// Two linked endpoints: node 1 as `a`, node 2 as `b`, each with the other's PeerId.

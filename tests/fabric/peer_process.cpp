@@ -1,6 +1,6 @@
 // A process of its own, for the tests in which one dies: fabric_peer RUNTIME_DIRECTORY ID ROLE. It links with node 1.
 //   stay   lives until it is killed        speak  sends three messages, exposes a region, sends one more, then kills itself
-//   leave  ends in order once it is told anything
+//   leave  ends in order once it is told anything                 show   exposes a region, then lives until it is killed
 #include <signal.h>
 
 #include <array>
@@ -22,6 +22,12 @@ void send(Fabric& fabric, PeerId to, std::string text) {
   operation.local = reinterpret_cast<std::byte*>(text.data());
   operation.bytes = text.size();
   value_or_throw(fabric.post({&operation, 1}));
+}
+
+void show(Fabric& fabric, PeerId to) {
+  const Region region = value_or_throw(fabric.allocate(8192, "shown"));
+  region.memory[5000] = std::byte{78};
+  value_or_throw(fabric.expose(to, region.key, Access::read));
 }
 
 void speak_and_die(Fabric& fabric, PeerId to) {
@@ -53,6 +59,7 @@ int main(int count, char** arguments) {
     fabric->cancel_sleep();
     for (std::size_t i = 0; i < taken; ++i) {
       if (role == "speak" && events[i].kind == Event::Kind::connected) speak_and_die(*fabric, events[i].peer);
+      if (role == "show" && events[i].kind == Event::Kind::connected) show(*fabric, events[i].peer);
       if (role == "leave" && events[i].kind == Event::Kind::message) return 0;
     }
   }

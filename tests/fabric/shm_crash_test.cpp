@@ -131,6 +131,64 @@ TEST_CASE("the survivor alone asks for a link with a process that restarts in pl
   }
 }
 
+TEST_CASE("what was mapped of a killed process stays readable through its successors, until it is unmapped") {
+  const TemporaryDirectory directory;
+  Endpoint a(1, make_shm_or_throw(NodeId(1), directory.path()));
+  const Held before = held();
+  std::vector<std::pair<Event, std::span<const std::byte>>> mapped;
+  for (int round = 0; round < 20; ++round) {
+    value_or_throw(a.fabric->connect({NodeId(2), ""}));
+    Child child(directory.path(), "2", "show");
+    const PeerId peer = await(a, Event::Kind::connected).peer;
+    const Event exposed = await(a, Event::Kind::exposed);
+    REQUIRE(exposed.peer == peer);
+    mapped.emplace_back(exposed, value_or_throw(a.fabric->map(peer, exposed.region)));
+    child.kill(SIGKILL);
+    REQUIRE(await(a, Event::Kind::lost).peer == peer);
+    child.reap();
+    REQUIRE_FALSE(a.fabric->map(peer, exposed.region).ok());
+  }
+  for (const auto& [exposed, memory] : mapped) REQUIRE(memory[5000] == std::byte{78});
+  for (const auto& [exposed, memory] : mapped) a.fabric->unmap(exposed.peer, exposed.region);
+  drive({&a}, [&] { return held() == before; });
+}
+
+TEST_CASE("a process that was disconnected and then killed gives way to its successor") {
+  const TemporaryDirectory directory;
+  Endpoint a(1, make_shm_or_throw(NodeId(1), directory.path()));
+  for (int round = 0; round < 10; ++round) {
+    Child child(directory.path(), "2", "stay");
+    const PeerId peer = await(a, Event::Kind::connected).peer;
+    a.fabric->disconnect(peer);
+    child.kill(SIGKILL);
+    child.reap();
+    value_or_throw(a.fabric->connect({NodeId(2), ""}));
+    Child successor(directory.path(), "2", "stay");
+    const Event again = await(a, Event::Kind::connected);
+    REQUIRE(again.peer > peer);
+    send(a, again.peer, "hello");
+    successor.kill(SIGKILL);
+    REQUIRE(await(a, Event::Kind::lost).peer == again.peer);
+    REQUIRE(a.inbox.empty());
+  }
+}
+
+TEST_CASE("disconnect ends the wish for a link too") {
+  const TemporaryDirectory directory;
+  Endpoint a(1, make_shm_or_throw(NodeId(1), directory.path()));
+  value_or_throw(a.fabric->connect({NodeId(2), ""}));
+  value_or_throw(a.fabric->connect({NodeId(3), ""}));
+  {
+    const Endpoint b(2, make_shm_or_throw(NodeId(2), directory.path()));
+    a.fabric->disconnect(await(a, Event::Kind::connected).peer);
+  }
+  const Endpoint successor(2, make_shm_or_throw(NodeId(2), directory.path()));
+  // Whom it still wants arrives later; by then it has seen the successor arrive.
+  const Endpoint c(3, make_shm_or_throw(NodeId(3), directory.path()));
+  REQUIRE(await(a, Event::Kind::connected).node == NodeId(3));
+  REQUIRE(a.inbox.empty());
+}
+
 TEST_CASE("what dead processes left in the directory is removed by the next start") {
   const TemporaryDirectory directory;
   const std::string group = directory.path() + "/group/";

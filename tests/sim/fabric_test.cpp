@@ -102,6 +102,66 @@ TEST_CASE("a later write is visible only after all lines of the earlier one") {
   CHECK(out_of_order);
 }
 
+TEST_CASE("two that were disconnected link again when one asks, as new peers, with nothing exposed") {
+  for (std::uint64_t seed = 1; seed <= 50; ++seed) {
+    World world(seed);
+    world.post({world.write(0, 4096)});
+    world.reader.disconnect(world.to_writer);
+    REQUIRE(world.reader.connect({NodeId(7), {}}).ok());
+    world.run();
+    const Event lost = world.take(world.writer);
+    CHECK(lost.kind == Event::Kind::lost);
+    CHECK(lost.peer == world.to_reader);
+    const Event again = world.take(world.writer);
+    CHECK(again.kind == Event::Kind::connected);
+    CHECK(again.peer > world.to_reader);
+    CHECK(world.take(world.reader).peer > world.to_writer);
+    const std::uint64_t before = world.news[1];
+    world.post({world.write(0, 64)});  // to the old peer
+    world.run();
+    CHECK(world.news[1] == before);
+    Operation forbidden = world.write(0, 64);
+    forbidden.peer = again.peer;
+    CHECK_FALSE(world.writer.post(std::span(&forbidden, 1)).ok());
+    world.reader.disconnect(world.to_writer);  // the old one: nothing happens
+    world.run();
+    CHECK_FALSE(world.writer.has_events());
+  }
+}
+
+TEST_CASE("a connection that nobody asks for again stays over") {
+  World world(1);
+  world.reader.disconnect(world.to_writer);
+  world.run();
+  CHECK(world.take(world.writer).kind == Event::Kind::lost);
+  CHECK_FALSE(world.writer.has_events());
+  CHECK_FALSE(world.reader.has_events());
+  REQUIRE(world.writer.connect({NodeId(3), {}}).ok());
+  REQUIRE(world.writer.connect({NodeId(3), {}}).ok());
+  world.run();
+  CHECK(world.take(world.writer).kind == Event::Kind::connected);
+  CHECK_FALSE(world.writer.has_events());
+}
+
+TEST_CASE("a released region takes what is on its way, and a mapping lives until it is unmapped") {
+  World world(3, true);
+  const auto shown = world.reader.allocate(4096, "shown").value();
+  REQUIRE(world.reader.expose(world.to_writer, shown.key, Access::read).ok());
+  world.run();
+  REQUIRE(world.take(world.writer).kind == Event::Kind::exposed);
+  const auto mapped = world.writer.map(world.to_reader, shown.key).value();
+  world.post({world.write(0, 4096)});
+  world.reader.release(world.target.key);
+  shown.memory[9] = std::byte{9};
+  world.reader.release(shown.key);
+  world.run();
+  CHECK(mapped[9] == std::byte{9});
+  CHECK_FALSE(world.reader.expose(world.to_writer, shown.key, Access::read).ok());
+  CHECK(world.network.row_copy(0, 1) == mapped.data());
+  world.writer.unmap(world.to_reader, shown.key);
+  CHECK(world.network.row_copy(0, 1) != mapped.data());
+}
+
 TEST_CASE("a source that changes before its write is visible is reported, unless it was copied") {
   std::uint64_t reported = 0;
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {

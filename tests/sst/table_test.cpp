@@ -25,12 +25,12 @@ class RecordingFabric final : public fabric::Fabric {
   const fabric::Traits& traits() const noexcept override { return traits_; }
   Result<fabric::Region> allocate(std::size_t, std::string_view) override { return unsupported(); }
   void release(fabric::RegionKey) override {}
-  void unmap(fabric::PeerId, fabric::RegionKey) override {}
   Result<void> listen(const fabric::Address&) override { return {}; }
   Result<void> connect(const fabric::Address&) override { return {}; }
   void disconnect(fabric::PeerId) override {}
   Result<void> expose(fabric::PeerId, fabric::RegionKey, fabric::Access) override { return {}; }
   Result<std::span<const std::byte>> map(fabric::PeerId, fabric::RegionKey) override { return unsupported(); }
+  void unmap(fabric::PeerId, fabric::RegionKey) override {}
   Result<void> post(std::span<const fabric::Operation> operations) override {
     for (const auto& operation : operations) {
       posted.push_back({operation.peer, operation.offset, operation.bytes, operation.copied});

@@ -1,6 +1,8 @@
 // The replay's plan, schedule, messages and tallies, without processes.
 #include <map>
 #include <set>
+#include <sstream>
+#include <utility>
 
 #include <catch2/catch.hpp>
 
@@ -148,6 +150,7 @@ TEST_CASE("a tally of everything in order equals the file and is complete") {
   const View view = view_of(flight_config(recording, 2, "flight", "/dev/shm/x"));
   const FlightPlan plan = plan_flight(recording, view).value();
   Tally tally(recording, plan, view.subgroups.size());
+  tally.begin_view(view);
   Player player{recording, plan};
   for (const ulog::Sample& sample : recording.samples()) {
     CHECK_FALSE(tally.complete());
@@ -165,6 +168,7 @@ TEST_CASE("a tally notices lost, repeated and misplaced samples") {
   const FlightPlan plan = plan_flight(recording, view).value();
   const auto& samples = recording.samples();
   Tally tally(recording, plan, view.subgroups.size());
+  tally.begin_view(view);
   Player player{recording, plan};
 
   SECTION("a gap") {
@@ -197,6 +201,7 @@ TEST_CASE("different delivery orders have different digests, equal ones the same
   const auto& samples = recording.samples();
   const auto digests_of = [&](const std::vector<std::size_t>& order) {
     Tally tally(recording, plan, view.subgroups.size());
+    tally.begin_view(view);
     Player player{recording, plan};
     for (const std::size_t i : order) player.deliver(tally, samples[i]);
     return tally.result().sequences;
@@ -208,18 +213,123 @@ TEST_CASE("different delivery orders have different digests, equal ones the same
 TEST_CASE("a result survives the way through the pipe, and nonsense is no result") {
   const TallyResult result{.counts = {1, 2},
                            .contents = {digest_of("a"), digest_of("b")},
+                           .senders = {0, 7},
                            .sequences = {digest_of("c")},
                            .messages = 3,
                            .bytes = 99,
-                           .seconds = 0.5};
+                           .delivered = 2,
+                           .seconds = 0.5,
+                           .views = {{.view = 4, .members = {0, 7}, .joined = {7}, .left = {}, .failed = {"3 (gone)"},
+                                      .delivered = 2, .gap_ms = 1.5},
+                                     {.view = 5, .members = {0}, .joined = {}, .left = {7}, .failed = {}, .delivered = 0,
+                                      .gap_ms = {}}}};
   const auto read = result_from_json(to_json(result), 2, 1);
   REQUIRE(read);
   CHECK(read->counts == result.counts);
   CHECK(read->contents == result.contents);
   CHECK(read->sequences == result.sequences);
   CHECK(read->messages == 3);
+  CHECK(read->senders == result.senders);
+  CHECK(read->delivered == 2);
+  REQUIRE(read->views.size() == 2);
+  CHECK(read->views[0].failed == result.views[0].failed);
+  CHECK(read->views[0].gap_ms == 1.5);
+  CHECK(read->views[1].left == result.views[1].left);
+  CHECK_FALSE(read->views[1].gap_ms);
   CHECK_FALSE(result_from_json(to_json(result), 3, 1));
   CHECK_FALSE(result_from_json("{", 2, 1));
   CHECK_FALSE(result_from_json("[]", 2, 1));
   CHECK_FALSE(result_from_json(R"({"counts": "x"})", 2, 1));
+}
+
+namespace {
+
+/// Of nodes 0 … with incarnation 10 + node, unless said otherwise.
+View with_members(const View& all, std::uint64_t id, const std::vector<std::pair<std::uint32_t, std::uint64_t>>& members) {
+  View view = all;
+  view.id = ViewId(id);
+  view.members.clear();
+  view.incarnations.clear();
+  for (const auto& [node, incarnation] : members) {
+    view.members.emplace_back(node);
+    view.incarnations.push_back(incarnation);
+  }
+  for (SubgroupView& subgroup : view.subgroups) subgroup.members = subgroup.senders = view.members;
+  return view;
+}
+
+struct Assignment {
+  std::size_t topic;
+  std::uint32_t node;
+  std::uint64_t number;
+  bool operator==(const Assignment&) const = default;
+};
+
+}  // namespace
+
+TEST_CASE("when a sender is gone the next in line sends on from the first sample that was not delivered") {
+  const ulog::Recording recording = small();
+  const View all = view_of(flight_config(recording, 3, "flight", "/dev/shm/x"));
+  const FlightPlan plan(2, {.subgroup = plan_flight(recording, all).value()[0].subgroup, .sender = NodeId(1)});
+  std::vector<Assignment> assigned;
+  Tally tally(recording, plan, all.subgroups.size(), [&](std::size_t topic, const Sender& sender, std::uint64_t number) {
+    assigned.push_back({topic, sender.node.value(), number});
+  });
+  tally.begin_view(with_members(all, 0, {{0, 10}, {1, 11}, {2, 12}}));
+  CHECK(assigned == std::vector<Assignment>{{0, 1, 0}, {1, 1, 0}});
+  Player player{recording, plan};
+  for (const std::size_t i : {0U, 1U, 2U}) player.deliver(tally, recording.samples()[i]);
+  assigned.clear();
+
+  SECTION("it died: both topics go to one survivor, each where it stood") {
+    tally.begin_view(with_members(all, 1, {{0, 10}, {2, 12}}));
+    CHECK(assigned == std::vector<Assignment>{{0, 2, 2}, {1, 2, 1}});
+    player.deliver(tally, recording.samples()[3], NodeId(2));
+    CHECK_FALSE(tally.fault());
+    assigned.clear();
+    tally.begin_view(with_members(all, 2, {{0, 10}, {2, 12}, {1, 99}}));  // it came back, and the survivor keeps them
+    CHECK(assigned.empty());
+    tally.begin_view(with_members(all, 3, {{0, 10}}));
+    CHECK(assigned == std::vector<Assignment>{{0, 0, 3}, {1, 0, 1}});
+  }
+  SECTION("it died and came back in one change: its new life begins where the old one's messages end") {
+    tally.begin_view(with_members(all, 1, {{0, 10}, {2, 12}, {1, 99}}));
+    CHECK(assigned == std::vector<Assignment>{{0, 1, 2}, {1, 1, 1}});
+  }
+  SECTION("another left: nothing changes") {
+    tally.begin_view(with_members(all, 1, {{1, 11}, {2, 12}}));
+    CHECK(assigned.empty());
+  }
+  SECTION("a newcomer with the state agrees with those that were there") {
+    std::vector<std::stringstream> states(all.subgroups.size());
+    for (std::uint32_t s = 0; s < states.size(); ++s) tally.save(SubgroupId(s), states[s]);
+    const View next = with_members(all, 1, {{0, 10}, {1, 99}});
+    tally.begin_view(next);
+    const std::vector<Assignment> expected = std::exchange(assigned, {});
+    Tally newcomer(recording, plan, all.subgroups.size(), [&](std::size_t topic, const Sender& sender, std::uint64_t number) {
+      assigned.push_back({topic, sender.node.value(), number});
+    });
+    newcomer.begin_view(next);
+    CHECK(assigned.empty());
+    for (std::uint32_t s = 0; s < states.size(); ++s) newcomer.load(SubgroupId(s), states[s]);
+    CHECK(assigned == expected);
+    Player other = player;
+    for (const std::size_t i : {3U, 4U, 5U}) {
+      player.deliver(tally, recording.samples()[i]);
+      other.deliver(newcomer, recording.samples()[i]);
+    }
+    CHECK(newcomer.complete());
+    CHECK_FALSE(newcomer.fault());
+    CHECK(newcomer.result().contents == tally.result().contents);
+    CHECK(newcomer.result().sequences == tally.result().sequences);
+    CHECK(newcomer.result().contents == recorded_contents(recording));
+    CHECK(newcomer.result().delivered == 3);
+  }
+  SECTION("a state of another replay is refused") {
+    Tally newcomer(recording, plan, all.subgroups.size());
+    for (const char* text : {"", "{}", "[1]", R"({"sequence":[1,2],"messages":1,"bytes":1,"topics":[]})"}) {
+      std::istringstream stream(text);
+      CHECK_THROWS_AS(newcomer.load(plan[0].subgroup, stream), Exception);
+    }
+  }
 }

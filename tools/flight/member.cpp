@@ -1,9 +1,12 @@
-// Sending on schedule, delivering, reporting.
+// Sending on schedule, for oneself and for the dead; delivering; reporting.
 #include "flight/member.hpp"
 
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
+#include <mutex>
+#include <optional>
 #include <string_view>
 
 #include <fmt/format.h>
@@ -13,6 +16,7 @@
 #include "flight/sample_message.hpp"
 #include "flight/schedule.hpp"
 #include "flight/tally.hpp"
+#include "flight/view_log.hpp"
 #include "session.hpp"
 
 namespace spindrift::tools {
@@ -20,14 +24,14 @@ namespace {
 
 constexpr std::uint64_t progress_reports = 200;
 
-/// The writing end of the pipe to the demo. Lines of different threads do not mix: while the group runs only the poller
-/// writes, before and after it only the main thread.
+/// The writing end of the pipe to the demo. Any thread.
 class Reporter {
  public:
   explicit Reporter(int descriptor) noexcept : descriptor_(descriptor) {}
 
   void report(std::string_view word, std::string_view argument) noexcept {
     try {
+      std::lock_guard lock(mutex_);
       write_all(fmt::format("{} {}\n", word, argument));
     } catch (const std::exception&) {  // without memory for a line, the demo sees the exit code alone
     }
@@ -44,6 +48,7 @@ class Reporter {
   }
 
   int descriptor_;
+  std::mutex mutex_;
 };
 
 std::string one_line(std::string text) {
@@ -53,88 +58,214 @@ std::string one_line(std::string text) {
   return text;
 }
 
+/// What one member has to send: its topics, and for each the number of the next sample. Topics come from the poller, samples
+/// go to the sending thread.
+class Share {
+ public:
+  Share(const ulog::Recording& recording) : recording_(recording), next_(recording.topics().size()) {
+    std::vector<std::uint32_t> counts(recording.topics().size());
+    for (const ulog::Sample& sample : recording.samples()) numbers_.push_back(counts[sample.topic]++);
+  }
+
+  /// The poller's: this member sends the topic from that sample on.
+  void take_over(std::size_t topic, std::uint64_t number) {
+    std::lock_guard lock(mutex_);
+    taken_.emplace_back(topic, number);
+    any_taken_.store(true, std::memory_order_release);
+  }
+
+  struct Next {
+    std::size_t sample = 0;
+    std::uint32_t number = 0;  ///< of its topic
+  };
+  /// The next sample in the order of the file; nothing if all were sent.
+  [[nodiscard]] std::optional<Next> next() {
+    if (any_taken_.load(std::memory_order_acquire)) include_taken();
+    for (; position_ < numbers_.size(); ++position_) {
+      const auto& from = next_[recording_.samples()[position_].topic];
+      if (from && numbers_[position_] >= *from) return Next{position_, numbers_[position_]};
+    }
+    return std::nullopt;
+  }
+  void sent(const Next& next) {
+    next_[recording_.samples()[next.sample].topic] = next.number + 1;
+    ++sent_;
+  }
+  /// Whether a topic came since the last call of `next`.
+  [[nodiscard]] bool any_taken() const noexcept { return any_taken_.load(std::memory_order_acquire); }
+  [[nodiscard]] std::uint64_t sent_count() const noexcept { return sent_; }
+  /// Of the topics that this member has now, from where it took them.
+  [[nodiscard]] std::uint64_t size() const noexcept { return size_; }
+
+ private:
+  void include_taken() {
+    std::lock_guard lock(mutex_);
+    for (const auto& [topic, number] : taken_) {
+      next_[topic] = number;
+      size_ += recording_.topics()[topic].samples - number;
+    }
+    taken_.clear();
+    any_taken_.store(false, std::memory_order_release);
+    position_ = 0;  // what they have behind is due now
+  }
+
+  const ulog::Recording& recording_;
+  std::vector<std::uint32_t> numbers_;  // by sample: its number in its topic
+  std::vector<std::optional<std::uint64_t>> next_;  // by topic; nothing: another member's
+  std::size_t position_ = 0;
+  std::uint64_t sent_ = 0;
+  std::uint64_t size_ = 0;
+  std::mutex mutex_;
+  std::vector<std::pair<std::size_t, std::uint64_t>> taken_;  // behind the mutex
+  std::atomic<bool> any_taken_{false};
+};
+
 class FlightMember {
  public:
-  FlightMember(const Config& config, ulog::Recording recording, Rate rate, Reporter& reporter)
+  FlightMember(const Config& config, ulog::Recording recording, const FlightMemberOptions& options, Reporter& reporter)
       : recording_(std::move(recording)),
+        self_(config.local_id()),
         view_(value_or_throw(config.view())),
         plan_(value_or_throw(plan_flight(recording_, view_))),
-        due_(rate == Rate::real ? due_times(recording_) : std::vector<Duration>{}),
+        due_(options.rate == Rate::real ? due_times(recording_) : std::vector<Duration>{}),
+        victim_(options.victim),
         reporter_(reporter),
-        tally_(recording_, plan_, view_.subgroups.size()),
-        session_(config) {}
+        start_(clock_.now()),
+        share_(recording_),
+        tally_(recording_, plan_, view_.subgroups.size(),
+               [this](std::size_t topic, const Sender& sender, std::uint64_t number) { on_assigned(topic, sender, number); }),
+        session_(config, group_options()) {}
 
   ExitCode run() {
-    reporter_.report(report_joined, std::to_string(session_.group().self().value()));
-    start_ = clock_.now();
+    running_.store(true, std::memory_order_release);
+    reporter_.report(report_joined, std::to_string(self_.value()));
     take_deliveries();
-    const bool sent = send_share();
-    const Session::Event event = sent ? session_.wait_for() : Session::Event::signal;
-    const Duration took = clock_.now() - start_;
+    const bool sent = send_all();
     session_.finish();
-    if (event == Session::Event::signal) return ExitCode::interrupted;
     if (tally_.fault()) throw Exception(Error(ErrorKind::bad_input, *tally_.fault()));
-    TallyResult result = tally_.result();
-    result.seconds = std::chrono::duration<double>(took).count();
-    reporter_.report(report_result, to_json(result));
-    return ExitCode::success;
+    return sent && reported_result_ ? ExitCode::success : ExitCode::interrupted;
   }
 
  private:
+  GroupOptions group_options() {
+    GroupOptions options;
+    options.on_view = [this](const NewView& news) {
+      tally_.begin_view(news.view);
+      if (reported_result_) return;
+      log_.on_view(news);
+      std::string members;
+      for (const NodeId node : news.view.members) members += (members.empty() ? "" : ",") + std::to_string(node.value());
+      reporter_.report(report_view, members);
+    };
+    return options;
+  }
+
   void take_deliveries() {
     for (std::uint32_t i = 0; i < view_.subgroups.size(); ++i) {
-      if (!view_.subgroups[i].member_position(session_.group().self())) continue;
-      session_.group().subgroup(view_.subgroups[i].name).on_delivery([this, i](std::span<const Delivery> batch) {
-        on_delivery(SubgroupId(i), batch);
-      });
+      Subgroup& subgroup = session_.group().subgroup(view_.subgroups[i].name);
+      subgroups_.push_back(&subgroup);
+      subgroup.on_state([this, i](std::ostream& to) { tally_.save(SubgroupId(i), to); },
+                        [this, i](std::istream& from) {
+                          tally_.load(SubgroupId(i), from);
+                          check_complete();
+                        });
+      subgroup.on_delivery([this, i](std::span<const Delivery> batch) { on_delivery(SubgroupId(i), batch); });
     }
   }
 
   void on_delivery(SubgroupId subgroup, std::span<const Delivery> batch) {
     tally_.add(subgroup, batch);
+    log_.on_delivery(batch.size(), clock_.now());
     const std::uint64_t step = recording_.samples().size() / progress_reports + 1;
     if (tally_.messages() >= reported_ + step) {
       reported_ = tally_.messages();
       reporter_.report(report_progress, std::to_string(reported_));
     }
-    if (tally_.complete() || tally_.fault()) session_.request_stop();
+    check_complete();
   }
 
-  /// False if a signal came first.
-  bool send_share() {
-    const NodeId self = session_.group().self();
-    std::vector<Subgroup*> subgroups(view_.subgroups.size());
-    for (const TopicPlan& plan : plan_) {
-      if (plan.sender == self)
-        subgroups[plan.subgroup.value()] = &session_.group().subgroup(view_.subgroup(plan.subgroup).name);
+  void on_assigned(std::size_t topic, const Sender& sender, std::uint64_t number) {
+    if (sender.node != self_) return;
+    share_.take_over(topic, number);
+    wake_main();
+  }
+
+  void check_complete() {
+    if (tally_.complete() && !tally_.fault() && !reported_result_) {
+      reported_result_ = true;
+      TallyResult result = tally_.result();
+      result.seconds = std::chrono::duration<double>(clock_.now() - start_).count();
+      result.views = log_.entries();
+      reporter_.report(report_result, to_json(result));
     }
-    std::vector<std::uint32_t> numbers(plan_.size());
-    for (std::size_t i = 0; i < recording_.samples().size(); ++i) {
-      const ulog::Sample& sample = recording_.samples()[i];
-      if (plan_[sample.topic].sender != self) continue;
-      if (!due_.empty() && !wait_until(start_ + due_[i])) return false;
-      const std::uint32_t number = numbers[sample.topic]++;
-      subgroups[plan_[sample.topic].subgroup.value()]->send(
-          message_bytes(sample), [&](std::span<std::byte> to) { encode_sample(sample, number, to); });
+    if (tally_.fault()) {
+      faulty_.store(true, std::memory_order_release);
+      wake_main();
+    }
+  }
+
+  /// The main thread looks at what is there before it waits for the first time.
+  void wake_main() noexcept {
+    if (running_.load(std::memory_order_acquire)) session_.request_stop();
+  }
+
+  /// Sends what falls to this member until a signal, or the end of its membership. False if a send was cut off by a signal.
+  bool send_all() {
+    for (;;) {
+      while (const auto next = share_.next()) {
+        if (faulty_.load(std::memory_order_acquire)) return true;
+        if (victim_ && share_.sent_count() + 1 == share_.size()) break;
+        if (!due_.empty() && !wait_until(start_ + due_[next->sample])) return false;
+        if (share_.any_taken()) continue;
+        if (!send(*next)) return false;
+        share_.sent(*next);
+        if (victim_ && share_.sent_count() == share_.size() / 2) reporter_.report(report_half, "");
+      }
+      if (faulty_.load(std::memory_order_acquire)) return true;
+      if (share_.any_taken()) continue;
+      if (session_.wait_for() != Session::Event::requested) return true;
+    }
+  }
+
+  bool send(const Share::Next& next) {
+    const ulog::Sample& sample = recording_.samples()[next.sample];
+    try {
+      subgroups_[plan_[sample.topic].subgroup.value()]->send(
+          message_bytes(sample), [&](std::span<std::byte> to) { encode_sample(sample, next.number, to); });
+      return true;
+    } catch (const Exception& failure) {
+      if (failure.error().kind() == ErrorKind::group_closed && session_.signalled()) return false;
+      throw;
+    }
+  }
+
+  /// False if a signal came first, or the end of the membership.
+  bool wait_until(Time due) {
+    while (clock_.now() < due && !share_.any_taken()) {
+      const Session::Event event = session_.wait_for(-1, due);
+      if (event == Session::Event::signal || event == Session::Event::ended) return false;
     }
     return true;
   }
 
-  /// False if a signal came first. The end of the group is left to the next send to report.
-  bool wait_until(Time due) {
-    if (clock_.now() >= due) return true;
-    return session_.wait_for(-1, due) != Session::Event::signal;
-  }
-
   ulog::Recording recording_;
-  View view_;
+  NodeId self_;
+  View view_;  // of all members: names and numbers of the subgroups
   FlightPlan plan_;
   std::vector<Duration> due_;  // by sample; empty: as fast as possible
+  bool victim_;
   Reporter& reporter_;
   SystemClock clock_;
   Time start_;
-  Tally tally_;  // the poller's until the group has ended
+  Share share_;
+  std::vector<Subgroup*> subgroups_;
+  // The poller's until the session has ended:
+  Tally tally_;
+  ViewLog log_;
   std::uint64_t reported_ = 0;
+  bool reported_result_ = false;
+  std::atomic<bool> faulty_{false};
+  std::atomic<bool> running_{false};  // the session is there for handlers
   Session session_;
 };
 
@@ -143,8 +274,7 @@ class FlightMember {
 int run_flight_member(const FlightMemberOptions& options) {
   Reporter reporter(options.report);
   try {
-    FlightMember member(load_config(options), value_or_throw(ulog::Recording::read(options.recording)), options.rate,
-                        reporter);
+    FlightMember member(load_config(options), value_or_throw(ulog::Recording::read(options.recording)), options, reporter);
     return number(member.run());
   } catch (const Exception& failure) {
     reporter.report(report_failed, one_line(failure.what()));

@@ -1,5 +1,6 @@
-// One member of a replay, in a process of its own: sends its share of the recording, delivers everything, and reports to the
-// demo through a pipe, one line of text each time.
+// One member of a replay, in a process of its own: sends its share of the recording, and that of members that die if it is
+// next in line; delivers everything, and reports to the demo through a pipe, one line of text each time. When it has delivered
+// all and said so, it waits for SIGTERM to leave.
 #pragma once
 
 #include <string>
@@ -14,11 +15,14 @@ struct FlightMemberOptions : MemberOptions {
   std::string recording;
   Rate rate = Rate::max;
   int report = -1;  ///< descriptor of the pipe's writing end
+  bool victim = false;  ///< will be killed when it reports half its share; waits for that rather than send its last sample
 };
 
 // What a member reports: a word, a blank and its argument.
 inline constexpr char report_joined[] = "joined";      ///< in view
 inline constexpr char report_progress[] = "progress";  ///< messages delivered so far; at most 200 times
+inline constexpr char report_half[] = "half";          ///< the victim has sent half its share
+inline constexpr char report_view[] = "view";          ///< the members of a new view, "0,2"
 inline constexpr char report_result[] = "result";      ///< to_json(TallyResult)
 inline constexpr char report_failed[] = "failed";      ///< the error's text
 

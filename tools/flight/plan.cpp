@@ -89,6 +89,16 @@ Result<FlightPlan> plan_flight(const ulog::Recording& recording, const View& vie
   return plan;
 }
 
+std::optional<Sender> next_in_line(const TopicPlan& plan, const View& view) {
+  std::vector<NodeId> line = view.subgroup(plan.subgroup).senders;
+  if (line.empty()) return std::nullopt;
+  std::sort(line.begin(), line.end());
+  const auto found = std::lower_bound(line.begin(), line.end(), plan.sender);
+  const NodeId node = found == line.end() ? line.front() : *found;
+  const std::uint32_t rank = view.rank_of(node)->value();
+  return Sender{node, rank < view.incarnations.size() ? view.incarnations[rank] : 0};
+}
+
 std::string_view usual_subgroup(std::string_view topic) noexcept {
   for (const Rule& rule : rules) {
     if (topic.find(rule.part) != std::string_view::npos) return rule.subgroup;

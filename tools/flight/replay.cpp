@@ -1,5 +1,5 @@
-// The parent's event loop. A member that fails is noticed by its end or its report; the others then get a moment to notice
-// by themselves, so that what they say is heard, before they are killed.
+// The parent's event loop. A member that fails is noticed by its end or its report; the others go on. Whoever has reported
+// its result waits to be dismissed, so that members that come later find a group.
 #include "flight/replay.hpp"
 
 #include <poll.h>
@@ -10,6 +10,8 @@
 #include <cerrno>
 #include <charconv>
 #include <csignal>
+#include <memory>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -23,15 +25,18 @@ namespace {
 constexpr Duration grace = std::chrono::seconds(5);
 
 struct Running {
-  ChildProcess process;
+  std::unique_ptr<ChildProcess> process;
   MemberOutcome outcome;
   std::string unread;  // what came through the pipe, up to the next end of line
   std::uint64_t delivered = 0;
   bool pipe_open = true;
+  bool joined = false;
 
-  [[nodiscard]] bool over() const { return process.status().has_value() && !pipe_open; }
-  [[nodiscard]] bool failed() const { return !outcome.failure.empty(); }
+  [[nodiscard]] bool over() const { return process->status().has_value() && !pipe_open; }
 };
+
+/// What becomes of the member that is to be killed.
+enum class Fate { none, doomed, killed, restarted };
 
 class Replay {
  public:
@@ -39,14 +44,21 @@ class Replay {
       : options_(options),
         recording_(recording),
         view_(view),
-        bar_("replaying", recording.samples().size() * view.members.size(), options.quiet) {}
+        bar_("replaying", recording.samples().size() * view.members.size(), options.quiet),
+        fate_(options.victim ? Fate::doomed : Fate::none) {}
 
   std::vector<MemberOutcome> run() {
-    start_members();
+    members_.resize(view_.members.size());
+    for (std::size_t i = 0; i < members_.size(); ++i) {
+      members_[i].outcome.node = view_.members[i];
+      start(members_[i]);
+    }
     deadline_ = clock_.now() + options_.patience;
     while (!all_over()) {
       wait_for_events();
       for (Running& member : members_) update(member);
+      restart_victim();
+      dismiss();
       show_progress();
       enforce_deadline();
     }
@@ -57,25 +69,55 @@ class Replay {
   }
 
  private:
-  void start_members() {
-    members_.reserve(view_.members.size());
-    for (const NodeId node : view_.members) {
-      std::vector<std::string> arguments{"demo-member",
-                                         "--config",
-                                         options_.config,
-                                         "--id",
-                                         std::to_string(node.value()),
-                                         "--recording",
-                                         options_.recording,
-                                         "--rate",
-                                         options_.rate == Rate::real ? "real" : "max"};
-      for (const std::string& setting : options_.settings) arguments.insert(arguments.end(), {"--set", setting});
-      arguments.emplace_back("--report");
-      members_.push_back(Running{.process = value_or_throw(ChildProcess::start(std::move(arguments))),
-                                 .outcome = {.node = node, .result = {}, .failure = {}},
-                                 .unread = {}});
-      if (!options_.quiet) fmt::print(stderr, "member {}: process {}\n", node.value(), members_.back().process.id());
-    }
+  void start(Running& member) {
+    const NodeId node = member.outcome.node;
+    std::vector<std::string> arguments{"demo-member",
+                                       "--config",
+                                       options_.config,
+                                       "--id",
+                                       std::to_string(node.value()),
+                                       "--recording",
+                                       options_.recording,
+                                       "--rate",
+                                       options_.rate == Rate::real ? "real" : "max"};
+    for (const std::string& setting : options_.settings) arguments.insert(arguments.end(), {"--set", setting});
+    if (fate_ == Fate::doomed && node == options_.victim) arguments.emplace_back("--victim");
+    arguments.emplace_back("--report");
+    member.process = std::make_unique<ChildProcess>(value_or_throw(ChildProcess::start(std::move(arguments))));
+    member.pipe_open = true;
+    say(fmt::format("member {}: process {}", node.value(), member.process->id()));
+  }
+
+  void say(const std::string& line) const {
+    if (!options_.quiet) fmt::print(stderr, "{}\n", line);
+  }
+
+  [[nodiscard]] bool is_victim(const Running& member) const { return member.outcome.node == options_.victim; }
+
+  void kill_victim(Running& member) {
+    say(fmt::format("member {}: killed after half of its samples", member.outcome.node.value()));
+    member.process->send_signal(SIGKILL);
+    fate_ = Fate::killed;
+  }
+
+  /// Once the others have gone on without it; before, it would be refused.
+  void restart_victim() {
+    if (fate_ != Fate::killed || !removal_seen_ || interrupted_ || timed_out_) return;
+    const auto victim = std::find_if(members_.begin(), members_.end(), [&](const Running& each) { return is_victim(each); });
+    if (!victim->over()) return;
+    fate_ = Fate::restarted;
+    victim->outcome.restarted = true;
+    victim->unread.clear();
+    victim->delivered = 0;
+    start(*victim);
+  }
+
+  /// When nobody can report any more who has not: the members with a result leave.
+  void dismiss() {
+    const auto done = [](const Running& member) { return member.outcome.result.has_value() || member.over(); };
+    if (dismissed_ || fate_ == Fate::killed || !std::all_of(members_.begin(), members_.end(), done)) return;
+    dismissed_ = true;
+    for (const Running& member : members_) member.process->send_signal(SIGTERM);
   }
 
   [[nodiscard]] bool all_over() const {
@@ -86,8 +128,8 @@ class Replay {
     std::vector<pollfd> sources{{.fd = signals_.descriptor(), .events = POLLIN, .revents = 0}};
     for (const Running& member : members_) {
       sources.push_back(
-          {.fd = member.process.status() ? -1 : member.process.process_descriptor(), .events = POLLIN, .revents = 0});
-      sources.push_back({.fd = member.pipe_open ? member.process.pipe_descriptor() : -1, .events = POLLIN, .revents = 0});
+          {.fd = member.process->status() ? -1 : member.process->process_descriptor(), .events = POLLIN, .revents = 0});
+      sources.push_back({.fd = member.pipe_open ? member.process->pipe_descriptor() : -1, .events = POLLIN, .revents = 0});
     }
     if (interrupted_) sources[0].fd = -1;
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(std::max(Duration::zero(), deadline_ - clock_.now()));
@@ -103,12 +145,12 @@ class Replay {
   void interrupt() {
     interrupted_ = true;
     deadline_ = std::min(deadline_, clock_.now() + grace);
-    for (const Running& member : members_) member.process.send_signal(SIGTERM);
+    for (const Running& member : members_) member.process->send_signal(SIGTERM);
   }
 
   void read_reports(Running& member) {
     std::array<char, 16384> buffer;
-    const auto count = ::read(member.process.pipe_descriptor(), buffer.data(), buffer.size());
+    const auto count = ::read(member.process->pipe_descriptor(), buffer.data(), buffer.size());
     if (count < 0 && errno == EINTR) return;
     if (count <= 0) {
       member.pipe_open = false;
@@ -127,6 +169,14 @@ class Replay {
     const std::string_view argument = line.substr(std::min(blank + 1, line.size()));
     if (word == report_progress) {
       std::from_chars(argument.data(), argument.data() + argument.size(), member.delivered);
+    } else if (word == report_joined) {
+      member.joined = true;
+    } else if (word == report_half) {
+      if (fate_ == Fate::doomed && is_victim(member)) kill_victim(member);
+    } else if (word == report_view) {
+      const std::string members = "," + std::string(argument) + ",";
+      if (fate_ == Fate::killed && members.find(fmt::format(",{},", options_.victim->value())) == std::string::npos)
+        removal_seen_ = true;
     } else if (word == report_result) {
       member.outcome.result = result_from_json(argument, recording_.topics().size(), view_.subgroups.size());
       member.delivered = recording_.samples().size();
@@ -137,12 +187,13 @@ class Replay {
 
   /// Takes note of a process that has ended, and of the reason if it gave none.
   void update(Running& member) {
-    const bool known = member.process.status().has_value();
-    if (!known) static_cast<void>(member.process.reap());
-    if (!member.over()) return;
-    const int status = *member.process.status();
+    const bool known = member.process->status().has_value();
+    if (!known) static_cast<void>(member.process->reap());
+    if (!member.over() || (fate_ == Fate::killed && is_victim(member) && !interrupted_ && !timed_out_)) return;
+    const int status = *member.process->status();
     MemberOutcome& outcome = member.outcome;
     if (status == number(ExitCode::success) && outcome.result) return;
+    if (outcome.code != ExitCode::success) return;  // known
     if (outcome.failure.empty()) {
       if (status < 0) outcome.failure = fmt::format("killed by signal {} ({})", -status, ::strsignal(-status));
       if (status >= 0) outcome.failure = fmt::format("ended with code {} and without a result", status);
@@ -151,10 +202,9 @@ class Replay {
     }
     outcome.result.reset();
     outcome.code = code_of(status);
-    if (!failing_) {  // the first
-      failing_ = true;
-      deadline_ = std::min(deadline_, clock_.now() + grace);
-    }
+    // Who waits for founders would wait for ever; a group that has begun goes on without this one, or says that it cannot.
+    const bool founded = std::all_of(members_.begin(), members_.end(), [](const Running& each) { return each.joined; });
+    if (!founded) deadline_ = std::min(deadline_, clock_.now() + grace);
   }
 
   [[nodiscard]] ExitCode code_of(int status) const {
@@ -172,8 +222,12 @@ class Replay {
 
   void enforce_deadline() {
     if (clock_.now() < deadline_) return;
-    if (!failing_ && !interrupted_) timed_out_ = true;
-    for (const Running& member : members_) member.process.send_signal(SIGKILL);
+    const bool again = std::exchange(timed_out_, timed_out_ || !interrupted_);
+    for (const Running& member : members_) {
+      const bool may_leave = member.outcome.result.has_value() && !again && !interrupted_;
+      member.process->send_signal(may_leave ? SIGTERM : SIGKILL);
+    }
+    dismissed_ = true;
     deadline_ = clock_.now() + grace;
   }
 
@@ -185,8 +239,10 @@ class Replay {
   ProgressBar bar_;
   std::vector<Running> members_;
   Time deadline_;
+  Fate fate_;
+  bool removal_seen_ = false;  // by a survivor, of the victim
+  bool dismissed_ = false;
   bool interrupted_ = false;
-  bool failing_ = false;
   bool timed_out_ = false;
 };
 

@@ -1,4 +1,5 @@
-// The demo's parent: starts one process per member, follows them by events, and collects what they report.
+// The demo's parent: starts one process per member, kills one in the middle and starts it again, follows them by events, and
+// collects what they report.
 #pragma once
 
 #include <cstdint>
@@ -23,6 +24,7 @@ struct ReplayOptions {
   Rate rate = Rate::max;
   Duration patience{};  ///< after which the members are killed
   bool quiet = false;   ///< no progress
+  std::optional<NodeId> victim;  ///< is killed when it has sent half its share, and started again
 };
 
 /// How it ended at one member: with a result, or with the reason why there is none.
@@ -31,6 +33,7 @@ struct MemberOutcome {
   std::optional<TallyResult> result;
   std::string failure;
   ExitCode code = ExitCode::success;
+  bool restarted = false;  ///< killed on the way; the result is that of its second life
 };
 
 /// By rank. Returns when every process has ended. Throws resource.

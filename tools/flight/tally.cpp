@@ -1,7 +1,11 @@
-// Counting, digesting, and the form in which results travel from a member to the demo.
+// Counting, digesting, and the forms in which a tally travels: to the demo, and to a member that joins.
 #include "flight/tally.hpp"
 
+#include <algorithm>
 #include <cstring>
+#include <istream>
+#include <iterator>
+#include <ostream>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -11,6 +15,8 @@
 namespace spindrift::tools {
 namespace {
 
+using Json = nlohmann::json;
+
 struct SequencePrefix {
   std::uint64_t sequence = 0;
   std::uint32_t sender = 0;
@@ -18,103 +24,197 @@ struct SequencePrefix {
 };
 static_assert(sizeof(SequencePrefix) == 16);
 
-nlohmann::json digests_json(const std::vector<Digest>& digests) {
-  auto list = nlohmann::json::array();
+Json digests_json(const std::vector<Digest>& digests) {
+  auto list = Json::array();
   for (const Digest& digest : digests) list.push_back(digest.words);
   return list;
 }
 
-std::vector<Digest> digests_from(const nlohmann::json& list) {
+Digest digest_from(const Json& words) { return Digest{words.get<std::array<std::uint64_t, 2>>()}; }
+
+std::vector<Digest> digests_from(const Json& list) {
   std::vector<Digest> digests;
-  for (const auto& words : list) digests.push_back(Digest{words.get<std::array<std::uint64_t, 2>>()});
+  for (const auto& words : list) digests.push_back(digest_from(words));
   return digests;
 }
 
-std::vector<Digest> values(const std::vector<RunningDigest>& running) {
-  std::vector<Digest> digests;
-  for (const RunningDigest& digest : running) digests.push_back(digest.value());
-  return digests;
+bool is_there(const Sender& sender, const View& view) {
+  const auto rank = view.rank_of(sender.node);
+  if (!rank) return false;
+  return view.incarnations.empty() || view.incarnations[rank->value()] == sender.incarnation;
 }
 
 }  // namespace
 
+void ChainedDigest::add(std::span<const std::byte> message) noexcept {
+  const std::array<Digest, 2> link{value_, digest_of(message)};
+  value_ = digest_of(std::as_bytes(std::span(link)));
+}
+
 std::string to_json(const TallyResult& result) {
-  return nlohmann::json{{"counts", result.counts},
-                        {"contents", digests_json(result.contents)},
-                        {"sequences", digests_json(result.sequences)},
-                        {"messages", result.messages},
-                        {"bytes", result.bytes},
-                        {"seconds", result.seconds}}
-      .dump();
+  return Json{{"counts", result.counts},
+              {"contents", digests_json(result.contents)},
+              {"senders", result.senders},
+              {"sequences", digests_json(result.sequences)},
+              {"messages", result.messages},
+              {"bytes", result.bytes},
+              {"delivered", result.delivered},
+              {"seconds", result.seconds},
+              {"views", to_json(result.views)}}
+      .dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 std::optional<TallyResult> result_from_json(std::string_view text, std::size_t topics, std::size_t subgroups) {
   try {
-    const auto json = nlohmann::json::parse(text);
+    const auto json = Json::parse(text);
     TallyResult result{.counts = json.at("counts").get<std::vector<std::uint64_t>>(),
                        .contents = digests_from(json.at("contents")),
+                       .senders = json.at("senders").get<std::vector<std::uint32_t>>(),
                        .sequences = digests_from(json.at("sequences")),
                        .messages = json.at("messages").get<std::uint64_t>(),
                        .bytes = json.at("bytes").get<std::uint64_t>(),
-                       .seconds = json.at("seconds").get<double>()};
-    const bool fits =
-        result.counts.size() == topics && result.contents.size() == topics && result.sequences.size() == subgroups;
+                       .delivered = json.at("delivered").get<std::uint64_t>(),
+                       .seconds = json.at("seconds").get<double>(),
+                       .views = views_from_json(json.at("views"))};
+    const bool fits = result.counts.size() == topics && result.contents.size() == topics &&
+                      result.senders.size() == topics && result.sequences.size() == subgroups;
     return fits ? std::optional(std::move(result)) : std::nullopt;
-  } catch (const nlohmann::json::exception&) {
+  } catch (const Json::exception&) {
     return std::nullopt;
   }
 }
 
-Tally::Tally(const ulog::Recording& recording, const FlightPlan& plan, std::size_t subgroups)
+Tally::Tally(const ulog::Recording& recording, const FlightPlan& plan, std::size_t subgroups, OnAssigned on_assigned)
     : recording_(recording),
       plan_(plan),
-      counts_(recording.topics().size()),
-      contents_(recording.topics().size()),
-      sequences_(subgroups) {}
+      on_assigned_(std::move(on_assigned)),
+      topics_(recording.topics().size()),
+      subgroups_(subgroups) {}
+
+void Tally::begin_view(const View& view) {
+  const bool first_of_all = view.id == ViewId(0);
+  view_ = view;
+  for (std::uint32_t s = 0; s < subgroups_.size(); ++s) {
+    if (first_of_all) subgroups_[s].ready = true;
+    if (subgroups_[s].ready) assign(SubgroupId(s));
+  }
+}
+
+// A sender that is still there keeps its topics: what it had under way goes first in the new view. A dead one's messages that
+// were not delivered never will be, so its successor begins with the first of them.
+void Tally::assign(SubgroupId subgroup) {
+  for (std::size_t t = 0; t < topics_.size(); ++t) {
+    TopicPart& topic = topics_[t];
+    if (plan_[t].subgroup != subgroup) continue;
+    const bool never = topic.sender == Sender{};
+    if (!never && is_there(topic.sender, view_)) continue;
+    const auto next = next_in_line(plan_[t], view_);
+    if (!next) continue;
+    topic.sender = *next;
+    if (on_assigned_) on_assigned_(t, *next, topic.count);
+  }
+}
 
 void Tally::add(SubgroupId subgroup, std::span<const Delivery> batch) {
   for (const Delivery& delivery : batch) add(subgroup, delivery);
 }
 
 void Tally::add(SubgroupId subgroup, const Delivery& delivery) {
-  ++messages_;
-  bytes_ += delivery.payload.size();
+  SubgroupPart& part = subgroups_[subgroup.value()];
+  ++delivered_;
+  ++part.messages;
+  part.bytes += delivery.payload.size();
   const SequencePrefix prefix{.sequence = delivery.sequence.value(),
                               .sender = delivery.sender.value(),
                               .bytes = static_cast<std::uint32_t>(delivery.payload.size())};
-  RunningDigest& sequence = sequences_[subgroup.value()];
-  sequence.add(std::as_bytes(std::span(&prefix, 1)));
-  sequence.add(delivery.payload);
+  part.sequence.add(std::as_bytes(std::span(&prefix, 1)));
+  part.sequence.add(delivery.payload);
 
-  const auto header = decode_header(delivery.payload, counts_.size());
-  if (!header) {
-    if (!fault_) fault_ = fmt::format("node {} sent a message that is no sample", delivery.sender.value());
-    return;
+  const auto note = [&](std::string fault) {
+    if (!fault_) fault_ = std::move(fault);
+  };
+  const auto header = decode_header(delivery.payload, topics_.size());
+  if (!header) return note(fmt::format("node {} sent a message that is no sample", delivery.sender.value()));
+  TopicPart& topic = topics_[header->topic];
+  const std::string& name = recording_.topics()[header->topic].name;
+  if (!part.ready) {
+    note(fmt::format("a sample of {} came before the state that it follows", name));
+  } else if (plan_[header->topic].subgroup != subgroup || topic.sender.node != delivery.sender) {
+    note(fmt::format("a sample of {} came from node {} through the wrong subgroup or member", name, delivery.sender.value()));
+  } else if (header->number != static_cast<std::uint32_t>(topic.count)) {
+    note(fmt::format("sample {} of {} came where {} was due", header->number, name, topic.count));
   }
-  const TopicPlan& planned = plan_[header->topic];
-  const std::string& topic = recording_.topics()[header->topic].name;
-  std::uint64_t& count = counts_[header->topic];
-  if (planned.subgroup != subgroup || planned.sender != delivery.sender) {
-    if (!fault_)
-      fault_ = fmt::format("a sample of {} came from node {} through the wrong subgroup or member", topic,
-                           delivery.sender.value());
-  } else if (header->number != static_cast<std::uint32_t>(count)) {
-    if (!fault_) fault_ = fmt::format("sample {} of {} came where {} was due", header->number, topic, count);
+  ++topic.count;
+  topic.content.add(delivery.payload);
+}
+
+void Tally::save(SubgroupId subgroup, std::ostream& to) const {
+  const SubgroupPart& part = subgroups_[subgroup.value()];
+  Json json{{"sequence", part.sequence.value().words},
+            {"messages", part.messages},
+            {"bytes", part.bytes},
+            {"topics", Json::array()}};
+  for (std::size_t t = 0; t < topics_.size(); ++t) {
+    if (plan_[t].subgroup != subgroup) continue;
+    const TopicPart& topic = topics_[t];
+    json["topics"].push_back({{"name", recording_.topics()[t].name},
+                              {"count", topic.count},
+                              {"content", topic.content.value().words},
+                              {"sender", topic.sender.node.value()},
+                              {"incarnation", topic.sender.incarnation}});
   }
-  ++count;
-  contents_[header->topic].add(delivery.payload);
+  to << json.dump();
+}
+
+void Tally::load(SubgroupId subgroup, std::istream& from) {
+  const auto broken = [](const std::string& what) {
+    return Exception(Error(ErrorKind::bad_input, "the state that a member sent is none of this replay: " + what));
+  };
+  try {
+    const Json json = Json::parse(std::string(std::istreambuf_iterator<char>(from), {}));
+    const Json& topics = json.at("topics");
+    std::size_t position = 0;
+    for (std::size_t t = 0; t < topics_.size(); ++t) {
+      if (plan_[t].subgroup != subgroup) continue;
+      const Json& topic = topics.at(position++);
+      if (topic.at("name") != recording_.topics()[t].name) throw broken("its topics are others");
+      topics_[t] = {topic.at("count").get<std::uint64_t>(), ChainedDigest(digest_from(topic.at("content"))),
+                    {NodeId(topic.at("sender").get<std::uint32_t>()), topic.at("incarnation").get<std::uint64_t>()}};
+      if (topics_[t].count > recording_.topics()[t].samples) throw broken("it counts more samples than there are");
+    }
+    if (position != topics.size()) throw broken("its topics are others");
+    subgroups_[subgroup.value()] = {ChainedDigest(digest_from(json.at("sequence"))), json.at("messages").get<std::uint64_t>(),
+                                    json.at("bytes").get<std::uint64_t>(), true};
+  } catch (const Json::exception& failure) {
+    throw broken(failure.what());
+  }
+  assign(subgroup);  // the state is of the boundary, before this view's departures were looked at
+}
+
+std::uint64_t Tally::messages() const noexcept {
+  std::uint64_t sum = 0;
+  for (const SubgroupPart& part : subgroups_) sum += part.messages;
+  return sum;
 }
 
 TallyResult Tally::result() const {
-  return {.counts = counts_,
-          .contents = values(contents_),
-          .sequences = values(sequences_),
-          .messages = messages_,
-          .bytes = bytes_};
+  TallyResult result;
+  for (const TopicPart& topic : topics_) {
+    result.counts.push_back(topic.count);
+    result.contents.push_back(topic.content.value());
+    result.senders.push_back(topic.sender.node.value());
+  }
+  for (const SubgroupPart& part : subgroups_) {
+    result.sequences.push_back(part.sequence.value());
+    result.bytes += part.bytes;
+  }
+  result.messages = messages();
+  result.delivered = delivered_;
+  return result;
 }
 
 std::vector<Digest> recorded_contents(const ulog::Recording& recording) {
-  std::vector<RunningDigest> digests(recording.topics().size());
+  std::vector<ChainedDigest> digests(recording.topics().size());
   std::vector<std::uint32_t> counts(recording.topics().size());
   std::vector<std::byte> message;
   for (const ulog::Sample& sample : recording.samples()) {
@@ -122,7 +222,9 @@ std::vector<Digest> recorded_contents(const ulog::Recording& recording) {
     encode_sample(sample, counts[sample.topic]++, message);
     digests[sample.topic].add(message);
   }
-  return values(digests);
+  std::vector<Digest> contents;
+  for (const ChainedDigest& digest : digests) contents.push_back(digest.value());
+  return contents;
 }
 
 }  // namespace spindrift::tools

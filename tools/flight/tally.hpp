@@ -1,7 +1,10 @@
-// What one member counts and digests while it delivers a replay, and what the file says it should have found.
+// What one member counts and digests while it delivers a replay, view after view, and what the file says it should have found.
+// At every boundary of views all members hold the same: so each knows which sample of a topic is due next, and from whom.
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <iosfwd>
 #include <optional>
 #include <span>
 #include <string>
@@ -12,49 +15,91 @@
 #include <spindrift/smc/delivery.hpp>
 
 #include "flight/plan.hpp"
+#include "flight/view_log.hpp"
 #include "ulog.hpp"
 
 namespace spindrift::tools {
 
+/// The digest of a sequence of messages, each over the one before: short enough to travel to a newcomer.
+class ChainedDigest {
+ public:
+  ChainedDigest() = default;
+  explicit ChainedDigest(const Digest& value) : value_(value) {}
+  void add(std::span<const std::byte> message) noexcept;
+  [[nodiscard]] const Digest& value() const noexcept { return value_; }
+
+ private:
+  Digest value_;
+};
+
 /// The outcome at one member.
 struct TallyResult {
-  std::vector<std::uint64_t> counts;  ///< by topic
-  std::vector<Digest> contents;       ///< by topic: over its messages; equal to the file's if nothing was changed or lost
-  std::vector<Digest> sequences;      ///< by subgroup: over sequence numbers, senders and messages, in delivery order
+  std::vector<std::uint64_t> counts;   ///< by topic
+  std::vector<Digest> contents;        ///< by topic: over its messages; equal to the file's if nothing was changed or lost
+  std::vector<std::uint32_t> senders;  ///< by topic: who sent it last
+  std::vector<Digest> sequences;       ///< by subgroup: over sequence numbers, senders and messages, in delivery order
   std::uint64_t messages = 0;
   std::uint64_t bytes = 0;
-  double seconds = 0;  ///< from the first send to the last delivery
+  std::uint64_t delivered = 0;  ///< messages that this process delivered itself; the others came with the state
+  double seconds = 0;           ///< from the first send to the last delivery
+  std::vector<ViewEntry> views;
 };
 
 [[nodiscard]] std::string to_json(const TallyResult& result);
 /// Nothing if the text is no result for that many topics and subgroups.
 [[nodiscard]] std::optional<TallyResult> result_from_json(std::string_view text, std::size_t topics, std::size_t subgroups);
 
-/// Takes deliveries on one thread. `recording` and `plan` outlive it.
+/// Takes views and deliveries on one thread. `recording` and `plan` outlive it.
 class Tally {
  public:
-  Tally(const ulog::Recording& recording, const FlightPlan& plan, std::size_t subgroups);
+  /// A sender was found for this topic, and its next sample is the one of this number. Called for every topic once at the
+  /// start, and again when its sender is gone.
+  using OnAssigned = std::function<void(std::size_t topic, const Sender& sender, std::uint64_t number)>;
 
+  Tally(const ulog::Recording& recording, const FlightPlan& plan, std::size_t subgroups, OnAssigned on_assigned = {});
+
+  /// Between the last delivery of the view before and the first of this one. A process that has missed earlier views counts
+  /// a subgroup's deliveries only after `load`.
+  void begin_view(const View& view);
   /// Counts and digests. What breaks the replay's rules (not a sample, from the wrong member, out of its topic's order) is
   /// kept as the fault.
   void add(SubgroupId subgroup, std::span<const Delivery> batch);
 
+  /// The subgroup's part of the tally, for a newcomer.
+  void save(SubgroupId subgroup, std::ostream& to) const;
+  /// Replaces that part. Throws Exception (bad_input) if the text is no such part for this recording.
+  void load(SubgroupId subgroup, std::istream& from);
+
   /// Everything the file holds was delivered.
-  [[nodiscard]] bool complete() const noexcept { return messages_ == recording_.samples().size(); }
-  [[nodiscard]] std::uint64_t messages() const noexcept { return messages_; }
+  [[nodiscard]] bool complete() const noexcept { return messages() == recording_.samples().size(); }
+  [[nodiscard]] std::uint64_t messages() const noexcept;
   [[nodiscard]] const std::optional<std::string>& fault() const noexcept { return fault_; }
+  /// Without seconds and views.
   [[nodiscard]] TallyResult result() const;
 
  private:
+  struct TopicPart {
+    std::uint64_t count = 0;
+    ChainedDigest content;
+    Sender sender;
+  };
+  struct SubgroupPart {
+    ChainedDigest sequence;
+    std::uint64_t messages = 0;
+    std::uint64_t bytes = 0;
+    bool ready = false;  ///< counts from the first message on, or has been loaded
+  };
+
   void add(SubgroupId subgroup, const Delivery& delivery);
+  void assign(SubgroupId subgroup);
 
   const ulog::Recording& recording_;
   const FlightPlan& plan_;
-  std::vector<std::uint64_t> counts_;
-  std::vector<RunningDigest> contents_;
-  std::vector<RunningDigest> sequences_;
-  std::uint64_t messages_ = 0;
-  std::uint64_t bytes_ = 0;
+  OnAssigned on_assigned_;
+  View view_;
+  std::vector<TopicPart> topics_;
+  std::vector<SubgroupPart> subgroups_;
+  std::uint64_t delivered_ = 0;
   std::optional<std::string> fault_;
 };
 

@@ -2,6 +2,7 @@
 #include "flight/verdict.hpp"
 
 #include <algorithm>
+#include <map>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -27,6 +28,93 @@ std::uint64_t recorded_in(const Report& report, SubgroupId subgroup) {
   return sum;
 }
 
+/// Who sent a topic at last, by any member's result: they agree, or the replay has a fault.
+std::uint32_t last_sender(const Report& report, std::size_t topic) {
+  for (const MemberOutcome& outcome : report.outcomes) {
+    if (outcome.result) return outcome.result->senders[topic];
+  }
+  return report.plan[topic].sender.value();
+}
+
+/// "2", or "2, 0" where 0 took over.
+std::string sender_text(const Report& report, std::size_t topic) {
+  const std::uint32_t first = report.plan[topic].sender.value();
+  const std::uint32_t last = last_sender(report, topic);
+  return first == last ? std::to_string(first) : fmt::format("{}, {}", first, last);
+}
+
+std::string listed(const std::vector<std::uint32_t>& nodes) {
+  std::string text;
+  for (const std::uint32_t node : nodes) text += (text.empty() ? "" : ", ") + std::to_string(node);
+  return text;
+}
+
+/// One view as all members saw it.
+struct ViewSummary {
+  ViewEntry entry;                                           ///< of the first member that has it
+  std::vector<std::pair<NodeId, std::uint64_t>> delivered;   ///< by member
+  std::vector<std::pair<NodeId, double>> gaps_ms;            ///< by member
+};
+
+std::map<std::uint64_t, ViewSummary> views_of(const Report& report) {
+  std::map<std::uint64_t, ViewSummary> views;
+  for (const MemberOutcome& outcome : report.outcomes) {
+    if (!outcome.result) continue;
+    for (const ViewEntry& entry : outcome.result->views) {
+      const bool own_first = &entry == &outcome.result->views.front();
+      auto& summary = views.try_emplace(entry.view, ViewSummary{entry, {}, {}}).first->second;
+      if (!own_first) summary.entry = entry;  // whoever was there before knows who joined
+      summary.delivered.emplace_back(outcome.node, entry.delivered);
+      if (entry.gap_ms) summary.gaps_ms.emplace_back(outcome.node, *entry.gap_ms);
+    }
+  }
+  // Of a view that the others had no more to say about, only the newcomer tells, and it does not know who came with it.
+  const ViewEntry* before = nullptr;
+  for (auto& [id, summary] : views) {
+    std::vector<std::uint32_t>& joined = summary.entry.joined;
+    const auto was_there = [&](std::uint32_t node) {
+      return std::find(before->members.begin(), before->members.end(), node) != before->members.end();
+    };
+    if (before != nullptr && summary.delivered.size() == 1) std::erase_if(joined = summary.entry.members, was_there);
+    before = &summary.entry;
+  }
+  return views;
+}
+
+void print_views(const Report& report) {
+  for (const auto& [id, summary] : views_of(report)) {
+    std::string line = fmt::format("view {}: members {}", id, listed(summary.entry.members));
+    if (id > 0 && !summary.entry.joined.empty()) line += "; joined " + listed(summary.entry.joined);
+    if (!summary.entry.left.empty()) line += "; left " + listed(summary.entry.left);
+    for (const std::string& failed : summary.entry.failed) line += "; failed " + failed;
+    line += "; delivered";
+    for (const auto& [node, count] : summary.delivered) line += fmt::format(" {} at {},", count, node.value());
+    line.pop_back();
+    if (!summary.gaps_ms.empty()) line += "; gap";
+    for (const auto& [node, gap] : summary.gaps_ms) line += fmt::format(" {:.1f} ms at {},", gap, node.value());
+    if (!summary.gaps_ms.empty()) line.pop_back();
+    fmt::print("{}\n", line);
+  }
+  fmt::print("\n");
+}
+
+nlohmann::json views_json(const Report& report) {
+  auto list = nlohmann::json::array();
+  for (const auto& [id, summary] : views_of(report)) {
+    nlohmann::json view{{"view", id},
+                        {"members", summary.entry.members},
+                        {"joined", summary.entry.joined},
+                        {"left", summary.entry.left},
+                        {"failed", summary.entry.failed},
+                        {"delivered", nlohmann::json::object()},
+                        {"gap_ms", nlohmann::json::object()}};
+    for (const auto& [node, count] : summary.delivered) view["delivered"][std::to_string(node.value())] = count;
+    for (const auto& [node, gap] : summary.gaps_ms) view["gap_ms"][std::to_string(node.value())] = gap;
+    list.push_back(std::move(view));
+  }
+  return list;
+}
+
 void print_topics(const Report& report) {
   std::string heading = fmt::format("{:<36} {:<12} {:>6} {:>9}", "topic", "subgroup", "sender", "recorded");
   for (const MemberOutcome& outcome : report.outcomes)
@@ -35,7 +123,7 @@ void print_topics(const Report& report) {
   for (std::size_t t = 0; t < report.plan.size(); ++t) {
     const ulog::Topic& topic = report.recording.topics()[t];
     fmt::print("{:<36} {:<12} {:>6} {:>9}", topic.name, report.view.subgroup(report.plan[t].subgroup).name,
-               report.plan[t].sender.value(), topic.samples);
+               sender_text(report, t), topic.samples);
     for (const MemberOutcome& outcome : report.outcomes) {
       fmt::print(" {:>9}", outcome.result ? std::to_string(outcome.result->counts[t]) : "-");
     }
@@ -64,9 +152,16 @@ void print_sequences(const Report& report) {
 void print_members(const Report& report) {
   for (const MemberOutcome& outcome : report.outcomes) {
     if (!outcome.result) continue;
+    const TallyResult& result = *outcome.result;
+    if (outcome.restarted) {
+      fmt::print("member {}: killed and started again: got {} messages as state, delivered {}; digest {}\n",
+                 outcome.node.value(), result.messages - result.delivered, result.delivered,
+                 digest_of_all(result).to_string());
+      continue;
+    }
     fmt::print("member {}: delivered {} messages, {:.1f} MB in {:.3f} s: {:.0f} messages/s; digest {}\n",
-               outcome.node.value(), outcome.result->messages, static_cast<double>(outcome.result->bytes) * 1e-6,
-               outcome.result->seconds, rate_of(*outcome.result), digest_of_all(*outcome.result).to_string());
+               outcome.node.value(), result.messages, static_cast<double>(result.bytes) * 1e-6, result.seconds,
+               rate_of(result), digest_of_all(result).to_string());
   }
   std::fflush(stdout);
   for (const MemberOutcome& outcome : report.outcomes) {
@@ -82,6 +177,8 @@ nlohmann::json member_json(const Report& report, const MemberOutcome& outcome) {
   }
   json["messages"] = outcome.result->messages;
   json["bytes"] = outcome.result->bytes;
+  json["delivered"] = outcome.result->delivered;
+  json["restarted"] = outcome.restarted;
   json["seconds"] = outcome.result->seconds;
   json["messages_per_second"] = rate_of(*outcome.result);
   json["digest"] = digest_of_all(*outcome.result).to_string();
@@ -101,6 +198,7 @@ nlohmann::json topic_json(const Report& report, std::size_t t) {
   return {{"name", topic.name},
           {"subgroup", report.view.subgroup(report.plan[t].subgroup).name},
           {"sender", report.plan[t].sender.value()},
+          {"last_sender", last_sender(report, t)},
           {"recorded", topic.samples},
           {"delivered", delivered},
           {"ok", static_cast<bool>(report.verdict.topic_equal[t])}};
@@ -139,6 +237,7 @@ void print_text(const Report& report) {
   const bool finished = report.verdict.members_finished;
   if (finished) print_topics(report);
   if (finished) print_sequences(report);
+  print_views(report);
   print_members(report);
   const bool equal = all_true(report.verdict.topic_equal) && all_true(report.verdict.sequence_equal);
   if (equal) {
@@ -170,7 +269,8 @@ void print_json(const Report& report) {
                                  {"messages", recorded_in(report, SubgroupId(s))},
                                  {"equal", static_cast<bool>(report.verdict.sequence_equal[s])}});
   }
-  fmt::print("{}\n", json.dump(2));
+  json["views"] = views_json(report);
+  fmt::print("{}\n", json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
 }
 
 }  // namespace spindrift::tools

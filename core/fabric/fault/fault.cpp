@@ -22,16 +22,14 @@ class FaultFabric final : public Fabric {
   }
 
   [[nodiscard]] const Traits& traits() const noexcept override { return traits_; }
-  [[nodiscard]] Result<Region> allocate(std::size_t bytes, std::string_view name) override {
-    return inner_->allocate(bytes, name);
-  }
+  [[nodiscard]] Result<Region> allocate(std::size_t bytes, std::string_view name) override;
+  void release(RegionKey region) override;
   [[nodiscard]] Result<void> listen(const Address& self) override { return inner_->listen(self); }
   [[nodiscard]] Result<void> connect(const Address& peer) override { return inner_->connect(peer); }
   void disconnect(PeerId peer) override;
-  void release(RegionKey region) override { inner_->release(region); }
-  void unmap(PeerId peer, RegionKey region) override { inner_->unmap(peer, region); }
   [[nodiscard]] Result<void> expose(PeerId peer, RegionKey region, Access access) override;
   [[nodiscard]] Result<std::span<const std::byte>> map(PeerId peer, RegionKey region) override;
+  void unmap(PeerId peer, RegionKey region) override;
   [[nodiscard]] Result<void> post(std::span<const Operation> operations) override;
   [[nodiscard]] std::size_t poll(std::span<Event> events) override;
   void notify() noexcept override;
@@ -45,6 +43,7 @@ class FaultFabric final : public Fabric {
   [[nodiscard]] std::optional<Time> paused_until(Time now) const noexcept;
   void advance(Time now);
   void advance_losses(Time now);
+  void advance_farewells();
   void lose(PeerId peer, Error reason);
   [[nodiscard]] Result<void> perform(PeerId peer, const Lane::Action& action);
   [[nodiscard]] Result<void> check(const Operation& operation) const;
@@ -57,6 +56,14 @@ class FaultFabric final : public Fabric {
   const Clock& clock_;
   Dice dice_;
   Traits traits_;
+  /// A region that was given back while delayed operations may still need it: the caller believes them done.
+  struct Farewell {
+    std::optional<PeerId> peer;  ///< nothing: an own region
+    RegionKey region;
+    std::span<std::byte> memory;  ///< of an own region
+  };
+  std::map<RegionKey, std::span<std::byte>> own_regions_;  ///< not given back
+  std::vector<Farewell> farewells_;
   std::map<PeerId, Lane> lanes_;  ///< of linked peers
   PeerId newest_peer_;
   std::vector<bool> losses_done_ = std::vector<bool>(plan_.losses.size());
@@ -71,6 +78,20 @@ std::optional<Time> FaultFabric::paused_until(Time now) const noexcept {
   return std::nullopt;
 }
 
+Result<Region> FaultFabric::allocate(std::size_t bytes, std::string_view name) {
+  auto region = inner_->allocate(bytes, name);
+  if (region) own_regions_.emplace(region->key, region->memory);
+  return region;
+}
+
+void FaultFabric::release(RegionKey region) {
+  const auto at = own_regions_.find(region);
+  if (at == own_regions_.end()) return;
+  farewells_.push_back({std::nullopt, region, at->second});
+  own_regions_.erase(at);
+  advance_farewells();
+}
+
 void FaultFabric::disconnect(PeerId peer) {
   lanes_.erase(peer);
   std::erase_if(events_, [peer](const Event& event) { return event.peer == peer; });
@@ -78,6 +99,7 @@ void FaultFabric::disconnect(PeerId peer) {
 }
 
 Result<void> FaultFabric::expose(PeerId peer, RegionKey region, Access access) {
+  if (!own_regions_.contains(region)) return Error(ErrorKind::bad_argument, "this endpoint has no region of that key");
   const auto lane = lanes_.find(peer);
   if (lane == lanes_.end() || lane->second.empty()) return inner_->expose(peer, region, access);
   lane->second.add_exposure(region, access, clock_.now());  // behind the sends that are still on their way
@@ -87,6 +109,29 @@ Result<void> FaultFabric::expose(PeerId peer, RegionKey region, Access access) {
 Result<std::span<const std::byte>> FaultFabric::map(PeerId peer, RegionKey region) {
   if (!plan_.hide_mapping) return inner_->map(peer, region);
   return Error(ErrorKind::unsupported, "the fault plan hides mappings").fix("set FaultPlan::hide_mapping to false");
+}
+
+void FaultFabric::unmap(PeerId peer, RegionKey region) {
+  if (const auto lane = lanes_.find(peer); lane != lanes_.end()) {
+    std::erase_if(lane->second.regions, [region](const Lane::PeerRegion& theirs) { return theirs.key == region; });
+  }
+  farewells_.push_back({peer, region, {}});
+  advance_farewells();
+}
+
+void FaultFabric::advance_farewells() {
+  std::erase_if(farewells_, [this](const Farewell& farewell) {
+    if (farewell.peer) {
+      const auto lane = lanes_.find(*farewell.peer);
+      if (lane != lanes_.end() && lane->second.targets(farewell.region)) return false;
+      inner_->unmap(*farewell.peer, farewell.region);
+      return true;
+    }
+    const bool needed = std::any_of(lanes_.begin(), lanes_.end(),
+                                    [&](const auto& entry) { return entry.second.needs(farewell.region, farewell.memory); });
+    if (!needed) inner_->release(farewell.region);
+    return !needed;
+  });
 }
 
 Result<void> FaultFabric::check(const Operation& operation) const {
@@ -148,6 +193,7 @@ void FaultFabric::advance(Time now) {
     if (!advanced) broken.emplace_back(peer, std::move(advanced).error());
   }
   for (auto& [peer, reason] : broken) lose(peer, std::move(reason));
+  advance_farewells();
 }
 
 void FaultFabric::advance_losses(Time now) {

@@ -34,6 +34,20 @@ void Lane::append(Pending pending, Time now) {
   queue_.push_back(std::move(pending));
 }
 
+bool Lane::needs(RegionKey region, std::span<const std::byte> memory) const noexcept {
+  return std::any_of(queue_.begin(), queue_.end(), [&](const Pending& pending) {
+    const Operation& operation = pending.action.operation;
+    if (pending.action.exposure) return operation.region == region;
+    return !std::less<>()(operation.local, memory.data()) && std::less<>()(operation.local, memory.data() + memory.size());
+  });
+}
+
+bool Lane::targets(RegionKey region) const noexcept {
+  return std::any_of(queue_.begin(), queue_.end(), [&](const Pending& pending) {
+    return !pending.action.exposure && pending.action.operation.region == region;
+  });
+}
+
 Time Lane::due() const noexcept { return queue_.empty() ? never : queue_.front().due; }
 
 /// Cuts a write at the lines of its target, which is page aligned, and shuffles them.

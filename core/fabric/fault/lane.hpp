@@ -48,6 +48,10 @@ class Lane {
   void add_exposure(RegionKey region, Access access, Time now);
 
   [[nodiscard]] bool empty() const noexcept { return queue_.empty(); }
+  /// Whether something on its way exposes this own region or reads or writes its bytes.
+  [[nodiscard]] bool needs(RegionKey region, std::span<const std::byte> memory) const noexcept;
+  /// Whether something on its way acts on this region of the peer.
+  [[nodiscard]] bool targets(RegionKey region) const noexcept;
   /// When the next action is due; `never` if there is none.
   [[nodiscard]] Time due() const noexcept;
   /// Performs everything that is due, in order; stops at the first error.

@@ -1,6 +1,7 @@
 // The outbox, and what the kernel knows about the other end of a socket.
 #include <spindrift/core/fabric/shm/link.hpp>
 
+#include <fcntl.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -17,7 +18,11 @@ Outbox::Outcome Outbox::push(int socket, std::span<const std::byte> head, std::s
   }
   const std::size_t bytes = head.size() + body.size();
   if (frames_.size() >= frames_max || bytes_ + bytes > bytes_max) return Outcome::overflow;
-  Frame frame{std::vector<std::byte>(head.begin(), head.end()), descriptor};
+  Frame frame{std::vector<std::byte>(head.begin(), head.end()), FileDescriptor()};
+  if (descriptor >= 0) {
+    frame.descriptor = FileDescriptor(::fcntl(descriptor, F_DUPFD_CLOEXEC, 0));
+    if (!frame.descriptor) return Outcome::failed;
+  }
   frame.bytes.insert(frame.bytes.end(), body.begin(), body.end());
   frames_.push_back(std::move(frame));
   bytes_ += bytes;
@@ -27,7 +32,7 @@ Outbox::Outcome Outbox::push(int socket, std::span<const std::byte> head, std::s
 Outbox::Outcome Outbox::flush(int socket) {
   while (!frames_.empty()) {
     const Frame& frame = frames_.front();
-    switch (send_packet(socket, frame.bytes, {}, frame.descriptor)) {
+    switch (send_packet(socket, frame.bytes, {}, frame.descriptor.get())) {
       case SendOutcome::full: return Outcome::queued;
       case SendOutcome::failed: return Outcome::failed;
       case SendOutcome::sent: break;

@@ -27,7 +27,7 @@ class Outbox {
 
   enum class Outcome : std::uint8_t { sent, queued, overflow, failed };
 
-  /// Sends now if nothing waits, else queues. `descriptor` (or -1) must stay open as long as the outbox.
+  /// Sends now if nothing waits, else queues; a `descriptor` (or -1) is then duplicated, so that the caller may close it.
   [[nodiscard]] Outcome push(int socket, std::span<const std::byte> head, std::span<const std::byte> body, int descriptor);
 
   /// Sends what waits, as far as the socket takes it.
@@ -36,7 +36,7 @@ class Outbox {
  private:
   struct Frame {
     std::vector<std::byte> bytes;
-    int descriptor;
+    FileDescriptor descriptor;
   };
   std::deque<Frame> frames_;
   std::size_t bytes_ = 0;
@@ -58,7 +58,7 @@ struct Link {
   Outbox outbox;
   std::size_t inbox_bytes = 0;  ///< received and not yet taken by the poller
   std::size_t inbox_count = 0;
-  std::set<RegionKey> regions;  ///< exposed by the peer
+  std::set<RegionKey> regions;  ///< exposed by the peer and not given back
   bool reading = true;          ///< false while the inbox is full: the rest waits in the socket, then with the sender
 
   [[nodiscard]] std::string name() const {

@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 #include <string_view>
+#include <utility>
 
 #include <spindrift/core/fabric/fabric.hpp>
 #include <spindrift/core/file_descriptor.hpp>
@@ -43,6 +44,9 @@ class OwnSegment {
   /// Errors: bad_argument if sealed for the other access; resource.
   [[nodiscard]] Result<void> seal(Access access);
 
+  /// What is left to unmap once the descriptor is closed, which costs little while the memory is mapped.
+  [[nodiscard]] Mapping into_mapping() && noexcept { return std::move(mapping_); }
+
  private:
   OwnSegment(FileDescriptor descriptor, Mapping mapping) noexcept
       : descriptor_(std::move(descriptor)), mapping_(std::move(mapping)) {}
@@ -60,6 +64,7 @@ class PeerSegment {
 
   [[nodiscard]] std::span<std::byte> memory() const noexcept { return mapping_.memory(); }
   [[nodiscard]] Access access() const noexcept { return access_; }
+  [[nodiscard]] Mapping into_mapping() && noexcept { return std::move(mapping_); }
 
  private:
   PeerSegment(Mapping mapping, Access access) noexcept : mapping_(std::move(mapping)), access_(access) {}

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <deque>
 #include <limits>
+#include <map>
 #include <optional>
 #include <unordered_map>
 #include <unordered_set>
@@ -55,13 +56,13 @@ class ShmFabric final : public Fabric {
 
   [[nodiscard]] const Traits& traits() const noexcept override { return shm_traits; }
   [[nodiscard]] Result<Region> allocate(std::size_t bytes, std::string_view name) override;
+  void release(RegionKey region) override;
   [[nodiscard]] Result<void> listen(const Address& self) override;
   [[nodiscard]] Result<void> connect(const Address& peer) override;
   void disconnect(PeerId peer) override;
-  void release(RegionKey) override {}
-  void unmap(PeerId, RegionKey) override {}
   [[nodiscard]] Result<void> expose(PeerId peer, RegionKey region, Access access) override;
   [[nodiscard]] Result<std::span<const std::byte>> map(PeerId peer, RegionKey region) override;
+  void unmap(PeerId peer, RegionKey region) override;
   [[nodiscard]] Result<void> post(std::span<const Operation> operations) override;
   [[nodiscard]] std::size_t poll(std::span<Event> events) override;
   void notify() noexcept override { bell_.ring(bells_); }
@@ -73,7 +74,7 @@ class ShmFabric final : public Fabric {
  private:
   struct PeerRegion {
     PeerSegment segment;
-    bool mapped = false;  ///< handed out by `map`: stays until the endpoint ends
+    bool mapped = false;  ///< handed out by `map`: stays until it is unmapped, also when the peer is gone
   };
   struct Peer {
     NodeId node;
@@ -93,8 +94,8 @@ class ShmFabric final : public Fabric {
   std::unordered_map<RegionKey, OwnSegment> own_regions_;
   std::unordered_map<PeerId, Peer> peers_;
   PeerId newest_peer_;
-  std::vector<const PeerBell*> bells_;  ///< of all linked peers
-  std::vector<PeerSegment> kept_;       ///< regions of lost peers that somebody may still read
+  std::vector<const PeerBell*> bells_;                        ///< of all linked peers
+  std::map<std::pair<PeerId, RegionKey>, PeerSegment> kept_;  ///< regions of lost peers that somebody may still read
   std::deque<Event> completions_;
   Bell bell_;
   Watcher watcher_;
@@ -113,6 +114,14 @@ Result<Region> ShmFabric::allocate(std::size_t bytes, std::string_view name) {
   const auto [at, fresh] = own_regions_.emplace(RegionKey(*key), std::move(segment).value());
   if (!fresh) return Error(ErrorKind::resource, "the kernel gave the same random number twice");
   return Region{at->first, at->second.memory()};
+}
+
+void ShmFabric::release(RegionKey region) {
+  const auto at = own_regions_.find(region);
+  if (at == own_regions_.end()) return;
+  for (auto& [id, peer] : peers_) peer.exposed.erase(region);
+  watcher_.bury(std::move(at->second).into_mapping());
+  own_regions_.erase(at);
 }
 
 Result<void> ShmFabric::listen(const Address& self) {
@@ -157,6 +166,20 @@ Result<std::span<const std::byte>> ShmFabric::map(PeerId peer, RegionKey region)
   if (at == from->regions.end() || at->second.segment.access() != Access::read) return not_exposed("reading");
   at->second.mapped = true;
   return std::span<const std::byte>(at->second.segment.memory());
+}
+
+void ShmFabric::unmap(PeerId peer, RegionKey region) {
+  if (const auto kept = kept_.find({peer, region}); kept != kept_.end()) {
+    watcher_.bury(std::move(kept->second).into_mapping());
+    kept_.erase(kept);
+  }
+  Peer* from = find(peer);
+  if (from == nullptr) return;
+  const auto at = from->regions.find(region);
+  if (at == from->regions.end()) return;
+  watcher_.give_back(peer, region);
+  watcher_.bury(std::move(at->second.segment).into_mapping());
+  from->regions.erase(at);
 }
 
 Result<void> ShmFabric::check(const Operation& operation) {
@@ -258,7 +281,11 @@ void ShmFabric::forget(PeerId peer) {
   if (at == peers_.end()) return;
   std::erase(bells_, at->second.bell.get());
   for (auto& [key, region] : at->second.regions) {
-    if (region.mapped) kept_.push_back(std::move(region.segment));
+    if (region.mapped) {
+      kept_.emplace(std::pair{peer, key}, std::move(region.segment));
+    } else {
+      watcher_.bury(std::move(region.segment).into_mapping());
+    }
   }
   std::erase_if(completions_, [peer](const Event& event) { return event.peer == peer; });
   peers_.erase(at);

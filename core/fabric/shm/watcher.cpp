@@ -6,6 +6,7 @@
 #include <sys/eventfd.h>
 #include <sys/inotify.h>
 #include <sys/socket.h>
+#include <sys/timerfd.h>
 
 #include <array>
 #include <cerrno>
@@ -22,6 +23,7 @@ namespace {
 constexpr std::uint64_t tag_stop = 0;
 constexpr std::uint64_t tag_listener = 1;
 constexpr std::uint64_t tag_arrivals = 2;
+constexpr std::uint64_t tag_burial = 3;
 constexpr std::uint64_t first_serial = 2;
 
 constexpr std::size_t packets_per_turn = 64;       // so that one busy peer does not starve the others
@@ -30,6 +32,7 @@ constexpr std::size_t inbox_bytes_max = 1U << 20U;
 constexpr std::size_t inbox_count_max = 4096;
 constexpr std::size_t regions_per_peer_max = 1024;
 constexpr std::size_t callers_waiting_max = 64;
+constexpr long burial_delay_ns = 50'000'000;
 
 bool inbox_full(const Link& link) noexcept {
   return link.inbox_bytes >= inbox_bytes_max || link.inbox_count >= inbox_count_max;
@@ -72,16 +75,20 @@ Result<void> Watcher::start() {
   if (auto claimed = rendezvous_.claim(self_); !claimed) return std::move(claimed).error();
   epoll_ = FileDescriptor(::epoll_create1(EPOLL_CLOEXEC));
   stop_ = FileDescriptor(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  burial_ = FileDescriptor(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
   spare_ = FileDescriptor(::open("/dev/null", O_RDONLY | O_CLOEXEC));
-  if (!epoll_ || !stop_ || !spare_) return system_error("start the watcher", errno).fix("raise the limit of open files");
+  if (!epoll_ || !stop_ || !burial_ || !spare_) {
+    return system_error("start the watcher", errno).fix("raise the limit of open files");
+  }
   auto arrivals = rendezvous_.watch_arrivals();
   if (!arrivals) return std::move(arrivals).error();
   arrivals_ = std::move(arrivals).value();
   auto listener = rendezvous_.listen();
   if (!listener) return std::move(listener).error();
   listener_ = std::move(listener).value();
-  for (const auto& [descriptor, tag] : {std::pair{stop_.get(), tag_stop}, std::pair{listener_.get(), tag_listener},
-                                        std::pair{arrivals_.get(), tag_arrivals}}) {
+  for (const auto& [descriptor, tag] :
+       {std::pair{stop_.get(), tag_stop}, std::pair{listener_.get(), tag_listener}, std::pair{arrivals_.get(), tag_arrivals},
+        std::pair{burial_.get(), tag_burial}}) {
     if (auto watched = watch(descriptor, tag, EPOLLIN); !watched) return std::move(watched).error();
   }
   thread_ = std::thread([this] { run(); });
@@ -112,6 +119,10 @@ void Watcher::run() {
     for (int i = 0; i < count; ++i) {
       const epoll_event& event = ready[static_cast<std::size_t>(i)];
       if (event.data.u64 == tag_stop) return;
+      if (event.data.u64 == tag_burial) {
+        on_burial();
+        continue;
+      }
       const std::lock_guard lock(mutex_);
       on_ready(event.data.u64, event.events);
     }
@@ -190,6 +201,32 @@ void Watcher::on_arrivals() {
   for (const NodeId node : nodes) call_again(node);
 }
 
+void Watcher::on_burial() {
+  std::vector<Mapping> graves;
+  {
+    const std::lock_guard lock(mutex_);
+    std::uint64_t count = 0;
+    CHECK(::read(burial_.get(), &count, sizeof count) == sizeof count);  // it is set anew only when there are no graves
+    graves.swap(graves_);
+  }
+  // Unmapped here, outside the lock, which the poller may want meanwhile.
+}
+
+void Watcher::bury(Mapping mapping) {
+  if (!thread_.joinable()) return;
+  const std::lock_guard lock(mutex_);
+  graves_.push_back(std::move(mapping));
+  if (graves_.size() > 1) return;
+  itimerspec when{};
+  when.it_value.tv_nsec = burial_delay_ns;
+  CHECK(::timerfd_settime(burial_.get(), 0, &when, nullptr) == 0);
+}
+
+void Watcher::give_back(PeerId peer, RegionKey region) {
+  const std::lock_guard lock(mutex_);
+  if (const auto at = serial_of_peer_.find(peer); at != serial_of_peer_.end()) links_.at(at->second).regions.erase(region);
+}
+
 void Watcher::read(Serial serial, std::size_t packets_max, bool even_if_full) {
   for (std::size_t i = 0; i < packets_max; ++i) {
     const auto at = links_.find(serial);
@@ -248,7 +285,7 @@ void Watcher::on_exposure(Serial serial, Link& link, Packet packet) {
   const auto exposure = parse_exposure(packet.bytes);
   if (!exposure || !packet.descriptor) return reject(serial, "it exposed a region in a malformed way");
   if (link.regions.size() >= regions_per_peer_max || !link.regions.insert(exposure->region).second) {
-    return reject(serial, "it exposed too many regions, or one twice");
+    return reject(serial, "it exposed too many regions at a time, or one twice");
   }
   auto segment = PeerSegment::open(std::move(packet.descriptor), exposure->bytes, exposure->access);
   if (!segment) return reject(serial, segment.error().message());

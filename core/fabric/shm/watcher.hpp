@@ -52,6 +52,12 @@ class Watcher {
   void send_message(PeerId peer, std::span<const std::byte> bytes);
   void send_exposure(PeerId peer, RegionKey region, std::uint64_t bytes, Access access, int descriptor);
 
+  /// Counts one region of the peer less; does nothing for a peer that is gone.
+  void give_back(PeerId peer, RegionKey region);
+  /// Unmaps a little later on the watcher's thread: it takes up to a millisecond for a few MiB, which a poller in the middle
+  /// of a view change does not have, nor the time that waking the thread at once would take from it.
+  void bury(Mapping mapping);
+
   /// One load. True as long as `take` would give something.
   [[nodiscard]] bool has_news() const noexcept { return has_news_.load(std::memory_order_seq_cst); }
   /// The oldest news.
@@ -67,6 +73,7 @@ class Watcher {
   void on_ready(std::uint64_t tag, std::uint32_t readiness);
   void on_callers();
   void on_arrivals();
+  void on_burial();
   void set_interest(Serial serial, const Link& link, bool writable) const;
 
   // Packets of a link (watcher.cpp).
@@ -108,6 +115,7 @@ class Watcher {
   FileDescriptor listener_;
   FileDescriptor arrivals_;
   FileDescriptor stop_;
+  FileDescriptor burial_;  ///< a timer, set while `graves_` is not empty
   FileDescriptor spare_;  ///< given up for a moment when descriptors run out, to turn a caller away instead of spinning
   Links links_;
   std::map<PeerId, Serial> serial_of_peer_;
@@ -115,6 +123,7 @@ class Watcher {
   Serial next_serial_;
   PeerId next_peer_{1};
   std::deque<News> news_;
+  std::vector<Mapping> graves_;
   std::unique_ptr<PacketBuffer> buffer_;
   std::thread thread_;
 };
