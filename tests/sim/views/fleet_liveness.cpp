@@ -77,7 +77,7 @@ std::optional<std::string> Fleet::unsettled() {
   if (members.empty()) return std::nullopt;
   for (std::size_t i = 0; i < newest->members.size(); ++i) {
     const auto process = history_.process_of(newest->incarnations[i]);
-    if (!processes_[*process]->running_ || processes_[*process]->frozen_) {
+    if (!processes_[*process]->running_ || processes_[*process]->frozen_ || processes_[*process]->state_ != MemberState::active) {
       return "node " + std::to_string(newest->members[i].value()) + " is gone but still in the view";
     }
   }
