@@ -96,8 +96,11 @@ void Fleet::judge() {
   heal_everything();
   const auto settle = [&](const char* when) {
     if (run_while_not([&] { return !unsettled(); }, patience()) || report_.failed() || plan_.storm) return;
+    // Who does not suspect silence waits for ever for one that died before they met.
+    if (plan_.suspect_after == 0 && !group_lives()) return;
     report_.violate("L1", *unsettled() + ", long " + when);
   };
+  run_until(scheduler_.now() + plan_.fabric.lost_ns_max);  // who lost a connection before has heard of it then
   settle("after everything healed");
   if (report_.failed() || !group_lives()) return;
   report_.hit(Probe::group_survived);

@@ -171,6 +171,10 @@ void History::on_view(std::uint32_t index, const views::NewView& news, const std
     if (here.lags > 0) --here.lags;
     ++here.resets;
     const bool lost = std::find(news.state_lost.begin(), news.state_lost.end(), SubgroupId(s)) != news.state_lost.end();
+    // With the state went what was on its way into it.
+    for (Stream& stream : streams_) {
+      if (lost && stream.subgroup == s) stream.forgiven = stream.issued;
+    }
     // What came while it still loaded is in the state that it loads now.
     if (loading[s] && *process.first_view != view.id) here.reloaded = true;
     if (plan_.subgroups[s].mode == DeliveryMode::unordered || !here.member) continue;
@@ -190,9 +194,6 @@ void History::begin_log(std::uint32_t index, std::uint32_t subgroup, ViewId id) 
   std::vector<std::uint32_t>& logs = logs_of_[subgroup];
   if (logs.empty() || logs_[logs.back()].begun != id) {
     logs.push_back(static_cast<std::uint32_t>(logs_.size()));
-    for (Stream& stream : streams_) {
-      if (stream.subgroup == subgroup && logs.size() > 1) stream.forgiven = stream.issued;
-    }
     Log& log = logs_.emplace_back();
     log.subgroup = subgroup;
     log.begun = id;
