@@ -12,6 +12,9 @@
 #include <spindrift/core/log.hpp>
 
 #include "gate.hpp"
+#include "views/crash_points.hpp"
+#include "views/fleet.hpp"
+#include "views/minimize.hpp"
 
 namespace {
 
@@ -36,6 +39,35 @@ double cpu_seconds() {
   return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
 }
 
+int run_all_crash_points(std::uint64_t pairs) {
+  using spindrift::sim::CrashPointOptions;
+  using Change = CrashPointOptions::Change;
+  for (std::uint32_t nodes = 3; nodes <= 5; ++nodes) {
+    for (const Change change : {Change::crash, Change::join, Change::leave}) {
+      const CrashPointOptions options{.nodes = nodes, .change = change, .pairs_max = pairs, .every = 1};
+      const auto result = spindrift::sim::run_crash_points(options);
+      std::printf("%u nodes, %-5s  %6llu effects, %6llu runs, of them %6llu with two crashes\n", nodes,
+                  spindrift::sim::to_string(change).c_str(), static_cast<unsigned long long>(result.boundaries),
+                  static_cast<unsigned long long>(result.runs), static_cast<unsigned long long>(result.pairs));
+      if (result.failure.empty()) continue;
+      std::fprintf(stderr, "violated %s\n", result.failure.c_str());
+      return 1;
+    }
+  }
+  return 0;
+}
+
+int run_minimize(std::uint64_t seed) {
+  const auto smallest = spindrift::sim::minimize(spindrift::sim::Plan::of(seed));
+  if (smallest.invariant.empty()) {
+    std::printf("seed %llu violates nothing\n", static_cast<unsigned long long>(seed));
+    return 0;
+  }
+  std::printf("%s\nviolated %s: %s\n(%llu runs)\n", smallest.plan.describe().c_str(), smallest.invariant.c_str(),
+              smallest.what.c_str(), static_cast<unsigned long long>(smallest.runs));
+  return 1;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -51,6 +83,11 @@ int main(int argc, char** argv) {
   app.add_option("--first", options.first, "First seed")->capture_default_str();
   app.add_option("--seeds", options.seeds, "Seeds to run, one after another")->capture_default_str();
   app.add_option("--seconds", options.seconds, "Stop after this time; 0: no limit")->capture_default_str();
+  std::uint64_t pairs = 0;
+  std::uint64_t to_minimize = 0;
+  auto* points = app.add_option("--crash-points", pairs,
+                                "Crash at every effect of scripted view changes; up to so many pairs of crashes for each");
+  auto* smaller = app.add_option("--minimize", to_minimize, "Strike from this seed's plan what its violation does not need");
   bool one_view = false;
   bool views = false;
   app.add_flag("--one-view", one_view, "Only runs with one view");
@@ -74,6 +111,8 @@ int main(int argc, char** argv) {
     seed_under_way = seed;
     setitimer(ITIMER_VIRTUAL, &seed_cpu_time_max, nullptr);
   };
+  if (points->count() > 0) return run_all_crash_points(pairs);
+  if (smaller->count() > 0) return run_minimize(to_minimize);
   const double before = cpu_seconds();
   const spindrift::sim::GateResult result = spindrift::sim::run_gate(options);
   const double seconds = cpu_seconds() - before;

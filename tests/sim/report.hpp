@@ -103,6 +103,9 @@ class Report {
   [[nodiscard]] const std::optional<Violation>& violation() const noexcept { return violation_; }
 
   void hit(Probe probe) noexcept { ++hits_[static_cast<std::size_t>(probe)]; }
+  void add_hits(const Report& other) noexcept {
+    for (std::size_t i = 0; i < hits_.size(); ++i) hits_[i] += other.hits_[i];
+  }
   [[nodiscard]] std::uint64_t hits(Probe probe) const noexcept { return hits_[static_cast<std::size_t>(probe)]; }
 
  private:

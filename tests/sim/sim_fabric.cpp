@@ -39,9 +39,8 @@ void SimFabric::release(fabric::RegionKey key) {
   if (!alive_) return;
   act();
   OwnRegion* const own = region(key);
-  if (own == nullptr || own->released) {
-    return network_.report_.violate("V11", "a region was released that is not there");
-  }
+  if (own == nullptr) return;
+  if (own->released) return network_.report_.violate("V11", "a region was released twice");
   network_.capture_from(own->memory, own->bytes);
   own->released = true;
   own->exposed_to.clear();
@@ -170,9 +169,10 @@ void SimFabric::unmap(fabric::PeerId peer, fabric::RegionKey key) {
   const Network::Connection& connection = network_.connections_[*index];
   SimFabric& owner = *network_.endpoints_[connection.ends[1 - network_.end_of(connection, index_)]];
   OwnRegion* const theirs = owner.region(key);
-  const auto mapped = theirs == nullptr ? std::vector<std::uint32_t>::iterator{}
-                                        : std::find(theirs->mapped_by.begin(), theirs->mapped_by.end(), *index);
-  if (theirs == nullptr || mapped == theirs->mapped_by.end()) return;  // exposed, and never mapped
+  if (theirs == nullptr) return;
+  std::erase_if(theirs->exposed_to, [&](const Exposure& exposure) { return exposure.connection == *index; });
+  const auto mapped = std::find(theirs->mapped_by.begin(), theirs->mapped_by.end(), *index);
+  if (mapped == theirs->mapped_by.end()) return;
   theirs->mapped_by.erase(mapped);
   owner.watchers_.erase(std::find(owner.watchers_.begin(), owner.watchers_.end(), index_));
   owner.poison_if_unused(*theirs);

@@ -149,7 +149,9 @@ bool Network::cut_in_flight(Direction& way, bool messages_too) {
   const std::uint64_t messages_kept = random_.below(way.messages.size() + 1);
   for (std::uint64_t i = messages_kept; i < way.messages.size(); ++i) {
     PendingEvent& message = pending_[way.messages[i]];
-    if (message.event.kind != fabric::Event::Kind::connected) message.dropped = true;
+    // What the other side learns of its own hardware is not lost with the sender.
+    const auto kind = message.event.kind;
+    if (kind != fabric::Event::Kind::connected && kind != fabric::Event::Kind::lost) message.dropped = true;
   }
   return torn;
 }

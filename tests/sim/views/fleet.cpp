@@ -92,12 +92,22 @@ Process* Fleet::newest(std::uint32_t node) {
 
 void Fleet::start_process(std::uint32_t node) {
   if (alive(node)) return;
+  const Process* const newest_before = newest(node);
   const std::uint32_t index = network_.add_endpoint(NodeId(node));
   network_.set_host(index, plan_.nodes[node].host);
   processes_.push_back(std::make_unique<Process>(*this, index, node, mix(plan_.seed ^ mix(index)) | 1));
   Process& process = *processes_.back();
-  if (Process* const old = newest(node); old != &process) report_.hit(Probe::restarted);
+  if (newest_before != nullptr) report_.hit(Probe::restarted);
   history_.on_start(index, node, process.incarnation_);
+  if (newest_before == nullptr) {
+    for (const CrashPoint& crash : plan_.crashes) {
+      if (crash.node == node) process.dies_at_ = crash.effect;
+    }
+  }
+  // A node whose links were or will be cut may be missed by others at any time.
+  for (const Action& action : plan_.actions) {
+    if (action.kind == Action::Kind::cut && (action.node == node || action.other == node)) history_.blame(index);
+  }
   launch(process);
 }
 
@@ -110,7 +120,8 @@ void Fleet::launch(Process& process) {
   const bool restarted = std::any_of(processes_.begin(), processes_.end(), [&](const auto& other) {
     return other->node_ == process.node_ && other.get() != &process;
   });
-  if (!restarted || plan_.founders.size() == plan_.nodes.size()) {
+  process.founds_ = !restarted || plan_.founders.size() == plan_.nodes.size();
+  if (process.founds_) {
     for (const std::uint32_t founder : plan_.founders) options.founders.emplace_back(founder);
   }
   options.identity = {"simulated", {plan_.seed, plan_.nodes[process.node_].imposter ? 2u : 1u}};
@@ -293,10 +304,11 @@ void Fleet::stop_member(Process& process, const char* why) {
   report_.hit(Probe::stopped_by_its_application);
 }
 
-std::vector<std::uint64_t> Fleet::effects() const {
-  std::vector<std::uint64_t> counts;
-  for (const auto& process : processes_) counts.push_back(process->effects_);
-  return counts;
+std::uint64_t Fleet::effects_of(std::uint32_t node) const {
+  for (const auto& process : processes_) {
+    if (process->node_ == node) return process->effects_;
+  }
+  return 0;
 }
 
 MemberState Fleet::state_of(std::uint32_t node) {

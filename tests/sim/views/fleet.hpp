@@ -53,8 +53,8 @@ class Fleet final : public Handler, public NetworkListener {
   /// One line per state change and node on standard output.
   void set_verbose(bool verbose) noexcept { verbose_ = verbose; }
 
-  /// Effects of every process so far, by process; for crashes at each of them.
-  [[nodiscard]] std::vector<std::uint64_t> effects() const;
+  /// Effects of a node's first process so far; for crashes at each of them.
+  [[nodiscard]] std::uint64_t effects_of(std::uint32_t node) const;
 
   // For tests of the checkers: what goes wrong on purpose.
   using Tamper = std::function<void(Fleet&, std::uint32_t process, std::uint32_t subgroup, std::vector<Delivery>& batch)>;
@@ -112,7 +112,7 @@ class Fleet final : public Handler, public NetworkListener {
   [[nodiscard]] bool group_lives();
   [[nodiscard]] bool founders_complete();
   void freeze_minority();
-  void check_gates();
+  [[nodiscard]] std::optional<std::string> wrong_gate();
   void leave_all();
   [[nodiscard]] std::string where();
   [[nodiscard]] Ticks patience() const;

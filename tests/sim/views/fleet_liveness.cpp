@@ -77,7 +77,7 @@ std::optional<std::string> Fleet::unsettled() {
   if (members.empty()) return std::nullopt;
   for (std::size_t i = 0; i < newest->members.size(); ++i) {
     const auto process = history_.process_of(newest->incarnations[i]);
-    if (!processes_[*process]->running_ || processes_[*process]->frozen_) {
+    if (!processes_[*process]->running_ || processes_[*process]->frozen_ || processes_[*process]->state_ != MemberState::active) {
       return "node " + std::to_string(newest->members[i].value()) + " is gone but still in the view";
     }
   }
@@ -85,9 +85,9 @@ std::optional<std::string> Fleet::unsettled() {
 }
 
 bool Fleet::founders_complete() {
-  if (plan_.founders.size() < plan_.nodes.size() && processes_.size() > plan_.nodes.size()) return false;
   return std::all_of(plan_.founders.begin(), plan_.founders.end(), [&](std::uint32_t node) {
     const Process* const process = newest(node);
+    if (process != nullptr && !process->founds_) return false;
     return process != nullptr && process->running_ && !process->frozen_ && process->state_ == MemberState::looking;
   });
 }
@@ -96,8 +96,11 @@ void Fleet::judge() {
   heal_everything();
   const auto settle = [&](const char* when) {
     if (run_while_not([&] { return !unsettled(); }, patience()) || report_.failed() || plan_.storm) return;
+    // Who does not suspect silence waits for ever for one that died before they met.
+    if (plan_.suspect_after == 0 && !group_lives()) return;
     report_.violate("L1", *unsettled() + ", long " + when);
   };
+  run_until(scheduler_.now() + plan_.fabric.lost_ns_max);  // who lost a connection before has heard of it then
   settle("after everything healed");
   if (report_.failed() || !group_lives()) return;
   report_.hit(Probe::group_survived);
@@ -110,12 +113,12 @@ void Fleet::judge() {
     const std::vector<std::uint32_t> members = core();
     if (unsettled()) return false;
     return std::none_of(members.begin(), members.end(), [&](std::uint32_t process) { return senders_.busy(process); }) &&
-           history_.complete(members);
+           history_.complete(members) && !wrong_gate();
   };
   const bool done = run_while_not(quiet, patience() + 2'000'000'000);
   if (report_.failed() || plan_.storm) return;
   history_.check_complete(core());
-  check_gates();
+  if (const auto wrong = wrong_gate()) report_.violate("L2", *wrong);
   if (!done && !report_.failed()) report_.violate("L2", "a thread still waits for space" + unsettled().value_or(""));
   if (report_.failed()) return;
   leave_all();
@@ -143,17 +146,18 @@ void Fleet::freeze_minority() {
 }
 
 // L2: whoever may send in the newest view can.
-void Fleet::check_gates() {
+std::optional<std::string> Fleet::wrong_gate() {
   const View* const newest = history_.newest_view();
   for (const std::uint32_t index : core()) {
     for (std::uint32_t s = 0; s < plan_.subgroups.size(); ++s) {
       const Process& process = *processes_[index];
       const bool sends = newest->subgroups[s].sender_rank(NodeId(process.node_)).has_value();
       if (sends == process.member_->gate(SubgroupId(s)).is_open()) continue;
-      report_.violate("L2", "node " + std::to_string(process.node_) + (sends ? " may not" : " may") + " send to subgroup " +
-                                std::to_string(s) + ", against its view");
+      return "node " + std::to_string(process.node_) + (sends ? " may not" : " may") + " send to subgroup " + std::to_string(s) +
+             ", against its view";
     }
   }
+  return std::nullopt;
 }
 
 // Everybody leaves, in any order, at once or one after another; the last one alone.

@@ -60,7 +60,7 @@ void History::on_start(std::uint32_t process, std::uint32_t node, std::uint64_t 
 }
 
 std::uint32_t History::add_stream(std::uint32_t process, std::uint32_t subgroup) {
-  streams_.push_back({process, subgroup, 0, 0, 0, 0});
+  streams_.push_back({process, subgroup, 0, 0, 0, 0, 0});
   return static_cast<std::uint32_t>(streams_.size() - 1);
 }
 
@@ -171,6 +171,10 @@ void History::on_view(std::uint32_t index, const views::NewView& news, const std
     if (here.lags > 0) --here.lags;
     ++here.resets;
     const bool lost = std::find(news.state_lost.begin(), news.state_lost.end(), SubgroupId(s)) != news.state_lost.end();
+    // With the state went what was on its way into it.
+    for (Stream& stream : streams_) {
+      if (lost && stream.subgroup == s) stream.forgiven = stream.issued;
+    }
     // What came while it still loaded is in the state that it loads now.
     if (loading[s] && *process.first_view != view.id) here.reloaded = true;
     if (plan_.subgroups[s].mode == DeliveryMode::unordered || !here.member) continue;
@@ -409,7 +413,7 @@ std::optional<std::string> History::incomplete(const std::vector<std::uint32_t>&
     if (!sender.member) continue;  // an inadequate subgroup: its messages wait
     if (stream.committed != stream.issued) return "a message is being written";
     if (plan_.subgroups[stream.subgroup].mode == DeliveryMode::unordered && sender.reloaded) continue;
-    if (stream.delivered + sender.dropped < stream.committed) {
+    if (std::max(stream.delivered + sender.dropped, stream.forgiven) < stream.committed) {
       return "node " + std::to_string(processes_[stream.process].node) + " sent " + std::to_string(stream.committed) +
              " messages of a thread to subgroup " + std::to_string(stream.subgroup) + ", " + std::to_string(stream.delivered) +
              " are delivered";

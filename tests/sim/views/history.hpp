@@ -32,6 +32,7 @@ struct Stream {
   std::uint64_t committed = 0;
   std::uint64_t delivered = 0;  ///< ordered: of them, in the log or given up before one that is
   std::uint64_t skipped = 0;    ///< of those, given up
+  std::uint64_t forgiven = 0;   ///< these may have gone with the last who had the subgroup's state
 };
 
 /// The order of one subgroup, from one beginning of its state.

@@ -69,6 +69,12 @@ struct Action {
   Cut what = Cut::everything;
 };
 
+/// The first process of `node` dies before this effect.
+struct CrashPoint {
+  std::uint32_t node = 0;
+  std::uint64_t effect = 0;
+};
+
 struct Plan {
   std::uint64_t seed = 0;
   std::vector<NodePlan> nodes;          ///< node id i is nodes[i]
@@ -76,6 +82,7 @@ struct Plan {
   std::vector<SubgroupPlan> subgroups;
   std::vector<SenderPlan> senders;
   std::vector<Action> actions;
+  std::vector<CrashPoint> crashes;
   Ticks faults_end = 0;  ///< then everything is healed
   Ticks suspect_after = 0;
   bool partition_safety = true;

@@ -46,6 +46,7 @@ class Process final : public views::Upcalls {
   std::unique_ptr<views::Member> member_;
   std::vector<bool> accepting_;  // by subgroup
   views::MemberState state_ = views::MemberState::idle;
+  bool founds_ = false;   ///< knows the founders
   bool running_ = false;  ///< started, and neither crashed nor exited
   bool crashed_ = false;
   bool frozen_ = false;   ///< paused for ever
