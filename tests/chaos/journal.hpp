@@ -30,7 +30,7 @@ enum class Kind : std::uint64_t {
 };
 
 /// What a worker checks by itself.
-enum class Wrong : std::uint64_t { payload = 1, loaded_twice, saved_without_state, delivered_without_state, broken_state };
+enum class Wrong : std::uint64_t { payload = 1, loaded_twice, broken_state };
 
 struct Record {
   std::uint64_t kind = 0;
