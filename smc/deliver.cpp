@@ -82,7 +82,8 @@ bool Multicast::can_finish(std::span<const std::uint64_t> trim) const noexcept {
   if (trim.size() != committed_.size()) return false;
   for (std::size_t sender = 0; sender < trim.size(); ++sender) {
     if (trim[sender] > committed_[sender]) return false;
-    if (subgroup_.mode == DeliveryMode::ordered && messages_below(delivered_, sender, trim.size()) > trim[sender]) return false;
+    if (subgroup_.mode == DeliveryMode::ordered && messages_below(delivered_, sender, trim.size()) > trim[sender])
+      return false;
   }
   return true;
 }

@@ -70,7 +70,8 @@ void Table::stage(std::uint64_t offset, std::uint64_t bytes, Audience audience) 
 
 void Table::stage_line(std::vector<StagedLine>& lines, std::uint64_t offset, Audience audience) {
   const std::uint64_t line = offset / cache_line_bytes * cache_line_bytes;
-  if (lines.empty() || lines.back().offset != line || lines.back().audience != audience) lines.push_back({line, audience, {}});
+  if (lines.empty() || lines.back().offset != line || lines.back().audience != audience)
+    lines.push_back({line, audience, {}});
   std::memcpy(lines.back().words.data(), own_row_.data() + line, cache_line_bytes);
 }
 

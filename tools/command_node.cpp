@@ -59,7 +59,8 @@ void add_node_command(CLI::App& app, Work& chosen) {
   add_member_options(*command, *options);
   command->add_flag("--json", options->json, "Print one JSON object per line");
   command->footer(
-      "Joins, takes part in every subgroup, drops what is delivered, and prints a line for every view: its members, and who\n"
+      "Joins, takes part in every subgroup, drops what is delivered, and prints a line for every view: its members, and "
+      "who\n"
       "joined, left or failed, and why. SIGINT and SIGTERM make it leave gracefully; the others go on. It ends by itself, "
       "with\n"
       "an error, when the others removed it or a majority of the view is gone. Started again, it joins again.\n\n"

@@ -50,8 +50,8 @@ class Subgroup {
 
   /// Sets who takes the deliveries, once. Until then messages wait (and finally the senders: nothing is lost). The handler
   /// runs on the poller thread with batches in delivery order; it should return soon, for it holds up this process's
-  /// protocol, and whoever holds it up for [SPINDRIFT] suspect_after_ms is removed. It may send; where a `send` would have to
-  /// wait it throws would_block instead. An exception that leaves it ends this member.
+  /// protocol, and whoever holds it up for [SPINDRIFT] suspect_after_ms is removed. It may send; where a `send` would have
+  /// to wait it throws would_block instead. An exception that leaves it ends this member.
   void on_delivery(DeliveryHandler handler);
 
   /// Sets how the application's state of this subgroup is saved for newcomers and loaded by one, once, before on_delivery.
@@ -60,10 +60,10 @@ class Subgroup {
   void on_state(StateSaver save, StateLoader load);
 
   /// Sends one message of `bytes`: `build(std::span<std::byte>)` fills it in place in the ring, on this thread. Waits while
-  /// the window is full, the view changes or the subgroup is inadequate. If `build` throws, nothing is sent and the exception
-  /// goes on. Returns when the message is on its way; delivery here and elsewhere follows in order, if need be in a later
-  /// view. A change of the view waits for `build` to return. Throws: bad_argument (too large, not a sender), group_closed,
-  /// removed, no_majority, would_block (from a handler).
+  /// the window is full, the view changes or the subgroup is inadequate. If `build` throws, nothing is sent and the
+  /// exception goes on. Returns when the message is on its way; delivery here and elsewhere follows in order, if need be in
+  /// a later view. A change of the view waits for `build` to return. Throws: bad_argument (too large, not a sender),
+  /// group_closed, removed, no_majority, would_block (from a handler).
   template <class Build>
   void send(std::uint64_t bytes, Build&& build) {
     fill(reserve(bytes), build);
@@ -132,9 +132,9 @@ struct GroupOptions {
 /// A process's membership in its group.
 class Group {
  public:
-  /// Joins: returns when this process is in an active view: the first one, founded with all [SPINDRIFT] founders, or that of a
-  /// running group. Throws: bad_config, resource, unsupported, refused (a peer's configuration differs, or the id is in use),
-  /// timed_out (nobody was there within [SPINDRIFT] join_timeout_ms; the message names who is missing).
+  /// Joins: returns when this process is in an active view: the first one, founded with all [SPINDRIFT] founders, or that of
+  /// a running group. Throws: bad_config, resource, unsupported, refused (a peer's configuration differs, or the id is in
+  /// use), timed_out (nobody was there within [SPINDRIFT] join_timeout_ms; the message names who is missing).
   explicit Group(const Config& config, GroupOptions options = {});
   /// Leaves first, if `leave` was not called. Never throws; what went wrong is logged.
   ~Group();
@@ -156,8 +156,8 @@ class Group {
   void send_private(NodeId to, std::span<const std::byte> message);
   [[nodiscard]] std::size_t private_bytes_max() const noexcept;
 
-  /// Leaves gracefully: sends are refused from now on, everything sent before is delivered at every member, then the others go
-  /// on without this one, and this returns. Throws removed or no_majority if that came first. Not from a handler.
+  /// Leaves gracefully: sends are refused from now on, everything sent before is delivered at every member, then the others
+  /// go on without this one, and this returns. Throws removed or no_majority if that came first. Not from a handler.
   void leave();
 
   /// Blocks until this member has left: returns after a graceful leave, throws the failure otherwise. Not from a handler.

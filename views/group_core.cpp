@@ -274,8 +274,9 @@ std::unique_ptr<views::StateReader> GroupCore::save_state(SubgroupId id) {
 std::unique_ptr<views::StateWriter> GroupCore::load_state(SubgroupId id) {
   const Channel& channel = channels_[id.value()];
   if (!channel.load) {
-    throw Exception(Error(ErrorKind::bad_argument, "subgroup " + channel.handle->name() +
-                          " has a state, and this process has no function to load it").fix("set on_state before on_delivery"));
+    throw Exception(Error(ErrorKind::bad_argument,
+                          "subgroup " + channel.handle->name() + " has a state, and this process has no function to load it")
+                        .fix("set on_state before on_delivery"));
   }
   return views::collect_state(channel.load);
 }

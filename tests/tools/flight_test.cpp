@@ -306,9 +306,10 @@ TEST_CASE("when a sender is gone the next in line sends on from the first sample
     const View next = with_members(all, 1, {{0, 10}, {1, 99}});
     tally.begin_view(next);
     const std::vector<Assignment> expected = std::exchange(assigned, {});
-    Tally newcomer(recording, plan, all.subgroups.size(), [&](std::size_t topic, const Sender& sender, std::uint64_t number) {
-      assigned.push_back({topic, sender.node.value(), number});
-    });
+    Tally newcomer(recording, plan, all.subgroups.size(),
+                   [&](std::size_t topic, const Sender& sender, std::uint64_t number) {
+                     assigned.push_back({topic, sender.node.value(), number});
+                   });
     newcomer.begin_view(next);
     CHECK(assigned.empty());
     for (std::uint32_t s = 0; s < states.size(); ++s) newcomer.load(SubgroupId(s), states[s]);

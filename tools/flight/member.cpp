@@ -132,8 +132,9 @@ class FlightMember {
         reporter_(reporter),
         start_(clock_.now()),
         share_(recording_),
-        tally_(recording_, plan_, view_.subgroups.size(),
-               [this](std::size_t topic, const Sender& sender, std::uint64_t number) { on_assigned(topic, sender, number); }),
+        tally_(
+            recording_, plan_, view_.subgroups.size(),
+            [this](std::size_t topic, const Sender& sender, std::uint64_t number) { on_assigned(topic, sender, number); }),
         session_(config, group_options()) {}
 
   ExitCode run() {

@@ -100,8 +100,8 @@ void Tally::begin_view(const View& view) {
   }
 }
 
-// A sender that is still there keeps its topics: what it had under way goes first in the new view. A dead one's messages that
-// were not delivered never will be, so its successor begins with the first of them.
+// A sender that is still there keeps its topics: what it had under way goes first in the new view. A dead one's messages
+// that were not delivered never will be, so its successor begins with the first of them.
 void Tally::assign(SubgroupId subgroup) {
   for (std::size_t t = 0; t < topics_.size(); ++t) {
     TopicPart& topic = topics_[t];
@@ -140,7 +140,8 @@ void Tally::add(SubgroupId subgroup, const Delivery& delivery) {
   if (!part.ready) {
     note(fmt::format("a sample of {} came before the state that it follows", name));
   } else if (plan_[header->topic].subgroup != subgroup || topic.sender.node != delivery.sender) {
-    note(fmt::format("a sample of {} came from node {} through the wrong subgroup or member", name, delivery.sender.value()));
+    note(
+        fmt::format("a sample of {} came from node {} through the wrong subgroup or member", name, delivery.sender.value()));
   } else if (header->number != static_cast<std::uint32_t>(topic.count)) {
     note(fmt::format("sample {} of {} came where {} was due", header->number, name, topic.count));
   }
@@ -183,8 +184,8 @@ void Tally::load(SubgroupId subgroup, std::istream& from) {
       if (topics_[t].count > recording_.topics()[t].samples) throw broken("it counts more samples than there are");
     }
     if (position != topics.size()) throw broken("its topics are others");
-    subgroups_[subgroup.value()] = {ChainedDigest(digest_from(json.at("sequence"))), json.at("messages").get<std::uint64_t>(),
-                                    json.at("bytes").get<std::uint64_t>(), true};
+    subgroups_[subgroup.value()] = {ChainedDigest(digest_from(json.at("sequence"))),
+                                    json.at("messages").get<std::uint64_t>(), json.at("bytes").get<std::uint64_t>(), true};
   } catch (const Json::exception& failure) {
     throw broken(failure.what());
   }
