@@ -45,7 +45,7 @@ bool Multicast::take(std::size_t sender, SequenceNumber sequence) {
 // Sequence order: one message of each sender in turn. The frontier advances behind the upcall that it vouches for.
 bool Multicast::deliver_ordered() {
   const std::uint64_t delivered_offset = block(table_.self()).delivered;
-  while (delivered_ < stable_ && !fault_) {
+  while (delivered_ < stable_ && !fault_ && sink_.accepts(id_)) {
     std::uint64_t next = delivered_;
     while (next < stable_ && batch_.size() < policy_.delivery_batch_max) {
       if (!take(next_sender_, SequenceNumber(next))) break;
@@ -65,7 +65,7 @@ bool Multicast::deliver_unordered() {
   const std::uint64_t received_of = block(table_.self()).received_of;
   for (std::size_t sender = 0; sender < committed_.size() && !fault_; ++sender) {
     RingReader& reader = readers_[sender];
-    while (reader.count() < committed_[sender] && !fault_) {
+    while (reader.count() < committed_[sender] && !fault_ && sink_.accepts(id_)) {
       while (reader.count() < committed_[sender] && batch_.size() < policy_.delivery_batch_max) {
         if (!take(sender, SequenceNumber(0))) break;
       }

@@ -39,7 +39,8 @@ class DeliverySink {
   virtual void on_delivery(SubgroupId subgroup, std::span<const Delivery> batch) = 0;
   /// Space became free in the own ring of this subgroup.
   virtual void on_space(SubgroupId subgroup) = 0;
-  /// Whether the application is ready to take deliveries of this subgroup; until then they wait, and nothing is lost.
+  /// Whether the application is ready to take deliveries of this subgroup; until then they wait, and nothing is lost. Asked
+  /// before every batch.
   [[nodiscard]] virtual bool accepts(SubgroupId subgroup) const = 0;
 };
 

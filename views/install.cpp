@@ -17,7 +17,9 @@ void Member::conclude() {
         Error(ErrorKind::removed, "the others removed this node from the group in view " + std::to_string(old.id().value()))
             .fix("start it again: it joins as a new incarnation"));
   }
+  finishing_ = true;
   old.finish(now_);
+  finishing_ = false;
   for (std::uint32_t s = 0; s < subgroup_count_; ++s) {
     smc::Multicast* const multicast = old.multicast(SubgroupId(s));
     if (multicast == nullptr || multicast->subgroup().mode != DeliveryMode::unordered) continue;

@@ -75,7 +75,7 @@ void Member::on_connected(const fabric::Event& event) {
     return refuse(stranger, "this group knows no node with your id");
   }
   // One process has one connection: the older one's is over, though its loss was not reported yet.
-  if (peer->state != Peer::State::away) on_lost(*peer, "its node has connected anew");
+  if (peer->state != Peer::State::away) on_lost(*peer, "its node has connected anew", Afterwards::nothing);
   peer->state = Peer::State::greeted;
   peer->id = event.peer;
   peer->mappable = event.mappable;
@@ -168,24 +168,24 @@ void Member::on_exposed(Peer& peer, const fabric::Event& event) {
   peer.offers[view] = {event.region, event.region_bytes, event.access};
 }
 
-void Member::on_lost(Peer& peer, const std::string& reason) {
+void Member::on_lost(Peer& peer, const std::string& reason, Afterwards afterwards) {
   log::info(log::Room::views, "connection lost", {{"node", self()}, {"peer", peer.address.node}, {"reason", reason}});
   for (const auto& each : epochs_) {  // in older ones, it is waited for no more
     const auto rank = each->view().rank_of(peer.address.node);
     if (rank && each->view().incarnations[rank->value()] == peer.incarnation) each->change().suspect(*rank, reason);
   }
   if (peer.incarnation != 0) remember(gone_, {peer.address.node, peer.incarnation});
-  hang_up(peer);
+  hang_up(peer, afterwards);
 }
 
-// Forgets the connection, and waits for the node's next one.
-void Member::hang_up(Peer& peer) {
+// Forgets the connection, and waits for the node's next one unless that is here already.
+void Member::hang_up(Peer& peer, Afterwards afterwards) {
   if (peer.state != Peer::State::away) fabric_.disconnect(peer.id);
   Peer fresh;
   fresh.address = peer.address;
   peer = std::move(fresh);
   note_candidates();
-  if (state_ == MemberState::failed || state_ == MemberState::left) return;
+  if (afterwards == Afterwards::nothing || state_ == MemberState::failed || state_ == MemberState::left) return;
   if (auto connecting = fabric_.connect(peer.address); !connecting) {
     log::error(log::Room::views, "cannot wait for a node to come back",
                {{"node", self()}, {"peer", peer.address.node}, {"reason", connecting.error().to_string()}});

@@ -271,7 +271,8 @@ bool Member::flush_inboxes() {
 
 void Member::on_delivery(SubgroupId id, std::span<const Delivery> batch) {
   Inbox& inbox = inboxes_[id.value()];
-  if (inbox.passes() && upcalls_.accepts(id)) return upcalls_.on_delivery(id, batch);
+  // Before a batch was asked whether the application takes it; only the end of a view cannot wait until it does.
+  if (inbox.passes() && (!finishing_ || upcalls_.accepts(id))) return upcalls_.on_delivery(id, batch);
   inbox.keep(batch);
 }
 
@@ -284,13 +285,14 @@ bool Member::accepts(SubgroupId id) const {
 bool Member::advance_leave() {
   Epoch& present = *epoch();
   close_gates();
+  bool gave_up = false;
   for (std::uint32_t s = 0; s < subgroup_count_; ++s) {
-    if (!gates_[s].vacated() || !inboxes_[s].empty() || inboxes_[s].loading()) return false;
+    if (!gates_[s].vacated() || !inboxes_[s].empty() || inboxes_[s].loading()) return gave_up;
     if (leftovers_[s].empty()) continue;
-    if (present.multicast(SubgroupId(s)) != nullptr) return false;
-    give_up(SubgroupId(s));  // the subgroup is inadequate, and this node does not wait for better times
+    if (present.multicast(SubgroupId(s)) != nullptr) return gave_up;
+    gave_up |= give_up(SubgroupId(s));  // the subgroup is inadequate, and this node does not wait for better times
   }
-  if (epochs_.size() > 1) return false;  // somebody who left before does not know it yet
+  if (epochs_.size() > 1) return gave_up;  // somebody who left before does not know it yet
   const auto ring_of = [&](std::uint32_t s) {
     smc::Multicast* const multicast = present.multicast(SubgroupId(s));
     return multicast == nullptr ? nullptr : multicast->ring();
@@ -299,9 +301,9 @@ bool Member::advance_leave() {
     for (std::uint32_t s = 0; s < subgroup_count_; ++s) seals_[s] = ring_of(s) == nullptr ? 0 : ring_of(s)->reserved_count();
   }
   for (std::uint32_t s = 0; s < subgroup_count_; ++s) {
-    if (ring_of(s) != nullptr && present.multicast(SubgroupId(s))->own_delivered_everywhere() < seals_[s]) return false;
+    if (ring_of(s) != nullptr && present.multicast(SubgroupId(s))->own_delivered_everywhere() < seals_[s]) return gave_up;
   }
-  return present.change().leave();
+  return present.change().leave() || gave_up;
 }
 
 // The others need this node's rows until they know the decree too; then it may go.

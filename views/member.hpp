@@ -153,8 +153,9 @@ class Member final : private smc::DeliverySink {
   void on_hello(Peer& peer, const Hello& hello);
   void on_farewell(Peer& peer, const std::string& reason, bool turned_away);
   void on_exposed(Peer& peer, const fabric::Event& event);
-  void on_lost(Peer& peer, const std::string& reason);
-  void hang_up(Peer& peer);
+  enum class Afterwards : std::uint8_t { connect, nothing };
+  void on_lost(Peer& peer, const std::string& reason, Afterwards afterwards = Afterwards::connect);
+  void hang_up(Peer& peer, Afterwards afterwards = Afterwards::connect);
   void refuse(Peer& peer, std::string_view reason);
   void accuse(Peer& peer, std::string reason);
   void send_to(const Peer& peer, std::vector<std::byte> message);
@@ -231,6 +232,7 @@ class Member final : private smc::DeliverySink {
   Time last_step_{};
   Time last_beat_{};
   Time decided_at_{};
+  bool finishing_ = false;  // delivering what the decree says
   bool departing_ = false;  // the decided view is without this node, on its own wish
   std::array<fabric::Event, 16> events_;
 };

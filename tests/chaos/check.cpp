@@ -1,0 +1,269 @@
+// Judges the journals of one chaos run: chaos_check DIRECTORY prints what is wrong, a line each, then a line of counts as
+// JSON, and exits 1 if anything is.
+//
+// The invariant behind most of it: of every ordered subgroup, from each beginning of its state, there is one log; what any
+// process ever delivered, loaded or had at a boundary is at its place in that log. Names as in the reliability document.
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <set>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "journal.hpp"
+
+namespace spindrift::chaos {
+namespace {
+
+constexpr std::uint32_t unordered_subgroup = 1;  // of the driver's configuration
+
+struct Process {
+  std::string name;
+  std::uint32_t node = 0;
+  std::uint64_t incarnation = 0;
+  std::vector<Record> records;
+};
+
+Process read_process(const std::filesystem::path& path) {
+  Process process{.name = path.stem().string(), .records = {}};
+  std::ifstream file(path, std::ios::binary);
+  Record record;
+  // Records of threads that were killed between taking a place and filling it are empty; a long row of them is the end.
+  for (int empty = 0; empty < 64 && file.read(reinterpret_cast<char*>(&record), sizeof record);) {
+    empty = record.kind == 0 ? empty + 1 : 0;
+    if (record.kind != 0) process.records.push_back(record);
+  }
+  if (!process.records.empty()) {
+    process.node = process.records.front().node;
+    process.incarnation = process.records.front().incarnation;
+  }
+  return process;
+}
+
+class Judge {
+ public:
+  explicit Judge(std::vector<Process> processes) : processes_(std::move(processes)) {}
+
+  void run() {
+    for (const Process& process : processes_) read(process);
+    check_logs();
+    for (const Process& process : processes_) check_own_messages(process);
+  }
+  void print() const {
+    for (const std::string& problem : problems_) fmt::print("{}\n", problem);
+    fmt::print("{{\"processes\":{},\"views\":{},\"deliveries\":{},\"sent\":{},\"loads\":{},\"boundaries\":{},\"problems\":{}}}\n",
+               processes_.size(), views_.size(), deliveries_, sent_, loads_, boundaries_compared_, problem_count_);
+  }
+  [[nodiscard]] bool good() const noexcept { return problem_count_ == 0; }
+
+ private:
+  /// A subgroup and the view in which its state began.
+  using LogId = std::pair<std::uint32_t, std::uint64_t>;
+  struct Entry {
+    std::uint64_t incarnation = 0;
+    std::uint64_t counter = 0;
+    std::uint64_t digest = 0;  ///< of the state after it
+    bool known = false;
+    std::uint64_t first_view = 0;
+    const Process* witness = nullptr;
+  };
+
+  template <class... Arguments>
+  void problem(fmt::format_string<Arguments...> form, Arguments&&... arguments) {
+    if (++problem_count_ <= 40) problems_.push_back(fmt::format(form, std::forward<Arguments>(arguments)...));
+  }
+
+  void read(const Process& process) {
+    std::uint64_t view = 0;
+    bool in_view = false;
+    std::map<std::pair<std::uint32_t, std::uint64_t>, std::uint64_t> place;  // in logs, of this process
+    std::map<std::uint64_t, std::pair<std::uint64_t, std::uint64_t>> last_tick;  // by sender: counter, view
+    for (const Record& record : process.records) {
+      switch (static_cast<Kind>(record.kind)) {
+        case Kind::view:
+          // V2, V3: own view ids are contiguous.
+          if (in_view && record.view != view + 1) problem("V3 {}: view {} after view {}", process.name, record.view, view);
+          in_view = true;
+          view = record.view;
+          views_[view].try_emplace(&process);
+          break;
+        case Kind::member: views_[view][&process].emplace_back(record.node, record.incarnation); break;
+        case Kind::delivery: on_delivery(process, record, place, last_tick); break;
+        case Kind::loaded:
+          ++loads_;
+          if (record.subgroup != unordered_subgroup) {
+            place[{record.subgroup, record.begun}] = record.count;
+            marks_.push_back({&process, record});
+          }
+          break;
+        case Kind::boundary:
+          if (record.subgroup != unordered_subgroup) marks_.push_back({&process, record});
+          break;
+        case Kind::sent: sent_ += 1; break;
+        case Kind::bad:
+          problem("M2 {}: the worker's own check {} failed in subgroup {} in view {}", process.name, record.value,
+                  record.subgroup, record.view);
+          break;
+        default: break;
+      }
+    }
+    if (process.records.size() >= Journal::capacity) problem("{}: its journal is full", process.name);
+  }
+
+  void on_delivery(const Process& process, const Record& record,
+                   std::map<std::pair<std::uint32_t, std::uint64_t>, std::uint64_t>& place,
+                   std::map<std::uint64_t, std::pair<std::uint64_t, std::uint64_t>>& last_tick) {
+    ++deliveries_;
+    if (record.subgroup == unordered_subgroup) {
+      // M4, M5: first in, first out per sender, without gaps within a view.
+      const auto found = last_tick.find(record.incarnation);
+      if (found != last_tick.end()) {
+        const auto [counter, in] = found->second;
+        if (record.value <= counter || (record.value != counter + 1 && in == record.view))
+          problem("M4 {}: tick {} of {:x} after {} in view {}", process.name, record.value, record.incarnation, counter,
+                  record.view);
+      }
+      last_tick[record.incarnation] = {record.value, record.view};
+      return;
+    }
+    // M3: a process delivers its piece of the log without gaps or repetitions.
+    std::uint64_t& at = place[{record.subgroup, record.begun}];
+    if (record.count != at + 1)
+      problem("M3 {}: place {} of subgroup {} after {}", process.name, record.count, record.subgroup, at);
+    at = record.count;
+    auto& log = logs_[{record.subgroup, record.begun}];
+    if (log.size() <= record.count) log.resize(record.count + record.count / 2 + 16);
+    Entry& entry = log[record.count];
+    if (!entry.known) {
+      entry = {record.incarnation, record.value, record.digest, true, record.view, &process};
+      return;
+    }
+    // M1, M7: one order for all, the dead included.
+    if (entry.incarnation != record.incarnation || entry.counter != record.value || entry.digest != record.digest) {
+      problem("M1 subgroup {} place {}: {} has message {} of {:x} (view {}), {} has {} of {:x} (view {})", record.subgroup,
+              record.count, process.name, record.value, record.incarnation, record.view, entry.witness->name, entry.counter,
+              entry.incarnation, entry.first_view);
+    } else if (entry.first_view != record.view) {
+      // M6: everybody delivers a message in the same view. (A process whose handlers were late hands over what waited.)
+      ++view_differences_[&process];
+    }
+  }
+
+  void check_logs() {
+    // V1, V3: a view is the same for everybody, and whoever sees it is in it.
+    for (const auto& [view, seen] : views_) {
+      const auto& first = *seen.begin();
+      for (const auto& [process, members] : seen) {
+        if (members != first.second)
+          problem("V3 view {}: {} and {} see different members", view, process->name, first.first->name);
+        const bool inside = std::any_of(members.begin(), members.end(),
+                                        [&, who = process](const auto& member) { return member.first == who->node; });
+        if (!inside) problem("V1 view {}: {} is not in it", view, process->name);
+      }
+    }
+    // M4: per sender, counters in the log begin at 0 and have no gaps.
+    for (auto& [id, log] : logs_) {
+      std::map<std::uint64_t, std::uint64_t>& next = delivered_[id.first];
+      bool ended = false;
+      for (std::size_t at = 1; at < log.size(); ++at) {
+        const Entry& entry = log[at];
+        if (!entry.known) {
+          ended = true;
+          continue;
+        }
+        if (ended) {
+          problem("M3 subgroup {} begun in view {}: nobody delivered what comes before place {}", id.first, id.second, at);
+          break;
+        }
+        if (entry.counter != next[entry.incarnation])
+          problem("M4 subgroup {} place {}: message {} of {:x} where {} was due", id.first, at, entry.counter,
+                  entry.incarnation, next[entry.incarnation]);
+        next[entry.incarnation] = entry.counter + 1;
+      }
+    }
+    // M6, J1: at a boundary everybody who has the state has the same; so has who loads it.
+    std::map<std::tuple<std::uint64_t, std::uint32_t>, const Mark*> at_boundary;
+    for (const Mark& mark : marks_) {
+      const auto& log = logs_[{mark.record.subgroup, mark.record.begun}];
+      const std::uint64_t count = mark.record.count;
+      if (count > 0 && (count >= log.size() || !log[count].known || log[count].digest != mark.record.digest)) {
+        problem("J1 {}: state of subgroup {} with {} messages in view {} is of no log", mark.process->name,
+                mark.record.subgroup, count, mark.record.view);
+      }
+      const auto [place, fresh] = at_boundary.try_emplace({mark.record.view, mark.record.subgroup}, &mark);
+      if (fresh) continue;
+      ++boundaries_compared_;
+      const Record& other = place->second->record;
+      if (other.count != count || other.digest != mark.record.digest || other.begun != mark.record.begun) {
+        problem("M6 view {} subgroup {}: {} begins it with {} messages, {} with {}", mark.record.view, mark.record.subgroup,
+                mark.process->name, count, place->second->process->name, other.count);
+      }
+    }
+  }
+
+  // M8: who left gracefully has had everything delivered that it sent; nobody delivers what was never sent.
+  void check_own_messages(const Process& process) {
+    const bool left = std::any_of(process.records.begin(), process.records.end(), [](const Record& record) {
+      return record.kind == static_cast<std::uint64_t>(Kind::left);
+    });
+    std::map<std::uint32_t, std::uint64_t> sent;
+    for (const Record& record : process.records) {
+      if (record.kind == static_cast<std::uint64_t>(Kind::sent)) sent[record.subgroup] = record.value + 1;
+    }
+    for (auto& [subgroup, next] : delivered_) {
+      const auto found = next.find(process.incarnation);
+      const std::uint64_t delivered = found == next.end() ? 0 : found->second;
+      if (left && delivered != sent[subgroup])
+        problem("M8 {}: left after sending {} to subgroup {}, of which {} were delivered", process.name, sent[subgroup],
+                subgroup, delivered);
+      if (delivered > sent[subgroup] + 1)  // one may have been sent and not written down
+        problem("M2 {}: {} messages delivered in subgroup {}, {} sent", process.name, delivered, subgroup, sent[subgroup]);
+    }
+  }
+
+  struct Mark {
+    const Process* process;
+    Record record;
+  };
+
+  std::vector<Process> processes_;
+  std::map<std::uint64_t, std::map<const Process*, std::vector<std::pair<std::uint32_t, std::uint64_t>>>> views_;
+  std::map<LogId, std::vector<Entry>> logs_;
+  std::map<std::uint32_t, std::map<std::uint64_t, std::uint64_t>> delivered_;  // by subgroup and sender
+  std::map<const Process*, std::uint64_t> view_differences_;
+  std::vector<Mark> marks_;
+  std::vector<std::string> problems_;
+  std::uint64_t problem_count_ = 0;
+  std::uint64_t deliveries_ = 0;
+  std::uint64_t sent_ = 0;
+  std::uint64_t loads_ = 0;
+  std::uint64_t boundaries_compared_ = 0;
+};
+
+}  // namespace
+}  // namespace spindrift::chaos
+
+int main(int argument_count, char** arguments) {
+  using namespace spindrift::chaos;
+  if (argument_count != 2) {
+    std::fprintf(stderr, "usage: chaos_check DIRECTORY\n");
+    return 2;
+  }
+  std::vector<std::filesystem::path> paths;
+  for (const auto& entry : std::filesystem::directory_iterator(arguments[1])) {
+    if (entry.path().extension() == ".journal") paths.push_back(entry.path());
+  }
+  std::sort(paths.begin(), paths.end());
+  std::vector<Process> processes;
+  for (const auto& path : paths) processes.push_back(read_process(path));
+  Judge judge(std::move(processes));
+  judge.run();
+  judge.print();
+  return judge.good() ? 0 : 1;
+}

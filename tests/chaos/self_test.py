@@ -1,0 +1,142 @@
+#!/usr/bin/env python3
+"""self_test.py CHAOS BUILD: a short chaos run passes, and chaos_check notices every kind of damage done to its journals."""
+import json
+import pathlib
+import shutil
+import struct
+import subprocess
+import sys
+import tempfile
+
+RECORD = struct.Struct('<QIIQQQQQQ')  # kind, subgroup, node, incarnation, view, begun, count, digest, value
+START, VIEW, MEMBER, BOUNDARY, DELIVERY, SENT, LOADED, BAD, LEFT, ENDED = range(1, 11)
+KIND, SUBGROUP, NODE, INCARNATION, VIEW_ID, BEGUN, COUNT, DIGEST, VALUE = range(9)
+TICKS = 1
+
+
+def read(path):
+    data = path.read_bytes()
+    records = []
+    for at in range(0, len(data), RECORD.size):
+        record = list(RECORD.unpack_from(data, at))
+        if record[KIND]:
+            records.append(record)
+        elif not any(data[at:at + 64 * RECORD.size]):
+            break
+    return records
+
+
+def write(path, records):
+    path.write_bytes(b''.join(RECORD.pack(*record) for record in records))
+
+
+def find(records, kind, **fields):
+    """Where a record of this kind lies, in the middle of all such."""
+    names = {'subgroup': SUBGROUP}
+    places = [at for at, record in enumerate(records)
+              if record[KIND] == kind and all(record[names[name]] == value for name, value in fields.items())]
+    return places[len(places) // 2] if places else None
+
+
+def change(kind, field, by=1, **fields):
+    def apply(records):
+        at = find(records, kind, **fields)
+        if at is not None:
+            records[at][field] += by
+        return at is not None
+    return apply
+
+
+def drop(kind, **fields):
+    def apply(records):
+        at = find(records, kind, **fields)
+        if at is not None:
+            del records[at]
+        return at is not None
+    return apply
+
+
+def swap_ticks(records):
+    at = find(records, DELIVERY, subgroup=TICKS)
+    if at is None:
+        return False
+    sender = records[at][INCARNATION]
+    for other in range(at + 1, len(records)):
+        if records[other][KIND] == DELIVERY and records[other][SUBGROUP] == TICKS and records[other][INCARNATION] == sender:
+            records[at], records[other] = records[other], records[at]
+            return True
+    return False
+
+
+def forget_sent(records):
+    """As if the last half of what it sent had never been."""
+    places = [at for at, record in enumerate(records) if record[KIND] == SENT and record[SUBGROUP] == 0]
+    for at in reversed(places[len(places) // 2:]):
+        del records[at]
+    return bool(places)
+
+
+def claim_sent(records):
+    """As if it had left with messages that nobody delivered."""
+    sent = [record for record in records if record[KIND] == SENT and record[SUBGROUP] == 0]
+    if not sent or records[-1][KIND] != LEFT:
+        return False
+    records.insert(-1, [*sent[-1][:VALUE], sent[-1][VALUE] + 1])
+    return True
+
+
+DAMAGES = {
+    'another message at a place': (change(DELIVERY, VALUE, subgroup=0), 'M1'),
+    'another digest at a place': (change(DELIVERY, DIGEST, subgroup=0), 'M1'),
+    'another sender at a place': (change(DELIVERY, INCARNATION, subgroup=0), 'M1'),
+    'a delivery missing': (drop(DELIVERY, subgroup=0), 'M3'),
+    'a place twice': (change(DELIVERY, COUNT, -1, subgroup=0), 'M3'),
+    'a tick missing': (drop(DELIVERY, subgroup=TICKS), 'M4'),
+    'ticks out of order': (swap_ticks, 'M4'),
+    'a boundary elsewhere': (change(BOUNDARY, COUNT, subgroup=0), 'J1'),
+    'a boundary with another digest': (change(BOUNDARY, DIGEST, subgroup=0), 'M6'),
+    'a loaded state of nobody': (change(LOADED, DIGEST, subgroup=0), 'J1'),
+    'other members in a view': (change(MEMBER, INCARNATION), 'V3'),
+    'a view left out': (drop(VIEW), 'V3'),
+    'messages that were not sent': (forget_sent, 'M2'),
+    'messages lost at the leave': (claim_sent, 'M8'),
+}
+
+
+def check(build, directory):
+    result = subprocess.run([build / 'tests/chaos/chaos_check', directory], capture_output=True, text=True, check=False)
+    return result.returncode, result.stdout
+
+
+def main():
+    chaos, build = sys.argv[1], pathlib.Path(sys.argv[2])
+    with tempfile.TemporaryDirectory(prefix='spindrift-chaos-self-') as parent:
+        # Of this seed's plan a member is killed, and one leaves.
+        result = subprocess.run([chaos, '--runs', '1', '--seed', '5', '--members', '4', '--seconds', '1', '--keep', '--no-build',
+                                 '--build', build, '--directory', parent], capture_output=True, text=True, check=False)
+        print(result.stdout)
+        if result.returncode != 0:
+            return 1
+        run = next(path for path in pathlib.Path(parent).iterdir() if path.is_dir())
+        journals = {path: read(path) for path in sorted(run.glob('*.journal'))}
+        damaged = pathlib.Path(parent) / 'damaged'
+        failures = 0
+        for name, (damage, invariant) in DAMAGES.items():
+            shutil.rmtree(damaged, ignore_errors=True)
+            damaged.mkdir()
+            done = False
+            for path, records in journals.items():
+                records = [list(record) for record in records]
+                done = done or damage(records)
+                write(damaged / path.name, records)
+            code, output = check(build, damaged)
+            noticed = code == 1 and any(line.startswith(invariant + ' ') for line in output.splitlines())
+            if not done or not noticed:
+                failures += 1
+                print(f'NOT NOTICED: {name} ({invariant}); done: {done}\n{output}')
+        print(json.dumps({'damages': len(DAMAGES), 'not_noticed': failures}))
+        return 1 if failures else 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())
