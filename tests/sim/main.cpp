@@ -5,6 +5,7 @@
 #include <csignal>
 #include <cstdio>
 #include <ctime>
+#include <fstream>
 #include <iostream>
 #include <sys/time.h>
 #include <unistd.h>
@@ -15,6 +16,7 @@
 #include "views/crash_points.hpp"
 #include "views/fleet.hpp"
 #include "views/minimize.hpp"
+#include "views/script.hpp"
 
 namespace {
 
@@ -68,6 +70,23 @@ int run_minimize(std::uint64_t seed) {
   return 1;
 }
 
+int run_scripts(const std::vector<std::string>& files, bool verbose, std::uint64_t first) {
+  for (const std::string& file : files) {
+    for (std::uint64_t seed = first; seed < first + (verbose ? 1 : 20); ++seed) {
+      std::ifstream script(file);
+      if (!script) {
+        std::fprintf(stderr, "cannot read %s\n", file.c_str());
+        return 1;
+      }
+      const auto result = spindrift::sim::run_script(script, verbose, seed);
+      if (result.failure.empty()) continue;
+      std::fprintf(stderr, "%s, seed %llu: %s\n", file.c_str(), static_cast<unsigned long long>(seed), result.failure.c_str());
+      return 1;
+    }
+  }
+  return 0;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -88,6 +107,8 @@ int main(int argc, char** argv) {
   auto* points = app.add_option("--crash-points", pairs,
                                 "Crash at every effect of scripted view changes; up to so many pairs of crashes for each");
   auto* smaller = app.add_option("--minimize", to_minimize, "Strike from this seed's plan what its violation does not need");
+  std::vector<std::string> scripts;
+  app.add_option("--script", scripts, "Play these scenarios (tests/script)");
   bool one_view = false;
   bool views = false;
   app.add_flag("--one-view", one_view, "Only runs with one view");
@@ -112,6 +133,7 @@ int main(int argc, char** argv) {
     setitimer(ITIMER_VIRTUAL, &seed_cpu_time_max, nullptr);
   };
   if (points->count() > 0) return run_all_crash_points(pairs);
+  if (!scripts.empty()) return run_scripts(scripts, options.verbose, options.first);
   if (smaller->count() > 0) return run_minimize(to_minimize);
   const double before = cpu_seconds();
   const spindrift::sim::GateResult result = spindrift::sim::run_gate(options);

@@ -74,7 +74,7 @@ void Network::deliver_event(std::uint32_t slot, bool may_wait) {
     way.held_messages.push_back(slot);
     return;
   }
-  way.messages.pop_front();
+  std::erase(way.messages, slot);  // the first, unless an earlier one waits
   SimFabric& target = *endpoints_[connection.ends[to]];
   if (!pending.dropped && target.alive_ && way.access) {
     pending.event.peer = connection.ids[to];
@@ -166,7 +166,7 @@ void Network::land_group(std::uint32_t slot, bool may_wait) {
     listener_.on_news(write.write.to);
   }
   if (--write.groups_left > 0) return;
-  way.writes.pop_front();
+  std::erase(way.writes, slot);
   in_flight_unused_.push_back(slot);
 }
 

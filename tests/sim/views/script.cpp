@@ -1,0 +1,285 @@
+// Reading and playing scenarios.
+#include "script.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <sstream>
+#include <stdexcept>
+#include <vector>
+
+#include "fleet.hpp"
+
+namespace spindrift::sim {
+namespace {
+
+struct BadLine : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+std::uint64_t number_of(const std::string& word) {
+  std::size_t used = 0;
+  std::uint64_t number = 0;
+  try {
+    number = std::stoull(word, &used);
+  } catch (const std::exception&) {
+    throw BadLine("not a number: " + word);
+  }
+  if (used != word.size()) throw BadLine("not a number: " + word);
+  return number;
+}
+
+Ticks ticks_of(const std::string& word) {
+  const std::size_t unit = word.find_first_not_of("0123456789");
+  if (unit == 0 || unit == std::string::npos) throw BadLine("not a time: " + word);
+  const auto count = static_cast<Ticks>(number_of(word.substr(0, unit)));
+  const std::string name = word.substr(unit);
+  if (name == "ns") return count;
+  if (name == "us") return count * 1'000;
+  if (name == "ms") return count * 1'000'000;
+  if (name == "s") return count * 1'000'000'000;
+  throw BadLine("not a time: " + word);
+}
+
+std::vector<std::uint32_t> nodes_of(const std::string& word) {
+  std::vector<std::uint32_t> nodes;
+  std::istringstream list(word);
+  for (std::string one; std::getline(list, one, ',');) nodes.push_back(static_cast<std::uint32_t>(number_of(one)));
+  return nodes;
+}
+
+std::string text_of(const std::vector<std::uint32_t>& nodes) {
+  std::string text;
+  for (const std::uint32_t node : nodes) text += (text.empty() ? "" : ",") + std::to_string(node);
+  return text.empty() ? "nobody" : text;
+}
+
+class Player {
+ public:
+  Player(bool verbose, std::uint64_t seed) : verbose_(verbose) {
+    plan_.seed = seed;
+    plan_.liveness = false;
+    plan_.suspect_after = 1'000'000;
+    plan_.fabric.delay_ns_max = 5'000;
+    plan_.fabric.hello_before_memory = true;
+    SubgroupPlan orders;
+    orders.name = "orders";
+    orders.profile = {.ring_bytes = 4096, .window_messages = 8, .message_bytes_max = 256};
+    orders.state_bytes = 1000;
+    plan_.subgroups.push_back(orders);
+  }
+
+  void play(const std::vector<std::string>& words) {
+    if (words[0] == "at" || words[0] == "after") return schedule(words);
+    if (words[0] == "expect") return expect(words);
+    if (words[0] == "run") return start().run_until(start().now() + ticks_of(word(words, 1)));
+    if (fleet_) throw BadLine("settings come before the first step");
+    set(words);
+  }
+
+  void finish() {
+    if (actions_last_ > 0) start().run_until(actions_last_);
+    check();
+  }
+  [[nodiscard]] std::uint64_t events() { return fleet_ ? fleet_->events() : 0; }
+  [[nodiscard]] std::uint64_t expectations() const { return expectations_; }
+
+ private:
+  static const std::string& word(const std::vector<std::string>& words, std::size_t at) {
+    if (at >= words.size()) throw BadLine("the line is too short");
+    return words[at];
+  }
+  std::uint32_t node(const std::string& word) {
+    const std::uint64_t number = number_of(word);
+    if (number >= plan_.nodes.size()) throw BadLine("no such node: " + word);
+    return static_cast<std::uint32_t>(number);
+  }
+  std::uint32_t subgroup(const std::string& name) {
+    for (std::uint32_t s = 0; s < plan_.subgroups.size(); ++s) {
+      if (plan_.subgroups[s].name == name) return s;
+    }
+    throw BadLine("no such subgroup: " + name);
+  }
+
+  void set(const std::vector<std::string>& words) {
+    if (words[0] == "nodes") {
+      plan_.nodes.resize(number_of(word(words, 1)));
+      for (std::uint32_t i = 0; i < plan_.nodes.size(); ++i) {
+        plan_.nodes[i].host = i;
+        plan_.founders.push_back(i);
+      }
+    } else if (words[0] == "founders") {
+      plan_.founders = nodes_of(word(words, 1));
+    } else if (words[0] == "suspect") {
+      plan_.suspect_after = word(words, 1) == "never" ? 0 : ticks_of(words[1]);
+    } else if (words[0] == "host") {
+      for (const std::uint32_t on : nodes_of(word(words, 1))) plan_.nodes.at(on).host = 1000;
+    } else if (words[0] == "state") {
+      plan_.subgroups[0].state_bytes = number_of(word(words, 1));
+    } else if (words[0] == "window") {
+      plan_.subgroups[0].profile.window_messages = number_of(word(words, 1));
+    } else if (words[0] == "minimum") {
+      plan_.subgroups[0].minimum = static_cast<std::uint32_t>(number_of(word(words, 1)));
+    } else if (words[0] == "unordered") {
+      SubgroupPlan news = plan_.subgroups[0];
+      news.name = word(words, 1);
+      news.mode = DeliveryMode::unordered;
+      plan_.subgroups.push_back(news);
+    } else {
+      throw BadLine("unknown: " + words[0]);
+    }
+  }
+
+  Fleet& start() {
+    if (!fleet_) {
+      fleet_ = std::make_unique<Fleet>(plan_);
+      fleet_->set_verbose(verbose_);
+      for (const std::uint32_t founder : plan_.founders) {
+        Action begin;
+        begin.node = founder;
+        fleet_->act(begin);
+      }
+    }
+    return *fleet_;
+  }
+
+  void schedule(const std::vector<std::string>& words) {
+    Fleet& fleet = start();
+    Action action;
+    action.at = ticks_of(word(words, 1)) + (words[0] == "after" ? std::max(fleet.now(), actions_last_) : 0);
+    const std::string& what = word(words, 2);
+    if (what == "cut" || what == "heal") {
+      const std::string& pair = word(words, 3);
+      const std::size_t dash = pair.find('-');
+      if (dash == std::string::npos) throw BadLine("not a pair: " + pair);
+      action.kind = what == "cut" ? Action::Kind::cut : Action::Kind::heal;
+      bool one_way = false;
+      for (std::size_t i = 4; i < words.size(); ++i) {
+        if (words[i] == "one-way") one_way = true;
+        else if (words[i] == "writes") action.what = Cut::writes;
+        else if (words[i] == "messages") action.what = Cut::messages;
+        else if (words[i] == "breaks") action.ticks = ticks_of(word(words, ++i));
+        else throw BadLine("unknown: " + words[i]);
+      }
+      for (const std::uint32_t a : nodes_of(pair.substr(0, dash))) {
+        for (const std::uint32_t b : nodes_of(pair.substr(dash + 1))) {
+          action.node = a;
+          action.other = b;
+          queue(action);
+          if (one_way) continue;
+          std::swap(action.node, action.other);
+          queue(action);
+        }
+      }
+      return;
+    }
+    action.node = node(word(words, 3));
+    if (what == "start") action.kind = Action::Kind::start;
+    else if (what == "crash") action.kind = Action::Kind::crash;
+    else if (what == "leave") action.kind = Action::Kind::leave;
+    else if (what == "stop") action.kind = Action::Kind::stop;
+    else if (what == "pause") action.kind = Action::Kind::pause;
+    else if (what == "send") action.kind = Action::Kind::send;
+    else throw BadLine("unknown: " + what);
+    if (what == "pause") action.ticks = ticks_of(word(words, 4));
+    if (what == "send") {
+      action.other = subgroup(word(words, 4));
+      action.count = number_of(word(words, 5));
+    }
+    if (what == "crash" && words.size() > 4) {  // crash N in change K
+      action.kind = Action::Kind::crash_in_change;
+      action.count = number_of(word(words, 6));
+    }
+    queue(action);
+  }
+
+  void queue(const Action& action) {
+    if (action.at < actions_last_) throw BadLine("earlier than the line before");
+    actions_last_ = action.at;
+    start().run_until(action.at);
+    start().act(action);
+  }
+
+  void expect(const std::vector<std::string>& words) {
+    Fleet& fleet = start();
+    ++expectations_;
+    const std::string& what = word(words, 1);
+    const auto wait = [&](const std::function<bool()>& holds, const std::function<std::string()>& instead) {
+      fleet.run_while_not(holds, 40 * plan_.suspect_after + 100'000'000);
+      check();
+      if (!holds()) throw BadLine("expected otherwise: " + instead());
+    };
+    if (what == "view") {  // expect view of N is A,B,C [or D,E …]
+      const std::uint32_t of = node(word(words, 3));
+      std::vector<std::vector<std::uint32_t>> expected;
+      for (std::size_t at = 5; at == 5 || at < words.size(); at += 2) {
+        expected.push_back(nodes_of(word(words, at)));
+        std::sort(expected.back().begin(), expected.back().end());
+      }
+      const auto seen = [&] {
+        auto members = fleet.members_seen_by(of);
+        std::sort(members.begin(), members.end());
+        return members;
+      };
+      const auto fits = [&] { return std::find(expected.begin(), expected.end(), seen()) != expected.end(); };
+      wait([&] { return fits() && fleet.state_of(of) == views::MemberState::active; },
+           [&] { return "node " + std::to_string(of) + " sees " + text_of(seen()); });
+    } else if (what == "delivered") {  // expect delivered N SUBGROUP COUNT
+      const std::uint32_t at = node(word(words, 2));
+      const std::uint32_t of = subgroup(word(words, 3));
+      const std::uint64_t count = number_of(word(words, 4));
+      wait([&] { return fleet.delivered(at, of) == count; },
+           [&] { return "delivered " + std::to_string(fleet.delivered(at, of)); });
+    } else if (what == "state") {  // expect state N STATE
+      const std::uint32_t of = node(word(words, 2));
+      wait([&] { return views::to_string(fleet.state_of(of)) == word(words, 3); },
+           [&] { return "node " + std::to_string(of) + " is " + std::string(views::to_string(fleet.state_of(of))); });
+    } else if (what == "failure") {  // expect failure N WORD
+      const std::uint32_t of = node(word(words, 2));
+      wait([&] { return fleet.failure_of(of).value_or("").find(word(words, 3)) != std::string::npos; },
+           [&] { return fleet.failure_of(of).value_or("it did not fail"); });
+    } else if (what == "all") {  // expect all delivered
+      wait([&] { return fleet.everything_delivered(); }, [] { return std::string("something is missing"); });
+    } else {
+      throw BadLine("unknown: " + what);
+    }
+  }
+
+  void check() {
+    if (const auto& violation = start().report().violation()) {
+      throw BadLine("violated " + violation->invariant + ": " + violation->what);
+    }
+  }
+
+  Plan plan_;
+  bool verbose_;
+  std::unique_ptr<Fleet> fleet_;
+  Ticks actions_last_ = 0;
+  std::uint64_t expectations_ = 0;
+};
+
+}  // namespace
+
+ScriptResult run_script(std::istream& script, bool verbose, std::uint64_t seed) {
+  ScriptResult result;
+  Player player(verbose, seed);
+  std::uint64_t line_number = 0;
+  std::string line;
+  try {
+    while (std::getline(script, line)) {
+      ++line_number;
+      std::istringstream stream(line.substr(0, line.find('#')));
+      std::vector<std::string> words;
+      for (std::string one; stream >> one;) words.push_back(one);
+      if (!words.empty()) player.play(words);
+    }
+    player.finish();
+  } catch (const BadLine& bad) {
+    result.failure = "line " + std::to_string(line_number) + " (" + line + "): " + bad.what();
+  }
+  result.events = player.events();
+  result.expectations = player.expectations();
+  return result;
+}
+
+}  // namespace spindrift::sim
