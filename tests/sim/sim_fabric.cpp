@@ -121,7 +121,7 @@ Result<void> SimFabric::expose(fabric::PeerId peer, fabric::RegionKey key, fabri
   const auto index = connection_of(peer);
   OwnRegion* own = region(key);
   if (!index || own == nullptr) return Error(ErrorKind::bad_argument, "exposing an unknown region or to an unknown peer");
-  if (own->released) network_.report_.violate("V11", "a released region was exposed");
+  if (own->released) return Error(ErrorKind::bad_argument, "exposing a released region");
   Network::Connection& connection = network_.connections_[*index];
   const std::uint32_t end = network_.end_of(connection, index_);
   if (!connection.ways[end].open) return {};
@@ -174,6 +174,8 @@ void SimFabric::unmap(fabric::PeerId peer, fabric::RegionKey key) {
   const auto mapped = std::find(theirs->mapped_by.begin(), theirs->mapped_by.end(), *index);
   if (mapped == theirs->mapped_by.end()) return;
   theirs->mapped_by.erase(mapped);
+  Network::Direction& way = network_.connections_[*index].ways[network_.end_of(connection, index_)];
+  if (way.mapped_region == theirs->memory) way.mapped_region = nullptr;
   owner.watchers_.erase(std::find(owner.watchers_.begin(), owner.watchers_.end(), index_));
   owner.poison_if_unused(*theirs);
 }
