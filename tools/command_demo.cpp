@@ -180,7 +180,8 @@ void add_demo_command(CLI::App& app, Work& chosen) {
   command->footer(
       "Every topic of the recording goes through an ordered subgroup and is sent by one member; all members deliver "
       "everything.\n"
-      "In the middle one member is killed: the others go on in the next view, and the one next in line sends its samples from "
+      "In the middle one member is killed: the others go on in the next view, and the one next in line sends its samples "
+      "from "
       "the\n"
       "first that was not delivered. It is started again, joins, gets the state and catches up.\n"
       "Succeeds only if every member delivered the same sequence in each subgroup, and of each topic exactly what the file "

@@ -37,7 +37,8 @@ GroupReport report_for(const GroupOptionsOfUser& options) {
   }
   GroupReport report = value_or_throw(read_group(directory));
   if (report.nodes.empty() && report.problems.empty()) {
-    throw Exception(Error(ErrorKind::resource, "no node has left a status here").at(directory).fix("start a node of the group"));
+    throw Exception(
+        Error(ErrorKind::resource, "no node has left a status here").at(directory).fix("start a node of the group"));
   }
   return report;
 }
@@ -74,10 +75,10 @@ Json ids(const std::vector<NodeId>& nodes) {
 }
 
 void print_json(const GroupReport& report, const char* field, Json value) {
-  fmt::print("{}\n", Json{{"partition_safety", report.partition_safety()},
-                          {"problems", report.problems},
-                          {field, std::move(value)}}
-                         .dump(2, ' ', false, Json::error_handler_t::replace));
+  fmt::print(
+      "{}\n",
+      Json{{"partition_safety", report.partition_safety()}, {"problems", report.problems}, {field, std::move(value)}}.dump(
+          2, ' ', false, Json::error_handler_t::replace));
 }
 
 // ---- status
@@ -171,22 +172,24 @@ std::vector<Finding> findings_of(const GroupReport& report) {
   const std::vector<Departure> departures = report.departures();
   std::vector<Finding> findings;
   for (const Departure& departure : departures) {
-    findings.push_back({{{"kind", departure.failed ? "removed" : "left"},
-                         {"node", departure.node.value()},
-                         {"view", departure.view.value()},
-                         {"reason", departure.reason},
-                         {"says", ids(departure.witnesses)},
-                         {"at_ms", departure.at_ms}},
-                        fmt::format("{} view {}: node {} {}; says node {}", time_text(departure.at_ms), departure.view.value(),
-                                    departure.node.value(), departure.failed ? "was removed: " + departure.reason : "left",
-                                    node_list(departure.witnesses))});
+    findings.push_back(
+        {{{"kind", departure.failed ? "removed" : "left"},
+          {"node", departure.node.value()},
+          {"view", departure.view.value()},
+          {"reason", departure.reason},
+          {"says", ids(departure.witnesses)},
+          {"at_ms", departure.at_ms}},
+         fmt::format("{} view {}: node {} {}; says node {}", time_text(departure.at_ms), departure.view.value(),
+                     departure.node.value(), departure.failed ? "was removed: " + departure.reason : "left",
+                     node_list(departure.witnesses))});
   }
   for (const NodeReport& node : report.nodes) {
     const std::uint32_t id = node.status.node.value();
     if (node.condition == NodeReport::Condition::died) {
       const std::string said = what_others_said(departures, node.status.node);
-      findings.push_back({{{"kind", "died"}, {"node", id}, {"process", node.status.process}, {"reason", said}},
-                          fmt::format("node {} died: process {} is gone without a word; {}", id, node.status.process, said)});
+      findings.push_back(
+          {{{"kind", "died"}, {"node", id}, {"process", node.status.process}, {"reason", said}},
+           fmt::format("node {} died: process {} is gone without a word; {}", id, node.status.process, said)});
     }
     if (node.condition == NodeReport::Condition::ended) {
       const Status::End& end = *node.status.end;
@@ -198,13 +201,13 @@ std::vector<Finding> findings_of(const GroupReport& report) {
     for (const Status::SubgroupEntry& subgroup : node.status.subgroups) {
       if (subgroup.blocked.empty()) continue;
       const bool inadequate = !subgroup.inadequate.empty();
-      findings.push_back({{{"kind", inadequate ? "inadequate" : "blocked"},
-                           {"node", id},
-                           {"subgroup", subgroup.name},
-                           {"reason", subgroup.blocked}},
-                          fmt::format("node {}: {} in subgroup {}: {}", id,
-                                      inadequate ? "nobody can send" : "sends are not possible", subgroup.name,
-                                      subgroup.blocked)});
+      findings.push_back(
+          {{{"kind", inadequate ? "inadequate" : "blocked"},
+            {"node", id},
+            {"subgroup", subgroup.name},
+            {"reason", subgroup.blocked}},
+           fmt::format("node {}: {} in subgroup {}: {}", id, inadequate ? "nobody can send" : "sends are not possible",
+                       subgroup.name, subgroup.blocked)});
     }
   }
   return findings;
@@ -238,7 +241,8 @@ void add_group_command(CLI::App& app, Work& chosen) {
   const auto add = [&](const char* name, const char* description, int (*run)(const GroupOptionsOfUser&)) {
     CLI::App* command = group->add_subcommand(name, description);
     command->add_option("--config", options->config, "The group's configuration file")->type_name("FILE");
-    command->add_option("--group-dir", options->directory, "The group's directory, in place of --config")->type_name("DIRECTORY");
+    command->add_option("--group-dir", options->directory, "The group's directory, in place of --config")
+        ->type_name("DIRECTORY");
     add_set_option(*command, *options);
     command->add_flag("--json", options->json, "Print JSON");
     command->callback([options, run, &chosen] { chosen = [options, run] { return run(*options); }; });

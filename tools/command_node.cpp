@@ -44,8 +44,7 @@ int run_node(const NodeOptions& options) {
   Session session(config, std::move(group));
   session.drop_deliveries();
   print_in_view(session.group(), options.json);
-  if (session.wait_for() == Session::Event::signal)
-    print_event("leaving", "leaving; the others go on", self, options.json);
+  if (session.wait_for() == Session::Event::signal) print_event("leaving", "leaving; the others go on", self, options.json);
   session.finish();
   print_event("left", "left: what this member sent was delivered at every member", self, options.json);
   return number(ExitCode::success);
@@ -59,7 +58,8 @@ void add_node_command(CLI::App& app, Work& chosen) {
   add_member_options(*command, *options);
   command->add_flag("--json", options->json, "Print one JSON object per line");
   command->footer(
-      "Joins, takes part in every subgroup, drops what is delivered, and prints a line for every view: its members, and who\n"
+      "Joins, takes part in every subgroup, drops what is delivered, and prints a line for every view: its members, and "
+      "who\n"
       "joined, left or failed, and why. SIGINT and SIGTERM make it leave gracefully; the others go on. It ends by itself, "
       "with\n"
       "an error, when the others removed it or a majority of the view is gone. Started again, it joins again.\n\n"

@@ -123,7 +123,8 @@ void add_tail_command(CLI::App& app, Work& chosen) {
   command->footer(
       "Joins as a member and prints \"[view.sequence] node: text\" for each delivery, view after view. Sequence numbers "
       "begin\n"
-      "at 0 in each view and have gaps where a member had nothing to send. Leaves gracefully after --count deliveries, or on\n"
+      "at 0 in each view and have gaps where a member had nothing to send. Leaves gracefully after --count deliveries, or "
+      "on\n"
       "SIGINT or SIGTERM; the others go on.\n\n"
       "Examples:\n"
       "  spindrift tail --config derecho.cfg --id 1 --subgroup orders\n"

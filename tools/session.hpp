@@ -1,6 +1,6 @@
 // A command's membership in a group: joins, and lets one thread wait for whatever comes first, the end of the membership, a
-// signal, a request from a handler, or input. SIGINT and SIGTERM make this member leave gracefully, even while a thread waits
-// in a send; a second one ends the process.
+// signal, a request from a handler, or input. SIGINT and SIGTERM make this member leave gracefully, even while a thread
+// waits in a send; a second one ends the process.
 #pragma once
 
 #include <optional>

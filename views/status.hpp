@@ -49,14 +49,15 @@ struct Status {
   std::string group;
   NodeId node;
   std::uint64_t incarnation = 0;
-  std::uint64_t process = 0;          ///< its id
-  std::uint64_t process_started = 0;  ///< by the kernel's count, so that a later process of the same id is another; 0: unknown
+  std::uint64_t process = 0;  ///< its id
+  std::uint64_t process_started =
+      0;  ///< by the kernel's count, so that a later process of the same id is another; 0: unknown
   bool partition_safety = true;
-  std::string state;                    ///< a MemberState's name
-  std::optional<ViewId> view;           ///< none before the first
-  std::vector<MemberEntry> members;     ///< by rank
+  std::string state;                 ///< a MemberState's name
+  std::optional<ViewId> view;        ///< none before the first
+  std::vector<MemberEntry> members;  ///< by rank
   std::vector<SubgroupEntry> subgroups;
-  std::deque<Change> changes;           ///< oldest first, at most changes_max
+  std::deque<Change> changes;  ///< oldest first, at most changes_max
   std::optional<End> end;
 
   static constexpr std::size_t changes_max = 32;
@@ -70,8 +71,8 @@ struct Status {
 /// Since when the process of that id runs, in the kernel's clock ticks since boot; 0 if none runs, or it is not known.
 [[nodiscard]] std::uint64_t process_start_ticks(std::uint64_t process);
 
-/// A member's own status, kept and written through. Not thread-safe: the poller's. What cannot be written is logged once; the
-/// group goes on.
+/// A member's own status, kept and written through. Not thread-safe: the poller's. What cannot be written is logged once;
+/// the group goes on.
 class StatusKeeper {
  public:
   /// `first` names the process and its group; state and what follows is filled in here.

@@ -53,7 +53,8 @@ class Ledger {
   /// Every teller that is there has sent all its transfers; those that died will not.
   void wait_until_all_are_done() {
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return stopped_ || std::all_of(tellers_.begin(), tellers_.end(), [&](auto t) { return is_done(t); }); });
+    changed_.wait(
+        lock, [&] { return stopped_ || std::all_of(tellers_.begin(), tellers_.end(), [&](auto t) { return is_done(t); }); });
   }
 
   void save(std::ostream& to) {

@@ -211,18 +211,18 @@ TEST_CASE("different delivery orders have different digests, equal ones the same
 }
 
 TEST_CASE("a result survives the way through the pipe, and nonsense is no result") {
-  const TallyResult result{.counts = {1, 2},
-                           .contents = {digest_of("a"), digest_of("b")},
-                           .senders = {0, 7},
-                           .sequences = {digest_of("c")},
-                           .messages = 3,
-                           .bytes = 99,
-                           .delivered = 2,
-                           .seconds = 0.5,
-                           .views = {{.view = 4, .members = {0, 7}, .joined = {7}, .left = {}, .failed = {"3 (gone)"},
-                                      .delivered = 2, .gap_ms = 1.5},
-                                     {.view = 5, .members = {0}, .joined = {}, .left = {7}, .failed = {}, .delivered = 0,
-                                      .gap_ms = {}}}};
+  const TallyResult result{
+      .counts = {1, 2},
+      .contents = {digest_of("a"), digest_of("b")},
+      .senders = {0, 7},
+      .sequences = {digest_of("c")},
+      .messages = 3,
+      .bytes = 99,
+      .delivered = 2,
+      .seconds = 0.5,
+      .views = {
+          {.view = 4, .members = {0, 7}, .joined = {7}, .left = {}, .failed = {"3 (gone)"}, .delivered = 2, .gap_ms = 1.5},
+          {.view = 5, .members = {0}, .joined = {}, .left = {7}, .failed = {}, .delivered = 0, .gap_ms = {}}}};
   const auto read = result_from_json(to_json(result), 2, 1);
   REQUIRE(read);
   CHECK(read->counts == result.counts);
@@ -306,9 +306,10 @@ TEST_CASE("when a sender is gone the next in line sends on from the first sample
     const View next = with_members(all, 1, {{0, 10}, {1, 99}});
     tally.begin_view(next);
     const std::vector<Assignment> expected = std::exchange(assigned, {});
-    Tally newcomer(recording, plan, all.subgroups.size(), [&](std::size_t topic, const Sender& sender, std::uint64_t number) {
-      assigned.push_back({topic, sender.node.value(), number});
-    });
+    Tally newcomer(recording, plan, all.subgroups.size(),
+                   [&](std::size_t topic, const Sender& sender, std::uint64_t number) {
+                     assigned.push_back({topic, sender.node.value(), number});
+                   });
     newcomer.begin_view(next);
     CHECK(assigned.empty());
     for (std::uint32_t s = 0; s < states.size(); ++s) newcomer.load(SubgroupId(s), states[s]);

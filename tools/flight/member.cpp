@@ -110,7 +110,7 @@ class Share {
   }
 
   const ulog::Recording& recording_;
-  std::vector<std::uint32_t> numbers_;  // by sample: its number in its topic
+  std::vector<std::uint32_t> numbers_;              // by sample: its number in its topic
   std::vector<std::optional<std::uint64_t>> next_;  // by topic; nothing: another member's
   std::size_t position_ = 0;
   std::uint64_t sent_ = 0;
@@ -132,8 +132,9 @@ class FlightMember {
         reporter_(reporter),
         start_(clock_.now()),
         share_(recording_),
-        tally_(recording_, plan_, view_.subgroups.size(),
-               [this](std::size_t topic, const Sender& sender, std::uint64_t number) { on_assigned(topic, sender, number); }),
+        tally_(
+            recording_, plan_, view_.subgroups.size(),
+            [this](std::size_t topic, const Sender& sender, std::uint64_t number) { on_assigned(topic, sender, number); }),
         session_(config, group_options()) {}
 
   ExitCode run() {

@@ -1,6 +1,6 @@
 // One member of a replay, in a process of its own: sends its share of the recording, and that of members that die if it is
-// next in line; delivers everything, and reports to the demo through a pipe, one line of text each time. When it has delivered
-// all and said so, it waits for SIGTERM to leave.
+// next in line; delivers everything, and reports to the demo through a pipe, one line of text each time. When it has
+// delivered all and said so, it waits for SIGTERM to leave.
 #pragma once
 
 #include <string>
@@ -14,7 +14,7 @@ enum class Rate { real, max };
 struct FlightMemberOptions : MemberOptions {
   std::string recording;
   Rate rate = Rate::max;
-  int report = -1;  ///< descriptor of the pipe's writing end
+  int report = -1;      ///< descriptor of the pipe's writing end
   bool victim = false;  ///< will be killed when it reports half its share; waits for that rather than send its last sample
 };
 

@@ -52,14 +52,10 @@ void ChainedDigest::add(std::span<const std::byte> message) noexcept {
 }
 
 std::string to_json(const TallyResult& result) {
-  return Json{{"counts", result.counts},
-              {"contents", digests_json(result.contents)},
-              {"senders", result.senders},
-              {"sequences", digests_json(result.sequences)},
-              {"messages", result.messages},
-              {"bytes", result.bytes},
-              {"delivered", result.delivered},
-              {"seconds", result.seconds},
+  return Json{{"counts", result.counts},       {"contents", digests_json(result.contents)},
+              {"senders", result.senders},     {"sequences", digests_json(result.sequences)},
+              {"messages", result.messages},   {"bytes", result.bytes},
+              {"delivered", result.delivered}, {"seconds", result.seconds},
               {"views", to_json(result.views)}}
       .dump(-1, ' ', false, Json::error_handler_t::replace);
 }
@@ -100,8 +96,8 @@ void Tally::begin_view(const View& view) {
   }
 }
 
-// A sender that is still there keeps its topics: what it had under way goes first in the new view. A dead one's messages that
-// were not delivered never will be, so its successor begins with the first of them.
+// A sender that is still there keeps its topics: what it had under way goes first in the new view. A dead one's messages
+// that were not delivered never will be, so its successor begins with the first of them.
 void Tally::assign(SubgroupId subgroup) {
   for (std::size_t t = 0; t < topics_.size(); ++t) {
     TopicPart& topic = topics_[t];
@@ -140,7 +136,8 @@ void Tally::add(SubgroupId subgroup, const Delivery& delivery) {
   if (!part.ready) {
     note(fmt::format("a sample of {} came before the state that it follows", name));
   } else if (plan_[header->topic].subgroup != subgroup || topic.sender.node != delivery.sender) {
-    note(fmt::format("a sample of {} came from node {} through the wrong subgroup or member", name, delivery.sender.value()));
+    note(
+        fmt::format("a sample of {} came from node {} through the wrong subgroup or member", name, delivery.sender.value()));
   } else if (header->number != static_cast<std::uint32_t>(topic.count)) {
     note(fmt::format("sample {} of {} came where {} was due", header->number, name, topic.count));
   }
@@ -178,13 +175,14 @@ void Tally::load(SubgroupId subgroup, std::istream& from) {
       if (plan_[t].subgroup != subgroup) continue;
       const Json& topic = topics.at(position++);
       if (topic.at("name") != recording_.topics()[t].name) throw broken("its topics are others");
-      topics_[t] = {topic.at("count").get<std::uint64_t>(), ChainedDigest(digest_from(topic.at("content"))),
+      topics_[t] = {topic.at("count").get<std::uint64_t>(),
+                    ChainedDigest(digest_from(topic.at("content"))),
                     {NodeId(topic.at("sender").get<std::uint32_t>()), topic.at("incarnation").get<std::uint64_t>()}};
       if (topics_[t].count > recording_.topics()[t].samples) throw broken("it counts more samples than there are");
     }
     if (position != topics.size()) throw broken("its topics are others");
-    subgroups_[subgroup.value()] = {ChainedDigest(digest_from(json.at("sequence"))), json.at("messages").get<std::uint64_t>(),
-                                    json.at("bytes").get<std::uint64_t>(), true};
+    subgroups_[subgroup.value()] = {ChainedDigest(digest_from(json.at("sequence"))),
+                                    json.at("messages").get<std::uint64_t>(), json.at("bytes").get<std::uint64_t>(), true};
   } catch (const Json::exception& failure) {
     throw broken(failure.what());
   }

@@ -1,5 +1,6 @@
-// What one member counts and digests while it delivers a replay, view after view, and what the file says it should have found.
-// At every boundary of views all members hold the same: so each knows which sample of a topic is due next, and from whom.
+// What one member counts and digests while it delivers a replay, view after view, and what the file says it should have
+// found. At every boundary of views all members hold the same: so each knows which sample of a topic is due next, and from
+// whom.
 #pragma once
 
 #include <cstdint>
