@@ -100,6 +100,8 @@ class Multicast {
   [[nodiscard]] std::uint64_t delivered_frontier() const noexcept { return delivered_; }
   /// Own messages that were published and lie beyond the trim; unordered mode, after `finish`.
   [[nodiscard]] std::uint64_t own_beyond(std::span<const std::uint64_t> trim) const noexcept;
+  /// Frontier below which every member has delivered; ordered mode.
+  [[nodiscard]] std::uint64_t delivered_everywhere() const noexcept { return delivered_everywhere_; }
   /// Own messages that every member has delivered; both modes.
   [[nodiscard]] std::uint64_t own_delivered_everywhere() const noexcept { return own_released_; }
   /// Messages of each sender acknowledged (ordered) or consumed (unordered) here, by sender rank.

@@ -115,14 +115,16 @@ std::string GroupCore::blocked(SubgroupId id) const {
   return {};
 }
 
-void GroupCore::send_private(NodeId to, std::span<const std::byte> message) {
+void GroupCore::send_letter(NodeId to, std::uint64_t tag, std::span<const std::byte> message) {
   if (message.size() > private_bytes_max()) {
     throw Exception(Error(ErrorKind::bad_argument, "a private message of " + std::to_string(message.size()) +
                           " bytes is larger than " + std::to_string(private_bytes_max())).fix("send it in parts"));
   }
   {
     std::lock_guard lock(mutex_);
-    letters_.emplace_back(to, std::vector<std::byte>(message.begin(), message.end()));
+    std::vector<std::byte>& letter = letters_.emplace_back(to, std::vector<std::byte>(letter_head_bytes)).second;
+    std::memcpy(letter.data(), &tag, letter_head_bytes);
+    letter.insert(letter.end(), message.begin(), message.end());
   }
   letters_waiting_.store(true, std::memory_order_seq_cst);
   fabric_->wake();
@@ -199,6 +201,9 @@ Group::Group(const Config& config, GroupOptions options) : core_(std::make_uniqu
   core_->join();
 }
 Group::~Group() = default;
+ReplicaBase& Group::attach_replica(std::string_view subgroup, const ReplicaMaker& make) {
+  return core_->attach_replica(subgroup, make);
+}
 Subgroup& Group::subgroup(std::string_view name) { return core_->subgroup(name); }
 std::vector<std::string> Group::subgroup_names() const { return core_->subgroup_names(); }
 NodeId Group::self() const noexcept { return core_->self(); }

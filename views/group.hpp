@@ -25,6 +25,10 @@ namespace spindrift {
 
 class Group;
 class GroupCore;
+class ReplicaBase;
+class ReplicaChannel;
+template <class T>
+class Replicated;
 
 using views::NewView;
 using views::Removal;
@@ -146,6 +150,12 @@ class Group {
   /// Of all subgroups of the layout.
   [[nodiscard]] std::vector<std::string> subgroup_names() const;
 
+  /// An object of type T that all members of the subgroup change in the same order, made from `arguments`; once per subgroup,
+  /// in place of on_delivery and on_state. Include <spindrift/replicated.hpp>. Throws bad_argument (unknown subgroup, or it has
+  /// a handler already).
+  template <class T, class... Arguments>
+  [[nodiscard]] Replicated<T> replicated(std::string_view subgroup, Arguments&&... arguments);
+
   [[nodiscard]] NodeId self() const noexcept;
   /// The present view; it may be another one when this returns.
   [[nodiscard]] View view() const;
@@ -172,6 +182,9 @@ class Group {
   void on_failure(std::function<void(const Error&)> handler);
 
  private:
+  using ReplicaMaker = std::function<std::unique_ptr<ReplicaBase>(ReplicaChannel&)>;
+  [[nodiscard]] ReplicaBase& attach_replica(std::string_view subgroup, const ReplicaMaker& make);
+
   std::unique_ptr<GroupCore> core_;
 };
 

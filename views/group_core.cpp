@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <cstring>
 #include <random>
 
 #include <spindrift/core/check.hpp>
@@ -184,7 +185,9 @@ void GroupCore::rest() {
 views::Member::Step GroupCore::step() {
   try {
     if (letters_waiting_.load(std::memory_order_seq_cst)) post_letters();
-    return member_->step(clock_.now());
+    const views::Member::Step done = member_->step(clock_.now());
+    if (has_replicas_.load(std::memory_order_relaxed)) tell_replicas_what_is_stable();
+    return done;
   } catch (const std::exception& thrown) {
     member_->stop(Error(ErrorKind::group_closed, std::string("a handler threw: ") + thrown.what())
                       .fix("let handlers deal with their own errors: a member that skips a message differs from the rest"));
@@ -233,6 +236,7 @@ void GroupCore::publish_state() {
   }
   changed_.notify_all();
   wake_senders();
+  if (ended() && has_replicas_.load(std::memory_order_seq_cst)) tell_replicas_of_end();
   if (handler) handler(*member_->failure());
 }
 
@@ -256,6 +260,7 @@ void GroupCore::on_view(const NewView& news) {
       log::warn(log::Room::views, "inadequate", {{"subgroup", subgroup.name}, {"reason", subgroup.inadequate}});
     }
   }
+  if (has_replicas_.load(std::memory_order_seq_cst)) tell_replicas_of_view(news.view);
   if (options_.on_view) options_.on_view(news);
 }
 
@@ -281,8 +286,16 @@ std::unique_ptr<views::StateWriter> GroupCore::load_state(SubgroupId id) {
   return views::collect_state(channel.load);
 }
 
-void GroupCore::on_private(NodeId from, std::span<const std::byte> message) {
-  if (options_.on_private) options_.on_private(from, message);
+void GroupCore::on_private(NodeId from, std::span<const std::byte> letter) {
+  std::uint64_t tag = 0;
+  if (letter.size() < letter_head_bytes) return member_->accuse(from, "it sent a private message without a head");
+  std::memcpy(&tag, letter.data(), letter_head_bytes);
+  const auto message = letter.subspan(letter_head_bytes);
+  if (tag != 0) {
+    take_replica_letter(from, tag, message);
+  } else if (options_.on_private) {
+    options_.on_private(from, message);
+  }
 }
 
 void GroupCore::on_delivery(SubgroupId id, std::span<const Delivery> batch) {

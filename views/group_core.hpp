@@ -22,6 +22,7 @@
 #include <spindrift/core/fabric/fabric.hpp>
 #include <spindrift/views/group.hpp>
 #include <spindrift/views/member.hpp>
+#include <spindrift/views/replicated_core.hpp>
 #include <spindrift/views/status.hpp>
 
 namespace spindrift {
@@ -45,8 +46,10 @@ class GroupCore final : public views::Upcalls {
   [[nodiscard]] bool open() const;
   [[nodiscard]] bool on_poller_thread() const noexcept;
 
-  void send_private(NodeId to, std::span<const std::byte> message);
-  [[nodiscard]] std::size_t private_bytes_max() const noexcept { return member_->private_bytes_max(); }
+  using ReplicaMaker = std::function<std::unique_ptr<ReplicaBase>(ReplicaChannel&)>;
+  [[nodiscard]] ReplicaBase& attach_replica(std::string_view subgroup, const ReplicaMaker& make);
+  void send_private(NodeId to, std::span<const std::byte> message) { send_letter(to, 0, message); }
+  [[nodiscard]] std::size_t private_bytes_max() const noexcept { return member_->private_bytes_max() - letter_head_bytes; }
   void leave();
   void wait();
   void on_failure(std::function<void(const Error&)> handler);
@@ -72,6 +75,26 @@ class GroupCore final : public views::Upcalls {
     EventCount space;
   };
 
+  /// A replicated object and what it needs of its group.
+  class Replica final : public ReplicaChannel {
+   public:
+    Replica(GroupCore& core, SubgroupId id) noexcept : core_(core), id_(id) {}
+    void send_ordered(std::span<const std::byte> message) override;
+    void send_private(NodeId to, std::span<const std::byte> message) override;
+    [[nodiscard]] NodeId self() const noexcept override;
+    [[nodiscard]] bool on_poller_thread() const noexcept override;
+    [[nodiscard]] SubgroupId id() const noexcept { return id_; }
+
+    std::unique_ptr<ReplicaBase> object;
+    std::uint64_t stable = 0;  ///< as last told; the poller's
+
+   private:
+    GroupCore& core_;
+    SubgroupId id_;
+  };
+  /// Every private message begins with whose it is: 0 the application's, else a replica's subgroup, plus 1.
+  static constexpr std::size_t letter_head_bytes = 8;
+
   // Upcalls, on the poller thread.
   void on_delivery(SubgroupId id, std::span<const Delivery> batch) override;
   void on_space(SubgroupId id) override;
@@ -91,6 +114,16 @@ class GroupCore final : public views::Upcalls {
   views::Member::Step step();
   void rest();
   void post_letters();
+  void send_letter(NodeId to, std::uint64_t tag, std::span<const std::byte> message);
+  [[nodiscard]] SubgroupId id_of(const Subgroup& subgroup) const noexcept { return subgroup.id_; }
+
+  // group_replicas.cpp
+  void for_each_replica(const std::function<void(Replica&)>& what);
+  void tell_replicas_of_view(const View& view);
+  void tell_replicas_of_end();
+  void tell_replicas_what_is_stable();
+  void take_replica_letter(NodeId from, std::uint64_t tag, std::span<const std::byte> message);
+  void punish(const std::vector<ReplicaFault>& faults);
   void publish_state();
   void wake_senders();
   void report_slow(SubgroupId id, Duration took, Time now);
@@ -126,6 +159,8 @@ class GroupCore final : public views::Upcalls {
   std::optional<Error> failure_;
   std::function<void(const Error&)> failure_handler_;
   std::vector<std::pair<NodeId, std::vector<std::byte>>> letters_;
+  std::vector<std::unique_ptr<Replica>> replicas_;
+  std::atomic<bool> has_replicas_{false};
 
   std::thread poller_;
 };

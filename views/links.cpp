@@ -213,6 +213,10 @@ void Member::accuse(Peer& peer, std::string reason) {
   }
 }
 
+void Member::accuse(NodeId node, const std::string& what) {
+  if (Peer* const peer = peer_of(node)) accuse(*peer, what);
+}
+
 void Member::send_to(const Peer& peer, std::vector<std::byte> message) {
   const fabric::Operation operation{.kind = fabric::Operation::Kind::send,
                                     .copied = true,

@@ -88,6 +88,8 @@ class Member final : private smc::DeliverySink {
   /// is not there. Errors: bad_argument (too large).
   [[nodiscard]] Result<void> send_private(NodeId to, std::span<const std::byte> message);
   [[nodiscard]] std::size_t private_bytes_max() const noexcept;
+  /// The application found bytes of this member that no correct one sends; poller's thread.
+  void accuse(NodeId node, const std::string& what);
 
   /// Where application threads send; as many as the layout has subgroups, for the member's whole life. Any thread.
   [[nodiscard]] SendGate& gate(SubgroupId id) { return gates_[id.value()]; }

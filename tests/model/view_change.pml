@@ -149,7 +149,8 @@ inline stop() {
 #define LOOK(q) \
   :: d_step { ACTS_IN_MAJORITY && readable(q) && SEEN(p, q) != ROW(view_of[p], q) -> SEEN(p, q) = ROW(view_of[p], q) }
 
-/* Whoever accepts has suspected all that the value calls failed: nobody accepts the end of a member that it may follow later. */
+/* Whoever accepts has suspected all that the value calls failed: nobody accepts the end of a member that it may follow
+ * later. */
 #ifdef MUTANT_NO_AGREEMENT
 #define agrees(ballot) true
 #else
@@ -173,11 +174,7 @@ inline stop() {
 /* The same for a leader that goes on with a value it found; it hears these suspicions from whoever accepted the value. */
 #define disputes(q)    ((q == p || trusts(q)) && disputed(q == p -> ACCEPTED : accepted_in(SEEN(p, q))))
 /* The leader arbitrates first: whom it has heard named, or who names it, is out before it proposes. */
-#ifdef MUTANT_NO_ARBITER
-#define pending(q)     false
-#else
 #define pending(q)     (q != p && has(TRUSTED, q) && (heard(q) || names_me(q)))
-#endif
 #define disputed(ballot)  ((ballot) != 0 && !agrees(ballot))
 #define may_propose    (ACTS_IN_MAJORITY && LEADER == p && WEDGED && ACCEPTED < p + 1 && all_wedged && all_promised && \
                         !any(disputes) && !any(pending))
@@ -210,7 +207,8 @@ inline propose(join) {
   if
   :: best == 0 -> VALUE(view_of[p], p + 1) = make_value(SUSPECTED, join, trim)
 #ifdef MUTANT_NEW_TRIM
-  :: best != 0 -> VALUE(view_of[p], p + 1) = make_value(failed_in(VALUE(view_of[p], best)), join_in(VALUE(view_of[p], best)), trim)
+  :: best != 0 ->
+     VALUE(view_of[p], p + 1) = make_value(failed_in(VALUE(view_of[p], best)), join_in(VALUE(view_of[p], best)), trim)
 #else
   :: best != 0 -> VALUE(view_of[p], p + 1) = VALUE(view_of[p], best)
 #endif
@@ -249,7 +247,8 @@ inline store_decided(ballot) {
 
 /* Rule 6, of others: first `accepted`, then `decided`. A later ballot that p has accepted itself carries the same value and
  * is not taken back. */
-#define announces(q)   (trusts(q) && WEDGED && decided_in(SEEN(p, q)) != 0 && accepted_in(SEEN(p, q)) == decided_in(SEEN(p, q)))
+#define announces(q)   (trusts(q) && WEDGED && decided_in(SEEN(p, q)) != 0 && \
+                        accepted_in(SEEN(p, q)) == decided_in(SEEN(p, q)))
 #ifdef MUTANT_ACCEPTED_FALLS
 #define later(q)       (decided_in(SEEN(p, q)) != ACCEPTED)
 #else
@@ -359,8 +358,10 @@ end:
   FOLLOW(0) FOLLOW(1) FOLLOW(2) FOLLOW(3)
 
   /* Rule 7. */
-  :: d_step { alive(p) && view_of[p] < LAST && DECIDED != 0 && has(failed_in(VALUE(view_of[p], ACCEPTED)), p) -> stop(); forget() }
-  :: d_step { alive(p) && view_of[p] < LAST && DECIDED != 0 && !has(failed_in(VALUE(view_of[p], ACCEPTED)), p) -> install() }
+  :: d_step { alive(p) && view_of[p] < LAST && DECIDED != 0 && has(failed_in(VALUE(view_of[p], ACCEPTED)), p) ->
+              stop(); forget() }
+  :: d_step { alive(p) && view_of[p] < LAST && DECIDED != 0 && !has(failed_in(VALUE(view_of[p], ACCEPTED)), p) ->
+              install() }
   od
 }
 

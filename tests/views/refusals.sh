@@ -1,0 +1,21 @@
+#!/usr/bin/env bash
+# refusals.sh COMPILER SOURCE -I…: each case of SOURCE must fail to compile, for the reason that stands beside it; without a
+# case it compiles.
+set -eu
+compiler=$1 source=$2
+shift 2
+"$compiler" -std=c++20 -fsyntax-only "$@" "$source" || { echo 'the source without a mistake does not compile'; exit 1; }
+mapfile -t cases < <(sed -n -E 's,^#(el)?if MISTAKE == ([0-9]+)  // (.*)$,\2 \3,p' "$source")
+[ "${#cases[@]}" -gt 0 ] || { echo "no cases in $source"; exit 1; }
+for entry in "${cases[@]}"; do
+  number=${entry%% *} reason=${entry#* }
+  if output=$("$compiler" -std=c++20 -fsyntax-only -DMISTAKE="$number" "$@" "$source" 2>&1); then
+    echo "case $number compiles, but should not: $reason"
+    exit 1
+  fi
+  if ! grep -qF "$reason" <<<"$output"; then
+    printf 'case %s fails for another reason than: %s\n%s\n' "$number" "$reason" "$output"
+    exit 1
+  fi
+done
+echo "${#cases[@]} mistakes are refused"

@@ -1,0 +1,154 @@
+// What a peer may write where replicated calls and answers are expected: nothing of it may harm, and all of it is reported.
+#include <catch2/catch.hpp>
+
+#include <cstring>
+#include <map>
+#include <random>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "replicated_fixture.hpp"
+
+using namespace spindrift;
+using replicated::BadBytes;
+using Catch::Matchers::Contains;
+
+namespace {
+
+struct Tree {
+  std::vector<Tree> branches;
+  template <class Archive>
+  void serialize(Archive& archive) {
+    archive(branches);
+  }
+};
+
+struct Notebook {
+  std::uint32_t write(const std::vector<std::string>& lines, bool loud) {
+    for (const std::string& line : lines) text += line;
+    return static_cast<std::uint32_t>(text.size()) + (loud ? 1U : 0U);
+  }
+  std::string text;
+  template <class Archive>
+  void serialize(Archive& archive) {
+    archive(text);
+  }
+  using Methods = Replicates<&Notebook::write>;
+};
+
+std::vector<std::byte> bytes_of(const auto&... values) {
+  std::vector<std::byte> bytes;
+  replicated::put(bytes, values...);
+  return bytes;
+}
+
+}  // namespace
+
+TEST_CASE("a count of more elements than there are bytes is refused before anything is allocated") {
+  const std::uint64_t huge = std::uint64_t{1} << 62;
+  std::string text;
+  std::vector<std::uint64_t> numbers;
+  std::map<int, int> map;
+  CHECK_THROWS_AS(replicated::take(bytes_of(huge), text), BadBytes);
+  CHECK_THROWS_AS(replicated::take(bytes_of(huge), numbers), BadBytes);
+  CHECK_THROWS_AS(replicated::take(bytes_of(huge), map), BadBytes);
+  CHECK(numbers.capacity() == 0);
+}
+
+TEST_CASE("values that nest without end are refused") {
+  std::vector<std::byte> bytes;
+  for (int level = 0; level < 100'000; ++level) replicated::put(bytes, std::uint64_t{1});
+  Tree tree;
+  CHECK_THROWS_WITH(replicated::take(bytes, tree), Contains("nest too deep"));
+}
+
+TEST_CASE("a bool is 0 or 1, a variant one of its types, and nothing follows the last value") {
+  bool flag = false;
+  std::variant<int, double> either;
+  CHECK_THROWS_AS(replicated::take(bytes_of(std::uint8_t{2}), flag), BadBytes);
+  replicated::take(bytes_of(std::uint8_t{1}), flag);
+  CHECK(flag);
+  CHECK_THROWS_AS(replicated::take(bytes_of(std::int32_t{7}, 1), either), BadBytes);
+  std::string text;
+  CHECK_THROWS_AS(replicated::take(bytes_of(std::string("a"), std::uint8_t{0}), text), BadBytes);
+  std::uint32_t number = 0;
+  CHECK_THROWS_AS(replicated::take(bytes_of(std::uint64_t{0}), number), BadBytes);
+}
+
+TEST_CASE("a call with bad bytes is reported with its sender, changes nothing and stops nothing") {
+  ReplicaFixture<Notebook> books(2);
+  static_cast<void>(books[0].update<&Notebook::write>(std::vector<std::string>{"ab", "c"}, true));
+  const std::vector<std::byte> good = books.ordered().front().bytes;
+  books.deliver_all();
+  const auto text = [&](std::size_t which) { return std::get<0>(std::tuple(books.core(which).save())).value(); };
+  const auto before = text(1);
+
+  std::vector<std::vector<std::byte>> bad;
+  for (std::size_t length = 0; length < good.size(); ++length) {
+    bad.emplace_back(good.begin(), good.begin() + static_cast<long>(length));
+  }
+  for (const std::size_t at : {0U, 16U, 20U, 24U, 32U}) {
+    bad.push_back(good);
+    bad.back()[at] = std::byte{0xEE};
+  }
+  bad.push_back(good);
+  bad.back().push_back(std::byte{});
+  for (const auto& bytes : bad) books.deliver_to_all(NodeId(1), bytes);
+
+  CHECK(books.members[0].faults.size() == bad.size());
+  CHECK(books.members[0].faults.front().node == NodeId(1));
+  CHECK_THAT(books.members[0].faults.front().what, Contains("cut off"));
+  CHECK(text(1) == before);
+  const auto after = books[0].update<&Notebook::write>(std::vector<std::string>{"d"}, false);
+  books.deliver_all();
+  CHECK(after.get() == 4);
+}
+
+TEST_CASE("an answer with bad bytes is reported and does not count as one") {
+  ReplicaFixture<Notebook> books(2);
+  const auto future = books[0].update<&Notebook::write>(std::vector<std::string>{"ab"}, false);
+  books.deliver_ordered();
+  REQUIRE(books.privately().size() == 1);
+  const std::vector<std::byte> good = books.privately().front().bytes;
+  books.privately().clear();
+  std::size_t refused = 0;
+  for (std::size_t length = 0; length < good.size(); ++length) {
+    refused += books.core(0).on_private(NodeId(1), std::span(good).first(length)).size();
+  }
+  CHECK(refused == good.size());
+  std::vector<std::byte> neither = good;
+  neither[16] = std::byte{2};
+  CHECK(books.core(0).on_private(NodeId(1), neither).size() == 1);
+  std::vector<std::byte> threw = good;
+  threw[16] = std::byte{1};
+  CHECK(books.core(0).on_private(NodeId(1), threw).size() == 1);
+  CHECK(books.core(0).on_private(NodeId(0), good).size() == 1);
+  CHECK(books.core(0).on_private(NodeId(9), good).empty());
+
+  CHECK(books.core(0).on_private(NodeId(1), good).empty());
+  CHECK(future.all().at(1).value() == 2);
+  // The call is over: what comes now meets none.
+  CHECK(books.core(0).on_private(NodeId(1), good).empty());
+}
+
+TEST_CASE("random changes of a call's bytes are reported or are another call, never harm") {
+  ReplicaFixture<Notebook> books(2);
+  static_cast<void>(books[0].update<&Notebook::write>(std::vector<std::string>{"abc", "", "defgh"}, true));
+  const std::vector<std::byte> good = books.ordered().front().bytes;
+  books.deliver_all();
+  std::mt19937_64 random(1);
+  for (int round = 0; round < 5000; ++round) {
+    std::vector<std::byte> bytes = good;
+    const auto changes = 1 + random() % 4;
+    for (std::uint64_t change = 0; change < changes; ++change) {
+      bytes[random() % bytes.size()] = static_cast<std::byte>(random());
+    }
+    books.deliver_to_all(NodeId(1), bytes);
+    books.privately().clear();
+  }
+  CHECK(books.members[0].faults.size() > 1000);
+  const auto after = books[0].update<&Notebook::write>(std::vector<std::string>{}, false);
+  books.deliver_all();
+  CHECK(after.all().at(1).value() == after.get());
+}

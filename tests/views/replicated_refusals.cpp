@@ -1,0 +1,44 @@
+// Mistakes that must not compile, each with the words that the compiler has to say; read by refusals.sh.
+#include <spindrift/replicated.hpp>
+
+#include <string_view>
+
+struct Counter {
+  int add(int amount) { return value += amount; }
+  int get() const { return value; }
+  int unlisted() { return value; }
+  int value = 0;
+  using Methods = spindrift::Replicates<&Counter::add, &Counter::get>;
+};
+
+void use(spindrift::Replicated<Counter>& counter) {
+  counter.update<&Counter::add>(1);
+  counter.post<&Counter::add>(1);
+  counter.ordered_query<&Counter::get>();
+  static_cast<void>(counter.query<&Counter::get>());
+#if MISTAKE == 1  // what only reads is called with query<>
+  counter.update<&Counter::get>();
+#elif MISTAKE == 2  // what changes the object is called with update<>
+  static_cast<void>(counter.query<&Counter::add>(1));
+#elif MISTAKE == 3  // what changes the object is called with update<>
+  counter.ordered_query<&Counter::add>(1);
+#elif MISTAKE == 4  // not in the type's list of Methods
+  counter.update<&Counter::unlisted>();
+#elif MISTAKE == 5  // what only reads is called with query<>
+  counter.post<&Counter::get>();
+#endif
+}
+
+#if MISTAKE == 6  // a replicated method takes values
+struct Borrower {
+  void watch(std::string_view) {}
+  using Methods = spindrift::Replicates<&Borrower::watch>;
+};
+void use(spindrift::Replicated<Borrower>& borrower) { borrower.update<&Borrower::watch>("text"); }
+#elif MISTAKE == 7  // a replicated method takes values
+struct Filler {
+  void fill(int& to) { to = 1; }
+  using Methods = spindrift::Replicates<&Filler::fill>;
+};
+void use(spindrift::Replicated<Filler>& filler) { filler.update<&Filler::fill>(1); }
+#endif

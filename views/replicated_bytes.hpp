@@ -1,0 +1,217 @@
+// Values as bytes: arguments, results and states of replicated objects. Numbers, enums, plain structs, and by cereal what
+// it knows: standard containers and types with a `serialize(archive)` of their own.
+//
+// What is read comes from a peer. To remember: a reader never looks beyond its bytes, never allocates for more elements
+// than it has bytes, never nests deeper than `depth_max`; whatever else is wrong throws BadBytes, which no user sees.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstring>
+#include <memory>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <tuple>
+#include <type_traits>
+#include <vector>
+
+#include <cereal/cereal.hpp>
+#include <cereal/types/array.hpp>
+#include <cereal/types/chrono.hpp>
+#include <cereal/types/deque.hpp>
+#include <cereal/types/list.hpp>
+#include <cereal/types/map.hpp>
+#include <cereal/types/optional.hpp>
+#include <cereal/types/set.hpp>
+#include <cereal/types/string.hpp>
+#include <cereal/types/tuple.hpp>
+#include <cereal/types/unordered_map.hpp>
+#include <cereal/types/unordered_set.hpp>
+#include <cereal/types/utility.hpp>
+#include <cereal/types/variant.hpp>
+#include <cereal/types/vector.hpp>
+
+#include <spindrift/core/ids.hpp>
+
+namespace spindrift::replicated {
+
+/// Bytes that no correct member writes.
+class BadBytes : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// How deep values may nest. Bounds the stack that a message can make its reader use.
+inline constexpr unsigned depth_max = 100;
+
+/// Appends values to a growing buffer.
+class Writer : public cereal::OutputArchive<Writer, cereal::AllowEmptyClassElision> {
+ public:
+  explicit Writer(std::vector<std::byte>& to) : OutputArchive(this), to_(to) {}
+
+  void bytes(const void* from, std::size_t count) {
+    const auto* first = static_cast<const std::byte*>(from);
+    to_.insert(to_.end(), first, first + count);
+  }
+
+ private:
+  std::vector<std::byte>& to_;
+};
+
+/// Takes values from bytes that a peer wrote.
+class Reader : public cereal::InputArchive<Reader, cereal::AllowEmptyClassElision> {
+ public:
+  explicit Reader(std::span<const std::byte> from) : InputArchive(this), rest_(from) {}
+
+  void bytes(void* to, std::size_t count) {
+    if (count > rest_.size()) throw BadBytes("the bytes end in the middle of a value");
+    if (count > 0) std::memcpy(to, rest_.data(), count);
+    rest_ = rest_.subspan(count);
+  }
+  /// A count of elements, each of which takes at least one byte.
+  [[nodiscard]] std::uint64_t count() {
+    std::uint64_t claimed = 0;
+    bytes(&claimed, sizeof claimed);
+    if (claimed > rest_.size()) throw BadBytes("a container claims more elements than there are bytes");
+    return claimed;
+  }
+  [[nodiscard]] std::span<const std::byte> rest() const noexcept { return rest_; }
+  void expect_end() const {
+    if (!rest_.empty()) throw BadBytes("there are bytes behind the last value");
+  }
+
+  void enter() {
+    if (++depth_ > depth_max) throw BadBytes("values nest too deep");
+  }
+  void leave() noexcept { --depth_; }
+
+ private:
+  std::span<const std::byte> rest_;
+  unsigned depth_ = 0;
+};
+
+/// The hooks that cereal calls around each value.
+template <class T>
+void prologue(Reader& reader, const T&) {
+  reader.enter();
+}
+template <class T>
+void epilogue(Reader& reader, const T&) {
+  reader.leave();
+}
+
+template <class T>
+concept SerializesItself = requires(T& value, Writer& archive) { value.serialize(archive); } ||
+                           requires(const T& value, Writer& archive) { value.save(archive); };
+
+template <class T>
+concept HasTupleSize = requires { std::tuple_size<T>::value; };
+
+/// Whether a T travels as the bytes that it is. True for plain aggregates without a `serialize` member; a program may
+/// specialize it for a type of its own: true for another trivially copyable one, false for an aggregate with a free
+/// `serialize`. Such a type must not hold pointers, and members must agree on its layout; peers are trusted as far as the
+/// values in its fields go.
+template <class T>
+inline constexpr bool travels_as_bytes =
+    std::is_class_v<T> && std::is_trivially_copyable_v<T> && std::is_aggregate_v<T> && !std::is_empty_v<T> &&
+    !HasTupleSize<T> && !SerializesItself<T>;
+
+template <class T>
+  requires(std::is_arithmetic_v<T> || travels_as_bytes<T>)
+void CEREAL_SAVE_FUNCTION_NAME(Writer& to, const T& value) {
+  to.bytes(std::addressof(value), sizeof value);
+}
+template <class T>
+  requires(std::is_arithmetic_v<T> || travels_as_bytes<T>)
+void CEREAL_LOAD_FUNCTION_NAME(Reader& from, T& value) {
+  if constexpr (std::is_same_v<T, bool>) {
+    std::uint8_t raw = 0;
+    from.bytes(&raw, 1);
+    if (raw > 1) throw BadBytes("a bool is neither 0 nor 1");
+    value = raw == 1;
+  } else {
+    from.bytes(std::addressof(value), sizeof value);
+  }
+}
+
+template <class Tag, class Representation>
+void CEREAL_SAVE_FUNCTION_NAME(Writer& to, const Strong<Tag, Representation>& id) {
+  to(id.value());
+}
+template <class Tag, class Representation>
+void CEREAL_LOAD_FUNCTION_NAME(Reader& from, Strong<Tag, Representation>& id) {
+  Representation value{};
+  from(value);
+  id = Strong<Tag, Representation>(value);
+}
+
+template <class T>
+void CEREAL_SAVE_FUNCTION_NAME(Writer& to, const cereal::SizeTag<T>& tag) {
+  const auto count = static_cast<std::uint64_t>(tag.size);
+  to.bytes(&count, sizeof count);
+}
+template <class T>
+void CEREAL_LOAD_FUNCTION_NAME(Reader& from, cereal::SizeTag<T>& tag) {
+  tag.size = static_cast<std::remove_reference_t<T>>(from.count());
+}
+
+template <class T>
+void CEREAL_SAVE_FUNCTION_NAME(Writer& to, const cereal::BinaryData<T>& data) {
+  to.bytes(data.data, static_cast<std::size_t>(data.size));
+}
+template <class T>
+void CEREAL_LOAD_FUNCTION_NAME(Reader& from, cereal::BinaryData<T>& data) {
+  from.bytes(data.data, static_cast<std::size_t>(data.size));
+}
+
+/// Names in texts carry no reference.
+template <class T>
+void CEREAL_SERIALIZE_FUNCTION_NAME(Writer& to, cereal::NameValuePair<T>& pair) {
+  to(pair.value);
+}
+template <class T>
+void CEREAL_SERIALIZE_FUNCTION_NAME(Reader& from, cereal::NameValuePair<T>& pair) {
+  from(pair.value);
+}
+
+template <class T>
+inline constexpr bool copies_in_place = (std::is_arithmetic_v<T> && !std::is_same_v<T, bool>) || travels_as_bytes<T>;
+
+/// Appends all `values`. What can be copied is, without the archive's machinery.
+template <class... T>
+void put(std::vector<std::byte>& to, const T&... values) {
+  if constexpr ((copies_in_place<T> && ...)) {
+    std::size_t at = to.size();
+    to.resize(at + (sizeof(T) + ... + std::size_t{0}));
+    ((std::memcpy(to.data() + at, std::addressof(values), sizeof(T)), at += sizeof(T)), ...);
+  } else {
+    Writer writer(to);
+    (writer(values), ...);
+  }
+}
+
+/// Takes all `values`, which must be all there is. Throws BadBytes; what else a type's own loading throws becomes that too.
+template <class... T>
+void take(std::span<const std::byte> from, T&... values) {
+  if constexpr ((copies_in_place<T> && ...)) {
+    if (from.size() != (sizeof(T) + ... + std::size_t{0})) throw BadBytes("the values have another size");
+    [[maybe_unused]] const std::byte* at = from.data();
+    ((std::memcpy(std::addressof(values), at, sizeof(T)), at += sizeof(T)), ...);
+  } else {
+    try {
+      Reader reader(from);
+      (reader(values), ...);
+      reader.expect_end();
+    } catch (const BadBytes&) {
+      throw;
+    } catch (const std::exception& broken) {
+      throw BadBytes(broken.what());
+    }
+  }
+}
+
+}  // namespace spindrift::replicated
+
+// Both are one format, and neither is for cereal's registry of polymorphic types.
+CEREAL_SETUP_ARCHIVE_TRAITS(spindrift::replicated::Reader, spindrift::replicated::Writer)

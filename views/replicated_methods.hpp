@@ -1,0 +1,128 @@
+// Which member functions of an object are replicated, and what they are called on the wire: the position in the list that
+// the object's type declares. A digest of the list travels with every call, so that no replica ever runs another function
+// than was meant.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <type_traits>
+#include <typeinfo>
+
+#include <spindrift/core/digest.hpp>
+
+namespace spindrift {
+
+/// The list of replicated member functions: `using Methods = spindrift::Replicates<&Ledger::deposit, &Ledger::balance>;`
+/// at the end of the class. New ones go anywhere: all members run the same program.
+template <auto... methods>
+struct Replicates {
+  static constexpr std::size_t count = sizeof...(methods);
+};
+
+/// Where the list of T is found; specialize it for a type that cannot be changed.
+template <class T>
+struct MethodsOf {
+  using type = typename T::Methods;
+};
+
+namespace replicated {
+
+template <class Pointer>
+struct MethodTraits {
+  static constexpr bool is_method = false;
+};
+
+template <class T, bool constant, class Return, class... Parameters>
+struct MethodShape {
+  static constexpr bool is_method = true;
+  static constexpr bool is_const = constant;
+  using Object = T;
+  using Result = std::remove_cvref_t<Return>;
+  using Arguments = std::tuple<std::remove_cvref_t<Parameters>...>;
+  /// What a parameter points to stays at home, and what is written into a reference would, too.
+  static constexpr bool arguments_travel =
+      ((!std::is_pointer_v<std::remove_cvref_t<Parameters>> &&
+        (!std::is_lvalue_reference_v<Parameters> || std::is_const_v<std::remove_reference_t<Parameters>>)) && ...);
+};
+template <class T, class R, class... P>
+struct MethodTraits<R (T::*)(P...)> : MethodShape<T, false, R, P...> {};
+template <class T, class R, class... P>
+struct MethodTraits<R (T::*)(P...) noexcept> : MethodShape<T, false, R, P...> {};
+template <class T, class R, class... P>
+struct MethodTraits<R (T::*)(P...) const> : MethodShape<T, true, R, P...> {};
+template <class T, class R, class... P>
+struct MethodTraits<R (T::*)(P...) const noexcept> : MethodShape<T, true, R, P...> {};
+
+template <auto method>
+using Traits = MethodTraits<std::remove_cv_t<decltype(method)>>;
+
+template <class T>
+inline constexpr bool is_view_of_text_or_memory = false;
+template <class Character>
+inline constexpr bool is_view_of_text_or_memory<std::basic_string_view<Character>> = true;
+template <class Element, std::size_t extent>
+inline constexpr bool is_view_of_text_or_memory<std::span<Element, extent>> = true;
+
+template <class Tuple>
+inline constexpr bool owns_its_values = false;
+template <class... T>
+inline constexpr bool owns_its_values<std::tuple<T...>> = (!is_view_of_text_or_memory<T> && ...);
+
+/// Positions in lists.
+template <auto method, auto candidate>
+consteval bool same_method() {
+  if constexpr (std::is_same_v<decltype(method), decltype(candidate)>) {
+    return method == candidate;
+  } else {
+    return false;
+  }
+}
+template <auto method, class List>
+inline constexpr std::size_t position_in = 0;
+template <auto method, auto... methods>
+inline constexpr std::size_t position_in<method, Replicates<methods...>> = [] {
+  std::size_t position = 0;
+  bool found = false;
+  ((found = found || same_method<method, methods>(), position += found ? 0 : 1), ...);
+  return position;
+}();
+
+/// The digest of a list: count, names and types of the functions in order.
+template <auto method>
+std::string describe() {
+  // Compilers spell the value differently; the last name in it is the same.
+  const std::string_view pretty = __PRETTY_FUNCTION__;
+  std::string_view value = pretty.substr(pretty.find("method = ") + 9);
+  value = value.substr(0, value.find_first_of(";]"));
+  value = value.substr(value.rfind(':') + 1);
+  value = value.substr(0, value.find(')'));
+  return std::string(value) + ' ' + typeid(decltype(method)).name() + '\n';
+}
+template <class List>
+struct DigestOf;
+template <auto... methods>
+struct DigestOf<Replicates<methods...>> {
+  static std::uint64_t value() {
+    return digest_of(std::string_view((std::to_string(sizeof...(methods)) + '\n' + ... + describe<methods>()))).words[0];
+  }
+};
+
+}  // namespace replicated
+
+/// A non-const member function of T: it runs at every replica, in one order.
+template <auto method, class T>
+concept UpdateOf = replicated::Traits<method>::is_method && !replicated::Traits<method>::is_const &&
+                   std::is_base_of_v<typename replicated::Traits<method>::Object, T>;
+/// A const member function of T: it changes nothing.
+template <auto method, class T>
+concept QueryOf = replicated::Traits<method>::is_method && replicated::Traits<method>::is_const &&
+                  std::is_base_of_v<typename replicated::Traits<method>::Object, T>;
+/// In the list of T, so that other replicas know it.
+template <auto method, class T>
+concept ReplicatedMethodOf = replicated::position_in<method, typename MethodsOf<T>::type> < MethodsOf<T>::type::count;
+
+}  // namespace spindrift
