@@ -121,7 +121,7 @@ Result<void> SimFabric::expose(fabric::PeerId peer, fabric::RegionKey key, fabri
   const auto index = connection_of(peer);
   OwnRegion* own = region(key);
   if (!index || own == nullptr) return Error(ErrorKind::bad_argument, "exposing an unknown region or to an unknown peer");
-  if (own->released) network_.report_.violate("V11", "a released region was exposed");
+  if (own->released) return Error(ErrorKind::bad_argument, "exposing a region that was released");
   Network::Connection& connection = network_.connections_[*index];
   const std::uint32_t end = network_.end_of(connection, index_);
   if (!connection.ways[end].open) return {};
@@ -166,10 +166,12 @@ void SimFabric::unmap(fabric::PeerId peer, fabric::RegionKey key) {
   act();
   const auto index = connection_of(peer);
   if (!index) return network_.report_.violate("V11", "unmapping a region of an unknown peer");
-  const Network::Connection& connection = network_.connections_[*index];
+  Network::Connection& connection = network_.connections_[*index];
+  Network::Direction& way = connection.ways[network_.end_of(connection, index_)];
   SimFabric& owner = *network_.endpoints_[connection.ends[1 - network_.end_of(connection, index_)]];
   OwnRegion* const theirs = owner.region(key);
   if (theirs == nullptr) return;
+  if (way.mapped_region == theirs->memory) way.mapped_region = nullptr;
   std::erase_if(theirs->exposed_to, [&](const Exposure& exposure) { return exposure.connection == *index; });
   const auto mapped = std::find(theirs->mapped_by.begin(), theirs->mapped_by.end(), *index);
   if (mapped == theirs->mapped_by.end()) return;

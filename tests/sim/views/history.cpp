@@ -66,7 +66,6 @@ std::uint32_t History::add_stream(std::uint32_t process, std::uint32_t subgroup)
 
 void History::write_message(std::uint32_t id, std::span<std::byte> payload) {
   Stream& stream = streams_[id];
-  if (std::getenv("SIMDBG")) std::printf("      RESERVE p%u s%u stream %u counter %lu\n", stream.process, stream.subgroup, id, stream.issued);
   Head head;
   head.incarnation = processes_[stream.process].incarnation;
   head.name = std::uint64_t{id} << 32 | stream.issued++;
@@ -125,7 +124,7 @@ void History::check_view(std::uint32_t index, const View& view) {
     }
     if (plan_.nodes[view.members[i].value()].imposter) violate("J5", index, "an imposter is in " + name_of(view));
     const auto old = before == nullptr ? std::nullopt : before->rank_of(view.members[i]);
-    if (processes_[*other].listed && (!old || before->incarnations[old->value()] != view.incarnations[i])) {
+    if (processes_[*other].view && (!old || before->incarnations[old->value()] != view.incarnations[i])) {
       violate("J4", index, "a process that was out came back in " + name_of(view));
     }
     processes_[*other].listed = true;
@@ -257,7 +256,6 @@ void History::note_reach(std::uint32_t index, Seat& here) {
 // M1: the bytes are those that a process's application wrote, once committed.
 void History::on_delivery(std::uint32_t index, std::uint32_t subgroup, const Delivery& delivery) {
   ++deliveries_;
-  if (std::getenv("SIMDBG")) std::printf("      DELIVER p%u s%u sender %u idx %lu seq %lu %s\n", index, subgroup, delivery.sender.value(), delivery.index.value(), delivery.sequence.value(), [&]{Head h; std::memcpy(&h,delivery.payload.data(),sizeof h); return "stream "+std::to_string(h.name>>32)+" counter "+std::to_string(h.name&0xffffffff);}().c_str());
   Process& process = processes_[index];
   Head head;
   if (delivery.payload.size() < sizeof head) return violate("M1", index, "a message that nobody sent");
@@ -364,7 +362,6 @@ void History::deliver_unordered(std::uint32_t index, Seat& here, std::uint32_t i
 void History::on_dropped(std::uint32_t index, std::uint32_t subgroup, std::uint64_t messages) {
   if (messages == 0) violate("M8", index, "told that nothing was dropped");
   seat(index, subgroup).dropped += messages;
-  if (std::getenv("SIMDBG")) std::printf("      DROPPED p%u s%u %lu\n", index, subgroup, messages);
   if (plan_.subgroups[subgroup].mode == DeliveryMode::unordered) report_.hit(Probe::unordered_dropped);
 }
 
@@ -444,7 +441,9 @@ std::optional<std::string> History::incomplete_unordered(const std::vector<std::
     for (const std::uint32_t sender : core) {
       if (!seat(sender, s).member) continue;
       std::uint64_t sent = 0;
-      for (const Stream& stream : streams_) sent += stream.process == sender && stream.subgroup == s ? stream.committed : 0;
+      for (const Stream& stream : streams_) {
+        if (stream.process == sender && stream.subgroup == s) sent += stream.committed - std::min(stream.committed, stream.forgiven);
+      }
       for (const std::uint32_t receiver : core) {
         const Seat& there = seat(receiver, s);
         if (*processes_[receiver].first_view > *processes_[sender].first_view || !there.member || there.reloaded) continue;

@@ -57,7 +57,7 @@ class History {
   [[nodiscard]] const std::vector<Stream>& streams() const noexcept { return streams_; }
   /// Writes the stream's next message into `payload`, at least `smallest_message` bytes.
   void write_message(std::uint32_t stream, std::span<std::byte> payload);
-  void on_committed(std::uint32_t stream) { if (std::getenv("SIMDBG")) std::printf("      COMMIT stream %u counter %lu\n", stream, streams_[stream].committed); ++streams_[stream].committed; }
+  void on_committed(std::uint32_t stream) { ++streams_[stream].committed; }
 
   // Upcalls.
   /// `loading`: by subgroup, whether its state is still to come.

@@ -43,6 +43,7 @@ FabricOptions draw_fabric(Random& random, Ticks suspect_after) {
   fabric.lost_ns_max = static_cast<Ticks>(random.spread(100, 2'000'000));
   fabric.clogs_in_1000 = random.pick<std::uint64_t>({0, 0, 0, 5});
   fabric.clog_ns_max = static_cast<Ticks>(random.spread(10'000, 500'000));
+  if (suspect_after > 0) fabric.clog_ns_max = std::clamp<Ticks>(fabric.clog_ns_max, 100, std::max<Ticks>(100, suspect_after / 16));
   fabric.hello_before_memory = true;
   fabric.torn_in_4 = random.pick<std::uint64_t>({0, 3, 4});
   return fabric;
