@@ -48,6 +48,7 @@ void add_multicast_command(CLI::App& bench, tools::Work& chosen);
 void add_limits_command(CLI::App& bench, tools::Work& chosen);
 void add_ring_command(CLI::App& bench, tools::Work& chosen);
 void add_idle_command(CLI::App& bench, tools::Work& chosen);
+void add_view_change_command(CLI::App& bench, tools::Work& chosen);
 void add_start_command(CLI::App& bench, tools::Work& chosen);
 /// One member of the last two, in a process of its own; hidden from help.
 void add_resident_member_command(CLI::App& bench, tools::Work& chosen);

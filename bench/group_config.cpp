@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <spindrift/core/log.hpp>
 #include <spindrift/smc/record.hpp>
 
 namespace spindrift::bench {
@@ -48,6 +49,8 @@ Result<Config> member_config(const GroupShape& shape, const std::string& runtime
   overrides.push_back({"DERECHO/local_id", std::to_string(node.value()), "the bench"});
   return Config::parse(group_config_text(shape, runtime_directory), "the bench's configuration", overrides);
 }
+
+void log_errors_only() { value_or_throw(log::set_levels("error")); }
 
 Result<PrivateDirectory> PrivateDirectory::make() {
   std::string path =

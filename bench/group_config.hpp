@@ -31,6 +31,9 @@ struct GroupShape {
 /// The configuration of one member. Errors: bad_config, if a setting of the user is wrong.
 [[nodiscard]] Result<Config> member_config(const GroupShape& shape, const std::string& runtime_directory, NodeId node);
 
+/// Members of a bench say nothing but errors: what they do to each other is meant. Call in each before it joins.
+void log_errors_only();
+
 /// A fresh directory in memory that is removed, with what is in it, by the process that made it.
 class PrivateDirectory {
  public:

@@ -104,6 +104,7 @@ void send_one_by_one(Subgroup& subgroup, const Arena& arena, Receiver& receiver)
 }
 
 void run_member(const Arena& arena, std::uint32_t self) {
+  log_errors_only();
   name_thread("member-poller");  // which the group's thread inherits
   Group group(value_or_throw(member_config(arena.run.shape, arena.directory, NodeId(self))));
   name_thread("member-app");

@@ -237,6 +237,7 @@ Result<IdleResult> run_idle(const ResidentRun& run, Duration duration) {
 }
 
 void run_resident_member(const std::string& config_path, NodeId node, std::vector<ConfigOverride> settings) {
+  log_errors_only();
   settings.push_back({"DERECHO/local_id", std::to_string(node.value()), "the bench"});
   Group group(value_or_throw(Config::read(config_path, settings)));
   group.subgroup(subgroup_name).on_delivery([](std::span<const Delivery>) {});

@@ -75,10 +75,10 @@ Json ids(const std::vector<NodeId>& nodes) {
 }
 
 void print_json(const GroupReport& report, const char* field, Json value) {
-  fmt::print("{}\n", Json{{"partition_safety", report.partition_safety()},
-                          {"problems", report.problems},
-                          {field, std::move(value)}}
-                         .dump(2, ' ', false, Json::error_handler_t::replace));
+  fmt::print(
+      "{}\n",
+      Json{{"partition_safety", report.partition_safety()}, {"problems", report.problems}, {field, std::move(value)}}.dump(
+          2, ' ', false, Json::error_handler_t::replace));
 }
 
 // ---- status
@@ -201,13 +201,13 @@ std::vector<Finding> findings_of(const GroupReport& report) {
     for (const Status::SubgroupEntry& subgroup : node.status.subgroups) {
       if (subgroup.blocked.empty()) continue;
       const bool inadequate = !subgroup.inadequate.empty();
-      findings.push_back({{{"kind", inadequate ? "inadequate" : "blocked"},
-                           {"node", id},
-                           {"subgroup", subgroup.name},
-                           {"reason", subgroup.blocked}},
-                          fmt::format("node {}: {} in subgroup {}: {}", id,
-                                      inadequate ? "nobody can send" : "sends are not possible", subgroup.name,
-                                      subgroup.blocked)});
+      findings.push_back(
+          {{{"kind", inadequate ? "inadequate" : "blocked"},
+            {"node", id},
+            {"subgroup", subgroup.name},
+            {"reason", subgroup.blocked}},
+           fmt::format("node {}: {} in subgroup {}: {}", id, inadequate ? "nobody can send" : "sends are not possible",
+                       subgroup.name, subgroup.blocked)});
     }
   }
   return findings;

@@ -44,8 +44,7 @@ int run_node(const NodeOptions& options) {
   Session session(config, std::move(group));
   session.drop_deliveries();
   print_in_view(session.group(), options.json);
-  if (session.wait_for() == Session::Event::signal)
-    print_event("leaving", "leaving; the others go on", self, options.json);
+  if (session.wait_for() == Session::Event::signal) print_event("leaving", "leaving; the others go on", self, options.json);
   session.finish();
   print_event("left", "left: what this member sent was delivered at every member", self, options.json);
   return number(ExitCode::success);

@@ -87,8 +87,8 @@ Session::Session(const Config& config, GroupOptions options)
 
 // A thread of its own, for the one that waits in a send until the group can take more could not.
 void Session::leave_on_signal() noexcept {
-  std::array<pollfd, 2> sources{{{.fd = ended_.get(), .events = POLLIN, .revents = 0},
-                                 {.fd = signals_.descriptor(), .events = POLLIN, .revents = 0}}};
+  std::array<pollfd, 2> sources{
+      {{.fd = ended_.get(), .events = POLLIN, .revents = 0}, {.fd = signals_.descriptor(), .events = POLLIN, .revents = 0}}};
   while (::poll(sources.data(), sources.size(), -1) < 0 && errno == EINTR) {
   }
   if (sources[0].revents != 0) return;
@@ -165,8 +165,7 @@ void print_in_view(const Group& group, bool json) {
                               {"subgroups", group.subgroup_names()}};
     fmt::print("{}\n", line.dump());
   } else {
-    fmt::print("in view: node {}, members {}, subgroups {}\n", group.self().value(), node_list(view.members),
-               subgroups);
+    fmt::print("in view: node {}, members {}, subgroups {}\n", group.self().value(), node_list(view.members), subgroups);
   }
   std::fflush(stdout);
 }

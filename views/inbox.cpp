@@ -28,6 +28,11 @@ void Inbox::clear() noexcept {
   bytes_ = 0;
 }
 
+std::uint64_t Inbox::count_of(NodeId sender) const {
+  const auto is_its = [&](const Kept& kept) { return kept.delivery.sender == sender; };
+  return static_cast<std::uint64_t>(std::count_if(kept_.begin(), kept_.end(), is_its));
+}
+
 bool Inbox::flush(SubgroupId id, smc::DeliverySink& to) {
   if (loading_ || kept_.empty() || !to.accepts(id)) return false;
   batch_.clear();

@@ -32,6 +32,8 @@ class Inbox {
 
   void keep(std::span<const Delivery> batch);
   void clear() noexcept;
+  /// How many of the kept deliveries are of this sender.
+  [[nodiscard]] std::uint64_t count_of(NodeId sender) const;
   /// Hands over up to one batch; true if anything was.
   bool flush(SubgroupId id, smc::DeliverySink& to);
 

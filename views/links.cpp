@@ -170,10 +170,7 @@ void Member::on_exposed(Peer& peer, const fabric::Event& event) {
 
 void Member::on_lost(Peer& peer, const std::string& reason, Afterwards afterwards) {
   log::info(log::Room::views, "connection lost", {{"node", self()}, {"peer", peer.address.node}, {"reason", reason}});
-  for (const auto& each : epochs_) {  // in older ones, it is waited for no more
-    const auto rank = each->view().rank_of(peer.address.node);
-    if (rank && each->view().incarnations[rank->value()] == peer.incarnation) each->change().suspect(*rank, reason);
-  }
+  if (const auto rank = rank_of(peer)) epoch()->change().suspect(*rank, reason);
   if (peer.incarnation != 0) remember(gone_, {peer.address.node, peer.incarnation});
   hang_up(peer, afterwards);
 }
@@ -181,6 +178,11 @@ void Member::on_lost(Peer& peer, const std::string& reason, Afterwards afterward
 // Forgets the connection, and waits for the node's next one unless that is here already.
 void Member::hang_up(Peer& peer, Afterwards afterwards) {
   if (peer.state != Peer::State::away) fabric_.disconnect(peer.id);
+  for (std::size_t i = 0; i + 1 < epochs_.size(); ++i) {  // in older views it is waited for no more
+    const View& view = epochs_[i]->view();
+    const auto rank = view.rank_of(peer.address.node);
+    if (rank && view.incarnations[rank->value()] == peer.incarnation) epochs_[i]->change().suspect(*rank, "connection lost");
+  }
   Peer fresh;
   fresh.address = peer.address;
   peer = std::move(fresh);

@@ -38,7 +38,7 @@ Json to_json(const std::vector<NodeId>& nodes) {
 Json to_json(const Status::Change& change) {
   Json failed = Json::array();
   for (const auto& [node, reason] : change.failed) failed.push_back({{"node", node.value()}, {"reason", reason}});
-  return {{"view", change.view.value()},        {"at_ms", change.at_ms},         {"members", to_json(change.members)},
+  return {{"view", change.view.value()},      {"at_ms", change.at_ms},        {"members", to_json(change.members)},
           {"joined", to_json(change.joined)}, {"left", to_json(change.left)}, {"failed", failed}};
 }
 
@@ -268,8 +268,7 @@ void StatusKeeper::on_view(const NewView& news, std::uint64_t now_ms) {
   status_.view = view.id;
   status_.subgroups.clear();
   for (const SubgroupView& subgroup : view.subgroups) {
-    status_.subgroups.push_back(
-        {subgroup.name, subgroup.mode, subgroup.members, subgroup.senders, subgroup.inadequate, {}});
+    status_.subgroups.push_back({subgroup.name, subgroup.mode, subgroup.members, subgroup.senders, subgroup.inadequate, {}});
   }
   if (status_.changes.size() == Status::changes_max) status_.changes.pop_front();
   status_.changes.push_back({view.id, now_ms, view.members, news.joined, news.left, news.failed});

@@ -49,15 +49,15 @@ struct Status {
   std::string group;
   NodeId node;
   std::uint64_t incarnation = 0;
-  std::uint64_t process = 0;          ///< its id
+  std::uint64_t process = 0;  ///< its id
   std::uint64_t process_started =
       0;  ///< by the kernel's count, so that a later process of the same id is another; 0: unknown
   bool partition_safety = true;
-  std::string state;                    ///< a MemberState's name
-  std::optional<ViewId> view;           ///< none before the first
-  std::vector<MemberEntry> members;     ///< by rank
+  std::string state;                 ///< a MemberState's name
+  std::optional<ViewId> view;        ///< none before the first
+  std::vector<MemberEntry> members;  ///< by rank
   std::vector<SubgroupEntry> subgroups;
-  std::deque<Change> changes;           ///< oldest first, at most changes_max
+  std::deque<Change> changes;  ///< oldest first, at most changes_max
   std::optional<End> end;
 
   static constexpr std::size_t changes_max = 32;

@@ -28,7 +28,12 @@ void Member::begin_transfers(Epoch& epoch) {
   const View& view = epoch.view();
   for (std::uint32_t s = 0; s < view.subgroups.size(); ++s) {
     Inbox& inbox = inboxes_[s];
-    if (inbox.loading()) inbox.clear();
+    if (inbox.loading()) {
+      // With nobody left to have the state from, the subgroup begins anew, without what was kept for it.
+      const std::uint64_t own = epoch.loaded()[s].contains(epoch.self()) ? inbox.count_of(self()) : 0;
+      inbox.clear();
+      if (own > 0) upcalls_.on_dropped(SubgroupId(s), own);
+    }
     inbox.end_loading();
     std::optional<NodeId> source;
     std::vector<NodeId> newcomers;

@@ -57,8 +57,9 @@ class Judge {
   }
   void print() const {
     for (const std::string& problem : problems_) fmt::print("{}\n", problem);
-    fmt::print("{{\"processes\":{},\"views\":{},\"deliveries\":{},\"sent\":{},\"loads\":{},\"boundaries\":{},\"problems\":{}}}\n",
-               processes_.size(), views_.size(), deliveries_, sent_, loads_, boundaries_compared_, problem_count_);
+    fmt::print(
+        "{{\"processes\":{},\"views\":{},\"deliveries\":{},\"sent\":{},\"loads\":{},\"boundaries\":{},\"problems\":{}}}\n",
+        processes_.size(), views_.size(), deliveries_, sent_, loads_, boundaries_compared_, problem_count_);
   }
   [[nodiscard]] bool good() const noexcept { return problem_count_ == 0; }
 
@@ -82,7 +83,7 @@ class Judge {
   void read(const Process& process) {
     std::uint64_t view = 0;
     bool in_view = false;
-    std::map<std::pair<std::uint32_t, std::uint64_t>, std::uint64_t> place;  // in logs, of this process
+    std::map<std::pair<std::uint32_t, std::uint64_t>, std::uint64_t> place;      // in logs, of this process
     std::map<std::uint64_t, std::pair<std::uint64_t, std::uint64_t>> last_tick;  // by sender: counter, view
     for (const Record& record : process.records) {
       switch (static_cast<Kind>(record.kind)) {

@@ -52,8 +52,7 @@ class Journal {
     const FileDescriptor file(::open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
     if (!file || ::ftruncate(file.get(), static_cast<off_t>(capacity * sizeof(Record))) != 0)
       throw std::runtime_error("journal " + path);
-    void* const memory =
-        ::mmap(nullptr, capacity * sizeof(Record), PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0);
+    void* const memory = ::mmap(nullptr, capacity * sizeof(Record), PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0);
     if (memory == MAP_FAILED) throw std::runtime_error("map " + path);
     records_ = static_cast<Record*>(memory);
   }

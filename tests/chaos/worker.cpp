@@ -94,7 +94,9 @@ class Worker {
   void send_until_closed(std::uint32_t subgroup) {
     std::minstd_rand random(static_cast<std::uint32_t>(seed_ + subgroup));
     for (std::uint64_t counter = 0;; ++counter) {
-      Header header{.incarnation = seed_, .counter = counter, .node = self_.value(),
+      Header header{.incarnation = seed_,
+                    .counter = counter,
+                    .node = self_.value(),
                     .bytes = static_cast<std::uint32_t>(sizeof(Header) + random() % (random() % 50 == 0 ? 6000 : 200))};
       try {
         subgroups_[subgroup]->send(header.bytes, [&](std::span<std::byte> to) {
@@ -106,7 +108,8 @@ class Worker {
       }
       journal_.append(Kind::sent, {.subgroup = subgroup, .value = counter});
       const bool pause = !flood.load(std::memory_order_relaxed) || journal_.nearly_full();
-      if (pause) std::this_thread::sleep_for(std::chrono::microseconds(journal_.nearly_full() ? 20'000 : 200 + random() % 2000));
+      if (pause)
+        std::this_thread::sleep_for(std::chrono::microseconds(journal_.nearly_full() ? 20'000 : 200 + random() % 2000));
     }
   }
 
@@ -124,7 +127,8 @@ class Worker {
     const bool was_attending = std::exchange(attended_, attending_.load(std::memory_order_acquire));
     for (std::uint32_t s = 0; s < states_.size(); ++s) {
       State& state = states_[s];
-      if (was_attending && state.ready && news.view.subgroups[s].member_position(self_)) record(Kind::boundary, s, {.view = view_});
+      if (was_attending && state.ready && news.view.subgroups[s].member_position(self_))
+        record(Kind::boundary, s, {.view = view_});
       if (view_ == 0) state.ready = true;
     }
     for (const SubgroupId lost : news.state_lost) states_[lost.value()] = {.begun = view_, .ready = true};
@@ -236,7 +240,8 @@ int run(const Config& config, Journal& journal, std::uint64_t seed) {
     worker.attend(group);
     std::thread obeying([&] { obey_signals(signals, group); });
     std::vector<std::thread> sending;
-    for (std::uint32_t s = 0; s < worker.subgroup_count(); ++s) sending.emplace_back([&worker, s] { worker.send_until_closed(s); });
+    for (std::uint32_t s = 0; s < worker.subgroup_count(); ++s)
+      sending.emplace_back([&worker, s] { worker.send_until_closed(s); });
     std::exception_ptr failure;
     try {
       group.wait();

@@ -121,7 +121,7 @@ Result<void> SimFabric::expose(fabric::PeerId peer, fabric::RegionKey key, fabri
   const auto index = connection_of(peer);
   OwnRegion* own = region(key);
   if (!index || own == nullptr) return Error(ErrorKind::bad_argument, "exposing an unknown region or to an unknown peer");
-  if (own->released) return Error(ErrorKind::bad_argument, "exposing a region that was released");
+  if (own->released) return Error(ErrorKind::bad_argument, "exposing a released region");
   Network::Connection& connection = network_.connections_[*index];
   const std::uint32_t end = network_.end_of(connection, index_);
   if (!connection.ways[end].open) return {};
@@ -182,7 +182,8 @@ void SimFabric::unmap(fabric::PeerId peer, fabric::RegionKey key) {
 
 Result<std::byte*> SimFabric::target_of(const fabric::Operation& operation, std::uint32_t index) {
   const Network::Connection& connection = network_.connections_[index];
-  OwnRegion* target = network_.endpoints_[connection.ends[1 - network_.end_of(connection, index_)]]->region(operation.region);
+  OwnRegion* target =
+      network_.endpoints_[connection.ends[1 - network_.end_of(connection, index_)]]->region(operation.region);
   if (target == nullptr) return Error(ErrorKind::bad_argument, "writing to an unknown region");
   if (target->released) return target->memory;  // it does not land
   bool allowed = false;

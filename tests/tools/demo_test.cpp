@@ -168,8 +168,7 @@ TEST_CASE("a member killed by somebody else fails the demo loudly, although the 
   ::kill(victim, SIGKILL);
   const CommandResult result = demo.finish();
   CHECK(result.code == number(ExitCode::member_lost));
-  CHECK_THAT(result.errors,
-             Contains("member 1: FAILED: killed by signal 9") && !Contains("member 0: FAILED"));
+  CHECK_THAT(result.errors, Contains("member 1: FAILED: killed by signal 9") && !Contains("member 0: FAILED"));
   CHECK_THAT(result.output, Contains("view 1: members 0, 2; failed 1 (") && Contains("member 0: delivered 14604 messages"));
 }
 

@@ -211,18 +211,18 @@ TEST_CASE("different delivery orders have different digests, equal ones the same
 }
 
 TEST_CASE("a result survives the way through the pipe, and nonsense is no result") {
-  const TallyResult result{.counts = {1, 2},
-                           .contents = {digest_of("a"), digest_of("b")},
-                           .senders = {0, 7},
-                           .sequences = {digest_of("c")},
-                           .messages = 3,
-                           .bytes = 99,
-                           .delivered = 2,
-                           .seconds = 0.5,
-                           .views = {{.view = 4, .members = {0, 7}, .joined = {7}, .left = {}, .failed = {"3 (gone)"},
-                                      .delivered = 2, .gap_ms = 1.5},
-                                     {.view = 5, .members = {0}, .joined = {}, .left = {7}, .failed = {}, .delivered = 0,
-                                      .gap_ms = {}}}};
+  const TallyResult result{
+      .counts = {1, 2},
+      .contents = {digest_of("a"), digest_of("b")},
+      .senders = {0, 7},
+      .sequences = {digest_of("c")},
+      .messages = 3,
+      .bytes = 99,
+      .delivered = 2,
+      .seconds = 0.5,
+      .views = {
+          {.view = 4, .members = {0, 7}, .joined = {7}, .left = {}, .failed = {"3 (gone)"}, .delivered = 2, .gap_ms = 1.5},
+          {.view = 5, .members = {0}, .joined = {}, .left = {7}, .failed = {}, .delivered = 0, .gap_ms = {}}}};
   const auto read = result_from_json(to_json(result), 2, 1);
   REQUIRE(read);
   CHECK(read->counts == result.counts);

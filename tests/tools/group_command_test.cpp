@@ -137,7 +137,7 @@ TEST_CASE_METHOD(GroupFixture, "a node prints every view, shows counters from ou
   CHECK(views[2].at("members") == json::array({1}));
 }
 
-TEST_CASE_METHOD(GroupFixture, "a member that is killed is removed with its reason; the others go on and it comes back") {
+TEST_CASE_METHOD(GroupFixture, "a member that is killed is removed with its reason, the others go on, and it comes back") {
   Command zero(arguments("node", 0));
   Command tail(arguments("tail", 2, {"--subgroup", "orders", "--count", "6"}));
   Command one(arguments("send", 1, {"--subgroup", "orders"}));

@@ -11,11 +11,11 @@
 #include <spindrift/views/status.hpp>
 
 using namespace spindrift;
+using Catch::Matchers::Contains;
 using views::NewView;
 using views::read_status;
 using views::Status;
 using views::StatusKeeper;
-using Catch::Matchers::Contains;
 
 namespace {
 
@@ -124,9 +124,31 @@ TEST_CASE_METHOD(StatusFixture, "a file with a missing, mistyped or impossible f
     replace(text.replace(at, from.size(), to));
     return refusal();
   };
-  for (const char* field : {"version", "group", "node", "incarnation", "process", "process_started", "partition_safety",
-                            "state", "view", "members", "subgroups", "changes", "end", "at_ms", "kind", "reason", "since_ms",
-                            "joined", "left", "failed", "senders", "mode", "inadequate", "blocked", "name"}) {
+  for (const char* field : {"version",
+                            "group",
+                            "node",
+                            "incarnation",
+                            "process",
+                            "process_started",
+                            "partition_safety",
+                            "state",
+                            "view",
+                            "members",
+                            "subgroups",
+                            "changes",
+                            "end",
+                            "at_ms",
+                            "kind",
+                            "reason",
+                            "since_ms",
+                            "joined",
+                            "left",
+                            "failed",
+                            "senders",
+                            "mode",
+                            "inadequate",
+                            "blocked",
+                            "name"}) {
     CHECK_THAT(with("\"" + std::string(field) + "\":", "\"renamed\":"), Contains(path) && Contains(field));
   }
   CHECK_THAT(with("\"node\":1", "\"node\":4294967296"), Contains("node"));

@@ -110,7 +110,7 @@ class Share {
   }
 
   const ulog::Recording& recording_;
-  std::vector<std::uint32_t> numbers_;  // by sample: its number in its topic
+  std::vector<std::uint32_t> numbers_;              // by sample: its number in its topic
   std::vector<std::optional<std::uint64_t>> next_;  // by topic; nothing: another member's
   std::size_t position_ = 0;
   std::uint64_t sent_ = 0;

@@ -14,7 +14,7 @@ enum class Rate { real, max };
 struct FlightMemberOptions : MemberOptions {
   std::string recording;
   Rate rate = Rate::max;
-  int report = -1;  ///< descriptor of the pipe's writing end
+  int report = -1;      ///< descriptor of the pipe's writing end
   bool victim = false;  ///< will be killed when it reports half its share; waits for that rather than send its last sample
 };
 

@@ -22,8 +22,8 @@ struct ReplayOptions {
   std::vector<std::string> settings;  ///< --set, passed on
   std::string recording;              ///< path; every member reads it
   Rate rate = Rate::max;
-  Duration patience{};  ///< after which the members are killed
-  bool quiet = false;   ///< no progress
+  Duration patience{};           ///< after which the members are killed
+  bool quiet = false;            ///< no progress
   std::optional<NodeId> victim;  ///< is killed when it has sent half its share, and started again
 };
 

@@ -52,14 +52,10 @@ void ChainedDigest::add(std::span<const std::byte> message) noexcept {
 }
 
 std::string to_json(const TallyResult& result) {
-  return Json{{"counts", result.counts},
-              {"contents", digests_json(result.contents)},
-              {"senders", result.senders},
-              {"sequences", digests_json(result.sequences)},
-              {"messages", result.messages},
-              {"bytes", result.bytes},
-              {"delivered", result.delivered},
-              {"seconds", result.seconds},
+  return Json{{"counts", result.counts},       {"contents", digests_json(result.contents)},
+              {"senders", result.senders},     {"sequences", digests_json(result.sequences)},
+              {"messages", result.messages},   {"bytes", result.bytes},
+              {"delivered", result.delivered}, {"seconds", result.seconds},
               {"views", to_json(result.views)}}
       .dump(-1, ' ', false, Json::error_handler_t::replace);
 }
@@ -179,7 +175,8 @@ void Tally::load(SubgroupId subgroup, std::istream& from) {
       if (plan_[t].subgroup != subgroup) continue;
       const Json& topic = topics.at(position++);
       if (topic.at("name") != recording_.topics()[t].name) throw broken("its topics are others");
-      topics_[t] = {topic.at("count").get<std::uint64_t>(), ChainedDigest(digest_from(topic.at("content"))),
+      topics_[t] = {topic.at("count").get<std::uint64_t>(),
+                    ChainedDigest(digest_from(topic.at("content"))),
                     {NodeId(topic.at("sender").get<std::uint32_t>()), topic.at("incarnation").get<std::uint64_t>()}};
       if (topics_[t].count > recording_.topics()[t].samples) throw broken("it counts more samples than there are");
     }

@@ -51,9 +51,9 @@ std::string listed(const std::vector<std::uint32_t>& nodes) {
 
 /// One view as all members saw it.
 struct ViewSummary {
-  ViewEntry entry;                                           ///< of the first member that has it
-  std::vector<std::pair<NodeId, std::uint64_t>> delivered;   ///< by member
-  std::vector<std::pair<NodeId, double>> gaps_ms;            ///< by member
+  ViewEntry entry;                                          ///< of the first member that has it
+  std::vector<std::pair<NodeId, std::uint64_t>> delivered;  ///< by member
+  std::vector<std::pair<NodeId, double>> gaps_ms;           ///< by member
 };
 
 std::map<std::uint64_t, ViewSummary> views_of(const Report& report) {

@@ -19,9 +19,9 @@ struct ViewEntry {
   std::vector<std::uint32_t> members;
   std::vector<std::uint32_t> joined;  ///< for the member's own first view: all others
   std::vector<std::uint32_t> left;
-  std::vector<std::string> failed;   ///< "2 (connection lost)"
-  std::uint64_t delivered = 0;       ///< messages, at this member
-  std::optional<double> gap_ms;      ///< from its last delivery before to its first one in this view, if there are both
+  std::vector<std::string> failed;  ///< "2 (connection lost)"
+  std::uint64_t delivered = 0;      ///< messages, at this member
+  std::optional<double> gap_ms;     ///< from its last delivery before to its first one in this view, if there are both
 };
 
 [[nodiscard]] nlohmann::json to_json(const std::vector<ViewEntry>& views);

@@ -1,0 +1,246 @@
+// Members are forked from this process, which has one thread, and tell what they see through shared memory; so the one that
+// is killed leaves its figures behind, and its successor is forked in its place.
+#include <spindrift/bench/viewchange.hpp>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <csignal>
+#include <ctime>
+#include <istream>
+#include <optional>
+#include <ostream>
+#include <thread>
+
+#include <fmt/format.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <spindrift/bench/processes.hpp>
+#include <spindrift/views/group.hpp>
+
+namespace spindrift::bench {
+
+namespace {
+
+constexpr std::size_t views_max = 1024;
+constexpr std::uint64_t patience_ns = 20'000'000'000;
+constexpr std::uint64_t steady_ns = 100'000'000;
+
+/// What one member process tells the parent. Written by its poller, but for `stop`.
+struct alignas(cache_line_bytes) Window {
+  std::atomic<std::uint64_t> views{0};   ///< the present view's id + 1
+  std::atomic<std::uint64_t> leader{0};  ///< its first member
+  std::atomic<std::uint64_t> delivered{0};
+  std::atomic<std::uint64_t> longest_ns{0};  ///< longest gap since the parent set it to 0
+  std::atomic<std::uint64_t> failed{0};      ///< ErrorKind + 1
+  std::atomic<std::uint64_t> stop{0};
+  std::array<std::atomic<std::uint64_t>, views_max> gap_ns{};        ///< by view; 0: nothing delivered in it yet
+  std::array<std::atomic<std::uint64_t>, views_max> delivered_at{};  ///< by view: instant of the first delivery
+};
+
+class MeasuredMember {
+ public:
+  MeasuredMember(const ViewChangeRun& run, const std::string& directory, NodeId self, Window& window)
+      : run_(run), window_(window), group_(value_or_throw(member_config(run.shape, directory, self)), options()) {}
+
+  void run() {
+    Subgroup& subgroup = group_.subgroup(subgroup_name);
+    if (run_.state_bytes > 0) {
+      subgroup.on_state(
+          [this](std::ostream& to) {
+            const std::string block(1 << 16, 's');
+            for (std::uint64_t left = run_.state_bytes; left > 0; left -= std::min<std::uint64_t>(left, block.size()))
+              to.write(block.data(), static_cast<std::streamsize>(std::min<std::uint64_t>(left, block.size())));
+          },
+          [](std::istream& from) { from.ignore(std::numeric_limits<std::streamsize>::max()); });
+    }
+    subgroup.on_delivery([this](std::span<const Delivery> batch) { on_delivery(batch.size()); });
+    std::thread sending([&] { send_all(subgroup); });
+    while (window_.stop.load(std::memory_order_acquire) == 0 && group_.open()) pause_ms(5);
+    try {
+      group_.leave();
+    } catch (const Exception& failure) {
+      window_.failed.store(static_cast<std::uint64_t>(failure.error().kind()) + 1);
+    }
+    sending.join();
+  }
+
+  static void pause_ms(long milliseconds) noexcept {
+    const timespec request{0, milliseconds * 1'000'000};
+    ::clock_nanosleep(CLOCK_MONOTONIC, 0, &request, nullptr);
+  }
+
+ private:
+  GroupOptions options() {
+    GroupOptions options;
+    options.on_view = [this](const NewView& news) {
+      window_.leader.store(news.view.members.front().value());
+      window_.views.store(news.view.id.value() + 1, std::memory_order_release);
+      first_of_view_ = true;
+    };
+    return options;
+  }
+
+  void on_delivery(std::uint64_t count) noexcept {
+    const std::uint64_t now_ns = nanoseconds_now();
+    const std::uint64_t gap_ns = last_ns_ == 0 ? 1 : now_ns - last_ns_;
+    const std::uint64_t view = window_.views.load(std::memory_order_relaxed) - 1;
+    if (std::exchange(first_of_view_, false)) {
+      if (view < views_max) window_.delivered_at[view].store(now_ns);
+      if (view < views_max) window_.gap_ns[view].store(gap_ns, std::memory_order_release);
+    } else if (gap_ns > window_.longest_ns.load(std::memory_order_relaxed)) {
+      window_.longest_ns.store(gap_ns, std::memory_order_relaxed);
+    }
+    window_.delivered.fetch_add(count, std::memory_order_relaxed);
+    last_ns_ = now_ns;
+  }
+
+  void send_all(Subgroup& subgroup) const {
+    const std::vector<std::byte> payload(run_.message_bytes, std::byte{1});
+    try {
+      for (;;) subgroup.send(payload);
+    } catch (const Exception&) {  // leaving, or lost; the main thread tells which
+    }
+  }
+
+  const ViewChangeRun& run_;
+  Window& window_;
+  bool first_of_view_ = true;  // the poller's
+  std::uint64_t last_ns_ = 0;  // the poller's
+  Group group_;
+};
+
+/// Kills what is left of it when destroyed.
+class MeasuredGroup {
+ public:
+  MeasuredGroup(const ViewChangeRun& run, std::string directory, std::span<Window> windows)
+      : run_(run), directory_(std::move(directory)), windows_(windows), processes_(windows.size(), -1) {}
+  ~MeasuredGroup() {
+    for (std::size_t node = 0; node < processes_.size(); ++node) end(node, SIGKILL);
+  }
+  MeasuredGroup(const MeasuredGroup&) = delete;
+  MeasuredGroup& operator=(const MeasuredGroup&) = delete;
+
+  Result<void> start(std::size_t node) {
+    new (&windows_[node]) Window();
+    const pid_t process = ::fork();
+    if (process < 0) return system_error("fork", errno);
+    if (process > 0) {
+      processes_[node] = process;
+      return {};
+    }
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    try {
+      log_errors_only();
+      MeasuredMember(run_, directory_, NodeId(static_cast<std::uint32_t>(node)), windows_[node]).run();
+      ::_exit(0);
+    } catch (const Exception& failure) {
+      windows_[node].failed.store(static_cast<std::uint64_t>(failure.error().kind()) + 1);
+      fmt::print(stderr, "member {}: {}\n", node, failure.what());
+    } catch (const std::exception& failure) {
+      fmt::print(stderr, "member {}: {}\n", node, failure.what());
+    }
+    ::_exit(1);
+  }
+
+  void end(std::size_t node, int signal) noexcept {
+    const pid_t process = std::exchange(processes_[node], -1);
+    if (process < 0) return;
+    if (signal != 0) ::kill(process, signal);
+    while (::waitpid(process, nullptr, 0) < 0 && errno == EINTR) {
+    }
+  }
+
+  /// Waits until every member but `except` has delivered in `view`.
+  Result<void> await_deliveries(std::uint64_t view, std::optional<std::size_t> except) {
+    const std::uint64_t deadline_ns = nanoseconds_now() + patience_ns;
+    for (std::size_t node = 0; node < windows_.size();) {
+      const Window& window = windows_[node];
+      if (node == except || window.gap_ns[view].load(std::memory_order_acquire) > 0) {
+        ++node;
+        continue;
+      }
+      if (window.failed.load() > 0) {
+        return Error(static_cast<ErrorKind>(window.failed.load() - 1),
+                     fmt::format("member {} failed before view {}", node, view));
+      }
+      if (nanoseconds_now() > deadline_ns)
+        return Error(ErrorKind::timed_out, fmt::format("member {} delivered nothing in view {}", node, view));
+      MeasuredMember::pause_ms(1);
+    }
+    return {};
+  }
+
+  void stop_all() {
+    for (Window& window : windows_) window.stop.store(1);
+    for (std::size_t node = 0; node < processes_.size(); ++node) end(node, 0);
+  }
+
+ private:
+  const ViewChangeRun& run_;
+  std::string directory_;
+  std::span<Window> windows_;
+  std::vector<pid_t> processes_;
+};
+
+double ms(std::uint64_t nanoseconds) noexcept { return static_cast<double>(nanoseconds) * 1e-6; }
+
+/// One member is killed and started again; the views that this makes are `view` + 1 and `view` + 2.
+Result<void> run_round(const ViewChangeRun& run, MeasuredGroup& group, std::span<Window> windows, std::uint64_t view,
+                       std::size_t* newest, ViewChangeResult& result) {
+  for (Window& window : windows) window.longest_ns.store(0);
+  MeasuredMember::pause_ms(static_cast<long>(steady_ns / 1'000'000));
+  const auto leader = static_cast<std::size_t>(windows[0].leader.load());
+  // The newest member has the highest rank.
+  const std::size_t victim = run.kill_leader ? leader : *newest;
+  for (std::size_t node = 0; node < windows.size(); ++node) {
+    if (node != victim) result.steady_gaps_ms.push_back(ms(windows[node].longest_ns.load()));
+  }
+  group.end(victim, SIGKILL);
+  if (auto resumed = group.await_deliveries(view + 1, victim); !resumed) return resumed;
+  MeasuredMember::pause_ms(static_cast<long>(steady_ns / 1'000'000));
+  const std::uint64_t started_ns = nanoseconds_now();
+  if (auto started = group.start(victim); !started) return started;
+  if (auto joined = group.await_deliveries(view + 2, std::nullopt); !joined) return joined;
+  for (std::size_t node = 0; node < windows.size(); ++node) {
+    if (node == victim) continue;
+    result.kill_gaps_ms.push_back(ms(windows[node].gap_ns[view + 1].load()));
+    result.join_gaps_ms.push_back(ms(windows[node].gap_ns[view + 2].load()));
+  }
+  result.catch_up_ms.push_back(ms(windows[victim].delivered_at[view + 2].load() - started_ns));
+  *newest = victim;
+  return {};
+}
+
+}  // namespace
+
+Result<ViewChangeResult> run_view_changes(const ViewChangeRun& run) {
+  CHECK(run.shape.members >= 3 && run.rounds * 2 < views_max);
+  if (const auto config = member_config(run.shape, "/dev/shm/spindrift-bench", NodeId(0)); !config)
+    return Error(config.error());
+  auto memory = SharedMemory::make(run.shape.members * sizeof(Window));
+  if (!memory) return Error(memory.error());
+  auto directory = PrivateDirectory::make();
+  if (!directory) return Error(directory.error());
+  const std::span<Window> windows = memory->make_objects<Window>(0, run.shape.members);
+  MeasuredGroup group(run, directory->path(), windows);
+  for (std::size_t node = 0; node < windows.size(); ++node) {
+    if (auto started = group.start(node); !started) return Error(started.error());
+  }
+  if (auto founded = group.await_deliveries(0, std::nullopt); !founded) return Error(founded.error());
+  ViewChangeResult result;
+  std::size_t newest = windows.size() - 1;
+  for (std::uint32_t round = 0; round < run.rounds; ++round) {
+    if (auto done = run_round(run, group, windows, 2 * round, &newest, result); !done) {
+      return Error(done.error().kind(), fmt::format("round {} of {} members failed", round, run.shape.members))
+          .because(done.error());
+    }
+  }
+  group.stop_all();
+  return result;
+}
+
+}  // namespace spindrift::bench
