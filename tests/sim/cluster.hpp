@@ -44,7 +44,7 @@ class Node final : public views::Upcalls {
   std::vector<std::uint64_t> refused_in_step_;
   bool dirty_ = false;  ///< something could have changed since the last step
   bool step_scheduled_ = false;
-  bool running_ = false;  ///< started
+  bool running_ = false;   ///< started
   bool attached_ = false;  ///< its row is known to the checkers
   bool resumed_ = false;
   Ticks paused_until_ = 0;

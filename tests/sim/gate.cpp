@@ -85,7 +85,8 @@ GateResult run_gate(const GateOptions& options) {
   const auto start = std::chrono::steady_clock::now();
   for (std::uint64_t seed = options.first; seed < options.first + options.seeds && !result.failure; ++seed) {
     if (options.on_seed) options.on_seed(seed);
-    const bool one_view = options.kind == GateOptions::Kind::one_view || (options.kind == GateOptions::Kind::both && seed % 3 == 0);
+    const bool one_view =
+        options.kind == GateOptions::Kind::one_view || (options.kind == GateOptions::Kind::both && seed % 3 == 0);
     const Run run = one_view ? run_one_view(seed, options.verbose) : run_views(seed, options.verbose);
     ++result.seeds;
     result.events += run.events;

@@ -10,10 +10,7 @@
 
 namespace spindrift::sim {
 
-Ledger::Ledger(const View& view, Report& report)
-    : view_(view),
-      report_(report),
-      rows_(view.members.size()) {
+Ledger::Ledger(const View& view, Report& report) : view_(view), report_(report), rows_(view.members.size()) {
   for (const NodeId member : view.members) layouts_.emplace_back(view, member);
   for (const SubgroupView& subgroup : view.subgroups) {
     books_.emplace_back(subgroup.senders.size());

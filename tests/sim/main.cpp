@@ -80,7 +80,8 @@ int run_scripts(const std::vector<std::string>& files, bool verbose, std::uint64
       }
       const auto result = spindrift::sim::run_script(script, verbose, seed);
       if (result.failure.empty()) continue;
-      std::fprintf(stderr, "%s, seed %llu: %s\n", file.c_str(), static_cast<unsigned long long>(seed), result.failure.c_str());
+      std::fprintf(stderr, "%s, seed %llu: %s\n", file.c_str(), static_cast<unsigned long long>(seed),
+                   result.failure.c_str());
       return 1;
     }
   }

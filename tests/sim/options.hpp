@@ -1,5 +1,5 @@
-// The swarm options of one run with one fixed view: everything that is chosen before it starts, from the seed alone. Every run turns another set
-// of knobs to extremes, so that rare situations meet each other.
+// The swarm options of one run with one fixed view: everything that is chosen before it starts, from the seed alone. Every
+// run turns another set of knobs to extremes, so that rare situations meet each other.
 #pragma once
 
 #include <cstdint>

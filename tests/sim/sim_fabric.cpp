@@ -166,23 +166,24 @@ void SimFabric::unmap(fabric::PeerId peer, fabric::RegionKey key) {
   act();
   const auto index = connection_of(peer);
   if (!index) return network_.report_.violate("V11", "unmapping a region of an unknown peer");
-  const Network::Connection& connection = network_.connections_[*index];
+  Network::Connection& connection = network_.connections_[*index];
+  Network::Direction& way = connection.ways[network_.end_of(connection, index_)];
   SimFabric& owner = *network_.endpoints_[connection.ends[1 - network_.end_of(connection, index_)]];
   OwnRegion* const theirs = owner.region(key);
   if (theirs == nullptr) return;
+  if (way.mapped_region == theirs->memory) way.mapped_region = nullptr;
   std::erase_if(theirs->exposed_to, [&](const Exposure& exposure) { return exposure.connection == *index; });
   const auto mapped = std::find(theirs->mapped_by.begin(), theirs->mapped_by.end(), *index);
   if (mapped == theirs->mapped_by.end()) return;
   theirs->mapped_by.erase(mapped);
-  Network::Direction& way = network_.connections_[*index].ways[network_.end_of(connection, index_)];
-  if (way.mapped_region == theirs->memory) way.mapped_region = nullptr;
   owner.watchers_.erase(std::find(owner.watchers_.begin(), owner.watchers_.end(), index_));
   owner.poison_if_unused(*theirs);
 }
 
 Result<std::byte*> SimFabric::target_of(const fabric::Operation& operation, std::uint32_t index) {
   const Network::Connection& connection = network_.connections_[index];
-  OwnRegion* target = network_.endpoints_[connection.ends[1 - network_.end_of(connection, index_)]]->region(operation.region);
+  OwnRegion* target =
+      network_.endpoints_[connection.ends[1 - network_.end_of(connection, index_)]]->region(operation.region);
   if (target == nullptr) return Error(ErrorKind::bad_argument, "writing to an unknown region");
   if (target->released) return target->memory;  // it does not land
   bool allowed = false;

@@ -2,9 +2,9 @@
 // core/fabric/fabric.hpp and uses every freedom that they leave.
 //
 // The invariant to remember: of the writes on one connection, no line of a later one is visible before all lines of the
-// earlier; within one write, 64-byte lines become visible in random order with gaps in time, and each is read from the source
-// only then unless it was copied at post. Messages are ordered among themselves, not with writes, and two connections not
-// at all.
+// earlier; within one write, 64-byte lines become visible in random order with gaps in time, and each is read from the
+// source only then unless it was copied at post. Messages are ordered among themselves, not with writes, and two connections
+// not at all.
 #pragma once
 
 #include <array>
@@ -134,13 +134,13 @@ class Network final : public Handler {
     Ticks delay = 0;
     Ticks writes_last = 0;  ///< nothing posted later is visible before
     Ticks messages_last = 0;
-    std::deque<std::uint32_t> writes;    ///< in flight, in order
-    std::deque<std::uint32_t> messages;  ///< in flight, in order
-    std::vector<std::uint32_t> held_writes;    ///< due, stopped by a cut; a write once per group
-    std::vector<std::uint32_t> held_messages;  ///< likewise
-    bool access = true;   ///< the receiving side has not ended the connection
-    bool open = true;     ///< the sending side may post
-    bool heard = false;   ///< the receiving side took a message of the sender's
+    std::deque<std::uint32_t> writes;           ///< in flight, in order
+    std::deque<std::uint32_t> messages;         ///< in flight, in order
+    std::vector<std::uint32_t> held_writes;     ///< due, stopped by a cut; a write once per group
+    std::vector<std::uint32_t> held_messages;   ///< likewise
+    bool access = true;                         ///< the receiving side has not ended the connection
+    bool open = true;                           ///< the sending side may post
+    bool heard = false;                         ///< the receiving side took a message of the sender's
     const std::byte* written_region = nullptr;  ///< that the receiver exposed for writing
     const std::byte* mapped_region = nullptr;   ///< of the receiver, that the sender mapped
   };

@@ -67,8 +67,7 @@ void Network::establish_if_possible(std::uint32_t a, std::uint32_t b) {
     SimFabric& self = *endpoints_[connection.ends[end]];
     connection.ids[end] = fabric::PeerId(static_cast<std::uint32_t>(self.connections_.size()));
     self.connections_.push_back(index);
-    connection.ways[end].delay =
-        static_cast<Ticks>(random_.spread(100, static_cast<std::uint64_t>(options_.delay_ns_max)));
+    connection.ways[end].delay = static_cast<Ticks>(random_.spread(100, static_cast<std::uint64_t>(options_.delay_ns_max)));
   }
   for (std::uint32_t end = 0; end < 2; ++end) {
     Direction& incoming = connection.ways[1 - end];

@@ -101,8 +101,9 @@ void Network::post_write(std::uint32_t index, std::uint32_t from_end, const fabr
   Connection& connection = connections_[index];
   const std::uint32_t slot = take_slot(in_flight_, in_flight_unused_);
   InFlight& write = in_flight_[slot];
-  write.write = {connection.ends[from_end], connection.ends[1 - from_end], operation.local,   region,
-                 operation.offset,          operation.bytes,               operation.copied};
+  write.write = {
+      connection.ends[from_end], connection.ends[1 - from_end], operation.local, region, operation.offset, operation.bytes,
+      operation.copied};
   write.connection = index;
   write.target = operation.region;
   write.captured = operation.copied || random_.chance(1, 2);

@@ -165,7 +165,8 @@ void Fleet::upcall(Process& process) { on_action(process.index_); }
 void Fleet::schedule_step(Process& process) {
   if (process.step_scheduled_ || !process.running_ || process.frozen_) return;
   process.step_scheduled_ = true;
-  const Ticks slowest = calm_ ? std::min<Ticks>(plan_.nodes[process.node_].step_ns_max, 2'000) : plan_.nodes[process.node_].step_ns_max;
+  const Ticks slowest =
+      calm_ ? std::min<Ticks>(plan_.nodes[process.node_].step_ns_max, 2'000) : plan_.nodes[process.node_].step_ns_max;
   const auto delay = 1 + schedule_.below(static_cast<std::uint64_t>(slowest));
   scheduler_.at(std::max(scheduler_.now() + static_cast<Ticks>(delay), process.paused_until_), *this, EventKind::step,
                 process.index_);
@@ -262,7 +263,8 @@ void Fleet::note_state(Process& process) {
   process.state_ = state;
   say(process, std::string(views::to_string(state)) +
                    (process.member_->failure() ? "  " + process.member_->failure()->to_string() : ""));
-  if (process.change_fuse_ && (state == MemberState::changing || (state == MemberState::installing && before == MemberState::looking))) {
+  if (process.change_fuse_ &&
+      (state == MemberState::changing || (state == MemberState::installing && before == MemberState::looking))) {
     process.dies_at_ = process.effects_ + *std::exchange(process.change_fuse_, std::nullopt);
   }
   if (state == MemberState::changing && before == MemberState::installing) report_.hit(Probe::change_while_installing);
@@ -289,6 +291,7 @@ void Fleet::exit_process(Process& process) {
 void Fleet::crash(Process& process) {
   if (!process.running_) return;
   say(process, "crashed");
+  note_transfers(process);
   process.running_ = false;
   process.crashed_ = true;
   history_.on_end(process.index_);

@@ -1,6 +1,6 @@
-// A run with views: processes that start, crash, come back, pause, lose touch, join and leave as a plan says, and the checkers
-// over all of it. First the faults, under which only safety is judged; then everything heals, and the rest must find together
-// and finish.
+// A run with views: processes that start, crash, come back, pause, lose touch, join and leave as a plan says, and the
+// checkers over all of it. First the faults, under which only safety is judged; then everything heals, and the rest must
+// find together and finish.
 //
 // The invariant to remember: a process is stepped only when something could have changed for it (an event, a landed line, a
 // mapped peer's notification, its application, its own progress, its `wake_at`). A protocol that needs polling hangs here.
@@ -103,6 +103,7 @@ class Fleet final : public Handler, public NetworkListener {
   void note_crash_in_change(const Process& process);
   void note_view(Process& process, const views::NewView& news);
   void note_failure(const Process& process);
+  void note_transfers(const Process& process);
 
   // fleet_liveness.cpp
   void heal_everything();

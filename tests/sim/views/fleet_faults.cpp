@@ -122,9 +122,29 @@ void Fleet::note_view(Process& process, const views::NewView& news) {
   if (ballot > 0) {
     const View& before = *history_.view(epochs[epochs.size() - 2]->id());
     const auto leader = history_.process_of(before.incarnations[ballot - 1]);
-    if (leader && *leader != process.index_ && (!processes_[*leader]->running_ || Rows::suspected(*book).contains(Rank(static_cast<std::uint32_t>(ballot - 1))))) {
+    if (leader && *leader != process.index_ &&
+        (!processes_[*leader]->running_ || Rows::suspected(*book).contains(Rank(static_cast<std::uint32_t>(ballot - 1))))) {
       report_.hit(Probe::decided_by_another_than_its_leader);
     }
+  }
+}
+
+// A newcomer waits for a state, and the first that has it dies.
+void Fleet::note_transfers(const Process& process) {
+  const auto id = history_.view_of(process.index_);
+  if (!id) return;
+  const View& view = *history_.view(*id);
+  for (std::uint32_t s = 0; s < view.subgroups.size(); ++s) {
+    const Process* source = nullptr;
+    bool awaited = false;
+    for (const NodeId node : view.subgroups[s].members) {
+      const Process* const other = newest(node.value());
+      if (other == nullptr || !other->running_ || history_.view_of(other->index_) != id) continue;
+      const bool loading = other->member_->loading(SubgroupId(s));
+      awaited |= loading;
+      if (!loading && source == nullptr) source = other;
+    }
+    if (awaited && source == &process) report_.hit(Probe::transfer_source_died);
   }
 }
 
@@ -134,7 +154,8 @@ void Fleet::note_failure(const Process& process) {
   if (error.kind() == ErrorKind::removed) report_.hit(Probe::was_removed);
   if (error.kind() != ErrorKind::refused) return;
   if (plan_.nodes[process.node_].imposter) return report_.hit(Probe::imposter_refused);
-  const bool imposters = std::any_of(plan_.nodes.begin(), plan_.nodes.end(), [](const NodePlan& node) { return node.imposter; });
+  const bool imposters =
+      std::any_of(plan_.nodes.begin(), plan_.nodes.end(), [](const NodePlan& node) { return node.imposter; });
   // J5 refuses strangers; a process that agrees and was in no view is no stranger.
   if (!imposters && !history_.was_in_a_view(process.index_)) {
     report_.violate("L6", "node " + std::to_string(process.node_) + " was turned away: " + error.to_string());

@@ -1,5 +1,5 @@
-// The second phase: everything heals, and whoever is left finds together, delivers what is owed, takes in who waits, survives
-// one more loss of a minority, and leaves.
+// The second phase: everything heals, and whoever is left finds together, delivers what is owed, takes in who waits,
+// survives one more loss of a minority, and leaves.
 #include <algorithm>
 
 #include "fleet.hpp"
@@ -77,7 +77,8 @@ std::optional<std::string> Fleet::unsettled() {
   if (members.empty()) return std::nullopt;
   for (std::size_t i = 0; i < newest->members.size(); ++i) {
     const auto process = history_.process_of(newest->incarnations[i]);
-    if (!processes_[*process]->running_ || processes_[*process]->frozen_ || processes_[*process]->state_ != MemberState::active) {
+    if (!processes_[*process]->running_ || processes_[*process]->frozen_ ||
+        processes_[*process]->state_ != MemberState::active) {
       return "node " + std::to_string(newest->members[i].value()) + " is gone but still in the view";
     }
   }
@@ -153,8 +154,8 @@ std::optional<std::string> Fleet::wrong_gate() {
       const Process& process = *processes_[index];
       const bool sends = newest->subgroups[s].sender_rank(NodeId(process.node_)).has_value();
       if (sends == process.member_->gate(SubgroupId(s)).is_open()) continue;
-      return "node " + std::to_string(process.node_) + (sends ? " may not" : " may") + " send to subgroup " + std::to_string(s) +
-             ", against its view";
+      return "node " + std::to_string(process.node_) + (sends ? " may not" : " may") + " send to subgroup " +
+             std::to_string(s) + ", against its view";
     }
   }
   return std::nullopt;
@@ -196,7 +197,9 @@ std::string Fleet::where() {
   std::string text = " [at " + std::to_string(scheduler_.now()) + " ns;";
   for (const auto& process : processes_) {
     text += " " + std::to_string(process->node_) + "." + std::to_string(process->index_) + "=" +
-            (process->crashed_ ? "crashed" : process->frozen_ ? "frozen" : std::string(views::to_string(process->state_)));
+            (process->crashed_  ? "crashed"
+             : process->frozen_ ? "frozen"
+                                : std::string(views::to_string(process->state_)));
     if (const auto view = history_.view_of(process->index_)) text += "@" + std::to_string(view->value());
   }
   return text + "]";

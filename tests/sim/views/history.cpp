@@ -21,13 +21,6 @@ std::uint64_t check_of(std::uint64_t incarnation, std::uint64_t name, std::size_
   return mix(mix(incarnation ^ bytes << 48) ^ name);
 }
 
-/// The head of every state.
-struct StateHead {
-  std::uint64_t log = 0;
-  std::uint64_t position = 0;
-  std::uint64_t digest = 0;
-};
-
 std::string name_of(const View& view) {
   std::string text = "view " + std::to_string(view.id.value()) + " of";
   for (std::size_t i = 0; i < view.members.size(); ++i) text += " " + std::to_string(view.members[i].value());
@@ -47,8 +40,8 @@ bool same(const View& a, const View& b) {
 }  // namespace
 
 void History::violate(const char* invariant, std::uint32_t process, const std::string& what) {
-  report_.violate(invariant, "node " + std::to_string(processes_[process].node) + " (process " + std::to_string(process) +
-                                 "): " + what);
+  report_.violate(
+      invariant, "node " + std::to_string(processes_[process].node) + " (process " + std::to_string(process) + "): " + what);
 }
 
 void History::on_start(std::uint32_t process, std::uint32_t node, std::uint64_t incarnation) {
@@ -60,19 +53,26 @@ void History::on_start(std::uint32_t process, std::uint32_t node, std::uint64_t 
 }
 
 std::uint32_t History::add_stream(std::uint32_t process, std::uint32_t subgroup) {
-  streams_.push_back({process, subgroup, 0, 0, 0, 0, 0});
+  Stream& stream = streams_.emplace_back();
+  stream.process = process;
+  stream.subgroup = subgroup;
   return static_cast<std::uint32_t>(streams_.size() - 1);
 }
 
 void History::write_message(std::uint32_t id, std::span<std::byte> payload) {
   Stream& stream = streams_[id];
-  if (std::getenv("SIMDBG")) std::printf("      RESERVE p%u s%u stream %u counter %lu\n", stream.process, stream.subgroup, id, stream.issued);
   Head head;
   head.incarnation = processes_[stream.process].incarnation;
   head.name = std::uint64_t{id} << 32 | stream.issued++;
   head.check = check_of(head.incarnation, head.name, payload.size());
   std::memcpy(payload.data(), &head, sizeof head);
   fill_payload(payload.subspan(sizeof head), head.check, 0, payload.size() - sizeof head);
+}
+
+void History::on_committed(std::uint32_t id) {
+  Stream& stream = streams_[id];
+  ++stream.committed;
+  stream.committed_in.push_back(processes_[stream.process].view.value_or(ViewId(0)));
 }
 
 const View* History::view(ViewId id) const {
@@ -101,8 +101,7 @@ bool History::founded_again(std::uint32_t index, const View& view) {
 void History::check_view(std::uint32_t index, const View& view) {
   const Process& process = processes_[index];
   const auto rank = view.rank_of(NodeId(process.node));
-  if (!rank || view.incarnations.size() != view.members.size() ||
-      view.incarnations[rank->value()] != process.incarnation) {
+  if (!rank || view.incarnations.size() != view.members.size() || view.incarnations[rank->value()] != process.incarnation) {
     return violate("V1", index, "installed " + name_of(view) + " without itself");
   }
   if (process.view && view.id.value() != process.view->value() + 1) {
@@ -111,12 +110,14 @@ void History::check_view(std::uint32_t index, const View& view) {
   if (process.ended) violate("V5", index, "installed a view after its end");
   const auto [known, fresh] = views_.emplace(view.id, view);
   if (!fresh) {
-    if (!same(known->second, view)) violate("V3", index, "installed " + name_of(view) + ", others " + name_of(known->second));
+    if (!same(known->second, view))
+      violate("V3", index, "installed " + name_of(view) + ", others " + name_of(known->second));
     return;
   }
   std::vector<NodeId> nodes = view.members;
   std::sort(nodes.begin(), nodes.end());
-  if (std::adjacent_find(nodes.begin(), nodes.end()) != nodes.end()) violate("J4", index, "a node is twice in " + name_of(view));
+  if (std::adjacent_find(nodes.begin(), nodes.end()) != nodes.end())
+    violate("J4", index, "a node is twice in " + name_of(view));
   const View* const before = view.id.value() > 0 ? this->view(ViewId(view.id.value() - 1)) : nullptr;
   for (std::size_t i = 0; i < view.members.size(); ++i) {
     const auto other = process_of(view.incarnations[i]);
@@ -125,7 +126,7 @@ void History::check_view(std::uint32_t index, const View& view) {
     }
     if (plan_.nodes[view.members[i].value()].imposter) violate("J5", index, "an imposter is in " + name_of(view));
     const auto old = before == nullptr ? std::nullopt : before->rank_of(view.members[i]);
-    if (processes_[*other].listed && (!old || before->incarnations[old->value()] != view.incarnations[i])) {
+    if (processes_[*other].view && (!old || before->incarnations[old->value()] != view.incarnations[i])) {
       violate("J4", index, "a process that was out came back in " + name_of(view));
     }
     processes_[*other].listed = true;
@@ -178,7 +179,8 @@ void History::on_view(std::uint32_t index, const views::NewView& news, const std
     // What came while it still loaded is in the state that it loads now.
     if (loading[s] && *process.first_view != view.id) here.reloaded = true;
     if (plan_.subgroups[s].mode == DeliveryMode::unordered || !here.member) continue;
-    if (lost && here.log) return violate("J1", index, "told that the state of subgroup " + std::to_string(s) + " is lost, but has it");
+    if (lost && here.log)
+      return violate("J1", index, "told that the state of subgroup " + std::to_string(s) + " is lost, but has it");
     if (view.id.value() == 0 || lost || logs_of_[s].empty()) begin_log(index, s, view.id);
     if (loading[s]) {  // and with it what its source had kept of earlier views
       here.log.reset();
@@ -232,14 +234,15 @@ void History::note_boundary(std::uint32_t index, std::uint32_t subgroup, ViewId 
     log->boundaries[id] = here.position;
     const auto reached = id.value() == 0 ? log->reached.end() : log->reached.find(ViewId(id.value() - 1));
     if (reached != log->reached.end() && reached->second > here.position) {
-      violate("M5", index, "went to view " + std::to_string(id.value()) + " with " + std::to_string(here.position) +
-                               " messages, but somebody delivered " + std::to_string(reached->second) + " before (subgroup " +
-                               std::to_string(subgroup) + ")");
+      violate("M5", index,
+              "went to view " + std::to_string(id.value()) + " with " + std::to_string(here.position) +
+                  " messages, but somebody delivered " + std::to_string(reached->second) + " before (subgroup " +
+                  std::to_string(subgroup) + ")");
     }
   } else if (known->second != here.position) {
-    violate("M7", index, "went to view " + std::to_string(id.value()) + " with " + std::to_string(here.position) +
-                             " messages, others with " + std::to_string(known->second) + " (subgroup " +
-                             std::to_string(subgroup) + ")");
+    violate("M7", index,
+            "went to view " + std::to_string(id.value()) + " with " + std::to_string(here.position) +
+                " messages, others with " + std::to_string(known->second) + " (subgroup " + std::to_string(subgroup) + ")");
   }
 }
 
@@ -257,7 +260,6 @@ void History::note_reach(std::uint32_t index, Seat& here) {
 // M1: the bytes are those that a process's application wrote, once committed.
 void History::on_delivery(std::uint32_t index, std::uint32_t subgroup, const Delivery& delivery) {
   ++deliveries_;
-  if (std::getenv("SIMDBG")) std::printf("      DELIVER p%u s%u sender %u idx %lu seq %lu %s\n", index, subgroup, delivery.sender.value(), delivery.index.value(), delivery.sequence.value(), [&]{Head h; std::memcpy(&h,delivery.payload.data(),sizeof h); return "stream "+std::to_string(h.name>>32)+" counter "+std::to_string(h.name&0xffffffff);}().c_str());
   Process& process = processes_[index];
   Head head;
   if (delivery.payload.size() < sizeof head) return violate("M1", index, "a message that nobody sent");
@@ -269,8 +271,8 @@ void History::on_delivery(std::uint32_t index, std::uint32_t subgroup, const Del
     return violate("M1", index, "the delivered bytes are not those that were sent");
   }
   const Stream& stream = streams_[id];
-  if (processes_[stream.process].incarnation != head.incarnation || stream.subgroup != subgroup || counter >= stream.committed ||
-      processes_[stream.process].node != delivery.sender.value()) {
+  if (processes_[stream.process].incarnation != head.incarnation || stream.subgroup != subgroup ||
+      counter >= stream.committed || processes_[stream.process].node != delivery.sender.value()) {
     return violate("M1", index, "a message that was not sent so");
   }
   if (!process.view) return violate("V1", index, "a delivery before the first view");
@@ -328,20 +330,23 @@ void History::deliver_ordered(std::uint32_t index, Seat& here, std::uint32_t id,
       const bool again = known != log.place.end() && known->second < here.position;
       return violate(again ? "M2" : "M4", index,
                      again ? "a message was delivered twice"
-                           : "its delivery " + std::to_string(here.position) + " of subgroup " + std::to_string(log.subgroup) +
-                                 " is not that of others");
+                           : "its delivery " + std::to_string(here.position) + " of subgroup " +
+                                 std::to_string(log.subgroup) + " is not that of others");
     }
   } else {
     if (known != log.place.end()) return violate("M2", index, "a message was delivered twice");
     Stream& stream = streams_[id];
     // What lies between was given up, and its sender knows how much.
     if (counter > stream.delivered) stream.skipped += counter - stream.delivered;
-    if (log.begun.value() == 0 && (counter < stream.delivered || stream.skipped > seat(stream.process, log.subgroup).dropped)) {
-      return violate("M3", index, "message " + std::to_string(counter) + " of a thread of node " +
-                                      std::to_string(processes_[stream.process].node) + " was delivered behind " +
-                                      std::to_string(stream.delivered) + " others of it");
+    if (log.begun.value() == 0 &&
+        (counter < stream.delivered || stream.skipped > seat(stream.process, log.subgroup).dropped)) {
+      return violate("M3", index,
+                     "message " + std::to_string(counter) + " of a thread of node " +
+                         std::to_string(processes_[stream.process].node) + " was delivered behind " +
+                         std::to_string(stream.delivered) + " others of it");
     }
     stream.delivered = counter + 1;
+    if (stream.committed_in[counter] < *processes_[index].view) report_.hit(Probe::sent_again);
     log.place[key] = log.keys.size();
     log.keys.push_back(key);
     log.digests.push_back(mix(log.digests.back() ^ key));
@@ -359,108 +364,6 @@ void History::deliver_unordered(std::uint32_t index, Seat& here, std::uint32_t i
   ++here.got[streams_[id].process];
   Stream& stream = streams_[id];
   if (stream.process == index) ++stream.delivered;
-}
-
-void History::on_dropped(std::uint32_t index, std::uint32_t subgroup, std::uint64_t messages) {
-  if (messages == 0) violate("M8", index, "told that nothing was dropped");
-  seat(index, subgroup).dropped += messages;
-  if (std::getenv("SIMDBG")) std::printf("      DROPPED p%u s%u %lu\n", index, subgroup, messages);
-  if (plan_.subgroups[subgroup].mode == DeliveryMode::unordered) report_.hit(Probe::unordered_dropped);
-}
-
-std::vector<std::byte> History::save_state(std::uint32_t index, std::uint32_t subgroup) {
-  const Seat& here = seat(index, subgroup);
-  const bool ordered = plan_.subgroups[subgroup].mode == DeliveryMode::ordered;
-  if (ordered && !here.log) violate("J1", index, "is asked for a state that it has not");
-  const StateHead head{here.log.value_or(0), here.position, here.digest};
-  std::vector<std::byte> bytes(std::max<std::size_t>(sizeof head, plan_.subgroups[subgroup].state_bytes));
-  std::memcpy(bytes.data(), &head, sizeof head);
-  fill_payload(std::span(bytes).subspan(sizeof head), here.digest ^ bytes.size(), 0, bytes.size() - sizeof head);
-  return bytes;
-}
-
-// J1: the state that arrives is what the log gives at its position, byte for byte.
-void History::load_state(std::uint32_t index, std::uint32_t subgroup, std::span<const std::byte> state) {
-  StateHead head;
-  const std::size_t bytes = std::max<std::size_t>(sizeof head, plan_.subgroups[subgroup].state_bytes);
-  if (state.size() != bytes) return violate("J1", index, "a state of another size arrived");
-  std::memcpy(&head, state.data(), sizeof head);
-  if (!payload_matches(state.subspan(sizeof head), head.digest ^ bytes)) {
-    return violate("J1", index, "a state's bytes are not those that were saved");
-  }
-  report_.hit(Probe::state_loaded);
-  if (plan_.subgroups[subgroup].mode == DeliveryMode::unordered) return;
-  if (head.log >= logs_.size() || logs_[head.log].subgroup != subgroup || head.position > logs_[head.log].keys.size() ||
-      logs_[head.log].digests[head.position] != head.digest) {
-    return violate("J1", index, "a state that no member ever had arrived");
-  }
-  Seat& here = seat(index, subgroup);
-  here.log = static_cast<std::uint32_t>(head.log);
-  here.position = head.position;
-  here.digest = head.digest;
-  const auto began = logs_[head.log].boundaries.find(*processes_[index].view);
-  if (began != logs_[head.log].boundaries.end() && head.position > began->second) {
-    violate("J1", index, "a state from behind the boundary at which its view began");
-  }
-}
-
-// M8, L2: what a live process of the core committed is with everybody, or was reported as dropped.
-std::optional<std::string> History::incomplete(const std::vector<std::uint32_t>& core) {
-  const auto in_core = [&](std::uint32_t process) { return std::find(core.begin(), core.end(), process) != core.end(); };
-  for (const Stream& stream : streams_) {
-    if (!in_core(stream.process)) continue;
-    Seat& sender = seat(stream.process, stream.subgroup);
-    if (!sender.member) continue;  // an inadequate subgroup: its messages wait
-    if (stream.committed != stream.issued) return "a message is being written";
-    if (plan_.subgroups[stream.subgroup].mode == DeliveryMode::unordered && sender.reloaded) continue;
-    if (std::max(stream.delivered + sender.dropped, stream.forgiven) < stream.committed) {
-      return "node " + std::to_string(processes_[stream.process].node) + " sent " + std::to_string(stream.committed) +
-             " messages of a thread to subgroup " + std::to_string(stream.subgroup) + ", " + std::to_string(stream.delivered) +
-             " are delivered";
-    }
-  }
-  for (const std::uint32_t process : core) {
-    for (std::uint32_t s = 0; s < plan_.subgroups.size(); ++s) {
-      Seat& here = seat(process, s);
-      if (!here.member || plan_.subgroups[s].mode == DeliveryMode::unordered) continue;
-      const std::vector<std::uint32_t>& logs = logs_of_[s];
-      if (!here.log && (logs_[logs.back()].keys.empty() || plan_.subgroups[s].state_bytes == 0)) continue;
-      if (!here.log) return "node " + std::to_string(processes_[process].node) + " has no state of subgroup " + std::to_string(s);
-      const Log& log = logs_[*here.log];
-      if (*here.log != logs.back() || here.position != log.keys.size()) {
-        return "node " + std::to_string(processes_[process].node) + " delivered " + std::to_string(here.position) + " of " +
-               std::to_string(log.keys.size()) + " messages of subgroup " + std::to_string(s);
-      }
-      if (here.digest != log.digests.back()) return "the states differ";
-    }
-  }
-  return incomplete_unordered(core);
-}
-
-// Who was there all the time misses at most what the sender was told.
-std::optional<std::string> History::incomplete_unordered(const std::vector<std::uint32_t>& core) {
-  for (std::uint32_t s = 0; s < plan_.subgroups.size(); ++s) {
-    if (plan_.subgroups[s].mode == DeliveryMode::ordered) continue;
-    for (const std::uint32_t sender : core) {
-      if (!seat(sender, s).member) continue;
-      std::uint64_t sent = 0;
-      for (const Stream& stream : streams_) sent += stream.process == sender && stream.subgroup == s ? stream.committed : 0;
-      for (const std::uint32_t receiver : core) {
-        const Seat& there = seat(receiver, s);
-        if (*processes_[receiver].first_view > *processes_[sender].first_view || !there.member || there.reloaded) continue;
-        const std::uint64_t got = seat(receiver, s).got[sender];
-        if (got + seat(sender, s).dropped >= sent) continue;
-        return "node " + std::to_string(processes_[receiver].node) + " misses " + std::to_string(sent - got) +
-               " unordered messages of node " + std::to_string(processes_[sender].node) + ", which was told of " +
-               std::to_string(seat(sender, s).dropped);
-      }
-    }
-  }
-  return std::nullopt;
-}
-
-void History::check_complete(const std::vector<std::uint32_t>& core) {
-  if (const auto what = incomplete(core)) report_.violate("M8", *what);
 }
 
 }  // namespace spindrift::sim

@@ -1,8 +1,8 @@
 // What all applications of a run ever sent, received and were told, and whether that is what the group promises. Knows the
 // public contract alone: messages, upcalls, views; no protocol object.
 //
-// The invariant to remember: of every ordered subgroup there is one log, and what any process ever delivered is a piece of it
-// that begins where the process's state begins. Two processes that differ, a survivor that misses what a dead one had, a
+// The invariant to remember: of every ordered subgroup there is one log, and what any process ever delivered is a piece of
+// it that begins where the process's state begins. Two processes that differ, a survivor that misses what a dead one had, a
 // newcomer with a wrong state: each is a delivery that does not fit the log.
 #pragma once
 
@@ -28,11 +28,12 @@ inline constexpr std::size_t smallest_message = 24;
 struct Stream {
   std::uint32_t process = 0;
   std::uint32_t subgroup = 0;
-  std::uint64_t issued = 0;     ///< messages that will be committed or were
+  std::uint64_t issued = 0;  ///< messages that will be committed or were
   std::uint64_t committed = 0;
-  std::uint64_t delivered = 0;  ///< ordered: of them, in the log or given up before one that is
-  std::uint64_t skipped = 0;    ///< of those, given up
-  std::uint64_t forgiven = 0;   ///< these may have gone with the last who had the subgroup's state
+  std::vector<ViewId> committed_in;  ///< by message: the sender's view then
+  std::uint64_t delivered = 0;       ///< ordered: of them, in the log or given up before one that is
+  std::uint64_t skipped = 0;         ///< of those, given up
+  std::uint64_t forgiven = 0;        ///< these may have gone with the last who had the subgroup's state
 };
 
 /// The order of one subgroup, from one beginning of its state.
@@ -57,7 +58,7 @@ class History {
   [[nodiscard]] const std::vector<Stream>& streams() const noexcept { return streams_; }
   /// Writes the stream's next message into `payload`, at least `smallest_message` bytes.
   void write_message(std::uint32_t stream, std::span<std::byte> payload);
-  void on_committed(std::uint32_t stream) { if (std::getenv("SIMDBG")) std::printf("      COMMIT stream %u counter %lu\n", stream, streams_[stream].committed); ++streams_[stream].committed; }
+  void on_committed(std::uint32_t stream);
 
   // Upcalls.
   /// `loading`: by subgroup, whether its state is still to come.
@@ -107,7 +108,7 @@ class History {
     bool reloaded = false;   ///< its state came later than its first view
     std::uint32_t lags = 0;  ///< views for which kept deliveries excuse it
     std::optional<std::uint64_t> sequence;
-    std::uint32_t resets = 0;                    ///< views that began since the sequence last fell
+    std::uint32_t resets = 0;                     ///< views that began since the sequence last fell
     std::map<std::uint32_t, std::uint64_t> next;  ///< unordered, by stream
     std::map<std::uint32_t, std::uint64_t> got;   ///< unordered, by sending process
     std::uint64_t dropped = 0;
@@ -148,7 +149,7 @@ class History {
   std::map<ViewId, View> views_;
   std::vector<Log> logs_;
   std::vector<std::vector<std::uint32_t>> logs_of_;  // by subgroup, oldest first
-  std::vector<std::map<ViewId, View>> past_;  // of earlier groups; rows refer to them
+  std::vector<std::map<ViewId, View>> past_;         // of earlier groups; rows refer to them
   std::uint64_t deliveries_ = 0;
   std::uint64_t hash_ = 0;
 };

@@ -44,7 +44,7 @@ class Striker {
 
 /// Halves first, then smaller pieces, then single entries.
 template <class Entry>
-bool strike_entries(Striker& striker, std::vector<Entry> Plan::* list) {
+bool strike_entries(Striker& striker, std::vector<Entry> Plan::*list) {
   bool any = false;
   for (std::size_t piece = std::max<std::size_t>(1, (striker.plan().*list).size() / 2); piece > 0; piece /= 2) {
     for (std::size_t at = 0; at < (striker.plan().*list).size();) {
@@ -87,8 +87,8 @@ bool strike_subgroup(Striker& striker) {
 bool calm_down(Striker& striker) {
   bool any = false;
   for (std::size_t i = 0; i < striker.plan().senders.size(); ++i) {
-    while (striker.plan().senders[i].messages > 1 &&
-           striker.attempt([&](Plan& plan) { plan.senders[i].messages /= 2; })) any = true;
+    while (striker.plan().senders[i].messages > 1 && striker.attempt([&](Plan& plan) { plan.senders[i].messages /= 2; }))
+      any = true;
   }
   for (std::size_t i = 0; i < striker.plan().nodes.size(); ++i) {
     const NodePlan& node = striker.plan().nodes[i];

@@ -6,7 +6,7 @@
 namespace spindrift::sim {
 namespace {
 
-constexpr std::uint64_t messages_of_a_run = 500;
+constexpr std::uint64_t messages_of_a_run = 1000;
 
 Profile draw_profile(Random& random) {
   Profile profile;
@@ -34,7 +34,8 @@ std::vector<SubgroupPlan> draw_subgroups(Random& random, std::uint32_t nodes) {
 
 FabricOptions draw_fabric(Random& random, Ticks suspect_after) {
   // A link's delay is far below the timeout: else healthy members are suspected for ever.
-  const auto longest = static_cast<std::uint64_t>(suspect_after == 0 ? 50'000 : std::clamp<Ticks>(suspect_after / 40, 200, 50'000));
+  const auto longest =
+      static_cast<std::uint64_t>(suspect_after == 0 ? 50'000 : std::clamp<Ticks>(suspect_after / 40, 200, 50'000));
   FabricOptions fabric;
   fabric.delay_ns_max = static_cast<Ticks>(random.spread(200, longest));
   fabric.jitter_ns_max = static_cast<Ticks>(random.spread(1, longest / 4 + 1));
@@ -43,6 +44,8 @@ FabricOptions draw_fabric(Random& random, Ticks suspect_after) {
   fabric.lost_ns_max = static_cast<Ticks>(random.spread(100, 2'000'000));
   fabric.clogs_in_1000 = random.pick<std::uint64_t>({0, 0, 0, 5});
   fabric.clog_ns_max = static_cast<Ticks>(random.spread(10'000, 500'000));
+  if (suspect_after > 0)
+    fabric.clog_ns_max = std::clamp<Ticks>(fabric.clog_ns_max, 100, std::max<Ticks>(100, suspect_after / 16));
   fabric.hello_before_memory = true;
   fabric.torn_in_4 = random.pick<std::uint64_t>({0, 3, 4});
   return fabric;
@@ -73,11 +76,13 @@ void draw_senders(Random& random, Plan& plan) {
     SenderPlan sender;
     sender.node = node;
     sender.subgroup = subgroup;
-    sender.messages = static_cast<std::uint32_t>(random.spread(1, std::max<std::uint64_t>(2, 2 * messages_of_a_run / seats.size())));
+    sender.messages =
+        static_cast<std::uint32_t>(random.spread(1, std::max<std::uint64_t>(2, 2 * messages_of_a_run / seats.size())));
     sender.burst = static_cast<std::uint32_t>(random.spread(1, 16));
     // Spread over the time of faults, or all at once.
     const auto span = static_cast<std::uint64_t>(plan.faults_end / 8 + 1000);
-    sender.think_ns_max = static_cast<Ticks>(random.spread(1, random.chance(2, 3) ? std::min<std::uint64_t>(span, 1u << 30) : 5'000));
+    sender.think_ns_max =
+        static_cast<Ticks>(random.spread(1, random.chance(2, 3) ? std::min<std::uint64_t>(span, 1u << 30) : 5'000));
     sender.hold_ns_max = static_cast<Ticks>(random.spread(1, random.chance(1, 6) ? 1'000'000 : 500));
     sender.abandons_in_64 = random.pick<std::uint32_t>({0, 0, 2, 16});
     sender.largest_in_8 = random.pick<std::uint32_t>({0, 0, 1, 8});
@@ -122,7 +127,8 @@ class FaultDrawer {
     if (random_.chance(1, 3)) return;
     const bool fast = random_.chance(1, 2);
     add(Action::Kind::start, which,
-        static_cast<Ticks>(fast ? random_.spread(1, 100'000) : random_.spread(1'000, static_cast<std::uint64_t>(patience() * 4))));
+        static_cast<Ticks>(fast ? random_.spread(1, 100'000)
+                                : random_.spread(1'000, static_cast<std::uint64_t>(patience() * 4))));
   }
 
   void one() {
@@ -238,14 +244,16 @@ Plan Plan::of(std::uint64_t seed) {
     }
   }
   for (const std::uint32_t founder : plan.founders) {
-    plan.actions.push_back({static_cast<Ticks>(random.spread(1, 20'000)), Action::Kind::start, founder, 0, 0, 0, Cut::nothing});
+    plan.actions.push_back(
+        {static_cast<Ticks>(random.spread(1, 20'000)), Action::Kind::start, founder, 0, 0, 0, Cut::nothing});
   }
   for (std::uint32_t i = 0; i < nodes; ++i) {
     if (std::find(plan.founders.begin(), plan.founders.end(), i) != plan.founders.end() || random.chance(1, 4)) continue;
     plan.actions.push_back({static_cast<Ticks>(random.spread(1, 2'000'000)), Action::Kind::start, i, 0, 0, 0, Cut::nothing});
   }
   FaultDrawer drawer(random, plan);
-  if (random.chance(3, 4)) drawer.skip(static_cast<Ticks>(random.spread(50'000, 1'000'000)));  // mostly once the group is there
+  if (random.chance(3, 4))
+    drawer.skip(static_cast<Ticks>(random.spread(50'000, 1'000'000)));  // mostly once the group is there
   drawer.draw();
   draw_senders(random, plan);
   std::stable_sort(plan.actions.begin(), plan.actions.end(), [](const Action& a, const Action& b) { return a.at < b.at; });
@@ -267,7 +275,8 @@ std::string to_string(const Action& action) {
       return text + "cut " + pair + what + (action.ticks > 0 ? " breaks " + std::to_string(action.ticks) + "ns" : "");
     case Action::Kind::heal: return text + "heal " + pair;
     case Action::Kind::leave: return text + "leave " + node;
-    case Action::Kind::send: return text + "send " + node + " " + std::to_string(action.other) + " " + std::to_string(action.count);
+    case Action::Kind::send:
+      return text + "send " + node + " " + std::to_string(action.other) + " " + std::to_string(action.count);
     case Action::Kind::stop: return text + "stop " + node;
   }
   return text;
@@ -277,22 +286,23 @@ std::string Plan::describe() const {
   std::string text = "seed " + std::to_string(seed) + ": " + std::to_string(nodes.size()) + " nodes, suspect after " +
                      std::to_string(suspect_after) + " ns" + (storm ? " (storm)" : "") + ", founders";
   for (const std::uint32_t founder : founders) text += " " + std::to_string(founder);
-  text += "\n  delay " + std::to_string(fabric.delay_ns_max) + ", jitter " + std::to_string(fabric.jitter_ns_max) + ", lost " +
-          std::to_string(fabric.lost_ns_max) + ", clogs " + std::to_string(fabric.clogs_in_1000) + "/1000, batches " +
-          std::to_string(policy.send_batch_max) + "/" + std::to_string(policy.receive_batch_max) + "/" +
+  text += "\n  delay " + std::to_string(fabric.delay_ns_max) + ", jitter " + std::to_string(fabric.jitter_ns_max) +
+          ", lost " + std::to_string(fabric.lost_ns_max) + ", clogs " + std::to_string(fabric.clogs_in_1000) +
+          "/1000, batches " + std::to_string(policy.send_batch_max) + "/" + std::to_string(policy.receive_batch_max) + "/" +
           std::to_string(policy.delivery_batch_max);
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     const NodePlan& node = nodes[i];
-    text += "\n  node " + std::to_string(i) + ": host " + std::to_string(node.host) + ", step " + std::to_string(node.step_ns_max) +
-            ", refusals " + std::to_string(node.refusals_in_1000) + "/1000 of " + std::to_string(node.refusal_ns_max) +
+    text += "\n  node " + std::to_string(i) + ": host " + std::to_string(node.host) + ", step " +
+            std::to_string(node.step_ns_max) + ", refusals " + std::to_string(node.refusals_in_1000) + "/1000 of " +
+            std::to_string(node.refusal_ns_max) +
             (node.throws_after > 0 ? ", throws after " + std::to_string(node.throws_after) : "") +
             (node.imposter ? ", imposter" : "");
   }
   for (const SubgroupPlan& subgroup : subgroups) {
     text += "\n  " + subgroup.name + (subgroup.mode == DeliveryMode::ordered ? " ordered" : " unordered") + ", ring " +
             std::to_string(subgroup.profile.ring_bytes) + ", window " + std::to_string(subgroup.profile.window_messages) +
-            ", message " + std::to_string(subgroup.profile.message_bytes_max) + ", state " + std::to_string(subgroup.state_bytes) +
-            ", minimum " + std::to_string(subgroup.minimum) + ", members";
+            ", message " + std::to_string(subgroup.profile.message_bytes_max) + ", state " +
+            std::to_string(subgroup.state_bytes) + ", minimum " + std::to_string(subgroup.minimum) + ", members";
     for (std::size_t i = 0; i < nodes.size(); ++i) text += (subgroup.members >> i & 1) != 0 ? " " + std::to_string(i) : "";
   }
   text += "\n  " + std::to_string(senders.size()) + " senders";

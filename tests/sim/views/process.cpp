@@ -55,6 +55,7 @@ void Process::on_delivery(SubgroupId id, std::span<const Delivery> batch) {
     fleet_.report_.hit(Probe::upcall_threw);
     throw ApplicationFailed{};
   }
+  if (member_->state() == views::MemberState::changing) fleet_.report_.hit(Probe::delivered_by_trim);
   fleet_.tampered_.assign(batch.begin(), batch.end());
   if (fleet_.tamper_) fleet_.tamper_(fleet_, index_, id.value(), fleet_.tampered_);
   const bool ordered = fleet_.plan_.subgroups[id.value()].mode == DeliveryMode::ordered;
@@ -96,7 +97,8 @@ void Process::on_view(const views::NewView& news) {
   const bool first = fleet_.history_.view(view.id) == nullptr;
   fleet_.history_.on_view(index_, {view, news.joined, news.left, news.failed, news.state_lost}, loading);
   if (fleet_.history_.generation() != generation) fleet_.rows_.forget();
-  if (first && before != nullptr && fleet_.plan_.partition_safety && !fleet_.report_.failed()) fleet_.rows_.check_quorum(*before);
+  if (first && before != nullptr && fleet_.plan_.partition_safety && !fleet_.report_.failed())
+    fleet_.rows_.check_quorum(*before);
   fleet_.note_view(*this, news);
 }
 

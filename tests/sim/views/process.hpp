@@ -49,8 +49,8 @@ class Process final : public views::Upcalls {
   bool founds_ = false;   ///< knows the founders
   bool running_ = false;  ///< started, and neither crashed nor exited
   bool crashed_ = false;
-  bool frozen_ = false;   ///< paused for ever
-  bool dirty_ = false;    ///< something could have changed since the last step
+  bool frozen_ = false;  ///< paused for ever
+  bool dirty_ = false;   ///< something could have changed since the last step
   bool step_scheduled_ = false;
   bool in_step_ = false;
   Ticks paused_until_ = 0;
@@ -58,10 +58,10 @@ class Process final : public views::Upcalls {
   std::uint64_t steps_ = 0;
   std::uint64_t effects_ = 0;
   std::uint64_t upcalls_ = 0;
-  std::optional<std::uint64_t> dies_at_;     ///< before this effect
+  std::optional<std::uint64_t> dies_at_;      ///< before this effect
   std::optional<std::uint64_t> change_fuse_;  ///< this many effects after its next change of view begins
-  std::vector<ViewId> watched_;           ///< views of which its row is known to the checkers
-  std::optional<ViewId> complete_;        ///< likewise all mirrors
+  std::vector<ViewId> watched_;               ///< views of which its row is known to the checkers
+  std::optional<ViewId> complete_;            ///< likewise all mirrors
   std::optional<ViewId> newest_epoch_;
 };
 

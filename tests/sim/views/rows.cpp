@@ -19,7 +19,9 @@ bool Rows::leads(const RowBook& book) { return suspected(book).includes(views::R
 void Rows::on_row(std::uint32_t process, Rank rank, const View& view, const std::byte* memory) {
   sst::RowLayout layout(view, view.members[rank.value()]);
   const std::uint64_t control = layout.control_bytes();
-  RowBook& book = books_[view.id].try_emplace(process, RowBook{process, rank, &view, std::move(layout), memory, {}, {}, {}, {}}).first->second;
+  RowBook& book = books_[view.id]
+                      .try_emplace(process, RowBook{process, rank, &view, std::move(layout), memory, {}, {}, {}, {}})
+                      .first->second;
   book.before.resize(control);
   present_[process].push_back(&book);
   regions_[memory] = view.id.value();
@@ -102,8 +104,8 @@ void Rows::check_quorum(const View& view) {
   std::uint64_t most = 0;
   for (const auto& [digest, count] : by_digest) most = std::max(most, count);
   if ((most + gone_on) * 2 > view.members.size()) return;
-  report_.violate("V4", "view " + std::to_string(view.id.value()) + " ended with the consent of " + std::to_string(most) + " of " +
-                            std::to_string(view.members.size()) + " members");
+  report_.violate("V4", "view " + std::to_string(view.id.value()) + " ended with the consent of " + std::to_string(most) +
+                            " of " + std::to_string(view.members.size()) + " members");
 }
 
 void Rows::check_held(const View& view, std::uint32_t subgroup, std::uint64_t sequence) {
@@ -139,9 +141,11 @@ void Rows::on_landing(const NetworkListener::Write& write, std::uint64_t offset,
   for (std::size_t at = 0; !book->released && at + sst::word_bytes <= size && offset + at < book->layout.control_bytes();
        at += sst::word_bytes) {
     if (load_acquire(bytes + at) <= load_acquire(book->memory + offset + at)) continue;
-    return report_.violate("S1", "process " + std::to_string(write.to) + ": a mirror gets words that its row of this view never had");
+    return report_.violate(
+        "S1", "process " + std::to_string(write.to) + ": a mirror gets words that its row of this view never had");
   }
-  for (std::size_t at = 0; at + sst::word_bytes <= size && offset + at < book->layout.control_bytes(); at += sst::word_bytes) {
+  for (std::size_t at = 0; at + sst::word_bytes <= size && offset + at < book->layout.control_bytes();
+       at += sst::word_bytes) {
     if (load_acquire(write.region + offset + at) <= load_acquire(bytes + at)) continue;
     return report_.violate("S2", "process " + std::to_string(write.to) + ": a word of a mirror fell");
   }

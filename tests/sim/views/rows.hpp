@@ -1,5 +1,5 @@
-// The rows of every process in every view, as the fabric shows them: what the words must never do, whatever the protocol does
-// with them. Reads memory from outside; the layout is the documented one (sst/row_layout.hpp).
+// The rows of every process in every view, as the fabric shows them: what the words must never do, whatever the protocol
+// does with them. Reads memory from outside; the layout is the documented one (sst/row_layout.hpp).
 #pragma once
 
 #include <cstdint>
@@ -26,8 +26,8 @@ struct RowBook {
   const std::byte* memory = nullptr;
   bool released = false;
   bool was_wedged = false;
-  std::uint64_t accepted = 0;        ///< as last seen
-  std::vector<std::byte> before;     ///< control words after the owner's last step
+  std::uint64_t accepted = 0;     ///< as last seen
+  std::vector<std::byte> before;  ///< control words after the owner's last step
 };
 
 class Rows {
@@ -65,8 +65,8 @@ class Rows {
   void note_acceptance(const RowBook& book);
 
   Report& report_;
-  std::map<ViewId, std::map<std::uint32_t, RowBook>> books_;  // by process
-  std::map<std::uint32_t, std::vector<RowBook*>> present_;    // by process, those not released
+  std::map<ViewId, std::map<std::uint32_t, RowBook>> books_;     // by process
+  std::map<std::uint32_t, std::vector<RowBook*>> present_;       // by process, those not released
   std::unordered_map<const std::byte*, std::uint64_t> regions_;  // first byte of a row or mirror: its view
 };
 

@@ -155,11 +155,16 @@ class Player {
       action.kind = what == "cut" ? Action::Kind::cut : Action::Kind::heal;
       bool one_way = false;
       for (std::size_t i = 4; i < words.size(); ++i) {
-        if (words[i] == "one-way") one_way = true;
-        else if (words[i] == "writes") action.what = Cut::writes;
-        else if (words[i] == "messages") action.what = Cut::messages;
-        else if (words[i] == "breaks") action.ticks = ticks_of(word(words, ++i));
-        else throw BadLine("unknown: " + words[i]);
+        if (words[i] == "one-way")
+          one_way = true;
+        else if (words[i] == "writes")
+          action.what = Cut::writes;
+        else if (words[i] == "messages")
+          action.what = Cut::messages;
+        else if (words[i] == "breaks")
+          action.ticks = ticks_of(word(words, ++i));
+        else
+          throw BadLine("unknown: " + words[i]);
       }
       for (const std::uint32_t a : nodes_of(pair.substr(0, dash))) {
         for (const std::uint32_t b : nodes_of(pair.substr(dash + 1))) {
@@ -174,13 +179,20 @@ class Player {
       return;
     }
     action.node = node(word(words, 3));
-    if (what == "start") action.kind = Action::Kind::start;
-    else if (what == "crash") action.kind = Action::Kind::crash;
-    else if (what == "leave") action.kind = Action::Kind::leave;
-    else if (what == "stop") action.kind = Action::Kind::stop;
-    else if (what == "pause") action.kind = Action::Kind::pause;
-    else if (what == "send") action.kind = Action::Kind::send;
-    else throw BadLine("unknown: " + what);
+    if (what == "start")
+      action.kind = Action::Kind::start;
+    else if (what == "crash")
+      action.kind = Action::Kind::crash;
+    else if (what == "leave")
+      action.kind = Action::Kind::leave;
+    else if (what == "stop")
+      action.kind = Action::Kind::stop;
+    else if (what == "pause")
+      action.kind = Action::Kind::pause;
+    else if (what == "send")
+      action.kind = Action::Kind::send;
+    else
+      throw BadLine("unknown: " + what);
     if (what == "pause") action.ticks = ticks_of(word(words, 4));
     if (what == "send") {
       action.other = subgroup(word(words, 4));

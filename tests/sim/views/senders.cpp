@@ -48,8 +48,10 @@ void Senders::on_event(EventKind, std::uint32_t which) {
   const Process& process = processes_[thread.process];
   if (process.gone) return;
   if (process.paused_until > scheduler_.now()) return scheduler_.at(process.paused_until, *this, EventKind::thread, which);
-  if (thread.state == State::thinking) reserve(which);
-  else if (thread.state == State::holding) finish_message(which);
+  if (thread.state == State::thinking)
+    reserve(which);
+  else if (thread.state == State::holding)
+    finish_message(which);
 }
 
 std::uint64_t Senders::draw_bytes(std::uint32_t subgroup, std::uint32_t largest_in_8) {

@@ -1,0 +1,379 @@
+// The checkers of runs with views find what they are for: histories and rows made by hand, each with one violation.
+#include <catch2/catch.hpp>
+
+#include <spindrift/core/untrusted.hpp>
+
+#include "views/history.hpp"
+#include "views/rows.hpp"
+
+namespace spindrift::sim {
+namespace {
+
+Plan three_nodes(DeliveryMode mode = DeliveryMode::ordered, std::uint64_t state_bytes = 100) {
+  Plan plan;
+  plan.nodes.resize(3);
+  plan.founders = {0, 1, 2};
+  SubgroupPlan subgroup;
+  subgroup.name = "s";
+  subgroup.mode = mode;
+  subgroup.profile = {.ring_bytes = 4096, .window_messages = 8, .message_bytes_max = 256};
+  subgroup.state_bytes = state_bytes;
+  plan.subgroups = {subgroup};
+  plan.suspect_after = 1'000'000;
+  return plan;
+}
+
+/// Three processes in view 0, each with one thread; the test says what their applications see.
+struct Story {
+  explicit Story(Plan chosen = three_nodes()) : plan(std::move(chosen)), history(plan, report) {
+    for (std::uint32_t i = 0; i < 3; ++i) {
+      history.on_start(i, i, 100 + i);
+      streams[i] = history.add_stream(i, 0);
+    }
+  }
+  [[nodiscard]] std::string found() const { return report.violation() ? report.violation()->invariant : "nothing"; }
+
+  View view(std::uint64_t id, const std::vector<std::uint32_t>& members) const {
+    View made;
+    made.id = ViewId(id);
+    for (const std::uint32_t member : members) {
+      made.members.emplace_back(member);
+      made.incarnations.push_back(100 + member);
+    }
+    made.subgroups = layout_of(plan.subgroups)(made.members, nullptr);
+    return made;
+  }
+  void install(std::uint32_t process, const View& view, std::vector<views::Removal> failed = {}, bool loading = false) {
+    history.on_view(process, {view, {}, {}, std::move(failed), {}}, {loading});
+  }
+  void found_all() {
+    for (std::uint32_t i = 0; i < 3; ++i) install(i, view(0, {0, 1, 2}));
+  }
+  std::vector<std::byte> message(std::uint32_t sender) {
+    std::vector<std::byte> payload(64);
+    history.write_message(streams[sender], payload);
+    history.on_committed(streams[sender]);
+    return payload;
+  }
+  void deliver(std::uint32_t process, std::uint32_t sender, std::span<const std::byte> payload, std::uint64_t sequence) {
+    history.on_delivery(process, 0,
+                        {NodeId(sender), SenderRank(sender), MessageIndex(0), SequenceNumber(sequence), payload});
+  }
+
+  Plan plan;
+  Report report;
+  History history;
+  std::uint32_t streams[3] = {};
+};
+
+/// Rows of view 0 in memory of the test's own.
+struct Books {
+  explicit Books(std::uint32_t members = 3) : rows(report) {
+    view.id = ViewId(0);
+    for (std::uint32_t i = 0; i < members; ++i) {
+      view.members.emplace_back(i);
+      view.incarnations.push_back(100 + i);
+    }
+    view.subgroups = layout_of(three_nodes().subgroups)(view.members, nullptr);
+    for (std::uint32_t i = 0; i < members; ++i) {
+      layouts.emplace_back(view, NodeId(i));
+      memory.emplace_back(layouts[i].bytes());
+      rows.on_row(i, Rank(i), view, memory[i].data());
+    }
+  }
+  void set(std::uint32_t process, std::uint64_t offset, std::uint64_t value) {
+    store_release(memory[process].data() + offset, value);
+  }
+  [[nodiscard]] const sst::SubgroupBlock& block(std::uint32_t process) const {
+    return *layouts[process].subgroup(SubgroupId(0));
+  }
+  [[nodiscard]] std::string found() const { return report.violation() ? report.violation()->invariant : "nothing"; }
+
+  Report report;
+  Rows rows;
+  View view;
+  std::vector<sst::RowLayout> layouts;
+  std::vector<std::vector<std::byte>> memory;
+};
+
+}  // namespace
+
+TEST_CASE("an honest story violates nothing") {
+  Story story;
+  story.found_all();
+  const auto first = story.message(0);
+  const auto second = story.message(1);
+  for (std::uint32_t i = 0; i < 3; ++i) {
+    story.deliver(i, 0, first, 0);
+    story.deliver(i, 1, second, 1);
+  }
+  story.history.blame(2);
+  for (std::uint32_t i = 0; i < 2; ++i) story.install(i, story.view(1, {0, 1}), {{NodeId(2), "silent"}});
+  CHECK(story.history.complete({0, 1}));
+  CHECK(story.found() == "nothing");
+}
+
+TEST_CASE("bytes that nobody sent are found (M1)") {
+  Story story;
+  story.found_all();
+  auto payload = story.message(0);
+  payload[40] ^= std::byte{1};
+  story.deliver(1, 0, payload, 0);
+  CHECK(story.found() == "M1");
+}
+
+TEST_CASE("a message that was only reserved is found (M1)") {
+  Story story;
+  story.found_all();
+  std::vector<std::byte> payload(64);
+  story.history.write_message(story.streams[0], payload);
+  story.deliver(1, 0, payload, 0);
+  CHECK(story.found() == "M1");
+}
+
+TEST_CASE("a message delivered again, in the same view or a later one, is found (M2)") {
+  Story story;
+  story.found_all();
+  const auto payload = story.message(0);
+  story.deliver(1, 0, payload, 0);
+  story.install(1, story.view(1, {0, 1, 2}));
+  story.deliver(1, 0, payload, 0);
+  CHECK(story.found() == "M2");
+}
+
+TEST_CASE("a message that is left out is found (M3)") {
+  Story story;
+  story.found_all();
+  (void)story.message(0);
+  story.deliver(1, 0, story.message(0), 0);
+  CHECK(story.found() == "M3");
+}
+
+TEST_CASE("two members that deliver in different order are found (M4)") {
+  Story story;
+  story.found_all();
+  const auto first = story.message(0);
+  const auto second = story.message(1);
+  story.deliver(0, 0, first, 0);
+  story.deliver(0, 1, second, 1);
+  story.deliver(1, 1, second, 1);
+  CHECK(story.found() == "M4");
+}
+
+TEST_CASE("a sequence number that falls is found (M4)") {
+  Story story;
+  story.found_all();
+  story.deliver(0, 0, story.message(0), 5);
+  story.deliver(0, 1, story.message(1), 4);  // the first fall may be the beginning of the view
+  story.deliver(0, 2, story.message(2), 3);
+  CHECK(story.found() == "M4");
+}
+
+TEST_CASE("a survivor that misses what a dead member delivered is found (M5)") {
+  Story story;
+  story.found_all();
+  story.deliver(2, 0, story.message(0), 0);
+  story.history.blame(2);
+  story.install(0, story.view(1, {0, 1}), {{NodeId(2), "silent"}});
+  CHECK(story.found() == "M5");
+}
+
+TEST_CASE("two survivors with different deliveries before the same view are found (M7)") {
+  Story story;
+  story.found_all();
+  story.history.blame(2);
+  story.install(0, story.view(1, {0, 1}), {{NodeId(2), "silent"}});
+  story.deliver(1, 0, story.message(0), 0);
+  CHECK(story.found() == "M5");  // by the delivery already: others went on without it
+  Story other;
+  other.found_all();
+  const auto payload = other.message(0);
+  other.deliver(0, 0, payload, 0);
+  other.deliver(1, 0, payload, 0);
+  other.deliver(0, 1, other.message(1), 1);
+  other.history.blame(2);
+  other.install(0, other.view(1, {0, 1}), {{NodeId(2), "silent"}});
+  other.install(1, other.view(1, {0, 1}), {{NodeId(2), "silent"}});
+  CHECK(other.found() == "M7");
+}
+
+TEST_CASE("a committed message that is neither delivered nor reported is found (M8)") {
+  for (const DeliveryMode mode : {DeliveryMode::ordered, DeliveryMode::unordered}) {
+    Story story(three_nodes(mode));
+    story.found_all();
+    (void)story.message(0);
+    story.history.check_complete({0, 1, 2});
+    CHECK(story.found() == "M8");
+  }
+}
+
+TEST_CASE("a view without the one that installs it is found (V1)") {
+  Story story;
+  story.install(2, story.view(0, {0, 1}));
+  CHECK(story.found() == "V1");
+}
+
+TEST_CASE("a view that is left out is found (V2)") {
+  Story story;
+  story.found_all();
+  story.install(0, story.view(2, {0, 1, 2}));
+  CHECK(story.found() == "V2");
+}
+
+TEST_CASE("two views of one id are found (V3)") {
+  Story story;
+  story.found_all();
+  for (std::uint32_t i = 0; i < 3; ++i) story.history.blame(i);
+  story.install(0, story.view(1, {0, 1}), {{NodeId(2), "silent"}});
+  story.install(2, story.view(1, {1, 2}), {{NodeId(0), "silent"}});
+  CHECK(story.found() == "V3");
+}
+
+TEST_CASE("a delivery or a view after the end is found (V5)") {
+  Story story;
+  story.found_all();
+  story.history.on_end(1);
+  story.deliver(1, 0, story.message(0), 0);
+  CHECK(story.found() == "V5");
+}
+
+TEST_CASE("a removal without a cause, and a member that never started, are found (V6)") {
+  Story story;
+  story.found_all();
+  story.install(0, story.view(1, {0, 1}), {{NodeId(2), "a mood"}});
+  CHECK(story.found() == "V6");
+  Story other;
+  View view = other.view(0, {0, 1, 2});
+  view.incarnations[2] = 777;
+  other.install(0, view);
+  CHECK(other.found() == "V6");
+}
+
+TEST_CASE("a change that is not told is found (V6)") {
+  Story story;
+  story.found_all();
+  story.history.blame(2);
+  story.install(0, story.view(1, {0, 1}));
+  CHECK(story.found() == "V6");
+}
+
+TEST_CASE("a node that is twice in a view is found (J4)") {
+  Story story;
+  story.history.on_start(3, 2, 103);
+  View view = story.view(0, {0, 1, 2});
+  view.members.emplace_back(2);
+  view.incarnations.push_back(103);
+  story.install(0, view);
+  CHECK(story.found() == "J4");
+}
+
+TEST_CASE("an imposter in a view is found (J5)") {
+  Plan plan = three_nodes();
+  plan.nodes[2].imposter = true;
+  Story story(plan);
+  story.install(0, story.view(0, {0, 1, 2}));
+  CHECK(story.found() == "J5");
+}
+
+TEST_CASE("a wrong state, and a delivery without one, are found (J1)") {
+  Story story;
+  story.install(0, story.view(0, {0, 1}));
+  story.install(1, story.view(0, {0, 1}));
+  const auto payload = story.message(0);
+  story.deliver(0, 0, payload, 0);
+  story.deliver(1, 0, payload, 0);
+  const View next = story.view(1, {0, 1, 2});
+  for (std::uint32_t i = 0; i < 2; ++i) story.history.on_view(i, {next, {NodeId(2)}, {}, {}, {}}, {false});
+  story.install(2, next, {}, true);
+  auto state = story.history.save_state(0, 0);
+  Story honest = story;
+  honest.history.load_state(2, 0, state);
+  CHECK(honest.found() == "nothing");
+  story.deliver(2, 1, story.message(1), 0);
+  CHECK(story.found() == "J1");
+}
+
+TEST_CASE("a state with one wrong byte is found (J1)") {
+  Story story;
+  story.found_all();
+  auto state = story.history.save_state(0, 0);
+  state.back() ^= std::byte{1};
+  story.history.load_state(1, 0, state);
+  CHECK(story.found() == "J1");
+}
+
+TEST_CASE("a word of the own row that falls is found (S2)") {
+  Books books;
+  books.set(0, books.layouts[0].heartbeat(), 5);
+  books.rows.after_step(0);
+  books.set(0, books.layouts[0].heartbeat(), 4);
+  books.rows.after_step(0);
+  CHECK(books.found() == "S2");
+}
+
+TEST_CASE("a count that grows after the wedge is found (V9)") {
+  Books books;
+  books.set(1, books.layouts[1].wedged(), 1);
+  books.set(1, books.block(1).received_of, 3);
+  books.rows.after_step(1);
+  CHECK(books.found() == "nothing");
+  books.set(1, books.block(1).received_of, 4);
+  books.rows.after_step(1);
+  CHECK(books.found() == "V9");
+}
+
+TEST_CASE("a view that ends without a majority's consent is found (V4)") {
+  Books books(4);
+  for (std::uint32_t i = 0; i < 3; ++i) {
+    books.set(i, books.layouts[i].accepted(), 1);
+    books.set(i, books.layouts[i].decree(), i < 2 ? 42 : 43);
+  }
+  books.rows.check_quorum(books.view);
+  CHECK(books.found() == "V4");
+}
+
+TEST_CASE("a ballot that no rank has is found (V12)") {
+  Books books;
+  books.set(0, books.layouts[0].accepted(), 4);
+  books.rows.after_step(0);
+  CHECK(books.found() == "V12");
+}
+
+TEST_CASE("a delivery that one member had not acknowledged is found (M5w)") {
+  Books books;
+  for (std::uint32_t i = 0; i < 2; ++i) books.set(i, books.block(i).received, 7);
+  books.rows.check_held(books.view, 0, 6);
+  CHECK(books.found() == "M5w");
+}
+
+TEST_CASE("words that a row never had are found when they land (S1)") {
+  Books books;
+  std::vector<std::byte> mirror(books.memory[0].size());
+  books.rows.on_mirror(mirror.data(), ViewId(0));
+  std::vector<std::byte> line(64);
+  store_release(line.data(), 9);
+  NetworkListener::Write write{0, 1, line.data(), mirror.data(), 0, 64, true};
+  books.rows.on_landing(write, 0, line.data(), 64);
+  CHECK(books.found() == "S1");
+}
+
+TEST_CASE("a word of a mirror that falls is found when it lands (S2)") {
+  Books books;
+  books.set(0, books.layouts[0].heartbeat(), 9);
+  std::vector<std::byte> mirror = books.memory[0];
+  books.rows.on_mirror(mirror.data(), ViewId(0));
+  std::vector<std::byte> line(64);
+  NetworkListener::Write write{0, 1, line.data(), mirror.data(), 0, 64, true};
+  books.rows.on_landing(write, 0, line.data(), 64);
+  CHECK(books.found() == "S2");
+}
+
+TEST_CASE("a write of one view into memory of another is found (V11)") {
+  Books books;
+  std::vector<std::byte> mirror(books.memory[0].size());
+  books.rows.on_mirror(mirror.data(), ViewId(1));
+  books.rows.on_posted({0, 1, books.memory[0].data(), mirror.data(), 0, 64, false});
+  CHECK(books.found() == "V11");
+}
+
+}  // namespace spindrift::sim

@@ -1,0 +1,125 @@
+// States that go from member to member, and what everybody owes everybody in the end.
+#include <algorithm>
+#include <cstring>
+
+#include "../payload.hpp"
+#include "history.hpp"
+
+namespace spindrift::sim {
+namespace {
+
+/// The head of every state.
+struct StateHead {
+  std::uint64_t log = 0;
+  std::uint64_t position = 0;
+  std::uint64_t digest = 0;
+};
+
+}  // namespace
+
+void History::on_dropped(std::uint32_t index, std::uint32_t subgroup, std::uint64_t messages) {
+  if (messages == 0) violate("M8", index, "told that nothing was dropped");
+  seat(index, subgroup).dropped += messages;
+  if (plan_.subgroups[subgroup].mode == DeliveryMode::unordered) report_.hit(Probe::unordered_dropped);
+}
+
+std::vector<std::byte> History::save_state(std::uint32_t index, std::uint32_t subgroup) {
+  const Seat& here = seat(index, subgroup);
+  const bool ordered = plan_.subgroups[subgroup].mode == DeliveryMode::ordered;
+  if (ordered && !here.log) violate("J1", index, "is asked for a state that it has not");
+  const StateHead head{here.log.value_or(0), here.position, here.digest};
+  std::vector<std::byte> bytes(std::max<std::size_t>(sizeof head, plan_.subgroups[subgroup].state_bytes));
+  std::memcpy(bytes.data(), &head, sizeof head);
+  fill_payload(std::span(bytes).subspan(sizeof head), here.digest ^ bytes.size(), 0, bytes.size() - sizeof head);
+  return bytes;
+}
+
+// J1: the state that arrives is what the log gives at its position, byte for byte.
+void History::load_state(std::uint32_t index, std::uint32_t subgroup, std::span<const std::byte> state) {
+  StateHead head;
+  const std::size_t bytes = std::max<std::size_t>(sizeof head, plan_.subgroups[subgroup].state_bytes);
+  if (state.size() != bytes) return violate("J1", index, "a state of another size arrived");
+  std::memcpy(&head, state.data(), sizeof head);
+  if (!payload_matches(state.subspan(sizeof head), head.digest ^ bytes)) {
+    return violate("J1", index, "a state's bytes are not those that were saved");
+  }
+  report_.hit(Probe::state_loaded);
+  if (plan_.subgroups[subgroup].mode == DeliveryMode::unordered) return;
+  if (head.log >= logs_.size() || logs_[head.log].subgroup != subgroup || head.position > logs_[head.log].keys.size() ||
+      logs_[head.log].digests[head.position] != head.digest) {
+    return violate("J1", index, "a state that no member ever had arrived");
+  }
+  Seat& here = seat(index, subgroup);
+  here.log = static_cast<std::uint32_t>(head.log);
+  here.position = head.position;
+  here.digest = head.digest;
+  const auto began = logs_[head.log].boundaries.find(*processes_[index].view);
+  if (began != logs_[head.log].boundaries.end() && head.position > began->second) {
+    violate("J1", index, "a state from behind the boundary at which its view began");
+  }
+}
+
+// M8, L2: what a live process of the core committed is with everybody, or was reported as dropped.
+std::optional<std::string> History::incomplete(const std::vector<std::uint32_t>& core) {
+  const auto in_core = [&](std::uint32_t process) { return std::find(core.begin(), core.end(), process) != core.end(); };
+  for (const Stream& stream : streams_) {
+    if (!in_core(stream.process)) continue;
+    Seat& sender = seat(stream.process, stream.subgroup);
+    if (!sender.member) continue;  // an inadequate subgroup: its messages wait
+    if (stream.committed != stream.issued) return "a message is being written";
+    if (plan_.subgroups[stream.subgroup].mode == DeliveryMode::unordered && sender.reloaded) continue;
+    if (std::max(stream.delivered + sender.dropped, stream.forgiven) < stream.committed) {
+      return "node " + std::to_string(processes_[stream.process].node) + " sent " + std::to_string(stream.committed) +
+             " messages of a thread to subgroup " + std::to_string(stream.subgroup) + ", " +
+             std::to_string(stream.delivered) + " are delivered";
+    }
+  }
+  for (const std::uint32_t process : core) {
+    for (std::uint32_t s = 0; s < plan_.subgroups.size(); ++s) {
+      Seat& here = seat(process, s);
+      if (!here.member || plan_.subgroups[s].mode == DeliveryMode::unordered) continue;
+      const std::vector<std::uint32_t>& logs = logs_of_[s];
+      if (!here.log && (logs_[logs.back()].keys.empty() || plan_.subgroups[s].state_bytes == 0)) continue;
+      if (!here.log)
+        return "node " + std::to_string(processes_[process].node) + " has no state of subgroup " + std::to_string(s);
+      const Log& log = logs_[*here.log];
+      if (*here.log != logs.back() || here.position != log.keys.size()) {
+        return "node " + std::to_string(processes_[process].node) + " delivered " + std::to_string(here.position) + " of " +
+               std::to_string(log.keys.size()) + " messages of subgroup " + std::to_string(s);
+      }
+      if (here.digest != log.digests.back()) return "the states differ";
+    }
+  }
+  return incomplete_unordered(core);
+}
+
+// Who was there all the time misses at most what the sender was told.
+std::optional<std::string> History::incomplete_unordered(const std::vector<std::uint32_t>& core) {
+  for (std::uint32_t s = 0; s < plan_.subgroups.size(); ++s) {
+    if (plan_.subgroups[s].mode == DeliveryMode::ordered) continue;
+    for (const std::uint32_t sender : core) {
+      if (!seat(sender, s).member) continue;
+      std::uint64_t sent = 0;
+      for (const Stream& stream : streams_) {
+        if (stream.process == sender && stream.subgroup == s)
+          sent += stream.committed - std::min(stream.committed, stream.forgiven);
+      }
+      for (const std::uint32_t receiver : core) {
+        const Seat& there = seat(receiver, s);
+        if (*processes_[receiver].first_view > *processes_[sender].first_view || !there.member || there.reloaded) continue;
+        const std::uint64_t got = seat(receiver, s).got[sender];
+        if (got + seat(sender, s).dropped >= sent) continue;
+        return "node " + std::to_string(processes_[receiver].node) + " misses " + std::to_string(sent - got) +
+               " unordered messages of node " + std::to_string(processes_[sender].node) + ", which was told of " +
+               std::to_string(seat(sender, s).dropped);
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+void History::check_complete(const std::vector<std::uint32_t>& core) {
+  if (const auto what = incomplete(core)) report_.violate("M8", *what);
+}
+
+}  // namespace spindrift::sim
