@@ -56,6 +56,7 @@ std::optional<Rank> Member::rank_of(const Peer& peer) const {
 
 void Member::on_event(fabric::Event& event) {
   if (event.kind == fabric::Event::Kind::connected) return on_connected(event);
+  if (on_suitor(event)) return;
   Peer* const peer = peer_of(event.peer);
   if (peer == nullptr) return;  // a peer that was refused or hung up on; its last words do not matter
   switch (event.kind) {
@@ -74,14 +75,43 @@ void Member::on_connected(const fabric::Event& event) {
     stranger.id = event.peer;
     return refuse(stranger, "this group knows no node with your id");
   }
-  // One process has one connection: the older one's is over, though its loss was not reported yet.
-  if (peer->state != Peer::State::away) on_lost(*peer, "its node has connected anew", Afterwards::nothing);
+  greet(event.peer);
+  if (peer->state != Peer::State::away) {
+    if (peer->suitor) fabric_.disconnect(peer->suitor->id);
+    peer->suitor = {event.peer, event.mappable};
+    return;
+  }
   peer->state = Peer::State::greeted;
   peer->id = event.peer;
   peer->mappable = event.mappable;
+}
+
+void Member::greet(fabric::PeerId id) {
+  Peer somebody;
+  somebody.id = id;
   const bool fresh = epochs_.empty();
-  send_to(*peer,
-          encode(options_.identity, Hello{options_.self, options_.incarnation, fresh, fresh ? ViewId(0) : epoch()->id()}));
+  send_to(somebody, encode(options_.identity,
+                           Hello{options_.self, options_.incarnation, fresh, fresh ? ViewId(0) : epoch()->id()}));
+}
+
+// Whether the event was one of a node's later connection.
+bool Member::on_suitor(fabric::Event& event) {
+  const auto found = std::find_if(peers_.begin(), peers_.end(), [&](const Peer& peer) {
+    return peer.suitor && peer.suitor->id == event.peer;
+  });
+  if (found == peers_.end()) return false;
+  if (event.kind == fabric::Event::Kind::lost) found->suitor.reset();
+  if (event.kind != fabric::Event::Kind::message) return true;
+  on_lost(*found, "its node has connected anew");  // the suitor takes its place
+  on_message(*found, event.bytes);
+  return true;
+}
+
+void Member::adopt_suitor(Peer& peer) {
+  peer.state = Peer::State::greeted;
+  peer.id = peer.suitor->id;
+  peer.mappable = peer.suitor->mappable;
+  peer.suitor.reset();
 }
 
 void Member::on_message(Peer& peer, std::span<const std::byte> bytes) {
@@ -168,26 +198,28 @@ void Member::on_exposed(Peer& peer, const fabric::Event& event) {
   peer.offers[view] = {event.region, event.region_bytes, event.access};
 }
 
-void Member::on_lost(Peer& peer, const std::string& reason, Afterwards afterwards) {
+void Member::on_lost(Peer& peer, const std::string& reason) {
   log::info(log::Room::views, "connection lost", {{"node", self()}, {"peer", peer.address.node}, {"reason", reason}});
   if (const auto rank = rank_of(peer)) epoch()->change().suspect(*rank, reason);
   if (peer.incarnation != 0) remember(gone_, {peer.address.node, peer.incarnation});
-  hang_up(peer, afterwards);
+  hang_up(peer);
 }
 
 // Forgets the connection, and waits for the node's next one unless that is here already.
-void Member::hang_up(Peer& peer, Afterwards afterwards) {
+void Member::hang_up(Peer& peer) {
   if (peer.state != Peer::State::away) fabric_.disconnect(peer.id);
   for (std::size_t i = 0; i + 1 < epochs_.size(); ++i) {  // in older views it is waited for no more
     const View& view = epochs_[i]->view();
     const auto rank = view.rank_of(peer.address.node);
     if (rank && view.incarnations[rank->value()] == peer.incarnation) epochs_[i]->change().suspect(*rank, "connection lost");
   }
-  Peer fresh;
-  fresh.address = peer.address;
-  peer = std::move(fresh);
+  Peer next;
+  next.address = peer.address;
+  next.suitor = peer.suitor;
+  peer = std::move(next);
   note_candidates();
-  if (afterwards == Afterwards::nothing || state_ == MemberState::failed || state_ == MemberState::left) return;
+  if (peer.suitor) return adopt_suitor(peer);
+  if (state_ == MemberState::failed || state_ == MemberState::left) return;
   if (auto connecting = fabric_.connect(peer.address); !connecting) {
     log::error(log::Room::views, "cannot wait for a node to come back",
                {{"node", self()}, {"peer", peer.address.node}, {"reason", connecting.error().to_string()}});

@@ -132,6 +132,13 @@ class Member final : private smc::DeliverySink {
     bool fresh = false;  ///< in no view yet
     fabric::PeerId id;
     std::uint64_t incarnation = 0;
+    /// A later connection of the node, of an incarnation that is not known before its hello: it may be the next one's, or that
+    /// of one that died before. It takes the place of the present one with its hello, or when that is lost.
+    struct Suitor {
+      fabric::PeerId id;
+      bool mappable = false;
+    };
+    std::optional<Suitor> suitor;
     std::optional<ViewId> announced;  ///< the view that its next exposed region belongs to
     std::map<ViewId, Offer> offers;   ///< of rows or mirrors, for the present view and the next
   };
@@ -151,13 +158,15 @@ class Member final : private smc::DeliverySink {
   bool take_events();
   void on_event(fabric::Event& event);
   void on_connected(const fabric::Event& event);
+  void greet(fabric::PeerId id);
+  bool on_suitor(fabric::Event& event);
+  void adopt_suitor(Peer& peer);
   void on_message(Peer& peer, std::span<const std::byte> bytes);
   void on_hello(Peer& peer, const Hello& hello);
   void on_farewell(Peer& peer, const std::string& reason, bool turned_away);
   void on_exposed(Peer& peer, const fabric::Event& event);
-  enum class Afterwards : std::uint8_t { connect, nothing };
-  void on_lost(Peer& peer, const std::string& reason, Afterwards afterwards = Afterwards::connect);
-  void hang_up(Peer& peer, Afterwards afterwards = Afterwards::connect);
+  void on_lost(Peer& peer, const std::string& reason);
+  void hang_up(Peer& peer);
   void refuse(Peer& peer, std::string_view reason);
   void accuse(Peer& peer, std::string reason);
   void send_to(const Peer& peer, std::vector<std::byte> message);
