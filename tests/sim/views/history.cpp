@@ -185,7 +185,7 @@ void History::on_view(std::uint32_t index, const views::NewView& news, const std
     if (loading[s]) {  // and with it what its source had kept of earlier views
       here.log.reset();
       here.lags = 2;
-      here.resets += 2;
+      here.resets += 64;
     }
     if (!here.log && !loading[s] && plan_.subgroups[s].state_bytes > 0) begin_without_state(index, s, view);
     note_boundary(index, s, view.id);

@@ -50,7 +50,7 @@ void Process::on_delivery(SubgroupId id, std::span<const Delivery> batch) {
   fleet_.upcall(*this);
   const NodePlan& plan = fleet_.plan_.nodes[node_];
   if (!accepting_[id.value()]) fleet_.report_.violate("M11", "an upcall although the application takes none now");
-  if (plan.throws_after > 0 && index_ < fleet_.plan_.nodes.size() && ++upcalls_ == plan.throws_after) {
+  if (plan.throws_after > 0 && !fleet_.calm_ && index_ < fleet_.plan_.nodes.size() && ++upcalls_ == plan.throws_after) {
     fleet_.blame(node_);
     fleet_.report_.hit(Probe::upcall_threw);
     throw ApplicationFailed{};
