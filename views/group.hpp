@@ -150,9 +150,9 @@ class Group {
   /// Of all subgroups of the layout.
   [[nodiscard]] std::vector<std::string> subgroup_names() const;
 
-  /// An object of type T that all members of the subgroup change in the same order, made from `arguments`; once per subgroup,
-  /// in place of on_delivery and on_state. Include <spindrift/replicated.hpp>. Throws bad_argument (unknown subgroup, or it has
-  /// a handler already).
+  /// An object of type T that all members of the subgroup change in the same order, made from `arguments`; once per
+  /// subgroup, in place of on_delivery and on_state. Include <spindrift/replicated.hpp>. Throws bad_argument (unknown
+  /// subgroup, or it has a handler already).
   template <class T, class... Arguments>
   [[nodiscard]] Replicated<T> replicated(std::string_view subgroup, Arguments&&... arguments);
 

@@ -132,8 +132,8 @@ class Member final : private smc::DeliverySink {
     bool fresh = false;  ///< in no view yet
     fabric::PeerId id;
     std::uint64_t incarnation = 0;
-    /// A later connection of the node, of an incarnation that is not known before its hello: it may be the next one's, or that
-    /// of one that died before. It takes the place of the present one with its hello, or when that is lost.
+    /// A later connection of the node, of an incarnation that is not known before its hello: it may be the next one's, or
+    /// that of one that died before. It takes the place of the present one with its hello, or when that is lost.
     struct Suitor {
       fabric::PeerId id;
       bool mappable = false;

@@ -52,8 +52,8 @@ class Upcalls : public smc::DeliverySink {
   /// Between the last delivery of the old view and the first of the new one.
   virtual void on_view(const NewView& view) = 0;
   /// This many own messages of an ended view may not have reached every survivor: in unordered mode what was under way; in
-  /// ordered mode only what this node can send no more, because it was moved out of the subgroup's senders or leaves while it
-  /// is inadequate, and what it sent before it had a state that is lost now.
+  /// ordered mode only what this node can send no more, because it was moved out of the subgroup's senders or leaves while
+  /// it is inadequate, and what it sent before it had a state that is lost now.
   virtual void on_dropped(SubgroupId subgroup, std::uint64_t messages) = 0;
   /// The application's state of this subgroup, now: at the boundary of two views. Null: it has none.
   [[nodiscard]] virtual std::unique_ptr<StateReader> save_state(SubgroupId subgroup) = 0;
