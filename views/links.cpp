@@ -1,6 +1,7 @@
 // How processes find each other: connections to the whole roster, hellos, candidates, founding. No memory is exposed to a
 // peer before its hello was checked.
 #include <algorithm>
+#include <utility>
 
 #include <spindrift/core/check.hpp>
 #include <spindrift/core/log.hpp>
@@ -10,6 +11,7 @@ namespace spindrift::views {
 namespace {
 
 constexpr std::size_t offers_max = 4;
+constexpr std::size_t early_events_max = 64;
 constexpr std::size_t incarnations_kept = 1024;
 
 void remember(std::vector<Join>& list, const Join& who) {
@@ -21,7 +23,10 @@ void remember(std::vector<Join>& list, const Join& who) {
 }  // namespace
 
 bool Member::take_events() {
-  bool any = false;
+  bool any = !early_.empty();
+  for (std::vector<fabric::Event> early = std::exchange(early_, {}); fabric::Event& event : early) {
+    if (state_ != MemberState::failed) on_event(event);
+  }
   while (state_ != MemberState::failed) {
     const std::size_t count = fabric_.poll(events_);
     for (std::size_t i = 0; i < count && state_ != MemberState::failed; ++i) on_event(events_[i]);
@@ -78,7 +83,7 @@ void Member::on_connected(const fabric::Event& event) {
   greet(event.peer);
   if (peer->state != Peer::State::away) {
     if (peer->suitor) fabric_.disconnect(peer->suitor->id);
-    peer->suitor = {event.peer, event.mappable};
+    peer->suitor = Peer::Suitor{event.peer, event.mappable, {}};
     return;
   }
   peer->state = Peer::State::greeted;
@@ -94,16 +99,20 @@ void Member::greet(fabric::PeerId id) {
                            Hello{options_.self, options_.incarnation, fresh, fresh ? ViewId(0) : epoch()->id()}));
 }
 
-// Whether the event was one of a node's later connection.
+// Whether the event was one of a node's later connection, which waits until the present one is over.
 bool Member::on_suitor(fabric::Event& event) {
   const auto found = std::find_if(peers_.begin(), peers_.end(), [&](const Peer& peer) {
     return peer.suitor && peer.suitor->id == event.peer;
   });
   if (found == peers_.end()) return false;
-  if (event.kind == fabric::Event::Kind::lost) found->suitor.reset();
-  if (event.kind != fabric::Event::Kind::message) return true;
-  on_lost(*found, "its node has connected anew");  // the suitor takes its place
-  on_message(*found, event.bytes);
+  if (event.kind == fabric::Event::Kind::lost) {
+    found->suitor.reset();
+  } else if (found->suitor->events.size() < early_events_max) {
+    found->suitor->events.push_back(std::move(event));
+  } else {
+    fabric_.disconnect(found->suitor->id);
+    found->suitor.reset();
+  }
   return true;
 }
 
@@ -111,6 +120,7 @@ void Member::adopt_suitor(Peer& peer) {
   peer.state = Peer::State::greeted;
   peer.id = peer.suitor->id;
   peer.mappable = peer.suitor->mappable;
+  for (fabric::Event& event : peer.suitor->events) early_.push_back(std::move(event));
   peer.suitor.reset();
 }
 
@@ -137,11 +147,8 @@ void Member::on_message(Peer& peer, std::span<const std::byte> bytes) {
   if (auto* notice = std::get_if<ViewNotice>(&*message)) {
     const auto rank = notice->view.rank_of(options_.self);
     if (state_ != MemberState::looking || !rank || notice->view.incarnations[rank->value()] != options_.incarnation) return;
-    NewView news{notice->view, {}, {}, {}, {}};
-    for (const NodeId node : notice->view.members) {
-      if (node != options_.self) news.joined.push_back(node);
-    }
-    return install(notice->view, std::move(notice->loaded), std::move(news));
+    notice_ = std::move(*notice);
+    return;
   }
   if (const auto* row = std::get_if<RowNotice>(&*message)) {
     peer.announced = row->view;
@@ -215,7 +222,7 @@ void Member::hang_up(Peer& peer) {
   }
   Peer next;
   next.address = peer.address;
-  next.suitor = peer.suitor;
+  next.suitor = std::move(peer.suitor);
   peer = std::move(next);
   note_candidates();
   if (peer.suitor) return adopt_suitor(peer);
@@ -273,6 +280,28 @@ void Member::note_candidates() {
       candidates_.push_back({peer.address.node, peer.incarnation});
     }
   }
+}
+
+// Takes up the view that this process was told of. To whom a process has said that it is fresh may count on it: if the founder
+// is there as another incarnation, or nobody knows yet as which, the first view of the one before is void, or has to wait.
+bool Member::follow_notice() {
+  if (!notice_) return false;
+  const View& view = notice_->view;
+  const Peer* const founder = view.id == ViewId(0) ? peer_of(view.members.front()) : nullptr;
+  if (founder != nullptr && founder->state != Peer::State::away) {
+    if (founder->suitor || founder->state == Peer::State::greeted) return false;
+    if (founder->incarnation != view.incarnations.front()) {
+      notice_.reset();
+      return true;
+    }
+  }
+  const ViewNotice notice = *std::exchange(notice_, std::nullopt);
+  NewView news{notice.view, {}, {}, {}, {}};
+  for (const NodeId node : notice.view.members) {
+    if (node != options_.self) news.joined.push_back(node);
+  }
+  install(notice.view, notice.loaded, std::move(news));
+  return true;
 }
 
 // The first of the founders founds, when all of them are here and none has seen a view.

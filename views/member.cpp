@@ -68,7 +68,8 @@ Member::Step Member::step(Time now) {
   if (state_ == MemberState::left || state_ == MemberState::failed) return {};
   bool progress = take_events();
   if (state_ == MemberState::looking) {
-    progress |= found_when_complete();
+    progress |= follow_notice();
+    if (state_ == MemberState::looking) progress |= found_when_complete();
     if (state_ == MemberState::looking && leave_requested()) enter(MemberState::left);
   }
   if (departing_) {

@@ -132,11 +132,12 @@ class Member final : private smc::DeliverySink {
     bool fresh = false;  ///< in no view yet
     fabric::PeerId id;
     std::uint64_t incarnation = 0;
-    /// A later connection of the node, of an incarnation that is not known before its hello: it may be the next one's, or
-    /// that of one that died before. It takes the place of the present one with its hello, or when that is lost.
+    /// A later connection of the node: the next incarnation's, or that of one that died before. What comes of it waits until
+    /// the present one is over; if it is over first itself, it is forgotten.
     struct Suitor {
       fabric::PeerId id;
       bool mappable = false;
+      std::vector<fabric::Event> events;
     };
     std::optional<Suitor> suitor;
     std::optional<ViewId> announced;  ///< the view that its next exposed region belongs to
@@ -174,6 +175,7 @@ class Member final : private smc::DeliverySink {
   [[nodiscard]] Peer* peer_of(NodeId node);
   [[nodiscard]] std::optional<Rank> rank_of(const Peer& peer) const;
   void note_candidates();
+  bool follow_notice();
   bool found_when_complete();
 
   // install.cpp: from one view to the next
@@ -229,6 +231,7 @@ class Member final : private smc::DeliverySink {
   std::vector<Peer> peers_;           // by place in the roster, without self
   std::vector<Join> removed_;         // incarnations that this node suspected in a view: never again
   std::vector<Join> gone_;            // incarnations whose connection broke, until they are back
+  std::optional<ViewNotice> notice_;  // of a view with this node in it, while looking
   std::vector<Join> candidates_;      // who could be taken into the next view
   std::vector<SubgroupView> shapes_;  // every subgroup's name, mode, profile and topics
 
@@ -245,6 +248,7 @@ class Member final : private smc::DeliverySink {
   Time decided_at_{};
   bool finishing_ = false;  // delivering what the decree says
   bool departing_ = false;  // the decided view is without this node, on its own wish
+  std::vector<fabric::Event> early_;  // of connections that have just taken the place of another
   std::array<fabric::Event, 16> events_;
 };
 

@@ -141,7 +141,9 @@ void History::check_changes(std::uint32_t index, const views::NewView& news) {
     const auto rank = before->rank_of(removal.node);
     if (!rank) return violate("V6", index, "removed a node that was not in the view");
     const auto who = process_of(before->incarnations[rank->value()]);
-    if (!plan_.storm && who && !processes_[*who].blamed) {
+    // Who never came into the first view may have promised itself to the founder's next incarnation.
+    const bool never_came = before->id == ViewId(0) && who && !processes_[*who].view;
+    if (!plan_.storm && who && !processes_[*who].blamed && !never_came) {
       violate("V6", index, "removed healthy node " + std::to_string(removal.node.value()) + ": " + removal.reason);
     }
   }
