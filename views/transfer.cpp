@@ -17,6 +17,7 @@ void SavedState::read(std::uint64_t offset, std::span<std::byte> to) const {
     to = to.subspan(count);
     offset += count;
   }
+  if (to.empty()) return;
   std::copy_n(kept.begin() + static_cast<std::ptrdiff_t>(offset - state_bytes()), to.size(), to.begin());
 }
 
