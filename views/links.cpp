@@ -282,8 +282,9 @@ void Member::note_candidates() {
   }
 }
 
-// Takes up the view that this process was told of. To whom a process has said that it is fresh may count on it: if the founder
-// is there as another incarnation, or nobody knows yet as which, the first view of the one before is void, or has to wait.
+// Takes up the view that this process was told of. To whom a process has said that it is fresh may count on it: if the
+// founder is there as another incarnation, or nobody knows yet as which, the first view of the one before is void, or has to
+// wait.
 bool Member::follow_notice() {
   if (!notice_) return false;
   const View& view = notice_->view;
