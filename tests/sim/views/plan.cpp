@@ -23,7 +23,10 @@ std::vector<SubgroupPlan> draw_subgroups(Random& random, std::uint32_t nodes) {
     subgroup.name = "s" + std::to_string(i);
     subgroup.mode = random.chance(1, 4) ? DeliveryMode::unordered : DeliveryMode::ordered;
     subgroup.profile = draw_profile(random);
-    if (i > 0 && random.chance(1, 2)) subgroup.members = random.next() | std::uint64_t{1} << random.below(nodes);
+    if (i > 0 && random.chance(1, 2)) {  // one draw a statement: compilers order operands and arguments as they like
+      subgroup.members = random.next();
+      subgroup.members |= std::uint64_t{1} << random.below(nodes);
+    }
     if (random.chance(1, 3)) subgroup.senders = random.next();
     if (random.chance(1, 3)) subgroup.minimum = static_cast<std::uint32_t>(random.between(1, std::max(2u, nodes - 1)));
     subgroup.state_bytes = random.pick<std::uint64_t>({0, 32, 32, 1000, 5000, 20'000});
@@ -142,7 +145,10 @@ class FaultDrawer {
       case 2:
       case 3:
         add(Action::Kind::crash_in_change, which, 0, 0, random_.spread(1, 100));
-        if (random_.chance(2, 3)) add(Action::Kind::crash, other(which), static_cast<Ticks>(random_.below(3)));
+        if (random_.chance(2, 3)) {
+          const std::uint32_t second = other(which);
+          add(Action::Kind::crash, second, static_cast<Ticks>(random_.below(3)));
+        }
         restart(which);
         break;
       case 4:
@@ -159,7 +165,10 @@ class FaultDrawer {
       case 8:
         add(Action::Kind::start, which);
         if (random_.chance(1, 2)) add(Action::Kind::start, other(which));
-        if (random_.chance(1, 3)) add(Action::Kind::crash, node(), static_cast<Ticks>(random_.below(50'000)));
+        if (random_.chance(1, 3)) {
+          const std::uint32_t second = node();
+          add(Action::Kind::crash, second, static_cast<Ticks>(random_.below(50'000)));
+        }
         break;
       default:
         if (random_.chance(1, 4)) {
