@@ -12,11 +12,7 @@ namespace spindrift::views {
 void Member::conclude() {
   Epoch& old = *epoch();
   const Decree& decree = old.change().decree();
-  if (decree.failed.contains(old.self())) {
-    return fail(
-        Error(ErrorKind::removed, "the others removed this node from the group in view " + std::to_string(old.id().value()))
-            .fix("start it again: it joins as a new incarnation"));
-  }
+  if (decree.failed.contains(old.self())) return fail(removed_error(old, {}));
   finishing_ = true;
   old.finish(now_);
   finishing_ = false;
@@ -90,6 +86,7 @@ void Member::install(View view, std::vector<RankSet> loaded, NewView news) {
     notify(peer);
     offer_row(peer);
   }
+  if (state_ == MemberState::failed) return;
   note_candidates();
   upcalls_.on_view(
       {present.view(), std::move(news.joined), std::move(news.left), std::move(news.failed), std::move(news.state_lost)});

@@ -14,13 +14,13 @@ constexpr std::size_t offers_max = 4;
 constexpr std::size_t early_events_max = 64;
 constexpr std::size_t incarnations_kept = 1024;
 
-void remember(std::vector<Join>& list, const Join& who) {
+}  // namespace
+
+void Member::remember(std::vector<Join>& list, const Join& who) {
   if (std::find(list.begin(), list.end(), who) != list.end()) return;
   if (list.size() == incarnations_kept) list.erase(list.begin());
   list.push_back(who);
 }
-
-}  // namespace
 
 bool Member::take_events() {
   bool any = !early_.empty();
@@ -201,7 +201,7 @@ void Member::on_exposed(Peer& peer, const fabric::Event& event) {
     return accuse(peer, "it exposed memory out of turn");
   }
   const ViewId view = *std::exchange(peer.announced, std::nullopt);
-  if (epoch() != nullptr && view < epoch()->id()) return;
+  if (epoch() != nullptr && view < epoch()->id()) return fabric_.unmap(peer.id, event.region);
   peer.offers[view] = {event.region, event.region_bytes, event.access};
 }
 

@@ -138,6 +138,12 @@ bool Member::step_epoch(Time now) {
   return progress;
 }
 
+Error Member::removed_error(const Epoch& present, const std::string& by_whom) const {
+  return Error(ErrorKind::removed,
+               "the others removed this node from the group in view " + std::to_string(present.id().value()) + by_whom)
+      .fix("start it again: it joins as a new incarnation");
+}
+
 Error Member::lost_majority(const Epoch& present) const {
   std::string gone;
   std::size_t turned_away = 0;
@@ -146,11 +152,7 @@ Error Member::lost_majority(const Epoch& present) const {
     gone += (gone.empty() ? "node " : ", node ") + std::to_string(present.view().members[suspicion.rank.value()].value()) +
             " (" + suspicion.reason + ")";
   }
-  if (2 * turned_away >= present.change().suspicions().size()) {
-    return Error(ErrorKind::removed,
-                 "the others removed this node from the group in view " + std::to_string(present.id().value()) + ": " + gone)
-        .fix("start it again: it joins as a new incarnation");
-  }
+  if (2 * turned_away >= present.change().suspicions().size()) return removed_error(present, ": " + gone);
   return Error(ErrorKind::no_majority, "lost the majority of view " + std::to_string(present.id().value()) + ": of its " +
                                            std::to_string(present.view().members.size()) + " members are gone " + gone)
       .fix("the rest may go on elsewhere: see to the others or the network, and start this node again");
@@ -187,8 +189,7 @@ void Member::revoke_suspects(Epoch& present) {
   for (; revoked_ < suspicions.size(); ++revoked_) {
     const Rank rank = suspicions[revoked_].rank;
     const Join who{present.view().members[rank.value()], present.view().incarnations[rank.value()]};
-    if (removed_.size() == 1024) removed_.erase(removed_.begin());
-    removed_.push_back(who);
+    remember(removed_, who);
     Peer* const peer = peer_of(who.node);
     if (peer == nullptr || peer->state == Peer::State::away || peer->incarnation != who.incarnation) continue;
     send_to(*peer, encode(Removed{suspicions[revoked_].reason}));
@@ -331,6 +332,7 @@ void Member::beat(Time now) {
 Time Member::next_wake() const {
   if (options_.suspect_after == Duration{} || epochs_.empty()) return never;
   Time wake = last_beat_ + beat_interval();
+  if (departing_) return std::min(wake, decided_at_ + options_.suspect_after);
   const Epoch& present = *epoch();
   for (std::uint32_t i = 0; i < present.view().members.size(); ++i) {
     if (Rank(i) == present.self() || present.change().suspected().contains(Rank(i))) continue;
@@ -366,6 +368,8 @@ void Member::fail(Error error) {
   failure_ = std::move(error);
   enter(MemberState::failed);
   for (Peer& peer : peers_) {
+    if (peer.suitor) fabric_.disconnect(peer.suitor->id);
+    peer.suitor.reset();
     if (peer.state == Peer::State::away) continue;
     send_to(peer, encode(Stopped{failure_->to_string()}));
     fabric_.disconnect(peer.id);

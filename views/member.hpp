@@ -156,6 +156,7 @@ class Member final : private smc::DeliverySink {
   [[nodiscard]] bool accepts(SubgroupId id) const override;
 
   // links.cpp: connections, hellos, candidates, founding
+  static void remember(std::vector<Join>& list, const Join& who);
   bool take_events();
   void on_event(fabric::Event& event);
   void on_connected(const fabric::Event& event);
@@ -202,6 +203,7 @@ class Member final : private smc::DeliverySink {
   void watch_silence(Time now);
   void revoke_suspects(Epoch& epoch);
   bool depart(Time now);
+  [[nodiscard]] Error removed_error(const Epoch& present, const std::string& by_whom) const;
   [[nodiscard]] Error lost_majority(const Epoch& present) const;
   void activate();
   void close_gates();
