@@ -77,6 +77,7 @@ void Member::install(View view, std::vector<RankSet> loaded, NewView news) {
     if (is_in(gone_) && options_.suspect_after == Duration{}) present.change().suspect(Rank(i), "connection lost");
   }
   for (Peer& peer : peers_) {
+    prefer_suitor(peer);
     std::erase_if(peer.offers, [&](const auto& offer) {
       if (offer.first >= present.id()) return false;
       fabric_.unmap(peer.id, offer.second.region);

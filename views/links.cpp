@@ -99,7 +99,7 @@ void Member::greet(fabric::PeerId id) {
                            Hello{options_.self, options_.incarnation, fresh, fresh ? ViewId(0) : epoch()->id()}));
 }
 
-// Whether the event was one of a node's later connection, which waits until the present one is over.
+// Whether the event was one of a node's later connection. It waits until the present one is over, or proves of no use.
 bool Member::on_suitor(fabric::Event& event) {
   const auto found = std::find_if(peers_.begin(), peers_.end(), [&](const Peer& peer) {
     return peer.suitor && peer.suitor->id == event.peer;
@@ -109,11 +109,18 @@ bool Member::on_suitor(fabric::Event& event) {
     found->suitor.reset();
   } else if (found->suitor->events.size() < early_events_max) {
     found->suitor->events.push_back(std::move(event));
+    prefer_suitor(*found);
   } else {
     fabric_.disconnect(found->suitor->id);
     found->suitor.reset();
   }
   return true;
+}
+
+// A node's later connection that speaks counts more than one to an incarnation that the present view does not know. Should
+// it be the dead one's after all, the living one connects again.
+void Member::prefer_suitor(Peer& peer) {
+  if (peer.suitor && !peer.suitor->events.empty() && !rank_of(peer)) on_lost(peer, "its node has connected anew");
 }
 
 void Member::adopt_suitor(Peer& peer) {

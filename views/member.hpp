@@ -133,7 +133,7 @@ class Member final : private smc::DeliverySink {
     fabric::PeerId id;
     std::uint64_t incarnation = 0;
     /// A later connection of the node: the next incarnation's, or that of one that died before. What comes of it waits until
-    /// the present one is over; if it is over first itself, it is forgotten.
+    /// the present one is over or of no use to the view; if it is over first itself, it is forgotten.
     struct Suitor {
       fabric::PeerId id;
       bool mappable = false;
@@ -162,6 +162,7 @@ class Member final : private smc::DeliverySink {
   void on_connected(const fabric::Event& event);
   void greet(fabric::PeerId id);
   bool on_suitor(fabric::Event& event);
+  void prefer_suitor(Peer& peer);
   void adopt_suitor(Peer& peer);
   void on_message(Peer& peer, std::span<const std::byte> bytes);
   void on_hello(Peer& peer, const Hello& hello);
