@@ -23,15 +23,27 @@ void Member::remember(std::vector<Join>& list, const Join& who) {
 }
 
 bool Member::take_events() {
-  bool any = !early_.empty();
-  for (std::vector<fabric::Event> early = std::exchange(early_, {}); fabric::Event& event : early) {
-    if (state_ != MemberState::failed) on_event(event);
-  }
+  bool any = take_early();
   while (state_ != MemberState::failed) {
     const std::size_t count = fabric_.poll(events_);
-    for (std::size_t i = 0; i < count && state_ != MemberState::failed; ++i) on_event(events_[i]);
+    for (std::size_t i = 0; i < count && state_ != MemberState::failed; ++i) {
+      on_event(events_[i]);
+      take_early();  // before what came later on the same connection
+    }
     any |= count > 0;
     if (count < events_.size()) break;
+  }
+  return any;
+}
+
+// What was kept of connections that have just taken the place of another.
+bool Member::take_early() {
+  bool any = false;
+  while (!early_.empty() && state_ != MemberState::failed) {
+    for (std::vector<fabric::Event> early = std::exchange(early_, {}); fabric::Event& event : early) {
+      if (state_ != MemberState::failed) on_event(event);
+    }
+    any = true;
   }
   return any;
 }
@@ -117,10 +129,11 @@ bool Member::on_suitor(fabric::Event& event) {
   return true;
 }
 
-// A node's later connection that speaks counts more than one to an incarnation that the present view does not know. Should
-// it be the dead one's after all, the living one connects again.
+// A node's later connection that speaks counts more than one that no view counts on. A candidate's is such a one: the next
+// view may have it in already, and should it be the dead one of the two, that view finds out.
 void Member::prefer_suitor(Peer& peer) {
-  if (peer.suitor && !peer.suitor->events.empty() && !rank_of(peer)) on_lost(peer, "its node has connected anew");
+  const bool counted_on = rank_of(peer) || (peer.state == Peer::State::agreed && peer.fresh);
+  if (peer.suitor && !peer.suitor->events.empty() && !counted_on) on_lost(peer, "its node has connected anew");
 }
 
 void Member::adopt_suitor(Peer& peer) {

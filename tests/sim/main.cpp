@@ -115,6 +115,8 @@ int main(int argc, char** argv) {
   app.add_flag("--one-view", one_view, "Only runs with one view");
   app.add_flag("--views", views, "Only runs whose view changes");
   app.add_flag("--verbose", options.verbose, "One line per state change and node");
+  std::string levels = "off";
+  app.add_option("--log", levels, "Levels of the members' log, as [SPINDRIFT] log takes them")->capture_default_str();
   app.add_flag("--hashes", options.hashes, "Print each seed's trace hash");
   app.add_flag("--probes", probes, "Fail if a probe was never hit");
   app.add_flag("--json", json, "Print the summary as one JSON object");
@@ -127,7 +129,10 @@ int main(int argc, char** argv) {
     options.seeds = 1;
   }
 
-  if (auto quiet = spindrift::log::set_levels("off"); !quiet) return 1;
+  if (auto set = spindrift::log::set_levels(levels); !set) {
+    std::cerr << set.error().to_string() << '\n';
+    return 1;
+  }
   for (const int signal : {SIGABRT, SIGVTALRM, SIGSEGV, SIGBUS}) std::signal(signal, name_seed);
   options.on_seed = [](std::uint64_t seed) {
     seed_under_way = seed;

@@ -117,6 +117,7 @@ class Fleet final : public Handler, public NetworkListener {
   void leave_all();
   [[nodiscard]] std::string where();
   [[nodiscard]] Ticks patience() const;
+  [[nodiscard]] Ticks news_of_loss_takes() const;
 
   Plan plan_;
   Report report_;

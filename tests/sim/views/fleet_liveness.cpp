@@ -93,6 +93,17 @@ bool Fleet::founders_complete() {
   });
 }
 
+// By then, whoever has lost a connection has heard of it and taken a step.
+Ticks Fleet::news_of_loss_takes() const {
+  Ticks breaks = plan_.fabric.lost_ns_max;
+  for (const Action& action : plan_.actions) {
+    if (action.kind == Action::Kind::cut) breaks = std::max(breaks, action.ticks);
+  }
+  Ticks step = 0;
+  for (const NodePlan& node : plan_.nodes) step = std::max(step, node.step_ns_max);
+  return breaks + step;
+}
+
 void Fleet::judge() {
   heal_everything();
   const auto settle = [&](const char* when) {
@@ -101,7 +112,7 @@ void Fleet::judge() {
     if (plan_.suspect_after == 0 && !group_lives()) return;
     report_.violate("L1", *unsettled() + ", long " + when);
   };
-  run_until(scheduler_.now() + plan_.fabric.lost_ns_max);  // who lost a connection before has heard of it then
+  run_until(scheduler_.now() + news_of_loss_takes());
   settle("after everything healed");
   if (report_.failed() || !group_lives()) return;
   report_.hit(Probe::group_survived);
