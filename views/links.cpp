@@ -13,6 +13,7 @@ namespace {
 constexpr std::size_t offers_max = 4;
 constexpr std::size_t early_events_max = 64;
 constexpr std::size_t incarnations_kept = 1024;
+constexpr std::size_t stranger_message_bytes_max = 1024;  // in parts, before its hello: a refusal
 
 }  // namespace
 
@@ -129,10 +130,11 @@ bool Member::on_suitor(fabric::Event& event) {
   return true;
 }
 
-// A node's later connection that speaks counts more than one that no view counts on. A candidate's is such a one: the next
-// view may have it in already, and should it be the dead one of the two, that view finds out.
+// A node's later connection that speaks counts more than one that no view counts on. A candidate is counted on: the next view
+// may have it in already, and finds out if it is the dead one of the two; unless the present view knows its node otherwise.
 void Member::prefer_suitor(Peer& peer) {
-  const bool counted_on = rank_of(peer) || (peer.state == Peer::State::agreed && peer.fresh);
+  const bool node_in_view = epoch() != nullptr && epoch()->view().rank_of(peer.address.node);
+  const bool counted_on = rank_of(peer) || (peer.state == Peer::State::agreed && peer.fresh && !node_in_view);
   if (peer.suitor && !peer.suitor->events.empty() && !counted_on) on_lost(peer, "its node has connected anew");
 }
 
@@ -147,6 +149,7 @@ void Member::adopt_suitor(Peer& peer) {
 void Member::on_message(Peer& peer, std::span<const std::byte> bytes) {
   auto message = decode(bytes, options_.identity, shapes_);
   if (!message) return accuse(peer, "it sent a message that is none of this protocol");
+  if (const auto* part = std::get_if<Part>(&*message)) return on_part(peer, *part);
   if (const auto* hello = std::get_if<Hello>(&*message)) return on_hello(peer, *hello);
   if (const auto* mismatch = std::get_if<Mismatch>(&*message)) {
     const Error error = mismatch->error;
@@ -179,6 +182,17 @@ void Member::on_message(Peer& peer, std::span<const std::byte> bytes) {
   } else if (const auto* letter = std::get_if<PrivateMessage>(&*message)) {
     if (rank_of(peer)) upcalls_.on_private(peer.address.node, letter->bytes);
   }
+}
+
+void Member::on_part(Peer& peer, const Part& part) {
+  const std::size_t most = peer.state == Peer::State::agreed ? parted_message_bytes_max : stranger_message_bytes_max;
+  if (peer.parts.size() + part.bytes.size() + part.left > most) {
+    return accuse(peer, "it sent a part of a message that is too large");
+  }
+  peer.parts.insert(peer.parts.end(), part.bytes.begin(), part.bytes.end());
+  if (part.left > 0) return;
+  const std::vector<std::byte> whole = std::exchange(peer.parts, {});
+  on_message(peer, whole);
 }
 
 void Member::on_hello(Peer& peer, const Hello& hello) {
@@ -276,7 +290,19 @@ void Member::accuse(NodeId node, const std::string& what) {
   if (Peer* const peer = peer_of(node)) accuse(*peer, what);
 }
 
+// In parts, if it is larger than the fabric's largest.
 void Member::send_to(const Peer& peer, std::vector<std::byte> message) {
+  const std::size_t most = fabric_.traits().message_bytes_max;
+  if (message.size() <= most) return post_to(peer, std::move(message));
+  const std::span<const std::byte> bytes = message;
+  for (std::size_t sent = 0; sent < bytes.size();) {
+    const auto piece = bytes.subspan(sent, std::min(most - message_overhead_bytes, bytes.size() - sent));
+    sent += piece.size();
+    post_to(peer, encode(Part{bytes.size() - sent, piece}));
+  }
+}
+
+void Member::post_to(const Peer& peer, std::vector<std::byte> message) {
   const fabric::Operation operation{.kind = fabric::Operation::Kind::send,
                                     .copied = true,
                                     .signaled = false,
@@ -317,7 +343,7 @@ bool Member::follow_notice() {
     }
   }
   const ViewNotice notice = *std::exchange(notice_, std::nullopt);
-  NewView news{notice.view, {}, {}, {}, {}};
+  NewView news{notice.view, {}, {}, {}, notice.state_lost};
   for (const NodeId node : notice.view.members) {
     if (node != options_.self) news.joined.push_back(node);
   }
