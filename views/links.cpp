@@ -130,8 +130,8 @@ bool Member::on_suitor(fabric::Event& event) {
   return true;
 }
 
-// A node's later connection that speaks counts more than one that no view counts on. A candidate is counted on: the next view
-// may have it in already, and finds out if it is the dead one of the two; unless the present view knows its node otherwise.
+// A node's later connection that speaks counts more than one that no view counts on. A candidate is counted on: the next
+// view may have it in already, and finds out if it is the dead one of the two; unless the present view has its node.
 void Member::prefer_suitor(Peer& peer) {
   const bool node_in_view = epoch() != nullptr && epoch()->view().rank_of(peer.address.node);
   const bool counted_on = rank_of(peer) || (peer.state == Peer::State::agreed && peer.fresh && !node_in_view);

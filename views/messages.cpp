@@ -14,7 +14,18 @@ constexpr std::uint32_t magic = 0x44'4e'50'53;  // "SPND"
 constexpr std::size_t reason_bytes_max = 512;
 constexpr std::size_t group_name_bytes = 32;
 
-enum class Kind : std::uint32_t { hello = 1, refusal, removed, view, row, state_piece, state_ack, private_message, stopped, part };
+enum class Kind : std::uint32_t {
+  hello = 1,
+  refusal,
+  removed,
+  view,
+  row,
+  state_piece,
+  state_ack,
+  private_message,
+  stopped,
+  part,
+};
 
 class Writer {
  public:
@@ -251,12 +262,10 @@ std::vector<std::byte> encode(const ViewNotice& notice) {
     writer.put(view.members[i].value());
     writer.put(view.incarnations[i]);
   }
-  for (std::size_t s = 0; s < view.subgroups.size(); ++s) {
+  for (std::uint32_t s = 0; s < view.subgroups.size(); ++s) {
     const SubgroupView& subgroup = view.subgroups[s];
     writer.put(notice.loaded[s]);
-    const bool lost = std::find(notice.state_lost.begin(), notice.state_lost.end(), SubgroupId(static_cast<std::uint32_t>(s))) !=
-                      notice.state_lost.end();
-    writer.put(static_cast<std::uint8_t>(lost ? 1 : 0));
+    writer.put(static_cast<std::uint8_t>(std::count(notice.state_lost.begin(), notice.state_lost.end(), SubgroupId(s))));
     writer.put(static_cast<std::uint16_t>(std::min(subgroup.inadequate.size(), reason_bytes_max)));
     writer.put_text(subgroup.inadequate, reason_bytes_max);
     put_nodes(writer, view, subgroup.members);

@@ -298,7 +298,8 @@ std::string Plan::describe() const {
   for (const std::uint32_t founder : founders) text += " " + std::to_string(founder);
   text += "\n  delay " + std::to_string(fabric.delay_ns_max) + ", jitter " + std::to_string(fabric.jitter_ns_max) +
           ", lost " + std::to_string(fabric.lost_ns_max) + ", clogs " + std::to_string(fabric.clogs_in_1000) +
-          "/1000, messages of " + std::to_string(fabric.message_bytes_max) + ", batches " + std::to_string(policy.send_batch_max) + "/" + std::to_string(policy.receive_batch_max) + "/" +
+          "/1000, messages of " + std::to_string(fabric.message_bytes_max) +
+          ", batches " + std::to_string(policy.send_batch_max) + "/" + std::to_string(policy.receive_batch_max) + "/" +
           std::to_string(policy.delivery_batch_max);
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     const NodePlan& node = nodes[i];
