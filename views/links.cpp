@@ -63,6 +63,12 @@ Member::Peer* Member::peer_of(NodeId node) {
   return nullptr;
 }
 
+// Whether this very process is in the view.
+bool Member::concerns_self(const ViewNotice& notice) const {
+  const auto rank = notice.view.rank_of(self());
+  return rank && notice.view.incarnations[rank->value()] == options_.incarnation;
+}
+
 // The rank of this very incarnation in the present view.
 std::optional<Rank> Member::rank_of(const Peer& peer) const {
   if (epoch() == nullptr || peer.incarnation == 0) return std::nullopt;
@@ -130,12 +136,27 @@ bool Member::on_suitor(fabric::Event& event) {
   return true;
 }
 
-// A node's later connection that speaks counts more than one that no view counts on. A candidate is counted on: the next
-// view may have it in already, and finds out if it is the dead one of the two; unless the present view has its node.
+// Which of a node's two connections is of use cannot be told from their order. One that speaks comes before one that is silent;
+// one that speaks for the incarnation in the view, or tells of a view with this process, ends one that does not.
 void Member::prefer_suitor(Peer& peer) {
-  const bool node_in_view = epoch() != nullptr && epoch()->view().rank_of(peer.address.node);
-  const bool counted_on = rank_of(peer) || (peer.state == Peer::State::agreed && peer.fresh && !node_in_view);
-  if (peer.suitor && !peer.suitor->events.empty() && !counted_on) on_lost(peer, "its node has connected anew");
+  if (!peer.suitor || peer.suitor->events.empty()) return;
+  if (peer.state == Peer::State::greeted) {
+    const Peer::Suitor silent{peer.id, peer.mappable, {}};
+    adopt_suitor(peer);
+    peer.suitor = silent;
+    return;
+  }
+  const auto decides = [&](const fabric::Event& event) {
+    const auto message = decode(event.bytes, options_.identity, shapes_);
+    if (!message) return false;
+    if (const auto* notice = std::get_if<ViewNotice>(&*message)) return state_ == MemberState::looking && concerns_self(*notice);
+    const auto* hello = std::get_if<Hello>(&*message);
+    if (hello == nullptr || epoch() == nullptr || rank_of(peer)) return false;
+    const auto rank = epoch()->view().rank_of(peer.address.node);
+    return rank && epoch()->view().incarnations[rank->value()] == hello->incarnation;
+  };
+  const auto& said = peer.suitor->events;
+  if (std::any_of(said.begin(), said.end(), decides)) on_lost(peer, "its node has connected anew");
 }
 
 void Member::adopt_suitor(Peer& peer) {
@@ -168,9 +189,7 @@ void Member::on_message(Peer& peer, std::span<const std::byte> bytes) {
   if (const auto* stopped = std::get_if<Stopped>(&*message)) return on_farewell(peer, "stopped: " + stopped->reason, false);
   if (peer.state != Peer::State::agreed) return accuse(peer, "it spoke before its hello");
   if (auto* notice = std::get_if<ViewNotice>(&*message)) {
-    const auto rank = notice->view.rank_of(options_.self);
-    if (state_ != MemberState::looking || !rank || notice->view.incarnations[rank->value()] != options_.incarnation) return;
-    notice_ = std::move(*notice);
+    if (state_ == MemberState::looking && concerns_self(*notice)) notice_ = std::move(*notice);
     return;
   }
   if (const auto* row = std::get_if<RowNotice>(&*message)) {

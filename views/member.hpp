@@ -132,8 +132,8 @@ class Member final : private smc::DeliverySink {
     bool fresh = false;  ///< in no view yet
     fabric::PeerId id;
     std::uint64_t incarnation = 0;
-    /// A later connection of the node: the next incarnation's, or that of one that died before. What comes of it waits until
-    /// the present one is over or of no use to the view; if it is over first itself, it is forgotten.
+    /// Another connection of the node: the next incarnation's, or that of one that died before. What comes of it waits until
+    /// the present one is over or proves to be of less use; if it is over first itself, it is forgotten.
     struct Suitor {
       fabric::PeerId id;
       bool mappable = false;
@@ -179,6 +179,7 @@ class Member final : private smc::DeliverySink {
   void post_to(const Peer& peer, std::vector<std::byte> message);
   [[nodiscard]] Peer* peer_of(fabric::PeerId id);
   [[nodiscard]] Peer* peer_of(NodeId node);
+  [[nodiscard]] bool concerns_self(const ViewNotice& notice) const;
   [[nodiscard]] std::optional<Rank> rank_of(const Peer& peer) const;
   void note_candidates();
   bool follow_notice();
