@@ -79,7 +79,7 @@ void GroupCore::abandon(SubgroupId id, const Claim& claim) noexcept {
   fabric_->wake();
 }
 
-void GroupCore::set_handler(SubgroupId id, Subgroup::DeliveryHandler handler) {
+void GroupCore::set_handler(SubgroupId id, Subgroup::DeliveryHandler handler, HandlerThread thread) {
   Channel& channel = channels_[id.value()];
   std::lock_guard lock(mutex_);
   if (!handler || channel.accepting.load(std::memory_order_relaxed)) {
@@ -87,6 +87,15 @@ void GroupCore::set_handler(SubgroupId id, Subgroup::DeliveryHandler handler) {
                           (handler ? " is already set" : " needs a handler")).fix("set it once"));
   }
   channel.handler = std::move(handler);
+  if (thread == HandlerThread::own) {
+    channel.worker = std::make_unique<HandlerWorker>(
+        [this, &channel](std::span<const Delivery> batch) {
+          polling_for = this;
+          channel.handler(batch);
+        },
+        [this] { fabric_->wake(); });
+    has_workers_.store(true, std::memory_order_seq_cst);
+  }
   channel.accepting.store(true, std::memory_order_seq_cst);
   fabric_->wake();
 }
@@ -190,7 +199,9 @@ bool GroupCore::open() const { return open_.load(std::memory_order_seq_cst); }
 SubgroupView Subgroup::description() const { return core_.description(id_); }
 bool Subgroup::is_sender() const { return description().sender_rank(core_.self()).has_value(); }
 std::string Subgroup::blocked() const { return core_.blocked(id_); }
-void Subgroup::on_delivery(DeliveryHandler handler) { core_.set_handler(id_, std::move(handler)); }
+void Subgroup::on_delivery(DeliveryHandler handler, HandlerThread thread) {
+  core_.set_handler(id_, std::move(handler), thread);
+}
 void Subgroup::on_state(StateSaver save, StateLoader load) { core_.set_state(id_, std::move(save), std::move(load)); }
 Subgroup::Claim Subgroup::reserve(std::uint64_t bytes) { return core_.reserve(id_, bytes); }
 std::optional<Subgroup::Claim> Subgroup::try_reserve(std::uint64_t bytes) { return core_.try_reserve(id_, bytes); }

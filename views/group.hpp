@@ -33,6 +33,13 @@ class Replicated;
 using views::NewView;
 using views::Removal;
 
+/// Where a subgroup's delivery handler runs.
+enum class HandlerThread : std::uint8_t {
+  shared,  ///< on the poller thread, with all others that share it: never two at a time, and the payloads lie in the rings
+  own,     ///< on one of its own: for a handler that may take long, so that it holds up its subgroup alone. At the price of
+           ///< a copy, and beside other handlers; still never beside on_view, or its own subgroup's save and load
+};
+
 /// A subgroup of the layout as this process sees it, whether it is a member now or not. Lives as long as its Group. All
 /// functions are thread-safe.
 class Subgroup {
@@ -53,10 +60,11 @@ class Subgroup {
   [[nodiscard]] std::string blocked() const;
 
   /// Sets who takes the deliveries, once. Until then messages wait (and finally the senders: nothing is lost). The handler
-  /// runs on the poller thread with batches in delivery order; it should return soon, for it holds up this process's
-  /// protocol, and whoever holds it up for [SPINDRIFT] suspect_after_ms is removed. It may send; where a `send` would have
-  /// to wait it throws would_block instead. An exception that leaves it ends this member.
-  void on_delivery(DeliveryHandler handler);
+  /// gets batches in delivery order. On the poller thread it should return soon, for it holds up this process's protocol, and
+  /// whoever holds it up for [SPINDRIFT] suspect_after_ms is removed; one that may take longer gets a thread of its own. The
+  /// view cannot change while it runs. It may send; where a `send` would have to wait it throws would_block instead. An
+  /// exception that leaves it ends this member.
+  void on_delivery(DeliveryHandler handler, HandlerThread thread = HandlerThread::shared);
 
   /// Sets how the application's state of this subgroup is saved for newcomers and loaded by one, once, before on_delivery.
   /// Both run on the poller thread, at the boundary of two views: `save` writes what all deliveries so far have made,
@@ -174,7 +182,7 @@ class Group {
   void wait();
   /// Whether this member is in the group and does not leave.
   [[nodiscard]] bool open() const noexcept;
-  /// Whether the calling thread is this group's poller, which must not wait.
+  /// Whether the calling thread is this group's poller or a handler's own, which must not wait for the group.
   [[nodiscard]] bool on_poller_thread() const noexcept;
 
   /// Called once when this member stops because of an error (removed, no majority, …): on the poller thread, or at once on

@@ -26,8 +26,6 @@ constexpr unsigned passes_before_yield = 20;
 constexpr std::size_t counters_per_subgroup = 8;
 constexpr std::size_t counters_per_process = 16;
 
-thread_local const GroupCore* polling_for = nullptr;
-
 std::uint64_t random_incarnation() {
   std::random_device device;
   return std::uint64_t{device()} << 32 | device();
@@ -45,6 +43,8 @@ std::string joined(const std::vector<NodeId>& nodes) {
 }
 
 }  // namespace
+
+thread_local const GroupCore* GroupCore::polling_for = nullptr;
 
 GroupCore::GroupCore(Config config, GroupOptions options) : config_(std::move(config)), options_(std::move(options)) {}
 
@@ -185,6 +185,7 @@ void GroupCore::rest() {
 views::Member::Step GroupCore::step() {
   try {
     if (letters_waiting_.load(std::memory_order_seq_cst)) post_letters();
+    if (has_workers_.load(std::memory_order_relaxed)) rethrow_from_workers();
     const views::Member::Step done = member_->step(clock_.now());
     if (has_replicas_.load(std::memory_order_relaxed)) tell_replicas_what_is_stable();
     return done;
@@ -299,8 +300,10 @@ void GroupCore::on_private(NodeId from, std::span<const std::byte> letter) {
 }
 
 void GroupCore::on_delivery(SubgroupId id, std::span<const Delivery> batch) {
+  Channel& channel = channels_[id.value()];
+  if (channel.worker) return channel.worker->give(batch);
   const Time before = clock_.now();
-  channels_[id.value()].handler(batch);
+  channel.handler(batch);
   const Time after = clock_.now();
   if (after - before >= slow_upcall) report_slow(id, after - before, after);
 }
@@ -311,6 +314,7 @@ void GroupCore::report_slow(SubgroupId id, Duration took, Time now) {
   last_slow_report_ = now;
   log::warn(log::Room::views, "slow delivery handler",
             {{"subgroup", channels_[id.value()].handle->name()},
+             {"fix", "HandlerThread::own"},
              {"ms", std::chrono::duration_cast<std::chrono::milliseconds>(took).count()},
              {"since_start", slow_upcalls_.get()}});
 }
@@ -324,7 +328,25 @@ void GroupCore::on_space(SubgroupId id) {
   if (gate.half_free() || !gate.is_open()) channel.space.notify_all();
 }
 
-bool GroupCore::accepts(SubgroupId id) const { return channels_[id.value()].accepting.load(std::memory_order_seq_cst); }
+bool GroupCore::accepts(SubgroupId id) const {
+  const Channel& channel = channels_[id.value()];
+  if (!channel.accepting.load(std::memory_order_seq_cst)) return false;
+  return !channel.worker || (!channel.worker->busy() && !channel.worker->failure());
+}
+
+bool GroupCore::busy(SubgroupId id) const {
+  const Channel& channel = channels_[id.value()];
+  return channel.accepting.load(std::memory_order_seq_cst) && channel.worker && channel.worker->busy();
+}
+
+// What a handler threw on a thread of its own ends the member as if it had been thrown here.
+void GroupCore::rethrow_from_workers() {
+  for (std::size_t i = 0; i < member_->subgroup_count(); ++i) {
+    const Channel& channel = channels_[i];
+    if (!channel.accepting.load(std::memory_order_seq_cst) || !channel.worker || channel.worker->busy()) continue;
+    if (const std::exception_ptr failure = channel.worker->failure()) std::rethrow_exception(failure);
+  }
+}
 
 bool GroupCore::on_poller_thread() const noexcept { return polling_for == this; }
 

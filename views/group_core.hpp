@@ -21,6 +21,7 @@
 #include <spindrift/core/event_count.hpp>
 #include <spindrift/core/fabric/fabric.hpp>
 #include <spindrift/views/group.hpp>
+#include <spindrift/views/handler_worker.hpp>
 #include <spindrift/views/member.hpp>
 #include <spindrift/views/replicated_core.hpp>
 #include <spindrift/views/status.hpp>
@@ -59,7 +60,7 @@ class GroupCore final : public views::Upcalls {
   [[nodiscard]] std::optional<Claim> try_reserve(SubgroupId id, std::uint64_t bytes);
   void commit(SubgroupId id, const Claim& claim) noexcept;
   void abandon(SubgroupId id, const Claim& claim) noexcept;
-  void set_handler(SubgroupId id, Subgroup::DeliveryHandler handler);
+  void set_handler(SubgroupId id, Subgroup::DeliveryHandler handler, HandlerThread thread);
   void set_state(SubgroupId id, Subgroup::StateSaver save, Subgroup::StateLoader load);
   [[nodiscard]] SubgroupView description(SubgroupId id) const;
   [[nodiscard]] std::string blocked(SubgroupId id) const;
@@ -71,7 +72,8 @@ class GroupCore final : public views::Upcalls {
     Subgroup::DeliveryHandler handler;
     Subgroup::StateSaver save;
     Subgroup::StateLoader load;
-    std::atomic<bool> accepting{false};
+    std::unique_ptr<HandlerWorker> worker;  ///< if the handler runs on a thread of its own
+    std::atomic<bool> accepting{false};     ///< the above is set, and stays
     EventCount space;
   };
 
@@ -99,6 +101,7 @@ class GroupCore final : public views::Upcalls {
   void on_delivery(SubgroupId id, std::span<const Delivery> batch) override;
   void on_space(SubgroupId id) override;
   [[nodiscard]] bool accepts(SubgroupId id) const override;
+  [[nodiscard]] bool busy(SubgroupId id) const override;
   void on_view(const NewView& view) override;
   void on_dropped(SubgroupId id, std::uint64_t messages) override;
   [[nodiscard]] std::unique_ptr<views::StateReader> save_state(SubgroupId id) override;
@@ -127,11 +130,14 @@ class GroupCore final : public views::Upcalls {
   void publish_state();
   void wake_senders();
   void report_slow(SubgroupId id, Duration took, Time now);
+  void rethrow_from_workers();
 
   [[nodiscard]] bool ended() const noexcept;  // the poller's
   [[nodiscard]] std::string own_name() const;
   [[nodiscard]] views::SendGate::Outcome reserve_once(SubgroupId id, std::uint64_t bytes, Claim& claim);
   void check_may_send(SubgroupId id) const;
+
+  static thread_local const GroupCore* polling_for;  ///< whose poller or handler this thread is
 
   Config config_;
   GroupOptions options_;
@@ -161,6 +167,7 @@ class GroupCore final : public views::Upcalls {
   std::vector<std::pair<NodeId, std::vector<std::byte>>> letters_;
   std::vector<std::unique_ptr<Replica>> replicas_;
   std::atomic<bool> has_replicas_{false};
+  std::atomic<bool> has_workers_{false};
 
   std::thread poller_;
 };

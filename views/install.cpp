@@ -8,14 +8,21 @@
 
 namespace spindrift::views {
 
-// The view's end is decided: deliver what it says, and go on to the next, or go.
-void Member::conclude() {
+// The view's end is decided: deliver what it says, and when the application is through with it, go on to the next, or go.
+// False: nothing to do here now.
+bool Member::conclude() {
   Epoch& old = *epoch();
   const Decree& decree = old.change().decree();
-  if (decree.failed.contains(old.self())) return fail(removed_error(old, {}));
-  finishing_ = true;
-  old.finish(now_);
-  finishing_ = false;
+  if (decree.failed.contains(old.self())) {
+    fail(removed_error(old, {}));
+    return true;
+  }
+  if (!std::exchange(finished_, true)) {
+    finishing_ = true;
+    old.finish(now_);
+    finishing_ = false;
+  }
+  if (!handed_over()) return false;
   for (std::uint32_t s = 0; s < subgroup_count_; ++s) {
     smc::Multicast* const multicast = old.multicast(SubgroupId(s));
     if (multicast == nullptr || multicast->subgroup().mode != DeliveryMode::unordered) continue;
@@ -24,7 +31,7 @@ void Member::conclude() {
   if (decree.left.contains(old.self())) {
     departing_ = true;
     decided_at_ = now_;
-    return;
+    return true;
   }
   note_leftovers(old);
 
@@ -43,6 +50,16 @@ void Member::conclude() {
     news.failed.push_back({node, std::move(reason)});
   }
   install(next, std::move(loaded), std::move(news));
+  return true;
+}
+
+// Whether nobody is at work on a delivery, and nothing waits that the application would take.
+bool Member::handed_over() const {
+  for (std::uint32_t s = 0; s < subgroup_count_; ++s) {
+    const SubgroupId id(s);
+    if (upcalls_.busy(id) || (!inboxes_[s].passes() && !inboxes_[s].loading() && upcalls_.accepts(id))) return false;
+  }
+  return true;
 }
 
 // What was committed here and lies beyond the trim goes first in the next view that this node sends in.
@@ -67,6 +84,7 @@ void Member::install(View view, std::vector<RankSet> loaded, NewView news) {
   revoked_ = 0;
   gates_settled_ = false;
   sealed_ = false;
+  finished_ = false;
   enter(MemberState::installing);
   log::info(log::Room::views, "view", {{"node", self()}, {"id", present.id()}, {"members", present.view().members.size()}});
   for (std::uint32_t i = 0; i < present.view().members.size(); ++i) {

@@ -109,7 +109,7 @@ bool Member::step_epoch(Time now) {
   if (steady && !present.change().suspected().empty()) return true;  // found just now: the next pass wedges
   switch (present.change().state()) {
     case ViewChange::State::stuck: fail(lost_majority(present)); return true;
-    case ViewChange::State::decided: conclude(); return true;
+    case ViewChange::State::decided: return conclude() || progress;
     case ViewChange::State::wedged:
     case ViewChange::State::accepted:
       if (state_ != MemberState::changing) {
@@ -289,7 +289,7 @@ bool Member::advance_leave() {
   close_gates();
   bool gave_up = false;
   for (std::uint32_t s = 0; s < subgroup_count_; ++s) {
-    if (!gates_[s].vacated() || !inboxes_[s].empty() || inboxes_[s].loading()) return gave_up;
+    if (!gates_[s].vacated() || !inboxes_[s].empty() || inboxes_[s].loading() || upcalls_.busy(SubgroupId(s))) return gave_up;
     if (leftovers_[s].empty()) continue;
     if (present.multicast(SubgroupId(s)) != nullptr) return gave_up;
     gave_up |= give_up(SubgroupId(s));  // the subgroup is inadequate, and this node does not wait for better times
@@ -315,7 +315,7 @@ bool Member::depart(Time now) {
   revoke_suspects(present);
   const bool waited = options_.suspect_after != Duration{} && now - decided_at_ >= options_.suspect_after;
   bool flushed = true;
-  for (const Inbox& inbox : inboxes_) flushed &= inbox.empty();
+  for (std::uint32_t s = 0; s < subgroup_count_; ++s) flushed &= inboxes_[s].empty() && !upcalls_.busy(SubgroupId(s));
   if ((!all_know && !waited) || !flushed) return false;
   push();
   enter(MemberState::left);

@@ -191,7 +191,8 @@ class Member final : private smc::DeliverySink {
   void offer_row(Peer& peer);
   bool attach_rows();
   void attach(Rank rank, Peer& peer);
-  void conclude();
+  bool conclude();
+  [[nodiscard]] bool handed_over() const;
   void note_leftovers(Epoch& old);
   void drop_old_epochs();
   void forget(Epoch& old);
@@ -256,6 +257,7 @@ class Member final : private smc::DeliverySink {
   Time last_beat_{};
   Time decided_at_{};
   bool finishing_ = false;  // delivering what the decree says
+  bool finished_ = false;   // of the present view that is done, here; the application may still be at it
   bool departing_ = false;  // the decided view is without this node, on its own wish
   std::vector<fabric::Event> early_;  // of connections that have just taken the place of another
   std::array<fabric::Event, 16> events_;

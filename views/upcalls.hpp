@@ -50,6 +50,9 @@ class StateWriter {
 
 class Upcalls : public smc::DeliverySink {
  public:
+  /// Whether the application is still at work, on a thread of its own, on what `on_delivery` gave it. `accepts` is false
+  /// then, and the view does not end before that is over.
+  [[nodiscard]] virtual bool busy(SubgroupId subgroup) const = 0;
   /// Between the last delivery of the old view and the first of the new one.
   virtual void on_view(const NewView& view) = 0;
   /// This many own messages of an ended view may not have reached every survivor: in unordered mode what was under way; in

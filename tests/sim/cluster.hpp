@@ -28,6 +28,7 @@ class Node final : public views::Upcalls {
   void on_delivery(SubgroupId subgroup, std::span<const Delivery> batch) override;
   void on_space(SubgroupId subgroup) override;
   [[nodiscard]] bool accepts(SubgroupId subgroup) const override { return accepting_[subgroup.value()]; }
+  [[nodiscard]] bool busy(SubgroupId) const override { return false; }
   void on_view(const views::NewView& news) override;
   void on_dropped(SubgroupId, std::uint64_t) override;
   [[nodiscard]] std::unique_ptr<views::StateReader> save_state(SubgroupId) override { return nullptr; }

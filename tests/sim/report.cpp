@@ -37,6 +37,7 @@ std::string_view to_string(Probe probe) noexcept {
     case Probe::crash_mid_write: return "crash mid-write";
     case Probe::went_quiet: return "went quiet";
     case Probe::state_loaded: return "state loaded by a newcomer";
+    case Probe::handler_at_work: return "handler on a thread of its own";
     case Probe::unordered_dropped: return "unordered messages dropped";
     case Probe::took_over: return "leader took over";
     case Probe::takeover_adopted_a_decree: return "takeover adopted a decree";

@@ -46,6 +46,7 @@ enum class Probe : std::uint32_t {
 
   // Runs with views.
   state_loaded,
+  handler_at_work,
   unordered_dropped,
   took_over,
   takeover_adopted_a_decree,

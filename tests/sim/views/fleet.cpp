@@ -70,7 +70,7 @@ void Fleet::on_event(EventKind kind, std::uint32_t which) {
       Process& process = *processes_[which >> subgroup_bits];
       const std::uint32_t what = which & wake_alone;
       if (what == exit_due) return exit_process(process);
-      if (what != wake_alone) process.accepting_[what] = true;
+      if (what != wake_alone) process.resume(what);
       on_news(process.index_);
       break;
     }

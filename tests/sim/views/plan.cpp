@@ -243,6 +243,11 @@ Plan Plan::of(std::uint64_t seed) {
     if (all_remote) plan.nodes[i].host = i;
     if (plan.suspect_after > 0) plan.nodes[i].step_ns_max = std::min(plan.nodes[i].step_ns_max, plan.suspect_after / 8);
   }
+  Random handlers(seed, Purpose::handlers);
+  for (NodePlan& node : plan.nodes) {
+    node.busy_in_1000 = handlers.pick<std::uint64_t>({0, 0, 0, 100, 1000});
+    node.busy_ns_max = static_cast<Ticks>(handlers.spread(100, 300'000));
+  }
   plan.subgroups = draw_subgroups(random, nodes);
   for (std::uint32_t i = 0; i < nodes; ++i) plan.founders.push_back(i);
   random.shuffle(plan.founders);
@@ -305,7 +310,8 @@ std::string Plan::describe() const {
     const NodePlan& node = nodes[i];
     text += "\n  node " + std::to_string(i) + ": host " + std::to_string(node.host) + ", step " +
             std::to_string(node.step_ns_max) + ", refusals " + std::to_string(node.refusals_in_1000) + "/1000 of " +
-            std::to_string(node.refusal_ns_max) +
+            std::to_string(node.refusal_ns_max) + ", busy " + std::to_string(node.busy_in_1000) + "/1000 of " +
+            std::to_string(node.busy_ns_max) +
             (node.throws_after > 0 ? ", throws after " + std::to_string(node.throws_after) : "") +
             (node.imposter ? ", imposter" : "");
   }

@@ -30,6 +30,8 @@ struct NodePlan {
   Ticks step_ns_max = 500;             ///< from news to the step that sees it
   std::uint64_t refusals_in_1000 = 0;  ///< upcalls after which the application takes nothing for a while
   Ticks refusal_ns_max = 1;
+  std::uint64_t busy_in_1000 = 0;  ///< upcalls that a thread of their own takes, for a while
+  Ticks busy_ns_max = 1;
   std::uint64_t echoes = 0;        ///< messages sent from inside upcalls, by each process
   std::uint64_t throws_after = 0;  ///< the first process's application throws in this upcall; 0: never
   bool imposter = false;           ///< its config differs

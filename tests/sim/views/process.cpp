@@ -44,17 +44,32 @@ Process::Process(Fleet& fleet, std::uint32_t index, std::uint32_t node, std::uin
       node_(node),
       incarnation_(incarnation),
       counters_(CounterBlock::in_memory(counters_per_process)),
-      accepting_(fleet.plan_.subgroups.size(), true) {}
+      accepting_(fleet.plan_.subgroups.size(), true),
+      at_work_(fleet.plan_.subgroups.size()) {}
 
 void Process::on_delivery(SubgroupId id, std::span<const Delivery> batch) {
   fleet_.upcall(*this);
   const NodePlan& plan = fleet_.plan_.nodes[node_];
-  if (!accepting_[id.value()]) fleet_.report_.violate("M11", "an upcall although the application takes none now");
+  if (!accepting_[id.value()] || busy(id)) {
+    fleet_.report_.violate("M11", "an upcall although the application takes none now");
+  }
   if (plan.throws_after > 0 && !fleet_.calm_ && index_ < fleet_.plan_.nodes.size() && ++upcalls_ == plan.throws_after) {
     fleet_.blame(node_);
     fleet_.report_.hit(Probe::upcall_threw);
     throw ApplicationFailed{};
   }
+  if (!fleet_.schedule_.chance(plan.busy_in_1000, 1000)) return take(id.value(), batch);
+  fleet_.report_.hit(Probe::handler_at_work);
+  for (const Delivery& delivery : batch) {
+    Work& work = at_work_[id.value()].emplace_back(Work{delivery, {delivery.payload.begin(), delivery.payload.end()}});
+    work.delivery.payload = work.bytes;
+  }
+  stay_away(id.value(), plan.busy_ns_max);
+}
+
+void Process::take(std::uint32_t subgroup, std::span<const Delivery> batch) {
+  const NodePlan& plan = fleet_.plan_.nodes[node_];
+  const SubgroupId id(subgroup);
   if (member_->state() == views::MemberState::changing) fleet_.report_.hit(Probe::delivered_by_trim);
   fleet_.tampered_.assign(batch.begin(), batch.end());
   if (fleet_.tamper_) fleet_.tamper_(fleet_, index_, id.value(), fleet_.tampered_);
@@ -72,8 +87,22 @@ void Process::on_delivery(SubgroupId id, std::span<const Delivery> batch) {
   if (!fleet_.schedule_.chance(plan.refusals_in_1000, 1000)) return;
   accepting_[id.value()] = false;
   fleet_.report_.hit(Probe::sink_refused);
-  const auto until = fleet_.schedule_.below(static_cast<std::uint64_t>(fleet_.calm_ ? 1000 : plan.refusal_ns_max));
-  fleet_.scheduler_.at(fleet_.now() + static_cast<Ticks>(until), fleet_, EventKind::timer, index_ << 8U | id.value());
+  stay_away(subgroup, plan.refusal_ns_max);
+}
+
+void Process::stay_away(std::uint32_t subgroup, Ticks most) {
+  const auto until = fleet_.schedule_.below(static_cast<std::uint64_t>(fleet_.calm_ ? 1000 : most));
+  fleet_.scheduler_.at(fleet_.now() + static_cast<Ticks>(until), fleet_, EventKind::timer, index_ << 8U | subgroup);
+}
+
+void Process::resume(std::uint32_t subgroup) {
+  accepting_[subgroup] = true;
+  if (at_work_[subgroup].empty() || !running_) return;
+  const std::vector<Work> work = std::exchange(at_work_[subgroup], {});
+  std::vector<Delivery> batch;
+  for (const Work& one : work) batch.push_back(one.delivery);
+  const bool stops = member_->state() == views::MemberState::failed || member_->state() == views::MemberState::left;
+  if (!stops) take(subgroup, batch);
 }
 
 void Process::on_space(SubgroupId id) {
@@ -83,7 +112,7 @@ void Process::on_space(SubgroupId id) {
 
 bool Process::accepts(SubgroupId id) const {
   if (!accepting_[id.value()]) fleet_.history_.on_refused(index_, id.value());
-  return accepting_[id.value()];
+  return accepting_[id.value()] && !busy(id);
 }
 
 void Process::on_view(const views::NewView& news) {

@@ -28,6 +28,7 @@ class Process final : public views::Upcalls {
   void on_delivery(SubgroupId subgroup, std::span<const Delivery> batch) override;
   void on_space(SubgroupId subgroup) override;
   [[nodiscard]] bool accepts(SubgroupId subgroup) const override;
+  [[nodiscard]] bool busy(SubgroupId subgroup) const override { return !at_work_[subgroup.value()].empty(); }
   void on_view(const views::NewView& news) override;
   void on_dropped(SubgroupId subgroup, std::uint64_t messages) override;
   [[nodiscard]] std::unique_ptr<views::StateReader> save_state(SubgroupId subgroup) override;
@@ -35,6 +36,16 @@ class Process final : public views::Upcalls {
   void on_private(NodeId, std::span<const std::byte>) override {}
 
  private:
+  /// What a handler's own thread was given, with bytes of its own.
+  struct Work {
+    Delivery delivery;
+    std::vector<std::byte> bytes;
+  };
+  void take(std::uint32_t subgroup, std::span<const Delivery> batch);
+  /// A handler's thread is done, or the application is ready again.
+  void resume(std::uint32_t subgroup);
+  void stay_away(std::uint32_t subgroup, Ticks most);
+
   friend class Fleet;
   friend class StateSink;
 
@@ -44,7 +55,8 @@ class Process final : public views::Upcalls {
   std::uint64_t incarnation_;
   CounterBlock counters_;
   std::unique_ptr<views::Member> member_;
-  std::vector<bool> accepting_;  // by subgroup
+  std::vector<bool> accepting_;             // by subgroup
+  std::vector<std::vector<Work>> at_work_;  // by subgroup
   views::MemberState state_ = views::MemberState::idle;
   bool founds_ = false;   ///< knows the founders
   bool running_ = false;  ///< started, and neither crashed nor exited
