@@ -1,5 +1,5 @@
-// A thread of its own for one slow delivery handler, so that it holds up only its subgroup. It gets one batch at a time, with
-// bytes of its own, for the rings go on.
+// A thread of its own for one slow delivery handler, so that it holds up only its subgroup. It gets one batch at a time,
+// with bytes of its own, for the rings go on.
 #pragma once
 
 #include <atomic>

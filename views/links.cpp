@@ -136,8 +136,8 @@ bool Member::on_suitor(fabric::Event& event) {
   return true;
 }
 
-// Which of a node's two connections is of use cannot be told from their order. One that speaks comes before one that is silent;
-// one that speaks for the incarnation in the view, or tells of a view with this process, ends one that does not.
+// Which of a node's two connections is of use cannot be told from their order. One that speaks comes before one that is
+// silent; one that speaks for the incarnation in the view, or tells of a view with this process, ends one that does not.
 void Member::prefer_suitor(Peer& peer) {
   if (!peer.suitor || peer.suitor->events.empty()) return;
   if (peer.state == Peer::State::greeted) {
@@ -149,7 +149,9 @@ void Member::prefer_suitor(Peer& peer) {
   const auto decides = [&](const fabric::Event& event) {
     const auto message = decode(event.bytes, options_.identity, shapes_);
     if (!message) return false;
-    if (const auto* notice = std::get_if<ViewNotice>(&*message)) return state_ == MemberState::looking && concerns_self(*notice);
+    if (const auto* notice = std::get_if<ViewNotice>(&*message)) {
+      return state_ == MemberState::looking && concerns_self(*notice);
+    }
     const auto* hello = std::get_if<Hello>(&*message);
     if (hello == nullptr || epoch() == nullptr || rank_of(peer)) return false;
     const auto rank = epoch()->view().rank_of(peer.address.node);

@@ -289,7 +289,8 @@ bool Member::advance_leave() {
   close_gates();
   bool gave_up = false;
   for (std::uint32_t s = 0; s < subgroup_count_; ++s) {
-    if (!gates_[s].vacated() || !inboxes_[s].empty() || inboxes_[s].loading() || upcalls_.busy(SubgroupId(s))) return gave_up;
+    if (!gates_[s].vacated() || !inboxes_[s].empty() || inboxes_[s].loading()) return gave_up;
+    if (upcalls_.busy(SubgroupId(s))) return gave_up;
     if (leftovers_[s].empty()) continue;
     if (present.multicast(SubgroupId(s)) != nullptr) return gave_up;
     gave_up |= give_up(SubgroupId(s));  // the subgroup is inadequate, and this node does not wait for better times
