@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include <spindrift/core/asymmetric_barrier.hpp>
 #include <spindrift/core/check.hpp>
 #include <spindrift/core/log.hpp>
 
@@ -199,7 +200,9 @@ void Member::revoke_suspects(Epoch& present) {
 
 void Member::close_gates() {
   gates_settled_ = false;
-  for (std::size_t s = 0; s < subgroup_count_; ++s) gates_[s].close();
+  bool any = false;
+  for (std::size_t s = 0; s < subgroup_count_; ++s) any |= gates_[s].close();
+  if (any) heavy_barrier();
 }
 
 // In an active view: first what earlier views left over, in order, when no thread is inside any more; then new messages.

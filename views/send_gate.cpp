@@ -1,40 +1,40 @@
-// In, reserve, commit, out.
+// Places of threads, and the poller's questions.
 #include <spindrift/views/send_gate.hpp>
 
+#include <bit>
+
 namespace spindrift::views {
+namespace {
 
-std::uint32_t SendGate::own_shard() noexcept {
-  static std::atomic<std::uint32_t> next{0};
-  thread_local const std::uint32_t shard = next.fetch_add(1, std::memory_order_relaxed) % shards;
-  return shard;
-}
+std::atomic<std::uint32_t> taken_places{0};  // one bit each
 
-SendGate::Outcome SendGate::reserve(std::uint64_t bytes, Claim& claim) noexcept {
-  if (!is_open()) return Outcome::closed;
-  claim.shard = own_shard();
-  std::atomic<std::uint64_t>& inside = inside_[claim.shard].threads;
-  inside.fetch_add(1, std::memory_order_seq_cst);
-  Outcome outcome = Outcome::closed;
-  claim.ring = ring_.load(std::memory_order_seq_cst);
-  if (claim.ring != nullptr) {
-    outcome = Outcome::full;
-    if (const auto reservation = claim.ring->reserve(bytes)) {
-      claim.reservation = *reservation;
-      return Outcome::reserved;
-    }
+}  // namespace
+
+/// A thread's place at all gates of the process, from its first message to its end.
+class SendGate::Seat {
+ public:
+  Seat() noexcept {
+    std::uint32_t taken = taken_places.load(std::memory_order_relaxed);
+    do {
+      place_ = static_cast<std::uint32_t>(std::countr_one(taken));
+      if (place_ >= own_places) {
+        place_ = shared_place;
+        return;
+      }
+    } while (!taken_places.compare_exchange_weak(taken, taken | 1U << place_, std::memory_order_acquire));
   }
-  inside.fetch_sub(1, std::memory_order_seq_cst);
-  return outcome;
-}
+  ~Seat() {
+    if (place_ != shared_place) taken_places.fetch_and(~(1U << place_), std::memory_order_release);
+  }
+  [[nodiscard]] std::uint32_t place() const noexcept { return place_; }
 
-void SendGate::commit(const Claim& claim) noexcept {
-  claim.ring->commit(claim.reservation);
-  inside_[claim.shard].threads.fetch_sub(1, std::memory_order_seq_cst);
-}
+ private:
+  std::uint32_t place_ = 0;
+};
 
-void SendGate::abandon(const Claim& claim) noexcept {
-  claim.ring->abandon(claim.reservation);
-  inside_[claim.shard].threads.fetch_sub(1, std::memory_order_seq_cst);
+std::uint32_t SendGate::own_place() noexcept {
+  thread_local const Seat seat;
+  return seat.place();
 }
 
 bool SendGate::half_free() const noexcept {
@@ -45,7 +45,7 @@ bool SendGate::half_free() const noexcept {
 bool SendGate::vacated() const noexcept {
   if (is_open()) return false;
   for (const Inside& inside : inside_) {
-    if (inside.threads.load(std::memory_order_seq_cst) != 0) return false;
+    if (inside.claims.load(std::memory_order_acquire) != 0) return false;
   }
   return true;
 }

@@ -2,14 +2,15 @@
 // inside keeps the ring that it found alive until it comes out.
 //
 // The invariant to remember: a thread says that it is inside before it looks which ring is open, the poller closes before it
-// looks who is inside, both in one total order; so a closed gate with nobody inside stays empty, and every reservation made
-// through it was committed or abandoned.
+// looks who is inside, with a barrier between at both; so a closed gate with nobody inside stays empty, and every
+// reservation made through it was committed or abandoned.
 #pragma once
 
 #include <array>
 #include <atomic>
 #include <cstdint>
 
+#include <spindrift/core/asymmetric_barrier.hpp>
 #include <spindrift/core/ids.hpp>
 #include <spindrift/smc/send_ring.hpp>
 
@@ -22,11 +23,12 @@ class SendGate {
     full,    ///< the window is full; space comes with deliveries
     closed,  ///< no view takes messages of this subgroup from here now
   };
-  /// Space for one message. Commit or abandon it soon, on any thread: later messages, and a change of the view, wait for it.
+  /// Space for one message. Commit or abandon it soon, on the same thread: later messages, and a change of the view, wait
+  /// for it.
   struct Claim {
     smc::Reservation reservation;
     smc::SendRing* ring = nullptr;
-    std::uint32_t shard = 0;
+    std::uint32_t place = 0;
   };
 
   SendGate() = default;
@@ -43,20 +45,74 @@ class SendGate {
 
   // The poller.
   void open(smc::SendRing& ring) noexcept { ring_.store(&ring, std::memory_order_seq_cst); }
-  void close() noexcept { ring_.store(nullptr, std::memory_order_seq_cst); }
+  /// Whether it was open. `vacated` means something only behind a heavy barrier.
+  bool close() noexcept { return ring_.exchange(nullptr, std::memory_order_seq_cst) != nullptr; }
   /// Closed, and no thread is inside: no claim is out.
   [[nodiscard]] bool vacated() const noexcept;
 
  private:
-  // Threads spread over counters of their own lines, so that coming and going costs no line that others write.
-  static constexpr std::uint32_t shards = 8;
+  // Every thread of the process has a place to itself, as long as there are some, and counts there without an atomic
+  // addition; the others share the last one.
+  static constexpr std::uint32_t own_places = 15;
+  static constexpr std::uint32_t shared_place = own_places;
   struct alignas(cache_line_bytes) Inside {
-    std::atomic<std::uint64_t> threads{0};
+    std::atomic<std::uint64_t> claims{0};
   };
-  [[nodiscard]] static std::uint32_t own_shard() noexcept;
+  class Seat;
+  [[nodiscard]] static std::uint32_t own_place() noexcept;
+  void come_in(std::uint32_t place) noexcept;
+  void go_out(std::uint32_t place) noexcept;
 
   std::atomic<smc::SendRing*> ring_{nullptr};
-  std::array<Inside, shards> inside_;
+  std::array<Inside, own_places + 1> inside_;
 };
+
+// What a message costs its sender, in the header so that it is one piece of code with its caller.
+
+inline void SendGate::come_in(std::uint32_t place) noexcept {
+  std::atomic<std::uint64_t>& claims = inside_[place].claims;
+  if (place == shared_place) {
+    claims.fetch_add(1, std::memory_order_relaxed);
+  } else {
+    claims.store(claims.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  }
+  light_barrier();
+}
+
+inline void SendGate::go_out(std::uint32_t place) noexcept {
+  std::atomic<std::uint64_t>& claims = inside_[place].claims;
+  if (place == shared_place) {
+    claims.fetch_sub(1, std::memory_order_release);
+  } else {
+    claims.store(claims.load(std::memory_order_relaxed) - 1, std::memory_order_release);
+  }
+}
+
+inline SendGate::Outcome SendGate::reserve(std::uint64_t bytes, Claim& claim) noexcept {
+  if (!is_open()) return Outcome::closed;
+  claim.place = own_place();
+  come_in(claim.place);
+  Outcome outcome = Outcome::closed;
+  claim.ring = ring_.load(std::memory_order_seq_cst);
+  if (claim.ring != nullptr) {
+    outcome = Outcome::full;
+    if (const auto reservation = claim.ring->reserve(bytes)) {
+      claim.reservation = *reservation;
+      return Outcome::reserved;
+    }
+  }
+  go_out(claim.place);
+  return outcome;
+}
+
+inline void SendGate::commit(const Claim& claim) noexcept {
+  claim.ring->commit(claim.reservation);
+  go_out(claim.place);
+}
+
+inline void SendGate::abandon(const Claim& claim) noexcept {
+  claim.ring->abandon(claim.reservation);
+  go_out(claim.place);
+}
 
 }  // namespace spindrift::views

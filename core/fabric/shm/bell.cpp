@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <climits>
 
+#include <spindrift/core/asymmetric_barrier.hpp>
 #include <spindrift/core/check.hpp>
 
 #ifndef SYS_futex_waitv
@@ -73,6 +74,7 @@ void Bell::prepare(std::span<const PeerBell* const> peers) noexcept {
   // end, or nobody would see it.
   waits_[0] = wait_for(&wake_word_, wake_word_.load(std::memory_order_seq_cst), FUTEX_PRIVATE_FLAG);
   std::atomic_ref(page()->sleeping).store(1, std::memory_order_seq_cst);
+  heavy_barrier();  // for `wake`
   wait_count_ = 1;
   for (const PeerBell* peer : peers) waits_[wait_count_++] = wait_for(peer->news_word(), peer->news(), 0);
 }
@@ -90,8 +92,9 @@ void Bell::cancel() noexcept { std::atomic_ref(page()->sleeping).store(0, std::m
 // A poller not seen asleep here has not yet looked once more, as it does after it says so; then it finds what the caller
 // changed before. Of several callers one wakes it: until it runs, the others need no system call each.
 void Bell::wake() noexcept {
+  light_barrier();
   std::atomic_ref sleeping(page()->sleeping);
-  if (sleeping.load(std::memory_order_seq_cst) == 0 || sleeping.exchange(0, std::memory_order_seq_cst) == 0) return;
+  if (sleeping.load(std::memory_order_relaxed) == 0 || sleeping.exchange(0, std::memory_order_seq_cst) == 0) return;
   wake_word_.fetch_add(1, std::memory_order_seq_cst);
   futex_wake_all(&wake_word_, FUTEX_PRIVATE_FLAG);
 }
