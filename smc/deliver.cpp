@@ -21,7 +21,7 @@ bool Multicast::deliver() {
 }
 
 // Takes the next message of one sender into the batch. False if its bytes are impossible.
-bool Multicast::take(std::size_t sender, SequenceNumber sequence) {
+[[gnu::always_inline]] inline bool Multicast::take(std::size_t sender, SequenceNumber sequence) {
   RingReader& reader = readers_[sender];
   const MessageIndex index(reader.count());
   const auto message = reader.next(published_[sender]);

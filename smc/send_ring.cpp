@@ -1,22 +1,12 @@
 // Reserve and commit for application threads; collect, nulls and release for the poller.
 #include <spindrift/smc/send_ring.hpp>
 
+#include <algorithm>
 #include <bit>
 
 #include <spindrift/core/check.hpp>
 
 namespace spindrift::smc {
-namespace {
-
-constexpr std::uint64_t unit_bytes = 8;
-
-// Ring words are read by other processes while later records are written; the slot's release orders them, the atomic store
-// keeps each whole.
-void put_header(std::byte* at, RecordHeader header) noexcept {
-  std::atomic_ref(*reinterpret_cast<std::uint64_t*>(at)).store(header.encode(), std::memory_order_relaxed);
-}
-
-}  // namespace
 
 SendRing::SendRing(std::span<std::byte> ring, const Profile& profile)
     : ring_(ring.data()),
@@ -32,64 +22,8 @@ SendRing::SendRing(std::span<std::byte> ring, const Profile& profile)
   CHECK(2 * record_bytes(message_bytes_max_) <= profile.ring_bytes);
 }
 
-std::optional<Reservation> SendRing::reserve(std::uint64_t bytes) noexcept {
-  CHECK(bytes <= message_bytes_max_);
-  std::uint64_t tail = tail_.load(std::memory_order_relaxed);
-  for (;;) {
-    Attempt attempt = try_advance(tail, record_bytes(bytes) / unit_bytes);
-    if (attempt.outcome == Attempt::Outcome::full) return std::nullopt;
-    if (attempt.outcome == Attempt::Outcome::reserved) {
-      attempt.reservation.payload = {attempt.reservation.header + header_bytes, bytes};
-      return attempt.reservation;
-    }
-  }
-}
-
-SendRing::Attempt SendRing::try_advance(std::uint64_t& tail, std::uint64_t units) noexcept {
-  const Mark from = Mark::unpack(tail);
-  const Mark free = Mark::unpack(free_.load(std::memory_order_acquire));
-  const std::uint64_t offset = from.position & (ring_units_ - 1);
-  const std::uint64_t padding = offset + units > ring_units_ ? ring_units_ - offset : 0;
-  const std::uint64_t records = (from.number - free.number) & record_number_mask;
-  const std::uint64_t used = (from.position - free.position) & position_mask;
-
-  Attempt attempt;
-  if (records >= window_ || used + padding + units > ring_units_) {
-    // A tail read before others reserved and the poller released looks full; only an unchanged tail is believed.
-    const std::uint64_t now = tail_.load(std::memory_order_acquire);
-    attempt.outcome = now == tail ? Attempt::Outcome::full : Attempt::Outcome::lost_race;
-    tail = now;
-    return attempt;
-  }
-  const Mark after{(from.number + 1) & record_number_mask, (from.position + padding + units) & position_mask};
-  if (!tail_.compare_exchange_weak(tail, after.pack(), std::memory_order_acq_rel, std::memory_order_relaxed)) return attempt;
-
-  if (padding > 0) {
-    put_header(ring_ + offset * unit_bytes,
-               {static_cast<std::uint32_t>(padding * unit_bytes), RecordKind::padding, from.number});
-  }
-  attempt.outcome = Attempt::Outcome::reserved;
-  attempt.reservation.header = ring_ + (padding > 0 ? 0 : offset) * unit_bytes;
-  attempt.reservation.number = from.number;
-  attempt.reservation.after = after.pack();
-  return attempt;
-}
-
-void SendRing::publish(const Reservation& reservation, RecordHeader header) noexcept {
-  put_header(reservation.header, header);
-  // Sequentially consistent: a poller that goes to sleep either sees this or is seen sleeping by the wake that follows.
-  slots_[reservation.number & slot_mask_].store(reservation.after, std::memory_order_seq_cst);
-}
-
-void SendRing::commit(const Reservation& reservation) noexcept {
-  publish(reservation, {static_cast<std::uint32_t>(reservation.payload.size()), RecordKind::data, reservation.number});
-}
-
-void SendRing::abandon(const Reservation& reservation) noexcept {
-  publish(reservation, {static_cast<std::uint32_t>(reservation.payload.size()), RecordKind::abandoned, reservation.number});
-}
-
 bool SendRing::queue_nulls(std::uint64_t count_owed) noexcept {
+  if (committed_count() >= count_owed) return true;  // without a look at the tail, which other cores write
   std::uint64_t tail = tail_.load(std::memory_order_acquire);
   for (;;) {
     const std::uint64_t record = full_number(Mark::unpack(tail).number);

@@ -16,6 +16,7 @@
 #include <optional>
 #include <span>
 
+#include <spindrift/core/check.hpp>
 #include <spindrift/core/ids.hpp>
 #include <spindrift/core/view.hpp>
 #include <spindrift/smc/record.hpp>
@@ -87,6 +88,7 @@ class SendRing {
     std::uint64_t record = 0;
     std::uint64_t count = 0;
   };
+  static constexpr std::uint64_t unit_bytes = 8;
   static constexpr std::uint64_t position_mask = (std::uint64_t{1} << 40) - 1;
 
   struct Attempt {
@@ -97,6 +99,7 @@ class SendRing {
   /// One try to move the tail by a record of `units`; on a lost race `tail` is the newer one.
   [[nodiscard]] Attempt try_advance(std::uint64_t& tail, std::uint64_t units) noexcept;
   void publish(const Reservation& reservation, RecordHeader header) noexcept;
+  static void put_header(std::byte* at, RecordHeader header) noexcept;
   [[nodiscard]] std::uint64_t full_number(std::uint64_t number) const noexcept;
   [[nodiscard]] NullRun& null_run(std::uint64_t at) noexcept { return null_runs_[at & slot_mask_]; }
 
@@ -108,6 +111,7 @@ class SendRing {
   std::unique_ptr<std::atomic<std::uint64_t>[]> slots_;  // by record number: the packed tail behind a committed record
 
   alignas(cache_line_bytes) std::atomic<std::uint64_t> tail_{0};  // application threads and poller
+  std::atomic<std::uint64_t> free_seen_{0};                       // theirs: `free_`, or what it was some time ago
   alignas(cache_line_bytes) std::atomic<std::uint64_t> free_{0};  // poller writes: everything before it may be reused
 
   // The poller's own.
@@ -122,5 +126,76 @@ class SendRing {
   std::uint64_t null_runs_collected_ = 0;
   std::uint64_t null_runs_queued_ = 0;
 };
+
+// What a message costs its sender, in the header so that it is one piece of code with its caller.
+
+// Ring words are read by other processes while later records are written; the slot's release orders them, the atomic store
+// keeps each whole.
+inline void SendRing::put_header(std::byte* at, RecordHeader header) noexcept {
+  std::atomic_ref(*reinterpret_cast<std::uint64_t*>(at)).store(header.encode(), std::memory_order_relaxed);
+}
+
+inline std::optional<Reservation> SendRing::reserve(std::uint64_t bytes) noexcept {
+  SPINDRIFT_CHECK(bytes <= message_bytes_max_);
+  std::uint64_t tail = tail_.load(std::memory_order_relaxed);
+  for (;;) {
+    Attempt attempt = try_advance(tail, record_bytes(bytes) / unit_bytes);
+    if (attempt.outcome == Attempt::Outcome::full) return std::nullopt;
+    if (attempt.outcome == Attempt::Outcome::reserved) {
+      attempt.reservation.payload = {attempt.reservation.header + header_bytes, bytes};
+      return attempt.reservation;
+    }
+  }
+}
+
+// The poller's word about free space is read only when the last one read does not suffice: its line comes from another core.
+inline SendRing::Attempt SendRing::try_advance(std::uint64_t& tail, std::uint64_t units) noexcept {
+  const Mark from = Mark::unpack(tail);
+  const std::uint64_t offset = from.position & (ring_units_ - 1);
+  const std::uint64_t padding = offset + units > ring_units_ ? ring_units_ - offset : 0;
+  const auto fits = [&](Mark free) {
+    const std::uint64_t records = (from.number - free.number) & record_number_mask;
+    const std::uint64_t used = (from.position - free.position) & position_mask;
+    return records < window_ && used + padding + units <= ring_units_;
+  };
+
+  Attempt attempt;
+  if (!fits(Mark::unpack(free_seen_.load(std::memory_order_acquire)))) {
+    const std::uint64_t free = free_.load(std::memory_order_acquire);
+    free_seen_.store(free, std::memory_order_release);
+    if (!fits(Mark::unpack(free))) {
+      // A tail read before others reserved and the poller released looks full; only an unchanged tail is believed.
+      const std::uint64_t now = tail_.load(std::memory_order_acquire);
+      attempt.outcome = now == tail ? Attempt::Outcome::full : Attempt::Outcome::lost_race;
+      tail = now;
+      return attempt;
+    }
+  }
+  const Mark after{(from.number + 1) & record_number_mask, (from.position + padding + units) & position_mask};
+  if (!tail_.compare_exchange_weak(tail, after.pack(), std::memory_order_acq_rel, std::memory_order_relaxed)) return attempt;
+
+  if (padding > 0) {
+    put_header(ring_ + offset * unit_bytes,
+               {static_cast<std::uint32_t>(padding * unit_bytes), RecordKind::padding, from.number});
+  }
+  attempt.outcome = Attempt::Outcome::reserved;
+  attempt.reservation.header = ring_ + (padding > 0 ? 0 : offset) * unit_bytes;
+  attempt.reservation.number = from.number;
+  attempt.reservation.after = after.pack();
+  return attempt;
+}
+
+inline void SendRing::publish(const Reservation& reservation, RecordHeader header) noexcept {
+  put_header(reservation.header, header);
+  slots_[reservation.number & slot_mask_].store(reservation.after, std::memory_order_release);
+}
+
+inline void SendRing::commit(const Reservation& reservation) noexcept {
+  publish(reservation, {static_cast<std::uint32_t>(reservation.payload.size()), RecordKind::data, reservation.number});
+}
+
+inline void SendRing::abandon(const Reservation& reservation) noexcept {
+  publish(reservation, {static_cast<std::uint32_t>(reservation.payload.size()), RecordKind::abandoned, reservation.number});
+}
 
 }  // namespace spindrift::smc
