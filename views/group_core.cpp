@@ -22,7 +22,7 @@ using views::MemberState;
 constexpr Duration slow_upcall = std::chrono::milliseconds(10);
 constexpr Duration slow_report_interval = std::chrono::seconds(1);
 /// Passes without news before the poller offers its core to others; a pass over quiet rows takes well under a microsecond.
-constexpr unsigned passes_before_yield = 20;
+constexpr unsigned passes_before_yield = 2;
 constexpr std::size_t counters_per_subgroup = 8;
 constexpr std::size_t counters_per_process = 16;
 
