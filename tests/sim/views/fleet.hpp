@@ -108,7 +108,11 @@ class Fleet final : public Handler, public NetworkListener {
   // fleet_liveness.cpp
   void heal_everything();
   void judge();
-  [[nodiscard]] std::optional<std::string> unsettled();
+  struct Unsettled {
+    const char* invariant = "L1";
+    std::string what;
+  };
+  [[nodiscard]] std::optional<Unsettled> unsettled();
   [[nodiscard]] std::vector<std::uint32_t> core();
   [[nodiscard]] bool group_lives();
   [[nodiscard]] bool founders_complete();
