@@ -23,15 +23,27 @@ void Member::remember(std::vector<Join>& list, const Join& who) {
 }
 
 bool Member::take_events() {
-  bool any = !early_.empty();
-  for (std::vector<fabric::Event> early = std::exchange(early_, {}); fabric::Event& event : early) {
-    if (state_ != MemberState::failed) on_event(event);
-  }
+  bool any = take_early();
   while (state_ != MemberState::failed) {
     const std::size_t count = fabric_.poll(events_);
-    for (std::size_t i = 0; i < count && state_ != MemberState::failed; ++i) on_event(events_[i]);
+    for (std::size_t i = 0; i < count && state_ != MemberState::failed; ++i) {
+      on_event(events_[i]);
+      take_early();
+    }
     any |= count > 0;
     if (count < events_.size()) break;
+  }
+  return any;
+}
+
+// What a connection said before it took another's place goes before all that it says now.
+bool Member::take_early() {
+  bool any = false;
+  while (!early_.empty() && state_ != MemberState::failed) {
+    any = true;
+    for (std::vector<fabric::Event> early = std::exchange(early_, {}); fabric::Event& event : early) {
+      if (state_ != MemberState::failed) on_event(event);
+    }
   }
   return any;
 }

@@ -158,6 +158,7 @@ class Member final : private smc::DeliverySink {
   // links.cpp: connections, hellos, candidates, founding
   static void remember(std::vector<Join>& list, const Join& who);
   bool take_events();
+  bool take_early();
   void on_event(fabric::Event& event);
   void on_connected(const fabric::Event& event);
   void greet(fabric::PeerId id);
