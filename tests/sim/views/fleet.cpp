@@ -30,6 +30,10 @@ Fleet::~Fleet() = default;
 void Fleet::run() {
   begin();
   run_until(plan_.faults_end);
+  end();
+}
+
+void Fleet::end() {
   if (!report_.failed() && plan_.liveness) judge();
   if (!report_.failed()) network_.check_released();
   if (report_.violation()) {
@@ -295,6 +299,9 @@ void Fleet::crash(Process& process) {
   note_transfers(process);
   process.running_ = false;
   process.crashed_ = true;
+  if (std::vector<std::uint64_t>& effects = at_crash_[process.node_]; effects.empty()) {
+    for (std::uint32_t node = 0; node < plan_.nodes.size(); ++node) effects.push_back(effects_of(node));
+  }
   history_.on_end(process.index_);
   history_.blame(process.index_);
   senders_.end(process.index_);

@@ -85,6 +85,18 @@ std::optional<Fleet::Unsettled> Fleet::unsettled() {
   return std::nullopt;
 }
 
+bool Fleet::at_rest_in(ViewId least) {
+  const View* const newest = history_.newest_view();
+  if (newest == nullptr || newest->id < least || unsettled()) return false;
+  return std::none_of(processes_.begin(), processes_.end(), [&](const auto& process) {
+    if (!process->running_ || process->state_ != MemberState::active) return false;
+    for (std::uint32_t s = 0; s < plan_.subgroups.size(); ++s) {
+      if (process->member_->loading(SubgroupId(s))) return true;
+    }
+    return false;
+  });
+}
+
 bool Fleet::founders_complete() {
   return std::all_of(plan_.founders.begin(), plan_.founders.end(), [&](std::uint32_t node) {
     const Process* const process = newest(node);
