@@ -53,18 +53,24 @@ class Judge {
   void run() {
     for (const Process& process : processes_) read(process);
     check_logs();
-    for (const Process& process : processes_) check_own_messages(process);
+    check_installs();
+    for (const Process& process : processes_) {
+      check_own_messages(process);
+      check_causes(process);
+    }
   }
   void print() const {
     for (const std::string& problem : problems_) fmt::print("{}\n", problem);
     fmt::print(
         "{{\"processes\":{},\"views\":{},\"deliveries\":{},\"sent\":{},\"loads\":{},\"boundaries\":{},\"late\":{},"
-        "\"problems\":{}}}\n",
-        processes_.size(), views_.size(), deliveries_, sent_, loads_, boundaries_compared_, late_, problem_count_);
+        "\"causes\":{},\"problems\":{}}}\n",
+        processes_.size(), views_.size(), deliveries_, sent_, loads_, boundaries_compared_, late_, causes_, problem_count_);
   }
   [[nodiscard]] bool good() const noexcept { return problem_count_ == 0; }
 
  private:
+  using Member = std::pair<std::uint32_t, std::uint64_t>;  // node, incarnation
+  using Members = std::vector<Member>;
   /// A subgroup and the view in which its state began.
   using LogId = std::pair<std::uint32_t, std::uint64_t>;
   struct Entry {
@@ -94,8 +100,12 @@ class Judge {
           in_view = true;
           view = record.view;
           views_[view].try_emplace(&process);
+          installs_.push_back({record.count, view, &process});
           break;
-        case Kind::member: views_[view][&process].emplace_back(record.node, record.incarnation); break;
+        case Kind::member:
+          views_[view][&process].emplace_back(record.node, record.incarnation);
+          if (record.node == process.node) lives_[{record.node, record.incarnation}] = &process;
+          break;
         case Kind::delivery: on_delivery(process, record, place, last_tick); break;
         case Kind::loaded:
           ++loads_;
@@ -183,6 +193,7 @@ class Judge {
           problem("M3 subgroup {} begun in view {}: nobody delivered what comes before place {}", id.first, id.second, at);
           break;
         }
+        place_of_[{id, entry.incarnation, entry.counter}] = at;
         if (entry.counter != next[entry.incarnation])
           problem("M4 subgroup {} place {}: message {} of {:x} where {} was due", id.first, at, entry.counter,
                   entry.incarnation, next[entry.incarnation]);
@@ -206,6 +217,58 @@ class Judge {
         problem("M6 view {} subgroup {}: {} begins it with {} messages, {} with {}", mark.record.view, mark.record.subgroup,
                 mark.process->name, count, place->second->process->name, other.count);
       }
+    }
+  }
+
+  // V4: at no time are two different views of one id installed, nobody is at a view before those who were at the one before
+  // it, and who goes on is more than half of the view before, those aside who asked to leave.
+  void check_installs() {
+    std::sort(installs_.begin(), installs_.end(), [](const Install& a, const Install& b) { return a.when < b.when; });
+    std::map<const Process*, std::uint64_t> at;  // the view of each process, at this time
+    std::uint64_t newest = 0;
+    for (const Install& install : installs_) {
+      const auto& members = views_[install.view][install.process];
+      at[install.process] = install.view;
+      for (const auto& [other, view] : at) {
+        if (view == install.view && views_[view][other] != members)
+          problem("V4 view {}: {} installs another than {} has", view, install.process->name, other->name);
+      }
+      if (install.view > newest + 1)
+        problem("V4 {}: installs view {} when the newest was {}", install.process->name, install.view, newest);
+      newest = std::max(newest, install.view);
+      installed_.try_emplace(install.view, install.when);
+    }
+    for (const auto& [view, seen] : views_) {
+      const auto before = views_.find(view - 1);
+      if (view == 0 || before == views_.end()) continue;
+      const Members& old = before->second.begin()->second;
+      const Members& now = seen.begin()->second;
+      const auto removed = std::count_if(old.begin(), old.end(), [&](const auto& member) {
+        return std::find(now.begin(), now.end(), member) == now.end() && !asked_to_leave(member, installed_[view]);
+      });
+      if (2 * static_cast<std::size_t>(removed) >= old.size())
+        problem("V4 view {}: of {} members before, {} were removed", view, old.size(), removed);
+    }
+  }
+
+  [[nodiscard]] bool asked_to_leave(const Member& member, std::uint64_t before) const {
+    const auto life = lives_.find(member);
+    if (life == lives_.end()) return false;  // it never saw a view
+    return std::any_of(life->second->records.begin(), life->second->records.end(), [&](const Record& record) {
+      return record.kind == static_cast<std::uint64_t>(Kind::leaving) && record.count <= before;
+    });
+  }
+
+  // M9: what a process sends comes behind all that it had delivered before.
+  void check_causes(const Process& process) {
+    for (const Record& record : process.records) {
+      if (record.kind != static_cast<std::uint64_t>(Kind::sent) || record.subgroup == unordered_subgroup) continue;
+      const auto found = place_of_.find({{record.subgroup, record.begun}, process.incarnation, record.value});
+      if (found == place_of_.end()) continue;  // nobody delivered it, or in a log that began later
+      ++causes_;
+      if (found->second <= record.count)
+        problem("M9 {}: message {} of subgroup {} is at place {}, but was sent behind {}", process.name, record.value,
+                record.subgroup, found->second, record.count);
     }
   }
 
@@ -233,19 +296,29 @@ class Judge {
     const Process* process;
     Record record;
   };
+  struct Install {
+    std::uint64_t when;
+    std::uint64_t view;
+    const Process* process;
+  };
 
   std::vector<Process> processes_;
-  std::map<std::uint64_t, std::map<const Process*, std::vector<std::pair<std::uint32_t, std::uint64_t>>>> views_;
+  std::map<std::uint64_t, std::map<const Process*, Members>> views_;
   std::map<LogId, std::vector<Entry>> logs_;
   std::map<std::uint32_t, std::map<std::uint64_t, std::uint64_t>> delivered_;  // by subgroup and sender
   std::vector<Mark> marks_;
+  std::vector<Install> installs_;
+  std::map<std::uint64_t, std::uint64_t> installed_;  ///< by view: when the first did
+  std::map<Member, const Process*> lives_;
+  std::map<std::tuple<LogId, std::uint64_t, std::uint64_t>, std::uint64_t> place_of_;  // by sender and counter
   std::vector<std::string> problems_;
   std::uint64_t problem_count_ = 0;
   std::uint64_t deliveries_ = 0;
   std::uint64_t sent_ = 0;
   std::uint64_t loads_ = 0;
   std::uint64_t boundaries_compared_ = 0;
-  std::uint64_t late_ = 0;  ///< deliveries in another view than the first witness's
+  std::uint64_t causes_ = 0;  ///< messages that were looked up behind what their sender had delivered
+  std::uint64_t late_ = 0;    ///< deliveries in another view than the first witness's
 };
 
 }  // namespace

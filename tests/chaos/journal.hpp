@@ -18,15 +18,16 @@ namespace spindrift::chaos {
 enum class Kind : std::uint64_t {
   none,      ///< not written, or not in full
   start,     ///< node, incarnation: not the group's, but this worker's own
-  view,      ///< view; `value`: members
+  view,      ///< view; `value`: members; `count`: when, in ns of the machine's clock
   member,    ///< of the last view: node, incarnation (the group's)
   boundary,  ///< view, subgroup, begun, count, digest: the state at the beginning of a view, at a process that has it
   delivery,  ///< view, subgroup, begun, sender node and incarnation, value: its counter, count and digest after it
-  sent,      ///< subgroup, value: the counter; the send has returned
+  sent,      ///< subgroup, value: the counter; begun, count: what it had delivered before; the send has returned
   loaded,    ///< view, subgroup, begun, count, digest
   bad,       ///< something is wrong; value: which check of the worker's
   left,      ///< gracefully
   ended,     ///< value: the error's kind
+  leaving,   ///< it is about to ask to leave; count: when
 };
 
 /// What a worker checks by itself.

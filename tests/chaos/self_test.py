@@ -9,7 +9,7 @@ import sys
 import tempfile
 
 RECORD = struct.Struct('<QIIQQQQQQ')  # kind, subgroup, node, incarnation, view, begun, count, digest, value
-START, VIEW, MEMBER, BOUNDARY, DELIVERY, SENT, LOADED, BAD, LEFT, ENDED = range(1, 11)
+START, VIEW, MEMBER, BOUNDARY, DELIVERY, SENT, LOADED, BAD, LEFT, ENDED, LEAVING = range(1, 12)
 KIND, SUBGROUP, NODE, INCARNATION, VIEW_ID, BEGUN, COUNT, DIGEST, VALUE = range(9)
 TICKS = 1
 
@@ -93,6 +93,37 @@ def claim_sent(records):
     return True
 
 
+def send_after_delivery(records):
+    """As if a message had been sent behind itself and all that followed it."""
+    places = [at for at, record in enumerate(records) if record[KIND] == SENT and record[SUBGROUP] == 0]
+    delivered = [record for record in records if record[KIND] == DELIVERY and record[SUBGROUP] == 0]
+    if not places or not delivered:
+        return False
+    records[places[0]][BEGUN:DIGEST] = delivered[-1][BEGUN:DIGEST]
+    return True
+
+
+def view_too_early(records):
+    """As if its last view had been installed before any other was."""
+    places = [at for at, record in enumerate(records) if record[KIND] == VIEW]
+    if not places or records[places[-1]][VIEW_ID] < 2:
+        return False
+    records[places[-1]][COUNT] = 0
+    return True
+
+
+def remove_majority(records):
+    """As if view 1 had been made by its first member alone, and nobody had asked to leave."""
+    seen = [at for at, record in enumerate(records) if record[KIND] == MEMBER and record[VIEW_ID] == 1]
+    asked = [at for at, record in enumerate(records) if record[KIND] == LEAVING]
+    for at in sorted(seen[1:] + asked, reverse=True):
+        del records[at]
+    return bool(seen)
+
+
+EVERYWHERE = {remove_majority}  # damage to all journals, others to the first that allows it
+
+
 DAMAGES = {
     'another message at a place': (change(DELIVERY, VALUE, subgroup=0), 'M1'),
     'another digest at a place': (change(DELIVERY, DIGEST, subgroup=0), 'M1'),
@@ -104,7 +135,11 @@ DAMAGES = {
     'a boundary elsewhere': (change(BOUNDARY, COUNT, subgroup=0), 'J1'),
     'a boundary with another digest': (change(BOUNDARY, DIGEST, subgroup=0), 'J1'),
     'a loaded state of nobody': (change(LOADED, DIGEST, subgroup=0), 'J1'),
+    'a message sent behind what follows it': (send_after_delivery, 'M9'),
     'other members in a view': (change(MEMBER, INCARNATION), 'V3'),
+    'other members in a view at one time': (change(MEMBER, INCARNATION), 'V4'),
+    'a view before its time': (view_too_early, 'V4'),
+    'a majority removed': (remove_majority, 'V4'),
     'a view left out': (drop_inner_view, 'V3'),
     'messages that were not sent': (forget_sent, 'M2'),
     'messages lost at the leave': (claim_sent, 'M8'),
@@ -136,7 +171,8 @@ def main():
             done = False
             for path, records in journals.items():
                 records = [list(record) for record in records]
-                done = done or damage(records)
+                if not done or damage in EVERYWHERE:
+                    done = damage(records) or done
                 write(damaged / path.name, records)
             code, output = check(build, damaged)
             noticed = code == 1 and any(line.startswith(invariant + ' ') for line in output.splitlines())

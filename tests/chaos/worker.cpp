@@ -53,6 +53,15 @@ std::byte filler(const Header& header, std::uint64_t at) noexcept {
   return static_cast<std::byte>(header.incarnation + header.counter * 31 + at);
 }
 
+/// A place in a log, in one word: the view in which it began, and the deliveries since.
+constexpr unsigned begun_at = 40;
+constexpr std::uint64_t count_mask = (std::uint64_t{1} << begun_at) - 1;
+
+/// The same for all processes of the machine.
+std::uint64_t now_ns() noexcept {
+  return static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
+}
+
 /// One subgroup's replicated state: where its history began, how long it is, and a digest of all of it.
 struct State {
   std::uint64_t begun = 0;
@@ -64,7 +73,11 @@ struct State {
 class Worker {
  public:
   Worker(const Config& config, Journal& journal, std::uint64_t seed)
-      : self_(config.local_id()), seed_(seed), journal_(journal), states_(value_or_throw(config.view()).subgroups.size()) {
+      : self_(config.local_id()),
+        seed_(seed),
+        journal_(journal),
+        places_(value_or_throw(config.view()).subgroups.size()),
+        states_(places_.size()) {
     journal_.append(Kind::start, {.node = self_.value(), .incarnation = seed_});
   }
 
@@ -98,6 +111,7 @@ class Worker {
                     .counter = counter,
                     .node = self_.value(),
                     .bytes = static_cast<std::uint32_t>(sizeof(Header) + random() % (random() % 50 == 0 ? 6000 : 200))};
+      const std::uint64_t had = places_[subgroup].load(std::memory_order_acquire);
       try {
         subgroups_[subgroup]->send(header.bytes, [&](std::span<std::byte> to) {
           std::memcpy(to.data(), &header, sizeof header);
@@ -106,7 +120,8 @@ class Worker {
       } catch (const Exception&) {
         return;  // what it was, the main thread learns from `wait`
       }
-      journal_.append(Kind::sent, {.subgroup = subgroup, .value = counter});
+      journal_.append(Kind::sent,
+                      {.subgroup = subgroup, .begun = had >> begun_at, .count = had & count_mask, .value = counter});
       const bool pause = !flood.load(std::memory_order_relaxed) || journal_.nearly_full();
       if (pause)
         std::this_thread::sleep_for(std::chrono::microseconds(journal_.nearly_full() ? 20'000 : 200 + random() % 2000));
@@ -118,7 +133,7 @@ class Worker {
  private:
   void on_view(const NewView& news) {
     view_ = news.view.id.value();
-    journal_.append(Kind::view, {.view = view_, .value = news.view.members.size()});
+    journal_.append(Kind::view, {.view = view_, .count = now_ns(), .value = news.view.members.size()});
     for (std::size_t i = 0; i < news.view.members.size(); ++i) {
       journal_.append(Kind::member,
                       {.node = news.view.members[i].value(), .incarnation = news.view.incarnations[i], .view = view_});
@@ -149,6 +164,7 @@ class Worker {
     state.digest = mix(mix(state.digest, header.incarnation), header.counter);
     record(Kind::delivery, subgroup,
            {.node = header.node, .incarnation = header.incarnation, .view = view_, .value = header.counter});
+    places_[subgroup].store(state.begun << begun_at | state.count, std::memory_order_release);
   }
 
   /// A newcomer that is given no state before the first delivery begins one: all who had it are gone. If it was given none
@@ -193,6 +209,7 @@ class Worker {
   Journal& journal_;
   std::vector<Subgroup*> subgroups_;
   std::vector<bool> ordered_;
+  std::vector<std::atomic<std::uint64_t>> places_;  ///< by subgroup: what was delivered, for the sending threads
   std::atomic<bool> attending_{false};
   // The poller's:
   bool attended_ = false;
@@ -211,7 +228,7 @@ int code_of(ErrorKind kind) {
 }
 
 /// Waits for SIGTERM in a thread of its own, and for the others in between.
-void obey_signals(sigset_t signals, Group& group) {
+void obey_signals(sigset_t signals, Group& group, Journal& journal) {
   for (;;) {
     int signal = 0;
     if (::sigwait(&signals, &signal) != 0) continue;
@@ -222,6 +239,7 @@ void obey_signals(sigset_t signals, Group& group) {
       flood.store(false);
     }
     if (signal != SIGTERM) continue;
+    journal.append(Kind::leaving, {.count = now_ns()});
     try {
       group.leave();
     } catch (const Exception&) {  // the main thread hears of it
@@ -239,7 +257,7 @@ int run(const Config& config, Journal& journal, std::uint64_t seed) {
     Worker worker(config, journal, seed);
     Group group(config, worker.options());
     worker.attend(group);
-    std::thread obeying([&] { obey_signals(signals, group); });
+    std::thread obeying([&] { obey_signals(signals, group, journal); });
     std::vector<std::thread> sending;
     for (std::uint32_t s = 0; s < worker.subgroup_count(); ++s)
       sending.emplace_back([&worker, s] { worker.send_until_closed(s); });

@@ -69,6 +69,28 @@ expect 'a dead link' 'no such file: docs/gone.md' "$here/links.sh" "$tree"
 plant README.md 'See `tools/gone`.\n'
 expect 'a dead path' 'no such file: tools/gone' "$here/links.sh" "$tree"
 
+# checked ROW CODE TEST: a simulator with one row, one line of code and one test.
+checked() {
+  fresh
+  mkdir -p "$tree/tests/sim"
+  printf '%s\n' "$1" >"$tree/tests/sim/README.md"
+  printf '%s\n' "$2" >"$tree/tests/sim/a.cpp"
+  printf '%s\n' "$3" >"$tree/tests/sim/a_test.cpp"
+}
+row='| V9 | `a.cpp` | a count that grows is found (V9) |' line='violate("V9");' planted='TEST_CASE("a count that grows is found (V9)") {'
+checked "$row" "$line" "$planted"
+"$here/invariants.sh" "$tree" >/dev/null || { echo "invariants.sh rejects a true table"; failures=$((failures + 1)); }
+checked "$row" "$line violate(\"M1\");" "$planted"
+expect 'an id that the table lacks' 'code only: M1 a.cpp' "$here/invariants.sh" "$tree"
+checked "$row" '' "$planted"
+expect 'an id that nothing reports' 'table only: V9 a.cpp' "$here/invariants.sh" "$tree"
+checked "$row" "$line" ''
+expect 'an id that nothing plants' 'V9: no test' "$here/invariants.sh" "$tree"
+checked "$row"$'\n'"$row" "$line" "$planted"
+expect 'an id with two rows' 'twice in the table: V9' "$here/invariants.sh" "$tree"
+checked '| V9 | `a.cpp` | another (M1) |' "$line" 'TEST_CASE("another (M1)") {'
+expect 'a test of another id' 'speaks of another' "$here/invariants.sh" "$tree"
+
 # impure BODY: an object that asks the world.
 impure() {
   printf '#include <chrono>\n#include <cstdlib>\n#include <mutex>\n#include <random>\n#include <unistd.h>\n%s\n' "$1" >"$scratch/impure.cpp"

@@ -41,16 +41,29 @@ double cpu_seconds() {
   return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
 }
 
-int run_all_crash_points(std::uint64_t pairs) {
-  using spindrift::sim::CrashPointOptions;
-  using Change = CrashPointOptions::Change;
+struct CrashPoints {
+  bool wanted = false;
+  std::uint32_t nodes = 0;  ///< 0: 3, 4 and 5
+  std::string change;       ///< empty: all
+  std::uint64_t every = 1;
+  std::uint64_t stride = 0;
+};
+
+int run_all_crash_points(const CrashPoints& chosen) {
+  using Change = spindrift::sim::CrashPointOptions::Change;
+  const auto only = spindrift::sim::change_named(chosen.change);
   for (std::uint32_t nodes = 3; nodes <= 5; ++nodes) {
     for (const Change change : {Change::crash, Change::join, Change::leave}) {
-      const CrashPointOptions options{.nodes = nodes, .change = change, .pairs_max = pairs, .every = 1};
-      const auto result = spindrift::sim::run_crash_points(options);
-      std::printf("%u nodes, %-5s  %6llu effects, %6llu runs, of them %6llu with two crashes\n", nodes,
+      if ((chosen.nodes != 0 && chosen.nodes != nodes) || (only && change != *only)) continue;
+      const double before = cpu_seconds();
+      const auto result = spindrift::sim::run_crash_points(
+          {.nodes = nodes, .change = change, .every = chosen.every, .stride = chosen.stride});
+      std::printf("%u nodes, %-5s  %5llu effects, every %llu: %7llu runs, with two crashes %7llu of %llu, %.0f s\n", nodes,
                   spindrift::sim::to_string(change).c_str(), static_cast<unsigned long long>(result.boundaries),
-                  static_cast<unsigned long long>(result.runs), static_cast<unsigned long long>(result.pairs));
+                  static_cast<unsigned long long>(chosen.every), static_cast<unsigned long long>(result.runs),
+                  static_cast<unsigned long long>(result.pairs_run), static_cast<unsigned long long>(result.pairs),
+                  cpu_seconds() - before);
+      std::fflush(stdout);
       if (result.failure.empty()) continue;
       std::fprintf(stderr, "violated %s\n", result.failure.c_str());
       return 1;
@@ -103,10 +116,20 @@ int main(int argc, char** argv) {
   app.add_option("--first", options.first, "First seed")->capture_default_str();
   app.add_option("--seeds", options.seeds, "Seeds to run, one after another")->capture_default_str();
   app.add_option("--seconds", options.seconds, "Stop after this time; 0: no limit")->capture_default_str();
-  std::uint64_t pairs = 0;
+  CrashPoints crash_points;
   std::uint64_t to_minimize = 0;
-  auto* points = app.add_option("--crash-points", pairs,
-                                "Crash at every effect of scripted view changes; up to so many pairs of crashes for each");
+  auto* points = app.add_flag("--crash-points", crash_points.wanted, "Crash at every effect of scripted view changes");
+  app.add_option("--stride", crash_points.stride, "With a second crash: at every so many of all pairs; 1: all, 0: none")
+      ->needs(points)
+      ->capture_default_str();
+  app.add_option("--every", crash_points.every, "First crashes at every so many effects")
+      ->needs(points)
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  app.add_option("--nodes", crash_points.nodes, "Of 3, 4 and 5 nodes only these")->needs(points)->check(CLI::Range(3, 5));
+  app.add_option("--change", crash_points.change, "Only changes of this kind")
+      ->needs(points)
+      ->check(CLI::IsMember({"crash", "join", "leave"}));
   auto* smaller = app.add_option("--minimize", to_minimize, "Strike from this seed's plan what its violation does not need");
   std::vector<std::string> scripts;
   app.add_option("--script", scripts, "Play these scenarios (tests/script)");
@@ -138,7 +161,7 @@ int main(int argc, char** argv) {
     seed_under_way = seed;
     setitimer(ITIMER_VIRTUAL, &seed_cpu_time_max, nullptr);
   };
-  if (points->count() > 0) return run_all_crash_points(pairs);
+  if (crash_points.wanted) return run_all_crash_points(crash_points);
   if (!scripts.empty()) return run_scripts(scripts, options.verbose, options.first);
   if (smaller->count() > 0) return run_minimize(to_minimize);
   const double before = cpu_seconds();

@@ -83,6 +83,7 @@ enum class Probe : std::uint32_t {
   sent_again,
   delivered_by_trim,
   transfer_source_died,
+  suspect_wrote,
   count
 };
 

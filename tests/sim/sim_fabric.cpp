@@ -33,6 +33,11 @@ Result<fabric::Region> SimFabric::allocate(std::size_t bytes, std::string_view) 
   return fabric::Region{key, {memory, bytes}};
 }
 
+bool SimFabric::holds(const std::byte* memory) const {
+  return std::any_of(regions_.begin(), regions_.end(),
+                     [&](const OwnRegion& own) { return own.memory == memory && !own.released; });
+}
+
 // The memory is kept and poisoned: who still uses it reads nonsense, and who still writes it is found. Peers that map it
 // see it as it was left.
 void SimFabric::release(fabric::RegionKey key) {

@@ -227,6 +227,8 @@ class SimFabric final : public fabric::Fabric {
 
   [[nodiscard]] NodeId node() const noexcept { return node_; }
   [[nodiscard]] bool alive() const noexcept { return alive_; }
+  /// A region that was not released begins there.
+  [[nodiscard]] bool holds(const std::byte* memory) const;
   [[nodiscard]] bool has_events() const noexcept { return !events_.empty(); }
   /// Posts and notifications so far: what the outside can notice of this process.
   [[nodiscard]] std::uint64_t actions() const noexcept { return actions_; }

@@ -61,23 +61,29 @@ Plan scripted(const CrashPointOptions& options) {
   return plan;
 }
 
-/// The effects of the nodes' first processes, up to a time.
-std::vector<std::uint64_t> effects_until(const Plan& plan, Ticks when) {
-  Fleet fleet(plan);
-  fleet.begin();
-  fleet.run_until(when);
-  std::vector<std::uint64_t> counts(plan.nodes.size());
-  for (std::uint32_t node = 0; node < plan.nodes.size(); ++node) counts[node] = fleet.effects_of(node);
-  return counts;
+/// Until the change, the scripted one or what crashes made of it, is over.
+void run_change(Fleet& fleet, const std::vector<Boundary>& crashes) {
+  fleet.run_until(change_at);
+  const auto over = [&] {
+    return fleet.at_rest_in(ViewId(1)) && std::none_of(crashes.begin(), crashes.end(), [&](const Boundary& crash) {
+             return fleet.effects_at_crash_of(crash.node).empty();
+           });
+  };
+  (void)fleet.run_while_not(over, change_over - change_at);
 }
 
 /// Every effect between the beginning of the change and its end.
 std::vector<Boundary> boundaries_of(const Plan& plan) {
-  const std::vector<std::uint64_t> before = effects_until(plan, change_at - 1);
-  const std::vector<std::uint64_t> after = effects_until(plan, change_over);
+  Fleet fleet(plan);
+  fleet.begin();
+  fleet.run_until(change_at - 1);
+  std::vector<std::uint64_t> before;
+  for (std::uint32_t node = 0; node < plan.nodes.size(); ++node) before.push_back(fleet.effects_of(node));
+  run_change(fleet, {});
   std::vector<Boundary> boundaries;
   for (std::uint32_t node = 0; node < plan.nodes.size(); ++node) {
-    for (std::uint64_t effect = before[node]; effect < after[node]; ++effect) boundaries.push_back({node, effect});
+    for (std::uint64_t effect = before[node]; effect < fleet.effects_of(node); ++effect)
+      boundaries.push_back({node, effect});
   }
   return boundaries;
 }
@@ -86,23 +92,39 @@ class Runner {
  public:
   Runner(const Plan& plan, CrashPointResult& result) : plan_(plan), result_(result) {}
 
-  bool run(const std::vector<Boundary>& crashes) {
+  /// Returns the effects of other nodes that came after the last of these crashes; none if the run went wrong.
+  std::vector<Boundary> run(const std::vector<Boundary>& crashes) {
     Plan plan = plan_;
     for (const Boundary& crash : crashes) plan.crashes.push_back({crash.node, crash.effect});
     Fleet fleet(plan);
-    fleet.run();
+    fleet.begin();
+    run_change(fleet, crashes);
+    std::vector<Boundary> later;
+    if (!crashes.empty()) later = effects_after(fleet, crashes.back().node);
+    fleet.run_until(change_over);
+    fleet.end();
     ++result_.runs;
     result_.report.add_hits(fleet.report());
     const auto& violation = fleet.report().violation();
-    if (!violation) return true;
+    if (!violation) return later;
     result_.failure = violation->invariant + ": " + violation->what + "; crashes:";
     for (const Boundary& crash : crashes) {
       result_.failure += " node " + std::to_string(crash.node) + " at its effect " + std::to_string(crash.effect);
     }
-    return false;
+    return {};
   }
 
  private:
+  [[nodiscard]] std::vector<Boundary> effects_after(Fleet& fleet, std::uint32_t dead) const {
+    std::vector<Boundary> later;
+    const std::vector<std::uint64_t>& before = fleet.effects_at_crash_of(dead);
+    for (std::uint32_t node = 0; node < before.size(); ++node) {
+      if (node == dead || !fleet.effects_at_crash_of(node).empty()) continue;  // it died already: of the change itself
+      for (std::uint64_t effect = before[node]; effect < fleet.effects_of(node); ++effect) later.push_back({node, effect});
+    }
+    return later;
+  }
+
   const Plan& plan_;
   CrashPointResult& result_;
 };
@@ -118,26 +140,28 @@ std::string to_string(CrashPointOptions::Change change) {
   return "unknown";
 }
 
+std::optional<CrashPointOptions::Change> change_named(const std::string& name) {
+  using Change = CrashPointOptions::Change;
+  for (const Change change : {Change::crash, Change::join, Change::leave}) {
+    if (to_string(change) == name) return change;
+  }
+  return std::nullopt;
+}
+
 CrashPointResult run_crash_points(const CrashPointOptions& options) {
   CrashPointResult result;
   const Plan plan = scripted(options);
   Runner runner(plan, result);
-  if (!runner.run({})) return result;
+  (void)runner.run({});
   const std::vector<Boundary> boundaries = boundaries_of(plan);
   result.boundaries = boundaries.size();
-  for (std::size_t i = 0; i < boundaries.size(); i += options.every) {
-    if (!runner.run({boundaries[i]})) return result;
-  }
-  // Pairs of different nodes, evenly over all of them.
-  const std::uint64_t all = static_cast<std::uint64_t>(boundaries.size()) * boundaries.size();
-  if (options.pairs_max == 0 || all == 0) return result;
-  const std::uint64_t stride = std::max<std::uint64_t>(1, all / (2 * options.pairs_max)) | 1;
-  for (std::uint64_t at = 0; at < all; at += stride) {
-    const Boundary& a = boundaries[at / boundaries.size()];
-    const Boundary& b = boundaries[at % boundaries.size()];
-    if (a.node >= b.node) continue;
-    ++result.pairs;
-    if (!runner.run({a, b})) return result;
+  for (std::size_t i = 0; i < boundaries.size() && result.failure.empty(); i += options.every) {
+    for (const Boundary& second : runner.run({boundaries[i]})) {
+      if (options.stride == 0 || result.pairs++ % options.stride != 0) continue;
+      ++result.pairs_run;
+      (void)runner.run({boundaries[i], second});
+      if (!result.failure.empty()) return result;
+    }
   }
   return result;
 }

@@ -21,7 +21,7 @@ Fleet::Fleet(Plan plan)
       faults_(plan_.seed, Purpose::faults),
       network_(scheduler_, Random(plan_.seed, Purpose::fabric), plan_.fabric, report_, *this),
       history_(plan_, report_),
-      rows_(report_),
+      rows_(report_, plan_.partition_safety),
       senders_(scheduler_, plan_, history_, report_, [this](std::uint32_t process) { on_news(process); }),
       layout_(layout_of(plan_.subgroups)) {}
 
@@ -30,6 +30,10 @@ Fleet::~Fleet() = default;
 void Fleet::run() {
   begin();
   run_until(plan_.faults_end);
+  end();
+}
+
+void Fleet::end() {
   if (!report_.failed() && plan_.liveness) judge();
   if (!report_.failed()) network_.check_released();
   if (report_.violation()) {
@@ -150,6 +154,7 @@ void Fleet::on_news(std::uint32_t index) {
 
 void Fleet::on_landed(const Write& write, std::uint64_t offset, std::size_t size) {
   scheduler_.trace(write.offset << 24 ^ offset << 8 ^ std::uint64_t{write.to} << 4 ^ write.from ^ size);
+  rows_.on_landed(write, offset, size);
 }
 
 // Effects count also outside of steps; only within one can the process die of them.
@@ -237,7 +242,7 @@ void Fleet::watch_epochs(Process& process) {
     }
     if (epoch->begun() && process.complete_ == epoch->id()) continue;
     for (const views::Epoch::Line& line : epoch->lines()) {
-      if (line.mirror) rows_.on_mirror(line.mirror->memory.data(), epoch->id());
+      if (line.mirror) rows_.on_mirror(line.mirror->memory.data(), epoch->id(), process.index_);
     }
     if (epoch->begun()) process.complete_ = epoch->id();
   }
@@ -294,9 +299,18 @@ void Fleet::crash(Process& process) {
   note_transfers(process);
   process.running_ = false;
   process.crashed_ = true;
+  if (std::vector<std::uint64_t>& effects = at_crash_[process.node_]; effects.empty()) {
+    for (std::uint32_t node = 0; node < plan_.nodes.size(); ++node) effects.push_back(effects_of(node));
+  }
   history_.on_end(process.index_);
   history_.blame(process.index_);
   senders_.end(process.index_);
+  // What it stored in its last, unfinished step others may have seen; what it gave back in it is gone.
+  for (const ViewId id : process.watched_) {
+    const RowBook* const book = rows_.book(id, process.index_);
+    if (book != nullptr && !network_.endpoint(process.index_).holds(book->memory)) rows_.on_released(process.index_, id);
+  }
+  rows_.after_step(process.index_);
   rows_.on_end(process.index_);
   if (network_.crash(process.index_)) report_.hit(Probe::crash_mid_write);
 }

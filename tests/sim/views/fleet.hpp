@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -31,6 +32,8 @@ class Fleet final : public Handler, public NetworkListener {
 
   // In pieces, for scripts.
   void begin();
+  /// After the faults: the healing, and the last checks.
+  void end();
   void run_until(Ticks when);
   /// Until it holds or the time is up. Returns whether it holds.
   bool run_while_not(const std::function<bool()>& holds, Ticks at_most);
@@ -44,6 +47,8 @@ class Fleet final : public Handler, public NetworkListener {
   [[nodiscard]] std::vector<std::uint32_t> members_seen_by(std::uint32_t node);
   [[nodiscard]] std::uint64_t delivered(std::uint32_t node, std::uint32_t subgroup);
   [[nodiscard]] bool everything_delivered();
+  /// Everybody who runs is active in the newest view, which is this one or a later one, and has all states.
+  [[nodiscard]] bool at_rest_in(ViewId least);
 
   [[nodiscard]] const Plan& plan() const noexcept { return plan_; }
   [[nodiscard]] const Report& report() const noexcept { return report_; }
@@ -55,6 +60,8 @@ class Fleet final : public Handler, public NetworkListener {
 
   /// Effects of a node's first process so far; for crashes at each of them.
   [[nodiscard]] std::uint64_t effects_of(std::uint32_t node) const;
+  /// The same of every node, when this node's first process died; empty if it did not.
+  [[nodiscard]] const std::vector<std::uint64_t>& effects_at_crash_of(std::uint32_t node) { return at_crash_[node]; }
 
   // For tests of the checkers: what goes wrong on purpose.
   using Tamper = std::function<void(Fleet&, std::uint32_t process, std::uint32_t subgroup, std::vector<Delivery>& batch)>;
@@ -108,7 +115,11 @@ class Fleet final : public Handler, public NetworkListener {
   // fleet_liveness.cpp
   void heal_everything();
   void judge();
-  [[nodiscard]] std::optional<std::string> unsettled();
+  struct Unsettled {
+    const char* invariant = "L1";
+    std::string what;
+  };
+  [[nodiscard]] std::optional<Unsettled> unsettled();
   [[nodiscard]] std::vector<std::uint32_t> core();
   [[nodiscard]] bool group_lives();
   [[nodiscard]] bool founders_complete();
@@ -134,7 +145,8 @@ class Fleet final : public Handler, public NetworkListener {
   ViewTamper view_tamper_;
   Meddler meddler_;
   std::vector<Delivery> tampered_;
-  bool calm_ = false;  ///< no more faults, everybody is quick
+  std::map<std::uint32_t, std::vector<std::uint64_t>> at_crash_;  ///< by node
+  bool calm_ = false;                                             ///< no more faults, everybody is quick
   bool verbose_ = false;
   bool leaving_ = false;
 };

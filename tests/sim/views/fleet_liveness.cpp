@@ -51,7 +51,7 @@ std::vector<std::uint32_t> Fleet::core() {
 bool Fleet::group_lives() { return !core().empty(); }
 
 // L1, L6, V5: everybody is in the newest view, or has ended, or waits for a group that does not exist.
-std::optional<std::string> Fleet::unsettled() {
+std::optional<Fleet::Unsettled> Fleet::unsettled() {
   const std::vector<std::uint32_t> members = core();
   const View* const newest = history_.newest_view();
   for (const auto& process : processes_) {
@@ -59,16 +59,16 @@ std::optional<std::string> Fleet::unsettled() {
     const std::string name = "node " + std::to_string(process->node_);
     switch (process->state_) {
       case MemberState::active:
-        if (history_.view_of(process->index_) != newest->id) return name + " is in an old view";
-        if (process->member_->leave_requested()) return name + " wants to leave and does not";
+        if (history_.view_of(process->index_) != newest->id) return Unsettled{.what = name + " is in an old view"};
+        if (process->member_->leave_requested()) return Unsettled{.what = name + " wants to leave and does not"};
         break;
       case MemberState::looking:
-        if (process->member_->leave_requested()) return name + " wants to leave and does not";
-        if (!members.empty() && !plan_.nodes[process->node_].imposter) return name + " is not taken in";
-        if (newest == nullptr && founders_complete()) return name + " waits for a group that could begin";
+        if (process->member_->leave_requested()) return Unsettled{.what = name + " wants to leave and does not"};
+        if (!members.empty() && !plan_.nodes[process->node_].imposter) return Unsettled{"L6", name + " is not taken in"};
+        if (newest == nullptr && founders_complete()) return Unsettled{.what = name + " waits for a group that could begin"};
         break;
       case MemberState::installing:
-      case MemberState::changing: return name + " is " + std::string(views::to_string(process->state_));
+      case MemberState::changing: return Unsettled{.what = name + " is " + std::string(views::to_string(process->state_))};
       case MemberState::idle:
       case MemberState::left:
       case MemberState::failed: break;
@@ -79,10 +79,22 @@ std::optional<std::string> Fleet::unsettled() {
     const auto process = history_.process_of(newest->incarnations[i]);
     if (!processes_[*process]->running_ || processes_[*process]->frozen_ ||
         processes_[*process]->state_ != MemberState::active) {
-      return "node " + std::to_string(newest->members[i].value()) + " is gone but still in the view";
+      return Unsettled{.what = "node " + std::to_string(newest->members[i].value()) + " is gone but still in the view"};
     }
   }
   return std::nullopt;
+}
+
+bool Fleet::at_rest_in(ViewId least) {
+  const View* const newest = history_.newest_view();
+  if (newest == nullptr || newest->id < least || unsettled()) return false;
+  return std::none_of(processes_.begin(), processes_.end(), [&](const auto& process) {
+    if (!process->running_ || process->state_ != MemberState::active) return false;
+    for (std::uint32_t s = 0; s < plan_.subgroups.size(); ++s) {
+      if (process->member_->loading(SubgroupId(s))) return true;
+    }
+    return false;
+  });
 }
 
 bool Fleet::founders_complete() {
@@ -110,7 +122,8 @@ void Fleet::judge() {
     if (run_while_not([&] { return !unsettled(); }, patience()) || report_.failed() || plan_.storm) return;
     // Who does not suspect silence waits for ever for one that died before they met.
     if (plan_.suspect_after == 0 && !group_lives()) return;
-    report_.violate("L1", *unsettled() + ", long " + when);
+    const Unsettled found = *unsettled();
+    report_.violate(found.invariant, found.what + ", long " + when);
   };
   run_until(scheduler_.now() + news_of_loss_takes());
   settle("after everything healed");
@@ -131,7 +144,7 @@ void Fleet::judge() {
   if (report_.failed() || plan_.storm) return;
   history_.check_complete(core());
   if (const auto wrong = wrong_gate()) report_.violate("L2", *wrong);
-  if (!done && !report_.failed()) report_.violate("L2", "a thread still waits for space" + unsettled().value_or(""));
+  if (!done && !report_.failed()) report_.violate("L2", "a thread still waits for space");
   if (report_.failed()) return;
   leave_all();
 }

@@ -73,6 +73,7 @@ void History::on_committed(std::uint32_t id) {
   Stream& stream = streams_[id];
   ++stream.committed;
   stream.committed_in.push_back(processes_[stream.process].view.value_or(ViewId(0)));
+  stream.delivered_in.emplace_back();
 }
 
 const View* History::view(ViewId id) const {
@@ -173,20 +174,21 @@ void History::on_view(std::uint32_t index, const views::NewView& news, const std
     here.member = view.subgroups[s].member_position(NodeId(process.node)).has_value();
     if (here.lags > 0) --here.lags;
     ++here.resets;
+    check_untouched(index, s, view, loading[s]);
     const bool lost = std::find(news.state_lost.begin(), news.state_lost.end(), SubgroupId(s)) != news.state_lost.end();
     // With the state went what was on its way into it.
     for (Stream& stream : streams_) {
       if (lost && stream.subgroup == s) stream.forgiven = stream.issued;
     }
+    if (loading[s]) here.lags = 2;  // with the state comes what its source had kept of earlier views
     // What came while it still loaded is in the state that it loads now.
     if (loading[s] && *process.first_view != view.id) here.reloaded = true;
     if (plan_.subgroups[s].mode == DeliveryMode::unordered || !here.member) continue;
     if (lost && here.log)
       return violate("J1", index, "told that the state of subgroup " + std::to_string(s) + " is lost, but has it");
     if (view.id.value() == 0 || lost || logs_of_[s].empty()) begin_log(index, s, view.id);
-    if (loading[s]) {  // and with it what its source had kept of earlier views
+    if (loading[s]) {
       here.log.reset();
-      here.lags = 2;
       here.resets += 64;
     }
     if (!here.log && !loading[s] && plan_.subgroups[s].state_bytes > 0) begin_without_state(index, s, view);
@@ -272,7 +274,7 @@ void History::on_delivery(std::uint32_t index, std::uint32_t subgroup, const Del
       !payload_matches(delivery.payload.subspan(sizeof head), head.check)) {
     return violate("M1", index, "the delivered bytes are not those that were sent");
   }
-  const Stream& stream = streams_[id];
+  Stream& stream = streams_[id];
   if (processes_[stream.process].incarnation != head.incarnation || stream.subgroup != subgroup ||
       counter >= stream.committed || processes_[stream.process].node != delivery.sender.value()) {
     return violate("M1", index, "a message that was not sent so");
@@ -280,10 +282,19 @@ void History::on_delivery(std::uint32_t index, std::uint32_t subgroup, const Del
   if (!process.view) return violate("V1", index, "a delivery before the first view");
   if (process.ended) return violate("V5", index, "a delivery after the end");
 
+  if (*process.view < stream.committed_in[counter]) {
+    return violate("M6", index, "a message was delivered in a view before the one in which it was sent");
+  }
+
   Seat& here = seat(index, subgroup);
   ++here.delivered;
   hash_ = mix(hash_ ^ std::uint64_t{index} << 56 ^ head.check);
-  if (plan_.subgroups[subgroup].mode == DeliveryMode::unordered) return deliver_unordered(index, here, id, counter);
+  if (plan_.subgroups[subgroup].mode == DeliveryMode::unordered) {
+    if (delivery.sequence.value() != 0)
+      return violate("M11", index, "an unordered delivery with a place in the total order");
+    deliver_unordered(index, here, id, counter);
+    return check_sending_view(index, here, stream, counter);
+  }
   if (!here.log && !locate(index, subgroup, here, check_of(head.incarnation, head.name, 0))) return;
 
   // M4: the order within a view is that of the sequence numbers; a lower one belongs to a later view.
@@ -294,6 +305,31 @@ void History::on_delivery(std::uint32_t index, std::uint32_t subgroup, const Del
   }
   here.sequence = sequence;
   deliver_ordered(index, here, id, counter);
+  check_sending_view(index, here, stream, counter);
+}
+
+// M6: a message is delivered in one view: that in which it was sent, or, sent again, a later one with its sender in it. Who
+// kept what it was given may hand it over late.
+void History::check_sending_view(std::uint32_t index, const Seat& here, Stream& stream, std::uint64_t counter) {
+  const ViewId in = *processes_[index].view;
+  if (here.lags > 0) return;
+  const auto rank = views_.at(in).rank_of(NodeId(processes_[stream.process].node));
+  if (!rank || views_.at(in).incarnations[rank->value()] != processes_[stream.process].incarnation) {
+    return violate("M6", index, "a message was delivered in a view that its sender is not in");
+  }
+  std::optional<ViewId>& first = stream.delivered_in[counter];
+  if (!first) first = in;
+  if (*first == in) return;
+  violate("M6", index,
+          "a message was delivered in view " + std::to_string(in.value()) + ", and in " + std::to_string(first->value()) +
+              " by another");
+}
+
+// J3: a transfer that comes to nothing takes the state from nobody: who had it when the last view began has it still.
+void History::check_untouched(std::uint32_t index, std::uint32_t subgroup, const View& view, bool loading) {
+  Seat& here = seat(index, subgroup);
+  if (here.settled && loading) violate("J3", index, "is to load a state that it has");
+  here.settled = here.member ? !loading : here.settled && view.subgroups[subgroup].members.empty();
 }
 
 // A subgroup whose application has no state: a newcomer begins where its view begins, or earlier if its source lagged.

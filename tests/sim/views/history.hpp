@@ -30,10 +30,11 @@ struct Stream {
   std::uint32_t subgroup = 0;
   std::uint64_t issued = 0;  ///< messages that will be committed or were
   std::uint64_t committed = 0;
-  std::vector<ViewId> committed_in;  ///< by message: the sender's view then
-  std::uint64_t delivered = 0;       ///< ordered: of them, in the log or given up before one that is
-  std::uint64_t skipped = 0;         ///< of those, given up
-  std::uint64_t forgiven = 0;        ///< these may have gone with the last who had the subgroup's state
+  std::vector<ViewId> committed_in;                 ///< by message: the sender's view then
+  std::vector<std::optional<ViewId>> delivered_in;  ///< likewise: the view of the first who got it, and was not late
+  std::uint64_t delivered = 0;                      ///< ordered: of them, in the log or given up before one that is
+  std::uint64_t skipped = 0;                        ///< of those, given up
+  std::uint64_t forgiven = 0;                       ///< these may have gone with the last who had the subgroup's state
 };
 
 /// The order of one subgroup, from one beginning of its state.
@@ -70,6 +71,8 @@ class History {
   [[nodiscard]] bool lags(std::uint32_t process, std::uint32_t subgroup) { return seat(process, subgroup).lags > 0; }
   [[nodiscard]] std::vector<std::byte> save_state(std::uint32_t process, std::uint32_t subgroup);
   void load_state(std::uint32_t process, std::uint32_t subgroup, std::span<const std::byte> state);
+  /// Pieces of a state that began to come in view `began` still come.
+  void check_transfer(std::uint32_t process, ViewId began);
 
   /// The process was made to fail, or not to be heard: who removes it is right.
   void blame(std::uint32_t process) { processes_[process].blamed = true; }
@@ -105,6 +108,7 @@ class History {
     std::uint64_t position = 0;
     std::uint64_t digest = 0;
     std::uint64_t delivered = 0;
+    bool settled = false;    ///< had the state when its view began
     bool reloaded = false;   ///< its state came later than its first view
     std::uint32_t lags = 0;  ///< views for which kept deliveries excuse it
     std::optional<std::uint64_t> sequence;
@@ -134,6 +138,8 @@ class History {
   void begin_without_state(std::uint32_t process, std::uint32_t subgroup, const View& view);
   void note_boundary(std::uint32_t process, std::uint32_t subgroup, ViewId id);
   void note_reach(std::uint32_t process, Seat& seat);
+  void check_sending_view(std::uint32_t process, const Seat& seat, Stream& stream, std::uint64_t counter);
+  void check_untouched(std::uint32_t process, std::uint32_t subgroup, const View& view, bool loading);
   void deliver_ordered(std::uint32_t process, Seat& seat, std::uint32_t stream, std::uint64_t counter);
   void deliver_unordered(std::uint32_t process, Seat& seat, std::uint32_t stream, std::uint64_t counter);
   bool locate(std::uint32_t process, std::uint32_t subgroup, Seat& seat, std::uint64_t key);

@@ -13,7 +13,11 @@ struct StateHead {
   std::uint64_t log = 0;
   std::uint64_t position = 0;
   std::uint64_t digest = 0;
+  std::uint64_t view = 0;  ///< whose newcomers it is for
 };
+
+/// Bytes of one state cannot pass for those of another.
+std::uint64_t filling_of(const StateHead& head, std::size_t bytes) { return mix(head.digest ^ head.view << 32 ^ bytes); }
 
 }  // namespace
 
@@ -27,10 +31,12 @@ std::vector<std::byte> History::save_state(std::uint32_t index, std::uint32_t su
   const Seat& here = seat(index, subgroup);
   const bool ordered = plan_.subgroups[subgroup].mode == DeliveryMode::ordered;
   if (ordered && !here.log) violate("J1", index, "is asked for a state that it has not");
-  const StateHead head{here.log.value_or(0), here.position, here.digest};
+  // Saved while the next view is made, before its application hears of it.
+  const std::uint64_t next = processes_[index].view ? processes_[index].view->value() + 1 : 0;
+  const StateHead head{here.log.value_or(0), here.position, here.digest, next};
   std::vector<std::byte> bytes(std::max<std::size_t>(sizeof head, plan_.subgroups[subgroup].state_bytes));
   std::memcpy(bytes.data(), &head, sizeof head);
-  fill_payload(std::span(bytes).subspan(sizeof head), here.digest ^ bytes.size(), 0, bytes.size() - sizeof head);
+  fill_payload(std::span(bytes).subspan(sizeof head), filling_of(head, bytes.size()), 0, bytes.size() - sizeof head);
   return bytes;
 }
 
@@ -40,9 +46,12 @@ void History::load_state(std::uint32_t index, std::uint32_t subgroup, std::span<
   const std::size_t bytes = std::max<std::size_t>(sizeof head, plan_.subgroups[subgroup].state_bytes);
   if (state.size() != bytes) return violate("J1", index, "a state of another size arrived");
   std::memcpy(&head, state.data(), sizeof head);
-  if (!payload_matches(state.subspan(sizeof head), head.digest ^ bytes)) {
+  if (!payload_matches(state.subspan(sizeof head), filling_of(head, bytes))) {
     return violate("J1", index, "a state's bytes are not those that were saved");
   }
+  // J3: with the view ended the transfer.
+  if (head.view != processes_[index].view->value())
+    return violate("J3", index, "a state that was saved for another view arrived");
   report_.hit(Probe::state_loaded);
   if (plan_.subgroups[subgroup].mode == DeliveryMode::unordered) return;
   if (head.log >= logs_.size() || logs_[head.log].subgroup != subgroup || head.position > logs_[head.log].keys.size() ||
@@ -57,6 +66,12 @@ void History::load_state(std::uint32_t index, std::uint32_t subgroup, std::span<
   if (began != logs_[head.log].boundaries.end() && head.position > began->second) {
     violate("J1", index, "a state from behind the boundary at which its view began");
   }
+}
+
+void History::check_transfer(std::uint32_t index, ViewId began) {
+  if (processes_[index].ended) return violate("J3", index, "a state still comes after the end");
+  if (processes_[index].view != began)
+    violate("J3", index, "a transfer goes on that ended with view " + std::to_string(began.value()));
 }
 
 // M8, L2: what a live process of the core committed is with everybody, or was reported as dropped.

@@ -25,16 +25,21 @@ class SavedState final : public views::StateReader {
 /// Collects a state; without `finish` nothing has changed.
 class StateSink final : public views::StateWriter {
  public:
-  StateSink(Process& process, std::uint32_t subgroup) : process_(process), subgroup_(subgroup) {}
-  void write(std::span<const std::byte> piece) override { bytes_.insert(bytes_.end(), piece.begin(), piece.end()); }
+  StateSink(Process& process, std::uint32_t subgroup, ViewId view) : process_(process), subgroup_(subgroup), view_(view) {}
+  void write(std::span<const std::byte> piece) override {
+    process_.fleet_.history_.check_transfer(process_.index_, view_);
+    bytes_.insert(bytes_.end(), piece.begin(), piece.end());
+  }
   void finish() override {
     process_.fleet_.upcall(process_);
+    process_.fleet_.history_.check_transfer(process_.index_, view_);
     process_.fleet_.history_.load_state(process_.index_, subgroup_, bytes_);
   }
 
  private:
   Process& process_;
   std::uint32_t subgroup_;
+  ViewId view_;
   std::vector<std::byte> bytes_;
 };
 
@@ -53,6 +58,7 @@ void Process::on_delivery(SubgroupId id, std::span<const Delivery> batch) {
   if (!accepting_[id.value()] || busy(id)) {
     fleet_.report_.violate("M11", "an upcall although the application takes none now");
   }
+  if (batch.empty()) return fleet_.report_.violate("M11", "an upcall without messages");
   if (plan.throws_after > 0 && !fleet_.calm_ && index_ < fleet_.plan_.nodes.size() && ++upcalls_ == plan.throws_after) {
     fleet_.blame(node_);
     fleet_.report_.hit(Probe::upcall_threw);
@@ -81,7 +87,8 @@ void Process::take(std::uint32_t subgroup, std::span<const Delivery> batch) {
   // While the view is active, and the application never kept anybody waiting, deliveries are this view's and stable.
   if (ordered && member_->state() == views::MemberState::active && plan.refusals_in_1000 == 0 && member_->epoch()->begun() &&
       !fleet_.history_.lags(index_, id.value())) {
-    fleet_.rows_.check_held(*fleet_.history_.view(member_->epoch()->id()), id.value(), batch.back().sequence.value());
+    fleet_.rows_.on_delivered(*fleet_.history_.view(member_->epoch()->id()), index_, id.value(),
+                              batch.back().sequence.value());
   }
   fleet_.senders_.on_upcall(index_, id.value());
   if (!fleet_.schedule_.chance(plan.refusals_in_1000, 1000)) return;
@@ -144,7 +151,7 @@ std::unique_ptr<views::StateReader> Process::save_state(SubgroupId id) {
 
 std::unique_ptr<views::StateWriter> Process::load_state(SubgroupId id) {
   fleet_.upcall(*this);
-  return std::make_unique<StateSink>(*this, id.value());
+  return std::make_unique<StateSink>(*this, id.value(), *fleet_.history_.view_of(index_));
 }
 
 }  // namespace spindrift::sim

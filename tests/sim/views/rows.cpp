@@ -10,27 +10,33 @@ namespace spindrift::sim {
 
 std::uint64_t Rows::word(const RowBook& book, std::uint64_t offset) { return load_acquire(book.memory + offset); }
 
-views::RankSet Rows::suspected(const RowBook& book) {
-  return {word(book, book.layout.suspected(0)), word(book, book.layout.suspected(1))};
-}
+views::RankSet Rows::suspected(const RowBook& book) { return book.suspects_now(); }
 
 bool Rows::leads(const RowBook& book) { return suspected(book).includes(views::RankSet::first(book.rank.value())); }
 
 void Rows::on_row(std::uint32_t process, Rank rank, const View& view, const std::byte* memory) {
   sst::RowLayout layout(view, view.members[rank.value()]);
   const std::uint64_t control = layout.control_bytes();
-  RowBook& book = books_[view.id]
-                      .try_emplace(process, RowBook{process, rank, &view, std::move(layout), memory, {}, {}, {}, {}})
-                      .first->second;
+  RowBook& book =
+      books_[view.id].try_emplace(process, RowBook{process, rank, &view, std::move(layout), memory}).first->second;
   book.before.resize(control);
+  book.delivered.resize(view.subgroups.size());
   present_[process].push_back(&book);
-  regions_[memory] = view.id.value();
+  regions_[memory].view = view.id.value();
+}
+
+void Rows::on_mirror(const std::byte* memory, ViewId view, std::uint32_t process) {
+  const auto [region, fresh] = regions_.try_emplace(memory);
+  if (!fresh) return;
+  region->second.view = view.value();
+  if (const auto found = books_[view].find(process); found != books_[view].end()) region->second.reader = &found->second;
 }
 
 void Rows::forget() {
   books_.clear();
   present_.clear();
   regions_.clear();
+  endings_.forget();
 }
 
 void Rows::on_released(std::uint32_t process, ViewId view) {
@@ -48,17 +54,17 @@ const RowBook* Rows::book(ViewId view, std::uint32_t process) const {
 }
 
 void Rows::after_step(std::uint32_t process) {
-  for (RowBook* const book : present_[process]) check_own(*book);
+  for (RowBook* const book : present_[process]) check_own(*book, books_[book->view->id]);
 }
 
 // S2: no word of the own row ever falls. V9: after `wedged`, the counts of what was received are final.
-void Rows::check_own(RowBook& book) {
+void Rows::check_own(RowBook& book, const Endings::Books& books) {
   if (std::memcmp(book.before.data(), book.memory, book.before.size()) == 0) return;
   for (std::size_t at = 0; at < book.before.size(); at += sst::word_bytes) {
     if (load_acquire(book.memory + at) >= load_acquire(book.before.data() + at)) continue;
     return report_.violate("S2", "process " + std::to_string(book.process) + ": a word of its row fell");
   }
-  if (book.was_wedged) {
+  if (book.earlier(book.layout.wedged()) != 0) {
     for (std::uint32_t s = 0; s < book.view->subgroups.size(); ++s) {
       const auto& block = book.layout.subgroup(SubgroupId(s));
       if (!block) continue;
@@ -68,19 +74,15 @@ void Rows::check_own(RowBook& book) {
       }
     }
   }
+  if (book.now(book.layout.accepted()) != book.earlier(book.layout.accepted())) note_acceptance(book);
+  endings_.on_change(book, books);
   std::memcpy(book.before.data(), book.memory, book.before.size());
-  book.was_wedged = word(book, book.layout.wedged()) != 0;
-  const std::uint64_t accepted = word(book, book.layout.accepted());
-  if (accepted != book.accepted) note_acceptance(book);
-  book.accepted = accepted;
-  // V12: only the lowest rank that its owner does not suspect is followed.
-  if (accepted > book.view->members.size()) report_.violate("V12", "a ballot that no rank has");
 }
 
 void Rows::note_acceptance(const RowBook& book) {
   if (word(book, book.layout.accepted()) != book.rank.value() + 1 || word(book, book.layout.decided()) != 0) return;
   if (book.rank.value() > 0) report_.hit(Probe::took_over);
-  bool adopted = book.accepted != 0;
+  bool adopted = book.earlier(book.layout.accepted()) != 0;
   for (const auto& [process, other] : books_[book.view->id]) {
     if (process == book.process || other.released) continue;
     const std::uint64_t ballot = word(other, other.layout.accepted());
@@ -108,10 +110,11 @@ void Rows::check_quorum(const View& view) {
                             " of " + std::to_string(view.members.size()) + " members");
 }
 
-void Rows::check_held(const View& view, std::uint32_t subgroup, std::uint64_t sequence) {
-  const auto& books = books_[view.id];
+void Rows::on_delivered(const View& view, std::uint32_t process, std::uint32_t subgroup, std::uint64_t sequence) {
+  auto& books = books_[view.id];
+  if (const auto own = books.find(process); own != books.end()) endings_.on_delivered(own->second, subgroup, sequence + 1);
   std::size_t holding = 0;
-  for (const auto& [process, book] : books) {
+  for (const auto& [member, book] : books) {
     const auto& block = book.layout.subgroup(SubgroupId(subgroup));
     if (!block) continue;
     holding += book.released || word(book, block->received) > sequence ? 1 : 0;
@@ -127,28 +130,9 @@ void Rows::on_posted(const NetworkListener::Write& write) {
   const auto target = regions_.find(write.region);
   const auto source = regions_.find(write.local - write.offset);
   if (target == regions_.end() || source == regions_.end()) return;
-  if (target->second == source->second) return;
-  report_.violate("V11", "a write of view " + std::to_string(source->second) + " goes to memory of view " +
-                             std::to_string(target->second));
-}
-
-// S1, S2: no word of a mirror falls, or is ahead of its row.
-void Rows::on_landing(const NetworkListener::Write& write, std::uint64_t offset, const std::byte* bytes, std::size_t size) {
-  const auto target = regions_.find(write.region);
-  if (target == regions_.end()) return;
-  const RowBook* const book = this->book(ViewId(target->second), write.from);
-  if (book == nullptr) return;
-  for (std::size_t at = 0; !book->released && at + sst::word_bytes <= size && offset + at < book->layout.control_bytes();
-       at += sst::word_bytes) {
-    if (load_acquire(bytes + at) <= load_acquire(book->memory + offset + at)) continue;
-    return report_.violate(
-        "S1", "process " + std::to_string(write.to) + ": a mirror gets words that its row of this view never had");
-  }
-  for (std::size_t at = 0; at + sst::word_bytes <= size && offset + at < book->layout.control_bytes();
-       at += sst::word_bytes) {
-    if (load_acquire(write.region + offset + at) <= load_acquire(bytes + at)) continue;
-    return report_.violate("S2", "process " + std::to_string(write.to) + ": a word of a mirror fell");
-  }
+  if (target->second.view == source->second.view) return;
+  report_.violate("V11", "a write of view " + std::to_string(source->second.view) + " goes to memory of view " +
+                             std::to_string(target->second.view));
 }
 
 }  // namespace spindrift::sim

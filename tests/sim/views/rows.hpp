@@ -9,33 +9,21 @@
 #include <vector>
 
 #include <spindrift/core/view.hpp>
-#include <spindrift/sst/row_layout.hpp>
 #include <spindrift/views/rank_set.hpp>
 
 #include "../report.hpp"
 #include "../sim_fabric.hpp"
+#include "endings.hpp"
 
 namespace spindrift::sim {
 
-/// One process's row of one view.
-struct RowBook {
-  std::uint32_t process = 0;
-  Rank rank;
-  const View* view = nullptr;  ///< outlives the book
-  sst::RowLayout layout;
-  const std::byte* memory = nullptr;
-  bool released = false;
-  bool was_wedged = false;
-  std::uint64_t accepted = 0;     ///< as last seen
-  std::vector<std::byte> before;  ///< control words after the owner's last step
-};
-
 class Rows {
  public:
-  explicit Rows(Report& report) : report_(report) {}
+  explicit Rows(Report& report, bool majority_rules = true) : report_(report), endings_(report, majority_rules) {}
 
   void on_row(std::uint32_t process, Rank rank, const View& view, const std::byte* memory);
-  void on_mirror(const std::byte* memory, ViewId view) { regions_[memory] = view.value(); }
+  /// `process` has a mirror of somebody's row there.
+  void on_mirror(const std::byte* memory, ViewId view, std::uint32_t process);
   /// The views of before are not those of now any more.
   void forget();
   void on_released(std::uint32_t process, ViewId view);
@@ -44,12 +32,14 @@ class Rows {
   void after_step(std::uint32_t process);
   /// Somebody goes to the view after this one: a majority accepted one decree (V4).
   void check_quorum(const View& view);
-  /// A delivery by the ordinary way: everybody had acknowledged it (M5w).
-  void check_held(const View& view, std::uint32_t subgroup, std::uint64_t sequence);
+  /// A delivery by the ordinary way: everybody had acknowledged it (M5w), and the view's trim has it (V10).
+  void on_delivered(const View& view, std::uint32_t process, std::uint32_t subgroup, std::uint64_t sequence);
   /// A write was posted.
   void on_posted(const NetworkListener::Write& write);
   /// A line is about to land.
   void on_landing(const NetworkListener::Write& write, std::uint64_t offset, const std::byte* bytes, std::size_t size);
+  /// It has: what a guard vouches for is there (S3). A suspect's bytes are spoiled: who still reads them goes wrong (V8).
+  void on_landed(const NetworkListener::Write& write, std::uint64_t offset, std::size_t size);
 
   [[nodiscard]] const RowBook* book(ViewId view, std::uint32_t process) const;
   /// Nothing of a process is watched any more; what it wrote stays.
@@ -61,13 +51,40 @@ class Rows {
   [[nodiscard]] static bool leads(const RowBook& book);
 
  private:
-  void check_own(RowBook& book);
+  /// How far the records of one ring were seen to be whole in a mirror.
+  struct RingSeen {
+    std::uint64_t count = 0;  ///< messages
+    std::uint64_t records = 0;
+    std::uint64_t position = 0;  ///< bytes since the ring began
+  };
+  /// A row, or a mirror of one.
+  struct Region {
+    std::uint64_t view = 0;
+    RowBook* reader = nullptr;  ///< of a mirror: its process's own row
+    RowBook* owner = nullptr;   ///< of a mirror: the row, once something landed
+    std::uint64_t accepted = 0;
+    std::uint64_t promises = 0;  ///< of the owner's, that were seen
+    bool wedged = false;
+    std::vector<RingSeen> rings;  ///< by subgroup
+  };
+
+  void check_own(RowBook& book, const Endings::Books& books);
   void note_acceptance(const RowBook& book);
 
+  // guards.cpp
+  Region* mirror_of(const NetworkListener::Write& write);
+  [[nodiscard]] static bool suspects_owner(const Region& mirror);
+  void check_ring(Region& mirror, const std::byte* memory, std::uint32_t subgroup);
+  void check_decree(Region& mirror, const std::byte* memory);
+  void check_counts(Region& mirror, const std::byte* memory);
+  void check_promises(Region& mirror, const std::byte* memory);
+  void unguarded(const Region& mirror, const char* what);
+
   Report& report_;
-  std::map<ViewId, std::map<std::uint32_t, RowBook>> books_;     // by process
-  std::map<std::uint32_t, std::vector<RowBook*>> present_;       // by process, those not released
-  std::unordered_map<const std::byte*, std::uint64_t> regions_;  // first byte of a row or mirror: its view
+  Endings endings_;
+  std::map<ViewId, Endings::Books> books_;
+  std::map<std::uint32_t, std::vector<RowBook*>> present_;  // by process, those not released
+  std::unordered_map<const std::byte*, Region> regions_;    // by first byte
 };
 
 }  // namespace spindrift::sim

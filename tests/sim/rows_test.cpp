@@ -1,0 +1,422 @@
+// The checkers of rows find what they are for: rows and mirrors written by hand, each with one violation.
+#include <catch2/catch.hpp>
+
+#include <bit>
+#include <cstring>
+
+#include <spindrift/core/untrusted.hpp>
+#include <spindrift/smc/record.hpp>
+
+#include "views/plan.hpp"
+#include "views/rows.hpp"
+
+namespace spindrift::sim {
+namespace {
+
+/// Rows of view 0 in memory of the test's own.
+struct Books {
+  explicit Books(std::uint32_t members = 3, bool majority_rules = true) : rows(report, majority_rules) {
+    view.id = ViewId(0);
+    for (std::uint32_t i = 0; i < members; ++i) {
+      view.members.emplace_back(i);
+      view.incarnations.push_back(100 + i);
+    }
+    SubgroupPlan subgroup;
+    subgroup.name = "s";
+    subgroup.profile = {.ring_bytes = 4096, .window_messages = 8, .message_bytes_max = 256};
+    view.subgroups = layout_of({subgroup})(view.members, nullptr);
+    for (std::uint32_t i = 0; i < members; ++i) {
+      layouts.emplace_back(view, NodeId(i));
+      memory.emplace_back(layouts[i].bytes());
+      rows.on_row(i, Rank(i), view, memory[i].data());
+    }
+  }
+  void set(std::uint32_t process, std::uint64_t offset, std::uint64_t value) {
+    store_release(memory[process].data() + offset, value);
+  }
+  [[nodiscard]] const sst::SubgroupBlock& block(std::uint32_t process) const {
+    return *layouts[process].subgroup(SubgroupId(0));
+  }
+  [[nodiscard]] std::uint64_t get(std::uint32_t process, std::uint64_t offset) const {
+    return load_acquire(memory[process].data() + offset);
+  }
+  void step(std::uint32_t process) { rows.after_step(process); }
+
+  void suspect(std::uint32_t process, std::uint64_t ranks) { set(process, layouts[process].suspected(0), ranks); }
+  void wedge(std::uint32_t process, std::uint64_t count = 0) {
+    for (std::uint32_t sender = 0; sender < view.members.size(); ++sender) {
+      set(process, block(process).received_of + sender * sst::word_bytes, count);
+    }
+    set(process, layouts[process].wedged(), 1);
+  }
+  /// A decree that is told from others by `digest`, fails the ranks of `failed` and has this trim for every sender.
+  void accept(std::uint32_t process, std::uint64_t ballot, std::uint64_t digest, std::uint64_t failed = 0,
+              std::uint64_t trim = 0) {
+    const std::uint64_t at = layouts[process].decree();
+    set(process, at, digest);
+    set(process, at + 2 * sst::word_bytes, failed);
+    const std::uint64_t counts = layouts[process].decree_words() - view.members.size();
+    for (std::uint64_t i = 0; i < view.members.size(); ++i) set(process, at + (counts + i) * sst::word_bytes, trim);
+    set(process, layouts[process].accepted(), ballot);
+  }
+  void decide(std::uint32_t process) { set(process, layouts[process].decided(), get(process, layouts[process].accepted())); }
+  void step_all() {
+    for (std::uint32_t i = 0; i < view.members.size(); ++i) step(i);
+  }
+  /// All members, but those of `dead`, wedge and accept what the first of the others proposes.
+  void agree(std::uint64_t dead, std::uint64_t trim, std::uint64_t count) {
+    for (std::uint32_t i = 0; i < view.members.size(); ++i) set(i, block(i).committed, count);
+    for (std::uint32_t i = 0; i < view.members.size(); ++i) {
+      if ((dead >> i & 1) != 0) continue;
+      suspect(i, dead);
+      wedge(i, count);
+      step(i);
+    }
+    for (std::uint32_t i = 0; i < view.members.size(); ++i) {
+      if ((dead >> i & 1) != 0) continue;
+      accept(i, static_cast<std::uint64_t>(std::countr_one(dead)) + 1, 42, dead, trim);
+      step(i);
+    }
+  }
+  [[nodiscard]] std::string found() const { return report.violation() ? report.violation()->invariant : "nothing"; }
+
+  Report report;
+  Rows rows;
+  View view;
+  std::vector<sst::RowLayout> layouts;
+  std::vector<std::vector<std::byte>> memory;
+};
+
+/// The second process has a mirror of the first one's row; the test says what of it has come.
+struct Mirrored {
+  Mirrored() : mirror(books.memory[0].size()) { books.rows.on_mirror(mirror.data(), ViewId(0), 1); }
+  void bring(std::uint64_t offset, std::uint64_t bytes) {
+    std::memcpy(mirror.data() + offset, books.memory[0].data() + offset, bytes);
+  }
+  /// The line of this word lands.
+  void land(std::uint64_t word) {
+    const std::uint64_t line = word / 64 * 64;
+    bring(line, 64);
+    books.rows.on_landed({0, 1, books.memory[0].data() + line, mirror.data(), line, 64, true}, line, 64);
+  }
+  /// The first sender publishes one more message, all of one length.
+  void send(std::uint32_t length) {
+    const sst::SubgroupBlock& block = books.block(0);
+    const std::uint64_t number = books.get(0, block.committed);
+    const std::uint64_t at = block.ring + number * smc::record_bytes(length);
+    books.set(0, at, smc::RecordHeader{length, smc::RecordKind::data, number}.encode());
+    for (std::uint64_t word = 8; word < smc::record_bytes(length); word += 8) books.set(0, at + word, number + word);
+    books.set(0, block.committed, number + 1);
+  }
+
+  Books books;
+  std::vector<std::byte> mirror;
+};
+
+}  // namespace
+
+TEST_CASE("a word of the own row that falls is found (S2)") {
+  Books books;
+  books.set(0, books.layouts[0].heartbeat(), 5);
+  books.rows.after_step(0);
+  books.set(0, books.layouts[0].heartbeat(), 4);
+  books.rows.after_step(0);
+  CHECK(books.found() == "S2");
+}
+
+TEST_CASE("a count that grows after the wedge is found (V9)") {
+  Books books;
+  books.set(1, books.layouts[1].wedged(), 1);
+  books.set(1, books.block(1).received_of, 3);
+  books.rows.after_step(1);
+  CHECK(books.found() == "nothing");
+  books.set(1, books.block(1).received_of, 4);
+  books.rows.after_step(1);
+  CHECK(books.found() == "V9");
+}
+
+TEST_CASE("a view that ends without a majority's consent is found (V4)") {
+  Books books(4);
+  for (std::uint32_t i = 0; i < 3; ++i) {
+    books.set(i, books.layouts[i].accepted(), 1);
+    books.set(i, books.layouts[i].decree(), i < 2 ? 42 : 43);
+  }
+  books.rows.check_quorum(books.view);
+  CHECK(books.found() == "V4");
+}
+
+TEST_CASE("a ballot that no rank has is found (V12)") {
+  Books books;
+  books.set(0, books.layouts[0].accepted(), 4);
+  books.rows.after_step(0);
+  CHECK(books.found() == "V12");
+}
+
+TEST_CASE("a delivery that one member had not acknowledged is found (M5w)") {
+  Books books;
+  for (std::uint32_t i = 0; i < 2; ++i) books.set(i, books.block(i).received, 7);
+  books.rows.on_delivered(books.view, 0, 0, 6);
+  CHECK(books.found() == "M5w");
+}
+
+TEST_CASE("words that a row never had are found when they land (S1)") {
+  Books books;
+  std::vector<std::byte> mirror(books.memory[0].size());
+  books.rows.on_mirror(mirror.data(), ViewId(0), 1);
+  std::vector<std::byte> line(64);
+  store_release(line.data(), 9);
+  NetworkListener::Write write{0, 1, line.data(), mirror.data(), 0, 64, true};
+  books.rows.on_landing(write, 0, line.data(), 64);
+  CHECK(books.found() == "S1");
+}
+
+TEST_CASE("a word of a mirror that falls is found when it lands (S2)") {
+  Books books;
+  books.set(0, books.layouts[0].heartbeat(), 9);
+  std::vector<std::byte> mirror = books.memory[0];
+  books.rows.on_mirror(mirror.data(), ViewId(0), 1);
+  std::vector<std::byte> line(64);
+  NetworkListener::Write write{0, 1, line.data(), mirror.data(), 0, 64, true};
+  books.rows.on_landing(write, 0, line.data(), 64);
+  CHECK(books.found() == "S2");
+}
+
+TEST_CASE("a write of one view into memory of another is found (V11)") {
+  Books books;
+  std::vector<std::byte> mirror(books.memory[0].size());
+  books.rows.on_mirror(mirror.data(), ViewId(1), 1);
+  books.rows.on_posted({0, 1, books.memory[0].data(), mirror.data(), 0, 64, false});
+  CHECK(books.found() == "V11");
+}
+
+TEST_CASE("a view that ends as the protocol says violates nothing") {
+  Books books;
+  books.agree(0b001, 5, 5);
+  for (const std::uint32_t i : {1u, 2u}) {
+    books.decide(i);
+    books.step(i);
+  }
+  books.rows.check_quorum(books.view);
+  CHECK(books.found() == "nothing");
+}
+
+TEST_CASE("a decision without a majority's acceptances is found (V4)") {
+  Books books;
+  books.accept(0, 1, 42);
+  books.decide(0);
+  books.step(0);
+  CHECK(books.found() == "V4");
+}
+
+TEST_CASE("two decrees of one ballot are found (V7)") {
+  Books books;
+  books.accept(0, 1, 42);
+  books.accept(1, 1, 43);
+  books.step_all();
+  CHECK(books.found() == "V7");
+}
+
+TEST_CASE("a later leader that replaces what a majority accepted is found (V7)") {
+  Books books;
+  for (const std::uint32_t i : {0u, 1u}) books.accept(i, 1, 42);
+  books.step_all();
+  books.suspect(2, 0b001);
+  books.step(2);
+  books.suspect(1, 0b001);
+  books.accept(1, 2, 43);
+  books.step(1);
+  CHECK(books.found() == "V7");
+}
+
+TEST_CASE("a majority that comes together behind a later leader's other decree is found (V7)") {
+  Books books;
+  books.suspect(1, 0b001);
+  books.accept(1, 2, 43);
+  books.step(1);
+  for (const std::uint32_t i : {0u, 2u}) books.accept(i, 1, 42);
+  books.step_all();
+  CHECK(books.found() == "V7");
+}
+
+TEST_CASE("a decision of another decree than the majority's is found (V7)") {
+  Books books(5);
+  books.suspect(1, 0b00001);
+  books.accept(1, 2, 43);
+  books.step(1);
+  for (const std::uint32_t i : {2u, 3u, 4u}) {
+    books.suspect(i, 0b00011);
+    books.accept(i, 3, 44);
+    books.step(i);
+  }
+  CHECK(books.found() == "nothing");
+  books.decide(1);
+  books.step(1);
+  CHECK(books.found() == "V7");
+}
+
+TEST_CASE("a suspicion that is taken back is found, though the word grew (V8)") {
+  Books books;
+  books.suspect(0, 0b010);
+  books.step(0);
+  books.suspect(0, 0b100);
+  books.step(0);
+  CHECK(books.found() == "V8");
+}
+
+TEST_CASE("a member that follows whom it suspects is found (V8)") {
+  Books books;
+  books.suspect(1, 0b001);
+  books.step(1);
+  books.accept(1, 1, 42);
+  books.step(1);
+  CHECK(books.found() == "V8");
+}
+
+TEST_CASE("messages of a suspect from behind the suspicion are found (V8)") {
+  Books books;
+  books.set(0, books.block(0).committed, 4);
+  books.suspect(1, 0b001);
+  books.step(1);
+  books.suspect(2, 0b001);
+  books.step(2);
+  books.wedge(1, 4);
+  books.step(1);
+  CHECK(books.found() == "nothing");
+  books.set(0, books.block(0).committed, 5);
+  books.wedge(2, 5);
+  books.step(2);
+  CHECK(books.found() == "V8");
+}
+
+TEST_CASE("what a suspect still writes arrives spoiled, what others write does not (V8)") {
+  Books books;
+  for (const bool suspected : {false, true}) {
+    std::vector<std::byte> mirror(books.memory[0].size());
+    books.rows.on_mirror(mirror.data(), ViewId(0), 1);
+    if (suspected) books.suspect(1, 0b001);
+    const std::uint64_t at = books.layouts[0].heartbeat();
+    books.set(0, at, 7);
+    store_release(mirror.data() + at, 7);
+    books.rows.on_landed({0, 1, books.memory[0].data(), mirror.data(), 0, 64, true}, 0, 64);
+    CHECK((load_acquire(mirror.data() + at) == 7) == !suspected);
+  }
+  CHECK(books.found() == "nothing");
+}
+
+TEST_CASE("a trim beyond what a survivor holds is found (V10)") {
+  Books books;
+  books.agree(0b001, 6, 5);
+  books.decide(1);
+  books.step(1);
+  CHECK(books.found() == "V10");
+}
+
+TEST_CASE("a trim over a member that had not wedged is found (V10)") {
+  Books books;
+  for (const std::uint32_t i : {0u, 1u}) {
+    books.wedge(i);
+    books.accept(i, 1, 42);
+  }
+  books.step_all();
+  books.decide(0);
+  books.step(0);
+  CHECK(books.found() == "V10");
+}
+
+TEST_CASE("a trim that leaves out what a dead member delivered is found (V10)") {
+  Books books;
+  books.set(0, books.block(0).delivered, 16);  // five of each sender, and one more of the first
+  books.step(0);
+  books.agree(0b001, 5, 5);
+  books.decide(1);
+  books.step(1);
+  CHECK(books.found() == "V10");
+}
+
+TEST_CASE("a delivery beyond the trim, by one that does not know it, is found (V10)") {
+  Books books;
+  books.agree(0b001, 5, 5);
+  books.decide(1);
+  books.step(1);
+  for (std::uint32_t i = 0; i < 3; ++i) books.set(i, books.block(i).received, 30);
+  books.rows.on_delivered(books.view, 0, 0, 14);
+  CHECK(books.found() == "nothing");
+  books.rows.on_delivered(books.view, 0, 0, 15);
+  CHECK(books.found() == "V10");
+}
+
+TEST_CASE("two trims of one view are found, even if no majority is asked (V10)") {
+  Books books(3, false);
+  for (std::uint32_t i = 0; i < 3; ++i) books.wedge(i, 5);
+  books.accept(0, 1, 42, 0, 5);
+  books.decide(0);
+  books.step_all();
+  CHECK(books.found() == "nothing");
+  books.suspect(1, 0b001);
+  books.accept(1, 2, 43, 0b001, 4);
+  books.decide(1);
+  books.step(1);
+  CHECK(books.found() == "V10");
+}
+
+TEST_CASE("a member that follows another than its lowest unsuspected rank is found (V12)") {
+  Books books;
+  books.accept(2, 2, 42);
+  books.step(2);
+  CHECK(books.found() == "V12");
+}
+
+TEST_CASE("messages that are counted before they came are found (S3)") {
+  Mirrored it;
+  it.send(24);
+  it.land(it.books.block(0).committed);
+  CHECK(it.books.found() == "S3");
+}
+
+TEST_CASE("a message that is counted before its last bytes came is found, a whole one is not (S3)") {
+  Mirrored it;
+  it.send(24);
+  it.bring(it.books.block(0).ring, 32);
+  it.land(it.books.block(0).committed);
+  CHECK(it.books.found() == "nothing");
+  it.send(24);
+  it.bring(it.books.block(0).ring + 32, 24);
+  it.land(it.books.block(0).committed);
+  CHECK(it.books.found() == "S3");
+}
+
+TEST_CASE("a decree that is accepted before it came is found (S3)") {
+  Mirrored it;
+  it.books.accept(0, 1, 42);
+  it.books.step(0);
+  it.land(it.books.layouts[0].accepted());
+  CHECK(it.books.found() == "S3");
+}
+
+TEST_CASE("counts that come after the wedge are found (S3)") {
+  Mirrored it;
+  it.books.wedge(0, 3);
+  it.books.step(0);
+  it.land(it.books.layouts[0].wedged());
+  CHECK(it.books.found() == "S3");
+}
+
+TEST_CASE("a promise that comes before an acceptance made under it is found (S3)") {
+  Mirrored it;
+  it.books.accept(0, 1, 42);
+  it.books.step(0);
+  it.books.suspect(0, 0b010);
+  it.books.step(0);
+  it.land(it.books.layouts[0].suspected(0));
+  CHECK(it.books.found() == "S3");
+}
+
+TEST_CASE("a row that is attached without its view is found (S3)") {
+  Mirrored it;
+  it.books.set(0, it.books.layouts[0].phase(), 1);
+  it.books.set(0, it.books.layouts[0].epoch(), 9);
+  it.land(it.books.layouts[0].phase());
+  CHECK(it.books.found() == "S3");
+}
+
+}  // namespace spindrift::sim
