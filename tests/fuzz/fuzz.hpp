@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
 #include <span>
 #include <string_view>
 
@@ -46,6 +47,17 @@ class Choices {
 
  private:
   std::span<const std::uint8_t> left_;
+};
+
+/// Zeroed memory for a row or a mirror, aligned to words.
+class RowMemory {
+ public:
+  explicit RowMemory(std::uint64_t bytes) : words_(std::make_unique<std::uint64_t[]>(bytes / 8)), bytes_(bytes) {}
+  [[nodiscard]] std::span<std::byte> span() noexcept { return {reinterpret_cast<std::byte*>(words_.get()), bytes_}; }
+
+ private:
+  std::unique_ptr<std::uint64_t[]> words_;
+  std::uint64_t bytes_;
 };
 
 [[nodiscard]] inline std::string_view as_text(const std::uint8_t* data, std::size_t size) noexcept {

@@ -17,20 +17,11 @@ namespace {
 
 using namespace spindrift;
 using fuzz::expect;
+using fuzz::RowMemory;
 
 constexpr std::uint32_t hostile = 2;
 
 // A row of exactly its size on the heap, so that the sanitizer sees one byte too far.
-class RowMemory {
- public:
-  explicit RowMemory(std::uint64_t bytes) : words_(std::make_unique<std::uint64_t[]>(bytes / 8)), bytes_(bytes) {}
-  [[nodiscard]] std::span<std::byte> span() noexcept { return {reinterpret_cast<std::byte*>(words_.get()), bytes_}; }
-
- private:
-  std::unique_ptr<std::uint64_t[]> words_;
-  std::uint64_t bytes_;
-};
-
 View three_members(fuzz::Choices& choices) {
   View view;
   for (std::uint32_t i = 0; i < 3; ++i) view.members.push_back(NodeId(i));

@@ -16,18 +16,9 @@ namespace {
 using namespace spindrift;
 using namespace spindrift::views;
 using fuzz::expect;
+using fuzz::RowMemory;
 
 constexpr std::uint32_t hostile = 2;
-
-class RowMemory {
- public:
-  explicit RowMemory(std::uint64_t bytes) : words_(std::make_unique<std::uint64_t[]>(bytes / 8)), bytes_(bytes) {}
-  [[nodiscard]] std::span<std::byte> span() noexcept { return {reinterpret_cast<std::byte*>(words_.get()), bytes_}; }
-
- private:
-  std::unique_ptr<std::uint64_t[]> words_;
-  std::uint64_t bytes_;
-};
 
 View three_members(std::uint32_t hostile_rank) {
   View view;

@@ -38,16 +38,22 @@ class Ledger {
   std::map<std::string, long> accounts_;
 };
 
-}  // namespace
-
-TEST_CASE("an update changes every replica, and every replica answers") {
-  GroupFixture fixture;
-  auto groups = fixture.join(3);
+/// One in "orders" of each group.
+std::vector<Replicated<Ledger>> ledgers_of(std::vector<std::unique_ptr<Group>>& groups) {
   std::vector<Replicated<Ledger>> ledgers;
   for (auto& group : groups) {
     ledgers.push_back(group->replicated<Ledger>("orders"));
     group->subgroup("ticks").on_delivery([](auto) {});
   }
+  return ledgers;
+}
+
+}  // namespace
+
+TEST_CASE("an update changes every replica, and every replica answers") {
+  GroupFixture fixture;
+  auto groups = fixture.join(3);
+  auto ledgers = ledgers_of(groups);
   auto first = ledgers[0].update<&Ledger::deposit>("a", 10);
   CHECK(first.get() == 10);
   const auto answers = ledgers[1].update<&Ledger::deposit>("a", 5).all();
@@ -63,11 +69,7 @@ TEST_CASE("an update changes every replica, and every replica answers") {
 TEST_CASE("a newcomer's replica has the state, and survivors go on") {
   GroupFixture fixture;
   auto groups = fixture.join(3);
-  std::vector<Replicated<Ledger>> ledgers;
-  for (auto& group : groups) {
-    ledgers.push_back(group->replicated<Ledger>("orders"));
-    group->subgroup("ticks").on_delivery([](auto) {});
-  }
+  auto ledgers = ledgers_of(groups);
   CHECK(ledgers[2].update<&Ledger::deposit>("a", 7).get() == 7);
   groups[2]->leave();
   groups[2].reset();
