@@ -17,7 +17,7 @@ long membarrier(int command) noexcept { return syscall(SYS_membarrier, command, 
 const bool kernel_has_membarrier = membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) == 0;
 
 void heavy_barrier() noexcept {
-  std::atomic_thread_fence(std::memory_order_seq_cst);
+  full_barrier();
   if (kernel_has_membarrier) CHECK(membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED) == 0);
 }
 
