@@ -130,8 +130,10 @@ bool Member::on_suitor(fabric::Event& event) {
 }
 
 // A node's later connection that speaks counts more than one that no view counts on. A candidate's is such a one: the next
-// view may have it in already, and should it be the dead one of the two, that view finds out.
+// view may have it in already, and should it be the dead one of the two, that view finds out. Where silence is no ground for
+// suspicion every end is reported: the later connection waits for it, and it may be the dead one's itself.
 void Member::prefer_suitor(Peer& peer) {
+  if (options_.suspect_after == Duration{}) return;
   const bool counted_on = rank_of(peer) || (peer.state == Peer::State::agreed && peer.fresh);
   if (peer.suitor && !peer.suitor->events.empty() && !counted_on) on_lost(peer, "its node has connected anew");
 }
