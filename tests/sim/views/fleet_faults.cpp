@@ -63,7 +63,7 @@ void Fleet::act(const Action& action) {
 // A process that does not run is silent: whoever suspects it is right, if it takes long enough.
 void Fleet::pause(Process& process, Ticks ticks) {
   say(process, "pauses for " + std::to_string(ticks) + " ns");
-  process.paused_until_ = scheduler_.now() + ticks;
+  process.paused_until_ = std::max(process.paused_until_, scheduler_.now() + ticks);  // a pause within a pause is none
   senders_.pause(process.index_, process.paused_until_);
   if (plan_.suspect_after > 0 && ticks > plan_.suspect_after / 4) blame(process.node_);
   report_.hit(plan_.suspect_after > 0 && ticks > plan_.suspect_after ? Probe::paused_beyond_patience : Probe::paused);
