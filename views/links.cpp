@@ -129,13 +129,15 @@ bool Member::on_suitor(fabric::Event& event) {
   return true;
 }
 
-// A node's later connection that speaks counts more than one that no view counts on. A candidate's is such a one: the next
-// view may have it in already, and should it be the dead one of the two, that view finds out. Where silence is no ground for
-// suspicion every end is reported: the later connection waits for it, and it may be the dead one's itself.
+// A node's later connection that speaks counts more than one that no view counts on. A view counts on its members'
+// connections; the next may have a candidate in it already, and should that be the dead one of the two, finds out. Where
+// silence is no ground for suspicion every end is reported: the later connection waits for it, and it may be the dead one's.
 void Member::prefer_suitor(Peer& peer) {
-  if (options_.suspect_after == Duration{}) return;
-  const bool counted_on = rank_of(peer) || (peer.state == Peer::State::agreed && peer.fresh);
-  if (peer.suitor && !peer.suitor->events.empty() && !counted_on) on_lost(peer, "its node has connected anew");
+  if (options_.suspect_after == Duration{} || !peer.suitor || peer.suitor->events.empty()) return;
+  const auto rank = epoch() == nullptr ? std::nullopt : epoch()->view().rank_of(peer.address.node);
+  const bool other_expected = rank && !epoch()->change().suspected().contains(*rank);
+  const bool candidate = peer.state == Peer::State::agreed && peer.fresh && !other_expected;
+  if (!rank_of(peer) && !candidate) on_lost(peer, "its node has connected anew");
 }
 
 void Member::adopt_suitor(Peer& peer) {
