@@ -37,7 +37,8 @@ bool Multicast::take(std::size_t sender, SequenceNumber sequence) {
                     .sender_rank = SenderRank(static_cast<std::uint32_t>(sender)),
                     .index = index,
                     .sequence = sequence,
-                    .payload = message->payload});
+                    .payload = message->payload,
+                    .view = table_.view().id});
   batch_bytes_ += message->payload.size();
   return true;
 }

@@ -15,6 +15,7 @@ struct Delivery {
   MessageIndex index;       ///< grows per sender; indices taken by null-sends are skipped
   SequenceNumber sequence;  ///< ordered mode: place in the total order, equal at all members. Unordered mode: 0
   std::span<const std::byte> payload;
+  ViewId view{};  ///< in which it was sent and is delivered; `index` and `sequence` begin anew in each
 };
 
 }  // namespace spindrift

@@ -38,16 +38,10 @@ std::string printable(std::string_view text) {
   return result;
 }
 
-/// Where delivery stands: sequence numbers begin anew in every view. The poller thread's.
-struct Place {
-  ViewId view;
-};
-
 /// Writes deliveries on the poller thread: a slow reader of standard output holds up the group rather than losing messages.
 class Printer {
  public:
-  Printer(const TailOptions& options, const Place& place, Session& session)
-      : options_(options), place_(place), session_(session) {}
+  Printer(const TailOptions& options, Session& session) : options_(options), session_(session) {}
 
   void print(std::span<const Delivery> batch) {
     for (const Delivery& delivery : batch) {
@@ -73,9 +67,9 @@ class Printer {
   [[nodiscard]] std::string line_of(const Delivery& delivery) const {
     const std::string_view text(reinterpret_cast<const char*>(delivery.payload.data()), delivery.payload.size());
     if (!options_.json)
-      return fmt::format("[{}.{}] {}: {}\n", place_.view.value(), delivery.sequence.value(), delivery.sender.value(),
+      return fmt::format("[{}.{}] {}: {}\n", delivery.view.value(), delivery.sequence.value(), delivery.sender.value(),
                          printable(text));
-    const nlohmann::json line{{"view", place_.view.value()},
+    const nlohmann::json line{{"view", delivery.view.value()},
                               {"sequence", delivery.sequence.value()},
                               {"node", delivery.sender.value()},
                               {"index", delivery.index.value()},
@@ -85,7 +79,6 @@ class Printer {
   }
 
   const TailOptions& options_;
-  const Place& place_;
   Session& session_;
   std::uint64_t printed_ = 0;
   bool done_ = false;
@@ -95,11 +88,8 @@ class Printer {
 int run_tail(const TailOptions& options) {
   const Config config = load_config(options);
   require_subgroup(config, options.subgroup, SubgroupUse::receive);
-  Place place;
-  GroupOptions group;
-  group.on_view = [&](const NewView& news) { place.view = news.view.id; };
-  Session session(config, std::move(group));
-  Printer printer(options, place, session);
+  Session session(config);
+  Printer printer(options, session);
   session.drop_deliveries(options.subgroup);
   session.group().subgroup(options.subgroup).on_delivery([&](std::span<const Delivery> batch) { printer.print(batch); });
   static_cast<void>(session.wait_for());

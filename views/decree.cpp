@@ -125,7 +125,7 @@ std::vector<RankSet> loaded_in(const View& next, const View& view, const std::ve
       // Who is in no adequate subgroup keeps what it has; who was moved out of one does not.
       if (next.subgroups[s].members.empty() || next.subgroups[s].member_position(view.members[i])) loaded[s].add(rank);
     }
-    if (!loaded[s].empty() || next.subgroups[s].members.empty()) continue;
+    if (!loaded[s].empty()) continue;
     if (!before[s].empty()) lost.push_back(SubgroupId(s));
     for (const NodeId node : next.subgroups[s].members) loaded[s].add(*next.rank_of(node));
   }

@@ -37,7 +37,7 @@ struct Decree {
 /// The members of the view after `view`: those that stay in their order, then the newcomers. Its subgroups are `layout`'s.
 [[nodiscard]] View successor(const View& view, const Decree& decree, const LayoutFunction& layout);
 /// By subgroup of `next`: who has its state when `next` begins. Where nobody has it, all of the subgroup begin with none; if
-/// somebody had it in `view` (`before`), the subgroup is appended to `lost`.
+/// somebody had it in `view` (`before`), the subgroup is appended to `lost`, be it adequate or not.
 [[nodiscard]] std::vector<RankSet> loaded_in(const View& next, const View& view, const std::vector<RankSet>& before,
                                              const Decree& decree, std::vector<SubgroupId>& lost);
 

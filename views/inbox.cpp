@@ -9,8 +9,8 @@ namespace spindrift::views {
 namespace {
 
 constexpr std::size_t batch_max = 512;
-/// sender, sender rank, index, sequence, payload bytes
-using Head = std::array<std::uint64_t, 5>;
+/// sender, sender rank, index, sequence, view, payload bytes
+using Head = std::array<std::uint64_t, 6>;
 
 }  // namespace
 
@@ -51,7 +51,7 @@ std::vector<std::byte> Inbox::encode() const {
   for (const Kept& kept : kept_) {
     const Delivery& delivery = kept.delivery;
     const Head head{delivery.sender.value(), delivery.sender_rank.value(), delivery.index.value(), delivery.sequence.value(),
-                    kept.bytes.size()};
+                    delivery.view.value(), kept.bytes.size()};
     const auto raw = std::as_bytes(std::span(head));
     bytes.insert(bytes.end(), raw.begin(), raw.end());
     bytes.insert(bytes.end(), kept.bytes.begin(), kept.bytes.end());
@@ -66,14 +66,15 @@ bool Inbox::prepend(std::span<const std::byte> bytes) {
     if (bytes.size() < sizeof head) return false;
     std::memcpy(head.data(), bytes.data(), sizeof head);
     bytes = bytes.subspan(sizeof head);
-    if (head[0] > 0xffffffff || head[1] > 0xffffffff || head[4] > bytes.size()) return false;
-    const auto payload = bytes.first(head[4]);
-    bytes = bytes.subspan(head[4]);
+    if (head[0] > 0xffffffff || head[1] > 0xffffffff || head[5] > bytes.size()) return false;
+    const auto payload = bytes.first(head[5]);
+    bytes = bytes.subspan(head[5]);
     Kept kept{{NodeId(static_cast<std::uint32_t>(head[0])),
                SenderRank(static_cast<std::uint32_t>(head[1])),
                MessageIndex(head[2]),
                SequenceNumber(head[3]),
-               {}},
+               {},
+               ViewId(head[4])},
               {payload.begin(), payload.end()}};
     kept.delivery.payload = kept.bytes;
     bytes_ += kept.bytes.size() + sizeof(Kept);

@@ -63,6 +63,7 @@ void Member::install(View view, std::vector<RankSet> loaded, NewView news) {
   begin_transfers(*next);
   epochs_.push_back(std::move(next));
   Epoch& present = *epoch();
+  state_lost_ = news.state_lost;
   revoked_ = 0;
   gates_settled_ = false;
   sealed_ = false;
@@ -95,7 +96,7 @@ void Member::install(View view, std::vector<RankSet> loaded, NewView news) {
 
 // Tells a newcomer of the view that takes it in; from then on it is nobody's candidate any more.
 void Member::notify(Peer& peer) {
-  if (std::exchange(peer.fresh, false)) send_to(peer, encode(ViewNotice{epoch()->view(), epoch()->loaded()}));
+  if (std::exchange(peer.fresh, false)) send_to(peer, encode(ViewNotice{epoch()->view(), epoch()->loaded(), state_lost_}));
 }
 
 // Lets a member of the present view read this row in place, or gives it a mirror to write its own row into.

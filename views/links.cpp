@@ -13,6 +13,7 @@ namespace {
 constexpr std::size_t offers_max = 4;
 constexpr std::size_t early_events_max = 64;
 constexpr std::size_t incarnations_kept = 1024;
+constexpr std::size_t stranger_message_bytes_max = 1024;  // in parts, before its hello: a refusal
 
 }  // namespace
 
@@ -60,6 +61,12 @@ Member::Peer* Member::peer_of(NodeId node) {
     if (peer.address.node == node) return &peer;
   }
   return nullptr;
+}
+
+// Whether this very process is in the view.
+bool Member::concerns_self(const ViewNotice& notice) const {
+  const auto rank = notice.view.rank_of(self());
+  return rank && notice.view.incarnations[rank->value()] == options_.incarnation;
 }
 
 // The rank of this very incarnation in the present view.
@@ -129,15 +136,27 @@ bool Member::on_suitor(fabric::Event& event) {
   return true;
 }
 
-// A node's later connection that speaks counts more than one that no view counts on. A view counts on its members'
-// connections; the next may have a candidate in it already, and should that be the dead one of the two, finds out. Where
-// silence is no ground for suspicion every end is reported: the later connection waits for it, and it may be the dead one's.
+// Which of a node's two connections is of use cannot be told from their order. One that speaks comes before one that is silent;
+// one that speaks for the incarnation in the view, or tells of a view with this process, ends one that does not.
 void Member::prefer_suitor(Peer& peer) {
-  if (options_.suspect_after == Duration{} || !peer.suitor || peer.suitor->events.empty()) return;
-  const auto rank = epoch() == nullptr ? std::nullopt : epoch()->view().rank_of(peer.address.node);
-  const bool other_expected = rank && !epoch()->change().suspected().contains(*rank);
-  const bool candidate = peer.state == Peer::State::agreed && peer.fresh && !other_expected;
-  if (!rank_of(peer) && !candidate) on_lost(peer, "its node has connected anew");
+  if (!peer.suitor || peer.suitor->events.empty()) return;
+  if (peer.state == Peer::State::greeted) {
+    const Peer::Suitor silent{peer.id, peer.mappable, {}};
+    adopt_suitor(peer);
+    peer.suitor = silent;
+    return;
+  }
+  const auto decides = [&](const fabric::Event& event) {
+    const auto message = decode(event.bytes, options_.identity, shapes_);
+    if (!message) return false;
+    if (const auto* notice = std::get_if<ViewNotice>(&*message)) return state_ == MemberState::looking && concerns_self(*notice);
+    const auto* hello = std::get_if<Hello>(&*message);
+    if (hello == nullptr || epoch() == nullptr || rank_of(peer)) return false;
+    const auto rank = epoch()->view().rank_of(peer.address.node);
+    return rank && epoch()->view().incarnations[rank->value()] == hello->incarnation;
+  };
+  const auto& said = peer.suitor->events;
+  if (std::any_of(said.begin(), said.end(), decides)) on_lost(peer, "its node has connected anew");
 }
 
 void Member::adopt_suitor(Peer& peer) {
@@ -151,6 +170,7 @@ void Member::adopt_suitor(Peer& peer) {
 void Member::on_message(Peer& peer, std::span<const std::byte> bytes) {
   auto message = decode(bytes, options_.identity, shapes_);
   if (!message) return accuse(peer, "it sent a message that is none of this protocol");
+  if (const auto* part = std::get_if<Part>(&*message)) return on_part(peer, *part);
   if (const auto* hello = std::get_if<Hello>(&*message)) return on_hello(peer, *hello);
   if (const auto* mismatch = std::get_if<Mismatch>(&*message)) {
     const Error error = mismatch->error;
@@ -169,9 +189,7 @@ void Member::on_message(Peer& peer, std::span<const std::byte> bytes) {
   if (const auto* stopped = std::get_if<Stopped>(&*message)) return on_farewell(peer, "stopped: " + stopped->reason, false);
   if (peer.state != Peer::State::agreed) return accuse(peer, "it spoke before its hello");
   if (auto* notice = std::get_if<ViewNotice>(&*message)) {
-    const auto rank = notice->view.rank_of(options_.self);
-    if (state_ != MemberState::looking || !rank || notice->view.incarnations[rank->value()] != options_.incarnation) return;
-    notice_ = std::move(*notice);
+    if (state_ == MemberState::looking && concerns_self(*notice)) notice_ = std::move(*notice);
     return;
   }
   if (const auto* row = std::get_if<RowNotice>(&*message)) {
@@ -183,6 +201,17 @@ void Member::on_message(Peer& peer, std::span<const std::byte> bytes) {
   } else if (const auto* letter = std::get_if<PrivateMessage>(&*message)) {
     if (rank_of(peer)) upcalls_.on_private(peer.address.node, letter->bytes);
   }
+}
+
+void Member::on_part(Peer& peer, const Part& part) {
+  const std::size_t most = peer.state == Peer::State::agreed ? parted_message_bytes_max : stranger_message_bytes_max;
+  if (peer.parts.size() + part.bytes.size() + part.left > most) {
+    return accuse(peer, "it sent a part of a message that is too large");
+  }
+  peer.parts.insert(peer.parts.end(), part.bytes.begin(), part.bytes.end());
+  if (part.left > 0) return;
+  const std::vector<std::byte> whole = std::exchange(peer.parts, {});
+  on_message(peer, whole);
 }
 
 void Member::on_hello(Peer& peer, const Hello& hello) {
@@ -280,7 +309,19 @@ void Member::accuse(NodeId node, const std::string& what) {
   if (Peer* const peer = peer_of(node)) accuse(*peer, what);
 }
 
+// In parts, if it is larger than the fabric's largest.
 void Member::send_to(const Peer& peer, std::vector<std::byte> message) {
+  const std::size_t most = fabric_.traits().message_bytes_max;
+  if (message.size() <= most) return post_to(peer, std::move(message));
+  const std::span<const std::byte> bytes = message;
+  for (std::size_t sent = 0; sent < bytes.size();) {
+    const auto piece = bytes.subspan(sent, std::min(most - message_overhead_bytes, bytes.size() - sent));
+    sent += piece.size();
+    post_to(peer, encode(Part{bytes.size() - sent, piece}));
+  }
+}
+
+void Member::post_to(const Peer& peer, std::vector<std::byte> message) {
   const fabric::Operation operation{.kind = fabric::Operation::Kind::send,
                                     .copied = true,
                                     .signaled = false,
@@ -321,7 +362,7 @@ bool Member::follow_notice() {
     }
   }
   const ViewNotice notice = *std::exchange(notice_, std::nullopt);
-  NewView news{notice.view, {}, {}, {}, {}};
+  NewView news{notice.view, {}, {}, {}, notice.state_lost};
   for (const NodeId node : notice.view.members) {
     if (node != options_.self) news.joined.push_back(node);
   }

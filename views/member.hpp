@@ -132,14 +132,15 @@ class Member final : private smc::DeliverySink {
     bool fresh = false;  ///< in no view yet
     fabric::PeerId id;
     std::uint64_t incarnation = 0;
-    /// A later connection of the node: the next incarnation's, or that of one that died before. What comes of it waits until
-    /// the present one is over or of no use to the view; if it is over first itself, it is forgotten.
+    /// Another connection of the node: the next incarnation's, or that of one that died before. What comes of it waits until
+    /// the present one is over or proves to be of less use; if it is over first itself, it is forgotten.
     struct Suitor {
       fabric::PeerId id;
       bool mappable = false;
       std::vector<fabric::Event> events;
     };
     std::optional<Suitor> suitor;
+    std::vector<std::byte> parts;  ///< of a message that comes in parts
     std::optional<ViewId> announced;  ///< the view that its next exposed region belongs to
     std::map<ViewId, Offer> offers;   ///< of rows or mirrors, for the present view and the next
   };
@@ -166,6 +167,7 @@ class Member final : private smc::DeliverySink {
   void prefer_suitor(Peer& peer);
   void adopt_suitor(Peer& peer);
   void on_message(Peer& peer, std::span<const std::byte> bytes);
+  void on_part(Peer& peer, const Part& part);
   void on_hello(Peer& peer, const Hello& hello);
   void on_farewell(Peer& peer, const std::string& reason, bool turned_away);
   void on_exposed(Peer& peer, const fabric::Event& event);
@@ -174,8 +176,10 @@ class Member final : private smc::DeliverySink {
   void refuse(Peer& peer, std::string_view reason);
   void accuse(Peer& peer, std::string reason);
   void send_to(const Peer& peer, std::vector<std::byte> message);
+  void post_to(const Peer& peer, std::vector<std::byte> message);
   [[nodiscard]] Peer* peer_of(fabric::PeerId id);
   [[nodiscard]] Peer* peer_of(NodeId node);
+  [[nodiscard]] bool concerns_self(const ViewNotice& notice) const;
   [[nodiscard]] std::optional<Rank> rank_of(const Peer& peer) const;
   void note_candidates();
   bool follow_notice();
@@ -240,6 +244,7 @@ class Member final : private smc::DeliverySink {
   std::vector<SubgroupView> shapes_;  // every subgroup's name, mode, profile and topics
 
   std::vector<std::unique_ptr<Epoch>> epochs_;    // the last is the present one; before it, those still of use
+  std::vector<SubgroupId> state_lost_;            // as the present view's members were told
   std::size_t revoked_ = 0;                       // of the present epoch's suspicions, how many were acted upon
   std::vector<std::deque<Leftovers>> leftovers_;  // by subgroup: what is sent again before anything new, in this order
   bool gates_settled_ = false;                    // nothing is left to be sent again, and the gates that may be open are

@@ -14,7 +14,18 @@ constexpr std::uint32_t magic = 0x44'4e'50'53;  // "SPND"
 constexpr std::size_t reason_bytes_max = 512;
 constexpr std::size_t group_name_bytes = 32;
 
-enum class Kind : std::uint32_t { hello = 1, refusal, removed, view, row, state_piece, state_ack, private_message, stopped };
+enum class Kind : std::uint32_t {
+  hello = 1,
+  refusal,
+  removed,
+  view,
+  row,
+  state_piece,
+  state_ack,
+  private_message,
+  stopped,
+  part,
+};
 
 class Writer {
  public:
@@ -170,6 +181,9 @@ std::optional<Message> decode_view(Reader reader, const std::vector<SubgroupView
   const RankSet everybody = RankSet::first(members);
   for (SubgroupView& subgroup : view.subgroups) {
     notice.loaded.push_back(reader.get_set());
+    const auto lost = reader.get<std::uint8_t>();
+    if (lost > 1) return std::nullopt;
+    if (lost == 1) notice.state_lost.emplace_back(static_cast<std::uint32_t>(notice.loaded.size() - 1));
     if (!everybody.includes(notice.loaded.back()) || !get_subgroup(reader, view, subgroup)) return std::nullopt;
     const auto loaded = [&](NodeId node) { return notice.loaded.back().contains(*view.rank_of(node)); };
     if (!subgroup.members.empty() && std::none_of(subgroup.members.begin(), subgroup.members.end(), loaded))
@@ -248,9 +262,10 @@ std::vector<std::byte> encode(const ViewNotice& notice) {
     writer.put(view.members[i].value());
     writer.put(view.incarnations[i]);
   }
-  for (std::size_t s = 0; s < view.subgroups.size(); ++s) {
+  for (std::uint32_t s = 0; s < view.subgroups.size(); ++s) {
     const SubgroupView& subgroup = view.subgroups[s];
     writer.put(notice.loaded[s]);
+    writer.put(static_cast<std::uint8_t>(std::count(notice.state_lost.begin(), notice.state_lost.end(), SubgroupId(s))));
     writer.put(static_cast<std::uint16_t>(std::min(subgroup.inadequate.size(), reason_bytes_max)));
     writer.put_text(subgroup.inadequate, reason_bytes_max);
     put_nodes(writer, view, subgroup.members);
@@ -291,6 +306,13 @@ std::vector<std::byte> encode(const PrivateMessage& message) {
   return writer.take();
 }
 
+std::vector<std::byte> encode(const Part& part) {
+  Writer writer(Kind::part);
+  writer.put(part.left);
+  writer.put(part.bytes);
+  return writer.take();
+}
+
 std::optional<Message> decode(std::span<const std::byte> bytes, const GroupIdentity& ours,
                               const std::vector<SubgroupView>& shapes) {
   Reader reader(bytes);
@@ -325,6 +347,11 @@ std::optional<Message> decode(std::span<const std::byte> bytes, const GroupIdent
     case Kind::state_piece: return decode_piece(reader, shapes.size());
     case Kind::state_ack: return decode_ack(reader, shapes.size());
     case Kind::private_message: return PrivateMessage{reader.rest()};
+    case Kind::part: {
+      const auto left = reader.get<std::uint64_t>();
+      if (!reader.ok() || reader.rest().empty() || left > parted_message_bytes_max) return std::nullopt;
+      return Part{left, reader.rest()};
+    }
   }
   return std::nullopt;
 }

@@ -19,7 +19,7 @@
 namespace spindrift::views {
 
 /// Changes whenever members of two builds could misread each other's rows, rings or messages.
-inline constexpr std::uint32_t protocol_version = 2;
+inline constexpr std::uint32_t protocol_version = 3;
 
 /// What all members of a group must have in common.
 struct GroupIdentity {
@@ -54,6 +54,7 @@ struct Stopped {
 struct ViewNotice {
   View view;
   std::vector<RankSet> loaded;  ///< by subgroup: who has its state when the view begins
+  std::vector<SubgroupId> state_lost;  ///< see NewView
 };
 /// The next region that the peer exposes belongs to this view: its row, or a mirror for the receiver's.
 struct RowNotice {
@@ -77,9 +78,14 @@ struct StateAck {
 struct PrivateMessage {
   std::span<const std::byte> bytes;  ///< points into the message
 };
+/// One of several pieces of a message that is larger than the fabric's largest.
+struct Part {
+  std::uint64_t left = 0;            ///< bytes that follow in later parts
+  std::span<const std::byte> bytes;  ///< points into the message
+};
 
-using Message =
-    std::variant<Hello, Mismatch, Refusal, Removed, Stopped, ViewNotice, RowNotice, StatePiece, StateAck, PrivateMessage>;
+using Message = std::variant<Hello, Mismatch, Refusal, Removed, Stopped, ViewNotice, RowNotice, StatePiece, StateAck,
+                             PrivateMessage, Part>;
 
 [[nodiscard]] std::vector<std::byte> encode(const GroupIdentity& identity, const Hello& hello);
 /// Reasons are cut at 512 bytes.
@@ -91,9 +97,13 @@ using Message =
 [[nodiscard]] std::vector<std::byte> encode(const StatePiece& piece);
 [[nodiscard]] std::vector<std::byte> encode(const StateAck& ack);
 [[nodiscard]] std::vector<std::byte> encode(const PrivateMessage& message);
+[[nodiscard]] std::vector<std::byte> encode(const Part& part);
 
 /// Bytes that a message with a payload (a state's piece, a private message) takes beside it.
 inline constexpr std::size_t message_overhead_bytes = 64;
+
+/// The largest message that is taken in parts: a view notice of the most members and subgroups that there can be.
+inline constexpr std::size_t parted_message_bytes_max = 1U << 20U;
 
 /// Checks every byte. `shapes`: the group's subgroups, of which a view notice gives the members. Nothing: not a message of
 /// this protocol.

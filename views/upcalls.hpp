@@ -25,7 +25,8 @@ struct NewView {
   std::vector<NodeId> joined;   ///< relative to the view before; for the own first view: all others
   std::vector<NodeId> left;     ///< on their own wish
   std::vector<Removal> failed;  ///< removed
-  /// Subgroups of which all members that had the state are gone: they begin anew.
+  /// Subgroups of which all members that had the state are gone with the view before: they begin anew, now, or when they
+  /// are adequate again. Newcomers are told the same as the others.
   std::vector<SubgroupId> state_lost;
 };
 

@@ -131,7 +131,8 @@ class Worker {
         record(Kind::boundary, s, {.view = view_});
       if (view_ == 0) state.ready = true;
     }
-    for (const SubgroupId lost : news.state_lost) states_[lost.value()] = {.begun = view_, .ready = true};
+    for (const SubgroupId lost : news.state_lost)
+      states_[lost.value()] = {.begun = view_, .ready = !news.view.subgroup(lost).members.empty()};
   }
 
   void deliver(std::uint32_t subgroup, const Delivery& delivery) {

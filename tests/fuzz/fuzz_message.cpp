@@ -49,6 +49,7 @@ void check(const StatePiece& piece) {
 }
 void check(const StateAck& ack) { expect(ack.subgroup.value() < 2, "a subgroup that exists"); }
 void check(const PrivateMessage&) {}
+void check(const Part& part) { expect(!part.bytes.empty() && part.left <= parted_message_bytes_max, "a part has an end"); }
 
 }  // namespace
 

@@ -19,7 +19,7 @@ namespace spindrift::sim {
   return value ^ (value >> 31);
 }
 
-enum class Purpose : std::uint64_t { options = 1, fabric = 2, schedule = 3, workload = 4, faults = 5 };
+enum class Purpose : std::uint64_t { options = 1, fabric = 2, schedule = 3, workload = 4, faults = 5, messages = 6 };
 
 /// xoshiro256++.
 class Random {

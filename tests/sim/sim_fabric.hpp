@@ -29,6 +29,7 @@ struct FabricOptions {
   Ticks connect_ns_max = 50'000;
   Ticks lost_ns_max = 100'000;  ///< from a crash to the peers' `lost`
   Ticks clog_ns_max = 200'000;
+  std::size_t message_bytes_max = 4096;
   std::uint64_t clogs_in_1000 = 0;   ///< posts at which the link stops for a while
   std::uint64_t torn_in_4 = 3;       ///< writes of several lines whose lines appear one by one
   bool hello_before_memory = false;  ///< exposing a region to a peer of which no message was taken is a violation (J5)
@@ -95,6 +96,7 @@ class Network final : public Handler {
   /// given and the cut is still there, both sides lose the connection. Hosts are not cut in themselves.
   void cut(NodeId from, NodeId to, Cut what, std::optional<Ticks> breaks_after);
   void heal(NodeId from, NodeId to);
+  [[nodiscard]] std::size_t message_bytes_max() const noexcept { return options_.message_bytes_max; }
   /// From now on links are quiet: no clogs.
   void calm() { options_.clogs_in_1000 = 0; }
   /// Both processes have the same connection, and neither is about to learn otherwise.
@@ -208,7 +210,9 @@ class Network final : public Handler {
 class SimFabric final : public fabric::Fabric {
  public:
   SimFabric(Network& network, std::uint32_t index, NodeId node, std::uint32_t slot)
-      : network_(network), index_(index), node_(node), slot_(slot), host_(~index) {}
+      : network_(network), index_(index), node_(node), slot_(slot), host_(~index) {
+    traits_.message_bytes_max = network.message_bytes_max();
+  }
   ~SimFabric() override;
 
   [[nodiscard]] const fabric::Traits& traits() const noexcept override { return traits_; }

@@ -71,6 +71,21 @@ TEST_CASE("a run notices a second delivery, a wrong view, and a message that nev
         }) == "M8");
 }
 
+TEST_CASE("what is larger than the fabric's largest message arrives in parts") {
+  REQUIRE(log::set_levels("off").ok());
+  std::size_t joins = 0;
+  for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+    Plan plan = Plan::of(seed);
+    plan.fabric.message_bytes_max = 128;  // less than a view notice, a refusal or a piece of a state
+    Fleet fleet(plan);
+    fleet.run();
+    INFO(plan.describe());
+    CHECK_FALSE(fleet.report().failed());
+    joins += fleet.report().hits(Probe::state_loaded);
+  }
+  CHECK(joins > 0);
+}
+
 TEST_CASE("a failing plan is struck down to what its violation needs") {
   REQUIRE(log::set_levels("off").ok());
   Plan plan = Plan::of(2);

@@ -32,6 +32,7 @@ ViewNotice notice() {
   notice.view.subgroups[0].senders = {NodeId(9)};
   notice.view.subgroups[1].inadequate = "needs 4 members";
   notice.loaded = {RankSet(2, 0), RankSet()};
+  notice.state_lost = {SubgroupId(1)};
   return notice;
 }
 
@@ -59,7 +60,7 @@ TEST_CASE("a difference is named, with what to do about it") {
   CHECK_FALSE(digest.fix().empty());
   auto other_version = encode(ours, hello());
   other_version[4] = std::byte{200};
-  CHECK(difference(other_version).message().find("protocol versions differ: 2 and 200") != std::string::npos);
+  CHECK(difference(other_version).message().find("protocol versions differ: 3 and 200") != std::string::npos);
 }
 
 TEST_CASE("reasons travel, cut to size and made printable") {
@@ -82,6 +83,7 @@ TEST_CASE("a view travels with members, incarnations, subgroups and who has thei
   CHECK(got.view.subgroups[0].senders == notice().view.subgroups[0].senders);
   CHECK(got.view.subgroups[1].inadequate == "needs 4 members");
   CHECK(got.loaded == notice().loaded);
+  CHECK(got.state_lost == notice().state_lost);
 }
 
 TEST_CASE("an impossible view is none") {
@@ -96,6 +98,17 @@ TEST_CASE("an impossible view is none") {
   CHECK(refused([](ViewNotice& wrong) { wrong.loaded[0] = RankSet(); }));
   CHECK(refused([](ViewNotice& wrong) { wrong.view.subgroups[0].senders = {NodeId(4)}; }));
   CHECK(refused([](ViewNotice& wrong) { wrong.view.subgroups[0].senders.clear(); }));
+}
+
+TEST_CASE("a part of a message says how much follows, and is not empty") {
+  const std::vector<std::byte> bytes(100, std::byte{42});
+  const auto encoded = encode(Part{7, bytes});
+  const auto message = read(encoded);
+  REQUIRE((message && std::holds_alternative<Part>(*message)));
+  CHECK(std::get<Part>(*message).left == 7);
+  CHECK(std::get<Part>(*message).bytes.size() == 100);
+  CHECK_FALSE(read(encode(Part{7, {}})));
+  CHECK_FALSE(read(encode(Part{parted_message_bytes_max + 1, bytes})));
 }
 
 TEST_CASE("a piece of a state travels with a digest and within its bounds") {

@@ -232,6 +232,7 @@ Plan Plan::of(std::uint64_t seed) {
   if (plan.storm) plan.suspect_after = static_cast<Ticks>(random.spread(20'000, 400'000));
   plan.partition_safety = true;
   plan.fabric = draw_fabric(random, plan.suspect_after);
+  plan.fabric.message_bytes_max = Random(seed, Purpose::messages).pick<std::size_t>({128, 4096, 4096, 4096});
   plan.policy.send_batch_max = random.pick<std::uint64_t>({1, 3, ~std::uint64_t{0}, ~std::uint64_t{0}});
   plan.policy.receive_batch_max = random.pick<std::uint64_t>({1, 3, ~std::uint64_t{0}, ~std::uint64_t{0}});
   plan.policy.delivery_batch_max = random.pick<std::uint64_t>({1, 3, 512, 512});
@@ -297,7 +298,8 @@ std::string Plan::describe() const {
   for (const std::uint32_t founder : founders) text += " " + std::to_string(founder);
   text += "\n  delay " + std::to_string(fabric.delay_ns_max) + ", jitter " + std::to_string(fabric.jitter_ns_max) +
           ", lost " + std::to_string(fabric.lost_ns_max) + ", clogs " + std::to_string(fabric.clogs_in_1000) +
-          "/1000, batches " + std::to_string(policy.send_batch_max) + "/" + std::to_string(policy.receive_batch_max) + "/" +
+          "/1000, messages of " + std::to_string(fabric.message_bytes_max) +
+          ", batches " + std::to_string(policy.send_batch_max) + "/" + std::to_string(policy.receive_batch_max) + "/" +
           std::to_string(policy.delivery_batch_max);
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     const NodePlan& node = nodes[i];
