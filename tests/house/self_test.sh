@@ -91,6 +91,26 @@ expect 'an id with two rows' 'twice in the table: V9' "$here/invariants.sh" "$tr
 checked '| V9 | `a.cpp` | another (M1) |' "$line" 'TEST_CASE("another (M1)") {'
 expect 'a test of another id' 'speaks of another' "$here/invariants.sh" "$tree"
 
+# stale CHANGE: a mutant of the fresh tree, changed by sed.
+stale() {
+  fresh
+  mkdir -p "$tree/tests/mutants"
+  printf 'mutant m\nfile core/ids.hpp\nwhy  ids\n- // Ids.\n+ // No ids.\n' | sed "$1" >"$tree/tests/mutants/a.txt"
+}
+mutate=$here/../../tools/mutate
+stale ''
+"$mutate" --check --tree "$tree" >/dev/null || { echo 'mutate --check rejects a mutant that applies'; failures=$((failures + 1)); }
+stale 's/Ids/Idz/'
+expect 'a stale mutant' 'occurs 0 times' "$mutate" --check --tree "$tree"
+stale 's/^- .*/- \//'
+expect 'an ambiguous mutant' 'occurs 2 times' "$mutate" --check --tree "$tree"
+stale 's/ids.hpp/gone.hpp/'
+expect 'a mutant of a file that is gone' 'no such file' "$mutate" --check --tree "$tree"
+stale 's/No ids/Ids/'
+expect 'a mutant that changes nothing' 'changes nothing' "$mutate" --check --tree "$tree"
+stale 'p'
+expect 'two mutants of one name' 'two of this name' "$mutate" --check --tree "$tree"
+
 # impure BODY: an object that asks the world.
 impure() {
   printf '#include <chrono>\n#include <cstdlib>\n#include <mutex>\n#include <random>\n#include <unistd.h>\n%s\n' "$1" >"$scratch/impure.cpp"

@@ -40,8 +40,9 @@ struct Story {
     made.subgroups = layout_of(plan.subgroups)(made.members, nullptr);
     return made;
   }
-  void install(std::uint32_t process, const View& view, std::vector<views::Removal> failed = {}, bool loading = false) {
-    history.on_view(process, {view, {}, {}, std::move(failed), {}}, {loading});
+  void install(std::uint32_t process, const View& view, std::vector<views::Removal> failed = {}, bool loading = false,
+               std::vector<SubgroupId> lost = {}, std::vector<NodeId> joined = {}) {
+    history.on_view(process, {view, std::move(joined), {}, std::move(failed), std::move(lost)}, {loading});
   }
   void found_all() {
     for (std::uint32_t i = 0; i < 3; ++i) install(i, view(0, {0, 1, 2}));
@@ -278,6 +279,29 @@ TEST_CASE("a message of one that is gone, delivered in a later view, is found (M
   story.install(0, story.view(1, {0, 1}), {{NodeId(2), "silent"}});
   story.deliver(0, 2, payload, 0);
   CHECK(story.found() == "M6");
+}
+
+// Node 2 comes in view 1 and loads the state; who had it dies before it has.
+TEST_CASE("a state that is lost and not told, or told though nobody ever had it, is found (J1)") {
+  const auto lose = [](std::vector<SubgroupId> told) {
+    Story story;
+    for (std::uint32_t i = 0; i < 2; ++i) story.install(i, story.view(0, {0, 1}));
+    for (std::uint32_t i = 0; i < 3; ++i) story.history.blame(i);
+    for (std::uint32_t i = 0; i < 3; ++i) story.install(i, story.view(1, {0, 1, 2}), {}, i == 2, {}, {NodeId(2)});
+    story.history.on_end(0);
+    story.history.on_end(1);
+    story.install(2, story.view(2, {2}), {{NodeId(0), "crashed"}, {NodeId(1), "crashed"}}, false, std::move(told));
+    return story.found();
+  };
+  CHECK(lose({SubgroupId(0)}) == "nothing");
+  CHECK(lose({}) == "J1");
+
+  Plan large = three_nodes();
+  large.subgroups[0].minimum = 3;
+  Story never(large);
+  for (std::uint32_t i = 0; i < 2; ++i) never.install(i, never.view(0, {0, 1}));
+  never.install(0, never.view(1, {0, 1, 2}), {}, false, {SubgroupId(0)}, {NodeId(2)});
+  CHECK(never.found() == "J1");
 }
 
 TEST_CASE("a message that one gets in the view in which it was sent and another in the next is found (M6)") {

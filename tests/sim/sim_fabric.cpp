@@ -70,6 +70,17 @@ void Network::check_released() {
   }
 }
 
+Network::Holdings Network::holdings(std::uint32_t endpoint) const {
+  const SimFabric& fabric = *endpoints_[endpoint];
+  Holdings held;
+  for (const SimFabric::OwnRegion& own : fabric.regions_) held.own += own.released ? 0 : 1;
+  for (const auto& [index, key] : fabric.lent_) {
+    const Connection& connection = connections_[index];
+    held.lent += connection.ended[0] || connection.ended[1] ? 0 : 1;
+  }
+  return held;
+}
+
 Result<void> SimFabric::listen(const fabric::Address& self) {
   if (self.node != node_) return Error(ErrorKind::bad_argument, "this endpoint belongs to another node id");
   for (const auto& other : network_.endpoints_) {
@@ -135,6 +146,7 @@ Result<void> SimFabric::expose(fabric::PeerId peer, fabric::RegionKey key, fabri
     network_.report_.violate("J5", "memory was exposed to a peer that had not introduced itself");
   }
   own->exposed_to.push_back({*index, access});
+  network_.endpoints_[connection.ends[1 - end]]->lent_.emplace_back(*index, key);
   if (access == fabric::Access::write) connection.ways[1 - end].written_region = own->memory;
   fabric::Event event;
   event.kind = fabric::Event::Kind::exposed;
@@ -173,6 +185,7 @@ void SimFabric::unmap(fabric::PeerId peer, fabric::RegionKey key) {
   if (!index) return network_.report_.violate("V11", "unmapping a region of an unknown peer");
   Network::Connection& connection = network_.connections_[*index];
   Network::Direction& way = connection.ways[network_.end_of(connection, index_)];
+  std::erase(lent_, std::pair(*index, key));
   SimFabric& owner = *network_.endpoints_[connection.ends[1 - network_.end_of(connection, index_)]];
   OwnRegion* const theirs = owner.region(key);
   if (theirs == nullptr) return;

@@ -107,6 +107,13 @@ class Network final : public Handler {
   [[nodiscard]] bool mappable(std::uint32_t a, std::uint32_t b) const;
   /// Released memory is as it was left.
   void check_released();
+  /// Memory that a process holds: own regions that it has not released, and those that live peers let it use and that it has
+  /// not given back.
+  struct Holdings {
+    std::uint64_t own = 0;
+    std::uint64_t lent = 0;
+  };
+  [[nodiscard]] Holdings holdings(std::uint32_t endpoint) const;
 
   void on_event(EventKind kind, std::uint32_t which) override;
 
@@ -256,6 +263,7 @@ class SimFabric final : public fabric::Fabric {
   [[nodiscard]] Result<std::byte*> target_of(const fabric::Operation& operation, std::uint32_t connection);
   void poison_if_unused(OwnRegion& own);
 
+  std::vector<std::pair<std::uint32_t, fabric::RegionKey>> lent_;  // by peers, over which connection; until given back
   Network& network_;
   std::uint32_t index_;
   NodeId node_;

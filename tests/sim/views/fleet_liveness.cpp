@@ -145,8 +145,29 @@ void Fleet::judge() {
   history_.check_complete(core());
   if (const auto wrong = wrong_gate()) report_.violate("L2", *wrong);
   if (!done && !report_.failed()) report_.violate("L2", "a thread still waits for space");
+  if (!report_.failed()) check_memory();
   if (report_.failed()) return;
   leave_all();
+}
+
+// V11: at rest, memory belongs to the present view, or to one that somebody still needs.
+void Fleet::check_memory() {
+  for (const std::uint32_t index : core()) {
+    std::uint64_t own = 0;
+    std::uint64_t lent = 0;
+    for (const auto& epoch : processes_[index]->member_->epochs()) {
+      ++own;
+      for (const views::Epoch::Line& line : epoch->lines()) {
+        own += line.mirror ? 1 : 0;
+        lent += line.theirs ? 1 : 0;
+      }
+    }
+    const Network::Holdings held = network_.holdings(index);
+    if (held.own <= own && held.lent <= lent) continue;
+    return report_.violate("V11", "node " + std::to_string(processes_[index]->node_) + " holds " + std::to_string(held.own) +
+                                      " regions and " + std::to_string(held.lent) + " of others, of its views " +
+                                      std::to_string(own) + " and " + std::to_string(lent));
+  }
 }
 
 // A minority of the newest view is lost for ever: dead, or silent.

@@ -186,6 +186,8 @@ void History::on_view(std::uint32_t index, const views::NewView& news, const std
     if (plan_.subgroups[s].mode == DeliveryMode::unordered || !here.member) continue;
     if (lost && here.log)
       return violate("J1", index, "told that the state of subgroup " + std::to_string(s) + " is lost, but has it");
+    if (lost && logs_of_[s].empty() && *process.first_view != view.id)
+      return violate("J1", index, "told that the state of subgroup " + std::to_string(s) + " is lost, which nobody ever had");
     if (view.id.value() == 0 || lost || logs_of_[s].empty()) begin_log(index, s, view.id);
     if (loading[s]) {
       here.log.reset();
@@ -218,6 +220,14 @@ void History::begin_without_state(std::uint32_t index, std::uint32_t subgroup, c
     const Seat& there = seat(other, subgroup);
     if (other == index || !there.log || processes_[other].ended || logs_[*there.log].begun == view.id) continue;
     return violate("J1", index, "begins subgroup " + std::to_string(subgroup) + " without a state, though others have one");
+  }
+  // Who was there hears of it if anybody of the view before had one.
+  const View* const before = this->view(ViewId(view.id.value() - 1));
+  if (before != nullptr && *processes_[index].first_view != view.id && !before->subgroups[subgroup].members.empty()) {
+    for (const std::uint64_t incarnation : before->incarnations) {
+      if (!seat(*process_of(incarnation), subgroup).log) continue;
+      return violate("J1", index, "is not told that the state of subgroup " + std::to_string(subgroup) + " is lost");
+    }
   }
   begin_log(index, subgroup, view.id);
 }
