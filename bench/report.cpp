@@ -37,7 +37,11 @@ std::string to_text(const Parameter& parameter) {
   return std::visit([](const auto& value) { return fmt::format("{}", value); }, parameter);
 }
 
-std::size_t column_width(const std::string& name) { return std::max<std::size_t>(10, name.size() + 2); }
+/// Wide enough for its name and its values: words take more room than numbers.
+std::size_t column_width(const std::pair<std::string, Parameter>& parameter) {
+  const std::size_t of_values = std::holds_alternative<std::string>(parameter.second) ? 20 : 10;
+  return std::max(of_values, parameter.first.size() + 2);
+}
 
 }  // namespace
 
@@ -129,11 +133,10 @@ void Report::print_row(const Figure& figure) {
   if (figure.bench != bench_in_table_) {
     bench_in_table_ = figure.bench;
     fmt::print("\n{}\n", figure.bench);
-    for (const auto& parameter : figure.parameters) fmt::print("{:>{}}", parameter.first, column_width(parameter.first));
+    for (const auto& parameter : figure.parameters) fmt::print("{:>{}}", parameter.first, column_width(parameter));
     fmt::print("{:>12}{:>12}{:>12}  {:<12}{:>10}{:>9}\n", "median", "min", "max", "unit", "limit", "ratio");
   }
-  for (const auto& parameter : figure.parameters)
-    fmt::print("{:>{}}", to_text(parameter.second), column_width(parameter.first));
+  for (const auto& parameter : figure.parameters) fmt::print("{:>{}}", to_text(parameter.second), column_width(parameter));
   const Summary summary = summarize(figure.values);
   fmt::print("{:>12}{:>12}{:>12}  {:<12}", short_number(summary.median), short_number(summary.min),
              short_number(summary.max), figure.unit);
