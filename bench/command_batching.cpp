@@ -31,15 +31,24 @@ std::vector<Limits> ablations() {
 
 using Parameters = std::vector<std::pair<std::string, Parameter>>;
 
-void ask_about_run(Experiment& experiment, const TrafficRun& run, const Parameters& parameters) {
-  const std::size_t place = experiment.add(run);
-  experiment.ask({{"batching", parameters, "messages/s", {}, {}}, place, first_stream, first_stream});
+struct Cell {
+  std::size_t run;
+  Parameters parameters;
+};
+
+void ask_about(Experiment& experiment, const std::vector<Cell>& cells) {
+  for (const Cell& cell : cells)
+    experiment.ask({{"batching", cell.parameters, "messages/s", {}, {}}, cell.run, first_stream, first_stream});
   const std::pair<const char*, double BatchMeans::*> kinds[] = {
       {"send", &BatchMeans::sent}, {"receive", &BatchMeans::received}, {"delivery", &BatchMeans::delivered}};
   for (const auto& [kind, mean] : kinds) {
     const Measure measure = [mean = mean](const TrafficResults& results) { return results.front().batches.*mean; };
-    experiment.ask(
-        {{fmt::format("messages in one {} batch", kind), parameters, "messages", {}, {}}, place, measure, measure});
+    for (const Cell& cell : cells) {
+      experiment.ask({{fmt::format("messages in one {} batch", kind), cell.parameters, "messages", {}, {}},
+                      cell.run,
+                      measure,
+                      measure});
+    }
   }
 }
 
@@ -74,16 +83,18 @@ Result<void> run_batching_bench(const BatchingOptions& options) {
             {"window", run.window},
             {"batched", std::string(batched)}};
   };
+  std::vector<Cell> cells;
   for (const Limits& limits : ablations()) {
     TrafficRun run = *base;
     run.policy = limits.policy;
-    ask_about_run(experiment, run, parameters(run, limits.name));
+    cells.push_back({experiment.add(run), parameters(run, limits.name)});
   }
   for (const std::uint64_t window : options.windows) {
     TrafficRun run = *base;
     run.window = window;
-    ask_about_run(experiment, run, parameters(run, "all"));
+    cells.push_back({experiment.add(run), parameters(run, "all")});
   }
+  ask_about(experiment, cells);
   ask_for_histogram(experiment, 0, parameters(*base, "all"));
   return run_experiment(options.common, std::move(experiment));
 }

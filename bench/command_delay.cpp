@@ -1,4 +1,5 @@
 // `spindrift bench delay`: what slow and silent senders cost the others, with null-sends and without.
+#include <algorithm>
 #include <memory>
 
 #include <CLI/CLI.hpp>
@@ -26,14 +27,12 @@ Measure share(std::uint32_t senders, std::uint32_t members) {
 Result<void> run_delay_bench(const TrafficOptions& options) {
   const auto base = options.run();
   if (!base) return Error(base.error());
+  const std::uint32_t half = options.members / 2;
   Experiment experiment;
   experiment.add(*base);
   for (const bool null_sends : {true, false}) {
     for (const Delay& delay : delays) {
-      for (const std::uint32_t slow : {1U, options.members / 2}) {
-        if (slow == 1 && options.members / 2 == 1 && experiment.runs.back().slow_after == delay.after &&
-            experiment.runs.back().slow_senders == 1 && experiment.runs.back().policy.null_sends == null_sends)
-          continue;  // half of them is one
+      for (std::uint32_t slow = 1; slow <= half; slow += std::max(half - 1, 1U)) {  // one, and half of them
         TrafficRun run = *base;
         run.policy.null_sends = null_sends;
         run.slow_senders = slow;
