@@ -61,8 +61,9 @@ double percentile(std::span<std::uint64_t> values, double fraction) {
 }
 
 std::optional<double> Figure::ratio() const {
-  if (limits.empty()) return std::nullopt;
-  return summarize(values).median / summarize(limits).median;
+  const double limit = limits.empty() ? 0 : summarize(limits).median;
+  if (limit == 0) return std::nullopt;
+  return summarize(values).median / limit;
 }
 
 Provenance provenance() {
@@ -94,10 +95,8 @@ std::string to_json(const Figure& figure, const Provenance& provenance) {
       {"unit", figure.unit},
       {"limit_median", nullptr},
       {"ratio", nullptr}};
-  if (const auto ratio = figure.ratio()) {
-    line["limit_median"] = summarize(figure.limits).median;
-    line["ratio"] = *ratio;
-  }
+  if (!figure.limits.empty()) line["limit_median"] = summarize(figure.limits).median;
+  if (const auto ratio = figure.ratio()) line["ratio"] = *ratio;
   return line.dump();
 }
 
@@ -141,7 +140,7 @@ void Report::print_row(const Figure& figure) {
   fmt::print("{:>12}{:>12}{:>12}  {:<12}", short_number(summary.median), short_number(summary.min),
              short_number(summary.max), figure.unit);
   const auto ratio = figure.ratio();
-  fmt::print("{:>10}{:>9}\n", ratio ? short_number(summarize(figure.limits).median) : "",
+  fmt::print("{:>10}{:>9}\n", figure.limits.empty() ? "" : short_number(summarize(figure.limits).median),
              ratio ? fmt::format("{:.3f}", *ratio) : "");
 }
 

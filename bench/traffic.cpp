@@ -225,12 +225,13 @@ class TrafficMember {
     for (const std::uint32_t number : numbers) subgroups.push_back(&subgroup(number));
     const Duration pace = slow() ? *run_.slow_after : Duration{};
     std::uint64_t rounds = 0;
-    for (; arena_.stop.value.load(std::memory_order_relaxed) == 0; ++rounds) {
+    do {  // at least once, however soon the stop comes
       const std::uint64_t word = Stamp{thread, rounds}.pack();
       std::memcpy(source.data(), &word, sizeof word);
       for (Subgroup* const to : subgroups) to->send(source);
       if (pace > Duration{}) spend(pace, pace < shortest_wait ? Spending::computing : Spending::waiting);
-    }
+      ++rounds;
+    } while (arena_.stop.value.load(std::memory_order_relaxed) == 0);
     for (const std::uint32_t number : numbers) arena_.place(number, self_).sent.fetch_add(rounds);
   }
 
