@@ -70,6 +70,11 @@ void add_bench_command(CLI::App& app, Work& chosen) {
   bench::add_idle_command(*command, chosen);
   bench::add_start_command(*command, chosen);
   bench::add_view_change_command(*command, chosen);
+  bench::add_subgroups_command(*command, chosen);
+  bench::add_delay_command(*command, chosen);
+  bench::add_upcall_command(*command, chosen);
+  bench::add_batching_command(*command, chosen);
+  bench::add_threads_command(*command, chosen);
   bench::add_resident_member_command(*command, chosen);
 }
 

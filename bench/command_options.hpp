@@ -50,7 +50,12 @@ void add_ring_command(CLI::App& bench, tools::Work& chosen);
 void add_idle_command(CLI::App& bench, tools::Work& chosen);
 void add_view_change_command(CLI::App& bench, tools::Work& chosen);
 void add_start_command(CLI::App& bench, tools::Work& chosen);
-/// One member of the last two, in a process of its own; hidden from help.
+void add_subgroups_command(CLI::App& bench, tools::Work& chosen);
+void add_delay_command(CLI::App& bench, tools::Work& chosen);
+void add_upcall_command(CLI::App& bench, tools::Work& chosen);
+void add_batching_command(CLI::App& bench, tools::Work& chosen);
+void add_threads_command(CLI::App& bench, tools::Work& chosen);
+/// One member of idle and start, in a process of its own; hidden from help.
 void add_resident_member_command(CLI::App& bench, tools::Work& chosen);
 
 }  // namespace spindrift::bench

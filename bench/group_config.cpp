@@ -28,6 +28,10 @@ nlohmann::json first_nodes(std::uint32_t count) {
 
 }  // namespace
 
+std::string numbered_subgroup(std::uint32_t number) {
+  return number == 0 ? std::string(subgroup_name) : fmt::format("{}{}", subgroup_name, number);
+}
+
 Profile profile_for(std::uint64_t message_bytes, std::uint64_t window, std::uint64_t ring_bytes) {
   const std::uint64_t record = smc::record_bytes(message_bytes);
   const std::uint64_t whole_window = std::max({ring_bytes_min, 2 * record + 16, window * record});
@@ -35,8 +39,12 @@ Profile profile_for(std::uint64_t message_bytes, std::uint64_t window, std::uint
 }
 
 std::string group_config_text(const GroupShape& shape, const std::string& runtime_directory) {
-  const nlohmann::json layout = {
-      {{"name", subgroup_name}, {"members", first_nodes(shape.members)}, {"senders", first_nodes(shape.senders)}}};
+  nlohmann::json layout = nlohmann::json::array();
+  for (std::uint32_t number = 0; number < shape.subgroups; ++number) {
+    layout.push_back({{"name", numbered_subgroup(number)},
+                      {"members", first_nodes(shape.members)},
+                      {"senders", first_nodes(shape.senders)}});
+  }
   return fmt::format(
       "[SPINDRIFT]\ngroup_name = bench\nruntime_directory = {}\n\n[LAYOUT]\njson_layout = '{}'\n\n"
       "[SUBGROUP/DEFAULT]\nmax_smc_payload_size = {}\nwindow_size = {}\nring_size = {}\n",

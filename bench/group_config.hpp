@@ -1,5 +1,5 @@
-// The configuration of a group under measurement: one subgroup called "bench", of all members, in a runtime directory of its
-// own, so that a bench never meets a group that does real work.
+// The configuration of a group under measurement: a subgroup called "bench" of all members, or several alike, in a runtime
+// directory of its own, so that a bench never meets a group that does real work.
 #pragma once
 
 #include <cstdint>
@@ -14,6 +14,8 @@
 namespace spindrift::bench {
 
 inline constexpr std::string_view subgroup_name = "bench";
+/// The first is `subgroup_name`, its like are numbered: "bench1", "bench2", …
+[[nodiscard]] std::string numbered_subgroup(std::uint32_t number);
 
 /// The sizes for messages of one length. `ring_bytes` 0: the smallest ring that holds a whole window.
 [[nodiscard]] Profile profile_for(std::uint64_t message_bytes, std::uint64_t window, std::uint64_t ring_bytes);
@@ -23,6 +25,7 @@ struct GroupShape {
   std::uint32_t senders = 3;  ///< the first of them, at least one
   Profile profile;
   std::vector<ConfigOverride> settings;  ///< for all members, over what the bench sets
+  std::uint32_t subgroups = 1;           ///< all with the same members, senders and profile
 };
 
 /// The INI text that all members of the group share.

@@ -37,7 +37,11 @@ std::string to_text(const Parameter& parameter) {
   return std::visit([](const auto& value) { return fmt::format("{}", value); }, parameter);
 }
 
-std::size_t column_width(const std::string& name) { return std::max<std::size_t>(10, name.size() + 2); }
+/// Wide enough for its name and its values: words take more room than numbers.
+std::size_t column_width(const std::pair<std::string, Parameter>& parameter) {
+  const std::size_t of_values = std::holds_alternative<std::string>(parameter.second) ? 20 : 10;
+  return std::max(of_values, parameter.first.size() + 2);
+}
 
 }  // namespace
 
@@ -57,8 +61,9 @@ double percentile(std::span<std::uint64_t> values, double fraction) {
 }
 
 std::optional<double> Figure::ratio() const {
-  if (limits.empty()) return std::nullopt;
-  return summarize(values).median / summarize(limits).median;
+  const double limit = limits.empty() ? 0 : summarize(limits).median;
+  if (limit == 0) return std::nullopt;
+  return summarize(values).median / limit;
 }
 
 Provenance provenance() {
@@ -90,10 +95,8 @@ std::string to_json(const Figure& figure, const Provenance& provenance) {
       {"unit", figure.unit},
       {"limit_median", nullptr},
       {"ratio", nullptr}};
-  if (const auto ratio = figure.ratio()) {
-    line["limit_median"] = summarize(figure.limits).median;
-    line["ratio"] = *ratio;
-  }
+  if (!figure.limits.empty()) line["limit_median"] = summarize(figure.limits).median;
+  if (const auto ratio = figure.ratio()) line["ratio"] = *ratio;
   return line.dump();
 }
 
@@ -129,16 +132,15 @@ void Report::print_row(const Figure& figure) {
   if (figure.bench != bench_in_table_) {
     bench_in_table_ = figure.bench;
     fmt::print("\n{}\n", figure.bench);
-    for (const auto& parameter : figure.parameters) fmt::print("{:>{}}", parameter.first, column_width(parameter.first));
+    for (const auto& parameter : figure.parameters) fmt::print("{:>{}}", parameter.first, column_width(parameter));
     fmt::print("{:>12}{:>12}{:>12}  {:<12}{:>10}{:>9}\n", "median", "min", "max", "unit", "limit", "ratio");
   }
-  for (const auto& parameter : figure.parameters)
-    fmt::print("{:>{}}", to_text(parameter.second), column_width(parameter.first));
+  for (const auto& parameter : figure.parameters) fmt::print("{:>{}}", to_text(parameter.second), column_width(parameter));
   const Summary summary = summarize(figure.values);
   fmt::print("{:>12}{:>12}{:>12}  {:<12}", short_number(summary.median), short_number(summary.min),
              short_number(summary.max), figure.unit);
   const auto ratio = figure.ratio();
-  fmt::print("{:>10}{:>9}\n", ratio ? short_number(summarize(figure.limits).median) : "",
+  fmt::print("{:>10}{:>9}\n", figure.limits.empty() ? "" : short_number(summarize(figure.limits).median),
              ratio ? fmt::format("{:.3f}", *ratio) : "");
 }
 

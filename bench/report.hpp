@@ -37,7 +37,7 @@ struct Figure {
   std::vector<double> values;                                 ///< one per repeat; at least one
   std::vector<double> limits;                                 ///< the same quantity of the limit, one per repeat; or empty
 
-  /// Median by median of the limit: above 1 is better for a rate, below 1 for a time. Nothing without a limit.
+  /// Median by median of the limit: above 1 is better for a rate, below 1 for a time. Nothing without a limit, or if it is 0.
   [[nodiscard]] std::optional<double> ratio() const;
 };
 
@@ -52,7 +52,7 @@ struct Provenance {
 [[nodiscard]] Provenance provenance();
 
 /// One line, without its end: {bench, machine, version, commit, parameters, median, min, max, repeats, unit, limit_median,
-/// ratio}; the last two are null without a limit.
+/// ratio}; the last two are null where there is none.
 [[nodiscard]] std::string to_json(const Figure& figure, const Provenance& provenance);
 
 /// Prints figures as they come. Not thread-safe.

@@ -29,6 +29,9 @@ class ReplicaBase;
 class ReplicaChannel;
 template <class T>
 class Replicated;
+namespace smc {
+struct Policy;
+}
 
 using views::NewView;
 using views::Removal;
@@ -139,6 +142,8 @@ struct GroupOptions {
   std::function<void(Subgroup&, std::uint64_t messages)> on_dropped;
   /// A private message of another member. On the poller thread.
   std::function<void(NodeId from, std::span<const std::byte>)> on_private;
+  /// For experiments alone: batches cut short, no null-sends (spindrift/smc/multicast.hpp). Nothing: the product's own.
+  std::shared_ptr<const smc::Policy> ablation;
 };
 
 /// A process's membership in its group.

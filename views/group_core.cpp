@@ -91,6 +91,7 @@ void GroupCore::make_member() {
   options.suspect_after = config_.suspect_after();
   options.partition_safety = !config_.partitioning_safety_disabled();
   options.backlog_bytes_max = config_.state_buffer_bytes();
+  if (options_.ablation) options.policy = *options_.ablation;
   if (!options.partition_safety) {
     log::warn(log::Room::views, "partition safety is off: parts of a split group will go on and differ",
               {{"because", "[DERECHO] disable_partitioning_safety"}});

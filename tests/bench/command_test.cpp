@@ -85,6 +85,32 @@ TEST_CASE("bench ring prints one line per number of threads and size") {
   CHECK(output.lines.size() == 4);
 }
 
+TEST_CASE("the experiments print each figure beside the run that it is compared with") {
+  const std::string small = " --size 64 --seconds 0.01 --repeat 1";
+  const auto [arguments, lines] = GENERATE(table<std::string, std::size_t>({{"subgroups --subgroups 1,2", 3},
+                                                                            {"delay --members 2", 6},
+                                                                            {"upcall --members 2 --window 5", 10},
+                                                                            {"threads --threads 1,2", 2}}));
+  const Output output = bench(arguments + small);
+  CHECK(output.exit_code == 0);
+  REQUIRE(output.lines.size() == lines);
+  for (const auto& line : output.lines) {
+    CHECK(line["unit"] == "messages/s");
+    CHECK(line["limit_median"].is_number());
+  }
+}
+
+TEST_CASE("bench batching prints rates, means and the whole of the upcalls") {
+  const Output output = bench("batching --members 2 --windows 5 --size 64 --seconds 0.01 --repeat 1");
+  CHECK(output.exit_code == 0);
+  REQUIRE(output.lines.size() == 7 * 4 + 10);
+  double percent = 0;
+  for (const auto& line : output.lines) {
+    if (line["unit"] == "percent") percent += line["median"].get<double>();
+  }
+  CHECK(percent == Approx(100));
+}
+
 TEST_CASE("bench hands the user's settings to all members, and refuses wrong ones") {
   CHECK(bench("multicast --members 2 --size 8 --messages 10 --repeat 1 --set SPINDRIFT/spin_us=0").exit_code == 0);
   CHECK(bench("multicast --members 2 --messages 10 --set SPINDRIFT/no_such_key=1").exit_code != 0);

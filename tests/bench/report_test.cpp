@@ -51,6 +51,15 @@ TEST_CASE("a ratio compares medians, and needs a limit") {
   CHECK_FALSE(alone.ratio());
 }
 
+TEST_CASE("nothing is a multiple of a limit of 0, which is told all the same") {
+  Figure still = throughput;
+  still.limits = {0, 0};
+  CHECK_FALSE(still.ratio());
+  const auto line = nlohmann::json::parse(to_json(still, provenance()));
+  CHECK(line["limit_median"] == 0);
+  CHECK(line["ratio"].is_null());
+}
+
 TEST_CASE("a line carries the figure, its parameters and where it comes from") {
   const auto line = nlohmann::json::parse(to_json(throughput, {2, "a model", "6.1", "0.1.0", "abc"}));
   CHECK(line["bench"] == "multicast throughput");

@@ -1,0 +1,209 @@
+"""Where peers run: namespaces of their own for mounts, network, processes and IPC, which go with all that is in them when the
+driver ends, however it ends. Nothing in here is seen from outside, nor outside from here but the programs to run."""
+import contextlib
+import ctypes
+import json
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import sys
+import threading
+
+PROGRAMS = pathlib.Path('/run/programs')
+PLACE = pathlib.Path('/tmp/place')  # sockets and configurations of peers
+NODES = 3
+PATIENCE = 30.0  # seconds for a server to be ready; a run has a limit of its own
+
+
+def enter(arguments):
+    """Starts this program anew inside of the cage; the process returned dies with this one, and all in the cage with it."""
+    libc = ctypes.CDLL(None)
+    kill_with_parent = 1  # PR_SET_PDEATHSIG
+    user = [] if os.getuid() == 0 else ['--user', '--map-root-user']
+    return subprocess.Popen(
+        ['unshare', *user, '--mount', '--net', '--pid', '--ipc', '--fork', '--kill-child', '--mount-proc', sys.executable, *arguments],
+        preexec_fn=lambda: libc.prctl(kill_with_parent, signal.SIGKILL), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
+
+
+def command(*words):
+    subprocess.run([str(word) for word in words], check=True, stdout=subprocess.DEVNULL)
+
+
+def furnish(programs):
+    """Memory in place of whatever a peer may write to, and the bench's programs beneath it."""
+    command('mount', '-t', 'tmpfs', 'tmpfs', '/run')
+    PROGRAMS.mkdir()
+    command('mount', '--bind', programs, PROGRAMS)  # before /tmp goes out of sight, for they may lie there
+    for directory in ('/dev/shm', '/tmp', '/var/lib/corosync', '/var/log/corosync'):
+        if os.path.isdir(directory):
+            command('mount', '-t', 'tmpfs', 'tmpfs', directory)
+    PLACE.mkdir()
+    os.chdir(PLACE)
+    command('ip', 'link', 'set', 'lo', 'up', 'multicast', 'on')
+    command('ip', 'route', 'add', '224.0.0.0/4', 'dev', 'lo')
+
+
+class Server:
+    """A process that is there while a run lasts, ready when its output says so."""
+
+    def __init__(self, words, ready):
+        self.lines = []
+        self.ready = threading.Event()
+        self.process = subprocess.Popen([str(word) for word in words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                        stderr=subprocess.STDOUT, text=True, errors='replace')
+        self.reader = threading.Thread(target=self.read, args=(re.compile(ready),))
+        self.reader.start()
+
+    def read(self, ready):
+        for line in self.process.stdout:
+            self.lines = (self.lines + [line.rstrip()])[-20:]
+            if ready.search(line):
+                self.ready.set()
+
+    def await_ready(self):
+        if not self.ready.wait(PATIENCE):
+            raise RuntimeError(f'{self.process.args[0]} was not ready; its last words:\n' + '\n'.join(self.lines))
+
+    def end(self):
+        self.process.terminate()
+        try:
+            self.process.wait(5)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+        self.reader.join()
+
+
+@contextlib.contextmanager
+def servers(starting):
+    """`starting`: (command, what it says when it is ready) of each. All are ready inside, and gone after."""
+    running = []
+    try:
+        for words, ready in starting:
+            running.append(Server(words, ready))
+        for server in running:
+            server.await_ready()
+        yield
+    finally:
+        for server in reversed(running):
+            server.end()
+
+
+@contextlib.contextmanager
+def network(name):
+    """Three network namespaces, NAME0 … NAME2, at 10.77.0.1 … 3 on one bridge."""
+    made = []
+    try:
+        command('ip', 'link', 'add', 'bridge', 'type', 'bridge')
+        command('ip', 'link', 'set', 'bridge', 'up')
+        for node in range(NODES):
+            space = f'{name}{node}'
+            command('ip', 'netns', 'add', space)
+            command('ip', 'link', 'add', f'port{node}', 'type', 'veth', 'peer', 'name', 'eth0', 'netns', space)
+            made.append(space)
+            command('ip', 'link', 'set', f'port{node}', 'master', 'bridge', 'up')
+            for words in (('link', 'set', 'lo', 'up'), ('link', 'set', 'eth0', 'up'),
+                          ('addr', 'add', f'10.77.0.{node + 1}/24', 'dev', 'eth0')):
+                command('ip', '-n', space, *words)
+        yield
+    finally:
+        # The namespaces go when their last process has gone; their links must not wait for that.
+        for node, space in enumerate(made):
+            command('ip', 'link', 'delete', f'port{node}')
+            command('ip', 'netns', 'delete', space)
+        command('ip', 'link', 'delete', 'bridge')
+
+
+def corosync_configuration(node, transport):
+    nodes = ''.join(f'  node {{\n    nodeid: {other + 1}\n    name: node{other + 1}\n    ring0_addr: 10.77.0.{other + 1}\n  }}\n'
+                    for other in range(NODES))
+    return (f'totem {{\n  version: 2\n  cluster_name: bench\n  transport: {transport}\n  secauth: off\n'
+            + ('  crypto_cipher: none\n  crypto_hash: none\n' if transport == 'knet' else '')
+            + f'}}\nnodelist {{\n{nodes}}}\n'
+            'logging {\n  to_stderr: yes\n  to_syslog: no\n  to_logfile: no\n}\n'
+            'quorum {\n  provider: corosync_votequorum\n}\n')
+
+
+@contextlib.contextmanager
+def corosync(transport):
+    starting = []
+    for node in range(NODES):
+        path = PLACE / f'corosync{node}.conf'
+        path.write_text(corosync_configuration(node, transport))
+        # Every daemon locks a file in /run; each has a /run of its own.
+        starting.append((['ip', 'netns', 'exec', f'corosync{node}', 'sh', '-c',
+                          f'mount -t tmpfs tmpfs /run && exec corosync -f -c {path}'], r'Members\[3\]'))
+    with network('corosync'), servers(starting):
+        yield 'corosync'
+
+
+@contextlib.contextmanager
+def nats():
+    port, routes = 14222, 16222
+    starting = []
+    for node in range(NODES):
+        path = PLACE / f'nats{node}.conf'
+        others = ', '.join(f'nats://127.0.0.1:{routes + other}' for other in range(NODES) if other != node)
+        path.write_text(f'listen: 127.0.0.1:{port + node}\nserver_name: node{node}\n'
+                        f'jetstream {{ store_dir: {PLACE}/nats{node}, max_mem: 4G }}\n'
+                        f'cluster {{ name: bench, listen: 127.0.0.1:{routes + node}, routes: [{others}] }}\n')
+        starting.append((['nats-server', '-c', path], r'new (JetStream cluster )?metadata leader'))
+    with servers(starting):
+        yield str(port)
+
+
+@contextlib.contextmanager
+def iceoryx():
+    with servers([(['iox-roudi'], 'RouDi is ready')]):
+        yield ''
+
+
+@contextlib.contextmanager
+def nothing():
+    yield str(PLACE)
+
+
+def run_program(name, place, members, senders, size, seconds):
+    """One run of peer_NAME: messages per second."""
+    done = subprocess.run([PROGRAMS / f'peer_{name}', '--members', str(members), '--senders', str(senders), '--size', str(size),
+                           '--watch', str(seconds), '--place', place],
+                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=120)
+    if done.returncode != 0:
+        raise RuntimeError(f'peer_{name}: {done.stderr.strip()}')
+    result = json.loads(done.stdout)
+    if result['lost'] or result['repeated']:
+        raise RuntimeError(f'peer_{name}: {result["lost"]} messages were lost, {result["repeated"]} came twice')
+    return result['messages_per_second']
+
+
+TOTAL = re.compile(r'^\[\d+\] (\d+\.\d+)  size \d+ total (\d+) lost (\d+) ')
+
+
+def ddsperf_rate(text):
+    """Messages per second of one `ddsperf sub`, from its first second to its last."""
+    samples = [(float(found[1]), int(found[2]), int(found[3])) for found in map(TOTAL.match, text.splitlines()) if found]
+    if len(samples) < 2:
+        raise RuntimeError('ddsperf received nothing to speak of:\n' + text)
+    if any(lost for _, _, lost in samples):
+        raise RuntimeError('ddsperf lost messages')
+    (start, before, _), (end, after, _) = samples[0], samples[-1]
+    return (after - before) / (end - start)
+
+
+def run_ddsperf(members, size, seconds):
+    """One publisher, the others subscribe; the first second is the warm-up."""
+    duration = str(int(seconds + 0.5) + 2)
+    options = {'stdin': subprocess.DEVNULL, 'stderr': subprocess.STDOUT, 'text': True}
+    subscribers = [subprocess.Popen(['ddsperf', '-D', duration, 'sub'], stdout=subprocess.PIPE, **options)
+                   for _ in range(members - 1)]
+    publisher = subprocess.Popen(['ddsperf', '-D', duration, 'pub', 'size', str(size)], stdout=subprocess.DEVNULL, **options)
+    try:
+        rates = [ddsperf_rate(subscriber.communicate(timeout=60)[0]) for subscriber in subscribers]
+        publisher.wait(60)
+    finally:
+        for process in [*subscribers, publisher]:
+            if process.poll() is None:
+                process.kill()
+    return min(rates)

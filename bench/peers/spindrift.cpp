@@ -1,0 +1,30 @@
+// Spindrift beside its peers: a group with the configuration that a user gets, ordered, one application thread per sender.
+#include <spindrift/bench/group_config.hpp>
+#include <spindrift/views/group.hpp>
+
+#include "peer.hpp"
+
+using namespace spindrift;
+
+int main(int argc, char** argv) {
+  auto directory = bench::PrivateDirectory::make();
+  if (!directory) return 1;
+  return peers::run_peer(argc, argv, true, [&](peers::Scene& scene) {
+    bench::log_errors_only();
+    const peers::Options& options = scene.options();
+    const std::uint64_t window = options.bytes <= 100 ? 1000 : 100;
+    const bench::GroupShape shape{options.members, options.senders, bench::profile_for(options.bytes, window, 0), {}};
+    Group group(value_or_throw(bench::member_config(shape, directory->path(), NodeId(scene.self()))));
+    Subgroup& subgroup = group.subgroup(bench::subgroup_name);
+    subgroup.on_delivery([&](std::span<const Delivery> batch) {
+      for (const Delivery& delivery : batch) scene.on_delivery(delivery.payload);
+    });
+    scene.ready();
+    if (scene.sends()) {
+      while (!scene.stopped()) subgroup.send(options.bytes, [&](std::span<std::byte> to) { scene.write(to); });
+      scene.sent_all();
+    }
+    scene.await_over();
+    group.leave();
+  });
+}

@@ -1,0 +1,375 @@
+// Each member is a forked process. Its poller counts into memory that all share; the first member's main thread watches,
+// that is: it sleeps, and notes everybody's counts before and after. All main threads sleep while messages flow.
+#include <spindrift/bench/traffic.hpp>
+
+#include <algorithm>
+#include <atomic>
+#include <bit>
+#include <cstring>
+#include <ctime>
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include <fmt/format.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <spindrift/bench/payload.hpp>
+#include <spindrift/bench/processes.hpp>
+#include <spindrift/views/group.hpp>
+
+namespace spindrift::bench {
+
+namespace {
+
+constexpr Duration patience = std::chrono::seconds(30);
+/// Waiting is no shorter than this on an idle machine.
+constexpr Duration shortest_wait = std::chrono::microseconds(50);
+constexpr std::uint32_t threads_max = 256;
+constexpr std::array counter_names{"sent",      "null_runs",       "send_batches",    "receive_batches",
+                                   "delivered", "delivered_nulls", "delivery_batches"};
+enum CounterPlace : std::size_t {
+  sent,
+  null_runs,
+  send_batches,
+  receive_batches,
+  delivered,
+  delivered_nulls,
+  delivery_batches
+};
+
+using CountsBySender = std::array<std::atomic<std::uint64_t>, traffic_members_max>;
+
+/// One member's part in one stream, written by that member but for what is noted.
+struct alignas(cache_line_bytes) Place {
+  CountsBySender delivered_of{};
+  std::array<CountsBySender, 2> noted{};  ///< `delivered_of` before and after the watch
+  std::array<std::atomic<std::uint64_t>, batch_classes> delivery_batches{};
+  std::array<std::uint64_t, counter_names.size()> counters{};
+  std::atomic<std::uint64_t> sent{0};
+};
+
+/// What all processes of a run share.
+struct Arena {
+  const TrafficRun& run;
+  const GroupShape& shape;
+  const std::string& directory;
+  std::span<Gate> gates;
+  SharedWord& stop;
+  std::span<SharedWord> noted_at_ns;
+  std::span<Place> places;  ///< stream by stream, in it member by member
+
+  [[nodiscard]] Place& place(std::size_t stream, std::size_t member) const noexcept {
+    return places[stream * run.members + member];
+  }
+  [[nodiscard]] Gate& started() const noexcept { return gates[0]; }
+  [[nodiscard]] Gate& stopped() const noexcept { return gates[1]; }
+  [[nodiscard]] Gate& silent() const noexcept { return gates[2]; }
+  [[nodiscard]] Gate& ended() const noexcept { return gates[3]; }
+};
+
+void pause(Duration time) noexcept {
+  const timespec request{std::chrono::duration_cast<std::chrono::seconds>(time).count(), time.count() % 1'000'000'000};
+  ::clock_nanosleep(CLOCK_MONOTONIC, 0, &request, nullptr);
+}
+
+void spend(Duration time, Spending by) noexcept {
+  if (by == Spending::waiting) return pause(time);
+  const std::uint64_t end_ns = nanoseconds_now() + static_cast<std::uint64_t>(time.count());
+  while (nanoseconds_now() < end_ns) {
+  }
+}
+
+/// The first word of every payload: which thread of its sender sent it, and its number there.
+struct Stamp {
+  std::uint64_t thread;
+  std::uint64_t number;
+  [[nodiscard]] std::uint64_t pack() const noexcept { return thread << 48 | number; }
+  [[nodiscard]] static Stamp unpack(std::uint64_t word) noexcept {
+    return {word >> 48, word & ((std::uint64_t{1} << 48) - 1)};
+  }
+};
+
+/// Takes one stream's deliveries, on the poller thread.
+class Receiver {
+  using Counts = std::array<std::uint64_t, traffic_members_max>;  ///< by sender
+
+ public:
+  Receiver(const Stream& stream, std::uint32_t members, Place& place)
+      : stream_(stream), place_(place), next_(std::size_t{members} * stream.threads) {}
+
+  void on_delivery(std::span<const Delivery> batch) {
+    Counts counts{};
+    std::uint64_t sum = 0;
+    for (const Delivery& delivery : batch) {
+      const std::uint32_t sender = delivery.sender_rank.value();
+      check_order(sender, delivery.payload);
+      sum += read_lines(delivery.payload);
+      ++counts[sender];
+      if (stream_.handling == Duration{}) continue;
+      spend(stream_.handling, stream_.handling_by);
+      show(counts);  // a batch may last longer than the watch
+    }
+    keep(sum);
+    show(counts);
+    const auto size_class = std::min<std::size_t>(std::bit_width(batch.size()) - 1, batch_classes - 1);
+    place_.delivery_batches[size_class].fetch_add(1, std::memory_order_relaxed);
+    total_.fetch_add(batch.size());
+    if (awaited_.load()) total_.notify_one();
+  }
+
+  void await(std::uint64_t messages) noexcept {
+    awaited_.store(true);
+    for (std::uint64_t seen = total_.load(); seen < messages; seen = total_.load()) total_.wait(seen);
+  }
+
+ private:
+  void check_order(std::uint32_t sender, std::span<const std::byte> payload) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, payload.data(), sizeof word);
+    const Stamp stamp = Stamp::unpack(word);
+    if (stamp.thread < stream_.threads && stamp.number == next_[sender * stream_.threads + stamp.thread]++) return;
+    throw Exception(Error(ErrorKind::member_lost, fmt::format("message {} of thread {} of sender {} came out of its order",
+                                                              stamp.number, stamp.thread, sender)));
+  }
+
+  /// Moves the counts to where everybody sees them.
+  void show(Counts& counts) noexcept {
+    for (std::size_t sender = 0; sender < counts.size(); ++sender) {
+      if (counts[sender] > 0)
+        place_.delivered_of[sender].fetch_add(std::exchange(counts[sender], 0), std::memory_order_relaxed);
+    }
+  }
+
+  const Stream& stream_;
+  Place& place_;
+  std::vector<std::uint64_t> next_;  ///< by sender, by thread: the number that must come
+  std::atomic<std::uint64_t> total_{0};
+  std::atomic<bool> awaited_{false};
+};
+
+class TrafficMember {
+ public:
+  TrafficMember(const Arena& arena, std::uint32_t self)
+      : arena_(arena),
+        run_(arena.run),
+        self_(self),
+        group_(value_or_throw(member_config(arena.shape, arena.directory, NodeId(self))), options()) {}
+
+  void run() {
+    group_.on_failure([this](const Error& failure) { complain(failure.to_string()); });
+    for (std::uint32_t number = 0; number < run_.streams.size(); ++number) take(number);
+    arena_.started().pass_asleep(run_.members);
+    start_senders();
+    if (self_ == 0) watch();
+    arena_.stopped().pass_asleep(run_.members);
+    if (run_.policy.null_sends) await_the_rest();
+    note_counters();
+    over_.store(true);
+    arena_.ended().pass_asleep(run_.members);
+    if (run_.policy.null_sends) return group_.leave();
+    ::_exit(0);  // senders may wait for space that never comes
+  }
+
+ private:
+  GroupOptions options() const {
+    GroupOptions options;
+    options.ablation = std::make_shared<smc::Policy>(run_.policy);
+    return options;
+  }
+
+  /// What happens to members when the first of them has gone home is no fault.
+  void complain(const std::string& failure) const noexcept {
+    if (!over_.load()) fmt::print(stderr, "member {}: {}\n", self_, failure);
+  }
+
+  [[nodiscard]] Subgroup& subgroup(std::uint32_t number) { return group_.subgroup(numbered_subgroup(number)); }
+
+  void take(std::uint32_t number) {
+    const Stream& stream = run_.streams[number];
+    receivers_.push_back(std::make_unique<Receiver>(stream, run_.members, arena_.place(number, self_)));
+    subgroup(number).on_delivery(
+        [receiver = receivers_.back().get()](std::span<const Delivery> batch) { receiver->on_delivery(batch); });
+  }
+
+  [[nodiscard]] bool slow() const noexcept { return self_ >= run_.members - run_.slow_senders; }
+
+  void start_senders() {
+    if (slow() && !run_.slow_after) return;
+    std::vector<std::uint32_t> active;
+    for (std::uint32_t number = 0; number < run_.streams.size(); ++number) {
+      if (run_.streams[number].active) active.push_back(number);
+    }
+    if (run_.in_turn && !active.empty()) start_sender(active, 0);
+    if (run_.in_turn) return;
+    for (const std::uint32_t number : active) {
+      for (std::uint32_t thread = 0; thread < run_.streams[number].threads; ++thread) start_sender({number}, thread);
+    }
+  }
+
+  void start_sender(std::vector<std::uint32_t> numbers, std::uint64_t thread) {
+    senders_.emplace_back([this, numbers = std::move(numbers), thread] {
+      try {
+        send_until_stopped(numbers, thread);
+      } catch (const Exception& failure) {
+        complain(failure.what());
+      }
+    });
+  }
+
+  void send_until_stopped(const std::vector<std::uint32_t>& numbers, std::uint64_t thread) {
+    std::vector<std::byte> source(run_.message_bytes, std::byte{1});
+    std::vector<Subgroup*> subgroups;
+    for (const std::uint32_t number : numbers) subgroups.push_back(&subgroup(number));
+    const Duration pace = slow() ? *run_.slow_after : Duration{};
+    std::uint64_t rounds = 0;
+    do {  // at least once, however soon the stop comes
+      const std::uint64_t word = Stamp{thread, rounds}.pack();
+      std::memcpy(source.data(), &word, sizeof word);
+      for (Subgroup* const to : subgroups) to->send(source);
+      if (pace > Duration{}) spend(pace, pace < shortest_wait ? Spending::computing : Spending::waiting);
+      ++rounds;
+    } while (arena_.stop.value.load(std::memory_order_relaxed) == 0);
+    for (const std::uint32_t number : numbers) arena_.place(number, self_).sent.fetch_add(rounds);
+  }
+
+  void watch() {
+    pause(run_.warm_up);
+    note(0);
+    pause(run_.watch);
+    note(1);
+    arena_.stop.value.store(1);
+  }
+
+  void note(std::size_t which) {
+    arena_.noted_at_ns[which].value.store(nanoseconds_now());
+    for (Place& place : arena_.places) {
+      for (std::size_t sender = 0; sender < run_.members; ++sender)
+        place.noted[which][sender].store(place.delivered_of[sender].load());
+    }
+  }
+
+  void await_the_rest() {
+    for (std::thread& sender : senders_) sender.join();
+    arena_.silent().pass_asleep(run_.members);
+    for (std::size_t stream = 0; stream < run_.streams.size(); ++stream) {
+      std::uint64_t messages = 0;
+      for (std::size_t member = 0; member < run_.members; ++member) messages += arena_.place(stream, member).sent.load();
+      receivers_[stream]->await(messages);
+    }
+  }
+
+  // The poller counts on; what is counted of a batch that is being handled now is missing from the means.
+  void note_counters() {
+    const std::vector<CounterValue> counters = group_.counters();
+    for (std::uint32_t stream = 0; stream < run_.streams.size(); ++stream) {
+      for (std::size_t place = 0; place < counter_names.size(); ++place) {
+        const std::string name = fmt::format("subgroup.{}.{}", numbered_subgroup(stream), counter_names[place]);
+        const auto found = std::find_if(counters.begin(), counters.end(),
+                                        [&](const CounterValue& counter) { return counter.name == name; });
+        if (found == counters.end()) throw Exception(Error(ErrorKind::unsupported, "nobody counts " + name));
+        arena_.place(stream, self_).counters[place] = found->value;
+      }
+    }
+  }
+
+  const Arena& arena_;
+  const TrafficRun& run_;
+  const std::uint32_t self_;
+  std::atomic<bool> over_{false};
+  std::vector<std::unique_ptr<Receiver>> receivers_;
+  Group group_;  // its poller calls the receivers
+  std::vector<std::thread> senders_;
+};
+
+double by(std::uint64_t count, std::uint64_t batches) {
+  return batches == 0 ? 0 : static_cast<double>(count) / static_cast<double>(batches);
+}
+
+StreamResult summarize_stream(const Arena& arena, std::size_t stream) {
+  const TrafficRun& run = arena.run;
+  const double seconds = seconds_between(arena.noted_at_ns[0].value.load(), arena.noted_at_ns[1].value.load());
+  StreamResult result;
+  std::array<std::uint64_t, counter_names.size()> sums{};
+  std::uint64_t fewest = ~std::uint64_t{0};
+  std::uint64_t fewest_prompt = ~std::uint64_t{0};
+  for (std::size_t member = 0; member < run.members; ++member) {
+    const Place& place = arena.place(stream, member);
+    std::uint64_t watched = 0;
+    std::uint64_t prompt = 0;
+    std::uint64_t total = 0;
+    for (std::size_t sender = 0; sender < run.members; ++sender) {
+      const std::uint64_t count = place.noted[1][sender].load() - place.noted[0][sender].load();
+      watched += count;
+      if (sender < run.members - run.slow_senders) prompt += count;
+      total += place.delivered_of[sender].load();
+    }
+    fewest = std::min(fewest, watched);
+    fewest_prompt = std::min(fewest_prompt, prompt);
+    result.delivered.push_back(total);
+    result.sent += place.sent.load();
+    for (std::size_t size_class = 0; size_class < batch_classes; ++size_class)
+      result.delivery_batches[size_class] += place.delivery_batches[size_class].load();
+    for (std::size_t counter = 0; counter < sums.size(); ++counter) sums[counter] += place.counters[counter];
+  }
+  result.messages_per_second = static_cast<double>(fewest) / seconds;
+  result.prompt_per_second = static_cast<double>(fewest_prompt) / seconds;
+  result.null_runs = sums[null_runs];
+  const std::uint64_t of_others =
+      sums[delivered] + sums[delivered_nulls] - std::min(sums[sent], sums[delivered] + sums[delivered_nulls]);
+  result.batches = {by(sums[sent], sums[send_batches]), by(of_others, sums[receive_batches]),
+                    by(sums[delivered], sums[delivery_batches])};
+  return result;
+}
+
+}  // namespace
+
+Result<std::vector<StreamResult>> run_traffic(const TrafficRun& run) {
+  CHECK(run.members >= 2 && run.members <= traffic_members_max && run.slow_senders < run.members && run.message_bytes >= 8);
+  for (const Stream& stream : run.streams) CHECK(stream.threads >= 1 && stream.threads <= threads_max);
+  // A handler that is slow on purpose is no sign of a member that hangs.
+  GroupShape shape{run.members,
+                   run.members,
+                   profile_for(run.message_bytes, run.window, 0),
+                   {{"SPINDRIFT/suspect_after_ms", "60000", "the bench"}},
+                   static_cast<std::uint32_t>(run.streams.size())};
+  shape.settings.insert(shape.settings.end(), run.settings.begin(), run.settings.end());
+  auto directory = PrivateDirectory::make();
+  if (!directory) return Error(directory.error());
+  if (const auto config = member_config(shape, directory->path(), NodeId(0)); !config) return Error(config.error());
+
+  constexpr std::size_t gates = 4;
+  const std::size_t words_offset = gates * sizeof(Gate);
+  const std::size_t places_offset = words_offset + 3 * sizeof(SharedWord);
+  const std::size_t places = run.streams.size() * run.members;
+  auto memory = SharedMemory::make(places_offset + places * sizeof(Place));
+  if (!memory) return Error(memory.error());
+  const auto words = memory->make_objects<SharedWord>(words_offset, 3);
+  const Arena arena{run,
+                    shape,
+                    directory->path(),
+                    memory->make_objects<Gate>(0, gates),
+                    words[0],
+                    words.subspan(1),
+                    memory->make_objects<Place>(places_offset, places)};
+  auto finished = run_processes(run.members, run.warm_up + run.watch + patience, [&](std::uint32_t self) {
+    log_errors_only();
+    ::prctl(PR_SET_TIMERSLACK, 1UL);  // or every wait would be 50 µs longer; threads inherit it
+    name_thread("member-poller");     // which the group's thread inherits
+    TrafficMember member(arena, self);
+    name_thread("member-app");
+    member.run();
+  });
+  if (!finished) {
+    return Error(finished.error().kind(),
+                 fmt::format("traffic of {} members in {} subgroups failed", run.members, run.streams.size()))
+        .because(finished.error());
+  }
+  std::vector<StreamResult> results;
+  for (std::size_t stream = 0; stream < run.streams.size(); ++stream) results.push_back(summarize_stream(arena, stream));
+  return results;
+}
+
+}  // namespace spindrift::bench
