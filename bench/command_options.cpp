@@ -70,6 +70,7 @@ void add_bench_command(CLI::App& app, Work& chosen) {
   bench::add_idle_command(*command, chosen);
   bench::add_start_command(*command, chosen);
   bench::add_view_change_command(*command, chosen);
+  bench::add_model_command(*command, chosen);
   bench::add_resident_member_command(*command, chosen);
 }
 
