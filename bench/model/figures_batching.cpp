@@ -60,15 +60,15 @@ void figure_3(Sheet& sheet) {
 }
 
 void figure_4(Sheet& sheet) {
-  const Panel panel{"messages of different sizes, all senders", "members", "messages/s"};
   std::map<std::uint64_t, double> at_largest;
   for (const System& system : {spindle(spindle_batching), product()}) {
+    const Panel panel{"messages of different sizes, " + system.name, "members", "messages/s"};
     for (const std::uint64_t bytes : {1, 128, 1024, 10240}) {
       for (const std::uint32_t members : sheet.sizes()) {
         Experiment experiment = continuous(system, members, members);
         experiment.message_bytes = bytes;
         const double rate = sheet.run(experiment).messages_per_second;
-        sheet.point(panel, system.name + ", " + std::to_string(bytes) + " B", members, rate);
+        sheet.point(panel, std::to_string(bytes) + " B", members, rate);
         if (system.in_turn) at_largest[bytes] = rate;
       }
     }

@@ -36,6 +36,9 @@ void windows(Sheet& sheet) {
       const Outcome outcome = sheet.run(experiment);
       sheet.point(throughput, system.name, static_cast<double>(window), outcome.gigabytes_per_second);
       sheet.point(latency, system.name, static_cast<double>(window), outcome.latency_us);
+      if (window != 100 && window != 1000) continue;
+      sheet.claim(system.name + ", window " + std::to_string(window) + ", over the paper's best", "GB/s", 9.7,
+                  outcome.gigabytes_per_second);
     }
   }
 }

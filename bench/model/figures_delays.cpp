@@ -9,7 +9,8 @@ namespace spindrift::bench::model {
 namespace {
 
 void figure_10(Sheet& sheet) {
-  const Panel panel{"some senders delayed, with null-sends", "members", "GB/s"};
+  const Panel theirs{"some senders delayed, Spindle's batching and null-sends", "members", "GB/s"};
+  const Panel ours{"some senders delayed, Spindrift", "members", "GB/s"};
   struct Delay {
     const char* name;
     Ticks delay_ns;
@@ -20,13 +21,16 @@ void figure_10(Sheet& sheet) {
     experiment.delayed = half ? members / 2 : 1;
     experiment.delay_ns = delay.delay_ns;
     const Outcome outcome = sheet.run(experiment);
-    sheet.point(panel, system.name + ", " + (half ? "half " : "one ") + delay.name, members, outcome.gigabytes_per_second);
+    const std::string series = std::string(half ? "half delayed " : "one delayed ") + delay.name;
+    sheet.point(system.in_turn ? theirs : ours, series, members, outcome.gigabytes_per_second);
     return outcome;
   };
   std::map<std::uint32_t, Outcome> by_100;
   for (const std::uint32_t members : sheet.sizes()) {
-    const Outcome none = sheet.run(continuous(spindle(spindle_nulls), members, members));
-    sheet.point(panel, spindle(spindle_nulls).name + ", none", members, none.gigabytes_per_second);
+    for (const System& system : {spindle(spindle_nulls), product()}) {
+      const Outcome none = sheet.run(continuous(system, members, members));
+      sheet.point(system.in_turn ? theirs : ours, "none delayed", members, none.gigabytes_per_second);
+    }
     for (const bool half : {false, true}) {
       for (const Delay& delay : {Delay{"1 us", 1e3}, Delay{"100 us", 100e3}, Delay{"for ever", for_ever}}) {
         const Outcome outcome = run(spindle(spindle_nulls), members, half, delay);
@@ -86,7 +90,7 @@ void figure_12(Sheet& sheet) {
     gain += released[members] / held / static_cast<double>(sheet.sizes().size());
   }
   sheet.claim("gain, mean over sizes", "times", 1.4, gain);
-  sheet.claim("throughput with 4 members (calibrated)", "GB/s", 9.7, released[4], Sheet::Place{panel, 4});
+  sheet.claim("throughput with 4 members", "GB/s", 9.7, released[4], Sheet::Place{panel, 4});
   const std::uint32_t largest = sheet.largest();
   sheet.claim("throughput in the largest group", "GB/s", 9.7, released[largest], Sheet::Place{panel, 16});
 }
@@ -118,7 +122,8 @@ void section_3_5(Sheet& sheet) {
 }
 
 void figure_15(Sheet& sheet) {
-  const Panel panel{"messages copied in and out, 10 KB", "members", "GB/s"};
+  const Panel theirs{"messages copied in and out, Spindle", "members", "GB/s"};
+  const Panel ours{"messages copied in and out, Spindrift", "members", "GB/s"};
   double all = 0;
   std::map<bool, double> small;
   for (const bool copies : {false, true}) {
@@ -128,8 +133,8 @@ void figure_15(Sheet& sheet) {
           Experiment experiment = continuous(system, members, pattern.senders(members));
           experiment.copy_in = experiment.copy_out = copies;
           const double rate = sheet.run(experiment).gigabytes_per_second;
-          const char* how = copies ? ", copied, " : ", in place, ";
-          sheet.point(panel, system.name + how + pattern.name, members, rate);
+          sheet.point(system.in_turn ? theirs : ours, (copies ? "copied, " : "in place, ") + std::string(pattern.name),
+                      members, rate);
           if (system.in_turn && copies && pattern.part == 1) all = rate;
         }
       }
@@ -139,7 +144,7 @@ void figure_15(Sheet& sheet) {
     experiment.copy_in = experiment.copy_out = copies;
     small[copies] = sheet.run(experiment).messages_per_second;
   }
-  sheet.claim("copied, all senders, largest group (calibrated)", "GB/s", 7.5, all, Sheet::Place{panel, 16});
+  sheet.claim("copied, all senders, largest group", "GB/s", 7.5, all, Sheet::Place{theirs, 16});
   sheet.claim("messages of 1 B, copied over in place", "times", 1, small[true] / small[false]);
 }
 

@@ -33,7 +33,6 @@ void figures_16_and_17(Sheet& sheet) {
 }
 
 void figure_18(Sheet& sheet) {
-  const Panel panel{"one publisher, 10 KB samples", "subscribers", "GB/s"};
   constexpr double disk_bytes_per_ns = 2;  // assumed: an SSD
   struct Quality {
     const char* name;
@@ -43,6 +42,7 @@ void figure_18(Sheet& sheet) {
   };
   std::map<std::string, double> rates;
   for (const System& system : {baseline(), spindle(spindle_all), product()}) {
+    const Panel panel{"one publisher, 10 KB samples, " + system.name, "subscribers", "GB/s"};
     for (const Quality& quality : {Quality{"unordered", DeliveryMode::unordered, false, false},
                                    {"atomic", DeliveryMode::ordered, false, false},
                                    {"volatile", DeliveryMode::ordered, true, false},
@@ -53,7 +53,7 @@ void figure_18(Sheet& sheet) {
         experiment.copy_out = quality.copy;
         experiment.disk_bytes_per_ns = quality.disk ? disk_bytes_per_ns : 0;
         const double rate = sheet.run(experiment).gigabytes_per_second;
-        sheet.point(panel, system.name + ", " + quality.name, members - 1, rate);
+        sheet.point(panel, quality.name, members - 1, rate);
         if (system.lock == Lock::released_to_post) rates[quality.name] = rate;
       }
     }

@@ -28,7 +28,7 @@ Outcomes one_active(Sheet& sheet, const Panel& panel, const System& system) {
       experiment.subgroups = subgroups;
       if (system.policy.deliveries_max == 1) experiment.rounds = 200;
       const Outcome& outcome = outcomes[subgroups][members] = sheet.run(experiment);
-      sheet.point(panel, system.name + ", " + among(subgroups), members, outcome.gigabytes_per_second);
+      sheet.point(panel, among(subgroups), members, outcome.gigabytes_per_second);
     }
   }
   return outcomes;
@@ -54,9 +54,10 @@ void figure_8(Sheet& sheet) {
 }
 
 void figure_9(Sheet& sheet) {
-  const Panel panel{"one active among several, batching", "members", "GB/s"};
-  const Outcomes outcomes = one_active(sheet, panel, spindle(spindle_batching));
-  one_active(sheet, panel, product());
+  const Panel theirs{"one active among several, Spindle's batching", "members", "GB/s"};
+  const Panel ours{"one active among several, Spindrift", "members", "GB/s"};
+  const Outcomes outcomes = one_active(sheet, theirs, spindle(spindle_batching));
+  one_active(sheet, ours, product());
   sheet.claim("throughput with 5 subgroups over that with 1 (the paper: above 1)", "times", 1, ratio(outcomes, 5, 1));
   sheet.claim("throughput with 10 subgroups over that with 2 (the paper: above 1)", "times", 1, ratio(outcomes, 10, 2));
   struct Row {
@@ -74,8 +75,8 @@ void figure_9(Sheet& sheet) {
 }
 
 void figure_13(Sheet& sheet) {
-  const Panel panel{"all subgroups active, all senders", "members", "GB/s"};
   for (const System& system : {baseline(), spindle(spindle_all), product()}) {
+    const Panel panel{"all subgroups active, " + system.name, "members", "GB/s"};
     for (const std::uint32_t subgroups : {1, 2, 5, 10, 20}) {
       for (const std::uint32_t members : sheet.sizes()) {
         if (members == 3 || members == 11 || members == 6 || members == 10 || members == 14) continue;
@@ -83,7 +84,7 @@ void figure_13(Sheet& sheet) {
         experiment.subgroups = experiment.active_subgroups = subgroups;
         experiment.rounds = std::max<std::uint64_t>(200, experiment.rounds / subgroups);
         if (system.policy.deliveries_max == 1) experiment.rounds = std::max<std::uint64_t>(20, 200 / subgroups);
-        sheet.point(panel, system.name + ", " + among(subgroups), members, sheet.run(experiment).gigabytes_per_second);
+        sheet.point(panel, among(subgroups), members, sheet.run(experiment).gigabytes_per_second);
       }
     }
   }

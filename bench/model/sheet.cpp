@@ -29,25 +29,22 @@ Outcome Sheet::run(Experiment experiment) const {
   return model::run(experiment);
 }
 
-Figure Sheet::figure(const Panel& panel, const std::string& series, double x, double value) const {
-  return {"model, " + title_ + (panel.title.empty() ? "" : ": " + panel.title),
-          {{"series", series}, {panel.x_name, x}},
-          panel.unit,
-          {value},
-          {}};
-}
-
 void Sheet::point(const Panel& panel, const std::string& series, double x, double value) {
-  report_.add(figure(panel, series, x, value));
+  const std::string bench = "model, " + title_ + (panel.title.empty() ? "" : ": " + panel.title);
+  auto found = std::find_if(panels_.begin(), panels_.end(), [&](const auto& each) { return each.front().bench == bench; });
+  if (found == panels_.end()) found = panels_.emplace(panels_.end());
+  found->push_back({bench, {{"series", series}, {panel.x_name, x}}, panel.unit, {value}, {}});
 }
 
 void Sheet::claim(const std::string& what, const std::string& unit, double paper, double here, std::optional<Place> place) {
   claims_.push_back({"model, " + title_ + ": " + in_the_paper, {{"claim", what}}, unit, {here}, {paper}});
-  if (place) marks_.push_back(figure(place->panel, in_the_paper, place->x, paper));
+  if (place) point(place->panel, in_the_paper, place->x, paper);
 }
 
 void Sheet::finish() {
-  for (const Figure& mark : marks_) report_.add(mark);
+  for (const std::vector<Figure>& panel : panels_) {
+    for (const Figure& figure : panel) report_.add(figure);
+  }
   for (const Figure& claim : claims_) report_.add(claim);
 }
 

@@ -33,6 +33,7 @@ class Sheet {
   /// Runs the experiment, shortened if the sheet is quick.
   [[nodiscard]] Outcome run(Experiment experiment) const;
 
+  /// Reported by `finish`, panel by panel.
   void point(const Panel& panel, const std::string& series, double x, double value);
 
   /// Where on a panel the paper's number is to be drawn.
@@ -46,13 +47,11 @@ class Sheet {
   void finish();
 
  private:
-  [[nodiscard]] Figure figure(const Panel& panel, const std::string& series, double x, double value) const;
-
   Report& report_;
   std::string title_;
   bool quick_;
+  std::vector<std::vector<Figure>> panels_;  ///< in the order of their first points
   std::vector<Figure> claims_;
-  std::vector<Figure> marks_;  ///< the claims that have a place, as points
 };
 
 /// Which members send, as the paper varies it.
