@@ -115,7 +115,7 @@ class Run {
 };
 
 Outcome Run::run() {
-  for (std::uint32_t rank = 0; rank < members_.size(); ++rank) wake(rank, 0);
+  for (std::uint32_t rank = 0; rank < members_.size(); ++rank) wake(rank, members_[rank]->start());
   std::size_t done = 0;
   Ticks last_delivery = 0;
   while (done < members_.size()) {

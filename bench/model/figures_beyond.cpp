@@ -73,7 +73,7 @@ void scale(Sheet& sheet) {
       Experiment experiment = continuous(product(), members, members);
       experiment.link = link_of(gigabits);
       experiment.window = 32;
-      experiment.rounds = members <= 64 ? 1000 : large_group ? 96 : 160;
+      experiment.rounds = members <= 64 ? 600 : large_group ? 80 : 130;
       const std::string series = "Spindrift, " + speed(gigabits);
       if (!large_group) sheet.point(throughput, series, members, sheet.run(experiment).gigabytes_per_second);
       experiment.message_bytes = 128;

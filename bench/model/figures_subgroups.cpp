@@ -9,7 +9,7 @@ namespace spindrift::bench::model {
 
 namespace {
 
-constexpr std::array<std::uint32_t, 6> subgroup_counts{1, 2, 5, 10, 20, 50};
+constexpr std::array<std::uint32_t, 5> subgroup_counts{1, 2, 5, 10, 50};
 
 std::string among(std::uint32_t subgroups) {
   return std::to_string(subgroups) + (subgroups == 1 ? " subgroup" : " subgroups");
@@ -23,10 +23,10 @@ Outcomes one_active(Sheet& sheet, const Panel& panel, const System& system) {
   Outcomes outcomes;
   for (const std::uint32_t subgroups : subgroup_counts) {
     for (const std::uint32_t members : sheet.sizes()) {
-      if (members == 3 || members == 11) continue;
+      if (members == 3 || members == 6 || members == 11 || members == 14) continue;
       Experiment experiment = continuous(system, members, members);
       experiment.subgroups = subgroups;
-      if (system.policy.deliveries_max == 1) experiment.rounds = 200;
+      experiment.rounds = system.policy.deliveries_max == 1 ? 130 : 1000;
       const Outcome& outcome = outcomes[subgroups][members] = sheet.run(experiment);
       sheet.point(panel, among(subgroups), members, outcome.gigabytes_per_second);
     }

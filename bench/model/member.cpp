@@ -31,6 +31,7 @@ Member::Member(const View& view, const Experiment& experiment, Network& network,
       endpoint_(network.endpoint(rank)),
       counters_(CounterBlock::in_memory(counters_per_subgroup * view.subgroups.size())),
       row_(zeroed(sst::RowLayout(view, view.members[rank]).bytes())),
+      random_(experiment.seed << 32 | rank),
       messages_(messages) {
   const NodeId self = view.members[rank];
   const std::uint64_t row_bytes = sst::RowLayout(view, self).bytes();
@@ -55,12 +56,22 @@ Member::Member(const View& view, const Experiment& experiment, Network& network,
   active_.assign(view.subgroups.size(), false);
 }
 
+// splitmix64
+double Member::chance() noexcept {
+  random_ += 0x9e3779b97f4a7c15;
+  std::uint64_t value = (random_ ^ (random_ >> 30)) * 0xbf58476d1ce4e5b9;
+  value = (value ^ (value >> 27)) * 0x94d049bb133111eb;
+  return static_cast<double>((value ^ (value >> 31)) >> 11) * 0x1p-53;
+}
+
 Ticks Member::step(Ticks now) {
   CHECK(now >= endpoint_.clock);
   endpoint_.clock = now;
   const Ticks next = experiment_.system.in_turn ? evaluate_next(now) : pass(now);
+  const Ticks late = jitter * chance() * (endpoint_.clock - now);
+  endpoint_.clock += late;
   account_.busy += endpoint_.clock - now;
-  return next;
+  return std::max(next, endpoint_.clock);
 }
 
 // As views::Epoch: acknowledgements are pushed before the upcalls, what the upcalls advance with the next pass.

@@ -21,6 +21,8 @@ class Member final : private smc::DeliverySink {
   /// `view`, `experiment` and `network` outlive the member. It is done when it has delivered `messages`.
   Member(const View& view, const Experiment& experiment, Network& network, std::uint32_t rank, std::uint64_t messages);
 
+  /// When the poller begins.
+  [[nodiscard]] Ticks start() { return start_spread_ns * chance(); }
   /// Steps the poller at `now`, not before `busy_until()`. Returns when it wants to be stepped again, unless writes of
   /// others come first.
   Ticks step(Ticks now);
@@ -62,6 +64,11 @@ class Member final : private smc::DeliverySink {
   void on_space(SubgroupId subgroup) override;
   [[nodiscard]] bool accepts(SubgroupId) const override { return true; }
 
+  static constexpr Ticks start_spread_ns = 100e3;
+  static constexpr double jitter = 0.1;
+  /// 0 … 1, the next of a sequence that seed and rank determine.
+  [[nodiscard]] double chance() noexcept;
+
   [[nodiscard]] Ticks pass(Ticks now);
   [[nodiscard]] Ticks evaluate_next(Ticks now);
   bool compute(std::uint32_t subgroup);
@@ -86,6 +93,7 @@ class Member final : private smc::DeliverySink {
   std::vector<Producer> producers_;
   std::vector<std::vector<std::uint64_t>> activity_seen_;  // by rank, by word
   std::vector<bool> active_;
+  std::uint64_t random_;
   std::uint32_t turn_ = 0;  // the subgroup to evaluate next
   double credit_ = 0;       // messages for which the lock was free
   std::size_t next_producer_ = 0;

@@ -2,6 +2,7 @@
 #include <spindrift/bench/model/sheet.hpp>
 
 #include <algorithm>
+#include <array>
 
 namespace spindrift::bench::model {
 
@@ -25,8 +26,18 @@ Outcome Sheet::run(Experiment experiment) const {
   if (quick_) {
     experiment.rounds = std::min(experiment.rounds, quick_rounds);
     experiment.window = std::min(experiment.window, quick_rounds / 4);
+    return model::run(experiment);
   }
-  return model::run(experiment);
+  // Slow to simulate, and alike with every seed: who delivers one message a step has no batches, and many members even out.
+  if (experiment.system.policy.deliveries_max == 1 || experiment.members > 64) return model::run(experiment);
+  std::array<Outcome, 3> outcomes;
+  for (Outcome& outcome : outcomes) {
+    outcome = model::run(experiment);
+    ++experiment.seed;
+  }
+  const auto slower = [](const Outcome& a, const Outcome& b) { return a.messages_per_second < b.messages_per_second; };
+  std::nth_element(outcomes.begin(), outcomes.begin() + 1, outcomes.end(), slower);
+  return outcomes[1];
 }
 
 void Sheet::point(const Panel& panel, const std::string& series, double x, double value) {

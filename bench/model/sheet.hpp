@@ -30,7 +30,8 @@ class Sheet {
   /// Numbers of members to go through, ending with the largest; `most` of them at most.
   [[nodiscard]] std::vector<std::uint32_t> sizes(std::uint32_t most = 16) const;
   [[nodiscard]] std::uint32_t largest() const { return sizes().back(); }
-  /// Runs the experiment, shortened if the sheet is quick.
+  /// The run with the median throughput of three that differ in their seeds, or of one where they are alike. If the sheet
+  /// is quick, one and shortened.
   [[nodiscard]] Outcome run(Experiment experiment) const;
 
   /// Reported by `finish`, panel by panel.
