@@ -155,7 +155,8 @@ bool Member::compute(std::uint32_t subgroup) {
   const bool changed = multicast.send_and_receive();
   CHECK(!multicast.fault());
   const std::uint64_t sent = multicast.ring() ? multicast.ring()->committed_count() - sent_before : 0;
-  const std::uint64_t received = received_messages(subgroup) - received_before - sent;
+  const bool ordered = experiment_.mode == DeliveryMode::ordered;
+  const std::uint64_t received = ordered ? received_messages(subgroup) - received_before - sent : 0;
   if (sent > 0) account_.sent.add(sent);
   if (received > 0) account_.received.add(received);
   endpoint_.clock += software_.evaluate_ns + software_.row_ns * static_cast<double>(view_.members.size()) +
@@ -170,6 +171,9 @@ bool Member::deliver(std::uint32_t subgroup) {
   const bool delivered = multicasts_[subgroup]->deliver();
   CHECK(!multicasts_[subgroup]->fault());
   if (delivered_in_step_ > 0) account_.delivered.add(delivered_in_step_);
+  // In unordered mode what is received is delivered at once.
+  if (experiment_.mode == DeliveryMode::unordered)
+    endpoint_.clock += software_.receive_ns * static_cast<double>(delivered_in_step_);
   account_.delivering += endpoint_.clock - before;
   return delivered;
 }
