@@ -46,6 +46,7 @@ void choose(tools::Work& chosen, std::function<Result<void>()> run);
 // One per file command_<name>.cpp.
 void add_multicast_command(CLI::App& bench, tools::Work& chosen);
 void add_limits_command(CLI::App& bench, tools::Work& chosen);
+void add_model_command(CLI::App& bench, tools::Work& chosen);
 void add_ring_command(CLI::App& bench, tools::Work& chosen);
 void add_idle_command(CLI::App& bench, tools::Work& chosen);
 void add_view_change_command(CLI::App& bench, tools::Work& chosen);

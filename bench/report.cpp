@@ -37,10 +37,11 @@ std::string to_text(const Parameter& parameter) {
   return std::visit([](const auto& value) { return fmt::format("{}", value); }, parameter);
 }
 
-/// Wide enough for its name and its values: words take more room than numbers.
+/// Wide enough for the parameter's name and its value in the first row; texts have room for longer ones.
 std::size_t column_width(const std::pair<std::string, Parameter>& parameter) {
-  const std::size_t of_values = std::holds_alternative<std::string>(parameter.second) ? 20 : 10;
-  return std::max(of_values, parameter.first.size() + 2);
+  const std::size_t width = std::max<std::size_t>(10, parameter.first.size() + 2);
+  const std::size_t text = to_text(parameter.second).size() + 2;
+  return text <= width ? width : (text + 23) / 24 * 24;
 }
 
 }  // namespace
@@ -116,7 +117,8 @@ Report::Report(Report&& other) noexcept
     : provenance_(std::move(other.provenance_)),
       table_(other.table_),
       json_(std::exchange(other.json_, nullptr)),
-      bench_in_table_(std::move(other.bench_in_table_)) {}
+      bench_in_table_(std::move(other.bench_in_table_)),
+      column_widths_(std::move(other.column_widths_)) {}
 
 Report::~Report() {
   if (json_ && json_ != stdout) std::fclose(json_);
@@ -132,10 +134,15 @@ void Report::print_row(const Figure& figure) {
   if (figure.bench != bench_in_table_) {
     bench_in_table_ = figure.bench;
     fmt::print("\n{}\n", figure.bench);
-    for (const auto& parameter : figure.parameters) fmt::print("{:>{}}", parameter.first, column_width(parameter));
+    column_widths_.clear();
+    for (const auto& parameter : figure.parameters) {
+      column_widths_.push_back(column_width(parameter));
+      fmt::print("{:>{}}", parameter.first, column_widths_.back());
+    }
     fmt::print("{:>12}{:>12}{:>12}  {:<12}{:>10}{:>9}\n", "median", "min", "max", "unit", "limit", "ratio");
   }
-  for (const auto& parameter : figure.parameters) fmt::print("{:>{}}", to_text(parameter.second), column_width(parameter));
+  for (std::size_t column = 0; column < figure.parameters.size(); ++column)
+    fmt::print("{:>{}}", to_text(figure.parameters[column].second), column_widths_[column]);
   const Summary summary = summarize(figure.values);
   fmt::print("{:>12}{:>12}{:>12}  {:<12}", short_number(summary.median), short_number(summary.min),
              short_number(summary.max), figure.unit);

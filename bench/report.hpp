@@ -76,6 +76,7 @@ class Report {
   bool table_ = true;
   std::FILE* json_ = nullptr;
   std::string bench_in_table_;
+  std::vector<std::size_t> column_widths_;  ///< of its parameters; all figures of a bench have the same
 };
 
 }  // namespace spindrift::bench

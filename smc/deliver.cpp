@@ -46,9 +46,10 @@ bool Multicast::deliver() {
 // Sequence order: one message of each sender in turn. The frontier advances behind the upcall that it vouches for.
 bool Multicast::deliver_ordered() {
   const std::uint64_t delivered_offset = block(table_.self()).delivered;
-  while (delivered_ < stable_ && !fault_ && sink_.accepts(id_)) {
+  const std::uint64_t end = delivered_ + std::min(stable_ - delivered_, policy_.deliveries_max);
+  while (delivered_ < end && !fault_ && sink_.accepts(id_)) {
     std::uint64_t next = delivered_;
-    while (next < stable_ && batch_.size() < policy_.delivery_batch_max) {
+    while (next < end && batch_.size() < policy_.delivery_batch_max) {
       if (!take(next_sender_, SequenceNumber(next))) break;
       ++next;
       if (++next_sender_ == committed_.size()) next_sender_ = 0;

@@ -28,6 +28,7 @@ struct Policy {
   std::uint64_t send_batch_max = ~std::uint64_t{0};      ///< records collected per step
   std::uint64_t receive_batch_max = ~std::uint64_t{0};   ///< messages of one sender taken per step
   std::uint64_t delivery_batch_max = 512;                ///< messages per upcall
+  std::uint64_t deliveries_max = ~std::uint64_t{0};      ///< messages, nulls included, per step; ordered mode
   bool null_sends = true;
 };
 

@@ -117,3 +117,22 @@ TEST_CASE("bench hands the user's settings to all members, and refuses wrong one
   CHECK(bench("multicast --members 2 --messages 10 --set nonsense").exit_code != 0);
   CHECK(bench("idle --seconds 0.01 --set SPINDRIFT/no_such_key=1").exit_code != 0);
 }
+
+TEST_CASE("bench model prints points and the paper's numbers beside its own") {
+  const Output output = bench("model --quick --figure 1,12");
+  CHECK(output.exit_code == 0);
+  std::size_t claims = 0;
+  std::size_t marks = 0;
+  for (const auto& line : output.lines) {
+    CHECK(line["bench"].get<std::string>().starts_with("model, figure 1"));
+    CHECK(line["median"].get<double>() > 0);
+    claims += line["parameters"].contains("claim");
+    marks += line["parameters"].value("series", "") == "in the paper";
+    if (line["parameters"].contains("claim")) CHECK(line["limit_median"].get<double>() > 0);
+  }
+  CHECK(claims == 5);
+  CHECK(marks == 4);
+  // Figure 1 has nine sizes, figure 12 three systems and two sizes.
+  CHECK(output.lines.size() == claims + marks + 9 + 3 * 2);
+  CHECK(bench("model --figure nonsense").exit_code != 0);
+}

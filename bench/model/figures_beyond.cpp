@@ -1,0 +1,138 @@
+// Where the paper could not go: large groups, faster links, small messages, and what acknowledgements behind messages cost.
+#include <string>
+
+#include <spindrift/bench/model/sheet.hpp>
+
+namespace spindrift::bench::model {
+
+namespace {
+
+constexpr double best_in_the_paper = 9.7e9 / 10240;  ///< messages per second, section 4.3
+
+Link link_of(double gigabits) {
+  Link link;
+  link.bytes_per_ns = gigabits / 8;
+  return link;
+}
+
+std::string speed(double gigabits) { return std::to_string(static_cast<int>(gigabits)) + " Gb/s"; }
+
+System with_lane() {
+  System system = product();
+  system.name = "Spindrift, acknowledgements in a lane";
+  system.acknowledgement_lane = true;
+  return system;
+}
+
+void windows(Sheet& sheet) {
+  const Panel throughput{"throughput, all senders, 10 KB, largest group", "window", "GB/s"};
+  const Panel latency{"latency, all senders, 10 KB, largest group", "window", "us"};
+  const std::uint32_t members = sheet.largest();
+  for (const System& system : {product(), with_lane()}) {
+    for (const std::uint64_t window : {5, 10, 20, 50, 100, 200, 500, 1000}) {
+      Experiment experiment = continuous(system, members, members);
+      experiment.window = window;
+      experiment.rounds = std::max<std::uint64_t>(3000, 8 * window);
+      const Outcome outcome = sheet.run(experiment);
+      sheet.point(throughput, system.name, static_cast<double>(window), outcome.gigabytes_per_second);
+      sheet.point(latency, system.name, static_cast<double>(window), outcome.latency_us);
+      if (window != 100 && window != 1000) continue;
+      sheet.claim(system.name + ", window " + std::to_string(window) + ", over the paper's best", "GB/s", 9.7,
+                  outcome.gigabytes_per_second);
+    }
+  }
+}
+
+void rates(Sheet& sheet) {
+  const Panel panel{"messages of 128 B, all senders, window 1000", "members", "messages/s"};
+  double rate = 0;
+  for (const System& system : {spindle(spindle_all), product()}) {
+    for (const std::uint32_t members : sheet.sizes()) {
+      Experiment experiment = continuous(system, members, members);
+      experiment.message_bytes = 128;
+      experiment.window = 1000;
+      experiment.rounds = 8000;
+      rate = sheet.run(experiment).messages_per_second;
+      sheet.point(panel, system.name, members, rate);
+    }
+  }
+  sheet.claim("Spindrift, 128 B, largest group, over the paper's best rate", "messages/s", best_in_the_paper, rate);
+}
+
+/// Everybody sends; as many members as the paper had, and more.
+void scale(Sheet& sheet) {
+  const Panel throughput{"all senders, window 32: throughput, 10 KB", "members", "GB/s"};
+  const Panel rate{"all senders, window 32: rate, 128 B", "members", "messages/s"};
+  const Panel latency{"all senders, window 32: latency, 128 B", "members", "us"};
+  const Panel posting{"all senders, window 32: the poller's time for posting, 128 B", "members", "%"};
+  for (const double gigabits : {100.0, 200.0, 400.0}) {
+    for (const std::uint32_t members : {16, 32, 64, 128, 256, 512, 1024}) {
+      // From 512 on a run takes minutes: small messages only, of which the link's speed matters least.
+      const bool large_group = members > 256;
+      if ((sheet.quick() && members > 16) || (large_group && gigabits == 200)) continue;
+      Experiment experiment = continuous(product(), members, members);
+      experiment.link = link_of(gigabits);
+      experiment.window = 32;
+      experiment.rounds = members <= 64 ? 600 : large_group ? 80 : 130;
+      const std::string series = "Spindrift, " + speed(gigabits);
+      if (!large_group) sheet.point(throughput, series, members, sheet.run(experiment).gigabytes_per_second);
+      experiment.message_bytes = 128;
+      const Outcome small = sheet.run(experiment);
+      sheet.point(rate, series, members, small.messages_per_second);
+      sheet.point(latency, series, members, small.latency_us);
+      sheet.point(posting, series, members, 100 * small.posting);
+    }
+  }
+}
+
+/// One sends; what a message costs its sender and what its receivers pay to say that they have it.
+void one_sender(Sheet& sheet) {
+  const Panel throughput{"one sender, 10 KB: throughput", "members", "GB/s"};
+  const Panel writes{"one sender, one message at a time: writes of all members per message and member", "members", "writes"};
+  const Panel latency{"one sender, one message at a time, 128 B: latency", "members", "us"};
+  for (const std::uint32_t members : {2, 4, 8, 16, 32, 64, 128, 256, 512, 1024}) {
+    if (sheet.quick() && members > 4) continue;
+    for (const double gigabits : {100.0, 400.0}) {
+      Experiment experiment = continuous(product(), members, 1);
+      experiment.link = link_of(gigabits);
+      experiment.rounds = members <= 128 ? 1000 : 400;
+      sheet.point(throughput, "Spindrift, " + speed(gigabits), members, sheet.run(experiment).gigabytes_per_second);
+    }
+    Experiment experiment = continuous(product(), members, 1);
+    experiment.message_bytes = 128;
+    experiment.window = 1;
+    experiment.rounds = 40;
+    const Outcome outcome = sheet.run(experiment);
+    sheet.point(writes, "Spindrift", members, outcome.writes);
+    sheet.point(latency, "Spindrift", members, outcome.latency_us);
+  }
+}
+
+/// How much hangs on the least certain of the costs.
+void posting_costs(Sheet& sheet) {
+  const Panel large{"10 KB, all senders, largest group", "ns to post to a peer", "GB/s"};
+  const Panel small{"128 B, all senders, largest group, window 1000", "ns to post to a peer", "messages/s"};
+  const std::uint32_t members = sheet.largest();
+  for (const double post_ns : {60.0, 120.0, 240.0, 500.0, 1000.0, 2000.0}) {
+    Experiment experiment = continuous(product(), members, members);
+    experiment.system.software.post_ns = post_ns;
+    experiment.system.software.post_more_ns = post_ns / 4;
+    sheet.point(large, product().name, post_ns, sheet.run(experiment).gigabytes_per_second);
+    experiment.message_bytes = 128;
+    experiment.window = 1000;
+    experiment.rounds = 8000;
+    sheet.point(small, product().name, post_ns, sheet.run(experiment).messages_per_second);
+  }
+}
+
+constexpr FigureEntry entries[] = {{"windows", "beyond: windows and the acknowledgements' lane", windows},
+                                   {"rates", "beyond: small messages", rates},
+                                   {"scale", "beyond: large groups", scale},
+                                   {"one", "beyond: one sender", one_sender},
+                                   {"posting", "beyond: the cost of posting", posting_costs}};
+
+}  // namespace
+
+std::span<const FigureEntry> beyond_figures() { return entries; }
+
+}  // namespace spindrift::bench::model

@@ -1,0 +1,106 @@
+// One modelled member: the real table and multicasts, a poller that steps them and pays for it in virtual time, and
+// application threads that send.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include <spindrift/bench/model/experiment.hpp>
+#include <spindrift/bench/model/network.hpp>
+#include <spindrift/core/counters.hpp>
+#include <spindrift/smc/multicast.hpp>
+#include <spindrift/sst/table.hpp>
+
+namespace spindrift::bench::model {
+
+class Member final : private smc::DeliverySink {
+ public:
+  /// `view`, `experiment` and `network` outlive the member. It is done when it has delivered `messages`.
+  Member(const View& view, const Experiment& experiment, Network& network, std::uint32_t rank, std::uint64_t messages);
+
+  /// When the poller begins.
+  [[nodiscard]] Ticks start() { return start_spread_ns * chance(); }
+  /// Steps the poller at `now`, not before `busy_until()`. Returns when it wants to be stepped again, unless writes of
+  /// others come first.
+  Ticks step(Ticks now);
+  [[nodiscard]] Ticks busy_until() const noexcept { return endpoint_.clock; }
+  [[nodiscard]] bool done() const noexcept { return delivered_ >= messages_; }
+  [[nodiscard]] std::uint64_t delivered() const noexcept { return delivered_; }
+
+  struct Account {
+    Ticks quarter_at = 0;  ///< when the first quarter of the messages had been delivered
+    Ticks done_at = 0;
+    std::uint64_t measured = 0;  ///< messages from then to then
+    Ticks latency = 0;           ///< sum over own messages
+    std::uint64_t own_messages = 0;
+    Ticks computing = 0;
+    Ticks delivering = 0;
+    Ticks active = 0;
+    Ticks busy = 0;
+    Ticks waiting = 0;
+    std::uint64_t null_runs = 0;
+    Batches sent, received, delivered;
+  };
+  /// At the end of a run.
+  [[nodiscard]] Account account(Ticks now) const;
+  [[nodiscard]] const Endpoint& endpoint() const noexcept { return endpoint_; }
+
+ private:
+  /// An application thread that sends in one subgroup.
+  struct Producer {
+    std::uint32_t subgroup = 0;
+    Ticks next = 0;  ///< when its next message is complete
+    Ticks delay = 0;
+    bool full = false;  ///< it waits for space
+    Ticks waits_since = 0;
+    Ticks waited = 0;
+    std::deque<Ticks> sent;  ///< of messages that are not delivered here yet
+  };
+
+  void on_delivery(SubgroupId subgroup, std::span<const Delivery> batch) override;
+  void on_space(SubgroupId subgroup) override;
+  [[nodiscard]] bool accepts(SubgroupId) const override { return true; }
+
+  static constexpr Ticks start_spread_ns = 100e3;
+  static constexpr double jitter = 0.1;
+  /// 0 … 1, the next of a sequence that seed and rank determine.
+  [[nodiscard]] double chance() noexcept;
+
+  [[nodiscard]] Ticks pass(Ticks now);
+  [[nodiscard]] Ticks evaluate_next(Ticks now);
+  bool compute(std::uint32_t subgroup);
+  bool deliver(std::uint32_t subgroup);
+  void push();
+  void mark_active();
+  void produce_until(Ticks now);
+  void produce_between_locks(Ticks now, Ticks unlocked);
+  [[nodiscard]] Ticks produce_ns() const noexcept;
+  bool produce(Producer& producer, Ticks when);
+  [[nodiscard]] std::uint64_t received_messages(std::uint32_t subgroup) const;
+
+  const View& view_;
+  const Experiment& experiment_;
+  const Software& software_;
+  Network& network_;
+  Endpoint& endpoint_;
+  CounterBlock counters_;
+  std::unique_ptr<std::byte[], decltype(&std::free)> row_;
+  std::unique_ptr<sst::Table> table_;
+  std::vector<std::unique_ptr<smc::Multicast>> multicasts_;
+  std::vector<Producer> producers_;
+  std::vector<std::vector<std::uint64_t>> activity_seen_;  // by rank, by word
+  std::vector<bool> active_;
+  std::uint64_t random_;
+  std::uint32_t turn_ = 0;  // the subgroup to evaluate next
+  double credit_ = 0;       // messages for which the lock was free
+  std::size_t next_producer_ = 0;
+  std::uint64_t messages_;
+  std::uint64_t delivered_ = 0;
+  std::uint64_t delivered_in_step_ = 0;
+  Account account_;
+};
+
+}  // namespace spindrift::bench::model
