@@ -96,7 +96,7 @@ Result<void> SimFabric::listen(const fabric::Address& self) {
 Result<void> SimFabric::connect(const fabric::Address& peer) {
   act();
   if (peer.node == node_) return Error(ErrorKind::bad_argument, "a process does not connect to itself");
-  for (const std::uint32_t index : connections_) {
+  for (const std::uint32_t index : unended_) {
     const Network::Connection& connection = network_.connections_[index];
     const std::uint32_t other = connection.ends[1 - network_.end_of(connection, index_)];
     if (network_.endpoints_[other]->node_ == peer.node && !connection.ended[network_.end_of(connection, index_)]) return {};

@@ -282,6 +282,7 @@ class SimFabric final : public fabric::Fabric {
   bool listening_ = false;
   std::uint64_t actions_ = 0;
   std::vector<std::uint32_t> connections_;  // by PeerId
+  std::vector<std::uint32_t> unended_;      // of them, those that not both ends have ended
   std::vector<NodeId> wanted_;
   std::vector<std::uint32_t> watchers_;  // endpoints that map a region of this one, once per region
   std::vector<OwnRegion> regions_;

@@ -53,9 +53,9 @@ void Network::establish_if_possible(std::uint32_t a, std::uint32_t b) {
   if (a == b || !first.listening_ || !second.listening_ || !first.alive_ || !second.alive_) return;
   if (!wants(a, second.node_) && !wants(b, first.node_)) return;
   if (cut_between(a, b) != Cut::nothing || cut_between(b, a) != Cut::nothing) return;
-  for (const std::uint32_t index : first.connections_) {
+  for (const std::uint32_t index : first.unended_) {
     const Connection& old = connections_[index];
-    if ((old.ends[0] == b || old.ends[1] == b) && !(old.ended[0] && old.ended[1])) return;
+    if (old.ends[0] == b || old.ends[1] == b) return;
   }
   std::erase(first.wanted_, second.node_);
   std::erase(second.wanted_, first.node_);
@@ -67,6 +67,7 @@ void Network::establish_if_possible(std::uint32_t a, std::uint32_t b) {
     SimFabric& self = *endpoints_[connection.ends[end]];
     connection.ids[end] = fabric::PeerId(static_cast<std::uint32_t>(self.connections_.size()));
     self.connections_.push_back(index);
+    self.unended_.push_back(index);
     connection.ways[end].delay = static_cast<Ticks>(random_.spread(100, static_cast<std::uint64_t>(options_.delay_ns_max)));
   }
   for (std::uint32_t end = 0; end < 2; ++end) {
@@ -84,7 +85,9 @@ void Network::establish_if_possible(std::uint32_t a, std::uint32_t b) {
 void Network::mark_ended(std::uint32_t index, std::uint32_t end) {
   Connection& connection = connections_[index];
   connection.ended[end] = true;
-  if (connection.ended[1 - end]) establish_if_possible(connection.ends[0], connection.ends[1]);
+  if (!connection.ended[1 - end]) return;
+  for (const std::uint32_t endpoint : connection.ends) std::erase(endpoints_[endpoint]->unended_, index);
+  establish_if_possible(connection.ends[0], connection.ends[1]);
 }
 
 // One end goes; the other hears of it behind everything that was said before.

@@ -187,7 +187,8 @@ void History::on_view(std::uint32_t index, const views::NewView& news, const std
     if (lost && here.log)
       return violate("J1", index, "told that the state of subgroup " + std::to_string(s) + " is lost, but has it");
     if (lost && logs_of_[s].empty() && *process.first_view != view.id)
-      return violate("J1", index, "told that the state of subgroup " + std::to_string(s) + " is lost, which nobody ever had");
+      return violate("J1", index,
+                     "told that the state of subgroup " + std::to_string(s) + " is lost, which nobody ever had");
     if (view.id.value() == 0 || lost || logs_of_[s].empty()) begin_log(index, s, view.id);
     if (loading[s]) {
       here.log.reset();
