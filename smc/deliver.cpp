@@ -99,7 +99,11 @@ std::uint64_t Multicast::own_beyond(std::span<const std::uint64_t> trim) const n
 void Multicast::finish(std::span<const std::uint64_t> trim) {
   CHECK(wedged_ && can_finish(trim));
   if (readers_.empty()) return;  // the view never began here: nothing was received, so nothing is within the trim
-  if (subgroup_.mode == DeliveryMode::ordered) return finish_ordered(trim);
+  if (subgroup_.mode == DeliveryMode::ordered) finish_ordered(trim);
+}
+
+// Unordered mode: whatever is here, the sink takes it now.
+void Multicast::hand_over_all() {
   for (std::size_t sender = 0; sender < committed_.size(); ++sender) {
     while (readers_[sender].fault() == nullptr && readers_[sender].count() < committed_[sender]) {
       if (!take(sender, SequenceNumber(0)) || batch_.size() == policy_.delivery_batch_max) hand_over();

@@ -174,13 +174,16 @@ bool Multicast::release_space() {
   return true;
 }
 
-// Of a faulty sender's messages no more count than were taken; what the others committed stays counted.
+// Of a faulty sender's messages no more count than were taken; what the others committed stays counted. In unordered mode
+// `received_of` says what its sender may overwrite, so everything is handed over before it is said to be here.
 void Multicast::wedge() {
   CHECK(!wedged_);
   wedged_ = true;
+  const bool ordered = subgroup_.mode == DeliveryMode::ordered;
+  if (!ordered && !readers_.empty()) hand_over_all();
   const std::uint64_t received_of = block(table_.self()).received_of;
   for (std::size_t sender = 0; sender < committed_.size(); ++sender) {
-    received_of_[sender] = committed_[sender];
+    received_of_[sender] = ordered || readers_.empty() ? committed_[sender] : readers_[sender].count();
     table_.store(received_of + sender * sst::word_bytes, received_of_[sender], sst::Table::everybody);
   }
 }

@@ -73,12 +73,13 @@ class Multicast {
 
   // The end of a view. After `wedge` neither half of a pass is run any more.
 
-  /// Ends sending and receiving: what was received so far is final, and written to the own row for everybody.
+  /// Ends sending and receiving: what was received so far is final, and written to the own row for everybody. Unordered:
+  /// hands all of it to the sink first, whether that accepts or not.
   void wedge();
   /// Whether this member holds everything below the trim, messages of each sender, and has delivered nothing beyond.
   [[nodiscard]] bool can_finish(std::span<const std::uint64_t> trim) const noexcept;
-  /// Ordered mode: delivers up to it in sequence order, skipping what is beyond. Unordered: delivers all that was received,
-  /// whatever `trim` says. A sender whose bytes are impossible loses its rest; `fault` says so.
+  /// Ordered mode: delivers up to it in sequence order, skipping what is beyond. A sender whose bytes are impossible loses
+  /// its rest; `fault` says so.
   void finish(std::span<const std::uint64_t> trim);
   /// After `finish`: own messages beyond the trim, in order, committed by the application and not taken before. Nothing: no
   /// more. Valid until the row's memory goes.
@@ -129,6 +130,7 @@ class Multicast {
   bool take(std::size_t sender, SequenceNumber sequence);
   void finish_ordered(std::span<const std::uint64_t> trim);
   void hand_over();
+  void hand_over_all();
 
   [[nodiscard]] bool delivered_everywhere(std::size_t sender) const noexcept;
   [[nodiscard]] std::uint64_t committed_bound(std::size_t sender) const noexcept;

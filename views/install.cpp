@@ -17,11 +17,7 @@ bool Member::conclude() {
     fail(removed_error(old, {}));
     return true;
   }
-  if (!std::exchange(finished_, true)) {
-    finishing_ = true;
-    old.finish(now_);
-    finishing_ = false;
-  }
+  if (!std::exchange(finished_, true)) old.finish(now_);
   if (!handed_over()) return false;
   for (std::uint32_t s = 0; s < subgroup_count_; ++s) {
     smc::Multicast* const multicast = old.multicast(SubgroupId(s));

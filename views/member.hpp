@@ -256,8 +256,7 @@ class Member final : private smc::DeliverySink {
   Time last_step_{};
   Time last_beat_{};
   Time decided_at_{};
-  bool finishing_ = false;  // delivering what the decree says
-  bool finished_ = false;   // of the present view that is done, here; the application may still be at it
+  bool finished_ = false;   // what the decree says was delivered; the application may still be at it
   bool departing_ = false;  // the decided view is without this node, on its own wish
   std::vector<fabric::Event> early_;  // of connections that have just taken the place of another
   std::array<fabric::Event, 16> events_;
