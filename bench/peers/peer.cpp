@@ -56,7 +56,7 @@ Options read_options(int argc, char** argv) {
   CLI::App app("One run of one middleware; bench/peers/run drives it");
   app.add_option("--members", options.members)->check(CLI::Range(2U, members_max));
   app.add_option("--senders", options.senders);
-  app.add_option("--size", options.bytes)->check(CLI::Range(16, 1 << 20));
+  app.add_option("--size", options.bytes)->check(CLI::Range(16, 10240));
   app.add_option("--warm-up", options.warm_up);
   app.add_option("--watch", options.watch);
   app.add_option("--place", options.place, "What the peer needs to find its servers");

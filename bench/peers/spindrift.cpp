@@ -6,14 +6,20 @@
 
 using namespace spindrift;
 
+namespace {
+
+/// [SUBGROUP/DEFAULT]: rings of 1 MiB, 1024 messages on their way, of up to 10 KiB.
+constexpr Profile default_profile{1 << 20, 1024, 10240};
+
+}  // namespace
+
 int main(int argc, char** argv) {
   auto directory = bench::PrivateDirectory::make();
   if (!directory) return 1;
   return peers::run_peer(argc, argv, true, [&](peers::Scene& scene) {
     bench::log_errors_only();
     const peers::Options& options = scene.options();
-    const std::uint64_t window = options.bytes <= 100 ? 1000 : 100;
-    const bench::GroupShape shape{options.members, options.senders, bench::profile_for(options.bytes, window, 0), {}};
+    const bench::GroupShape shape{options.members, options.senders, default_profile, {}};
     Group group(value_or_throw(bench::member_config(shape, directory->path(), NodeId(scene.self()))));
     Subgroup& subgroup = group.subgroup(bench::subgroup_name);
     subgroup.on_delivery([&](std::span<const Delivery> batch) {
