@@ -63,7 +63,7 @@ void figure_4(Sheet& sheet) {
   std::map<std::uint64_t, double> at_largest;
   for (const System& system : {spindle(spindle_batching), product()}) {
     const Panel panel{"messages of different sizes, " + system.name, "members", "messages/s"};
-    for (const std::uint64_t bytes : {1, 128, 1024, 10240}) {
+    for (const std::uint64_t bytes : {1u, 128u, 1024u, 10240u}) {
       for (const std::uint32_t members : sheet.sizes()) {
         Experiment experiment = continuous(system, members, members);
         experiment.message_bytes = bytes;
@@ -112,7 +112,7 @@ void figure_6(Sheet& sheet) {
   std::map<std::uint32_t, double> before;
   for (const std::uint32_t members : sheet.sizes()) {
     before[members] = sheet.run(continuous(baseline(), members, members)).gigabytes_per_second;
-    for (const std::uint64_t window : {5, 10, 20, 50, 100, 500, 1000}) {
+    for (const std::uint64_t window : {5u, 10u, 20u, 50u, 100u, 500u, 1000u}) {
       Experiment experiment = continuous(spindle(spindle_batching), members, members);
       experiment.window = window;
       experiment.rounds = std::max<std::uint64_t>(experiment.rounds, 8 * window);

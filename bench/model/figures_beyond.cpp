@@ -29,7 +29,7 @@ void windows(Sheet& sheet) {
   const Panel latency{"latency, all senders, 10 KB, largest group", "window", "us"};
   const std::uint32_t members = sheet.largest();
   for (const System& system : {product(), with_lane()}) {
-    for (const std::uint64_t window : {5, 10, 20, 50, 100, 200, 500, 1000}) {
+    for (const std::uint64_t window : {5u, 10u, 20u, 50u, 100u, 200u, 500u, 1000u}) {
       Experiment experiment = continuous(system, members, members);
       experiment.window = window;
       experiment.rounds = std::max<std::uint64_t>(3000, 8 * window);
@@ -66,7 +66,7 @@ void scale(Sheet& sheet) {
   const Panel latency{"all senders, window 32: latency, 128 B", "members", "us"};
   const Panel posting{"all senders, window 32: the poller's time for posting, 128 B", "members", "%"};
   for (const double gigabits : {100.0, 200.0, 400.0}) {
-    for (const std::uint32_t members : {16, 32, 64, 128, 256, 512, 1024}) {
+    for (const std::uint32_t members : {16u, 32u, 64u, 128u, 256u, 512u, 1024u}) {
       // From 512 on a run takes minutes: small messages only, of which the link's speed matters least.
       const bool large_group = members > 256;
       if ((sheet.quick() && members > 16) || (large_group && gigabits == 200)) continue;
@@ -90,7 +90,7 @@ void one_sender(Sheet& sheet) {
   const Panel throughput{"one sender, 10 KB: throughput", "members", "GB/s"};
   const Panel writes{"one sender, one message at a time: writes of all members per message and member", "members", "writes"};
   const Panel latency{"one sender, one message at a time, 128 B: latency", "members", "us"};
-  for (const std::uint32_t members : {2, 4, 8, 16, 32, 64, 128, 256, 512, 1024}) {
+  for (const std::uint32_t members : {2u, 4u, 8u, 16u, 32u, 64u, 128u, 256u, 512u, 1024u}) {
     if (sheet.quick() && members > 4) continue;
     for (const double gigabits : {100.0, 400.0}) {
       Experiment experiment = continuous(product(), members, 1);

@@ -77,7 +77,7 @@ void figure_9(Sheet& sheet) {
 void figure_13(Sheet& sheet) {
   for (const System& system : {baseline(), spindle(spindle_all), product()}) {
     const Panel panel{"all subgroups active, " + system.name, "members", "GB/s"};
-    for (const std::uint32_t subgroups : {1, 2, 5, 10, 20}) {
+    for (const std::uint32_t subgroups : {1u, 2u, 5u, 10u, 20u}) {
       for (const std::uint32_t members : sheet.sizes()) {
         if (members == 3 || members == 11 || members == 6 || members == 10 || members == 14) continue;
         Experiment experiment = continuous(system, members, members);

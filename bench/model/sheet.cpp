@@ -16,7 +16,7 @@ constexpr auto in_the_paper = "in the paper";  ///< the series of the paper's ow
 std::vector<std::uint32_t> Sheet::sizes(std::uint32_t most) const {
   if (quick_) return {2, std::min(4u, most)};
   std::vector<std::uint32_t> sizes;
-  for (const std::uint32_t size : {2, 3, 4, 6, 8, 10, 11, 12, 14, 16}) {
+  for (const std::uint32_t size : {2u, 3u, 4u, 6u, 8u, 10u, 11u, 12u, 14u, 16u}) {
     if (size <= most) sizes.push_back(size);
   }
   return sizes;
