@@ -24,6 +24,15 @@ struct UpcallOptions : TrafficOptions {
   std::uint32_t subgroups = 2;
 };
 
+/// Every handler on the poller's thread, and on one of its own.
+std::vector<std::pair<Handler, bool>> cases() {
+  std::vector<std::pair<Handler, bool>> cases;
+  for (const Handler& handler : handlers) {
+    for (const bool own_thread : {false, true}) cases.emplace_back(handler, own_thread);
+  }
+  return cases;
+}
+
 double other_streams(const TrafficResults& results) { return all_streams(results) - first_stream(results); }
 
 Result<void> run_upcall_bench(const UpcallOptions& options) {
@@ -32,10 +41,11 @@ Result<void> run_upcall_bench(const UpcallOptions& options) {
   base->streams.resize(options.subgroups);
   Experiment experiment;
   experiment.add(*base);
-  for (const Handler& handler : handlers) {
+  for (const auto& [handler, own_thread] : cases()) {
     TrafficRun run = *base;
     run.streams.front().handling = handler.each;
     run.streams.front().handling_by = handler.by;
+    run.streams.front().own_thread = own_thread;
     const std::size_t place = experiment.add(run);
     for (const bool others : {false, true}) {
       experiment.ask({{"a slow handler in one subgroup",
@@ -44,6 +54,7 @@ Result<void> run_upcall_bench(const UpcallOptions& options) {
                         {"window", run.window},
                         {"subgroups", std::uint64_t{options.subgroups}},
                         {"handler", std::string(handler.name)},
+                        {"thread", std::string(own_thread ? "own" : "shared")},
                         {"rate of", std::string(others ? "the others" : "its own")}},
                        "messages/s",
                        {},

@@ -191,7 +191,8 @@ class TrafficMember {
     const Stream& stream = run_.streams[number];
     receivers_.push_back(std::make_unique<Receiver>(stream, run_.members, arena_.place(number, self_)));
     subgroup(number).on_delivery(
-        [receiver = receivers_.back().get()](std::span<const Delivery> batch) { receiver->on_delivery(batch); });
+        [receiver = receivers_.back().get()](std::span<const Delivery> batch) { receiver->on_delivery(batch); },
+        stream.own_thread ? HandlerThread::own : HandlerThread::shared);
   }
 
   [[nodiscard]] bool slow() const noexcept { return self_ >= run_.members - run_.slow_senders; }

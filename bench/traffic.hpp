@@ -30,6 +30,7 @@ struct Stream {
   std::uint32_t threads = 1;  ///< of each sender
   Duration handling{};        ///< what the delivery handler takes for each message besides, at every member
   Spending handling_by = Spending::computing;
+  bool own_thread = false;  ///< the delivery handler has one, at every member
 };
 
 struct TrafficRun {

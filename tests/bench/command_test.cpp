@@ -89,7 +89,7 @@ TEST_CASE("the experiments print each figure beside the run that it is compared 
   const std::string small = " --size 64 --seconds 0.01 --repeat 1";
   const auto [arguments, lines] = GENERATE(table<std::string, std::size_t>({{"subgroups --subgroups 1,2", 3},
                                                                             {"delay --members 2", 6},
-                                                                            {"upcall --members 2 --window 5", 10},
+                                                                            {"upcall --members 2 --window 5", 20},
                                                                             {"threads --threads 1,2", 2}}));
   const Output output = bench(arguments + small);
   CHECK(output.exit_code == 0);
