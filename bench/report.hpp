@@ -37,7 +37,7 @@ struct Figure {
   std::vector<double> values;                                 ///< one per repeat; at least one
   std::vector<double> limits;                                 ///< the same quantity of the limit, one per repeat; or empty
 
-  /// Median by median of the limit: above 1 is better for a rate, below 1 for a time. Nothing without a limit, or if it is 0.
+  /// Median by median of the limit: above 1 is better for a rate, below 1 for a time. Nothing without a limit or with one of 0.
   [[nodiscard]] std::optional<double> ratio() const;
 };
 
