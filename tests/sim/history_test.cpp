@@ -356,7 +356,7 @@ TEST_CASE("a state that was saved for a view that ended is found (J3)") {
   Story story;
   for (std::uint32_t i = 0; i < 2; ++i) story.install(i, story.view(0, {0, 1}));
   const auto state = story.history.save_state(0, 0);  // for view 1, whose newcomer is node 2
-  for (const std::uint64_t id : {1, 2}) {
+  for (const std::uint64_t id : {1U, 2U}) {
     const View next = story.view(id, {0, 1, 2});
     for (std::uint32_t i = 0; i < 2; ++i) {
       story.history.on_view(i, {next, id == 1 ? std::vector{NodeId(2)} : std::vector<NodeId>{}, {}, {}, {}}, {false});
