@@ -243,8 +243,9 @@ class Judge {
       if (view == 0 || before == views_.end()) continue;
       const Members& old = before->second.begin()->second;
       const Members& now = seen.begin()->second;
+      const auto when = installed_[view];
       const auto removed = std::count_if(old.begin(), old.end(), [&](const auto& member) {
-        return std::find(now.begin(), now.end(), member) == now.end() && !asked_to_leave(member, installed_[view]);
+        return std::find(now.begin(), now.end(), member) == now.end() && !asked_to_leave(member, when);
       });
       if (2 * static_cast<std::size_t>(removed) >= old.size())
         problem("V4 view {}: of {} members before, {} were removed", view, old.size(), removed);
