@@ -352,6 +352,18 @@ TEST_CASE("a newcomer that begins in the middle of its view is found (J2)") {
   CHECK(story.found() == "J2");
 }
 
+TEST_CASE("a member that leaves before its message is delivered is found (M8)") {
+  Story story;
+  story.found_all();
+  const auto payload = story.message(0);
+  story.deliver(1, 0, payload, 0);
+  story.history.check_left(0);
+  CHECK(story.found() == "nothing");
+  static_cast<void>(story.message(0));
+  story.history.check_left(0);
+  CHECK(story.found() == "M8");
+}
+
 TEST_CASE("a state that was saved for a view that ended is found (J3)") {
   Story story;
   for (std::uint32_t i = 0; i < 2; ++i) story.install(i, story.view(0, {0, 1}));

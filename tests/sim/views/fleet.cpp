@@ -274,6 +274,7 @@ void Fleet::note_state(Process& process) {
   }
   if (state == MemberState::changing && before == MemberState::installing) report_.hit(Probe::change_while_installing);
   if (state != MemberState::left && state != MemberState::failed) return;
+  if (state == MemberState::left) history_.check_left(process.index_);
   history_.on_end(process.index_);
   if (state == MemberState::failed) {
     note_failure(process);

@@ -78,6 +78,8 @@ class History {
   void blame(std::uint32_t process) { processes_[process].blamed = true; }
   [[nodiscard]] bool blamed(std::uint32_t process) const { return processes_[process].blamed; }
   void on_end(std::uint32_t process) { processes_[process].ended = true; }
+  /// The process has left in order: what it sent in ordered subgroups is delivered, or it was told that it is not.
+  void check_left(std::uint32_t process);
 
   /// At the end: these processes are in the same view for good, and owe each other nothing.
   void check_complete(const std::vector<std::uint32_t>& core);

@@ -108,6 +108,19 @@ std::optional<std::string> History::incomplete(const std::vector<std::uint32_t>&
   return incomplete_unordered(core);
 }
 
+void History::check_left(std::uint32_t process) {
+  for (std::uint32_t s = 0; s < plan_.subgroups.size(); ++s) {
+    if (plan_.subgroups[s].mode == DeliveryMode::unordered) continue;
+    std::uint64_t owed = 0;
+    for (const Stream& stream : streams_) {
+      if (stream.process == process && stream.subgroup == s)
+        owed += stream.committed - std::min(stream.committed, std::max(stream.delivered, stream.forgiven));
+    }
+    if (owed > seat(process, s).dropped)
+      violate("M8", process, "left before " + std::to_string(owed) + " of its messages were delivered");
+  }
+}
+
 // Who was there all the time misses at most what the sender was told.
 std::optional<std::string> History::incomplete_unordered(const std::vector<std::uint32_t>& core) {
   for (std::uint32_t s = 0; s < plan_.subgroups.size(); ++s) {
