@@ -146,8 +146,7 @@ class Worker {
         record(Kind::boundary, s, {.view = view_});
       if (view_ == 0) state.ready = true;
     }
-    for (const SubgroupId lost : news.state_lost)
-      states_[lost.value()] = {.begun = view_, .ready = !news.view.subgroup(lost).members.empty()};
+    for (const SubgroupId lost : news.state_lost) states_[lost.value()] = {};  // begins anew with the first delivery
   }
 
   void deliver(std::uint32_t subgroup, const Delivery& delivery) {
@@ -159,7 +158,7 @@ class Worker {
       good = delivery.payload[at] == filler(header, at);
     if (!good) wrong(subgroup, Wrong::payload);
     State& state = states_[subgroup];
-    begin_if_new(state);
+    if (!state.ready) state = {.begun = delivery.view.value(), .ready = true};
     ++state.count;
     state.digest = mix(mix(state.digest, header.incarnation), header.counter);
     record(Kind::delivery, subgroup,
@@ -167,28 +166,22 @@ class Worker {
     places_[subgroup].store(state.begun << begun_at | state.count, std::memory_order_release);
   }
 
-  /// A newcomer that is given no state before the first delivery begins one: all who had it are gone. If it was given none
-  /// by mistake, the log that it begins repeats messages of another, as the checker notices.
-  void begin_if_new(State& state) const {
-    if (!state.ready) state = {.begun = view_, .ready = true};
-  }
-
   void save(std::uint32_t subgroup, std::ostream& to) {
-    State& state = states_[subgroup];
-    begin_if_new(state);
-    to << state.begun << ' ' << state.count << ' ' << state.digest << ' ';
+    const State& state = states_[subgroup];
+    to << state.ready << ' ' << state.begun << ' ' << state.count << ' ' << state.digest << ' ';
     // Sometimes a state of several pieces.
     for (std::uint64_t i = 0; i < (state.count % 3 == 0 ? 40'000 : 3); ++i) to << 'x';
   }
 
   void load(std::uint32_t subgroup, std::istream& from) {
     if (states_[subgroup].ready) wrong(subgroup, Wrong::loaded_twice);
-    State state{.ready = true};
+    State state;
     std::string rest;
-    from >> state.begun >> state.count >> state.digest >> rest;
+    from >> state.ready >> state.begun >> state.count >> state.digest >> rest;
     if (!from || rest.size() != (state.count % 3 == 0 ? 40'000 : 3)) wrong(subgroup, Wrong::broken_state);
     // The unordered subgroup's digest is each member's own.
     states_[subgroup] = state;
+    if (!state.ready) return;  // nothing was delivered yet: the source had nothing but the beginning
     record(Kind::loaded, subgroup, {.view = view_});
   }
 
