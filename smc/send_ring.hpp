@@ -46,7 +46,6 @@ class SendRing {
   /// `ring` is `profile.ring_bytes` of zeroed shared memory that outlives this object.
   SendRing(std::span<std::byte> ring, const Profile& profile);
 
-
   /// Space for a payload of `bytes` (at most `message_bytes_max`; CHECKed, callers refuse it before), or nothing if the
   /// window in messages or in bytes is full.
   [[nodiscard]] std::optional<Reservation> reserve(std::uint64_t bytes) noexcept;
@@ -54,7 +53,6 @@ class SendRing {
   void commit(const Reservation& reservation) noexcept;
   /// Gives the reservation up: it travels as a null.
   void abandon(const Reservation& reservation) noexcept;
-
 
   /// Queues a null run so that this sender's count reaches `count_owed`, if records reserved so far do not already. False
   /// if a run is needed and there is no space for it.
