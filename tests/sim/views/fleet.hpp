@@ -109,6 +109,7 @@ class Fleet final : public Handler, public NetworkListener {
   void blame(std::uint32_t node);
   void note_crash_in_change(const Process& process);
   void note_view(Process& process, const views::NewView& news);
+  void check_majority(const Process& process);
   void note_failure(const Process& process);
   void note_transfers(const Process& process);
 

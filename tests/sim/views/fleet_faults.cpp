@@ -148,10 +148,24 @@ void Fleet::note_transfers(const Process& process) {
   }
 }
 
+// L1: nobody gives up among a majority that nothing happened to.
+void Fleet::check_majority(const Process& process) {
+  const View& view = *history_.view(*history_.view_of(process.index_));
+  const auto healthy = std::count_if(view.incarnations.begin(), view.incarnations.end(), [&](std::uint64_t incarnation) {
+    const std::uint32_t index = *history_.process_of(incarnation);
+    const Process& member = *processes_[index];
+    return member.running_ && !member.frozen_ && !history_.blamed(index) && member.state_ != MemberState::left;
+  });
+  if (2 * static_cast<std::size_t>(healthy) <= view.members.size()) return;
+  report_.violate("L1", "node " + std::to_string(process.node_) + " gave up among a healthy majority: " +
+                            process.member_->failure()->to_string());
+}
+
 void Fleet::note_failure(const Process& process) {
   const Error& error = *process.member_->failure();
   if (error.kind() == ErrorKind::no_majority) {
     report_.hit(Probe::lost_majority);
+    if (!plan_.storm) check_majority(process);
   }
   if (error.kind() == ErrorKind::removed) report_.hit(Probe::was_removed);
   if (error.kind() != ErrorKind::refused) return;
