@@ -188,27 +188,6 @@ void Multicast::wedge() {
   }
 }
 
-bool Multicast::quiescent() const noexcept {
-  if (ring_ && !ring_->drained()) return false;
-  for (std::size_t sender = 0; sender < published_.size(); ++sender) {
-    if (!delivered_everywhere(sender)) return false;
-  }
-  return true;
-}
-
-bool Multicast::delivered_everywhere(std::size_t sender) const noexcept {
-  if (subgroup_.mode == DeliveryMode::ordered) {
-    return messages_below(delivered_everywhere_, sender, committed_.size()) >= published_[sender];
-  }
-  if (received_of_[sender] != published_[sender]) return false;
-  for (const Member& member : members_) {
-    if (member.rank == table_.self()) continue;
-    const std::uint64_t offset = block(member.rank).received_of + sender * sst::word_bytes;
-    if (!table_.read(member.rank, offset).equals(published_[sender])) return false;
-  }
-  return true;
-}
-
 std::optional<std::uint64_t> Multicast::read_count(Rank rank, std::uint64_t offset, std::uint64_t known,
                                                    std::uint64_t highest, const char* field) {
   auto count = table_.read(rank, offset).within(known, std::max(known, highest));

@@ -108,8 +108,6 @@ class Multicast {
   [[nodiscard]] std::uint64_t own_delivered_everywhere() const noexcept { return own_released_; }
   /// Messages of each sender acknowledged (ordered) or consumed (unordered) here, by sender rank.
   [[nodiscard]] std::span<const std::uint64_t> received_of() const noexcept { return received_of_; }
-  /// Everything that any sender committed, as far as is visible here, was delivered at every member.
-  [[nodiscard]] bool quiescent() const noexcept;
 
  private:
   struct Member {
@@ -132,7 +130,6 @@ class Multicast {
   void hand_over();
   void hand_over_all();
 
-  [[nodiscard]] bool delivered_everywhere(std::size_t sender) const noexcept;
   [[nodiscard]] std::uint64_t committed_bound(std::size_t sender) const noexcept;
   [[nodiscard]] std::optional<std::uint64_t> read_count(Rank rank, std::uint64_t offset, std::uint64_t known,
                                                         std::uint64_t highest, const char* field);
