@@ -30,8 +30,9 @@ void Member::begin_transfers(Epoch& epoch) {
   for (std::uint32_t s = 0; s < view.subgroups.size(); ++s) {
     Inbox& inbox = inboxes_[s];
     if (inbox.loading()) {
-      // With nobody left to have the state from, the subgroup begins anew, without what was kept for it.
-      const std::uint64_t own = epoch.loaded()[s].contains(epoch.self()) ? inbox.count_of(self()) : 0;
+      // With nobody left to have the state from, the subgroup begins anew, at once or when it can, without what was kept.
+      const RankSet& loaded = epoch.loaded()[s];
+      const std::uint64_t own = loaded.empty() || loaded.contains(epoch.self()) ? inbox.count_of(self()) : 0;
       inbox.clear();
       if (own > 0) upcalls_.on_dropped(SubgroupId(s), own);
     }
