@@ -26,9 +26,12 @@ constexpr unsigned passes_before_yield = 2;
 constexpr std::size_t counters_per_subgroup = 8;
 constexpr std::size_t counters_per_process = 16;
 
-std::uint64_t random_incarnation() {
-  std::random_device device;
-  return std::uint64_t{device()} << 32 | device();
+/// Grows from start to start of a node while its clock does not go back, and differs in any case.
+std::uint64_t new_incarnation() {
+  constexpr std::uint64_t drawn = 0xffff;  // of nanoseconds: a start takes longer
+  const auto since_epoch = std::chrono::system_clock::now().time_since_epoch();
+  const auto now = std::chrono::duration_cast<std::chrono::nanoseconds>(since_epoch).count();
+  return (static_cast<std::uint64_t>(now) & ~drawn) | (std::random_device()() & drawn) | 1;
 }
 
 std::uint64_t wall_clock_ms() {
@@ -86,7 +89,7 @@ void GroupCore::make_member() {
   options.self = self;
   options.founders = config_.founders();
   options.identity = {config_.group_name(), config_.digest().words};
-  options.incarnation = random_incarnation();
+  options.incarnation = new_incarnation();
   options.layout = options_.layout ? options_.layout : value_or_throw(config_.layout_function());
   options.suspect_after = config_.suspect_after();
   options.partition_safety = !config_.partitioning_safety_disabled();

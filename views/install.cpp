@@ -88,11 +88,12 @@ void Member::install(View view, std::vector<RankSet> loaded, NewView news) {
     const auto is_in = [&](const std::vector<Join>& list) { return std::find(list.begin(), list.end(), who) != list.end(); };
     // Whose connection broke before this view may come back, but is not waited for as long as others.
     present.line(Rank(i)).heard = is_in(gone_) ? now_ - options_.suspect_after / 4 * 3 : now_;
-    if (is_in(removed_)) present.change().suspect(Rank(i), "removed before");
+    if (is_in(removed_)) present.change().suspect(Rank(i), "removed before", is_in(turned_away_));
     if (is_in(gone_) && options_.suspect_after == Duration{}) present.change().suspect(Rank(i), "connection lost");
   }
   for (Peer& peer : peers_) {
     prefer_suitor(peer);
+    suspect_if_older(peer);
     std::erase_if(peer.offers, [&](const auto& offer) {
       if (offer.first >= present.id()) return false;
       fabric_.unmap(peer.id, offer.second.region);

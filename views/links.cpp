@@ -11,9 +11,8 @@ namespace spindrift::views {
 namespace {
 
 constexpr std::size_t offers_max = 4;
-constexpr std::size_t early_events_max = 64;
+constexpr std::size_t suitors_max = 4;
 constexpr std::size_t incarnations_kept = 1024;
-constexpr std::size_t stranger_message_bytes_max = 1024;  // in parts, before its hello: a refusal
 
 }  // namespace
 
@@ -101,11 +100,16 @@ void Member::on_connected(const fabric::Event& event) {
   }
   greet(event.peer);
   if (peer->state != Peer::State::away) {
-    if (peer->suitor) fabric_.disconnect(peer->suitor->id);
-    peer->suitor = Peer::Suitor{event.peer, event.mappable, {}};
+    auto& suitors = peer->suitors;
+    if (suitors.size() == suitors_max) {
+      fabric_.disconnect(suitors.front().id);
+      suitors.erase(suitors.begin());
+    }
+    suitors.push_back(Peer::Suitor{event.peer, event.mappable, ++connections_});
     return;
   }
   peer->state = Peer::State::greeted;
+  peer->came = ++connections_;
   peer->id = event.peer;
   peer->mappable = event.mappable;
 }
@@ -116,57 +120,6 @@ void Member::greet(fabric::PeerId id) {
   const bool fresh = epochs_.empty();
   send_to(somebody, encode(options_.identity,
                            Hello{options_.self, options_.incarnation, fresh, fresh ? ViewId(0) : epoch()->id()}));
-}
-
-// Whether the event was one of a node's later connection. It waits until the present one is over, or proves of no use.
-bool Member::on_suitor(fabric::Event& event) {
-  const auto found = std::find_if(peers_.begin(), peers_.end(), [&](const Peer& peer) {
-    return peer.suitor && peer.suitor->id == event.peer;
-  });
-  if (found == peers_.end()) return false;
-  if (event.kind == fabric::Event::Kind::lost) {
-    found->suitor.reset();
-  } else if (found->suitor->events.size() < early_events_max) {
-    found->suitor->events.push_back(std::move(event));
-    prefer_suitor(*found);
-  } else {
-    fabric_.disconnect(found->suitor->id);
-    found->suitor.reset();
-  }
-  return true;
-}
-
-// Which of a node's two connections is of use cannot be told from their order. One that speaks comes before one that is
-// silent; one that speaks for the incarnation in the view, or tells of a view with this process, ends one that does not.
-void Member::prefer_suitor(Peer& peer) {
-  if (!peer.suitor || peer.suitor->events.empty()) return;
-  if (peer.state == Peer::State::greeted) {
-    const Peer::Suitor silent{peer.id, peer.mappable, {}};
-    adopt_suitor(peer);
-    peer.suitor = silent;
-    return;
-  }
-  const auto decides = [&](const fabric::Event& event) {
-    const auto message = decode(event.bytes, options_.identity, shapes_);
-    if (!message) return false;
-    if (const auto* notice = std::get_if<ViewNotice>(&*message)) {
-      return state_ == MemberState::looking && concerns_self(*notice);
-    }
-    const auto* hello = std::get_if<Hello>(&*message);
-    if (hello == nullptr || epoch() == nullptr || rank_of(peer)) return false;
-    const auto rank = epoch()->view().rank_of(peer.address.node);
-    return rank && epoch()->view().incarnations[rank->value()] == hello->incarnation;
-  };
-  const auto& said = peer.suitor->events;
-  if (std::any_of(said.begin(), said.end(), decides)) on_lost(peer, "its node has connected anew");
-}
-
-void Member::adopt_suitor(Peer& peer) {
-  peer.state = Peer::State::greeted;
-  peer.id = peer.suitor->id;
-  peer.mappable = peer.suitor->mappable;
-  for (fabric::Event& event : peer.suitor->events) early_.push_back(std::move(event));
-  peer.suitor.reset();
 }
 
 void Member::on_message(Peer& peer, std::span<const std::byte> bytes) {
@@ -205,17 +158,6 @@ void Member::on_message(Peer& peer, std::span<const std::byte> bytes) {
   }
 }
 
-void Member::on_part(Peer& peer, const Part& part) {
-  const std::size_t most = peer.state == Peer::State::agreed ? parted_message_bytes_max : stranger_message_bytes_max;
-  if (peer.parts.size() + part.bytes.size() + part.left > most) {
-    return accuse(peer, "it sent a part of a message that is too large");
-  }
-  peer.parts.insert(peer.parts.end(), part.bytes.begin(), part.bytes.end());
-  if (part.left > 0) return;
-  const std::vector<std::byte> whole = std::exchange(peer.parts, {});
-  on_message(peer, whole);
-}
-
 void Member::on_hello(Peer& peer, const Hello& hello) {
   if (peer.state != Peer::State::greeted || hello.node != peer.address.node) {
     return accuse(peer, "it sent a hello out of turn or under another node id");
@@ -227,11 +169,8 @@ void Member::on_hello(Peer& peer, const Hello& hello) {
   peer.fresh = hello.fresh;
   Epoch* const present = epoch();
   if (present != nullptr) {
-    const auto rank = present->view().rank_of(hello.node);
-    const bool member = rank_of(peer).has_value();
-    if (rank && !member) {
-      present->change().suspect(*rank, "it has been started anew");
-    } else if (!rank && !hello.fresh && hello.view <= present->id()) {
+    suspect_if_older(peer);
+    if (!present->view().rank_of(hello.node) && !hello.fresh && hello.view <= present->id()) {
       return refuse(peer, "the group went on without it");
     }
   }
@@ -242,6 +181,15 @@ void Member::on_hello(Peer& peer, const Hello& hello) {
     offer_row(peer);
   }
   note_candidates();
+  prefer_suitor(peer);
+}
+
+// Who hears of a node's later start knows that the one in the view is over.
+void Member::suspect_if_older(const Peer& peer) {
+  const View& view = epoch()->view();
+  const auto rank = view.rank_of(peer.address.node);
+  if (rank && view.incarnations[rank->value()] < peer.incarnation)
+    epoch()->change().suspect(*rank, "it has been started anew");
 }
 
 // The peer will not go on with this process, or not at all.
@@ -277,10 +225,10 @@ void Member::hang_up(Peer& peer) {
   }
   Peer next;
   next.address = peer.address;
-  next.suitor = std::move(peer.suitor);
+  next.suitors = std::move(peer.suitors);
   peer = std::move(next);
   note_candidates();
-  if (peer.suitor) return adopt_suitor(peer);
+  if (!peer.suitors.empty()) return adopt_suitor(peer);
   if (state_ == MemberState::failed || state_ == MemberState::left) return;
   if (auto connecting = fabric_.connect(peer.address); !connecting) {
     log::error(log::Room::views, "cannot wait for a node to come back",
@@ -338,12 +286,14 @@ void Member::post_to(const Peer& peer, std::vector<std::byte> message) {
   }
 }
 
-// Fresh processes that the present view does not count yet.
+// Fresh processes that the present view does not count yet, and that are no earlier start of one that it counts.
 void Member::note_candidates() {
   candidates_.clear();
   if (epochs_.empty()) return;
   for (const Peer& peer : peers_) {
-    if (peer.state == Peer::State::agreed && peer.fresh && !rank_of(peer)) {
+    const auto rank = epoch()->view().rank_of(peer.address.node);
+    const bool earlier = rank && peer.incarnation <= epoch()->view().incarnations[rank->value()];
+    if (peer.state == Peer::State::agreed && peer.fresh && !earlier) {
       candidates_.push_back({peer.address.node, peer.incarnation});
     }
   }
@@ -357,7 +307,9 @@ bool Member::follow_notice() {
   const View& view = notice_->view;
   const Peer* const founder = view.id == ViewId(0) ? peer_of(view.members.front()) : nullptr;
   if (founder != nullptr && founder->state != Peer::State::away) {
-    if (founder->suitor || founder->state == Peer::State::greeted) return false;
+    const bool anew = std::any_of(founder->suitors.begin(), founder->suitors.end(),
+                                  [&](const Peer::Suitor& suitor) { return suitor.came > founder->came; });
+    if (anew || founder->state == Peer::State::greeted) return false;
     if (founder->incarnation != view.incarnations.front()) {
       notice_.reset();
       return true;

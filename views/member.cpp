@@ -191,6 +191,7 @@ void Member::revoke_suspects(Epoch& present) {
     const Rank rank = suspicions[revoked_].rank;
     const Join who{present.view().members[rank.value()], present.view().incarnations[rank.value()]};
     remember(removed_, who);
+    if (suspicions[revoked_].turned_away) remember(turned_away_, who);
     Peer* const peer = peer_of(who.node);
     if (peer == nullptr || peer->state == Peer::State::away || peer->incarnation != who.incarnation) continue;
     send_to(*peer, encode(Removed{suspicions[revoked_].reason}));
@@ -372,8 +373,8 @@ void Member::fail(Error error) {
   failure_ = std::move(error);
   enter(MemberState::failed);
   for (Peer& peer : peers_) {
-    if (peer.suitor) fabric_.disconnect(peer.suitor->id);
-    peer.suitor.reset();
+    for (const Peer::Suitor& suitor : peer.suitors) fabric_.disconnect(suitor.id);
+    peer.suitors.clear();
     if (peer.state == Peer::State::away) continue;
     send_to(peer, encode(Stopped{failure_->to_string()}));
     fabric_.disconnect(peer.id);

@@ -33,7 +33,9 @@ namespace spindrift::views {
 
 struct MemberOptions {
   NodeId self;
-  std::uint64_t incarnation = 0;        ///< not 0, and differs from start to start of the same node
+  /// Not 0, and differs from start to start of the same node. If it grows, others see at once which start is the later one;
+  /// if not, they have to wait until the one in their view gives no sign of life.
+  std::uint64_t incarnation = 0;
   std::vector<fabric::Address> roster;  ///< of all nodes that may be in the group, this one included
   /// Who must all be present to found the first view, in rank order. If these are not the whole roster, they can found a
   /// second group while the others of the first run out of their sight: whoever configures so must know that none runs.
@@ -110,6 +112,8 @@ class Member final : private smc::DeliverySink {
   [[nodiscard]] const Epoch* epoch() const noexcept { return epochs_.empty() ? nullptr : epochs_.back().get(); }
   /// Epochs whose memory is still here, oldest first, the present one last.
   [[nodiscard]] const std::vector<std::unique_ptr<Epoch>>& epochs() const noexcept { return epochs_; }
+  /// States on their way to newcomers, and from others.
+  [[nodiscard]] const Transfers& transfers() const noexcept { return transfers_; }
   /// Whether this subgroup's state is still on its way here.
   [[nodiscard]] bool loading(SubgroupId id) const { return inboxes_[id.value()].loading(); }
 
@@ -129,6 +133,8 @@ class Member final : private smc::DeliverySink {
     fabric::Address address;
     State state = State::away;
     bool mappable = false;
+    std::uint64_t came = 0;  ///< as which connection of this process
+    bool spoke = false;      ///< as a suitor; its words are being heard
     bool fresh = false;  ///< in no view yet
     fabric::PeerId id;
     std::uint64_t incarnation = 0;
@@ -137,9 +143,13 @@ class Member final : private smc::DeliverySink {
     struct Suitor {
       fabric::PeerId id;
       bool mappable = false;
-      std::vector<fabric::Event> events;
+      std::uint64_t came = 0;
+      bool greeted = false;          ///< its first words were a hello of this group
+      std::size_t bytes = 0;         ///< of all that is kept in `events`
+      std::vector<std::byte> parts{};  ///< of a message that comes in parts
+      std::vector<fabric::Event> events{};
     };
-    std::optional<Suitor> suitor;
+    std::vector<Suitor> suitors;  ///< the next to be adopted last
     std::vector<std::byte> parts;  ///< of a message that comes in parts
     std::optional<ViewId> announced;  ///< the view that its next exposed region belongs to
     std::map<ViewId, Offer> offers;   ///< of rows or mirrors, for the present view and the next
@@ -163,12 +173,9 @@ class Member final : private smc::DeliverySink {
   void on_event(fabric::Event& event);
   void on_connected(const fabric::Event& event);
   void greet(fabric::PeerId id);
-  bool on_suitor(fabric::Event& event);
-  void prefer_suitor(Peer& peer);
-  void adopt_suitor(Peer& peer);
   void on_message(Peer& peer, std::span<const std::byte> bytes);
-  void on_part(Peer& peer, const Part& part);
   void on_hello(Peer& peer, const Hello& hello);
+  void suspect_if_older(const Peer& peer);
   void on_farewell(Peer& peer, const std::string& reason, bool turned_away);
   void on_exposed(Peer& peer, const fabric::Event& event);
   void on_lost(Peer& peer, const std::string& reason);
@@ -184,6 +191,14 @@ class Member final : private smc::DeliverySink {
   void note_candidates();
   bool follow_notice();
   bool found_when_complete();
+
+  // suitors.cpp: a node's later connections, and messages in parts
+  void on_part(Peer& peer, const Part& part);
+  bool on_suitor(fabric::Event& event);
+  [[nodiscard]] bool keep_early(Peer::Suitor& suitor, fabric::Event&& event);
+  [[nodiscard]] bool outranks(const Peer& peer, const Peer::Suitor& suitor) const;
+  void prefer_suitor(Peer& peer);
+  void adopt_suitor(Peer& peer);
 
   // install.cpp: from one view to the next
   void install(View view, std::vector<RankSet> loaded, NewView news);
@@ -239,6 +254,7 @@ class Member final : private smc::DeliverySink {
   std::vector<Inbox> inboxes_;        // by subgroup
   std::vector<Peer> peers_;           // by place in the roster, without self
   std::vector<Join> removed_;         // incarnations that this node suspected in a view: never again
+  std::vector<Join> turned_away_;     // of those, the ones that suspected this node first
   std::vector<Join> gone_;            // incarnations whose connection broke, until they are back
   std::optional<ViewNotice> notice_;  // of a view with this node in it, while looking
   std::vector<Join> candidates_;      // who could be taken into the next view
@@ -257,6 +273,7 @@ class Member final : private smc::DeliverySink {
   Time last_beat_{};
   Time decided_at_{};
   bool finished_ = false;   // what the decree says was delivered; the application may still be at it
+  std::uint64_t connections_ = 0;
   bool departing_ = false;  // the decided view is without this node, on its own wish
   std::vector<fabric::Event> early_;  // of connections that have just taken the place of another
   std::array<fabric::Event, 16> events_;

@@ -99,10 +99,14 @@ void Fleet::start_process(std::uint32_t node) {
   const Process* const newest_before = newest(node);
   const std::uint32_t index = network_.add_endpoint(NodeId(node));
   network_.set_host(index, plan_.nodes[node].host);
-  processes_.push_back(std::make_unique<Process>(*this, index, node, mix(plan_.seed ^ mix(index)) | 1));
+  const bool clock_goes_back = mix(plan_.seed) % 16 == 0 && plan_.suspect_after > 0;
+  const std::uint64_t incarnation = mix(plan_.seed ^ mix(index)) >> (clock_goes_back ? 0 : 16);
+  const std::uint64_t base = clock_goes_back ? 0 : std::uint64_t{index} << 48;
+  processes_.push_back(std::make_unique<Process>(*this, index, node, base | incarnation | 1));
   Process& process = *processes_.back();
   if (newest_before != nullptr) report_.hit(Probe::restarted);
   history_.on_start(index, node, process.incarnation_);
+  if (newest_before != nullptr && clock_goes_back) history_.blame(index);  // it looks like an earlier start, or that like it
   if (newest_before == nullptr) {
     for (const CrashPoint& crash : plan_.crashes) {
       if (crash.node == node) process.dies_at_ = crash.effect;
@@ -142,6 +146,7 @@ void Fleet::launch(Process& process) {
   senders_.begin(process.index_, process.node_, *process.member_);
   if (auto started = process.member_->start(); !started) return report_.violate("L1", started.error().to_string());
   note_state(process);
+  process.comes_late();
   on_news(process.index_);
 }
 
@@ -194,6 +199,7 @@ void Fleet::guarded_step(Process& process) {
     process.in_step_ = false;
     ++process.steps_;
     if (meddler_) meddler_(*this, process.index_, *process.member_);
+    check_awake(process, step);
     if (!step.progress && !process.dirty_ && schedule_.chance(1, 16)) step_again(process);
     if (step.progress) process.dirty_ = true;
     if (step.wake_at != never && step.wake_at != process.wake_at_) {
@@ -210,6 +216,14 @@ void Fleet::guarded_step(Process& process) {
     stop_member(process, "the application failed");
   }
   after_step(process);
+}
+
+// L1: nobody sleeps over a suspicion that it has not acted upon.
+void Fleet::check_awake(const Process& process, const views::Member::Step& step) {
+  const views::Epoch* const epoch = process.member_->epoch();
+  if (step.progress || epoch == nullptr || process.member_->state() == MemberState::failed) return;
+  if (epoch->change().state() != views::ViewChange::State::steady || epoch->change().suspected().empty()) return;
+  report_.violate("L1", "node " + std::to_string(process.node_) + " sleeps over what it suspects");
 }
 
 // S6: the same table gives the same triggers: after a step without progress, with nothing new, a step does nothing.

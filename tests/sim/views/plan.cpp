@@ -2,6 +2,7 @@
 #include "plan.hpp"
 
 #include <algorithm>
+#include <array>
 
 namespace spindrift::sim {
 namespace {
@@ -151,10 +152,7 @@ class FaultDrawer {
         }
         restart(which);
         break;
-      case 4:
-        add(Action::Kind::pause, which, 0,
-            static_cast<Ticks>(random_.spread(1'000, static_cast<std::uint64_t>(patience() * 8))));
-        break;
+      case 4: pause(which); break;
       case 5:
       case 6: partition(); break;
       case 7:
@@ -178,6 +176,12 @@ class FaultDrawer {
         }
         restart(which);
     }
+  }
+
+  // One that does not run for a while, or all: their host is suspended.
+  void pause(std::uint32_t which) {
+    const auto lasts = static_cast<Ticks>(random_.spread(1'000, static_cast<std::uint64_t>(patience() * 8)));
+    add(random_.chance(1, 4) ? Action::Kind::sleep : Action::Kind::pause, which, 0, lasts);
   }
 
   void partition() {
@@ -220,6 +224,21 @@ class FaultDrawer {
   Ticks at_ = 0;
 };
 
+// A node or two that come back again and again, faster than the others hear of their ends.
+void draw_restarts(Random& random, Plan& plan) {
+  const std::array<std::uint64_t, 2> restless{random.below(plan.nodes.size()), random.below(plan.nodes.size())};
+  Ticks at = static_cast<Ticks>(random.spread(300'000, 2'000'000));  // the group is there
+  for (std::uint64_t left = random.between(3, 12); left > 0; --left) {
+    const auto node = static_cast<std::uint32_t>(restless[random.below(2)]);
+    at += static_cast<Ticks>(random.spread(1, random.chance(1, 2) ? 20'000 : 400'000));
+    const auto end = random.chance(1, 4) ? Action::Kind::leave : Action::Kind::crash;
+    plan.actions.push_back({at, end, node, 0, 0, 0, Cut::nothing});
+    const auto away = static_cast<Ticks>(random.spread(1, 60'000));
+    plan.actions.push_back({at + away, Action::Kind::start, node, 0, 0, 0, Cut::nothing});
+  }
+  plan.faults_end = std::max(plan.faults_end, at + 100'000);
+}
+
 }  // namespace
 
 Plan Plan::of(std::uint64_t seed) {
@@ -247,6 +266,7 @@ Plan Plan::of(std::uint64_t seed) {
   for (NodePlan& node : plan.nodes) {
     node.busy_in_1000 = handlers.pick<std::uint64_t>({0, 0, 0, 100, 1000});
     node.busy_ns_max = static_cast<Ticks>(handlers.spread(100, 300'000));
+    if (handlers.chance(1, 4)) node.late_ns_max = static_cast<Ticks>(handlers.spread(1'000, 4'000'000));
   }
   plan.subgroups = draw_subgroups(random, nodes);
   for (std::uint32_t i = 0; i < nodes; ++i) plan.founders.push_back(i);
@@ -271,6 +291,7 @@ Plan Plan::of(std::uint64_t seed) {
     drawer.skip(static_cast<Ticks>(random.spread(50'000, 1'000'000)));  // mostly once the group is there
   drawer.draw();
   draw_senders(random, plan);
+  if (random.chance(1, 8)) draw_restarts(random, plan);
   std::stable_sort(plan.actions.begin(), plan.actions.end(), [](const Action& a, const Action& b) { return a.at < b.at; });
   return plan;
 }
@@ -285,6 +306,7 @@ std::string to_string(const Action& action) {
     case Action::Kind::crash: return text + "crash " + node;
     case Action::Kind::crash_in_change: return text + "crash " + node + " in change " + std::to_string(action.count);
     case Action::Kind::crash_at: return text + "crash " + node + " effect " + std::to_string(action.count);
+    case Action::Kind::sleep: return text + "all sleep " + std::to_string(action.ticks) + "ns";
     case Action::Kind::pause: return text + "pause " + node + " " + std::to_string(action.ticks) + "ns";
     case Action::Kind::cut:
       return text + "cut " + pair + what + (action.ticks > 0 ? " breaks " + std::to_string(action.ticks) + "ns" : "");
@@ -311,7 +333,7 @@ std::string Plan::describe() const {
     text += "\n  node " + std::to_string(i) + ": host " + std::to_string(node.host) + ", step " +
             std::to_string(node.step_ns_max) + ", refusals " + std::to_string(node.refusals_in_1000) + "/1000 of " +
             std::to_string(node.refusal_ns_max) + ", busy " + std::to_string(node.busy_in_1000) + "/1000 of " +
-            std::to_string(node.busy_ns_max) +
+            std::to_string(node.busy_ns_max) + ", late " + std::to_string(node.late_ns_max) +
             (node.throws_after > 0 ? ", throws after " + std::to_string(node.throws_after) : "") +
             (node.imposter ? ", imposter" : "");
   }

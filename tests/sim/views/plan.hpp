@@ -32,6 +32,7 @@ struct NodePlan {
   Ticks refusal_ns_max = 1;
   std::uint64_t busy_in_1000 = 0;  ///< upcalls that a thread of their own takes, for a while
   Ticks busy_ns_max = 1;
+  Ticks late_ns_max = 0;  ///< after its start the application takes nothing for so long
   std::uint64_t echoes = 0;        ///< messages sent from inside upcalls, by each process
   std::uint64_t throws_after = 0;  ///< the first process's application throws in this upcall; 0: never
   bool imposter = false;           ///< its config differs
@@ -56,6 +57,7 @@ struct Action {
     crash_in_change,  ///< the process of `node`, `count` effects after it next leaves the active state or installs a view
     crash_at,         ///< the process of `node`, at its `count`th effect from now
     pause,            ///< the process of `node`, for `ticks`
+    sleep,            ///< all processes, for `ticks`: the host they are on is suspended
     cut,              ///< `what`, from `node` to `other`; breaks after `ticks`, or never if 0
     heal,             ///< from `node` to `other`
     leave,            ///< the process of `node` asks to
