@@ -352,6 +352,21 @@ TEST_CASE("a newcomer that begins in the middle of its view is found (J2)") {
   CHECK(story.found() == "J2");
 }
 
+TEST_CASE("a member that leaves without what the others deliver is found, before and after they go on (M7)") {
+  for (const bool leaves_first : {true, false}) {
+    Story story;
+    story.found_all();
+    const auto payload = story.message(0);
+    story.deliver(0, 0, payload, 0);
+    story.deliver(1, 0, payload, 0);
+    if (leaves_first) story.history.check_left(2);
+    story.history.blame(2);
+    story.install(0, story.view(1, {0, 1}), {{NodeId(2), "it left"}});
+    if (!leaves_first) story.history.check_left(2);
+    CHECK(story.found() == "M7");
+  }
+}
+
 TEST_CASE("a member that leaves before its message is delivered is found (M8)") {
   Story story;
   story.found_all();

@@ -60,6 +60,7 @@ enum class Probe : std::uint32_t {
   partition_healed,
   leave_with_pending_sends,
   paused_beyond_patience,
+  all_slept,
   crash_while_installing,
   crash_while_changing,
   leader_crashed_before_proposing,

@@ -263,6 +263,33 @@ TEST_CASE("a suspicion that is taken back is found, though the word grew (V8)") 
   CHECK(books.found() == "V8");
 }
 
+TEST_CASE("a suspicion that the next view does not know is found (V8)") {
+  for (const bool remembers : {true, false}) {
+    Books books;
+    books.suspect(0, 0b010);
+    books.step(0);
+    View next = books.view;
+    next.id = ViewId(1);
+    std::vector<std::byte> row(books.memory[0].size());
+    books.rows.on_row(0, Rank(0), next, row.data());
+    if (remembers) store_release(row.data() + books.layouts[0].suspected(0), 0b010);
+    books.step(0);
+    CHECK(books.found() == (remembers ? "nothing" : "V8"));
+  }
+}
+
+TEST_CASE("a suspect that may still write is found (V8)") {
+  for (const bool fenced : {true, false}) {
+    Books books;
+    std::vector<std::byte> mirror(books.memory[0].size());
+    books.rows.on_mirror(mirror.data(), ViewId(0), 1);
+    books.suspect(1, 0b001);
+    books.step(1);
+    books.rows.on_landed({0, 1, books.memory[0].data(), mirror.data(), 0, 64, true, fenced}, 0, 64);
+    CHECK(books.found() == (fenced ? "nothing" : "V8"));
+  }
+}
+
 TEST_CASE("a member that follows whom it suspects is found (V8)") {
   Books books;
   books.suspect(1, 0b001);

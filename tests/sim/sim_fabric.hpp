@@ -46,6 +46,7 @@ class NetworkListener {
     std::uint64_t offset;    ///< in the target region
     std::uint64_t bytes;
     bool copied;
+    bool late = false;  ///< the target has ended the connection since it was posted
   };
   /// The endpoint may now see something that it did not see before.
   virtual void on_news(std::uint32_t endpoint) = 0;

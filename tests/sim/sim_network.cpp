@@ -159,7 +159,8 @@ void Network::land_group(std::uint32_t slot, bool may_wait) {
   SimFabric& target = *endpoints_[write.write.to];
   const bool dropped = (write.groups_dropped >> group & 1) != 0;
   if (!dropped && target.alive_ && !target.region(write.target)->released) {
-    if (!way.access) listener_.on_zombie(write.write);
+    write.write.late = !way.access;
+    if (write.write.late) listener_.on_zombie(write.write);
     const std::uint64_t lines = write.lines.size();
     for (std::uint64_t i = group * lines / write.groups; i < (group + 1) * lines / write.groups; ++i) {
       land_line(write, write.lines[i]);

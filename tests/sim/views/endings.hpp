@@ -32,6 +32,8 @@ struct RowBook {
   sst::RowLayout layout;
   const std::byte* memory = nullptr;
   bool released = false;
+  bool begun = false;                         ///< seen after a step
+  views::RankSet remembered = {};             ///< suspects as of then
   std::vector<std::byte> before = {};         ///< control words after the owner's last step
   std::vector<Promise> promises = {};         ///< oldest first
   std::vector<std::uint64_t> delivered = {};  ///< by subgroup, ordered: frontier of what the application was seen to get

@@ -106,9 +106,11 @@ class Fleet final : public Handler, public NetworkListener {
 
   // fleet_faults.cpp
   void pause(Process& process, Ticks ticks);
+  void sleep(Process& process, Ticks ticks);
   void blame(std::uint32_t node);
   void note_crash_in_change(const Process& process);
   void note_view(Process& process, const views::NewView& news);
+  void check_awake(const Process& process, const views::Member::Step& step);
   void check_majority(const Process& process);
   void note_failure(const Process& process);
   void note_transfers(const Process& process);

@@ -31,6 +31,12 @@ void Fleet::act(const Action& action) {
     case Action::Kind::pause:
       if (runs) pause(*process, action.ticks);
       return;
+    case Action::Kind::sleep:
+      report_.hit(Probe::all_slept);
+      for (const auto& each : processes_) {
+        if (each->running_) sleep(*each, action.ticks);
+      }
+      return;
     case Action::Kind::cut:
       blame(action.node);
       blame(action.other);
@@ -62,11 +68,16 @@ void Fleet::act(const Action& action) {
 
 // A process that does not run is silent: whoever suspects it is right, if it takes long enough.
 void Fleet::pause(Process& process, Ticks ticks) {
+  sleep(process, ticks);
+  if (plan_.suspect_after > 0 && ticks > plan_.suspect_after / 4) blame(process.node_);
+  report_.hit(plan_.suspect_after > 0 && ticks > plan_.suspect_after ? Probe::paused_beyond_patience : Probe::paused);
+}
+
+// Who sleeps while all others do, and wakes with them, has missed nothing that they have not.
+void Fleet::sleep(Process& process, Ticks ticks) {
   say(process, "pauses for " + std::to_string(ticks) + " ns");
   process.paused_until_ = std::max(process.paused_until_, scheduler_.now() + ticks);  // a pause within a pause is none
   senders_.pause(process.index_, process.paused_until_);
-  if (plan_.suspect_after > 0 && ticks > plan_.suspect_after / 4) blame(process.node_);
-  report_.hit(plan_.suspect_after > 0 && ticks > plan_.suspect_after ? Probe::paused_beyond_patience : Probe::paused);
 }
 
 // Where in a change of the view the leader died.
@@ -151,6 +162,12 @@ void Fleet::note_transfers(const Process& process) {
 // L1: nobody gives up among a majority that nothing happened to.
 void Fleet::check_majority(const Process& process) {
   const View& view = *history_.view(*history_.view_of(process.index_));
+  if (view.id == ViewId(0)) {
+    // Whom a founder told before it died, and whom not, cannot become a group: both have to be started again.
+    if (!processes_[*history_.process_of(view.incarnations.front())]->running_) return;
+    // Who still has a connection of a founder's dead start waits for its end, perhaps longer than the next start waits.
+    if (news_of_loss_takes() >= plan_.suspect_after) return;
+  }
   const auto healthy = std::count_if(view.incarnations.begin(), view.incarnations.end(), [&](std::uint64_t incarnation) {
     const std::uint32_t index = *history_.process_of(incarnation);
     const Process& member = *processes_[index];

@@ -163,6 +163,12 @@ void Fleet::check_memory() {
       }
     }
     const Network::Holdings held = network_.holdings(index);
+    const views::Member& member = *processes_[index]->member_;
+    for (const views::OutgoingState& out : member.transfers().outgoing) {
+      if (out.view == member.epoch()->id()) continue;
+      return report_.violate("V11", "node " + std::to_string(processes_[index]->node_) + " still sends a state of view " +
+                                        std::to_string(out.view.value()));
+    }
     if (held.own <= own && held.lent <= lent) continue;
     return report_.violate("V11", "node " + std::to_string(processes_[index]->node_) + " holds " + std::to_string(held.own) +
                                       " regions and " + std::to_string(held.lent) + " of others, of its views " +

@@ -56,6 +56,9 @@ void Rows::on_landed(const NetworkListener::Write& write, std::uint64_t offset, 
   Region* const mirror = mirror_of(write);
   if (mirror == nullptr) return;
   if (suspects_owner(*mirror)) {
+    if (!write.late && mirror->reader->suspected_earlier().contains(mirror->owner->rank)) {
+      return report_.violate("V8", "process " + std::to_string(write.to) + " lets a member write that it suspects");
+    }
     std::memset(write.region + offset, spoiled, size);
     return report_.hit(Probe::suspect_wrote);
   }

@@ -134,6 +134,12 @@ void History::check_view(std::uint32_t index, const View& view) {
   }
 }
 
+std::size_t History::starts_of(NodeId node) const {
+  return static_cast<std::size_t>(std::count_if(processes_.begin(), processes_.end(), [&](const Process& process) {
+    return process.node == node.value();
+  }));
+}
+
 // V6: nobody is removed who did nothing and had nothing done to.
 void History::check_changes(std::uint32_t index, const views::NewView& news) {
   const View* const before = news.view.id.value() > 0 ? view(ViewId(news.view.id.value() - 1)) : nullptr;
@@ -142,8 +148,9 @@ void History::check_changes(std::uint32_t index, const views::NewView& news) {
     const auto rank = before->rank_of(removal.node);
     if (!rank) return violate("V6", index, "removed a node that was not in the view");
     const auto who = process_of(before->incarnations[rank->value()]);
-    // Who never came into the first view may have promised itself to the founder's next incarnation.
-    const bool never_came = before->id == ViewId(0) && who && !processes_[*who].view;
+    // Who comes late into the first view, or never, may have promised itself to another start of the founder.
+    const bool never_came =
+        before->id == ViewId(0) && who && (!processes_[*who].view || starts_of(before->members.front()) > 1);
     if (!plan_.storm && who && !processes_[*who].blamed && !never_came) {
       violate("V6", index, "removed healthy node " + std::to_string(removal.node.value()) + ": " + removal.reason);
     }
@@ -177,8 +184,9 @@ void History::on_view(std::uint32_t index, const views::NewView& news, const std
     check_untouched(index, s, view, loading[s]);
     const bool lost = std::find(news.state_lost.begin(), news.state_lost.end(), SubgroupId(s)) != news.state_lost.end();
     // With the state went what was on its way into it.
+    const bool forgives = lost && plan_.subgroups[s].mode == DeliveryMode::unordered;
     for (Stream& stream : streams_) {
-      if (lost && stream.subgroup == s) stream.forgiven = stream.issued;
+      if (forgives && stream.subgroup == s) stream.forgiven = stream.issued;
     }
     if (loading[s]) here.lags = 2;  // with the state comes what its source had kept of earlier views
     // What came while it still loaded is in the state that it loads now.
@@ -247,6 +255,7 @@ void History::note_boundary(std::uint32_t index, std::uint32_t subgroup, ViewId 
   }
   if (known == log->boundaries.end()) {
     log->boundaries[id] = here.position;
+    check_leavers(*log, id);
     const auto reached = id.value() == 0 ? log->reached.end() : log->reached.find(ViewId(id.value() - 1));
     if (reached != log->reached.end() && reached->second > here.position) {
       violate("M5", index,
@@ -385,16 +394,18 @@ void History::deliver_ordered(std::uint32_t index, Seat& here, std::uint32_t id,
   } else {
     if (known != log.place.end()) return violate("M2", index, "a message was delivered twice");
     Stream& stream = streams_[id];
-    // What lies between was given up, and its sender knows how much.
-    if (counter > stream.delivered) stream.skipped += counter - stream.delivered;
-    if (log.begun.value() == 0 &&
-        (counter < stream.delivered || stream.skipped > seat(stream.process, log.subgroup).dropped)) {
+    // What lies between was given up, and its sender knows how much. Or it went with a state that was lost.
+    std::uint64_t& next = log.next[id];
+    const bool whole = log.begun.value() == 0;
+    if (whole && counter > next) stream.skipped += counter - next;
+    if (counter < next || (whole && stream.skipped > seat(stream.process, log.subgroup).dropped)) {
       return violate("M3", index,
                      "message " + std::to_string(counter) + " of a thread of node " +
-                         std::to_string(processes_[stream.process].node) + " was delivered behind " +
-                         std::to_string(stream.delivered) + " others of it");
+                         std::to_string(processes_[stream.process].node) + " was delivered behind " + std::to_string(next) +
+                         " others of it");
     }
-    stream.delivered = counter + 1;
+    next = counter + 1;
+    stream.delivered = std::max(stream.delivered, next);
     if (stream.committed_in[counter] < *processes_[index].view) report_.hit(Probe::sent_again);
     log.place[key] = log.keys.size();
     log.keys.push_back(key);

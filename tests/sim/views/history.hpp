@@ -44,7 +44,10 @@ struct Log {
   std::vector<std::uint64_t> keys;
   std::vector<std::uint64_t> digests;  ///< of the state before the message; one more than keys
   std::unordered_map<std::uint64_t, std::uint64_t> place;
+  std::unordered_map<std::uint32_t, std::uint64_t> next;  ///< by stream: its next message, unless some are given up
   std::map<ViewId, std::uint64_t> boundaries;  ///< where a view begins
+  /// By the view that they are no more in: processes that left, and how far they came.
+  std::map<ViewId, std::vector<std::pair<std::uint32_t, std::uint64_t>>> left;
   std::map<ViewId, std::uint64_t> reached;     ///< how far anybody came who was in that view
 };
 
@@ -138,6 +141,9 @@ class History {
   void check_changes(std::uint32_t process, const views::NewView& news);
   void begin_log(std::uint32_t process, std::uint32_t subgroup, ViewId id);
   void begin_without_state(std::uint32_t process, std::uint32_t subgroup, const View& view);
+  void note_last_view(std::uint32_t process);
+  void check_leavers(Log& log, ViewId next);
+  [[nodiscard]] std::size_t starts_of(NodeId node) const;
   void note_boundary(std::uint32_t process, std::uint32_t subgroup, ViewId id);
   void note_reach(std::uint32_t process, Seat& seat);
   void check_sending_view(std::uint32_t process, const Seat& seat, Stream& stream, std::uint64_t counter);

@@ -109,6 +109,7 @@ std::optional<std::string> History::incomplete(const std::vector<std::uint32_t>&
 }
 
 void History::check_left(std::uint32_t process) {
+  note_last_view(process);
   for (std::uint32_t s = 0; s < plan_.subgroups.size(); ++s) {
     if (plan_.subgroups[s].mode == DeliveryMode::unordered) continue;
     std::uint64_t owed = 0;
@@ -119,6 +120,29 @@ void History::check_left(std::uint32_t process) {
     if (owed > seat(process, s).dropped)
       violate("M8", process, "left before " + std::to_string(owed) + " of its messages were delivered");
   }
+}
+
+// M7: who leaves has delivered what those deliver who go on to the next view.
+void History::note_last_view(std::uint32_t process) {
+  for (std::uint32_t s = 0; s < plan_.subgroups.size(); ++s) {
+    const Seat& here = seat(process, s);
+    if (plan_.subgroups[s].mode == DeliveryMode::unordered || !here.member || !here.log) continue;
+    const ViewId next(processes_[process].view->value() + 1);
+    Log& log = logs_[*here.log];
+    log.left[next].emplace_back(process, here.position);
+    check_leavers(log, next);
+  }
+}
+
+void History::check_leavers(Log& log, ViewId next) {
+  const auto boundary = log.boundaries.find(next);
+  if (boundary == log.boundaries.end()) return;
+  for (const auto& [process, position] : log.left[next]) {
+    if (position != boundary->second)
+      violate("M7", process, "left with " + std::to_string(position) + " messages, others went on with " +
+                                 std::to_string(boundary->second));
+  }
+  log.left.erase(next);
 }
 
 // Who was there all the time misses at most what the sender was told.

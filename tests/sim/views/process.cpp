@@ -97,6 +97,15 @@ void Process::take(std::uint32_t subgroup, std::span<const Delivery> batch) {
   stay_away(subgroup, plan.refusal_ns_max);
 }
 
+void Process::comes_late() {
+  const Ticks most = fleet_.plan_.nodes[node_].late_ns_max;
+  if (most == 0 || fleet_.calm_) return;
+  for (std::uint32_t s = 0; s < accepting_.size(); ++s) {
+    accepting_[s] = false;
+    stay_away(s, most);
+  }
+}
+
 void Process::stay_away(std::uint32_t subgroup, Ticks most) {
   const auto until = fleet_.schedule_.below(static_cast<std::uint64_t>(fleet_.calm_ ? 1000 : most));
   fleet_.scheduler_.at(fleet_.now() + static_cast<Ticks>(until), fleet_, EventKind::timer, index_ << 8U | subgroup);

@@ -44,6 +44,7 @@ class Process final : public views::Upcalls {
   void take(std::uint32_t subgroup, std::span<const Delivery> batch);
   /// A handler's thread is done, or the application is ready again.
   void resume(std::uint32_t subgroup);
+  void comes_late();
   void stay_away(std::uint32_t subgroup, Ticks most);
 
   friend class Fleet;

@@ -37,6 +37,7 @@ void Rows::forget() {
   present_.clear();
   regions_.clear();
   endings_.forget();
+  ever_suspected_.clear();
 }
 
 void Rows::on_released(std::uint32_t process, ViewId view) {
@@ -54,7 +55,27 @@ const RowBook* Rows::book(ViewId view, std::uint32_t process) const {
 }
 
 void Rows::after_step(std::uint32_t process) {
-  for (RowBook* const book : present_[process]) check_own(*book, books_[book->view->id]);
+  std::vector<RowBook*>& books = present_[process];
+  for (RowBook* const book : books) check_own(*book, books_[book->view->id]);
+  if (!books.empty()) check_memory_of(*books.back());
+}
+
+// V8: who suspected an incarnation in one view takes it up in no later one.
+void Rows::check_memory_of(RowBook& book) {
+  std::set<std::uint64_t>& ever = ever_suspected_[book.process];
+  const views::RankSet now = book.suspects_now();
+  if (now == book.remembered && book.begun) return;
+  for (std::uint32_t i = 0; i < book.view->members.size(); ++i) {
+    const std::uint64_t incarnation = book.view->incarnations[i];
+    if (now.contains(Rank(i))) {
+      ever.insert(incarnation);
+    } else if (!book.begun && ever.contains(incarnation)) {
+      return report_.violate("V8", "process " + std::to_string(book.process) + " has forgotten in view " +
+                                       std::to_string(book.view->id.value()) + " whom it suspected before");
+    }
+  }
+  book.begun = true;
+  book.remembered = now;
 }
 
 // S2: no word of the own row ever falls. V9: after `wedged`, the counts of what was received are final.

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -69,6 +70,7 @@ class Rows {
   };
 
   void check_own(RowBook& book, const Endings::Books& books);
+  void check_memory_of(RowBook& book);
   void note_acceptance(const RowBook& book);
 
   // guards.cpp
@@ -85,6 +87,7 @@ class Rows {
   std::map<ViewId, Endings::Books> books_;
   std::map<std::uint32_t, std::vector<RowBook*>> present_;  // by process, those not released
   std::unordered_map<const std::byte*, Region> regions_;    // by first byte
+  std::map<std::uint32_t, std::set<std::uint64_t>> ever_suspected_;  // by process, incarnations
 };
 
 }  // namespace spindrift::sim
