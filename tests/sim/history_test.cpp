@@ -218,6 +218,15 @@ TEST_CASE("a removal without a cause, and a member that never started, are found
   CHECK(other.found() == "V6");
 }
 
+TEST_CASE("views that change and change nothing are found (V6)") {
+  Story story;
+  story.found_all();
+  for (std::uint64_t id = 1; id <= 3; ++id) story.install(0, story.view(id, {0, 1, 2}));
+  CHECK(story.found() == "nothing");
+  story.install(0, story.view(4, {0, 1, 2}));
+  CHECK(story.found() == "V6");
+}
+
 TEST_CASE("a change that is not told is found (V6)") {
   Story story;
   story.found_all();

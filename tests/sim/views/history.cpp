@@ -132,6 +132,10 @@ void History::check_view(std::uint32_t index, const View& view) {
     }
     processes_[*other].listed = true;
   }
+  // A newcomer may die while the view changes for it; not again and again.
+  const bool idle = before != nullptr && before->members == view.members && before->incarnations == view.incarnations;
+  idle_changes_ = idle ? idle_changes_ + 1 : 0;
+  if (idle_changes_ == idle_changes_max) violate("V6", index, "views change and change nothing, up to " + name_of(view));
 }
 
 std::size_t History::starts_of(NodeId node) const {

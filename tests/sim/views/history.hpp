@@ -106,6 +106,8 @@ class History {
   [[nodiscard]] std::uint64_t hash() const noexcept { return hash_; }
 
  private:
+  static constexpr std::uint32_t idle_changes_max = 4;  // one behind another
+
   /// One process in one subgroup.
   struct Seat {
     bool member = false;
@@ -156,6 +158,7 @@ class History {
 
   const Plan& plan_;
   Report& report_;
+  std::uint32_t idle_changes_ = 0;  // views that are as the one before, the newest in a row
   std::vector<Process> processes_;
   std::map<std::uint64_t, std::uint32_t> by_incarnation_;
   std::vector<Stream> streams_;
