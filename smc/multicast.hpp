@@ -65,6 +65,9 @@ class Multicast {
   /// Whether the own application committed something that no step has taken yet. Cheap; the poller asks on every pass.
   [[nodiscard]] bool has_news() const noexcept { return ring_ && ring_->has_committed(); }
 
+  /// Whether a word of that member's row says more of this subgroup than the last step read. Cheap as well.
+  [[nodiscard]] bool has_news_from(Rank rank) const;
+
   /// First half of a pass: send, receive, acknowledge. Stores frontiers; the caller pushes. True if anything changed.
   bool send_and_receive();
   /// Second half: hands everything stable (ordered) or here (unordered) to the sink, then advances `delivered` in the own
@@ -115,6 +118,12 @@ class Multicast {
     std::uint64_t received = 0;
     std::uint64_t delivered = 0;
   };
+  /// Of a rank of the view; `nowhere` where it is not in the subgroup, or does not send.
+  struct Seat {
+    std::uint32_t position;
+    std::uint32_t sender;
+  };
+  static constexpr std::uint32_t nowhere = ~std::uint32_t{0};
 
   bool receive();
   void queue_owed_nulls();
@@ -146,6 +155,7 @@ class Multicast {
 
   std::vector<Rank> sender_ranks_in_view_;   // by sender rank
   std::vector<Member> members_;              // by position in the subgroup
+  std::vector<Seat> seats_;                  // by rank in the view
   std::vector<RingReader> readers_;          // by sender rank
   std::vector<std::uint64_t> published_;     // by sender rank: messages published, as far as visible here; validated
   std::vector<std::uint64_t> committed_;     // by sender rank: of those, taken here; may end within a null run

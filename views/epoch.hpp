@@ -72,7 +72,10 @@ class Epoch final : private Counts {
  private:
   void wedge() override;
   [[nodiscard]] bool can_deliver(const Decree& decree) const override;
-  void mark_active();
+  void hear_peers();
+  void note_news(std::size_t subgroup);
+  bool look_at_cold(std::size_t count);
+  [[nodiscard]] Result<bool> pass(fabric::Fabric& fabric);
   void report_faults();
 
   View view_;
@@ -82,7 +85,12 @@ class Epoch final : private Counts {
   std::vector<std::unique_ptr<smc::Multicast>> multicasts_;  // by subgroup; null where not a member
   ViewChange change_;
   std::vector<Line> lines_;                                // by rank
-  std::vector<bool> active_;                               // by subgroup: to be run in this pass
+  static constexpr std::uint8_t warm_passes = 64;  // without news, after which a subgroup is not looked at in every pass
+  static constexpr std::size_t cold_looks = 2;     // at such subgroups, in a pass
+  std::vector<std::uint8_t> active_;                       // by subgroup: to be run in this pass
+  std::vector<std::uint8_t> warmth_;                       // by subgroup: passes in which it will be looked at
+  std::vector<std::uint32_t> warm_;                        // subgroups with any
+  std::size_t next_cold_ = 0;
   std::vector<std::vector<std::uint64_t>> activity_seen_;  // by rank, by activity word
   bool begun_ = false;
   bool wedged_ = false;

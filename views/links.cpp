@@ -26,7 +26,11 @@ bool Member::take_events() {
   bool any = take_early();
   while (state_ != MemberState::failed) {
     const std::size_t count = fabric_.poll(events_);
-    for (std::size_t i = 0; i < count && state_ != MemberState::failed; ++i) {
+    for (std::size_t i = 0; i < count; ++i) {
+      if (state_ == MemberState::failed) {  // whoever comes now finds nobody
+        if (events_[i].kind == fabric::Event::Kind::connected) fabric_.disconnect(events_[i].peer);
+        continue;
+      }
       on_event(events_[i]);
       take_early();  // before what came later on the same connection
     }
@@ -228,8 +232,8 @@ void Member::hang_up(Peer& peer) {
   next.suitors = std::move(peer.suitors);
   peer = std::move(next);
   note_candidates();
+  if (state_ == MemberState::failed || state_ == MemberState::left) return drop_suitors(peer);
   if (!peer.suitors.empty()) return adopt_suitor(peer);
-  if (state_ == MemberState::failed || state_ == MemberState::left) return;
   if (auto connecting = fabric_.connect(peer.address); !connecting) {
     log::error(log::Room::views, "cannot wait for a node to come back",
                {{"node", self()}, {"peer", peer.address.node}, {"reason", connecting.error().to_string()}});

@@ -71,7 +71,7 @@ Member::Step Member::step(Time now) {
   if (state_ == MemberState::looking) {
     progress |= follow_notice();
     if (state_ == MemberState::looking) progress |= found_when_complete();
-    if (state_ == MemberState::looking && leave_requested()) enter(MemberState::left);
+    if (state_ == MemberState::looking && leave_requested()) part();
   }
   if (departing_) {
     progress |= depart(now);
@@ -270,8 +270,13 @@ bool Member::give_up(SubgroupId id) {
 }
 
 bool Member::flush_inboxes() {
+  if (inboxes_pass_) return false;
   bool any = false;
-  for (std::uint32_t s = 0; s < subgroup_count_; ++s) any |= inboxes_[s].flush(SubgroupId(s), upcalls_);
+  inboxes_pass_ = true;
+  for (std::uint32_t s = 0; s < subgroup_count_; ++s) {
+    any |= inboxes_[s].flush(SubgroupId(s), upcalls_);
+    inboxes_pass_ &= inboxes_[s].passes();
+  }
   return any;
 }
 
@@ -280,6 +285,7 @@ void Member::on_delivery(SubgroupId id, std::span<const Delivery> batch) {
   // Before a batch was asked whether the application takes it; only the end of a view cannot wait until it does.
   if (inbox.passes() && upcalls_.accepts(id)) return upcalls_.on_delivery(id, batch);
   inbox.keep(batch);
+  inboxes_pass_ = false;
 }
 
 bool Member::accepts(SubgroupId id) const {
@@ -323,9 +329,13 @@ bool Member::depart(Time now) {
   for (std::uint32_t s = 0; s < subgroup_count_; ++s) flushed &= inboxes_[s].empty() && !upcalls_.busy(SubgroupId(s));
   if ((!all_know && !waited) || !flushed) return false;
   push();
+  part();
+  return true;
+}
+
+void Member::part() {
   enter(MemberState::left);
   for (Peer& peer : peers_) hang_up(peer);
-  return true;
 }
 
 void Member::beat(Time now) {
@@ -373,8 +383,7 @@ void Member::fail(Error error) {
   failure_ = std::move(error);
   enter(MemberState::failed);
   for (Peer& peer : peers_) {
-    for (const Peer::Suitor& suitor : peer.suitors) fabric_.disconnect(suitor.id);
-    peer.suitors.clear();
+    drop_suitors(peer);
     if (peer.state == Peer::State::away) continue;
     send_to(peer, encode(Stopped{failure_->to_string()}));
     fabric_.disconnect(peer.id);

@@ -199,6 +199,7 @@ class Member final : private smc::DeliverySink {
   [[nodiscard]] bool outranks(const Peer& peer, const Peer::Suitor& suitor) const;
   void prefer_suitor(Peer& peer);
   void adopt_suitor(Peer& peer);
+  void drop_suitors(Peer& peer);
 
   // install.cpp: from one view to the next
   void install(View view, std::vector<RankSet> loaded, NewView news);
@@ -225,6 +226,7 @@ class Member final : private smc::DeliverySink {
   void watch_silence(Time now);
   void revoke_suspects(Epoch& epoch);
   bool depart(Time now);
+  void part();
   [[nodiscard]] Error removed_error(const Epoch& present, const std::string& by_whom) const;
   [[nodiscard]] Error lost_majority(const Epoch& present) const;
   void activate();
@@ -252,6 +254,7 @@ class Member final : private smc::DeliverySink {
   std::atomic<bool> leave_requested_{false};
   std::unique_ptr<SendGate[]> gates_;
   std::vector<Inbox> inboxes_;        // by subgroup
+  bool inboxes_pass_ = false;         // all of them let everything through
   std::vector<Peer> peers_;           // by place in the roster, without self
   std::vector<Join> removed_;         // incarnations that this node suspected in a view: never again
   std::vector<Join> turned_away_;     // of those, the ones that suspected this node first

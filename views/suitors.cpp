@@ -97,6 +97,11 @@ void Member::prefer_suitor(Peer& peer) {
   suitors.push_back(present);
 }
 
+void Member::drop_suitors(Peer& peer) {
+  for (const Peer::Suitor& suitor : peer.suitors) fabric_.disconnect(suitor.id);
+  peer.suitors.clear();
+}
+
 // The last of those that have spoken, or the last.
 void Member::adopt_suitor(Peer& peer) {
   const auto spoke = std::find_if(peer.suitors.rbegin(), peer.suitors.rend(),

@@ -26,6 +26,7 @@ void SavedState::read(std::uint64_t offset, std::span<std::byte> to) const {
 void Member::begin_transfers(Epoch& epoch) {
   transfers_.outgoing.clear();
   transfers_.incoming.clear();
+  inboxes_pass_ = false;
   const View& view = epoch.view();
   for (std::uint32_t s = 0; s < view.subgroups.size(); ++s) {
     Inbox& inbox = inboxes_[s];
@@ -147,6 +148,7 @@ bool Member::take_state(IncomingState& in) {
     if (source != nullptr) accuse(*source, "it sent impossible deliveries behind a state");
     return false;
   }
+  inboxes_pass_ = false;
   if (in.writer) in.writer->finish();
   inbox.end_loading();
   epoch()->set_loaded(in.subgroup);

@@ -81,6 +81,16 @@ Network::Holdings Network::holdings(std::uint32_t endpoint) const {
   return held;
 }
 
+std::size_t Network::connections_of(std::uint32_t endpoint) const {
+  const std::vector<std::uint32_t>& some = endpoints_[endpoint]->unended_;
+  return static_cast<std::size_t>(std::count_if(some.begin(), some.end(), [&](std::uint32_t index) {
+    const Connection& connection = connections_[index];
+    const std::uint32_t end = end_of(connection, endpoint);
+    const std::vector<bool>& known = endpoints_[endpoint]->known_;
+    return !connection.ended[end] && connection.ids[end].value() < known.size() && known[connection.ids[end].value()];
+  }));
+}
+
 Result<void> SimFabric::listen(const fabric::Address& self) {
   if (self.node != node_) return Error(ErrorKind::bad_argument, "this endpoint belongs to another node id");
   for (const auto& other : network_.endpoints_) {
@@ -269,6 +279,10 @@ std::size_t SimFabric::poll(std::span<fabric::Event> events) {
     if (events_.front().kind == fabric::Event::Kind::message) {
       Network::Connection& connection = network_.connections_[connections_[events_.front().peer.value()]];
       connection.ways[1 - network_.end_of(connection, index_)].heard = true;
+    }
+    if (events_.front().kind == fabric::Event::Kind::connected) {
+      known_.resize(connections_.size());
+      known_[events_.front().peer.value()] = true;
     }
     events[count++] = std::move(events_.front());
     events_.pop_front();

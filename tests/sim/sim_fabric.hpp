@@ -103,6 +103,9 @@ class Network final : public Handler {
   /// Both processes have the same connection, and neither is about to learn otherwise.
   [[nodiscard]] bool connected(std::uint32_t a, std::uint32_t b) const;
 
+  /// Connections that this process knows of and has not ended.
+  [[nodiscard]] std::size_t connections_of(std::uint32_t endpoint) const;
+
   /// The memory in which `reader` sees the region that `owner` writes or lets it map; null if neither.
   [[nodiscard]] const std::byte* row_copy(std::uint32_t reader, std::uint32_t owner) const;
   [[nodiscard]] bool mappable(std::uint32_t a, std::uint32_t b) const;
@@ -284,6 +287,7 @@ class SimFabric final : public fabric::Fabric {
   std::uint64_t actions_ = 0;
   std::vector<std::uint32_t> connections_;  // by PeerId
   std::vector<std::uint32_t> unended_;      // of them, those that not both ends have ended
+  std::vector<bool> known_;                 // by PeerId: it was told
   std::vector<NodeId> wanted_;
   std::vector<std::uint32_t> watchers_;  // endpoints that map a region of this one, once per region
   std::vector<OwnRegion> regions_;

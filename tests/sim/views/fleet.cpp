@@ -288,7 +288,11 @@ void Fleet::note_state(Process& process) {
   }
   if (state == MemberState::changing && before == MemberState::installing) report_.hit(Probe::change_while_installing);
   if (state != MemberState::left && state != MemberState::failed) return;
+  if (network_.connections_of(process.index_) > 0) {
+    report_.violate("V5", "node " + std::to_string(process.node_) + " has ended and holds on to a connection");
+  }
   if (state == MemberState::left) history_.check_left(process.index_);
+  if (before == MemberState::looking) history_.blame(process.index_);  // others may have taken it in meanwhile
   history_.on_end(process.index_);
   if (state == MemberState::failed) {
     note_failure(process);

@@ -168,6 +168,14 @@ void Fleet::check_majority(const Process& process) {
     // Who still has a connection of a founder's dead start waits for its end, perhaps longer than the next start waits.
     if (news_of_loss_takes() >= plan_.suspect_after) return;
   }
+  // Of a false suspicion some may have heard when the one who made it died, and two camps be left.
+  const bool cut = std::any_of(plan_.actions.begin(), plan_.actions.end(),
+                               [](const Action& action) { return action.kind == Action::Kind::cut; });
+  const auto ended = [&](std::uint64_t incarnation) {
+    const Process& member = *processes_[*history_.process_of(incarnation)];
+    return !member.running_ || member.frozen_;
+  };
+  if (cut && std::any_of(view.incarnations.begin(), view.incarnations.end(), ended)) return;
   const auto healthy = std::count_if(view.incarnations.begin(), view.incarnations.end(), [&](std::uint64_t incarnation) {
     const std::uint32_t index = *history_.process_of(incarnation);
     const Process& member = *processes_[index];

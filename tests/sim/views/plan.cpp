@@ -227,7 +227,8 @@ class FaultDrawer {
 // A node or two that come back again and again, faster than the others hear of their ends.
 void draw_restarts(Random& random, Plan& plan) {
   const std::array<std::uint64_t, 2> restless{random.below(plan.nodes.size()), random.below(plan.nodes.size())};
-  Ticks at = static_cast<Ticks>(random.spread(300'000, 2'000'000));  // the group is there
+  // While the group is founded, or when it is there.
+  Ticks at = static_cast<Ticks>(random.chance(1, 3) ? random.spread(1, 60'000) : random.spread(300'000, 2'000'000));
   for (std::uint64_t left = random.between(3, 12); left > 0; --left) {
     const auto node = static_cast<std::uint32_t>(restless[random.below(2)]);
     at += static_cast<Ticks>(random.spread(1, random.chance(1, 2) ? 20'000 : 400'000));
@@ -291,7 +292,7 @@ Plan Plan::of(std::uint64_t seed) {
     drawer.skip(static_cast<Ticks>(random.spread(50'000, 1'000'000)));  // mostly once the group is there
   drawer.draw();
   draw_senders(random, plan);
-  if (random.chance(1, 8)) draw_restarts(random, plan);
+  if (random.chance(1, 6)) draw_restarts(random, plan);
   std::stable_sort(plan.actions.begin(), plan.actions.end(), [](const Action& a, const Action& b) { return a.at < b.at; });
   return plan;
 }
