@@ -22,6 +22,7 @@ struct MulticastOptions {
   std::uint64_t ring_bytes = 0;
   std::uint64_t messages = 0;
   bool latency = false;
+  std::uint32_t rest_ms = 0;
   bool quick = false;
 
   /// The user chose a part of the throughput matrix; latencies are measured only when asked for.
@@ -57,6 +58,7 @@ LatencyMatrix latency_matrix(const MulticastOptions& options, std::vector<Config
   if (!options.message_bytes.empty()) matrix.message_bytes = options.message_bytes.front();
   matrix.messages = options.messages;
   matrix.seconds = options.common.seconds;
+  matrix.rest_ms = options.rest_ms;
   matrix.repeats = options.common.repeats;
   matrix.settings = std::move(settings);
   return matrix;
@@ -96,7 +98,11 @@ void add_matrix_options(CLI::App& command, MulticastOptions& options) {
       ->check(CLI::Range(4096, 1 << 30));
   command.add_option("--messages", options.messages, "Messages per run, all senders together (default: by --seconds)")
       ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 40));
-  command.add_flag("--latency", options.latency, "Latency alone: send to own delivery, one message on its way");
+  CLI::Option* latency =
+      command.add_flag("--latency", options.latency, "Latency alone: send to own delivery, one message on its way");
+  command.add_option("--rest", options.rest_ms, "Latency from sleep: milliseconds before each message")
+      ->needs(latency)
+      ->check(CLI::Range(1, 1000));
   command.add_flag("--quick", options.quick, "A small part of the matrix, one short run each");
 }
 

@@ -70,7 +70,7 @@ Cell make_cell(const Matrix& matrix, std::uint32_t members, Senders senders, std
   const std::uint64_t window = matrix.window > 0 ? matrix.window : default_window(message_bytes);
   const std::uint32_t sending = sender_count(senders, members);
   const GroupShape shape{members, sending, profile_for(message_bytes, window, matrix.ring_bytes), matrix.settings};
-  return {{shape, message_bytes, touch, 0}, {members, sending, message_bytes, window, touch, 0}};
+  return {{shape, message_bytes, touch, 0, {}}, {members, sending, message_bytes, window, touch, 0}};
 }
 
 struct Percentile {
@@ -91,7 +91,7 @@ Result<void> measure_latency_of(const LatencyMatrix& matrix, MulticastRun run, c
     run.messages = messages;
     auto latencies_ns = run_multicast_latencies_ns(run);
     if (!latencies_ns) return Error(latencies_ns.error());
-    return mean_seconds(*latencies_ns);
+    return mean_seconds(*latencies_ns) + static_cast<double>(messages * matrix.rest_ms) * 1e-3;
   };
   const auto messages = matrix.messages > 0 ? Result<std::uint64_t>(matrix.messages) : messages_for(matrix.seconds, trial);
   if (!messages) return Error(messages.error());
@@ -102,6 +102,7 @@ Result<void> measure_latency_of(const LatencyMatrix& matrix, MulticastRun run, c
     figures.push_back({"multicast latency",
                        {{"members", std::uint64_t{members}},
                         {"bytes", run.message_bytes},
+                        {"rest_ms", std::uint64_t{matrix.rest_ms}},
                         {"messages", *messages},
                         {"percentile", std::string(wanted.name)}},
                        "ns",
@@ -111,10 +112,13 @@ Result<void> measure_latency_of(const LatencyMatrix& matrix, MulticastRun run, c
   for (std::uint32_t repeat = 0; repeat < matrix.repeats; ++repeat) {
     auto group = run_multicast_latencies_ns(run);
     if (!group) return Error(group.error());
+    for (std::size_t position = 0; position < percentiles.size(); ++position) {
+      figures[position].values.push_back(percentile(*group, percentiles[position].fraction));
+    }
+    if (matrix.rest_ms > 0) continue;
     auto limit = bare_multicast_latencies_ns(members, run.message_bytes, *messages);
     if (!limit) return Error(limit.error());
     for (std::size_t position = 0; position < percentiles.size(); ++position) {
-      figures[position].values.push_back(percentile(*group, percentiles[position].fraction));
       figures[position].limits.push_back(percentile(*limit, percentiles[position].fraction));
     }
   }
@@ -176,7 +180,8 @@ Result<void> measure_latency(const LatencyMatrix& matrix, const FigureSink& sink
   for (const std::uint32_t members : matrix.members) {
     const GroupShape shape{members, 1, profile_for(matrix.message_bytes, default_window(matrix.message_bytes), 0),
                            matrix.settings};
-    const auto measured = measure_latency_of(matrix, {shape, matrix.message_bytes, true, 1}, sink);
+    const Duration rest = std::chrono::milliseconds(matrix.rest_ms);
+    const auto measured = measure_latency_of(matrix, {shape, matrix.message_bytes, true, 1, rest}, sink);
     if (!measured) return Error(measured.error());
   }
   return {};

@@ -40,6 +40,7 @@ struct LatencyMatrix {
   std::uint64_t message_bytes = 64;
   std::uint64_t messages = 0;  ///< per run; 0: as many as take about `seconds`
   double seconds = 0.5;
+  std::uint32_t rest_ms = 0;  ///< before each message, so that everybody sleeps; 0: none
   std::uint32_t repeats = 3;
   std::vector<ConfigOverride> settings;
 };
@@ -54,7 +55,8 @@ using FigureSink = std::function<void(const Figure&)>;
 /// One figure per cell: messages per second delivered at each member. Errors: the first failed run's.
 [[nodiscard]] Result<void> measure_throughput(const Matrix& matrix, const FigureSink& sink);
 
-/// Three figures per number of members: p50, p99 and p99.9 of send → own delivery, one sender with one message on its way.
+/// Three figures per number of members: p50, p99 and p99.9 of send → own delivery, one sender with one message on its way. With a
+/// rest there is no limit beside it: the bare multicast never sleeps.
 [[nodiscard]] Result<void> measure_latency(const LatencyMatrix& matrix, const FigureSink& sink);
 
 }  // namespace spindrift::bench

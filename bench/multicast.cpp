@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
+#include <thread>
 
 #include <fmt/format.h>
 
@@ -97,6 +98,7 @@ void send_one_by_one(Subgroup& subgroup, const Arena& arena, Receiver& receiver)
   const std::vector<std::byte> source(arena.run.message_bytes, std::byte{1});
   for (std::uint64_t index = 0; index < arena.per_sender; ++index) {
     const std::uint32_t seen = receiver.news();
+    if (arena.run.rest > Duration{}) std::this_thread::sleep_for(arena.run.rest);
     receiver.sending_now();
     subgroup.send(source);
     receiver.sleep_until_news(seen);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include <spindrift/bench/group_config.hpp>
+#include <spindrift/core/clock.hpp>
 #include <spindrift/core/result.hpp>
 
 namespace spindrift::bench {
@@ -15,6 +16,7 @@ struct MulticastRun {
   std::uint64_t message_bytes = 1024;
   bool touch = true;                 ///< payload copied in by the sender and one byte of each line read at delivery
   std::uint64_t messages = 100'000;  ///< of all senders together; rounded up to a multiple of the senders
+  Duration rest{};                   ///< latencies: before each message, so that everybody sleeps
 };
 
 /// What one member saw.

@@ -71,7 +71,7 @@ Member::Step Member::step(Time now) {
   if (state_ == MemberState::looking) {
     progress |= follow_notice();
     if (state_ == MemberState::looking) progress |= found_when_complete();
-    if (state_ == MemberState::looking && leave_requested()) part();
+    if (state_ == MemberState::looking && leave_requested()) end_in_order();
   }
   if (departing_) {
     progress |= depart(now);
@@ -329,11 +329,11 @@ bool Member::depart(Time now) {
   for (std::uint32_t s = 0; s < subgroup_count_; ++s) flushed &= inboxes_[s].empty() && !upcalls_.busy(SubgroupId(s));
   if ((!all_know && !waited) || !flushed) return false;
   push();
-  part();
+  end_in_order();
   return true;
 }
 
-void Member::part() {
+void Member::end_in_order() {
   enter(MemberState::left);
   for (Peer& peer : peers_) hang_up(peer);
 }

@@ -226,7 +226,7 @@ class Member final : private smc::DeliverySink {
   void watch_silence(Time now);
   void revoke_suspects(Epoch& epoch);
   bool depart(Time now);
-  void part();
+  void end_in_order();
   [[nodiscard]] Error removed_error(const Epoch& present, const std::string& by_whom) const;
   [[nodiscard]] Error lost_majority(const Epoch& present) const;
   void activate();

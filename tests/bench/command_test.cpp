@@ -62,6 +62,17 @@ TEST_CASE("bench multicast prints latencies when asked for them") {
   for (const auto& line : output.lines) CHECK(line["unit"] == "ns");
 }
 
+TEST_CASE("bench multicast measures latencies from sleep, beside no limit that never sleeps") {
+  const Output output = bench("multicast --latency --rest 1 --members 2 --messages 10 --repeat 1");
+  CHECK(output.exit_code == 0);
+  REQUIRE(output.lines.size() == 3);
+  for (const auto& line : output.lines) {
+    CHECK(line["parameters"]["rest_ms"] == 1);
+    CHECK_FALSE(line.contains("limit_median"));
+  }
+  CHECK(bench("multicast --rest 1").exit_code != 0);
+}
+
 TEST_CASE("bench idle prints the CPU and memory of member processes") {
   const Output output = bench("idle --members 2 --seconds 0.01");
   CHECK(output.exit_code == 0);

@@ -184,3 +184,18 @@ TEST_CASE("a sleep ends at its deadline") {
   pair.a.fabric->prepare_sleep();
   pair.a.fabric->sleep(Time{});  // long past: returns
 }
+
+TEST_CASE("who wakes a sleeping endpoint wakes the peers that wait for its news as well") {
+  const auto provider = GENERATE(from_range(providers()));
+  Pair pair(provider);
+  if (!pair.a.fabric->traits().mappable) return;
+  const Table table(pair);
+  const Time limit = now() + hang;
+  pair.a.fabric->prepare_sleep();
+  pair.b.fabric->prepare_sleep();
+  std::thread sleeper([&] { pair.b.fabric->sleep(limit); });
+  pair.a.fabric->wake();
+  pair.a.fabric->sleep(limit);
+  sleeper.join();
+  CHECK(now() < limit);
+}

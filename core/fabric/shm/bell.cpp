@@ -90,13 +90,16 @@ void Bell::sleep(Time deadline) noexcept {
 void Bell::cancel() noexcept { std::atomic_ref(page()->sleeping).store(0, std::memory_order_release); }
 
 // A poller not seen asleep here has not yet looked once more, as it does after it says so; then it finds what the caller
-// changed before. Of several callers one wakes it: until it runs, the others need no system call each.
+// changed before. Of several callers one wakes it: until it runs, the others need no system call each. What wakes a sleeping
+// poller will soon be its peers' business as well: they wake at the same time, not one after another.
 void Bell::wake() noexcept {
   light_barrier();
   std::atomic_ref sleeping(page()->sleeping);
   if (sleeping.load(std::memory_order_relaxed) == 0 || sleeping.exchange(0, std::memory_order_seq_cst) == 0) return;
   wake_word_.fetch_add(1, std::memory_order_seq_cst);
   futex_wake_all(&wake_word_, FUTEX_PRIVATE_FLAG);
+  std::atomic_ref(page()->news).fetch_add(1, std::memory_order_seq_cst);
+  futex_wake_all(&page()->news, 0);
 }
 
 }  // namespace spindrift::fabric::shm
