@@ -112,6 +112,10 @@ class Player {
       plan_.founders = nodes_of(word(words, 1));
     } else if (words[0] == "suspect") {
       plan_.suspect_after = word(words, 1) == "never" ? 0 : ticks_of(words[1]);
+    } else if (words[0] == "lost") {
+      plan_.fabric.lost_ns_max = ticks_of(word(words, 1));
+    } else if (words[0] == "messages") {
+      plan_.fabric.message_bytes_max = number_of(word(words, 1));
     } else if (words[0] == "host") {
       for (const std::uint32_t on : nodes_of(word(words, 1))) plan_.nodes.at(on).host = 1000;
     } else if (words[0] == "state") {
