@@ -23,7 +23,12 @@ Fleet::Fleet(Plan plan)
       history_(plan_, report_),
       rows_(report_, plan_.partition_safety),
       senders_(scheduler_, plan_, history_, report_, [this](std::uint32_t process) { on_news(process); }),
-      layout_(layout_of(plan_.subgroups)) {}
+      layout_(layout_of(plan_.subgroups)) {
+  history_.set_suspects([this](ViewId view, std::uint32_t process) {
+    const RowBook* const book = rows_.book(view, process);
+    return book == nullptr ? views::RankSet() : Rows::suspected(*book);
+  });
+}
 
 Fleet::~Fleet() = default;
 
@@ -44,6 +49,11 @@ void Fleet::end() {
 
 void Fleet::begin() {
   for (std::uint32_t i = 0; i < plan_.actions.size(); ++i) scheduler_.at(plan_.actions[i].at, *this, EventKind::fault, i);
+}
+
+void Fleet::pass_time_until(Ticks when) {
+  scheduler_.at(when, *this, EventKind::idle, 0);
+  run_until(when);
 }
 
 void Fleet::run_until(Ticks when) {

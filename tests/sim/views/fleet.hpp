@@ -35,6 +35,8 @@ class Fleet final : public Handler, public NetworkListener {
   /// After the faults: the healing, and the last checks.
   void end();
   void run_until(Ticks when);
+  /// As `run_until`; then it is that late, also if nothing happened.
+  void pass_time_until(Ticks when);
   /// Until it holds or the time is up. Returns whether it holds.
   bool run_while_not(const std::function<bool()>& holds, Ticks at_most);
   void act(const Action& action);

@@ -144,6 +144,18 @@ std::size_t History::starts_of(NodeId node) const {
   }));
 }
 
+// Of two that accuse each other one goes: also who rightly suspected the other, if that comes back just then.
+bool History::accuses_one_that_stays(std::uint32_t index, const View& before, const View& after) const {
+  if (!suspects_) return false;
+  const views::RankSet suspects = suspects_(before.id, index);
+  for (std::uint32_t i = 0; i < before.members.size(); ++i) {
+    if (!suspects.contains(Rank(i)) || !processes_[*process_of(before.incarnations[i])].blamed) continue;
+    const auto rank = after.rank_of(before.members[i]);
+    if (rank && after.incarnations[rank->value()] == before.incarnations[i]) return true;
+  }
+  return false;
+}
+
 // V6: nobody is removed who did nothing and had nothing done to.
 void History::check_changes(std::uint32_t index, const views::NewView& news) {
   const View* const before = news.view.id.value() > 0 ? view(ViewId(news.view.id.value() - 1)) : nullptr;
@@ -155,7 +167,8 @@ void History::check_changes(std::uint32_t index, const views::NewView& news) {
     // Who comes late into the first view, or never, may have promised itself to another start of the founder.
     const bool never_came =
         before->id == ViewId(0) && who && (!processes_[*who].view || starts_of(before->members.front()) > 1);
-    if (!plan_.storm && who && !processes_[*who].blamed && !never_came) {
+    const bool healthy = !plan_.storm && who && !processes_[*who].blamed && !never_came;
+    if (healthy && !accuses_one_that_stays(*who, *before, news.view)) {
       violate("V6", index, "removed healthy node " + std::to_string(removal.node.value()) + ": " + removal.reason);
     }
   }

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <span>
@@ -15,6 +16,7 @@
 #include <vector>
 
 #include <spindrift/smc/delivery.hpp>
+#include <spindrift/views/rank_set.hpp>
 #include <spindrift/views/upcalls.hpp>
 
 #include "../report.hpp"
@@ -54,6 +56,10 @@ struct Log {
 class History {
  public:
   History(const Plan& plan, Report& report) : plan_(plan), report_(report), logs_of_(plan.subgroups.size()) {}
+
+  /// Whom a process suspects in a view; nobody is asked where this is not set.
+  using Suspects = std::function<views::RankSet(ViewId, std::uint32_t process)>;
+  void set_suspects(Suspects suspects) { suspects_ = std::move(suspects); }
 
   // Processes and what they send.
   void on_start(std::uint32_t process, std::uint32_t node, std::uint64_t incarnation);
@@ -146,6 +152,7 @@ class History {
   void note_last_view(std::uint32_t process);
   void check_leavers(Log& log, ViewId next);
   [[nodiscard]] std::size_t starts_of(NodeId node) const;
+  [[nodiscard]] bool accuses_one_that_stays(std::uint32_t process, const View& before, const View& after) const;
   void note_boundary(std::uint32_t process, std::uint32_t subgroup, ViewId id);
   void note_reach(std::uint32_t process, Seat& seat);
   void check_sending_view(std::uint32_t process, const Seat& seat, Stream& stream, std::uint64_t counter);
@@ -158,6 +165,7 @@ class History {
 
   const Plan& plan_;
   Report& report_;
+  Suspects suspects_;
   std::uint32_t idle_changes_ = 0;  // views that are as the one before, the newest in a row
   std::vector<Process> processes_;
   std::map<std::uint64_t, std::uint32_t> by_incarnation_;

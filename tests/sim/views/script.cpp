@@ -72,13 +72,13 @@ class Player {
   void play(const std::vector<std::string>& words) {
     if (words[0] == "at" || words[0] == "after") return schedule(words);
     if (words[0] == "expect") return expect(words);
-    if (words[0] == "run") return start().run_until(start().now() + ticks_of(word(words, 1)));
+    if (words[0] == "run") return start().pass_time_until(start().now() + ticks_of(word(words, 1)));
     if (fleet_) throw BadLine("settings come before the first step");
     set(words);
   }
 
   void finish() {
-    if (actions_last_ > 0) start().run_until(actions_last_);
+    if (actions_last_ > 0) start().pass_time_until(actions_last_);
     check();
   }
   [[nodiscard]] std::uint64_t events() { return fleet_ ? fleet_->events() : 0; }
@@ -212,7 +212,7 @@ class Player {
   void queue(const Action& action) {
     if (action.at < actions_last_) throw BadLine("earlier than the line before");
     actions_last_ = action.at;
-    start().run_until(action.at);
+    start().pass_time_until(action.at);
     start().act(action);
   }
 
