@@ -61,7 +61,8 @@ bool Multicast::has_news_from(Rank rank) const {
     return !table_.read(rank, consumed).equals(consumed_by_[seat.position]);
   }
   const Member& member = members_[seat.position];
-  return !table_.read(rank, row.received).equals(member.received) || !table_.read(rank, row.delivered).equals(member.delivered);
+  if (!table_.read(rank, row.received).equals(member.received)) return true;
+  return !table_.read(rank, row.delivered).equals(member.delivered);
 }
 
 bool Multicast::send_and_receive() {

@@ -73,8 +73,8 @@ void Epoch::note_news(std::size_t s) {
   active_[s] = true;
 }
 
-// Looks at some of the subgroups in which nothing has happened for a while: what the own application committed there, and what
-// it may take by now.
+// Looks at some of the subgroups in which nothing has happened for a while: what the own application committed there, and
+// what it may take by now.
 bool Epoch::look_at_cold(std::size_t count) {
   bool any = false;
   for (; count > 0; --count) {

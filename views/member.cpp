@@ -39,6 +39,7 @@ Member::Member(MemberOptions options, fabric::Fabric& fabric, Upcalls& upcalls, 
   inboxes_.assign(subgroup_count_, Inbox(options_.backlog_bytes_max));
   leftovers_.resize(subgroup_count_);
   seals_.resize(subgroup_count_);
+  own_unloaded_.resize(subgroup_count_);
 }
 
 Member::~Member() = default;

@@ -255,6 +255,7 @@ class Member final : private smc::DeliverySink {
   std::unique_ptr<SendGate[]> gates_;
   std::vector<Inbox> inboxes_;        // by subgroup
   bool inboxes_pass_ = false;         // all of them let everything through
+  std::vector<std::uint64_t> own_unloaded_;  // by subgroup: own messages in a state that this member has yet to load
   std::vector<Peer> peers_;           // by place in the roster, without self
   std::vector<Join> removed_;         // incarnations that this node suspected in a view: never again
   std::vector<Join> turned_away_;     // of those, the ones that suspected this node first

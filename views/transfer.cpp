@@ -30,14 +30,17 @@ void Member::begin_transfers(Epoch& epoch) {
   const View& view = epoch.view();
   for (std::uint32_t s = 0; s < view.subgroups.size(); ++s) {
     Inbox& inbox = inboxes_[s];
-    if (inbox.loading()) {
-      // With nobody left to have the state from, the subgroup begins anew, at once or when it can, without what was kept.
-      const RankSet& loaded = epoch.loaded()[s];
-      const std::uint64_t own = loaded.empty() || loaded.contains(epoch.self()) ? inbox.count_of(self()) : 0;
+    std::uint64_t& own = own_unloaded_[s];
+    if (inbox.loading()) {  // whoever has the state has these as well
+      own += inbox.count_of(self());
       inbox.clear();
-      if (own > 0) upcalls_.on_dropped(SubgroupId(s), own);
     }
     inbox.end_loading();
+    // With nobody left to have the state from, the subgroup begins anew, at once or when it can, without them.
+    const RankSet& having = epoch.loaded()[s];
+    if (own > 0 && (having.empty() || having.contains(epoch.self()))) {
+      upcalls_.on_dropped(SubgroupId(s), std::exchange(own, 0));
+    }
     std::optional<NodeId> source;
     std::vector<NodeId> newcomers;
     for (const NodeId node : view.subgroups[s].members) {
@@ -149,6 +152,7 @@ bool Member::take_state(IncomingState& in) {
     return false;
   }
   inboxes_pass_ = false;
+  own_unloaded_[in.subgroup.value()] = 0;
   if (in.writer) in.writer->finish();
   inbox.end_loading();
   epoch()->set_loaded(in.subgroup);

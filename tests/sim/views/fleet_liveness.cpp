@@ -150,8 +150,17 @@ void Fleet::judge() {
   leave_all();
 }
 
-// V11: at rest, memory belongs to the present view, or to one that somebody still needs.
+// V11: at rest, memory belongs to the present view, or to one that somebody still needs. And nobody goes on with a state.
 void Fleet::check_memory() {
+  const auto sends = [&](std::uint32_t index) { return !processes_[index]->member_->transfers().outgoing.empty(); };
+  const auto nobody_sends = [&] {
+    const std::vector<std::uint32_t> members = core();
+    return std::none_of(members.begin(), members.end(), sends);
+  };
+  if (!run_while_not(nobody_sends, patience()) && !report_.failed()) {
+    return report_.violate("V11", "a state is sent to somebody who does not want it");
+  }
+  if (report_.failed()) return;
   for (const std::uint32_t index : core()) {
     std::uint64_t own = 0;
     std::uint64_t lent = 0;
@@ -163,12 +172,6 @@ void Fleet::check_memory() {
       }
     }
     const Network::Holdings held = network_.holdings(index);
-    const views::Member& member = *processes_[index]->member_;
-    for (const views::OutgoingState& out : member.transfers().outgoing) {
-      if (out.view == member.epoch()->id()) continue;
-      return report_.violate("V11", "node " + std::to_string(processes_[index]->node_) + " still sends a state of view " +
-                                        std::to_string(out.view.value()));
-    }
     if (held.own <= own && held.lent <= lent) continue;
     return report_.violate("V11", "node " + std::to_string(processes_[index]->node_) + " holds " + std::to_string(held.own) +
                                       " regions and " + std::to_string(held.lent) + " of others, of its views " +
