@@ -135,7 +135,7 @@ class Member final : private smc::DeliverySink {
     bool mappable = false;
     std::uint64_t came = 0;  ///< as which connection of this process
     bool spoke = false;      ///< as a suitor; its words are being heard
-    bool fresh = false;  ///< in no view yet
+    bool fresh = false;      ///< in no view yet
     fabric::PeerId id;
     std::uint64_t incarnation = 0;
     /// Another connection of the node: the next incarnation's, or that of one that died before. What comes of it waits until
@@ -144,13 +144,13 @@ class Member final : private smc::DeliverySink {
       fabric::PeerId id;
       bool mappable = false;
       std::uint64_t came = 0;
-      bool greeted = false;          ///< its first words were a hello of this group
-      std::size_t bytes = 0;         ///< of all that is kept in `events`
+      bool greeted = false;            ///< its first words were a hello of this group
+      std::size_t bytes = 0;           ///< of all that is kept in `events`
       std::vector<std::byte> parts{};  ///< of a message that comes in parts
       std::vector<fabric::Event> events{};
     };
-    std::vector<Suitor> suitors;  ///< the next to be adopted last
-    std::vector<std::byte> parts;  ///< of a message that comes in parts
+    std::vector<Suitor> suitors;      ///< the next to be adopted last
+    std::vector<std::byte> parts;     ///< of a message that comes in parts
     std::optional<ViewId> announced;  ///< the view that its next exposed region belongs to
     std::map<ViewId, Offer> offers;   ///< of rows or mirrors, for the present view and the next
   };
@@ -255,7 +255,7 @@ class Member final : private smc::DeliverySink {
   std::unique_ptr<SendGate[]> gates_;
   std::vector<Inbox> inboxes_;        // by subgroup
   bool inboxes_pass_ = false;         // all of them let everything through
-  std::vector<std::uint64_t> own_unloaded_;  // by subgroup: own messages in a state that this member has yet to load
+  std::vector<std::uint64_t> own_unloaded_;  // by subgroup: own messages in the state that this member has yet to load
   std::vector<Peer> peers_;           // by place in the roster, without self
   std::vector<Join> removed_;         // incarnations that this node suspected in a view: never again
   std::vector<Join> turned_away_;     // of those, the ones that suspected this node first
@@ -277,7 +277,7 @@ class Member final : private smc::DeliverySink {
   Time last_beat_{};
   Time decided_at_{};
   bool finished_ = false;   // what the decree says was delivered; the application may still be at it
-  std::uint64_t connections_ = 0;
+  std::uint64_t connections_ = 0;  // that came so far
   bool departing_ = false;  // the decided view is without this node, on its own wish
   std::vector<fabric::Event> early_;  // of connections that have just taken the place of another
   std::array<fabric::Event, 16> events_;

@@ -14,7 +14,15 @@ namespace spindrift::sim {
 using Ticks = std::int64_t;
 
 /// What an event is; part of the trace. The argument `which` is the handler's own.
-enum class EventKind : std::uint32_t { fabric_event, lines_visible, start, step, timer, thread, fault, link_broken,
+enum class EventKind : std::uint32_t {
+  fabric_event,
+  lines_visible,
+  start,
+  step,
+  timer,
+  thread,
+  fault,
+  link_broken,
   idle,  ///< time passes
 };
 

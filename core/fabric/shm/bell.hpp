@@ -18,7 +18,7 @@
 
 namespace spindrift::fabric::shm {
 
-/// What one process shows its peers. Both words are written by the owner alone.
+/// What one process shows its peers. Both words are written by the owner alone, `news` by any thread of it.
 struct BellPage {
   /// Counts the owner's news, wrapping. A futex that sleeping peers wait on. Any value is valid: only change matters.
   alignas(64) std::uint32_t news;
@@ -63,7 +63,7 @@ class Bell {
   void sleep(Time deadline) noexcept;
   void cancel() noexcept;
 
-  /// Any thread.
+  /// Any thread. If the own poller sleeps, it and the peers that wait for its news wake together.
   void wake() noexcept;
 
  private:

@@ -109,14 +109,13 @@ void Fleet::start_process(std::uint32_t node) {
   const Process* const newest_before = newest(node);
   const std::uint32_t index = network_.add_endpoint(NodeId(node));
   network_.set_host(index, plan_.nodes[node].host);
-  const bool clock_goes_back = mix(plan_.seed) % 16 == 0 && plan_.suspect_after > 0;
-  const std::uint64_t incarnation = mix(plan_.seed ^ mix(index)) >> (clock_goes_back ? 0 : 16);
-  const std::uint64_t base = clock_goes_back ? 0 : std::uint64_t{index} << 48;
-  processes_.push_back(std::make_unique<Process>(*this, index, node, base | incarnation | 1));
+  const std::uint64_t drawn = mix(plan_.seed ^ mix(index));
+  const std::uint64_t incarnation = plan_.clocks_go_back ? drawn : std::uint64_t{index} << 48 | drawn >> 16;
+  processes_.push_back(std::make_unique<Process>(*this, index, node, incarnation | 1));
   Process& process = *processes_.back();
   if (newest_before != nullptr) report_.hit(Probe::restarted);
   history_.on_start(index, node, process.incarnation_);
-  if (newest_before != nullptr && clock_goes_back) history_.blame(index);  // it looks like an earlier start, or that like it
+  if (newest_before != nullptr && plan_.clocks_go_back) history_.blame(index);  // which of the two is later nobody can tell
   if (newest_before == nullptr) {
     for (const CrashPoint& crash : plan_.crashes) {
       if (crash.node == node) process.dies_at_ = crash.effect;

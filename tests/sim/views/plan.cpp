@@ -250,6 +250,7 @@ Plan Plan::of(std::uint64_t seed) {
   plan.suspect_after = random.pick<Ticks>({0, 1'000'000, 1'000'000, 5'000'000, 20'000'000, 500'000'000});
   plan.storm = random.chance(1, 12);
   if (plan.storm) plan.suspect_after = static_cast<Ticks>(random.spread(20'000, 400'000));
+  plan.clocks_go_back = plan.suspect_after > 0 && mix(seed) % 16 == 0;
   plan.partition_safety = true;
   plan.fabric = draw_fabric(random, plan.suspect_after);
   plan.fabric.message_bytes_max = Random(seed, Purpose::messages).pick<std::size_t>({128, 4096, 4096, 4096});
@@ -324,6 +325,7 @@ std::string Plan::describe() const {
   std::string text = "seed " + std::to_string(seed) + ": " + std::to_string(nodes.size()) + " nodes, suspect after " +
                      std::to_string(suspect_after) + " ns" + (storm ? " (storm)" : "") + ", founders";
   for (const std::uint32_t founder : founders) text += " " + std::to_string(founder);
+  if (clocks_go_back) text += ", clocks go back";
   text += "\n  delay " + std::to_string(fabric.delay_ns_max) + ", jitter " + std::to_string(fabric.jitter_ns_max) +
           ", lost " + std::to_string(fabric.lost_ns_max) + ", clogs " + std::to_string(fabric.clogs_in_1000) +
           "/1000, messages of " + std::to_string(fabric.message_bytes_max) +

@@ -32,7 +32,7 @@ struct NodePlan {
   Ticks refusal_ns_max = 1;
   std::uint64_t busy_in_1000 = 0;  ///< upcalls that a thread of their own takes, for a while
   Ticks busy_ns_max = 1;
-  Ticks late_ns_max = 0;  ///< after its start the application takes nothing for so long
+  Ticks late_ns_max = 0;           ///< after its start the application takes nothing for so long
   std::uint64_t echoes = 0;        ///< messages sent from inside upcalls, by each process
   std::uint64_t throws_after = 0;  ///< the first process's application throws in this upcall; 0: never
   bool imposter = false;           ///< its config differs
@@ -89,6 +89,7 @@ struct Plan {
   std::vector<CrashPoint> crashes;
   Ticks faults_end = 0;  ///< then everything is healed
   Ticks suspect_after = 0;
+  bool clocks_go_back = false;  ///< a later start may have a lower incarnation
   bool partition_safety = true;
   bool storm = false;  ///< so impatient that live members are suspected: nothing is promised but safety
   smc::Policy policy;
