@@ -34,8 +34,12 @@ Fleet::~Fleet() = default;
 
 void Fleet::run() {
   begin();
-  run_until(plan_.faults_end);
-  end();
+  try {
+    run_until(plan_.faults_end);
+    end();
+  } catch (const TwoGroups&) {
+    network_.check_released();
+  }
 }
 
 void Fleet::end() {

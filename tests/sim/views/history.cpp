@@ -86,16 +86,27 @@ std::optional<std::uint32_t> History::process_of(std::uint64_t incarnation) cons
   return found == by_incarnation_.end() ? std::nullopt : std::optional(found->second);
 }
 
-// A total loss: all founders started anew, nobody of the old group is left. Everything begins again.
+// A total loss: all founders started anew, nobody of the old group is left. Everything begins again. A fresh process may have
+// heard of the old group just when its last members died: it holds no majority of it, and there the run ends.
 bool History::founded_again(std::uint32_t index, const View& view) {
   if (processes_[index].view || views_.empty() || views_.begin()->second.incarnations == view.incarnations) return false;
   for (const Process& process : processes_) {
-    if (process.view && !process.ended) return false;
+    if (!process.view || process.ended) continue;
+    if (plan_.partition_safety && !majority_lives(views_.rbegin()->second)) throw TwoGroups{};
+    return false;
   }
   past_.push_back(std::exchange(views_, {}));
   for (auto& logs : logs_of_) logs.clear();
   ++generation_;
   return true;
+}
+
+bool History::majority_lives(const View& view) const {
+  const auto living = std::count_if(view.incarnations.begin(), view.incarnations.end(), [&](std::uint64_t incarnation) {
+    const auto process = process_of(incarnation);
+    return process && !processes_[*process].ended;
+  });
+  return static_cast<std::size_t>(living) * 2 > view.members.size();
 }
 
 // V1–V3, V6, J4: who is in which view is one function, and every change has a cause.
@@ -360,13 +371,6 @@ void History::check_sending_view(std::uint32_t index, const Seat& here, Stream& 
   violate("M6", index,
           "a message was delivered in view " + std::to_string(in.value()) + ", and in " + std::to_string(first->value()) +
               " by another");
-}
-
-// J3: a transfer that comes to nothing takes the state from nobody: who had it when the last view began has it still.
-void History::check_untouched(std::uint32_t index, std::uint32_t subgroup, const View& view, bool loading) {
-  Seat& here = seat(index, subgroup);
-  if (here.settled && loading) violate("J3", index, "is to load a state that it has");
-  here.settled = here.member ? !loading : here.settled && view.subgroups[subgroup].members.empty();
 }
 
 // A subgroup whose application has no state: a newcomer begins where its view begins, or earlier if its source lagged.

@@ -68,6 +68,13 @@ void History::load_state(std::uint32_t index, std::uint32_t subgroup, std::span<
   }
 }
 
+// J3: a transfer that comes to nothing takes the state from nobody: who had it when the last view began has it still.
+void History::check_untouched(std::uint32_t index, std::uint32_t subgroup, const View& view, bool loading) {
+  Seat& here = seat(index, subgroup);
+  if (here.settled && loading) violate("J3", index, "is to load a state that it has");
+  here.settled = here.member ? !loading : here.settled && view.subgroups[subgroup].members.empty();
+}
+
 void History::check_transfer(std::uint32_t index, ViewId began) {
   if (processes_[index].ended) return violate("J3", index, "a state still comes after the end");
   if (processes_[index].view != began)
