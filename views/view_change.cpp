@@ -70,6 +70,7 @@ void ViewChange::suspect(Rank rank, std::string reason, bool turned_away) {
 }
 
 bool ViewChange::step(const std::vector<Join>& candidates, bool may_lead) {
+  if (state_ == State::decided) look_for_life();
   if (state_ == State::decided || state_ == State::stuck) return false;
   bool changed = read_rows();
   if (unsuspected_count() < quorum()) {
@@ -83,6 +84,15 @@ bool ViewChange::step(const std::vector<Join>& candidates, bool may_lead) {
   if (state_ == State::steady) return changed;
   changed |= leader() == self_ ? lead(candidates) : follow();
   return changed;
+}
+
+// How the view ends is settled; but until the application is through with it, the members go on with their heartbeats.
+void ViewChange::look_for_life() {
+  for (std::uint32_t i = 0; i < seen_.size(); ++i) {
+    if (Rank(i) == self_ || !table_.attached(Rank(i)) || suspected_.contains(Rank(i))) continue;
+    const auto heartbeat = table_.read(Rank(i), layout(Rank(i)).heartbeat()).within(seen_[i].heartbeat, ~std::uint64_t{0});
+    if (heartbeat) seen_[i].heartbeat = *heartbeat;
+  }
 }
 
 bool ViewChange::read_rows() {

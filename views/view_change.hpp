@@ -89,6 +89,7 @@ class ViewChange {
     RankSet suspected;
   };
 
+  void look_for_life();
   bool read_rows();
   bool read_row(Rank rank);
   bool hear(Rank from);

@@ -124,6 +124,8 @@ class Fleet final : public Handler, public NetworkListener {
     const char* invariant = "L1";
     std::string what;
   };
+  void check_proposal(const Process& process);
+  [[nodiscard]] bool waits_for_the_dead(const Process& process) const;
   [[nodiscard]] std::optional<Unsettled> unsettled();
   [[nodiscard]] std::vector<std::uint32_t> core();
   [[nodiscard]] bool group_lives();

@@ -50,6 +50,36 @@ std::vector<std::uint32_t> Fleet::core() {
 
 bool Fleet::group_lives() { return !core().empty(); }
 
+// V12: who proposes has taken up every accusation in the rows that it goes by, and is not accused by any of them.
+void Fleet::check_proposal(const Process& process) {
+  const views::Epoch* const epoch = process.member_->epoch();
+  const RowBook* const book = epoch == nullptr ? nullptr : rows_.book(epoch->id(), process.index_);
+  if (book == nullptr || book->released) return;
+  const std::uint64_t accepted = book->layout.accepted();
+  if (book->now(accepted) == book->earlier(accepted) || book->now(accepted) != book->rank.value() + 1) return;
+  const views::RankSet own = book->suspects_now();
+  const sst::Table& table = epoch->table();
+  for (std::uint32_t i = 0; i < epoch->view().members.size(); ++i) {
+    if (own.contains(Rank(i)) || !table.attached(Rank(i))) continue;
+    const auto half = [&](std::uint32_t which) {
+      return load_acquire(table.bytes(Rank(i), table.layout(Rank(i)).suspected(which)));
+    };
+    if (own.includes(views::RankSet(half(0), half(1)))) continue;
+    return report_.violate("V12", "node " + std::to_string(process.node_) + " proposes against an accusation that it sees");
+  }
+}
+
+// Who does not suspect silence waits for ever for one that died before they met.
+bool Fleet::waits_for_the_dead(const Process& process) const {
+  const views::Epoch* const epoch = process.member_->epoch();
+  if (plan_.suspect_after != 0 || epoch == nullptr) return false;
+  for (std::uint32_t i = 0; i < epoch->view().members.size(); ++i) {
+    if (epoch->table().attached(Rank(i)) || epoch->change().suspected().contains(Rank(i))) continue;
+    if (!processes_[*history_.process_of(epoch->view().incarnations[i])]->running_) return true;
+  }
+  return false;
+}
+
 // L1, L6, V5: everybody is in the newest view, or has ended, or waits for a group that does not exist.
 std::optional<Fleet::Unsettled> Fleet::unsettled() {
   const std::vector<std::uint32_t> members = core();
@@ -68,7 +98,9 @@ std::optional<Fleet::Unsettled> Fleet::unsettled() {
         if (newest == nullptr && founders_complete()) return Unsettled{.what = name + " waits for a group that could begin"};
         break;
       case MemberState::installing:
-      case MemberState::changing: return Unsettled{.what = name + " is " + std::string(views::to_string(process->state_))};
+      case MemberState::changing:
+        if (waits_for_the_dead(*process)) break;
+        return Unsettled{.what = name + " is " + std::string(views::to_string(process->state_))};
       case MemberState::idle:
       case MemberState::left:
       case MemberState::failed: break;
@@ -120,7 +152,6 @@ void Fleet::judge() {
   heal_everything();
   const auto settle = [&](const char* when) {
     if (run_while_not([&] { return !unsettled(); }, patience()) || report_.failed() || plan_.storm) return;
-    // Who does not suspect silence waits for ever for one that died before they met.
     if (plan_.suspect_after == 0 && !group_lives()) return;
     const Unsettled found = *unsettled();
     report_.violate(found.invariant, found.what + ", long " + when);

@@ -78,7 +78,7 @@ void Rows::check_memory_of(RowBook& book) {
   book.remembered = now;
 }
 
-// S2: no word of the own row ever falls. V9: after `wedged`, the counts of what was received are final.
+// S2: no word of the own row ever falls. V9: after `wedged`, the counts of what was received are final, and who has the state.
 void Rows::check_own(RowBook& book, const Endings::Books& books) {
   if (std::memcmp(book.before.data(), book.memory, book.before.size()) == 0) return;
   for (std::size_t at = 0; at < book.before.size(); at += sst::word_bytes) {
@@ -92,6 +92,9 @@ void Rows::check_own(RowBook& book, const Endings::Books& books) {
       const std::size_t bytes = book.view->subgroups[s].senders.size() * sst::word_bytes;
       if (std::memcmp(book.before.data() + block->received_of, book.memory + block->received_of, bytes) != 0) {
         return report_.violate("V9", "process " + std::to_string(book.process) + ": a count changed after it wedged");
+      }
+      if (book.now(block->loaded) != book.earlier(block->loaded)) {
+        return report_.violate("V9", "process " + std::to_string(book.process) + ": it got a state after it wedged");
       }
     }
   }

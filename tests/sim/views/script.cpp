@@ -118,6 +118,10 @@ class Player {
       plan_.fabric.message_bytes_max = number_of(word(words, 1));
     } else if (words[0] == "host") {
       for (const std::uint32_t on : nodes_of(word(words, 1))) plan_.nodes.at(on).host = 1000;
+    } else if (words[0] == "busy") {
+      NodePlan& busy = plan_.nodes.at(node(word(words, 1)));
+      busy.busy_in_1000 = 1000;
+      busy.busy_ns_max = ticks_of(word(words, 2));
     } else if (words[0] == "state") {
       plan_.subgroups[0].state_bytes = number_of(word(words, 1));
     } else if (words[0] == "window") {
