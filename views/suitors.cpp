@@ -71,7 +71,11 @@ bool Member::outranks(const Peer& peer, const Peer::Suitor& suitor) const {
     const auto message = decode(event.bytes, options_.identity, shapes_);
     if (!message) return false;
     if (const auto* notice = std::get_if<ViewNotice>(&*message)) {
-      return state_ == MemberState::looking && concerns_self(*notice);
+      // A first view of a founder that has since been started anew is void: the later start may count on this process.
+      const View& view = notice->view;
+      const bool is_void = view.id == ViewId(0) && view.members.front() == peer.address.node &&
+                            view.incarnations.front() < peer.incarnation;
+      return state_ == MemberState::looking && concerns_self(*notice) && !is_void;
     }
     const auto* hello = std::get_if<Hello>(&*message);
     if (hello == nullptr || epoch() == nullptr || rank_of(peer)) return false;

@@ -17,6 +17,7 @@
 #include "views/fleet.hpp"
 #include "views/minimize.hpp"
 #include "views/script.hpp"
+#include "views/torn_passes.hpp"
 
 namespace {
 
@@ -101,6 +102,27 @@ int run_scripts(const std::vector<std::string>& files, bool verbose, std::uint64
   return 0;
 }
 
+int run_torn(std::uint64_t first, std::uint64_t seeds) {
+  spindrift::sim::TornPassesResult sum;
+  for (std::uint64_t seed = first; seed < first + seeds; ++seed) {
+    seed_under_way = seed;
+    const auto result = spindrift::sim::run_torn_passes(seed);
+    if (!result.failure.empty()) {
+      std::fprintf(stderr, "seed %llu: violated %s\n", static_cast<unsigned long long>(seed), result.failure.c_str());
+      return 1;
+    }
+    sum.passes += result.passes;
+    sum.torn += result.torn;
+    sum.decided += result.decided;
+    sum.stuck += result.stuck;
+  }
+  std::printf("%llu views ended: %llu passes, rows torn %llu times, %llu members decided, %llu without a majority\n",
+              static_cast<unsigned long long>(seeds), static_cast<unsigned long long>(sum.passes),
+              static_cast<unsigned long long>(sum.torn), static_cast<unsigned long long>(sum.decided),
+              static_cast<unsigned long long>(sum.stuck));
+  return 0;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -133,6 +155,8 @@ int main(int argc, char** argv) {
   auto* smaller = app.add_option("--minimize", to_minimize, "Strike from this seed's plan what its violation does not need");
   std::vector<std::string> scripts;
   app.add_option("--script", scripts, "Play these scenarios (tests/script)");
+  bool torn = false;
+  app.add_flag("--torn", torn, "Only ends of views, by members whose passes overlap");
   bool one_view = false;
   bool views = false;
   app.add_flag("--one-view", one_view, "Only runs with one view");
@@ -163,6 +187,7 @@ int main(int argc, char** argv) {
   };
   if (crash_points.wanted) return run_all_crash_points(crash_points);
   if (!scripts.empty()) return run_scripts(scripts, options.verbose, options.first);
+  if (torn) return run_torn(options.first, options.seeds);
   if (smaller->count() > 0) return run_minimize(to_minimize);
   const double before = cpu_seconds();
   const spindrift::sim::GateResult result = spindrift::sim::run_gate(options);

@@ -14,6 +14,7 @@
 #include "views/fleet.hpp"
 #include "views/minimize.hpp"
 #include "views/script.hpp"
+#include "views/torn_passes.hpp"
 
 namespace spindrift::sim {
 namespace {
@@ -202,6 +203,22 @@ TEST_CASE("a thread that waits for ever is found in runs with views (L2)") {
   fleet.run();
   REQUIRE(fleet.report().violation());
   CHECK(fleet.report().violation()->invariant == "L2");
+}
+
+TEST_CASE("views end by passes that overlap, also with the death of some members") {
+  REQUIRE(log::set_levels("off").ok());
+  TornPassesResult sum;
+  for (std::uint64_t seed = 1; seed <= 500; ++seed) {
+    const TornPassesResult result = run_torn_passes(seed);
+    INFO("seed " << seed);
+    CHECK(result.failure == "");
+    sum.torn += result.torn;
+    sum.decided += result.decided;
+    sum.stuck += result.stuck;
+  }
+  CHECK(sum.torn > 1000);
+  CHECK(sum.decided > 1000);
+  CHECK(sum.stuck > 10);
 }
 
 TEST_CASE("a failing plan is struck down to what its violation needs") {

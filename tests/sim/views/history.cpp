@@ -86,8 +86,8 @@ std::optional<std::uint32_t> History::process_of(std::uint64_t incarnation) cons
   return found == by_incarnation_.end() ? std::nullopt : std::optional(found->second);
 }
 
-// A total loss: all founders started anew, nobody of the old group is left. Everything begins again. A fresh process may have
-// heard of the old group just when its last members died: it holds no majority of it, and there the run ends.
+// A total loss: all founders started anew, nobody of the old group is left. Everything begins again. A fresh process may
+// have heard of the old group just when its last members died: it holds no majority of it, and there the run ends.
 bool History::founded_again(std::uint32_t index, const View& view) {
   if (processes_[index].view || views_.empty() || views_.begin()->second.incarnations == view.incarnations) return false;
   for (const Process& process : processes_) {

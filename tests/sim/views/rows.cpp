@@ -78,7 +78,7 @@ void Rows::check_memory_of(RowBook& book) {
   book.remembered = now;
 }
 
-// S2: no word of the own row ever falls. V9: after `wedged`, the counts of what was received are final, and who has the state.
+// S2: no word of the own row ever falls. V9: after `wedged`, what was received and who has the state are final.
 void Rows::check_own(RowBook& book, const Endings::Books& books) {
   if (std::memcmp(book.before.data(), book.memory, book.before.size()) == 0) return;
   for (std::size_t at = 0; at < book.before.size(); at += sst::word_bytes) {
