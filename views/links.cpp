@@ -216,11 +216,12 @@ void Member::on_lost(Peer& peer, const std::string& reason) {
   log::info(log::Room::views, "connection lost", {{"node", self()}, {"peer", peer.address.node}, {"reason", reason}});
   if (const auto rank = rank_of(peer)) epoch()->change().suspect(*rank, reason);
   if (peer.incarnation != 0) remember(gone_, {peer.address.node, peer.incarnation});
-  hang_up(peer);
+  hang_up(peer, true);
 }
 
-// Forgets the connection, and waits for the node's next one unless that is here already.
-void Member::hang_up(Peer& peer) {
+// Forgets the connection, and takes up the node's next one if that is here already. Unless it broke, no other is asked for: who
+// was turned away would be so again, and its next start asks itself.
+void Member::hang_up(Peer& peer, bool broke) {
   if (peer.state != Peer::State::away) fabric_.disconnect(peer.id);
   for (std::size_t i = 0; i + 1 < epochs_.size(); ++i) {  // in older views it is waited for no more
     const View& view = epochs_[i]->view();
@@ -234,6 +235,7 @@ void Member::hang_up(Peer& peer) {
   note_candidates();
   if (state_ == MemberState::failed || state_ == MemberState::left) return drop_suitors(peer);
   if (!peer.suitors.empty()) return adopt_suitor(peer);
+  if (!broke) return;
   if (auto connecting = fabric_.connect(peer.address); !connecting) {
     log::error(log::Room::views, "cannot wait for a node to come back",
                {{"node", self()}, {"peer", peer.address.node}, {"reason", connecting.error().to_string()}});

@@ -179,7 +179,7 @@ class Member final : private smc::DeliverySink {
   void on_farewell(Peer& peer, const std::string& reason, bool turned_away);
   void on_exposed(Peer& peer, const fabric::Event& event);
   void on_lost(Peer& peer, const std::string& reason);
-  void hang_up(Peer& peer);
+  void hang_up(Peer& peer, bool broke = false);
   void refuse(Peer& peer, std::string_view reason);
   void accuse(Peer& peer, std::string reason);
   void send_to(const Peer& peer, std::vector<std::byte> message);

@@ -101,13 +101,10 @@ bool ViewChange::read_rows() {
     if (Rank(i) == self_ || !table_.attached(Rank(i)) || suspected_.contains(Rank(i))) continue;
     changed |= read_row(Rank(i));
   }
-  // To the end: who proposes has taken up everything that it sees, or it keeps both ends of a broken connection.
-  for (bool heard = true; heard;) {
-    heard = false;
-    for (std::uint32_t i = 0; i < seen_.size(); ++i) {
-      if (!suspected_.contains(Rank(i)) && !suspected_.includes(seen_[i].suspected)) heard |= hear(Rank(i));
-    }
-    changed |= heard;
+  // In rank order, so that one round is enough: who leads is heard before whomever it removes. And who proposes has taken up
+  // everything that it sees, or it keeps both ends of a broken connection.
+  for (std::uint32_t i = 0; i < seen_.size(); ++i) {
+    if (!suspected_.contains(Rank(i)) && !suspected_.includes(seen_[i].suspected)) changed |= hear(Rank(i));
   }
   return changed;
 }
@@ -161,7 +158,7 @@ bool ViewChange::hear(Rank from) {
   for (std::uint32_t i = 0; i < seen_.size(); ++i) {
     if (accused.contains(Rank(i))) suspect(Rank(i), who + " suspects it");
   }
-  return true;  // its accusations are all taken up: it is heard once
+  return true;
 }
 
 bool ViewChange::wedge_if_due(const std::vector<Join>& candidates, bool may_lead) {
