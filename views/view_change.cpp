@@ -217,11 +217,11 @@ bool ViewChange::lead(const std::vector<Join>& candidates) {
     return true;
   }
   auto inherited = decree_of(best);
-  if (!inherited) {
+  // Whoever accepted it suspected first whom it removes, and made its promise after; this member has taken up both.
+  if (!inherited || !suspected_.includes(inherited->failed)) {
     suspect(best, "it accepted an impossible decree");
     return true;
   }
-  if (!suspected_.includes(inherited->failed)) return false;  // whoever accepted it says so too, and will be heard
   accept(ballot, std::move(*inherited));
   return true;
 }
