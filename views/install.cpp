@@ -78,6 +78,7 @@ void Member::install(View view, std::vector<RankSet> loaded, NewView news) {
   Epoch& present = *epoch();
   state_lost_ = news.state_lost;
   revoked_ = 0;
+  quiet_ = {};
   gates_settled_ = false;
   sealed_ = false;
   finished_ = false;
@@ -91,6 +92,7 @@ void Member::install(View view, std::vector<RankSet> loaded, NewView news) {
     if (is_in(removed_)) present.change().suspect(Rank(i), "removed before", is_in(turned_away_));
     if (is_in(gone_) && options_.suspect_after == Duration{}) present.change().suspect(Rank(i), "connection lost");
   }
+  present.change().tell_all();
   for (Peer& peer : peers_) {
     prefer_suitor(peer);
     suspect_if_older(peer);

@@ -219,8 +219,8 @@ void Member::on_lost(Peer& peer, const std::string& reason) {
   hang_up(peer, true);
 }
 
-// Forgets the connection, and takes up the node's next one if that is here already. A member asks for another only if this one
-// broke: who was turned away would be so again, and its next start asks itself. A process that looks for a group always asks.
+// Forgets the connection, and takes up the node's next one if that is here already. A member asks for another only if this
+// one broke: who was turned away would be so again, and its next start asks itself. Who looks for a group always asks.
 void Member::hang_up(Peer& peer, bool broke) {
   if (peer.state != Peer::State::away) fabric_.disconnect(peer.id);
   for (std::size_t i = 0; i + 1 < epochs_.size(); ++i) {  // in older views it is waited for no more

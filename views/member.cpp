@@ -101,10 +101,12 @@ bool Member::step_epoch(Time now) {
       progress = true;
     }
   }
-  progress |= present.change().step(candidates_, state_ == MemberState::active);
+  progress |= present.change().step(candidates_, state_ == MemberState::active,
+                                    was_away(now) ? RankSet() : quiet_);
   const std::size_t suspicions = present.change().suspicions().size();
+  const RankSet quiet_before = quiet_;
   watch_silence(now);
-  progress |= present.change().suspicions().size() > suspicions;
+  progress |= present.change().suspicions().size() > suspicions || !quiet_before.includes(quiet_);
   revoke_suspects(present);
   if (state_ == MemberState::failed) return true;
   const bool steady = present.change().state() == ViewChange::State::steady;
@@ -166,21 +168,26 @@ void Member::activate() {
   gates_settled_ = false;
 }
 
+bool Member::was_away(Time now) const { return last_step_ != Time{} && now - last_step_ > options_.suspect_after / 2; }
+
 // Silence is judged only by a member that was itself awake, and only after it looked.
 void Member::watch_silence(Time now) {
   if (options_.suspect_after == Duration{}) return;
   Epoch& present = *epoch();
-  const bool was_away = last_step_ != Time{} && now - last_step_ > options_.suspect_after / 2;
+  const bool away = was_away(now);
+  quiet_ = {};
   for (std::uint32_t i = 0; i < present.view().members.size(); ++i) {
     if (Rank(i) == present.self() || present.change().suspected().contains(Rank(i))) continue;
     Epoch::Line& line = present.line(Rank(i));
     const std::uint64_t heartbeat = present.change().heartbeat(Rank(i));
-    if (was_away || heartbeat != line.heartbeat) {
+    if (away || heartbeat != line.heartbeat) {
       line.heartbeat = heartbeat;
       line.heard = now;
     } else if (now - line.heard >= options_.suspect_after) {
       present.change().suspect(Rank(i),
                                present.table().attached(Rank(i)) ? "it gave no sign of life" : "it did not show its row");
+    } else if (now - line.heard >= options_.suspect_after / 2) {
+      quiet_.add(Rank(i));
     }
   }
 }

@@ -224,6 +224,7 @@ class Member final : private smc::DeliverySink {
   // member.cpp: passes
   bool step_epoch(Time now);
   void watch_silence(Time now);
+  [[nodiscard]] bool was_away(Time now) const;
   void revoke_suspects(Epoch& epoch);
   bool depart(Time now);
   void end_in_order();
@@ -267,6 +268,7 @@ class Member final : private smc::DeliverySink {
   std::vector<std::unique_ptr<Epoch>> epochs_;    // the last is the present one; before it, those still of use
   std::vector<SubgroupId> state_lost_;            // as the present view's members were told
   std::size_t revoked_ = 0;                       // of the present epoch's suspicions, how many were acted upon
+  RankSet quiet_;  // members of the present view without a sign of life for half of the time after which they are suspected
   std::vector<std::deque<Leftovers>> leftovers_;  // by subgroup: what is sent again before anything new, in this order
   bool gates_settled_ = false;                    // nothing is left to be sent again, and the gates that may be open are
   bool sealed_ = false;                           // leaving: `seals_` are set for the present epoch

@@ -65,19 +65,36 @@ void ViewChange::suspect(Rank rank, std::string reason, bool turned_away) {
   log::info(log::Room::views, "suspects",
             {{"node", view_.members[self_.value()]}, {"whom", view_.members[rank.value()]}, {"reason", reason}});
   suspicions_.push_back({rank, std::move(reason), turned_away});
-  const std::uint32_t half = rank.value() / 64;
-  store(layout(self_).suspected(half), suspected_.word(half));
+  if (!turned_away) tell({rank});
 }
 
-bool ViewChange::step(const std::vector<Join>& candidates, bool may_lead) {
+void ViewChange::tell_all() {
+  if (told_ == suspected_) return;
+  std::vector<Rank> untold;
+  for (const Suspicion& suspicion : suspicions_) {
+    if (!told_.contains(suspicion.rank)) untold.push_back(suspicion.rank);
+  }
+  tell(untold);
+}
+
+void ViewChange::tell(const std::vector<Rank>& whom) {
+  for (const Rank rank : whom) told_.add(rank);
+  for (const std::uint32_t half : {0U, 1U}) {
+    const std::uint64_t offset = layout(self_).suspected(half);
+    if (table_.own(offset) != told_.word(half)) store(offset, told_.word(half));
+  }
+}
+
+bool ViewChange::step(const std::vector<Join>& candidates, bool may_lead, const RankSet& quiet) {
   if (state_ == State::decided) look_for_life();
   if (state_ == State::decided || state_ == State::stuck) return false;
-  bool changed = read_rows();
+  bool changed = read_rows(quiet);
   if (unsuspected_count() < quorum()) {
     if (state_ == State::steady) counts_.wedge();
     state_ = State::stuck;
     return true;
   }
+  tell_all();
   changed |= learn_decision();
   if (state_ == State::decided) return true;
   changed |= wedge_if_due(candidates, may_lead);
@@ -95,16 +112,19 @@ void ViewChange::look_for_life() {
   }
 }
 
-bool ViewChange::read_rows() {
+bool ViewChange::read_rows(const RankSet& quiet) {
   bool changed = false;
   for (std::uint32_t i = 0; i < seen_.size(); ++i) {
     if (Rank(i) == self_ || !table_.attached(Rank(i)) || suspected_.contains(Rank(i))) continue;
     changed |= read_row(Rank(i));
   }
-  // In rank order, so that one round is enough: who leads is heard before whomever it removes. And who proposes has taken up
-  // everything that it sees, or it keeps both ends of a broken connection.
-  for (std::uint32_t i = 0; i < seen_.size(); ++i) {
-    if (!suspected_.contains(Rank(i)) && !suspected_.includes(seen_[i].suspected)) changed |= hear(Rank(i));
+  // To the end: who proposes has taken up everything that it sees, or it keeps both ends of a broken connection.
+  for (bool heard = true; heard;) {
+    heard = false;
+    for (std::uint32_t i = 0; i < seen_.size(); ++i) {
+      if (!suspected_.contains(Rank(i)) && !suspected_.includes(seen_[i].suspected)) heard |= hear(Rank(i), quiet);
+    }
+    changed |= heard;
   }
   return changed;
 }
@@ -146,19 +166,25 @@ bool ViewChange::read_row(Rank rank) {
 }
 
 // Hearsay has one arbiter: the leader takes up what anybody says, the others what the leader says. So of two members that
-// accuse each other one goes, not both, and not those who believed either.
-bool ViewChange::hear(Rank from) {
+// accuse each other one goes, not both, and not those who believed either. Of the leader itself anybody is believed if it is
+// quiet to the reader too: it may have slept, and would remove those who noticed first.
+bool ViewChange::hear(Rank from, const RankSet& quiet) {
   const RankSet accused = seen_[from.value()].suspected;
   const std::string who = "node " + std::to_string(view_.members[from.value()].value());
   if (accused.contains(self_)) {
     suspect(from, who + " removed this node", true);
     return true;
   }
-  if (leader() != self_ && leader() != from) return false;
+  if (leader() != self_ && leader() != from) {
+    const Rank chief = leader();
+    if (!accused.contains(chief) || !quiet.contains(chief)) return false;
+    suspect(chief, who + " suspects it");
+    return true;
+  }
   for (std::uint32_t i = 0; i < seen_.size(); ++i) {
     if (accused.contains(Rank(i))) suspect(Rank(i), who + " suspects it");
   }
-  return true;
+  return true;  // its accusations are all taken up: it is heard once
 }
 
 bool ViewChange::wedge_if_due(const std::vector<Join>& candidates, bool may_lead) {

@@ -48,12 +48,17 @@ class ViewChange {
   /// Everything outlives this object. `loaded`: by subgroup, who had its state when the view began.
   ViewChange(const View& view, const std::vector<RankSet>& loaded, sst::Table& table, Counts& counts, bool partition_safety);
 
-  /// An own finding about a member. Takes effect at once; ignored for oneself and when already suspected.
+  /// An own finding about a member. Takes effect at once; ignored for oneself and when already suspected. The others are
+  /// told at once, but of who turned this member away only when a pass has seen that a majority has not: who slept and is
+  /// given up takes nobody along.
   void suspect(Rank rank, std::string reason, bool turned_away = false);
+  /// Tells the others of every suspicion.
+  void tell_all();
 
   /// One pass over the rows. `may_lead`: this member may begin a change for `candidates` or for somebody's wish to leave.
-  /// True if anything changed.
-  bool step(const std::vector<Join>& candidates, bool may_lead);
+  /// `quiet`: members without a sign of life for long, if not for as long as it takes to suspect them. True if anything
+  /// changed.
+  bool step(const std::vector<Join>& candidates, bool may_lead, const RankSet& quiet = {});
 
   /// Asks to be left out of the next view. False if that was done.
   bool leave();
@@ -90,9 +95,10 @@ class ViewChange {
   };
 
   void look_for_life();
-  bool read_rows();
+  void tell(const std::vector<Rank>& whom);
+  bool read_rows(const RankSet& quiet);
   bool read_row(Rank rank);
-  bool hear(Rank from);
+  bool hear(Rank from, const RankSet& quiet);
   bool wedge_if_due(const std::vector<Join>& candidates, bool may_lead);
   bool learn_decision();
   void wedge();
@@ -117,6 +123,7 @@ class ViewChange {
   Rank self_;
   State state_ = State::steady;
   RankSet suspected_;
+  RankSet told_;  // of them, those in the own row
   std::vector<Suspicion> suspicions_;
   std::vector<Seen> seen_;  // by rank, the own one included
   std::optional<Decree> decree_;

@@ -122,8 +122,7 @@ void History::check_view(std::uint32_t index, const View& view) {
   if (process.ended) violate("V5", index, "installed a view after its end");
   const auto [known, fresh] = views_.emplace(view.id, view);
   if (!fresh) {
-    if (!same(known->second, view))
-      violate("V3", index, "installed " + name_of(view) + ", others " + name_of(known->second));
+    if (!same(known->second, view)) violate("V3", index, name_of(view) + ", others: " + name_of(known->second));
     return;
   }
   std::vector<NodeId> nodes = view.members;
@@ -138,7 +137,8 @@ void History::check_view(std::uint32_t index, const View& view) {
     }
     if (plan_.nodes[view.members[i].value()].imposter) violate("J5", index, "an imposter is in " + name_of(view));
     const auto old = before == nullptr ? std::nullopt : before->rank_of(view.members[i]);
-    if (processes_[*other].view && (!old || before->incarnations[old->value()] != view.incarnations[i])) {
+    const bool new_here = !old || before->incarnations[old->value()] != view.incarnations[i];
+    if (processes_[*other].view && !processes_[*other].ended && new_here) {  // what a dead one said may come late
       violate("J4", index, "a process that was out came back in " + name_of(view));
     }
     processes_[*other].listed = true;
@@ -226,10 +226,8 @@ void History::on_view(std::uint32_t index, const views::NewView& news, const std
       return violate("J1", index,
                      "told that the state of subgroup " + std::to_string(s) + " is lost, which nobody ever had");
     if (view.id.value() == 0 || lost || logs_of_[s].empty()) begin_log(index, s, view.id);
-    if (loading[s]) {
-      here.log.reset();
-      here.resets += 64;
-    }
+    if (loading[s]) here.resets += 64;
+    if (loading[s]) here.log.reset();
     if (!here.log && !loading[s] && plan_.subgroups[s].state_bytes > 0) begin_without_state(index, s, view);
     note_boundary(index, s, view.id);
   }
@@ -237,15 +235,17 @@ void History::on_view(std::uint32_t index, const views::NewView& news, const std
 
 void History::begin_log(std::uint32_t index, std::uint32_t subgroup, ViewId id) {
   std::vector<std::uint32_t>& logs = logs_of_[subgroup];
-  if (logs.empty() || logs_[logs.back()].begun != id) {
-    logs.push_back(static_cast<std::uint32_t>(logs_.size()));
+  auto at = logs.end();  // who comes late into a view may begin what others have long begun anew
+  while (at != logs.begin() && logs_[*(at - 1)].begun > id) --at;
+  if (at == logs.begin() || logs_[*(at - 1)].begun != id) {
+    at = logs.insert(at, static_cast<std::uint32_t>(logs_.size())) + 1;
     Log& log = logs_.emplace_back();
     log.subgroup = subgroup;
     log.begun = id;
     log.digests = {mix(logs_.size())};
   }
   Seat& here = seat(index, subgroup);
-  here.log = logs.back();
+  here.log = *(at - 1);
   here.position = 0;
   here.digest = logs_[*here.log].digests[0];
 }

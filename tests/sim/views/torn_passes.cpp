@@ -189,6 +189,15 @@ class Ending {
     }
   }
 
+  // The dead, and in runs with false accusations now and then anybody.
+  views::RankSet quiet_for(std::uint32_t who) {
+    views::RankSet quiet;
+    for (std::uint32_t i = 0; i < actors_.size(); ++i) {
+      if (i != who && (!actors_[i]->alive || (accused_ && random_.chance(1, 16)))) quiet.add(Rank(i));
+    }
+    return quiet;
+  }
+
   // The words of a row in the order in which a pass reads them; all others come last.
   static std::size_t turn_of(const sst::RowLayout& row, std::uint64_t offset) {
     const std::uint64_t order[] = {row.suspected(0), row.suspected(1), row.decided(), row.accepted(),
@@ -204,7 +213,7 @@ class Ending {
     }
     const State before = reader.change().state();
     const std::uint64_t accepted = reader.word(reader.layout().accepted());
-    reader.change().step(candidates_, true);
+    reader.change().step(candidates_, true, quiet_for(who));
     reader.note_stores();
     const State after = reader.change().state();
     if (after == State::decided && before != State::decided) check_decision(reader);

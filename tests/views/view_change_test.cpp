@@ -1,0 +1,129 @@
+// What one member makes of the others' rows, word by word: the rows are written by the test.
+#include <catch2/catch.hpp>
+
+#include <cstring>
+#include <vector>
+
+#include <spindrift/core/log.hpp>
+#include <spindrift/views/view_change.hpp>
+
+namespace spindrift::views {
+namespace {
+
+View five_members() {
+  View view;
+  view.id = ViewId(1);
+  for (std::uint32_t i = 0; i < 5; ++i) {
+    view.members.emplace_back(i);
+    view.incarnations.push_back(100 + i);
+  }
+  SubgroupView subgroup;
+  subgroup.name = "s";
+  subgroup.members = subgroup.senders = view.members;
+  subgroup.profile = {.ring_bytes = 4096, .window_messages = 4, .message_bytes_max = 64};
+  view.subgroups.push_back(std::move(subgroup));
+  return view;
+}
+
+/// The member of one rank, and the rows that it reads.
+struct OneOfFive final : Counts {
+  explicit OneOfFive(std::uint32_t rank)
+      : own(sst::RowLayout(view, NodeId(rank)).bytes()),
+        table(view, NodeId(rank), own),
+        change(view, loaded, table, *this, true) {
+    REQUIRE(log::set_levels("off").ok());
+    for (std::uint32_t i = 0; i < 5; ++i) {
+      rows[i].resize(table.layout(Rank(i)).bytes());
+      if (i != rank) table.attach_mapped(Rank(i), rows[i]);
+    }
+  }
+  void wedge() override {}
+  [[nodiscard]] bool can_deliver(const Decree&) const override { return true; }
+
+  /// `whom`: a bit per rank.
+  void accuses(std::uint32_t from, std::uint64_t whom) {
+    std::memcpy(rows[from].data() + table.layout(Rank(from)).suspected(0), &whom, sizeof whom);
+  }
+  [[nodiscard]] std::uint64_t told() const { return table.own(table.layout(table.self()).suspected(0)); }
+  void step(const RankSet& quiet = {}) { (void)change.step({}, true, quiet); }
+
+  View view = five_members();
+  std::vector<RankSet> loaded{RankSet::first(5)};
+  std::vector<std::byte> own;
+  std::vector<std::byte> rows[5];
+  sst::Table table;
+  ViewChange change;
+};
+
+}  // namespace
+
+TEST_CASE("an own finding is told at once, an answer to an accusation when a majority is seen to stay") {
+  OneOfFive leader(0);
+  leader.change.suspect(Rank(4), "it died");
+  CHECK(leader.told() == 0b10000);
+  leader.change.suspect(Rank(1), "it removed this node", true);
+  CHECK(leader.told() == 0b10000);
+  leader.step();
+  CHECK(leader.change.state() == ViewChange::State::wedged);
+  CHECK(leader.told() == 0b10010);
+}
+
+TEST_CASE("who slept and is given up by the majority takes nobody along") {
+  OneOfFive leader(0);
+  SECTION("it hears so from them") {
+    for (const std::uint32_t rank : {1U, 2U, 4U}) leader.change.suspect(Rank(rank), "it removed this node", true);
+  }
+  SECTION("it reads so in their rows") {
+    for (const std::uint32_t rank : {1U, 2U, 4U}) leader.accuses(rank, 0b00001);
+  }
+  leader.step();
+  CHECK(leader.change.state() == ViewChange::State::stuck);
+  CHECK(leader.told() == 0);
+}
+
+TEST_CASE("of the leader a member is believed to whose reader the leader is quiet as well") {
+  OneOfFive member(3);
+  member.accuses(1, 0b00001);
+  member.step();
+  CHECK(member.change.suspected().empty());
+  member.step(RankSet::first(1));
+  CHECK(member.change.suspected() == RankSet::first(1));
+  CHECK(member.change.leader() == Rank(1));
+}
+
+TEST_CASE("of another member only the leader is believed, however quiet that member is") {
+  OneOfFive member(3);
+  member.accuses(1, 0b00100);
+  RankSet quiet;
+  quiet.add(Rank(2));
+  member.step(quiet);
+  CHECK(member.change.suspected().empty());
+  member.accuses(0, 0b00100);
+  member.step();
+  CHECK(member.change.suspected() == quiet);
+}
+
+TEST_CASE("who is accused gives up its accuser, who leads what any member says") {
+  OneOfFive leader(0);
+  leader.accuses(1, 0b10000);
+  leader.step();
+  CHECK(leader.told() == 0b10000);
+  leader.accuses(2, 0b10001);
+  leader.step();
+  CHECK(leader.told() == 0b10100);
+}
+
+TEST_CASE("impossible words about the view are an end to their writer") {
+  OneOfFive member(3);
+  SECTION("it suspects itself") { member.accuses(1, 0b00010); }
+  SECTION("it suspects a rank that the view has not") { member.accuses(1, 0b100000); }
+  SECTION("it takes a suspicion back") {
+    member.accuses(1, 0b10000);
+    member.step();
+    member.accuses(1, 0);
+  }
+  member.step();
+  CHECK(member.told() == 0b00010);
+}
+
+}  // namespace spindrift::views
