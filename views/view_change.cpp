@@ -89,14 +89,14 @@ bool ViewChange::step(const std::vector<Join>& candidates, bool may_lead, const 
   if (state_ == State::decided) look_for_life();
   if (state_ == State::decided || state_ == State::stuck) return false;
   bool changed = read_rows(quiet);
+  changed |= learn_decision();  // it needs no majority any more: others may be gone because they went on
+  if (state_ == State::decided) return true;
   if (unsuspected_count() < quorum()) {
     if (state_ == State::steady) counts_.wedge();
     state_ = State::stuck;
     return true;
   }
   tell_all();
-  changed |= learn_decision();
-  if (state_ == State::decided) return true;
   changed |= wedge_if_due(candidates, may_lead);
   if (state_ == State::steady) return changed;
   changed |= leader() == self_ ? lead(candidates) : follow();

@@ -252,6 +252,7 @@ void Fleet::step_again(Process& process) {
 void Fleet::after_step(Process& process) {
   watch_epochs(process);
   check_proposal(process);
+  check_stuck(process);
   rows_.after_step(process.index_);
   note_state(process);
 }

@@ -124,6 +124,7 @@ class Fleet final : public Handler, public NetworkListener {
     const char* invariant = "L1";
     std::string what;
   };
+  void check_stuck(const Process& process);
   void check_proposal(const Process& process);
   [[nodiscard]] bool waits_for_the_dead(const Process& process) const;
   [[nodiscard]] std::optional<Unsettled> unsettled();

@@ -50,6 +50,21 @@ std::vector<std::uint32_t> Fleet::core() {
 
 bool Fleet::group_lives() { return !core().empty(); }
 
+// L1: nobody gives up who can see how its view ended.
+void Fleet::check_stuck(const Process& process) {
+  const views::Epoch* const epoch = process.member_->epoch();
+  if (epoch == nullptr || epoch->change().state() != views::ViewChange::State::stuck) return;
+  if (process.state_ == MemberState::failed) return;  // what comes later it need not see
+  const sst::Table& table = epoch->table();
+  for (std::uint32_t i = 0; i < epoch->view().members.size(); ++i) {
+    if (Rank(i) == epoch->self() || epoch->change().suspected().contains(Rank(i)) || !table.attached(Rank(i))) continue;
+    const sst::RowLayout& row = table.layout(Rank(i));
+    const std::uint64_t decided = load_acquire(table.bytes(Rank(i), row.decided()));
+    if (decided == 0 || decided != load_acquire(table.bytes(Rank(i), row.accepted()))) continue;
+    return report_.violate("L1", "node " + std::to_string(process.node_) + " gave up although it sees how its view ended");
+  }
+}
+
 // V12: who proposes has taken up every accusation in the rows that it goes by, and is not accused by any of them.
 void Fleet::check_proposal(const Process& process) {
   const views::Epoch* const epoch = process.member_->epoch();
