@@ -21,6 +21,7 @@ void add_group_command(CLI::App& app, Work& chosen);
 void add_demo_command(CLI::App& app, Work& chosen);
 /// One member of the demo, in a process of its own; hidden from help.
 void add_demo_member_command(CLI::App& app, Work& chosen);
+void add_doctor_command(CLI::App& app, Work& chosen);
 void add_bench_command(CLI::App& app, Work& chosen);
 
 }  // namespace spindrift::tools

@@ -20,7 +20,7 @@ constexpr char good[] = "[SPINDRIFT]\nmembers = 0, 1\n[LAYOUT]\njson_layout = '[
 }  // namespace
 
 TEST_CASE("every command explains itself with examples and exit codes") {
-  for (const char* command : {"node", "send", "tail", "counters", "demo"}) {
+  for (const char* command : {"node", "send", "tail", "counters", "doctor", "demo"}) {
     const CommandResult help = run({command, "--help"});
     CHECK(help.code == 0);
     CHECK_THAT(help.output, Contains("Example") && Contains("Exit codes:") && Contains("spindrift " + std::string(command)));
@@ -36,6 +36,20 @@ TEST_CASE("the table of exit codes is ascending and the help holds all of it") {
     last = number(code);
     CHECK_THAT(run({"--help"}).output, Contains(std::string(meaning)));
   }
+}
+
+TEST_CASE("the doctor finds this machine fit, with and without a configuration") {
+  const Directory directory;
+  const std::string config = directory.file("good.cfg", good);
+  CHECK(run({"doctor"}).code == 0);
+  const CommandResult judged = run({"doctor", "--config", config, "--json"});
+  CHECK(judged.code == 0);
+  const json verdict = json::parse(judged.output);
+  CHECK(verdict["ok"] == true);
+  CHECK(verdict["findings"].size() >= 10);
+  const CommandResult unfit = run({"doctor", "--config", config, "--set", "SPINDRIFT/runtime_directory=/proc/nowhere/here"});
+  CHECK(unfit.code == number(ExitCode::resource));
+  CHECK_THAT(unfit.output, Contains("BAD   runtime directory") && Contains("fix: set runtime_directory"));
 }
 
 TEST_CASE("a mistaken command line exits with 2 and says what is wrong") {

@@ -1,7 +1,7 @@
 // The end of a view alone, by members whose passes overlap. In a run of a whole group a pass is one moment; where rows are
-// mapped, a member reads word by word while the owners go on storing. Here every word of a row may be newer than the one that
-// was read before it, as far as the documented orders allow (docs/protocol.md): stores in their order within a pass, reads in
-// theirs. Members crash between two stores, suspect the dead, and sometimes each other.
+// mapped, a member reads word by word while the owners go on storing. Here every word of a row may be newer than the one
+// that was read before it, as far as the documented orders allow (docs/protocol.md): stores in their order within a pass,
+// reads in theirs. Members crash between two stores, suspect the dead, and sometimes each other.
 #pragma once
 
 #include <cstdint>

@@ -1,0 +1,139 @@
+// What the doctor makes of hosts that are well, and of those that lack something.
+#include <algorithm>
+
+#include <catch2/catch.hpp>
+
+#include "doctor.hpp"
+
+namespace spindrift::tools {
+namespace {
+
+using Grade = Finding::Grade;
+using Catch::Matchers::Contains;
+
+HostFacts a_good_host() {
+  HostFacts host;
+  host.cpus = 8;
+  host.memory_available_bytes = std::uint64_t{8} << 30;
+  host.open_files_max = host.open_files_hard_max = 20'000;
+  host.clock_source = "tsc";
+  host.clock_synchronized = true;
+  host.unix_seconds = 1'800'000'000;
+  host.shared_huge_pages = "never";
+  return host;
+}
+
+Needs three_members() {
+  return {.members = 3, .member_bytes = std::uint64_t{3} << 20, .spins = false, .runtime_directory = "/dev/shm/x"};
+}
+
+Finding finding(const HostFacts& host, const std::optional<Needs>& needs, const std::string& what) {
+  const std::vector<Finding> findings = examine(host, needs);
+  const auto found = std::find_if(findings.begin(), findings.end(), [&](const Finding& each) { return each.what == what; });
+  REQUIRE(found != findings.end());
+  CHECK((found->grade == Grade::good) == found->fix.empty());  // who complains says what to do
+  return *found;
+}
+
+}  // namespace
+
+TEST_CASE("a good host has nothing to mend") {
+  for (const auto& needs : {std::optional<Needs>(), std::optional(three_members())}) {
+    for (const Finding& each : examine(a_good_host(), needs)) {
+      INFO(each.what);
+      CHECK(each.grade == Grade::good);
+      CHECK_FALSE(each.text.empty());
+      CHECK(each.fix.empty());
+    }
+  }
+}
+
+TEST_CASE("too few processors are worth a note, and bad if members spin on them") {
+  HostFacts host = a_good_host();
+  Needs needs = three_members();
+  host.cpus = 2;
+  CHECK(finding(host, needs, "cpus").grade == Grade::note);
+  needs.spins = true;
+  CHECK(finding(host, needs, "cpus").grade == Grade::bad);
+  CHECK_THAT(finding(host, needs, "cpus").fix, Contains("poll = block"));
+  host.cpus = 8;
+  CHECK(finding(host, needs, "cpus").grade == Grade::good);
+  host.cpu_quota = 2.5;
+  CHECK(finding(host, needs, "cpus").grade == Grade::bad);
+  host.cpu_quota = 0.5;
+  CHECK(finding(host, std::nullopt, "cpus").grade == Grade::note);
+}
+
+TEST_CASE("memory has to hold a member twice, and a container's limit counts") {
+  HostFacts host = a_good_host();
+  const Needs needs = three_members();
+  host.memory_left_in_cgroup_bytes = std::uint64_t{18} << 20;
+  CHECK(finding(host, needs, "memory").grade == Grade::good);
+  host.memory_left_in_cgroup_bytes = (std::uint64_t{18} << 20) - 1;
+  CHECK(finding(host, needs, "memory").grade == Grade::note);
+  host.memory_left_in_cgroup_bytes = (std::uint64_t{6} << 20) - 1;
+  CHECK(finding(host, needs, "memory").grade == Grade::bad);
+  CHECK(finding(host, std::nullopt, "memory").grade == Grade::good);
+}
+
+TEST_CASE("a low limit of open files can be raised by the user or only by root") {
+  HostFacts host = a_good_host();
+  host.open_files_max = 60;
+  CHECK(finding(host, std::nullopt, "open files").fix == "ulimit -n 70");
+  host.open_files_hard_max = 60;
+  CHECK_THAT(finding(host, three_members(), "open files").fix, Contains("LimitNOFILE=82"));
+}
+
+TEST_CASE("what a container forbids is named") {
+  HostFacts host = a_good_host();
+  host.memory_file_error = "memfd_create: Operation not permitted";
+  CHECK(finding(host, std::nullopt, "shared memory").grade == Grade::bad);
+  CHECK_THAT(finding(host, std::nullopt, "shared memory").text, Contains("Operation not permitted"));
+  host.membarrier = false;
+  CHECK(finding(host, std::nullopt, "membarrier").grade == Grade::note);
+  host.directory_error = "it belongs to user 7";
+  CHECK(finding(host, three_members(), "runtime directory").grade == Grade::bad);
+  CHECK_THAT(finding(host, three_members(), "runtime directory").text, Contains("/dev/shm/x: it belongs to user 7"));
+}
+
+TEST_CASE("a clock that was never set is bad, one that nothing keeps right and a slow one are worth a note") {
+  HostFacts host = a_good_host();
+  host.clock_synchronized = false;
+  CHECK(finding(host, std::nullopt, "clock").grade == Grade::note);
+  host.unix_seconds = 1000;
+  CHECK(finding(host, std::nullopt, "clock").grade == Grade::bad);
+  host.clock_source = "hpet";
+  CHECK(finding(host, std::nullopt, "time source").grade == Grade::note);
+}
+
+TEST_CASE("locked memory matters only to those who have a device") {
+  HostFacts host = a_good_host();
+  host.locked_memory_max_bytes = std::uint64_t{8} << 20;
+  CHECK(finding(host, std::nullopt, "locked memory").grade == Grade::good);
+  host.rdma_devices.push_back({"mlx5_0", "ACTIVE", "Ethernet", {"fe80::1"}});
+  CHECK(finding(host, std::nullopt, "locked memory").fix == "ulimit -l unlimited");
+  CHECK_THAT(finding(host, std::nullopt, "rdma devices").text, Contains("mlx5_0: ACTIVE, Ethernet, 1 GIDs"));
+}
+
+TEST_CASE("this host can be looked at, with a directory that is there, one that could be made, and one that could not") {
+  const HostFacts here = look_at_host("/dev/shm");
+  CHECK(here.cpus > 0);
+  CHECK(here.memory_available_bytes > 0);
+  CHECK(here.open_files_max > 0);
+  CHECK(here.memory_file_error.empty());
+  CHECK(look_at_host("/dev/shm/spindrift-never-made").directory_error.empty());
+  CHECK_THAT(look_at_host("/proc/version").directory_error, Contains("no directory"));
+  CHECK_THAT(look_at_host("/proc/nowhere/here").directory_error, Contains("/proc/nowhere"));
+}
+
+TEST_CASE("a configuration needs what its largest member takes") {
+  const char text[] = "[SPINDRIFT]\nmembers = 0, 1, 2\npoll = spin\n[LAYOUT]\njson_layout = '[{\"name\": \"orders\"}]'\n";
+  const Config config = value_or_throw(Config::parse(text, "test"));
+  const Needs needs = value_or_throw(needs_of(config));
+  CHECK(needs.members == 3);
+  CHECK(needs.spins);
+  CHECK(needs.member_bytes > 4096);
+  CHECK_FALSE(needs_of(value_or_throw(Config::parse("[SPINDRIFT]\nmembers = 0\n", "test"))).ok());
+}
+
+}  // namespace spindrift::tools

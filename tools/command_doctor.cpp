@@ -1,0 +1,66 @@
+// `spindrift doctor`: what this machine has of what members need.
+#include <memory>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "commands.hpp"
+#include "doctor.hpp"
+#include "exit_code.hpp"
+#include "member_options.hpp"
+
+namespace spindrift::tools {
+namespace {
+
+struct DoctorOptions : MemberOptions {
+  bool json = false;
+};
+
+const char* name_of(Finding::Grade grade) {
+  switch (grade) {
+    case Finding::Grade::good: return "ok";
+    case Finding::Grade::note: return "note";
+    case Finding::Grade::bad: return "BAD";
+  }
+  return "";
+}
+
+int examine_host(const DoctorOptions& options) {
+  std::optional<Needs> needs;
+  if (!options.config.empty()) needs = value_or_throw(needs_of(load_config(options)));
+  const std::vector<Finding> findings = examine(look_at_host(needs ? needs->runtime_directory : ""), needs);
+  bool bad = false;
+  for (const Finding& finding : findings) bad |= finding.grade == Finding::Grade::bad;
+  if (options.json) {
+    auto listed = nlohmann::json::array();
+    for (const Finding& finding : findings) {
+      listed.push_back(
+          {{"what", finding.what}, {"grade", name_of(finding.grade)}, {"text", finding.text}, {"fix", finding.fix}});
+    }
+    fmt::print("{}\n", nlohmann::json{{"ok", !bad}, {"findings", listed}}.dump(2));
+  } else {
+    for (const Finding& finding : findings) {
+      fmt::print("{:4}  {:18} {}\n", name_of(finding.grade), finding.what, finding.text);
+      if (!finding.fix.empty()) fmt::print("{:24} fix: {}\n", "", finding.fix);
+    }
+  }
+  return number(bad ? ExitCode::resource : ExitCode::success);
+}
+
+}  // namespace
+
+void add_doctor_command(CLI::App& app, Work& chosen) {
+  auto options = std::make_shared<DoctorOptions>();
+  CLI::App* command = app.add_subcommand("doctor", "Say what this machine lacks for running members, and how to mend it");
+  command->add_option("--config", options->config, "Configuration whose members are to run here")->type_name("FILE");
+  add_set_option(*command, *options);
+  command->add_flag("--json", options->json, "Print JSON");
+  command->footer(
+      "Changes nothing. Ends with code 7 if members would not start, or not run well.\n\n"
+      "Examples:\n  spindrift doctor\n  spindrift doctor --config derecho.cfg --json\n\n" +
+      exit_codes_text());
+  command->callback([options, &chosen] { chosen = [options] { return examine_host(*options); }; });
+}
+
+}  // namespace spindrift::tools

@@ -1,0 +1,161 @@
+// Judging what was seen.
+#include "doctor.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include <spindrift/sst/row_layout.hpp>
+
+namespace spindrift::tools {
+namespace {
+
+using Grade = Finding::Grade;
+
+// A member of n holds an eventfd, a socket and two memory files per other one, and some for itself.
+constexpr std::uint64_t files_per_peer = 6;
+constexpr std::uint64_t files_of_a_member = 64;
+constexpr std::int64_t year_2024 = 1'704'067'200;  // a clock before that was never set
+constexpr std::uint64_t locked_memory_wanted = std::uint64_t{1} << 30;
+
+std::string bytes_text(std::uint64_t bytes) {
+  if (bytes >= std::uint64_t{1} << 30) return fmt::format("{:.1f} GiB", static_cast<double>(bytes) / (1 << 30));
+  if (bytes >= std::uint64_t{1} << 20) return fmt::format("{:.1f} MiB", static_cast<double>(bytes) / (1 << 20));
+  return fmt::format("{} KiB", bytes >> 10);
+}
+
+Finding cpus(const HostFacts& host, const std::optional<Needs>& needs) {
+  const double usable = std::min<double>(host.cpus, host.cpu_quota.value_or(host.cpus));
+  std::string seen = fmt::format("{} CPUs", host.cpus);
+  if (host.cpu_quota) seen += fmt::format(", of which the cgroup gives {:.1f}", *host.cpu_quota);
+  if (needs && needs->spins && needs->members > usable) {
+    return {Grade::bad, "cpus", seen + fmt::format("; {} members on this host would spin on them", needs->members),
+            "set poll = block in [SPINDRIFT], or run fewer members here"};
+  }
+  if (needs && needs->members > usable) {
+    return {Grade::note, "cpus", seen + fmt::format(" for up to {} members: their pollers take turns", needs->members),
+            "spread the members over more hosts if latency matters"};
+  }
+  if (host.cpu_quota && *host.cpu_quota < 1) {
+    return {Grade::note, "cpus", seen + ": a member that used up its share looks silent to the others",
+            "give the container at least one CPU, or raise suspect_after_ms"};
+  }
+  return {Grade::good, "cpus", seen, ""};
+}
+
+Finding memory(const HostFacts& host, const std::optional<Needs>& needs) {
+  const std::uint64_t left =
+      std::min(host.memory_available_bytes, host.memory_left_in_cgroup_bytes.value_or(host.memory_available_bytes));
+  const std::string seen = bytes_text(left) + " available" + (host.memory_left_in_cgroup_bytes ? " in this cgroup" : "");
+  if (!needs) return {Grade::good, "memory", seen, ""};
+  // Two views' rows are there at once while one follows the other.
+  const std::uint64_t wanted = 2 * needs->member_bytes;
+  const std::string text =
+      fmt::format("{}; a member shares {}, twice that while the view changes", seen, bytes_text(needs->member_bytes));
+  if (wanted > left) {
+    return {Grade::bad, "memory", text,
+            "lower window_size or ring_bytes of the subgroups, or give the container more memory"};
+  }
+  if (wanted * needs->members > left) {
+    return {Grade::note, "memory", text + fmt::format(", which is not enough for {} members here", needs->members),
+            "lower window_size or ring_bytes of the subgroups if all members run on this host"};
+  }
+  return {Grade::good, "memory", text, ""};
+}
+
+Finding open_files(const HostFacts& host, const std::optional<Needs>& needs) {
+  const std::uint64_t wanted = files_of_a_member + files_per_peer * (needs ? needs->members : 1);
+  const std::string text = fmt::format("{} may be open, a member needs about {}", host.open_files_max, wanted);
+  if (host.open_files_max >= wanted) return {Grade::good, "open files", text, ""};
+  return {Grade::bad, "open files", text,
+          host.open_files_hard_max >= wanted ? fmt::format("ulimit -n {}", wanted)
+                                             : fmt::format("set LimitNOFILE={} for the service, as root", wanted)};
+}
+
+Finding shared_memory(const HostFacts& host) {
+  if (host.memory_file_error.empty()) return {Grade::good, "shared memory", "sealed memory files can be made", ""};
+  return {Grade::bad, "shared memory", "no sealed memory file can be made: " + host.memory_file_error,
+          "allow memfd_create and its seals in the container's seccomp profile"};
+}
+
+Finding directory(const HostFacts& host, const Needs& needs) {
+  if (host.directory_error.empty()) return {Grade::good, "runtime directory", needs.runtime_directory + " can be used", ""};
+  return {Grade::bad, "runtime directory", needs.runtime_directory + ": " + host.directory_error,
+          "set runtime_directory in [SPINDRIFT] to one that this user may write, on a local file system"};
+}
+
+Finding barrier(const HostFacts& host) {
+  if (host.membarrier) return {Grade::good, "membarrier", "sending threads need no fence", ""};
+  return {Grade::note, "membarrier", "the kernel refuses it: every message costs its sender a full fence",
+          "allow membarrier in the container's seccomp profile"};
+}
+
+Finding time_source(const HostFacts& host) {
+  if (host.clock_source.empty() || host.clock_source == "tsc" || host.clock_source == "arch_sys_counter" ||
+      host.clock_source == "kvm-clock") {
+    return {Grade::good, "time source", host.clock_source.empty() ? "unknown" : host.clock_source, ""};
+  }
+  return {Grade::note, "time source", host.clock_source + ": to read the time is a system call here",
+          "echo tsc > /sys/devices/system/clocksource/clocksource0/current_clocksource, as root, if it is available"};
+}
+
+// A later start of a node has a higher incarnation than an earlier one as long as its clock does not go back.
+Finding clock(const HostFacts& host) {
+  if (host.unix_seconds < year_2024) {
+    return {Grade::bad, "clock", "it was never set: a node that is started again would look like an earlier start of itself",
+            "timedatectl set-ntp true"};
+  }
+  if (host.clock_synchronized.value_or(true)) return {Grade::good, "clock", "it is set", ""};
+  return {Grade::note, "clock",
+          "nothing keeps it right; if it goes back, a node that is started again waits longer to be taken in",
+          "timedatectl set-ntp true"};
+}
+
+Finding huge_pages(const HostFacts& host) {
+  const std::string seen = host.shared_huge_pages.empty() ? "unknown" : host.shared_huge_pages;
+  return {Grade::good, "huge pages", "of shared memory: " + seen + "; members do not ask for any", ""};
+}
+
+Finding locked_memory(const HostFacts& host) {
+  const std::string seen = host.locked_memory_max_bytes ? bytes_text(*host.locked_memory_max_bytes) : "unlimited";
+  if (host.rdma_devices.empty() || host.locked_memory_max_bytes.value_or(locked_memory_wanted) >= locked_memory_wanted) {
+    return {Grade::good, "locked memory", seen, ""};
+  }
+  return {Grade::note, "locked memory", seen + ": too little to register memory with a device", "ulimit -l unlimited"};
+}
+
+Finding devices(const HostFacts& host) {
+  if (host.rdma_devices.empty()) {
+    return {Grade::good, "rdma devices", "none; members of one host need none", ""};
+  }
+  std::string text;
+  for (const RdmaDevice& device : host.rdma_devices) {
+    text += fmt::format("{}{}: {}, {}, {} GIDs", text.empty() ? "" : "; ", device.name, device.state, device.link_layer,
+                        device.gids.size());
+  }
+  return {Grade::good, "rdma devices", text + "; not used by fabric = shm", ""};
+}
+
+}  // namespace
+
+Result<Needs> needs_of(const Config& config) {
+  auto view = config.view();
+  if (!view) return std::move(view).error();
+  Needs needs;
+  needs.members = static_cast<std::uint32_t>(view->members.size());
+  needs.spins = config.poll_mode() == PollMode::spin;
+  needs.runtime_directory = config.runtime_directory();
+  for (const NodeId node : view->members) {
+    needs.member_bytes = std::max(needs.member_bytes, sst::RowLayout(*view, node).bytes());
+  }
+  return needs;
+}
+
+std::vector<Finding> examine(const HostFacts& host, const std::optional<Needs>& needs) {
+  std::vector<Finding> findings{cpus(host, needs), memory(host, needs), open_files(host, needs), shared_memory(host)};
+  if (needs) findings.push_back(directory(host, *needs));
+  for (const auto& look : {barrier, time_source, clock, huge_pages, locked_memory, devices}) findings.push_back(look(host));
+  return findings;
+}
+
+}  // namespace spindrift::tools

@@ -1,0 +1,68 @@
+// What a machine has of what members need, and what to do about the rest. Looking and judging are apart: `look` reads the
+// system, `examine` is a pure function of what was seen.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <spindrift/core/config/config.hpp>
+#include <spindrift/core/result.hpp>
+
+namespace spindrift::tools {
+
+/// A device of /sys/class/infiniband.
+struct RdmaDevice {
+  std::string name;
+  std::string state;              ///< of port 1: "ACTIVE", "DOWN", …
+  std::string link_layer;         ///< "InfiniBand" or "Ethernet"
+  std::vector<std::string> gids;  ///< of port 1, those that are set
+};
+
+/// What was seen of this host, for this user.
+struct HostFacts {
+  std::uint32_t cpus = 1;           ///< that this process may run on
+  std::optional<double> cpu_quota;  ///< of its cgroup, in CPUs
+  std::uint64_t memory_available_bytes = 0;
+  std::optional<std::uint64_t> memory_left_in_cgroup_bytes;
+  std::uint64_t open_files_max = 0;  ///< soft limit
+  std::uint64_t open_files_hard_max = 0;
+  std::optional<std::uint64_t> locked_memory_max_bytes;  ///< soft limit; none: unlimited
+  std::string memory_file_error;                         ///< why no sealed memory file can be made; empty: it can
+  bool membarrier = true;
+  std::string clock_source;  ///< empty: unknown
+  std::optional<bool> clock_synchronized;
+  std::int64_t unix_seconds = 0;
+  std::string shared_huge_pages;  ///< "never", "advise", …; empty: unknown
+  std::vector<RdmaDevice> rdma_devices;
+  std::string directory_error;  ///< why the runtime directory cannot be used; empty: it can
+};
+
+/// What one member of a configuration takes.
+struct Needs {
+  std::uint32_t members = 1;       ///< of the group, at most as many on this host
+  std::uint64_t member_bytes = 0;  ///< memory that one member shares
+  bool spins = false;              ///< its poller never sleeps
+  std::string runtime_directory;
+};
+
+struct Finding {
+  enum class Grade : std::uint8_t {
+    good,
+    note,  ///< it works; something would be better otherwise
+    bad,   ///< members will not start, or not run well
+  };
+  Grade grade = Grade::good;
+  std::string what;  ///< "memory", "open files", …
+  std::string text;
+  std::string fix;  ///< a command or an imperative; empty if good
+};
+
+/// Reads the system and changes nothing. `runtime_directory`: looked at if not empty.
+[[nodiscard]] HostFacts look_at_host(const std::string& runtime_directory);
+/// Of all members of the configuration's first view, what the largest takes. Errors: as Config::view().
+[[nodiscard]] Result<Needs> needs_of(const Config& config);
+[[nodiscard]] std::vector<Finding> examine(const HostFacts& host, const std::optional<Needs>& needs);
+
+}  // namespace spindrift::tools

@@ -1,0 +1,178 @@
+// Looking: /proc, /sys, limits, and two system calls that containers often forbid.
+#include <linux/membarrier.h>
+#include <sched.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/timex.h>
+#include <unistd.h>
+
+#include <fcntl.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <ctime>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include <spindrift/core/file_descriptor.hpp>
+
+#include "doctor.hpp"
+
+namespace spindrift::tools {
+namespace {
+
+namespace files = std::filesystem;
+
+std::string first_line(const files::path& path) {
+  std::ifstream file(path);
+  std::string line;
+  std::getline(file, line);
+  return line;
+}
+
+std::optional<std::uint64_t> number_in(std::string_view text) {
+  std::uint64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc() && end != text.data() ? std::optional(number) : std::nullopt;
+}
+
+std::optional<std::uint64_t> number_of(const files::path& path) { return number_in(first_line(path)); }
+
+template <class T>
+void lower(std::optional<T>& least, T value) {
+  least = std::min(least.value_or(value), value);
+}
+
+/// The directories of this process's cgroup under `root`, the innermost first. A limit holds for all below it.
+std::vector<files::path> groups_under(const files::path& root, const std::string& inner) {
+  std::vector<files::path> groups;
+  for (files::path at = files::path(inner).relative_path();; at = at.parent_path()) {
+    groups.push_back(root / at);
+    if (at.empty()) return groups;
+  }
+}
+
+// Version 2: one hierarchy, "0::/path". Version 1: "4:memory:/path", each controller by itself.
+void look_at_cgroup(HostFacts& host) {
+  std::ifstream list("/proc/self/cgroup");
+  for (std::string line; std::getline(list, line);) {
+    std::istringstream parts(line);
+    std::string hierarchy;
+    std::string controllers;
+    std::string path;
+    std::getline(parts, hierarchy, ':');
+    std::getline(parts, controllers, ':');
+    std::getline(parts, path);
+    const bool second = controllers.empty();
+    if (second || controllers == "memory") {
+      for (const files::path& group : groups_under(second ? "/sys/fs/cgroup" : "/sys/fs/cgroup/memory", path)) {
+        const auto most = number_of(group / (second ? "memory.max" : "memory.limit_in_bytes"));
+        const auto used = number_of(group / (second ? "memory.current" : "memory.usage_in_bytes"));
+        constexpr std::uint64_t no_limit = std::uint64_t{1} << 60;  // version 1 has no word for it
+        if (most && used && *most < no_limit) lower(host.memory_left_in_cgroup_bytes, *most - std::min(*most, *used));
+      }
+    }
+    if (second || controllers.find("cpu") == 0) {
+      for (const files::path& group : groups_under(second ? "/sys/fs/cgroup" : "/sys/fs/cgroup/cpu", path)) {
+        std::string line_of_both = first_line(group / (second ? "cpu.max" : "cpu.cfs_quota_us"));
+        if (!second) line_of_both += " " + first_line(group / "cpu.cfs_period_us");
+        std::istringstream both(line_of_both);
+        double quota = 0;
+        double period = 0;
+        if (both >> quota >> period && quota > 0 && period > 0) lower(host.cpu_quota, quota / period);
+      }
+    }
+  }
+}
+
+std::uint64_t available_memory() {
+  std::ifstream info("/proc/meminfo");
+  for (std::string line; std::getline(info, line);) {
+    if (line.rfind("MemAvailable:", 0) != 0) continue;
+    const std::size_t at = line.find_first_of("0123456789");
+    if (at != std::string::npos) return number_in(std::string_view(line).substr(at)).value_or(0) << 10;
+  }
+  return 0;
+}
+
+std::string why_no_memory_file() {
+  const FileDescriptor file(::memfd_create("spindrift-doctor", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  if (!file) return std::string("memfd_create: ") + std::strerror(errno);
+  if (::ftruncate(file.get(), 4096) != 0) return std::string("ftruncate: ") + std::strerror(errno);
+  if (::fcntl(file.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_FUTURE_WRITE | F_SEAL_SEAL) != 0)
+    return std::string("sealing: ") + std::strerror(errno);
+  return {};
+}
+
+// Says nothing of what a member would find out itself, and makes nothing.
+std::string why_no_directory(const files::path& path) {
+  struct stat status {};
+  if (::stat(path.c_str(), &status) != 0) {
+    if (errno != ENOENT) return std::strerror(errno);
+    const files::path parent = path.parent_path();
+    return ::access(parent.c_str(), W_OK | X_OK) == 0 ? "" : parent.string() + ": " + std::strerror(errno);
+  }
+  if (!S_ISDIR(status.st_mode)) return "it is no directory";
+  if (status.st_uid != ::geteuid()) return "it belongs to user " + std::to_string(status.st_uid);
+  return ::access(path.c_str(), W_OK | X_OK) == 0 ? "" : std::strerror(errno);
+}
+
+std::vector<RdmaDevice> rdma_devices() {
+  std::vector<RdmaDevice> devices;
+  std::error_code none;
+  for (const auto& entry : files::directory_iterator("/sys/class/infiniband", none)) {
+    const files::path port = entry.path() / "ports/1";
+    RdmaDevice device{entry.path().filename(), first_line(port / "state"), first_line(port / "link_layer"), {}};
+    if (const auto colon = device.state.find(": "); colon != std::string::npos) device.state.erase(0, colon + 2);
+    std::error_code unreadable;
+    for (const auto& gid : files::directory_iterator(port / "gids", unreadable)) {
+      const std::string value = first_line(gid.path());
+      if (value.find_first_not_of("0:") != std::string::npos) device.gids.push_back(value);
+    }
+    devices.push_back(std::move(device));
+  }
+  std::sort(devices.begin(), devices.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
+  return devices;
+}
+
+// "always within_size advise [never] deny force"
+std::string chosen_in(const std::string& line) {
+  const auto from = line.find('[');
+  const auto to = line.find(']');
+  return from == std::string::npos || to == std::string::npos ? "" : line.substr(from + 1, to - from - 1);
+}
+
+}  // namespace
+
+HostFacts look_at_host(const std::string& runtime_directory) {
+  HostFacts host;
+  cpu_set_t cpus;
+  if (::sched_getaffinity(0, sizeof cpus, &cpus) == 0) host.cpus = static_cast<std::uint32_t>(CPU_COUNT(&cpus));
+  look_at_cgroup(host);
+  host.memory_available_bytes = available_memory();
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+    host.open_files_max = limit.rlim_cur;
+    host.open_files_hard_max = limit.rlim_max;
+  }
+  if (::getrlimit(RLIMIT_MEMLOCK, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) {
+    host.locked_memory_max_bytes = limit.rlim_cur;
+  }
+  host.memory_file_error = why_no_memory_file();
+  host.membarrier = ::syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0;
+  host.clock_source = first_line("/sys/devices/system/clocksource/clocksource0/current_clocksource");
+  timex clock{};
+  if (const int state = ::adjtimex(&clock); state >= 0) host.clock_synchronized = state != TIME_ERROR;
+  host.unix_seconds = ::time(nullptr);
+  host.shared_huge_pages = chosen_in(first_line("/sys/kernel/mm/transparent_hugepage/shmem_enabled"));
+  host.rdma_devices = rdma_devices();
+  if (!runtime_directory.empty()) host.directory_error = why_no_directory(runtime_directory);
+  return host;
+}
+
+}  // namespace spindrift::tools
