@@ -65,20 +65,17 @@ void ViewChange::suspect(Rank rank, std::string reason, bool turned_away) {
   log::info(log::Room::views, "suspects",
             {{"node", view_.members[self_.value()]}, {"whom", view_.members[rank.value()]}, {"reason", reason}});
   suspicions_.push_back({rank, std::move(reason), turned_away});
-  if (!turned_away) tell({rank});
+  if (turned_away) return;
+  told_.add(rank);
+  store_told();
 }
 
 void ViewChange::tell_all() {
-  if (told_ == suspected_) return;
-  std::vector<Rank> untold;
-  for (const Suspicion& suspicion : suspicions_) {
-    if (!told_.contains(suspicion.rank)) untold.push_back(suspicion.rank);
-  }
-  tell(untold);
+  told_ = suspected_;
+  store_told();
 }
 
-void ViewChange::tell(const std::vector<Rank>& whom) {
-  for (const Rank rank : whom) told_.add(rank);
+void ViewChange::store_told() {
   for (const std::uint32_t half : {0U, 1U}) {
     const std::uint64_t offset = layout(self_).suspected(half);
     if (table_.own(offset) != told_.word(half)) store(offset, told_.word(half));

@@ -95,7 +95,7 @@ class ViewChange {
   };
 
   void look_for_life();
-  void tell(const std::vector<Rank>& whom);
+  void store_told();
   bool read_rows(const RankSet& quiet);
   bool read_row(Rank rank);
   bool hear(Rank from, const RankSet& quiet);
