@@ -224,8 +224,11 @@ class FaultDrawer {
   Ticks at_ = 0;
 };
 
-// A node or two that come back again and again, faster than the others hear of their ends.
+// A node or two that come back again and again, faster than the others hear of their ends. A member keeps five connections of
+// one node: more starts at once are not what is looked for.
 void draw_restarts(Random& random, Plan& plan) {
+  constexpr std::uint32_t restarts_max = 4;
+  std::vector<std::uint32_t> restarts(plan.nodes.size());
   const std::array<std::uint64_t, 2> restless{random.below(plan.nodes.size()), random.below(plan.nodes.size())};
   // While the group is founded, or when it is there.
   Ticks at = static_cast<Ticks>(random.chance(1, 3) ? random.spread(1, 60'000) : random.spread(300'000, 2'000'000));
@@ -233,8 +236,9 @@ void draw_restarts(Random& random, Plan& plan) {
     const auto node = static_cast<std::uint32_t>(restless[random.below(2)]);
     at += static_cast<Ticks>(random.spread(1, random.chance(1, 2) ? 20'000 : 400'000));
     const auto end = random.chance(1, 4) ? Action::Kind::leave : Action::Kind::crash;
-    plan.actions.push_back({at, end, node, 0, 0, 0, Cut::nothing});
     const auto away = static_cast<Ticks>(random.spread(1, 60'000));
+    if (++restarts[node] > restarts_max) continue;
+    plan.actions.push_back({at, end, node, 0, 0, 0, Cut::nothing});
     plan.actions.push_back({at + away, Action::Kind::start, node, 0, 0, 0, Cut::nothing});
   }
   plan.faults_end = std::max(plan.faults_end, at + 100'000);
