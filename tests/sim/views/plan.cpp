@@ -224,8 +224,8 @@ class FaultDrawer {
   Ticks at_ = 0;
 };
 
-// A node or two that come back again and again, faster than the others hear of their ends. A member keeps five connections of
-// one node: more starts at once are not what is looked for.
+// A node or two that come back again and again, faster than the others hear of their ends. A member keeps five connections
+// of one node: more starts at once are not what is looked for.
 void draw_restarts(Random& random, Plan& plan) {
   constexpr std::uint32_t restarts_max = 4;
   std::vector<std::uint32_t> restarts(plan.nodes.size());
