@@ -213,33 +213,39 @@ void History::on_view(std::uint32_t index, const views::NewView& news, const std
     if (loading[s]) here.lags = 2;  // with the state comes what its source had kept of earlier views
     // What came while it still loaded is in the state that it loads now.
     if (loading[s] && *process.first_view != view.id) here.reloaded = true;
-    if (plan_.subgroups[s].mode == DeliveryMode::unordered || !here.member) continue;
+    if (plan_.subgroups[s].mode == DeliveryMode::unordered) continue;
+    if (lost && !here.member) log_begun(s, view.id);
+    if (!here.member) continue;
     if (lost && here.log)
       return violate("J1", index, "told that the state of subgroup " + std::to_string(s) + " is lost, but has it");
     if (lost && logs_of_[s].empty() && *process.first_view != view.id)
       return violate("J1", index,
                      "told that the state of subgroup " + std::to_string(s) + " is lost, which nobody ever had");
     if (view.id.value() == 0 || lost || logs_of_[s].empty()) begin_log(index, s, view.id);
-    if (loading[s]) here.resets += 64;
-    if (loading[s]) here.log.reset();
+    if (loading[s]) here.resets += 64, here.log.reset();
     if (!here.log && !loading[s] && plan_.subgroups[s].state_bytes > 0) begin_without_state(index, s, view);
     note_boundary(index, s, view.id);
   }
 }
 
-void History::begin_log(std::uint32_t index, std::uint32_t subgroup, ViewId id) {
+// The log that begins with that view. Who comes late into a view may begin what others have long begun anew.
+std::uint32_t History::log_begun(std::uint32_t subgroup, ViewId id) {
   std::vector<std::uint32_t>& logs = logs_of_[subgroup];
-  auto at = logs.end();  // who comes late into a view may begin what others have long begun anew
+  auto at = logs.end();
   while (at != logs.begin() && logs_[*(at - 1)].begun > id) --at;
-  if (at == logs.begin() || logs_[*(at - 1)].begun != id) {
-    at = logs.insert(at, static_cast<std::uint32_t>(logs_.size())) + 1;
-    Log& log = logs_.emplace_back();
-    log.subgroup = subgroup;
-    log.begun = id;
-    log.digests = {mix(logs_.size())};
-  }
+  if (at != logs.begin() && logs_[*(at - 1)].begun == id) return *(at - 1);
+  const auto index = static_cast<std::uint32_t>(logs_.size());
+  logs.insert(at, index);
+  Log& log = logs_.emplace_back();
+  log.subgroup = subgroup;
+  log.begun = id;
+  log.digests = {mix(logs_.size())};
+  return index;
+}
+
+void History::begin_log(std::uint32_t index, std::uint32_t subgroup, ViewId id) {
   Seat& here = seat(index, subgroup);
-  here.log = *(at - 1);
+  here.log = log_begun(subgroup, id);
   here.position = 0;
   here.digest = logs_[*here.log].digests[0];
 }

@@ -152,6 +152,7 @@ class History {
   [[nodiscard]] bool majority_lives(const View& view) const;
   void check_view(std::uint32_t process, const View& view);
   void check_changes(std::uint32_t process, const views::NewView& news);
+  std::uint32_t log_begun(std::uint32_t subgroup, ViewId id);
   void begin_log(std::uint32_t process, std::uint32_t subgroup, ViewId id);
   void begin_without_state(std::uint32_t process, std::uint32_t subgroup, const View& view);
   void note_last_view(std::uint32_t process);
