@@ -222,7 +222,7 @@ void History::on_view(std::uint32_t index, const views::NewView& news, const std
       return violate("J1", index,
                      "told that the state of subgroup " + std::to_string(s) + " is lost, which nobody ever had");
     if (view.id.value() == 0 || lost || logs_of_[s].empty()) begin_log(index, s, view.id);
-    if (loading[s]) here.resets += 64, here.log.reset();
+    if (loading[s]) here.forget();
     if (!here.log && !loading[s] && plan_.subgroups[s].state_bytes > 0) begin_without_state(index, s, view);
     note_boundary(index, s, view.id);
   }

@@ -133,6 +133,12 @@ class History {
     std::map<std::uint32_t, std::uint64_t> next;  ///< unordered, by stream
     std::map<std::uint32_t, std::uint64_t> got;   ///< unordered, by sending process
     std::uint64_t dropped = 0;
+
+    /// It is to load a state: whatever it was given before is void, and may come again.
+    void forget() {
+      log.reset();
+      resets += 64;
+    }
   };
   struct Process {
     std::uint32_t node = 0;
