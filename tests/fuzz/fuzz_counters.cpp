@@ -20,7 +20,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     return 0;
   }
   for (const auto& counter : *counters) {
-    expect(!counter.name.empty() && counter.name.size() <= 55, "names have 1 to 55 characters");
+    expect(!counter.name.empty() && counter.name.size() <= 119, "names have 1 to 119 characters");
     for (const char letter : counter.name) expect(letter > ' ' && letter <= '~', "names are printable");
   }
   return 0;
