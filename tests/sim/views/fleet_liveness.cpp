@@ -284,8 +284,16 @@ void Fleet::leave_all() {
   };
   run_while_not(left, patience());
   if (report_.failed()) return;
+  // Who takes in a newcomer that dies at once may be left without a majority.
+  const auto newcomer_died = [&](const Process& process) {
+    const std::vector<std::uint64_t>& view = history_.view(*history_.view_of(process.index_))->incarnations;
+    return process.state_ == MemberState::failed && std::any_of(view.begin(), view.end(), [&](std::uint64_t incarnation) {
+             const std::uint32_t other = *history_.process_of(incarnation);
+             return !processes_[other]->running_ && std::find(members.begin(), members.end(), other) == members.end();
+           });
+  };
   for (const std::uint32_t index : members) {
-    if (processes_[index]->state_ == MemberState::left) continue;
+    if (processes_[index]->state_ == MemberState::left || newcomer_died(*processes_[index])) continue;
     return report_.violate("L1", "node " + std::to_string(processes_[index]->node_) + " asked to leave and did not");
   }
   report_.hit(Probe::all_left);
