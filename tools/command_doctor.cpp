@@ -21,7 +21,7 @@ const char* name_of(Finding::Grade grade) {
   switch (grade) {
     case Finding::Grade::good: return "ok";
     case Finding::Grade::note: return "note";
-    case Finding::Grade::bad: return "BAD";
+    case Finding::Grade::bad: return "bad";
   }
   return "";
 }

@@ -12,7 +12,8 @@ namespace {
 
 using Grade = Finding::Grade;
 
-// A member of n holds an eventfd, a socket and two memory files per other one, and some for itself.
+// A member holds some twenty files, and a socket, an eventfd and a process's descriptor per other one. Twice that, and some
+// for the application's own.
 constexpr std::uint64_t files_per_peer = 6;
 constexpr std::uint64_t files_of_a_member = 64;
 constexpr std::int64_t year_2024 = 1'704'067'200;  // a clock before that was never set

@@ -1,14 +1,9 @@
-// Looking: /proc, /sys, limits, and two system calls that containers often forbid.
-#include <linux/membarrier.h>
+// Looking: /proc, /sys, limits, and what containers often forbid.
 #include <sched.h>
-#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/timex.h>
 #include <unistd.h>
-
-#include <fcntl.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -19,7 +14,8 @@
 #include <fstream>
 #include <sstream>
 
-#include <spindrift/core/file_descriptor.hpp>
+#include <spindrift/core/asymmetric_barrier.hpp>
+#include <spindrift/core/fabric/shm/region.hpp>
 
 #include "doctor.hpp"
 
@@ -100,13 +96,12 @@ std::uint64_t available_memory() {
   return 0;
 }
 
+// As a member makes its row.
 std::string why_no_memory_file() {
-  const FileDescriptor file(::memfd_create("spindrift-doctor", MFD_CLOEXEC | MFD_ALLOW_SEALING));
-  if (!file) return std::string("memfd_create: ") + std::strerror(errno);
-  if (::ftruncate(file.get(), 4096) != 0) return std::string("ftruncate: ") + std::strerror(errno);
-  if (::fcntl(file.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_FUTURE_WRITE | F_SEAL_SEAL) != 0)
-    return std::string("sealing: ") + std::strerror(errno);
-  return {};
+  auto segment = fabric::shm::OwnSegment::create(4096, "doctor");
+  if (!segment) return segment.error().message();
+  const auto sealed = segment->seal(fabric::Access::read);
+  return sealed ? "" : sealed.error().message();
 }
 
 // Says nothing of what a member would find out itself, and makes nothing.
@@ -164,7 +159,7 @@ HostFacts look_at_host(const std::string& runtime_directory) {
     host.locked_memory_max_bytes = limit.rlim_cur;
   }
   host.memory_file_error = why_no_memory_file();
-  host.membarrier = ::syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0;
+  host.membarrier = kernel_has_membarrier;
   host.clock_source = first_line("/sys/devices/system/clocksource/clocksource0/current_clocksource");
   timex clock{};
   if (const int state = ::adjtimex(&clock); state >= 0) host.clock_synchronized = state != TIME_ERROR;
