@@ -47,14 +47,14 @@ struct Log {
   std::vector<std::uint64_t> digests;  ///< of the state before the message; one more than keys
   std::unordered_map<std::uint64_t, std::uint64_t> place;
   std::unordered_map<std::uint32_t, std::uint64_t> next;  ///< by stream: its next message, unless some are given up
-  std::map<ViewId, std::uint64_t> boundaries;  ///< where a view begins
+  std::map<ViewId, std::uint64_t> boundaries;             ///< where a view begins
   /// By the view that they are no more in: processes that left, and how far they came.
   std::map<ViewId, std::vector<std::pair<std::uint32_t, std::uint64_t>>> left;
-  std::map<ViewId, std::uint64_t> reached;     ///< how far anybody came who was in that view
+  std::map<ViewId, std::uint64_t> reached;  ///< how far anybody came who was in that view
 };
 
-/// Thrown out of `on_view`: a group is founded while processes of one that can never decide anything again still run. What
-/// is said of one group's history holds no more.
+/// Thrown out of `on_view`: there are two first views, but what is left of one group can never decide anything again, or,
+/// where clocks go back, nobody can tell which founder is the dead one. What is said of one group's history holds no more.
 struct TwoGroups {};
 
 class History {
