@@ -1,4 +1,4 @@
-// How processes find each other: connections to the whole roster, hellos, candidates, founding. No memory is exposed to a
+// How processes find each other: connections to the whole roster, hellos, candidates. No memory is exposed to a
 // peer before its hello was checked.
 #include <algorithm>
 #include <utility>
@@ -109,11 +109,10 @@ void Member::on_connected(const fabric::Event& event) {
       fabric_.disconnect(suitors.front().id);
       suitors.erase(suitors.begin());
     }
-    suitors.push_back(Peer::Suitor{event.peer, event.mappable, ++connections_});
+    suitors.push_back(Peer::Suitor{event.peer, event.mappable});
     return;
   }
   peer->state = Peer::State::greeted;
-  peer->came = ++connections_;
   peer->id = event.peer;
   peer->mappable = event.mappable;
 }
@@ -141,16 +140,19 @@ void Member::on_message(Peer& peer, std::span<const std::byte> bytes) {
     if (state_ != MemberState::looking) return on_farewell(peer, "refused this node: " + refusal->reason, true);
     return fail(Error(ErrorKind::refused,
                       "node " + std::to_string(peer.address.node.value()) + " refused this node: " + refusal->reason)
-                    .fix("compare `spindrift config show --effective` of both nodes; if they agree, start this node again"));
+                    .fix("start this node again; refused again, compare `spindrift config show --effective` of both"));
   }
   if (const auto* removed = std::get_if<Removed>(&*message))
     return on_farewell(peer, "removed this node: " + removed->reason, true);
   if (const auto* stopped = std::get_if<Stopped>(&*message)) return on_farewell(peer, "stopped: " + stopped->reason, false);
   if (peer.state != Peer::State::agreed) return accuse(peer, "it spoke before its hello");
   if (auto* notice = std::get_if<ViewNotice>(&*message)) {
-    if (state_ == MemberState::looking && concerns_self(*notice)) notice_ = std::move(*notice);
+    if (state_ == MemberState::looking && concerns_self(*notice) && may_follow(peer.address.node, peer.incarnation))
+      notice_ = std::move(*notice);
     return;
   }
+  if (auto* founding = std::get_if<Founding>(&*message)) return on_founding(peer, std::move(*founding));
+  if (const auto* promise = std::get_if<Promise>(&*message)) return on_promise(peer, *promise);
   if (const auto* row = std::get_if<RowNotice>(&*message)) {
     peer.announced = row->view;
   } else if (const auto* piece = std::get_if<StatePiece>(&*message)) {
@@ -232,6 +234,7 @@ void Member::hang_up(Peer& peer, bool broke) {
   next.address = peer.address;
   next.suitors = std::move(peer.suitors);
   peer = std::move(next);
+  founding_.reset();  // who comes back, the same or another, has to be asked again
   note_candidates();
   if (state_ == MemberState::failed || state_ == MemberState::left) return drop_suitors(peer);
   if (!peer.suitors.empty()) return adopt_suitor(peer);
@@ -303,62 +306,6 @@ void Member::note_candidates() {
       candidates_.push_back({peer.address.node, peer.incarnation});
     }
   }
-}
-
-// Takes up the view that this process was told of. To whom a process has said that it is fresh may count on it: if the
-// founder is there as another incarnation, or nobody knows yet as which, the first view of the one before is void, or has to
-// wait.
-bool Member::follow_notice() {
-  if (!notice_) return false;
-  const View& view = notice_->view;
-  const Peer* const founder = view.id == ViewId(0) ? peer_of(view.members.front()) : nullptr;
-  if (founder != nullptr && founder->state != Peer::State::away) {
-    const bool anew = std::any_of(founder->suitors.begin(), founder->suitors.end(),
-                                  [&](const Peer::Suitor& suitor) { return suitor.came > founder->came; });
-    if (anew || founder->state == Peer::State::greeted) return false;
-    if (founder->incarnation != view.incarnations.front()) {
-      notice_.reset();
-      return true;
-    }
-  }
-  const ViewNotice notice = *std::exchange(notice_, std::nullopt);
-  NewView news{notice.view, {}, {}, {}, notice.state_lost};
-  for (const NodeId node : notice.view.members) {
-    if (node != options_.self) news.joined.push_back(node);
-  }
-  install(notice.view, notice.loaded, std::move(news));
-  return true;
-}
-
-// The first of the founders founds, when all of them are here and none has seen a view.
-bool Member::found_when_complete() {
-  if (options_.founders.empty() || options_.founders.front() != self()) return false;
-  // Where a group runs already, it takes this node in.
-  for (const Peer& peer : peers_) {
-    if (peer.state == Peer::State::agreed && !peer.fresh) return false;
-  }
-  View view;
-  for (const NodeId node : options_.founders) {
-    std::uint64_t incarnation = options_.incarnation;
-    if (node != self()) {
-      const Peer* const peer = peer_of(node);
-      if (peer == nullptr || peer->state != Peer::State::agreed || !peer->fresh) return false;
-      incarnation = peer->incarnation;
-    }
-    view.members.push_back(node);
-    view.incarnations.push_back(incarnation);
-  }
-  view.subgroups = options_.layout(view.members, nullptr);
-  std::vector<RankSet> loaded(view.subgroups.size());
-  for (std::size_t s = 0; s < loaded.size(); ++s) {
-    for (const NodeId node : view.subgroups[s].members) loaded[s].add(*view.rank_of(node));
-  }
-  NewView news{view, {}, {}, {}, {}};
-  for (const NodeId node : view.members) {
-    if (node != self()) news.joined.push_back(node);
-  }
-  install(view, std::move(loaded), std::move(news));
-  return true;
 }
 
 }  // namespace spindrift::views

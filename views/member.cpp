@@ -71,6 +71,7 @@ Member::Step Member::step(Time now) {
   bool progress = take_events();
   if (state_ == MemberState::looking) {
     progress |= follow_notice();
+    if (state_ == MemberState::looking) progress |= promise_when_free();
     if (state_ == MemberState::looking) progress |= found_when_complete();
     if (state_ == MemberState::looking && leave_requested()) end_in_order();
   }

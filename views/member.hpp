@@ -39,6 +39,7 @@ struct MemberOptions {
   std::vector<fabric::Address> roster;  ///< of all nodes that may be in the group, this one included
   /// Who must all be present to found the first view, in rank order. If these are not the whole roster, they can found a
   /// second group while the others of the first run out of their sight: whoever configures so must know that none runs.
+  /// Empty: the founder's word is taken for who they are.
   std::vector<NodeId> founders;
   GroupIdentity identity;  ///< what all members must agree on
   LayoutFunction layout;
@@ -133,7 +134,6 @@ class Member final : private smc::DeliverySink {
     fabric::Address address;
     State state = State::away;
     bool mappable = false;
-    std::uint64_t came = 0;  ///< as which connection of this process
     bool spoke = false;      ///< as a suitor; its words are being heard
     bool fresh = false;      ///< in no view yet
     fabric::PeerId id;
@@ -143,7 +143,6 @@ class Member final : private smc::DeliverySink {
     struct Suitor {
       fabric::PeerId id;
       bool mappable = false;
-      std::uint64_t came = 0;
       bool greeted = false;            ///< its first words were a hello of this group
       std::size_t bytes = 0;           ///< of all that is kept in `events`
       std::vector<std::byte> parts{};  ///< of a message that comes in parts
@@ -166,7 +165,7 @@ class Member final : private smc::DeliverySink {
   void on_space(SubgroupId id) override { upcalls_.on_space(id); }
   [[nodiscard]] bool accepts(SubgroupId id) const override;
 
-  // links.cpp: connections, hellos, candidates, founding
+  // links.cpp: connections, hellos, candidates
   static void remember(std::vector<Join>& list, const Join& who);
   bool take_events();
   bool take_early();
@@ -189,8 +188,17 @@ class Member final : private smc::DeliverySink {
   [[nodiscard]] bool concerns_self(const ViewNotice& notice) const;
   [[nodiscard]] std::optional<Rank> rank_of(const Peer& peer) const;
   void note_candidates();
+
+  // founding.cpp: the first view
+  [[nodiscard]] bool sees_a_group() const;
+  void on_founding(Peer& peer, Founding founding);
+  bool promise_when_free();
+  void on_promise(const Peer& peer, const Promise& promise);
+  [[nodiscard]] bool may_follow(NodeId node, std::uint64_t incarnation) const;
   bool follow_notice();
+  [[nodiscard]] std::optional<Founding> complete() const;
   bool found_when_complete();
+  void found();
 
   // suitors.cpp: a node's later connections, and messages in parts
   void on_part(Peer& peer, const Part& part);
@@ -262,6 +270,11 @@ class Member final : private smc::DeliverySink {
   std::vector<Join> turned_away_;     // of those, the ones that suspected this node first
   std::vector<Join> gone_;            // incarnations whose connection broke, until they are back
   std::optional<ViewNotice> notice_;  // of a view with this node in it, while looking
+  std::optional<Founding> asked_;     // by the founder, and not answered yet
+  std::optional<Founding> promised_;  // the founding that this process has promised itself to
+  std::optional<Founding> founding_;  // the founder's own, under way
+  RankSet promises_;                  // who has promised itself to it
+  std::uint64_t ballot_ = 0;          // the highest that the founder has used or heard of
   std::vector<Join> candidates_;      // who could be taken into the next view
   std::vector<SubgroupView> shapes_;  // every subgroup's name, mode, profile and topics
 
@@ -279,7 +292,6 @@ class Member final : private smc::DeliverySink {
   Time last_beat_{};
   Time decided_at_{};
   bool finished_ = false;   // what the decree says was delivered; the application may still be at it
-  std::uint64_t connections_ = 0;  // that came so far
   bool departing_ = false;  // the decided view is without this node, on its own wish
   std::vector<fabric::Event> early_;  // of connections that have just taken the place of another
   std::array<fabric::Event, 16> events_;

@@ -25,6 +25,8 @@ enum class Kind : std::uint32_t {
   private_message,
   stopped,
   part,
+  founding,
+  promise,
 };
 
 class Writer {
@@ -164,19 +166,35 @@ bool get_subgroup(Reader& reader, const View& view, SubgroupView& subgroup) {
   return subgroup.members.empty() == subgroup.senders.empty();
 }
 
+template <class Roll>
+void put_members(Writer& writer, const Roll& roll) {
+  for (std::size_t i = 0; i < roll.members.size(); ++i) {
+    writer.put(roll.members[i].value());
+    writer.put(roll.incarnations[i]);
+  }
+}
+
+// Each of them once, as some incarnation.
+template <class Roll>
+bool get_members(Reader& reader, std::uint32_t count, Roll& roll) {
+  if (count == 0 || count > member_count_max) return false;
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const NodeId node(reader.get<std::uint32_t>());
+    const auto incarnation = reader.get<std::uint64_t>();
+    const bool twice = std::find(roll.members.begin(), roll.members.end(), node) != roll.members.end();
+    if (!reader.ok() || twice || incarnation == 0) return false;
+    roll.members.push_back(node);
+    roll.incarnations.push_back(incarnation);
+  }
+  return true;
+}
+
 std::optional<Message> decode_view(Reader reader, const std::vector<SubgroupView>& shapes) {
   ViewNotice notice;
   View& view = notice.view;
   view.id = ViewId(reader.get<std::uint64_t>());
   const auto members = reader.get<std::uint32_t>();
-  if (members == 0 || members > member_count_max || reader.get<std::uint32_t>() != shapes.size()) return std::nullopt;
-  for (std::uint32_t i = 0; i < members; ++i) {
-    const NodeId node(reader.get<std::uint32_t>());
-    const auto incarnation = reader.get<std::uint64_t>();
-    if (!reader.ok() || view.rank_of(node) || incarnation == 0) return std::nullopt;
-    view.members.push_back(node);
-    view.incarnations.push_back(incarnation);
-  }
+  if (reader.get<std::uint32_t>() != shapes.size() || !get_members(reader, members, view)) return std::nullopt;
   view.subgroups = shapes;
   const RankSet everybody = RankSet::first(members);
   for (SubgroupView& subgroup : view.subgroups) {
@@ -191,6 +209,26 @@ std::optional<Message> decode_view(Reader reader, const std::vector<SubgroupView
   }
   if (!reader.complete()) return std::nullopt;
   return notice;
+}
+
+// Ballots end one below the largest: so there is always a higher one.
+bool is_ballot(std::uint64_t ballot) { return ballot != 0 && ballot + 1 != 0; }
+
+std::optional<Message> decode_founding(Reader reader) {
+  Founding founding;
+  founding.ballot = reader.get<std::uint64_t>();
+  const auto members = reader.get<std::uint32_t>();
+  const auto reserved = reader.get<std::uint32_t>();
+  if (!is_ballot(founding.ballot) || reserved != 0 || !get_members(reader, members, founding) || !reader.complete())
+    return std::nullopt;
+  return founding;
+}
+
+std::optional<Message> decode_promise(Reader reader) {
+  const auto ballot = reader.get<std::uint64_t>();
+  const auto founder = reader.get<std::uint64_t>();
+  if (!reader.complete() || !is_ballot(ballot) || founder == 0) return std::nullopt;
+  return Promise{ballot, founder};
 }
 
 std::optional<Message> decode_piece(Reader reader, std::size_t subgroups) {
@@ -258,10 +296,7 @@ std::vector<std::byte> encode(const ViewNotice& notice) {
   writer.put(view.id.value());
   writer.put(static_cast<std::uint32_t>(view.members.size()));
   writer.put(static_cast<std::uint32_t>(view.subgroups.size()));
-  for (std::size_t i = 0; i < view.members.size(); ++i) {
-    writer.put(view.members[i].value());
-    writer.put(view.incarnations[i]);
-  }
+  put_members(writer, view);
   for (std::uint32_t s = 0; s < view.subgroups.size(); ++s) {
     const SubgroupView& subgroup = view.subgroups[s];
     writer.put(notice.loaded[s]);
@@ -313,6 +348,22 @@ std::vector<std::byte> encode(const Part& part) {
   return writer.take();
 }
 
+std::vector<std::byte> encode(const Founding& founding) {
+  Writer writer(Kind::founding);
+  writer.put(founding.ballot);
+  writer.put(static_cast<std::uint32_t>(founding.members.size()));
+  writer.put(std::uint32_t{0});
+  put_members(writer, founding);
+  return writer.take();
+}
+
+std::vector<std::byte> encode(const Promise& promise) {
+  Writer writer(Kind::promise);
+  writer.put(promise.ballot);
+  writer.put(promise.founder);
+  return writer.take();
+}
+
 std::optional<Message> decode(std::span<const std::byte> bytes, const GroupIdentity& ours,
                               const std::vector<SubgroupView>& shapes) {
   Reader reader(bytes);
@@ -352,6 +403,8 @@ std::optional<Message> decode(std::span<const std::byte> bytes, const GroupIdent
       if (!reader.ok() || reader.rest().empty() || left > parted_message_bytes_max) return std::nullopt;
       return Part{left, reader.rest()};
     }
+    case Kind::founding: return decode_founding(reader);
+    case Kind::promise: return decode_promise(reader);
   }
   return std::nullopt;
 }

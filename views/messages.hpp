@@ -19,7 +19,7 @@
 namespace spindrift::views {
 
 /// Changes whenever members of two builds could misread each other's rows, rings or messages.
-inline constexpr std::uint32_t protocol_version = 3;
+inline constexpr std::uint32_t protocol_version = 4;
 
 /// What all members of a group must have in common.
 struct GroupIdentity {
@@ -56,6 +56,18 @@ struct ViewNotice {
   std::vector<RankSet> loaded;  ///< by subgroup: who has its state when the view begins
   std::vector<SubgroupId> state_lost;  ///< see NewView
 };
+/// The founder asks all founders, who are all fresh, to promise that they go into no other first view than this.
+struct Founding {
+  std::uint64_t ballot = 0;  ///< not 0; grows with every attempt of any start of the founder
+  std::vector<NodeId> members;
+  std::vector<std::uint64_t> incarnations;  ///< parallel to members, none 0
+  friend bool operator==(const Founding&, const Founding&) = default;
+};
+/// Which founding the peer has promised itself to, in answer to `Founding`.
+struct Promise {
+  std::uint64_t ballot = 0;
+  std::uint64_t founder = 0;  ///< its incarnation
+};
 /// The next region that the peer exposes belongs to this view: its row, or a mirror for the receiver's.
 struct RowNotice {
   ViewId view;
@@ -85,7 +97,7 @@ struct Part {
 };
 
 using Message = std::variant<Hello, Mismatch, Refusal, Removed, Stopped, ViewNotice, RowNotice, StatePiece, StateAck,
-                             PrivateMessage, Part>;
+                             PrivateMessage, Part, Founding, Promise>;
 
 [[nodiscard]] std::vector<std::byte> encode(const GroupIdentity& identity, const Hello& hello);
 /// Reasons are cut at 512 bytes.
@@ -98,6 +110,8 @@ using Message = std::variant<Hello, Mismatch, Refusal, Removed, Stopped, ViewNot
 [[nodiscard]] std::vector<std::byte> encode(const StateAck& ack);
 [[nodiscard]] std::vector<std::byte> encode(const PrivateMessage& message);
 [[nodiscard]] std::vector<std::byte> encode(const Part& part);
+[[nodiscard]] std::vector<std::byte> encode(const Founding& founding);
+[[nodiscard]] std::vector<std::byte> encode(const Promise& promise);
 
 /// Bytes that a message with a payload (a state's piece, a private message) takes beside it.
 inline constexpr std::size_t message_overhead_bytes = 64;

@@ -67,21 +67,20 @@ bool Member::keep_early(Peer::Suitor& suitor, fabric::Event&& event) {
 // Whether a later connection is worth more than the present one by what it said: it speaks for the incarnation in the view,
 // which the present one does not, or it tells of a view with this process.
 bool Member::outranks(const Peer& peer, const Peer::Suitor& suitor) const {
+  std::uint64_t incarnation = 0;
   return std::any_of(suitor.events.begin(), suitor.events.end(), [&](const fabric::Event& event) {
     const auto message = decode(event.bytes, options_.identity, shapes_);
     if (!message) return false;
     if (const auto* notice = std::get_if<ViewNotice>(&*message)) {
-      // A first view of a founder that has since been started anew is void: the later start may count on this process.
-      const View& view = notice->view;
-      const bool is_void = view.id == ViewId(0) && view.members.front() == peer.address.node &&
-                            view.incarnations.front() < peer.incarnation;
-      return state_ == MemberState::looking && concerns_self(*notice) && !is_void;
+      return state_ == MemberState::looking && concerns_self(*notice) && may_follow(peer.address.node, incarnation);
     }
     const auto* hello = std::get_if<Hello>(&*message);
-    if (hello == nullptr || epoch() == nullptr || rank_of(peer)) return false;
+    if (hello == nullptr) return false;
+    incarnation = hello->incarnation;
+    if (epoch() == nullptr || rank_of(peer)) return false;
     const auto rank = epoch()->view().rank_of(peer.address.node);
-    const bool meant = rank && epoch()->view().incarnations[rank->value()] == hello->incarnation;
-    return meant && hello->incarnation > peer.incarnation;
+    const bool meant = rank && epoch()->view().incarnations[rank->value()] == incarnation;
+    return meant && incarnation > peer.incarnation;
   });
 }
 
@@ -96,7 +95,7 @@ void Member::prefer_suitor(Peer& peer) {
   if (better == suitors.end()) return;
   std::rotate(better, better + 1, suitors.end());  // the next to be adopted
   if (!silent) return on_lost(peer, "its node has connected anew");
-  const Peer::Suitor present{peer.id, peer.mappable, peer.came};
+  const Peer::Suitor present{peer.id, peer.mappable};
   adopt_suitor(peer);
   suitors.push_back(present);
 }
@@ -116,7 +115,6 @@ void Member::adopt_suitor(Peer& peer) {
   peer.state = Peer::State::greeted;
   peer.id = suitor.id;
   peer.mappable = suitor.mappable;
-  peer.came = suitor.came;
   peer.spoke = !suitor.events.empty();
   peer.parts = std::move(suitor.parts);
   for (fabric::Event& event : suitor.events) early_.push_back(std::move(event));

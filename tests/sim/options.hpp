@@ -44,7 +44,7 @@ struct Options {
   FabricOptions fabric;
   std::vector<NodeOptions> nodes;
   std::vector<ThreadOptions> threads;
-  std::uint64_t events_max = 4'000'000;  ///< a run that is not quiet then never will be
+  std::uint64_t events_max = 16'000'000;  ///< a run that is not quiet then never will be
 
   /// The options of a seed.
   [[nodiscard]] static Options of(std::uint64_t seed);

@@ -1,6 +1,11 @@
 // Messages between processes: agreement, every kind of difference, and bytes that are no message at all.
 #include <catch2/catch.hpp>
 
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
 #include <spindrift/views/messages.hpp>
 
 using namespace spindrift;
@@ -60,7 +65,7 @@ TEST_CASE("a difference is named, with what to do about it") {
   CHECK_FALSE(digest.fix().empty());
   auto other_version = encode(ours, hello());
   other_version[4] = std::byte{200};
-  CHECK(difference(other_version).message().find("protocol versions differ: 3 and 200") != std::string::npos);
+  CHECK(difference(other_version).message().find("protocol versions differ: 4 and 200") != std::string::npos);
 }
 
 TEST_CASE("reasons travel, cut to size and made printable") {
@@ -111,6 +116,27 @@ TEST_CASE("a part of a message says how much follows, and is not empty") {
   CHECK_FALSE(read(encode(Part{parted_message_bytes_max + 1, bytes})));
 }
 
+TEST_CASE("a founding and the promise for it travel, of some, each once, with a ballot that can be topped") {
+  const Founding founding{3, {NodeId(4), NodeId(2)}, {7, 9}};
+  const auto asked = read(encode(founding));
+  REQUIRE((asked && std::holds_alternative<Founding>(*asked)));
+  CHECK(std::get<Founding>(*asked) == founding);
+  constexpr std::uint64_t largest = ~std::uint64_t{0};
+  CHECK_FALSE(read(encode(Founding{0, {NodeId(4)}, {7}})));
+  CHECK_FALSE(read(encode(Founding{largest, {NodeId(4)}, {7}})));
+  CHECK_FALSE(read(encode(Founding{1, {}, {}})));
+  CHECK_FALSE(read(encode(Founding{1, {NodeId(4)}, {0}})));
+  CHECK_FALSE(read(encode(Founding{1, {NodeId(4), NodeId(4)}, {7, 8}})));
+
+  const auto promised = read(encode(Promise{largest - 1, 7}));
+  REQUIRE((promised && std::holds_alternative<Promise>(*promised)));
+  CHECK(std::get<Promise>(*promised).ballot == largest - 1);
+  CHECK(std::get<Promise>(*promised).founder == 7);
+  CHECK_FALSE(read(encode(Promise{0, 7})));
+  CHECK_FALSE(read(encode(Promise{largest, 7})));
+  CHECK_FALSE(read(encode(Promise{1, 0})));
+}
+
 TEST_CASE("a piece of a state travels with a digest and within its bounds") {
   const std::vector<std::byte> bytes(100, std::byte{42});
   const StatePiece piece{ViewId(3), SubgroupId(1), 50, 120, 200, bytes};
@@ -143,4 +169,20 @@ TEST_CASE("anything else is no message, whatever its length") {
   auto other_magic = encode(ours, hello());
   other_magic[0] = std::byte{0};
   CHECK_FALSE(read(other_magic));
+}
+
+TEST_CASE("the fuzzer's corpus speaks this version: its files are read as what they are named after") {
+  std::size_t understood = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(MESSAGE_CORPUS)) {
+    std::ifstream file(entry.path(), std::ios::binary);
+    const std::string text{std::istreambuf_iterator<char>(file), {}};
+    const auto message = decode(std::as_bytes(std::span(text)), {"fuzz", {1, 2}}, shapes);
+    const std::string name = entry.path().filename();
+    INFO(name);
+    const bool differs = name == "old_version" || name.starts_with("hello_other");
+    REQUIRE(message);
+    CHECK(std::holds_alternative<Mismatch>(*message) == differs);
+    understood += differs ? 0 : 1;
+  }
+  CHECK(understood >= 10);
 }

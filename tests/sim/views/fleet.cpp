@@ -34,12 +34,8 @@ Fleet::~Fleet() = default;
 
 void Fleet::run() {
   begin();
-  try {
-    run_until(plan_.faults_end);
-    end();
-  } catch (const TwoGroups&) {
-    network_.check_released();
-  }
+  run_until(plan_.faults_end);
+  end();
 }
 
 void Fleet::end() {

@@ -168,14 +168,21 @@ void Fleet::check_majority(const Process& process) {
     // Who still has a connection of a founder's dead start waits for its end, perhaps longer than the next start waits.
     if (news_of_loss_takes() >= plan_.suspect_after) return;
   }
-  // Of a false suspicion some may have heard when the one who made it died, and two camps be left.
+  // Who is slow may come into a view when the others have gone on without it: why, V6 has asked them.
+  const View* const next = history_.view(ViewId(view.id.value() + 1));
+  if (next != nullptr && std::find(next->incarnations.begin(), next->incarnations.end(), process.member_->incarnation()) ==
+                             next->incarnations.end()) {
+    return;
+  }
+  // Of a false suspicion, by a cut or for a dead start with a later clock, some may have heard when another dies, and two
+  // camps be left.
   const bool cut = std::any_of(plan_.actions.begin(), plan_.actions.end(),
                                [](const Action& action) { return action.kind == Action::Kind::cut; });
   const auto ended = [&](std::uint64_t incarnation) {
     const Process& member = *processes_[*history_.process_of(incarnation)];
     return !member.running_ || member.frozen_;
   };
-  if (cut && std::any_of(view.incarnations.begin(), view.incarnations.end(), ended)) return;
+  if ((cut || plan_.clocks_go_back) && std::any_of(view.incarnations.begin(), view.incarnations.end(), ended)) return;
   const auto healthy = std::count_if(view.incarnations.begin(), view.incarnations.end(), [&](std::uint64_t incarnation) {
     const std::uint32_t index = *history_.process_of(incarnation);
     const Process& member = *processes_[index];

@@ -86,15 +86,11 @@ std::optional<std::uint32_t> History::process_of(std::uint64_t incarnation) cons
   return found == by_incarnation_.end() ? std::nullopt : std::optional(found->second);
 }
 
-// A total loss: all founders started anew, nobody of the old group is left. A fresh process may have heard of the old group
-// just when its last members died: it holds no majority of it, and there the run ends.
+// A total loss: all founders started anew, nobody of the old group is left.
 bool History::founded_again(std::uint32_t index, const View& view) {
   if (processes_[index].view || views_.empty() || views_.begin()->second.incarnations == view.incarnations) return false;
-  for (const Process& process : processes_) {
-    if (!process.view || process.ended) continue;
-    if (plan_.partition_safety && !majority_lives(views_.rbegin()->second)) throw TwoGroups{};
-    return false;
-  }
+  const auto lives = [](const Process& process) { return process.view && !process.ended; };
+  if (std::any_of(processes_.begin(), processes_.end(), lives)) return false;
   past_.push_back(std::exchange(views_, {}));
   for (auto& logs : logs_of_) logs.clear();
   ++generation_;
@@ -114,9 +110,7 @@ void History::check_view(std::uint32_t index, const View& view) {
   if (process.ended) violate("V5", index, "installed a view after its end");
   const auto [known, fresh] = views_.emplace(view.id, view);
   if (!fresh) {
-    const bool alike = same(known->second, view);
-    if (!alike && plan_.clocks_go_back && view.id == ViewId(0)) throw TwoGroups{};  // none can tell which founder is dead
-    if (!alike) violate("V3", index, name_of(view) + ", others: " + name_of(known->second));
+    if (!same(known->second, view)) violate("V3", index, name_of(view) + ", others: " + name_of(known->second));
     return;
   }
   std::vector<NodeId> nodes = view.members;

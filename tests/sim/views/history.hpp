@@ -53,10 +53,6 @@ struct Log {
   std::map<ViewId, std::uint64_t> reached;  ///< how far anybody came who was in that view
 };
 
-/// Thrown out of `on_view`: there are two first views, but what is left of one group can never decide anything again, or,
-/// where clocks go back, nobody can tell which founder is the dead one. What is said of one group's history holds no more.
-struct TwoGroups {};
-
 class History {
  public:
   History(const Plan& plan, Report& report) : plan_(plan), report_(report), logs_of_(plan.subgroups.size()) {}
@@ -155,7 +151,6 @@ class History {
   [[nodiscard]] Log* log_of(const Seat& seat) { return seat.log ? &logs_[*seat.log] : nullptr; }
   void violate(const char* invariant, std::uint32_t process, const std::string& what);
   bool founded_again(std::uint32_t process, const View& view);
-  [[nodiscard]] bool majority_lives(const View& view) const;
   void check_view(std::uint32_t process, const View& view);
   void check_changes(std::uint32_t process, const views::NewView& news);
   std::uint32_t log_begun(std::uint32_t subgroup, ViewId id);

@@ -68,14 +68,6 @@ void History::load_state(std::uint32_t index, std::uint32_t subgroup, std::span<
   }
 }
 
-bool History::majority_lives(const View& view) const {
-  const auto living = std::count_if(view.incarnations.begin(), view.incarnations.end(), [&](std::uint64_t incarnation) {
-    const auto process = process_of(incarnation);
-    return process && !processes_[*process].ended;
-  });
-  return static_cast<std::size_t>(living) * 2 > view.members.size();
-}
-
 // J3: a transfer that comes to nothing takes the state from nobody: who had it when the last view began has it still.
 void History::check_untouched(std::uint32_t index, std::uint32_t subgroup, const View& view, bool loading) {
   Seat& here = seat(index, subgroup);
