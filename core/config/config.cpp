@@ -11,6 +11,7 @@
 
 #include <fmt/format.h>
 
+#include <spindrift/core/config/addresses.hpp>
 #include <spindrift/core/config/keys.hpp>
 #include <spindrift/core/config/load.hpp>
 #include <spindrift/core/file_descriptor.hpp>
@@ -148,6 +149,10 @@ std::vector<Error> Config::check_text(std::string_view text, const std::string& 
 NodeId Config::local_id() const { return NodeId(static_cast<std::uint32_t>(integer("DERECHO", "local_id"))); }
 const std::string& Config::group_name() const { return text("SPINDRIFT", "group_name"); }
 const std::string& Config::fabric() const { return text("SPINDRIFT", "fabric"); }
+std::string Config::address_of(NodeId node) const {
+  return config::address_in(text("SPINDRIFT", "addresses"), node).value_or("");
+}
+
 const std::string& Config::runtime_directory() const { return text("SPINDRIFT", "runtime_directory"); }
 PollMode Config::poll_mode() const { return text("SPINDRIFT", "poll") == "spin" ? PollMode::spin : PollMode::block; }
 Duration Config::spin() const { return std::chrono::microseconds(integer("SPINDRIFT", "spin_us")); }

@@ -72,8 +72,10 @@ class Config {
   /// This process's place in the view. Errors: bad_config if local_id is no member; as view().
   [[nodiscard]] Result<Rank> local_rank() const;
   [[nodiscard]] const std::string& group_name() const;
-  /// The fabric provider's name: "shm".
+  /// The fabric provider's name: "shm" or "ofi:tcp".
   [[nodiscard]] const std::string& fabric() const;
+  /// Where a node listens, "host:port". Empty if nothing says so, which no configuration of another fabric than shm does.
+  [[nodiscard]] std::string address_of(NodeId node) const;
   /// Where this node's sockets, locks and counters live; absolute.
   [[nodiscard]] const std::string& runtime_directory() const;
   [[nodiscard]] PollMode poll_mode() const;

@@ -66,8 +66,18 @@ constexpr Key table[] = {
      .type = KeyType::choice,
      .scope = group,
      .default_text = "shm",
-     .documentation = "How members reach each other's memory. shm: processes of one host over shared memory.",
-     .choices = "shm"},
+     .documentation = "How members reach each other's memory. shm: processes of one host over shared memory. ofi:tcp: "
+                      "processes of any hosts over TCP, by libfabric's provider tcp.",
+     .choices = "shm|ofi:tcp"},
+    {.section = "SPINDRIFT",
+     .name = "addresses",
+     .type = KeyType::addresses,
+     .scope = node,
+     .default_text = "",
+     .documentation = "Where members listen, for every fabric but shm: id@host:port for each, separated by commas; host is "
+                      "a name, an IPv4 address, or an IPv6 address in brackets. Or one pattern in which <id> stands for the "
+                      "node: node-<id>.cluster:7400. Names are looked up anew for each attempt to connect.",
+     .example = "0@10.0.0.1:7400, 1@10.0.0.2:7400, 2@10.0.0.3:7400"},
     {.section = "SPINDRIFT",
      .name = "runtime_directory",
      .type = KeyType::directory,

@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include <spindrift/core/config/addresses.hpp>
 #include <spindrift/core/config/text.hpp>
 #include <spindrift/core/log_levels.hpp>
 
@@ -172,6 +173,7 @@ Result<std::string> canonical_value(const Key& key, std::string_view text) {
     case KeyType::group_name: return canonical_group_name(key, text);
     case KeyType::directory: return canonical_directory(key, text);
     case KeyType::node_list: return canonical_node_list(key, text);
+    case KeyType::addresses: return canonical_addresses(text);
     case KeyType::log_levels: return canonical_log_levels(text);
     case KeyType::text:
     case KeyType::path:
@@ -192,6 +194,7 @@ std::string describe_values(const Key& key) {
     case KeyType::group_name: return "1 to 32 characters of a-z, 0-9, _ and -";
     case KeyType::directory: return fmt::format("an absolute path of at most {} characters", directory_length_max);
     case KeyType::node_list: return "node ids from 0 to 4294967294 separated by commas: 0, 1, 2";
+    case KeyType::addresses: return "id@host:port separated by commas: 0@10.0.0.1:7400, 1@10.0.0.2:7400";
     case KeyType::log_levels: return "a level, then exceptions: info,smc=trace";
     case KeyType::path: return "a path";
     case KeyType::json: return "a JSON list of subgroups between single quotes";

@@ -5,10 +5,12 @@
 #include <bit>
 #include <charconv>
 #include <iterator>
+#include <map>
 #include <set>
 
 #include <fmt/format.h>
 
+#include <spindrift/core/config/addresses.hpp>
 #include <spindrift/core/config/ini.hpp>
 #include <spindrift/core/config/layout.hpp>
 #include <spindrift/core/config/resolve.hpp>
@@ -172,6 +174,28 @@ void load_founders(Loaded& loaded, const std::vector<NodeId>& members, std::vect
   value.text = listed(ordered);
 }
 
+/// Who is not on this host has an address, another than everybody else's.
+void check_addresses(Loaded& loaded, const std::vector<NodeId>& members, std::vector<Error>& problems) {
+  if (value_of(loaded, "SPINDRIFT", "fabric").text == "shm") return;
+  const Value& value = value_of(loaded, "SPINDRIFT", "addresses");
+  const std::string place = value.rank == OriginRank::standard ? loaded.name : value.origin;
+  std::map<std::string, NodeId> taken;
+  for (const NodeId id : members) {
+    const auto address = address_in(value.text, id);
+    if (!address) {
+      problems.push_back(
+          Error(ErrorKind::bad_config, fmt::format("node {} has no address, and the fabric is not shm", id.value()))
+              .at(place)
+              .fix(fmt::format("add {}@host:port to [SPINDRIFT] addresses", id.value())));
+    } else if (const auto [other, fresh] = taken.emplace(*address, id); !fresh) {
+      problems.push_back(Error(ErrorKind::bad_config, fmt::format("nodes {} and {} have the same address, {}",
+                                                                  other->second.value(), id.value(), *address))
+                             .at(place)
+                             .fix("give each node a host or a port of its own"));
+    }
+  }
+}
+
 void load_view(const Sources& sources, Loaded& loaded, std::vector<Error>& problems) {
   auto plans = std::make_shared<Plans>();
   plans->profiles = load_profiles(loaded, problems);
@@ -184,6 +208,7 @@ void load_view(const Sources& sources, Loaded& loaded, std::vector<Error>& probl
   const std::vector<NodeId> members = load_members(loaded, plans->layout, layout_text.source, problems);
   if (members.empty()) return;
   load_founders(loaded, members, problems);
+  check_addresses(loaded, members, problems);
   loaded.view = resolve(plans->layout, members, plans->profiles, layout_text.source, problems);
   loaded.plans = std::move(plans);
 }

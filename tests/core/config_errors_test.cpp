@@ -114,3 +114,29 @@ TEST_CASE("a configuration without a layout is valid but describes no view") {
   CHECK_THAT(view.error().fix(), Catch::Contains("[LAYOUT]"));
   CHECK_FALSE(parse("").local_rank());
 }
+
+TEST_CASE("an address that is none is named") {
+  for (const auto& [text, cause] :
+       std::vector<std::pair<std::string, std::string>>{{"10.0.0.1:7400", "\"10.0.0.1:7400\" names no node"},
+                                                        {"x@10.0.0.1:7400", "\"x\" is no node id"},
+                                                        {"0@10.0.0.1", "\"10.0.0.1\" is no address"},
+                                                        {"0@10.0.0.1:74000", "\"10.0.0.1:74000\" is no address"},
+                                                        {"0@fd00::1:7400", "\"fd00::1:7400\" is no address"},
+                                                        {"0@a:1, 0@b:1", "node 0 has two addresses"},
+                                                        {"a<id>:1, b<id>:1", "there are two patterns"},
+                                                        {"0@a:1,", "\"\" names no node"}}) {
+    check_text_problems("[SPINDRIFT]\naddresses = " + text + "\n", {{"test.cfg:2", cause, "id@host:port"}});
+  }
+}
+
+TEST_CASE("a fabric between hosts needs an address for every member, each its own") {
+  const std::string layout = "[LAYOUT]\njson_layout = '[{\"name\": \"orders\", \"members\": [0, 1, 2]}]'\n";
+  check_text_problems("[SPINDRIFT]\nfabric = ofi:tcp\n" + layout,
+                      {{"test.cfg", "node 0 has no address", "add 0@host:port"},
+                       {"test.cfg", "node 1 has no address", "add 1@host:port"},
+                       {"test.cfg", "node 2 has no address", "add 2@host:port"}});
+  check_text_problems("[SPINDRIFT]\nfabric = ofi:tcp\naddresses = 0@a:1, 2@a:1\n" + layout,
+                      {{"test.cfg:3", "node 1 has no address", "add 1@host:port"},
+                       {"test.cfg:3", "nodes 0 and 2 have the same address, a:1", "of its own"}});
+  check_text_problems("[SPINDRIFT]\nfabric = tcp\n", {{"test.cfg:2", "fabric = \"tcp\"", "shm or ofi:tcp"}});
+}

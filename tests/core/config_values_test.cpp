@@ -177,3 +177,24 @@ TEST_CASE("a process that is no member is told how to become one") {
   REQUIRE_FALSE(rank);
   check_problems({rank.error()}, {{"flag --id", "node 7, which is not among the members 0, 1, 2", "local_id"}});
 }
+
+TEST_CASE("addresses are a list, a pattern, or a list with a pattern for the others") {
+  const auto config = [](const std::string& addresses) {
+    return parse("[SPINDRIFT]\nfabric = ofi:tcp\naddresses = " + addresses + "\nmembers = 0, 1, 12\n" +
+                 "[LAYOUT]\njson_layout = '[{\"name\": \"orders\"}]'\n");
+  };
+  const Config list = config("1@[fd00::1]:7401,0@10.0.0.1:7400 , 12@node-12.cluster:7400");
+  CHECK(list.fabric() == "ofi:tcp");
+  CHECK(list.text("SPINDRIFT", "addresses") == "1@[fd00::1]:7401, 0@10.0.0.1:7400, 12@node-12.cluster:7400");
+  CHECK(list.address_of(NodeId(0)) == "10.0.0.1:7400");
+  CHECK(list.address_of(NodeId(1)) == "[fd00::1]:7401");
+  CHECK(list.address_of(NodeId(12)) == "node-12.cluster:7400");
+  CHECK(list.address_of(NodeId(2)).empty());
+  const Config pattern = config("node-<id>.cluster:74<id>");
+  CHECK(pattern.address_of(NodeId(0)) == "node-0.cluster:740");
+  CHECK(pattern.address_of(NodeId(12)) == "node-12.cluster:7412");
+  const Config both = config("node-<id>.cluster:7400, 1@10.0.0.1:1");
+  CHECK(both.address_of(NodeId(1)) == "10.0.0.1:1");
+  CHECK(both.address_of(NodeId(12)) == "node-12.cluster:7400");
+  CHECK(parse("").address_of(NodeId(0)).empty());
+}

@@ -18,7 +18,7 @@ namespace spindrift {
 
 class GroupFixture {
  public:
-  GroupFixture() {
+  explicit GroupFixture(std::string fabric = "shm") : fabric_(std::move(fabric)) {
     // For whoever looks into a failure: SPINDRIFT_LOG_LEVEL=info ctest …
     if (const char* levels = std::getenv("SPINDRIFT_LOG_LEVEL")) value_or_throw(log::set_levels(levels));
     std::string pattern = (std::filesystem::temp_directory_path() / "spindrift-test-XXXXXX").string();
@@ -31,11 +31,11 @@ class GroupFixture {
   [[nodiscard]] Config config(unsigned node, unsigned members, const std::string& extra = "") const {
     std::string ids;
     for (unsigned i = 0; i < members; ++i) ids += (i == 0 ? "" : ",") + std::to_string(i);
-    const std::string text = "[DERECHO]\nlocal_id = " + std::to_string(node) +
-                             "\n[SPINDRIFT]\ngroup_name = test\nmembers = " + ids + "\nruntime_directory = " + directory_ +
-                             "\n" + (extra.empty() ? "join_timeout_ms = 20000\n" : extra) +
-                             "\n[LAYOUT]\njson_layout = '[{\"name\":\"orders\",\"members\":[" + ids +
-                             "]},{\"name\":\"ticks\",\"mode\":\"unordered\",\"members\":[" + ids + "]}]'\n";
+    std::string text = "[DERECHO]\nlocal_id = " + std::to_string(node) + "\n[SPINDRIFT]\ngroup_name = test\n";
+    text += "members = " + ids + "\nruntime_directory = " + directory_ + "\n";
+    text += "fabric = " + fabric_ + "\naddresses = " + addresses() + "\n";
+    text += (extra.empty() ? "join_timeout_ms = 20000\n" : extra) + "\n[LAYOUT]\njson_layout = '[{\"name\":\"orders\",";
+    text += "\"members\":[" + ids + "]},{\"name\":\"ticks\",\"mode\":\"unordered\",\"members\":[" + ids + "]}]'\n";
     return value_or_throw(Config::parse(text, "test.cfg"));
   }
 
@@ -63,6 +63,13 @@ class GroupFixture {
   [[nodiscard]] const std::string& directory() const noexcept { return directory_; }
 
  private:
+  /// Loopback addresses of this process's own.
+  [[nodiscard]] static std::string addresses() {
+    const auto pid = static_cast<unsigned>(::getpid());
+    return "127." + std::to_string(pid / 250 % 250 + 1) + "." + std::to_string(pid % 250) + ".<id>:7411";
+  }
+
+  std::string fabric_;
   std::string directory_;
 };
 

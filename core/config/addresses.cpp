@@ -1,0 +1,100 @@
+// Reading lists of addresses.
+#include <spindrift/core/config/addresses.hpp>
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
+#include <vector>
+
+#include <spindrift/core/config/text.hpp>
+
+namespace spindrift::config {
+namespace {
+
+constexpr std::string_view id_mark = "<id>";
+constexpr std::string_view form = "host:port, for instance 10.0.0.1:7400, [fd00::1]:7400 or node-1.cluster:7400";
+
+std::optional<std::uint32_t> node_id(std::string_view text) {
+  std::uint32_t id = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), id);
+  const bool whole = error == std::errc{} && end == text.data() + text.size();
+  return whole && id != 0xffff'ffff ? std::optional(id) : std::nullopt;
+}
+
+std::string filled(std::string_view pattern, NodeId node) {
+  std::string address(pattern);
+  for (auto at = address.find(id_mark); at != std::string::npos; at = address.find(id_mark))
+    address.replace(at, id_mark.size(), std::to_string(node.value()));
+  return address;
+}
+
+Error wrong(std::string what) {
+  return Error(ErrorKind::bad_config, std::move(what))
+      .fix("write id@host:port for each node, separated by commas, or one pattern with <id> in it: node-<id>.cluster:7400");
+}
+
+}  // namespace
+
+Result<HostPort> parse_host_port(std::string_view text) {
+  const auto bad = [&] {
+    return Error(ErrorKind::bad_argument, "\"" + std::string(text) + "\" is no address").fix("write " + std::string(form));
+  };
+  const std::size_t colon = text.rfind(':');
+  if (colon == std::string_view::npos || colon == 0) return bad();
+  std::string_view host = text.substr(0, colon);
+  const std::string_view port = text.substr(colon + 1);
+  std::uint16_t number = 0;
+  const auto [end, error] = std::from_chars(port.data(), port.data() + port.size(), number);
+  if (error != std::errc{} || end != port.data() + port.size()) return bad();
+  const bool bracketed = host.front() == '[';
+  if (bracketed) {
+    if (host.size() < 4 || host.back() != ']') return bad();
+    host = host.substr(1, host.size() - 2);
+  }
+  const auto allowed = [&](char c) {
+    const bool plain = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '.';
+    return plain || (bracketed ? c == ':' || c == '%' : c == '-' || c == '_');
+  };
+  if (!std::all_of(host.begin(), host.end(), allowed)) return bad();
+  return HostPort{std::string(host), std::string(port)};
+}
+
+Result<std::string> canonical_addresses(std::string_view text) {
+  std::string list;
+  std::vector<std::uint32_t> named;
+  bool pattern = false;
+  if (trimmed(text).empty()) return list;
+  for (const std::string_view entry : split(text, ',')) {
+    const std::size_t at = entry.find('@');
+    const std::string_view address = at == std::string_view::npos ? entry : entry.substr(at + 1);
+    if (at == std::string_view::npos) {
+      if (entry.find(id_mark) == std::string_view::npos) return wrong("\"" + std::string(entry) + "\" names no node");
+      if (std::exchange(pattern, true)) return wrong("there are two patterns");
+    } else {
+      const auto id = node_id(entry.substr(0, at));
+      if (!id) return wrong("\"" + std::string(entry.substr(0, at)) + "\" is no node id");
+      if (std::find(named.begin(), named.end(), *id) != named.end())
+        return wrong("node " + std::to_string(*id) + " has two addresses");
+      named.push_back(*id);
+    }
+    if (auto parsed = parse_host_port(filled(address, NodeId(0))); !parsed) return wrong(parsed.error().message());
+    list += (list.empty() ? "" : ", ") + std::string(entry);
+  }
+  return list;
+}
+
+std::optional<std::string> address_in(std::string_view addresses, NodeId node) {
+  std::optional<std::string> by_pattern;
+  if (addresses.empty()) return by_pattern;
+  for (const std::string_view entry : split(addresses, ',')) {
+    const std::size_t at = entry.find('@');
+    if (at == std::string_view::npos) {
+      by_pattern = filled(entry, node);
+    } else if (node_id(entry.substr(0, at)) == node.value()) {
+      return std::string(entry.substr(at + 1));
+    }
+  }
+  return by_pattern;
+}
+
+}  // namespace spindrift::config

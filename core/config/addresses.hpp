@@ -1,0 +1,27 @@
+// Where nodes listen, as the configuration writes it: `0@10.0.0.1:7400, 1@[fd00::1]:7400`, or one pattern for all nodes that
+// the list does not name: `node-<id>.cluster:7400`.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include <spindrift/core/ids.hpp>
+#include <spindrift/core/result.hpp>
+
+namespace spindrift::config {
+
+struct HostPort {
+  std::string host;  ///< a name or an address, v6 without brackets
+  std::string port;  ///< decimal, 0 … 65535
+};
+/// "host:port" or "[v6]:port". Errors: bad_argument.
+[[nodiscard]] Result<HostPort> parse_host_port(std::string_view text);
+
+/// One blank after each comma, every entry checked, no node twice. Errors: bad_config with cause and fix, without place.
+[[nodiscard]] Result<std::string> canonical_addresses(std::string_view text);
+
+/// The entry of `node` in a canonical list; nothing if neither an entry nor a pattern covers it.
+[[nodiscard]] std::optional<std::string> address_in(std::string_view addresses, NodeId node);
+
+}  // namespace spindrift::config
