@@ -1,3 +1,9 @@
 // The main function of every test executable, compiled once.
 #define CATCH_CONFIG_MAIN
 #include <catch2/catch.hpp>
+
+#ifdef __SANITIZE_ADDRESS__
+// libfabric 1.17 forgets a call whose handshake is under way when the endpoint that was called goes: 376 bytes, and nobody
+// else can free them.
+extern "C" const char* __lsan_default_suppressions() { return "leak:libfabric.so.1\n"; }  // NOLINT
+#endif

@@ -33,7 +33,7 @@ TEST_CASE("two processes link once, whoever starts first and whoever asks") {
   const std::uint32_t late_id = lower_first ? 2 : 1;
 
   Endpoint early(early_id, provider.make(NodeId(early_id), directory.path()));
-  if ((who_asks & 1) != 0) value_or_throw(early.fabric->connect({NodeId(late_id), ""}));
+  if ((who_asks & 1) != 0) early.connect(NodeId(late_id));
   Endpoint late(late_id, provider.make(NodeId(late_id), directory.path()));
   if ((who_asks & 2) != 0) late.connect(early);
   require_one_link(early, late);
@@ -70,8 +70,14 @@ TEST_CASE("many processes link pairwise") {
   for (std::uint32_t id = 0; id < 6; ++id) {
     all.emplace_back(id, provider.make(NodeId(id), directory.path()));
     for (std::uint32_t peer = 0; peer < 6; ++peer) {
-      if (peer != id) value_or_throw(all.back().fabric->connect({NodeId(peer), ""}));
+      if (peer != id) all.back().connect(NodeId(peer));
     }
+  }
+  const Time limit = now() + hang;
+  const auto linked = [](const Endpoint& endpoint) { return endpoint.inbox.size() >= 5; };
+  while (!std::all_of(all.begin(), all.end(), linked)) {
+    for (Endpoint& endpoint : all) endpoint.pump();
+    REQUIRE(now() < limit);
   }
   for (Endpoint& endpoint : all) {
     for (int i = 0; i < 5; ++i) await(endpoint, Event::Kind::connected);

@@ -26,6 +26,8 @@ namespace spindrift::fabric::test {
 inline Time now() { return SystemClock().now(); }
 inline constexpr Duration hang = std::chrono::seconds(60);
 
+void begin_new_group();
+
 /// A fresh directory, removed with its content.
 class TemporaryDirectory {
  public:
@@ -33,6 +35,7 @@ class TemporaryDirectory {
     std::string name = (std::filesystem::temp_directory_path() / "spindrift-fabric-XXXXXX").string();
     if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error("mkdtemp failed");
     path_ = name;
+    begin_new_group();
   }
   ~TemporaryDirectory() {
     std::error_code ignored;
@@ -52,12 +55,18 @@ struct Provider {
   std::function<std::unique_ptr<Fabric>(NodeId self, const std::string& runtime_directory)> make;
 };
 
+[[nodiscard]] std::unique_ptr<Fabric> make_tcp_or_throw(NodeId self, const std::string& runtime_directory);
+
 /// All providers that must keep the interface's promises.
 [[nodiscard]] std::vector<Provider> providers();
 
 inline std::unique_ptr<Fabric> make_shm_or_throw(NodeId self, const std::string& runtime_directory) {
   return value_or_throw(make_shm({.self = self, .runtime_directory = runtime_directory, .group_name = "group"}));
 }
+
+/// Where a node of the groups of this process listens, for providers that ask: a loopback address of its own, whose other
+/// bytes are the process's. A TemporaryDirectory begins a new group, with a new port.
+[[nodiscard]] Address address_of(NodeId node);
 
 /// An endpoint and the events that it has given so far and nobody asked for.
 struct Endpoint {
@@ -66,10 +75,11 @@ struct Endpoint {
   std::deque<Event> inbox;
 
   Endpoint(std::uint32_t id, std::unique_ptr<Fabric> provider) : node(id), fabric(std::move(provider)) {
-    value_or_throw(fabric->listen({node, ""}));
+    value_or_throw(fabric->listen(address_of(node)));
   }
 
-  void connect(const Endpoint& to) { value_or_throw(fabric->connect({to.node, ""})); }
+  void connect(const Endpoint& to) { connect(to.node); }
+  void connect(NodeId to) { value_or_throw(fabric->connect(address_of(to))); }
 
   std::size_t pump() {
     std::array<Event, 16> events;

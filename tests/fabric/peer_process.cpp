@@ -1,4 +1,5 @@
-// A process of its own, for the tests in which one dies: fabric_peer RUNTIME_DIRECTORY ID ROLE. It links with node 1.
+// A process of its own, for the tests in which one dies: fabric_peer RUNTIME_DIRECTORY ID ROLE [OWN ADDRESS, ADDRESS OF
+// NODE 1]. It links with node 1, over shm or, if it is told where, over ofi:tcp.
 //   stay   lives until it is killed        speak  sends three messages, exposes a region, sends one more, then kills itself
 //   leave  ends in order once it is told anything                 show   exposes a region, then lives until it is killed
 #include <signal.h>
@@ -8,6 +9,7 @@
 #include <string>
 #include <string_view>
 
+#include <spindrift/core/fabric/ofi/ofi.hpp>
 #include <spindrift/core/fabric/shm/shm.hpp>
 
 using namespace spindrift;
@@ -42,12 +44,15 @@ void speak_and_die(Fabric& fabric, PeerId to) {
 }  // namespace
 
 int main(int count, char** arguments) {
-  if (count != 4) return 2;
+  if (count != 4 && count != 6) return 2;
   const std::string_view role = arguments[3];
   const NodeId self(static_cast<std::uint32_t>(std::strtoul(arguments[2], nullptr, 10)));
-  const auto fabric = value_or_throw(make_shm({.self = self, .runtime_directory = arguments[1], .group_name = "group"}));
-  value_or_throw(fabric->listen({self, ""}));
-  value_or_throw(fabric->connect({NodeId(1), ""}));
+  const bool local = count == 4;
+  const auto fabric = value_or_throw(
+      local ? make_shm({.self = self, .runtime_directory = arguments[1], .group_name = "group"})
+            : make_ofi({.self = self, .provider = "tcp", .runtime_directory = arguments[1], .group_name = "group"}));
+  value_or_throw(fabric->listen({self, local ? "" : arguments[4]}));
+  value_or_throw(fabric->connect({NodeId(1), local ? "" : arguments[5]}));
   while (true) {
     std::array<Event, 8> events;
     fabric->prepare_sleep();

@@ -1,52 +1,12 @@
 // Processes that die, stop and come back.
+#include "child.hpp"
 #include "harness.hpp"
-
-#include <signal.h>
-#include <spawn.h>
-#include <sys/wait.h>
 
 #include <cstdio>
 
 using namespace spindrift;
 using namespace spindrift::fabric;
 using namespace spindrift::fabric::test;
-
-namespace {
-
-/// A running fabric_peer; killed and waited for at the end of the test.
-class Child {
- public:
-  Child(const std::string& directory, const std::string& id, const std::string& role) {
-    std::array<std::string, 4> words{FABRIC_PEER, directory, id, role};
-    std::array<char*, 5> arguments{words[0].data(), words[1].data(), words[2].data(), words[3].data(), nullptr};
-    if (::posix_spawn(&pid_, FABRIC_PEER, nullptr, nullptr, arguments.data(), environ) != 0) {
-      throw std::runtime_error("cannot start " FABRIC_PEER);
-    }
-  }
-  ~Child() {
-    kill(SIGKILL);
-    reap();
-  }
-  Child(const Child&) = delete;
-  Child& operator=(const Child&) = delete;
-
-  void kill(int signal) const {
-    if (pid_ > 0) ::kill(pid_, signal);
-  }
-  int reap() {
-    int status = 0;
-    if (pid_ > 0) ::waitpid(std::exchange(pid_, -1), &status, 0);
-    return status;
-  }
-  [[nodiscard]] std::string name(const std::string& node) const {
-    return "process " + std::to_string(pid_) + " of node " + node;
-  }
-
- private:
-  pid_t pid_ = -1;
-};
-
-}  // namespace
 
 TEST_CASE("a killed process is reported at once, by its pid") {
   const TemporaryDirectory directory;

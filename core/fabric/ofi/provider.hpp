@@ -1,0 +1,88 @@
+// libfabric, loaded at run time, and what one endpoint needs of it: a provider that keeps the promises, with its domain,
+// queues and listening endpoint.
+#pragma once
+
+#include <rdma/fabric.h>
+#include <rdma/fi_cm.h>
+#include <rdma/fi_domain.h>
+#include <rdma/fi_endpoint.h>
+#include <rdma/fi_eq.h>
+#include <rdma/fi_rma.h>
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include <sys/socket.h>
+
+#include <spindrift/core/fabric/fabric.hpp>
+#include <spindrift/core/result.hpp>
+
+namespace spindrift::fabric::ofi {
+
+/// Closes a libfabric object.
+struct Close {
+  template <class Fid>
+  void operator()(Fid* object) const noexcept {
+    fi_close(&object->fid);
+  }
+};
+template <class Fid>
+using Handle = std::unique_ptr<Fid, Close>;
+
+struct FreeInfo {
+  void operator()(fi_info* info) const noexcept;
+};
+using Info = std::unique_ptr<fi_info, FreeInfo>;
+
+[[nodiscard]] Error ofi_error(std::string_view what, long code);
+
+/// A resolved address of a node.
+struct SocketAddress {
+  sockaddr_storage storage{};
+  socklen_t bytes = 0;
+};
+/// Errors: bad_argument, resource (the name is unknown now). May wait for a name server, unless `numeric`.
+[[nodiscard]] Result<SocketAddress> resolve(const std::string& endpoint, bool numeric);
+
+/// One provider, opened. Not movable: everything in it points at it.
+class Provider {
+ public:
+  /// `at`: where to listen. Errors: unsupported, resource.
+  [[nodiscard]] static Result<std::unique_ptr<Provider>> open(const std::string& name, const SocketAddress& at);
+
+  /// Errors: refused (the port is in use), resource.
+  [[nodiscard]] Result<void> listen();
+  /// An endpoint to connect to that address. Errors: resource.
+  [[nodiscard]] Result<Handle<fid_ep>> endpoint_to(const SocketAddress& peer);
+  /// An endpoint to accept a request that came with `info`. Errors: resource.
+  [[nodiscard]] Result<Handle<fid_ep>> endpoint_for(fi_info& info);
+  [[nodiscard]] Result<Handle<fid_mr>> register_memory(std::span<std::byte> memory, Access access, std::uint64_t key);
+
+  [[nodiscard]] fid_eq& events() noexcept { return *events_; }
+  [[nodiscard]] fid_cq& completions() noexcept { return *completions_; }
+  [[nodiscard]] fid_pep& door() noexcept { return *door_; }
+  [[nodiscard]] int events_descriptor() const noexcept { return events_descriptor_; }
+  [[nodiscard]] int completions_descriptor() const noexcept { return completions_descriptor_; }
+  /// Whether nothing happened that the descriptors would not tell.
+  [[nodiscard]] bool may_block() noexcept;
+  [[nodiscard]] const fi_info& info() const noexcept { return *info_; }
+  /// What an operation on a peer's region adds to its offset: its address, or nothing.
+  [[nodiscard]] std::uint64_t address_of(const std::byte* memory) const noexcept;
+
+ private:
+  Provider() = default;
+  [[nodiscard]] Result<void> open_queues();
+  [[nodiscard]] Result<Handle<fid_ep>> open_endpoint(fi_info& info);
+
+  Info info_;
+  Handle<fid_fabric> fabric_;
+  Handle<fid_eq> events_;
+  Handle<fid_domain> domain_;
+  Handle<fid_cq> completions_;
+  Handle<fid_pep> door_;
+  int events_descriptor_ = -1;
+  int completions_descriptor_ = -1;
+};
+
+}  // namespace spindrift::fabric::ofi

@@ -1,0 +1,220 @@
+// What connections between hosts add: processes that die, fall silent or cannot be reached, names, and strangers at the
+// port.
+#include "child.hpp"
+#include "harness.hpp"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <spindrift/core/fabric/ofi/ofi.hpp>
+#include <spindrift/core/file_descriptor.hpp>
+
+using namespace spindrift;
+using namespace spindrift::fabric;
+using namespace spindrift::fabric::test;
+
+namespace {
+
+using std::chrono::milliseconds;
+
+struct Alone {
+  TemporaryDirectory directory;
+  Endpoint a{1, make_tcp_or_throw(NodeId(1), directory.path())};
+  [[nodiscard]] std::vector<std::string> addresses() const {
+    return {address_of(NodeId(2)).endpoint, address_of(NodeId(1)).endpoint};
+  }
+};
+
+Result<std::unique_ptr<Fabric>> make(const TemporaryDirectory& directory, std::uint32_t id, std::string provider = "tcp",
+                                     Duration silence_max = std::chrono::seconds(10)) {
+  return make_ofi({.self = NodeId(id),
+                   .provider = std::move(provider),
+                   .runtime_directory = directory.path(),
+                   .group_name = "group",
+                   .silence_max = silence_max});
+}
+
+std::string port_of(const Address& address) { return address.endpoint.substr(address.endpoint.rfind(':') + 1); }
+
+}  // namespace
+
+TEST_CASE("a killed process is reported by its connection, and its next start links again") {
+  Alone alone;
+  for (int round = 0; round < 3; ++round) {
+    Child child(alone.directory.path(), "2", "stay", alone.addresses());
+    const PeerId peer = await(alone.a, Event::Kind::connected).peer;
+    child.kill(SIGKILL);
+    const Event lost = await(alone.a, Event::Kind::lost);
+    REQUIRE(lost.peer == peer);
+    CHECK_THAT(lost.reason->message(), Catch::StartsWith("node 2: the connection broke"));
+    child.reap();
+  }
+}
+
+TEST_CASE("what a process said before its death comes before the news of it") {
+  Alone alone;
+  Child child(alone.directory.path(), "2", "speak", alone.addresses());
+  drive({&alone.a}, [&] { return alone.a.count(Event::Kind::lost) == 1; });
+  REQUIRE(alone.a.inbox.size() >= 2);
+  CHECK(alone.a.inbox.front().kind == Event::Kind::connected);
+  CHECK(alone.a.inbox.back().kind == Event::Kind::lost);
+  std::vector<std::string> heard;
+  for (const Event& event : alone.a.inbox) {
+    if (event.kind == Event::Kind::message) heard.push_back(text_of(event));
+  }
+  const std::vector<std::string> said{"one", "two", "three", "four"};
+  REQUIRE(heard.size() <= said.size());  // it killed itself: not all of it may have left
+  CHECK(std::equal(heard.begin(), heard.end(), said.begin()));
+}
+
+TEST_CASE("a process that is stopped is lost when it has been silent for long enough, not before") {
+  const TemporaryDirectory directory;
+  constexpr auto silence = milliseconds(400);
+  Endpoint a(1, value_or_throw(make(directory, 1, "tcp", silence)));
+  Child child(directory.path(), "2", "stay", {address_of(NodeId(2)).endpoint, address_of(NodeId(1)).endpoint});
+  await(a, Event::Kind::connected);
+  child.kill(SIGSTOP);
+  const Time stopped = now();
+  const Event lost = await(a, Event::Kind::lost);
+  CHECK(now() - stopped >= silence / 2);  // its last sign of life was at most a quarter of it ago
+  CHECK_THAT(lost.reason->message(), Catch::Contains("nothing came for 400 ms"));
+  child.kill(SIGCONT);
+}
+
+TEST_CASE("two that have nothing to say stay linked, though silence is ended") {
+  const TemporaryDirectory directory;
+  Endpoint a(1, value_or_throw(make(directory, 1, "tcp", milliseconds(200))));
+  Endpoint b(2, value_or_throw(make(directory, 2, "tcp", milliseconds(200))));
+  a.connect(b);
+  const PeerId b_at_a = await(a, Event::Kind::connected, {&b}).peer;
+  await(b, Event::Kind::connected, {&a});
+  const Time until = now() + milliseconds(1000);
+  drive({&a, &b}, [&] { return now() >= until; });
+  REQUIRE(a.inbox.empty());
+  send(a, b_at_a, "still here");
+  REQUIRE(text_of(await(b, Event::Kind::message, {&a})) == "still here");
+}
+
+TEST_CASE("who was disconnected writes nothing any more, though it does not know yet") {
+  Alone alone;
+  Endpoint b(2, make_tcp_or_throw(NodeId(2), alone.directory.path()));
+  alone.a.connect(b);
+  const PeerId b_at_a = await(alone.a, Event::Kind::connected, {&b}).peer;
+  const PeerId a_at_b = await(b, Event::Kind::connected, {&alone.a}).peer;
+  const Region region = value_or_throw(alone.a.fabric->allocate(4096, "mirror"));
+  value_or_throw(alone.a.fabric->expose(b_at_a, region.key, Access::write));
+  const Event exposed = await(b, Event::Kind::exposed, {&alone.a});
+  std::array<std::byte, 64> local{};
+  local.fill(std::byte{7});
+  Operation write;
+  write.peer = a_at_b;
+  write.local = local.data();
+  write.bytes = local.size();
+  write.region = exposed.region;
+  alone.a.fabric->disconnect(b_at_a);
+  value_or_throw(b.fabric->post({&write, 1}));  // in the socket before the goodbye is read
+  await(b, Event::Kind::lost, {&alone.a});
+  alone.a.pump();
+  CHECK(std::all_of(region.memory.begin(), region.memory.end(), [](std::byte byte) { return byte == std::byte{0}; }));
+}
+
+TEST_CASE("a name is looked up beside the poller, also in IPv6, and one that nobody knows is tried again") {
+  const TemporaryDirectory directory;
+  const std::string port = port_of(address_of(NodeId(1)));
+  const std::string other_port = std::to_string(std::stoul(port) + 1);
+  const std::string host = GENERATE("localhost", "127.0.0.1", "[::1]");
+  CAPTURE(host);
+  const auto a = value_or_throw(make(directory, 1));
+  const auto listening = a->listen({NodeId(1), host + ":" + port});
+  if (!listening && host == "[::1]") return;  // a machine without IPv6
+  value_or_throw(Result<void>(listening ? Result<void>() : Result<void>(listening.error())));
+  const auto b = value_or_throw(make(directory, 2));
+  value_or_throw(b->listen({NodeId(2), host + ":" + other_port}));
+  value_or_throw(b->connect({NodeId(3), "no-such-host.invalid:7400"}));
+  value_or_throw(b->connect({NodeId(1), host + ":" + port}));
+  const Time limit = now() + hang;
+  bool linked = false;
+  while (!linked && now() < limit) {
+    std::array<Event, 4> events;
+    static_cast<void>(a->poll(events));
+    b->prepare_sleep();
+    linked = b->poll(events) > 0;
+    if (linked) {
+      b->cancel_sleep();
+    } else {
+      b->sleep(now() + milliseconds(2));
+    }
+  }
+  REQUIRE(linked);
+}
+
+TEST_CASE("an address, an id or a port that cannot be used is refused with the reason") {
+  const TemporaryDirectory directory;
+  const Address here = address_of(NodeId(1));
+  const auto kind_of = [](const Result<void>& result) { return result ? "good" : to_string(result.error().kind()); };
+  SECTION("no address") {
+    for (const char* text :
+         {"", "host", "host:", ":7400", "host:70000", "host:74oo", "fd00::1:7400", "[fd00::1:7400", "a b:1"}) {
+      CAPTURE(text);
+      const auto refused = value_or_throw(make(directory, 1))->listen({NodeId(1), text});
+      CHECK(kind_of(refused) == "bad argument");
+    }
+  }
+  SECTION("an address of another host") {
+    const auto refused = value_or_throw(make(directory, 1))->listen({NodeId(1), "192.0.2.77:7400"});
+    REQUIRE_FALSE(refused.ok());
+    CHECK_FALSE(refused.error().fix().empty());
+  }
+  SECTION("an id that is taken on this host") {
+    const auto first = value_or_throw(make(directory, 1));
+    value_or_throw(first->listen(here));
+    const auto refused = value_or_throw(make(directory, 1))->listen({NodeId(1), address_of(NodeId(9)).endpoint});
+    CHECK(kind_of(refused) == "refused");
+    CHECK_THAT(refused.error().message(), Catch::Contains("already running"));
+  }
+  SECTION("a port that is taken") {
+    const auto first = value_or_throw(make(directory, 1));
+    value_or_throw(first->listen(here));
+    const auto refused = value_or_throw(make(directory, 2))->listen({NodeId(2), here.endpoint});
+    CHECK(kind_of(refused) == "refused");
+    CHECK_THAT(refused.error().fix(), Catch::Contains("ss -ltnp"));
+  }
+  SECTION("a provider that is not there, or cannot do it") {
+    for (const char* provider : {"no_such_provider", "udp"}) {
+      const auto refused = value_or_throw(make(directory, 1, provider))->listen(here);
+      CHECK(kind_of(refused) == "unsupported");
+      CHECK_THAT(refused.error().message(), Catch::Contains("installed are: "));
+    }
+  }
+}
+
+TEST_CASE("strangers at the port do no harm") {
+  Alone alone;
+  Endpoint b(2, make_tcp_or_throw(NodeId(2), alone.directory.path()));
+  alone.a.connect(b);
+  const PeerId b_at_a = await(alone.a, Event::Kind::connected, {&b}).peer;
+  await(b, Event::Kind::connected, {&alone.a});
+  const std::string endpoint = address_of(NodeId(1)).endpoint;
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(static_cast<std::uint16_t>(std::stoul(port_of(address_of(NodeId(1))))));
+  ::inet_pton(AF_INET, endpoint.substr(0, endpoint.rfind(':')).c_str(), &address.sin_addr);
+  std::vector<FileDescriptor> strangers;
+  for (const std::size_t bytes : {0U, 1U, 16U, 24U, 200U, 5000U}) {
+    FileDescriptor stranger(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    REQUIRE(::connect(stranger.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0);
+    const std::string words(bytes, static_cast<char>(bytes));
+    static_cast<void>(::send(stranger.get(), words.data(), words.size(), MSG_NOSIGNAL));
+    strangers.push_back(std::move(stranger));
+    alone.a.pump();
+  }
+  for (const bool there : {true, false}) {
+    if (!there) strangers.clear();
+    for (int i = 0; i < 100; ++i) {
+      send(alone.a, b_at_a, "still well");
+      REQUIRE(text_of(await(b, Event::Kind::message, {&alone.a})) == "still well");
+    }
+  }
+  REQUIRE(alone.a.inbox.empty());
+}
