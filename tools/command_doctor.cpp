@@ -29,7 +29,7 @@ const char* name_of(Finding::Grade grade) {
 int examine_host(const DoctorOptions& options) {
   std::optional<Needs> needs;
   if (!options.config.empty()) needs = value_or_throw(needs_of(load_config(options)));
-  const std::vector<Finding> findings = examine(look_at_host(needs ? needs->runtime_directory : ""), needs);
+  const std::vector<Finding> findings = examine(look_at_host(needs), needs);
   bool bad = false;
   for (const Finding& finding : findings) bad |= finding.grade == Finding::Grade::bad;
   if (options.json) {
@@ -54,11 +54,13 @@ void add_doctor_command(CLI::App& app, Work& chosen) {
   auto options = std::make_shared<DoctorOptions>();
   CLI::App* command = app.add_subcommand("doctor", "Say what this machine lacks for running members, and how to mend it");
   command->add_option("--config", options->config, "Configuration whose members are to run here")->type_name("FILE");
+  command->add_option("--id", options->id, "The node whose address is tried; short for --set DERECHO/local_id=N")
+      ->type_name("N");
   add_set_option(*command, *options);
   command->add_flag("--json", options->json, "Print JSON");
   command->footer(
       "Changes nothing. Ends with code 7 if members would not start, or not run well.\n\n"
-      "Examples:\n  spindrift doctor\n  spindrift doctor --config derecho.cfg --json\n\n" +
+      "Examples:\n  spindrift doctor\n  spindrift doctor --config derecho.cfg --id 1 --json\n\n" +
       exit_codes_text());
   command->callback([options, &chosen] { chosen = [options] { return examine_host(*options); }; });
 }

@@ -127,14 +127,41 @@ Finding locked_memory(const HostFacts& host) {
 
 Finding devices(const HostFacts& host) {
   if (host.rdma_devices.empty()) {
-    return {Grade::good, "rdma devices", "none; members of one host need none", ""};
+    return {Grade::good, "rdma devices", "none; no fabric needs any", ""};
   }
   std::string text;
   for (const RdmaDevice& device : host.rdma_devices) {
     text += fmt::format("{}{}: {}, {}, {} GIDs", text.empty() ? "" : "; ", device.name, device.state, device.link_layer,
                         device.gids.size());
   }
-  return {Grade::good, "rdma devices", text + "; not used by fabric = shm", ""};
+  return {Grade::good, "rdma devices", text + "; no fabric uses them yet", ""};
+}
+
+Finding libfabric(const HostFacts& host, const Needs& needs) {
+  if (host.providers_error) {
+    return {Grade::bad, "libfabric", *host.providers_error,
+            "apt-get install libfabric1, or fabric = shm for a group on one host"};
+  }
+  std::string seen;
+  bool fits = false;
+  for (const fabric::OfiOffer& offer : host.providers) {
+    const char* const kind = !offer.connected ? "not connected"
+                             : offer.ordered  ? "connected, ordered"
+                                              : "connected, unordered";
+    seen += fmt::format("{}{} ({})", seen.empty() ? "" : ", ", offer.provider, kind);
+    fits |= offer.provider == needs.provider && offer.ordered;
+  }
+  if (fits) return {Grade::good, "libfabric", seen, ""};
+  return {Grade::bad, "libfabric", seen + "; " + needs.provider + " is not among those whose writes are ordered",
+          "choose a fabric in [SPINDRIFT] whose provider is, or install a libfabric that has it"};
+}
+
+Finding address(const HostFacts& host, const Needs& needs) {
+  if (host.address_error.empty()) return {Grade::good, "address", "this node can listen at " + needs.address, ""};
+  return {
+      Grade::bad, "address", needs.address + ": " + host.address_error,
+      "give this node an address of this host in [SPINDRIFT] addresses, with a port that is free (ss -ltnp); if it is this "
+      "node's member that has it, all is well"};
 }
 
 }  // namespace
@@ -146,6 +173,10 @@ Result<Needs> needs_of(const Config& config) {
   needs.members = static_cast<std::uint32_t>(view->members.size());
   needs.spins = config.poll_mode() == PollMode::spin;
   needs.runtime_directory = config.runtime_directory();
+  if (config.fabric() == "ofi:tcp") {
+    needs.provider = "tcp";
+    needs.address = config.address_of(config.local_id());
+  }
   for (const NodeId node : view->members) {
     needs.member_bytes = std::max(needs.member_bytes, sst::RowLayout(*view, node).bytes());
   }
@@ -155,6 +186,10 @@ Result<Needs> needs_of(const Config& config) {
 std::vector<Finding> examine(const HostFacts& host, const std::optional<Needs>& needs) {
   std::vector<Finding> findings{cpus(host, needs), memory(host, needs), open_files(host, needs), shared_memory(host)};
   if (needs) findings.push_back(directory(host, *needs));
+  if (needs && !needs->provider.empty()) {
+    findings.push_back(libfabric(host, *needs));
+    if (!needs->address.empty()) findings.push_back(address(host, *needs));
+  }
   for (const auto& look : {barrier, time_source, clock, huge_pages, locked_memory, devices}) findings.push_back(look(host));
   return findings;
 }

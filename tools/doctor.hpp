@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <spindrift/core/config/config.hpp>
+#include <spindrift/core/fabric/ofi/ofi.hpp>
 #include <spindrift/core/result.hpp>
 
 namespace spindrift::tools {
@@ -36,7 +37,10 @@ struct HostFacts {
   std::int64_t unix_seconds = 0;
   std::string shared_huge_pages;  ///< "never", "advise", …; empty: unknown
   std::vector<RdmaDevice> rdma_devices;
-  std::string directory_error;  ///< why the runtime directory cannot be used; empty: it can
+  std::optional<std::string> providers_error;  ///< why libfabric cannot be asked; none: it was, or nobody needs it
+  std::vector<fabric::OfiOffer> providers;     ///< of libfabric
+  std::string address_error;                   ///< why the member cannot listen at its address; empty: it can
+  std::string directory_error;                 ///< why the runtime directory cannot be used; empty: it can
 };
 
 /// What one member of a configuration takes.
@@ -45,6 +49,8 @@ struct Needs {
   std::uint64_t member_bytes = 0;  ///< memory that one member shares
   bool spins = false;              ///< its poller never sleeps
   std::string runtime_directory;
+  std::string provider;  ///< of libfabric; empty: not needed
+  std::string address;   ///< where this node listens, if a provider is needed
 };
 
 struct Finding {
@@ -59,8 +65,8 @@ struct Finding {
   std::string fix;  ///< a command or an imperative; empty if good
 };
 
-/// Reads the system and changes nothing. `runtime_directory`: looked at if not empty.
-[[nodiscard]] HostFacts look_at_host(const std::string& runtime_directory);
+/// Reads the system and changes nothing. With `needs` also what these name is looked at.
+[[nodiscard]] HostFacts look_at_host(const std::optional<Needs>& needs);
 /// Of all members of the configuration's first view, what the largest takes. Errors: as Config::view().
 [[nodiscard]] Result<Needs> needs_of(const Config& config);
 [[nodiscard]] std::vector<Finding> examine(const HostFacts& host, const std::optional<Needs>& needs);

@@ -142,9 +142,21 @@ std::string chosen_in(const std::string& line) {
   return from == std::string::npos || to == std::string::npos ? "" : line.substr(from + 1, to - from - 1);
 }
 
+void look_at_fabric(HostFacts& host, const Needs& needs) {
+  auto offers = fabric::ofi_offers();
+  if (!offers) {
+    host.providers_error = offers.error().to_string();
+    return;
+  }
+  host.providers = std::move(offers).value();
+  if (needs.address.empty()) return;
+  if (auto listened = fabric::try_ofi_address(needs.provider, needs.address); !listened)
+    host.address_error = listened.error().to_string();
+}
+
 }  // namespace
 
-HostFacts look_at_host(const std::string& runtime_directory) {
+HostFacts look_at_host(const std::optional<Needs>& needs) {
   HostFacts host;
   cpu_set_t cpus;
   if (::sched_getaffinity(0, sizeof cpus, &cpus) == 0) host.cpus = static_cast<std::uint32_t>(CPU_COUNT(&cpus));
@@ -166,7 +178,8 @@ HostFacts look_at_host(const std::string& runtime_directory) {
   host.unix_seconds = ::time(nullptr);
   host.shared_huge_pages = chosen_in(first_line("/sys/kernel/mm/transparent_hugepage/shmem_enabled"));
   host.rdma_devices = rdma_devices();
-  if (!runtime_directory.empty()) host.directory_error = why_no_directory(runtime_directory);
+  if (needs) host.directory_error = why_no_directory(needs->runtime_directory);
+  if (needs && !needs->provider.empty()) look_at_fabric(host, *needs);
   return host;
 }
 

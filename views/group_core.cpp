@@ -9,6 +9,7 @@
 #include <random>
 
 #include <spindrift/core/check.hpp>
+#include <spindrift/core/fabric/ofi/ofi.hpp>
 #include <spindrift/core/fabric/shm/shm.hpp>
 #include <spindrift/core/log.hpp>
 #include <spindrift/core/runtime_path.hpp>
@@ -71,13 +72,20 @@ void GroupCore::join() {
 
 void GroupCore::open_fabric() {
   const NodeId self = config_.local_id();
-  CHECK(config_.fabric() == "shm");  // the config's table accepts no other
-  fabric_ = value_or_throw(fabric::make_shm({.self = self,
-                                             .runtime_directory = config_.runtime_directory(),
-                                             .group_name = config_.group_name(),
-                                             .counters = nullptr}));
+  if (config_.fabric() == "shm") {
+    fabric_ = value_or_throw(fabric::make_shm({.self = self,
+                                               .runtime_directory = config_.runtime_directory(),
+                                               .group_name = config_.group_name(),
+                                               .counters = nullptr}));
+  } else {
+    CHECK(config_.fabric() == "ofi:tcp");  // the config's table accepts no other
+    fabric_ = value_or_throw(fabric::make_ofi({.self = self,
+                                               .provider = "tcp",
+                                               .runtime_directory = config_.runtime_directory(),
+                                               .group_name = config_.group_name()}));
+  }
   log::info(log::Room::fabric, "chosen", {{"fabric", fabric_->traits().name}, {"reason", "[SPINDRIFT] fabric"}});
-  value_or_throw(fabric_->listen({self, {}}));
+  value_or_throw(fabric_->listen({self, config_.address_of(self)}));
 }
 
 void GroupCore::make_member() {
@@ -85,7 +93,7 @@ void GroupCore::make_member() {
   value_or_throw(config_.local_rank());
   views::MemberOptions options;
   const View everybody = value_or_throw(config_.view());
-  for (const NodeId node : everybody.members) options.roster.push_back({node, {}});
+  for (const NodeId node : everybody.members) options.roster.push_back({node, config_.address_of(node)});
   options.self = self;
   options.founders = config_.founders();
   options.identity = {config_.group_name(), config_.digest().words};
@@ -142,8 +150,9 @@ void GroupCore::await_view() {
   const std::vector<NodeId> missing = member_->missing();
   throw Exception(Error(ErrorKind::timed_out, own_name() + " waited " + std::to_string(waited.count()) + " ms for " +
                                                   (missing.empty() ? "a view" : "node " + joined(missing)))
-                      .fix("start the missing nodes with the same configuration and [SPINDRIFT] runtime_directory, "
-                           "or raise join_timeout_ms"));
+                      .fix("start the missing nodes with the same configuration and [SPINDRIFT] " +
+                           std::string(config_.fabric() == "shm" ? "runtime_directory" : "addresses, which they can reach") +
+                           ", or raise join_timeout_ms"));
 }
 
 void GroupCore::end_poller() noexcept {

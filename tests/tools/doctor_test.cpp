@@ -24,7 +24,11 @@ HostFacts a_good_host() {
 }
 
 Needs three_members() {
-  return {.members = 3, .member_bytes = std::uint64_t{3} << 20, .spins = false, .runtime_directory = "/dev/shm/x"};
+  Needs needs;
+  needs.members = 3;
+  needs.member_bytes = std::uint64_t{3} << 20;
+  needs.runtime_directory = "/dev/shm/x";
+  return needs;
 }
 
 Finding finding(const HostFacts& host, const std::optional<Needs>& needs, const std::string& what) {
@@ -115,15 +119,50 @@ TEST_CASE("locked memory matters only to those who have a device") {
   CHECK_THAT(finding(host, std::nullopt, "rdma devices").text, Contains("mlx5_0: ACTIVE, Ethernet, 1 GIDs"));
 }
 
+TEST_CASE("a fabric between hosts needs libfabric with an ordered provider, and an address of this host") {
+  HostFacts host = a_good_host();
+  Needs needs = three_members();
+  needs.provider = "tcp";
+  needs.address = "10.0.0.1:7400";
+  host.providers = {{"net", false, false}, {"tcp", true, true}};
+  CHECK(finding(host, needs, "libfabric").grade == Grade::good);
+  CHECK_THAT(finding(host, needs, "libfabric").text, Contains("net (not connected), tcp (connected, ordered)"));
+  CHECK(finding(host, needs, "address").grade == Grade::good);
+  host.address_error = "in use";
+  CHECK(finding(host, needs, "address").grade == Grade::bad);
+  host.providers[1].ordered = false;
+  CHECK(finding(host, needs, "libfabric").grade == Grade::bad);
+  host.providers_error = "libfabric cannot be loaded";
+  CHECK_THAT(finding(host, needs, "libfabric").fix, Contains("apt-get install libfabric1"));
+}
+
+TEST_CASE("this host's libfabric is asked, and its address tried") {
+  Needs needs = three_members();
+  needs.runtime_directory = "/dev/shm";
+  needs.provider = "tcp";
+  needs.address = "127.0.0.1:0";
+  const HostFacts good = look_at_host(needs);
+  CHECK_FALSE(good.providers_error);
+  CHECK(good.address_error.empty());
+  CHECK(finding(good, needs, "libfabric").grade == Grade::good);
+  needs.address = "192.0.2.77:7400";
+  CHECK_FALSE(look_at_host(needs).address_error.empty());
+}
+
 TEST_CASE("this host can be looked at, with a directory that is there, one that could be made, and one that could not") {
-  const HostFacts here = look_at_host("/dev/shm");
+  const auto with_directory = [](const char* directory) {
+    Needs needs = three_members();
+    needs.runtime_directory = directory;
+    return look_at_host(needs);
+  };
+  const HostFacts here = look_at_host({});
   CHECK(here.cpus > 0);
   CHECK(here.memory_available_bytes > 0);
   CHECK(here.open_files_max > 0);
   CHECK(here.memory_file_error.empty());
-  CHECK(look_at_host("/dev/shm/spindrift-never-made").directory_error.empty());
-  CHECK_THAT(look_at_host("/proc/version").directory_error, Contains("no directory"));
-  CHECK_THAT(look_at_host("/proc/nowhere/here").directory_error, Contains("/proc/nowhere"));
+  CHECK(with_directory("/dev/shm/spindrift-never-made").directory_error.empty());
+  CHECK_THAT(with_directory("/proc/version").directory_error, Contains("no directory"));
+  CHECK_THAT(with_directory("/proc/nowhere/here").directory_error, Contains("/proc/nowhere"));
 }
 
 TEST_CASE("a configuration needs what its largest member takes") {
@@ -133,6 +172,13 @@ TEST_CASE("a configuration needs what its largest member takes") {
   CHECK(needs.members == 3);
   CHECK(needs.spins);
   CHECK(needs.member_bytes > 4096);
+  CHECK(needs.provider.empty());
+  const Config far =
+      value_or_throw(Config::parse("[SPINDRIFT]\nfabric = ofi:tcp\naddresses = h<id>:1\nmembers = 0, 1\n"
+                                   "[LAYOUT]\njson_layout = '[{\"name\": \"orders\"}]'\n",
+                                   "test"));
+  CHECK(value_or_throw(needs_of(far)).provider == "tcp");
+  CHECK(value_or_throw(needs_of(far)).address == "h0:1");
   CHECK_FALSE(needs_of(value_or_throw(Config::parse("[SPINDRIFT]\nmembers = 0\n", "test"))).ok());
 }
 

@@ -1,4 +1,4 @@
-// The public face over shared memory: joining, sending from many threads, one order everywhere, a graceful leave.
+// The public face, over shared memory and TCP: joining, sending from many threads, one order everywhere, a graceful leave.
 #include <catch2/catch.hpp>
 
 #include <algorithm>
@@ -22,7 +22,7 @@ TEST_CASE("a group of one delivers to itself") {
 
 TEST_CASE("all members deliver the same messages in the same order, and everything sent before the end") {
   constexpr unsigned members = 3, threads = 2, messages = 2000;
-  GroupFixture fixture;
+  GroupFixture fixture(GENERATE("shm", "ofi:tcp"));
   auto groups = fixture.join(members);
   std::vector<Journal> orders(members), ticks(members);
   for (unsigned i = 0; i < members; ++i) {
