@@ -262,7 +262,7 @@ class TrafficMember {
     }
   }
 
-  // The poller counts on; what is counted of a batch that is being handled now is missing from the means.
+  // Everything awaited is counted by now, for a batch is counted before it is handled.
   void note_counters() {
     const std::vector<CounterValue> counters = group_.counters();
     for (std::uint32_t stream = 0; stream < run_.streams.size(); ++stream) {

@@ -142,10 +142,11 @@ std::optional<std::span<const std::byte>> Multicast::next_leftover() {
 
 void Multicast::hand_over() {
   if (batch_.empty()) return;
-  sink_.on_delivery(id_, batch_);
+  // Before the upcall: whoever learns of the delivery from it finds it counted.
   delivered_messages_.add(batch_.size());
   delivered_bytes_.add(batch_bytes_);
   delivery_batches_.add(1);
+  sink_.on_delivery(id_, batch_);
   batch_.clear();
   batch_bytes_ = 0;
 }
