@@ -1,0 +1,16 @@
+// The seam's own small part: its words.
+#include <catch2/catch.hpp>
+
+#include <set>
+
+#include <spindrift/kernel/physical.hpp>
+
+using namespace spindrift::kernel;
+
+TEST_CASE("every status has words of its own") {
+  std::set<std::string_view> words;
+  for (unsigned status = 0; status <= static_cast<unsigned>(Status::flushed); ++status)
+    words.insert(to_string(static_cast<Status>(status)));
+  CHECK(words.size() == static_cast<unsigned>(Status::flushed) + 1);
+  CHECK(words.count("unknown") == 0);
+}
