@@ -58,24 +58,24 @@ struct MemoryKeys {
 struct PhysicalOperation {
   enum class Kind : std::uint8_t { write, read, send };
   Kind kind = Kind::write;
-  bool signaled = false;              ///< asks for `completed`; a failed operation always gives one
-  PeerHandle peer;                    ///< of a connectionless queue pair
-  std::uint64_t id = 0;               ///< comes back with the completion
-  std::byte* local = nullptr;         ///< stays until the operation is over; not written through unless `read`
+  bool signaled = false;       ///< asks for `completed`; a failed operation always gives one
+  PeerHandle peer;             ///< of a connectionless queue pair
+  std::uint64_t id = 0;        ///< comes back with the completion
+  std::byte* local = nullptr;  ///< stays until the operation is over; not written through unless `read`
   std::uint32_t bytes = 0;
   std::uint64_t local_key = 0;
-  std::uint64_t remote_address = 0;   ///< remote_base + offset
+  std::uint64_t remote_address = 0;  ///< remote_base + offset
   std::uint64_t remote_key = 0;
   std::span<const std::byte> header;  ///< of a send: goes before `local`'s bytes; copied at post
 };
 
 enum class Status : std::uint8_t {
   done,
-  local_error,      ///< the own memory or operation was refused
-  access_refused,   ///< the peer refused: key, range or kind of access
-  peer_lost,        ///< no answer, or the connection broke
-  not_ready,        ///< the peer had no buffer for a message
-  flushed,          ///< not tried, or not known, because another operation on this queue pair failed
+  local_error,     ///< the own memory or operation was refused
+  access_refused,  ///< the peer refused: key, range or kind of access
+  peer_lost,       ///< no answer, or the connection broke
+  not_ready,       ///< the peer had no buffer for a message
+  flushed,         ///< not tried, or not known, because another operation on this queue pair failed
 };
 [[nodiscard]] std::string_view to_string(Status status) noexcept;
 

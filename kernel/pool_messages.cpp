@@ -1,0 +1,208 @@
+// Messages: who may come in, whose turn it is, and bytes that are fetched because they are too many to be sent.
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include <spindrift/core/check.hpp>
+#include <spindrift/kernel/pool_parts.hpp>
+
+namespace spindrift::kernel {
+
+void Pool::on_received(Physical& physical, const PhysicalEvent& event) {
+  const auto* const bytes = reinterpret_cast<const unsigned char*>(event.bytes.data());
+  const auto size = static_cast<std::uint32_t>(event.bytes.size());
+  vq_verdict verdict = vq_on_message(&core_, &physical.core, event.id, bytes, size);
+  vq_header header{};
+  Seat* seat = nullptr;
+  if (verdict != VQ_DROPPED) {
+    CHECK(vq_read_header(bytes, size, &header) != 0);
+    const auto after = event.bytes.subspan(sizeof header);
+    seat = verdict == VQ_STRANGER ? accept(header, after.first(header.metadata_bytes)) : seat_of(PairId(header.to));
+    if (verdict == VQ_STRANGER && seat != nullptr) {
+      verdict = vq_keep(&core_, seat->id.value(), &physical.core, event.id, &header,
+                        bytes + sizeof header + header.metadata_bytes);
+    }
+    if (seat == nullptr) ++counts_.rejected;
+    if (seat != nullptr && verdict == VQ_KEPT) {
+      // A copy, so that who takes none of its messages keeps no buffer from the others.
+      const std::size_t place = (header.sequence - 1) & (seat->messages.size() - 1);
+      const auto payload = after.subspan(header.metadata_bytes);
+      seat->kept[place].assign(payload.begin(), payload.end());
+      seat->messages[place].payload = reinterpret_cast<const unsigned char*>(seat->kept[place].data());
+    }
+  }
+  physical.queue_pair->give_back(event.id);
+  if (seat != nullptr && verdict == VQ_KEPT) serve(*seat);
+}
+
+// The pair for a stranger at one of the ports: the one that it has, or a new one.
+Pool::Seat* Pool::accept(const vq_header& header, std::span<const std::byte> bytes) {
+  const auto found = listeners_.find(Port(header.to));
+  if (found == listeners_.end() || bytes.size() > Metadata::bytes_max) return nullptr;
+  Listener& listener = found->second;
+  const std::pair key{std::uint64_t{header.node} << 32 | header.start, header.from};
+  if (const auto known = listener.accepted.find(key); known != listener.accepted.end()) return seat_of(known->second);
+  if (listener.accepted.size() >= listener.pairs_max) return nullptr;
+
+  Metadata metadata;
+  metadata.size = static_cast<std::uint8_t>(bytes.size());
+  std::copy(bytes.begin(), bytes.end(), metadata.bytes.begin());
+  auto peer = take_in(metadata);
+  if (!peer) return nullptr;
+  ++(*peer)->second.pairs;
+  auto pair = create(*listener.completions, {});
+  if (!pair) {
+    leave(*peer);
+    return nullptr;
+  }
+  const auto bound = bind_pair(*pair, *peer, header.from, true);
+  CHECK(bound.ok());
+  Seat& seat = *seat_of(*pair);
+  seat.accepted_by = &listener;
+  seat.stranger_node = key.first;
+  seat.stranger = key.second;
+  listener.accepted.emplace(key, *pair);
+  ++counts_.accepted;
+  return &seat;
+}
+
+Result<void> Pool::post_receive(PairId pair, std::span<std::byte> buffer, const MemoryKeys& memory, std::uint64_t context) {
+  Seat* const seat = seat_of(pair);
+  if (seat == nullptr) return Error(ErrorKind::group_closed, "there is no such virtual queue pair");
+  if (seat->accepted_by != nullptr || !seat->wants_messages) {
+    return Error(ErrorKind::bad_argument, "this virtual queue pair takes no receives")
+        .fix("take messages of an accepted one by pop_message, and create others with messages");
+  }
+  if (failure(pair)) return Error(ErrorKind::member_lost, "the virtual queue pair failed").fix("close it");
+  seat->receives.push_back({buffer, memory, context});
+  serve(*seat);
+  return {};
+}
+
+// Brings the messages that are there to where the user takes them.
+void Pool::serve(Seat& seat) {
+  if (seat.accepted_by != nullptr) return announce(seat);
+  while (!seat.receives.empty() && !seat.fetching) {
+    const vq_message* const message = vq_next_message(&core_, seat.id.value());
+    if (message == nullptr) return;
+    const Seat::Receive receive = seat.receives.front();
+    const bool fits = message->bytes <= receive.buffer.size();
+    if (fits && message->large != 0) return fetch(seat, *message, receive.buffer.first(message->bytes), receive.memory);
+    if (fits && message->bytes > 0) std::memcpy(receive.buffer.data(), message->payload, message->bytes);
+    seat.completions->received_.push_back(
+        {seat.id, receive.context, message->bytes, Completion::Kind::receive, fits ? Status::done : Status::local_error});
+    seat.receives.pop_front();
+    consume(seat);
+  }
+}
+
+// Of an accepted pair: one message at a time is in its listener's list, with its bytes.
+void Pool::announce(Seat& seat) {
+  if (seat.announced || seat.fetching) return;
+  const vq_message* const message = vq_next_message(&core_, seat.id.value());
+  if (message == nullptr) return;
+  if (message->large != 0 && !seat.has_fetched) {
+    if (seat.fetched.empty()) {
+      if (message->bytes > options_.fetch_bytes_max) return vq_fail(&core_, seat.id.value(), VQ_LOCAL_ERROR);
+      seat.fetched.resize(message->bytes);
+      auto memory = register_memory(seat.fetched, fabric::Access::read);
+      if (!memory) {
+        seat.fetched.clear();
+        return vq_fail(&core_, seat.id.value(), VQ_LOCAL_ERROR);
+      }
+      seat.fetched_memory = *memory;
+    }
+    return fetch(seat, *message, seat.fetched, seat.fetched_memory);
+  }
+  seat.announced = true;
+  seat.accepted_by->ready.push_back(seat.id);
+}
+
+Result<std::optional<Pool::Message>> Pool::pop_message(Port port) {
+  const auto found = listeners_.find(port);
+  if (found == listeners_.end()) return Error(ErrorKind::group_closed, "nobody has bound this port").fix("bind it first");
+  std::deque<PairId>& ready = found->second.ready;
+  if (ready.empty()) return std::optional<Message>{};
+  Seat& seat = *seat_of(ready.front());
+  ready.pop_front();
+  const vq_message* const message = vq_next_message(&core_, seat.id.value());
+  CHECK(message != nullptr);
+  Message taken{seat.id, {}};
+  if (message->large != 0) {
+    const auto given_back = deregister(seat.fetched_memory);
+    CHECK(given_back.ok());  // its read is over
+    taken.bytes = std::move(seat.fetched);
+    seat.fetched.clear();
+    seat.has_fetched = false;
+  } else {
+    taken.bytes = std::move(seat.kept[static_cast<std::size_t>(message - seat.messages.data())]);
+  }
+  seat.announced = false;
+  consume(seat);
+  announce(seat);
+  return std::optional(std::move(taken));
+}
+
+void Pool::consume(Seat& seat) {
+  vq_consume(&core_, seat.id.value());
+  if (vq_send_credit(&core_, seat.id.value()) != 0) owing_.push_back(seat.id);
+}
+
+void Pool::pay_credits() {
+  std::erase_if(owing_, [this](PairId pair) { return vq_send_credit(&core_, pair.value()) == 0; });
+}
+
+// By a pair of its own, so that a sender that names memory which it does not have fails itself alone.
+void Pool::fetch(Seat& seat, const vq_message& message, std::span<std::byte> to, const MemoryKeys& memory) {
+  if (seat.fetcher == PairId{}) {
+    auto fetcher = create(fetched_, {.once = false, .messages = false});
+    if (!fetcher) return fetching_later_.push_back(seat.id);
+    ++(*seat.peer)->second.pairs;
+    const auto bound = bind_pair(*fetcher, *seat.peer, 0, true);
+    CHECK(bound.ok());
+    seat.fetcher = *fetcher;
+  }
+  const vq_request request{.wr_id = seat.id.value(),
+                           .local = reinterpret_cast<std::uint64_t>(to.data()),
+                           .remote = message.address,
+                           .local_key = memory.local_key,
+                           .remote_key = message.key,
+                           .bytes = message.bytes,
+                           .operation = VQ_READ,
+                           .flags = VQ_SIGNALED};
+  const std::int32_t posted = vq_post(&core_, seat.fetcher.value(), &request, 1, nullptr);
+  seat.fetching = posted == 1;
+  if (posted == 0 || posted == VQ_LOOK_UP) fetching_later_.push_back(seat.id);
+  if (posted < 0 && posted != VQ_LOOK_UP) {
+    vq_fail(&core_, seat.id.value(), posted == VQ_BAD_LOCAL ? VQ_LOCAL_ERROR : VQ_ACCESS_REFUSED);
+    flush_receives();
+  }
+}
+
+void Pool::take_fetched() {
+  vq_completion done{};
+  while (vq_take(&fetched_.completions_, &done, 1) == 1) {
+    if (Seat* const seat = seat_of(PairId(done.wr_id))) on_fetched(*seat, done);
+  }
+  for (const PairId pair : std::exchange(fetching_later_, {})) {
+    if (Seat* const seat = seat_of(pair); seat != nullptr && !failure(pair)) serve(*seat);
+  }
+}
+
+void Pool::on_fetched(Seat& seat, const vq_completion& done) {
+  seat.fetching = false;
+  if (done.status != VQ_DONE) vq_fail(&core_, seat.id.value(), static_cast<std::uint8_t>(done.status));
+  if (failure(seat.id)) return flush_receives();
+  if (seat.accepted_by != nullptr) {
+    seat.has_fetched = true;
+    return announce(seat);
+  }
+  if (seat.receives.empty()) return;  // it is closed
+  const Seat::Receive receive = seat.receives.front();
+  seat.receives.pop_front();
+  seat.completions->received_.push_back({seat.id, receive.context, done.bytes, Completion::Kind::receive, Status::done});
+  consume(seat);
+  serve(seat);
+}
+
+}  // namespace spindrift::kernel

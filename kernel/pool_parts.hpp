@@ -1,0 +1,48 @@
+// What a pool keeps of its physical queue pairs, its virtual ones and its listeners, beside what the core keeps.
+#pragma once
+
+#include <spindrift/kernel/pool.hpp>
+
+namespace spindrift::kernel {
+
+struct Pool::Physical {
+  std::unique_ptr<PhysicalQueuePair> queue_pair;
+  std::vector<vq_slot> slots;
+  vq_physical core{};
+  bool broken = false;     ///< said so since the last repair
+  bool replaying = false;  ///< something waits to be posted again
+};
+
+/// A virtual queue pair. Its bytes of messages are copies: what its user does not take keeps no shared buffer.
+struct Pool::Seat {
+  PairId id;
+  CompletionQueue* completions = nullptr;
+  bool wants_messages = true;
+  std::optional<Peers::iterator> peer;
+  std::vector<vq_message> messages;
+  std::vector<std::vector<std::byte>> kept;  ///< parallel to messages
+  struct Receive {
+    std::span<std::byte> buffer;
+    MemoryKeys memory;
+    std::uint64_t context = 0;
+  };
+  std::deque<Receive> receives;
+  Listener* accepted_by = nullptr;
+  std::uint64_t stranger = 0;       ///< the peer's pair, of an accepted one
+  std::uint64_t stranger_node = 0;  ///< its node and start
+  bool announced = false;           ///< its next message is in the listener's list
+  PairId fetcher;                   ///< a pair that reads what is too large to be sent
+  bool fetching = false;            ///< a read of it is under way
+  bool has_fetched = false;         ///< `fetched` is the next message
+  std::vector<std::byte> fetched;   ///< of an accepted pair: where that is read to
+  MemoryKeys fetched_memory;
+};
+
+struct Pool::Listener {
+  CompletionQueue* completions = nullptr;
+  std::uint32_t pairs_max = 0;
+  std::map<std::pair<std::uint64_t, std::uint64_t>, PairId> accepted;  ///< by node with start, and the peer's pair
+  std::deque<PairId> ready;                                            ///< who has a message to be popped
+};
+
+}  // namespace spindrift::kernel

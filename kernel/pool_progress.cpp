@@ -1,0 +1,103 @@
+// What the device reports, and the repair of shared queue pairs.
+#include <algorithm>
+
+#include <spindrift/core/check.hpp>
+#include <spindrift/kernel/pool_parts.hpp>
+
+namespace spindrift::kernel {
+
+namespace {
+
+constexpr std::size_t events_at_once = 32;
+
+}  // namespace
+
+Result<bool> Pool::progress() {
+  bool any = false;
+  for (const auto& physical : physicals_) {
+    any |= drain(*physical);
+    if (physical->broken) {
+      if (auto repaired = repair(*physical); !repaired) return std::move(repaired).error();
+      any = true;
+    } else if (physical->replaying) {
+      physical->replaying = vq_replay(&core_, &physical->core, &physical->core, 0) > 0;
+    }
+  }
+  take_fetched();
+  pay_credits();
+  sweep();
+  return any;
+}
+
+bool Pool::drain(Physical& physical) {
+  std::array<PhysicalEvent, events_at_once> events;
+  const std::size_t count = physical.queue_pair->poll(events);
+  for (const PhysicalEvent& event : std::span(events).first(count)) {
+    switch (event.kind) {
+      case PhysicalEvent::Kind::completed: on_completed(physical, event); break;
+      case PhysicalEvent::Kind::received: on_received(physical, event); break;
+      case PhysicalEvent::Kind::broken: physical.broken = true; break;
+      case PhysicalEvent::Kind::connected: break;
+    }
+  }
+  return count > 0;
+}
+
+void Pool::on_completed(Physical& physical, const PhysicalEvent& event) {
+  const auto place = static_cast<std::uint32_t>(event.id);
+  if (event.status == Status::peer_lost && place < physical.slots.size()) {
+    const Seat* const seat = seat_of(PairId(physical.slots[place].pair));
+    if (seat != nullptr && seat->peer && vq_find(&core_, seat->id.value()) != nullptr) (*seat->peer)->second.lost = true;
+  }
+  vq_on_completion(&core_, &physical.core, event.id, static_cast<std::uint8_t>(event.status));
+  if (event.status != Status::done) flush_receives();
+}
+
+Result<void> Pool::repair(Physical& physical) {
+  physical.broken = false;
+  ++counts_.breaks;
+  vq_on_broken(&core_, &physical.core);
+  flush_receives();
+  counts_.replays += static_cast<std::uint64_t>(std::count_if(
+      physical.slots.begin(), physical.slots.end(), [](const vq_slot& slot) { return slot.state == VQ_SLOT_FLUSHED; }));
+  if (auto reset = physical.queue_pair->reset(); !reset) return reset;
+  physical.replaying = vq_replay(&core_, &physical.core, &physical.core, 0) > 0;
+  return {};
+}
+
+void Pool::on_peer_lost(const Metadata& metadata) {
+  const auto peer = peers_.find(metadata);
+  if (peer == peers_.end()) return;
+  peer->second.lost = true;
+  for (const auto& seat : seats_) {
+    if (seat && seat->peer == peer) vq_fail(&core_, seat->id.value(), VQ_PEER_LOST);
+  }
+  flush_receives();
+}
+
+// To a pair that failed nothing comes any more; but what is being fetched still comes into its buffer.
+void Pool::flush_receives() {
+  for (const auto& seat : seats_) {
+    if (!seat || seat->receives.empty() || seat->fetching || !failure(seat->id)) continue;
+    for (const Seat::Receive& receive : seat->receives) {
+      seat->completions->received_.push_back({seat->id, receive.context, 0, Completion::Kind::receive, Status::flushed});
+    }
+    seat->receives.clear();
+  }
+}
+
+// Forgets the closed pairs of which nothing is under way any more.
+void Pool::sweep() {
+  std::erase_if(closing_, [this](std::uint32_t place) {
+    auto& seat = seats_[place];
+    if (vq_find(&core_, seat->id.value()) != nullptr) return false;
+    if (seat->fetcher != PairId{} && !is_gone(seat->fetcher)) return false;  // it reads into memory of this one
+    if (!seat->fetched.empty()) static_cast<void>(deregister(seat->fetched_memory));
+    if (seat->peer) leave(*seat->peer);
+    seat.reset();
+    --counts_.pairs;
+    return true;
+  });
+}
+
+}  // namespace spindrift::kernel
