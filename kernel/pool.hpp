@@ -123,7 +123,8 @@ class Pool {
   [[nodiscard]] std::optional<Status> failure(PairId pair) const noexcept;
 
   /// Posts a list in order; everything is checked before anything is taken. Returns how many were taken: less than all means
-  /// that there is no room now: make progress, take completions, come again with the rest. A send larger than
+  /// that there is no room now, or that a write or send waits for the reads before it (which, after a fault, must not see
+  /// what came later): make progress, take completions, come again with the rest. A send larger than
   /// `message_bytes_max` is read by the peer from the sender's memory, and is over when it was. Errors: bad_argument (which
   /// request, and why), member_lost (the pair failed), group_closed (no such pair).
   [[nodiscard]] Result<std::size_t> post(PairId pair, std::span<const Request> requests);

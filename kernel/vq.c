@@ -182,6 +182,7 @@ static void settle(struct vq_pool* pool, struct vq_pair* pair) {
     pair->first = slot->next_of_pair;
     if (pair->first == VQ_NONE) pair->last = VQ_NONE;
     --pair->under_way;
+    pair->reads -= request->operation == VQ_READ;
     free_slot(pair->physical, index);
   }
   end_if_idle(pool, pair);
@@ -258,6 +259,8 @@ static int has_room(const struct vq_pair* pair, const struct vq_request* request
   const struct vq_completions* completions = pair->completions;
   if (physical->free == VQ_NONE || completions->count + completions->reserved >= completions->capacity) return 0;
   if (physical->pairs > 1 && pair->under_way >= physical->depth - physical->under_way) return 0;
+  /* A read that is posted again after a fault must not see what its pair wrote after it, nor what the peer did about it. */
+  if (request->operation != VQ_READ && pair->reads > 0 && !(pair->flags & VQ_ONCE)) return 0;
   return request->operation != VQ_SEND || pair->sent < pair->consumed_by_peer + pair->peer_window;
 }
 
@@ -321,6 +324,7 @@ static void undo(struct vq_pair* pair, const uint32_t* indices, uint32_t count, 
     leave_order(physical, indices[i]);
     free_slot(physical, indices[i]);
     --pair->under_way;
+    pair->reads -= slot->request.operation == VQ_READ;
   }
   pair->last = last;
   if (last == VQ_NONE)
@@ -338,6 +342,7 @@ static void enter(struct vq_pool* pool, struct vq_pair* pair, const struct vq_re
   slot->sequence = request->operation == VQ_SEND && !internal ? ++pair->sent : 0;
   slot->state = VQ_SLOT_FREE;
   if (!internal) ++pair->completions->reserved;
+  pair->reads += request->operation == VQ_READ;
   append_to_pair(pair, pair->physical, *index);
 }
 

@@ -130,6 +130,7 @@ struct vq_pair {
   uint32_t first; /* its slots, in the order of its posts, in `physical` */
   uint32_t last;
   uint32_t under_way; /* their number */
+  uint32_t reads;     /* of them */
   uint32_t window;    /* messages that may come unconsumed; 0: no messages */
   uint32_t target_peer;
   struct vq_physical* physical;
