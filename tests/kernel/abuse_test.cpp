@@ -1,6 +1,6 @@
-// A million operations of virtual queue pairs that share their queue pairs with users who do everything wrong, on devices that
-// break, with a peer that dies again and again: no innocent one loses, doubles or reorders a completion or a message, and
-// what it reads and leaves in its peer's memory is what it wrote.
+// A million operations of virtual queue pairs that share their queue pairs with users who do everything wrong, on devices
+// that break, with a peer that dies again and again: no innocent one loses, doubles or reorders a completion or a message,
+// and what it reads and leaves in its peer's memory is what it wrote.
 #include "pool_fixture.hpp"
 
 #include <algorithm>
@@ -119,7 +119,8 @@ class Abuse {
       graves_.push_back(std::move(mortal_));
       ++deaths_;
     }
-    mortal_ = std::make_unique<Node>(network_, 9, sim(), PoolOptions{.start = static_cast<std::uint32_t>(deaths_), .pairs_max = 16});
+    mortal_ = std::make_unique<Node>(network_, 9, sim(),
+                                     PoolOptions{.start = static_cast<std::uint32_t>(deaths_), .pairs_max = 16});
   }
 
   void act(Innocent& one) {
@@ -244,7 +245,8 @@ class Abuse {
       demand(completion.status == Status::done, "an innocent's request failed");
       while (!one.expected.empty() && !one.expected.front().signaled && one.expected.front().context != completion.context)
         one.expected.pop_front();
-      demand(!one.expected.empty() && one.expected.front().context == completion.context, "a completion is lost, doubled or reordered");
+      demand(!one.expected.empty() && one.expected.front().context == completion.context,
+             "a completion is lost, doubled or reordered");
       const auto& expected = one.expected.front();
       if (expected.kind == Request::Kind::read)
         demand(one.buffer[expected.slot * 3] == expected.value, "a read brought something else than was written before it");
