@@ -145,11 +145,11 @@ Result<std::optional<Pool::Message>> Pool::pop_message(Port port) {
 
 void Pool::consume(Seat& seat) {
   vq_consume(&core_, seat.id.value());
-  if (vq_send_credit(&core_, seat.id.value()) != 0) owing_.push_back(seat.id);
+  if (vq_pay(&core_, seat.id.value()) != 0) owing_.push_back(seat.id);
 }
 
 void Pool::pay_credits() {
-  std::erase_if(owing_, [this](PairId pair) { return vq_send_credit(&core_, pair.value()) == 0; });
+  std::erase_if(owing_, [this](PairId pair) { return vq_pay(&core_, pair.value()) == 0; });
 }
 
 // By a pair of its own, so that a sender that names memory which it does not have fails itself alone.

@@ -12,6 +12,8 @@
 _Static_assert(sizeof(struct vq_header) == 72, "the header's layout is on the wire");
 
 #define INTERNAL 0x8000u /* of a request: a credit, of which its user hears nothing */
+#define FENCE 0x4000u    /* and it is a fence */
+#define FENCED 0x2000u   /* or the answer to one */
 
 static uint64_t pair_id(const struct vq_pool* pool, const struct vq_pair* pair) {
   return (uint64_t)pair->generation << 32 | (uint64_t)(pair - pool->pairs);
@@ -139,9 +141,16 @@ int vq_bind(struct vq_pool* pool, uint64_t id, struct vq_physical* physical, uin
   return 0;
 }
 
+static int send_internal(struct vq_pool* pool, struct vq_pair* pair, uint16_t what, uint64_t number);
+
 static void end_if_idle(struct vq_pool* pool, struct vq_pair* pair) {
   if (pair->under_way > 0) return;
   if (pair->state == VQ_PAIR_MOVING) {
+    if (pair->fence) {
+      /* No room now: vq_owes remembers it. */
+      if (pair->fences == pair->fences_heard && send_internal(pool, pair, FENCE, pair->fences + 1)) ++pair->fences;
+      return;
+    }
     --pair->physical->pairs;
     ++pair->target->pairs;
     pair->physical = pair->target;
@@ -222,11 +231,13 @@ uint32_t vq_close(struct vq_pool* pool, uint64_t id) {
   return pair->under_way;
 }
 
-int vq_move(struct vq_pool* pool, uint64_t id, struct vq_physical* target, uint32_t peer) {
+int vq_move(struct vq_pool* pool, uint64_t id, struct vq_physical* target, uint32_t peer, int fence) {
   struct vq_pair* pair = find_open(pool, id);
   if (!pair) return VQ_BAD_PAIR;
   if (pair->state != VQ_PAIR_READY) return pair->state == VQ_PAIR_FAILED ? VQ_FAILED : VQ_UNBOUND;
+  if (fence && (pair->window == 0 || !pair->remote_known)) return VQ_BAD_OPERATION;
   pair->state = VQ_PAIR_MOVING;
+  pair->fence = fence != 0;
   pair->target = target;
   pair->target_peer = peer;
   end_if_idle(pool, pair);
@@ -270,7 +281,11 @@ static void describe(struct vq_pool* pool, struct vq_pair* pair, const struct vq
   memset(header, 0, sizeof *header);
   header->magic = VQ_MAGIC;
   header->version = VQ_HEADER_VERSION;
-  header->kind = request->flags & INTERNAL ? VQ_KIND_CREDIT : large ? VQ_KIND_LARGE : VQ_KIND_DATA;
+  header->kind = request->flags & FENCE      ? VQ_KIND_FENCE
+                 : request->flags & FENCED   ? VQ_KIND_FENCED
+                 : request->flags & INTERNAL ? VQ_KIND_CREDIT
+                 : large                     ? VQ_KIND_LARGE
+                                             : VQ_KIND_DATA;
   header->hello = !pair->remote_known;
   header->metadata_bytes = pair->remote_known ? 0 : (uint8_t)pool->world.metadata_bytes;
   header->to = pair->remote;
@@ -339,11 +354,28 @@ static void enter(struct vq_pool* pool, struct vq_pair* pair, const struct vq_re
   const int internal = (request->flags & INTERNAL) != 0;
   slot->request = *request;
   slot->pair = pair_id(pool, pair);
-  slot->sequence = request->operation == VQ_SEND && !internal ? ++pair->sent : 0;
+  if (request->operation == VQ_SEND && !internal)
+    slot->sequence = ++pair->sent;
+  else
+    slot->sequence = internal ? request->wr_id : 0;
   slot->state = VQ_SLOT_FREE;
   if (!internal) ++pair->completions->reserved;
   pair->reads += request->operation == VQ_READ;
   append_to_pair(pair, pair->physical, *index);
+}
+
+/* Returns 1 if it went. */
+static int send_internal(struct vq_pool* pool, struct vq_pair* pair, uint16_t what, uint64_t number) {
+  const struct vq_request request = {.wr_id = number, .operation = VQ_SEND, .flags = (uint16_t)(INTERNAL | what)};
+  struct vq_physical* physical = pair->physical;
+  if (physical->state == VQ_PHYSICAL_BROKEN || physical->free == VQ_NONE) return 0;
+  if (pair->last != VQ_NONE && physical->slots[pair->last].state == VQ_SLOT_FLUSHED) return 0;
+  uint32_t index;
+  const uint32_t last = pair->last;
+  enter(pool, pair, &request, &index);
+  if (submit(pool, physical, &index, 1) == 1) return 1;
+  undo(pair, &index, 1, last);
+  return 0;
 }
 
 /* What was flushed is the end of the pair's list, and nothing may be put behind it before it is posted again. */
@@ -556,6 +588,7 @@ int vq_read_header(const unsigned char* bytes, uint32_t size, struct vq_header* 
   const uint32_t body = header->kind == VQ_KIND_DATA ? header->bytes : 0;
   if (body > size || size - sizeof *header != (uint64_t)body + header->metadata_bytes) return 0;
   if (header->kind == VQ_KIND_CREDIT) return header->sequence == 0 && header->bytes == 0 && !header->hello;
+  if (header->kind >= VQ_KIND_FENCE) return header->sequence > 0 && header->bytes == 0 && !header->hello;
   if (header->kind == VQ_KIND_LARGE && header->bytes == 0) return 0;
   return header->sequence > 0 && header->address + header->bytes >= header->address;
 }
@@ -565,7 +598,9 @@ enum vq_verdict vq_keep(struct vq_pool* pool, uint64_t id, struct vq_physical* p
   struct vq_pair* pair = find_open(pool, id);
   if (!pair || pair->window == 0 || pair->state == VQ_PAIR_FAILED) return VQ_DROPPED;
   const uint64_t sequence = header->sequence;
-  const int impossible = header->consumed > pair->sent || sequence > pair->consumed + pair->window;
+  const int fence = header->kind >= VQ_KIND_FENCE;
+  const uint64_t most = header->kind == VQ_KIND_FENCED ? pair->fences : pair->consumed + pair->window;
+  const int impossible = header->consumed > pair->sent || (header->kind != VQ_KIND_FENCE && sequence > most);
   if (impossible || (pair->remote_known && header->from != pair->remote)) {
     ++pool->rejected;
     return VQ_DROPPED;
@@ -577,7 +612,15 @@ enum vq_verdict vq_keep(struct vq_pool* pool, uint64_t id, struct vq_physical* p
     pair->consumed_by_peer = header->consumed;
     settle(pool, pair);
   }
-  if (sequence <= pair->consumed) return VQ_DROPPED; /* a credit, or heard before */
+  if (header->kind == VQ_KIND_FENCE) pair->fence_due = sequence;
+  if (header->kind == VQ_KIND_FENCED && sequence > pair->fences_heard) {
+    pair->fences_heard = sequence;
+    if (pair->state == VQ_PAIR_MOVING && sequence == pair->fences) {
+      pair->fence = 0;
+      end_if_idle(pool, pair);
+    }
+  }
+  if (fence || sequence <= pair->consumed) return VQ_DROPPED; /* a credit too, or heard before */
   struct vq_message* place = &pair->messages[(sequence - 1) & (pair->window - 1)];
   if (place->sequence == sequence) return VQ_DROPPED;
   place->sequence = sequence;
@@ -621,16 +664,27 @@ void vq_consume(struct vq_pool* pool, uint64_t id) {
   if (place->large || pair->consumed == 1 || (pair->consumed - pair->told) * 2 >= pair->window) pair->credit_due = 1;
 }
 
-int vq_send_credit(struct vq_pool* pool, uint64_t id) {
-  static const struct vq_request credit = {.operation = VQ_SEND, .flags = INTERNAL};
+int vq_owes(struct vq_pool* pool, uint64_t id) {
+  const struct vq_pair* pair = find_open(pool, id);
+  if (!pair || pair->state == VQ_PAIR_FAILED || pair->state == VQ_PAIR_UNBOUND) return 0;
+  const int fence =
+      pair->state == VQ_PAIR_MOVING && pair->fence && pair->under_way == 0 && pair->fences == pair->fences_heard;
+  return pair->credit_due || pair->fence_due > 0 || fence;
+}
+
+int vq_pay(struct vq_pool* pool, uint64_t id) {
+  if (!vq_owes(pool, id)) return 0;
   struct vq_pair* pair = find_open(pool, id);
-  if (!pair || !pair->credit_due || pair->state == VQ_PAIR_FAILED) return 0;
-  if (!may_post_now(pair) || pair->physical->free == VQ_NONE) return 1;
-  uint32_t index;
-  const uint32_t last = pair->last;
-  enter(pool, pair, &credit, &index);
-  if (submit(pool, pair->physical, &index, 1) == 1) return 0;
-  undo(pair, &index, 1, last);
-  pair->credit_due = 1;
-  return 1;
+  if (pair->state == VQ_PAIR_MOVING) {
+    end_if_idle(pool, pair);
+    if (pair->state == VQ_PAIR_MOVING && pair->fence_due == 0) return vq_owes(pool, id);
+  }
+  if (pair->fence_due > 0) {
+    if (!send_internal(pool, pair, FENCED, pair->fence_due)) return 1;
+    pair->fence_due = 0;
+  } else if (!may_post_now(pair) || !send_internal(pool, pair, 0, 0)) {
+    pair->credit_due = 1;
+    return 1;
+  }
+  return vq_owes(pool, id);
 }

@@ -82,7 +82,8 @@ struct vq_completions {
 #define VQ_HEADER_VERSION 1
 #define VQ_WINDOW_MAX 65536u
 
-enum vq_kind { VQ_KIND_DATA = 1, VQ_KIND_LARGE, VQ_KIND_CREDIT, VQ_KINDS };
+/* A fence asks for an answer, which says that what was posted before the fence has arrived. */
+enum vq_kind { VQ_KIND_DATA = 1, VQ_KIND_LARGE, VQ_KIND_CREDIT, VQ_KIND_FENCE, VQ_KIND_FENCED, VQ_KINDS };
 
 /* Before the bytes of every message. All of it is a peer's word, see vq_on_message. Little-endian, as all hosts are. */
 struct vq_header {
@@ -95,7 +96,7 @@ struct vq_header {
   uint64_t from;          /* the sender's pair */
   uint32_t node;          /* the sender's */
   uint32_t bytes;
-  uint64_t sequence; /* of this pair's messages, from 1; of a credit 0 */
+  uint64_t sequence; /* of this pair's messages, from 1; of a credit 0; of a fence and its answer the fence's number */
   uint64_t consumed; /* how many of the other direction's messages the sender's user has taken */
   uint32_t window;   /* how many more than that may be on their way to the sender, 1 to VQ_WINDOW_MAX */
   uint32_t start;    /* tells the sender's process from earlier ones of its node */
@@ -133,6 +134,10 @@ struct vq_pair {
   uint32_t reads;     /* of them */
   uint32_t window;    /* messages that may come unconsumed; 0: no messages */
   uint32_t target_peer;
+  uint32_t fence;        /* a move needs one */
+  uint64_t fences;       /* asked for */
+  uint64_t fences_heard; /* answered by the peer */
+  uint64_t fence_due;    /* the peer's, to be answered; 0: none */
   struct vq_physical* physical;
   struct vq_physical* target; /* where it goes when nothing is under way */
   struct vq_completions* completions;
@@ -226,8 +231,10 @@ int vq_bind(struct vq_pool* pool, uint64_t pair, struct vq_physical* physical, u
 /* Nothing of it is told any more. It is gone, and its memory untouched from then on, when nothing of it is under way: then
  * vq_find finds it no more. Returns how many operations still are. The buffers that `messages` holds are the caller's. */
 uint32_t vq_close(struct vq_pool* pool, uint64_t pair);
-/* Goes to another physical queue pair of the same peer as soon as nothing is under way; until then nothing is taken. */
-int vq_move(struct vq_pool* pool, uint64_t pair, struct vq_physical* target, uint32_t peer);
+/* Goes to another physical queue pair of the same peer as soon as nothing is under way; until then nothing is taken. With
+ * `fence`, for devices whose completions do not prove that a write has arrived, the peer is asked first: then the pair needs
+ * messages and its peer's pair must be known. 0, or a refusal. */
+int vq_move(struct vq_pool* pool, uint64_t pair, struct vq_physical* target, uint32_t peer, int fence);
 /* An error from outside: the pair takes nothing more, and what is under way ends as flushed. */
 void vq_fail(struct vq_pool* pool, uint64_t pair, uint8_t status);
 
@@ -264,8 +271,10 @@ enum vq_verdict vq_keep(struct vq_pool* pool, uint64_t pair, struct vq_physical*
 const struct vq_message* vq_next_message(struct vq_pool* pool, uint64_t pair);
 /* The message that vq_next_message gave was taken; its buffer is the caller's again. */
 void vq_consume(struct vq_pool* pool, uint64_t pair);
-/* Tells the peer what was consumed, if it should know and nothing else told it. Returns 1 if there was no room for it. */
-int vq_send_credit(struct vq_pool* pool, uint64_t pair);
+/* Whether the peer is owed news of what was consumed, or the answer to a fence. */
+int vq_owes(struct vq_pool* pool, uint64_t pair);
+/* Sends it, if it is. Returns 1 if there was no room for it. */
+int vq_pay(struct vq_pool* pool, uint64_t pair);
 
 #ifdef __cplusplus
 }

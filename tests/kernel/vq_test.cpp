@@ -219,9 +219,9 @@ TEST_CASE("a pair moves when nothing of it is under way, and takes nothing until
   World world;
   const std::uint64_t pair = world.bound(0);
   CHECK(world.post(pair, {1}) == 1);
-  CHECK(vq_move(&world.pool, pair, &world.physicals[1], 9) == 0);
+  CHECK(vq_move(&world.pool, pair, &world.physicals[1], 9, 0) == 0);
   CHECK(world.post(pair, {2}) == 0);
-  CHECK(vq_move(&world.pool, pair, &world.physicals[2], 9) == VQ_UNBOUND);  // one move at a time
+  CHECK(vq_move(&world.pool, pair, &world.physicals[2], 9, 0) == VQ_UNBOUND);  // one move at a time
   world.complete(world.posted[0]);
   CHECK(world.post(pair, {2}) == 1);
   CHECK(world.posted[1].physical == &world.physicals[1]);
@@ -298,13 +298,13 @@ TEST_CASE("a credit that did not go is owed still") {
   vq_consume(&world.pool, pair);
   world.room = 0;
   CHECK(world.post(pair, {1}, VQ_SEND) == 0);  // would have told
-  CHECK(vq_send_credit(&world.pool, pair) == 1);
+  CHECK(vq_pay(&world.pool, pair) == 1);
   world.room = 10;
-  CHECK(vq_send_credit(&world.pool, pair) == 0);
+  CHECK(vq_pay(&world.pool, pair) == 0);
   REQUIRE(world.posted.size() == 1);
   CHECK(world.posted[0].header.kind == VQ_KIND_CREDIT);
   CHECK(world.posted[0].header.consumed == 1);
-  CHECK(vq_send_credit(&world.pool, pair) == 0);
+  CHECK(vq_pay(&world.pool, pair) == 0);
   CHECK(world.posted.size() == 1);
   world.complete(world.posted[0]);
   CHECK(world.told().empty());
