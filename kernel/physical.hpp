@@ -85,7 +85,8 @@ struct PhysicalEvent {
     completed,  ///< operation `id` is over with `status`
     received,   ///< one message, `bytes`, in buffer `id`, until `give_back(id)`
     broken,     ///< nothing more is taken; every operation that was under way has had its completion. A connectionless one
-                ///< works again after `reset`, a connected one is to be destroyed
+                ///< works again after `reset`, and what had completed before arrives before anything that is posted then;
+                ///< a connected one is to be destroyed, and what had not arrived is lost
   };
   Kind kind = Kind::completed;
   Status status = Status::done;

@@ -84,14 +84,19 @@ Result<void> Pool::open_queue_pairs() {
   for (std::uint32_t i = 0; i < options_.queue_pairs; ++i) {
     auto queue_pair = device_.open();
     if (!queue_pair) return std::move(queue_pair).error();
-    auto physical = std::make_unique<Physical>();
-    physical->queue_pair = std::move(queue_pair).value();
-    physical->slots.resize(device_.traits().send_depth);
-    vq_physical_init(&physical->core, physical->slots.data(), device_.traits().send_depth,
-                     device_.traits().ordered_completions, physical.get());
-    physicals_.push_back(std::move(physical));
+    add(std::move(queue_pair).value());
   }
   return {};
+}
+
+Pool::Physical& Pool::add(std::unique_ptr<PhysicalQueuePair> queue_pair) {
+  auto physical = std::make_unique<Physical>();
+  physical->queue_pair = std::move(queue_pair);
+  physical->slots.resize(device_.traits().send_depth);
+  vq_physical_init(&physical->core, physical->slots.data(), device_.traits().send_depth,
+                   device_.traits().ordered_completions, physical.get());
+  physicals_.push_back(std::move(physical));
+  return *physicals_.back();
 }
 
 Result<MemoryKeys> Pool::register_memory(std::span<std::byte> memory, fabric::Access access) {
@@ -157,7 +162,8 @@ void Pool::leave(Peers::iterator peer) {
 }
 
 Pool::Physical& Pool::least_used() const {
-  return **std::min_element(physicals_.begin(), physicals_.end(),
+  const auto end = physicals_.begin() + options_.queue_pairs;  // the connectionless ones were opened first
+  return **std::min_element(physicals_.begin(), end,
                             [](const auto& left, const auto& right) { return left->core.pairs < right->core.pairs; });
 }
 
@@ -179,8 +185,11 @@ Result<void> Pool::bind_pair(PairId pair, Peers::iterator peer, std::uint64_t re
     seat->messages.resize(options_.window);
     seat->kept.resize(options_.window);
   }
-  const int code = vq_bind(&core_, pair.value(), &least_used().core, peer->second.handle.value(), remote, remote_known,
-                           seat->messages.data(), static_cast<std::uint32_t>(seat->messages.size()));
+  const Physical* const connected = peer->second.connected;
+  const bool is_up = connected != nullptr && connected->role == Physical::Role::connected;
+  const int code =
+      vq_bind(&core_, pair.value(), is_up ? &peer->second.connected->core : &least_used().core, peer->second.handle.value(),
+              remote, remote_known, seat->messages.data(), static_cast<std::uint32_t>(seat->messages.size()));
   CHECK(code == 0);
   seat->peer = peer;
   return {};
@@ -243,6 +252,7 @@ Result<std::size_t> Pool::post(PairId pair, std::span<const Request> requests) {
   const std::int32_t taken =
       vq_post(&core_, pair.value(), requests_.data(), static_cast<std::uint32_t>(requests_.size()), &at);
   if (taken < 0) return refusal(pair, taken, at);
+  (*seat_of(pair)->peer)->second.posts += static_cast<std::uint64_t>(taken);
   posted = static_cast<std::size_t>(taken);
   return posted;
 }

@@ -86,7 +86,11 @@ struct PoolOptions {
   std::uint32_t start = 0;        ///< another at each start of the node's process; random will do
   std::uint32_t queue_pairs = 1;  ///< connectionless ones, opened at once
   std::uint32_t pairs_max = 4096;
-  std::uint32_t window = 16;               ///< messages that a pair keeps for its user, a power of two
+  std::uint32_t window = 16;  ///< messages that a pair keeps for its user, a power of two
+  /// Connected queue pairs, each to a peer to which `promote_posts` requests or more went in one sample period. 0: none.
+  std::uint32_t connected_max = 0;
+  std::uint64_t promote_posts = 1000;
+  Duration sample_period = std::chrono::milliseconds(100);
   std::size_t fetch_bytes_max = 64 << 20;  ///< of one message to a port; a larger one fails its pair
   RemoteMemory* remote = nullptr;          ///< outlives the pool; none: the devices of the peers alone check
 };
@@ -145,13 +149,13 @@ class Pool {
 
   /// Takes what the device reports, repairs what broke, sends what is owed. Returns whether anything happened. Errors:
   /// resource: a shared queue pair cannot be repaired.
-  [[nodiscard]] Result<bool> progress();
+  [[nodiscard]] Result<bool> progress(Time now);
 
   /// What somebody else knows: the peer is gone. Its pairs fail now.
   void on_peer_lost(const Metadata& peer);
 
   struct Counts {
-    std::uint64_t pairs = 0, accepted = 0, replays = 0, breaks = 0, rejected = 0, strays = 0;
+    std::uint64_t pairs = 0, accepted = 0, replays = 0, breaks = 0, rejected = 0, strays = 0, connected = 0, moves = 0;
   };
   [[nodiscard]] Counts counts() const noexcept;
 
@@ -166,8 +170,10 @@ class Pool {
   };
   struct Peer {
     PeerHandle handle;
-    std::uint32_t pairs = 0;
+    std::uint32_t pairs = 0;  ///< and connected queue pairs
     bool lost = false;
+    std::uint64_t posts = 0;  ///< in this sample period
+    Physical* connected = nullptr;
   };
   using Peers = std::map<Metadata, Peer, bool (*)(const Metadata&, const Metadata&)>;
 
@@ -177,6 +183,7 @@ class Pool {
   [[nodiscard]] Result<void> bind_pair(PairId pair, Peers::iterator peer, std::uint64_t remote, bool remote_known);
   [[nodiscard]] Result<Peers::iterator> take_in(const Metadata& metadata);
   void leave(Peers::iterator peer);
+  Physical& add(std::unique_ptr<PhysicalQueuePair> queue_pair);
   [[nodiscard]] Physical& least_used() const;
   [[nodiscard]] Error refusal(PairId pair, int code, std::uint32_t at) const;
 
@@ -192,6 +199,19 @@ class Pool {
   [[nodiscard]] Result<void> repair(Physical& physical);
   void flush_receives();
   void sweep();
+
+  // pool_connected.cpp
+  void sample(Time now);
+  [[nodiscard]] bool make_room_for(std::uint64_t posts);
+  void call(Peers::iterator peer);
+  void on_connected(Physical& physical);
+  void move(Seat& seat, Physical& to);
+  void retire(Physical& physical);
+  void on_connection_broken(Physical& physical);
+  void fail_all(Physical& physical);
+  void carry_over(Physical& physical);
+  void take_accepted();
+  void bury();
 
   // pool_messages.cpp
   void on_received(Physical& physical, const PhysicalEvent& event);
@@ -220,6 +240,7 @@ class Pool {
   std::map<Port, Listener> listeners_;
   CompletionQueue fetched_;
   std::vector<PairId> fetching_later_;  ///< found no room for their read
+  Time next_sample_{};
   Counts counts_;
 };
 

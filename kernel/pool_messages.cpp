@@ -14,25 +14,26 @@ void Pool::on_received(Physical& physical, const PhysicalEvent& event) {
   vq_verdict verdict = vq_on_message(&core_, &physical.core, event.id, bytes, size);
   vq_header header{};
   Seat* seat = nullptr;
-  if (verdict != VQ_DROPPED) {
-    CHECK(vq_read_header(bytes, size, &header) != 0);
-    const auto after = event.bytes.subspan(sizeof header);
-    seat = verdict == VQ_STRANGER ? accept(header, after.first(header.metadata_bytes)) : seat_of(PairId(header.to));
+  if (vq_read_header(bytes, size, &header) != 0) {
+    const auto metadata = event.bytes.subspan(sizeof header, header.metadata_bytes);
+    const auto payload = event.bytes.subspan(sizeof header + metadata.size());
+    seat = verdict == VQ_STRANGER ? accept(header, metadata) : seat_of(PairId(header.to));
     if (verdict == VQ_STRANGER && seat != nullptr) {
-      verdict = vq_keep(&core_, seat->id.value(), &physical.core, event.id, &header,
-                        bytes + sizeof header + header.metadata_bytes);
+      verdict = vq_keep(&core_, seat->id.value(), &physical.core, event.id, &header, bytes + (size - payload.size()));
+    } else if (verdict == VQ_STRANGER) {
+      ++counts_.rejected;
     }
-    if (seat == nullptr) ++counts_.rejected;
     if (seat != nullptr && verdict == VQ_KEPT) {
       // A copy, so that who takes none of its messages keeps no buffer from the others.
       const std::size_t place = (header.sequence - 1) & (seat->messages.size() - 1);
-      const auto payload = after.subspan(header.metadata_bytes);
       seat->kept[place].assign(payload.begin(), payload.end());
       seat->messages[place].payload = reinterpret_cast<const unsigned char*>(seat->kept[place].data());
     }
   }
   physical.queue_pair->give_back(event.id);
-  if (seat != nullptr && verdict == VQ_KEPT) serve(*seat);
+  if (seat == nullptr) return;
+  if (verdict == VQ_KEPT) serve(*seat);
+  if (vq_owes(&core_, seat->id.value()) != 0) owing_.push_back(seat->id);
 }
 
 // The pair for a stranger at one of the ports: the one that it has, or a new one.

@@ -9,6 +9,17 @@ struct Pool::Physical {
   std::unique_ptr<PhysicalQueuePair> queue_pair;
   std::vector<vq_slot> slots;
   vq_physical core{};
+  enum class Role : std::uint8_t {
+    connectionless,
+    calling,    ///< a connected one that is not up yet
+    connected,  ///< to `peer`; its pairs are bound to it
+    passive,    ///< a peer's connected one: it brings messages, nothing is bound to it
+    retiring,   ///< its pairs are leaving
+    over,
+  };
+  Role role = Role::connectionless;
+  std::optional<Peers::iterator> peer;
+  bool lost = false;       ///< a connected one that broke
   bool broken = false;     ///< said so since the last repair
   bool replaying = false;  ///< something waits to be posted again
 };

@@ -12,11 +12,15 @@ constexpr std::size_t events_at_once = 32;
 
 }  // namespace
 
-Result<bool> Pool::progress() {
+Result<bool> Pool::progress(Time now) {
   bool any = false;
+  take_accepted();
   for (const auto& physical : physicals_) {
     any |= drain(*physical);
-    if (physical->broken) {
+    if (physical->broken && physical->role != Physical::Role::connectionless) {
+      on_connection_broken(*physical);
+      any = true;
+    } else if (physical->broken) {
       if (auto repaired = repair(*physical); !repaired) return std::move(repaired).error();
       any = true;
     } else if (physical->replaying) {
@@ -25,6 +29,8 @@ Result<bool> Pool::progress() {
   }
   take_fetched();
   pay_credits();
+  sample(now);
+  bury();
   sweep();
   return any;
 }
@@ -37,7 +43,7 @@ bool Pool::drain(Physical& physical) {
       case PhysicalEvent::Kind::completed: on_completed(physical, event); break;
       case PhysicalEvent::Kind::received: on_received(physical, event); break;
       case PhysicalEvent::Kind::broken: physical.broken = true; break;
-      case PhysicalEvent::Kind::connected: break;
+      case PhysicalEvent::Kind::connected: on_connected(physical); break;
     }
   }
   return count > 0;

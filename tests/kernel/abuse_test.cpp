@@ -52,9 +52,10 @@ struct Innocent {
 
 class Abuse {
  public:
-  Abuse(std::uint64_t seed, bool ordered) : network_(seed), ordered_(ordered) {
+  explicit Abuse(std::uint64_t seed)
+      : network_(seed), ordered_(seed % 2 == 0), connected_(seed % 4 > 1), proves_(connected_ || seed % 8 > 3) {
     for (std::uint32_t i = 0; i < 3; ++i) {
-      nodes_.push_back(std::make_unique<Node>(network_, i, sim(), PoolOptions{.pairs_max = 64, .window = 4}));
+      nodes_.push_back(std::make_unique<Node>(network_, i, sim(), pool()));
       both_.push_back(nodes_.back()->registered(nodes_.back()->target, fabric::Access::read));
       REQUIRE(nodes_.back()->pool->bind(Port(1), nodes_.back()->completions, 8).ok());
       REQUIRE(nodes_.back()->pool->bind(Port(2), nodes_.back()->completions, 8).ok());  // whose messages nobody takes
@@ -104,11 +105,24 @@ class Abuse {
     for (const auto& node : nodes_) sum += node->pool->counts().replays;
     return sum;
   }
+  [[nodiscard]] std::uint64_t moves() const {
+    std::uint64_t sum = 0;
+    for (const auto& node : nodes_) sum += node->pool->counts().moves;
+    return sum;
+  }
   [[nodiscard]] std::uint64_t deaths() const { return deaths_; }
 
  private:
+  [[nodiscard]] PoolOptions pool() const {
+    PoolOptions options;
+    options.pairs_max = 64;
+    options.window = 4;
+    options.connected_max = connected_ ? 2 : 0;
+    options.promote_posts = 50;
+    return options;
+  }
   [[nodiscard]] SimOptions sim() const {
-    return {.ordered = ordered_, .send_depth = 24, .receive_buffers = 4, .message_bytes_max = 256};
+    return {.ordered = ordered_, .proves = proves_, .send_depth = 24, .receive_buffers = 4, .message_bytes_max = 256};
   }
   std::uint64_t draw(std::uint64_t below) { return network_.draw(below); }
 
@@ -216,6 +230,7 @@ class Abuse {
   bool look() {
     bool any = false;
     for (auto& node : nodes_) {
+      node->now += std::chrono::milliseconds(1);
       any = node->progress() || any;
       node->take();
       for (std::string text = node->pop(); text != "nothing"; text = node->pop()) {
@@ -223,7 +238,7 @@ class Abuse {
         any = true;
       }
     }
-    if (mortal_->pool->progress()) mortal_->take();
+    if (mortal_->progress()) mortal_->take();
     for (auto& one : innocents_) any = take(*one) || any;
     return any;
   }
@@ -280,6 +295,8 @@ class Abuse {
 
   SimNetwork network_;
   const bool ordered_;
+  const bool connected_;  ///< queue pairs too, made and broken on the way
+  const bool proves_;
   std::vector<std::unique_ptr<Node>> nodes_;
   std::vector<MemoryKeys> both_;  ///< by which the nodes' targets may be read
   std::unique_ptr<Node> mortal_;
@@ -297,8 +314,9 @@ TEST_CASE("a million operations beside users who do everything wrong: no innocen
   std::uint64_t breaks = 0;
   std::uint64_t replays = 0;
   std::uint64_t deaths = 0;
+  std::uint64_t moves = 0;
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
-    Abuse abuse(seed, seed % 2 == 0);
+    Abuse abuse(seed);
     try {
       abuse.run(50'000);
     } catch (const Violation& violation) {
@@ -307,8 +325,10 @@ TEST_CASE("a million operations beside users who do everything wrong: no innocen
     breaks += abuse.breaks();
     replays += abuse.replays();
     deaths += abuse.deaths();
+    moves += abuse.moves();
   }
   CHECK(breaks > 1000);
   CHECK(replays > 1000);
   CHECK(deaths > 10);
+  CHECK(moves > 100);
 }

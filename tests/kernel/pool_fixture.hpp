@@ -78,7 +78,7 @@ struct Node {
     return posted.error().kind();
   }
   bool progress() {
-    auto progressed = pool->progress();
+    auto progressed = pool->progress(now);
     if (!progressed) FAIL(progressed.error().to_string());
     return *progressed;
   }
@@ -98,6 +98,7 @@ struct Node {
     return {reinterpret_cast<const char*>(target.data()) + offset, bytes};
   }
 
+  Time now{};
   std::unique_ptr<SimDevice> device;
   CompletionQueue completions;
   std::vector<std::byte> memory;  ///< own requests' bytes; peers may read it
@@ -107,12 +108,13 @@ struct Node {
   std::unique_ptr<Pool> pool;
 };
 
-/// Until nothing happens anywhere.
+/// Until nothing happens anywhere: what the last pass posted is seen by the next one.
 template <class... Nodes>
 void settle(SimNetwork& network, Nodes&... nodes) {
-  for (bool any = true; any;) {
-    any = network.step();
+  for (int idle = 0; idle < 3; ++idle) {
+    bool any = network.step();
     any = (static_cast<unsigned>(any) | ... | static_cast<unsigned>(nodes.progress())) != 0;
+    if (any) idle = 0;
   }
 }
 

@@ -12,9 +12,10 @@ SimDevice::SimDevice(SimNetwork& network, std::uint64_t number, const SimOptions
     : network_(network), number_(number), options_(options) {
   traits_.name = "sim";
   traits_.connectionless = true;
+  traits_.connected = true;
   traits_.ordered_completions = options.ordered;
   traits_.ordered_writes = true;
-  traits_.visible_on_completion = true;
+  traits_.visible_on_completion = options.proves;
   traits_.send_depth = options.send_depth;
   traits_.message_bytes_max = options.message_bytes_max;
   metadata_.size = sizeof number;
@@ -34,11 +35,23 @@ Result<PeerHandle> SimDevice::resolve(const Metadata& peer) {
 void SimDevice::forget(PeerHandle peer) { peers_.erase(peer.value()); }
 
 Result<std::unique_ptr<PhysicalQueuePair>> SimDevice::open() {
-  return std::unique_ptr<PhysicalQueuePair>(std::make_unique<SimQueuePair>(*this));
+  return std::unique_ptr<PhysicalQueuePair>(std::make_unique<SimQueuePair>(*this, SimQueuePair::Kind::connectionless));
 }
 
-Result<std::unique_ptr<PhysicalQueuePair>> SimDevice::connect(const Metadata& /*peer*/, std::uint64_t /*token*/) {
-  return Error(ErrorKind::unsupported, "no connections here");
+Result<std::unique_ptr<PhysicalQueuePair>> SimDevice::connect(const Metadata& peer, std::uint64_t token) {
+  std::uint64_t number = 0;
+  if (peer.size != sizeof number) return Error(ErrorKind::bad_argument, "no metadata of this network");
+  std::memcpy(&number, peer.bytes.data(), sizeof number);
+  auto queue_pair = std::make_unique<SimQueuePair>(*this, SimQueuePair::Kind::calling, number);
+  queue_pair->token_ = token;
+  return std::unique_ptr<PhysicalQueuePair>(std::move(queue_pair));
+}
+
+Device::Accepted SimDevice::accepted() {
+  if (accepted_.empty()) return {};
+  Accepted first = std::move(accepted_.front());
+  accepted_.pop_front();
+  return first;
 }
 
 Result<MemoryKeys> SimDevice::register_memory(std::span<std::byte> memory, fabric::Access access) {
@@ -72,24 +85,29 @@ bool SimNetwork::step() {
   return false;
 }
 
-SimQueuePair::SimQueuePair(SimDevice& device) : device_(device) {
+SimQueuePair::SimQueuePair(SimDevice& device, Kind kind, std::uint64_t peer) : device_(device), kind_(kind), peer_(peer) {
   for (std::uint64_t i = 0; i < device.options_.receive_buffers; ++i) {
     buffers_.emplace_back(device.options_.message_bytes_max);
     free_buffers_.push_back(i);
   }
-  device.queue_pairs_.push_back(this);
+  if (kind == Kind::connectionless) device.queue_pairs_.push_back(this);
   device.network_.queue_pairs_.push_back(this);
 }
 
 SimQueuePair::~SimQueuePair() {
+  if (partner_ != nullptr) {
+    partner_->partner_ = nullptr;
+    partner_->break_down();
+  }
   std::erase(device_.queue_pairs_, this);
   std::erase(device_.network_.queue_pairs_, this);
 }
 
 std::size_t SimQueuePair::post(std::span<const PhysicalOperation> operations) {
   std::size_t taken = 0;
-  for (; taken < operations.size() && !broken_ && under_way_ < device_.options_.send_depth; ++taken, ++under_way_) {
-    Pending pending{operations[taken], {operations[taken].header.begin(), operations[taken].header.end()}};
+  for (; taken < operations.size() && !broken_ && kind_ != Kind::calling && under_way_ < device_.options_.send_depth;
+       ++taken, ++under_way_) {
+    Pending pending{operations[taken], {operations[taken].header.begin(), operations[taken].header.end()}, {}};
     pending.operation.header = {};
     pending_.push_back(std::move(pending));
   }
@@ -116,18 +134,58 @@ Result<void> SimQueuePair::reset() {
 
 // A queue pair without order carries out what goes to different peers in any order, to one peer in order.
 bool SimQueuePair::step() {
-  if (pending_.empty() || device_.network_.alive(device_.number_) == nullptr) return false;
+  if (device_.network_.alive(device_.number_) == nullptr) return false;
+  if (kind_ == Kind::calling) return call();
+  if (!flying_.empty() && (pending_.empty() || device_.network_.draw(2) == 0)) return arrive();
+  if (pending_.empty()) return false;
   auto chosen = pending_.begin();
   if (!device_.options_.ordered) {
     const PeerHandle peer = pending_[device_.network_.draw(pending_.size())].operation.peer;
     chosen = std::find_if(pending_.begin(), pending_.end(), [&](const Pending& p) { return p.operation.peer == peer; });
   }
   Status status = Status::done;
-  if (carry_out(*chosen, status) == Outcome::waits) return false;
+  const bool flies = !device_.options_.proves && peer_of(chosen->operation) != nullptr &&
+                     chosen->operation.kind != PhysicalOperation::Kind::read;
+  if (flies) {
+    const PhysicalOperation& operation = chosen->operation;
+    flying_.push_back(*chosen);
+    flying_.back().bytes.assign(operation.local, operation.local + operation.bytes);
+  } else {
+    if (!flying_.empty()) return arrive();  // a read follows what was written before it
+    if (carry_out(*chosen, status) == Outcome::waits) return false;
+  }
   const PhysicalOperation operation = chosen->operation;
   pending_.erase(chosen);
   complete(operation, status);
   if (status != Status::done && (device_.options_.ordered || device_.network_.draw(8) == 0)) break_down();
+  return true;
+}
+
+bool SimQueuePair::call() {
+  SimDevice* const peer = device_.network_.alive(peer_);
+  if (broken_ || peer == nullptr) {
+    const bool news = !broken_;
+    break_down();
+    return news;
+  }
+  auto other = std::make_unique<SimQueuePair>(*peer, Kind::connected, device_.number_);
+  other->partner_ = this;
+  partner_ = other.get();
+  kind_ = Kind::connected;
+  peer->accepted_.push_back({std::move(other), token_});
+  PhysicalEvent event;
+  event.kind = PhysicalEvent::Kind::connected;
+  events_.push_back(std::move(event));
+  return true;
+}
+
+// What was completed before reaches its peer; what cannot any more is lost without a word, as it is on such devices.
+bool SimQueuePair::arrive() {
+  Status ignored = Status::done;
+  Pending& first = flying_.front();
+  first.operation.local = first.bytes.data();
+  if (carry_out(first, ignored) == Outcome::waits) return false;
+  flying_.pop_front();
   return true;
 }
 
@@ -144,6 +202,7 @@ void SimQueuePair::complete(const PhysicalOperation& operation, Status status) {
 // Of what is under way some may have been carried out; nobody knows.
 void SimQueuePair::break_down() {
   if (broken_) return;
+  if (kind_ != Kind::connectionless) flying_.clear();
   const std::size_t carried_out = device_.network_.draw(pending_.size() + 1);
   for (std::size_t i = 0; i < pending_.size(); ++i) {
     Status ignored = Status::done;
@@ -157,11 +216,17 @@ void SimQueuePair::break_down() {
   events_.push_back(std::move(event));
 }
 
-SimQueuePair::Outcome SimQueuePair::carry_out(const Pending& pending, Status& status) {
-  const PhysicalOperation& operation = pending.operation;
+SimDevice* SimQueuePair::peer_of(const PhysicalOperation& operation) const {
+  if (kind_ == Kind::connected) return partner_ == nullptr ? nullptr : device_.network_.alive(peer_);
   const auto known = device_.peers_.find(operation.peer.value());
   SimDevice* const peer = known == device_.peers_.end() ? nullptr : device_.network_.alive(known->second);
-  if (peer == nullptr || peer->queue_pairs_.empty()) {
+  return peer == nullptr || peer->queue_pairs_.empty() ? nullptr : peer;
+}
+
+SimQueuePair::Outcome SimQueuePair::carry_out(const Pending& pending, Status& status) {
+  const PhysicalOperation& operation = pending.operation;
+  SimDevice* const peer = peer_of(operation);
+  if (peer == nullptr) {
     status = Status::peer_lost;
     return Outcome::over;
   }
@@ -170,8 +235,8 @@ SimQueuePair::Outcome SimQueuePair::carry_out(const Pending& pending, Status& st
       status = Status::local_error;
       return Outcome::over;
     }
-    return peer->queue_pairs_.front()->receive(pending.header, {operation.local, operation.bytes}) ? Outcome::over
-                                                                                                   : Outcome::waits;
+    SimQueuePair& to = partner_ != nullptr ? *partner_ : *peer->queue_pairs_.front();
+    return to.receive(pending.header, {operation.local, operation.bytes}) ? Outcome::over : Outcome::waits;
   }
   const auto found = peer->memory_.find(operation.remote_key);
   const bool write = operation.kind == PhysicalOperation::Kind::write;

@@ -15,6 +15,7 @@ namespace spindrift::kernel::sim {
 
 struct SimOptions {
   bool ordered = true;  ///< completions of a queue pair come in order, and one failure breaks it
+  bool proves = true;   ///< completions prove that the peer has it; false: it arrives later, in its queue pair's order
   std::uint32_t send_depth = 32;
   std::uint32_t receive_buffers = 8;
   std::size_t message_bytes_max = 512;
@@ -34,7 +35,7 @@ class SimDevice final : public Device {
   void forget(PeerHandle peer) override;
   [[nodiscard]] Result<std::unique_ptr<PhysicalQueuePair>> open() override;
   [[nodiscard]] Result<std::unique_ptr<PhysicalQueuePair>> connect(const Metadata& peer, std::uint64_t token) override;
-  [[nodiscard]] Accepted accepted() override { return {}; }
+  [[nodiscard]] Accepted accepted() override;
   [[nodiscard]] Result<MemoryKeys> register_memory(std::span<std::byte> memory, fabric::Access access) override;
   void deregister(const MemoryKeys& keys) override;
 
@@ -62,7 +63,8 @@ class SimDevice final : public Device {
   std::uint32_t newest_peer_ = 0;
   std::uint64_t newest_key_ = 0;
   std::map<std::uint64_t, Registered> memory_;  ///< by remote key
-  std::vector<SimQueuePair*> queue_pairs_;
+  std::vector<SimQueuePair*> queue_pairs_;      ///< connectionless ones
+  std::deque<Accepted> accepted_;
   std::size_t under_way_max_ = 0;
 };
 
@@ -96,10 +98,11 @@ class SimNetwork {
 
 class SimQueuePair final : public PhysicalQueuePair {
  public:
-  explicit SimQueuePair(SimDevice& device);
+  enum class Kind : std::uint8_t { connectionless, calling, connected };
+  SimQueuePair(SimDevice& device, Kind kind, std::uint64_t peer = 0);
   ~SimQueuePair() override;
 
-  [[nodiscard]] bool connectionless() const noexcept override { return true; }
+  [[nodiscard]] bool connectionless() const noexcept override { return kind_ == Kind::connectionless; }
   [[nodiscard]] std::size_t post(std::span<const PhysicalOperation> operations) override;
   [[nodiscard]] std::size_t poll(std::span<PhysicalEvent> events) override;
   void give_back(std::uint64_t buffer) override;
@@ -111,17 +114,26 @@ class SimQueuePair final : public PhysicalQueuePair {
   struct Pending {
     PhysicalOperation operation;
     std::vector<std::byte> header;
+    std::vector<std::byte> bytes;  ///< of one that flies
   };
   enum class Outcome : std::uint8_t { over, waits };
 
   [[nodiscard]] bool step();
+  [[nodiscard]] bool call();
+  [[nodiscard]] bool arrive();
+  [[nodiscard]] SimDevice* peer_of(const PhysicalOperation& operation) const;
   [[nodiscard]] Outcome carry_out(const Pending& pending, Status& status);
   void complete(const PhysicalOperation& operation, Status status);
   void break_down();
   [[nodiscard]] bool receive(std::span<const std::byte> header, std::span<const std::byte> payload);
 
   SimDevice& device_;
+  Kind kind_;
+  const std::uint64_t peer_;  ///< of a connected one, its device
+  std::uint64_t token_ = 0;
+  SimQueuePair* partner_ = nullptr;  ///< of a connected one, while it lives
   std::deque<Pending> pending_;
+  std::deque<Pending> flying_;  ///< completed, and not there yet; with their bytes
   std::deque<PhysicalEvent> events_;
   std::vector<std::vector<std::byte>> buffers_;
   std::vector<std::uint64_t> free_buffers_;

@@ -1,0 +1,136 @@
+// Connected queue pairs: made in the background to the peers that are talked to most, taken away from those that are not any
+// more, and the way of virtual queue pairs there and back. (KRCore, section 4.5.)
+#include <algorithm>
+
+#include <spindrift/core/check.hpp>
+#include <spindrift/core/log.hpp>
+#include <spindrift/kernel/pool_parts.hpp>
+
+namespace spindrift::kernel {
+
+void Pool::sample(Time now) {
+  if (options_.connected_max == 0 || now < next_sample_) return;
+  next_sample_ = now + options_.sample_period;
+  auto busiest = peers_.end();
+  for (auto peer = peers_.begin(); peer != peers_.end(); ++peer) {
+    if (peer->second.connected != nullptr || peer->second.lost || peer->second.posts < options_.promote_posts) continue;
+    if (busiest == peers_.end() || peer->second.posts > busiest->second.posts) busiest = peer;
+  }
+  if (busiest != peers_.end() && make_room_for(busiest->second.posts)) call(busiest);
+  for (auto& [metadata, peer] : peers_) peer.posts = 0;
+}
+
+// A place for one more connected queue pair; the least used one goes if it is used half as much.
+bool Pool::make_room_for(std::uint64_t posts) {
+  std::uint32_t count = 0;
+  Physical* least = nullptr;
+  for (const auto& physical : physicals_) {
+    if (physical->role != Physical::Role::calling && physical->role != Physical::Role::connected) continue;
+    ++count;
+    if (physical->role == Physical::Role::connected &&
+        (least == nullptr || (*physical->peer)->second.posts < (*least->peer)->second.posts)) {
+      least = physical.get();
+    }
+  }
+  if (count < options_.connected_max) return true;
+  if (least != nullptr && (*least->peer)->second.posts * 2 <= posts) retire(*least);
+  return false;  // there will be room when what is under way there is over
+}
+
+void Pool::call(Peers::iterator peer) {
+  auto queue_pair = device_.connect(peer->first, options_.start);
+  if (!queue_pair) {
+    log::debug(log::Room::kernel, "no connected queue pair", {{"reason", queue_pair.error().to_string()}});
+    return;
+  }
+  Physical& physical = add(std::move(queue_pair).value());
+  physical.role = Physical::Role::calling;
+  physical.peer = peer;
+  peer->second.connected = &physical;
+  ++peer->second.pairs;  // so that it stays while this does
+}
+
+void Pool::on_connected(Physical& physical) {
+  if (physical.role != Physical::Role::calling) return;
+  physical.role = Physical::Role::connected;
+  ++counts_.connected;
+  for (const auto& seat : seats_) {
+    if (seat && seat->peer == physical.peer) move(*seat, physical);
+  }
+}
+
+void Pool::move(Seat& seat, Physical& to) {
+  const vq_pair* const core = vq_find(&core_, seat.id.value());
+  if (core == nullptr || core->physical == &to.core) return;
+  const int moved = vq_move(&core_, seat.id.value(), &to.core, (*seat.peer)->second.handle.value(),
+                            !device_.traits().visible_on_completion);
+  if (moved != 0) return;  // it stays where it is: closed, failed, or without messages to ask its peer by
+  ++counts_.moves;
+  owing_.push_back(seat.id);
+}
+
+void Pool::retire(Physical& physical) {
+  physical.role = Physical::Role::retiring;
+  (*physical.peer)->second.connected = nullptr;
+  for (const auto& seat : seats_) {
+    const vq_pair* const core = seat ? vq_find(&core_, seat->id.value()) : nullptr;
+    if (core != nullptr && core->physical == &physical.core) move(*seat, least_used());
+  }
+}
+
+// Its pairs go on over a connectionless one, with what was flushed; but where completions prove nothing, nobody knows what
+// of their completed requests has arrived, and they fail.
+void Pool::on_connection_broken(Physical& physical) {
+  if (physical.role == Physical::Role::calling || physical.role == Physical::Role::connected)
+    (*physical.peer)->second.connected = nullptr;
+  physical.role = physical.peer ? Physical::Role::retiring : Physical::Role::over;
+  physical.broken = false;
+  physical.lost = true;
+  ++counts_.breaks;
+  vq_on_broken(&core_, &physical.core);
+  flush_receives();
+  for (const auto& seat : seats_) {
+    vq_pair* const core = seat ? vq_find(&core_, seat->id.value()) : nullptr;
+    if (core != nullptr && core->state == VQ_PAIR_MOVING && core->target == &physical.core)
+      core->target = &least_used().core;
+  }
+  if (!device_.traits().visible_on_completion) fail_all(physical);
+  carry_over(physical);
+}
+
+void Pool::fail_all(Physical& physical) {
+  for (const auto& seat : seats_) {
+    const vq_pair* const core = seat ? vq_find(&core_, seat->id.value()) : nullptr;
+    if (core != nullptr && core->physical == &physical.core) vq_fail(&core_, seat->id.value(), VQ_FLUSHED);
+  }
+  flush_receives();
+}
+
+void Pool::carry_over(Physical& physical) {
+  if (physical.core.pairs == 0) return;
+  Physical& to = least_used();
+  if (vq_replay(&core_, &physical.core, &to.core, (*physical.peer)->second.handle.value()) > 0) to.replaying = true;
+}
+
+void Pool::take_accepted() {
+  for (Device::Accepted one = device_.accepted(); one.queue_pair; one = device_.accepted())
+    add(std::move(one.queue_pair)).role = Physical::Role::passive;
+}
+
+// Those that nobody uses any more go.
+void Pool::bury() {
+  std::erase_if(physicals_, [this](const auto& physical) {
+    if (physical->lost && physical->role == Physical::Role::retiring) carry_over(*physical);
+    const bool idle = physical->core.pairs == 0 && physical->core.under_way == 0;
+    const bool done = physical->role == Physical::Role::over || (physical->role == Physical::Role::retiring && idle);
+    if (!done) return false;
+    const bool targeted = std::any_of(pairs_.begin(), pairs_.end(), [&](const vq_pair& pair) {
+      return pair.state == VQ_PAIR_MOVING && pair.target == &physical->core;
+    });
+    if (targeted) return false;
+    if (physical->peer) leave(*physical->peer);
+    return true;
+  });
+}
+
+}  // namespace spindrift::kernel

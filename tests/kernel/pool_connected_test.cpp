@@ -1,0 +1,158 @@
+// Connected queue pairs come and go in the background, and the virtual ones on them notice nothing.
+#include "pool_fixture.hpp"
+
+using namespace spindrift;
+using namespace spindrift::kernel;
+using namespace spindrift::kernel::sim;
+
+namespace {
+
+PoolOptions with_connected(std::uint32_t most) {
+  PoolOptions options;
+  options.connected_max = most;
+  options.promote_posts = 10;
+  options.sample_period = std::chrono::milliseconds(1);
+  return options;
+}
+
+/// Posts to the peer for one sample period and lets what follows from it happen.
+template <class... Nodes>
+void talk(SimNetwork& network, Node& from, PairId pair, const Node& to, int requests, Nodes&... others) {
+  for (int i = 0; i < requests; ++i) {
+    CHECK(from.post(pair, {from.write(to, from.put("talk"), 8)}) == 1);
+    settle(network, from, others...);
+    from.take();
+  }
+  from.now += std::chrono::milliseconds(2);
+  settle(network, from, others...);
+}
+
+}  // namespace
+
+TEST_CASE("a peer that is talked to much gets a connected queue pair, and the virtual ones move there") {
+  SimNetwork network(1);
+  const bool proves = GENERATE(true, false);
+  Node a(network, 0, {.proves = proves}, with_connected(4));
+  Node b(network, 1, {.proves = proves});
+  Node c(network, 2, {.proves = proves});
+  REQUIRE(b.pool->bind(Port(1), b.completions, 8).ok());
+  const PairId to_b = a.pair(b);
+  const PairId to_c = a.pair(c);
+  CHECK(a.post(to_b, {a.send(a.put("first"))}) == 1);
+  settle(network, a, b, c);
+  CHECK(b.pop() == "first");
+  talk(network, a, to_c, c, 5, b, c);
+  talk(network, a, to_b, b, 20, b, c);
+  CHECK(a.pool->counts().connected == 1);
+  CHECK(a.pool->counts().moves == 1);
+  // And goes on there, one-sided and two-sided.
+  CHECK(a.post(to_b, {a.write(b, a.put("moved"), 64), a.send(a.put("second", 32))}) == 2);
+  settle(network, a, b, c);
+  CHECK(b.text(64, 5) == "moved");
+  CHECK(b.pop() == "second");
+  CHECK(a.take().size() == 2);
+  const PairId later = a.pair(b);  // finds it there
+  CHECK(a.post(later, {a.write(b, a.put("later"), 128)}) == 1);
+  settle(network, a, b, c);
+  CHECK(b.text(128, 5) == "later");
+  CHECK(a.pool->counts().moves == 1);
+}
+
+TEST_CASE("without messages, and completions that prove nothing, a virtual queue pair stays where it is") {
+  SimNetwork network(2);
+  Node a(network, 0, {.proves = false}, with_connected(4));
+  Node b(network, 1, {.proves = false});
+  const PairId pair = a.pair(b, Port(1), {.messages = false});
+  talk(network, a, pair, b, 20, b);
+  CHECK(a.pool->counts().connected == 1);
+  CHECK(a.pool->counts().moves == 0);
+  CHECK(a.post(pair, {a.write(b, a.put("stays"), 64)}) == 1);
+  settle(network, a, b);
+  CHECK(b.text(64, 5) == "stays");
+}
+
+TEST_CASE("the connected queue pair that is used least goes for one that is used more") {
+  SimNetwork network(3);
+  Node a(network, 0, {}, with_connected(1));
+  Node b(network, 1);
+  Node c(network, 2);
+  const PairId to_b = a.pair(b);
+  const PairId to_c = a.pair(c);
+  talk(network, a, to_b, b, 20, b, c);
+  CHECK(a.pool->counts().connected == 1);
+  talk(network, a, to_c, c, 40, b, c);
+  talk(network, a, to_c, c, 40, b, c);
+  CHECK(a.pool->counts().connected == 2);
+  CHECK(a.pool->counts().moves == 3);  // there, back, and the other one there
+  CHECK(a.post(to_b, {a.write(b, a.put("back"), 64)}) == 1);
+  CHECK(a.post(to_c, {a.write(c, a.put("there", 32), 64)}) == 1);
+  settle(network, a, b, c);
+  CHECK(b.text(64, 4) + c.text(64, 5) == "backthere");
+}
+
+TEST_CASE("a connected queue pair that breaks by one's fault carries the others' requests back") {
+  SimNetwork network(GENERATE(range(1U, 20U)));
+  Node a(network, 0, {}, with_connected(1));
+  Node b(network, 1);
+  const PairId good = a.pair(b);
+  const PairId bad = a.pair(b);
+  talk(network, a, good, b, 20, b);
+  REQUIRE(a.pool->counts().moves == 2);
+  Request wrong = a.write(b, a.put("x"), 0, 99);
+  wrong.remote_key = 12345;
+  CHECK(a.post(good, {a.write(b, a.put("one", 0), 0, 1)}) == 1);
+  CHECK(a.post(bad, {wrong}) == 1);
+  CHECK(a.post(good, {a.write(b, a.put("two", 64), 8, 2), a.write(b, a.put("three", 128), 16, 3)}) == 2);
+  settle(network, a, b);
+  std::vector<std::uint64_t> done;
+  for (const Completion& completion : a.take()) {
+    if (completion.pair != good) continue;
+    CHECK(completion.status == Status::done);
+    done.push_back(completion.context);
+  }
+  CHECK(done == std::vector<std::uint64_t>{1, 2, 3});
+  CHECK(b.text(0, 3) + b.text(8, 3) + b.text(16, 5) == "onetwothree");
+  CHECK(a.pool->failure(bad) == Status::access_refused);
+}
+
+TEST_CASE(
+    "a connected queue pair that breaks where completions prove nothing fails those on it, for what they wrote may be "
+    "lost") {
+  SimNetwork network(5);
+  Node a(network, 0, {.proves = false}, with_connected(1));
+  Node b(network, 1, {.proves = false});
+  REQUIRE(b.pool->bind(Port(1), b.completions, 8).ok());
+  const PairId pair = a.pair(b);
+  const PairId elsewhere = a.pair(b, Port(1), {.messages = false});
+  CHECK(a.post(pair, {a.send(a.put("first"))}) == 1);
+  settle(network, a, b);
+  CHECK(b.pop() == "first");
+  talk(network, a, pair, b, 20, b);
+  REQUIRE(a.pool->counts().moves == 1);
+  Request wrong = a.read(b, std::span(a.memory).first(8), 0, 99);
+  wrong.remote_key = 12345;
+  CHECK(a.post(pair, {wrong}) == 1);
+  settle(network, a, b);
+  CHECK(a.pool->failure(pair) == Status::access_refused);
+  CHECK_FALSE(a.pool->failure(elsewhere));
+}
+
+TEST_CASE("a peer that cannot be connected to is talked to without") {
+  SimNetwork network(4);
+  Node a(network, 0, {}, with_connected(1));
+  Node b(network, 1);
+  const PairId pair = a.pair(b);
+  for (int i = 0; i < 20; ++i) {
+    CHECK(a.post(pair, {a.write(b, a.put("talk"), 8)}) == 1);
+    settle(network, a, b);
+  }
+  a.now += std::chrono::milliseconds(2);
+  a.progress();  // calls
+  network.kill(*b.device);
+  settle(network, a);
+  CHECK(a.pool->counts().connected == 0);
+  CHECK_FALSE(a.pool->failure(pair));
+  CHECK(a.post(pair, {a.write(b, a.put("talk"), 8)}) == 1);
+  settle(network, a);
+  CHECK(a.pool->failure(pair) == Status::peer_lost);
+}
