@@ -5,6 +5,7 @@
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 
 #include <spindrift/core/fabric/ofi/ofi.hpp>
@@ -117,6 +118,32 @@ TEST_CASE("who was disconnected writes nothing any more, though it does not know
   await(b, Event::Kind::lost, {&alone.a});
   alone.a.pump();
   CHECK(std::all_of(region.memory.begin(), region.memory.end(), [](std::byte byte) { return byte == std::byte{0}; }));
+}
+
+TEST_CASE("memory that is released while operations read it goes when their peer is lost, not before") {
+  Alone alone;
+  auto b = std::make_unique<Endpoint>(2, make_tcp_or_throw(NodeId(2), alone.directory.path()));
+  alone.a.connect(*b);
+  const PeerId b_at_a = await(alone.a, Event::Kind::connected, {b.get()}).peer;
+  const PeerId a_at_b = await(*b, Event::Kind::connected, {&alone.a}).peer;
+  constexpr std::size_t bytes = 64U << 20U;  // more than sockets hold while `b` takes nothing
+  const Region target = value_or_throw(b->fabric->allocate(bytes, "mirror"));
+  value_or_throw(b->fabric->expose(a_at_b, target.key, Access::write));
+  await(alone.a, Event::Kind::exposed, {b.get()});
+  const Region source = value_or_throw(alone.a.fabric->allocate(bytes, "row"));
+  Operation write;
+  write.peer = b_at_a;
+  write.local = source.memory.data();
+  write.bytes = bytes;
+  write.region = target.key;
+  value_or_throw(alone.a.fabric->post({&write, 1}));
+  alone.a.fabric->release(source.key);
+  alone.a.pump();
+  const auto mapped = [&] { return ::msync(source.memory.data(), bytes, MS_ASYNC) == 0; };
+  CHECK(mapped());
+  b.reset();
+  await(alone.a, Event::Kind::lost);
+  CHECK_FALSE(mapped());
 }
 
 TEST_CASE("a name is looked up beside the poller, also in IPv6, and one that nobody knows is tried again") {

@@ -4,9 +4,11 @@
 #include <algorithm>
 #include <deque>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 
+#include <spindrift/core/fabric/endpoint_parts.hpp>
 #include <spindrift/core/fabric/fault/lane.hpp>
 
 namespace spindrift::fabric {
@@ -136,22 +138,13 @@ void FaultFabric::advance_farewells() {
 
 Result<void> FaultFabric::check(const Operation& operation) const {
   const auto at = lanes_.find(operation.peer);
-  if (at == lanes_.end()) {
-    if (operation.peer > newest_peer_) return Error(ErrorKind::bad_argument, "there never was such a peer");
-    return {};
-  }
-  if (operation.local == nullptr && operation.bytes > 0) return Error(ErrorKind::bad_argument, "an operation without bytes");
-  if (operation.kind == Operation::Kind::send) {
-    if (operation.bytes <= traits_.message_bytes_max) return {};
-    return Error(ErrorKind::bad_argument, "a message of " + std::to_string(operation.bytes) + " bytes");
-  }
-  const Access needed = operation.kind == Operation::Kind::write ? Access::write : Access::read;
-  for (const Lane::PeerRegion& region : at->second.regions) {
-    if (region.key != operation.region || region.access != needed) continue;
-    if (operation.offset <= region.bytes && operation.bytes <= region.bytes - operation.offset) return {};
-    return Error(ErrorKind::bad_argument, "the operation reaches out of its region");
-  }
-  return Error(ErrorKind::bad_argument, "the peer did not expose this region for this use");
+  if (at == lanes_.end()) return check_absent(operation.peer, newest_peer_);
+  const auto& regions = at->second.regions;
+  const auto region = std::find_if(regions.begin(), regions.end(),
+                                   [&](const Lane::PeerRegion& each) { return each.key == operation.region; });
+  std::optional<ExposedRegion> target;
+  if (region != regions.end()) target = {region->bytes, region->access};
+  return check_operation(operation, traits_, target);
 }
 
 Result<void> FaultFabric::post(std::span<const Operation> operations) {

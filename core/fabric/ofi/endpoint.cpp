@@ -4,7 +4,6 @@
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
-#include <sys/random.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -13,6 +12,7 @@
 #include <utility>
 
 #include <spindrift/core/config/addresses.hpp>
+#include <spindrift/core/fabric/endpoint_parts.hpp>
 
 namespace spindrift::fabric::ofi {
 namespace {
@@ -35,22 +35,9 @@ Traits traits_of(const std::string& provider) {
           .peers_max = peers_max};
 }
 
-Result<std::uint64_t> random_word() {
-  std::uint64_t word = 0;
-  while (word == 0) {
-    if (::getrandom(&word, sizeof word, 0) != sizeof word) return system_error("getrandom", errno);
-  }
-  return word;
-}
-
-Error not_exposed(const char* use) {
-  return Error(ErrorKind::bad_argument, std::string("the peer did not expose this region for ") + use)
-      .fix("wait for its `exposed` event, and use the region as that says");
-}
-
 }  // namespace
 
-OfiFabric::OfiFabric(const OfiOptions& options, std::uint64_t incarnation, FileDescriptor bell, shm::Rendezvous rendezvous)
+OfiFabric::OfiFabric(const OfiOptions& options, std::uint64_t incarnation, FileDescriptor bell, Rendezvous rendezvous)
     : options_(options),
       incarnation_(incarnation),
       traits_(traits_of(options.provider)),
@@ -106,12 +93,14 @@ void OfiFabric::release(RegionKey key) {
   OwnRegion& region = *at->second;
   own_regions_.erase(at);
   region.released = true;
+  leaving_.insert(&region);
   give_back(region);
 }
 
 // The memory goes when nobody uses it any more. Until then what peers write to it is lost.
 void OfiFabric::give_back(OwnRegion& region) {
   if (region.reading > 0 || region.registered > 0) return;
+  leaving_.erase(&region);
   std::byte* const begin = region.memory.data();
   ::munmap(begin, region.mapped_bytes);
   memory_.erase(begin);
@@ -151,10 +140,7 @@ Result<void> OfiFabric::connect(const Address& peer) {
   }
   Node& node = nodes_[peer.node];
   node.endpoint = peer.endpoint;
-  const bool linked = std::any_of(lanes_.begin(), lanes_.end(), [&](const auto& lane) {
-    return lane->node == peer.node && lane->state == Lane::State::up;
-  });
-  if (linked || node.wanted) return {};
+  if (has_lane(peer.node, {Lane::State::up}) || node.wanted) return {};
   node.wanted = true;
   node.pause = {};
   now_ = clock_.now();
@@ -228,29 +214,13 @@ void OfiFabric::say(Lane& lane, std::span<const std::byte> message, bool signale
 }
 
 Result<void> OfiFabric::check(const Operation& operation) {
-  Lane* const lane = find(operation.peer);
-  if (lane == nullptr) {
-    if (operation.peer > newest_peer_) return Error(ErrorKind::bad_argument, "there never was such a peer");
-    return {};
+  const Lane* const lane = find(operation.peer);
+  if (lane == nullptr) return check_absent(operation.peer, newest_peer_);
+  std::optional<ExposedRegion> target;
+  if (const auto at = lane->exposed.find(operation.region); at != lane->exposed.end()) {
+    target = {at->second.bytes, at->second.access};
   }
-  if (operation.local == nullptr && operation.bytes > 0) return Error(ErrorKind::bad_argument, "an operation without bytes");
-  if (operation.kind == Operation::Kind::send) {
-    if (operation.bytes <= message_bytes_max) return {};
-    return Error(ErrorKind::bad_argument, "a message of " + std::to_string(operation.bytes) + " bytes; " +
-                                              std::string(traits_.name) + " sends at most " +
-                                              std::to_string(message_bytes_max));
-  }
-  const bool writes = operation.kind == Operation::Kind::write;
-  const auto at = lane->exposed.find(operation.region);
-  if (at == lane->exposed.end() || at->second.access != (writes ? Access::write : Access::read)) {
-    return not_exposed(writes ? "writing" : "reading");
-  }
-  const std::uint64_t size = at->second.bytes;
-  if (operation.offset > size || operation.bytes > size - operation.offset) {
-    return Error(ErrorKind::bad_argument, std::to_string(operation.bytes) + " bytes at " + std::to_string(operation.offset) +
-                                              " reach out of a region of " + std::to_string(size));
-  }
-  return {};
+  return check_operation(operation, traits_, target);
 }
 
 // Whether it went into the message of small writes. Where the target has to act anyway to see a write, one that acts for
@@ -385,11 +355,11 @@ void OfiFabric::ring() noexcept {
 namespace spindrift::fabric {
 
 Result<std::unique_ptr<Fabric>> make_ofi(const OfiOptions& options) {
-  auto incarnation = ofi::random_word();
+  auto incarnation = random_word();
   if (!incarnation) return std::move(incarnation).error();
   FileDescriptor bell(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (!bell) return system_error("eventfd", errno);
-  auto rendezvous = shm::Rendezvous::open(options.runtime_directory, options.group_name);
+  auto rendezvous = Rendezvous::open(options.runtime_directory, options.group_name);
   if (!rendezvous) return std::move(rendezvous).error();
   return std::unique_ptr<Fabric>(
       std::make_unique<ofi::OfiFabric>(options, *incarnation, std::move(bell), std::move(rendezvous).value()));

@@ -4,11 +4,13 @@
 #include <atomic>
 #include <deque>
 #include <functional>
+#include <initializer_list>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include <spindrift/core/fabric/fabric.hpp>
@@ -16,14 +18,14 @@
 #include <spindrift/core/fabric/ofi/ofi.hpp>
 #include <spindrift/core/fabric/ofi/provider.hpp>
 #include <spindrift/core/fabric/ofi/resolver.hpp>
-#include <spindrift/core/fabric/shm/rendezvous.hpp>
+#include <spindrift/core/fabric/rendezvous.hpp>
 #include <spindrift/core/file_descriptor.hpp>
 
 namespace spindrift::fabric::ofi {
 
 class OfiFabric final : public Fabric {
  public:
-  OfiFabric(const OfiOptions& options, std::uint64_t incarnation, FileDescriptor bell, shm::Rendezvous rendezvous);
+  OfiFabric(const OfiOptions& options, std::uint64_t incarnation, FileDescriptor bell, Rendezvous rendezvous);
   ~OfiFabric() override;
 
   [[nodiscard]] const Traits& traits() const noexcept override { return traits_; }
@@ -83,12 +85,13 @@ class OfiFabric final : public Fabric {
   void on_connected(fid_t which, std::span<const std::byte> data);
   void on_event_error();
   void up(Lane& lane);
-  void lose(Lane& lane, const std::string& reason);
+  void lose(Lane& lane);
   void call(NodeId id, Node& node);
   void call(NodeId id, Node& node, const SocketAddress& address);
   void attempt_failed(Node& node, std::string why);
   void hang_up(Lane& lane);
   [[nodiscard]] Lane* lane_of(fid_t which) noexcept;
+  [[nodiscard]] bool has_lane(NodeId node, std::initializer_list<Lane::State> states) const noexcept;
   [[nodiscard]] Greeting greeting_to(NodeId node);
   void sweep();
   void keep_time();
@@ -108,10 +111,11 @@ class OfiFabric final : public Fabric {
 
   FileDescriptor bell_;
   std::atomic<bool> asleep_{false};
-  shm::Rendezvous rendezvous_;
+  Rendezvous rendezvous_;
   std::unique_ptr<Provider> provider_;
   std::map<const std::byte*, OwnRegion> memory_;  ///< by where it begins; places stay
   std::unordered_map<RegionKey, OwnRegion*> own_regions_;
+  std::unordered_set<OwnRegion*> leaving_;  ///< released, and still used by peers or operations
   Flights flights_;
   std::vector<std::unique_ptr<Lane>> lanes_;
   std::unordered_map<PeerId, Lane*> peers_;

@@ -108,6 +108,8 @@ class Lane {
   [[nodiscard]] fid_ep& endpoint() noexcept { return *endpoint_; }
   [[nodiscard]] const std::optional<std::string>& broken() const noexcept { return broken_; }
   void break_down(std::string why);
+  /// Of a lane that broke or that the peer has left, for people.
+  [[nodiscard]] std::string end_reason() const { return goodbye ? "closed the connection" : broken_.value_or(""); }
 
   State state;
   const NodeId node;

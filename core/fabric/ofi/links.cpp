@@ -9,7 +9,7 @@
 #include <utility>
 
 #include <spindrift/core/fabric/ofi/endpoint.hpp>
-#include <spindrift/core/fabric/shm/region.hpp>
+#include <spindrift/core/fabric/word_copy.hpp>
 #include <spindrift/core/log.hpp>
 
 namespace spindrift::fabric::ofi {
@@ -22,6 +22,8 @@ constexpr auto answer_max = std::chrono::seconds(3);
 constexpr auto crossing_max = std::chrono::milliseconds(100);  // a call that is older may have found a process that is dead
 constexpr auto pause_first = std::chrono::milliseconds(20);
 constexpr auto pause_max = std::chrono::seconds(1);
+/// Of a lane that is or may come up: its node is not called.
+constexpr std::initializer_list<Lane::State> talking{Lane::State::calling, Lane::State::answering, Lane::State::up};
 
 }  // namespace
 
@@ -151,7 +153,7 @@ void OfiFabric::on_writes(Lane& lane, std::span<const std::byte> writes) {
     const std::uint64_t offset = write->address - provider_->address_of(region.memory.data());
     if (offset > region.memory.size() || write->bytes.size() > region.memory.size() - offset)
       return lane.break_down("it wrote out of the memory that it was given");
-    if (!region.released) shm::copy_to_shared(region.memory.data() + offset, write->bytes.data(), write->bytes.size());
+    if (!region.released) copy_to_shared(region.memory.data() + offset, write->bytes.data(), write->bytes.size());
   }
 }
 
@@ -199,6 +201,12 @@ Lane* OfiFabric::lane_of(fid_t which) noexcept {
   const auto at =
       std::find_if(lanes_.begin(), lanes_.end(), [&](const auto& lane) { return &lane->endpoint().fid == which; });
   return at == lanes_.end() ? nullptr : at->get();
+}
+
+bool OfiFabric::has_lane(NodeId node, std::initializer_list<Lane::State> states) const noexcept {
+  return std::any_of(lanes_.begin(), lanes_.end(), [&](const auto& lane) {
+    return lane->node == node && std::find(states.begin(), states.end(), lane->state) != states.end();
+  });
 }
 
 Greeting OfiFabric::greeting_to(NodeId node) { return {options_.self, incarnation_, nodes_[node].attempts}; }
@@ -301,9 +309,7 @@ void OfiFabric::call(NodeId id, Node& node) {
 }
 
 void OfiFabric::call(NodeId id, Node& node, const SocketAddress& address) {
-  const bool linked = std::any_of(lanes_.begin(), lanes_.end(),
-                                  [&](const auto& lane) { return lane->node == id && lane->state != Lane::State::closing; });
-  if (linked) return;
+  if (has_lane(id, talking)) return;
   auto endpoint = provider_->endpoint_to(address);
   if (!endpoint) return attempt_failed(node, endpoint.error().to_string());
   auto lane = std::make_unique<Lane>(Lane::State::calling, id, std::move(endpoint).value(), flights_,
@@ -342,33 +348,30 @@ void OfiFabric::sweep() {
     }
     const std::unique_ptr<Lane> gone = std::move(lanes_[i]);
     lanes_.erase(lanes_.begin() + static_cast<std::ptrdiff_t>(i));
-    const std::string reason = gone->goodbye ? "closed the connection" : gone->broken().value_or("");
     Node& node = nodes_[gone->node];
     if (gone->state == Lane::State::up) {
-      lose(*gone, reason);
+      lose(*gone);
     } else if (gone->state != Lane::State::closing && node.wanted) {
-      attempt_failed(node, reason);
+      attempt_failed(node, gone->end_reason());
     }
     hang_up(*gone);
     if (node.endpoint.empty()) nodes_.erase(gone->node);  // it called, and was never called
   }
 }
 
-// The lane is about to end: nobody's memory waits for it any more.
+// The lane is about to end: nobody's memory waits for it any more. What its own operations read, which `revoke` does not
+// know, is among the regions that were released.
 void OfiFabric::hang_up(Lane& lane) {
   revoke(lane);
   lane.close();
-  for (auto at = memory_.begin(); at != memory_.end();) {
-    OwnRegion& region = (at++)->second;
-    if (region.released) give_back(region);
-  }
+  for (auto at = leaving_.begin(); at != leaving_.end();) give_back(**at++);
 }
 
-void OfiFabric::lose(Lane& lane, const std::string& reason) {
+void OfiFabric::lose(Lane& lane) {
   Event lost;
   lost.kind = Event::Kind::lost;
-  const std::string node = "node " + std::to_string(lane.node.value());
-  lost.reason = Error(ErrorKind::member_lost, lane.goodbye ? node + " " + reason : node + ": " + reason);
+  lost.reason = Error(ErrorKind::member_lost,
+                      "node " + std::to_string(lane.node.value()) + (lane.goodbye ? " " : ": ") + lane.end_reason());
   tell(lane, std::move(lost));
   peers_.erase(lane.peer);
 }
@@ -396,11 +399,7 @@ void OfiFabric::keep_time() {
   if (!peers_.empty()) next_timer_ = std::min(next_timer_, next_alive_);
   sweep();
   for (auto& [id, node] : nodes_) {
-    const NodeId whom = id;
-    const bool called = std::any_of(lanes_.begin(), lanes_.end(), [&](const auto& lane) {
-      return lane->node == whom && lane->state != Lane::State::closing;
-    });
-    if (!node.wanted || node.resolving || called) continue;
+    if (!node.wanted || node.resolving || has_lane(id, talking)) continue;
     if (now_ >= node.next_attempt) call(id, node);
     if (node.wanted && now_ < node.next_attempt) next_timer_ = std::min(next_timer_, node.next_attempt);
   }

@@ -72,11 +72,4 @@ class PeerSegment {
   Access access_;
 };
 
-/// To memory that others read: aligned 8-byte words are stored whole, and every store is a release, so that no byte of a
-/// later copy is visible before all bytes of an earlier one.
-void copy_to_shared(std::byte* to, const std::byte* from, std::size_t bytes) noexcept;
-
-/// From memory that others write: aligned 8-byte words are loaded whole.
-void copy_from_shared(std::byte* to, const std::byte* from, std::size_t bytes) noexcept;
-
 }  // namespace spindrift::fabric::shm

@@ -2,9 +2,6 @@
 // here belongs to the poller; the watcher hands over finished events.
 #include <spindrift/core/fabric/shm/shm.hpp>
 
-#include <sys/random.h>
-
-#include <cerrno>
 #include <deque>
 #include <limits>
 #include <map>
@@ -14,10 +11,12 @@
 #include <utility>
 #include <vector>
 
+#include <spindrift/core/fabric/endpoint_parts.hpp>
+#include <spindrift/core/fabric/rendezvous.hpp>
 #include <spindrift/core/fabric/shm/bell.hpp>
 #include <spindrift/core/fabric/shm/region.hpp>
-#include <spindrift/core/fabric/shm/rendezvous.hpp>
 #include <spindrift/core/fabric/shm/watcher.hpp>
+#include <spindrift/core/fabric/word_copy.hpp>
 
 namespace spindrift::fabric {
 namespace shm {
@@ -34,17 +33,6 @@ constexpr Traits shm_traits{
     .message_bytes_max = message_bytes_max,
     .peers_max = bells_max,
 };
-
-Result<std::uint64_t> random_word() {
-  std::uint64_t word = 0;
-  if (::getrandom(&word, sizeof word, 0) != sizeof word) return system_error("getrandom", errno);
-  return word;
-}
-
-Error not_exposed(const char* use) {
-  return Error(ErrorKind::bad_argument, std::string("the peer did not expose this region for ") + use)
-      .fix("wait for its `exposed` event, and use the region as that says");
-}
 
 class ShmFabric final : public Fabric {
  public:
@@ -183,28 +171,13 @@ void ShmFabric::unmap(PeerId peer, RegionKey region) {
 }
 
 Result<void> ShmFabric::check(const Operation& operation) {
-  Peer* peer = find(operation.peer);
-  if (peer == nullptr) {
-    if (operation.peer > newest_peer_) return Error(ErrorKind::bad_argument, "there never was such a peer");
-    return {};
+  const Peer* const peer = find(operation.peer);
+  if (peer == nullptr) return check_absent(operation.peer, newest_peer_);
+  std::optional<ExposedRegion> target;
+  if (const auto at = peer->regions.find(operation.region); at != peer->regions.end()) {
+    target = {at->second.segment.memory().size(), at->second.segment.access()};
   }
-  if (operation.local == nullptr && operation.bytes > 0) return Error(ErrorKind::bad_argument, "an operation without bytes");
-  if (operation.kind == Operation::Kind::send) {
-    if (operation.bytes <= message_bytes_max) return {};
-    return Error(ErrorKind::bad_argument, "a message of " + std::to_string(operation.bytes) + " bytes; shm sends at most " +
-                                              std::to_string(message_bytes_max));
-  }
-  const bool writes = operation.kind == Operation::Kind::write;
-  const auto at = peer->regions.find(operation.region);
-  if (at == peer->regions.end() || at->second.segment.access() != (writes ? Access::write : Access::read)) {
-    return not_exposed(writes ? "writing" : "reading");
-  }
-  const std::size_t size = at->second.segment.memory().size();
-  if (operation.offset > size || operation.bytes > size - operation.offset) {
-    return Error(ErrorKind::bad_argument, std::to_string(operation.bytes) + " bytes at " + std::to_string(operation.offset) +
-                                              " reach out of a region of " + std::to_string(size));
-  }
-  return {};
+  return check_operation(operation, shm_traits, target);
 }
 
 void ShmFabric::execute(const Operation& operation) {
@@ -297,9 +270,9 @@ void ShmFabric::forget(PeerId peer) {
 Result<std::unique_ptr<Fabric>> make_shm(const ShmOptions& options) {
   auto bell = shm::Bell::create();
   if (!bell) return std::move(bell).error();
-  auto rendezvous = shm::Rendezvous::open(options.runtime_directory, options.group_name);
+  auto rendezvous = Rendezvous::open(options.runtime_directory, options.group_name);
   if (!rendezvous) return std::move(rendezvous).error();
-  auto incarnation = shm::random_word();
+  auto incarnation = random_word();
   if (!incarnation) return std::move(incarnation).error();
   std::optional<Counter> refused;
   if (options.counters != nullptr) refused = options.counters->counter("fabric.shm.refused_connections");

@@ -18,10 +18,10 @@
 
 #include <spindrift/core/counters.hpp>
 #include <spindrift/core/fabric/fabric.hpp>
+#include <spindrift/core/fabric/rendezvous.hpp>
 #include <spindrift/core/fabric/shm/bell.hpp>
 #include <spindrift/core/fabric/shm/link.hpp>
 #include <spindrift/core/fabric/shm/region.hpp>
-#include <spindrift/core/fabric/shm/rendezvous.hpp>
 #include <spindrift/core/fabric/shm/wire.hpp>
 #include <spindrift/core/result.hpp>
 

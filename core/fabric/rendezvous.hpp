@@ -10,7 +10,7 @@
 #include <spindrift/core/ids.hpp>
 #include <spindrift/core/result.hpp>
 
-namespace spindrift::fabric::shm {
+namespace spindrift::fabric {
 
 class Rendezvous {
  public:
@@ -53,4 +53,4 @@ class Rendezvous {
   FileDescriptor lock_;
 };
 
-}  // namespace spindrift::fabric::shm
+}  // namespace spindrift::fabric

@@ -1,6 +1,6 @@
 // The directory, its locks and its sockets. Starting processes take turns by a lock on the directory itself, so that
 // cleaning up never looks like a live node to somebody who starts at the same time.
-#include <spindrift/core/fabric/shm/rendezvous.hpp>
+#include <spindrift/core/fabric/rendezvous.hpp>
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -22,7 +22,7 @@
 
 #include <spindrift/core/log.hpp>
 
-namespace spindrift::fabric::shm {
+namespace spindrift::fabric {
 namespace {
 
 constexpr std::string_view lock_suffix = ".lock";
@@ -228,4 +228,4 @@ std::optional<NodeId> Rendezvous::node_of_socket(std::string_view file_name) noe
   return node_of_file(file_name, socket_suffix);
 }
 
-}  // namespace spindrift::fabric::shm
+}  // namespace spindrift::fabric
