@@ -2,7 +2,10 @@
 // NODE 1]. It links with node 1, over shm or, if it is told where, over ofi:tcp.
 //   stay   lives until it is killed        speak  sends three messages, exposes a region, sends one more, then kills itself
 //   leave  ends in order once it is told anything                 show   exposes a region, then lives until it is killed
+//   abort  goes to the runtime directory and aborts there as soon as it listens
 #include <signal.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <array>
 #include <cstdlib>
@@ -41,6 +44,12 @@ void speak_and_die(Fabric& fabric, PeerId to) {
   ::raise(SIGKILL);
 }
 
+[[noreturn]] void abort_in(const char* directory) {
+  const rlimit no_core{0, 0};
+  if (::setrlimit(RLIMIT_CORE, &no_core) != 0 || ::chdir(directory) != 0) std::exit(3);
+  std::abort();
+}
+
 }  // namespace
 
 int main(int count, char** arguments) {
@@ -52,6 +61,7 @@ int main(int count, char** arguments) {
       local ? make_shm({.self = self, .runtime_directory = arguments[1], .group_name = "group"})
             : make_ofi({.self = self, .provider = "tcp", .runtime_directory = arguments[1], .group_name = "group"}));
   value_or_throw(fabric->listen({self, local ? "" : arguments[4]}));
+  if (role == "abort") abort_in(arguments[1]);
   value_or_throw(fabric->connect({NodeId(1), local ? "" : arguments[5]}));
   while (true) {
     std::array<Event, 8> events;

@@ -1,0 +1,35 @@
+// What the loading of libfabric leaves of the process that loads it.
+#include "child.hpp"
+#include "harness.hpp"
+
+#include <signal.h>
+
+using namespace spindrift;
+using namespace spindrift::fabric;
+using namespace spindrift::fabric::test;
+
+TEST_CASE("a process that uses libfabric and aborts dies of it, and leaves no file where it was") {
+  const TemporaryDirectory directory;
+  Child child(directory.path(), "2", "abort", {address_of(NodeId(2)).endpoint, address_of(NodeId(1)).endpoint});
+  const int status = child.reap();
+  CHECK(WIFSIGNALED(status));
+  CHECK(WTERMSIG(status) == SIGABRT);
+  std::vector<std::string> left;
+  for (const auto& entry : std::filesystem::directory_iterator(directory.path())) left.push_back(entry.path().filename());
+  CHECK(left == std::vector<std::string>{"group"});  // where it met its peers
+}
+
+TEST_CASE("the signals' handlers stay when libfabric is loaded") {
+  const auto handler_of = [](int signal) {
+    struct sigaction action {};
+    return ::sigaction(signal, nullptr, &action) == 0 ? action.sa_handler : SIG_ERR;
+  };
+  std::vector<void (*)(int)> before;
+  for (int signal = 1; signal < NSIG; ++signal) before.push_back(handler_of(signal));
+  const TemporaryDirectory directory;
+  const Endpoint endpoint(1, make_tcp_or_throw(NodeId(1), directory.path()));
+  for (int signal = 1; signal < NSIG; ++signal) {
+    CAPTURE(signal);
+    CHECK(handler_of(signal) == before.at(static_cast<std::size_t>(signal) - 1));
+  }
+}
