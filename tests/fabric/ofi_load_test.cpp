@@ -1,8 +1,10 @@
-// What the loading of libfabric leaves of the process that loads it.
+// What the loading of libfabric leaves of the process that loads it, and what is refused when a provider is opened.
 #include "child.hpp"
 #include "harness.hpp"
 
 #include <signal.h>
+
+#include <spindrift/core/fabric/ofi/provider.hpp>
 
 using namespace spindrift;
 using namespace spindrift::fabric;
@@ -32,4 +34,13 @@ TEST_CASE("the signals' handlers stay when libfabric is loaded") {
     CAPTURE(signal);
     CHECK(handler_of(signal) == before.at(static_cast<std::size_t>(signal) - 1));
   }
+}
+
+TEST_CASE("an address that has no numbers is refused with the reason") {
+  const auto refused = ofi::Provider::open("tcp", ofi::SocketAddress{});
+  REQUIRE_FALSE(refused.ok());
+  CHECK(refused.error().kind() == ErrorKind::bad_argument);
+  REQUIRE(refused.error().cause() != nullptr);
+  CHECK_THAT(refused.error().cause()->message(), Catch::StartsWith("getnameinfo: "));
+  CHECK_FALSE(refused.error().fix().empty());
 }

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <span>
@@ -72,6 +73,24 @@ std::string offered() {
   return names.empty() ? "none" : names;
 }
 
+/// An address in numbers, as libfabric's functions want it.
+struct NumericAddress {
+  std::array<char, NI_MAXHOST> host{};
+  std::array<char, NI_MAXSERV> port{};
+};
+
+Result<NumericAddress> in_numbers(const SocketAddress& address) {
+  NumericAddress text;
+  const int failed = ::getnameinfo(reinterpret_cast<const sockaddr*>(&address.storage), address.bytes, text.host.data(),
+                                   text.host.size(), text.port.data(), text.port.size(), NI_NUMERICHOST | NI_NUMERICSERV);
+  if (failed == 0) return text;
+  auto cause = failed == EAI_SYSTEM ? system_error("getnameinfo", errno)
+                                    : Error(ErrorKind::bad_argument, std::string("getnameinfo: ") + ::gai_strerror(failed));
+  return Error(ErrorKind::bad_argument, "this node's address cannot be written in numbers")
+      .because(std::move(cause))
+      .fix("give this node an IPv4 or IPv6 address in [SPINDRIFT] addresses");
+}
+
 }  // namespace
 
 void FreeInfo::operator()(fi_info* info) const noexcept { loaded_library().freeinfo(info); }
@@ -104,6 +123,8 @@ Result<SocketAddress> resolve(const std::string& endpoint, bool numeric) {
 Result<std::unique_ptr<Provider>> Provider::open(const std::string& name, const SocketAddress& at) {
   auto lib = library();
   if (!lib) return std::move(lib).error();
+  auto source = in_numbers(at);
+  if (!source) return std::move(source).error();
   const Library& fi = **lib;
   const Info hints(fi.dupinfo(nullptr));
   hints->caps = FI_MSG | FI_RMA;
@@ -115,13 +136,9 @@ Result<std::unique_ptr<Provider>> Provider::open(const std::string& name, const 
   hints->domain_attr->control_progress = FI_PROGRESS_MANUAL;
   hints->fabric_attr->prov_name = ::strdup(name.c_str());
   hints->addr_format = at.storage.ss_family == AF_INET6 ? FI_SOCKADDR_IN6 : FI_SOCKADDR_IN;
-  std::array<char, NI_MAXHOST> host{};
-  std::array<char, NI_MAXSERV> port{};
-  ::getnameinfo(reinterpret_cast<const sockaddr*>(&at.storage), at.bytes, host.data(), host.size(), port.data(), port.size(),
-                NI_NUMERICHOST | NI_NUMERICSERV);
   fi_info* found = nullptr;
-  const int failed =
-      fi.getinfo(FI_VERSION(1, 17), host.data(), port.data(), FI_SOURCE | FI_NUMERICHOST, hints.get(), &found);
+  const int failed = fi.getinfo(FI_VERSION(1, 17), source->host.data(), source->port.data(), FI_SOURCE | FI_NUMERICHOST,
+                                hints.get(), &found);
   if (failed != 0) {
     return Error(ErrorKind::unsupported, "libfabric's provider " + name + " offers no connected endpoints with one-sided " +
                                              "writes at this address; installed are: " + offered())
