@@ -4,7 +4,7 @@
 # Headers are included as <spindrift/ROOM/x.hpp>, in the tree as installed. Each room gets an include directory of its own
 # in the build tree that holds nothing but a link to that room, so that an include of a room that is not linked fails.
 # PUBLIC_HEADERS are the front doors: `config/config.hpp` of core can also be included as <spindrift/config.hpp>.
-# PRIVATE_HEADERS are not installed: only this room's own sources include them.
+# PRIVATE_HEADERS are not installed: only this tree's own sources include them.
 # INTERNAL: neither installed nor part of the umbrella; for libraries that only this tree's own programs use.
 
 function(spindrift_room name)

@@ -1,7 +1,6 @@
-// Loading libfabric and choosing in it; every reason for a refusal is told.
+// Choosing a provider of libfabric; every reason for a refusal is told.
 #include <spindrift/core/fabric/ofi/provider.hpp>
 
-#include <dlfcn.h>
 #include <netdb.h>
 #include <netinet/in.h>
 
@@ -21,45 +20,6 @@ namespace {
 
 constexpr std::uint64_t needed_order = FI_ORDER_WAW | FI_ORDER_SAW | FI_ORDER_WAS | FI_ORDER_SAS;
 constexpr std::size_t completions_min = 4096;
-
-/// The functions of libfabric that are no inline calls through an object.
-struct Library {
-  decltype(&::fi_getinfo) getinfo = nullptr;
-  decltype(&::fi_freeinfo) freeinfo = nullptr;
-  decltype(&::fi_dupinfo) dupinfo = nullptr;
-  decltype(&::fi_fabric) fabric = nullptr;
-  decltype(&::fi_strerror) strerror = nullptr;
-};
-
-Result<Library> load() {
-  void* const handle = load_library("libfabric.so.1");
-  if (handle == nullptr) {
-    const char* const reason = ::dlerror();
-    return Error(ErrorKind::unsupported, std::string("libfabric cannot be loaded: ") + (reason == nullptr ? "?" : reason))
-        .fix("install it (Debian: apt-get install libfabric1), or set [SPINDRIFT] fabric = shm for a group on one host");
-  }
-  Library library;
-  const auto find = [&](auto& function, const char* name) {
-    function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(::dlsym(handle, name));
-    return function != nullptr;
-  };
-  if (!find(library.getinfo, "fi_getinfo") || !find(library.freeinfo, "fi_freeinfo") ||
-      !find(library.dupinfo, "fi_dupinfo") || !find(library.fabric, "fi_fabric") || !find(library.strerror, "fi_strerror")) {
-    return Error(ErrorKind::unsupported, "libfabric.so.1 is no libfabric").fix("install libfabric 1.17 or later");
-  }
-  return library;
-}
-
-// Stays loaded: objects of it may live as long as the process. Debian's takes 0.2 s to load, in which libinfinipath measures
-// its clock, and its first fi_getinfo 0.1 s, in which it searches the kernel's symbols for verbs; FI_PROVIDER spares
-// neither.
-Result<const Library*> library() {
-  static const Result<Library> loaded = load();
-  if (!loaded) return loaded.error();
-  return &loaded.value();
-}
-
-const Library& loaded_library() { return *library().value(); }
 
 bool keeps_order(const fi_info& info) {
   return (info.tx_attr->msg_order & info.rx_attr->msg_order & needed_order) == needed_order;
@@ -92,13 +52,6 @@ Result<NumericAddress> in_numbers(const SocketAddress& address) {
 }
 
 }  // namespace
-
-void FreeInfo::operator()(fi_info* info) const noexcept { loaded_library().freeinfo(info); }
-
-Error ofi_error(std::string_view what, long code) {
-  return Error(ErrorKind::resource,
-               std::string(what) + ": " + loaded_library().strerror(static_cast<int>(code < 0 ? -code : code)));
-}
 
 Result<SocketAddress> resolve(const std::string& endpoint, bool numeric) {
   auto parts = config::parse_host_port(endpoint);

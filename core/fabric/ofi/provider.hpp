@@ -1,8 +1,6 @@
-// libfabric, loaded at run time, and what one endpoint needs of it: a provider that keeps the promises, with its domain,
-// queues and listening endpoint.
+// What one endpoint needs of libfabric: a provider that keeps the promises, with its domain, queues and listening endpoint.
 #pragma once
 
-#include <rdma/fabric.h>
 #include <rdma/fi_cm.h>
 #include <rdma/fi_domain.h>
 #include <rdma/fi_endpoint.h>
@@ -11,31 +9,14 @@
 
 #include <memory>
 #include <string>
-#include <string_view>
 
 #include <sys/socket.h>
 
 #include <spindrift/core/fabric/fabric.hpp>
+#include <spindrift/core/fabric/ofi/library.hpp>
 #include <spindrift/core/result.hpp>
 
 namespace spindrift::fabric::ofi {
-
-/// Closes a libfabric object.
-struct Close {
-  template <class Fid>
-  void operator()(Fid* object) const noexcept {
-    fi_close(&object->fid);
-  }
-};
-template <class Fid>
-using Handle = std::unique_ptr<Fid, Close>;
-
-struct FreeInfo {
-  void operator()(fi_info* info) const noexcept;
-};
-using Info = std::unique_ptr<fi_info, FreeInfo>;
-
-[[nodiscard]] Error ofi_error(std::string_view what, long code);
 
 /// A resolved address of a node.
 struct SocketAddress {
