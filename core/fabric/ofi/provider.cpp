@@ -12,7 +12,6 @@
 #include <span>
 
 #include <spindrift/core/config/addresses.hpp>
-#include <spindrift/core/fabric/ofi/load_library.hpp>
 #include <spindrift/core/fabric/ofi/ofi.hpp>
 
 namespace spindrift::fabric::ofi {

@@ -1,0 +1,91 @@
+// A connectionless endpoint (FI_EP_RDM): operations to many peers, each peer's in their order, and none kept back by
+// another's.
+//
+// Remember: the provider makes and remakes its connections without a word. So after an operation to a peer has failed,
+// nothing that was posted to that peer before the failure was told may still be handed over: it would arrive although what
+// went before it did not.
+#pragma once
+
+#include <rdma/fi_domain.h>
+#include <rdma/fi_endpoint.h>
+#include <rdma/fi_eq.h>
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <string>
+
+#include <spindrift/kernel/ofi/flights.hpp>
+#include <spindrift/kernel/ofi/inbox.hpp>
+#include <spindrift/kernel/ofi/shelf.hpp>
+#include <spindrift/kernel/ofi/side.hpp>
+
+namespace spindrift::kernel::ofi {
+
+class Connectionless {
+ public:
+  Connectionless(Side& side, Shelf& shelf);
+
+  /// Makes the endpoint, at `source`; port 0: any. Also after `break_down`. Errors: resource.
+  [[nodiscard]] Result<void> open(const SocketAddress& source);
+  [[nodiscard]] Result<SocketAddress> address();
+  /// Whether somebody takes its events; without, no message is taken from the provider.
+  void set_used(bool used);
+  [[nodiscard]] bool used() const noexcept { return used_; }
+  /// Its owner is gone: what was under way is told to nobody, and it is broken until it is opened again.
+  void shut();
+
+  [[nodiscard]] std::size_t post(std::span<const PhysicalOperation> operations);
+  [[nodiscard]] std::size_t take(std::span<PhysicalEvent> events);
+  [[nodiscard]] bool has_events() const noexcept { return !events_.empty(); }
+  void give_back(std::uint64_t buffer) { inbox_.give_back(buffer); }
+  void forget(PeerHandle peer);
+  /// Takes from the provider what it has, offers what waits, and looks whom it has not heard for too long.
+  void progress(Time now);
+  [[nodiscard]] bool broken() const noexcept { return endpoint_ == nullptr; }
+  [[nodiscard]] std::uint64_t rejected() const noexcept { return inbox_.rejected(); }
+
+ private:
+  /// The way to one peer.
+  struct Road {
+    fi_addr_t to = FI_ADDR_UNSPEC;
+    std::deque<std::uint32_t> waiting;
+    std::uint32_t given = 0;
+    std::uint32_t abandoned = 0;  ///< while there are any, nothing is posted to it
+    std::uint32_t tries = 0;      ///< in vain, since the provider took something last
+    bool failed = false;          ///< and the owner has not been told yet: until then nothing is posted to it either
+    Time next_try{};
+    Time heard{};  ///< the last answer, or when there was something to be answered again
+  };
+
+  void accept(const PhysicalOperation& operation);
+  [[nodiscard]] Road* road_to(PeerHandle peer);
+  void flush(Road& road);
+  [[nodiscard]] bool drain();
+  void on_completion(const fi_cq_msg_entry& entry);
+  void on_failed_completion();
+  void on_failure(Road& road);
+  void look_for_silence();
+  [[nodiscard]] bool lose(PeerHandle peer, Road& road);
+  void finish(std::uint32_t place, Status status);
+  /// The status of everything that is under way is told, and the endpoint goes.
+  void break_down(std::string reason);
+  void close();
+
+  Side& side_;
+  Shelf& shelf_;
+  Flights flights_;
+  Inbox inbox_;
+  Events events_;
+  std::map<PeerHandle, Road> roads_;  // ordered, so that runs can be compared
+  std::uint64_t life_ = 0;
+  Time now_{};
+  Time last_progress_{};
+  bool used_ = false;
+  bool failure_untold_ = false;  ///< some road's `failed`
+  Handle<fid_av> addresses_;
+  Handle<fid_cq> completions_;
+  Handle<fid_ep> endpoint_;  // goes before what it is bound to
+};
+
+}  // namespace spindrift::kernel::ofi

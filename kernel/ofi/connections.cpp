@@ -1,0 +1,184 @@
+// Calling, answering, and handing each completion to its queue pair.
+#include <spindrift/kernel/ofi/connections.hpp>
+
+#include <rdma/fi_errno.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <utility>
+#include <vector>
+
+namespace spindrift::kernel::ofi {
+namespace {
+
+using fabric::ofi::ofi_error;
+
+constexpr std::size_t calls_max = 64;               // answered, and not taken by `accepted`
+constexpr std::size_t completions_max = 1u << 16;   // of all queue pairs together; it bounds how many there may be
+constexpr std::uint32_t passes_between_looks = 16;  // at the event queue, while nothing is expected there
+constexpr std::size_t token_bytes = sizeof(std::uint64_t);
+
+}  // namespace
+
+Result<void> Connections::open(const SocketAddress& source) {
+  source_ = source;
+  const std::size_t each = std::size_t{shelf_.sizes.send_depth} + shelf_.sizes.receive_buffers;
+  queue_pairs_max_ = std::min<std::size_t>(shelf_.sizes.peers_max, std::max<std::size_t>(completions_max / each, 1));
+  auto events = side_.events();
+  if (!events) return std::move(events).error();
+  events_ = std::move(events).value();
+  auto completions = side_.completions(queue_pairs_max_ * each);
+  if (!completions) return std::move(completions).error();
+  completions_ = std::move(completions).value();
+  auto door = side_.listener();
+  if (!door) return std::move(door).error();
+  door_ = std::move(door).value();
+  if (const int error = fi_pep_bind(door_.get(), &events_->fid, 0); error != 0) return ofi_error("fi_pep_bind", error);
+  if (const int error = fi_listen(door_.get()); error != 0) {
+    return Error(ErrorKind::refused, "cannot listen")
+        .because(ofi_error("fi_listen", error))
+        .fix("see whether another process has the port (ss -ltnp)");
+  }
+  last_progress_ = shelf_.clock->now();
+  return {};
+}
+
+Result<SocketAddress> Connections::address() { return Side::address_of(door_->fid); }
+
+Result<std::unique_ptr<Connected>> Connections::make(Handle<fid_ep> endpoint) {
+  if (all_.size() == queue_pairs_max_) {
+    return Error(ErrorKind::resource, "as many connections as the completion queue has room for")
+        .fix("use connectionless queue pairs, or ask for smaller depths");
+  }
+  auto made = std::make_unique<Connected>(device_, *this, shelf_);
+  if (auto started = made->start(std::move(endpoint), *events_, *completions_); !started) return std::move(started).error();
+  all_.emplace(made->life(), made.get());
+  unsettled_ = true;
+  return made;
+}
+
+Result<std::unique_ptr<PhysicalQueuePair>> Connections::connect(const Name& peer, std::uint64_t token) {
+  const SocketAddress destination = socket_address(peer.address, peer.connected_port);
+  auto endpoint = side_.endpoint(&source_, &destination);
+  if (!endpoint) return std::move(endpoint).error();
+  auto made = make(std::move(endpoint).value());
+  if (!made) return std::move(made).error();
+  if (const int error = fi_connect(&(*made)->endpoint(), &destination.storage, &token, token_bytes); error != 0)
+    return ofi_error("fi_connect", error);
+  return std::unique_ptr<PhysicalQueuePair>(std::move(made).value());
+}
+
+// A call that broke before anybody took it is as if it had never been.
+Device::Accepted Connections::accepted() {
+  calls_.remove_if([](const Call& call) { return call.queue_pair->broken(); });
+  const auto at = std::find_if(calls_.begin(), calls_.end(), [](const Call& call) { return call.queue_pair->up(); });
+  if (at == calls_.end()) return {};
+  Device::Accepted result{std::move(at->queue_pair), at->token};
+  calls_.erase(at);
+  return result;
+}
+
+void Connections::progress(Time now) {
+  now_ = now;
+  const bool away = now_ - last_progress_ > shelf_.answer_max / 2;
+  last_progress_ = now_;
+  drain_completions();
+  if (unsettled_ || ++passes_ > passes_between_looks) {
+    passes_ = 0;
+    drain_events();
+  }
+  unsettled_ = false;
+  for (const auto& [life, queue_pair] : all_) {
+    if (away) queue_pair->excuse(now_);  // who was away itself judges nobody's silence
+    queue_pair->progress(now_);
+    unsettled_ |= !queue_pair->up();
+  }
+  calls_.remove_if([](const Call& call) { return call.queue_pair->broken(); });
+}
+
+void Connections::drain_completions() {
+  std::array<fi_cq_msg_entry, 64> entries;
+  while (true) {
+    const auto count = fi_cq_read(completions_.get(), entries.data(), entries.size());
+    if (count == -FI_EAVAIL) {
+      fi_cq_err_entry error{};
+      if (fi_cq_readerr(completions_.get(), &error, 0) < 0) return;
+      const Token token = decode_token(error.op_context);
+      unsettled_ = true;
+      if (const auto at = all_.find(token.life); at != all_.end()) at->second->on_failed_completion(token, error.err);
+      continue;
+    }
+    if (count <= 0) return;
+    for (std::size_t i = 0; i < static_cast<std::size_t>(count); ++i) {
+      const Token token = decode_token(entries[i].op_context);
+      if (const auto at = all_.find(token.life); at != all_.end()) at->second->on_completion(token, entries[i].len);
+    }
+    if (static_cast<std::size_t>(count) < entries.size()) return;
+  }
+}
+
+void Connections::drain_events() {
+  while (true) {
+    std::uint32_t what = 0;
+    alignas(fi_eq_cm_entry) std::array<std::byte, sizeof(fi_eq_cm_entry) + 256> bytes;
+    const auto size = fi_eq_read(events_.get(), &what, bytes.data(), bytes.size(), 0);
+    if (size == -FI_EAVAIL) {
+      on_event_error();
+      continue;
+    }
+    if (size < static_cast<ssize_t>(sizeof(fi_eq_cm_entry))) return;
+    fi_eq_cm_entry entry;
+    std::memcpy(&entry, bytes.data(), sizeof entry);
+    if (what == FI_CONNREQ) {
+      const Info info(entry.info);
+      on_request(*info, {bytes.data() + sizeof entry, static_cast<std::size_t>(size) - sizeof entry});
+      continue;
+    }
+    Connected* const queue_pair = find(entry.fid);
+    if (queue_pair == nullptr) continue;
+    if (what == FI_CONNECTED) {
+      const bool answered =
+          std::any_of(calls_.begin(), calls_.end(), [&](const Call& call) { return call.queue_pair.get() == queue_pair; });
+      queue_pair->on_connected(!answered);
+    }
+    if (what == FI_SHUTDOWN) {
+      drain_completions();  // what the peer said and did last comes before its end
+      queue_pair->break_down("the connection broke");
+    }
+  }
+}
+
+void Connections::on_event_error() {
+  fi_eq_err_entry error{};
+  if (fi_eq_readerr(events_.get(), &error, 0) < 0) return;
+  Connected* const queue_pair = find(error.fid);
+  if (queue_pair != nullptr) queue_pair->break_down(ofi_error("the connection broke", error.err).message());
+}
+
+Connected* Connections::find(fid_t which) noexcept {
+  const auto at = std::find_if(all_.begin(), all_.end(), [&](const auto& entry) {
+    return !entry.second->broken() && &entry.second->endpoint().fid == which;
+  });
+  return at == all_.end() ? nullptr : at->second;
+}
+
+// Who calls says a token and nothing else. It is turned away if it says more or less, or if too many wait to be taken.
+void Connections::on_request(fi_info& info, std::span<const std::byte> data) {
+  Call call;
+  bool answers = data.size() == token_bytes && calls_.size() < calls_max;
+  if (answers) {
+    std::memcpy(&call.token, data.data(), token_bytes);
+    auto endpoint = side_.endpoint(info);
+    auto made = endpoint ? make(std::move(endpoint).value()) : Result<std::unique_ptr<Connected>>(endpoint.error());
+    answers = made.ok();
+    if (answers) call.queue_pair = std::move(made).value();
+  }
+  if (!answers) {
+    static_cast<void>(fi_reject(door_.get(), info.handle, nullptr, 0));
+    return;
+  }
+  if (fi_accept(&call.queue_pair->endpoint(), nullptr, 0) == 0) calls_.push_back(std::move(call));
+}
+
+}  // namespace spindrift::kernel::ofi

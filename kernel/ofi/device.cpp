@@ -1,0 +1,234 @@
+// Making a device: two providers opened, what both must agree on checked, and both names put into one.
+#include <spindrift/kernel/ofi/device.hpp>
+
+#include <sys/random.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include <spindrift/core/check.hpp>
+
+namespace spindrift::kernel::ofi {
+namespace {
+
+// Tokens hold a place in 25 bits, half of them abandoned ones.
+constexpr std::uint32_t depth_max = 1u << 16;
+
+Result<std::uint64_t> random_word() {
+  std::uint64_t word = 0;
+  while (word == 0) {
+    if (::getrandom(&word, sizeof word, 0) != sizeof word) return system_error("getrandom", errno);
+  }
+  return word;
+}
+
+Result<void> check(const OfiDeviceOptions& options) {
+  const auto wrong = [](const char* what, const char* fix) { return Error(ErrorKind::bad_argument, what).fix(fix); };
+  const DeviceSizes& sizes = options.sizes;
+  if (!connectionless_wire(options.connectionless)) {
+    return wrong("an unknown connectionless provider", "choose tcp;ofi_rxm or net");
+  }
+  if (!connected_wire(options.connected)) return wrong("an unknown connected provider", "choose tcp");
+  if (options.connectionless.empty() && options.connected.empty()) return wrong("no provider", "name one or two");
+  if (sizes.send_depth == 0 || sizes.send_depth > depth_max || sizes.receive_buffers == 0 ||
+      sizes.receive_buffers > depth_max) {
+    return wrong("queues without room, or with too much", "choose depths of 1 to 65536");
+  }
+  if (sizes.peers_max == 0 || sizes.message_bytes_max == 0) return wrong("no room for a peer or a message", "choose more");
+  if (options.answer_max <= Duration{}) return wrong("no time to answer in", "choose answer_max above 0");
+  return {};
+}
+
+// What `open` gives out.
+class ConnectionlessQueuePair final : public PhysicalQueuePair {
+ public:
+  ConnectionlessQueuePair(OfiDevice& device, Connectionless& endpoint) : device_(device), endpoint_(endpoint) {}
+  ~ConnectionlessQueuePair() override { device_.close(endpoint_); }
+
+  [[nodiscard]] bool connectionless() const noexcept override { return true; }
+  [[nodiscard]] std::size_t post(std::span<const PhysicalOperation> operations) override {
+    return endpoint_.post(operations);
+  }
+  [[nodiscard]] std::size_t poll(std::span<PhysicalEvent> events) override {
+    if (!endpoint_.has_events()) device_.progress();
+    return endpoint_.take(events);
+  }
+  void give_back(std::uint64_t buffer) override { endpoint_.give_back(buffer); }
+  [[nodiscard]] Result<void> reset() override {
+    if (!endpoint_.broken()) return Error(ErrorKind::bad_argument, "the queue pair is not broken");
+    return device_.reopen(endpoint_);
+  }
+
+ private:
+  OfiDevice& device_;
+  Connectionless& endpoint_;
+};
+
+}  // namespace
+
+OfiDevice::OfiDevice(const OfiDeviceOptions& options)
+    : options_(options),
+      shelf_{options.sizes,
+             options.answer_max,
+             options.clock == nullptr ? &system_clock_ : options.clock,
+             Peers(options.sizes.peers_max),
+             {}} {}
+
+Result<void> OfiDevice::start() {
+  if (auto checked = check(options_); !checked) return checked;
+  auto at = fabric::ofi::resolve(options_.listen, false);
+  if (!at) return std::move(at).error();
+  name_.address = address_of(*at);
+  if (!names_one_host(name_.address)) {
+    return Error(ErrorKind::bad_argument, "peers cannot reach a wildcard").at(options_.listen).fix("name one interface");
+  }
+  const SocketAddress any_port = socket_address(name_.address, 0);
+  if (!options_.connectionless.empty()) {
+    auto side = Side::open(options_.connectionless, FI_EP_RDM, *at, options_.sizes.peers_max);
+    if (!side) return std::move(side).error();
+    connectionless_side_ = std::move(side).value();
+    auto first = std::make_unique<Connectionless>(*connectionless_side_, shelf_);
+    if (auto opened = first->open(*at); !opened) {
+      return Error(ErrorKind::refused, "cannot listen")
+          .at(options_.listen)
+          .because(std::move(opened).error())
+          .fix("see whether the address is this host's (ip address), and whether another process has the port (ss -ltnp)");
+    }
+    auto address = first->address();
+    if (!address) return std::move(address).error();
+    name_.connectionless = *connectionless_wire(options_.connectionless);
+    name_.connectionless_port = port_of(*address);
+    endpoints_.push_back(std::move(first));
+  }
+  if (!options_.connected.empty()) {
+    const SocketAddress& door = options_.connectionless.empty() ? *at : any_port;
+    auto side = Side::open(options_.connected, FI_EP_MSG, door, options_.sizes.peers_max);
+    if (!side) return std::move(side).error();
+    connected_side_ = std::move(side).value();
+    connections_ = std::make_unique<Connections>(*this, *connected_side_, shelf_);
+    if (auto opened = connections_->open(any_port); !opened) return Error(std::move(opened).error()).at(options_.listen);
+    auto address = connections_->address();
+    if (!address) return std::move(address).error();
+    name_.connected = *connected_wire(options_.connected);
+    name_.connected_port = port_of(*address);
+  }
+  metadata_ = encode(name_);
+  const bool both = connectionless_side_ != nullptr && connected_side_ != nullptr;
+  traits_name_ = "ofi:" + options_.connectionless + (both ? "+" : "") + options_.connected;
+  traits_.name = traits_name_;
+  traits_.connectionless = connectionless_side_ != nullptr;
+  traits_.connected = connected_side_ != nullptr;
+  traits_.ordered_completions = !traits_.connectionless;
+  traits_.ordered_writes = true;
+  traits_.visible_on_completion = true;
+  traits_.needs_target_progress = true;
+  traits_.send_depth = options_.sizes.send_depth;
+  traits_.message_bytes_max = options_.sizes.message_bytes_max;
+  return {};
+}
+
+Result<PeerHandle> OfiDevice::resolve(const Metadata& peer) {
+  const auto name = decode(peer);
+  const bool reachable = name && traits_.connectionless && name->connectionless == name_.connectionless;
+  if (!reachable) {
+    return Error(ErrorKind::bad_argument, "not the metadata of a device with connectionless queue pairs of " +
+                                              (options_.connectionless.empty() ? "any provider" : options_.connectionless));
+  }
+  const auto handle = shelf_.peers.add(*name);
+  if (!handle) return Error(ErrorKind::resource, "more peers than the device was opened for").fix("raise peers_max");
+  return *handle;
+}
+
+void OfiDevice::forget(PeerHandle peer) {
+  if (!shelf_.peers.remove(peer)) return;
+  for (const auto& endpoint : endpoints_) endpoint->forget(peer);
+}
+
+Result<std::unique_ptr<PhysicalQueuePair>> OfiDevice::open() {
+  if (!traits_.connectionless) return Error(ErrorKind::unsupported, "this device has no connectionless queue pairs");
+  Connectionless* endpoint = endpoints_.front().get();
+  if (endpoint->used()) {
+    auto made = std::make_unique<Connectionless>(*connectionless_side_, shelf_);
+    if (auto opened = made->open(socket_address(name_.address, 0)); !opened) return std::move(opened).error();
+    endpoint = made.get();
+    endpoints_.push_back(std::move(made));
+  } else if (endpoint->broken()) {
+    if (auto opened = reopen(*endpoint); !opened) return std::move(opened).error();
+  }
+  endpoint->set_used(true);
+  return std::unique_ptr<PhysicalQueuePair>(std::make_unique<ConnectionlessQueuePair>(*this, *endpoint));
+}
+
+Result<void> OfiDevice::reopen(Connectionless& endpoint) {
+  const bool first = &endpoint == endpoints_.front().get();
+  return endpoint.open(socket_address(name_.address, first ? name_.connectionless_port : std::uint16_t{0}));
+}
+
+// The first one stays, without an owner: peers reach this device's memory through it.
+void OfiDevice::close(Connectionless& endpoint) {
+  const auto at =
+      std::find_if(endpoints_.begin(), endpoints_.end(), [&](const auto& each) { return each.get() == &endpoint; });
+  CHECK(at != endpoints_.end());
+  if (at != endpoints_.begin()) {
+    endpoints_.erase(at);
+    return;
+  }
+  endpoint.shut();
+  static_cast<void>(reopen(endpoint));  // if that fails, the next `open` says why
+}
+
+Result<std::unique_ptr<PhysicalQueuePair>> OfiDevice::connect(const Metadata& peer, std::uint64_t token) {
+  if (connections_ == nullptr) return Error(ErrorKind::unsupported, "this device has no connected queue pairs");
+  const auto name = decode(peer);
+  if (!name || name->connected != name_.connected) {
+    return Error(ErrorKind::bad_argument,
+                 "not the metadata of a device with connected queue pairs of " + options_.connected);
+  }
+  return connections_->connect(*name, token);
+}
+
+Device::Accepted OfiDevice::accepted() {
+  if (connections_ == nullptr) return {};
+  progress();
+  return connections_->accepted();
+}
+
+Result<MemoryKeys> OfiDevice::register_memory(std::span<std::byte> memory, fabric::Access access) {
+  if (memory.empty()) return Error(ErrorKind::bad_argument, "memory without bytes");
+  auto key = random_word();
+  if (!key) return std::move(key).error();
+  Regions::Registration registration;
+  registration.memory = memory;
+  if (connectionless_side_ != nullptr) {
+    auto made = connectionless_side_->register_memory(memory, access, *key);
+    if (!made) return std::move(made).error();
+    registration.connectionless = std::move(made).value();
+  }
+  if (connected_side_ != nullptr) {
+    auto made = connected_side_->register_memory(memory, access, *key);
+    if (!made) return std::move(made).error();
+    registration.connected = std::move(made).value();
+  }
+  if (!shelf_.regions.add(*key, std::move(registration)))
+    return Error(ErrorKind::resource, "the kernel gave the same random number twice");
+  return MemoryKeys{*key, *key, 0};
+}
+
+void OfiDevice::progress() {
+  const Time now = shelf_.clock->now();
+  for (const auto& endpoint : endpoints_) endpoint->progress(now);
+  if (connections_ != nullptr) connections_->progress(now);
+}
+
+}  // namespace spindrift::kernel::ofi
+
+namespace spindrift::kernel {
+
+Result<std::unique_ptr<Device>> make_ofi_device(const OfiDeviceOptions& options) {
+  auto device = std::make_unique<ofi::OfiDevice>(options);
+  if (auto started = device->start(); !started) return std::move(started).error();
+  return std::unique_ptr<Device>(std::move(device));
+}
+
+}  // namespace spindrift::kernel

@@ -1,0 +1,97 @@
+// Operations that a queue pair has taken: each in a place of its own until it is over, and nobody, neither the provider nor
+// the owner of the queue pair, needs to hear of it any more.
+//
+// Remember: of what is staged the provider has a copy, and the caller's memory is free of it. What is not staged may be read
+// or written until the provider says that it is over or its endpoint is closed.
+#pragma once
+
+#include <rdma/fi_endpoint.h>
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include <spindrift/kernel/physical.hpp>
+
+namespace spindrift::kernel::ofi {
+
+struct Flight {
+  enum class State : std::uint8_t {
+    free,
+    waiting,    ///< the provider has not taken it
+    given,      ///< the provider has it
+    over,       ///< it has its status, and waits for its turn to be told
+    abandoned,  ///< told as lost, but the provider still has it
+  };
+  State state = State::free;
+  Status status = Status::done;
+  bool staged = false;
+  PhysicalOperation operation;  ///< without its header
+  std::vector<std::byte> copy;  ///< of what is staged
+};
+
+/// What libfabric gives back with a completion: which queue pair in which of its lives, and which place or buffer of it.
+struct Token {
+  std::uint64_t life = 0;   ///< below 2^38; never used twice in a device
+  std::uint32_t place = 0;  ///< below 2^25
+  bool receive = false;
+};
+[[nodiscard]] void* encode(Token token) noexcept;
+[[nodiscard]] Token decode_token(const void* context) noexcept;
+
+class Flights {
+ public:
+  Flights(std::uint32_t live_max, std::uint32_t abandoned_max);
+
+  [[nodiscard]] bool full() const noexcept { return live_ == live_max_; }
+  /// Not when full.
+  [[nodiscard]] std::uint32_t take(const PhysicalOperation& operation);
+  /// The provider is to have a copy: header and bytes of writes and sends as they are now; a read lands in the copy first.
+  void stage(std::uint32_t place, std::span<const std::byte> header);
+  [[nodiscard]] Flight& at(std::uint32_t place) noexcept { return flights_[place]; }
+  [[nodiscard]] std::uint32_t places() const noexcept { return static_cast<std::uint32_t>(flights_.size()); }
+  /// Its bytes are where they belong, if it is a read that succeeded.
+  void land(std::uint32_t place) noexcept;
+  void put_back(std::uint32_t place) noexcept;
+  /// Whether there was room to keep it.
+  [[nodiscard]] bool abandon(std::uint32_t place) noexcept;
+  /// Those that are neither free nor abandoned.
+  [[nodiscard]] std::uint32_t live() const noexcept { return live_; }
+  void clear() noexcept;
+
+ private:
+  const std::uint32_t live_max_;
+  const std::uint32_t abandoned_max_;
+  std::vector<Flight> flights_;
+  std::vector<std::uint32_t> free_;
+  std::uint32_t live_ = 0;
+  std::uint32_t abandoned_ = 0;
+};
+
+/// Offers it to the provider, which answers 0, -FI_EAGAIN or why not. `to` is ignored by connected endpoints.
+[[nodiscard]] long give(fid_ep& endpoint, Flight& flight, fi_addr_t to, void* context);
+
+/// What an error of libfabric's queues means for the operation.
+[[nodiscard]] Status status_of_completion(int error) noexcept;
+/// What a refusal at the call means: the operation itself is wrong, or there is no way to the peer.
+[[nodiscard]] Status status_of_refusal(long error) noexcept;
+
+/// Events that wait for the owner of a queue pair. Bounded by what it may have under way and by its buffers.
+class Events {
+ public:
+  void completed(std::uint64_t id, Status status);
+  void push(PhysicalEvent event) { waiting_.push_back(std::move(event)); }
+  [[nodiscard]] std::size_t take(std::span<PhysicalEvent> events);
+  [[nodiscard]] bool empty() const noexcept { return waiting_.empty(); }
+  /// Completions among them: they still count as under way.
+  [[nodiscard]] std::uint32_t completions() const noexcept { return completions_; }
+  void clear() noexcept;
+
+ private:
+  std::deque<PhysicalEvent> waiting_;
+  std::uint32_t completions_ = 0;
+};
+
+}  // namespace spindrift::kernel::ofi

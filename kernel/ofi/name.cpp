@@ -1,0 +1,127 @@
+// Between a device's name and its bytes. What comes from a peer is taken byte by byte or not at all.
+#include <spindrift/kernel/ofi/name.hpp>
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+
+#include <algorithm>
+#include <cstring>
+
+namespace spindrift::kernel::ofi {
+namespace {
+
+constexpr std::size_t name_bytes = 24;
+constexpr std::uint8_t form = 'O';
+constexpr std::uint8_t version = 1;
+constexpr std::array<std::uint8_t, 12> mapped_prefix = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
+
+bool is_mapped(const std::array<std::uint8_t, 16>& address) {
+  return std::equal(mapped_prefix.begin(), mapped_prefix.end(), address.begin());
+}
+
+}  // namespace
+
+std::optional<Wire> connectionless_wire(std::string_view provider) {
+  if (provider.empty()) return Wire::none;
+  if (provider == "tcp;ofi_rxm") return Wire::tcp_rxm;
+  if (provider == "net") return Wire::net;
+  return std::nullopt;
+}
+
+std::optional<Wire> connected_wire(std::string_view provider) {
+  if (provider.empty()) return Wire::none;
+  if (provider == "tcp") return Wire::tcp;
+  return std::nullopt;
+}
+
+Metadata encode(const Name& name) {
+  std::array<std::uint8_t, name_bytes> bytes{form, version, static_cast<std::uint8_t>(name.connectionless),
+                                             static_cast<std::uint8_t>(name.connected)};
+  std::copy(name.address.begin(), name.address.end(), bytes.begin() + 4);
+  const std::uint16_t ports[] = {htons(name.connectionless_port), htons(name.connected_port)};
+  std::memcpy(bytes.data() + 20, ports, sizeof ports);
+  Metadata metadata;
+  metadata.size = name_bytes;
+  std::memcpy(metadata.bytes.data(), bytes.data(), name_bytes);
+  return metadata;
+}
+
+std::optional<Name> decode(const Metadata& metadata) {
+  if (metadata.size != name_bytes) return std::nullopt;
+  std::array<std::uint8_t, name_bytes> bytes;
+  std::memcpy(bytes.data(), metadata.bytes.data(), name_bytes);
+  const std::uint8_t connectionless = bytes[2];
+  const std::uint8_t connected = bytes[3];
+  const bool known = bytes[0] == form && bytes[1] == version && connectionless <= static_cast<std::uint8_t>(Wire::net) &&
+                     (connected == 0 || connected == static_cast<std::uint8_t>(Wire::tcp));
+  if (!known || (connectionless == 0 && connected == 0)) return std::nullopt;
+  Name name;
+  name.connectionless = static_cast<Wire>(connectionless);
+  name.connected = static_cast<Wire>(connected);
+  std::copy_n(bytes.begin() + 4, name.address.size(), name.address.begin());
+  std::uint16_t ports[2];
+  std::memcpy(ports, bytes.data() + 20, sizeof ports);
+  name.connectionless_port = ntohs(ports[0]);
+  name.connected_port = ntohs(ports[1]);
+  const bool ports_fit =
+      (connectionless != 0) == (name.connectionless_port != 0) && (connected != 0) == (name.connected_port != 0);
+  if (!ports_fit || !names_one_host(name.address)) return std::nullopt;
+  return name;
+}
+
+fabric::ofi::SocketAddress socket_address(const std::array<std::uint8_t, 16>& address, std::uint16_t port) {
+  fabric::ofi::SocketAddress result;
+  if (is_mapped(address)) {
+    sockaddr_in four{};
+    four.sin_family = AF_INET;
+    four.sin_port = htons(port);
+    std::memcpy(&four.sin_addr, address.data() + mapped_prefix.size(), 4);
+    std::memcpy(&result.storage, &four, sizeof four);
+    result.bytes = sizeof four;
+  } else {
+    sockaddr_in6 six{};
+    six.sin6_family = AF_INET6;
+    six.sin6_port = htons(port);
+    std::memcpy(&six.sin6_addr, address.data(), 16);
+    std::memcpy(&result.storage, &six, sizeof six);
+    result.bytes = sizeof six;
+  }
+  return result;
+}
+
+std::array<std::uint8_t, 16> address_of(const fabric::ofi::SocketAddress& address) {
+  std::array<std::uint8_t, 16> result{};
+  if (address.storage.ss_family == AF_INET) {
+    sockaddr_in four;
+    std::memcpy(&four, &address.storage, sizeof four);
+    std::copy(mapped_prefix.begin(), mapped_prefix.end(), result.begin());
+    std::memcpy(result.data() + mapped_prefix.size(), &four.sin_addr, 4);
+  } else {
+    sockaddr_in6 six;
+    std::memcpy(&six, &address.storage, sizeof six);
+    std::memcpy(result.data(), &six.sin6_addr, 16);
+  }
+  return result;
+}
+
+std::uint16_t port_of(const fabric::ofi::SocketAddress& address) {
+  if (address.storage.ss_family == AF_INET) {
+    sockaddr_in four;
+    std::memcpy(&four, &address.storage, sizeof four);
+    return ntohs(four.sin_port);
+  }
+  sockaddr_in6 six;
+  std::memcpy(&six, &address.storage, sizeof six);
+  return ntohs(six.sin6_port);
+}
+
+bool names_one_host(const std::array<std::uint8_t, 16>& address) {
+  if (is_mapped(address)) {
+    const std::uint8_t first = address[mapped_prefix.size()];
+    return first != 0 && first < 224;
+  }
+  const bool unspecified = std::all_of(address.begin(), address.end(), [](std::uint8_t byte) { return byte == 0; });
+  return !unspecified && address[0] != 0xff;
+}
+
+}  // namespace spindrift::kernel::ofi

@@ -1,0 +1,42 @@
+// The metadata of a device over libfabric: where it listens, and for which providers. 24 bytes, ports in network order:
+//   0  'O'   1  version, 1   2  connectionless provider   3  connected provider   (0: none)
+//   4  IPv6 address, or IPv4 mapped into it                20  connectionless port   22  connected port   (0: none)
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include <spindrift/core/fabric/ofi/provider.hpp>
+#include <spindrift/kernel/physical.hpp>
+
+namespace spindrift::kernel::ofi {
+
+/// Providers whose peers understand each other, by their number in the metadata.
+enum class Wire : std::uint8_t { none = 0, tcp_rxm = 1, net = 2, tcp = 3 };
+
+struct Name {
+  Wire connectionless = Wire::none;
+  Wire connected = Wire::none;
+  std::array<std::uint8_t, 16> address{};
+  std::uint16_t connectionless_port = 0;  ///< host order
+  std::uint16_t connected_port = 0;       ///< host order
+  friend bool operator==(const Name&, const Name&) = default;
+};
+
+/// Nothing if no such provider is known, or not of that class.
+[[nodiscard]] std::optional<Wire> connectionless_wire(std::string_view provider);
+[[nodiscard]] std::optional<Wire> connected_wire(std::string_view provider);
+
+[[nodiscard]] Metadata encode(const Name& name);
+/// Nothing unless every byte is as `encode` writes it, for an address that one host can have.
+[[nodiscard]] std::optional<Name> decode(const Metadata& metadata);
+
+[[nodiscard]] fabric::ofi::SocketAddress socket_address(const std::array<std::uint8_t, 16>& address, std::uint16_t port);
+[[nodiscard]] std::array<std::uint8_t, 16> address_of(const fabric::ofi::SocketAddress& address);
+[[nodiscard]] std::uint16_t port_of(const fabric::ofi::SocketAddress& address);
+/// Whether one host can have it: no wildcard, multicast or broadcast.
+[[nodiscard]] bool names_one_host(const std::array<std::uint8_t, 16>& address);
+
+}  // namespace spindrift::kernel::ofi

@@ -1,0 +1,57 @@
+// Two tables, and what they say about an operation.
+#include <spindrift/kernel/ofi/shelf.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace spindrift::kernel::ofi {
+
+std::optional<PeerHandle> Peers::add(const Name& name) {
+  std::size_t place = peers_.size();
+  for (std::size_t i = 0; i < peers_.size(); ++i) {
+    if (peers_[i].uses > 0 && peers_[i].name == name) {
+      ++peers_[i].uses;
+      return PeerHandle(static_cast<std::uint32_t>(i + 1));
+    }
+    if (peers_[i].uses == 0) place = std::min(place, i);
+  }
+  if (place == peers_max_) return std::nullopt;
+  if (place == peers_.size()) peers_.emplace_back();
+  peers_[place] = {name, 1};
+  return PeerHandle(static_cast<std::uint32_t>(place + 1));
+}
+
+bool Peers::remove(PeerHandle peer) {
+  if (find(peer) == nullptr) return false;
+  return --peers_[peer.value() - 1].uses == 0;
+}
+
+const Name* Peers::find(PeerHandle peer) const noexcept {
+  if (peer.value() == 0 || peer.value() > peers_.size()) return nullptr;
+  const Peer& entry = peers_[peer.value() - 1];
+  return entry.uses == 0 ? nullptr : &entry.name;
+}
+
+bool Regions::add(std::uint64_t key, Registration registration) {
+  return registrations_.emplace(key, std::move(registration)).second;
+}
+
+void Regions::remove(std::uint64_t key) { registrations_.erase(key); }
+
+bool Regions::hold(std::uint64_t key, const std::byte* first, std::size_t bytes) const noexcept {
+  if (bytes == 0) return true;
+  const auto at = registrations_.find(key);
+  if (at == registrations_.end()) return false;
+  const std::span<std::byte> memory = at->second.memory;
+  const std::uintptr_t begin = reinterpret_cast<std::uintptr_t>(memory.data());
+  const std::uintptr_t place = reinterpret_cast<std::uintptr_t>(first);
+  return place >= begin && place - begin <= memory.size() && bytes <= memory.size() - (place - begin);
+}
+
+Status Shelf::judge(const PhysicalOperation& operation) const noexcept {
+  const bool sends = operation.kind == PhysicalOperation::Kind::send;
+  if (sends ? !fits_copy(operation) : !operation.header.empty()) return Status::local_error;
+  return regions.hold(operation.local_key, operation.local, operation.bytes) ? Status::done : Status::local_error;
+}
+
+}  // namespace spindrift::kernel::ofi

@@ -1,0 +1,146 @@
+// Opening a provider, and making its objects; what libfabric refuses is told with the name of the call.
+#include <spindrift/kernel/ofi/side.hpp>
+
+#include <netdb.h>
+#include <rdma/fi_cm.h>
+
+#include <array>
+#include <cstdlib>
+#include <cstring>
+#include <utility>
+
+namespace spindrift::kernel::ofi {
+namespace {
+
+using fabric::ofi::ofi_error;
+
+constexpr std::uint64_t needed_order = FI_ORDER_WAW | FI_ORDER_SAW | FI_ORDER_WAS | FI_ORDER_SAS;
+
+// Puts a copy of the address in the place of what libfabric allocated.
+void replace(void*& place, std::size_t& bytes, const SocketAddress& address) {
+  std::free(place);
+  place = std::malloc(address.bytes);
+  bytes = address.bytes;
+  std::memcpy(place, &address.storage, address.bytes);
+}
+
+}  // namespace
+
+// With no bit of mr_mode asked for, keys are the caller's, addresses are offsets, and own memory needs no descriptor: the
+// same for both classes, so that one key and one base do for both.
+Result<std::unique_ptr<Side>> Side::open(const std::string& provider, fi_ep_type type, const SocketAddress& at,
+                                         std::uint32_t peers_max) {
+  auto lib = fabric::ofi::library();
+  if (!lib) return std::move(lib).error();
+  const fabric::ofi::Library& fi = **lib;
+  const Info hints(fi.dupinfo(nullptr));
+  hints->caps = FI_MSG | FI_RMA;
+  hints->mode = 0;
+  hints->ep_attr->type = type;
+  hints->domain_attr->mr_mode = 0;
+  hints->domain_attr->threading = FI_THREAD_DOMAIN;
+  hints->domain_attr->data_progress = FI_PROGRESS_MANUAL;
+  hints->domain_attr->control_progress = FI_PROGRESS_MANUAL;
+  hints->tx_attr->op_flags = FI_DELIVERY_COMPLETE;
+  hints->fabric_attr->prov_name = ::strdup(provider.c_str());
+  hints->addr_format = at.storage.ss_family == AF_INET6 ? FI_SOCKADDR_IN6 : FI_SOCKADDR_IN;
+  std::array<char, NI_MAXHOST> host{};
+  std::array<char, NI_MAXSERV> port{};
+  ::getnameinfo(reinterpret_cast<const sockaddr*>(&at.storage), at.bytes, host.data(), host.size(), port.data(), port.size(),
+                NI_NUMERICHOST | NI_NUMERICSERV);
+  fi_info* found = nullptr;
+  const int failed =
+      fi.getinfo(FI_VERSION(1, 17), host.data(), port.data(), FI_SOURCE | FI_NUMERICHOST, hints.get(), &found);
+  if (failed != 0) {
+    return Error(ErrorKind::unsupported, "libfabric's provider " + provider + " offers no " +
+                                             (type == FI_EP_RDM ? "connectionless" : "connected") +
+                                             " endpoints with acknowledged one-sided operations at this address")
+        .because(ofi_error("fi_getinfo", failed))
+        .fix("listen at an address of this host (ip address), and choose a provider that this libfabric has");
+  }
+  std::unique_ptr<Side> side(new Side(peers_max));
+  side->info_.reset(found);
+  if ((found->tx_attr->msg_order & found->rx_attr->msg_order & needed_order) != needed_order) {
+    return Error(ErrorKind::unsupported,
+                 "libfabric's provider " + provider + " does not keep the order of writes and messages")
+        .fix("choose another provider, for instance tcp");
+  }
+  fid_fabric* fabric = nullptr;
+  if (const int error = fi.fabric(found->fabric_attr, &fabric, nullptr); error != 0) return ofi_error("fi_fabric", error);
+  side->fabric_.reset(fabric);
+  fid_domain* domain = nullptr;
+  if (const int error = fi_domain(fabric, found, &domain, nullptr); error != 0) return ofi_error("fi_domain", error);
+  side->domain_.reset(domain);
+  return side;
+}
+
+Result<Handle<fid_cq>> Side::completions(std::size_t size) {
+  fi_cq_attr attributes{};
+  attributes.format = FI_CQ_FORMAT_MSG;
+  attributes.wait_obj = FI_WAIT_NONE;
+  attributes.size = size;
+  fid_cq* completions = nullptr;
+  if (const int error = fi_cq_open(domain_.get(), &attributes, &completions, nullptr); error != 0)
+    return ofi_error("fi_cq_open", error);
+  return Handle<fid_cq>(completions);
+}
+
+Result<Handle<fid_eq>> Side::events() {
+  fi_eq_attr attributes{};
+  attributes.wait_obj = FI_WAIT_NONE;
+  fid_eq* events = nullptr;
+  if (const int error = fi_eq_open(fabric_.get(), &attributes, &events, nullptr); error != 0)
+    return ofi_error("fi_eq_open", error);
+  return Handle<fid_eq>(events);
+}
+
+Result<Handle<fid_av>> Side::addresses() {
+  fi_av_attr attributes{};
+  attributes.type = FI_AV_TABLE;
+  attributes.count = peers_max_;
+  fid_av* addresses = nullptr;
+  if (const int error = fi_av_open(domain_.get(), &attributes, &addresses, nullptr); error != 0)
+    return ofi_error("fi_av_open", error);
+  return Handle<fid_av>(addresses);
+}
+
+Result<Handle<fid_ep>> Side::endpoint(const SocketAddress* source, const SocketAddress* destination) {
+  const Info info(fabric::ofi::loaded_library().dupinfo(info_.get()));
+  if (source != nullptr) replace(info->src_addr, info->src_addrlen, *source);
+  if (destination != nullptr) replace(info->dest_addr, info->dest_addrlen, *destination);
+  return endpoint(*info);
+}
+
+Result<Handle<fid_ep>> Side::endpoint(fi_info& info) {
+  info.tx_attr->op_flags = FI_DELIVERY_COMPLETE;
+  fid_ep* endpoint = nullptr;
+  if (const int error = fi_endpoint(domain_.get(), &info, &endpoint, nullptr); error != 0)
+    return ofi_error("fi_endpoint", error);
+  return Handle<fid_ep>(endpoint);
+}
+
+Result<Handle<fid_pep>> Side::listener() {
+  fid_pep* listener = nullptr;
+  if (const int error = fi_passive_ep(fabric_.get(), info_.get(), &listener, nullptr); error != 0) {
+    return Error(ErrorKind::refused, "cannot listen").because(ofi_error("fi_passive_ep", error));
+  }
+  return Handle<fid_pep>(listener);
+}
+
+Result<Handle<fid_mr>> Side::register_memory(std::span<std::byte> memory, fabric::Access access, std::uint64_t key) {
+  const std::uint64_t rights = access == fabric::Access::write ? FI_REMOTE_WRITE : FI_REMOTE_READ;
+  fid_mr* registered = nullptr;
+  const int error = fi_mr_reg(domain_.get(), memory.data(), memory.size(), rights, 0, key, 0, &registered, nullptr);
+  if (error != 0) return ofi_error("fi_mr_reg", error);
+  return Handle<fid_mr>(registered);
+}
+
+Result<SocketAddress> Side::address_of(fid& object) {
+  SocketAddress address;
+  std::size_t bytes = sizeof address.storage;
+  if (const int error = fi_getname(&object, &address.storage, &bytes); error != 0) return ofi_error("fi_getname", error);
+  address.bytes = static_cast<socklen_t>(bytes);
+  return address;
+}
+
+}  // namespace spindrift::kernel::ofi
