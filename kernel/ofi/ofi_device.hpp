@@ -4,18 +4,16 @@
 //
 // What TCP cannot tell, this device does not claim:
 // * Every operation is acknowledged by the peer's provider (FI_DELIVERY_COMPLETE), so a completion proves that the bytes are
-// in
-//   the peer's memory. That costs an answer per operation. Without it a connectionless provider that lost a connection
+//   in the peer's memory. That costs an answer per operation. Without it a connectionless provider that lost a connection
 //   would silently make another one, and a later write would land although an earlier one, completed, never did.
 // * That is so of messages too, but not with ofi_rxm, which acknowledges none: its completed messages are on their way, and
 //   those on their way are lost without a word if the connection breaks.
 // * Libfabric's tcp providers answer an access that they refuse (key, range, right) by ending the connection. So it, and
-// what was
-//   under way to the same peer, end as `peer_lost`; the next operation finds a new connection. Other peers notice nothing.
+//   what was under way to the same peer, end as `peer_lost`; the next operation finds a new connection. Other peers notice
+//   nothing.
 // * A message that finds no buffer waits, in order with everything else of its connection; `not_ready` does not occur.
 // * A connectionless provider completes operations to different peers in any order: `ordered_completions` is true of a
-// device
-//   that offers connected queue pairs alone. Those hold a completion back until all before it are there.
+//   device that offers connected queue pairs alone. Those hold a completion back until all before it are there.
 // * A peer that does not answer for `answer_max` is `peer_lost`. What the provider still holds of it then is a copy, or, of
 //   an operation of more than `message_bytes_max` bytes, the caller's memory: only that breaks a connectionless queue pair.
 #pragma once
