@@ -8,6 +8,8 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 
+#include <thread>
+
 #include <spindrift/core/fabric/ofi/ofi.hpp>
 #include <spindrift/core/file_descriptor.hpp>
 
@@ -118,6 +120,30 @@ TEST_CASE("who was disconnected writes nothing any more, though it does not know
   await(b, Event::Kind::lost, {&alone.a});
   alone.a.pump();
   CHECK(std::all_of(region.memory.begin(), region.memory.end(), [](std::byte byte) { return byte == std::byte{0}; }));
+}
+
+TEST_CASE("two that call each other and are then held up are linked once") {
+  const TemporaryDirectory directory;
+  const bool lower_first = GENERATE(true, false);
+  CAPTURE(lower_first);
+  Endpoint a(1, make_tcp_or_throw(NodeId(1), directory.path()));
+  Endpoint b(2, make_tcp_or_throw(NodeId(2), directory.path()));
+  a.connect(b);
+  b.connect(a);
+  std::this_thread::sleep_for(milliseconds(150));  // longer than calls are taken to cross
+  Endpoint& first = lower_first ? a : b;
+  Endpoint& second = lower_first ? b : a;
+  first.pump();
+  const PeerId second_at_first = await(first, Event::Kind::connected, {&second}).peer;
+  const PeerId first_at_second = await(second, Event::Kind::connected, {&first}).peer;
+  for (int i = 0; i < 3; ++i) {
+    send(first, second_at_first, "there");
+    REQUIRE(text_of(await(second, Event::Kind::message, {&first})) == "there");
+    send(second, first_at_second, "and back");
+    REQUIRE(text_of(await(first, Event::Kind::message, {&second})) == "and back");
+  }
+  CHECK(first.inbox.empty());
+  CHECK(second.inbox.empty());
 }
 
 TEST_CASE("memory that is released while operations read it goes when their peer is lost, not before") {

@@ -80,6 +80,7 @@ class OfiFabric final : public Fabric {
   void tell(Lane& lane, Event event);
   void drain_events();
   void on_request(fi_info* info, std::span<const std::byte> data);
+  [[nodiscard]] bool unheard(Lane& lane, const Greeting& greeting) const;
   [[nodiscard]] bool make_room_for(const Greeting& greeting);
   void answer(fi_info& info, const Greeting& greeting);
   void on_connected(fid_t which, std::span<const std::byte> data);

@@ -114,7 +114,7 @@ class Lane {
   State state;
   const NodeId node;
   PeerId peer;                     ///< once up
-  std::uint64_t incarnation = 0;   ///< of the other endpoint
+  std::uint64_t incarnation = 0;   ///< of the other endpoint; while calling, of the last one that called and was turned away
   std::uint64_t peer_attempt = 0;  ///< its attempts up to this one are over
   Time heard{};
   Time deadline{};                                             ///< calling, answering, closing: when it is given up

@@ -1,8 +1,8 @@
 // Who calls whom, what the provider reports, and what ends.
 //
 // Two processes may call each other at once. The invariant to remember: of two calls that cross, that of the lower node id
-// stands, for a moment; and who answers a call says how many it has made itself, so that those still under way are known
-// as over.
+// stands, unless the other side calls again; and who answers a call says how many it has made itself, so that those still
+// under way are known as over.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -19,7 +19,7 @@ constexpr std::size_t lanes_per_node_max = 8;
 constexpr std::size_t unheard_max = 1024;
 constexpr std::uint32_t passes_between_looks = 16;
 constexpr auto answer_max = std::chrono::seconds(3);
-constexpr auto crossing_max = std::chrono::milliseconds(100);  // a call that is older may have found a process that is dead
+constexpr auto crossing_max = std::chrono::milliseconds(100);
 constexpr auto pause_first = std::chrono::milliseconds(20);
 constexpr auto pause_max = std::chrono::seconds(1);
 /// Of a lane that is or may come up: its node is not called.
@@ -221,6 +221,17 @@ void OfiFabric::on_request(fi_info* info, std::span<const std::byte> data) {
   answer(*info, *greeting);
 }
 
+// Whether this side's call may have found a process that is dead, though its node calls. One that lives gives its own call
+// up as soon as it sees ours, and makes no other. However old ours is, its first is no sign: both sides may have been away,
+// and if each gave up its call for the other's, none would be left.
+bool OfiFabric::unheard(Lane& lane, const Greeting& greeting) const {
+  if (lane.incarnation != greeting.incarnation) {
+    lane.incarnation = greeting.incarnation;
+    lane.peer_attempt = greeting.attempt;
+  }
+  return greeting.attempt > lane.peer_attempt && now_ - lane.heard >= crossing_max;
+}
+
 // Whether the call is to be answered. What it replaces is ended.
 bool OfiFabric::make_room_for(const Greeting& greeting) {
   std::size_t lanes = 0;
@@ -228,7 +239,7 @@ bool OfiFabric::make_room_for(const Greeting& greeting) {
     if (lane->node != greeting.node || lane->state == Lane::State::closing) continue;
     ++lanes;
     if (lane->state == Lane::State::calling) {
-      if (options_.self < greeting.node && now_ - lane->heard < crossing_max) return false;
+      if (options_.self < greeting.node && !unheard(*lane, greeting)) return false;
       lane->break_down("the other side's call stands");
     } else if (lane->incarnation == greeting.incarnation) {
       if (greeting.attempt <= lane->peer_attempt) return false;
