@@ -173,8 +173,8 @@ Result<Needs> needs_of(const Config& config) {
   needs.members = static_cast<std::uint32_t>(view->members.size());
   needs.spins = config.poll_mode() == PollMode::spin;
   needs.runtime_directory = config.runtime_directory();
-  if (config.fabric() == "ofi:tcp") {
-    needs.provider = "tcp";
+  if (auto provider = fabric::ofi_provider(config.fabric())) {
+    needs.provider = *std::move(provider);
     needs.address = config.address_of(config.local_id());
   }
   for (const NodeId node : view->members) {

@@ -78,9 +78,10 @@ void GroupCore::open_fabric() {
                                                .group_name = config_.group_name(),
                                                .counters = nullptr}));
   } else {
-    CHECK(config_.fabric() == "ofi:tcp");  // the config's table accepts no other
+    const auto provider = fabric::ofi_provider(config_.fabric());
+    CHECK(provider);  // the config's table accepts no other
     fabric_ = value_or_throw(fabric::make_ofi({.self = self,
-                                               .provider = "tcp",
+                                               .provider = *provider,
                                                .runtime_directory = config_.runtime_directory(),
                                                .group_name = config_.group_name()}));
   }

@@ -67,8 +67,9 @@ constexpr Key table[] = {
      .scope = group,
      .default_text = "shm",
      .documentation = "How members reach each other's memory. shm: processes of one host over shared memory. ofi:tcp: "
-                      "processes of any hosts over TCP, by libfabric's provider tcp.",
-     .choices = "shm|ofi:tcp"},
+                      "processes of any hosts over TCP, by libfabric's provider tcp. ofi:net: the same by its provider net, "
+                      "a fork that libfabric 1.16 and 1.17 have.",
+     .choices = "shm|ofi:tcp|ofi:net"},
     {.section = "SPINDRIFT",
      .name = "addresses",
      .type = KeyType::addresses,

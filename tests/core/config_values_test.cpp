@@ -179,12 +179,13 @@ TEST_CASE("a process that is no member is told how to become one") {
 }
 
 TEST_CASE("addresses are a list, a pattern, or a list with a pattern for the others") {
-  const auto config = [](const std::string& addresses) {
-    return parse("[SPINDRIFT]\nfabric = ofi:tcp\naddresses = " + addresses + "\nmembers = 0, 1, 12\n" +
+  const auto config = [](const std::string& addresses, const std::string& fabric = "ofi:tcp") {
+    return parse("[SPINDRIFT]\nfabric = " + fabric + "\naddresses = " + addresses + "\nmembers = 0, 1, 12\n" +
                  "[LAYOUT]\njson_layout = '[{\"name\": \"orders\"}]'\n");
   };
   const Config list = config("1@[fd00::1]:7401,0@10.0.0.1:7400 , 12@node-12.cluster:7400");
   CHECK(list.fabric() == "ofi:tcp");
+  CHECK(config("10.0.0.<id>:7400", "ofi:net").fabric() == "ofi:net");
   CHECK(list.text("SPINDRIFT", "addresses") == "1@[fd00::1]:7401, 0@10.0.0.1:7400, 12@node-12.cluster:7400");
   CHECK(list.address_of(NodeId(0)) == "10.0.0.1:7400");
   CHECK(list.address_of(NodeId(1)) == "[fd00::1]:7401");

@@ -11,6 +11,11 @@ namespace {
 
 const SystemClock real_time;
 
+std::unique_ptr<Fabric> make_net_or_throw(NodeId self, const std::string& runtime_directory) {
+  return value_or_throw(
+      make_ofi({.self = self, .provider = "net", .runtime_directory = runtime_directory, .group_name = "group"}));
+}
+
 std::unique_ptr<Fabric> faulty(NodeId self, const std::string& runtime_directory, FaultPlan plan) {
   plan.seed = self.value();
   return value_or_throw(make_fault(make_shm_or_throw(self, runtime_directory), std::move(plan), real_time));
@@ -40,6 +45,7 @@ std::vector<Provider> providers() {
   return {
       {"shm", make_shm_or_throw},
       {"ofi:tcp", make_tcp_or_throw},
+      {"ofi:net", make_net_or_throw},
       {"shm with delayed and torn operations, mirrored",
        [](NodeId self, const std::string& directory) {
          return faulty(self, directory,

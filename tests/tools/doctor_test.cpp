@@ -173,12 +173,14 @@ TEST_CASE("a configuration needs what its largest member takes") {
   CHECK(needs.spins);
   CHECK(needs.member_bytes > 4096);
   CHECK(needs.provider.empty());
-  const Config far =
-      value_or_throw(Config::parse("[SPINDRIFT]\nfabric = ofi:tcp\naddresses = h<id>:1\nmembers = 0, 1\n"
-                                   "[LAYOUT]\njson_layout = '[{\"name\": \"orders\"}]'\n",
-                                   "test"));
-  CHECK(value_or_throw(needs_of(far)).provider == "tcp");
-  CHECK(value_or_throw(needs_of(far)).address == "h0:1");
+  for (const std::string provider : {"tcp", "net"}) {
+    const Config far = value_or_throw(
+        Config::parse("[SPINDRIFT]\nfabric = ofi:" + provider +
+                          "\naddresses = h<id>:1\nmembers = 0, 1\n[LAYOUT]\njson_layout = '[{\"name\": \"orders\"}]'\n",
+                      "test"));
+    CHECK(value_or_throw(needs_of(far)).provider == provider);
+    CHECK(value_or_throw(needs_of(far)).address == "h0:1");
+  }
   CHECK_FALSE(needs_of(value_or_throw(Config::parse("[SPINDRIFT]\nmembers = 0\n", "test"))).ok());
 }
 

@@ -21,10 +21,8 @@ constexpr std::size_t page_bytes = 4096;
 constexpr std::size_t peers_max = 1024;
 constexpr auto last_words_max = std::chrono::milliseconds(250);
 
-Traits traits_of(const std::string& provider) {
-  static const std::map<std::string, std::string> names{{"tcp", "ofi:tcp"}};
-  const auto known = names.find(provider);
-  return {.name = known == names.end() ? std::string_view("ofi") : std::string_view(known->second),
+Traits traits_of(std::string_view name) {
+  return {.name = name,
           .ordered_writes = true,  // a provider that does not promise it is refused when it is opened
           .needs_target_progress = true,
           .visible_on_completion = false,
@@ -40,7 +38,8 @@ Traits traits_of(const std::string& provider) {
 OfiFabric::OfiFabric(const OfiOptions& options, std::uint64_t incarnation, FileDescriptor bell, Rendezvous rendezvous)
     : options_(options),
       incarnation_(incarnation),
-      traits_(traits_of(options.provider)),
+      name_(std::string(name_prefix) + options.provider),
+      traits_(traits_of(name_)),
       bell_(std::move(bell)),
       rendezvous_(std::move(rendezvous)),
       resolver_([this] { ring(); }) {}

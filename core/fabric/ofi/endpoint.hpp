@@ -99,7 +99,8 @@ class OfiFabric final : public Fabric {
 
   const OfiOptions options_;
   const std::uint64_t incarnation_;
-  Traits traits_;
+  const std::string name_;
+  const Traits traits_;
   const SystemClock clock_;
   Time now_{};
   Time last_progress_{};

@@ -4,7 +4,9 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <spindrift/core/clock.hpp>
@@ -16,7 +18,7 @@ namespace spindrift::fabric {
 
 struct OfiOptions {
   NodeId self;
-  /// As libfabric names it: "tcp".
+  /// As libfabric names it: "tcp", "net".
   std::string provider = "tcp";
   /// Directory and group under which processes of one host see that a node's id is taken; as ShmOptions has them.
   std::string runtime_directory;
@@ -41,6 +43,9 @@ struct OfiOptions {
 /// Errors: unsupported (no libfabric, no such provider, or it does not order writes: the reason says what it offers);
 /// bad_argument (an address); refused (the id or the port is in use); resource.
 [[nodiscard]] Result<std::unique_ptr<Fabric>> make_ofi(const OfiOptions& options);
+
+/// What follows "ofi:" in a fabric's name; nothing if the fabric is another.
+[[nodiscard]] std::optional<std::string> ofi_provider(std::string_view fabric);
 
 /// A provider of the libfabric that is installed.
 struct OfiOffer {

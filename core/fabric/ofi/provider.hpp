@@ -18,6 +18,9 @@
 
 namespace spindrift::fabric::ofi {
 
+/// Of a fabric's name, before the provider's.
+inline constexpr std::string_view name_prefix = "ofi:";
+
 /// A resolved address of a node.
 struct SocketAddress {
   sockaddr_storage storage{};
