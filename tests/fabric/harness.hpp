@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <cstdlib>
 #include <deque>
 #include <filesystem>
 #include <fstream>
@@ -24,7 +25,11 @@
 namespace spindrift::fabric::test {
 
 inline Time now() { return SystemClock().now(); }
-inline constexpr Duration hang = std::chrono::seconds(60);
+/// How long nothing may take; longer by SPINDRIFT_TEST_SLOWNESS where the machine is emulated.
+inline const Duration hang = std::chrono::seconds(60) * [] {
+  const char* const slowness = std::getenv("SPINDRIFT_TEST_SLOWNESS");
+  return slowness == nullptr ? 1 : std::max(1, std::atoi(slowness));
+}();
 
 void begin_new_group();
 
@@ -56,8 +61,10 @@ struct Provider {
 };
 
 [[nodiscard]] std::unique_ptr<Fabric> make_tcp_or_throw(NodeId self, const std::string& runtime_directory);
+[[nodiscard]] std::unique_ptr<Fabric> make_verbs_or_throw(NodeId self, const std::string& runtime_directory);
 
-/// All providers that must keep the interface's promises.
+/// All providers that must keep the interface's promises and that this machine has: verbs needs an RDMA device, and a line
+/// says so where there is none. With SPINDRIFT_TEST_FABRIC set, those alone whose name begins so.
 [[nodiscard]] std::vector<Provider> providers();
 
 inline std::unique_ptr<Fabric> make_shm_or_throw(NodeId self, const std::string& runtime_directory) {
@@ -67,6 +74,8 @@ inline std::unique_ptr<Fabric> make_shm_or_throw(NodeId self, const std::string&
 /// Where a node of the groups of this process listens, for providers that ask: a loopback address of its own, whose other
 /// bytes are the process's. A TemporaryDirectory begins a new group, with a new port.
 [[nodiscard]] Address address_of(NodeId node);
+/// The same on an RDMA device: the devices' addresses in turn, and a port of the node's own.
+[[nodiscard]] Address verbs_address_of(NodeId node);
 
 /// An endpoint and the events that it has given so far and nobody asked for.
 struct Endpoint {
@@ -75,11 +84,15 @@ struct Endpoint {
   std::deque<Event> inbox;
 
   Endpoint(std::uint32_t id, std::unique_ptr<Fabric> provider) : node(id), fabric(std::move(provider)) {
-    value_or_throw(fabric->listen(address_of(node)));
+    value_or_throw(fabric->listen(address(node)));
+  }
+
+  [[nodiscard]] Address address(NodeId of) const {
+    return fabric->traits().name == "verbs" ? verbs_address_of(of) : address_of(of);
   }
 
   void connect(const Endpoint& to) { connect(to.node); }
-  void connect(NodeId to) { value_or_throw(fabric->connect(address_of(to))); }
+  void connect(NodeId to) { value_or_throw(fabric->connect(address(to))); }
 
   std::size_t pump() {
     std::array<Event, 16> events;

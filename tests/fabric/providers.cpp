@@ -3,8 +3,13 @@
 
 #include <unistd.h>
 
+#include <cstdlib>
+#include <iostream>
+#include <string_view>
+
 #include <spindrift/core/fabric/fault/fault.hpp>
 #include <spindrift/core/fabric/ofi/ofi.hpp>
+#include <spindrift/core/fabric/verbs/verbs.hpp>
 
 namespace spindrift::fabric::test {
 namespace {
@@ -25,7 +30,39 @@ constexpr unsigned port_first = 10000;
 constexpr unsigned ports = 20000;  // below those that the kernel gives to clients
 unsigned port = port_first + static_cast<unsigned>(::getpid()) % ports;
 
+/// Why verbs cannot be tried is said once.
+const std::vector<std::string>& verbs_addresses() {
+  static const std::vector<std::string> addresses = [] {
+    std::vector<std::string> found;
+    const auto there = verbs_ports();
+    if (!there) std::cout << "fabric verbs is not tried here: " << there.error().to_string() << std::endl;
+    for (const VerbsPort& each : there ? there.value() : std::vector<VerbsPort>{}) {
+      const bool has_v4 = each.active && !each.addresses.empty() && each.addresses.front().find(':') == std::string::npos;
+      if (has_v4) found.push_back(each.addresses.front());
+    }
+    if (there && found.empty())
+      std::cout << "fabric verbs is not tried here: no active port has an IPv4 address" << std::endl;
+    return found;
+  }();
+  return addresses;
+}
+
+std::unique_ptr<Fabric> verbs_without_windows(NodeId self, const std::string& runtime_directory) {
+  return value_or_throw(
+      make_verbs({.self = self, .runtime_directory = runtime_directory, .group_name = "group", .memory_windows = false}));
+}
+
 }  // namespace
+
+std::unique_ptr<Fabric> make_verbs_or_throw(NodeId self, const std::string& runtime_directory) {
+  return value_or_throw(make_verbs({.self = self, .runtime_directory = runtime_directory, .group_name = "group"}));
+}
+
+Address verbs_address_of(NodeId node) {
+  constexpr unsigned nodes_max = 50;
+  const unsigned first = 1024 + port % 1200 * nodes_max;
+  return {node, verbs_addresses().at(node.value() % verbs_addresses().size()) + ":" + std::to_string(first + node.value())};
+}
 
 std::unique_ptr<Fabric> make_tcp_or_throw(NodeId self, const std::string& runtime_directory) {
   return value_or_throw(
@@ -42,7 +79,7 @@ Address address_of(NodeId node) {
 
 std::vector<Provider> providers() {
   using std::chrono::microseconds;
-  return {
+  std::vector<Provider> all{
       {"shm", make_shm_or_throw},
       {"ofi:tcp", make_tcp_or_throw},
       {"ofi:net", make_net_or_throw},
@@ -56,6 +93,13 @@ std::vector<Provider> providers() {
          return faulty(self, directory, {.delay_max = microseconds(20), .hide_mapping = false});
        }},
   };
+  if (!verbs_addresses().empty()) {
+    all.push_back({"verbs", make_verbs_or_throw});
+    all.push_back({"verbs without memory windows", verbs_without_windows});
+  }
+  const char* const chosen = std::getenv("SPINDRIFT_TEST_FABRIC");
+  if (chosen != nullptr) std::erase_if(all, [&](const Provider& each) { return !each.name.starts_with(chosen); });
+  return all;
 }
 
 }  // namespace spindrift::fabric::test
