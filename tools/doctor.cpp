@@ -127,14 +127,14 @@ Finding locked_memory(const HostFacts& host) {
 
 Finding devices(const HostFacts& host) {
   if (host.rdma_devices.empty()) {
-    return {Grade::good, "rdma devices", "none; no fabric needs any", ""};
+    return {Grade::good, "rdma devices", "none; fabric verbs alone needs one", ""};
   }
   std::string text;
   for (const RdmaDevice& device : host.rdma_devices) {
     text += fmt::format("{}{}: {}, {}, {} GIDs", text.empty() ? "" : "; ", device.name, device.state, device.link_layer,
                         device.gids.size());
   }
-  return {Grade::good, "rdma devices", text + "; no fabric uses them yet", ""};
+  return {Grade::good, "rdma devices", text, ""};
 }
 
 Finding libfabric(const HostFacts& host, const Needs& needs) {
@@ -156,6 +156,27 @@ Finding libfabric(const HostFacts& host, const Needs& needs) {
           "choose a fabric in [SPINDRIFT] whose provider is, or install a libfabric that has it"};
 }
 
+Finding rdma_core(const HostFacts& host) {
+  if (host.verbs_error) {
+    return {
+        Grade::bad, "rdma-core", *host.verbs_error,
+        "apt-get install librdmacm1 ibverbs-providers; without an adapter: modprobe rdma_rxe rdma_ucm; rdma link add rxe0 "
+        "type rxe netdev eth0; or fabric = ofi:tcp"};
+  }
+  std::string seen;
+  bool active = false;
+  for (const fabric::VerbsPort& port : host.verbs_ports) {
+    seen += fmt::format("{}{} port {} ({}, {} windows): {}", seen.empty() ? "" : "; ", port.device, port.port,
+                        port.active ? "active" : "down", port.memory_windows ? "with" : "without",
+                        port.addresses.empty() ? "no address" : fmt::format("{}", fmt::join(port.addresses, ", ")));
+    active |= port.active && !port.addresses.empty();
+  }
+  if (active) return {Grade::good, "rdma-core", seen, ""};
+  return {
+      Grade::bad, "rdma-core", seen + "; no port is active and has an address",
+      "ip link set DEVICE up, and ip address add ADDRESS dev DEVICE, with the network interface of the port (rdma link)"};
+}
+
 Finding address(const HostFacts& host, const Needs& needs) {
   if (host.address_error.empty()) return {Grade::good, "address", "this node can listen at " + needs.address, ""};
   return {
@@ -175,8 +196,9 @@ Result<Needs> needs_of(const Config& config) {
   needs.runtime_directory = config.runtime_directory();
   if (auto provider = fabric::ofi_provider(config.fabric())) {
     needs.provider = *std::move(provider);
-    needs.address = config.address_of(config.local_id());
   }
+  needs.verbs = config.fabric() == "verbs";
+  if (config.fabric() != "shm") needs.address = config.address_of(config.local_id());
   for (const NodeId node : view->members) {
     needs.member_bytes = std::max(needs.member_bytes, sst::RowLayout(*view, node).bytes());
   }
@@ -186,10 +208,9 @@ Result<Needs> needs_of(const Config& config) {
 std::vector<Finding> examine(const HostFacts& host, const std::optional<Needs>& needs) {
   std::vector<Finding> findings{cpus(host, needs), memory(host, needs), open_files(host, needs), shared_memory(host)};
   if (needs) findings.push_back(directory(host, *needs));
-  if (needs && !needs->provider.empty()) {
-    findings.push_back(libfabric(host, *needs));
-    if (!needs->address.empty()) findings.push_back(address(host, *needs));
-  }
+  if (needs && !needs->provider.empty()) findings.push_back(libfabric(host, *needs));
+  if (needs && needs->verbs) findings.push_back(rdma_core(host));
+  if (needs && !needs->address.empty() && !host.verbs_error) findings.push_back(address(host, *needs));
   for (const auto& look : {barrier, time_source, clock, huge_pages, locked_memory, devices}) findings.push_back(look(host));
   return findings;
 }

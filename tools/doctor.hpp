@@ -9,6 +9,7 @@
 
 #include <spindrift/core/config/config.hpp>
 #include <spindrift/core/fabric/ofi/ofi.hpp>
+#include <spindrift/core/fabric/verbs/verbs.hpp>
 #include <spindrift/core/result.hpp>
 
 namespace spindrift::tools {
@@ -39,6 +40,8 @@ struct HostFacts {
   std::vector<RdmaDevice> rdma_devices;
   std::optional<std::string> providers_error;  ///< why libfabric cannot be asked; none: it was, or nobody needs it
   std::vector<fabric::OfiOffer> providers;     ///< of libfabric
+  std::optional<std::string> verbs_error;      ///< why rdma-core has no device to offer; none: it has, or nobody needs it
+  std::vector<fabric::VerbsPort> verbs_ports;  ///< that it has
   std::string address_error;                   ///< why the member cannot listen at its address; empty: it can
   std::string directory_error;                 ///< why the runtime directory cannot be used; empty: it can
 };
@@ -50,7 +53,8 @@ struct Needs {
   bool spins = false;              ///< its poller never sleeps
   std::string runtime_directory;
   std::string provider;  ///< of libfabric; empty: not needed
-  std::string address;   ///< where this node listens, if a provider is needed
+  bool verbs = false;    ///< an RDMA device
+  std::string address;   ///< where this node listens, if a provider or a device is needed
 };
 
 struct Finding {

@@ -154,6 +154,17 @@ void look_at_fabric(HostFacts& host, const Needs& needs) {
     host.address_error = listened.error().to_string();
 }
 
+void look_at_verbs(HostFacts& host, const Needs& needs) {
+  auto ports = fabric::verbs_ports();
+  if (!ports) {
+    host.verbs_error = ports.error().message();
+    return;
+  }
+  host.verbs_ports = std::move(ports).value();
+  if (needs.address.empty()) return;
+  if (auto listened = fabric::try_verbs_address(needs.address); !listened) host.address_error = listened.error().to_string();
+}
+
 }  // namespace
 
 HostFacts look_at_host(const std::optional<Needs>& needs) {
@@ -180,6 +191,7 @@ HostFacts look_at_host(const std::optional<Needs>& needs) {
   host.rdma_devices = rdma_devices();
   if (needs) host.directory_error = why_no_directory(needs->runtime_directory);
   if (needs && !needs->provider.empty()) look_at_fabric(host, *needs);
+  if (needs && needs->verbs) look_at_verbs(host, *needs);
   return host;
 }
 

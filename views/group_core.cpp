@@ -11,6 +11,7 @@
 #include <spindrift/core/check.hpp>
 #include <spindrift/core/fabric/ofi/ofi.hpp>
 #include <spindrift/core/fabric/shm/shm.hpp>
+#include <spindrift/core/fabric/verbs/verbs.hpp>
 #include <spindrift/core/log.hpp>
 #include <spindrift/core/runtime_path.hpp>
 #include <spindrift/views/state_file.hpp>
@@ -77,6 +78,10 @@ void GroupCore::open_fabric() {
                                                .runtime_directory = config_.runtime_directory(),
                                                .group_name = config_.group_name(),
                                                .counters = nullptr}));
+  } else if (config_.fabric() == "verbs") {
+    fabric_ = value_or_throw(fabric::make_verbs({.self = self,
+                                                 .runtime_directory = config_.runtime_directory(),
+                                                 .group_name = config_.group_name()}));
   } else {
     const auto provider = fabric::ofi_provider(config_.fabric());
     CHECK(provider);  // the config's table accepts no other

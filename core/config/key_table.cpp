@@ -68,8 +68,9 @@ constexpr Key table[] = {
      .default_text = "shm",
      .documentation = "How members reach each other's memory. shm: processes of one host over shared memory. ofi:tcp: "
                       "processes of any hosts over TCP, by libfabric's provider tcp. ofi:net: the same by its provider net, "
-                      "a fork that libfabric 1.16 and 1.17 have.",
-     .choices = "shm|ofi:tcp|ofi:net"},
+                      "a fork that libfabric 1.16 and 1.17 have. verbs: processes of hosts with RDMA devices, by rdma-core; "
+                      "addresses are then those of the devices' network interfaces.",
+     .choices = "shm|ofi:tcp|ofi:net|verbs"},
     {.section = "SPINDRIFT",
      .name = "addresses",
      .type = KeyType::addresses,

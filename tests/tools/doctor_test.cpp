@@ -136,6 +136,22 @@ TEST_CASE("a fabric between hosts needs libfabric with an ordered provider, and 
   CHECK_THAT(finding(host, needs, "libfabric").fix, Contains("apt-get install libfabric1"));
 }
 
+TEST_CASE("the fabric of RDMA devices needs an active port with an address") {
+  HostFacts host = a_good_host();
+  Needs needs = three_members();
+  needs.verbs = true;
+  host.verbs_ports = {{.device = "rxe0", .port = 1, .active = true, .memory_windows = true, .addresses = {"10.0.0.1"}}};
+  CHECK(finding(host, needs, "rdma-core").grade == Grade::good);
+  CHECK_THAT(finding(host, needs, "rdma-core").text, Contains("rxe0 port 1 (active, with windows): 10.0.0.1"));
+  host.verbs_ports[0].active = false;
+  CHECK(finding(host, needs, "rdma-core").grade == Grade::bad);
+  CHECK_THAT(finding(host, needs, "rdma-core").fix, Contains("ip link set"));
+  host.verbs_ports[0] = {.device = "rxe0", .port = 1, .active = true, .addresses = {}};
+  CHECK(finding(host, needs, "rdma-core").grade == Grade::bad);
+  host.verbs_error = "no RDMA device";
+  CHECK_THAT(finding(host, needs, "rdma-core").fix, Contains("modprobe rdma_rxe"));
+}
+
 TEST_CASE("this host's libfabric is asked, and its address tried") {
   Needs needs = three_members();
   needs.runtime_directory = "/dev/shm";
@@ -181,6 +197,13 @@ TEST_CASE("a configuration needs what its largest member takes") {
     CHECK(value_or_throw(needs_of(far)).provider == provider);
     CHECK(value_or_throw(needs_of(far)).address == "h0:1");
   }
+  const Config rdma =
+      value_or_throw(Config::parse("[SPINDRIFT]\nfabric = verbs\naddresses = 10.0.0.1:740<id>\nmembers = 0, 1\n"
+                                   "[LAYOUT]\njson_layout = '[{\"name\": \"orders\"}]'\n",
+                                   "test"));
+  CHECK(value_or_throw(needs_of(rdma)).verbs);
+  CHECK(value_or_throw(needs_of(rdma)).address == "10.0.0.1:7400");
+  CHECK(value_or_throw(needs_of(rdma)).provider.empty());
   CHECK_FALSE(needs_of(value_or_throw(Config::parse("[SPINDRIFT]\nmembers = 0\n", "test"))).ok());
 }
 

@@ -50,7 +50,7 @@ Error not_exposed(const char* use) {
 }  // namespace
 
 VerbsFabric::VerbsFabric(const VerbsOptions& options, std::uint64_t incarnation, FileDescriptor bell,
-                         shm::Rendezvous rendezvous)
+                         Rendezvous rendezvous)
     : options_(options),
       incarnation_(incarnation),
       traits_(traits_of_verbs),
@@ -380,7 +380,7 @@ Result<std::unique_ptr<Fabric>> make_verbs(const VerbsOptions& options) {
   if (!incarnation) return std::move(incarnation).error();
   FileDescriptor bell(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (!bell) return system_error("eventfd", errno);
-  auto rendezvous = shm::Rendezvous::open(options.runtime_directory, options.group_name);
+  auto rendezvous = Rendezvous::open(options.runtime_directory, options.group_name);
   if (!rendezvous) return std::move(rendezvous).error();
   return std::unique_ptr<Fabric>(
       std::make_unique<verbs::VerbsFabric>(options, *incarnation, std::move(bell), std::move(rendezvous).value()));

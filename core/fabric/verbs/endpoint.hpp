@@ -11,7 +11,7 @@
 
 #include <spindrift/core/fabric/fabric.hpp>
 #include <spindrift/core/fabric/ofi/resolver.hpp>
-#include <spindrift/core/fabric/shm/rendezvous.hpp>
+#include <spindrift/core/fabric/rendezvous.hpp>
 #include <spindrift/core/fabric/verbs/device.hpp>
 #include <spindrift/core/fabric/verbs/lane.hpp>
 #include <spindrift/core/fabric/verbs/verbs.hpp>
@@ -21,7 +21,7 @@ namespace spindrift::fabric::verbs {
 
 class VerbsFabric final : public Fabric {
  public:
-  VerbsFabric(const VerbsOptions& options, std::uint64_t incarnation, FileDescriptor bell, shm::Rendezvous rendezvous);
+  VerbsFabric(const VerbsOptions& options, std::uint64_t incarnation, FileDescriptor bell, Rendezvous rendezvous);
   ~VerbsFabric() override;
 
   [[nodiscard]] const Traits& traits() const noexcept override { return traits_; }
@@ -114,7 +114,7 @@ class VerbsFabric final : public Fabric {
 
   FileDescriptor bell_;
   std::atomic<bool> asleep_{false};
-  shm::Rendezvous rendezvous_;
+  Rendezvous rendezvous_;
   std::unique_ptr<Device> device_;
   std::map<const std::byte*, OwnRegion> memory_;  ///< by where it begins; places stay
   std::unordered_map<RegionKey, OwnRegion*> own_regions_;
