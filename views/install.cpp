@@ -106,9 +106,24 @@ void Member::install(View view, std::vector<RankSet> loaded, NewView news) {
     offer_row(peer);
   }
   if (state_ == MemberState::failed) return;
+  if (epochs_.size() == 1) tell_settled();
   note_candidates();
   upcalls_.on_view(
       {present.view(), std::move(news.joined), std::move(news.left), std::move(news.failed), std::move(news.state_lost)});
+}
+
+// Who has this process's hello takes it for fresh, and would take it in when the view that it was in is out of sight.
+void Member::tell_settled() {
+  const auto message = encode(Settled{epoch()->id()});
+  for (const Peer& peer : peers_) {
+    const bool greeted = peer.state == Peer::State::greeted || peer.state == Peer::State::agreed;
+    if (greeted && !rank_of(peer)) send_to(peer, message);
+    for (const Peer::Suitor& suitor : peer.suitors) {
+      Peer somebody;
+      somebody.id = suitor.id;
+      send_to(somebody, message);
+    }
+  }
 }
 
 // Tells a newcomer of the view that takes it in; from then on it is nobody's candidate any more.

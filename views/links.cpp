@@ -153,6 +153,10 @@ void Member::on_message(Peer& peer, std::span<const std::byte> bytes) {
   }
   if (auto* founding = std::get_if<Founding>(&*message)) return on_founding(peer, std::move(*founding));
   if (const auto* promise = std::get_if<Promise>(&*message)) return on_promise(peer, *promise);
+  if (std::holds_alternative<Settled>(*message)) {
+    peer.settled = true;
+    return note_candidates();
+  }
   if (const auto* row = std::get_if<RowNotice>(&*message)) {
     peer.announced = row->view;
   } else if (const auto* piece = std::get_if<StatePiece>(&*message)) {
@@ -173,6 +177,7 @@ void Member::on_hello(Peer& peer, const Hello& hello) {
     return refuse(peer, "it was removed from the group");
   peer.incarnation = hello.incarnation;
   peer.fresh = hello.fresh;
+  peer.settled = false;
   Epoch* const present = epoch();
   if (present != nullptr) {
     suspect_if_older(peer);
@@ -302,7 +307,7 @@ void Member::note_candidates() {
   for (const Peer& peer : peers_) {
     const auto rank = epoch()->view().rank_of(peer.address.node);
     const bool earlier = rank && peer.incarnation <= epoch()->view().incarnations[rank->value()];
-    if (peer.state == Peer::State::agreed && peer.fresh && !earlier) {
+    if (peer.state == Peer::State::agreed && peer.fresh && !peer.settled && !earlier) {
       candidates_.push_back({peer.address.node, peer.incarnation});
     }
   }

@@ -135,7 +135,8 @@ class Member final : private smc::DeliverySink {
     State state = State::away;
     bool mappable = false;
     bool spoke = false;      ///< as a suitor; its words are being heard
-    bool fresh = false;      ///< in no view yet
+    bool fresh = false;      ///< in no view yet, or not known to be
+    bool settled = false;    ///< it said that it was fresh, and since then that it is in a view
     fabric::PeerId id;
     std::uint64_t incarnation = 0;
     /// Another connection of the node: the next incarnation's, or that of one that died before. What comes of it waits until
@@ -187,6 +188,7 @@ class Member final : private smc::DeliverySink {
   [[nodiscard]] Peer* peer_of(NodeId node);
   [[nodiscard]] bool concerns_self(const ViewNotice& notice) const;
   [[nodiscard]] std::optional<Rank> rank_of(const Peer& peer) const;
+  void tell_settled();
   void note_candidates();
 
   // founding.cpp: the first view

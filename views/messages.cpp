@@ -27,6 +27,7 @@ enum class Kind : std::uint32_t {
   part,
   founding,
   promise,
+  settled,
 };
 
 class Writer {
@@ -364,6 +365,12 @@ std::vector<std::byte> encode(const Promise& promise) {
   return writer.take();
 }
 
+std::vector<std::byte> encode(const Settled& settled) {
+  Writer writer(Kind::settled);
+  writer.put(settled.view.value());
+  return writer.take();
+}
+
 std::optional<Message> decode(std::span<const std::byte> bytes, const GroupIdentity& ours,
                               const std::vector<SubgroupView>& shapes) {
   Reader reader(bytes);
@@ -405,6 +412,11 @@ std::optional<Message> decode(std::span<const std::byte> bytes, const GroupIdent
     }
     case Kind::founding: return decode_founding(reader);
     case Kind::promise: return decode_promise(reader);
+    case Kind::settled: {
+      const ViewId view(reader.get<std::uint64_t>());
+      if (!reader.complete()) return std::nullopt;
+      return Settled{view};
+    }
   }
   return std::nullopt;
 }

@@ -68,6 +68,10 @@ struct Promise {
   std::uint64_t ballot = 0;
   std::uint64_t founder = 0;  ///< its incarnation
 };
+/// The peer, which had said that it was fresh, is in a view now: no other may take it in.
+struct Settled {
+  ViewId view;
+};
 /// The next region that the peer exposes belongs to this view: its row, or a mirror for the receiver's.
 struct RowNotice {
   ViewId view;
@@ -97,7 +101,7 @@ struct Part {
 };
 
 using Message = std::variant<Hello, Mismatch, Refusal, Removed, Stopped, ViewNotice, RowNotice, StatePiece, StateAck,
-                             PrivateMessage, Part, Founding, Promise>;
+                             PrivateMessage, Part, Founding, Promise, Settled>;
 
 [[nodiscard]] std::vector<std::byte> encode(const GroupIdentity& identity, const Hello& hello);
 /// Reasons are cut at 512 bytes.
@@ -112,6 +116,7 @@ using Message = std::variant<Hello, Mismatch, Refusal, Removed, Stopped, ViewNot
 [[nodiscard]] std::vector<std::byte> encode(const Part& part);
 [[nodiscard]] std::vector<std::byte> encode(const Founding& founding);
 [[nodiscard]] std::vector<std::byte> encode(const Promise& promise);
+[[nodiscard]] std::vector<std::byte> encode(const Settled& settled);
 
 /// Bytes that a message with a payload (a state's piece, a private message) takes beside it.
 inline constexpr std::size_t message_overhead_bytes = 64;

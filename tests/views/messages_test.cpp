@@ -135,6 +135,9 @@ TEST_CASE("a founding and the promise for it travel, of some, each once, with a 
   CHECK_FALSE(read(encode(Promise{0, 7})));
   CHECK_FALSE(read(encode(Promise{largest, 7})));
   CHECK_FALSE(read(encode(Promise{1, 0})));
+  const auto settled = read(encode(Settled{ViewId(5)}));
+  REQUIRE((settled && std::holds_alternative<Settled>(*settled)));
+  CHECK(std::get<Settled>(*settled).view == ViewId(5));
 }
 
 TEST_CASE("a piece of a state travels with a digest and within its bounds") {
@@ -154,7 +157,7 @@ TEST_CASE("a piece of a state travels with a digest and within its bounds") {
 
 TEST_CASE("anything else is no message, whatever its length") {
   for (const auto& whole : {encode(ours, hello()), encode(notice()), encode(RowNotice{ViewId(1)}),
-                            encode(StateAck{ViewId(1), SubgroupId(0), 9})}) {
+                            encode(Settled{ViewId(1)}), encode(StateAck{ViewId(1), SubgroupId(0), 9})}) {
     REQUIRE(read(whole));
     for (std::size_t length = 0; length < whole.size(); ++length) {
       CHECK_FALSE(read({whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(length)}));
