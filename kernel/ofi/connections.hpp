@@ -9,9 +9,9 @@
 #include <cstdint>
 #include <deque>
 #include <list>
+#include <map>
 #include <memory>
 #include <string>
-#include <unordered_map>
 
 #include <spindrift/kernel/ofi/flights.hpp>
 #include <spindrift/kernel/ofi/inbox.hpp>
@@ -107,7 +107,7 @@ class Connections {
   Handle<fid_cq> completions_;
   Handle<fid_pep> door_;
   std::size_t queue_pairs_max_ = 0;
-  std::unordered_map<std::uint64_t, Connected*> all_;  // by life
+  std::map<std::uint64_t, Connected*> all_;  // by life
   std::list<Call> calls_;                              // answered; up or soon to be, and nobody's yet
   std::uint32_t passes_ = 0;
   bool unsettled_ = false;

@@ -111,6 +111,16 @@ TEST_CASE("the experiments print each figure beside the run that it is compared 
   }
 }
 
+TEST_CASE("bench connect prints two percentiles of five times, and two rates, per number of peers") {
+  const Output output = bench("connect --peers 1,3 --samples 3 --repeat 2");
+  CHECK(output.exit_code == 0);
+  REQUIRE(output.lines.size() == 2 * (5 * 2 + 2));
+  for (const auto& line : output.lines) {
+    CHECK(line["repeats"] == 2);
+    CHECK(line["min"].get<double>() > 0);
+  }
+}
+
 TEST_CASE("bench batching prints rates, means and the whole of the upcalls") {
   const Output output = bench("batching --members 2 --windows 5 --size 64 --seconds 0.01 --repeat 1");
   CHECK(output.exit_code == 0);

@@ -114,7 +114,7 @@ TEST_CASE("a region that is absent now, or whose owner is lost, is unknown") {
 TEST_CASE("a full cache of records drops what was used longest ago, and on request what counts no more") {
   MemoryLeases leases(2, 1s);
   MemoryRecord record = record_of();
-  for (const std::uint64_t key : {1, 2, 3}) {
+  for (const std::uint64_t key : {1U, 2U, 3U}) {
     record.key = key;
     REQUIRE(leases.on_found(owner, key, record, at(key * 100ms), at(key * 100ms)));
   }

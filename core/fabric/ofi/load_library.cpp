@@ -8,7 +8,8 @@
 #include <link.h>
 #include <signal.h>
 
-#include <array>
+#include <cstddef>
+#include <map>
 #include <set>
 
 namespace spindrift::fabric::ofi {
@@ -40,13 +41,15 @@ bool is_new(const struct sigaction& action, const Places& before) {
 
 void* load_library(const char* name) {
   const Places before = loaded_libraries();
-  std::array<struct sigaction, NSIG> actions{};
-  for (int signal = 1; signal < NSIG; ++signal) static_cast<void>(::sigaction(signal, nullptr, &actions[signal]));
-  void* const library = ::dlopen(name, RTLD_NOW | RTLD_LOCAL);
+  std::map<int, struct sigaction> actions;
   for (int signal = 1; signal < NSIG; ++signal) {
+    if (struct sigaction action{}; ::sigaction(signal, nullptr, &action) == 0) actions.emplace(signal, action);
+  }
+  void* const library = ::dlopen(name, RTLD_NOW | RTLD_LOCAL);
+  for (const auto& [signal, action] : actions) {
     struct sigaction now {};
     if (::sigaction(signal, nullptr, &now) == 0 && is_new(now, before)) {
-      static_cast<void>(::sigaction(signal, &actions[signal], nullptr));
+      static_cast<void>(::sigaction(signal, &action, nullptr));
     }
   }
   return library;
