@@ -21,9 +21,10 @@ namespace {
 constexpr std::size_t queue_pairs_first = 8;
 constexpr int backlog = 128;
 constexpr int way_found_in_ms = 2000;
-constexpr std::uint8_t tries = 7;  // the most there are; for a peer without a buffer: for ever
+constexpr std::uint8_t tries = 6;              // again; the most there are is 7, which rxe takes for ever
+constexpr std::uint8_t waits_for_buffers = 7;  // for ever; but a peer has always one
 constexpr std::uint8_t answer_time =
-    16;  // 4.096 µs times 2^16, so a lost packet costs 0.3 s, a dead link is told in 2 to 9 s
+    16;  // 4.096 µs times 2^16, so a lost packet costs 0.3 s, a dead link is told in 2 to 8 s
 
 Result<void> make_nonblocking(int descriptor) {
   const int flags = ::fcntl(descriptor, F_GETFL);
@@ -207,7 +208,7 @@ rdma_conn_param Device::parameters(std::span<const std::byte> greeting) const no
   parameters.responder_resources = limits_.reads_max;
   parameters.initiator_depth = limits_.reads_max;
   parameters.retry_count = tries;
-  parameters.rnr_retry_count = tries;
+  parameters.rnr_retry_count = waits_for_buffers;
   return parameters;
 }
 
