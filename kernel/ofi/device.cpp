@@ -1,27 +1,18 @@
 // Making a device: two providers opened, what both must agree on checked, and both names put into one.
 #include <spindrift/kernel/ofi/device.hpp>
 
-#include <sys/random.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <utility>
 
 #include <spindrift/core/check.hpp>
+#include <spindrift/core/fabric/endpoint_parts.hpp>
 
 namespace spindrift::kernel::ofi {
 namespace {
 
 // Tokens hold a place in 25 bits, half of them abandoned ones.
 constexpr std::uint32_t depth_max = 1u << 16;
-
-Result<std::uint64_t> random_word() {
-  std::uint64_t word = 0;
-  while (word == 0) {
-    if (::getrandom(&word, sizeof word, 0) != sizeof word) return system_error("getrandom", errno);
-  }
-  return word;
-}
 
 Result<void> check(const OfiDeviceOptions& options) {
   const auto wrong = [](const char* what, const char* fix) { return Error(ErrorKind::bad_argument, what).fix(fix); };
@@ -196,7 +187,7 @@ Device::Accepted OfiDevice::accepted() {
 
 Result<MemoryKeys> OfiDevice::register_memory(std::span<std::byte> memory, fabric::Access access) {
   if (memory.empty()) return Error(ErrorKind::bad_argument, "memory without bytes");
-  auto key = random_word();
+  auto key = fabric::random_word();
   if (!key) return std::move(key).error();
   Regions::Registration registration;
   registration.memory = memory;

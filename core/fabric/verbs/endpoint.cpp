@@ -4,7 +4,6 @@
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
-#include <sys/random.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -13,6 +12,7 @@
 #include <utility>
 
 #include <spindrift/core/config/addresses.hpp>
+#include <spindrift/core/fabric/endpoint_parts.hpp>
 
 namespace spindrift::fabric::verbs {
 namespace {
@@ -33,19 +33,6 @@ constexpr Traits traits_of_verbs{.name = "verbs",
                                  .copied_bytes_max = std::numeric_limits<std::size_t>::max(),
                                  .message_bytes_max = ofi::message_bytes_max,
                                  .peers_max = peers_max};
-
-Result<std::uint64_t> random_word() {
-  std::uint64_t word = 0;
-  while (word == 0) {
-    if (::getrandom(&word, sizeof word, 0) != sizeof word) return system_error("getrandom", errno);
-  }
-  return word;
-}
-
-Error not_exposed(const char* use) {
-  return Error(ErrorKind::bad_argument, std::string("the peer did not expose this region for ") + use)
-      .fix("wait for its `exposed` event, and use the region as that says");
-}
 
 }  // namespace
 
@@ -246,27 +233,12 @@ void VerbsFabric::say(Lane& lane, std::span<const std::byte> message, bool signa
 
 Result<void> VerbsFabric::check(const Operation& operation) {
   Lane* const lane = find(operation.peer);
-  if (lane == nullptr) {
-    if (operation.peer > newest_peer_) return Error(ErrorKind::bad_argument, "there never was such a peer");
-    return {};
-  }
-  if (operation.local == nullptr && operation.bytes > 0) return Error(ErrorKind::bad_argument, "an operation without bytes");
-  if (operation.kind == Operation::Kind::send) {
-    if (operation.bytes <= ofi::message_bytes_max) return {};
-    return Error(ErrorKind::bad_argument, "a message of " + std::to_string(operation.bytes) +
-                                              " bytes; verbs sends at most " + std::to_string(ofi::message_bytes_max));
-  }
-  const bool writes = operation.kind == Operation::Kind::write;
-  const auto at = lane->exposed.find(operation.region);
-  if (at == lane->exposed.end() || at->second.access != (writes ? Access::write : Access::read)) {
-    return not_exposed(writes ? "writing" : "reading");
-  }
-  const std::uint64_t size = at->second.bytes;
-  if (operation.offset > size || operation.bytes > size - operation.offset) {
-    return Error(ErrorKind::bad_argument, std::to_string(operation.bytes) + " bytes at " + std::to_string(operation.offset) +
-                                              " reach out of a region of " + std::to_string(size));
-  }
-  if (operation.copied) return {};
+  if (lane == nullptr) return check_absent(operation.peer, newest_peer_);
+  std::optional<ExposedRegion> target;
+  if (const auto at = lane->exposed.find(operation.region); at != lane->exposed.end())
+    target = ExposedRegion{at->second.bytes, at->second.access};
+  if (auto checked = check_operation(operation, traits_, target); !checked) return checked;
+  if (operation.copied || operation.kind == Operation::Kind::send) return {};
   OwnRegion* const source = region_of(operation.local, operation.bytes);
   return source == nullptr ? Result<void>() : lane->make_source(*source);
 }
@@ -376,7 +348,7 @@ namespace spindrift::fabric {
 
 Result<std::unique_ptr<Fabric>> make_verbs(const VerbsOptions& options) {
   if (auto loaded = verbs::library(); !loaded) return std::move(loaded).error();
-  auto incarnation = verbs::random_word();
+  auto incarnation = random_word();
   if (!incarnation) return std::move(incarnation).error();
   FileDescriptor bell(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (!bell) return system_error("eventfd", errno);
