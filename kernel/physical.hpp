@@ -8,6 +8,7 @@
 // Threading: a device and its queue pairs belong to one thread. Lifetime: queue pairs go before their device.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -31,6 +32,12 @@ struct Metadata {
   friend bool operator==(const Metadata&, const Metadata&) = default;
 };
 static_assert(sizeof(Metadata) == 48);
+struct MetadataOrder {
+  [[nodiscard]] bool operator()(const Metadata& left, const Metadata& right) const noexcept {
+    return std::lexicographical_compare(left.bytes.begin(), left.bytes.begin() + left.size, right.bytes.begin(),
+                                        right.bytes.begin() + right.size);
+  }
+};
 
 /// A peer whose metadata this device has taken in; the device's own numbering. 0 is nobody.
 using PeerHandle = Strong<struct PeerHandleTag, std::uint32_t>;

@@ -20,11 +20,6 @@ static_assert(static_cast<int>(Status::done) == VQ_DONE && static_cast<int>(Stat
               static_cast<int>(Status::peer_lost) == VQ_PEER_LOST && static_cast<int>(Status::not_ready) == VQ_NOT_READY &&
               static_cast<int>(Status::flushed) == VQ_FLUSHED);
 
-bool precedes(const Metadata& left, const Metadata& right) {
-  return std::lexicographical_compare(left.bytes.begin(), left.bytes.begin() + left.size, right.bytes.begin(),
-                                      right.bytes.begin() + right.size);
-}
-
 }  // namespace
 
 CompletionQueue::CompletionQueue(std::uint32_t capacity) : ring_(std::bit_ceil(std::max(capacity, 2U))) {
@@ -48,7 +43,6 @@ Pool::Pool(Device& device, const PoolOptions& options)
       message_bytes_max_(device.traits().message_bytes_max - sizeof(vq_header) - Metadata::bytes_max),
       pairs_(options.pairs_max),
       seats_(options.pairs_max),
-      peers_(precedes),
       fetched_(options.pairs_max) {
   const vq_world world{.context = this,
                        .local_allowed = local_allowed,
@@ -296,10 +290,11 @@ int Pool::local_allowed(void* self, const vq_pair* /*pair*/, const vq_request* r
 }
 
 int Pool::remote_allowed(void* self, const vq_pair* pair, const vq_request* request) {
-  RemoteMemory* const remote = static_cast<const Pool*>(self)->options_.remote;
-  if (remote == nullptr) return 1;
+  const Pool& pool = *static_cast<const Pool*>(self);
+  if (pool.options_.remote == nullptr) return 1;
+  const Seat& seat = *pool.seats_[static_cast<std::size_t>(pair - pool.pairs_.data())];
   const auto access = request->operation == VQ_READ ? fabric::Access::read : fabric::Access::write;
-  switch (remote->check(PeerHandle(pair->peer), request->remote_key, request->remote, request->bytes, access)) {
+  switch (pool.options_.remote->check((*seat.peer)->first, request->remote_key, request->remote, request->bytes, access)) {
     case RemoteMemory::Verdict::allowed: return 1;
     case RemoteMemory::Verdict::refused: return 0;
     case RemoteMemory::Verdict::unknown: return -1;

@@ -77,7 +77,7 @@ class RemoteMemory {
   enum class Verdict : std::uint8_t { allowed, refused, unknown };
   virtual ~RemoteMemory() = default;
   /// `unknown` starts finding out; the request is to be posted again later.
-  [[nodiscard]] virtual Verdict check(PeerHandle peer, std::uint64_t key, std::uint64_t address, std::size_t bytes,
+  [[nodiscard]] virtual Verdict check(const Metadata& peer, std::uint64_t key, std::uint64_t address, std::size_t bytes,
                                       fabric::Access access) = 0;
 };
 
@@ -175,7 +175,7 @@ class Pool {
     std::uint64_t posts = 0;  ///< in this sample period
     Physical* connected = nullptr;
   };
-  using Peers = std::map<Metadata, Peer, bool (*)(const Metadata&, const Metadata&)>;
+  using Peers = std::map<Metadata, Peer, MetadataOrder>;
 
   Pool(Device& device, const PoolOptions& options);
   [[nodiscard]] Result<void> open_queue_pairs();

@@ -1,0 +1,186 @@
+// What a virtual queue pair needs to know of its peer comes by one-sided reads of the meta servers, and is remembered.
+#include "pool_fixture.hpp"
+
+#include <spindrift/core/ids.hpp>
+#include <spindrift/kernel/directory.hpp>
+#include <spindrift/kernel/meta_table.hpp>
+#include <spindrift/kernel/meta_values.hpp>
+
+using namespace spindrift;
+using namespace spindrift::kernel;
+using namespace spindrift::kernel::sim;
+
+namespace {
+
+struct HandClock final : Clock {
+  [[nodiscard]] Time now() const noexcept override { return time; }
+  Time time{};
+};
+
+/// A node that keeps a table.
+struct Server {
+  Server(SimNetwork& network, std::uint32_t number) : node(network, number) {
+    const MetaGeometry geometry = value_or_throw(MetaGeometry::for_entries(100));
+    region = {reinterpret_cast<std::byte*>(lines.data()), geometry.bytes()};
+    keys = node.registered(region, fabric::Access::read);
+    table.emplace(value_or_throw(MetaTable::format(region, geometry)));
+  }
+  void tell(std::uint32_t number, const Node& of) {
+    value_or_throw(table->put(meta_key_of(NodeId(number)), encode(of.device->metadata())));
+  }
+  void tell_memory(std::uint32_t number, const Node& of) {
+    const MemoryRecord record{
+        NodeId(number), of.target_keys.remote_key, of.target_keys.remote_base, of.target.size(), 1, fabric::Access::write};
+    value_or_throw(table->put(meta_key_of(NodeId(number), record.key), encode(record)));
+  }
+  MetaServer address(std::uint32_t number) const {
+    return {NodeId(number), node.device->metadata(), table->geometry(), keys.remote_base, keys.remote_key};
+  }
+
+  struct alignas(64) Line {
+    std::array<std::byte, 64> bytes;
+  };
+  std::vector<Line> lines = std::vector<Line>(400);
+  std::span<std::byte> region;
+  MemoryKeys keys;
+  std::optional<MetaTable> table;
+  Node node;
+};
+
+struct Client {
+  Client(SimNetwork& network, std::uint32_t number, std::vector<MetaServer> servers)
+      : directory(clock, {.lease = std::chrono::seconds(1)}), node(network, number, {}, with(directory)) {
+    value_or_throw(directory.open(*node.pool, std::move(servers)));
+  }
+  static PoolOptions with(Directory& directory) {
+    PoolOptions options;
+    options.remote = &directory;
+    return options;
+  }
+
+  HandClock clock;
+  Directory directory;
+  Node node;
+};
+
+template <class... Nodes>
+void drive(SimNetwork& network, Client& client, Nodes&... nodes) {
+  do {
+    settle(network, client.node, nodes...);
+  } while (client.directory.progress());
+}
+
+std::optional<MetaSearch::State> answer_of(Client& client) {
+  const auto answer = client.directory.take_answer();
+  return answer ? std::optional(answer->state) : std::nullopt;
+}
+
+}  // namespace
+
+TEST_CASE("a node is found by two reads of a meta server, and then known") {
+  SimNetwork network(1);
+  Server server(network, 0);
+  Node peer(network, 2);
+  server.tell(2, peer);
+  Client client(network, 1, {server.address(0)});
+  CHECK(client.directory.find(NodeId(2)) == nullptr);
+  client.directory.look_up(NodeId(2));
+  client.directory.look_up(NodeId(2));  // under way
+  drive(network, client, server.node, peer);
+  CHECK(answer_of(client) == MetaSearch::State::found);
+  CHECK_FALSE(answer_of(client));
+  CHECK(client.directory.reads() == 2);
+  REQUIRE(client.directory.find(NodeId(2)) != nullptr);
+  CHECK(*client.directory.find(NodeId(2)) == peer.device->metadata());
+  CHECK(client.directory.reads() == 2);
+
+  client.directory.look_up(NodeId(3));
+  drive(network, client, server.node, peer);
+  CHECK(answer_of(client) == MetaSearch::State::absent);
+  client.directory.on_lost(NodeId(2));
+  CHECK(client.directory.find(NodeId(2)) == nullptr);
+}
+
+TEST_CASE("when a meta server does not answer, or has not heard of a node, the next one is asked") {
+  SimNetwork network(2);
+  Server dead(network, 0);
+  Server ignorant(network, 3);
+  Server knowing(network, 4);
+  Node peer(network, 2);
+  knowing.tell(2, peer);
+  Client client(network, 1, {dead.address(0), ignorant.address(3), knowing.address(4)});
+  network.kill(*dead.node.device);
+  for (int round = 0; round < 2; ++round) {
+    client.directory.look_up(NodeId(2));
+    drive(network, client, ignorant.node, knowing.node, peer);
+    CHECK(answer_of(client) == MetaSearch::State::found);
+    client.directory.on_lost(NodeId(2));
+  }
+  network.kill(*knowing.node.device);
+  client.directory.look_up(NodeId(2));
+  drive(network, client, ignorant.node, peer);
+  CHECK(answer_of(client) == MetaSearch::State::unanswered);
+}
+
+TEST_CASE("a table that no correct server wrote is no answer") {
+  SimNetwork network(3);
+  Server server(network, 0);
+  Node peer(network, 2);
+  server.tell(2, peer);
+  Client client(network, 1, {server.address(0)});
+  for (std::byte& byte : server.region) byte ^= std::byte{0x55};
+  client.directory.look_up(NodeId(2));
+  drive(network, client, server.node, peer);
+  CHECK(answer_of(client) == MetaSearch::State::unanswered);
+}
+
+TEST_CASE("more nodes than there are lookups at a time are all found") {
+  SimNetwork network(4);
+  Server server(network, 0);
+  Node peer(network, 2);
+  for (std::uint32_t number = 10; number < 90; ++number) server.tell(number, peer);
+  Client client(network, 1, {server.address(0)});
+  for (std::uint32_t number = 10; number < 90; ++number) client.directory.look_up(NodeId(number));
+  drive(network, client, server.node, peer);
+  for (int i = 0; i < 80; ++i) CHECK(answer_of(client) == MetaSearch::State::found);
+}
+
+TEST_CASE("a write to memory that is not known is looked up first; then it goes, for a lease") {
+  SimNetwork network(5);
+  Server server(network, 0);
+  Node peer(network, 2);
+  server.tell(2, peer);
+  server.tell_memory(2, peer);
+  Client client(network, 1, {server.address(0)});
+  client.directory.look_up(NodeId(2));
+  drive(network, client, server.node, peer);
+  const PairId pair = client.node.pair(peer);
+  const Request good = client.node.write(peer, client.node.put("checked"), 40);
+  CHECK(client.node.refused(pair, {good}) == ErrorKind::would_block);
+  drive(network, client, server.node, peer);
+  CHECK(client.node.post(pair, {good}) == 1);
+  drive(network, client, server.node, peer);
+  CHECK(peer.text(40, 7) == "checked");
+
+  // Out of its range, or what it is not for, is refused before it reaches a shared queue pair.
+  CHECK(client.node.refused(pair, {client.node.write(peer, client.node.put("beyond"), peer.target.size() - 2)}) ==
+        ErrorKind::bad_argument);
+  Request read = good;
+  read.kind = Request::Kind::read;
+  CHECK(client.node.refused(pair, {read}) == ErrorKind::bad_argument);
+  // What nobody registered is refused once it was looked up, and asked for anew after that.
+  Request unknown = good;
+  unknown.remote_key = 4711;
+  CHECK(client.node.refused(pair, {unknown}) == ErrorKind::would_block);
+  drive(network, client, server.node, peer);
+  CHECK(client.node.refused(pair, {unknown}) == ErrorKind::bad_argument);
+  CHECK(client.node.refused(pair, {unknown}) == ErrorKind::would_block);
+  drive(network, client, server.node, peer);
+  CHECK_FALSE(client.node.pool->failure(pair));
+  CHECK(client.node.pool->counts().breaks == 0);
+
+  client.clock.time += std::chrono::milliseconds(1001);  // the owner may have taken it back
+  CHECK(client.node.refused(pair, {good}) == ErrorKind::would_block);
+  drive(network, client, server.node, peer);
+  CHECK(client.node.post(pair, {good}) == 1);
+}
