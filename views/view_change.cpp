@@ -115,12 +115,17 @@ bool ViewChange::read_rows(const RankSet& quiet) {
     if (Rank(i) == self_ || !table_.attached(Rank(i)) || suspected_.contains(Rank(i))) continue;
     changed |= read_row(Rank(i));
   }
-  // To the end: who proposes has taken up everything that it sees, or it keeps both ends of a broken connection.
+  // To the end: who proposes has taken up everything that it sees, or it keeps both ends of a broken connection. The leader
+  // last: it may have slept, and whoever accuses it for that is heard before it accuses them.
+  const auto hear_from = [&](std::uint32_t i) {
+    return !suspected_.contains(Rank(i)) && !suspected_.includes(seen_[i].suspected) && hear(Rank(i), quiet);
+  };
   for (bool heard = true; heard;) {
     heard = false;
     for (std::uint32_t i = 0; i < seen_.size(); ++i) {
-      if (!suspected_.contains(Rank(i)) && !suspected_.includes(seen_[i].suspected)) heard |= hear(Rank(i), quiet);
+      if (Rank(i) != leader()) heard |= hear_from(i);
     }
+    if (!heard) heard = hear_from(leader().value());
     changed |= heard;
   }
   return changed;

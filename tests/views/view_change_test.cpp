@@ -91,6 +91,16 @@ TEST_CASE("of the leader a member is believed to whose reader the leader is quie
   CHECK(member.change.leader() == Rank(1));
 }
 
+TEST_CASE("a leader that slept, and accuses who noticed, is heard after those who accuse it") {
+  OneOfFive member(4);
+  member.accuses(0, 0b00100);  // for having removed it
+  member.accuses(1, 0b00001);
+  member.accuses(2, 0b00001);
+  member.step(RankSet::first(1));
+  CHECK(member.change.suspected() == RankSet::first(1));
+  CHECK(member.change.leader() == Rank(1));
+}
+
 TEST_CASE("of another member only the leader is believed, however quiet that member is") {
   OneOfFive member(3);
   member.accuses(1, 0b00100);
