@@ -68,7 +68,7 @@ OfiDevice::OfiDevice(const OfiDeviceOptions& options)
 
 Result<void> OfiDevice::start() {
   if (auto checked = check(options_); !checked) return checked;
-  auto at = fabric::ofi::resolve(options_.listen, false);
+  auto at = fabric::connected::resolve(options_.listen, false);
   if (!at) return std::move(at).error();
   name_.address = address_of(*at);
   if (!names_one_host(name_.address)) {

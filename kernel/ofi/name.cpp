@@ -69,8 +69,8 @@ std::optional<Name> decode(const Metadata& metadata) {
   return name;
 }
 
-fabric::ofi::SocketAddress socket_address(const std::array<std::uint8_t, 16>& address, std::uint16_t port) {
-  fabric::ofi::SocketAddress result;
+fabric::connected::SocketAddress socket_address(const std::array<std::uint8_t, 16>& address, std::uint16_t port) {
+  fabric::connected::SocketAddress result;
   if (is_mapped(address)) {
     sockaddr_in four{};
     four.sin_family = AF_INET;
@@ -89,7 +89,7 @@ fabric::ofi::SocketAddress socket_address(const std::array<std::uint8_t, 16>& ad
   return result;
 }
 
-std::array<std::uint8_t, 16> address_of(const fabric::ofi::SocketAddress& address) {
+std::array<std::uint8_t, 16> address_of(const fabric::connected::SocketAddress& address) {
   std::array<std::uint8_t, 16> result{};
   if (address.storage.ss_family == AF_INET) {
     sockaddr_in four;
@@ -104,7 +104,7 @@ std::array<std::uint8_t, 16> address_of(const fabric::ofi::SocketAddress& addres
   return result;
 }
 
-std::uint16_t port_of(const fabric::ofi::SocketAddress& address) {
+std::uint16_t port_of(const fabric::connected::SocketAddress& address) {
   if (address.storage.ss_family == AF_INET) {
     sockaddr_in four;
     std::memcpy(&four, &address.storage, sizeof four);

@@ -8,7 +8,7 @@
 #include <optional>
 #include <string_view>
 
-#include <spindrift/core/fabric/ofi/provider.hpp>
+#include <spindrift/core/fabric/connected/socket_address.hpp>
 #include <spindrift/kernel/physical.hpp>
 
 namespace spindrift::kernel::ofi {
@@ -33,9 +33,10 @@ struct Name {
 /// Nothing unless every byte is as `encode` writes it, for an address that one host can have.
 [[nodiscard]] std::optional<Name> decode(const Metadata& metadata);
 
-[[nodiscard]] fabric::ofi::SocketAddress socket_address(const std::array<std::uint8_t, 16>& address, std::uint16_t port);
-[[nodiscard]] std::array<std::uint8_t, 16> address_of(const fabric::ofi::SocketAddress& address);
-[[nodiscard]] std::uint16_t port_of(const fabric::ofi::SocketAddress& address);
+[[nodiscard]] fabric::connected::SocketAddress socket_address(const std::array<std::uint8_t, 16>& address,
+                                                              std::uint16_t port);
+[[nodiscard]] std::array<std::uint8_t, 16> address_of(const fabric::connected::SocketAddress& address);
+[[nodiscard]] std::uint16_t port_of(const fabric::connected::SocketAddress& address);
 /// Whether one host can have it: no wildcard, multicast or broadcast.
 [[nodiscard]] bool names_one_host(const std::array<std::uint8_t, 16>& address);
 

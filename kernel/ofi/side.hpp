@@ -10,6 +10,7 @@
 #include <span>
 #include <string>
 
+#include <spindrift/core/fabric/connected/socket_address.hpp>
 #include <spindrift/core/fabric/fabric.hpp>
 #include <spindrift/core/fabric/ofi/library.hpp>
 #include <spindrift/core/fabric/ofi/provider.hpp>
@@ -17,9 +18,9 @@
 
 namespace spindrift::kernel::ofi {
 
+using fabric::connected::SocketAddress;
 using fabric::ofi::Handle;
 using fabric::ofi::Info;
-using fabric::ofi::SocketAddress;
 
 /// Not movable: everything in it points at it. Whatever was made of it goes before it.
 class Side {

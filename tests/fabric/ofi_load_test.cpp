@@ -37,7 +37,7 @@ TEST_CASE("the signals' handlers stay when libfabric is loaded") {
 }
 
 TEST_CASE("an address that has no numbers is refused with the reason") {
-  const auto refused = ofi::Provider::open("tcp", ofi::SocketAddress{});
+  const auto refused = ofi::Provider::open("tcp", connected::SocketAddress{});
   REQUIRE_FALSE(refused.ok());
   CHECK(refused.error().kind() == ErrorKind::bad_argument);
   REQUIRE(refused.error().cause() != nullptr);

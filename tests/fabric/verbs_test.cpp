@@ -53,7 +53,7 @@ struct BarePair {
   }
 
   static verbs::SocketAddress address(std::uint32_t node) {
-    return value_or_throw(ofi::resolve(verbs_address_of(NodeId(node)).endpoint, true));
+    return value_or_throw(connected::resolve(verbs_address_of(NodeId(node)).endpoint, true));
   }
   static std::unique_ptr<verbs::Device> open(std::uint32_t node) {
     return value_or_throw(verbs::Device::open(address(node), true));

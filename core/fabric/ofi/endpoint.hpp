@@ -13,11 +13,11 @@
 #include <unordered_set>
 #include <vector>
 
+#include <spindrift/core/fabric/connected/resolver.hpp>
 #include <spindrift/core/fabric/fabric.hpp>
 #include <spindrift/core/fabric/ofi/lane.hpp>
 #include <spindrift/core/fabric/ofi/ofi.hpp>
 #include <spindrift/core/fabric/ofi/provider.hpp>
-#include <spindrift/core/fabric/ofi/resolver.hpp>
 #include <spindrift/core/fabric/rendezvous.hpp>
 #include <spindrift/core/file_descriptor.hpp>
 

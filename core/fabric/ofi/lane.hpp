@@ -12,11 +12,13 @@
 #include <vector>
 
 #include <spindrift/core/clock.hpp>
+#include <spindrift/core/fabric/connected/wire.hpp>
 #include <spindrift/core/fabric/fabric.hpp>
 #include <spindrift/core/fabric/ofi/provider.hpp>
-#include <spindrift/core/fabric/ofi/wire.hpp>
 
 namespace spindrift::fabric::ofi {
+
+using namespace connected;
 
 class Lane;
 

@@ -11,7 +11,6 @@
 #include <cstring>
 #include <span>
 
-#include <spindrift/core/config/addresses.hpp>
 #include <spindrift/core/fabric/ofi/ofi.hpp>
 
 namespace spindrift::fabric::ofi {
@@ -51,26 +50,6 @@ Result<NumericAddress> in_numbers(const SocketAddress& address) {
 }
 
 }  // namespace
-
-Result<SocketAddress> resolve(const std::string& endpoint, bool numeric) {
-  auto parts = config::parse_host_port(endpoint);
-  if (!parts) return std::move(parts).error();
-  addrinfo hints{};
-  hints.ai_family = AF_UNSPEC;
-  hints.ai_socktype = SOCK_STREAM;
-  hints.ai_flags = AI_NUMERICSERV | (numeric ? AI_NUMERICHOST : 0);
-  addrinfo* found = nullptr;
-  const int failed = ::getaddrinfo(parts->host.c_str(), parts->port.c_str(), &hints, &found);
-  if (failed != 0) {
-    return Error(ErrorKind::resource, "cannot resolve " + parts->host + ": " + ::gai_strerror(failed))
-        .fix("compare [SPINDRIFT] addresses with the host's names");
-  }
-  SocketAddress address;
-  std::memcpy(&address.storage, found->ai_addr, found->ai_addrlen);
-  address.bytes = found->ai_addrlen;
-  ::freeaddrinfo(found);
-  return address;
-}
 
 Result<std::unique_ptr<Provider>> Provider::open(const std::string& name, const SocketAddress& at) {
   auto lib = library();
@@ -229,7 +208,7 @@ Result<std::vector<OfiOffer>> ofi_offers() {
 }
 
 Result<void> try_ofi_address(const std::string& provider, const std::string& endpoint) {
-  auto address = ofi::resolve(endpoint, false);
+  auto address = connected::resolve(endpoint, false);
   if (!address) return std::move(address).error();
   auto opened = ofi::Provider::open(provider, *address);
   if (!opened) return std::move(opened).error();

@@ -10,8 +10,7 @@
 #include <memory>
 #include <string>
 
-#include <sys/socket.h>
-
+#include <spindrift/core/fabric/connected/socket_address.hpp>
 #include <spindrift/core/fabric/fabric.hpp>
 #include <spindrift/core/fabric/ofi/library.hpp>
 #include <spindrift/core/result.hpp>
@@ -21,13 +20,7 @@ namespace spindrift::fabric::ofi {
 /// Of a fabric's name, before the provider's.
 inline constexpr std::string_view name_prefix = "ofi:";
 
-/// A resolved address of a node.
-struct SocketAddress {
-  sockaddr_storage storage{};
-  socklen_t bytes = 0;
-};
-/// Errors: bad_argument, resource (the name is unknown now). May wait for a name server, unless `numeric`.
-[[nodiscard]] Result<SocketAddress> resolve(const std::string& endpoint, bool numeric);
+using connected::SocketAddress;
 
 /// One provider, opened. Not movable: everything in it points at it.
 class Provider {

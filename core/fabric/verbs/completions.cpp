@@ -41,7 +41,7 @@ void VerbsFabric::on_completion(const ibv_wc& completion) {
     return lane->break_down("it does not keep to the protocol of connections");
   const bool message = completion.opcode == IBV_WC_RECV;
   if (const auto bytes = lane->received(token.which, completion.byte_len, completion.imm_data, message)) {
-    const auto control = ofi::decode_control(*bytes);
+    const auto control = connected::decode_control(*bytes);
     if (!control) return lane->break_down("it does not keep to the protocol of connections");
     on_control(*lane, *control);
   }
@@ -63,20 +63,20 @@ void VerbsFabric::on_finished(Lane& lane, std::uint32_t sequence) {
   }
 }
 
-void VerbsFabric::on_control(Lane& lane, const ofi::Control& control) {
+void VerbsFabric::on_control(Lane& lane, const connected::Control& control) {
   if (lane.state == Lane::State::closing) return;
   Event event;
   switch (control.kind) {
-    case ofi::Kind::alive: return;
-    case ofi::Kind::goodbye: lane.goodbye = true; return;
-    case ofi::Kind::user:
+    case connected::Kind::alive: return;
+    case connected::Kind::goodbye: lane.goodbye = true; return;
+    case connected::Kind::user:
       event.kind = Event::Kind::message;
       event.bytes.assign(control.payload.begin(), control.payload.end());
       ++lane.unheard;
       return tell(lane, std::move(event));
-    case ofi::Kind::writes: return lane.break_down("it sent writes in a message, which this fabric does not have");
-    case ofi::Kind::exposed:
-      if (control.exposure.remote_key > UINT32_MAX || lane.exposed.size() == ofi::regions_per_peer_max ||
+    case connected::Kind::writes: return lane.break_down("it sent writes in a message, which this fabric does not have");
+    case connected::Kind::exposed:
+      if (control.exposure.remote_key > UINT32_MAX || lane.exposed.size() == connected::regions_per_peer_max ||
           !lane.exposed.emplace(control.exposure.region, control.exposure).second)
         return lane.break_down("it exposed too many regions, one twice, or under no key of this transport");
       event.kind = Event::Kind::exposed;
@@ -84,7 +84,7 @@ void VerbsFabric::on_control(Lane& lane, const ofi::Control& control) {
       event.region_bytes = control.exposure.bytes;
       event.access = control.exposure.access;
       return tell(lane, std::move(event));
-    case ofi::Kind::unmapped: {
+    case connected::Kind::unmapped: {
       OwnRegion* const region = lane.revoke(control.remote_key);
       if (region == nullptr) return lane.break_down("it gave back a region that it did not have");
       if (region->released) give_back(*region);

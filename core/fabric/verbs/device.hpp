@@ -9,16 +9,16 @@
 #include <span>
 #include <string>
 
+#include <spindrift/core/fabric/connected/socket_address.hpp>
+#include <spindrift/core/fabric/connected/wire.hpp>
 #include <spindrift/core/fabric/fabric.hpp>
-#include <spindrift/core/fabric/ofi/provider.hpp>
-#include <spindrift/core/fabric/ofi/wire.hpp>
 #include <spindrift/core/fabric/verbs/credits.hpp>
 #include <spindrift/core/fabric/verbs/library.hpp>
 #include <spindrift/core/result.hpp>
 
 namespace spindrift::fabric::verbs {
 
-using ofi::SocketAddress;
+using connected::SocketAddress;
 
 /// What is asked of each queue pair, cut to what the device can.
 struct Limits {

@@ -17,7 +17,7 @@
 namespace spindrift::fabric::verbs {
 namespace {
 
-using ofi::header_bytes;
+using connected::header_bytes;
 
 constexpr std::size_t page_bytes = 4096;
 constexpr std::size_t peers_max = 1024;
@@ -31,7 +31,7 @@ constexpr Traits traits_of_verbs{.name = "verbs",
                                  .mappable = false,
                                  .connectionless = false,
                                  .copied_bytes_max = std::numeric_limits<std::size_t>::max(),
-                                 .message_bytes_max = ofi::message_bytes_max,
+                                 .message_bytes_max = connected::message_bytes_max,
                                  .peers_max = peers_max};
 
 }  // namespace
@@ -129,7 +129,7 @@ Result<void> VerbsFabric::listen(const Address& self) {
     return Error(ErrorKind::bad_argument, "an endpoint listens once, as the node that it was made for")
         .at("node " + std::to_string(self.node.value()));
   }
-  auto address = ofi::resolve(self.endpoint, false);
+  auto address = connected::resolve(self.endpoint, false);
   if (!address) return std::move(address).error();
   if (auto claimed = rendezvous_.claim(self.node); !claimed) return claimed;
   auto device = Device::open(*address, options_.memory_windows);
@@ -170,7 +170,7 @@ void VerbsFabric::disconnect(PeerId peer) {
   std::erase_if(events_, [peer](const Event& event) { return event.peer == peer; });
   nodes_[lane->node].wanted = false;
   revoke(*lane);
-  say(*lane, ofi::encode(ofi::Kind::goodbye, 0), true);
+  say(*lane, connected::encode(connected::Kind::goodbye, 0), true);
   lane->ring();
   lane->state = Lane::State::closing;
   lane->deadline = clock_.now() + last_words_max;
@@ -196,7 +196,7 @@ Result<void> VerbsFabric::expose(PeerId peer, RegionKey key, Access access) {
   if (twice) return Error(ErrorKind::bad_argument, "the region is already exposed to this peer");
   auto exposure = lane->grant(key, *at->second, access);
   if (!exposure) return std::move(exposure).error();
-  say(*lane, ofi::encode(*exposure));
+  say(*lane, connected::encode(*exposure));
   lane->ring();
   return {};
 }
@@ -210,7 +210,7 @@ void VerbsFabric::unmap(PeerId peer, RegionKey region) {
   if (lane == nullptr) return;
   const auto at = lane->exposed.find(region);
   if (at == lane->exposed.end()) return;
-  say(*lane, ofi::encode(ofi::Kind::unmapped, at->second.remote_key));
+  say(*lane, connected::encode(connected::Kind::unmapped, at->second.remote_key));
   lane->ring();
   lane->exposed.erase(at);
 }
@@ -249,7 +249,7 @@ void VerbsFabric::execute(const Operation& operation) {
   if (std::find(rung_.begin(), rung_.end(), lane) == rung_.end()) rung_.push_back(lane);
   if (operation.kind == Operation::Kind::send) {
     std::vector<std::byte> message(header_bytes + operation.bytes);
-    const auto kind = static_cast<std::uint64_t>(ofi::Kind::user);
+    const auto kind = static_cast<std::uint64_t>(connected::Kind::user);
     std::copy_n(reinterpret_cast<const std::byte*>(&kind), header_bytes, message.begin());
     std::copy_n(operation.local, operation.bytes, message.begin() + header_bytes);
     return say(*lane, message, operation.signaled, operation.context);

@@ -9,8 +9,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include <spindrift/core/fabric/connected/resolver.hpp>
 #include <spindrift/core/fabric/fabric.hpp>
-#include <spindrift/core/fabric/ofi/resolver.hpp>
 #include <spindrift/core/fabric/rendezvous.hpp>
 #include <spindrift/core/fabric/verbs/device.hpp>
 #include <spindrift/core/fabric/verbs/lane.hpp>
@@ -75,7 +75,7 @@ class VerbsFabric final : public Fabric {
   bool drain_completions();
   void on_completion(const ibv_wc& completion);
   void on_finished(Lane& lane, std::uint32_t sequence);
-  void on_control(Lane& lane, const ofi::Control& control);
+  void on_control(Lane& lane, const connected::Control& control);
   void tell(Lane& lane, Event event);
 
   // links.cpp: calls, and what ends
@@ -83,8 +83,8 @@ class VerbsFabric final : public Fabric {
   void drain_events();
   void on_report(const Report& report);
   void on_request(Handle<rdma_cm_id> id, std::span<const std::byte> data);
-  [[nodiscard]] bool make_room_for(const ofi::Greeting& greeting);
-  void answer(Handle<rdma_cm_id> id, const ofi::Greeting& greeting);
+  [[nodiscard]] bool make_room_for(const connected::Greeting& greeting);
+  void answer(Handle<rdma_cm_id> id, const connected::Greeting& greeting);
   void on_way_found(Lane& lane, rdma_cm_event_type how_far);
   void on_connected(Lane& lane, std::span<const std::byte> data);
   void up(Lane& lane);
@@ -95,7 +95,7 @@ class VerbsFabric final : public Fabric {
   void hang_up(Lane& lane);
   void add(std::unique_ptr<Lane> lane);
   [[nodiscard]] Lane* lane_of(std::uint32_t number) noexcept;
-  [[nodiscard]] ofi::Greeting greeting_to(NodeId node);
+  [[nodiscard]] connected::Greeting greeting_to(NodeId node);
   void sweep();
   void keep_time();
 
@@ -126,7 +126,7 @@ class VerbsFabric final : public Fabric {
   std::map<NodeId, Node> nodes_;
   std::deque<Event> events_;
   std::vector<Lane*> rung_;  ///< while a list is posted: whom it is for
-  ofi::Resolver resolver_;
+  connected::Resolver resolver_;
 };
 
 }  // namespace spindrift::fabric::verbs

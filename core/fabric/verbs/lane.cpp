@@ -15,7 +15,7 @@ constexpr std::size_t staging_bytes = 8 * staged_bytes_max;
 constexpr std::size_t waiting_bytes_max = 64U << 20U;
 constexpr std::size_t waiting_max = 1U << 18U;
 constexpr std::size_t buffers_bytes = std::size_t{Credits::buffers} * buffer_bytes;
-constexpr std::size_t message_bytes_whole_max = ofi::header_bytes + ofi::message_bytes_max;
+constexpr std::size_t message_bytes_whole_max = connected::header_bytes + connected::message_bytes_max;
 
 bool takes_a_buffer(const ibv_send_wr& work) {
   return work.opcode == IBV_WR_SEND_WITH_IMM || work.opcode == IBV_WR_RDMA_WRITE_WITH_IMM;

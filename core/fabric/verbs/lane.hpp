@@ -16,14 +16,14 @@
 #include <vector>
 
 #include <spindrift/core/clock.hpp>
+#include <spindrift/core/fabric/connected/wire.hpp>
 #include <spindrift/core/fabric/fabric.hpp>
-#include <spindrift/core/fabric/ofi/wire.hpp>
 #include <spindrift/core/fabric/verbs/credits.hpp>
 #include <spindrift/core/fabric/verbs/device.hpp>
 
 namespace spindrift::fabric::verbs {
 
-using ofi::Exposure;
+using connected::Exposure;
 
 /// Memory of this process that peers and operations may be using.
 struct OwnRegion {

@@ -100,10 +100,10 @@ void VerbsFabric::add(std::unique_ptr<Lane> lane) {
   unsettled_ = true;
 }
 
-ofi::Greeting VerbsFabric::greeting_to(NodeId node) { return {options_.self, incarnation_, nodes_[node].attempts}; }
+connected::Greeting VerbsFabric::greeting_to(NodeId node) { return {options_.self, incarnation_, nodes_[node].attempts}; }
 
 void VerbsFabric::on_request(Handle<rdma_cm_id> id, std::span<const std::byte> data) {
-  const auto greeting = ofi::decode_greeting(data);
+  const auto greeting = connected::decode_greeting(data);
   if (!greeting || ends_ || greeting->node == options_.self || !make_room_for(*greeting)) {
     static_cast<void>(loaded_library().reject(id.get(), nullptr, 0));
     return;
@@ -112,7 +112,7 @@ void VerbsFabric::on_request(Handle<rdma_cm_id> id, std::span<const std::byte> d
 }
 
 // Whether the call is to be answered. What it replaces is ended.
-bool VerbsFabric::make_room_for(const ofi::Greeting& greeting) {
+bool VerbsFabric::make_room_for(const connected::Greeting& greeting) {
   std::size_t lanes = 0;
   for (const auto& lane : lanes_) {
     if (lane->node != greeting.node || lane->state == Lane::State::closing) continue;
@@ -129,7 +129,7 @@ bool VerbsFabric::make_room_for(const ofi::Greeting& greeting) {
   return lanes < lanes_per_node_max && lanes_.size() < traits_.peers_max;
 }
 
-void VerbsFabric::answer(Handle<rdma_cm_id> id, const ofi::Greeting& greeting) {
+void VerbsFabric::answer(Handle<rdma_cm_id> id, const connected::Greeting& greeting) {
   auto lane = std::make_unique<Lane>(Lane::State::answering, greeting.node, ++newest_number_, *device_, std::move(id));
   lane->id().context = reinterpret_cast<void*>(std::uintptr_t{lane->number});  // NOLINT: a number, never followed
   lane->incarnation = greeting.incarnation;
@@ -138,7 +138,7 @@ void VerbsFabric::answer(Handle<rdma_cm_id> id, const ofi::Greeting& greeting) {
   lane->deadline = now_ + answer_max;
   Result<void> answered = device_->make_room(lanes_.size() + 1);
   if (answered) answered = lane->open();
-  if (answered) answered = device_->accept(lane->id(), ofi::encode(greeting_to(greeting.node)));
+  if (answered) answered = device_->accept(lane->id(), connected::encode(greeting_to(greeting.node)));
   if (answered) return add(std::move(lane));
   // Most often the caller has gone meanwhile; whoever stays calls again.
   log::info(log::Room::fabric, "cannot answer", {{"node", greeting.node}, {"reason", answered.error().to_string()}});
@@ -154,7 +154,7 @@ void VerbsFabric::on_way_found(Lane& lane, rdma_cm_event_type how_far) {
     if (done && loaded_library().resolve_route(&lane.id(), way_found_in_ms) != 0)
       done = system_error("rdma_resolve_route", errno);
   } else {
-    done = device_->connect(lane.id(), ofi::encode(greeting_to(lane.node)));
+    done = device_->connect(lane.id(), connected::encode(greeting_to(lane.node)));
   }
   if (!done) lane.break_down(done.error().to_string());
 }
@@ -162,7 +162,7 @@ void VerbsFabric::on_way_found(Lane& lane, rdma_cm_event_type how_far) {
 void VerbsFabric::on_connected(Lane& lane, std::span<const std::byte> data) {
   if (lane.broken()) return;
   if (lane.state == Lane::State::calling) {
-    const auto greeting = ofi::decode_greeting(data);
+    const auto greeting = connected::decode_greeting(data);
     if (!greeting || greeting->node != lane.node) {
       lane.break_down(greeting ? "node " + std::to_string(greeting->node.value()) + " answers there"
                                : "who answers there speaks another protocol");
@@ -192,7 +192,7 @@ void VerbsFabric::up(Lane& lane) {
 }
 
 void VerbsFabric::call(NodeId id, Node& node) {
-  if (auto address = ofi::resolve(node.endpoint, true); address) return call(id, node, address.value());
+  if (auto address = connected::resolve(node.endpoint, true); address) return call(id, node, address.value());
   if (std::exchange(node.resolving, true)) return;
   resolver_.ask(id, node.endpoint);
   unsettled_ = true;
@@ -282,7 +282,7 @@ void VerbsFabric::keep_time() {
     next_alive_ = now_ + options_.silence_max / 4;
     for (const auto& lane : lanes_) {
       if (lane->state != Lane::State::up) continue;
-      say(*lane, ofi::encode(ofi::Kind::alive, 0));
+      say(*lane, connected::encode(connected::Kind::alive, 0));
       lane->ring();
     }
   }

@@ -9,7 +9,7 @@
 #include <cstring>
 #include <vector>
 
-#include <spindrift/core/fabric/ofi/provider.hpp>
+#include <spindrift/core/fabric/connected/socket_address.hpp>
 #include <spindrift/core/fabric/verbs/device.hpp>
 #include <spindrift/core/fabric/verbs/verbs.hpp>
 
@@ -110,7 +110,7 @@ Result<std::vector<VerbsPort>> verbs_ports() {
 }
 
 Result<void> try_verbs_address(const std::string& endpoint) {
-  auto address = ofi::resolve(endpoint, false);
+  auto address = connected::resolve(endpoint, false);
   if (!address) return std::move(address).error();
   auto device = verbs::Device::open(*address, true);
   if (!device) return std::move(device).error();

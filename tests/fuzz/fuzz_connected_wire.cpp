@@ -3,11 +3,11 @@
 
 #include <vector>
 
-#include <spindrift/core/fabric/ofi/wire.hpp>
+#include <spindrift/core/fabric/connected/wire.hpp>
 
 using namespace spindrift;
 using namespace spindrift::fabric;
-using namespace spindrift::fabric::ofi;
+using namespace spindrift::fabric::connected;
 using spindrift::fuzz::expect;
 
 namespace {

@@ -12,7 +12,7 @@
 #include <spindrift/core/fabric/fabric.hpp>
 #include <spindrift/core/ids.hpp>
 
-namespace spindrift::fabric::ofi {
+namespace spindrift::fabric::connected {
 
 inline constexpr std::size_t message_bytes_max = 65536;
 inline constexpr std::size_t header_bytes = 8;
@@ -75,4 +75,4 @@ using ExposureBytes = std::array<std::byte, header_bytes + exposure_bytes>;
 using WordBytes = std::array<std::byte, header_bytes + 8>;
 [[nodiscard]] WordBytes encode(Kind kind, std::uint64_t word) noexcept;
 
-}  // namespace spindrift::fabric::ofi
+}  // namespace spindrift::fabric::connected

@@ -1,9 +1,9 @@
 // A thread with a queue of names.
-#include <spindrift/core/fabric/ofi/resolver.hpp>
+#include <spindrift/core/fabric/connected/resolver.hpp>
 
 #include <utility>
 
-namespace spindrift::fabric::ofi {
+namespace spindrift::fabric::connected {
 
 Resolver::~Resolver() {
   {
@@ -46,4 +46,4 @@ void Resolver::work() {
   }
 }
 
-}  // namespace spindrift::fabric::ofi
+}  // namespace spindrift::fabric::connected

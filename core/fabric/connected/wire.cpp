@@ -1,10 +1,10 @@
 // Encoding and checking of greetings and control messages.
-#include <spindrift/core/fabric/ofi/wire.hpp>
+#include <spindrift/core/fabric/connected/wire.hpp>
 
 #include <algorithm>
 #include <cstring>
 
-namespace spindrift::fabric::ofi {
+namespace spindrift::fabric::connected {
 namespace {
 
 constexpr std::uint64_t magic = 0x31'69'66'6f'44'4e'50'53;  // "SPNDofi1"
@@ -104,4 +104,4 @@ WordBytes encode(Kind kind, std::uint64_t word) noexcept {
   return bytes;
 }
 
-}  // namespace spindrift::fabric::ofi
+}  // namespace spindrift::fabric::connected

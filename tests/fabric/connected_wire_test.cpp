@@ -4,11 +4,11 @@
 #include <cstring>
 #include <vector>
 
-#include <spindrift/core/fabric/ofi/wire.hpp>
+#include <spindrift/core/fabric/connected/wire.hpp>
 
 using namespace spindrift;
 using namespace spindrift::fabric;
-using namespace spindrift::fabric::ofi;
+using namespace spindrift::fabric::connected;
 
 namespace {
 

@@ -9,11 +9,11 @@
 #include <string>
 #include <thread>
 
-#include <spindrift/core/fabric/ofi/provider.hpp>
+#include <spindrift/core/fabric/connected/socket_address.hpp>
 #include <spindrift/core/ids.hpp>
 #include <spindrift/core/result.hpp>
 
-namespace spindrift::fabric::ofi {
+namespace spindrift::fabric::connected {
 
 class Resolver {
  public:
@@ -42,4 +42,4 @@ class Resolver {
   std::thread thread_;
 };
 
-}  // namespace spindrift::fabric::ofi
+}  // namespace spindrift::fabric::connected
