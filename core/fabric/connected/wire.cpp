@@ -86,6 +86,13 @@ std::optional<Control> decode_control(std::span<const std::byte> message) noexce
   return std::nullopt;
 }
 
+std::vector<std::byte> user_message(std::span<const std::byte> payload) {
+  std::vector<std::byte> message(header_bytes + payload.size());
+  put(message, 0, static_cast<std::uint64_t>(Kind::user));
+  std::copy(payload.begin(), payload.end(), message.begin() + header_bytes);
+  return message;
+}
+
 ExposureBytes encode(const Exposure& exposure) noexcept {
   ExposureBytes bytes{};
   put(bytes, 0, static_cast<std::uint64_t>(Kind::exposed));

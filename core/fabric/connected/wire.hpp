@@ -69,6 +69,8 @@ inline constexpr std::size_t writes_bytes_max = 4096;
 
 /// `message` begins with the header. Nothing: not a message of this protocol.
 [[nodiscard]] std::optional<Control> decode_control(std::span<const std::byte> message) noexcept;
+/// A message of the application's, with the header.
+[[nodiscard]] std::vector<std::byte> user_message(std::span<const std::byte> payload);
 using ExposureBytes = std::array<std::byte, header_bytes + exposure_bytes>;
 [[nodiscard]] ExposureBytes encode(const Exposure& exposure) noexcept;
 /// A header, and one word behind it.

@@ -4,14 +4,23 @@
 #include <algorithm>
 #include <utility>
 
+#include <spindrift/core/fabric/endpoint_parts.hpp>
+
 namespace spindrift::fabric::ofi {
 namespace {
 
 constexpr std::size_t buffers = 8;
-constexpr std::size_t buffer_bytes = header_bytes + message_bytes_max;
-constexpr std::size_t waiting_bytes_max = 64U << 20U;
-constexpr std::size_t waiting_max = 1U << 18U;
+constexpr std::size_t buffer_bytes = connected::header_bytes + connected::message_bytes_max;
 constexpr std::uint64_t news_word = 1;
+
+/// A region as one peer knows it, under a key of its own.
+class RegisteredMemory final : public connected::Registration {
+ public:
+  explicit RegisteredMemory(Handle<fid_mr> handle) : handle_(std::move(handle)) {}
+
+ private:
+  Handle<fid_mr> handle_;
+};
 
 }  // namespace
 
@@ -42,7 +51,7 @@ void Flights::finish(void* token) noexcept { clear(reinterpret_cast<std::uintptr
 
 void Flights::clear(std::uint32_t place) noexcept {
   Flight& flight = flights_[place];
-  if (flight.request.reads != nullptr) --flight.request.reads->reading;
+  if (flight.request.region != nullptr) --flight.request.region->reading;
   flight.request = {};
   flight.lane = nullptr;
   ++flight.generation;
@@ -61,20 +70,18 @@ std::size_t Flights::under_way(const Lane& lane) const noexcept {
   }));
 }
 
-Lane::Lane(State first, NodeId of, Handle<fid_ep> endpoint, Flights& flights, std::size_t inject_bytes)
-    : state(first), node(of), endpoint_(std::move(endpoint)), flights_(flights), inject_bytes_(inject_bytes) {}
-
-Lane::~Lane() {
-  close();
-  for (auto& [key, registration] : registered) --registration.memory->registered;
-}
+Lane::Lane(State first, NodeId of, Provider& provider, Handle<fid_ep> endpoint, Flights& flights)
+    : connected::Lane(first, of),
+      provider_(provider),
+      endpoint_(std::move(endpoint)),
+      flights_(flights),
+      inject_bytes_(provider.info().tx_attr->inject_size) {}
 
 void Lane::close() {
+  revoke_all();
   endpoint_.reset();
   flights_.drop(*this);
-  for (const Request& request : std::exchange(waiting_, {})) {
-    if (request.reads != nullptr) --request.reads->reading;
-  }
+  backlog_.drop();
 }
 
 Result<void> Lane::start_receiving() {
@@ -85,9 +92,18 @@ Result<void> Lane::start_receiving() {
     buffer.kind = Request::Kind::receive;
     buffer.context = i;
     receive_again(token);
-    if (broken_) return Error(ErrorKind::resource, *broken_);
+    if (broken()) return Error(ErrorKind::resource, *broken());
   }
   return {};
+}
+
+void Lane::taken(void* token) {
+  if (full()) return held_.push_back(token);
+  receive_again(token);
+}
+
+void Lane::resume() {
+  for (void* const token : std::exchange(held_, {})) receive_again(token);
 }
 
 void Lane::receive_again(void* token) {
@@ -101,36 +117,36 @@ std::span<const std::byte> Lane::received(const Request& buffer, std::size_t byt
 }
 
 void Lane::post(Request request) {
-  if (broken_) return;
-  if (request.reads != nullptr) ++request.reads->reading;
-  if (waiting_.empty() && offer(request)) return;
-  if (broken_) {
-    if (request.reads != nullptr) --request.reads->reading;
-    return;
-  }
-  if (request.copied && request.owned.empty()) request.owned.assign(request.local, request.local + request.bytes);
-  waiting_bytes_ += request.owned.size();
-  if (waiting_.size() >= waiting_max || waiting_bytes_ > waiting_bytes_max)
-    break_down("it takes nothing of what waits for it");
-  waiting_.push_back(std::move(request));
+  backlog_.post(*this, std::move(request), [this](Request& each) { return offer(each); });
 }
 
-bool Lane::flush() {
-  bool any = false;
-  while (!waiting_.empty() && !broken_) {
-    const std::size_t bytes = waiting_.front().owned.size();
-    if (!offer(waiting_.front())) break;
-    waiting_bytes_ -= bytes;
-    waiting_.pop_front();
-    any = true;
-  }
-  return any;
+void Lane::flush() {
+  backlog_.flush(*this, [this](Request& each) { return offer(each); });
+}
+
+void Lane::say(std::span<const std::byte> message, bool signaled) {
+  Request request;
+  request.signaled = signaled;
+  request.kind = Request::Kind::send;
+  request.bytes = message.size();
+  request.owned.assign(message.begin(), message.end());
+  post(std::move(request));
+}
+
+Result<connected::Lane::Right> Lane::give_right(connected::OwnRegion& region, Access access) {
+  auto key = random_word();
+  if (!key) return std::move(key).error();
+  auto handle = provider_.register_memory(region.memory, access, *key);
+  if (!handle) return std::move(handle).error();
+  const std::uint64_t given = fi_mr_key(handle->get());
+  return Right{given, provider_.address_of(region.memory.data()),
+               std::make_unique<RegisteredMemory>(std::move(handle).value())};
 }
 
 // Whether the provider took it.
 bool Lane::offer(Request& request) {
-  const bool injected =
-      request.bytes <= inject_bytes_ && !request.signaled && request.kind != Request::Kind::read && request.reads == nullptr;
+  const bool injected = request.bytes <= inject_bytes_ && !request.signaled && request.kind != Request::Kind::read &&
+                        request.region == nullptr;
   void* const token = injected ? nullptr : flights_.reserve(*this);
   const long failed = pass_on(request, token);
   if (failed == 0) {
@@ -163,10 +179,6 @@ long Lane::pass_on(const Request& request, void* token) {
     case Request::Kind::receive: break;
   }
   return -FI_EINVAL;
-}
-
-void Lane::break_down(std::string why) {
-  if (!broken_) broken_ = std::move(why);
 }
 
 }  // namespace spindrift::fabric::ofi

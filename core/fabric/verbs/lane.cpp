@@ -12,8 +12,6 @@ namespace spindrift::fabric::verbs {
 namespace {
 
 constexpr std::size_t staging_bytes = 8 * staged_bytes_max;
-constexpr std::size_t waiting_bytes_max = 64U << 20U;
-constexpr std::size_t waiting_max = 1U << 18U;
 constexpr std::size_t buffers_bytes = std::size_t{Credits::buffers} * buffer_bytes;
 constexpr std::size_t message_bytes_whole_max = connected::header_bytes + connected::message_bytes_max;
 
@@ -21,18 +19,40 @@ bool takes_a_buffer(const ibv_send_wr& work) {
   return work.opcode == IBV_WR_SEND_WITH_IMM || work.opcode == IBV_WR_RDMA_WRITE_WITH_IMM;
 }
 
+/// In the shared domain; nobody reaches it from outside but through a window.
+class Source final : public connected::Registration {
+ public:
+  explicit Source(Handle<ibv_mr> memory) : memory_(std::move(memory)) {}
+  [[nodiscard]] ibv_mr& memory() const noexcept { return *memory_; }
+
+ private:
+  Handle<ibv_mr> memory_;
+};
+
+ibv_mr& source_of(const connected::OwnRegion& region) { return static_cast<const Source&>(*region.registration).memory(); }
+
+/// What the peer may do with a region, through its queue pair alone: one of both.
+class PeerRight final : public connected::Registration {
+ public:
+  explicit PeerRight(Handle<ibv_mw> bound) : window(std::move(bound)) {}
+  explicit PeerRight(Handle<ibv_mr> in_its_domain) : registered_(std::move(in_its_domain)) {}
+
+  Handle<ibv_mw> window;
+
+ private:
+  Handle<ibv_mr> registered_;
+};
+
 }  // namespace
 
 Lane::Lane(State first, NodeId of, std::uint32_t its_number, Device& device, Handle<rdma_cm_id> id)
-    : state(first), node(of), number(its_number), device_(device), id_(std::move(id)), staging_(staging_bytes) {}
-
-Lane::~Lane() { close(); }
+    : connected::Lane(first, of), number(its_number), device_(device), id_(std::move(id)), staging_(staging_bytes) {}
 
 // Destroying the queue pair is what ends every access of the peer for good: its packets name a queue pair that is not there,
 // whatever rights still stand. Windows go before it, since they are bound to it and a device may keep it until they are gone
 // (rxe waits for that); registrations go after it, since it may be using them.
 void Lane::close() {
-  for (auto& [key, grant] : granted) grant.window.reset();
+  for (auto& [key, grant] : granted) static_cast<PeerRight&>(*grant.right).window.reset();
   if (id_ != nullptr && std::exchange(has_queue_pair_, false)) {
     loaded_library().disconnect(id_.get());
     loaded_library().cm_destroy_qp(id_.get());
@@ -41,11 +61,9 @@ void Lane::close() {
   for (const Flight& flight : std::exchange(flights_, {})) {
     if (flight.region != nullptr) --flight.region->reading;
   }
-  for (const Request& request : std::exchange(waiting_, {})) {
-    if (request.region != nullptr) --request.region->reading;
-  }
+  backlog_.drop();
   batched_ = 0;
-  while (!granted.empty()) static_cast<void>(revoke(granted.begin()->first));
+  revoke_all();
   sources_.clear();
   staging_registered_.reset();
   buffers_registered_.reset();
@@ -71,12 +89,12 @@ Result<void> Lane::open() {
   for (std::uint32_t i = 0; i < Credits::buffers; ++i) returned_.push_back(i);
   give_buffers();
   credits_ = {};  // both sides know of the first ones
-  if (broken_) return Error(ErrorKind::resource, *broken_);
+  if (broken()) return Error(ErrorKind::resource, *broken());
   return {};
 }
 
 void Lane::give_buffers() {
-  if (returned_.empty() || broken_ || !has_queue_pair_) return;
+  if (returned_.empty() || broken() || !has_queue_pair_) return;
   std::array<ibv_recv_wr, Credits::buffers> works{};
   std::array<ibv_sge, Credits::buffers> pieces{};
   const std::size_t count = std::min(returned_.size(), works.size());
@@ -97,7 +115,7 @@ std::optional<std::span<const std::byte>> Lane::received(std::uint32_t buffer, s
                                                          bool message) {
   const Immediate said = decode_immediate(ntohl(immediate));
   if (!credits_.on_told(said.given)) break_down("it gave back buffers that it never had");
-  if (!message || broken_) return std::nullopt;
+  if (!message || broken()) return std::nullopt;
   const std::span<const std::byte> part(buffers_.get() + std::size_t{buffer} * buffer_bytes, std::min(bytes, buffer_bytes));
   if (std::exchange(message_over_, !said.more)) {
     message_.clear();
@@ -112,32 +130,42 @@ std::optional<std::span<const std::byte>> Lane::received(std::uint32_t buffer, s
   return message_;
 }
 
+void Lane::taken(std::uint32_t buffer) { (full() ? held_ : returned_).push_back(buffer); }
+
+void Lane::resume() {
+  for (const std::uint32_t buffer : std::exchange(held_, {})) returned_.push_back(buffer);
+}
+
 void Lane::post(Request request) {
-  if (broken_) return;
-  if (request.region != nullptr) ++request.region->reading;
-  if (waiting_.empty() && offer(request)) return;
-  if (broken_) {
-    if (request.region != nullptr) --request.region->reading;
-    return;
+  backlog_.post(*this, std::move(request), [this](Request& each) { return offer(each); });
+}
+
+void Lane::send(std::span<const std::byte> message, bool signaled, std::uint64_t context) {
+  for (std::size_t done = 0; done < message.size();) {
+    const auto part = message.subspan(done, std::min<std::size_t>(message.size() - done, buffer_bytes));
+    done += part.size();
+    Request request;
+    request.kind = Request::Kind::send;
+    request.more = done < message.size();
+    request.signaled = signaled && !request.more;
+    request.context = context;
+    request.bytes = static_cast<std::uint32_t>(part.size());
+    request.owned.assign(part.begin(), part.end());
+    post(std::move(request));
   }
-  if (request.copied && request.owned.empty()) request.owned.assign(request.local, request.local + request.bytes);
-  waiting_bytes_ += request.owned.size();
-  if (waiting_.size() >= waiting_max || waiting_bytes_ > waiting_bytes_max)
-    break_down("it takes nothing of what waits for it");
-  waiting_.push_back(std::move(request));
+}
+
+void Lane::say(std::span<const std::byte> message, bool signaled) {
+  send(message, signaled, 0);
+  ring();
 }
 
 void Lane::flush() {
   if (!has_queue_pair_) return;
   give_buffers();
-  while (!waiting_.empty() && !broken_) {
-    const std::size_t bytes = waiting_.front().owned.size();
-    if (!offer(waiting_.front())) break;
-    waiting_bytes_ -= bytes;
-    waiting_.pop_front();
-  }
+  backlog_.flush(*this, [this](Request& each) { return offer(each); });
   const bool wanted = credits_.telling_is_due() || (news_owed_ && credits_.may_post(false));
-  if (!broken_ && state == State::up && wanted) {
+  if (!broken() && state == State::up && wanted) {
     Request request;
     request.kind = Request::Kind::tell;
     if (offer(request)) news_owed_ = false;  // if there is no space, the next flush tries again
@@ -151,7 +179,7 @@ bool Lane::offer(Request& request) {
   if (flights_.size() + (tells ? 0 : 1) >= device_.limits().send_depth) return false;
   if ((tells || request.kind == Request::Kind::send) && !credits_.may_post(tells)) return false;
   if (batched_ == batch_max) ring();
-  if (broken_) return false;
+  if (broken()) return false;
   ibv_send_wr work{};
   ibv_sge piece{};
   Flight flight;
@@ -226,7 +254,7 @@ void Lane::describe(const Request& request, ibv_send_wr& work) {
       work.bind_mw.mw = request.window;
       work.bind_mw.rkey = request.remote_key;
       work.bind_mw.bind_info = {
-          .mr = request.region->registered.get(),
+          .mr = &source_of(*request.region),
           .addr = reinterpret_cast<std::uintptr_t>(request.region->memory.data()),
           .length = request.region->memory.size(),
           .mw_access_flags = request.access == Access::write ? 0U + IBV_ACCESS_REMOTE_WRITE : 0U + IBV_ACCESS_REMOTE_READ};
@@ -255,7 +283,7 @@ void Lane::carry_news() {
 }
 
 void Lane::ring() {
-  if (batched_ == 0 || broken_ || !has_queue_pair_) return;
+  if (batched_ == 0 || broken() || !has_queue_pair_) return;
   carry_news();
   for (std::size_t i = 0; i < batched_; ++i) {
     batch_[i].sg_list = &pieces_[i];
@@ -278,18 +306,20 @@ std::optional<Lane::Flight> Lane::take_finished(std::uint32_t sequence) {
 }
 
 void Lane::mark() {
-  if (unsignaled_ == 0 && waiting_.empty()) return;
-  Request request;
-  request.kind = Request::Kind::mark;
-  post(std::move(request));
+  if (unsignaled_ > 0 || !backlog_.empty()) {
+    Request request;
+    request.kind = Request::Kind::mark;
+    post(std::move(request));
+  }
+  ring();
 }
 
-Result<void> Lane::make_source(OwnRegion& region) {
+Result<void> Lane::make_source(connected::OwnRegion& region) {
   if (own_domain_ == nullptr) {
-    if (region.registered != nullptr) return {};
+    if (region.registration != nullptr) return {};
     auto made = device_.register_memory(device_.domain(), region.memory, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_MW_BIND);
     if (!made) return std::move(made).error();
-    region.registered = std::move(made).value();
+    region.registration = std::make_unique<Source>(std::move(made).value());
     return {};
   }
   if (sources_.contains(&region)) return {};
@@ -299,53 +329,41 @@ Result<void> Lane::make_source(OwnRegion& region) {
   return {};
 }
 
-std::uint32_t Lane::key_of(const OwnRegion& region) const {
-  return own_domain_ == nullptr ? region.registered->lkey : sources_.at(&region)->lkey;
+std::uint32_t Lane::key_of(const connected::OwnRegion& region) const {
+  return own_domain_ == nullptr ? source_of(region).lkey : sources_.at(&region)->lkey;
 }
 
-Result<Exposure> Lane::grant(RegionKey key, OwnRegion& region, Access access) {
-  Exposure exposure{key, 0, reinterpret_cast<std::uintptr_t>(region.memory.data()), region.memory.size(), access};
-  Grant grant{key, &region, access, nullptr, nullptr};
+Result<connected::Lane::Right> Lane::give_right(connected::OwnRegion& region, Access access) {
+  Right given{0, reinterpret_cast<std::uintptr_t>(region.memory.data()), nullptr};
   if (own_domain_ == nullptr) {
     if (auto made = make_source(region); !made) return std::move(made).error();
     auto window = device_.make_window();
     if (!window) return std::move(window).error();
-    exposure.remote_key = ibv_inc_rkey((*window)->rkey);
+    given.remote_key = ibv_inc_rkey((*window)->rkey);
     Request bind;
     bind.kind = Request::Kind::bind;
     bind.window = window->get();
     bind.region = &region;
     bind.access = access;
-    bind.remote_key = static_cast<std::uint32_t>(exposure.remote_key);
-    grant.window = std::move(window).value();
+    bind.remote_key = static_cast<std::uint32_t>(given.remote_key);
+    given.registration = std::make_unique<PeerRight>(std::move(window).value());
     post(std::move(bind));
   } else {
     const int rights =
         access == Access::write ? IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE : 0 | IBV_ACCESS_REMOTE_READ;
     auto made = device_.register_memory(*own_domain_, region.memory, rights);
     if (!made) return std::move(made).error();
-    exposure.remote_key = (*made)->rkey;
-    grant.registered = std::move(made).value();
+    given.remote_key = (*made)->rkey;
+    given.registration = std::make_unique<PeerRight>(std::move(made).value());
   }
-  granted.emplace(exposure.remote_key, std::move(grant));
-  ++region.granted;
-  return exposure;
+  return given;
 }
 
-OwnRegion* Lane::revoke(std::uint64_t remote_key) {
-  const auto at = granted.find(remote_key);
-  if (at == granted.end()) return nullptr;
-  OwnRegion* const region = at->second.memory;
-  for (Request& request : waiting_) {
-    if (request.kind == Request::Kind::bind && request.window == at->second.window.get()) request.kind = Request::Kind::mark;
+void Lane::on_revoked(const connected::Registration& right) {
+  const ibv_mw* const window = static_cast<const PeerRight&>(right).window.get();
+  for (Request& request : backlog_) {
+    if (request.kind == Request::Kind::bind && request.window == window) request.kind = Request::Kind::mark;
   }
-  granted.erase(at);
-  --region->granted;
-  return region;
-}
-
-void Lane::break_down(std::string why) {
-  if (!broken_) broken_ = std::move(why);
 }
 
 }  // namespace spindrift::fabric::verbs

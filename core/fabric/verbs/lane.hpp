@@ -1,5 +1,5 @@
 // One queue pair: operations on their way to one peer, those that wait until there is space, the peer's rights, and buffers
-// for what comes. Belongs to the poller.
+// for what comes.
 //
 // The invariant to remember: requests are handed to the device in the order of `post`, and they end in that order too, so
 // one completion tells of all before it.
@@ -11,38 +11,16 @@
 #include <memory>
 #include <optional>
 #include <span>
-#include <string>
 #include <unordered_map>
 #include <vector>
 
-#include <spindrift/core/clock.hpp>
-#include <spindrift/core/fabric/connected/wire.hpp>
+#include <spindrift/core/fabric/connected/backlog.hpp>
+#include <spindrift/core/fabric/connected/lane.hpp>
 #include <spindrift/core/fabric/fabric.hpp>
 #include <spindrift/core/fabric/verbs/credits.hpp>
 #include <spindrift/core/fabric/verbs/device.hpp>
 
 namespace spindrift::fabric::verbs {
-
-using connected::Exposure;
-
-/// Memory of this process that peers and operations may be using.
-struct OwnRegion {
-  std::span<std::byte> memory;
-  std::size_t mapped_bytes = 0;
-  std::uint32_t reading = 0;  ///< own operations that read or fill it and are not done
-  std::uint32_t granted = 0;  ///< peers that it is exposed to
-  bool released = false;
-  Handle<ibv_mr> registered;  ///< in the shared domain; nobody reaches it from outside but through a window
-};
-
-/// What one peer may do with one region, through its queue pair alone.
-struct Grant {
-  RegionKey region;
-  OwnRegion* memory = nullptr;
-  Access access = Access::read;
-  Handle<ibv_mw> window;      ///< one of both
-  Handle<ibv_mr> registered;  ///< in the peer's domain
-};
 
 /// What is asked of the device.
 struct Request {
@@ -63,92 +41,72 @@ struct Request {
   std::uint64_t address = 0;
   std::uint32_t remote_key = 0;
   std::uint64_t context = 0;
-  std::vector<std::byte> owned{};  ///< holds the bytes, if this is not empty
-  OwnRegion* region = nullptr;     ///< that holds `local`, counted in its `reading`; of a bind: what is opened
-  ibv_mw* window = nullptr;        ///< of a bind
-  Access access = Access::read;    ///< of a bind
+  std::vector<std::byte> owned{};          ///< holds the bytes, if this is not empty
+  connected::OwnRegion* region = nullptr;  ///< that holds `local`, counted in its `reading`; of a bind: what is opened
+  ibv_mw* window = nullptr;                ///< of a bind
+  Access access = Access::read;            ///< of a bind
 };
 
-class Lane {
+class Lane final : public connected::Lane {
  public:
-  enum class State : std::uint8_t {
-    calling,    ///< asked for; the other side has not answered
-    answering,  ///< the other side asked; not up yet
-    up,
-    closing,  ///< nothing is heard any more; the last words are on their way
-  };
   /// A request that the device has.
   struct Flight {
     std::uint32_t sequence = 0;
     bool signaled = false;
     std::uint64_t context = 0;
-    OwnRegion* region = nullptr;
+    connected::OwnRegion* region = nullptr;
     std::uint64_t staged_end = 0;
     std::byte* filled = nullptr;  ///< of a read into memory that is not registered: where its bytes go
     const std::byte* staged = nullptr;
     std::uint32_t bytes = 0;
   };
 
-  Lane(State state, NodeId node, std::uint32_t number, Device& device, Handle<rdma_cm_id> id);
-  ~Lane();
-  Lane(const Lane&) = delete;
-  Lane& operator=(const Lane&) = delete;
+  Lane(State first, NodeId of, std::uint32_t its_number, Device& device, Handle<rdma_cm_id> id);
+  ~Lane() override { close(); }
 
   /// Makes the queue pair and gives it all buffers. Errors: resource.
   [[nodiscard]] Result<void> open();
-  /// From here on the device touches no memory for this lane, in neither direction: the queue pair is destroyed.
-  void close();
 
   /// Takes it, now or later, in order. Handed over with the next `ring`, or before; `local` stays until then.
   void post(Request request);
+  /// The same with a message, in as many parts as it takes.
+  void send(std::span<const std::byte> message, bool signaled, std::uint64_t context);
   /// Hands over what was taken, with one doorbell. The last write carries news for the target, unless a message follows.
   void ring();
-  /// Takes what waits and fits, tells the peer what it may be in want of, gives buffers back, rings.
-  void flush();
   /// The request of that number is over, and with it all before it: the next one of these, until there is none.
   [[nodiscard]] std::optional<Flight> take_finished(std::uint32_t sequence);
-  /// A completion will come for what is under way and would have none.
-  void mark();
-  [[nodiscard]] bool idle() const noexcept { return waiting_.empty() && flights_.empty(); }
 
   /// A buffer was filled, or only used up if `message` is false. Takes what its immediate data say; what came, if that was
   /// the end of a message. The bytes stay until the next call.
   [[nodiscard]] std::optional<std::span<const std::byte>> received(std::uint32_t buffer, std::uint32_t bytes,
                                                                    std::uint32_t immediate, bool message);
-  void give_back(std::uint32_t buffer) { returned_.push_back(buffer); }
+  /// The bytes of one buffer were taken: it is given to the device again, or held back while the caller takes none.
+  void taken(std::uint32_t buffer);
 
   /// Its own side's right to hand the region to the device. Errors: resource.
-  [[nodiscard]] Result<void> make_source(OwnRegion& region);
-  /// Lets the peer use the region, once the message of this exposure is there. Errors: resource.
-  [[nodiscard]] Result<Exposure> grant(RegionKey key, OwnRegion& region, Access access);
-  /// Takes the right back at once. The region's memory may be free after that; nothing if there is no such right.
-  [[nodiscard]] OwnRegion* revoke(std::uint64_t remote_key);
-  void forget_source(const OwnRegion& region) { sources_.erase(&region); }
+  [[nodiscard]] Result<void> make_source(connected::OwnRegion& region);
+
+  void say(std::span<const std::byte> message, bool signaled) override;
+  /// Takes what waits and fits, tells the peer what it may be in want of, gives buffers back, rings.
+  void flush() override;
+  [[nodiscard]] bool idle() const noexcept override { return backlog_.empty() && flights_.empty(); }
+  /// The queue pair is destroyed.
+  void close() override;
+  void resume() override;
+  void mark() override;
+  void forget(const connected::OwnRegion& region) override { sources_.erase(&region); }
 
   [[nodiscard]] rdma_cm_id& id() noexcept { return *id_; }
-  [[nodiscard]] const std::optional<std::string>& broken() const noexcept { return broken_; }
-  void break_down(std::string why);
 
-  State state;
-  const NodeId node;
-  const std::uint32_t number;      ///< of this lane alone, in the endpoint's life
-  PeerId peer;                     ///< once up
-  std::uint64_t incarnation = 0;   ///< of the other endpoint
-  std::uint64_t peer_attempt = 0;  ///< its attempts up to this one are over
-  Time heard{};
-  Time deadline{};                                   ///< calling, answering, closing: when it is given up
-  bool goodbye = false;                              ///< the peer said it
-  std::unordered_map<RegionKey, Exposure> exposed;   ///< by the peer
-  std::unordered_map<std::uint64_t, Grant> granted;  ///< to the peer, by remote key
-  std::vector<Event> early;                          ///< came before it was up
-  std::size_t unheard = 0;                           ///< messages that wait for the caller
-  std::vector<std::uint32_t> held;                   ///< buffers kept back while the caller takes none of its messages
+  const std::uint32_t number;  ///< of this lane alone, in the endpoint's life
 
  private:
+  [[nodiscard]] Result<Right> give_right(connected::OwnRegion& region, Access access) override;
+  void on_revoked(const connected::Registration& right) override;
   [[nodiscard]] bool offer(Request& request);
   [[nodiscard]] bool stage(const Request& request, Flight& flight, ibv_send_wr& work, ibv_sge& piece);
   void describe(const Request& request, ibv_send_wr& work);
-  [[nodiscard]] std::uint32_t key_of(const OwnRegion& region) const;
+  [[nodiscard]] std::uint32_t key_of(const connected::OwnRegion& region) const;
   void carry_news();
   void give_buffers();
   [[nodiscard]] ibv_pd& domain() noexcept { return own_domain_ ? *own_domain_ : device_.domain(); }
@@ -161,7 +119,7 @@ class Lane {
   std::unique_ptr<std::byte[]> staging_memory_;
   Handle<ibv_mr> buffers_registered_;
   Handle<ibv_mr> staging_registered_;
-  std::unordered_map<const OwnRegion*, Handle<ibv_mr>> sources_;  ///< in the own domain
+  std::unordered_map<const connected::OwnRegion*, Handle<ibv_mr>> sources_;  ///< in the own domain
   Handle<rdma_cm_id> id_;
   bool has_queue_pair_ = false;
 
@@ -175,12 +133,11 @@ class Lane {
   std::array<ibv_send_wr, batch_max> batch_{};
   std::array<ibv_sge, batch_max> pieces_{};
   std::size_t batched_ = 0;
-  std::deque<Request> waiting_;
-  std::size_t waiting_bytes_ = 0;
-  std::vector<std::uint32_t> returned_;
-  std::vector<std::byte> message_;  ///< what came of one that goes on
+  connected::Backlog<Request> backlog_;
+  std::vector<std::uint32_t> returned_;  ///< buffers that the next flush gives to the device
+  std::vector<std::uint32_t> held_;      ///< buffers kept back while the caller takes none of its messages
+  std::vector<std::byte> message_;       ///< what came of one that goes on
   bool message_over_ = true;
-  std::optional<std::string> broken_;
 };
 
 /// What a completion carries back: whose it is, and of which request or buffer.

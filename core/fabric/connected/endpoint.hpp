@@ -1,0 +1,193 @@
+// The endpoint of a connection-based fabric as its poller sees it: own regions, lanes to peers, who is being called, events
+// and sleep. A provider derives from it: it opens itself, begins and answers calls, reports, and posts operations.
+//
+// Two processes may call each other at once. The invariant to remember: of two calls that cross, that of the lower node id
+// stands, unless the other side calls again; and who answers a call says how many it has made itself, so that those still
+// under way are known as over.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <initializer_list>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include <spindrift/core/clock.hpp>
+#include <spindrift/core/fabric/connected/lane.hpp>
+#include <spindrift/core/fabric/connected/region.hpp>
+#include <spindrift/core/fabric/connected/resolver.hpp>
+#include <spindrift/core/fabric/connected/socket_address.hpp>
+#include <spindrift/core/fabric/connected/wire.hpp>
+#include <spindrift/core/fabric/fabric.hpp>
+#include <spindrift/core/fabric/rendezvous.hpp>
+#include <spindrift/core/file_descriptor.hpp>
+#include <spindrift/core/ids.hpp>
+#include <spindrift/core/result.hpp>
+
+namespace spindrift::fabric::connected {
+
+/// Which fabric it is, and what is told of it.
+struct Character {
+  std::string name;
+  bool needs_target_progress = false;
+  std::uint64_t remote_key_max = UINT64_MAX;  ///< under which a peer may expose a region
+};
+
+/// What every endpoint has from the beginning.
+struct Beginning {
+  std::uint64_t incarnation = 0;  ///< random, not 0
+  FileDescriptor bell;            ///< an eventfd
+  Rendezvous rendezvous;
+};
+/// Errors: as Rendezvous::open; resource.
+[[nodiscard]] Result<Beginning> make_beginning(const std::string& runtime_directory, const std::string& group_name);
+
+class Endpoint : public Fabric {
+ public:
+  ~Endpoint() override;
+
+  [[nodiscard]] const Traits& traits() const noexcept final { return traits_; }
+  [[nodiscard]] Result<Region> allocate(std::size_t bytes, std::string_view name) final;
+  void release(RegionKey region) final;
+  [[nodiscard]] Result<void> listen(const Address& self) final;
+  [[nodiscard]] Result<void> connect(const Address& peer) final;
+  void disconnect(PeerId peer) final;
+  [[nodiscard]] Result<void> expose(PeerId peer, RegionKey region, Access access) final;
+  [[nodiscard]] Result<std::span<const std::byte>> map(PeerId peer, RegionKey region) final;
+  void unmap(PeerId peer, RegionKey region) final;
+  [[nodiscard]] std::size_t poll(std::span<Event> events) final;
+  void notify() noexcept final {}  // nobody maps a region of this process
+  void prepare_sleep() noexcept final;
+  void sleep(Time deadline) noexcept final;
+  void cancel_sleep() noexcept final;
+  void wake() noexcept final;
+
+ protected:
+  using Lanes = std::vector<std::unique_ptr<Lane>>;
+  /// What a sleeper waits for; none: -1.
+  struct Descriptors {
+    int completions = -1;
+    int reports = -1;
+  };
+
+  /// `clock` outlives the endpoint.
+  Endpoint(NodeId self, Duration silence_max, Character character, Beginning beginning, const Clock& clock = system_clock);
+  /// What a derived class's destructor begins with. What was said last is still handed over, if the peers take it; who calls
+  /// now is turned away.
+  void end();
+
+  // What a provider says of itself.
+  /// Opens it at that address, and listens there. Errors: as Fabric::listen.
+  [[nodiscard]] virtual Result<Descriptors> open(const SocketAddress& at) = 0;
+  /// A lane that calls. Errors: resource.
+  [[nodiscard]] virtual Result<std::unique_ptr<Lane>> start_call(NodeId node, const SocketAddress& address) = 0;
+  /// Takes what is known of calls and of connections that end: `welcome`, `answered`, `established`, Lane::break_down.
+  virtual void take_reports() = 0;
+  /// Takes what is over, and what came: `message_came`, `completed`, `settle`. Whether there was any.
+  virtual bool take_completions() = 0;
+  /// The peer has sent small writes in a message.
+  virtual void on_writes(Lane& lane, std::span<const std::byte> writes) = 0;
+  /// The lane is no longer among `lanes`; it is about to be closed.
+  virtual void on_gone(Lane&) {}
+  /// From here on what comes makes a descriptor readable.
+  virtual void arm() noexcept {}
+  /// Takes what made the descriptor of completions readable.
+  virtual void disarm() noexcept {}
+  /// Nothing has come that the descriptors would not tell.
+  [[nodiscard]] virtual bool may_block() noexcept = 0;
+
+  // What a provider reports.
+  /// A call came. Nothing: it is to be turned away; else what it replaces has ended.
+  [[nodiscard]] std::optional<Greeting> welcome(std::span<const std::byte> greeting);
+  /// `lane` answers the call that came with this greeting.
+  void answered(std::unique_ptr<Lane> lane, const Greeting& greeting);
+  /// Both sides can send. `greeting`: the other side's, if this one called.
+  void established(Lane& lane, std::span<const std::byte> greeting);
+  void message_came(Lane& lane, std::span<const std::byte> message);
+  /// An own signaled operation is over.
+  void completed(Lane& lane, std::uint64_t context);
+  /// Reports may be there: they are looked for in the next pass.
+  void expect_reports() noexcept { passes_ = UINT32_MAX / 2; }
+
+  // What a provider asks.
+  /// With a call to that node, or the answer to one of its own.
+  [[nodiscard]] GreetingBytes greeting_to(NodeId node);
+  [[nodiscard]] const Lanes& lanes() const noexcept { return lanes_; }
+  [[nodiscard]] Lane* find(PeerId peer) noexcept;
+  [[nodiscard]] Time now() const noexcept { return now_; }
+  /// Of one operation of a list, before anything of the list is executed. Errors: bad_argument.
+  [[nodiscard]] Result<void> check(const Operation& operation);
+  [[nodiscard]] OwnRegion* region_of(const std::byte* memory, std::size_t bytes) noexcept {
+    return regions_.holding(memory, bytes);
+  }
+  /// One that used the region does so no more.
+  void settle(OwnRegion& region) { regions_.settle(region); }
+
+ private:
+  /// What this process has to do with a node that it called or was called by.
+  struct Node {
+    std::string endpoint;
+    bool wanted = false;
+    bool resolving = false;
+    std::uint64_t attempts = 0;  ///< the number of the last one
+    Time next_attempt{};
+    Duration pause{};
+    std::string last_failure;
+  };
+  static const SystemClock system_clock;
+
+  // endpoint.cpp: what the caller asks for
+  void ring() noexcept;
+  void tell(Lane& lane, Event event);
+  void on_control(Lane& lane, const Control& control);
+
+  // links.cpp: calls, and what ends
+  void progress();
+  void look_at_reports();
+  [[nodiscard]] static bool unheard(Lane& lane, const Greeting& greeting, Time now);
+  [[nodiscard]] bool make_room_for(const Greeting& greeting);
+  void add(std::unique_ptr<Lane> lane);
+  void up(Lane& lane);
+  void lose(Lane& lane);
+  void call(NodeId id, Node& node);
+  void call(NodeId id, Node& node, const SocketAddress& address);
+  void attempt_failed(Node& node, std::string why);
+  [[nodiscard]] bool has_lane(NodeId node, std::initializer_list<Lane::State> states) const noexcept;
+  void sweep();
+  void keep_time();
+
+  const NodeId self_;
+  const Duration silence_max_;
+  const Character character_;
+  const std::uint64_t incarnation_;
+  const Traits traits_;
+  const Clock& clock_;
+  Time now_{};
+  Time last_progress_{};
+  Time next_timer_{};
+  Time next_alive_{};
+  std::uint32_t passes_ = 0;  ///< since reports were looked for
+  bool unsettled_ = false;    ///< somebody is being called, answers or closes: reports are looked for in every pass
+  bool listening_ = false;
+  bool ends_ = false;
+
+  FileDescriptor bell_;
+  std::atomic<bool> asleep_{false};
+  Descriptors descriptors_;
+  Rendezvous rendezvous_;
+  Lanes lanes_;
+  OwnRegions regions_;
+  std::unordered_map<PeerId, Lane*> peers_;
+  PeerId newest_peer_;
+  std::map<NodeId, Node> nodes_;
+  std::deque<Event> events_;
+  Resolver resolver_;
+};
+
+}  // namespace spindrift::fabric::connected

@@ -1,0 +1,34 @@
+// Rights of a peer, and the first reason for which its connection ends.
+#include <spindrift/core/fabric/connected/lane.hpp>
+
+#include <utility>
+
+namespace spindrift::fabric::connected {
+
+Result<Exposure> Lane::grant(RegionKey key, OwnRegion& region, Access access) {
+  auto right = give_right(region, access);
+  if (!right) return std::move(right).error();
+  granted.emplace(right->remote_key, Grant{key, &region, access, std::move(right->registration)});
+  ++region.granted;
+  return Exposure{key, right->remote_key, right->address, region.memory.size(), access};
+}
+
+OwnRegion* Lane::revoke(std::uint64_t remote_key) {
+  const auto at = granted.find(remote_key);
+  if (at == granted.end()) return nullptr;
+  OwnRegion* const region = at->second.memory;
+  on_revoked(*at->second.right);
+  granted.erase(at);
+  --region->granted;
+  return region;
+}
+
+void Lane::revoke_all() {
+  while (!granted.empty()) static_cast<void>(revoke(granted.begin()->first));
+}
+
+void Lane::break_down(std::string why) {
+  if (!broken_) broken_ = std::move(why);
+}
+
+}  // namespace spindrift::fabric::connected

@@ -1,0 +1,73 @@
+// Memory of this process that peers and own operations may be using.
+//
+// The invariant to remember: a region's memory goes when it was released, no peer has a right to it and no own operation
+// needs its bytes; not before, and not later.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+
+#include <spindrift/core/fabric/fabric.hpp>
+#include <spindrift/core/result.hpp>
+
+namespace spindrift::fabric::connected {
+
+/// What a provider knows memory by, and what ends with it: a peer's right, or the provider's own way to the bytes.
+class Registration {
+ public:
+  Registration() = default;
+  virtual ~Registration() = default;
+  Registration(const Registration&) = delete;
+  Registration& operator=(const Registration&) = delete;
+};
+
+struct OwnRegion {
+  std::span<std::byte> memory;
+  std::size_t mapped_bytes = 0;
+  std::uint32_t reading = 0;  ///< own operations that read or fill it and are not done
+  std::uint32_t granted = 0;  ///< peers that it is exposed to
+  bool released = false;
+  std::unique_ptr<Registration> registration;  ///< for own operations, if the provider wants one
+};
+
+/// Belongs to the poller. Places of regions stay.
+class OwnRegions {
+ public:
+  /// `forget` hears of a region before its memory goes.
+  explicit OwnRegions(std::function<void(const OwnRegion&)> forget) : forget_(std::move(forget)) {}
+  ~OwnRegions() { clear(); }
+  OwnRegions(const OwnRegions&) = delete;
+  OwnRegions& operator=(const OwnRegions&) = delete;
+
+  /// As Fabric::allocate has it.
+  [[nodiscard]] Result<Region> allocate(std::size_t bytes, std::string_view name);
+  /// Null if there is no such region, or it was released.
+  [[nodiscard]] OwnRegion* find(RegionKey key) noexcept;
+  /// The key is dead from here on; the memory stays until `settle` finds it unused. Null if there is no such region.
+  [[nodiscard]] OwnRegion* release(RegionKey key);
+  /// The region that has all of these bytes; null if there is none.
+  [[nodiscard]] OwnRegion* holding(const std::byte* memory, std::size_t bytes) noexcept;
+
+  /// Gives the memory back if it is time.
+  void settle(OwnRegion& region);
+  void settle_released();
+  /// Nothing uses any of it any more.
+  void clear();
+
+ private:
+  void give_back(OwnRegion& region);
+
+  const std::function<void(const OwnRegion&)> forget_;
+  std::map<const std::byte*, OwnRegion> memory_;  ///< by where it begins
+  std::unordered_map<RegionKey, OwnRegion*> keys_;
+  std::unordered_set<OwnRegion*> released_;
+};
+
+}  // namespace spindrift::fabric::connected
