@@ -129,6 +129,7 @@ Result<PairId> Pool::create(CompletionQueue& completions, const PairOptions& opt
         .fix("close some, or open the pool with a larger pairs_max");
   }
   auto& seat = seats_[static_cast<std::uint32_t>(id.value())];
+  CHECK(seat == nullptr);
   seat = std::make_unique<Seat>();
   seat->id = id;
   seat->completions = &completions;
@@ -208,11 +209,14 @@ void Pool::close(PairId pair) {
   }
   if (seat->fetcher != PairId{}) close(seat->fetcher);
   static_cast<void>(vq_close(&core_, pair.value()));
-  closing_.push_back(static_cast<std::uint32_t>(pair.value()));
+  closed_.push_back(std::move(seats_[static_cast<std::uint32_t>(pair.value())]));
   sweep();
 }
 
-bool Pool::is_gone(PairId pair) const noexcept { return seat_of(pair) == nullptr; }
+bool Pool::is_gone(PairId pair) const noexcept {
+  return seat_of(pair) == nullptr &&
+         std::none_of(closed_.begin(), closed_.end(), [&](const auto& seat) { return seat->id == pair; });
+}
 
 std::optional<Status> Pool::failure(PairId pair) const noexcept {
   const vq_pair* const core = vq_find(const_cast<vq_pool*>(&core_), pair.value());

@@ -120,7 +120,8 @@ class Pool {
   /// Pairs that peers connect to this port are accepted, up to `pairs_max` of them, with `completions` for what they post.
   /// Errors: refused (bound already).
   [[nodiscard]] Result<void> bind(Port port, CompletionQueue& completions, std::uint32_t pairs_max);
-  /// Nothing of the pair is told from here on. Its requests' memory may be touched until `is_gone`.
+  /// Nothing more of the pair is told from here on; completions that wait to be taken stay. Its requests' memory may be
+  /// touched until `is_gone`.
   void close(PairId pair);
   [[nodiscard]] bool is_gone(PairId pair) const noexcept;
   /// Why it takes nothing any more: none if it is well.
@@ -230,8 +231,8 @@ class Pool {
   std::vector<vq_pair> pairs_;
   vq_pool core_{};
   std::vector<std::unique_ptr<Physical>> physicals_;
-  std::vector<std::unique_ptr<Seat>> seats_;    ///< by the pair's place
-  std::vector<std::uint32_t> closing_;          ///< places of pairs that are closed and not gone
+  std::vector<std::unique_ptr<Seat>> seats_;    ///< of open pairs, by place
+  std::vector<std::unique_ptr<Seat>> closed_;   ///< of pairs that are not gone; their places may be others' already
   std::vector<PairId> owing_;                   ///< peers of these are to be told what was consumed
   std::unordered_map<std::uint64_t, Own> own_;  ///< by this pool's key
   std::uint64_t newest_key_ = 0;

@@ -198,7 +198,7 @@ void Pool::on_fetched(Seat& seat, const vq_completion& done) {
     seat.has_fetched = true;
     return announce(seat);
   }
-  if (seat.receives.empty()) return;  // it is closed
+  CHECK(!seat.receives.empty());  // only here are they taken while one is fetched
   const Seat::Receive receive = seat.receives.front();
   seat.receives.pop_front();
   seat.completions->received_.push_back({seat.id, receive.context, done.bytes, Completion::Kind::receive, Status::done});

@@ -52,8 +52,10 @@ bool Pool::drain(Physical& physical) {
 void Pool::on_completed(Physical& physical, const PhysicalEvent& event) {
   const auto place = static_cast<std::uint32_t>(event.id);
   if (event.status == Status::peer_lost && place < physical.slots.size()) {
-    const Seat* const seat = seat_of(PairId(physical.slots[place].pair));
-    if (seat != nullptr && seat->peer && vq_find(&core_, seat->id.value()) != nullptr) (*seat->peer)->second.lost = true;
+    const vq_pair* const owner = vq_find(&core_, physical.slots[place].pair);
+    for (auto& [metadata, peer] : peers_) {
+      if (owner != nullptr && peer.handle == PeerHandle(owner->peer)) peer.lost = true;
+    }
   }
   vq_on_completion(&core_, &physical.core, event.id, static_cast<std::uint8_t>(event.status));
   if (event.status != Status::done) flush_receives();
@@ -94,13 +96,12 @@ void Pool::flush_receives() {
 
 // Forgets the closed pairs of which nothing is under way any more.
 void Pool::sweep() {
-  std::erase_if(closing_, [this](std::uint32_t place) {
-    auto& seat = seats_[place];
+  std::erase_if(closed_, [this](const auto& seat) {
     if (vq_find(&core_, seat->id.value()) != nullptr) return false;
-    if (seat->fetcher != PairId{} && !is_gone(seat->fetcher)) return false;  // it reads into memory of this one
+    // The fetcher reads into memory of this one.
+    if (seat->fetcher != PairId{} && vq_find(&core_, seat->fetcher.value()) != nullptr) return false;
     if (!seat->fetched.empty()) static_cast<void>(deregister(seat->fetched_memory));
     if (seat->peer) leave(*seat->peer);
-    seat.reset();
     --counts_.pairs;
     return true;
   });

@@ -1,0 +1,47 @@
+// What ends while something is under way: pairs, a pool, a shared queue pair that cannot be repaired at once. Nothing of it is
+// told twice, touched later or kept for ever.
+#include "pool_fixture.hpp"
+
+using namespace spindrift;
+using namespace spindrift::kernel;
+using namespace spindrift::kernel::sim;
+
+TEST_CASE("a virtual queue pair that is closed twice is closed once") {
+  SimNetwork network(1);
+  Node a(network, 0);
+  Node b(network, 1);
+  const PairId pair = a.pair(b);
+  CHECK(a.post(pair, {a.write(b, a.put("x"), 0, 1)}) == 1);
+  a.pool->close(pair);
+  a.pool->close(pair);
+  CHECK(a.pool->counts().pairs == 1);
+  settle(network, a, b);
+  CHECK(a.pool->is_gone(pair));
+  CHECK(a.pool->counts().pairs == 0);
+  CHECK(a.device->resolved() == 0);
+}
+
+TEST_CASE("a closed virtual queue pair whose place is given to a stranger at once gives back all that it had") {
+  SimNetwork network(GENERATE(range(1U, 8U)));  // the completion comes before the stranger's message, or after it
+  Node server(network, 0, {}, {.pairs_max = 1});
+  Node a(network, 1);
+  Node b(network, 2);
+  REQUIRE(server.pool->bind(Port(1), server.completions, 4).ok());
+  const PairId closed = server.pair(b);
+  CHECK(server.post(closed, {server.write(b, server.put("x"), 0, 1)}) == 1);
+  CHECK(a.post(a.pair(server), {a.send(a.put("stranger"))}) == 1);
+  server.pool->close(closed);
+  network.run();
+  settle(network, server, a, b);
+  CHECK(server.pool->is_gone(closed));
+  CHECK(server.take().empty());
+  PairId from;
+  if (server.pop(Port(1), &from) == "stranger") {
+    CHECK(server.pool->counts().pairs == 1);
+    CHECK(server.device->resolved() == 1);
+    server.pool->close(from);
+  }
+  settle(network, server, a, b);
+  CHECK(server.pool->counts().pairs == 0);
+  CHECK(server.device->resolved() == 0);
+}
