@@ -55,7 +55,12 @@ Pool::Pool(Device& device, const PoolOptions& options)
   vq_pool_init(&core_, &world, pairs_.data(), options.pairs_max);
 }
 
-Pool::~Pool() = default;
+// The queue pairs first: from then on nothing that they were told of is touched.
+Pool::~Pool() {
+  physicals_.clear();
+  for (const auto& [key, own] : own_) device_.deregister(own.keys);
+  for (const auto& [metadata, peer] : peers_) device_.forget(peer.handle);
+}
 
 Result<std::unique_ptr<Pool>> Pool::open(Device& device, const PoolOptions& options) {
   const DeviceTraits& traits = device.traits();

@@ -7,7 +7,8 @@
 // again. Writes and reads may then be carried out a second time, before anything later of the same pair; `once` forbids it.
 //
 // Threading: a pool, its device and its pairs belong to one thread. Lifetime: completion queues outlive the pairs that use
-// them; the device outlives the pool.
+// them, until those are gone; the device outlives the pool. A pool that is destroyed ends what is under way and gives back
+// to its device all that was registered with it; completion queues may go before or after it.
 #pragma once
 
 #include <cstdint>

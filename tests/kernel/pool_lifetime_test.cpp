@@ -45,3 +45,20 @@ TEST_CASE("a closed virtual queue pair whose place is given to a stranger at onc
   CHECK(server.pool->counts().pairs == 0);
   CHECK(server.device->resolved() == 0);
 }
+
+TEST_CASE("a pool that is destroyed with requests and a fetch under way leaves nothing in its device") {
+  SimNetwork network(2);
+  Node server(network, 0);
+  Node a(network, 1);
+  REQUIRE(server.pool->bind(Port(1), server.completions, 4).ok());
+  CHECK(a.post(a.pair(server), {a.send(a.put(std::string(5000, 'L')))}) == 1);
+  network.run();
+  server.progress();  // posts the read of it
+  CHECK(server.device->registered() == 3);
+  const PairId pair = server.pair(a);
+  CHECK(server.post(pair, {server.write(a, server.put("x"), 0)}) == 1);
+  server.pool.reset();
+  CHECK(server.device->registered() == 0);
+  CHECK(server.device->resolved() == 0);
+  settle(network, a);
+}

@@ -41,6 +41,8 @@ class SimDevice final : public Device {
 
   /// Who resolved this many peers now.
   [[nodiscard]] std::size_t resolved() const noexcept { return peers_.size(); }
+  /// How much memory is registered now.
+  [[nodiscard]] std::size_t registered() const noexcept { return memory_.size(); }
   /// Breaks its first queue pair, though nobody did anything wrong.
   void break_down();
   /// The most operations that were ever under way on one of its queue pairs.
