@@ -150,7 +150,7 @@ class Pool {
   [[nodiscard]] Result<std::optional<Message>> pop_message(Port port);
 
   /// Takes what the device reports, repairs what broke, sends what is owed. Returns whether anything happened. Errors:
-  /// resource: a shared queue pair cannot be repaired.
+  /// resource: a shared queue pair cannot be repaired; the next call tries again, and until then the pool stands still.
   [[nodiscard]] Result<bool> progress(Time now);
 
   /// What somebody else knows: the peer is gone. Its pairs fail now.

@@ -20,7 +20,8 @@ struct Pool::Physical {
   Role role = Role::connectionless;
   std::optional<Peers::iterator> peer;
   bool lost = false;       ///< a connected one that broke
-  bool broken = false;     ///< said so since the last repair
+  bool broken = false;     ///< said so, and nothing was done about it yet
+  bool unusable = false;   ///< a connectionless one that is to be reset
   bool replaying = false;  ///< something waits to be posted again
 };
 

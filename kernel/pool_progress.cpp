@@ -20,7 +20,7 @@ Result<bool> Pool::progress(Time now) {
     if (physical->broken && physical->role != Physical::Role::connectionless) {
       on_connection_broken(*physical);
       any = true;
-    } else if (physical->broken) {
+    } else if (physical->broken || physical->unusable) {
       if (auto repaired = repair(*physical); !repaired) return std::move(repaired).error();
       any = true;
     } else if (physical->replaying) {
@@ -62,13 +62,17 @@ void Pool::on_completed(Physical& physical, const PhysicalEvent& event) {
 }
 
 Result<void> Pool::repair(Physical& physical) {
-  physical.broken = false;
-  ++counts_.breaks;
-  vq_on_broken(&core_, &physical.core);
-  flush_receives();
-  counts_.replays += static_cast<std::uint64_t>(std::count_if(
-      physical.slots.begin(), physical.slots.end(), [](const vq_slot& slot) { return slot.state == VQ_SLOT_FLUSHED; }));
+  if (physical.broken) {
+    physical.broken = false;
+    physical.unusable = true;
+    ++counts_.breaks;
+    vq_on_broken(&core_, &physical.core);
+    flush_receives();
+    counts_.replays += static_cast<std::uint64_t>(std::count_if(
+        physical.slots.begin(), physical.slots.end(), [](const vq_slot& slot) { return slot.state == VQ_SLOT_FLUSHED; }));
+  }
   if (auto reset = physical.queue_pair->reset(); !reset) return reset;
+  physical.unusable = false;
   physical.replaying = vq_replay(&core_, &physical.core, &physical.core, 0) > 0;
   return {};
 }

@@ -62,3 +62,25 @@ TEST_CASE("a pool that is destroyed with requests and a fetch under way leaves n
   CHECK(server.device->resolved() == 0);
   settle(network, a);
 }
+
+TEST_CASE("a shared queue pair that cannot be repaired says so each time, and goes on when it can") {
+  SimNetwork network(3);
+  Node a(network, 0);
+  Node b(network, 1);
+  const PairId pair = a.pair(b);
+  CHECK(a.post(pair, {a.write(b, a.put("x"), 0, 1)}) == 1);
+  a.device->break_down();
+  a.device->refuse_resets(true);
+  for (int round = 0; round < 3; ++round) {
+    const auto progressed = a.pool->progress(a.now);
+    REQUIRE_FALSE(progressed);
+    CHECK(progressed.error().kind() == ErrorKind::resource);
+  }
+  a.device->refuse_resets(false);
+  settle(network, a, b);
+  CHECK(a.take().size() == 1);
+  CHECK(a.post(pair, {a.write(b, a.put("y"), 0, 2)}) == 1);
+  settle(network, a, b);
+  CHECK(a.take().size() == 1);
+  CHECK(a.pool->counts().breaks == 1);
+}

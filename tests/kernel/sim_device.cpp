@@ -128,6 +128,7 @@ void SimQueuePair::give_back(std::uint64_t buffer) { free_buffers_.push_back(buf
 
 Result<void> SimQueuePair::reset() {
   SPINDRIFT_CHECK(broken_ && pending_.empty());
+  if (device_.resets_refused_) return Error(ErrorKind::resource, "no more queue pairs");
   broken_ = false;
   return {};
 }

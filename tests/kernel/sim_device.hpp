@@ -45,6 +45,8 @@ class SimDevice final : public Device {
   [[nodiscard]] std::size_t registered() const noexcept { return memory_.size(); }
   /// Breaks its first queue pair, though nobody did anything wrong.
   void break_down();
+  /// Has no resources for a `reset`, from now on or not any more.
+  void refuse_resets(bool refuse) noexcept { resets_refused_ = refuse; }
   /// The most operations that were ever under way on one of its queue pairs.
   [[nodiscard]] std::size_t under_way_max() const noexcept { return under_way_max_; }
 
@@ -68,6 +70,7 @@ class SimDevice final : public Device {
   std::vector<SimQueuePair*> queue_pairs_;      ///< connectionless ones
   std::deque<Accepted> accepted_;
   std::size_t under_way_max_ = 0;
+  bool resets_refused_ = false;
 };
 
 class SimNetwork {
