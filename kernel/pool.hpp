@@ -198,6 +198,7 @@ class Pool {
   // pool_progress.cpp
   [[nodiscard]] bool drain(Physical& physical);
   void on_completed(Physical& physical, const PhysicalEvent& event);
+  void on_peer_of_operation_lost(const Physical& physical, std::uint64_t id);
   [[nodiscard]] Result<void> repair(Physical& physical);
   void flush_receives();
   void sweep();

@@ -50,15 +50,20 @@ bool Pool::drain(Physical& physical) {
 }
 
 void Pool::on_completed(Physical& physical, const PhysicalEvent& event) {
-  const auto place = static_cast<std::uint32_t>(event.id);
-  if (event.status == Status::peer_lost && place < physical.slots.size()) {
-    const vq_pair* const owner = vq_find(&core_, physical.slots[place].pair);
-    for (auto& [metadata, peer] : peers_) {
-      if (owner != nullptr && peer.handle == PeerHandle(owner->peer)) peer.lost = true;
-    }
-  }
+  if (event.status == Status::peer_lost) on_peer_of_operation_lost(physical, event.id);
   vq_on_completion(&core_, &physical.core, event.id, static_cast<std::uint8_t>(event.status));
   if (event.status != Status::done) flush_receives();
+}
+
+void Pool::on_peer_of_operation_lost(const Physical& physical, std::uint64_t id) {
+  const auto place = static_cast<std::uint32_t>(id);
+  if (place >= physical.slots.size()) return;
+  const vq_slot& slot = physical.slots[place];
+  if (slot.state != VQ_SLOT_POSTED || slot.turn != static_cast<std::uint32_t>(id >> 32)) return;  // of nothing
+  const PeerHandle handle(vq_find(&core_, slot.pair)->peer);
+  for (auto& [metadata, peer] : peers_) {
+    if (peer.handle == handle) peer.lost = true;
+  }
 }
 
 Result<void> Pool::repair(Physical& physical) {

@@ -84,3 +84,22 @@ TEST_CASE("a shared queue pair that cannot be repaired says so each time, and go
   CHECK(a.take().size() == 1);
   CHECK(a.pool->counts().breaks == 1);
 }
+
+TEST_CASE("a completion of nothing says nothing of a peer") {
+  SimNetwork network(4);
+  Node a(network, 0);
+  Node b(network, 1);
+  const PairId pair = a.pair(b);
+  CHECK(a.post(pair, {a.write(b, a.put("x"), 0, 1)}) == 1);
+  settle(network, a, b);
+  PhysicalEvent late;
+  late.kind = PhysicalEvent::Kind::completed;
+  late.status = Status::peer_lost;
+  late.id = std::uint64_t{1} << 32;  // the first use of the first slot, which is over
+  a.device->report(late);
+  settle(network, a, b);
+  CHECK(a.pool->counts().strays == 1);
+  CHECK_FALSE(a.pool->failure(pair));
+  const PairId another = a.pair(b);
+  CHECK(a.post(another, {a.write(b, a.put("x"), 0, 2)}) == 1);
+}

@@ -63,6 +63,8 @@ void SimDevice::deregister(const MemoryKeys& keys) { memory_.erase(keys.remote_k
 
 void SimDevice::break_down() { queue_pairs_.front()->break_down(); }
 
+void SimDevice::report(const PhysicalEvent& event) { queue_pairs_.front()->events_.push_back(event); }
+
 std::unique_ptr<SimDevice> SimNetwork::add(const SimOptions& options) {
   auto device = std::make_unique<SimDevice>(*this, ++newest_, options);
   devices_.emplace(newest_, device.get());
