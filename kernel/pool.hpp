@@ -92,7 +92,8 @@ struct PoolOptions {
   std::uint32_t connected_max = 0;
   std::uint64_t promote_posts = 1000;
   Duration sample_period = std::chrono::milliseconds(100);
-  std::size_t fetch_bytes_max = 64 << 20;  ///< of one message to a port; a larger one fails its pair
+  /// Of one message to a port; a larger one fails its pair. Each pair at a port may keep one of them until it is popped.
+  std::size_t fetch_bytes_max = 64 << 20;
   RemoteMemory* remote = nullptr;          ///< outlives the pool; none: the devices of the peers alone check
 };
 
@@ -119,7 +120,8 @@ class Pool {
   /// (bound already), member_lost (the peer was lost, and pairs to it are still open).
   [[nodiscard]] Result<void> connect(PairId pair, const Metadata& peer, Port port);
   /// Pairs that peers connect to this port are accepted, up to `pairs_max` of them, with `completions` for what they post.
-  /// Errors: refused (bound already).
+  /// They are the caller's to close from their first message on, whether they failed or not; one that fails before it has
+  /// one is closed by the pool. Errors: refused (bound already).
   [[nodiscard]] Result<void> bind(Port port, CompletionQueue& completions, std::uint32_t pairs_max);
   /// Nothing more of the pair is told from here on; completions that wait to be taken stay. Its requests' memory may be
   /// touched until `is_gone`.
@@ -200,7 +202,9 @@ class Pool {
   void on_completed(Physical& physical, const PhysicalEvent& event);
   void on_peer_of_operation_lost(const Physical& physical, std::uint64_t id);
   [[nodiscard]] Result<void> repair(Physical& physical);
+  void fail(Seat& seat, std::uint8_t status);
   void flush_receives();
+  void close_unheard();
   void sweep();
 
   // pool_connected.cpp
@@ -243,6 +247,7 @@ class Pool {
   std::map<Port, Listener> listeners_;
   CompletionQueue fetched_;
   std::vector<PairId> fetching_later_;  ///< found no room for their read
+  bool any_failed_ = false;  ///< since `close_unheard` looked
   Time next_sample_{};
   Counts counts_;
 };

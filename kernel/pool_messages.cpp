@@ -104,12 +104,12 @@ void Pool::announce(Seat& seat) {
   if (message == nullptr) return;
   if (message->large != 0 && !seat.has_fetched) {
     if (seat.fetched.empty()) {
-      if (message->bytes > options_.fetch_bytes_max) return vq_fail(&core_, seat.id.value(), VQ_LOCAL_ERROR);
+      if (message->bytes > options_.fetch_bytes_max) return fail(seat, VQ_LOCAL_ERROR);
       seat.fetched.resize(message->bytes);
       auto memory = register_memory(seat.fetched, fabric::Access::read);
       if (!memory) {
         seat.fetched.clear();
-        return vq_fail(&core_, seat.id.value(), VQ_LOCAL_ERROR);
+        return fail(seat, VQ_LOCAL_ERROR);
       }
       seat.fetched_memory = *memory;
     }
@@ -139,6 +139,7 @@ Result<std::optional<Pool::Message>> Pool::pop_message(Port port) {
     taken.bytes = std::move(seat.kept[static_cast<std::size_t>(message - seat.messages.data())]);
   }
   seat.announced = false;
+  seat.heard = true;
   consume(seat);
   announce(seat);
   return std::optional(std::move(taken));
@@ -174,10 +175,7 @@ void Pool::fetch(Seat& seat, const vq_message& message, std::span<std::byte> to,
   const std::int32_t posted = vq_post(&core_, seat.fetcher.value(), &request, 1, nullptr);
   seat.fetching = posted == 1;
   if (posted == 0 || posted == VQ_LOOK_UP) fetching_later_.push_back(seat.id);
-  if (posted < 0 && posted != VQ_LOOK_UP) {
-    vq_fail(&core_, seat.id.value(), posted == VQ_BAD_LOCAL ? VQ_LOCAL_ERROR : VQ_ACCESS_REFUSED);
-    flush_receives();
-  }
+  if (posted < 0 && posted != VQ_LOOK_UP) fail(seat, posted == VQ_BAD_LOCAL ? VQ_LOCAL_ERROR : VQ_ACCESS_REFUSED);
 }
 
 void Pool::take_fetched() {
@@ -192,7 +190,7 @@ void Pool::take_fetched() {
 
 void Pool::on_fetched(Seat& seat, const vq_completion& done) {
   seat.fetching = false;
-  if (done.status != VQ_DONE) vq_fail(&core_, seat.id.value(), static_cast<std::uint8_t>(done.status));
+  if (done.status != VQ_DONE) return fail(seat, static_cast<std::uint8_t>(done.status));
   if (failure(seat.id)) return flush_receives();
   if (seat.accepted_by != nullptr) {
     seat.has_fetched = true;

@@ -43,6 +43,7 @@ struct Pool::Seat {
   std::uint64_t stranger = 0;       ///< the peer's pair, of an accepted one
   std::uint64_t stranger_node = 0;  ///< its node and start
   bool announced = false;           ///< its next message is in the listener's list
+  bool heard = false;               ///< one of its messages was popped
   PairId fetcher;                   ///< a pair that reads what is too large to be sent
   bool fetching = false;            ///< a read of it is under way
   bool has_fetched = false;         ///< `fetched` is the next message

@@ -1,5 +1,6 @@
 // What the device reports, and the repair of shared queue pairs.
 #include <algorithm>
+#include <utility>
 
 #include <spindrift/core/check.hpp>
 #include <spindrift/kernel/pool_parts.hpp>
@@ -31,6 +32,7 @@ Result<bool> Pool::progress(Time now) {
   pay_credits();
   sample(now);
   bury();
+  close_unheard();
   sweep();
   return any;
 }
@@ -92,14 +94,28 @@ void Pool::on_peer_lost(const Metadata& metadata) {
   flush_receives();
 }
 
+void Pool::fail(Seat& seat, std::uint8_t status) {
+  vq_fail(&core_, seat.id.value(), status);
+  flush_receives();
+}
+
 // To a pair that failed nothing comes any more; but what is being fetched still comes into its buffer.
 void Pool::flush_receives() {
+  any_failed_ = true;
   for (const auto& seat : seats_) {
     if (!seat || seat->receives.empty() || seat->fetching || !failure(seat->id)) continue;
     for (const Seat::Receive& receive : seat->receives) {
       seat->completions->received_.push_back({seat->id, receive.context, 0, Completion::Kind::receive, Status::flushed});
     }
     seat->receives.clear();
+  }
+}
+
+// Who has never heard of an accepted pair cannot close it: it would keep its place at the port for ever.
+void Pool::close_unheard() {
+  if (!std::exchange(any_failed_, false)) return;
+  for (const auto& seat : seats_) {
+    if (seat && seat->accepted_by != nullptr && !seat->heard && !seat->announced && failure(seat->id)) close(seat->id);
   }
 }
 

@@ -103,3 +103,27 @@ TEST_CASE("a completion of nothing says nothing of a peer") {
   const PairId another = a.pair(b);
   CHECK(a.post(another, {a.write(b, a.put("x"), 0, 2)}) == 1);
 }
+
+TEST_CASE("an accepted virtual queue pair that fails before its user has heard of it frees its place at the port") {
+  SimNetwork network(5);
+  Node server(network, 0, {}, {.fetch_bytes_max = 1000});
+  Node a(network, 1);
+  REQUIRE(server.pool->bind(Port(1), server.completions, 1).ok());
+  CHECK(a.post(a.pair(server), {a.send(a.put(std::string(5000, 'L')))}) == 1);  // larger than the port takes
+  settle(network, server, a);
+  Request nowhere = a.send(a.put(std::string(800, 'N'), 6000));
+  const PairId liar = a.pair(server);
+  CHECK(a.post(liar, {nowhere}) == 1);
+  a.device->deregister(a.keys);  // which the peer is to read it from
+  settle(network, server, a);
+  CHECK(server.pop() == "nothing");
+  CHECK(a.post(a.pair(server), {a.send(a.put("small"))}) == 1);
+  settle(network, server, a);
+  CHECK(server.pool->counts().accepted == 3);
+  PairId from;
+  CHECK(server.pop(Port(1), &from) == "small");
+  a.pool->on_peer_lost(server.device->metadata());
+  server.pool->on_peer_lost(a.device->metadata());
+  settle(network, server, a);
+  CHECK(server.pool->failure(from) == Status::peer_lost);  // of this one its user knows
+}
