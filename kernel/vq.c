@@ -590,6 +590,7 @@ int vq_read_header(const unsigned char* bytes, uint32_t size, struct vq_header* 
   if (header->kind == VQ_KIND_CREDIT) return header->sequence == 0 && header->bytes == 0 && !header->hello;
   if (header->kind >= VQ_KIND_FENCE) return header->sequence > 0 && header->bytes == 0 && !header->hello;
   if (header->kind == VQ_KIND_LARGE && header->bytes == 0) return 0;
+  if (header->hello && header->sequence != 1) return 0; /* who has heard nothing yet may send one */
   return header->sequence > 0 && header->address + header->bytes >= header->address;
 }
 

@@ -291,6 +291,19 @@ TEST_CASE("more than the window is refused, and so is a message from before a pa
   CHECK(world.hear(next, 1) == VQ_KEPT);
 }
 
+TEST_CASE("a stranger's word is its first message, for it has heard of no window yet") {
+  World world;
+  vq_header one = world.header(1, 2);
+  one.hello = 1;
+  const auto heard = [&] {
+    return vq_on_message(&world.pool, &world.physicals[0], 0, reinterpret_cast<const unsigned char*>(&one), sizeof one);
+  };
+  CHECK(heard() == VQ_DROPPED);
+  CHECK(world.pool.rejected == 1);
+  one.sequence = 1;
+  CHECK(heard() == VQ_STRANGER);
+}
+
 TEST_CASE("a credit that did not go is owed still") {
   World world;
   const std::uint64_t pair = world.bound(0);
