@@ -668,8 +668,7 @@ void vq_consume(struct vq_pool* pool, uint64_t id) {
 int vq_owes(struct vq_pool* pool, uint64_t id) {
   const struct vq_pair* pair = find_open(pool, id);
   if (!pair || pair->state == VQ_PAIR_FAILED || pair->state == VQ_PAIR_UNBOUND) return 0;
-  const int fence =
-      pair->state == VQ_PAIR_MOVING && pair->fence && pair->under_way == 0 && pair->fences == pair->fences_heard;
+  const int fence = pair->state == VQ_PAIR_MOVING && pair->fence && pair->fences == pair->fences_heard;
   return pair->credit_due || pair->fence_due > 0 || fence;
 }
 

@@ -271,7 +271,8 @@ enum vq_verdict vq_keep(struct vq_pool* pool, uint64_t pair, struct vq_physical*
 const struct vq_message* vq_next_message(struct vq_pool* pool, uint64_t pair);
 /* The message that vq_next_message gave was taken; its buffer is the caller's again. */
 void vq_consume(struct vq_pool* pool, uint64_t pair);
-/* Whether the peer is owed news of what was consumed, or the answer to a fence. */
+/* Whether the peer is owed news of what was consumed, the answer to a fence, or a fence that waits for room or for what is
+ * under way. */
 int vq_owes(struct vq_pool* pool, uint64_t pair);
 /* Sends it, if it is. Returns 1 if there was no room for it. */
 int vq_pay(struct vq_pool* pool, uint64_t pair);

@@ -91,8 +91,9 @@ struct World {
     header.window = 4;
     return header;
   }
-  vq_verdict hear(std::uint64_t pair, std::uint64_t sequence, std::uint64_t buffer = 0) {
-    const vq_header one = header(pair, sequence);
+  vq_verdict hear(std::uint64_t pair, std::uint64_t sequence, std::uint64_t buffer = 0, vq_kind kind = VQ_KIND_DATA) {
+    vq_header one = header(pair, sequence);
+    one.kind = static_cast<std::uint8_t>(kind);
     return vq_on_message(&pool, &physicals[0], buffer, reinterpret_cast<const unsigned char*>(&one), sizeof one);
   }
 
@@ -228,6 +229,24 @@ TEST_CASE("a pair moves when nothing of it is under way, and takes nothing until
   CHECK(world.physicals[0].pairs == 0);
   CHECK(world.physicals[1].pairs == 1);
   CHECK(vq_find(&world.pool, pair)->peer == 9);
+}
+
+TEST_CASE("a fence that the device had no room for is owed still") {
+  World world;
+  const std::uint64_t pair = world.bound(0);
+  CHECK(world.post(pair, {1}) == 1);
+  CHECK(vq_move(&world.pool, pair, &world.physicals[1], 9, 1) == 0);
+  CHECK(vq_pay(&world.pool, pair) == 1);  // it waits for what is under way
+  world.room = 0;
+  world.complete(world.posted[0]);
+  CHECK(vq_pay(&world.pool, pair) == 1);
+  world.room = 10;
+  CHECK(vq_pay(&world.pool, pair) == 0);
+  REQUIRE(world.posted.size() == 2);
+  CHECK(world.posted[1].header.kind == VQ_KIND_FENCE);
+  world.complete(world.posted[1]);
+  CHECK(world.hear(pair, 1, 0, VQ_KIND_FENCED) == VQ_DROPPED);
+  CHECK(vq_find(&world.pool, pair)->physical == &world.physicals[1]);
 }
 
 TEST_CASE("what was flushed on a connected queue pair is carried over to another, before anything new") {
