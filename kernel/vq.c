@@ -613,7 +613,7 @@ enum vq_verdict vq_keep(struct vq_pool* pool, uint64_t id, struct vq_physical* p
     pair->consumed_by_peer = header->consumed;
     settle(pool, pair);
   }
-  if (header->kind == VQ_KIND_FENCE) pair->fence_due = sequence;
+  if (header->kind == VQ_KIND_FENCE && sequence > pair->fence_due) pair->fence_due = sequence;
   if (header->kind == VQ_KIND_FENCED && sequence > pair->fences_heard) {
     pair->fences_heard = sequence;
     if (pair->state == VQ_PAIR_MOVING && sequence == pair->fences) {

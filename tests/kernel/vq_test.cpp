@@ -249,6 +249,17 @@ TEST_CASE("a fence that the device had no room for is owed still") {
   CHECK(vq_find(&world.pool, pair)->physical == &world.physicals[1]);
 }
 
+TEST_CASE("a fence that was heard before does not take the place of a later one") {
+  World world;
+  const std::uint64_t pair = world.bound(0);
+  CHECK(world.hear(pair, 2, 0, VQ_KIND_FENCE) == VQ_DROPPED);
+  CHECK(world.hear(pair, 1, 0, VQ_KIND_FENCE) == VQ_DROPPED);
+  CHECK(vq_pay(&world.pool, pair) == 0);
+  REQUIRE(world.posted.size() == 1);
+  CHECK(world.posted[0].header.kind == VQ_KIND_FENCED);
+  CHECK(world.posted[0].header.sequence == 2);
+}
+
 TEST_CASE("what was flushed on a connected queue pair is carried over to another, before anything new") {
   World world;
   const std::uint64_t one = world.bound(0);
