@@ -16,6 +16,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <unordered_map>
@@ -239,14 +240,14 @@ class Pool {
   std::vector<std::unique_ptr<Physical>> physicals_;
   std::vector<std::unique_ptr<Seat>> seats_;    ///< of open pairs, by place
   std::vector<std::unique_ptr<Seat>> closed_;   ///< of pairs that are not gone; their places may be others' already
-  std::vector<PairId> owing_;                   ///< peers of these are to be told what was consumed
+  std::set<PairId> owing_;                      ///< peers of these are to be told what was consumed, or asked
   std::unordered_map<std::uint64_t, Own> own_;  ///< by this pool's key
   std::uint64_t newest_key_ = 0;
   std::vector<vq_request> requests_;  ///< of one post
   Peers peers_;
   std::map<Port, Listener> listeners_;
   CompletionQueue fetched_;
-  std::vector<PairId> fetching_later_;  ///< found no room for their read
+  std::set<PairId> fetching_later_;  ///< found no room for their read
   bool any_failed_ = false;  ///< since `close_unheard` looked
   Time next_sample_{};
   Counts counts_;

@@ -66,7 +66,7 @@ void Pool::move(Seat& seat, Physical& to) {
                             !device_.traits().visible_on_completion);
   if (moved != 0) return;  // it stays where it is: closed, failed, or without messages to ask its peer by
   ++counts_.moves;
-  owing_.push_back(seat.id);
+  owing_.insert(seat.id);
 }
 
 void Pool::retire(Physical& physical) {

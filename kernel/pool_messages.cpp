@@ -33,7 +33,7 @@ void Pool::on_received(Physical& physical, const PhysicalEvent& event) {
   physical.queue_pair->give_back(event.id);
   if (seat == nullptr) return;
   if (verdict == VQ_KEPT) serve(*seat);
-  if (vq_owes(&core_, seat->id.value()) != 0) owing_.push_back(seat->id);
+  if (vq_owes(&core_, seat->id.value()) != 0) owing_.insert(seat->id);
 }
 
 // The pair for a stranger at one of the ports: the one that it has, or a new one.
@@ -147,7 +147,7 @@ Result<std::optional<Pool::Message>> Pool::pop_message(Port port) {
 
 void Pool::consume(Seat& seat) {
   vq_consume(&core_, seat.id.value());
-  if (vq_pay(&core_, seat.id.value()) != 0) owing_.push_back(seat.id);
+  if (vq_pay(&core_, seat.id.value()) != 0) owing_.insert(seat.id);
 }
 
 void Pool::pay_credits() {
@@ -158,7 +158,10 @@ void Pool::pay_credits() {
 void Pool::fetch(Seat& seat, const vq_message& message, std::span<std::byte> to, const MemoryKeys& memory) {
   if (seat.fetcher == PairId{}) {
     auto fetcher = create(fetched_, {.once = false, .messages = false});
-    if (!fetcher) return fetching_later_.push_back(seat.id);
+    if (!fetcher) {
+      fetching_later_.insert(seat.id);
+      return;
+    }
     ++(*seat.peer)->second.pairs;
     const auto bound = bind_pair(*fetcher, *seat.peer, 0, true);
     CHECK(bound.ok());
@@ -174,7 +177,7 @@ void Pool::fetch(Seat& seat, const vq_message& message, std::span<std::byte> to,
                            .flags = VQ_SIGNALED};
   const std::int32_t posted = vq_post(&core_, seat.fetcher.value(), &request, 1, nullptr);
   seat.fetching = posted == 1;
-  if (posted == 0 || posted == VQ_LOOK_UP) fetching_later_.push_back(seat.id);
+  if (posted == 0 || posted == VQ_LOOK_UP) fetching_later_.insert(seat.id);
   if (posted < 0 && posted != VQ_LOOK_UP) fail(seat, posted == VQ_BAD_LOCAL ? VQ_LOCAL_ERROR : VQ_ACCESS_REFUSED);
 }
 
