@@ -215,6 +215,7 @@ class Pool {
   void on_connected(Physical& physical);
   void move(Seat& seat, Physical& to);
   void retire(Physical& physical);
+  void turn_back(const Physical& physical);
   void on_connection_broken(Physical& physical);
   void fail_all(Physical& physical);
   void carry_over(Physical& physical);

@@ -72,9 +72,17 @@ void Pool::move(Seat& seat, Physical& to) {
 void Pool::retire(Physical& physical) {
   physical.role = Physical::Role::retiring;
   (*physical.peer)->second.connected = nullptr;
+  turn_back(physical);
   for (const auto& seat : seats_) {
     const vq_pair* const core = seat ? vq_find(&core_, seat->id.value()) : nullptr;
     if (core != nullptr && core->physical == &physical.core) move(*seat, least_used());
+  }
+}
+
+// Those on their way to one that will not stay.
+void Pool::turn_back(const Physical& physical) {
+  for (vq_pair& pair : pairs_) {
+    if (pair.state == VQ_PAIR_MOVING && pair.target == &physical.core) pair.target = &least_used().core;
   }
 }
 
@@ -89,11 +97,7 @@ void Pool::on_connection_broken(Physical& physical) {
   ++counts_.breaks;
   vq_on_broken(&core_, &physical.core);
   flush_receives();
-  for (const auto& seat : seats_) {
-    vq_pair* const core = seat ? vq_find(&core_, seat->id.value()) : nullptr;
-    if (core != nullptr && core->state == VQ_PAIR_MOVING && core->target == &physical.core)
-      core->target = &least_used().core;
-  }
+  turn_back(physical);
   if (!device_.traits().visible_on_completion) fail_all(physical);
   carry_over(physical);
 }
@@ -124,10 +128,6 @@ void Pool::bury() {
     const bool idle = physical->core.pairs == 0 && physical->core.under_way == 0;
     const bool done = physical->role == Physical::Role::over || (physical->role == Physical::Role::retiring && idle);
     if (!done) return false;
-    const bool targeted = std::any_of(pairs_.begin(), pairs_.end(), [&](const vq_pair& pair) {
-      return pair.state == VQ_PAIR_MOVING && pair.target == &physical->core;
-    });
-    if (targeted) return false;
     if (physical->peer) leave(*physical->peer);
     return true;
   });

@@ -156,3 +156,31 @@ TEST_CASE("a peer that cannot be connected to is talked to without") {
   settle(network, a);
   CHECK(a.pool->failure(pair) == Status::peer_lost);
 }
+
+TEST_CASE("a virtual queue pair on its way to a connected queue pair that is taken away goes elsewhere") {
+  SimNetwork network(6);
+  Node a(network, 0, {.proves = false}, with_connected(1));
+  Node b(network, 1, {.proves = false});
+  Node c(network, 2, {.proves = false});
+  REQUIRE(b.pool->bind(Port(1), b.completions, 8).ok());
+  const PairId to_b = a.pair(b);
+  const PairId to_c = a.pair(c);
+  CHECK(a.post(to_b, {a.send(a.put("first"))}) == 1);
+  settle(network, a, b, c);
+  CHECK(b.pop() == "first");
+  settle(network, a, b, c);
+  for (int i = 0; i < 20; ++i) {
+    CHECK(a.post(to_b, {a.write(b, a.put("talk"), 8)}) == 1);
+    settle(network, a, b, c);
+  }
+  a.now += std::chrono::milliseconds(2);
+  settle(network, a, c);  // asks b whether all has arrived, who is busy
+  REQUIRE(a.pool->counts().connected == 1);
+  REQUIRE(a.pool->counts().moves == 1);
+  talk(network, a, to_c, c, 40, c);  // takes the place
+  settle(network, a, b, c);          // b answers
+  CHECK(b.pool->counts().breaks == 1);  // the queue pair that was taken away is gone
+  CHECK(a.post(to_b, {a.write(b, a.put("works"), 64)}) == 1);
+  settle(network, a, b, c);
+  CHECK(b.text(64, 5) == "works");
+}
