@@ -202,6 +202,7 @@ class Pool {
   [[nodiscard]] bool drain(Physical& physical);
   void on_completed(Physical& physical, const PhysicalEvent& event);
   void on_peer_of_operation_lost(const Physical& physical, std::uint64_t id);
+  void on_lost(Peer& peer);
   [[nodiscard]] Result<void> repair(Physical& physical);
   void fail(Seat& seat, std::uint8_t status);
   void flush_receives();

@@ -64,7 +64,7 @@ void Pool::on_peer_of_operation_lost(const Physical& physical, std::uint64_t id)
   if (slot.state != VQ_SLOT_POSTED || slot.turn != static_cast<std::uint32_t>(id >> 32)) return;  // of nothing
   const PeerHandle handle(vq_find(&core_, slot.pair)->peer);
   for (auto& [metadata, peer] : peers_) {
-    if (peer.handle == handle) peer.lost = true;
+    if (peer.handle == handle) on_lost(peer);
   }
 }
 
@@ -84,10 +84,16 @@ Result<void> Pool::repair(Physical& physical) {
   return {};
 }
 
+// A connected queue pair to it, which may never hear of that, goes too: else the peer would stay known, as a lost one.
+void Pool::on_lost(Peer& peer) {
+  peer.lost = true;
+  if (peer.connected != nullptr) retire(*peer.connected);
+}
+
 void Pool::on_peer_lost(const Metadata& metadata) {
   const auto peer = peers_.find(metadata);
   if (peer == peers_.end()) return;
-  peer->second.lost = true;
+  on_lost(peer->second);
   for (const auto& seat : seats_) {
     if (seat && seat->peer == peer) vq_fail(&core_, seat->id.value(), VQ_PEER_LOST);
   }

@@ -184,3 +184,21 @@ TEST_CASE("a virtual queue pair on its way to a connected queue pair that is tak
   settle(network, a, b, c);
   CHECK(b.text(64, 5) == "works");
 }
+
+TEST_CASE("a peer that was lost may be connected to again when its pairs are closed, though it had a connected queue pair") {
+  SimNetwork network(8);
+  Node a(network, 0, {}, with_connected(1));
+  Node b(network, 1);
+  const PairId pair = a.pair(b);
+  talk(network, a, pair, b, 20, b);
+  REQUIRE(a.pool->counts().connected == 1);
+  a.pool->on_peer_lost(b.device->metadata());
+  CHECK(a.pool->failure(pair) == Status::peer_lost);
+  a.pool->close(pair);
+  settle(network, a, b);
+  CHECK(a.device->resolved() == 0);
+  const PairId again = a.pair(b);
+  CHECK(a.post(again, {a.write(b, a.put("again"), 64)}) == 1);
+  settle(network, a, b);
+  CHECK(b.text(64, 5) == "again");
+}
