@@ -156,6 +156,7 @@ void Pool::pay_credits() {
 
 // By a pair of its own, so that a sender that names memory which it does not have fails itself alone.
 void Pool::fetch(Seat& seat, const vq_message& message, std::span<std::byte> to, const MemoryKeys& memory) {
+  if (seat.fetcher != PairId{} && failure(seat.fetcher)) close(std::exchange(seat.fetcher, PairId{}));
   if (seat.fetcher == PairId{}) {
     auto fetcher = create(fetched_, {.once = false, .messages = false});
     if (!fetcher) {

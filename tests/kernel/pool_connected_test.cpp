@@ -202,3 +202,38 @@ TEST_CASE("a peer that was lost may be connected to again when its pairs are clo
   settle(network, a, b);
   CHECK(b.text(64, 5) == "again");
 }
+
+TEST_CASE("large messages go on being fetched after a queue pair that fetched one broke by another's fault") {
+  SimNetwork network(9);
+  Node a(network, 0, {.proves = false}, with_connected(1));
+  Node b(network, 1, {.proves = false});
+  REQUIRE(b.pool->bind(Port(1), b.completions, 8).ok());
+  const PairId busy = a.pair(b, Port(1), {.messages = false});
+  const PairId pair = a.pair(b);
+  CHECK(a.post(pair, {a.send(a.put("first", 8192))}) == 1);
+  talk(network, a, busy, b, 20, b);
+  REQUIRE(a.pool->counts().connected == 1);
+  REQUIRE(a.pool->counts().moves == 0);  // the peer's pair is not known yet, so it stays
+  PairId back;
+  CHECK(b.pop(Port(1), &back) == "first");
+  std::vector<std::byte> buffer(4096);
+  const MemoryKeys keys = a.registered(buffer, fabric::Access::read);
+  const auto fetch = [&](char letter) {
+    REQUIRE(a.pool->post_receive(pair, buffer, keys, 7).ok());
+    CHECK(b.post(back, {b.send(b.put(std::string(3000, letter)))}) == 1);
+    settle(network, a, b);
+    CHECK(std::to_integer<char>(buffer[2999]) == letter);
+    settle(network, a, b);
+    b.take();
+  };
+  fetch('A');  // over the connected queue pair
+  const PairId bad = a.pair(b);
+  Request wrong = a.read(b, std::span(a.memory).first(8), 0, 99);
+  wrong.remote_key = 12345;
+  CHECK(a.post(bad, {wrong}) == 1);
+  settle(network, a, b);
+  REQUIRE(a.pool->counts().breaks == 1);
+  CHECK_FALSE(a.pool->failure(pair));
+  fetch('B');
+  CHECK_FALSE(a.pool->failure(pair));
+}
