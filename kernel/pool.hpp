@@ -90,6 +90,8 @@ struct PoolOptions {
   std::uint32_t pairs_max = 4096;
   std::uint32_t window = 16;  ///< messages that a pair keeps for its user, a power of two
   /// Connected queue pairs, each to a peer to which `promote_posts` requests or more went in one sample period. 0: none.
+  /// Where completions prove nothing, a pair moves when its peer has said that all has arrived; one that cannot ask, or gets
+  /// no answer for a sample period, stays where it is, and keeps a queue pair there beyond this number.
   std::uint32_t connected_max = 0;
   std::uint64_t promote_posts = 1000;
   Duration sample_period = std::chrono::milliseconds(100);
@@ -211,6 +213,7 @@ class Pool {
 
   // pool_connected.cpp
   void sample(Time now);
+  void give_up_moves();
   [[nodiscard]] bool make_room_for(std::uint64_t posts);
   void call(Peers::iterator peer);
   void on_connected(Physical& physical);

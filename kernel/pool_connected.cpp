@@ -1,6 +1,7 @@
 // Connected queue pairs: made in the background to the peers that are talked to most, taken away from those that are not any
 // more, and the way of virtual queue pairs there and back. (KRCore, section 4.5.)
 #include <algorithm>
+#include <utility>
 
 #include <spindrift/core/check.hpp>
 #include <spindrift/core/log.hpp>
@@ -11,6 +12,7 @@ namespace spindrift::kernel {
 void Pool::sample(Time now) {
   if (options_.connected_max == 0 || now < next_sample_) return;
   next_sample_ = now + options_.sample_period;
+  give_up_moves();
   auto busiest = peers_.end();
   for (auto peer = peers_.begin(); peer != peers_.end(); ++peer) {
     if (peer->second.connected != nullptr || peer->second.lost || peer->second.posts < options_.promote_posts) continue;
@@ -18,6 +20,16 @@ void Pool::sample(Time now) {
   }
   if (busiest != peers_.end() && make_room_for(busiest->second.posts)) call(busiest);
   for (auto& [metadata, peer] : peers_) peer.posts = 0;
+}
+
+// A peer that closed its end, or failed it, answers no fence: then its pair here goes on where it is.
+void Pool::give_up_moves() {
+  for (const auto& seat : seats_) {
+    const vq_pair* const core = seat ? vq_find(&core_, seat->id.value()) : nullptr;
+    if (core == nullptr) continue;
+    const bool moved_before = std::exchange(seat->moving, core->state == VQ_PAIR_MOVING);
+    if (seat->moving && moved_before) vq_stay(&core_, seat->id.value());
+  }
 }
 
 // A place for one more connected queue pair; the least used one goes if it is used half as much.

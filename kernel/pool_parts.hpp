@@ -42,6 +42,7 @@ struct Pool::Seat {
   Listener* accepted_by = nullptr;
   std::uint64_t stranger = 0;       ///< the peer's pair, of an accepted one
   std::uint64_t stranger_node = 0;  ///< its node and start
+  bool moving = false;              ///< it was when the last sample period ended
   bool announced = false;           ///< its next message is in the listener's list
   bool heard = false;               ///< one of its messages was popped
   PairId fetcher;                   ///< a pair that reads what is too large to be sent

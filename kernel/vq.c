@@ -146,11 +146,12 @@ static int send_internal(struct vq_pool* pool, struct vq_pair* pair, uint16_t wh
 static void end_if_idle(struct vq_pool* pool, struct vq_pair* pair) {
   if (pair->under_way > 0) return;
   if (pair->state == VQ_PAIR_MOVING) {
-    if (pair->fence) {
-      /* No room now: vq_owes remembers it. */
-      if (pair->fences == pair->fences_heard && send_internal(pool, pair, FENCE, pair->fences + 1)) ++pair->fences;
-      return;
+    /* If there is no room now, vq_owes remembers it. */
+    if (pair->fence == VQ_FENCE_WANTED && send_internal(pool, pair, FENCE, pair->fences + 1)) {
+      ++pair->fences;
+      pair->fence = VQ_FENCE_ASKED;
     }
+    if (pair->fence != VQ_FENCE_NONE) return;
     --pair->physical->pairs;
     ++pair->target->pairs;
     pair->physical = pair->target;
@@ -237,11 +238,16 @@ int vq_move(struct vq_pool* pool, uint64_t id, struct vq_physical* target, uint3
   if (pair->state != VQ_PAIR_READY) return pair->state == VQ_PAIR_FAILED ? VQ_FAILED : VQ_UNBOUND;
   if (fence && (pair->window == 0 || !pair->remote_known)) return VQ_BAD_OPERATION;
   pair->state = VQ_PAIR_MOVING;
-  pair->fence = fence != 0;
+  pair->fence = fence ? VQ_FENCE_WANTED : VQ_FENCE_NONE;
   pair->target = target;
   pair->target_peer = peer;
   end_if_idle(pool, pair);
   return 0;
+}
+
+void vq_stay(struct vq_pool* pool, uint64_t id) {
+  struct vq_pair* pair = vq_find(pool, id);
+  if (pair && pair->state == VQ_PAIR_MOVING && pair->fence != VQ_FENCE_NONE) pair->state = VQ_PAIR_READY;
 }
 
 /* -- posting --------------------------------------------------------------------------------------------- */
@@ -614,12 +620,10 @@ enum vq_verdict vq_keep(struct vq_pool* pool, uint64_t id, struct vq_physical* p
     settle(pool, pair);
   }
   if (header->kind == VQ_KIND_FENCE && sequence > pair->fence_due) pair->fence_due = sequence;
-  if (header->kind == VQ_KIND_FENCED && sequence > pair->fences_heard) {
-    pair->fences_heard = sequence;
-    if (pair->state == VQ_PAIR_MOVING && sequence == pair->fences) {
-      pair->fence = 0;
-      end_if_idle(pool, pair);
-    }
+  const int asked = pair->state == VQ_PAIR_MOVING && pair->fence == VQ_FENCE_ASKED;
+  if (header->kind == VQ_KIND_FENCED && asked && sequence == pair->fences) {
+    pair->fence = VQ_FENCE_NONE;
+    end_if_idle(pool, pair);
   }
   if (fence || sequence <= pair->consumed) return VQ_DROPPED; /* a credit too, or heard before */
   struct vq_message* place = &pair->messages[(sequence - 1) & (pair->window - 1)];
@@ -668,7 +672,7 @@ void vq_consume(struct vq_pool* pool, uint64_t id) {
 int vq_owes(struct vq_pool* pool, uint64_t id) {
   const struct vq_pair* pair = find_open(pool, id);
   if (!pair || pair->state == VQ_PAIR_FAILED || pair->state == VQ_PAIR_UNBOUND) return 0;
-  const int fence = pair->state == VQ_PAIR_MOVING && pair->fence && pair->fences == pair->fences_heard;
+  const int fence = pair->state == VQ_PAIR_MOVING && pair->fence == VQ_FENCE_WANTED;
   return pair->credit_due || pair->fence_due > 0 || fence;
 }
 

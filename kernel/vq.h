@@ -120,6 +120,8 @@ struct vq_message {
 
 enum vq_pair_state { VQ_PAIR_FREE, VQ_PAIR_UNBOUND, VQ_PAIR_READY, VQ_PAIR_MOVING, VQ_PAIR_FAILED, VQ_PAIR_CLOSING };
 
+enum vq_fence { VQ_FENCE_NONE, VQ_FENCE_WANTED, VQ_FENCE_ASKED };
+
 struct vq_pair {
   uint32_t generation; /* of this place; part of the id */
   uint8_t state;       /* enum vq_pair_state */
@@ -134,10 +136,9 @@ struct vq_pair {
   uint32_t reads;     /* of them */
   uint32_t window;    /* messages that may come unconsumed; 0: no messages */
   uint32_t target_peer;
-  uint32_t fence;        /* a move needs one */
-  uint64_t fences;       /* asked for */
-  uint64_t fences_heard; /* answered by the peer */
-  uint64_t fence_due;    /* the peer's, to be answered; 0: none */
+  uint32_t fence;     /* of a move: enum vq_fence */
+  uint64_t fences;    /* asked for, also of moves that were given up */
+  uint64_t fence_due; /* the peer's, to be answered; 0: none */
   struct vq_physical* physical;
   struct vq_physical* target; /* where it goes when nothing is under way */
   struct vq_completions* completions;
@@ -235,6 +236,8 @@ uint32_t vq_close(struct vq_pool* pool, uint64_t pair);
  * `fence`, for devices whose completions do not prove that a write has arrived, the peer is asked first: then the pair needs
  * messages and its peer's pair must be known. 0, or a refusal. */
 int vq_move(struct vq_pool* pool, uint64_t pair, struct vq_physical* target, uint32_t peer, int fence);
+/* Gives up a move that waits for its fence: the pair goes on where it is. */
+void vq_stay(struct vq_pool* pool, uint64_t pair);
 /* An error from outside: the pair takes nothing more, and what is under way ends as flushed. */
 void vq_fail(struct vq_pool* pool, uint64_t pair, uint8_t status);
 

@@ -237,3 +237,26 @@ TEST_CASE("large messages go on being fetched after a queue pair that fetched on
   fetch('B');
   CHECK_FALSE(a.pool->failure(pair));
 }
+
+TEST_CASE("a virtual queue pair whose peer has closed its end and answers nothing stays where it is, and works") {
+  SimNetwork network(7);
+  Node a(network, 0, {.proves = false}, with_connected(1));
+  Node b(network, 1, {.proves = false});
+  REQUIRE(b.pool->bind(Port(1), b.completions, 8).ok());
+  const PairId pair = a.pair(b);
+  CHECK(a.post(pair, {a.send(a.put("first"))}) == 1);
+  settle(network, a, b);
+  PairId accepted;
+  CHECK(b.pop(Port(1), &accepted) == "first");
+  settle(network, a, b);
+  b.pool->close(accepted);
+  talk(network, a, pair, b, 20, b);
+  REQUIRE(a.pool->counts().moves == 1);
+  for (int period = 0; period < 2; ++period) {
+    a.now += std::chrono::milliseconds(2);
+    settle(network, a, b);
+  }
+  CHECK(a.post(pair, {a.write(b, a.put("stays"), 64)}) == 1);
+  settle(network, a, b);
+  CHECK(b.text(64, 5) == "stays");
+}

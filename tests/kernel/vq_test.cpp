@@ -249,6 +249,29 @@ TEST_CASE("a fence that the device had no room for is owed still") {
   CHECK(vq_find(&world.pool, pair)->physical == &world.physicals[1]);
 }
 
+TEST_CASE("a pair that gave up its move is not moved by the answer that comes late, nor is its next move") {
+  World world;
+  const std::uint64_t pair = world.bound(0);
+  CHECK(vq_move(&world.pool, pair, &world.physicals[1], 9, 1) == 0);
+  REQUIRE(world.posted.size() == 1);
+  world.complete(world.posted[0]);
+  CHECK(world.post(pair, {1}) == 0);
+  vq_stay(&world.pool, pair);
+  CHECK(world.post(pair, {1}) == 1);
+  CHECK(vq_move(&world.pool, pair, &world.physicals[1], 9, 1) == 0);
+  world.complete(world.posted[1]);
+  REQUIRE(world.posted.size() == 3);
+  CHECK(world.posted[2].header.kind == VQ_KIND_FENCE);
+  CHECK(world.posted[2].header.sequence == 2);
+  world.complete(world.posted[2]);
+  CHECK(world.hear(pair, 1, 0, VQ_KIND_FENCED) == VQ_DROPPED);  // says nothing of what was posted since
+  CHECK(vq_find(&world.pool, pair)->physical == &world.physicals[0]);
+  CHECK(world.hear(pair, 3, 0, VQ_KIND_FENCED) == VQ_DROPPED);  // of a fence that there was not
+  CHECK(world.pool.rejected == 1);
+  CHECK(world.hear(pair, 2, 0, VQ_KIND_FENCED) == VQ_DROPPED);
+  CHECK(vq_find(&world.pool, pair)->physical == &world.physicals[1]);
+}
+
 TEST_CASE("a fence that was heard before does not take the place of a later one") {
   World world;
   const std::uint64_t pair = world.bound(0);
