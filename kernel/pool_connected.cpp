@@ -135,6 +135,7 @@ void Pool::take_accepted() {
 
 // Those that nobody uses any more go.
 void Pool::bury() {
+  for (const auto& physical : physicals_) vq_end_wait(&physical->core);
   std::erase_if(physicals_, [this](const auto& physical) {
     if (physical->lost && physical->role == Physical::Role::retiring) carry_over(*physical);
     const bool idle = physical->core.pairs == 0 && physical->core.under_way == 0;

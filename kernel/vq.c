@@ -274,7 +274,7 @@ static int check(const struct vq_pool* pool, const struct vq_pair* pair, const s
 static int has_room(const struct vq_pair* pair, const struct vq_request* request) {
   const struct vq_physical* physical = pair->physical;
   const struct vq_completions* completions = pair->completions;
-  if (physical->free == VQ_NONE || completions->count + completions->reserved >= completions->capacity) return 0;
+  if (physical->free == VQ_NONE || physical->awaited || completions->count + completions->reserved >= completions->capacity) return 0;
   if (physical->pairs > 1 && pair->under_way >= physical->depth - physical->under_way) return 0;
   /* A read that is posted again after a fault must not see what its pair wrote after it, nor what the peer did about it. */
   if (request->operation != VQ_READ && pair->reads > 0 && !(pair->flags & VQ_ONCE)) return 0;
@@ -580,8 +580,11 @@ uint32_t vq_replay(struct vq_pool* pool, struct vq_physical* physical, struct vq
     struct vq_pair* pair = &pool->pairs[i];
     if (pair->state != VQ_PAIR_FREE && pair->physical == physical) left += carry_over(pair, target, peer);
   }
+  if (left > 0) target->awaited = 1;
   return left + replay_here(pool, target);
 }
+
+void vq_end_wait(struct vq_physical* physical) { physical->awaited = 0; }
 
 /* -- messages -------------------------------------------------------------------------------------------- */
 

@@ -179,6 +179,7 @@ struct vq_physical {
   uint32_t pairs;  /* bound to it */
   uint8_t ordered; /* a completion says that all posted before it are done */
   uint8_t state;
+  uint8_t awaited; /* a pair of another one waits for room here: until it has that, nothing new is taken */
   void* context;   /* the caller's */
   uint64_t strays; /* completions of nothing */
 };
@@ -254,8 +255,12 @@ void vq_on_completion(struct vq_pool* pool, struct vq_physical* physical, uint64
 /* It says that it is broken: nothing that was posted is under way any more. What was flushed innocently waits. */
 void vq_on_broken(struct vq_pool* pool, struct vq_physical* physical);
 /* It works again, or `target` takes its place for good: posts what waits, in order. Returns how many still wait for room:
- * call it again, after completions. No pair of it takes new requests until none does. */
+ * call it again, after completions. No pair of it takes new requests until none does; nor does one of `target`, while a pair
+ * waits for room there, until vq_end_wait. */
 uint32_t vq_replay(struct vq_pool* pool, struct vq_physical* physical, struct vq_physical* target, uint32_t peer);
+
+/* Nobody waits any more for room that `vq_replay` did not find here, or it is to be called again before the next post. */
+void vq_end_wait(struct vq_physical* physical);
 
 enum vq_verdict {
   VQ_KEPT,     /* waits for its user; its buffer is in use until vq_consume */

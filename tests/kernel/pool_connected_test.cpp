@@ -260,3 +260,35 @@ TEST_CASE("a virtual queue pair whose peer has closed its end and answers nothin
   settle(network, a, b);
   CHECK(b.text(64, 5) == "stays");
 }
+
+TEST_CASE("what a broken connected queue pair left is carried out, though others keep the shared queue pair full") {
+  SimNetwork network(10);
+  Node a(network, 0, {.send_depth = 8}, with_connected(1));
+  Node b(network, 1);
+  Node c(network, 2);
+  const PairId good = a.pair(b);
+  const PairId bad = a.pair(b);
+  const std::array flooders{a.pair(c), a.pair(c), a.pair(c)};
+  talk(network, a, good, b, 20, b, c);
+  REQUIRE(a.pool->counts().moves == 2);
+  Request wrong = a.write(b, a.put("x"), 0, 99);
+  wrong.remote_key = 12345;
+  const Request write = a.write(b, a.put("left", 64), 8, 1);
+  const std::vector<Request> flood(8, a.write(c, a.put("flood", 128), 0, 2));
+  const auto post_flood = [&] {
+    for (const PairId flooder : flooders) a.post(flooder, flood);
+  };
+  post_flood();
+  CHECK(a.post(bad, {wrong}) == 1);
+  CHECK(a.post(good, {write, write, write, write}) == 4);
+  std::size_t done = 0;
+  for (int round = 0; round < 300; ++round) {
+    network.step();
+    a.progress();
+    for (const Completion& completion : a.take()) done += static_cast<std::size_t>(completion.pair == good);
+    post_flood();
+  }
+  REQUIRE(a.pool->counts().breaks == 1);
+  CHECK(done == 4);
+  CHECK_FALSE(a.pool->failure(good));
+}
