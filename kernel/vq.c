@@ -430,12 +430,27 @@ uint32_t vq_take(struct vq_completions* completions, struct vq_completion* list,
 
 /* -- completions ----------------------------------------------------------------------------------------- */
 
+/* Nobody is told of it, so it waits for nothing that was posted before it. */
+static void drop_internal(struct vq_pair* pair, uint32_t index) {
+  struct vq_slot* slots = pair->physical->slots;
+  uint32_t before = VQ_NONE;
+  for (uint32_t i = pair->first; i != index; i = slots[i].next_of_pair) before = i;
+  if (before == VQ_NONE)
+    pair->first = slots[index].next_of_pair;
+  else
+    slots[before].next_of_pair = slots[index].next_of_pair;
+  if (pair->last == index) pair->last = before;
+  --pair->under_way;
+  free_slot(pair->physical, index);
+}
+
 static void finish(struct vq_pool* pool, struct vq_physical* physical, uint32_t index, uint8_t status) {
   struct vq_slot* slot = &physical->slots[index];
   struct vq_pair* pair = vq_find(pool, slot->pair);
   leave_order(physical, index);
   slot->state = VQ_SLOT_DONE;
   slot->status = status;
+  if (slot->request.flags & INTERNAL) drop_internal(pair, index);
   settle(pool, pair);
 }
 

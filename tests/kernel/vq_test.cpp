@@ -344,6 +344,49 @@ TEST_CASE("more than the window is refused, and so is a message from before a pa
   CHECK(world.hear(next, 1) == VQ_KEPT);
 }
 
+TEST_CASE("credits use up no space behind a large message that the peer does not take") {
+  World world;
+  const std::uint64_t pair = world.bound(0);
+  CHECK(world.post(pair, {1}, VQ_SEND, VQ_SIGNALED | VQ_LARGE) == 1);
+  world.complete(world.posted[0]);
+  for (std::uint64_t sequence = 1; sequence <= 40; ++sequence) {
+    CHECK(world.hear(pair, sequence) == VQ_KEPT);
+    vq_consume(&world.pool, pair);
+    CHECK(vq_pay(&world.pool, pair) == 0);
+    world.complete(world.posted.back());
+  }
+  CHECK(world.posted.size() > 20);
+  CHECK(world.physicals[0].under_way == 1);
+  CHECK(vq_find(&world.pool, pair)->under_way == 1);
+  vq_header taken = world.header(pair, 41);
+  taken.consumed = 1;
+  CHECK(vq_on_message(&world.pool, &world.physicals[0], 0, reinterpret_cast<const unsigned char*>(&taken),
+                      sizeof taken) == VQ_KEPT);
+  CHECK(world.told() == Ids{1});
+}
+
+TEST_CASE("a credit between requests leaves their order as it is") {
+  World world;
+  const std::uint64_t pair = world.bound(2);
+  CHECK(world.post(pair, {1}) == 1);
+  CHECK(world.hear(pair, 1) == VQ_KEPT);
+  vq_consume(&world.pool, pair);
+  CHECK(vq_pay(&world.pool, pair) == 0);
+  CHECK(world.post(pair, {2}) == 1);
+  CHECK(world.hear(pair, 2) == VQ_KEPT);
+  CHECK(world.hear(pair, 3) == VQ_KEPT);
+  vq_consume(&world.pool, pair);
+  vq_consume(&world.pool, pair);
+  CHECK(vq_pay(&world.pool, pair) == 0);
+  REQUIRE(world.posted.size() == 4);
+  world.complete(world.posted[1]);
+  world.complete(world.posted[3]);  // the last of the pair
+  CHECK(world.post(pair, {3}) == 1);
+  for (const std::size_t at : {4U, 2U, 0U}) world.complete(world.posted[at]);
+  CHECK(world.told() == Ids{1, 2, 3});
+  CHECK(world.physicals[2].under_way == 0);
+}
+
 TEST_CASE("a stranger's word is its first message, for it has heard of no window yet") {
   World world;
   vq_header one = world.header(1, 2);
