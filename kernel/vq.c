@@ -55,6 +55,16 @@ static void free_slot(struct vq_physical* physical, uint32_t index) {
   --physical->under_way;
 }
 
+/* Of a slot that leaves its pair. */
+static void let_go(struct vq_pair* pair, struct vq_physical* physical, uint32_t index) {
+  const struct vq_slot* slot = &physical->slots[index];
+  --pair->under_way;
+  pair->reads -= slot->request.operation == VQ_READ;
+  pair->held -= slot->held;
+  physical->held -= slot->held;
+  free_slot(physical, index);
+}
+
 static void append_to_pair(struct vq_pair* pair, struct vq_physical* physical, uint32_t index) {
   physical->slots[index].next_of_pair = VQ_NONE;
   if (pair->last == VQ_NONE)
@@ -191,9 +201,7 @@ static void settle(struct vq_pool* pool, struct vq_pair* pair) {
     }
     pair->first = slot->next_of_pair;
     if (pair->first == VQ_NONE) pair->last = VQ_NONE;
-    --pair->under_way;
-    pair->reads -= request->operation == VQ_READ;
-    free_slot(pair->physical, index);
+    let_go(pair, pair->physical, index);
   }
   end_if_idle(pool, pair);
 }
@@ -276,6 +284,7 @@ static int has_room(const struct vq_pair* pair, const struct vq_request* request
   const struct vq_completions* completions = pair->completions;
   if (physical->free == VQ_NONE || physical->awaited || completions->count + completions->reserved >= completions->capacity) return 0;
   if (physical->pairs > 1 && pair->under_way >= physical->depth - physical->under_way) return 0;
+  if (((request->flags & VQ_LARGE) || pair->held > 0) && physical->held >= (physical->depth + 1) / 2) return 0;
   /* A read that is posted again after a fault must not see what its pair wrote after it, nor what the peer did about it. */
   if (request->operation != VQ_READ && pair->reads > 0 && !(pair->flags & VQ_ONCE)) return 0;
   return request->operation != VQ_SEND || pair->sent < pair->consumed_by_peer + pair->peer_window;
@@ -343,9 +352,7 @@ static void undo(struct vq_pair* pair, const uint32_t* indices, uint32_t count, 
     if (slot->request.operation == VQ_SEND && !(slot->request.flags & INTERNAL)) --pair->sent;
     if (!(slot->request.flags & INTERNAL)) --pair->completions->reserved;
     leave_order(physical, indices[i]);
-    free_slot(physical, indices[i]);
-    --pair->under_way;
-    pair->reads -= slot->request.operation == VQ_READ;
+    let_go(pair, physical, indices[i]);
   }
   pair->last = last;
   if (last == VQ_NONE)
@@ -367,6 +374,9 @@ static void enter(struct vq_pool* pool, struct vq_pair* pair, const struct vq_re
   slot->state = VQ_SLOT_FREE;
   if (!internal) ++pair->completions->reserved;
   pair->reads += request->operation == VQ_READ;
+  slot->held = !internal && ((request->flags & VQ_LARGE) || pair->held > 0);
+  pair->held += slot->held;
+  pair->physical->held += slot->held;
   append_to_pair(pair, pair->physical, *index);
 }
 
@@ -440,8 +450,7 @@ static void drop_internal(struct vq_pair* pair, uint32_t index) {
   else
     slots[before].next_of_pair = slots[index].next_of_pair;
   if (pair->last == index) pair->last = before;
-  --pair->under_way;
-  free_slot(pair->physical, index);
+  let_go(pair, pair->physical, index);
 }
 
 static void finish(struct vq_pool* pool, struct vq_physical* physical, uint32_t index, uint8_t status) {
@@ -569,6 +578,9 @@ static uint32_t carry_over(struct vq_pair* pair, struct vq_physical* target, uin
     to->sequence = from->sequence;
     to->state = from->state;
     to->status = from->status;
+    to->held = from->held;
+    physical->held -= from->held;
+    target->held += to->held;
     if (from->state == VQ_SLOT_DONE)
       leave_order(target, place);
     else

@@ -134,6 +134,7 @@ struct vq_pair {
   uint32_t last;
   uint32_t under_way; /* their number */
   uint32_t reads;     /* of them */
+  uint32_t held;      /* of them */
   uint32_t window;    /* messages that may come unconsumed; 0: no messages */
   uint32_t target_peer;
   uint32_t fence;     /* of a move: enum vq_fence */
@@ -165,6 +166,7 @@ struct vq_slot {
   uint32_t turn; /* how often this slot was posted */
   uint8_t state;
   uint8_t status;
+  uint8_t held; /* of a large message, or behind one of its pair: over when the peer's user wills */
 };
 
 enum vq_physical_state { VQ_PHYSICAL_READY, VQ_PHYSICAL_BROKEN };
@@ -176,6 +178,7 @@ struct vq_physical {
   uint32_t oldest;
   uint32_t newest;
   uint32_t under_way;
+  uint32_t held; /* of them; of what is posted half at most, so that lazy readers hold up their senders and large messages */
   uint32_t pairs;  /* bound to it */
   uint8_t ordered; /* a completion says that all posted before it are done */
   uint8_t state;

@@ -97,10 +97,10 @@ struct World {
     return vq_on_message(&pool, &physicals[0], buffer, reinterpret_cast<const unsigned char*>(&one), sizeof one);
   }
 
-  std::array<vq_pair, 4> pairs{};
+  std::array<vq_pair, 6> pairs{};
   std::array<std::array<vq_slot, depth>, 3> slots{};
   std::array<vq_physical, 3> physicals{};  ///< the last without order
-  std::array<std::array<vq_message, 4>, 4> messages{};
+  std::array<std::array<vq_message, 4>, 6> messages{};
   std::array<vq_completion, 64> ring{};
   vq_completions completions{};
   vq_pool pool{};
@@ -342,6 +342,34 @@ TEST_CASE("more than the window is refused, and so is a message from before a pa
   CHECK(world.hear(pair, 1) == VQ_DROPPED);
   CHECK(world.post(pair, {1}) == VQ_BAD_PAIR);
   CHECK(world.hear(next, 1) == VQ_KEPT);
+}
+
+TEST_CASE("large messages that their peers do not take, and what is behind them, leave half the space to the others") {
+  World world;
+  std::vector<std::uint64_t> lazy;
+  for (int i = 0; i < 5; ++i) lazy.push_back(world.bound(0));
+  const std::uint64_t other = world.bound(0);
+  for (const std::uint64_t pair : lazy) {
+    world.post(pair, {1}, VQ_SEND, VQ_SIGNALED | VQ_LARGE);
+    world.post(pair, {2, 3, 4, 5, 6, 7, 8});
+  }
+  CHECK(world.physicals[0].under_way >= depth / 2);
+  for (const auto& posted : std::vector(world.posted)) world.complete(posted);
+  const std::size_t before = world.posted.size();
+  for (std::uint64_t i = 0; i < 20; ++i) {
+    CHECK(world.post(other, {100 + i}) == 1);
+    world.complete(world.posted.back());
+  }
+  CHECK(world.posted.size() == before + 20);
+  for (const std::uint64_t pair : lazy) {
+    vq_header taken = world.header(pair, 1);
+    taken.consumed = vq_find(&world.pool, pair)->sent;
+    CHECK(vq_on_message(&world.pool, &world.physicals[0], 0, reinterpret_cast<const unsigned char*>(&taken),
+                        sizeof taken) == VQ_KEPT);
+  }
+  CHECK(world.physicals[0].under_way == 0);
+  CHECK(world.physicals[0].held == 0);
+  CHECK(world.told().size() == world.posted.size());
 }
 
 TEST_CASE("credits use up no space behind a large message that the peer does not take") {
