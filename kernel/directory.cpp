@@ -82,6 +82,10 @@ RemoteMemory::Verdict Directory::check(const Metadata& peer, std::uint64_t key, 
 void Directory::on_lost(NodeId node) {
   static_cast<void>(nodes_.on_lost(node));
   leases_.on_lost(node);
+  std::erase_if(absent_, [&](const Subject& subject) { return subject.node == node; });
+  for (Answer& answer : answers_) {
+    if (answer.node == node) answer.state = MetaSearch::State::unanswered;
+  }
   std::erase_if(known_as_, [&](const auto& known) { return known.second == node; });
   for (auto& lookup : lookups_) {
     if (lookup && lookup->subject.node == node) lookup->lost = true;
@@ -182,8 +186,10 @@ void Directory::finish(std::uint32_t place) {
   const MetaSearch::State state = lookup.lost ? MetaSearch::State::unanswered : lookup.search.state();
   if (!lookup.subject.memory) return answers_.push_back({lookup.subject.node, state});
   // Nobody may ever name it again: the next post hears that once, and the one after that asks anew.
-  if (state == MetaSearch::State::absent && absent_.size() < options_.records_max) absent_.insert(lookup.subject);
-  if (state == MetaSearch::State::absent) leases_.on_absent(lookup.subject.node, *lookup.subject.memory);
+  if (state != MetaSearch::State::absent) return;
+  if (absent_.size() >= options_.records_max) absent_.erase(absent_.begin());  // nobody has come for it
+  absent_.insert(lookup.subject);
+  leases_.on_absent(lookup.subject.node, *lookup.subject.memory);
 }
 
 // Whether the value is of the form and the subject that were asked for.

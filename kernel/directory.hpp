@@ -3,7 +3,8 @@
 //
 // Remember: nothing here waits. What is not known is asked for, and the answer comes with `progress`.
 //
-// Threading: one thread, the pool's. Lifetime: the clock and the pool outlive it; it outlives the pool's posts.
+// Threading: one thread, the pool's. Lifetime: the clock outlives it, and it outlives the pool, which asks it before each post
+// and reads into its memory.
 #pragma once
 
 #include <cstdint>
@@ -55,7 +56,7 @@ class Directory final : public RemoteMemory {
   void look_up(NodeId node);
   struct Answer {
     NodeId node;
-    MetaSearch::State state = MetaSearch::State::unanswered;  ///< found: `find` has it
+    MetaSearch::State state = MetaSearch::State::unanswered;  ///< found: `find` has it, unless too many others came since
   };
   /// The next answer to `look_up`.
   [[nodiscard]] std::optional<Answer> take_answer();

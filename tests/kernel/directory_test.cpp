@@ -48,8 +48,9 @@ struct Server {
 };
 
 struct Client {
-  Client(SimNetwork& network, std::uint32_t number, std::vector<MetaServer> servers)
-      : directory(clock, {.lease = std::chrono::seconds(1)}), node(network, number, {}, with(directory)) {
+  Client(SimNetwork& network, std::uint32_t number, std::vector<MetaServer> servers, std::uint32_t records_max = 1024)
+      : directory(clock, {.records_max = records_max, .lease = std::chrono::seconds(1)}),
+        node(network, number, {}, with(directory)) {
     value_or_throw(directory.open(*node.pool, std::move(servers)));
   }
   static PoolOptions with(Directory& directory) {
@@ -183,4 +184,59 @@ TEST_CASE("a write to memory that is not known is looked up first; then it goes,
   CHECK(client.node.refused(pair, {good}) == ErrorKind::would_block);
   drive(network, client, server.node, peer);
   CHECK(client.node.post(pair, {good}) == 1);
+}
+
+TEST_CASE("an answer that nobody has taken yet says no more that a node is found when it is lost meanwhile") {
+  SimNetwork network(6);
+  Server server(network, 0);
+  Node peer(network, 2);
+  server.tell(2, peer);
+  Client client(network, 1, {server.address(0)});
+  client.directory.look_up(NodeId(2));
+  drive(network, client, server.node, peer);
+  client.directory.on_lost(NodeId(2));
+  CHECK(answer_of(client) == MetaSearch::State::unanswered);
+}
+
+TEST_CASE("that memory is not there is told of the start of a node that was asked about, not of its next") {
+  SimNetwork network(7);
+  Server server(network, 0);
+  Node peer(network, 2);
+  server.tell(2, peer);
+  Client client(network, 1, {server.address(0)});
+  const auto find = [&] {
+    client.directory.look_up(NodeId(2));
+    drive(network, client, server.node, peer);
+  };
+  find();
+  const PairId pair = client.node.pair(peer);
+  const Request write = client.node.write(peer, client.node.put("found"), 40);
+  CHECK(client.node.refused(pair, {write}) == ErrorKind::would_block);
+  drive(network, client, server.node, peer);  // it has registered none
+  client.directory.on_lost(NodeId(2));
+  server.tell_memory(2, peer);
+  find();
+  CHECK(client.node.refused(pair, {write}) == ErrorKind::would_block);
+  drive(network, client, server.node, peer);
+  CHECK(client.node.post(pair, {write}) == 1);
+}
+
+TEST_CASE("more absent memory than is remembered is refused still, each after it was looked up") {
+  SimNetwork network(8);
+  Server server(network, 0);
+  Node peer(network, 2);
+  server.tell(2, peer);
+  Client client(network, 1, {server.address(0)}, 1);
+  client.directory.look_up(NodeId(2));
+  drive(network, client, server.node, peer);
+  const PairId pair = client.node.pair(peer);
+  Request forgotten = client.node.write(peer, client.node.put("x"), 40);
+  forgotten.remote_key = 4711;
+  Request write = forgotten;
+  write.remote_key = 4712;
+  CHECK(client.node.refused(pair, {forgotten}) == ErrorKind::would_block);
+  drive(network, client, server.node, peer);
+  CHECK(client.node.refused(pair, {write}) == ErrorKind::would_block);
+  drive(network, client, server.node, peer);
+  CHECK(client.node.refused(pair, {write}) == ErrorKind::bad_argument);
 }
