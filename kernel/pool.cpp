@@ -128,7 +128,7 @@ Pool::Seat* Pool::seat_of(PairId pair) const noexcept {
 }
 
 Result<PairId> Pool::create(CompletionQueue& completions, const PairOptions& options) {
-  const PairId id(vq_create(&core_, &completions.completions_, options.once ? VQ_ONCE : 0, 0));
+  const PairId id(vq_create(&core_, &completions.completions_, options.once ? VQ_ONCE : 0));
   if (id == PairId{}) {
     return Error(ErrorKind::resource, fmt::format("all {} virtual queue pairs are in use", pairs_.size()))
         .fix("close some, or open the pool with a larger pairs_max");

@@ -142,6 +142,7 @@ void Pool::bury() {
     const bool done = physical->role == Physical::Role::over || (physical->role == Physical::Role::retiring && idle);
     if (!done) return false;
     if (physical->peer) leave(*physical->peer);
+    counts_.strays += physical->core.strays;
     return true;
   });
 }

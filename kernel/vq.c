@@ -117,7 +117,7 @@ static struct vq_pair* find_open(struct vq_pool* pool, uint64_t id) {
   return pair && pair->state != VQ_PAIR_CLOSING ? pair : 0;
 }
 
-uint64_t vq_create(struct vq_pool* pool, struct vq_completions* completions, uint32_t flags, uint64_t user) {
+uint64_t vq_create(struct vq_pool* pool, struct vq_completions* completions, uint32_t flags) {
   if (pool->free == VQ_NONE) return 0;
   struct vq_pair* pair = &pool->pairs[pool->free];
   pool->free = pair->first;
@@ -129,7 +129,6 @@ uint64_t vq_create(struct vq_pool* pool, struct vq_completions* completions, uin
   pair->flags = (uint8_t)flags;
   pair->first = pair->last = VQ_NONE;
   pair->completions = completions;
-  pair->user = user;
   return pair_id(pool, pair);
 }
 

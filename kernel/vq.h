@@ -145,7 +145,6 @@ struct vq_pair {
   struct vq_completions* completions;
   struct vq_message* messages; /* `window` of them, by sequence */
   uint64_t remote;             /* the peer's pair, or the port while that is not known */
-  uint64_t user;               /* the caller's */
   uint64_t sent;               /* messages */
   uint64_t consumed_by_peer;
   uint64_t consumed;
@@ -226,7 +225,7 @@ void vq_physical_init(struct vq_physical* physical, struct vq_slot* slots, uint3
 void vq_completions_init(struct vq_completions* completions, struct vq_completion* ring, uint32_t capacity);
 
 /* A new pair's id, or 0 if there is no place. The completions stay as long as the pair. */
-uint64_t vq_create(struct vq_pool* pool, struct vq_completions* completions, uint32_t flags, uint64_t user);
+uint64_t vq_create(struct vq_pool* pool, struct vq_completions* completions, uint32_t flags);
 /* The pair, or null if there is none of that id. */
 struct vq_pair* vq_find(struct vq_pool* pool, uint64_t pair);
 /* Late binding: from now on it reaches `peer` through `physical`. `messages` (window of them, a power of two, or none) take

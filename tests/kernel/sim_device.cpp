@@ -63,7 +63,11 @@ void SimDevice::deregister(const MemoryKeys& keys) { memory_.erase(keys.remote_k
 
 void SimDevice::break_down() { queue_pairs_.front()->break_down(); }
 
-void SimDevice::report(const PhysicalEvent& event) { queue_pairs_.front()->events_.push_back(event); }
+void SimDevice::report(const PhysicalEvent& event) {
+  const auto& all = network_.queue_pairs_;
+  const auto newest = std::find_if(all.rbegin(), all.rend(), [&](const SimQueuePair* one) { return &one->device_ == this; });
+  (*newest)->events_.push_back(event);
+}
 
 std::unique_ptr<SimDevice> SimNetwork::add(const SimOptions& options) {
   auto device = std::make_unique<SimDevice>(*this, ++newest_, options);

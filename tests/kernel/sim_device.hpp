@@ -47,7 +47,7 @@ class SimDevice final : public Device {
   void break_down();
   /// Has no resources for a `reset`, from now on or not any more.
   void refuse_resets(bool refuse) noexcept { resets_refused_ = refuse; }
-  /// What its first queue pair reports next, true or not.
+  /// What its newest queue pair reports next, true or not.
   void report(const PhysicalEvent& event);
   /// The most operations that were ever under way on one of its queue pairs.
   [[nodiscard]] std::size_t under_way_max() const noexcept { return under_way_max_; }

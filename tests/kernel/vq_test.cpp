@@ -48,7 +48,7 @@ struct World {
   }
 
   std::uint64_t bound(std::size_t physical, std::uint32_t peer = 1, std::uint32_t flags = 0) {
-    const std::uint64_t pair = vq_create(&pool, &completions, flags, 0);
+    const std::uint64_t pair = vq_create(&pool, &completions, flags);
     const std::size_t place = static_cast<std::uint32_t>(pair);
     REQUIRE(vq_bind(&pool, pair, &physicals[physical], peer, 500, 1, messages[place].data(), 4) == 0);
     return pair;
