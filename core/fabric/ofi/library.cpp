@@ -1,31 +1,28 @@
 // Finding libfabric on this host; a refusal says what to install.
 #include <spindrift/core/fabric/ofi/library.hpp>
 
-#include <dlfcn.h>
-
 #include <string>
-#include <type_traits>
 
-#include <spindrift/core/fabric/ofi/load_library.hpp>
+#include <spindrift/core/fabric/load_library.hpp>
 
 namespace spindrift::fabric::ofi {
 namespace {
 
 Result<Library> load() {
-  void* const handle = load_library("libfabric.so.1");
-  if (handle == nullptr) {
-    const char* const reason = ::dlerror();
-    return Error(ErrorKind::unsupported, std::string("libfabric cannot be loaded: ") + (reason == nullptr ? "?" : reason))
+  LoadedLibrary loaded("libfabric.so.1");
+  if (!loaded.loaded()) {
+    return Error(ErrorKind::unsupported, "libfabric cannot be loaded: " + loaded.error())
         .fix("install it (Debian: apt-get install libfabric1), or set [SPINDRIFT] fabric = shm for a group on one host");
   }
   Library library;
-  const auto find = [&](auto& function, const char* name) {
-    function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(::dlsym(handle, name));
-    return function != nullptr;
-  };
-  if (!find(library.getinfo, "fi_getinfo") || !find(library.freeinfo, "fi_freeinfo") ||
-      !find(library.dupinfo, "fi_dupinfo") || !find(library.fabric, "fi_fabric") || !find(library.strerror, "fi_strerror")) {
-    return Error(ErrorKind::unsupported, "libfabric.so.1 is no libfabric").fix("install libfabric 1.17 or later");
+  loaded.find(library.getinfo, "fi_getinfo")
+      .find(library.freeinfo, "fi_freeinfo")
+      .find(library.dupinfo, "fi_dupinfo")
+      .find(library.fabric, "fi_fabric")
+      .find(library.strerror, "fi_strerror");
+  if (!loaded.error().empty()) {
+    return Error(ErrorKind::unsupported, "libfabric.so.1 is no libfabric: " + loaded.error())
+        .fix("install libfabric 1.17 or later");
   }
   return library;
 }

@@ -1,39 +1,12 @@
 // Loading rdma-core; what is missing is told with what to do about it.
 #include <spindrift/core/fabric/verbs/library.hpp>
 
-#include <dlfcn.h>
-
 #include <string>
-#include <type_traits>
+
+#include <spindrift/core/fabric/load_library.hpp>
 
 namespace spindrift::fabric::verbs {
 namespace {
-
-/// Looks functions up in one shared object, and remembers the first that is missing.
-class Shelf {
- public:
-  explicit Shelf(const char* name) : name_(name), object_(::dlopen(name, RTLD_NOW | RTLD_LOCAL)) {
-    if (object_ != nullptr) return;
-    const char* const reason = ::dlerror();
-    error_ = reason == nullptr ? "?" : reason;
-  }
-  template <class Function>
-  Shelf& find(Function& function, const char* name) {
-    optional(function, name);
-    if (function == nullptr && error_.empty()) error_ = std::string(name_) + " has no " + name;
-    return *this;
-  }
-  template <class Function>
-  void optional(Function& function, const char* name) {
-    if (object_ != nullptr) function = reinterpret_cast<Function>(::dlsym(object_, name));
-  }
-  [[nodiscard]] const std::string& error() const noexcept { return error_; }
-
- private:
-  const char* name_;
-  void* object_;  // never closed: objects of it may live as long as the process
-  std::string error_;
-};
 
 Error not_there(const std::string& reason) {
   return Error(ErrorKind::unsupported, "rdma-core cannot be loaded: " + reason)
@@ -42,7 +15,7 @@ Error not_there(const std::string& reason) {
 
 Result<Library> load() {
   Library library;
-  Shelf verbs("libibverbs.so.1");
+  LoadedLibrary verbs("libibverbs.so.1");
   verbs.find(library.get_device_list, "ibv_get_device_list")
       .find(library.free_device_list, "ibv_free_device_list")
       .find(library.get_device_name, "ibv_get_device_name")
@@ -65,9 +38,9 @@ Result<Library> load() {
       .find(library.create_qp, "ibv_create_qp")
       .find(library.destroy_qp, "ibv_destroy_qp")
       .find(library.wc_status_str, "ibv_wc_status_str");
-  verbs.optional(library.query_qp_data_in_order, "ibv_query_qp_data_in_order");
+  verbs.find_if_there(library.query_qp_data_in_order, "ibv_query_qp_data_in_order");
   if (!verbs.error().empty()) return not_there(verbs.error());
-  Shelf manager("librdmacm.so.1");
+  LoadedLibrary manager("librdmacm.so.1");
   manager.find(library.create_event_channel, "rdma_create_event_channel")
       .find(library.destroy_event_channel, "rdma_destroy_event_channel")
       .find(library.get_cm_event, "rdma_get_cm_event")

@@ -2,7 +2,7 @@
 // SIGSEGV among others. They write a backtrace into a file in the current directory and end the process with status 1: no
 // core, no death by the signal, and a SIGTERM that looks like a failure. IPATH_NO_BACKTRACE would stop it, but to set a
 // variable while other threads may read the environment is a race; so the handlers are undone.
-#include <spindrift/core/fabric/ofi/load_library.hpp>
+#include <spindrift/core/fabric/load_library.hpp>
 
 #include <dlfcn.h>
 #include <link.h>
@@ -12,7 +12,7 @@
 #include <map>
 #include <set>
 
-namespace spindrift::fabric::ofi {
+namespace spindrift::fabric {
 namespace {
 
 using Places = std::set<ElfW(Addr)>;  // where libraries are loaded
@@ -37,9 +37,8 @@ bool is_new(const struct sigaction& action, const Places& before) {
   return !before.contains(static_cast<const link_map*>(library)->l_addr);
 }
 
-}  // namespace
-
-void* load_library(const char* name) {
+/// Null: see dlerror.
+void* load(const char* name) {
   const Places before = loaded_libraries();
   std::map<int, struct sigaction> actions;
   for (int signal = 1; signal < NSIG; ++signal) {
@@ -55,4 +54,14 @@ void* load_library(const char* name) {
   return library;
 }
 
-}  // namespace spindrift::fabric::ofi
+}  // namespace
+
+LoadedLibrary::LoadedLibrary(const char* name) : name_(name), handle_(load(name)) {
+  if (handle_ != nullptr) return;
+  const char* const reason = ::dlerror();
+  error_ = reason == nullptr ? "?" : reason;
+}
+
+void* LoadedLibrary::symbol(const char* name) const { return handle_ == nullptr ? nullptr : ::dlsym(handle_, name); }
+
+}  // namespace spindrift::fabric
