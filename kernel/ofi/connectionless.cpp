@@ -173,6 +173,21 @@ bool Connectionless::drain() {
   }
 }
 
+// The road of a flight that was given to the provider and has come back; null if nobody waits for it any more.
+Connectionless::Road* Connectionless::take_back(std::uint32_t place) {
+  const Flight& flight = flights_.at(place);
+  const auto at = roads_.find(flight.operation.peer);
+  Road* const road = at == roads_.end() ? nullptr : &at->second;
+  if (flight.state == Flight::State::abandoned) {
+    if (road != nullptr) --road->abandoned;
+    flights_.put_back(place);
+    return nullptr;
+  }
+  CHECK(flight.state == Flight::State::given && road != nullptr);
+  --road->given;
+  return road;
+}
+
 void Connectionless::on_completion(const fi_cq_msg_entry& entry) {
   const Token token = decode_token(entry.op_context);
   if (token.life != life_) return;
@@ -180,15 +195,8 @@ void Connectionless::on_completion(const fi_cq_msg_entry& entry) {
     if (used_) events_.push(inbox_.received(token.place, entry.len));
     return;
   }
-  Flight& flight = flights_.at(token.place);
-  const auto at = roads_.find(flight.operation.peer);
-  Road* const road = at == roads_.end() ? nullptr : &at->second;
-  if (flight.state == Flight::State::abandoned) {
-    if (road != nullptr) --road->abandoned;
-    return flights_.put_back(token.place);
-  }
-  CHECK(flight.state == Flight::State::given && road != nullptr);
-  --road->given;
+  Road* const road = take_back(token.place);
+  if (road == nullptr) return;
   road->heard = now_;
   flights_.land(token.place);
   finish(token.place, Status::done);
@@ -203,15 +211,8 @@ void Connectionless::on_failed_completion() {
     if (used_) inbox_.spoiled(token.place);
     return;
   }
-  Flight& flight = flights_.at(token.place);
-  const auto at = roads_.find(flight.operation.peer);
-  Road* const road = at == roads_.end() ? nullptr : &at->second;
-  if (flight.state == Flight::State::abandoned) {
-    if (road != nullptr) --road->abandoned;
-    return flights_.put_back(token.place);
-  }
-  CHECK(flight.state == Flight::State::given && road != nullptr);
-  --road->given;
+  Road* const road = take_back(token.place);
+  if (road == nullptr) return;
   finish(token.place, status_of_completion(error.err));
   on_failure(*road);
 }

@@ -62,6 +62,7 @@ class Connectionless {
   [[nodiscard]] Road* road_to(PeerHandle peer);
   void flush(Road& road);
   [[nodiscard]] bool drain();
+  [[nodiscard]] Road* take_back(std::uint32_t place);
   void on_completion(const fi_cq_msg_entry& entry);
   void on_failed_completion();
   void on_failure(Road& road);
