@@ -46,6 +46,16 @@ struct Provider {
 /// Every provider that there is.
 [[nodiscard]] const std::vector<Provider>& providers();
 
+enum class Class : std::uint8_t { any, connectionless, connected };
+/// Each provider of the class in its turn: the test runs once with each.
+[[nodiscard]] inline const Provider& generated(Class which = Class::any) {
+  std::vector<std::size_t> fitting;
+  for (std::size_t i = 0; i < providers().size(); ++i) {
+    if (which == Class::any || providers()[i].connectionless == (which == Class::connectionless)) fitting.push_back(i);
+  }
+  return providers()[GENERATE_COPY(from_range(fitting))];
+}
+
 /// One event, with a copy of its bytes.
 struct Heard {
   EventKind kind;
@@ -160,8 +170,12 @@ struct Route {
 
 class World {
  public:
-  explicit World(const Provider& provider, const DeviceSizes& sizes = {}) : provider_(provider), sizes_(sizes) {}
+  explicit World(const Provider& provider, const DeviceSizes& sizes = {})
+      : provider_(provider),
+        sizes_(sizes),
+        named_(Catch::MessageBuilder("World", CATCH_INTERNAL_LINEINFO, Catch::ResultWas::Info) << provider.name) {}
 
+  [[nodiscard]] const Provider& provider() const noexcept { return provider_; }
   Station& station() { return add(sizes_); }
   Station& add(const DeviceSizes& sizes) {
     stations_.push_back(std::make_unique<Station>(provider_, sizes, clock));
@@ -171,7 +185,7 @@ class World {
     std::erase_if(stations_, [&](const auto& each) { return each.get() == &station; });
   }
 
-  Route route(Station& from, Station& to) {
+  Route connect(Station& from, Station& to) {
     if (provider_.connectionless) {
       auto peer = from.device->resolve(to.device->metadata());
       REQUIRE(peer.ok());
@@ -209,13 +223,51 @@ class World {
     return predicate();
   }
 
+  /// Posts it and drives until it is over; returns how it ended.
+  Status carry_out(const Route& route, const PhysicalOperation& operation, const Station* deaf = nullptr) {
+    REQUIRE(route.line->pair->post({&operation, 1}) == 1);
+    REQUIRE(until([&] { return route.line->completed(operation.id); }, deaf));
+    return route.line->status(operation.id);
+  }
+  /// Posts it with the next id each time, after a look around, until one of them is done.
+  template <class Look>
+  [[nodiscard]] bool until_done(const Route& route, PhysicalOperation again, Look look) {
+    const std::uint64_t before = again.id;
+    return until([&] {
+      if (again.id > before && !route.line->completed(again.id)) return false;
+      if (again.id > before && route.line->status(again.id) == Status::done) return true;
+      look();
+      ++again.id;
+      REQUIRE(route.line->pair->post({&again, 1}) == 1);
+      return false;
+    });
+  }
+
   TestClock clock;
 
  private:
   const Provider& provider_;
   const DeviceSizes sizes_;
+  const Catch::ScopedMessage named_;  ///< what fails says with which provider
   std::vector<std::unique_ptr<Station>> stations_;
 };
+
+/// Stations of one provider, for TEST_CASE_METHOD.
+template <Class which>
+struct Two : World {
+  Two() : World(generated(which)) {}
+  Station& a = station();
+  Station& b = station();
+};
+template <Class which>
+struct Three : Two<which> {
+  Station& c = this->station();
+};
+using TwoStations = Two<Class::any>;
+using ThreeStations = Three<Class::any>;
+using TwoConnectionless = Two<Class::connectionless>;
+using ThreeConnectionless = Three<Class::connectionless>;
+using TwoConnected = Two<Class::connected>;
 
 /// An operation on bytes of a local area and, unless it is a send, of a remote one.
 inline PhysicalOperation operation(Kind kind, std::uint64_t id, PeerHandle peer, Area& local, std::size_t local_at,

@@ -3,56 +3,32 @@
 
 using namespace conformance;
 
-namespace {
-
-const Provider& generated() { return providers()[GENERATE(range<std::size_t>(0, providers().size()))]; }
-
-const Provider& generated(bool connectionless) {
-  std::vector<std::size_t> fitting;
-  for (std::size_t i = 0; i < providers().size(); ++i) {
-    if (providers()[i].connectionless == connectionless) fitting.push_back(i);
-  }
-  return providers()[GENERATE_COPY(from_range(fitting))];
-}
-
-}  // namespace
-
-TEST_CASE("operations to a peer that is gone end as lost, and others go on") {
-  const Provider& provider = generated();
-  INFO(provider.name);
-  World world(provider);
-  Station& a = world.station();
-  Station& b = world.station();
-  Station& c = world.station();
+TEST_CASE_METHOD(ThreeStations, "operations to a peer that is gone end as lost, and others go on") {
   Area local(*a.device, 64, fabric::Access::write);
   Area others(*c.device, 8, fabric::Access::write);
-  const Route to_b = world.route(a, b);
-  const Route to_c = world.route(a, c);
+  const Route to_b = connect(a, b);
+  const Route to_c = connect(a, c);
   MemoryKeys lost_keys;
   {
     Area remote(*b.device, 8, fabric::Access::write);
     lost_keys = remote.keys;
     const PhysicalOperation first = operation(Kind::write, 1, to_b.peer, local, 0, 8, remote.keys);
-    REQUIRE(to_b.line->pair->post({&first, 1}) == 1);
-    REQUIRE(world.until([&] { return to_b.line->completed(1); }));
-    REQUIRE(to_b.line->status(1) == Status::done);
+    REQUIRE(carry_out(to_b, first) == Status::done);
     // It never hears of these.
     const PhysicalOperation under_way[] = {operation(Kind::write, 2, to_b.peer, local, 0, 8, remote.keys),
                                            operation(Kind::read, 3, to_b.peer, local, 0, 8, remote.keys),
                                            operation(Kind::send, 4, to_b.peer, local, 0, 8)};
     REQUIRE(to_b.line->pair->post(under_way) == 3);
   }
-  world.destroy(b);
+  destroy(b);
   const PhysicalOperation good = operation(Kind::write, 5, to_c.peer, local, 0, 8, others.keys);
-  REQUIRE(to_c.line->pair->post({&good, 1}) == 1);
-  REQUIRE(world.until([&] { return to_c.line->completed(5); }));
-  CHECK(to_c.line->status(5) == Status::done);
-  REQUIRE(world.until([&] { return to_b.line->completed(2) && to_b.line->completed(3) && to_b.line->completed(4); }));
+  CHECK(carry_out(to_c, good) == Status::done);
+  REQUIRE(until([&] { return to_b.line->completed(2) && to_b.line->completed(3) && to_b.line->completed(4); }));
   CHECK(to_b.line->status(2) == Status::peer_lost);
   CHECK(to_b.line->status(3) == Status::peer_lost);
-  if (provider.acknowledges_messages) CHECK(to_b.line->status(4) == Status::peer_lost);
-  if (!provider.connectionless) {
-    REQUIRE(world.until([&] { return to_b.line->count(EventKind::broken) == 1; }));
+  if (provider().acknowledges_messages) CHECK(to_b.line->status(4) == Status::peer_lost);
+  if (!provider().connectionless) {
+    REQUIRE(until([&] { return to_b.line->count(EventKind::broken) == 1; }));
     CHECK(to_b.line->pair->post({&good, 1}) == 0);
     CHECK_FALSE(to_b.line->pair->reset().ok());
     return;
@@ -60,85 +36,58 @@ TEST_CASE("operations to a peer that is gone end as lost, and others go on") {
   // Nobody answers there any more: the time for it runs out, for this peer alone.
   const PhysicalOperation later = operation(Kind::write, 6, to_b.peer, local, 0, 8, lost_keys);
   REQUIRE(to_b.line->pair->post({&later, 1}) == 1);
-  REQUIRE(world.until_silence([&] { return to_b.line->completed(6); }, nullptr));
+  REQUIRE(until_silence([&] { return to_b.line->completed(6); }, nullptr));
   CHECK(to_b.line->status(6) == Status::peer_lost);
   const PhysicalOperation still = operation(Kind::write, 7, to_c.peer, local, 0, 8, others.keys);
-  REQUIRE(to_c.line->pair->post({&still, 1}) == 1);
-  REQUIRE(world.until([&] { return to_c.line->completed(7); }));
-  CHECK(to_c.line->status(7) == Status::done);
+  CHECK(carry_out(to_c, still) == Status::done);
   CHECK(to_b.line->count(EventKind::broken) == 0);
 }
 
-TEST_CASE("a peer that falls silent is lost after the time to answer, and others go on") {
-  const Provider& provider = generated();
-  INFO(provider.name);
-  World world(provider);
-  Station& a = world.station();
-  Station& b = world.station();
-  Station& c = world.station();
+TEST_CASE_METHOD(ThreeStations, "a peer that falls silent is lost after the time to answer, and others go on") {
   Area local(*a.device, 64, fabric::Access::write);
   Area remote(*b.device, 8, fabric::Access::read);
   Area others(*c.device, 8, fabric::Access::write);
   local.put(0, "as it was");
-  const Route to_b = world.route(a, b);
-  const Route to_c = world.route(a, c);
+  const Route to_b = connect(a, b);
+  const Route to_c = connect(a, c);
   const PhysicalOperation read = operation(Kind::read, 1, to_b.peer, local, 0, 8, remote.keys);
-  REQUIRE(to_b.line->pair->post({&read, 1}) == 1);
-  REQUIRE(world.until([&] { return to_b.line->completed(1); }));
+  carry_out(to_b, read);
   local.put(0, "as it was");
   const PhysicalOperation asked[] = {operation(Kind::read, 2, to_b.peer, local, 0, 8, remote.keys),
                                      operation(Kind::read, 3, to_b.peer, local, 0, 8, remote.keys)};
   REQUIRE(to_b.line->pair->post(asked) == 2);
-  REQUIRE(world.until_silence([&] { return to_b.line->completed(2) && to_b.line->completed(3); }, &b));
+  REQUIRE(until_silence([&] { return to_b.line->completed(2) && to_b.line->completed(3); }, &b));
   CHECK(to_b.line->status(2) == Status::peer_lost);
   CHECK(to_b.line->status(3) == Status::peer_lost);
-  CHECK((to_b.line->count(EventKind::broken) == 1) == !provider.connectionless);
+  CHECK((to_b.line->count(EventKind::broken) == 1) == !provider().connectionless);
   const PhysicalOperation good = operation(Kind::write, 4, to_c.peer, local, 0, 8, others.keys);
-  REQUIRE(to_c.line->pair->post({&good, 1}) == 1);
-  REQUIRE(world.until([&] { return to_c.line->completed(4); }, &b));
-  CHECK(to_c.line->status(4) == Status::done);
-  if (!provider.connectionless) return;
+  CHECK(carry_out(to_c, good, &b) == Status::done);
+  if (!provider().connectionless) return;
 
   // Until the provider has given up too, what is posted to it is lost at once.
   const PhysicalOperation next = operation(Kind::read, 5, to_b.peer, local, 0, 8, remote.keys);
-  REQUIRE(to_b.line->pair->post({&next, 1}) == 1);
-  REQUIRE(world.until([&] { return to_b.line->completed(5); }, &b));
-  CHECK(to_b.line->status(5) == Status::peer_lost);
+  CHECK(carry_out(to_b, next, &b) == Status::peer_lost);
 
   // It speaks again. The late answers touch nothing, and it is a peer as any other.
-  std::uint64_t id = 10;
-  const auto answered = [&] {
-    if (to_b.line->completed(id) && to_b.line->status(id) == Status::done) return true;
-    if (id > 10 && !to_b.line->completed(id)) return false;
-    CHECK(local.text(0, 9) == "as it was");
-    const PhysicalOperation again = operation(Kind::read, ++id, to_b.peer, local, 16, 8, remote.keys);
-    REQUIRE(to_b.line->pair->post({&again, 1}) == 1);
-    return false;
-  };
-  REQUIRE(world.until(answered));
+  const PhysicalOperation again = operation(Kind::read, 10, to_b.peer, local, 16, 8, remote.keys);
+  REQUIRE(until_done(to_b, again, [&] { CHECK(local.text(0, 9) == "as it was"); }));
   CHECK(local.text(0, 9) == "as it was");
 }
 
-TEST_CASE("memory lent to a silent peer's connection is taken back by breaking the queue pair, which a reset mends") {
-  const Provider& provider = generated(true);
-  INFO(provider.name);
-  World world(provider);
-  Station& a = world.station();
-  Station& b = world.station();
-  Station& c = world.station();
+TEST_CASE_METHOD(ThreeConnectionless,
+                 "memory lent to a silent peer's connection is taken back by breaking the queue pair, which a reset mends") {
   Area local(*a.device, 1 << 16, fabric::Access::write);
   Area remote(*b.device, 1 << 16, fabric::Access::read);
   Area others(*c.device, 8, fabric::Access::write);
-  const Route to_b = world.route(a, b);
-  const Route to_c = world.route(a, c);
+  const Route to_b = connect(a, b);
+  const Route to_c = connect(a, c);
   const Metadata before = a.device->metadata();
   const PhysicalOperation first = operation(Kind::read, 0, to_b.peer, local, 0, 8, remote.keys);
-  REQUIRE(to_b.line->pair->post({&first, 1}) == 1);
-  REQUIRE(world.until([&] { return to_b.line->completed(0); }));
+  carry_out(to_b, first);
   const PhysicalOperation read = operation(Kind::read, 1, to_b.peer, local, 0, 1 << 16, remote.keys);
   REQUIRE(to_b.line->pair->post({&read, 1}) == 1);
   CHECK_FALSE(to_b.line->pair->reset().ok());
-  REQUIRE(world.until_silence([&] { return to_b.line->count(EventKind::broken) == 1; }, &b));
+  REQUIRE(until_silence([&] { return to_b.line->count(EventKind::broken) == 1; }, &b));
   CHECK(to_b.line->status(1) == Status::peer_lost);
   const PhysicalOperation good = operation(Kind::write, 2, to_c.peer, local, 0, 8, others.keys);
   CHECK(to_c.line->pair->post({&good, 1}) == 0);
@@ -148,11 +97,9 @@ TEST_CASE("memory lent to a silent peer's connection is taken back by breaking t
   INFO((mended ? std::string() : mended.error().to_string()));
   REQUIRE(mended.ok());
   CHECK(a.device->metadata() == before);
-  REQUIRE(to_c.line->pair->post({&good, 1}) == 1);
-  REQUIRE(world.until([&] { return to_c.line->completed(2); }));
-  CHECK(to_c.line->status(2) == Status::done);
+  CHECK(carry_out(to_c, good) == Status::done);
   // And it can be reached as before.
-  const Route back = world.route(c, a);
+  const Route back = connect(c, a);
   PhysicalOperation send = operation(Kind::send, 3, back.peer, others, 0, 8);
   std::uint64_t id = 3;
   const auto arrived = [&] {
@@ -162,15 +109,10 @@ TEST_CASE("memory lent to a silent peer's connection is taken back by breaking t
     REQUIRE(back.line->pair->post({&send, 1}) == 1);
     return false;
   };
-  REQUIRE(world.until(arrived));
+  REQUIRE(until(arrived));
 }
 
-TEST_CASE("a call brings its token, and messages both ways") {
-  const Provider& provider = generated(false);
-  INFO(provider.name);
-  World world(provider);
-  Station& a = world.station();
-  Station& b = world.station();
+TEST_CASE_METHOD(TwoConnected, "a call brings its token, and messages both ways") {
   Area of_a(*a.device, 8, fabric::Access::read);
   Area of_b(*b.device, 8, fabric::Access::read);
   auto made = a.device->connect(b.device->metadata(), 0xfedcba9876543210);
@@ -179,23 +121,17 @@ TEST_CASE("a call brings its token, and messages both ways") {
   CHECK_FALSE(line.pair->connectionless());
   const PhysicalOperation early = operation(Kind::send, 1, PeerHandle(), of_a, 0, 8);
   CHECK(line.pair->post({&early, 1}) == 0);
-  REQUIRE(world.until([&] { return b.tokens.size() == 1 && line.count(EventKind::connected) == 1; }));
+  REQUIRE(until([&] { return b.tokens.size() == 1 && line.count(EventKind::connected) == 1; }));
   CHECK(b.tokens.front() == 0xfedcba9876543210);
   const PhysicalOperation answer = operation(Kind::send, 2, PeerHandle(), of_b, 0, 8);
   REQUIRE(b.lines.back().pair->post({&answer, 1}) == 1);
   REQUIRE(line.pair->post({&early, 1}) == 1);
-  REQUIRE(
-      world.until([&] { return line.count(EventKind::received) == 1 && b.lines.back().count(EventKind::received) == 1; }));
+  REQUIRE(until([&] { return line.count(EventKind::received) == 1 && b.lines.back().count(EventKind::received) == 1; }));
   CHECK(line.count(EventKind::connected) == 1);
   CHECK(b.lines.back().count(EventKind::connected) == 0);
 }
 
-TEST_CASE("calls at the same time each become a connection of their own") {
-  const Provider& provider = generated(false);
-  INFO(provider.name);
-  World world(provider);
-  Station& a = world.station();
-  Station& b = world.station();
+TEST_CASE_METHOD(TwoConnected, "calls at the same time each become a connection of their own") {
   for (std::uint64_t token = 0; token < 8; ++token) {
     Station& from = token % 2 == 0 ? a : b;
     Station& to = token % 2 == 0 ? b : a;
@@ -208,45 +144,34 @@ TEST_CASE("calls at the same time each become a connection of their own") {
     for (const Line& line : station.lines) count += line.count(EventKind::connected);
     return count;
   };
-  REQUIRE(
-      world.until([&] { return a.tokens.size() == 4 && b.tokens.size() == 4 && connected(a) == 4 && connected(b) == 4; }));
+  REQUIRE(until([&] { return a.tokens.size() == 4 && b.tokens.size() == 4 && connected(a) == 4 && connected(b) == 4; }));
   std::sort(a.tokens.begin(), a.tokens.end());
   std::sort(b.tokens.begin(), b.tokens.end());
   CHECK(a.tokens == std::vector<std::uint64_t>{1, 3, 5, 7});
   CHECK(b.tokens == std::vector<std::uint64_t>{0, 2, 4, 6});
 }
 
-TEST_CASE("a call to nobody breaks, and so does a connection whose other end is destroyed") {
-  const Provider& provider = generated(false);
-  INFO(provider.name);
-  World world(provider);
-  Station& a = world.station();
-  Station& b = world.station();
-  Station& gone = world.station();
+TEST_CASE_METHOD(TwoConnected, "a call to nobody breaks, and so does a connection whose other end is destroyed") {
+  Station& gone = station();
   const Metadata nobody = gone.device->metadata();
-  world.destroy(gone);
+  destroy(gone);
   auto made = a.device->connect(nobody, 1);
   REQUIRE(made.ok());
   Line& call = a.lines.emplace_back(Line{std::move(made).value(), {}, true});
-  REQUIRE(world.until([&] { return call.count(EventKind::broken) == 1; }));
+  REQUIRE(until([&] { return call.count(EventKind::broken) == 1; }));
   CHECK(call.count(EventKind::connected) == 0);
 
-  const Route route = world.route(a, b);
+  const Route route = connect(a, b);
   b.lines.pop_back();
-  REQUIRE(world.until([&] { return route.line->count(EventKind::broken) == 1; }));
+  REQUIRE(until([&] { return route.line->count(EventKind::broken) == 1; }));
   const PhysicalOperation none{};
   CHECK(route.line->pair->post({&none, 1}) == 0);
 }
 
-TEST_CASE("metadata that is not of such a device is refused") {
-  const Provider& provider = generated();
-  INFO(provider.name);
-  World world(provider);
-  Station& a = world.station();
-  Station& b = world.station();
+TEST_CASE_METHOD(TwoStations, "metadata that is not of such a device is refused") {
   const Metadata good = b.device->metadata();
   const auto refused = [&](const Metadata& metadata) {
-    if (provider.connectionless) {
+    if (provider().connectionless) {
       const auto peer = a.device->resolve(metadata);
       return !peer.ok() && peer.error().kind() == ErrorKind::bad_argument;
     }
@@ -275,9 +200,7 @@ TEST_CASE("metadata that is not of such a device is refused") {
 }
 
 TEST_CASE("a class that a device does not offer is unsupported") {
-  const Provider& provider = generated();
-  INFO(provider.name);
-  World world(provider);
+  World world(generated());
   Station& a = world.station();
   const DeviceTraits& traits = a.device->traits();
   if (!traits.connectionless) CHECK(a.device->open().error().kind() == ErrorKind::unsupported);
@@ -289,18 +212,16 @@ TEST_CASE("a class that a device does not offer is unsupported") {
 }
 
 TEST_CASE("a peer is taken in once, forgotten when nobody wants it any more, and there is room for so many") {
-  const Provider& provider = generated(true);
-  INFO(provider.name);
   DeviceSizes sizes;
   sizes.peers_max = 2;
-  World world(provider, sizes);
+  World world(generated(Class::connectionless), sizes);
   Station& a = world.station();
   Station& b = world.station();
   Station& c = world.station();
   Area local(*a.device, 8, fabric::Access::write);
   Area of_c(*c.device, 8, fabric::Access::write);
-  const Route to_b = world.route(a, b);
-  const Route to_c = world.route(a, c);
+  const Route to_b = world.connect(a, b);
+  const Route to_c = world.connect(a, c);
   CHECK(a.device->resolve(b.device->metadata()).value() == to_b.peer);
   CHECK(a.device->resolve(a.device->metadata()).error().kind() == ErrorKind::resource);
   const PhysicalOperation to_nobody[] = {operation(Kind::write, 1, PeerHandle(), local, 0, 8, of_c.keys),
@@ -317,9 +238,7 @@ TEST_CASE("a peer is taken in once, forgotten when nobody wants it any more, and
   a.device->forget(to_b.peer);
   a.device->forget(to_b.peer);
   const PhysicalOperation forgotten = operation(Kind::send, 4, to_b.peer, local, 0, 8);
-  REQUIRE(to_b.line->pair->post({&forgotten, 1}) == 1);
-  REQUIRE(world.until([&] { return to_b.line->completed(4); }));
-  CHECK(to_b.line->status(4) == Status::local_error);
+  CHECK(world.carry_out(to_b, forgotten) == Status::local_error);
   // A device reaches itself, and its number is that of who was forgotten.
   const auto self = a.device->resolve(a.device->metadata());
   REQUIRE(self.ok());
@@ -332,48 +251,34 @@ TEST_CASE("a peer is taken in once, forgotten when nobody wants it any more, and
   REQUIRE(world.until([&] { return a.line().count(EventKind::received) == 1; }));
 }
 
-TEST_CASE("a device's memory is reached and messages come, whichever of its queue pairs are open") {
-  const Provider& provider = generated(true);
-  INFO(provider.name);
-  World world(provider);
-  Station& a = world.station();
-  Station& b = world.station();
+TEST_CASE_METHOD(TwoConnectionless,
+                 "a device's memory is reached and messages come, whichever of its queue pairs are open") {
   Line& second = b.open();
   Area local(*a.device, 8, fabric::Access::write);
   Area remote(*b.device, 8, fabric::Access::write);
   local.put(0, "by both!");
-  const Route route = world.route(a, b);
+  const Route route = connect(a, b);
   const auto back = b.device->resolve(a.device->metadata());
   REQUIRE(back.ok());
   const PhysicalOperation send = operation(Kind::send, 1, route.peer, local, 0, 8);
   REQUIRE(route.line->pair->post({&send, 1}) == 1);
-  REQUIRE(world.until([&] { return b.line().count(EventKind::received) == 1; }));
+  REQUIRE(until([&] { return b.line().count(EventKind::received) == 1; }));
   const PhysicalOperation from_second = operation(Kind::send, 2, *back, remote, 0, 8);
   REQUIRE(second.pair->post({&from_second, 1}) == 1);
-  REQUIRE(world.until([&] { return a.line().count(EventKind::received) == 1 && second.completed(2); }));
+  REQUIRE(until([&] { return a.line().count(EventKind::received) == 1 && second.completed(2); }));
   CHECK(second.count(EventKind::received) == 0);
   // The first goes; writes land all the same, and the next one that is opened hears the messages.
   b.lines.pop_front();
-  std::uint64_t id = 10;
-  const auto landed = [&] {
-    if (route.line->completed(id) && route.line->status(id) == Status::done) return true;
-    if (id > 10 && !route.line->completed(id)) return false;
-    const PhysicalOperation write = operation(Kind::write, ++id, route.peer, local, 0, 8, remote.keys);
-    REQUIRE(route.line->pair->post({&write, 1}) == 1);
-    return false;
-  };
-  REQUIRE(world.until(landed));
+  REQUIRE(until_done(route, operation(Kind::write, 10, route.peer, local, 0, 8, remote.keys), [] {}));
   CHECK(remote.text(0, 8) == "by both!");
   Line& third = b.open();
   const PhysicalOperation more = operation(Kind::send, 100, route.peer, local, 0, 8);
   REQUIRE(route.line->pair->post({&more, 1}) == 1);
-  REQUIRE(world.until([&] { return third.count(EventKind::received) == 1; }));
+  REQUIRE(until([&] { return third.count(EventKind::received) == 1; }));
 }
 
 TEST_CASE("a message longer than the receiver's buffers is not delivered, and hurts nobody else") {
-  const Provider& provider = generated();
-  INFO(provider.name);
-  World world(provider);
+  World world(generated());
   Station& a = world.station();
   Station& c = world.station();
   DeviceSizes small;
@@ -381,11 +286,10 @@ TEST_CASE("a message longer than the receiver's buffers is not delivered, and hu
   Station& b = world.add(small);
   Area local(*a.device, 1024, fabric::Access::read);
   Area of_c(*c.device, 8, fabric::Access::read);
-  const Route to_b = world.route(a, b);
-  const Route from_c = world.route(c, b);
+  const Route to_b = world.connect(a, b);
+  const Route from_c = world.connect(c, b);
   const PhysicalOperation too_long = operation(Kind::send, 1, to_b.peer, local, 0, 1024);
-  REQUIRE(to_b.line->pair->post({&too_long, 1}) == 1);
-  REQUIRE(world.until([&] { return to_b.line->completed(1); }));
+  world.carry_out(to_b, too_long);
   const PhysicalOperation short_one = operation(Kind::send, 2, from_c.peer, of_c, 0, 8);
   REQUIRE(from_c.line->pair->post({&short_one, 1}) == 1);
   REQUIRE(world.until([&] { return from_c.there->count(EventKind::received) == 1; }));
