@@ -3,8 +3,8 @@
 //
 // Remember: nothing here waits. What is not known is asked for, and the answer comes with `progress`.
 //
-// Threading: one thread, the pool's. Lifetime: the clock outlives it, and it outlives the pool, which asks it before each post
-// and reads into its memory.
+// Threading: one thread, the pool's. Lifetime: the clock outlives it, and it outlives the pool, which asks it before each
+// post and reads into its memory.
 #pragma once
 
 #include <cstdint>

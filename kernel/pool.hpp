@@ -97,7 +97,7 @@ struct PoolOptions {
   Duration sample_period = std::chrono::milliseconds(100);
   /// Of one message to a port; a larger one fails its pair. Each pair at a port may keep one of them until it is popped.
   std::size_t fetch_bytes_max = 64 << 20;
-  RemoteMemory* remote = nullptr;          ///< outlives the pool; none: the devices of the peers alone check
+  RemoteMemory* remote = nullptr;  ///< outlives the pool; none: the devices of the peers alone check
 };
 
 class Pool {
@@ -253,7 +253,7 @@ class Pool {
   std::map<Port, Listener> listeners_;
   CompletionQueue fetched_;
   std::set<PairId> fetching_later_;  ///< found no room for their read
-  bool any_failed_ = false;  ///< since `close_unheard` looked
+  bool any_failed_ = false;          ///< since `close_unheard` looked
   Time next_sample_{};
   Counts counts_;
 };

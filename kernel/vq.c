@@ -281,7 +281,8 @@ static int check(const struct vq_pool* pool, const struct vq_pair* pair, const s
 static int has_room(const struct vq_pair* pair, const struct vq_request* request) {
   const struct vq_physical* physical = pair->physical;
   const struct vq_completions* completions = pair->completions;
-  if (physical->free == VQ_NONE || physical->awaited || completions->count + completions->reserved >= completions->capacity) return 0;
+  if (physical->free == VQ_NONE || physical->awaited || completions->count + completions->reserved >= completions->capacity)
+    return 0;
   if (physical->pairs > 1 && pair->under_way >= physical->depth - physical->under_way) return 0;
   if (((request->flags & VQ_LARGE) || pair->held > 0) && physical->held >= (physical->depth + 1) / 2) return 0;
   /* A read that is posted again after a fault must not see what its pair wrote after it, nor what the peer did about it. */

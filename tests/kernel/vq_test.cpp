@@ -364,8 +364,8 @@ TEST_CASE("large messages that their peers do not take, and what is behind them,
   for (const std::uint64_t pair : lazy) {
     vq_header taken = world.header(pair, 1);
     taken.consumed = vq_find(&world.pool, pair)->sent;
-    CHECK(vq_on_message(&world.pool, &world.physicals[0], 0, reinterpret_cast<const unsigned char*>(&taken),
-                        sizeof taken) == VQ_KEPT);
+    CHECK(vq_on_message(&world.pool, &world.physicals[0], 0, reinterpret_cast<const unsigned char*>(&taken), sizeof taken) ==
+          VQ_KEPT);
   }
   CHECK(world.physicals[0].under_way == 0);
   CHECK(world.physicals[0].held == 0);
@@ -388,8 +388,8 @@ TEST_CASE("credits use up no space behind a large message that the peer does not
   CHECK(vq_find(&world.pool, pair)->under_way == 1);
   vq_header taken = world.header(pair, 41);
   taken.consumed = 1;
-  CHECK(vq_on_message(&world.pool, &world.physicals[0], 0, reinterpret_cast<const unsigned char*>(&taken),
-                      sizeof taken) == VQ_KEPT);
+  CHECK(vq_on_message(&world.pool, &world.physicals[0], 0, reinterpret_cast<const unsigned char*>(&taken), sizeof taken) ==
+        VQ_KEPT);
   CHECK(world.told() == Ids{1});
 }
 
