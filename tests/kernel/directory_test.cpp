@@ -76,18 +76,35 @@ std::optional<MetaSearch::State> answer_of(Client& client) {
   return answer ? std::optional(answer->state) : std::nullopt;
 }
 
+/// A server, a peer that it knows as node 2, and a client.
+struct Acquaintance {
+  explicit Acquaintance(std::uint64_t seed, std::uint32_t records_max = 1024)
+      : network(seed), server(network, 0), peer(network, 2), client(network, 1, {server.address(0)}, records_max) {
+    server.tell(2, peer);
+  }
+
+  void run() { drive(network, client, server.node, peer); }
+  void find_peer() {
+    client.directory.look_up(NodeId(2));
+    run();
+  }
+
+  SimNetwork network;
+  Server server;
+  Node peer;
+  Client client;
+};
+
 }  // namespace
 
 TEST_CASE("a node is found by two reads of a meta server, and then known") {
-  SimNetwork network(1);
-  Server server(network, 0);
-  Node peer(network, 2);
-  server.tell(2, peer);
-  Client client(network, 1, {server.address(0)});
+  Acquaintance known(1);
+  Client& client = known.client;
+  Node& peer = known.peer;
   CHECK(client.directory.find(NodeId(2)) == nullptr);
   client.directory.look_up(NodeId(2));
   client.directory.look_up(NodeId(2));  // under way
-  drive(network, client, server.node, peer);
+  known.run();
   CHECK(answer_of(client) == MetaSearch::State::found);
   CHECK_FALSE(answer_of(client));
   CHECK(client.directory.reads() == 2);
@@ -96,7 +113,7 @@ TEST_CASE("a node is found by two reads of a meta server, and then known") {
   CHECK(client.directory.reads() == 2);
 
   client.directory.look_up(NodeId(3));
-  drive(network, client, server.node, peer);
+  known.run();
   CHECK(answer_of(client) == MetaSearch::State::absent);
   client.directory.on_lost(NodeId(2));
   CHECK(client.directory.find(NodeId(2)) == nullptr);
@@ -124,14 +141,10 @@ TEST_CASE("when a meta server does not answer, or has not heard of a node, the n
 }
 
 TEST_CASE("a table that no correct server wrote is no answer") {
-  SimNetwork network(3);
-  Server server(network, 0);
-  Node peer(network, 2);
-  server.tell(2, peer);
-  Client client(network, 1, {server.address(0)});
-  for (std::byte& byte : server.region) byte ^= std::byte{0x55};
-  client.directory.look_up(NodeId(2));
-  drive(network, client, server.node, peer);
+  Acquaintance known(3);
+  Client& client = known.client;
+  for (std::byte& byte : known.server.region) byte ^= std::byte{0x55};
+  known.find_peer();
   CHECK(answer_of(client) == MetaSearch::State::unanswered);
 }
 
@@ -147,20 +160,17 @@ TEST_CASE("more nodes than there are lookups at a time are all found") {
 }
 
 TEST_CASE("a write to memory that is not known is looked up first; then it goes, for a lease") {
-  SimNetwork network(5);
-  Server server(network, 0);
-  Node peer(network, 2);
-  server.tell(2, peer);
-  server.tell_memory(2, peer);
-  Client client(network, 1, {server.address(0)});
-  client.directory.look_up(NodeId(2));
-  drive(network, client, server.node, peer);
+  Acquaintance known(5);
+  known.server.tell_memory(2, known.peer);
+  Client& client = known.client;
+  Node& peer = known.peer;
+  known.find_peer();
   const PairId pair = client.node.pair(peer);
   const Request good = client.node.write(peer, client.node.put("checked"), 40);
   CHECK(client.node.refused(pair, {good}) == ErrorKind::would_block);
-  drive(network, client, server.node, peer);
+  known.run();
   CHECK(client.node.post(pair, {good}) == 1);
-  drive(network, client, server.node, peer);
+  known.run();
   CHECK(peer.text(40, 7) == "checked");
 
   // Out of its range, or what it is not for, is refused before it reaches a shared queue pair.
@@ -173,70 +183,57 @@ TEST_CASE("a write to memory that is not known is looked up first; then it goes,
   Request unknown = good;
   unknown.remote_key = 4711;
   CHECK(client.node.refused(pair, {unknown}) == ErrorKind::would_block);
-  drive(network, client, server.node, peer);
+  known.run();
   CHECK(client.node.refused(pair, {unknown}) == ErrorKind::bad_argument);
   CHECK(client.node.refused(pair, {unknown}) == ErrorKind::would_block);
-  drive(network, client, server.node, peer);
+  known.run();
   CHECK_FALSE(client.node.pool->failure(pair));
   CHECK(client.node.pool->counts().breaks == 0);
 
   client.clock.time += std::chrono::milliseconds(1001);  // the owner may have taken it back
   CHECK(client.node.refused(pair, {good}) == ErrorKind::would_block);
-  drive(network, client, server.node, peer);
+  known.run();
   CHECK(client.node.post(pair, {good}) == 1);
 }
 
 TEST_CASE("an answer that nobody has taken yet says no more that a node is found when it is lost meanwhile") {
-  SimNetwork network(6);
-  Server server(network, 0);
-  Node peer(network, 2);
-  server.tell(2, peer);
-  Client client(network, 1, {server.address(0)});
-  client.directory.look_up(NodeId(2));
-  drive(network, client, server.node, peer);
+  Acquaintance known(6);
+  Client& client = known.client;
+  known.find_peer();
   client.directory.on_lost(NodeId(2));
   CHECK(answer_of(client) == MetaSearch::State::unanswered);
 }
 
 TEST_CASE("that memory is not there is told of the start of a node that was asked about, not of its next") {
-  SimNetwork network(7);
-  Server server(network, 0);
-  Node peer(network, 2);
-  server.tell(2, peer);
-  Client client(network, 1, {server.address(0)});
-  const auto find = [&] {
-    client.directory.look_up(NodeId(2));
-    drive(network, client, server.node, peer);
-  };
-  find();
+  Acquaintance known(7);
+  Client& client = known.client;
+  Node& peer = known.peer;
+  known.find_peer();
   const PairId pair = client.node.pair(peer);
   const Request write = client.node.write(peer, client.node.put("found"), 40);
   CHECK(client.node.refused(pair, {write}) == ErrorKind::would_block);
-  drive(network, client, server.node, peer);  // it has registered none
+  known.run();  // it has registered none
   client.directory.on_lost(NodeId(2));
-  server.tell_memory(2, peer);
-  find();
+  known.server.tell_memory(2, peer);
+  known.find_peer();
   CHECK(client.node.refused(pair, {write}) == ErrorKind::would_block);
-  drive(network, client, server.node, peer);
+  known.run();
   CHECK(client.node.post(pair, {write}) == 1);
 }
 
 TEST_CASE("more absent memory than is remembered is refused still, each after it was looked up") {
-  SimNetwork network(8);
-  Server server(network, 0);
-  Node peer(network, 2);
-  server.tell(2, peer);
-  Client client(network, 1, {server.address(0)}, 1);
-  client.directory.look_up(NodeId(2));
-  drive(network, client, server.node, peer);
+  Acquaintance known(8, 1);
+  Client& client = known.client;
+  Node& peer = known.peer;
+  known.find_peer();
   const PairId pair = client.node.pair(peer);
   Request forgotten = client.node.write(peer, client.node.put("x"), 40);
   forgotten.remote_key = 4711;
   Request write = forgotten;
   write.remote_key = 4712;
   CHECK(client.node.refused(pair, {forgotten}) == ErrorKind::would_block);
-  drive(network, client, server.node, peer);
+  known.run();
   CHECK(client.node.refused(pair, {write}) == ErrorKind::would_block);
-  drive(network, client, server.node, peer);
+  known.run();
   CHECK(client.node.refused(pair, {write}) == ErrorKind::bad_argument);
 }

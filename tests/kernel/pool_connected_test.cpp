@@ -15,16 +15,32 @@ PoolOptions with_connected(std::uint32_t most) {
   return options;
 }
 
-/// Posts to the peer for one sample period and lets what follows from it happen.
+/// Posts requests one by one, within a sample period.
 template <class... Nodes>
-void talk(SimNetwork& network, Node& from, PairId pair, const Node& to, int requests, Nodes&... others) {
+void post_many(SimNetwork& network, Node& from, PairId pair, const Node& to, int requests, Nodes&... others) {
   for (int i = 0; i < requests; ++i) {
     CHECK(from.post(pair, {from.write(to, from.put("talk"), 8)}) == 1);
     settle(network, from, others...);
     from.take();
   }
+}
+
+/// Posts to the peer for one sample period and lets what follows from it happen.
+template <class... Nodes>
+void talk(SimNetwork& network, Node& from, PairId pair, const Node& to, int requests, Nodes&... others) {
+  post_many(network, from, pair, to, requests, others...);
   from.now += std::chrono::milliseconds(2);
   settle(network, from, others...);
+}
+
+/// A pair that knows its peer's, which has taken a message of it.
+PairId acquainted(SimNetwork& network, Node& from, Node& to, PairId* accepted = nullptr) {
+  REQUIRE(to.pool->bind(Port(1), to.completions, 8).ok());
+  const PairId pair = from.pair(to);
+  CHECK(from.post(pair, {from.send(from.put("first"))}) == 1);
+  settle(network, from, to);
+  CHECK(to.pop(Port(1), accepted) == "first");
+  return pair;
 }
 
 }  // namespace
@@ -35,12 +51,8 @@ TEST_CASE("a peer that is talked to much gets a connected queue pair, and the vi
   Node a(network, 0, {.proves = proves}, with_connected(4));
   Node b(network, 1, {.proves = proves});
   Node c(network, 2, {.proves = proves});
-  REQUIRE(b.pool->bind(Port(1), b.completions, 8).ok());
-  const PairId to_b = a.pair(b);
+  const PairId to_b = acquainted(network, a, b);
   const PairId to_c = a.pair(c);
-  CHECK(a.post(to_b, {a.send(a.put("first"))}) == 1);
-  settle(network, a, b, c);
-  CHECK(b.pop() == "first");
   talk(network, a, to_c, c, 5, b, c);
   talk(network, a, to_b, b, 20, b, c);
   CHECK(a.pool->counts().connected == 1);
@@ -121,12 +133,8 @@ TEST_CASE(
   SimNetwork network(5);
   Node a(network, 0, {.proves = false}, with_connected(1));
   Node b(network, 1, {.proves = false});
-  REQUIRE(b.pool->bind(Port(1), b.completions, 8).ok());
-  const PairId pair = a.pair(b);
+  const PairId pair = acquainted(network, a, b);
   const PairId elsewhere = a.pair(b, Port(1), {.messages = false});
-  CHECK(a.post(pair, {a.send(a.put("first"))}) == 1);
-  settle(network, a, b);
-  CHECK(b.pop() == "first");
   talk(network, a, pair, b, 20, b);
   REQUIRE(a.pool->counts().moves == 1);
   Request wrong = a.read(b, std::span(a.memory).first(8), 0, 99);
@@ -142,10 +150,7 @@ TEST_CASE("a peer that cannot be connected to is talked to without") {
   Node a(network, 0, {}, with_connected(1));
   Node b(network, 1);
   const PairId pair = a.pair(b);
-  for (int i = 0; i < 20; ++i) {
-    CHECK(a.post(pair, {a.write(b, a.put("talk"), 8)}) == 1);
-    settle(network, a, b);
-  }
+  post_many(network, a, pair, b, 20, b);
   a.now += std::chrono::milliseconds(2);
   a.progress();  // calls
   network.kill(*b.device);
@@ -162,23 +167,16 @@ TEST_CASE("a virtual queue pair on its way to a connected queue pair that is tak
   Node a(network, 0, {.proves = false}, with_connected(1));
   Node b(network, 1, {.proves = false});
   Node c(network, 2, {.proves = false});
-  REQUIRE(b.pool->bind(Port(1), b.completions, 8).ok());
-  const PairId to_b = a.pair(b);
+  const PairId to_b = acquainted(network, a, b);
   const PairId to_c = a.pair(c);
-  CHECK(a.post(to_b, {a.send(a.put("first"))}) == 1);
   settle(network, a, b, c);
-  CHECK(b.pop() == "first");
-  settle(network, a, b, c);
-  for (int i = 0; i < 20; ++i) {
-    CHECK(a.post(to_b, {a.write(b, a.put("talk"), 8)}) == 1);
-    settle(network, a, b, c);
-  }
+  post_many(network, a, to_b, b, 20, b, c);
   a.now += std::chrono::milliseconds(2);
   settle(network, a, c);  // asks b whether all has arrived, who is busy
   REQUIRE(a.pool->counts().connected == 1);
   REQUIRE(a.pool->counts().moves == 1);
-  talk(network, a, to_c, c, 40, c);  // takes the place
-  settle(network, a, b, c);          // b answers
+  talk(network, a, to_c, c, 40, c);     // takes the place
+  settle(network, a, b, c);             // b answers
   CHECK(b.pool->counts().breaks == 1);  // the queue pair that was taken away is gone
   CHECK(a.post(to_b, {a.write(b, a.put("works"), 64)}) == 1);
   settle(network, a, b, c);
@@ -259,12 +257,8 @@ TEST_CASE("a virtual queue pair whose peer has closed its end and answers nothin
   SimNetwork network(7);
   Node a(network, 0, {.proves = false}, with_connected(1));
   Node b(network, 1, {.proves = false});
-  REQUIRE(b.pool->bind(Port(1), b.completions, 8).ok());
-  const PairId pair = a.pair(b);
-  CHECK(a.post(pair, {a.send(a.put("first"))}) == 1);
-  settle(network, a, b);
   PairId accepted;
-  CHECK(b.pop(Port(1), &accepted) == "first");
+  const PairId pair = acquainted(network, a, b, &accepted);
   settle(network, a, b);
   b.pool->close(accepted);
   talk(network, a, pair, b, 20, b);

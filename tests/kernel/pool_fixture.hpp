@@ -47,24 +47,22 @@ struct Node {
     std::memcpy(memory.data() + offset, text.data(), text.size());
     return std::span(memory).subspan(offset, text.size());
   }
-  Request write(const Node& to, std::span<std::byte> bytes, std::size_t offset, std::uint64_t context = 0) const {
-    return {.kind = Request::Kind::write,
-            .context = context,
-            .local = bytes,
-            .local_memory = keys,
-            .remote_address = to.target_keys.remote_base + offset,
-            .remote_key = to.target_keys.remote_key};
-  }
-  Request read(const Node& from, std::span<std::byte> bytes, std::size_t offset, std::uint64_t context = 0) const {
-    return {.kind = Request::Kind::read,
-            .context = context,
-            .local = bytes,
-            .local_memory = keys,
-            .remote_address = from.keys.remote_base + offset,
-            .remote_key = from.keys.remote_key};
-  }
   Request send(std::span<std::byte> bytes, std::uint64_t context = 0) const {
     return {.kind = Request::Kind::send, .context = context, .local = bytes, .local_memory = keys};
+  }
+  Request one_sided(Request::Kind kind, const MemoryKeys& there, std::span<std::byte> bytes, std::size_t offset,
+                    std::uint64_t context) const {
+    Request request = send(bytes, context);
+    request.kind = kind;
+    request.remote_address = there.remote_base + offset;
+    request.remote_key = there.remote_key;
+    return request;
+  }
+  Request write(const Node& to, std::span<std::byte> bytes, std::size_t offset, std::uint64_t context = 0) const {
+    return one_sided(Request::Kind::write, to.target_keys, bytes, offset, context);
+  }
+  Request read(const Node& from, std::span<std::byte> bytes, std::size_t offset, std::uint64_t context = 0) const {
+    return one_sided(Request::Kind::read, from.keys, bytes, offset, context);
   }
 
   std::size_t post(PairId pair, std::vector<Request> requests) {
