@@ -97,6 +97,7 @@ struct PoolOptions {
   Duration sample_period = std::chrono::milliseconds(100);
   /// Of one message to a port; a larger one fails its pair. Each pair at a port may keep one of them until it is popped.
   std::size_t fetch_bytes_max = 64 << 20;
+  Duration look_up_max = std::chrono::seconds(10);  ///< until `remote` knows a large message's memory; then its pair fails
   RemoteMemory* remote = nullptr;  ///< outlives the pool; none: the devices of the peers alone check
 };
 
@@ -255,6 +256,7 @@ class Pool {
   std::set<PairId> fetching_later_;  ///< found no room for their read
   bool any_failed_ = false;          ///< since `close_unheard` looked
   Time next_sample_{};
+  Time now_{};  ///< of the last `progress`
   Counts counts_;
 };
 

@@ -179,6 +179,11 @@ void Pool::fetch(Seat& seat, const vq_message& message, std::span<std::byte> to,
   const std::int32_t posted = vq_post(&core_, seat.fetcher.value(), &request, 1, nullptr);
   seat.fetching = posted == 1;
   if (posted == 0 || posted == VQ_LOOK_UP) fetching_later_.insert(seat.id);
+  if (posted != VQ_LOOK_UP) {
+    seat.asking.reset();
+  } else if (!seat.asking) {
+    seat.asking = now_;
+  }
   if (posted < 0 && posted != VQ_LOOK_UP) fail(seat, posted == VQ_BAD_LOCAL ? VQ_LOCAL_ERROR : VQ_ACCESS_REFUSED);
 }
 
@@ -188,7 +193,13 @@ void Pool::take_fetched() {
     if (Seat* const seat = seat_of(PairId(done.wr_id))) on_fetched(*seat, done);
   }
   for (const PairId pair : std::exchange(fetching_later_, {})) {
-    if (Seat* const seat = seat_of(pair); seat != nullptr && !failure(pair)) serve(*seat);
+    Seat* const seat = seat_of(pair);
+    if (seat == nullptr || failure(pair)) continue;
+    if (seat->asking && now_ - *seat->asking > options_.look_up_max) {
+      fail(*seat, VQ_ACCESS_REFUSED);
+    } else {
+      serve(*seat);
+    }
   }
 }
 

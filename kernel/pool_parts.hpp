@@ -47,6 +47,7 @@ struct Pool::Seat {
   bool heard = false;               ///< one of its messages was popped
   PairId fetcher;                   ///< a pair that reads what is too large to be sent
   bool fetching = false;            ///< a read of it is under way
+  std::optional<Time> asking;       ///< since when it waits to learn whether its sender has such memory
   bool has_fetched = false;         ///< `fetched` is the next message
   std::vector<std::byte> fetched;   ///< of an accepted pair: where that is read to
   MemoryKeys fetched_memory;

@@ -15,6 +15,7 @@ constexpr std::size_t events_at_once = 32;
 
 Result<bool> Pool::progress(Time now) {
   bool any = false;
+  now_ = now;
   take_accepted();
   for (const auto& physical : physicals_) {
     any |= drain(*physical);

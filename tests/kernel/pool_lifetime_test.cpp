@@ -127,3 +127,32 @@ TEST_CASE("an accepted virtual queue pair that fails before its user has heard o
   settle(network, server, a);
   CHECK(server.pool->failure(from) == Status::peer_lost);  // of this one its user knows
 }
+
+TEST_CASE("a large message from memory of which nobody ever learns fails its pair after the time for it") {
+  struct Ignorant final : RemoteMemory {
+    Verdict check(const Metadata&, std::uint64_t, std::uint64_t, std::size_t, fabric::Access) override {
+      return Verdict::unknown;
+    }
+  } ignorant;
+  SimNetwork network(6);
+  PoolOptions options;
+  options.remote = &ignorant;
+  options.look_up_max = std::chrono::seconds(5);
+  Node server(network, 0, {}, options);
+  Node a(network, 1);
+  REQUIRE(server.pool->bind(Port(1), server.completions, 1).ok());
+  const PairId waits = a.pair(server);
+  const PairId comes_later = a.pair(server);
+  CHECK(a.post(waits, {a.send(a.put(std::string(5000, 'L')))}) == 1);
+  settle(network, server, a);
+  server.now += std::chrono::seconds(4);
+  settle(network, server, a);
+  CHECK(a.post(comes_later, {a.send(a.put("small", 6000))}) == 1);
+  settle(network, server, a);
+  CHECK(server.pool->counts().accepted == 1);  // there is one place, and it is taken
+  server.now += std::chrono::seconds(2);
+  settle(network, server, a);
+  CHECK(a.post(a.pair(server), {a.send(a.put("last", 7000))}) == 1);
+  settle(network, server, a);
+  CHECK(server.pop() == "last");
+}
