@@ -32,15 +32,20 @@ Result<void> Directory::open(Pool& pool, std::vector<MetaServer> servers) {
   auto keys = pool.register_memory(buffers_, fabric::Access::read);
   if (!keys) return std::move(keys).error();
   buffer_keys_ = *keys;
-  for (MetaServer& server : servers) {
-    auto pair = pool.create(completions_, {.once = false, .messages = false});
-    if (!pair) return std::move(pair).error();
-    if (auto connected = pool.connect(*pair, server.metadata, Port{}); !connected) return connected;
-    known_as_[server.metadata] = server.node;
-    doors_.push_back({std::move(server), *pair});
-  }
   pool_ = &pool;
+  for (MetaServer& server : servers) {
+    known_as_[server.metadata] = server.node;
+    doors_.push_back({std::move(server), PairId{}});
+    if (auto opened = open_door(doors_.back()); !opened) return opened;
+  }
   return {};
+}
+
+Result<void> Directory::open_door(Door& door) {
+  auto pair = pool_->create(completions_, {.once = false, .messages = false});
+  if (!pair) return std::move(pair).error();
+  door.pair = *pair;
+  return pool_->connect(*pair, door.server.metadata, Port{});
 }
 
 const Metadata* Directory::find(NodeId node) {
@@ -171,7 +176,11 @@ void Directory::post(std::uint32_t place) {
                      .remote_address = door->server.address + lookup.step.offset,
                      .remote_key = door->server.key};
   const auto posted = pool_->post(door->pair, std::span(&read, 1));
-  if (!posted) return answered(place, MetaAnswer::no_answer);
+  if (!posted) {
+    pool_->close(door->pair);
+    static_cast<void>(open_door(*door));  // if that fails, so does the next lookup's post, which tries again
+    return answered(place, MetaAnswer::no_answer);
+  }
   reads_ += *posted;
   if (*posted == 0) unposted_.push_back(place);
 }

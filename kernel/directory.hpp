@@ -47,7 +47,8 @@ class Directory final : public RemoteMemory {
   Directory(const Clock& clock, const DirectoryOptions& options);
   ~Directory() override;
 
-  /// Connects to the servers, to be asked in this order (see `lookup_order`). Once. Errors: those of the pool.
+  /// Connects to the servers, to be asked in this order (see `lookup_order`), and again to who was lost when it is to be
+  /// asked next. Once. Errors: those of the pool.
   [[nodiscard]] Result<void> open(Pool& pool, std::vector<MetaServer> servers);
 
   /// How to reach the node; null if that is not known: `look_up`. Valid until the next call.
@@ -94,6 +95,7 @@ class Directory final : public RemoteMemory {
     PairId pair;
   };
 
+  [[nodiscard]] Result<void> open_door(Door& door);
   void ask_for(const Subject& subject);
   void begin(std::uint32_t place);
   void ask_next_server(std::uint32_t place);

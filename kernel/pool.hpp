@@ -98,7 +98,7 @@ struct PoolOptions {
   /// Of one message to a port; a larger one fails its pair. Each pair at a port may keep one of them until it is popped.
   std::size_t fetch_bytes_max = 64 << 20;
   Duration look_up_max = std::chrono::seconds(10);  ///< until `remote` knows a large message's memory; then its pair fails
-  RemoteMemory* remote = nullptr;  ///< outlives the pool; none: the devices of the peers alone check
+  RemoteMemory* remote = nullptr;                   ///< outlives the pool; none: the devices of the peers alone check
 };
 
 class Pool {

@@ -237,3 +237,13 @@ TEST_CASE("more absent memory than is remembered is refused still, each after it
   known.run();
   CHECK(client.node.refused(pair, {write}) == ErrorKind::bad_argument);
 }
+
+TEST_CASE("a meta server that was lost is asked again when it is back") {
+  Acquaintance known(9);
+  Client& client = known.client;
+  client.node.pool->on_peer_lost(known.server.node.device->metadata());
+  known.find_peer();
+  CHECK(answer_of(client) == MetaSearch::State::unanswered);
+  known.find_peer();
+  CHECK(answer_of(client) == MetaSearch::State::found);
+}
