@@ -415,4 +415,6 @@ TEST_CASE("a device without connectionless queue pairs, and a window that is no 
   const auto device = network.add();
   CHECK(Pool::open(*device, {.window = 3}).error().kind() == ErrorKind::bad_argument);
   CHECK(Pool::open(*device, {.pairs_max = 0}).error().kind() == ErrorKind::bad_argument);
+  const auto without = network.add({.connectionless = false});
+  CHECK(Pool::open(*without, {}).error().kind() == ErrorKind::unsupported);
 }

@@ -11,7 +11,7 @@ namespace spindrift::kernel::sim {
 SimDevice::SimDevice(SimNetwork& network, std::uint64_t number, const SimOptions& options)
     : network_(network), number_(number), options_(options) {
   traits_.name = "sim";
-  traits_.connectionless = true;
+  traits_.connectionless = options.connectionless;
   traits_.connected = true;
   traits_.ordered_completions = options.ordered;
   traits_.ordered_writes = true;

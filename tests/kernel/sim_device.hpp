@@ -19,6 +19,7 @@ struct SimOptions {
   std::uint32_t send_depth = 32;
   std::uint32_t receive_buffers = 8;
   std::size_t message_bytes_max = 512;
+  bool connectionless = true;  ///< it says that it has such queue pairs
 };
 
 class SimNetwork;
