@@ -2,7 +2,7 @@
 // it while nobody sleeps.
 //
 //   waiter: ticket = prepare(); if (test again) cancel(); else wait(ticket);
-//   waker:  change; notify_all();
+//   waker:  change; notify_all(), or notify_one();
 //
 // The test and the change must be sequentially consistent atomics; then either the waiter sees the change or the waker sees
 // the waiter.
@@ -32,6 +32,12 @@ class EventCount {
     if (!has_waiters()) return;
     epoch_.fetch_add(1, std::memory_order_seq_cst);
     epoch_.notify_all();
+  }
+  /// Wakes the thread that has slept longest, and whoever prepared and does not sleep yet.
+  void notify_one() noexcept {
+    if (!has_waiters()) return;
+    epoch_.fetch_add(1, std::memory_order_seq_cst);
+    epoch_.notify_one();
   }
 
  private:

@@ -51,18 +51,18 @@ GroupCore::Claim GroupCore::reserve(SubgroupId id, std::uint64_t bytes) {
                           " takes nothing now, and a handler cannot wait for what only its own return brings")
                         .fix("use try_send in handlers, and keep what does not fit for later"));
   }
-  EventCount& space = channels_[id.value()].space;
+  views::SpaceQueue& space = channels_[id.value()].space;
   for (;;) {
-    const EventCount::Ticket ticket = space.prepare();
+    const views::SpaceQueue::Ticket ticket = space.prepare(clock_.now());
     Outcome outcome = Outcome::closed;
     try {
       outcome = reserve_once(id, bytes, claim);
     } catch (...) {
-      space.cancel();
+      space.cancel(ticket);
       throw;
     }
     if (outcome == Outcome::reserved) {
-      space.cancel();
+      space.cancel(ticket);
       return claim;
     }
     space.wait(ticket);

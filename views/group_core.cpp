@@ -4,6 +4,7 @@
 #include <sched.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstring>
 #include <random>
@@ -14,6 +15,8 @@
 #include <spindrift/core/fabric/verbs/verbs.hpp>
 #include <spindrift/core/log.hpp>
 #include <spindrift/core/runtime_path.hpp>
+#include <spindrift/core/wake_up.hpp>
+#include <spindrift/views/spin_time.hpp>
 #include <spindrift/views/state_file.hpp>
 
 namespace spindrift {
@@ -172,41 +175,48 @@ void GroupCore::end_poller() noexcept {
 void GroupCore::poll_loop() {
   polling_for = this;
   const bool block = config_.poll_mode() == PollMode::block;
+  views::SpinTime spin(config_.spin(), block ? measured_wake_up(clock_) : Duration{});
   unsigned quiet = 0;
   Time quiet_since{};
   for (;;) {
-    const auto [progress, wake_at] = step();
+    bool progress = step().progress;
     publish_state();
     if (abort_.load(std::memory_order_relaxed) || ended()) return;
-    if (progress) {
-      quiet = 0;
-      continue;
+    if (!progress && ++quiet >= passes_before_yield) {
+      if (quiet == passes_before_yield) quiet_since = clock_.now();
+      if (block && clock_.now() - quiet_since >= spin.limit()) {
+        progress = rest();
+      } else {
+        sched_yield();
+      }
     }
-    if (++quiet < passes_before_yield) continue;
-    if (quiet == passes_before_yield) quiet_since = clock_.now();
-    if (!block || clock_.now() - quiet_since < config_.spin()) {
-      sched_yield();
-      continue;
-    }
-    rest();
+    if (!progress) continue;
+    if (quiet >= passes_before_yield) spin.note(clock_.now() - quiet_since);
     quiet = 0;
   }
 }
 
-void GroupCore::rest() {
+// True if there was no reason to sleep.
+bool GroupCore::rest() {
   fabric_->prepare_sleep();
   const auto [progress, wake_at] = step();
-  if (progress || abort_.load(std::memory_order_seq_cst)) return fabric_->cancel_sleep();
+  if (progress || abort_.load(std::memory_order_seq_cst)) {
+    fabric_->cancel_sleep();
+    return true;
+  }
   sleeps_.add(1);
   fabric_->sleep(wake_at);
+  return false;
 }
 
 views::Member::Step GroupCore::step() {
   try {
     if (letters_waiting_.load(std::memory_order_seq_cst)) post_letters();
     if (has_workers_.load(std::memory_order_relaxed)) rethrow_from_workers();
-    const views::Member::Step done = member_->step(clock_.now());
+    const Time now = clock_.now();
+    views::Member::Step done = member_->step(now);
     if (has_replicas_.load(std::memory_order_relaxed)) tell_replicas_what_is_stable();
+    if (!turns_.empty()) done.wake_at = std::min(done.wake_at, offer_space(now));
     return done;
   } catch (const std::exception& thrown) {
     member_->stop(Error(ErrorKind::group_closed, std::string("a handler threw: ") + thrown.what())
@@ -261,7 +271,7 @@ void GroupCore::publish_state() {
 }
 
 void GroupCore::wake_senders() {
-  for (std::size_t i = 0; i < member_->subgroup_count(); ++i) channels_[i].space.notify_all();
+  for (std::size_t i = 0; i < member_->subgroup_count(); ++i) channels_[i].space.let_all_go();
 }
 
 void GroupCore::on_view(const NewView& news) {
@@ -340,11 +350,30 @@ void GroupCore::report_slow(SubgroupId id, Duration took, Time now) {
 
 // A full ring is worth a wake-up only when a good part of it is free again: a thread that wakes for every message would
 // spend its time waking.
-void GroupCore::on_space(SubgroupId id) {
-  Channel& channel = channels_[id.value()];
-  if (!channel.space.has_waiters()) return;
+bool GroupCore::worth_waking(SubgroupId id) const noexcept {
   const views::SendGate& gate = member_->gate(id);
-  if (gate.half_free() || !gate.is_open()) channel.space.notify_all();
+  return gate.half_free() || !gate.is_open();
+}
+
+void GroupCore::on_space(SubgroupId id) {
+  views::SpaceQueue& space = channels_[id.value()].space;
+  if (!space.has_waiters() || !worth_waking(id)) return;
+  if (!member_->gate(id).is_open()) return space.let_all_go();
+  space.offer(clock_.now());
+  if (std::find(turns_.begin(), turns_.end(), id) == turns_.end()) turns_.push_back(id);
+}
+
+// Ends turns that are over although no space became free since; returns when to look again.
+Time GroupCore::offer_space(Time now) {
+  Time next = never;
+  std::erase_if(turns_, [&](SubgroupId id) {
+    views::SpaceQueue& space = channels_[id.value()].space;
+    if (!worth_waking(id)) return true;  // on_space follows
+    if (space.next_offer() <= now) space.offer(now);
+    next = std::min(next, space.next_offer());
+    return space.next_offer() == never;
+  });
+  return next;
 }
 
 bool GroupCore::accepts(SubgroupId id) const {

@@ -18,12 +18,12 @@
 #include <spindrift/core/clock.hpp>
 #include <spindrift/core/config/config.hpp>
 #include <spindrift/core/counters.hpp>
-#include <spindrift/core/event_count.hpp>
 #include <spindrift/core/fabric/fabric.hpp>
 #include <spindrift/views/group.hpp>
 #include <spindrift/views/handler_worker.hpp>
 #include <spindrift/views/member.hpp>
 #include <spindrift/views/replicated_core.hpp>
+#include <spindrift/views/space_queue.hpp>
 #include <spindrift/views/status.hpp>
 
 namespace spindrift {
@@ -74,7 +74,7 @@ class GroupCore final : public views::Upcalls {
     Subgroup::StateLoader load;
     std::unique_ptr<HandlerWorker> worker;  ///< if the handler runs on a thread of its own
     std::atomic<bool> accepting{false};     ///< the above is set, and stays
-    EventCount space;
+    views::SpaceQueue space;
   };
 
   /// A replicated object and what it needs of its group.
@@ -115,8 +115,10 @@ class GroupCore final : public views::Upcalls {
 
   void poll_loop();
   views::Member::Step step();
-  void rest();
+  bool rest();
   void post_letters();
+  [[nodiscard]] Time offer_space(Time now);
+  [[nodiscard]] bool worth_waking(SubgroupId id) const noexcept;
   void send_letter(NodeId to, std::uint64_t tag, std::span<const std::byte> message);
   [[nodiscard]] SubgroupId id_of(const Subgroup& subgroup) const noexcept { return subgroup.id_; }
 
@@ -150,6 +152,7 @@ class GroupCore final : public views::Upcalls {
   std::unique_ptr<views::Member> member_;
   std::unique_ptr<Channel[]> channels_;  // by subgroup
   std::optional<Time> last_slow_report_;
+  std::vector<SubgroupId> turns_;            // whose space queues may have a turn out; the poller's
   std::optional<views::StatusKeeper> status_;
   views::MemberState published_ = views::MemberState::looking;  // the poller's copy of state_
 
