@@ -65,14 +65,14 @@ bool Multicast::has_news_from(Rank rank) const {
   return !table_.read(rank, row.delivered).equals(member.delivered);
 }
 
-bool Multicast::send_and_receive() {
+bool Multicast::send_and_receive(std::uint64_t publish_bytes_max) {
   CHECK(!wedged_);
   if (fault_) return false;
   const bool ordered = subgroup_.mode == DeliveryMode::ordered;
   bool changed = receive();
   if (fault_) return false;
   if (ordered && policy_.null_sends && ring_) queue_owed_nulls();
-  changed |= send();
+  changed |= send(publish_bytes_max);
   if (ordered) changed |= acknowledge();
   if (changed) table_.bump_activity(id_);
 
@@ -116,10 +116,10 @@ void Multicast::queue_owed_nulls() {
 }
 
 // Publishes the committed prefix of the own ring: bytes first, then their guard.
-bool Multicast::send() {
+bool Multicast::send(std::uint64_t bytes_max) {
   if (!ring_) return false;
   const std::uint64_t before = ring_->committed_count();
-  const CommittedRanges ranges = ring_->collect(policy_.send_batch_max);
+  const CommittedRanges ranges = ring_->collect(policy_.send_batch_max, bytes_max);
   const std::uint64_t count = ring_->committed_count();
   if (count == before) return false;
 

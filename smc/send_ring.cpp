@@ -42,12 +42,12 @@ bool SendRing::queue_nulls(std::uint64_t count_owed) noexcept {
   }
 }
 
-CommittedRanges SendRing::collect(std::uint64_t records_max) noexcept {
+CommittedRanges SendRing::collect(std::uint64_t records_max, std::uint64_t bytes_max) noexcept {
   CommittedRanges ranges;
   CommittedRanges::Range* range = &ranges.range[0];
   range->offset = (collected_position_ & (ring_units_ - 1)) * unit_bytes;
 
-  for (; records_max > 0; --records_max) {
+  for (; records_max > 0 && ranges.range[0].bytes + ranges.range[1].bytes < bytes_max; --records_max) {
     const Mark after = Mark::unpack(slots_[collected_ & slot_mask_].load(std::memory_order_acquire));
     if (after.number != ((collected_ + 1) & record_number_mask)) break;
 

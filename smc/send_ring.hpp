@@ -57,8 +57,9 @@ class SendRing {
   /// Queues a null run so that this sender's count reaches `count_owed`, if records reserved so far do not already. False
   /// if a run is needed and there is no space for it.
   bool queue_nulls(std::uint64_t count_owed) noexcept;
-  /// Takes up to `records_max` records of the committed prefix; returns their bytes. `committed_count` grows.
-  CommittedRanges collect(std::uint64_t records_max) noexcept;
+  /// Takes up to `records_max` records of the committed prefix, and none behind the one with which they have `bytes_max`.
+  /// Returns their bytes. `committed_count` grows.
+  CommittedRanges collect(std::uint64_t records_max, std::uint64_t bytes_max = ~std::uint64_t{0}) noexcept;
   /// Messages (nulls included) collected so far.
   [[nodiscard]] std::uint64_t committed_count() const noexcept { return collected_ + collected_extra_; }
   /// Messages reserved so far, committed or not.

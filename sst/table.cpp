@@ -152,6 +152,17 @@ void Table::post_lines_to(std::uint32_t rank, std::vector<StagedLine>& lines) {
   }
 }
 
+Table::Backlog Table::backlog(const fabric::Fabric& fabric, SubgroupId subgroup) const {
+  Backlog backlog;
+  if (!any_mirrored_) return backlog;
+  for (std::uint32_t rank = 0; rank < rows_.size(); ++rank) {
+    if (!hears(rank, members_of(subgroup))) continue;
+    ++backlog.mirrors;
+    backlog.unsent_bytes += fabric.unsent_bytes(rows_[rank].peer);
+  }
+  return backlog;
+}
+
 Result<void> Table::push(fabric::Fabric& fabric) {
   if (!news_ && !beating_) return {};
   const bool wake_peers = std::exchange(news_, false);

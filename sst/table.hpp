@@ -73,6 +73,13 @@ class Table {
   /// Shows that this member lives, without waking anybody for it.
   void beat();
 
+  /// Members of a subgroup whose mirrors a push writes to, and bytes of earlier pushes that still wait for any of them.
+  struct Backlog {
+    std::uint64_t mirrors = 0;
+    std::uint64_t unsent_bytes = 0;
+  };
+  [[nodiscard]] Backlog backlog(const fabric::Fabric& fabric, SubgroupId subgroup) const;
+
   /// Posts everything staged, one list for all mirrored peers, and wakes mapped peers that sleep. The last act of a pass.
   [[nodiscard]] Result<void> push(fabric::Fabric& fabric);
   [[nodiscard]] bool news() const noexcept { return news_; }

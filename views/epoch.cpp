@@ -17,7 +17,8 @@ Epoch::Epoch(View view, std::vector<RankSet> loaded, NodeId self, fabric::Region
       change_(view_, loaded_, table_, *this, partition_safety),
       lines_(view_.members.size()),
       active_(view_.subgroups.size()),
-      warmth_(view_.subgroups.size()) {
+      warmth_(view_.subgroups.size()),
+      policy_(policy) {
   CHECK(view_.incarnations.size() == view_.members.size() && loaded_.size() == view_.subgroups.size());
   activity_seen_.assign(lines_.size(), std::vector<std::uint64_t>(table_.layout(table_.self()).activity_words()));
   for (std::uint32_t i = 0; i < multicasts_.size(); ++i) {
@@ -102,11 +103,14 @@ Result<bool> Epoch::run(fabric::Fabric& fabric) {
 // advance goes out with the next pass, which follows at once.
 Result<bool> Epoch::pass(fabric::Fabric& fabric) {
   bool progress = false;
+  holds_back_ = false;
   for (const std::uint32_t s : warm_) {
     smc::Multicast& multicast = *multicasts_[s];
     if (!active_[s] && !multicast.has_news() && !multicast.deliverable()) continue;
-    active_[s] = multicast.send_and_receive();
+    const std::uint64_t room = smc::publish_bytes(policy_, table_.backlog(fabric, SubgroupId(s)));
+    active_[s] = multicast.send_and_receive(room);
     progress |= active_[s];
+    holds_back_ |= room == 0 && multicast.has_news();
   }
   if (auto pushed = table_.push(fabric); !pushed) return std::move(pushed).error();
   for (const std::uint32_t s : warm_) {
@@ -133,6 +137,7 @@ void Epoch::report_faults() {
 void Epoch::wedge() {
   CHECK(!wedged_);
   wedged_ = true;
+  holds_back_ = false;
   for (const auto& multicast : multicasts_) {
     if (multicast) multicast->wedge();
   }

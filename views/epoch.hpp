@@ -62,6 +62,8 @@ class Epoch final : private Counts {
   /// One pass over the predicates of the subgroups with news, pushing between acknowledgements and upcalls. Only between
   /// `begin` and the wedge. True if anything changed. A peer's impossible bytes become a suspicion.
   [[nodiscard]] Result<bool> run(fabric::Fabric& fabric);
+  /// The last pass left messages unpublished because earlier ones still wait for their receivers: run again soon.
+  [[nodiscard]] bool holds_back() const noexcept { return holds_back_; }
 
   /// After the decision: delivers up to the trim.
   void finish(Time now);
@@ -92,6 +94,8 @@ class Epoch final : private Counts {
   std::vector<std::uint32_t> warm_;                        // subgroups with any
   std::size_t next_cold_ = 0;
   std::vector<std::vector<std::uint64_t>> activity_seen_;  // by rank, by activity word
+  smc::Policy policy_;
+  bool holds_back_ = false;
   bool begun_ = false;
   bool wedged_ = false;
   Time finished_at_{};

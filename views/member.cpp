@@ -9,6 +9,12 @@
 #include <spindrift/core/log.hpp>
 
 namespace spindrift::views {
+namespace {
+
+/// When messages are held back because earlier ones still wait for their receivers: the next look whether they have gone.
+constexpr Duration look_for_room = std::chrono::microseconds(5);
+
+}  // namespace
 
 std::string_view to_string(MemberState state) noexcept {
   switch (state) {
@@ -88,7 +94,9 @@ Member::Step Member::step(Time now) {
   }
   push();
   last_step_ = now;
-  return {.progress = progress, .wake_at = next_wake()};
+  Time wake_at = next_wake();
+  if (!epochs_.empty() && epoch()->holds_back()) wake_at = std::min(wake_at, now + look_for_room);
+  return {.progress = progress, .wake_at = wake_at};
 }
 
 // One pass over the present view: its rows' words, then its multicasts; whatever ends it comes first.

@@ -201,7 +201,8 @@ double Batches::mean() const noexcept { return count == 0 ? 0 : static_cast<doub
 
 System baseline() {
   System system{.name = "before Spindle",
-                .policy = {.send_batch_max = 1, .receive_batch_max = 1, .deliveries_max = 1, .null_sends = false},
+                .policy = {.send_batch_max = 1, .receive_batch_max = 1, .deliveries_max = 1, .null_sends = false,
+                           .unsent_bytes_max = ~std::uint64_t{0}},
                 .software = derecho_software(),
                 .lock = Lock::held_while_posting,
                 .in_turn = true};

@@ -82,6 +82,7 @@ Ticks Member::pass(Ticks now) {
   produce_until(now);
   mark_active();
   bool progress = false;
+  holds_back_ = false;
   for (std::uint32_t s = 0; s < active_.size(); ++s) {
     if (!active_[s]) continue;
     active_[s] = compute(s);
@@ -96,6 +97,7 @@ Ticks Member::pass(Ticks now) {
   account_.active += endpoint_.clock - now;
   if (progress) return endpoint_.clock;
   Ticks next = for_ever;
+  if (holds_back_) next = endpoint_.unsent_below(experiment_.system.policy.unsent_bytes_max);
   for (const Producer& producer : producers_) {
     if (!producer.full) next = std::min(next, producer.next);
   }
@@ -146,13 +148,21 @@ std::uint64_t Member::received_messages(std::uint32_t subgroup) const {
   return count;
 }
 
+// A record has few bytes here and stands for a message of the experiment's size.
+std::uint64_t Member::publish_bytes(std::uint32_t subgroup) {
+  const std::uint64_t real = smc::publish_bytes(experiment_.system.policy, table_->backlog(endpoint_, SubgroupId(subgroup)));
+  if (real == 0) holds_back_ = true;
+  const std::uint64_t records = real / smc::record_bytes(experiment_.message_bytes) + (real > 0 ? 1 : 0);
+  return records * smc::record_bytes(real_payload_bytes);
+}
+
 // The first half of the protocol's step and what it costs.
 bool Member::compute(std::uint32_t subgroup) {
   smc::Multicast& multicast = *multicasts_[subgroup];
   const Ticks before = endpoint_.clock;
   const std::uint64_t received_before = received_messages(subgroup);
   const std::uint64_t sent_before = multicast.ring() ? multicast.ring()->committed_count() : 0;
-  const bool changed = multicast.send_and_receive();
+  const bool changed = multicast.send_and_receive(publish_bytes(subgroup));
   CHECK(!multicast.fault());
   const std::uint64_t sent = multicast.ring() ? multicast.ring()->committed_count() - sent_before : 0;
   const bool ordered = experiment_.mode == DeliveryMode::ordered;

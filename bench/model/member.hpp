@@ -72,6 +72,7 @@ class Member final : private smc::DeliverySink {
   [[nodiscard]] Ticks pass(Ticks now);
   [[nodiscard]] Ticks evaluate_next(Ticks now);
   bool compute(std::uint32_t subgroup);
+  [[nodiscard]] std::uint64_t publish_bytes(std::uint32_t subgroup);
   bool deliver(std::uint32_t subgroup);
   void push();
   void mark_active();
@@ -100,6 +101,7 @@ class Member final : private smc::DeliverySink {
   std::uint64_t messages_;
   std::uint64_t delivered_ = 0;
   std::uint64_t delivered_in_step_ = 0;
+  bool holds_back_ = false;  ///< in this pass
   Account account_;
 };
 

@@ -94,6 +94,15 @@ Result<void> Endpoint::post(std::span<const fabric::Operation> operations) {
   return {};
 }
 
+std::uint64_t Endpoint::unsent_bytes(fabric::PeerId) const noexcept {
+  const Ticks waits = std::max(0.0, egress_free_ - clock);
+  return static_cast<std::uint64_t>(waits * network_.options_.link.bytes_per_ns / static_cast<double>(last_to_.size() - 1));
+}
+
+Ticks Endpoint::unsent_below(std::uint64_t bytes) const noexcept {
+  return egress_free_ - static_cast<double>(bytes) / network_.options_.link.bytes_per_ns;
+}
+
 Result<fabric::Region> Endpoint::allocate(std::size_t, std::string_view) { return given("allocate"); }
 Result<void> Endpoint::listen(const fabric::Address&) { return given("listen"); }
 Result<void> Endpoint::connect(const fabric::Address&) { return given("connect"); }

@@ -51,6 +51,10 @@ class Endpoint final : public fabric::Fabric {
 
   [[nodiscard]] const fabric::Traits& traits() const noexcept override { return traits_; }
   [[nodiscard]] Result<void> post(std::span<const fabric::Operation> operations) override;
+  /// A peer's share of what waits for the port.
+  [[nodiscard]] std::uint64_t unsent_bytes(fabric::PeerId) const noexcept override;
+  /// When fewer than so many bytes in all will wait.
+  [[nodiscard]] Ticks unsent_below(std::uint64_t bytes) const noexcept;
   [[nodiscard]] std::size_t poll(std::span<fabric::Event>) override { return 0; }
   void notify() noexcept override {}
 

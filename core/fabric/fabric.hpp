@@ -138,6 +138,14 @@ class Fabric {
   /// peer is dropped (its `lost` event says so). Errors: bad_argument (out of the region, too large), resource.
   [[nodiscard]] virtual Result<void> post(std::span<const Operation> operations) = 0;
 
+  /// Bytes posted to this peer that still wait here, behind which whatever is posted next would wait too. An estimate: 0
+  /// where nothing waits or nothing is known, as for mapped peers, lost ones and unknown ones. It falls with time and with
+  /// `poll`.
+  [[nodiscard]] virtual std::uint64_t unsent_bytes(PeerId peer) const noexcept {
+    static_cast<void>(peer);
+    return 0;
+  }
+
   /// Takes up to `events.size()` events; returns how many.
   [[nodiscard]] virtual std::size_t poll(std::span<Event> events) = 0;
 

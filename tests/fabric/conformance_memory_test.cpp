@@ -159,3 +159,24 @@ TEST_CASE("of two writes to one peer the later is visible only after the earlier
   writer.join();
   REQUIRE(violations == 0);
 }
+
+TEST_CASE("what waits for a peer becomes less until nothing waits, and of others nothing does") {
+  const auto provider = GENERATE(from_range(providers()));
+  Pair pair(provider);
+  constexpr std::size_t bytes = 1 << 20;
+  constexpr std::size_t piece = 1 << 14;
+  const Region region = value_or_throw(pair.a.fabric->allocate(bytes, "mirror"));
+  const Event exposed = expose(pair, region, Access::write);
+  const Region source = value_or_throw(pair.b.fabric->allocate(bytes, "row"));
+  std::fill(source.memory.begin(), source.memory.end(), std::byte{7});
+  std::vector<Operation> list;
+  for (std::size_t at = 0; at < bytes; at += piece) {
+    list.push_back(one_sided(Operation::Kind::write, exposed, pair.a_at_b, source.memory.subspan(at, piece), at));
+  }
+  REQUIRE(pair.b.fabric->unsent_bytes(pair.a_at_b) == 0);
+  value_or_throw(pair.b.fabric->post(list));
+  REQUIRE(pair.b.fabric->unsent_bytes(pair.a_at_b) <= bytes);
+  REQUIRE(pair.b.fabric->unsent_bytes(PeerId(pair.a_at_b.value() + 1000)) == 0);
+  drive({&pair.a, &pair.b}, [&] { return pair.b.fabric->unsent_bytes(pair.a_at_b) == 0; });
+  drive({&pair.a, &pair.b}, [&] { return region.memory.back() == std::byte{7}; });
+}

@@ -135,7 +135,7 @@ void Node::on_delivery(SubgroupId, std::span<const Delivery> batch) {
 
 void step(Node& node) {
   if (node.multicast.fault()) return;
-  node.multicast.send_and_receive();
+  node.multicast.send_and_receive(~std::uint64_t{0});
   if (!node.multicast.fault()) node.multicast.deliver();
 }
 

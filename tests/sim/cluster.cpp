@@ -157,6 +157,8 @@ void Cluster::step_node(std::uint32_t rank) {
   node.dirty_ = false;
   const views::Member::Step step = node.member_->step(scheduler_.time());
   ++node.steps_;
+  const views::Epoch* const epoch = node.member_->epoch();
+  if (epoch != nullptr && epoch->holds_back()) report_.hit(Probe::held_back);
   if (meddler_) meddler_(*this, rank);
   checker_.after_step(Rank(rank));
   if (report_.failed()) return;

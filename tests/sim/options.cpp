@@ -113,6 +113,11 @@ void draw_threads(Random& random, Options& options) {
 
 }  // namespace
 
+std::uint64_t draw_unsent_bytes_max(std::uint64_t seed) {
+  Random random(seed, Purpose::pacing);
+  return random.chance(1, 6) ? random.spread(1, 8192) : smc::Policy{}.unsent_bytes_max;
+}
+
 Options Options::of(std::uint64_t seed) {
   Random random(seed, Purpose::options);
   Options options;
@@ -121,6 +126,7 @@ Options Options::of(std::uint64_t seed) {
   options.policy.send_batch_max = random.pick<std::uint64_t>({1, 3, ~std::uint64_t{0}, ~std::uint64_t{0}});
   options.policy.receive_batch_max = random.pick<std::uint64_t>({1, 3, ~std::uint64_t{0}, ~std::uint64_t{0}});
   options.policy.delivery_batch_max = random.pick<std::uint64_t>({1, 3, 512, 512});
+  options.policy.unsent_bytes_max = draw_unsent_bytes_max(seed);
   options.fabric = draw_fabric(random);
 
   const auto members = static_cast<std::uint32_t>(options.view.members.size());
@@ -151,7 +157,8 @@ std::string Options::describe() const {
     for (const NodeId node : subgroup.senders) text += " " + std::to_string(node.value());
   }
   text += "\n  batches " + std::to_string(policy.send_batch_max) + "/" + std::to_string(policy.receive_batch_max) + "/" +
-          std::to_string(policy.delivery_batch_max) + ", threads " + std::to_string(threads.size());
+          std::to_string(policy.delivery_batch_max) + ", unsent " + std::to_string(policy.unsent_bytes_max) +
+          ", threads " + std::to_string(threads.size());
   return text;
 }
 

@@ -10,6 +10,7 @@ std::string_view to_string(Probe probe) noexcept {
     case Probe::window_of_one: return "window of one";
     case Probe::null_run_of_several: return "null run of several";
     case Probe::nulls_waited_for_space: return "nulls waited for space";
+    case Probe::held_back: return "messages held back behind those on their way";
     case Probe::abandoned: return "reservation abandoned";
     case Probe::range_wrapped_in_mirror: return "range wrapped in a mirror";
     case Probe::delivery_batch_above_one: return "delivery batch above one";

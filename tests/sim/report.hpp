@@ -17,6 +17,7 @@ enum class Probe : std::uint32_t {
   window_of_one,
   null_run_of_several,
   nulls_waited_for_space,
+  held_back,
   abandoned,
   range_wrapped_in_mirror,
   delivery_batch_above_one,

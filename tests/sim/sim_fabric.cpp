@@ -135,6 +135,18 @@ std::optional<std::uint32_t> SimFabric::connection_of(fabric::PeerId peer) const
   return connections_[peer.value()];
 }
 
+// All that is on its way: here what waits and what travels is one.
+std::uint64_t SimFabric::unsent_bytes(fabric::PeerId peer) const noexcept {
+  const auto index = connection_of(peer);
+  if (!index) return 0;
+  const Network::Connection& connection = network_.connections_[*index];
+  std::uint64_t bytes = 0;
+  for (const std::uint32_t slot : connection.ways[network_.end_of(connection, index_)].writes) {
+    bytes += network_.in_flight_[slot].write.bytes;
+  }
+  return bytes;
+}
+
 SimFabric::OwnRegion* SimFabric::region(fabric::RegionKey key) {
   for (auto own = regions_.rbegin(); own != regions_.rend(); ++own) {
     if (own->key == key) return &*own;

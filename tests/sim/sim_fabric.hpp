@@ -229,6 +229,7 @@ class SimFabric final : public fabric::Fabric {
   [[nodiscard]] Result<std::span<const std::byte>> map(fabric::PeerId peer, fabric::RegionKey region) override;
   void unmap(fabric::PeerId peer, fabric::RegionKey region) override;
   [[nodiscard]] Result<void> post(std::span<const fabric::Operation> operations) override;
+  [[nodiscard]] std::uint64_t unsent_bytes(fabric::PeerId peer) const noexcept override;
   [[nodiscard]] std::size_t poll(std::span<fabric::Event> events) override;
   void notify() noexcept override;
   void prepare_sleep() noexcept override {}

@@ -1,6 +1,8 @@
 // The send ring, one thread at a time: space, order, nulls, wrap-around.
 #include <catch2/catch.hpp>
 
+#include <spindrift/smc/multicast.hpp>
+
 #include "ring_fixture.hpp"
 
 using namespace spindrift;
@@ -28,6 +30,29 @@ TEST_CASE("only the committed prefix is collected") {
   f.ring.commit(*first);
   CHECK(f.drain() == Texts{"soon", "late"});
   CHECK(f.ring.drained());
+}
+
+TEST_CASE("no more is collected behind the record with which the bytes are reached") {
+  RingFixture fixture;
+  for (const char* text : {"12345678", "abcdefgh", "ABCDEFGH"}) REQUIRE(fixture.send(text));
+  const auto bytes_of = [](const CommittedRanges& ranges) { return ranges.range[0].bytes + ranges.range[1].bytes; };
+  CHECK(bytes_of(fixture.ring.collect(10, 0)) == 0);
+  CHECK(bytes_of(fixture.ring.collect(10, 1)) == 16);
+  CHECK(bytes_of(fixture.ring.collect(1, 1000)) == 16);
+  CHECK(fixture.ring.committed_count() == 2);
+  CHECK(fixture.ring.has_committed());
+  CHECK(bytes_of(fixture.ring.collect(10, 17)) == 16);
+  CHECK(fixture.ring.committed_count() == 3);
+}
+
+TEST_CASE("what may be published is what room there is for each receiver, and no bound where all map it") {
+  Policy policy;
+  policy.unsent_bytes_max = 1000;
+  CHECK(publish_bytes(policy, {.mirrors = 0, .unsent_bytes = 0}) == ~std::uint64_t{0});
+  CHECK(publish_bytes(policy, {.mirrors = 2, .unsent_bytes = 0}) == 500);
+  CHECK(publish_bytes(policy, {.mirrors = 4, .unsent_bytes = 999}) == 1);
+  CHECK(publish_bytes(policy, {.mirrors = 4, .unsent_bytes = 1000}) == 0);
+  CHECK(publish_bytes(policy, {.mirrors = 1, .unsent_bytes = ~std::uint64_t{0}}) == 0);
 }
 
 TEST_CASE("the window counts messages") {

@@ -32,17 +32,20 @@ class Backlog {
     }
     if (request.copied && request.owned.empty()) request.owned.assign(request.local, request.local + request.bytes);
     bytes_ += request.owned.size();
+    if (request.region != nullptr) lane.unsent_bytes += request.bytes;
     if (waiting_.size() >= requests_max || bytes_ > bytes_max) lane.break_down("it takes nothing of what waits for it");
     waiting_.push_back(std::move(request));
   }
 
   /// Offers what waits, as far as the provider takes it.
   template <class Offer>
-  void flush(const Lane& lane, const Offer& offer) {
+  void flush(Lane& lane, const Offer& offer) {
     while (!waiting_.empty() && !lane.broken()) {
       const std::size_t bytes = waiting_.front().owned.size();
+      const std::uint64_t unsent_bytes = waiting_.front().region != nullptr ? waiting_.front().bytes : 0;
       if (!offer(waiting_.front())) return;
       bytes_ -= bytes;
+      lane.unsent_bytes -= unsent_bytes;
       waiting_.pop_front();
     }
   }

@@ -89,6 +89,11 @@ void Endpoint::end() {
   regions_.clear();
 }
 
+std::uint64_t Endpoint::unsent_bytes(PeerId peer) const noexcept {
+  const auto at = peers_.find(peer);
+  return at == peers_.end() ? 0 : at->second->unsent_bytes;
+}
+
 Lane* Endpoint::find(PeerId peer) noexcept {
   const auto at = peers_.find(peer);
   return at == peers_.end() ? nullptr : at->second;

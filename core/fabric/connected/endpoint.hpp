@@ -61,6 +61,7 @@ class Endpoint : public Fabric {
   [[nodiscard]] Result<void> expose(PeerId peer, RegionKey region, Access access) final;
   [[nodiscard]] Result<std::span<const std::byte>> map(PeerId peer, RegionKey region) final;
   void unmap(PeerId peer, RegionKey region) final;
+  [[nodiscard]] std::uint64_t unsent_bytes(PeerId peer) const noexcept final;
   [[nodiscard]] std::size_t poll(std::span<Event> events) final;
   void notify() noexcept final {}  // nobody maps a region of this process
   void prepare_sleep() noexcept final;

@@ -82,6 +82,8 @@ class Lane {
   std::unordered_map<std::uint64_t, Grant> granted;  ///< to the peer, by remote key
   std::vector<Event> early;                          ///< came before it was up
   std::size_t unheard = 0;                           ///< messages that wait for the caller
+  /// Bytes of own regions posted to the peer that wait here, or that the provider has and will tell the end of.
+  std::uint64_t unsent_bytes = 0;
 
  protected:
   struct Right {

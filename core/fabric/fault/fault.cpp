@@ -33,6 +33,7 @@ class FaultFabric final : public Fabric {
   [[nodiscard]] Result<std::span<const std::byte>> map(PeerId peer, RegionKey region) override;
   void unmap(PeerId peer, RegionKey region) override;
   [[nodiscard]] Result<void> post(std::span<const Operation> operations) override;
+  [[nodiscard]] std::uint64_t unsent_bytes(PeerId peer) const noexcept override { return inner_->unsent_bytes(peer); }
   [[nodiscard]] std::size_t poll(std::span<Event> events) override;
   void notify() noexcept override;
   void prepare_sleep() noexcept override { inner_->prepare_sleep(); }

@@ -51,7 +51,10 @@ void Flights::finish(void* token) noexcept { clear(reinterpret_cast<std::uintptr
 
 void Flights::clear(std::uint32_t place) noexcept {
   Flight& flight = flights_[place];
-  if (flight.request.region != nullptr) --flight.request.region->reading;
+  if (flight.request.region != nullptr) {
+    --flight.request.region->reading;
+    flight.lane->unsent_bytes -= flight.request.bytes;
+  }
   flight.request = {};
   flight.lane = nullptr;
   ++flight.generation;
@@ -150,6 +153,7 @@ bool Lane::offer(Request& request) {
   void* const token = injected ? nullptr : flights_.reserve(*this);
   const long failed = pass_on(request, token);
   if (failed == 0) {
+    if (request.region != nullptr) unsent_bytes += request.bytes;
     if (token != nullptr) flights_.at(token).request = std::move(request);
     return true;
   }

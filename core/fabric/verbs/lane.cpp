@@ -12,6 +12,8 @@ namespace spindrift::fabric::verbs {
 namespace {
 
 constexpr std::size_t staging_bytes = 8 * staged_bytes_max;
+/// Of own regions, until a completion tells that they have gone.
+constexpr std::uint64_t untold_bytes_max = 32768;
 constexpr std::size_t buffers_bytes = std::size_t{Credits::buffers} * buffer_bytes;
 constexpr std::size_t message_bytes_whole_max = connected::header_bytes + connected::message_bytes_max;
 
@@ -192,11 +194,14 @@ bool Lane::offer(Request& request) {
   work.wr_id = encode(Token{number, false, flight.sequence});
   describe(request, work);
   // Often enough that neither the queue nor the staging is ever full of requests that nothing tells the end of.
-  const bool due =
-      ++unsignaled_ >= device_.limits().send_depth / 4 || staging_.end() - staged_signaled_ >= staging_bytes / 4;
+  if (request.region != nullptr && request.kind != Request::Kind::bind) untold_bytes_ += request.bytes;
+  const bool due = ++unsignaled_ >= device_.limits().send_depth / 4 || untold_bytes_ >= untold_bytes_max ||
+                   staging_.end() - staged_signaled_ >= staging_bytes / 4;
   if (request.signaled || due || flight.filled != nullptr || request.kind == Request::Kind::mark) {
     work.send_flags |= IBV_SEND_SIGNALED;
     unsignaled_ = 0;
+    flight.told_bytes = std::exchange(untold_bytes_, 0);
+    unsent_bytes += flight.told_bytes;
     staged_signaled_ = staging_.end();
   }
   batch_[batched_] = work;
@@ -302,6 +307,7 @@ std::optional<Lane::Flight> Lane::take_finished(std::uint32_t sequence) {
   staging_.give_back(flight.staged_end);
   if (flight.filled != nullptr) std::memcpy(flight.filled, flight.staged, flight.bytes);
   if (flight.region != nullptr) --flight.region->reading;
+  unsent_bytes -= flight.told_bytes;
   return flight;
 }
 

@@ -59,6 +59,7 @@ class Lane final : public connected::Lane {
     std::byte* filled = nullptr;  ///< of a read into memory that is not registered: where its bytes go
     const std::byte* staged = nullptr;
     std::uint32_t bytes = 0;
+    std::uint64_t told_bytes = 0;  ///< of own regions, whose end this one's completion tells
   };
 
   Lane(State first, NodeId of, std::uint32_t its_number, Device& device, Handle<rdma_cm_id> id);
@@ -127,6 +128,7 @@ class Lane final : public connected::Lane {
   Staging staging_;
   std::uint32_t sequence_ = 0;         ///< of the last request that the device has
   std::uint32_t unsignaled_ = 0;       ///< requests since the last that has a completion
+  std::uint64_t untold_bytes_ = 0;     ///< theirs, of own regions
   std::uint64_t staged_signaled_ = 0;  ///< where the staging of that one ended
   bool news_owed_ = false;             ///< the target was not told of a write, for want of a buffer there
   std::deque<Flight> flights_;

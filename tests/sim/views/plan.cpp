@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <array>
 
+#include "../options.hpp"
+
 namespace spindrift::sim {
 namespace {
 
@@ -261,6 +263,7 @@ Plan Plan::of(std::uint64_t seed) {
   plan.policy.send_batch_max = random.pick<std::uint64_t>({1, 3, ~std::uint64_t{0}, ~std::uint64_t{0}});
   plan.policy.receive_batch_max = random.pick<std::uint64_t>({1, 3, ~std::uint64_t{0}, ~std::uint64_t{0}});
   plan.policy.delivery_batch_max = random.pick<std::uint64_t>({1, 3, 512, 512});
+  plan.policy.unsent_bytes_max = draw_unsent_bytes_max(seed);
   const std::uint32_t hosts = random.pick<std::uint32_t>({1, 2, 3});
   const bool all_remote = random.chance(1, 2);
   for (std::uint32_t i = 0; i < nodes; ++i) {
@@ -334,7 +337,7 @@ std::string Plan::describe() const {
           ", lost " + std::to_string(fabric.lost_ns_max) + ", clogs " + std::to_string(fabric.clogs_in_1000) +
           "/1000, messages of " + std::to_string(fabric.message_bytes_max) +
           ", batches " + std::to_string(policy.send_batch_max) + "/" + std::to_string(policy.receive_batch_max) + "/" +
-          std::to_string(policy.delivery_batch_max);
+          std::to_string(policy.delivery_batch_max) + ", unsent " + std::to_string(policy.unsent_bytes_max);
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     const NodePlan& node = nodes[i];
     text += "\n  node " + std::to_string(i) + ": host " + std::to_string(node.host) + ", step " +
