@@ -22,7 +22,15 @@ enum class DeliveryMode : std::uint8_t {
 struct Profile {
   std::uint64_t ring_bytes = 0;         ///< power of two, 4 KiB … 1 GiB
   std::uint64_t window_messages = 0;    ///< most records of one sender in flight, 1 … 2^20
-  std::uint64_t message_bytes_max = 0;  ///< largest payload, at most ring_bytes / 2 − 8
+  std::uint64_t message_bytes_max = 0;  ///< largest payload, at most half of the ring that it lies in, less 8 bytes in the
+                                        ///< row's ring
+  std::uint64_t bulk_ring_bytes = 0;    ///< of a sender's ring for large messages: 0 (none are large) or a power of two
+  std::uint64_t large_message_bytes = 0;  ///< with a bulk ring: a payload of more bytes than this lies there; at least 16
+
+  /// Largest payload that lies in the row's ring.
+  [[nodiscard]] constexpr std::uint64_t ring_payload_max() const noexcept {
+    return bulk_ring_bytes == 0 || message_bytes_max < large_message_bytes ? message_bytes_max : large_message_bytes;
+  }
 };
 
 struct SubgroupView {

@@ -30,6 +30,8 @@ Multicast::Multicast(SubgroupId id, sst::Table& table, Policy policy, DeliverySi
   if (own_sender_rank_) {
     const sst::SubgroupBlock& own = block(table.self());
     ring_.emplace(std::span(table.own_bytes(own.ring), own.ring_bytes), subgroup_.profile);
+    if (subgroup_.profile.bulk_ring_bytes > 0)
+      bulk_.emplace(table.bulk(id).own(), *ring_, subgroup_.profile.message_bytes_max);
   }
 
   const auto counter = [&](const char* name) { return counters.counter("subgroup." + subgroup_.name + "." + name); };
@@ -41,18 +43,23 @@ Multicast::Multicast(SubgroupId id, sst::Table& table, Policy policy, DeliverySi
   delivered_bytes_ = counter("delivered_bytes");
   delivered_nulls_ = counter("delivered_nulls");
   delivery_batches_ = counter("delivery_batches");
+  if (subgroup_.profile.bulk_ring_bytes == 0) return;
+  large_sent_ = counter("large_sent");
+  large_handed_on_ = counter("large_handed_on");
 }
 
 void Multicast::start() {
   for (const Rank rank : sender_ranks_in_view_) {
     const sst::SubgroupBlock& row = block(rank);
-    readers_.emplace_back(table_.bytes(rank, row.ring), row.ring_bytes, subgroup_.profile.message_bytes_max);
+    readers_.emplace_back(table_.bytes(rank, row.ring), row.ring_bytes, subgroup_.profile.ring_payload_max());
   }
+  if (subgroup_.profile.bulk_ring_bytes > 0) start_large();
 }
 
 bool Multicast::has_news_from(Rank rank) const {
   const Seat seat = seats_[rank.value()];
   if (seat.position == nowhere || fault_) return false;
+  if (relayed_ && waits_for_news_of(seat.position)) return true;
   const sst::SubgroupBlock& row = block(rank);
   if (seat.sender != nowhere && !table_.read(rank, row.committed).equals(published_[seat.sender])) return true;
   if (subgroup_.mode == DeliveryMode::unordered) {
@@ -91,8 +98,10 @@ bool Multicast::receive() {
     const auto count = read_count(rank, block(rank).committed, committed_[sender], committed_bound(sender), "committed");
     if (!count) return false;
     published_[sender] = *count;
-    const std::uint64_t taken =
+    std::uint64_t taken =
         *count - committed_[sender] > policy_.receive_batch_max ? committed_[sender] + policy_.receive_batch_max : *count;
+    if (relayed_) taken = held(sender, taken);
+    if (fault_) return false;
     if (taken == committed_[sender]) continue;
     committed_[sender] = taken;
     changed = true;
@@ -125,6 +134,7 @@ bool Multicast::send(std::uint64_t bytes_max) {
 
   const sst::SubgroupBlock& own = block(table_.self());
   const auto audience = sst::Table::members_of(id_);
+  if (bulk_) send_large(count);
   for (const auto& range : ranges.range) table_.stage(own.ring + range.offset, range.bytes, audience);
   table_.store(own.committed, count, audience);
   published_[own_sender_rank_->value()] = count;
@@ -187,6 +197,7 @@ bool Multicast::release_space() {
     }
   }
   own_released_ = count;
+  if (bulk_) release_pieces(count);
   if (!ring_->release(count)) return false;
   sink_.on_space(id_);
   return true;

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <optional>
 #include <string>
 #include <vector>
@@ -16,7 +17,9 @@
 #include <spindrift/core/clock.hpp>
 #include <spindrift/core/counters.hpp>
 #include <spindrift/core/view.hpp>
+#include <spindrift/smc/bulk_ring.hpp>
 #include <spindrift/smc/delivery.hpp>
+#include <spindrift/smc/relay.hpp>
 #include <spindrift/smc/ring_reader.hpp>
 #include <spindrift/smc/send_ring.hpp>
 #include <spindrift/sst/table.hpp>
@@ -25,14 +28,16 @@ namespace spindrift::smc {
 
 /// Ablation switches. The defaults are the product; the others exist for experiments and tests.
 struct Policy {
-  std::uint64_t send_batch_max = ~std::uint64_t{0};      ///< records collected per step
-  std::uint64_t receive_batch_max = ~std::uint64_t{0};   ///< messages of one sender taken per step
-  std::uint64_t delivery_batch_max = 512;                ///< messages per upcall
-  std::uint64_t deliveries_max = ~std::uint64_t{0};      ///< messages, nulls included, per step; ordered mode
+  std::uint64_t send_batch_max = ~std::uint64_t{0};     ///< records collected per step
+  std::uint64_t receive_batch_max = ~std::uint64_t{0};  ///< messages of one sender taken per step
+  std::uint64_t delivery_batch_max = 512;               ///< messages per upcall
+  std::uint64_t deliveries_max = ~std::uint64_t{0};     ///< messages, nulls included, per step; ordered mode
   bool null_sends = true;
   /// Ring bytes are posted only while fewer bytes than this wait for their receivers: acknowledgements travel behind them.
   /// Enough for 400 Gb/s while the poller is away for 5 µs.
   std::uint64_t unsent_bytes_max = 256 * 1024;
+  /// How large messages travel between mirrored rows. The same at all members; `direct` where rows may be mapped.
+  Relay relay = Relay::rotation;
 };
 
 /// Ring bytes that a step may publish, to `backlog.mirrors` receivers each; at least one record if not 0. Where no receiver
@@ -102,6 +107,8 @@ class Multicast {
 
   /// The own ring; nothing if this member does not send here.
   [[nodiscard]] SendRing* ring() noexcept { return ring_ ? &*ring_ : nullptr; }
+  /// The own ring for large messages; nothing if this member does not send here, or the profile has none.
+  [[nodiscard]] BulkRing* bulk_ring() noexcept { return bulk_ ? &*bulk_ : nullptr; }
 
   /// Whether something waits for `deliver`, perhaps only for the sink to accept it.
   [[nodiscard]] bool deliverable() const noexcept;
@@ -136,6 +143,25 @@ class Multicast {
     std::uint32_t sender;
   };
   static constexpr std::uint32_t nowhere = ~std::uint32_t{0};
+  /// One large message, as its record and its place in the sender's stream say.
+  struct Large {
+    std::uint64_t index;    ///< of the message
+    std::uint64_t ordinal;  ///< among the sender's large ones, those that were given up left out
+    std::uint64_t offset;   ///< in the bulk ring
+    std::uint64_t length;
+  };
+  /// One sender's records, looked at when they are published: which large messages there are, and whether they are here.
+  struct Walk {
+    RingReader reader;
+    std::uint64_t large = 0;      ///< messages met
+    std::deque<Large> waiting{};  ///< whose bytes their sources have yet to vouch for, or an earlier one's
+    std::deque<Large> duties{};   ///< to be handed on by this member, as soon as they are here
+  };
+  /// A piece of the own bulk ring.
+  struct Piece {
+    std::uint64_t index;  ///< of its message
+    std::uint64_t end;    ///< in the stream
+  };
 
   bool receive();
   void queue_owed_nulls();
@@ -143,6 +169,22 @@ class Multicast {
   bool acknowledge();
   bool read_frontiers();
   bool release_space();
+
+  // large.cpp
+  void start_large();
+  [[nodiscard]] std::uint64_t held(std::size_t sender, std::uint64_t published);
+  [[nodiscard]] bool read_records(std::size_t sender);
+  [[nodiscard]] bool is_here(std::size_t sender, const Large& large);
+  void hand_on(std::size_t sender, const Large& large);
+  void send_large(std::uint64_t published);
+  void release_pieces(std::uint64_t count);
+  [[nodiscard]] bool waits_for_news_of(std::uint32_t position) const;
+  [[nodiscard]] std::uint32_t position_of(std::size_t sender) const noexcept {
+    return seats_[sender_ranks_in_view_[sender].value()].position;
+  }
+  [[nodiscard]] std::uint32_t own_position() const noexcept { return seats_[table_.self().value()].position; }
+  [[nodiscard]] std::uint32_t source_of(std::size_t sender, std::uint64_t ordinal, std::uint32_t member) const noexcept;
+  [[nodiscard]] bool gets_from_here(std::size_t sender, std::uint64_t ordinal, std::uint32_t member) const noexcept;
 
   bool deliver_ordered();
   bool deliver_unordered();
@@ -163,16 +205,22 @@ class Multicast {
   Policy policy_;
   DeliverySink& sink_;
   std::optional<SendRing> ring_;
+  std::optional<BulkRing> bulk_;
   std::optional<SenderRank> own_sender_rank_;
 
-  std::vector<Rank> sender_ranks_in_view_;   // by sender rank
-  std::vector<Member> members_;              // by position in the subgroup
-  std::vector<Seat> seats_;                  // by rank in the view
-  std::vector<RingReader> readers_;          // by sender rank
-  std::vector<std::uint64_t> published_;     // by sender rank: messages published, as far as visible here; validated
-  std::vector<std::uint64_t> committed_;     // by sender rank: of those, taken here; may end within a null run
-  std::vector<std::uint64_t> received_of_;   // by sender rank: acknowledged (ordered) or consumed (unordered)
-  std::vector<std::uint64_t> consumed_by_;   // by position, unordered mode: own messages consumed there; validated
+  std::vector<Rank> sender_ranks_in_view_;  // by sender rank
+  std::vector<Member> members_;             // by position in the subgroup
+  std::vector<Seat> seats_;                 // by rank in the view
+  std::vector<RingReader> readers_;         // by sender rank
+  std::vector<std::uint64_t> published_;    // by sender rank: messages published, as far as visible here; validated
+  std::vector<std::uint64_t> committed_;    // by sender rank: of those, taken here; may end within a null run
+  std::vector<std::uint64_t> received_of_;  // by sender rank: acknowledged (ordered) or consumed (unordered)
+  std::vector<std::uint64_t> consumed_by_;  // by position, unordered mode: own messages consumed there; validated
+  std::vector<Walk> walks_;                 // by sender rank; empty without bulk rings
+  std::vector<std::uint64_t> forwarded_;    // by sender rank: own word
+  std::vector<std::vector<std::uint64_t>> forwarded_by_;  // by position, by sender rank; validated
+  std::deque<Piece> pieces_;                              // of the own bulk ring, in flight
+  bool relayed_ = false;                                  // some large messages come from others than their senders
   std::vector<Delivery> batch_;
   std::uint64_t batch_bytes_ = 0;
 
@@ -181,7 +229,7 @@ class Multicast {
   std::uint64_t stable_ = 0;
   std::uint64_t delivered_ = 0;
   std::uint64_t delivered_everywhere_ = 0;
-  std::size_t next_sender_ = 0;      // delivered_ modulo senders
+  std::size_t next_sender_ = 0;  // delivered_ modulo senders
   std::uint64_t own_released_ = 0;
   bool wedged_ = false;
   std::optional<PeerFault> fault_;
@@ -194,6 +242,8 @@ class Multicast {
   Counter delivered_bytes_;
   Counter delivered_nulls_;
   Counter delivery_batches_;
+  Counter large_sent_;
+  Counter large_handed_on_;
 };
 
 }  // namespace spindrift::smc

@@ -17,9 +17,17 @@ class RingReader {
   RingReader(const std::byte* ring, std::uint64_t ring_bytes, std::uint64_t message_bytes_max) noexcept
       : ring_(ring), ring_bytes_(ring_bytes), message_bytes_max_(message_bytes_max) {}
 
+  /// Where this sender's large messages lie; before the first message.
+  void set_bulk(const std::byte* ring, std::uint64_t ring_bytes, std::uint64_t message_bytes_max) noexcept {
+    bulk_ = ring;
+    bulk_ring_bytes_ = ring_bytes;
+    large_bytes_max_ = message_bytes_max;
+  }
+
   struct Message {
     bool null = false;
     std::span<const std::byte> payload;
+    bool large = false;  ///< `large()` says where it lies, also of one that was given up
   };
 
   /// The message with index `count()`; the sender committed it, and `committed` is how many it committed in all, checked by
@@ -36,10 +44,13 @@ class RingReader {
   /// Messages taken so far, nulls included.
   [[nodiscard]] std::uint64_t count() const noexcept { return count_; }
   [[nodiscard]] const char* fault() const noexcept { return fault_; }
+  /// Of the last large message taken; validated.
+  [[nodiscard]] const LargeDescriptor& large() const noexcept { return large_; }
 
  private:
   [[nodiscard]] std::optional<Message> next_record(std::uint64_t committed) noexcept;
   [[nodiscard]] std::optional<RecordHeader> header_here() noexcept;
+  [[nodiscard]] bool take_large(RecordHeader header, Message& message) noexcept;
 
   const std::byte* ring_ = nullptr;
   std::uint64_t ring_bytes_ = 0;
@@ -49,6 +60,10 @@ class RingReader {
   std::uint64_t count_ = 0;
   std::uint64_t nulls_left_ = 0;
   const char* fault_ = nullptr;
+  const std::byte* bulk_ = nullptr;
+  std::uint64_t bulk_ring_bytes_ = 0;
+  std::uint64_t large_bytes_max_ = 0;
+  LargeDescriptor large_;
 };
 
 // In the header, because delivery does nothing else for every message.
@@ -97,12 +112,35 @@ class RingReader {
     case RecordKind::padding:
       fault_ = "padding behind padding";
       return std::nullopt;
+    case RecordKind::large:
+    case RecordKind::large_abandoned:
+      bytes = record_bytes(descriptor_bytes);
+      if (!take_large(*header, message)) return std::nullopt;
+      break;
   }
   offset_ += bytes;
   if (offset_ == ring_bytes_) offset_ = 0;
   ++record_;
   ++count_;
   return message;
+}
+
+// The header is checked here as any other; out of the way of small messages.
+[[gnu::noinline]] inline bool RingReader::take_large(RecordHeader header, Message& message) noexcept {
+  if (bulk_ == nullptr || header.length != descriptor_bytes || record_bytes(descriptor_bytes) > ring_bytes_ - offset_) {
+    fault_ = "a large message without a bulk ring, or with a descriptor that does not fit";
+    return false;
+  }
+  const auto descriptor = LargeDescriptor::read(ring_ + offset_ + header_bytes, bulk_ring_bytes_, large_bytes_max_);
+  if (!descriptor) {
+    fault_ = "a descriptor that points out of the bulk ring";
+    return false;
+  }
+  large_ = *descriptor;
+  message.large = true;
+  message.null = header.kind == RecordKind::large_abandoned;
+  message.payload = {bulk_ + large_.offset(bulk_ring_bytes_), large_.length};
+  return true;
 }
 
 }  // namespace spindrift::smc

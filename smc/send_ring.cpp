@@ -12,7 +12,7 @@ SendRing::SendRing(std::span<std::byte> ring, const Profile& profile)
     : ring_(ring.data()),
       ring_units_(profile.ring_bytes / unit_bytes),
       window_(profile.window_messages),
-      message_bytes_max_(profile.message_bytes_max),
+      message_bytes_max_(profile.ring_payload_max()),
       slot_mask_(std::bit_ceil(profile.window_messages) - 1),
       slots_(std::make_unique<std::atomic<std::uint64_t>[]>(slot_mask_ + 1)),
       null_runs_(std::make_unique<NullRun[]>(slot_mask_ + 1)) {
@@ -20,6 +20,7 @@ SendRing::SendRing(std::span<std::byte> ring, const Profile& profile)
   CHECK(window_ >= 1 && window_ <= std::uint64_t{1} << 20);
   // A record and the padding before it always fit into an empty ring.
   CHECK(2 * record_bytes(message_bytes_max_) <= profile.ring_bytes);
+  CHECK(profile.bulk_ring_bytes == 0 || profile.large_message_bytes >= descriptor_bytes);
 }
 
 bool SendRing::queue_nulls(std::uint64_t count_owed) noexcept {

@@ -46,13 +46,15 @@ class SendRing {
   /// `ring` is `profile.ring_bytes` of zeroed shared memory that outlives this object.
   SendRing(std::span<std::byte> ring, const Profile& profile);
 
-  /// Space for a payload of `bytes` (at most `message_bytes_max`; CHECKed, callers refuse it before), or nothing if the
-  /// window in messages or in bytes is full.
+  /// Space for a payload of `bytes` (at most the profile's `ring_payload_max`; CHECKed, callers refuse it before), or
+  /// nothing if the window in messages or in bytes is full.
   [[nodiscard]] std::optional<Reservation> reserve(std::uint64_t bytes) noexcept;
   /// Publishes the message to the poller. Everything written to the payload before is sent.
   void commit(const Reservation& reservation) noexcept;
   /// Gives the reservation up: it travels as a null.
   void abandon(const Reservation& reservation) noexcept;
+  /// As `commit`, for a record of another kind, whose payload in this ring is of so many bytes.
+  void commit_as(const Reservation& reservation, RecordKind kind, std::uint64_t payload_bytes) noexcept;
 
   /// Queues a null run so that this sender's count reaches `count_owed`, if records reserved so far do not already. False
   /// if a run is needed and there is no space for it.
@@ -195,6 +197,10 @@ inline void SendRing::commit(const Reservation& reservation) noexcept {
 
 inline void SendRing::abandon(const Reservation& reservation) noexcept {
   publish(reservation, {static_cast<std::uint32_t>(reservation.payload.size()), RecordKind::abandoned, reservation.number});
+}
+
+inline void SendRing::commit_as(const Reservation& reservation, RecordKind kind, std::uint64_t payload_bytes) noexcept {
+  publish(reservation, {static_cast<std::uint32_t>(payload_bytes), kind, reservation.number});
 }
 
 }  // namespace spindrift::smc

@@ -36,6 +36,10 @@ RowLayout::RowLayout(const View& view, NodeId owner)
     block.loaded = next + 3 * word_bytes;
     block.received_of = next + cache_line_bytes;
     next = block.received_of + round_up(subgroup.senders.size() * word_bytes, cache_line_bytes);
+    if (subgroup.profile.bulk_ring_bytes > 0) {
+      block.forwarded = next;
+      next += round_up(subgroup.senders.size() * word_bytes, cache_line_bytes);
+    }
     blocks_.emplace_back(block);
   }
   control_bytes_ = next;

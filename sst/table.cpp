@@ -16,6 +16,8 @@ Table::Table(const View& view, NodeId self, std::span<std::byte> own_row) : view
   for (const SubgroupView& subgroup : view.subgroups) {
     std::vector<bool>& inside = in_subgroup_.emplace_back();
     for (const NodeId member : view.members) inside.push_back(subgroup.member_position(member).has_value());
+    const bool bulk = subgroup.profile.bulk_ring_bytes > 0 && inside[self_.value()];
+    bulk_.push_back(bulk ? std::make_unique<BulkRings>(subgroup, self) : nullptr);
   }
   CHECK(own_row.size() >= layout(self_).bytes());
   rows_[self_.value()].memory = own_row.data();
@@ -65,6 +67,14 @@ void Table::bump_activity(SubgroupId subgroup) {
 void Table::stage(std::uint64_t offset, std::uint64_t bytes, Audience audience) {
   CHECK(offset >= layout(self_).control_bytes() && offset + bytes <= layout(self_).bytes());
   if (any_mirrored_ && bytes > 0) staged_bytes_.push_back({offset, bytes, audience});
+  news_ = true;
+}
+
+void Table::stage_bulk(SubgroupId id, std::size_t sender, std::uint64_t offset, std::uint64_t bytes, Rank to) {
+  if (!rows_[to.value()].mirrored) return;
+  fabric::Operation write = bulk(id).write_to(view_.members[to.value()], sender, offset, bytes);
+  write.peer = rows_[to.value()].peer;
+  staged_bulk_.push_back({to, write});
   news_ = true;
 }
 
@@ -127,6 +137,13 @@ bool Table::catch_up(std::uint32_t rank) {
   return true;
 }
 
+void Table::post_bulk_to(std::uint32_t rank) {
+  if (rows_[rank].frozen) return;
+  for (const StagedBulk& staged : staged_bulk_) {
+    if (staged.to == Rank(rank)) operations_.push_back(staged.write);
+  }
+}
+
 void Table::post_bytes_to(std::uint32_t rank) {
   for (const Staged& range : staged_bytes_) {
     if (!hears(rank, range.audience)) continue;
@@ -170,11 +187,13 @@ Result<void> Table::push(fabric::Fabric& fabric) {
   if (any_mirrored_) {
     operations_.clear();
     for (std::uint32_t rank = 0; rank < rows_.size(); ++rank) {
+      post_bulk_to(rank);
       post_bytes_to(rank);
       if (catch_up(rank)) continue;
       post_lines_to(rank, staged_lines_);
       post_lines_to(rank, staged_activity_);
     }
+    staged_bulk_.clear();
     staged_bytes_.clear();
     staged_lines_.clear();
     staged_activity_.clear();

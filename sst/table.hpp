@@ -2,15 +2,17 @@
 // reads: in place where the peer's segment is mapped, in a local mirror that the peer writes where it is not. Nobody above
 // this class can tell the two apart.
 //
-// The invariant to remember: stores to the own row are made in guard order (ring bytes, words, activity), and a push posts
-// what changed in that same order on one connection per peer; so a guard never overtakes its data. A line of words is copied
-// when it is staged, so a push shows peers the stores of a pass in their order, behind all ring bytes of the pass.
+// The invariant to remember: stores to the own row are made in guard order (bulk bytes, ring bytes, words, activity), and a
+// push posts what changed in that same order on one connection per peer; so a guard never overtakes its data. A line of
+// words is copied when it is staged, so a push shows peers the stores of a pass in their order, behind all bytes of the
+// pass.
 //
 // Threading: the poller's only.
 #pragma once
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <utility>
 #include <vector>
@@ -19,6 +21,7 @@
 #include <spindrift/core/fabric/fabric.hpp>
 #include <spindrift/core/untrusted.hpp>
 #include <spindrift/core/view.hpp>
+#include <spindrift/sst/bulk_rings.hpp>
 #include <spindrift/sst/row_layout.hpp>
 
 namespace spindrift::sst {
@@ -63,6 +66,12 @@ class Table {
   /// Stages bytes of the own row (a ring's range) for the mirrors of a subgroup's members. Stage before the guard's `store`.
   void stage(std::uint64_t offset, std::uint64_t bytes, Audience audience);
 
+  /// The bulk rings of a subgroup that this member is in and whose profile has some.
+  [[nodiscard]] BulkRings& bulk(SubgroupId id) { return *bulk_.at(id.value()); }
+  /// Stages bytes of a sender's bulk ring, as they are here, for one member's mirror; does nothing if that one maps rows.
+  /// They are posted before all else of the push. Stage before the guard's `store`.
+  void stage_bulk(SubgroupId id, std::size_t sender, std::uint64_t offset, std::uint64_t bytes, Rank to);
+
   /// Marks a subgroup as having news, after its words were stored.
   void bump_activity(SubgroupId subgroup);
 
@@ -100,6 +109,10 @@ class Table {
     std::uint64_t bytes;
     Audience audience;
   };
+  struct StagedBulk {
+    Rank to;
+    fabric::Operation write;
+  };
   struct StagedLine {
     std::uint64_t offset;
     Audience audience;
@@ -114,6 +127,7 @@ class Table {
   [[nodiscard]] bool hears(std::uint32_t rank, Audience audience) const noexcept;
   void stage_line(std::vector<StagedLine>& lines, std::uint64_t offset, Audience audience);
   bool catch_up(std::uint32_t rank);
+  void post_bulk_to(std::uint32_t rank);
   void post_bytes_to(std::uint32_t rank);
   void post_lines_to(std::uint32_t rank, std::vector<StagedLine>& lines);
 
@@ -124,6 +138,8 @@ class Table {
   std::span<std::byte> own_row_;
   std::vector<Row> rows_;                        // by rank
   std::vector<std::vector<bool>> in_subgroup_;   // by subgroup, by rank
+  std::vector<std::unique_ptr<BulkRings>> bulk_;  // by subgroup; null where there are none for this member
+  std::vector<StagedBulk> staged_bulk_;
   std::vector<Staged> staged_bytes_;
   std::vector<StagedLine> staged_lines_;
   std::vector<StagedLine> staged_activity_;

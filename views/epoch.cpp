@@ -7,11 +7,12 @@
 
 namespace spindrift::views {
 
-Epoch::Epoch(View view, std::vector<RankSet> loaded, NodeId self, fabric::Region row, const smc::Policy& policy,
-             bool partition_safety, smc::DeliverySink& sink, CounterBlock& counters)
+Epoch::Epoch(View view, std::vector<RankSet> loaded, NodeId self, fabric::Region row, std::vector<Bulk> bulk,
+             const smc::Policy& policy, bool partition_safety, smc::DeliverySink& sink, CounterBlock& counters)
     : view_(std::move(view)),
       loaded_(std::move(loaded)),
       row_(row),
+      bulk_(std::move(bulk)),
       table_(view_, self, row_.memory),
       multicasts_(view_.subgroups.size()),
       change_(view_, loaded_, table_, *this, partition_safety),
@@ -20,9 +21,11 @@ Epoch::Epoch(View view, std::vector<RankSet> loaded, NodeId self, fabric::Region
       warmth_(view_.subgroups.size()),
       policy_(policy) {
   CHECK(view_.incarnations.size() == view_.members.size() && loaded_.size() == view_.subgroups.size());
+  CHECK(bulk_.size() == view_.subgroups.size());
   activity_seen_.assign(lines_.size(), std::vector<std::uint64_t>(table_.layout(table_.self()).activity_words()));
   for (std::uint32_t i = 0; i < multicasts_.size(); ++i) {
     if (!view_.subgroups[i].member_position(self)) continue;
+    if (bulk_[i].own) table_.bulk(SubgroupId(i)).set_own(bulk_[i].own->memory);
     multicasts_[i] = std::make_unique<smc::Multicast>(SubgroupId(i), table_, policy, sink, counters);
   }
 }

@@ -28,13 +28,21 @@ class Epoch final : private Counts {
     bool offered = false;                  ///< my row, or a mirror, was exposed to it
     std::optional<fabric::Region> mirror;  ///< of its row, here
     std::optional<std::pair<fabric::PeerId, fabric::RegionKey>> theirs;  ///< its row, or its mirror of mine
+    std::vector<std::pair<fabric::PeerId, fabric::RegionKey>> their_bulk;  ///< bulk rings, or mirrors of others'
     std::uint64_t heartbeat = 0;  ///< as last seen
     Time heard{};                 ///< when that changed, or the view began
   };
 
-  /// `row` is zeroed registered memory of `sst::RowLayout(view, self).bytes()`. The rest outlives the epoch.
-  Epoch(View view, std::vector<RankSet> loaded, NodeId self, fabric::Region row, const smc::Policy& policy,
-        bool partition_safety, smc::DeliverySink& sink, CounterBlock& counters);
+  /// Registered memory for the large messages of one subgroup; nothing where it is not needed.
+  struct Bulk {
+    std::optional<fabric::Region> own;      ///< the own ring
+    std::optional<fabric::Region> mirrors;  ///< of the other senders' rings, for members whose rows are not mapped
+  };
+
+  /// `row` is zeroed registered memory of `sst::RowLayout(view, self).bytes()`; `bulk`, by subgroup, has the own rings. The
+  /// rest outlives the epoch.
+  Epoch(View view, std::vector<RankSet> loaded, NodeId self, fabric::Region row, std::vector<Bulk> bulk,
+        const smc::Policy& policy, bool partition_safety, smc::DeliverySink& sink, CounterBlock& counters);
 
   [[nodiscard]] const View& view() const noexcept { return view_; }
   [[nodiscard]] ViewId id() const noexcept { return view_.id; }
@@ -42,6 +50,8 @@ class Epoch final : private Counts {
   /// By subgroup: who had its state when the view began.
   [[nodiscard]] const std::vector<RankSet>& loaded() const noexcept { return loaded_; }
   [[nodiscard]] const fabric::Region& row() const noexcept { return row_; }
+  [[nodiscard]] Bulk& bulk(SubgroupId id) { return bulk_.at(id.value()); }
+  [[nodiscard]] const std::vector<Bulk>& bulk() const noexcept { return bulk_; }
   [[nodiscard]] sst::Table& table() noexcept { return table_; }
   [[nodiscard]] const sst::Table& table() const noexcept { return table_; }
   [[nodiscard]] ViewChange& change() noexcept { return change_; }
@@ -83,6 +93,7 @@ class Epoch final : private Counts {
   View view_;
   std::vector<RankSet> loaded_;
   fabric::Region row_;
+  std::vector<Bulk> bulk_;  // by subgroup
   sst::Table table_;
   std::vector<std::unique_ptr<smc::Multicast>> multicasts_;  // by subgroup; null where not a member
   ViewChange change_;

@@ -26,15 +26,22 @@ void GroupCore::check_may_send(SubgroupId id) const {
 }
 
 Outcome GroupCore::reserve_once(SubgroupId id, std::uint64_t bytes, Claim& claim) {
-  const Channel& channel = channels_[id.value()];
-  if (const std::uint64_t most = channel.handle->message_bytes_max(); bytes > most) {
-    throw Exception(Error(ErrorKind::bad_argument, "a message of " + std::to_string(bytes) + " bytes is larger than the " +
-                          std::to_string(most) + " that subgroup " + channel.handle->name() + " takes")
-                        .fix("raise max_smc_payload_size in the subgroup's profile"));
-  }
-  const Outcome outcome = member_->gate(id).reserve(bytes, claim);
+  const bool large = bytes > channels_[id.value()].handle->ring_payload_max_;
+  const Outcome outcome = large ? reserve_large(id, bytes, claim) : member_->gate(id).reserve(bytes, claim);
   if (outcome == Outcome::closed) check_may_send(id);
   return outcome;
+}
+
+Outcome GroupCore::reserve_large(SubgroupId id, std::uint64_t bytes, Claim& claim) {
+  Channel& channel = channels_[id.value()];
+  if (const std::uint64_t most = channel.handle->message_bytes_max(); bytes > most) {
+    throw Exception(Error(ErrorKind::bad_argument, "a message of " + std::to_string(bytes) + " bytes is larger than the " +
+                                                       std::to_string(most) + " that subgroup " + channel.handle->name() +
+                                                       " takes")
+                        .fix("raise max_smc_payload_size in the subgroup's profile"));
+  }
+  std::lock_guard lock(channel.large);
+  return member_->gate(id).reserve_large(bytes, claim);
 }
 
 std::optional<GroupCore::Claim> GroupCore::try_reserve(SubgroupId id, std::uint64_t bytes) {

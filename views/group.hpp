@@ -105,7 +105,11 @@ class Subgroup {
  private:
   friend class GroupCore;
   Subgroup(GroupCore& core, SubgroupId id, const SubgroupView& shape)
-      : core_(core), id_(id), name_(shape.name), message_bytes_max_(shape.profile.message_bytes_max) {}
+      : core_(core),
+        id_(id),
+        name_(shape.name),
+        message_bytes_max_(shape.profile.message_bytes_max),
+        ring_payload_max_(shape.profile.ring_payload_max()) {}
 
   using Claim = views::SendGate::Claim;
   [[nodiscard]] Claim reserve(std::uint64_t bytes);
@@ -128,6 +132,7 @@ class Subgroup {
   SubgroupId id_;
   std::string name_;
   std::uint64_t message_bytes_max_;
+  std::uint64_t ring_payload_max_;
 };
 
 /// What a Group may be given before it joins.

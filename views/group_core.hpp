@@ -75,6 +75,7 @@ class GroupCore final : public views::Upcalls {
     std::unique_ptr<HandlerWorker> worker;  ///< if the handler runs on a thread of its own
     std::atomic<bool> accepting{false};     ///< the above is set, and stays
     views::SpaceQueue space;
+    std::mutex large;  ///< one thread at a time reserves a large message
   };
 
   /// A replicated object and what it needs of its group.
@@ -137,6 +138,7 @@ class GroupCore final : public views::Upcalls {
   [[nodiscard]] bool ended() const noexcept;  // the poller's
   [[nodiscard]] std::string own_name() const;
   [[nodiscard]] views::SendGate::Outcome reserve_once(SubgroupId id, std::uint64_t bytes, Claim& claim);
+  [[nodiscard]] views::SendGate::Outcome reserve_large(SubgroupId id, std::uint64_t bytes, Claim& claim);
   void check_may_send(SubgroupId id) const;
 
   static thread_local const GroupCore* polling_for;  ///< whose poller or handler this thread is

@@ -71,7 +71,9 @@ void Member::install(View view, std::vector<RankSet> loaded, NewView news) {
   const sst::RowLayout layout(view, self());
   auto row = fabric_.allocate(layout.bytes(), "row");
   if (!row) return fail(std::move(row).error());
-  auto next = std::make_unique<Epoch>(std::move(view), std::move(loaded), self(), *row, options_.policy,
+  auto bulk = allocate_bulk(view);
+  if (!bulk) return fail(std::move(bulk).error());
+  auto next = std::make_unique<Epoch>(std::move(view), std::move(loaded), self(), *row, std::move(*bulk), options_.policy,
                                       options_.partition_safety, static_cast<smc::DeliverySink&>(*this), counters_);
   begin_transfers(*next);
   epochs_.push_back(std::move(next));
@@ -97,7 +99,7 @@ void Member::install(View view, std::vector<RankSet> loaded, NewView news) {
     prefer_suitor(peer);
     suspect_if_older(peer);
     std::erase_if(peer.offers, [&](const auto& offer) {
-      if (offer.first >= present.id()) return false;
+      if (offer.first.first >= present.id()) return false;
       fabric_.unmap(peer.id, offer.second.region);
       return true;
     });
@@ -144,6 +146,7 @@ void Member::offer_row(Peer& peer) {
     line.mirror = *mirror;
     offered = mirror->key;
   }
+  if (!offer_bulk(peer)) return;
   line.offered = true;
   send_to(peer, encode(RowNotice{present.id()}));
   const auto access = peer.mappable ? fabric::Access::read : fabric::Access::write;
@@ -156,7 +159,7 @@ bool Member::attach_rows() {
   for (Peer& peer : peers_) {
     const auto rank = rank_of(peer);
     if (!rank || present.table().attached(*rank) || present.change().suspected().contains(*rank)) continue;
-    if (!present.line(*rank).offered || !peer.offers.contains(present.id())) continue;
+    if (!present.line(*rank).offered || !peer.offers.contains({present.id(), std::nullopt})) continue;
     attach(*rank, peer);
     any = true;
   }
@@ -165,12 +168,15 @@ bool Member::attach_rows() {
 
 void Member::attach(Rank rank, Peer& peer) {
   Epoch& present = *epoch();
-  const Peer::Offer offer = peer.offers[present.id()];
+  const Peer::What what{present.id(), std::nullopt};
+  const Peer::Offer offer = peer.offers[what];
   present.line(rank).heard = now_;
-  peer.offers.erase(present.id());
+  peer.offers.erase(what);
   const std::uint64_t needed = present.table().layout(peer.mappable ? rank : present.self()).bytes();
   if (offer.bytes < needed) return present.change().suspect(rank, "it exposed a row of the wrong size");
   present.line(rank).theirs = {peer.id, offer.region};
+  attach_bulk(rank, peer);
+  if (present.change().suspected().contains(rank)) return;
   if (!peer.mappable) {
     present.table().attach_mirrored(rank, present.line(rank).mirror->memory, peer.id, offer.region);
     return;
@@ -201,6 +207,11 @@ void Member::forget(Epoch& old) {
   for (const Epoch::Line& line : old.lines()) {
     if (line.theirs) fabric_.unmap(line.theirs->first, line.theirs->second);
     if (line.mirror) fabric_.release(line.mirror->key);
+    for (const auto& [peer, region] : line.their_bulk) fabric_.unmap(peer, region);
+  }
+  for (const Epoch::Bulk& bulk : old.bulk()) {
+    if (bulk.own) fabric_.release(bulk.own->key);
+    if (bulk.mirrors) fabric_.release(bulk.mirrors->key);
   }
   fabric_.release(old.row().key);
 }

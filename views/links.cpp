@@ -158,7 +158,9 @@ void Member::on_message(Peer& peer, std::span<const std::byte> bytes) {
     return note_candidates();
   }
   if (const auto* row = std::get_if<RowNotice>(&*message)) {
-    peer.announced = row->view;
+    peer.announced = {row->view, std::nullopt};
+  } else if (const auto* bulk = std::get_if<BulkNotice>(&*message)) {
+    peer.announced = {bulk->view, bulk->subgroup};
   } else if (const auto* piece = std::get_if<StatePiece>(&*message)) {
     on_state_piece(peer, *piece);
   } else if (const auto* ack = std::get_if<StateAck>(&*message)) {
@@ -211,12 +213,13 @@ void Member::on_farewell(Peer& peer, const std::string& reason, bool turned_away
 
 void Member::on_exposed(Peer& peer, const fabric::Event& event) {
   const auto access = peer.mappable ? fabric::Access::read : fabric::Access::write;
-  if (peer.state != Peer::State::agreed || !peer.announced || event.access != access || peer.offers.size() == offers_max) {
+  const std::size_t most = offers_max * (1 + subgroup_count_);  // of each view a row, and bulk rings for every subgroup
+  if (peer.state != Peer::State::agreed || !peer.announced || event.access != access || peer.offers.size() == most) {
     return accuse(peer, "it exposed memory out of turn");
   }
-  const ViewId view = *std::exchange(peer.announced, std::nullopt);
-  if (epoch() != nullptr && view < epoch()->id()) return fabric_.unmap(peer.id, event.region);
-  peer.offers[view] = {event.region, event.region_bytes, event.access};
+  const Peer::What what = *std::exchange(peer.announced, std::nullopt);
+  if (epoch() != nullptr && what.first < epoch()->id()) return fabric_.unmap(peer.id, event.region);
+  peer.offers[what] = {event.region, event.region_bytes, event.access};
 }
 
 void Member::on_lost(Peer& peer, const std::string& reason) {

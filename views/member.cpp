@@ -63,6 +63,8 @@ Result<void> Member::start() {
                                              std::to_string(traits.peers_max + 1) + " members")
         .fix("configure fewer members");
   }
+  // Who hands a message on to whom all must say alike, without knowing who maps whom.
+  if (traits.mappable) options_.policy.relay = smc::Relay::direct;
   for (const Peer& peer : peers_) {
     if (auto connecting = fabric_.connect(peer.address); !connecting) return connecting;
   }
@@ -245,11 +247,21 @@ bool Member::settle_gates() {
       }
     }
     if (multicast == nullptr || multicast->ring() == nullptr || leave_requested()) continue;
-    gates_[s].open(*multicast->ring());
+    gates_[s].open(*multicast->ring(), multicast->bulk_ring());
     upcalls_.on_space(SubgroupId(s));
     progress = true;
   }
   return progress;
+}
+
+bool Member::send_again(smc::Multicast& multicast, std::span<const std::byte> message) {
+  const bool large = message.size() > multicast.subgroup().profile.ring_payload_max();
+  const auto reservation =
+      large ? multicast.bulk_ring()->reserve(message.size()) : multicast.ring()->reserve(message.size());
+  if (!reservation) return false;
+  if (!message.empty()) std::memcpy(reservation->payload.data(), message.data(), message.size());
+  large ? multicast.bulk_ring()->commit(*reservation) : multicast.ring()->commit(*reservation);
+  return true;
 }
 
 bool Member::resend(SubgroupId id) {
@@ -264,10 +276,7 @@ bool Member::resend(SubgroupId id) {
       sources.pop_front();
       continue;
     }
-    const auto reservation = ring == nullptr ? std::nullopt : ring->reserve(source.next->size());
-    if (!reservation) return any;
-    if (!source.next->empty()) std::memcpy(reservation->payload.data(), source.next->data(), source.next->size());
-    ring->commit(*reservation);
+    if (ring == nullptr || !send_again(*multicast, *source.next)) return any;
     source.next.reset();
     any = true;
   }

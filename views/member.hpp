@@ -151,8 +151,10 @@ class Member final : private smc::DeliverySink {
     };
     std::vector<Suitor> suitors;      ///< the next to be adopted last
     std::vector<std::byte> parts;     ///< of a message that comes in parts
-    std::optional<ViewId> announced;  ///< the view that its next exposed region belongs to
-    std::map<ViewId, Offer> offers;   ///< of rows or mirrors, for the present view and the next
+    /// A view, and a subgroup if it is about that one's bulk rings; without one, about the row.
+    using What = std::pair<ViewId, std::optional<SubgroupId>>;
+    std::optional<What> announced;  ///< what its next exposed region is
+    std::map<What, Offer> offers;   ///< of rows, bulk rings or mirrors, for the present view and the next
   };
 
   /// Own messages of an ended view that lie beyond its trim.
@@ -223,6 +225,12 @@ class Member final : private smc::DeliverySink {
   void drop_old_epochs();
   void forget(Epoch& old);
 
+  // install_bulk.cpp: the same for bulk rings
+  [[nodiscard]] Result<std::vector<Epoch::Bulk>> allocate_bulk(const View& view);
+  [[nodiscard]] bool shows_bulk(const SubgroupView& subgroup, NodeId from, NodeId to, bool mapped) const;
+  [[nodiscard]] bool offer_bulk(Peer& peer);
+  void attach_bulk(Rank rank, Peer& peer);
+
   // transfer.cpp
   void begin_transfers(Epoch& epoch);
   bool pump_transfers();
@@ -243,6 +251,7 @@ class Member final : private smc::DeliverySink {
   void activate();
   void close_gates();
   bool settle_gates();
+  [[nodiscard]] static bool send_again(smc::Multicast& multicast, std::span<const std::byte> message);
   bool resend(SubgroupId id);
   bool give_up(SubgroupId id);
   bool flush_inboxes();

@@ -28,6 +28,7 @@ enum class Kind : std::uint32_t {
   founding,
   promise,
   settled,
+  bulk,
 };
 
 class Writer {
@@ -258,6 +259,13 @@ std::optional<Message> decode_ack(Reader reader, std::size_t subgroups) {
   return StateAck{view, SubgroupId(static_cast<std::uint32_t>(subgroup)), offset};
 }
 
+std::optional<Message> decode_bulk(Reader reader, std::size_t subgroups) {
+  const ViewId view(reader.get<std::uint64_t>());
+  const auto subgroup = reader.get<std::uint64_t>();
+  if (!reader.complete() || subgroup >= subgroups) return std::nullopt;
+  return BulkNotice{view, SubgroupId(static_cast<std::uint32_t>(subgroup))};
+}
+
 }  // namespace
 
 std::vector<std::byte> encode(const GroupIdentity& identity, const Hello& hello) {
@@ -313,6 +321,13 @@ std::vector<std::byte> encode(const ViewNotice& notice) {
 std::vector<std::byte> encode(const RowNotice& notice) {
   Writer writer(Kind::row);
   writer.put(notice.view.value());
+  return writer.take();
+}
+
+std::vector<std::byte> encode(const BulkNotice& notice) {
+  Writer writer(Kind::bulk);
+  writer.put(notice.view.value());
+  writer.put(std::uint64_t{notice.subgroup.value()});
   return writer.take();
 }
 
@@ -402,6 +417,7 @@ std::optional<Message> decode(std::span<const std::byte> bytes, const GroupIdent
       if (!reader.complete()) return std::nullopt;
       return RowNotice{view};
     }
+    case Kind::bulk: return decode_bulk(reader, shapes.size());
     case Kind::state_piece: return decode_piece(reader, shapes.size());
     case Kind::state_ack: return decode_ack(reader, shapes.size());
     case Kind::private_message: return PrivateMessage{reader.rest()};

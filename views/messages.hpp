@@ -19,7 +19,7 @@
 namespace spindrift::views {
 
 /// Changes whenever members of two builds could misread each other's rows, rings or messages.
-inline constexpr std::uint32_t protocol_version = 4;
+inline constexpr std::uint32_t protocol_version = 5;
 
 /// What all members of a group must have in common.
 struct GroupIdentity {
@@ -76,6 +76,11 @@ struct Settled {
 struct RowNotice {
   ViewId view;
 };
+/// The same of a subgroup's bulk rings: the peer's own, to be read in place, or its mirrors of all others'.
+struct BulkNotice {
+  ViewId view;
+  SubgroupId subgroup;
+};
 /// A piece of a subgroup's state for a newcomer; travels with a digest.
 struct StatePiece {
   ViewId view;
@@ -101,7 +106,7 @@ struct Part {
 };
 
 using Message = std::variant<Hello, Mismatch, Refusal, Removed, Stopped, ViewNotice, RowNotice, StatePiece, StateAck,
-                             PrivateMessage, Part, Founding, Promise, Settled>;
+                             PrivateMessage, Part, Founding, Promise, Settled, BulkNotice>;
 
 [[nodiscard]] std::vector<std::byte> encode(const GroupIdentity& identity, const Hello& hello);
 /// Reasons are cut at 512 bytes.
@@ -110,6 +115,7 @@ using Message = std::variant<Hello, Mismatch, Refusal, Removed, Stopped, ViewNot
 [[nodiscard]] std::vector<std::byte> encode(const Stopped& stopped);
 [[nodiscard]] std::vector<std::byte> encode(const ViewNotice& notice);
 [[nodiscard]] std::vector<std::byte> encode(const RowNotice& notice);
+[[nodiscard]] std::vector<std::byte> encode(const BulkNotice& notice);
 [[nodiscard]] std::vector<std::byte> encode(const StatePiece& piece);
 [[nodiscard]] std::vector<std::byte> encode(const StateAck& ack);
 [[nodiscard]] std::vector<std::byte> encode(const PrivateMessage& message);

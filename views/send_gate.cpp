@@ -37,9 +37,29 @@ std::uint32_t SendGate::own_place() noexcept {
   return seat.place();
 }
 
+// Who is inside keeps the view from changing: the two rings that it finds belong together, or the gate was closed between.
+SendGate::Outcome SendGate::reserve_large(std::uint64_t bytes, Claim& claim) noexcept {
+  if (!is_open()) return Outcome::closed;
+  claim.place = own_place();
+  come_in(claim.place);
+  Outcome outcome = Outcome::closed;
+  claim.ring = ring_.load(std::memory_order_seq_cst);
+  claim.bulk = bulk_.load(std::memory_order_relaxed);
+  if (claim.ring != nullptr && claim.bulk != nullptr && claim.bulk->records() == claim.ring) {
+    outcome = Outcome::full;
+    if (const auto reservation = claim.bulk->reserve(bytes)) {
+      claim.reservation = *reservation;
+      return Outcome::reserved;
+    }
+  }
+  go_out(claim.place);
+  return outcome;
+}
+
 bool SendGate::half_free() const noexcept {
   const smc::SendRing* const ring = ring_.load(std::memory_order_seq_cst);
-  return ring != nullptr && ring->half_free();
+  const smc::BulkRing* const bulk = bulk_.load(std::memory_order_relaxed);
+  return ring != nullptr && ring->half_free() && (bulk == nullptr || bulk->half_free());
 }
 
 bool SendGate::vacated() const noexcept {

@@ -12,6 +12,7 @@
 
 #include <spindrift/core/asymmetric_barrier.hpp>
 #include <spindrift/core/ids.hpp>
+#include <spindrift/smc/bulk_ring.hpp>
 #include <spindrift/smc/send_ring.hpp>
 
 namespace spindrift::views {
@@ -28,6 +29,7 @@ class SendGate {
   struct Claim {
     smc::Reservation reservation;
     smc::SendRing* ring = nullptr;
+    smc::BulkRing* bulk = nullptr;  ///< of a large message
     std::uint32_t place = 0;
   };
 
@@ -35,16 +37,22 @@ class SendGate {
   SendGate(const SendGate&) = delete;
   SendGate& operator=(const SendGate&) = delete;
 
-  // Any thread. `bytes` is at most the profile's largest message.
+  // Any thread. `bytes` is at most the profile's `ring_payload_max`.
   [[nodiscard]] Outcome reserve(std::uint64_t bytes, Claim& claim) noexcept;
+  /// The same for a message larger than that, and not than the largest; by one thread at a time.
+  [[nodiscard]] Outcome reserve_large(std::uint64_t bytes, Claim& claim) noexcept;
   void commit(const Claim& claim) noexcept;
   void abandon(const Claim& claim) noexcept;
   [[nodiscard]] bool is_open() const noexcept { return ring_.load(std::memory_order_seq_cst) != nullptr; }
-  /// The open ring is at most half full.
+  /// The open ring is at most half full, and so is its bulk ring.
   [[nodiscard]] bool half_free() const noexcept;
 
   // The poller.
-  void open(smc::SendRing& ring) noexcept { ring_.store(&ring, std::memory_order_seq_cst); }
+  /// `bulk`: of the same multicast; null if no message is large.
+  void open(smc::SendRing& ring, smc::BulkRing* bulk = nullptr) noexcept {
+    bulk_.store(bulk, std::memory_order_relaxed);
+    ring_.store(&ring, std::memory_order_seq_cst);
+  }
   /// Whether it was open. `vacated` means something only behind a heavy barrier.
   bool close() noexcept { return ring_.exchange(nullptr, std::memory_order_seq_cst) != nullptr; }
   /// Closed, and no thread is inside: no claim is out.
@@ -64,6 +72,7 @@ class SendGate {
   void go_out(std::uint32_t place) noexcept;
 
   std::atomic<smc::SendRing*> ring_{nullptr};
+  std::atomic<smc::BulkRing*> bulk_{nullptr};  // of the ring opened last
   std::array<Inside, own_places + 1> inside_;
 };
 
@@ -91,6 +100,7 @@ inline void SendGate::go_out(std::uint32_t place) noexcept {
 inline SendGate::Outcome SendGate::reserve(std::uint64_t bytes, Claim& claim) noexcept {
   if (!is_open()) return Outcome::closed;
   claim.place = own_place();
+  claim.bulk = nullptr;
   come_in(claim.place);
   Outcome outcome = Outcome::closed;
   claim.ring = ring_.load(std::memory_order_seq_cst);
@@ -106,12 +116,20 @@ inline SendGate::Outcome SendGate::reserve(std::uint64_t bytes, Claim& claim) no
 }
 
 inline void SendGate::commit(const Claim& claim) noexcept {
-  claim.ring->commit(claim.reservation);
+  if (claim.bulk == nullptr) {
+    claim.ring->commit(claim.reservation);
+  } else {
+    claim.bulk->commit(claim.reservation);
+  }
   go_out(claim.place);
 }
 
 inline void SendGate::abandon(const Claim& claim) noexcept {
-  claim.ring->abandon(claim.reservation);
+  if (claim.bulk == nullptr) {
+    claim.ring->abandon(claim.reservation);
+  } else {
+    claim.bulk->abandon(claim.reservation);
+  }
   go_out(claim.place);
 }
 

@@ -262,10 +262,32 @@ constexpr Key table[] = {
      .type = KeyType::integer,
      .scope = group,
      .default_text = "",
-     .documentation = "Size of each sender's ring: a power of two. Half of it, less 8 bytes, must hold the largest message. "
-                      "Default: the smallest power of two that is at least 1 MiB and four largest messages.",
+     .documentation = "Size of each sender's ring: a power of two. Half of it, less 8 bytes, must hold the largest message "
+                      "that is not large. Default: the smallest power of two that is at least 1 MiB and four such messages.",
      .lowest = 4096,
      .highest = std::int64_t{1} << 30,
+     .unit = "bytes"},
+    {.section = profile_section,
+     .name = "bulk_ring_bytes",
+     .type = KeyType::integer,
+     .scope = group,
+     .default_text = "0",
+     .documentation = "Size of each sender's ring for large messages, beside the other: a power of two, of which half must "
+                      "hold the largest message. Between hosts every member has a copy of every sender's. 0: none, and no "
+                      "message is large.",
+     .lowest = 0,
+     .highest = std::int64_t{1} << 34,
+     .unit = "bytes"},
+    {.section = profile_section,
+     .name = "large_message_bytes",
+     .type = KeyType::integer,
+     .scope = group,
+     .default_text = "65536",
+     .documentation = "With a bulk ring: messages of more bytes than this are large. They lie in the bulk ring, and between "
+                      "hosts one member hands each on to the others, so that the sender's link carries it once. At least "
+                      "16; 0: no message is large, and there is no bulk ring.",
+     .lowest = 0,
+     .highest = (std::int64_t{1} << 28) - 16,
      .unit = "bytes"},
     unused(profile_section, "max_payload_size", KeyType::integer, group, "10240",
            "Largest message by any path. Messages larger than max_smc_payload_size need Derecho's large multicast.",

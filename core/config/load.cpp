@@ -38,6 +38,40 @@ std::uint64_t derived_ring_bytes(std::uint64_t message_bytes_max) {
   return std::bit_ceil(std::max(smallest, 4 * (message_bytes_max + 16)));
 }
 
+/// The ring for large messages, if there is one.
+void load_bulk_ring(Loaded& loaded, const std::string& section, Profile& profile, std::vector<Error>& problems) {
+  constexpr std::uint64_t smallest = 4096;
+  constexpr std::uint64_t least_large = 16;  // in place of the message, so much of it lies in the other ring
+  constexpr std::uint64_t alignment = cache_line_bytes;
+  const Value& bulk = value_of(loaded, section, "bulk_ring_bytes");
+  const Value& large = value_of(loaded, section, "large_message_bytes");
+  const std::uint64_t bytes = number(bulk.text);
+  const std::uint64_t above = number(large.text);
+  if (bytes == 0 || above == 0) return;
+  const std::uint64_t needed =
+      std::bit_ceil(std::max(smallest, 2 * ((profile.message_bytes_max + alignment - 1) / alignment * alignment)));
+  if (!std::has_single_bit(bytes) || bytes < smallest) {
+    problems.push_back(
+        Error(ErrorKind::bad_config, fmt::format("bulk_ring_bytes = {} is no power of two of at least {}", bytes, smallest))
+            .at(bulk.origin)
+            .fix(fmt::format("write {}, or 0 for none", std::max(needed, std::bit_ceil(bytes)))));
+  } else if (bytes < needed) {
+    problems.push_back(Error(ErrorKind::bad_config,
+                             fmt::format("in [{}], the largest message, max_smc_payload_size = {}, does not fit into half "
+                                         "of bulk_ring_bytes = {}",
+                                         section, profile.message_bytes_max, bytes))
+                           .at(bulk.origin)
+                           .fix(fmt::format("raise bulk_ring_bytes to {}", needed)));
+  } else if (above < least_large) {
+    problems.push_back(Error(ErrorKind::bad_config, fmt::format("large_message_bytes = {} is below {}", above, least_large))
+                           .at(large.origin)
+                           .fix("write 64 KiB, or 0 if no message is to be large"));
+  } else {
+    profile.bulk_ring_bytes = bytes;
+    profile.large_message_bytes = above;
+  }
+}
+
 /// The sizes of one profile; fills in a ring size that is not set.
 Profile load_profile(Loaded& loaded, const std::string& section, std::vector<Error>& problems) {
   const Value& largest = value_of(loaded, section, "max_smc_payload_size");
@@ -45,24 +79,27 @@ Profile load_profile(Loaded& loaded, const std::string& section, std::vector<Err
   Profile profile;
   profile.message_bytes_max = number(largest.text);
   profile.window_messages = number(value_of(loaded, section, "window_size").text);
+  load_bulk_ring(loaded, section, profile, problems);
+  const bool has_large = profile.ring_payload_max() < profile.message_bytes_max;
+  const Value& largest_in_ring = has_large ? value_of(loaded, section, "large_message_bytes") : largest;
   if (ring.text.empty()) {
-    ring.text = std::to_string(derived_ring_bytes(profile.message_bytes_max));
-    ring.origin = fmt::format("default, derived from max_smc_payload_size = {}", largest.text);
+    ring.text = std::to_string(derived_ring_bytes(profile.ring_payload_max()));
+    ring.origin = fmt::format("default, derived from {} = {}", largest_in_ring.key->name, largest_in_ring.text);
   }
   profile.ring_bytes = number(ring.text);
   if (!std::has_single_bit(profile.ring_bytes)) {
     problems.push_back(Error(ErrorKind::bad_config, fmt::format("ring_size = {} is no power of two", profile.ring_bytes))
                            .at(ring.origin)
                            .fix(fmt::format("write {}", std::bit_ceil(profile.ring_bytes))));
-  } else if (profile.message_bytes_max > profile.ring_bytes / 2 - 8) {
-    const std::string& place = ring.rank == OriginRank::standard ? largest.origin : ring.origin;
+  } else if (const std::uint64_t most = profile.ring_payload_max(); most > profile.ring_bytes / 2 - 8) {
+    const std::string& place = ring.rank == OriginRank::standard ? largest_in_ring.origin : ring.origin;
     problems.push_back(
-        Error(ErrorKind::bad_config,
-              fmt::format("in [{}], the largest message, max_smc_payload_size = {}, does not fit into half of "
-                          "ring_size = {}, less 8 bytes",
-                          section, profile.message_bytes_max, profile.ring_bytes))
+        Error(ErrorKind::bad_config, fmt::format("in [{}], the largest message{}, {} = {}, does not fit into half of "
+                                                 "ring_size = {}, less 8 bytes",
+                                                 section, has_large ? " that is not large" : "", largest_in_ring.key->name,
+                                                 most, profile.ring_bytes))
             .at(place)
-            .fix(fmt::format("raise ring_size to {}, or remove it", std::bit_ceil(2 * (profile.message_bytes_max + 8)))));
+            .fix(fmt::format("raise ring_size to {}, or remove it", std::bit_ceil(2 * (most + 8)))));
   }
   return profile;
 }
@@ -250,10 +287,14 @@ std::string agreement(const Loaded& loaded) {
   text += fmt::format("members {}\n", listed(members));
   for (std::size_t i = 0; i < loaded.view->subgroups.size(); ++i) {
     const SubgroupView& subgroup = loaded.view->subgroups[i];
-    text += fmt::format("subgroup {} {} ring {} window {} message {}\n topics {}\n {}", subgroup.name,
-                        subgroup.mode == DeliveryMode::ordered ? "ordered" : "unordered", subgroup.profile.ring_bytes,
-                        subgroup.profile.window_messages, subgroup.profile.message_bytes_max,
-                        fmt::join(subgroup.topics, " "), agreement(loaded.plans->layout.subgroups[i], members));
+    const Profile& profile = subgroup.profile;
+    const std::string bulk = profile.bulk_ring_bytes == 0
+                                 ? ""
+                                 : fmt::format(" bulk {} above {}", profile.bulk_ring_bytes, profile.large_message_bytes);
+    text += fmt::format("subgroup {} {} ring {} window {} message {}{}\n topics {}\n {}", subgroup.name,
+                        subgroup.mode == DeliveryMode::ordered ? "ordered" : "unordered", profile.ring_bytes,
+                        profile.window_messages, profile.message_bytes_max, bulk, fmt::join(subgroup.topics, " "),
+                        agreement(loaded.plans->layout.subgroups[i], members));
   }
   return text;
 }

@@ -62,6 +62,9 @@ TEST_CASE("the digest differs where members would misunderstand each other") {
   digests.push_back(digest(base, {{"SUBGROUP/DEFAULT/window_size", "1023"}}));
   digests.push_back(digest(base, {{"SUBGROUP/DEFAULT/ring_size", "2 MiB"}}));
   digests.push_back(digest(base, {{"SUBGROUP/DEFAULT/max_smc_payload_size", "10239"}}));
+  digests.push_back(digest(base, {{"SUBGROUP/DEFAULT/bulk_ring_bytes", "1 MiB"}}));
+  digests.push_back(
+      digest(base, {{"SUBGROUP/DEFAULT/bulk_ring_bytes", "1 MiB"}, {"SUBGROUP/DEFAULT/large_message_bytes", "4096"}}));
   digests.push_back(changed("0, 1, 2", "0, 2, 1"));
   digests.push_back(changed("0, 1, 2", "0, 1, 2, 3"));
   digests.push_back(changed("\"name\": \"a\"", "\"name\": \"c\""));

@@ -98,6 +98,21 @@ TEST_CASE("ring and message sizes must fit together") {
   CHECK(Config::check_text("[SUBGROUP/DEFAULT]\nring_size = 4096\nmax_smc_payload_size = 2040\n", "test.cfg").empty());
 }
 
+TEST_CASE("a bulk ring must hold two of the largest messages, and the ring what is not large") {
+  const std::string small = "[SUBGROUP/DEFAULT]\nmax_smc_payload_size = 1 MiB\nring_size = 4096\n";
+  check_text_problems(small + "bulk_ring_bytes = 3 MiB\n", {{"test.cfg:4", "no power of two", "write 4194304"},
+                                                            {"test.cfg:3", "half of ring_size = 4096", "raise ring_size"}});
+  check_text_problems(small + "large_message_bytes = 2040\nbulk_ring_bytes = 1 MiB\n",
+                      {{"test.cfg:5", "half of bulk_ring_bytes = 1048576", "raise bulk_ring_bytes to 2097152"},
+                       {"test.cfg:3", "half of ring_size = 4096", "raise ring_size"}});
+  check_text_problems(small + "large_message_bytes = 15\nbulk_ring_bytes = 2 MiB\n",
+                      {{"test.cfg:4", "large_message_bytes = 15 is below 16", "64 KiB"},
+                       {"test.cfg:3", "half of ring_size = 4096", "raise ring_size"}});
+  check_text_problems(small + "large_message_bytes = 2041\nbulk_ring_bytes = 2 MiB\n",
+                      {{"test.cfg:3", "that is not large, large_message_bytes = 2041", "raise ring_size to 8192"}});
+  CHECK(Config::check_text(small + "large_message_bytes = 2040\nbulk_ring_bytes = 2 MiB\n", "test.cfg").empty());
+}
+
 TEST_CASE("parse reports the first of several problems and how many there are") {
   const auto config = Config::parse("[SPINDRIFT]\nspin_us = soon\npoll = maybe\n", "test.cfg");
   REQUIRE_FALSE(config);

@@ -44,6 +44,7 @@ void check(const ViewNotice& notice) {
          "a view survives its own encoding");
 }
 void check(const RowNotice&) {}
+void check(const BulkNotice& notice) { expect(notice.subgroup.value() < 2, "a subgroup that exists"); }
 void check(const Settled&) {}
 void check(const StatePiece& piece) {
   expect(piece.subgroup.value() < 2 && piece.offset + piece.bytes.size() <= piece.total_bytes, "a piece lies in its stream");

@@ -22,7 +22,14 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   };
   scribble(0, choices.number(2));
 
+  // Only descriptors point into the bulk ring, so what it holds does not matter.
+  constexpr std::uint64_t bulk_ring_bytes = 256;
+  constexpr std::uint64_t large_bytes_max = 128;
+  const auto bulk_words = std::make_unique<std::uint64_t[]>(bulk_ring_bytes / 8);
+  const std::byte* const bulk = reinterpret_cast<const std::byte*>(bulk_words.get());
+
   spindrift::smc::RingReader reader(ring, ring_bytes, message_bytes_max);
+  reader.set_bulk(bulk, bulk_ring_bytes, large_bytes_max);
   std::uint64_t committed = 0;
   do {
     committed += choices.number(2);  // its caller bounds the count by the window
@@ -34,11 +41,14 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         return 0;
       }
       expect(reader.count() == before + 1, "one call, one message");
-      expect(message->payload.size() <= message_bytes_max, "a payload is at most the largest message");
+      const std::uint64_t most = message->large ? large_bytes_max : message_bytes_max;
+      expect(message->payload.size() <= most, "a payload is at most the largest message");
       if (!message->payload.empty()) {
+        const std::byte* const begin = message->large ? bulk : ring;
         const std::byte* const end = message->payload.data() + message->payload.size();
-        expect(std::greater_equal<>{}(message->payload.data(), ring) && std::less_equal<>{}(end, ring + ring_bytes),
-               "a payload lies inside of the ring");
+        expect(std::greater_equal<>{}(message->payload.data(), begin) &&
+                   std::less_equal<>{}(end, begin + (message->large ? bulk_ring_bytes : ring_bytes)),
+               "a payload lies inside of its ring");
       }
     }
     scribble(choices.choice(ring_bytes / 8) * 8, choices.number(1));

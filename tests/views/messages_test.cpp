@@ -65,7 +65,7 @@ TEST_CASE("a difference is named, with what to do about it") {
   CHECK_FALSE(digest.fix().empty());
   auto other_version = encode(ours, hello());
   other_version[4] = std::byte{200};
-  CHECK(difference(other_version).message().find("protocol versions differ: 4 and 200") != std::string::npos);
+  CHECK(difference(other_version).message().find("protocol versions differ: 5 and 200") != std::string::npos);
 }
 
 TEST_CASE("reasons travel, cut to size and made printable") {
@@ -156,8 +156,9 @@ TEST_CASE("a piece of a state travels with a digest and within its bounds") {
 }
 
 TEST_CASE("anything else is no message, whatever its length") {
-  for (const auto& whole : {encode(ours, hello()), encode(notice()), encode(RowNotice{ViewId(1)}),
-                            encode(Settled{ViewId(1)}), encode(StateAck{ViewId(1), SubgroupId(0), 9})}) {
+  for (const auto& whole :
+       {encode(ours, hello()), encode(notice()), encode(RowNotice{ViewId(1)}), encode(BulkNotice{ViewId(1), SubgroupId(1)}),
+        encode(Settled{ViewId(1)}), encode(StateAck{ViewId(1), SubgroupId(0), 9})}) {
     REQUIRE(read(whole));
     for (std::size_t length = 0; length < whole.size(); ++length) {
       CHECK_FALSE(read({whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(length)}));
@@ -166,6 +167,7 @@ TEST_CASE("anything else is no message, whatever its length") {
     longer.push_back(std::byte{0});
     CHECK_FALSE(read(longer));
   }
+  CHECK_FALSE(read(encode(BulkNotice{ViewId(1), SubgroupId(2)})));
   auto unknown_kind = encode(ours, hello());
   unknown_kind[8] = std::byte{99};
   CHECK_FALSE(read(unknown_kind));

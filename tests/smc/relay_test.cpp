@@ -1,0 +1,67 @@
+// Who hands on to whom: every scheme reaches everybody, once, from somebody who has it.
+#include <catch2/catch.hpp>
+
+#include <algorithm>
+#include <vector>
+
+#include <spindrift/smc/relay.hpp>
+
+using namespace spindrift::smc;
+
+namespace {
+
+/// How many writes a message takes to reach `member`; 0 if its sources lead in a circle.
+std::uint32_t hops(Relay relay, std::uint32_t members, std::uint32_t sender, std::uint64_t ordinal, std::uint32_t member) {
+  std::uint32_t count = 0;
+  while (member != sender && count <= members) {
+    member = relay_source(relay, members, sender, ordinal, member);
+    ++count;
+  }
+  return member == sender ? count : 0;
+}
+
+std::vector<std::uint32_t> writes(Relay relay, std::uint32_t members, std::uint32_t sender, std::uint64_t ordinal) {
+  std::vector<std::uint32_t> by(members);
+  for (std::uint32_t member = 0; member < members; ++member) {
+    if (member != sender) ++by[relay_source(relay, members, sender, ordinal, member)];
+  }
+  return by;
+}
+
+}  // namespace
+
+TEST_CASE("whoever relays, every message comes from its sender to everybody") {
+  for (const Relay relay : {Relay::direct, Relay::rotation, Relay::chain, Relay::tree}) {
+    for (std::uint32_t members = 2; members <= 17; ++members) {
+      for (std::uint32_t sender = 0; sender < members; sender += 3) {
+        for (std::uint64_t ordinal = 0; ordinal < 40; ++ordinal) {
+          std::uint32_t most = 0;
+          for (std::uint32_t member = 0; member < members; ++member) {
+            if (member == sender) continue;
+            const std::uint32_t way = hops(relay, members, sender, ordinal, member);
+            REQUIRE(way > 0);
+            most = std::max(most, way);
+          }
+          if (relay == Relay::direct) CHECK(most == 1);
+          if (relay == Relay::rotation) CHECK(most <= 2);
+          if (relay == Relay::chain) CHECK(most == members - 1);
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("by rotation the sender writes each message once, and the others share the rest evenly") {
+  std::vector<std::uint32_t> by(6);
+  for (std::uint64_t ordinal = 100; ordinal < 105; ++ordinal) {
+    const auto each = writes(Relay::rotation, 6, 2, ordinal);
+    CHECK(each[2] == 1);
+    std::transform(by.begin(), by.end(), each.begin(), by.begin(), std::plus<>());
+  }
+  CHECK(by == std::vector<std::uint32_t>{4, 4, 5, 4, 4, 4});
+}
+
+TEST_CASE("of two members the other is the one that gets it from the sender") {
+  CHECK(relay_source(Relay::rotation, 2, 1, 7, 0) == 1);
+  CHECK(writes(Relay::rotation, 2, 0, 3) == std::vector<std::uint32_t>{1, 0});
+}
