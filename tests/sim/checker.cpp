@@ -34,7 +34,7 @@ Checker::Checker(const View& view, Ledger& ledger, Report& report)
     for (const SubgroupView& subgroup : view.subgroups) {
       const std::size_t senders = subgroup.senders.size();
       receivers_[i].push_back({0, std::vector<std::uint64_t>(senders), std::vector<std::uint64_t>(senders),
-                               std::vector<std::size_t>(senders), 0});
+                               std::vector<std::size_t>(senders), std::vector<std::size_t>(senders), 0});
     }
   }
 }
@@ -89,6 +89,7 @@ void Checker::check_foreign_rows(Rank rank) {
 
 void Checker::on_posted(const NetworkListener::Write& write) {
   const Rank from(write.from);
+  if (const auto target = bulk_.find(write.region)) return check_bulk_write(write, {target->region, write.offset});
   // S1: what goes into a mirror is the same place of the owner's row, now or a little earlier.
   const std::byte* row = ledger_.row(from);
   if (write.region != network_->row_copy(write.to, write.from) || !(write.copied || write.local == row + write.offset)) {
@@ -132,8 +133,8 @@ void Checker::check_activity(const NetworkListener::Write& write) {
     for (std::size_t s = first; s < first + sst::subgroups_per_activity && s < view_.subgroups.size(); ++s) {
       const auto& block = layout.subgroup(SubgroupId(static_cast<std::uint32_t>(s)));
       if (!block || !view_.subgroups[s].member_position(view_.members[write.to])) continue;
-      const std::uint64_t bytes =
-          block->received_of + view_.subgroups[s].senders.size() * sst::word_bytes - block->committed;
+      const std::uint64_t bytes = std::max(block->received_of, block->forwarded) +
+                                  view_.subgroups[s].senders.size() * sst::word_bytes - block->committed;
       if (std::memcmp(row + block->committed, posted.data() + block->committed, bytes) != 0) {
         violate("S3", Rank(write.from), static_cast<std::uint32_t>(s),
                 "activity was posted before the words that it announces");
@@ -145,6 +146,7 @@ void Checker::check_activity(const NetworkListener::Write& write) {
 // S2: words never decrease in any copy.
 void Checker::on_landing(const NetworkListener::Write& write, std::uint64_t offset, const std::byte* bytes,
                          std::size_t size) {
+  if (bulk_.find(write.region)) return;
   const std::size_t control = rows_[write.from].size();
   for (std::size_t at = 0; at + sst::word_bytes <= size && offset + at < control; at += sst::word_bytes) {
     if (word_at(bytes + at) < word_at(write.region + offset + at)) violate("S2", Rank(write.to), "a word of a mirror fell");
@@ -152,6 +154,7 @@ void Checker::on_landing(const NetworkListener::Write& write, std::uint64_t offs
 }
 
 void Checker::on_landed(const NetworkListener::Write& write, std::uint64_t offset, std::size_t size) {
+  if (bulk_.find(write.region)) return;
   const std::size_t control = rows_[write.from].size();
   if (offset >= control) return;
   std::memcpy(copy(write.to, write.from).landed.data() + offset, write.region + offset, std::min(size, control - offset));

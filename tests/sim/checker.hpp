@@ -12,6 +12,7 @@
 #include <spindrift/smc/delivery.hpp>
 
 #include "ledger.hpp"
+#include "bulk_memory.hpp"
 #include "sim_fabric.hpp"
 
 namespace spindrift::sim {
@@ -22,6 +23,9 @@ class Checker {
   void set_network(const Network& network) { network_ = &network; }
   /// The member's own row is allocated.
   void on_row(Rank rank, const std::byte* row);
+
+  /// The member has memory for large messages there.
+  void on_bulk(Rank rank, std::uint32_t subgroup, bool own, std::span<const std::byte> memory);
 
   /// An upcall of ordered or unordered delivery.
   void on_delivery(Rank rank, std::uint32_t subgroup, std::span<const Delivery> batch);
@@ -50,6 +54,7 @@ class Checker {
     std::uint64_t next_sequence = 0;        ///< ordered: everything below was delivered or is null
     std::vector<std::uint64_t> next_index;  ///< by sender: likewise
     std::vector<std::uint64_t> digest;      ///< by sender
+    std::vector<std::size_t> large_held;    ///< by sender: records acknowledged, whose large messages were seen here
     std::vector<std::size_t> records_held;  ///< by sender: records whose bytes were seen in this member's memory
     std::uint64_t delivered = 0;
   };
@@ -75,6 +80,10 @@ class Checker {
   void check_held_everywhere(Rank rank, std::uint32_t subgroup, std::uint64_t sequence);
   void check_acknowledgements(Rank rank, std::uint32_t subgroup);
 
+  // bulk_checks.cpp
+  void check_bulk_write(const NetworkListener::Write& write, const BulkMemory::Place& target);
+  void check_large_held(Rank rank, std::uint32_t subgroup, std::uint32_t sender, std::uint64_t messages);
+
   // checker.cpp
   void check_own_words(Rank rank);
   void check_foreign_rows(Rank rank);
@@ -88,6 +97,8 @@ class Checker {
   std::vector<std::vector<std::byte>> rows_;  // by rank: control words after the owner's last step
   std::vector<Copy> copies_;                  // by reader, by owner
   std::vector<std::vector<Receiver>> receivers_;
+  BulkMemory bulk_;
+  std::map<std::pair<std::uint32_t, std::uint32_t>, const std::byte*> mirrors_;  // by rank, by subgroup
   std::uint64_t deliveries_ = 0;
 };
 

@@ -135,6 +135,7 @@ void Checker::check_acknowledgements(Rank rank, std::uint32_t id) {
     if (smc::messages_below(received, sender, senders) > committed) {
       return violate("M5w", rank, id, "acknowledged a message that is not in its memory");
     }
+    if (owner != rank) check_large_held(rank, id, sender, smc::messages_below(received, sender, senders));
   }
   // What is acknowledged as delivered went to the application: below it only nulls were not.
   const std::uint64_t delivered = ledger_.word(rank, block.delivered);

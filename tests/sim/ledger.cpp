@@ -62,7 +62,12 @@ std::size_t Ledger::on_reserved(std::uint32_t id, std::uint32_t sender, const sm
   sent.bytes = reservation.payload.size();
   sent.number = reservation.number;
   sent.offset = static_cast<std::uint64_t>(reservation.header - (row(owner) + block.ring));
-  const std::uint64_t bytes = smc::record_bytes(sent.bytes);
+  sent.large = sent.bytes > profile.ring_payload_max();
+  const std::uint64_t bytes = smc::record_bytes(sent.large ? smc::descriptor_bytes : sent.bytes);
+  if (sent.large) {
+    sent.bulk_offset = static_cast<std::uint64_t>(reservation.payload.data() - bulk(id, owner));
+    check_piece(id, sender, sent);
+  }
   if (sent.offset % 8 != 0 || sent.offset + bytes > profile.ring_bytes || sent.bytes > profile.message_bytes_max) {
     refuse("R4", id, sender, "a reservation lies outside the ring");
   }
@@ -78,7 +83,8 @@ std::size_t Ledger::on_reserved(std::uint32_t id, std::uint32_t sender, const sm
   }
   for (std::size_t i = book.sent_published; i < book.sent.size(); ++i) {
     const Sent& other = book.sent[i];
-    if (sent.offset < other.offset + smc::record_bytes(other.bytes) && other.offset < sent.offset + bytes) {
+    if (sent.offset < other.offset + smc::record_bytes(other.large ? smc::descriptor_bytes : other.bytes) &&
+        other.offset < sent.offset + bytes) {
       refuse("R1", id, sender, "two reservations overlap");
     }
   }
@@ -87,6 +93,27 @@ std::size_t Ledger::on_reserved(std::uint32_t id, std::uint32_t sender, const sm
   if (in_flight > profile.window_messages) refuse("R3", id, sender, "more records in flight than the window allows");
   book.sent.push_back(sent);
   return book.sent.size() - 1;
+}
+
+// R1 of a bulk ring: no byte of a message that somebody still needs is given to an application.
+void Ledger::check_piece(std::uint32_t id, std::uint32_t sender, const Sent& sent) {
+  const SenderBook& book = books_[id][sender];
+  if (sent.bulk_offset % smc::bulk_alignment != 0 ||
+      sent.bulk_offset + sent.bytes > view_.subgroups[id].profile.bulk_ring_bytes) {
+    refuse("R4", id, sender, "a large message lies outside the bulk ring");
+  }
+  const auto overlaps = [&](const Sent& other) {
+    return other.large && sent.bulk_offset < other.bulk_offset + other.bytes &&
+           other.bulk_offset < sent.bulk_offset + sent.bytes;
+  };
+  for (std::size_t i = book.records_released; i < book.records.size(); ++i) {
+    if (book.records[i].large && overlaps(book.sent[book.records[i].sent])) {
+      refuse("R1", id, sender, "a large message overlaps one that is not delivered everywhere");
+    }
+  }
+  for (std::size_t i = book.sent_published; i < book.sent.size(); ++i) {
+    if (overlaps(book.sent[i])) refuse("R1", id, sender, "two large messages overlap");
+  }
 }
 
 void Ledger::on_committed(std::uint32_t id, std::uint32_t sender, std::size_t sent, std::uint64_t after_sequence) {
@@ -153,10 +180,14 @@ bool Ledger::publish_sent(std::uint32_t id, std::uint32_t sender, smc::RecordHea
   SenderBook& book = books_[id][sender];
   const SubgroupView& subgroup = view_.subgroups[id];
   const Sent& sent = book.sent[book.sent_published];
-  const bool abandoned = header.kind == smc::RecordKind::abandoned;
-  if (!abandoned && header.kind != smc::RecordKind::data) return refuse("R2", id, sender, "a reservation became a null run");
+  const bool abandoned = header.kind == smc::RecordKind::abandoned || header.kind == smc::RecordKind::large_abandoned;
+  if (header.kind == smc::RecordKind::null_run || header.kind == smc::RecordKind::padding) {
+    return refuse("R2", id, sender, "a reservation became a null run");
+  }
   // R4: the length is that of the reservation.
-  if (header.length != sent.bytes || record.position % subgroup.profile.ring_bytes != sent.offset) {
+  const bool large = header.kind == smc::RecordKind::large || header.kind == smc::RecordKind::large_abandoned;
+  const std::uint64_t length = sent.large ? smc::descriptor_bytes : sent.bytes;
+  if (large != sent.large || header.length != length || record.position % subgroup.profile.ring_bytes != sent.offset) {
     return refuse("R4", id, sender, "a published record is not where or what was reserved");
   }
   const auto expected = abandoned ? Sent::State::abandoned : Sent::State::committed;
@@ -164,7 +195,17 @@ bool Ledger::publish_sent(std::uint32_t id, std::uint32_t sender, smc::RecordHea
 
   const Rank owner = sender_ranks_[id][sender];
   const std::byte* ring = row(owner) + layout(owner).subgroup(SubgroupId(id))->ring;
-  if (!abandoned && !payload_matches({ring + sent.offset + smc::header_bytes, sent.bytes}, sent.seed)) {
+  const std::byte* payload = ring + sent.offset + smc::header_bytes;
+  if (large) {
+    const auto descriptor = smc::LargeDescriptor::read(payload, subgroup.profile.bulk_ring_bytes, sent.bytes);
+    if (!descriptor || descriptor->length != sent.bytes ||
+        descriptor->offset(subgroup.profile.bulk_ring_bytes) != sent.bulk_offset) {
+      return refuse("R4", id, sender, "a descriptor does not say where its message is");
+    }
+    payload = bulk(id, owner) + sent.bulk_offset;
+    report_.hit(Probe::large_message);
+  }
+  if (!abandoned && !payload_matches({payload, sent.bytes}, sent.seed)) {
     return refuse("M1", id, sender, "the published bytes are not those that were sent");
   }
   // M9: what the sender had delivered before it sent comes before.
@@ -172,8 +213,10 @@ bool Ledger::publish_sent(std::uint32_t id, std::uint32_t sender, smc::RecordHea
   if (subgroup.mode == DeliveryMode::ordered && !abandoned && sequence < sent.after_sequence) {
     return refuse("M9", id, sender, "a message precedes one that its sender had delivered before");
   }
-  record.payload = sent.bytes;
-  record.bytes = smc::record_bytes(sent.bytes);
+  record.payload = length;
+  record.bytes = smc::record_bytes(length);
+  record.large = large && !abandoned;
+  record.sent = book.sent_published;
   record.count = 1;
   book.published.push_back({abandoned, book.sent_published++});
   return true;

@@ -6,6 +6,8 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <utility>
 #include <string>
 #include <vector>
 
@@ -25,6 +27,8 @@ struct Sent {
   std::uint64_t bytes = 0;           ///< of the payload
   std::uint64_t number = 0;          ///< of its record, modulo 2^24
   std::uint64_t offset = 0;          ///< of its header in the ring
+  bool large = false;
+  std::uint64_t bulk_offset = 0;     ///< of a large one's payload in the bulk ring
   std::uint64_t after_sequence = 0;  ///< sequence numbers below it had been delivered at the sender when it committed
 };
 
@@ -34,6 +38,8 @@ struct Record {
   std::uint64_t bytes = 0;     ///< with header and alignment
   std::uint64_t padding = 0;   ///< bytes skipped before it, 0 or more; a padding header opens them
   std::uint64_t payload = 0;
+  std::size_t sent = 0;  ///< of a large message, which of the application's
+  bool large = false;
   std::uint64_t first = 0;  ///< index of its first message
   std::uint64_t count = 0;  ///< messages that it stands for
 };
@@ -60,6 +66,11 @@ class Ledger {
 
   /// The owner's row, once it is allocated.
   void set_row(Rank rank, const std::byte* row) { rows_[rank.value()] = row; }
+  /// A sender's bulk ring.
+  void set_bulk(std::uint32_t subgroup, Rank owner, const std::byte* ring) { bulk_[{subgroup, owner.value()}] = ring; }
+  [[nodiscard]] const std::byte* bulk(std::uint32_t subgroup, Rank owner) const {
+    return bulk_.at({subgroup, owner.value()});
+  }
   [[nodiscard]] const std::byte* row(Rank rank) const { return rows_[rank.value()]; }
   [[nodiscard]] const sst::RowLayout& layout(Rank rank) const { return layouts_[rank.value()]; }
   [[nodiscard]] std::uint64_t word(Rank rank, std::uint64_t offset) const;
@@ -93,12 +104,14 @@ class Ledger {
   bool publish_one(std::uint32_t subgroup, std::uint32_t sender, std::uint64_t committed);
   bool publish_sent(std::uint32_t subgroup, std::uint32_t sender, smc::RecordHeader header, Record& record);
   bool publish_nulls(std::uint32_t subgroup, std::uint32_t sender, smc::RecordHeader header, Record& record);
+  void check_piece(std::uint32_t subgroup, std::uint32_t sender, const Sent& sent);
   bool refuse(const char* invariant, std::uint32_t subgroup, std::uint32_t sender, const std::string& what);
 
   const View& view_;
   Report& report_;
   std::vector<sst::RowLayout> layouts_;
   std::vector<const std::byte*> rows_;
+  std::map<std::pair<std::uint32_t, std::uint32_t>, const std::byte*> bulk_;  // by subgroup, by rank
   std::vector<std::vector<SenderBook>> books_;
   std::vector<std::vector<Rank>> sender_ranks_;
   std::vector<std::vector<Rank>> member_ranks_;

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <string>
 
+#include "large.hpp"
+
 namespace spindrift::sim {
 namespace {
 
@@ -138,6 +140,11 @@ Options Options::of(std::uint64_t seed) {
   }
   draw_threads(random, options);
 
+  Random large(seed, Purpose::large);
+  if (!large.chance(1, 3)) return options;
+  for (SubgroupView& subgroup : options.view.subgroups) draw_bulk_ring(large, subgroup.profile);
+  options.fabric.mappable = large.chance(1, 3);
+  options.policy.relay = large.pick({smc::Relay::rotation, smc::Relay::rotation, smc::Relay::chain, smc::Relay::tree});
   return options;
 }
 
@@ -151,7 +158,9 @@ std::string Options::describe() const {
   for (const SubgroupView& subgroup : view.subgroups) {
     text += "\n  " + subgroup.name + (subgroup.mode == DeliveryMode::ordered ? " ordered" : " unordered") + ", ring " +
             std::to_string(subgroup.profile.ring_bytes) + ", window " + std::to_string(subgroup.profile.window_messages) +
-            ", message " + std::to_string(subgroup.profile.message_bytes_max) + ", members";
+            ", message " + std::to_string(subgroup.profile.message_bytes_max) + ", bulk ring " +
+            std::to_string(subgroup.profile.bulk_ring_bytes) + " above " +
+            std::to_string(subgroup.profile.large_message_bytes) + ", members";
     for (const NodeId node : subgroup.members) text += " " + std::to_string(node.value());
     text += ", senders";
     for (const NodeId node : subgroup.senders) text += " " + std::to_string(node.value());

@@ -37,6 +37,8 @@ std::string_view to_string(Probe probe) noexcept {
     case Probe::idle_sender: return "sender that never sends";
     case Probe::crash_mid_write: return "crash mid-write";
     case Probe::went_quiet: return "went quiet";
+    case Probe::large_message: return "large message";
+    case Probe::large_message_handed_on: return "large message handed on";
     case Probe::state_loaded: return "state loaded by a newcomer";
     case Probe::handler_at_work: return "handler on a thread of its own";
     case Probe::unordered_dropped: return "unordered messages dropped";

@@ -45,6 +45,9 @@ enum class Probe : std::uint32_t {
   crash_mid_write,
   went_quiet,
 
+  large_message,
+  large_message_handed_on,
+
   // Runs with views.
   state_loaded,
   handler_at_work,

@@ -32,6 +32,7 @@ struct FabricOptions {
   std::size_t message_bytes_max = 4096;
   std::uint64_t clogs_in_1000 = 0;   ///< posts at which the link stops for a while
   std::uint64_t torn_in_4 = 3;       ///< writes of several lines whose lines appear one by one
+  bool mappable = true;              ///< processes of one host map each other
   bool hello_before_memory = false;  ///< exposing a region to a peer of which no message was taken is a violation (J5)
 };
 
@@ -216,6 +217,7 @@ class SimFabric final : public fabric::Fabric {
   SimFabric(Network& network, std::uint32_t index, NodeId node, std::uint32_t slot)
       : network_(network), index_(index), node_(node), slot_(slot), host_(~index) {
     traits_.message_bytes_max = network.message_bytes_max();
+    traits_.mappable = network.options_.mappable;
   }
   ~SimFabric() override;
 

@@ -20,7 +20,9 @@ std::uint32_t Network::add_endpoint(NodeId node) {
 
 void Network::set_host(std::uint32_t index, std::uint32_t host) { endpoints_[index]->host_ = host; }
 
-bool Network::mappable(std::uint32_t a, std::uint32_t b) const { return endpoints_[a]->host_ == endpoints_[b]->host_; }
+bool Network::mappable(std::uint32_t a, std::uint32_t b) const {
+  return options_.mappable && endpoints_[a]->host_ == endpoints_[b]->host_;
+}
 
 Cut Network::cut_between(std::uint32_t from, std::uint32_t to) const {
   if (mappable(from, to)) return Cut::nothing;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "large.hpp"
 #include "payload.hpp"
 
 namespace spindrift::sim {
@@ -85,7 +86,8 @@ void Workload::reserve(std::uint32_t which) {
   Thread& thread = threads_[which];
   std::uint64_t bytes = 0;
   choose_message(thread, which, bytes);
-  const auto outcome = gate(thread).reserve(bytes, thread.claim);
+  const Profile& profile = options_.view.subgroups[thread.options.subgroup].profile;
+  const auto outcome = reserve_at(gate(thread), profile, bytes, thread.claim);
   if (outcome == views::SendGate::Outcome::closed) {
     thread.state = State::waiting_for_space;
     return;
@@ -101,7 +103,6 @@ void Workload::reserve(std::uint32_t which) {
     thread.state = State::waiting_for_space;
     return;
   }
-  const Profile& profile = options_.view.subgroups[thread.options.subgroup].profile;
   if (bytes == 0) report_.hit(Probe::empty_message);
   if (bytes == profile.message_bytes_max) report_.hit(Probe::largest_message);
   if (profile.window_messages == 1) report_.hit(Probe::window_of_one);
@@ -163,8 +164,9 @@ void Workload::on_upcall(std::uint32_t node, std::uint32_t subgroup) {
   views::SendGate& gate = members_[node]->gate(SubgroupId(subgroup));
   const std::uint64_t seed = random_.next();
   views::SendGate::Claim claim;
-  const std::uint64_t bytes = random_.below(options_.view.subgroups[subgroup].profile.message_bytes_max + 1);
-  if (gate.reserve(bytes, claim) != views::SendGate::Outcome::reserved) return;
+  const Profile& profile = options_.view.subgroups[subgroup].profile;
+  const std::uint64_t bytes = random_.below(profile.message_bytes_max + 1);
+  if (reserve_at(gate, profile, bytes, claim) != views::SendGate::Outcome::reserved) return;
   const std::size_t sent = ledger_.on_reserved(subgroup, rank->value(), claim.reservation, seed);
   fill_payload(claim.reservation.payload, seed, 0, claim.reservation.payload.size());
   ledger_.on_committed(subgroup, rank->value(), sent, checker_.delivered_before(Rank(node), subgroup));

@@ -269,6 +269,11 @@ void Fleet::watch_epochs(Process& process) {
     for (const views::Epoch::Line& line : epoch->lines()) {
       if (line.mirror) rows_.on_mirror(line.mirror->memory.data(), epoch->id(), process.index_);
     }
+    for (std::uint32_t s = 0; s < epoch->bulk().size(); ++s) {
+      const views::Epoch::Bulk& bulk = epoch->bulk()[s];
+      if (bulk.own) rows_.on_bulk(bulk.own->memory, *view, process.index_, s, true);
+      if (bulk.mirrors) rows_.on_bulk(bulk.mirrors->memory, *view, process.index_, s, false);
+    }
     if (epoch->begun()) process.complete_ = epoch->id();
   }
   std::erase_if(process.watched_, [&](ViewId id) {

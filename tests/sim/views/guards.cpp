@@ -53,6 +53,7 @@ void Rows::on_landing(const NetworkListener::Write& write, std::uint64_t offset,
 }
 
 void Rows::on_landed(const NetworkListener::Write& write, std::uint64_t offset, std::size_t size) {
+  if (const auto place = bulk_.find(write.region)) return on_bulk_landed(write, *place, offset, size);
   Region* const mirror = mirror_of(write);
   if (mirror == nullptr) return;
   if (suspects_owner(*mirror)) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "../large.hpp"
 #include "../options.hpp"
 
 namespace spindrift::sim {
@@ -278,6 +279,10 @@ Plan Plan::of(std::uint64_t seed) {
     if (handlers.chance(1, 4)) node.late_ns_max = static_cast<Ticks>(handlers.spread(1'000, 4'000'000));
   }
   plan.subgroups = draw_subgroups(random, nodes);
+  if (Random large(seed, Purpose::large); large.chance(1, 3)) {
+    for (SubgroupPlan& subgroup : plan.subgroups) draw_bulk_ring(large, subgroup.profile);
+    plan.fabric.mappable = large.chance(1, 3);
+  }
   for (std::uint32_t i = 0; i < nodes; ++i) plan.founders.push_back(i);
   random.shuffle(plan.founders);
   if (random.chance(1, 2)) plan.founders.resize(random.between(1, nodes));

@@ -36,6 +36,7 @@ void Rows::forget() {
   books_.clear();
   present_.clear();
   regions_.clear();
+  bulk_.forget();
   endings_.forget();
   ever_suspected_.clear();
 }
@@ -151,6 +152,7 @@ void Rows::on_delivered(const View& view, std::uint32_t process, std::uint32_t s
 // V11: a write from a row of one view goes to a mirror of the same view.
 void Rows::on_posted(const NetworkListener::Write& write) {
   if (write.copied) return;
+  if (const auto place = bulk_.find(write.region)) return check_bulk_write(write, {place->region, write.offset});
   const auto target = regions_.find(write.region);
   const auto source = regions_.find(write.local - write.offset);
   if (target == regions_.end() || source == regions_.end()) return;

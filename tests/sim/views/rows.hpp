@@ -12,6 +12,7 @@
 #include <spindrift/core/view.hpp>
 #include <spindrift/views/rank_set.hpp>
 
+#include "../bulk_memory.hpp"
 #include "../report.hpp"
 #include "../sim_fabric.hpp"
 #include "endings.hpp"
@@ -25,6 +26,8 @@ class Rows {
   void on_row(std::uint32_t process, Rank rank, const View& view, const std::byte* memory);
   /// `process` has a mirror of somebody's row there.
   void on_mirror(const std::byte* memory, ViewId view, std::uint32_t process);
+  /// `process` has memory for large messages there.
+  void on_bulk(std::span<const std::byte> memory, const View& view, std::uint32_t process, std::uint32_t subgroup, bool own);
   /// The views of before are not those of now any more.
   void forget();
   void on_released(std::uint32_t process, ViewId view);
@@ -82,11 +85,17 @@ class Rows {
   void check_promises(Region& mirror, const std::byte* memory);
   void unguarded(const Region& mirror, const char* what);
 
+  // bulk.cpp
+  void check_bulk_write(const NetworkListener::Write& write, const BulkMemory::Place& target);
+  void on_bulk_landed(const NetworkListener::Write& write, const BulkMemory::Place& target, std::uint64_t offset,
+                      std::size_t size);
+
   Report& report_;
   Endings endings_;
   std::map<ViewId, Endings::Books> books_;
   std::map<std::uint32_t, std::vector<RowBook*>> present_;  // by process, those not released
   std::unordered_map<const std::byte*, Region> regions_;    // by first byte
+  BulkMemory bulk_;
   std::map<std::uint32_t, std::set<std::uint64_t>> ever_suspected_;  // by process, incarnations
 };
 

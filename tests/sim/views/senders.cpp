@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "../large.hpp"
+
 namespace spindrift::sim {
 
 using views::SendGate;
@@ -68,7 +70,9 @@ void Senders::reserve(std::uint32_t which) {
     return;
   }
   SendGate& gate = process.member->gate(SubgroupId(thread.plan.subgroup));
-  const SendGate::Outcome outcome = gate.reserve(draw_bytes(thread.plan.subgroup, thread.plan.largest_in_8), thread.claim);
+  const Profile& profile = plan_.subgroups[thread.plan.subgroup].profile;
+  const std::uint64_t bytes = draw_bytes(thread.plan.subgroup, thread.plan.largest_in_8);
+  const SendGate::Outcome outcome = reserve_at(gate, profile, bytes, thread.claim);
   if (outcome != SendGate::Outcome::reserved) {
     const auto state = process.member->state();
     const bool over = state == views::MemberState::left || state == views::MemberState::failed ||
@@ -123,7 +127,8 @@ void Senders::on_upcall(std::uint32_t index, std::uint32_t subgroup) {
   if (finished_ || process.echoes_left == 0 || !random_.chance(1, 4)) return;
   SendGate& gate = process.member->gate(SubgroupId(subgroup));
   SendGate::Claim claim;
-  if (gate.reserve(draw_bytes(subgroup, 0), claim) != SendGate::Outcome::reserved) return;
+  if (reserve_at(gate, plan_.subgroups[subgroup].profile, draw_bytes(subgroup, 0), claim) != SendGate::Outcome::reserved)
+    return;
   const std::uint32_t stream = process.echo_streams[subgroup];
   history_.write_message(stream, claim.reservation.payload);
   history_.on_committed(stream);
