@@ -18,9 +18,15 @@ View view_of(const Experiment& experiment) {
   View view;
   for (std::uint32_t i = 0; i < experiment.members; ++i) view.members.emplace_back(i);
   const std::vector<NodeId> senders(view.members.begin(), view.members.begin() + experiment.senders);
-  const Profile profile{.ring_bytes = std::bit_ceil((experiment.window + 1) * real_record_bytes),
-                        .window_messages = experiment.window,
-                        .message_bytes_max = real_record_bytes - smc::header_bytes};
+  Profile profile{.ring_bytes = std::bit_ceil((experiment.window + 1) * real_record_bytes),
+                  .window_messages = experiment.window,
+                  .message_bytes_max = real_record_bytes - smc::header_bytes};
+  if (experiment.large) {
+    profile.ring_bytes = std::bit_ceil((experiment.window + 1) * smc::record_bytes(smc::descriptor_bytes));
+    profile.message_bytes_max = real_large_bytes;
+    profile.bulk_ring_bytes = std::bit_ceil((experiment.window + 1) * real_large_bytes);
+    profile.large_message_bytes = smc::descriptor_bytes;
+  }
   for (std::uint32_t s = 0; s < experiment.subgroups; ++s) {
     view.subgroups.push_back({.name = "s" + std::to_string(s),
                               .members = view.members,
@@ -40,6 +46,9 @@ std::vector<MirrorLayout::Interval> used_of(const View& view, const sst::RowLayo
     used.push_back({block.control_line(), cache_line_bytes});
     if (view.subgroups[s].mode == DeliveryMode::unordered) {
       used.push_back({block.received_of, view.subgroups[s].senders.size() * sst::word_bytes + cache_line_bytes});
+    }
+    if (block.forwarded != 0) {
+      used.push_back({block.forwarded, view.subgroups[s].senders.size() * sst::word_bytes + cache_line_bytes});
     }
     used.push_back({block.ring, block.ring_bytes});
   }

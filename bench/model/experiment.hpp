@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -49,6 +50,8 @@ struct Experiment {
   DeliveryMode mode = DeliveryMode::ordered;
   std::uint64_t message_bytes = 10240;
   std::uint64_t window = 100;
+  /// Messages lie in bulk rings, and travel like this; nothing: in the rows' rings, from the sender to everybody.
+  std::optional<smc::Relay> large{};
   std::uint32_t delayed = 0;    ///< of the senders, the last ones
   Ticks delay_ns = 0;           ///< after each of their messages; `for_ever`: they never send
   Ticks message_upcall_ns = 0;  ///< the application's, per message

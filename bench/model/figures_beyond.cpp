@@ -125,10 +125,46 @@ void posting_costs(Sheet& sheet) {
   }
 }
 
+/// Who writes large messages to whom. Each way with as many bytes on their way; all senders too, for nobody knows how many
+/// will send.
+void relay(Sheet& sheet) {
+  struct Way {
+    const char* name;
+    smc::Relay relay;
+  };
+  constexpr Way ways[] = {{"direct", smc::Relay::direct},
+                          {"rotation", smc::Relay::rotation},
+                          {"chain", smc::Relay::chain},
+                          {"binomial tree", smc::Relay::tree}};
+  constexpr std::uint64_t kilobyte = 1000;
+  for (const std::uint64_t kilobytes : {100u, 1000u}) {
+    for (const Pattern& pattern : {patterns[2], patterns[0]}) {
+      const std::string what = std::to_string(kilobytes) + " KB, " + pattern.name;
+      const Panel throughput{what + ": throughput", "members", "GB/s"};
+      const Panel latency{what + ", one message at a time: latency", "members", "us"};
+      for (const Way& way : ways) {
+        for (const std::uint32_t members : {2u, 3u, 4u, 6u, 8u, 12u, 16u}) {
+          if (sheet.quick() && members > 4) continue;
+          Experiment experiment = continuous(product(), members, pattern.senders(members));
+          experiment.message_bytes = kilobytes * kilobyte;
+          experiment.large = way.relay;
+          experiment.window = 32;
+          experiment.rounds = 200;
+          sheet.point(throughput, way.name, members, sheet.run(experiment).gigabytes_per_second);
+          experiment.window = 1;
+          experiment.rounds = 60;
+          sheet.point(latency, way.name, members, sheet.run(experiment).latency_us);
+        }
+      }
+    }
+  }
+}
+
 constexpr FigureEntry entries[] = {{"windows", "beyond: windows and the acknowledgements' lane", windows},
                                    {"rates", "beyond: small messages", rates},
                                    {"scale", "beyond: large groups", scale},
                                    {"one", "beyond: one sender", one_sender},
+                                   {"relay", "beyond: large messages, handed on", relay},
                                    {"posting", "beyond: the cost of posting", posting_costs}};
 
 }  // namespace

@@ -40,10 +40,15 @@ Member::Member(const View& view, const Experiment& experiment, Network& network,
     if (peer == rank) continue;
     table_->attach_mirrored(Rank(peer), network.mirror(rank, peer), fabric::PeerId(peer), fabric::RegionKey(rank));
   }
+  smc::Policy policy = experiment.system.policy;
+  if (experiment.large) {
+    policy.relay = *experiment.large;
+    attach_bulk(rank);
+  }
   smc::DeliverySink& sink = *this;
   for (std::uint32_t s = 0; s < view.subgroups.size(); ++s) {
     multicasts_.push_back(
-        std::make_unique<smc::Multicast>(SubgroupId(s), *table_, experiment.system.policy, sink, counters_));
+        std::make_unique<smc::Multicast>(SubgroupId(s), *table_, policy, sink, counters_));
     multicasts_.back()->start();
     if (s >= experiment.active_subgroups || rank >= experiment.senders) continue;
     const bool delayed = rank >= experiment.senders - experiment.delayed;
@@ -54,6 +59,21 @@ Member::Member(const View& view, const Experiment& experiment, Network& network,
   }
   activity_seen_.assign(view.members.size(), std::vector<std::uint64_t>(table_->layout(Rank(rank)).activity_words()));
   active_.assign(view.subgroups.size(), false);
+}
+
+void Member::attach_bulk(std::uint32_t rank) {
+  for (std::uint32_t s = 0; s < view_.subgroups.size(); ++s) {
+    const SubgroupView& subgroup = view_.subgroups[s];
+    sst::BulkRings& bulk = table_->bulk(SubgroupId(s));
+    if (subgroup.sender_rank(view_.members[rank])) {
+      bulk.set_own(network_.allocate_bulk(subgroup.profile.bulk_ring_bytes).memory);
+    }
+    const fabric::Region& mirrors = network_.bulk_mirrors(subgroup, s, rank);
+    if (!mirrors.memory.empty()) bulk.set_mirrors(mirrors.memory);
+    for (std::uint32_t peer = 0; peer < view_.members.size(); ++peer) {
+      if (peer != rank) bulk.attach_mirrored(view_.members[peer], network_.bulk_mirrors(subgroup, s, peer).key);
+    }
+  }
 }
 
 // splitmix64
@@ -228,13 +248,14 @@ void Member::on_space(SubgroupId subgroup) {
 
 bool Member::produce(Producer& producer, Ticks when) {
   smc::SendRing& ring = *multicasts_[producer.subgroup]->ring();
-  const auto reservation = ring.reserve(real_payload_bytes);
+  smc::BulkRing* const bulk = multicasts_[producer.subgroup]->bulk_ring();
+  const auto reservation = bulk != nullptr ? bulk->reserve(real_large_bytes) : ring.reserve(real_payload_bytes);
   if (!reservation) {
     producer.full = true;
     producer.waits_since = when;
     return false;
   }
-  ring.commit(*reservation);
+  bulk != nullptr ? bulk->commit(*reservation) : ring.commit(*reservation);
   producer.sent.push_back(when);
   // A thread that waits for the lock has its next message ready; what it takes is in the lock's hand-offs.
   const Ticks takes = producer.delay + (experiment_.system.lock == Lock::none ? produce_ns() : 0);

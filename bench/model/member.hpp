@@ -69,6 +69,7 @@ class Member final : private smc::DeliverySink {
   /// 0 … 1, the next of a sequence that seed and rank determine.
   [[nodiscard]] double chance() noexcept;
 
+  void attach_bulk(std::uint32_t rank);
   [[nodiscard]] Ticks pass(Ticks now);
   [[nodiscard]] Ticks evaluate_next(Ticks now);
   bool compute(std::uint32_t subgroup);

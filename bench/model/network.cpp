@@ -8,6 +8,7 @@
 
 #include <spindrift/core/check.hpp>
 #include <spindrift/smc/record.hpp>
+#include <spindrift/sst/bulk_rings.hpp>
 
 namespace spindrift::bench::model {
 
@@ -58,6 +59,27 @@ std::span<const std::byte> Network::mirror(std::uint32_t reader, std::uint32_t o
   return {memory + owner * mirrors_.stride(), mirrors_.row_bytes()};
 }
 
+fabric::Region Network::allocate_bulk(std::uint64_t bytes) {
+  bulk_.emplace_back((bytes + cache_line_bytes) / sizeof(std::uint64_t) + 1);
+  auto* memory = reinterpret_cast<std::byte*>(bulk_.back().data());
+  const std::uint64_t misaligned = reinterpret_cast<std::uintptr_t>(memory) % cache_line_bytes;
+  return {fabric::RegionKey(ports_.size() + bulk_.size() - 1),
+          {memory + (cache_line_bytes - misaligned) % cache_line_bytes, bytes}};
+}
+
+const fabric::Region& Network::bulk_mirrors(const SubgroupView& shape, std::uint32_t subgroup, std::uint32_t member) {
+  const auto [at, fresh] = bulk_mirrors_.try_emplace({subgroup, member});
+  if (fresh) at->second = allocate_bulk(sst::BulkRings::mirrors_bytes(shape, NodeId(member)));
+  return at->second;
+}
+
+std::byte* Network::bulk_of(fabric::RegionKey key) {
+  if (key.value() < ports_.size()) return nullptr;  // a member's row
+  auto* memory = reinterpret_cast<std::byte*>(bulk_.at(key.value() - ports_.size()).data());
+  const std::uint64_t misaligned = reinterpret_cast<std::uintptr_t>(memory) % cache_line_bytes;
+  return memory + (cache_line_bytes - misaligned) % cache_line_bytes;
+}
+
 bool Network::posted(const fabric::Operation& operation) const noexcept {
   return options_.activity_words || operation.offset < options_.activity.offset ||
          operation.offset >= options_.activity.offset + options_.activity.bytes;
@@ -74,7 +96,7 @@ Result<void> Endpoint::post(std::span<const fabric::Operation> operations) {
     const auto list = operations.first(static_cast<std::size_t>(end - operations.begin()));
     operations = operations.subspan(list.size());
     const bool same = std::equal(list.begin(), list.end(), last.begin(), last.end(), [](const auto& a, const auto& b) {
-      return a.local == b.local && a.bytes == b.bytes && a.offset == b.offset;
+      return a.local == b.local && a.bytes == b.bytes && a.offset == b.offset && a.region == b.region;
     });
     if (!same) {
       network_.drop_unsent(push);
@@ -141,8 +163,14 @@ void Network::fill(std::uint32_t push, std::uint32_t in_lane, std::span<const fa
   }
 }
 
-void Network::add_part(Push& push, const fabric::Operation& operation) const {
-  Part part{operation.local, operation.offset, operation.bytes, {}};
+void Network::add_part(Push& push, const fabric::Operation& operation) {
+  std::byte* const bulk = bulk_of(operation.region);
+  Part part{operation.local, operation.offset, operation.bytes, bulk == nullptr ? nullptr : bulk + operation.offset, {}};
+  if (bulk != nullptr) {
+    push.parts.push_back(part);
+    push.bytes += static_cast<double>(operation.bytes / real_large_bytes * options_.message_bytes);
+    return;
+  }
   if (operation.copied) {
     CHECK(operation.bytes <= part.line.size());
     part.local = nullptr;
@@ -159,9 +187,11 @@ double Network::wire_bytes(const std::byte* ring, std::uint64_t bytes) const {
   for (std::uint64_t at = 0; at < bytes;) {
     const std::uint64_t header = load_acquire(ring + at);
     const auto kind = static_cast<smc::RecordKind>(header >> 32 & 0xff);
-    const bool data = kind == smc::RecordKind::data;
+    const bool large = kind == smc::RecordKind::large;
+    const bool data = kind == smc::RecordKind::data || large;
     at += data ? smc::record_bytes(header & 0xffffffff) : smc::header_bytes;  // of padding only the header is pushed
-    const std::uint64_t stands_for = data ? smc::record_bytes(options_.message_bytes) : smc::header_bytes;
+    const std::uint64_t payload = large ? smc::descriptor_bytes : options_.message_bytes;
+    const std::uint64_t stands_for = data ? smc::record_bytes(payload) : smc::header_bytes;
     wire += static_cast<double>(options_.slot_bytes > 0 ? options_.slot_bytes : stands_for);
   }
   return wire;
@@ -253,6 +283,10 @@ void Network::land(std::uint32_t member, const Arrival& arrival, std::uint64_t& 
   Push& push = pushes_[arrival.push];
   auto* memory = const_cast<std::byte*>(mirror(member, arrival.from).data());
   for (const Part& part : push.parts) {
+    if (part.bulk != nullptr) {
+      std::memcpy(part.bulk, part.local, part.bytes);
+      continue;
+    }
     const bool words = part.offset < options_.rings_at;
     if (words) ++lines;
     if (!words || !options_.acknowledgement_lane) {

@@ -13,13 +13,17 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <queue>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include <spindrift/bench/model/costs.hpp>
 #include <spindrift/core/fabric/fabric.hpp>
+#include <spindrift/core/view.hpp>
+#include <spindrift/smc/record.hpp>
 
 namespace spindrift::bench::model {
 
@@ -40,6 +44,9 @@ class MirrorLayout {
   std::uint64_t row_bytes_;
   std::uint64_t stride_;
 };
+
+/// What a large message really carries here: one piece of the smallest size.
+inline constexpr std::uint64_t real_large_bytes = smc::bulk_alignment;
 
 class Network;
 
@@ -112,6 +119,10 @@ class Network {
 
   [[nodiscard]] Endpoint& endpoint(std::uint32_t member) { return endpoints_[member]; }
   [[nodiscard]] std::span<const std::byte> mirror(std::uint32_t reader, std::uint32_t owner) const;
+  /// Memory for large messages, zeroed, that others write as the returned region.
+  [[nodiscard]] fabric::Region allocate_bulk(std::uint64_t bytes);
+  /// A member's mirrors of the others' bulk rings; always the same.
+  [[nodiscard]] const fabric::Region& bulk_mirrors(const SubgroupView& shape, std::uint32_t subgroup, std::uint32_t member);
 
   /// Makes everything visible at `member` that is so at `now`; returns how many lines of words changed.
   std::uint64_t land(std::uint32_t member, Ticks now);
@@ -124,6 +135,7 @@ class Network {
     const std::byte* local;  ///< the source, read when it lands; null: `line`
     std::uint64_t offset;
     std::uint64_t bytes;
+    std::byte* bulk;  ///< where it goes, of a large message; null: to `offset` of the row
     std::array<std::byte, cache_line_bytes> line;
   };
   /// What one push writes, the same to every peer that gets it.
@@ -162,7 +174,8 @@ class Network {
   [[nodiscard]] std::uint32_t new_push();
   void drop_unsent(std::uint32_t push);
   void fill(std::uint32_t push, std::uint32_t in_lane, std::span<const fabric::Operation> list);
-  void add_part(Push& push, const fabric::Operation& operation) const;
+  void add_part(Push& push, const fabric::Operation& operation);
+  [[nodiscard]] std::byte* bulk_of(fabric::RegionKey key);
   [[nodiscard]] double wire_bytes(const std::byte* ring, std::uint64_t bytes) const;
   [[nodiscard]] bool posted(const fabric::Operation& operation) const noexcept;
   void charge(Endpoint& from, std::uint32_t to, std::uint32_t push);
@@ -178,6 +191,8 @@ class Network {
   std::vector<Port> ports_;
   std::vector<Leaving> leaving_;  // of the push that is being posted
   std::deque<Push> pushes_;
+  std::deque<std::vector<std::uint64_t>> bulk_;
+  std::map<std::pair<std::uint32_t, std::uint32_t>, fabric::Region> bulk_mirrors_;  // by subgroup, by member
   std::vector<std::uint32_t> pushes_unused_;
   std::uint64_t next_order_ = 0;
 };

@@ -151,3 +151,19 @@ TEST_CASE("unordered delivery is modelled too, and costs about the same") {
     CHECK(outcome.messages_per_second > 0.9 * ordered);
   }
 }
+
+TEST_CASE("a large message that is handed on costs its sender one copy, and the group as many as before") {
+  Experiment experiment = small(product());
+  experiment.members = 6;
+  experiment.senders = 1;
+  experiment.message_bytes = 1'000'000;
+  experiment.rounds = 200;
+  experiment.large = smc::Relay::direct;
+  const Outcome direct = run(experiment);
+  experiment.large = smc::Relay::rotation;
+  const Outcome rotation = run(experiment);
+  CHECK_FALSE(direct.stalled);
+  CHECK_FALSE(rotation.stalled);
+  CHECK(rotation.gigabytes_per_second > 2 * direct.gigabytes_per_second);
+  CHECK(rotation.wire_bytes == Approx(direct.wire_bytes).epsilon(0.05));
+}
