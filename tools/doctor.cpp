@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include <spindrift/sst/bulk_rings.hpp>
 #include <spindrift/sst/row_layout.hpp>
 
 namespace spindrift::tools {
@@ -55,11 +56,11 @@ Finding memory(const HostFacts& host, const std::optional<Needs>& needs) {
       fmt::format("{}; a member shares {}, twice that while the view changes", seen, bytes_text(needs->member_bytes));
   if (wanted > left) {
     return {Grade::bad, "memory", text,
-            "lower window_size or ring_bytes of the subgroups, or give the container more memory"};
+            "lower window_size, ring_size or bulk_ring_bytes of the subgroups, or give the container more memory"};
   }
   if (wanted * needs->members > left) {
     return {Grade::note, "memory", text + fmt::format(", which is not enough for {} members here", needs->members),
-            "lower window_size or ring_bytes of the subgroups if all members run on this host"};
+            "lower window_size, ring_size or bulk_ring_bytes of the subgroups if all members run on this host"};
   }
   return {Grade::good, "memory", text, ""};
 }
@@ -185,6 +186,17 @@ Finding address(const HostFacts& host, const Needs& needs) {
       "node's member that has it, all is well"};
 }
 
+/// For large messages: the own bulk rings, and between hosts mirrors of all others'.
+std::uint64_t bulk_bytes_of(const View& view, NodeId node, const Config& config) {
+  std::uint64_t bytes = 0;
+  for (const SubgroupView& subgroup : view.subgroups) {
+    if (!subgroup.member_position(node)) continue;
+    if (subgroup.sender_rank(node)) bytes += subgroup.profile.bulk_ring_bytes;
+    if (config.fabric() != "shm") bytes += sst::BulkRings::mirrors_bytes(subgroup, node);
+  }
+  return bytes;
+}
+
 }  // namespace
 
 Result<Needs> needs_of(const Config& config) {
@@ -200,7 +212,8 @@ Result<Needs> needs_of(const Config& config) {
   needs.verbs = config.fabric() == "verbs";
   if (config.fabric() != "shm") needs.address = config.address_of(config.local_id());
   for (const NodeId node : view->members) {
-    needs.member_bytes = std::max(needs.member_bytes, sst::RowLayout(*view, node).bytes());
+    needs.member_bytes =
+        std::max(needs.member_bytes, sst::RowLayout(*view, node).bytes() + bulk_bytes_of(*view, node, config));
   }
   return needs;
 }

@@ -197,6 +197,10 @@ TEST_CASE("a configuration needs what its largest member takes") {
     CHECK(value_or_throw(needs_of(far)).provider == provider);
     CHECK(value_or_throw(needs_of(far)).address == "h0:1");
   }
+  const std::string bulk = "[SUBGROUP/DEFAULT]\nbulk_ring_bytes = 1 MiB\n";
+  const std::uint64_t with_bulk = value_or_throw(needs_of(value_or_throw(Config::parse(text + bulk, "test")))).member_bytes;
+  CHECK(with_bulk >= needs.member_bytes + (1 << 20));
+  CHECK(with_bulk <= needs.member_bytes + (1 << 20) + 4096);  // of the row by a page at most, for the words of relays
   const Config rdma =
       value_or_throw(Config::parse("[SPINDRIFT]\nfabric = verbs\naddresses = 10.0.0.1:740<id>\nmembers = 0, 1\n"
                                    "[LAYOUT]\njson_layout = '[{\"name\": \"orders\"}]'\n",
