@@ -38,7 +38,7 @@ Outcome GroupCore::reserve_large(SubgroupId id, std::uint64_t bytes, Claim& clai
     throw Exception(Error(ErrorKind::bad_argument, "a message of " + std::to_string(bytes) + " bytes is larger than the " +
                                                        std::to_string(most) + " that subgroup " + channel.handle->name() +
                                                        " takes")
-                        .fix("raise max_smc_payload_size in the subgroup's profile"));
+                        .fix("raise max_smc_payload_size in the subgroup's profile, or send it as an object"));
   }
   std::lock_guard lock(channel.large);
   return member_->gate(id).reserve_large(bytes, claim);
@@ -221,6 +221,9 @@ Group::Group(const Config& config, GroupOptions options) : core_(std::make_uniqu
 Group::~Group() = default;
 ReplicaBase& Group::attach_replica(std::string_view subgroup, const ReplicaMaker& make) {
   return core_->attach_replica(subgroup, make);
+}
+ObjectChannel& Group::objects(std::string_view subgroup, ObjectHandlers handlers) {
+  return core_->attach_objects(subgroup, std::move(handlers));
 }
 Subgroup& Group::subgroup(std::string_view name) { return core_->subgroup(name); }
 std::vector<std::string> Group::subgroup_names() const { return core_->subgroup_names(); }

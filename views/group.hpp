@@ -25,6 +25,7 @@ namespace spindrift {
 
 class Group;
 class GroupCore;
+class ObjectChannel;
 class ReplicaBase;
 class ReplicaChannel;
 template <class T>
@@ -32,6 +33,7 @@ class Replicated;
 namespace smc {
 struct Policy;
 }
+struct ObjectHandlers;
 
 using views::NewView;
 using views::Removal;
@@ -173,6 +175,10 @@ class Group {
   /// subgroup, or it has a handler already).
   template <class T, class... Arguments>
   [[nodiscard]] Replicated<T> replicated(std::string_view subgroup, Arguments&&... arguments);
+
+  /// Objects of any size through that subgroup, and messages among their pieces; once per subgroup, in place of on_delivery.
+  /// Include <spindrift/objects.hpp>. Throws bad_argument (unknown subgroup, unordered, it has a handler already).
+  [[nodiscard]] ObjectChannel& objects(std::string_view subgroup, ObjectHandlers handlers);
 
   [[nodiscard]] NodeId self() const noexcept;
   /// The present view; it may be another one when this returns.

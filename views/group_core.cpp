@@ -291,12 +291,14 @@ void GroupCore::on_view(const NewView& news) {
     }
   }
   if (has_replicas_.load(std::memory_order_seq_cst)) tell_replicas_of_view(news.view);
+  tell_objects_of_view(news);
   if (options_.on_view) options_.on_view(news);
 }
 
 void GroupCore::on_dropped(SubgroupId id, std::uint64_t messages) {
   log::warn(log::Room::views, "messages may not have reached everybody",
             {{"subgroup", channels_[id.value()].handle->name()}, {"messages", messages}});
+  if (ObjectChannel* const objects = objects_of(id)) objects->on_dropped();
   if (options_.on_dropped) options_.on_dropped(*channels_[id.value()].handle, messages);
 }
 

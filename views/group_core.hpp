@@ -22,6 +22,7 @@
 #include <spindrift/views/group.hpp>
 #include <spindrift/views/handler_worker.hpp>
 #include <spindrift/views/member.hpp>
+#include <spindrift/views/objects.hpp>
 #include <spindrift/views/replicated_core.hpp>
 #include <spindrift/views/space_queue.hpp>
 #include <spindrift/views/status.hpp>
@@ -49,6 +50,7 @@ class GroupCore final : public views::Upcalls {
 
   using ReplicaMaker = std::function<std::unique_ptr<ReplicaBase>(ReplicaChannel&)>;
   [[nodiscard]] ReplicaBase& attach_replica(std::string_view subgroup, const ReplicaMaker& make);
+  [[nodiscard]] ObjectChannel& attach_objects(std::string_view subgroup, ObjectHandlers handlers);
   void send_private(NodeId to, std::span<const std::byte> message) { send_letter(to, 0, message); }
   [[nodiscard]] std::size_t private_bytes_max() const noexcept { return member_->private_bytes_max() - letter_head_bytes; }
   void leave();
@@ -72,6 +74,7 @@ class GroupCore final : public views::Upcalls {
     Subgroup::DeliveryHandler handler;
     Subgroup::StateSaver save;
     Subgroup::StateLoader load;
+    std::unique_ptr<ObjectChannel> objects;  ///< if the subgroup carries objects
     std::unique_ptr<HandlerWorker> worker;  ///< if the handler runs on a thread of its own
     std::atomic<bool> accepting{false};     ///< the above is set, and stays
     views::SpaceQueue space;
@@ -122,6 +125,10 @@ class GroupCore final : public views::Upcalls {
   [[nodiscard]] bool worth_waking(SubgroupId id) const noexcept;
   void send_letter(NodeId to, std::uint64_t tag, std::span<const std::byte> message);
   [[nodiscard]] SubgroupId id_of(const Subgroup& subgroup) const noexcept { return subgroup.id_; }
+
+  // group_objects.cpp
+  [[nodiscard]] ObjectChannel* objects_of(SubgroupId id) const noexcept;
+  void tell_objects_of_view(const NewView& news);
 
   // group_replicas.cpp
   void for_each_replica(const std::function<void(Replica&)>& what);
