@@ -128,7 +128,8 @@ void Multicast::queue_owed_nulls() {
 bool Multicast::send(std::uint64_t bytes_max) {
   if (!ring_) return false;
   const std::uint64_t before = ring_->committed_count();
-  const CommittedRanges ranges = ring_->collect(policy_.send_batch_max, bytes_max);
+  const bool paced = bytes_max != ~std::uint64_t{0};
+  const CommittedRanges ranges = ring_->collect(policy_.send_batch_max, bytes_max, bulk_.has_value() && paced);
   const std::uint64_t count = ring_->committed_count();
   if (count == before) return false;
 

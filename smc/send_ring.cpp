@@ -43,7 +43,7 @@ bool SendRing::queue_nulls(std::uint64_t count_owed) noexcept {
   }
 }
 
-CommittedRanges SendRing::collect(std::uint64_t records_max, std::uint64_t bytes_max) noexcept {
+CommittedRanges SendRing::collect(std::uint64_t records_max, std::uint64_t bytes_max, bool one_large) noexcept {
   CommittedRanges ranges;
   CommittedRanges::Range* range = &ranges.range[0];
   range->offset = (collected_position_ & (ring_units_ - 1)) * unit_bytes;
@@ -64,8 +64,13 @@ CommittedRanges SendRing::collect(std::uint64_t records_max, std::uint64_t bytes
     }
     collected_position_ += units;
     ++collected_;
+    if (one_large && kind_at(padded ? 0 : offset) == RecordKind::large) break;
   }
   return ranges;
+}
+
+RecordKind SendRing::kind_at(std::uint64_t offset) const noexcept {
+  return static_cast<RecordKind>(load_acquire(ring_ + offset * unit_bytes) >> 32 & 0xff);
 }
 
 bool SendRing::release(std::uint64_t count) noexcept {

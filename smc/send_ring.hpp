@@ -59,9 +59,10 @@ class SendRing {
   /// Queues a null run so that this sender's count reaches `count_owed`, if records reserved so far do not already. False
   /// if a run is needed and there is no space for it.
   bool queue_nulls(std::uint64_t count_owed) noexcept;
-  /// Takes up to `records_max` records of the committed prefix, and none behind the one with which they have `bytes_max`.
-  /// Returns their bytes. `committed_count` grows.
-  CommittedRanges collect(std::uint64_t records_max, std::uint64_t bytes_max = ~std::uint64_t{0}) noexcept;
+  /// Takes up to `records_max` records of the committed prefix, and none behind the one with which they have `bytes_max`,
+  /// nor, with `one_large`, behind a large one. Returns their bytes. `committed_count` grows.
+  CommittedRanges collect(std::uint64_t records_max, std::uint64_t bytes_max = ~std::uint64_t{0},
+                          bool one_large = false) noexcept;
   /// Messages (nulls included) collected so far.
   [[nodiscard]] std::uint64_t committed_count() const noexcept { return collected_ + collected_extra_; }
   /// Messages reserved so far, committed or not.
@@ -101,6 +102,8 @@ class SendRing {
   [[nodiscard]] Attempt try_advance(std::uint64_t& tail, std::uint64_t units) noexcept;
   void publish(const Reservation& reservation, RecordHeader header) noexcept;
   static void put_header(std::byte* at, RecordHeader header) noexcept;
+  /// Of an own record that is committed, at that unit.
+  [[nodiscard]] RecordKind kind_at(std::uint64_t offset) const noexcept;
   [[nodiscard]] std::uint64_t full_number(std::uint64_t number) const noexcept;
   [[nodiscard]] NullRun& null_run(std::uint64_t at) noexcept { return null_runs_[at & slot_mask_]; }
 

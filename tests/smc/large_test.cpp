@@ -103,7 +103,7 @@ struct Node final : DeliverySink {
   void on_space(SubgroupId) override {}
   [[nodiscard]] bool accepts(SubgroupId) const override { return true; }
   void step() {
-    static_cast<void>(multicast->send_and_receive());
+    static_cast<void>(multicast->send_and_receive(~std::uint64_t{0}));
     REQUIRE_FALSE(multicast->fault());
     REQUIRE(table.push(fabric));
     static_cast<void>(multicast->deliver());
@@ -263,7 +263,7 @@ TEST_CASE("a relay that claims more than the windows allow is a peer fault") {
   const auto& block = *group.nodes[2]->table.layout(Rank(1)).subgroup(SubgroupId(0));
   const std::uint64_t impossible = 1000;
   std::memcpy(group.nodes[2]->rows[1]->bytes().data() + block.forwarded, &impossible, sizeof impossible);
-  static_cast<void>(group.nodes[2]->multicast->send_and_receive());
+  static_cast<void>(group.nodes[2]->multicast->send_and_receive(~std::uint64_t{0}));
   REQUIRE(group.nodes[2]->multicast->fault());
   CHECK(group.nodes[2]->multicast->fault()->node == NodeId(1));
   CHECK(group.nodes[2]->multicast->fault()->what.find("forwarded") != std::string::npos);

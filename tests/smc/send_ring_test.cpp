@@ -45,6 +45,19 @@ TEST_CASE("no more is collected behind the record with which the bytes are reach
   CHECK(fixture.ring.committed_count() == 3);
 }
 
+TEST_CASE("where one large message at a time is asked for, none is collected behind it") {
+  RingFixture fixture;
+  REQUIRE(fixture.send("small"));
+  const auto large = fixture.ring.reserve(16);
+  REQUIRE(large);
+  fixture.ring.commit_as(*large, RecordKind::large, 16);
+  REQUIRE(fixture.send("small"));
+  static_cast<void>(fixture.ring.collect(10, 1000, true));
+  CHECK(fixture.ring.committed_count() == 2);
+  static_cast<void>(fixture.ring.collect(10, 1000, true));
+  CHECK(fixture.ring.committed_count() == 3);
+}
+
 TEST_CASE("what may be published is what room there is for each receiver, and no bound where all map it") {
   Policy policy;
   policy.unsent_bytes_max = 1000;
