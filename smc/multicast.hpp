@@ -8,6 +8,7 @@
 // instead of slots, counts instead of highest numbers, headers validated when they are used.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <optional>
@@ -33,19 +34,26 @@ struct Policy {
   std::uint64_t delivery_batch_max = 512;               ///< messages per upcall
   std::uint64_t deliveries_max = ~std::uint64_t{0};     ///< messages, nulls included, per step; ordered mode
   bool null_sends = true;
-  /// Ring bytes are posted only while fewer bytes than this wait for their receivers: acknowledgements travel behind them.
-  /// Enough for 400 Gb/s while the poller is away for 5 µs.
+  /// Ring bytes are posted only while fewer bytes than these wait for all receivers together: acknowledgements travel behind
+  /// them. The greater of a number for the port, enough for 400 Gb/s while the poller is away for 5 µs, and one for each
+  /// receiver, so that words to very many do not hold back messages.
   std::uint64_t unsent_bytes_max = 256 * 1024;
+  std::uint64_t unsent_bytes_each = 16 * 1024;
   /// How large messages travel between mirrored rows. The same at all members; `direct` where rows may be mapped.
   Relay relay = Relay::rotation;
 };
 
+/// Bytes on their way to so many receivers, with which nothing more is published.
+[[nodiscard]] constexpr std::uint64_t unsent_most(const Policy& policy, std::uint64_t mirrors) noexcept {
+  return std::max(policy.unsent_bytes_max, mirrors * policy.unsent_bytes_each);
+}
 /// Ring bytes that a step may publish, to `backlog.mirrors` receivers each; at least one record if not 0. Where no receiver
 /// is mirrored, all of them.
 [[nodiscard]] constexpr std::uint64_t publish_bytes(const Policy& policy, const sst::Table::Backlog& backlog) noexcept {
   if (backlog.mirrors == 0) return ~std::uint64_t{0};
-  if (backlog.unsent_bytes >= policy.unsent_bytes_max) return 0;
-  return (policy.unsent_bytes_max - backlog.unsent_bytes - 1) / backlog.mirrors + 1;
+  const std::uint64_t most = unsent_most(policy, backlog.mirrors);
+  if (backlog.unsent_bytes >= most) return 0;
+  return (most - backlog.unsent_bytes - 1) / backlog.mirrors + 1;
 }
 
 /// Where deliveries go. Called by the step, on the poller thread.

@@ -117,7 +117,7 @@ Ticks Member::pass(Ticks now) {
   account_.active += endpoint_.clock - now;
   if (progress) return endpoint_.clock;
   Ticks next = for_ever;
-  if (holds_back_) next = endpoint_.unsent_below(experiment_.system.policy.unsent_bytes_max);
+  if (holds_back_) next = endpoint_.unsent_below(smc::unsent_most(experiment_.system.policy, view_.members.size() - 1));
   for (const Producer& producer : producers_) {
     if (!producer.full) next = std::min(next, producer.next);
   }

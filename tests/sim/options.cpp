@@ -129,6 +129,7 @@ Options Options::of(std::uint64_t seed) {
   options.policy.receive_batch_max = random.pick<std::uint64_t>({1, 3, ~std::uint64_t{0}, ~std::uint64_t{0}});
   options.policy.delivery_batch_max = random.pick<std::uint64_t>({1, 3, 512, 512});
   options.policy.unsent_bytes_max = draw_unsent_bytes_max(seed);
+  options.policy.unsent_bytes_each = 0;
   options.fabric = draw_fabric(random);
 
   const auto members = static_cast<std::uint32_t>(options.view.members.size());

@@ -61,11 +61,13 @@ TEST_CASE("where one large message at a time is asked for, none is collected beh
 TEST_CASE("what may be published is what room there is for each receiver, and no bound where all map it") {
   Policy policy;
   policy.unsent_bytes_max = 1000;
+  policy.unsent_bytes_each = 100;
   CHECK(publish_bytes(policy, {.mirrors = 0, .unsent_bytes = 0}) == ~std::uint64_t{0});
   CHECK(publish_bytes(policy, {.mirrors = 2, .unsent_bytes = 0}) == 500);
   CHECK(publish_bytes(policy, {.mirrors = 4, .unsent_bytes = 999}) == 1);
   CHECK(publish_bytes(policy, {.mirrors = 4, .unsent_bytes = 1000}) == 0);
   CHECK(publish_bytes(policy, {.mirrors = 1, .unsent_bytes = ~std::uint64_t{0}}) == 0);
+  CHECK(publish_bytes(policy, {.mirrors = 20, .unsent_bytes = 1000}) == 50);
 }
 
 TEST_CASE("the window counts messages") {

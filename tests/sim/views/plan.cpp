@@ -265,6 +265,7 @@ Plan Plan::of(std::uint64_t seed) {
   plan.policy.receive_batch_max = random.pick<std::uint64_t>({1, 3, ~std::uint64_t{0}, ~std::uint64_t{0}});
   plan.policy.delivery_batch_max = random.pick<std::uint64_t>({1, 3, 512, 512});
   plan.policy.unsent_bytes_max = draw_unsent_bytes_max(seed);
+  plan.policy.unsent_bytes_each = 0;
   const std::uint32_t hosts = random.pick<std::uint32_t>({1, 2, 3});
   const bool all_remote = random.chance(1, 2);
   for (std::uint32_t i = 0; i < nodes; ++i) {
