@@ -15,8 +15,6 @@
 #include <spindrift/core/fabric/verbs/verbs.hpp>
 #include <spindrift/core/log.hpp>
 #include <spindrift/core/runtime_path.hpp>
-#include <spindrift/core/wake_up.hpp>
-#include <spindrift/views/spin_time.hpp>
 #include <spindrift/views/state_file.hpp>
 
 namespace spindrift {
@@ -175,38 +173,33 @@ void GroupCore::end_poller() noexcept {
 void GroupCore::poll_loop() {
   polling_for = this;
   const bool block = config_.poll_mode() == PollMode::block;
-  views::SpinTime spin(config_.spin(), block ? measured_wake_up(clock_) : Duration{});
   unsigned quiet = 0;
   Time quiet_since{};
   for (;;) {
-    bool progress = step().progress;
+    const auto [progress, wake_at] = step();
     publish_state();
     if (abort_.load(std::memory_order_relaxed) || ended()) return;
-    if (!progress && ++quiet >= passes_before_yield) {
-      if (quiet == passes_before_yield) quiet_since = clock_.now();
-      if (block && clock_.now() - quiet_since >= spin.limit()) {
-        progress = rest();
-      } else {
-        sched_yield();
-      }
+    if (progress) {
+      quiet = 0;
+      continue;
     }
-    if (!progress) continue;
-    if (quiet >= passes_before_yield) spin.note(clock_.now() - quiet_since);
+    if (++quiet < passes_before_yield) continue;
+    if (quiet == passes_before_yield) quiet_since = clock_.now();
+    if (!block || clock_.now() - quiet_since < config_.spin()) {
+      sched_yield();
+      continue;
+    }
+    rest();
     quiet = 0;
   }
 }
 
-// True if there was no reason to sleep.
-bool GroupCore::rest() {
+void GroupCore::rest() {
   fabric_->prepare_sleep();
   const auto [progress, wake_at] = step();
-  if (progress || abort_.load(std::memory_order_seq_cst)) {
-    fabric_->cancel_sleep();
-    return true;
-  }
+  if (progress || abort_.load(std::memory_order_seq_cst)) return fabric_->cancel_sleep();
   sleeps_.add(1);
   fabric_->sleep(wake_at);
-  return false;
 }
 
 views::Member::Step GroupCore::step() {

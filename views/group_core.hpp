@@ -119,7 +119,7 @@ class GroupCore final : public views::Upcalls {
 
   void poll_loop();
   views::Member::Step step();
-  bool rest();
+  void rest();
   void post_letters();
   [[nodiscard]] Time offer_space(Time now);
   [[nodiscard]] bool worth_waking(SubgroupId id) const noexcept;

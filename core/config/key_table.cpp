@@ -100,8 +100,7 @@ constexpr Key table[] = {
      .type = KeyType::integer,
      .scope = node,
      .default_text = "50",
-     .documentation = "How long the poller spins at most before it sleeps, with poll = block. It spins less where that has "
-                      "not paid lately.",
+     .documentation = "How long the poller spins before it sleeps, with poll = block.",
      .lowest = 0,
      .highest = 10'000,
      .unit = "microseconds"},
