@@ -72,13 +72,7 @@ void add_object_command(CLI::App& bench, tools::Work& chosen) {
   auto options = std::make_shared<ObjectOptions>();
   CLI::App* command =
       bench.add_subcommand("object", "One large object to a group, beside the same bytes through a bare ring");
-  command
-      ->add_option("--json", options->common.json,
-                   "Write one JSON object per figure to this file; -: to standard output, without the table")
-      ->type_name("FILE|-");
-  command->add_option("--repeats", options->common.repeats, "Measurements of each figure")
-      ->check(CLI::Range(1, 100))
-      ->capture_default_str();
+  add_common_options(*command, options->common);
   command->add_option("--members", options->members, "Number of members")->check(CLI::Range(2, 16))->capture_default_str();
   command->add_option("--mib", options->mebibytes, "Size of the object, MiB")
       ->check(CLI::Range(1, 1 << 20))
