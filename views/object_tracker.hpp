@@ -46,7 +46,7 @@ struct ObjectEnd {
 
 class ObjectTracker {
  public:
-  /// Before every message: eight words' worth of head at most, then the bytes.
+  /// Before every message: a head of four words, then the bytes.
   enum class Kind : std::uint64_t { message = 1, piece = 2, withdrawn = 3 };
   struct Head {
     std::uint64_t kind = 0;

@@ -25,8 +25,30 @@ std::uint64_t piece_bytes_of(std::uint64_t message_bytes_max) {
 
 }  // namespace
 
-ObjectChannel::ObjectChannel(Subgroup& subgroup, ObjectHandlers handlers)
-    : subgroup_(subgroup), handlers_(std::move(handlers)) {
+/// One of the objects that may be under way, waited for.
+class ObjectChannel::Turn {
+ public:
+  explicit Turn(ObjectChannel& channel) : channel_(channel) {
+    std::unique_lock lock(channel_.mutex_);
+    channel_.one_less_.wait(lock, [&] { return channel_.under_way_ < channel_.objects_max_; });
+    ++channel_.under_way_;
+  }
+  ~Turn() {
+    {
+      const std::lock_guard lock(channel_.mutex_);
+      --channel_.under_way_;
+    }
+    channel_.one_less_.notify_one();
+  }
+  Turn(const Turn&) = delete;
+  Turn& operator=(const Turn&) = delete;
+
+ private:
+  ObjectChannel& channel_;
+};
+
+ObjectChannel::ObjectChannel(Subgroup& subgroup, ObjectHandlers handlers, std::size_t objects_max)
+    : subgroup_(subgroup), handlers_(std::move(handlers)), objects_max_(objects_max) {
   const auto refuse = [&](const char* what, const char* fix) {
     throw Exception(Error(ErrorKind::bad_argument, "subgroup " + subgroup.name() + " carries no objects: " + what).fix(fix));
   };
@@ -53,6 +75,7 @@ void ObjectChannel::send(std::span<const std::byte> message) {
 
 // A piece that `reader` gives up is a gap in the ring and nothing in the order; what is told after it ends the object.
 std::uint64_t ObjectChannel::send_object(std::uint64_t bytes, const Reader& reader) {
+  const Turn turn(*this);
   const std::uint64_t object = next_.fetch_add(1, std::memory_order_relaxed);
   const std::uint64_t drops = drops_.load(std::memory_order_seq_cst);
   const auto withdraw = [&](std::uint64_t offset) {

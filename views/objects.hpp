@@ -9,6 +9,7 @@
 #pragma once
 
 #include <atomic>
+#include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <mutex>
@@ -39,14 +40,15 @@ class ObjectChannel {
   /// Fills `to` with the object's bytes from `offset` on, on the calling thread of `send_object`: in place in the ring.
   using Reader = std::function<void(std::uint64_t offset, std::span<std::byte> to)>;
 
-  /// For Group::objects.
-  ObjectChannel(Subgroup& subgroup, ObjectHandlers handlers);
+  /// For Group::objects. `objects_max`: objects that this member has under way at once, at least 1; receivers refuse more
+  /// than ObjectTracker::open_max.
+  ObjectChannel(Subgroup& subgroup, ObjectHandlers handlers, std::size_t objects_max = ObjectTracker::open_max);
   ObjectChannel(const ObjectChannel&) = delete;
   ObjectChannel& operator=(const ObjectChannel&) = delete;
 
   /// Sends an object of `bytes`, which may be 0, in pieces of at most `piece_bytes_max`; returns its number, which no other
-  /// object of this process in this channel has. Waits as Subgroup::send, piece by piece, also through changes of the view:
-  /// returns when the last piece is on its way. What `reader` throws goes on, after the others were told that the object
+  /// object of this process in this channel has. Waits as Subgroup::send, piece by piece, also through changes of the view,
+  /// and for its turn where 1,024 threads are sending objects already: returns when the last piece is on its way. What `reader` throws goes on, after the others were told that the object
   /// ends here (`withdrawn`), unless telling them throws. Throws as Subgroup::send, and group_closed when pieces were lost
   /// because this member was moved out of the senders meanwhile. Not from a handler, which could not wait.
   std::uint64_t send_object(std::uint64_t bytes, const Reader& reader);
@@ -65,9 +67,15 @@ class ObjectChannel {
   void on_dropped() noexcept { drops_.fetch_add(1, std::memory_order_seq_cst); }
 
  private:
+  class Turn;
+
   Subgroup& subgroup_;
   ObjectHandlers handlers_;
   std::uint64_t piece_bytes_max_;
+  const std::size_t objects_max_;
+  std::mutex mutex_;
+  std::condition_variable one_less_;
+  std::size_t under_way_ = 0;  // objects; under mutex_
   ObjectTracker tracker_;  // the poller's
   std::atomic<std::uint64_t> next_{1};
   std::atomic<std::uint64_t> drops_{0};

@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 
 #include <condition_variable>
+#include <future>
 #include <mutex>
 
 #include <spindrift/core/digest.hpp>
@@ -187,6 +188,44 @@ TEST_CASE("when a sender is gone in the middle of its object, the others hear so
   CHECK(one.bytes == other.bytes);
   groups[1]->leave();
   groups[2]->leave();
+}
+
+TEST_CASE("of the objects that many threads send, no more are under way at once than receivers allow") {
+  GroupFixture fixture;
+  auto groups = fixture.join(1, sizes);
+  constexpr std::size_t most = 2;
+  constexpr std::size_t threads = 8;
+  constexpr std::size_t objects_each = 10;
+  std::size_t open = 0;  // the poller's, like what follows
+  std::size_t most_open = 0;
+  std::promise<void> all_ended;
+  std::size_t ended = 0;
+  const ObjectHandlers handlers{.on_piece =
+                                    [&](const ObjectPiece& piece) {
+                                      if (piece.offset == 0) most_open = std::max(most_open, ++open);
+                                    },
+                                .on_end =
+                                    [&](const ObjectEnd&) {
+                                      --open;
+                                      if (++ended == threads * objects_each) all_ended.set_value();
+                                    }};
+  static_cast<void>(groups[0]->objects("orders", handlers));
+  ObjectChannel channel(groups[0]->subgroup("orders"), handlers, most);  // its objects are handed to the handlers above
+  std::vector<std::thread> sending;
+  for (std::size_t i = 0; i < threads; ++i) {
+    sending.emplace_back([&] {
+      for (std::size_t k = 0; k < objects_each; ++k) {
+        channel.send_object(4 * channel.piece_bytes_max(), [](std::uint64_t offset, std::span<std::byte> to) {
+          fill_object(1, offset, to);
+          std::this_thread::yield();  // to whoever may send another object between these pieces
+        });
+      }
+    });
+  }
+  for (std::thread& thread : sending) thread.join();
+  all_ended.get_future().wait();
+  CHECK(most_open <= most);
+  leave_all(groups);
 }
 
 TEST_CASE("objects need an ordered subgroup without another handler, and handlers of their own") {
