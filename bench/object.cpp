@@ -6,6 +6,7 @@
 
 #include <sys/resource.h>
 
+#include <spindrift/bench/payload.hpp>
 #include <spindrift/bench/processes.hpp>
 #include <spindrift/objects.hpp>
 
@@ -43,10 +44,8 @@ void run_member(const ObjectRun& run, const std::string& directory, std::uint32_
                                         [&](const ObjectPiece& piece) {
                                           ++seen.pieces;
                                           seen.bytes += piece.bytes.size();
-                                          for (std::size_t at = 0; at < piece.bytes.size(); at += cache_line_bytes) {
-                                            seen.marks += static_cast<std::uint64_t>(piece.bytes[at]);
-                                            ++seen.lines;
-                                          }
+                                          seen.marks += read_lines(piece.bytes);
+                                          seen.lines += (piece.bytes.size() + cache_line_bytes - 1) / cache_line_bytes;
                                         },
                                     .on_end =
                                         [&](const ObjectEnd& end) {

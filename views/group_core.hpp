@@ -75,8 +75,8 @@ class GroupCore final : public views::Upcalls {
     Subgroup::StateSaver save;
     Subgroup::StateLoader load;
     std::unique_ptr<ObjectChannel> objects;  ///< if the subgroup carries objects
-    std::unique_ptr<HandlerWorker> worker;  ///< if the handler runs on a thread of its own
-    std::atomic<bool> accepting{false};     ///< the above is set, and stays
+    std::unique_ptr<HandlerWorker> worker;   ///< if the handler runs on a thread of its own
+    std::atomic<bool> accepting{false};      ///< the above is set, and stays
     views::SpaceQueue space;
     std::mutex large;  ///< one thread at a time reserves a large message
   };
@@ -161,12 +161,12 @@ class GroupCore final : public views::Upcalls {
   std::unique_ptr<views::Member> member_;
   std::unique_ptr<Channel[]> channels_;  // by subgroup
   std::optional<Time> last_slow_report_;
-  std::vector<SubgroupId> turns_;            // whose space queues may have a turn out; the poller's
+  std::vector<SubgroupId> turns_;  // whose space queues may have a turn out; the poller's
   std::optional<views::StatusKeeper> status_;
   views::MemberState published_ = views::MemberState::looking;  // the poller's copy of state_
 
-  std::atomic<bool> abort_{false};    // the poller ends without a word; only before the view
-  std::atomic<bool> open_{false};     // in the group, and not leaving
+  std::atomic<bool> abort_{false};  // the poller ends without a word; only before the view
+  std::atomic<bool> open_{false};   // in the group, and not leaving
   std::atomic<bool> letters_waiting_{false};
   mutable std::mutex mutex_;
   // Behind the mutex:

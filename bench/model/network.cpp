@@ -33,6 +33,12 @@ bool fits(std::span<const MirrorLayout::Interval> used, std::uint64_t stride) {
   return true;
 }
 
+/// The first line boundary at or after `memory`.
+std::byte* first_line_of(std::byte* memory) {
+  const std::uint64_t misaligned = reinterpret_cast<std::uintptr_t>(memory) % cache_line_bytes;
+  return memory + (cache_line_bytes - misaligned) % cache_line_bytes;
+}
+
 }  // namespace
 
 MirrorLayout::MirrorLayout(std::uint64_t row_bytes, std::span<const Interval> used)
@@ -53,18 +59,14 @@ Network::Network(std::uint32_t members, Options options, MirrorLayout mirrors, W
 }
 
 std::span<const std::byte> Network::mirror(std::uint32_t reader, std::uint32_t owner) const {
-  std::byte* memory = ports_[reader].memory.get();
-  const std::uint64_t misaligned = reinterpret_cast<std::uintptr_t>(memory) % cache_line_bytes;
-  memory += (cache_line_bytes - misaligned) % cache_line_bytes;
+  const std::byte* memory = first_line_of(ports_[reader].memory.get());
   return {memory + owner * mirrors_.stride(), mirrors_.row_bytes()};
 }
 
 fabric::Region Network::allocate_bulk(std::uint64_t bytes) {
   bulk_.emplace_back((bytes + cache_line_bytes) / sizeof(std::uint64_t) + 1);
   auto* memory = reinterpret_cast<std::byte*>(bulk_.back().data());
-  const std::uint64_t misaligned = reinterpret_cast<std::uintptr_t>(memory) % cache_line_bytes;
-  return {fabric::RegionKey(ports_.size() + bulk_.size() - 1),
-          {memory + (cache_line_bytes - misaligned) % cache_line_bytes, bytes}};
+  return {fabric::RegionKey(ports_.size() + bulk_.size() - 1), {first_line_of(memory), bytes}};
 }
 
 const fabric::Region& Network::bulk_mirrors(const SubgroupView& shape, std::uint32_t subgroup, std::uint32_t member) {
@@ -75,9 +77,7 @@ const fabric::Region& Network::bulk_mirrors(const SubgroupView& shape, std::uint
 
 std::byte* Network::bulk_of(fabric::RegionKey key) {
   if (key.value() < ports_.size()) return nullptr;  // a member's row
-  auto* memory = reinterpret_cast<std::byte*>(bulk_.at(key.value() - ports_.size()).data());
-  const std::uint64_t misaligned = reinterpret_cast<std::uintptr_t>(memory) % cache_line_bytes;
-  return memory + (cache_line_bytes - misaligned) % cache_line_bytes;
+  return first_line_of(reinterpret_cast<std::byte*>(bulk_.at(key.value() - ports_.size()).data()));
 }
 
 bool Network::posted(const fabric::Operation& operation) const noexcept {
