@@ -52,7 +52,7 @@ Config::Environment process_environment() {
   for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
     const std::string_view text(*entry);
     const auto equals = text.find('=');
-    if (!text.starts_with("SPINDRIFT_") || equals == std::string_view::npos) continue;
+    if (equals == std::string_view::npos) continue;
     environment.emplace(text.substr(0, equals), text.substr(equals + 1));
   }
   return environment;

@@ -51,8 +51,10 @@ constexpr Key table[] = {
      .scope = group,
      .default_text = "",
      .documentation = "Node ids of all nodes that may ever be in the group, in rank order. Default: the ids that the layout "
-                      "names, ascending; if it names none, 0 up to the smallest group that satisfies it.",
-     .example = "0, 1, 2"},
+                      "names, ascending; if it names none, 0 up to the smallest group that satisfies it. launcher: the numbers "
+                      "of the processes that mpirun, mpiexec or srun has started together.",
+     .example = "0, 1, 2",
+     .launched = true},
     {.section = "SPINDRIFT",
      .name = "founders",
      .type = KeyType::node_list,
@@ -78,8 +80,11 @@ constexpr Key table[] = {
      .default_text = "",
      .documentation = "Where members listen, for every fabric but shm: id@host:port for each, separated by commas; host is "
                       "a name, an IPv4 address, or an IPv6 address in brackets. Or one pattern in which <id> stands for the "
-                      "node: node-<id>.cluster:7400. Names are looked up anew for each attempt to connect.",
-     .example = "0@10.0.0.1:7400, 1@10.0.0.2:7400, 2@10.0.0.3:7400"},
+                      "node: node-<id>.cluster:7400. Names are looked up anew for each attempt to connect. launcher:7400: on "
+                      "the hosts where srun has started them, or mpirun or mpiexec on this one; the first process of a host "
+                      "has that port, the next one the next port.",
+     .example = "0@10.0.0.1:7400, 1@10.0.0.2:7400, 2@10.0.0.3:7400",
+     .launched = true},
     {.section = "SPINDRIFT",
      .name = "runtime_directory",
      .type = KeyType::directory,
@@ -156,9 +161,11 @@ constexpr Key table[] = {
      .scope = node,
      .default_text = "0",
      .documentation = "This process's node id, unique in the group. One file serves all members when each sets this by "
-                      "flag or environment.",
+                      "flag or environment. launcher: its number among those that mpirun, mpiexec or srun has started "
+                      "together.",
      .lowest = 0,
-     .highest = 0xffff'fffe},
+     .highest = 0xffff'fffe,
+     .launched = true},
     {.section = "DERECHO",
      .name = "json_layout",
      .type = KeyType::json,

@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include <spindrift/core/config/addresses.hpp>
+#include <spindrift/core/config/launcher.hpp>
 #include <spindrift/core/config/text.hpp>
 #include <spindrift/core/log_levels.hpp>
 
@@ -166,6 +167,7 @@ Result<std::string> canonical_value(const Key& key, std::string_view text) {
   text = trimmed(text);
   // An unset Derecho key may be written with an empty value; it has no effect either way.
   if (!key.used && text.empty()) return std::string();
+  if (key.launched && is_launched(text)) return std::string(text);
   switch (key.type) {
     case KeyType::integer: return canonical_integer(key, text);
     case KeyType::boolean: return canonical_boolean(key, text);
@@ -182,7 +184,9 @@ Result<std::string> canonical_value(const Key& key, std::string_view text) {
   return wrong(key, text);
 }
 
-std::string describe_values(const Key& key) {
+namespace {
+
+std::string describe_type(const Key& key) {
   switch (key.type) {
     case KeyType::integer: {
       const std::string range = fmt::format("an integer from {} to {}", key.lowest, key.highest);
@@ -201,6 +205,14 @@ std::string describe_values(const Key& key) {
     case KeyType::text: return "text";
   }
   return {};
+}
+
+}  // namespace
+
+std::string describe_values(const Key& key) {
+  std::string text = describe_type(key);
+  if (key.launched) text += key.type == KeyType::addresses ? "; or launcher:7400" : "; or launcher";
+  return text;
 }
 
 std::string_view nearest(std::string_view word, std::span<const std::string_view> candidates) {

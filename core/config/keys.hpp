@@ -43,6 +43,7 @@ struct Key {
   std::string_view unit = {};
   std::string_view choices = {};  ///< "block|spin"
   std::string_view example = {};  ///< what the example file sets, where that is not the default
+  bool launched = false;          ///< may be "launcher", see launcher.hpp
   bool used = true;               ///< false: a Derecho key without effect in this version
 };
 

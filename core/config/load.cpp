@@ -177,6 +177,7 @@ std::string listed(const std::vector<NodeId>& ids) {
 std::vector<NodeId> load_members(Loaded& loaded, const Layout& layout, const LayoutSource& source,
                                  std::vector<Error>& problems) {
   Value& value = value_of(loaded, "SPINDRIFT", "members");
+  if (value.unusable) return {};
   if (!value.text.empty()) return ids_of(value);
   std::vector<NodeId> members = members_of(layout);
   if (members.empty()) {
@@ -215,6 +216,7 @@ void load_founders(Loaded& loaded, const std::vector<NodeId>& members, std::vect
 void check_addresses(Loaded& loaded, const std::vector<NodeId>& members, std::vector<Error>& problems) {
   if (value_of(loaded, "SPINDRIFT", "fabric").text == "shm") return;
   const Value& value = value_of(loaded, "SPINDRIFT", "addresses");
+  if (value.unusable) return;
   const std::string place = value.rank == OriginRank::standard ? loaded.name : value.origin;
   std::map<std::string, NodeId> taken;
   for (const NodeId id : members) {

@@ -24,7 +24,8 @@ struct Value {
   std::string text;     ///< canonical
   OriginRank rank = OriginRank::standard;
   std::string origin = "default";
-  unsigned line = 1;  ///< of the value's first character, if it comes from the file
+  unsigned line = 1;      ///< of the value's first character, if it comes from the file
+  bool unusable = false;  ///< what was given is a problem that has been told: what follows from it is none
 };
 
 /// What every view's subgroups are made from.

@@ -1,12 +1,14 @@
 // Values by precedence: flag, environment, file, default. A value of the file is checked even where a stronger one hides it.
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include <spindrift/core/config/ini.hpp>
+#include <spindrift/core/config/launcher.hpp>
 #include <spindrift/core/config/load.hpp>
 #include <spindrift/core/config/text.hpp>
 
@@ -146,13 +148,32 @@ class ValueLoader {
   void set(Value& value, OriginRank rank, const Given& given) {
     auto text = canonical_value(*value.key, given.text);
     if (!text) {
-      problem(std::move(text).error(), given.origin);  // of the environment: the others have been checked
-      return set_default(value);
+      return give_up(value, std::move(text).error(), given);  // of the environment: the others have been checked
+    }
+    value.origin = given.origin;
+    if (value.key->launched && is_launched(text.value())) {
+      text = from_launcher(*value.key, text.value());
+      if (!text) return give_up(value, std::move(text).error(), given);
+      value.origin += " by " + launch_->value().launcher;
     }
     value.text = std::move(text).value();
     value.rank = rank;
-    value.origin = given.origin;
     value.line = given.value_line;
+  }
+
+  void give_up(Value& value, Error error, const Given& given) {
+    problem(std::move(error), given.origin);
+    value.unusable = true;
+    set_default(value);
+  }
+
+  /// What the launcher says, in canonical form.
+  Result<std::string> from_launcher(const Key& key, std::string_view text) {
+    static const Config::Environment none;
+    if (!launch_) launch_ = find_launch(sources_.environment == nullptr ? none : *sources_.environment);
+    if (!*launch_) return launch_->error();
+    auto said = launched_value(key.type, text, launch_->value());
+    return said ? canonical_value(key, said.value()) : said;
   }
 
   /// A profile's key that is set nowhere has the value of the default profile, which comes first.
@@ -199,8 +220,9 @@ class ValueLoader {
   Loaded loaded_;
   std::map<Name, Given> file_;
   std::map<Name, Given> flags_;
-  std::set<std::string> profiles_;   // sections
-  std::set<std::string> variables_;  // that set a key
+  std::set<std::string> profiles_;        // sections
+  std::set<std::string> variables_;       // that set a key
+  std::optional<Result<Launch>> launch_;  // asked for when a value wants it
 };
 
 }  // namespace
