@@ -11,8 +11,8 @@
 namespace spindrift::views {
 namespace {
 
-/// When messages are held back because earlier ones still wait for their receivers: the next look whether they have gone, where
-/// nothing that arrives calls for one sooner.
+/// When messages are held back because earlier ones still wait for their receivers: the next look whether they have gone,
+/// where nothing that arrives calls for one sooner.
 constexpr Duration look_for_room = std::chrono::microseconds(100);
 
 }  // namespace
