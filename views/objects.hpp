@@ -49,7 +49,7 @@ class ObjectChannel {
   /// Sends an object of `bytes`, which may be 0, in pieces of at most `piece_bytes_max`; returns its number, which no other
   /// object of this process in this channel has. Waits as Subgroup::send, piece by piece, also through changes of the view,
   /// and for its turn where 1,024 threads are sending objects already: returns when the last piece is on its way. What
-  /// `reader` throws goes on, after the others were told that the object ends here (`withdrawn`), unless telling them throws.
+  /// `reader` throws goes on, after the others were told that the object ends here (`withdrawn`), unless that throws too.
   /// Throws as Subgroup::send, and group_closed when pieces were lost because this member was moved out of the senders
   /// meanwhile. Not from a handler, which could not wait.
   std::uint64_t send_object(std::uint64_t bytes, const Reader& reader);

@@ -81,8 +81,8 @@ constexpr Key table[] = {
      .documentation = "Where members listen, for every fabric but shm: id@host:port for each, separated by commas; host is "
                       "a name, an IPv4 address, or an IPv6 address in brackets. Or one pattern in which <id> stands for the "
                       "node: node-<id>.cluster:7400. Names are looked up anew for each attempt to connect. launcher:7400: "
-                      "on the hosts where srun has started them, or mpirun or mpiexec on this one; the first process of a host "
-                      "has that port, the next one the next port.",
+                      "on the hosts where srun has started them, or mpirun or mpiexec on this one; the first process of a "
+                      "host has that port, the next one the next port.",
      .example = "0@10.0.0.1:7400, 1@10.0.0.2:7400, 2@10.0.0.3:7400",
      .launched = true},
     {.section = "SPINDRIFT",
