@@ -207,8 +207,17 @@ void Member::suspect_if_older(const Peer& peer) {
 
 // The peer will not go on with this process, or not at all.
 void Member::on_farewell(Peer& peer, const std::string& reason, bool turned_away) {
-  if (const auto rank = rank_of(peer)) epoch()->change().suspect(*rank, "it " + reason, turned_away);
+  part_from(peer, "it " + reason, turned_away);
   hang_up(peer);
+}
+
+// Not with this start of its: a member of this view is suspected, and one that is first met in a later view is there.
+void Member::part_from(const Peer& peer, std::string reason, bool turned_away) {
+  if (const auto rank = rank_of(peer)) return epoch()->change().suspect(*rank, std::move(reason), turned_away);
+  if (peer.incarnation == 0) return;
+  const Join who{peer.address.node, peer.incarnation};
+  remember(removed_, who);
+  if (turned_away) remember(turned_away_, who);
 }
 
 void Member::on_exposed(Peer& peer, const fabric::Event& event) {
@@ -268,6 +277,7 @@ void Member::accuse(Peer& peer, std::string reason) {
                "node " + std::to_string(peer.address.node.value()) + " does not keep to the protocol: " + reason)
              .fix("run the same release of spindrift on all nodes"));
   } else {
+    part_from(peer, {}, false);
     hang_up(peer);
   }
 }

@@ -179,6 +179,7 @@ class Member final : private smc::DeliverySink {
   void on_hello(Peer& peer, const Hello& hello);
   void suspect_if_older(const Peer& peer);
   void on_farewell(Peer& peer, const std::string& reason, bool turned_away);
+  void part_from(const Peer& peer, std::string reason, bool turned_away);
   void on_exposed(Peer& peer, const fabric::Event& event);
   void on_lost(Peer& peer, const std::string& reason);
   void hang_up(Peer& peer, bool broke = false);
@@ -277,8 +278,8 @@ class Member final : private smc::DeliverySink {
   bool inboxes_pass_ = false;         // all of them let everything through
   std::vector<std::uint64_t> own_unloaded_;  // by subgroup: own messages in the state that this member has yet to load
   std::vector<Peer> peers_;           // by place in the roster, without self
-  std::vector<Join> removed_;         // incarnations that this node suspected in a view: never again
-  std::vector<Join> turned_away_;     // of those, the ones that suspected this node first
+  std::vector<Join> removed_;         // incarnations that this node parted from: never again
+  std::vector<Join> turned_away_;     // of those, the ones that parted from this node first
   std::vector<Join> gone_;            // incarnations whose connection broke, until they are back
   std::optional<ViewNotice> notice_;  // of a view with this node in it, while looking
   std::optional<Founding> asked_;     // by the founder, and not answered yet
