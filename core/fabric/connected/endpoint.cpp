@@ -35,14 +35,21 @@ Traits traits_of(const Character& character) {
 
 }  // namespace
 
-Result<Beginning> make_beginning(const std::string& runtime_directory, const std::string& group_name) {
+Result<Beginning> make_part_beginning() {
   auto incarnation = random_word();
   if (!incarnation) return std::move(incarnation).error();
   FileDescriptor bell(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (!bell) return system_error("eventfd", errno);
+  return Beginning{*incarnation, std::move(bell), std::nullopt};
+}
+
+Result<Beginning> make_beginning(const std::string& runtime_directory, const std::string& group_name) {
+  auto beginning = make_part_beginning();
+  if (!beginning) return beginning;
   auto rendezvous = Rendezvous::open(runtime_directory, group_name);
   if (!rendezvous) return std::move(rendezvous).error();
-  return Beginning{*incarnation, std::move(bell), std::move(rendezvous).value()};
+  beginning->rendezvous.emplace(std::move(rendezvous).value());
+  return beginning;
 }
 
 const SystemClock Endpoint::system_clock;
@@ -118,7 +125,9 @@ Result<void> Endpoint::listen(const Address& self) {
   }
   auto address = resolve(self.endpoint, false);
   if (!address) return std::move(address).error();
-  if (auto claimed = rendezvous_.claim(self.node); !claimed) return claimed;
+  if (rendezvous_) {
+    if (auto claimed = rendezvous_->claim(self.node); !claimed) return claimed;
+  }
   auto opened = open(*address);
   if (!opened) return Error(std::move(opened).error()).at(self.endpoint);
   descriptors_ = *opened;
@@ -187,13 +196,20 @@ void Endpoint::unmap(PeerId peer, RegionKey region) {
   lane->exposed.erase(at);
 }
 
-Result<void> Endpoint::check(const Operation& operation) {
+Result<void> Endpoint::check_one(const Operation& operation) {
   const Lane* const lane = find(operation.peer);
   if (lane == nullptr) return check_absent(operation.peer, newest_peer_);
   std::optional<ExposedRegion> target;
   if (const auto at = lane->exposed.find(operation.region); at != lane->exposed.end())
     target = ExposedRegion{at->second.bytes, at->second.access};
   return check_operation(operation, traits_, target);
+}
+
+Result<void> Endpoint::check(std::span<const Operation> operations) {
+  for (const Operation& operation : operations) {
+    if (auto checked = check_one(operation); !checked) return checked;
+  }
+  return {};
 }
 
 void Endpoint::completed(Lane& lane, std::uint64_t context) {
@@ -272,7 +288,7 @@ void Endpoint::cancel_sleep() noexcept { asleep_.store(false, std::memory_order_
 void Endpoint::sleep(Time deadline) noexcept {
   const bool quiet = !listening_ || may_block();
   if (quiet && events_.empty()) {
-    const Time until = std::min(deadline, listening_ && next_timer_ != Time{} ? next_timer_ : never);
+    const Time until = std::min(deadline, next_timer_);
     timespec wait{};
     if (until != never) {
       const Duration left = std::max(until - clock_.now(), Duration{});
@@ -281,15 +297,19 @@ void Endpoint::sleep(Time deadline) noexcept {
     }
     pollfd ready[] = {{bell_.get(), POLLIN, 0}, {descriptors_.completions, POLLIN, 0}, {descriptors_.reports, POLLIN, 0}};
     static_cast<void>(::ppoll(ready, 3, until == never ? nullptr : &wait, nullptr));
-    if ((ready[0].revents & POLLIN) != 0) {
-      std::uint64_t rings = 0;
-      [[maybe_unused]] const auto taken = ::read(bell_.get(), &rings, sizeof rings);
-    }
-    if ((ready[1].revents & POLLIN) != 0) disarm();
-    expect_reports();
+    take_signals((ready[0].revents & POLLIN) != 0, (ready[1].revents & POLLIN) != 0);
   }
   asleep_.store(false, std::memory_order_relaxed);
   if (listening_) progress();
+}
+
+void Endpoint::take_signals(bool bell, bool completions) noexcept {
+  if (bell) {
+    std::uint64_t rings = 0;
+    [[maybe_unused]] const auto taken = ::read(bell_.get(), &rings, sizeof rings);
+  }
+  if (completions) disarm();
+  expect_reports();
 }
 
 void Endpoint::wake() noexcept {

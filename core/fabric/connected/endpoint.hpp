@@ -1,11 +1,13 @@
 // The endpoint of a connection-based fabric as its poller sees it: own regions, lanes to peers, who is being called, events
-// and sleep. A provider derives from it: it opens itself, begins and answers calls, reports, and posts operations.
+// and sleep. A provider derives from it: it opens itself, begins and answers calls, reports, and posts operations. It stands
+// alone, or is the part of a fabric that has another way to some peers.
 //
 // Two processes may call each other at once. The invariant to remember: of two calls that cross, that of the lower node id
 // stands, unless the other side calls again; and who answers a call says how many it has made itself, so that those still
 // under way are known as over.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <deque>
@@ -13,9 +15,11 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include <spindrift/core/clock.hpp>
@@ -25,6 +29,7 @@
 #include <spindrift/core/fabric/connected/socket_address.hpp>
 #include <spindrift/core/fabric/connected/wire.hpp>
 #include <spindrift/core/fabric/fabric.hpp>
+#include <spindrift/core/fabric/part.hpp>
 #include <spindrift/core/fabric/rendezvous.hpp>
 #include <spindrift/core/file_descriptor.hpp>
 #include <spindrift/core/ids.hpp>
@@ -43,14 +48,39 @@ struct Character {
 struct Beginning {
   std::uint64_t incarnation = 0;  ///< random, not 0
   FileDescriptor bell;            ///< an eventfd
-  Rendezvous rendezvous;
+  std::optional<Rendezvous> rendezvous;
 };
 /// Errors: as Rendezvous::open; resource.
 [[nodiscard]] Result<Beginning> make_beginning(const std::string& runtime_directory, const std::string& group_name);
+/// Of an endpoint whose node's id is claimed by somebody else in this process. Errors: resource.
+[[nodiscard]] Result<Beginning> make_part_beginning();
 
-class Endpoint : public Fabric {
+class Endpoint : public Part {
  public:
   ~Endpoint() override;
+
+  // Of a part, to which another part lends memory and sleep.
+  /// As OwnRegions::adopt.
+  void adopt(RegionKey key, std::span<std::byte> memory, std::unique_ptr<Registration> keeper) {
+    regions_.adopt(key, memory, std::move(keeper));
+  }
+  /// Of a region that is not released.
+  [[nodiscard]] bool has(RegionKey key) noexcept { return regions_.find(key) != nullptr; }
+  void turn_away(NodeId node, std::optional<Error> why) final;
+  /// Readable when something has come: of calls always, of all else after `prepare_sleep`. None: -1.
+  [[nodiscard]] std::array<int, 3> descriptors() const noexcept {
+    return {bell_.get(), descriptors_.completions, descriptors_.reports};
+  }
+  /// Takes what made the first of them, or the second, readable; the next `poll` looks for what it means.
+  void take_signals(bool bell, bool completions) noexcept;
+  /// Whether there are connections, or events: then every pass has to `poll`.
+  [[nodiscard]] bool busy() const noexcept { return !lanes_.empty() || !events_.empty(); }
+  /// Whether nobody is called either: then nothing comes that no descriptor tells.
+  [[nodiscard]] bool idle() const noexcept { return !busy() && next_timer_ == never; }
+  /// When it has to be polled even if nothing comes.
+  [[nodiscard]] Time next_timer() const noexcept { return next_timer_; }
+  /// After `prepare_sleep` and a last look: nothing is here that a descriptor would not tell.
+  [[nodiscard]] bool may_sleep() noexcept { return (!listening_ || may_block()) && events_.empty(); }
 
   [[nodiscard]] const Traits& traits() const noexcept final { return traits_; }
   [[nodiscard]] Result<Region> allocate(std::size_t bytes, std::string_view name) final;
@@ -62,6 +92,7 @@ class Endpoint : public Fabric {
   [[nodiscard]] Result<std::span<const std::byte>> map(PeerId peer, RegionKey region) final;
   void unmap(PeerId peer, RegionKey region) final;
   [[nodiscard]] std::uint64_t unsent_bytes(PeerId peer) const noexcept final;
+  [[nodiscard]] Result<void> check(std::span<const Operation> operations) override;
   [[nodiscard]] std::size_t poll(std::span<Event> events) final;
   void notify() noexcept final {}  // nobody maps a region of this process
   void prepare_sleep() noexcept final;
@@ -123,7 +154,7 @@ class Endpoint : public Fabric {
   [[nodiscard]] Lane* find(PeerId peer) noexcept;
   [[nodiscard]] Time now() const noexcept { return now_; }
   /// Of one operation of a list, before anything of the list is executed. Errors: bad_argument.
-  [[nodiscard]] Result<void> check(const Operation& operation);
+  [[nodiscard]] Result<void> check_one(const Operation& operation);
   [[nodiscard]] OwnRegion* region_of(const std::byte* memory, std::size_t bytes) noexcept {
     return regions_.holding(memory, bytes);
   }
@@ -151,6 +182,7 @@ class Endpoint : public Fabric {
   // links.cpp: calls, and what ends
   void progress();
   void look_at_reports();
+  [[nodiscard]] bool elsewhere(NodeId node);
   [[nodiscard]] static bool unheard(Lane& lane, const Greeting& greeting, Time now);
   [[nodiscard]] bool make_room_for(const Greeting& greeting);
   void add(std::unique_ptr<Lane> lane);
@@ -171,7 +203,7 @@ class Endpoint : public Fabric {
   const Clock& clock_;
   Time now_{};
   Time last_progress_{};
-  Time next_timer_{};
+  Time next_timer_ = never;
   Time next_alive_{};
   std::uint32_t passes_ = 0;  ///< since reports were looked for
   bool unsettled_ = false;    ///< somebody is being called, answers or closes: reports are looked for in every pass
@@ -181,12 +213,14 @@ class Endpoint : public Fabric {
   FileDescriptor bell_;
   std::atomic<bool> asleep_{false};
   Descriptors descriptors_;
-  Rendezvous rendezvous_;
+  std::optional<Rendezvous> rendezvous_;
   Lanes lanes_;
   OwnRegions regions_;
   std::unordered_map<PeerId, Lane*> peers_;
   PeerId newest_peer_;
   std::map<NodeId, Node> nodes_;
+  std::map<NodeId, Error> turned_away_;  ///< whose calls are not answered, and why
+  std::set<NodeId> told_;                ///< of which that was said
   std::deque<Event> events_;
   Resolver resolver_;
 };

@@ -60,8 +60,28 @@ GreetingBytes Endpoint::greeting_to(NodeId node) { return encode(Greeting{self_,
 
 std::optional<Greeting> Endpoint::welcome(std::span<const std::byte> data) {
   const auto greeting = decode_greeting(data);
-  if (!greeting || ends_ || greeting->node == self_ || !make_room_for(*greeting)) return std::nullopt;
+  if (!greeting || ends_ || greeting->node == self_ || elsewhere(greeting->node)) return std::nullopt;
+  if (!make_room_for(*greeting)) return std::nullopt;
   return greeting;
+}
+
+// Whether the node is to be reached in another way than this one.
+bool Endpoint::elsewhere(NodeId node) {
+  const auto why = turned_away_.find(node);
+  if (why == turned_away_.end()) return false;
+  if (told_.insert(node).second) log::warn(log::Room::fabric, "call turned away", {{"reason", why->second.to_string()}});
+  return true;
+}
+
+void Endpoint::turn_away(NodeId node, std::optional<Error> why) {
+  turned_away_.erase(node);
+  if (!why) return;
+  if (const auto at = nodes_.find(node); at != nodes_.end()) at->second.wanted = false;
+  const std::string reason = why->message();
+  turned_away_.emplace(node, std::move(*why));
+  for (const auto& lane : lanes_) {
+    if (lane->node == node && lane->state != Lane::State::closing && elsewhere(node)) lane->break_down(reason);
+  }
 }
 
 // Whether this side's call may have found a process that is dead, though its node calls. One that lives gives its own call

@@ -6,7 +6,9 @@
 #include <cerrno>
 #include <iterator>
 #include <string>
+#include <utility>
 
+#include <spindrift/core/check.hpp>
 #include <spindrift/core/fabric/endpoint_parts.hpp>
 
 namespace spindrift::fabric::connected {
@@ -32,6 +34,14 @@ Result<Region> OwnRegions::allocate(std::size_t bytes, std::string_view name) {
     return Error(ErrorKind::resource, "the kernel gave the same random number twice");
   }
   return Region{RegionKey(*key), region.memory};
+}
+
+void OwnRegions::adopt(RegionKey key, std::span<std::byte> memory, std::unique_ptr<Registration> keeper) {
+  const auto [at, free] = memory_.try_emplace(memory.data());
+  CHECK(free && !memory.empty());
+  at->second.memory = memory;
+  at->second.keeper = std::move(keeper);
+  CHECK(keys_.emplace(key, &at->second).second);
 }
 
 OwnRegion* OwnRegions::find(RegionKey key) noexcept {
@@ -70,7 +80,8 @@ void OwnRegions::give_back(OwnRegion& region) {
   forget_(region);
   region.registration.reset();
   std::byte* const begin = region.memory.data();
-  ::munmap(begin, region.mapped_bytes);
+  if (region.mapped_bytes > 0) ::munmap(begin, region.mapped_bytes);
+  const std::unique_ptr<Registration> keeper = std::move(region.keeper);  // ends when nothing here knows the memory
   memory_.erase(begin);
 }
 

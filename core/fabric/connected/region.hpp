@@ -1,4 +1,4 @@
-// Memory of this process that peers and own operations may be using.
+// Memory of this process that peers and own operations may be using: allocated here, or adopted from who keeps it.
 //
 // The invariant to remember: a region's memory goes when it was released, no peer has a right to it and no own operation
 // needs its bytes; not before, and not later.
@@ -30,11 +30,12 @@ class Registration {
 
 struct OwnRegion {
   std::span<std::byte> memory;
-  std::size_t mapped_bytes = 0;
-  std::uint32_t reading = 0;  ///< own operations that read or fill it and are not done
-  std::uint32_t granted = 0;  ///< peers that it is exposed to
+  std::size_t mapped_bytes = 0;  ///< 0: adopted
+  std::uint32_t reading = 0;     ///< own operations that read or fill it and are not done
+  std::uint32_t granted = 0;     ///< peers that it is exposed to
   bool released = false;
   std::unique_ptr<Registration> registration;  ///< for own operations, if the provider wants one
+  std::unique_ptr<Registration> keeper;        ///< of adopted memory, which goes with it
 };
 
 /// Belongs to the poller. Places of regions stay.
@@ -48,6 +49,9 @@ class OwnRegions {
 
   /// As Fabric::allocate has it.
   [[nodiscard]] Result<Region> allocate(std::size_t bytes, std::string_view name);
+  /// Memory that somebody else has allocated; what keeps it ends when the region's memory would go. No region has this key,
+  /// nor any byte of it.
+  void adopt(RegionKey key, std::span<std::byte> memory, std::unique_ptr<Registration> keeper);
   /// Null if there is no such region, or it was released.
   [[nodiscard]] OwnRegion* find(RegionKey key) noexcept;
   /// The key is dead from here on; the memory stays until `settle` finds it unused. Null if there is no such region.

@@ -66,9 +66,7 @@ void OfiFabric::execute(const Operation& operation, bool news) {
 }
 
 Result<void> OfiFabric::post(std::span<const Operation> operations) {
-  for (const Operation& operation : operations) {
-    if (auto checked = check(operation); !checked) return checked;
-  }
+  if (auto checked = check(operations); !checked) return checked;
   for (std::size_t i = 0; i < operations.size(); ++i) {
     const Operation& operation = operations[i];
     if (gather(operation)) continue;
@@ -79,6 +77,12 @@ Result<void> OfiFabric::post(std::span<const Operation> operations) {
   }
   send_gathered();
   return {};
+}
+
+Result<std::unique_ptr<connected::Endpoint>> make_part(const OfiOptions& options) {
+  auto beginning = connected::make_part_beginning();
+  if (!beginning) return std::move(beginning).error();
+  return std::unique_ptr<connected::Endpoint>(std::make_unique<OfiFabric>(options, std::move(beginning).value()));
 }
 
 }  // namespace spindrift::fabric::ofi

@@ -47,4 +47,7 @@ class OfiFabric final : public connected::Endpoint {
   std::vector<std::byte> gathered_;
 };
 
+/// As `make_ofi`, for a fabric that claims the node's id itself.
+[[nodiscard]] Result<std::unique_ptr<connected::Endpoint>> make_part(const OfiOptions& options);
+
 }  // namespace spindrift::fabric::ofi

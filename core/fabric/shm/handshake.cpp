@@ -92,7 +92,7 @@ bool Watcher::credible(Serial serial, const Link& link, const Greeting& greeting
   if (greeting.head.detail != wire_version) {
     log::warn(log::Room::fabric, "other_version",
               {{"pid", link.pid}, {"theirs", greeting.head.detail}, {"ours", wire_version}, {"fix", "run one version"}});
-    turn_away(serial, TurnedAway::version);
+    answer_no(serial, TurnedAway::version);
     return false;
   }
   if (greeting.pid != static_cast<std::uint32_t>(link.pid)) {
@@ -132,13 +132,22 @@ bool Watcher::make_way(NodeId node, std::uint64_t incarnation, TurnedAway& why) 
   return true;
 }
 
+/// Whether the node is to be reached in another way than this one.
+bool Watcher::elsewhere(NodeId node) {
+  const auto why = turned_away_.find(node);
+  if (why == turned_away_.end()) return false;
+  if (told_.insert(node).second) log::warn(log::Room::fabric, "call turned away", {{"reason", why->second.to_string()}});
+  return true;
+}
+
 void Watcher::on_hello(Serial serial, const Greeting& greeting, FileDescriptor bell) {
   const NodeId node(greeting.node);
   TurnedAway why{};
-  if (!make_way(node, greeting.incarnation, why)) return turn_away(serial, why);
+  if (elsewhere(node)) return answer_no(serial, TurnedAway::elsewhere);
+  if (!make_way(node, greeting.incarnation, why)) return answer_no(serial, why);
   // Looked up only now: the end of an old link may have led to a new call.
   if (const auto ours = find(Link::State::calling, node); ours != links_.end()) {
-    if (self_ < node) return turn_away(serial, TurnedAway::crossed);
+    if (self_ < node) return answer_no(serial, TurnedAway::crossed);
     links_.erase(ours);
   }
   establish(serial, greeting, std::move(bell), true);
@@ -180,7 +189,7 @@ void Watcher::establish(Serial serial, const Greeting& greeting, FileDescriptor 
   report(link, std::move(event), std::move(segment).value());
 }
 
-void Watcher::turn_away(Serial serial, TurnedAway why) {
+void Watcher::answer_no(Serial serial, TurnedAway why) {
   const FrameHead head{static_cast<std::uint32_t>(FrameKind::turned_away), static_cast<std::uint32_t>(why)};
   static_cast<void>(send_packet(links_.at(serial).socket.get(), bytes_of(head), {}, -1));
   if (why != TurnedAway::crossed && refused_) refused_->add(1);
@@ -190,11 +199,11 @@ void Watcher::turn_away(Serial serial, TurnedAway why) {
 void Watcher::on_turned_away(Serial serial, const FrameHead& head) {
   const Link& link = links_.at(serial);
   const auto why = static_cast<TurnedAway>(head.detail);
-  if (why == TurnedAway::full || why == TurnedAway::version) {
-    log::warn(
-        log::Room::fabric, "turned_away",
-        {{"node", link.node}, {"reason", why == TurnedAway::full ? "it has no place for another peer" : "other version"}});
-  }
+  const char* const reason = why == TurnedAway::full        ? "it has no place for another peer"
+                             : why == TurnedAway::version   ? "other version"
+                             : why == TurnedAway::elsewhere ? "it takes this node for one of another host"
+                                                            : nullptr;
+  if (reason != nullptr) log::warn(log::Room::fabric, "turned_away", {{"node", link.node}, {"reason", reason}});
   links_.erase(serial);  // crossed: the other side's call is under way
 }
 

@@ -14,6 +14,7 @@
 #include <spindrift/core/fabric/endpoint_parts.hpp>
 #include <spindrift/core/fabric/rendezvous.hpp>
 #include <spindrift/core/fabric/shm/bell.hpp>
+#include <spindrift/core/fabric/shm/part.hpp>
 #include <spindrift/core/fabric/shm/region.hpp>
 #include <spindrift/core/fabric/shm/watcher.hpp>
 #include <spindrift/core/fabric/word_copy.hpp>
@@ -34,7 +35,7 @@ constexpr Traits shm_traits{
     .peers_max = bells_max,
 };
 
-class ShmFabric final : public Fabric {
+class ShmFabric final : public LocalPart {
  public:
   ShmFabric(const ShmOptions& options, std::uint64_t incarnation, Bell bell, Rendezvous rendezvous,
             std::optional<Counter> refused)
@@ -51,6 +52,7 @@ class ShmFabric final : public Fabric {
   [[nodiscard]] Result<void> expose(PeerId peer, RegionKey region, Access access) override;
   [[nodiscard]] Result<std::span<const std::byte>> map(PeerId peer, RegionKey region) override;
   void unmap(PeerId peer, RegionKey region) override;
+  [[nodiscard]] Result<void> check(std::span<const Operation> operations) override;
   [[nodiscard]] Result<void> post(std::span<const Operation> operations) override;
   [[nodiscard]] std::size_t poll(std::span<Event> events) override;
   void notify() noexcept override { bell_.ring(bells_); }
@@ -58,6 +60,10 @@ class ShmFabric final : public Fabric {
   void sleep(Time deadline) noexcept override { bell_.sleep(deadline); }
   void cancel_sleep() noexcept override { bell_.cancel(); }
   void wake() noexcept override { bell_.wake(); }
+  void turn_away(NodeId node, std::optional<Error> why) override { watcher_.turn_away(node, std::move(why)); }
+  [[nodiscard]] Result<void> watch_beside(const Beside& descriptors) override { return watcher_.watch_beside(descriptors); }
+  [[nodiscard]] std::uint32_t beside_ready() const noexcept override { return watcher_.beside_ready(); }
+  void watch_again(std::uint32_t which) noexcept override { watcher_.watch_again(which); }
 
  private:
   struct PeerRegion {
@@ -73,7 +79,7 @@ class ShmFabric final : public Fabric {
 
   /// Null if the peer is gone.
   [[nodiscard]] Peer* find(PeerId peer) noexcept;
-  [[nodiscard]] Result<void> check(const Operation& operation);
+  [[nodiscard]] Result<void> check_one(const Operation& operation);
   void execute(const Operation& operation);
   void note(News& news);
   void forget(PeerId peer);
@@ -170,7 +176,7 @@ void ShmFabric::unmap(PeerId peer, RegionKey region) {
   from->regions.erase(at);
 }
 
-Result<void> ShmFabric::check(const Operation& operation) {
+Result<void> ShmFabric::check_one(const Operation& operation) {
   const Peer* const peer = find(operation.peer);
   if (peer == nullptr) return check_absent(operation.peer, newest_peer_);
   std::optional<ExposedRegion> target;
@@ -199,10 +205,15 @@ void ShmFabric::execute(const Operation& operation) {
   completions_.push_back(std::move(done));
 }
 
-Result<void> ShmFabric::post(std::span<const Operation> operations) {
+Result<void> ShmFabric::check(std::span<const Operation> operations) {
   for (const Operation& operation : operations) {
-    if (auto checked = check(operation); !checked) return checked;
+    if (auto checked = check_one(operation); !checked) return checked;
   }
+  return {};
+}
+
+Result<void> ShmFabric::post(std::span<const Operation> operations) {
+  if (auto checked = check(operations); !checked) return checked;
   bool wrote = false;
   for (const Operation& operation : operations) {
     execute(operation);
@@ -265,10 +276,9 @@ void ShmFabric::forget(PeerId peer) {
 }
 
 }  // namespace
-}  // namespace shm
 
-Result<std::unique_ptr<Fabric>> make_shm(const ShmOptions& options) {
-  auto bell = shm::Bell::create();
+Result<std::unique_ptr<LocalPart>> make_part(const ShmOptions& options) {
+  auto bell = Bell::create();
   if (!bell) return std::move(bell).error();
   auto rendezvous = Rendezvous::open(options.runtime_directory, options.group_name);
   if (!rendezvous) return std::move(rendezvous).error();
@@ -276,8 +286,16 @@ Result<std::unique_ptr<Fabric>> make_shm(const ShmOptions& options) {
   if (!incarnation) return std::move(incarnation).error();
   std::optional<Counter> refused;
   if (options.counters != nullptr) refused = options.counters->counter("fabric.shm.refused_connections");
-  return std::unique_ptr<Fabric>(std::make_unique<shm::ShmFabric>(options, *incarnation, std::move(bell).value(),
-                                                                  std::move(rendezvous).value(), refused));
+  return std::unique_ptr<LocalPart>(
+      std::make_unique<ShmFabric>(options, *incarnation, std::move(bell).value(), std::move(rendezvous).value(), refused));
+}
+
+}  // namespace shm
+
+Result<std::unique_ptr<Fabric>> make_shm(const ShmOptions& options) {
+  auto part = shm::make_part(options);
+  if (!part) return std::move(part).error();
+  return std::unique_ptr<Fabric>(std::move(part).value());
 }
 
 }  // namespace spindrift::fabric

@@ -19,13 +19,6 @@
 namespace spindrift::fabric::shm {
 namespace {
 
-// What a readiness report is about: one of these, or 2·serial for a link's socket and 2·serial + 1 for its process.
-constexpr std::uint64_t tag_stop = 0;
-constexpr std::uint64_t tag_listener = 1;
-constexpr std::uint64_t tag_arrivals = 2;
-constexpr std::uint64_t tag_burial = 3;
-constexpr std::uint64_t first_serial = 2;
-
 constexpr std::size_t packets_per_turn = 64;       // so that one busy peer does not starve the others
 constexpr std::size_t packets_of_the_dead = 4096;  // more than any socket buffer holds
 constexpr std::size_t inbox_bytes_max = 1U << 20U;
@@ -121,6 +114,10 @@ void Watcher::run() {
       if (event.data.u64 == tag_stop) return;
       if (event.data.u64 == tag_burial) {
         on_burial();
+        continue;
+      }
+      if (event.data.u64 >= tag_beside && event.data.u64 < tag_beside + beside_.size()) {
+        on_beside(event.data.u64);
         continue;
       }
       const std::lock_guard lock(mutex_);

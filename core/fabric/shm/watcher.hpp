@@ -11,9 +11,11 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <thread>
+#include <tuple>
 #include <vector>
 
 #include <spindrift/core/counters.hpp>
@@ -21,6 +23,7 @@
 #include <spindrift/core/fabric/rendezvous.hpp>
 #include <spindrift/core/fabric/shm/bell.hpp>
 #include <spindrift/core/fabric/shm/link.hpp>
+#include <spindrift/core/fabric/shm/part.hpp>
 #include <spindrift/core/fabric/shm/region.hpp>
 #include <spindrift/core/fabric/shm/wire.hpp>
 #include <spindrift/core/result.hpp>
@@ -58,6 +61,12 @@ class Watcher {
   /// of a view change does not have, nor the time that waking the thread at once would take from it.
   void bury(Mapping mapping);
 
+  // As of LocalPart.
+  [[nodiscard]] Result<void> watch_beside(const Beside& descriptors);
+  [[nodiscard]] std::uint32_t beside_ready() const noexcept { return beside_ready_.load(std::memory_order_seq_cst); }
+  void watch_again(std::uint32_t which) noexcept;
+  void turn_away(NodeId node, std::optional<Error> why);
+
   /// One load. True as long as `take` would give something.
   [[nodiscard]] bool has_news() const noexcept { return has_news_.load(std::memory_order_seq_cst); }
   /// The oldest news.
@@ -67,6 +76,15 @@ class Watcher {
   using Serial = std::uint64_t;
   using Links = std::map<Serial, Link>;
 
+  // What a readiness report is about: one of these, or 2·serial for a link's socket and 2·serial + 1 for its process.
+  static constexpr std::uint64_t tag_stop = 0;
+  static constexpr std::uint64_t tag_listener = 1;
+  static constexpr std::uint64_t tag_arrivals = 2;
+  static constexpr std::uint64_t tag_burial = 3;
+  static constexpr std::uint64_t tag_beside = 4;  ///< and as many above it as Beside has
+  static constexpr std::uint64_t first_serial = 4;
+  static_assert(tag_beside + std::tuple_size_v<Beside> <= 2 * first_serial);
+
   // The thread and its sources (watcher.cpp).
   [[nodiscard]] Result<void> watch(int descriptor, std::uint64_t tag, std::uint32_t interest) const;
   void run();
@@ -74,6 +92,7 @@ class Watcher {
   void on_callers();
   void on_arrivals();
   void on_burial();
+  void on_beside(std::uint64_t tag) noexcept;
   void set_interest(Serial serial, const Link& link, bool writable) const;
 
   // Packets of a link (watcher.cpp).
@@ -95,7 +114,8 @@ class Watcher {
   void on_hello(Serial serial, const Greeting& greeting, FileDescriptor bell);
   void on_welcome(Serial serial, const Greeting& greeting, FileDescriptor bell);
   void on_turned_away(Serial serial, const FrameHead& head);
-  void turn_away(Serial serial, TurnedAway why);
+  void answer_no(Serial serial, TurnedAway why);
+  [[nodiscard]] bool elsewhere(NodeId node);
   [[nodiscard]] bool credible(Serial serial, const Link& link, const Greeting& greeting);
   void settle(NodeId node);
   [[nodiscard]] bool make_way(NodeId node, std::uint64_t incarnation, TurnedAway& why);
@@ -116,6 +136,10 @@ class Watcher {
   FileDescriptor arrivals_;
   FileDescriptor stop_;
   FileDescriptor burial_;  ///< a timer, set while `graves_` is not empty
+  Beside beside_{-1, -1, -1};
+  std::atomic<std::uint32_t> beside_ready_ = 0;
+  std::map<NodeId, Error> turned_away_;  ///< whose calls are not answered, and why
+  std::set<NodeId> told_;                ///< of which that was said
   FileDescriptor spare_;  ///< given up for a moment when descriptors run out, to turn a caller away instead of spinning
   Links links_;
   std::map<PeerId, Serial> serial_of_peer_;

@@ -53,10 +53,11 @@ struct Exposure {
 static_assert(sizeof(Exposure) == 32);
 
 enum class TurnedAway : std::uint32_t {
-  crossed = 1,  ///< both called at once; the call of the other side counts
-  known = 2,    ///< this incarnation is linked already
-  full = 3,     ///< no place for another peer
-  version = 4,  ///< another wire_version
+  crossed = 1,    ///< both called at once; the call of the other side counts
+  known = 2,      ///< this incarnation is linked already
+  full = 3,       ///< no place for another peer
+  version = 4,    ///< another wire_version
+  elsewhere = 5,  ///< the caller's node is to be reached in another way than over shm
 };
 
 enum class Goodbye : std::uint32_t {

@@ -12,7 +12,7 @@ VerbsFabric::VerbsFabric(const VerbsOptions& options, connected::Beginning begin
 
 // Memory that is written from, or read into, is known to the device before anything of the list is executed.
 Result<void> VerbsFabric::prepare(const Operation& operation) {
-  if (auto checked = check(operation); !checked) return checked;
+  if (auto checked = check_one(operation); !checked) return checked;
   Lane* const lane = lane_to(operation.peer);
   if (lane == nullptr || operation.copied || operation.kind == Operation::Kind::send) return {};
   connected::OwnRegion* const source = region_of(operation.local, operation.bytes);
@@ -47,14 +47,26 @@ void VerbsFabric::execute(const Operation& operation) {
   } while (done < operation.bytes);
 }
 
-Result<void> VerbsFabric::post(std::span<const Operation> operations) {
+Result<void> VerbsFabric::check(std::span<const Operation> operations) {
   for (const Operation& operation : operations) {
     if (auto prepared = prepare(operation); !prepared) return prepared;
   }
+  return {};
+}
+
+Result<void> VerbsFabric::post(std::span<const Operation> operations) {
+  if (auto checked = check(operations); !checked) return checked;
   rung_.clear();
   for (const Operation& operation : operations) execute(operation);
   for (Lane* const lane : rung_) lane->ring();
   return {};
+}
+
+Result<std::unique_ptr<connected::Endpoint>> make_part(const VerbsOptions& options) {
+  if (auto loaded = library(); !loaded) return std::move(loaded).error();
+  auto beginning = connected::make_part_beginning();
+  if (!beginning) return std::move(beginning).error();
+  return std::unique_ptr<connected::Endpoint>(std::make_unique<VerbsFabric>(options, std::move(beginning).value()));
 }
 
 }  // namespace spindrift::fabric::verbs

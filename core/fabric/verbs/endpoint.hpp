@@ -18,6 +18,7 @@ class VerbsFabric final : public connected::Endpoint {
   VerbsFabric(const VerbsOptions& options, connected::Beginning beginning);
   ~VerbsFabric() override { end(); }
 
+  [[nodiscard]] Result<void> check(std::span<const Operation> operations) override;
   [[nodiscard]] Result<void> post(std::span<const Operation> operations) override;
 
  private:
@@ -61,5 +62,8 @@ class VerbsFabric final : public connected::Endpoint {
   std::uint32_t newest_number_ = 0;
   std::vector<Lane*> rung_;  ///< while a list is posted: whom it is for
 };
+
+/// As `make_verbs`, for a fabric that claims the node's id itself.
+[[nodiscard]] Result<std::unique_ptr<connected::Endpoint>> make_part(const VerbsOptions& options);
 
 }  // namespace spindrift::fabric::verbs
