@@ -1,8 +1,13 @@
 // Reading lists of addresses.
 #include <spindrift/core/config/addresses.hpp>
 
+#include <arpa/inet.h>
+#include <netinet/in.h>
+
 #include <algorithm>
+#include <array>
 #include <charconv>
+#include <cstddef>
 #include <utility>
 #include <vector>
 
@@ -33,7 +38,26 @@ Error wrong(std::string what) {
       .fix("write id@host:port for each node, separated by commas, or one pattern with <id> in it: node-<id>.cluster:7400");
 }
 
+/// The same text for whatever is the same host as it is written.
+std::string canonical_host(std::string host) {
+  std::array<std::byte, sizeof(in6_addr)> bytes{};
+  std::array<char, INET6_ADDRSTRLEN> text{};
+  if (::inet_pton(AF_INET6, host.c_str(), bytes.data()) == 1)
+    return ::inet_ntop(AF_INET6, bytes.data(), text.data(), text.size());
+  std::transform(host.begin(), host.end(), host.begin(),
+                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+  if (host.size() > 1 && host.back() == '.') host.pop_back();
+  return host;
+}
+
 }  // namespace
+
+std::optional<bool> same_host(std::string_view one, std::string_view other) {
+  auto first = parse_host_port(one);
+  auto second = parse_host_port(other);
+  if (!first || !second) return std::nullopt;
+  return canonical_host(std::move(first->host)) == canonical_host(std::move(second->host));
+}
 
 Result<HostPort> parse_host_port(std::string_view text) {
   const auto bad = [&] {

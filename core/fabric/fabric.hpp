@@ -1,6 +1,6 @@
 // The fabric: one-sided network, cut to what Spindrift uses. A provider is honest about what it is (Traits); whoever needs
 // a trait asks for it and refuses the provider with the reason. Providers: shm (same host), ofi and verbs (across hosts),
-// fault (a decorator), and the simulator's.
+// mixed (shm and one of those), fault (a decorator), and the simulator's.
 //
 // The one guarantee that everything rests on, if `ordered_writes`: of two writes posted to one peer, the bytes of the later
 // are visible there only after all bytes of the earlier. Within one write, 64-byte lines become visible in any order and at

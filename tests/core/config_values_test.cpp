@@ -186,6 +186,7 @@ TEST_CASE("addresses are a list, a pattern, or a list with a pattern for the oth
   const Config list = config("1@[fd00::1]:7401,0@10.0.0.1:7400 , 12@node-12.cluster:7400");
   CHECK(list.fabric() == "ofi:tcp");
   CHECK(config("10.0.0.<id>:7400", "ofi:net").fabric() == "ofi:net");
+  CHECK(config("10.0.0.1:740<id>", "shm+ofi:tcp").fabric() == "shm+ofi:tcp");
   CHECK(list.text("SPINDRIFT", "addresses") == "1@[fd00::1]:7401, 0@10.0.0.1:7400, 12@node-12.cluster:7400");
   CHECK(list.address_of(NodeId(0)) == "10.0.0.1:7400");
   CHECK(list.address_of(NodeId(1)) == "[fd00::1]:7401");

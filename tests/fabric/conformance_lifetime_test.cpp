@@ -53,7 +53,7 @@ TEST_CASE("regions that come and go leave nothing behind, however many") {
     const Region region = value_or_throw(pair.a.fabric->allocate(16384, "row"));
     region.memory[0] = std::byte{1};
     const Event exposed = expose_to_b(pair, region.key, Access::read);
-    if (pair.b.fabric->traits().mappable) {
+    if (pair.mappable) {
       REQUIRE(value_or_throw(pair.b.fabric->map(pair.a_at_b, exposed.region))[0] == std::byte{1});
     }
     if (unmap_first) pair.b.fabric->unmap(pair.a_at_b, exposed.region);
@@ -85,7 +85,7 @@ TEST_CASE("a released region's key is dead, and others and unknown ones are not 
 TEST_CASE("what a peer mapped stays readable when the region is released, until it is unmapped") {
   const auto provider = GENERATE(from_range(providers()));
   Pair pair(provider);
-  if (!pair.a.fabric->traits().mappable) return;
+  if (!pair.mappable) return;
   const Held before = held();
   const Region region = value_or_throw(pair.a.fabric->allocate(8192, "row"));
   const Event exposed = expose_to_b(pair, region.key, Access::read);
@@ -112,7 +112,7 @@ TEST_CASE("a region that is released while its exposure is under way still arriv
   for (int i = 0; i < count; ++i) {
     const Event exposed = await(pair.b, Event::Kind::exposed, {&pair.a});
     REQUIRE(exposed.region_bytes == 4096);
-    if (!pair.b.fabric->traits().mappable) continue;
+    if (!pair.mappable) continue;
     const auto mapped = value_or_throw(pair.b.fabric->map(pair.a_at_b, exposed.region));
     REQUIRE(mapped[7] == static_cast<std::byte>(i));
     pair.b.fabric->unmap(pair.a_at_b, exposed.region);
@@ -192,9 +192,8 @@ TEST_CASE("a lost peer's regions leave nothing behind, mapped, only exposed or n
     const Region unseen = value_or_throw(pair.a.fabric->allocate(8192, "unseen"));
     mapped.memory[0] = std::byte{3};
     const Event event = expose_to_b(pair, mapped.key, Access::read);
-    const bool mappable = pair.b.fabric->traits().mappable;
     std::span<const std::byte> span;
-    if (mappable) span = value_or_throw(pair.b.fabric->map(pair.a_at_b, event.region));
+    if (pair.mappable) span = value_or_throw(pair.b.fabric->map(pair.a_at_b, event.region));
     expose_to_b(pair, exposed.key, Access::read);
     value_or_throw(pair.a.fabric->expose(pair.b_at_a, unseen.key, Access::read));
     const PeerId old_a = pair.a_at_b;
@@ -206,12 +205,12 @@ TEST_CASE("a lost peer's regions leave nothing behind, mapped, only exposed or n
       await(pair.a, Event::Kind::lost, {&pair.b});
     }
     for (const Region& region : {mapped, exposed, unseen}) pair.a.fabric->release(region.key);
-    if (mappable) REQUIRE(span[0] == std::byte{3});
+    if (pair.mappable) REQUIRE(span[0] == std::byte{3});
     pair.b.inbox.clear();
     pair.a.connect(pair.b);
     pair.b.connect(pair.a);
     link_again(pair);
-    if (mappable) REQUIRE(span[0] == std::byte{3});
+    if (pair.mappable) REQUIRE(span[0] == std::byte{3});
     pair.b.fabric->unmap(old_a, event.region);
   }
   await_held(pair, before);

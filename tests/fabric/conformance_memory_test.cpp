@@ -47,7 +47,7 @@ TEST_CASE("a region is zeroed, page aligned and exactly as large as asked") {
 TEST_CASE("a mapped region shows its owner's stores, also after the owner is gone") {
   const auto provider = GENERATE(from_range(providers()));
   Pair pair(provider);
-  if (!pair.a.fabric->traits().mappable) return;
+  if (!pair.mappable) return;
   const Region region = value_or_throw(pair.a.fabric->allocate(8192, "row"));
   const Event exposed = expose(pair, region, Access::read);
   REQUIRE(exposed.access == Access::read);

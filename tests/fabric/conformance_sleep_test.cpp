@@ -70,7 +70,7 @@ bool play_ping_pong(Pair& pair, std::uint64_t rounds) {
 TEST_CASE("notify ends the sleep of a peer that maps a region") {
   const auto provider = GENERATE(from_range(providers()));
   Pair pair(provider);
-  if (!pair.a.fabric->traits().mappable) return;
+  if (!pair.mappable) return;
   const Table table(pair);
   bool woken = false;
   std::thread sleeper([&] { woken = sleep_until_word(pair.b, table.a_seen_by_b.data(), 1); });
@@ -83,14 +83,14 @@ TEST_CASE("notify ends the sleep of a peer that maps a region") {
 TEST_CASE("no wake-up is lost in a hundred thousand rounds of ping-pong between sleepers") {
   const auto provider = GENERATE(from_range(providers()));
   Pair pair(provider);
-  if (!pair.a.fabric->traits().mappable) return;
+  if (!pair.mappable) return;
   REQUIRE(play_ping_pong(pair, 100000));
 }
 
 TEST_CASE("wakes for nothing never cost the wake-up by a peer") {
   const auto provider = GENERATE(from_range(providers()));
   Pair pair(provider);
-  if (!pair.a.fabric->traits().mappable) return;
+  if (!pair.mappable) return;
   std::atomic<bool> done = false;
   std::thread nuisance([&] {
     while (!done.load()) {
@@ -188,7 +188,7 @@ TEST_CASE("a sleep ends at its deadline") {
 TEST_CASE("who wakes a sleeping endpoint wakes the peers that wait for its news as well") {
   const auto provider = GENERATE(from_range(providers()));
   Pair pair(provider);
-  if (!pair.a.fabric->traits().mappable) return;
+  if (!pair.mappable) return;
   const Table table(pair);
   const Time limit = now() + hang;
   pair.a.fabric->prepare_sleep();

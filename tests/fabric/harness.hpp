@@ -63,6 +63,10 @@ struct Provider {
 [[nodiscard]] std::unique_ptr<Fabric> make_tcp_or_throw(NodeId self, const std::string& runtime_directory);
 [[nodiscard]] std::unique_ptr<Fabric> make_verbs_or_throw(NodeId self, const std::string& runtime_directory);
 
+/// A fabric of shm and TCP, of which the nodes of a group are all on one host or each on its own.
+enum class Hosts { one, many };
+[[nodiscard]] std::unique_ptr<Fabric> make_mixed_or_throw(NodeId self, const std::string& runtime_directory, Hosts hosts);
+
 /// All providers that must keep the interface's promises and that this machine has: verbs needs an RDMA device, and a line
 /// says so where there is none. With SPINDRIFT_TEST_FABRIC set, those alone whose name begins so.
 [[nodiscard]] std::vector<Provider> providers();
@@ -72,7 +76,8 @@ inline std::unique_ptr<Fabric> make_shm_or_throw(NodeId self, const std::string&
 }
 
 /// Where a node of the groups of this process listens, for providers that ask: a loopback address of its own, whose other
-/// bytes are the process's. A TemporaryDirectory begins a new group, with a new port.
+/// bytes are the process's; or one for all of a group, and a port of its own, once an endpoint was made for Hosts::one. A
+/// TemporaryDirectory begins a new group, with a new port.
 [[nodiscard]] Address address_of(NodeId node);
 /// The same on an RDMA device: the devices' addresses in turn, and a port of the node's own.
 [[nodiscard]] Address verbs_address_of(NodeId node);
@@ -88,7 +93,7 @@ struct Endpoint {
   }
 
   [[nodiscard]] Address address(NodeId of) const {
-    return fabric->traits().name == "verbs" ? verbs_address_of(of) : address_of(of);
+    return fabric->traits().name.ends_with("verbs") ? verbs_address_of(of) : address_of(of);
   }
 
   void connect(const Endpoint& to) { connect(to.node); }
@@ -163,12 +168,16 @@ struct Pair {
   Endpoint b;
   PeerId b_at_a;
   PeerId a_at_b;
+  bool mappable = false;  ///< at both
 
   explicit Pair(const Provider& provider)
       : a(1, provider.make(NodeId(1), directory.path())), b(2, provider.make(NodeId(2), directory.path())) {
     a.connect(b);
-    b_at_a = await(a, Event::Kind::connected, {&b}).peer;
-    a_at_b = await(b, Event::Kind::connected, {&a}).peer;
+    const Event b_there = await(a, Event::Kind::connected, {&b});
+    const Event a_there = await(b, Event::Kind::connected, {&a});
+    b_at_a = b_there.peer;
+    a_at_b = a_there.peer;
+    mappable = b_there.mappable && a_there.mappable;
   }
 };
 

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include <spindrift/core/fabric/fault/fault.hpp>
+#include <spindrift/core/fabric/mixed/mixed.hpp>
 #include <spindrift/core/fabric/ofi/ofi.hpp>
 #include <spindrift/core/fabric/verbs/verbs.hpp>
 
@@ -47,6 +48,13 @@ const std::vector<std::string>& verbs_addresses() {
   return addresses;
 }
 
+bool one_host = false;
+
+std::unique_ptr<Fabric> shm_and_verbs(NodeId self, const std::string& runtime_directory) {
+  return value_or_throw(
+      make_mixed({.self = self, .between_hosts = "verbs", .runtime_directory = runtime_directory, .group_name = "group"}));
+}
+
 std::unique_ptr<Fabric> verbs_without_windows(NodeId self, const std::string& runtime_directory) {
   return value_or_throw(
       make_verbs({.self = self, .runtime_directory = runtime_directory, .group_name = "group", .memory_windows = false}));
@@ -69,10 +77,24 @@ std::unique_ptr<Fabric> make_tcp_or_throw(NodeId self, const std::string& runtim
       make_ofi({.self = self, .provider = "tcp", .runtime_directory = runtime_directory, .group_name = "group"}));
 }
 
-void begin_new_group() { port = port_first + (port - port_first + 1) % ports; }
+std::unique_ptr<Fabric> make_mixed_or_throw(NodeId self, const std::string& runtime_directory, Hosts hosts) {
+  one_host = hosts == Hosts::one;
+  return value_or_throw(make_mixed({.self = self, .runtime_directory = runtime_directory, .group_name = "group"}));
+}
+
+void begin_new_group() {
+  port = port_first + (port - port_first + 1) % ports;
+  one_host = false;
+}
 
 Address address_of(NodeId node) {
   const auto pid = static_cast<unsigned>(::getpid());
+  if (one_host) {
+    constexpr unsigned nodes_max = 8;
+    const unsigned first = port_first + port * nodes_max % ports;
+    return {node, "127." + std::to_string(pid / 250 % 250 + 1) + "." + std::to_string(pid % 250) +
+                      ".250:" + std::to_string(first + node.value() % nodes_max)};
+  }
   return {node, "127." + std::to_string(pid / 250 % 250 + 1) + "." + std::to_string(pid % 250) + "." +
                     std::to_string(node.value() + 1) + ":" + std::to_string(port)};
 }
@@ -83,6 +105,10 @@ std::vector<Provider> providers() {
       {"shm", make_shm_or_throw},
       {"ofi:tcp", make_tcp_or_throw},
       {"ofi:net", make_net_or_throw},
+      {"shm+ofi:tcp on one host",
+       [](NodeId self, const std::string& directory) { return make_mixed_or_throw(self, directory, Hosts::one); }},
+      {"shm+ofi:tcp on two hosts",
+       [](NodeId self, const std::string& directory) { return make_mixed_or_throw(self, directory, Hosts::many); }},
       {"shm with delayed and torn operations, mirrored",
        [](NodeId self, const std::string& directory) {
          return faulty(self, directory,
@@ -96,6 +122,7 @@ std::vector<Provider> providers() {
   if (!verbs_addresses().empty()) {
     all.push_back({"verbs", make_verbs_or_throw});
     all.push_back({"verbs without memory windows", verbs_without_windows});
+    if (verbs_addresses().size() > 1) all.push_back({"shm+verbs on two hosts", shm_and_verbs});
   }
   const char* const chosen = std::getenv("SPINDRIFT_TEST_FABRIC");
   if (chosen != nullptr) std::erase_if(all, [&](const Provider& each) { return !each.name.starts_with(chosen); });
