@@ -10,6 +10,8 @@
 #include <random>
 
 #include <spindrift/core/check.hpp>
+#include <spindrift/core/config/addresses.hpp>
+#include <spindrift/core/fabric/mixed/mixed.hpp>
 #include <spindrift/core/fabric/ofi/ofi.hpp>
 #include <spindrift/core/fabric/shm/shm.hpp>
 #include <spindrift/core/fabric/verbs/verbs.hpp>
@@ -81,6 +83,11 @@ void GroupCore::open_fabric() {
                                                .counters = nullptr}));
   } else if (config_.fabric() == "verbs") {
     fabric_ = value_or_throw(fabric::make_verbs({.self = self,
+                                                 .runtime_directory = config_.runtime_directory(),
+                                                 .group_name = config_.group_name()}));
+  } else if (auto between_hosts = fabric::mixed_with(config_.fabric())) {
+    fabric_ = value_or_throw(fabric::make_mixed({.self = self,
+                                                 .between_hosts = *std::move(between_hosts),
                                                  .runtime_directory = config_.runtime_directory(),
                                                  .group_name = config_.group_name()}));
   } else {
@@ -157,9 +164,21 @@ void GroupCore::await_view() {
   const std::vector<NodeId> missing = member_->missing();
   throw Exception(Error(ErrorKind::timed_out, own_name() + " waited " + std::to_string(waited.count()) + " ms for " +
                                                   (missing.empty() ? "a view" : "node " + joined(missing)))
-                      .fix("start the missing nodes with the same configuration and [SPINDRIFT] " +
-                           std::string(config_.fabric() == "shm" ? "runtime_directory" : "addresses, which they can reach") +
+                      .fix("start the missing nodes with the same configuration and [SPINDRIFT] " + meeting_place(missing) +
                            ", or raise join_timeout_ms"));
+}
+
+// What those whom this node has not met must have alike.
+std::string GroupCore::meeting_place(const std::vector<NodeId>& missing) const {
+  if (config_.fabric() == "shm") return "runtime_directory";
+  std::vector<NodeId> neighbours;
+  std::copy_if(missing.begin(), missing.end(), std::back_inserter(neighbours), [&](NodeId node) {
+    return fabric::mixed_with(config_.fabric()) &&
+           config::same_host(config_.address_of(self()), config_.address_of(node)).value_or(false);
+  });
+  if (neighbours.empty()) return "addresses, which they can reach";
+  return "addresses, and node " + joined(neighbours) + ", on this node's host as addresses say, with runtime_directory " +
+         config_.runtime_directory();
 }
 
 void GroupCore::end_poller() noexcept {

@@ -113,6 +113,7 @@ class GroupCore final : public views::Upcalls {
   void on_private(NodeId from, std::span<const std::byte> message) override;
 
   void open_fabric();
+  [[nodiscard]] std::string meeting_place(const std::vector<NodeId>& missing) const;
   void make_member();
   void await_view();
   void end_poller() noexcept;

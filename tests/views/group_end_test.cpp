@@ -63,6 +63,15 @@ TEST_CASE("a member that waits in vain says for whom") {
   CHECK_THAT(error.to_string(), Contains("node 1, 2"));
 }
 
+TEST_CASE("who was to be met on this host is named with the place where it was looked for") {
+  const GroupFixture fixture("shm+ofi:tcp");
+  const Error error = error_of([&] { Group group(fixture.config(0, 3, "join_timeout_ms = 100\n")); });
+  CHECK(error.kind() == ErrorKind::timed_out);
+  CHECK_THAT(error.message(), Catch::Contains("node 1, 2"));
+  CHECK_THAT(error.fix(),
+             Catch::Contains("node 2, on this node's host as addresses say, with runtime_directory " + fixture.directory()));
+}
+
 TEST_CASE("members with different configurations refuse each other, both with the reason") {
   GroupFixture fixture;
   Error errors[2] = {{ErrorKind::unsupported, ""}, {ErrorKind::unsupported, ""}};

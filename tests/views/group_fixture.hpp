@@ -63,10 +63,18 @@ class GroupFixture {
   [[nodiscard]] const std::string& directory() const noexcept { return directory_; }
 
  private:
-  /// Loopback addresses of this process's own.
-  [[nodiscard]] static std::string addresses() {
+  /// Loopback addresses of this process's own: each node a host of its own, or, where a fabric knows of neighbours, the even
+  /// on one and the odd on another.
+  [[nodiscard]] std::string addresses() const {
     const auto pid = static_cast<unsigned>(::getpid());
-    return "127." + std::to_string(pid / 250 % 250 + 1) + "." + std::to_string(pid % 250) + ".<id>:7411";
+    const std::string net = "127." + std::to_string(pid / 250 % 250 + 1) + "." + std::to_string(pid % 250) + ".";
+    if (!fabric_.starts_with("shm+")) return net + "<id>:7411";
+    std::string list;
+    for (unsigned node = 0; node < 8; ++node) {
+      list += (node == 0 ? "" : ", ") + std::to_string(node) + "@" + net + std::to_string(201 + node % 2) + ":741" +
+              std::to_string(node);
+    }
+    return list;
   }
 
   std::string fabric_;

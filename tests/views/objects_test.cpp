@@ -123,6 +123,10 @@ TEST_CASE("objects far larger than the rings arrive whole over tcp, handed on by
   exchange("ofi:tcp", (96 << 20) + 13);
 }
 
+TEST_CASE("objects far larger than the rings arrive whole at a neighbour that reads them in place and at a stranger") {
+  exchange("shm+ofi:tcp", (64 << 20) + 13);
+}
+
 TEST_CASE("an object that its reader gives up is withdrawn at all, and another may follow") {
   GroupFixture fixture;
   auto groups = fixture.join(2, sizes);
