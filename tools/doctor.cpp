@@ -5,6 +5,9 @@
 
 #include <fmt/format.h>
 
+#include <spindrift/core/config/addresses.hpp>
+#include <spindrift/core/fabric/mixed/mixed.hpp>
+#include <spindrift/core/runtime_path.hpp>
 #include <spindrift/sst/bulk_rings.hpp>
 #include <spindrift/sst/row_layout.hpp>
 
@@ -186,13 +189,41 @@ Finding address(const HostFacts& host, const Needs& needs) {
       "node's member that has it, all is well"};
 }
 
-/// For large messages: the own bulk rings, and between hosts mirrors of all others'.
+/// Whether one reads the other's rows in place.
+bool neighbours(const Config& config, NodeId one, NodeId other) {
+  if (config.fabric() == "shm") return true;
+  return fabric::mixed_with(config.fabric()) &&
+         spindrift::config::same_host(config.address_of(one), config.address_of(other)).value_or(false);
+}
+
+/// Of a fabric that is two in one: over which this node reaches whom.
+std::string ways_of(const Config& config, const View& view) {
+  const auto between_hosts = fabric::mixed_with(config.fabric());
+  if (!between_hosts) return "";
+  std::vector<std::uint32_t> near;
+  std::vector<std::uint32_t> far;
+  const NodeId self = config.local_id();
+  for (const NodeId node : view.members) {
+    if (node != self) (neighbours(config, self, node) ? near : far).push_back(node.value());
+  }
+  const auto named = [](const std::vector<std::uint32_t>& nodes) {
+    return nodes.empty() ? std::string("none") : "node " + fmt::format("{}", fmt::join(nodes, ", "));
+  };
+  return fmt::format("over shm, in {}: {}; over {}: {}", group_directory(config.runtime_directory(), config.group_name()),
+                     named(near), *between_hosts, named(far));
+}
+
+Finding ways(const Needs& needs) { return {Grade::good, "peers", needs.ways, ""}; }
+
+/// For large messages: the own bulk rings, and mirrors of all others' if somebody is on another host.
 std::uint64_t bulk_bytes_of(const View& view, NodeId node, const Config& config) {
   std::uint64_t bytes = 0;
+  const bool mirrors = !std::all_of(view.members.begin(), view.members.end(),
+                                    [&](NodeId other) { return other == node || neighbours(config, node, other); });
   for (const SubgroupView& subgroup : view.subgroups) {
     if (!subgroup.member_position(node)) continue;
     if (subgroup.sender_rank(node)) bytes += subgroup.profile.bulk_ring_bytes;
-    if (config.fabric() != "shm") bytes += sst::BulkRings::mirrors_bytes(subgroup, node);
+    if (mirrors) bytes += sst::BulkRings::mirrors_bytes(subgroup, node);
   }
   return bytes;
 }
@@ -206,10 +237,12 @@ Result<Needs> needs_of(const Config& config) {
   needs.members = static_cast<std::uint32_t>(view->members.size());
   needs.spins = config.poll_mode() == PollMode::spin;
   needs.runtime_directory = config.runtime_directory();
-  if (auto provider = fabric::ofi_provider(config.fabric())) {
+  const std::string between_hosts = fabric::mixed_with(config.fabric()).value_or(config.fabric());
+  if (auto provider = fabric::ofi_provider(between_hosts)) {
     needs.provider = *std::move(provider);
   }
-  needs.verbs = config.fabric() == "verbs";
+  needs.verbs = between_hosts == "verbs";
+  needs.ways = ways_of(config, *view);
   if (config.fabric() != "shm") needs.address = config.address_of(config.local_id());
   for (const NodeId node : view->members) {
     needs.member_bytes =
@@ -224,6 +257,7 @@ std::vector<Finding> examine(const HostFacts& host, const std::optional<Needs>& 
   if (needs && !needs->provider.empty()) findings.push_back(libfabric(host, *needs));
   if (needs && needs->verbs) findings.push_back(rdma_core(host));
   if (needs && !needs->address.empty() && !host.verbs_error) findings.push_back(address(host, *needs));
+  if (needs && !needs->ways.empty()) findings.push_back(ways(*needs));
   for (const auto& look : {barrier, time_source, clock, huge_pages, locked_memory, devices}) findings.push_back(look(host));
   return findings;
 }

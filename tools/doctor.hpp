@@ -55,6 +55,7 @@ struct Needs {
   std::string provider;  ///< of libfabric; empty: not needed
   bool verbs = false;    ///< an RDMA device
   std::string address;   ///< where this node listens, if a provider or a device is needed
+  std::string ways;      ///< over which fabric this node reaches which peers; empty: all over one
 };
 
 struct Finding {

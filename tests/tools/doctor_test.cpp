@@ -208,7 +208,33 @@ TEST_CASE("a configuration needs what its largest member takes") {
   CHECK(value_or_throw(needs_of(rdma)).verbs);
   CHECK(value_or_throw(needs_of(rdma)).address == "10.0.0.1:7400");
   CHECK(value_or_throw(needs_of(rdma)).provider.empty());
+  CHECK(value_or_throw(needs_of(rdma)).ways.empty());
   CHECK_FALSE(needs_of(value_or_throw(Config::parse("[SPINDRIFT]\nmembers = 0\n", "test"))).ok());
+}
+
+TEST_CASE("of a fabric that is two in one the needs of both are looked at, and who is reached over which is told") {
+  const auto config = [](const std::string& addresses, const std::string& fabric) {
+    return value_or_throw(
+        Config::parse("[SPINDRIFT]\nfabric = " + fabric + "\naddresses = " + addresses +
+                          "\nmembers = 0, 1, 2, 3\nruntime_directory = /run/here\ngroup_name = g\n[SUBGROUP/DEFAULT]\n"
+                          "bulk_ring_bytes = 1 MiB\n[LAYOUT]\njson_layout = '[{\"name\": \"orders\"}]'\n",
+                      "test"));
+  };
+  const Needs two_hosts = value_or_throw(needs_of(config("0@a:1, 1@b:1, 2@A:2, 3@b:2", "shm+ofi:tcp")));
+  CHECK(two_hosts.provider == "tcp");
+  CHECK(two_hosts.address == "a:1");
+  CHECK(two_hosts.ways == "over shm, in /run/here/g: node 2; over ofi:tcp: node 1, 3");
+  const Needs one_host = value_or_throw(needs_of(config("a:740<id>", "shm+verbs")));
+  CHECK(one_host.verbs);
+  CHECK(one_host.ways == "over shm, in /run/here/g: node 1, 2, 3; over verbs: none");
+  CHECK(two_hosts.member_bytes >= one_host.member_bytes + (3 << 20));  // mirrors
+  CHECK(value_or_throw(needs_of(config("a:740<id>", "ofi:tcp"))).ways.empty());
+  const auto findings = examine(HostFacts{}, two_hosts);
+  const auto is_peers = [](const Finding& each) { return each.what == "peers"; };
+  const auto peers = std::find_if(findings.begin(), findings.end(), is_peers);
+  REQUIRE(peers != findings.end());
+  CHECK(peers->grade == Finding::Grade::good);
+  CHECK(peers->text == two_hosts.ways);
 }
 
 }  // namespace spindrift::tools
