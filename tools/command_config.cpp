@@ -40,7 +40,8 @@ int check_config(const ConfigOptions& options) {
     for (const Error& problem : problems) fmt::print(stderr, "{}\n", problem.to_string());
     for (const std::string& note : notes) fmt::print("note: {}\n", note);
     if (problems.empty()) fmt::print("{}: ok\n", options.config);
-    if (!problems.empty()) fmt::print(stderr, "{}: {} problems\n", options.config, problems.size());
+    if (!problems.empty())
+      fmt::print(stderr, "{}: {} {}\n", options.config, problems.size(), problems.size() == 1 ? "problem" : "problems");
   }
   return number(problems.empty() ? ExitCode::success : ExitCode::usage);
 }
