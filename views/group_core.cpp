@@ -12,11 +12,9 @@
 #include <spindrift/core/check.hpp>
 #include <spindrift/core/config/addresses.hpp>
 #include <spindrift/core/fabric/mixed/mixed.hpp>
-#include <spindrift/core/fabric/ofi/ofi.hpp>
-#include <spindrift/core/fabric/shm/shm.hpp>
-#include <spindrift/core/fabric/verbs/verbs.hpp>
 #include <spindrift/core/log.hpp>
 #include <spindrift/core/runtime_path.hpp>
+#include <spindrift/views/group_fabric.hpp>
 #include <spindrift/views/state_file.hpp>
 
 namespace spindrift {
@@ -68,38 +66,10 @@ GroupCore::~GroupCore() {
 }
 
 void GroupCore::join() {
-  open_fabric();
+  fabric_ = value_or_throw(views::open_group_fabric(config_));
   make_member();
   poller_ = std::thread([this] { poll_loop(); });
   await_view();
-}
-
-void GroupCore::open_fabric() {
-  const NodeId self = config_.local_id();
-  if (config_.fabric() == "shm") {
-    fabric_ = value_or_throw(fabric::make_shm({.self = self,
-                                               .runtime_directory = config_.runtime_directory(),
-                                               .group_name = config_.group_name(),
-                                               .counters = nullptr}));
-  } else if (config_.fabric() == "verbs") {
-    fabric_ = value_or_throw(fabric::make_verbs({.self = self,
-                                                 .runtime_directory = config_.runtime_directory(),
-                                                 .group_name = config_.group_name()}));
-  } else if (auto between_hosts = fabric::mixed_with(config_.fabric())) {
-    fabric_ = value_or_throw(fabric::make_mixed({.self = self,
-                                                 .between_hosts = *std::move(between_hosts),
-                                                 .runtime_directory = config_.runtime_directory(),
-                                                 .group_name = config_.group_name()}));
-  } else {
-    const auto provider = fabric::ofi_provider(config_.fabric());
-    CHECK(provider);  // the config's table accepts no other
-    fabric_ = value_or_throw(fabric::make_ofi({.self = self,
-                                               .provider = *provider,
-                                               .runtime_directory = config_.runtime_directory(),
-                                               .group_name = config_.group_name()}));
-  }
-  log::info(log::Room::fabric, "chosen", {{"fabric", fabric_->traits().name}, {"reason", "[SPINDRIFT] fabric"}});
-  value_or_throw(fabric_->listen({self, config_.address_of(self)}));
 }
 
 void GroupCore::make_member() {

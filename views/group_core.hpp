@@ -112,7 +112,6 @@ class GroupCore final : public views::Upcalls {
   [[nodiscard]] std::unique_ptr<views::StateWriter> load_state(SubgroupId id) override;
   void on_private(NodeId from, std::span<const std::byte> message) override;
 
-  void open_fabric();
   [[nodiscard]] std::string meeting_place(const std::vector<NodeId>& missing) const;
   void make_member();
   void await_view();
