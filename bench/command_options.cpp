@@ -77,6 +77,7 @@ void add_bench_command(CLI::App& app, Work& chosen) {
   bench::add_threads_command(*command, chosen);
   bench::add_object_command(*command, chosen);
   bench::add_connect_command(*command, chosen);
+  bench::add_wire_command(*command, chosen);
   bench::add_model_command(*command, chosen);
   bench::add_resident_member_command(*command, chosen);
 }

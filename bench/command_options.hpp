@@ -58,6 +58,7 @@ void add_batching_command(CLI::App& bench, tools::Work& chosen);
 void add_threads_command(CLI::App& bench, tools::Work& chosen);
 void add_object_command(CLI::App& bench, tools::Work& chosen);
 void add_connect_command(CLI::App& bench, tools::Work& chosen);
+void add_wire_command(CLI::App& bench, tools::Work& chosen);
 /// One member of idle and start, in a process of its own; hidden from help.
 void add_resident_member_command(CLI::App& bench, tools::Work& chosen);
 

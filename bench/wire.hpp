@@ -1,0 +1,28 @@
+// What the way between hosts carries with nothing on top: bytes between processes that all send to each other at once, over
+// plain TCP connections, and over the fabric alone. What a group on such a fabric is measured against.
+#pragma once
+
+#include <cstdint>
+
+#include <spindrift/bench/group_config.hpp>
+#include <spindrift/core/clock.hpp>
+#include <spindrift/core/result.hpp>
+
+namespace spindrift::bench {
+
+struct WireRun {
+  GroupShape shape;                              ///< members, the fabric and where they are; nothing else of it counts
+  std::uint64_t bytes = std::uint64_t{1} << 16;  ///< of one write
+  Duration duration{};
+};
+
+/// Bytes per second that arrive at all processes together: a TCP connection of the kernel's between each two, over loopback,
+/// one thread per process. Errors: resource, member_lost, would_block.
+[[nodiscard]] Result<double> tcp_bytes_per_second(const WireRun& run);
+
+/// Bytes per second that all processes together have written to each other's memory, a few writes to each peer under way:
+/// the group's fabric, without the group. Errors: bad_config; unsupported (a fabric that maps memory writes nothing); as
+/// above.
+[[nodiscard]] Result<double> fabric_bytes_per_second(const WireRun& run);
+
+}  // namespace spindrift::bench

@@ -1,0 +1,30 @@
+// The bare ways between processes count what they carry, and say why where there is nothing to count.
+#include <catch2/catch.hpp>
+
+#include <spindrift/bench/wire.hpp>
+
+using namespace spindrift;
+using namespace spindrift::bench;
+
+namespace {
+
+WireRun wire(const std::string& fabric) {
+  GroupShape shape{3, 3, profile_for(1024, 100, 0), {}};
+  shape.settings = {{"SPINDRIFT/fabric", fabric, "the test"}, {"SPINDRIFT/addresses", "127.0.0.1:2715<id>", "the test"}};
+  return {shape, 4096, std::chrono::milliseconds(50)};
+}
+
+}  // namespace
+
+TEST_CASE("three processes fill TCP connections to each other") { CHECK(tcp_bytes_per_second(wire("shm")).value() > 0); }
+
+TEST_CASE("three processes write to each other's memory over the fabric alone") {
+  CHECK(fabric_bytes_per_second(wire("ofi:tcp")).value() > 0);
+}
+
+TEST_CASE("a fabric that maps memory is told apart") {
+  const auto refused = fabric_bytes_per_second(wire("shm"));
+  REQUIRE_FALSE(refused);
+  CHECK(refused.error().kind() == ErrorKind::unsupported);
+  CHECK_THAT(refused.error().to_string(), Catch::Contains("write nothing"));
+}
