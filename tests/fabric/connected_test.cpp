@@ -57,6 +57,7 @@ class MemoryLane final : public connected::Lane {
   [[nodiscard]] bool idle() const noexcept override { return true; }
   void close() override {
     if (connection_->lanes[side_] != this) return;
+    revoke_all();
     connection_->lanes[side_] = nullptr;
     connection_->sides[side_] = nullptr;
     report(Report::Kind::ended, {});
@@ -67,18 +68,42 @@ class MemoryLane final : public connected::Lane {
 
  private:
   [[nodiscard]] Result<Right> give_right(connected::OwnRegion&, Access) override {
-    return Error(ErrorKind::unsupported, "nothing is exposed here");
+    return Right{++newest_key_, 0, std::make_unique<connected::Registration>()};
   }
 
   const std::shared_ptr<Connection> connection_;
   const std::size_t side_;
+  std::uint64_t newest_key_ = 0;
 };
+
+/// How memory came back.
+enum class Return : std::uint8_t { plain, fenced };
+
+class WatchedMemory final : public connected::MemorySource {
+ public:
+  explicit WatchedMemory(std::vector<Return>& returns) : returns_(returns) {}
+  [[nodiscard]] Result<std::span<std::byte>> take(std::size_t bytes) override { return source_->take(bytes); }
+  void give_back(std::span<std::byte> memory, bool fenced) noexcept override {
+    source_->give_back(memory, fenced);
+    returns_.push_back(fenced ? Return::fenced : Return::plain);
+  }
+
+ private:
+  std::vector<Return>& returns_;
+  const std::unique_ptr<connected::MemorySource> source_ = connected::private_mappings();
+};
+
+connected::Beginning watched_beginning(const std::string& directory, std::vector<Return>& returns) {
+  auto beginning = value_or_throw(connected::make_beginning(directory, "group"));
+  beginning.memory = std::make_unique<WatchedMemory>(returns);
+  return beginning;
+}
 
 class MemoryEndpoint final : public connected::Endpoint {
  public:
-  MemoryEndpoint(NodeId self, const std::string& directory, const Clock& clock, Network& network)
-      : Endpoint(self, std::chrono::seconds(10), {.name = "memory"},
-                 value_or_throw(connected::make_beginning(directory, "group")), clock),
+  MemoryEndpoint(NodeId self, const std::string& directory, const Clock& clock, Network& network,
+                 std::vector<Return>& returns)
+      : Endpoint(self, std::chrono::seconds(10), {.name = "memory"}, watched_beginning(directory, returns), clock),
         self_(self),
         network_(network) {
     value_or_throw(listen({self_, address_of(self_)}));
@@ -163,16 +188,21 @@ struct Nodes {
   TemporaryDirectory directory;
   ManualClock clock;
   Network network;
-  MemoryEndpoint lower{NodeId(1), directory.path(), clock, network};
-  MemoryEndpoint higher{NodeId(2), directory.path(), clock, network};
+  std::vector<Return> returns;  ///< of either side's memory
+  MemoryEndpoint lower{NodeId(1), directory.path(), clock, network, returns};
+  MemoryEndpoint higher{NodeId(2), directory.path(), clock, network, returns};
   std::vector<Event::Kind> at_lower;
   std::vector<Event::Kind> at_higher;
+  PeerId higher_at_lower;
 
   void poll(MemoryEndpoint& endpoint) {
     std::array<Event, 16> events;
     const std::size_t count = endpoint.poll(events);
     auto& told = &endpoint == &lower ? at_lower : at_higher;
-    for (std::size_t i = 0; i < count; ++i) told.push_back(events[i].kind);
+    for (std::size_t i = 0; i < count; ++i) {
+      told.push_back(events[i].kind);
+      if (&endpoint == &lower && events[i].kind == Event::Kind::connected) higher_at_lower = events[i].peer;
+    }
   }
   /// Both look again and again, for so long: longer than an attempt's pause, shorter than anybody is taken for silent.
   void run(Duration how_long = std::chrono::seconds(5)) {
@@ -232,4 +262,41 @@ TEST_CASE("of two calls that cross, the lower node's stands at both sides, and t
   CHECK(nodes.at_higher == once);  // by the lower one's call, which its own gave way to
   nodes.poll(nodes.lower);
   CHECK(nodes.at_lower == once);
+}
+
+TEST_CASE("memory that a disconnected peer could write to is nobody else's before its connection is closed (V11)") {
+  Nodes nodes;
+  const auto access = GENERATE(Access::write, Access::read);
+  nodes.lower.call(NodeId(2));
+  nodes.run(milliseconds(100));
+  REQUIRE(nodes.at_lower == once);
+  const Region region = value_or_throw(nodes.lower.allocate(4096, "mirror"));
+  value_or_throw(nodes.lower.expose(nodes.higher_at_lower, region.key, access));
+  nodes.lower.disconnect(nodes.higher_at_lower);
+  nodes.lower.release(region.key);
+  // The goodbye is on its way, and before it may be half of a write.
+  CHECK(nodes.returns == (access == Access::write ? std::vector<Return>{} : std::vector{Return::plain}));
+  if (access == Access::write) region.memory[0] = std::byte{1};  // which is mapped
+  nodes.run(milliseconds(100));
+  CHECK(nodes.returns == std::vector{access == Access::write ? Return::fenced : Return::plain});
+}
+
+TEST_CASE("memory that a lost peer could write to comes back fenced, and what it gave back itself does not (V11)") {
+  Nodes nodes;
+  const bool gives_back = GENERATE(true, false);
+  nodes.lower.call(NodeId(2));
+  nodes.run(milliseconds(100));
+  const Region region = value_or_throw(nodes.lower.allocate(4096, "mirror"));
+  value_or_throw(nodes.lower.expose(nodes.higher_at_lower, region.key, Access::write));
+  nodes.run(milliseconds(100));
+  REQUIRE(nodes.at_higher == std::vector{Event::Kind::connected, Event::Kind::exposed});
+  nodes.lower.release(region.key);
+  CHECK(nodes.returns.empty());
+  if (gives_back) {
+    nodes.higher.unmap(PeerId(1), region.key);
+  } else {
+    nodes.higher.disconnect(PeerId(1));
+  }
+  nodes.run(milliseconds(100));
+  CHECK(nodes.returns == std::vector{gives_back ? Return::plain : Return::fenced});
 }

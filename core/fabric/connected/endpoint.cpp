@@ -40,7 +40,7 @@ Result<Beginning> make_part_beginning() {
   if (!incarnation) return std::move(incarnation).error();
   FileDescriptor bell(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (!bell) return system_error("eventfd", errno);
-  return Beginning{*incarnation, std::move(bell), std::nullopt};
+  return Beginning{*incarnation, std::move(bell), std::nullopt, private_mappings()};
 }
 
 Result<Beginning> make_beginning(const std::string& runtime_directory, const std::string& group_name) {
@@ -63,9 +63,10 @@ Endpoint::Endpoint(NodeId self, Duration silence_max, Character character, Begin
       clock_(clock),
       bell_(std::move(beginning.bell)),
       rendezvous_(std::move(beginning.rendezvous)),
-      regions_([this](const OwnRegion& region) {
-        for (const auto& lane : lanes_) lane->forget(region);
-      }),
+      regions_(std::move(beginning.memory),
+               [this](const OwnRegion& region) {
+                 for (const auto& lane : lanes_) lane->forget(region);
+               }),
       resolver_([this] { ring(); }) {}
 
 Endpoint::~Endpoint() { CHECK(lanes_.empty()); }
@@ -93,6 +94,7 @@ void Endpoint::end() {
     lane->close();
   }
   if (listening_) take_reports();
+  shut();
   regions_.clear();
 }
 
@@ -154,14 +156,16 @@ Result<void> Endpoint::connect(const Address& peer) {
   return {};
 }
 
-// Rights end first: from then on nothing of the peer lands in this process's memory.
+// Rights end first: from then on no write of the peer begins to land in this process's memory; and one that had begun lands
+// in memory that waits for the end of the lane.
 void Endpoint::disconnect(PeerId peer) {
   Lane* const lane = find(peer);
   if (lane == nullptr) return;
   peers_.erase(peer);
   std::erase_if(events_, [peer](const Event& event) { return event.peer == peer; });
   nodes_[lane->node].wanted = false;
-  while (!lane->granted.empty()) settle(*lane->revoke(lane->granted.begin()->first));
+  lane->take_rights_back();
+  regions_.settle_released();
   lane->say(encode(Kind::goodbye, 0), true);
   lane->state = Lane::State::closing;
   lane->deadline = clock_.now() + last_words_max;
@@ -288,7 +292,8 @@ void Endpoint::cancel_sleep() noexcept { asleep_.store(false, std::memory_order_
 void Endpoint::sleep(Time deadline) noexcept {
   const bool quiet = !listening_ || may_block();
   if (quiet && events_.empty()) {
-    const Time until = std::min(deadline, next_timer_);
+    Time until = std::min(deadline, next_timer_);
+    if (listening_) until = std::min(until, next_look());
     timespec wait{};
     if (until != never) {
       const Duration left = std::max(until - clock_.now(), Duration{});

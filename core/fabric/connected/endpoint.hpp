@@ -49,6 +49,7 @@ struct Beginning {
   std::uint64_t incarnation = 0;  ///< random, not 0
   FileDescriptor bell;            ///< an eventfd
   std::optional<Rendezvous> rendezvous;
+  std::unique_ptr<MemorySource> memory;  ///< of regions; at first `private_mappings`
 };
 /// Errors: as Rendezvous::open; resource.
 [[nodiscard]] Result<Beginning> make_beginning(const std::string& runtime_directory, const std::string& group_name);
@@ -133,6 +134,10 @@ class Endpoint : public Part {
   virtual void disarm() noexcept {}
   /// Nothing has come that the descriptors would not tell.
   [[nodiscard]] virtual bool may_block() noexcept = 0;
+  /// When there is something to do though the descriptors tell nothing.
+  [[nodiscard]] virtual Time next_look() const noexcept { return never; }
+  /// All lanes are closed, and memory is about to go.
+  virtual void shut() noexcept {}
 
   // What a provider reports.
   /// A call came. Nothing: it is to be turned away; else what it replaces has ended.

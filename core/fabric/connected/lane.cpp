@@ -23,8 +23,23 @@ OwnRegion* Lane::revoke(std::uint64_t remote_key) {
   return region;
 }
 
+void Lane::take_rights_back() {
+  for (auto& [key, grant] : granted) {
+    on_revoked(*grant.right);
+    grant.right.reset();
+    if (grant.access == Access::write) {
+      grant.memory->fenced = true;
+      fenced_.push_back(grant.memory);
+    } else {
+      --grant.memory->granted;
+    }
+  }
+  granted.clear();
+}
+
 void Lane::revoke_all() {
-  while (!granted.empty()) static_cast<void>(revoke(granted.begin()->first));
+  take_rights_back();
+  for (OwnRegion* const region : std::exchange(fenced_, {})) --region->granted;
 }
 
 void Lane::break_down(std::string why) {

@@ -1,4 +1,4 @@
-// Regions from their mapping to their unmapping.
+// Regions from the memory that they take to their giving it back.
 #include <spindrift/core/fabric/connected/region.hpp>
 
 #include <sys/mman.h>
@@ -16,19 +16,31 @@ namespace {
 
 constexpr std::size_t page_bytes = 4096;
 
+// A lane that is closed has ended the connection, and with it whatever was under way.
+class PrivateMappings final : public MemorySource {
+ public:
+  [[nodiscard]] Result<std::span<std::byte>> take(std::size_t bytes) override {
+    void* const memory = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (memory == MAP_FAILED) return system_error("mmap", errno);
+    return std::span(static_cast<std::byte*>(memory), bytes);
+  }
+  void give_back(std::span<std::byte> memory, bool) noexcept override { ::munmap(memory.data(), memory.size()); }
+};
+
 }  // namespace
+
+std::unique_ptr<MemorySource> private_mappings() { return std::make_unique<PrivateMappings>(); }
 
 Result<Region> OwnRegions::allocate(std::size_t bytes, std::string_view name) {
   if (bytes == 0) return Error(ErrorKind::bad_argument, "a region without bytes").at(std::string(name));
   auto key = random_word();
   if (!key) return std::move(key).error();
   const std::size_t whole = (bytes + page_bytes - 1) / page_bytes * page_bytes;
-  void* const memory = ::mmap(nullptr, whole, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (memory == MAP_FAILED) return system_error("mmap", errno).at(std::string(name));
-  auto* const begin = static_cast<std::byte*>(memory);
-  OwnRegion& region = memory_[begin];
-  region.memory = {begin, bytes};
-  region.mapped_bytes = whole;
+  auto taken = source_->take(whole);
+  if (!taken) return Error(std::move(taken).error()).at(std::string(name));
+  OwnRegion& region = memory_[taken->data()];
+  region.memory = taken->first(bytes);
+  region.taken_bytes = whole;
   if (!keys_.emplace(RegionKey(*key), &region).second) {
     give_back(region);
     return Error(ErrorKind::resource, "the kernel gave the same random number twice");
@@ -80,7 +92,7 @@ void OwnRegions::give_back(OwnRegion& region) {
   forget_(region);
   region.registration.reset();
   std::byte* const begin = region.memory.data();
-  if (region.mapped_bytes > 0) ::munmap(begin, region.mapped_bytes);
+  if (region.taken_bytes > 0) source_->give_back({begin, region.taken_bytes}, region.fenced);
   const std::unique_ptr<Registration> keeper = std::move(region.keeper);  // ends when nothing here knows the memory
   memory_.erase(begin);
 }

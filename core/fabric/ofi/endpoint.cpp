@@ -10,30 +10,6 @@ OfiFabric::OfiFabric(const OfiOptions& options, connected::Beginning beginning)
                {.name = std::string(name_prefix) + options.provider, .needs_target_progress = true}, std::move(beginning)),
       provider_name_(options.provider) {}
 
-// Whether it went into the message of small writes. Where the target has to act anyway to see a write, one that acts for
-// several costs it less, and costs this side one system call.
-bool OfiFabric::gather(const Operation& operation) {
-  if (operation.kind != Operation::Kind::write || !operation.copied || operation.signaled ||
-      operation.bytes > connected::small_write_bytes_max) {
-    return false;
-  }
-  Lane* const lane = lane_to(operation.peer);
-  if (lane == nullptr) return true;
-  const connected::Exposure& target = lane->exposed.at(operation.region);
-  const connected::SmallWrite write{
-      target.remote_key, target.address + operation.offset, {operation.local, operation.bytes}};
-  if (gathered_for_ == lane && append(gathered_, write)) return true;
-  send_gathered();
-  gathered_for_ = lane;
-  return append(gathered_, write);
-}
-
-void OfiFabric::send_gathered() {
-  if (gathered_for_ != nullptr) gathered_for_->say(gathered_, false);
-  gathered_for_ = nullptr;
-  gathered_.clear();
-}
-
 void OfiFabric::execute(const Operation& operation, bool news) {
   Lane* const lane = lane_to(operation.peer);
   if (lane == nullptr) return;
@@ -69,13 +45,13 @@ Result<void> OfiFabric::post(std::span<const Operation> operations) {
   if (auto checked = check(operations); !checked) return checked;
   for (std::size_t i = 0; i < operations.size(); ++i) {
     const Operation& operation = operations[i];
-    if (gather(operation)) continue;
-    send_gathered();
+    if (small_writes_.gather(operation, lane_to(operation.peer))) continue;
+    small_writes_.send();
     const bool more = i + 1 < operations.size() && operations[i + 1].peer == operation.peer &&
                       operations[i + 1].kind != Operation::Kind::read;
     execute(operation, !more);
   }
-  send_gathered();
+  small_writes_.send();
   return {};
 }
 

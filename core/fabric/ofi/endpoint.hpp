@@ -3,9 +3,9 @@
 
 #include <memory>
 #include <string>
-#include <vector>
 
 #include <spindrift/core/fabric/connected/endpoint.hpp>
+#include <spindrift/core/fabric/connected/small_writes.hpp>
 #include <spindrift/core/fabric/ofi/lane.hpp>
 #include <spindrift/core/fabric/ofi/ofi.hpp>
 #include <spindrift/core/fabric/ofi/provider.hpp>
@@ -22,8 +22,6 @@ class OfiFabric final : public connected::Endpoint {
  private:
   // endpoint.cpp: operations
   [[nodiscard]] Lane* lane_to(PeerId peer) noexcept { return static_cast<Lane*>(find(peer)); }
-  [[nodiscard]] bool gather(const Operation& operation);
-  void send_gathered();
   void execute(const Operation& operation, bool news);
 
   // links.cpp: what the provider reports, and calls
@@ -43,8 +41,7 @@ class OfiFabric final : public connected::Endpoint {
   const std::string provider_name_;
   std::unique_ptr<Provider> provider_;
   Flights flights_;
-  Lane* gathered_for_ = nullptr;  ///< while a list is posted
-  std::vector<std::byte> gathered_;
+  connected::SmallWrites small_writes_;
 };
 
 /// As `make_ofi`, for a fabric that claims the node's id itself.

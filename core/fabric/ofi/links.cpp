@@ -5,7 +5,6 @@
 #include <utility>
 
 #include <spindrift/core/fabric/ofi/endpoint.hpp>
-#include <spindrift/core/fabric/word_copy.hpp>
 #include <spindrift/core/log.hpp>
 
 namespace spindrift::fabric::ofi {
@@ -67,17 +66,9 @@ void OfiFabric::on_failed_completion() {
 }
 
 void OfiFabric::on_writes(connected::Lane& lane, std::span<const std::byte> writes) {
-  while (!writes.empty()) {
-    const auto write = connected::take_write(writes);
-    const auto at = write ? lane.granted.find(write->remote_key) : lane.granted.end();
-    if (at == lane.granted.end() || at->second.access != Access::write)
-      return lane.break_down("it wrote to memory that it was not given");
-    const connected::OwnRegion& region = *at->second.memory;
-    const std::uint64_t offset = write->address - provider_->address_of(region.memory.data());
-    if (offset > region.memory.size() || write->bytes.size() > region.memory.size() - offset)
-      return lane.break_down("it wrote out of the memory that it was given");
-    if (!region.released) copy_to_shared(region.memory.data() + offset, write->bytes.data(), write->bytes.size());
-  }
+  connected::carry_out(lane, writes, [this](const connected::OwnRegion& region) {
+    return provider_->address_of(region.memory.data());
+  });
 }
 
 void OfiFabric::take_reports() {
