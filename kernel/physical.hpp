@@ -17,6 +17,7 @@
 #include <string>
 #include <string_view>
 
+#include <spindrift/core/clock.hpp>
 #include <spindrift/core/fabric/fabric.hpp>
 #include <spindrift/core/ids.hpp>
 #include <spindrift/core/result.hpp>
@@ -47,6 +48,7 @@ struct DeviceTraits {
   bool connectionless = false;         ///< `open` works
   bool connected = false;              ///< `connect` and `accepted` work
   bool ordered_completions = false;    ///< see above; false: every operation must be signaled
+  bool connected_in_order = false;     ///< as `ordered_completions`, of connected queue pairs, whatever holds of others
   bool ordered_writes = false;         ///< as in fabric::Traits, for one peer and queue pair
   bool visible_on_completion = false;  ///< see above
   bool needs_target_progress = false;  ///< a peer's operation on this process's memory needs this process to poll
@@ -66,6 +68,7 @@ struct PhysicalOperation {
   enum class Kind : std::uint8_t { write, read, send };
   Kind kind = Kind::write;
   bool signaled = false;       ///< asks for `completed`; a failed operation always gives one
+  bool news = false;           ///< of a write: makes the peer's `descriptor` readable when it has arrived
   PeerHandle peer;             ///< of a connectionless queue pair
   std::uint64_t id = 0;        ///< comes back with the completion
   std::byte* local = nullptr;  ///< stays until the operation is over; not written through unless `read`
@@ -110,8 +113,10 @@ class PhysicalQueuePair {
   /// Takes the list in order, up to the first that it has no room for; returns how many. Nothing is taken while it is broken
   /// or not connected yet. One doorbell per call. What is wrong with an operation is told by its completion.
   [[nodiscard]] virtual std::size_t post(std::span<const PhysicalOperation> operations) = 0;
-  /// Takes up to `events.size()` events.
+  /// Takes up to `events.size()` events; the device makes progress if there are none.
   [[nodiscard]] virtual std::size_t poll(std::span<PhysicalEvent> events) = 0;
+  /// The same of what is there without the device's progress: for who has many queue pairs to ask.
+  [[nodiscard]] virtual std::size_t take(std::span<PhysicalEvent> events) { return poll(events); }
   /// A message's buffer is free for the next one. In any order; the queue pair keeps `receive_buffers` of them.
   virtual void give_back(std::uint64_t buffer) = 0;
   /// After `broken`, connectionless ones only: empty again, and ready. Errors: resource.
@@ -152,11 +157,25 @@ class Device {
     std::uint64_t token = 0;
   };
   [[nodiscard]] virtual Accepted accepted() = 0;
+  /// Looks at what has come, of all its queue pairs and calls; for who asks them by `take`. Some need none.
+  virtual void progress() {}
+  /// Its last queue pairs are about to go, and it after them: from here on peers need not reach it.
+  virtual void end() noexcept {}
 
   /// Errors: resource, bad_argument.
   [[nodiscard]] virtual Result<MemoryKeys> register_memory(std::span<std::byte> memory, fabric::Access access) = 0;
+  /// Memory for own operations alone: no peer reaches it, and `remote_key` says nothing. Errors: resource, bad_argument.
+  [[nodiscard]] virtual Result<MemoryKeys> register_local(std::span<std::byte> memory) = 0;
   /// From here on no peer reaches it. No own operation on it may be under way. Unknown keys are ignored.
   virtual void deregister(const MemoryKeys& keys) = 0;
+
+  // Who has nothing to do may wait: for `descriptor` to be readable, if `may_block`, and for `next_look`.
+  /// The same for the device's whole life; -1: it has none, and is to be polled.
+  [[nodiscard]] virtual int descriptor() const noexcept { return -1; }
+  /// Whether everything that comes from now on makes the descriptor readable, and nothing has come that was not polled.
+  [[nodiscard]] virtual bool may_block() noexcept { return false; }
+  /// When there is something to do though nothing comes; `never` if there is no such time.
+  [[nodiscard]] virtual Time next_look() const noexcept { return never; }
 };
 
 }  // namespace spindrift::kernel

@@ -92,8 +92,9 @@ Pool::Physical& Pool::add(std::unique_ptr<PhysicalQueuePair> queue_pair) {
   auto physical = std::make_unique<Physical>();
   physical->queue_pair = std::move(queue_pair);
   physical->slots.resize(device_.traits().send_depth);
+  const bool in_order = device_.traits().ordered_completions || device_.traits().connected_in_order;
   vq_physical_init(&physical->core, physical->slots.data(), device_.traits().send_depth,
-                   device_.traits().ordered_completions, physical.get());
+                   physical->queue_pair->connectionless() ? device_.traits().ordered_completions : in_order, physical.get());
   physicals_.push_back(std::move(physical));
   return *physicals_.back();
 }
@@ -102,6 +103,15 @@ Result<MemoryKeys> Pool::register_memory(std::span<std::byte> memory, fabric::Ac
   auto keys = device_.register_memory(memory, access);
   if (!keys) return keys;
   own_.emplace(++newest_key_, Own{memory, access, *keys});
+  MemoryKeys given = *keys;
+  given.local_key = newest_key_;
+  return given;
+}
+
+Result<MemoryKeys> Pool::register_local(std::span<std::byte> memory) {
+  auto keys = device_.register_local(memory);
+  if (!keys) return keys;
+  own_.emplace(++newest_key_, Own{memory, std::nullopt, *keys});
   MemoryKeys given = *keys;
   given.local_key = newest_key_;
   return given;
@@ -211,6 +221,7 @@ void Pool::close(PairId pair) {
   if (seat->accepted_by != nullptr) {
     seat->accepted_by->accepted.erase({seat->stranger_node, seat->stranger});
     std::erase(seat->accepted_by->ready, pair);
+    std::erase(seat->accepted_by->newcomers, pair);
   }
   if (seat->fetcher != PairId{}) close(seat->fetcher);
   static_cast<void>(vq_close(&core_, pair.value()));
@@ -243,7 +254,8 @@ Result<std::size_t> Pool::post(PairId pair, std::span<const Request> requests) {
                     .remote_key = send ? 0 : request.remote_key,
                     .bytes = static_cast<std::uint32_t>(request.local.size()),
                     .operation = static_cast<std::uint16_t>(request.kind),
-                    .flags = static_cast<std::uint16_t>((request.signaled ? VQ_SIGNALED : 0) | (large ? VQ_LARGE : 0))};
+                    .flags = static_cast<std::uint16_t>((request.signaled ? VQ_SIGNALED : 0) | (large ? VQ_LARGE : 0) |
+                                                        (request.news ? VQ_NEWS : 0))};
     if (const auto own = own_.find(core.local_key); large && own != own_.end()) {
       const Own& region = own->second;
       core.remote = region.keys.remote_base + (core.local - reinterpret_cast<std::uint64_t>(region.memory.data()));
@@ -322,6 +334,7 @@ std::uint32_t Pool::hand_over(void* self, vq_physical* physical, const vq_posted
     const auto own = pool.own_.find(request.local_key);
     operation = {.kind = static_cast<PhysicalOperation::Kind>(request.operation),
                  .signaled = list[i].signaled != 0,
+                 .news = (request.flags & VQ_NEWS) != 0,
                  .peer = PeerHandle(list[i].peer),
                  .id = list[i].id,
                  .local = reinterpret_cast<std::byte*>(request.local),

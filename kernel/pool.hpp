@@ -39,6 +39,7 @@ struct Request {
   enum class Kind : std::uint8_t { write, read, send };
   Kind kind = Kind::write;
   bool signaled = true;
+  bool news = false;                 ///< of a write: ends the peer's wait at its device's descriptor
   std::uint64_t context = 0;         ///< comes back with the completion
   std::span<std::byte> local;        ///< the caller's until the completion; not written to unless `read`
   MemoryKeys local_memory{};         ///< of this pool's registration that holds it
@@ -97,6 +98,9 @@ struct PoolOptions {
   Duration sample_period = std::chrono::milliseconds(100);
   /// Of one message to a port; a larger one fails its pair. Each pair at a port may keep one of them until it is popped.
   std::size_t fetch_bytes_max = 64 << 20;
+  /// Whether a connected queue pair that breaks says that the peer is gone: then all pairs to that peer fail at once, also
+  /// those on connectionless ones. Else its pairs go on over those.
+  bool break_is_loss = false;
   Duration look_up_max = std::chrono::seconds(10);  ///< until `remote` knows a large message's memory; then its pair fails
   RemoteMemory* remote = nullptr;                   ///< outlives the pool; none: the devices of the peers alone check
 };
@@ -111,6 +115,9 @@ class Pool {
 
   /// Memory for requests, and for what peers may do with it. Its local key is this pool's. Errors: resource, bad_argument.
   [[nodiscard]] Result<MemoryKeys> register_memory(std::span<std::byte> memory, fabric::Access access);
+  /// Memory for requests alone, which no peer reaches, not even as the bytes of a large message. Errors: resource,
+  /// bad_argument.
+  [[nodiscard]] Result<MemoryKeys> register_local(std::span<std::byte> memory);
   /// Requests on it are refused from now on. Errors: would_block while an own request on it is under way.
   [[nodiscard]] Result<void> deregister(const MemoryKeys& keys);
 
@@ -155,9 +162,23 @@ class Pool {
   /// Errors: group_closed (nobody bound the port).
   [[nodiscard]] Result<std::optional<Message>> pop_message(Port port);
 
+  /// A pair that was accepted at the port and was not told of yet; from here on it is the caller's to close. Errors:
+  /// group_closed (nobody bound the port).
+  [[nodiscard]] Result<std::optional<PairId>> next_accepted(Port port);
+  /// The next message of one pair, whoever connected it; for pairs without posted receives, whose messages are not popped at
+  /// a port. A message that is too large to be sent fails its pair.
+  [[nodiscard]] std::optional<std::vector<std::byte>> take_message(PairId pair);
+  /// Whether `take_message` would give one.
+  [[nodiscard]] bool has_message(PairId pair) const noexcept;
+  /// Of the pair's peer, what else is known of how to reach it: for connected queue pairs. It is not to be trusted.
+  void introduce(PairId pair, const Metadata& peer);
+
   /// Takes what the device reports, repairs what broke, sends what is owed. Returns whether anything happened. Errors:
   /// resource: a shared queue pair cannot be repaired; the next call tries again, and until then the pool stands still.
   [[nodiscard]] Result<bool> progress(Time now);
+
+  /// Whether the next `progress` is due even if nothing comes.
+  [[nodiscard]] bool is_due() const noexcept { return any_doomed_; }
 
   /// What somebody else knows: the peer is gone. Its pairs fail now.
   void on_peer_lost(const Metadata& peer);
@@ -173,15 +194,17 @@ class Pool {
   struct Listener;
   struct Own {
     std::span<std::byte> memory;
-    fabric::Access access = fabric::Access::read;
+    std::optional<fabric::Access> access;  ///< of peers, if they have any
     MemoryKeys keys;
   };
   struct Peer {
     PeerHandle handle;
-    std::uint32_t pairs = 0;  ///< and connected queue pairs
+    std::uint32_t pairs = 0;               ///< and connected queue pairs
+    std::optional<Metadata> introduced{};  ///< how connected queue pairs reach it, if that is not as it is named
     bool lost = false;
     std::uint64_t posts = 0;  ///< in this sample period
     Physical* connected = nullptr;
+    std::uint32_t doomed = 0;  ///< passes until it counts as lost, unless one brings nothing before
   };
   using Peers = std::map<Metadata, Peer, MetadataOrder>;
 
@@ -206,6 +229,7 @@ class Pool {
   void on_completed(Physical& physical, const PhysicalEvent& event);
   void on_peer_of_operation_lost(const Physical& physical, std::uint64_t id);
   void on_lost(Peer& peer);
+  void end_doomed(bool quiet);
   [[nodiscard]] Result<void> repair(Physical& physical);
   void fail(Seat& seat, std::uint8_t status);
   void flush_receives();
@@ -254,6 +278,7 @@ class Pool {
   std::map<Port, Listener> listeners_;
   CompletionQueue fetched_;
   std::set<PairId> fetching_later_;  ///< found no room for their read
+  bool any_doomed_ = false;          ///< some peer is
   bool any_failed_ = false;          ///< since `close_unheard` looked
   Time next_sample_{};
   Time now_{};  ///< of the last `progress`

@@ -9,6 +9,12 @@
 
 namespace spindrift::kernel {
 
+namespace {
+
+constexpr std::uint32_t passes_to_last_words = 16;
+
+}  // namespace
+
 void Pool::sample(Time now) {
   if (options_.connected_max == 0 || now < next_sample_) return;
   next_sample_ = now + options_.sample_period;
@@ -50,7 +56,7 @@ bool Pool::make_room_for(std::uint64_t posts) {
 }
 
 void Pool::call(Peers::iterator peer) {
-  auto queue_pair = device_.connect(peer->first, options_.start);
+  auto queue_pair = device_.connect(peer->second.introduced.value_or(peer->first), options_.start);
   if (!queue_pair) {
     log::debug(log::Room::kernel, "no connected queue pair", {{"reason", queue_pair.error().to_string()}});
     return;
@@ -98,11 +104,16 @@ void Pool::turn_back(const Physical& physical) {
   }
 }
 
+void Pool::introduce(PairId pair, const Metadata& peer) {
+  const Seat* const seat = seat_of(pair);
+  if (seat != nullptr && seat->peer && peer.size <= Metadata::bytes_max) (*seat->peer)->second.introduced = peer;
+}
+
 // Its pairs go on over a connectionless one, with what was flushed; but where completions prove nothing, nobody knows what
 // of their completed requests has arrived, and they fail.
 void Pool::on_connection_broken(Physical& physical) {
-  if (physical.role == Physical::Role::calling || physical.role == Physical::Role::connected)
-    (*physical.peer)->second.connected = nullptr;
+  const bool was_up = physical.role == Physical::Role::connected;
+  if (physical.role == Physical::Role::calling || was_up) (*physical.peer)->second.connected = nullptr;
   physical.role = physical.peer ? Physical::Role::retiring : Physical::Role::over;
   physical.broken = false;
   physical.lost = true;
@@ -110,6 +121,10 @@ void Pool::on_connection_broken(Physical& physical) {
   vq_on_broken(&core_, &physical.core);
   flush_receives();
   turn_back(physical);
+  if (was_up && options_.break_is_loss) {
+    (*physical.peer)->second.doomed = passes_to_last_words;
+    any_doomed_ = true;
+  }
   if (!device_.traits().visible_on_completion) fail_all(physical);
   carry_over(physical);
 }
@@ -128,7 +143,9 @@ void Pool::carry_over(Physical& physical) {
   if (vq_replay(&core_, &physical.core, &to.core, (*physical.peer)->second.handle.value()) > 0) to.replaying = true;
 }
 
+// The device makes progress while it is asked for calls, if it takes any.
 void Pool::take_accepted() {
+  if (!device_.traits().connected) return device_.progress();
   for (Device::Accepted one = device_.accepted(); one.queue_pair; one = device_.accepted())
     add(std::move(one.queue_pair)).role = Physical::Role::passive;
 }

@@ -63,6 +63,7 @@ Pool::Seat* Pool::accept(const vq_header& header, std::span<const std::byte> byt
   seat.stranger_node = key.first;
   seat.stranger = key.second;
   listener.accepted.emplace(key, *pair);
+  listener.newcomers.push_back(*pair);
   ++counts_.accepted;
   return &seat;
 }
@@ -143,6 +144,37 @@ Result<std::optional<Pool::Message>> Pool::pop_message(Port port) {
   consume(seat);
   announce(seat);
   return std::optional(std::move(taken));
+}
+
+Result<std::optional<PairId>> Pool::next_accepted(Port port) {
+  const auto found = listeners_.find(port);
+  if (found == listeners_.end()) return Error(ErrorKind::group_closed, "nobody has bound this port").fix("bind it first");
+  std::deque<PairId>& newcomers = found->second.newcomers;
+  if (newcomers.empty()) return std::optional<PairId>{};
+  const PairId pair = newcomers.front();
+  newcomers.pop_front();
+  seat_of(pair)->heard = true;
+  return std::optional(pair);
+}
+
+bool Pool::has_message(PairId pair) const noexcept {
+  return vq_next_message(const_cast<vq_pool*>(&core_), pair.value()) != nullptr;
+}
+
+std::optional<std::vector<std::byte>> Pool::take_message(PairId pair) {
+  Seat* const seat = seat_of(pair);
+  const vq_message* const message = seat == nullptr ? nullptr : vq_next_message(&core_, pair.value());
+  if (message == nullptr) return std::nullopt;
+  if (message->large != 0) {
+    if (!failure(pair)) fail(*seat, VQ_LOCAL_ERROR);
+    return std::nullopt;
+  }
+  auto bytes = std::move(seat->kept[static_cast<std::size_t>(message - seat->messages.data())]);
+  if (std::exchange(seat->announced, false)) std::erase(seat->accepted_by->ready, pair);
+  seat->heard = true;
+  consume(*seat);
+  if (seat->accepted_by != nullptr) announce(*seat);
+  return bytes;
 }
 
 void Pool::consume(Seat& seat) {

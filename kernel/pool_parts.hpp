@@ -44,7 +44,7 @@ struct Pool::Seat {
   std::uint64_t stranger_node = 0;  ///< its node and start
   bool moving = false;              ///< it was when the last sample period ended
   bool announced = false;           ///< its next message is in the listener's list
-  bool heard = false;               ///< one of its messages was popped
+  bool heard = false;               ///< one of its messages was popped, or its user was told of it
   PairId fetcher;                   ///< a pair that reads what is too large to be sent
   bool fetching = false;            ///< a read of it is under way
   std::optional<Time> asking;       ///< since when it waits to learn whether its sender has such memory
@@ -58,6 +58,7 @@ struct Pool::Listener {
   std::uint32_t pairs_max = 0;
   std::map<std::pair<std::uint64_t, std::uint64_t>, PairId> accepted;  ///< by node with start, and the peer's pair
   std::deque<PairId> ready;                                            ///< who has a message to be popped
+  std::deque<PairId> newcomers;                                        ///< of whom `next_accepted` has not told
 };
 
 }  // namespace spindrift::kernel

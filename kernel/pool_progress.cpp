@@ -29,6 +29,7 @@ Result<bool> Pool::progress(Time now) {
       physical->replaying = vq_replay(&core_, &physical->core, &physical->core, 0) > 0;
     }
   }
+  end_doomed(!any);
   take_fetched();
   pay_credits();
   sample(now);
@@ -40,7 +41,7 @@ Result<bool> Pool::progress(Time now) {
 
 bool Pool::drain(Physical& physical) {
   std::array<PhysicalEvent, events_at_once> events;
-  const std::size_t count = physical.queue_pair->poll(events);
+  const std::size_t count = physical.queue_pair->take(events);
   for (const PhysicalEvent& event : std::span(events).first(count)) {
     switch (event.kind) {
       case PhysicalEvent::Kind::completed: on_completed(physical, event); break;
@@ -99,6 +100,18 @@ void Pool::on_peer_lost(const Metadata& metadata) {
     if (seat && seat->peer == peer) vq_fail(&core_, seat->id.value(), VQ_PEER_LOST);
   }
   flush_receives();
+}
+
+// What a peer said before its connection broke may be on its way over another one, and comes before the news of its loss.
+void Pool::end_doomed(bool quiet) {
+  if (!any_doomed_) return;
+  any_doomed_ = false;
+  for (auto& [metadata, peer] : peers_) {
+    if (peer.doomed == 0) continue;
+    peer.doomed = quiet ? 0 : peer.doomed - 1;
+    if (peer.doomed == 0) on_peer_lost(metadata);
+    any_doomed_ |= peer.doomed > 0;
+  }
 }
 
 void Pool::fail(Seat& seat, std::uint8_t status) {

@@ -83,7 +83,10 @@ void vq_pool_init(struct vq_pool* pool, const struct vq_world* world, struct vq_
   pool->world = *world;
   pool->pairs = pairs;
   pool->count = count;
-  for (uint32_t i = 0; i < count; ++i) pairs[i].first = i + 1 < count ? i + 1 : VQ_NONE;
+  for (uint32_t i = 0; i < count; ++i) {
+    pairs[i].generation = world->start; /* what a peer says to a pair of an earlier start reaches none of this one */
+    pairs[i].first = i + 1 < count ? i + 1 : VQ_NONE;
+  }
   pool->free = count > 0 ? 0 : VQ_NONE;
 }
 
@@ -263,6 +266,7 @@ static int check(const struct vq_pool* pool, const struct vq_pair* pair, const s
   const struct vq_world* world = &pool->world;
   if (request->operation >= VQ_OPERATIONS || (request->flags & ~VQ_FLAGS)) return VQ_BAD_OPERATION;
   const int large = (request->flags & VQ_LARGE) != 0;
+  if ((request->flags & VQ_NEWS) && request->operation != VQ_WRITE) return VQ_BAD_OPERATION;
   if (request->operation == VQ_SEND) {
     if (pair->window == 0 || (!large && request->bytes > world->message_bytes_max)) return VQ_BAD_OPERATION;
   } else if (large) {

@@ -40,7 +40,8 @@ enum vq_refusal {
 
 #define VQ_SIGNALED 1u /* of a request: wants a completion */
 #define VQ_LARGE 2u    /* of a send: the peer reads the bytes from `local`; over when it has */
-#define VQ_FLAGS 3u
+#define VQ_NEWS 4u /* of a write: wakes the peer, if that sleeps */
+#define VQ_FLAGS 7u
 #define VQ_ONCE 1u /* of a pair: rather fail than carry out a write or read a second time after somebody else's fault */
 #define VQ_NONE 0xffffffffu
 #define VQ_SEGMENT 16u /* operations handed over at once, at most */

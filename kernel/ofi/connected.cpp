@@ -145,6 +145,12 @@ void Connected::break_down(std::string reason) {
   events_.push(std::move(event));
 }
 
+// What the provider does not take now it takes when something that it has is over, and that its queue tells.
+Time Connected::next_look() const noexcept {
+  const bool waits = state_ == State::connecting || (up() && !order_.empty());
+  return waits ? heard_ + shelf_.answer_max : never;
+}
+
 void Connected::progress(Time now) {
   if (broken()) return;
   if (!inbox_.flush()) return break_down("the provider takes no receive buffers");

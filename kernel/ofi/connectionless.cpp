@@ -18,6 +18,9 @@ using fabric::ofi::ofi_error;
 // Every try of a provider that finds nobody there costs it a socket; one whose connection is being made costs nothing.
 constexpr Duration pause_per_try = std::chrono::microseconds(10);
 constexpr Duration pause_max = std::chrono::milliseconds(10);
+// To a peer that has answered before and to which nothing is under way the provider refuses an operation for one reason
+// alone: the connection is gone, and nobody takes another.
+constexpr Duration refused_max = std::chrono::seconds(1);
 
 }  // namespace
 
@@ -28,6 +31,7 @@ Result<void> Connectionless::open(const SocketAddress& source) {
   CHECK(broken());
   auto completions = side_.completions(2 * std::size_t{shelf_.sizes.send_depth} + shelf_.sizes.receive_buffers);
   if (!completions) return std::move(completions).error();
+  if (auto waits = shelf_.wait_for((*completions)->fid); !waits) return waits;
   auto addresses = side_.addresses();
   if (!addresses) return std::move(addresses).error();
   auto made = side_.endpoint(&source, nullptr);
@@ -158,6 +162,20 @@ void Connectionless::progress(Time now) {
   look_for_silence();
 }
 
+bool Connectionless::may_block() noexcept {
+  return events_.empty() && (broken() || side_.may_block(*completions_, nullptr));
+}
+
+Time Connectionless::next_look() const noexcept {
+  Time next = never;
+  for (const auto& [peer, road] : roads_) {
+    if (!road.waiting.empty() && road.given == 0) next = std::min(next, road.next_try);
+    if (!road.waiting.empty() && road.given > 0) next = std::min(next, std::max(road.next_try, now_ + pause_max));
+    if (!road.waiting.empty() || road.given > 0) next = std::min(next, silent_at(road));
+  }
+  return next;
+}
+
 bool Connectionless::drain() {
   std::array<fi_cq_msg_entry, 64> entries;
   while (true) {
@@ -189,6 +207,7 @@ Connectionless::Road* Connectionless::take_back(std::uint32_t place) {
 }
 
 void Connectionless::on_completion(const fi_cq_msg_entry& entry) {
+  if (is_news(entry)) return;
   const Token token = decode_token(entry.op_context);
   if (token.life != life_) return;
   if (token.receive) {
@@ -198,6 +217,7 @@ void Connectionless::on_completion(const fi_cq_msg_entry& entry) {
   Road* const road = take_back(token.place);
   if (road == nullptr) return;
   road->heard = now_;
+  road->answered = true;
   flights_.land(token.place);
   finish(token.place, Status::done);
 }
@@ -222,10 +242,15 @@ void Connectionless::on_failure(Road& road) {
   for (const std::uint32_t place : std::exchange(road.waiting, {})) finish(place, Status::flushed);
 }
 
+Time Connectionless::silent_at(const Road& road) const noexcept {
+  const bool refused = road.answered && road.given == 0 && road.tries > 0;
+  return road.heard + (refused ? std::min(shelf_.answer_max, refused_max) : shelf_.answer_max);
+}
+
 void Connectionless::look_for_silence() {
   for (auto& [peer, road] : roads_) {
     if (road.waiting.empty() && road.given == 0) continue;
-    if (now_ - road.heard <= shelf_.answer_max) continue;
+    if (now_ <= silent_at(road)) continue;
     if (!lose(peer, road))
       return break_down("a peer does not answer, and the provider still has memory that was lent to it");
   }

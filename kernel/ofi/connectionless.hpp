@@ -43,6 +43,9 @@ class Connectionless {
   /// Takes from the provider what it has, offers what waits, and looks whom it has not heard for too long.
   void progress(Time now);
   [[nodiscard]] bool broken() const noexcept { return endpoint_ == nullptr; }
+  /// As Device has them.
+  [[nodiscard]] bool may_block() noexcept;
+  [[nodiscard]] Time next_look() const noexcept;
   [[nodiscard]] std::uint64_t rejected() const noexcept { return inbox_.rejected(); }
 
  private:
@@ -53,6 +56,7 @@ class Connectionless {
     std::uint32_t given = 0;
     std::uint32_t abandoned = 0;  ///< while there are any, nothing is posted to it
     std::uint32_t tries = 0;      ///< in vain, since the provider took something last
+    bool answered = false;        ///< something that went there has arrived
     bool failed = false;          ///< and the owner has not been told yet: until then nothing is posted to it either
     Time next_try{};
     Time heard{};  ///< the last answer, or when there was something to be answered again
@@ -67,6 +71,7 @@ class Connectionless {
   void on_failed_completion();
   void on_failure(Road& road);
   void look_for_silence();
+  [[nodiscard]] Time silent_at(const Road& road) const noexcept;
   [[nodiscard]] bool lose(PeerHandle peer, Road& road);
   void finish(std::uint32_t place, Status status);
   /// The status of everything that is under way is told, and the endpoint goes.

@@ -31,6 +31,8 @@ Result<void> Connections::open(const SocketAddress& source) {
   auto completions = side_.completions(queue_pairs_max_ * each);
   if (!completions) return std::move(completions).error();
   completions_ = std::move(completions).value();
+  if (auto waits = shelf_.wait_for(events_->fid); !waits) return waits;
+  if (auto waits = shelf_.wait_for(completions_->fid); !waits) return waits;
   auto door = side_.listener();
   if (!door) return std::move(door).error();
   door_ = std::move(door).value();
@@ -97,6 +99,18 @@ void Connections::progress(Time now) {
   calls_.remove_if([](const Call& call) { return call.queue_pair->broken(); });
 }
 
+bool Connections::may_block() noexcept {
+  const bool quiet = std::none_of(all_.begin(), all_.end(), [](const auto& each) { return each.second->has_events(); });
+  unsettled_ = true;  // after the sleep the event queue is looked at
+  return quiet && side_.may_block(*completions_, events_.get());
+}
+
+Time Connections::next_look() const noexcept {
+  Time next = never;
+  for (const auto& [life, queue_pair] : all_) next = std::min(next, queue_pair->next_look());
+  return next;
+}
+
 void Connections::drain_completions() {
   std::array<fi_cq_msg_entry, 64> entries;
   while (true) {
@@ -111,6 +125,7 @@ void Connections::drain_completions() {
     }
     if (count <= 0) return;
     for (std::size_t i = 0; i < static_cast<std::size_t>(count); ++i) {
+      if (is_news(entries[i])) continue;
       const Token token = decode_token(entries[i].op_context);
       if (const auto at = all_.find(token.life); at != all_.end()) at->second->on_completion(token, entries[i].len);
     }

@@ -32,6 +32,7 @@ class Connected final : public PhysicalQueuePair {
   [[nodiscard]] bool connectionless() const noexcept override { return false; }
   [[nodiscard]] std::size_t post(std::span<const PhysicalOperation> operations) override;
   [[nodiscard]] std::size_t poll(std::span<PhysicalEvent> events) override;
+  [[nodiscard]] std::size_t take(std::span<PhysicalEvent> events) override { return events_.take(events); }
   void give_back(std::uint64_t buffer) override { inbox_.give_back(buffer); }
   [[nodiscard]] Result<void> reset() override;
 
@@ -51,6 +52,8 @@ class Connected final : public PhysicalQueuePair {
   void progress(Time now);
   /// Its silence counts from now on.
   void excuse(Time now) noexcept { heard_ = now; }
+  [[nodiscard]] bool has_events() const noexcept { return !events_.empty(); }
+  [[nodiscard]] Time next_look() const noexcept;
 
  private:
   enum class State : std::uint8_t { connecting, up, broken };
@@ -85,6 +88,9 @@ class Connections {
   [[nodiscard]] Device::Accepted accepted();
   void progress(Time now);
   void remove(std::uint64_t life) { all_.erase(life); }
+  /// As Device has them.
+  [[nodiscard]] bool may_block() noexcept;
+  [[nodiscard]] Time next_look() const noexcept;
 
  private:
   struct Call {
@@ -108,7 +114,7 @@ class Connections {
   Handle<fid_pep> door_;
   std::size_t queue_pairs_max_ = 0;
   std::map<std::uint64_t, Connected*> all_;  // by life
-  std::list<Call> calls_;                              // answered; up or soon to be, and nobody's yet
+  std::list<Call> calls_;                    // answered; up or soon to be, and nobody's yet
   std::uint32_t passes_ = 0;
   bool unsettled_ = false;
   Time now_{};

@@ -1,6 +1,8 @@
 // Making a device: two providers opened, what both must agree on checked, and both names put into one.
 #include <spindrift/kernel/ofi/device.hpp>
 
+#include <sys/epoll.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <utility>
@@ -45,6 +47,7 @@ class ConnectionlessQueuePair final : public PhysicalQueuePair {
     if (!endpoint_.has_events()) device_.progress();
     return endpoint_.take(events);
   }
+  [[nodiscard]] std::size_t take(std::span<PhysicalEvent> events) override { return endpoint_.take(events); }
   void give_back(std::uint64_t buffer) override { endpoint_.give_back(buffer); }
   [[nodiscard]] Result<void> reset() override {
     if (!endpoint_.broken()) return Error(ErrorKind::bad_argument, "the queue pair is not broken");
@@ -70,6 +73,8 @@ Result<void> OfiDevice::start() {
   if (auto checked = check(options_); !checked) return checked;
   auto at = fabric::connected::resolve(options_.listen, false);
   if (!at) return std::move(at).error();
+  shelf_.waits = FileDescriptor(::epoll_create1(EPOLL_CLOEXEC));
+  if (!shelf_.waits) return system_error("epoll_create1", errno);
   name_.address = address_of(*at);
   if (!names_one_host(name_.address)) {
     return Error(ErrorKind::bad_argument, "peers cannot reach a wildcard").at(options_.listen).fix("name one interface");
@@ -111,6 +116,7 @@ Result<void> OfiDevice::start() {
   traits_.connectionless = connectionless_side_ != nullptr;
   traits_.connected = connected_side_ != nullptr;
   traits_.ordered_completions = !traits_.connectionless;
+  traits_.connected_in_order = true;
   traits_.ordered_writes = true;
   traits_.visible_on_completion = true;
   traits_.needs_target_progress = true;
@@ -166,7 +172,7 @@ void OfiDevice::close(Connectionless& endpoint) {
     return;
   }
   endpoint.shut();
-  static_cast<void>(reopen(endpoint));  // if that fails, the next `open` says why
+  if (!ends_) static_cast<void>(reopen(endpoint));  // if that fails, the next `open` says why
 }
 
 Result<std::unique_ptr<PhysicalQueuePair>> OfiDevice::connect(const Metadata& peer, std::uint64_t token) {
@@ -181,6 +187,8 @@ Result<std::unique_ptr<PhysicalQueuePair>> OfiDevice::connect(const Metadata& pe
 
 Device::Accepted OfiDevice::accepted() {
   if (connections_ == nullptr) return {};
+  auto first = connections_->accepted();
+  if (first.queue_pair != nullptr) return first;
   progress();
   return connections_->accepted();
 }
@@ -204,6 +212,27 @@ Result<MemoryKeys> OfiDevice::register_memory(std::span<std::byte> memory, fabri
   if (!shelf_.regions.add(*key, std::move(registration)))
     return Error(ErrorKind::resource, "the kernel gave the same random number twice");
   return MemoryKeys{*key, *key, 0};
+}
+
+// No provider that the device takes asks for it: what own operations touch is checked here alone.
+Result<MemoryKeys> OfiDevice::register_local(std::span<std::byte> memory) {
+  if (memory.empty()) return Error(ErrorKind::bad_argument, "memory without bytes");
+  auto key = fabric::random_word();
+  if (!key) return std::move(key).error();
+  if (!shelf_.regions.add(*key, {.memory = memory, .connectionless = {}, .connected = {}}))
+    return Error(ErrorKind::resource, "the kernel gave the same random number twice");
+  return MemoryKeys{*key, 0, 0};
+}
+
+bool OfiDevice::may_block() noexcept {
+  return std::all_of(endpoints_.begin(), endpoints_.end(), [](const auto& each) { return each->may_block(); }) &&
+         (connections_ == nullptr || connections_->may_block());
+}
+
+Time OfiDevice::next_look() const noexcept {
+  Time next = connections_ == nullptr ? never : connections_->next_look();
+  for (const auto& endpoint : endpoints_) next = std::min(next, endpoint->next_look());
+  return next;
 }
 
 void OfiDevice::progress() {

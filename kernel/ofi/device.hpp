@@ -29,10 +29,15 @@ class OfiDevice final : public Device {
   [[nodiscard]] Result<std::unique_ptr<PhysicalQueuePair>> connect(const Metadata& peer, std::uint64_t token) override;
   [[nodiscard]] Accepted accepted() override;
   [[nodiscard]] Result<MemoryKeys> register_memory(std::span<std::byte> memory, fabric::Access access) override;
+  [[nodiscard]] Result<MemoryKeys> register_local(std::span<std::byte> memory) override;
   void deregister(const MemoryKeys& keys) override { shelf_.regions.remove(keys.local_key); }
+  [[nodiscard]] int descriptor() const noexcept override { return shelf_.waits.get(); }
+  [[nodiscard]] bool may_block() noexcept override;
+  [[nodiscard]] Time next_look() const noexcept override;
 
   /// Of every queue pair: what the provider has is taken, what waits is offered.
-  void progress();
+  void progress() override;
+  void end() noexcept override { ends_ = true; }
   /// Makes a broken endpoint anew, the first one where it was. Errors: resource.
   [[nodiscard]] Result<void> reopen(Connectionless& endpoint);
   /// Its queue pair is gone.
@@ -49,6 +54,7 @@ class OfiDevice final : public Device {
   std::unique_ptr<Side> connected_side_;
   Shelf shelf_;  // its regions go before what they are registered with
   std::unique_ptr<Connections> connections_;
+  bool ends_ = false;
   std::vector<std::unique_ptr<Connectionless>> endpoints_;
 };
 

@@ -95,7 +95,8 @@ long give(fid_ep& endpoint, Flight& flight, fi_addr_t to, void* context) {
   const PhysicalOperation& operation = flight.operation;
   iovec local{operation.local, operation.bytes};
   if (flight.staged) local = {flight.copy.data(), flight.copy.size()};
-  constexpr std::uint64_t acknowledged = FI_COMPLETION | FI_DELIVERY_COMPLETE;
+  // Of a connection, the acknowledgement of what is signaled says that all before it has arrived.
+  const std::uint64_t acknowledged = FI_COMPLETION | (operation.signaled ? FI_DELIVERY_COMPLETE : 0);
   if (operation.kind == PhysicalOperation::Kind::send) {
     fi_msg message{};
     message.msg_iov = &local;
@@ -113,7 +114,9 @@ long give(fid_ep& endpoint, Flight& flight, fi_addr_t to, void* context) {
   transfer.rma_iov_count = 1;
   transfer.context = context;
   if (operation.kind == PhysicalOperation::Kind::read) return fi_readmsg(&endpoint, &transfer, FI_COMPLETION);
-  return fi_writemsg(&endpoint, &transfer, acknowledged);
+  if (!operation.news) return fi_writemsg(&endpoint, &transfer, acknowledged);
+  transfer.data = 1;
+  return fi_writemsg(&endpoint, &transfer, acknowledged | FI_REMOTE_CQ_DATA);
 }
 
 Status status_of_completion(int error) noexcept {

@@ -40,6 +40,10 @@ struct Token {
 };
 [[nodiscard]] void* encode(Token token) noexcept;
 [[nodiscard]] Token decode_token(const void* context) noexcept;
+/// Whether it is no more than the news that a peer has written.
+[[nodiscard]] inline bool is_news(const fi_cq_msg_entry& entry) noexcept {
+  return (entry.flags & (FI_REMOTE_WRITE | FI_REMOTE_CQ_DATA)) != 0;
+}
 
 class Flights {
  public:

@@ -16,7 +16,7 @@ constexpr std::uint64_t place_mask = (std::uint64_t{1} << place_bits) - 1;
 }  // namespace
 
 void Inbox::start(fid_ep& endpoint, std::uint64_t life) {
-  if (memory_ == nullptr) memory_ = std::make_unique<std::byte[]>(buffer_bytes_ * places_.size());
+  if (memory_ == nullptr) memory_ = std::make_unique_for_overwrite<std::byte[]>(buffer_bytes_ * places_.size());
   endpoint_ = &endpoint;
   life_ = life;
   std::fill(places_.begin(), places_.end(), With::nobody);

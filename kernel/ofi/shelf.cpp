@@ -1,8 +1,14 @@
 // Two tables, and what they say about an operation.
 #include <spindrift/kernel/ofi/shelf.hpp>
 
+#include <sys/epoll.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <utility>
+
+#include <spindrift/core/fabric/endpoint_parts.hpp>
+#include <spindrift/kernel/ofi/side.hpp>
 
 namespace spindrift::kernel::ofi {
 
@@ -46,6 +52,15 @@ bool Regions::hold(std::uint64_t key, const std::byte* first, std::size_t bytes)
   const std::uintptr_t begin = reinterpret_cast<std::uintptr_t>(memory.data());
   const std::uintptr_t place = reinterpret_cast<std::uintptr_t>(first);
   return place >= begin && place - begin <= memory.size() && bytes <= memory.size() - (place - begin);
+}
+
+Result<void> Shelf::wait_for(fid& queue) const {
+  auto descriptor = Side::descriptor_of(queue);
+  if (!descriptor) return std::move(descriptor).error();
+  epoll_event event{};
+  event.events = EPOLLIN;
+  if (::epoll_ctl(waits.get(), EPOLL_CTL_ADD, *descriptor, &event) != 0) return system_error("epoll_ctl", errno);
+  return {};
 }
 
 Status Shelf::judge(const PhysicalOperation& operation) const noexcept {

@@ -12,6 +12,7 @@
 
 #include <spindrift/core/clock.hpp>
 #include <spindrift/core/fabric/ofi/library.hpp>
+#include <spindrift/core/file_descriptor.hpp>
 #include <spindrift/kernel/ofi/name.hpp>
 #include <spindrift/kernel/physical.hpp>
 
@@ -64,8 +65,11 @@ struct Shelf {
   Peers peers;
   Regions regions;
   std::uint64_t lives = 0;  ///< given out to endpoints, see Token
+  FileDescriptor waits{};   ///< an epoll instance over every queue's descriptor
 
   [[nodiscard]] std::uint64_t new_life() noexcept { return ++lives; }
+  /// From here on until it is closed, the queue makes `waits` readable. Errors: resource.
+  [[nodiscard]] Result<void> wait_for(fid& queue) const;
   /// Whether this process itself may post it: done, or local_error.
   [[nodiscard]] Status judge(const PhysicalOperation& operation) const noexcept;
   /// Whether a copy of its bytes is made for the provider, so that it can be given up with the provider still at it.

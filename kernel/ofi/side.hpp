@@ -40,6 +40,11 @@ class Side {
   [[nodiscard]] Result<Handle<fid_mr>> register_memory(std::span<std::byte> memory, fabric::Access access,
                                                        std::uint64_t key);
 
+  /// Whether nothing has come to these queues of this side that their descriptors would not tell. `events` may be null.
+  [[nodiscard]] bool may_block(fid_cq& completions, fid_eq* events) noexcept;
+  /// Of a queue of this side. Errors: resource.
+  [[nodiscard]] static Result<int> descriptor_of(fid& queue);
+
   /// One of libfabric's objects' own address. Errors: resource.
   [[nodiscard]] static Result<SocketAddress> address_of(fid& object);
 

@@ -38,6 +38,7 @@ class SimDevice final : public Device {
   [[nodiscard]] Result<std::unique_ptr<PhysicalQueuePair>> connect(const Metadata& peer, std::uint64_t token) override;
   [[nodiscard]] Accepted accepted() override;
   [[nodiscard]] Result<MemoryKeys> register_memory(std::span<std::byte> memory, fabric::Access access) override;
+  [[nodiscard]] Result<MemoryKeys> register_local(std::span<std::byte>) override { return MemoryKeys{++newest_key_, 0, 0}; }
   void deregister(const MemoryKeys& keys) override;
 
   /// Who resolved this many peers now.

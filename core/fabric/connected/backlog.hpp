@@ -4,6 +4,7 @@
 // `bytes`, `copied` (the caller may change them after the post) and `owned` (holds them, if it is not empty).
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <deque>
 #include <utility>
@@ -47,6 +48,24 @@ class Backlog {
       bytes_ -= bytes;
       lane.unsent_bytes -= unsent_bytes;
       waiting_.pop_front();
+    }
+  }
+
+  /// The same in lists: `offer(first, count)` says how many of the first `count` the provider took, in order; each of them
+  /// is then handed to `took(Request&&)`.
+  template <class Offer, class Took>
+  void flush_lists(Lane& lane, std::size_t list_max, const Offer& offer, const Took& took) {
+    while (!waiting_.empty() && !lane.broken()) {
+      const std::size_t count = std::min(waiting_.size(), list_max);
+      const std::size_t taken = offer(waiting_.begin(), count);
+      for (std::size_t i = 0; i < taken; ++i) {
+        Request request = std::move(waiting_.front());
+        waiting_.pop_front();
+        bytes_ -= request.owned.size();
+        if (request.region != nullptr) lane.unsent_bytes -= request.bytes;
+        took(std::move(request));
+      }
+      if (taken < count) return;
     }
   }
 

@@ -155,6 +155,7 @@ class Endpoint : public Part {
   // What a provider asks.
   /// With a call to that node, or the answer to one of its own.
   [[nodiscard]] GreetingBytes greeting_to(NodeId node);
+  [[nodiscard]] NodeId self() const noexcept { return self_; }
   [[nodiscard]] const Lanes& lanes() const noexcept { return lanes_; }
   [[nodiscard]] Lane* find(PeerId peer) noexcept;
   [[nodiscard]] Time now() const noexcept { return now_; }

@@ -60,11 +60,11 @@ class Lane {
 
   /// Lets the peer use the region; it has to be told of the exposure. Errors: resource.
   [[nodiscard]] Result<Exposure> grant(RegionKey key, OwnRegion& region, Access access);
-  /// The peer gave the right back, after its last write. The region's memory may be free after that; null if there is no such
-  /// right.
+  /// The peer gave the right back, after its last write. The region's memory may be free after that; null if there is no
+  /// such right.
   [[nodiscard]] OwnRegion* revoke(std::uint64_t remote_key);
-  /// Takes all rights back at once. A write that had begun to arrive may still go on to where it was going: so memory that the
-  /// peer could write to stays, and is nobody else's, until the lane is closed.
+  /// Takes all rights back at once. A write that had begun to arrive may still go on to where it was going: so memory that
+  /// the peer could write to stays, and is nobody else's, until the lane is closed.
   void take_rights_back();
 
   [[nodiscard]] const std::optional<std::string>& broken() const noexcept { return broken_; }
@@ -99,8 +99,8 @@ class Lane {
   [[nodiscard]] virtual Result<Right> give_right(OwnRegion& region, Access access) = 0;
   /// The right is about to end.
   virtual void on_revoked(const Registration&) {}
-  /// Of a lane that closes: nothing of the peer is on its way to this process's memory any more, or the memory's source knows
-  /// better.
+  /// Of a lane that closes: nothing of the peer is on its way to this process's memory any more, or the memory's source
+  /// knows better.
   void revoke_all();
 
  private:

@@ -50,7 +50,7 @@ struct OwnRegion {
   std::uint32_t reading = 0;    ///< own operations that read or fill it and are not done
   std::uint32_t granted = 0;    ///< peers whose writes may still land in it, or that it is exposed to
   bool released = false;
-  bool fenced = false;  ///< as MemorySource::give_back has it
+  bool fenced = false;                         ///< as MemorySource::give_back has it
   std::unique_ptr<Registration> registration;  ///< for own operations, if the provider wants one
   std::unique_ptr<Registration> keeper;        ///< of adopted memory, which goes with it
 };

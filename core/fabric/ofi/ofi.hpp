@@ -50,8 +50,9 @@ struct OfiOptions {
 /// A provider of the libfabric that is installed.
 struct OfiOffer {
   std::string provider;
-  bool connected = false;  ///< has connected endpoints with one-sided writes
-  bool ordered = false;    ///< and promises the order of writes and messages to one peer
+  bool connected = false;       ///< has connected endpoints with one-sided writes
+  bool ordered = false;         ///< and promises the order of writes and messages to one peer
+  bool connectionless = false;  ///< has connectionless endpoints that promise the same
 };
 /// Each provider once, in libfabric's order. Takes up to a second: libfabric looks for devices. Errors: unsupported.
 [[nodiscard]] Result<std::vector<OfiOffer>> ofi_offers();

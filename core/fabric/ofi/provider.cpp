@@ -203,6 +203,7 @@ Result<std::vector<OfiOffer>> ofi_offers() {
     const bool connected = info->ep_attr->type == FI_EP_MSG && (info->caps & FI_RMA) != 0;
     at->connected |= connected;
     at->ordered |= connected && ofi::keeps_order(*info);
+    at->connectionless |= info->ep_attr->type == FI_EP_RDM && (info->caps & FI_RMA) != 0 && ofi::keeps_order(*info);
   }
   return offers;
 }

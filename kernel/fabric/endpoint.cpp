@@ -1,0 +1,100 @@
+// Operations over virtual queue pairs.
+#include <spindrift/kernel/fabric/endpoint.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace spindrift::kernel::vq {
+
+using spindrift::fabric::Operation;
+
+namespace {
+
+// One that the device copies, so that a peer which does not answer leaves it with nothing of this process's.
+constexpr std::size_t piece_max = 65536;
+constexpr std::uint32_t completions_max = 1U << 14U;
+
+}  // namespace
+
+VqFabric::VqFabric(const VqOptions& options, connected::Beginning beginning, Arena& arena)
+    : Endpoint(options.self, options.silence_max,
+               {.name = std::string(name_prefix) + options.provider, .needs_target_progress = true}, std::move(beginning)),
+      provider_(options.provider),
+      arena_(arena),
+      staging_(arena),
+      completions_(completions_max) {}
+
+void VqFabric::execute(const Operation& operation) {
+  Lane* const lane = lane_to(operation.peer);
+  if (lane == nullptr) return;
+  if (std::find(rung_.begin(), rung_.end(), lane) == rung_.end()) rung_.push_back(lane);
+  if (operation.kind == Operation::Kind::send) {
+    const auto message = connected::user_message({operation.local, operation.bytes});
+    Transfer transfer(staging_);
+    transfer.kind = kernel::Request::Kind::send;
+    transfer.signaled = operation.signaled;
+    transfer.context = operation.context;
+    transfer.bytes = message.size();
+    transfer.owned.assign(message.data(), message.data() + message.size());
+    return lane->post(std::move(transfer));
+  }
+  const connected::Exposure& target = lane->exposed.at(operation.region);
+  const bool reads = operation.kind == Operation::Kind::read;
+  connected::OwnRegion* const region = operation.copied ? nullptr : region_of(operation.local, operation.bytes);
+  std::size_t done = 0;
+  do {
+    Transfer transfer(staging_);
+    transfer.kind = reads ? kernel::Request::Kind::read : kernel::Request::Kind::write;
+    transfer.local = operation.local + done;
+    transfer.bytes = std::min(operation.bytes - done, piece_max);
+    transfer.address = target.address + operation.offset + done;
+    transfer.remote_key = target.remote_key;
+    transfer.region = region;
+    // What lies in no region is not registered; it goes by a copy in either direction.
+    if (region == nullptr) transfer.owned.assign(transfer.local, transfer.local + transfer.bytes);
+    done += transfer.bytes;
+    transfer.signaled = operation.signaled && done == operation.bytes;
+    transfer.context = operation.context;
+    lane->post(std::move(transfer));
+  } while (done < operation.bytes);
+}
+
+Result<void> VqFabric::post(std::span<const Operation> operations) {
+  if (auto checked = check(operations); !checked) return checked;
+  rung_.clear();
+  for (const Operation& operation : operations) {
+    if (small_writes_.gather(operation, lane_to(operation.peer))) continue;
+    small_writes_.send();
+    execute(operation);
+  }
+  small_writes_.send();
+  for (Lane* const lane : rung_) lane->ring();
+  return {};
+}
+
+}  // namespace spindrift::kernel::vq
+
+namespace spindrift::kernel {
+
+Result<std::unique_ptr<fabric::Fabric>> make_vq(const VqOptions& options) {
+  auto beginning = vq::connected::make_beginning(options.runtime_directory, options.group_name);
+  if (!beginning) return std::move(beginning).error();
+  auto arena = std::make_unique<vq::Arena>();
+  vq::Arena& known = *arena;
+  beginning->memory = std::move(arena);
+  return std::unique_ptr<fabric::Fabric>(std::make_unique<vq::VqFabric>(options, std::move(beginning).value(), known));
+}
+
+std::optional<std::string> vq_provider(std::string_view fabric) {
+  if (!fabric.starts_with(vq::name_prefix)) return std::nullopt;
+  return std::string(fabric.substr(vq::name_prefix.size()));
+}
+
+Result<void> try_vq_address(const std::string& provider, const std::string& endpoint) {
+  auto address = vq::connected::resolve(endpoint, false);
+  if (!address) return std::move(address).error();
+  auto device = vq::open_device(provider, *address);
+  return device ? Result<void>() : std::move(device).error();
+}
+
+}  // namespace spindrift::kernel

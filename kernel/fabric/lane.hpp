@@ -1,0 +1,94 @@
+// One link to one peer: a virtual queue pair, what is under way on it, and what waits until the pool takes it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include <spindrift/core/fabric/connected/backlog.hpp>
+#include <spindrift/core/fabric/connected/lane.hpp>
+#include <spindrift/kernel/fabric/arena.hpp>
+#include <spindrift/kernel/pool.hpp>
+
+namespace spindrift::kernel::vq {
+
+namespace connected = spindrift::fabric::connected;
+
+/// What is asked of the pool, piece by piece.
+struct Transfer {
+  explicit Transfer(Staging& staging) : owned(staging) {}
+  kernel::Request::Kind kind = kernel::Request::Kind::write;
+  bool signaled = false;             ///< the caller wants a `completed`
+  bool news = false;                 ///< of a write: the peer is told of it
+  bool copied = false;               ///< `local` is not in a region, or may change after the post
+  const std::byte* local = nullptr;  ///< written to by a read
+  std::size_t bytes = 0;
+  std::uint64_t address = 0;
+  std::uint64_t remote_key = 0;
+  std::uint64_t context = 0;
+  Copy owned;                              ///< of `local`; of a read that is not into a region: where it lands first
+  connected::OwnRegion* region = nullptr;  ///< that `local` is in, counted in its `reading`
+};
+
+/// What the pool may still touch for a pair that is closed.
+struct Leaving {
+  PairId pair;
+  std::deque<Transfer> transfers;
+};
+
+/// What all lanes of an endpoint share.
+struct Ways {
+  Pool& pool;
+  Arena& arena;
+  Staging& staging;
+  std::deque<Leaving>& leaving;
+  const Time& now;  ///< of the endpoint's last pass
+};
+
+class Lane final : public connected::Lane {
+ public:
+  Lane(State first, NodeId of, Ways ways, PairId pair) : connected::Lane(first, of), ways_(ways), pair_(pair) {}
+  ~Lane() override { close(); }
+
+  [[nodiscard]] PairId pair() const noexcept { return pair_; }
+
+  /// Behind what waits, to be offered by `ring` or `flush`.
+  void post(Transfer transfer);
+  /// A list has ended: its last write wakes the peer, which it may have put to sleep meanwhile.
+  void ring();
+  /// One that is over by this completion, which is that of it or of a later one; to be called until there is none.
+  [[nodiscard]] std::optional<Transfer> take_finished(const Completion& completion);
+  /// What the pool knows of its end.
+  void look_for_failure();
+
+  void say(std::span<const std::byte> message, bool signaled) override;
+  void flush() override;
+  /// A peer that is stopped acknowledges nothing, so what the pool has taken is waited for for a moment only.
+  [[nodiscard]] bool idle() const noexcept override;
+  /// The pool may touch what was posted until the pair is gone, see Leaving.
+  void close() override;
+  void resume() override {}
+
+ private:
+  [[nodiscard]] Result<Right> give_right(connected::OwnRegion& region, spindrift::fabric::Access access) override;
+  [[nodiscard]] std::size_t offer(std::deque<Transfer>::iterator first, std::size_t count);
+  /// So many bytes of regions more, or less, are under way. What the peer has not acknowledged yet need not wait here: a
+  /// connection holds some, and that much is not counted in `unsent_bytes`.
+  void count(const Transfer& transfer, bool more) noexcept;
+  [[nodiscard]] kernel::Request request_of(const Transfer& transfer) const;
+
+  const Ways ways_;
+  const PairId pair_;
+  bool closed_ = false;
+  std::deque<Transfer> flying_;  ///< in the order of their posts, which is that of their completions
+  Time last_post_{};
+  std::uint64_t flying_bytes_ = 0;
+  std::uint64_t finished_ = 0;  ///< transfers before the first of these; their numbers count on from here
+  connected::Backlog<Transfer> backlog_;
+  std::vector<kernel::Request> list_;
+};
+
+}  // namespace spindrift::kernel::vq

@@ -1,0 +1,49 @@
+// Groups of processes on hosts of any kind over virtual queue pairs: a link is a pair of the pool that this process opened
+// when it began to listen, and no endpoint, queue or connection is made for it. (KRCore, sections 3 and 4; decision 0016.)
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <spindrift/core/clock.hpp>
+#include <spindrift/core/fabric/fabric.hpp>
+#include <spindrift/core/ids.hpp>
+#include <spindrift/core/result.hpp>
+
+namespace spindrift::kernel {
+
+struct VqOptions {
+  NodeId self;
+  /// "tcp": libfabric's tcp;ofi_rxm connectionless, and tcp for the peers that are talked to most. "net": net's own
+  /// connectionless endpoints alone.
+  std::string provider = "tcp";
+  /// Directory and group under which processes of one host see that a node's id is taken; as fabric::ShmOptions has them.
+  std::string runtime_directory;
+  std::string group_name;
+  /// A peer from which nothing came for so long is lost. Every side says something four times in that time.
+  Duration silence_max = std::chrono::seconds(10);
+};
+
+/// One endpoint. Addresses, calls and silence are as of fabric::make_ofi; of this fabric:
+///
+/// - An address names one interface, no wildcard: peers of the pool answer there.
+/// - Regions are carved out of memory that is registered once. Each peer that a region is exposed to has a key of its own,
+///   random, which ends with `disconnect`. Memory that such a peer could write to is never used again in the endpoint's
+///   life: what it had under way, if anything, hits nobody's memory.
+/// - What is posted is cut into pieces of 64 KiB, each copied once more where the queue pair is shared.
+///
+/// Errors: unsupported (no libfabric, or no such provider with ordered, acknowledged operations: the reason says which
+/// promise is missing); bad_argument (an address); refused (the id or the port is in use); resource.
+[[nodiscard]] Result<std::unique_ptr<fabric::Fabric>> make_vq(const VqOptions& options);
+
+/// What follows "vq:" in a fabric's name; nothing if the fabric is another.
+[[nodiscard]] std::optional<std::string> vq_provider(std::string_view fabric);
+/// The provider of libfabric whose connectionless endpoints `VqOptions::provider` takes; empty if there is no such fabric.
+[[nodiscard]] std::string vq_connectionless(std::string_view provider);
+/// Listens there for a moment, as an endpoint would. Errors: as Fabric::listen.
+[[nodiscard]] Result<void> try_vq_address(const std::string& provider, const std::string& endpoint);
+
+}  // namespace spindrift::kernel
