@@ -8,6 +8,7 @@
 #include <spindrift/core/config/addresses.hpp>
 #include <spindrift/core/fabric/mixed/mixed.hpp>
 #include <spindrift/core/runtime_path.hpp>
+#include <spindrift/kernel/fabric/vq_fabric.hpp>
 #include <spindrift/sst/bulk_rings.hpp>
 #include <spindrift/sst/row_layout.hpp>
 
@@ -152,8 +153,9 @@ Finding libfabric(const HostFacts& host, const Needs& needs) {
     const char* const kind = !offer.connected ? "not connected"
                              : offer.ordered  ? "connected, ordered"
                                               : "connected, unordered";
-    seen += fmt::format("{}{} ({})", seen.empty() ? "" : ", ", offer.provider, kind);
-    fits |= offer.provider == needs.provider && offer.ordered;
+    seen += fmt::format("{}{} ({}{})", seen.empty() ? "" : ", ", offer.provider, kind,
+                        offer.connectionless ? "; connectionless, ordered" : "");
+    fits |= offer.provider == needs.provider && (needs.pairs.empty() ? offer.ordered : offer.connectionless);
   }
   if (fits) return {Grade::good, "libfabric", seen, ""};
   return {Grade::bad, "libfabric", seen + "; " + needs.provider + " is not among those whose writes are ordered",
@@ -238,8 +240,10 @@ Result<Needs> needs_of(const Config& config) {
   needs.spins = config.poll_mode() == PollMode::spin;
   needs.runtime_directory = config.runtime_directory();
   const std::string between_hosts = fabric::mixed_with(config.fabric()).value_or(config.fabric());
-  if (auto provider = fabric::ofi_provider(between_hosts)) {
-    needs.provider = *std::move(provider);
+  if (auto provider = fabric::ofi_provider(between_hosts)) needs.provider = *std::move(provider);
+  if (auto pairs = kernel::vq_provider(config.fabric())) {
+    needs.pairs = *std::move(pairs);
+    needs.provider = kernel::vq_connectionless(needs.pairs);
   }
   needs.verbs = between_hosts == "verbs";
   needs.ways = ways_of(config, *view);

@@ -53,6 +53,7 @@ struct Needs {
   bool spins = false;              ///< its poller never sleeps
   std::string runtime_directory;
   std::string provider;  ///< of libfabric; empty: not needed
+  std::string pairs;     ///< of a fabric of virtual queue pairs, what it calls `provider`; empty: it is another fabric
   bool verbs = false;    ///< an RDMA device
   std::string address;   ///< where this node listens, if a provider or a device is needed
   std::string ways;      ///< over which fabric this node reaches which peers; empty: all over one

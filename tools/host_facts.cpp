@@ -16,6 +16,7 @@
 
 #include <spindrift/core/asymmetric_barrier.hpp>
 #include <spindrift/core/fabric/shm/region.hpp>
+#include <spindrift/kernel/fabric/vq_fabric.hpp>
 
 #include "doctor.hpp"
 
@@ -150,8 +151,9 @@ void look_at_fabric(HostFacts& host, const Needs& needs) {
   }
   host.providers = std::move(offers).value();
   if (needs.address.empty()) return;
-  if (auto listened = fabric::try_ofi_address(needs.provider, needs.address); !listened)
-    host.address_error = listened.error().to_string();
+  const auto listened = needs.pairs.empty() ? fabric::try_ofi_address(needs.provider, needs.address)
+                                            : kernel::try_vq_address(needs.pairs, needs.address);
+  if (!listened) host.address_error = listened.error().to_string();
 }
 
 void look_at_verbs(HostFacts& host, const Needs& needs) {

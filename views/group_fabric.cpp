@@ -9,6 +9,7 @@
 #include <spindrift/core/fabric/shm/shm.hpp>
 #include <spindrift/core/fabric/verbs/verbs.hpp>
 #include <spindrift/core/log.hpp>
+#include <spindrift/kernel/fabric/vq_fabric.hpp>
 
 namespace spindrift::views {
 namespace {
@@ -25,6 +26,9 @@ Result<std::unique_ptr<fabric::Fabric>> make_fabric(const Config& config) {
   if (auto between_hosts = fabric::mixed_with(name)) {
     return fabric::make_mixed(
         {.self = self, .between_hosts = *std::move(between_hosts), .runtime_directory = directory, .group_name = group});
+  }
+  if (const auto pooled = kernel::vq_provider(name)) {
+    return kernel::make_vq({.self = self, .provider = *pooled, .runtime_directory = directory, .group_name = group});
   }
   const auto provider = fabric::ofi_provider(name);
   CHECK(provider);  // the config's table accepts no other

@@ -70,11 +70,13 @@ constexpr Key table[] = {
      .default_text = "shm",
      .documentation = "How members reach each other's memory. shm: processes of one host over shared memory. ofi:tcp: "
                       "processes of any hosts over TCP, by libfabric's provider tcp. ofi:net: the same by its provider net, "
-                      "a fork that libfabric 1.16 and 1.17 have. verbs: processes of hosts with RDMA devices, by rdma-core; "
-                      "addresses are then those of the devices' network interfaces. shm+ofi:tcp, shm+ofi:net, shm+verbs: a "
-                      "member whose address has the same host as this node's, as it is written there, over shared memory, "
-                      "and all others as by the second name; who shares a host then shares runtime_directory too.",
-     .choices = "shm|ofi:tcp|ofi:net|verbs|shm+ofi:tcp|shm+ofi:net|shm+verbs"},
+                      "a fork that libfabric 1.16 and 1.17 have. vq:tcp, vq:net: over TCP too, by virtual queue pairs "
+                      "that share one connectionless endpoint for each member. verbs: processes of hosts with RDMA devices, "
+                      "by rdma-core; addresses are then those of the devices' network interfaces. shm+ofi:tcp, shm+ofi:net, "
+                      "shm+verbs: a member whose address has the same host as this node's, as it is written there, over "
+                      "shared memory, and all others as by the second name; who shares a host then shares "
+                      "runtime_directory too.",
+     .choices = "shm|ofi:tcp|ofi:net|vq:tcp|vq:net|verbs|shm+ofi:tcp|shm+ofi:net|shm+verbs"},
     {.section = "SPINDRIFT",
      .name = "addresses",
      .type = KeyType::addresses,

@@ -153,7 +153,8 @@ TEST_CASE("a fabric between hosts needs an address for every member, each its ow
   check_text_problems("[SPINDRIFT]\nfabric = ofi:tcp\naddresses = 0@a:1, 2@a:1\n" + layout,
                       {{"test.cfg:3", "node 1 has no address", "add 1@host:port"},
                        {"test.cfg:3", "nodes 0 and 2 have the same address, a:1", "of its own"}});
-  check_text_problems(
-      "[SPINDRIFT]\nfabric = tcp\n",
-      {{"test.cfg:2", "fabric = \"tcp\"", "shm or ofi:tcp or ofi:net or verbs or shm+ofi:tcp or shm+ofi:net or shm+verbs"}});
+  check_text_problems("[SPINDRIFT]\nfabric = tcp\n",
+                      {{"test.cfg:2", "fabric = \"tcp\"",
+                        "shm or ofi:tcp or ofi:net or vq:tcp or vq:net or verbs or shm+ofi:tcp or shm+ofi:net or "
+                        "shm+verbs"}});
 }

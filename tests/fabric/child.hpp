@@ -15,7 +15,7 @@ namespace spindrift::fabric::test {
 /// A running fabric_peer; killed and waited for at the end of the test.
 class Child {
  public:
-  /// Over shm, or over ofi:tcp if it is told where itself and node 1 listen.
+  /// Over shm, or, if it is told where itself and node 1 listen, over the fabric that it is told after that.
   Child(const std::string& directory, const std::string& id, const std::string& role,
         const std::vector<std::string>& addresses = {}) {
     std::vector<std::string> words{FABRIC_PEER, directory, id, role};
@@ -41,6 +41,12 @@ class Child {
     int status = 0;
     if (pid_ > 0) ::waitpid(std::exchange(pid_, -1), &status, 0);
     return status;
+  }
+  /// Whether it is no more.
+  [[nodiscard]] bool ended() {
+    int status = 0;
+    if (pid_ > 0 && ::waitpid(pid_, &status, WNOHANG) == pid_) pid_ = -1;
+    return pid_ < 0;
   }
   [[nodiscard]] std::string name(const std::string& node) const {
     return "process " + std::to_string(pid_) + " of node " + node;

@@ -58,6 +58,7 @@ class TemporaryDirectory {
 struct Provider {
   std::string name;
   std::function<std::unique_ptr<Fabric>(NodeId self, const std::string& runtime_directory)> make;
+  std::size_t leisure_descriptors = 0;  ///< that a pair of endpoints may open when it likes, whatever is asked of it
 };
 
 [[nodiscard]] std::unique_ptr<Fabric> make_tcp_or_throw(NodeId self, const std::string& runtime_directory);
@@ -169,9 +170,12 @@ struct Pair {
   PeerId b_at_a;
   PeerId a_at_b;
   bool mappable = false;  ///< at both
+  const std::size_t leisure_descriptors;
 
   explicit Pair(const Provider& provider)
-      : a(1, provider.make(NodeId(1), directory.path())), b(2, provider.make(NodeId(2), directory.path())) {
+      : a(1, provider.make(NodeId(1), directory.path())),
+        b(2, provider.make(NodeId(2), directory.path())),
+        leisure_descriptors(provider.leisure_descriptors) {
     a.connect(b);
     const Event b_there = await(a, Event::Kind::connected, {&b});
     const Event a_there = await(b, Event::Kind::connected, {&a});

@@ -12,7 +12,7 @@ using namespace spindrift::fabric::test;
 
 TEST_CASE("a process that uses libfabric and aborts dies of it, and leaves no file where it was") {
   const TemporaryDirectory directory;
-  Child child(directory.path(), "2", "abort", {address_of(NodeId(2)).endpoint, address_of(NodeId(1)).endpoint});
+  Child child(directory.path(), "2", "abort", {address_of(NodeId(2)).endpoint, address_of(NodeId(1)).endpoint, "ofi:tcp"});
   const int status = child.reap();
   CHECK(WIFSIGNALED(status));
   CHECK(WTERMSIG(status) == SIGABRT);

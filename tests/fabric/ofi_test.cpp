@@ -1,6 +1,4 @@
-// What connections between hosts add: processes that die, fall silent or cannot be reached, names, and strangers at the
-// port.
-#include "child.hpp"
+// What connections of libfabric add: names, addresses that cannot be used, strangers at the port, and who calls whom late.
 #include "harness.hpp"
 
 #include <arpa/inet.h>
@@ -24,9 +22,6 @@ using std::chrono::milliseconds;
 struct Alone {
   TemporaryDirectory directory;
   Endpoint a{1, make_tcp_or_throw(NodeId(1), directory.path())};
-  [[nodiscard]] std::vector<std::string> addresses() const {
-    return {address_of(NodeId(2)).endpoint, address_of(NodeId(1)).endpoint};
-  }
 };
 
 Result<std::unique_ptr<Fabric>> make(const TemporaryDirectory& directory, std::uint32_t id, std::string provider = "tcp",
@@ -42,49 +37,6 @@ std::string port_of(const Address& address) { return address.endpoint.substr(add
 
 }  // namespace
 
-TEST_CASE("a killed process is reported by its connection, and its next start links again") {
-  Alone alone;
-  for (int round = 0; round < 3; ++round) {
-    Child child(alone.directory.path(), "2", "stay", alone.addresses());
-    const PeerId peer = await(alone.a, Event::Kind::connected).peer;
-    child.kill(SIGKILL);
-    const Event lost = await(alone.a, Event::Kind::lost);
-    REQUIRE(lost.peer == peer);
-    CHECK_THAT(lost.reason->message(), Catch::StartsWith("node 2: the connection broke"));
-    child.reap();
-  }
-}
-
-TEST_CASE("what a process said before its death comes before the news of it") {
-  Alone alone;
-  Child child(alone.directory.path(), "2", "speak", alone.addresses());
-  drive({&alone.a}, [&] { return alone.a.count(Event::Kind::lost) == 1; });
-  REQUIRE(alone.a.inbox.size() >= 2);
-  CHECK(alone.a.inbox.front().kind == Event::Kind::connected);
-  CHECK(alone.a.inbox.back().kind == Event::Kind::lost);
-  std::vector<std::string> heard;
-  for (const Event& event : alone.a.inbox) {
-    if (event.kind == Event::Kind::message) heard.push_back(text_of(event));
-  }
-  const std::vector<std::string> said{"one", "two", "three", "four"};
-  REQUIRE(heard.size() <= said.size());  // it killed itself: not all of it may have left
-  CHECK(std::equal(heard.begin(), heard.end(), said.begin()));
-}
-
-TEST_CASE("a process that is stopped is lost when it has been silent for long enough, not before") {
-  const TemporaryDirectory directory;
-  constexpr auto silence = milliseconds(400);
-  Endpoint a(1, value_or_throw(make(directory, 1, "tcp", silence)));
-  Child child(directory.path(), "2", "stay", {address_of(NodeId(2)).endpoint, address_of(NodeId(1)).endpoint});
-  await(a, Event::Kind::connected);
-  child.kill(SIGSTOP);
-  const Time stopped = now();
-  const Event lost = await(a, Event::Kind::lost);
-  CHECK(now() - stopped >= silence / 2);  // its last sign of life was at most a quarter of it ago
-  CHECK_THAT(lost.reason->message(), Catch::Contains("nothing came for 400 ms"));
-  child.kill(SIGCONT);
-}
-
 TEST_CASE("two that have nothing to say stay linked, though silence is ended") {
   const TemporaryDirectory directory;
   Endpoint a(1, value_or_throw(make(directory, 1, "tcp", milliseconds(200))));
@@ -97,29 +49,6 @@ TEST_CASE("two that have nothing to say stay linked, though silence is ended") {
   REQUIRE(a.inbox.empty());
   send(a, b_at_a, "still here");
   REQUIRE(text_of(await(b, Event::Kind::message, {&a})) == "still here");
-}
-
-TEST_CASE("who was disconnected writes nothing any more, though it does not know yet") {
-  Alone alone;
-  Endpoint b(2, make_tcp_or_throw(NodeId(2), alone.directory.path()));
-  alone.a.connect(b);
-  const PeerId b_at_a = await(alone.a, Event::Kind::connected, {&b}).peer;
-  const PeerId a_at_b = await(b, Event::Kind::connected, {&alone.a}).peer;
-  const Region region = value_or_throw(alone.a.fabric->allocate(4096, "mirror"));
-  value_or_throw(alone.a.fabric->expose(b_at_a, region.key, Access::write));
-  const Event exposed = await(b, Event::Kind::exposed, {&alone.a});
-  std::array<std::byte, 64> local{};
-  local.fill(std::byte{7});
-  Operation write;
-  write.peer = a_at_b;
-  write.local = local.data();
-  write.bytes = local.size();
-  write.region = exposed.region;
-  alone.a.fabric->disconnect(b_at_a);
-  value_or_throw(b.fabric->post({&write, 1}));  // in the socket before the goodbye is read
-  await(b, Event::Kind::lost, {&alone.a});
-  alone.a.pump();
-  CHECK(std::all_of(region.memory.begin(), region.memory.end(), [](std::byte byte) { return byte == std::byte{0}; }));
 }
 
 TEST_CASE("two that call each other and are then held up are linked once") {

@@ -1,19 +1,23 @@
-// A process of its own, for the tests in which one dies: fabric_peer RUNTIME_DIRECTORY ID ROLE [OWN ADDRESS, ADDRESS OF
-// NODE 1]. It links with node 1, over shm or, if it is told where, over ofi:tcp.
+// A process of its own, for the tests in which one dies or is shut out: fabric_peer RUNTIME_DIRECTORY ID ROLE [OWN ADDRESS,
+// ADDRESS OF NODE 1, FABRIC]. It links with node 1, over shm or, if it is told where, over that fabric.
 //   stay   lives until it is killed        speak  sends three messages, exposes a region, sends one more, then kills itself
 //   leave  ends in order once it is told anything                 show   exposes a region, then lives until it is killed
+//   flood  fills what it is given to write to with sevens, again and again, until the link is lost
 //   abort  goes to the runtime directory and aborts there as soon as it listens
 #include <signal.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <memory>
 #include <string>
 #include <string_view>
 
 #include <spindrift/core/fabric/ofi/ofi.hpp>
 #include <spindrift/core/fabric/shm/shm.hpp>
+#include <spindrift/kernel/fabric/vq_fabric.hpp>
 
 using namespace spindrift;
 using namespace spindrift::fabric;
@@ -44,6 +48,37 @@ void speak_and_die(Fabric& fabric, PeerId to) {
   ::raise(SIGKILL);
 }
 
+/// Writes whole regions of sevens; one more each time that one is told to be over.
+class Flood {
+ public:
+  void begin(Fabric& fabric, const Event& exposed) {
+    row_ = value_or_throw(fabric.allocate(exposed.region_bytes, "sevens"));
+    std::fill(row_.memory.begin(), row_.memory.end(), std::byte{7});
+    write_.peer = exposed.peer;
+    write_.region = exposed.region;
+    write_.local = row_.memory.data();
+    write_.bytes = row_.memory.size();
+    write_.signaled = true;
+    go_on(fabric);
+    go_on(fabric);
+  }
+  void go_on(Fabric& fabric) { value_or_throw(fabric.post({&write_, 1})); }
+
+ private:
+  Region row_;
+  Operation write_;
+};
+
+std::unique_ptr<Fabric> make(std::string_view name, NodeId self, const std::string& directory) {
+  if (name == "shm") return value_or_throw(make_shm({.self = self, .runtime_directory = directory, .group_name = "group"}));
+  if (const auto provider = kernel::vq_provider(name)) {
+    return value_or_throw(
+        kernel::make_vq({.self = self, .provider = *provider, .runtime_directory = directory, .group_name = "group"}));
+  }
+  return value_or_throw(make_ofi(
+      {.self = self, .provider = ofi_provider(name).value(), .runtime_directory = directory, .group_name = "group"}));
+}
+
 [[noreturn]] void abort_in(const char* directory) {
   const rlimit no_core{0, 0};
   if (::setrlimit(RLIMIT_CORE, &no_core) != 0 || ::chdir(directory) != 0) std::exit(3);
@@ -53,13 +88,12 @@ void speak_and_die(Fabric& fabric, PeerId to) {
 }  // namespace
 
 int main(int count, char** arguments) {
-  if (count != 4 && count != 6) return 2;
+  if (count != 4 && count != 7) return 2;
   const std::string_view role = arguments[3];
   const NodeId self(static_cast<std::uint32_t>(std::strtoul(arguments[2], nullptr, 10)));
   const bool local = count == 4;
-  const auto fabric = value_or_throw(
-      local ? make_shm({.self = self, .runtime_directory = arguments[1], .group_name = "group"})
-            : make_ofi({.self = self, .provider = "tcp", .runtime_directory = arguments[1], .group_name = "group"}));
+  const auto fabric = make(local ? "shm" : arguments[6], self, arguments[1]);
+  Flood flood;
   value_or_throw(fabric->listen({self, local ? "" : arguments[4]}));
   if (role == "abort") abort_in(arguments[1]);
   value_or_throw(fabric->connect({NodeId(1), local ? "" : arguments[5]}));
@@ -75,6 +109,9 @@ int main(int count, char** arguments) {
     for (std::size_t i = 0; i < taken; ++i) {
       if (role == "speak" && events[i].kind == Event::Kind::connected) speak_and_die(*fabric, events[i].peer);
       if (role == "show" && events[i].kind == Event::Kind::connected) show(*fabric, events[i].peer);
+      if (role == "flood" && events[i].kind == Event::Kind::exposed) flood.begin(*fabric, events[i]);
+      if (role == "flood" && events[i].kind == Event::Kind::completed) flood.go_on(*fabric);
+      if (role == "flood" && events[i].kind == Event::Kind::lost) return 0;
       if (role == "leave" && events[i].kind == Event::Kind::message) return 0;
     }
   }

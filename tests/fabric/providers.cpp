@@ -6,11 +6,13 @@
 #include <cstdlib>
 #include <iostream>
 #include <string_view>
+#include <utility>
 
 #include <spindrift/core/fabric/fault/fault.hpp>
 #include <spindrift/core/fabric/mixed/mixed.hpp>
 #include <spindrift/core/fabric/ofi/ofi.hpp>
 #include <spindrift/core/fabric/verbs/verbs.hpp>
+#include <spindrift/kernel/fabric/vq_fabric.hpp>
 
 namespace spindrift::fabric::test {
 namespace {
@@ -20,6 +22,11 @@ const SystemClock real_time;
 std::unique_ptr<Fabric> make_net_or_throw(NodeId self, const std::string& runtime_directory) {
   return value_or_throw(
       make_ofi({.self = self, .provider = "net", .runtime_directory = runtime_directory, .group_name = "group"}));
+}
+
+std::unique_ptr<Fabric> make_vq_or_throw(NodeId self, const std::string& runtime_directory, std::string provider) {
+  return value_or_throw(kernel::make_vq(
+      {.self = self, .provider = std::move(provider), .runtime_directory = runtime_directory, .group_name = "group"}));
 }
 
 std::unique_ptr<Fabric> faulty(NodeId self, const std::string& runtime_directory, FaultPlan plan) {
@@ -109,6 +116,8 @@ std::vector<Provider> providers() {
        [](NodeId self, const std::string& directory) { return make_mixed_or_throw(self, directory, Hosts::one); }},
       {"shm+ofi:tcp on two hosts",
        [](NodeId self, const std::string& directory) { return make_mixed_or_throw(self, directory, Hosts::many); }},
+      {"vq:tcp", [](NodeId self, const std::string& directory) { return make_vq_or_throw(self, directory, "tcp"); }, 4},
+      {"vq:net", [](NodeId self, const std::string& directory) { return make_vq_or_throw(self, directory, "net"); }},
       {"shm with delayed and torn operations, mirrored",
        [](NodeId self, const std::string& directory) {
          return faulty(self, directory,

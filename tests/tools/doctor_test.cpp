@@ -124,7 +124,7 @@ TEST_CASE("a fabric between hosts needs libfabric with an ordered provider, and 
   Needs needs = three_members();
   needs.provider = "tcp";
   needs.address = "10.0.0.1:7400";
-  host.providers = {{"net", false, false}, {"tcp", true, true}};
+  host.providers = {{"net", false, false, false}, {"tcp", true, true, false}};
   CHECK(finding(host, needs, "libfabric").grade == Grade::good);
   CHECK_THAT(finding(host, needs, "libfabric").text, Contains("net (not connected), tcp (connected, ordered)"));
   CHECK(finding(host, needs, "address").grade == Grade::good);
@@ -132,6 +132,12 @@ TEST_CASE("a fabric between hosts needs libfabric with an ordered provider, and 
   CHECK(finding(host, needs, "address").grade == Grade::bad);
   host.providers[1].ordered = false;
   CHECK(finding(host, needs, "libfabric").grade == Grade::bad);
+  needs.pairs = "net";
+  needs.provider = "net";
+  CHECK(finding(host, needs, "libfabric").grade == Grade::bad);
+  host.providers[0].connectionless = true;
+  CHECK(finding(host, needs, "libfabric").grade == Grade::good);
+  CHECK_THAT(finding(host, needs, "libfabric").text, Contains("net (not connected; connectionless, ordered)"));
   host.providers_error = "libfabric cannot be loaded";
   CHECK_THAT(finding(host, needs, "libfabric").fix, Contains("apt-get install libfabric1"));
 }
@@ -195,6 +201,15 @@ TEST_CASE("a configuration needs what its largest member takes") {
                           "\naddresses = h<id>:1\nmembers = 0, 1\n[LAYOUT]\njson_layout = '[{\"name\": \"orders\"}]'\n",
                       "test"));
     CHECK(value_or_throw(needs_of(far)).provider == provider);
+    CHECK(value_or_throw(needs_of(far)).address == "h0:1");
+  }
+  for (const auto& [fabric, provider] : {std::pair{"vq:tcp", "tcp;ofi_rxm"}, std::pair{"vq:net", "net"}}) {
+    const Config far = value_or_throw(
+        Config::parse("[SPINDRIFT]\nfabric = " + std::string(fabric) +
+                          "\naddresses = h<id>:1\nmembers = 0, 1\n[LAYOUT]\njson_layout = '[{\"name\": \"orders\"}]'\n",
+                      "test"));
+    CHECK(value_or_throw(needs_of(far)).provider == provider);
+    CHECK("vq:" + value_or_throw(needs_of(far)).pairs == fabric);
     CHECK(value_or_throw(needs_of(far)).address == "h0:1");
   }
   const std::string bulk = "[SUBGROUP/DEFAULT]\nbulk_ring_bytes = 1 MiB\n";

@@ -66,9 +66,8 @@ void OfiFabric::on_failed_completion() {
 }
 
 void OfiFabric::on_writes(connected::Lane& lane, std::span<const std::byte> writes) {
-  connected::carry_out(lane, writes, [this](const connected::OwnRegion& region) {
-    return provider_->address_of(region.memory.data());
-  });
+  connected::carry_out(lane, writes,
+                       [this](const connected::OwnRegion& region) { return provider_->address_of(region.memory.data()); });
 }
 
 void OfiFabric::take_reports() {
