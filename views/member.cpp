@@ -113,8 +113,9 @@ bool Member::step_epoch(Time now) {
       progress = true;
     }
   }
-  progress |= present.change().step(candidates_, state_ == MemberState::active,
-                                    was_away(now) ? RankSet() : quiet_);
+  const bool away = was_away(now);
+  if (away) woke_ = now;
+  progress |= present.change().step(candidates_, state_ == MemberState::active, away ? RankSet() : quiet_, just_woke());
   const std::size_t suspicions = present.change().suspicions().size();
   const RankSet quiet_before = quiet_;
   watch_silence(now);

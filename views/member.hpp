@@ -244,6 +244,8 @@ class Member final : private smc::DeliverySink {
   bool step_epoch(Time now);
   void watch_silence(Time now);
   [[nodiscard]] bool was_away(Time now) const;
+  /// In a beat's time everybody who is awake has pushed what it knew when this member woke.
+  [[nodiscard]] bool just_woke() const { return woke_ != Time{} && now_ - woke_ < beat_interval(); }
   void revoke_suspects(Epoch& epoch);
   bool depart(Time now);
   void end_in_order();
@@ -301,6 +303,7 @@ class Member final : private smc::DeliverySink {
   Transfers transfers_;
   Time now_{};
   Time last_step_{};
+  Time woke_{};  // the first step after it was away
   Time last_beat_{};
   Time decided_at_{};
   bool finished_ = false;   // what the decree says was delivered; the application may still be at it

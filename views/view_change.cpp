@@ -82,7 +82,7 @@ void ViewChange::store_told() {
   }
 }
 
-bool ViewChange::step(const std::vector<Join>& candidates, bool may_lead, const RankSet& quiet) {
+bool ViewChange::step(const std::vector<Join>& candidates, bool may_lead, const RankSet& quiet, bool just_woke) {
   if (state_ == State::decided) look_for_life();
   if (state_ == State::decided || state_ == State::stuck) return false;
   bool changed = read_rows(quiet);
@@ -93,7 +93,7 @@ bool ViewChange::step(const std::vector<Join>& candidates, bool may_lead, const 
     state_ = State::stuck;
     return true;
   }
-  tell_all();
+  if (!just_woke) tell_all();
   changed |= wedge_if_due(candidates, may_lead);
   if (state_ == State::steady) return changed;
   changed |= leader() == self_ ? lead(candidates) : follow();

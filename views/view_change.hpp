@@ -49,16 +49,17 @@ class ViewChange {
   ViewChange(const View& view, const std::vector<RankSet>& loaded, sst::Table& table, Counts& counts, bool partition_safety);
 
   /// An own finding about a member. Takes effect at once; ignored for oneself and when already suspected. The others are
-  /// told at once, but of who turned this member away only when a pass has seen that a majority has not: who slept and is
-  /// given up takes nobody along.
+  /// told at once, but of who turned this member away only when a pass has seen that a majority has not, and not just after
+  /// it woke: who slept and is given up takes nobody along.
   void suspect(Rank rank, std::string reason, bool turned_away = false);
   /// Tells the others of every suspicion.
   void tell_all();
 
   /// One pass over the rows. `may_lead`: this member may begin a change for `candidates` or for somebody's wish to leave.
-  /// `quiet`: members without a sign of life for long, if not for as long as it takes to suspect them. True if anything
-  /// changed.
-  bool step(const std::vector<Join>& candidates, bool may_lead, const RankSet& quiet = {});
+  /// `quiet`: members without a sign of life for long, if not for as long as it takes to suspect them. `just_woke`: this
+  /// member slept for long until a moment ago, so that not all may be here yet that was said of it meanwhile. True if
+  /// anything changed.
+  bool step(const std::vector<Join>& candidates, bool may_lead, const RankSet& quiet = {}, bool just_woke = false);
 
   /// Asks to be left out of the next view. False if that was done.
   bool leave();

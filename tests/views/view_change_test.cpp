@@ -45,7 +45,7 @@ struct OneOfFive final : Counts {
     std::memcpy(rows[from].data() + table.layout(Rank(from)).suspected(0), &whom, sizeof whom);
   }
   [[nodiscard]] std::uint64_t told() const { return table.own(table.layout(table.self()).suspected(0)); }
-  void step(const RankSet& quiet = {}) { (void)change.step({}, true, quiet); }
+  void step(const RankSet& quiet = {}, bool just_woke = false) { (void)change.step({}, true, quiet, just_woke); }
 
   View view = five_members();
   std::vector<RankSet> loaded{RankSet::first(5)};
@@ -79,6 +79,24 @@ TEST_CASE("who slept and is given up by the majority takes nobody along") {
   leader.step();
   CHECK(leader.change.state() == ViewChange::State::stuck);
   CHECK(leader.told() == 0);
+}
+
+TEST_CASE("who has just woken says nothing of its accusers: it may not have heard them all") {
+  OneOfFive leader(0);
+  leader.accuses(1, 0b00001);
+  leader.step({}, true);
+  CHECK(leader.change.suspected().contains(Rank(1)));
+  CHECK(leader.told() == 0);
+  SECTION("a majority has given it up") {
+    for (const std::uint32_t rank : {2U, 4U}) leader.accuses(rank, 0b00001);
+    leader.step({}, true);
+    CHECK(leader.change.state() == ViewChange::State::stuck);
+    CHECK(leader.told() == 0);
+  }
+  SECTION("nobody else has") {
+    leader.step();
+    CHECK(leader.told() == 0b00010);
+  }
 }
 
 TEST_CASE("of the leader a member is believed to whose reader the leader is quiet as well") {
