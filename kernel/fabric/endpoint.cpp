@@ -17,13 +17,8 @@ constexpr std::uint32_t completions_max = 1U << 14U;
 }  // namespace
 
 VqFabric::VqFabric(const VqOptions& options, connected::Beginning beginning, Arena& arena)
-    : Endpoint(
-          options.self, options.silence_max,
-          // The provider makes its connections without a word, and where many call each other at once that takes seconds.
-          {.name = std::string(name_prefix) + options.provider,
-           .needs_target_progress = true,
-           .answer_max = std::chrono::seconds(10)},
-          std::move(beginning)),
+    : Endpoint(options.self, options.silence_max,
+               {.name = std::string(name_prefix) + options.provider, .needs_target_progress = true}, std::move(beginning)),
       provider_(options.provider),
       arena_(arena),
       staging_(arena),

@@ -41,8 +41,7 @@ namespace spindrift::fabric::connected {
 struct Character {
   std::string name;
   bool needs_target_progress = false;
-  std::uint64_t remote_key_max = UINT64_MAX;      ///< under which a peer may expose a region
-  Duration answer_max = std::chrono::seconds(3);  ///< for a call, and for the first word after the answer
+  std::uint64_t remote_key_max = UINT64_MAX;  ///< under which a peer may expose a region
 };
 
 /// What every endpoint has from the beginning.

@@ -10,6 +10,7 @@ namespace {
 
 constexpr std::size_t lanes_per_node_max = 8;
 constexpr std::uint32_t passes_between_looks = 16;
+constexpr auto answer_max = std::chrono::seconds(3);
 constexpr auto crossing_max = std::chrono::milliseconds(100);
 constexpr auto pause_first = std::chrono::milliseconds(20);
 constexpr auto pause_max = std::chrono::seconds(1);
@@ -120,7 +121,7 @@ void Endpoint::answered(std::unique_ptr<Lane> lane, const Greeting& greeting) {
 
 void Endpoint::add(std::unique_ptr<Lane> lane) {
   lane->heard = now_;
-  lane->deadline = now_ + character_.answer_max;
+  lane->deadline = now_ + answer_max;
   next_timer_ = std::min(next_timer_, lane->deadline);
   lanes_.push_back(std::move(lane));
   unsettled_ = true;
@@ -222,8 +223,7 @@ void Endpoint::keep_time() {
   next_timer_ = never;
   for (const auto& lane : lanes_) {
     if (lane->state != Lane::State::up && now_ >= lane->deadline) {
-      const auto waited = std::chrono::duration_cast<std::chrono::seconds>(character_.answer_max);
-      lane->break_down("nobody answered in " + std::to_string(waited.count()) + " s");
+      lane->break_down("nobody answered in " + std::to_string(std::chrono::seconds(answer_max).count()) + " s");
     } else if (lane->state != Lane::State::up) {
       next_timer_ = std::min(next_timer_, lane->deadline);
     } else if (now_ - lane->heard >= silence_max_) {
