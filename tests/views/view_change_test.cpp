@@ -44,6 +44,10 @@ struct OneOfFive final : Counts {
   void accuses(std::uint32_t from, std::uint64_t whom) {
     std::memcpy(rows[from].data() + table.layout(Rank(from)).suspected(0), &whom, sizeof whom);
   }
+  void wedges(std::uint32_t rank) {
+    constexpr std::uint64_t yes = 1;
+    std::memcpy(rows[rank].data() + table.layout(Rank(rank)).wedged(), &yes, sizeof yes);
+  }
   [[nodiscard]] std::uint64_t told() const { return table.own(table.layout(table.self()).suspected(0)); }
   void step(const RankSet& quiet = {}, bool just_woke = false) { (void)change.step({}, true, quiet, just_woke); }
 
@@ -94,8 +98,12 @@ TEST_CASE("who has just woken says nothing of its accusers: it may not have hear
     CHECK(leader.told() == 0);
   }
   SECTION("nobody else has") {
+    for (const std::uint32_t rank : {2U, 3U, 4U}) leader.wedges(rank);
+    leader.step({}, true);
+    CHECK(leader.change.state() == ViewChange::State::wedged);  // it proposes nobody's removal that it has not told
     leader.step();
     CHECK(leader.told() == 0b00010);
+    CHECK(leader.change.state() == ViewChange::State::accepted);
   }
 }
 
