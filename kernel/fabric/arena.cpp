@@ -58,9 +58,10 @@ Result<std::span<std::byte>> Arena::take(std::size_t bytes) {
   return std::span(begin, bytes);
 }
 
-// The pages go, and what takes their place is zero. Who writes there late finds memory that is nobody's.
+// The pages go, and what takes their place is zero; pages that are locked stay. Who writes there late finds memory that is
+// nobody's.
 void Arena::give_back(std::span<std::byte> memory, bool fenced) noexcept {
-  CHECK(::madvise(memory.data(), memory.size(), MADV_DONTNEED) == 0);
+  if (::madvise(memory.data(), memory.size(), MADV_DONTNEED) != 0) std::fill(memory.begin(), memory.end(), std::byte{});
   if (fenced) {
     fenced_bytes_ += memory.size();
     return;
@@ -92,47 +93,35 @@ const MemoryKeys& Arena::keys_of(const std::byte* memory) const {
   return step.keys;
 }
 
-std::byte* Staging::take(std::size_t which) {
-  std::vector<std::byte*>& free = free_[which];
+Result<Copy> Staging::copy(std::span<const std::byte> bytes) {
+  Copy copy;
+  if (bytes.empty()) return copy;
+  const auto fits = std::find_if(sizes.begin(), sizes.end(), [&bytes](std::size_t size) { return size >= bytes.size(); });
+  CHECK(fits != sizes.end());
+  std::vector<std::byte*>& free = free_[static_cast<std::size_t>(fits - sizes.begin())];
   if (free.empty()) {
     constexpr std::size_t at_once = std::size_t{1} << 20U;
-    const auto memory = arena_.take(at_once);
-    CHECK(memory.ok());  // the address space is used up
-    for (std::size_t at = 0; at + sizes[which] <= at_once; at += sizes[which]) free.push_back(memory->data() + at);
+    auto memory = arena_.take(at_once);
+    if (!memory) return std::move(memory).error();
+    for (std::size_t at = 0; at + *fits <= at_once; at += *fits) free.push_back(memory->data() + at);
   }
-  std::byte* const piece = free.back();
+  copy.free_ = &free;
+  copy.memory_ = {free.back(), bytes.size()};
   free.pop_back();
-  return piece;
+  std::copy(bytes.begin(), bytes.end(), copy.memory_.begin());
+  return copy;
 }
 
-Copy::Copy(Copy&& other) noexcept
-    : staging_(other.staging_),
-      memory_(std::exchange(other.memory_, nullptr)),
-      which_(other.which_),
-      bytes_(std::exchange(other.bytes_, 0)) {}
+Copy::Copy(Copy&& other) noexcept : free_(other.free_), memory_(std::exchange(other.memory_, {})) {}
 
 Copy& Copy::operator=(Copy&& other) noexcept {
-  std::swap(staging_, other.staging_);
+  std::swap(free_, other.free_);
   std::swap(memory_, other.memory_);
-  std::swap(which_, other.which_);
-  std::swap(bytes_, other.bytes_);
   return *this;
 }
 
 Copy::~Copy() {
-  if (memory_ != nullptr) staging_->free_[which_].push_back(memory_);
-}
-
-void Copy::assign(const std::byte* begin, const std::byte* end) {
-  CHECK(memory_ == nullptr);
-  bytes_ = static_cast<std::size_t>(end - begin);
-  if (bytes_ == 0) return;
-  const auto fits =
-      std::find_if(Staging::sizes.begin(), Staging::sizes.end(), [this](std::size_t s) { return s >= bytes_; });
-  CHECK(fits != Staging::sizes.end());
-  which_ = static_cast<std::size_t>(fits - Staging::sizes.begin());
-  memory_ = staging_->take(which_);
-  std::copy(begin, end, memory_);
+  if (!empty()) free_->push_back(memory_.data());
 }
 
 }  // namespace spindrift::kernel::vq

@@ -54,6 +54,24 @@ class Arena final : public spindrift::fabric::connected::MemorySource {
   std::uint64_t fenced_bytes_ = 0;
 };
 
+/// A copy of some bytes in registered memory, or nothing. Outlived by its staging.
+class Copy {
+ public:
+  Copy() = default;
+  Copy(Copy&& other) noexcept;
+  Copy& operator=(Copy&& other) noexcept;
+  ~Copy();
+
+  [[nodiscard]] bool empty() const noexcept { return memory_.empty(); }
+  [[nodiscard]] std::size_t size() const noexcept { return memory_.size(); }
+  [[nodiscard]] const std::byte* data() const noexcept { return memory_.data(); }
+
+ private:
+  friend class Staging;
+  std::vector<std::byte*>* free_ = nullptr;  ///< where its piece goes back to
+  std::span<std::byte> memory_;
+};
+
 /// Pieces of an arena for copies of what is posted, in three sizes; they are kept for the next ones.
 class Staging {
  public:
@@ -63,34 +81,14 @@ class Staging {
   Staging(const Staging&) = delete;
   Staging& operator=(const Staging&) = delete;
 
+  /// Of at most bytes_max. Errors: as Arena::take.
+  [[nodiscard]] Result<Copy> copy(std::span<const std::byte> bytes);
+
  private:
-  friend class Copy;
   static constexpr std::array<std::size_t, 3> sizes{512, 4096 + 64, bytes_max};
-  [[nodiscard]] std::byte* take(std::size_t which);
 
   Arena& arena_;
   std::array<std::vector<std::byte*>, sizes.size()> free_;
-};
-
-/// A copy of some bytes in registered memory, or nothing; at most Staging::bytes_max. Outlived by its staging.
-class Copy {
- public:
-  explicit Copy(Staging& staging) : staging_(&staging) {}
-  Copy(Copy&& other) noexcept;
-  Copy& operator=(Copy&& other) noexcept;
-  ~Copy();
-
-  /// Nothing is there before.
-  void assign(const std::byte* begin, const std::byte* end);
-  [[nodiscard]] bool empty() const noexcept { return bytes_ == 0; }
-  [[nodiscard]] std::size_t size() const noexcept { return bytes_; }
-  [[nodiscard]] const std::byte* data() const noexcept { return memory_; }
-
- private:
-  Staging* staging_;
-  std::byte* memory_ = nullptr;
-  std::size_t which_ = 0;
-  std::size_t bytes_ = 0;
 };
 
 }  // namespace spindrift::kernel::vq

@@ -30,12 +30,14 @@ void VqFabric::execute(const Operation& operation) {
   if (std::find(rung_.begin(), rung_.end(), lane) == rung_.end()) rung_.push_back(lane);
   if (operation.kind == Operation::Kind::send) {
     const auto message = connected::user_message({operation.local, operation.bytes});
-    Transfer transfer(staging_);
+    auto copy = staging_.copy(message);
+    if (!copy) return lane->break_down(copy.error().message());
+    Transfer transfer;
     transfer.kind = kernel::Request::Kind::send;
     transfer.signaled = operation.signaled;
     transfer.context = operation.context;
     transfer.bytes = message.size();
-    transfer.owned.assign(message.data(), message.data() + message.size());
+    transfer.owned = std::move(copy).value();
     return lane->post(std::move(transfer));
   }
   const connected::Exposure& target = lane->exposed.at(operation.region);
@@ -43,7 +45,7 @@ void VqFabric::execute(const Operation& operation) {
   connected::OwnRegion* const region = operation.copied ? nullptr : region_of(operation.local, operation.bytes);
   std::size_t done = 0;
   do {
-    Transfer transfer(staging_);
+    Transfer transfer;
     transfer.kind = reads ? kernel::Request::Kind::read : kernel::Request::Kind::write;
     transfer.local = operation.local + done;
     transfer.bytes = std::min(operation.bytes - done, piece_max);
@@ -51,7 +53,11 @@ void VqFabric::execute(const Operation& operation) {
     transfer.remote_key = target.remote_key;
     transfer.region = region;
     // What lies in no region is not registered; it goes by a copy in either direction.
-    if (region == nullptr) transfer.owned.assign(transfer.local, transfer.local + transfer.bytes);
+    if (region == nullptr) {
+      auto copy = staging_.copy({transfer.local, transfer.bytes});
+      if (!copy) return lane->break_down(copy.error().message());
+      transfer.owned = std::move(copy).value();
+    }
     done += transfer.bytes;
     transfer.signaled = operation.signaled && done == operation.bytes;
     transfer.context = operation.context;

@@ -49,11 +49,13 @@ void Lane::ring() {
 }
 
 void Lane::say(std::span<const std::byte> message, bool signaled) {
-  Transfer transfer(ways_.staging);
+  auto copy = ways_.staging.copy(message);
+  if (!copy) return break_down(copy.error().message());
+  Transfer transfer;
   transfer.kind = Kind::send;
   transfer.signaled = signaled;
   transfer.bytes = message.size();
-  transfer.owned.assign(message.data(), message.data() + message.size());
+  transfer.owned = std::move(copy).value();
   post(std::move(transfer));
   flush();
 }
@@ -144,13 +146,16 @@ void Lane::close() {
   unsent_bytes = 0;
   if (state != State::closing && !goodbye && !ways_.pool.failure(pair_)) {
     const auto message = connected::encode(connected::Kind::goodbye, 0);
-    Transfer last(ways_.staging);
-    last.kind = Kind::send;
-    last.bytes = message.size();
-    last.owned.assign(message.data(), message.data() + message.size());
-    const kernel::Request request = request_of(last);
-    flying_.push_back(std::move(last));
-    static_cast<void>(ways_.pool.post(pair_, {&request, 1}));  // no room: then it finds out by itself
+    // No memory or no room: then it finds out by itself.
+    if (auto copy = ways_.staging.copy(message)) {
+      Transfer last;
+      last.kind = Kind::send;
+      last.bytes = message.size();
+      last.owned = std::move(copy).value();
+      const kernel::Request request = request_of(last);
+      flying_.push_back(std::move(last));
+      static_cast<void>(ways_.pool.post(pair_, {&request, 1}));
+    }
   }
   ways_.pool.close(pair_);
   ways_.leaving.push_back({pair_, std::move(flying_)});

@@ -19,11 +19,9 @@ namespace connected = spindrift::fabric::connected;
 
 /// What is asked of the pool, piece by piece.
 struct Transfer {
-  explicit Transfer(Staging& staging) : owned(staging) {}
   kernel::Request::Kind kind = kernel::Request::Kind::write;
   bool signaled = false;             ///< the caller wants a `completed`
   bool news = false;                 ///< of a write: the peer is told of it
-  bool copied = false;               ///< `local` is not in a region, or may change after the post
   const std::byte* local = nullptr;  ///< written to by a read
   std::size_t bytes = 0;
   std::uint64_t address = 0;

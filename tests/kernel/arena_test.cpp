@@ -1,7 +1,11 @@
 // Memory that is carved out of what was registered once, and what is never carved out again.
 #include "pool_fixture.hpp"
 
+#include <sys/mman.h>
+#include <sys/resource.h>
+
 #include <algorithm>
+#include <cerrno>
 
 #include <spindrift/kernel/fabric/arena.hpp>
 
@@ -20,6 +24,12 @@ std::span<std::byte> taken(Arena& arena, std::size_t bytes) {
   CHECK(std::all_of(memory->begin(), memory->end(), [](std::byte byte) { return byte == std::byte{0}; }));
   std::fill(memory->begin(), memory->end(), std::byte{1});
   return *memory;
+}
+
+Copy copied(Staging& staging, std::span<const std::byte> bytes) {
+  auto copy = staging.copy(bytes);
+  if (!copy) FAIL(copy.error().to_string());
+  return std::move(copy).value();
 }
 
 bool apart(std::span<const std::byte> left, std::span<const std::byte> right) {
@@ -45,6 +55,15 @@ TEST_CASE("regions of view after view come out of one registration, zeroed and a
     for (const auto& memory : view % 2 == 0 ? std::array{a, b, c} : std::array{b, c, a}) arena.give_back(memory, false);
   }
   CHECK(arena.steps() == 1);
+}
+
+TEST_CASE("memory that the process has locked is given back like any other") {
+  Arena arena;
+  const auto memory = taken(arena, 4096);
+  REQUIRE(::mlock(memory.data(), memory.size()) == 0);
+  arena.give_back(memory, false);
+  CHECK(taken(arena, 4096).data() == memory.data());
+  REQUIRE(::munlock(memory.data(), memory.size()) == 0);
 }
 
 TEST_CASE("memory that somebody may still write to is never given out again (V11)") {
@@ -91,12 +110,9 @@ TEST_CASE("copies keep their bytes until they go, and then their places are used
   const std::byte* place = nullptr;
   for (const std::size_t size : {std::size_t{1}, std::size_t{512}, std::size_t{5000}}) {
     for (int round = 0; round < 3; ++round) {
-      Copy first(staging);
-      CHECK(first.empty());
-      first.assign(bytes, bytes + size);
-      Copy copy(std::move(first));
-      Copy other(staging);
-      other.assign(bytes, bytes + 1);
+      Copy first = copied(staging, {bytes, size});
+      const Copy copy(std::move(first));
+      const Copy other = copied(staging, {bytes, 1});
       CHECK(copy.size() == size);
       CHECK(std::equal(bytes, bytes + size, copy.data()));
       CHECK(copy.data() != other.data());
@@ -105,4 +121,20 @@ TEST_CASE("copies keep their bytes until they go, and then their places are used
     }
   }
   CHECK(arena.steps() == 1);
+}
+
+TEST_CASE("a process without address space gets an error instead of a copy, and a copy when there is some again") {
+  Arena arena;
+  Staging staging(arena);
+  const std::array byte{std::byte{9}};
+  CHECK_FALSE(system_error("mmap", ENOMEM).to_string().empty());  // what it allocates is there from now on
+  rlimit before{};
+  REQUIRE(::getrlimit(RLIMIT_AS, &before) == 0);
+  rlimit none = before;
+  none.rlim_cur = 0;
+  REQUIRE(::setrlimit(RLIMIT_AS, &none) == 0);
+  const bool refused = !staging.copy(byte).ok();
+  REQUIRE(::setrlimit(RLIMIT_AS, &before) == 0);
+  CHECK(refused);
+  CHECK(*copied(staging, byte).data() == byte[0]);
 }

@@ -1,7 +1,8 @@
 // Requests that a provider does not take yet, in the order in which they were asked for.
 //
 // A request has `region` (the own memory that it needs, counted there while it waits, or null), and for its bytes `local`,
-// `bytes`, `copied` (the caller may change them after the post) and `owned` (holds them, if it is not empty).
+// `bytes` and `owned` (holds them, if it is not empty). It may have `copied`: the caller may change them after the post, so
+// they are copied into `owned` if it has to wait.
 #pragma once
 
 #include <algorithm>
@@ -31,7 +32,9 @@ class Backlog {
       if (request.region != nullptr) --request.region->reading;
       return;
     }
-    if (request.copied && request.owned.empty()) request.owned.assign(request.local, request.local + request.bytes);
+    if constexpr (requires { request.copied; }) {
+      if (request.copied && request.owned.empty()) request.owned.assign(request.local, request.local + request.bytes);
+    }
     bytes_ += request.owned.size();
     if (request.region != nullptr) lane.unsent_bytes += request.bytes;
     if (waiting_.size() >= requests_max || bytes_ > bytes_max) lane.break_down("it takes nothing of what waits for it");
