@@ -118,6 +118,10 @@ class MemoryEndpoint final : public connected::Endpoint {
   static std::string port_of(NodeId node) { return std::to_string(7400 + node.value()); }
   static std::string address_of(NodeId node) { return "127.0.0.1:" + port_of(node); }
   void call(NodeId node) { value_or_throw(connect({node, address_of(node)})); }
+  /// Whether who was called knows that the link stands only when the caller says so, as of connectionless providers.
+  bool speaks_first = false;
+  /// That it has made so far.
+  [[nodiscard]] int calls() const noexcept { return calls_; }
 
   [[nodiscard]] Result<void> post(std::span<const Operation>) override {
     return Error(ErrorKind::unsupported, "nothing is posted here");
@@ -128,6 +132,7 @@ class MemoryEndpoint final : public connected::Endpoint {
  private:
   [[nodiscard]] Result<Descriptors> open(const connected::SocketAddress&) override { return Descriptors{}; }
   [[nodiscard]] Result<std::unique_ptr<connected::Lane>> start_call(NodeId node, const connected::SocketAddress&) override {
+    ++calls_;
     auto connection = std::make_shared<Connection>();
     connection->greeting = greeting_to(node);
     connection->sides[0] = this;
@@ -149,14 +154,22 @@ class MemoryEndpoint final : public connected::Endpoint {
       }
       connected::Lane* const lane = report.connection->lanes[report.to];
       if (lane == nullptr) continue;  // given up meanwhile
-      if (report.kind == Report::Kind::established) established(*lane, report.bytes);
-      if (report.kind == Report::Kind::message) message_came(*lane, report.bytes);
+      if (report.kind == Report::Kind::established) stands(*lane, report.bytes);
+      if (report.kind == Report::Kind::message) {
+        if (lane->state == connected::Lane::State::answering) established(*lane, {});
+        message_came(*lane, report.bytes);
+      }
       if (report.kind == Report::Kind::ended) lane->break_down("the connection broke");
     }
   }
   bool take_completions() override { return false; }
   void on_writes(connected::Lane& lane, std::span<const std::byte>) override { lane.break_down("nothing is written here"); }
   [[nodiscard]] bool may_block() noexcept override { return inbox.empty(); }
+
+  void stands(connected::Lane& lane, std::span<const std::byte> greeting) {
+    established(lane, greeting);
+    if (speaks_first) lane.say(connected::encode(connected::Kind::alive, 0), false);
+  }
 
   // As an operating system does it: a request that was given up meanwhile still looks like one, and its end comes after it.
   void on_request(const std::shared_ptr<Connection>& connection) {
@@ -169,13 +182,14 @@ class MemoryEndpoint final : public connected::Endpoint {
     auto lane = std::make_unique<MemoryLane>(connected::Lane::State::answering, greeting->node, connection, 1);
     const auto ours = greeting_to(greeting->node);
     lane->report(Report::Kind::established, ours);
-    inbox.push_back({Report::Kind::established, connection, 1});
+    if (!speaks_first) inbox.push_back({Report::Kind::established, connection, 1});
     if (connection->lanes[0] == nullptr) inbox.push_back({Report::Kind::ended, connection, 1});
     answered(std::move(lane), *greeting);
   }
 
   const NodeId self_;
   Network& network_;
+  int calls_ = 0;
 };
 
 void MemoryLane::report(Report::Kind kind, std::span<const std::byte> bytes) {
@@ -204,6 +218,10 @@ struct Nodes {
       if (&endpoint == &lower && events[i].kind == Event::Kind::connected) higher_at_lower = events[i].peer;
     }
   }
+  /// So often that it looks at everything, all at one time.
+  void look(MemoryEndpoint& endpoint) {
+    for (int i = 0; i < 200; ++i) poll(endpoint);
+  }
   /// Both look again and again, for so long: longer than an attempt's pause, shorter than anybody is taken for silent.
   void run(Duration how_long = std::chrono::seconds(5)) {
     for (Duration done{}; done < how_long; done += milliseconds(1)) {
@@ -220,7 +238,8 @@ const std::vector once{Event::Kind::connected};
 
 TEST_CASE("two that call each other are linked once, however long both were away and whoever looks first") {
   Nodes nodes;
-  const auto away = GENERATE(milliseconds(0), milliseconds(99), milliseconds(150), milliseconds(2900));
+  const auto away = GENERATE(milliseconds(0), milliseconds(99), milliseconds(150), milliseconds(2900), milliseconds(4000),
+                             milliseconds(60000));
   const bool lower_first = GENERATE(true, false);
   CAPTURE(away.count(), lower_first);
   nodes.lower.call(NodeId(2));
@@ -230,6 +249,29 @@ TEST_CASE("two that call each other are linked once, however long both were away
   nodes.run();
   CHECK(nodes.at_lower == once);
   CHECK(nodes.at_higher == once);
+}
+
+TEST_CASE("time in which a process does not look is none in which the other fails to answer") {
+  Nodes nodes;
+  nodes.lower.speaks_first = nodes.higher.speaks_first = true;
+  nodes.lower.call(NodeId(2));
+  nodes.look(nodes.higher);  // finds the call and answers it
+  nodes.clock.advance(GENERATE(milliseconds(2000), milliseconds(4000), milliseconds(60000)));
+  nodes.look(nodes.higher);
+  nodes.run();
+  CHECK(nodes.at_lower == once);
+  CHECK(nodes.at_higher == once);
+}
+
+TEST_CASE("a call that nobody answers is made again after three seconds of looking for it") {
+  Nodes nodes;
+  nodes.network.erase(MemoryEndpoint::port_of(NodeId(2)));
+  nodes.clock.advance(GENERATE(milliseconds(0), milliseconds(60000)));  // before it, which is none of it
+  nodes.lower.call(NodeId(2));
+  nodes.run(milliseconds(2900));
+  CHECK(nodes.lower.calls() == 1);
+  nodes.run(milliseconds(200));
+  CHECK(nodes.lower.calls() == 2);
 }
 
 TEST_CASE("a call that reached nobody gives way once the other side was turned away and calls again") {

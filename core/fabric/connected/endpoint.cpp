@@ -133,7 +133,7 @@ Result<void> Endpoint::listen(const Address& self) {
   auto opened = open(*address);
   if (!opened) return Error(std::move(opened).error()).at(self.endpoint);
   descriptors_ = *opened;
-  now_ = last_progress_ = clock_.now();
+  now_ = last_progress_ = awake_ = clock_.now();
   listening_ = true;
   return {};
 }
@@ -286,7 +286,10 @@ void Endpoint::prepare_sleep() noexcept {
   if (listening_) arm();
 }
 
-void Endpoint::cancel_sleep() noexcept { asleep_.store(false, std::memory_order_relaxed); }
+void Endpoint::cancel_sleep() noexcept {
+  asleep_.store(false, std::memory_order_relaxed);
+  awake_ = clock_.now();
+}
 
 // What came before the caller's last look and was not looked at is no reason to sleep either.
 void Endpoint::sleep(Time deadline) noexcept {
@@ -304,7 +307,7 @@ void Endpoint::sleep(Time deadline) noexcept {
     static_cast<void>(::ppoll(ready, 3, until == never ? nullptr : &wait, nullptr));
     take_signals((ready[0].revents & POLLIN) != 0, (ready[1].revents & POLLIN) != 0);
   }
-  asleep_.store(false, std::memory_order_relaxed);
+  cancel_sleep();
   if (listening_) progress();
 }
 

@@ -187,6 +187,7 @@ class Endpoint : public Part {
 
   // links.cpp: calls, and what ends
   void progress();
+  void excuse();
   void look_at_reports();
   [[nodiscard]] bool elsewhere(NodeId node);
   [[nodiscard]] static bool unheard(Lane& lane, const Greeting& greeting, Time now);
@@ -209,6 +210,7 @@ class Endpoint : public Part {
   const Clock& clock_;
   Time now_{};
   Time last_progress_{};
+  Time awake_{};  ///< since then, without a look
   Time next_timer_ = never;
   Time next_alive_{};
   std::uint32_t passes_ = 0;  ///< since reports were looked for

@@ -11,6 +11,7 @@ namespace {
 constexpr std::size_t lanes_per_node_max = 8;
 constexpr std::uint32_t passes_between_looks = 16;
 constexpr auto answer_max = std::chrono::seconds(3);
+constexpr auto pass_max = std::chrono::milliseconds(20);
 constexpr auto crossing_max = std::chrono::milliseconds(100);
 constexpr auto pause_first = std::chrono::milliseconds(20);
 constexpr auto pause_max = std::chrono::seconds(1);
@@ -21,11 +22,8 @@ constexpr std::initializer_list<Lane::State> talking{Lane::State::calling, Lane:
 
 void Endpoint::progress() {
   now_ = clock_.now();
-  // Who was away itself, for longer than it ever sleeps, judges nobody's silence.
-  if (now_ - last_progress_ > silence_max_ / 2) {
-    for (const auto& lane : lanes_) lane->heard = now_;
-  }
-  last_progress_ = now_;
+  excuse();
+  last_progress_ = awake_ = now_;
   if (unsettled_ || ++passes_ > passes_between_looks) {
     passes_ = 0;
     look_at_reports();
@@ -34,6 +32,17 @@ void Endpoint::progress() {
   for (const auto& lane : lanes_) lane->flush();
   sweep();
   if (now_ >= next_timer_) keep_time();
+}
+
+// Who was away itself, for longer than it ever sleeps, judges nobody's silence. And time in which it was awake and did not
+// look, held up by the application or a provider, is none in which somebody failed to answer.
+void Endpoint::excuse() {
+  const bool away = now_ - last_progress_ > silence_max_ / 2;
+  for (const auto& lane : lanes_) {
+    const Duration unseen = now_ - std::max(away ? last_progress_ : awake_, lane->heard);  // of this lane
+    if (unseen > pass_max) lane->deadline += unseen;
+    if (away) lane->heard = now_;
+  }
 }
 
 void Endpoint::look_at_reports() {
