@@ -16,7 +16,8 @@ namespace {
 void await_held(Pair& pair, const Held& expected) {
   drive({&pair.a, &pair.b}, [&] {
     const Held there = held();
-    return there.mappings == expected.mappings && there.descriptors <= expected.descriptors + pair.leisure_descriptors;
+    return there.mappings == expected.mappings && there.descriptors <= expected.descriptors + pair.leisure_descriptors &&
+           there.descriptors + pair.leisure_descriptors >= expected.descriptors;
   });
 }
 
