@@ -77,6 +77,9 @@ struct PeerFault {
 
 class Multicast {
  public:
+  /// Of one at most.
+  static constexpr std::size_t counters_max = 16;
+
   /// The member must be in the subgroup. `table` and `sink` outlive this object; every member's row is attached before the
   /// first step.
   Multicast(SubgroupId id, sst::Table& table, Policy policy, DeliverySink& sink, CounterBlock& counters);

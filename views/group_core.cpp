@@ -26,7 +26,6 @@ constexpr Duration slow_upcall = std::chrono::milliseconds(10);
 constexpr Duration slow_report_interval = std::chrono::seconds(1);
 /// Passes without news before the poller offers its core to others; a pass over quiet rows takes well under a microsecond.
 constexpr unsigned passes_before_yield = 2;
-constexpr std::size_t counters_per_subgroup = 8;
 constexpr std::size_t counters_per_process = 16;
 
 /// Grows from start to start of a node while its clock does not go back, and differs in any case.
@@ -94,7 +93,7 @@ void GroupCore::make_member() {
 
   counters_.emplace(value_or_throw(CounterBlock::in_file(
       node_file(group_directory(config_.runtime_directory(), config_.group_name()), self, counters_suffix),
-      everybody.subgroups.size() * counters_per_subgroup + counters_per_process)));
+      everybody.subgroups.size() * smc::Multicast::counters_max + counters_per_process)));
   sleeps_ = counters_->counter("poller.sleeps");
   slow_upcalls_ = counters_->counter("poller.slow_upcalls");
   views_ = counters_->counter("views.installed");

@@ -20,6 +20,21 @@ TEST_CASE("a group of one delivers to itself") {
   CHECK(journal.lines == std::vector<std::string>{"0:alone"});
 }
 
+TEST_CASE("everything is counted, however many subgroups with large messages there are") {
+  GroupFixture fixture;
+  std::string text = "[DERECHO]\nlocal_id = 0\n[SPINDRIFT]\ngroup_name = test\nmembers = 0\nfabric = shm\n";
+  text += "runtime_directory = " + fixture.directory() + "\n[SUBGROUP/DEFAULT]\nbulk_ring_bytes = 1 MiB\n";
+  text += "[LAYOUT]\njson_layout = '[";
+  constexpr unsigned subgroups = 40;
+  for (unsigned i = 0; i < subgroups; ++i)
+    text += std::string(i == 0 ? "" : ",") + "{\"name\":\"s" + std::to_string(i) + "\",\"members\":[0]}";
+  Group group(value_or_throw(Config::parse(text + "]'\n", "test.cfg")));
+  unsigned counted = 0;
+  for (const CounterValue& counter : group.counters()) counted += counter.name.ends_with(".large_sent") ? 1 : 0;
+  CHECK(counted == subgroups);
+  group.leave();
+}
+
 TEST_CASE("all members deliver the same messages in the same order, and everything sent before the end") {
   constexpr unsigned members = 3, threads = 2, messages = 2000;
   GroupFixture fixture(GENERATE("shm", "ofi:tcp", "ofi:net", "vq:tcp", "vq:net", "shm+ofi:tcp"));
