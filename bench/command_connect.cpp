@@ -1,4 +1,6 @@
-// `spindrift bench connect`: how long until a new peer can be used, with its metadata alone and by a connection.
+// `spindrift bench connect`: how long until a new peer can be used, with its metadata, by a lookup of them and by a
+// connection.
+#include <algorithm>
 #include <array>
 #include <memory>
 #include <string>
@@ -14,6 +16,8 @@ namespace spindrift::bench {
 
 namespace {
 
+constexpr std::uint64_t lookups_per_sample = 100;
+
 struct ConnectOptions {
   CommonOptions common;
   std::string provider = "tcp;ofi_rxm";
@@ -25,30 +29,55 @@ struct Way {
   const char* bench;
   std::vector<std::uint64_t> ReachTimes::*times;
 };
-constexpr std::array ways{Way{"metadata taken in", &ReachTimes::resolve},
+constexpr std::array ways{Way{"endpoint created", &ReachTimes::endpoint},
+                          Way{"metadata taken in", &ReachTimes::resolve},
                           Way{"virtual queue pair connected, peer known", &ReachTimes::virtual_pair},
+                          Way{"of that, connecting alone", &ReachTimes::virtual_connect},
+                          Way{"virtual queue pair connected, peer looked up", &ReachTimes::unknown},
+                          Way{"two reads of the meta server", &ReachTimes::two_reads},
                           Way{"metadata taken in, first write", &ReachTimes::first_write},
-                          Way{"connection made", &ReachTimes::connect}, Way{"read of a known peer", &ReachTimes::read}};
+                          Way{"connection made", &ReachTimes::connect},
+                          Way{"read of a known peer", &ReachTimes::read}};
+
+using Parameters = std::vector<std::pair<std::string, Parameter>>;
+
+template <class Times>
+void report_percentiles(Report& report, const char* bench, const Parameters& parameters,
+                        std::vector<std::uint64_t> Times::*which, std::vector<Times>& repeats) {
+  for (const auto& [name, fraction] : {std::pair{"p50", 0.5}, {"p99", 0.99}}) {
+    Figure figure{bench, parameters, "us", {}, {}};
+    figure.parameters.emplace_back("percentile", std::string(name));
+    for (Times& times : repeats) figure.values.push_back(percentile(times.*which, fraction) / 1000);
+    report.add(figure);
+  }
+}
 
 void report_reach(Report& report, const ConnectOptions& options, std::uint32_t peers, std::vector<ReachTimes>& repeats) {
-  using Parameters = std::vector<std::pair<std::string, Parameter>>;
   const Parameters parameters{{"provider", options.provider}, {"at_a_time", std::uint64_t{peers}}};
-  for (const Way& way : ways) {
-    for (const auto& [name, fraction] : {std::pair{"p50", 0.5}, {"p99", 0.99}}) {
-      Figure figure{way.bench, parameters, "us", {}, {}};
-      figure.parameters.emplace_back("percentile", std::string(name));
-      for (ReachTimes& times : repeats) figure.values.push_back(percentile(times.*way.times, fraction) / 1000);
-      report.add(figure);
-    }
-  }
+  for (const Way& way : ways) report_percentiles(report, way.bench, parameters, way.times, repeats);
+  Figure in_reads{"peer looked up, in two reads", parameters, "times", {}, {}};
+  Figure reads{"reads of the meta server for a lookup", parameters, "reads", {}, {}};
   Figure writes{"peers reached by metadata and first write", parameters, "peers/s", {}, {}};
   Figure connects{"peers reached by connections", parameters, "peers/s", {}, {}};
-  for (const ReachTimes& times : repeats) {
+  for (ReachTimes& times : repeats) {
+    in_reads.values.push_back(percentile(times.unknown, 0.5) / percentile(times.two_reads, 0.5));
+    reads.values.push_back(times.reads_per_lookup);
     writes.values.push_back(times.first_writes_per_second);
     connects.values.push_back(times.connects_per_second);
   }
-  report.add(writes);
-  report.add(connects);
+  for (const Figure* figure : {&in_reads, &reads, &writes, &connects}) report.add(*figure);
+}
+
+void report_rates(Report& report, const ConnectOptions& options, const std::vector<ConnectRates>& repeats) {
+  const Parameters parameters{{"provider", options.provider}};
+  Figure known{"virtual queue pairs connected, peers known", parameters, "pairs/s", {}, {}};
+  Figure unknown{"virtual queue pairs connected, peers looked up", parameters, "pairs/s", {}, {}};
+  for (const ConnectRates& rates : repeats) {
+    known.values.push_back(rates.known);
+    unknown.values.push_back(rates.unknown);
+  }
+  report.add(known);
+  report.add(unknown);
 }
 
 // All ways take turns within one sample, and all numbers of peers within one repeat, so that what the machine does meanwhile
@@ -59,14 +88,20 @@ Result<void> run_connect_bench(const ConnectOptions& options) {
   auto reach = Reach::start(options.provider);
   if (!reach) return Error(reach.error());
   std::vector<std::vector<ReachTimes>> repeats(options.peers.size());
+  std::vector<ConnectRates> rates;
   for (std::uint32_t repeat = 0; repeat < options.common.repeats; ++repeat) {
     for (std::size_t i = 0; i < options.peers.size(); ++i) {
       auto measured = reach.value()->measure(options.peers[i], options.samples);
       if (!measured) return std::move(measured).error();
       repeats[i].push_back(std::move(measured).value());
     }
+    const std::uint64_t lookups = std::min<std::uint64_t>(Reach::lookups_max, lookups_per_sample * options.samples);
+    auto measured = reach.value()->measure_rates(static_cast<std::uint32_t>(lookups));
+    if (!measured) return std::move(measured).error();
+    rates.push_back(*measured);
   }
   for (std::size_t i = 0; i < options.peers.size(); ++i) report_reach(*report, options, options.peers[i], repeats[i]);
+  report_rates(*report, options, rates);
   return {};
 }
 
@@ -74,8 +109,8 @@ Result<void> run_connect_bench(const ConnectOptions& options) {
 
 void add_connect_command(CLI::App& bench, tools::Work& chosen) {
   auto options = std::make_shared<ConnectOptions>();
-  CLI::App* command =
-      bench.add_subcommand("connect", "How long until a new peer can be used: by its metadata, and by a connection");
+  CLI::App* command = bench.add_subcommand(
+      "connect", "How long until a new peer can be used: by its metadata, by a lookup, and by a connection");
   add_common_options(*command, options->common);
   command->add_option("--provider", options->provider, "libfabric's provider of connectionless queue pairs")
       ->check(CLI::IsMember({"tcp;ofi_rxm", "net"}))

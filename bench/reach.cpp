@@ -1,15 +1,16 @@
 // Peers that do nothing but poll, and who reaches for them with a device that has never spoken to anybody.
 #include <spindrift/bench/reach.hpp>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
-#include <optional>
 #include <span>
 #include <thread>
 #include <utility>
 
+#include <spindrift/bench/reached.hpp>
+#include <spindrift/bench/seeker.hpp>
 #include <spindrift/core/clock.hpp>
-#include <spindrift/kernel/ofi/ofi_device.hpp>
 #include <spindrift/kernel/pool.hpp>
 
 namespace spindrift::bench {
@@ -18,7 +19,6 @@ namespace {
 
 using kernel::Device;
 using kernel::MemoryKeys;
-using kernel::Metadata;
 using kernel::PeerHandle;
 using kernel::PhysicalEvent;
 using kernel::PhysicalOperation;
@@ -29,53 +29,7 @@ constexpr Duration patience = std::chrono::seconds(10);
 
 std::uint64_t since(Time start, Time now) { return static_cast<std::uint64_t>((now - start).count()); }
 
-Result<std::unique_ptr<Device>> make_device(const std::string& provider) {
-  kernel::OfiDeviceOptions options;
-  options.connectionless = provider;
-  options.listen = "127.0.0.1:0";
-  options.sizes.send_depth = 16;
-  options.sizes.receive_buffers = 16;
-  return kernel::make_ofi_device(options);
-}
-
-/// Who is reached: its memory is open to whoever has the keys.
-struct Peer {
-  std::unique_ptr<Device> device;
-  std::unique_ptr<PhysicalQueuePair> open;
-  std::vector<std::unique_ptr<PhysicalQueuePair>> accepted;
-  alignas(8) std::array<std::byte, 8> writable{};
-  alignas(8) std::array<std::byte, 8> readable{};
-  MemoryKeys write_keys;
-  MemoryKeys read_keys;
-  Metadata metadata;
-
-  Result<void> start(const std::string& provider) {
-    auto made = make_device(provider);
-    if (!made) return std::move(made).error();
-    device = std::move(made).value();
-    metadata = device->metadata();
-    auto opened = device->open();
-    if (!opened) return std::move(opened).error();
-    open = std::move(opened).value();
-    auto for_writes = device->register_memory(writable, fabric::Access::write);
-    if (!for_writes) return std::move(for_writes).error();
-    auto for_reads = device->register_memory(readable, fabric::Access::read);
-    if (!for_reads) return std::move(for_reads).error();
-    write_keys = *for_writes;
-    read_keys = *for_reads;
-    return {};
-  }
-
-  void poll() {
-    std::array<PhysicalEvent, 8> events;
-    static_cast<void>(open->poll(events));
-    if (auto call = device->accepted(); call.queue_pair != nullptr) accepted.push_back(std::move(call.queue_pair));
-    std::erase_if(accepted, [&](const auto& queue_pair) {
-      const std::size_t count = queue_pair->poll(events);
-      return count > 0 && events[count - 1].kind == PhysicalEvent::Kind::broken;
-    });
-  }
-};
+constexpr kernel::DeviceSizes sizes{.send_depth = 16, .receive_buffers = 16};
 
 /// Who reaches: a device that is made for one sample. Its memory goes after it.
 struct Caller {
@@ -86,7 +40,7 @@ struct Caller {
   SystemClock clock;
 
   Result<void> start(const std::string& provider) {
-    auto made = make_device(provider);
+    auto made = open_loopback_device(provider, sizes);
     if (!made) return std::move(made).error();
     device = std::move(made).value();
     auto opened = device->open();
@@ -141,11 +95,15 @@ class ReachRun final : public Reach {
 
   Result<void> start() {
     for (Peer& peer : peers_) {
-      if (auto started = peer.start(provider_); !started) return started;
+      if (auto started = peer.start(provider_, sizes); !started) return started;
     }
+    if (auto started = keeper_.start(provider_, lookups_max + known_nodes); !started) return started;
     thread_ = std::thread([this] {
       while (!ends_.load(std::memory_order_relaxed)) {
-        for (Peer& peer : peers_) peer.poll();
+        // Peers whose turn it is not take no time from those that are reached.
+        const std::uint32_t reached = reached_.load(std::memory_order_relaxed);
+        for (Peer& peer : std::span(peers_).first(reached)) peer.poll();
+        keeper_.poll();
         std::this_thread::yield();
       }
     });
@@ -156,21 +114,51 @@ class ReachRun final : public Reach {
     ReachTimes times;
     std::uint64_t writing_ns = 0;
     std::uint64_t connecting_ns = 0;
+    std::uint64_t table_reads = 0;
+    reached_.store(peers, std::memory_order_relaxed);
     for (std::uint32_t sample = 0; sample < samples; ++sample) {
       Caller caller;
       if (auto started = caller.start(provider_); !started) return std::move(started).error();
       auto written = reach_connectionless(caller, peers, times);
       if (!written) return std::move(written).error();
+      if (auto opened = open_endpoint(caller, times); !opened) return std::move(opened).error();
       if (auto virtually = connect_virtually(caller, peers, times); !virtually) return std::move(virtually).error();
+      auto looked_up = connect_unknown(caller, peers, times);
+      if (!looked_up) return std::move(looked_up).error();
       auto connected = reach_connected(caller, peers, times);
       if (!connected) return std::move(connected).error();
+      table_reads += *looked_up;
       writing_ns += *written;
       connecting_ns += *connected;
     }
     const double reached = 1e9 * peers * samples;
+    times.reads_per_lookup = static_cast<double>(table_reads) / (double{1} * peers * samples);
     times.first_writes_per_second = reached / static_cast<double>(writing_ns);
     times.connects_per_second = reached / static_cast<double>(connecting_ns);
     return times;
+  }
+
+  Result<ConnectRates> measure_rates(std::uint32_t lookups) override {
+    reached_.store(0, std::memory_order_relaxed);
+    auto device = open_loopback_device(provider_, {.send_depth = 64, .receive_buffers = 16, .peers_max = 2 * lookups_max});
+    if (!device) return std::move(device).error();
+    const std::uint32_t pairs = std::max(lookups, known_nodes);
+    auto seeker = Seeker::start(**device, keeper_.server(), {.nodes_max = known_nodes + lookups, .pairs_max = pairs});
+    if (!seeker) return std::move(seeker).error();
+    if (auto known = (*seeker)->look_up(NodeId(1), known_nodes); !known) return std::move(known).error();
+    ConnectRates rates;
+    constexpr int rounds = 16;
+    for (int round = 0; round < rounds; ++round) {
+      (*seeker)->close_all();
+      auto rate = (*seeker)->connect_known_per_second(NodeId(1), known_nodes, pairs);
+      if (!rate) return std::move(rate).error();
+      rates.known += *rate / rounds;
+    }
+    (*seeker)->close_all();
+    auto rate = (*seeker)->connect_unknown_per_second(NodeId(known_nodes + 1), lookups);
+    if (!rate) return std::move(rate).error();
+    rates.unknown = *rate;
+    return rates;
   }
 
  private:
@@ -208,11 +196,43 @@ class ReachRun final : public Reach {
         const Time before = caller.clock.now();
         const auto pair = (*pool)->create(completions, {});
         if (!pair) return pair.error();
+        const Time made = caller.clock.now();
         if (auto connected = (*pool)->connect(*pair, peers_[i].metadata, kernel::Port(1)); !connected) return connected;
-        if (known) times.virtual_pair.push_back(since(before, caller.clock.now()));
+        if (!known) continue;
+        const Time done = caller.clock.now();
+        times.virtual_pair.push_back(since(before, done));
+        times.virtual_connect.push_back(since(made, done));
       }
     }
     return {};
+  }
+
+  /// One more than those that the device has.
+  Result<void> open_endpoint(Caller& caller, ReachTimes& times) {
+    const Time before = caller.clock.now();
+    const auto opened = caller.device->open();
+    if (!opened) return opened.error();
+    times.endpoint.push_back(since(before, caller.clock.now()));
+    return {};
+  }
+
+  /// By turns with the two reads, once one node has been looked up. How often the table was read for the others.
+  Result<std::uint64_t> connect_unknown(Caller& caller, std::uint32_t peers, ReachTimes& times) {
+    constexpr std::uint32_t nodes = peers_max + 1;
+    auto seeker = Seeker::start(*caller.device, keeper_.server(), {.nodes_max = nodes, .pairs_max = nodes});
+    if (!seeker) return std::move(seeker).error();
+    if (auto first = (*seeker)->connect_unknown(NodeId(1)); !first) return std::move(first).error();
+    std::uint64_t reads = 0;
+    for (std::uint32_t i = 0; i < peers; ++i) {
+      auto found = (*seeker)->connect_unknown(NodeId(2 + i));
+      if (!found) return std::move(found).error();
+      auto limit = (*seeker)->read_twice();
+      if (!limit) return std::move(limit).error();
+      times.unknown.push_back(found->ns);
+      times.two_reads.push_back(*limit);
+      reads += found->reads;
+    }
+    return reads;
   }
 
   Result<std::uint64_t> reach_connected(Caller& caller, std::uint32_t peers, ReachTimes& times) {
@@ -246,7 +266,11 @@ class ReachRun final : public Reach {
   }
 
   const std::string provider_;
+  static constexpr std::uint32_t known_nodes = 8;
+
   std::array<Peer, peers_max> peers_;
+  TableKeeper keeper_;
+  std::atomic<std::uint32_t> reached_{peers_max};
   std::atomic<bool> ends_{false};
   std::thread thread_;
 };

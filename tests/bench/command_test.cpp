@@ -111,13 +111,14 @@ TEST_CASE("the experiments print each figure beside the run that it is compared 
   }
 }
 
-TEST_CASE("bench connect prints two percentiles of five times, and two rates, per number of peers") {
+TEST_CASE("bench connect prints two percentiles of nine times, and four more figures, per number of peers, and two rates") {
   const Output output = bench("connect --peers 1,3 --samples 3 --repeat 2");
   CHECK(output.exit_code == 0);
-  REQUIRE(output.lines.size() == 2 * (5 * 2 + 2));
+  REQUIRE(output.lines.size() == 2 * (9 * 2 + 4) + 2);
   for (const auto& line : output.lines) {
     CHECK(line["repeats"] == 2);
     CHECK(line["min"].get<double>() > 0);
+    if (line["bench"] == "reads of the meta server for a lookup") CHECK(line["min"].get<double>() >= 2);
   }
 }
 

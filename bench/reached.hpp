@@ -1,0 +1,69 @@
+// Who is reached by `bench connect`, on loopback: peers whose memory is open to whoever has the keys, and one that keeps a
+// meta table of nodes that need not be there. They do nothing but poll.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <spindrift/core/ids.hpp>
+#include <spindrift/core/result.hpp>
+#include <spindrift/kernel/directory.hpp>
+#include <spindrift/kernel/meta_table.hpp>
+#include <spindrift/kernel/physical.hpp>
+
+namespace spindrift::bench {
+
+/// A device that peers of this host reach, with connected queue pairs too. `provider`: of connectionless queue pairs, as in
+/// OfiDeviceOptions. Errors: those of `make_ofi_device`.
+[[nodiscard]] Result<std::unique_ptr<kernel::Device>> open_loopback_device(const std::string& provider,
+                                                                           const kernel::DeviceSizes& sizes);
+
+/// How a node would be reached that is like the one of `real`, metadata of such a device, but at another address: its own
+/// for each `number` below 2^22. What every device of that provider takes in, and nobody answers to.
+[[nodiscard]] kernel::Metadata elsewhere(const kernel::Metadata& real, std::uint32_t number);
+
+/// Threading: started, then polled by one thread.
+struct Peer {
+  std::unique_ptr<kernel::Device> device;
+  std::unique_ptr<kernel::PhysicalQueuePair> open;
+  std::vector<std::unique_ptr<kernel::PhysicalQueuePair>> accepted;
+  alignas(8) std::array<std::byte, 8> writable{};
+  alignas(8) std::array<std::byte, 8> readable{};
+  kernel::MemoryKeys write_keys;
+  kernel::MemoryKeys read_keys;
+  kernel::Metadata metadata;
+
+  /// Errors: those of the device.
+  [[nodiscard]] Result<void> start(const std::string& provider, const kernel::DeviceSizes& sizes);
+  void poll();
+};
+
+/// A meta server. Threading: as Peer.
+class TableKeeper {
+ public:
+  /// Its table has nodes 1 … `nodes`, each `elsewhere`, and room for the memory of so many of them as `tell` is to tell of.
+  /// Errors: those of the device; bad_argument (no nodes).
+  [[nodiscard]] Result<void> start(const std::string& provider, std::uint32_t nodes, std::uint32_t told_max = 0);
+  /// From here on the node is the peer, and may be written to. Errors: resource.
+  [[nodiscard]] Result<void> tell(NodeId node, const Peer& peer);
+  /// What its readers need.
+  [[nodiscard]] const kernel::MetaServer& server() const noexcept { return server_; }
+  void poll();
+
+ private:
+  struct alignas(cache_line_bytes) Line {
+    std::array<std::byte, cache_line_bytes> bytes{};
+  };
+  std::vector<Line> lines_;  // outlives its registration
+  std::unique_ptr<kernel::Device> device_;
+  std::unique_ptr<kernel::PhysicalQueuePair> open_;
+  std::optional<kernel::MetaTable> table_;
+  kernel::MetaServer server_;
+};
+
+}  // namespace spindrift::bench

@@ -1,0 +1,185 @@
+// Lookups driven to their end by the thread that wants to know.
+#include <spindrift/bench/seeker.hpp>
+
+#include <utility>
+
+namespace spindrift::bench {
+
+namespace {
+
+using kernel::Completion;
+using kernel::MetaCluster;
+using kernel::MetaEntry;
+using kernel::MetaSearch;
+using kernel::Request;
+using kernel::Status;
+
+constexpr Duration patience = std::chrono::seconds(10);
+
+Error no_answer() {
+  return Error(ErrorKind::timed_out, "the meta server does not answer").fix("run it again while the machine has less to do");
+}
+
+double per_second(std::uint32_t count, Duration time) {
+  return static_cast<double>(count) * 1e9 / static_cast<double>(time.count());
+}
+
+}  // namespace
+
+Seeker::Seeker(const kernel::MetaServer& server, const Sizes& sizes)
+    : server_(server),
+      sizes_(sizes),
+      completions_(64),
+      directory_(clock_, {.nodes_max = sizes.nodes_max, .lookups_max = lookups_max}) {
+  pairs_.reserve(sizes.pairs_max);
+}
+
+Result<std::unique_ptr<Seeker>> Seeker::start(kernel::Device& device, const kernel::MetaServer& server, const Sizes& sizes) {
+  std::unique_ptr<Seeker> seeker(new Seeker(server, sizes));
+  if (auto opened = seeker->open(device); !opened) return std::move(opened).error();
+  if (auto read = seeker->read_twice(); !read) return std::move(read).error();
+  return seeker;
+}
+
+Result<void> Seeker::open(kernel::Device& device) {
+  kernel::PoolOptions options;
+  options.self = NodeId(1U << 30U);
+  options.pairs_max = sizes_.pairs_max + 2;  // and those that read the table
+  options.remote = &directory_;
+  auto pool = kernel::Pool::open(device, options);
+  if (!pool) return std::move(pool).error();
+  pool_ = std::move(pool).value();
+  if (auto opened = directory_.open(*pool_, {server_}); !opened) return opened;
+  auto keys = pool_->register_local(bytes_);
+  if (!keys) return std::move(keys).error();
+  bytes_keys_ = *keys;
+  auto reader = pool_->create(completions_, {.once = false, .messages = false});
+  if (!reader) return std::move(reader).error();
+  reader_ = *reader;
+  return pool_->connect(reader_, server_.metadata, kernel::Port{});
+}
+
+Result<void> Seeker::progress() {
+  auto moved = pool_->progress(clock_.now());
+  if (!moved) return std::move(moved).error();
+  static_cast<void>(directory_.progress());
+  return {};
+}
+
+Result<kernel::Directory::Answer> Seeker::await_answer(Time start) {
+  while (true) {
+    if (auto answer = directory_.take_answer()) {
+      if (answer->state == MetaSearch::State::found) return *answer;
+      return Error(ErrorKind::member_lost, "the meta server does not say how a node is reached");
+    }
+    if (auto moved = progress(); !moved) return std::move(moved).error();
+    if (clock_.now() - start > patience) return no_answer();
+  }
+}
+
+Result<void> Seeker::look_up(NodeId first, std::uint32_t count) {
+  return look_up_each(first, count, [](NodeId) -> Result<void> { return {}; });
+}
+
+template <class OnFound>
+Result<void> Seeker::look_up_each(NodeId first, std::uint32_t count, OnFound on_found) {
+  const Time start = clock_.now();
+  std::uint32_t asked = 0;
+  for (std::uint32_t found = 0; found < count; ++found) {
+    for (; asked < count && asked < found + lookups_max; ++asked) directory_.look_up(NodeId(first.value() + asked));
+    auto answer = await_answer(start);
+    if (!answer) return std::move(answer).error();
+    if (auto done = on_found(answer->node); !done) return done;
+  }
+  return {};
+}
+
+Result<void> Seeker::connect(NodeId node, bool messages) {
+  const kernel::Metadata* const metadata = directory_.find(node);
+  if (metadata == nullptr) return Error(ErrorKind::member_lost, "a node that was found is not known");
+  const auto pair = pool_->create(completions_, {.once = false, .messages = messages});
+  if (!pair) return pair.error();
+  pairs_.push_back(*pair);
+  return pool_->connect(*pair, *metadata, kernel::Port(1));
+}
+
+Result<Seeker::Found> Seeker::connect_unknown(NodeId node) {
+  const std::uint64_t reads = directory_.reads();
+  const Time start = clock_.now();
+  directory_.look_up(node);
+  static_cast<void>(directory_.progress());
+  auto answer = await_answer(start);
+  if (!answer) return std::move(answer).error();
+  if (auto connected = connect(node, true); !connected) return std::move(connected).error();
+  const Duration took = clock_.now() - start;
+  return Found{static_cast<std::uint64_t>(took.count()), directory_.reads() - reads};
+}
+
+Result<std::uint64_t> Seeker::read_twice() {
+  const Time start = clock_.now();
+  if (auto read_cluster = read(server_.geometry.cluster_offset(0), MetaCluster::bytes); !read_cluster)
+    return std::move(read_cluster).error();
+  if (auto read_entry = read(server_.geometry.entry_offset(0), MetaEntry::bytes); !read_entry)
+    return std::move(read_entry).error();
+  return static_cast<std::uint64_t>((clock_.now() - start).count());
+}
+
+Result<void> Seeker::read(std::uint64_t offset, std::size_t bytes) {
+  return carry_out(reader_, {.kind = Request::Kind::read,
+                             .signaled = true,
+                             .context = 0,
+                             .local = std::span(bytes_).first(bytes),
+                             .local_memory = bytes_keys_,
+                             .remote_address = server_.address + offset,
+                             .remote_key = server_.key});
+}
+
+Result<void> Seeker::connect_and_write(NodeId node, const kernel::MemoryKeys& memory) {
+  if (auto connected = connect(node, false); !connected) return connected;
+  return carry_out(pairs_.back(), {.kind = Request::Kind::write,
+                                   .signaled = true,
+                                   .context = 0,
+                                   .local = std::span(bytes_).first(8),
+                                   .local_memory = bytes_keys_,
+                                   .remote_address = memory.remote_base,
+                                   .remote_key = memory.remote_key});
+}
+
+Result<void> Seeker::carry_out(kernel::PairId pair, const Request& request) {
+  const Time start = clock_.now();
+  std::array<Completion, 1> done;
+  bool posted = false;
+  while (!posted || completions_.take(done) == 0) {
+    if (!posted) {
+      const auto taken = pool_->post(pair, std::span(&request, 1));
+      if (!taken && taken.error().kind() != ErrorKind::would_block) return taken.error();
+      posted = taken && *taken == 1;
+    }
+    if (auto moved = progress(); !moved) return moved;
+    if (clock_.now() - start > patience) return no_answer();
+  }
+  if (done[0].status == Status::done) return {};
+  return Error(ErrorKind::member_lost, "an operation failed: " + std::string(to_string(done[0].status)));
+}
+
+Result<double> Seeker::connect_unknown_per_second(NodeId first, std::uint32_t count) {
+  const Time start = clock_.now();
+  auto connected = look_up_each(first, count, [this](NodeId node) { return connect(node, true); });
+  if (!connected) return std::move(connected).error();
+  return per_second(count, clock_.now() - start);
+}
+
+Result<double> Seeker::connect_known_per_second(NodeId first, std::uint32_t nodes, std::uint32_t count) {
+  const Time start = clock_.now();
+  for (std::uint32_t i = 0; i < count; ++i) {
+    if (auto made = connect(NodeId(first.value() + i % nodes), true); !made) return std::move(made).error();
+  }
+  return per_second(count, clock_.now() - start);
+}
+
+void Seeker::close_all() {
+  for (const kernel::PairId pair : pairs_) pool_->close(pair);
+  pairs_.clear();
+}
+
+}  // namespace spindrift::bench
