@@ -1,8 +1,10 @@
 // `spindrift bench connect`: how long until a new peer can be used, with its metadata, by a lookup of them and by a
-// connection.
+// connection, and what it takes in memory.
 #include <algorithm>
 #include <array>
+#include <cstdio>
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -10,6 +12,7 @@
 #include <CLI/CLI.hpp>
 
 #include <spindrift/bench/command_options.hpp>
+#include <spindrift/bench/peer_memory.hpp>
 #include <spindrift/bench/reach.hpp>
 
 namespace spindrift::bench {
@@ -23,6 +26,10 @@ struct ConnectOptions {
   std::string provider = "tcp;ofi_rxm";
   std::vector<std::uint32_t> peers{1, 8};
   std::uint32_t samples = 40;
+  bool memory = true;
+  std::vector<std::uint32_t> memory_peers{10, 100, 1000, 5000};
+  std::uint32_t memory_connections = 1000;
+  std::uint32_t memory_written = 10;
 };
 
 struct Way {
@@ -80,11 +87,79 @@ void report_rates(Report& report, const ConnectOptions& options, const std::vect
   report.add(unknown);
 }
 
+constexpr std::array holdings{Holding::room,      Holding::metadata,           Holding::known,
+                              Holding::pair,      Holding::pair_with_messages, Holding::written,
+                              Holding::connection};
+
+/// Of how many peers at most.
+std::uint32_t peers_max_of(Holding holding, const ConnectOptions& options) {
+  if (holding == Holding::connection) return options.memory_connections;
+  return holding == Holding::written ? options.memory_written : memory_peers_max;
+}
+
+Result<void> report_memory(Report& report, const ConnectOptions& options, const PeerMemoryRun& run,
+                           const std::vector<MemoryUse>& ones) {
+  const Parameters parameters{
+      {"provider", options.provider}, {"held", std::string(to_string(run.holding))}, {"peers", std::uint64_t{run.peers}}};
+  std::array<Figure, 4> figures{Figure{"memory for peers, allocated", parameters, "bytes", {}, {}},
+                                Figure{"memory for peers, resident", parameters, "bytes", {}, {}},
+                                Figure{"memory per further peer, allocated", parameters, "bytes", {}, {}},
+                                Figure{"memory per further peer, resident", parameters, "bytes", {}, {}}};
+  for (const MemoryUse& one : ones) {
+    auto all = memory_of_peers(run);
+    if (!all) return std::move(all).error();
+    figures[0].values.push_back(static_cast<double>(all->allocated));
+    figures[1].values.push_back(static_cast<double>(all->resident));
+    figures[2].values.push_back(bytes_per_further_peer(one.allocated, all->allocated, run.peers));
+    figures[3].values.push_back(bytes_per_further_peer(one.resident, all->resident, run.peers));
+  }
+  // Of room, what is beyond the first place says nothing of the next: its queues stop growing at their greatest length.
+  const std::size_t shown = run.holding == Holding::room ? 2 : figures.size();
+  for (const Figure& figure : std::span(figures).first(shown)) report.add(figure);
+  return {};
+}
+
+/// The numbers of peers that are measured; of the others it says that they are not.
+std::vector<std::uint32_t> peers_of(Holding holding, const ConnectOptions& options) {
+  const std::uint32_t most = peers_max_of(holding, options);
+  std::vector<std::uint32_t> measured;
+  for (const std::uint32_t peers : options.memory_peers) {
+    if (peers <= most) {
+      measured.push_back(peers);
+    } else {
+      std::fprintf(stderr, "left out: %s for %u peers, which is more than %u\n", to_string(holding), peers, most);
+    }
+  }
+  return measured;
+}
+
+Result<void> measure_memory(Report& report, const ConnectOptions& options) {
+  const std::uint32_t room = *std::max_element(options.memory_peers.begin(), options.memory_peers.end());
+  for (const Holding holding : holdings) {
+    const std::vector<std::uint32_t> numbers = peers_of(holding, options);
+    std::vector<MemoryUse> ones;
+    for (std::uint32_t repeat = 0; repeat < options.common.repeats && !numbers.empty(); ++repeat) {
+      auto one = memory_of_peers({holding, options.provider, 1, room});
+      if (!one) return std::move(one).error();
+      ones.push_back(*one);
+    }
+    for (const std::uint32_t peers : numbers) {
+      auto reported = report_memory(report, options, {holding, options.provider, peers, room}, ones);
+      if (!reported) return reported;
+    }
+  }
+  return {};
+}
+
 // All ways take turns within one sample, and all numbers of peers within one repeat, so that what the machine does meanwhile
 // meets them alike.
 Result<void> run_connect_bench(const ConnectOptions& options) {
   auto report = Report::open(options.common.json);
   if (!report) return Error(report.error());
+  // Its processes are forked while this one has one thread, and no memory that was used before.
+  if (options.memory) {
+    if (auto measured = measure_memory(*report, options); !measured) return measured;
+  }
   auto reach = Reach::start(options.provider);
   if (!reach) return Error(reach.error());
   std::vector<std::vector<ReachTimes>> repeats(options.peers.size());
@@ -110,7 +185,8 @@ Result<void> run_connect_bench(const ConnectOptions& options) {
 void add_connect_command(CLI::App& bench, tools::Work& chosen) {
   auto options = std::make_shared<ConnectOptions>();
   CLI::App* command = bench.add_subcommand(
-      "connect", "How long until a new peer can be used: by its metadata, by a lookup, and by a connection");
+      "connect",
+      "How long until a new peer can be used: by its metadata, a lookup, a connection; and what it takes in memory");
   add_common_options(*command, options->common);
   command->add_option("--provider", options->provider, "libfabric's provider of connectionless queue pairs")
       ->check(CLI::IsMember({"tcp;ofi_rxm", "net"}))
@@ -122,7 +198,23 @@ void add_connect_command(CLI::App& bench, tools::Work& chosen) {
   command->add_option("--samples", options->samples, "How often, in each repeat; each time by a device that is new")
       ->check(CLI::Range(1, 100000))
       ->capture_default_str();
-  command->footer("Examples:\n  spindrift bench connect\n  spindrift bench connect --provider net --peers 1 --json -");
+  command->add_flag("!--no-memory", options->memory, "Leave out what peers take in memory");
+  command->add_option("--memory-peers", options->memory_peers, "For how many peers the memory is measured")
+      ->check(CLI::Range(2U, memory_peers_max))
+      ->delimiter(',')
+      ->capture_default_str();
+  command
+      ->add_option("--memory-connections", options->memory_connections,
+                   "Of those, up to how many are measured by connected queue pairs too; each takes a descriptor")
+      ->check(CLI::Range(0U, memory_peers_max))
+      ->capture_default_str();
+  command
+      ->add_option("--memory-written", options->memory_written,
+                   "Of those, up to how many are there and are written to; each is a device, of up to 72 MB, in a process")
+      ->check(CLI::Range(0U, memory_written_max))
+      ->capture_default_str();
+  command->footer(
+      "Examples:\n  spindrift bench connect\n  spindrift bench connect --provider net --peers 1 --no-memory --json -");
   command->callback([options, &chosen] { choose(chosen, [options] { return run_connect_bench(*options); }); });
 }
 

@@ -112,7 +112,7 @@ TEST_CASE("the experiments print each figure beside the run that it is compared 
 }
 
 TEST_CASE("bench connect prints two percentiles of nine times, and four more figures, per number of peers, and two rates") {
-  const Output output = bench("connect --peers 1,3 --samples 3 --repeat 2");
+  const Output output = bench("connect --peers 1,3 --samples 2 --repeat 2 --no-memory");
   CHECK(output.exit_code == 0);
   REQUIRE(output.lines.size() == 2 * (9 * 2 + 4) + 2);
   for (const auto& line : output.lines) {
@@ -120,6 +120,22 @@ TEST_CASE("bench connect prints two percentiles of nine times, and four more fig
     CHECK(line["min"].get<double>() > 0);
     if (line["bench"] == "reads of the meta server for a lookup") CHECK(line["min"].get<double>() >= 2);
   }
+}
+
+TEST_CASE("bench connect prints what peers take in memory, by connections and written to as far as it is told to") {
+  const std::string few = "connect --peers 1 --samples 1 --repeat 1 --provider net --memory-peers 3,2";
+  const Output output = bench(few + " --memory-connections 2 --memory-written 0");
+  CHECK(output.exit_code == 0);
+  const std::size_t of_memory = (2 + 4 * 4) * 2 + 4;
+  REQUIRE(output.lines.size() == of_memory + 22 + 2);
+  for (std::size_t i = 0; i < of_memory; ++i) {
+    CHECK(output.lines[i]["unit"] == "bytes");
+    CHECK(output.lines[i]["parameters"]["peers"].get<int>() >= 2);
+  }
+  CHECK(output.lines[of_memory - 1]["parameters"]["held"] == "connected queue pair");
+  CHECK(output.lines[of_memory - 1]["parameters"]["peers"] == 2);
+  CHECK(bench("connect --memory-peers 1").exit_code != 0);
+  CHECK(bench("connect --peers 9").exit_code != 0);
 }
 
 TEST_CASE("bench batching prints rates, means and the whole of the upcalls") {

@@ -1,10 +1,13 @@
-// What `bench connect` measures with: nodes that are not there and lookups of them.
+// What `bench connect` measures with: nodes that are not there, lookups of them, and the memory that peers take.
 #include <catch2/catch.hpp>
 
+#include <algorithm>
 #include <atomic>
+#include <memory>
 #include <set>
 #include <thread>
 
+#include <spindrift/bench/peer_memory.hpp>
 #include <spindrift/bench/reached.hpp>
 #include <spindrift/bench/seeker.hpp>
 
@@ -36,7 +39,32 @@ struct KeptTable {
   std::thread thread;
 };
 
+double allocated_per_further_peer(Holding holding, std::uint32_t peers) {
+  const auto one = value_or_throw(memory_of_peers({holding, "net", 1, peers}));
+  const auto all = value_or_throw(memory_of_peers({holding, "net", peers, peers}));
+  return bytes_per_further_peer(one.allocated, all.allocated, peers);
+}
+
 }  // namespace
+
+TEST_CASE("what a further peer takes leaves out the first") {
+  CHECK(bytes_per_further_peer(1000, 1900, 10) == 100);
+  CHECK(bytes_per_further_peer(1000, 1000, 2) == 0);
+  CHECK(bytes_per_further_peer(1000, 900, 3) == -50);
+}
+
+TEST_CASE("memory in use is what was asked for, and the pages of it that were touched") {
+  constexpr std::size_t bytes = std::size_t{32} << 20U;
+  const MemoryUse before = memory_in_use();
+  const auto memory = std::make_unique_for_overwrite<std::byte[]>(bytes);
+  const MemoryUse asked = memory_in_use();
+  CHECK(asked.allocated - before.allocated >= bytes);
+  CHECK(asked.allocated - before.allocated < bytes + 65536);
+  CHECK(asked.resident < before.resident + bytes);
+  std::fill_n(memory.get(), bytes, std::byte{1});
+  CHECK(memory_in_use().resident >= before.resident + bytes);
+  CHECK(memory[bytes / 2] == std::byte{1});
+}
 
 TEST_CASE("nodes that are not there have metadata of their own each, which a device takes in") {
   const auto device = value_or_throw(open_loopback_device("net", {.send_depth = 16, .receive_buffers = 16}));
@@ -78,4 +106,22 @@ TEST_CASE("a node is connected to by its number, with two reads of the table or 
   const auto absent = seeker->connect_unknown(NodeId(nodes + 1));
   REQUIRE_FALSE(absent);
   CHECK(absent.error().kind() == ErrorKind::member_lost);
+}
+
+TEST_CASE("the metadata of a further peer take less than 100 bytes") {
+  const double bytes = allocated_per_further_peer(Holding::metadata, 5000);
+  CHECK(bytes >= 64);
+  CHECK(bytes < 100);
+}
+
+TEST_CASE("a further peer takes the more memory the more is had of it, and a connected queue pair takes most") {
+  const double known = allocated_per_further_peer(Holding::known, nodes);
+  const double pair = allocated_per_further_peer(Holding::pair, nodes);
+  const double messages = allocated_per_further_peer(Holding::pair_with_messages, nodes);
+  const double connection = allocated_per_further_peer(Holding::connection, nodes);
+  CHECK(known > 64);
+  CHECK(pair > known);
+  CHECK(messages > pair);
+  CHECK(connection > 10 * messages);
+  CHECK(allocated_per_further_peer(Holding::written, 3) > pair);  // TCP has a connection beneath
 }
