@@ -1,5 +1,5 @@
 // `spindrift bench connect`: how long until a new peer can be used, with its metadata, by a lookup of them and by a
-// connection, and what it takes in memory.
+// connection, and what it takes in memory; beside what verbs takes for a queue pair.
 #include <algorithm>
 #include <array>
 #include <cstdio>
@@ -14,6 +14,7 @@
 #include <spindrift/bench/command_options.hpp>
 #include <spindrift/bench/peer_memory.hpp>
 #include <spindrift/bench/reach.hpp>
+#include <spindrift/bench/verbs_connect.hpp>
 
 namespace spindrift::bench {
 
@@ -26,6 +27,7 @@ struct ConnectOptions {
   std::string provider = "tcp;ofi_rxm";
   std::vector<std::uint32_t> peers{1, 8};
   std::uint32_t samples = 40;
+  bool verbs = false;
   bool memory = true;
   std::vector<std::uint32_t> memory_peers{10, 100, 1000, 5000};
   std::uint32_t memory_connections = 1000;
@@ -151,6 +153,38 @@ Result<void> measure_memory(Report& report, const ConnectOptions& options) {
   return {};
 }
 
+struct VerbsStep {
+  const char* bench;
+  std::vector<std::uint64_t> VerbsTimes::*times;
+};
+constexpr std::array verbs_steps{VerbsStep{"ibv_create_qp", &VerbsTimes::create},
+                                 VerbsStep{"ibv_modify_qp to INIT", &VerbsTimes::to_init},
+                                 VerbsStep{"ibv_modify_qp to RTR", &VerbsTimes::to_receive},
+                                 VerbsStep{"ibv_modify_qp to RTS", &VerbsTimes::to_send},
+                                 VerbsStep{"ibv_create_qp and ibv_modify_qp", &VerbsTimes::all},
+                                 VerbsStep{"ibv_reg_mr of 4 MiB", &VerbsTimes::register_memory},
+                                 VerbsStep{"virtual queue pair connected, peer known", &VerbsTimes::virtual_pair}};
+
+Result<void> run_verbs_bench(const ConnectOptions& options) {
+  auto report = Report::open(options.common.json);
+  if (!report) return Error(report.error());
+  auto verbs = VerbsConnect::open(options.provider);
+  if (!verbs) return std::move(verbs).error();
+  std::vector<VerbsTimes> repeats;
+  for (std::uint32_t repeat = 0; repeat < options.common.repeats; ++repeat) {
+    auto measured = (*verbs)->measure(options.samples);
+    if (!measured) return std::move(measured).error();
+    repeats.push_back(std::move(measured).value());
+  }
+  const Parameters parameters{{"device", (*verbs)->device()}};
+  for (const VerbsStep& step : verbs_steps) report_percentiles(*report, step.bench, parameters, step.times, repeats);
+  Figure beside{"queue pairs by verbs, in virtual ones", parameters, "times", {}, {}};
+  for (VerbsTimes& times : repeats)
+    beside.values.push_back(percentile(times.all, 0.5) / percentile(times.virtual_pair, 0.5));
+  report->add(beside);
+  return {};
+}
+
 // All ways take turns within one sample, and all numbers of peers within one repeat, so that what the machine does meanwhile
 // meets them alike.
 Result<void> run_connect_bench(const ConnectOptions& options) {
@@ -198,6 +232,8 @@ void add_connect_command(CLI::App& bench, tools::Work& chosen) {
   command->add_option("--samples", options->samples, "How often, in each repeat; each time by a device that is new")
       ->check(CLI::Range(1, 100000))
       ->capture_default_str();
+  command->add_flag("--verbs", options->verbs,
+                    "Instead, what rdma-core takes for a queue pair on this machine's RDMA device");
   command->add_flag("!--no-memory", options->memory, "Leave out what peers take in memory");
   command->add_option("--memory-peers", options->memory_peers, "For how many peers the memory is measured")
       ->check(CLI::Range(2U, memory_peers_max))
@@ -214,8 +250,11 @@ void add_connect_command(CLI::App& bench, tools::Work& chosen) {
       ->check(CLI::Range(0U, memory_written_max))
       ->capture_default_str();
   command->footer(
-      "Examples:\n  spindrift bench connect\n  spindrift bench connect --provider net --peers 1 --no-memory --json -");
-  command->callback([options, &chosen] { choose(chosen, [options] { return run_connect_bench(*options); }); });
+      "Examples:\n  spindrift bench connect\n  spindrift bench connect --provider net --peers 1 --no-memory --json -\n"
+      "  spindrift bench connect --verbs");
+  command->callback([options, &chosen] {
+    choose(chosen, [options] { return options->verbs ? run_verbs_bench(*options) : run_connect_bench(*options); });
+  });
 }
 
 }  // namespace spindrift::bench

@@ -10,6 +10,8 @@
 #include <spindrift/bench/peer_memory.hpp>
 #include <spindrift/bench/reached.hpp>
 #include <spindrift/bench/seeker.hpp>
+#include <spindrift/bench/verbs_connect.hpp>
+#include <spindrift/core/fabric/verbs/verbs.hpp>
 
 using namespace spindrift;
 using namespace spindrift::bench;
@@ -124,4 +126,17 @@ TEST_CASE("a further peer takes the more memory the more is had of it, and a con
   CHECK(messages > pair);
   CHECK(connection > 10 * messages);
   CHECK(allocated_per_further_peer(Holding::written, 3) > pair);  // TCP has a connection beneath
+}
+
+TEST_CASE("queue pairs of verbs are measured where there are some, and else it says what to do") {
+  auto verbs = VerbsConnect::open("net");
+  if (!fabric::verbs_ports()) {
+    REQUIRE_FALSE(verbs);
+    CHECK(verbs.error().kind() == ErrorKind::unsupported);
+    CHECK_THAT(verbs.error().to_string(), Catch::Contains("fix: "));
+    return;
+  }
+  const VerbsTimes times = value_or_throw(value_or_throw(std::move(verbs))->measure(3));
+  CHECK(times.all.size() == 6);
+  CHECK(times.virtual_pair.size() == 3);
 }
