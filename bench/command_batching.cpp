@@ -72,6 +72,16 @@ void ask_for_histogram(Experiment& experiment, std::size_t place, const Paramete
   }
 }
 
+/// In a run of its own, for asking the time takes some.
+void ask_for_times(Experiment& experiment, std::size_t place, const Parameters& parameters) {
+  for (std::size_t i = 0; i < predicate_names.size(); ++i) {
+    Parameters with_predicate = parameters;
+    with_predicate.emplace_back("predicate", std::string(predicate_names[i]));
+    const Measure time = [i](const TrafficResults& results) { return results.front().predicate_ns[i]; };
+    experiment.ask({{"poller's time for a message", with_predicate, "ns", {}, {}}, place, time});
+  }
+}
+
 Result<void> run_batching_bench(const BatchingOptions& options) {
   const auto base = options.run();
   if (!base) return Error(base.error());
@@ -96,6 +106,9 @@ Result<void> run_batching_bench(const BatchingOptions& options) {
   }
   ask_about(experiment, cells);
   ask_for_histogram(experiment, 0, parameters(*base, "all"));
+  TrafficRun timed = *base;
+  timed.policy.predicate_clock = [] { return SystemClock().now(); };
+  ask_for_times(experiment, experiment.add(timed), parameters(timed, "all"));
   return run_experiment(options.common, std::move(experiment));
 }
 

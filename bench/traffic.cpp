@@ -40,6 +40,10 @@ enum CounterPlace : std::size_t {
   delivery_batches
 };
 
+/// In the order of `predicate_names`; the time of `delivery` includes that of the upcalls.
+constexpr std::array predicate_counters{"receive_ns", "null_ns", "send_ns", "stability_ns", "delivery_ns", "upcall_ns"};
+enum PredicatePlace : std::size_t { in_delivery = 4, in_upcall, in_post };
+
 using CountsBySender = std::array<std::atomic<std::uint64_t>, traffic_members_max>;
 
 /// One member's part in one stream, written by that member but for what is noted.
@@ -48,6 +52,7 @@ struct alignas(cache_line_bytes) Place {
   std::array<CountsBySender, 2> noted{};  ///< `delivered_of` before and after the watch
   std::array<std::atomic<std::uint64_t>, batch_classes> delivery_batches{};
   std::array<std::uint64_t, counter_names.size()> counters{};
+  std::array<std::uint64_t, predicate_names.size()> predicate_ns{};
   std::atomic<std::uint64_t> sent{0};
 };
 
@@ -265,14 +270,21 @@ class TrafficMember {
   // Everything awaited is counted by now, for a batch is counted before it is handled.
   void note_counters() {
     const std::vector<CounterValue> counters = group_.counters();
+    const auto value = [&](const std::string& name) {
+      const auto found = std::find_if(counters.begin(), counters.end(),
+                                      [&](const CounterValue& counter) { return counter.name == name; });
+      if (found == counters.end()) throw Exception(Error(ErrorKind::unsupported, "nobody counts " + name));
+      return found->value;
+    };
     for (std::uint32_t stream = 0; stream < run_.streams.size(); ++stream) {
-      for (std::size_t place = 0; place < counter_names.size(); ++place) {
-        const std::string name = fmt::format("subgroup.{}.{}", numbered_subgroup(stream), counter_names[place]);
-        const auto found = std::find_if(counters.begin(), counters.end(),
-                                        [&](const CounterValue& counter) { return counter.name == name; });
-        if (found == counters.end()) throw Exception(Error(ErrorKind::unsupported, "nobody counts " + name));
-        arena_.place(stream, self_).counters[place] = found->value;
-      }
+      Place& place = arena_.place(stream, self_);
+      const std::string prefix = fmt::format("subgroup.{}.", numbered_subgroup(stream));
+      for (std::size_t i = 0; i < counter_names.size(); ++i) place.counters[i] = value(prefix + counter_names[i]);
+      if (run_.policy.predicate_clock == nullptr) continue;
+      for (std::size_t i = 0; i < predicate_counters.size(); ++i)
+        place.predicate_ns[i] = value(prefix + predicate_counters[i]);
+      place.predicate_ns[in_delivery] -= std::min(place.predicate_ns[in_upcall], place.predicate_ns[in_delivery]);
+      if (stream == 0) place.predicate_ns[in_post] = value("push_ns");
     }
   }
 
@@ -294,6 +306,7 @@ StreamResult summarize_stream(const Arena& arena, std::size_t stream) {
   const double seconds = seconds_between(arena.noted_at_ns[0].value.load(), arena.noted_at_ns[1].value.load());
   StreamResult result;
   std::array<std::uint64_t, counter_names.size()> sums{};
+  std::array<std::uint64_t, predicate_names.size()> predicate_ns{};
   std::uint64_t fewest = ~std::uint64_t{0};
   std::uint64_t fewest_prompt = ~std::uint64_t{0};
   for (std::size_t member = 0; member < run.members; ++member) {
@@ -314,6 +327,7 @@ StreamResult summarize_stream(const Arena& arena, std::size_t stream) {
     for (std::size_t size_class = 0; size_class < batch_classes; ++size_class)
       result.delivery_batches[size_class] += place.delivery_batches[size_class].load();
     for (std::size_t counter = 0; counter < sums.size(); ++counter) sums[counter] += place.counters[counter];
+    for (std::size_t i = 0; i < predicate_ns.size(); ++i) predicate_ns[i] += place.predicate_ns[i];
   }
   result.messages_per_second = static_cast<double>(fewest) / seconds;
   result.prompt_per_second = static_cast<double>(fewest_prompt) / seconds;
@@ -322,6 +336,7 @@ StreamResult summarize_stream(const Arena& arena, std::size_t stream) {
       sums[delivered] + sums[delivered_nulls] - std::min(sums[sent], sums[delivered] + sums[delivered_nulls]);
   result.batches = {by(sums[sent], sums[send_batches]), by(of_others, sums[receive_batches]),
                     by(sums[delivered], sums[delivery_batches])};
+  for (std::size_t i = 0; i < predicate_ns.size(); ++i) result.predicate_ns[i] = by(predicate_ns[i], sums[delivered]);
   return result;
 }
 

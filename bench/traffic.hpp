@@ -55,6 +55,9 @@ struct BatchMeans {
   double delivered = 0;  ///< messages in one upcall
 };
 
+/// Where a poller's time goes. With `predicate_clock` in the policy.
+inline constexpr std::array predicate_names{"receive", "null-sends", "send", "stability", "delivery", "upcall", "post"};
+
 struct StreamResult {
   double messages_per_second = 0;        ///< of all senders while watched, at the member that delivered the fewest
   double prompt_per_second = 0;          ///< the same of the senders that are not slow
@@ -63,6 +66,8 @@ struct StreamResult {
   std::vector<std::uint64_t> delivered;  ///< at each member, to the end of the run
   BatchMeans batches;
   std::array<std::uint64_t, batch_classes> delivery_batches{};  ///< upcalls of all members by the size of their batch
+  /// Nanoseconds for each message delivered, mean of all members; the first stream has the posting of all.
+  std::array<double, predicate_names.size()> predicate_ns{};
 };
 
 /// One result per stream. Every member checks that it delivers each thread's messages in the order sent, without a gap, and

@@ -15,8 +15,10 @@ bool Multicast::deliverable() const noexcept {
 
 bool Multicast::deliver() {
   if (!deliverable() || !sink_.accepts(id_)) return false;
+  Lap lap(policy_.predicate_clock);
   const bool delivered = subgroup_.mode == DeliveryMode::ordered ? deliver_ordered() : deliver_unordered();
   if (delivered) table_.bump_activity(id_);
+  lap.end(delivery_ns_);
   return delivered;
 }
 
@@ -146,7 +148,9 @@ void Multicast::hand_over() {
   delivered_messages_.add(batch_.size());
   delivered_bytes_.add(batch_bytes_);
   delivery_batches_.add(1);
+  Lap lap(policy_.predicate_clock);
   sink_.on_delivery(id_, batch_);
+  lap.end(upcall_ns_);
   batch_.clear();
   batch_bytes_ = 0;
 }

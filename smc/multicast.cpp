@@ -43,9 +43,17 @@ Multicast::Multicast(SubgroupId id, sst::Table& table, Policy policy, DeliverySi
   delivered_bytes_ = counter("delivered_bytes");
   delivered_nulls_ = counter("delivered_nulls");
   delivery_batches_ = counter("delivery_batches");
-  if (subgroup_.profile.bulk_ring_bytes == 0) return;
-  large_sent_ = counter("large_sent");
-  large_handed_on_ = counter("large_handed_on");
+  if (subgroup_.profile.bulk_ring_bytes > 0) {
+    large_sent_ = counter("large_sent");
+    large_handed_on_ = counter("large_handed_on");
+  }
+  if (policy_.predicate_clock == nullptr) return;
+  receive_ns_ = counter("receive_ns");
+  null_ns_ = counter("null_ns");
+  send_ns_ = counter("send_ns");
+  stability_ns_ = counter("stability_ns");
+  delivery_ns_ = counter("delivery_ns");
+  upcall_ns_ = counter("upcall_ns");
 }
 
 void Multicast::start() {
@@ -76,16 +84,21 @@ bool Multicast::send_and_receive(std::uint64_t publish_bytes_max) {
   CHECK(!wedged_);
   if (fault_) return false;
   const bool ordered = subgroup_.mode == DeliveryMode::ordered;
+  Lap lap(policy_.predicate_clock);
   bool changed = receive();
+  lap.end(receive_ns_);
   if (fault_) return false;
   if (ordered && policy_.null_sends && ring_) queue_owed_nulls();
+  lap.end(null_ns_);
   changed |= send(publish_bytes_max);
+  lap.end(send_ns_);
   if (ordered) changed |= acknowledge();
   if (changed) table_.bump_activity(id_);
 
   changed |= read_frontiers();
   if (fault_) return false;
   changed |= release_space();
+  lap.end(stability_ns_);
   return changed;
 }
 

@@ -20,6 +20,7 @@
 #include <spindrift/core/view.hpp>
 #include <spindrift/smc/bulk_ring.hpp>
 #include <spindrift/smc/delivery.hpp>
+#include <spindrift/smc/lap.hpp>
 #include <spindrift/smc/relay.hpp>
 #include <spindrift/smc/ring_reader.hpp>
 #include <spindrift/smc/send_ring.hpp>
@@ -41,6 +42,8 @@ struct Policy {
   std::uint64_t unsent_bytes_each = 16 * 1024;
   /// How large messages travel between mirrored rows. The same at all members; `direct` where rows may be mapped.
   Relay relay = Relay::rotation;
+  /// Counts how long each predicate takes, in "…_ns".
+  LapClock predicate_clock = nullptr;
 };
 
 /// Bytes on their way to so many receivers, with which nothing more is published.
@@ -255,6 +258,12 @@ class Multicast {
   Counter delivery_batches_;
   Counter large_sent_;
   Counter large_handed_on_;
+  Counter receive_ns_;
+  Counter null_ns_;
+  Counter send_ns_;
+  Counter stability_ns_;
+  Counter delivery_ns_;
+  Counter upcall_ns_;
 };
 
 }  // namespace spindrift::smc

@@ -28,6 +28,7 @@ Epoch::Epoch(View view, std::vector<RankSet> loaded, NodeId self, fabric::Region
     if (bulk_[i].own) table_.bulk(SubgroupId(i)).set_own(bulk_[i].own->memory);
     multicasts_[i] = std::make_unique<smc::Multicast>(SubgroupId(i), table_, policy, sink, counters);
   }
+  if (policy_.predicate_clock != nullptr) push_ns_ = counters.counter("push_ns");
 }
 
 bool Epoch::all_attached() const {
@@ -115,7 +116,9 @@ Result<bool> Epoch::pass(fabric::Fabric& fabric) {
     progress |= active_[s];
     holds_back_ |= room == 0 && multicast.has_news();
   }
+  smc::Lap lap(policy_.predicate_clock);
   if (auto pushed = table_.push(fabric); !pushed) return std::move(pushed).error();
+  lap.end(push_ns_);
   for (const std::uint32_t s : warm_) {
     if (!multicasts_[s]->deliver()) continue;
     active_[s] = true;

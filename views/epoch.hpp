@@ -106,6 +106,7 @@ class Epoch final : private Counts {
   std::size_t next_cold_ = 0;
   std::vector<std::vector<std::uint64_t>> activity_seen_;  // by rank, by activity word
   smc::Policy policy_;
+  Counter push_ns_;
   bool holds_back_ = false;
   bool begun_ = false;
   bool wedged_ = false;

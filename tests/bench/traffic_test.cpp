@@ -69,6 +69,13 @@ TEST_CASE("without null-sends nothing passes a silent sender's turn") {
   for (const std::uint64_t delivered : stream.delivered) CHECK(delivered <= 2);  // one round, up to the silent one's turn
 }
 
+TEST_CASE("time is taken of every predicate if there is a clock, and of none without one") {
+  auto run = short_run(2);
+  for (const double nanoseconds : results_of(run).front().predicate_ns) CHECK(nanoseconds == 0);
+  run.policy.predicate_clock = [] { return SystemClock().now(); };
+  for (const double nanoseconds : results_of(run).front().predicate_ns) CHECK(nanoseconds > 0);
+}
+
 TEST_CASE("the policy reaches the members: batches are as small as it says") {
   auto run = short_run(2);
   run.policy = {.send_batch_max = 1, .receive_batch_max = 1, .delivery_batch_max = 1};
