@@ -12,6 +12,7 @@
 #include <spindrift/core/clock.hpp>
 #include <spindrift/core/fabric/load_library.hpp>
 #include <spindrift/core/fabric/verbs/library.hpp>
+#include <spindrift/core/fabric/verbs/ports.hpp>
 #include <spindrift/core/fabric/verbs/verbs.hpp>
 #include <spindrift/kernel/pool.hpp>
 
@@ -38,18 +39,13 @@ struct Port {
   ibv_gid_entry gid{};
 };
 
-bool within_the_link(const ibv_gid& gid) { return gid.raw[0] == 0xfe && (gid.raw[1] & 0xc0) == 0x80; }
-
 /// Of the port: one that is routed if there is any, RoCE's second version before its first.
 std::optional<ibv_gid_entry> gid_of(ibv_context& context, std::uint32_t port) {
-  std::array<ibv_gid_entry, 256> gids{};
-  const auto count = fabric::verbs::loaded_library().query_gid_table(&context, gids.data(), gids.size(), 0, sizeof gids[0]);
   std::optional<ibv_gid_entry> best;
   const auto worth = [](const ibv_gid_entry& entry) {
-    return 2 * (within_the_link(entry.gid) ? 0 : 1) + (entry.gid_type == IBV_GID_TYPE_ROCE_V1 ? 0 : 1);
+    return 2 * (fabric::verbs::within_the_link(entry.gid) ? 0 : 1) + (entry.gid_type == IBV_GID_TYPE_ROCE_V1 ? 0 : 1);
   };
-  for (long i = 0; i < count; ++i) {
-    const ibv_gid_entry& entry = gids[static_cast<std::size_t>(i)];
+  for (const ibv_gid_entry& entry : fabric::verbs::gids_of(context)) {
     if (entry.port_num == port && (!best || worth(entry) > worth(*best))) best = entry;
   }
   return best;

@@ -112,7 +112,7 @@ TEST_CASE("the experiments print each figure beside the run that it is compared 
 }
 
 TEST_CASE("bench connect prints two percentiles of nine times, and four more figures, per number of peers, and two rates") {
-  const Output output = bench("connect --peers 1,3 --samples 1 --repeat 2 --no-memory");
+  const Output output = bench("connect --peers 1,3 --samples 3 --repeat 2 --no-memory");
   CHECK(output.exit_code == 0);
   REQUIRE(output.lines.size() == 2 * (9 * 2 + 4) + 2);
   for (const auto& line : output.lines) {

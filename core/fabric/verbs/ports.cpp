@@ -18,13 +18,6 @@ namespace {
 
 constexpr std::size_t gids_max = 256;
 
-std::vector<ibv_gid_entry> gids_of(ibv_context& context) {
-  std::vector<ibv_gid_entry> gids(gids_max);
-  const auto count = loaded_library().query_gid_table(&context, gids.data(), gids.size(), 0, sizeof gids[0]);
-  gids.resize(count < 0 ? 0 : static_cast<std::size_t>(count));
-  return gids;
-}
-
 /// RoCE keeps an IPv4 address as ::ffff:a.b.c.d.
 std::string text_of(const ibv_gid& gid) {
   in6_addr address{};
@@ -34,8 +27,6 @@ std::string text_of(const ibv_gid& gid) {
   ::inet_ntop(mapped ? AF_INET : AF_INET6, mapped ? &gid.raw[12] : &gid.raw[0], text.data(), text.size());
   return text.data();
 }
-
-bool within_the_link(const ibv_gid& gid) { return gid.raw[0] == 0xfe && (gid.raw[1] & 0xc0) == 0x80; }
 
 const char* kind_of(const ibv_gid_entry& entry) {
   if (entry.gid_type == IBV_GID_TYPE_ROCE_V2) return "RoCE v2";
@@ -68,6 +59,15 @@ VerbsPort look_at(ibv_context& context, std::uint8_t number) {
 }
 
 }  // namespace
+
+std::vector<ibv_gid_entry> gids_of(ibv_context& context) {
+  std::vector<ibv_gid_entry> gids(gids_max);
+  const auto count = loaded_library().query_gid_table(&context, gids.data(), gids.size(), 0, sizeof gids[0]);
+  gids.resize(count < 0 ? 0 : static_cast<std::size_t>(count));
+  return gids;
+}
+
+bool within_the_link(const ibv_gid& gid) noexcept { return gid.raw[0] == 0xfe && (gid.raw[1] & 0xc0) == 0x80; }
 
 std::string gid_in_use(rdma_cm_id& bound) {
   const ibv_gid& taken = bound.route.addr.addr.ibaddr.sgid;

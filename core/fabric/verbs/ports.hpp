@@ -2,10 +2,16 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include <spindrift/core/fabric/verbs/library.hpp>
 
 namespace spindrift::fabric::verbs {
+
+/// All that are set, of all ports of the device.
+[[nodiscard]] std::vector<ibv_gid_entry> gids_of(ibv_context& context);
+/// Whether it says nothing beyond the link that it is on (fe80::/10).
+[[nodiscard]] bool within_the_link(const ibv_gid& gid) noexcept;
 
 /// "10.0.0.1, index 3, RoCE v2: that of the node's address": for people, of an identity that is bound to a device.
 [[nodiscard]] std::string gid_in_use(rdma_cm_id& bound);
