@@ -30,15 +30,7 @@ void VqFabric::execute(const Operation& operation) {
   if (std::find(rung_.begin(), rung_.end(), lane) == rung_.end()) rung_.push_back(lane);
   if (operation.kind == Operation::Kind::send) {
     const auto message = connected::user_message({operation.local, operation.bytes});
-    auto copy = staging_.copy(message);
-    if (!copy) return lane->break_down(copy.error().message());
-    Transfer transfer;
-    transfer.kind = kernel::Request::Kind::send;
-    transfer.signaled = operation.signaled;
-    transfer.context = operation.context;
-    transfer.bytes = message.size();
-    transfer.owned = std::move(copy).value();
-    return lane->post(std::move(transfer));
+    return lane->post_message(message, operation.signaled, operation.context);
   }
   const connected::Exposure& target = lane->exposed.at(operation.region);
   const bool reads = operation.kind == Operation::Kind::read;

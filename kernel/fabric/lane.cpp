@@ -48,15 +48,26 @@ void Lane::ring() {
   flush();
 }
 
-void Lane::say(std::span<const std::byte> message, bool signaled) {
-  auto copy = ways_.staging.copy(message);
-  if (!copy) return break_down(copy.error().message());
+Result<Transfer> Lane::message_of(std::span<const std::byte> bytes) {
+  auto copy = ways_.staging.copy(bytes);
+  if (!copy) return std::move(copy).error();
   Transfer transfer;
   transfer.kind = Kind::send;
-  transfer.signaled = signaled;
-  transfer.bytes = message.size();
+  transfer.bytes = bytes.size();
   transfer.owned = std::move(copy).value();
-  post(std::move(transfer));
+  return transfer;
+}
+
+void Lane::post_message(std::span<const std::byte> message, bool signaled, std::uint64_t context) {
+  auto transfer = message_of(message);
+  if (!transfer) return break_down(transfer.error().message());
+  transfer->signaled = signaled;
+  transfer->context = context;
+  post(std::move(transfer).value());
+}
+
+void Lane::say(std::span<const std::byte> message, bool signaled) {
+  post_message(message, signaled, 0);
   flush();
 }
 
@@ -145,15 +156,10 @@ void Lane::close() {
   backlog_.drop();
   unsent_bytes = 0;
   if (state != State::closing && !goodbye && !ways_.pool.failure(pair_)) {
-    const auto message = connected::encode(connected::Kind::goodbye, 0);
     // No memory or no room: then it finds out by itself.
-    if (auto copy = ways_.staging.copy(message)) {
-      Transfer last;
-      last.kind = Kind::send;
-      last.bytes = message.size();
-      last.owned = std::move(copy).value();
-      const kernel::Request request = request_of(last);
-      flying_.push_back(std::move(last));
+    if (auto last = message_of(connected::encode(connected::Kind::goodbye, 0))) {
+      const kernel::Request request = request_of(*last);
+      flying_.push_back(std::move(last).value());
       static_cast<void>(ways_.pool.post(pair_, {&request, 1}));
     }
   }

@@ -55,6 +55,8 @@ class Lane final : public connected::Lane {
 
   /// Behind what waits, to be offered by `ring` or `flush`.
   void post(Transfer transfer);
+  /// The same of a message, which is copied.
+  void post_message(std::span<const std::byte> message, bool signaled, std::uint64_t context);
   /// A list has ended: its last write wakes the peer, which it may have put to sleep meanwhile.
   void ring();
   /// One that is over by this completion, which is that of it or of a later one; to be called until there is none.
@@ -71,6 +73,7 @@ class Lane final : public connected::Lane {
   void resume() override {}
 
  private:
+  [[nodiscard]] Result<Transfer> message_of(std::span<const std::byte> bytes);
   [[nodiscard]] Result<Right> give_right(connected::OwnRegion& region, spindrift::fabric::Access access) override;
   [[nodiscard]] std::size_t offer(std::deque<Transfer>::iterator first, std::size_t count);
   /// So many bytes of regions more, or less, are under way. What the peer has not acknowledged yet need not wait here: a
