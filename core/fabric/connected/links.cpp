@@ -11,7 +11,7 @@ namespace {
 constexpr std::size_t lanes_per_node_max = 8;
 constexpr std::uint32_t passes_between_looks = 16;
 constexpr auto answer_max = std::chrono::seconds(3);
-constexpr auto pass_max = std::chrono::milliseconds(20);
+constexpr auto pass_max = std::chrono::milliseconds(20);  // of a process that looks
 constexpr auto crossing_max = std::chrono::milliseconds(100);
 constexpr auto pause_first = std::chrono::milliseconds(20);
 constexpr auto pause_max = std::chrono::seconds(1);
@@ -38,6 +38,7 @@ void Endpoint::progress() {
 // look, held up by the application or a provider, is none in which somebody failed to answer.
 void Endpoint::excuse() {
   const bool away = now_ - last_progress_ > silence_max_ / 2;
+  if (!away && now_ - awake_ <= pass_max) return;
   for (const auto& lane : lanes_) {
     const Duration unseen = now_ - std::max(away ? last_progress_ : awake_, lane->heard);  // of this lane
     if (unseen > pass_max) lane->deadline += unseen;
