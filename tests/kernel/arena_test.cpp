@@ -113,6 +113,7 @@ TEST_CASE("copies keep their bytes until they go, and then their places are used
       Copy first = copied(staging, {bytes, size});
       const Copy copy(std::move(first));
       const Copy other = copied(staging, {bytes, 1});
+      CHECK(Copy().empty());
       CHECK(copy.size() == size);
       CHECK(std::equal(bytes, bytes + size, copy.data()));
       CHECK(copy.data() != other.data());
