@@ -3,10 +3,20 @@
 
 #include <spindrift/views/group_core.hpp>
 
+#include <sched.h>
+
 namespace spindrift {
 
 using views::MemberState;
 using Outcome = views::SendGate::Outcome;
+
+namespace {
+
+/// How often a thread that finds its window full offers its CPU before it sleeps. Where threads outnumber CPUs that is often
+/// all that the pollers need, and costs less than to sleep and be woken; elsewhere it is some microseconds of spinning.
+constexpr unsigned yields_before_sleep = 20;
+
+}  // namespace
 
 std::string GroupCore::own_name() const { return "node " + std::to_string(self().value()); }
 
@@ -59,6 +69,10 @@ GroupCore::Claim GroupCore::reserve(SubgroupId id, std::uint64_t bytes) {
                         .fix("use try_send in handlers, and keep what does not fit for later"));
   }
   views::SpaceQueue& space = channels_[id.value()].space;
+  for (unsigned yields = 0; yields < yields_before_sleep && !space.has_waiters(); ++yields) {
+    sched_yield();
+    if (worth_waking(id) && reserve_once(id, bytes, claim) == Outcome::reserved) return claim;
+  }
   for (;;) {
     const views::SpaceQueue::Ticket ticket = space.prepare(clock_.now());
     Outcome outcome = Outcome::closed;
