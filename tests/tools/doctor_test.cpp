@@ -19,7 +19,7 @@ HostFacts a_good_host() {
   host.clock_source = "tsc";
   host.clock_synchronized = true;
   host.unix_seconds = 1'800'000'000;
-  host.shared_huge_pages = "never";
+  host.shared_huge_pages = "advise";
   return host;
 }
 
@@ -86,6 +86,19 @@ TEST_CASE("a low limit of open files can be raised by the user or only by root")
   CHECK(finding(host, std::nullopt, "open files").fix == "ulimit -n 70");
   host.open_files_hard_max = 60;
   CHECK_THAT(finding(host, three_members(), "open files").fix, Contains("LimitNOFILE=82"));
+}
+
+TEST_CASE("shared memory without huge pages is worth a note") {
+  HostFacts host = a_good_host();
+  for (const char* chosen : {"never", "deny"}) {
+    host.shared_huge_pages = chosen;
+    CHECK(finding(host, std::nullopt, "huge pages").grade == Grade::note);
+    CHECK_THAT(finding(host, std::nullopt, "huge pages").fix, Contains("echo advise"));
+  }
+  for (const char* chosen : {"advise", "always", "within_size", ""}) {
+    host.shared_huge_pages = chosen;
+    CHECK(finding(host, std::nullopt, "huge pages").grade == Grade::good);
+  }
 }
 
 TEST_CASE("what a container forbids is named") {

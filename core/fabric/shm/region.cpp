@@ -17,6 +17,7 @@ namespace {
 
 constexpr int size_seals = F_SEAL_SHRINK | F_SEAL_GROW;
 constexpr std::size_t memfd_name_bytes_max = 200;
+constexpr std::size_t huge_page_bytes = std::size_t{2} << 20;
 
 }  // namespace
 
@@ -37,6 +38,8 @@ Result<Mapping> Mapping::of(int descriptor, std::size_t bytes, bool writable) {
     return system_error("map " + std::to_string(bytes) + " bytes of shared memory", errno)
         .fix("free memory, or raise the address space limit (ulimit -v)");
   }
+  // A wish: the host's settings may refuse it, and a page that is short of memory is a small one then.
+  if (bytes >= huge_page_bytes) ::madvise(at, bytes, MADV_HUGEPAGE);
   return Mapping({static_cast<std::byte*>(at), bytes});
 }
 
