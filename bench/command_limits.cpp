@@ -21,9 +21,9 @@ struct LimitsOptions {
 };
 
 Result<void> report_bare_multicast(Report& report, const LimitsOptions& options, std::uint32_t members, std::uint64_t bytes,
-                                   bool touch) {
-  BareMulticast run{members, members, bytes, default_window(bytes), touch, 0};
-  const Figure figure{"bare multicast, all sending",
+                                   bool touch, bool sending_apart) {
+  BareMulticast run{members, members, bytes, default_window(bytes), touch, 0, sending_apart};
+  const Figure figure{sending_apart ? "bare multicast, sending threads apart" : "bare multicast, all sending",
                       {{"members", std::uint64_t{members}}, {"bytes", bytes}, {"touched", touch}, {"window", run.window}},
                       "messages/s",
                       {},
@@ -62,7 +62,10 @@ Result<void> run_limits_bench(const LimitsOptions& options) {
   for (const std::uint32_t members : options.members) {
     for (const std::uint64_t bytes : sizes) {
       for (const bool touch : {true, false}) {
-        if (auto measured = report_bare_multicast(*report, options, members, bytes, touch); !measured) return measured;
+        for (const bool apart : {false, true}) {
+          auto measured = report_bare_multicast(*report, options, members, bytes, touch, apart);
+          if (!measured) return measured;
+        }
       }
     }
   }

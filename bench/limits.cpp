@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
+#include <thread>
 
 #include <sched.h>
 #include <unistd.h>
@@ -59,7 +60,8 @@ struct Arena {
   [[nodiscard]] std::uint64_t slot_bytes() const noexcept { return sizeof(std::uint64_t) + run.message_bytes; }
 };
 
-/// One member: everything is done by one thread that yields when it finds nothing to do.
+/// One member: everything is done by one thread, or all but sending, which another does. Each yields when it finds nothing
+/// to do.
 class BareMember {
  public:
   BareMember(const Arena& arena, std::uint32_t self, std::span<std::uint64_t> latencies_ns)
@@ -71,21 +73,39 @@ class BareMember {
         source_(arena.run.message_bytes, std::byte{1}) {}
 
   double run() {
+    const bool sends = self_ < senders_;
+    const bool apart = sends && arena_.run.sending_apart;
+    std::thread sender;
     const std::uint64_t start_ns = arena_.gate.pass(arena_.run.members);
-    for (std::uint32_t idle_passes = 0; delivered_ < all_;) {
-      const bool sent = self_ < senders_ && send();
-      const bool received = receive();
-      const bool delivered = deliver();
-      if (sent || received || delivered) {
+    if (apart) {
+      sender = std::thread([this] {
+        repeat([this] { return sent_ < arena_.per_sender; }, [this] { return send(); });
+      });
+    }
+    repeat([this] { return delivered_ < all_; },
+           [&] {
+             const bool sent = sends && !apart && send();
+             const bool received = receive();
+             const bool delivered = deliver();
+             return sent || received || delivered;
+           });
+    const double seconds = seconds_between(start_ns, nanoseconds_now());
+    if (apart) sender.join();
+    return seconds;
+  }
+
+ private:
+  template <class Unfinished, class Pass>
+  static void repeat(Unfinished unfinished, Pass pass) {
+    for (std::uint32_t idle_passes = 0; unfinished();) {
+      if (pass()) {
         idle_passes = 0;
       } else if (++idle_passes > 20) {
         ::sched_yield();
       }
     }
-    return seconds_between(start_ns, nanoseconds_now());
   }
 
- private:
   static constexpr std::uint64_t batch_max = 32;
 
   bool send() noexcept {
@@ -139,8 +159,8 @@ class BareMember {
   std::uint64_t senders_;
   std::uint64_t all_;
   std::vector<std::byte> source_;
-  std::uint64_t sent_ = 0;
-  std::uint64_t received_ = 0;
+  std::uint64_t sent_ = 0;  // the sending thread's, as sent_at_ns_ is
+  alignas(cache_line_bytes) std::uint64_t received_ = 0;
   std::uint64_t delivered_ = 0;
   std::uint64_t sent_at_ns_ = 0;
 };

@@ -21,8 +21,8 @@ namespace spindrift::bench {
 /// in once and read once. Errors as above.
 [[nodiscard]] Result<double> ring_messages_per_second(std::uint64_t message_bytes, Duration duration);
 
-/// A totally ordered, uniform multicast reduced to its rows and rings: one process and thread per member, rows and rings
-/// mapped by everybody, slots of one size.
+/// A totally ordered, uniform multicast reduced to its rows and rings: one process per member, rows and rings mapped by
+/// everybody, slots of one size.
 struct BareMulticast {
   std::uint32_t members = 2;
   std::uint32_t senders = 2;  ///< the first of the members, at least one
@@ -30,6 +30,7 @@ struct BareMulticast {
   std::uint64_t window = 100;          ///< most messages of one sender in flight
   bool touch = true;                   ///< payload written by the sender and one byte of each line read at delivery
   std::uint64_t messages = 1'000'000;  ///< of all senders together; rounded up to a multiple of the senders
+  bool sending_apart = false;          ///< each sender has a second thread that sends, as an application's would
 };
 
 /// Seconds that the slowest member needs from the common start to its last delivery. Errors: resource.

@@ -15,7 +15,8 @@ TEST_CASE("the bare multicast delivers everything with any number of senders, mo
   const auto senders = GENERATE(1u, 2u, 3u);
   const auto messages = GENERATE(1u, 7u, 3000u);
   const auto touch = GENERATE(true, false);
-  const auto seconds = bare_multicast_seconds({3, senders, 100, 10, touch, messages});
+  const auto apart = GENERATE(true, false);
+  const auto seconds = bare_multicast_seconds({3, senders, 100, 10, touch, messages, apart});
   REQUIRE(seconds);
   CHECK(*seconds > 0);
 }
