@@ -38,6 +38,13 @@ Profile profile_for(std::uint64_t message_bytes, std::uint64_t window, std::uint
   return {ring_bytes == 0 ? std::bit_ceil(whole_window) : ring_bytes, window, message_bytes};
 }
 
+std::string loopback_addresses(std::uint32_t members) {
+  std::string addresses;
+  for (std::uint32_t node = 0; node < members; ++node)
+    addresses += fmt::format("{}{}@127.77.{}.{}:7400", node == 0 ? "" : ", ", node, node / 200, node % 200 + 1);
+  return addresses;
+}
+
 std::string group_config_text(const GroupShape& shape, const std::string& runtime_directory) {
   nlohmann::json layout = nlohmann::json::array();
   for (std::uint32_t number = 0; number < shape.subgroups; ++number) {

@@ -28,6 +28,10 @@ struct GroupShape {
   std::uint32_t subgroups = 1;           ///< all with the same members, senders and profile
 };
 
+/// What [SPINDRIFT] addresses says for members on fabrics between hosts that are all on this one: each has an address of its
+/// own on loopback, so that no two meet at a port.
+[[nodiscard]] std::string loopback_addresses(std::uint32_t members);
+
 /// The INI text that all members of the group share.
 [[nodiscard]] std::string group_config_text(const GroupShape& shape, const std::string& runtime_directory);
 

@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include <spindrift/bench/processes.hpp>
+#include <spindrift/bench/watched_fabric.hpp>
 #include <spindrift/views/group.hpp>
 
 namespace spindrift::bench {
@@ -28,6 +29,13 @@ namespace {
 constexpr std::size_t views_max = 1024;
 constexpr std::uint64_t patience_ns = 20'000'000'000;
 constexpr std::uint64_t steady_ns = 100'000'000;
+
+/// One change as a member saw it.
+struct SeenChange {
+  ConnectingLog log;            ///< from its first delivery in the view before on
+  ConnectingLog::Instant told;  ///< of it, the first word of this change; of a newcomer nothing
+  std::uint64_t cpu_ns = 0;     ///< of the poller since then; of a newcomer of its whole process
+};
 
 /// What one member process tells the parent. Written by its poller, but for `stop`.
 struct alignas(cache_line_bytes) Window {
@@ -39,6 +47,7 @@ struct alignas(cache_line_bytes) Window {
   std::atomic<std::uint64_t> stop{0};
   std::array<std::atomic<std::uint64_t>, views_max> gap_ns{};        ///< by view; 0: nothing delivered in it yet
   std::array<std::atomic<std::uint64_t>, views_max> delivered_at{};  ///< by view: instant of the first delivery
+  std::array<SeenChange, views_max> changes{};                       ///< by view; read after its `gap_ns`
 };
 
 class MeasuredMember {
@@ -76,7 +85,13 @@ class MeasuredMember {
  private:
   GroupOptions options() {
     GroupOptions options;
+    if (run_.share) {
+      options.watch_fabric = [this](std::unique_ptr<fabric::Fabric> inner) {
+        return watch_connecting(std::move(inner), log_);
+      };
+    }
     options.on_view = [this](const NewView& news) {
+      told_by_ = views_seen_++ == 0 ? nullptr : news.failed.empty() ? &log_.connected : &log_.lost;
       window_.leader.store(news.view.members.front().value());
       window_.views.store(news.view.id.value() + 1, std::memory_order_release);
       first_of_view_ = true;
@@ -90,6 +105,7 @@ class MeasuredMember {
     const std::uint64_t view = window_.views.load(std::memory_order_relaxed) - 1;
     if (std::exchange(first_of_view_, false)) {
       if (view < views_max) window_.delivered_at[view].store(now_ns);
+      if (view < views_max && run_.share) note_change(window_.changes[view]);
       if (view < views_max) window_.gap_ns[view].store(gap_ns, std::memory_order_release);
     } else if (gap_ns > window_.longest_ns.load(std::memory_order_relaxed)) {
       window_.longest_ns.store(gap_ns, std::memory_order_relaxed);
@@ -98,7 +114,18 @@ class MeasuredMember {
     last_ns_ = now_ns;
   }
 
+  // Who hears of a change only by the others' agreement has no earlier word of it than the new view.
+  void note_change(SeenChange& seen) noexcept {
+    const bool newcomer = told_by_ == nullptr;
+    const bool told_before = !newcomer && told_by_->at_ns != 0 && told_by_->at_ns < log_.carved.at_ns;
+    seen.log = log_;
+    if (!newcomer) seen.told = told_before ? *told_by_ : log_.carved;
+    seen.cpu_ns = newcomer ? process_cpu_ns() : thread_cpu_ns() - seen.told.cpu_ns;
+    log_ = {};
+  }
+
   void send_all(Subgroup& subgroup) const {
+    if (!subgroup.is_sender()) return;
     const std::vector<std::byte> payload(run_.message_bytes, std::byte{1});
     try {
       for (;;) subgroup.send(payload);
@@ -110,6 +137,9 @@ class MeasuredMember {
   Window& window_;
   bool first_of_view_ = true;  // the poller's
   std::uint64_t last_ns_ = 0;  // the poller's
+  ConnectingLog log_;          // the poller's, once there is one
+  std::uint64_t views_seen_ = 0;
+  const ConnectingLog::Instant* told_by_ = nullptr;  // of the present view; null: it is this member's first
   Group group_;
 };
 
@@ -186,7 +216,42 @@ class MeasuredGroup {
   std::vector<pid_t> processes_;
 };
 
+double ms_between(std::uint64_t start_ns, std::uint64_t end_ns) noexcept {
+  return static_cast<double>(end_ns - start_ns) * 1e-6;
+}
 double ms(std::uint64_t nanoseconds) noexcept { return static_cast<double>(nanoseconds) * 1e-6; }
+
+ChangeShare share_since(std::uint64_t told_at, const SeenChange& seen, std::uint64_t delivered_at) {
+  const ConnectingLog& log = seen.log;
+  ChangeShare share;
+  share.change_ms = ms_between(told_at, delivered_at);
+  share.agree_ms = ms_between(told_at, log.carved.at_ns);
+  // Members that were ahead may all have shown theirs before.
+  share.exchange_ms = ms_between(log.carved.at_ns, std::max(log.carved.at_ns, log.exposed_at_ns));
+  share.open_ms = ms(log.open.ns);
+  share.connecting_ms = ms(log.links.ns + log.regions.ns);
+  share.connecting_cpu_ms = ms(log.links.cpu_ns + log.regions.cpu_ns);
+  share.links_ms = ms(log.links.ns);
+  share.cpu_ms = ms(seen.cpu_ns);
+  return share;
+}
+
+void add_shares(std::span<const Window> windows, std::size_t victim, std::uint64_t view, std::uint64_t started_ns,
+                ViewChangeResult& result) {
+  for (std::size_t node = 0; node < windows.size(); ++node) {
+    const Window& window = windows[node];
+    const SeenChange& join = window.changes[view + 2];
+    const std::uint64_t joined_at = window.delivered_at[view + 2].load();
+    if (node == victim) {
+      result.newcomer_shares.push_back(share_since(started_ns, join, joined_at));
+      result.newcomer_shares.back().agree_ms = ms_between(started_ns, join.log.last_connected_at_ns);
+      continue;
+    }
+    const SeenChange& kill = window.changes[view + 1];
+    result.kill_shares.push_back(share_since(kill.told.at_ns, kill, window.delivered_at[view + 1].load()));
+    result.join_shares.push_back(share_since(join.told.at_ns, join, joined_at));
+  }
+}
 
 /// One member is killed and started again; the views that this makes are `view` + 1 and `view` + 2.
 Result<void> run_round(const ViewChangeRun& run, MeasuredGroup& group, std::span<Window> windows, std::uint64_t view,
@@ -211,6 +276,7 @@ Result<void> run_round(const ViewChangeRun& run, MeasuredGroup& group, std::span
     result.join_gaps_ms.push_back(ms(windows[node].gap_ns[view + 2].load()));
   }
   result.catch_up_ms.push_back(ms(windows[victim].delivered_at[view + 2].load() - started_ns));
+  if (run.share) add_shares(windows, victim, view, started_ns, result);
   *newest = victim;
   return {};
 }

@@ -33,6 +33,9 @@ class Replicated;
 namespace smc {
 struct Policy;
 }
+namespace fabric {
+class Fabric;
+}
 struct ObjectHandlers;
 
 using views::NewView;
@@ -151,6 +154,9 @@ struct GroupOptions {
   std::function<void(NodeId from, std::span<const std::byte>)> on_private;
   /// For experiments alone: batches cut short, no null-sends (spindrift/smc/multicast.hpp). Nothing: the product's own.
   std::shared_ptr<const smc::Policy> ablation;
+  /// For experiments alone: what stands between the group and its fabric, from before it listens, and may measure what
+  /// passes. Called once, on the thread that joins. Nothing: nobody does.
+  std::function<std::unique_ptr<fabric::Fabric>(std::unique_ptr<fabric::Fabric>)> watch_fabric;
 };
 
 /// A process's membership in its group.

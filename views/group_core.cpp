@@ -65,7 +65,7 @@ GroupCore::~GroupCore() {
 }
 
 void GroupCore::join() {
-  fabric_ = value_or_throw(views::open_group_fabric(config_));
+  fabric_ = value_or_throw(views::open_group_fabric(config_, options_.watch_fabric));
   make_member();
   poller_ = std::thread([this] { poll_loop(); });
   await_view();

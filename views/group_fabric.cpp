@@ -37,9 +37,11 @@ Result<std::unique_ptr<fabric::Fabric>> make_fabric(const Config& config) {
 
 }  // namespace
 
-Result<std::unique_ptr<fabric::Fabric>> open_group_fabric(const Config& config) {
+Result<std::unique_ptr<fabric::Fabric>> open_group_fabric(
+    const Config& config, const std::function<std::unique_ptr<fabric::Fabric>(std::unique_ptr<fabric::Fabric>)>& watch) {
   auto fabric = make_fabric(config);
   if (!fabric) return fabric;
+  if (watch) *fabric = watch(std::move(*fabric));
   log::info(log::Room::fabric, "chosen", {{"fabric", (*fabric)->traits().name}, {"reason", "[SPINDRIFT] fabric"}});
   const NodeId self = config.local_id();
   if (auto listens = (*fabric)->listen({self, config.address_of(self)}); !listens) return std::move(listens).error();

@@ -1,6 +1,7 @@
 // The fabric that a group's configuration asks for.
 #pragma once
 
+#include <functional>
 #include <memory>
 
 #include <spindrift/core/config/config.hpp>
@@ -9,7 +10,9 @@
 
 namespace spindrift::views {
 
-/// Opens it and listens where the configuration says that this node does. Logs the choice. Errors: those of the fabric.
-[[nodiscard]] Result<std::unique_ptr<fabric::Fabric>> open_group_fabric(const Config& config);
+/// Opens it and listens where the configuration says that this node does. Logs the choice. `watch`, if there is one, puts a
+/// decorator around it before it listens. Errors: those of the fabric.
+[[nodiscard]] Result<std::unique_ptr<fabric::Fabric>> open_group_fabric(
+    const Config& config, const std::function<std::unique_ptr<fabric::Fabric>(std::unique_ptr<fabric::Fabric>)>& watch = {});
 
 }  // namespace spindrift::views

@@ -138,6 +138,19 @@ TEST_CASE("bench connect prints what peers take in memory, by connections and wr
   CHECK(bench("connect --peers 9").exit_code != 0);
 }
 
+TEST_CASE("bench viewchange prints what part of each kind of change was connecting") {
+  const Output output = bench("viewchange --share --members 3 --rounds 1 --fabric vq:net");
+  CHECK(output.exit_code == 0);
+  REQUIRE(output.lines.size() == 3 * 8 + 9);
+  for (const auto& line : output.lines) {
+    const bool newcomer = line["parameters"]["change"] == "newcomer";
+    CHECK(line["parameters"]["fabric"] == "vq:net");
+    CHECK(line["parameters"]["samples"] == (newcomer || line["parameters"]["change"] != "join" ? 2 : 4));
+    CHECK(line["repeats"] == line["parameters"]["samples"]);
+    CHECK(line["min"].get<double>() >= 0);
+  }
+}
+
 TEST_CASE("bench batching prints rates, means, the whole of the upcalls, and where the time goes") {
   const Output output = bench("batching --members 2 --windows 5 --size 64 --seconds 0.01 --repeat 1");
   CHECK(output.exit_code == 0);

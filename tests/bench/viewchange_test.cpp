@@ -33,3 +33,40 @@ TEST_CASE("members that cannot start are an error, not a figure") {
   const ViewChangeRun run{.shape = {3, 3, profile_for(256, 50, 0), {{"SPINDRIFT/no_such_key", "1"}}}};
   CHECK_FALSE(run_view_changes(run).ok());
 }
+
+TEST_CASE("of every change each survivor tells what part of it was connecting, and each newcomer of its start") {
+  const ViewChangeRun run{
+      .shape = {3,
+                2,
+                profile_for(256, 8, 0),
+                {{"SPINDRIFT/fabric", "vq:net", "the test"}, {"SPINDRIFT/addresses", loopback_addresses(3), "the test"}}},
+      .message_bytes = 256,
+      .state_bytes = 0,
+      .rounds = 2,
+      .kill_leader = true,
+      .share = true};
+  const auto result = run_view_changes(run);
+  INFO((result ? std::string() : result.error().to_string()));
+  REQUIRE(result.ok());
+  CHECK(result->kill_shares.size() == 4);
+  CHECK(result->join_shares.size() == 4);
+  REQUIRE(result->newcomer_shares.size() == 2);
+  for (const auto* shares : {&result->kill_shares, &result->join_shares, &result->newcomer_shares}) {
+    for (const ChangeShare& share : *shares) {
+      CHECK(share.agree_ms >= 0);
+      CHECK(share.change_ms > share.agree_ms);
+      CHECK(share.change_ms > share.exchange_ms);
+      CHECK(share.connecting_ms > 0);
+      CHECK(share.links_ms < share.connecting_ms);
+      CHECK(share.connecting_cpu_ms > 0);
+      CHECK(share.cpu_ms > 0);
+      const bool newcomer = shares == &result->newcomer_shares;
+      CHECK((share.open_ms > 0) == newcomer);
+    }
+  }
+}
+
+TEST_CASE("members on loopback have an address each") {
+  CHECK(loopback_addresses(2) == "0@127.77.0.1:7400, 1@127.77.0.2:7400");
+  CHECK(loopback_addresses(300).ends_with("299@127.77.1.100:7400"));
+}
