@@ -11,7 +11,9 @@
 
 #include <CLI/CLI.hpp>
 
+#include <spindrift/bench/command_connect_many.hpp>
 #include <spindrift/bench/command_options.hpp>
+#include <spindrift/bench/mesh.hpp>
 #include <spindrift/bench/peer_memory.hpp>
 #include <spindrift/bench/reach.hpp>
 #include <spindrift/bench/verbs_connect.hpp>
@@ -28,6 +30,10 @@ struct ConnectOptions {
   std::vector<std::uint32_t> peers{1, 8};
   std::uint32_t samples = 40;
   bool verbs = false;
+  bool mesh = false;
+  bool lookups = false;
+  bool pool = false;
+  std::uint32_t most = 16;
   bool memory = true;
   std::vector<std::uint32_t> memory_peers{10, 100, 1000, 5000};
   std::uint32_t memory_connections = 1000;
@@ -214,6 +220,15 @@ Result<void> run_connect_bench(const ConnectOptions& options) {
   return {};
 }
 
+Result<void> run_chosen(const ConnectOptions& options) {
+  const ManyOptions many{options.common.json, options.provider, options.common.repeats, options.samples, options.most};
+  if (options.verbs) return run_verbs_bench(options);
+  if (options.mesh) return run_mesh_bench(many);
+  if (options.lookups) return run_lookup_bench(many);
+  if (options.pool) return run_pool_bench(many);
+  return run_connect_bench(options);
+}
+
 }  // namespace
 
 void add_connect_command(CLI::App& bench, tools::Work& chosen) {
@@ -232,8 +247,16 @@ void add_connect_command(CLI::App& bench, tools::Work& chosen) {
   command->add_option("--samples", options->samples, "How often, in each repeat; each time by a device that is new")
       ->check(CLI::Range(1, 100000))
       ->capture_default_str();
-  command->add_flag("--verbs", options->verbs,
-                    "Instead, what rdma-core takes for a queue pair on this machine's RDMA device");
+  CLI::Option_group* const instead = command->add_option_group("Instead", "One of these in place of all that");
+  instead->add_flag("--verbs", options->verbs, "What rdma-core takes for a queue pair on this machine's RDMA device");
+  instead->add_flag("--mesh", options->mesh, "How long until workers have all connected to each other");
+  instead->add_flag("--lookups", options->lookups, "What a meta server gives by one-sided reads, and by answering messages");
+  instead->add_flag("--pool", options->pool, "How long 64 reads to 10 targets take, by the size of the pool");
+  instead->require_option(0, 1);
+  command
+      ->add_option("--most", options->most, "Of --mesh and --lookups: up to how many workers or clients, by powers of two")
+      ->check(CLI::Range(2U, mesh_workers_max))
+      ->capture_default_str();
   command->add_flag("!--no-memory", options->memory, "Leave out what peers take in memory");
   command->add_option("--memory-peers", options->memory_peers, "For how many peers the memory is measured")
       ->check(CLI::Range(2U, memory_peers_max))
@@ -251,10 +274,8 @@ void add_connect_command(CLI::App& bench, tools::Work& chosen) {
       ->capture_default_str();
   command->footer(
       "Examples:\n  spindrift bench connect\n  spindrift bench connect --provider net --peers 1 --no-memory --json -\n"
-      "  spindrift bench connect --verbs");
-  command->callback([options, &chosen] {
-    choose(chosen, [options] { return options->verbs ? run_verbs_bench(*options) : run_connect_bench(*options); });
-  });
+      "  spindrift bench connect --verbs\n  spindrift bench connect --mesh --provider net --most 32");
+  command->callback([options, &chosen] { choose(chosen, [options] { return run_chosen(*options); }); });
 }
 
 }  // namespace spindrift::bench

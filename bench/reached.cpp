@@ -85,10 +85,13 @@ Result<void> TableKeeper::start(const std::string& provider, std::uint32_t nodes
 }
 
 Result<void> TableKeeper::tell(NodeId node, const Peer& peer) {
-  const kernel::MemoryRecord record{node, peer.write_keys.remote_key, peer.write_keys.remote_base, peer.writable.size(),
-                                    1,    fabric::Access::write};
+  return tell(node, peer.metadata, peer.write_keys, peer.writable.size());
+}
+
+Result<void> TableKeeper::tell(NodeId node, const Metadata& metadata, const kernel::MemoryKeys& memory, std::size_t bytes) {
+  const kernel::MemoryRecord record{node, memory.remote_key, memory.remote_base, bytes, 1, fabric::Access::write};
   if (auto put = table_->put(kernel::meta_key_of(node, record.key), kernel::encode(record)); !put) return put;
-  return table_->put(kernel::meta_key_of(node), kernel::encode(peer.metadata));
+  return table_->put(kernel::meta_key_of(node), kernel::encode(metadata));
 }
 
 void TableKeeper::poll() {

@@ -51,6 +51,9 @@ class TableKeeper {
   [[nodiscard]] Result<void> start(const std::string& provider, std::uint32_t nodes, std::uint32_t told_max = 0);
   /// From here on the node is the peer, and may be written to. Errors: resource.
   [[nodiscard]] Result<void> tell(NodeId node, const Peer& peer);
+  /// The same of any device, of which peers may write to `bytes` of memory.
+  [[nodiscard]] Result<void> tell(NodeId node, const kernel::Metadata& metadata, const kernel::MemoryKeys& memory,
+                                  std::size_t bytes);
   /// What its readers need.
   [[nodiscard]] const kernel::MetaServer& server() const noexcept { return server_; }
   void poll();

@@ -1,6 +1,9 @@
 // Lookups driven to their end by the thread that wants to know.
 #include <spindrift/bench/seeker.hpp>
 
+#include <sched.h>
+
+#include <cstring>
 #include <utility>
 
 namespace spindrift::bench {
@@ -18,6 +21,10 @@ constexpr Duration patience = std::chrono::seconds(10);
 
 Error no_answer() {
   return Error(ErrorKind::timed_out, "the meta server does not answer").fix("run it again while the machine has less to do");
+}
+
+auto counted_from(NodeId first) {
+  return [first](std::uint32_t position) { return NodeId(first.value() + position); };
 }
 
 double per_second(std::uint32_t count, Duration time) {
@@ -62,7 +69,8 @@ Result<void> Seeker::open(kernel::Device& device) {
 Result<void> Seeker::progress() {
   auto moved = pool_->progress(clock_.now());
   if (!moved) return std::move(moved).error();
-  static_cast<void>(directory_.progress());
+  const bool found = directory_.progress();
+  if (sizes_.yields && !*moved && !found) ::sched_yield();
   return {};
 }
 
@@ -78,15 +86,21 @@ Result<kernel::Directory::Answer> Seeker::await_answer(Time start) {
 }
 
 Result<void> Seeker::look_up(NodeId first, std::uint32_t count) {
-  return look_up_each(first, count, [](NodeId) -> Result<void> { return {}; });
+  return look_up_each(count, counted_from(first), [](NodeId) -> Result<void> { return {}; });
 }
 
-template <class OnFound>
-Result<void> Seeker::look_up_each(NodeId first, std::uint32_t count, OnFound on_found) {
+Result<void> Seeker::look_up_and_connect(std::span<const NodeId> nodes) {
+  return look_up_each(
+      static_cast<std::uint32_t>(nodes.size()), [nodes](std::uint32_t position) { return nodes[position]; },
+      [this](NodeId node) { return connect(node, true); });
+}
+
+template <class NodeAt, class OnFound>
+Result<void> Seeker::look_up_each(std::uint32_t count, NodeAt node_at, OnFound on_found) {
   const Time start = clock_.now();
   std::uint32_t asked = 0;
   for (std::uint32_t found = 0; found < count; ++found) {
-    for (; asked < count && asked < found + lookups_max; ++asked) directory_.look_up(NodeId(first.value() + asked));
+    for (; asked < count && asked < found + lookups_max; ++asked) directory_.look_up(node_at(asked));
     auto answer = await_answer(start);
     if (!answer) return std::move(answer).error();
     if (auto done = on_found(answer->node); !done) return done;
@@ -134,8 +148,9 @@ Result<void> Seeker::read(std::uint64_t offset, std::size_t bytes) {
                              .remote_key = server_.key});
 }
 
-Result<void> Seeker::connect_and_write(NodeId node, const kernel::MemoryKeys& memory) {
+Result<void> Seeker::connect_and_write(NodeId node, const kernel::MemoryKeys& memory, std::uint64_t value) {
   if (auto connected = connect(node, false); !connected) return connected;
+  std::memcpy(bytes_.data(), &value, sizeof value);
   return carry_out(pairs_.back(), {.kind = Request::Kind::write,
                                    .signaled = true,
                                    .context = 0,
@@ -164,7 +179,7 @@ Result<void> Seeker::carry_out(kernel::PairId pair, const Request& request) {
 
 Result<double> Seeker::connect_unknown_per_second(NodeId first, std::uint32_t count) {
   const Time start = clock_.now();
-  auto connected = look_up_each(first, count, [this](NodeId node) { return connect(node, true); });
+  auto connected = look_up_each(count, counted_from(first), [this](NodeId node) { return connect(node, true); });
   if (!connected) return std::move(connected).error();
   return per_second(count, clock_.now() - start);
 }

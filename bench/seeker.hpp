@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include <spindrift/core/clock.hpp>
@@ -24,6 +25,7 @@ class Seeker {
   struct Sizes {
     std::uint32_t nodes_max = 0;  ///< remembered, at least 1
     std::uint32_t pairs_max = 0;  ///< made by `connect`
+    bool yields = false;          ///< while it waits, offers its CPU: where more threads take part than there are CPUs
   };
   /// A pool on `device`, which outlives this. The way to the table is open when it returns.
   [[nodiscard]] static Result<std::unique_ptr<Seeker>> start(kernel::Device& device, const kernel::MetaServer& server,
@@ -31,14 +33,16 @@ class Seeker {
 
   /// Looks up `count` nodes from `first` on, of which none is known, with up to `lookups_max` asked for at a time.
   [[nodiscard]] Result<void> look_up(NodeId first, std::uint32_t count);
+  /// The same of any nodes, and connects a new pair to each as it is found.
+  [[nodiscard]] Result<void> look_up_and_connect(std::span<const NodeId> nodes);
   static constexpr std::uint32_t lookups_max = 32;
   /// Null if it was not looked up. Valid until the next call.
   [[nodiscard]] const kernel::Metadata* find(NodeId node) { return directory_.find(node); }
   /// Makes and connects a pair to a node that was looked up. It stays until `close_all`.
   [[nodiscard]] Result<void> connect(NodeId node, bool messages);
 
-  /// The same without messages, and writes 8 bytes to the node's memory.
-  [[nodiscard]] Result<void> connect_and_write(NodeId node, const kernel::MemoryKeys& memory);
+  /// The same without messages, and writes `value`, 8 bytes, to the node's memory.
+  [[nodiscard]] Result<void> connect_and_write(NodeId node, const kernel::MemoryKeys& memory, std::uint64_t value = 1);
 
   struct Found {
     std::uint64_t ns = 0;     ///< from before the lookup until a new pair is connected
@@ -56,14 +60,16 @@ class Seeker {
 
   /// The pairs that `connect` made; what is known stays.
   void close_all();
+  /// How many there are.
+  [[nodiscard]] std::size_t pairs() const noexcept { return pairs_.size(); }
+  /// What has come and what follows, once: for who is reached by others meanwhile.
+  [[nodiscard]] Result<void> progress();
 
  private:
   Seeker(const kernel::MetaServer& server, const Sizes& sizes);
   [[nodiscard]] Result<void> open(kernel::Device& device);
-  template <class OnFound>
-  [[nodiscard]] Result<void> look_up_each(NodeId first, std::uint32_t count, OnFound on_found);
-  /// What has come and what follows, once.
-  [[nodiscard]] Result<void> progress();
+  template <class NodeAt, class OnFound>
+  [[nodiscard]] Result<void> look_up_each(std::uint32_t count, NodeAt node_at, OnFound on_found);
   [[nodiscard]] Result<kernel::Directory::Answer> await_answer(Time start);
   [[nodiscard]] Result<void> read(std::uint64_t offset, std::size_t bytes);
   /// Until it is over; while its memory is looked up, it is posted again.

@@ -138,6 +138,22 @@ TEST_CASE("bench connect prints what peers take in memory, by connections and wr
   CHECK(bench("connect --peers 9").exit_code != 0);
 }
 
+TEST_CASE("bench connect prints meshes, lookups and batches in place of the rest, one of them at a time") {
+  const std::string few = " --provider net --samples 5 --repeat 2 --most 2";
+  const auto [flag, lines, unit] = GENERATE(table<std::string, std::size_t, std::string>(
+      {{"--mesh", 4 * 2, "us"}, {"--lookups", 2 * 2 * 3, "lookups/s"}, {"--pool", 5 * 2, "us"}}));
+  const Output output = bench("connect " + flag + few);
+  CHECK(output.exit_code == 0);
+  REQUIRE(output.lines.size() == lines);
+  CHECK(output.lines[0]["unit"] == unit);
+  for (const auto& line : output.lines) {
+    CHECK(line["repeats"] == 2);
+    CHECK(line["min"].get<double>() > 0);
+    CHECK(line["parameters"]["provider"] == "net");
+  }
+  CHECK(bench("connect --mesh --pool").exit_code != 0);
+}
+
 TEST_CASE("bench viewchange prints what part of each kind of change was connecting") {
   const Output output = bench("viewchange --share --members 3 --rounds 1 --fabric vq:net");
   CHECK(output.exit_code == 0);
