@@ -1,4 +1,4 @@
-// `spindrift bench model`: the paper's experiments in virtual time, over modelled links, with the real protocol objects.
+// `spindrift bench model`: the papers' experiments in virtual time, over modelled links, with the real objects.
 #include <algorithm>
 #include <memory>
 
@@ -36,10 +36,12 @@ Result<void> run_model_bench(const ModelOptions& options) {
 void add_model_command(CLI::App& bench, tools::Work& chosen) {
   auto options = std::make_shared<ModelOptions>();
   CLI::App* command =
-      bench.add_subcommand("model", "Spindle's experiments over modelled links in virtual time, beside the paper's numbers");
+      bench.add_subcommand("model", "Spindle's and KRCore's experiments in virtual time, beside the papers' numbers");
   std::vector<std::string> names;
   for (const model::FigureEntry& figure : model::figures()) names.emplace_back(figure.name);
-  command->add_option("--figure", options->names, "Only these: the paper's number, or the name of what goes beyond it")
+  command
+      ->add_option("--figure", options->names,
+                   "Only these: the number in Spindle, the name of what goes beyond it, or krcore-NUMBER")
       ->delimiter(',')
       ->check(CLI::IsMember(names));
   command

@@ -72,7 +72,8 @@ Experiment continuous(const System& system, std::uint32_t members, std::uint32_t
 std::span<const FigureEntry> figures() {
   static const std::vector<FigureEntry> all = [] {
     std::vector<FigureEntry> entries;
-    for (const auto part : {batching_figures(), subgroup_figures(), delay_figures(), final_figures(), beyond_figures()})
+    for (const auto part : {batching_figures(), subgroup_figures(), delay_figures(), final_figures(), beyond_figures(),
+                            connecting_figures()})
       entries.insert(entries.end(), part.begin(), part.end());
     return entries;
   }();

@@ -73,7 +73,7 @@ struct FigureEntry {
   const char* title;  ///< "figure 3: one subgroup"
   void (*measure)(Sheet& sheet);
 };
-/// In the paper's order, then what goes beyond it.
+/// Spindle's in the paper's order, then what goes beyond it, then KRCore's.
 [[nodiscard]] std::span<const FigureEntry> figures();
 
 // One per file figures_<name>.cpp; `figures()` lists them.
@@ -82,5 +82,6 @@ struct FigureEntry {
 [[nodiscard]] std::span<const FigureEntry> delay_figures();
 [[nodiscard]] std::span<const FigureEntry> final_figures();
 [[nodiscard]] std::span<const FigureEntry> beyond_figures();
+[[nodiscard]] std::span<const FigureEntry> connecting_figures();
 
 }  // namespace spindrift::bench::model

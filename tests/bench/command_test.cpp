@@ -154,6 +154,19 @@ TEST_CASE("bench connect prints meshes, lookups and batches in place of the rest
   CHECK(bench("connect --mesh --pool").exit_code != 0);
 }
 
+TEST_CASE("bench model prints KRCore's figures, and each claim beside the paper's number") {
+  const Output output = bench("model --quick --figure krcore-8a,krcore-8b,krcore-9a,krcore-10a,krcore-14a,krcore-15a");
+  CHECK(output.exit_code == 0);
+  std::size_t claims = 0;
+  for (const auto& line : output.lines) {
+    CHECK(line["median"].get<double>() > 0);
+    if (!line["parameters"].contains("claim")) continue;
+    ++claims;
+    CHECK(line["limit_median"].get<double>() > 0);
+  }
+  CHECK(claims == 4 + 1 + 2 + 3 + 4 + 1);
+}
+
 TEST_CASE("bench viewchange prints what part of each kind of change was connecting") {
   const Output output = bench("viewchange --share --members 3 --rounds 1 --fabric vq:net");
   CHECK(output.exit_code == 0);
