@@ -76,7 +76,10 @@ constexpr Key table[] = {
                       "shm+verbs: a member whose address has the same host as this node's, as it is written there, over "
                       "shared memory, and all others as by the second name; who shares a host then shares "
                       "runtime_directory too.",
-     .choices = "shm|ofi:tcp|ofi:net|vq:tcp|vq:net|verbs|shm+ofi:tcp|shm+ofi:net|shm+verbs"},
+     .choices = "shm|ofi:tcp|ofi:net|vq:tcp|vq:net|verbs|shm+ofi:tcp|shm+ofi:net|shm+verbs",
+     .refused = "vq:verbs",
+     .reason = "libfabric's provider verbs does not tell that an operation has arrived, which virtual queue pairs rest on; "
+               "verbs goes over the same devices"},
     {.section = "SPINDRIFT",
      .name = "addresses",
      .type = KeyType::addresses,

@@ -65,6 +65,10 @@ Result<std::string> canonical_boolean(const Key& key, std::string_view text) {
 
 Result<std::string> canonical_choice(const Key& key, std::string_view text) {
   const auto choices = split(key.choices, '|');
+  if (!key.refused.empty() && text == key.refused) {
+    return Error(ErrorKind::bad_config, fmt::format("{} = {} is not offered: {}", key.name, in_quotes(text), key.reason))
+        .fix("write " + describe_values(key));
+  }
   if (std::find(choices.begin(), choices.end(), text) == choices.end()) return wrong(key, text);
   return std::string(text);
 }

@@ -42,6 +42,8 @@ struct Key {
   std::int64_t highest = 0;
   std::string_view unit = {};
   std::string_view choices = {};  ///< "block|spin"
+  std::string_view refused = {};  ///< no choice, but one that a reader of the others may expect
+  std::string_view reason = {};   ///< why that is none
   std::string_view example = {};  ///< what the example file sets, where that is not the default
   bool launched = false;          ///< may be "launcher", see launcher.hpp
   bool used = true;               ///< false: a Derecho key without effect in this version

@@ -32,6 +32,7 @@ struct Classes {
 std::optional<Classes> classes_of(std::string_view provider) {
   if (provider == "tcp") return Classes{"tcp;ofi_rxm", "tcp"};
   if (provider == "net") return Classes{"net", ""};
+  if (provider == "verbs") return Classes{"verbs;ofi_rxm", "verbs"};  // refused by the device, which says why
   return std::nullopt;
 }
 

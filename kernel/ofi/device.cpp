@@ -16,9 +16,28 @@ namespace {
 // Tokens hold a place in 25 bits, half of them abandoned ones.
 constexpr std::uint32_t depth_max = 1u << 16;
 
+/// Of rdma-core's devices, by libfabric: the queue pairs are there, but not what this device promises of them.
+bool is_verbs(const std::string& provider) { return provider == "verbs" || provider == "verbs;ofi_rxm"; }
+
+Error not_over_verbs(const std::string& provider) {
+  const char* const reason =
+      provider == "verbs"
+          ? "its connected endpoints acknowledge no operation when the bytes are in the peer's memory: fi_getinfo refuses "
+            "FI_DELIVERY_COMPLETE; and they choose keys themselves and use registered memory alone (FI_MR_PROV_KEY, "
+            "FI_MR_LOCAL, FI_MR_VIRT_ADDR), so that one key would not do for both classes"
+          : "its connectionless endpoints choose keys themselves and use registered memory alone (FI_MR_PROV_KEY, "
+            "FI_MR_VIRT_ADDR), and make one connection for each peer beneath, with a completion queue for 256 of them";
+  return Error(ErrorKind::unsupported, "no virtual queue pairs over libfabric's provider " + provider)
+      .because(Error(ErrorKind::unsupported, reason))
+      .fix("use rdma-core without libfabric: [SPINDRIFT] fabric = verbs");
+}
+
 Result<void> check(const OfiDeviceOptions& options) {
   const auto wrong = [](const char* what, const char* fix) { return Error(ErrorKind::bad_argument, what).fix(fix); };
   const DeviceSizes& sizes = options.sizes;
+  for (const std::string& provider : {options.connected, options.connectionless}) {
+    if (is_verbs(provider)) return not_over_verbs(provider);
+  }
   if (!connectionless_wire(options.connectionless)) {
     return wrong("an unknown connectionless provider", "choose tcp;ofi_rxm or net");
   }

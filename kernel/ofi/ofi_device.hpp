@@ -16,6 +16,8 @@
 //   device that offers connected queue pairs alone. Those hold a completion back until all before it are there.
 // * A peer that does not answer for `answer_max` is `peer_lost`. What the provider still holds of it then is a copy, or, of
 //   an operation of more than `message_bytes_max` bytes, the caller's memory: only that breaks a connectionless queue pair.
+//
+// Rdma-core's devices are not taken through libfabric ("verbs", "verbs;ofi_rxm"): decision 0020.
 #pragma once
 
 #include <chrono>
@@ -39,8 +41,9 @@ struct OfiDeviceOptions {
   const Clock* clock = nullptr;                   ///< outlives the device; null: the system's
 };
 
-/// Loads libfabric, and listens. Errors: bad_argument (options), unsupported (no libfabric, or no such provider), refused
-/// (the port is in use, or the address is not this host's), resource. May wait for a name server if `listen` names a host.
+/// Loads libfabric, and listens. Errors: bad_argument (options), unsupported (no libfabric, no such provider, or verbs),
+/// refused (the port is in use, or the address is not this host's), resource. May wait for a name server if `listen` names a
+/// host.
 [[nodiscard]] Result<std::unique_ptr<Device>> make_ofi_device(const OfiDeviceOptions& options);
 
 }  // namespace spindrift::kernel

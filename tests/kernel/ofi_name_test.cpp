@@ -2,6 +2,7 @@
 #include <catch2/catch.hpp>
 
 #include <cstring>
+#include <string>
 
 #include <spindrift/kernel/ofi/name.hpp>
 #include <spindrift/kernel/ofi/ofi_device.hpp>
@@ -90,7 +91,7 @@ TEST_CASE("options that make no device are refused with the reason") {
     CHECK_FALSE(made.error().message().empty());
     return made.error().kind();
   };
-  CHECK(refusal([](auto& o) { o.connectionless = "verbs"; }) == ErrorKind::bad_argument);
+  CHECK(refusal([](auto& o) { o.connectionless = "sockets"; }) == ErrorKind::bad_argument);
   CHECK(refusal([](auto& o) { o.connected = "tcp;ofi_rxm"; }) == ErrorKind::bad_argument);
   CHECK(refusal([](auto& o) { o.connectionless = o.connected = ""; }) == ErrorKind::bad_argument);
   CHECK(refusal([](auto& o) { o.listen = "nonsense"; }) == ErrorKind::bad_argument);
@@ -115,4 +116,22 @@ TEST_CASE("a port that is in use is refused") {
     REQUIRE_FALSE(second.ok());
     CHECK(second.error().kind() == ErrorKind::refused);
   }
+}
+
+TEST_CASE("libfabric's verbs makes no device, of either class, and the error says what the provider lacks") {
+  OfiDeviceOptions options;
+  options.listen = "127.0.0.1:0";
+  options.connectionless = "verbs;ofi_rxm";
+  options.connected = "";
+  const auto connectionless = make_ofi_device(options);
+  REQUIRE_FALSE(connectionless.ok());
+  CHECK(connectionless.error().kind() == ErrorKind::unsupported);
+  CHECK_THAT(connectionless.error().to_string(), Catch::Contains("FI_MR_PROV_KEY"));
+  options.connectionless = "tcp;ofi_rxm";
+  options.connected = "verbs";
+  const auto connected = make_ofi_device(options);
+  REQUIRE_FALSE(connected.ok());
+  CHECK(connected.error().kind() == ErrorKind::unsupported);
+  CHECK_THAT(connected.error().to_string(), Catch::Contains("FI_DELIVERY_COMPLETE"));
+  CHECK_THAT(connected.error().fix(), Catch::Contains("fabric = verbs"));
 }
