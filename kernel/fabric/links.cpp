@@ -100,8 +100,8 @@ VqFabric::Message VqFabric::greeting_for(NodeId node) {
 Result<std::unique_ptr<connected::Lane>> VqFabric::start_call(NodeId node, const connected::SocketAddress& address) {
   ofi::Name name;
   name.connectionless = *ofi::connectionless_wire(classes_of(provider_)->connectionless);
-  name.address = ofi::address_of(address);
-  name.connectionless_port = ofi::port_of(address);
+  name.address = address_of(address);
+  name.connectionless_port = port_of(address);
   auto pair = pool_->create(completions_, {});
   if (!pair) return std::move(pair).error();
   auto lane = std::make_unique<Lane>(Lane::State::calling, node, ways(), *pair);

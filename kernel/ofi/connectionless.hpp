@@ -82,7 +82,7 @@ class Connectionless {
   Shelf& shelf_;
   Flights flights_;
   Inbox inbox_;
-  Events events_;
+  DeviceEvents events_;
   std::map<PeerHandle, Road> roads_;  // ordered, so that runs can be compared
   std::uint64_t life_ = 0;
   Time now_{};

@@ -69,7 +69,7 @@ class Connected final : public PhysicalQueuePair {
   State state_ = State::connecting;
   Flights flights_;
   Inbox inbox_;
-  Events events_;
+  DeviceEvents events_;
   std::deque<std::uint32_t> order_;  // places, as posted
   std::size_t given_ = 0;            // of `order_`, from its front
   Time heard_{};

@@ -140,28 +140,4 @@ Status status_of_refusal(long error) noexcept {
   }
 }
 
-void Events::completed(std::uint64_t id, Status status) {
-  PhysicalEvent event;
-  event.kind = PhysicalEvent::Kind::completed;
-  event.id = id;
-  event.status = status;
-  push(std::move(event));
-  ++completions_;
-}
-
-std::size_t Events::take(std::span<PhysicalEvent> events) {
-  const std::size_t count = std::min(events.size(), waiting_.size());
-  for (std::size_t i = 0; i < count; ++i) {
-    events[i] = std::move(waiting_.front());
-    waiting_.pop_front();
-    if (events[i].kind == PhysicalEvent::Kind::completed) --completions_;
-  }
-  return count;
-}
-
-void Events::clear() noexcept {
-  waiting_.clear();
-  completions_ = 0;
-}
-
 }  // namespace spindrift::kernel::ofi

@@ -8,11 +8,11 @@
 #include <rdma/fi_endpoint.h>
 
 #include <cstdint>
-#include <deque>
 #include <optional>
 #include <span>
 #include <vector>
 
+#include <spindrift/kernel/device_events.hpp>
 #include <spindrift/kernel/physical.hpp>
 
 namespace spindrift::kernel::ofi {
@@ -81,21 +81,5 @@ class Flights {
 [[nodiscard]] Status status_of_completion(int error) noexcept;
 /// What a refusal at the call means: the operation itself is wrong, or there is no way to the peer.
 [[nodiscard]] Status status_of_refusal(long error) noexcept;
-
-/// Events that wait for the owner of a queue pair. Bounded by what it may have under way and by its buffers.
-class Events {
- public:
-  void completed(std::uint64_t id, Status status);
-  void push(PhysicalEvent event) { waiting_.push_back(std::move(event)); }
-  [[nodiscard]] std::size_t take(std::span<PhysicalEvent> events);
-  [[nodiscard]] bool empty() const noexcept { return waiting_.empty(); }
-  /// Completions among them: they still count as under way.
-  [[nodiscard]] std::uint32_t completions() const noexcept { return completions_; }
-  void clear() noexcept;
-
- private:
-  std::deque<PhysicalEvent> waiting_;
-  std::uint32_t completions_ = 0;
-};
 
 }  // namespace spindrift::kernel::ofi

@@ -2,7 +2,6 @@
 #include <spindrift/kernel/ofi/name.hpp>
 
 #include <arpa/inet.h>
-#include <netinet/in.h>
 
 #include <algorithm>
 #include <cstring>
@@ -13,11 +12,6 @@ namespace {
 constexpr std::size_t name_bytes = 24;
 constexpr std::uint8_t form = 'O';
 constexpr std::uint8_t version = 1;
-constexpr std::array<std::uint8_t, 12> mapped_prefix = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
-
-bool is_mapped(const std::array<std::uint8_t, 16>& address) {
-  return std::equal(mapped_prefix.begin(), mapped_prefix.end(), address.begin());
-}
 
 }  // namespace
 
@@ -67,61 +61,6 @@ std::optional<Name> decode(const Metadata& metadata) {
       (connectionless != 0) == (name.connectionless_port != 0) && (connected != 0) == (name.connected_port != 0);
   if (!ports_fit || !names_one_host(name.address)) return std::nullopt;
   return name;
-}
-
-fabric::connected::SocketAddress socket_address(const std::array<std::uint8_t, 16>& address, std::uint16_t port) {
-  fabric::connected::SocketAddress result;
-  if (is_mapped(address)) {
-    sockaddr_in four{};
-    four.sin_family = AF_INET;
-    four.sin_port = htons(port);
-    std::memcpy(&four.sin_addr, address.data() + mapped_prefix.size(), 4);
-    std::memcpy(&result.storage, &four, sizeof four);
-    result.bytes = sizeof four;
-  } else {
-    sockaddr_in6 six{};
-    six.sin6_family = AF_INET6;
-    six.sin6_port = htons(port);
-    std::memcpy(&six.sin6_addr, address.data(), 16);
-    std::memcpy(&result.storage, &six, sizeof six);
-    result.bytes = sizeof six;
-  }
-  return result;
-}
-
-std::array<std::uint8_t, 16> address_of(const fabric::connected::SocketAddress& address) {
-  std::array<std::uint8_t, 16> result{};
-  if (address.storage.ss_family == AF_INET) {
-    sockaddr_in four;
-    std::memcpy(&four, &address.storage, sizeof four);
-    std::copy(mapped_prefix.begin(), mapped_prefix.end(), result.begin());
-    std::memcpy(result.data() + mapped_prefix.size(), &four.sin_addr, 4);
-  } else {
-    sockaddr_in6 six;
-    std::memcpy(&six, &address.storage, sizeof six);
-    std::memcpy(result.data(), &six.sin6_addr, 16);
-  }
-  return result;
-}
-
-std::uint16_t port_of(const fabric::connected::SocketAddress& address) {
-  if (address.storage.ss_family == AF_INET) {
-    sockaddr_in four;
-    std::memcpy(&four, &address.storage, sizeof four);
-    return ntohs(four.sin_port);
-  }
-  sockaddr_in6 six;
-  std::memcpy(&six, &address.storage, sizeof six);
-  return ntohs(six.sin6_port);
-}
-
-bool names_one_host(const std::array<std::uint8_t, 16>& address) {
-  if (is_mapped(address)) {
-    const std::uint8_t first = address[mapped_prefix.size()];
-    return first != 0 && first < 224;
-  }
-  const bool unspecified = std::all_of(address.begin(), address.end(), [](std::uint8_t byte) { return byte == 0; });
-  return !unspecified && address[0] != 0xff;
 }
 
 }  // namespace spindrift::kernel::ofi

@@ -8,7 +8,7 @@
 #include <optional>
 #include <string_view>
 
-#include <spindrift/core/fabric/connected/socket_address.hpp>
+#include <spindrift/kernel/host_address.hpp>
 #include <spindrift/kernel/physical.hpp>
 
 namespace spindrift::kernel::ofi {
@@ -19,7 +19,7 @@ enum class Wire : std::uint8_t { none = 0, tcp_rxm = 1, net = 2, tcp = 3 };
 struct Name {
   Wire connectionless = Wire::none;
   Wire connected = Wire::none;
-  std::array<std::uint8_t, 16> address{};
+  HostAddress address{};
   std::uint16_t connectionless_port = 0;  ///< host order
   std::uint16_t connected_port = 0;       ///< host order
   friend bool operator==(const Name&, const Name&) = default;
@@ -32,12 +32,5 @@ struct Name {
 [[nodiscard]] Metadata encode(const Name& name);
 /// Nothing unless every byte is as `encode` writes it, for an address that one host can have.
 [[nodiscard]] std::optional<Name> decode(const Metadata& metadata);
-
-[[nodiscard]] fabric::connected::SocketAddress socket_address(const std::array<std::uint8_t, 16>& address,
-                                                              std::uint16_t port);
-[[nodiscard]] std::array<std::uint8_t, 16> address_of(const fabric::connected::SocketAddress& address);
-[[nodiscard]] std::uint16_t port_of(const fabric::connected::SocketAddress& address);
-/// Whether one host can have it: no wildcard, multicast or broadcast.
-[[nodiscard]] bool names_one_host(const std::array<std::uint8_t, 16>& address);
 
 }  // namespace spindrift::kernel::ofi

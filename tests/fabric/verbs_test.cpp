@@ -56,7 +56,7 @@ struct BarePair {
     return value_or_throw(connected::resolve(verbs_address_of(NodeId(node)).endpoint, true));
   }
   static std::unique_ptr<verbs::Device> open(std::uint32_t node) {
-    return value_or_throw(verbs::Device::open(address(node), true));
+    return value_or_throw(verbs::Device::open(address(node), {.memory_windows = true}));
   }
   static rdma_cm_id* await(verbs::Device& device, rdma_cm_event_type kind) {
     const verbs::Library& lib = verbs::loaded_library();

@@ -52,11 +52,12 @@ Error no_device(int code) {
 
 }  // namespace
 
-Result<std::unique_ptr<Device>> Device::open(const SocketAddress& at, bool memory_windows) {
+Result<std::unique_ptr<Device>> Device::open(const SocketAddress& at, const Limits& wishes) {
   if (auto ports = verbs_ports(); !ports) return std::move(ports).error();
   const Library& lib = loaded_library();
   std::unique_ptr<Device> device(new Device);
   device->address_ = at;
+  device->limits_ = wishes;
   device->events_.reset(lib.create_event_channel());
   if (device->events_ == nullptr) {
     return Error(system_error("rdma_create_event_channel", errno)).fix("load the kernel's rdma_cm: modprobe rdma_ucm");
@@ -72,11 +73,12 @@ Result<std::unique_ptr<Device>> Device::open(const SocketAddress& at, bool memor
         .fix("see whether another process has the port (rdma resource show cm_id, ss -ltnp)");
   }
   if (door->verbs == nullptr) return no_device(ENODEV);  // an address of all devices, or of the loopback
-  if (auto opened = device->open_queues(memory_windows); !opened) return std::move(opened).error();
+  std::memcpy(&device->address_.storage, &door->route.addr.src_storage, device->address_.bytes);
+  if (auto opened = device->open_queues(); !opened) return std::move(opened).error();
   return device;
 }
 
-Result<void> Device::open_queues(bool memory_windows) {
+Result<void> Device::open_queues() {
   const Library& lib = loaded_library();
   ibv_context* const context = door_->verbs;
   ibv_device_attr device{};
@@ -85,15 +87,16 @@ Result<void> Device::open_queues(bool memory_windows) {
   const int failed = lib.query_port(context, door_->port_num, reinterpret_cast<_compat_ibv_port_attr*>(&port));
   if (failed != 0) return system_error("ibv_query_port", failed);
   limits_.send_depth = std::min(limits_.send_depth, static_cast<std::uint32_t>(device.max_qp_wr));
+  limits_.receive_depth = std::min(limits_.receive_depth, static_cast<std::uint32_t>(device.max_qp_wr));
   limits_.operation_bytes_max = std::min<std::uint64_t>(limits_.operation_bytes_max, port.max_msg_sz);
   limits_.reads_max = static_cast<std::uint8_t>(std::clamp(device.max_qp_rd_atom, 1, int{limits_.reads_max}));
-  limits_.memory_windows = memory_windows && (device.device_cap_flags & IBV_DEVICE_MEM_WINDOW_TYPE_2B) != 0;
+  limits_.memory_windows = limits_.memory_windows && (device.device_cap_flags & IBV_DEVICE_MEM_WINDOW_TYPE_2B) != 0;
   domain_.reset(lib.alloc_pd(context));
   if (domain_ == nullptr) return system_error("ibv_alloc_pd", errno);
   channel_.reset(lib.create_comp_channel(context));
   if (channel_ == nullptr) return system_error("ibv_create_comp_channel", errno);
   if (auto set = make_nonblocking(channel_->fd); !set) return set;
-  completions_max_ = queue_pairs_first * (limits_.send_depth + Credits::buffers);
+  completions_max_ = queue_pairs_first * (limits_.send_depth + limits_.receive_depth);
   completions_max_ = std::min(completions_max_, static_cast<std::size_t>(device.max_cqe));
   completions_.reset(lib.create_cq(context, static_cast<int>(completions_max_), nullptr, channel_.get(), 0));
   if (completions_ == nullptr) return system_error("ibv_create_cq", errno);
@@ -139,8 +142,8 @@ ibv_qp_init_attr Device::wishes() noexcept {
   wish.send_cq = completions_.get();
   wish.recv_cq = completions_.get();
   wish.cap.max_send_wr = limits_.send_depth;
-  wish.cap.max_recv_wr = Credits::buffers;
-  wish.cap.max_send_sge = 1;
+  wish.cap.max_recv_wr = limits_.receive_depth;
+  wish.cap.max_send_sge = limits_.pieces;
   wish.cap.max_recv_sge = 1;
   wish.cap.max_inline_data = limits_.inline_bytes;
   wish.qp_type = IBV_QPT_RC;
@@ -175,7 +178,7 @@ Result<Handle<rdma_cm_id>> Device::call(const SocketAddress& peer, std::uint32_t
 }
 
 Result<void> Device::make_room(std::size_t queue_pairs) {
-  const std::size_t needed = queue_pairs * (limits_.send_depth + Credits::buffers);
+  const std::size_t needed = queue_pairs * (limits_.send_depth + limits_.receive_depth);
   if (needed <= completions_max_) return {};
   const std::size_t size = std::max(needed, 2 * completions_max_);
   int failed = loaded_library().resize_cq(completions_.get(), static_cast<int>(size));

@@ -23,6 +23,8 @@ using connected::SocketAddress;
 /// What is asked of each queue pair, cut to what the device can.
 struct Limits {
   std::uint32_t send_depth = 256;
+  std::uint32_t receive_depth = Credits::buffers;
+  std::uint32_t pieces = 1;          ///< of memory, that one request is put together of
   std::uint32_t inline_bytes = 256;  ///< of a write that goes with its request
   std::uint64_t operation_bytes_max = std::uint64_t{1} << 30U;
   std::uint8_t reads_max = 16;  ///< under way
@@ -32,8 +34,8 @@ struct Limits {
 /// Not movable: everything in it points at it.
 class Device {
  public:
-  /// Opens the device that has the address. Errors: refused (no device has it), unsupported, resource.
-  [[nodiscard]] static Result<std::unique_ptr<Device>> open(const SocketAddress& at, bool memory_windows);
+  /// Opens the device that has the address; port 0: any. Errors: refused (no device has it), unsupported, resource.
+  [[nodiscard]] static Result<std::unique_ptr<Device>> open(const SocketAddress& at, const Limits& wishes);
   /// One line, for people, of what was found and why it is used so.
   void tell_choices();
 
@@ -60,7 +62,10 @@ class Device {
   [[nodiscard]] int events_descriptor() const noexcept { return events_->fd; }
   [[nodiscard]] int completions_descriptor() const noexcept { return channel_->fd; }
   [[nodiscard]] const Limits& limits() const noexcept { return limits_; }
+  /// With the port that it is bound to.
   [[nodiscard]] const SocketAddress& address() const noexcept { return address_; }
+  /// Whose device and port the address is.
+  [[nodiscard]] rdma_cm_id& door() noexcept { return *door_; }
 
   /// The next completion makes the descriptor readable. Costs nothing while that is so already.
   void arm() noexcept;
@@ -69,7 +74,7 @@ class Device {
 
  private:
   Device() = default;
-  [[nodiscard]] Result<void> open_queues(bool memory_windows);
+  [[nodiscard]] Result<void> open_queues();
   [[nodiscard]] Result<void> try_queue_pair();
   [[nodiscard]] ibv_qp_init_attr wishes() noexcept;
   [[nodiscard]] rdma_conn_param parameters(std::span<const std::byte> greeting) const noexcept;

@@ -21,7 +21,7 @@ std::string text_of(rdma_cm_event_type kind, int status) {
 }  // namespace
 
 Result<connected::Endpoint::Descriptors> VerbsFabric::open(const connected::SocketAddress& at) {
-  auto device = Device::open(at, memory_windows_);
+  auto device = Device::open(at, {.memory_windows = memory_windows_});
   if (!device) return std::move(device).error();
   device_ = std::move(device).value();
   if (auto listening = device_->listen(); !listening) return std::move(listening).error();

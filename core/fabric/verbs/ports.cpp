@@ -69,14 +69,21 @@ std::vector<ibv_gid_entry> gids_of(ibv_context& context) {
 
 bool within_the_link(const ibv_gid& gid) noexcept { return gid.raw[0] == 0xfe && (gid.raw[1] & 0xc0) == 0x80; }
 
-std::string gid_in_use(rdma_cm_id& bound) {
+std::optional<ibv_gid_entry> gid_entry_in_use(rdma_cm_id& bound) {
   const ibv_gid& taken = bound.route.addr.addr.ibaddr.sgid;
+  std::optional<ibv_gid_entry> found;
   for (const ibv_gid_entry& entry : gids_of(*bound.verbs)) {
     if (entry.port_num != bound.port_num || std::memcmp(&entry.gid, &taken, sizeof taken) != 0) continue;
-    return text_of(entry.gid) + ", index " + std::to_string(entry.gid_index) + ", " + kind_of(entry) +
-           ": rdma_cm takes that of the node's address";
+    if (!found || (found->gid_type == IBV_GID_TYPE_ROCE_V1 && entry.gid_type == IBV_GID_TYPE_ROCE_V2)) found = entry;
   }
-  return text_of(taken) + ": rdma_cm takes that of the node's address";
+  return found;
+}
+
+std::string gid_in_use(rdma_cm_id& bound) {
+  constexpr const char* chosen = ": rdma_cm takes that of the node's address";
+  const auto entry = gid_entry_in_use(bound);
+  if (!entry) return text_of(bound.route.addr.addr.ibaddr.sgid) + chosen;
+  return text_of(entry->gid) + ", index " + std::to_string(entry->gid_index) + ", " + kind_of(*entry) + chosen;
 }
 
 }  // namespace spindrift::fabric::verbs
@@ -112,7 +119,7 @@ Result<std::vector<VerbsPort>> verbs_ports() {
 Result<void> try_verbs_address(const std::string& endpoint) {
   auto address = connected::resolve(endpoint, false);
   if (!address) return std::move(address).error();
-  auto device = verbs::Device::open(*address, true);
+  auto device = verbs::Device::open(*address, {.memory_windows = true});
   if (!device) return std::move(device).error();
   return device.value()->listen();
 }
