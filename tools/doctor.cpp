@@ -179,6 +179,10 @@ Finding rdma_core(const HostFacts& host) {
                         port.addresses.empty() ? "no address" : fmt::format("{}", fmt::join(port.addresses, ", ")));
     active |= port.active && !port.addresses.empty();
   }
+  for (const auto& [device, why] : host.no_dc) {
+    seen += "; DC queue pairs of " + device + ", for the kernel's device alone: ";
+    seen += why.empty() ? "yes, but no release was run on an adapter that has them" : "none, " + why;
+  }
   if (active) return {Grade::good, "rdma-core", seen, ""};
   return {
       Grade::bad, "rdma-core", seen + "; no port is active and has an address",

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -42,6 +43,7 @@ struct HostFacts {
   std::vector<fabric::OfiOffer> providers;     ///< of libfabric
   std::optional<std::string> verbs_error;      ///< why rdma-core has no device to offer; none: it has, or nobody needs it
   std::vector<fabric::VerbsPort> verbs_ports;  ///< that it has
+  std::map<std::string, std::string> no_dc;    ///< by its devices: why there are no DC queue pairs; empty: there are
   std::string address_error;                   ///< why the member cannot listen at its address; empty: it can
   std::string directory_error;                 ///< why the runtime directory cannot be used; empty: it can
 };

@@ -17,6 +17,7 @@
 #include <spindrift/core/asymmetric_barrier.hpp>
 #include <spindrift/core/fabric/shm/region.hpp>
 #include <spindrift/kernel/fabric/vq_fabric.hpp>
+#include <spindrift/kernel/verbs/verbs_device.hpp>
 
 #include "doctor.hpp"
 
@@ -163,6 +164,7 @@ void look_at_verbs(HostFacts& host, const Needs& needs) {
     return;
   }
   host.verbs_ports = std::move(ports).value();
+  for (const fabric::VerbsPort& port : host.verbs_ports) host.no_dc[port.device] = kernel::why_no_dc(port.device);
   if (needs.address.empty()) return;
   if (auto listened = fabric::try_verbs_address(needs.address); !listened) host.address_error = listened.error().to_string();
 }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
 #include <cstring>
 #include <deque>
 #include <functional>
@@ -40,19 +41,27 @@ struct Provider {
   std::string name;
   bool connectionless = false;        ///< the class that the suite uses of it
   bool acknowledges_messages = true;  ///< a message that completed is at the peer
+  bool answers_by_itself = false;     ///< a peer's adapter does, whatever its process does
   Duration answer_max{};              ///< of silence, as made
   std::function<Result<std::unique_ptr<Device>>(const DeviceSizes&, const Clock&)> make;
 };
-/// Every provider that there is.
+/// Every provider that there is; with SPINDRIFT_TEST_DEVICE those whose names begin so, in classes that have any.
 [[nodiscard]] const std::vector<Provider>& providers();
 
 enum class Class : std::uint8_t { any, connectionless, connected };
 /// Each provider of the class in its turn: the test runs once with each.
 [[nodiscard]] inline const Provider& generated(Class which = Class::any) {
-  std::vector<std::size_t> fitting;
-  for (std::size_t i = 0; i < providers().size(); ++i) {
-    if (which == Class::any || providers()[i].connectionless == (which == Class::connectionless)) fitting.push_back(i);
-  }
+  const char* const wanted = std::getenv("SPINDRIFT_TEST_DEVICE");
+  const auto all_of = [which](std::string_view name) {
+    std::vector<std::size_t> fitting;
+    for (std::size_t i = 0; i < providers().size(); ++i) {
+      const bool of_class = which == Class::any || providers()[i].connectionless == (which == Class::connectionless);
+      if (of_class && providers()[i].name.starts_with(name)) fitting.push_back(i);
+    }
+    return fitting;
+  };
+  std::vector<std::size_t> fitting = all_of(wanted == nullptr ? "" : wanted);
+  if (fitting.empty()) fitting = all_of("");
   return providers()[GENERATE_COPY(from_range(fitting))];
 }
 
@@ -199,10 +208,13 @@ class World {
     return {&line, PeerHandle(), &to.lines.back()};
   }
 
-  /// Polls everybody but those that are left out, until it holds; false after ten seconds without.
+  /// Polls everybody but those that are left out, until it holds; false after ten seconds without, or as many more as
+  /// SPINDRIFT_TEST_SLOWNESS says of an emulated machine.
   template <class Predicate>
   [[nodiscard]] bool until(Predicate predicate, const Station* deaf = nullptr) {
-    const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+    const char* const slowness = std::getenv("SPINDRIFT_TEST_SLOWNESS");
+    const auto limit = std::chrono::steady_clock::now() +
+                       std::chrono::seconds(10) * (slowness == nullptr ? 1 : std::max(std::atoi(slowness), 1));
     while (!predicate()) {
       if (std::chrono::steady_clock::now() > limit) return false;
       for (const auto& each : stations_) {

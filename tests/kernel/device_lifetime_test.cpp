@@ -24,9 +24,15 @@ TEST_CASE_METHOD(ThreeStations, "operations to a peer that is gone end as lost, 
   const PhysicalOperation good = operation(Kind::write, 5, to_c.peer, local, 0, 8, others.keys);
   CHECK(carry_out(to_c, good) == Status::done);
   REQUIRE(until([&] { return to_b.line->completed(2) && to_b.line->completed(3) && to_b.line->completed(4); }));
-  CHECK(to_b.line->status(2) == Status::peer_lost);
-  CHECK(to_b.line->status(3) == Status::peer_lost);
-  if (provider().acknowledges_messages) CHECK(to_b.line->status(4) == Status::peer_lost);
+  // An adapter may have carried them out, or found the memory gone before the peer was.
+  const auto lost = [&](std::uint64_t id) {
+    const Status status = to_b.line->status(id);
+    if (!provider().answers_by_itself) return status == Status::peer_lost;
+    return status != Status::local_error && status != Status::not_ready;
+  };
+  CHECK(lost(2));
+  CHECK(lost(3));
+  if (provider().acknowledges_messages) CHECK(lost(4));
   if (!provider().connectionless) {
     REQUIRE(until([&] { return to_b.line->count(EventKind::broken) == 1; }));
     CHECK(to_b.line->pair->post({&good, 1}) == 0);
@@ -56,6 +62,11 @@ TEST_CASE_METHOD(ThreeStations, "a peer that falls silent is lost after the time
   const PhysicalOperation asked[] = {operation(Kind::read, 2, to_b.peer, local, 0, 8, remote.keys),
                                      operation(Kind::read, 3, to_b.peer, local, 0, 8, remote.keys)};
   REQUIRE(to_b.line->pair->post(asked) == 2);
+  if (provider().answers_by_itself) {
+    REQUIRE(until([&] { return to_b.line->completed(3); }, &b));
+    CHECK(to_b.line->status(3) == Status::done);
+    return;
+  }
   REQUIRE(until_silence([&] { return to_b.line->completed(2) && to_b.line->completed(3); }, &b));
   CHECK(to_b.line->status(2) == Status::peer_lost);
   CHECK(to_b.line->status(3) == Status::peer_lost);

@@ -1,7 +1,12 @@
-// The devices that the suite is run with: libfabric's providers over loopback.
+// The devices that the suite is run with: libfabric's providers over loopback, and rdma-core where there is a device.
 #include "device_conformance.hpp"
 
+#include <iostream>
+#include <optional>
+
+#include <spindrift/core/fabric/verbs/verbs.hpp>
 #include <spindrift/kernel/ofi/ofi_device.hpp>
+#include <spindrift/kernel/verbs/verbs_device.hpp>
 
 namespace conformance {
 namespace {
@@ -28,11 +33,44 @@ Provider ofi(std::string connectionless, std::string connected, bool uses_connec
   return provider;
 }
 
+/// The connected class over rdma-core. Why it cannot be tried is said once.
+std::optional<Provider> verbs() {
+  const auto ports = fabric::verbs_ports();
+  if (!ports) {
+    std::cout << "the device over rdma-core is not tried here: " << ports.error().to_string() << std::endl;
+    return std::nullopt;
+  }
+  for (const fabric::VerbsPort& port : *ports) {
+    for (const std::string& address : port.addresses) {
+      if (!port.active || address.find(':') != std::string::npos) continue;
+      Provider provider;
+      provider.name = "verbs, the connected class";
+      provider.answers_by_itself = true;
+      provider.answer_max = silence;
+      provider.make = [address](const DeviceSizes& sizes, const Clock& clock) {
+        VerbsDeviceOptions options;
+        options.listen = address + ":0";
+        options.sizes = sizes;
+        options.answer_max = silence;
+        options.clock = &clock;
+        return make_verbs_device(options);
+      };
+      return provider;
+    }
+  }
+  std::cout << "the device over rdma-core is not tried here: no active port has an IPv4 address" << std::endl;
+  return std::nullopt;
+}
+
 }  // namespace
 
 const std::vector<Provider>& providers() {
-  static const std::vector<Provider> all = {ofi("tcp;ofi_rxm", "", true), ofi("net", "", true), ofi("", "tcp", false),
-                                            ofi("tcp;ofi_rxm", "tcp", true), ofi("tcp;ofi_rxm", "tcp", false)};
+  static const std::vector<Provider> all = [] {
+    std::vector<Provider> made = {ofi("tcp;ofi_rxm", "", true), ofi("net", "", true), ofi("", "tcp", false),
+                                  ofi("tcp;ofi_rxm", "tcp", true), ofi("tcp;ofi_rxm", "tcp", false)};
+    if (auto provider = verbs()) made.push_back(*std::move(provider));
+    return made;
+  }();
   return all;
 }
 

@@ -21,7 +21,8 @@ TEST_CASE_METHOD(TwoStations, "a write lands where it was meant to, and a read b
 }
 
 TEST_CASE_METHOD(TwoStations, "a completion proves that a write is in the peer's memory, if the device says so") {
-  REQUIRE(a.device->traits().visible_on_completion);
+  REQUIRE(a.device->traits().visible_on_completion != provider().answers_by_itself);
+  if (provider().answers_by_itself) return;
   Area local(*a.device, 8, fabric::Access::write);
   Area remote(*b.device, 8, fabric::Access::write);
   const Route route = connect(a, b);

@@ -162,6 +162,9 @@ TEST_CASE("the fabric of RDMA devices needs an active port with an address") {
   host.verbs_ports = {{.device = "rxe0", .port = 1, .active = true, .memory_windows = true, .addresses = {"10.0.0.1"}}};
   CHECK(finding(host, needs, "rdma-core").grade == Grade::good);
   CHECK_THAT(finding(host, needs, "rdma-core").text, Contains("rxe0 port 1 (active, with windows): 10.0.0.1"));
+  host.no_dc = {{"mlx5_0", ""}, {"rxe0", "it is no adapter of libmlx5's"}};
+  CHECK_THAT(finding(host, needs, "rdma-core").text, Contains("mlx5_0, for the kernel's device alone: yes, but no release"));
+  CHECK_THAT(finding(host, needs, "rdma-core").text, Contains("of rxe0, for the kernel's device alone: none, it is no"));
   host.verbs_ports[0].active = false;
   CHECK(finding(host, needs, "rdma-core").grade == Grade::bad);
   CHECK_THAT(finding(host, needs, "rdma-core").fix, Contains("ip link set"));

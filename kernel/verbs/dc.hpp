@@ -1,0 +1,132 @@
+// DC queue pairs: a target, at which peers' operations and messages arrive, and initiators, each of which reaches every
+// target whose name and key are known. (Mellanox' dynamically connected transport, as rdma-core's mlx5dv(7) has it; KRCore,
+// section 2.3.)
+//
+// The invariant to remember: an initiator whose operation failed is in its error state, and everything behind the failure is
+// flushed. It is reset only after each of those has had its completion, so that none of them is told twice or later.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <spindrift/core/result.hpp>
+#include <spindrift/kernel/verbs/dc_calls.hpp>
+#include <spindrift/kernel/verbs/inbox.hpp>
+#include <spindrift/kernel/verbs/name.hpp>
+#include <spindrift/kernel/verbs/send_queue.hpp>
+
+namespace spindrift::kernel::verbs {
+
+/// The port of the adapter whose queue pairs they are, and what all of them are made of.
+struct DcGround {
+  const DcCalls* calls = nullptr;
+  ibv_context* context = nullptr;
+  ibv_pd* domain = nullptr;
+  ibv_cq* completions = nullptr;
+  std::uint8_t port = 1;
+  std::uint16_t lid = 0;       ///< 0: RoCE, whose peers are reached by GID alone
+  ibv_gid gid{};               ///< of the node's address
+  std::uint8_t gid_index = 0;  ///< in the port's table
+  ibv_mtu mtu = IBV_MTU_1024;
+};
+
+/// Where everything for this device arrives. It stays while initiators come and go.
+class DcTarget {
+ public:
+  /// `life`: at the head of its buffers' tokens. The buffers of `inbox` are registered and outlive it. Errors: resource.
+  [[nodiscard]] static Result<std::unique_ptr<DcTarget>> open(const DcGround& ground, std::uint32_t life, std::uint32_t key,
+                                                              Inbox& inbox);
+  ~DcTarget();
+  DcTarget(const DcTarget&) = delete;
+  DcTarget& operator=(const DcTarget&) = delete;
+
+  [[nodiscard]] TargetName name() const noexcept;
+  /// Gives the adapter the buffers that are free. Errors: resource.
+  [[nodiscard]] Result<void> give_buffers();
+
+ private:
+  DcTarget(const DcGround& ground, std::uint32_t life, std::uint32_t key, Inbox& inbox)
+      : ground_(ground), life_(life), key_(key), inbox_(inbox) {}
+  [[nodiscard]] Result<void> start(std::uint32_t buffers);
+
+  const DcGround& ground_;
+  const std::uint32_t life_;
+  const std::uint32_t key_;
+  Inbox& inbox_;
+  ibv_srq* buffers_ = nullptr;
+  ibv_qp* target_ = nullptr;
+};
+
+/// Targets of peers by handle, with the way to each. Who is taken in twice has one handle, forgotten when that was twice.
+class DcPeers {
+ public:
+  DcPeers(const DcGround& ground, std::uint32_t peers_max) : ground_(ground), peers_max_(peers_max) {}
+  ~DcPeers();
+  DcPeers(const DcPeers&) = delete;
+  DcPeers& operator=(const DcPeers&) = delete;
+
+  struct Peer {
+    TargetName target;
+    ibv_ah* way = nullptr;
+    std::uint32_t uses = 0;
+  };
+  /// Errors: resource (too many, or no way to its GID).
+  [[nodiscard]] Result<PeerHandle> add(const TargetName& target);
+  void remove(PeerHandle peer);
+  /// Null if unknown.
+  [[nodiscard]] const Peer* find(PeerHandle peer) const noexcept;
+
+ private:
+  const DcGround& ground_;
+  const std::uint32_t peers_max_;
+  std::vector<Peer> peers_;  ///< by handle - 1
+};
+
+/// An initiator, and what it has under way. Completions of it are handed to `on_completion` by who polls their queue.
+class DcInitiator {
+ public:
+  DcInitiator(const DcGround& ground, const DcPeers& peers, std::uint32_t life, const DeviceSizes& sizes,
+              const OwnMemory& memory);
+  ~DcInitiator();
+  DcInitiator(const DcInitiator&) = delete;
+  DcInitiator& operator=(const DcInitiator&) = delete;
+
+  /// Makes it ready to send; its headers are registered. Errors: resource.
+  [[nodiscard]] Result<void> open();
+  [[nodiscard]] std::size_t post(std::span<const PhysicalOperation> operations);
+  void on_completion(std::uint32_t number, ibv_wc_status status);
+  /// After `broken`. Errors: bad_argument (it is not broken), resource.
+  [[nodiscard]] Result<void> reset();
+
+  [[nodiscard]] SendQueue& queue() noexcept { return queue_; }
+  [[nodiscard]] std::uint32_t life() const noexcept { return life_; }
+  /// Whether the adapter has something whose completion has not come.
+  [[nodiscard]] bool idle() const noexcept { return queue_.idle(); }
+
+ private:
+  enum class State : std::uint8_t { shut, ready, failing, broken };
+
+  [[nodiscard]] Result<void> get_ready();
+  void hand_over(const Request& request) noexcept;
+  void fail(std::string reason);
+  void tell_broken();
+
+  const DcGround& ground_;
+  const DcPeers& peers_;
+  const std::uint32_t life_;
+  const std::uint32_t send_depth_;
+  State state_ = State::shut;
+  std::string reason_;
+  SendQueue queue_;
+  std::vector<Request> requests_;  ///< while a list is posted
+  ibv_qp* initiator_ = nullptr;
+  ibv_qp_ex* extended_ = nullptr;
+  mlx5dv_qp_ex* mlx5_ = nullptr;
+};
+
+}  // namespace spindrift::kernel::verbs

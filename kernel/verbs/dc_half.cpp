@@ -1,0 +1,191 @@
+// Initiators come and go; the target stays, and its messages go to one of them.
+#include <spindrift/kernel/verbs/connectionless.hpp>
+
+#include <algorithm>
+#include <cerrno>
+#include <deque>
+#include <utility>
+
+#include <spindrift/core/fabric/endpoint_parts.hpp>
+#include <spindrift/core/fabric/verbs/ports.hpp>
+#include <spindrift/core/log.hpp>
+#include <spindrift/kernel/verbs/dc.hpp>
+#include <spindrift/kernel/verbs/device.hpp>
+
+namespace spindrift::kernel::verbs {
+namespace {
+
+/// One DC target, to which all peers come, and an initiator for each queue pair that is opened.
+class DcHalf final : public Connectionless {
+ public:
+  DcHalf(VerbsDevice& device, Ground& ground)
+      : device_(device),
+        ground_(ground),
+        target_life_(ground.new_life()),
+        inbox_(ground.sizes, target_life_),
+        peers_(dc_, ground.sizes.peers_max) {}
+
+  /// Errors: as `open_connectionless`.
+  [[nodiscard]] Result<void> start();
+
+  [[nodiscard]] TargetName target() const noexcept override { return target_->name(); }
+  [[nodiscard]] Result<PeerHandle> add(const TargetName& peer) override { return peers_.add(peer); }
+  void remove(PeerHandle peer) override { peers_.remove(peer); }
+  [[nodiscard]] Result<std::unique_ptr<PhysicalQueuePair>> open() override;
+  void on_completion(const Token& token, const ibv_wc& completion) override;
+  void progress() override;
+  [[nodiscard]] bool quiet() const noexcept override;
+
+ private:
+  class QueuePair;
+
+  void close(QueuePair& queue_pair);
+  void hand_messages();
+
+  VerbsDevice& device_;
+  Ground& ground_;
+  const std::uint32_t target_life_;
+  DcGround dc_;
+  Inbox inbox_;
+  Handle<ibv_mr> inbox_registered_;
+  DcPeers peers_;
+  std::unique_ptr<DcTarget> target_;
+  std::vector<QueuePair*> queue_pairs_;
+  QueuePair* hears_ = nullptr;         ///< to whom messages go: the first that is open
+  std::deque<PhysicalEvent> unheard_;  ///< while there is none; at most as many as buffers
+};
+
+class DcHalf::QueuePair final : public PhysicalQueuePair {
+ public:
+  QueuePair(DcHalf& half, std::uint32_t life)
+      : half_(half), initiator(half.dc_, half.peers_, life, half.ground_.sizes, half.ground_.memory) {}
+  ~QueuePair() override { half_.close(*this); }
+
+  /// Errors: resource.
+  [[nodiscard]] Result<void> open() {
+    fabric::verbs::Device& adapter = *half_.ground_.adapter;
+    auto headers = adapter.register_memory(adapter.domain(), initiator.queue().headers(), IBV_ACCESS_LOCAL_WRITE);
+    if (!headers) return std::move(headers).error();
+    initiator.queue().set_headers_key((*headers)->lkey);
+    headers_registered_ = std::move(headers).value();
+    return initiator.open();
+  }
+
+  [[nodiscard]] bool connectionless() const noexcept override { return true; }
+  [[nodiscard]] std::size_t post(std::span<const PhysicalOperation> operations) override {
+    return initiator.post(operations);
+  }
+  [[nodiscard]] std::size_t poll(std::span<PhysicalEvent> events) override {
+    if (initiator.queue().events().empty()) half_.device_.progress();
+    return take(events);
+  }
+  [[nodiscard]] std::size_t take(std::span<PhysicalEvent> events) override {
+    return initiator.queue().events().take(events);
+  }
+  void give_back(std::uint64_t buffer) override { half_.inbox_.give_back(buffer); }
+  [[nodiscard]] Result<void> reset() override { return initiator.reset(); }
+
+ private:
+  DcHalf& half_;
+  Handle<ibv_mr> headers_registered_;  // goes after the initiator, which may be reading there
+
+ public:
+  DcInitiator initiator;
+};
+
+Result<void> DcHalf::start() {
+  fabric::verbs::Device& adapter = *ground_.adapter;
+  rdma_cm_id& door = adapter.door();
+  if (std::string why = why_no_dc(door.verbs->device->name); !why.empty()) {
+    return Error(ErrorKind::unsupported, std::string(door.verbs->device->name) + " has no DC queue pairs: " + why)
+        .fix(
+            "open the device with its connected class alone, or a device over libfabric (vq:tcp); groups use fabric = "
+            "verbs");
+  }
+  auto calls = dc_calls();
+  if (!calls) return std::move(calls).error();
+  dc_.calls = *calls;
+  dc_.context = door.verbs;
+  dc_.domain = &adapter.domain();
+  dc_.completions = &adapter.completions();
+  dc_.port = door.port_num;
+  ibv_port_attr port{};
+  const int failed =
+      fabric::verbs::loaded_library().query_port(door.verbs, door.port_num, reinterpret_cast<_compat_ibv_port_attr*>(&port));
+  if (failed != 0) return system_error("ibv_query_port", failed);
+  dc_.mtu = port.active_mtu;
+  dc_.lid = port.link_layer == IBV_LINK_LAYER_INFINIBAND ? port.lid : std::uint16_t{0};
+  const auto gid = fabric::verbs::gid_entry_in_use(door);
+  if (!gid) return Error(ErrorKind::resource, "the port's table of GIDs does not have the node's address");
+  dc_.gid = gid->gid;
+  dc_.gid_index = static_cast<std::uint8_t>(gid->gid_index);
+  auto key = fabric::random_word();
+  if (!key) return std::move(key).error();
+  auto buffers = adapter.register_memory(adapter.domain(), inbox_.memory(), IBV_ACCESS_LOCAL_WRITE);
+  if (!buffers) return std::move(buffers).error();
+  inbox_.set_key((*buffers)->lkey);
+  inbox_registered_ = std::move(buffers).value();
+  auto target = DcTarget::open(dc_, target_life_, static_cast<std::uint32_t>(*key), inbox_);
+  if (!target) return std::move(target).error();
+  target_ = std::move(target).value();
+  log::warn(log::Room::kernel, "DC queue pairs, which have not been run on an adapter before this release",
+            {{"device", door.verbs->device->name}, {"target", target_->name().number}});
+  return {};
+}
+
+Result<std::unique_ptr<PhysicalQueuePair>> DcHalf::open() {
+  // Of what each initiator asks for the completion queue has room for one connection's.
+  if (auto room = ground_.adapter->make_room(queue_pairs_.size() + 2); !room) return std::move(room).error();
+  auto made = std::make_unique<QueuePair>(*this, ground_.new_life());
+  queue_pairs_.push_back(made.get());
+  if (auto opened = made->open(); !opened) return std::move(opened).error();
+  if (hears_ == nullptr) hears_ = made.get();
+  hand_messages();
+  return std::unique_ptr<PhysicalQueuePair>(std::move(made));
+}
+
+void DcHalf::close(QueuePair& queue_pair) {
+  std::erase(queue_pairs_, &queue_pair);
+  if (hears_ == &queue_pair) hears_ = nullptr;
+}
+
+void DcHalf::hand_messages() {
+  for (; hears_ != nullptr && !unheard_.empty(); unheard_.pop_front())
+    hears_->initiator.queue().events().push(std::move(unheard_.front()));
+}
+
+void DcHalf::on_completion(const Token& token, const ibv_wc& completion) {
+  if (token.life == target_life_) {
+    if (completion.status == IBV_WC_SUCCESS && completion.opcode == IBV_WC_RECV) {
+      unheard_.push_back(inbox_.received(token.which, completion.byte_len));
+      hand_messages();
+    } else {
+      inbox_.spent(token.which);  // news, or a message that does not fit
+    }
+    return;
+  }
+  const auto at = std::find_if(queue_pairs_.begin(), queue_pairs_.end(),
+                               [&](const QueuePair* each) { return each->initiator.life() == token.life; });
+  if (at != queue_pairs_.end()) (*at)->initiator.on_completion(token.which, completion.status);
+}
+
+void DcHalf::progress() {
+  if (!inbox_.has_free()) return;
+  if (auto given = target_->give_buffers(); !given)
+    log::error(log::Room::kernel, "the adapter takes no receive buffers", {{"reason", given.error().to_string()}});
+}
+
+bool DcHalf::quiet() const noexcept {
+  return std::all_of(queue_pairs_.begin(), queue_pairs_.end(),
+                     [](QueuePair* each) { return each->initiator.queue().events().empty(); });
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Connectionless>> open_connectionless(VerbsDevice& device, Ground& ground) {
+  auto half = std::make_unique<DcHalf>(device, ground);
+  if (auto started = half->start(); !started) return std::move(started).error();
+  return std::unique_ptr<Connectionless>(std::move(half));
+}
+
+}  // namespace spindrift::kernel::verbs

@@ -1,0 +1,157 @@
+// The initiator: from one peer to the next with each request, and back to work after a failure.
+#include <cerrno>
+#include <string>
+#include <utility>
+
+#include <arpa/inet.h>
+
+#include <spindrift/core/check.hpp>
+#include <spindrift/kernel/verbs/connections.hpp>
+#include <spindrift/kernel/verbs/dc.hpp>
+
+namespace spindrift::kernel::verbs {
+namespace {
+
+constexpr std::uint8_t answer_time = 16;  // 4.096 µs times 2^16, as over reliable connections
+constexpr std::uint8_t tries = 6;
+constexpr std::uint8_t buffer_tries = 6;  // 7 would be for ever, and other peers wait behind it
+constexpr std::uint8_t reads_max = 16;
+
+}  // namespace
+
+DcInitiator::DcInitiator(const DcGround& ground, const DcPeers& peers, std::uint32_t life, const DeviceSizes& sizes,
+                         const OwnMemory& memory)
+    : ground_(ground),
+      peers_(peers),
+      life_(life),
+      send_depth_(sizes.send_depth),
+      queue_(sizes, memory, [this](PeerHandle peer) { return peers_.find(peer) != nullptr; }) {}
+
+DcInitiator::~DcInitiator() {
+  if (initiator_ != nullptr) static_cast<void>(ground_.calls->destroy_qp(initiator_));
+}
+
+Result<void> DcInitiator::open() {
+  const DcCalls& calls = *ground_.calls;
+  ibv_qp_init_attr_ex asked{};
+  asked.qp_type = IBV_QPT_DRIVER;
+  asked.send_cq = ground_.completions;
+  asked.recv_cq = ground_.completions;
+  asked.cap.max_send_wr = send_depth_;
+  asked.cap.max_send_sge = 2;
+  asked.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
+  asked.pd = ground_.domain;
+  asked.send_ops_flags =
+      IBV_QP_EX_WITH_RDMA_WRITE | IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM | IBV_QP_EX_WITH_RDMA_READ | IBV_QP_EX_WITH_SEND;
+  // A completion carries no bytes of a read: libmlx5 does not look for them on an initiator.
+  mlx5dv_qp_init_attr of_initiator{};
+  of_initiator.comp_mask = MLX5DV_QP_INIT_ATTR_MASK_DC | MLX5DV_QP_INIT_ATTR_MASK_QP_CREATE_FLAGS;
+  of_initiator.create_flags = MLX5DV_QP_CREATE_DISABLE_SCATTER_TO_CQE;
+  of_initiator.dc_init_attr.dc_type = MLX5DV_DCTYPE_DCI;
+  initiator_ = calls.create_qp(ground_.context, &asked, &of_initiator);
+  if (initiator_ == nullptr) return system_error("mlx5dv_create_qp of a DC initiator", errno);
+  extended_ = calls.to_extended(initiator_);
+  mlx5_ = extended_ == nullptr ? nullptr : calls.to_mlx5(extended_);
+  if (mlx5_ == nullptr) return Error(ErrorKind::resource, "libmlx5 made a DC initiator that cannot be posted to");
+  return get_ready();
+}
+
+// From INIT on, which is where a new one and one that was reset begin.
+Result<void> DcInitiator::get_ready() {
+  const auto change = [this](ibv_qp_attr& state, int mask, const char* where) -> Result<void> {
+    const int failed = ground_.calls->modify_qp(initiator_, &state, mask);
+    if (failed == 0) return {};
+    return system_error(std::string("ibv_modify_qp of a DC initiator to ") + where, failed);
+  };
+  ibv_qp_attr state{};
+  state.qp_state = IBV_QPS_INIT;
+  state.port_num = ground_.port;
+  if (auto done = change(state, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT, "INIT"); !done) return done;
+  state.qp_state = IBV_QPS_RTR;
+  state.path_mtu = ground_.mtu;
+  state.ah_attr.port_num = ground_.port;
+  state.ah_attr.is_global = ground_.lid == 0 ? 1 : 0;
+  state.ah_attr.grh.sgid_index = ground_.gid_index;
+  if (auto done = change(state, IBV_QP_STATE | IBV_QP_PATH_MTU | IBV_QP_AV, "RTR"); !done) return done;
+  state.qp_state = IBV_QPS_RTS;
+  state.timeout = answer_time;
+  state.retry_cnt = tries;
+  state.rnr_retry = buffer_tries;
+  state.max_rd_atomic = reads_max;
+  constexpr int to_send =
+      IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC;
+  if (auto done = change(state, to_send, "RTS"); !done) return done;
+  state_ = State::ready;
+  return {};
+}
+
+std::size_t DcInitiator::post(std::span<const PhysicalOperation> operations) {
+  if (state_ != State::ready) return 0;
+  requests_.clear();
+  const std::size_t taken = queue_.take(operations, requests_);
+  if (requests_.empty()) return taken;
+  ibv_wr_start(extended_);
+  for (const Request& request : requests_) hand_over(request);
+  // A list that is refused was not begun; what is before it is flushed.
+  if (const int failed = ibv_wr_complete(extended_); failed != 0) {
+    ibv_qp_attr state{};
+    state.qp_state = IBV_QPS_ERR;
+    static_cast<void>(ground_.calls->modify_qp(initiator_, &state, IBV_QP_STATE));
+    queue_.take_back(requests_);
+    fail(system_error("ibv_wr_complete", failed).message());
+  }
+  return taken;
+}
+
+// The order is libmlx5's: the kind, then where to, then the bytes.
+void DcInitiator::hand_over(const Request& request) noexcept {
+  const DcPeers::Peer* const peer = peers_.find(request.peer);
+  CHECK(peer != nullptr);
+  extended_->wr_id = encode(Token{life_, false, request.number});
+  extended_->wr_flags = request.signaled ? 0U + IBV_SEND_SIGNALED : 0U;
+  switch (request.kind) {
+    case PhysicalOperation::Kind::write:
+      if (request.news) ibv_wr_rdma_write_imm(extended_, request.remote_key, request.remote_address, htonl(0));
+      if (!request.news) ibv_wr_rdma_write(extended_, request.remote_key, request.remote_address);
+      break;
+    case PhysicalOperation::Kind::read: ibv_wr_rdma_read(extended_, request.remote_key, request.remote_address); break;
+    case PhysicalOperation::Kind::send: ibv_wr_send(extended_); break;
+  }
+  mlx5dv_wr_set_dc_addr(mlx5_, peer->way, peer->target.number, peer->target.key);
+  ibv_wr_set_sge_list(extended_, static_cast<std::size_t>(request.piece_count), request.pieces.data());
+}
+
+void DcInitiator::on_completion(std::uint32_t number, ibv_wc_status status) {
+  if (status == IBV_WC_SUCCESS) {
+    queue_.on_done(number);
+  } else {
+    queue_.on_failed(number, status_of(status));
+    if (state_ == State::ready) return fail("an operation failed: " + std::string(to_string(status_of(status))));
+  }
+  if (state_ == State::failing && queue_.idle()) tell_broken();
+}
+
+void DcInitiator::fail(std::string reason) {
+  state_ = State::failing;
+  reason_ = std::move(reason);
+  if (queue_.idle()) tell_broken();
+}
+
+void DcInitiator::tell_broken() {
+  state_ = State::broken;
+  PhysicalEvent event;
+  event.kind = PhysicalEvent::Kind::broken;
+  event.reason = reason_;
+  queue_.events().push(std::move(event));
+}
+
+Result<void> DcInitiator::reset() {
+  if (state_ != State::broken) return Error(ErrorKind::bad_argument, "the queue pair is not broken");
+  ibv_qp_attr state{};
+  state.qp_state = IBV_QPS_RESET;
+  if (const int failed = ground_.calls->modify_qp(initiator_, &state, IBV_QP_STATE); failed != 0)
+    return system_error("ibv_modify_qp of a DC initiator to RESET", failed);
+  return get_ready();
+}
+
+}  // namespace spindrift::kernel::verbs

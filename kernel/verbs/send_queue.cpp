@@ -1,0 +1,137 @@
+// In order out, in order back.
+#include <spindrift/kernel/verbs/send_queue.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace spindrift::kernel::verbs {
+
+using Kind = PhysicalOperation::Kind;
+
+bool OwnMemory::hold(std::uint64_t key, const std::byte* first, std::size_t bytes) const noexcept {
+  if (bytes == 0) return true;
+  const auto at = memory_.find(key);
+  if (at == memory_.end()) return false;
+  const auto begin = reinterpret_cast<std::uintptr_t>(at->second.data());
+  const auto place = reinterpret_cast<std::uintptr_t>(first);
+  return place >= begin && place - begin <= at->second.size() && bytes <= at->second.size() - (place - begin);
+}
+
+Status status_of(ibv_wc_status status) noexcept {
+  switch (status) {
+    case IBV_WC_SUCCESS: return Status::done;
+    case IBV_WC_LOC_LEN_ERR:
+    case IBV_WC_LOC_QP_OP_ERR:
+    case IBV_WC_LOC_PROT_ERR:
+    case IBV_WC_LOC_ACCESS_ERR: return Status::local_error;
+    case IBV_WC_REM_ACCESS_ERR:
+    case IBV_WC_REM_INV_REQ_ERR: return Status::access_refused;
+    case IBV_WC_RNR_RETRY_EXC_ERR: return Status::not_ready;
+    case IBV_WC_WR_FLUSH_ERR: return Status::flushed;
+    default: return Status::peer_lost;
+  }
+}
+
+SendQueue::SendQueue(const DeviceSizes& sizes, const OwnMemory& memory, Reaches reaches)
+    : sizes_(sizes), memory_(memory), reaches_(std::move(reaches)), headers_(sizes.send_depth * header_bytes_max) {}
+
+Status SendQueue::judge(const PhysicalOperation& operation) const {
+  if (reaches_ && !reaches_(operation.peer)) return Status::local_error;
+  if (operation.kind != Kind::send && !operation.header.empty()) return Status::local_error;
+  const bool too_long = operation.header.size() > header_bytes_max ||
+                        operation.header.size() + std::size_t{operation.bytes} > sizes_.message_bytes_max;
+  if (operation.kind == Kind::send && too_long) return Status::local_error;
+  return memory_.hold(operation.local_key, operation.local, operation.bytes) ? Status::done : Status::local_error;
+}
+
+Request SendQueue::request_of(const PhysicalOperation& operation, std::uint32_t number) {
+  Request request;
+  request.kind = operation.kind;
+  request.news = operation.news;
+  request.number = number;
+  request.peer = operation.peer;
+  request.remote_address = operation.remote_address;
+  request.remote_key = static_cast<std::uint32_t>(operation.remote_key);
+  const auto add = [&request](const std::byte* bytes, std::size_t size, std::uint64_t key) {
+    request.pieces[static_cast<std::size_t>(request.piece_count++)] = {
+        reinterpret_cast<std::uintptr_t>(bytes), static_cast<std::uint32_t>(size), static_cast<std::uint32_t>(key)};
+  };
+  if (!operation.header.empty()) {
+    std::byte* const header = headers_.data() + number % sizes_.send_depth * header_bytes_max;
+    std::copy(operation.header.begin(), operation.header.end(), header);
+    add(header, operation.header.size(), headers_key_);
+  }
+  if (operation.bytes > 0) add(operation.local, operation.bytes, operation.local_key);
+  return request;
+}
+
+// The adapter frees a request's place when a later one is told, so one of a few is told though nobody asked. What is refused
+// while requests without a completion are under way has a write of nothing in its place, so that its turn is known.
+std::size_t SendQueue::take(std::span<const PhysicalOperation> operations, std::vector<Request>& requests) {
+  std::size_t taken = 0;
+  if (flights_.empty()) unsignaled_ = 0;
+  for (; taken < operations.size() && flights_.size() + events_.completions() < sizes_.send_depth; ++taken) {
+    const PhysicalOperation& operation = operations[taken];
+    Flight flight{.number = next_++, .signaled = operation.signaled, .status = judge(operation), .id = operation.id};
+    const bool refused = flight.status != Status::done;
+    flight.handed = !refused || unsignaled_ > 0;
+    flights_.push_back(flight);
+    if (!flight.handed) continue;
+    Request request;
+    if (refused) {
+      request.number = flight.number;
+      request.peer = last_peer_;
+    } else {
+      request = request_of(operation, flight.number);
+    }
+    request.signaled = refused || operation.signaled || ++unsignaled_ >= std::max(sizes_.send_depth / 4, 1U);
+    if (request.signaled) unsignaled_ = 0;
+    last_peer_ = request.peer;
+    requests.push_back(request);
+  }
+  tell_refused();
+  return taken;
+}
+
+void SendQueue::tell_first() {
+  const Flight flight = flights_.front();
+  flights_.pop_front();
+  if (flight.signaled || flight.status != Status::done) events_.completed(flight.id, flight.status);
+}
+
+void SendQueue::tell_refused() {
+  while (!flights_.empty() && !flights_.front().handed) tell_first();
+}
+
+void SendQueue::tell_to(std::uint32_t number) {
+  while (!flights_.empty() && static_cast<std::int32_t>(number - flights_.front().number) >= 0) tell_first();
+  tell_refused();
+}
+
+void SendQueue::on_done(std::uint32_t number) { tell_to(number); }
+
+void SendQueue::on_failed(std::uint32_t number, Status status) {
+  const auto failed = std::find_if(flights_.begin(), flights_.end(), [&](const Flight& f) { return f.number == number; });
+  if (failed == flights_.end()) return;
+  if (failed->status == Status::done) failed->status = status;
+  tell_to(number);
+}
+
+void SendQueue::take_back(std::span<const Request> requests) {
+  if (requests.empty()) return;
+  for (Flight& flight : flights_) {
+    if (static_cast<std::int32_t>(flight.number - requests.front().number) < 0) continue;
+    flight.handed = false;
+    if (flight.status == Status::done) flight.status = Status::flushed;
+  }
+  tell_refused();
+}
+
+void SendQueue::fail_all(Status status) {
+  for (Flight& flight : flights_) {
+    if (flight.status == Status::done) flight.status = status;
+  }
+  while (!flights_.empty()) tell_first();
+}
+
+}  // namespace spindrift::kernel::verbs

@@ -1,0 +1,107 @@
+// Operations that a queue pair has taken, from the post to the completion: what the adapter is asked for, and what of it is
+// told to the owner.
+//
+// The invariant to remember: an adapter carries out what one queue pair was given in that order, so one completion tells of
+// all requests before it. One that is refused here takes its turn all the same.
+#pragma once
+
+#include <infiniband/verbs.h>
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include <spindrift/kernel/device_events.hpp>
+#include <spindrift/kernel/physical.hpp>
+
+namespace spindrift::kernel::verbs {
+
+/// Memory that was registered for own operations, by its local key.
+class OwnMemory {
+ public:
+  void add(std::uint64_t key, std::span<std::byte> memory) { memory_[key] = memory; }
+  void remove(std::uint64_t key) { memory_.erase(key); }
+  /// Whether the bytes are in memory of that key. An operation without bytes needs none.
+  [[nodiscard]] bool hold(std::uint64_t key, const std::byte* first, std::size_t bytes) const noexcept;
+
+ private:
+  std::unordered_map<std::uint64_t, std::span<std::byte>> memory_;
+};
+
+/// What the adapter is asked for.
+struct Request {
+  PhysicalOperation::Kind kind = PhysicalOperation::Kind::write;
+  bool signaled = false;
+  bool news = false;
+  std::uint32_t number = 0;  ///< comes back with its completion
+  PeerHandle peer;
+  std::array<ibv_sge, 2> pieces{};
+  int piece_count = 0;
+  std::uint64_t remote_address = 0;
+  std::uint32_t remote_key = 0;
+};
+
+/// What an adapter's status means for the operation.
+[[nodiscard]] Status status_of(ibv_wc_status status) noexcept;
+
+class SendQueue {
+ public:
+  /// Of a message's header; a longer one is refused as `local_error`.
+  static constexpr std::size_t header_bytes_max = 128;
+  using Reaches = std::function<bool(PeerHandle)>;
+
+  /// `reaches`: whether a peer is known; null: the only one is.
+  SendQueue(const DeviceSizes& sizes, const OwnMemory& memory, Reaches reaches);
+
+  /// Where headers are kept until they are sent: `headers().size()` bytes, which are to be registered.
+  [[nodiscard]] std::span<std::byte> headers() noexcept { return headers_; }
+  void set_headers_key(std::uint32_t key) noexcept { headers_key_ = key; }
+
+  /// Takes operations up to the first for which there is no room, and appends what is to be handed over.
+  [[nodiscard]] std::size_t take(std::span<const PhysicalOperation> operations, std::vector<Request>& requests);
+  /// The request is over, and with it all before.
+  void on_done(std::uint32_t number);
+  /// It failed, and all before it are over.
+  void on_failed(std::uint32_t number, Status status);
+  /// The adapter took none of them after all, the last that `take` gave out: they end as `flushed`, in their turn.
+  void take_back(std::span<const Request> requests);
+  /// Everything that is under way is over so.
+  void fail_all(Status status);
+
+  [[nodiscard]] bool idle() const noexcept { return flights_.empty(); }
+  [[nodiscard]] DeviceEvents& events() noexcept { return events_; }
+  [[nodiscard]] const DeviceEvents& events() const noexcept { return events_; }
+
+ private:
+  struct Flight {
+    std::uint32_t number = 0;
+    bool signaled = false;  ///< by the owner
+    bool handed = false;    ///< the adapter has it, or a request in its place
+    Status status = Status::done;
+    std::uint64_t id = 0;
+  };
+
+  [[nodiscard]] Status judge(const PhysicalOperation& operation) const;
+  [[nodiscard]] Request request_of(const PhysicalOperation& operation, std::uint32_t number);
+  /// Those up to the number, and what was refused behind them.
+  void tell_to(std::uint32_t number);
+  void tell_refused();
+  void tell_first();
+
+  const DeviceSizes sizes_;
+  const OwnMemory& memory_;
+  const Reaches reaches_;
+  std::vector<std::byte> headers_;
+  std::uint32_t headers_key_ = 0;
+  std::deque<Flight> flights_;
+  std::uint32_t next_ = 0;
+  std::uint32_t unsignaled_ = 0;  ///< handed over since the last that has a completion
+  PeerHandle last_peer_;          ///< of what was handed over
+  DeviceEvents events_;
+};
+
+}  // namespace spindrift::kernel::verbs

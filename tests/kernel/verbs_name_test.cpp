@@ -1,0 +1,66 @@
+// The metadata of a device over rdma-core, byte by byte.
+#include <catch2/catch.hpp>
+
+#include <spindrift/kernel/verbs/name.hpp>
+
+using namespace spindrift::kernel;
+using namespace spindrift::kernel::verbs;
+
+namespace {
+
+Name example() {
+  Name name;
+  name.address = {0xfd, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 7};
+  name.port = 0x1234;
+  name.target = TargetName{{0xfe, 0x80, 0, 0, 0, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8}, 0x5678, 0xabcdef, 0x89abcdef};
+  return name;
+}
+
+}  // namespace
+
+TEST_CASE("a name with a target, one without and one with a target alone come back as they were") {
+  Name name = example();
+  CHECK(encode(name).size == 47);
+  CHECK(decode(encode(name)) == name);
+  name.port = 0;
+  CHECK(decode(encode(name)) == name);
+  name = example();
+  name.target.reset();
+  CHECK(encode(name).size == 24);
+  CHECK(decode(encode(name)) == name);
+}
+
+TEST_CASE("every byte of a name lies where the header says") {
+  const Metadata metadata = encode(example());
+  const std::uint8_t bytes[] = {'V', 1, 3, 0, 0xfd, 0,    0,    0,    0,    0,    0,    0,    0,    0,    0,   0,
+                                0,   0, 0, 7, 0x12, 0x34, 0x56, 0x78, 0xfe, 0x80, 0,    0,    0,    0,    0,   0,
+                                1,   2, 3, 4, 5,    6,    7,    8,    0xab, 0xcd, 0xef, 0x89, 0xab, 0xcd, 0xef};
+  REQUIRE(metadata.size == sizeof bytes);
+  for (std::size_t i = 0; i < sizeof bytes; ++i) CHECK(std::to_integer<std::uint8_t>(metadata.bytes[i]) == bytes[i]);
+}
+
+TEST_CASE("a name is refused for a size, a form, a class or a number that no device writes") {
+  const Metadata good = encode(example());
+  for (const int size : {0, 23, 25, 46, 255}) {
+    Metadata bad = good;
+    bad.size = static_cast<std::uint8_t>(size);
+    CHECK_FALSE(decode(bad));
+  }
+  for (std::size_t i = 0; i < 4; ++i) {
+    for (unsigned bit = 0; bit < 8; ++bit) {
+      Metadata bad = good;
+      bad.bytes[i] ^= std::byte{static_cast<std::uint8_t>(1U << bit)};
+      CHECK_FALSE(decode(bad));
+    }
+  }
+  Metadata nobody = good;
+  for (std::size_t i = 40; i < 43; ++i) nobody.bytes[i] = std::byte{0};
+  CHECK_FALSE(decode(nobody));
+  Metadata nowhere = good;
+  for (std::size_t i = 4; i < 20; ++i) nowhere.bytes[i] = std::byte{0};
+  CHECK_FALSE(decode(nowhere));
+  Name unreachable = example();
+  unreachable.port = 0;
+  unreachable.target.reset();
+  CHECK_FALSE(decode(encode(unreachable)));
+}
