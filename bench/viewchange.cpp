@@ -197,11 +197,23 @@ class MeasuredGroup {
         return Error(static_cast<ErrorKind>(window.failed.load() - 1),
                      fmt::format("member {} failed before view {}", node, view));
       }
-      if (nanoseconds_now() > deadline_ns)
-        return Error(ErrorKind::timed_out, fmt::format("member {} delivered nothing in view {}", node, view));
+      if (nanoseconds_now() > deadline_ns) return nothing_delivered(view, except);
       MeasuredMember::pause_ms(1);
     }
     return {};
+  }
+
+  /// Names all of those that are waited for, and how far they are.
+  [[nodiscard]] Error nothing_delivered(std::uint64_t view, std::optional<std::size_t> except) const {
+    std::string who;
+    for (std::size_t node = 0; node < windows_.size(); ++node) {
+      const Window& window = windows_[node];
+      if (node == except || window.gap_ns[view].load() > 0) continue;
+      const std::uint64_t views = window.views.load();
+      who += fmt::format("{}{} ({})", who.empty() ? "" : ", ", node,
+                         views == 0 ? std::string("in no view yet") : fmt::format("in view {}", views - 1));
+    }
+    return Error(ErrorKind::timed_out, fmt::format("nothing was delivered in view {} by member {}", view, who));
   }
 
   void stop_all() {
