@@ -63,7 +63,12 @@ Result<void> VerbsDevice::start() {
     connectionless_ = std::move(half).value();
     name_.target = connectionless_->target();
   }
-  metadata_ = encode(name_);
+  const auto metadata = encode(name_);
+  if (!metadata)
+    return Error(ErrorKind::unsupported, "the adapter's GID has a prefix that is neither its address nor link-local")
+        .at(options_.listen)
+        .fix("listen at an IPv4 address of the adapter");
+  metadata_ = *metadata;
   traits_name_ = "verbs:" + std::string(ground_.adapter->door().verbs->device->name);
   traits_.name = traits_name_;
   traits_.connectionless = connectionless_ != nullptr;

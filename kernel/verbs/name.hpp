@@ -1,8 +1,12 @@
 // The metadata of a device over rdma-core: where it takes calls, and its DC target. Numbers in network order:
-//   0  'V'   1  version, 1   2  classes: 1 connected, 2 connectionless, or both   3  0
-//   4  IPv6 address, or IPv4 mapped into it    20  port of rdma_cm (0: not connected)    22  LID (0: not InfiniBand)
-// and of connectionless ones alone:
-//  24  GID   40  number of the DC target, 3 bytes   43  its access key
+//   0  'V'   1  version, 1   2  classes: 1 connected, 2 connectionless, or both   3  the target's GID, see below
+//   4  port of rdma_cm (0: not connected)    6  LID (0: not InfiniBand)
+//   8  IPv6 address, or IPv4 mapped into it; 4 bytes of an IPv4 address where byte 3 is 3
+// and of connectionless ones alone, behind that: the GID's part; the number of the DC target, 3 bytes; its access key, 4.
+//
+// A GID has no room beside a whole address, and hardly ever needs it. Byte 3 says what there is of it:
+//   0  no target   1  nothing: it is the address, as of RoCE   2  8 bytes behind the link-local prefix, as of InfiniBand with the
+//   prefix that is not set otherwise   3  all 16
 #pragma once
 
 #include <array>
@@ -30,8 +34,9 @@ struct Name {
   friend bool operator==(const Name&, const Name&) = default;
 };
 
-/// Of a name with a port, a target or both.
-[[nodiscard]] Metadata encode(const Name& name);
+/// Nothing if there is no room for its GID: of a target with an IPv6 address that is not the GID, whose prefix is not the
+/// link-local one.
+[[nodiscard]] std::optional<Metadata> encode(const Name& name);
 /// Nothing unless every byte is as `encode` writes it, for an address that one host can have.
 [[nodiscard]] std::optional<Name> decode(const Metadata& metadata);
 
