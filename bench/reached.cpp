@@ -75,7 +75,7 @@ Result<void> TableKeeper::start(const std::string& provider, std::uint32_t nodes
   if (!opened) return std::move(opened).error();
   open_ = std::move(opened).value();
   for (std::uint32_t node = 1; node <= nodes; ++node) {
-    const kernel::MetaValue value = kernel::encode(elsewhere(device_->metadata(), node));
+    const kernel::MetaValue value = kernel::encode(kernel::NodeRecord{node, elsewhere(device_->metadata(), node)});
     if (auto put = table_->put(kernel::meta_key_of(NodeId(node)), value); !put) return put;
   }
   auto keys = device_->register_memory(region, fabric::Access::read);
@@ -91,7 +91,7 @@ Result<void> TableKeeper::tell(NodeId node, const Peer& peer) {
 Result<void> TableKeeper::tell(NodeId node, const Metadata& metadata, const kernel::MemoryKeys& memory, std::size_t bytes) {
   const kernel::MemoryRecord record{node, memory.remote_key, memory.remote_base, bytes, 1, fabric::Access::write};
   if (auto put = table_->put(kernel::meta_key_of(node, record.key), kernel::encode(record)); !put) return put;
-  return table_->put(kernel::meta_key_of(node), kernel::encode(metadata));
+  return table_->put(kernel::meta_key_of(node), kernel::encode(kernel::NodeRecord{node.value(), metadata}));
 }
 
 void TableKeeper::poll() {

@@ -37,7 +37,7 @@ Seeker::Seeker(const kernel::MetaServer& server, const Sizes& sizes)
     : server_(server),
       sizes_(sizes),
       completions_(64),
-      directory_(clock_, {.nodes_max = sizes.nodes_max, .lookups_max = lookups_max}) {
+      directory_(clock_, {.nodes_max = sizes.nodes_max, .lookups_max = lookups_max, .answer_max = patience}) {
   pairs_.reserve(sizes.pairs_max);
 }
 
@@ -109,7 +109,7 @@ Result<void> Seeker::look_up_each(std::uint32_t count, NodeAt node_at, OnFound o
 }
 
 Result<void> Seeker::connect(NodeId node, bool messages) {
-  const kernel::Metadata* const metadata = directory_.find(node);
+  const kernel::Metadata* const metadata = find(node);
   if (metadata == nullptr) return Error(ErrorKind::member_lost, "a node that was found is not known");
   const auto pair = pool_->create(completions_, {.once = false, .messages = messages});
   if (!pair) return pair.error();

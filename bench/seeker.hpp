@@ -37,7 +37,10 @@ class Seeker {
   [[nodiscard]] Result<void> look_up_and_connect(std::span<const NodeId> nodes);
   static constexpr std::uint32_t lookups_max = 32;
   /// Null if it was not looked up. Valid until the next call.
-  [[nodiscard]] const kernel::Metadata* find(NodeId node) { return directory_.find(node); }
+  [[nodiscard]] const kernel::Metadata* find(NodeId node) {
+    const kernel::NodeRecord* const known = directory_.find(node);
+    return known == nullptr ? nullptr : &known->metadata;
+  }
   /// Makes and connects a pair to a node that was looked up. It stays until `close_all`.
   [[nodiscard]] Result<void> connect(NodeId node, bool messages);
 

@@ -13,44 +13,106 @@ namespace spindrift::kernel {
 namespace {
 
 constexpr std::size_t read_bytes_max = std::max(MetaCluster::bytes, MetaEntry::bytes);
+// As many again as lookups, for reads of which nobody waits for the end.
+constexpr std::uint32_t buffers_per_lookup = 2;
 
 }  // namespace
 
 Directory::Directory(const Clock& clock, const DirectoryOptions& options)
     : clock_(clock),
       options_(options),
-      completions_(options.lookups_max),
-      buffers_(options.lookups_max * read_bytes_max),
+      completions_(options.lookups_max * buffers_per_lookup),
+      buffers_(options.lookups_max * buffers_per_lookup * read_bytes_max),
       nodes_(options.nodes_max),
       leases_(options.records_max, options.lease),
-      lookups_(options.lookups_max) {}
+      lookups_(options.lookups_max) {
+  for (Buffer i = options.lookups_max * buffers_per_lookup; i-- > 0;) free_buffers_.push_back(i);
+}
 
 Directory::~Directory() = default;
 
 Result<void> Directory::open(Pool& pool, std::vector<MetaServer> servers) {
   CHECK(pool_ == nullptr);
-  auto keys = pool.register_memory(buffers_, fabric::Access::read);
+  auto keys = pool.register_local(buffers_);
   if (!keys) return std::move(keys).error();
   buffer_keys_ = *keys;
   pool_ = &pool;
-  for (MetaServer& server : servers) {
-    known_as_[server.metadata] = server.node;
-    doors_.push_back({std::move(server), PairId{}});
-    if (auto opened = open_door(doors_.back()); !opened) return opened;
-  }
+  for (MetaServer& server : servers) admit(std::move(server));
   return {};
 }
 
-Result<void> Directory::open_door(Door& door) {
-  auto pair = pool_->create(completions_, {.once = false, .messages = false});
-  if (!pair) return std::move(pair).error();
-  door.pair = *pair;
-  return pool_->connect(*pair, door.server.metadata, Port{});
+void Directory::admit(MetaServer server) {
+  dismiss(server.node);
+  known_as_[server.metadata] = server.node;
+  const auto place_of = [this](NodeId node) {
+    return std::find(options_.order.begin(), options_.order.end(), node) - options_.order.begin();
+  };
+  const auto behind = std::find_if(doors_.begin(), doors_.end(),
+                                   [&](const Door& door) { return place_of(door.server.node) > place_of(server.node); });
+  doors_.insert(behind, Door{std::move(server), PairId{}});
 }
 
-const Metadata* Directory::find(NodeId node) {
+void Directory::dismiss(NodeId server) {
+  const auto at = std::find_if(doors_.begin(), doors_.end(), [&](const Door& door) { return door.server.node == server; });
+  if (at == doors_.end()) return;
+  const PairId pair = at->pair;
+  doors_.erase(at);
+  hang_up(pair, server);
+  // Nor does a read that found no room yet go to another start of it.
+  for (std::uint32_t place = 0; place < lookups_.size(); ++place) {
+    if (lookups_[place] && lookups_[place]->server == server) answered(place, MetaAnswer::no_answer);
+  }
+}
+
+bool Directory::has_servers() const noexcept {
+  return std::any_of(doors_.begin(), doors_.end(),
+                     [now = clock_.now()](const Door& door) { return !door.faulty && now >= door.silent_until; });
+}
+
+Directory::Door* Directory::door_of(NodeId server) noexcept {
+  const auto at = std::find_if(doors_.begin(), doors_.end(), [&](const Door& door) { return door.server.node == server; });
+  return at == doors_.end() ? nullptr : &*at;
+}
+
+bool Directory::open_door(Door& door) {
+  if (door.pair != PairId{} && !pool_->failure(door.pair)) return true;
+  if (door.pair != PairId{}) hang_up(std::exchange(door.pair, {}), door.server.node);
+  auto pair = pool_->create(completions_, {.once = false, .messages = false});
+  if (!pair) return false;
+  if (pool_->connect(*pair, door.server.metadata, Port{})) {
+    door.pair = *pair;
+  } else {
+    pool_->close(*pair);
+  }
+  return door.pair != PairId{};
+}
+
+// Whoever reads over this pair gets no answer, and the reads that are under way may still write where they were to.
+void Directory::hang_up(PairId pair, NodeId server) {
+  if (pair == PairId{}) return;
+  pool_->close(pair);
+  std::vector<std::uint32_t> unanswered;
+  for (std::uint32_t place = 0; place < lookups_.size(); ++place) {
+    auto& lookup = lookups_[place];
+    if (!lookup || lookup->server != server || lookup->read == 0) continue;
+    parked_.push_back({pair, *std::exchange(lookup->buffer, std::nullopt)});
+    lookup->read = 0;
+    unanswered.push_back(place);
+  }
+  for (const std::uint32_t place : unanswered) answered(place, MetaAnswer::no_answer);
+}
+
+void Directory::take_parked() {
+  std::erase_if(parked_, [this](const Parked& parked) {
+    const bool gone = pool_->is_gone(parked.pair);
+    if (gone) free_buffers_.push_back(parked.buffer);
+    return gone;
+  });
+}
+
+const NodeRecord* Directory::find(NodeId node) {
   const MetadataCache::Known* const known = nodes_.find(node);
-  return known == nullptr ? nullptr : &known->metadata;
+  return known == nullptr ? nullptr : &known->record;
 }
 
 void Directory::look_up(NodeId node) { ask_for({node, std::nullopt}); }
@@ -59,6 +121,13 @@ std::optional<Directory::Answer> Directory::take_answer() {
   if (answers_.empty()) return std::nullopt;
   const Answer first = answers_.front();
   answers_.pop_front();
+  return first;
+}
+
+std::optional<Directory::Fault> Directory::take_fault() {
+  if (faults_.empty()) return std::nullopt;
+  const Fault first = faults_.front();
+  faults_.pop_front();
   return first;
 }
 
@@ -109,24 +178,59 @@ bool Directory::progress() {
   std::array<Completion, 16> completions;
   for (std::size_t count = completions_.take(completions); count > 0; count = completions_.take(completions)) {
     for (const Completion& completion : std::span(completions).first(count)) {
-      const auto place = static_cast<std::uint32_t>(completion.context);
-      Lookup& lookup = *lookups_[place];
+      const auto place = static_cast<std::uint32_t>(completion.context % lookups_.size());
+      auto& lookup = lookups_[place];
+      if (!lookup || lookup->read != completion.context) continue;  // nobody waits for it any more
+      lookup->read = 0;
       if (completion.status != Status::done) {
         answered(place, MetaAnswer::no_answer);
         continue;
       }
-      lookup.step = lookup.reader->on_read(buffer(place).first(lookup.step.bytes));
+      lookup->step = lookup->reader->on_read(bytes_of(*lookup->buffer).first(lookup->step.bytes));
       follow(place);
     }
     any = true;
   }
-  for (const std::uint32_t place : std::exchange(unposted_, {})) post(place);
-  for (std::uint32_t place = 0; place < lookups_.size() && !waiting_.empty(); ++place) {
-    if (lookups_[place]) continue;
+  take_parked();
+  end_silence();
+  for (std::uint32_t place = 0; place < lookups_.size(); ++place) {
+    if (lookups_[place] && lookups_[place]->read == 0) post(place);
+    if (lookups_[place] || waiting_.empty()) continue;
     begin(place);
     any = true;
   }
   return any;
+}
+
+bool Directory::is_due() const noexcept {
+  const auto has_place = [](const auto& lookup) { return !lookup; };
+  return !answers_.empty() || (!waiting_.empty() && std::any_of(lookups_.begin(), lookups_.end(), has_place));
+}
+
+Time Directory::deadline() const noexcept {
+  Time first = never;
+  for (const auto& lookup : lookups_) {
+    if (lookup) first = std::min(first, lookup->began + options_.answer_max);
+  }
+  return first;
+}
+
+// A server that stands still, or a network that loses everything, is known by this alone.
+void Directory::end_silence() {
+  const Time now = clock_.now();
+  for (auto& lookup : lookups_) {
+    if (!lookup || now - lookup->began < options_.answer_max) continue;
+    ++silences_;
+    Door* const door = door_of(lookup->server);
+    CHECK(door != nullptr);  // nobody waits for one that was dismissed
+    door->silent_until = now + options_.silent_for;
+    const auto place = static_cast<std::uint32_t>(&lookup - lookups_.data());
+    if (lookup->read == 0) {
+      answered(place, MetaAnswer::no_answer);  // it never found room for its read
+    } else {
+      hang_up(std::exchange(door->pair, {}), door->server.node);
+    }
+  }
 }
 
 void Directory::begin(std::uint32_t place) {
@@ -134,55 +238,71 @@ void Directory::begin(std::uint32_t place) {
   for (const Door& door : doors_) order.push_back(door.server.node);
   const Subject subject = waiting_.front();
   waiting_.pop_front();
-  lookups_[place].emplace(
-      Lookup{subject, MetaSearch(std::move(order), subject.memory.has_value()), std::nullopt, {}, clock_.now()});
+  lookups_[place].emplace(Lookup{subject,
+                                 MetaSearch(std::move(order), subject.memory.has_value()),
+                                 std::nullopt,
+                                 {},
+                                 clock_.now(),
+                                 {},
+                                 0,
+                                 std::nullopt,
+                                 false});
   ask_next_server(place);
 }
 
 void Directory::ask_next_server(std::uint32_t place) {
   Lookup& lookup = *lookups_[place];
-  const auto server = lookup.search.server();
-  if (!server) return finish(place);
-  const auto door = std::find_if(doors_.begin(), doors_.end(), [&](const Door& d) { return d.server.node == *server; });
-  const std::uint64_t key =
-      lookup.subject.memory ? meta_key_of(lookup.subject.node, *lookup.subject.memory) : meta_key_of(lookup.subject.node);
-  lookup.began = clock_.now();
-  lookup.reader.emplace(door->server.geometry, key);
-  lookup.step = lookup.reader->start();
-  follow(place);
+  const Time now = clock_.now();
+  for (auto server = lookup.search.server(); server; server = lookup.search.server()) {
+    const Door* const door = door_of(*server);
+    if (door == nullptr || door->faulty || now < door->silent_until) {
+      lookup.search.on_answer(MetaAnswer::no_answer);
+      continue;
+    }
+    const Subject& subject = lookup.subject;
+    lookup.server = *server;
+    lookup.began = now;
+    lookup.reader.emplace(door->server.geometry,
+                          subject.memory ? meta_key_of(subject.node, *subject.memory) : meta_key_of(subject.node));
+    lookup.step = lookup.reader->start();
+    return follow(place);
+  }
+  finish(place);
 }
 
 void Directory::follow(std::uint32_t place) {
-  Lookup& lookup = *lookups_[place];
-  switch (lookup.step.kind) {
+  const MetaStep& step = lookups_[place]->step;
+  switch (step.kind) {
     case MetaStep::Kind::read: return post(place);
-    case MetaStep::Kind::found:
-      return answered(place, take_in(lookup, lookup.step.value) ? MetaAnswer::found : MetaAnswer::no_answer);
+    case MetaStep::Kind::found: return take_in(place, step.value);
     case MetaStep::Kind::absent: return answered(place, MetaAnswer::absent);
-    case MetaStep::Kind::contended:
-    case MetaStep::Kind::bad_table: return answered(place, MetaAnswer::no_answer);
+    case MetaStep::Kind::contended: return answered(place, MetaAnswer::no_answer);
+    case MetaStep::Kind::bad_table: return on_fault(place, step.fault);
   }
 }
 
+// What finds no room is posted by a later `progress`.
 void Directory::post(std::uint32_t place) {
-  const Lookup& lookup = *lookups_[place];
-  const NodeId server = *lookup.search.server();
-  const auto door = std::find_if(doors_.begin(), doors_.end(), [&](const Door& d) { return d.server.node == server; });
+  Lookup& lookup = *lookups_[place];
+  Door* const door = door_of(lookup.server);
+  if (door == nullptr || !open_door(*door)) return answered(place, MetaAnswer::no_answer);
+  if (!lookup.buffer) {
+    if (free_buffers_.empty()) return;
+    lookup.buffer = free_buffers_.back();
+    free_buffers_.pop_back();
+  }
+  const std::uint64_t context = (reads_ + 1) * lookups_.size() + place;
   const Request read{.kind = Request::Kind::read,
                      .signaled = true,
-                     .context = place,
-                     .local = buffer(place).first(lookup.step.bytes),
+                     .context = context,
+                     .local = bytes_of(*lookup.buffer).first(lookup.step.bytes),
                      .local_memory = buffer_keys_,
                      .remote_address = door->server.address + lookup.step.offset,
                      .remote_key = door->server.key};
   const auto posted = pool_->post(door->pair, std::span(&read, 1));
-  if (!posted) {
-    pool_->close(door->pair);
-    static_cast<void>(open_door(*door));  // if that fails, so does the next lookup's post, which tries again
-    return answered(place, MetaAnswer::no_answer);
-  }
+  if (!posted) return answered(place, MetaAnswer::no_answer);
   reads_ += *posted;
-  if (*posted == 0) unposted_.push_back(place);
+  if (*posted == 1) lookup.read = context;
 }
 
 void Directory::answered(std::uint32_t place, MetaAnswer answer) {
@@ -190,10 +310,19 @@ void Directory::answered(std::uint32_t place, MetaAnswer answer) {
   ask_next_server(place);
 }
 
+// What it says is no answer to anybody, so others that wait for it need not hear of it now.
+void Directory::on_fault(std::uint32_t place, std::string_view what) {
+  const Lookup& lookup = *lookups_[place];
+  if (Door* const door = door_of(lookup.server); door != nullptr) door->faulty = true;
+  faults_.push_back({lookup.server, lookup.subject.node, what});
+  answered(place, MetaAnswer::no_answer);
+}
+
 void Directory::finish(std::uint32_t place) {
   const Lookup lookup = *std::exchange(lookups_[place], std::nullopt);
+  if (lookup.buffer) free_buffers_.push_back(*lookup.buffer);
   const MetaSearch::State state = lookup.lost ? MetaSearch::State::unanswered : lookup.search.state();
-  if (!lookup.subject.memory) return answers_.push_back({lookup.subject.node, state});
+  if (!lookup.subject.memory) return answers_.push_back({lookup.subject.node, state, lookup.server});
   // Nobody may ever name it again: the next post hears that once, and the one after that asks anew.
   if (state != MetaSearch::State::absent) return;
   if (absent_.size() >= options_.records_max) absent_.erase(absent_.begin());  // nobody has come for it
@@ -201,23 +330,29 @@ void Directory::finish(std::uint32_t place) {
   leases_.on_absent(lookup.subject.node, *lookup.subject.memory);
 }
 
-// Whether the value is of the form and the subject that were asked for.
-bool Directory::take_in(const Lookup& lookup, const MetaValue& value) {
-  if (lookup.lost) return true;
+// What no correct server has under this key is its fault; a record that came too late is nobody's.
+void Directory::take_in(std::uint32_t place, const MetaValue& value) {
+  const Lookup& lookup = *lookups_[place];
+  if (lookup.lost) return answered(place, MetaAnswer::found);
   const NodeId node = lookup.subject.node;
   if (lookup.subject.memory) {
     const auto record = decode_memory_record(value);
-    return record && leases_.on_found(node, *lookup.subject.memory, *record, lookup.began, clock_.now());
+    if (!record || record->node != node || record->key != *lookup.subject.memory)
+      return on_fault(place, "a record of memory that is not the memory's");
+    const bool counts = leases_.on_found(node, *lookup.subject.memory, *record, lookup.began, clock_.now());
+    return answered(place, counts ? MetaAnswer::found : MetaAnswer::no_answer);
   }
-  const auto metadata = decode_metadata(value);
-  if (!metadata) return false;
-  static_cast<void>(nodes_.put(node, *metadata, PeerHandle{}));
-  known_as_[*metadata] = node;
-  return true;
+  const auto record = decode_node_record(value);
+  if (!record) return on_fault(place, "a record that no node has");
+  if (options_.plausible && !options_.plausible(node, record->metadata))
+    return on_fault(place, "a record by which the node cannot be reached");
+  static_cast<void>(nodes_.put(node, *record, PeerHandle{}));
+  known_as_[record->metadata] = node;
+  answered(place, MetaAnswer::found);
 }
 
-std::span<std::byte> Directory::buffer(std::uint32_t place) noexcept {
-  return std::span(buffers_).subspan(place * read_bytes_max, read_bytes_max);
+std::span<std::byte> Directory::bytes_of(Buffer buffer) noexcept {
+  return std::span(buffers_).subspan(buffer * read_bytes_max, read_bytes_max);
 }
 
 }  // namespace spindrift::kernel

@@ -9,11 +9,13 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
 #include <set>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include <spindrift/core/clock.hpp>
@@ -36,10 +38,17 @@ struct MetaServer {
 };
 
 struct DirectoryOptions {
-  std::uint32_t nodes_max = 1024;            ///< remembered, 64 bytes each
+  std::uint32_t nodes_max = 1024;            ///< remembered, 72 bytes each
   std::uint32_t records_max = 1024;          ///< of memory, 80 bytes each
   std::uint32_t lookups_max = 32;            ///< at a time; the others wait for their turn
   Duration lease = std::chrono::seconds(1);  ///< the same in the whole group
+  /// Until a server's answer counts as none; then that server is passed over for `silent_for`.
+  Duration answer_max = std::chrono::milliseconds(100);
+  Duration silent_for = std::chrono::seconds(1);
+  /// In which servers are asked (see `lookup_order`); others after them, in the order of their admission.
+  std::vector<NodeId> order{};
+  /// Whether a node can be reached so, as far as is known otherwise; none: whatever is well-formed will do.
+  std::function<bool(NodeId, const Metadata&)> plausible{};
 };
 
 class Directory final : public RemoteMemory {
@@ -47,20 +56,35 @@ class Directory final : public RemoteMemory {
   Directory(const Clock& clock, const DirectoryOptions& options);
   ~Directory() override;
 
-  /// Connects to the servers, to be asked in this order (see `lookup_order`), and again to who was lost when it is to be
-  /// asked next. Once. Errors: those of the pool.
+  /// Takes memory for its reads, and admits the servers. Once. Errors: those of the pool.
   [[nodiscard]] Result<void> open(Pool& pool, std::vector<MetaServer> servers);
+  /// From now on it is asked too; connected to when it is, and again after it was lost. In the place of an earlier start.
+  void admit(MetaServer server);
+  /// It is asked no more; lookups that wait for it go on to the next one.
+  void dismiss(NodeId server);
+  /// Whether there is a server that no lookup would pass over.
+  [[nodiscard]] bool has_servers() const noexcept;
 
   /// How to reach the node; null if that is not known: `look_up`. Valid until the next call.
-  [[nodiscard]] const Metadata* find(NodeId node);
+  [[nodiscard]] const NodeRecord* find(NodeId node);
+  /// What the node itself has said.
+  void learn(NodeId node, const NodeRecord& record) { static_cast<void>(nodes_.put(node, record, PeerHandle{})); }
   /// Asks, unless that is under way. The answer comes from `take_answer`.
   void look_up(NodeId node);
   struct Answer {
     NodeId node;
     MetaSearch::State state = MetaSearch::State::unanswered;  ///< found: `find` has it, unless too many others came since
+    NodeId server{};                                          ///< found: by whom
   };
   /// The next answer to `look_up`.
   [[nodiscard]] std::optional<Answer> take_answer();
+  /// A server that has told what no correct one does: it is passed over until it is admitted again.
+  struct Fault {
+    NodeId server;
+    NodeId about;  ///< of a lookup of this node
+    std::string_view what;
+  };
+  [[nodiscard]] std::optional<Fault> take_fault();
 
   /// What a pool asks before it posts. Unknown memory is looked up; nodes that were never found are unknown too.
   [[nodiscard]] Verdict check(const Metadata& peer, std::uint64_t key, std::uint64_t address, std::size_t bytes,
@@ -70,9 +94,15 @@ class Directory final : public RemoteMemory {
 
   /// Takes what came of the reads and posts what follows; after the pool's own progress. Returns whether anything happened.
   bool progress();
+  /// Whether the next `progress` has something to do even if nothing comes.
+  [[nodiscard]] bool is_due() const noexcept;
+  /// When it has, because a server is silent; `never`: at no such time.
+  [[nodiscard]] Time deadline() const noexcept;
 
   /// Reads posted so far.
   [[nodiscard]] std::uint64_t reads() const noexcept { return reads_; }
+  /// Answers that did not come in time.
+  [[nodiscard]] std::uint64_t silences() const noexcept { return silences_; }
   [[nodiscard]] const MetadataCache& nodes() const noexcept { return nodes_; }
   [[nodiscard]] const MemoryLeases& leases() const noexcept { return leases_; }
 
@@ -82,29 +112,45 @@ class Directory final : public RemoteMemory {
     std::optional<std::uint64_t> memory;  ///< the remote key, of a lookup of memory
     friend auto operator<=>(const Subject&, const Subject&) = default;
   };
+  /// A piece of memory for a read. One whose pair was closed may be written to until that is gone.
+  using Buffer = std::uint32_t;
   struct Lookup {
     Subject subject;
     MetaSearch search;
     std::optional<MetaReader> reader;
     MetaStep step;
     Time began{};
-    bool lost = false;  ///< the node, meanwhile
+    NodeId server{};               ///< who is asked
+    std::uint64_t read = 0;        ///< the context of the one that is under way; 0: none is
+    std::optional<Buffer> buffer;  ///< kept from its first read on
+    bool lost = false;             ///< the node, meanwhile
   };
   struct Door {
     MetaServer server;
+    PairId pair;          ///< none: to be connected with the next read
+    Time silent_until{};  ///< it is passed over
+    bool faulty = false;  ///< likewise, for good
+  };
+  struct Parked {
     PairId pair;
+    Buffer buffer;
   };
 
-  [[nodiscard]] Result<void> open_door(Door& door);
+  [[nodiscard]] Door* door_of(NodeId server) noexcept;
+  [[nodiscard]] bool open_door(Door& door);
+  void hang_up(PairId pair, NodeId server);
+  void take_parked();
+  void end_silence();
   void ask_for(const Subject& subject);
   void begin(std::uint32_t place);
   void ask_next_server(std::uint32_t place);
   void follow(std::uint32_t place);
   void post(std::uint32_t place);
   void answered(std::uint32_t place, MetaAnswer answer);
+  void on_fault(std::uint32_t place, std::string_view what);
   void finish(std::uint32_t place);
-  [[nodiscard]] bool take_in(const Lookup& lookup, const MetaValue& value);
-  [[nodiscard]] std::span<std::byte> buffer(std::uint32_t place) noexcept;
+  void take_in(std::uint32_t place, const MetaValue& value);
+  [[nodiscard]] std::span<std::byte> bytes_of(Buffer buffer) noexcept;
 
   const Clock& clock_;
   const DirectoryOptions options_;
@@ -119,9 +165,12 @@ class Directory final : public RemoteMemory {
   std::set<Subject> absent_;                            ///< memory that was found not to be there, until somebody is told
   std::vector<std::optional<Lookup>> lookups_;
   std::deque<Subject> waiting_;
-  std::deque<std::uint32_t> unposted_;  ///< found no room for their read
+  std::vector<Buffer> free_buffers_;
+  std::vector<Parked> parked_;
   std::deque<Answer> answers_;
+  std::deque<Fault> faults_;
   std::uint64_t reads_ = 0;
+  std::uint64_t silences_ = 0;
 };
 
 }  // namespace spindrift::kernel

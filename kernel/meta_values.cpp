@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cstddef>
+#include <cstring>
 
 #include <spindrift/core/check.hpp>
 #include <spindrift/core/digest.hpp>
@@ -16,6 +18,11 @@ template <std::size_t Count>
 std::uint64_t digest_word(const std::array<std::uint64_t, Count>& words) noexcept {
   return digest_of(std::as_bytes(std::span(words))).words[0];
 }
+
+// Of a node's record: a word, a size, the metadata.
+constexpr std::ptrdiff_t size_at = 8;
+constexpr std::ptrdiff_t metadata_at = size_at + 1;
+static_assert(metadata_at + Metadata::bytes_max == meta_value_bytes);
 
 using RecordWords = std::array<std::uint64_t, meta_value_bytes / 8>;  // key, base, bytes, generation, node and access, 0
 
@@ -30,11 +37,13 @@ std::uint64_t meta_key_of(NodeId node, std::uint64_t remote_key) noexcept {
   return digest_word<2>({node.value(), remote_key});
 }
 
-MetaValue encode(const Metadata& metadata) noexcept {
-  CHECK(metadata.size <= Metadata::bytes_max);
+MetaValue encode(const NodeRecord& record) noexcept {
+  const Metadata& metadata = record.metadata;
+  CHECK(record.incarnation != 0 && metadata.size <= Metadata::bytes_max);
   MetaValue value{};
-  value[0] = std::byte{metadata.size};
-  std::copy_n(metadata.bytes.begin(), metadata.size, value.begin() + 1);
+  std::memcpy(value.data(), &record.incarnation, sizeof record.incarnation);
+  value[size_at] = std::byte{metadata.size};
+  std::copy_n(metadata.bytes.begin(), metadata.size, value.begin() + metadata_at);
   return value;
 }
 
@@ -45,15 +54,16 @@ MetaValue encode(const MemoryRecord& record) noexcept {
       RecordWords{record.key, record.base, record.bytes, record.generation, access << 32 | record.node.value(), 0});
 }
 
-std::optional<Metadata> decode_metadata(const MetaValue& value) noexcept {
-  const auto size = std::to_integer<std::uint8_t>(value[0]);
-  if (size > Metadata::bytes_max) return std::nullopt;
-  const auto rest = value.begin() + 1 + size;
+std::optional<NodeRecord> decode_node_record(const MetaValue& value) noexcept {
+  NodeRecord record;
+  std::memcpy(&record.incarnation, value.data(), sizeof record.incarnation);
+  const auto size = std::to_integer<std::uint8_t>(value[size_at]);
+  if (record.incarnation == 0 || size > Metadata::bytes_max) return std::nullopt;
+  const auto rest = value.begin() + metadata_at + size;
   if (std::any_of(rest, value.end(), [](std::byte byte) { return byte != std::byte{0}; })) return std::nullopt;
-  Metadata metadata;
-  metadata.size = size;
-  std::copy(value.begin() + 1, rest, metadata.bytes.begin());
-  return metadata;
+  record.metadata.size = size;
+  std::copy(value.begin() + metadata_at, rest, record.metadata.bytes.begin());
+  return record;
 }
 
 std::optional<MemoryRecord> decode_memory_record(const MetaValue& value) noexcept {

@@ -14,6 +14,13 @@
 
 namespace spindrift::kernel {
 
+/// How to reach one start of a node.
+struct NodeRecord {
+  std::uint64_t incarnation = 0;  ///< of the start, by the node's own numbering; not 0
+  Metadata metadata;
+  friend bool operator==(const NodeRecord&, const NodeRecord&) = default;
+};
+
 /// A region of memory that a node has registered for its peers.
 struct MemoryRecord {
   NodeId node;                   ///< whose memory it is
@@ -30,12 +37,11 @@ struct MemoryRecord {
 [[nodiscard]] std::uint64_t meta_key_of(NodeId node) noexcept;
 [[nodiscard]] std::uint64_t meta_key_of(NodeId node, std::uint64_t remote_key) noexcept;
 
-/// `metadata.size` is at most bytes_max (checked).
-[[nodiscard]] MetaValue encode(const Metadata& metadata) noexcept;
 /// `record` is as its fields say (checked).
+[[nodiscard]] MetaValue encode(const NodeRecord& record) noexcept;
 [[nodiscard]] MetaValue encode(const MemoryRecord& record) noexcept;
 
-[[nodiscard]] std::optional<Metadata> decode_metadata(const MetaValue& value) noexcept;
+[[nodiscard]] std::optional<NodeRecord> decode_node_record(const MetaValue& value) noexcept;
 [[nodiscard]] std::optional<MemoryRecord> decode_memory_record(const MetaValue& value) noexcept;
 
 }  // namespace spindrift::kernel

@@ -9,13 +9,13 @@ const MetadataCache::Known* MetadataCache::find(NodeId node) {
   return known;
 }
 
-PeerHandle MetadataCache::put(NodeId node, const Metadata& metadata, PeerHandle handle) {
+PeerHandle MetadataCache::put(NodeId node, const NodeRecord& record, PeerHandle handle) {
   if (Known* known = table_.find(node)) {
     const PeerHandle before = known->handle;
-    *known = Known{metadata, handle};
+    *known = Known{record, handle};
     return before == handle ? PeerHandle{} : before;
   }
-  const auto evicted = table_.put(node, Known{metadata, handle});
+  const auto evicted = table_.put(node, Known{record, handle});
   return evicted ? evicted->second.handle : PeerHandle{};
 }
 

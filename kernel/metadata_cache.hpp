@@ -4,7 +4,7 @@
 // Remember: the cache names handles of a device but owns none. A handle that comes back is the caller's to forget, once no
 // operation to that peer is under way.
 //
-// Threading: one thread. Memory: 64 bytes per entry, and 8 to 16 of index; all taken when it is made.
+// Threading: one thread. Memory: 72 bytes per entry, and 8 to 16 of index; all taken when it is made.
 #pragma once
 
 #include <cstdint>
@@ -12,6 +12,7 @@
 
 #include <spindrift/core/ids.hpp>
 #include <spindrift/kernel/lru_table.hpp>
+#include <spindrift/kernel/meta_values.hpp>
 #include <spindrift/kernel/physical.hpp>
 
 namespace spindrift::kernel {
@@ -19,8 +20,8 @@ namespace spindrift::kernel {
 class MetadataCache {
  public:
   struct Known {
-    Metadata metadata;  ///< for a connected queue pair
-    PeerHandle handle;  ///< what the device made of it, for a connectionless one; 0: nothing
+    NodeRecord record;
+    PeerHandle handle;  ///< what the device made of it, for a connectionless queue pair; 0: nothing
   };
 
   /// Room for `entries_max` nodes, 1 … 2^24.
@@ -32,7 +33,7 @@ class MetadataCache {
   /// Keeps a lookup's answer; not that of one during which the node was lost, which may be of its last start. Returns the
   /// handle of the node that was used longest ago, if that had to go, or the one that this node had before, if it is
   /// another; 0: none.
-  [[nodiscard]] PeerHandle put(NodeId node, const Metadata& metadata, PeerHandle handle);
+  [[nodiscard]] PeerHandle put(NodeId node, const NodeRecord& record, PeerHandle handle);
 
   /// The node was lost: its next start has other metadata. Returns its handle; 0: none.
   [[nodiscard]] PeerHandle on_lost(NodeId node);
@@ -46,7 +47,7 @@ class MetadataCache {
     [[nodiscard]] std::size_t operator()(NodeId node) const noexcept;
   };
   using Table = LruTable<NodeId, Known, Hash>;
-  static_assert(sizeof(Table::Entry) == 64);
+  static_assert(sizeof(Table::Entry) == 72);
 
   Table table_;
   std::uint64_t hits_ = 0;

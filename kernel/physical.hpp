@@ -27,12 +27,12 @@ namespace spindrift::kernel {
 /// What others must know to reach a device: of a DC target number, key and GID, of libfabric its name. A peer's is not to be
 /// trusted: it may lead nowhere or to somebody else, never to a fault of this process.
 struct Metadata {
-  static constexpr std::size_t bytes_max = 47;
+  static constexpr std::size_t bytes_max = 39;
   std::uint8_t size = 0;  ///< at most bytes_max
   std::array<std::byte, bytes_max> bytes{};
   friend bool operator==(const Metadata&, const Metadata&) = default;
 };
-static_assert(sizeof(Metadata) == 48);
+static_assert(sizeof(Metadata) == 40);
 struct MetadataOrder {
   [[nodiscard]] bool operator()(const Metadata& left, const Metadata& right) const noexcept {
     return std::lexicographical_compare(left.bytes.begin(), left.bytes.begin() + left.size, right.bytes.begin(),

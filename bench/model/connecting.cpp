@@ -45,7 +45,7 @@ class Server {
     const std::span region(reinterpret_cast<std::byte*>(lines_.data()), geometry.bytes());
     kernel::MetaTable table = value_or_throw(kernel::MetaTable::format(region, geometry));
     for (std::uint32_t node = 1; node <= nodes; ++node)
-      value_or_throw(table.put(kernel::meta_key_of(NodeId(node)), kernel::encode(metadata_of(node))));
+      value_or_throw(table.put(kernel::meta_key_of(NodeId(node)), kernel::encode(kernel::NodeRecord{node, metadata_of(node)})));
     const auto keys = value_or_throw(device_->register_memory(region, fabric::Access::read));
     server_ = {NodeId(0), device_->metadata(), geometry, keys.remote_base, keys.remote_key};
   }
@@ -77,10 +77,10 @@ class Seeking {
   }
   /// A pair to a node that was found. What it takes is the caller's to count.
   PairId connect(NodeId node) {
-    const Metadata* const metadata = directory.find(node);
-    CHECK(metadata != nullptr && *metadata == metadata_of(node.value()));
+    const kernel::NodeRecord* const record = directory.find(node);
+    CHECK(record != nullptr && record->metadata == metadata_of(node.value()));
     const PairId pair = value_or_throw(pool->create(completions_, {.once = false, .messages = false}));
-    value_or_throw(pool->connect(pair, *metadata, Port(1)));
+    value_or_throw(pool->connect(pair, record->metadata, Port(1)));
     return pair;
   }
 

@@ -54,9 +54,10 @@ std::vector<std::byte> hostile_entry(Choices& choices, std::uint64_t key, std::u
 }
 
 void check_values(const MetaValue& value) {
-  if (const auto metadata = decode_metadata(value)) {
-    expect(metadata->size <= Metadata::bytes_max, "metadata is as long as it can be");
-    expect(encode(*metadata) == value, "metadata survives its own encoding");
+  if (const auto record = decode_node_record(value)) {
+    expect(record->metadata.size <= Metadata::bytes_max, "metadata is as long as it can be");
+    expect(record->incarnation != 0, "a record is of a start");
+    expect(encode(*record) == value, "a node's record survives its own encoding");
   }
   if (const auto record = decode_memory_record(value)) {
     expect(record->bytes > 0 && record->base + record->bytes >= record->base, "a region has bytes, in one piece");

@@ -128,22 +128,24 @@ TEST_CASE("what was written elsewhere or never is torn") {
   CHECK_FALSE(decode_cluster(std::as_bytes(std::span(cluster_zeros)), 0));
 }
 
-TEST_CASE("metadata survives its encoding, and bytes behind it are refused") {
-  Metadata metadata;
+TEST_CASE("a node's record survives its encoding, and one of no start or with bytes behind it is refused") {
+  NodeRecord record;
   for (const std::size_t size : {std::size_t{0}, std::size_t{12}, Metadata::bytes_max}) {
-    metadata = {};
-    metadata.size = static_cast<std::uint8_t>(size);
-    std::fill_n(metadata.bytes.begin(), size, std::byte{0xab});
-    CHECK(decode_metadata(encode(metadata)) == metadata);
+    record = {0xfeed, {}};
+    record.metadata.size = static_cast<std::uint8_t>(size);
+    std::fill_n(record.metadata.bytes.begin(), size, std::byte{0xab});
+    CHECK(decode_node_record(encode(record)) == record);
   }
-  MetaValue value = encode(Metadata{});
-  value[0] = std::byte{Metadata::bytes_max + 1};
-  CHECK_FALSE(decode_metadata(value));
-  value[0] = std::byte{12};
-  value[13] = std::byte{1};
-  CHECK_FALSE(decode_metadata(value));
-  value[0] = std::byte{13};
-  CHECK(decode_metadata(value));
+  MetaValue value = encode(NodeRecord{1, {}});
+  value[8] = std::byte{Metadata::bytes_max + 1};
+  CHECK_FALSE(decode_node_record(value));
+  value[8] = std::byte{12};
+  value[21] = std::byte{1};
+  CHECK_FALSE(decode_node_record(value));
+  value[8] = std::byte{13};
+  CHECK(decode_node_record(value));
+  value[0] = std::byte{0};
+  CHECK_FALSE(decode_node_record(value));
 }
 
 TEST_CASE("a memory record survives its encoding, and an impossible one is refused") {

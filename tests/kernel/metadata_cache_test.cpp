@@ -13,11 +13,12 @@ using namespace spindrift::kernel;
 
 namespace {
 
-Metadata metadata_of(std::uint8_t number) {
-  Metadata metadata;
-  metadata.size = 2;
-  metadata.bytes[1] = std::byte{number};
-  return metadata;
+NodeRecord record_of(std::uint8_t number) {
+  NodeRecord record;
+  record.incarnation = 1000U + number;
+  record.metadata.size = 2;
+  record.metadata.bytes[1] = std::byte{number};
+  return record;
 }
 
 struct Identity {
@@ -112,9 +113,9 @@ TEST_CASE("a table that forgets does as a list in the order of use would") {
 TEST_CASE("what is known of a node is found, and hits and misses are counted") {
   MetadataCache cache(4);
   CHECK(cache.find(NodeId(1)) == nullptr);
-  CHECK(cache.put(NodeId(1), metadata_of(1), PeerHandle(11)) == PeerHandle());
+  CHECK(cache.put(NodeId(1), record_of(1), PeerHandle(11)) == PeerHandle());
   REQUIRE(cache.find(NodeId(1)) != nullptr);
-  CHECK(cache.find(NodeId(1))->metadata == metadata_of(1));
+  CHECK(cache.find(NodeId(1))->record == record_of(1));
   CHECK(cache.find(NodeId(1))->handle == PeerHandle(11));
   CHECK(cache.find(NodeId(2)) == nullptr);
   CHECK(cache.hits() == 3);
@@ -123,10 +124,10 @@ TEST_CASE("what is known of a node is found, and hits and misses are counted") {
 
 TEST_CASE("the node that was used longest ago goes, and its handle comes back") {
   MetadataCache cache(2);
-  CHECK(cache.put(NodeId(1), metadata_of(1), PeerHandle(11)) == PeerHandle());
-  CHECK(cache.put(NodeId(2), metadata_of(2), PeerHandle(12)) == PeerHandle());
+  CHECK(cache.put(NodeId(1), record_of(1), PeerHandle(11)) == PeerHandle());
+  CHECK(cache.put(NodeId(2), record_of(2), PeerHandle(12)) == PeerHandle());
   CHECK(cache.find(NodeId(1)) != nullptr);
-  CHECK(cache.put(NodeId(3), metadata_of(3), PeerHandle(13)) == PeerHandle(12));
+  CHECK(cache.put(NodeId(3), record_of(3), PeerHandle(13)) == PeerHandle(12));
   CHECK(cache.size() == 2);
   CHECK(cache.find(NodeId(2)) == nullptr);
   CHECK(cache.find(NodeId(1)) != nullptr);
@@ -135,16 +136,16 @@ TEST_CASE("the node that was used longest ago goes, and its handle comes back") 
 
 TEST_CASE("a node's other handle takes the place of its first, which comes back") {
   MetadataCache cache(2);
-  CHECK(cache.put(NodeId(1), metadata_of(1), PeerHandle(11)) == PeerHandle());
-  CHECK(cache.put(NodeId(1), metadata_of(1), PeerHandle(11)) == PeerHandle());
-  CHECK(cache.put(NodeId(1), metadata_of(2), PeerHandle(12)) == PeerHandle(11));
+  CHECK(cache.put(NodeId(1), record_of(1), PeerHandle(11)) == PeerHandle());
+  CHECK(cache.put(NodeId(1), record_of(1), PeerHandle(11)) == PeerHandle());
+  CHECK(cache.put(NodeId(1), record_of(2), PeerHandle(12)) == PeerHandle(11));
   CHECK(cache.size() == 1);
-  CHECK(cache.find(NodeId(1))->metadata == metadata_of(2));
+  CHECK(cache.find(NodeId(1))->record == record_of(2));
 }
 
 TEST_CASE("nothing is known of a node that was lost") {
   MetadataCache cache(2);
-  CHECK(cache.put(NodeId(1), metadata_of(1), PeerHandle(11)) == PeerHandle());
+  CHECK(cache.put(NodeId(1), record_of(1), PeerHandle(11)) == PeerHandle());
   CHECK(cache.on_lost(NodeId(1)) == PeerHandle(11));
   CHECK(cache.on_lost(NodeId(1)) == PeerHandle());
   CHECK(cache.find(NodeId(1)) == nullptr);
