@@ -26,7 +26,7 @@ constexpr Duration slow_upcall = std::chrono::milliseconds(10);
 constexpr Duration slow_report_interval = std::chrono::seconds(1);
 /// Passes without news before the poller offers its core to others; a pass over quiet rows takes well under a microsecond.
 constexpr unsigned passes_before_yield = 2;
-constexpr std::size_t counters_per_process = 16;
+constexpr std::size_t counters_per_process = 32;
 
 /// Grows from start to start of a node while its clock does not go back, and differs in any case.
 std::uint64_t new_incarnation() {
@@ -62,6 +62,7 @@ GroupCore::~GroupCore() {
     }
   }
   end_poller();
+  if (fabric_) fabric_->count_in(nullptr);  // the counters go first
 }
 
 void GroupCore::join() {
@@ -97,6 +98,7 @@ void GroupCore::make_member() {
   sleeps_ = counters_->counter("poller.sleeps");
   slow_upcalls_ = counters_->counter("poller.slow_upcalls");
   views_ = counters_->counter("views.installed");
+  fabric_->count_in(&*counters_);
 
   views::Status status;
   status.group = config_.group_name();

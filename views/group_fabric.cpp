@@ -2,6 +2,7 @@
 #include <spindrift/views/group_fabric.hpp>
 
 #include <utility>
+#include <vector>
 
 #include <spindrift/core/check.hpp>
 #include <spindrift/core/fabric/mixed/mixed.hpp>
@@ -28,7 +29,15 @@ Result<std::unique_ptr<fabric::Fabric>> make_fabric(const Config& config) {
         {.self = self, .between_hosts = *std::move(between_hosts), .runtime_directory = directory, .group_name = group});
   }
   if (const auto pooled = kernel::vq_provider(name)) {
-    return kernel::make_vq({.self = self, .provider = *pooled, .runtime_directory = directory, .group_name = group});
+    const auto everybody = config.view();
+    if (!everybody) return everybody.error();
+    std::vector<fabric::Address> roster;
+    for (const NodeId node : everybody->members) roster.push_back({node, config.address_of(node)});
+    return kernel::make_vq({.self = self,
+                            .provider = *pooled,
+                            .runtime_directory = directory,
+                            .group_name = group,
+                            .roster = std::move(roster)});
   }
   const auto provider = fabric::ofi_provider(name);
   CHECK(provider);  // the config's table accepts no other

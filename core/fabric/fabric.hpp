@@ -18,6 +18,7 @@
 #include <vector>
 
 #include <spindrift/core/clock.hpp>
+#include <spindrift/core/counters.hpp>
 #include <spindrift/core/ids.hpp>
 #include <spindrift/core/result.hpp>
 
@@ -145,6 +146,9 @@ class Fabric {
     static_cast<void>(peer);
     return 0;
   }
+
+  /// From now on what this endpoint counts is counted in `block`, until the next call; null: nowhere. Most count nothing.
+  virtual void count_in(CounterBlock* block) { static_cast<void>(block); }
 
   /// Takes up to `events.size()` events; returns how many.
   [[nodiscard]] virtual std::size_t poll(std::span<Event> events) = 0;

@@ -14,6 +14,12 @@ namespace {
 constexpr std::size_t piece_max = 65536;
 constexpr std::uint32_t completions_max = 1U << 14U;
 
+std::map<NodeId, std::string> addresses_of(std::span<const spindrift::fabric::Address> roster) {
+  std::map<NodeId, std::string> addresses;
+  for (const auto& each : roster) addresses.emplace(each.node, each.endpoint);
+  return addresses;
+}
+
 }  // namespace
 
 VqFabric::VqFabric(const VqOptions& options, connected::Beginning beginning, Arena& arena)
@@ -22,7 +28,10 @@ VqFabric::VqFabric(const VqOptions& options, connected::Beginning beginning, Are
       provider_(options.provider),
       arena_(arena),
       staging_(arena),
-      completions_(completions_max) {}
+      completions_(completions_max),
+      addresses_(addresses_of(options.roster)),
+      finder_(
+          options, [this](NodeId node, const Metadata& metadata) { return plausible(node, metadata); }, seen_) {}
 
 void VqFabric::execute(const Operation& operation) {
   Lane* const lane = lane_to(operation.peer);

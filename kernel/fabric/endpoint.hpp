@@ -1,7 +1,9 @@
 // The endpoint over a pool of virtual queue pairs: what the pool reports, calls, and operations in lists.
 #pragma once
 
+#include <algorithm>
 #include <deque>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -11,6 +13,7 @@
 #include <spindrift/core/fabric/connected/endpoint.hpp>
 #include <spindrift/core/fabric/connected/small_writes.hpp>
 #include <spindrift/kernel/fabric/arena.hpp>
+#include <spindrift/kernel/fabric/finder.hpp>
 #include <spindrift/kernel/fabric/lane.hpp>
 #include <spindrift/kernel/fabric/vq_fabric.hpp>
 #include <spindrift/kernel/pool.hpp>
@@ -30,9 +33,15 @@ class VqFabric final : public connected::Endpoint {
   ~VqFabric() override { end(); }
 
   [[nodiscard]] Result<void> post(std::span<const spindrift::fabric::Operation> operations) override;
+  void count_in(CounterBlock* block) override { finder_.count_in(block); }
 
  private:
   using Message = std::vector<std::byte>;
+  /// The time of the last pass.
+  struct PassClock final : Clock {
+    [[nodiscard]] Time now() const noexcept override { return time; }
+    Time time{};
+  };
   /// A pair that a peer has connected, with the first that it said.
   struct Newcomer {
     PairId pair;
@@ -47,31 +56,42 @@ class VqFabric final : public connected::Endpoint {
   [[nodiscard]] Result<Descriptors> open(const connected::SocketAddress& at) override;
   [[nodiscard]] Result<std::unique_ptr<connected::Lane>> start_call(NodeId node,
                                                                     const connected::SocketAddress& address) override;
+  [[nodiscard]] Knows knows(NodeId node) override;
+  [[nodiscard]] Result<std::unique_ptr<connected::Lane>> start_known_call(NodeId node) override;
   void take_reports() override;
   bool take_completions() override;
   void on_writes(connected::Lane& lane, std::span<const std::byte> writes) override;
-  void on_gone(connected::Lane& lane) override { pairs_.erase(static_cast<Lane&>(lane).pair()); }
-  [[nodiscard]] bool may_block() noexcept override { return newcomers_.empty() && !pool_->is_due() && device_->may_block(); }
-  [[nodiscard]] Time next_look() const noexcept override { return device_->next_look(); }
+  void on_gone(connected::Lane& lane) override;
+  [[nodiscard]] bool may_block() noexcept override {
+    return newcomers_.empty() && !pool_->is_due() && !finder_.is_due() && device_->may_block();
+  }
+  [[nodiscard]] Time next_look() const noexcept override { return std::min(device_->next_look(), finder_.deadline()); }
   void shut() noexcept override;
 
-  [[nodiscard]] Ways ways() noexcept { return {*pool_, arena_, staging_, leaving_, seen_}; }
+  [[nodiscard]] Ways ways() noexcept { return {*pool_, arena_, staging_, leaving_, seen_.time}; }
   void take_finished();
   void take_messages(Lane& lane);
   void on_message(Lane& lane, std::span<const std::byte> message);
   void let_go();
-  [[nodiscard]] Message greeting_for(NodeId node);
+  void on_answer(Lane& lane, std::span<const std::byte> message);
+  void on_linked(Lane& lane);
+  [[nodiscard]] Result<std::unique_ptr<connected::Lane>> call_by(NodeId node, const Metadata& metadata, const Route& route);
+  [[nodiscard]] Result<Message> greeting_for(Lane& lane);
+  [[nodiscard]] bool plausible(NodeId node, const Metadata& metadata) const;
 
   const std::string provider_;
   Arena& arena_;
   Staging staging_;
   CompletionQueue completions_;
+  std::map<NodeId, std::string> addresses_;  ///< of the roster
+  Finder finder_;
+  std::unordered_map<NodeId, Route> routes_;  ///< of nodes that are about to be called by them
   std::unique_ptr<Device> device_;
   std::unique_ptr<Pool> pool_;
   std::unordered_map<PairId, Lane*> pairs_;
   std::deque<Newcomer> newcomers_;
   std::deque<Leaving> leaving_;
-  Time seen_{};                ///< `now`, of the last pass
+  PassClock seen_;
   bool stands_still_ = false;  ///< the pool said that it cannot repair itself now
   connected::SmallWrites small_writes_;
   std::vector<Lane*> rung_;  ///< while a list is posted: whom it is for

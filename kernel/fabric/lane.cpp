@@ -149,10 +149,17 @@ Result<connected::Lane::Right> Lane::give_right(connected::OwnRegion& region, sp
   return Right{keys->remote_key, keys->remote_base, std::make_unique<RegisteredMemory>(ways_.pool, *keys)};
 }
 
+Result<MemoryKeys> Lane::let_read(std::span<std::byte> memory) {
+  auto keys = ways_.pool.register_memory(memory, spindrift::fabric::Access::read);
+  if (keys) readable_ = std::make_unique<RegisteredMemory>(ways_.pool, *keys);
+  return keys;
+}
+
 // Who is left at the other end hears of it, if the pair is well: no connection breaks that would tell it.
 void Lane::close() {
   if (std::exchange(closed_, true)) return;
   revoke_all();
+  readable_.reset();
   backlog_.drop();
   unsent_bytes = 0;
   if (state != State::closing && !goodbye && !ways_.pool.failure(pair_)) {

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
@@ -11,6 +12,7 @@
 #include <spindrift/core/fabric/connected/backlog.hpp>
 #include <spindrift/core/fabric/connected/lane.hpp>
 #include <spindrift/kernel/fabric/arena.hpp>
+#include <spindrift/kernel/fabric/finder.hpp>
 #include <spindrift/kernel/pool.hpp>
 
 namespace spindrift::kernel::vq {
@@ -53,6 +55,17 @@ class Lane final : public connected::Lane {
 
   [[nodiscard]] PairId pair() const noexcept { return pair_; }
 
+  /// Lets the peer read memory of this process that is no region, until the lane is closed. Once. Errors: resource.
+  [[nodiscard]] Result<MemoryKeys> let_read(std::span<std::byte> memory);
+
+  // Of a link that begins: how this side calls, and what the other side has said.
+  std::optional<Introduction> introduced;
+  Route route{};
+  Metadata reached_by{};     ///< what the pair is bound by
+  bool turned_away = false;  ///< by who answers there
+  bool stale = false;        ///< another start than the route's record is of has answered
+  bool linked = false;       ///< the finder knows of it
+
   /// Behind what waits, to be offered by `ring` or `flush`.
   void post(Transfer transfer);
   /// The same of a message, which is copied.
@@ -84,7 +97,8 @@ class Lane final : public connected::Lane {
   const Ways ways_;
   const PairId pair_;
   bool closed_ = false;
-  std::deque<Transfer> flying_;  ///< in the order of their posts, which is that of their completions
+  std::unique_ptr<connected::Registration> readable_;  ///< see `let_read`
+  std::deque<Transfer> flying_;                        ///< in the order of their posts, which is that of their completions
   Time last_post_{};
   std::uint64_t flying_bytes_ = 0;
   std::uint64_t finished_ = 0;  ///< transfers before the first of these; their numbers count on from here

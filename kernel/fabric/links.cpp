@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 #include <utility>
 
+#include <spindrift/core/config/addresses.hpp>
 #include <spindrift/core/fabric/endpoint_parts.hpp>
 #include <spindrift/core/log.hpp>
 #include <spindrift/kernel/fabric/endpoint.hpp>
@@ -86,15 +86,61 @@ Result<connected::Endpoint::Descriptors> VqFabric::open(const connected::SocketA
   pool_ = std::move(pool).value();
   if (auto bound = pool_->bind(door, completions_, accepted_max); !bound) return std::move(bound).error();
   if (auto known = arena_.register_with(*pool_); !known) return std::move(known).error();
+  const auto bytes = finder_.table_bytes();
+  if (!bytes) return bytes.error();
+  auto table = arena_.take(*bytes);
+  if (!table) return std::move(table).error();
+  seen_.time = SystemClock().now();
+  const NodeRecord own{incarnation(), device_->metadata()};
+  if (auto kept = finder_.open(*pool_, *table, own); !kept) return std::move(kept).error();
   return Descriptors{device_->descriptor(), -1};
 }
 
-VqFabric::Message VqFabric::greeting_for(NodeId node) {
-  const connected::GreetingBytes ours = greeting_to(node);
-  const Metadata& reached = device_->metadata();
-  Message message(ours.size() + reached.size);
-  std::copy_n(reached.bytes.begin(), reached.size, std::copy(ours.begin(), ours.end(), message.begin()));
+Result<VqFabric::Message> VqFabric::greeting_for(Lane& lane) {
+  const MetaKeeper& table = finder_.table();
+  auto keys = lane.let_read(table.memory());
+  if (!keys) return std::move(keys).error();
+  const connected::GreetingBytes ours = greeting_to(lane.node);
+  const auto rest = encode(Introduction{{keys->remote_key, keys->remote_base, table.geometry()}, device_->metadata()});
+  Message message(ours.size() + rest.size());
+  std::copy(rest.begin(), rest.end(), std::copy(ours.begin(), ours.end(), message.begin()));
   return message;
+}
+
+// Who is of the same providers, at the node's address as far as that is written in numbers. A host's name is not looked up
+// here, so of a node with one the port alone is checked.
+bool VqFabric::plausible(NodeId node, const Metadata& metadata) const {
+  const auto name = ofi::decode(metadata);
+  if (!name || name->connectionless != ofi::connectionless_wire(classes_of(provider_)->connectionless)) return false;
+  const auto at = addresses_.find(node);
+  if (at == addresses_.end()) return true;
+  if (const auto address = connected::resolve(at->second, true))
+    return name->address == address_of(*address) && name->connectionless_port == port_of(*address);
+  const auto parts = spindrift::config::parse_host_port(at->second);
+  return parts && parts->port == std::to_string(name->connectionless_port);
+}
+
+// What was known of a node whose link this process has ended is over with it, also while the last words are on their way.
+VqFabric::Knows VqFabric::knows(NodeId node) {
+  for (const auto& each : lanes()) {
+    auto& lane = static_cast<Lane&>(*each);
+    if (lane.node == node && std::exchange(lane.linked, false)) finder_.on_unlinked(node, lane.incarnation);
+  }
+  const Route route = finder_.route_to(node);
+  switch (route.way) {
+    case Route::Way::wait: return Knows::soon;
+    case Route::Way::by_address: return Knows::nothing;
+    case Route::Way::cached:
+    case Route::Way::looked_up: routes_[node] = route; return Knows::enough;
+  }
+  return Knows::nothing;
+}
+
+Result<std::unique_ptr<connected::Lane>> VqFabric::start_known_call(NodeId node) {
+  const Route route = routes_.extract(node).mapped();
+  auto lane = call_by(node, route.record.metadata, route);
+  if (!lane) finder_.on_call_failed(node, false);
+  return lane;
 }
 
 Result<std::unique_ptr<connected::Lane>> VqFabric::start_call(NodeId node, const connected::SocketAddress& address) {
@@ -102,11 +148,19 @@ Result<std::unique_ptr<connected::Lane>> VqFabric::start_call(NodeId node, const
   name.connectionless = *ofi::connectionless_wire(classes_of(provider_)->connectionless);
   name.address = address_of(address);
   name.connectionless_port = port_of(address);
+  return call_by(node, ofi::encode(name), {.way = Route::Way::by_address});
+}
+
+Result<std::unique_ptr<connected::Lane>> VqFabric::call_by(NodeId node, const Metadata& metadata, const Route& route) {
   auto pair = pool_->create(completions_, {});
   if (!pair) return std::move(pair).error();
   auto lane = std::make_unique<Lane>(Lane::State::calling, node, ways(), *pair);
-  if (auto bound = pool_->connect(*pair, ofi::encode(name), door); !bound) return std::move(bound).error();
-  lane->say(greeting_for(node), false);
+  lane->route = route;
+  lane->reached_by = metadata;
+  if (auto bound = pool_->connect(*pair, metadata, door); !bound) return std::move(bound).error();
+  auto greeting = greeting_for(*lane);
+  if (!greeting) return std::move(greeting).error();
+  lane->say(*greeting, false);
   if (lane->broken()) return Error(ErrorKind::resource, *lane->broken());
   pairs_.emplace(*pair, lane.get());
   return std::unique_ptr<connected::Lane>(std::move(lane));
@@ -116,19 +170,28 @@ void VqFabric::take_reports() {
   while (!newcomers_.empty()) {
     const Newcomer newcomer = std::move(newcomers_.front());
     newcomers_.pop_front();
-    const auto greeting = welcome(newcomer.greeting);
+    const std::span<const std::byte> said = newcomer.greeting;
+    const auto introduced = decode_introduction(said.subspan(std::min(said.size(), sizeof(connected::GreetingBytes))));
+    const auto greeting = introduced ? welcome(said) : std::nullopt;
     // One that is turned away hears that when its lane closes.
     auto lane = std::make_unique<Lane>(Lane::State::answering, greeting ? greeting->node : NodeId(), ways(), newcomer.pair);
     if (!greeting) continue;
-    lane->say(greeting_for(greeting->node), false);
+    lane->introduced = introduced;
+    lane->reached_by = introduced->metadata;
+    auto ours = greeting_for(*lane);
+    if (!ours) {
+      log::warn(log::Room::fabric, "call turned away", {{"node", greeting->node}, {"reason", ours.error().to_string()}});
+      continue;
+    }
+    lane->say(*ours, false);
     pairs_.emplace(newcomer.pair, lane.get());
     answered(std::move(lane), *greeting);
   }
 }
 
 bool VqFabric::take_completions() {
-  seen_ = now();
-  auto moved = pool_->progress(seen_);
+  seen_.time = now();
+  auto moved = pool_->progress(seen_.time);
   if (const bool still = !moved; still != std::exchange(stands_still_, still) && still)
     log::error(log::Room::fabric, "the pool stands still", {{"reason", moved.error().to_string()}});
   for (const auto& lane : lanes()) take_messages(static_cast<Lane&>(*lane));
@@ -144,6 +207,7 @@ bool VqFabric::take_completions() {
   }
   for (const auto& lane : lanes()) static_cast<Lane&>(*lane).look_for_failure();
   let_go();
+  for (const NodeId node : finder_.progress()) call_again(node);
   return moved && *moved;
 }
 
@@ -173,20 +237,53 @@ void VqFabric::take_messages(Lane& lane) {
 }
 
 void VqFabric::on_message(Lane& lane, std::span<const std::byte> message) {
-  if (lane.state == Lane::State::answering) established(lane, {});
-  if (lane.state != Lane::State::calling) return message_came(lane, message);
+  if (lane.state == Lane::State::calling) return on_answer(lane, message);
+  if (lane.state == Lane::State::answering) {
+    established(lane, {});
+    on_linked(lane);
+  }
+  message_came(lane, message);
+}
+
+void VqFabric::on_answer(Lane& lane, std::span<const std::byte> message) {
   const auto control = connected::decode_control(message);
-  if (control && control->kind == connected::Kind::goodbye) return lane.break_down("it turned the call away");
+  if (control && control->kind == connected::Kind::goodbye) {
+    lane.turned_away = true;
+    return lane.break_down("it turned the call away");
+  }
+  const auto greeting = connected::decode_greeting(message);
+  // Another start than the one in the table may be told of nothing that was found out for that one.
+  if (const std::uint64_t meant = lane.route.record.incarnation; greeting && meant != 0 && meant != greeting->incarnation) {
+    lane.stale = true;
+    return lane.break_down("what was known of it is of another start");
+  }
+  if (greeting) lane.introduced = decode_introduction(message.subspan(sizeof(connected::GreetingBytes)));
+  if (greeting && !lane.introduced) return lane.break_down("it says of its meta table what no process does");
   established(lane, message);
   if (lane.broken()) return;
-  Metadata reached;
-  const std::span<const std::byte> rest = message.subspan(sizeof(connected::GreetingBytes));
-  if (rest.size() <= Metadata::bytes_max) {
-    reached.size = static_cast<std::uint8_t>(rest.size());
-    std::memcpy(reached.bytes.data(), rest.data(), rest.size());
-    pool_->introduce(lane.pair(), reached);
-  }
+  if (lane.route.way == Route::Way::by_address) pool_->introduce(lane.pair(), lane.introduced->metadata);
   lane.say(connected::encode(connected::Kind::alive, 0), false);
+  on_linked(lane);
+}
+
+void VqFabric::on_linked(Lane& lane) {
+  if (lane.broken()) return;
+  lane.linked = true;
+  finder_.on_linked({.node = lane.node,
+                     .record = {lane.incarnation, lane.introduced->metadata},
+                     .table = lane.introduced->table,
+                     .reached_by = lane.reached_by,
+                     .way = lane.route.way});
+}
+
+void VqFabric::on_gone(connected::Lane& gone) {
+  auto& lane = static_cast<Lane&>(gone);
+  pairs_.erase(lane.pair());
+  if (lane.linked) {
+    finder_.on_unlinked(lane.node, lane.incarnation);
+  } else if (lane.state == Lane::State::calling && lane.route.record.incarnation != 0 && !lane.turned_away) {
+    finder_.on_call_failed(lane.node, lane.stale);
+  }
 }
 
 void VqFabric::on_writes(connected::Lane& lane, std::span<const std::byte> writes) {

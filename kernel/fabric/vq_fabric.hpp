@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,6 +24,14 @@ struct VqOptions {
   /// Directory and group under which processes of one host see that a node's id is taken; as fabric::ShmOptions has them.
   std::string runtime_directory;
   std::string group_name;
+  /// All nodes of the group with their addresses, the same in every process and in the same order: the meta servers are
+  /// chosen from it. Empty: everybody is called at the address that `connect` is given.
+  std::vector<fabric::Address> roster{};
+  /// So long a meta server is given to answer at its address before the next one is met at its own, and after the last one
+  /// everybody: at the start, when nobody's table is known.
+  Duration meet_max = std::chrono::milliseconds(50);
+  /// So long a meta server is given for each lookup; then the next one is asked.
+  Duration lookup_max = std::chrono::milliseconds(100);
   /// A peer from which nothing came for so long is lost. Every side says something four times in that time.
   Duration silence_max = std::chrono::seconds(10);
 };
@@ -33,11 +42,17 @@ struct VqOptions {
 /// - Regions are carved out of memory that is registered once. Each peer that a region is exposed to has a key of its own,
 ///   random, which ends with `disconnect`. Memory that such a peer could write to is never used again in the endpoint's
 ///   life: what it had under way, if anything, hits nobody's memory.
+/// - A node of the roster is reached by what its last link told or by a lookup in a meta server's table, which every process
+///   keeps; at its address when it is to be met first, when no server knows it, and after a call by what a table said came
+///   to nothing. What is counted says which (`count_in`): decision 0018.
 /// - What is posted is cut into pieces of 64 KiB, each copied once more where the queue pair is shared.
 ///
 /// Errors: unsupported (no libfabric, or no such provider with ordered, acknowledged operations: the reason says which
 /// promise is missing); bad_argument (an address); refused (the id or the port is in use); resource.
 [[nodiscard]] Result<std::unique_ptr<fabric::Fabric>> make_vq(const VqOptions& options);
+
+/// Of that roster, who keeps meta tables for all: at most three, on different hosts if there are so many, in its order.
+[[nodiscard]] std::vector<NodeId> vq_meta_servers(std::span<const fabric::Address> roster);
 
 /// What follows "vq:" in a fabric's name; nothing if the fabric is another.
 [[nodiscard]] std::optional<std::string> vq_provider(std::string_view fabric);

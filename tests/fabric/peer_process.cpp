@@ -3,7 +3,11 @@
 //   stay   lives until it is killed        speak  sends three messages, exposes a region, sends one more, then kills itself
 //   leave  ends in order once it is told anything                 show   exposes a region, then lives until it is killed
 //   flood  fills what it is given to write to with sevens, again and again, until the link is lost
+//   mesh   over a fabric of virtual queue pairs, told the whole roster, "id@host:port,…", in the place of node 1's address:
+//          links with all of it but the last, which is to call by itself, and writes a byte to the fifo `ready` in the
+//          runtime directory when each of those has said that it is linked too; lives until it is killed
 //   abort  goes to the runtime directory and aborts there as soon as it listens
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -14,9 +18,11 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <spindrift/core/fabric/ofi/ofi.hpp>
 #include <spindrift/core/fabric/shm/shm.hpp>
+#include <spindrift/core/file_descriptor.hpp>
 #include <spindrift/kernel/fabric/vq_fabric.hpp>
 
 using namespace spindrift;
@@ -79,6 +85,48 @@ std::unique_ptr<Fabric> make(std::string_view name, NodeId self, const std::stri
       {.self = self, .provider = ofi_provider(name).value(), .runtime_directory = directory, .group_name = "group"}));
 }
 
+std::vector<Address> roster_of(std::string_view text) {
+  std::vector<Address> roster;
+  while (!text.empty()) {
+    const std::string_view entry = text.substr(0, text.find(','));
+    text.remove_prefix(std::min(text.size(), entry.size() + 1));
+    const std::size_t at = entry.find('@');
+    const std::string id(entry.substr(0, at));
+    roster.push_back({NodeId(static_cast<std::uint32_t>(std::stoul(id))), std::string(entry.substr(at + 1))});
+  }
+  return roster;
+}
+
+/// Calls those before it in the roster and is called by those behind it.
+[[noreturn]] void mesh(NodeId self, const std::string& directory, const std::vector<Address>& roster,
+                       std::string_view name) {
+  const auto fabric = value_or_throw(kernel::make_vq({.self = self,
+                                                      .provider = *kernel::vq_provider(name),
+                                                      .runtime_directory = directory,
+                                                      .group_name = "group",
+                                                      .roster = roster}));
+  const auto own = std::find_if(roster.begin(), roster.end(), [&](const Address& each) { return each.node == self; });
+  value_or_throw(fabric->listen(*own));
+  for (auto each = roster.begin(); each != own; ++each) value_or_throw(fabric->connect(*each));
+  std::size_t met = 0;
+  while (true) {
+    std::array<Event, 8> events;
+    fabric->prepare_sleep();
+    const std::size_t taken = fabric->poll(events);
+    if (taken == 0) {
+      fabric->sleep(never);
+      continue;
+    }
+    fabric->cancel_sleep();
+    for (std::size_t i = 0; i < taken; ++i) {
+      if (events[i].kind == Event::Kind::connected) send(*fabric, events[i].peer, "met");
+      if (events[i].kind != Event::Kind::message || ++met != roster.size() - 2) continue;
+      const FileDescriptor ready(::open((directory + "/ready").c_str(), O_WRONLY | O_CLOEXEC));
+      if (::write(ready.get(), "!", 1) != 1) std::exit(4);
+    }
+  }
+}
+
 [[noreturn]] void abort_in(const char* directory) {
   const rlimit no_core{0, 0};
   if (::setrlimit(RLIMIT_CORE, &no_core) != 0 || ::chdir(directory) != 0) std::exit(3);
@@ -92,6 +140,7 @@ int main(int count, char** arguments) {
   const std::string_view role = arguments[3];
   const NodeId self(static_cast<std::uint32_t>(std::strtoul(arguments[2], nullptr, 10)));
   const bool local = count == 4;
+  if (role == "mesh") mesh(self, arguments[1], roster_of(arguments[5]), arguments[6]);
   const auto fabric = make(local ? "shm" : arguments[6], self, arguments[1]);
   Flood flood;
   value_or_throw(fabric->listen({self, local ? "" : arguments[4]}));

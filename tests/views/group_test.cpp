@@ -35,6 +35,26 @@ TEST_CASE("everything is counted, however many subgroups with large messages the
   group.leave();
 }
 
+TEST_CASE("members over virtual queue pairs count how each of their links began") {
+  constexpr unsigned members = 4;
+  GroupFixture fixture("vq:tcp");
+  auto groups = fixture.join(members);
+  std::uint64_t called = 0;
+  std::uint64_t called_by = 0;
+  for (const auto& group : groups) {
+    std::uint64_t links = 0;
+    for (const CounterValue& counter : group->counters()) {
+      if (!counter.name.starts_with("vq.links_")) continue;
+      links += counter.value;
+      (counter.name == "vq.links_called_by" ? called_by : called) += counter.value;
+    }
+    CHECK(links >= members - 1);
+  }
+  CHECK(called >= members * (members - 1) / 2);
+  CHECK(called_by >= members * (members - 1) / 2);
+  leave_all(groups);
+}
+
 TEST_CASE("all members deliver the same messages in the same order, and everything sent before the end") {
   constexpr unsigned members = 3, threads = 2, messages = 2000;
   GroupFixture fixture(GENERATE("shm", "ofi:tcp", "ofi:net", "vq:tcp", "vq:net", "shm+ofi:tcp"));

@@ -120,6 +120,15 @@ class Endpoint : public Part {
   [[nodiscard]] virtual Result<Descriptors> open(const SocketAddress& at) = 0;
   /// A lane that calls. Errors: resource.
   [[nodiscard]] virtual Result<std::unique_ptr<Lane>> start_call(NodeId node, const SocketAddress& address) = 0;
+  /// Asked of each node that is about to be called, before its address is looked up.
+  enum class Knows : std::uint8_t {
+    nothing,  ///< it is called at its address, by `start_call`
+    soon,     ///< it is called when the provider says `call_again`
+    enough,   ///< it is called by `start_known_call`
+  };
+  [[nodiscard]] virtual Knows knows(NodeId) { return Knows::nothing; }
+  /// A lane that calls a node of which the provider knows how it is reached. Errors: resource.
+  [[nodiscard]] virtual Result<std::unique_ptr<Lane>> start_known_call(NodeId node);
   /// Takes what is known of calls and of connections that end: `welcome`, `answered`, `established`, Lane::break_down.
   virtual void take_reports() = 0;
   /// Takes what is over, and what came: `message_came`, `completed`, `settle`. Whether there was any.
@@ -149,6 +158,8 @@ class Endpoint : public Part {
   void message_came(Lane& lane, std::span<const std::byte> message);
   /// An own signaled operation is over.
   void completed(Lane& lane, std::uint64_t context);
+  /// The provider has found out how the node is reached, or has given up: it is called now, if that is still wanted.
+  void call_again(NodeId node);
   /// Reports may be there: they are looked for in the next pass.
   void expect_reports() noexcept { passes_ = UINT32_MAX / 2; }
 
@@ -156,6 +167,8 @@ class Endpoint : public Part {
   /// With a call to that node, or the answer to one of its own.
   [[nodiscard]] GreetingBytes greeting_to(NodeId node);
   [[nodiscard]] NodeId self() const noexcept { return self_; }
+  /// Of this endpoint, as its greetings say it.
+  [[nodiscard]] std::uint64_t incarnation() const noexcept { return incarnation_; }
   [[nodiscard]] const Lanes& lanes() const noexcept { return lanes_; }
   [[nodiscard]] Lane* find(PeerId peer) noexcept;
   [[nodiscard]] Time now() const noexcept { return now_; }
@@ -197,6 +210,7 @@ class Endpoint : public Part {
   void lose(Lane& lane);
   void call(NodeId id, Node& node);
   void call(NodeId id, Node& node, const SocketAddress& address);
+  void calling(Node& node, Result<std::unique_ptr<Lane>> lane);
   void attempt_failed(Node& node, std::string why);
   [[nodiscard]] bool has_lane(NodeId node, std::initializer_list<Lane::State> states) const noexcept;
   void sweep();

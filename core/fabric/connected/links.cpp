@@ -179,6 +179,12 @@ void Endpoint::lose(Lane& lane) {
 }
 
 void Endpoint::call(NodeId id, Node& node) {
+  if (has_lane(id, talking)) return;
+  switch (knows(id)) {
+    case Knows::nothing: break;
+    case Knows::soon: return;
+    case Knows::enough: ++node.attempts; return calling(node, start_known_call(id));
+  }
   if (auto address = resolve(node.endpoint, true); address) return call(id, node, address.value());
   if (std::exchange(node.resolving, true)) return;
   resolver_.ask(id, node.endpoint);
@@ -188,9 +194,21 @@ void Endpoint::call(NodeId id, Node& node) {
 void Endpoint::call(NodeId id, Node& node, const SocketAddress& address) {
   if (has_lane(id, talking)) return;
   ++node.attempts;
-  auto lane = start_call(id, address);
+  calling(node, start_call(id, address));
+}
+
+void Endpoint::calling(Node& node, Result<std::unique_ptr<Lane>> lane) {
   if (!lane) return attempt_failed(node, lane.error().to_string());
   add(std::move(lane).value());
+}
+
+void Endpoint::call_again(NodeId id) {
+  const auto at = nodes_.find(id);
+  if (at != nodes_.end() && at->second.wanted && !at->second.resolving) call(id, at->second);
+}
+
+Result<std::unique_ptr<Lane>> Endpoint::start_known_call(NodeId node) {
+  return Error(ErrorKind::unsupported, "node " + std::to_string(node.value()) + " is called at its address alone");
 }
 
 void Endpoint::attempt_failed(Node& node, std::string why) {

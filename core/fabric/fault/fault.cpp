@@ -34,6 +34,7 @@ class FaultFabric final : public Fabric {
   void unmap(PeerId peer, RegionKey region) override;
   [[nodiscard]] Result<void> post(std::span<const Operation> operations) override;
   [[nodiscard]] std::uint64_t unsent_bytes(PeerId peer) const noexcept override { return inner_->unsent_bytes(peer); }
+  void count_in(CounterBlock* block) override { inner_->count_in(block); }
   [[nodiscard]] std::size_t poll(std::span<Event> events) override;
   void notify() noexcept override;
   void prepare_sleep() noexcept override { inner_->prepare_sleep(); }

@@ -36,6 +36,10 @@ class MixedFabric final : public Fabric {
   [[nodiscard]] std::uint64_t unsent_bytes(PeerId peer) const noexcept override {
     return part_of(peer).unsent_bytes(inner(peer));
   }
+  void count_in(CounterBlock* block) override {
+    near_->count_in(block);
+    far_->count_in(block);
+  }
   [[nodiscard]] std::size_t poll(std::span<Event> events) override;
   void notify() noexcept override { near_->notify(); }
   void prepare_sleep() noexcept override;
