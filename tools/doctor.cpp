@@ -204,8 +204,19 @@ bool neighbours(const Config& config, NodeId one, NodeId other) {
          spindrift::config::same_host(config.address_of(one), config.address_of(other)).value_or(false);
 }
 
-/// Of a fabric that is two in one: over which this node reaches whom.
+/// Of virtual queue pairs: by whose meta tables nodes find each other.
+std::string tables_of(const Config& config, const View& view) {
+  std::vector<fabric::Address> roster;
+  for (const NodeId node : view.members) roster.push_back({node, config.address_of(node)});
+  std::vector<std::uint32_t> servers;
+  for (const NodeId node : kernel::vq_meta_servers(roster)) servers.push_back(node.value());
+  return fmt::format("one is met at its address, the others are found by the meta tables of node {}",
+                     fmt::join(servers, ", "));
+}
+
+/// Of a fabric that is two in one, over which this node reaches whom; of virtual queue pairs, how.
 std::string ways_of(const Config& config, const View& view) {
+  if (kernel::vq_provider(config.fabric())) return tables_of(config, view);
   const auto between_hosts = fabric::mixed_with(config.fabric());
   if (!between_hosts) return "";
   std::vector<std::uint32_t> near;

@@ -58,7 +58,7 @@ struct Needs {
   std::string pairs;     ///< of a fabric of virtual queue pairs, what it calls `provider`; empty: it is another fabric
   bool verbs = false;    ///< an RDMA device
   std::string address;   ///< where this node listens, if a provider or a device is needed
-  std::string ways;      ///< over which fabric this node reaches which peers; empty: all over one
+  std::string ways;      ///< over which fabric this node reaches which peers, or how it finds them; empty: all over one
 };
 
 struct Finding {

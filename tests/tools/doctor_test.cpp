@@ -226,6 +226,8 @@ TEST_CASE("a configuration needs what its largest member takes") {
                       "test"));
     CHECK(value_or_throw(needs_of(far)).provider == provider);
     CHECK("vq:" + value_or_throw(needs_of(far)).pairs == fabric);
+    CHECK(value_or_throw(needs_of(far)).ways ==
+          "one is met at its address, the others are found by the meta tables of node 0, 1");
     CHECK(value_or_throw(needs_of(far)).address == "h0:1");
   }
   const std::string bulk = "[SUBGROUP/DEFAULT]\nbulk_ring_bytes = 1 MiB\n";
