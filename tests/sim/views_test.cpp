@@ -268,6 +268,23 @@ TEST_CASE("a scenario that expects what does not come fails, and says where") {
   CHECK(run_script(wrong).failure.find("line 4") != std::string::npos);
   std::istringstream nonsense("nodes 3\nat 1ms dance 1\n");
   CHECK(run_script(nonsense).failure.find("dance") != std::string::npos);
+  std::istringstream hasty("nodes 3\nat 1ms send 0 orders 5 hastily 1ms\n");
+  CHECK(run_script(hasty).failure.find("hastily") != std::string::npos);
+}
+
+TEST_CASE("in a scenario an application takes nothing for as long as it is told to") {
+  REQUIRE(log::set_levels("off").ok());
+  const std::string refusing = "nodes 2\nat 1ms refuse 1 3ms\nafter 1us send 0 orders 5\nexpect delivered 0 orders 5\n";
+  std::istringstream meanwhile(refusing + "run 1ms\nexpect delivered 1 orders 0\n");
+  CHECK(run_script(meanwhile).failure.empty());
+  std::istringstream afterwards(refusing + "run 4ms\nexpect delivered 1 orders 5\n");
+  CHECK(run_script(afterwards).failure.empty());
+}
+
+TEST_CASE("in a scenario a message takes as long to build as it may") {
+  REQUIRE(log::set_levels("off").ok());
+  std::istringstream slow("nodes 2\nat 1ms send 0 orders 5 built 1s\nrun 2ms\nexpect delivered 1 orders 0\n");
+  CHECK(run_script(slow).failure.empty());
 }
 
 }  // namespace spindrift::sim

@@ -57,8 +57,12 @@ void Fleet::act(const Action& action) {
       sender.node = action.node;
       sender.subgroup = action.other;
       sender.messages = static_cast<std::uint32_t>(action.count);
+      sender.hold_ns_max = std::max<Ticks>(action.ticks, 1);
       return senders_.add(process->index_, sender);
     }
+    case Action::Kind::refuse:
+      if (runs) process->refuse(action.ticks);
+      return;
     case Action::Kind::stop:
       if (!runs) return;
       stop_member(*process, "told to stop");

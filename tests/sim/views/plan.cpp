@@ -328,7 +328,9 @@ std::string to_string(const Action& action) {
     case Action::Kind::heal: return text + "heal " + pair;
     case Action::Kind::leave: return text + "leave " + node;
     case Action::Kind::send:
-      return text + "send " + node + " " + std::to_string(action.other) + " " + std::to_string(action.count);
+      return text + "send " + node + " " + std::to_string(action.other) + " " + std::to_string(action.count) +
+             (action.ticks > 0 ? " built " + std::to_string(action.ticks) + "ns" : "");
+    case Action::Kind::refuse: return text + "refuse " + node + " " + std::to_string(action.ticks) + "ns";
     case Action::Kind::stop: return text + "stop " + node;
   }
   return text;

@@ -61,7 +61,8 @@ struct Action {
     cut,              ///< `what`, from `node` to `other`; breaks after `ticks`, or never if 0
     heal,             ///< from `node` to `other`
     leave,            ///< the process of `node` asks to
-    send,             ///< `count` messages from `node` to subgroup `other`
+    send,             ///< `count` messages from `node` to subgroup `other`, each built for up to `ticks`
+    refuse,           ///< the application of `node` takes no messages for `ticks`
     stop,             ///< the process of `node` stops itself: its application failed
   };
   Ticks at = 0;

@@ -106,6 +106,14 @@ void Process::comes_late() {
   }
 }
 
+void Process::refuse(Ticks ticks) {
+  fleet_.report_.hit(Probe::sink_refused);
+  for (std::uint32_t s = 0; s < accepting_.size(); ++s) {
+    accepting_[s] = false;
+    fleet_.scheduler_.at(fleet_.now() + ticks, fleet_, EventKind::timer, index_ << 8U | s);
+  }
+}
+
 void Process::stay_away(std::uint32_t subgroup, Ticks most) {
   const auto until = fleet_.schedule_.below(static_cast<std::uint64_t>(fleet_.calm_ ? 1000 : most));
   fleet_.scheduler_.at(fleet_.now() + static_cast<Ticks>(until), fleet_, EventKind::timer, index_ << 8U | subgroup);

@@ -45,6 +45,8 @@ class Process final : public views::Upcalls {
   /// A handler's thread is done, or the application is ready again.
   void resume(std::uint32_t subgroup);
   void comes_late();
+  /// The application takes no messages for so long.
+  void refuse(Ticks ticks);
   void stay_away(std::uint32_t subgroup, Ticks most);
 
   friend class Fleet;

@@ -199,12 +199,18 @@ class Player {
       action.kind = Action::Kind::pause;
     else if (what == "send")
       action.kind = Action::Kind::send;
+    else if (what == "refuse")
+      action.kind = Action::Kind::refuse;
     else
       throw BadLine("unknown: " + what);
-    if (what == "pause") action.ticks = ticks_of(word(words, 4));
+    if (what == "pause" || what == "refuse") action.ticks = ticks_of(word(words, 4));
     if (what == "send") {
       action.other = subgroup(word(words, 4));
       action.count = number_of(word(words, 5));
+      if (words.size() > 6) {  // send N SUBGROUP COUNT built TIME
+        if (words[6] != "built") throw BadLine("unknown: " + words[6]);
+        action.ticks = ticks_of(word(words, 7));
+      }
     }
     if (what == "crash" && words.size() > 4) {  // crash N in change K
       action.kind = Action::Kind::crash_in_change;
