@@ -97,6 +97,9 @@ class Network final : public Handler {
   /// From now on nothing of this sort gets from one node to the other; what is on its way waits. After `breaks_after`, if
   /// given and the cut is still there, both sides lose the connection. Hosts are not cut in themselves.
   void cut(NodeId from, NodeId to, Cut what, std::optional<Ticks> breaks_after);
+  /// The same for the connections that are there now, and for no later one.
+  void cut_present(NodeId from, NodeId to, Cut what);
+  /// Ends both sorts of cuts.
   void heal(NodeId from, NodeId to);
   [[nodiscard]] std::size_t message_bytes_max() const noexcept { return options_.message_bytes_max; }
   /// From now on links are quiet: no clogs.
@@ -152,6 +155,7 @@ class Network final : public Handler {
     std::deque<std::uint32_t> messages;         ///< in flight, in order
     std::vector<std::uint32_t> held_writes;     ///< due, stopped by a cut; a write once per group
     std::vector<std::uint32_t> held_messages;   ///< likewise
+    Cut cut = Cut::nothing;                     ///< of this connection alone
     bool access = true;                         ///< the receiving side has not ended the connection
     bool open = true;                           ///< the sending side may post
     bool heard = false;                         ///< the receiving side took a message of the sender's
@@ -205,6 +209,7 @@ class Network final : public Handler {
   std::vector<NodeId> slots_;  // of the nodes, for `cuts_`
   static constexpr std::uint32_t slots_max = 32;
   std::array<Cut, slots_max * slots_max> cuts_{};
+  bool cut_alone_ = false;  // some connection is or was cut by itself
   std::deque<InFlight> in_flight_;
   std::vector<std::uint32_t> in_flight_unused_;
   std::deque<PendingEvent> pending_;

@@ -216,14 +216,25 @@ void Network::cut(NodeId from, NodeId to, Cut what, std::optional<Ticks> breaks_
   }
 }
 
+void Network::cut_present(NodeId from, NodeId to, Cut what) {
+  for (Connection& connection : connections_) {
+    for (std::uint32_t end = 0; end < 2; ++end) {
+      if (endpoints_[connection.ends[end]]->node_ != from || endpoints_[connection.ends[1 - end]]->node_ != to) continue;
+      connection.ways[end].cut = what;
+      cut_alone_ = true;
+    }
+  }
+}
+
 // What waited goes on in its order; who wanted to connect may now.
 void Network::heal(NodeId from, NodeId to) {
   Cut& cut = cuts_[slot_of(from) * slots_max + slot_of(to)];
-  if (std::exchange(cut, Cut::nothing) == Cut::nothing) return;
+  if (std::exchange(cut, Cut::nothing) == Cut::nothing && !cut_alone_) return;
   for (std::size_t which = 0; which < connections_.size(); ++which) {  // more may come meanwhile
     Connection& connection = connections_[which];
     for (std::uint32_t end = 0; end < 2; ++end) {
       if (endpoints_[connection.ends[end]]->node_ != from || endpoints_[connection.ends[1 - end]]->node_ != to) continue;
+      connection.ways[end].cut = Cut::nothing;
       for (const std::uint32_t slot : std::exchange(connection.ways[end].held_writes, {})) land_group(slot, false);
       for (const std::uint32_t slot : std::exchange(connection.ways[end].held_messages, {})) deliver_event(slot, false);
     }

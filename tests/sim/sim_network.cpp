@@ -46,7 +46,8 @@ Network::Direction& Network::way_of(const InFlight& write) {
 bool Network::stopped(const Connection& connection, std::uint32_t from_end, Cut what) const {
   if (connection.broken) return false;
   const Cut cut = cut_between(connection.ends[from_end], connection.ends[1 - from_end]);
-  return (static_cast<std::uint8_t>(cut) & static_cast<std::uint8_t>(what)) != 0;
+  const Cut alone = connection.ways[from_end].cut;
+  return ((static_cast<std::uint8_t>(cut) | static_cast<std::uint8_t>(alone)) & static_cast<std::uint8_t>(what)) != 0;
 }
 
 void Network::send_event(std::uint32_t index, std::uint32_t from_end, fabric::Event event) {

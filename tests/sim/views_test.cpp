@@ -281,6 +281,15 @@ TEST_CASE("in a scenario an application takes nothing for as long as it is told 
   CHECK(run_script(afterwards).failure.empty());
 }
 
+TEST_CASE("in a scenario a cut of present connections stops what goes over them, and lets later ones be") {
+  REQUIRE(log::set_levels("off").ok());
+  const std::string cut = "nodes 3\nexpect view of 2 is 0,1,2\nafter 1us cut 2-0 present\n";
+  std::istringstream stops("suspect never\n" + cut + "after 1us send 2 orders 5\nrun 5ms\nexpect delivered 0 orders 0\n");
+  CHECK(run_script(stops).failure.empty());
+  std::istringstream passes(cut + "after 1us crash 2\nafter 1us start 2\nexpect view of 2 is 0,1,2\n");
+  CHECK(run_script(passes).failure.empty());
+}
+
 TEST_CASE("in a scenario a message takes as long to build as it may") {
   REQUIRE(log::set_levels("off").ok());
   std::istringstream slow("nodes 2\nat 1ms send 0 orders 5 built 1s\nrun 2ms\nexpect delivered 1 orders 0\n");

@@ -43,6 +43,10 @@ void Fleet::act(const Action& action) {
       report_.hit(Probe::cut_link);
       return network_.cut(NodeId(action.node), NodeId(action.other), action.what,
                           action.ticks > 0 ? std::optional(action.ticks) : std::nullopt);
+    case Action::Kind::cut_present:
+      blame(action.node);
+      blame(action.other);
+      return network_.cut_present(NodeId(action.node), NodeId(action.other), action.what);
     case Action::Kind::heal:
       report_.hit(Probe::partition_healed);
       return network_.heal(NodeId(action.node), NodeId(action.other));

@@ -325,6 +325,7 @@ std::string to_string(const Action& action) {
     case Action::Kind::pause: return text + "pause " + node + " " + std::to_string(action.ticks) + "ns";
     case Action::Kind::cut:
       return text + "cut " + pair + what + (action.ticks > 0 ? " breaks " + std::to_string(action.ticks) + "ns" : "");
+    case Action::Kind::cut_present: return text + "cut " + pair + what + " present";
     case Action::Kind::heal: return text + "heal " + pair;
     case Action::Kind::leave: return text + "leave " + node;
     case Action::Kind::send:

@@ -59,6 +59,7 @@ struct Action {
     pause,            ///< the process of `node`, for `ticks`
     sleep,            ///< all processes, for `ticks`: the host they are on is suspended
     cut,              ///< `what`, from `node` to `other`; breaks after `ticks`, or never if 0
+    cut_present,      ///< likewise, on the connections that are there and no later ones; never breaks
     heal,             ///< from `node` to `other`
     leave,            ///< the process of `node` asks to
     send,             ///< `count` messages from `node` to subgroup `other`, each built for up to `ticks`

@@ -169,6 +169,8 @@ class Player {
           action.what = Cut::writes;
         else if (words[i] == "messages")
           action.what = Cut::messages;
+        else if (words[i] == "present" && what == "cut")
+          action.kind = Action::Kind::cut_present;
         else if (words[i] == "breaks")
           action.ticks = ticks_of(word(words, ++i));
         else
