@@ -44,8 +44,10 @@ class Server {
     lines_.resize((geometry.bytes() + sizeof(Line) - 1) / sizeof(Line));
     const std::span region(reinterpret_cast<std::byte*>(lines_.data()), geometry.bytes());
     kernel::MetaTable table = value_or_throw(kernel::MetaTable::format(region, geometry));
-    for (std::uint32_t node = 1; node <= nodes; ++node)
-      value_or_throw(table.put(kernel::meta_key_of(NodeId(node)), kernel::encode(kernel::NodeRecord{node, metadata_of(node)})));
+    for (std::uint32_t node = 1; node <= nodes; ++node) {
+      const kernel::NodeRecord record{node, metadata_of(node)};
+      value_or_throw(table.put(kernel::meta_key_of(NodeId(node)), kernel::encode(record)));
+    }
     const auto keys = value_or_throw(device_->register_memory(region, fabric::Access::read));
     server_ = {NodeId(0), device_->metadata(), geometry, keys.remote_base, keys.remote_key};
   }

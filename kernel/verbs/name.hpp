@@ -5,8 +5,8 @@
 // and of connectionless ones alone, behind that: the GID's part; the number of the DC target, 3 bytes; its access key, 4.
 //
 // A GID has no room beside a whole address, and hardly ever needs it. Byte 3 says what there is of it:
-//   0  no target   1  nothing: it is the address, as of RoCE   2  8 bytes behind the link-local prefix, as of InfiniBand with the
-//   prefix that is not set otherwise   3  all 16
+//   0  no target   1  nothing: it is the address, as of RoCE   3  all 16
+//   2  its last 8 bytes: the prefix is link-local, as InfiniBand's is where nobody sets another
 #pragma once
 
 #include <array>

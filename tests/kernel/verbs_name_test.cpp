@@ -46,8 +46,10 @@ TEST_CASE("a GID takes what it must, and has none where it cannot fit") {
 
 TEST_CASE("every byte of a name lies where the header says") {
   const Metadata metadata = *encode(example());
-  const std::uint8_t bytes[] = {'V', 1, 3, 2, 0x12, 0x34, 0x56, 0x78, 0xfd, 0, 0, 0, 0,    0,    0,    0,    0,    0,    0,   0,
-                                0,   0, 0, 7, 1,    2,    3,    4,    5,    6, 7, 8, 0xab, 0xcd, 0xef, 0x89, 0xab, 0xcd, 0xef};
+  const std::uint8_t bytes[] = {'V', 1, 3, 2, 0x12, 0x34, 0x56, 0x78,                       // port, LID
+                                0xfd, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 7,            // address
+                                1, 2, 3, 4, 5, 6, 7, 8,                                       // GID
+                                0xab, 0xcd, 0xef, 0x89, 0xab, 0xcd, 0xef};                    // number, key
   REQUIRE(metadata.size == sizeof bytes);
   for (std::size_t i = 0; i < sizeof bytes; ++i) CHECK(std::to_integer<std::uint8_t>(metadata.bytes[i]) == bytes[i]);
 }
