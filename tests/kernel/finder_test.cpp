@@ -137,7 +137,7 @@ TEST_CASE("a newcomer meets one meta server at its address, and finds the others
   CHECK(newcomer.route(3).way == Way::wait);
   newcomer.hear(seed, Way::by_address);
   CHECK(newcomer.count("links_by_address") == 1);
-  for (const std::uint32_t node : {3, 4}) {
+  for (const std::uint32_t node : {3u, 4u}) {
     CHECK(newcomer.route(node).way == Way::wait);  // asked now
     run(network, newcomer, seed);
     const Route route = newcomer.route(node);
