@@ -14,7 +14,6 @@ namespace {
 
 using fabric::ofi::ofi_error;
 
-constexpr std::size_t calls_max = 64;               // answered, and not taken by `accepted`
 constexpr std::size_t completions_max = 1u << 16;   // of all queue pairs together; it bounds how many there may be
 constexpr std::uint32_t passes_between_looks = 16;  // at the event queue, while nothing is expected there
 constexpr std::size_t token_bytes = sizeof(std::uint64_t);
@@ -71,16 +70,6 @@ Result<std::unique_ptr<PhysicalQueuePair>> Connections::connect(const Name& peer
   return std::unique_ptr<PhysicalQueuePair>(std::move(made).value());
 }
 
-// A call that broke before anybody took it is as if it had never been.
-Device::Accepted Connections::accepted() {
-  calls_.remove_if([](const Call& call) { return call.queue_pair->broken(); });
-  const auto at = std::find_if(calls_.begin(), calls_.end(), [](const Call& call) { return call.queue_pair->up(); });
-  if (at == calls_.end()) return {};
-  Device::Accepted result{std::move(at->queue_pair), at->token};
-  calls_.erase(at);
-  return result;
-}
-
 void Connections::progress(Time now) {
   now_ = now;
   const bool away = now_ - last_progress_ > shelf_.answer_max / 2;
@@ -96,7 +85,7 @@ void Connections::progress(Time now) {
     queue_pair->progress(now_);
     unsettled_ |= !queue_pair->up();
   }
-  calls_.remove_if([](const Call& call) { return call.queue_pair->broken(); });
+  calls_.forget_broken();
 }
 
 bool Connections::may_block() noexcept {
@@ -153,9 +142,7 @@ void Connections::drain_events() {
     Connected* const queue_pair = find(entry.fid);
     if (queue_pair == nullptr) continue;
     if (what == FI_CONNECTED) {
-      const bool answered =
-          std::any_of(calls_.begin(), calls_.end(), [&](const Call& call) { return call.queue_pair.get() == queue_pair; });
-      queue_pair->on_connected(!answered);
+      queue_pair->on_connected(!calls_.contains(queue_pair));
     }
     if (what == FI_SHUTDOWN) {
       drain_completions();  // what the peer said and did last comes before its end
@@ -180,20 +167,21 @@ Connected* Connections::find(fid_t which) noexcept {
 
 // Who calls says a token and nothing else. It is turned away if it says more or less, or if too many wait to be taken.
 void Connections::on_request(fi_info& info, std::span<const std::byte> data) {
-  Call call;
-  bool answers = data.size() == token_bytes && calls_.size() < calls_max;
+  std::uint64_t token = 0;
+  std::unique_ptr<Connected> queue_pair;
+  bool answers = data.size() == token_bytes && !calls_.full();
   if (answers) {
-    std::memcpy(&call.token, data.data(), token_bytes);
+    std::memcpy(&token, data.data(), token_bytes);
     auto endpoint = side_.endpoint(info);
     auto made = endpoint ? make(std::move(endpoint).value()) : Result<std::unique_ptr<Connected>>(endpoint.error());
     answers = made.ok();
-    if (answers) call.queue_pair = std::move(made).value();
+    if (answers) queue_pair = std::move(made).value();
   }
   if (!answers) {
     static_cast<void>(fi_reject(door_.get(), info.handle, nullptr, 0));
     return;
   }
-  if (fi_accept(&call.queue_pair->endpoint(), nullptr, 0) == 0) calls_.push_back(std::move(call));
+  if (fi_accept(&queue_pair->endpoint(), nullptr, 0) == 0) calls_.add(std::move(queue_pair), token);
 }
 
 }  // namespace spindrift::kernel::ofi

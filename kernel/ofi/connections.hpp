@@ -8,11 +8,11 @@
 
 #include <cstdint>
 #include <deque>
-#include <list>
 #include <map>
 #include <memory>
 #include <string>
 
+#include <spindrift/kernel/answered_calls.hpp>
 #include <spindrift/kernel/ofi/flights.hpp>
 #include <spindrift/kernel/ofi/inbox.hpp>
 #include <spindrift/kernel/ofi/shelf.hpp>
@@ -85,7 +85,7 @@ class Connections {
   [[nodiscard]] Result<SocketAddress> address();
 
   [[nodiscard]] Result<std::unique_ptr<PhysicalQueuePair>> connect(const Name& peer, std::uint64_t token);
-  [[nodiscard]] Device::Accepted accepted();
+  [[nodiscard]] Device::Accepted accepted() { return calls_.take(); }
   void progress(Time now);
   void remove(std::uint64_t life) { all_.erase(life); }
   /// As Device has them.
@@ -93,11 +93,6 @@ class Connections {
   [[nodiscard]] Time next_look() const noexcept;
 
  private:
-  struct Call {
-    std::unique_ptr<Connected> queue_pair;
-    std::uint64_t token = 0;
-  };
-
   [[nodiscard]] Result<std::unique_ptr<Connected>> make(Handle<fid_ep> endpoint);
   void drain_events();
   void drain_completions();
@@ -114,7 +109,7 @@ class Connections {
   Handle<fid_pep> door_;
   std::size_t queue_pairs_max_ = 0;
   std::map<std::uint64_t, Connected*> all_;  // by life
-  std::list<Call> calls_;                    // answered; up or soon to be, and nobody's yet
+  AnsweredCalls<Connected> calls_;
   std::uint32_t passes_ = 0;
   bool unsettled_ = false;
   Time now_{};

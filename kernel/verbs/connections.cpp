@@ -10,7 +10,6 @@
 namespace spindrift::kernel::verbs {
 namespace {
 
-constexpr std::size_t calls_max = 64;  // answered, and not taken by `accepted`
 
 void* context_of(std::uint32_t life) { return reinterpret_cast<void*>(std::uintptr_t{life}); }  // NOLINT: never followed
 
@@ -30,16 +29,6 @@ Result<std::unique_ptr<PhysicalQueuePair>> Connections::connect(const Name& peer
   all_.emplace(made->life(), made.get());
   tokens_[made->life()] = token;
   return std::unique_ptr<PhysicalQueuePair>(std::move(made));
-}
-
-// A call that broke before anybody took it is as if it had never been.
-Device::Accepted Connections::accepted() {
-  calls_.remove_if([](const Call& call) { return call.queue_pair->broken(); });
-  const auto at = std::find_if(calls_.begin(), calls_.end(), [](const Call& call) { return call.queue_pair->up(); });
-  if (at == calls_.end()) return {};
-  Device::Accepted result{std::move(at->queue_pair), at->token};
-  calls_.erase(at);
-  return result;
 }
 
 void Connections::take_reports() {
@@ -82,7 +71,7 @@ void Connections::take_reports() {
 void Connections::on_request(Handle<rdma_cm_id> id, std::span<const std::byte> said) {
   const auto token = token_said(said);
   Result<void> done;
-  if (!token || calls_.size() == calls_max) done = Error(ErrorKind::refused, "turned away");
+  if (!token || calls_.full()) done = Error(ErrorKind::refused, "turned away");
   if (done) done = ground_.adapter->make_room(all_.size() + 1);
   if (!done) {
     static_cast<void>(fabric::verbs::loaded_library().reject(id.get(), nullptr, 0));
@@ -97,7 +86,7 @@ void Connections::on_request(Handle<rdma_cm_id> id, std::span<const std::byte> s
     return;
   }
   all_.emplace(made->life(), made.get());
-  calls_.push_back({std::move(made), *token});
+  calls_.add(std::move(made), *token);
 }
 
 void Connections::progress(Time now) {
@@ -107,7 +96,7 @@ void Connections::progress(Time now) {
     if (away) queue_pair->excuse(now);  // who was away itself judges nobody's silence
     queue_pair->progress(now);
   }
-  calls_.remove_if([](const Call& call) { return call.queue_pair->broken(); });
+  calls_.forget_broken();
   std::erase_if(tokens_, [this](const auto& each) { return find(each.first) == nullptr; });
 }
 

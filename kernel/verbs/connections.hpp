@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <list>
 #include <map>
 #include <memory>
 #include <optional>
@@ -10,6 +9,7 @@
 #include <vector>
 
 #include <spindrift/core/fabric/verbs/device.hpp>
+#include <spindrift/kernel/answered_calls.hpp>
 #include <spindrift/kernel/verbs/inbox.hpp>
 #include <spindrift/kernel/verbs/name.hpp>
 #include <spindrift/kernel/verbs/send_queue.hpp>
@@ -112,7 +112,7 @@ class Connections {
 
   /// Errors: bad_argument (another family), resource.
   [[nodiscard]] Result<std::unique_ptr<PhysicalQueuePair>> connect(const Name& peer, std::uint64_t token);
-  [[nodiscard]] Device::Accepted accepted();
+  [[nodiscard]] Device::Accepted accepted() { return calls_.take(); }
   /// Takes what rdma_cm reports.
   void take_reports();
   void progress(Time now);
@@ -122,18 +122,13 @@ class Connections {
   [[nodiscard]] Time next_look() const noexcept;
 
  private:
-  struct Call {
-    std::unique_ptr<Connected> queue_pair;
-    std::uint64_t token = 0;
-  };
-
   void on_request(Handle<rdma_cm_id> id, std::span<const std::byte> said);
 
   VerbsDevice& device_;
   Ground& ground_;
   std::map<std::uint32_t, Connected*> all_;        // by life
   std::map<std::uint32_t, std::uint64_t> tokens_;  // of calls that are on their way, by life
-  std::list<Call> calls_;                          // answered; up or soon to be, and nobody's yet
+  AnsweredCalls<Connected> calls_;
   Time last_progress_{};
 };
 
