@@ -87,6 +87,12 @@ class Reader {
 
  protected:
   using Bytes = std::array<std::byte, 8>;
+  [[nodiscard]] Result<void> open_device() {
+    auto device = open_loopback_device(run_.provider, sizes);
+    if (!device) return std::move(device).error();
+    device_ = std::move(device).value();
+    return {};
+  }
   [[nodiscard]] virtual Result<void> post_all() = 0;
   /// How many more are over.
   [[nodiscard]] virtual Result<std::uint32_t> take() = 0;
@@ -98,15 +104,14 @@ class Reader {
   const Meeting& meeting_;
   std::vector<std::uint32_t> targets_;  // by read
   std::vector<Bytes> bytes_;            // by read
+  std::unique_ptr<kernel::Device> device_;
 };
 
 class PoolReader final : public Reader {
  public:
   using Reader::Reader;
   Result<void> open() override {
-    auto device = open_loopback_device(run_.provider, sizes);
-    if (!device) return std::move(device).error();
-    device_ = std::move(device).value();
+    if (auto opened = open_device(); !opened) return opened;
     kernel::PoolOptions options;
     options.queue_pairs = run_.queue_pairs;
     options.pairs_max = run_.reads;
@@ -158,7 +163,6 @@ class PoolReader final : public Reader {
 
   SystemClock clock_;
   kernel::CompletionQueue completions_{reads_max};
-  std::unique_ptr<kernel::Device> device_;
   std::unique_ptr<kernel::Pool> pool_;
   kernel::MemoryKeys keys_;
   std::vector<kernel::PairId> pairs_;
@@ -168,9 +172,7 @@ class ConnectedReader final : public Reader {
  public:
   using Reader::Reader;
   Result<void> open() override {
-    auto device = open_loopback_device(run_.provider, sizes);
-    if (!device) return std::move(device).error();
-    device_ = std::move(device).value();
+    if (auto opened = open_device(); !opened) return opened;
     auto keys = device_->register_local(all_bytes());
     if (!keys) return std::move(keys).error();
     keys_ = *keys;
@@ -221,7 +223,6 @@ class ConnectedReader final : public Reader {
     return count;
   }
 
-  std::unique_ptr<kernel::Device> device_;
   kernel::MemoryKeys keys_;
   std::vector<std::unique_ptr<PhysicalQueuePair>> queue_pairs_;
 };
