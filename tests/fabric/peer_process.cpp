@@ -16,6 +16,7 @@
 #include <array>
 #include <cstdlib>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -97,6 +98,20 @@ std::vector<Address> roster_of(std::string_view text) {
   return roster;
 }
 
+/// Sleeps until something has come. Returns what.
+std::span<const Event> await_events(Fabric& fabric, std::span<Event> into) {
+  while (true) {
+    fabric.prepare_sleep();
+    const std::size_t taken = fabric.poll(into);
+    if (taken == 0) {
+      fabric.sleep(never);
+      continue;
+    }
+    fabric.cancel_sleep();
+    return into.first(taken);
+  }
+}
+
 /// Calls those before it in the roster and is called by those behind it.
 [[noreturn]] void mesh(NodeId self, const std::string& directory, const std::vector<Address>& roster,
                        std::string_view name) {
@@ -109,18 +124,11 @@ std::vector<Address> roster_of(std::string_view text) {
   value_or_throw(fabric->listen(*own));
   for (auto each = roster.begin(); each != own; ++each) value_or_throw(fabric->connect(*each));
   std::size_t met = 0;
+  std::array<Event, 8> events;
   while (true) {
-    std::array<Event, 8> events;
-    fabric->prepare_sleep();
-    const std::size_t taken = fabric->poll(events);
-    if (taken == 0) {
-      fabric->sleep(never);
-      continue;
-    }
-    fabric->cancel_sleep();
-    for (std::size_t i = 0; i < taken; ++i) {
-      if (events[i].kind == Event::Kind::connected) send(*fabric, events[i].peer, "met");
-      if (events[i].kind != Event::Kind::message || ++met != roster.size() - 2) continue;
+    for (const Event& event : await_events(*fabric, events)) {
+      if (event.kind == Event::Kind::connected) send(*fabric, event.peer, "met");
+      if (event.kind != Event::Kind::message || ++met != roster.size() - 2) continue;
       const FileDescriptor ready(::open((directory + "/ready").c_str(), O_WRONLY | O_CLOEXEC));
       if (::write(ready.get(), "!", 1) != 1) std::exit(4);
     }
@@ -146,22 +154,15 @@ int main(int count, char** arguments) {
   value_or_throw(fabric->listen({self, local ? "" : arguments[4]}));
   if (role == "abort") abort_in(arguments[1]);
   value_or_throw(fabric->connect({NodeId(1), local ? "" : arguments[5]}));
+  std::array<Event, 8> events;
   while (true) {
-    std::array<Event, 8> events;
-    fabric->prepare_sleep();
-    const std::size_t taken = fabric->poll(events);
-    if (taken == 0) {
-      fabric->sleep(never);
-      continue;
-    }
-    fabric->cancel_sleep();
-    for (std::size_t i = 0; i < taken; ++i) {
-      if (role == "speak" && events[i].kind == Event::Kind::connected) speak_and_die(*fabric, events[i].peer);
-      if (role == "show" && events[i].kind == Event::Kind::connected) show(*fabric, events[i].peer);
-      if (role == "flood" && events[i].kind == Event::Kind::exposed) flood.begin(*fabric, events[i]);
-      if (role == "flood" && events[i].kind == Event::Kind::completed) flood.go_on(*fabric);
-      if (role == "flood" && events[i].kind == Event::Kind::lost) return 0;
-      if (role == "leave" && events[i].kind == Event::Kind::message) return 0;
+    for (const Event& event : await_events(*fabric, events)) {
+      if (role == "speak" && event.kind == Event::Kind::connected) speak_and_die(*fabric, event.peer);
+      if (role == "show" && event.kind == Event::Kind::connected) show(*fabric, event.peer);
+      if (role == "flood" && event.kind == Event::Kind::exposed) flood.begin(*fabric, event);
+      if (role == "flood" && event.kind == Event::Kind::completed) flood.go_on(*fabric);
+      if (role == "flood" && event.kind == Event::Kind::lost) return 0;
+      if (role == "leave" && event.kind == Event::Kind::message) return 0;
     }
   }
 }
