@@ -235,7 +235,8 @@ class Multicast {
   std::vector<std::vector<std::uint64_t>> forwarded_by_;  // by position, by sender rank; validated
   std::deque<Piece> pieces_;                              // of the own bulk ring, in flight
   bool relayed_ = false;                                  // some large messages come from others than their senders
-  std::vector<Delivery> batch_;
+  std::vector<Delivery> batch_;  // of the largest size always
+  std::size_t batched_ = 0;      // of them, in use
   std::uint64_t batch_bytes_ = 0;
 
   std::uint64_t window_of_all_ = 0;  // records in flight of all senders together

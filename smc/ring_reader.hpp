@@ -32,13 +32,18 @@ class RingReader {
 
   /// The message with index `count()`; the sender committed it, and `committed` is how many it committed in all, checked by
   /// the caller. Nothing: the bytes are impossible (`fault()` says how), and this reader is finished.
-  [[nodiscard, gnu::always_inline]] std::optional<Message> next(std::uint64_t committed) noexcept {
-    if (nulls_left_ > 0) {
-      --nulls_left_;
-      ++count_;
-      return Message{true, {}};
-    }
-    return next_record(committed);
+  [[nodiscard]] std::optional<Message> next(std::uint64_t committed) noexcept {
+    Message message;
+    if (!next(committed, message)) return std::nullopt;
+    return message;
+  }
+  /// The same into a fresh `message`, for who takes every one: where it is inlined, nothing of it passes through memory.
+  [[nodiscard, gnu::always_inline]] bool next(std::uint64_t committed, Message& message) noexcept {
+    if (nulls_left_ == 0) return next_record(committed, message);
+    --nulls_left_;
+    ++count_;
+    message.null = true;
+    return true;
   }
 
   /// Messages taken so far, nulls included.
@@ -48,9 +53,9 @@ class RingReader {
   [[nodiscard]] const LargeDescriptor& large() const noexcept { return large_; }
 
  private:
-  [[nodiscard]] std::optional<Message> next_record(std::uint64_t committed) noexcept;
+  [[nodiscard]] bool next_record(std::uint64_t committed, Message& message) noexcept;
   [[nodiscard]] std::optional<RecordHeader> header_here() noexcept;
-  [[nodiscard]] bool take_large(RecordHeader header, Message& message) noexcept;
+  [[nodiscard]] bool take_large(RecordHeader header) noexcept;
 
   const std::byte* ring_ = nullptr;
   std::uint64_t ring_bytes_ = 0;
@@ -74,21 +79,20 @@ class RingReader {
   return header;
 }
 
-[[gnu::always_inline]] inline std::optional<RingReader::Message> RingReader::next_record(std::uint64_t committed) noexcept {
+[[gnu::always_inline]] inline bool RingReader::next_record(std::uint64_t committed, Message& message) noexcept {
   SPINDRIFT_CHECK(fault_ == nullptr && count_ < committed);
   auto header = header_here();
-  if (!header) return std::nullopt;
+  if (!header) return false;
   if (header->kind == RecordKind::padding) {
     if (offset_ == 0 || header->length != ring_bytes_ - offset_) {
       fault_ = "padding that does not end at the ring's end";
-      return std::nullopt;
+      return false;
     }
     offset_ = 0;
     header = header_here();
-    if (!header) return std::nullopt;
+    if (!header) return false;
   }
 
-  Message message;
   std::uint64_t bytes = header_bytes;
   switch (header->kind) {
     case RecordKind::data:
@@ -96,7 +100,7 @@ class RingReader {
       bytes = record_bytes(header->length);
       if (header->length > message_bytes_max_ || bytes > ring_bytes_ - offset_) {
         fault_ = "a record longer than the ring or the largest message";
-        return std::nullopt;
+        return false;
       }
       message.null = header->kind == RecordKind::abandoned;
       message.payload = {ring_ + offset_ + header_bytes, header->length};
@@ -104,29 +108,32 @@ class RingReader {
     case RecordKind::null_run:
       if (header->length == 0 || header->length > committed - count_) {
         fault_ = "a null run longer than what was committed";
-        return std::nullopt;
+        return false;
       }
       nulls_left_ = header->length - 1;
       message.null = true;
       break;
     case RecordKind::padding:
       fault_ = "padding behind padding";
-      return std::nullopt;
+      return false;
     case RecordKind::large:
     case RecordKind::large_abandoned:
       bytes = record_bytes(descriptor_bytes);
-      if (!take_large(*header, message)) return std::nullopt;
+      if (!take_large(*header)) return false;
+      message.large = true;
+      message.null = header->kind == RecordKind::large_abandoned;
+      message.payload = {bulk_ + large_.offset(bulk_ring_bytes_), large_.length};
       break;
   }
   offset_ += bytes;
   if (offset_ == ring_bytes_) offset_ = 0;
   ++record_;
   ++count_;
-  return message;
+  return true;
 }
 
 // The header is checked here as any other; out of the way of small messages.
-[[gnu::noinline]] inline bool RingReader::take_large(RecordHeader header, Message& message) noexcept {
+[[gnu::noinline]] inline bool RingReader::take_large(RecordHeader header) noexcept {
   if (bulk_ == nullptr || header.length != descriptor_bytes || record_bytes(descriptor_bytes) > ring_bytes_ - offset_) {
     fault_ = "a large message without a bulk ring, or with a descriptor that does not fit";
     return false;
@@ -137,9 +144,6 @@ class RingReader {
     return false;
   }
   large_ = *descriptor;
-  message.large = true;
-  message.null = header.kind == RecordKind::large_abandoned;
-  message.payload = {bulk_ + large_.offset(bulk_ring_bytes_), large_.length};
   return true;
 }
 

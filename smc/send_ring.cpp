@@ -33,12 +33,13 @@ bool SendRing::queue_nulls(std::uint64_t count_owed) noexcept {
     const std::uint64_t count = count_owed - reserved;
     CHECK(count <= 0xffffffff);
 
-    const Attempt attempt = try_advance(tail, header_bytes / unit_bytes);
-    if (attempt.outcome == Attempt::Outcome::full) return false;
-    if (attempt.outcome == Attempt::Outcome::lost_race) continue;
+    Reservation reservation;
+    const Attempt attempt = try_advance(tail, header_bytes / unit_bytes, reservation);
+    if (attempt == Attempt::full) return false;
+    if (attempt == Attempt::lost_race) continue;
     null_run(null_runs_queued_++) = {record, count};
     queued_extra_ += count - 1;
-    publish(attempt.reservation, {static_cast<std::uint32_t>(count), RecordKind::null_run, attempt.reservation.number});
+    publish(reservation, {static_cast<std::uint32_t>(count), RecordKind::null_run, reservation.number});
     return true;
   }
 }

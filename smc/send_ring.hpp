@@ -48,7 +48,14 @@ class SendRing {
 
   /// Space for a payload of `bytes` (at most the profile's `ring_payload_max`; CHECKed, callers refuse it before), or
   /// nothing if the window in messages or in bytes is full.
-  [[nodiscard]] std::optional<Reservation> reserve(std::uint64_t bytes) noexcept;
+  [[nodiscard]] std::optional<Reservation> reserve(std::uint64_t bytes) noexcept {
+    Reservation reservation;
+    if (!reserve(bytes, reservation)) return std::nullopt;
+    return reservation;
+  }
+  /// The same into `reservation`, for who sends every message: what passes through memory on the way waits for the stores of
+  /// the message before (decision 0022). False: the window is full.
+  [[nodiscard, gnu::always_inline]] bool reserve(std::uint64_t bytes, Reservation& reservation) noexcept;
   /// Publishes the message to the poller. Everything written to the payload before is sent.
   void commit(const Reservation& reservation) noexcept;
   /// Gives the reservation up: it travels as a null.
@@ -93,13 +100,11 @@ class SendRing {
   static constexpr std::uint64_t unit_bytes = 8;
   static constexpr std::uint64_t position_mask = (std::uint64_t{1} << 40) - 1;
 
-  struct Attempt {
-    enum class Outcome : std::uint8_t { lost_race, full, reserved };
-    Outcome outcome = Outcome::lost_race;
-    Reservation reservation;
-  };
-  /// One try to move the tail by a record of `units`; on a lost race `tail` is the newer one.
-  [[nodiscard]] Attempt try_advance(std::uint64_t& tail, std::uint64_t units) noexcept;
+  enum class Attempt : std::uint8_t { lost_race, full, reserved };
+  /// One try to move the tail by a record of `units`, which sets all of `reservation` but the payload; on a lost race `tail`
+  /// is the newer one.
+  [[nodiscard, gnu::always_inline]] Attempt try_advance(std::uint64_t& tail, std::uint64_t units,
+                                                        Reservation& reservation) noexcept;
   void publish(const Reservation& reservation, RecordHeader header) noexcept;
   static void put_header(std::byte* at, RecordHeader header) noexcept;
   /// Of an own record that is committed, at that unit.
@@ -139,21 +144,18 @@ inline void SendRing::put_header(std::byte* at, RecordHeader header) noexcept {
   std::atomic_ref(*reinterpret_cast<std::uint64_t*>(at)).store(header.encode(), std::memory_order_relaxed);
 }
 
-inline std::optional<Reservation> SendRing::reserve(std::uint64_t bytes) noexcept {
+inline bool SendRing::reserve(std::uint64_t bytes, Reservation& reservation) noexcept {
   SPINDRIFT_CHECK(bytes <= message_bytes_max_);
   std::uint64_t tail = tail_.load(std::memory_order_relaxed);
-  for (;;) {
-    Attempt attempt = try_advance(tail, record_bytes(bytes) / unit_bytes);
-    if (attempt.outcome == Attempt::Outcome::full) return std::nullopt;
-    if (attempt.outcome == Attempt::Outcome::reserved) {
-      attempt.reservation.payload = {attempt.reservation.header + header_bytes, bytes};
-      return attempt.reservation;
-    }
-  }
+  Attempt attempt = Attempt::lost_race;
+  while (attempt == Attempt::lost_race) attempt = try_advance(tail, record_bytes(bytes) / unit_bytes, reservation);
+  if (attempt == Attempt::full) return false;
+  reservation.payload = {reservation.header + header_bytes, bytes};
+  return true;
 }
 
 // The poller's word about free space is read only when the last one read does not suffice: its line comes from another core.
-inline SendRing::Attempt SendRing::try_advance(std::uint64_t& tail, std::uint64_t units) noexcept {
+inline SendRing::Attempt SendRing::try_advance(std::uint64_t& tail, std::uint64_t units, Reservation& reservation) noexcept {
   const Mark from = Mark::unpack(tail);
   const std::uint64_t offset = from.position & (ring_units_ - 1);
   const std::uint64_t padding = offset + units > ring_units_ ? ring_units_ - offset : 0;
@@ -163,30 +165,30 @@ inline SendRing::Attempt SendRing::try_advance(std::uint64_t& tail, std::uint64_
     return records < window_ && used + padding + units <= ring_units_;
   };
 
-  Attempt attempt;
   if (!fits(Mark::unpack(free_seen_.load(std::memory_order_acquire)))) {
     const std::uint64_t free = free_.load(std::memory_order_acquire);
     free_seen_.store(free, std::memory_order_release);
     if (!fits(Mark::unpack(free))) {
       // A tail read before others reserved and the poller released looks full; only an unchanged tail is believed.
       const std::uint64_t now = tail_.load(std::memory_order_acquire);
-      attempt.outcome = now == tail ? Attempt::Outcome::full : Attempt::Outcome::lost_race;
+      const Attempt attempt = now == tail ? Attempt::full : Attempt::lost_race;
       tail = now;
       return attempt;
     }
   }
   const Mark after{(from.number + 1) & record_number_mask, (from.position + padding + units) & position_mask};
-  if (!tail_.compare_exchange_weak(tail, after.pack(), std::memory_order_acq_rel, std::memory_order_relaxed)) return attempt;
+  if (!tail_.compare_exchange_weak(tail, after.pack(), std::memory_order_acq_rel, std::memory_order_relaxed)) {
+    return Attempt::lost_race;
+  }
 
   if (padding > 0) {
     put_header(ring_ + offset * unit_bytes,
                {static_cast<std::uint32_t>(padding * unit_bytes), RecordKind::padding, from.number});
   }
-  attempt.outcome = Attempt::Outcome::reserved;
-  attempt.reservation.header = ring_ + (padding > 0 ? 0 : offset) * unit_bytes;
-  attempt.reservation.number = from.number;
-  attempt.reservation.after = after.pack();
-  return attempt;
+  reservation.header = ring_ + (padding > 0 ? 0 : offset) * unit_bytes;
+  reservation.number = from.number;
+  reservation.after = after.pack();
+  return Attempt::reserved;
 }
 
 inline void SendRing::publish(const Reservation& reservation, RecordHeader header) noexcept {

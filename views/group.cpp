@@ -60,9 +60,8 @@ std::optional<GroupCore::Claim> GroupCore::try_reserve(SubgroupId id, std::uint6
   return claim;
 }
 
-GroupCore::Claim GroupCore::reserve(SubgroupId id, std::uint64_t bytes) {
-  Claim claim;
-  if (reserve_once(id, bytes, claim) == Outcome::reserved) return claim;
+void GroupCore::reserve(SubgroupId id, std::uint64_t bytes, Claim& claim) {
+  if (reserve_once(id, bytes, claim) == Outcome::reserved) return;
   if (on_poller_thread()) {
     throw Exception(Error(ErrorKind::would_block, "subgroup " + channels_[id.value()].handle->name() +
                           " takes nothing now, and a handler cannot wait for what only its own return brings")
@@ -71,7 +70,7 @@ GroupCore::Claim GroupCore::reserve(SubgroupId id, std::uint64_t bytes) {
   views::SpaceQueue& space = channels_[id.value()].space;
   for (unsigned yields = 0; yields < yields_before_sleep && !space.has_waiters(); ++yields) {
     sched_yield();
-    if (worth_waking(id) && reserve_once(id, bytes, claim) == Outcome::reserved) return claim;
+    if (worth_waking(id) && reserve_once(id, bytes, claim) == Outcome::reserved) return;
   }
   for (;;) {
     const views::SpaceQueue::Ticket ticket = space.prepare(clock_.now());
@@ -84,20 +83,10 @@ GroupCore::Claim GroupCore::reserve(SubgroupId id, std::uint64_t bytes) {
     }
     if (outcome == Outcome::reserved) {
       space.cancel(ticket);
-      return claim;
+      return;
     }
     space.wait(ticket);
   }
-}
-
-void GroupCore::commit(SubgroupId id, const Claim& claim) noexcept {
-  member_->gate(id).commit(claim);
-  fabric_->wake();
-}
-
-void GroupCore::abandon(SubgroupId id, const Claim& claim) noexcept {
-  member_->gate(id).abandon(claim);
-  fabric_->wake();
 }
 
 void GroupCore::set_handler(SubgroupId id, Subgroup::DeliveryHandler handler, HandlerThread thread) {
@@ -224,10 +213,20 @@ void Subgroup::on_delivery(DeliveryHandler handler, HandlerThread thread) {
   core_.set_handler(id_, std::move(handler), thread);
 }
 void Subgroup::on_state(StateSaver save, StateLoader load) { core_.set_state(id_, std::move(save), std::move(load)); }
-Subgroup::Claim Subgroup::reserve(std::uint64_t bytes) { return core_.reserve(id_, bytes); }
+Subgroup::Claim Subgroup::reserve(std::uint64_t bytes) {
+  Claim claim;
+  if (bytes > ring_payload_max_ || gate_.reserve(bytes, claim) != Outcome::reserved) core_.reserve(id_, bytes, claim);
+  return claim;
+}
 std::optional<Subgroup::Claim> Subgroup::try_reserve(std::uint64_t bytes) { return core_.try_reserve(id_, bytes); }
-void Subgroup::commit(const Claim& claim) noexcept { core_.commit(id_, claim); }
-void Subgroup::abandon(const Claim& claim) noexcept { core_.abandon(id_, claim); }
+void Subgroup::commit(const Claim& claim) noexcept {
+  gate_.commit(claim);
+  core_.wake();
+}
+void Subgroup::abandon(const Claim& claim) noexcept {
+  gate_.abandon(claim);
+  core_.wake();
+}
 
 Group::Group(const Config& config, GroupOptions options) : core_(std::make_unique<GroupCore>(config, std::move(options))) {
   core_->join();

@@ -109,8 +109,9 @@ class Subgroup {
 
  private:
   friend class GroupCore;
-  Subgroup(GroupCore& core, SubgroupId id, const SubgroupView& shape)
+  Subgroup(GroupCore& core, views::SendGate& gate, SubgroupId id, const SubgroupView& shape)
       : core_(core),
+        gate_(gate),
         id_(id),
         name_(shape.name),
         message_bytes_max_(shape.profile.message_bytes_max),
@@ -134,6 +135,7 @@ class Subgroup {
   }
 
   GroupCore& core_;
+  views::SendGate& gate_;
   SubgroupId id_;
   std::string name_;
   std::uint64_t message_bytes_max_;

@@ -114,7 +114,10 @@ void GroupCore::make_member() {
   member_ = std::make_unique<views::Member>(std::move(options), *fabric_, *this, *counters_);
   const std::vector<SubgroupView>& shapes = member_->shapes();
   channels_ = std::make_unique<Channel[]>(shapes.size());
-  for (std::uint32_t i = 0; i < shapes.size(); ++i) channels_[i].handle.reset(new Subgroup(*this, SubgroupId(i), shapes[i]));
+  for (std::uint32_t i = 0; i < shapes.size(); ++i) {
+    const SubgroupId id(i);
+    channels_[i].handle.reset(new Subgroup(*this, member_->gate(id), id, shapes[i]));
+  }
   view_.subgroups = shapes;
   value_or_throw(member_->start());
 }

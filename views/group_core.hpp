@@ -58,10 +58,11 @@ class GroupCore final : public views::Upcalls {
   void on_failure(std::function<void(const Error&)> handler);
 
   // For Subgroup.
-  [[nodiscard]] Claim reserve(SubgroupId id, std::uint64_t bytes);
+  /// Waits for space, if need be.
+  void reserve(SubgroupId id, std::uint64_t bytes, Claim& claim);
   [[nodiscard]] std::optional<Claim> try_reserve(SubgroupId id, std::uint64_t bytes);
-  void commit(SubgroupId id, const Claim& claim) noexcept;
-  void abandon(SubgroupId id, const Claim& claim) noexcept;
+  /// Something was committed or abandoned.
+  void wake() noexcept { fabric_->wake(); }
   void set_handler(SubgroupId id, Subgroup::DeliveryHandler handler, HandlerThread thread);
   void set_state(SubgroupId id, Subgroup::StateSaver save, Subgroup::StateLoader load);
   [[nodiscard]] SubgroupView description(SubgroupId id) const;

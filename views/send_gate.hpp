@@ -38,7 +38,7 @@ class SendGate {
   SendGate& operator=(const SendGate&) = delete;
 
   // Any thread. `bytes` is at most the profile's `ring_payload_max`.
-  [[nodiscard]] Outcome reserve(std::uint64_t bytes, Claim& claim) noexcept;
+  [[nodiscard, gnu::always_inline]] Outcome reserve(std::uint64_t bytes, Claim& claim) noexcept;
   /// The same for a message larger than that, and not than the largest; by one thread at a time.
   [[nodiscard]] Outcome reserve_large(std::uint64_t bytes, Claim& claim) noexcept;
   void commit(const Claim& claim) noexcept;
@@ -106,10 +106,7 @@ inline SendGate::Outcome SendGate::reserve(std::uint64_t bytes, Claim& claim) no
   claim.ring = ring_.load(std::memory_order_seq_cst);
   if (claim.ring != nullptr) {
     outcome = Outcome::full;
-    if (const auto reservation = claim.ring->reserve(bytes)) {
-      claim.reservation = *reservation;
-      return Outcome::reserved;
-    }
+    if (claim.ring->reserve(bytes, claim.reservation)) return Outcome::reserved;
   }
   go_out(claim.place);
   return outcome;
