@@ -24,8 +24,6 @@ using views::MemberState;
 
 constexpr Duration slow_upcall = std::chrono::milliseconds(10);
 constexpr Duration slow_report_interval = std::chrono::seconds(1);
-/// Passes without news before the poller offers its core to others; a pass over quiet rows takes well under a microsecond.
-constexpr unsigned passes_before_yield = 2;
 constexpr std::size_t counters_per_process = 32;
 
 /// Grows from start to start of a node while its clock does not go back, and differs in any case.
@@ -162,28 +160,27 @@ void GroupCore::end_poller() noexcept {
   poller_.join();
 }
 
-// Runs until the group has ended. Sleeps only after a pass that found nothing although peers could see it about to sleep.
+// Runs until the group has ended. A pass that finds nothing offers the core to others at once: to look a second time first
+// cost more than it found. Sleeps only after a pass that found nothing although peers could see it about to sleep.
 void GroupCore::poll_loop() {
   polling_for = this;
   const bool block = config_.poll_mode() == PollMode::block;
-  unsigned quiet = 0;
-  Time quiet_since{};
+  std::optional<Time> quiet_since;
   for (;;) {
     const auto [progress, wake_at] = step();
     publish_state();
     if (abort_.load(std::memory_order_relaxed) || ended()) return;
     if (progress) {
-      quiet = 0;
+      quiet_since.reset();
       continue;
     }
-    if (++quiet < passes_before_yield) continue;
-    if (quiet == passes_before_yield) quiet_since = clock_.now();
-    if (!block || clock_.now() - quiet_since < config_.spin()) {
+    if (!quiet_since) quiet_since = clock_.now();
+    if (!block || clock_.now() - *quiet_since < config_.spin()) {
       sched_yield();
       continue;
     }
     rest();
-    quiet = 0;
+    quiet_since.reset();
   }
 }
 
