@@ -41,7 +41,9 @@ class RankSet {
   }
   [[nodiscard]] constexpr bool empty() const noexcept { return bits_[0] == 0 && bits_[1] == 0; }
   [[nodiscard]] constexpr std::uint64_t word(std::uint32_t half) const noexcept { return bits_[half]; }
-  constexpr bool operator==(const RankSet&) const noexcept = default;
+  constexpr bool operator==(const RankSet& other) const noexcept {
+    return bits_[0] == other.bits_[0] && bits_[1] == other.bits_[1];  // no call of memcmp, in every pass
+  }
 
  private:
   std::array<std::uint64_t, words> bits_{};
