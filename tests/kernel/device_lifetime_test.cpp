@@ -308,3 +308,18 @@ TEST_CASE("a message longer than the receiver's buffers is not delivered, and hu
     for (const std::string& message : line.messages()) CHECK(message.size() == 8);
   }
 }
+
+TEST_CASE_METHOD(TwoStations,
+                 "a device asks to be looked at, though nothing comes, only while something has no answer yet") {
+  Area local(*a.device, 8, fabric::Access::write);
+  Area remote(*b.device, 8, fabric::Access::read);
+  const Route to_b = connect(a, b);
+  CHECK(a.device->next_look() == never);
+  CHECK(carry_out(to_b, operation(Kind::read, 1, to_b.peer, local, 0, 8, remote.keys)) == Status::done);
+  REQUIRE(until([&] { return a.device->next_look() == never; }));
+  const PhysicalOperation asked = operation(Kind::read, 2, to_b.peer, local, 0, 8, remote.keys);
+  REQUIRE(to_b.line->pair->post({&asked, 1}) == 1);
+  CHECK(a.device->next_look() <= clock.now() + provider().answer_max);
+  REQUIRE(until_silence([&] { return to_b.line->completed(2); }, provider().answers_by_itself ? nullptr : &b));
+  CHECK(a.device->next_look() == never);
+}

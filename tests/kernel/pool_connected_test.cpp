@@ -303,3 +303,53 @@ TEST_CASE("what a broken connected queue pair left is carried out, though others
   CHECK(done == 4);
   CHECK_FALSE(a.pool->failure(good));
 }
+
+TEST_CASE("a connected queue pair is made to where the peer was introduced, not to where it is named") {
+  SimNetwork network(60);
+  Node a(network, 0, {}, with_connected(1));
+  Node named(network, 1);
+  Node introduced(network, 2);
+  const PairId pair = a.pair(named);
+  a.pool->introduce(pair, introduced.device->metadata());
+  CHECK(a.post(pair, {a.write(named, a.put("before"), 64)}) == 1);  // by its name, as long as that is the only way
+  settle(network, a, named, introduced);
+  CHECK(named.text(64, 6) == "before");
+  talk(network, a, pair, named, 20, named, introduced);
+  CHECK(a.pool->counts().moves == 1);
+  CHECK(a.post(pair, {a.write(introduced, a.put("after"), 64)}) == 1);
+  settle(network, a, named, introduced);
+  CHECK(introduced.text(64, 5) == "after");
+}
+
+TEST_CASE("an introduction is of the peer, by whichever of its pairs, and the last one counts") {
+  SimNetwork network(61);
+  Node a(network, 0, {}, with_connected(1));
+  Node b(network, 1);
+  Metadata nobody;
+  nobody.size = 1;  // of no device of this network
+  const PairId one = a.pair(b);
+  const PairId other = a.pair(b);
+  a.pool->introduce(other, nobody);
+  talk(network, a, one, b, 20, b);
+  CHECK(a.pool->counts().connected == 0);
+  a.pool->introduce(one, b.device->metadata());
+  talk(network, a, one, b, 20, b);
+  CHECK(a.pool->counts().connected == 1);
+}
+
+TEST_CASE("an introduction that is too long, or of a pair that is bound to nobody, changes nothing") {
+  SimNetwork network(62);
+  Node a(network, 0, {}, with_connected(1));
+  Node b(network, 1);
+  Metadata nobody;
+  nobody.size = 1;
+  Metadata endless = b.device->metadata();
+  endless.size = Metadata::bytes_max + 1;
+  const PairId unbound = value_or_throw(a.pool->create(a.completions, {}));
+  a.pool->introduce(unbound, nobody);
+  REQUIRE(a.pool->connect(unbound, b.device->metadata(), Port(1)).ok());
+  a.pool->introduce(unbound, endless);
+  a.pool->introduce(PairId(12345), nobody);
+  talk(network, a, unbound, b, 20, b);
+  CHECK(a.pool->counts().connected == 1);
+}
