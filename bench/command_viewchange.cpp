@@ -67,8 +67,12 @@ constexpr std::array share_questions{
     ShareQuestion{"of that, links", "of that, links", "ms", [](const ChangeShare& share) { return share.links_ms; }},
     ShareQuestion{"connecting, CPU time", "connecting, CPU time", "ms",
                   [](const ChangeShare& share) { return share.connecting_cpu_ms; }},
+    ShareQuestion{"connecting, how often it waited", "connecting, how often it waited", "times",
+                  [](const ChangeShare& share) { return share.connecting_waits; }},
     ShareQuestion{"share of connecting in the time", "share of connecting in the time", "percent",
                   [](const ChangeShare& share) { return 100 * share.connecting_ms / share.change_ms; }},
+    ShareQuestion{"share of connecting's CPU time in the time", "share of connecting's CPU time in the time", "percent",
+                  [](const ChangeShare& share) { return 100 * share.connecting_cpu_ms / share.change_ms; }},
     ShareQuestion{"share of connecting in the CPU time", "share of connecting in the CPU time", "percent",
                   [](const ChangeShare& share) { return 100 * share.connecting_cpu_ms / share.cpu_ms; }}};
 

@@ -18,6 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <spindrift/bench/patience.hpp>
 #include <spindrift/bench/processes.hpp>
 #include <spindrift/bench/watched_fabric.hpp>
 #include <spindrift/views/group.hpp>
@@ -186,19 +187,26 @@ class MeasuredGroup {
 
   /// Waits until every member but `except` has delivered in `view`.
   Result<void> await_deliveries(std::uint64_t view, std::optional<std::size_t> except) {
-    const std::uint64_t deadline_ns = nanoseconds_now() + patience_ns;
+    Patience patience(patience_ns, nanoseconds_now());
     for (std::size_t node = 0; node < windows_.size();) {
       const Window& window = windows_[node];
       if (node == except || window.gap_ns[view].load(std::memory_order_acquire) > 0) {
         ++node;
         continue;
       }
-      if (window.failed.load() > 0) {
-        return Error(static_cast<ErrorKind>(window.failed.load() - 1),
-                     fmt::format("member {} failed before view {}", node, view));
-      }
-      if (nanoseconds_now() > deadline_ns) return nothing_delivered(view, except);
+      if (auto failed = nobody_failed(view, except); !failed) return failed;
+      if (patience.over(nanoseconds_now())) return nothing_delivered(view, except);
       MeasuredMember::pause_ms(1);
+    }
+    return {};
+  }
+
+  /// The first that failed, whoever is waited for: the others may go on without it.
+  [[nodiscard]] Result<void> nobody_failed(std::uint64_t view, std::optional<std::size_t> except) const {
+    for (std::size_t node = 0; node < windows_.size(); ++node) {
+      const std::uint64_t failed = windows_[node].failed.load();
+      if (node == except || failed == 0) continue;
+      return Error(static_cast<ErrorKind>(failed - 1), fmt::format("member {} failed before view {}", node, view));
     }
     return {};
   }
@@ -243,6 +251,7 @@ ChangeShare share_since(std::uint64_t told_at, const SeenChange& seen, std::uint
   share.open_ms = ms(log.open.ns);
   share.connecting_ms = ms(log.links.ns + log.regions.ns);
   share.connecting_cpu_ms = ms(log.links.cpu_ns + log.regions.cpu_ns);
+  share.connecting_waits = static_cast<double>(log.links.waits + log.regions.waits);
   share.links_ms = ms(log.links.ns);
   share.cpu_ms = ms(seen.cpu_ns);
   return share;

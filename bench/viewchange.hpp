@@ -29,7 +29,8 @@ struct ChangeShare {
   double open_ms = 0;        ///< of a newcomer, opening the fabric; no part of connecting
   double connecting_ms = 0;  ///< of `change_ms`, in connecting
   double links_ms = 0;       ///< of that, what is about links; the rest is about regions
-  double connecting_cpu_ms = 0;  ///< CPU time of the poller in connecting
+  double connecting_cpu_ms = 0;  ///< CPU time of the poller in connecting; the rest it stood for others to run
+  double connecting_waits = 0;   ///< how often it gave up its CPU by itself in connecting, for a lock or a peer
   double cpu_ms = 0;             ///< CPU time of the poller in `change_ms`; of a newcomer of all of its process
 };
 

@@ -1,6 +1,8 @@
 // Takes the time before and after the calls that are about links and regions; data passes without a look at the clock.
 #include <spindrift/bench/watched_fabric.hpp>
 
+#include <sys/resource.h>
+
 #include <ctime>
 
 #include <algorithm>
@@ -26,12 +28,19 @@ std::uint64_t cpu_ns(clockid_t clock) noexcept {
   return static_cast<std::uint64_t>(used.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(used.tv_nsec);
 }
 
-ConnectingLog::Instant instant_now() noexcept { return {nanoseconds_now(), thread_cpu_ns()}; }
+std::uint64_t thread_waits() noexcept {
+  rusage used{};
+  ::getrusage(RUSAGE_THREAD, &used);
+  return static_cast<std::uint64_t>(used.ru_nvcsw);
+}
+
+ConnectingLog::Instant instant_now() noexcept { return {nanoseconds_now(), thread_cpu_ns(), thread_waits()}; }
 
 void add_since(const ConnectingLog::Instant& start, ConnectingLog::Spent& spent) noexcept {
   const ConnectingLog::Instant now = instant_now();
   spent.ns += now.at_ns - start.at_ns;
   spent.cpu_ns += now.cpu_ns - start.cpu_ns;
+  spent.waits += now.waits - start.waits;
 }
 
 /// Adds the time of its life to what was spent.

@@ -15,6 +15,7 @@ struct ConnectingLog {
   struct Spent {
     std::uint64_t ns = 0;
     std::uint64_t cpu_ns = 0;  ///< of the calling thread
+    std::uint64_t waits = 0;   ///< how often it gave up its CPU by itself, for a lock, a page or a sleep
   };
   Spent open;     ///< in listen
   Spent links;    ///< in connect, disconnect, and in polls that reported a link or its end
@@ -23,6 +24,7 @@ struct ConnectingLog {
   struct Instant {
     std::uint64_t at_ns = 0;
     std::uint64_t cpu_ns = 0;  ///< thread_cpu_ns() then
+    std::uint64_t waits = 0;   ///< of the calling thread, since it began
   };
   Instant connected;                       ///< the first `connected`
   Instant lost;                            ///< the first `lost`

@@ -170,7 +170,7 @@ TEST_CASE("bench model prints KRCore's figures, and each claim beside the paper'
 TEST_CASE("bench viewchange prints what part of each kind of change was connecting") {
   const Output output = bench("viewchange --share --members 3 --rounds 1 --fabric vq:net");
   CHECK(output.exit_code == 0);
-  REQUIRE(output.lines.size() == 3 * 8 + 9);
+  REQUIRE(output.lines.size() == 3 * 10 + 11);
   for (const auto& line : output.lines) {
     const bool newcomer = line["parameters"]["change"] == "newcomer";
     CHECK(line["parameters"]["fabric"] == "vq:net");

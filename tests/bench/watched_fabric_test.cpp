@@ -3,8 +3,11 @@
 
 #include <array>
 #include <deque>
+#include <functional>
+#include <future>
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <spindrift/bench/processes.hpp>
@@ -36,7 +39,10 @@ class ScriptedFabric final : public fabric::Fabric {
     note("allocate");
     return fabric::Region{};
   }
-  void release(fabric::RegionKey) override { note("release"); }
+  void release(fabric::RegionKey) override {
+    note("release");
+    if (on_release) on_release();
+  }
   [[nodiscard]] Result<void> listen(const fabric::Address&) override { return noted("listen"); }
   [[nodiscard]] Result<void> connect(const fabric::Address&) override { return noted("connect"); }
   void disconnect(fabric::PeerId) override { note("disconnect"); }
@@ -63,6 +69,8 @@ class ScriptedFabric final : public fabric::Fabric {
   void cancel_sleep() noexcept override { note("cancel_sleep"); }
   void wake() noexcept override { note("wake"); }
 
+  std::function<void()> on_release;
+
  private:
   void note(const char* call) {
     calls_.emplace_back(call);
@@ -79,6 +87,11 @@ class ScriptedFabric final : public fabric::Fabric {
 };
 
 struct Watched {
+  Watched() {
+    auto made = std::make_unique<ScriptedFabric>(calls, events);
+    scripted = made.get();
+    fabric = watch_connecting(std::move(made), log);
+  }
   std::size_t poll() {
     std::array<Event, 4> taken;
     return fabric->poll(taken);
@@ -92,7 +105,8 @@ struct Watched {
   std::vector<std::string> calls;
   std::deque<Event> events;
   ConnectingLog log;
-  std::unique_ptr<fabric::Fabric> fabric = watch_connecting(std::make_unique<ScriptedFabric>(calls, events), log);
+  ScriptedFabric* scripted = nullptr;
+  std::unique_ptr<fabric::Fabric> fabric;
 };
 
 }  // namespace
@@ -162,4 +176,23 @@ TEST_CASE("a poll counts if it reported a link or a region, and the first word o
   CHECK(watched.log.connected.at_ns == connected.at_ns);
   CHECK(watched.log.last_connected_at_ns > connected.at_ns);
   CHECK(watched.log.lost.at_ns > connected.at_ns);
+}
+
+TEST_CASE("a call that waits for somebody is told apart from one whose thread was only not let run") {
+  Watched watched;
+  watched.fabric->release({});  // it computes, and whoever runs instead of it takes its CPU away
+  CHECK(watched.log.regions.waits == 0);
+  watched.scripted->on_release = [] {
+    std::promise<void> news;
+    std::thread other([&] {
+      take_time();
+      news.set_value();
+    });
+    news.get_future().wait();
+    other.join();
+  };
+  // The other thread may be through before this one asks.
+  for (int i = 0; i < 1000 && watched.log.regions.waits == 0; ++i) watched.fabric->release({});
+  CHECK(watched.log.regions.waits > 0);
+  CHECK(watched.log.links.waits == 0);
 }
