@@ -23,6 +23,7 @@
 #include <vector>
 
 #include <spindrift/core/clock.hpp>
+#include <spindrift/core/counters.hpp>
 #include <spindrift/core/ids.hpp>
 #include <spindrift/core/result.hpp>
 #include <spindrift/kernel/physical.hpp>
@@ -187,6 +188,8 @@ class Pool {
     std::uint64_t pairs = 0, accepted = 0, replays = 0, breaks = 0, rejected = 0, strays = 0, connected = 0, moves = 0;
   };
   [[nodiscard]] Counts counts() const noexcept;
+  /// As Fabric::count_in, from each `progress` on. Names begin with "vq.".
+  void count_in(CounterBlock* block);
 
  private:
   struct Physical;
@@ -209,6 +212,11 @@ class Pool {
   using Peers = std::map<Metadata, Peer, MetadataOrder>;
 
   Pool(Device& device, const PoolOptions& options);
+  /// Of `Counts`, what an operator may want to see.
+  struct Shown {
+    Counter pairs, connected, moves, breaks, replays, rejected;
+  };
+
   [[nodiscard]] Result<void> open_queue_pairs();
   [[nodiscard]] Seat* seat_of(PairId pair) const noexcept;
   [[nodiscard]] Result<void> bind_pair(PairId pair, Peers::iterator peer, std::uint64_t remote, bool remote_known);
@@ -235,6 +243,7 @@ class Pool {
   void flush_receives();
   void close_unheard();
   void sweep();
+  void show();
 
   // pool_connected.cpp
   void sample(Time now);
@@ -283,6 +292,7 @@ class Pool {
   Time next_sample_{};
   Time now_{};  ///< of the last `progress`
   Counts counts_;
+  Shown shown_;
 };
 
 }  // namespace spindrift::kernel

@@ -36,7 +36,24 @@ Result<bool> Pool::progress(Time now) {
   bury();
   close_unheard();
   sweep();
+  show();
   return any;
+}
+
+void Pool::count_in(CounterBlock* block) {
+  const auto counter = [block](const char* name) { return block == nullptr ? Counter() : block->counter(name); };
+  shown_ = {counter("vq.pairs"),  counter("vq.connected_made"), counter("vq.pairs_moved"),
+            counter("vq.breaks"), counter("vq.replays"),        counter("vq.rejected_messages")};
+  show();
+}
+
+void Pool::show() {
+  shown_.pairs.set(counts_.pairs);
+  shown_.connected.set(counts_.connected);
+  shown_.moves.set(counts_.moves);
+  shown_.breaks.set(counts_.breaks);
+  shown_.replays.set(counts_.replays);
+  shown_.rejected.set(counts_.rejected + core_.rejected);
 }
 
 bool Pool::drain(Physical& physical) {

@@ -33,6 +33,14 @@ VqFabric::VqFabric(const VqOptions& options, connected::Beginning beginning, Are
       finder_(
           options, [this](NodeId node, const Metadata& metadata) { return plausible(node, metadata); }, seen_) {}
 
+void VqFabric::count_in(CounterBlock* block) {
+  counters_ = block;
+  finder_.count_in(block);
+  if (pool_ != nullptr) pool_->count_in(block);
+  fenced_bytes_ = block == nullptr ? Counter() : block->counter("vq.fenced_bytes");
+  fenced_bytes_.set(arena_.fenced_bytes());
+}
+
 void VqFabric::execute(const Operation& operation) {
   Lane* const lane = lane_to(operation.peer);
   if (lane == nullptr) return;

@@ -33,7 +33,7 @@ class VqFabric final : public connected::Endpoint {
   ~VqFabric() override { end(); }
 
   [[nodiscard]] Result<void> post(std::span<const spindrift::fabric::Operation> operations) override;
-  void count_in(CounterBlock* block) override { finder_.count_in(block); }
+  void count_in(CounterBlock* block) override;
 
  private:
   using Message = std::vector<std::byte>;
@@ -92,6 +92,8 @@ class VqFabric final : public connected::Endpoint {
   std::deque<Newcomer> newcomers_;
   std::deque<Leaving> leaving_;
   PassClock seen_;
+  CounterBlock* counters_ = nullptr;  ///< before there is a pool: in which it will count
+  Counter fenced_bytes_;
   bool stands_still_ = false;  ///< the pool said that it cannot repair itself now
   connected::SmallWrites small_writes_;
   std::vector<Lane*> rung_;  ///< while a list is posted: whom it is for

@@ -84,6 +84,7 @@ Result<connected::Endpoint::Descriptors> VqFabric::open(const connected::SocketA
   auto pool = Pool::open(*device_, options);
   if (!pool) return std::move(pool).error();
   pool_ = std::move(pool).value();
+  pool_->count_in(counters_);
   if (auto bound = pool_->bind(door, completions_, accepted_max); !bound) return std::move(bound).error();
   if (auto known = arena_.register_with(*pool_); !known) return std::move(known).error();
   const auto bytes = finder_.table_bytes();
@@ -207,6 +208,7 @@ bool VqFabric::take_completions() {
   }
   for (const auto& lane : lanes()) static_cast<Lane&>(*lane).look_for_failure();
   let_go();
+  fenced_bytes_.set(arena_.fenced_bytes());
   for (const NodeId node : finder_.progress()) call_again(node);
   return moved && *moved;
 }

@@ -44,7 +44,8 @@ struct VqOptions {
 ///   life: what it had under way, if anything, hits nobody's memory.
 /// - A node of the roster is reached by what its last link told or by a lookup in a meta server's table, which every process
 ///   keeps; at its address when it is to be met first, when no server knows it, and after a call by what a table said came
-///   to nothing. What is counted says which (`count_in`): decision 0018.
+///   to nothing. What is counted says which (`count_in`): decision 0018. The pool's pairs, breaks and replays are counted
+///   with it, and address space that is lost to fences.
 /// - What is posted is cut into pieces of 64 KiB, each copied once more where the queue pair is shared.
 ///
 /// Errors: unsupported (no libfabric, or no such provider with ordered, acknowledged operations: the reason says which

@@ -84,7 +84,7 @@ TEST_CASE("a newcomer meets one node at its address, and finds all others in the
   const auto name = GENERATE(as<std::string>(), "vq:tcp", "vq:net");
   CAPTURE(name);
   Mesh mesh(name);
-  CounterBlock counters = CounterBlock::in_memory(16);
+  CounterBlock counters = CounterBlock::in_memory(32);
   Endpoint node(newcomer, mesh.make_newcomer());
   node.fabric->count_in(&counters);
   for (std::uint32_t other = first; other < newcomer; ++other) node.connect(NodeId(other));
@@ -98,6 +98,9 @@ TEST_CASE("a newcomer meets one node at its address, and finds all others in the
   CHECK(value_of(counters, "vq.meta_reads") >= 8);
   CHECK(value_of(counters, "vq.meta_faults") == 0);
   CHECK(value_of(counters, "vq.meta_table_nodes") == 1);  // it keeps no table for all
+  CHECK(value_of(counters, "vq.pairs") >= newcomer - first);
+  CHECK(value_of(counters, "vq.breaks") + value_of(counters, "vq.rejected_messages") == 0);
+  CHECK(value_of(counters, "vq.fenced_bytes") == 0);
 
   // Its record is of another start from now on, and so is the one that was remembered.
   mesh.kill(newcomer - 1);
@@ -115,10 +118,15 @@ TEST_CASE("a newcomer meets one node at its address, and finds all others in the
     mesh.kill(server);
     CHECK(await(node, Event::Kind::lost).node == NodeId(server));
   }
+  // Memory that a peer might still be writing to when it is hung up on is nobody's any more.
+  const Region region = value_or_throw(node.fabric->allocate(8192, "region"));
+  REQUIRE(node.fabric->expose(peers.at(NodeId(newcomer - 2)), region.key, Access::write).ok());
   node.fabric->disconnect(peers.at(NodeId(newcomer - 2)));
+  node.fabric->release(region.key);
   node.connect(NodeId(newcomer - 2));
   CHECK(await(node, Event::Kind::connected).node == NodeId(newcomer - 2));
   CHECK(value_of(counters, "vq.links_looked_up") == 6);
   CHECK(value_of(counters, "vq.links_by_address") == 1);
+  CHECK(value_of(counters, "vq.fenced_bytes") == 8192);
   node.fabric->count_in(nullptr);
 }

@@ -1,6 +1,10 @@
 // Connected queue pairs come and go in the background, and the virtual ones on them notice nothing.
 #include "pool_fixture.hpp"
 
+#include <map>
+
+#include <spindrift/core/counters.hpp>
+
 using namespace spindrift;
 using namespace spindrift::kernel;
 using namespace spindrift::kernel::sim;
@@ -352,4 +356,45 @@ TEST_CASE("an introduction that is too long, or of a pair that is bound to nobod
   a.pool->introduce(PairId(12345), nobody);
   talk(network, a, unbound, b, 20, b);
   CHECK(a.pool->counts().connected == 1);
+}
+
+TEST_CASE("what an operator may want to see of a pool is counted where everybody on the host can read it") {
+  SimNetwork network(63);
+  Node a(network, 0, {}, with_connected(1));
+  Node b(network, 1);
+  CounterBlock block = CounterBlock::in_memory(8);
+  const auto shown = [&] {
+    std::map<std::string, std::uint64_t> values;
+    for (const CounterValue& each : block.values()) values[each.name] = each.value;
+    return values;
+  };
+  const PairId before = a.pair(b);
+  a.pool->count_in(&block);
+  std::map<std::string, std::uint64_t> expected{{"vq.pairs", 1},  {"vq.connected_made", 0}, {"vq.pairs_moved", 0},
+                                                {"vq.breaks", 0}, {"vq.replays", 0},        {"vq.rejected_messages", 0}};
+  CHECK(shown() == expected);
+  const PairId pair = a.pair(b);
+  PhysicalEvent stranger;
+  stranger.kind = PhysicalEvent::Kind::received;
+  stranger.bytes = std::as_bytes(std::span("no message of a pool"));
+  a.device->report(stranger);
+  CHECK(a.post(pair, {a.write(b, a.put("again"), 64)}) == 1);
+  a.device->break_down();
+  settle(network, a, b);
+  expected["vq.pairs"] = 2;
+  expected["vq.rejected_messages"] = 1;
+  expected["vq.breaks"] = 1;
+  expected["vq.replays"] = 1;
+  CHECK(shown() == expected);
+  CHECK(b.text(64, 5) == "again");
+  a.pool->close(before);
+  talk(network, a, pair, b, 20, b);
+  expected["vq.pairs"] = 1;
+  expected["vq.connected_made"] = 1;
+  expected["vq.pairs_moved"] = 1;
+  CHECK(shown() == expected);
+  a.pool->count_in(nullptr);
+  a.pool->close(pair);
+  settle(network, a, b);
+  CHECK(shown() == expected);
 }
