@@ -25,6 +25,30 @@ struct Pool::Physical {
   bool replaying = false;  ///< something waits to be posted again
 };
 
+/// First in, first out; takes no memory before something is in it, which most pairs never have.
+template <class Value>
+class Queue {
+ public:
+  [[nodiscard]] bool empty() const noexcept { return first_ == values_.size(); }
+  [[nodiscard]] const Value& front() const noexcept { return values_[first_]; }
+  [[nodiscard]] std::span<const Value> all() const noexcept { return std::span(values_).subspan(first_); }
+  void push_back(const Value& value) { values_.push_back(value); }
+  void pop_front() {
+    ++first_;
+    if (first_ * 2 < values_.size()) return;  // so no more is moved than was taken out
+    values_.erase(values_.begin(), values_.begin() + static_cast<std::ptrdiff_t>(first_));
+    first_ = 0;
+  }
+  void clear() noexcept {
+    values_.clear();
+    first_ = 0;
+  }
+
+ private:
+  std::vector<Value> values_;
+  std::size_t first_ = 0;
+};
+
 /// A virtual queue pair. Its bytes of messages are copies: what its user does not take keeps no shared buffer.
 struct Pool::Seat {
   PairId id;
@@ -38,7 +62,7 @@ struct Pool::Seat {
     MemoryKeys memory;
     std::uint64_t context = 0;
   };
-  std::deque<Receive> receives;
+  Queue<Receive> receives;
   Listener* accepted_by = nullptr;
   std::uint64_t stranger = 0;       ///< the peer's pair, of an accepted one
   std::uint64_t stranger_node = 0;  ///< its node and start

@@ -141,7 +141,7 @@ void Pool::flush_receives() {
   any_failed_ = true;
   for (const auto& seat : seats_) {
     if (!seat || seat->receives.empty() || seat->fetching || !failure(seat->id)) continue;
-    for (const Seat::Receive& receive : seat->receives) {
+    for (const Seat::Receive& receive : seat->receives.all()) {
       seat->completions->received_.push_back({seat->id, receive.context, 0, Completion::Kind::receive, Status::flushed});
     }
     seat->receives.clear();

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <array>
+#include <compare>
 #include <cstdint>
 #include <optional>
 #include <string_view>
@@ -22,7 +23,7 @@ struct Name {
   HostAddress address{};
   std::uint16_t connectionless_port = 0;  ///< host order
   std::uint16_t connected_port = 0;       ///< host order
-  friend bool operator==(const Name&, const Name&) = default;
+  friend auto operator<=>(const Name&, const Name&) = default;
 };
 
 /// Nothing if no such provider is known, or not of that class.

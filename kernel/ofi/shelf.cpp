@@ -13,23 +13,32 @@
 namespace spindrift::kernel::ofi {
 
 std::optional<PeerHandle> Peers::add(const Name& name) {
-  std::size_t place = peers_.size();
-  for (std::size_t i = 0; i < peers_.size(); ++i) {
-    if (peers_[i].uses > 0 && peers_[i].name == name) {
-      ++peers_[i].uses;
-      return PeerHandle(static_cast<std::uint32_t>(i + 1));
-    }
-    if (peers_[i].uses == 0) place = std::min(place, i);
+  const auto handle_of = [](std::uint32_t place) { return PeerHandle(place + 1); };
+  if (const auto known = places_.find(name); known != places_.end()) {
+    ++peers_[known->second].uses;
+    return handle_of(known->second);
   }
-  if (place == peers_max_) return std::nullopt;
-  if (place == peers_.size()) peers_.emplace_back();
+  auto place = static_cast<std::uint32_t>(peers_.size());
+  if (!free_.empty()) {
+    place = free_.back();
+    free_.pop_back();
+  } else if (place == peers_max_) {
+    return std::nullopt;
+  } else {
+    peers_.emplace_back();
+  }
   peers_[place] = {name, 1};
-  return PeerHandle(static_cast<std::uint32_t>(place + 1));
+  places_.emplace(name, place);
+  return handle_of(place);
 }
 
 bool Peers::remove(PeerHandle peer) {
   if (find(peer) == nullptr) return false;
-  return --peers_[peer.value() - 1].uses == 0;
+  const std::uint32_t place = peer.value() - 1;
+  if (--peers_[place].uses > 0) return false;
+  places_.erase(peers_[place].name);
+  free_.push_back(place);
+  return true;
 }
 
 const Name* Peers::find(PeerHandle peer) const noexcept {

@@ -5,6 +5,7 @@
 #include <rdma/fi_domain.h>
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <span>
 #include <unordered_map>
@@ -37,6 +38,8 @@ class Peers {
   };
   const std::uint32_t peers_max_;
   std::vector<Peer> peers_;  // by handle - 1
+  std::vector<std::uint32_t> free_;
+  std::map<Name, std::uint32_t> places_;  // of peers that are not forgotten
 };
 
 /// Registered memory by its key, which is the same with every provider, for own and for peers' operations.
