@@ -220,6 +220,7 @@ void Pool::close(PairId pair) {
   if (seat == nullptr) return;
   if (seat->accepted_by != nullptr) {
     seat->accepted_by->accepted.erase({seat->stranger_node, seat->stranger});
+    if (seat->heard) seat->accepted_by->heard.add({seat->stranger_node, seat->stranger});
     std::erase(seat->accepted_by->ready, pair);
     std::erase(seat->accepted_by->newcomers, pair);
   }

@@ -102,8 +102,9 @@ struct PoolOptions {
   /// Whether a connected queue pair that breaks says that the peer is gone: then all pairs to that peer fail at once, also
   /// those on connectionless ones. Else its pairs go on over those.
   bool break_is_loss = false;
-  Duration look_up_max = std::chrono::seconds(10);  ///< until `remote` knows a large message's memory; then its pair fails
-  RemoteMemory* remote = nullptr;                   ///< outlives the pool; none: the devices of the peers alone check
+  Duration look_up_max = std::chrono::seconds(
+      10);  ///< until `remote` knows a large message's memory; then its pair fails, and the sender is not told
+  RemoteMemory* remote = nullptr;  ///< outlives the pool; none: the devices of the peers alone check
 };
 
 class Pool {
@@ -139,7 +140,7 @@ class Pool {
   /// touched until `is_gone`.
   void close(PairId pair);
   [[nodiscard]] bool is_gone(PairId pair) const noexcept;
-  /// Why it takes nothing any more: none if it is well.
+  /// Why it takes nothing any more: none if it is well. The peer is not told: it gets no more credits, and waits.
   [[nodiscard]] std::optional<Status> failure(PairId pair) const noexcept;
 
   /// Posts a list in order; everything is checked before anything is taken. Returns how many were taken: less than all means
@@ -262,6 +263,7 @@ class Pool {
 
   // pool_messages.cpp
   void on_received(Physical& physical, const PhysicalEvent& event);
+  [[nodiscard]] bool is_over(const vq_header& call) const;
   [[nodiscard]] Seat* accept(const vq_header& header, std::span<const std::byte> metadata);
   void serve(Seat& seat);
   void consume(Seat& seat);

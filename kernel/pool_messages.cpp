@@ -7,6 +7,12 @@
 #include <spindrift/kernel/pool_parts.hpp>
 
 namespace spindrift::kernel {
+namespace {
+
+/// The node and its start.
+std::uint64_t caller_of(const vq_header& header) { return std::uint64_t{header.node} << 32 | header.start; }
+
+}  // namespace
 
 void Pool::on_received(Physical& physical, const PhysicalEvent& event) {
   const auto* const bytes = reinterpret_cast<const unsigned char*>(event.bytes.data());
@@ -17,7 +23,12 @@ void Pool::on_received(Physical& physical, const PhysicalEvent& event) {
   if (vq_read_header(bytes, size, &header) != 0) {
     const auto metadata = event.bytes.subspan(sizeof header, header.metadata_bytes);
     const auto payload = event.bytes.subspan(sizeof header + metadata.size());
-    seat = verdict == VQ_STRANGER ? accept(header, metadata) : seat_of(PairId(header.to));
+    if (verdict == VQ_STRANGER && is_over(header)) verdict = VQ_DROPPED;
+    if (verdict == VQ_STRANGER) {
+      seat = accept(header, metadata);
+    } else if (header.hello == 0) {
+      seat = seat_of(PairId(header.to));
+    }
     if (verdict == VQ_STRANGER && seat != nullptr) {
       verdict = vq_keep(&core_, seat->id.value(), &physical.core, event.id, &header, bytes + (size - payload.size()));
     } else if (verdict == VQ_STRANGER) {
@@ -36,12 +47,18 @@ void Pool::on_received(Physical& physical, const PhysicalEvent& event) {
   if (vq_owes(&core_, seat->id.value()) != 0) owing_.insert(seat->id);
 }
 
+// Whether its first message was heard here by a user who has closed the pair since: it is not to be heard twice.
+bool Pool::is_over(const vq_header& call) const {
+  const auto listener = listeners_.find(Port(call.to));
+  return listener != listeners_.end() && listener->second.heard.contains({caller_of(call), call.from});
+}
+
 // The pair for a stranger at one of the ports: the one that it has, or a new one.
 Pool::Seat* Pool::accept(const vq_header& header, std::span<const std::byte> bytes) {
   const auto found = listeners_.find(Port(header.to));
   if (found == listeners_.end() || bytes.size() > Metadata::bytes_max) return nullptr;
   Listener& listener = found->second;
-  const std::pair key{std::uint64_t{header.node} << 32 | header.start, header.from};
+  const Listener::Caller key{caller_of(header), header.from};
   if (const auto known = listener.accepted.find(key); known != listener.accepted.end()) return seat_of(known->second);
   if (listener.accepted.size() >= listener.pairs_max) return nullptr;
 

@@ -49,6 +49,25 @@ class Queue {
   std::size_t first_ = 0;
 };
 
+/// The last few of many.
+template <class Key>
+class Recent {
+ public:
+  static constexpr int most = 1024;
+  [[nodiscard]] bool contains(const Key& key) const { return keys_.contains(key); }
+  void add(const Key& key) {
+    if (!keys_.insert(key).second) return;
+    order_.push_back(key);
+    if (order_.size() <= most) return;
+    keys_.erase(order_.front());
+    order_.pop_front();
+  }
+
+ private:
+  std::set<Key> keys_;
+  std::deque<Key> order_;
+};
+
 /// A virtual queue pair. Its bytes of messages are copies: what its user does not take keeps no shared buffer.
 struct Pool::Seat {
   PairId id;
@@ -80,9 +99,11 @@ struct Pool::Seat {
 struct Pool::Listener {
   CompletionQueue* completions = nullptr;
   std::uint32_t pairs_max = 0;
-  std::map<std::pair<std::uint64_t, std::uint64_t>, PairId> accepted;  ///< by node with start, and the peer's pair
-  std::deque<PairId> ready;                                            ///< who has a message to be popped
-  std::deque<PairId> newcomers;                                        ///< of whom `next_accepted` has not told
+  using Caller = std::pair<std::uint64_t, std::uint64_t>;  ///< node with start, and its pair
+  std::map<Caller, PairId> accepted;
+  Recent<Caller> heard;          ///< whose pairs here are closed: a call of theirs that comes again, after a fault, is over
+  std::deque<PairId> ready;      ///< who has a message to be popped
+  std::deque<PairId> newcomers;  ///< of whom `next_accepted` has not told
 };
 
 }  // namespace spindrift::kernel

@@ -147,3 +147,49 @@ TEST_CASE("a connected queue pair that breaks ends all pairs to its peer at once
   CHECK(a.pool->failure(also_to_b).has_value() == is_loss);
   CHECK_FALSE(a.pool->failure(to_c));
 }
+
+TEST_CASE("a call that is posted again after a fault reaches nobody whose pair was closed meanwhile") {
+  std::uint32_t heard = 0;
+  for (std::uint32_t seed = 0; seed < 40; ++seed) {
+    SimNetwork network(seed);
+    Node a(network, 0);
+    Node b(network, 1);
+    REQUIRE(b.pool->bind(Port(1), b.completions, 8).ok());
+    const PairId pair = a.pair(b);
+    CHECK(a.post(pair, {a.send(a.put("once"))}) == 1);
+    a.device->break_down();  // which may have carried it out
+    b.progress();
+    PairId accepted;
+    const bool came = b.pop(Port(1), &accepted) == "once";
+    if (came) b.pool->close(accepted);
+    heard += came ? 1 : 0;
+    a.progress();  // before it hears what the other side has said to it
+    settle(network, a, b);
+    CAPTURE(seed, came);
+    CHECK(b.pop() == (came ? "nothing" : "once"));
+    CHECK(b.pool->counts().accepted == 1);
+    CHECK(b.pool->counts().rejected == 0);
+    CHECK(a.pool->counts().replays == 1);
+  }
+  CHECK(heard > 0);
+  CHECK(heard < 40);
+}
+
+TEST_CASE("a call is heard by whoever has heard nothing of it, though a pair for it had failed before") {
+  std::uint32_t failed = 0;
+  for (std::uint32_t seed = 0; seed < 40; ++seed) {
+    SimNetwork network(seed);
+    Node a(network, 0);
+    Node b(network, 1);
+    REQUIRE(b.pool->bind(Port(1), b.completions, 8).ok());
+    CHECK(a.post(a.pair(b), {a.send(std::span(a.memory).first(a.pool->message_bytes_max() + 1))}) == 1);
+    a.device->break_down();
+    b.progress();  // fetches what is too large to be sent
+    failed += b.pool->counts().accepted == 1 ? 1 : 0;
+    b.pool->on_peer_lost(a.device->metadata());
+    settle(network, a, b);
+    CAPTURE(seed);
+    CHECK(b.pop().size() == a.pool->message_bytes_max() + 1);
+  }
+  CHECK(failed > 0);
+}

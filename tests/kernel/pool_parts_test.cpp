@@ -1,4 +1,4 @@
-// The line in which a pair's receives wait.
+// The line in which a pair's receives wait, and what is remembered of what is over.
 #include <catch2/catch.hpp>
 
 #include <algorithm>
@@ -8,6 +8,7 @@
 #include <spindrift/kernel/pool_parts.hpp>
 
 using spindrift::kernel::Queue;
+using spindrift::kernel::Recent;
 
 TEST_CASE("a queue gives what it was given, in that order, however full it was between") {
   std::mt19937 random(1);
@@ -30,4 +31,19 @@ TEST_CASE("a queue gives what it was given, in that order, however full it was b
   queue.clear();
   CHECK(queue.empty());
   CHECK(queue.all().empty());
+}
+
+TEST_CASE("of what is over the last are remembered, each once, and no more than so many") {
+  Recent<int> recent;
+  const int most = Recent<int>::most;
+  CHECK_FALSE(recent.contains(0));
+  for (int i = 0; i < most; ++i) {
+    recent.add(i);
+    recent.add(i);
+  }
+  for (int i = 0; i < most; ++i) CHECK(recent.contains(i));
+  recent.add(most);
+  CHECK_FALSE(recent.contains(0));
+  CHECK(recent.contains(1));
+  CHECK(recent.contains(most));
 }
