@@ -102,6 +102,8 @@ class Network final : public Handler {
   /// Ends both sorts of cuts.
   void heal(NodeId from, NodeId to);
   [[nodiscard]] std::size_t message_bytes_max() const noexcept { return options_.message_bytes_max; }
+  /// What the process posts from now on goes out so much later.
+  void stall(std::uint32_t index, Ticks ticks);
   /// From now on links are quiet: no clogs.
   void calm() { options_.clogs_in_1000 = 0; }
   /// Both processes have the same connection, and neither is about to learn otherwise.

@@ -100,11 +100,13 @@ void Network::post_write(std::uint32_t index, std::uint32_t from_end, const fabr
                          std::byte* region) {
   if (operation.bytes == 0) return;
   Connection& connection = connections_[index];
-  const std::uint32_t slot = take_slot(in_flight_, in_flight_unused_);
-  InFlight& write = in_flight_[slot];
-  write.write = {
+  const NetworkListener::Write posted = {
       connection.ends[from_end], connection.ends[1 - from_end], operation.local, region, operation.offset, operation.bytes,
       operation.copied};
+  listener_.on_posted(posted);  // a process that dies of it has not posted it
+  const std::uint32_t slot = take_slot(in_flight_, in_flight_unused_);
+  InFlight& write = in_flight_[slot];
+  write.write = posted;
   write.connection = index;
   write.target = operation.region;
   write.captured = operation.copied || random_.chance(1, 2);
@@ -112,7 +114,6 @@ void Network::post_write(std::uint32_t index, std::uint32_t from_end, const fabr
   write.next_group = 0;
   write.groups_dropped = 0;
   choose_visibility(write);
-  listener_.on_posted(write.write);
 
   Direction& way = connection.ways[from_end];
   if (!way.access || connection.broken) write.groups_dropped = ~std::uint32_t{0};  // the other side has ended the connection
@@ -129,6 +130,15 @@ void Network::post_write(std::uint32_t index, std::uint32_t from_end, const fabr
     scheduler_.at(when, *this, EventKind::lines_visible, slot);
     way.writes_last = when;
     when += static_cast<Ticks>(random_.below(static_cast<std::uint64_t>(options_.line_gap_ns_max)));
+  }
+}
+
+void Network::stall(std::uint32_t index, Ticks ticks) {
+  for (const std::uint32_t which : endpoints_[index]->unended_) {
+    Connection& connection = connections_[which];
+    Direction& way = connection.ways[end_of(connection, index)];
+    way.writes_last = std::max(way.writes_last, scheduler_.now() + ticks);
+    way.messages_last = std::max(way.messages_last, scheduler_.now() + ticks);
   }
 }
 

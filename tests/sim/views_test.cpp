@@ -281,6 +281,29 @@ TEST_CASE("in a scenario an application takes nothing for as long as it is told 
   CHECK(run_script(afterwards).failure.empty());
 }
 
+TEST_CASE("in a scenario a large message is handed on, by who dies or stands still in the middle of it") {
+  REQUIRE(log::set_levels("off").ok());
+  const std::string four = "nodes 4\nbulk 8192\nexpect view of 3 is 0,1,2,3\nexpect view of 0 is 0,1,2,3\n";
+  const auto plays = [](const std::string& text) {
+    std::istringstream script(text);
+    return run_script(script).failure;
+  };
+  // Of its own messages a member hands on none.
+  const std::string all = " large\nexpect delivered 1 orders 20\n";
+  CHECK(plays(four + "after 1us crash 1 in relay 0\nafter 1us send 1 orders 20" + all) == "");
+  CHECK(plays(four + "after 1us crash 1 in large 0\nafter 1us send 0 orders 20" + all) == "");
+  CHECK(plays(four + "after 1us crash 1 in large 0\nafter 1us send 1 orders 1 large\nexpect view of 0 is 0,2,3\n") == "");
+  CHECK(plays(four + "after 1us crash 1 in relay 0\nafter 1us send 0 orders 1 large\nexpect view of 0 is 0,2,3\n") == "");
+  const std::string pause = "suspect never\n" + four + "after 1us pause 1 5ms in relay ";
+  const std::string meanwhile = "\nafter 1us send 0 orders 1 large\nrun 4ms\nexpect delivered 0 orders 0\n";
+  CHECK(plays(pause + "0" + meanwhile) == "");
+  CHECK(plays(pause + "2" + meanwhile + "run 2ms\nexpect delivered 0 orders 1\n") == "");
+  const std::string direct = "nodes 4\nbulk 8192 direct\nexpect view of 0 is 0,1,2,3\nafter 1us crash 1 in relay 0\n";
+  CHECK(plays(direct + "after 1us send 0 orders 20 large\nexpect delivered 0 orders 20\n") == "");
+  CHECK(plays("nodes 3\nbulk 8192 sometimes\n").find("sometimes") != std::string::npos);
+  CHECK(plays(four + "after 1us pause 1 5ms in change 2\n").find("change") != std::string::npos);
+}
+
 TEST_CASE("in a scenario a cut of present connections stops what goes over them, and lets later ones be") {
   REQUIRE(log::set_levels("off").ok());
   const std::string cut = "nodes 3\nexpect view of 2 is 0,1,2\nafter 1us cut 2-0 present\n";

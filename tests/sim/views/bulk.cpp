@@ -16,6 +16,12 @@ void Rows::on_bulk(std::span<const std::byte> memory, const View& view, std::uin
   bulk_.add(memory.data(), {view.id.value(), process, subgroup, own, memory.size()});
 }
 
+std::optional<Rows::LargePost> Rows::large_post(const NetworkListener::Write& write) const {
+  const auto source = write.copied ? std::nullopt : bulk_.find(write.local);
+  if (!source) return std::nullopt;
+  return source->region->own ? LargePost::own : LargePost::handed_on;
+}
+
 void Rows::check_bulk_write(const NetworkListener::Write& write, const BulkMemory::Place& target) {
   const auto source = bulk_.find(write.local);
   if (!source || source->region->process != write.from || source->region->subgroup != target.region->subgroup) {

@@ -166,6 +166,11 @@ void Fleet::on_news(std::uint32_t index) {
   schedule_step(process);
 }
 
+void Fleet::on_posted(const Write& write) {
+  light_fuse(write);
+  rows_.on_posted(write);
+}
+
 void Fleet::on_landed(const Write& write, std::uint64_t offset, std::size_t size) {
   scheduler_.trace(write.offset << 24 ^ offset << 8 ^ std::uint64_t{write.to} << 4 ^ write.from ^ size);
   rows_.on_landed(write, offset, size);
@@ -176,6 +181,7 @@ void Fleet::on_action(std::uint32_t index) {
   if (index >= processes_.size()) return;
   Process& process = *processes_[index];
   const std::uint64_t effect = process.effects_++;
+  if (process.pauses_ && effect >= process.pauses_->at) stand_still(process, std::exchange(process.pauses_, {})->ticks);
   if (process.in_step_ && process.dies_at_ && effect >= *process.dies_at_) throw ProcessDied{};
 }
 

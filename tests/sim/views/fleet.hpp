@@ -78,7 +78,7 @@ class Fleet final : public Handler, public NetworkListener {
   void on_event(EventKind kind, std::uint32_t which) override;
   void on_news(std::uint32_t endpoint) override;
   void on_action(std::uint32_t endpoint) override;
-  void on_posted(const Write& write) override { rows_.on_posted(write); }
+  void on_posted(const Write& write) override;
   void on_landing(const Write& write, std::uint64_t offset, const std::byte* bytes, std::size_t size) override {
     rows_.on_landing(write, offset, bytes, size);
   }
@@ -109,6 +109,8 @@ class Fleet final : public Handler, public NetworkListener {
   // fleet_faults.cpp
   void pause(Process& process, Ticks ticks);
   void sleep(Process& process, Ticks ticks);
+  void stand_still(Process& process, Ticks ticks);
+  void light_fuse(const Write& write);
   void blame(std::uint32_t node);
   void note_crash_in_change(const Process& process);
   void note_view(Process& process, const views::NewView& news);

@@ -28,6 +28,14 @@ void Fleet::act(const Action& action) {
     case Action::Kind::crash_at:
       if (runs) process->dies_at_ = process->effects_ + action.count;
       return;
+    case Action::Kind::crash_in_large:
+    case Action::Kind::crash_in_relay:
+    case Action::Kind::pause_in_relay: {
+      if (!runs) return;
+      const bool own = action.kind == Action::Kind::crash_in_large;
+      process->large_fuse_ = {own ? Rows::LargePost::own : Rows::LargePost::handed_on, action.count, action.ticks};
+      return;
+    }
     case Action::Kind::pause:
       if (runs) pause(*process, action.ticks);
       return;
@@ -61,6 +69,7 @@ void Fleet::act(const Action& action) {
       sender.node = action.node;
       sender.subgroup = action.other;
       sender.messages = static_cast<std::uint32_t>(action.count);
+      sender.large = action.large;
       sender.hold_ns_max = std::max<Ticks>(action.ticks, 1);
       return senders_.add(process->index_, sender);
     }
@@ -79,6 +88,29 @@ void Fleet::pause(Process& process, Ticks ticks) {
   sleep(process, ticks);
   if (plan_.suspect_after > 0 && ticks > plan_.suspect_after / 4) blame(process.node_);
   report_.hit(plan_.suspect_after > 0 && ticks > plan_.suspect_after ? Probe::paused_beyond_patience : Probe::paused);
+}
+
+// In the middle of what it posts: the rest goes out when it wakes.
+void Fleet::stand_still(Process& process, Ticks ticks) {
+  pause(process, ticks);
+  network_.stall(process.index_, ticks);
+}
+
+// Effects are counted from the first post of that message on, which is about to be made.
+void Fleet::light_fuse(const Write& write) {
+  Process& process = *processes_[write.from];
+  if (!process.large_fuse_ || !process.in_step_ || rows_.large_post(write) != process.large_fuse_->at) return;
+  const Process::LargeFuse fuse = *std::exchange(process.large_fuse_, std::nullopt);
+  if (fuse.effects > 0) {
+    const std::uint64_t effect = process.effects_ + fuse.effects - 1;
+    if (fuse.pause > 0)
+      process.pauses_ = {effect, fuse.pause};
+    else
+      process.dies_at_ = effect;
+    return;
+  }
+  if (fuse.pause == 0) throw ProcessDied{};
+  stand_still(process, fuse.pause);
 }
 
 // Who sleeps while all others do, and wakes with them, has missed nothing that they have not.

@@ -321,6 +321,10 @@ std::string to_string(const Action& action) {
     case Action::Kind::crash: return text + "crash " + node;
     case Action::Kind::crash_in_change: return text + "crash " + node + " in change " + std::to_string(action.count);
     case Action::Kind::crash_at: return text + "crash " + node + " effect " + std::to_string(action.count);
+    case Action::Kind::crash_in_large: return text + "crash " + node + " in large " + std::to_string(action.count);
+    case Action::Kind::crash_in_relay: return text + "crash " + node + " in relay " + std::to_string(action.count);
+    case Action::Kind::pause_in_relay:
+      return text + "pause " + node + " " + std::to_string(action.ticks) + "ns in relay " + std::to_string(action.count);
     case Action::Kind::sleep: return text + "all sleep " + std::to_string(action.ticks) + "ns";
     case Action::Kind::pause: return text + "pause " + node + " " + std::to_string(action.ticks) + "ns";
     case Action::Kind::cut:
@@ -330,7 +334,7 @@ std::string to_string(const Action& action) {
     case Action::Kind::leave: return text + "leave " + node;
     case Action::Kind::send:
       return text + "send " + node + " " + std::to_string(action.other) + " " + std::to_string(action.count) +
-             (action.ticks > 0 ? " built " + std::to_string(action.ticks) + "ns" : "");
+             (action.large ? " large" : "") + (action.ticks > 0 ? " built " + std::to_string(action.ticks) + "ns" : "");
     case Action::Kind::refuse: return text + "refuse " + node + " " + std::to_string(action.ticks) + "ns";
     case Action::Kind::stop: return text + "stop " + node;
   }

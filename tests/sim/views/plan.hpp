@@ -48,6 +48,7 @@ struct SenderPlan {
   Ticks hold_ns_max = 1;
   std::uint32_t abandons_in_64 = 0;
   std::uint32_t largest_in_8 = 0;
+  bool large = false;  ///< none fits into the row's ring
 };
 
 struct Action {
@@ -56,6 +57,9 @@ struct Action {
     crash,            ///< the process of `node`
     crash_in_change,  ///< the process of `node`, `count` effects after it next leaves the active state or installs a view
     crash_at,         ///< the process of `node`, at its `count`th effect from now
+    crash_in_large,   ///< the process of `node`, `count` effects into its next posting of a large message of its own
+    crash_in_relay,   ///< the process of `node`, `count` effects into its next handing on of a large message
+    pause_in_relay,   ///< the process of `node`, for `ticks`, `count` effects into its next handing on
     pause,            ///< the process of `node`, for `ticks`
     sleep,            ///< all processes, for `ticks`: the host they are on is suspended
     cut,              ///< `what`, from `node` to `other`; breaks after `ticks`, or never if 0
@@ -73,6 +77,7 @@ struct Action {
   Ticks ticks = 0;
   std::uint64_t count = 0;
   Cut what = Cut::everything;
+  bool large = false;  ///< what it sends does not fit into a row's ring
 };
 
 /// The first process of `node` dies before this effect.

@@ -11,6 +11,7 @@
 #include <spindrift/views/member.hpp>
 
 #include "../scheduler.hpp"
+#include "rows.hpp"
 
 namespace spindrift::sim {
 
@@ -42,6 +43,17 @@ class Process final : public views::Upcalls {
     std::vector<std::byte> bytes;
   };
   void take(std::uint32_t subgroup, std::span<const Delivery> batch);
+  /// What happens to it so many effects after it began to post a large message.
+  struct LargeFuse {
+    Rows::LargePost at = Rows::LargePost::own;
+    std::uint64_t effects = 0;
+    Ticks pause = 0;  ///< 0: it dies
+  };
+  /// In the middle of a step it stands still.
+  struct Pause {
+    std::uint64_t at = 0;  ///< before this effect
+    Ticks ticks = 0;
+  };
   /// A handler's thread is done, or the application is ready again.
   void resume(std::uint32_t subgroup);
   void comes_late();
@@ -75,6 +87,8 @@ class Process final : public views::Upcalls {
   std::uint64_t upcalls_ = 0;
   std::optional<std::uint64_t> dies_at_;      ///< before this effect
   std::optional<std::uint64_t> change_fuse_;  ///< this many effects after its next change of view begins
+  std::optional<LargeFuse> large_fuse_;
+  std::optional<Pause> pauses_;
   std::vector<ViewId> watched_;               ///< views of which its row is known to the checkers
   std::optional<ViewId> complete_;            ///< likewise all mirrors
   std::optional<ViewId> newest_epoch_;

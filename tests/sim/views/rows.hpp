@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <unordered_map>
 #include <utility>
@@ -21,6 +22,8 @@ namespace spindrift::sim {
 
 class Rows {
  public:
+  /// Whose large message a write carries: the poster's own, or one that it hands on.
+  enum class LargePost : std::uint8_t { own, handed_on };
   explicit Rows(Report& report, bool majority_rules = true) : report_(report), endings_(report, majority_rules) {}
 
   void on_row(std::uint32_t process, Rank rank, const View& view, const std::byte* memory);
@@ -40,6 +43,8 @@ class Rows {
   void on_delivered(const View& view, std::uint32_t process, std::uint32_t subgroup, std::uint64_t sequence);
   /// A write was posted.
   void on_posted(const NetworkListener::Write& write);
+  /// Nothing: the write carries no large message.
+  [[nodiscard]] std::optional<LargePost> large_post(const NetworkListener::Write& write) const;
   /// A line is about to land.
   void on_landing(const NetworkListener::Write& write, std::uint64_t offset, const std::byte* bytes, std::size_t size);
   /// It has: what a guard vouches for is there (S3). A suspect's bytes are spoiled: who still reads them goes wrong (V8).

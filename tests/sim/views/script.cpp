@@ -54,6 +54,14 @@ std::string text_of(const std::vector<std::uint32_t>& nodes) {
   return text.empty() ? "nobody" : text;
 }
 
+Action::Kind moment_of(const std::string& word, bool pause) {
+  if (pause && word == "relay") return Action::Kind::pause_in_relay;
+  if (!pause && word == "relay") return Action::Kind::crash_in_relay;
+  if (!pause && word == "large") return Action::Kind::crash_in_large;
+  if (!pause && word == "change") return Action::Kind::crash_in_change;
+  throw BadLine("unknown: " + word);
+}
+
 class Player {
  public:
   Player(bool verbose, std::uint64_t seed) : verbose_(verbose) {
@@ -126,6 +134,16 @@ class Player {
       plan_.subgroups[0].state_bytes = number_of(word(words, 1));
     } else if (words[0] == "window") {
       plan_.subgroups[0].profile.window_messages = number_of(word(words, 1));
+    } else if (words[0] == "senders") {
+      plan_.subgroups[0].senders = 0;
+      for (const std::uint32_t sender : nodes_of(word(words, 1))) plan_.subgroups[0].senders |= std::uint64_t{1} << sender;
+    } else if (words[0] == "bulk") {  // bulk BYTES [direct]
+      Profile& profile = plan_.subgroups[0].profile;
+      profile.bulk_ring_bytes = number_of(word(words, 1));
+      profile.large_message_bytes = 128;
+      profile.message_bytes_max = profile.bulk_ring_bytes / 2;
+      if (words.size() > 2 && words[2] != "direct") throw BadLine("unknown: " + words[2]);
+      plan_.fabric.mappable = words.size() > 2;  // where no row can be mapped, members hand on
     } else if (words[0] == "minimum") {
       plan_.subgroups[0].minimum = static_cast<std::uint32_t>(number_of(word(words, 1)));
     } else if (words[0] == "unordered") {
@@ -209,14 +227,20 @@ class Player {
     if (what == "send") {
       action.other = subgroup(word(words, 4));
       action.count = number_of(word(words, 5));
-      if (words.size() > 6) {  // send N SUBGROUP COUNT built TIME
-        if (words[6] != "built") throw BadLine("unknown: " + words[6]);
-        action.ticks = ticks_of(word(words, 7));
+      for (std::size_t i = 6; i < words.size(); ++i) {  // send N SUBGROUP COUNT [large] [built TIME]
+        if (words[i] == "large")
+          action.large = true;
+        else if (words[i] == "built")
+          action.ticks = ticks_of(word(words, ++i));
+        else
+          throw BadLine("unknown: " + words[i]);
       }
     }
-    if (what == "crash" && words.size() > 4) {  // crash N in change K
-      action.kind = Action::Kind::crash_in_change;
-      action.count = number_of(word(words, 6));
+    // crash N in change|large|relay K, pause N TIME in relay K
+    if (const std::size_t in = what == "crash" ? 4 : 5; (what == "crash" || what == "pause") && words.size() > in) {
+      if (words[in] != "in") throw BadLine("unknown: " + words[in]);
+      action.kind = moment_of(word(words, in + 1), what == "pause");
+      action.count = number_of(word(words, in + 2));
     }
     queue(action);
   }
@@ -252,11 +276,14 @@ class Player {
       const auto fits = [&] { return std::find(expected.begin(), expected.end(), seen()) != expected.end(); };
       wait([&] { return fits() && fleet.state_of(of) == views::MemberState::active; },
            [&] { return "node " + std::to_string(of) + " sees " + text_of(seen()); });
-    } else if (what == "delivered") {  // expect delivered N SUBGROUP COUNT
+    } else if (what == "delivered") {  // expect delivered N SUBGROUP COUNT[+]
       const std::uint32_t at = node(word(words, 2));
       const std::uint32_t of = subgroup(word(words, 3));
-      const std::uint64_t count = number_of(word(words, 4));
-      wait([&] { return fleet.delivered(at, of) == count; },
+      std::string text = word(words, 4);
+      const bool or_more = text.back() == '+';
+      if (or_more) text.pop_back();
+      const std::uint64_t count = number_of(text);
+      wait([&] { return or_more ? fleet.delivered(at, of) >= count : fleet.delivered(at, of) == count; },
            [&] { return "delivered " + std::to_string(fleet.delivered(at, of)); });
     } else if (what == "state") {  // expect state N STATE
       const std::uint32_t of = node(word(words, 2));

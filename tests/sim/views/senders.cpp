@@ -56,10 +56,12 @@ void Senders::on_event(EventKind, std::uint32_t which) {
     finish_message(which);
 }
 
-std::uint64_t Senders::draw_bytes(std::uint32_t subgroup, std::uint32_t largest_in_8) {
-  const std::uint64_t largest = plan_.subgroups[subgroup].profile.message_bytes_max;
+std::uint64_t Senders::draw_bytes(std::uint32_t subgroup, std::uint32_t largest_in_8, bool large) {
+  const Profile& profile = plan_.subgroups[subgroup].profile;
+  const std::uint64_t largest = profile.message_bytes_max;
+  const std::uint64_t smallest = large ? profile.ring_payload_max() + 1 : smallest_message;
   if (random_.chance(largest_in_8, 8)) return largest;
-  return random_.spread(smallest_message, std::max<std::uint64_t>(smallest_message, largest));
+  return random_.spread(smallest, std::max(smallest, largest));
 }
 
 void Senders::reserve(std::uint32_t which) {
@@ -71,7 +73,7 @@ void Senders::reserve(std::uint32_t which) {
   }
   SendGate& gate = process.member->gate(SubgroupId(thread.plan.subgroup));
   const Profile& profile = plan_.subgroups[thread.plan.subgroup].profile;
-  const std::uint64_t bytes = draw_bytes(thread.plan.subgroup, thread.plan.largest_in_8);
+  const std::uint64_t bytes = draw_bytes(thread.plan.subgroup, thread.plan.largest_in_8, thread.plan.large);
   const SendGate::Outcome outcome = reserve_at(gate, profile, bytes, thread.claim);
   if (outcome != SendGate::Outcome::reserved) {
     const auto state = process.member->state();
@@ -127,8 +129,8 @@ void Senders::on_upcall(std::uint32_t index, std::uint32_t subgroup) {
   if (finished_ || process.echoes_left == 0 || !random_.chance(1, 4)) return;
   SendGate& gate = process.member->gate(SubgroupId(subgroup));
   SendGate::Claim claim;
-  if (reserve_at(gate, plan_.subgroups[subgroup].profile, draw_bytes(subgroup, 0), claim) != SendGate::Outcome::reserved)
-    return;
+  const std::uint64_t bytes = draw_bytes(subgroup, 0, false);
+  if (reserve_at(gate, plan_.subgroups[subgroup].profile, bytes, claim) != SendGate::Outcome::reserved) return;
   const std::uint32_t stream = process.echo_streams[subgroup];
   history_.write_message(stream, claim.reservation.payload);
   history_.on_committed(stream);

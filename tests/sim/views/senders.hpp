@@ -66,7 +66,7 @@ class Senders final : public Handler {
   void reserve(std::uint32_t which);
   void finish_message(std::uint32_t which);
   void sleep(std::uint32_t which, Ticks at_most);
-  [[nodiscard]] std::uint64_t draw_bytes(std::uint32_t subgroup, std::uint32_t largest_in_8);
+  [[nodiscard]] std::uint64_t draw_bytes(std::uint32_t subgroup, std::uint32_t largest_in_8, bool large);
 
   Scheduler& scheduler_;
   Random random_;
