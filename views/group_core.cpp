@@ -198,6 +198,7 @@ views::Member::Step GroupCore::step() {
     if (has_workers_.load(std::memory_order_relaxed)) rethrow_from_workers();
     const Time now = clock_.now();
     views::Member::Step done = member_->step(now);
+    if (boundaries_wait_) tell_objects_of_boundaries();
     if (has_replicas_.load(std::memory_order_relaxed)) tell_replicas_what_is_stable();
     if (!turns_.empty()) done.wake_at = std::min(done.wake_at, offer_space(now));
     return done;

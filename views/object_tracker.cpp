@@ -19,10 +19,18 @@ std::variant<ObjectTracker::Step, ObjectTracker::Plain, ObjectTracker::Fault> Ob
   if (found == objects.end()) return Step{};
   const Open open = found->second;
   objects.erase(found);
-  if (!open.handed_over) return Step{};
-  return Step{{}, ObjectEnd{delivery.sender, head.object, ObjectEnd::Why::withdrawn, open.next}};
+  Step step;
+  step.end = end_of(delivery.sender, head.object, open, ObjectEnd::Why::withdrawn);
+  return step;
 }
 
+std::optional<ObjectEnd> ObjectTracker::end_of(NodeId sender, std::uint64_t object, const Open& open, ObjectEnd::Why why) {
+  if (!open.handed_over) return std::nullopt;
+  return ObjectEnd{sender, object, why, open.next};
+}
+
+// A first piece comes once in a start of the sender: a second one is of its next start. A newcomer may meet it so, among
+// what its source had kept of views before its first.
 std::variant<ObjectTracker::Step, ObjectTracker::Plain, ObjectTracker::Fault> ObjectTracker::take_piece(
     const Delivery& delivery, const Head& head) {
   const auto bytes = delivery.payload.subspan(head_bytes);
@@ -31,6 +39,12 @@ std::variant<ObjectTracker::Step, ObjectTracker::Plain, ObjectTracker::Fault> Ob
   }
   auto& objects = open_[delivery.sender];
   auto found = objects.find(head.object);
+  Step step;
+  if (found != objects.end() && head.offset == 0) {
+    step.before = end_of(delivery.sender, head.object, found->second, ObjectEnd::Why::sender_gone);
+    objects.erase(found);
+    found = objects.end();
+  }
   if (found == objects.end()) {
     if (objects.size() == open_max) return Fault{"more objects at once than a member sends"};
     found = objects.emplace(head.object, Open{head.total, head.offset, head.offset == 0}).first;
@@ -44,7 +58,6 @@ std::variant<ObjectTracker::Step, ObjectTracker::Plain, ObjectTracker::Fault> Ob
     return skip_rest(delivery.sender, head, bytes.size(), open, ObjectEnd::Why::pieces_lost);
   }
   open.next += bytes.size();
-  Step step;
   step.piece = ObjectPiece{delivery.sender, head.object, head.offset, head.total, bytes, delivery.view, delivery.sequence};
   if (open.next == open.total) {
     step.end = ObjectEnd{delivery.sender, head.object, ObjectEnd::Why::complete, open.total};
@@ -64,18 +77,46 @@ ObjectTracker::Step ObjectTracker::skip_rest(NodeId sender, const Head& head, st
   return step;
 }
 
-std::vector<ObjectEnd> ObjectTracker::on_view(const SubgroupView& subgroup, std::span<const NodeId> began_anew) {
+ObjectBoundary ObjectBoundary::of(const View& view, SubgroupId subgroup, NodeId self, std::span<const NodeId> joined) {
+  const SubgroupView& now = view.subgroup(subgroup);
+  const bool adequate = now.inadequate.empty();
+  return {.view = view.id,
+          .here = !adequate || now.member_position(self).has_value(),
+          .senders = adequate ? now.senders : view.members,
+          .began_anew = {joined.begin(), joined.end()}};
+}
+
+std::vector<ObjectEnd> ObjectTracker::on_view(const ObjectBoundary& boundary) {
+  const auto is_in = [](const std::vector<NodeId>& nodes, NodeId node) {
+    return std::find(nodes.begin(), nodes.end(), node) != nodes.end();
+  };
   std::vector<ObjectEnd> ended;
   std::erase_if(open_, [&](const auto& of_sender) {
     const NodeId sender = of_sender.first;
-    const bool anew = std::find(began_anew.begin(), began_anew.end(), sender) != began_anew.end();
-    if (subgroup.sender_rank(sender) && !anew) return false;
+    const bool goes_on = is_in(boundary.senders, sender) && !is_in(boundary.began_anew, sender);
+    if (boundary.here && goes_on) return of_sender.second.empty();
+    const ObjectEnd::Why why = goes_on ? ObjectEnd::Why::moved_out : ObjectEnd::Why::sender_gone;
     for (const auto& [object, open] : of_sender.second) {
-      if (open.handed_over) ended.push_back({sender, object, ObjectEnd::Why::sender_gone, open.next});
+      if (const auto end = end_of(sender, object, open, why)) ended.push_back(*end);
     }
     return true;
   });
   return ended;
+}
+
+std::vector<ObjectEnd> ObjectTracker::pass(std::deque<ObjectBoundary>& boundaries, ViewId up_to) {
+  std::vector<ObjectEnd> ended;
+  for (; !boundaries.empty() && boundaries.front().view <= up_to; boundaries.pop_front()) {
+    const std::vector<ObjectEnd> here = on_view(boundaries.front());
+    ended.insert(ended.end(), here.begin(), here.end());
+  }
+  return ended;
+}
+
+std::size_t ObjectTracker::under_way() const noexcept {
+  std::size_t count = 0;
+  for (const auto& [sender, objects] : open_) count += objects.size();
+  return count;
 }
 
 }  // namespace spindrift

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <optional>
 #include <span>
@@ -37,11 +38,24 @@ struct ObjectEnd {
     sender_gone,  ///< its sender is out of the subgroup, or was started anew
     pieces_lost,  ///< its sender had to drop some: it was moved out of the subgroup's senders and came back
     met_midway,   ///< this member joined when some pieces had been delivered
+    moved_out,    ///< this member was moved out of the subgroup
   };
   NodeId sender;
   std::uint64_t object = 0;
   Why why = Why::complete;
   std::uint64_t bytes = 0;  ///< that were handed over here
+};
+
+/// Which objects go on in a view that begins.
+struct ObjectBoundary {
+  ViewId view;                      ///< that begins: a delivery of this view or a later one comes behind the boundary
+  bool here = true;                 ///< this member is in the subgroup
+  std::vector<NodeId> senders;      ///< whose objects may go on; of an inadequate subgroup, which loses nothing, all members
+  std::vector<NodeId> began_anew;   ///< started since the view before: what they had under way is over
+
+  /// `joined`: since the view before; in the first view of this member itself alone, for the others may have been there.
+  [[nodiscard]] static ObjectBoundary of(const View& view, SubgroupId subgroup, NodeId self,
+                                         std::span<const NodeId> joined);
 };
 
 class ObjectTracker {
@@ -65,6 +79,7 @@ class ObjectTracker {
   };
   /// An object that ends at this message: with the piece, or without one.
   struct Step {
+    std::optional<ObjectEnd> before;  ///< of the same number and of an earlier start; comes before the piece
     std::optional<ObjectPiece> piece;
     std::optional<ObjectEnd> end;
   };
@@ -73,8 +88,12 @@ class ObjectTracker {
   };
   /// The next message in the order.
   [[nodiscard]] std::variant<Step, Plain, Fault> take(const Delivery& delivery);
-  /// The objects that end because the view did: those of senders that are no members now, or new ones.
-  [[nodiscard]] std::vector<ObjectEnd> on_view(const SubgroupView& subgroup, std::span<const NodeId> began_anew);
+  /// The objects that end because the view did. Behind the last delivery of the views before.
+  [[nodiscard]] std::vector<ObjectEnd> on_view(const ObjectBoundary& boundary);
+  /// The same for each of `boundaries`, which are in order, up to the beginning of that view; takes them out.
+  [[nodiscard]] std::vector<ObjectEnd> pass(std::deque<ObjectBoundary>& boundaries, ViewId up_to);
+  /// Objects of which something is remembered.
+  [[nodiscard]] std::size_t under_way() const noexcept;
 
  private:
   struct Open {
@@ -83,6 +102,8 @@ class ObjectTracker {
     bool handed_over = false;  ///< otherwise its end was told, and what still comes of it is skipped
   };
   [[nodiscard]] std::variant<Step, Plain, Fault> take_piece(const Delivery& delivery, const Head& head);
+  [[nodiscard]] static std::optional<ObjectEnd> end_of(NodeId sender, std::uint64_t object, const Open& open,
+                                                      ObjectEnd::Why why);
   [[nodiscard]] Step skip_rest(NodeId sender, const Head& head, std::uint64_t length, Open& open, ObjectEnd::Why why);
 
   std::map<NodeId, std::map<std::uint64_t, Open>> open_;

@@ -25,6 +25,9 @@ std::uint64_t piece_bytes_of(std::uint64_t message_bytes_max) {
 
 }  // namespace
 
+/// Thrown out of a piece whose object is over.
+struct ObjectEnded {};
+
 /// One of the objects that may be under way, waited for.
 class ObjectChannel::Turn {
  public:
@@ -82,34 +85,40 @@ std::uint64_t ObjectChannel::send_object(std::uint64_t bytes, const Reader& read
     subgroup_.send(ObjectTracker::head_bytes,
                    [&](std::span<std::byte> to) { put_head(to, ObjectTracker::Kind::withdrawn, object, offset, bytes); });
   };
+  const auto check_drops = [&] {
+    if (drops_.load(std::memory_order_seq_cst) != drops) throw ObjectEnded{};
+  };
   std::uint64_t offset = 0;
   do {
     const std::uint64_t length = std::min(piece_bytes_max_, bytes - offset);
     bool reading = false;
     try {
       subgroup_.send(ObjectTracker::head_bytes + length, [&](std::span<std::byte> to) {
+        check_drops();
         put_head(to, ObjectTracker::Kind::piece, object, offset, bytes);
         reading = true;
         reader(offset, to.subspan(ObjectTracker::head_bytes));
         reading = false;
       });
+      offset += length;
+      check_drops();
+    } catch (const ObjectEnded&) {
+      withdraw(offset);
+      throw Exception(Error(ErrorKind::group_closed, "the others ended an object: this member was no sender of subgroup " +
+                                                         subgroup_.name() + " for a while")
+                          .fix("send the object again"));
     } catch (...) {
       if (reading && offset > 0) withdraw(offset);
       throw;
     }
-    offset += length;
-    if (drops_.load(std::memory_order_seq_cst) == drops) continue;
-    withdraw(offset);
-    throw Exception(
-        Error(ErrorKind::group_closed,
-              "pieces of an object were dropped: this member was no sender of subgroup " + subgroup_.name() + " for a while")
-            .fix("send the object again"));
   } while (offset < bytes);
   return object;
 }
 
-void ObjectChannel::on_delivery(std::span<const Delivery> batch, const Accuse& accuse) {
+void ObjectChannel::on_delivery(std::span<const Delivery> batch, std::deque<ObjectBoundary>& boundaries,
+                                const Accuse& accuse) {
   for (const Delivery& delivery : batch) {
+    if (!boundaries.empty()) on_views(boundaries, delivery.view);
     const auto taken = tracker_.take(delivery);
     if (const auto* fault = std::get_if<ObjectTracker::Fault>(&taken)) {
       accuse(delivery.sender, "it sent " + fault->what + " in subgroup " + subgroup_.name());
@@ -120,14 +129,15 @@ void ObjectChannel::on_delivery(std::span<const Delivery> batch, const Accuse& a
       handlers_.on_message(message);
     } else {
       const auto& step = std::get<ObjectTracker::Step>(taken);
+      if (step.before) handlers_.on_end(*step.before);
       if (step.piece) handlers_.on_piece(*step.piece);
       if (step.end) handlers_.on_end(*step.end);
     }
   }
 }
 
-void ObjectChannel::on_view(const SubgroupView& subgroup, std::span<const NodeId> began_anew) {
-  for (const ObjectEnd& end : tracker_.on_view(subgroup, began_anew)) handlers_.on_end(end);
+void ObjectChannel::on_views(std::deque<ObjectBoundary>& boundaries, ViewId up_to) {
+  for (const ObjectEnd& end : tracker_.pass(boundaries, up_to)) handlers_.on_end(end);
 }
 
 }  // namespace spindrift

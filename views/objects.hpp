@@ -11,6 +11,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <mutex>
 #include <span>
@@ -50,8 +51,8 @@ class ObjectChannel {
   /// object of this process in this channel has. Waits as Subgroup::send, piece by piece, also through changes of the view,
   /// and for its turn where 1,024 threads are sending objects already: returns when the last piece is on its way. What
   /// `reader` throws goes on, after the others were told that the object ends here (`withdrawn`), unless that throws too.
-  /// Throws as Subgroup::send, and group_closed when pieces were lost because this member was moved out of the senders
-  /// meanwhile. Not from a handler, which could not wait.
+  /// Throws as Subgroup::send, and group_closed when the others ended the object because this member was moved out of the
+  /// senders meanwhile. Not from a handler, which could not wait.
   std::uint64_t send_object(std::uint64_t bytes, const Reader& reader);
   /// Sends a message of its own, at its place among the pieces. As Subgroup::send.
   void send(std::span<const std::byte> message);
@@ -62,9 +63,12 @@ class ObjectChannel {
   // For the Group, on its poller thread.
   /// Bytes that no correct member sends: what was wrong, and whose they were.
   using Accuse = std::function<void(NodeId, const std::string&)>;
-  void on_delivery(std::span<const Delivery> batch, const Accuse& accuse);
-  /// After the last delivery of the view before.
-  void on_view(const SubgroupView& subgroup, std::span<const NodeId> began_anew);
+  /// `boundaries`: of views that these deliveries may be older than, in order. Those behind which deliveries come are told,
+  /// and taken out.
+  void on_delivery(std::span<const Delivery> batch, std::deque<ObjectBoundary>& boundaries, const Accuse& accuse);
+  /// The views among `boundaries` up to this one have begun, and no delivery of those before is left: tells, and takes out.
+  void on_views(std::deque<ObjectBoundary>& boundaries, ViewId up_to);
+  /// The objects that this member has under way end here: it is, or was, no sender.
   void on_dropped() noexcept { drops_.fetch_add(1, std::memory_order_seq_cst); }
 
  private:

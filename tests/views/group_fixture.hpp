@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <memory>
 #include <string>
 #include <thread>
@@ -29,25 +30,30 @@ class GroupFixture {
   /// A group of `members` nodes with the subgroups "orders" (ordered) and "ticks" (unordered), everybody in both. `extra`
   /// goes on in section [SPINDRIFT].
   [[nodiscard]] Config config(unsigned node, unsigned members, const std::string& extra = "") const {
-    std::string ids;
-    for (unsigned i = 0; i < members; ++i) ids += (i == 0 ? "" : ",") + std::to_string(i);
-    std::string text = "[DERECHO]\nlocal_id = " + std::to_string(node) + "\n[SPINDRIFT]\ngroup_name = test\n";
-    text += "members = " + ids + "\nruntime_directory = " + directory_ + "\n";
-    text += "fabric = " + fabric_ + "\naddresses = " + addresses() + "\n";
-    text += (extra.empty() ? "join_timeout_ms = 20000\n" : extra) + "\n[LAYOUT]\njson_layout = '[{\"name\":\"orders\",";
-    text += "\"members\":[" + ids + "]},{\"name\":\"ticks\",\"mode\":\"unordered\",\"members\":[" + ids + "]}]'\n";
-    return value_or_throw(Config::parse(text, "test.cfg"));
+    return value_or_throw(Config::parse(text(node, members, extra), "test.cfg"));
+  }
+  /// The same as a file for a process of its own; its path.
+  [[nodiscard]] std::string file(unsigned node, unsigned members, const std::string& extra = "") const {
+    const std::string path = directory_ + "/" + std::to_string(node) + ".cfg";
+    std::ofstream(path) << text(node, members, extra);
+    return path;
   }
 
   /// Joins all members at once. Throws what the first failing one threw.
   [[nodiscard]] std::vector<std::unique_ptr<Group>> join(unsigned members, const std::string& extra = "") const {
-    std::vector<std::unique_ptr<Group>> groups(members);
+    return join_from(0, members, extra);
+  }
+  /// Joins those from node `first` on; the others are somewhere else.
+  [[nodiscard]] std::vector<std::unique_ptr<Group>> join_from(unsigned first, unsigned members,
+                                                              const std::string& extra = "",
+                                                              const GroupOptions& options = {}) const {
+    std::vector<std::unique_ptr<Group>> groups(members - first);
     std::vector<std::thread> joining;
-    std::vector<std::exception_ptr> failures(members);
-    for (unsigned i = 0; i < members; ++i) {
+    std::vector<std::exception_ptr> failures(groups.size());
+    for (unsigned i = 0; i < groups.size(); ++i) {
       joining.emplace_back([&, i] {
         try {
-          groups[i] = std::make_unique<Group>(config(i, members, extra));
+          groups[i] = std::make_unique<Group>(config(first + i, members, extra), options);
         } catch (...) {
           failures[i] = std::current_exception();
         }
@@ -63,6 +69,16 @@ class GroupFixture {
   [[nodiscard]] const std::string& directory() const noexcept { return directory_; }
 
  private:
+  [[nodiscard]] std::string text(unsigned node, unsigned members, const std::string& extra) const {
+    std::string ids;
+    for (unsigned i = 0; i < members; ++i) ids += (i == 0 ? "" : ",") + std::to_string(i);
+    std::string text = "[DERECHO]\nlocal_id = " + std::to_string(node) + "\n[SPINDRIFT]\ngroup_name = test\n";
+    text += "members = " + ids + "\nruntime_directory = " + directory_ + "\n";
+    text += "fabric = " + fabric_ + "\naddresses = " + addresses() + "\n";
+    text += (extra.empty() ? "join_timeout_ms = 20000\n" : extra) + "\n[LAYOUT]\njson_layout = '[{\"name\":\"orders\",";
+    text += "\"members\":[" + ids + "]},{\"name\":\"ticks\",\"mode\":\"unordered\",\"members\":[" + ids + "]}]'\n";
+    return text;
+  }
   /// Loopback addresses of this process's own: each node a host of its own, or, where a fabric knows of neighbours, the even
   /// on one and the odd on another.
   [[nodiscard]] std::string addresses() const {

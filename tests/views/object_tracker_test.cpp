@@ -33,11 +33,27 @@ bool refuses(ObjectTracker& tracker, const Message& message) {
   return std::holds_alternative<ObjectTracker::Fault>(tracker.take(message.from(0)));
 }
 
-SubgroupView senders(std::vector<NodeId> nodes) {
-  SubgroupView subgroup;
-  subgroup.members = nodes;
-  subgroup.senders = std::move(nodes);
-  return subgroup;
+std::vector<NodeId> nodes(std::initializer_list<std::uint32_t> ids) {
+  std::vector<NodeId> list;
+  for (const std::uint32_t id : ids) list.emplace_back(id);
+  return list;
+}
+
+/// Members 0 to 3 in the view, those in the subgroup; without any it is inadequate.
+View view_of(std::uint64_t id, const std::vector<NodeId>& members, const std::vector<NodeId>& senders) {
+  View view;
+  view.id = ViewId(id);
+  view.members = nodes({0, 1, 2, 3});
+  view.subgroups.resize(1);
+  view.subgroups[0].members = members;
+  view.subgroups[0].senders = senders;
+  if (members.empty()) view.subgroups[0].inadequate = "too few members";
+  return view;
+}
+
+/// As member 3 sees it.
+ObjectBoundary boundary(const View& view, const std::vector<NodeId>& joined = {}) {
+  return ObjectBoundary::of(view, SubgroupId(0), NodeId(3), joined);
 }
 
 }  // namespace
@@ -91,8 +107,7 @@ TEST_CASE("when a sender is out of the view, or anew in it, its objects end") {
   for (std::uint32_t sender = 0; sender < 3; ++sender) {
     static_cast<void>(step(tracker, sender, {Kind::piece, 1, 0, 20, 10}));
   }
-  const std::vector<NodeId> joined{NodeId(2), NodeId(9)};
-  const auto ended = tracker.on_view(senders({NodeId(0), NodeId(2)}), joined);
+  const auto ended = tracker.on_view(boundary(view_of(4, nodes({0, 2, 3}), nodes({0, 2})), nodes({2, 9})));
   REQUIRE(ended.size() == 2);
   CHECK(ended[0].sender == NodeId(1));
   CHECK(ended[1].sender == NodeId(2));
@@ -100,6 +115,76 @@ TEST_CASE("when a sender is out of the view, or anew in it, its objects end") {
   CHECK(ended[0].bytes == 10);
   CHECK(step(tracker, 0, {Kind::piece, 1, 10, 20, 10}).end->why == Why::complete);
   CHECK(step(tracker, 2, {Kind::piece, 1, 0, 5, 5}).end->why == Why::complete);
+}
+
+TEST_CASE("when this member is moved out of the subgroup, no object goes on here") {
+  ObjectTracker tracker;
+  static_cast<void>(step(tracker, 0, {Kind::piece, 1, 0, 20, 10}));
+  static_cast<void>(step(tracker, 1, {Kind::piece, 1, 0, 20, 10}));
+  const auto ended = tracker.on_view(boundary(view_of(4, nodes({0, 2}), nodes({0, 2}))));
+  REQUIRE(ended.size() == 2);
+  CHECK(ended[0].why == Why::moved_out);
+  CHECK(ended[1].why == Why::sender_gone);
+  CHECK(tracker.under_way() == 0);
+}
+
+TEST_CASE("a subgroup with too few members loses nothing, so objects of senders that are in the view go on after it") {
+  ObjectTracker tracker;
+  static_cast<void>(step(tracker, 0, {Kind::piece, 1, 0, 20, 10}));
+  static_cast<void>(step(tracker, 1, {Kind::piece, 1, 0, 20, 10}));
+  const auto ended = tracker.on_view(boundary(view_of(4, {}, {}), nodes({1})));
+  REQUIRE(ended.size() == 1);
+  CHECK(ended[0].sender == NodeId(1));
+  CHECK(tracker.on_view(boundary(view_of(5, nodes({0, 3}), nodes({0})))).empty());
+  CHECK(step(tracker, 0, {Kind::piece, 1, 10, 20, 10}).end->why == Why::complete);
+}
+
+TEST_CASE("a first piece that comes again is of the sender's next start, whose object is another") {
+  ObjectTracker tracker;
+  static_cast<void>(step(tracker, 0, {Kind::piece, 1, 0, 20, 10}));
+  const auto anew = step(tracker, 0, {Kind::piece, 1, 0, 8, 8});
+  REQUIRE(anew.before);
+  CHECK(anew.before->why == Why::sender_gone);
+  CHECK(anew.before->bytes == 10);
+  REQUIRE(anew.piece);
+  CHECK(anew.piece->total == 8);
+  REQUIRE(anew.end);
+  CHECK(anew.end->why == Why::complete);
+  CHECK(tracker.under_way() == 0);
+}
+
+TEST_CASE("views are passed up to the one of a delivery, in order") {
+  ObjectTracker tracker;
+  std::deque<ObjectBoundary> boundaries;
+  boundaries.push_back(boundary(view_of(4, nodes({0, 1, 3}), nodes({0, 1, 3}))));
+  boundaries.push_back(boundary(view_of(5, nodes({0, 3}), nodes({0, 3}))));
+  boundaries.push_back(boundary(view_of(6, nodes({3}), nodes({3}))));
+  for (std::uint32_t sender = 0; sender < 3; ++sender) {
+    static_cast<void>(step(tracker, sender, {Kind::piece, 1, 0, 20, 10}));
+  }
+  const auto ended = tracker.pass(boundaries, ViewId(5));
+  REQUIRE(ended.size() == 2);
+  CHECK(ended[0].sender == NodeId(2));
+  CHECK(ended[1].sender == NodeId(1));
+  REQUIRE(boundaries.size() == 1);
+  CHECK(step(tracker, 0, {Kind::piece, 1, 10, 20, 10}).end->why == Why::complete);
+}
+
+TEST_CASE("nothing is remembered of objects that ended, were met midway or belong to those who are gone") {
+  ObjectTracker tracker;
+  static_cast<void>(step(tracker, 0, {Kind::piece, 1, 0, 10, 10}));   // complete
+  static_cast<void>(step(tracker, 0, {Kind::piece, 2, 0, 20, 10}));   // withdrawn
+  static_cast<void>(step(tracker, 0, {Kind::withdrawn, 2, 10, 20, 0}));
+  static_cast<void>(step(tracker, 0, {Kind::piece, 3, 10, 20, 10}));  // met at its last piece
+  static_cast<void>(step(tracker, 0, {Kind::piece, 4, 10, 30, 10}));  // met midway, and then whole
+  CHECK(tracker.under_way() == 1);
+  static_cast<void>(step(tracker, 0, {Kind::piece, 4, 20, 30, 10}));
+  CHECK(tracker.under_way() == 0);
+  static_cast<void>(step(tracker, 1, {Kind::piece, 1, 0, 20, 10}));
+  static_cast<void>(step(tracker, 2, {Kind::piece, 1, 10, 30, 10}));  // met midway; its sender goes
+  CHECK(tracker.under_way() == 2);
+  CHECK(tracker.on_view(boundary(view_of(4, nodes({0, 3}), nodes({0, 3})))).size() == 1);
+  CHECK(tracker.under_way() == 0);
 }
 
 TEST_CASE("who meets an object midway hears so once, and nothing more of it") {
