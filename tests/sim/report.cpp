@@ -76,6 +76,8 @@ std::string_view to_string(Probe probe) noexcept {
     case Probe::all_left: return "all left";
     case Probe::founded_again: return "founded again after a total loss";
     case Probe::sent_again: return "message sent again in a later view";
+    case Probe::object_complete: return "object complete";
+    case Probe::object_given_up: return "object given up";
     case Probe::delivered_by_trim: return "ragged tail delivered by the trim";
     case Probe::transfer_source_died: return "source of a state transfer died";
     case Probe::suspect_wrote: return "bytes of a suspect arrived, spoiled";

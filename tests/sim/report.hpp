@@ -86,6 +86,8 @@ enum class Probe : std::uint32_t {
   all_left,
   founded_again,
   sent_again,
+  object_complete,
+  object_given_up,
   delivered_by_trim,
   transfer_source_died,
   suspect_wrote,

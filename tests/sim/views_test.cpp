@@ -123,6 +123,17 @@ TEST_CASE("an upcall that the application did not ask for, and an empty one, are
   }
 }
 
+TEST_CASE("an object that ends otherwise at one member is found (M12)") {
+  CHECK(found_in_run([](Fleet& fleet, bool& planted) {
+          fleet.set_tamper([&](Fleet& at, std::uint32_t process, std::uint32_t subgroup, std::vector<Delivery>& batch) {
+            if (planted || at.history().delivered(process, subgroup) < 4 || at.members_seen_by(0).size() < 2) return;
+            if (at.plan().subgroups[subgroup].mode == DeliveryMode::unordered) return;
+            at.objects().on_delivery(process, subgroup, batch.front());  // and again, as the run goes on
+            planted = true;
+          });
+        }) == "M12");
+}
+
 // A write that was copied when it was posted is not changed by it, but then the row is not what came (S3).
 TEST_CASE("a source that changes while it is on its way is found in runs with views (R6)") {
   REQUIRE(log::set_levels("off").ok());

@@ -21,6 +21,7 @@ Fleet::Fleet(Plan plan)
       faults_(plan_.seed, Purpose::faults),
       network_(scheduler_, Random(plan_.seed, Purpose::fabric), plan_.fabric, report_, *this),
       history_(plan_, report_),
+      objects_(plan_, history_, report_),
       rows_(report_, plan_.partition_safety),
       senders_(scheduler_, plan_, history_, report_, [this](std::uint32_t process) { on_news(process); }),
       layout_(layout_of(plan_.subgroups)) {
@@ -252,11 +253,20 @@ void Fleet::step_again(Process& process) {
 }
 
 void Fleet::after_step(Process& process) {
+  catch_up_with_objects(process);
   watch_epochs(process);
   check_proposal(process);
   check_stuck(process);
   rows_.after_step(process.index_);
   note_state(process);
+}
+
+// A view is told when all deliveries of those before are, as in a Group; here threads of handlers may have them still.
+void Fleet::catch_up_with_objects(const Process& process) {
+  for (std::uint32_t s = 0; s < plan_.subgroups.size(); ++s) {
+    const SubgroupId id(s);
+    if (process.member_->passes_on(id) && !process.busy(id)) objects_.catch_up(process.index_, s);
+  }
 }
 
 // Which memory belongs to which view.

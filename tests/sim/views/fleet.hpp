@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "history.hpp"
+#include "objects.hpp"
 #include "plan.hpp"
 #include "process.hpp"
 #include "rows.hpp"
@@ -74,6 +75,7 @@ class Fleet final : public Handler, public NetworkListener {
   void set_meddler(Meddler meddler) { meddler_ = std::move(meddler); }
   [[nodiscard]] History& history() noexcept { return history_; }
   [[nodiscard]] Rows& rows() noexcept { return rows_; }
+  [[nodiscard]] Objects& objects() noexcept { return objects_; }
 
   void on_event(EventKind kind, std::uint32_t which) override;
   void on_news(std::uint32_t endpoint) override;
@@ -97,6 +99,7 @@ class Fleet final : public Handler, public NetworkListener {
   void guarded_step(Process& process);
   void step_again(Process& process);
   void after_step(Process& process);
+  void catch_up_with_objects(const Process& process);
   void watch_epochs(Process& process);
   void note_state(Process& process);
   void exit_process(Process& process);
@@ -148,6 +151,7 @@ class Fleet final : public Handler, public NetworkListener {
   Random faults_;
   Network network_;
   History history_;
+  Objects objects_;
   Rows rows_;
   Senders senders_;
   LayoutFunction layout_;

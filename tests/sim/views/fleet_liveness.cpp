@@ -189,6 +189,7 @@ void Fleet::judge() {
   const bool done = run_while_not(quiet, patience() + 2'000'000'000);
   if (report_.failed() || plan_.storm) return;
   history_.check_complete(core());
+  objects_.check_complete(core());
   if (const auto wrong = wrong_gate()) report_.violate("L2", *wrong);
   if (!done && !report_.failed()) report_.violate("L2", "a thread still waits for space");
   if (!report_.failed()) check_memory();

@@ -9,14 +9,6 @@
 namespace spindrift::sim {
 namespace {
 
-/// The head of every message; the rest is filled from `check`.
-struct Head {
-  std::uint64_t incarnation = 0;
-  std::uint64_t name = 0;  ///< stream, and the message's number in it
-  std::uint64_t check = 0;
-};
-static_assert(sizeof(Head) == smallest_message);
-
 std::uint64_t check_of(std::uint64_t incarnation, std::uint64_t name, std::size_t bytes) {
   return mix(mix(incarnation ^ bytes << 48) ^ name);
 }
@@ -61,7 +53,7 @@ std::uint32_t History::add_stream(std::uint32_t process, std::uint32_t subgroup)
 
 void History::write_message(std::uint32_t id, std::span<std::byte> payload) {
   Stream& stream = streams_[id];
-  Head head;
+  MessageHead head;
   head.incarnation = processes_[stream.process].incarnation;
   head.name = std::uint64_t{id} << 32 | stream.issued++;
   head.check = check_of(head.incarnation, head.name, payload.size());
@@ -307,11 +299,11 @@ void History::note_reach(std::uint32_t index, Seat& here) {
 void History::on_delivery(std::uint32_t index, std::uint32_t subgroup, const Delivery& delivery) {
   ++deliveries_;
   Process& process = processes_[index];
-  Head head;
+  MessageHead head;
   if (delivery.payload.size() < sizeof head) return violate("M1", index, "a message that nobody sent");
   std::memcpy(&head, delivery.payload.data(), sizeof head);
-  const auto id = static_cast<std::uint32_t>(head.name >> 32);
-  const std::uint64_t counter = head.name & 0xffffffff;
+  const std::uint32_t id = head.stream();
+  const std::uint64_t counter = head.counter();
   if (head.check != check_of(head.incarnation, head.name, delivery.payload.size()) || id >= streams_.size() ||
       !payload_matches(delivery.payload.subspan(sizeof head), head.check)) {
     return violate("M1", index, "the delivered bytes are not those that were sent");

@@ -24,7 +24,16 @@
 
 namespace spindrift::sim {
 
-inline constexpr std::size_t smallest_message = 24;
+/// The head of every message; the rest is filled from `check`.
+struct MessageHead {
+  std::uint64_t incarnation = 0;
+  std::uint64_t name = 0;  ///< stream, and the message's number in it
+  std::uint64_t check = 0;
+
+  [[nodiscard]] std::uint32_t stream() const noexcept { return static_cast<std::uint32_t>(name >> 32); }
+  [[nodiscard]] std::uint64_t counter() const noexcept { return name & 0xffffffff; }
+};
+inline constexpr std::size_t smallest_message = sizeof(MessageHead);
 
 /// What one thread of one process sends to one subgroup.
 struct Stream {

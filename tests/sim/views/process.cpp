@@ -83,6 +83,7 @@ void Process::take(std::uint32_t subgroup, std::span<const Delivery> batch) {
   for (const Delivery& delivery : fleet_.tampered_) {
     fleet_.history_.on_delivery(index_, id.value(), delivery);
     if (fleet_.report_.failed()) return;
+    fleet_.objects_.on_delivery(index_, id.value(), delivery);
   }
   // While the view is active, and the application never kept anybody waiting, deliveries are this view's and stable.
   if (ordered && member_->state() == views::MemberState::active && plan.refusals_in_1000 == 0 && member_->epoch()->begun() &&
@@ -152,6 +153,8 @@ void Process::on_view(const views::NewView& news) {
   if (fleet_.history_.generation() != generation) fleet_.rows_.forget();
   if (first && before != nullptr && fleet_.plan_.partition_safety && !fleet_.report_.failed())
     fleet_.rows_.check_quorum(*before);
+  fleet_.objects_.on_view(index_, NodeId(node_), news);
+  fleet_.catch_up_with_objects(*this);
   fleet_.note_view(*this, news);
 }
 

@@ -1,0 +1,66 @@
+// Objects in runs with views: what a thread sends counts as the pieces of objects, a few messages each, and every process
+// follows them by the product's tracker, which hears of messages and views as in a Group.
+//
+// The invariant to remember: what is heard of an object is a function of what is delivered. So who was there from its first
+// piece on hears the same end as everybody who was, and nobody waits for a sender that is gone.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <tuple>
+#include <vector>
+
+#include <spindrift/views/object_tracker.hpp>
+
+#include "history.hpp"
+
+namespace spindrift::sim {
+
+class Objects {
+ public:
+  Objects(const Plan& plan, const History& history, Report& report) : plan_(plan), history_(history), report_(report) {}
+
+  /// A message that the process's application takes, and that the history has found good.
+  void on_delivery(std::uint32_t process, std::uint32_t subgroup, const Delivery& delivery);
+  /// A view begins there; what was delivered before may still come.
+  void on_view(std::uint32_t process, NodeId self, const views::NewView& news);
+  /// Nothing of a view before the present one comes any more.
+  void catch_up(std::uint32_t process, std::uint32_t subgroup);
+  /// At the end: these processes are in one view, and owe each other nothing.
+  void check_complete(const std::vector<std::uint32_t>& core);
+
+ private:
+  /// Subgroup, the sender's process, the number of the object.
+  using Name = std::tuple<std::uint32_t, std::uint32_t, std::uint64_t>;
+  struct Told {
+    ObjectEnd::Why why;
+    std::uint64_t bytes;
+    std::uint32_t process;  ///< the first that was
+  };
+  struct Begun {
+    std::uint32_t sender = 0;  ///< the process
+    bool before_us = false;    ///< in a view before the first of who was handed it
+  };
+  /// One process in one subgroup.
+  struct Seat {
+    ObjectTracker tracker;
+    std::deque<ObjectBoundary> boundaries;
+    /// Objects whose first piece came and whose end did not.
+    std::map<std::pair<NodeId, std::uint64_t>, Begun> begun;
+  };
+
+  Seat& seat(std::uint32_t process, std::uint32_t subgroup);
+  void note_end(std::uint32_t process, std::uint32_t subgroup, const ObjectEnd& end);
+  void violate(std::uint32_t process, const ObjectEnd& end, const std::string& what);
+  [[nodiscard]] std::uint64_t number_of(std::uint32_t stream, std::uint64_t counter) const;
+
+  const Plan& plan_;
+  const History& history_;
+  Report& report_;
+  std::map<std::pair<std::uint32_t, std::uint32_t>, Seat> seats_;
+  std::map<Name, Told> told_;
+  std::map<std::uint32_t, ViewId> first_view_;  ///< by process
+};
+
+}  // namespace spindrift::sim
