@@ -102,8 +102,8 @@ struct PoolOptions {
   /// Whether a connected queue pair that breaks says that the peer is gone: then all pairs to that peer fail at once, also
   /// those on connectionless ones. Else its pairs go on over those.
   bool break_is_loss = false;
-  Duration look_up_max = std::chrono::seconds(
-      10);  ///< until `remote` knows a large message's memory; then its pair fails, and the sender is not told
+  /// Until `remote` knows a large message's memory; then its pair fails, and the sender is not told.
+  Duration look_up_max = std::chrono::seconds(10);
   RemoteMemory* remote = nullptr;  ///< outlives the pool; none: the devices of the peers alone check
 };
 
