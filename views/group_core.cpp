@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstring>
 #include <random>
+#include <utility>
 
 #include <spindrift/core/check.hpp>
 #include <spindrift/core/config/addresses.hpp>
@@ -165,22 +166,23 @@ void GroupCore::end_poller() noexcept {
 void GroupCore::poll_loop() {
   polling_for = this;
   const bool block = config_.poll_mode() == PollMode::block;
-  std::optional<Time> quiet_since;
+  bool quiet = false;
+  Time quiet_since{};
   for (;;) {
     const auto [progress, wake_at] = step();
     publish_state();
     if (abort_.load(std::memory_order_relaxed) || ended()) return;
     if (progress) {
-      quiet_since.reset();
+      quiet = false;
       continue;
     }
-    if (!quiet_since) quiet_since = clock_.now();
-    if (!block || clock_.now() - *quiet_since < config_.spin()) {
+    if (!std::exchange(quiet, true)) quiet_since = clock_.now();
+    if (!block || clock_.now() - quiet_since < config_.spin()) {
       sched_yield();
       continue;
     }
     rest();
-    quiet_since.reset();
+    quiet = false;
   }
 }
 
