@@ -212,12 +212,12 @@ class Pool {
   };
   using Peers = std::map<Metadata, Peer, MetadataOrder>;
 
-  Pool(Device& device, const PoolOptions& options);
   /// Of `Counts`, what an operator may want to see.
   struct Shown {
     Counter pairs, connected, moves, breaks, replays, rejected;
   };
 
+  Pool(Device& device, const PoolOptions& options);
   [[nodiscard]] Result<void> open_queue_pairs();
   [[nodiscard]] Seat* seat_of(PairId pair) const noexcept;
   [[nodiscard]] Result<void> bind_pair(PairId pair, Peers::iterator peer, std::uint64_t remote, bool remote_known);
