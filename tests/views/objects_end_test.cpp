@@ -28,6 +28,14 @@ class Moment {
   std::shared_future<void> future_{promise_.get_future()};
 };
 
+/// The first object of node 0, whose second half waits for that moment.
+void send_with_rest(Receiver& from, std::uint64_t bytes, const Moment& until) {
+  from.channel().send_object(bytes, [&](std::uint64_t offset, std::span<std::byte> to) {
+    if (offset >= bytes / 2) until.wait();
+    fill_object(1, offset, to);
+  });
+}
+
 }  // namespace
 
 TEST_CASE("when a process is killed in the middle of its object, the others hear so behind the same piece, and go on") {
@@ -120,10 +128,7 @@ TEST_CASE("who joins in the middle of an object hears so once, and gets the next
   Moment joined;
   constexpr std::uint64_t bytes = 16 * mebibyte;
   std::thread sending([&] {
-    sender.channel().send_object(bytes, [&](std::uint64_t offset, std::span<std::byte> to) {
-      if (offset >= bytes / 2) joined.wait();
-      fill_object(1, offset, to);
-    });
+    send_with_rest(sender, bytes, joined);
     send(sender, 0, 2, bytes);
   });
   witness.await_bytes(bytes / 4);
@@ -199,12 +204,7 @@ TEST_CASE("an object outlives a time in which its subgroup has too few members")
   std::optional<Receiver> third(std::in_place, *groups[2]);
   Moment returned;
   constexpr std::uint64_t bytes = 16 * mebibyte;
-  std::thread sending([&] {
-    sender.channel().send_object(bytes, [&](std::uint64_t offset, std::span<std::byte> to) {
-      if (offset >= bytes / 2) returned.wait();
-      fill_object(1, offset, to);
-    });
-  });
+  std::thread sending([&] { send_with_rest(sender, bytes, returned); });
   witness.await_bytes(bytes / 4);
   groups[2]->leave();
   inadequate.wait();
