@@ -54,10 +54,8 @@ Outcome GroupCore::reserve_large(SubgroupId id, std::uint64_t bytes, Claim& clai
   return member_->gate(id).reserve_large(bytes, claim);
 }
 
-std::optional<GroupCore::Claim> GroupCore::try_reserve(SubgroupId id, std::uint64_t bytes) {
-  Claim claim;
-  if (reserve_once(id, bytes, claim) != Outcome::reserved) return std::nullopt;
-  return claim;
+bool GroupCore::try_reserve(SubgroupId id, std::uint64_t bytes, Claim& claim) {
+  return reserve_once(id, bytes, claim) == Outcome::reserved;
 }
 
 void GroupCore::reserve(SubgroupId id, std::uint64_t bytes, Claim& claim) {
@@ -213,12 +211,14 @@ void Subgroup::on_delivery(DeliveryHandler handler, HandlerThread thread) {
   core_.set_handler(id_, std::move(handler), thread);
 }
 void Subgroup::on_state(StateSaver save, StateLoader load) { core_.set_state(id_, std::move(save), std::move(load)); }
+
+// Most messages ask the gate and nobody else; who has to wait, or is refused, asks again where that is dealt with.
 Subgroup::Claim Subgroup::reserve(std::uint64_t bytes) {
   Claim claim;
   if (bytes > ring_payload_max_ || gate_.reserve(bytes, claim) != Outcome::reserved) core_.reserve(id_, bytes, claim);
   return claim;
 }
-std::optional<Subgroup::Claim> Subgroup::try_reserve(std::uint64_t bytes) { return core_.try_reserve(id_, bytes); }
+bool Subgroup::try_reserve(std::uint64_t bytes, Claim& claim) { return core_.try_reserve(id_, bytes, claim); }
 void Subgroup::commit(const Claim& claim) noexcept {
   gate_.commit(claim);
   core_.wake();

@@ -98,9 +98,9 @@ class Subgroup {
   /// The same without waiting: false if it would have to.
   template <class Build>
   [[nodiscard]] bool try_send(std::uint64_t bytes, Build&& build) {
-    auto claim = try_reserve(bytes);
-    if (!claim) return false;
-    fill(*claim, build);
+    Claim claim;
+    if (!try_reserve(bytes, claim)) return false;
+    fill(claim, build);
     return true;
   }
 
@@ -119,7 +119,7 @@ class Subgroup {
 
   using Claim = views::SendGate::Claim;
   [[nodiscard]] Claim reserve(std::uint64_t bytes);
-  [[nodiscard]] std::optional<Claim> try_reserve(std::uint64_t bytes);
+  [[nodiscard]] bool try_reserve(std::uint64_t bytes, Claim& claim);
   void commit(const Claim& claim) noexcept;
   void abandon(const Claim& claim) noexcept;
 

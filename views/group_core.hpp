@@ -61,7 +61,7 @@ class GroupCore final : public views::Upcalls {
   // For Subgroup.
   /// Waits for space, if need be.
   void reserve(SubgroupId id, std::uint64_t bytes, Claim& claim);
-  [[nodiscard]] std::optional<Claim> try_reserve(SubgroupId id, std::uint64_t bytes);
+  [[nodiscard]] bool try_reserve(SubgroupId id, std::uint64_t bytes, Claim& claim);
   /// Something was committed or abandoned.
   void wake() noexcept { fabric_->wake(); }
   void set_handler(SubgroupId id, Subgroup::DeliveryHandler handler, HandlerThread thread);
