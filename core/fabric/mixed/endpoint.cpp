@@ -177,8 +177,9 @@ void MixedFabric::prepare_sleep() noexcept {
 void MixedFabric::sleep(Time deadline) noexcept {
   if (!listening_) return near_->sleep(deadline);
   // Without connections nothing comes that the descriptors, which are all looked at, do not tell.
-  const bool news = near_->beside_ready() != 0 || (far_->busy() ? !far_->may_sleep() : far_has_news_);
-  if (news) {
+  // Asked first: with connections, nothing else takes the signals back that made a descriptor readable.
+  const bool quiet = far_->busy() ? far_->may_sleep() : !far_has_news_;
+  if (!quiet || near_->beside_ready() != 0) {
     cancel_sleep();
   } else {
     near_->sleep(std::min(deadline, far_->next_timer()));
