@@ -31,7 +31,7 @@ Result<void> Connectionless::open(const SocketAddress& source) {
   CHECK(broken());
   auto completions = side_.completions(2 * std::size_t{shelf_.sizes.send_depth} + shelf_.sizes.receive_buffers);
   if (!completions) return std::move(completions).error();
-  if (auto waits = shelf_.wait_for((*completions)->fid); !waits) return waits;
+  if (auto waits = shelf_.wait_for(side_, (*completions)->fid); !waits) return waits;
   auto addresses = side_.addresses();
   if (!addresses) return std::move(addresses).error();
   auto made = side_.endpoint(&source, nullptr);

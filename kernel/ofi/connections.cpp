@@ -30,8 +30,8 @@ Result<void> Connections::open(const SocketAddress& source) {
   auto completions = side_.completions(queue_pairs_max_ * each);
   if (!completions) return std::move(completions).error();
   completions_ = std::move(completions).value();
-  if (auto waits = shelf_.wait_for(events_->fid); !waits) return waits;
-  if (auto waits = shelf_.wait_for(completions_->fid); !waits) return waits;
+  if (auto waits = shelf_.wait_for(side_, events_->fid); !waits) return waits;
+  if (auto waits = shelf_.wait_for(side_, completions_->fid); !waits) return waits;
   auto door = side_.listener();
   if (!door) return std::move(door).error();
   door_ = std::move(door).value();

@@ -63,12 +63,13 @@ bool Regions::hold(std::uint64_t key, const std::byte* first, std::size_t bytes)
   return place >= begin && place - begin <= memory.size() && bytes <= memory.size() - (place - begin);
 }
 
-Result<void> Shelf::wait_for(fid& queue) const {
-  auto descriptor = Side::descriptor_of(queue);
+Result<void> Shelf::wait_for(const Side& side, fid& queue) const {
+  auto descriptor = side.descriptor_of(queue);
   if (!descriptor) return std::move(descriptor).error();
   epoll_event event{};
   event.events = EPOLLIN;
-  if (::epoll_ctl(waits.get(), EPOLL_CTL_ADD, *descriptor, &event) != 0) return system_error("epoll_ctl", errno);
+  if (::epoll_ctl(waits.get(), EPOLL_CTL_ADD, *descriptor, &event) != 0 && errno != EEXIST)  // another queue's as well
+    return system_error("epoll_ctl", errno);
   return {};
 }
 

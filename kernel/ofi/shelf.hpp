@@ -19,6 +19,8 @@
 
 namespace spindrift::kernel::ofi {
 
+class Side;
+
 /// Peers by handle. Who is taken in twice has one handle, and is forgotten when it has been forgotten twice.
 class Peers {
  public:
@@ -71,8 +73,8 @@ struct Shelf {
   FileDescriptor waits{};   ///< an epoll instance over every queue's descriptor
 
   [[nodiscard]] std::uint64_t new_life() noexcept { return ++lives; }
-  /// From here on until it is closed, the queue makes `waits` readable. Errors: resource.
-  [[nodiscard]] Result<void> wait_for(fid& queue) const;
+  /// From here on until it is closed, the queue of that side makes `waits` readable. Errors: resource.
+  [[nodiscard]] Result<void> wait_for(const Side& side, fid& queue) const;
   /// Whether this process itself may post it: done, or local_error.
   [[nodiscard]] Status judge(const PhysicalOperation& operation) const noexcept;
   /// Whether a copy of its bytes is made for the provider, so that it can be given up with the provider still at it.

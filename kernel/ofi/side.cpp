@@ -68,6 +68,9 @@ Result<std::unique_ptr<Side>> Side::open(const std::string& provider, fi_ep_type
   fid_fabric* fabric = nullptr;
   if (const int error = fi.fabric(found->fabric_attr, &fabric, nullptr); error != 0) return ofi_error("fi_fabric", error);
   side->fabric_.reset(fabric);
+  auto waiting = fabric::ofi::Waiting::open(*fabric, found->fabric_attr->prov_name);
+  if (!waiting) return std::move(waiting).error();
+  side->waiting_ = std::move(waiting).value();
   fid_domain* domain = nullptr;
   if (const int error = fi_domain(fabric, found, &domain, nullptr); error != 0) return ofi_error("fi_domain", error);
   side->domain_.reset(domain);
@@ -77,21 +80,8 @@ Result<std::unique_ptr<Side>> Side::open(const std::string& provider, fi_ep_type
 Result<Handle<fid_cq>> Side::completions(std::size_t size) {
   fi_cq_attr attributes{};
   attributes.format = FI_CQ_FORMAT_MSG;
-  attributes.wait_obj = FI_WAIT_FD;
   attributes.size = size;
-  fid_cq* completions = nullptr;
-  if (const int error = fi_cq_open(domain_.get(), &attributes, &completions, nullptr); error != 0)
-    return ofi_error("fi_cq_open", error);
-  return Handle<fid_cq>(completions);
-}
-
-Result<Handle<fid_eq>> Side::events() {
-  fi_eq_attr attributes{};
-  attributes.wait_obj = FI_WAIT_FD;
-  fid_eq* events = nullptr;
-  if (const int error = fi_eq_open(fabric_.get(), &attributes, &events, nullptr); error != 0)
-    return ofi_error("fi_eq_open", error);
-  return Handle<fid_eq>(events);
+  return waiting_.open_completions(*domain_, attributes);
 }
 
 Result<Handle<fid_av>> Side::addresses() {
@@ -133,20 +123,6 @@ Result<Handle<fid_mr>> Side::register_memory(std::span<std::byte> memory, fabric
   const int error = fi_mr_reg(domain_.get(), memory.data(), memory.size(), rights, 0, key, 0, &registered, nullptr);
   if (error != 0) return ofi_error("fi_mr_reg", error);
   return Handle<fid_mr>(registered);
-}
-
-// A provider makes progress while it looks whether one may wait, and some do not look again at what that has brought.
-bool Side::may_block(fid_cq& completions, fid_eq* events) noexcept {
-  std::array<fid*, 2> queues{&completions.fid, events == nullptr ? nullptr : &events->fid};
-  if (fi_trywait(fabric_.get(), queues.data(), events == nullptr ? 1 : 2) != FI_SUCCESS) return false;
-  return fi_cq_read(&completions, nullptr, 0) == -FI_EAGAIN;
-}
-
-Result<int> Side::descriptor_of(fid& queue) {
-  int descriptor = -1;
-  if (const int error = fi_control(&queue, FI_GETWAIT, &descriptor); error != 0)
-    return ofi_error("a queue has no descriptor to wait for", error);
-  return descriptor;
 }
 
 Result<SocketAddress> Side::address_of(fid& object) {

@@ -14,6 +14,7 @@
 #include <spindrift/core/fabric/fabric.hpp>
 #include <spindrift/core/fabric/ofi/library.hpp>
 #include <spindrift/core/fabric/ofi/provider.hpp>
+#include <spindrift/core/fabric/ofi/waiting.hpp>
 #include <spindrift/core/result.hpp>
 
 namespace spindrift::kernel::ofi {
@@ -31,7 +32,7 @@ class Side {
                                                           const SocketAddress& at, std::uint32_t peers_max);
 
   [[nodiscard]] Result<Handle<fid_cq>> completions(std::size_t size);
-  [[nodiscard]] Result<Handle<fid_eq>> events();
+  [[nodiscard]] Result<Handle<fid_eq>> events() { return waiting_.open_events(); }
   [[nodiscard]] Result<Handle<fid_av>> addresses();
   /// One that is not bound or enabled yet, of a copy of `info` with these addresses; null: as in `info`.
   [[nodiscard]] Result<Handle<fid_ep>> endpoint(const SocketAddress* source, const SocketAddress* destination);
@@ -41,9 +42,11 @@ class Side {
                                                        std::uint64_t key);
 
   /// Whether nothing has come to these queues of this side that their descriptors would not tell. `events` may be null.
-  [[nodiscard]] bool may_block(fid_cq& completions, fid_eq* events) noexcept;
-  /// Of a queue of this side. Errors: resource.
-  [[nodiscard]] static Result<int> descriptor_of(fid& queue);
+  [[nodiscard]] bool may_block(fid_cq& completions, fid_eq* events) noexcept {
+    return waiting_.may_block(completions, events);
+  }
+  /// Of a queue of this side; several may share it. Errors: resource.
+  [[nodiscard]] Result<int> descriptor_of(fid& queue) const { return waiting_.descriptor_of(queue); }
 
   /// One of libfabric's objects' own address. Errors: resource.
   [[nodiscard]] static Result<SocketAddress> address_of(fid& object);
@@ -54,6 +57,7 @@ class Side {
   const std::uint32_t peers_max_;
   Info info_;
   Handle<fid_fabric> fabric_;
+  fabric::ofi::Waiting waiting_;
   Handle<fid_domain> domain_;
 };
 

@@ -94,28 +94,28 @@ Result<std::unique_ptr<Provider>> Provider::open(const std::string& name, const 
 }
 
 Result<void> Provider::open_queues() {
-  fi_eq_attr eq_attr{};
-  eq_attr.wait_obj = FI_WAIT_FD;
-  fid_eq* events = nullptr;
-  if (const int error = fi_eq_open(fabric_.get(), &eq_attr, &events, nullptr); error != 0)
-    return ofi_error("fi_eq_open", error);
-  events_.reset(events);
+  auto waiting = Waiting::open(*fabric_, info_->fabric_attr->prov_name);
+  if (!waiting) return std::move(waiting).error();
+  waiting_ = std::move(waiting).value();
+  auto events = waiting_.open_events();
+  if (!events) return std::move(events).error();
+  events_ = std::move(events).value();
   fid_domain* domain = nullptr;
   if (const int error = fi_domain(fabric_.get(), info_.get(), &domain, nullptr); error != 0)
     return ofi_error("fi_domain", error);
   domain_.reset(domain);
-  fi_cq_attr cq_attr{};
-  cq_attr.format = FI_CQ_FORMAT_MSG;
-  cq_attr.wait_obj = FI_WAIT_FD;
-  cq_attr.size = completions_min;
-  fid_cq* completions = nullptr;
-  if (const int error = fi_cq_open(domain_.get(), &cq_attr, &completions, nullptr); error != 0)
-    return ofi_error("fi_cq_open", error);
-  completions_.reset(completions);
-  if (const int error = fi_control(&events_->fid, FI_GETWAIT, &events_descriptor_); error != 0)
-    return ofi_error("the event queue has no descriptor", error);
-  if (const int error = fi_control(&completions_->fid, FI_GETWAIT, &completions_descriptor_); error != 0)
-    return ofi_error("the completion queue has no descriptor", error);
+  fi_cq_attr attributes{};
+  attributes.format = FI_CQ_FORMAT_MSG;
+  attributes.size = completions_min;
+  auto completions = waiting_.open_completions(*domain, attributes);
+  if (!completions) return std::move(completions).error();
+  completions_ = std::move(completions).value();
+  auto events_descriptor = waiting_.descriptor_of(events_->fid);
+  if (!events_descriptor) return std::move(events_descriptor).error();
+  events_descriptor_ = events_descriptor.value();
+  auto completions_descriptor = waiting_.descriptor_of(completions_->fid);
+  if (!completions_descriptor) return std::move(completions_descriptor).error();
+  completions_descriptor_ = completions_descriptor.value();
   return {};
 }
 
@@ -169,10 +169,7 @@ Result<Handle<fid_mr>> Provider::register_memory(std::span<std::byte> memory, Ac
   return Handle<fid_mr>(registered);
 }
 
-bool Provider::may_block() noexcept {
-  fid* both[] = {&completions_->fid, &events_->fid};
-  return fi_trywait(fabric_.get(), both, 2) == FI_SUCCESS;
-}
+bool Provider::may_block() noexcept { return waiting_.may_block(*completions_, events_.get()); }
 
 std::uint64_t Provider::address_of(const std::byte* memory) const noexcept {
   return (info_->domain_attr->mr_mode & FI_MR_VIRT_ADDR) == 0 ? 0 : reinterpret_cast<std::uintptr_t>(memory);

@@ -13,6 +13,7 @@
 #include <spindrift/core/fabric/connected/socket_address.hpp>
 #include <spindrift/core/fabric/fabric.hpp>
 #include <spindrift/core/fabric/ofi/library.hpp>
+#include <spindrift/core/fabric/ofi/waiting.hpp>
 #include <spindrift/core/result.hpp>
 
 namespace spindrift::fabric::ofi {
@@ -54,6 +55,7 @@ class Provider {
 
   Info info_;
   Handle<fid_fabric> fabric_;
+  Waiting waiting_;
   Handle<fid_eq> events_;
   Handle<fid_domain> domain_;
   Handle<fid_cq> completions_;
