@@ -22,8 +22,20 @@ bool Multicast::deliver() {
   return delivered;
 }
 
-// Takes the next message of one sender into the batch. False if its bytes are impossible. Field by field: a structure that
-// is copied right after its halves were written waits until they have left the store buffer (decision 0022).
+// Field by field: a structure that is copied right after its halves were written waits until they have left the store buffer
+// (decision 0022).
+[[gnu::always_inline]] inline void Multicast::put(Delivery& delivery, std::size_t sender, MessageIndex index,
+                                                  SequenceNumber sequence, std::span<const std::byte> payload,
+                                                  ViewId view) const {
+  delivery.sender = subgroup_.senders[sender];
+  delivery.sender_rank = SenderRank(static_cast<std::uint32_t>(sender));
+  delivery.index = index;
+  delivery.sequence = sequence;
+  delivery.payload = payload;
+  delivery.view = view;
+}
+
+// Takes the next message of one sender into the batch. False if its bytes are impossible.
 [[gnu::always_inline]] inline bool Multicast::take(std::size_t sender, SequenceNumber sequence) {
   RingReader& reader = readers_[sender];
   const MessageIndex index(reader.count());
@@ -36,15 +48,62 @@ bool Multicast::deliver() {
     delivered_nulls_.add(1);
     return true;
   }
-  Delivery& delivery = batch_[batched_++];
-  delivery.sender = subgroup_.senders[sender];
-  delivery.sender_rank = SenderRank(static_cast<std::uint32_t>(sender));
-  delivery.index = index;
-  delivery.sequence = sequence;
-  delivery.payload = message.payload;
-  delivery.view = table_.view().id;
+  put(batch_[batched_++], sender, index, sequence, message.payload, table_.view().id);
   batch_bytes_ += message.payload.size();
   return true;
+}
+
+// As many whole rounds as can be taken without a look at senders that are in the middle of a null run, or up to what is no
+// plain message; the sequence number behind them. So a null costs nothing, and a message nothing but its own work.
+std::uint64_t Multicast::take_rounds(std::uint64_t next, std::uint64_t end) {
+  const std::size_t senders = readers_.size();
+  std::uint64_t rounds = (end - next) / senders;
+  std::size_t live = 0;
+  for (std::size_t place = 0, sender = next_sender_; place < senders; ++place) {
+    const std::uint64_t nulls = readers_[sender].nulls_left();
+    if (nulls > 0) {
+      rounds = std::min(rounds, nulls);
+    } else {
+      turns_[live++] = {place, sender};
+    }
+    if (++sender == senders) sender = 0;
+  }
+  if (live > 0) rounds = std::min(rounds, (policy_.delivery_batch_max - batched_) / live);
+  if (rounds == 0) return next;
+
+  const ViewId view = table_.view().id;
+  Delivery* delivery = batch_.data() + batched_;
+  std::uint64_t round = live == 0 ? rounds : 0;
+  std::size_t turn = live;
+  for (; round < rounds; ++round) {
+    for (turn = 0; turn < live; ++turn) {
+      const auto [place, sender] = turns_[turn];
+      RingReader& reader = readers_[sender];
+      std::span<const std::byte> payload;
+      if (!reader.next_plain(published_[sender], payload)) break;
+      const SequenceNumber sequence(next + round * senders + place);
+      put(*delivery++, sender, MessageIndex(reader.count() - 1), sequence, payload, view);
+      batch_bytes_ += payload.size();
+    }
+    if (turn < live) break;
+  }
+  batched_ = static_cast<std::size_t>(delivery - batch_.data());
+  return next + pass_nulls(round, turn < live ? turns_[turn].place : 0);
+}
+
+// So many rounds are over, and this many places of the next: what is left of null runs, and whose turn it is. How many
+// sequence numbers that were.
+std::uint64_t Multicast::pass_nulls(std::uint64_t rounds, std::size_t places) {
+  const std::size_t senders = readers_.size();
+  std::uint64_t nulls = 0;
+  std::size_t sender = next_sender_;
+  for (std::size_t place = 0; place < senders; ++place) {
+    if (place == places) next_sender_ = sender;
+    nulls += readers_[sender].pass_nulls(rounds + (place < places ? 1 : 0));
+    if (++sender == senders) sender = 0;
+  }
+  if (nulls > 0) delivered_nulls_.add(nulls);
+  return rounds * senders + places;
 }
 
 // Sequence order: one message of each sender in turn. The frontier advances behind the upcall that it vouches for.
@@ -53,10 +112,13 @@ bool Multicast::deliver_ordered() {
   const std::uint64_t end = delivered_ + std::min(stable_ - delivered_, policy_.deliveries_max);
   while (delivered_ < end && !fault_ && sink_.accepts(id_)) {
     std::uint64_t next = delivered_;
-    while (next < end && batched_ < policy_.delivery_batch_max) {
-      if (!take(next_sender_, SequenceNumber(next))) break;
-      ++next;
-      if (++next_sender_ == committed_.size()) next_sender_ = 0;
+    while (next < end && batched_ < policy_.delivery_batch_max && !fault_) {
+      next = take_rounds(next, end);
+      for (std::size_t place = 0; place < readers_.size() && next < end && batched_ < policy_.delivery_batch_max; ++place) {
+        if (!take(next_sender_, SequenceNumber(next))) break;
+        ++next;
+        if (++next_sender_ == readers_.size()) next_sender_ = 0;
+      }
     }
     hand_over();
     if (next == delivered_) break;

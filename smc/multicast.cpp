@@ -23,6 +23,7 @@ Multicast::Multicast(SubgroupId id, sst::Table& table, Policy policy, DeliverySi
   committed_.resize(subgroup_.senders.size());
   received_of_.resize(subgroup_.senders.size());
   consumed_by_.resize(subgroup_.members.size());
+  turns_.resize(subgroup_.senders.size());
   batch_.resize(policy_.delivery_batch_max);
   window_of_all_ = subgroup_.profile.window_messages * subgroup_.senders.size();
 

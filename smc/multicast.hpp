@@ -177,6 +177,12 @@ class Multicast {
     std::uint64_t end;    ///< in the stream
   };
 
+  /// A sender's place in a round that begins with the sender whose turn it is.
+  struct Turn {
+    std::size_t place;
+    std::size_t sender;
+  };
+
   bool receive();
   void queue_owed_nulls();
   bool send(std::uint64_t bytes_max);
@@ -202,7 +208,11 @@ class Multicast {
 
   bool deliver_ordered();
   bool deliver_unordered();
+  void put(Delivery& delivery, std::size_t sender, MessageIndex index, SequenceNumber sequence,
+           std::span<const std::byte> payload, ViewId view) const;
   bool take(std::size_t sender, SequenceNumber sequence);
+  std::uint64_t take_rounds(std::uint64_t next, std::uint64_t end);
+  std::uint64_t pass_nulls(std::uint64_t rounds, std::size_t places);
   void finish_ordered(std::span<const std::uint64_t> trim);
   void hand_over();
   void hand_over_all();
@@ -235,6 +245,7 @@ class Multicast {
   std::vector<std::vector<std::uint64_t>> forwarded_by_;  // by position, by sender rank; validated
   std::deque<Piece> pieces_;                              // of the own bulk ring, in flight
   bool relayed_ = false;                                  // some large messages come from others than their senders
+  std::vector<Turn> turns_;      // room for each sender's
   std::vector<Delivery> batch_;  // of the largest size always
   std::size_t batched_ = 0;      // of them, in use
   std::uint64_t batch_bytes_ = 0;

@@ -2,6 +2,7 @@
 // copy, and never trusts it: whatever the bytes say, the reader stays inside the ring and ends.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -46,6 +47,20 @@ class RingReader {
     return true;
   }
 
+  /// As `next`, if the message is a plain one that lies right behind the one before, as nearly all do: its payload. Else
+  /// nothing is changed, and `next` says what comes.
+  [[nodiscard, gnu::always_inline]] bool next_plain(std::uint64_t committed, std::span<const std::byte>& payload) noexcept;
+
+  /// Of a null run whose beginning was taken: how many messages of it are still to come.
+  [[nodiscard]] std::uint64_t nulls_left() const noexcept { return nulls_left_; }
+  /// Takes so many of those, or as many as there are. How many it took.
+  std::uint64_t pass_nulls(std::uint64_t count) noexcept {
+    const std::uint64_t passed = std::min(count, nulls_left_);
+    nulls_left_ -= passed;
+    count_ += passed;
+    return passed;
+  }
+
   /// Messages taken so far, nulls included.
   [[nodiscard]] std::uint64_t count() const noexcept { return count_; }
   [[nodiscard]] const char* fault() const noexcept { return fault_; }
@@ -56,6 +71,7 @@ class RingReader {
   [[nodiscard]] bool next_record(std::uint64_t committed, Message& message) noexcept;
   [[nodiscard]] std::optional<RecordHeader> header_here() noexcept;
   [[nodiscard]] bool take_large(RecordHeader header) noexcept;
+  void pass_record(std::uint64_t bytes) noexcept;
 
   const std::byte* ring_ = nullptr;
   std::uint64_t ring_bytes_ = 0;
@@ -77,6 +93,29 @@ class RingReader {
   auto header = RecordHeader::decode(read_word(ring_ + offset_), record_);
   if (!header) fault_ = "a record header of unknown kind or wrong number";
   return header;
+}
+
+[[gnu::always_inline]] inline void RingReader::pass_record(std::uint64_t bytes) noexcept {
+  offset_ += bytes;
+  if (offset_ == ring_bytes_) offset_ = 0;
+  ++record_;
+  ++count_;
+}
+
+// The length is the header's low half: from an empty message's header to the longest one's, all are plain messages that fit.
+// Whatever else it is, `next` judges.
+[[gnu::always_inline]] inline bool RingReader::next_plain(std::uint64_t committed,
+                                                          std::span<const std::byte>& payload) noexcept {
+  if (nulls_left_ != 0) return false;
+  SPINDRIFT_CHECK(fault_ == nullptr && count_ < committed);
+  const std::uint64_t empty = RecordHeader{0, RecordKind::data, record_}.encode();
+  const std::uint64_t longest = empty + std::min(message_bytes_max_, ring_bytes_ - offset_ - header_bytes);
+  const auto header = read_word(ring_ + offset_).within(empty, longest);
+  if (!header) return false;
+  const std::uint64_t length = *header - empty;
+  payload = {ring_ + offset_ + header_bytes, length};
+  pass_record(record_bytes(length));
+  return true;
 }
 
 [[gnu::always_inline]] inline bool RingReader::next_record(std::uint64_t committed, Message& message) noexcept {
@@ -113,9 +152,7 @@ class RingReader {
       nulls_left_ = header->length - 1;
       message.null = true;
       break;
-    case RecordKind::padding:
-      fault_ = "padding behind padding";
-      return false;
+    case RecordKind::padding: fault_ = "padding behind padding"; return false;
     case RecordKind::large:
     case RecordKind::large_abandoned:
       bytes = record_bytes(descriptor_bytes);
@@ -125,10 +162,7 @@ class RingReader {
       message.payload = {bulk_ + large_.offset(bulk_ring_bytes_), large_.length};
       break;
   }
-  offset_ += bytes;
-  if (offset_ == ring_bytes_) offset_ = 0;
-  ++record_;
-  ++count_;
+  pass_record(bytes);
   return true;
 }
 

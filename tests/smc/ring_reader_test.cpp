@@ -69,3 +69,32 @@ TEST_CASE("padding must end at the ring's end, not stand at its start, and not r
   CHECK_FALSE(twice.reader.next(2));
   CHECK(std::string(twice.reader.fault()) == "padding behind padding");
 }
+
+TEST_CASE("what is no plain message in its place changes nothing, and is judged as any other") {
+  const auto taken_as_plain = [](Hostile& h) {
+    std::span<const std::byte> payload;
+    return h.reader.next_plain(100, payload);
+  };
+  for (const std::uint64_t word : {header(2, RecordKind::null_run, 0), header(256, RecordKind::padding, 0),
+                                   header(8, RecordKind::abandoned, 0), header(16, RecordKind::large, 0),
+                                   header(8, RecordKind::data, 1), header(65, RecordKind::data, 0), std::uint64_t{0}}) {
+    CAPTURE(word);
+    Hostile h;
+    h.words[0] = word;
+    CHECK_FALSE(taken_as_plain(h));
+    CHECK(h.reader.count() == 0);
+    CHECK(h.reader.fault() == nullptr);
+  }
+
+  Hostile end;  // what fits by its own size, but not before the end of the ring
+  for (std::uint64_t i = 0; i < 28; ++i) {
+    end.words[i] = header(0, RecordKind::data, i);
+    CHECK(taken_as_plain(end));
+  }
+  end.words[28] = header(25, RecordKind::data, 28);
+  CHECK_FALSE(taken_as_plain(end));
+  end.words[28] = header(24, RecordKind::data, 28);
+  CHECK(taken_as_plain(end));
+  end.words[0] = header(1, RecordKind::data, 29);  // exactly to the end: the next begins anew
+  CHECK(taken_as_plain(end));
+}
