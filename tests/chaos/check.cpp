@@ -62,9 +62,11 @@ class Judge {
   void print() const {
     for (const std::string& problem : problems_) fmt::print("{}\n", problem);
     fmt::print(
-        "{{\"processes\":{},\"views\":{},\"deliveries\":{},\"sent\":{},\"loads\":{},\"boundaries\":{},\"late\":{},"
+        "{{\"processes\":{},\"views\":{},\"deliveries\":{},\"large\":{},\"sent\":{},\"loads\":{},\"boundaries\":{},\"late\":"
+        "{},"
         "\"causes\":{},\"problems\":{}}}\n",
-        processes_.size(), views_.size(), deliveries_, sent_, loads_, boundaries_compared_, late_, causes_, problem_count_);
+        processes_.size(), views_.size(), deliveries_, large_, sent_, loads_, boundaries_compared_, late_, causes_,
+        problem_count_);
   }
   [[nodiscard]] bool good() const noexcept { return problem_count_ == 0; }
 
@@ -118,6 +120,7 @@ class Judge {
           if (record.subgroup != unordered_subgroup) marks_.push_back({&process, record});
           break;
         case Kind::sent: sent_ += 1; break;
+        case Kind::large: ++large_; break;
         case Kind::bad:
           problem("M2 {}: the worker's own check {} failed in subgroup {} in view {}", process.name, record.value,
                   record.subgroup, record.view);
@@ -315,6 +318,7 @@ class Judge {
   std::vector<std::string> problems_;
   std::uint64_t problem_count_ = 0;
   std::uint64_t deliveries_ = 0;
+  std::uint64_t large_ = 0;  ///< of them, of large messages
   std::uint64_t sent_ = 0;
   std::uint64_t loads_ = 0;
   std::uint64_t boundaries_compared_ = 0;

@@ -28,6 +28,7 @@ enum class Kind : std::uint64_t {
   left,      ///< gracefully
   ended,     ///< value: the error's kind
   leaving,   ///< it is about to ask to leave; count: when
+  large,     ///< the delivery before it was of a large message: subgroup, sender node, value: its bytes
 };
 
 /// What a worker checks by itself.

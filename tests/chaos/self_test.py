@@ -161,6 +161,9 @@ def main():
         print(result.stdout)
         if result.returncode != 0:
             return 1
+        if json.loads(result.stdout.splitlines()[-1])['large'] == 0:
+            print('NOT PLAYED: large messages')
+            return 1
         run = next(path for path in pathlib.Path(parent).iterdir() if path.is_dir())
         journals = {path: read(path) for path in sorted(run.glob('*.journal'))}
         damaged = pathlib.Path(parent) / 'damaged'

@@ -78,6 +78,8 @@ class Worker {
         journal_(journal),
         places_(value_or_throw(config.view()).subgroups.size()),
         states_(places_.size()) {
+    for (const SubgroupView& subgroup : value_or_throw(config.view()).subgroups)
+      large_above_.push_back(subgroup.profile.bulk_ring_bytes > 0 ? subgroup.profile.large_message_bytes : 0);
     journal_.append(Kind::start, {.node = self_.value(), .incarnation = seed_});
   }
 
@@ -110,7 +112,7 @@ class Worker {
       Header header{.incarnation = seed_,
                     .counter = counter,
                     .node = self_.value(),
-                    .bytes = static_cast<std::uint32_t>(sizeof(Header) + random() % (random() % 50 == 0 ? 6000 : 200))};
+                    .bytes = static_cast<std::uint32_t>(bytes_of_next(subgroup, random))};
       const std::uint64_t had = places_[subgroup].load(std::memory_order_acquire);
       try {
         subgroups_[subgroup]->send(header.bytes, [&](std::span<std::byte> to) {
@@ -131,6 +133,24 @@ class Worker {
   [[nodiscard]] std::size_t subgroup_count() const noexcept { return subgroups_.size(); }
 
  private:
+  /// Now and then a message of many lines, or a large one where there are such: the least of them, the largest, or between.
+  [[nodiscard]] std::uint64_t bytes_of_next(std::uint32_t subgroup, std::minstd_rand& random) const {
+    const std::uint64_t most = subgroups_[subgroup]->message_bytes_max();
+    const std::uint64_t large = large_above_[subgroup];
+    switch (const std::uint64_t kind = random() % 150) {
+      case 0:
+      case 1:
+      case 2: return sizeof(Header) + random() % 6000;
+      case 3:
+      case 4:
+      case 5:
+        if (large == 0) break;
+        return kind == 3 ? large + 1 : kind == 4 ? most : large + 1 + random() % (most - large);
+      default: break;
+    }
+    return sizeof(Header) + random() % 200;
+  }
+
   void on_view(const NewView& news) {
     view_ = news.view.id.value();
     journal_.append(Kind::view, {.view = view_, .count = now_ns(), .value = news.view.members.size()});
@@ -163,6 +183,8 @@ class Worker {
     state.digest = mix(mix(state.digest, header.incarnation), header.counter);
     record(Kind::delivery, subgroup,
            {.node = header.node, .incarnation = header.incarnation, .view = view_, .value = header.counter});
+    if (large_above_[subgroup] > 0 && delivery.payload.size() > large_above_[subgroup])
+      journal_.append(Kind::large, {.subgroup = subgroup, .node = header.node, .value = delivery.payload.size()});
     places_[subgroup].store(state.begun << begun_at | state.count, std::memory_order_release);
   }
 
@@ -202,6 +224,7 @@ class Worker {
   Journal& journal_;
   std::vector<Subgroup*> subgroups_;
   std::vector<bool> ordered_;
+  std::vector<std::uint64_t> large_above_;          ///< by subgroup: bytes; 0 where no message is large
   std::vector<std::atomic<std::uint64_t>> places_;  ///< by subgroup: what was delivered, for the sending threads
   std::atomic<bool> attending_{false};
   // The poller's:
