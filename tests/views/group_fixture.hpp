@@ -8,10 +8,12 @@
 #include <filesystem>
 #include <fstream>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include <spindrift/core/fabric/verbs/verbs.hpp>
 #include <spindrift/core/log.hpp>
 #include <spindrift/views/group.hpp>
 
@@ -80,17 +82,30 @@ class GroupFixture {
     return text;
   }
   /// Loopback addresses of this process's own: each node a host of its own, or, where a fabric knows of neighbours, the even
-  /// on one and the odd on another.
+  /// on one and the odd on another. Over verbs the addresses of the devices, in turn.
   [[nodiscard]] std::string addresses() const {
     const auto pid = static_cast<unsigned>(::getpid());
     const std::string net = "127." + std::to_string(pid / 250 % 250 + 1) + "." + std::to_string(pid % 250) + ".";
+    if (fabric_.ends_with("verbs")) return in_turn(verbs_hosts());
     if (!fabric_.starts_with("shm+")) return net + "<id>:7411";
+    return in_turn({net + "201", net + "202"});
+  }
+  [[nodiscard]] static std::string in_turn(const std::vector<std::string>& hosts) {
     std::string list;
     for (unsigned node = 0; node < 8; ++node) {
-      list += (node == 0 ? "" : ", ") + std::to_string(node) + "@" + net + std::to_string(201 + node % 2) + ":741" +
-              std::to_string(node);
+      list +=
+          (node == 0 ? "" : ", ") + std::to_string(node) + "@" + hosts[node % hosts.size()] + ":741" + std::to_string(node);
     }
     return list;
+  }
+  [[nodiscard]] static std::vector<std::string> verbs_hosts() {
+    std::vector<std::string> hosts;
+    for (const fabric::VerbsPort& port : value_or_throw(fabric::verbs_ports())) {
+      const bool has_v4 = port.active && !port.addresses.empty() && port.addresses.front().find(':') == std::string::npos;
+      if (has_v4) hosts.push_back(port.addresses.front());
+    }
+    if (hosts.empty()) throw std::runtime_error("no active port of an RDMA device has an IPv4 address");
+    return hosts;
   }
 
   std::string fabric_;
