@@ -53,7 +53,13 @@ struct Software {
   Ticks post_more_ns = 0;       ///< per further write of the list
   Ticks produce_ns = 0;         ///< per message, application thread: reserve, build in place, commit
   double copy_ns_per_byte = 0;  ///< where the application copies
-  double handoffs = 0;          ///< messages that get in per look through the moments at which the lock changes hands
+  /// Messages that get in per look through the moments at which the lock changes hands: the mean of an exponential
+  /// distribution, for who waits for a lock that its holder takes again at once gets it by chance.
+  double handoffs = 0;
+  // An application thread's life goes in phases, of which each is slow or not by chance.
+  double slow_share = 0;  ///< how many of them are
+  double slow_times = 1;  ///< everything takes it as many times as long then
+  Ticks phase_ns = 0;     ///< the mean of an exponential distribution
 };
 
 /// Derecho's implementation, before and with Spindle: one cost list, for Spindle changed what is done, not what a step

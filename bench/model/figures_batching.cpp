@@ -148,8 +148,7 @@ void figure_7(Sheet& sheet) {
           100.0 * static_cast<double>(stage.batches.histogram[size]) / static_cast<double>(stage.batches.count);
       if (share > 0) sheet.point(panel, stage.name, static_cast<double>(size), share);
     }
-    sheet.claim(std::string("mean batch, ") + stage.name + (stage.paper < 2 ? " (calibrated)" : ""), "messages", stage.paper,
-                stage.batches.mean());
+    sheet.claim(std::string("mean batch, ") + stage.name, "messages", stage.paper, stage.batches.mean());
   }
 }
 

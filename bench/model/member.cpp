@@ -2,6 +2,7 @@
 #include <spindrift/bench/model/member.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 
 #include <spindrift/core/check.hpp>
@@ -32,6 +33,8 @@ Member::Member(const View& view, const Experiment& experiment, Network& network,
       counters_(CounterBlock::in_memory(counters_per_subgroup * view.subgroups.size())),
       row_(zeroed(sst::RowLayout(view, view.members[rank]).bytes())),
       random_(experiment.seed << 32 | rank),
+      lock_random_(~random_),
+      phase_random_(~random_ - (std::uint64_t{1} << 16)),
       messages_(messages) {
   const NodeId self = view.members[rank];
   const std::uint64_t row_bytes = sst::RowLayout(view, self).bytes();
@@ -77,12 +80,14 @@ void Member::attach_bulk(std::uint32_t rank) {
 }
 
 // splitmix64
-double Member::chance() noexcept {
-  random_ += 0x9e3779b97f4a7c15;
-  std::uint64_t value = (random_ ^ (random_ >> 30)) * 0xbf58476d1ce4e5b9;
+double Member::next_of(std::uint64_t& state) noexcept {
+  state += 0x9e3779b97f4a7c15;
+  std::uint64_t value = (state ^ (state >> 30)) * 0xbf58476d1ce4e5b9;
   value = (value ^ (value >> 27)) * 0x94d049bb133111eb;
   return static_cast<double>((value ^ (value >> 31)) >> 11) * 0x1p-53;
 }
+
+double Member::waiting_of(std::uint64_t& state) noexcept { return -std::log(1 - next_of(state)); }
 
 Ticks Member::step(Ticks now) {
   CHECK(now >= endpoint_.clock);
@@ -140,7 +145,7 @@ Ticks Member::evaluate_next(Ticks now) {
   if (subgroup < experiment_.active_subgroups) account_.active += took;
   Ticks unlocked = busy ? 0 : took;
   if (experiment_.system.lock == Lock::released_to_post) unlocked += endpoint_.posting_ns - posting_before;
-  produce_between_locks(endpoint_.clock, unlocked);
+  produce_between_locks(now, unlocked);
   return endpoint_.clock;
 }
 
@@ -258,7 +263,7 @@ bool Member::produce(Producer& producer, Ticks when) {
   bulk != nullptr ? bulk->commit(*reservation) : ring.commit(*reservation);
   producer.sent.push_back(when);
   // A thread that waits for the lock has its next message ready; what it takes is in the lock's hand-offs.
-  const Ticks takes = producer.delay + (experiment_.system.lock == Lock::none ? produce_ns() : 0);
+  const Ticks takes = producer.delay + (experiment_.system.lock == Lock::none ? produce_ns() * slowness(when) : 0);
   producer.next = when + takes;
   return true;
 }
@@ -266,6 +271,15 @@ bool Member::produce(Producer& producer, Ticks when) {
 Ticks Member::produce_ns() const noexcept {
   const double copied = experiment_.copy_in ? static_cast<double>(experiment_.message_bytes) : 0;
   return software_.produce_ns + copied * software_.copy_ns_per_byte;
+}
+
+double Member::slowness(Ticks when) {
+  if (software_.slow_share <= 0) return 1;
+  while (when >= phase_ends_) {
+    slow_ = next_of(phase_random_) < software_.slow_share;
+    phase_ends_ += software_.phase_ns * waiting_of(phase_random_);
+  }
+  return slow_ ? software_.slow_times : 1;
 }
 
 // Threads that need no lock have sent by now what they had time for.
@@ -277,14 +291,20 @@ void Member::produce_until(Ticks now) {
   }
 }
 
-// Threads that need the lock get some messages in while it changes hands, and what they have time for while it is free.
-void Member::produce_between_locks(Ticks now, Ticks unlocked) {
+// Threads that need the lock get some messages in while it changes hands, and what they have time for while it is free. The
+// moments for that lie all over the look.
+void Member::produce_between_locks(Ticks began, Ticks unlocked) {
   if (producers_.empty()) return;
-  credit_ += software_.handoffs + unlocked / produce_ns();
+  const Ticks now = endpoint_.clock;
+  const double handed = software_.handoffs * waiting_of(lock_random_);
+  credit_ += (handed + unlocked / produce_ns()) / slowness(now);
+  const Ticks apart = (now - began) / (credit_ + 1);
+  Ticks moment = began;
   std::size_t refused = 0;
   while (credit_ >= 1 && refused < producers_.size()) {
+    moment = std::min(now, moment + apart);
     Producer& producer = producers_[next_producer_++ % producers_.size()];
-    if (producer.full || producer.next > now || !produce(producer, std::max(producer.next, now - unlocked))) {
+    if (producer.full || producer.next > now || !produce(producer, std::max(producer.next, moment))) {
       ++refused;
       continue;
     }

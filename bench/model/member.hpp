@@ -66,8 +66,11 @@ class Member final : private smc::DeliverySink {
 
   static constexpr Ticks start_spread_ns = 100e3;
   static constexpr double jitter = 0.1;
-  /// 0 … 1, the next of a sequence that seed and rank determine.
-  [[nodiscard]] double chance() noexcept;
+  /// 0 … 1, the next of the sequence that such a state determines.
+  [[nodiscard]] static double next_of(std::uint64_t& state) noexcept;
+  [[nodiscard]] double chance() noexcept { return next_of(random_); }
+  /// Exponentially distributed, with a mean of 1.
+  [[nodiscard]] static double waiting_of(std::uint64_t& state) noexcept;
 
   void attach_bulk(std::uint32_t rank);
   [[nodiscard]] Ticks pass(Ticks now);
@@ -78,7 +81,10 @@ class Member final : private smc::DeliverySink {
   void push();
   void mark_active();
   void produce_until(Ticks now);
-  void produce_between_locks(Ticks now, Ticks unlocked);
+  /// In a look that began then, while the lock was free for `unlocked` of it.
+  void produce_between_locks(Ticks began, Ticks unlocked);
+  /// How many times as long the application threads take at that time.
+  [[nodiscard]] double slowness(Ticks when);
   [[nodiscard]] Ticks produce_ns() const noexcept;
   bool produce(Producer& producer, Ticks when);
   [[nodiscard]] std::uint64_t received_messages(std::uint32_t subgroup) const;
@@ -96,6 +102,11 @@ class Member final : private smc::DeliverySink {
   std::vector<std::vector<std::uint64_t>> activity_seen_;  // by rank, by word
   std::vector<bool> active_;
   std::uint64_t random_;
+  // Each by seed and rank, and apart from each other: systems that are compared meet the same phases.
+  std::uint64_t lock_random_;
+  std::uint64_t phase_random_;
+  bool slow_ = false;
+  Ticks phase_ends_ = 0;
   std::uint32_t turn_ = 0;  // the subgroup to evaluate next
   double credit_ = 0;       // messages for which the lock was free
   std::size_t next_producer_ = 0;

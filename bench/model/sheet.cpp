@@ -64,8 +64,11 @@ Experiment continuous(const System& system, std::uint32_t members, std::uint32_t
   experiment.system = system;
   experiment.members = members;
   experiment.senders = senders;
-  // One message per step makes long runs slow, and shorter ones as exact.
-  experiment.rounds = system.policy.deliveries_max == 1 ? 300 : 2000;
+  // One message per step makes long runs slow, and shorter ones as exact. Threads that share a lock and are slow for a while
+  // hold the others up, so runs must last for many such phases.
+  experiment.rounds = 2000;
+  if (system.lock != Lock::none) experiment.rounds = 40'000 / senders;
+  if (system.policy.deliveries_max == 1) experiment.rounds = 300;
   return experiment;
 }
 

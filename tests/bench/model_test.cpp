@@ -167,3 +167,77 @@ TEST_CASE("a large message that is handed on costs its sender one copy, and the 
   CHECK(rotation.gigabytes_per_second > 2 * direct.gigabytes_per_second);
   CHECK(rotation.wire_bytes == Approx(direct.wire_bytes).epsilon(0.05));
 }
+
+TEST_CASE("who waits for a lock gets in by chance: batches that are sent differ, and have the mean that was asked for") {
+  Experiment experiment = small(spindle(spindle_batching));
+  experiment.system.software.slow_share = 0;
+  experiment.senders = 1;
+  experiment.window = 200;
+  experiment.rounds = 4000;
+  const Outcome outcome = run(experiment);
+  CHECK(outcome.sent.histogram[1] > outcome.sent.histogram[2]);
+  CHECK(outcome.sent.histogram[2] > outcome.sent.histogram[6]);
+  CHECK(outcome.sent.histogram[6] > 0);
+  // The poller looks more than once while nobody gets in, so batches are longer than what one look lets in, but not twice.
+  CHECK(outcome.sent.mean() > experiment.system.software.handoffs);
+  CHECK(outcome.sent.mean() < 2 * experiment.system.software.handoffs);
+}
+
+TEST_CASE("a thread in a slow phase takes as many times as long for a message, with a lock and without") {
+  for (const System& system : {spindle(spindle_batching), product()}) {
+    Experiment experiment = small(system);
+    experiment.senders = 1;
+    experiment.message_bytes = 64;
+    experiment.rounds = 400;
+    experiment.system.software.produce_ns = 200'000;  // beside which the poller's part is little
+    experiment.system.software.handoffs = 0;
+    experiment.system.software.slow_share = 0;
+    const double fast = run(experiment).messages_per_second;
+    experiment.system.software.slow_share = 1;
+    experiment.system.software.slow_times = 4;
+    const double slow = run(experiment).messages_per_second;
+    CHECK(fast / slow == Approx(4).epsilon(0.1));
+    experiment.system.software.slow_share = 0.5;
+    const double sometimes = run(experiment).messages_per_second;
+    CHECK(sometimes > 1.1 * slow);
+    CHECK(sometimes < 0.9 * fast);
+  }
+}
+
+TEST_CASE("null-sends cost something in a small group of equals, and gain in a large one of which some are slow") {
+  const auto gain = [](std::uint32_t members, double slow_share) {
+    Experiment experiment = small(spindle(spindle_batching));
+    experiment.members = experiment.senders = members;
+    experiment.window = 100;
+    experiment.rounds = 1500;
+    experiment.system.software.slow_share = slow_share;
+    experiment.system.software.phase_ns = 1e9;  // longer than the run
+    const double without = run(experiment).messages_per_second;
+    experiment.system.policy.null_sends = true;
+    return run(experiment).messages_per_second / without;
+  };
+  CHECK(gain(4, 0) < 0.99);
+  CHECK(gain(16, derecho_software().slow_share) > 1.05);
+}
+
+TEST_CASE("a delay far shorter than the wait for the lock costs a thread that shares it nothing") {
+  Experiment experiment = small(spindle(spindle_nulls));
+  experiment.rounds = 2000;
+  const double none = run(experiment).messages_per_second;
+  experiment.delayed = 1;
+  experiment.delay_ns = 200;
+  CHECK(run(experiment).messages_per_second > 0.97 * none);
+  experiment.delay_ns = 100e3;
+  CHECK(run(experiment).messages_per_second < 0.8 * none);
+}
+
+TEST_CASE("threads that are slow at times do not slow Spindrift down, and 10 KB messages of many fill the links") {
+  Experiment experiment = small(product());
+  experiment.members = experiment.senders = 8;
+  experiment.window = 100;
+  experiment.rounds = 400;
+  const double with = run(experiment).gigabytes_per_second;
+  experiment.system.software.slow_share = 0;
+  CHECK(with == Approx(run(experiment).gigabytes_per_second).epsilon(0.01));
+  CHECK(with > 11);
+}
