@@ -241,8 +241,8 @@ void VqFabric::take_messages(Lane& lane) {
 void VqFabric::on_message(Lane& lane, std::span<const std::byte> message) {
   if (lane.state == Lane::State::calling) return on_answer(lane, message);
   if (lane.state == Lane::State::answering) {
-    established(lane, {});
-    on_linked(lane);
+    confirmed(lane, message);
+    if (lane.state == Lane::State::up) on_linked(lane);
   }
   message_came(lane, message);
 }

@@ -58,11 +58,15 @@ class MemoryLane final : public connected::Lane {
   void close() override {
     if (connection_->lanes[side_] != this) return;
     revoke_all();
+    if (says_goodbye && state != State::closing && !goodbye) say(connected::encode(connected::Kind::goodbye, 0), false);
     connection_->lanes[side_] = nullptr;
     connection_->sides[side_] = nullptr;
     report(Report::Kind::ended, {});
   }
   void resume() override {}
+
+  /// When it is closed, as of connectionless providers.
+  bool says_goodbye = false;
 
   void report(Report::Kind kind, std::span<const std::byte> bytes);
 
@@ -141,8 +145,9 @@ class MemoryEndpoint final : public connected::Endpoint {
       connection->sides[1] = callee->second;
       callee->second->inbox.push_back({Report::Kind::request, connection, 1});
     }
-    return std::unique_ptr<connected::Lane>(
-        std::make_unique<MemoryLane>(connected::Lane::State::calling, node, connection, 0));
+    auto lane = std::make_unique<MemoryLane>(connected::Lane::State::calling, node, connection, 0);
+    lane->says_goodbye = speaks_first;
+    return std::unique_ptr<connected::Lane>(std::move(lane));
   }
   void take_reports() override {
     while (!inbox.empty()) {
@@ -156,7 +161,7 @@ class MemoryEndpoint final : public connected::Endpoint {
       if (lane == nullptr) continue;  // given up meanwhile
       if (report.kind == Report::Kind::established) stands(*lane, report.bytes);
       if (report.kind == Report::Kind::message) {
-        if (lane->state == connected::Lane::State::answering) established(*lane, {});
+        if (lane->state == connected::Lane::State::answering) confirmed(*lane, report.bytes);
         message_came(*lane, report.bytes);
       }
       if (report.kind == Report::Kind::ended) lane->break_down("the connection broke");
@@ -168,7 +173,7 @@ class MemoryEndpoint final : public connected::Endpoint {
 
   void stands(connected::Lane& lane, std::span<const std::byte> greeting) {
     established(lane, greeting);
-    if (speaks_first) lane.say(connected::encode(connected::Kind::alive, 0), false);
+    if (speaks_first && !lane.broken()) lane.say(connected::encode(connected::Kind::alive, 0), false);
   }
 
   // As an operating system does it: a request that was given up meanwhile still looks like one, and its end comes after it.
@@ -304,6 +309,23 @@ TEST_CASE("of two calls that cross, the lower node's stands at both sides, and t
   CHECK(nodes.at_higher == once);  // by the lower one's call, which its own gave way to
   nodes.poll(nodes.lower);
   CHECK(nodes.at_lower == once);
+}
+
+TEST_CASE("a call that is given up before its answer was heard is no link to who answered it, and that one calls again") {
+  Nodes nodes;
+  nodes.lower.speaks_first = nodes.higher.speaks_first = true;
+  nodes.lower.call(NodeId(2));
+  nodes.higher.call(NodeId(1));
+  nodes.look(nodes.higher);  // answers the lower one's call, which its own gave way to
+  REQUIRE(nodes.higher.calls() == 1);
+  nodes.lower.turn_away(NodeId(2), Error(ErrorKind::refused, "not now"));
+  nodes.run(milliseconds(100));
+  CHECK(nodes.at_higher.empty());
+  CHECK(nodes.higher.calls() > 1);
+  nodes.lower.turn_away(NodeId(2), std::nullopt);
+  nodes.run();
+  CHECK(nodes.at_lower == once);
+  CHECK(nodes.at_higher == once);
 }
 
 TEST_CASE("memory that a disconnected peer could write to is nobody else's before its connection is closed (V11)") {

@@ -155,6 +155,9 @@ class Endpoint : public Part {
   void answered(std::unique_ptr<Lane> lane, const Greeting& greeting);
   /// Both sides can send. `greeting`: the other side's, if this one called.
   void established(Lane& lane, std::span<const std::byte> greeting);
+  /// Where no connection tells that both can: the first word of a caller on a lane that answers. Any but a goodbye says
+  /// that the answer was heard; a goodbye gives the call up, which then never was a link. Then comes `message_came`.
+  void confirmed(Lane& lane, std::span<const std::byte> word);
   void message_came(Lane& lane, std::span<const std::byte> message);
   /// An own signaled operation is over.
   void completed(Lane& lane, std::uint64_t context);

@@ -152,6 +152,11 @@ void Endpoint::established(Lane& lane, std::span<const std::byte> data) {
   if (lane.state == Lane::State::calling || lane.state == Lane::State::answering) up(lane);
 }
 
+void Endpoint::confirmed(Lane& lane, std::span<const std::byte> word) {
+  const auto control = decode_control(word);
+  if (control && control->kind != Kind::goodbye) established(lane, {});
+}
+
 void Endpoint::up(Lane& lane) {
   lane.state = Lane::State::up;
   newest_peer_ = PeerId(newest_peer_.value() + 1);
