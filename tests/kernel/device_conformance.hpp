@@ -40,6 +40,9 @@ class TestClock final : public Clock {
 struct Provider {
   std::string name;
   bool connectionless = false;        ///< the class that the suite uses of it
+  std::size_t address_at = 16;        ///< where its metadata have the IPv4 address
+  std::size_t port_at = 20;           ///< and the ports
+  std::size_t port_bytes = 4;
   bool acknowledges_messages = true;  ///< a message that completed is at the peer
   bool answers_by_itself = false;     ///< a peer's adapter does, whatever its process does
   Duration answer_max{};              ///< of silence, as made

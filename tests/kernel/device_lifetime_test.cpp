@@ -201,12 +201,13 @@ TEST_CASE_METHOD(TwoStations, "metadata that is not of such a device is refused"
     bad.bytes[i] ^= std::byte{0x40};
     CHECK(refused(bad));
   }
-  Metadata no_port = good;
-  std::fill(no_port.bytes.begin() + 20, no_port.bytes.begin() + 24, std::byte{0});
-  CHECK(refused(no_port));
-  Metadata broadcast = good;
-  std::fill(broadcast.bytes.begin() + 16, broadcast.bytes.begin() + 20, std::byte{0xff});
-  CHECK(refused(broadcast));
+  const auto overwritten = [&](std::size_t first, std::size_t bytes, std::byte with) {
+    Metadata bad = good;
+    std::fill_n(bad.bytes.begin() + static_cast<std::ptrdiff_t>(first), bytes, with);
+    return bad;
+  };
+  CHECK(refused(overwritten(provider().port_at, provider().port_bytes, std::byte{0})));
+  CHECK(refused(overwritten(provider().address_at, 4, std::byte{0xff})));  // broadcast
   CHECK_FALSE(refused(good));
 }
 

@@ -46,6 +46,9 @@ std::optional<Provider> verbs() {
       Provider provider;
       provider.name = "verbs, the connected class";
       provider.answers_by_itself = true;
+      provider.address_at = 20;
+      provider.port_at = 4;
+      provider.port_bytes = 2;
       provider.answer_max = silence;
       provider.make = [address](const DeviceSizes& sizes, const Clock& clock) {
         VerbsDeviceOptions options;
