@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 
 #include <spindrift/bench/command_options.hpp>
+#include <spindrift/bench/group_config.hpp>
 #include <spindrift/bench/limits.hpp>
 #include <spindrift/bench/matrix.hpp>
 #include <spindrift/bench/ring.hpp>
@@ -18,11 +19,13 @@ constexpr std::array<std::uint64_t, 3> sizes{100, 1024, 10240};
 struct LimitsOptions {
   CommonOptions common;
   std::vector<std::uint32_t> members{2, 3, 4, 8};
+  std::uint64_t window = 0;  ///< 0: as many as a group has on their way that is configured as by default
 };
 
 Result<void> report_bare_multicast(Report& report, const LimitsOptions& options, std::uint32_t members, std::uint64_t bytes,
                                    bool touch, bool sending_apart) {
-  BareMulticast run{members, members, bytes, default_window(bytes), touch, 0, sending_apart};
+  const std::uint64_t window = options.window > 0 ? options.window : most_on_their_way(profile_for(bytes), bytes);
+  BareMulticast run{members, members, bytes, window, touch, 0, sending_apart};
   const Figure figure{sending_apart ? "bare multicast, sending threads apart" : "bare multicast, all sending",
                       {{"members", std::uint64_t{members}}, {"bytes", bytes}, {"touched", touch}, {"window", run.window}},
                       "messages/s",
@@ -111,6 +114,8 @@ void add_limits_command(CLI::App& bench, tools::Work& chosen) {
       ->delimiter(',')
       ->check(CLI::Range(2, 64))
       ->capture_default_str();
+  command->add_option("--window", options->window, "Messages of one sender on their way (default: a default group's)")
+      ->check(CLI::Range(1, 1 << 20));
   command->footer("Examples:\n  spindrift bench limits\n  spindrift bench limits --members 3 --json -");
   command->callback([options, &chosen] { choose(chosen, [options] { return run_limits_bench(*options); }); });
 }

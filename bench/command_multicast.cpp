@@ -91,10 +91,10 @@ void add_matrix_options(CLI::App& command, MulticastOptions& options) {
   CLI::Option* touched =
       command.add_flag("--touch", options.touched, "Only with the payload written and read (default both)");
   command.add_flag("--no-touch", options.untouched, "Only with the payload untouched (default both)")->excludes(touched);
-  command.add_option("--window", options.window, "Messages of one sender on their way (default 100; 1000 up to 100 bytes)")
+  command.add_option("--window", options.window, "Messages of one sender on their way (default: the configuration's)")
       ->check(CLI::Range(1, 1 << 20));
   command
-      .add_option("--ring", options.ring_bytes, "Bytes of a sender's ring, a power of two (default: what holds the window)")
+      .add_option("--ring", options.ring_bytes, "Bytes of a sender's ring, a power of two (default: the configuration's)")
       ->check(CLI::Range(4096, 1 << 30));
   command.add_option("--messages", options.messages, "Messages per run, all senders together (default: by --seconds)")
       ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 40));

@@ -99,7 +99,7 @@ Result<void> run_share_bench(const ViewChangeOptions& options) {
     std::vector<ConfigOverride> all{{"SPINDRIFT/fabric", fabric, "--fabric"},
                                     {"SPINDRIFT/addresses", loopback_addresses(options.members), "the bench"}};
     all.insert(all.end(), settings->begin(), settings->end());
-    const GroupShape shape{options.members, senders_of(options), profile_for(options.message_bytes, 8, 0), std::move(all)};
+    const GroupShape shape{options.members, senders_of(options), tight_profile(options.message_bytes, 8), std::move(all)};
     std::vector<ChangeShare> joins;
     std::vector<ChangeShare> newcomers;
     const Parameters parameters{{"fabric", fabric}, {"members", std::uint64_t{options.members}}};
@@ -121,7 +121,7 @@ Result<void> run_view_change_bench(const ViewChangeOptions& options) {
   if (!settings) return Error(settings.error());
   auto report = Report::open(options.common.json);
   if (!report) return Error(report.error());
-  const GroupShape shape{options.members, senders_of(options), profile_for(options.message_bytes, 100, 0),
+  const GroupShape shape{options.members, senders_of(options), tight_profile(options.message_bytes, 100),
                          std::move(settings).value()};
   for (const std::uint64_t state_bytes : options.state_bytes) {
     for (const bool leader : {false, true}) {

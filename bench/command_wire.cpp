@@ -28,7 +28,7 @@ double on_the_wire(const MulticastResult& result, const MulticastRun& run) {
 Result<void> measure_size(const WireOptions& options, const GroupShape& base, std::uint64_t message_bytes, Report& report) {
   MulticastRun run;
   run.shape = base;
-  run.shape.profile = profile_for(message_bytes, default_window(message_bytes), 0);
+  run.shape.profile = profile_for(message_bytes);
   run.message_bytes = message_bytes;
   const WireRun wire{run.shape, options.write_bytes, options.common.duration()};
   const auto messages = messages_for(options.common.seconds, [&](std::uint64_t count) -> Result<double> {

@@ -17,7 +17,7 @@ Result<TrafficRun> TrafficOptions::run() const {
   TrafficRun run;
   run.members = members;
   run.message_bytes = message_bytes;
-  run.window = window;
+  run.window = profile_for(message_bytes, window).window_messages;
   run.watch = common.duration();
   run.settings = std::move(settings).value();
   return run;
@@ -31,9 +31,8 @@ void add_traffic_options(CLI::App& command, TrafficOptions& options) {
       ->check(CLI::Range(std::size_t{2}, traffic_members_max))
       ->capture_default_str();
   command.add_option("--size", options.message_bytes, "Payload bytes")->check(CLI::Range(8, 1 << 24))->capture_default_str();
-  command.add_option("--window", options.window, "Messages of one sender on their way")
-      ->check(CLI::Range(1, 1 << 20))
-      ->capture_default_str();
+  command.add_option("--window", options.window, "Messages of one sender on their way (default: the configuration's)")
+      ->check(CLI::Range(1, 1 << 20));
 }
 
 Result<void> run_experiment(const CommonOptions& options, Experiment experiment) {

@@ -42,7 +42,7 @@ struct TrafficOptions {
   CommonOptions common;
   std::uint32_t members = 3;
   std::uint64_t message_bytes = 1024;
-  std::uint64_t window = 100;
+  std::uint64_t window = 0;  ///< 0: what a user gets
 
   TrafficOptions() {
     common.seconds = 0.5;

@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <spindrift/core/check.hpp>
 #include <spindrift/core/log.hpp>
 #include <spindrift/smc/record.hpp>
 
@@ -33,9 +34,25 @@ std::string numbered_subgroup(std::uint32_t number) {
 }
 
 Profile profile_for(std::uint64_t message_bytes, std::uint64_t window, std::uint64_t ring_bytes) {
+  // Said by the configuration itself, so that it stays true.
+  const auto config = Config::parse(fmt::format("[DERECHO]\nlocal_id = 0\n[LAYOUT]\njson_layout = '[{{\"name\": \"{}\", "
+                                                "\"members\": [0]}}]'\n[SUBGROUP/DEFAULT]\nmax_smc_payload_size = {}\n",
+                                                subgroup_name, message_bytes),
+                                    "what a user gets");
+  CHECK(config && config->view());
+  Profile profile = config->view()->subgroups.front().profile;
+  if (window > 0) profile.window_messages = window;
+  if (ring_bytes > 0) profile.ring_bytes = ring_bytes;
+  return profile;
+}
+
+Profile tight_profile(std::uint64_t message_bytes, std::uint64_t window) noexcept {
   const std::uint64_t record = smc::record_bytes(message_bytes);
-  const std::uint64_t whole_window = std::max({ring_bytes_min, 2 * record + 16, window * record});
-  return {ring_bytes == 0 ? std::bit_ceil(whole_window) : ring_bytes, window, message_bytes};
+  return {std::bit_ceil(std::max({ring_bytes_min, 2 * record + 16, window * record})), window, message_bytes};
+}
+
+std::uint64_t most_on_their_way(const Profile& profile, std::uint64_t message_bytes) noexcept {
+  return std::min(profile.window_messages, profile.ring_bytes / smc::record_bytes(message_bytes));
 }
 
 std::string loopback_addresses(std::uint32_t members) {

@@ -17,8 +17,12 @@ inline constexpr std::string_view subgroup_name = "bench";
 /// The first is `subgroup_name`, its like are numbered: "bench1", "bench2", …
 [[nodiscard]] std::string numbered_subgroup(std::uint32_t number);
 
-/// The sizes for messages of one length. `ring_bytes` 0: the smallest ring that holds a whole window.
-[[nodiscard]] Profile profile_for(std::uint64_t message_bytes, std::uint64_t window, std::uint64_t ring_bytes);
+/// The sizes for messages of one length. A `window` or `ring_bytes` of 0 is what a user gets who leaves the key out.
+[[nodiscard]] Profile profile_for(std::uint64_t message_bytes, std::uint64_t window = 0, std::uint64_t ring_bytes = 0);
+/// The same with the smallest ring that holds the whole window.
+[[nodiscard]] Profile tight_profile(std::uint64_t message_bytes, std::uint64_t window) noexcept;
+/// How many messages of one sender can be on their way: a window, or what the ring holds.
+[[nodiscard]] std::uint64_t most_on_their_way(const Profile& profile, std::uint64_t message_bytes) noexcept;
 
 struct GroupShape {
   std::uint32_t members = 3;  ///< node ids 0 … members − 1

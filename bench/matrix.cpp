@@ -35,7 +35,7 @@ Result<std::uint64_t> chosen_messages(const Matrix& matrix, std::uint32_t sender
   return (*messages + senders - 1) / senders * senders;
 }
 
-Result<Figure> measure_cell(const Matrix& matrix, Cell cell) {
+Result<std::vector<Figure>> measure_cell(const Matrix& matrix, Cell cell) {
   const auto group_run = [&](std::uint64_t messages) { return cell.group_seconds(messages); };
   const auto limit_run = [&](std::uint64_t messages) { return cell.limit_seconds(messages); };
   const auto group_messages = chosen_messages(matrix, cell.limit.senders, group_run);
@@ -49,12 +49,14 @@ Result<Figure> measure_cell(const Matrix& matrix, Cell cell) {
                  {"senders", std::uint64_t{shape.senders}},
                  {"bytes", cell.group.message_bytes},
                  {"touched", cell.group.touch},
-                 {"window", shape.profile.window_messages},
+                 {"window", cell.limit.window},
                  {"ring", shape.profile.ring_bytes},
                  {"messages", *group_messages}},
                 "messages/s",
                 {},
                 {}};
+  Figure beside_ring{"multicast beside one ring", figure.parameters, figure.unit, {}, {}};
+  const bool has_ring = shape.members == 2 && shape.senders == 1 && cell.group.touch;
   for (std::uint32_t repeat = 0; repeat < matrix.repeats; ++repeat) {
     const auto group = cell.group_seconds(*group_messages);
     if (!group) return Error(group.error());
@@ -62,14 +64,22 @@ Result<Figure> measure_cell(const Matrix& matrix, Cell cell) {
     if (!limit) return Error(limit.error());
     figure.values.push_back(static_cast<double>(*group_messages) / *group);
     figure.limits.push_back(static_cast<double>(*limit_messages) / *limit);
+    if (!has_ring) continue;
+    const auto duration = std::chrono::duration_cast<Duration>(std::chrono::duration<double>(matrix.seconds));
+    const auto ring = ring_messages_per_second(cell.group.message_bytes, duration);
+    if (!ring) return Error(ring.error());
+    beside_ring.limits.push_back(*ring);
   }
-  return figure;
+  beside_ring.values = figure.values;
+  std::vector<Figure> figures{std::move(figure)};
+  if (has_ring) figures.push_back(std::move(beside_ring));
+  return figures;
 }
 
 Cell make_cell(const Matrix& matrix, std::uint32_t members, Senders senders, std::uint64_t message_bytes, bool touch) {
-  const std::uint64_t window = matrix.window > 0 ? matrix.window : default_window(message_bytes);
   const std::uint32_t sending = sender_count(senders, members);
-  const GroupShape shape{members, sending, profile_for(message_bytes, window, matrix.ring_bytes), matrix.settings};
+  const GroupShape shape{members, sending, profile_for(message_bytes, matrix.window, matrix.ring_bytes), matrix.settings};
+  const std::uint64_t window = most_on_their_way(shape.profile, message_bytes);
   return {{shape, message_bytes, touch, 0, {}}, {members, sending, message_bytes, window, touch, 0}};
 }
 
@@ -159,16 +169,14 @@ std::uint32_t sender_count(Senders senders, std::uint32_t members) noexcept {
   return 0;
 }
 
-std::uint64_t default_window(std::uint64_t message_bytes) noexcept { return message_bytes <= 100 ? 1000 : 100; }
-
 Result<void> measure_throughput(const Matrix& matrix, const FigureSink& sink) {
   for (const Senders senders : matrix.senders) {
     for (const std::uint64_t message_bytes : matrix.message_bytes) {
       for (const bool touch : matrix.touch) {
         for (const std::uint32_t members : matrix.members) {
-          const auto figure = measure_cell(matrix, make_cell(matrix, members, senders, message_bytes, touch));
-          if (!figure) return Error(figure.error());
-          sink(*figure);
+          const auto figures = measure_cell(matrix, make_cell(matrix, members, senders, message_bytes, touch));
+          if (!figures) return Error(figures.error());
+          for (const Figure& figure : *figures) sink(figure);
         }
       }
     }
@@ -178,8 +186,7 @@ Result<void> measure_throughput(const Matrix& matrix, const FigureSink& sink) {
 
 Result<void> measure_latency(const LatencyMatrix& matrix, const FigureSink& sink) {
   for (const std::uint32_t members : matrix.members) {
-    const GroupShape shape{members, 1, profile_for(matrix.message_bytes, default_window(matrix.message_bytes), 0),
-                           matrix.settings};
+    const GroupShape shape{members, 1, profile_for(matrix.message_bytes), matrix.settings};
     const Duration rest = std::chrono::milliseconds(matrix.rest_ms);
     const auto measured = measure_latency_of(matrix, {shape, matrix.message_bytes, true, 1, rest}, sink);
     if (!measured) return Error(measured.error());

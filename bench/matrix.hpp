@@ -19,16 +19,13 @@ enum class Senders : std::uint8_t { one, half, all };
 /// How many of `members` send; at least one.
 [[nodiscard]] std::uint32_t sender_count(Senders senders, std::uint32_t members) noexcept;
 
-/// The window of comparisons: 1000 messages of up to 100 bytes, else 100.
-[[nodiscard]] std::uint64_t default_window(std::uint64_t message_bytes) noexcept;
-
 struct Matrix {
   std::vector<std::uint32_t> members{2, 3, 4, 5, 6, 7, 8};
   std::vector<Senders> senders{Senders::one, Senders::all};
   std::vector<std::uint64_t> message_bytes{100, 1024, 10240};
   std::vector<bool> touch{true, false};
-  std::uint64_t window = 0;      ///< messages of one sender in flight, of the group and the limit; 0: default_window
-  std::uint64_t ring_bytes = 0;  ///< of the group; 0: what holds the window
+  std::uint64_t window = 0;      ///< messages of one sender in flight, of the group and the limit; 0: what a user gets
+  std::uint64_t ring_bytes = 0;  ///< of the group; 0: what a user gets
   std::uint64_t messages = 0;    ///< per run, all senders together; 0: as many as take about `seconds`
   double seconds = 0.5;          ///< per run
   std::uint32_t repeats = 3;
@@ -52,7 +49,8 @@ using Trial = std::function<Result<double>(std::uint64_t messages)>;
 
 using FigureSink = std::function<void(const Figure&)>;
 
-/// One figure per cell: messages per second delivered at each member. Errors: the first failed run's.
+/// One figure per cell: messages per second delivered at each member; and where one of two members sends and payloads are
+/// touched another, of the same runs, beside a plain ring from one writer to one reader. Errors: the first failed run's.
 [[nodiscard]] Result<void> measure_throughput(const Matrix& matrix, const FigureSink& sink);
 
 /// Three figures per number of members: p50, p99 and p99.9 of send → own delivery, one sender with one message on its way.

@@ -51,7 +51,7 @@ void collect_until_drained(const std::atomic<std::uint32_t>& senders, smc::SendR
 }  // namespace
 
 RingResult run_ring(const RingRun& run) {
-  const Profile profile = profile_for(run.message_bytes, run.window, 0);
+  const Profile profile = tight_profile(run.message_bytes, run.window);
   std::vector<std::byte> memory(profile.ring_bytes + cache_line_bytes);
   const std::uint64_t misaligned = reinterpret_cast<std::uintptr_t>(memory.data()) % cache_line_bytes;
   smc::SendRing ring({memory.data() + (cache_line_bytes - misaligned) % cache_line_bytes, profile.ring_bytes}, profile);

@@ -348,7 +348,7 @@ Result<std::vector<StreamResult>> run_traffic(const TrafficRun& run) {
   // A handler that is slow on purpose is no sign of a member that hangs.
   GroupShape shape{run.members,
                    run.members,
-                   profile_for(run.message_bytes, run.window, 0),
+                   profile_for(run.message_bytes, run.window),
                    {{"SPINDRIFT/suspect_after_ms", "60000", "the bench"}},
                    static_cast<std::uint32_t>(run.streams.size())};
   shape.settings.insert(shape.settings.end(), run.settings.begin(), run.settings.end());

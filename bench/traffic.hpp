@@ -37,7 +37,7 @@ struct TrafficRun {
   std::uint32_t members = 3;              ///< all may send
   std::vector<Stream> streams{Stream()};  ///< one subgroup each
   std::uint64_t message_bytes = 1024;     ///< at least 8; written by the sender, read at delivery
-  std::uint64_t window = 100;
+  std::uint64_t window = 0;               ///< messages of one sender on their way; 0: what a user gets
   std::uint32_t slow_senders = 0;  ///< the last so many members
   std::optional<Duration>
       slow_after{};      ///< what they wait after each message, computing if it is short; nothing: they never send

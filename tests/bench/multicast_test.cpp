@@ -69,7 +69,7 @@ TEST_CASE("a wrong setting of the user is reported before anything runs") {
   CHECK(result.error().kind() == ErrorKind::bad_config);
 }
 
-TEST_CASE("a matrix yields one figure per cell with its limit, and three percentiles per latency") {
+TEST_CASE("a matrix yields a figure per cell with its limit, one more beside a plain ring, and three percentiles per latency") {
   Matrix matrix;
   matrix.members = {2, 3};
   matrix.senders = {Senders::one};
@@ -80,11 +80,13 @@ TEST_CASE("a matrix yields one figure per cell with its limit, and three percent
   std::vector<Figure> figures;
   const auto keep = [&](const Figure& figure) { figures.push_back(figure); };
   REQUIRE(measure_throughput(matrix, keep));
-  REQUIRE(figures.size() == 2);
+  REQUIRE(figures.size() == 3);
   for (const Figure& figure : figures) {
     CHECK(figure.values.size() == 2);
     CHECK(figure.limits.size() == 2);
   }
+  CHECK(figures[1].bench == "multicast beside one ring");
+  CHECK(figures[1].values == figures[0].values);
 
   figures.clear();
   LatencyMatrix latency;
@@ -104,7 +106,7 @@ TEST_CASE("senders are one, half or all of the members, never none") {
 }
 
 TEST_CASE("the configuration of a bench is what was asked for") {
-  const GroupShape shape{4, 2, profile_for(1024, 100, 0), {{"SPINDRIFT/spin_us", "7", "--set"}}};
+  const GroupShape shape{4, 2, profile_for(1024, 100, 131072), {{"SPINDRIFT/spin_us", "7", "--set"}}};
   const auto config = member_config(shape, "/dev/shm/somewhere", NodeId(3));
   if (!config) FAIL(config.error().to_string());
   CHECK(config->local_id() == NodeId(3));
@@ -122,10 +124,28 @@ TEST_CASE("the configuration of a bench is what was asked for") {
 }
 
 TEST_CASE("a ring for a window holds the window, the largest message and nothing needless") {
-  CHECK(profile_for(1, 1, 0).ring_bytes == 4096);
-  CHECK(profile_for(100, 1000, 0).ring_bytes == 131072);
-  CHECK(profile_for(10240, 1, 0).ring_bytes == 32768);
+  CHECK(tight_profile(1, 1).ring_bytes == 4096);
+  CHECK(tight_profile(100, 1000).ring_bytes == 131072);
+  CHECK(tight_profile(10240, 1).ring_bytes == 32768);
+}
+
+TEST_CASE("a group under measurement has the sizes of one that is configured by nobody, where nothing else is asked for") {
+  const auto config = Config::parse(
+      "[DERECHO]\nlocal_id = 0\n[LAYOUT]\njson_layout = '[{\"name\": \"plain\", \"members\": [0]}]'\n", "a user's");
+  REQUIRE(config);
+  const Profile plain = config->view()->subgroups.front().profile;
+  CHECK(profile_for(1024).window_messages == plain.window_messages);
+  CHECK(profile_for(1024).ring_bytes == plain.ring_bytes);
+  CHECK(profile_for(1024).message_bytes_max == 1024);
+  CHECK(profile_for(1024, 7).window_messages == 7);
+  CHECK(profile_for(1024, 7).ring_bytes == plain.ring_bytes);
   CHECK(profile_for(10240, 100, 65536).ring_bytes == 65536);
+  CHECK(profile_for(4 << 20).ring_bytes >= 8 << 20);
+}
+
+TEST_CASE("as many messages are on their way as the window allows, and the ring holds") {
+  CHECK(most_on_their_way({1 << 20, 100, 1024}, 1024) == 100);
+  CHECK(most_on_their_way({1 << 20, 4096, 1024}, 1024) == (1 << 20) / 1032);
 }
 
 TEST_CASE("a private directory goes with its owner") {

@@ -10,7 +10,7 @@ using namespace spindrift::bench;
 
 TEST_CASE("every round kills a member and brings one back, and each survivor has a gap for both") {
   for (const bool leader : {false, true}) {
-    const ViewChangeRun run{.shape = {3, 3, profile_for(256, 50, 0), {}},
+    const ViewChangeRun run{.shape = {3, 3, tight_profile(256, 50), {}},
                             .message_bytes = 256,
                             .state_bytes = leader ? 200'000U : 0U,
                             .rounds = 2,
@@ -30,7 +30,7 @@ TEST_CASE("every round kills a member and brings one back, and each survivor has
 }
 
 TEST_CASE("members that cannot start are an error, not a figure") {
-  const ViewChangeRun run{.shape = {3, 3, profile_for(256, 50, 0), {{"SPINDRIFT/no_such_key", "1"}}}};
+  const ViewChangeRun run{.shape = {3, 3, tight_profile(256, 50), {{"SPINDRIFT/no_such_key", "1"}}}};
   CHECK_FALSE(run_view_changes(run).ok());
 }
 
@@ -38,7 +38,7 @@ TEST_CASE("of every change each survivor tells what part of it was connecting, a
   const ViewChangeRun run{
       .shape = {3,
                 2,
-                profile_for(256, 8, 0),
+                tight_profile(256, 8),
                 {{"SPINDRIFT/fabric", "vq:net", "the test"}, {"SPINDRIFT/addresses", loopback_addresses(3), "the test"}}},
       .message_bytes = 256,
       .state_bytes = 0,
