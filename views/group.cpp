@@ -66,7 +66,7 @@ void GroupCore::reserve(SubgroupId id, std::uint64_t bytes, Claim& claim) {
                         .fix("use try_send in handlers, and keep what does not fit for later"));
   }
   views::SpaceQueue& space = channels_[id.value()].space;
-  for (unsigned yields = 0; yields < yields_before_sleep && !space.has_waiters(); ++yields) {
+  for (unsigned yields = 0; yields < yields_before_sleep && space.may_try_again(clock_.now()); ++yields) {
     sched_yield();
     if (worth_waking(id) && reserve_once(id, bytes, claim) == Outcome::reserved) return;
   }

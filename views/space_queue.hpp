@@ -28,6 +28,11 @@ class SpaceQueue {
 
   // Application threads: `prepare`, try again, then `wait`, or `cancel` if there was space; see EventCount.
 
+  /// Whether this thread may rather offer its CPU and try again a few times: nobody waits, or it has the turn.
+  [[nodiscard]] bool may_try_again(Time now) const noexcept {
+    return !has_waiters() || (holder_.load(std::memory_order_seq_cst) == this_thread() && now < turn_ends());
+  }
+
   [[nodiscard]] Ticket prepare(Time now) noexcept {
     EventCount& where = stands_in_front(now) ? front_ : behind_;
     return {&where, where.prepare()};
@@ -73,12 +78,17 @@ class SpaceQueue {
     return true;
   }
   void hand_on(Time now) noexcept {
+    last_holder_.store(holder_.load(std::memory_order_seq_cst), std::memory_order_seq_cst);
     turn_ends_.store((now + turn_length).time_since_epoch().count(), std::memory_order_seq_cst);
     holder_.store(offered, std::memory_order_seq_cst);
     behind_.notify_one();
   }
   [[nodiscard]] bool stands_in_front(Time now) noexcept {
-    if (holder_.load(std::memory_order_seq_cst) != this_thread()) return take(offered, now) || take(nobody, now);
+    if (holder_.load(std::memory_order_seq_cst) != this_thread()) {
+      // Whose turn was over while it ran does not take it from whom it was offered to, and who is only waking up.
+      const bool had_it = last_holder_.load(std::memory_order_seq_cst) == this_thread();
+      return (!had_it && take(offered, now)) || take(nobody, now);
+    }
     if (now < turn_ends() || !behind_.has_waiters()) return true;
     hand_on(now);
     return false;
@@ -87,6 +97,7 @@ class SpaceQueue {
   EventCount front_;   // who has the turn
   EventCount behind_;  // the others
   std::atomic<Holder> holder_{nobody};
+  std::atomic<Holder> last_holder_{nobody};  // before it was offered to the next
   std::atomic<Duration::rep> turn_ends_{0};
 };
 

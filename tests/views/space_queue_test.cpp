@@ -67,6 +67,38 @@ TEST_CASE("a thread whose turn is over goes behind the others, and hands the tur
   queue.cancel(behind);
 }
 
+TEST_CASE("a thread may try again without sleeping while nobody waits, or while it has the turn") {
+  SpaceQueue queue;
+  CHECK(queue.may_try_again(at({})));
+  queue.cancel(queue.prepare(at({})));
+  const auto behind = prepare_on_a_thread(queue, at({}));
+  CHECK(queue.may_try_again(at(turn - Duration(1))));
+  CHECK_FALSE(queue.may_try_again(at(turn)));
+  bool another_may = true;
+  on_a_thread([&] { another_may = queue.may_try_again(at({})); });
+  CHECK_FALSE(another_may);
+  queue.cancel(behind);
+  CHECK(queue.may_try_again(at(turn)));
+}
+
+TEST_CASE("a thread whose turn was over while it ran does not take it from whom it was offered to") {
+  SpaceQueue queue;
+  queue.cancel(queue.prepare(at({})));
+  const auto second = prepare_on_a_thread(queue, at({}));
+  queue.offer(at(turn));
+  const auto again = queue.prepare(at(turn));
+  CHECK(again.where == second.where);
+  queue.wait(second);  // was woken
+  SpaceQueue::Ticket in_front{};
+  on_a_thread([&] { in_front = queue.prepare(at(turn)); });
+  CHECK(in_front.where != again.where);
+  queue.cancel(in_front);
+
+  queue.offer(at(2 * turn));  // and not for ever: it is the next
+  queue.wait(again);
+  CHECK(queue.prepare(at(2 * turn)).where == in_front.where);
+}
+
 TEST_CASE("a thread keeps the turn as long as nobody else wants it") {
   SpaceQueue queue;
   const auto first = queue.prepare(at({}));
