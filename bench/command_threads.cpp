@@ -1,9 +1,11 @@
 // `spindrift bench threads`: several application threads of every member send in one subgroup.
+#include <map>
 #include <memory>
 
 #include <CLI/CLI.hpp>
 
 #include <spindrift/bench/experiment.hpp>
+#include <spindrift/bench/matrix.hpp>
 
 namespace spindrift::bench {
 
@@ -11,11 +13,14 @@ namespace {
 
 struct ThreadsOptions : TrafficOptions {
   std::vector<std::uint32_t> threads{1, 2, 4, 8};
+  std::vector<Senders> senders{Senders::one, Senders::all};
 };
 
-Result<void> run_threads_bench(const ThreadsOptions& options) {
-  const auto base = options.run();
+Result<void> measure_threads(const ThreadsOptions& options, Senders senders, Report& report) {
+  auto base = options.run();
   if (!base) return Error(base.error());
+  const std::uint32_t sending = sender_count(senders, base->members);
+  base->slow_senders = base->members - sending;  // and these never send
   Experiment experiment;
   experiment.add(*base);
   for (const std::uint32_t threads : options.threads) {
@@ -23,6 +28,7 @@ Result<void> run_threads_bench(const ThreadsOptions& options) {
     run.streams.front().threads = threads;
     experiment.ask({{"application threads in one subgroup",
                      {{"members", std::uint64_t{run.members}},
+                      {"senders", std::uint64_t{sending}},
                       {"bytes", run.message_bytes},
                       {"window", run.window},
                       {"threads", std::uint64_t{threads}}},
@@ -33,7 +39,17 @@ Result<void> run_threads_bench(const ThreadsOptions& options) {
                     first_stream,
                     first_stream});
   }
-  return run_experiment(options.common, std::move(experiment));
+  return run_experiment(options.common, std::move(experiment), report);
+}
+
+Result<void> run_threads_bench(const ThreadsOptions& options) {
+  auto report = Report::open(options.common.json);
+  if (!report) return Error(report.error());
+  for (const Senders senders : options.senders) {
+    auto measured = measure_threads(options, senders, *report);
+    if (!measured) return measured;
+  }
+  return {};
 }
 
 }  // namespace
@@ -41,12 +57,16 @@ Result<void> run_threads_bench(const ThreadsOptions& options) {
 void add_threads_command(CLI::App& bench, tools::Work& chosen) {
   auto options = std::make_shared<ThreadsOptions>();
   options->members = 2;
-  CLI::App* command = bench.add_subcommand("threads", "Several application threads of every member send, beside one thread");
+  CLI::App* command = bench.add_subcommand("threads", "Several application threads of one or every member send, beside one thread");
   add_traffic_options(*command, *options);
   command->add_option("--threads", options->threads, "Numbers of threads of each member")
       ->delimiter(',')
       ->check(CLI::Range(1, 256))
       ->capture_default_str();
+  const std::map<std::string, Senders> names{{"one", Senders::one}, {"half", Senders::half}, {"all", Senders::all}};
+  command->add_option("--senders", options->senders, "Whose threads send: one, half, all (default one,all)")
+      ->delimiter(',')
+      ->transform(CLI::CheckedTransformer(names));
   command->footer(
       "Examples:\n  spindrift bench threads\n  spindrift bench threads --threads 16 --size 100 --window 1000 --json -");
   command->callback([options, &chosen] { choose(chosen, [options] { return run_threads_bench(*options); }); });

@@ -38,6 +38,10 @@ void add_traffic_options(CLI::App& command, TrafficOptions& options) {
 Result<void> run_experiment(const CommonOptions& options, Experiment experiment) {
   auto report = Report::open(options.json);
   if (!report) return Error(report.error());
+  return run_experiment(options, std::move(experiment), *report);
+}
+
+Result<void> run_experiment(const CommonOptions& options, Experiment experiment, Report& report) {
   for (std::uint32_t repeat = 0; repeat < options.repeats; ++repeat) {
     std::vector<TrafficResults> results;
     for (const TrafficRun& run : experiment.runs) {
@@ -50,7 +54,7 @@ Result<void> run_experiment(const CommonOptions& options, Experiment experiment)
       if (question.limit) question.figure.limits.push_back(question.limit(results.front()));
     }
   }
-  for (const Question& question : experiment.questions) report->add(question.figure);
+  for (const Question& question : experiment.questions) report.add(question.figure);
   return {};
 }
 

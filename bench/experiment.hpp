@@ -58,5 +58,7 @@ void add_traffic_options(CLI::App& command, TrafficOptions& options);
 
 /// Runs all of it `repeats` times, then reports. Errors: the first failed run's.
 [[nodiscard]] Result<void> run_experiment(const CommonOptions& options, Experiment experiment);
+/// The same into a report that others write to as well.
+[[nodiscard]] Result<void> run_experiment(const CommonOptions& options, Experiment experiment, Report& report);
 
 }  // namespace spindrift::bench

@@ -101,7 +101,7 @@ TEST_CASE("the experiments print each figure beside the run that it is compared 
   const auto [arguments, lines] = GENERATE(table<std::string, std::size_t>({{"subgroups --subgroups 1,2", 3},
                                                                             {"delay --members 2", 6},
                                                                             {"upcall --members 2 --window 5", 20},
-                                                                            {"threads --threads 1,2", 2}}));
+                                                                            {"threads --threads 1,2", 4}}));
   const Output output = bench(arguments + small);
   CHECK(output.exit_code == 0);
   REQUIRE(output.lines.size() == lines);
