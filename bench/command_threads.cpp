@@ -57,7 +57,8 @@ Result<void> run_threads_bench(const ThreadsOptions& options) {
 void add_threads_command(CLI::App& bench, tools::Work& chosen) {
   auto options = std::make_shared<ThreadsOptions>();
   options->members = 2;
-  CLI::App* command = bench.add_subcommand("threads", "Several application threads of one or every member send, beside one thread");
+  CLI::App* command =
+      bench.add_subcommand("threads", "Several application threads of one or every member send, beside one thread");
   add_traffic_options(*command, *options);
   command->add_option("--threads", options->threads, "Numbers of threads of each member")
       ->delimiter(',')

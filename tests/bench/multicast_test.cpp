@@ -69,7 +69,7 @@ TEST_CASE("a wrong setting of the user is reported before anything runs") {
   CHECK(result.error().kind() == ErrorKind::bad_config);
 }
 
-TEST_CASE("a matrix yields a figure per cell with its limit, one more beside a plain ring, and three percentiles per latency") {
+TEST_CASE("a matrix yields a figure per cell with its limit, one more beside a ring, and three percentiles per latency") {
   Matrix matrix;
   matrix.members = {2, 3};
   matrix.senders = {Senders::one};
