@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <utility>
 
 #include <spindrift/core/check.hpp>
@@ -19,7 +20,7 @@ using fabric::ofi::ofi_error;
 constexpr Duration pause_per_try = std::chrono::microseconds(10);
 constexpr Duration pause_max = std::chrono::milliseconds(10);
 // To a peer that has answered before and to which nothing is under way the provider refuses an operation for one reason
-// alone: the connection is gone, and nobody takes another.
+// alone: the connection is gone. Another is taken in this time, or not at all.
 constexpr Duration refused_max = std::chrono::seconds(1);
 
 }  // namespace
@@ -44,6 +45,7 @@ Result<void> Connectionless::open(const SocketAddress& source) {
   addresses_ = std::move(addresses).value();
   completions_ = std::move(completions).value();
   endpoint_ = std::move(made).value();
+  source_ = source;
   life_ = shelf_.new_life();
   events_.clear();
   last_progress_ = shelf_.clock->now();
@@ -94,6 +96,7 @@ void Connectionless::accept(const PhysicalOperation& operation) {
   if (road->waiting.empty() && road->given == 0) {
     road->heard = now_;
     road->tries = 0;
+    road->knock.reset();
     road->next_try = now_;
   }
   road->waiting.push_back(place);
@@ -131,6 +134,7 @@ void Connectionless::flush(Road& road) {
     const long refused = give(*endpoint_, flight, road.to, encode({life_, place, false}));
     if (refused == -FI_EAGAIN) {
       road.next_try = now_ + std::min(++road.tries * pause_per_try, pause_max);
+      if (road.refused() && std::has_single_bit(road.tries)) knock_at(flight.operation.peer, road);
       return;
     }
     if (refused != 0) {
@@ -142,7 +146,15 @@ void Connectionless::flush(Road& road) {
     flight.state = Flight::State::given;
     if (road.given++ == 0) road.heard = now_;
     road.tries = 0;
+    road.knock.reset();
   }
+}
+
+// Who ends may close its connections before its door. So it is knocked at again, but ever more rarely: who is there, and has
+// lost a connection alone, takes every knock for a caller.
+void Connectionless::knock_at(PeerHandle peer, Road& road) {
+  const Name& name = *shelf_.peers.find(peer);
+  road.knock.emplace(source_, socket_address(name.address, name.connectionless_port));
 }
 
 // Completions are taken before anything is handed over, so that a failure is known first.
@@ -243,14 +255,14 @@ void Connectionless::on_failure(Road& road) {
 }
 
 Time Connectionless::silent_at(const Road& road) const noexcept {
-  const bool refused = road.answered && road.given == 0 && road.tries > 0;
-  return road.heard + (refused ? std::min(shelf_.answer_max, refused_max) : shelf_.answer_max);
+  return road.heard + (road.refused() ? std::min(shelf_.answer_max, refused_max) : shelf_.answer_max);
 }
 
 void Connectionless::look_for_silence() {
   for (auto& [peer, road] : roads_) {
     if (road.waiting.empty() && road.given == 0) continue;
-    if (now_ <= silent_at(road)) continue;
+    const bool gone = road.refused() && road.knock && road.knock->refused();
+    if (!gone && now_ <= silent_at(road)) continue;
     if (!lose(peer, road))
       return break_down("a peer does not answer, and the provider still has memory that was lent to it");
   }

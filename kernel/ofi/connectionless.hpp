@@ -13,10 +13,12 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <optional>
 #include <string>
 
 #include <spindrift/kernel/ofi/flights.hpp>
 #include <spindrift/kernel/ofi/inbox.hpp>
+#include <spindrift/kernel/ofi/knock.hpp>
 #include <spindrift/kernel/ofi/shelf.hpp>
 #include <spindrift/kernel/ofi/side.hpp>
 
@@ -59,12 +61,17 @@ class Connectionless {
     bool answered = false;        ///< something that went there has arrived
     bool failed = false;          ///< and the owner has not been told yet: until then nothing is posted to it either
     Time next_try{};
-    Time heard{};  ///< the last answer, or when there was something to be answered again
+    Time heard{};                  ///< the last answer, or when there was something to be answered again
+    std::optional<Knock> knock{};  ///< since the provider took something last
+
+    /// The connection is gone, and the provider has not made another yet.
+    [[nodiscard]] bool refused() const noexcept { return answered && given == 0 && tries > 0; }
   };
 
   void accept(const PhysicalOperation& operation);
   [[nodiscard]] Road* road_to(PeerHandle peer);
   void flush(Road& road);
+  void knock_at(PeerHandle peer, Road& road);
   [[nodiscard]] bool drain();
   [[nodiscard]] Road* take_back(std::uint32_t place);
   void on_completion(const fi_cq_msg_entry& entry);
@@ -84,6 +91,7 @@ class Connectionless {
   Inbox inbox_;
   DeviceEvents events_;
   std::map<PeerHandle, Road> roads_;  // ordered, so that runs can be compared
+  SocketAddress source_;
   std::uint64_t life_ = 0;
   Time now_{};
   Time last_progress_{};

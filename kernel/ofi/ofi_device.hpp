@@ -16,6 +16,9 @@
 //   device that offers connected queue pairs alone. Those hold a completion back until all before it are there.
 // * A peer that does not answer for `answer_max` is `peer_lost`. What the provider still holds of it then is a copy, or, of
 //   an operation of more than `message_bytes_max` bytes, the caller's memory: only that breaks a connectionless queue pair.
+// * A connectionless provider does not say that a connection has ended with nothing under way. So a peer that has answered
+//   before is called by the device itself when the provider refuses the next operation: if nobody listens there any more,
+//   it is `peer_lost` at once; otherwise it is if the provider has made no other connection for a second.
 //
 // Rdma-core's devices are not taken through libfabric ("verbs", "verbs;ofi_rxm"): decision 0020.
 #pragma once

@@ -8,9 +8,12 @@
 #include <cstdlib>
 #include <cstring>
 #include <deque>
+#include <filesystem>
 #include <functional>
+#include <iterator>
 #include <list>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -25,14 +28,16 @@ using namespace spindrift::kernel;
 using Kind = PhysicalOperation::Kind;
 using EventKind = PhysicalEvent::Kind;
 
-/// The machine's time, and what a test adds to it.
+/// The machine's time, until it is stopped, and what a test adds to it.
 class TestClock final : public Clock {
  public:
-  [[nodiscard]] Time now() const noexcept override { return machine_.now() + ahead_; }
+  [[nodiscard]] Time now() const noexcept override { return stopped_.value_or(machine_.now()) + ahead_; }
   void advance(Duration by) noexcept { ahead_ += by; }
+  void stop() noexcept { stopped_ = machine_.now(); }
 
  private:
   SystemClock machine_;
+  std::optional<Time> stopped_;
   Duration ahead_{};
 };
 
@@ -225,6 +230,16 @@ class World {
       }
     }
     return true;
+  }
+  /// After a peer has ended its connection to one of those that are left. A provider tells nobody that it has seen that too,
+  /// but it closes its socket then.
+  void await_end_of_connection() {
+    const auto open_descriptors = [] {
+      const std::filesystem::directory_iterator all("/proc/self/fd");
+      return std::distance(begin(all), end(all));
+    };
+    const auto before = open_descriptors();
+    REQUIRE(until([&] { return open_descriptors() < before; }));
   }
   /// Lets the time go by in which a peer may be silent, in steps shorter than a pause of this process.
   template <class Predicate>

@@ -49,6 +49,41 @@ TEST_CASE_METHOD(ThreeStations, "operations to a peer that is gone end as lost, 
   CHECK(to_b.line->count(EventKind::broken) == 0);
 }
 
+TEST_CASE_METHOD(TwoConnectionless,
+                 "a peer that ended with nothing under way to it is lost with the next operation, without a wait") {
+  Area local(*a.device, 8, fabric::Access::write);
+  const Route to_b = connect(a, b);
+  MemoryKeys lost_keys;
+  {
+    Area remote(*b.device, 8, fabric::Access::write);
+    lost_keys = remote.keys;
+    REQUIRE(carry_out(to_b, operation(Kind::write, 1, to_b.peer, local, 0, 8, remote.keys)) == Status::done);
+  }
+  destroy(b);
+  await_end_of_connection();
+  clock.stop();
+  const Status status = carry_out(to_b, operation(Kind::write, 2, to_b.peer, local, 0, 8, lost_keys));
+  CHECK(status == Status::peer_lost);
+}
+
+TEST_CASE_METHOD(TwoConnectionless, "a peer that is there and has lost its connections alone is not lost") {
+  Area local(*a.device, 8, fabric::Access::write);
+  Area remote(*b.device, 8, fabric::Access::write);
+  const Route to_b = connect(a, b);
+  REQUIRE(carry_out(to_b, operation(Kind::write, 1, to_b.peer, local, 0, 8, remote.keys)) == Status::done);
+  b.lines.clear();  // its device is reached all the same
+  await_end_of_connection();
+  local.put(0, "I did it");
+  const PhysicalOperation again = operation(Kind::write, 2, to_b.peer, local, 0, 8, remote.keys);
+  REQUIRE(to_b.line->pair->post({&again, 1}) == 1);
+  REQUIRE(until([&] {
+    b.device->progress();
+    return to_b.line->completed(2);
+  }));
+  CHECK(to_b.line->status(2) == Status::done);
+  CHECK(remote.text(0, 8) == "I did it");
+}
+
 TEST_CASE_METHOD(ThreeStations, "a peer that falls silent is lost after the time to answer, and others go on") {
   Area local(*a.device, 64, fabric::Access::write);
   Area remote(*b.device, 8, fabric::Access::read);
