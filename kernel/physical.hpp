@@ -85,7 +85,9 @@ enum class Status : std::uint8_t {
   access_refused,  ///< the peer refused: key, range or kind of access
   peer_lost,       ///< no answer, or the connection broke
   not_ready,       ///< the peer had no buffer for a message
-  flushed,         ///< not tried, or not known, because another operation on this queue pair failed
+  flushed,         ///< not tried, or not known, because another operation on this queue pair failed. Without `broken` after
+                   ///< it only where completions have no order: then nothing that was posted to the same peer behind it is
+                   ///< carried out either, up to what is posted when all events have been taken
 };
 [[nodiscard]] std::string_view to_string(Status status) noexcept;
 

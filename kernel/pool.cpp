@@ -358,6 +358,7 @@ std::uint32_t Pool::hand_over(void* self, vq_physical* physical, const vq_posted
 Pool::Counts Pool::counts() const noexcept {
   Counts counts = counts_;
   counts.rejected += core_.rejected;
+  counts.replays = core_.replays;
   for (const auto& physical : physicals_) counts.strays += physical->core.strays;
   return counts;
 }

@@ -52,28 +52,36 @@ void Pool::show() {
   shown_.connected.set(counts_.connected);
   shown_.moves.set(counts_.moves);
   shown_.breaks.set(counts_.breaks);
-  shown_.replays.set(counts_.replays);
+  shown_.replays.set(core_.replays);
   shown_.rejected.set(counts_.rejected + core_.rejected);
 }
 
 bool Pool::drain(Physical& physical) {
   std::array<PhysicalEvent, events_at_once> events;
-  const std::size_t count = physical.queue_pair->take(events);
-  for (const PhysicalEvent& event : std::span(events).first(count)) {
-    switch (event.kind) {
-      case PhysicalEvent::Kind::completed: on_completed(physical, event); break;
-      case PhysicalEvent::Kind::received: on_received(physical, event); break;
-      case PhysicalEvent::Kind::broken: physical.broken = true; break;
-      case PhysicalEvent::Kind::connected: on_connected(physical); break;
+  bool any = false;
+  for (bool more = true; more;) {
+    const std::size_t count = physical.queue_pair->take(events);
+    for (const PhysicalEvent& event : std::span(events).first(count)) {
+      switch (event.kind) {
+        case PhysicalEvent::Kind::completed: on_completed(physical, event); break;
+        case PhysicalEvent::Kind::received: on_received(physical, event); break;
+        case PhysicalEvent::Kind::broken: physical.broken = true; break;
+        case PhysicalEvent::Kind::connected: on_connected(physical); break;
+      }
     }
+    any |= count > 0;
+    // Until all that was flushed has been told, what is posted to that peer is flushed too.
+    more = physical.replaying && count == events.size();
   }
-  return count > 0;
+  return any;
 }
 
 void Pool::on_completed(Physical& physical, const PhysicalEvent& event) {
   if (event.status == Status::peer_lost) on_peer_of_operation_lost(physical, event.id);
   vq_on_completion(&core_, &physical.core, event.id, static_cast<std::uint8_t>(event.status));
   if (event.status != Status::done) flush_receives();
+  // Where one failure breaks the queue pair, all that it flushed is posted again when it works again.
+  if (event.status == Status::flushed && physical.core.ordered == 0) physical.replaying = true;
 }
 
 void Pool::on_peer_of_operation_lost(const Physical& physical, std::uint64_t id) {
@@ -94,8 +102,6 @@ Result<void> Pool::repair(Physical& physical) {
     ++counts_.breaks;
     vq_on_broken(&core_, &physical.core);
     flush_receives();
-    counts_.replays += static_cast<std::uint64_t>(std::count_if(
-        physical.slots.begin(), physical.slots.end(), [](const vq_slot& slot) { return slot.state == VQ_SLOT_FLUSHED; }));
   }
   if (auto reset = physical.queue_pair->reset(); !reset) return reset;
   physical.unusable = false;

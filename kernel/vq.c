@@ -216,6 +216,7 @@ static void give_up(struct vq_pool* pool, struct vq_pair* pair) {
     leave_order(pair->physical, index);
     slot->state = VQ_SLOT_DONE;
     slot->status = VQ_FLUSHED;
+    --pair->flushed;
   }
   settle(pool, pair);
 }
@@ -341,10 +342,12 @@ static uint32_t submit(struct vq_pool* pool, struct vq_physical* physical, const
   for (uint32_t i = 0; i < count; ++i) {
     struct vq_slot* slot = &physical->slots[indices[i]];
     struct vq_pair* pair = vq_find(pool, slot->pair);
-    if (i < taken)
+    if (i < taken) {
+      pair->flushed -= slot->state == VQ_SLOT_FLUSHED;
       slot->state = VQ_SLOT_POSTED;
-    else if (slot->request.operation == VQ_SEND && pair->consumed > 0)
+    } else if (slot->request.operation == VQ_SEND && pair->consumed > 0) {
       pair->credit_due = 1; /* the header that told of it did not go */
+    }
   }
   return taken;
 }
@@ -388,8 +391,7 @@ static void enter(struct vq_pool* pool, struct vq_pair* pair, const struct vq_re
 static int send_internal(struct vq_pool* pool, struct vq_pair* pair, uint16_t what, uint64_t number) {
   const struct vq_request request = {.wr_id = number, .operation = VQ_SEND, .flags = (uint16_t)(INTERNAL | what)};
   struct vq_physical* physical = pair->physical;
-  if (physical->state == VQ_PHYSICAL_BROKEN || physical->free == VQ_NONE) return 0;
-  if (pair->last != VQ_NONE && physical->slots[pair->last].state == VQ_SLOT_FLUSHED) return 0;
+  if (physical->state == VQ_PHYSICAL_BROKEN || physical->free == VQ_NONE || pair->flushed > 0) return 0;
   uint32_t index;
   const uint32_t last = pair->last;
   enter(pool, pair, &request, &index);
@@ -398,10 +400,9 @@ static int send_internal(struct vq_pool* pool, struct vq_pair* pair, uint16_t wh
   return 0;
 }
 
-/* What was flushed is the end of the pair's list, and nothing may be put behind it before it is posted again. */
+/* Nothing may be put behind what was flushed before that is posted again. */
 static int may_post_now(const struct vq_pair* pair) {
-  if (pair->state != VQ_PAIR_READY || pair->physical->state == VQ_PHYSICAL_BROKEN) return 0;
-  return pair->last == VQ_NONE || pair->physical->slots[pair->last].state != VQ_SLOT_FLUSHED;
+  return pair->state == VQ_PAIR_READY && pair->physical->state != VQ_PHYSICAL_BROKEN && pair->flushed == 0;
 }
 
 int32_t vq_post(struct vq_pool* pool, uint64_t id, const struct vq_request* list, uint32_t count, uint32_t* at) {
@@ -483,6 +484,8 @@ static void on_flushed(struct vq_pool* pool, struct vq_physical* physical, uint3
     if (!over) fail_pair(pool, pair, VQ_FLUSHED);
   } else {
     physical->slots[index].state = VQ_SLOT_FLUSHED;
+    ++pair->flushed;
+    ++pool->replays;
   }
 }
 
@@ -529,6 +532,14 @@ static int is_overtaken(const struct vq_pair* pair) {
   return 0;
 }
 
+static void fail_overtaken(struct vq_pool* pool, struct vq_physical* physical) {
+  for (uint32_t i = 0; i < pool->count; ++i) {
+    struct vq_pair* pair = &pool->pairs[i];
+    if (pair->state == VQ_PAIR_FREE || pair->physical != physical || pair->flushed == 0) continue;
+    if (is_overtaken(pair)) fail_pair(pool, pair, VQ_FLUSHED);
+  }
+}
+
 void vq_on_broken(struct vq_pool* pool, struct vq_physical* physical) {
   physical->state = VQ_PHYSICAL_BROKEN;
   /* From the front each time: what one flush ends may take others out of the list. */
@@ -540,24 +551,30 @@ void vq_on_broken(struct vq_pool* pool, struct vq_physical* physical) {
       index = physical->slots[index].after;
     }
   }
-  for (uint32_t i = 0; i < pool->count; ++i) {
-    struct vq_pair* pair = &pool->pairs[i];
-    if (pair->state == VQ_PAIR_FREE || pair->physical != physical) continue;
-    if (is_overtaken(pair)) fail_pair(pool, pair, VQ_FLUSHED);
+  fail_overtaken(pool, physical);
+}
+
+/* Whether something of the same pair is still posted behind it: then nobody knows yet what is to follow what. A credit or a
+ * fence keeps no order with its pair's requests. */
+static int is_followed(const struct vq_physical* physical, uint32_t index) {
+  for (index = physical->slots[index].next_of_pair; index != VQ_NONE; index = physical->slots[index].next_of_pair) {
+    const struct vq_slot* slot = &physical->slots[index];
+    if (slot->state == VQ_SLOT_POSTED && !(slot->request.flags & INTERNAL)) return 1;
   }
+  return 0;
 }
 
 /* Posts again what waits here, in the order of the first time. */
 static uint32_t replay_here(struct vq_pool* pool, struct vq_physical* physical) {
+  fail_overtaken(pool, physical);
   uint32_t index = physical->oldest;
   for (;;) {
     uint32_t indices[VQ_SEGMENT];
     uint32_t n = 0;
     for (; index != VQ_NONE && n < VQ_SEGMENT; index = physical->slots[index].after) {
-      if (physical->slots[index].state == VQ_SLOT_FLUSHED) indices[n++] = index;
+      if (physical->slots[index].state == VQ_SLOT_FLUSHED && !is_followed(physical, index)) indices[n++] = index;
     }
-    if (n == 0) return 0;
-    if (submit(pool, physical, indices, n) < n) break;
+    if (n == 0 || submit(pool, physical, indices, n) < n) break;
   }
   uint32_t left = 0;
   for (index = physical->oldest; index != VQ_NONE; index = physical->slots[index].after)

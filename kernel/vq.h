@@ -136,6 +136,7 @@ struct vq_pair {
   uint32_t under_way; /* their number */
   uint32_t reads;     /* of them */
   uint32_t held;      /* of them */
+  uint32_t flushed;   /* of them; they wait to be posted again */
   uint32_t window;    /* messages that may come unconsumed; 0: no messages */
   uint32_t target_peer;
   uint32_t fence;     /* of a move: enum vq_fence */
@@ -217,6 +218,7 @@ struct vq_pool {
   uint32_t count;
   uint32_t free;     /* list by `first` */
   uint64_t rejected; /* messages that were not what a peer of good will sends */
+  uint64_t replays;  /* how often an operation was to be posted again */
 };
 
 /* -- calls ----------------------------------------------------------------------------------------------- */
@@ -257,9 +259,10 @@ uint32_t vq_take(struct vq_completions* completions, struct vq_completion* list,
 void vq_on_completion(struct vq_pool* pool, struct vq_physical* physical, uint64_t id, uint8_t status);
 /* It says that it is broken: nothing that was posted is under way any more. What was flushed innocently waits. */
 void vq_on_broken(struct vq_pool* pool, struct vq_physical* physical);
-/* It works again, or `target` takes its place for good: posts what waits, in order. Returns how many still wait for room:
- * call it again, after completions. No pair of it takes new requests until none does; nor does one of `target`, while a pair
- * waits for room there, until vq_end_wait. */
+/* It works again, or has flushed something and did not break, or `target` takes its place for good: posts what waits, in
+ * order. Returns how many still wait, for room or for what was posted behind them: call it again, after completions. No pair
+ * that waits takes new requests until it does not, nor, of a queue pair that broke, any until none waits; nor does one of
+ * `target`, while a pair waits for room there, until vq_end_wait. */
 uint32_t vq_replay(struct vq_pool* pool, struct vq_physical* physical, struct vq_physical* target, uint32_t peer);
 
 /* Nobody waits any more for room that `vq_replay` did not find here, or it is to be called again before the next post. */

@@ -53,7 +53,11 @@ struct Innocent {
 class Abuse {
  public:
   explicit Abuse(std::uint64_t seed)
-      : network_(seed), ordered_(seed % 2 == 0), connected_(seed % 4 > 1), proves_(connected_ || seed % 8 > 3) {
+      : network_(seed),
+        ordered_(seed % 2 == 0),
+        flushes_(!ordered_ && seed % 16 > 4),
+        connected_(seed % 4 > 1),
+        proves_(connected_ || seed % 8 > 3) {
     for (std::uint32_t i = 0; i < 3; ++i) {
       nodes_.push_back(std::make_unique<Node>(network_, i, sim(), pool()));
       both_.push_back(nodes_.back()->registered(nodes_.back()->target, fabric::Access::read));
@@ -105,6 +109,12 @@ class Abuse {
     for (const auto& node : nodes_) sum += node->pool->counts().replays;
     return sum;
   }
+  /// Operations, though nothing broke.
+  [[nodiscard]] std::uint64_t flushed() const {
+    std::uint64_t sum = 0;
+    for (const auto& node : nodes_) sum += node->device->flushed();
+    return sum;
+  }
   [[nodiscard]] std::uint64_t moves() const {
     std::uint64_t sum = 0;
     for (const auto& node : nodes_) sum += node->pool->counts().moves;
@@ -122,7 +132,12 @@ class Abuse {
     return options;
   }
   [[nodiscard]] SimOptions sim() const {
-    return {.ordered = ordered_, .proves = proves_, .send_depth = 24, .receive_buffers = 4, .message_bytes_max = 256};
+    return {.ordered = ordered_,
+            .flushes = flushes_,
+            .proves = proves_,
+            .send_depth = 24,
+            .receive_buffers = 4,
+            .message_bytes_max = 256};
   }
   std::uint64_t draw(std::uint64_t below) { return network_.draw(below); }
 
@@ -295,6 +310,7 @@ class Abuse {
 
   SimNetwork network_;
   const bool ordered_;
+  const bool flushes_;    ///< without order: what goes to the same peer as something that failed, and no queue pair breaks
   const bool connected_;  ///< queue pairs too, made and broken on the way
   const bool proves_;
   std::vector<std::unique_ptr<Node>> nodes_;
@@ -315,6 +331,7 @@ TEST_CASE("a million operations beside users who do everything wrong: no innocen
   std::uint64_t replays = 0;
   std::uint64_t deaths = 0;
   std::uint64_t moves = 0;
+  std::uint64_t flushed = 0;
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     Abuse abuse(seed);
     try {
@@ -326,9 +343,11 @@ TEST_CASE("a million operations beside users who do everything wrong: no innocen
     replays += abuse.replays();
     deaths += abuse.deaths();
     moves += abuse.moves();
+    flushed += abuse.flushed();
   }
   CHECK(breaks > 1000);
   CHECK(replays > 1000);
   CHECK(deaths > 10);
   CHECK(moves > 100);
+  CHECK(flushed > 1000);
 }

@@ -112,7 +112,12 @@ SimQueuePair::~SimQueuePair() {
 std::size_t SimQueuePair::post(std::span<const PhysicalOperation> operations) {
   std::size_t taken = 0;
   for (; taken < operations.size() && !broken_ && kind_ != Kind::calling && under_way_ < device_.options_.send_depth;
-       ++taken, ++under_way_) {
+       ++taken) {
+    ++under_way_;
+    if (failed_.contains(operations[taken].peer)) {
+      flush(operations[taken]);
+      continue;
+    }
     Pending pending{operations[taken], {operations[taken].header.begin(), operations[taken].header.end()}, {}};
     pending.operation.header = {};
     pending_.push_back(std::move(pending));
@@ -127,6 +132,7 @@ std::size_t SimQueuePair::poll(std::span<PhysicalEvent> events) {
     events[taken] = std::move(events_.front());
     events_.pop_front();
   }
+  if (events_.empty()) failed_.clear();
   return taken;
 }
 
@@ -164,8 +170,31 @@ bool SimQueuePair::step() {
   const PhysicalOperation operation = chosen->operation;
   pending_.erase(chosen);
   complete(operation, status);
-  if (status != Status::done && (device_.options_.ordered || device_.network_.draw(8) == 0)) break_down();
+  if (status != Status::done) fail(operation.peer);
   return true;
+}
+
+// The first few of what is to go there may be on their way already.
+void SimQueuePair::fail(PeerHandle peer) {
+  if (!device_.options_.flushes || kind_ != Kind::connectionless) {
+    if (device_.options_.ordered || device_.network_.draw(8) == 0) break_down();
+    return;
+  }
+  failed_.insert(peer);
+  std::uint64_t on_their_way = device_.network_.draw(3);
+  for (Pending& pending : std::exchange(pending_, {})) {
+    if (pending.operation.peer == peer && on_their_way == 0) {
+      flush(pending.operation);
+    } else {
+      if (pending.operation.peer == peer) --on_their_way;
+      pending_.push_back(std::move(pending));
+    }
+  }
+}
+
+void SimQueuePair::flush(const PhysicalOperation& operation) {
+  ++device_.flushed_;
+  complete(operation, Status::flushed);
 }
 
 bool SimQueuePair::call() {

@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <random>
+#include <set>
 #include <vector>
 
 #include <spindrift/kernel/physical.hpp>
@@ -14,8 +15,9 @@
 namespace spindrift::kernel::sim {
 
 struct SimOptions {
-  bool ordered = true;  ///< completions of a queue pair come in order, and one failure breaks it
-  bool proves = true;   ///< completions prove that the peer has it; false: it arrives later, in its queue pair's order
+  bool ordered = true;   ///< completions of a queue pair come in order, and one failure breaks it
+  bool flushes = false;  ///< without order: a failure flushes what waits to go to the same peer, and breaks nothing
+  bool proves = true;    ///< completions prove that the peer has it; false: it arrives later, in its queue pair's order
   std::uint32_t send_depth = 32;
   std::uint32_t receive_buffers = 8;
   std::size_t message_bytes_max = 512;
@@ -51,6 +53,8 @@ class SimDevice final : public Device {
   void refuse_resets(bool refuse) noexcept { resets_refused_ = refuse; }
   /// What its newest queue pair reports next, true or not.
   void report(const PhysicalEvent& event);
+  /// How many operations it flushed though no queue pair of it broke.
+  [[nodiscard]] std::size_t flushed() const noexcept { return flushed_; }
   /// The most operations that were ever under way on one of its queue pairs.
   [[nodiscard]] std::size_t under_way_max() const noexcept { return under_way_max_; }
 
@@ -74,6 +78,7 @@ class SimDevice final : public Device {
   std::vector<SimQueuePair*> queue_pairs_;      ///< connectionless ones
   std::deque<Accepted> accepted_;
   std::size_t under_way_max_ = 0;
+  std::size_t flushed_ = 0;
   bool resets_refused_ = false;
 };
 
@@ -133,6 +138,8 @@ class SimQueuePair final : public PhysicalQueuePair {
   [[nodiscard]] SimDevice* peer_of(const PhysicalOperation& operation) const;
   [[nodiscard]] Outcome carry_out(const Pending& pending, Status& status);
   void complete(const PhysicalOperation& operation, Status status);
+  void fail(PeerHandle peer);
+  void flush(const PhysicalOperation& operation);
   void break_down();
   [[nodiscard]] bool receive(std::span<const std::byte> header, std::span<const std::byte> payload);
 
@@ -144,6 +151,7 @@ class SimQueuePair final : public PhysicalQueuePair {
   std::deque<Pending> pending_;
   std::deque<Pending> flying_;  ///< completed, and not there yet; with their bytes
   std::deque<PhysicalEvent> events_;
+  std::set<PeerHandle> failed_;  ///< an operation to them failed, and the owner has not taken all events since
   std::vector<std::vector<std::byte>> buffers_;
   std::vector<std::uint64_t> free_buffers_;
   std::size_t under_way_ = 0;

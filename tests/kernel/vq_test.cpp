@@ -94,6 +94,46 @@ TEST_CASE("a pair of which something later is done than what was flushed fails: 
   CHECK(world.post(pair, {3}) == VQ_FAILED);
 }
 
+TEST_CASE("nothing is put behind what was flushed, though a credit was since") {
+  World world;
+  const std::uint64_t pair = world.bound(2);
+  CHECK(world.post(pair, {1}) == 1);
+  CHECK(world.hear(pair, 1) == VQ_KEPT);
+  vq_consume(&world.pool, pair);
+  CHECK(vq_pay(&world.pool, pair) == 0);  // the device has flushed 1, and nobody has been told
+  REQUIRE(world.posted.size() == 2);
+  world.complete(world.posted[0], VQ_FLUSHED);
+  CHECK(world.post(pair, {2}) == 0);
+  CHECK(vq_replay(&world.pool, &world.physicals[2], &world.physicals[2], 0) == 0);
+  CHECK(world.post(pair, {2}) == 1);
+  CHECK(world.on_the_wire(2) == Ids{1, 2});
+  world.complete(world.posted[1]);
+  world.complete(world.posted[2]);
+  world.complete(world.posted[3]);
+  CHECK(world.told() == Ids{1, 2});
+}
+
+TEST_CASE("what was flushed is posted again when it is known what became of all that was posted behind it") {
+  World world;
+  vq_physical* const shared = &world.physicals[2];
+  const std::uint64_t pair = world.bound(2);
+  CHECK(world.post(pair, {1, 2}) == 2);
+  world.complete(world.posted[0], VQ_FLUSHED);
+  CHECK(vq_replay(&world.pool, shared, shared, 0) == 1);
+  CHECK(world.posted.size() == 2);
+  const bool carried_out = GENERATE(false, true);
+  world.complete(world.posted[1], carried_out ? VQ_DONE : VQ_FLUSHED);
+  CHECK(vq_replay(&world.pool, shared, shared, 0) == 0);
+  if (carried_out) {  // the earlier would undo the later
+    CHECK(world.told() == Ids{1 + 1000 * VQ_FLUSHED, 2});
+    CHECK(world.posted.size() == 2);
+    CHECK(world.post(pair, {3}) == VQ_FAILED);
+  } else {
+    CHECK(world.on_the_wire(2) == Ids{1, 2});
+    CHECK(world.post(pair, {3}) == 1);
+  }
+}
+
 TEST_CASE("a lost peer fails its idle pairs too, before they break the queue pair again") {
   World world;
   const std::uint64_t busy = world.bound(0, 1);
