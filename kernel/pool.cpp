@@ -169,6 +169,7 @@ void Pool::leave(Peers::iterator peer) {
   if (--peer->second.pairs > 0) return;
   device_.forget(peer->second.handle);
   peers_.erase(peer);
+  any_freed_ = true;
 }
 
 Pool::Physical& Pool::least_used() const {
@@ -226,6 +227,7 @@ void Pool::close(PairId pair) {
   }
   if (seat->fetcher != PairId{}) close(seat->fetcher);
   static_cast<void>(vq_close(&core_, pair.value()));
+  any_freed_ = true;
   closed_.push_back(std::move(seats_[static_cast<std::uint32_t>(pair.value())]));
   sweep();
 }

@@ -104,11 +104,15 @@ struct PoolOptions {
   bool break_is_loss = false;
   /// Until `remote` knows a large message's memory; then its pair fails, and the sender is not told.
   Duration look_up_max = std::chrono::seconds(10);
+  /// For a call that cannot be taken now; shorter than its caller waits.
+  Duration call_wait_max = std::chrono::seconds(2);
   RemoteMemory* remote = nullptr;  ///< outlives the pool; none: the devices of the peers alone check
 };
 
 class Pool {
  public:
+  static constexpr std::size_t waiting_calls_max = 64;
+
   /// Errors: resource, unsupported (a device without connectionless queue pairs), bad_argument.
   [[nodiscard]] static Result<std::unique_ptr<Pool>> open(Device& device, const PoolOptions& options);
   ~Pool();
@@ -134,7 +138,8 @@ class Pool {
   [[nodiscard]] Result<void> connect(PairId pair, const Metadata& peer, Port port);
   /// Pairs that peers connect to this port are accepted, up to `pairs_max` of them, with `completions` for what they post.
   /// They are the caller's to close from their first message on, whether they failed or not; one that fails before it has
-  /// one is closed by the pool. Errors: refused (bound already).
+  /// one is closed by the pool. A call for which there is no place now, or whose peer was lost and still has pairs here,
+  /// waits up to `call_wait_max`, as one of `waiting_calls_max` at most. Errors: refused (bound already).
   [[nodiscard]] Result<void> bind(Port port, CompletionQueue& completions, std::uint32_t pairs_max);
   /// Nothing more of the pair is told from here on; completions that wait to be taken stay. Its requests' memory may be
   /// touched until `is_gone`.
@@ -180,7 +185,7 @@ class Pool {
   [[nodiscard]] Result<bool> progress(Time now);
 
   /// Whether the next `progress` is due even if nothing comes.
-  [[nodiscard]] bool is_due() const noexcept { return any_doomed_; }
+  [[nodiscard]] bool is_due() const noexcept { return any_doomed_ || (any_freed_ && !calls_.empty()); }
 
   /// What somebody else knows: the peer is gone. Its pairs fail now.
   void on_peer_lost(const Metadata& peer);
@@ -195,6 +200,7 @@ class Pool {
  private:
   struct Physical;
   struct Seat;
+  struct Call;
   struct Listener;
   struct Own {
     std::span<std::byte> memory;
@@ -263,8 +269,12 @@ class Pool {
 
   // pool_messages.cpp
   void on_received(Physical& physical, const PhysicalEvent& event);
-  [[nodiscard]] bool is_over(const vq_header& call) const;
-  [[nodiscard]] Seat* accept(const vq_header& header, std::span<const std::byte> metadata);
+  void on_call(Call call);
+  void keep(Seat& seat, const vq_header& header, std::span<const std::byte> payload);
+  [[nodiscard]] Result<void> hear(const Call& call);
+  void wait(Call call);
+  void take_waiting_calls();
+  [[nodiscard]] Result<Seat*> accept(Listener& listener, const Call& call);
   void serve(Seat& seat);
   void consume(Seat& seat);
   void announce(Seat& seat);
@@ -289,6 +299,8 @@ class Pool {
   std::map<Port, Listener> listeners_;
   CompletionQueue fetched_;
   std::set<PairId> fetching_later_;  ///< found no room for their read
+  std::vector<Call> calls_;          ///< that could not be taken yet
+  bool any_freed_ = false;           ///< a place, since they were looked at
   bool any_doomed_ = false;          ///< some peer is
   bool any_failed_ = false;          ///< since `close_unheard` looked
   Time next_sample_{};

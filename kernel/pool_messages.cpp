@@ -17,29 +17,25 @@ std::uint64_t caller_of(const vq_header& header) { return std::uint64_t{header.n
 void Pool::on_received(Physical& physical, const PhysicalEvent& event) {
   const auto* const bytes = reinterpret_cast<const unsigned char*>(event.bytes.data());
   const auto size = static_cast<std::uint32_t>(event.bytes.size());
-  vq_verdict verdict = vq_on_message(&core_, &physical.core, event.id, bytes, size);
+  const vq_verdict verdict = vq_on_message(&core_, &physical.core, event.id, bytes, size);
   vq_header header{};
   Seat* seat = nullptr;
   if (vq_read_header(bytes, size, &header) != 0) {
     const auto metadata = event.bytes.subspan(sizeof header, header.metadata_bytes);
     const auto payload = event.bytes.subspan(sizeof header + metadata.size());
-    if (verdict == VQ_STRANGER && is_over(header)) verdict = VQ_DROPPED;
     if (verdict == VQ_STRANGER) {
-      seat = accept(header, metadata);
+      Call call{.header = header, .metadata = {}, .payload = {payload.begin(), payload.end()}, .came = now_};
+      call.metadata.size = static_cast<std::uint8_t>(std::min(metadata.size(), Metadata::bytes_max));
+      std::copy_n(metadata.begin(), call.metadata.size, call.metadata.bytes.begin());
+      if (metadata.size() <= Metadata::bytes_max) {
+        on_call(std::move(call));
+      } else {
+        ++counts_.rejected;
+      }
     } else if (header.hello == 0) {
       seat = seat_of(PairId(header.to));
     }
-    if (verdict == VQ_STRANGER && seat != nullptr) {
-      verdict = vq_keep(&core_, seat->id.value(), &physical.core, event.id, &header, bytes + (size - payload.size()));
-    } else if (verdict == VQ_STRANGER) {
-      ++counts_.rejected;
-    }
-    if (seat != nullptr && verdict == VQ_KEPT) {
-      // A copy, so that who takes none of its messages keeps no buffer from the others.
-      const std::size_t place = (header.sequence - 1) & (seat->messages.size() - 1);
-      seat->kept[place].assign(payload.begin(), payload.end());
-      seat->messages[place].payload = reinterpret_cast<const unsigned char*>(seat->kept[place].data());
-    }
+    if (seat != nullptr && verdict == VQ_KEPT) keep(*seat, header, payload);
   }
   physical.queue_pair->give_back(event.id);
   if (seat == nullptr) return;
@@ -47,33 +43,78 @@ void Pool::on_received(Physical& physical, const PhysicalEvent& event) {
   if (vq_owes(&core_, seat->id.value()) != 0) owing_.insert(seat->id);
 }
 
-// Whether its first message was heard here by a user who has closed the pair since: it is not to be heard twice.
-bool Pool::is_over(const vq_header& call) const {
-  const auto listener = listeners_.find(Port(call.to));
-  return listener != listeners_.end() && listener->second.heard.contains({caller_of(call), call.from});
+// A copy, so that who takes none of its messages keeps no buffer from the others.
+void Pool::keep(Seat& seat, const vq_header& header, std::span<const std::byte> payload) {
+  const std::size_t place = (header.sequence - 1) & (seat.messages.size() - 1);
+  seat.kept[place].assign(payload.begin(), payload.end());
+  seat.messages[place].payload = reinterpret_cast<const unsigned char*>(seat.kept[place].data());
 }
 
-// The pair for a stranger at one of the ports: the one that it has, or a new one.
-Pool::Seat* Pool::accept(const vq_header& header, std::span<const std::byte> bytes) {
-  const auto found = listeners_.find(Port(header.to));
-  if (found == listeners_.end() || bytes.size() > Metadata::bytes_max) return nullptr;
-  Listener& listener = found->second;
-  const Listener::Caller key{caller_of(header), header.from};
-  if (const auto known = listener.accepted.find(key); known != listener.accepted.end()) return seat_of(known->second);
-  if (listener.accepted.size() >= listener.pairs_max) return nullptr;
+void Pool::on_call(Call call) {
+  if (!listeners_.contains(Port(call.header.to))) {
+    ++counts_.rejected;
+  } else if (const auto heard = hear(call); !heard && heard.error().kind() == ErrorKind::bad_argument) {
+    ++counts_.rejected;
+  } else if (!heard) {
+    wait(std::move(call));
+  }
+}
 
-  Metadata metadata;
-  metadata.size = static_cast<std::uint8_t>(bytes.size());
-  std::copy(bytes.begin(), bytes.end(), metadata.bytes.begin());
-  auto peer = take_in(metadata);
-  if (!peer) return nullptr;
+// Errors: bad_argument if it can never be taken; others if it cannot now.
+Result<void> Pool::hear(const Call& call) {
+  const vq_header& header = call.header;
+  Listener& listener = listeners_.find(Port(header.to))->second;
+  // Its first message was heard here by a user who has closed the pair since: it is not to be heard twice.
+  if (listener.heard.contains({caller_of(header), header.from})) return {};
+  const auto accepted = accept(listener, call);
+  if (!accepted) return accepted.error();
+  Seat* const seat = *accepted;
+  const auto* const bytes = reinterpret_cast<const unsigned char*>(call.payload.data());
+  if (vq_keep(&core_, seat->id.value(), &physicals_.front()->core, 0, &header, bytes) == VQ_KEPT) {
+    keep(*seat, header, call.payload);
+    serve(*seat);
+  }
+  if (vq_owes(&core_, seat->id.value()) != 0) owing_.insert(seat->id);
+  return {};
+}
+
+void Pool::wait(Call call) {
+  const bool waits = std::any_of(calls_.begin(), calls_.end(), [&](const Call& other) {
+    return caller_of(other.header) == caller_of(call.header) && other.header.from == call.header.from;
+  });
+  if (waits) return;
+  if (calls_.size() < waiting_calls_max) {
+    calls_.push_back(std::move(call));
+  } else {
+    ++counts_.rejected;
+  }
+}
+
+void Pool::take_waiting_calls() {
+  if (calls_.empty() || !std::exchange(any_freed_, false)) return;
+  for (Call& call : std::exchange(calls_, {})) {
+    if (now_ - call.came > options_.call_wait_max) {
+      ++counts_.rejected;  // its caller has given it up
+    } else if (!hear(call)) {
+      calls_.push_back(std::move(call));
+    }
+  }
+}
+
+// The pair for a stranger at one of the ports: the one that it has, or a new one. Errors: as `hear`.
+Result<Pool::Seat*> Pool::accept(Listener& listener, const Call& call) {
+  const Listener::Caller key{caller_of(call.header), call.header.from};
+  if (const auto known = listener.accepted.find(key); known != listener.accepted.end()) return seat_of(known->second);
+  if (listener.accepted.size() >= listener.pairs_max) return Error(ErrorKind::resource, "the port has all its pairs");
+  auto peer = take_in(call.metadata);
+  if (!peer) return std::move(peer).error();
   ++(*peer)->second.pairs;
   auto pair = create(*listener.completions, {});
   if (!pair) {
     leave(*peer);
-    return nullptr;
+    return std::move(pair).error();
   }
-  const auto bound = bind_pair(*pair, *peer, header.from, true);
+  const auto bound = bind_pair(*pair, *peer, call.header.from, true);
   CHECK(bound.ok());
   Seat& seat = *seat_of(*pair);
   seat.accepted_by = &listener;

@@ -68,6 +68,14 @@ class Recent {
   std::deque<Key> order_;
 };
 
+/// A stranger's first message.
+struct Pool::Call {
+  vq_header header{};
+  Metadata metadata;
+  std::vector<std::byte> payload;
+  Time came{};
+};
+
 /// A virtual queue pair. Its bytes of messages are copies: what its user does not take keeps no shared buffer.
 struct Pool::Seat {
   PairId id;

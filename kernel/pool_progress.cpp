@@ -36,6 +36,7 @@ Result<bool> Pool::progress(Time now) {
   bury();
   close_unheard();
   sweep();
+  take_waiting_calls();
   show();
   return any;
 }
@@ -170,6 +171,7 @@ void Pool::sweep() {
     if (seat->fetcher != PairId{} && vq_find(&core_, seat->fetcher.value()) != nullptr) return false;
     if (!seat->fetched.empty()) static_cast<void>(deregister(seat->fetched_memory));
     if (seat->peer) leave(*seat->peer);
+    any_freed_ = true;
     --counts_.pairs;
     return true;
   });

@@ -16,9 +16,16 @@ namespace spindrift::kernel::sim {
 
 struct Node {
   Node(SimNetwork& network, std::uint32_t number, const SimOptions& sim = {}, PoolOptions options = {})
-      : device(network.add(sim)), completions(64) {
-    options.self = NodeId(number);
-    options.start = 7;
+      : Node(network.add(sim), number, options) {}
+
+  /// The same node's next start; `former` is dead from here on.
+  Node(SimNetwork& network, const Node& former)
+      : Node(network.start_again(*former.device), former.id, PoolOptions{.start = former.start + 1}) {}
+
+  Node(std::unique_ptr<SimDevice> opened_device, std::uint32_t number, PoolOptions options)
+      : id(number), start(options.start + 7), device(std::move(opened_device)), completions(64) {
+    options.self = NodeId(id);
+    options.start = start;
     auto opened = Pool::open(*device, options);
     if (!opened) FAIL(opened.error().to_string());
     pool = std::move(opened).value();
@@ -96,6 +103,8 @@ struct Node {
     return {reinterpret_cast<const char*>(target.data()) + offset, bytes};
   }
 
+  const std::uint32_t id;
+  const std::uint32_t start;
   Time now{};
   std::unique_ptr<SimDevice> device;
   CompletionQueue completions;

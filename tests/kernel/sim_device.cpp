@@ -75,7 +75,15 @@ std::unique_ptr<SimDevice> SimNetwork::add(const SimOptions& options) {
   return device;
 }
 
-void SimNetwork::kill(const SimDevice& device) { devices_.erase(device.number_); }
+std::unique_ptr<SimDevice> SimNetwork::start_again(const SimDevice& former) {
+  auto device = std::make_unique<SimDevice>(*this, former.number_, former.options_);
+  devices_.insert_or_assign(former.number_, device.get());
+  return device;
+}
+
+void SimNetwork::kill(const SimDevice& device) {
+  if (alive(device.number_) == &device) devices_.erase(device.number_);
+}
 
 SimDevice* SimNetwork::alive(std::uint64_t number) const {
   const auto found = devices_.find(number);
@@ -147,7 +155,7 @@ Result<void> SimQueuePair::reset() {
 
 // A queue pair without order carries out what goes to different peers in any order, to one peer in order.
 bool SimQueuePair::step() {
-  if (device_.network_.alive(device_.number_) == nullptr) return false;
+  if (device_.network_.alive(device_.number_) != &device_) return false;
   if (kind_ == Kind::calling) return call();
   if (!flying_.empty() && (pending_.empty() || device_.network_.draw(2) == 0)) return arrive();
   if (pending_.empty()) return false;
@@ -253,7 +261,10 @@ void SimQueuePair::break_down() {
 }
 
 SimDevice* SimQueuePair::peer_of(const PhysicalOperation& operation) const {
-  if (kind_ == Kind::connected) return partner_ == nullptr ? nullptr : device_.network_.alive(peer_);
+  if (kind_ == Kind::connected) {
+    SimDevice* const peer = device_.network_.alive(peer_);
+    return partner_ != nullptr && peer == &partner_->device_ ? peer : nullptr;
+  }
   const auto known = device_.peers_.find(operation.peer.value());
   SimDevice* const peer = known == device_.peers_.end() ? nullptr : device_.network_.alive(known->second);
   return peer == nullptr || peer->queue_pairs_.empty() ? nullptr : peer;

@@ -87,6 +87,8 @@ class SimNetwork {
   explicit SimNetwork(std::uint64_t seed) : random_(seed) {}
 
   [[nodiscard]] std::unique_ptr<SimDevice> add(const SimOptions& options = {});
+  /// One that is reached as `former` was, which is dead from here on.
+  [[nodiscard]] std::unique_ptr<SimDevice> start_again(const SimDevice& former);
   /// Carries out something; false if nothing is posted anywhere.
   bool step();
   void run() {
