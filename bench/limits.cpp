@@ -40,6 +40,25 @@ Result<double> time_pair(const SharedMemory& memory, std::size_t result_offset, 
   return seconds[0];
 }
 
+void publish_by_futex(SharedWord& word, std::uint64_t value) {
+  word.value.store(value);
+  futex_wake(word, 1);
+}
+
+void await_by_futex(SharedWord& word, std::uint64_t value) {
+  while (word.value.load() != value) futex_wait(word, value - 1);
+}
+
+void ask_by_futex(std::span<SharedWord> words, std::uint64_t round) {
+  publish_by_futex(words[0], round);
+  await_by_futex(words[1], round);
+}
+
+void answer_by_futex(std::span<SharedWord> words, std::uint64_t round) {
+  await_by_futex(words[0], round);
+  publish_by_futex(words[1], round);
+}
+
 struct Row {
   SharedWord committed;  ///< messages of this member
   SharedWord received;   ///< sequence numbers below are here
@@ -223,29 +242,39 @@ Result<double> futex_round_trip_ns() {
   auto memory = SharedMemory::make(4096);
   if (!memory) return Error(memory.error());
   const auto words = memory->make_objects<SharedWord>(0, 2);
-  const auto await = [](SharedWord& word, std::uint64_t value) {
-    while (word.value.load() != value) futex_wait(word, value - 1);
-  };
-  const auto publish = [](SharedWord& word, std::uint64_t value) {
-    word.value.store(value);
-    futex_wake(word, 1);
-  };
   const auto seconds = time_pair(
       *memory, 1024,
       [&] {
-        for (std::uint64_t round = 1; round <= rounds; ++round) {
-          publish(words[0], round);
-          await(words[1], round);
-        }
+        for (std::uint64_t round = 1; round <= rounds; ++round) ask_by_futex(words, round);
       },
       [&] {
-        for (std::uint64_t round = 1; round <= rounds; ++round) {
-          await(words[0], round);
-          publish(words[1], round);
-        }
+        for (std::uint64_t round = 1; round <= rounds; ++round) answer_by_futex(words, round);
       });
   if (!seconds) return Error(seconds.error());
   return *seconds / static_cast<double>(rounds) * 1e9;
+}
+
+Result<std::vector<std::uint64_t>> futex_latencies_ns(std::uint64_t exchanges, Duration rest) {
+  constexpr std::uint64_t latencies_offset = 4096;
+  auto memory = SharedMemory::make(latencies_offset + exchanges * sizeof(std::uint64_t));
+  if (!memory) return Error(memory.error());
+  const auto words = memory->make_objects<SharedWord>(0, 2);
+  const auto latencies = memory->make_objects<std::uint64_t>(latencies_offset, exchanges);
+  const auto seconds = time_pair(
+      *memory, 1024,
+      [&] {
+        for (std::uint64_t round = 1; round <= exchanges; ++round) {
+          std::this_thread::sleep_for(rest);
+          const std::uint64_t start_ns = nanoseconds_now();
+          ask_by_futex(words, round);
+          latencies[round - 1] = nanoseconds_now() - start_ns;
+        }
+      },
+      [&] {
+        for (std::uint64_t round = 1; round <= exchanges; ++round) answer_by_futex(words, round);
+      });
+  if (!seconds) return Error(seconds.error());
+  return std::vector<std::uint64_t>(latencies.begin(), latencies.end());
 }
 
 Result<double> ring_messages_per_second(std::uint64_t message_bytes, Duration duration) {

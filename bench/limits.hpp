@@ -17,6 +17,10 @@ namespace spindrift::bench {
 /// Nanoseconds for a futex wake-up there and back between two processes on two CPUs. Errors as above.
 [[nodiscard]] Result<double> futex_round_trip_ns();
 
+/// Nanoseconds of each of so many wake-ups there and back, with a rest before each that lets both CPUs sleep: what a message
+/// from sleep cannot do without. Errors as above.
+[[nodiscard]] Result<std::vector<std::uint64_t>> futex_latencies_ns(std::uint64_t exchanges, Duration rest);
+
 /// Messages per second from one writer to one reader through a shared ring of 1 MiB, each payload of `message_bytes` copied
 /// in once and read once. Errors as above.
 [[nodiscard]] Result<double> ring_messages_per_second(std::uint64_t message_bytes, Duration duration);

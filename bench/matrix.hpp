@@ -54,7 +54,7 @@ using FigureSink = std::function<void(const Figure&)>;
 [[nodiscard]] Result<void> measure_throughput(const Matrix& matrix, const FigureSink& sink);
 
 /// Three figures per number of members: p50, p99 and p99.9 of send → own delivery, one sender with one message on its way.
-/// With a rest there is no limit beside it: the bare multicast never sleeps.
+/// With a rest the limit is a futex there and back after the same rest, none with one CPU: the bare multicast never sleeps.
 [[nodiscard]] Result<void> measure_latency(const LatencyMatrix& matrix, const FigureSink& sink);
 
 }  // namespace spindrift::bench

@@ -62,13 +62,13 @@ TEST_CASE("bench multicast prints latencies when asked for them") {
   for (const auto& line : output.lines) CHECK(line["unit"] == "ns");
 }
 
-TEST_CASE("bench multicast measures latencies from sleep, beside no limit that never sleeps") {
+TEST_CASE("bench multicast measures latencies from sleep, beside wake-ups from sleep") {
   const Output output = bench("multicast --latency --rest 1 --members 2 --messages 10 --repeat 1");
   CHECK(output.exit_code == 0);
   REQUIRE(output.lines.size() == 3);
   for (const auto& line : output.lines) {
     CHECK(line["parameters"]["rest_ms"] == 1);
-    CHECK(line["limit_median"].is_null());
+    if (line["machine"]["cpus"] > 1) CHECK(line["limit_median"] > 0);
   }
   CHECK(bench("multicast --rest 1").exit_code != 0);
 }
