@@ -70,7 +70,7 @@ Result<void> Pool::hear(const Call& call) {
   if (!accepted) return accepted.error();
   Seat* const seat = *accepted;
   const auto* const bytes = reinterpret_cast<const unsigned char*>(call.payload.data());
-  if (vq_keep(&core_, seat->id.value(), &physicals_.front()->core, 0, &header, bytes) == VQ_KEPT) {
+  if (vq_keep(&core_, seat->id.value(), nullptr, 0, &header, bytes) == VQ_KEPT) {  // a copy, in no queue pair's buffer
     keep(*seat, header, call.payload);
     serve(*seat);
   }
@@ -91,7 +91,7 @@ void Pool::wait(Call call) {
 }
 
 void Pool::take_waiting_calls() {
-  if (calls_.empty() || !std::exchange(any_freed_, false)) return;
+  if (calls_.empty() || !any_freed_) return;
   for (Call& call : std::exchange(calls_, {})) {
     if (now_ - call.came > options_.call_wait_max) {
       ++counts_.rejected;  // its caller has given it up
@@ -99,6 +99,7 @@ void Pool::take_waiting_calls() {
       calls_.push_back(std::move(call));
     }
   }
+  any_freed_ = false;  // a call that gives back its peer because there is no pair has freed nothing
 }
 
 // The pair for a stranger at one of the ports: the one that it has, or a new one. Errors: as `hear`.

@@ -278,7 +278,7 @@ enum vq_verdict vq_on_message(struct vq_pool* pool, struct vq_physical* physical
                               const unsigned char* bytes, uint32_t size);
 /* Whether bytes are a whole message of this version; copies the header. The metadata follow it, the bytes follow them. */
 int vq_read_header(const unsigned char* bytes, uint32_t size, struct vq_header* header);
-/* Gives a stranger's message to the pair made for it: kept or dropped. */
+/* Gives a stranger's message to the pair made for it: kept or dropped. `physical` is null if its bytes are in no buffer. */
 enum vq_verdict vq_keep(struct vq_pool* pool, uint64_t pair, struct vq_physical* physical, uint64_t buffer,
                         const struct vq_header* header, const unsigned char* payload);
 /* The next message of the pair in order, or null. It stays until vq_consume. */

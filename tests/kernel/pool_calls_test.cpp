@@ -34,6 +34,24 @@ TEST_CASE("a peer that starts again and calls before the pairs of its former sta
   CHECK(again.text(0, 7) == "welcome");
 }
 
+TEST_CASE("a call that waits for a pair is no reason to look again before something was freed") {
+  SimNetwork network(4);
+  Node server(network, 0, {}, {.pairs_max = 1});
+  Node a(network, 1);
+  Node b(network, 2);
+  REQUIRE(server.pool->bind(Port(1), server.completions, 8).ok());
+  CHECK(a.post(a.pair(server), {a.send(a.put("first"))}) == 1);
+  settle(network, server, a);
+  CHECK(b.post(b.pair(server), {b.send(b.put("second"))}) == 1);
+  settle(network, server, b);
+  CHECK_FALSE(server.pool->is_due());
+  PairId from;
+  CHECK(server.pop(Port(1), &from) == "first");
+  server.pool->close(from);
+  settle(network, server, a);
+  CHECK(server.pop() == "second");
+}
+
 TEST_CASE(
     "a call for which there is no place is heard when there is one, each once, and a bounded number waits for so long") {
   SimNetwork network(3);
