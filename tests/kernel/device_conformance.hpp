@@ -295,7 +295,10 @@ struct Three : Two<which> {
 };
 using TwoStations = Two<Class::any>;
 using ThreeStations = Three<Class::any>;
-using TwoConnectionless = Two<Class::connectionless>;
+struct TwoConnectionless : Two<Class::connectionless> {
+  /// Lets `a` write to `b` and `b` end, with nothing under way; returns the keys of the memory that went with it.
+  [[nodiscard]] MemoryKeys write_before_the_end(const Route& to_b, Area& local);
+};
 using ThreeConnectionless = Three<Class::connectionless>;
 using TwoConnected = Two<Class::connected>;
 
@@ -313,6 +316,18 @@ inline PhysicalOperation operation(Kind kind, std::uint64_t id, PeerHandle peer,
   made.remote_address = remote.remote_base + remote_at;
   made.remote_key = remote.remote_key;
   return made;
+}
+
+inline MemoryKeys TwoConnectionless::write_before_the_end(const Route& to_b, Area& local) {
+  MemoryKeys lost_keys;
+  {
+    Area remote(*b.device, 8, fabric::Access::write);
+    lost_keys = remote.keys;
+    REQUIRE(carry_out(to_b, operation(Kind::write, 1, to_b.peer, local, 0, 8, lost_keys)) == Status::done);
+  }
+  destroy(b);
+  await_end_of_connection();
+  return lost_keys;
 }
 
 inline std::span<const std::byte> bytes_of(std::string_view text) {

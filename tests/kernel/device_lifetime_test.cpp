@@ -53,14 +53,7 @@ TEST_CASE_METHOD(TwoConnectionless,
                  "a peer that ended with nothing under way to it is lost with the next operation, without a wait") {
   Area local(*a.device, 8, fabric::Access::write);
   const Route to_b = connect(a, b);
-  MemoryKeys lost_keys;
-  {
-    Area remote(*b.device, 8, fabric::Access::write);
-    lost_keys = remote.keys;
-    REQUIRE(carry_out(to_b, operation(Kind::write, 1, to_b.peer, local, 0, 8, remote.keys)) == Status::done);
-  }
-  destroy(b);
-  await_end_of_connection();
+  const MemoryKeys lost_keys = write_before_the_end(to_b, local);
   clock.stop();
   const Status status = carry_out(to_b, operation(Kind::write, 2, to_b.peer, local, 0, 8, lost_keys));
   CHECK(status == Status::peer_lost);

@@ -71,14 +71,7 @@ TEST_CASE_METHOD(TwoConnectionless, "a peer whose door shuts after its connectio
   const Route to_b = connect(a, b);
   const auto name = kernel::ofi::decode(b.device->metadata());
   if (!name) return;  // its device is not one of libfabric's
-  MemoryKeys lost_keys;
-  {
-    Area remote(*b.device, 8, fabric::Access::write);
-    lost_keys = remote.keys;
-    REQUIRE(carry_out(to_b, operation(Kind::write, 1, to_b.peer, local, 0, 8, remote.keys)) == Status::done);
-  }
-  destroy(b);
-  await_end_of_connection();
+  const MemoryKeys lost_keys = write_before_the_end(to_b, local);
   clock.stop();
   const PhysicalOperation later = operation(Kind::write, 2, to_b.peer, local, 0, 8, lost_keys);
   {
