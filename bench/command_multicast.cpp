@@ -1,5 +1,4 @@
 // `spindrift bench multicast`: the matrix, or the part of it that the options name.
-#include <map>
 #include <memory>
 
 #include <CLI/CLI.hpp>
@@ -78,16 +77,13 @@ Result<void> run_multicast_bench(const MulticastOptions& options) {
 }
 
 void add_matrix_options(CLI::App& command, MulticastOptions& options) {
-  const std::map<std::string, Senders> names{{"one", Senders::one}, {"half", Senders::half}, {"all", Senders::all}};
   command.add_option("--members", options.members, "Numbers of members (default 2,3,4,5,6,7,8)")
       ->delimiter(',')
       ->check(CLI::Range(2, 64));
   command.add_option("--size", options.message_bytes, "Payload bytes (default 100,1024,10240; latency: 64)")
       ->delimiter(',')
       ->check(CLI::Range(1, 1 << 24));
-  command.add_option("--senders", options.senders, "Who sends: one, half, all (default one,all)")
-      ->delimiter(',')
-      ->transform(CLI::CheckedTransformer(names));
+  add_senders_option(command, options.senders);
   CLI::Option* touched =
       command.add_flag("--touch", options.touched, "Only with the payload written and read (default both)");
   command.add_flag("--no-touch", options.untouched, "Only with the payload untouched (default both)")->excludes(touched);

@@ -1,6 +1,8 @@
 // `spindrift bench` itself, and what its subcommands share.
 #include <spindrift/bench/command_options.hpp>
 
+#include <map>
+
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
@@ -18,6 +20,13 @@ void add_common_options(CLI::App& command, CommonOptions& options) {
 
 void add_seconds_option(CLI::App& command, CommonOptions& options, const std::string& meaning) {
   command.add_option("--seconds", options.seconds, meaning)->check(CLI::Range(0.001, 3600.0))->capture_default_str();
+}
+
+void add_senders_option(CLI::App& command, std::vector<Senders>& senders) {
+  const std::map<std::string, Senders> names{{"one", Senders::one}, {"half", Senders::half}, {"all", Senders::all}};
+  command.add_option("--senders", senders, "Who sends: one, half, all (default one,all)")
+      ->delimiter(',')
+      ->transform(CLI::CheckedTransformer(names));
 }
 
 void add_settings_option(CLI::App& command, CommonOptions& options) {

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include <spindrift/bench/matrix.hpp>
 #include <spindrift/bench/report.hpp>
 #include <spindrift/core/clock.hpp>
 #include <spindrift/core/config/config.hpp>
@@ -30,6 +31,8 @@ struct CommonOptions {
 void add_common_options(CLI::App& command, CommonOptions& options);
 /// --seconds with its meaning for this command; `options.seconds` holds the default.
 void add_seconds_option(CLI::App& command, CommonOptions& options, const std::string& meaning);
+/// --senders, one or several of them by name.
+void add_senders_option(CLI::App& command, std::vector<Senders>& senders);
 /// --set, for commands that run a group.
 void add_settings_option(CLI::App& command, CommonOptions& options);
 

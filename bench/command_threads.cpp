@@ -1,5 +1,4 @@
-// `spindrift bench threads`: several application threads of every member send in one subgroup.
-#include <map>
+// `spindrift bench threads`: several application threads of one member, or of every one, send in one subgroup.
 #include <memory>
 
 #include <CLI/CLI.hpp>
@@ -64,10 +63,7 @@ void add_threads_command(CLI::App& bench, tools::Work& chosen) {
       ->delimiter(',')
       ->check(CLI::Range(1, 256))
       ->capture_default_str();
-  const std::map<std::string, Senders> names{{"one", Senders::one}, {"half", Senders::half}, {"all", Senders::all}};
-  command->add_option("--senders", options->senders, "Whose threads send: one, half, all (default one,all)")
-      ->delimiter(',')
-      ->transform(CLI::CheckedTransformer(names));
+  add_senders_option(*command, options->senders);
   command->footer(
       "Examples:\n  spindrift bench threads\n  spindrift bench threads --threads 16 --size 100 --window 1000 --json -");
   command->callback([options, &chosen] { choose(chosen, [options] { return run_threads_bench(*options); }); });
