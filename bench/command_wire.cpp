@@ -1,4 +1,5 @@
-// `spindrift bench wire`: what a group makes of the way between hosts, beside plain TCP and the fabric alone.
+// `spindrift bench wire`: what a group makes of the way between hosts, beside plain TCP, the fabric alone and one TCP
+// stream.
 #include <memory>
 
 #include <CLI/CLI.hpp>
@@ -24,7 +25,7 @@ double on_the_wire(const MulticastResult& result, const MulticastRun& run) {
   return result.messages_per_second * static_cast<double>(run.message_bytes) * (run.shape.members - 1);
 }
 
-/// One size: the group, TCP and the fabric by turns.
+/// One size: the group, TCP, the fabric and one stream by turns.
 Result<void> measure_size(const WireOptions& options, const GroupShape& base, std::uint64_t message_bytes, Report& report) {
   MulticastRun run;
   run.shape = base;
@@ -49,6 +50,7 @@ Result<void> measure_size(const WireOptions& options, const GroupShape& base, st
   };
   Figure beside_tcp = figure("TCP");
   Figure beside_fabric = figure("the fabric");
+  Figure beside_stream = figure("one TCP stream");
   for (std::uint32_t repeat = 0; repeat < options.common.repeats; ++repeat) {
     const auto group = run_multicast(run);
     if (!group) return Error(group.error());
@@ -56,12 +58,17 @@ Result<void> measure_size(const WireOptions& options, const GroupShape& base, st
     if (!tcp) return Error(tcp.error());
     const auto fabric = fabric_bytes_per_second(wire);
     if (!fabric) return Error(fabric.error());
-    for (Figure* each : {&beside_tcp, &beside_fabric}) each->values.push_back(on_the_wire(*group, run) / 1e9);
+    const auto stream = stream_bytes_per_second(wire);
+    if (!stream) return Error(stream.error());
+    for (Figure* each : {&beside_tcp, &beside_fabric, &beside_stream})
+      each->values.push_back(on_the_wire(*group, run) / 1e9);
     beside_tcp.limits.push_back(*tcp / 1e9);
     beside_fabric.limits.push_back(*fabric / 1e9);
+    beside_stream.limits.push_back(*stream / 1e9);
   }
   report.add(beside_tcp);
   report.add(beside_fabric);
+  report.add(beside_stream);
   return {};
 }
 

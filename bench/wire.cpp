@@ -1,4 +1,4 @@
-// Two meshes: of sockets, and of endpoints of a fabric.
+// Two meshes, of sockets and of endpoints of a fabric, and a single stream.
 #include <spindrift/bench/wire.hpp>
 
 #include <array>
@@ -84,6 +84,21 @@ std::uint64_t exchange(std::span<const int> sockets, std::uint64_t bytes, std::u
     }
     if (!progress) static_cast<void>(::poll(ready.data(), ready.size(), 1));
   }
+  return taken;
+}
+
+/// Sends until the end, and says so by closing; or takes until the other end closes. Returns the bytes that came.
+std::uint64_t stream(int socket, bool sends, std::uint64_t bytes, std::uint64_t end_ns) {
+  std::vector<std::byte> memory(bytes, std::byte{1});
+  std::uint64_t taken = 0;
+  while (!sends || nanoseconds_now() < end_ns) {
+    const auto moved =
+        sends ? ::send(socket, memory.data(), memory.size(), MSG_NOSIGNAL) : ::recv(socket, memory.data(), memory.size(), 0);
+    if (moved < 0 && errno != EINTR) throw Exception(system_error(sends ? "send" : "recv", errno));
+    if (moved == 0) break;
+    if (!sends && moved > 0) taken += static_cast<std::uint64_t>(moved);
+  }
+  if (sends && ::shutdown(socket, SHUT_WR) != 0) throw Exception(system_error("shutdown", errno));
   return taken;
 }
 
@@ -199,6 +214,22 @@ Result<double> tcp_bytes_per_second(const WireRun& run) {
   auto finished = run_processes(members, patience, [&](std::uint32_t self) {
     const std::uint64_t begin_ns = shared->gates[0].pass(members);
     const std::uint64_t taken = exchange(sockets[self], run.bytes, end_of(run, begin_ns));
+    shared->counts[self].value.store(taken, std::memory_order_relaxed);
+  });
+  if (!finished) return Error(finished.error());
+  return shared->bytes_per_second(run);
+}
+
+Result<double> stream_bytes_per_second(const WireRun& run) {
+  constexpr std::uint32_t ends = 2;
+  auto shared = make_shared(ends);
+  if (!shared) return Error(shared.error());
+  auto sockets = connected_sockets();
+  if (!sockets) return Error(sockets.error());
+  auto finished = run_processes(ends, patience, [&](std::uint32_t self) {
+    (*sockets)[1 - self] = FileDescriptor();
+    const std::uint64_t begin_ns = shared->gates[0].pass(ends);
+    const std::uint64_t taken = stream((*sockets)[self].get(), self == 0, run.bytes, end_of(run, begin_ns));
     shared->counts[self].value.store(taken, std::memory_order_relaxed);
   });
   if (!finished) return Error(finished.error());

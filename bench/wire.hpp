@@ -20,6 +20,10 @@ struct WireRun {
 /// one thread per process. Errors: resource, member_lost, would_block.
 [[nodiscard]] Result<double> tcp_bytes_per_second(const WireRun& run);
 
+/// Bytes per second of one connection over loopback, one process that sends and one that takes, both blocking: what a day's
+/// machine is known by, so that figures of another day can be compared. Errors: as above.
+[[nodiscard]] Result<double> stream_bytes_per_second(const WireRun& run);
+
 /// Bytes per second that all processes together have written to each other's memory, a few writes to each peer under way:
 /// the group's fabric, without the group. Errors: bad_config; unsupported (a fabric that maps memory writes nothing); as
 /// above.

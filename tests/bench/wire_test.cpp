@@ -18,6 +18,8 @@ WireRun wire(const std::string& fabric) {
 
 TEST_CASE("three processes fill TCP connections to each other") { CHECK(tcp_bytes_per_second(wire("shm")).value() > 0); }
 
+TEST_CASE("one process fills a TCP connection to another") { CHECK(stream_bytes_per_second(wire("shm")).value() > 0); }
+
 TEST_CASE("three processes write to each other's memory over the fabric alone") {
   CHECK(fabric_bytes_per_second(wire("ofi:tcp")).value() > 0);
 }
