@@ -37,7 +37,7 @@ struct Policy {
   bool null_sends = true;
   /// Ring bytes are posted only while fewer bytes than these wait for all receivers together: acknowledgements travel behind
   /// them. The greater of a number for the port, enough for 400 Gb/s while the poller is away for 5 µs, and one for each
-  /// receiver, so that words to very many do not hold back messages.
+  /// receiver, so that words to very many do not hold back messages. What sockets take comes on top.
   std::uint64_t unsent_bytes_max = 256 * 1024;
   std::uint64_t unsent_bytes_each = 16 * 1024;
   /// How large messages travel between mirrored rows. The same at all members; `direct` where rows may be mapped.
@@ -54,7 +54,7 @@ struct Policy {
 /// is mirrored, all of them.
 [[nodiscard]] constexpr std::uint64_t publish_bytes(const Policy& policy, const sst::Table::Backlog& backlog) noexcept {
   if (backlog.mirrors == 0) return ~std::uint64_t{0};
-  const std::uint64_t most = unsent_most(policy, backlog.mirrors);
+  const std::uint64_t most = unsent_most(policy, backlog.mirrors) + backlog.buffered_bytes;
   if (backlog.unsent_bytes >= most) return 0;
   return (most - backlog.unsent_bytes - 1) / backlog.mirrors + 1;
 }

@@ -177,6 +177,7 @@ Table::Backlog Table::backlog(const fabric::Fabric& fabric, SubgroupId subgroup)
     ++backlog.mirrors;
     backlog.unsent_bytes += fabric.unsent_bytes(rows_[rank].peer);
   }
+  backlog.buffered_bytes = backlog.mirrors * fabric.traits().buffered_bytes;
   return backlog;
 }
 

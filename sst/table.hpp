@@ -82,10 +82,12 @@ class Table {
   /// Shows that this member lives, without waking anybody for it.
   void beat();
 
-  /// Members of a subgroup whose mirrors a push writes to, and bytes of earlier pushes that still wait for any of them.
+  /// Members of a subgroup whose mirrors a push writes to, bytes of earlier pushes to any of them of whose end nothing is
+  /// known, and as many of these as wait elsewhere (fabric::Traits::buffered_bytes).
   struct Backlog {
     std::uint64_t mirrors = 0;
     std::uint64_t unsent_bytes = 0;
+    std::uint64_t buffered_bytes = 0;
   };
   [[nodiscard]] Backlog backlog(const fabric::Fabric& fabric, SubgroupId subgroup) const;
 

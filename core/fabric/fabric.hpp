@@ -34,6 +34,7 @@ struct Traits {
   std::size_t copied_bytes_max = 0;      ///< largest `Operation::copied` write
   std::size_t message_bytes_max = 0;     ///< largest send
   std::size_t peers_max = 0;
+  std::uint64_t buffered_bytes = 0;  ///< of `unsent_bytes` to one peer: so many wait elsewhere, in sockets
 };
 
 /// Where a process listens. `endpoint` is the provider's own form; shm derives it from the node id and ignores it.
@@ -139,9 +140,9 @@ class Fabric {
   /// peer is dropped (its `lost` event says so). Errors: bad_argument (out of the region, too large), resource.
   [[nodiscard]] virtual Result<void> post(std::span<const Operation> operations) = 0;
 
-  /// Bytes posted to this peer that still wait here, behind which whatever is posted next would wait too. An estimate: 0
-  /// where nothing waits or nothing is known, as for mapped peers, lost ones and unknown ones. It falls with time and with
-  /// `poll`.
+  /// Bytes posted to this peer of whose end nothing is known here, behind which whatever is posted next would wait too. An
+  /// estimate: 0 where nothing waits or nothing is known, as for mapped peers, lost ones and unknown ones. It falls with
+  /// time and with `poll`. As many as Traits::buffered_bytes may be where nothing can be kept from them any more.
   [[nodiscard]] virtual std::uint64_t unsent_bytes(PeerId peer) const noexcept {
     static_cast<void>(peer);
     return 0;

@@ -24,7 +24,10 @@ std::map<NodeId, std::string> addresses_of(std::span<const spindrift::fabric::Ad
 
 VqFabric::VqFabric(const VqOptions& options, connected::Beginning beginning, Arena& arena)
     : Endpoint(options.self, options.silence_max,
-               {.name = std::string(name_prefix) + options.provider, .needs_target_progress = true}, std::move(beginning)),
+               {.name = std::string(name_prefix) + options.provider,
+                .needs_target_progress = true,
+                .buffered_bytes = connected::socket_bytes},
+               std::move(beginning)),
       provider_(options.provider),
       arena_(arena),
       staging_(arena),

@@ -17,7 +17,6 @@ using Kind = kernel::Request::Kind;
 
 constexpr std::size_t list_max = 64;
 constexpr auto acknowledgement_max = std::chrono::milliseconds(20);
-constexpr std::uint64_t connection_bytes = 1 << 20;  // what the sockets of both sides take
 
 /// A region as one peer knows it, under a key of its own.
 class RegisteredMemory final : public connected::Registration {
@@ -75,17 +74,9 @@ void Lane::flush() {
   backlog_.flush_lists(
       *this, list_max, [this](std::deque<Transfer>::iterator first, std::size_t count) { return offer(first, count); },
       [this](Transfer&& transfer) {
-        count(transfer, true);
+        if (transfer.region != nullptr) unsent_bytes += transfer.bytes;
         flying_.push_back(std::move(transfer));
       });
-}
-
-void Lane::count(const Transfer& transfer, bool more) noexcept {
-  if (transfer.region == nullptr) return;
-  const auto waiting = [this] { return flying_bytes_ - std::min(flying_bytes_, connection_bytes); };
-  unsent_bytes -= waiting();
-  flying_bytes_ = more ? flying_bytes_ + transfer.bytes : flying_bytes_ - transfer.bytes;
-  unsent_bytes += waiting();
 }
 
 // Those that nobody asks about are over with the next one that somebody does: fewer acknowledgements.
@@ -124,8 +115,10 @@ std::optional<Transfer> Lane::take_finished(const Completion& completion) {
   Transfer transfer = std::move(flying_.front());
   flying_.pop_front();
   ++finished_;
-  count(transfer, false);
-  if (transfer.region != nullptr) --transfer.region->reading;
+  if (transfer.region != nullptr) {
+    --transfer.region->reading;
+    unsent_bytes -= transfer.bytes;
+  }
   if (completion.status != Status::done) {
     break_down("an operation failed: " + std::string(to_string(completion.status)));
     return std::nullopt;

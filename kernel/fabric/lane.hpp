@@ -89,9 +89,6 @@ class Lane final : public connected::Lane {
   [[nodiscard]] Result<Transfer> message_of(std::span<const std::byte> bytes);
   [[nodiscard]] Result<Right> give_right(connected::OwnRegion& region, spindrift::fabric::Access access) override;
   [[nodiscard]] std::size_t offer(std::deque<Transfer>::iterator first, std::size_t count);
-  /// So many bytes of regions more, or less, are under way. What the peer has not acknowledged yet need not wait here: a
-  /// connection holds some, and that much is not counted in `unsent_bytes`.
-  void count(const Transfer& transfer, bool more) noexcept;
   [[nodiscard]] kernel::Request request_of(const Transfer& transfer) const;
 
   const Ways ways_;
@@ -100,7 +97,6 @@ class Lane final : public connected::Lane {
   std::unique_ptr<connected::Registration> readable_;  ///< see `let_read`
   std::deque<Transfer> flying_;                        ///< in the order of their posts, which is that of their completions
   Time last_post_{};
-  std::uint64_t flying_bytes_ = 0;
   std::uint64_t finished_ = 0;  ///< transfers before the first of these; their numbers count on from here
   connected::Backlog<Transfer> backlog_;
   std::vector<kernel::Request> list_;

@@ -123,6 +123,8 @@ TEST_CASE("a neighbour is mapped and a stranger is not, as both ends say") {
   CHECK(three.self.fabric->traits().name == "shm+ofi:tcp");
   CHECK(three.self.fabric->traits().ordered_writes);
   CHECK_FALSE(three.self.fabric->traits().visible_on_completion);
+  CHECK(three.self.fabric->traits().buffered_bytes == three.stranger.fabric->traits().buffered_bytes);
+  CHECK(three.stranger.fabric->traits().buffered_bytes > 0);
 }
 
 TEST_CASE("one region is read in place by a neighbour and written from to a stranger") {

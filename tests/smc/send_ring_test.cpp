@@ -68,6 +68,8 @@ TEST_CASE("what may be published is what room there is for each receiver, and no
   CHECK(publish_bytes(policy, {.mirrors = 4, .unsent_bytes = 1000}) == 0);
   CHECK(publish_bytes(policy, {.mirrors = 1, .unsent_bytes = ~std::uint64_t{0}}) == 0);
   CHECK(publish_bytes(policy, {.mirrors = 20, .unsent_bytes = 1000}) == 50);
+  CHECK(publish_bytes(policy, {.mirrors = 2, .unsent_bytes = 1000, .buffered_bytes = 600}) == 300);
+  CHECK(publish_bytes(policy, {.mirrors = 2, .unsent_bytes = 1600, .buffered_bytes = 600}) == 0);
 }
 
 TEST_CASE("the window counts messages") {
@@ -83,8 +85,8 @@ TEST_CASE("the window counts messages") {
 
 TEST_CASE("the window counts bytes, padding included") {
   RingFixture f(128, 64, 48);
-  CHECK(f.send(std::string(48, 'a')));  // bytes 0–55
-  CHECK(f.send(std::string(48, 'b')));  // 56–111
+  CHECK(f.send(std::string(48, 'a')));        // bytes 0–55
+  CHECK(f.send(std::string(48, 'b')));        // 56–111
   CHECK_FALSE(f.send(std::string(16, 'c')));  // 24 do not fit into the last 16, and the start is in use
   f.drain();
   REQUIRE(f.ring.release(1));

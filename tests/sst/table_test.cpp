@@ -21,8 +21,11 @@ class RecordingFabric final : public fabric::Fabric {
   };
   std::vector<Posted> posted;
   int notified = 0;
+  fabric::Traits told;
+  std::uint64_t waiting = 0;  // for each peer
 
-  const fabric::Traits& traits() const noexcept override { return traits_; }
+  const fabric::Traits& traits() const noexcept override { return told; }
+  std::uint64_t unsent_bytes(fabric::PeerId) const noexcept override { return waiting; }
   Result<fabric::Region> allocate(std::size_t, std::string_view) override { return unsupported(); }
   void release(fabric::RegionKey) override {}
   Result<void> listen(const fabric::Address&) override { return {}; }
@@ -46,7 +49,6 @@ class RecordingFabric final : public fabric::Fabric {
 
  private:
   static Error unsupported() { return {ErrorKind::unsupported, "not needed here"}; }
-  fabric::Traits traits_;
 };
 
 struct Fixture {
@@ -93,6 +95,20 @@ TEST_CASE("a mirror attached late gets what was stored before: data, then guards
   CHECK(f.fabric.posted[1].offset == 0);
   CHECK(f.fabric.posted[2].offset == 64);
   for (const auto& posted : f.fabric.posted) CHECK(posted.copied);
+}
+
+TEST_CASE("the backlog is of those members of a subgroup that have mirrors, and so is what sockets take") {
+  Fixture f;
+  f.fabric.told.buffered_bytes = 100;
+  f.fabric.waiting = 7;
+  Table table(f.view, NodeId(0), Fixture::aligned(f.own));
+  table.attach_mapped(Rank(1), Fixture::aligned(f.one));
+  CHECK(table.backlog(f.fabric, SubgroupId(0)).buffered_bytes == 0);
+  table.attach_mirrored(Rank(2), Fixture::aligned(f.two), fabric::PeerId(22), fabric::RegionKey(2));
+  const Table::Backlog backlog = table.backlog(f.fabric, SubgroupId(0));
+  CHECK(backlog.mirrors == 1);
+  CHECK(backlog.unsent_bytes == 7);
+  CHECK(backlog.buffered_bytes == 100);
 }
 
 TEST_CASE("a push posts ring bytes, then words, then activity, to the members of the subgroup alone") {

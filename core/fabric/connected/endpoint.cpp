@@ -30,7 +30,8 @@ Traits traits_of(const Character& character) {
           .connectionless = false,
           .copied_bytes_max = std::numeric_limits<std::size_t>::max(),
           .message_bytes_max = message_bytes_max,
-          .peers_max = peers_max};
+          .peers_max = peers_max,
+          .buffered_bytes = character.buffered_bytes};
 }
 
 }  // namespace

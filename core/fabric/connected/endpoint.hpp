@@ -37,10 +37,14 @@
 
 namespace spindrift::fabric::connected {
 
+/// What the sockets of one connection take at least, those of both sides together.
+inline constexpr std::uint64_t socket_bytes = std::uint64_t{1} << 20;
+
 /// Which fabric it is, and what is told of it.
 struct Character {
   std::string name;
   bool needs_target_progress = false;
+  std::uint64_t buffered_bytes = 0;           ///< see Traits
   std::uint64_t remote_key_max = UINT64_MAX;  ///< under which a peer may expose a region
 };
 

@@ -25,7 +25,8 @@ Traits traits_of(std::string_view name, const Traits& near, const Traits& far) {
           .connectionless = false,
           .copied_bytes_max = std::min(near.copied_bytes_max, far.copied_bytes_max),
           .message_bytes_max = std::min(near.message_bytes_max, far.message_bytes_max),
-          .peers_max = far.peers_max};
+          .peers_max = far.peers_max,
+          .buffered_bytes = far.buffered_bytes};
 }
 
 /// The near part's memory, which it has to keep while the far part may use it.

@@ -1,13 +1,27 @@
 // Operations over libfabric.
 #include <spindrift/core/fabric/ofi/endpoint.hpp>
 
+#include <algorithm>
+#include <array>
+#include <string_view>
 #include <utility>
 
 namespace spindrift::fabric::ofi {
+namespace {
+
+constexpr std::array<std::string_view, 3> over_sockets{"tcp", "net", "sockets"};
+
+connected::Character character_of(const std::string& provider) {
+  const bool sockets = std::find(over_sockets.begin(), over_sockets.end(), provider) != over_sockets.end();
+  return {.name = std::string(name_prefix) + provider,
+          .needs_target_progress = true,
+          .buffered_bytes = sockets ? connected::socket_bytes : 0};
+}
+
+}  // namespace
 
 OfiFabric::OfiFabric(const OfiOptions& options, connected::Beginning beginning)
-    : Endpoint(options.self, options.silence_max,
-               {.name = std::string(name_prefix) + options.provider, .needs_target_progress = true}, std::move(beginning)),
+    : Endpoint(options.self, options.silence_max, character_of(options.provider), std::move(beginning)),
       provider_name_(options.provider) {}
 
 void OfiFabric::execute(const Operation& operation, bool news) {
