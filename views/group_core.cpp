@@ -200,7 +200,6 @@ views::Member::Step GroupCore::step() {
     if (has_workers_.load(std::memory_order_relaxed)) rethrow_from_workers();
     const Time now = clock_.now();
     views::Member::Step done = member_->step(now);
-    if (boundaries_wait_) tell_objects_of_boundaries();
     if (has_replicas_.load(std::memory_order_relaxed)) tell_replicas_what_is_stable();
     if (!turns_.empty()) done.wake_at = std::min(done.wake_at, offer_space(now));
     return done;
@@ -277,7 +276,7 @@ void GroupCore::on_view(const NewView& news) {
     }
   }
   if (has_replicas_.load(std::memory_order_seq_cst)) tell_replicas_of_view(news.view);
-  tell_objects_of_view(news);
+  tell_objects_of_view(news.view);
   if (options_.on_view) options_.on_view(news);
 }
 

@@ -6,7 +6,6 @@
 
 #include <atomic>
 #include <condition_variable>
-#include <deque>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -77,7 +76,6 @@ class GroupCore final : public views::Upcalls {
     Subgroup::StateSaver save;
     Subgroup::StateLoader load;
     std::unique_ptr<ObjectChannel> objects;  ///< if the subgroup carries objects
-    std::deque<ObjectBoundary> boundaries;   ///< that deliveries still have to reach; the poller's
     std::unique_ptr<HandlerWorker> worker;   ///< if the handler runs on a thread of its own
     std::atomic<bool> accepting{false};      ///< the above is set, and stays
     views::SpaceQueue space;
@@ -110,6 +108,7 @@ class GroupCore final : public views::Upcalls {
   [[nodiscard]] bool accepts(SubgroupId id) const override;
   [[nodiscard]] bool busy(SubgroupId id) const override;
   void on_view(const NewView& view) override;
+  void on_boundary(SubgroupId id, const ObjectBoundary& boundary) override;
   void on_dropped(SubgroupId id, std::uint64_t messages) override;
   [[nodiscard]] std::unique_ptr<views::StateReader> save_state(SubgroupId id) override;
   [[nodiscard]] std::unique_ptr<views::StateWriter> load_state(SubgroupId id) override;
@@ -131,8 +130,7 @@ class GroupCore final : public views::Upcalls {
 
   // group_objects.cpp
   [[nodiscard]] ObjectChannel* objects_of(SubgroupId id) const noexcept;
-  void tell_objects_of_view(const NewView& news);
-  void tell_objects_of_boundaries();
+  void tell_objects_of_view(const View& view);
 
   // group_replicas.cpp
   void for_each_replica(const std::function<void(Replica&)>& what);
@@ -165,8 +163,6 @@ class GroupCore final : public views::Upcalls {
   std::unique_ptr<views::Member> member_;
   std::unique_ptr<Channel[]> channels_;  // by subgroup
   std::optional<Time> last_slow_report_;
-  bool was_told_of_view_ = false;  // the poller's
-  bool boundaries_wait_ = false;   // somewhere; the poller's
   std::vector<SubgroupId> turns_;  // whose space queues may have a turn out; the poller's
   std::optional<views::StatusKeeper> status_;
   views::MemberState published_ = views::MemberState::looking;  // the poller's copy of state_

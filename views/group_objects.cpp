@@ -1,5 +1,4 @@
 // Object channels in a Group: each takes the place of one subgroup's delivery handler.
-#include <algorithm>
 #include <utility>
 
 #include <spindrift/views/group_core.hpp>
@@ -19,9 +18,8 @@ ObjectChannel& GroupCore::attach_objects(std::string_view name, ObjectHandlers h
     }
     channel.objects = std::move(made);
   }
-  subgroup.on_delivery([this, &objects, &channel](std::span<const Delivery> batch) {
-    objects.on_delivery(batch, channel.boundaries,
-                        [this](NodeId node, const std::string& what) { member_->accuse(node, what); });
+  subgroup.on_delivery([this, &objects](std::span<const Delivery> batch) {
+    objects.on_delivery(batch, [this](NodeId node, const std::string& what) { member_->accuse(node, what); });
   });
   return objects;
 }
@@ -31,33 +29,17 @@ ObjectChannel* GroupCore::objects_of(SubgroupId id) const noexcept {
   return channel.accepting.load(std::memory_order_seq_cst) ? channel.objects.get() : nullptr;
 }
 
-// Who is new in the view and was in the one before was started anew in between: what it was sending ended with its last
-// start.
-void GroupCore::tell_objects_of_view(const NewView& news) {
-  const bool first = !std::exchange(was_told_of_view_, true);
-  const std::vector<NodeId> joined = first ? std::vector{self()} : news.joined;
-  for (std::uint32_t s = 0; s < news.view.subgroups.size(); ++s) {
-    const ObjectBoundary& boundary =
-        channels_[s].boundaries.emplace_back(ObjectBoundary::of(news.view, SubgroupId(s), self(), joined));
-    const bool sends = std::find(boundary.senders.begin(), boundary.senders.end(), self()) != boundary.senders.end();
-    if (ObjectChannel* const objects = objects_of(SubgroupId(s)); objects != nullptr && !sends) objects->on_dropped();
+// Senders hear at once that the others end their objects, and so do not go on with them when they are senders again.
+void GroupCore::tell_objects_of_view(const View& view) {
+  for (std::uint32_t s = 0; s < view.subgroups.size(); ++s) {
+    ObjectChannel* const objects = objects_of(SubgroupId(s));
+    if (objects != nullptr && !ObjectBoundary::of(view, SubgroupId(s), self(), {}).lets_go_on(self())) objects->on_dropped();
   }
-  tell_objects_of_boundaries();
 }
 
-// A boundary comes behind the last delivery of the views before it, and that may still wait for a state or for a handler.
-void GroupCore::tell_objects_of_boundaries() {
-  boundaries_wait_ = false;
-  for (std::uint32_t s = 0; s < member_->subgroup_count(); ++s) {
-    std::deque<ObjectBoundary>& boundaries = channels_[s].boundaries;
-    if (boundaries.empty()) continue;
-    if (!member_->passes_on(SubgroupId(s))) {
-      boundaries_wait_ = true;
-      continue;
-    }
-    if (ObjectChannel* const objects = objects_of(SubgroupId(s))) objects->on_views(boundaries, boundaries.back().view);
-    boundaries.clear();  // without a handler there is nothing under way
-  }
+// Without a handler there is nothing under way.
+void GroupCore::on_boundary(SubgroupId id, const ObjectBoundary& boundary) {
+  if (ObjectChannel* const objects = objects_of(id)) objects->on_boundary(boundary);
 }
 
 }  // namespace spindrift

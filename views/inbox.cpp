@@ -4,57 +4,151 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <iterator>
+#include <optional>
+#include <utility>
 
 namespace spindrift::views {
 namespace {
 
 constexpr std::size_t batch_max = 512;
-/// sender, sender rank, index, sequence, view, payload bytes
-using Head = std::array<std::uint64_t, 6>;
+enum class Kind : std::uint64_t { message = 1, boundary = 2 };
+/// Kind, view; of a message: sender, sender rank, index, sequence, payload bytes, and the payload follows;
+/// of a boundary: 0, how many senders, how many began anew, 0, bytes of both lists, and they follow, as 32-bit words.
+using Head = std::array<std::uint64_t, 7>;
+
+void append(std::vector<std::byte>& bytes, std::span<const std::byte> more) {
+  bytes.insert(bytes.end(), more.begin(), more.end());
+}
+
+std::uint64_t list_bytes(const ObjectBoundary& boundary) noexcept {
+  return (boundary.senders.size() + boundary.began_anew.size()) * sizeof(std::uint32_t);
+}
+
+void append(std::vector<std::byte>& bytes, const std::vector<NodeId>& nodes) {
+  for (const NodeId node : nodes) {
+    const std::uint32_t id = node.value();
+    append(bytes, std::as_bytes(std::span(&id, 1)));
+  }
+}
+
+std::vector<NodeId> take_nodes(std::span<const std::byte>& bytes, std::uint64_t count) {
+  std::vector<NodeId> nodes;
+  for (; count > 0; --count) {
+    std::uint32_t id = 0;
+    std::memcpy(&id, bytes.data(), sizeof id);
+    bytes = bytes.subspan(sizeof id);
+    nodes.emplace_back(id);
+  }
+  return nodes;
+}
+
+// Who has the state is in the subgroup, or it is inadequate, so the boundaries that it kept say so of the newcomer, too.
+std::optional<ObjectBoundary> boundary_of(const Head& head, std::span<const std::byte> lists) {
+  const std::uint64_t nodes = lists.size() / sizeof(std::uint32_t);
+  if (lists.size() % sizeof(std::uint32_t) != 0 || head[3] > nodes || head[4] != nodes - head[3]) return std::nullopt;
+  ObjectBoundary boundary{.view = ViewId(head[1]), .here = true, .senders = {}, .began_anew = {}};
+  boundary.senders = take_nodes(lists, head[3]);
+  boundary.began_anew = take_nodes(lists, head[4]);
+  return boundary;
+}
 
 }  // namespace
 
+std::uint64_t Inbox::bytes_of(const Kept& kept) noexcept {
+  if (const auto* const message = std::get_if<Message>(&kept)) return sizeof kept + message->bytes.size();
+  return sizeof kept + list_bytes(*std::get_if<ObjectBoundary>(&kept));
+}
+
+void Inbox::count(const Kept& kept) noexcept {
+  bytes_ += bytes_of(kept);
+  deliveries_ += std::holds_alternative<Message>(kept) ? 1 : 0;
+}
+
+void Inbox::push(Kept kept) {
+  count(kept);
+  kept_.push_back(std::move(kept));
+}
+
+void Inbox::pop() noexcept {
+  bytes_ -= bytes_of(kept_.front());
+  deliveries_ -= std::holds_alternative<Message>(kept_.front()) ? 1 : 0;
+  kept_.pop_front();
+}
+
 void Inbox::keep(std::span<const Delivery> batch) {
   for (const Delivery& delivery : batch) {
-    Kept kept{delivery, {delivery.payload.begin(), delivery.payload.end()}};
-    kept.delivery.payload = kept.bytes;
-    bytes_ += kept.bytes.size() + sizeof(Kept);
-    kept_.push_back(std::move(kept));
+    Message message{delivery, {delivery.payload.begin(), delivery.payload.end()}};
+    message.delivery.payload = message.bytes;
+    push(std::move(message));
   }
 }
 
-void Inbox::clear() noexcept {
-  kept_.clear();
+void Inbox::keep(ObjectBoundary boundary) { push(std::move(boundary)); }
+
+void Inbox::drop_deliveries() {
+  std::deque<Kept> all = std::exchange(kept_, {});
   bytes_ = 0;
+  deliveries_ = 0;
+  for (Kept& kept : all) {
+    if (std::holds_alternative<ObjectBoundary>(kept)) push(std::move(kept));
+  }
 }
 
 std::uint64_t Inbox::count_of(NodeId sender) const {
-  const auto is_its = [&](const Kept& kept) { return kept.delivery.sender == sender; };
+  const auto is_its = [&](const Kept& kept) {
+    const auto* const message = std::get_if<Message>(&kept);
+    return message != nullptr && message->delivery.sender == sender;
+  };
   return static_cast<std::uint64_t>(std::count_if(kept_.begin(), kept_.end(), is_its));
 }
 
-bool Inbox::flush(SubgroupId id, smc::DeliverySink& to) {
-  if (loading_ || kept_.empty() || !to.accepts(id)) return false;
-  batch_.clear();
-  const std::size_t count = std::min(kept_.size(), batch_max);
-  for (std::size_t i = 0; i < count; ++i) batch_.push_back(kept_[i].delivery);
-  to.on_delivery(id, batch_);
-  for (std::size_t i = 0; i < count; ++i) {
-    bytes_ -= kept_.front().bytes.size() + sizeof(Kept);
-    kept_.pop_front();
+void Inbox::pass_boundaries(SubgroupId id, Upcalls& to) {
+  while (!kept_.empty() && !to.busy(id)) {
+    const auto* const boundary = std::get_if<ObjectBoundary>(&kept_.front());
+    if (boundary == nullptr) return;
+    to.on_boundary(id, *boundary);
+    pop();
   }
+}
+
+bool Inbox::flush(SubgroupId id, Upcalls& to) {
+  pass_boundaries(id, to);
+  if (loading_ || empty() || !to.accepts(id)) return false;
+  batch_.clear();
+  for (const Kept& kept : kept_) {
+    const auto* const message = std::get_if<Message>(&kept);
+    if (message == nullptr || batch_.size() == batch_max) break;
+    batch_.push_back(message->delivery);
+  }
+  to.on_delivery(id, batch_);
+  for (std::size_t i = 0; i < batch_.size(); ++i) pop();
+  pass_boundaries(id, to);
   return true;
 }
 
 std::vector<std::byte> Inbox::encode() const {
   std::vector<std::byte> bytes;
   for (const Kept& kept : kept_) {
-    const Delivery& delivery = kept.delivery;
-    const Head head{delivery.sender.value(), delivery.sender_rank.value(), delivery.index.value(), delivery.sequence.value(),
-                    delivery.view.value(), kept.bytes.size()};
-    const auto raw = std::as_bytes(std::span(head));
-    bytes.insert(bytes.end(), raw.begin(), raw.end());
-    bytes.insert(bytes.end(), kept.bytes.begin(), kept.bytes.end());
+    if (const auto* const message = std::get_if<Message>(&kept)) {
+      const Delivery& delivery = message->delivery;
+      const Head head{std::uint64_t(Kind::message),
+                      delivery.view.value(),
+                      delivery.sender.value(),
+                      delivery.sender_rank.value(),
+                      delivery.index.value(),
+                      delivery.sequence.value(),
+                      message->bytes.size()};
+      append(bytes, std::as_bytes(std::span(head)));
+      append(bytes, message->bytes);
+    } else if (!bytes.empty()) {
+      const auto& boundary = *std::get_if<ObjectBoundary>(&kept);
+      const Head head{std::uint64_t(Kind::boundary), boundary.view.value(), 0, boundary.senders.size(),
+                      boundary.began_anew.size(),    0,                     list_bytes(boundary)};
+      append(bytes, std::as_bytes(std::span(head)));
+      append(bytes, boundary.senders);
+      append(bytes, boundary.began_anew);
+    }
   }
   return bytes;
 }
@@ -66,21 +160,28 @@ bool Inbox::prepend(std::span<const std::byte> bytes) {
     if (bytes.size() < sizeof head) return false;
     std::memcpy(head.data(), bytes.data(), sizeof head);
     bytes = bytes.subspan(sizeof head);
-    if (head[0] > 0xffffffff || head[1] > 0xffffffff || head[5] > bytes.size()) return false;
-    const auto payload = bytes.first(head[5]);
-    bytes = bytes.subspan(head[5]);
-    Kept kept{{NodeId(static_cast<std::uint32_t>(head[0])),
-               SenderRank(static_cast<std::uint32_t>(head[1])),
-               MessageIndex(head[2]),
-               SequenceNumber(head[3]),
-               {},
-               ViewId(head[4])},
-              {payload.begin(), payload.end()}};
-    kept.delivery.payload = kept.bytes;
-    bytes_ += kept.bytes.size() + sizeof(Kept);
-    earlier.push_back(std::move(kept));
+    if (head[6] > bytes.size()) return false;
+    const auto payload = bytes.first(head[6]);
+    bytes = bytes.subspan(head[6]);
+    if (head[0] == std::uint64_t(Kind::boundary)) {
+      auto boundary = boundary_of(head, payload);
+      if (!boundary) return false;
+      earlier.emplace_back(std::move(*boundary));
+      continue;
+    }
+    if (head[0] != std::uint64_t(Kind::message) || head[2] > 0xffffffff || head[3] > 0xffffffff) return false;
+    Message message{{NodeId(static_cast<std::uint32_t>(head[2])),
+                     SenderRank(static_cast<std::uint32_t>(head[3])),
+                     MessageIndex(head[4]),
+                     SequenceNumber(head[5]),
+                     {},
+                     ViewId(head[1])},
+                    {payload.begin(), payload.end()}};
+    message.delivery.payload = message.bytes;
+    earlier.emplace_back(std::move(message));
   }
-  for (Kept& kept : kept_) earlier.push_back(std::move(kept));
+  for (const Kept& kept : earlier) count(kept);
+  std::move(kept_.begin(), kept_.end(), std::back_inserter(earlier));
   kept_ = std::move(earlier);
   return true;
 }

@@ -1,16 +1,17 @@
 // What stands between a subgroup's multicast and the application at one member. Usually nothing: deliveries pass through.
 // While the subgroup's state is still on its way, or the application takes nothing at the end of a view, they are kept here,
-// in order, and handed over afterwards.
+// in order, and handed over afterwards; between them the boundaries of the views.
 #pragma once
 
 #include <cstdint>
 #include <deque>
-#include <optional>
 #include <span>
+#include <variant>
 #include <vector>
 
 #include <spindrift/smc/delivery.hpp>
-#include <spindrift/smc/multicast.hpp>
+#include <spindrift/views/object_tracker.hpp>
+#include <spindrift/views/upcalls.hpp>
 
 namespace spindrift::views {
 
@@ -21,34 +22,51 @@ class Inbox {
   /// The state is on its way; whatever is kept belongs to a past that it includes.
   void begin_loading() {
     loading_ = true;
-    clear();
+    drop_deliveries();
   }
   void end_loading() noexcept { loading_ = false; }
   [[nodiscard]] bool loading() const noexcept { return loading_; }
 
-  [[nodiscard]] bool passes() const noexcept { return !loading_ && kept_.empty(); }
+  /// Deliveries may go past, behind `pass_boundaries`.
+  [[nodiscard]] bool passes() const noexcept { return !loading_ && empty(); }
   [[nodiscard]] bool has_space() const noexcept { return bytes_ < bytes_max_; }
-  [[nodiscard]] bool empty() const noexcept { return kept_.empty(); }
+  /// No delivery is kept.
+  [[nodiscard]] bool empty() const noexcept { return deliveries_ == 0; }
+  /// Neither a delivery nor a boundary waits, nor anything for the state.
+  [[nodiscard]] bool idle() const noexcept { return !loading_ && kept_.empty(); }
 
   void keep(std::span<const Delivery> batch);
-  void clear() noexcept;
+  /// A view begins, behind all that is kept.
+  void keep(ObjectBoundary boundary);
+  /// Boundaries stay: what was handed over before has an end there.
+  void drop_deliveries();
   /// How many of the kept deliveries are of this sender.
   [[nodiscard]] std::uint64_t count_of(NodeId sender) const;
-  /// Hands over up to one batch; true if anything was.
-  bool flush(SubgroupId id, smc::DeliverySink& to);
+  /// Tells of the boundaries that no kept delivery is before, loading or not; if the application is busy with one, later.
+  void pass_boundaries(SubgroupId id, Upcalls& to);
+  /// The same, and hands over up to one batch; true if it did.
+  bool flush(SubgroupId id, Upcalls& to);
 
-  /// What is kept, as bytes for a newcomer whose source has not yet handed it over; empty if nothing is.
+  /// The deliveries that are kept and the boundaries among and behind them, as bytes for a newcomer whose source has not yet
+  /// handed them over; empty if there is no delivery.
   [[nodiscard]] std::vector<std::byte> encode() const;
-  /// Takes what a source had kept, before everything kept here. False if the bytes are impossible.
+  /// Takes what a source had kept, before everything kept here. False, and nothing taken, if the bytes are impossible.
   [[nodiscard]] bool prepend(std::span<const std::byte> bytes);
 
  private:
-  struct Kept {
+  struct Message {
     Delivery delivery;  ///< payload points into bytes
     std::vector<std::byte> bytes;
   };
+  using Kept = std::variant<Message, ObjectBoundary>;
+  [[nodiscard]] static std::uint64_t bytes_of(const Kept& kept) noexcept;
+  void count(const Kept& kept) noexcept;
+  void push(Kept kept);
+  void pop() noexcept;
+
   std::uint64_t bytes_max_;
   std::uint64_t bytes_ = 0;
+  std::uint64_t deliveries_ = 0;  // in kept_
   bool loading_ = false;
   std::deque<Kept> kept_;
   std::vector<Delivery> batch_;

@@ -75,7 +75,8 @@ void Member::install(View view, std::vector<RankSet> loaded, NewView news) {
   if (!bulk) return fail(std::move(bulk).error());
   auto next = std::make_unique<Epoch>(std::move(view), std::move(loaded), self(), *row, std::move(*bulk), options_.policy,
                                       options_.partition_safety, static_cast<smc::DeliverySink&>(*this), counters_);
-  begin_transfers(*next);
+  // In the own first view only this process is known to be new: the others may have been there.
+  begin_transfers(*next, epochs_.empty() ? std::vector{self()} : news.joined);
   epochs_.push_back(std::move(next));
   Epoch& present = *epoch();
   state_lost_ = news.state_lost;
@@ -112,6 +113,7 @@ void Member::install(View view, std::vector<RankSet> loaded, NewView news) {
   note_candidates();
   upcalls_.on_view(
       {present.view(), std::move(news.joined), std::move(news.left), std::move(news.failed), std::move(news.state_lost)});
+  for (std::uint32_t s = 0; s < subgroup_count_; ++s) inboxes_[s].pass_boundaries(SubgroupId(s), upcalls_);
 }
 
 // Who has this process's hello takes it for fresh, and would take it in when the view that it was in is out of sight.

@@ -303,7 +303,7 @@ bool Member::flush_inboxes() {
   inboxes_pass_ = true;
   for (std::uint32_t s = 0; s < subgroup_count_; ++s) {
     any |= inboxes_[s].flush(SubgroupId(s), upcalls_);
-    inboxes_pass_ &= inboxes_[s].passes();
+    inboxes_pass_ &= inboxes_[s].idle();
   }
   return any;
 }
@@ -311,6 +311,7 @@ bool Member::flush_inboxes() {
 void Member::on_delivery(SubgroupId id, std::span<const Delivery> batch) {
   Inbox& inbox = inboxes_[id.value()];
   // Before a batch was asked whether the application takes it; only the end of a view cannot wait until it does.
+  if (!inboxes_pass_) inbox.pass_boundaries(id, upcalls_);
   if (inbox.passes() && upcalls_.accepts(id)) return upcalls_.on_delivery(id, batch);
   inbox.keep(batch);
   inboxes_pass_ = false;

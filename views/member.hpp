@@ -117,8 +117,6 @@ class Member final : private smc::DeliverySink {
   [[nodiscard]] const Transfers& transfers() const noexcept { return transfers_; }
   /// Whether this subgroup's state is still on its way here.
   [[nodiscard]] bool loading(SubgroupId id) const { return inboxes_[id.value()].loading(); }
-  /// Whether no delivery of this subgroup is kept here, or waits for its state: what comes is of the present view.
-  [[nodiscard]] bool passes_on(SubgroupId id) const { return inboxes_[id.value()].passes(); }
 
  private:
   /// What this process has with one other of the roster.
@@ -235,7 +233,8 @@ class Member final : private smc::DeliverySink {
   void attach_bulk(Rank rank, Peer& peer);
 
   // transfer.cpp
-  void begin_transfers(Epoch& epoch);
+  /// `joined`: since the view before.
+  void begin_transfers(Epoch& epoch, const std::vector<NodeId>& joined);
   bool pump_transfers();
   void on_state_piece(Peer& peer, const StatePiece& piece);
   bool take_states();

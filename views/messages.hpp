@@ -19,7 +19,7 @@
 namespace spindrift::views {
 
 /// Changes whenever members of two builds could misread each other's rows, rings or messages.
-inline constexpr std::uint32_t protocol_version = 5;
+inline constexpr std::uint32_t protocol_version = 6;
 
 /// What all members of a group must have in common.
 struct GroupIdentity {
@@ -86,7 +86,7 @@ struct StatePiece {
   ViewId view;
   SubgroupId subgroup;
   std::uint64_t offset = 0;
-  std::uint64_t state_bytes = 0;  ///< of the application's state; what follows in the stream are deliveries, see inbox.hpp
+  std::uint64_t state_bytes = 0;  ///< of the application's state; what follows in the stream are deliveries, see inbox.cpp
   std::uint64_t total_bytes = 0;
   std::span<const std::byte> bytes;  ///< points into the message
 };

@@ -29,8 +29,6 @@ std::optional<ObjectEnd> ObjectTracker::end_of(NodeId sender, std::uint64_t obje
   return ObjectEnd{sender, object, why, open.next};
 }
 
-// A first piece comes once in a start of the sender: a second one is of its next start. A newcomer may meet it so, among
-// what its source had kept of views before its first.
 std::variant<ObjectTracker::Step, ObjectTracker::Plain, ObjectTracker::Fault> ObjectTracker::take_piece(
     const Delivery& delivery, const Head& head) {
   const auto bytes = delivery.payload.subspan(head_bytes);
@@ -39,12 +37,6 @@ std::variant<ObjectTracker::Step, ObjectTracker::Plain, ObjectTracker::Fault> Ob
   }
   auto& objects = open_[delivery.sender];
   auto found = objects.find(head.object);
-  Step step;
-  if (found != objects.end() && head.offset == 0) {
-    step.before = end_of(delivery.sender, head.object, found->second, ObjectEnd::Why::sender_gone);
-    objects.erase(found);
-    found = objects.end();
-  }
   if (found == objects.end()) {
     if (objects.size() == open_max) return Fault{"more objects at once than a member sends"};
     found = objects.emplace(head.object, Open{head.total, head.offset, head.offset == 0}).first;
@@ -58,6 +50,7 @@ std::variant<ObjectTracker::Step, ObjectTracker::Plain, ObjectTracker::Fault> Ob
     return skip_rest(delivery.sender, head, bytes.size(), open, ObjectEnd::Why::pieces_lost);
   }
   open.next += bytes.size();
+  Step step;
   step.piece = ObjectPiece{delivery.sender, head.object, head.offset, head.total, bytes, delivery.view, delivery.sequence};
   if (open.next == open.total) {
     step.end = ObjectEnd{delivery.sender, head.object, ObjectEnd::Why::complete, open.total};
@@ -86,14 +79,18 @@ ObjectBoundary ObjectBoundary::of(const View& view, SubgroupId subgroup, NodeId 
           .began_anew = {joined.begin(), joined.end()}};
 }
 
-std::vector<ObjectEnd> ObjectTracker::on_view(const ObjectBoundary& boundary) {
-  const auto is_in = [](const std::vector<NodeId>& nodes, NodeId node) {
-    return std::find(nodes.begin(), nodes.end(), node) != nodes.end();
+bool ObjectBoundary::lets_go_on(NodeId sender) const {
+  const auto is_in = [sender](const std::vector<NodeId>& nodes) {
+    return std::find(nodes.begin(), nodes.end(), sender) != nodes.end();
   };
+  return is_in(senders) && !is_in(began_anew);
+}
+
+std::vector<ObjectEnd> ObjectTracker::on_view(const ObjectBoundary& boundary) {
   std::vector<ObjectEnd> ended;
   std::erase_if(open_, [&](const auto& of_sender) {
     const NodeId sender = of_sender.first;
-    const bool goes_on = is_in(boundary.senders, sender) && !is_in(boundary.began_anew, sender);
+    const bool goes_on = boundary.lets_go_on(sender);
     if (boundary.here && goes_on) return of_sender.second.empty();
     const ObjectEnd::Why why = goes_on ? ObjectEnd::Why::moved_out : ObjectEnd::Why::sender_gone;
     for (const auto& [object, open] : of_sender.second) {
@@ -101,15 +98,6 @@ std::vector<ObjectEnd> ObjectTracker::on_view(const ObjectBoundary& boundary) {
     }
     return true;
   });
-  return ended;
-}
-
-std::vector<ObjectEnd> ObjectTracker::pass(std::deque<ObjectBoundary>& boundaries, ViewId up_to) {
-  std::vector<ObjectEnd> ended;
-  for (; !boundaries.empty() && boundaries.front().view <= up_to; boundaries.pop_front()) {
-    const std::vector<ObjectEnd> here = on_view(boundaries.front());
-    ended.insert(ended.end(), here.begin(), here.end());
-  }
   return ended;
 }
 

@@ -5,7 +5,6 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <map>
 #include <optional>
 #include <span>
@@ -48,7 +47,7 @@ struct ObjectEnd {
 
 /// Which objects go on in a view that begins.
 struct ObjectBoundary {
-  ViewId view;                      ///< that begins: a delivery of this view or a later one comes behind the boundary
+  ViewId view;                      ///< that begins
   bool here = true;                 ///< this member is in the subgroup
   std::vector<NodeId> senders;      ///< whose objects may go on; of an inadequate subgroup, which loses nothing, all members
   std::vector<NodeId> began_anew;   ///< started since the view before: what they had under way is over
@@ -56,6 +55,8 @@ struct ObjectBoundary {
   /// `joined`: since the view before; in the first view of this member itself alone, for the others may have been there.
   [[nodiscard]] static ObjectBoundary of(const View& view, SubgroupId subgroup, NodeId self,
                                          std::span<const NodeId> joined);
+  /// Whether what this sender has under way does.
+  [[nodiscard]] bool lets_go_on(NodeId sender) const;
 };
 
 class ObjectTracker {
@@ -79,7 +80,6 @@ class ObjectTracker {
   };
   /// An object that ends at this message: with the piece, or without one.
   struct Step {
-    std::optional<ObjectEnd> before;  ///< of the same number and of an earlier start; comes before the piece
     std::optional<ObjectPiece> piece;
     std::optional<ObjectEnd> end;
   };
@@ -90,8 +90,6 @@ class ObjectTracker {
   [[nodiscard]] std::variant<Step, Plain, Fault> take(const Delivery& delivery);
   /// The objects that end because the view did. Behind the last delivery of the views before.
   [[nodiscard]] std::vector<ObjectEnd> on_view(const ObjectBoundary& boundary);
-  /// The same for each of `boundaries`, which are in order, up to the beginning of that view; takes them out.
-  [[nodiscard]] std::vector<ObjectEnd> pass(std::deque<ObjectBoundary>& boundaries, ViewId up_to);
   /// Objects of which something is remembered.
   [[nodiscard]] std::size_t under_way() const noexcept;
 

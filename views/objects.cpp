@@ -115,10 +115,8 @@ std::uint64_t ObjectChannel::send_object(std::uint64_t bytes, const Reader& read
   return object;
 }
 
-void ObjectChannel::on_delivery(std::span<const Delivery> batch, std::deque<ObjectBoundary>& boundaries,
-                                const Accuse& accuse) {
+void ObjectChannel::on_delivery(std::span<const Delivery> batch, const Accuse& accuse) {
   for (const Delivery& delivery : batch) {
-    if (!boundaries.empty()) on_views(boundaries, delivery.view);
     const auto taken = tracker_.take(delivery);
     if (const auto* fault = std::get_if<ObjectTracker::Fault>(&taken)) {
       accuse(delivery.sender, "it sent " + fault->what + " in subgroup " + subgroup_.name());
@@ -129,15 +127,14 @@ void ObjectChannel::on_delivery(std::span<const Delivery> batch, std::deque<Obje
       handlers_.on_message(message);
     } else {
       const auto& step = std::get<ObjectTracker::Step>(taken);
-      if (step.before) handlers_.on_end(*step.before);
       if (step.piece) handlers_.on_piece(*step.piece);
       if (step.end) handlers_.on_end(*step.end);
     }
   }
 }
 
-void ObjectChannel::on_views(std::deque<ObjectBoundary>& boundaries, ViewId up_to) {
-  for (const ObjectEnd& end : tracker_.pass(boundaries, up_to)) handlers_.on_end(end);
+void ObjectChannel::on_boundary(const ObjectBoundary& boundary) {
+  for (const ObjectEnd& end : tracker_.on_view(boundary)) handlers_.on_end(end);
 }
 
 }  // namespace spindrift

@@ -11,7 +11,6 @@
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <mutex>
 #include <span>
@@ -63,11 +62,8 @@ class ObjectChannel {
   // For the Group, on its poller thread.
   /// Bytes that no correct member sends: what was wrong, and whose they were.
   using Accuse = std::function<void(NodeId, const std::string&)>;
-  /// `boundaries`: of views that these deliveries may be older than, in order. Those behind which deliveries come are told,
-  /// and taken out.
-  void on_delivery(std::span<const Delivery> batch, std::deque<ObjectBoundary>& boundaries, const Accuse& accuse);
-  /// The views among `boundaries` up to this one have begun, and no delivery of those before is left: tells, and takes out.
-  void on_views(std::deque<ObjectBoundary>& boundaries, ViewId up_to);
+  void on_delivery(std::span<const Delivery> batch, const Accuse& accuse);
+  void on_boundary(const ObjectBoundary& boundary);
   /// The objects that this member has under way end here: it is, or was, no sender.
   void on_dropped() noexcept { drops_.fetch_add(1, std::memory_order_seq_cst); }
 

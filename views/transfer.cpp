@@ -23,7 +23,7 @@ void SavedState::read(std::uint64_t offset, std::span<std::byte> to) const {
 
 // The lowest-ranked member that has a subgroup's state sends it to all that have not. Saved now, before anything of the new
 // view is delivered. What an earlier view began is void: its newcomers get the state as of this boundary.
-void Member::begin_transfers(Epoch& epoch) {
+void Member::begin_transfers(Epoch& epoch, const std::vector<NodeId>& joined) {
   transfers_.outgoing.clear();
   transfers_.incoming.clear();
   inboxes_pass_ = false;
@@ -31,9 +31,10 @@ void Member::begin_transfers(Epoch& epoch) {
   for (std::uint32_t s = 0; s < view.subgroups.size(); ++s) {
     Inbox& inbox = inboxes_[s];
     std::uint64_t& own = own_unloaded_[s];
+    inbox.pass_boundaries(SubgroupId(s), upcalls_);  // of the view that ends, if a handler was at work until now
     if (inbox.loading()) {  // whoever has the state has these as well
       own += inbox.count_of(self());
-      inbox.clear();
+      inbox.drop_deliveries();
     }
     inbox.end_loading();
     // With nobody left to have the state from, the subgroup begins anew, at once or when it can, without them.
@@ -41,6 +42,7 @@ void Member::begin_transfers(Epoch& epoch) {
     if (own > 0 && (having.empty() || having.contains(epoch.self()))) {
       upcalls_.on_dropped(SubgroupId(s), std::exchange(own, 0));
     }
+    inbox.keep(ObjectBoundary::of(view, SubgroupId(s), self(), joined));
     std::optional<NodeId> source;
     std::vector<NodeId> newcomers;
     for (const NodeId node : view.subgroups[s].members) {

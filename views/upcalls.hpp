@@ -11,6 +11,10 @@
 #include <spindrift/core/view.hpp>
 #include <spindrift/smc/multicast.hpp>
 
+namespace spindrift {
+struct ObjectBoundary;
+}
+
 namespace spindrift::views {
 
 /// A member that a view change removed, and why.
@@ -55,6 +59,9 @@ class Upcalls : public smc::DeliverySink {
   [[nodiscard]] virtual bool busy(SubgroupId subgroup) const = 0;
   /// Between the last delivery of the old view and the first of the new one.
   virtual void on_view(const NewView& view) = 0;
+  /// In this subgroup a view begins: behind `on_view`, and behind all deliveries of the views before, which may still be
+  /// waiting for the application then. Who gets the state hears of the boundaries among the deliveries behind it, too.
+  virtual void on_boundary(SubgroupId subgroup, const ObjectBoundary& boundary) = 0;
   /// This many own messages of an ended view may not have reached every survivor: in unordered mode what was under way; in
   /// ordered mode only what this node can send no more, because it was moved out of the subgroup's senders or leaves while
   /// it is inadequate, and what it sent before it had a state that is lost now.

@@ -30,6 +30,7 @@ class Node final : public views::Upcalls {
   [[nodiscard]] bool accepts(SubgroupId subgroup) const override { return accepting_[subgroup.value()]; }
   [[nodiscard]] bool busy(SubgroupId) const override { return false; }
   void on_view(const views::NewView& news) override;
+  void on_boundary(SubgroupId, const ObjectBoundary&) override {}
   void on_dropped(SubgroupId, std::uint64_t) override;
   [[nodiscard]] std::unique_ptr<views::StateReader> save_state(SubgroupId) override { return nullptr; }
   [[nodiscard]] std::unique_ptr<views::StateWriter> load_state(SubgroupId) override { return nullptr; }

@@ -65,7 +65,7 @@ TEST_CASE("a difference is named, with what to do about it") {
   CHECK_FALSE(digest.fix().empty());
   auto other_version = encode(ours, hello());
   other_version[4] = std::byte{200};
-  CHECK(difference(other_version).message().find("protocol versions differ: 5 and 200") != std::string::npos);
+  CHECK(difference(other_version).message().find("protocol versions differ: 6 and 200") != std::string::npos);
 }
 
 TEST_CASE("reasons travel, cut to size and made printable") {

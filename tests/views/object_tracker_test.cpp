@@ -139,37 +139,6 @@ TEST_CASE("a subgroup with too few members loses nothing, so objects of senders 
   CHECK(step(tracker, 0, {Kind::piece, 1, 10, 20, 10}).end->why == Why::complete);
 }
 
-TEST_CASE("a first piece that comes again is of the sender's next start, whose object is another") {
-  ObjectTracker tracker;
-  static_cast<void>(step(tracker, 0, {Kind::piece, 1, 0, 20, 10}));
-  const auto anew = step(tracker, 0, {Kind::piece, 1, 0, 8, 8});
-  REQUIRE(anew.before);
-  CHECK(anew.before->why == Why::sender_gone);
-  CHECK(anew.before->bytes == 10);
-  REQUIRE(anew.piece);
-  CHECK(anew.piece->total == 8);
-  REQUIRE(anew.end);
-  CHECK(anew.end->why == Why::complete);
-  CHECK(tracker.under_way() == 0);
-}
-
-TEST_CASE("views are passed up to the one of a delivery, in order") {
-  ObjectTracker tracker;
-  std::deque<ObjectBoundary> boundaries;
-  boundaries.push_back(boundary(view_of(4, nodes({0, 1, 3}), nodes({0, 1, 3}))));
-  boundaries.push_back(boundary(view_of(5, nodes({0, 3}), nodes({0, 3}))));
-  boundaries.push_back(boundary(view_of(6, nodes({3}), nodes({3}))));
-  for (std::uint32_t sender = 0; sender < 3; ++sender) {
-    static_cast<void>(step(tracker, sender, {Kind::piece, 1, 0, 20, 10}));
-  }
-  const auto ended = tracker.pass(boundaries, ViewId(5));
-  REQUIRE(ended.size() == 2);
-  CHECK(ended[0].sender == NodeId(2));
-  CHECK(ended[1].sender == NodeId(1));
-  REQUIRE(boundaries.size() == 1);
-  CHECK(step(tracker, 0, {Kind::piece, 1, 10, 20, 10}).end->why == Why::complete);
-}
-
 TEST_CASE("nothing is remembered of objects that ended, were met midway or belong to those who are gone") {
   ObjectTracker tracker;
   static_cast<void>(step(tracker, 0, {Kind::piece, 1, 0, 10, 10}));   // complete

@@ -253,20 +253,11 @@ void Fleet::step_again(Process& process) {
 }
 
 void Fleet::after_step(Process& process) {
-  catch_up_with_objects(process);
   watch_epochs(process);
   check_proposal(process);
   check_stuck(process);
   rows_.after_step(process.index_);
   note_state(process);
-}
-
-// A view is told when all deliveries of those before are, as in a Group; here threads of handlers may have them still.
-void Fleet::catch_up_with_objects(const Process& process) {
-  for (std::uint32_t s = 0; s < plan_.subgroups.size(); ++s) {
-    const SubgroupId id(s);
-    if (process.member_->passes_on(id) && !process.busy(id)) objects_.catch_up(process.index_, s);
-  }
 }
 
 // Which memory belongs to which view.

@@ -99,7 +99,6 @@ class Fleet final : public Handler, public NetworkListener {
   void guarded_step(Process& process);
   void step_again(Process& process);
   void after_step(Process& process);
-  void catch_up_with_objects(const Process& process);
   void watch_epochs(Process& process);
   void note_state(Process& process);
   void exit_process(Process& process);

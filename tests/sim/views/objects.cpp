@@ -49,33 +49,17 @@ void Objects::on_delivery(std::uint32_t process, std::uint32_t subgroup, const D
   piece.payload = bytes;
 
   Seat& here = seat(process, subgroup);
-  if (!here.boundaries.empty()) {
-    for (const ObjectEnd& end : here.tracker.pass(here.boundaries, delivery.view)) note_end(process, subgroup, end);
-  }
   const auto taken = here.tracker.take(piece);
   const auto* const step = std::get_if<ObjectTracker::Step>(&taken);
   if (step == nullptr) return report_.violate("M12", "a piece of an object is refused: " + std::get<2>(taken).what);
-  if (step->before) note_end(process, subgroup, *step->before);
   if (step->piece && offset == 0) {
-    const bool before_us = delivery.view < first_view_.at(process);
-    here.begun[{delivery.sender, head.object}] = {history_.streams()[message.stream()].process, before_us};
+    here.begun[{delivery.sender, head.object}] = history_.streams()[message.stream()].process;
   }
   if (step->end) note_end(process, subgroup, *step->end);
 }
 
-void Objects::on_view(std::uint32_t process, NodeId self, const views::NewView& news) {
-  const bool first = first_view_.try_emplace(process, news.view.id).second;
-  const std::vector<NodeId> joined = first ? std::vector{self} : news.joined;
-  for (std::uint32_t s = 0; s < plan_.subgroups.size(); ++s) {
-    seat(process, s).boundaries.push_back(ObjectBoundary::of(news.view, SubgroupId(s), self, joined));
-  }
-}
-
-void Objects::catch_up(std::uint32_t process, std::uint32_t subgroup) {
-  Seat& here = seat(process, subgroup);
-  if (here.boundaries.empty()) return;
-  const ViewId newest = here.boundaries.back().view;
-  for (const ObjectEnd& end : here.tracker.pass(here.boundaries, newest)) note_end(process, subgroup, end);
+void Objects::on_boundary(std::uint32_t process, std::uint32_t subgroup, const ObjectBoundary& boundary) {
+  for (const ObjectEnd& end : seat(process, subgroup).tracker.on_view(boundary)) note_end(process, subgroup, end);
 }
 
 // Who was moved out knows no more than that, and who met an object midway nothing of its end.
@@ -87,7 +71,7 @@ void Objects::note_end(std::uint32_t process, std::uint32_t subgroup, const Obje
     return;
   }
   if (begun == here.begun.end()) return violate(process, end, "but did not have its first piece");
-  const Name name{subgroup, begun->second.sender, end.object};
+  const Name name{subgroup, begun->second, end.object};
   here.begun.erase(begun);
   report_.hit(end.why == ObjectEnd::Why::complete ? Probe::object_complete : Probe::object_given_up);
   if (end.why == ObjectEnd::Why::moved_out) return;
@@ -109,10 +93,8 @@ void Objects::check_complete(const std::vector<std::uint32_t>& core) {
   for (const auto& [where, here] : seats_) {
     if (!in_core(where.first)) continue;
     const std::string who = "process " + std::to_string(where.first);
-    for (const auto& [object, begun] : here.begun) {
-      // What a source had kept does not say whether a sender was started anew before the newcomer's first view: it hears of
-      // that end with the sender's next object of this number, or when the sender goes.
-      if (in_core(begun.sender) || begun.before_us) continue;
+    for (const auto& [object, sender] : here.begun) {
+      if (in_core(sender)) continue;
       return report_.violate("M12", who + " waits for object " + std::to_string(object.second) + " of node " +
                                         std::to_string(object.first.value()) + ", whose process is gone");
     }

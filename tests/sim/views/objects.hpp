@@ -6,7 +6,6 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <map>
 #include <tuple>
 #include <vector>
@@ -23,10 +22,8 @@ class Objects {
 
   /// A message that the process's application takes, and that the history has found good.
   void on_delivery(std::uint32_t process, std::uint32_t subgroup, const Delivery& delivery);
-  /// A view begins there; what was delivered before may still come.
-  void on_view(std::uint32_t process, NodeId self, const views::NewView& news);
-  /// Nothing of a view before the present one comes any more.
-  void catch_up(std::uint32_t process, std::uint32_t subgroup);
+  /// A view begins there, behind what was delivered.
+  void on_boundary(std::uint32_t process, std::uint32_t subgroup, const ObjectBoundary& boundary);
   /// At the end: these processes are in one view, and owe each other nothing.
   void check_complete(const std::vector<std::uint32_t>& core);
 
@@ -38,16 +35,11 @@ class Objects {
     std::uint64_t bytes;
     std::uint32_t process;  ///< the first that was
   };
-  struct Begun {
-    std::uint32_t sender = 0;  ///< the process
-    bool before_us = false;    ///< in a view before the first of who was handed it
-  };
   /// One process in one subgroup.
   struct Seat {
     ObjectTracker tracker;
-    std::deque<ObjectBoundary> boundaries;
-    /// Objects whose first piece came and whose end did not.
-    std::map<std::pair<NodeId, std::uint64_t>, Begun> begun;
+    /// Objects whose first piece came and whose end did not, and the sender's process.
+    std::map<std::pair<NodeId, std::uint64_t>, std::uint32_t> begun;
   };
 
   Seat& seat(std::uint32_t process, std::uint32_t subgroup);
@@ -60,7 +52,6 @@ class Objects {
   Report& report_;
   std::map<std::pair<std::uint32_t, std::uint32_t>, Seat> seats_;
   std::map<Name, Told> told_;
-  std::map<std::uint32_t, ViewId> first_view_;  ///< by process
 };
 
 }  // namespace spindrift::sim

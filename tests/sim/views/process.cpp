@@ -153,9 +153,13 @@ void Process::on_view(const views::NewView& news) {
   if (fleet_.history_.generation() != generation) fleet_.rows_.forget();
   if (first && before != nullptr && fleet_.plan_.partition_safety && !fleet_.report_.failed())
     fleet_.rows_.check_quorum(*before);
-  fleet_.objects_.on_view(index_, NodeId(node_), news);
-  fleet_.catch_up_with_objects(*this);
   fleet_.note_view(*this, news);
+}
+
+// No point at which the process dies: what it has told is as in the upcall before.
+void Process::on_boundary(SubgroupId id, const ObjectBoundary& boundary) {
+  if (busy(id)) fleet_.report_.violate("M11", "a view begins before the deliveries of the one before are handled");
+  fleet_.objects_.on_boundary(index_, id.value(), boundary);
 }
 
 void Process::on_dropped(SubgroupId id, std::uint64_t messages) {

@@ -31,6 +31,7 @@ class Process final : public views::Upcalls {
   [[nodiscard]] bool accepts(SubgroupId subgroup) const override;
   [[nodiscard]] bool busy(SubgroupId subgroup) const override { return !at_work_[subgroup.value()].empty(); }
   void on_view(const views::NewView& news) override;
+  void on_boundary(SubgroupId subgroup, const ObjectBoundary& boundary) override;
   void on_dropped(SubgroupId subgroup, std::uint64_t messages) override;
   [[nodiscard]] std::unique_ptr<views::StateReader> save_state(SubgroupId subgroup) override;
   [[nodiscard]] std::unique_ptr<views::StateWriter> load_state(SubgroupId subgroup) override;

@@ -1,0 +1,189 @@
+// What is kept for an application: deliveries and the boundaries of views in their order, here and on the way to a newcomer.
+#include <catch2/catch.hpp>
+
+#include <cstring>
+#include <string>
+
+#include <spindrift/views/inbox.hpp>
+
+using namespace spindrift;
+using views::Inbox;
+
+namespace {
+
+constexpr SubgroupId id(0);
+
+/// Writes down what it hears: a letter per delivery, and a view's number.
+class Application final : public views::Upcalls {
+ public:
+  void on_delivery(SubgroupId, std::span<const Delivery> batch) override {
+    for (const Delivery& delivery : batch) heard += static_cast<char>(delivery.payload.front());
+    at_work = works;
+  }
+  void on_space(SubgroupId) override {}
+  [[nodiscard]] bool accepts(SubgroupId) const override { return ready && !at_work; }
+  [[nodiscard]] bool busy(SubgroupId) const override { return at_work; }
+  void on_view(const views::NewView&) override {}
+  void on_boundary(SubgroupId, const ObjectBoundary& boundary) override {
+    heard += std::to_string(boundary.view.value());
+    last = boundary;
+  }
+  void on_dropped(SubgroupId, std::uint64_t) override {}
+  [[nodiscard]] std::unique_ptr<views::StateReader> save_state(SubgroupId) override { return nullptr; }
+  [[nodiscard]] std::unique_ptr<views::StateWriter> load_state(SubgroupId) override { return nullptr; }
+  void on_private(NodeId, std::span<const std::byte>) override {}
+
+  std::string heard;
+  ObjectBoundary last{};
+  bool ready = true;
+  bool works = false;  ///< on a thread of its own
+  bool at_work = false;
+};
+
+/// A delivery of each letter.
+void keep(Inbox& inbox, const std::string& letters, std::uint32_t sender = 4) {
+  for (const char& letter : letters) {
+    const Delivery delivery{NodeId(sender), SenderRank(1),       MessageIndex(2),
+                            SequenceNumber(3), std::as_bytes(std::span(&letter, 1)), ViewId(5)};
+    inbox.keep(std::span(&delivery, 1));
+  }
+}
+
+ObjectBoundary boundary(std::uint64_t view, std::vector<NodeId> senders = {}, std::vector<NodeId> anew = {}) {
+  return {.view = ViewId(view), .here = true, .senders = std::move(senders), .began_anew = std::move(anew)};
+}
+
+/// "ab", view 7, "c", view 8
+Inbox source() {
+  Inbox inbox(1 << 20);
+  keep(inbox, "ab");
+  inbox.keep(boundary(7, {NodeId(0), NodeId(2)}, {NodeId(2)}));
+  keep(inbox, "c");
+  inbox.keep(boundary(8, {NodeId(9)}, {NodeId(9), NodeId(10)}));
+  return inbox;
+}
+
+}  // namespace
+
+TEST_CASE("deliveries and boundaries are handed over in their order") {
+  Inbox inbox = source();
+  Application application;
+  CHECK_FALSE(inbox.passes());
+  CHECK(inbox.flush(id, application));
+  CHECK(application.heard == "ab7");
+  CHECK(application.last.senders == std::vector{NodeId(0), NodeId(2)});
+  CHECK(inbox.flush(id, application));
+  CHECK(application.heard == "ab7c8");
+  CHECK(inbox.idle());
+  CHECK_FALSE(inbox.flush(id, application));
+}
+
+TEST_CASE("an application that takes nothing hears of no boundary behind what it did not take") {
+  Inbox inbox = source();
+  Application application;
+  application.ready = false;
+  CHECK_FALSE(inbox.flush(id, application));
+  CHECK(application.heard.empty());
+  CHECK_FALSE(inbox.empty());
+}
+
+TEST_CASE("a boundary waits for a handler that is at work on the delivery before it, and no delivery does") {
+  Inbox inbox = source();
+  Application application;
+  application.works = true;
+  CHECK(inbox.flush(id, application));
+  CHECK(inbox.flush(id, application) == false);
+  CHECK(application.heard == "ab");
+  application.at_work = false;
+  CHECK(inbox.flush(id, application));
+  CHECK(application.heard == "ab7c");
+  CHECK(inbox.passes());
+  CHECK_FALSE(inbox.idle());
+  application.at_work = false;
+  inbox.pass_boundaries(id, application);
+  CHECK(application.heard == "ab7c8");
+  CHECK(inbox.idle());
+}
+
+TEST_CASE("while the state is on its way boundaries pass and deliveries wait") {
+  Inbox inbox(1 << 20);
+  Application application;
+  inbox.begin_loading();
+  inbox.keep(boundary(6));
+  CHECK_FALSE(inbox.flush(id, application));
+  CHECK(application.heard == "6");
+  keep(inbox, "a");
+  CHECK_FALSE(inbox.flush(id, application));
+  CHECK_FALSE(inbox.passes());
+  inbox.end_loading();
+  CHECK(inbox.flush(id, application));
+  CHECK(application.heard == "6a");
+}
+
+TEST_CASE("what a state includes is dropped, but not the boundaries at which objects end") {
+  Inbox inbox = source();
+  Application application;
+  CHECK(inbox.count_of(NodeId(4)) == 3);
+  inbox.begin_loading();
+  CHECK(inbox.empty());
+  CHECK(inbox.count_of(NodeId(4)) == 0);
+  inbox.pass_boundaries(id, application);
+  CHECK(application.heard == "78");
+  CHECK(inbox.encode().empty());
+}
+
+TEST_CASE("a newcomer gets what its source had kept, with the boundaries among and behind it, before what it kept itself") {
+  Inbox old(1 << 20);
+  old.keep(boundary(3));  // before every delivery: nothing of the newcomer's ends there
+  CHECK(old.encode().empty());
+  Application application;
+  old.pass_boundaries(id, application);
+  const std::vector<std::byte> bytes = source().encode();
+  application.heard.clear();
+
+  Inbox inbox(1 << 20);
+  inbox.begin_loading();
+  keep(inbox, "d");
+  REQUIRE(inbox.prepend(bytes));
+  inbox.end_loading();
+  CHECK(inbox.count_of(NodeId(4)) == 4);
+  CHECK(inbox.encode().size() > bytes.size());
+  while (inbox.flush(id, application)) {
+  }
+  CHECK(application.heard == "ab7c8d");
+  CHECK(application.last.here);
+  CHECK(application.last.senders == std::vector{NodeId(9)});
+  CHECK(application.last.began_anew == std::vector{NodeId(9), NodeId(10)});
+  CHECK(inbox.has_space());
+}
+
+TEST_CASE("impossible bytes behind a state are refused, and nothing of them is taken") {
+  const std::vector<std::byte> bytes = source().encode();
+  const auto refused = [](const std::vector<std::byte>& damaged) {
+    Inbox inbox(1);
+    const bool taken = inbox.prepend(damaged);
+    return !taken && inbox.idle() && inbox.has_space();
+  };
+  const auto with = [&](std::size_t event_at, std::size_t word, std::uint64_t value) {
+    std::vector<std::byte> damaged = bytes;
+    std::memcpy(damaged.data() + event_at + word * 8, &value, sizeof value);
+    return damaged;
+  };
+  constexpr std::size_t head = 7 * 8;
+  constexpr std::size_t first_boundary = 2 * (head + 1);
+  CHECK_FALSE(refused(bytes));
+  for (std::size_t length = 1; length < first_boundary; ++length) {
+    INFO(length);
+    CHECK(refused({bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(length)}) == (length != head + 1));
+  }
+  CHECK(refused(with(0, 0, 3)));                                 // no kind
+  CHECK(refused(with(0, 2, std::uint64_t{1} << 32U)));           // no node
+  CHECK(refused(with(0, 3, std::uint64_t{1} << 32U)));           // no rank
+  CHECK(refused(with(0, 6, bytes.size())));                      // longer than the stream
+  CHECK(refused(with(0, 6, ~std::uint64_t{0})));
+  CHECK(refused(with(first_boundary, 3, 4)));                    // more nodes than there are
+  CHECK(refused(with(first_boundary, 3, ~std::uint64_t{0})));
+  CHECK(refused(with(first_boundary, 4, 0)));                    // fewer
+  CHECK(refused(with(first_boundary, 4, std::uint64_t{1} << 62U)));
+  CHECK(refused(with(first_boundary, 6, 13)));                   // half a node
+}
