@@ -2,7 +2,6 @@
 #include <spindrift/views/inbox.hpp>
 
 #include <algorithm>
-#include <array>
 #include <cstring>
 #include <iterator>
 #include <optional>
@@ -12,14 +11,28 @@ namespace spindrift::views {
 namespace {
 
 constexpr std::size_t batch_max = 512;
-enum class Kind : std::uint64_t { message = 1, boundary = 2 };
-/// Kind, view; of a message: sender, sender rank, index, sequence, payload bytes, and the payload follows;
-/// of a boundary: 0, how many senders, how many began anew, 0, bytes of both lists, and they follow, as 32-bit words.
-using Head = std::array<std::uint64_t, 7>;
+constexpr std::uint64_t is_message = 1;
+constexpr std::uint64_t is_boundary = 2;
+/// Before every delivery, whose payload follows, and every boundary, whose lists of nodes do, as 32-bit words.
+struct Head {
+  std::uint64_t kind = 0;
+  std::uint64_t view = 0;
+  std::uint64_t bytes = 0;  ///< that follow
+  // Of a delivery:
+  std::uint64_t sender = 0;
+  std::uint64_t sender_rank = 0;
+  std::uint64_t index = 0;
+  std::uint64_t sequence = 0;
+  // Of a boundary:
+  std::uint64_t senders = 0;  ///< how many nodes are of the first list; the others began anew
+};
+static_assert(sizeof(Head) == 64);
 
 void append(std::vector<std::byte>& bytes, std::span<const std::byte> more) {
   bytes.insert(bytes.end(), more.begin(), more.end());
 }
+
+void append(std::vector<std::byte>& bytes, const Head& head) { append(bytes, std::as_bytes(std::span(&head, 1))); }
 
 std::uint64_t list_bytes(const ObjectBoundary& boundary) noexcept {
   return (boundary.senders.size() + boundary.began_anew.size()) * sizeof(std::uint32_t);
@@ -46,10 +59,10 @@ std::vector<NodeId> take_nodes(std::span<const std::byte>& bytes, std::uint64_t 
 // Who has the state is in the subgroup, or it is inadequate, so the boundaries that it kept say so of the newcomer, too.
 std::optional<ObjectBoundary> boundary_of(const Head& head, std::span<const std::byte> lists) {
   const std::uint64_t nodes = lists.size() / sizeof(std::uint32_t);
-  if (lists.size() % sizeof(std::uint32_t) != 0 || head[3] > nodes || head[4] != nodes - head[3]) return std::nullopt;
-  ObjectBoundary boundary{.view = ViewId(head[1]), .here = true, .senders = {}, .began_anew = {}};
-  boundary.senders = take_nodes(lists, head[3]);
-  boundary.began_anew = take_nodes(lists, head[4]);
+  if (lists.size() % sizeof(std::uint32_t) != 0 || head.senders > nodes) return std::nullopt;
+  ObjectBoundary boundary{.view = ViewId(head.view), .here = true, .senders = {}, .began_anew = {}};
+  boundary.senders = take_nodes(lists, head.senders);
+  boundary.began_anew = take_nodes(lists, nodes - head.senders);
   return boundary;
 }
 
@@ -132,20 +145,20 @@ std::vector<std::byte> Inbox::encode() const {
   for (const Kept& kept : kept_) {
     if (const auto* const message = std::get_if<Message>(&kept)) {
       const Delivery& delivery = message->delivery;
-      const Head head{std::uint64_t(Kind::message),
-                      delivery.view.value(),
-                      delivery.sender.value(),
-                      delivery.sender_rank.value(),
-                      delivery.index.value(),
-                      delivery.sequence.value(),
-                      message->bytes.size()};
-      append(bytes, std::as_bytes(std::span(head)));
+      append(bytes, Head{.kind = is_message,
+                         .view = delivery.view.value(),
+                         .bytes = message->bytes.size(),
+                         .sender = delivery.sender.value(),
+                         .sender_rank = delivery.sender_rank.value(),
+                         .index = delivery.index.value(),
+                         .sequence = delivery.sequence.value()});
       append(bytes, message->bytes);
     } else if (!bytes.empty()) {
       const auto& boundary = *std::get_if<ObjectBoundary>(&kept);
-      const Head head{std::uint64_t(Kind::boundary), boundary.view.value(), 0, boundary.senders.size(),
-                      boundary.began_anew.size(),    0,                     list_bytes(boundary)};
-      append(bytes, std::as_bytes(std::span(head)));
+      append(bytes, Head{.kind = is_boundary,
+                         .view = boundary.view.value(),
+                         .bytes = list_bytes(boundary),
+                         .senders = boundary.senders.size()});
       append(bytes, boundary.senders);
       append(bytes, boundary.began_anew);
     }
@@ -158,24 +171,24 @@ bool Inbox::prepend(std::span<const std::byte> bytes) {
   while (!bytes.empty()) {
     Head head;
     if (bytes.size() < sizeof head) return false;
-    std::memcpy(head.data(), bytes.data(), sizeof head);
+    std::memcpy(&head, bytes.data(), sizeof head);
     bytes = bytes.subspan(sizeof head);
-    if (head[6] > bytes.size()) return false;
-    const auto payload = bytes.first(head[6]);
-    bytes = bytes.subspan(head[6]);
-    if (head[0] == std::uint64_t(Kind::boundary)) {
+    if (head.bytes > bytes.size()) return false;
+    const auto payload = bytes.first(head.bytes);
+    bytes = bytes.subspan(head.bytes);
+    if (head.kind == is_boundary) {
       auto boundary = boundary_of(head, payload);
       if (!boundary) return false;
       earlier.emplace_back(std::move(*boundary));
       continue;
     }
-    if (head[0] != std::uint64_t(Kind::message) || head[2] > 0xffffffff || head[3] > 0xffffffff) return false;
-    Message message{{NodeId(static_cast<std::uint32_t>(head[2])),
-                     SenderRank(static_cast<std::uint32_t>(head[3])),
-                     MessageIndex(head[4]),
-                     SequenceNumber(head[5]),
+    if (head.kind != is_message || head.sender > 0xffffffff || head.sender_rank > 0xffffffff) return false;
+    Message message{{NodeId(static_cast<std::uint32_t>(head.sender)),
+                     SenderRank(static_cast<std::uint32_t>(head.sender_rank)),
+                     MessageIndex(head.index),
+                     SequenceNumber(head.sequence),
                      {},
-                     ViewId(head[1])},
+                     ViewId(head.view)},
                     {payload.begin(), payload.end()}};
     message.delivery.payload = message.bytes;
     earlier.emplace_back(std::move(message));

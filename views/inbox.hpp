@@ -50,7 +50,8 @@ class Inbox {
   /// The deliveries that are kept and the boundaries among and behind them, as bytes for a newcomer whose source has not yet
   /// handed them over; empty if there is no delivery.
   [[nodiscard]] std::vector<std::byte> encode() const;
-  /// Takes what a source had kept, before everything kept here. False, and nothing taken, if the bytes are impossible.
+  /// Takes what a source had kept, before everything kept here: what deliveries are not before has been told by then. False,
+  /// and nothing taken, if the bytes are impossible.
   [[nodiscard]] bool prepend(std::span<const std::byte> bytes);
 
  private:

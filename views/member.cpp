@@ -310,8 +310,8 @@ bool Member::flush_inboxes() {
 
 void Member::on_delivery(SubgroupId id, std::span<const Delivery> batch) {
   Inbox& inbox = inboxes_[id.value()];
-  // Before a batch was asked whether the application takes it; only the end of a view cannot wait until it does.
   if (!inboxes_pass_) inbox.pass_boundaries(id, upcalls_);
+  // Before a batch was asked whether the application takes it; only the end of a view cannot wait until it does.
   if (inbox.passes() && upcalls_.accepts(id)) return upcalls_.on_delivery(id, batch);
   inbox.keep(batch);
   inboxes_pass_ = false;

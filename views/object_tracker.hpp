@@ -55,7 +55,7 @@ struct ObjectBoundary {
   /// `joined`: since the view before; in the first view of this member itself alone, for the others may have been there.
   [[nodiscard]] static ObjectBoundary of(const View& view, SubgroupId subgroup, NodeId self,
                                          std::span<const NodeId> joined);
-  /// Whether what this sender has under way does.
+  /// Whether the objects of this sender do.
   [[nodiscard]] bool lets_go_on(NodeId sender) const;
 };
 
