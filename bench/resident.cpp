@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #include <spindrift/bench/processes.hpp>
-#include <spindrift/views/group.hpp>
+#include <spindrift/group/group.hpp>
 
 extern char** environ;
 

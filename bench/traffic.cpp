@@ -18,7 +18,7 @@
 
 #include <spindrift/bench/payload.hpp>
 #include <spindrift/bench/processes.hpp>
-#include <spindrift/views/group.hpp>
+#include <spindrift/group/group.hpp>
 
 namespace spindrift::bench {
 

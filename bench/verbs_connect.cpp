@@ -10,10 +10,10 @@
 
 #include <spindrift/bench/reached.hpp>
 #include <spindrift/core/clock.hpp>
-#include <spindrift/core/fabric/load_library.hpp>
-#include <spindrift/core/fabric/verbs/library.hpp>
-#include <spindrift/core/fabric/verbs/ports.hpp>
-#include <spindrift/core/fabric/verbs/verbs.hpp>
+#include <spindrift/fabric/load_library.hpp>
+#include <spindrift/fabric/verbs/library.hpp>
+#include <spindrift/fabric/verbs/ports.hpp>
+#include <spindrift/fabric/verbs/verbs.hpp>
 #include <spindrift/kernel/pool.hpp>
 
 namespace spindrift::bench {

@@ -21,7 +21,7 @@
 #include <spindrift/bench/patience.hpp>
 #include <spindrift/bench/processes.hpp>
 #include <spindrift/bench/watched_fabric.hpp>
-#include <spindrift/views/group.hpp>
+#include <spindrift/group/group.hpp>
 
 namespace spindrift::bench {
 

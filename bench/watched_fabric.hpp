@@ -6,7 +6,7 @@
 #include <memory>
 
 #include <spindrift/core/clock.hpp>
-#include <spindrift/core/fabric/fabric.hpp>
+#include <spindrift/fabric/fabric.hpp>
 
 namespace spindrift::bench {
 

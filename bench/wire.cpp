@@ -13,9 +13,9 @@
 #include <sys/socket.h>
 
 #include <spindrift/bench/processes.hpp>
-#include <spindrift/core/fabric/fabric.hpp>
+#include <spindrift/fabric/fabric.hpp>
 #include <spindrift/core/file_descriptor.hpp>
-#include <spindrift/views/group_fabric.hpp>
+#include <spindrift/group/group_fabric.hpp>
 
 namespace spindrift::bench {
 
@@ -106,7 +106,7 @@ std::uint64_t stream(int socket, bool sends, std::uint64_t bytes, std::uint64_t 
 class FabricPeer {
  public:
   FabricPeer(const WireRun& run, const Config& config)
-      : run_(run), fabric_(value_or_throw(views::open_group_fabric(config))) {
+      : run_(run), fabric_(value_or_throw(group::open_group_fabric(config))) {
     if (fabric_->traits().mappable) {
       throw Exception(Error(ErrorKind::unsupported,
                             fmt::format("members on fabric {} read each other's memory, and write nothing", config.fabric()))

@@ -11,6 +11,7 @@ set_target_properties(spindrift_umbrella PROPERTIES EXPORT_NAME spindrift)
 list(TRANSFORM rooms PREPEND spindrift_ OUTPUT_VARIABLE room_targets)
 target_link_libraries(spindrift_umbrella INTERFACE ${room_targets})
 install(TARGETS spindrift_umbrella EXPORT spindrift)
+spindrift_install_headers()
 
 set(package_directory ${CMAKE_INSTALL_LIBDIR}/cmake/spindrift)
 install(EXPORT spindrift NAMESPACE spindrift:: FILE spindriftTargets.cmake DESTINATION ${package_directory})

@@ -1,14 +1,15 @@
-# spindrift_room(NAME [INTERNAL] SOURCES… ROOMS… LIBRARIES… PRIVATE_LIBRARIES… PUBLIC_HEADERS… PRIVATE_HEADERS…):
+# spindrift_room(NAME [INTERNAL] SOURCES… ROOMS… LIBRARIES… PRIVATE_LIBRARIES… PUBLIC_HEADERS… SHOWN_HEADERS…):
 # one library per room.
 #
 # Headers are included as <spindrift/ROOM/x.hpp>, in the tree as installed. Each room gets an include directory of its own
 # in the build tree that holds nothing but a link to that room, so that an include of a room that is not linked fails.
-# PUBLIC_HEADERS are the front doors: `config/config.hpp` of core can also be included as <spindrift/config.hpp>.
-# PRIVATE_HEADERS are not installed: only this tree's own sources include them.
+# PUBLIC_HEADERS are what a user's program includes: `config/config.hpp` of core can also be included as <spindrift/config.hpp>.
+# They are installed, with the headers that they need, and no others.
+# SHOWN_HEADERS are what other rooms may include, all others are the room's own: tests/house/rooms.sh reads this list.
 # INTERNAL: neither installed nor part of the umbrella; for libraries that only this tree's own programs use.
 
 function(spindrift_room name)
-  cmake_parse_arguments(ROOM "INTERNAL" "" "SOURCES;ROOMS;LIBRARIES;PRIVATE_LIBRARIES;PUBLIC_HEADERS;PRIVATE_HEADERS" ${ARGN})
+  cmake_parse_arguments(ROOM "INTERNAL" "" "SOURCES;ROOMS;LIBRARIES;PRIVATE_LIBRARIES;PUBLIC_HEADERS;SHOWN_HEADERS" ${ARGN})
   set(target spindrift_${name})
   set(include_root ${PROJECT_BINARY_DIR}/include/${name})
   file(MAKE_DIRECTORY ${include_root}/spindrift)
@@ -31,15 +32,8 @@ function(spindrift_room name)
   endif()
   set_property(GLOBAL APPEND PROPERTY SPINDRIFT_ROOMS ${name})
   install(TARGETS ${target} EXPORT spindrift ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
-  list(TRANSFORM ROOM_PRIVATE_HEADERS PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/)
-  file(GLOB_RECURSE headers CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} *.hpp *.h)
-  foreach(header IN LISTS headers)
-    if(NOT ${CMAKE_CURRENT_SOURCE_DIR}/${header} IN_LIST ROOM_PRIVATE_HEADERS)
-      cmake_path(GET header PARENT_PATH folder)
-      install(FILES ${header} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/spindrift/${name}/${folder})
-    endif()
-  endforeach()
   foreach(header IN LISTS ROOM_PUBLIC_HEADERS)
+    set_property(GLOBAL APPEND PROPERTY SPINDRIFT_PUBLIC_HEADERS ${name}/${header})
     spindrift_front_door(${name} ${header} ${include_root}/spindrift)
   endforeach()
 endfunction()
@@ -50,4 +44,28 @@ function(spindrift_front_door room header directory)
   file(CONFIGURE OUTPUT ${directory}/${door} CONTENT
        "// The front door of spindrift/@room@/@header@.\n#pragma once\n\n#include <spindrift/@room@/@header@>\n" @ONLY)
   install(FILES ${directory}/${door} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/spindrift)
+endfunction()
+
+# Installs the public headers of all rooms and whatever headers of this tree they include. Called behind the last room.
+function(spindrift_install_headers)
+  get_property(waiting GLOBAL PROPERTY SPINDRIFT_PUBLIC_HEADERS)
+  set(needed)
+  while(waiting)
+    list(POP_FRONT waiting header)
+    if(header IN_LIST needed)
+      continue()
+    endif()
+    list(APPEND needed ${header})
+    # A header that starts to include another changes what is installed.
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${header})
+    file(STRINGS ${PROJECT_SOURCE_DIR}/${header} includes REGEX "^[ ]*#[ ]*include <spindrift/")
+    foreach(line IN LISTS includes)
+      string(REGEX REPLACE ".*<spindrift/([^>]+)>.*" "\\1" included "${line}")
+      list(APPEND waiting ${included})
+    endforeach()
+  endwhile()
+  foreach(header IN LISTS needed)
+    cmake_path(GET header PARENT_PATH folder)
+    install(FILES ${PROJECT_SOURCE_DIR}/${header} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/spindrift/${folder})
+  endforeach()
 endfunction()

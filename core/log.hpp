@@ -14,8 +14,8 @@
 namespace spindrift::log {
 
 enum class Level : std::uint8_t { trace, debug, info, warn, error, off };
-enum class Room : std::uint8_t { core, fabric, kernel, sst, smc, views, dds, tools };
-inline constexpr std::size_t room_count = 8;
+enum class Room : std::uint8_t { core, fabric, kernel, sst, smc, views, group, dds, tools };
+inline constexpr std::size_t room_count = 9;
 
 [[nodiscard]] std::string_view to_string(Room room) noexcept;
 

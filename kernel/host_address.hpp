@@ -4,7 +4,7 @@
 #include <array>
 #include <cstdint>
 
-#include <spindrift/core/fabric/connected/socket_address.hpp>
+#include <spindrift/fabric/connected/socket_address.hpp>
 
 namespace spindrift::kernel {
 

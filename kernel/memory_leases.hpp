@@ -15,7 +15,7 @@
 #include <optional>
 
 #include <spindrift/core/clock.hpp>
-#include <spindrift/core/fabric/fabric.hpp>
+#include <spindrift/fabric/fabric.hpp>
 #include <spindrift/core/ids.hpp>
 #include <spindrift/kernel/lru_table.hpp>
 #include <spindrift/kernel/meta_values.hpp>

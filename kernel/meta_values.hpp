@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <optional>
 
-#include <spindrift/core/fabric/fabric.hpp>
+#include <spindrift/fabric/fabric.hpp>
 #include <spindrift/core/ids.hpp>
 #include <spindrift/kernel/meta_layout.hpp>
 #include <spindrift/kernel/physical.hpp>

@@ -18,7 +18,7 @@
 #include <string_view>
 
 #include <spindrift/core/clock.hpp>
-#include <spindrift/core/fabric/fabric.hpp>
+#include <spindrift/fabric/fabric.hpp>
 #include <spindrift/core/ids.hpp>
 #include <spindrift/core/result.hpp>
 

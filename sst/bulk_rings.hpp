@@ -11,7 +11,7 @@
 #include <span>
 #include <vector>
 
-#include <spindrift/core/fabric/fabric.hpp>
+#include <spindrift/fabric/fabric.hpp>
 #include <spindrift/core/view.hpp>
 
 namespace spindrift::sst {

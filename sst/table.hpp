@@ -18,7 +18,7 @@
 #include <vector>
 
 #include <spindrift/core/counters.hpp>
-#include <spindrift/core/fabric/fabric.hpp>
+#include <spindrift/fabric/fabric.hpp>
 #include <spindrift/core/untrusted.hpp>
 #include <spindrift/core/view.hpp>
 #include <spindrift/sst/bulk_rings.hpp>

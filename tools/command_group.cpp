@@ -17,7 +17,7 @@
 namespace spindrift::tools {
 namespace {
 
-using views::Status;
+using group::Status;
 using Json = nlohmann::json;
 
 struct GroupOptionsOfUser : MemberOptions {

@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include <spindrift/core/config/addresses.hpp>
-#include <spindrift/core/fabric/mixed/mixed.hpp>
+#include <spindrift/fabric/mixed/mixed.hpp>
 #include <spindrift/core/runtime_path.hpp>
 #include <spindrift/kernel/fabric/vq_fabric.hpp>
 #include <spindrift/sst/bulk_rings.hpp>

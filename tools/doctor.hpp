@@ -9,8 +9,8 @@
 #include <vector>
 
 #include <spindrift/core/config/config.hpp>
-#include <spindrift/core/fabric/ofi/ofi.hpp>
-#include <spindrift/core/fabric/verbs/verbs.hpp>
+#include <spindrift/fabric/ofi/ofi.hpp>
+#include <spindrift/fabric/verbs/verbs.hpp>
 #include <spindrift/core/result.hpp>
 
 namespace spindrift::tools {

@@ -15,7 +15,7 @@
 #include <sstream>
 
 #include <spindrift/core/asymmetric_barrier.hpp>
-#include <spindrift/core/fabric/shm/region.hpp>
+#include <spindrift/fabric/shm/region.hpp>
 #include <spindrift/kernel/fabric/vq_fabric.hpp>
 #include <spindrift/kernel/verbs/verbs_device.hpp>
 

@@ -9,7 +9,7 @@
 
 #include <spindrift/core/clock.hpp>
 #include <spindrift/core/file_descriptor.hpp>
-#include <spindrift/views/group.hpp>
+#include <spindrift/group/group.hpp>
 
 namespace spindrift::tools {
 

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include <spindrift/views/group.hpp>
+#include <spindrift/group/group.hpp>
 
 namespace spindrift::tools {
 

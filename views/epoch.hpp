@@ -13,7 +13,7 @@
 
 #include <spindrift/core/clock.hpp>
 #include <spindrift/core/counters.hpp>
-#include <spindrift/core/fabric/fabric.hpp>
+#include <spindrift/fabric/fabric.hpp>
 #include <spindrift/core/view.hpp>
 #include <spindrift/smc/multicast.hpp>
 #include <spindrift/sst/table.hpp>

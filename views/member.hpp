@@ -20,7 +20,7 @@
 
 #include <spindrift/core/clock.hpp>
 #include <spindrift/core/counters.hpp>
-#include <spindrift/core/fabric/fabric.hpp>
+#include <spindrift/fabric/fabric.hpp>
 #include <spindrift/core/view.hpp>
 #include <spindrift/views/epoch.hpp>
 #include <spindrift/views/inbox.hpp>

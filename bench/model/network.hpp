@@ -21,7 +21,7 @@
 #include <vector>
 
 #include <spindrift/bench/model/costs.hpp>
-#include <spindrift/core/fabric/fabric.hpp>
+#include <spindrift/fabric/fabric.hpp>
 #include <spindrift/core/view.hpp>
 #include <spindrift/smc/record.hpp>
 

@@ -1,6 +1,6 @@
 // Spindrift beside its peers: a group with the configuration that a user gets, ordered, one application thread per sender.
 #include <spindrift/bench/group_config.hpp>
-#include <spindrift/views/group.hpp>
+#include <spindrift/group/group.hpp>
 
 #include "peer.hpp"
 

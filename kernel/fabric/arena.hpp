@@ -15,7 +15,7 @@
 #include <span>
 #include <vector>
 
-#include <spindrift/core/fabric/connected/region.hpp>
+#include <spindrift/fabric/connected/region.hpp>
 #include <spindrift/core/result.hpp>
 #include <spindrift/kernel/pool.hpp>
 

@@ -10,8 +10,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include <spindrift/core/fabric/connected/endpoint.hpp>
-#include <spindrift/core/fabric/connected/small_writes.hpp>
+#include <spindrift/fabric/connected/endpoint.hpp>
+#include <spindrift/fabric/connected/small_writes.hpp>
 #include <spindrift/kernel/fabric/arena.hpp>
 #include <spindrift/kernel/fabric/finder.hpp>
 #include <spindrift/kernel/fabric/lane.hpp>

@@ -9,8 +9,8 @@
 #include <span>
 #include <vector>
 
-#include <spindrift/core/fabric/connected/backlog.hpp>
-#include <spindrift/core/fabric/connected/lane.hpp>
+#include <spindrift/fabric/connected/backlog.hpp>
+#include <spindrift/fabric/connected/lane.hpp>
 #include <spindrift/kernel/fabric/arena.hpp>
 #include <spindrift/kernel/fabric/finder.hpp>
 #include <spindrift/kernel/pool.hpp>

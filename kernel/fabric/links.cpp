@@ -7,7 +7,7 @@
 #include <utility>
 
 #include <spindrift/core/config/addresses.hpp>
-#include <spindrift/core/fabric/endpoint_parts.hpp>
+#include <spindrift/fabric/endpoint_parts.hpp>
 #include <spindrift/core/log.hpp>
 #include <spindrift/kernel/fabric/endpoint.hpp>
 #include <spindrift/kernel/ofi/name.hpp>

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include <spindrift/core/clock.hpp>
-#include <spindrift/core/fabric/fabric.hpp>
+#include <spindrift/fabric/fabric.hpp>
 #include <spindrift/core/ids.hpp>
 #include <spindrift/core/result.hpp>
 

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include <spindrift/core/check.hpp>
-#include <spindrift/core/fabric/endpoint_parts.hpp>
+#include <spindrift/fabric/endpoint_parts.hpp>
 
 namespace spindrift::kernel::ofi {
 namespace {

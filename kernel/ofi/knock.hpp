@@ -2,7 +2,7 @@
 // its connections by itself does not say so when nobody takes one.
 #pragma once
 
-#include <spindrift/core/fabric/connected/socket_address.hpp>
+#include <spindrift/fabric/connected/socket_address.hpp>
 #include <spindrift/core/file_descriptor.hpp>
 
 namespace spindrift::kernel::ofi {

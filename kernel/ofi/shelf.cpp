@@ -7,7 +7,7 @@
 #include <cerrno>
 #include <utility>
 
-#include <spindrift/core/fabric/endpoint_parts.hpp>
+#include <spindrift/fabric/endpoint_parts.hpp>
 #include <spindrift/kernel/ofi/side.hpp>
 
 namespace spindrift::kernel::ofi {

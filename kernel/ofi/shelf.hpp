@@ -12,7 +12,7 @@
 #include <vector>
 
 #include <spindrift/core/clock.hpp>
-#include <spindrift/core/fabric/ofi/library.hpp>
+#include <spindrift/fabric/ofi/library.hpp>
 #include <spindrift/core/file_descriptor.hpp>
 #include <spindrift/kernel/ofi/name.hpp>
 #include <spindrift/kernel/physical.hpp>

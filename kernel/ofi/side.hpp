@@ -10,11 +10,11 @@
 #include <span>
 #include <string>
 
-#include <spindrift/core/fabric/connected/socket_address.hpp>
-#include <spindrift/core/fabric/fabric.hpp>
-#include <spindrift/core/fabric/ofi/library.hpp>
-#include <spindrift/core/fabric/ofi/provider.hpp>
-#include <spindrift/core/fabric/ofi/waiting.hpp>
+#include <spindrift/fabric/connected/socket_address.hpp>
+#include <spindrift/fabric/fabric.hpp>
+#include <spindrift/fabric/ofi/library.hpp>
+#include <spindrift/fabric/ofi/provider.hpp>
+#include <spindrift/fabric/ofi/waiting.hpp>
 #include <spindrift/core/result.hpp>
 
 namespace spindrift::kernel::ofi {

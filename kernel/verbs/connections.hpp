@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include <spindrift/core/fabric/verbs/device.hpp>
+#include <spindrift/fabric/verbs/device.hpp>
 #include <spindrift/kernel/answered_calls.hpp>
 #include <spindrift/kernel/verbs/inbox.hpp>
 #include <spindrift/kernel/verbs/name.hpp>

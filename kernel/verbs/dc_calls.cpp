@@ -1,7 +1,7 @@
 // Loading libmlx5, which only a device with a connectionless half needs.
 #include <spindrift/kernel/verbs/dc_calls.hpp>
 
-#include <spindrift/core/fabric/load_library.hpp>
+#include <spindrift/fabric/load_library.hpp>
 
 namespace spindrift::kernel::verbs {
 namespace {

@@ -6,8 +6,8 @@
 #include <deque>
 #include <utility>
 
-#include <spindrift/core/fabric/endpoint_parts.hpp>
-#include <spindrift/core/fabric/verbs/ports.hpp>
+#include <spindrift/fabric/endpoint_parts.hpp>
+#include <spindrift/fabric/verbs/ports.hpp>
 #include <spindrift/core/log.hpp>
 #include <spindrift/kernel/verbs/dc.hpp>
 #include <spindrift/kernel/verbs/device.hpp>

@@ -3,7 +3,7 @@
 #include <cstring>
 #include <string>
 
-#include <spindrift/core/fabric/verbs/library.hpp>
+#include <spindrift/fabric/verbs/library.hpp>
 #include <spindrift/kernel/verbs/dc_calls.hpp>
 #include <spindrift/kernel/verbs/verbs_device.hpp>
 

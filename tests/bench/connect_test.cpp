@@ -11,7 +11,7 @@
 #include <spindrift/bench/reached.hpp>
 #include <spindrift/bench/seeker.hpp>
 #include <spindrift/bench/verbs_connect.hpp>
-#include <spindrift/core/fabric/verbs/verbs.hpp>
+#include <spindrift/fabric/verbs/verbs.hpp>
 
 using namespace spindrift;
 using namespace spindrift::bench;

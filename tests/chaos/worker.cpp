@@ -19,7 +19,7 @@
 
 #include <spindrift/core/config/config.hpp>
 #include <spindrift/core/log.hpp>
-#include <spindrift/views/group.hpp>
+#include <spindrift/group/group.hpp>
 
 #include "journal.hpp"
 

@@ -4,7 +4,7 @@
 
 #include <map>
 
-#include <spindrift/core/fabric/connected/endpoint.hpp>
+#include <spindrift/fabric/connected/endpoint.hpp>
 
 using namespace spindrift;
 using namespace spindrift::fabric;

@@ -4,7 +4,7 @@
 #include <cstring>
 #include <vector>
 
-#include <spindrift/core/fabric/connected/wire.hpp>
+#include <spindrift/fabric/connected/wire.hpp>
 
 using namespace spindrift;
 using namespace spindrift::fabric;

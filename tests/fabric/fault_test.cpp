@@ -3,7 +3,7 @@
 
 #include <set>
 
-#include <spindrift/core/fabric/fault/fault.hpp>
+#include <spindrift/fabric/fault/fault.hpp>
 #include <spindrift/core/untrusted.hpp>
 
 using namespace spindrift;

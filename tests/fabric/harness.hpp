@@ -19,8 +19,8 @@
 #include <catch2/catch.hpp>
 
 #include <spindrift/core/clock.hpp>
-#include <spindrift/core/fabric/fabric.hpp>
-#include <spindrift/core/fabric/shm/shm.hpp>
+#include <spindrift/fabric/fabric.hpp>
+#include <spindrift/fabric/shm/shm.hpp>
 
 namespace spindrift::fabric::test {
 

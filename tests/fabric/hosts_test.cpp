@@ -7,7 +7,7 @@
 
 #include <cstring>
 
-#include <spindrift/core/fabric/ofi/ofi.hpp>
+#include <spindrift/fabric/ofi/ofi.hpp>
 #include <spindrift/kernel/fabric/vq_fabric.hpp>
 
 using namespace spindrift;

@@ -1,7 +1,7 @@
 // Libraries that are loaded at run time: what they have, and what is said of what they have not.
 #include <catch2/catch.hpp>
 
-#include <spindrift/core/fabric/load_library.hpp>
+#include <spindrift/fabric/load_library.hpp>
 
 using spindrift::fabric::LoadedLibrary;
 

@@ -7,7 +7,7 @@
 #include <sstream>
 #include <thread>
 
-#include <spindrift/core/fabric/mixed/mixed.hpp>
+#include <spindrift/fabric/mixed/mixed.hpp>
 #include <spindrift/core/log.hpp>
 #include <spindrift/core/untrusted.hpp>
 

@@ -4,7 +4,7 @@
 
 #include <signal.h>
 
-#include <spindrift/core/fabric/ofi/provider.hpp>
+#include <spindrift/fabric/ofi/provider.hpp>
 
 using namespace spindrift;
 using namespace spindrift::fabric;

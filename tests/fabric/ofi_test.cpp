@@ -8,7 +8,7 @@
 
 #include <thread>
 
-#include <spindrift/core/fabric/ofi/ofi.hpp>
+#include <spindrift/fabric/ofi/ofi.hpp>
 #include <spindrift/core/file_descriptor.hpp>
 
 using namespace spindrift;

@@ -21,8 +21,8 @@
 #include <string_view>
 #include <vector>
 
-#include <spindrift/core/fabric/ofi/ofi.hpp>
-#include <spindrift/core/fabric/shm/shm.hpp>
+#include <spindrift/fabric/ofi/ofi.hpp>
+#include <spindrift/fabric/shm/shm.hpp>
 #include <spindrift/core/file_descriptor.hpp>
 #include <spindrift/kernel/fabric/vq_fabric.hpp>
 

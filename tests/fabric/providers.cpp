@@ -8,10 +8,10 @@
 #include <string_view>
 #include <utility>
 
-#include <spindrift/core/fabric/fault/fault.hpp>
-#include <spindrift/core/fabric/mixed/mixed.hpp>
-#include <spindrift/core/fabric/ofi/ofi.hpp>
-#include <spindrift/core/fabric/verbs/verbs.hpp>
+#include <spindrift/fabric/fault/fault.hpp>
+#include <spindrift/fabric/mixed/mixed.hpp>
+#include <spindrift/fabric/ofi/ofi.hpp>
+#include <spindrift/fabric/verbs/verbs.hpp>
 #include <spindrift/kernel/fabric/vq_fabric.hpp>
 
 namespace spindrift::fabric::test {

@@ -10,8 +10,8 @@
 #include <cstring>
 #include <random>
 
-#include <spindrift/core/fabric/shm/bell.hpp>
-#include <spindrift/core/fabric/shm/wire.hpp>
+#include <spindrift/fabric/shm/bell.hpp>
+#include <spindrift/fabric/shm/wire.hpp>
 
 using namespace spindrift;
 using namespace spindrift::fabric;

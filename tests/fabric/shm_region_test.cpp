@@ -5,7 +5,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <spindrift/core/fabric/shm/region.hpp>
+#include <spindrift/fabric/shm/region.hpp>
 
 using namespace spindrift;
 using namespace spindrift::fabric;

@@ -5,7 +5,7 @@
 #include <random>
 #include <vector>
 
-#include <spindrift/core/fabric/verbs/credits.hpp>
+#include <spindrift/fabric/verbs/credits.hpp>
 
 using namespace spindrift::fabric::verbs;
 

@@ -6,8 +6,8 @@
 
 #include <cstring>
 
-#include <spindrift/core/fabric/verbs/device.hpp>
-#include <spindrift/core/fabric/verbs/verbs.hpp>
+#include <spindrift/fabric/verbs/device.hpp>
+#include <spindrift/fabric/verbs/verbs.hpp>
 
 using namespace spindrift;
 using namespace spindrift::fabric;

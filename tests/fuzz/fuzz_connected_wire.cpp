@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include <spindrift/core/fabric/connected/wire.hpp>
+#include <spindrift/fabric/connected/wire.hpp>
 
 using namespace spindrift;
 using namespace spindrift::fabric;

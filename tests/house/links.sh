@@ -25,7 +25,7 @@ for page in README.md ARCHITECTURE.md; do
   while IFS= read -r path; do
     case $path in *[*…{]*) continue ;; esac
     [ -e "$path" ] || missing "$page" "$path"
-  done < <(grep -oE '`(core|kernel|sst|smc|views|store|rpc|dds|tools|bench|tests|docs|cmake|examples|\.ci)/[^` ]*' "$page" | tr -d '`' || true)
+  done < <(grep -oE '`(core|fabric|group|kernel|sst|smc|views|store|rpc|dds|tools|bench|tests|docs|cmake|examples|\.ci)/[^` ]*' "$page" | tr -d '`' || true)
 done
 
 [ "$broken" -eq 0 ] || exit 1

@@ -11,6 +11,7 @@ fresh() {
   rm -rf "$tree"
   mkdir -p "$tree"/{core,sst,smc,views,tests}
   printf '// Ids.\n#pragma once\n' >"$tree/core/ids.hpp"
+  printf 'spindrift_room(core\n  SHOWN_HEADERS\n    ids.hpp)\n' >"$tree/core/CMakeLists.txt"
   printf '// Table.\n#include <spindrift/core/ids.hpp>\n' >"$tree/sst/table.cpp"
   printf '# Read [the ids](core/ids.hpp) in `core/ids.hpp`.\n' >"$tree/README.md"
 }
@@ -40,8 +41,12 @@ done
 
 plant core/ids.hpp '#include <spindrift/sst/table.hpp>\n'
 expect 'core includes sst' 'core may not include sst' "$here/rooms.sh" "$tree"
-plant sst/table.cpp '#  include <spindrift/views/group.hpp>\n'
+plant sst/table.cpp '#  include <spindrift/group/group.hpp>\n'
 expect 'sst includes views' 'sst may not include views' "$here/rooms.sh" "$tree"
+plant sst/table.cpp '#include <spindrift/core/ids_table.hpp>\n'
+expect 'an include of what a room keeps for itself' "core/ids_table.hpp is core's own" "$here/rooms.sh" "$tree"
+plant core/CMakeLists.txt '# SHOWN_HEADERS gone.hpp)\n'
+expect 'a shown header that does not exist' 'core/gone.hpp, which does not exist' "$here/rooms.sh" "$tree"
 plant sst/table.cpp '#include "../core/ids.hpp"\n'
 expect 'a quoted include' 'rooms include <spindrift/ROOM' "$here/rooms.sh" "$tree"
 plant views/a.cpp '#include <spindrift/tests/sim.hpp>\n'

@@ -4,7 +4,7 @@
 #include <iostream>
 #include <optional>
 
-#include <spindrift/core/fabric/verbs/verbs.hpp>
+#include <spindrift/fabric/verbs/verbs.hpp>
 #include <spindrift/kernel/ofi/ofi_device.hpp>
 #include <spindrift/kernel/verbs/verbs_device.hpp>
 

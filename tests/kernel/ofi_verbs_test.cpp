@@ -9,8 +9,8 @@
 #include <cstring>
 #include <string>
 
-#include <spindrift/core/fabric/ofi/library.hpp>
-#include <spindrift/core/fabric/verbs/verbs.hpp>
+#include <spindrift/fabric/ofi/library.hpp>
+#include <spindrift/fabric/verbs/verbs.hpp>
 
 using namespace spindrift;
 using namespace spindrift::fabric;

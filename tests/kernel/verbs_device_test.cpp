@@ -6,8 +6,8 @@
 
 #include <array>
 
-#include <spindrift/core/fabric/verbs/device.hpp>
-#include <spindrift/core/fabric/verbs/verbs.hpp>
+#include <spindrift/fabric/verbs/device.hpp>
+#include <spindrift/fabric/verbs/verbs.hpp>
 #include <spindrift/kernel/verbs/name.hpp>
 #include <spindrift/kernel/verbs/verbs_device.hpp>
 

@@ -1,4 +1,4 @@
-// The simulated fabric keeps the promises of core/fabric/fabric.hpp, and makes use of what they leave open.
+// The simulated fabric keeps the promises of fabric/fabric.hpp, and makes use of what they leave open.
 #include <catch2/catch.hpp>
 
 #include <cstring>

@@ -1,5 +1,5 @@
 // The simulated fabric: any number of endpoints in one thread of virtual time. It keeps exactly the promises of
-// core/fabric/fabric.hpp and uses every freedom that they leave.
+// fabric/fabric.hpp and uses every freedom that they leave.
 //
 // The invariant to remember: of the writes on one connection, no line of a later one is visible before all lines of the
 // earlier; within one write, 64-byte lines become visible in random order with gaps in time, and each is read from the
@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include <spindrift/core/fabric/fabric.hpp>
+#include <spindrift/fabric/fabric.hpp>
 
 #include "random.hpp"
 #include "report.hpp"

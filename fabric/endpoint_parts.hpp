@@ -1,0 +1,35 @@
+// What the endpoints of every fabric do alike: keys that nobody can guess, and the checks of an operation before anything of
+// its list is executed.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include <spindrift/fabric/fabric.hpp>
+#include <spindrift/core/result.hpp>
+
+namespace spindrift::fabric {
+
+/// From the kernel's generator, never 0. Errors: resource.
+[[nodiscard]] Result<std::uint64_t> random_word();
+
+/// `use`: "reading", "writing".
+[[nodiscard]] Error not_exposed(std::string_view use);
+
+/// A region as a peer exposed it to this endpoint.
+struct ExposedRegion {
+  std::uint64_t bytes = 0;
+  Access access = Access::read;
+};
+
+/// Of an operation to a peer that is there. `target`: its region, nothing if the peer did not expose it; not looked at for a
+/// send. Errors: bad_argument.
+[[nodiscard]] Result<void> check_operation(const Operation& operation, const Traits& traits,
+                                           const std::optional<ExposedRegion>& target);
+
+/// Of an operation to a peer that is not there: dropped if it is gone (its `lost` event says so). `newest`: the last peer
+/// that there was. Errors: bad_argument.
+[[nodiscard]] Result<void> check_absent(PeerId peer, PeerId newest);
+
+}  // namespace spindrift::fabric

@@ -1,0 +1,237 @@
+// Which part has what, and when the far one is looked at: with connections in every pass, without them when a descriptor or
+// a timer says so, so that a group that is all on one host pays for shm alone.
+#include <spindrift/fabric/mixed/endpoint.hpp>
+
+#include <algorithm>
+#include <utility>
+
+#include <spindrift/core/config/addresses.hpp>
+#include <spindrift/fabric/ofi/endpoint.hpp>
+#include <spindrift/fabric/verbs/endpoint.hpp>
+#include <spindrift/core/log.hpp>
+
+namespace spindrift::fabric::mixed {
+namespace {
+
+/// A call that failed is repeated 20 ms later at the earliest.
+constexpr std::uint32_t passes_between_looks = 16;
+
+Traits traits_of(std::string_view name, const Traits& near, const Traits& far) {
+  return {.name = name,
+          .ordered_writes = near.ordered_writes && far.ordered_writes,
+          .needs_target_progress = near.needs_target_progress || far.needs_target_progress,
+          .visible_on_completion = near.visible_on_completion && far.visible_on_completion,
+          .mappable = near.mappable,
+          .connectionless = false,
+          .copied_bytes_max = std::min(near.copied_bytes_max, far.copied_bytes_max),
+          .message_bytes_max = std::min(near.message_bytes_max, far.message_bytes_max),
+          .peers_max = far.peers_max,
+          .buffered_bytes = far.buffered_bytes};
+}
+
+/// The near part's memory, which it has to keep while the far part may use it.
+class Kept final : public connected::Registration {
+ public:
+  Kept(Part& owner, RegionKey region) noexcept : owner_(owner), region_(region) {}
+  ~Kept() override { owner_.release(region_); }
+
+ private:
+  Part& owner_;
+  const RegionKey region_;
+};
+
+std::string host_of(const Address& address) {
+  const auto parts = config::parse_host_port(address.endpoint);
+  return parts ? parts->host : address.endpoint;
+}
+
+}  // namespace
+
+MixedFabric::MixedFabric(const MixedOptions& options, std::unique_ptr<shm::LocalPart> near,
+                         std::unique_ptr<connected::Endpoint> far)
+    : name_("shm+" + options.between_hosts),
+      far_name_(options.between_hosts),
+      meeting_place_(options.runtime_directory + "/" + options.group_name),
+      near_(std::move(near)),
+      far_(std::move(far)),
+      traits_(traits_of(name_, near_->traits(), far_->traits())) {}
+
+Result<Region> MixedFabric::allocate(std::size_t bytes, std::string_view name) {
+  auto region = near_->allocate(bytes, name);
+  if (region) far_->adopt(region->key, region->memory, std::make_unique<Kept>(*near_, region->key));
+  return region;
+}
+
+Result<void> MixedFabric::listen(const Address& self) {
+  if (auto near = near_->listen(self); !near) return near;
+  if (auto far = far_->listen(self); !far) return far;
+  if (auto watched = near_->watch_beside(far_->descriptors()); !watched) return watched;
+  self_ = self;
+  listening_ = true;
+  return {};
+}
+
+Result<void> MixedFabric::expose(PeerId peer, RegionKey region, Access access) {
+  if (!far_->has(region)) return Error(ErrorKind::bad_argument, "this endpoint has no region of that key");
+  return part_of(peer).expose(inner(peer), region, access);
+}
+
+// From what both ends are told alike, and from nothing that one of them may see differently.
+Result<MixedFabric::Way> MixedFabric::decide(const Address& peer) {
+  const auto same = config::same_host(self_.endpoint, peer.endpoint);
+  if (!same) return config::parse_host_port(peer.endpoint).error();
+  const Way way = *same ? Way::near : Way::far;
+  const auto [at, fresh] = ways_.try_emplace(peer.node, way);
+  if (!fresh && std::exchange(at->second, way) == way) return way;
+  const std::size_t most = near_->traits().peers_max;
+  const auto is_near = [](const auto& each) { return each.second == Way::near; };
+  if (static_cast<std::size_t>(std::count_if(ways_.begin(), ways_.end(), is_near)) > most) {
+    ways_.erase(at);
+    return Error(ErrorKind::unsupported,
+                 "more than " + std::to_string(most) + " peers have this node's host, " + host_of(self_))
+        .fix("use fewer processes on one host");
+  }
+  log::info(log::Room::fabric, "peer's way",
+            {{"node", peer.node},
+             {"fabric", *same ? "shm" : far_name_},
+             {"reason", *same ? "it has this node's host, " + host_of(self_) + "; they meet in " + meeting_place_
+                              : "its host, " + host_of(peer) + ", is another than this node's, " + host_of(self_)}});
+  return way;
+}
+
+Error MixedFabric::why_not(NodeId node, Way way) const {
+  const std::string theirs = way == Way::near ? far_name_ : "shm";
+  const std::string ours = way == Way::near ? "has this one's host here, and is to be reached over shm in " + meeting_place_
+                                            : "has another host here than this one, and is to be reached over " + far_name_;
+  return Error(ErrorKind::refused, "it called over " + theirs + ", but " + ours)
+      .at("node " + std::to_string(node.value()))
+      .fix("give all members the same [SPINDRIFT] addresses, in which those of one host, and no others, have the same host");
+}
+
+Result<void> MixedFabric::connect(const Address& peer) {
+  if (!listening_ || peer.node == self_.node) {
+    return Error(ErrorKind::bad_argument, "an endpoint connects to other nodes, and listens before it connects")
+        .at("node " + std::to_string(peer.node.value()));
+  }
+  auto way = decide(peer);
+  if (!way) return Error(std::move(way).error()).at("node " + std::to_string(peer.node.value()));
+  part(*way == Way::near ? Way::far : Way::near).turn_away(peer.node, why_not(peer.node, *way));
+  part(*way).turn_away(peer.node, std::nullopt);
+  return part(*way).connect(peer);
+}
+
+// The order of operations to one peer is kept, for one part has them all.
+Result<void> MixedFabric::post(std::span<const Operation> operations) {
+  near_operations_.clear();
+  far_operations_.clear();
+  for (const Operation& operation : operations) {
+    auto& list = way_of(operation.peer) == Way::near ? near_operations_ : far_operations_;
+    list.push_back(operation);
+    list.back().peer = inner(operation.peer);
+  }
+  if (near_operations_.empty()) return far_->post(far_operations_);
+  if (far_operations_.empty()) return near_->post(near_operations_);
+  if (auto checked = far_->check(far_operations_); !checked) return checked;
+  if (auto posted = near_->post(near_operations_); !posted) return posted;
+  return far_->post(far_operations_);
+}
+
+bool MixedFabric::far_is_due() noexcept {
+  if (far_->busy() || far_has_news_ || near_->beside_ready() != 0) return true;
+  if (far_->idle() || ++passes_ < passes_between_looks) return false;
+  passes_ = 0;
+  return true;
+}
+
+std::size_t MixedFabric::poll(std::span<Event> events) {
+  std::size_t count = near_->poll(events);
+  for (Event& event : events.first(count)) event.peer = outer(event.peer, Way::near);
+  if (!listening_ || !far_is_due()) return count;
+  // Nobody has to look while the poller does; but one that never sleeps, and has nobody there, waits for the descriptors.
+  const std::uint32_t ready = far_->busy() ? 0 : near_->beside_ready();
+  if (ready != 0 || std::exchange(far_has_news_, false)) far_->take_signals((ready & 1U) != 0, (ready & 2U) != 0);
+  const std::span<Event> rest = events.subspan(count);
+  const std::size_t more = far_->poll(rest);
+  for (Event& event : rest.first(more)) event.peer = outer(event.peer, Way::far);
+  if (ready == 0) return count + more;
+  far_has_news_ = !far_->may_sleep();  // after which a descriptor tells only what has come since
+  near_->watch_again(ready);
+  return count + more;
+}
+
+void MixedFabric::take_signals() noexcept {
+  const std::uint32_t ready = near_->beside_ready();
+  if (ready == 0) return;
+  far_->take_signals((ready & 1U) != 0, (ready & 2U) != 0);
+  far_has_news_ = true;
+  near_->watch_again(ready);
+}
+
+// The descriptors are looked at again before this process says that it sleeps: what makes one readable from then on is noted
+// before `sleep` looks at the notes, or ends it.
+void MixedFabric::prepare_sleep() noexcept {
+  if (listening_) take_signals();
+  near_->prepare_sleep();
+  far_->prepare_sleep();
+}
+
+void MixedFabric::sleep(Time deadline) noexcept {
+  if (!listening_) return near_->sleep(deadline);
+  // Without connections nothing comes that the descriptors, which are all looked at, do not tell.
+  // Asked first: with connections, nothing else takes the signals back that made a descriptor readable.
+  const bool quiet = far_->busy() ? far_->may_sleep() : !far_has_news_;
+  if (!quiet || near_->beside_ready() != 0) {
+    cancel_sleep();
+  } else {
+    near_->sleep(std::min(deadline, far_->next_timer()));
+    far_->cancel_sleep();
+    passes_ = passes_between_looks;
+  }
+  if (far_->busy()) static_cast<void>(far_->poll({}));  // so that what ended the sleep is visible
+}
+
+void MixedFabric::cancel_sleep() noexcept {
+  near_->cancel_sleep();
+  far_->cancel_sleep();
+}
+
+namespace {
+
+Result<std::unique_ptr<connected::Endpoint>> make_far(const MixedOptions& options) {
+  if (options.between_hosts == "verbs") {
+    return verbs::make_part(
+        {.self = options.self, .runtime_directory = {}, .group_name = {}, .silence_max = options.silence_max});
+  }
+  if (const auto provider = ofi_provider(options.between_hosts)) {
+    return ofi::make_part({.self = options.self,
+                           .provider = *provider,
+                           .runtime_directory = {},
+                           .group_name = {},
+                           .silence_max = options.silence_max});
+  }
+  return Error(ErrorKind::bad_argument, "\"" + options.between_hosts + "\" is no fabric between hosts")
+      .fix("choose ofi:tcp, ofi:net or verbs");
+}
+
+}  // namespace
+}  // namespace spindrift::fabric::mixed
+
+namespace spindrift::fabric {
+
+std::optional<std::string> mixed_with(std::string_view fabric) {
+  constexpr std::string_view beginning = "shm+";
+  if (!fabric.starts_with(beginning)) return std::nullopt;
+  return std::string(fabric.substr(beginning.size()));
+}
+
+Result<std::unique_ptr<Fabric>> make_mixed(const MixedOptions& options) {
+  auto near = shm::make_part(
+      {.self = options.self, .runtime_directory = options.runtime_directory, .group_name = options.group_name});
+  if (!near) return std::move(near).error();
+  auto far = mixed::make_far(options);
+  if (!far) return std::move(far).error();
+  return std::unique_ptr<Fabric>(
+      std::make_unique<mixed::MixedFabric>(options, std::move(near).value(), std::move(far).value()));
+}
+
+}  // namespace spindrift::fabric

@@ -1,0 +1,46 @@
+// The fabric of a group that has several members on some of its hosts: a peer on this host is reached over shm, so that its
+// rows are read in place, and every other over a fabric between hosts, which mirrors them.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include <spindrift/core/clock.hpp>
+#include <spindrift/fabric/fabric.hpp>
+#include <spindrift/core/ids.hpp>
+#include <spindrift/core/result.hpp>
+
+namespace spindrift::fabric {
+
+/// What follows "shm+" in a fabric's name, the fabric between hosts; nothing if the name has no such beginning.
+[[nodiscard]] std::optional<std::string> mixed_with(std::string_view fabric);
+
+struct MixedOptions {
+  NodeId self;
+  /// The fabric between hosts: "ofi:tcp", "ofi:net", "verbs".
+  std::string between_hosts = "ofi:tcp";
+  /// Where members of one host meet, as ShmOptions has them.
+  std::string runtime_directory;
+  std::string group_name;
+  /// As OfiOptions and VerbsOptions have it; it holds for peers on other hosts.
+  Duration silence_max = std::chrono::seconds(10);
+};
+
+/// One endpoint: a part over shm, and a part over the fabric between hosts.
+///
+/// - A peer is on this host if its Address::endpoint has the same host as the one given to `listen`, as it is written; no
+///   name is looked up. So two ends that have the same addresses decide alike. A node that calls in the other way than it
+///   is to be reached here, because its addresses say otherwise, is turned away, and that is told once, with what to do.
+/// - Who has the same host as this node meets it in the runtime directory, and nowhere else: in containers with one address
+///   they have to share it. Who has another host is never reached over shm, though it shares the directory.
+/// - `mappable` is the peer's: see Event. What the traits promise holds for every peer.
+/// - A region is one memory, known to both parts under one key. Its memory goes when neither needs it.
+/// - Peers on this host: 127 at most.
+/// - A sleep ends by what comes from either side. Peers of other hosts wake it by way of the shm part's thread.
+///
+/// Errors: those of `make_shm`, and of `make_ofi` or `make_verbs`; bad_argument (another fabric).
+[[nodiscard]] Result<std::unique_ptr<Fabric>> make_mixed(const MixedOptions& options);
+
+}  // namespace spindrift::fabric

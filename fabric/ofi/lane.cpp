@@ -1,0 +1,188 @@
+// Posting to one peer, with what the provider does not take yet kept in order.
+#include <spindrift/fabric/ofi/lane.hpp>
+
+#include <algorithm>
+#include <utility>
+
+#include <spindrift/fabric/endpoint_parts.hpp>
+
+namespace spindrift::fabric::ofi {
+namespace {
+
+constexpr std::size_t buffers = 8;
+constexpr std::size_t buffer_bytes = connected::header_bytes + connected::message_bytes_max;
+constexpr std::uint64_t news_word = 1;
+
+/// A region as one peer knows it, under a key of its own.
+class RegisteredMemory final : public connected::Registration {
+ public:
+  explicit RegisteredMemory(Handle<fid_mr> handle) : handle_(std::move(handle)) {}
+
+ private:
+  Handle<fid_mr> handle_;
+};
+
+}  // namespace
+
+// A token is a place and its generation, never a pointer: what the provider gives back late hits nothing.
+void* Flights::reserve(Lane& lane) {
+  if (free_.empty()) {
+    free_.push_back(static_cast<std::uint32_t>(flights_.size()));
+    flights_.emplace_back().generation = 1;
+  }
+  const std::uint32_t place = free_.back();
+  free_.pop_back();
+  flights_[place].lane = &lane;
+  return reinterpret_cast<void*>(std::uintptr_t{flights_[place].generation} << 32U | place);  // NOLINT
+}
+
+Flights::Flight& Flights::at(void* token) noexcept {
+  return flights_[reinterpret_cast<std::uintptr_t>(token) & 0xffff'ffff];
+}
+
+Flights::Flight* Flights::find(void* token) noexcept {
+  const auto word = reinterpret_cast<std::uintptr_t>(token);
+  const std::uint32_t place = word & 0xffff'ffff;
+  if (place >= flights_.size() || flights_[place].generation != word >> 32U) return nullptr;
+  return flights_[place].lane == nullptr ? nullptr : &flights_[place];
+}
+
+void Flights::finish(void* token) noexcept { clear(reinterpret_cast<std::uintptr_t>(token) & 0xffff'ffff); }
+
+void Flights::clear(std::uint32_t place) noexcept {
+  Flight& flight = flights_[place];
+  if (flight.request.region != nullptr) {
+    --flight.request.region->reading;
+    flight.lane->unsent_bytes -= flight.request.bytes;
+  }
+  flight.request = {};
+  flight.lane = nullptr;
+  ++flight.generation;
+  free_.push_back(place);
+}
+
+void Flights::drop(const Lane& lane) noexcept {
+  for (std::uint32_t place = 0; place < flights_.size(); ++place) {
+    if (flights_[place].lane == &lane) clear(place);
+  }
+}
+
+std::size_t Flights::under_way(const Lane& lane) const noexcept {
+  return static_cast<std::size_t>(std::count_if(flights_.begin(), flights_.end(), [&](const Flight& flight) {
+    return flight.lane == &lane && flight.request.kind != Request::Kind::receive;
+  }));
+}
+
+Lane::Lane(State first, NodeId of, Provider& provider, Handle<fid_ep> endpoint, Flights& flights)
+    : connected::Lane(first, of),
+      provider_(provider),
+      endpoint_(std::move(endpoint)),
+      flights_(flights),
+      inject_bytes_(provider.info().tx_attr->inject_size) {}
+
+void Lane::close() {
+  revoke_all();
+  endpoint_.reset();
+  flights_.drop(*this);
+  backlog_.drop();
+}
+
+Result<void> Lane::start_receiving() {
+  buffers_ = std::make_unique_for_overwrite<std::byte[]>(buffers * buffer_bytes);
+  for (std::size_t i = 0; i < buffers; ++i) {
+    void* const token = flights_.reserve(*this);
+    Request& buffer = flights_.at(token).request;
+    buffer.kind = Request::Kind::receive;
+    buffer.context = i;
+    receive_again(token);
+    if (broken()) return Error(ErrorKind::resource, *broken());
+  }
+  return {};
+}
+
+void Lane::taken(void* token) {
+  if (full()) return held_.push_back(token);
+  receive_again(token);
+}
+
+void Lane::resume() {
+  for (void* const token : std::exchange(held_, {})) receive_again(token);
+}
+
+void Lane::receive_again(void* token) {
+  std::byte* const buffer = buffers_.get() + flights_.at(token).request.context * buffer_bytes;
+  const long failed = fi_recv(endpoint_.get(), buffer, buffer_bytes, nullptr, FI_ADDR_UNSPEC, token);
+  if (failed != 0) break_down(ofi_error("fi_recv", failed).message());
+}
+
+std::span<const std::byte> Lane::received(const Request& buffer, std::size_t bytes) const noexcept {
+  return {buffers_.get() + buffer.context * buffer_bytes, bytes <= buffer_bytes ? bytes : 0};
+}
+
+void Lane::post(Request request) {
+  backlog_.post(*this, std::move(request), [this](Request& each) { return offer(each); });
+}
+
+void Lane::flush() {
+  backlog_.flush(*this, [this](Request& each) { return offer(each); });
+}
+
+void Lane::say(std::span<const std::byte> message, bool signaled) {
+  Request request;
+  request.signaled = signaled;
+  request.kind = Request::Kind::send;
+  request.bytes = message.size();
+  request.owned.assign(message.begin(), message.end());
+  post(std::move(request));
+}
+
+Result<connected::Lane::Right> Lane::give_right(connected::OwnRegion& region, Access access) {
+  auto key = random_word();
+  if (!key) return std::move(key).error();
+  auto handle = provider_.register_memory(region.memory, access, *key);
+  if (!handle) return std::move(handle).error();
+  const std::uint64_t given = fi_mr_key(handle->get());
+  return Right{given, provider_.address_of(region.memory.data()),
+               std::make_unique<RegisteredMemory>(std::move(handle).value())};
+}
+
+// Whether the provider took it.
+bool Lane::offer(Request& request) {
+  const bool injected = request.bytes <= inject_bytes_ && !request.signaled && request.kind != Request::Kind::read &&
+                        request.region == nullptr;
+  void* const token = injected ? nullptr : flights_.reserve(*this);
+  const long failed = pass_on(request, token);
+  if (failed == 0) {
+    if (request.region != nullptr) unsent_bytes += request.bytes;
+    if (token != nullptr) flights_.at(token).request = std::move(request);
+    return true;
+  }
+  if (token != nullptr) flights_.finish(token);
+  if (failed != -FI_EAGAIN) break_down(ofi_error("an operation failed", failed).message());
+  return false;
+}
+
+long Lane::pass_on(const Request& request, void* token) {
+  fid_ep* const to = endpoint_.get();
+  const std::byte* const local = request.owned.empty() ? request.local : request.owned.data();
+  const std::uint64_t address = request.address;
+  const std::uint64_t key = request.remote_key;
+  switch (request.kind) {
+    case Request::Kind::send:
+      if (token == nullptr) return fi_inject(to, local, request.bytes, FI_ADDR_UNSPEC);
+      return fi_send(to, local, request.bytes, nullptr, FI_ADDR_UNSPEC, token);
+    case Request::Kind::read:
+      return fi_read(to, const_cast<std::byte*>(local), request.bytes, nullptr, FI_ADDR_UNSPEC, address, key, token);
+    case Request::Kind::write:
+      if (token == nullptr && request.news)
+        return fi_inject_writedata(to, local, request.bytes, news_word, FI_ADDR_UNSPEC, address, key);
+      if (token == nullptr) return fi_inject_write(to, local, request.bytes, FI_ADDR_UNSPEC, address, key);
+      if (request.news)
+        return fi_writedata(to, local, request.bytes, nullptr, news_word, FI_ADDR_UNSPEC, address, key, token);
+      return fi_write(to, local, request.bytes, nullptr, FI_ADDR_UNSPEC, address, key, token);
+    case Request::Kind::receive: break;
+  }
+  return -FI_EINVAL;
+}
+
+}  // namespace spindrift::fabric::ofi

@@ -1,0 +1,98 @@
+// One connected endpoint of libfabric: operations on their way to one peer, those that wait until the provider takes them,
+// and buffers for what comes.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include <spindrift/fabric/connected/backlog.hpp>
+#include <spindrift/fabric/connected/lane.hpp>
+#include <spindrift/fabric/fabric.hpp>
+#include <spindrift/fabric/ofi/provider.hpp>
+
+namespace spindrift::fabric::ofi {
+
+class Lane;
+
+/// What is asked of the provider.
+struct Request {
+  enum class Kind : std::uint8_t { write, read, send, receive };
+  Kind kind = Kind::write;
+  bool signaled = false;  ///< the caller wants a `completed`
+  bool news = false;      ///< a write of which the target is told
+  bool copied = false;    ///< `local` is the caller's and may change after the post
+  const std::byte* local = nullptr;
+  std::size_t bytes = 0;
+  std::uint64_t address = 0;
+  std::uint64_t remote_key = 0;
+  std::uint64_t context = 0;
+  std::vector<std::byte> owned{};          ///< holds `local`, if this is not empty
+  connected::OwnRegion* region = nullptr;  ///< that is read, counted in its `reading`
+};
+
+/// Requests that the provider has, by the token that it gives back on completion. A token of a lane that is gone is known as
+/// such.
+class Flights {
+ public:
+  struct Flight {
+    Lane* lane = nullptr;
+    Request request;
+    std::uint32_t generation = 0;
+  };
+  /// A free place; the request is moved in by `fill` once the provider has taken it.
+  [[nodiscard]] void* reserve(Lane& lane);
+  Flight& at(void* token) noexcept;
+  /// Null if it belongs to a lane that is gone.
+  [[nodiscard]] Flight* find(void* token) noexcept;
+  void finish(void* token) noexcept;
+  void drop(const Lane& lane) noexcept;
+  /// How many requests of the lane the provider has, buffers aside.
+  [[nodiscard]] std::size_t under_way(const Lane& lane) const noexcept;
+
+ private:
+  void clear(std::uint32_t place) noexcept;
+  std::deque<Flight> flights_;
+  std::vector<std::uint32_t> free_;
+};
+
+class Lane final : public connected::Lane {
+ public:
+  Lane(State first, NodeId of, Provider& provider, Handle<fid_ep> endpoint, Flights& flights);
+  ~Lane() override { close(); }
+
+  /// Gives the provider all buffers. Errors: resource.
+  [[nodiscard]] Result<void> start_receiving();
+  /// The bytes of one buffer were taken: it is given to the provider again, or held back while the caller takes none.
+  void taken(void* token);
+  [[nodiscard]] std::span<const std::byte> received(const Request& buffer, std::size_t bytes) const noexcept;
+
+  /// Takes it, now or later, in order. What the provider refuses for good breaks the lane.
+  void post(Request request);
+
+  void say(std::span<const std::byte> message, bool signaled) override;
+  void flush() override;
+  [[nodiscard]] bool idle() const noexcept override { return backlog_.empty() && flights_.under_way(*this) == 0; }
+  void close() override;
+  void resume() override;
+
+  [[nodiscard]] fid_ep& endpoint() noexcept { return *endpoint_; }
+
+ private:
+  [[nodiscard]] Result<Right> give_right(connected::OwnRegion& region, Access access) override;
+  void receive_again(void* token);
+  [[nodiscard]] bool offer(Request& request);
+  [[nodiscard]] long pass_on(const Request& request, void* token);
+
+  Provider& provider_;
+  Handle<fid_ep> endpoint_;
+  Flights& flights_;
+  const std::size_t inject_bytes_;
+  std::unique_ptr<std::byte[]> buffers_;
+  std::vector<void*> held_;  ///< buffers kept back while the caller takes none of its messages
+  connected::Backlog<Request> backlog_;
+};
+
+}  // namespace spindrift::fabric::ofi

@@ -1,0 +1,105 @@
+// The futex calls behind the bell. Words of bells are shared between processes; the wake word is private to this one.
+#include <spindrift/fabric/shm/bell.hpp>
+
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <climits>
+
+#include <spindrift/core/asymmetric_barrier.hpp>
+#include <spindrift/core/check.hpp>
+
+#ifndef SYS_futex_waitv
+#define SYS_futex_waitv 449
+#endif
+
+namespace spindrift::fabric::shm {
+namespace {
+
+long futex_waitv_call(futex_waitv* waits, std::uint32_t count, const timespec* deadline) noexcept {
+  return ::syscall(SYS_futex_waitv, waits, count, 0U, deadline, CLOCK_MONOTONIC);
+}
+
+void futex_wake_all(void* word, int flags) noexcept {
+  ::syscall(SYS_futex, word, FUTEX_WAKE | flags, INT_MAX, nullptr, nullptr, 0);
+}
+
+futex_waitv wait_for(void* word, std::uint32_t seen, std::uint32_t flags) noexcept {
+  futex_waitv wait{};
+  wait.val = seen;
+  wait.uaddr = reinterpret_cast<std::uintptr_t>(word);
+  wait.flags = FUTEX_32 | flags;
+  return wait;
+}
+
+timespec to_timespec(Time time) noexcept {
+  const auto since_boot = std::max(time.time_since_epoch(), Duration::zero());
+  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(since_boot);
+  timespec result{};
+  result.tv_sec = static_cast<time_t>(seconds.count());
+  result.tv_nsec = static_cast<long>((since_boot - seconds).count());
+  return result;
+}
+
+/// An empty list is refused with EINVAL by a kernel that knows the call.
+bool kernel_has_futex_waitv() noexcept { return futex_waitv_call(nullptr, 0, nullptr) == 0 || errno != ENOSYS; }
+
+}  // namespace
+
+Result<Bell> Bell::create() {
+  if (!kernel_has_futex_waitv()) {
+    return Error(ErrorKind::unsupported, "this kernel has no futex_waitv, with which shm waits for all peers at once")
+        .fix("run Linux 5.16 or newer, and allow system call 449 in the container's seccomp profile");
+  }
+  auto segment = OwnSegment::create(bell_bytes, "bell");
+  if (!segment) return std::move(segment).error();
+  if (auto sealed = segment->seal(Access::read); !sealed) return std::move(sealed).error();
+  return Bell(std::move(segment).value());
+}
+
+void Bell::ring(std::span<const PeerBell* const> peers) noexcept {
+  std::atomic_ref(page()->news).fetch_add(1, std::memory_order_seq_cst);
+  for (const PeerBell* peer : peers) {
+    if (!peer->sleeping()) continue;
+    futex_wake_all(&page()->news, 0);
+    return;
+  }
+}
+
+void Bell::prepare(std::span<const PeerBell* const> peers) noexcept {
+  CHECK(peers.size() <= bells_max);
+  // The wake word is read first: a `wake` that takes the flag away changes the word afterwards, and then this sleep must
+  // end, or nobody would see it.
+  waits_[0] = wait_for(&wake_word_, wake_word_.load(std::memory_order_seq_cst), FUTEX_PRIVATE_FLAG);
+  std::atomic_ref(page()->sleeping).store(1, std::memory_order_seq_cst);
+  heavy_barrier();  // for `wake`
+  wait_count_ = 1;
+  for (const PeerBell* peer : peers) waits_[wait_count_++] = wait_for(peer->news_word(), peer->news(), 0);
+}
+
+void Bell::sleep(Time deadline) noexcept {
+  const timespec until = to_timespec(deadline);
+  const long result = futex_waitv_call(waits_.data(), wait_count_, deadline == never ? nullptr : &until);
+  // EAGAIN: a word had changed already. EINTR: a signal; the caller looks and comes back.
+  CHECK(result >= 0 || errno == EAGAIN || errno == ETIMEDOUT || errno == EINTR);
+  cancel();
+}
+
+void Bell::cancel() noexcept { std::atomic_ref(page()->sleeping).store(0, std::memory_order_release); }
+
+// A poller not seen asleep here has not yet looked once more, as it does after it says so; then it finds what the caller
+// changed before. Of several callers one wakes it: until it runs, the others need no system call each. What wakes a sleeping
+// poller will soon be its peers' business as well: they wake at the same time, not one after another.
+void Bell::wake() noexcept {
+  light_barrier();
+  std::atomic_ref sleeping(page()->sleeping);
+  if (sleeping.load(std::memory_order_relaxed) == 0 || sleeping.exchange(0, std::memory_order_seq_cst) == 0) return;
+  wake_word_.fetch_add(1, std::memory_order_seq_cst);
+  futex_wake_all(&wake_word_, FUTEX_PRIVATE_FLAG);
+  std::atomic_ref(page()->news).fetch_add(1, std::memory_order_seq_cst);
+  futex_wake_all(&page()->news, 0);
+}
+
+}  // namespace spindrift::fabric::shm

@@ -1,0 +1,79 @@
+// Sleeping and waking. Every process rings its own bell, a page that its peers map read-only; a sleeper waits for all its
+// peers' bells at once. The invariant: a sleeper says that it sleeps before it reads the bells, and who has news rings
+// before it looks for sleepers, both in one total order; so one of the two always sees the other.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include <linux/futex.h>
+
+#include <spindrift/core/clock.hpp>
+#include <spindrift/fabric/shm/region.hpp>
+#include <spindrift/core/result.hpp>
+
+namespace spindrift::fabric::shm {
+
+/// What one process shows its peers. Both words are written by the owner alone, `news` by any thread of it.
+struct BellPage {
+  /// Counts the owner's news, wrapping. A futex that sleeping peers wait on. Any value is valid: only change matters.
+  alignas(64) std::uint32_t news;
+  /// 1 while the owner's poller sleeps or is about to, else 0. A lie costs its readers one system call per ring.
+  alignas(64) std::uint32_t sleeping;
+};
+static_assert(offsetof(BellPage, news) == 0 && offsetof(BellPage, sleeping) == 64 && sizeof(BellPage) == 128);
+
+inline constexpr std::size_t bell_bytes = sizeof(BellPage);
+/// futex_waitv takes 128 words; one is the own wake word.
+inline constexpr std::size_t bells_max = 127;
+
+/// A peer's bell.
+class PeerBell {
+ public:
+  explicit PeerBell(PeerSegment segment) noexcept : segment_(std::move(segment)) {}
+  [[nodiscard]] std::uint32_t* news_word() const noexcept { return &page()->news; }
+  [[nodiscard]] std::uint32_t news() const noexcept { return std::atomic_ref(page()->news).load(std::memory_order_seq_cst); }
+  [[nodiscard]] bool sleeping() const noexcept {
+    return std::atomic_ref(page()->sleeping).load(std::memory_order_seq_cst) != 0;
+  }
+
+ private:
+  [[nodiscard]] BellPage* page() const noexcept { return reinterpret_cast<BellPage*>(segment_.memory().data()); }
+  PeerSegment segment_;
+};
+
+/// This process's bell and its sleep. All calls by the poller, except `wake`.
+class Bell {
+ public:
+  /// Errors: unsupported (no futex_waitv), resource.
+  [[nodiscard]] static Result<Bell> create();
+  Bell(Bell&& other) noexcept : segment_(std::move(other.segment_)) {}
+
+  /// For passing to peers; sealed.
+  [[nodiscard]] int descriptor() const noexcept { return segment_.descriptor(); }
+
+  /// Tells the peers that there is news: one system call if any of them sleeps, whatever their number.
+  void ring(std::span<const PeerBell* const> peers) noexcept;
+
+  void prepare(std::span<const PeerBell* const> peers) noexcept;
+  void sleep(Time deadline) noexcept;
+  void cancel() noexcept;
+
+  /// Any thread. If the own poller sleeps, it and the peers that wait for its news wake together.
+  void wake() noexcept;
+
+ private:
+  explicit Bell(OwnSegment segment) noexcept : segment_(std::move(segment)) {}
+  [[nodiscard]] BellPage* page() const noexcept { return reinterpret_cast<BellPage*>(segment_.memory().data()); }
+
+  OwnSegment segment_;
+  std::array<futex_waitv, bells_max + 1> waits_{};
+  std::uint32_t wait_count_ = 0;
+  alignas(64) std::atomic<std::uint32_t> wake_word_ = 0;  ///< private to this process; counts wakes, wrapping
+};
+
+}  // namespace spindrift::fabric::shm

@@ -1,0 +1,61 @@
+// The outbox, and what the kernel knows about the other end of a socket.
+#include <spindrift/fabric/shm/link.hpp>
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+namespace spindrift::fabric::shm {
+
+Outbox::Outcome Outbox::push(int socket, std::span<const std::byte> head, std::span<const std::byte> body, int descriptor) {
+  if (frames_.empty()) {
+    switch (send_packet(socket, head, body, descriptor)) {
+      case SendOutcome::sent: return Outcome::sent;
+      case SendOutcome::failed: return Outcome::failed;
+      case SendOutcome::full: break;
+    }
+  }
+  const std::size_t bytes = head.size() + body.size();
+  if (frames_.size() >= frames_max || bytes_ + bytes > bytes_max) return Outcome::overflow;
+  Frame frame{std::vector<std::byte>(head.begin(), head.end()), FileDescriptor()};
+  if (descriptor >= 0) {
+    frame.descriptor = FileDescriptor(::fcntl(descriptor, F_DUPFD_CLOEXEC, 0));
+    if (!frame.descriptor) return Outcome::failed;
+  }
+  frame.bytes.insert(frame.bytes.end(), body.begin(), body.end());
+  frames_.push_back(std::move(frame));
+  bytes_ += bytes;
+  return Outcome::queued;
+}
+
+Outbox::Outcome Outbox::flush(int socket) {
+  while (!frames_.empty()) {
+    const Frame& frame = frames_.front();
+    switch (send_packet(socket, frame.bytes, {}, frame.descriptor.get())) {
+      case SendOutcome::full: return Outcome::queued;
+      case SendOutcome::failed: return Outcome::failed;
+      case SendOutcome::sent: break;
+    }
+    bytes_ -= frame.bytes.size();
+    frames_.pop_front();
+  }
+  return Outcome::sent;
+}
+
+std::optional<pid_t> trusted_process(int socket) noexcept {
+  ucred credentials{};
+  socklen_t length = sizeof credentials;
+  if (::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &credentials, &length) != 0 || length != sizeof credentials) {
+    return std::nullopt;
+  }
+  if (credentials.uid != ::geteuid() || credentials.pid <= 0) return std::nullopt;
+  return credentials.pid;
+}
+
+bool hung_up(int socket) noexcept {
+  pollfd state{socket, 0, 0};
+  return ::poll(&state, 1, 0) == 1 && (state.revents & POLLHUP) != 0;
+}
+
+}  // namespace spindrift::fabric::shm

@@ -1,0 +1,75 @@
+// One connection to one process, as the watcher keeps it, and the bounded queue of what its socket could not take yet.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <sys/types.h>
+
+#include <spindrift/fabric/fabric.hpp>
+#include <spindrift/fabric/shm/wire.hpp>
+#include <spindrift/core/file_descriptor.hpp>
+#include <spindrift/core/ids.hpp>
+
+namespace spindrift::fabric::shm {
+
+/// Frames in order, to a socket that may be full. Bounded: a peer that never reads costs at most this much.
+class Outbox {
+ public:
+  static constexpr std::size_t bytes_max = 8U << 20U;
+  static constexpr std::size_t frames_max = 8192;
+
+  enum class Outcome : std::uint8_t { sent, queued, overflow, failed };
+
+  /// Sends now if nothing waits, else queues; a `descriptor` (or -1) is then duplicated, so that the caller may close it.
+  [[nodiscard]] Outcome push(int socket, std::span<const std::byte> head, std::span<const std::byte> body, int descriptor);
+
+  /// Sends what waits, as far as the socket takes it.
+  [[nodiscard]] Outcome flush(int socket);
+
+ private:
+  struct Frame {
+    std::vector<std::byte> bytes;
+    FileDescriptor descriptor;
+  };
+  std::deque<Frame> frames_;
+  std::size_t bytes_ = 0;
+};
+
+struct Link {
+  enum class State : std::uint8_t {
+    greeting,  ///< accepted; the caller's hello has not come
+    calling,   ///< called; our hello is out
+    linked,    ///< both greetings were exchanged; `connected` was reported
+  };
+  State state = State::greeting;
+  FileDescriptor socket;
+  FileDescriptor process;  ///< pidfd, when linked: readable once the process is dead
+  NodeId node;             ///< calling: whom we called; linked: who it is
+  pid_t pid = 0;           ///< as the kernel says
+  std::uint64_t incarnation = 0;
+  PeerId peer;  ///< when linked
+  Outbox outbox;
+  std::size_t inbox_bytes = 0;  ///< received and not yet taken by the poller
+  std::size_t inbox_count = 0;
+  std::set<RegionKey> regions;  ///< exposed by the peer and not given back
+  bool reading = true;          ///< false while the inbox is full: the rest waits in the socket, then with the sender
+
+  [[nodiscard]] std::string name() const {
+    return "process " + std::to_string(pid) + " of node " + std::to_string(node.value());
+  }
+};
+
+/// The process at the other end, if it runs as this process's user.
+[[nodiscard]] std::optional<pid_t> trusted_process(int socket) noexcept;
+
+/// Whether the other end is closed; there may still be packets to read.
+[[nodiscard]] bool hung_up(int socket) noexcept;
+
+}  // namespace spindrift::fabric::shm

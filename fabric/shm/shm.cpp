@@ -1,0 +1,301 @@
+// The shm endpoint as its poller sees it: own regions, linked peers with their bells and regions, completions. Everything
+// here belongs to the poller; the watcher hands over finished events.
+#include <spindrift/fabric/shm/shm.hpp>
+
+#include <deque>
+#include <limits>
+#include <map>
+#include <optional>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include <spindrift/fabric/endpoint_parts.hpp>
+#include <spindrift/fabric/rendezvous.hpp>
+#include <spindrift/fabric/shm/bell.hpp>
+#include <spindrift/fabric/shm/part.hpp>
+#include <spindrift/fabric/shm/region.hpp>
+#include <spindrift/fabric/shm/watcher.hpp>
+#include <spindrift/fabric/word_copy.hpp>
+
+namespace spindrift::fabric {
+namespace shm {
+namespace {
+
+constexpr Traits shm_traits{
+    .name = "shm",
+    .ordered_writes = true,
+    .needs_target_progress = false,
+    .visible_on_completion = true,
+    .mappable = true,
+    .connectionless = false,
+    .copied_bytes_max = std::numeric_limits<std::size_t>::max(),  // every write is a copy into the peer's memory
+    .message_bytes_max = message_bytes_max,
+    .peers_max = bells_max,
+};
+
+class ShmFabric final : public LocalPart {
+ public:
+  ShmFabric(const ShmOptions& options, std::uint64_t incarnation, Bell bell, Rendezvous rendezvous,
+            std::optional<Counter> refused)
+      : self_(options.self),
+        bell_(std::move(bell)),
+        watcher_(options.self, incarnation, bell_, std::move(rendezvous), refused) {}
+
+  [[nodiscard]] const Traits& traits() const noexcept override { return shm_traits; }
+  [[nodiscard]] Result<Region> allocate(std::size_t bytes, std::string_view name) override;
+  void release(RegionKey region) override;
+  [[nodiscard]] Result<void> listen(const Address& self) override;
+  [[nodiscard]] Result<void> connect(const Address& peer) override;
+  void disconnect(PeerId peer) override;
+  [[nodiscard]] Result<void> expose(PeerId peer, RegionKey region, Access access) override;
+  [[nodiscard]] Result<std::span<const std::byte>> map(PeerId peer, RegionKey region) override;
+  void unmap(PeerId peer, RegionKey region) override;
+  [[nodiscard]] Result<void> check(std::span<const Operation> operations) override;
+  [[nodiscard]] Result<void> post(std::span<const Operation> operations) override;
+  [[nodiscard]] std::size_t poll(std::span<Event> events) override;
+  void notify() noexcept override { bell_.ring(bells_); }
+  void prepare_sleep() noexcept override { bell_.prepare(bells_); }
+  void sleep(Time deadline) noexcept override { bell_.sleep(deadline); }
+  void cancel_sleep() noexcept override { bell_.cancel(); }
+  void wake() noexcept override { bell_.wake(); }
+  void turn_away(NodeId node, std::optional<Error> why) override { watcher_.turn_away(node, std::move(why)); }
+  [[nodiscard]] Result<void> watch_beside(const Beside& descriptors) override { return watcher_.watch_beside(descriptors); }
+  [[nodiscard]] std::uint32_t beside_ready() const noexcept override { return watcher_.beside_ready(); }
+  void watch_again(std::uint32_t which) noexcept override { watcher_.watch_again(which); }
+
+ private:
+  struct PeerRegion {
+    PeerSegment segment;
+    bool mapped = false;  ///< handed out by `map`: stays until it is unmapped, also when the peer is gone
+  };
+  struct Peer {
+    NodeId node;
+    std::unique_ptr<PeerBell> bell;
+    std::unordered_map<RegionKey, PeerRegion> regions;  ///< exposed by the peer
+    std::unordered_set<RegionKey> exposed;              ///< exposed to the peer
+  };
+
+  /// Null if the peer is gone.
+  [[nodiscard]] Peer* find(PeerId peer) noexcept;
+  [[nodiscard]] Result<void> check_one(const Operation& operation);
+  void execute(const Operation& operation);
+  void note(News& news);
+  void forget(PeerId peer);
+
+  const NodeId self_;
+  std::unordered_map<RegionKey, OwnSegment> own_regions_;
+  std::unordered_map<PeerId, Peer> peers_;
+  PeerId newest_peer_;
+  std::vector<const PeerBell*> bells_;                        ///< of all linked peers
+  std::map<std::pair<PeerId, RegionKey>, PeerSegment> kept_;  ///< regions of lost peers that somebody may still read
+  std::deque<Event> completions_;
+  Bell bell_;
+  Watcher watcher_;
+};
+
+ShmFabric::Peer* ShmFabric::find(PeerId peer) noexcept {
+  const auto at = peers_.find(peer);
+  return at == peers_.end() ? nullptr : &at->second;
+}
+
+Result<Region> ShmFabric::allocate(std::size_t bytes, std::string_view name) {
+  auto key = random_word();
+  if (!key) return std::move(key).error();
+  auto segment = OwnSegment::create(bytes, name);
+  if (!segment) return std::move(segment).error();
+  const auto [at, fresh] = own_regions_.emplace(RegionKey(*key), std::move(segment).value());
+  if (!fresh) return Error(ErrorKind::resource, "the kernel gave the same random number twice");
+  return Region{at->first, at->second.memory()};
+}
+
+void ShmFabric::release(RegionKey region) {
+  const auto at = own_regions_.find(region);
+  if (at == own_regions_.end()) return;
+  for (auto& [id, peer] : peers_) peer.exposed.erase(region);
+  watcher_.bury(std::move(at->second).into_mapping());
+  own_regions_.erase(at);
+}
+
+Result<void> ShmFabric::listen(const Address& self) {
+  if (self.node != self_ || watcher_.started()) {
+    return Error(ErrorKind::bad_argument, "an shm endpoint listens once, as the node that it was made for")
+        .at("node " + std::to_string(self.node.value()));
+  }
+  return watcher_.start();
+}
+
+Result<void> ShmFabric::connect(const Address& peer) {
+  if (peer.node == self_ || !watcher_.started()) {
+    return Error(ErrorKind::bad_argument, "an shm endpoint connects to other nodes, and listens before it connects")
+        .at("node " + std::to_string(peer.node.value()));
+  }
+  return watcher_.connect(peer.node);
+}
+
+void ShmFabric::disconnect(PeerId peer) {
+  watcher_.disconnect(peer);
+  forget(peer);
+}
+
+Result<void> ShmFabric::expose(PeerId peer, RegionKey region, Access access) {
+  const auto at = own_regions_.find(region);
+  if (at == own_regions_.end()) return Error(ErrorKind::bad_argument, "this endpoint has no region of that key");
+  Peer* to = find(peer);
+  if (to == nullptr) return {};  // its `lost` event says so
+  OwnSegment& segment = at->second;
+  if (auto sealed = segment.seal(access); !sealed) return std::move(sealed).error();
+  if (!to->exposed.insert(region).second) {
+    return Error(ErrorKind::bad_argument, "the region is already exposed to this peer");
+  }
+  watcher_.send_exposure(peer, region, segment.memory().size(), access, segment.descriptor());
+  return {};
+}
+
+Result<std::span<const std::byte>> ShmFabric::map(PeerId peer, RegionKey region) {
+  Peer* from = find(peer);
+  if (from == nullptr) return Error(ErrorKind::bad_argument, "the peer is gone");
+  const auto at = from->regions.find(region);
+  if (at == from->regions.end() || at->second.segment.access() != Access::read) return not_exposed("reading");
+  at->second.mapped = true;
+  return std::span<const std::byte>(at->second.segment.memory());
+}
+
+void ShmFabric::unmap(PeerId peer, RegionKey region) {
+  if (const auto kept = kept_.find({peer, region}); kept != kept_.end()) {
+    watcher_.bury(std::move(kept->second).into_mapping());
+    kept_.erase(kept);
+  }
+  Peer* from = find(peer);
+  if (from == nullptr) return;
+  const auto at = from->regions.find(region);
+  if (at == from->regions.end()) return;
+  watcher_.give_back(peer, region);
+  watcher_.bury(std::move(at->second.segment).into_mapping());
+  from->regions.erase(at);
+}
+
+Result<void> ShmFabric::check_one(const Operation& operation) {
+  const Peer* const peer = find(operation.peer);
+  if (peer == nullptr) return check_absent(operation.peer, newest_peer_);
+  std::optional<ExposedRegion> target;
+  if (const auto at = peer->regions.find(operation.region); at != peer->regions.end()) {
+    target = {at->second.segment.memory().size(), at->second.segment.access()};
+  }
+  return check_operation(operation, shm_traits, target);
+}
+
+void ShmFabric::execute(const Operation& operation) {
+  Peer* peer = find(operation.peer);
+  if (peer == nullptr) return;
+  if (operation.kind == Operation::Kind::send) {
+    watcher_.send_message(operation.peer, std::span<const std::byte>(operation.local, operation.bytes));
+  } else {
+    std::byte* const remote = peer->regions.at(operation.region).segment.memory().data() + operation.offset;
+    if (operation.kind == Operation::Kind::write) copy_to_shared(remote, operation.local, operation.bytes);
+    if (operation.kind == Operation::Kind::read) copy_from_shared(operation.local, remote, operation.bytes);
+  }
+  if (!operation.signaled) return;
+  Event done;
+  done.kind = Event::Kind::completed;
+  done.peer = operation.peer;
+  done.node = peer->node;
+  done.context = operation.context;
+  completions_.push_back(std::move(done));
+}
+
+Result<void> ShmFabric::check(std::span<const Operation> operations) {
+  for (const Operation& operation : operations) {
+    if (auto checked = check_one(operation); !checked) return checked;
+  }
+  return {};
+}
+
+Result<void> ShmFabric::post(std::span<const Operation> operations) {
+  if (auto checked = check(operations); !checked) return checked;
+  bool wrote = false;
+  for (const Operation& operation : operations) {
+    execute(operation);
+    wrote = wrote || operation.kind == Operation::Kind::write;
+  }
+  if (wrote) notify();
+  return {};
+}
+
+std::size_t ShmFabric::poll(std::span<Event> events) {
+  std::size_t count = 0;
+  for (; count < events.size() && !completions_.empty(); ++count) {
+    events[count] = std::move(completions_.front());
+    completions_.pop_front();
+  }
+  for (; count < events.size() && watcher_.has_news(); ++count) {
+    auto news = watcher_.take();
+    if (!news) break;
+    note(*news);
+    events[count] = std::move(news->event);
+  }
+  return count;
+}
+
+/// What an event means to this side before the caller sees it.
+void ShmFabric::note(News& news) {
+  Event& event = news.event;
+  switch (event.kind) {
+    case Event::Kind::connected: {
+      event.mappable = true;  // every peer is on this host
+      Peer& peer = peers_[event.peer];
+      peer.node = event.node;
+      peer.bell = std::make_unique<PeerBell>(std::move(*news.segment));
+      bells_.push_back(peer.bell.get());
+      newest_peer_ = event.peer;
+      return;
+    }
+    case Event::Kind::exposed:
+      peers_.at(event.peer).regions.try_emplace(event.region, PeerRegion{std::move(*news.segment)});
+      return;
+    case Event::Kind::lost: forget(event.peer); return;
+    case Event::Kind::message:
+    case Event::Kind::completed: return;
+  }
+}
+
+void ShmFabric::forget(PeerId peer) {
+  const auto at = peers_.find(peer);
+  if (at == peers_.end()) return;
+  std::erase(bells_, at->second.bell.get());
+  for (auto& [key, region] : at->second.regions) {
+    if (region.mapped) {
+      kept_.emplace(std::pair{peer, key}, std::move(region.segment));
+    } else {
+      watcher_.bury(std::move(region.segment).into_mapping());
+    }
+  }
+  std::erase_if(completions_, [peer](const Event& event) { return event.peer == peer; });
+  peers_.erase(at);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<LocalPart>> make_part(const ShmOptions& options) {
+  auto bell = Bell::create();
+  if (!bell) return std::move(bell).error();
+  auto rendezvous = Rendezvous::open(options.runtime_directory, options.group_name);
+  if (!rendezvous) return std::move(rendezvous).error();
+  auto incarnation = random_word();
+  if (!incarnation) return std::move(incarnation).error();
+  std::optional<Counter> refused;
+  if (options.counters != nullptr) refused = options.counters->counter("fabric.shm.refused_connections");
+  return std::unique_ptr<LocalPart>(
+      std::make_unique<ShmFabric>(options, *incarnation, std::move(bell).value(), std::move(rendezvous).value(), refused));
+}
+
+}  // namespace shm
+
+Result<std::unique_ptr<Fabric>> make_shm(const ShmOptions& options) {
+  auto part = shm::make_part(options);
+  if (!part) return std::move(part).error();
+  return std::unique_ptr<Fabric>(std::move(part).value());
+}
+
+}  // namespace spindrift::fabric

@@ -1,0 +1,106 @@
+// What two processes say to each other over their socket: one frame per packet, each of a fixed head and, for messages, the
+// caller's bytes. Every frame is parsed here and nowhere else; a parser returns nothing for anything malformed.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include <sys/types.h>
+
+#include <spindrift/fabric/fabric.hpp>
+#include <spindrift/core/file_descriptor.hpp>
+#include <spindrift/core/ids.hpp>
+
+namespace spindrift::fabric::shm {
+
+/// Changes with any change of the frames, the bell page or the meaning of a region.
+inline constexpr std::uint32_t wire_version = 1;
+inline constexpr std::size_t message_bytes_max = 65536;
+
+enum class FrameKind : std::uint32_t {
+  hello = 1,        ///< Greeting of who connected, with its bell's descriptor
+  welcome = 2,      ///< Greeting of who accepted, with its bell's descriptor: the link is up
+  turned_away = 3,  ///< TurnedAway instead of welcome; the connection closes
+  message = 4,      ///< head, then the bytes of one send
+  expose = 5,       ///< Exposure, with the region's descriptor
+  goodbye = 6,      ///< Goodbye: the peer closes on purpose
+};
+
+struct FrameHead {
+  std::uint32_t kind;
+  std::uint32_t detail;  ///< turned_away: a TurnedAway; goodbye: a Goodbye; greetings: wire_version; else 0
+};
+
+struct Greeting {
+  FrameHead head;
+  std::uint64_t magic;
+  std::uint64_t incarnation;  ///< random per endpoint; tells a restarted process from its predecessor
+  std::uint32_t node;
+  std::uint32_t pid;
+};
+static_assert(sizeof(Greeting) == 32);
+
+struct Exposure {
+  FrameHead head;
+  std::uint64_t region;
+  std::uint64_t bytes;
+  std::uint32_t access;  ///< 0 read, 1 write
+  std::uint32_t reserved;
+};
+static_assert(sizeof(Exposure) == 32);
+
+enum class TurnedAway : std::uint32_t {
+  crossed = 1,    ///< both called at once; the call of the other side counts
+  known = 2,      ///< this incarnation is linked already
+  full = 3,       ///< no place for another peer
+  version = 4,    ///< another wire_version
+  elsewhere = 5,  ///< the caller's node is to be reached in another way than over shm
+};
+
+enum class Goodbye : std::uint32_t {
+  closed = 1,    ///< disconnect, or the end of the endpoint
+  rejected = 2,  ///< the other side sent something impossible
+  stuck = 3,     ///< the other side did not take its messages
+};
+
+/// The largest packet that a correct peer sends.
+inline constexpr std::size_t frame_bytes_max = sizeof(FrameHead) + message_bytes_max;
+
+/// One packet as it came. `bytes` points into the receiver's buffer.
+struct Packet {
+  enum class Outcome : std::uint8_t { frame, nothing, ended, broken };
+  Outcome outcome = Outcome::nothing;
+  std::span<const std::byte> bytes;
+  FileDescriptor descriptor;
+};
+
+using PacketBuffer = std::array<std::byte, frame_bytes_max + 1>;
+
+/// Takes one packet without blocking. Ordinary ends of a connection are `ended`; anything that no correct peer sends,
+/// `broken`.
+[[nodiscard]] Packet receive_packet(int socket, PacketBuffer& buffer) noexcept;
+
+enum class SendOutcome : std::uint8_t { sent, full, failed };
+
+/// Sends one packet without blocking; `descriptor` goes along unless it is -1.
+[[nodiscard]] SendOutcome send_packet(int socket, std::span<const std::byte> head, std::span<const std::byte> body,
+                                      int descriptor) noexcept;
+
+[[nodiscard]] Greeting make_greeting(FrameKind kind, NodeId self, pid_t pid, std::uint64_t incarnation) noexcept;
+
+/// The kind of a frame, if it is one of the above and has a head at all.
+[[nodiscard]] std::optional<FrameHead> parse_head(std::span<const std::byte> bytes) noexcept;
+/// Checks size and magic; the version and the identity are the caller's to judge.
+[[nodiscard]] std::optional<Greeting> parse_greeting(std::span<const std::byte> bytes) noexcept;
+
+struct ParsedExposure {
+  RegionKey region;
+  std::uint64_t bytes;
+  Access access;
+};
+[[nodiscard]] std::optional<ParsedExposure> parse_exposure(std::span<const std::byte> bytes) noexcept;
+
+}  // namespace spindrift::fabric::shm

@@ -1,0 +1,375 @@
+// Posting to one peer, with what finds no space kept in order.
+#include <spindrift/fabric/verbs/lane.hpp>
+
+#include <arpa/inet.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+namespace spindrift::fabric::verbs {
+namespace {
+
+constexpr std::size_t staging_bytes = 8 * staged_bytes_max;
+/// Of own regions, until a completion tells that they have gone.
+constexpr std::uint64_t untold_bytes_max = 32768;
+constexpr std::size_t buffers_bytes = std::size_t{Credits::buffers} * buffer_bytes;
+constexpr std::size_t message_bytes_whole_max = connected::header_bytes + connected::message_bytes_max;
+
+bool takes_a_buffer(const ibv_send_wr& work) {
+  return work.opcode == IBV_WR_SEND_WITH_IMM || work.opcode == IBV_WR_RDMA_WRITE_WITH_IMM;
+}
+
+/// In the shared domain; nobody reaches it from outside but through a window.
+class Source final : public connected::Registration {
+ public:
+  explicit Source(Handle<ibv_mr> memory) : memory_(std::move(memory)) {}
+  [[nodiscard]] ibv_mr& memory() const noexcept { return *memory_; }
+
+ private:
+  Handle<ibv_mr> memory_;
+};
+
+ibv_mr& source_of(const connected::OwnRegion& region) { return static_cast<const Source&>(*region.registration).memory(); }
+
+/// What the peer may do with a region, through its queue pair alone: one of both.
+class PeerRight final : public connected::Registration {
+ public:
+  explicit PeerRight(Handle<ibv_mw> bound) : window(std::move(bound)) {}
+  explicit PeerRight(Handle<ibv_mr> in_its_domain) : registered_(std::move(in_its_domain)) {}
+
+  Handle<ibv_mw> window;
+
+ private:
+  Handle<ibv_mr> registered_;
+};
+
+}  // namespace
+
+Lane::Lane(State first, NodeId of, std::uint32_t its_number, Device& device, Handle<rdma_cm_id> id)
+    : connected::Lane(first, of), number(its_number), device_(device), id_(std::move(id)), staging_(staging_bytes) {}
+
+// Destroying the queue pair is what ends every access of the peer for good: its packets name a queue pair that is not there,
+// whatever rights still stand. Windows go before it, since they are bound to it and a device may keep it until they are gone
+// (rxe waits for that); registrations go after it, since it may be using them.
+void Lane::close() {
+  for (auto& [key, grant] : granted) static_cast<PeerRight&>(*grant.right).window.reset();
+  if (id_ != nullptr && std::exchange(has_queue_pair_, false)) {
+    loaded_library().disconnect(id_.get());
+    loaded_library().cm_destroy_qp(id_.get());
+  }
+  id_.reset();
+  for (const Flight& flight : std::exchange(flights_, {})) {
+    if (flight.region != nullptr) --flight.region->reading;
+  }
+  backlog_.drop();
+  batched_ = 0;
+  revoke_all();
+  sources_.clear();
+  staging_registered_.reset();
+  buffers_registered_.reset();
+  own_domain_.reset();
+}
+
+Result<void> Lane::open() {
+  if (!device_.limits().memory_windows) {
+    auto own = device_.make_domain();
+    if (!own) return std::move(own).error();
+    own_domain_ = std::move(own).value();
+  }
+  if (auto made = device_.make_queue_pair(*id_, domain()); !made) return made;
+  has_queue_pair_ = true;
+  buffers_ = std::make_unique_for_overwrite<std::byte[]>(buffers_bytes);
+  staging_memory_ = std::make_unique_for_overwrite<std::byte[]>(staging_bytes);
+  auto in = device_.register_memory(domain(), {buffers_.get(), buffers_bytes}, IBV_ACCESS_LOCAL_WRITE);
+  if (!in) return std::move(in).error();
+  buffers_registered_ = std::move(in).value();
+  auto out = device_.register_memory(domain(), {staging_memory_.get(), staging_bytes}, IBV_ACCESS_LOCAL_WRITE);
+  if (!out) return std::move(out).error();
+  staging_registered_ = std::move(out).value();
+  for (std::uint32_t i = 0; i < Credits::buffers; ++i) returned_.push_back(i);
+  give_buffers();
+  credits_ = {};  // both sides know of the first ones
+  if (broken()) return Error(ErrorKind::resource, *broken());
+  return {};
+}
+
+void Lane::give_buffers() {
+  if (returned_.empty() || broken() || !has_queue_pair_) return;
+  std::array<ibv_recv_wr, Credits::buffers> works{};
+  std::array<ibv_sge, Credits::buffers> pieces{};
+  const std::size_t count = std::min(returned_.size(), works.size());
+  for (std::size_t i = 0; i < count; ++i) {
+    std::byte* const begin = buffers_.get() + std::size_t{returned_[i]} * buffer_bytes;
+    pieces[i] = {reinterpret_cast<std::uintptr_t>(begin), buffer_bytes, buffers_registered_->lkey};
+    works[i] = {.wr_id = encode(Token{number, true, returned_[i]}), .next = nullptr, .sg_list = &pieces[i], .num_sge = 1};
+    if (i > 0) works[i - 1].next = &works[i];
+  }
+  ibv_recv_wr* refused = nullptr;
+  if (const int failed = ibv_post_recv(id_->qp, works.data(), &refused); failed != 0)
+    return break_down(system_error("ibv_post_recv", failed).message());
+  credits_.gave_back(static_cast<std::uint32_t>(count));
+  returned_.clear();
+}
+
+std::optional<std::span<const std::byte>> Lane::received(std::uint32_t buffer, std::uint32_t bytes, std::uint32_t immediate,
+                                                         bool message) {
+  const Immediate said = decode_immediate(ntohl(immediate));
+  if (!credits_.on_told(said.given)) break_down("it gave back buffers that it never had");
+  if (!message || broken()) return std::nullopt;
+  const std::span<const std::byte> part(buffers_.get() + std::size_t{buffer} * buffer_bytes, std::min(bytes, buffer_bytes));
+  if (std::exchange(message_over_, !said.more)) {
+    message_.clear();
+    if (!said.more) return part;
+  }
+  if (message_.size() + part.size() > message_bytes_whole_max) {
+    break_down("it sent a message that never ends");
+    return std::nullopt;
+  }
+  message_.insert(message_.end(), part.begin(), part.end());
+  if (said.more) return std::nullopt;
+  return message_;
+}
+
+void Lane::taken(std::uint32_t buffer) { (full() ? held_ : returned_).push_back(buffer); }
+
+void Lane::resume() {
+  for (const std::uint32_t buffer : std::exchange(held_, {})) returned_.push_back(buffer);
+}
+
+void Lane::post(Request request) {
+  backlog_.post(*this, std::move(request), [this](Request& each) { return offer(each); });
+}
+
+void Lane::send(std::span<const std::byte> message, bool signaled, std::uint64_t context) {
+  for (std::size_t done = 0; done < message.size();) {
+    const auto part = message.subspan(done, std::min<std::size_t>(message.size() - done, buffer_bytes));
+    done += part.size();
+    Request request;
+    request.kind = Request::Kind::send;
+    request.more = done < message.size();
+    request.signaled = signaled && !request.more;
+    request.context = context;
+    request.bytes = static_cast<std::uint32_t>(part.size());
+    request.owned.assign(part.begin(), part.end());
+    post(std::move(request));
+  }
+}
+
+void Lane::say(std::span<const std::byte> message, bool signaled) {
+  send(message, signaled, 0);
+  ring();
+}
+
+void Lane::flush() {
+  if (!has_queue_pair_) return;
+  give_buffers();
+  backlog_.flush(*this, [this](Request& each) { return offer(each); });
+  const bool wanted = credits_.telling_is_due() || (news_owed_ && credits_.may_post(false));
+  if (!broken() && state == State::up && wanted) {
+    Request request;
+    request.kind = Request::Kind::tell;
+    if (offer(request)) news_owed_ = false;  // if there is no space, the next flush tries again
+  }
+  ring();
+}
+
+// Whether it is on its way.
+bool Lane::offer(Request& request) {
+  const bool tells = request.kind == Request::Kind::tell;
+  if (flights_.size() + (tells ? 0 : 1) >= device_.limits().send_depth) return false;
+  if ((tells || request.kind == Request::Kind::send) && !credits_.may_post(tells)) return false;
+  if (batched_ == batch_max) ring();
+  if (broken()) return false;
+  ibv_send_wr work{};
+  ibv_sge piece{};
+  Flight flight;
+  if (!stage(request, flight, work, piece)) return false;
+  flight.sequence = ++sequence_;
+  flight.signaled = request.signaled;
+  flight.context = request.context;
+  flight.region = request.region;
+  flight.staged_end = staging_.end();
+  work.wr_id = encode(Token{number, false, flight.sequence});
+  describe(request, work);
+  // Often enough that neither the queue nor the staging is ever full of requests that nothing tells the end of.
+  if (request.region != nullptr && request.kind != Request::Kind::bind) untold_bytes_ += request.bytes;
+  const bool due = ++unsignaled_ >= device_.limits().send_depth / 4 || untold_bytes_ >= untold_bytes_max ||
+                   staging_.end() - staged_signaled_ >= staging_bytes / 4;
+  if (request.signaled || due || flight.filled != nullptr || request.kind == Request::Kind::mark) {
+    work.send_flags |= IBV_SEND_SIGNALED;
+    unsignaled_ = 0;
+    flight.told_bytes = std::exchange(untold_bytes_, 0);
+    unsent_bytes += flight.told_bytes;
+    staged_signaled_ = staging_.end();
+  }
+  batch_[batched_] = work;
+  pieces_[batched_] = piece;
+  ++batched_;
+  flights_.push_back(flight);
+  return true;
+}
+
+// Where the device finds the bytes, or puts them. False: no space to copy them to.
+bool Lane::stage(const Request& request, Flight& flight, ibv_send_wr& work, ibv_sge& piece) {
+  if (request.bytes == 0) return true;
+  work.num_sge = 1;
+  piece.length = request.bytes;
+  const bool reads = request.kind == Request::Kind::read;
+  const bool small = !reads && request.bytes <= device_.limits().inline_bytes;
+  if (small) work.send_flags |= IBV_SEND_INLINE;
+  if (request.region != nullptr && request.owned.empty()) {
+    piece.addr = reinterpret_cast<std::uintptr_t>(request.local);
+    piece.lkey = key_of(*request.region);
+    return true;
+  }
+  // What is inline is copied when the doorbell rings, and the caller's bytes stay until then.
+  if (small && request.kind == Request::Kind::write && request.owned.empty()) {
+    piece.addr = reinterpret_cast<std::uintptr_t>(request.local);
+    return true;
+  }
+  const auto offset = staging_.take(request.bytes);
+  if (!offset) return false;
+  std::byte* const staged = staging_memory_.get() + *offset;
+  piece.addr = reinterpret_cast<std::uintptr_t>(staged);
+  piece.lkey = staging_registered_->lkey;
+  if (reads) {
+    flight.filled = request.local;
+    flight.staged = staged;
+    flight.bytes = request.bytes;
+  } else {
+    std::memcpy(staged, request.owned.empty() ? request.local : request.owned.data(), request.bytes);
+  }
+  return true;
+}
+
+void Lane::describe(const Request& request, ibv_send_wr& work) {
+  switch (request.kind) {
+    case Request::Kind::send:
+      work.opcode = IBV_WR_SEND_WITH_IMM;
+      work.imm_data = htonl(encode(Immediate{request.more, credits_.posted()}));
+      return;
+    case Request::Kind::tell:
+      work.opcode = IBV_WR_RDMA_WRITE_WITH_IMM;
+      work.imm_data = htonl(encode(Immediate{false, credits_.posted()}));
+      return;
+    case Request::Kind::bind:
+      work.opcode = IBV_WR_BIND_MW;
+      work.bind_mw.mw = request.window;
+      work.bind_mw.rkey = request.remote_key;
+      work.bind_mw.bind_info = {
+          .mr = &source_of(*request.region),
+          .addr = reinterpret_cast<std::uintptr_t>(request.region->memory.data()),
+          .length = request.region->memory.size(),
+          .mw_access_flags = request.access == Access::write ? 0U + IBV_ACCESS_REMOTE_WRITE : 0U + IBV_ACCESS_REMOTE_READ};
+      return;
+    case Request::Kind::write:
+    case Request::Kind::mark: work.opcode = IBV_WR_RDMA_WRITE; break;
+    case Request::Kind::read: work.opcode = IBV_WR_RDMA_READ; break;
+  }
+  work.wr.rdma.remote_addr = request.address;
+  work.wr.rdma.rkey = request.remote_key;
+}
+
+void Lane::carry_news() {
+  for (std::size_t i = batched_; i-- > 0;) {
+    ibv_send_wr& work = batch_[i];
+    if (takes_a_buffer(work)) return;  // a message tells as well
+    if (work.opcode != IBV_WR_RDMA_WRITE || work.num_sge == 0) continue;
+    if (!credits_.may_post(false)) {
+      news_owed_ = true;
+      return;
+    }
+    work.opcode = IBV_WR_RDMA_WRITE_WITH_IMM;
+    work.imm_data = htonl(encode(Immediate{false, credits_.posted()}));
+    return;
+  }
+}
+
+void Lane::ring() {
+  if (batched_ == 0 || broken() || !has_queue_pair_) return;
+  carry_news();
+  for (std::size_t i = 0; i < batched_; ++i) {
+    batch_[i].sg_list = &pieces_[i];
+    batch_[i].next = i + 1 < batched_ ? &batch_[i + 1] : nullptr;
+  }
+  ibv_send_wr* refused = nullptr;
+  const int failed = ibv_post_send(id_->qp, batch_.data(), &refused);
+  batched_ = 0;
+  if (failed != 0) break_down(system_error("ibv_post_send", failed).message());
+}
+
+std::optional<Lane::Flight> Lane::take_finished(std::uint32_t sequence) {
+  if (flights_.empty() || static_cast<std::int32_t>(sequence - flights_.front().sequence) < 0) return std::nullopt;
+  const Flight flight = flights_.front();
+  flights_.pop_front();
+  staging_.give_back(flight.staged_end);
+  if (flight.filled != nullptr) std::memcpy(flight.filled, flight.staged, flight.bytes);
+  if (flight.region != nullptr) --flight.region->reading;
+  unsent_bytes -= flight.told_bytes;
+  return flight;
+}
+
+void Lane::mark() {
+  if (unsignaled_ > 0 || !backlog_.empty()) {
+    Request request;
+    request.kind = Request::Kind::mark;
+    post(std::move(request));
+  }
+  ring();
+}
+
+Result<void> Lane::make_source(connected::OwnRegion& region) {
+  if (own_domain_ == nullptr) {
+    if (region.registration != nullptr) return {};
+    auto made = device_.register_memory(device_.domain(), region.memory, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_MW_BIND);
+    if (!made) return std::move(made).error();
+    region.registration = std::make_unique<Source>(std::move(made).value());
+    return {};
+  }
+  if (sources_.contains(&region)) return {};
+  auto made = device_.register_memory(*own_domain_, region.memory, IBV_ACCESS_LOCAL_WRITE);
+  if (!made) return std::move(made).error();
+  sources_.emplace(&region, std::move(made).value());
+  return {};
+}
+
+std::uint32_t Lane::key_of(const connected::OwnRegion& region) const {
+  return own_domain_ == nullptr ? source_of(region).lkey : sources_.at(&region)->lkey;
+}
+
+Result<connected::Lane::Right> Lane::give_right(connected::OwnRegion& region, Access access) {
+  Right given{0, reinterpret_cast<std::uintptr_t>(region.memory.data()), nullptr};
+  if (own_domain_ == nullptr) {
+    if (auto made = make_source(region); !made) return std::move(made).error();
+    auto window = device_.make_window();
+    if (!window) return std::move(window).error();
+    given.remote_key = ibv_inc_rkey((*window)->rkey);
+    Request bind;
+    bind.kind = Request::Kind::bind;
+    bind.window = window->get();
+    bind.region = &region;
+    bind.access = access;
+    bind.remote_key = static_cast<std::uint32_t>(given.remote_key);
+    given.registration = std::make_unique<PeerRight>(std::move(window).value());
+    post(std::move(bind));
+  } else {
+    const int rights =
+        access == Access::write ? IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE : 0 | IBV_ACCESS_REMOTE_READ;
+    auto made = device_.register_memory(*own_domain_, region.memory, rights);
+    if (!made) return std::move(made).error();
+    given.remote_key = (*made)->rkey;
+    given.registration = std::make_unique<PeerRight>(std::move(made).value());
+  }
+  return given;
+}
+
+void Lane::on_revoked(const connected::Registration& right) {
+  const ibv_mw* const window = static_cast<const PeerRight&>(right).window.get();
+  for (Request& request : backlog_) {
+    if (request.kind == Request::Kind::bind && request.window == window) request.kind = Request::Kind::mark;
+  }
+}
+
+}  // namespace spindrift::fabric::verbs

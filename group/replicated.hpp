@@ -1,0 +1,87 @@
+// A replicated object: every member of a subgroup has one, and all change theirs by the same calls in the same order.
+//
+//   struct Ledger {
+//     bool withdraw(Account from, Cents amount);          // not const: an ordered update
+//     Cents balance(Account of) const;                    // const: a query
+//     template <class Archive> void serialize(Archive& archive) { archive(balances); }   // for members that join later
+//     std::map<Account, Cents> balances;
+//     using Methods = spindrift::Replicates<&Ledger::withdraw, &Ledger::balance>;
+//   };
+//
+//   auto& ledger = group.replicated<Ledger>("ledger");
+//   bool done = ledger.update<&Ledger::withdraw>(account, 100).get();
+//
+// Updates must be deterministic: the same calls in the same order leave the same state, and the same result, everywhere.
+// They take their parameters by value or by reference to const; parameters and results are default-constructible, and
+// travel as replicated_bytes.hpp says. They run on the poller thread and should return soon. They may start other calls,
+// but not wait for them.
+#pragma once
+
+#include <utility>
+
+#include <spindrift/group/group.hpp>
+#include <spindrift/group/replicated_core.hpp>
+
+namespace spindrift {
+
+/// What users hold: lives as long as its Group. All functions from any thread.
+template <class T>
+class Replicated {
+ public:
+  explicit Replicated(ReplicaCore<T>& core) noexcept : core_(core) {}
+
+  /// Calls a non-const member function at every replica, at the same place of the order. Returns when the call is on its
+  /// way. Throws as Subgroup::send; what the method throws comes out of the future.
+  template <auto method, class... Arguments>
+  auto update(Arguments&&... arguments) {
+    check_update<method>();
+    return core_.template call<method>(true, std::forward<Arguments>(arguments)...);
+  }
+
+  /// The same, but only the own replica's result is asked for: no member sends an answer.
+  template <auto method, class... Arguments>
+  auto post(Arguments&&... arguments) {
+    check_update<method>();
+    return core_.template call<method>(false, std::forward<Arguments>(arguments)...);
+  }
+
+  /// Calls a const member function of the own replica, now: it sees what is applied here, which may be behind. Costs no
+  /// message, and holds up updates while it runs. It must not start calls.
+  template <auto method, class... Arguments>
+  auto query(Arguments&&... arguments) const {
+    static_assert(QueryOf<method, T>,
+                  "not a const member function of the replicated type: what changes the object is called with update<>");
+    return core_.template read<method>(std::forward<Arguments>(arguments)...);
+  }
+
+  /// Calls a const member function of the own replica at its place in the order: it sees every update that was delivered
+  /// anywhere before this call began (a linearizable read). Costs one message.
+  template <auto method, class... Arguments>
+  auto ordered_query(Arguments&&... arguments) {
+    static_assert(QueryOf<method, T>,
+                  "not a const member function of the replicated type: what changes the object is called with update<>");
+    static_assert(ReplicatedMethodOf<method, T>, "not in the type's list of Methods: add it to Replicates<…>");
+    return core_.template call<method>(false, std::forward<Arguments>(arguments)...);
+  }
+
+ private:
+  template <auto method>
+  static constexpr void check_update() {
+    static_assert(UpdateOf<method, T>,
+                  "not a non-const member function of the replicated type: what only reads is called with query<> "
+                  "or ordered_query<>");
+    static_assert(ReplicatedMethodOf<method, T>, "not in the type's list of Methods: add it to Replicates<…>");
+  }
+
+  ReplicaCore<T>& core_;
+};
+
+template <class T, class... Arguments>
+Replicated<T> Group::replicated(std::string_view subgroup, Arguments&&... arguments) {
+  ReplicaBase& replica = attach_replica(subgroup, [&](ReplicaChannel& channel) -> std::unique_ptr<ReplicaBase> {
+    return std::make_unique<ReplicaCore<T>>(channel, std::forward<Arguments>(arguments)...);
+  });
+  return Replicated<T>(static_cast<ReplicaCore<T>&>(replica));
+}
+
+}  // namespace spindrift

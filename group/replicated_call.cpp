@@ -1,0 +1,179 @@
+// How a call goes on: whoever waits is woken at each stage, and told if the group ends before it.
+#include <spindrift/group/replicated_call.hpp>
+
+#include <chrono>
+#include <random>
+#include <string>
+
+#include <spindrift/group/replicated_error.hpp>
+
+namespace spindrift::replicated {
+
+namespace {
+
+bool contains(std::span<const NodeId> nodes, NodeId node) {
+  return std::find(nodes.begin(), nodes.end(), node) != nodes.end();
+}
+
+std::string_view to_string(Stage stage) {
+  switch (stage) {
+    case Stage::delivered: return "delivered";
+    case Stage::answered: return "answered by all replicas";
+    case Stage::stable: return "stable";
+  }
+  return "";
+}
+
+}  // namespace
+
+bool Call::reached_unlocked(Stage stage) const noexcept {
+  switch (stage) {
+    case Stage::delivered: return delivered_;
+    case Stage::answered: return delivered_ && awaited_.empty();
+    case Stage::stable: return stable_;
+  }
+  return false;
+}
+
+bool Call::reached(Stage stage) const {
+  const std::lock_guard lock(mutex_);
+  return reached_unlocked(stage);
+}
+
+void Call::wait(Stage stage, std::optional<Duration> limit) const {
+  std::unique_lock lock(mutex_);
+  const auto over = [&] { return reached_unlocked(stage) || ended_.has_value(); };
+  if (!over()) {
+    if (poller_->load() == std::this_thread::get_id()) {
+      throw Exception(Error(ErrorKind::would_block, "a handler cannot wait for a replicated call: it runs on the very "
+                                                    "thread that has to do the work")
+                          .fix("keep the future, and wait for it on a thread of the application"));
+    }
+    if (!limit) {
+      changed_.wait(lock, over);
+    } else if (!changed_.wait_for(lock, *limit, over)) {
+      const auto milliseconds = std::chrono::duration_cast<std::chrono::milliseconds>(*limit).count();
+      throw Exception(Error(ErrorKind::timed_out, "the replicated call was not " + std::string(to_string(stage)) +
+                                                      " within " + std::to_string(milliseconds) + " ms; it goes on"));
+    }
+  }
+  if (!reached_unlocked(stage)) throw Exception(*ended_);
+}
+
+bool Call::on_answer(NodeId from, bool threw, std::span<const std::byte> bytes) {
+  const std::lock_guard lock(mutex_);
+  if (contains(answered_, from) || (delivered_ && !contains(awaited_, from))) return false;
+  if (threw) {
+    store_thrown(from, take_exception(bytes));
+  } else {
+    store_value(from, bytes);
+  }
+  answered_.push_back(from);
+  std::erase(awaited_, from);
+  changed_.notify_all();
+  return true;
+}
+
+void Call::on_delivery(std::span<const NodeId> others) {
+  const std::lock_guard lock(mutex_);
+  for (const NodeId node : others) {
+    if (!contains(answered_, node)) awaited_.push_back(node);
+  }
+  delivered_ = true;
+  changed_.notify_all();
+}
+
+void Call::on_stable() {
+  const std::lock_guard lock(mutex_);
+  stable_ = true;
+  changed_.notify_all();
+}
+
+void Call::on_view(std::span<const NodeId> members) {
+  const std::lock_guard lock(mutex_);
+  for (const NodeId node : awaited_) {
+    if (!contains(members, node)) store_lost(node);
+  }
+  std::erase_if(awaited_, [&](NodeId node) { return !contains(members, node); });
+  changed_.notify_all();
+}
+
+void Call::on_end(const Error& why) {
+  const std::lock_guard lock(mutex_);
+  ended_ = why;
+  changed_.notify_all();
+}
+
+// Ids start anywhere, so that answers to a former incarnation of this node meet no call of this one.
+OpenCalls::OpenCalls() : next_id_((std::uint64_t{std::random_device{}()} << 31) + 1) {}
+
+std::uint64_t OpenCalls::add(std::shared_ptr<Call> call) {
+  const std::lock_guard lock(mutex_);
+  if (ended_) throw Exception(*ended_);
+  open_.push_back({next_id_, std::move(call)});
+  return next_id_++;
+}
+
+void OpenCalls::drop(std::uint64_t id) {
+  const std::lock_guard lock(mutex_);
+  std::erase_if(open_, [&](const Open& open) { return open.id == id; });
+}
+
+std::shared_ptr<Call> OpenCalls::find(std::uint64_t id) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = std::lower_bound(open_.begin(), open_.end(), id,
+                                      [](const Open& open, std::uint64_t sought) { return open.id < sought; });
+  return found == open_.end() || found->id != id ? nullptr : found->call;
+}
+
+void OpenCalls::forget_if_done(std::uint64_t id) {
+  const std::shared_ptr<Call> call = find(id);
+  if (call && call->reached(Stage::answered)) drop(id);
+}
+
+void OpenCalls::on_delivery(std::uint64_t id, SequenceNumber sequence, std::span<const NodeId> others) {
+  const std::shared_ptr<Call> call = find(id);
+  if (!call) return;
+  {
+    const std::lock_guard lock(mutex_);
+    unstable_.push_back({sequence, call});
+  }
+  call->on_delivery(others);
+  forget_if_done(id);
+}
+
+void OpenCalls::on_answer(std::uint64_t id) { forget_if_done(id); }
+
+void OpenCalls::on_stable(SequenceNumber frontier) {
+  const std::lock_guard lock(mutex_);
+  const auto first_unstable = std::find_if(unstable_.begin(), unstable_.end(),
+                                           [&](const Unstable& entry) { return entry.sequence >= frontier; });
+  for (auto entry = unstable_.begin(); entry != first_unstable; ++entry) {
+    if (const std::shared_ptr<Call> call = entry->call.lock()) call->on_stable();
+  }
+  unstable_.erase(unstable_.begin(), first_unstable);
+}
+
+void OpenCalls::on_view(std::span<const NodeId> members) {
+  const std::lock_guard lock(mutex_);
+  // Whoever installs the next view has delivered everything that was delivered in this one.
+  for (const Unstable& entry : unstable_) {
+    if (const std::shared_ptr<Call> call = entry.call.lock()) call->on_stable();
+  }
+  unstable_.clear();
+  for (const Open& open : open_) open.call->on_view(members);
+  std::erase_if(open_, [](const Open& open) { return open.call->reached(Stage::answered); });
+}
+
+void OpenCalls::on_end(const Error& why) {
+  const std::lock_guard lock(mutex_);
+  ended_ = why;
+  for (const Open& open : open_) open.call->on_end(why);
+  for (const Unstable& entry : unstable_) {
+    if (const std::shared_ptr<Call> call = entry.call.lock()) call->on_end(why);
+  }
+  open_.clear();
+  unstable_.clear();
+}
+
+}  // namespace spindrift::replicated

@@ -1,0 +1,168 @@
+// One call of a replicated method, between the threads that wait for it and the poller, which learns how it goes.
+//
+// To remember: a call outlives its group. Whatever has not happened when the group ends, never will, and waiting for it
+// throws.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <condition_variable>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <thread>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include <spindrift/core/clock.hpp>
+#include <spindrift/core/ids.hpp>
+#include <spindrift/core/result.hpp>
+#include <spindrift/group/replicated_bytes.hpp>
+
+namespace spindrift::replicated {
+
+/// The thread that must not wait for what it has to do itself. Shared by a replica and its calls.
+using PollerThread = std::atomic<std::thread::id>;
+
+/// What a caller may wait for.
+enum class Stage {
+  delivered,  ///< applied at the caller's own replica
+  answered,   ///< every replica has answered or is lost
+  stable,     ///< applied at every replica of the view
+};
+
+/// The part that does not depend on the result's type. Threads: any.
+class Call {
+ public:
+  explicit Call(std::shared_ptr<const PollerThread> poller) : poller_(std::move(poller)) {}
+  virtual ~Call() = default;
+  Call(const Call&) = delete;
+  Call& operator=(const Call&) = delete;
+
+  // For those who wait. `limit`: how long; none waits for ever. Throws would_block on the poller thread, timed_out, and the
+  // reason for the group's end if the stage was not reached before it.
+  void wait(Stage stage, std::optional<Duration> limit) const;
+  [[nodiscard]] bool reached(Stage stage) const;
+
+  // For the poller.
+
+  /// A replica's answer. False: it had answered already, or is not one that should. Throws BadBytes.
+  [[nodiscard]] bool on_answer(NodeId from, bool threw, std::span<const std::byte> bytes);
+  /// Applied here; `others` are the replicas that will answer.
+  void on_delivery(std::span<const NodeId> others);
+  void on_stable();
+  /// Whoever is not among `members` will not answer any more.
+  void on_view(std::span<const NodeId> members);
+  /// The group has ended.
+  void on_end(const Error& why);
+
+ protected:
+  [[nodiscard]] std::mutex& mutex() const noexcept { return mutex_; }
+
+ private:
+  // All with the mutex held.
+  virtual void store_value(NodeId from, std::span<const std::byte> bytes) = 0;
+  virtual void store_thrown(NodeId from, std::exception_ptr thrown) = 0;
+  virtual void store_lost(NodeId node) = 0;
+  [[nodiscard]] bool reached_unlocked(Stage stage) const noexcept;
+
+  std::shared_ptr<const PollerThread> poller_;
+  mutable std::mutex mutex_;
+  mutable std::condition_variable changed_;
+  bool delivered_ = false;
+  bool stable_ = false;
+  std::optional<Error> ended_;
+  std::vector<NodeId> answered_;
+  std::vector<NodeId> awaited_;  // once delivered
+};
+
+/// What a method without a result returns.
+struct Nothing {};
+
+template <class R>
+using Stored = std::conditional_t<std::is_void_v<R>, Nothing, R>;
+
+/// One replica's answer: a value, an exception, or none because the replica was lost.
+template <class R>
+using Answer = std::variant<std::monostate, Stored<R>, std::exception_ptr>;
+
+template <class R>
+class CallOf final : public Call {
+ public:
+  using Call::Call;
+
+  /// The own replica's answer, straight from the method. Before on_delivery.
+  void on_own_answer(NodeId self, Answer<R> answer) {
+    const std::lock_guard lock(mutex());
+    answers_.insert(answers_.begin(), {self, std::move(answer)});
+  }
+  /// After Stage::delivered.
+  [[nodiscard]] Answer<R> own_answer() const {
+    const std::lock_guard lock(mutex());
+    return answers_.front().second;
+  }
+  /// After Stage::answered.
+  [[nodiscard]] std::vector<std::pair<NodeId, Answer<R>>> answers() const {
+    const std::lock_guard lock(mutex());
+    return answers_;
+  }
+
+ private:
+  void store_value(NodeId from, std::span<const std::byte> bytes) override {
+    Stored<R> value{};
+    if constexpr (std::is_void_v<R>) {
+      if (!bytes.empty()) throw BadBytes("a result of a method without results");
+    } else {
+      take(bytes, value);
+    }
+    answers_.emplace_back(from, Answer<R>(std::in_place_index<1>, std::move(value)));
+  }
+  void store_thrown(NodeId from, std::exception_ptr thrown) override {
+    answers_.emplace_back(from, Answer<R>(std::in_place_index<2>, std::move(thrown)));
+  }
+  void store_lost(NodeId node) override { answers_.emplace_back(node, Answer<R>()); }
+
+  std::vector<std::pair<NodeId, Answer<R>>> answers_;  // the own one first, once delivered
+};
+
+/// The open calls of one replica. Threads: any.
+class OpenCalls {
+ public:
+  OpenCalls();
+
+  /// Throws the reason for the end after it.
+  [[nodiscard]] std::uint64_t add(std::shared_ptr<Call> call);
+  void drop(std::uint64_t id);
+  /// Null if there is none: it was given up.
+  [[nodiscard]] std::shared_ptr<Call> find(std::uint64_t id) const;
+
+  // For the poller.
+  void on_delivery(std::uint64_t id, SequenceNumber sequence, std::span<const NodeId> others);
+  void on_answer(std::uint64_t id);
+  void on_stable(SequenceNumber frontier);
+  void on_view(std::span<const NodeId> members);
+  void on_end(const Error& why);
+
+ private:
+  void forget_if_done(std::uint64_t id);
+
+  struct Open {
+    std::uint64_t id;
+    std::shared_ptr<Call> call;
+  };
+  struct Unstable {
+    SequenceNumber sequence;
+    std::weak_ptr<Call> call;
+  };
+
+  mutable std::mutex mutex_;
+  std::vector<Open> open_;          // by id, which grows
+  std::vector<Unstable> unstable_;  // by sequence number, of the current view
+  std::uint64_t next_id_;
+  std::optional<Error> ended_;
+};
+
+}  // namespace spindrift::replicated

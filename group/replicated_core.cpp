@@ -1,0 +1,157 @@
+// A replica's traffic: requests in the order, answers back to their callers.
+#include <spindrift/group/replicated_core.hpp>
+
+#include <algorithm>
+#include <cstring>
+#include <iterator>
+#include <memory>
+#include <thread>
+
+namespace spindrift {
+
+ReplicaChannel::~ReplicaChannel() = default;
+
+ReplicaBase::ReplicaBase(ReplicaChannel& channel, std::uint64_t methods_digest, std::size_t method_count)
+    : channel_(channel),
+      methods_digest_(methods_digest),
+      method_count_(method_count),
+      poller_(std::make_shared<replicated::PollerThread>()) {}
+
+ReplicaBase::~ReplicaBase() {
+  on_end(Error(ErrorKind::group_closed, "the group of this replicated object has ended"));
+}
+
+void ReplicaBase::start(std::vector<std::byte>& message, std::uint32_t method, Ask ask,
+                        const std::shared_ptr<replicated::Call>& call) {
+  const std::uint64_t id = calls_.add(call);
+  const Request request{methods_digest_, id, method, ask};
+  std::memcpy(message.data(), &request, sizeof request);
+  try {
+    channel_.send_ordered(message);
+  } catch (...) {
+    calls_.drop(id);
+    throw;
+  }
+}
+
+std::vector<ReplicaFault> ReplicaBase::on_delivery(std::span<const Delivery> batch) {
+  poller_->store(std::this_thread::get_id());
+  std::vector<ReplicaFault> faults;
+  for (const Delivery& delivery : batch) {
+    try {
+      deliver(delivery);
+    } catch (const replicated::BadBytes& bad) {
+      faults.push_back({delivery.sender, std::string("a replicated call that nobody can have made: ") + bad.what()});
+    }
+  }
+  return faults;
+}
+
+void ReplicaBase::deliver(const Delivery& delivery) {
+  Request request{};
+  if (delivery.payload.size() < sizeof request) throw replicated::BadBytes("it is cut off");
+  std::memcpy(&request, delivery.payload.data(), sizeof request);
+  if (request.digest != methods_digest_) throw replicated::BadBytes("its list of replicated methods is another than here");
+  if (request.method >= method_count_) throw replicated::BadBytes("it is of a method that is not in the list");
+  if (request.ask > Ask::own) throw replicated::BadBytes("it asks for nothing known");
+
+  const auto arguments = delivery.payload.subspan(sizeof request);
+  if (delivery.sender == channel_.self()) {
+    apply_own(delivery, request, arguments);
+  } else if (request.ask != Ask::own) {
+    apply(delivery.sender, request, arguments);
+  }
+}
+
+void ReplicaBase::apply_own(const Delivery& delivery, const Request& request, std::span<const std::byte> arguments) {
+  const std::shared_ptr<replicated::Call> call = calls_.find(request.call);
+  try {
+    static_cast<void>(run(request.method, arguments, call.get(), nullptr));
+  } catch (const replicated::BadBytes& bad) {
+    if (call) call->on_end(Error(ErrorKind::bad_argument, std::string("the arguments cannot be read again: ") + bad.what()));
+    calls_.drop(request.call);
+    throw;
+  }
+  std::vector<NodeId> others;
+  if (request.ask == Ask::all) {
+    std::copy_if(members_.begin(), members_.end(), std::back_inserter(others),
+                 [&](NodeId node) { return node != channel_.self(); });
+  }
+  calls_.on_delivery(request.call, delivery.sequence, others);
+}
+
+void ReplicaBase::apply(NodeId caller, const Request& request, std::span<const std::byte> arguments) {
+  if (request.ask == Ask::apply) {
+    static_cast<void>(run(request.method, arguments, nullptr, nullptr));
+    return;
+  }
+  reply_.assign(sizeof(Reply), std::byte{});
+  const bool threw = run(request.method, arguments, nullptr, &reply_);
+  const Reply head{methods_digest_, request.call, threw ? std::uint64_t{1} : 0};
+  std::memcpy(reply_.data(), &head, sizeof head);
+  send_reply(caller, request.call);
+}
+
+void ReplicaBase::send_reply(NodeId caller, std::uint64_t call) {
+  try {
+    channel_.send_private(caller, reply_);
+    return;
+  } catch (const Exception& refused) {
+    if (refused.error().kind() != ErrorKind::bad_argument) return;  // the caller or the group is gone
+  }
+  // Too long to travel: say so instead, for the caller waits.
+  const std::length_error too_long("the result of " + std::to_string(reply_.size() - sizeof(Reply)) +
+                                   " bytes is longer than a private message may be");
+  const Reply head{methods_digest_, call, 1};
+  reply_.resize(sizeof head);
+  std::memcpy(reply_.data(), &head, sizeof head);
+  replicated::put_exception(reply_, std::make_exception_ptr(too_long));
+  try {
+    channel_.send_private(caller, reply_);
+  } catch (const Exception&) {
+    return;
+  }
+}
+
+std::vector<ReplicaFault> ReplicaBase::on_private(NodeId from, std::span<const std::byte> message) {
+  poller_->store(std::this_thread::get_id());
+  try {
+    take_reply(from, message);
+  } catch (const replicated::BadBytes& bad) {
+    return {{from, std::string("an answer that no replica can have given: ") + bad.what()}};
+  }
+  return {};
+}
+
+void ReplicaBase::take_reply(NodeId from, std::span<const std::byte> message) {
+  Reply reply{};
+  if (message.size() < sizeof reply) throw replicated::BadBytes("it is cut off");
+  std::memcpy(&reply, message.data(), sizeof reply);
+  if (reply.digest != methods_digest_) throw replicated::BadBytes("its list of replicated methods is another than here");
+  if (reply.threw > 1) throw replicated::BadBytes("it neither returned nor threw");
+  // Late answers of a lost replica meet no call, and neither do those to a former incarnation of this node.
+  const std::shared_ptr<replicated::Call> call = calls_.find(reply.call);
+  if (!call || std::find(members_.begin(), members_.end(), from) == members_.end()) return;
+  if (!call->on_answer(from, reply.threw == 1, message.subspan(sizeof reply))) {
+    throw replicated::BadBytes("nobody asked for it, or it came before");
+  }
+  calls_.on_answer(reply.call);
+}
+
+void ReplicaBase::on_view(std::span<const NodeId> members) {
+  poller_->store(std::this_thread::get_id());
+  members_.assign(members.begin(), members.end());
+  calls_.on_view(members);
+}
+
+void ReplicaBase::on_stable(SequenceNumber frontier) {
+  poller_->store(std::this_thread::get_id());
+  calls_.on_stable(frontier);
+}
+
+void ReplicaBase::on_end(const Error& why) {
+  poller_->store({});
+  calls_.on_end(why);
+}
+
+}  // namespace spindrift

@@ -1,0 +1,271 @@
+// A replica: one object that all members of a subgroup change in the same order. Behind Replicated (replicated.hpp), which
+// is what users see; the Group calls the entry points of ReplicaBase, all on its poller thread.
+//
+// To remember: only the poller thread changes the object, and it holds `object_mutex_` alone while it does; others read
+// under it.
+#pragma once
+
+#include <array>
+#include <istream>
+#include <ostream>
+#include <shared_mutex>
+#include <span>
+#include <sstream>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include <spindrift/core/ids.hpp>
+#include <spindrift/core/result.hpp>
+#include <spindrift/smc/delivery.hpp>
+#include <spindrift/group/replicated_bytes.hpp>
+#include <spindrift/group/replicated_call.hpp>
+#include <spindrift/group/replicated_error.hpp>
+#include <spindrift/group/replicated_future.hpp>
+#include <spindrift/group/replicated_methods.hpp>
+
+namespace spindrift {
+
+/// What a replica needs of its group: ordered multicast in one subgroup, and private messages between its members.
+class ReplicaChannel {
+ public:
+  virtual ~ReplicaChannel();
+  /// From any thread; throws as Subgroup::send.
+  virtual void send_ordered(std::span<const std::byte> message) = 0;
+  /// From any thread; first in, first out for each receiver. Throws as Subgroup::send; to a member that is lost it does
+  /// nothing.
+  virtual void send_private(NodeId to, std::span<const std::byte> message) = 0;
+  [[nodiscard]] virtual NodeId self() const noexcept = 0;
+  [[nodiscard]] virtual bool on_poller_thread() const noexcept = 0;
+};
+
+/// Bytes that no correct member writes, and whose they were. To be treated as every peer fault.
+struct ReplicaFault {
+  NodeId node;
+  std::string what;
+};
+
+/// The entry points, independent of the object's type. All on the poller thread; they throw nothing of the application's.
+class ReplicaBase {
+ public:
+  ReplicaBase(ReplicaChannel& channel, std::uint64_t methods_digest, std::size_t method_count);
+  virtual ~ReplicaBase();
+  ReplicaBase(const ReplicaBase&) = delete;
+  ReplicaBase& operator=(const ReplicaBase&) = delete;
+
+  /// The members of the subgroup at first. Before any other entry point; any thread.
+  void begin(std::span<const NodeId> members) { members_.assign(members.begin(), members.end()); }
+  /// Messages of the subgroup in their order. Usually returns nothing.
+  [[nodiscard]] std::vector<ReplicaFault> on_delivery(std::span<const Delivery> batch);
+  /// A private message of another member.
+  [[nodiscard]] std::vector<ReplicaFault> on_private(NodeId from, std::span<const std::byte> message);
+  /// The members of the subgroup from now on: with every view, after all deliveries of the last one.
+  void on_view(std::span<const NodeId> members);
+  /// All members have delivered what is below `frontier` in the current view. Called when it grew.
+  void on_stable(SequenceNumber frontier);
+  /// Nothing will be called any more; who waits is told `why`. The channel is not used after it.
+  void on_end(const Error& why);
+
+  /// The object's state for a joiner, between two deliveries. Errors: unsupported, if the type gives no way to save it.
+  [[nodiscard]] virtual Result<std::vector<std::byte>> save() const = 0;
+  /// Replaces the state by what another member saved. Errors: bad_input.
+  [[nodiscard]] virtual Result<void> load(std::span<const std::byte> state) = 0;
+
+ protected:
+  /// What a call asks of the replicas.
+  enum class Ask : std::uint32_t {
+    all,     ///< all apply and answer
+    apply,   ///< all apply; only the caller's own replica has an answer
+    own,     ///< only the caller's own replica runs it
+  };
+  struct Request {
+    std::uint64_t digest;  ///< of the list of methods
+    std::uint64_t call;
+    std::uint32_t method;
+    Ask ask;
+  };
+  static_assert(sizeof(Request) == 24);
+  struct Reply {
+    std::uint64_t digest;
+    std::uint64_t call;
+    std::uint64_t threw;  ///< 0 or 1
+  };
+
+  /// Starts a call: the message is sent when this returns. It is space for the request, then the arguments.
+  void start(std::vector<std::byte>& message, std::uint32_t method, Ask ask, const std::shared_ptr<replicated::Call>& call);
+  [[nodiscard]] const std::shared_ptr<replicated::PollerThread>& poller() const noexcept { return poller_; }
+  [[nodiscard]] ReplicaChannel& channel() const noexcept { return channel_; }
+  [[nodiscard]] std::uint64_t methods_digest() const noexcept { return methods_digest_; }
+
+  /// Runs a method on the object, and returns whether it threw. The answer goes to `own` if that is not null, and as bytes
+  /// behind those of `reply` if that is not null. Throws BadBytes before the object is touched.
+  [[nodiscard]] virtual bool run(std::uint32_t method, std::span<const std::byte> arguments, replicated::Call* own,
+                                 std::vector<std::byte>* reply) = 0;
+
+ private:
+  void deliver(const Delivery& delivery);
+  void apply_own(const Delivery& delivery, const Request& request, std::span<const std::byte> arguments);
+  void apply(NodeId caller, const Request& request, std::span<const std::byte> arguments);
+  void send_reply(NodeId caller, std::uint64_t call);
+  void take_reply(NodeId from, std::span<const std::byte> message);
+
+  ReplicaChannel& channel_;
+  const std::uint64_t methods_digest_;
+  const std::size_t method_count_;
+  std::shared_ptr<replicated::PollerThread> poller_;
+  replicated::OpenCalls calls_;
+  std::vector<NodeId> members_;  // the poller's
+  std::vector<std::byte> reply_;  // the poller's; kept for its memory
+};
+
+template <class T>
+class ReplicaCore final : public ReplicaBase {
+ public:
+  using Methods = typename MethodsOf<T>::type;
+
+  template <class... Arguments>
+  explicit ReplicaCore(ReplicaChannel& channel, Arguments&&... arguments)
+      : ReplicaBase(channel, replicated::DigestOf<Methods>::value(), Methods::count),
+        object_(std::forward<Arguments>(arguments)...) {}
+
+  template <auto method, class... Given>
+  auto call(bool wants_answers, Given&&... given) {
+    using Traits = replicated::Traits<method>;
+    using Returned = typename Traits::Result;
+    static_assert(Traits::arguments_travel && replicated::owns_its_values<typename Traits::Arguments>,
+                  "a replicated method takes values: no pointers, spans, string_views or references that it writes to");
+    static_assert(std::is_default_constructible_v<typename Traits::Arguments> &&
+                      std::is_default_constructible_v<replicated::Stored<Returned>>,
+                  "parameters and results of a replicated method must be default-constructible, to be read from bytes");
+    const typename Traits::Arguments values(std::forward<Given>(given)...);
+    const Ask ask = Traits::is_const ? Ask::own : wants_answers ? Ask::all : Ask::apply;
+    std::vector<std::byte> message(sizeof(Request));
+    std::apply([&](const auto&... each) { replicated::put(message, each...); }, values);
+    auto started = std::make_shared<replicated::CallOf<Returned>>(poller());
+    start(message, static_cast<std::uint32_t>(replicated::position_in<method, Methods>), ask, started);
+    return Future<Returned>(std::move(started));
+  }
+
+  template <auto method, class... Given>
+  auto read(Given&&... given) const {
+    // The poller alone writes; it may be here from within a method of the object, and then holds the lock.
+    std::shared_lock lock(object_mutex_, std::defer_lock);
+    if (!channel().on_poller_thread()) lock.lock();
+    using Returned = typename replicated::Traits<method>::Result;
+    return static_cast<Returned>((object_.*method)(std::forward<Given>(given)...));
+  }
+
+  [[nodiscard]] Result<std::vector<std::byte>> save() const override {
+    std::vector<std::byte> bytes;
+    const std::uint64_t digest = methods_digest();
+    replicated::put(bytes, digest);
+    try {
+      if constexpr (streams) {
+        std::ostringstream text;
+        object_.save(text);
+        replicated::put(bytes, text.str());
+      } else if constexpr (archives) {
+        replicated::put(bytes, object_);
+      } else {
+        return Error(ErrorKind::unsupported, "the state of this replicated type cannot be given to a joiner")
+            .fix("give the type `template <class Archive> void serialize(Archive&)`, or save(std::ostream&) const and "
+                 "load(std::istream&)");
+      }
+    } catch (const std::exception& failure) {
+      return Error(ErrorKind::resource, "the state of a replicated object could not be saved")
+          .because(Error(ErrorKind::resource, failure.what()));
+    }
+    return bytes;
+  }
+
+  [[nodiscard]] Result<void> load(std::span<const std::byte> state) override {
+    try {
+      if (state.size() < sizeof(std::uint64_t)) throw replicated::BadBytes("the state is cut off");
+      std::uint64_t digest = 0;
+      replicated::take(state.first(sizeof digest), digest);
+      if (digest != methods_digest()) throw replicated::BadBytes("the state is of a type with other methods");
+      const std::unique_lock lock(object_mutex_);
+      load_object(state.subspan(sizeof digest));
+    } catch (const std::exception& broken) {
+      return Error(ErrorKind::bad_input, "the state of a replicated object cannot be read")
+          .because(Error(ErrorKind::bad_input, broken.what()));
+    }
+    return {};
+  }
+
+ private:
+  static constexpr bool streams = requires(const T& from, T& to, std::ostream& out, std::istream& in) {
+    from.save(out);
+    to.load(in);
+  };
+  static constexpr bool archives = cereal::traits::is_output_serializable<T, replicated::Writer>::value &&
+                                   cereal::traits::is_input_serializable<T, replicated::Reader>::value;
+
+  void load_object([[maybe_unused]] std::span<const std::byte> bytes) {
+    if constexpr (streams) {
+      std::string text;
+      replicated::take(bytes, text);
+      std::istringstream stream(text);
+      object_.load(stream);
+    } else if constexpr (archives) {
+      replicated::take(bytes, object_);
+    } else {
+      throw replicated::BadBytes("this type has no way to load it");
+    }
+  }
+
+  bool run(std::uint32_t method, std::span<const std::byte> arguments, replicated::Call* own,
+           std::vector<std::byte>* reply) override {
+    return run_in_list(Methods{}, method, arguments, own, reply);
+  }
+  template <auto... methods>
+  bool run_in_list(Replicates<methods...>, std::uint32_t method, std::span<const std::byte> arguments, replicated::Call* own,
+                   std::vector<std::byte>* reply) {
+    using Run = bool (ReplicaCore::*)(std::span<const std::byte>, replicated::Call*, std::vector<std::byte>*);
+    static constexpr std::array<Run, sizeof...(methods)> table = {&ReplicaCore::template run_method<methods>...};
+    return (this->*table[method])(arguments, own, reply);
+  }
+
+  template <auto method>
+  bool run_method(std::span<const std::byte> bytes, replicated::Call* own, std::vector<std::byte>* reply) {
+    using Traits = replicated::Traits<method>;
+    using R = typename Traits::Result;
+    typename Traits::Arguments arguments;
+    std::apply([&](auto&... each) { replicated::take(bytes, each...); }, arguments);
+    replicated::Answer<R> answer = invoke<method>(arguments);
+    const bool threw = answer.index() == 2;
+    if (reply != nullptr && threw) {
+      replicated::put_exception(*reply, std::get<2>(answer));
+    } else if constexpr (!std::is_void_v<R>) {
+      if (reply != nullptr) replicated::put(*reply, std::get<1>(answer));
+    }
+    if (auto* call = dynamic_cast<replicated::CallOf<R>*>(own)) call->on_own_answer(channel().self(), std::move(answer));
+    return threw;
+  }
+
+  template <auto method, class Traits = replicated::Traits<method>>
+  replicated::Answer<typename Traits::Result> invoke(typename Traits::Arguments& arguments) {
+    using R = typename Traits::Result;
+    try {
+      const std::unique_lock lock(object_mutex_);
+      return std::apply(
+          [&](auto&... each) {
+            if constexpr (std::is_void_v<R>) {
+              (object_.*method)(std::move(each)...);
+              return replicated::Answer<R>(std::in_place_index<1>);
+            } else {
+              return replicated::Answer<R>(std::in_place_index<1>, (object_.*method)(std::move(each)...));
+            }
+          },
+          arguments);
+    } catch (...) {
+      return replicated::Answer<R>(std::in_place_index<2>, std::current_exception());
+    }
+  }
+
+  mutable std::shared_mutex object_mutex_;
+  T object_;
+};
+
+}  // namespace spindrift

@@ -1,0 +1,84 @@
+// What a caller holds of a replicated call.
+#pragma once
+
+#include <exception>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include <spindrift/core/result.hpp>
+#include <spindrift/group/replicated_call.hpp>
+#include <spindrift/group/replicated_error.hpp>
+
+namespace spindrift {
+
+/// What one replica made of a call.
+template <class R>
+class ReplicaResult {
+ public:
+  ReplicaResult(NodeId node, replicated::Answer<R> answer) : node_(node), answer_(std::move(answer)) {}
+
+  [[nodiscard]] NodeId node() const noexcept { return node_; }
+  /// Whether the method returned.
+  [[nodiscard]] bool ok() const noexcept { return answer_.index() == 1; }
+  /// Whether the replica left the view before its answer came.
+  [[nodiscard]] bool lost() const noexcept { return answer_.index() == 0; }
+  /// What it returned. Throws what it threw (see ReplicaError), or member_lost.
+  R value() const {
+    if (lost()) {
+      throw Exception(
+          Error(ErrorKind::member_lost, "node " + std::to_string(node_.value()) + " was lost before it answered"));
+    }
+    if (!ok()) std::rethrow_exception(std::get<2>(answer_));
+    if constexpr (!std::is_void_v<R>) return std::get<1>(answer_);
+  }
+  /// What it threw; null if it did not.
+  [[nodiscard]] std::exception_ptr exception() const noexcept {
+    return answer_.index() == 2 ? std::get<2>(answer_) : std::exception_ptr{};
+  }
+
+ private:
+  NodeId node_;
+  replicated::Answer<R> answer_;
+};
+
+/// The outcome of one call, now or later. Copies are of the same call; it may be dropped, and may outlive the group.
+/// Threads: any.
+///
+/// Everything that waits takes a limit, and throws timed_out when it is over (the call itself goes on); would_block when
+/// called from a handler; and the reason for the group's end, group_closed after an orderly one, if what is waited for had
+/// not happened before.
+template <class R>
+class Future {
+ public:
+  explicit Future(std::shared_ptr<const replicated::CallOf<R>> call) : call_(std::move(call)) {}
+
+  /// Waits until the own replica has applied the call.
+  void delivered(std::optional<Duration> limit = {}) const { call_->wait(replicated::Stage::delivered, limit); }
+  /// The own replica's result, as soon as there is one. Throws what its method threw, too.
+  R get(std::optional<Duration> limit = {}) const {
+    delivered(limit);
+    return ReplicaResult<R>(NodeId{}, call_->own_answer()).value();
+  }
+  /// The results of all replicas of the view in which the call was delivered, the own one first. A replica that is lost
+  /// before it answers is listed as lost. Of a call that asked for no answers, the own result alone.
+  [[nodiscard]] std::vector<ReplicaResult<R>> all(std::optional<Duration> limit = {}) const {
+    call_->wait(replicated::Stage::answered, limit);
+    std::vector<ReplicaResult<R>> results;
+    for (auto& [node, answer] : call_->answers()) results.emplace_back(node, std::move(answer));
+    return results;
+  }
+  /// Waits until every replica of the view has applied the call.
+  void stable(std::optional<Duration> limit = {}) const { call_->wait(replicated::Stage::stable, limit); }
+
+  [[nodiscard]] bool is_delivered() const { return call_->reached(replicated::Stage::delivered); }
+  [[nodiscard]] bool is_stable() const { return call_->reached(replicated::Stage::stable); }
+
+ private:
+  std::shared_ptr<const replicated::CallOf<R>> call_;
+};
+
+}  // namespace spindrift

@@ -1,0 +1,308 @@
+// The status as JSON. Reading trusts nothing: every field has its type and range, or the file is refused by name.
+#include <spindrift/group/status.hpp>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <limits>
+#include <set>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include <spindrift/core/file_descriptor.hpp>
+#include <spindrift/core/log.hpp>
+
+namespace spindrift::group {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr std::uint64_t format_version = 1;
+constexpr std::size_t file_bytes_max = 4U << 20U;
+constexpr std::size_t list_max = 4096;
+
+// ---- writing
+
+Json to_json(const std::vector<NodeId>& nodes) {
+  Json list = Json::array();
+  for (const NodeId node : nodes) list.push_back(node.value());
+  return list;
+}
+
+Json to_json(const Status::Change& change) {
+  Json failed = Json::array();
+  for (const auto& [node, reason] : change.failed) failed.push_back({{"node", node.value()}, {"reason", reason}});
+  return {{"view", change.view.value()},      {"at_ms", change.at_ms},        {"members", to_json(change.members)},
+          {"joined", to_json(change.joined)}, {"left", to_json(change.left)}, {"failed", failed}};
+}
+
+Json to_json(const Status::SubgroupEntry& subgroup) {
+  return {{"name", subgroup.name},
+          {"mode", subgroup.mode == DeliveryMode::ordered ? "ordered" : "unordered"},
+          {"members", to_json(subgroup.members)},
+          {"senders", to_json(subgroup.senders)},
+          {"inadequate", subgroup.inadequate},
+          {"blocked", subgroup.blocked}};
+}
+
+std::string text_of(const Status& status) {
+  Json json{{"version", format_version},
+            {"group", status.group},
+            {"node", status.node.value()},
+            {"incarnation", status.incarnation},
+            {"process", status.process},
+            {"process_started", status.process_started},
+            {"partition_safety", status.partition_safety},
+            {"state", status.state},
+            {"view", status.view ? Json(status.view->value()) : Json()},
+            {"end", Json()}};
+  json["members"] = Json::array();
+  for (const Status::MemberEntry& member : status.members) {
+    json["members"].push_back(
+        {{"node", member.node.value()}, {"incarnation", member.incarnation}, {"since_ms", member.since_ms}});
+  }
+  json["subgroups"] = Json::array();
+  for (const Status::SubgroupEntry& subgroup : status.subgroups) json["subgroups"].push_back(to_json(subgroup));
+  json["changes"] = Json::array();
+  for (const Status::Change& change : status.changes) json["changes"].push_back(to_json(change));
+  if (status.end) json["end"] = {{"kind", status.end->kind}, {"reason", status.end->reason}, {"at_ms", status.end->at_ms}};
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+// ---- reading
+
+/// Thrown within this file, and turned into a Result at its door.
+struct Broken {
+  std::string what;
+};
+
+/// An object of the file and what it is called there.
+class Fields {
+ public:
+  Fields(const Json& object, std::string name) : object_(object), name_(std::move(name)) {
+    if (!object_.is_object()) throw Broken{name_ + " is no object"};
+  }
+
+  [[nodiscard]] const Json& any(const char* field) const {
+    const auto found = object_.find(field);
+    if (found == object_.end()) throw Broken{name_ + " has no field " + field};
+    return *found;
+  }
+  [[nodiscard]] std::uint64_t number(const char* field, std::uint64_t most = ~std::uint64_t{0}) const {
+    const Json& value = any(field);
+    if (!value.is_number_unsigned() || value.get<std::uint64_t>() > most) throw broken(field, "is no number in range");
+    return value.get<std::uint64_t>();
+  }
+  [[nodiscard]] NodeId node(const char* field) const {
+    return NodeId(static_cast<std::uint32_t>(number(field, std::numeric_limits<std::uint32_t>::max())));
+  }
+  [[nodiscard]] bool flag(const char* field) const {
+    if (!any(field).is_boolean()) throw broken(field, "is neither true nor false");
+    return any(field).get<bool>();
+  }
+  [[nodiscard]] std::string text(const char* field) const {
+    if (!any(field).is_string()) throw broken(field, "is no text");
+    return any(field).get<std::string>();
+  }
+  [[nodiscard]] const Json& list(const char* field, std::size_t most = list_max) const {
+    if (!any(field).is_array() || any(field).size() > most) throw broken(field, "is no list, or too long");
+    return any(field);
+  }
+  [[nodiscard]] std::vector<NodeId> nodes(const char* field) const {
+    std::vector<NodeId> ids;
+    std::set<NodeId> known;
+    for (const Json& value : list(field, member_count_max)) {
+      if (!value.is_number_unsigned() || value.get<std::uint64_t>() > std::numeric_limits<std::uint32_t>::max())
+        throw broken(field, "holds something that is no node id");
+      ids.emplace_back(value.get<std::uint32_t>());
+      if (!known.insert(ids.back()).second) throw broken(field, "names a node twice");
+    }
+    return ids;
+  }
+
+ private:
+  [[nodiscard]] Broken broken(const char* field, const char* what) const { return {name_ + ": " + field + " " + what}; }
+
+  const Json& object_;
+  std::string name_;
+};
+
+Status::Change change_from(const Json& json) {
+  const Fields fields(json, "a change");
+  Status::Change change{.view = ViewId(fields.number("view")),
+                        .at_ms = fields.number("at_ms"),
+                        .members = fields.nodes("members"),
+                        .joined = fields.nodes("joined"),
+                        .left = fields.nodes("left"),
+                        .failed = {}};
+  for (const Json& each : fields.list("failed", member_count_max)) {
+    const Fields removal(each, "a removal");
+    change.failed.push_back({removal.node("node"), removal.text("reason")});
+  }
+  return change;
+}
+
+Status::SubgroupEntry subgroup_from(const Json& json) {
+  const Fields fields(json, "a subgroup");
+  const std::string mode = fields.text("mode");
+  if (mode != "ordered" && mode != "unordered") throw Broken{"a subgroup's mode is neither ordered nor unordered"};
+  return {.name = fields.text("name"),
+          .mode = mode == "ordered" ? DeliveryMode::ordered : DeliveryMode::unordered,
+          .members = fields.nodes("members"),
+          .senders = fields.nodes("senders"),
+          .inadequate = fields.text("inadequate"),
+          .blocked = fields.text("blocked")};
+}
+
+Status status_from(const Json& json) {
+  const Fields fields(json, "the file");
+  if (fields.number("version") != format_version) throw Broken{"it is of another version"};
+  Status status;
+  status.group = fields.text("group");
+  status.node = fields.node("node");
+  status.incarnation = fields.number("incarnation");
+  status.process = fields.number("process", static_cast<std::uint64_t>(std::numeric_limits<int>::max()));
+  status.process_started = fields.number("process_started");
+  status.partition_safety = fields.flag("partition_safety");
+  status.state = fields.text("state");
+  if (!fields.any("view").is_null()) status.view = ViewId(fields.number("view"));
+  for (const Json& each : fields.list("members", member_count_max)) {
+    const Fields member(each, "a member");
+    status.members.push_back({member.node("node"), member.number("incarnation"), member.number("since_ms")});
+  }
+  for (const Json& each : fields.list("subgroups")) status.subgroups.push_back(subgroup_from(each));
+  for (const Json& each : fields.list("changes", Status::changes_max)) status.changes.push_back(change_from(each));
+  for (std::size_t i = 1; i < status.changes.size(); ++i) {
+    if (status.changes[i].view <= status.changes[i - 1].view) throw Broken{"its changes are out of order"};
+  }
+  if (!fields.any("end").is_null()) {
+    const Fields end(fields.any("end"), "the end");
+    status.end = Status::End{end.text("kind"), end.text("reason"), end.number("at_ms")};
+  }
+  return status;
+}
+
+Result<std::string> read_file(const std::string& path) {
+  const FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (!file) return system_error("open", errno).at(path);
+  struct stat about {};
+  if (::fstat(file.get(), &about) != 0) return system_error("fstat", errno).at(path);
+  if (!S_ISREG(about.st_mode)) return Error(ErrorKind::bad_input, "not a status file: no regular file").at(path);
+  std::string text;
+  std::array<char, 16384> buffer{};
+  for (;;) {
+    const ssize_t count = ::read(file.get(), buffer.data(), buffer.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return system_error("read", errno).at(path);
+    if (count == 0) return text;
+    text.append(buffer.data(), static_cast<std::size_t>(count));
+    if (text.size() > file_bytes_max) return Error(ErrorKind::bad_input, "not a status file: it is too large").at(path);
+  }
+}
+
+}  // namespace
+
+Result<void> write_status(const std::string& path, const Status& status) {
+  const std::string temporary = path + ".new";
+  FileDescriptor file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
+  if (!file) return system_error("open", errno).at(temporary);
+  const std::string text = text_of(status);
+  for (std::string_view rest = text; !rest.empty();) {
+    const ssize_t count = ::write(file.get(), rest.data(), rest.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) return system_error("write", count < 0 ? errno : EIO).at(temporary);
+    rest.remove_prefix(static_cast<std::size_t>(count));
+  }
+  file.reset();
+  if (::rename(temporary.c_str(), path.c_str()) != 0) return system_error("rename", errno).at(path);
+  return {};
+}
+
+Result<Status> read_status(const std::string& path) {
+  auto text = read_file(path);
+  if (!text) return std::move(text).error();
+  const auto refuse = [&](const std::string& what) {
+    return Error(ErrorKind::bad_input, "not a status file: " + what)
+        .at(path)
+        .fix("remove it, or look with the version that wrote it");
+  };
+  const Json json = Json::parse(*text, nullptr, false);
+  if (json.is_discarded()) return refuse("it is no JSON");
+  try {
+    return status_from(json);
+  } catch (const Broken& broken) {
+    return refuse(broken.what);
+  }
+}
+
+std::uint64_t process_start_ticks(std::uint64_t process) {
+  const auto text = read_file("/proc/" + std::to_string(process) + "/stat");
+  if (!text) return 0;
+  // The second field is the program's name in brackets, which may hold blanks and brackets; the start is the 22nd field.
+  std::size_t at = text->rfind(')');
+  // The third says Z or X of one that has ended and waits to be reaped.
+  if (at == std::string::npos || at + 2 >= text->size() || (*text)[at + 2] == 'Z' || (*text)[at + 2] == 'X') return 0;
+  for (int field = 2; field < 22 && at != std::string::npos; ++field) at = text->find(' ', at + 1);
+  return at == std::string::npos ? 0 : std::strtoull(text->c_str() + at, nullptr, 10);
+}
+
+StatusKeeper::StatusKeeper(std::string path, Status first) : path_(std::move(path)), status_(std::move(first)) { write(); }
+
+void StatusKeeper::on_view(const views::NewView& news, std::uint64_t now_ms) {
+  const View& view = news.view;
+  std::vector<Status::MemberEntry> members;
+  for (std::size_t i = 0; i < view.members.size(); ++i) {
+    Status::MemberEntry entry{view.members[i], i < view.incarnations.size() ? view.incarnations[i] : 0, now_ms};
+    for (const Status::MemberEntry& known : status_.members) {
+      if (known.node == entry.node && known.incarnation == entry.incarnation) entry.since_ms = known.since_ms;
+    }
+    members.push_back(entry);
+  }
+  status_.members = std::move(members);
+  status_.view = view.id;
+  status_.subgroups.clear();
+  for (const SubgroupView& subgroup : view.subgroups) {
+    status_.subgroups.push_back({subgroup.name, subgroup.mode, subgroup.members, subgroup.senders, subgroup.inadequate, {}});
+  }
+  if (status_.changes.size() == Status::changes_max) status_.changes.pop_front();
+  status_.changes.push_back({view.id, now_ms, view.members, news.joined, news.left, news.failed});
+  block_subgroups();
+  write();
+}
+
+void StatusKeeper::on_state(std::string state, std::optional<Status::End> end) {
+  status_.state = std::move(state);
+  status_.end = std::move(end);
+  block_subgroups();
+  write();
+}
+
+void StatusKeeper::block_subgroups() {
+  for (Status::SubgroupEntry& subgroup : status_.subgroups) {
+    subgroup.blocked.clear();
+    const bool sends = std::find(subgroup.senders.begin(), subgroup.senders.end(), status_.node) != subgroup.senders.end();
+    if (!subgroup.inadequate.empty()) {
+      subgroup.blocked = subgroup.inadequate;
+    } else if (!sends) {
+      subgroup.blocked = "this node is none of its senders";
+    } else if (status_.end) {
+      subgroup.blocked = "this node is out of the group";
+    } else if (status_.state != "active") {
+      subgroup.blocked = "the view is changing";
+    }
+  }
+}
+
+void StatusKeeper::write() {
+  const auto written = write_status(path_, status_);
+  if (written || std::exchange(warned_, true)) return;
+  log::warn(log::Room::group, "the status file cannot be written", {{"reason", written.error().to_string()}});
+}
+
+}  // namespace spindrift::group

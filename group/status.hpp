@@ -1,0 +1,97 @@
+// What a member says about itself for people and programs of its host: a small file beside its counters, replaced whole at
+// every change, that outlives the process. Written by the poller, read by `spindrift group`. It is testimony, not protocol:
+// nothing in the group depends on it.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <spindrift/core/ids.hpp>
+#include <spindrift/core/result.hpp>
+#include <spindrift/core/view.hpp>
+#include <spindrift/views/upcalls.hpp>
+
+namespace spindrift::group {
+
+struct Status {
+  struct MemberEntry {
+    NodeId node;
+    std::uint64_t incarnation = 0;
+    std::uint64_t since_ms = 0;  ///< wall clock: when this node saw it join; the own first view for all that were there
+    bool operator==(const MemberEntry&) const = default;
+  };
+  struct SubgroupEntry {
+    std::string name;
+    DeliveryMode mode = DeliveryMode::ordered;
+    std::vector<NodeId> members;
+    std::vector<NodeId> senders;
+    std::string inadequate;  ///< why it has no members in this view; empty: it has
+    std::string blocked;     ///< why sends of this node wait; empty: they do not
+    bool operator==(const SubgroupEntry&) const = default;
+  };
+  struct Change {
+    ViewId view;
+    std::uint64_t at_ms = 0;  ///< wall clock
+    std::vector<NodeId> members;
+    std::vector<NodeId> joined;
+    std::vector<NodeId> left;
+    std::vector<views::Removal> failed;
+  };
+  struct End {
+    std::string kind;    ///< "left", or an ErrorKind's name: "removed", "no majority", …
+    std::string reason;  ///< empty after a graceful leave
+    std::uint64_t at_ms = 0;
+  };
+
+  std::string group;
+  NodeId node;
+  std::uint64_t incarnation = 0;
+  std::uint64_t process = 0;  ///< its id
+  std::uint64_t process_started =
+      0;  ///< by the kernel's count, so that a later process of the same id is another; 0: unknown
+  bool partition_safety = true;
+  std::string state;                 ///< a MemberState's name
+  std::optional<ViewId> view;        ///< none before the first
+  std::vector<MemberEntry> members;  ///< by rank
+  std::vector<SubgroupEntry> subgroups;
+  std::deque<Change> changes;  ///< oldest first, at most changes_max
+  std::optional<End> end;
+
+  static constexpr std::size_t changes_max = 32;
+};
+
+/// Replaces the file at `path` whole: a reader sees the old or the new one. Errors: resource.
+[[nodiscard]] Result<void> write_status(const std::string& path, const Status& status);
+/// Reads and checks every field. Errors: bad_input, resource, naming the file.
+[[nodiscard]] Result<Status> read_status(const std::string& path);
+
+/// Since when the process of that id runs, in the kernel's clock ticks since boot; 0 if none runs, or it is not known.
+[[nodiscard]] std::uint64_t process_start_ticks(std::uint64_t process);
+
+/// A member's own status, kept and written through. Not thread-safe: the poller's. What cannot be written is logged once;
+/// the group goes on.
+class StatusKeeper {
+ public:
+  /// `first` names the process and its group; state and what follows is filled in here.
+  StatusKeeper(std::string path, Status first);
+
+  /// Call before the application hears of the view.
+  void on_view(const views::NewView& news, std::uint64_t now_ms);
+  /// `state` is a MemberState's name; `end` is set once it is the last.
+  void on_state(std::string state, std::optional<Status::End> end);
+
+  [[nodiscard]] const Status& status() const noexcept { return status_; }
+
+ private:
+  void block_subgroups();
+  void write();
+
+  std::string path_;
+  Status status_;
+  bool warned_ = false;
+};
+
+}  // namespace spindrift::group

@@ -1,0 +1,155 @@
+// Several replicas in one process: a channel whose order the test decides, message by message.
+#pragma once
+
+#include <atomic>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <stdexcept>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <spindrift/group/replicated.hpp>
+
+/// Stands for a group. The thread that calls `deliver…`, `fail` and `end` is the poller of all members.
+template <class T>
+class ReplicaFixture {
+ public:
+  struct Sent {
+    spindrift::NodeId from;
+    spindrift::NodeId to;
+    std::vector<std::byte> bytes;
+  };
+
+  class Channel final : public spindrift::ReplicaChannel {
+   public:
+    Channel(ReplicaFixture& fixture, spindrift::NodeId self) : fixture_(fixture), self_(self) {}
+    void send_ordered(std::span<const std::byte> message) override {
+      const std::lock_guard lock(fixture_.mutex_);
+      if (message.size() > fixture_.message_bytes_max) {
+        throw spindrift::Exception(spindrift::Error(spindrift::ErrorKind::bad_argument, "too long"));
+      }
+      fixture_.ordered_.push_back({self_, {}, {message.begin(), message.end()}});
+    }
+    void send_private(spindrift::NodeId to, std::span<const std::byte> message) override {
+      const std::lock_guard lock(fixture_.mutex_);
+      if (message.size() > fixture_.message_bytes_max) {
+        throw spindrift::Exception(spindrift::Error(spindrift::ErrorKind::bad_argument, "too long"));
+      }
+      fixture_.private_.push_back({self_, to, {message.begin(), message.end()}});
+    }
+    [[nodiscard]] spindrift::NodeId self() const noexcept override { return self_; }
+    [[nodiscard]] bool on_poller_thread() const noexcept override { return fixture_.poller_ == std::this_thread::get_id(); }
+
+   private:
+    ReplicaFixture& fixture_;
+    spindrift::NodeId self_;
+  };
+
+  struct Member {
+    std::unique_ptr<Channel> channel;
+    std::unique_ptr<spindrift::ReplicaCore<T>> core;
+    std::unique_ptr<spindrift::Replicated<T>> object;
+    std::vector<spindrift::ReplicaFault> faults;
+    bool alive = true;
+  };
+
+  explicit ReplicaFixture(std::uint32_t count) {
+    for (std::uint32_t node = 0; node < count; ++node) add(spindrift::NodeId(node));
+    install_view();
+  }
+
+  void add(spindrift::NodeId node) {
+    Member member;
+    member.channel = std::make_unique<Channel>(*this, node);
+    member.core = std::make_unique<spindrift::ReplicaCore<T>>(*member.channel);
+    member.object = std::make_unique<spindrift::Replicated<T>>(*member.core);
+    members.push_back(std::move(member));
+  }
+
+  void install_view() {
+    std::vector<spindrift::NodeId> alive;
+    for (const Member& member : members) {
+      if (member.alive) alive.push_back(member.channel->self());
+    }
+    sequence_ = 0;
+    for (Member& member : members) {
+      if (member.alive) member.core->on_view(alive);
+    }
+  }
+  void fail(std::size_t which) {
+    members[which].alive = false;
+    install_view();
+  }
+
+  spindrift::Replicated<T>& operator[](std::size_t which) { return *members[which].object; }
+  spindrift::ReplicaCore<T>& core(std::size_t which) { return *members[which].core; }
+
+  /// Delivers everything that is under way, and what that sends.
+  void deliver_all() {
+    while (deliver_ordered() || deliver_private()) {
+    }
+  }
+  /// The next message of the order, at every live member. False: there is none.
+  bool deliver_ordered() {
+    Sent sent;
+    if (!take(ordered_, sent)) return false;
+    deliver_to_all(sent.from, sent.bytes);
+    return true;
+  }
+  /// The next private message. False: there is none.
+  bool deliver_private() {
+    Sent sent;
+    if (!take(private_, sent)) return false;
+    for (Member& member : members) {
+      if (member.channel->self() == sent.to && member.alive) note(member, member.core->on_private(sent.from, sent.bytes));
+    }
+    return true;
+  }
+  void deliver_to_all(spindrift::NodeId from, std::span<const std::byte> bytes) {
+    const spindrift::Delivery delivery{.sender = from, .sender_rank = {}, .index = {},
+                                       .sequence = spindrift::SequenceNumber(sequence_++), .payload = bytes};
+    poller_ = std::this_thread::get_id();
+    for (Member& member : members) {
+      if (member.alive) note(member, member.core->on_delivery(std::span(&delivery, 1)));
+    }
+    poller_ = std::thread::id();
+  }
+  void report_stable() {
+    for (Member& member : members) {
+      if (member.alive) member.core->on_stable(spindrift::SequenceNumber(sequence_));
+    }
+  }
+  void end(std::size_t which, const spindrift::Error& why) { members[which].core->on_end(why); }
+
+  [[nodiscard]] std::size_t fault_count() const {
+    std::size_t count = 0;
+    for (const Member& member : members) count += member.faults.size();
+    return count;
+  }
+  [[nodiscard]] std::deque<Sent>& ordered() { return ordered_; }
+  [[nodiscard]] std::deque<Sent>& privately() { return private_; }
+
+  std::vector<Member> members;
+  std::size_t message_bytes_max = 4096;
+
+ private:
+  bool take(std::deque<Sent>& from, Sent& to) {
+    const std::lock_guard lock(mutex_);
+    if (from.empty()) return false;
+    to = std::move(from.front());
+    from.pop_front();
+    return true;
+  }
+  static void note(Member& member, std::vector<spindrift::ReplicaFault> faults) {
+    for (spindrift::ReplicaFault& fault : faults) member.faults.push_back(std::move(fault));
+  }
+
+  std::mutex mutex_;
+  std::atomic<std::thread::id> poller_;
+  std::deque<Sent> ordered_;
+  std::deque<Sent> private_;
+  std::uint64_t sequence_ = 0;
+};

@@ -1,0 +1,82 @@
+// Replicated objects in real groups: updates from everywhere, answers from everybody, a newcomer with the state.
+#include <catch2/catch.hpp>
+
+#include <istream>
+#include <map>
+#include <ostream>
+#include <stdexcept>
+
+#include <spindrift/group/replicated.hpp>
+
+#include "group_fixture.hpp"
+
+using namespace spindrift;
+
+namespace {
+
+class Ledger {
+ public:
+  long deposit(std::string account, long cents) {
+    if (cents < 0) throw std::invalid_argument("a negative deposit");
+    return accounts_[account] += cents;
+  }
+  [[nodiscard]] long balance(std::string account) const {
+    const auto found = accounts_.find(account);
+    return found == accounts_.end() ? 0 : found->second;
+  }
+  void save(std::ostream& to) const {
+    for (const auto& [account, cents] : accounts_) to << account << ' ' << cents << '\n';
+  }
+  void load(std::istream& from) {
+    accounts_.clear();
+    std::string account;
+    for (long cents = 0; from >> account >> cents;) accounts_[account] = cents;
+  }
+  using Methods = Replicates<&Ledger::deposit, &Ledger::balance>;
+
+ private:
+  std::map<std::string, long> accounts_;
+};
+
+/// One in "orders" of each group.
+std::vector<Replicated<Ledger>> ledgers_of(std::vector<std::unique_ptr<Group>>& groups) {
+  std::vector<Replicated<Ledger>> ledgers;
+  for (auto& group : groups) {
+    ledgers.push_back(group->replicated<Ledger>("orders"));
+    group->subgroup("ticks").on_delivery([](auto) {});
+  }
+  return ledgers;
+}
+
+}  // namespace
+
+TEST_CASE("an update changes every replica, and every replica answers") {
+  GroupFixture fixture;
+  auto groups = fixture.join(3);
+  auto ledgers = ledgers_of(groups);
+  auto first = ledgers[0].update<&Ledger::deposit>("a", 10);
+  CHECK(first.get() == 10);
+  const auto answers = ledgers[1].update<&Ledger::deposit>("a", 5).all();
+  CHECK(answers.size() == 3);
+  CHECK(ledgers[2].ordered_query<&Ledger::balance>("a").get() == 15);
+  CHECK_THROWS_AS(ledgers[2].update<&Ledger::deposit>("a", -1).get(), std::invalid_argument);
+  auto stable = ledgers[0].update<&Ledger::deposit>("b", 1);
+  stable.stable();
+  leave_all(groups);
+  CHECK_THROWS_AS(ledgers[0].update<&Ledger::deposit>("a", 1), Exception);
+}
+
+TEST_CASE("a newcomer's replica has the state, and survivors go on") {
+  GroupFixture fixture;
+  auto groups = fixture.join(3);
+  auto ledgers = ledgers_of(groups);
+  CHECK(ledgers[2].update<&Ledger::deposit>("a", 7).get() == 7);
+  groups[2]->leave();
+  groups[2].reset();
+  CHECK(ledgers[0].update<&Ledger::deposit>("a", 1).get() == 8);
+  groups[2] = std::make_unique<Group>(fixture.config(2, 3));
+  Replicated<Ledger> again = groups[2]->replicated<Ledger>("orders");
+  groups[2]->subgroup("ticks").on_delivery([](auto) {});
+  CHECK(again.ordered_query<&Ledger::balance>("a").get() == 8);
+  leave_all(groups);
+}

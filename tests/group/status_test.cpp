@@ -1,0 +1,176 @@
+// The status file: what is written is what is read, and whatever else lies there is refused by name.
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include <catch2/catch.hpp>
+
+#include <spindrift/group/status.hpp>
+
+using namespace spindrift;
+using Catch::Matchers::Contains;
+using views::NewView;
+using group::read_status;
+using group::Status;
+using group::StatusKeeper;
+
+namespace {
+
+struct StatusFixture {
+  StatusFixture() {
+    std::string pattern = (std::filesystem::temp_directory_path() / "spindrift-test-XXXXXX").string();
+    directory = ::mkdtemp(pattern.data());
+    path = directory + "/1.status";
+  }
+  ~StatusFixture() { std::filesystem::remove_all(directory); }
+
+  [[nodiscard]] Status first() const {
+    Status status;
+    status.group = "test";
+    status.node = NodeId(1);
+    status.incarnation = ~std::uint64_t{0};
+    status.process = 42;
+    status.state = "looking";
+    return status;
+  }
+  void replace(const std::string& text) const { std::ofstream(path) << text; }
+  [[nodiscard]] std::string text() const {
+    std::ifstream file(path);
+    return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  }
+  [[nodiscard]] std::string refusal() const {
+    const auto read = read_status(path);
+    return read ? "accepted" : read.error().to_string();
+  }
+
+  std::string directory;
+  std::string path;
+};
+
+View view_of(std::uint64_t id, std::vector<NodeId> members) {
+  View view{ViewId(id), members, {}, {}};
+  for (const NodeId node : members) view.incarnations.push_back(100 + node.value());
+  view.subgroups.push_back({"orders", members, members, DeliveryMode::ordered, {}, {}});
+  view.subgroups.push_back({"audit", {}, {}, DeliveryMode::unordered, {}, {}, "it needs 4 members"});
+  return view;
+}
+
+}  // namespace
+
+TEST_CASE_METHOD(StatusFixture, "a status is read as it was written: views, reasons, what is blocked, the end") {
+  StatusKeeper keeper(path, first());
+  const View zero = view_of(0, {NodeId(0), NodeId(1), NodeId(2)});
+  keeper.on_view({zero, {NodeId(0), NodeId(2)}, {}, {}, {}}, 1000);
+  CHECK(read_status(path)->subgroups[0].blocked == "the view is changing");
+  keeper.on_state("active", {});
+  const View one = view_of(1, {NodeId(1), NodeId(2)});
+  keeper.on_view({one, {}, {}, {{NodeId(0), "its \"connection\" broke\n\x01"}}, {}}, 2000);
+  keeper.on_state("active", {});
+
+  const auto status = read_status(path);
+  REQUIRE(status.ok());
+  CHECK(status->group == "test");
+  CHECK(status->incarnation == ~std::uint64_t{0});
+  CHECK(status->view == ViewId(1));
+  CHECK(status->partition_safety);
+  CHECK(status->members == std::vector<Status::MemberEntry>{{NodeId(1), 101, 1000}, {NodeId(2), 102, 1000}});
+  CHECK(status->subgroups == keeper.status().subgroups);
+  CHECK(status->subgroups[0].blocked.empty());
+  CHECK(status->subgroups[1].blocked == "it needs 4 members");
+  REQUIRE(status->changes.size() == 2);
+  CHECK(status->changes[1].failed[0].reason == "its \"connection\" broke\n\x01");
+  CHECK(status->changes[0].joined == std::vector{NodeId(0), NodeId(2)});
+  CHECK_FALSE(status->end);
+
+  keeper.on_state("failed", Status::End{"removed", "too slow", 3000});
+  const auto ended = read_status(path);
+  REQUIRE((ended.ok() && ended->end.has_value()));
+  CHECK(ended->end->kind == "removed");
+  CHECK(ended->end->at_ms == 3000);
+  CHECK(ended->subgroups[0].blocked == "this node is out of the group");
+}
+
+TEST_CASE_METHOD(StatusFixture, "a member that came back is a new entry, one that stayed keeps its time") {
+  StatusKeeper keeper(path, first());
+  keeper.on_view({view_of(0, {NodeId(0), NodeId(1)}), {}, {}, {}, {}}, 1000);
+  View next = view_of(1, {NodeId(0), NodeId(1)});
+  next.incarnations[0] = 7;
+  keeper.on_view({next, {}, {}, {}, {}}, 2000);
+  CHECK(read_status(path)->members == std::vector<Status::MemberEntry>{{NodeId(0), 7, 2000}, {NodeId(1), 101, 1000}});
+}
+
+TEST_CASE_METHOD(StatusFixture, "the last 32 changes are kept") {
+  StatusKeeper keeper(path, first());
+  for (std::uint64_t id = 0; id < 40; ++id) keeper.on_view({view_of(id, {NodeId(1)}), {}, {}, {}, {}}, id);
+  const auto status = read_status(path);
+  REQUIRE(status->changes.size() == 32);
+  CHECK(status->changes.front().view == ViewId(8));
+  CHECK(status->changes.back().view == ViewId(39));
+}
+
+TEST_CASE_METHOD(StatusFixture, "a file with a missing, mistyped or impossible field is refused by its name") {
+  StatusKeeper keeper(path, first());
+  keeper.on_view({view_of(3, {NodeId(0), NodeId(1)}), {}, {NodeId(4)}, {{NodeId(5), "x"}}, {}}, 1000);
+  keeper.on_state("failed", Status::End{"removed", "x", 1});
+  const std::string good = text();
+  REQUIRE(read_status(path).ok());
+  const auto with = [&](const std::string& from, const std::string& to) {
+    std::string text = good;
+    const auto at = text.find(from);
+    REQUIRE(at != std::string::npos);
+    replace(text.replace(at, from.size(), to));
+    return refusal();
+  };
+  for (const char* field : {"version",
+                            "group",
+                            "node",
+                            "incarnation",
+                            "process",
+                            "process_started",
+                            "partition_safety",
+                            "state",
+                            "view",
+                            "members",
+                            "subgroups",
+                            "changes",
+                            "end",
+                            "at_ms",
+                            "kind",
+                            "reason",
+                            "since_ms",
+                            "joined",
+                            "left",
+                            "failed",
+                            "senders",
+                            "mode",
+                            "inadequate",
+                            "blocked",
+                            "name"}) {
+    CHECK_THAT(with("\"" + std::string(field) + "\":", "\"renamed\":"), Contains(path) && Contains(field));
+  }
+  CHECK_THAT(with("\"node\":1", "\"node\":4294967296"), Contains("node"));
+  CHECK_THAT(with("\"node\":1", "\"node\":-1"), Contains("node"));
+  CHECK_THAT(with("\"process\":42", "\"process\":42000000000"), Contains("process"));
+  CHECK_THAT(with("\"state\":\"failed\"", "\"state\":7"), Contains("state"));
+  CHECK_THAT(with("\"partition_safety\":true", "\"partition_safety\":1"), Contains("partition_safety"));
+  CHECK_THAT(with("\"mode\":\"ordered\"", "\"mode\":\"sorted\""), Contains("mode"));
+  CHECK_THAT(with("\"members\":[0,1]", "\"members\":[1,1]"), Contains("twice"));
+  CHECK_THAT(with("\"version\":1", "\"version\":2"), Contains("version"));
+}
+
+TEST_CASE_METHOD(StatusFixture, "what is no status file is refused by its name") {
+  for (const char* text : {"", "{", "[]", "null", "17", "{\"version\":1}"}) {
+    replace(text);
+    CHECK_THAT(refusal(), Contains(path) && Contains("not a status file"));
+  }
+  CHECK_THAT(read_status(directory).error().to_string(), Contains(directory));
+  CHECK_THAT(read_status(directory + "/9.status").error().to_string(), Contains("9.status") && Contains("No such file"));
+}
+
+TEST_CASE("the start of a running process is known, and that of none is not") {
+  CHECK(group::process_start_ticks(static_cast<std::uint64_t>(::getpid())) > 0);
+  CHECK(group::process_start_ticks(0x7fffffff) == 0);
+}
