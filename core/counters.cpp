@@ -209,9 +209,8 @@ Result<std::vector<CounterValue>> CounterBlock::read_file(const std::string& pat
   std::vector<CounterValue> values;
   values.reserve(entries.size());
   for (std::size_t i = 0; i < entries.size(); ++i) {
-    auto name = entry_name(entries[i], i, path);
-    if (!name) return std::move(name).error();
-    values.push_back({std::move(name).value(), entries[i].value});
+    SPINDRIFT_TRY_ASSIGN(auto name, entry_name(entries[i], i, path));
+    values.push_back({std::move(name), entries[i].value});
   }
   return values;
 }

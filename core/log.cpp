@@ -122,9 +122,8 @@ void set_level(Room room, Level level) noexcept {
 }
 
 Result<void> set_levels(std::string_view specification) {
-  auto table = parse_levels(specification, current_levels());
-  if (!table) return std::move(table).error();
-  apply(*table);
+  SPINDRIFT_TRY_ASSIGN(const auto table, parse_levels(specification, current_levels()));
+  apply(table);
   return {};
 }
 

@@ -64,8 +64,7 @@ std::string_view to_string(Level level) noexcept {
 Result<LevelTable> parse_levels(std::string_view specification, LevelTable base) {
   while (true) {
     const auto comma = specification.find(',');
-    auto applied = apply_word(trim(specification.substr(0, comma)), base);
-    if (!applied) return std::move(applied).error();
+    SPINDRIFT_TRY(apply_word(trim(specification.substr(0, comma)), base));
     if (comma == std::string_view::npos) return base;
     specification.remove_prefix(comma + 1);
   }

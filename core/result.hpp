@@ -103,6 +103,27 @@ class [[nodiscard]] Result<void> {
   std::unique_ptr<Error> error_;
 };
 
+// Hands an error up: the one way in which a function that returns a Result leaves when a step of it failed. The expression
+// may hold commas. A step whose error needs a place or a cause of its own is written out instead.
+//
+//   SPINDRIFT_TRY(file.write(bytes));                       // for the error alone
+//   SPINDRIFT_TRY_ASSIGN(const View view, read_view(path));  // for the value; declares `view` in the enclosing block
+#define SPINDRIFT_TRY(...) SPINDRIFT_TRY_AS(SPINDRIFT_TRY_NAME(__COUNTER__), __VA_ARGS__)
+#define SPINDRIFT_TRY_ASSIGN(declaration, ...) \
+  SPINDRIFT_TRY_ASSIGN_AS(SPINDRIFT_TRY_NAME(__COUNTER__), declaration, __VA_ARGS__)
+
+// Each use names its result differently, so that uses nest and follow each other without shadowing.
+#define SPINDRIFT_TRY_JOIN(prefix, number) prefix##number
+#define SPINDRIFT_TRY_NAME(number) SPINDRIFT_TRY_JOIN(spindrift_result_, number)
+#define SPINDRIFT_TRY_AS(name, ...)                                       \
+  do {                                                                    \
+    if (auto name = (__VA_ARGS__); !name) return std::move(name).error(); \
+  } while (false)
+#define SPINDRIFT_TRY_ASSIGN_AS(name, declaration, ...) \
+  auto name = (__VA_ARGS__);                            \
+  if (!name) return std::move(name).error();            \
+  declaration = std::move(name).value()
+
 /// What the public API throws for an operating error. `what()` is `error().to_string()`.
 class Exception : public std::exception {
  public:

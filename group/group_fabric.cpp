@@ -29,10 +29,9 @@ Result<std::unique_ptr<fabric::Fabric>> make_fabric(const Config& config) {
         {.self = self, .between_hosts = *std::move(between_hosts), .runtime_directory = directory, .group_name = group});
   }
   if (const auto pooled = kernel::vq_provider(name)) {
-    const auto everybody = config.view();
-    if (!everybody) return everybody.error();
+    SPINDRIFT_TRY_ASSIGN(const auto everybody, config.view());
     std::vector<fabric::Address> roster;
-    for (const NodeId node : everybody->members) roster.push_back({node, config.address_of(node)});
+    for (const NodeId node : everybody.members) roster.push_back({node, config.address_of(node)});
     return kernel::make_vq({.self = self,
                             .provider = *pooled,
                             .runtime_directory = directory,
@@ -53,7 +52,7 @@ Result<std::unique_ptr<fabric::Fabric>> open_group_fabric(
   if (watch) *fabric = watch(std::move(*fabric));
   log::info(log::Room::fabric, "chosen", {{"fabric", (*fabric)->traits().name}, {"reason", "[SPINDRIFT] fabric"}});
   const NodeId self = config.local_id();
-  if (auto listens = (*fabric)->listen({self, config.address_of(self)}); !listens) return std::move(listens).error();
+  SPINDRIFT_TRY((*fabric)->listen({self, config.address_of(self)}));
   return fabric;
 }
 

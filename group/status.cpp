@@ -225,14 +225,13 @@ Result<void> write_status(const std::string& path, const Status& status) {
 }
 
 Result<Status> read_status(const std::string& path) {
-  auto text = read_file(path);
-  if (!text) return std::move(text).error();
+  SPINDRIFT_TRY_ASSIGN(const auto text, read_file(path));
   const auto refuse = [&](const std::string& what) {
     return Error(ErrorKind::bad_input, "not a status file: " + what)
         .at(path)
         .fix("remove it, or look with the version that wrote it");
   };
-  const Json json = Json::parse(*text, nullptr, false);
+  const Json json = Json::parse(text, nullptr, false);
   if (json.is_discarded()) return refuse("it is no JSON");
   try {
     return status_from(json);

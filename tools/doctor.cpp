@@ -250,10 +250,9 @@ std::uint64_t bulk_bytes_of(const View& view, NodeId node, const Config& config)
 }  // namespace
 
 Result<Needs> needs_of(const Config& config) {
-  auto view = config.view();
-  if (!view) return std::move(view).error();
+  SPINDRIFT_TRY_ASSIGN(const auto view, config.view());
   Needs needs;
-  needs.members = static_cast<std::uint32_t>(view->members.size());
+  needs.members = static_cast<std::uint32_t>(view.members.size());
   needs.spins = config.poll_mode() == PollMode::spin;
   needs.runtime_directory = config.runtime_directory();
   const std::string between_hosts = fabric::mixed_with(config.fabric()).value_or(config.fabric());
@@ -263,11 +262,11 @@ Result<Needs> needs_of(const Config& config) {
     needs.provider = kernel::vq_connectionless(needs.pairs);
   }
   needs.verbs = between_hosts == "verbs";
-  needs.ways = ways_of(config, *view);
+  needs.ways = ways_of(config, view);
   if (config.fabric() != "shm") needs.address = config.address_of(config.local_id());
-  for (const NodeId node : view->members) {
+  for (const NodeId node : view.members) {
     needs.member_bytes =
-        std::max(needs.member_bytes, sst::RowLayout(*view, node).bytes() + bulk_bytes_of(*view, node, config));
+        std::max(needs.member_bytes, sst::RowLayout(view, node).bytes() + bulk_bytes_of(view, node, config));
   }
   return needs;
 }

@@ -184,11 +184,10 @@ Result<void> Parser::subscribe(Payload payload) {
   constexpr std::size_t name_at = 3;
   if (payload.size() <= name_at) return bad("a subscription is too short to name a topic");
   const std::string_view topic = text_of(payload.subspan(name_at));
-  auto size = formats_.sample_size(topic);
-  if (!size) return std::move(size).error();
+  SPINDRIFT_TRY_ASSIGN(const auto size, formats_.sample_size(topic));
   Subscription subscription{.message_id = read<std::uint16_t>(payload, 1),
                             .instance = read<std::uint8_t>(payload, 0),
-                            .size = *size,
+                            .size = size,
                             .topic = std::string(topic),
                             .topic_index = {}};
   const auto id = subscription.message_id;
@@ -245,7 +244,7 @@ Result<void> Parser::data(Payload payload) {
 Result<Recording> Recording::parse(std::vector<std::byte> bytes, std::string name) {
   Recording recording(std::move(bytes), std::move(name));
   Parser parser(recording);
-  if (auto header = parser.header(); !header) return std::move(header).error();
+  SPINDRIFT_TRY(parser.header());
   parser.messages();
   return recording;
 }

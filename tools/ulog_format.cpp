@@ -131,11 +131,10 @@ Result<SampleSize> FormatTable::sample_size(std::string_view topic) {
   if (first.type != "uint64_t" || first.name != "timestamp" || first.count != 1) {
     return bad("format of " + quoted(topic) + " does not begin with uint64_t timestamp");
   }
-  auto most = size_of(topic, 0);
-  if (!most) return most.error();
+  SPINDRIFT_TRY_ASSIGN(const auto most, size_of(topic, 0));
   std::uint64_t padding = 0;
   if (const Field& last = format.fields.back(); last.name.rfind("_padding", 0) == 0) padding = *size_of(last, 0);
-  return SampleSize{*most - padding, *most};
+  return SampleSize{most - padding, most};
 }
 
 }  // namespace spindrift::ulog

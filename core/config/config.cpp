@@ -204,9 +204,8 @@ Result<LayoutFunction> Config::layout_function() const {
 }
 
 Result<Rank> Config::local_rank() const {
-  auto ours = view();
-  if (!ours) return std::move(ours).error();
-  if (const auto rank = ours->rank_of(local_id())) return *rank;
+  SPINDRIFT_TRY_ASSIGN(const View ours, view());
+  if (const auto rank = ours.rank_of(local_id())) return *rank;
   return Error(ErrorKind::bad_config, fmt::format("this process is node {}, which is not among the members {}",
                                                   local_id().value(), text("SPINDRIFT", "members")))
       .at(state_->at("DERECHO", "local_id").origin)

@@ -113,8 +113,7 @@ Result<std::string> canonical_node_list(const Key& key, std::string_view text) {
 }
 
 Result<std::string> canonical_log_levels(std::string_view text) {
-  auto levels = log::parse_levels(text, {});
-  if (!levels) return std::move(levels).error();
+  SPINDRIFT_TRY(log::parse_levels(text, {}));
   return std::string(text);
 }
 

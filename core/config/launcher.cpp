@@ -116,22 +116,21 @@ Result<std::vector<LaunchPlace>> slurm_places(const Variables& variables, std::u
   const std::string_view list = variables.first({"SLURM_STEP_NODELIST", "SLURM_JOB_NODELIST", "SLURM_NODELIST"});
   const std::string_view tasks = variables.first({"SLURM_STEP_TASKS_PER_NODE", "SLURM_TASKS_PER_NODE"});
   if (list.empty() || tasks.empty()) return nowhere("Slurm");
-  auto hosts = expand_hosts(list);
-  if (!hosts) return std::move(hosts).error();
-  const auto counts = counts_of(tasks, hosts.value().size());
+  SPINDRIFT_TRY_ASSIGN(const auto hosts, expand_hosts(list));
+  const auto counts = counts_of(tasks, hosts.size());
   if (!counts) {
-    return wrong(fmt::format("Slurm's tasks per node, {}, do not fit its {} nodes", in_quotes(tasks), hosts.value().size()),
+    return wrong(fmt::format("Slurm's tasks per node, {}, do not fit its {} nodes", in_quotes(tasks), hosts.size()),
                  std::string(write_addresses));
   }
   const std::string_view order = variables.text("SLURM_DISTRIBUTION");
   const std::string_view across = order.substr(0, order.find_first_of(":,"));
   const bool cyclic = across == "cyclic";
-  auto places = cyclic ? in_turn(hosts.value(), *counts) : in_blocks(hosts.value(), *counts);
+  auto places = cyclic ? in_turn(hosts, *counts) : in_blocks(hosts, *counts);
   // What Slurm says of this process shows whether its order is one that is known here.
   const auto host = variables.value("SLURM_NODEID");
   const auto place = variables.value("SLURM_LOCALID");
-  const bool agrees = places.size() == processes && host && *host < hosts.value().size() && place &&
-                      places[rank] == LaunchPlace{hosts.value()[*host], *place};
+  const bool agrees = places.size() == processes && host && *host < hosts.size() && place &&
+                      places[rank] == LaunchPlace{hosts[*host], *place};
   if (!agrees) {
     return wrong(
         fmt::format("Slurm has not placed its tasks in blocks or in turn (SLURM_DISTRIBUTION = {})", in_quotes(order)),

@@ -47,6 +47,50 @@ TEST_CASE("a result of nothing can still fail") {
   CHECK(failed.error().kind() == ErrorKind::refused);
 }
 
+namespace {
+
+Result<std::unique_ptr<int>> box(int value) {
+  if (value < 0) return Error(ErrorKind::bad_argument, "negative").fix("use 0 or more");
+  return std::make_unique<int>(value);
+}
+
+Result<void> allow(int value, int most) {
+  if (value > most) return Error(ErrorKind::refused, "too large");
+  return {};
+}
+
+Result<int> sum(int left, int right, int& steps) {
+  SPINDRIFT_TRY_ASSIGN(const std::unique_ptr<int> first, box(left));
+  ++steps;
+  SPINDRIFT_TRY_ASSIGN(auto second, box(right));
+  ++steps;
+  if (*first > *second) SPINDRIFT_TRY(allow(*first, 10)); else ++*second;
+  SPINDRIFT_TRY([&]() -> Result<void> { SPINDRIFT_TRY(allow(*second, 20)); return {}; }());
+  return *first + *second;
+}
+
+}  // namespace
+
+TEST_CASE("an error is handed up from the step that failed, whole, and no later step is taken") {
+  int steps = 0;
+  CHECK(*sum(2, 3, steps) == 6);
+  CHECK(steps == 2);
+
+  steps = 0;
+  CHECK(sum(-1, -1, steps).error().to_string() == "negative; fix: use 0 or more");
+  CHECK(steps == 0);
+  CHECK(sum(1, -1, steps).error().message() == "negative");
+  CHECK(steps == 1);
+}
+
+TEST_CASE("a step without a value is handed up inside an if and inside another step") {
+  int steps = 0;
+  CHECK(*sum(10, 1, steps) == 11);
+  CHECK(sum(11, 1, steps).error().message() == "too large");
+  CHECK(*sum(1, 19, steps) == 21);
+  CHECK(sum(1, 20, steps).error().message() == "too large");
+}
+
 TEST_CASE("at the public border an error is thrown with its whole text") {
   CHECK(value_or_throw(Result<int>(4)) == 4);
   CHECK_NOTHROW(value_or_throw(Result<void>()));

@@ -80,7 +80,7 @@ Result<FlightPlan> plan_flight(const ulog::Recording& recording, const View& vie
     if (!subgroup_id)
       return bad("no subgroup carries the recorded topic " + topic.name, "add it to a subgroup's topics in the layout");
     const SubgroupView& subgroup = view.subgroup(*subgroup_id);
-    if (auto checked = check_subgroup(view, subgroup, topic); !checked) return std::move(checked).error();
+    SPINDRIFT_TRY(check_subgroup(view, subgroup, topic));
     const NodeId sender = *std::min_element(subgroup.senders.begin(), subgroup.senders.end(),
                                             [&](NodeId a, NodeId b) { return load[a] < load[b]; });
     load[sender] += topic.samples;
