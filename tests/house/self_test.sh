@@ -41,7 +41,7 @@ done
 
 plant core/ids.hpp '#include <spindrift/sst/table.hpp>\n'
 expect 'core includes sst' 'core may not include sst' "$here/rooms.sh" "$tree"
-plant sst/table.cpp '#  include <spindrift/group/group.hpp>\n'
+plant sst/table.cpp '#  include <spindrift/views/member.hpp>\n'
 expect 'sst includes views' 'sst may not include views' "$here/rooms.sh" "$tree"
 plant sst/table.cpp '#include <spindrift/core/ids_table.hpp>\n'
 expect 'an include of what a room keeps for itself' "core/ids_table.hpp is core's own" "$here/rooms.sh" "$tree"
