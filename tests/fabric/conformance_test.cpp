@@ -23,7 +23,7 @@ void require_one_link(Endpoint& a, Endpoint& b) {
 
 }  // namespace
 
-TEST_CASE("two processes link once, whoever starts first and whoever asks") {
+TEST_CASE("two processes link once, whoever starts first and whoever asks", "[slow]") {
   const auto provider = GENERATE(from_range(providers()));
   const bool lower_first = GENERATE(true, false);
   const int who_asks = GENERATE(1, 2, 3);
@@ -39,7 +39,7 @@ TEST_CASE("two processes link once, whoever starts first and whoever asks") {
   require_one_link(early, late);
 }
 
-TEST_CASE("two processes that call each other at the same moment link once") {
+TEST_CASE("two processes that call each other at the same moment link once", "[slow]") {
   const auto provider = GENERATE(from_range(providers()));
   CAPTURE(provider.name);
   for (int round = 0; round < 50; ++round) {

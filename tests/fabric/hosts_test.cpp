@@ -55,7 +55,7 @@ std::byte seen(std::byte& byte) { return std::atomic_ref(byte).load(std::memory_
 
 }  // namespace
 
-TEST_CASE("a killed process is reported by its connection, and its next start links again") {
+TEST_CASE("a killed process is reported by its connection, and its next start links again", "[slow]") {
   const auto name = GENERATE(from_range(fabrics));
   CAPTURE(name);
   Alone alone(name);
@@ -70,7 +70,7 @@ TEST_CASE("a killed process is reported by its connection, and its next start li
   }
 }
 
-TEST_CASE("what a process said before its death comes before the news of it") {
+TEST_CASE("what a process said before its death comes before the news of it", "[slow]") {
   const auto name = GENERATE(from_range(fabrics));
   CAPTURE(name);
   Alone alone(name);
@@ -88,7 +88,7 @@ TEST_CASE("what a process said before its death comes before the news of it") {
   CHECK(std::equal(heard.begin(), heard.end(), said.begin()));
 }
 
-TEST_CASE("a process that is stopped is lost when it has been silent for long enough, not before") {
+TEST_CASE("a process that is stopped is lost when it has been silent for long enough, not before", "[slow]") {
   const auto name = GENERATE(from_range(fabrics));
   CAPTURE(name);
   constexpr auto silence = milliseconds(400);
@@ -129,7 +129,8 @@ TEST_CASE("who was disconnected writes nothing any more, though it does not know
 }
 
 // As a view change does it: the member is shut out, its view's memory is given back, and the next view's is taken.
-TEST_CASE("a process that is shut out in the middle of its writes writes nothing to memory of the next view (V11)") {
+TEST_CASE("a process that is shut out in the middle of its writes writes nothing to memory of the next view (V11)",
+          "[slow]") {
   const auto name = GENERATE(from_range(fabrics));
   CAPTURE(name);
   Alone alone(name);

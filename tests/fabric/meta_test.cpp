@@ -80,7 +80,8 @@ std::uint64_t value_of(const CounterBlock& counters, const std::string& name) {
 
 }  // namespace
 
-TEST_CASE("a newcomer meets one node at its address, and finds all others in the tables, also one that has started again") {
+TEST_CASE("a newcomer meets one node at its address, and finds all others in the tables, also one that has started again",
+          "[slow]") {
   const auto name = GENERATE(as<std::string>(), "vq:tcp", "vq:net");
   CAPTURE(name);
   Mesh mesh(name);

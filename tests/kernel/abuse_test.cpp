@@ -326,7 +326,7 @@ class Abuse {
 
 }  // namespace
 
-TEST_CASE("a million operations beside users who do everything wrong: no innocent virtual queue pair notices") {
+TEST_CASE("a million operations beside users who do everything wrong: no innocent virtual queue pair notices", "[slow]") {
   std::uint64_t breaks = 0;
   std::uint64_t replays = 0;
   std::uint64_t deaths = 0;
