@@ -84,8 +84,8 @@ int show_config(const ConfigOptions& options) {
   return number(ExitCode::success);
 }
 
-int print_example() {
-  fmt::print("{}", Config::example());
+int print_text(const std::string& text) {
+  fmt::print("{}", text);
   return number(ExitCode::success);
 }
 
@@ -119,7 +119,11 @@ void add_config_command(CLI::App& app, Work& chosen) {
 
   CLI::App* example = config->add_subcommand("example", "Print an example that sets and explains every key");
   example->footer("Example:\n  spindrift config example > derecho.cfg\n");
-  example->callback([&chosen] { chosen = print_example; });
+  example->callback([&chosen] { chosen = [] { return print_text(Config::example()); }; });
+
+  CLI::App* keys = config->add_subcommand("keys", "Print a page that explains every key, in Markdown");
+  keys->footer("Example:\n  spindrift config keys > config.md\n");
+  keys->callback([&chosen] { chosen = [] { return print_text(Config::reference()); }; });
 }
 
 }  // namespace spindrift::tools

@@ -66,6 +66,8 @@ class Config {
                                                      const Environment& environment = {});
   /// An example file that names, documents and sets every key; the text of derecho.cfg.example.
   [[nodiscard]] static std::string example();
+  /// A page in Markdown that explains every key; the text of docs/config.md.
+  [[nodiscard]] static std::string reference();
 
   /// This process's id: [DERECHO] local_id.
   [[nodiscard]] NodeId local_id() const;

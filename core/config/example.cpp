@@ -1,4 +1,4 @@
-// The example file, written from the table: every key with its documentation; keys in use are set, the others are comments.
+// The example file and the reference page, written from the table: every key with its documentation.
 #include <spindrift/core/config/config.hpp>
 
 #include <string>
@@ -78,17 +78,72 @@ std::string section_text(std::string_view section) {
   return text;
 }
 
-}  // namespace
+constexpr std::string_view page_opening =
+    R"(# Configuration
 
-std::string Config::example() {
-  std::string text(opening);
+Written by `spindrift config keys`; the table of keys in `core/config/key_table.cpp` is its source.
+
+A value is taken from the command line (`--set SECTION/key=value`), else from the environment, else from the file, else it is
+the default. The variable of a key is `SPINDRIFT_SECTION_KEY`, and `SPINDRIFT_KEY` for the section `SPINDRIFT`. All members must
+agree on keys of scope *group*: they compare a digest of them and refuse each other if it differs. Section and key names are
+Derecho's where the meaning is the same. [derecho.cfg.example](../derecho.cfg.example) sets every key; `spindrift config check`
+finds every mistake of a file, and `spindrift config show --effective` says where each value comes from.
+)";
+
+/// `text` as a cell of a table.
+std::string cell(std::string_view text) {
+  std::string escaped;
+  for (const char c : text) {
+    if (c == '<' || c == '|' || c == '*') escaped += '\\';
+    escaped += c;
+  }
+  return escaped;
+}
+
+std::string key_row(const Key& key) {
+  const std::string_view standard = key.default_text;
+  return fmt::format("| `{}` | {} | {} | {} | {} |\n", key.name, cell(describe_values(key)),
+                     standard.empty() ? "" : fmt::format("`{}`", standard), key.scope == KeyScope::group ? "group" : "node",
+                     cell(key.documentation));
+}
+
+std::string section_page(std::string_view section) {
+  std::string rows;
+  std::string unused;
+  for (const Key& key : keys()) {
+    if (key.section != section) continue;
+    if (key.used) {
+      rows += key_row(key);
+    } else {
+      unused += fmt::format("{}`{}`", unused.empty() ? "" : ", ", key.name);
+    }
+  }
+  std::string text = fmt::format("\n## [{}]\n", section == profile_section ? "SUBGROUP/PROFILE" : section);
+  if (section == profile_section) {
+    text += "\nSizes of the subgroups of one profile. Subgroups that name none have the profile `DEFAULT`, from which the others "
+            "take what they do not set.\n";
+  }
+  if (!rows.empty()) text += "\n| key | values | default | scope | meaning |\n|---|---|---|---|---|\n" + rows;
+  if (!unused.empty()) text += fmt::format("\nAccepted for the sake of Derecho's files, without effect: {}.\n", unused);
+  return text;
+}
+
+/// The opening, and behind it what `write` makes of each section.
+template <class Write>
+std::string all_sections(std::string_view opening_text, Write write) {
+  std::string text(opening_text);
   std::string_view last;
   for (const Key& key : keys()) {
     if (key.section == last) continue;
     last = key.section;
-    text += section_text(last);
+    text += write(last);
   }
   return text;
 }
+
+}  // namespace
+
+std::string Config::example() { return all_sections(opening, section_text); }
+std::string Config::reference() { return all_sections(page_opening, section_page); }
 
 }  // namespace spindrift

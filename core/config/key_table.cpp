@@ -153,7 +153,8 @@ constexpr Key table[] = {
      .scope = node,
      .default_text = "warn",
      .documentation = "What is logged: a level for every room, then exceptions; example: info,smc=trace. Levels: trace, "
-                      "debug, info, warn, error, off. Rooms: core, fabric, kernel, sst, smc, views, dds, tools."},
+                      "debug, info, warn, error, off. Rooms: core, fabric, kernel, sst, smc, views, group, dds, "
+                      "tools."},
     {.section = "SPINDRIFT",
      .name = "log_file",
      .type = KeyType::path,
