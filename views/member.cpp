@@ -31,7 +31,7 @@ std::string_view to_string(MemberState state) noexcept {
 }
 
 Member::Member(MemberOptions options, fabric::Fabric& fabric, Upcalls& upcalls, CounterBlock& counters)
-    : options_(std::move(options)), fabric_(fabric), upcalls_(upcalls), counters_(counters) {
+    : options_(std::move(options)), fabric_(fabric), upcalls_(upcalls), counters_(counters), absence_(options_.suspect_after) {
   CHECK(options_.incarnation != 0 && options_.layout);
   std::vector<NodeId> nodes;
   for (const fabric::Address& address : options_.roster) {
@@ -77,6 +77,7 @@ Member::Step Member::step(Time now) {
   CHECK(state_ != MemberState::idle);
   now_ = now;
   if (state_ == MemberState::left || state_ == MemberState::failed) return {};
+  absence_.on_pass(now);
   bool progress = take_events();
   if (state_ == MemberState::looking) {
     progress |= follow_notice();
@@ -96,7 +97,6 @@ Member::Step Member::step(Time now) {
     beat(now);
   }
   push();
-  last_step_ = now;
   Time wake_at = next_wake();
   if (!epochs_.empty() && epoch()->holds_back()) wake_at = std::min(wake_at, now + look_for_room);
   return {.progress = progress, .wake_at = wake_at};
@@ -113,9 +113,8 @@ bool Member::step_epoch(Time now) {
       progress = true;
     }
   }
-  const bool away = was_away(now);
-  if (away) woke_ = now;
-  progress |= present.change().step(candidates_, state_ == MemberState::active, away ? RankSet() : quiet_, just_woke());
+  const RankSet quiet = absence_.away() ? RankSet() : quiet_;
+  progress |= present.change().step(candidates_, state_ == MemberState::active, quiet, just_woke());
   const std::size_t suspicions = present.change().suspicions().size();
   const RankSet quiet_before = quiet_;
   watch_silence(now);
@@ -181,13 +180,11 @@ void Member::activate() {
   gates_settled_ = false;
 }
 
-bool Member::was_away(Time now) const { return last_step_ != Time{} && now - last_step_ > options_.suspect_after / 2; }
-
-// Silence is judged only by a member that was itself awake, and only after it looked.
+// Silence is judged only after this member looked.
 void Member::watch_silence(Time now) {
   if (options_.suspect_after == Duration{}) return;
   Epoch& present = *epoch();
-  const bool away = was_away(now);
+  const bool away = absence_.away();
   quiet_ = {};
   for (std::uint32_t i = 0; i < present.view().members.size(); ++i) {
     if (Rank(i) == present.self() || present.change().suspected().contains(Rank(i))) continue;

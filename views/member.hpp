@@ -18,6 +18,7 @@
 #include <string_view>
 #include <vector>
 
+#include <spindrift/core/absence.hpp>
 #include <spindrift/core/clock.hpp>
 #include <spindrift/core/counters.hpp>
 #include <spindrift/fabric/fabric.hpp>
@@ -244,9 +245,8 @@ class Member final : private smc::DeliverySink {
   // member.cpp: passes
   bool step_epoch(Time now);
   void watch_silence(Time now);
-  [[nodiscard]] bool was_away(Time now) const;
   /// In a beat's time everybody who is awake has pushed what it knew when this member woke.
-  [[nodiscard]] bool just_woke() const { return woke_ != Time{} && now_ - woke_ < beat_interval(); }
+  [[nodiscard]] bool just_woke() const { return absence_.returned_within(beat_interval()); }
   void revoke_suspects(Epoch& epoch);
   bool depart(Time now);
   void end_in_order();
@@ -303,8 +303,7 @@ class Member final : private smc::DeliverySink {
   std::vector<std::uint64_t> seals_;  // by subgroup: own messages that must be delivered everywhere before this node leaves
   Transfers transfers_;
   Time now_{};
-  Time last_step_{};
-  Time woke_{};  // the first step after it was away
+  Absence absence_;
   Time last_beat_{};
   Time decided_at_{};
   bool finished_ = false;   // what the decree says was delivered; the application may still be at it
