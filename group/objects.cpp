@@ -2,9 +2,9 @@
 #include <spindrift/group/objects.hpp>
 
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
+#include <spindrift/core/bytes.hpp>
 #include <spindrift/core/result.hpp>
 #include <spindrift/group/group.hpp>
 
@@ -13,8 +13,8 @@ namespace {
 
 void put_head(std::span<std::byte> to, ObjectTracker::Kind kind, std::uint64_t object, std::uint64_t offset,
               std::uint64_t total) {
-  const ObjectTracker::Head head{static_cast<std::uint64_t>(kind), object, offset, total};
-  std::memcpy(to.data(), &head, sizeof head);
+  const auto head = field_bytes(ObjectTracker::Head{static_cast<std::uint64_t>(kind), object, offset, total});
+  std::copy(head.begin(), head.end(), to.begin());
 }
 
 /// As large as a message may be, and so small that several are on their way at once: one is read while another travels.
@@ -72,7 +72,7 @@ std::uint64_t ObjectChannel::message_bytes_max() const noexcept {
 void ObjectChannel::send(std::span<const std::byte> message) {
   subgroup_.send(ObjectTracker::head_bytes + message.size(), [&](std::span<std::byte> to) {
     put_head(to, ObjectTracker::Kind::message, 0, 0, 0);
-    if (!message.empty()) std::memcpy(to.data() + ObjectTracker::head_bytes, message.data(), message.size());
+    std::copy(message.begin(), message.end(), to.begin() + ObjectTracker::head_bytes);
   });
 }
 

@@ -2,12 +2,29 @@
 #include <spindrift/group/replicated_core.hpp>
 
 #include <algorithm>
-#include <cstring>
 #include <iterator>
 #include <memory>
 #include <thread>
 
+#include <spindrift/core/bytes.hpp>
+
 namespace spindrift {
+namespace {
+
+template <WireField Head>
+void put_head(std::span<std::byte> message, const Head& head) {
+  const auto bytes = field_bytes(head);
+  std::copy(bytes.begin(), bytes.end(), message.begin());
+}
+
+template <WireField Head>
+Head take_head(std::span<const std::byte> message) {
+  const auto head = field_at_front<Head>(message);
+  if (!head) throw replicated::BadBytes("it is cut off");
+  return *head;
+}
+
+}  // namespace
 
 ReplicaChannel::~ReplicaChannel() = default;
 
@@ -24,8 +41,7 @@ ReplicaBase::~ReplicaBase() {
 void ReplicaBase::start(std::vector<std::byte>& message, std::uint32_t method, Ask ask,
                         const std::shared_ptr<replicated::Call>& call) {
   const std::uint64_t id = calls_.add(call);
-  const Request request{methods_digest_, id, method, ask};
-  std::memcpy(message.data(), &request, sizeof request);
+  put_head(message, Request{methods_digest_, id, method, ask});
   try {
     channel_.send_ordered(message);
   } catch (...) {
@@ -48,9 +64,7 @@ std::vector<ReplicaFault> ReplicaBase::on_delivery(std::span<const Delivery> bat
 }
 
 void ReplicaBase::deliver(const Delivery& delivery) {
-  Request request{};
-  if (delivery.payload.size() < sizeof request) throw replicated::BadBytes("it is cut off");
-  std::memcpy(&request, delivery.payload.data(), sizeof request);
+  const auto request = take_head<Request>(delivery.payload);
   if (request.digest != methods_digest_) throw replicated::BadBytes("its list of replicated methods is another than here");
   if (request.method >= method_count_) throw replicated::BadBytes("it is of a method that is not in the list");
   if (request.ask > Ask::own) throw replicated::BadBytes("it asks for nothing known");
@@ -87,8 +101,7 @@ void ReplicaBase::apply(NodeId caller, const Request& request, std::span<const s
   }
   reply_.assign(sizeof(Reply), std::byte{});
   const bool threw = run(request.method, arguments, nullptr, &reply_);
-  const Reply head{methods_digest_, request.call, threw ? std::uint64_t{1} : 0};
-  std::memcpy(reply_.data(), &head, sizeof head);
+  put_head(reply_, Reply{methods_digest_, request.call, threw ? std::uint64_t{1} : 0});
   send_reply(caller, request.call);
 }
 
@@ -102,9 +115,8 @@ void ReplicaBase::send_reply(NodeId caller, std::uint64_t call) {
   // Too long to travel: say so instead, for the caller waits.
   const std::length_error too_long("the result of " + std::to_string(reply_.size() - sizeof(Reply)) +
                                    " bytes is longer than a private message may be");
-  const Reply head{methods_digest_, call, 1};
-  reply_.resize(sizeof head);
-  std::memcpy(reply_.data(), &head, sizeof head);
+  reply_.resize(sizeof(Reply));
+  put_head(reply_, Reply{methods_digest_, call, 1});
   replicated::put_exception(reply_, std::make_exception_ptr(too_long));
   try {
     channel_.send_private(caller, reply_);
@@ -124,9 +136,7 @@ std::vector<ReplicaFault> ReplicaBase::on_private(NodeId from, std::span<const s
 }
 
 void ReplicaBase::take_reply(NodeId from, std::span<const std::byte> message) {
-  Reply reply{};
-  if (message.size() < sizeof reply) throw replicated::BadBytes("it is cut off");
-  std::memcpy(&reply, message.data(), sizeof reply);
+  const auto reply = take_head<Reply>(message);
   if (reply.digest != methods_digest_) throw replicated::BadBytes("its list of replicated methods is another than here");
   if (reply.threw > 1) throw replicated::BadBytes("it neither returned nor threw");
   // Late answers of a lost replica meet no call, and neither do those to a former incarnation of this node.

@@ -2,15 +2,16 @@
 #include <spindrift/views/object_tracker.hpp>
 
 #include <algorithm>
-#include <cstring>
+
+#include <spindrift/core/bytes.hpp>
 
 namespace spindrift {
 
 // The head is copied once out of memory that the sender may still write, and only the copy is used.
 std::variant<ObjectTracker::Step, ObjectTracker::Plain, ObjectTracker::Fault> ObjectTracker::take(const Delivery& delivery) {
-  Head head;
-  if (delivery.payload.size() < head_bytes) return Fault{"a message without a head"};
-  std::memcpy(&head, delivery.payload.data(), head_bytes);
+  const auto taken = field_at_front<Head>(delivery.payload);
+  if (!taken) return Fault{"a message without a head"};
+  const Head& head = *taken;
   if (head.kind == static_cast<std::uint64_t>(Kind::message)) return Plain{delivery.payload.subspan(head_bytes)};
   if (head.kind == static_cast<std::uint64_t>(Kind::piece)) return take_piece(delivery, head);
   if (head.kind != static_cast<std::uint64_t>(Kind::withdrawn)) return Fault{"a head of unknown kind"};

@@ -2,12 +2,13 @@
 // checks every byte, for a message comes from another process.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <optional>
 #include <span>
-#include <type_traits>
+
+#include <spindrift/core/bytes.hpp>
 
 #include "ulog.hpp"
 
@@ -21,7 +22,7 @@ struct SampleHeader {
   std::uint8_t instance = 0;       ///< which of several equal sensors
   std::uint8_t reserved = 0;       ///< 0
 };
-static_assert(sizeof(SampleHeader) == 16 && std::is_trivially_copyable_v<SampleHeader>);
+static_assert(sizeof(SampleHeader) == 16 && WireField<SampleHeader>);
 
 [[nodiscard]] inline std::uint64_t message_bytes(const ulog::Sample& sample) noexcept {
   return sizeof(SampleHeader) + sample.fields.size();
@@ -31,17 +32,15 @@ static_assert(sizeof(SampleHeader) == 16 && std::is_trivially_copyable_v<SampleH
 inline void encode_sample(const ulog::Sample& sample, std::uint32_t number, std::span<std::byte> to) noexcept {
   const SampleHeader header{
       .timestamp_us = sample.timestamp_us, .number = number, .topic = sample.topic, .instance = sample.instance};
-  std::memcpy(to.data(), &header, sizeof header);
-  if (!sample.fields.empty()) std::memcpy(to.data() + sizeof header, sample.fields.data(), sample.fields.size());
+  const auto after_header = std::ranges::copy(field_bytes(header), to.begin()).out;
+  std::ranges::copy(sample.fields, after_header);
 }
 
 /// The header of a delivered message; nothing if it is too short or names no topic.
 [[nodiscard]] inline std::optional<SampleHeader> decode_header(std::span<const std::byte> message,
                                                                std::size_t topics) noexcept {
-  SampleHeader header;
-  if (message.size() < sizeof header) return std::nullopt;
-  std::memcpy(&header, message.data(), sizeof header);
-  if (header.topic >= topics || header.reserved != 0) return std::nullopt;
+  const auto header = field_at_front<SampleHeader>(message);
+  if (!header || header->topic >= topics || header->reserved != 0) return std::nullopt;
   return header;
 }
 
