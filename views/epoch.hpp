@@ -5,7 +5,6 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -15,7 +14,7 @@
 #include <spindrift/core/counters.hpp>
 #include <spindrift/fabric/fabric.hpp>
 #include <spindrift/core/view.hpp>
-#include <spindrift/smc/multicast.hpp>
+#include <spindrift/smc/subgroup_scheduler.hpp>
 #include <spindrift/sst/table.hpp>
 #include <spindrift/views/view_change.hpp>
 
@@ -59,7 +58,7 @@ class Epoch final : private Counts {
   [[nodiscard]] Line& line(Rank rank) { return lines_[rank.value()]; }
   [[nodiscard]] const std::vector<Line>& lines() const noexcept { return lines_; }
   /// Null if this member is not in that subgroup.
-  [[nodiscard]] smc::Multicast* multicast(SubgroupId id) { return multicasts_.at(id.value()).get(); }
+  [[nodiscard]] smc::Multicast* multicast(SubgroupId id) const { return scheduler_.multicast(id); }
 
   /// Every row that is not a suspect's can be read.
   [[nodiscard]] bool all_attached() const;
@@ -69,11 +68,11 @@ class Epoch final : private Counts {
   /// This member's application has the subgroup's state.
   void set_loaded(SubgroupId id);
 
-  /// One pass over the predicates of the subgroups with news, pushing between acknowledgements and upcalls. Only between
-  /// `begin` and the wedge. True if anything changed. A peer's impossible bytes become a suspicion.
+  /// One pass over the subgroups with news (`SubgroupScheduler::run`). Only between `begin` and the wedge. A peer's impossible
+  /// bytes become a suspicion.
   [[nodiscard]] Result<bool> run(fabric::Fabric& fabric);
   /// The last pass left messages unpublished because earlier ones still wait for their receivers: run again soon.
-  [[nodiscard]] bool holds_back() const noexcept { return holds_back_; }
+  [[nodiscard]] bool holds_back() const noexcept { return !wedged_ && scheduler_.holds_back(); }
 
   /// After the decision: delivers up to the trim.
   void finish(Time now);
@@ -84,30 +83,27 @@ class Epoch final : private Counts {
  private:
   void wedge() override;
   [[nodiscard]] bool can_deliver(const Decree& decree) const override;
-  void hear_peers();
-  void note_news(std::size_t subgroup);
-  bool look_at_cold(std::size_t count);
-  [[nodiscard]] Result<bool> pass(fabric::Fabric& fabric);
-  void report_faults();
+
+  /// Takes the time of the pushes, for experiments.
+  class TimedPush final : public smc::Stepper {
+   public:
+    TimedPush(smc::LapClock clock, CounterBlock& counters);
+    [[nodiscard]] Result<void> push(sst::Table& table, fabric::Fabric& fabric) override;
+
+   private:
+    smc::LapClock clock_;
+    Counter push_ns_;
+  };
 
   View view_;
   std::vector<RankSet> loaded_;
   fabric::Region row_;
   std::vector<Bulk> bulk_;  // by subgroup
   sst::Table table_;
-  std::vector<std::unique_ptr<smc::Multicast>> multicasts_;  // by subgroup; null where not a member
+  smc::SubgroupScheduler scheduler_;
   ViewChange change_;
-  std::vector<Line> lines_;                                // by rank
-  static constexpr std::uint8_t warm_passes = 64;  // without news, after which a subgroup is not looked at in every pass
-  static constexpr std::size_t cold_looks = 2;     // at such subgroups, in a pass
-  std::vector<std::uint8_t> active_;                       // by subgroup: to be run in this pass
-  std::vector<std::uint8_t> warmth_;                       // by subgroup: passes in which it will be looked at
-  std::vector<std::uint32_t> warm_;                        // subgroups with any
-  std::size_t next_cold_ = 0;
-  std::vector<std::vector<std::uint64_t>> activity_seen_;  // by rank, by activity word
-  smc::Policy policy_;
-  Counter push_ns_;
-  bool holds_back_ = false;
+  std::vector<Line> lines_;  // by rank
+  TimedPush stepper_;
   bool begun_ = false;
   bool wedged_ = false;
   Time finished_at_{};

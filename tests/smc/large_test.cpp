@@ -8,6 +8,8 @@
 
 #include <spindrift/smc/multicast.hpp>
 
+#include "null_fabric.hpp"
+
 using namespace spindrift;
 using namespace spindrift::smc;
 
@@ -16,7 +18,7 @@ namespace {
 constexpr std::uint32_t count = 4;
 
 /// What one member posts; it lands when the test says so.
-class HandFabric final : public fabric::Fabric {
+class HandFabric final : public NullFabric {
  public:
   struct Posted {
     std::uint32_t to;
@@ -30,27 +32,7 @@ class HandFabric final : public fabric::Fabric {
     }
     return {};
   }
-  [[nodiscard]] const fabric::Traits& traits() const noexcept override { return traits_; }
-  [[nodiscard]] Result<fabric::Region> allocate(std::size_t, std::string_view) override { return none(); }
-  void release(fabric::RegionKey) override {}
-  [[nodiscard]] Result<void> listen(const fabric::Address&) override { return none(); }
-  [[nodiscard]] Result<void> connect(const fabric::Address&) override { return none(); }
-  void disconnect(fabric::PeerId) override {}
-  [[nodiscard]] Result<void> expose(fabric::PeerId, fabric::RegionKey, fabric::Access) override { return none(); }
-  [[nodiscard]] Result<std::span<const std::byte>> map(fabric::PeerId, fabric::RegionKey) override { return none(); }
-  void unmap(fabric::PeerId, fabric::RegionKey) override {}
-  [[nodiscard]] std::size_t poll(std::span<fabric::Event>) override { return 0; }
-  void notify() noexcept override {}
-  void prepare_sleep() noexcept override {}
-  void sleep(Time) noexcept override {}
-  void cancel_sleep() noexcept override {}
-  void wake() noexcept override {}
-
   std::deque<Posted> posted;
-
- private:
-  static Error none() { return {ErrorKind::unsupported, "everything is given"}; }
-  fabric::Traits traits_;
 };
 
 View four_members() {

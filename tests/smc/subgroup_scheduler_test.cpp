@@ -1,0 +1,169 @@
+// Which subgroups a pass looks at: those with news, and before the poller sleeps all of them.
+#include <catch2/catch.hpp>
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <memory>
+
+#include <spindrift/smc/subgroup_scheduler.hpp>
+
+#include "null_fabric.hpp"
+
+using namespace spindrift;
+using namespace spindrift::smc;
+
+namespace {
+
+constexpr std::uint32_t subgroup_count = 20;
+
+View two_members() {
+  View view;
+  view.members = {NodeId(0), NodeId(1)};
+  for (std::uint32_t s = 0; s < subgroup_count; ++s) {
+    SubgroupView subgroup;
+    subgroup.name = "s" + std::to_string(s);
+    subgroup.members = view.members;
+    subgroup.senders = view.members;
+    subgroup.profile = {.ring_bytes = 4096, .window_messages = 64, .message_bytes_max = 32};
+    view.subgroups.push_back(subgroup);
+  }
+  return view;
+}
+
+/// A member whose rows the other maps.
+struct Node final : DeliverySink, Stepper {
+  Node(const View& view, std::uint32_t rank, const Policy& policy = {})
+      : row(sst::RowLayout(view, view.members[rank]).bytes() / 8 + 8),
+        table(view, view.members[rank], std::as_writable_bytes(std::span(row))),
+        counters(CounterBlock::in_memory(Multicast::counters_max * subgroup_count)),
+        scheduler(table, policy) {
+    for (std::uint32_t s = 0; s < subgroup_count; ++s) scheduler.add(SubgroupId(s), *this, counters);
+  }
+  void on_delivery(SubgroupId subgroup, std::span<const Delivery> batch) override {
+    delivered[subgroup.value()] += batch.size();
+  }
+  void on_space(SubgroupId) override {}
+  [[nodiscard]] bool accepts(SubgroupId subgroup) const override { return subgroup != closed; }
+  bool send_and_receive(Multicast& multicast, std::uint64_t publish_bytes_max) override {
+    ++stepped[multicast.id().value()];
+    return Stepper::send_and_receive(multicast, publish_bytes_max);
+  }
+  /// True if anything changed.
+  bool run() {
+    stepped.clear();
+    auto progress = scheduler.run(fabric, *this);
+    REQUIRE(progress);
+    return *progress;
+  }
+  void send(std::uint32_t subgroup, std::uint32_t count = 1) {
+    SendRing& ring = *scheduler.multicast(SubgroupId(subgroup))->ring();
+    for (; count > 0; --count) {
+      const auto reservation = ring.reserve(16);
+      REQUIRE(reservation);
+      ring.commit(*reservation);
+    }
+  }
+
+  std::vector<std::uint64_t> row;
+  sst::Table table;
+  CounterBlock counters;
+  NullFabric fabric;
+  std::map<std::uint32_t, std::uint64_t> delivered;  // by subgroup
+  std::map<std::uint32_t, std::uint32_t> stepped;    // by subgroup, in the last run
+  SubgroupId closed{subgroup_count};
+  SubgroupScheduler scheduler;
+};
+
+struct Pair {
+  explicit Pair(const Policy& policy = {}) : nodes{Node(view, 0, policy), Node(view, 1, policy)} {
+    nodes[0].table.attach_mapped(Rank(1), std::as_bytes(std::span(nodes[1].row)));
+    nodes[1].table.attach_mapped(Rank(0), std::as_bytes(std::span(nodes[0].row)));
+    for (Node& node : nodes) {
+      for (const auto& multicast : node.scheduler.multicasts()) multicast->start();
+    }
+  }
+  void run_until_quiet() {
+    while (nodes[0].run() || nodes[1].run()) {
+    }
+  }
+  const View view = two_members();
+  Node nodes[2];
+};
+
+}  // namespace
+
+TEST_CASE("a pass steps the subgroups with news alone") {
+  Pair pair;
+  auto& [sender, receiver] = pair.nodes;
+  sender.send(3);
+  REQUIRE(sender.run());
+  CHECK(sender.stepped == std::map<std::uint32_t, std::uint32_t>{{3, 1}});
+  // Subgroups 0 to 7 share an activity word, and one of them has news.
+  REQUIRE(receiver.run());
+  CHECK(receiver.stepped == std::map<std::uint32_t, std::uint32_t>{{3, 1}});
+  pair.run_until_quiet();
+  CHECK(receiver.delivered == std::map<std::uint32_t, std::uint64_t>{{3, 1}});
+  CHECK(sender.delivered == receiver.delivered);
+}
+
+TEST_CASE("a pass that finds nothing to do has looked at every subgroup") {
+  Pair pair;
+  pair.run_until_quiet();
+  for (std::uint32_t s = 0; s < subgroup_count; ++s) {
+    pair.nodes[0].send(s);
+    REQUIRE(pair.nodes[0].run());
+    CHECK(pair.nodes[0].stepped.contains(s));
+    pair.run_until_quiet();
+    CHECK(pair.nodes[1].delivered[s] == 1);
+  }
+}
+
+TEST_CASE("a quiet subgroup is found beside one that is always busy, within the passes that it takes to look at all") {
+  Pair pair;
+  auto& [sender, receiver] = pair.nodes;
+  sender.send(17);
+  for (std::uint32_t pass = 0; pass < subgroup_count; ++pass) {
+    sender.send(2);
+    REQUIRE(sender.run());
+    static_cast<void>(receiver.run());
+    if (sender.stepped.contains(17)) break;
+  }
+  CHECK(sender.stepped.contains(17));
+}
+
+TEST_CASE("deliveries that wait for the application are found when it takes them") {
+  Pair pair;
+  auto& [sender, receiver] = pair.nodes;
+  receiver.closed = SubgroupId(5);
+  sender.send(5);
+  pair.run_until_quiet();
+  // So many passes that nobody remembers the subgroup.
+  for (int pass = 0; pass < 200; ++pass) CHECK_FALSE(receiver.run());
+  CHECK(receiver.delivered[5] == 0);
+  receiver.closed = SubgroupId(subgroup_count);
+  CHECK(receiver.run());
+  CHECK(receiver.delivered[5] == 1);
+}
+
+TEST_CASE("a subgroup whose peer wrote impossible bytes is told of, pass after pass") {
+  Pair pair;
+  auto& [honest, faulty] = pair.nodes;
+  const std::uint64_t committed = faulty.table.layout(Rank(1)).subgroup(SubgroupId(4))->committed;
+  faulty.table.store(committed, std::uint64_t{1} << 40, sst::Table::everybody);
+  faulty.table.bump_activity(SubgroupId(4));
+  for (int pass = 0; pass < 200; ++pass) {
+    static_cast<void>(honest.run());
+    std::vector<NodeId> blamed;
+    honest.scheduler.for_each_fault([&](const PeerFault& fault) { blamed.push_back(fault.node); });
+    REQUIRE(blamed == std::vector{NodeId(1)});
+  }
+}
+
+TEST_CASE("a look at all steps every subgroup once") {
+  Pair pair;
+  pair.run_until_quiet();
+  pair.nodes[0].scheduler.look_at_all();
+  CHECK_FALSE(pair.nodes[0].run());
+  CHECK(pair.nodes[0].stepped.size() == subgroup_count);
+}
