@@ -28,8 +28,6 @@ class Epoch final : private Counts {
     std::optional<fabric::Region> mirror;  ///< of its row, here
     std::optional<std::pair<fabric::PeerId, fabric::RegionKey>> theirs;  ///< its row, or its mirror of mine
     std::vector<std::pair<fabric::PeerId, fabric::RegionKey>> their_bulk;  ///< bulk rings, or mirrors of others'
-    std::uint64_t heartbeat = 0;  ///< as last seen
-    Time heard{};                 ///< when that changed, or the view began
   };
 
   /// Registered memory for the large messages of one subgroup; nothing where it is not needed.

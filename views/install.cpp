@@ -81,7 +81,7 @@ void Member::install(View view, std::vector<RankSet> loaded, NewView news) {
   Epoch& present = *epoch();
   state_lost_ = news.state_lost;
   revoked_ = 0;
-  quiet_ = {};
+  watch_.begin_view(present.view().members.size(), now_);
   gates_settled_ = false;
   sealed_ = false;
   finished_ = false;
@@ -90,10 +90,9 @@ void Member::install(View view, std::vector<RankSet> loaded, NewView news) {
   for (std::uint32_t i = 0; i < present.view().members.size(); ++i) {
     const Join who{present.view().members[i], present.view().incarnations[i]};
     const auto is_in = [&](const std::vector<Join>& list) { return std::find(list.begin(), list.end(), who) != list.end(); };
-    // Whose connection broke before this view may come back, but is not waited for as long as others.
-    present.line(Rank(i)).heard = is_in(gone_) ? now_ - options_.suspect_after / 4 * 3 : now_;
+    if (is_in(gone_)) watch_.expect_back(Rank(i), now_);
     if (is_in(removed_)) present.change().suspect(Rank(i), "removed before", is_in(turned_away_));
-    if (is_in(gone_) && options_.suspect_after == Duration{}) present.change().suspect(Rank(i), "connection lost");
+    if (is_in(gone_) && !watch_.judges()) present.change().suspect(Rank(i), "connection lost");
   }
   present.change().tell_all();
   for (Peer& peer : peers_) {
@@ -172,7 +171,7 @@ void Member::attach(Rank rank, Peer& peer) {
   Epoch& present = *epoch();
   const Peer::What what{present.id(), std::nullopt};
   const Peer::Offer offer = peer.offers[what];
-  present.line(rank).heard = now_;
+  watch_.hear(rank, now_);
   peer.offers.erase(what);
   const std::uint64_t needed = present.table().layout(peer.mappable ? rank : present.self()).bytes();
   if (offer.bytes < needed) return present.change().suspect(rank, "it exposed a row of the wrong size");

@@ -31,7 +31,7 @@ std::string_view to_string(MemberState state) noexcept {
 }
 
 Member::Member(MemberOptions options, fabric::Fabric& fabric, Upcalls& upcalls, CounterBlock& counters)
-    : options_(std::move(options)), fabric_(fabric), upcalls_(upcalls), counters_(counters), absence_(options_.suspect_after) {
+    : options_(std::move(options)), fabric_(fabric), upcalls_(upcalls), counters_(counters), watch_(options_.suspect_after) {
   CHECK(options_.incarnation != 0 && options_.layout);
   std::vector<NodeId> nodes;
   for (const fabric::Address& address : options_.roster) {
@@ -77,7 +77,7 @@ Member::Step Member::step(Time now) {
   CHECK(state_ != MemberState::idle);
   now_ = now;
   if (state_ == MemberState::left || state_ == MemberState::failed) return {};
-  absence_.on_pass(now);
+  watch_.on_pass(now);
   bool progress = take_events();
   if (state_ == MemberState::looking) {
     progress |= follow_notice();
@@ -113,12 +113,11 @@ bool Member::step_epoch(Time now) {
       progress = true;
     }
   }
-  const RankSet quiet = absence_.away() ? RankSet() : quiet_;
-  progress |= present.change().step(candidates_, state_ == MemberState::active, quiet, just_woke());
+  progress |= present.change().step(candidates_, state_ == MemberState::active, watch_.quiet(), watch_.just_woke());
   const std::size_t suspicions = present.change().suspicions().size();
-  const RankSet quiet_before = quiet_;
-  watch_silence(now);
-  progress |= present.change().suspicions().size() > suspicions || !quiet_before.includes(quiet_);
+  const RankSet quiet_before = watch_.quiet();
+  suspect_the_silent(now);
+  progress |= present.change().suspicions().size() > suspicions || !quiet_before.includes(watch_.quiet());
   revoke_suspects(present);
   if (state_ == MemberState::failed) return true;
   const bool steady = present.change().state() == ViewChange::State::steady;
@@ -180,25 +179,21 @@ void Member::activate() {
   gates_settled_ = false;
 }
 
+// Whose silence does not count: the own, and that of members that are suspected already.
+RankSet Member::passed_over() const {
+  RankSet ranks = epoch()->change().suspected();
+  ranks.add(epoch()->self());
+  return ranks;
+}
+
 // Silence is judged only after this member looked.
-void Member::watch_silence(Time now) {
-  if (options_.suspect_after == Duration{}) return;
+void Member::suspect_the_silent(Time now) {
   Epoch& present = *epoch();
-  const bool away = absence_.away();
-  quiet_ = {};
-  for (std::uint32_t i = 0; i < present.view().members.size(); ++i) {
-    if (Rank(i) == present.self() || present.change().suspected().contains(Rank(i))) continue;
-    Epoch::Line& line = present.line(Rank(i));
-    const std::uint64_t heartbeat = present.change().heartbeat(Rank(i));
-    if (away || heartbeat != line.heartbeat) {
-      line.heartbeat = heartbeat;
-      line.heard = now;
-    } else if (now - line.heard >= options_.suspect_after) {
-      present.change().suspect(Rank(i),
-                               present.table().attached(Rank(i)) ? "it gave no sign of life" : "it did not show its row");
-    } else if (now - line.heard >= options_.suspect_after / 2) {
-      quiet_.add(Rank(i));
-    }
+  const RankSet silent = watch_.look(present.change().heartbeats(), passed_over(), now);
+  for (std::uint32_t i = 0; !silent.empty() && i < present.view().members.size(); ++i) {
+    if (!silent.contains(Rank(i))) continue;
+    const bool shown = present.table().attached(Rank(i));
+    present.change().suspect(Rank(i), shown ? "it gave no sign of life" : "it did not show its row");
   }
 }
 
@@ -365,21 +360,14 @@ void Member::end_in_order() {
 }
 
 void Member::beat(Time now) {
-  if (options_.suspect_after == Duration{} || epochs_.empty() || now - last_beat_ < beat_interval()) return;
-  last_beat_ = now;
+  if (epochs_.empty() || !watch_.take_beat(now)) return;
   for (const auto& each : epochs_) each->table().beat();
 }
 
 Time Member::next_wake() const {
-  if (options_.suspect_after == Duration{} || epochs_.empty()) return never;
-  Time wake = last_beat_ + beat_interval();
-  if (departing_) return std::min(wake, decided_at_ + options_.suspect_after);
-  const Epoch& present = *epoch();
-  for (std::uint32_t i = 0; i < present.view().members.size(); ++i) {
-    if (Rank(i) == present.self() || present.change().suspected().contains(Rank(i))) continue;
-    wake = std::min(wake, present.lines()[i].heard + options_.suspect_after);
-  }
-  return wake;
+  if (epochs_.empty() || !watch_.judges()) return never;
+  const Time verdict = departing_ ? decided_at_ + watch_.patience() : watch_.next_verdict(passed_over());
+  return std::min(watch_.next_beat(), verdict);
 }
 
 void Member::push() {

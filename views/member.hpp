@@ -18,7 +18,6 @@
 #include <string_view>
 #include <vector>
 
-#include <spindrift/core/absence.hpp>
 #include <spindrift/core/clock.hpp>
 #include <spindrift/core/counters.hpp>
 #include <spindrift/fabric/fabric.hpp>
@@ -27,6 +26,7 @@
 #include <spindrift/views/inbox.hpp>
 #include <spindrift/views/messages.hpp>
 #include <spindrift/views/send_gate.hpp>
+#include <spindrift/views/silence_watch.hpp>
 #include <spindrift/views/transfer.hpp>
 #include <spindrift/views/upcalls.hpp>
 
@@ -244,9 +244,7 @@ class Member final : private smc::DeliverySink {
 
   // member.cpp: passes
   bool step_epoch(Time now);
-  void watch_silence(Time now);
-  /// In a beat's time everybody who is awake has pushed what it knew when this member woke.
-  [[nodiscard]] bool just_woke() const { return absence_.returned_within(beat_interval()); }
+  void suspect_the_silent(Time now);
   void revoke_suspects(Epoch& epoch);
   bool depart(Time now);
   void end_in_order();
@@ -261,11 +259,11 @@ class Member final : private smc::DeliverySink {
   bool flush_inboxes();
   bool advance_leave();
   void beat(Time now);
+  [[nodiscard]] RankSet passed_over() const;
   [[nodiscard]] Time next_wake() const;
   void push();
   void enter(MemberState state);
   void fail(Error error);
-  [[nodiscard]] Duration beat_interval() const noexcept { return options_.suspect_after / 4; }
 
   MemberOptions options_;
   fabric::Fabric& fabric_;
@@ -296,15 +294,13 @@ class Member final : private smc::DeliverySink {
   std::vector<std::unique_ptr<Epoch>> epochs_;    // the last is the present one; before it, those still of use
   std::vector<SubgroupId> state_lost_;            // as the present view's members were told
   std::size_t revoked_ = 0;                       // of the present epoch's suspicions, how many were acted upon
-  RankSet quiet_;  // members of the present view without a sign of life for half of the time after which they are suspected
   std::vector<std::deque<Leftovers>> leftovers_;  // by subgroup: what is sent again before anything new, in this order
   bool gates_settled_ = false;                    // nothing is left to be sent again, and the gates that may be open are
   bool sealed_ = false;                           // leaving: `seals_` are set for the present epoch
   std::vector<std::uint64_t> seals_;  // by subgroup: own messages that must be delivered everywhere before this node leaves
   Transfers transfers_;
   Time now_{};
-  Absence absence_;
-  Time last_beat_{};
+  SilenceWatch watch_;
   Time decided_at_{};
   bool finished_ = false;   // what the decree says was delivered; the application may still be at it
   bool departing_ = false;  // the decided view is without this node, on its own wish

@@ -17,7 +17,8 @@ ViewChange::ViewChange(const View& view, const std::vector<RankSet>& loaded, sst
       counts_(counts),
       partition_safety_(partition_safety),
       self_(table.self()),
-      seen_(view.members.size()) {}
+      seen_(view.members.size()),
+      heartbeats_(view.members.size()) {}
 
 void ViewChange::set_ready() {
   if (std::exchange(seen_[self_.value()].ready, true)) return;
@@ -104,8 +105,8 @@ bool ViewChange::step(const std::vector<Join>& candidates, bool may_lead, const 
 void ViewChange::look_for_life() {
   for (std::uint32_t i = 0; i < seen_.size(); ++i) {
     if (Rank(i) == self_ || !table_.attached(Rank(i)) || suspected_.contains(Rank(i))) continue;
-    const auto heartbeat = table_.read(Rank(i), layout(Rank(i)).heartbeat()).within(seen_[i].heartbeat, ~std::uint64_t{0});
-    if (heartbeat) seen_[i].heartbeat = *heartbeat;
+    const auto heartbeat = table_.read(Rank(i), layout(Rank(i)).heartbeat()).within(heartbeats_[i], ~std::uint64_t{0});
+    if (heartbeat) heartbeats_[i] = *heartbeat;
   }
 }
 
@@ -151,7 +152,7 @@ bool ViewChange::read_row(Rank rank) {
   const auto wedged = flag(row.wedged(), seen.wedged);
   const auto leaving = flag(row.leaving(), seen.leaving);
   const auto phase = flag(row.phase(), seen.ready);
-  const auto heartbeat = table_.read(rank, row.heartbeat()).within(seen.heartbeat, ~std::uint64_t{0});
+  const auto heartbeat = table_.read(rank, row.heartbeat()).within(heartbeats_[rank.value()], ~std::uint64_t{0});
   if (!low || !high || !decided || !accepted || !wedged || !leaving || !phase || !heartbeat ||
       RankSet(*low, *high).contains(rank)) {
     suspect(rank, "it wrote impossible words about the view");
@@ -161,8 +162,9 @@ bool ViewChange::read_row(Rank rank) {
     suspect(rank, "its row speaks for another view");
     return true;
   }
+  heartbeats_[rank.value()] = *heartbeat;
   const Seen before =
-      std::exchange(seen, {*phase != 0, *leaving != 0, *wedged != 0, *heartbeat, *accepted, *decided, RankSet(*low, *high)});
+      std::exchange(seen, {*phase != 0, *leaving != 0, *wedged != 0, *accepted, *decided, RankSet(*low, *high)});
   return seen.ready != before.ready || seen.leaving != before.leaving || seen.wedged != before.wedged ||
          seen.accepted != before.accepted || seen.decided != before.decided || !(seen.suspected == before.suspected);
 }

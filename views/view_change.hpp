@@ -75,7 +75,8 @@ class ViewChange {
   /// The member's row says that it reads every row.
   [[nodiscard]] bool ready(Rank rank) const noexcept { return seen_[rank.value()].ready; }
   [[nodiscard]] bool everybody_ready() const noexcept;
-  [[nodiscard]] std::uint64_t heartbeat(Rank rank) const noexcept { return seen_[rank.value()].heartbeat; }
+  /// By rank, as last read; the own one is 0.
+  [[nodiscard]] const std::vector<std::uint64_t>& heartbeats() const noexcept { return heartbeats_; }
   /// Says so in the own row: every row is attached.
   void set_ready();
   /// In state `decided`: whether those members know the decree, or are suspected; reads their rows.
@@ -89,7 +90,6 @@ class ViewChange {
     bool ready = false;
     bool leaving = false;
     bool wedged = false;
-    std::uint64_t heartbeat = 0;
     std::uint64_t accepted = 0;
     std::uint64_t decided = 0;
     RankSet suspected;
@@ -126,7 +126,8 @@ class ViewChange {
   RankSet suspected_;
   RankSet told_;  // of them, those in the own row
   std::vector<Suspicion> suspicions_;
-  std::vector<Seen> seen_;  // by rank, the own one included
+  std::vector<Seen> seen_;                 // by rank, the own one included
+  std::vector<std::uint64_t> heartbeats_;  // by rank
   std::optional<Decree> decree_;
 };
 

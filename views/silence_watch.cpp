@@ -1,0 +1,47 @@
+// Judging silence, beat by beat.
+#include <spindrift/views/silence_watch.hpp>
+
+#include <algorithm>
+
+namespace spindrift::views {
+
+void SilenceWatch::begin_view(std::size_t members, Time now) {
+  signs_.assign(members, Sign{0, now});
+  quiet_ = {};
+}
+
+RankSet SilenceWatch::look(std::span<const std::uint64_t> heartbeats, const RankSet& passed_over, Time now) {
+  RankSet silent;
+  if (!judges()) return silent;
+  const bool away = absence_.away();
+  quiet_ = {};
+  for (std::uint32_t i = 0; i < signs_.size(); ++i) {
+    if (passed_over.contains(Rank(i))) continue;
+    Sign& sign = signs_[i];
+    if (away || heartbeats[i] != sign.heartbeat) {
+      sign.heartbeat = heartbeats[i];
+      sign.heard = now;
+    } else if (now - sign.heard >= patience_) {
+      silent.add(Rank(i));
+    } else if (now - sign.heard >= patience_ / 2) {
+      quiet_.add(Rank(i));
+    }
+  }
+  return silent;
+}
+
+bool SilenceWatch::take_beat(Time now) noexcept {
+  if (!judges() || now - last_beat_ < beat_interval()) return false;
+  last_beat_ = now;
+  return true;
+}
+
+Time SilenceWatch::next_verdict(const RankSet& passed_over) const noexcept {
+  Time next = never;
+  for (std::uint32_t i = 0; judges() && i < signs_.size(); ++i) {
+    if (!passed_over.contains(Rank(i))) next = std::min(next, signs_[i].heard + patience_);
+  }
+  return next;
+}
+
+}  // namespace spindrift::views

@@ -1,0 +1,61 @@
+// Watches for members of the present view that give no sign of life: their heartbeats, and when the own one is due.
+//
+// The invariant to remember: time in which this member itself was away counts against nobody (core/absence.hpp).
+//
+// Pure; one thread. Times are those of the passes.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include <spindrift/core/absence.hpp>
+#include <spindrift/core/clock.hpp>
+#include <spindrift/views/rank_set.hpp>
+
+namespace spindrift::views {
+
+class SilenceWatch {
+ public:
+  /// `patience`: for how long a member may be silent. 0: silence is no ground for suspicion, and nobody beats.
+  explicit SilenceWatch(Duration patience) noexcept : patience_(patience), absence_(patience) {}
+
+  /// A pass of this member begins.
+  void on_pass(Time now) noexcept { absence_.on_pass(now); }
+  /// A view of so many members begins, who all count as heard just now.
+  void begin_view(std::size_t members, Time now);
+  /// The connection of this member broke before the view began: it may come back, but is not waited for as long as others.
+  void expect_back(Rank rank, Time now) { signs_[rank.value()].heard = now - patience_ / 4 * 3; }
+  /// A sign of life other than the heartbeat.
+  void hear(Rank rank, Time now) { signs_[rank.value()].heard = now; }
+  /// Looks at the heartbeats, by rank, as last read, of all but `passed_over`. Returns who was silent for too long.
+  [[nodiscard]] RankSet look(std::span<const std::uint64_t> heartbeats, const RankSet& passed_over, Time now);
+
+  [[nodiscard]] bool judges() const noexcept { return patience_ != Duration{}; }
+  [[nodiscard]] Duration patience() const noexcept { return patience_; }
+  /// Members that the last look found without a sign of life for half of the patience. To a member that was away none is.
+  [[nodiscard]] RankSet quiet() const noexcept { return absence_.away() ? RankSet() : quiet_; }
+  /// This member was away until a moment ago. In a beat's time everybody who is awake has pushed what it knew at the return.
+  [[nodiscard]] bool just_woke() const noexcept { return absence_.returned_within(beat_interval()); }
+
+  /// Whether the own heartbeat is due; if so, it counts as given.
+  [[nodiscard]] bool take_beat(Time now) noexcept;
+  [[nodiscard]] Time next_beat() const noexcept { return judges() ? last_beat_ + beat_interval() : never; }
+  /// When the first of the members but `passed_over` has been silent for too long, if nothing comes of it.
+  [[nodiscard]] Time next_verdict(const RankSet& passed_over) const noexcept;
+
+ private:
+  struct Sign {
+    std::uint64_t heartbeat = 0;  ///< as last seen
+    Time heard{};                 ///< when that changed, or the view began
+  };
+  [[nodiscard]] Duration beat_interval() const noexcept { return patience_ / 4; }
+
+  Duration patience_;
+  Absence absence_;
+  std::vector<Sign> signs_;  // by rank
+  RankSet quiet_;
+  Time last_beat_{};
+};
+
+}  // namespace spindrift::views
