@@ -74,6 +74,25 @@ expect 'a dead link' 'no such file: docs/gone.md' "$here/links.sh" "$tree"
 plant README.md 'See `tools/gone`.\n'
 expect 'a dead path' 'no such file: tools/gone' "$here/links.sh" "$tree"
 
+# shaped WHAT WORD TEXT: a header of core whose text breaks a limit.
+shaped() {
+  plant core/shaped.hpp "// Shaped.\n#pragma once\n$3"
+  mkdir -p "$tree/docs"
+  expect "$1" "$2" "$here/shape.py" "$tree"
+}
+many() { for i in $(seq "$1"); do printf "$2" "$i"; done; }
+shaped 'a class of 17 fields' 'fields core/shaped.hpp A: 17' "struct A {\n$(many 17 '  int f%s;\\n')};\n"
+shaped 'a class of 41 functions' 'functions core/shaped.hpp A: 41' "struct A {\n$(many 41 '  int f%s() const;\\n')};\n"
+shaped 'a function of 41 lines' 'lines core/shaped.hpp f: 41' "inline int f() {\n$(many 38 '  \\n')  return 1;\n}\n"
+shaped 'two types of one name' 'name A: core/shaped.hpp:3' 'struct A { int x; };\nnamespace n {\nclass A { int y; };\n}\n'
+plant core/shaped.hpp "// Shaped.\n#pragma once\nstruct A {\n$(many 17 '  int f%s;\\n')};\n"
+mkdir -p "$tree/docs" "$tree/tests/house"
+echo 'fields core/shaped.hpp A' >"$tree/tests/house/shape.txt"
+"$here/shape.py" "$tree" >/dev/null || { echo 'shape.py rejects what is listed'; failures=$((failures + 1)); }
+fresh
+mkdir -p "$tree/docs"
+"$here/shape.py" "$tree" >/dev/null || { echo 'shape.py rejects a clean tree'; failures=$((failures + 1)); }
+
 # checked ROW CODE TEST: a simulator with one row, one line of code and one test.
 checked() {
   fresh
