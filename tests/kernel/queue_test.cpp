@@ -5,7 +5,7 @@
 #include <deque>
 #include <random>
 
-#include <spindrift/kernel/pool_parts.hpp>
+#include <spindrift/kernel/queue.hpp>
 
 using spindrift::kernel::Queue;
 using spindrift::kernel::Recent;

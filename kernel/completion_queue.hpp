@@ -1,0 +1,50 @@
+// Where a virtual queue pair's user takes its completions: those of requests, which the core writes, and those of receives.
+//
+// Remember: a queue never overflows. What it has no room for is not taken by `Pool::post`.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <span>
+#include <vector>
+
+#include <spindrift/core/ids.hpp>
+#include <spindrift/kernel/physical.hpp>
+#include <spindrift/kernel/vq.h>
+
+namespace spindrift::kernel {
+
+/// A virtual queue pair of a pool; never used again in its life. 0 is none.
+using PairId = Strong<struct PairIdTag, std::uint64_t>;
+
+struct Completion {
+  enum class Kind : std::uint8_t { write, read, send, receive };
+  PairId pair;
+  std::uint64_t context = 0;
+  std::size_t bytes = 0;  ///< of a receive: how much came
+  Kind kind = Kind::write;
+  Status status = Status::done;
+};
+
+/// Completions of one or more pairs. A failed request always has one, others if they are signaled; those of one pair come in
+/// the order of its posts.
+class CompletionQueue {
+ public:
+  /// `capacity`: of requests under way and completions not taken, of all its pairs; rounded up to a power of two.
+  explicit CompletionQueue(std::uint32_t capacity);
+  CompletionQueue(const CompletionQueue&) = delete;
+  CompletionQueue& operator=(const CompletionQueue&) = delete;
+  /// Takes up to `to.size()`.
+  [[nodiscard]] std::size_t take(std::span<Completion> to);
+
+  // For the pool: the core's part, and the completion of a receive.
+  [[nodiscard]] vq_completions& core() noexcept { return core_; }
+  void add(const Completion& received) { received_.push_back(received); }
+
+ private:
+  std::vector<vq_completion> ring_;
+  vq_completions core_{};
+  std::deque<Completion> received_;
+};
+
+}  // namespace spindrift::kernel
