@@ -18,18 +18,14 @@ bool Member::conclude() {
     return true;
   }
   if (!std::exchange(finished_, true)) old.finish(now_);
-  if (!handed_over()) return false;
-  for (std::uint32_t s = 0; s < subgroup_count_; ++s) {
-    smc::Multicast* const multicast = old.multicast(SubgroupId(s));
-    if (multicast == nullptr || multicast->subgroup().mode != DeliveryMode::unordered) continue;
-    if (const std::uint64_t lost = multicast->own_beyond(decree.trim[s]); lost > 0) upcalls_.on_dropped(SubgroupId(s), lost);
-  }
+  if (!deliveries_.handed_over()) return false;
+  sends_.report_dropped(old);
   if (decree.left.contains(old.self())) {
     departing_ = true;
     decided_at_ = now_;
     return true;
   }
-  note_leftovers(old);
+  sends_.keep_leftovers(old);
 
   View next = successor(old.view(), decree, options_.layout);
   NewView news{next, {}, {}, {}, {}};
@@ -49,24 +45,6 @@ bool Member::conclude() {
   return true;
 }
 
-// Whether nobody is at work on a delivery, and nothing waits that the application would take.
-bool Member::handed_over() const {
-  for (std::uint32_t s = 0; s < subgroup_count_; ++s) {
-    const SubgroupId id(s);
-    if (upcalls_.busy(id) || (!inboxes_[s].passes() && !inboxes_[s].loading() && upcalls_.accepts(id))) return false;
-  }
-  return true;
-}
-
-// What was committed here and lies beyond the trim goes first in the next view that this node sends in.
-void Member::note_leftovers(Epoch& old) {
-  for (std::uint32_t s = 0; s < subgroup_count_; ++s) {
-    smc::Multicast* const multicast = old.multicast(SubgroupId(s));
-    if (multicast == nullptr || multicast->ring() == nullptr || !old.begun()) continue;
-    leftovers_[s].push_front({&old, std::nullopt});  // before what an older view still has: that was sent later
-  }
-}
-
 void Member::install(View view, std::vector<RankSet> loaded, NewView news) {
   const sst::RowLayout layout(view, self());
   auto row = fabric_.allocate(layout.bytes(), "row");
@@ -74,16 +52,16 @@ void Member::install(View view, std::vector<RankSet> loaded, NewView news) {
   auto bulk = allocate_bulk(view);
   if (!bulk) return fail(std::move(bulk).error());
   auto next = std::make_unique<Epoch>(std::move(view), std::move(loaded), self(), *row, std::move(*bulk), options_.policy,
-                                      options_.partition_safety, static_cast<smc::DeliverySink&>(*this), counters_);
+                                      options_.partition_safety, deliveries_, counters_);
   // In the own first view only this process is known to be new: the others may have been there.
-  begin_transfers(*next, epochs_.empty() ? std::vector{self()} : news.joined);
+  deliveries_.begin_view(next->view(), next->loaded(), epochs_.empty() ? std::vector{self()} : news.joined);
+  transfers_.begin_view(next->view(), next->loaded(), deliveries_);
   epochs_.push_back(std::move(next));
   Epoch& present = *epoch();
   state_lost_ = news.state_lost;
   revoked_ = 0;
   watch_.begin_view(present.view().members.size(), now_);
-  gates_settled_ = false;
-  sealed_ = false;
+  sends_.begin_view();
   finished_ = false;
   enter(MemberState::installing);
   log::info(log::Room::views, "view", {{"node", self()}, {"id", present.id()}, {"members", present.view().members.size()}});
@@ -112,7 +90,7 @@ void Member::install(View view, std::vector<RankSet> loaded, NewView news) {
   note_candidates();
   upcalls_.on_view(
       {present.view(), std::move(news.joined), std::move(news.left), std::move(news.failed), std::move(news.state_lost)});
-  for (std::uint32_t s = 0; s < subgroup_count_; ++s) inboxes_[s].pass_boundaries(SubgroupId(s), upcalls_);
+  deliveries_.pass_boundaries();
 }
 
 // Who has this process's hello takes it for fresh, and would take it in when the view that it was in is out of sight.
@@ -191,11 +169,7 @@ void Member::attach(Rank rank, Peer& peer) {
 // and for who left it and does not know yet.
 void Member::drop_old_epochs() {
   const auto useful = [&](Epoch* candidate) {
-    for (const std::deque<Leftovers>& sources : leftovers_) {
-      if (std::any_of(sources.begin(), sources.end(), [&](const Leftovers& some) { return some.from == candidate; }))
-        return true;
-    }
-    return candidate == epoch() || !candidate->leavers_know(now_, options_.suspect_after);
+    return sends_.uses(*candidate) || candidate == epoch() || !candidate->leavers_know(now_, options_.suspect_after);
   };
   std::erase_if(epochs_, [&](const std::unique_ptr<Epoch>& old) {
     if (useful(old.get())) return false;

@@ -162,11 +162,12 @@ void Member::on_message(Peer& peer, std::span<const std::byte> bytes) {
   } else if (const auto* bulk = std::get_if<BulkNotice>(&*message)) {
     peer.announced = {bulk->view, bulk->subgroup};
   } else if (const auto* piece = std::get_if<StatePiece>(&*message)) {
-    on_state_piece(peer, *piece);
+    const bool steady = epoch() != nullptr && epoch()->change().state() == ViewChange::State::steady;
+    if (steady && !transfers_.on_piece(peer.address.node, *piece)) accuse(peer, "it sent a piece of a state out of turn");
   } else if (const auto* ack = std::get_if<StateAck>(&*message)) {
-    on_state_ack(peer, *ack);
-  } else if (const auto* letter = std::get_if<PrivateMessage>(&*message)) {
-    if (rank_of(peer)) upcalls_.on_private(peer.address.node, letter->bytes);
+    transfers_.on_ack(peer.address.node, *ack);
+  } else if (const auto* own = std::get_if<PrivateMessage>(&*message)) {
+    if (rank_of(peer)) upcalls_.on_private(peer.address.node, own->bytes);
   }
 }
 
@@ -222,7 +223,7 @@ void Member::part_from(const Peer& peer, std::string reason, bool turned_away) {
 
 void Member::on_exposed(Peer& peer, const fabric::Event& event) {
   const auto access = peer.mappable ? fabric::Access::read : fabric::Access::write;
-  const std::size_t most = offers_max * (1 + subgroup_count_);  // of each view a row, and bulk rings for every subgroup
+  const std::size_t most = offers_max * (1 + subgroup_count());  // of each view a row, and bulk rings for every subgroup
   if (peer.state != Peer::State::agreed || !peer.announced || event.access != access || peer.offers.size() == most) {
     return accuse(peer, "it exposed memory out of turn");
   }

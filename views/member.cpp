@@ -2,9 +2,7 @@
 #include <spindrift/views/member.hpp>
 
 #include <algorithm>
-#include <cstring>
 
-#include <spindrift/core/asymmetric_barrier.hpp>
 #include <spindrift/core/check.hpp>
 #include <spindrift/core/log.hpp>
 
@@ -30,23 +28,32 @@ std::string_view to_string(MemberState state) noexcept {
   return "unknown";
 }
 
-Member::Member(MemberOptions options, fabric::Fabric& fabric, Upcalls& upcalls, CounterBlock& counters)
-    : options_(std::move(options)), fabric_(fabric), upcalls_(upcalls), counters_(counters), watch_(options_.suspect_after) {
-  CHECK(options_.incarnation != 0 && options_.layout);
+namespace {
+
+std::vector<SubgroupView> shapes_of(const MemberOptions& options) {
+  CHECK(options.incarnation != 0 && options.layout);
   std::vector<NodeId> nodes;
+  for (const fabric::Address& address : options.roster) nodes.push_back(address.node);
+  CHECK(nodes.size() <= member_count_max);
+  return options.layout(nodes, nullptr);
+}
+
+}  // namespace
+
+Member::Member(MemberOptions options, fabric::Fabric& fabric, Upcalls& upcalls, CounterBlock& counters)
+    : options_(std::move(options)),
+      fabric_(fabric),
+      upcalls_(upcalls),
+      counters_(counters),
+      shapes_(shapes_of(options_)),
+      sends_(shapes_.size(), upcalls),
+      deliveries_(options_.self, shapes_.size(), options_.backlog_bytes_max, upcalls),
+      transfers_(options_.self, upcalls),
+      watch_(options_.suspect_after) {
   for (const fabric::Address& address : options_.roster) {
-    nodes.push_back(address.node);
-    if (address.node == options_.self) continue;
-    peers_.emplace_back().address = address;
+    if (address.node != options_.self) peers_.emplace_back().address = address;
   }
-  CHECK(peers_.size() + 1 == nodes.size() && nodes.size() <= member_count_max);
-  shapes_ = options_.layout(nodes, nullptr);
-  subgroup_count_ = shapes_.size();
-  gates_ = std::make_unique<SendGate[]>(subgroup_count_);
-  inboxes_.assign(subgroup_count_, Inbox(options_.backlog_bytes_max));
-  leftovers_.resize(subgroup_count_);
-  seals_.resize(subgroup_count_);
-  own_unloaded_.resize(subgroup_count_);
+  CHECK(peers_.size() + 1 == options_.roster.size());
 }
 
 Member::~Member() = default;
@@ -91,9 +98,8 @@ Member::Step Member::step(Time now) {
     progress |= step_epoch(now);
   }
   if (state_ != MemberState::failed) {
-    progress |= pump_transfers();
-    progress |= take_states();
-    progress |= flush_inboxes();
+    progress |= exchange_states();
+    progress |= deliveries_.flush();
     beat(now);
   }
   push();
@@ -128,7 +134,7 @@ bool Member::step_epoch(Time now) {
     case ViewChange::State::wedged:
     case ViewChange::State::accepted:
       if (state_ != MemberState::changing) {
-        close_gates();
+        sends_.close();
         enter(MemberState::changing);
         return true;
       }
@@ -147,7 +153,7 @@ bool Member::step_epoch(Time now) {
   }
   revoke_suspects(present);
   progress |= *ran;
-  progress |= settle_gates();
+  progress |= sends_.settle(present, leave_requested());
   if (epochs_.size() > 1) drop_old_epochs();
   if (leave_requested()) progress |= advance_leave();
   return progress;
@@ -176,7 +182,6 @@ Error Member::lost_majority(const Epoch& present) const {
 void Member::activate() {
   enter(MemberState::active);
   drop_old_epochs();
-  gates_settled_ = false;
 }
 
 // Whose silence does not count: the own, and that of members that are suspected already.
@@ -212,132 +217,51 @@ void Member::revoke_suspects(Epoch& present) {
   }
 }
 
-void Member::close_gates() {
-  gates_settled_ = false;
-  bool any = false;
-  for (std::size_t s = 0; s < subgroup_count_; ++s) any |= gates_[s].close();
-  if (any) heavy_barrier();
-}
-
-// In an active view: first what earlier views left over, in order, when no thread is inside any more; then new messages.
-bool Member::settle_gates() {
-  if (gates_settled_) return false;
-  gates_settled_ = true;
-  bool progress = false;
-  for (std::uint32_t s = 0; s < subgroup_count_; ++s) {
-    if (gates_[s].is_open()) continue;
-    smc::Multicast* const multicast = epoch()->multicast(SubgroupId(s));
-    if (!leftovers_[s].empty()) {
-      if (!gates_[s].vacated()) {
-        gates_settled_ = false;
-        continue;
-      }
-      const bool moved_away =
-          epoch()->view().subgroups[s].inadequate.empty() && (multicast == nullptr || !multicast->ring());
-      progress |= moved_away ? give_up(SubgroupId(s)) : resend(SubgroupId(s));
-      if (!leftovers_[s].empty()) {
-        gates_settled_ &= multicast == nullptr;  // inadequate: only another view can help
-        continue;
-      }
-    }
-    if (multicast == nullptr || multicast->ring() == nullptr || leave_requested()) continue;
-    gates_[s].open(*multicast->ring(), multicast->bulk_ring());
-    upcalls_.on_space(SubgroupId(s));
-    progress = true;
-  }
-  return progress;
-}
-
-bool Member::send_again(smc::Multicast& multicast, std::span<const std::byte> message) {
-  const bool large = message.size() > multicast.subgroup().profile.ring_payload_max();
-  const auto reservation =
-      large ? multicast.bulk_ring()->reserve(message.size()) : multicast.ring()->reserve(message.size());
-  if (!reservation) return false;
-  if (!message.empty()) std::memcpy(reservation->payload.data(), message.data(), message.size());
-  large ? multicast.bulk_ring()->commit(*reservation) : multicast.ring()->commit(*reservation);
-  return true;
-}
-
-bool Member::resend(SubgroupId id) {
-  std::deque<Leftovers>& sources = leftovers_[id.value()];
-  smc::Multicast* const multicast = epoch()->multicast(id);
-  smc::SendRing* const ring = multicast == nullptr ? nullptr : multicast->ring();
-  bool any = false;
-  while (!sources.empty()) {
-    Leftovers& source = sources.front();
-    if (!source.next) source.next = source.from->multicast(id)->next_leftover();
-    if (!source.next) {
-      sources.pop_front();
-      continue;
-    }
-    if (ring == nullptr || !send_again(*multicast, *source.next)) return any;
-    source.next.reset();
-    any = true;
-  }
-  return any;
-}
-
-// This node sends in that subgroup no more.
-bool Member::give_up(SubgroupId id) {
-  std::uint64_t count = 0;
-  for (Leftovers& source : leftovers_[id.value()]) {
-    count += source.next ? 1 : 0;
-    while (source.from->multicast(id)->next_leftover()) ++count;
-  }
-  leftovers_[id.value()].clear();
-  if (count > 0) upcalls_.on_dropped(id, count);
-  return true;
-}
-
-bool Member::flush_inboxes() {
-  if (inboxes_pass_) return false;
-  bool any = false;
-  inboxes_pass_ = true;
-  for (std::uint32_t s = 0; s < subgroup_count_; ++s) {
-    any |= inboxes_[s].flush(SubgroupId(s), upcalls_);
-    inboxes_pass_ &= inboxes_[s].idle();
-  }
-  return any;
-}
-
-void Member::on_delivery(SubgroupId id, std::span<const Delivery> batch) {
-  Inbox& inbox = inboxes_[id.value()];
-  if (!inboxes_pass_) inbox.pass_boundaries(id, upcalls_);
-  // Before a batch was asked whether the application takes it; only the end of a view cannot wait until it does.
-  if (inbox.passes() && upcalls_.accepts(id)) return upcalls_.on_delivery(id, batch);
-  inbox.keep(batch);
-  inboxes_pass_ = false;
-}
-
-bool Member::accepts(SubgroupId id) const {
-  const Inbox& inbox = inboxes_[id.value()];
-  return inbox.passes() ? upcalls_.accepts(id) : inbox.has_space();
-}
-
 // New sends are refused; when all sent ones are delivered everywhere, the row asks the others to go on without this node.
 bool Member::advance_leave() {
   Epoch& present = *epoch();
-  close_gates();
-  bool gave_up = false;
-  for (std::uint32_t s = 0; s < subgroup_count_; ++s) {
-    if (!gates_[s].vacated() || !inboxes_[s].empty() || inboxes_[s].loading()) return gave_up;
-    if (upcalls_.busy(SubgroupId(s))) return gave_up;
-    if (leftovers_[s].empty()) continue;
-    if (present.multicast(SubgroupId(s)) != nullptr) return gave_up;
-    gave_up |= give_up(SubgroupId(s));  // the subgroup is inadequate, and this node does not wait for better times
+  const Sends::Outlook outlook = sends_.wind_up(present, deliveries_.drained());
+  if (!outlook.sent) return outlook.progress;
+  if (epochs_.size() > 1) return outlook.progress;  // somebody who left before does not know it yet
+  if (!sends_.delivered_everywhere(present)) return outlook.progress;
+  return present.change().leave() || outlook.progress;
+}
+
+// Pieces of states for newcomers, and what has come of a state for this one. While a view ends nothing is taken: the next
+// one's transfer includes what this one delivers.
+bool Member::exchange_states() {
+  bool progress = false;
+  if (transfers_.sending()) {
+    RankSet ready;
+    for (const Peer& peer : peers_) {
+      const auto rank = rank_of(peer);
+      if (peer.state == Peer::State::agreed && rank && epoch()->change().ready(*rank)) ready.add(*rank);
+    }
+    for (Addressed& piece : transfers_.next_pieces(epoch()->view(), ready, private_bytes_max())) {
+      send_to(*peer_of(piece.to), std::move(piece.message));
+      progress = true;
+    }
   }
-  if (epochs_.size() > 1) return gave_up;  // somebody who left before does not know it yet
-  const auto ring_of = [&](std::uint32_t s) {
-    smc::Multicast* const multicast = present.multicast(SubgroupId(s));
-    return multicast == nullptr ? nullptr : multicast->ring();
-  };
-  if (!std::exchange(sealed_, true)) {
-    for (std::uint32_t s = 0; s < subgroup_count_; ++s) seals_[s] = ring_of(s) == nullptr ? 0 : ring_of(s)->reserved_count();
+  if (transfers_.receiving() && epoch()->change().state() == ViewChange::State::steady) take_states(progress);
+  return progress;
+}
+
+void Member::take_states(bool& progress) {
+  while (auto taken = transfers_.take()) {
+    progress = true;
+    Peer& source = *peer_of(taken->from);
+    if (source.state == Peer::State::agreed) send_to(source, encode(taken->ack));
+    if (!taken->complete) continue;
+    const SubgroupId id = taken->ack.subgroup;
+    if (!deliveries_.end_loading(id, taken->kept)) {
+      accuse(source, "it sent impossible deliveries behind a state");
+      continue;
+    }
+    if (taken->writer) taken->writer->finish();
+    epoch()->set_loaded(id);
+    log::info(log::Room::views, "state loaded",
+              {{"node", self()}, {"subgroup", epoch()->view().subgroup(id).name}, {"bytes", taken->ack.offset}});
   }
-  for (std::uint32_t s = 0; s < subgroup_count_; ++s) {
-    if (ring_of(s) != nullptr && present.multicast(SubgroupId(s))->own_delivered_everywhere() < seals_[s]) return gave_up;
-  }
-  return present.change().leave() || gave_up;
 }
 
 // The others need this node's rows until they know the decree too; then it may go.
@@ -346,9 +270,7 @@ bool Member::depart(Time now) {
   const bool all_know = present.change().all_know(RankSet::first(present.view().members.size()));
   revoke_suspects(present);
   const bool waited = options_.suspect_after != Duration{} && now - decided_at_ >= options_.suspect_after;
-  bool flushed = true;
-  for (std::uint32_t s = 0; s < subgroup_count_; ++s) flushed &= inboxes_[s].empty() && !upcalls_.busy(SubgroupId(s));
-  if ((!all_know && !waited) || !flushed) return false;
+  if ((!all_know && !waited) || !deliveries_.all_taken()) return false;
   push();
   end_in_order();
   return true;
@@ -382,8 +304,7 @@ void Member::enter(MemberState state) {
   state_ = state;
   // Whoever waits for space learns from the state whether waiting still makes sense.
   if (state != MemberState::left && state != MemberState::failed) return;
-  close_gates();
-  for (std::uint32_t s = 0; s < subgroup_count_; ++s) upcalls_.on_space(SubgroupId(s));
+  sends_.end();
 }
 
 void Member::stop(Error reason) {

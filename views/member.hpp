@@ -9,7 +9,6 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
-#include <deque>
 #include <map>
 #include <memory>
 #include <optional>
@@ -23,9 +22,9 @@
 #include <spindrift/fabric/fabric.hpp>
 #include <spindrift/core/view.hpp>
 #include <spindrift/views/epoch.hpp>
-#include <spindrift/views/inbox.hpp>
+#include <spindrift/views/deliveries.hpp>
 #include <spindrift/views/messages.hpp>
-#include <spindrift/views/send_gate.hpp>
+#include <spindrift/views/sends.hpp>
 #include <spindrift/views/silence_watch.hpp>
 #include <spindrift/views/transfer.hpp>
 #include <spindrift/views/upcalls.hpp>
@@ -62,7 +61,7 @@ enum class MemberState : std::uint8_t {
 
 [[nodiscard]] std::string_view to_string(MemberState state) noexcept;
 
-class Member final : private smc::DeliverySink {
+class Member final {
  public:
   struct Step {
     bool progress = false;  ///< step again at once; otherwise sleep until woken or `wake_at`
@@ -71,7 +70,7 @@ class Member final : private smc::DeliverySink {
 
   /// `fabric`, which listens already, `upcalls` and `counters` outlive the member.
   Member(MemberOptions options, fabric::Fabric& fabric, Upcalls& upcalls, CounterBlock& counters);
-  ~Member() override;
+  ~Member();
 
   /// Starts to look for the others. Errors: unsupported (a trait is missing), resource.
   [[nodiscard]] Result<void> start();
@@ -96,8 +95,8 @@ class Member final : private smc::DeliverySink {
   void accuse(NodeId node, const std::string& what);
 
   /// Where application threads send; as many as the layout has subgroups, for the member's whole life. Any thread.
-  [[nodiscard]] SendGate& gate(SubgroupId id) { return gates_[id.value()]; }
-  [[nodiscard]] std::size_t subgroup_count() const noexcept { return subgroup_count_; }
+  [[nodiscard]] SendGate& gate(SubgroupId id) { return sends_.gate(id); }
+  [[nodiscard]] std::size_t subgroup_count() const noexcept { return shapes_.size(); }
   /// Name, mode, profile and topics of every subgroup of the layout.
   [[nodiscard]] const std::vector<SubgroupView>& shapes() const noexcept { return shapes_; }
 
@@ -117,7 +116,7 @@ class Member final : private smc::DeliverySink {
   /// States on their way to newcomers, and from others.
   [[nodiscard]] const Transfers& transfers() const noexcept { return transfers_; }
   /// Whether this subgroup's state is still on its way here.
-  [[nodiscard]] bool loading(SubgroupId id) const { return inboxes_[id.value()].loading(); }
+  [[nodiscard]] bool loading(SubgroupId id) const { return deliveries_.loading(id); }
 
  private:
   /// What this process has with one other of the roster.
@@ -157,17 +156,6 @@ class Member final : private smc::DeliverySink {
     std::optional<What> announced;  ///< what its next exposed region is
     std::map<What, Offer> offers;   ///< of rows, bulk rings or mirrors, for the present view and the next
   };
-
-  /// Own messages of an ended view that lie beyond its trim.
-  struct Leftovers {
-    Epoch* from = nullptr;
-    std::optional<std::span<const std::byte>> next;  ///< taken, and not yet sent
-  };
-
-  // DeliverySink: between the multicasts and the application.
-  void on_delivery(SubgroupId id, std::span<const Delivery> batch) override;
-  void on_space(SubgroupId id) override { upcalls_.on_space(id); }
-  [[nodiscard]] bool accepts(SubgroupId id) const override;
 
   // links.cpp: connections, hellos, candidates
   static void remember(std::vector<Join>& list, const Join& who);
@@ -222,8 +210,6 @@ class Member final : private smc::DeliverySink {
   bool attach_rows();
   void attach(Rank rank, Peer& peer);
   bool conclude();
-  [[nodiscard]] bool handed_over() const;
-  void note_leftovers(Epoch& old);
   void drop_old_epochs();
   void forget(Epoch& old);
 
@@ -233,16 +219,9 @@ class Member final : private smc::DeliverySink {
   [[nodiscard]] bool offer_bulk(Peer& peer);
   void attach_bulk(Rank rank, Peer& peer);
 
-  // transfer.cpp
-  /// `joined`: since the view before.
-  void begin_transfers(Epoch& epoch, const std::vector<NodeId>& joined);
-  bool pump_transfers();
-  void on_state_piece(Peer& peer, const StatePiece& piece);
-  bool take_states();
-  [[nodiscard]] bool take_state(IncomingState& in);
-  void on_state_ack(const Peer& peer, const StateAck& ack);
-
   // member.cpp: passes
+  bool exchange_states();
+  void take_states(bool& progress);
   bool step_epoch(Time now);
   void suspect_the_silent(Time now);
   void revoke_suspects(Epoch& epoch);
@@ -251,12 +230,6 @@ class Member final : private smc::DeliverySink {
   [[nodiscard]] Error removed_error(const Epoch& present, const std::string& by_whom) const;
   [[nodiscard]] Error lost_majority(const Epoch& present) const;
   void activate();
-  void close_gates();
-  bool settle_gates();
-  [[nodiscard]] static bool send_again(smc::Multicast& multicast, std::span<const std::byte> message);
-  bool resend(SubgroupId id);
-  bool give_up(SubgroupId id);
-  bool flush_inboxes();
   bool advance_leave();
   void beat(Time now);
   [[nodiscard]] RankSet passed_over() const;
@@ -269,15 +242,14 @@ class Member final : private smc::DeliverySink {
   fabric::Fabric& fabric_;
   Upcalls& upcalls_;
   CounterBlock& counters_;
-  std::size_t subgroup_count_ = 0;
 
+  std::vector<SubgroupView> shapes_;  // every subgroup's name, mode, profile and topics
+  Sends sends_;
+  Deliveries deliveries_;
+  Transfers transfers_;
   MemberState state_ = MemberState::idle;
   std::optional<Error> failure_;
   std::atomic<bool> leave_requested_{false};
-  std::unique_ptr<SendGate[]> gates_;
-  std::vector<Inbox> inboxes_;        // by subgroup
-  bool inboxes_pass_ = false;         // all of them let everything through
-  std::vector<std::uint64_t> own_unloaded_;  // by subgroup: own messages in the state that this member has yet to load
   std::vector<Peer> peers_;           // by place in the roster, without self
   std::vector<Join> removed_;         // incarnations that this node parted from: never again
   std::vector<Join> turned_away_;     // of those, the ones that parted from this node first
@@ -289,16 +261,10 @@ class Member final : private smc::DeliverySink {
   RankSet promises_;                  // who has promised itself to it
   std::uint64_t ballot_ = 0;          // the highest that the founder has used or heard of
   std::vector<Join> candidates_;      // who could be taken into the next view
-  std::vector<SubgroupView> shapes_;  // every subgroup's name, mode, profile and topics
 
   std::vector<std::unique_ptr<Epoch>> epochs_;    // the last is the present one; before it, those still of use
   std::vector<SubgroupId> state_lost_;            // as the present view's members were told
   std::size_t revoked_ = 0;                       // of the present epoch's suspicions, how many were acted upon
-  std::vector<std::deque<Leftovers>> leftovers_;  // by subgroup: what is sent again before anything new, in this order
-  bool gates_settled_ = false;                    // nothing is left to be sent again, and the gates that may be open are
-  bool sealed_ = false;                           // leaving: `seals_` are set for the present epoch
-  std::vector<std::uint64_t> seals_;  // by subgroup: own messages that must be delivered everywhere before this node leaves
-  Transfers transfers_;
   Time now_{};
   SilenceWatch watch_;
   Time decided_at_{};

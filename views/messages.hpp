@@ -105,6 +105,12 @@ struct Part {
   std::span<const std::byte> bytes;  ///< points into the message
 };
 
+/// An encoded message and who is to have it.
+struct Addressed {
+  NodeId to;
+  std::vector<std::byte> message;
+};
+
 using Message = std::variant<Hello, Mismatch, Refusal, Removed, Stopped, ViewNotice, RowNotice, StatePiece, StateAck,
                              PrivateMessage, Part, Founding, Promise, Settled, BulkNotice>;
 

@@ -1,16 +1,32 @@
-// States under way between members. A source keeps what it saved at the boundary until every newcomer has it; pieces go out
-// as earlier ones are acknowledged, so that a slow newcomer costs bounded memory on the way. What a source kept back for an
-// application without a handler travels behind the state, see Inbox.
+// States of subgroups on their way between members. A source keeps what it saved at the boundary of two views until every
+// newcomer has it; pieces go out as earlier ones are acknowledged, so that a slow newcomer costs bounded memory on the way.
+// What a source kept back for its application travels behind the state, see Deliveries.
+//
+// The invariant to remember: a transfer belongs to one view. What an earlier view began is void, since a newcomer of the
+// next one gets the state as of that boundary.
+//
+// Pure but for the application's own readers and writers; the poller's.
 #pragma once
 
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <span>
 #include <vector>
 
 #include <spindrift/core/ids.hpp>
+#include <spindrift/views/deliveries.hpp>
+#include <spindrift/views/messages.hpp>
 #include <spindrift/views/upcalls.hpp>
 
 namespace spindrift::views {
+
+/// Who gives a subgroup's state to whom when a view begins: the lowest-ranked member that has it, to all that have not.
+struct TransferPlan {
+  std::optional<NodeId> source;
+  std::vector<NodeId> newcomers;
+};
+[[nodiscard]] TransferPlan transfer_plan(const View& view, SubgroupId id, const RankSet& loaded);
 
 /// One subgroup's state and the deliveries behind it, as of the beginning of a view.
 struct SavedState {
@@ -23,37 +39,67 @@ struct SavedState {
   void read(std::uint64_t offset, std::span<std::byte> to) const;
 };
 
-struct OutgoingState {
-  NodeId to;
-  ViewId view;
-  SubgroupId subgroup;
-  std::shared_ptr<const SavedState> state;
-  std::uint64_t sent = 0;
-  std::uint64_t acknowledged = 0;
-  bool begun = false;  ///< a state of no bytes is one empty piece
-};
-
-struct IncomingState {
-  NodeId from;
-  ViewId view;
-  SubgroupId subgroup;
-  std::unique_ptr<StateWriter> writer;
-  std::vector<std::byte> kept;  ///< taken: the deliveries behind the state
-  std::uint64_t taken = 0;      ///< of the stream
-  std::uint64_t state_bytes = 0;
-  std::uint64_t total_bytes = 0;
-  bool begun = false;
-  std::vector<std::byte> waiting;  ///< arrived, and not taken: the application is not ready. At most a window
-};
-
-struct Transfers {
+class Transfers {
+ public:
   /// Unacknowledged bytes of one transfer.
   static constexpr std::uint64_t window_bytes = 256U << 10U;
   /// Of one piece, if the fabric's messages allow it.
   static constexpr std::uint64_t piece_bytes = 32U << 10U;
 
-  std::vector<OutgoingState> outgoing;
-  std::vector<IncomingState> incoming;
+  /// What the application took, and what is to be done about it.
+  struct Taken {
+    NodeId from;
+    StateAck ack;                          ///< for the source
+    bool complete = false;                 ///< and then:
+    std::unique_ptr<StateWriter> writer;   ///< to be finished; null: the state has no bytes
+    std::vector<std::byte> kept;           ///< at the source, behind the state
+  };
+
+  /// `upcalls` outlives this object.
+  Transfers(NodeId self, Upcalls& upcalls) noexcept : self_(self), upcalls_(upcalls) {}
+
+  /// A view begins, with nothing of it delivered yet; `deliveries` have heard of it. Saves the states that this node gives.
+  void begin_view(const View& view, const std::vector<RankSet>& loaded, const Deliveries& deliveries);
+  [[nodiscard]] bool sending() const noexcept { return !outgoing_.empty(); }
+  [[nodiscard]] bool receiving() const noexcept { return !incoming_.empty(); }
+
+  /// The next pieces for newcomers that are `ready`: they know of the view. `bytes_max`: of a piece, as the fabric has it.
+  [[nodiscard]] std::vector<Addressed> next_pieces(const View& view, const RankSet& ready, std::size_t bytes_max);
+  void on_ack(NodeId from, const StateAck& ack);
+  /// False: it is out of turn.
+  [[nodiscard]] bool on_piece(NodeId from, const StatePiece& piece);
+  /// Hands to the application what has arrived of one state, if the application is ready to take deliveries.
+  [[nodiscard]] std::optional<Taken> take();
+
+ private:
+  struct Outgoing {
+    NodeId to;
+    ViewId view;
+    SubgroupId subgroup;
+    std::shared_ptr<const SavedState> state;
+    std::uint64_t sent = 0;
+    std::uint64_t acknowledged = 0;
+    bool begun = false;  ///< a state of no bytes is one empty piece
+  };
+  struct Incoming {
+    NodeId from;
+    ViewId view;
+    SubgroupId subgroup;
+    std::unique_ptr<StateWriter> writer{};
+    std::vector<std::byte> kept{};  ///< taken: the deliveries behind the state
+    std::uint64_t taken = 0;        ///< of the stream
+    std::uint64_t state_bytes = 0;
+    std::uint64_t total_bytes = 0;
+    bool begun = false;
+    std::vector<std::byte> waiting{};  ///< arrived, and not taken: the application is not ready. At most a window
+  };
+  void send_next(Outgoing& out, std::size_t bytes_max, std::vector<Addressed>& to);
+  [[nodiscard]] Taken take(Incoming& in);
+
+  NodeId self_;
+  Upcalls& upcalls_;
+  std::vector<Outgoing> outgoing_;
+  std::vector<Incoming> incoming_;
 };
 
 }  // namespace spindrift::views

@@ -199,7 +199,7 @@ void Fleet::judge() {
 
 // V11: at rest, memory belongs to the present view, or to one that somebody still needs. And nobody goes on with a state.
 void Fleet::check_memory() {
-  const auto sends = [&](std::uint32_t index) { return !processes_[index]->member_->transfers().outgoing.empty(); };
+  const auto sends = [&](std::uint32_t index) { return processes_[index]->member_->transfers().sending(); };
   const auto nobody_sends = [&] {
     const std::vector<std::uint32_t> members = core();
     return std::none_of(members.begin(), members.end(), sends);

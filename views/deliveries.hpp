@@ -1,0 +1,65 @@
+// Between the multicasts of all subgroups and the application: usually nothing, deliveries go through. What the application
+// cannot take yet waits here, in order, with the boundaries of the views among it.
+//
+// The invariant to remember: the application hears of a subgroup's deliveries, boundaries and state in one order, the same
+// as if it had always been ready.
+//
+// The poller's. What comes is valid until the call returns; what waits is copied.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include <spindrift/core/view.hpp>
+#include <spindrift/smc/multicast.hpp>
+#include <spindrift/views/inbox.hpp>
+#include <spindrift/views/rank_set.hpp>
+#include <spindrift/views/upcalls.hpp>
+
+namespace spindrift::views {
+
+class Deliveries final : public smc::DeliverySink {
+ public:
+  /// Of each subgroup up to `bytes_max` bytes wait; more only at the end of a view. `upcalls` outlives this object.
+  Deliveries(NodeId self, std::size_t subgroups, std::uint64_t bytes_max, Upcalls& upcalls);
+
+  void on_delivery(SubgroupId id, std::span<const Delivery> batch) override;
+  void on_space(SubgroupId id) override { upcalls_.on_space(id); }
+  [[nodiscard]] bool accepts(SubgroupId id) const override;
+
+  /// A view begins behind everything that came so far. `loaded`: by subgroup, who has its state; `joined`: since the view
+  /// before. Where this node is a member and has no state, one is on its way from now on.
+  void begin_view(const View& view, const std::vector<RankSet>& loaded, std::span<const NodeId> joined);
+  /// What waits of this subgroup, as bytes that go behind its state; see Inbox::encode.
+  [[nodiscard]] std::vector<std::byte> kept(SubgroupId id) const { return inboxes_[id.value()].encode(); }
+  /// The state is here, and this waited at its source. False, and nothing changed: the bytes are impossible.
+  [[nodiscard]] bool end_loading(SubgroupId id, std::span<const std::byte> kept_at_source);
+  [[nodiscard]] bool loading(SubgroupId id) const { return inboxes_[id.value()].loading(); }
+
+  /// Hands over what the application takes by now, a batch per subgroup; true if it did.
+  bool flush();
+  /// Tells of the boundaries that no delivery is before.
+  void pass_boundaries();
+  /// Nobody is at work on a delivery, and nothing waits that the application would take.
+  [[nodiscard]] bool handed_over() const;
+  /// Nobody is at work on a delivery, and none waits.
+  [[nodiscard]] bool all_taken() const;
+  /// So many subgroups, the first ones, have nothing that the application is still to take, a state included.
+  [[nodiscard]] std::size_t drained() const;
+
+ private:
+  enum class State : std::uint8_t {
+    through,  ///< nothing waits
+    keeping,  ///< something waits, or may
+  };
+
+  NodeId self_;
+  Upcalls& upcalls_;
+  State state_ = State::through;
+  std::vector<Inbox> inboxes_;               // by subgroup
+  std::vector<std::uint64_t> own_unloaded_;  // by subgroup: own messages in the state that is on its way
+};
+
+}  // namespace spindrift::views
