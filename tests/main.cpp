@@ -1,6 +1,42 @@
-// The main function of every test executable, compiled once.
-#define CATCH_CONFIG_MAIN
+// The main function of every test executable, compiled once: Catch2's, but that tests which skip themselves do not pass.
+#define CATCH_CONFIG_RUNNER
+#define CATCH_CONFIG_EXTERNAL_INTERFACES
 #include <catch2/catch.hpp>
+
+#include <iostream>
+
+#include "skip.hpp"
+
+namespace {
+
+std::size_t test_cases = 0;
+std::size_t skipped_test_cases = 0;
+bool skips = false;  ///< the test case that runs
+
+struct Counter : Catch::TestEventListenerBase {
+  using TestEventListenerBase::TestEventListenerBase;
+  void testCaseEnded(const Catch::TestCaseStats&) override {
+    ++test_cases;
+    skipped_test_cases += skips ? 1 : 0;
+    skips = false;
+  }
+};
+CATCH_REGISTER_LISTENER(Counter)
+
+}  // namespace
+
+void spindrift::test::skip(const std::string& reason) {
+  skips = true;
+  std::cout << "\nskipped: " << Catch::getResultCapture().getCurrentTestName() << ": " << reason << std::endl;
+}
+
+int main(int argc, char** argv) {
+  const int failed = Catch::Session().run(argc, argv);
+  // Catch2 returns how many assertions failed: it may be as many as mean "skipped".
+  if (failed != 0) return failed == spindrift::test::skipped_exit_code ? 1 : failed;
+  if (skipped_test_cases > 0) std::cout << skipped_test_cases << " of " << test_cases << " test cases skipped\n";
+  return skipped_test_cases > 0 && skipped_test_cases == test_cases ? spindrift::test::skipped_exit_code : 0;
+}
 
 #if defined(__has_feature)
 #define SPINDRIFT_HAS_FEATURE(feature) __has_feature(feature)

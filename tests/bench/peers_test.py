@@ -110,4 +110,9 @@ class Running(unittest.TestCase):
 
 
 if __name__ == '__main__':
-    unittest.main(verbosity=2)
+    played = unittest.main(verbosity=2, exit=False).result
+    if not played.wasSuccessful():
+        sys.exit(1)
+    for test, reason in played.skipped:
+        print(f'skipped: {test}: {reason}')
+    sys.exit(77 if played.skipped else 0)

@@ -1,5 +1,6 @@
 // The device over rdma-core beyond what every device is tried with: what it refuses, whom it turns away, and how it wakes
 // who sleeps. What needs a device runs where there is one.
+#include "../skip.hpp"
 #include "device_conformance.hpp"
 
 #include <poll.h>
@@ -15,6 +16,8 @@ using namespace conformance;
 namespace rdma = spindrift::fabric::verbs;
 
 namespace {
+
+const std::string no_device = "no RDMA device with an IPv4 address";
 
 const Provider* over_rdma_core() {
   for (const Provider& each : providers()) {
@@ -35,6 +38,11 @@ ErrorKind refusal(const VerbsDeviceOptions& options) {
 }
 
 }  // namespace
+
+TEST_CASE("what every device promises is tried over rdma-core too") {
+  if (over_rdma_core() == nullptr) return spindrift::test::skip(no_device);
+  SUCCEED("providers() gives it to the conformance tests");
+}
 
 TEST_CASE("options that make no device over rdma-core are refused") {
   VerbsDeviceOptions good;
@@ -59,7 +67,8 @@ TEST_CASE("options that make no device over rdma-core are refused") {
 
 TEST_CASE("a connectionless half is refused where the adapter has no DC, with what to use instead") {
   const auto ports = fabric::verbs_ports();
-  if (over_rdma_core() == nullptr || why_no_dc(ports->front().device).empty()) return;
+  if (over_rdma_core() == nullptr) return spindrift::test::skip(no_device);
+  if (why_no_dc(ports->front().device).empty()) return spindrift::test::skip("the adapter has DC");
   VerbsDeviceOptions options;
   options.listen = ports->front().addresses.front() + ":0";
   options.connectionless = true;
@@ -71,7 +80,7 @@ TEST_CASE("a connectionless half is refused where the adapter has no DC, with wh
 }
 
 TEST_CASE("a write with news makes who sleeps look, and takes none of its buffers for good") {
-  if (over_rdma_core() == nullptr) return;
+  if (over_rdma_core() == nullptr) return spindrift::test::skip(no_device);
   DeviceSizes sizes;
   sizes.receive_buffers = 2;
   World world(*over_rdma_core(), sizes);
@@ -96,7 +105,7 @@ TEST_CASE("a write with news makes who sleeps look, and takes none of its buffer
 }
 
 TEST_CASE("who calls from another protocol is turned away, and others are not") {
-  if (over_rdma_core() == nullptr) return;
+  if (over_rdma_core() == nullptr) return spindrift::test::skip(no_device);
   World world(*over_rdma_core());
   Station& a = world.station();
   Station& b = world.station();
