@@ -19,6 +19,7 @@
 #include <spindrift/bench/payload.hpp>
 #include <spindrift/bench/processes.hpp>
 #include <spindrift/group/group.hpp>
+#include <spindrift/group/probe.hpp>
 
 namespace spindrift::bench {
 
@@ -161,7 +162,8 @@ class TrafficMember {
       : arena_(arena),
         run_(arena.run),
         self_(self),
-        group_(value_or_throw(member_config(arena.shape, arena.directory, NodeId(self))), options()) {}
+        group_(value_or_throw(member_config(arena.shape, arena.directory, NodeId(self))), {},
+               group::Probe{.policy = run_.policy, .watch_fabric = {}}) {}
 
   void run() {
     group_.on_failure([this](const Error& failure) { complain(failure.to_string()); });
@@ -179,12 +181,6 @@ class TrafficMember {
   }
 
  private:
-  GroupOptions options() const {
-    GroupOptions options;
-    options.ablation = std::make_shared<smc::Policy>(run_.policy);
-    return options;
-  }
-
   /// What happens to members when the first of them has gone home is no fault.
   void complain(const std::string& failure) const noexcept {
     if (!over_.load()) fmt::print(stderr, "member {}: {}\n", self_, failure);

@@ -22,6 +22,7 @@
 #include <spindrift/bench/processes.hpp>
 #include <spindrift/bench/watched_fabric.hpp>
 #include <spindrift/group/group.hpp>
+#include <spindrift/group/probe.hpp>
 
 namespace spindrift::bench {
 
@@ -54,7 +55,9 @@ struct alignas(cache_line_bytes) Window {
 class MeasuredMember {
  public:
   MeasuredMember(const ViewChangeRun& run, const std::string& directory, NodeId self, Window& window)
-      : run_(run), window_(window), group_(value_or_throw(member_config(run.shape, directory, self)), options()) {}
+      : run_(run),
+        window_(window),
+        group_(value_or_throw(member_config(run.shape, directory, self)), options(), probe()) {}
 
   void run() {
     Subgroup& subgroup = group_.subgroup(subgroup_name);
@@ -84,13 +87,18 @@ class MeasuredMember {
   }
 
  private:
-  GroupOptions options() {
-    GroupOptions options;
+  group::Probe probe() {
+    group::Probe probe;
     if (run_.share) {
-      options.watch_fabric = [this](std::unique_ptr<fabric::Fabric> inner) {
+      probe.watch_fabric = [this](std::unique_ptr<fabric::Fabric> inner) {
         return watch_connecting(std::move(inner), log_);
       };
     }
+    return probe;
+  }
+
+  GroupOptions options() {
+    GroupOptions options;
     options.on_view = [this](const NewView& news) {
       told_by_ = views_seen_++ == 0 ? nullptr : news.failed.empty() ? &log_.connected : &log_.lost;
       window_.leader.store(news.view.members.front().value());

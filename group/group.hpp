@@ -17,8 +17,8 @@
 #include <spindrift/core/counters.hpp>
 #include <spindrift/core/view.hpp>
 #include <spindrift/smc/delivery.hpp>
-#include <spindrift/views/send_gate.hpp>
-#include <spindrift/views/upcalls.hpp>
+#include <spindrift/views/new_view.hpp>
+#include <spindrift/views/send_claim.hpp>
 
 namespace spindrift {
 
@@ -29,11 +29,12 @@ class ReplicaBase;
 class ReplicaChannel;
 template <class T>
 class Replicated;
-namespace smc {
-struct Policy;
-}
-namespace fabric {
-class Fabric;
+namespace group {
+class Channel;
+struct Probe;
+}  // namespace group
+namespace views {
+class SendGate;
 }
 struct ObjectHandlers;
 
@@ -107,16 +108,15 @@ class Subgroup {
   Subgroup& operator=(const Subgroup&) = delete;
 
  private:
-  friend class GroupCore;
-  Subgroup(GroupCore& core, views::SendGate& gate, SubgroupId id, const SubgroupView& shape)
-      : core_(core),
+  friend class group::Channel;
+  Subgroup(group::Channel& channel, views::SendGate& gate, const SubgroupView& shape)
+      : channel_(channel),
         gate_(gate),
-        id_(id),
         name_(shape.name),
         message_bytes_max_(shape.profile.message_bytes_max),
         ring_payload_max_(shape.profile.ring_payload_max()) {}
 
-  using Claim = views::SendGate::Claim;
+  using Claim = views::SendClaim;
   [[nodiscard]] Claim reserve(std::uint64_t bytes);
   [[nodiscard]] bool try_reserve(std::uint64_t bytes, Claim& claim);
   void commit(const Claim& claim) noexcept;
@@ -133,9 +133,8 @@ class Subgroup {
     commit(claim);
   }
 
-  GroupCore& core_;
+  group::Channel& channel_;
   views::SendGate& gate_;
-  SubgroupId id_;
   std::string name_;
   std::uint64_t message_bytes_max_;
   std::uint64_t ring_payload_max_;
@@ -153,11 +152,6 @@ struct GroupOptions {
   std::function<void(Subgroup&, std::uint64_t messages)> on_dropped;
   /// A private message of another member. On the poller thread.
   std::function<void(NodeId from, std::span<const std::byte>)> on_private;
-  /// For experiments alone: batches cut short, no null-sends (spindrift/smc/multicast.hpp). Nothing: the product's own.
-  std::shared_ptr<const smc::Policy> ablation;
-  /// For experiments alone: what stands between the group and its fabric, from before it listens, and may measure what
-  /// passes. Called once, on the thread that joins. Nothing: nobody does.
-  std::function<std::unique_ptr<fabric::Fabric>(std::unique_ptr<fabric::Fabric>)> watch_fabric;
 };
 
 /// A process's membership in its group.
@@ -167,6 +161,8 @@ class Group {
   /// a running group. Throws: bad_config, resource, unsupported, refused (a peer's configuration differs, or the id is in
   /// use), timed_out (nobody was there within [SPINDRIFT] join_timeout_ms; the message names who is missing).
   explicit Group(const Config& config, GroupOptions options = {});
+  /// The same, for experiments alone (group/probe.hpp, which is not installed).
+  Group(const Config& config, GroupOptions options, const group::Probe& probe);
   /// Leaves first, if `leave` was not called. Never throws; what went wrong is logged.
   ~Group();
   Group(const Group&) = delete;

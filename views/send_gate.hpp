@@ -14,6 +14,7 @@
 #include <spindrift/core/ids.hpp>
 #include <spindrift/smc/bulk_ring.hpp>
 #include <spindrift/smc/send_ring.hpp>
+#include <spindrift/views/send_claim.hpp>
 
 namespace spindrift::views {
 
@@ -24,14 +25,7 @@ class SendGate {
     full,    ///< the window is full; space comes with deliveries
     closed,  ///< no view takes messages of this subgroup from here now
   };
-  /// Space for one message. Commit or abandon it soon, on the same thread: later messages, and a change of the view, wait
-  /// for it.
-  struct Claim {
-    smc::Reservation reservation;
-    smc::SendRing* ring = nullptr;
-    smc::BulkRing* bulk = nullptr;  ///< of a large message
-    std::uint32_t place = 0;
-  };
+  using Claim = SendClaim;
 
   SendGate() = default;
   SendGate(const SendGate&) = delete;

@@ -5,34 +5,16 @@
 #include <cstdint>
 #include <memory>
 #include <span>
-#include <string>
-#include <vector>
 
 #include <spindrift/core/view.hpp>
 #include <spindrift/smc/multicast.hpp>
+#include <spindrift/views/new_view.hpp>
 
 namespace spindrift {
 struct ObjectBoundary;
 }
 
 namespace spindrift::views {
-
-/// A member that a view change removed, and why.
-struct Removal {
-  NodeId node;
-  std::string reason;
-};
-
-/// A view that begins here.
-struct NewView {
-  const View& view;
-  std::vector<NodeId> joined;   ///< relative to the view before; for the own first view: all others
-  std::vector<NodeId> left;     ///< on their own wish
-  std::vector<Removal> failed;  ///< removed
-  /// Subgroups of which all members that had the state are gone with the view before: they begin anew, now, or when they
-  /// are adequate again. Newcomers are told the same as the others.
-  std::vector<SubgroupId> state_lost;
-};
 
 /// A subgroup's state as of one boundary, kept until all newcomers have it.
 class StateReader {

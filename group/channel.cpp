@@ -1,0 +1,225 @@
+// Handlers, and waiting for space.
+#include <spindrift/group/channel.hpp>
+
+#include <sched.h>
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include <spindrift/core/log.hpp>
+#include <spindrift/group/state_file.hpp>
+
+namespace spindrift::group {
+namespace {
+
+using Outcome = views::SendGate::Outcome;
+
+/// How often a thread that finds its window full offers its CPU before it sleeps. Where threads outnumber CPUs that is often
+/// all that the pollers need, and costs less than to sleep and be woken; elsewhere it is some microseconds of spinning.
+constexpr unsigned yields_before_sleep = 20;
+
+constexpr Duration slow_upcall = std::chrono::milliseconds(10);
+constexpr Duration slow_report_interval = std::chrono::seconds(1);
+
+}  // namespace
+
+Channel::Channel(Environment& environment, views::SendGate& gate, SubgroupId id, const SubgroupView& shape)
+    : environment_(environment), gate_(gate), id_(id), handle_(*this, gate, shape) {}
+
+Outcome Channel::reserve_once(std::uint64_t bytes, Claim& claim) {
+  const bool large = bytes > handle_.ring_payload_max_;
+  const Outcome outcome = large ? reserve_large(bytes, claim) : gate_.reserve(bytes, claim);
+  if (outcome == Outcome::closed) environment_.state.check_may_send(id_);
+  return outcome;
+}
+
+Outcome Channel::reserve_large(std::uint64_t bytes, Claim& claim) {
+  if (const std::uint64_t most = handle_.message_bytes_max(); bytes > most) {
+    throw Exception(Error(ErrorKind::bad_argument, "a message of " + std::to_string(bytes) + " bytes is larger than the " +
+                                                       std::to_string(most) + " that subgroup " + name() + " takes")
+                        .fix("raise max_smc_payload_size in the subgroup's profile, or send it as an object"));
+  }
+  std::lock_guard lock(large_);
+  return gate_.reserve_large(bytes, claim);
+}
+
+bool Channel::try_reserve(std::uint64_t bytes, Claim& claim) { return reserve_once(bytes, claim) == Outcome::reserved; }
+
+void Channel::reserve(std::uint64_t bytes, Claim& claim) {
+  if (reserve_once(bytes, claim) == Outcome::reserved) return;
+  if (environment_.handler_threads.is_one()) {
+    throw Exception(Error(ErrorKind::would_block, "subgroup " + name() + " takes nothing now, and a handler cannot wait for "
+                                                  "what only its own return brings")
+                        .fix("use try_send in handlers, and keep what does not fit for later"));
+  }
+  for (unsigned yields = 0; yields < yields_before_sleep && space_.may_try_again(environment_.clock.now()); ++yields) {
+    sched_yield();
+    if (worth_waking() && reserve_once(bytes, claim) == Outcome::reserved) return;
+  }
+  reserve_asleep(bytes, claim);
+}
+
+void Channel::reserve_asleep(std::uint64_t bytes, Claim& claim) {
+  for (;;) {
+    const SpaceQueue::Ticket ticket = space_.prepare(environment_.clock.now());
+    Outcome outcome = Outcome::closed;
+    try {
+      outcome = reserve_once(bytes, claim);
+    } catch (...) {
+      space_.cancel(ticket);
+      throw;
+    }
+    if (outcome == Outcome::reserved) return space_.cancel(ticket);
+    space_.wait(ticket);
+  }
+}
+
+void Channel::set_handler(Subgroup::DeliveryHandler handler, HandlerThread thread) {
+  std::lock_guard lock(setting_);
+  if (!handler || accepting()) {
+    throw Exception(Error(ErrorKind::bad_argument, "on_delivery of subgroup " + name() +
+                                                       (handler ? " is already set" : " needs a handler"))
+                        .fix("set it once"));
+  }
+  handler_ = std::move(handler);
+  if (thread == HandlerThread::own) {
+    worker_ = std::make_unique<HandlerWorker>(
+        [this](std::span<const Delivery> batch) {
+          environment_.handler_threads.enter();
+          handler_(batch);
+        },
+        [this] { wake(); });
+    environment_.has_workers.store(true, std::memory_order_seq_cst);
+  }
+  accepting_.store(true, std::memory_order_seq_cst);
+  wake();
+}
+
+void Channel::set_state(Subgroup::StateSaver save, Subgroup::StateLoader load) {
+  std::lock_guard lock(setting_);
+  if (!save || !load || save_ || accepting()) {
+    throw Exception(Error(ErrorKind::bad_argument, "on_state of subgroup " + name() +
+                                                       (save && load ? " comes too late, or is already set"
+                                                                     : " needs both functions"))
+                        .fix("set both, once, before on_delivery"));
+  }
+  save_ = std::move(save);
+  load_ = std::move(load);
+}
+
+ObjectChannel& Channel::attach_objects(ObjectHandlers handlers, ObjectChannel::Accuse accuse) {
+  auto made = std::make_unique<ObjectChannel>(handle_, std::move(handlers));
+  ObjectChannel& objects = *made;
+  {
+    std::lock_guard lock(setting_);
+    if (objects_ || accepting()) {
+      throw Exception(Error(ErrorKind::bad_argument, "subgroup " + name() + " has a handler already")
+                          .fix("call objects once, in place of on_delivery"));
+    }
+    objects_ = std::move(made);
+  }
+  set_handler([&objects, accuse = std::move(accuse)](std::span<const Delivery> batch) { objects.on_delivery(batch, accuse); },
+              HandlerThread::shared);
+  return objects;
+}
+
+Duration Channel::deliver(std::span<const Delivery> batch) {
+  if (worker_) {
+    worker_->give(batch);
+    return {};
+  }
+  const Time before = environment_.clock.now();
+  handler_(batch);
+  return environment_.clock.now() - before;
+}
+
+bool Channel::accepts() const { return accepting() && (!worker_ || (!worker_->busy() && !worker_->failure())); }
+
+bool Channel::busy() const { return accepting() && worker_ && worker_->busy(); }
+
+void Channel::rethrow() const {
+  if (!accepting() || !worker_ || worker_->busy()) return;
+  if (const std::exception_ptr failure = worker_->failure()) std::rethrow_exception(failure);
+}
+
+std::unique_ptr<views::StateReader> Channel::save_state() const {
+  return accepts() && save_ ? keep_state(save_) : nullptr;
+}
+
+std::unique_ptr<views::StateWriter> Channel::load_state() const {
+  if (!load_) {
+    throw Exception(Error(ErrorKind::bad_argument,
+                          "subgroup " + name() + " has a state, and this process has no function to load it")
+                        .fix("set on_state before on_delivery"));
+  }
+  return collect_state(load_);
+}
+
+// A full ring is worth a wake-up only when a good part of it is free again: a thread that wakes for every message would
+// spend its time waking.
+bool Channel::on_space() {
+  if (!space_.has_waiters() || !worth_waking()) return false;
+  if (!gate_.is_open()) {
+    space_.let_all_go();
+    return false;
+  }
+  space_.offer(environment_.clock.now());
+  return true;
+}
+
+Time Channel::offer_space(Time now) {
+  if (worth_waking()) return never;  // on_space follows
+  if (space_.next_offer() <= now) space_.offer(now);
+  return space_.next_offer();
+}
+
+void Channels::add(Environment& environment, views::SendGate& gate, SubgroupId id, const SubgroupView& shape) {
+  channels_.push_back(std::make_unique<Channel>(environment, gate, id, shape));
+}
+
+Channel& Channels::find(std::string_view name) const {
+  std::string known;
+  for (const auto& channel : channels_) {
+    if (channel->name() == name) return *channel;
+    known += (known.empty() ? "" : ", ") + channel->name();
+  }
+  throw Exception(Error(ErrorKind::bad_argument, "no subgroup is named \"" + std::string(name) + "\"")
+                      .fix("use one of: " + known));
+}
+
+std::vector<std::string> Channels::names() const {
+  std::vector<std::string> names;
+  for (const auto& channel : channels_) names.push_back(channel->name());
+  return names;
+}
+
+void Channels::on_space(SubgroupId id) {
+  Channel& channel = (*this)[id];
+  if (channel.on_space() && std::find(turns_.begin(), turns_.end(), &channel) == turns_.end()) turns_.push_back(&channel);
+}
+
+Time Channels::offer_space(Time now) {
+  Time next = never;
+  std::erase_if(turns_, [&](Channel* channel) {
+    const Time next_of_channel = channel->offer_space(now);
+    next = std::min(next, next_of_channel);
+    return next_of_channel == never;
+  });
+  return next;
+}
+
+void SlowHandlers::on_delivery(const std::string& subgroup, Duration took) {
+  if (took < slow_upcall) return;
+  count_.add(1);
+  const Time now = clock_.now();
+  if (reported_ && now - *reported_ < slow_report_interval) return;
+  reported_ = now;
+  log::warn(log::Room::group, "slow delivery handler",
+            {{"subgroup", subgroup},
+             {"fix", "HandlerThread::own"},
+             {"ms", std::chrono::duration_cast<std::chrono::milliseconds>(took).count()},
+             {"since_start", count_.get()}});
+}
+
+}  // namespace spindrift::group

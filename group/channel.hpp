@@ -1,0 +1,135 @@
+// One subgroup between the application's threads, which set handlers and wait for space, and the poller, which delivers.
+//
+// The invariant to remember: handlers are set once, before `accepting` becomes true, and the poller looks at them only then.
+#pragma once
+
+#include <atomic>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <spindrift/core/clock.hpp>
+#include <spindrift/core/counters.hpp>
+#include <spindrift/fabric/fabric.hpp>
+#include <spindrift/group/group.hpp>
+#include <spindrift/group/handler_worker.hpp>
+#include <spindrift/group/objects.hpp>
+#include <spindrift/group/shared_state.hpp>
+#include <spindrift/group/space_queue.hpp>
+#include <spindrift/views/send_gate.hpp>
+
+namespace spindrift::group {
+
+/// What the parts of a group have in common; outlives them.
+struct Environment {
+  explicit Environment(NodeId self) : state(self) {}
+
+  SystemClock clock;
+  std::unique_ptr<fabric::Fabric> fabric;  ///< from joining on
+  SharedState state;
+  HandlerThreads handler_threads;
+  std::atomic<bool> has_workers{false};  ///< some handler runs on a thread of its own
+};
+
+class Channel {
+ public:
+  using Claim = views::SendGate::Claim;
+
+  Channel(Environment& environment, views::SendGate& gate, SubgroupId id, const SubgroupView& shape);
+
+  // Any thread.
+  [[nodiscard]] Subgroup& handle() noexcept { return handle_; }
+  [[nodiscard]] const std::string& name() const noexcept { return handle_.name(); }
+  [[nodiscard]] SubgroupView description() const { return environment_.state.subgroup(id_); }
+  [[nodiscard]] std::string blocked() const { return environment_.state.blocked(id_); }
+  [[nodiscard]] bool is_sender() const { return environment_.state.is_sender(id_); }
+  [[nodiscard]] SubgroupId id() const noexcept { return id_; }
+  /// Waits for space, if need be.
+  void reserve(std::uint64_t bytes, Claim& claim);
+  [[nodiscard]] bool try_reserve(std::uint64_t bytes, Claim& claim);
+  /// Something was committed or abandoned.
+  void wake() noexcept { environment_.fabric->wake(); }
+  void set_handler(Subgroup::DeliveryHandler handler, HandlerThread thread);
+  void set_state(Subgroup::StateSaver save, Subgroup::StateLoader load);
+  [[nodiscard]] ObjectChannel& attach_objects(ObjectHandlers handlers, ObjectChannel::Accuse accuse);
+  /// All threads that wait for space look what is the matter.
+  void let_all_go() noexcept { space_.let_all_go(); }
+
+  // The poller.
+  /// Returns how long the handler took on this thread.
+  Duration deliver(std::span<const Delivery> batch);
+  [[nodiscard]] bool accepts() const;
+  [[nodiscard]] bool busy() const;
+  /// Throws what a handler on a thread of its own has thrown, as if it had been thrown here.
+  void rethrow() const;
+  /// Null: the subgroup carries none, or has no handlers yet.
+  [[nodiscard]] ObjectChannel* objects() const noexcept { return accepting() ? objects_.get() : nullptr; }
+  [[nodiscard]] std::unique_ptr<views::StateReader> save_state() const;
+  [[nodiscard]] std::unique_ptr<views::StateWriter> load_state() const;
+  /// Space became free; whether a turn at it is out, so that `offer_space` is to be called.
+  [[nodiscard]] bool on_space();
+  /// Ends a turn that is over although no space became free since. Returns when to look again.
+  [[nodiscard]] Time offer_space(Time now);
+
+ private:
+  [[nodiscard]] bool accepting() const noexcept { return accepting_.load(std::memory_order_seq_cst); }
+  [[nodiscard]] bool worth_waking() const noexcept { return gate_.half_free() || !gate_.is_open(); }
+  [[nodiscard]] views::SendGate::Outcome reserve_once(std::uint64_t bytes, Claim& claim);
+  [[nodiscard]] views::SendGate::Outcome reserve_large(std::uint64_t bytes, Claim& claim);
+  void reserve_asleep(std::uint64_t bytes, Claim& claim);
+
+  Environment& environment_;
+  views::SendGate& gate_;
+  const SubgroupId id_;
+  Subgroup handle_;
+  SpaceQueue space_;
+  std::mutex large_;  // one thread at a time reserves a large message
+  std::mutex setting_;
+  // Set behind the mutex, before `accepting_`.
+  Subgroup::DeliveryHandler handler_;
+  Subgroup::StateSaver save_;
+  Subgroup::StateLoader load_;
+  std::unique_ptr<ObjectChannel> objects_;  // if the subgroup carries objects
+  std::unique_ptr<HandlerWorker> worker_;   // if the handler runs on a thread of its own
+  std::atomic<bool> accepting_{false};
+};
+
+/// The channels of all subgroups of the layout. The poller's, but for `find` and `names`, which any thread may call.
+class Channels {
+ public:
+  void add(Environment& environment, views::SendGate& gate, SubgroupId id, const SubgroupView& shape);
+
+  [[nodiscard]] Channel& operator[](SubgroupId id) const noexcept { return *channels_[id.value()]; }
+  /// Throws bad_argument, naming the known ones.
+  [[nodiscard]] Channel& find(std::string_view name) const;
+  [[nodiscard]] std::vector<std::string> names() const;
+  [[nodiscard]] auto begin() const noexcept { return channels_.begin(); }
+  [[nodiscard]] auto end() const noexcept { return channels_.end(); }
+
+  void on_space(SubgroupId id);
+  /// Ends the turns that are over; returns when to look again.
+  [[nodiscard]] Time offer_space(Time now);
+
+ private:
+  std::vector<std::unique_ptr<Channel>> channels_;  // by subgroup
+  std::vector<Channel*> turns_;                     // where a turn may be out
+};
+
+/// Says that handlers hold up the protocol: counts every slow one, and logs at most one a second. The poller's.
+class SlowHandlers {
+ public:
+  SlowHandlers(const Clock& clock, Counter count) noexcept : clock_(clock), count_(count) {}
+  void on_delivery(const std::string& subgroup, Duration took);
+
+ private:
+  const Clock& clock_;
+  Counter count_;
+  std::optional<Time> reported_;
+};
+
+}  // namespace spindrift::group

@@ -1,0 +1,140 @@
+// How a GroupCore comes to be: from the configuration to a member in its first view.
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <iterator>
+#include <random>
+#include <utility>
+
+#include <spindrift/core/config/addresses.hpp>
+#include <spindrift/core/log.hpp>
+#include <spindrift/core/runtime_path.hpp>
+#include <spindrift/fabric/mixed/mixed.hpp>
+#include <spindrift/group/group_core.hpp>
+#include <spindrift/group/group_fabric.hpp>
+
+namespace spindrift {
+namespace {
+
+constexpr std::size_t counters_per_process = 32;
+
+/// Grows from start to start of a node while its clock does not go back, and differs in any case.
+std::uint64_t new_incarnation() {
+  constexpr std::uint64_t drawn = 0xffff;  // of nanoseconds: a start takes longer
+  const auto since_epoch = std::chrono::system_clock::now().time_since_epoch();
+  const auto now = std::chrono::duration_cast<std::chrono::nanoseconds>(since_epoch).count();
+  return (static_cast<std::uint64_t>(now) & ~drawn) | (std::random_device()() & drawn) | 1;
+}
+
+std::string joined(const std::vector<NodeId>& nodes) {
+  std::string text;
+  for (const NodeId node : nodes) text += (text.empty() ? "" : ", ") + std::to_string(node.value());
+  return text;
+}
+
+}  // namespace
+
+GroupCore::GroupCore(Config config, GroupOptions options)
+    : config_(std::move(config)), options_(std::move(options)), environment_(config_.local_id()) {}
+
+void GroupCore::join(const group::Probe& probe) {
+  environment_.fabric = value_or_throw(group::open_group_fabric(config_, probe.watch_fabric));
+  make_member(probe);
+  poller_ = std::thread([this] { poll(); });
+  await_view();
+}
+
+views::MemberOptions GroupCore::member_options(const View& everybody, const group::Probe& probe) const {
+  views::MemberOptions options;
+  for (const NodeId node : everybody.members) options.roster.push_back({node, config_.address_of(node)});
+  options.self = config_.local_id();
+  options.founders = config_.founders();
+  options.identity = {config_.group_name(), config_.digest().words};
+  options.incarnation = new_incarnation();
+  options.layout = options_.layout ? options_.layout : value_or_throw(config_.layout_function());
+  options.policy = probe.policy;
+  options.suspect_after = config_.suspect_after();
+  options.partition_safety = !config_.partitioning_safety_disabled();
+  options.backlog_bytes_max = config_.state_buffer_bytes();
+  return options;
+}
+
+std::string GroupCore::own_file(std::string_view suffix) const {
+  return node_file(group_directory(config_.runtime_directory(), config_.group_name()), config_.local_id(), suffix);
+}
+
+void GroupCore::open_counters(const View& everybody) {
+  const std::size_t most = everybody.subgroups.size() * smc::Multicast::counters_max + counters_per_process;
+  counters_.emplace(value_or_throw(CounterBlock::in_file(own_file(counters_suffix), most)));
+  sleeps_ = counters_->counter("poller.sleeps");
+  slow_handlers_.emplace(environment_.clock, counters_->counter("poller.slow_upcalls"));
+  views_ = counters_->counter("views.installed");
+  environment_.fabric->count_in(&*counters_);
+}
+
+void GroupCore::begin_status(std::uint64_t incarnation) {
+  group::Status status;
+  status.group = config_.group_name();
+  status.node = config_.local_id();
+  status.incarnation = incarnation;
+  status.process = static_cast<std::uint64_t>(::getpid());
+  status.process_started = group::process_start_ticks(status.process);
+  status.partition_safety = !config_.partitioning_safety_disabled();
+  status.state = to_string(views::MemberState::looking);
+  status_.emplace(own_file(status_suffix), std::move(status));
+}
+
+void GroupCore::make_member(const group::Probe& probe) {
+  value_or_throw(config_.local_rank());
+  const View everybody = value_or_throw(config_.view());
+  views::MemberOptions options = member_options(everybody, probe);
+  if (!options.partition_safety) {
+    log::warn(log::Room::group, "partition safety is off: parts of a split group will go on and differ",
+              {{"because", "[DERECHO] disable_partitioning_safety"}});
+  }
+  open_counters(everybody);
+  begin_status(options.incarnation);
+
+  member_ = std::make_unique<views::Member>(std::move(options), *environment_.fabric, *this, *counters_);
+  private_messages_.limit(member_->private_bytes_max());
+  View before_the_first;
+  before_the_first.subgroups = member_->shapes();
+  for (std::uint32_t i = 0; i < before_the_first.subgroups.size(); ++i) {
+    const SubgroupId id(i);
+    channels_.add(environment_, member_->gate(id), id, before_the_first.subgroups[i]);
+  }
+  environment_.state.on_view(before_the_first);
+  value_or_throw(member_->start());
+}
+
+void GroupCore::await_view() {
+  try {
+    if (environment_.state.await_first_view(config_.join_timeout())) return;
+  } catch (const Exception&) {
+    end_poller();
+    throw;
+  }
+  end_poller();
+  const auto waited = std::chrono::duration_cast<std::chrono::milliseconds>(config_.join_timeout());
+  const std::vector<NodeId> missing = member_->missing();
+  throw Exception(Error(ErrorKind::timed_out, environment_.state.own_name() + " waited " + std::to_string(waited.count()) +
+                                                  " ms for " + (missing.empty() ? "a view" : "node " + joined(missing)))
+                      .fix("start the missing nodes with the same configuration and [SPINDRIFT] " + meeting_place(missing) +
+                           ", or raise join_timeout_ms"));
+}
+
+// Names what this node and those that it has not met must have alike.
+std::string GroupCore::meeting_place(const std::vector<NodeId>& missing) const {
+  if (config_.fabric() == "shm") return "runtime_directory";
+  std::vector<NodeId> neighbours;
+  std::copy_if(missing.begin(), missing.end(), std::back_inserter(neighbours), [&](NodeId node) {
+    return fabric::mixed_with(config_.fabric()) &&
+           config::same_host(config_.address_of(self()), config_.address_of(node)).value_or(false);
+  });
+  if (neighbours.empty()) return "addresses, which they can reach";
+  return "addresses, and node " + joined(neighbours) + ", on this node's host as addresses say, with runtime_directory " +
+         config_.runtime_directory();
+}
+
+}  // namespace spindrift

@@ -1,0 +1,98 @@
+// Attaching replicated objects, and telling them what happens to their group.
+#include <spindrift/group/replicas.hpp>
+
+#include <istream>
+#include <iterator>
+#include <ostream>
+#include <string>
+#include <utility>
+
+#include <spindrift/group/private_messages.hpp>
+
+namespace spindrift::group {
+
+struct Replicas::Replica {
+  SubgroupId id;
+  std::unique_ptr<ReplicaChannel> channel;
+  std::unique_ptr<ReplicaBase> object;
+  Accuse accuse;
+  std::uint64_t stable = 0;  ///< as last told; the poller's
+
+  void accuse_of(const std::vector<ReplicaFault>& faults) const {
+    for (const ReplicaFault& fault : faults) accuse(fault.node, fault.what);
+  }
+};
+
+Replicas::Replicas() = default;
+Replicas::~Replicas() = default;
+
+ReplicaBase& Replicas::attach(Subgroup& subgroup, SubgroupId id, std::unique_ptr<ReplicaChannel> channel, const Maker& make,
+                              Accuse accuse) {
+  auto object_made = make(*channel);
+  ReplicaBase& object = *object_made;
+  subgroup.on_state(
+      [&object](std::ostream& to) {
+        const std::vector<std::byte> state = value_or_throw(object.save());
+        to.write(reinterpret_cast<const char*>(state.data()), static_cast<std::streamsize>(state.size()));
+      },
+      [&object](std::istream& from) {
+        const std::string state{std::istreambuf_iterator<char>(from), {}};
+        value_or_throw(object.load(std::as_bytes(std::span(state))));
+      });
+  auto replica = std::make_unique<Replica>(
+      Replica{.id = id, .channel = std::move(channel), .object = std::move(object_made), .accuse = std::move(accuse)});
+  const Replica& kept = *replica;
+  {
+    std::lock_guard lock(mutex_);
+    object.begin(view_.subgroup(id).members);
+    replicas_.push_back(std::move(replica));
+    any_.store(true, std::memory_order_seq_cst);
+    if (ended_) object.on_end(*ended_);
+  }
+  subgroup.on_delivery([&kept](std::span<const Delivery> batch) { kept.accuse_of(kept.object->on_delivery(batch)); });
+  return object;
+}
+
+std::vector<Replicas::Replica*> Replicas::all() const {
+  std::lock_guard lock(mutex_);
+  std::vector<Replica*> all;
+  for (const auto& replica : replicas_) all.push_back(replica.get());
+  return all;
+}
+
+// Whoever is attached later begins with this view.
+void Replicas::on_view(const View& view) {
+  {
+    std::lock_guard lock(mutex_);
+    view_ = view;
+  }
+  for (Replica* const replica : all()) {
+    replica->object->on_view(view.subgroup(replica->id).members);
+    replica->stable = 0;
+  }
+}
+
+void Replicas::on_pass(views::Epoch& epoch) {
+  for (Replica* const replica : all()) {
+    const smc::Multicast* const multicast = epoch.multicast(replica->id);
+    if (multicast == nullptr || multicast->delivered_everywhere() <= replica->stable) continue;
+    replica->stable = multicast->delivered_everywhere();
+    replica->object->on_stable(SequenceNumber(replica->stable));
+  }
+}
+
+void Replicas::on_private(std::uint64_t tag, NodeId from, std::span<const std::byte> message) {
+  for (Replica* const replica : all()) {
+    if (PrivateMessages::of_replica(replica->id) == tag) replica->accuse_of(replica->object->on_private(from, message));
+  }
+}
+
+void Replicas::on_end(const Error& why) {
+  {
+    std::lock_guard lock(mutex_);
+    ended_ = why;
+  }
+  for (Replica* const replica : all()) replica->object->on_end(why);
+}
+
+}  // namespace spindrift::group

@@ -1,0 +1,54 @@
+// The replicated objects of a group. Each takes the place of one subgroup's handlers.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include <spindrift/core/result.hpp>
+#include <spindrift/core/view.hpp>
+#include <spindrift/group/group.hpp>
+#include <spindrift/group/replicated_core.hpp>
+#include <spindrift/views/epoch.hpp>
+
+namespace spindrift::group {
+
+class Replicas {
+ public:
+  using Maker = std::function<std::unique_ptr<ReplicaBase>(ReplicaChannel&)>;
+  /// Bytes that no correct member sends: whose they were, and what was wrong.
+  using Accuse = std::function<void(NodeId, const std::string&)>;
+
+  Replicas();
+  ~Replicas();
+
+  /// Any thread. `channel` is what the object has of its group. Throws bad_argument: the subgroup has handlers.
+  ReplicaBase& attach(Subgroup& subgroup, SubgroupId id, std::unique_ptr<ReplicaChannel> channel, const Maker& make,
+                      Accuse accuse);
+
+  // The poller.
+  [[nodiscard]] bool any() const noexcept { return any_.load(std::memory_order_seq_cst); }
+  void on_view(const View& view);
+  /// Tells each what has become stable in its subgroup.
+  void on_pass(views::Epoch& epoch);
+  /// A private message with a replica's tag.
+  void on_private(std::uint64_t tag, NodeId from, std::span<const std::byte> message);
+  void on_end(const Error& why);
+
+ private:
+  struct Replica;
+  [[nodiscard]] std::vector<Replica*> all() const;
+
+  std::atomic<bool> any_{false};
+  mutable std::mutex mutex_;
+  // Behind the mutex. The list only grows.
+  std::vector<std::unique_ptr<Replica>> replicas_;
+  View view_;
+  std::optional<Error> ended_;
+};
+
+}  // namespace spindrift::group

@@ -1,0 +1,87 @@
+// Publishing a member's state, and waiting for it.
+#include <spindrift/group/shared_state.hpp>
+
+#include <utility>
+
+namespace spindrift::group {
+
+using views::MemberState;
+
+thread_local const HandlerThreads* HandlerThreads::current_ = nullptr;
+
+void SharedState::on_view(const View& view) {
+  std::lock_guard lock(mutex_);
+  view_ = view;
+}
+
+SharedState::FailureHandler SharedState::on_state(MemberState state, const std::optional<Error>& failure) {
+  FailureHandler handler;
+  {
+    std::lock_guard lock(mutex_);
+    state_ = state;
+    if (state == MemberState::active && !std::exchange(was_active_, true)) open_.store(true, std::memory_order_seq_cst);
+    if (state == MemberState::left || state == MemberState::failed) close();
+    failure_ = failure;
+    if (failure_) handler = std::move(failure_handler_);
+  }
+  changed_.notify_all();
+  return handler;
+}
+
+bool SharedState::await_first_view(Duration limit) const {
+  std::unique_lock lock(mutex_);
+  const bool decided = changed_.wait_for(lock, limit, [&] { return was_active_ || failure_; });
+  if (failure_) throw Exception(*failure_);
+  return decided;
+}
+
+void SharedState::await_end() const {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return state_ == MemberState::left || state_ == MemberState::failed; });
+  if (failure_) throw Exception(*failure_);
+}
+
+View SharedState::view() const {
+  std::lock_guard lock(mutex_);
+  return view_;
+}
+
+SubgroupView SharedState::subgroup(SubgroupId id) const {
+  std::lock_guard lock(mutex_);
+  return view_.subgroup(id);
+}
+
+std::string SharedState::blocked(SubgroupId id) const {
+  std::lock_guard lock(mutex_);
+  if (const std::string& reason = view_.subgroup(id).inadequate; !reason.empty()) return reason;
+  if (state_ == MemberState::installing || state_ == MemberState::changing) return "the view is changing";
+  return {};
+}
+
+// A thread that only has to wait gets no error; one that would wait for what never comes does.
+void SharedState::check_may_send(SubgroupId id) const {
+  std::lock_guard lock(mutex_);
+  if (failure_) throw Exception(*failure_);
+  if (!open()) {
+    throw Exception(Error(ErrorKind::group_closed, own_name() + (state_ == MemberState::left ? " has left the group"
+                                                                                             : " is leaving the group")));
+  }
+  const SubgroupView& subgroup = view_.subgroup(id);
+  if (state_ == MemberState::active && subgroup.inadequate.empty() && !subgroup.sender_rank(self_)) {
+    throw Exception(Error(ErrorKind::bad_argument, own_name() + " is no sender of subgroup " + subgroup.name)
+                        .fix("add it to the subgroup's senders in the layout"));
+  }
+}
+
+void SharedState::set_failure_handler(FailureHandler handler) {
+  std::unique_lock lock(mutex_);
+  if (!failure_) {
+    failure_handler_ = std::move(handler);
+    return;
+  }
+  const Error failure = *failure_;
+  lock.unlock();
+  handler(failure);
+}
+
+}  // namespace spindrift::group

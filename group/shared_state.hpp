@@ -1,0 +1,73 @@
+// What the poller and the application's threads share of a group: the poller publishes, the others look and wait.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include <spindrift/core/clock.hpp>
+#include <spindrift/core/result.hpp>
+#include <spindrift/core/view.hpp>
+#include <spindrift/views/member.hpp>
+
+namespace spindrift::group {
+
+/// Knows of the calling thread whether it runs a group's handlers, and so must not wait for that group.
+class HandlerThreads {
+ public:
+  void enter() const noexcept { current_ = this; }
+  [[nodiscard]] bool is_one() const noexcept { return current_ == this; }
+
+ private:
+  static thread_local const HandlerThreads* current_;
+};
+
+/// A member's state as of the poller's last pass. Threads: any, but for those under "the poller".
+class SharedState {
+ public:
+  using FailureHandler = std::function<void(const Error&)>;
+
+  explicit SharedState(NodeId self) noexcept : self_(self) {}
+
+  // The poller.
+  void on_view(const View& view);
+  /// Who has set a failure handler is called back by what is returned, if anything is.
+  [[nodiscard]] FailureHandler on_state(views::MemberState state, const std::optional<Error>& failure);
+
+  /// Whether a view came within that time. Throws the failure that came instead.
+  [[nodiscard]] bool await_first_view(Duration limit) const;
+  /// Returns when this member has left. Throws the failure that came instead.
+  void await_end() const;
+  /// In the group, and not leaving.
+  [[nodiscard]] bool open() const noexcept { return open_.load(std::memory_order_seq_cst); }
+  void close() noexcept { open_.store(false, std::memory_order_seq_cst); }
+
+  [[nodiscard]] View view() const;
+  [[nodiscard]] SubgroupView subgroup(SubgroupId id) const;
+  [[nodiscard]] bool is_sender(SubgroupId id) const { return subgroup(id).sender_rank(self_).has_value(); }
+  /// Why a send would have to wait for more than space. Empty: it would not.
+  [[nodiscard]] std::string blocked(SubgroupId id) const;
+  /// Throws if waiting for space in this subgroup would be in vain.
+  void check_may_send(SubgroupId id) const;
+  /// `handler` is called here and now if the failure has come already.
+  void set_failure_handler(FailureHandler handler);
+
+  [[nodiscard]] std::string own_name() const { return "node " + std::to_string(self_.value()); }
+
+ private:
+  const NodeId self_;
+  std::atomic<bool> open_{false};
+  mutable std::mutex mutex_;
+  mutable std::condition_variable changed_;
+  // Behind the mutex:
+  views::MemberState state_ = views::MemberState::looking;
+  bool was_active_ = false;
+  View view_;
+  std::optional<Error> failure_;
+  FailureHandler failure_handler_;
+};
+
+}  // namespace spindrift::group
