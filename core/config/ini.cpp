@@ -1,30 +1,18 @@
-// Reads INI with inih. inih cuts lines at 200 bytes and knows neither quotes nor line numbers, so values travel past it:
-// this file splits the text into whole lines and gives inih "key = number of the line".
+// The parser of the INI form. One pass over the text; a line that is wrong is reported and passed over, so that one run
+// reports everything.
 #include <spindrift/core/config/ini.hpp>
 
 #include <algorithm>
-#include <cstdlib>
-#include <cstring>
 #include <optional>
 
 #include <fmt/format.h>
-#include <ini.h>
 
 #include <spindrift/core/config/text.hpp>
 
 namespace spindrift::config {
 namespace {
 
-constexpr std::size_t word_length_max = 49;  // inih holds sections and keys in 50 bytes
-
-/// A whole line: a section's header, or a key and its value.
-struct WholeLine {
-  std::string header;  // "[section]", or empty
-  std::string key;
-  std::string value;
-  unsigned line = 0;
-  unsigned value_line = 0;
-};
+constexpr std::size_t word_length_max = 49;  // of a section or a key
 
 bool is_blank(char c) { return c == ' ' || c == '\t'; }
 
@@ -48,150 +36,115 @@ std::string_view without_comment(std::string_view value) {
   return trimmed(value);
 }
 
-/// Walks over the text, one whole line at a time.
-class Splitter {
+/// Walks over the text, one section's header or one key with its value at a time.
+class IniParser {
  public:
-  Splitter(std::string_view text, std::string_view file, std::vector<Error>& problems)
+  IniParser(std::string_view text, std::string_view file, std::vector<Error>& problems)
       : text_(text), file_(file), problems_(problems) {
     if (text_.starts_with("\xef\xbb\xbf")) at_ = 3;
   }
 
-  std::vector<WholeLine> split() {
-    std::vector<WholeLine> lines;
+  IniText parse() {
     while (at_ < text_.size()) {
       ++line_;
-      const std::string_view physical = trimmed(take_line());
-      if (physical.empty() || physical.front() == '#' || physical.front() == ';') continue;
-      auto whole = physical.front() == '[' ? header(physical) : assignment(physical);
-      if (whole) lines.push_back(std::move(*whole));
+      const std::string_view line = trimmed(take_line());
+      if (is_comment_or_empty(line)) continue;
+      if (line.front() == '[') {
+        header(line);
+      } else {
+        assignment(line);
+      }
     }
-    return lines;
+    return std::move(result_);
   }
 
  private:
   std::string_view take_line() {
-    line_start_ = at_;
-    const std::size_t end = std::min(text_.find('\n', at_), text_.size());
+    const std::size_t begin = at_;
+    const std::size_t end = std::min(text_.find('\n', begin), text_.size());
     at_ = std::min(end + 1, text_.size());
-    return text_.substr(line_start_, end - line_start_);
+    return text_.substr(begin, end - begin);
   }
 
-  std::optional<WholeLine> problem(unsigned line, std::string message, std::string fix) {
+  void problem(unsigned line, std::string message, std::string fix) {
     problems_.push_back(Error(ErrorKind::bad_config, std::move(message)).at(place_of(file_, line)).fix(std::move(fix)));
-    return std::nullopt;
   }
 
-  std::optional<WholeLine> header(std::string_view physical) {
-    const auto end = physical.find(']');
-    if (end == std::string_view::npos || !is_comment_or_empty(physical.substr(end + 1))) {
-      return problem(line_, fmt::format("{} is not a section", in_quotes(physical)),
+  void header(std::string_view line) {
+    const auto end = line.find(']');
+    if (end == std::string_view::npos || !is_comment_or_empty(line.substr(end + 1))) {
+      return problem(line_, fmt::format("{} is not a section", in_quotes(line)),
                      "write [SECTION] alone on its line; a value of several lines stands between single quotes");
     }
-    const std::string_view name = trimmed(physical.substr(1, end - 1));
+    const std::string_view name = trimmed(line.substr(1, end - 1));
     if (!is_word(name)) {
       return problem(line_, fmt::format("{} is not the name of a section", in_quotes(name)),
                      "use letters, digits, _, - and /, at most 49; a value of several lines stands between single quotes");
     }
-    WholeLine whole;
-    whole.header = fmt::format("[{}]", name);
-    whole.line = line_;
-    return whole;
+    result_.sections.push_back({std::string(name), line_});
   }
 
-  std::optional<WholeLine> assignment(std::string_view physical) {
-    const auto equals = physical.find('=');
-    const std::string_view key = trimmed(physical.substr(0, equals));
+  void assignment(std::string_view line) {
+    const auto equals = line.find('=');
+    const std::string_view key = trimmed(line.substr(0, equals));
     if (equals == std::string_view::npos || !is_word(key)) {
-      return problem(line_, fmt::format("{} is not of the form key = value", in_quotes(physical)),
+      return problem(line_, fmt::format("{} is not of the form key = value", in_quotes(line)),
                      "write key = value, or start a comment with #; a value of several lines stands between single quotes");
     }
-    WholeLine whole;
-    whole.key = key;
-    whole.line = whole.value_line = line_;
-    const std::string_view value = trimmed(physical.substr(equals + 1));
-    if (value.starts_with('\'') || value.starts_with('"')) return quoted_value(std::move(whole), value);
-    whole.value = without_comment(value);
-    return checked(std::move(whole));
+    const std::string section = result_.sections.empty() ? "" : result_.sections.back().name;
+    IniEntry entry{.section = section, .key = std::string(key), .value = {}, .line = line_, .value_line = line_};
+    const std::string_view value = trimmed(line.substr(equals + 1));
+    if (value.starts_with('\'') || value.starts_with('"')) return quoted_value(std::move(entry), value);
+    entry.value = without_comment(value);
+    add(std::move(entry));
   }
 
   /// `value` begins with the quote; it points into the text, where the closing quote is sought.
-  std::optional<WholeLine> quoted_value(WholeLine whole, std::string_view value) {
+  void quoted_value(IniEntry entry, std::string_view value) {
     const char quote = value.front();
     const auto first = static_cast<std::size_t>(value.data() - text_.data()) + 1;
     const std::size_t end = text_.find(quote, first);
     const bool closed = end != std::string_view::npos && (quote == '\'' || end < at_);
     if (!closed) {
-      return problem(line_, fmt::format("the value of {} has no closing quote", whole.key),
+      return problem(line_, fmt::format("the value of {} has no closing quote", entry.key),
                      fmt::format("close it with {}", quote));
     }
-    whole.value = text_.substr(first, end - first);
-    const std::size_t blank = std::min(whole.value.find_first_not_of(" \t\r\n"), whole.value.size());
-    whole.value_line += newlines(std::string_view(whole.value).substr(0, blank));
-    line_ += newlines(whole.value);
+    entry.value = text_.substr(first, end - first);
+    const std::size_t blank = std::min(entry.value.find_first_not_of(" \t\r\n"), entry.value.size());
+    entry.value_line += newlines(std::string_view(entry.value).substr(0, blank));
+    line_ += newlines(entry.value);
     at_ = end + 1;
     if (!is_comment_or_empty(take_line())) {
-      return problem(line_, fmt::format("text follows the closing quote of {}", whole.key),
+      return problem(line_, fmt::format("text follows the closing quote of {}", entry.key),
                      "remove it, or start a comment with #");
     }
-    return checked(std::move(whole));
+    add(std::move(entry));
   }
 
-  std::optional<WholeLine> checked(WholeLine whole) {
-    for (const char c : whole.value) {
+  void add(IniEntry entry) {
+    for (const char c : entry.value) {
       const auto byte = static_cast<unsigned char>(c);
       if ((byte < 0x20 && c != '\t' && c != '\n' && c != '\r') || byte == 0x7f) {
-        return problem(whole.line, fmt::format("the value of {} has a control character", whole.key), "remove it");
+        return problem(entry.line, fmt::format("the value of {} has a control character", entry.key), "remove it");
       }
     }
-    return whole;
+    result_.entries.push_back(std::move(entry));
   }
 
   std::string_view text_;
   std::string_view file_;
   std::vector<Error>& problems_;
+  IniText result_;
   std::size_t at_ = 0;
-  std::size_t line_start_ = 0;
   unsigned line_ = 0;
 };
-
-/// What passes through inih: the lines it is given, and the entries it makes of them.
-struct Passage {
-  std::vector<WholeLine> lines;
-  std::size_t next = 0;
-  IniText result;
-};
-
-char* give_line(char* to, int size, void* user) {
-  auto& passage = *static_cast<Passage*>(user);
-  if (passage.next == passage.lines.size()) return nullptr;
-  const std::size_t number = passage.next++;
-  const WholeLine& line = passage.lines[number];
-  const std::string text = line.header.empty() ? fmt::format("{}={}\n", line.key, number) : line.header + "\n";
-  CHECK(text.size() < static_cast<std::size_t>(size));
-  std::memcpy(to, text.c_str(), text.size() + 1);
-  return to;
-}
-
-int take_entry(void* user, const char* section, const char* key, const char* number) {
-  auto& passage = *static_cast<Passage*>(user);
-  WholeLine& line = passage.lines.at(std::strtoull(number, nullptr, 10));
-  passage.result.entries.push_back({section, key, std::move(line.value), line.line, line.value_line});
-  return 1;
-}
 
 }  // namespace
 
 std::string place_of(std::string_view file, unsigned line) { return fmt::format("{}:{}", file, line); }
 
 IniText parse_ini(std::string_view text, std::string_view file, std::vector<Error>& problems) {
-  Passage passage;
-  passage.lines = Splitter(text, file, problems).split();
-  for (const WholeLine& line : passage.lines) {
-    if (line.header.empty()) continue;
-    passage.result.sections.push_back({line.header.substr(1, line.header.size() - 2), line.line});
-  }
-  CHECK(ini_parse_stream(give_line, &passage, take_entry, &passage) == 0);
-  return std::move(passage.result);
+  return IniParser(text, file, problems).parse();
 }
 
 }  // namespace spindrift::config
