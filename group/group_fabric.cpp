@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include <spindrift/core/check.hpp>
+#include <spindrift/fabric/fabric_name.hpp>
 #include <spindrift/fabric/mixed/mixed.hpp>
 #include <spindrift/fabric/ofi/ofi.hpp>
 #include <spindrift/fabric/shm/shm.hpp>
@@ -15,32 +15,73 @@
 namespace spindrift::group {
 namespace {
 
-Result<std::unique_ptr<fabric::Fabric>> make_fabric(const Config& config) {
+using fabric::FabricName;
+using BetweenHosts = FabricName::BetweenHosts;
+
+/// Those whom virtual queue pairs reach, and this node itself.
+Result<std::vector<fabric::Address>> roster_of(const Config& config, const FabricName& name) {
+  SPINDRIFT_TRY_ASSIGN(const View everybody, config.view());
   const NodeId self = config.local_id();
-  const std::string& name = config.fabric();
-  const std::string& directory = config.runtime_directory();
-  const std::string& group = config.group_name();
-  if (name == "shm") {
-    return fabric::make_shm({.self = self, .runtime_directory = directory, .group_name = group, .counters = nullptr});
+  std::vector<fabric::Address> roster;
+  for (const NodeId node : everybody.members) {
+    if (node == self || !name.maps(config.address_of(self), config.address_of(node)))
+      roster.push_back({node, config.address_of(node)});
   }
-  if (name == "verbs") return fabric::make_verbs({.self = self, .runtime_directory = directory, .group_name = group});
-  if (auto between_hosts = fabric::mixed_with(name)) {
-    return fabric::make_mixed(
-        {.self = self, .between_hosts = *std::move(between_hosts), .runtime_directory = directory, .group_name = group});
+  return roster;
+}
+
+Result<kernel::VqOptions> vq_options(const Config& config, const FabricName& name) {
+  SPINDRIFT_TRY_ASSIGN(auto roster, roster_of(config, name));
+  return kernel::VqOptions{.self = config.local_id(),
+                           .provider = name.provider,
+                           .runtime_directory = config.runtime_directory(),
+                           .group_name = config.group_name(),
+                           .roster = std::move(roster)};
+}
+
+fabric::ShmOptions shm_options(const Config& config) {
+  return {.self = config.local_id(),
+          .runtime_directory = config.runtime_directory(),
+          .group_name = config.group_name(),
+          .counters = nullptr};
+}
+
+fabric::OfiOptions ofi_options(const Config& config, const FabricName& name) {
+  return {.self = config.local_id(),
+          .provider = name.provider,
+          .runtime_directory = config.runtime_directory(),
+          .group_name = config.group_name()};
+}
+
+fabric::VerbsOptions verbs_options(const Config& config) {
+  return {.self = config.local_id(), .runtime_directory = config.runtime_directory(), .group_name = config.group_name()};
+}
+
+/// What reaches other hosts, as the part of a mixed fabric.
+Result<std::unique_ptr<fabric::connected::Endpoint>> make_far_part(const Config& config, const FabricName& name) {
+  if (name.between_hosts == BetweenHosts::verbs) return fabric::make_verbs_part(verbs_options(config));
+  if (name.between_hosts == BetweenHosts::ofi) return fabric::make_ofi_part(ofi_options(config, name));
+  SPINDRIFT_TRY_ASSIGN(const kernel::VqOptions options, vq_options(config, name));
+  return kernel::make_vq_part(options);
+}
+
+Result<std::unique_ptr<fabric::Fabric>> make_fabric(const Config& config) {
+  SPINDRIFT_TRY_ASSIGN(const FabricName name, FabricName::parse(config.fabric()));
+  if (name.mixed()) {
+    SPINDRIFT_TRY_ASSIGN(auto near, fabric::shm::make_part(shm_options(config)));
+    SPINDRIFT_TRY_ASSIGN(auto far, make_far_part(config, name));
+    return fabric::make_mixed(std::move(near), std::move(far));
   }
-  if (const auto pooled = kernel::vq_provider(name)) {
-    SPINDRIFT_TRY_ASSIGN(const auto everybody, config.view());
-    std::vector<fabric::Address> roster;
-    for (const NodeId node : everybody.members) roster.push_back({node, config.address_of(node)});
-    return kernel::make_vq({.self = self,
-                            .provider = *pooled,
-                            .runtime_directory = directory,
-                            .group_name = group,
-                            .roster = std::move(roster)});
+  switch (name.between_hosts) {
+    case BetweenHosts::none: break;
+    case BetweenHosts::ofi: return fabric::make_ofi(ofi_options(config, name));
+    case BetweenHosts::verbs: return fabric::make_verbs(verbs_options(config));
+    case BetweenHosts::vq: {
+      SPINDRIFT_TRY_ASSIGN(const kernel::VqOptions options, vq_options(config, name));
+      return kernel::make_vq(options);
+    }
   }
-  const auto provider = fabric::ofi_provider(name);
-  CHECK(provider);  // the config's table accepts no other
-  return fabric::make_ofi({.self = self, .provider = *provider, .runtime_directory = directory, .group_name = group});
+  return fabric::make_shm(shm_options(config));
 }
 
 }  // namespace

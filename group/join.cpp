@@ -7,10 +7,10 @@
 #include <random>
 #include <utility>
 
-#include <spindrift/core/config/addresses.hpp>
+#include <spindrift/core/check.hpp>
 #include <spindrift/core/log.hpp>
 #include <spindrift/core/runtime_path.hpp>
-#include <spindrift/fabric/mixed/mixed.hpp>
+#include <spindrift/fabric/fabric_name.hpp>
 #include <spindrift/group/group_core.hpp>
 #include <spindrift/group/group_fabric.hpp>
 
@@ -126,12 +126,12 @@ void GroupCore::await_view() {
 
 // Names what this node and those that it has not met must have alike.
 std::string GroupCore::meeting_place(const std::vector<NodeId>& missing) const {
-  if (config_.fabric() == "shm") return "runtime_directory";
+  const auto fabric = fabric::FabricName::parse(config_.fabric());
+  CHECK(fabric.ok());  // it was opened
+  if (fabric->shm && !fabric->mixed()) return "runtime_directory";
   std::vector<NodeId> neighbours;
-  std::copy_if(missing.begin(), missing.end(), std::back_inserter(neighbours), [&](NodeId node) {
-    return fabric::mixed_with(config_.fabric()) &&
-           config::same_host(config_.address_of(self()), config_.address_of(node)).value_or(false);
-  });
+  std::copy_if(missing.begin(), missing.end(), std::back_inserter(neighbours),
+               [&](NodeId node) { return fabric->maps(config_.address_of(self()), config_.address_of(node)); });
   if (neighbours.empty()) return "addresses, which they can reach";
   return "addresses, and node " + joined(neighbours) + ", on this node's host as addresses say, with runtime_directory " +
          config_.runtime_directory();

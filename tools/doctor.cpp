@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include <spindrift/core/config/addresses.hpp>
-#include <spindrift/fabric/mixed/mixed.hpp>
+#include <spindrift/fabric/fabric_name.hpp>
 #include <spindrift/core/runtime_path.hpp>
 #include <spindrift/kernel/fabric/vq_fabric.hpp>
 #include <spindrift/sst/bulk_rings.hpp>
@@ -14,6 +14,8 @@
 
 namespace spindrift::tools {
 namespace {
+
+using fabric::FabricName;
 
 using Grade = Finding::Grade;
 
@@ -197,13 +199,6 @@ Finding address(const HostFacts& host, const Needs& needs) {
       "node's member that has it, all is well"};
 }
 
-/// Whether one reads the other's rows in place.
-bool neighbours(const Config& config, NodeId one, NodeId other) {
-  if (config.fabric() == "shm") return true;
-  return fabric::mixed_with(config.fabric()) &&
-         spindrift::config::same_host(config.address_of(one), config.address_of(other)).value_or(false);
-}
-
 /// Of virtual queue pairs: by whose meta tables nodes find each other.
 std::string tables_of(const Config& config, const View& view) {
   std::vector<fabric::Address> roster;
@@ -215,30 +210,29 @@ std::string tables_of(const Config& config, const View& view) {
 }
 
 /// Of a fabric that is two in one, over which this node reaches whom; of virtual queue pairs, how.
-std::string ways_of(const Config& config, const View& view) {
-  if (kernel::vq_provider(config.fabric())) return tables_of(config, view);
-  const auto between_hosts = fabric::mixed_with(config.fabric());
-  if (!between_hosts) return "";
+std::string ways_of(const Config& config, const FabricName& name, const View& view) {
+  if (!name.mixed()) return name.between_hosts == FabricName::BetweenHosts::vq ? tables_of(config, view) : "";
   std::vector<std::uint32_t> near;
   std::vector<std::uint32_t> far;
   const NodeId self = config.local_id();
   for (const NodeId node : view.members) {
-    if (node != self) (neighbours(config, self, node) ? near : far).push_back(node.value());
+    if (node != self) (name.maps(config.address_of(self), config.address_of(node)) ? near : far).push_back(node.value());
   }
   const auto named = [](const std::vector<std::uint32_t>& nodes) {
     return nodes.empty() ? std::string("none") : "node " + fmt::format("{}", fmt::join(nodes, ", "));
   };
   return fmt::format("over shm, in {}: {}; over {}: {}", group_directory(config.runtime_directory(), config.group_name()),
-                     named(near), *between_hosts, named(far));
+                     named(near), name.between_hosts_name(), named(far));
 }
 
 Finding ways(const Needs& needs) { return {Grade::good, "peers", needs.ways, ""}; }
 
 /// For large messages: the own bulk rings, and mirrors of all others' if somebody is on another host.
-std::uint64_t bulk_bytes_of(const View& view, NodeId node, const Config& config) {
+std::uint64_t bulk_bytes_of(const View& view, NodeId node, const Config& config, const FabricName& name) {
   std::uint64_t bytes = 0;
-  const bool mirrors = !std::all_of(view.members.begin(), view.members.end(),
-                                    [&](NodeId other) { return other == node || neighbours(config, node, other); });
+  const bool mirrors = !std::all_of(view.members.begin(), view.members.end(), [&](NodeId other) {
+    return other == node || name.maps(config.address_of(node), config.address_of(other));
+  });
   for (const SubgroupView& subgroup : view.subgroups) {
     if (!subgroup.member_position(node)) continue;
     if (subgroup.sender_rank(node)) bytes += subgroup.profile.bulk_ring_bytes;
@@ -255,18 +249,18 @@ Result<Needs> needs_of(const Config& config) {
   needs.members = static_cast<std::uint32_t>(view.members.size());
   needs.spins = config.poll_mode() == PollMode::spin;
   needs.runtime_directory = config.runtime_directory();
-  const std::string between_hosts = fabric::mixed_with(config.fabric()).value_or(config.fabric());
-  if (auto provider = fabric::ofi_provider(between_hosts)) needs.provider = *std::move(provider);
-  if (auto pairs = kernel::vq_provider(config.fabric())) {
-    needs.pairs = *std::move(pairs);
+  SPINDRIFT_TRY_ASSIGN(const FabricName name, FabricName::parse(config.fabric()));
+  needs.provider = name.provider;
+  if (name.between_hosts == FabricName::BetweenHosts::vq) {
+    needs.pairs = name.provider;
     needs.provider = kernel::vq_connectionless(needs.pairs);
   }
-  needs.verbs = between_hosts == "verbs";
-  needs.ways = ways_of(config, view);
-  if (config.fabric() != "shm") needs.address = config.address_of(config.local_id());
+  needs.verbs = name.between_hosts == FabricName::BetweenHosts::verbs;
+  needs.ways = ways_of(config, name, view);
+  if (name.between_hosts != FabricName::BetweenHosts::none) needs.address = config.address_of(config.local_id());
   for (const NodeId node : view.members) {
     needs.member_bytes =
-        std::max(needs.member_bytes, sst::RowLayout(view, node).bytes() + bulk_bytes_of(view, node, config));
+        std::max(needs.member_bytes, sst::RowLayout(view, node).bytes() + bulk_bytes_of(view, node, config, name));
   }
   return needs;
 }

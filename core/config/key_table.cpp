@@ -73,10 +73,12 @@ constexpr Key table[] = {
                       "a fork that libfabric 1.16 and 1.17 have. vq:tcp, vq:net: over TCP too, by virtual queue pairs "
                       "that share one connectionless endpoint for each member. verbs: processes of hosts with RDMA devices, "
                       "by rdma-core; addresses are then those of the devices' network interfaces. shm+ofi:tcp, shm+ofi:net, "
-                      "shm+verbs: a member whose address has the same host as this node's, as it is written there, over "
+                      "shm+vq:tcp, shm+vq:net, shm+verbs: a member whose address has the same host as this node's, as it is "
+                      "written there, over "
                       "shared memory, and all others as by the second name; who shares a host then shares "
                       "runtime_directory too.",
-     .choices = "shm|ofi:tcp|ofi:net|vq:tcp|vq:net|verbs|shm+ofi:tcp|shm+ofi:net|shm+verbs",
+     .choices = "shm|ofi:tcp|ofi:net|vq:tcp|vq:net|verbs|shm+ofi:tcp|shm+ofi:net|shm+vq:tcp|"
+                "shm+vq:net|shm+verbs",
      .refused = "vq:verbs",
      .reason = "libfabric's provider verbs does not tell that an operation has arrived, which virtual queue pairs rest on; "
                "verbs goes over the same devices"},

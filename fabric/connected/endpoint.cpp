@@ -296,8 +296,7 @@ void Endpoint::cancel_sleep() noexcept {
 void Endpoint::sleep(Time deadline) noexcept {
   const bool quiet = !listening_ || may_block();
   if (quiet && events_.empty()) {
-    Time until = std::min(deadline, next_timer_);
-    if (listening_) until = std::min(until, next_look());
+    const Time until = std::min(deadline, next_timer());
     timespec wait{};
     if (until != never) {
       const Duration left = std::max(until - clock_.now(), Duration{});

@@ -7,6 +7,7 @@
 // under way are known as over.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstdint>
@@ -66,8 +67,8 @@ class Endpoint : public Part {
 
   // Of a part, to which another part lends memory and sleep.
   /// As OwnRegions::adopt.
-  void adopt(RegionKey key, std::span<std::byte> memory, std::unique_ptr<Registration> keeper) {
-    regions_.adopt(key, memory, std::move(keeper));
+  [[nodiscard]] Result<void> adopt(RegionKey key, std::span<std::byte> memory, std::unique_ptr<Registration> keeper) {
+    return regions_.adopt(key, memory, std::move(keeper));
   }
   /// Of a region that is not released.
   [[nodiscard]] bool has(RegionKey key) noexcept { return regions_.find(key) != nullptr; }
@@ -81,9 +82,9 @@ class Endpoint : public Part {
   /// Whether there are connections, or events: then every pass has to `poll`.
   [[nodiscard]] bool busy() const noexcept { return !lanes_.empty() || !events_.empty(); }
   /// Whether nobody is called either: then nothing comes that no descriptor tells.
-  [[nodiscard]] bool idle() const noexcept { return !busy() && next_timer_ == never; }
+  [[nodiscard]] bool idle() const noexcept { return !busy() && next_timer() == never; }
   /// When it has to be polled even if nothing comes.
-  [[nodiscard]] Time next_timer() const noexcept { return next_timer_; }
+  [[nodiscard]] Time next_timer() const noexcept { return listening_ ? std::min(next_timer_, next_look()) : next_timer_; }
   /// After `prepare_sleep` and a last look: nothing is here that a descriptor would not tell.
   [[nodiscard]] bool may_sleep() noexcept { return (!listening_ || may_block()) && events_.empty(); }
 

@@ -48,12 +48,14 @@ Result<Region> OwnRegions::allocate(std::size_t bytes, std::string_view name) {
   return Region{RegionKey(*key), region.memory};
 }
 
-void OwnRegions::adopt(RegionKey key, std::span<std::byte> memory, std::unique_ptr<Registration> keeper) {
+Result<void> OwnRegions::adopt(RegionKey key, std::span<std::byte> memory, std::unique_ptr<Registration> keeper) {
+  SPINDRIFT_TRY(source_->adopt(memory));
   const auto [at, free] = memory_.try_emplace(memory.data());
   CHECK(free && !memory.empty());
   at->second.memory = memory;
   at->second.keeper = std::move(keeper);
   CHECK(keys_.emplace(key, &at->second).second);
+  return {};
 }
 
 OwnRegion* OwnRegions::find(RegionKey key) noexcept {
@@ -92,9 +94,10 @@ void OwnRegions::give_back(OwnRegion& region) {
   forget_(region);
   region.registration.reset();
   std::byte* const begin = region.memory.data();
-  if (region.taken_bytes > 0) source_->give_back({begin, region.taken_bytes}, region.fenced);
-  const std::unique_ptr<Registration> keeper = std::move(region.keeper);  // ends when nothing here knows the memory
+  OwnRegion gone = std::move(region);
   memory_.erase(begin);
+  if (gone.keeper == nullptr) return source_->give_back({begin, gone.taken_bytes}, gone.fenced);
+  source_->give_up(gone.memory, std::move(gone.keeper), gone.fenced);
 }
 
 void OwnRegions::clear() {

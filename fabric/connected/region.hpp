@@ -40,6 +40,10 @@ class MemorySource {
   /// What `take` gave. `fenced`: a peer may not have known that its right to write there had ended when its connection was
   /// closed. A source that is not sure that nothing is under way on closed connections gives such memory to nobody again.
   virtual void give_back(std::span<std::byte> memory, bool fenced) noexcept = 0;
+  /// Memory that somebody else has allocated is used from now on as if `take` had given it. Errors: resource.
+  [[nodiscard]] virtual Result<void> adopt(std::span<std::byte>) { return {}; }
+  /// What was adopted; it goes with its keeper, which a source that is not sure keeps if it is fenced.
+  virtual void give_up(std::span<std::byte>, std::unique_ptr<Registration>, bool) noexcept {}
 };
 /// A mapping for each region.
 [[nodiscard]] std::unique_ptr<MemorySource> private_mappings();
@@ -69,7 +73,8 @@ class OwnRegions {
   [[nodiscard]] Result<Region> allocate(std::size_t bytes, std::string_view name);
   /// Memory that somebody else has allocated; what keeps it ends when the region's memory would go. No region has this key,
   /// nor any byte of it.
-  void adopt(RegionKey key, std::span<std::byte> memory, std::unique_ptr<Registration> keeper);
+  /// Errors: as MemorySource::adopt.
+  [[nodiscard]] Result<void> adopt(RegionKey key, std::span<std::byte> memory, std::unique_ptr<Registration> keeper);
   /// Null if there is no such region, or it was released.
   [[nodiscard]] OwnRegion* find(RegionKey key) noexcept;
   /// The key is dead from here on; the memory stays until `settle` finds it unused. Null if there is no such region.

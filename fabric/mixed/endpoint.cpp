@@ -6,8 +6,6 @@
 #include <utility>
 
 #include <spindrift/core/config/addresses.hpp>
-#include <spindrift/fabric/ofi/endpoint.hpp>
-#include <spindrift/fabric/verbs/endpoint.hpp>
 #include <spindrift/core/log.hpp>
 
 namespace spindrift::fabric::mixed {
@@ -47,18 +45,16 @@ std::string host_of(const Address& address) {
 
 }  // namespace
 
-MixedFabric::MixedFabric(const MixedOptions& options, std::unique_ptr<shm::LocalPart> near,
-                         std::unique_ptr<connected::Endpoint> far)
-    : name_("shm+" + options.between_hosts),
-      far_name_(options.between_hosts),
-      meeting_place_(options.runtime_directory + "/" + options.group_name),
+MixedFabric::MixedFabric(std::unique_ptr<shm::LocalPart> near, std::unique_ptr<connected::Endpoint> far)
+    : name_(std::string(near->traits().name) + "+" + std::string(far->traits().name)),
       near_(std::move(near)),
       far_(std::move(far)),
       traits_(traits_of(name_, near_->traits(), far_->traits())) {}
 
 Result<Region> MixedFabric::allocate(std::size_t bytes, std::string_view name) {
   auto region = near_->allocate(bytes, name);
-  if (region) far_->adopt(region->key, region->memory, std::make_unique<Kept>(*near_, region->key));
+  if (!region) return region;
+  SPINDRIFT_TRY(far_->adopt(region->key, region->memory, std::make_unique<Kept>(*near_, region->key)));
   return region;
 }
 
@@ -93,16 +89,18 @@ Result<MixedFabric::Way> MixedFabric::decide(const Address& peer) {
   }
   log::info(log::Room::fabric, "peer's way",
             {{"node", peer.node},
-             {"fabric", *same ? "shm" : far_name_},
-             {"reason", *same ? "it has this node's host, " + host_of(self_) + "; they meet in " + meeting_place_
+             {"fabric", part(way).traits().name},
+             {"reason", *same ? "it has this node's host, " + host_of(self_) + "; they meet in " + near_->meeting_place()
                               : "its host, " + host_of(peer) + ", is another than this node's, " + host_of(self_)}});
   return way;
 }
 
 Error MixedFabric::why_not(NodeId node, Way way) const {
-  const std::string theirs = way == Way::near ? far_name_ : "shm";
-  const std::string ours = way == Way::near ? "has this one's host here, and is to be reached over shm in " + meeting_place_
-                                            : "has another host here than this one, and is to be reached over " + far_name_;
+  const std::string theirs(part(way == Way::near ? Way::far : Way::near).traits().name);
+  const std::string ours =
+      way == Way::near
+          ? "has this one's host here, and is to be reached over shm in " + near_->meeting_place()
+          : "has another host here than this one, and is to be reached over " + std::string(far_->traits().name);
   return Error(ErrorKind::refused, "it called over " + theirs + ", but " + ours)
       .at("node " + std::to_string(node.value()))
       .fix("give all members the same [SPINDRIFT] addresses, in which those of one host, and no others, have the same host");
@@ -153,9 +151,9 @@ std::size_t MixedFabric::poll(std::span<Event> events) {
   const std::span<Event> rest = events.subspan(count);
   const std::size_t more = far_->poll(rest);
   for (Event& event : rest.first(more)) event.peer = outer(event.peer, Way::far);
-  if (ready == 0) return count + more;
-  far_has_news_ = !far_->may_sleep();  // after which a descriptor tells only what has come since
-  near_->watch_again(ready);
+  // After which a descriptor tells only what has come since; what takes several passes is told by none.
+  if (!far_->busy()) far_has_news_ = !far_->may_sleep();
+  if (ready != 0) near_->watch_again(ready);
   return count + more;
 }
 
@@ -195,43 +193,12 @@ void MixedFabric::cancel_sleep() noexcept {
   far_->cancel_sleep();
 }
 
-namespace {
-
-Result<std::unique_ptr<connected::Endpoint>> make_far(const MixedOptions& options) {
-  if (options.between_hosts == "verbs") {
-    return verbs::make_part(
-        {.self = options.self, .runtime_directory = {}, .group_name = {}, .silence_max = options.silence_max});
-  }
-  if (const auto provider = ofi_provider(options.between_hosts)) {
-    return ofi::make_part({.self = options.self,
-                           .provider = *provider,
-                           .runtime_directory = {},
-                           .group_name = {},
-                           .silence_max = options.silence_max});
-  }
-  return Error(ErrorKind::bad_argument, "\"" + options.between_hosts + "\" is no fabric between hosts")
-      .fix("choose ofi:tcp, ofi:net or verbs");
-}
-
-}  // namespace
 }  // namespace spindrift::fabric::mixed
 
 namespace spindrift::fabric {
 
-std::optional<std::string> mixed_with(std::string_view fabric) {
-  constexpr std::string_view beginning = "shm+";
-  if (!fabric.starts_with(beginning)) return std::nullopt;
-  return std::string(fabric.substr(beginning.size()));
-}
-
-Result<std::unique_ptr<Fabric>> make_mixed(const MixedOptions& options) {
-  auto near = shm::make_part(
-      {.self = options.self, .runtime_directory = options.runtime_directory, .group_name = options.group_name});
-  if (!near) return std::move(near).error();
-  auto far = mixed::make_far(options);
-  if (!far) return std::move(far).error();
-  return std::unique_ptr<Fabric>(
-      std::make_unique<mixed::MixedFabric>(options, std::move(near).value(), std::move(far).value()));
+std::unique_ptr<Fabric> make_mixed(std::unique_ptr<shm::LocalPart> near, std::unique_ptr<connected::Endpoint> far) {
+  return std::make_unique<mixed::MixedFabric>(std::move(near), std::move(far));
 }
 
 }  // namespace spindrift::fabric

@@ -19,7 +19,7 @@ namespace spindrift::fabric::mixed {
 
 class MixedFabric final : public Fabric {
  public:
-  MixedFabric(const MixedOptions& options, std::unique_ptr<shm::LocalPart> near, std::unique_ptr<connected::Endpoint> far);
+  MixedFabric(std::unique_ptr<shm::LocalPart> near, std::unique_ptr<connected::Endpoint> far);
 
   [[nodiscard]] const Traits& traits() const noexcept override { return traits_; }
   [[nodiscard]] Result<Region> allocate(std::size_t bytes, std::string_view name) override;
@@ -66,8 +66,6 @@ class MixedFabric final : public Fabric {
   void take_signals() noexcept;
 
   const std::string name_;
-  const std::string far_name_;
-  const std::string meeting_place_;
   const std::unique_ptr<shm::LocalPart> near_;  // has the memory: ends last
   const std::unique_ptr<connected::Endpoint> far_;
   const Traits traits_;

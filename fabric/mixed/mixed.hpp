@@ -3,30 +3,12 @@
 #pragma once
 
 #include <memory>
-#include <optional>
-#include <string>
-#include <string_view>
 
-#include <spindrift/core/clock.hpp>
+#include <spindrift/fabric/connected/endpoint.hpp>
 #include <spindrift/fabric/fabric.hpp>
-#include <spindrift/core/ids.hpp>
-#include <spindrift/core/result.hpp>
+#include <spindrift/fabric/shm/part.hpp>
 
 namespace spindrift::fabric {
-
-/// What follows "shm+" in a fabric's name, the fabric between hosts; nothing if the name has no such beginning.
-[[nodiscard]] std::optional<std::string> mixed_with(std::string_view fabric);
-
-struct MixedOptions {
-  NodeId self;
-  /// The fabric between hosts: "ofi:tcp", "ofi:net", "verbs".
-  std::string between_hosts = "ofi:tcp";
-  /// Where members of one host meet, as ShmOptions has them.
-  std::string runtime_directory;
-  std::string group_name;
-  /// As OfiOptions and VerbsOptions have it; it holds for peers on other hosts.
-  Duration silence_max = std::chrono::seconds(10);
-};
 
 /// One endpoint: a part over shm, and a part over the fabric between hosts.
 ///
@@ -40,7 +22,8 @@ struct MixedOptions {
 /// - Peers on this host: 127 at most.
 /// - A sleep ends by what comes from either side. Peers of other hosts wake it by way of the shm part's thread.
 ///
-/// Errors: those of `make_shm`, and of `make_ofi` or `make_verbs`; bad_argument (another fabric).
-[[nodiscard]] Result<std::unique_ptr<Fabric>> make_mixed(const MixedOptions& options);
+/// Both are of one node, and neither listens yet; the second is made as a part: `make_ofi_part` and the like.
+[[nodiscard]] std::unique_ptr<Fabric> make_mixed(std::unique_ptr<shm::LocalPart> near,
+                                                 std::unique_ptr<connected::Endpoint> far);
 
 }  // namespace spindrift::fabric

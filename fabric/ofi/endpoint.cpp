@@ -69,12 +69,6 @@ Result<void> OfiFabric::post(std::span<const Operation> operations) {
   return {};
 }
 
-Result<std::unique_ptr<connected::Endpoint>> make_part(const OfiOptions& options) {
-  auto beginning = connected::make_part_beginning();
-  if (!beginning) return std::move(beginning).error();
-  return std::unique_ptr<connected::Endpoint>(std::make_unique<OfiFabric>(options, std::move(beginning).value()));
-}
-
 }  // namespace spindrift::fabric::ofi
 
 namespace spindrift::fabric {
@@ -83,6 +77,12 @@ Result<std::unique_ptr<Fabric>> make_ofi(const OfiOptions& options) {
   auto beginning = connected::make_beginning(options.runtime_directory, options.group_name);
   if (!beginning) return std::move(beginning).error();
   return std::unique_ptr<Fabric>(std::make_unique<ofi::OfiFabric>(options, std::move(beginning).value()));
+}
+
+Result<std::unique_ptr<connected::Endpoint>> make_ofi_part(const OfiOptions& options) {
+  auto beginning = connected::make_part_beginning();
+  if (!beginning) return std::move(beginning).error();
+  return std::unique_ptr<connected::Endpoint>(std::make_unique<ofi::OfiFabric>(options, std::move(beginning).value()));
 }
 
 }  // namespace spindrift::fabric

@@ -44,7 +44,4 @@ class OfiFabric final : public connected::Endpoint {
   connected::SmallWrites small_writes_;
 };
 
-/// As `make_ofi`, for a fabric that claims the node's id itself.
-[[nodiscard]] Result<std::unique_ptr<connected::Endpoint>> make_part(const OfiOptions& options);
-
 }  // namespace spindrift::fabric::ofi

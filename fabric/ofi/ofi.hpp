@@ -4,9 +4,7 @@
 #pragma once
 
 #include <memory>
-#include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include <spindrift/core/clock.hpp>
@@ -15,6 +13,10 @@
 #include <spindrift/core/result.hpp>
 
 namespace spindrift::fabric {
+
+namespace connected {
+class Endpoint;
+}
 
 struct OfiOptions {
   NodeId self;
@@ -43,9 +45,8 @@ struct OfiOptions {
 /// Errors: unsupported (no libfabric, no such provider, or it does not order writes: the reason says what it offers);
 /// bad_argument (an address); refused (the id or the port is in use); resource.
 [[nodiscard]] Result<std::unique_ptr<Fabric>> make_ofi(const OfiOptions& options);
-
-/// What follows "ofi:" in a fabric's name; nothing if the fabric is another.
-[[nodiscard]] std::optional<std::string> ofi_provider(std::string_view fabric);
+/// The same as a part of a mixed fabric, whose other part claims the node's id: the directory and the group are not used.
+[[nodiscard]] Result<std::unique_ptr<connected::Endpoint>> make_ofi_part(const OfiOptions& options);
 
 /// A provider of the libfabric that is installed.
 struct OfiOffer {

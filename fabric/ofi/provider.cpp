@@ -179,11 +179,6 @@ std::uint64_t Provider::address_of(const std::byte* memory) const noexcept {
 
 namespace spindrift::fabric {
 
-std::optional<std::string> ofi_provider(std::string_view fabric) {
-  if (!fabric.starts_with(ofi::name_prefix)) return std::nullopt;
-  return std::string(fabric.substr(ofi::name_prefix.size()));
-}
-
 Result<std::vector<OfiOffer>> ofi_offers() {
   auto lib = ofi::library();
   if (!lib) return std::move(lib).error();

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <string>
 
 #include <spindrift/fabric/part.hpp>
 #include <spindrift/fabric/shm/shm.hpp>
@@ -16,6 +17,8 @@ using Beside = std::array<int, 3>;
 
 class LocalPart : public Part {
  public:
+  /// The directory in which processes of the group meet, for people.
+  [[nodiscard]] virtual const std::string& meeting_place() const noexcept = 0;
   /// After `listen`, once. When one of them becomes readable, the watcher's thread notes it and ends a sleep, and looks at
   /// it again only when told to. Errors: resource.
   [[nodiscard]] virtual Result<void> watch_beside(const Beside& descriptors) = 0;

@@ -40,6 +40,7 @@ class ShmFabric final : public LocalPart {
   ShmFabric(const ShmOptions& options, std::uint64_t incarnation, Bell bell, Rendezvous rendezvous,
             std::optional<Counter> refused)
       : self_(options.self),
+        meeting_place_(options.runtime_directory + "/" + options.group_name),
         bell_(std::move(bell)),
         watcher_(options.self, incarnation, bell_, std::move(rendezvous), refused) {}
 
@@ -60,6 +61,7 @@ class ShmFabric final : public LocalPart {
   void sleep(Time deadline) noexcept override { bell_.sleep(deadline); }
   void cancel_sleep() noexcept override { bell_.cancel(); }
   void wake() noexcept override { bell_.wake(); }
+  [[nodiscard]] const std::string& meeting_place() const noexcept override { return meeting_place_; }
   void turn_away(NodeId node, std::optional<Error> why) override { watcher_.turn_away(node, std::move(why)); }
   [[nodiscard]] Result<void> watch_beside(const Beside& descriptors) override { return watcher_.watch_beside(descriptors); }
   [[nodiscard]] std::uint32_t beside_ready() const noexcept override { return watcher_.beside_ready(); }
@@ -85,6 +87,7 @@ class ShmFabric final : public LocalPart {
   void forget(PeerId peer);
 
   const NodeId self_;
+  const std::string meeting_place_;
   std::unordered_map<RegionKey, OwnSegment> own_regions_;
   std::unordered_map<PeerId, Peer> peers_;
   PeerId newest_peer_;

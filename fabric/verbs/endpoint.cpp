@@ -62,13 +62,6 @@ Result<void> VerbsFabric::post(std::span<const Operation> operations) {
   return {};
 }
 
-Result<std::unique_ptr<connected::Endpoint>> make_part(const VerbsOptions& options) {
-  if (auto loaded = library(); !loaded) return std::move(loaded).error();
-  auto beginning = connected::make_part_beginning();
-  if (!beginning) return std::move(beginning).error();
-  return std::unique_ptr<connected::Endpoint>(std::make_unique<VerbsFabric>(options, std::move(beginning).value()));
-}
-
 }  // namespace spindrift::fabric::verbs
 
 namespace spindrift::fabric {
@@ -78,6 +71,13 @@ Result<std::unique_ptr<Fabric>> make_verbs(const VerbsOptions& options) {
   auto beginning = connected::make_beginning(options.runtime_directory, options.group_name);
   if (!beginning) return std::move(beginning).error();
   return std::unique_ptr<Fabric>(std::make_unique<verbs::VerbsFabric>(options, std::move(beginning).value()));
+}
+
+Result<std::unique_ptr<connected::Endpoint>> make_verbs_part(const VerbsOptions& options) {
+  if (auto loaded = verbs::library(); !loaded) return std::move(loaded).error();
+  auto beginning = connected::make_part_beginning();
+  if (!beginning) return std::move(beginning).error();
+  return std::unique_ptr<connected::Endpoint>(std::make_unique<verbs::VerbsFabric>(options, std::move(beginning).value()));
 }
 
 }  // namespace spindrift::fabric

@@ -63,7 +63,4 @@ class VerbsFabric final : public connected::Endpoint {
   std::vector<Lane*> rung_;  ///< while a list is posted: whom it is for
 };
 
-/// As `make_verbs`, for a fabric that claims the node's id itself.
-[[nodiscard]] Result<std::unique_ptr<connected::Endpoint>> make_part(const VerbsOptions& options);
-
 }  // namespace spindrift::fabric::verbs

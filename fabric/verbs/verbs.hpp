@@ -14,6 +14,10 @@
 
 namespace spindrift::fabric {
 
+namespace connected {
+class Endpoint;
+}
+
 struct VerbsOptions {
   NodeId self;
   /// Directory and group under which processes of one host see that a node's id is taken; as ShmOptions has them.
@@ -45,6 +49,8 @@ struct VerbsOptions {
 /// Errors: unsupported (no rdma-core); bad_argument (an address); refused (the id or the port is in use, or no device has
 /// the address); resource.
 [[nodiscard]] Result<std::unique_ptr<Fabric>> make_verbs(const VerbsOptions& options);
+/// The same as a part of a mixed fabric, whose other part claims the node's id: the directory and the group are not used.
+[[nodiscard]] Result<std::unique_ptr<connected::Endpoint>> make_verbs_part(const VerbsOptions& options);
 
 /// A port of a device that rdma-core can open, with the addresses under which rdma_cm knows it.
 struct VerbsPort {

@@ -12,7 +12,9 @@
 
 namespace spindrift::kernel::vq {
 Arena::~Arena() {
-  for (const auto& [begin, step] : steps_) ::munmap(step.memory.data(), step.memory.size());
+  for (const auto& [begin, step] : steps_) {
+    if (!step.adopted) ::munmap(step.memory.data(), step.memory.size());
+  }
 }
 
 Result<void> Arena::register_with(Pool& pool) {
@@ -30,18 +32,34 @@ Result<void> Arena::grow(std::size_t bytes) {
   void* const memory = ::mmap(nullptr, whole, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) return system_error("mmap", errno);
   const std::span<std::byte> all(static_cast<std::byte*>(memory), whole);
-  Step step{all, {}};
-  if (pool_ != nullptr) {
-    auto keys = pool_->register_local(all);
-    if (!keys) {
-      ::munmap(memory, whole);
-      return std::move(keys).error();
-    }
-    step.keys = *keys;
+  if (auto added = add({.memory = all, .keys = {}}); !added) {
+    ::munmap(memory, whole);
+    return added;
   }
-  steps_.emplace(all.data(), step);
   free_.emplace(all.data(), whole);
   return {};
+}
+
+Result<void> Arena::add(Step step) {
+  if (pool_ != nullptr) {
+    SPINDRIFT_TRY_ASSIGN(step.keys, pool_->register_local(step.memory));
+  }
+  steps_.emplace(step.memory.data(), step);
+  return {};
+}
+
+Result<void> Arena::adopt(std::span<std::byte> memory) { return add({.memory = memory, .keys = {}, .adopted = true}); }
+
+void Arena::give_up(std::span<std::byte> memory, std::unique_ptr<spindrift::fabric::connected::Registration> keeper,
+                    bool fenced) noexcept {
+  const auto at = steps_.find(memory.data());
+  CHECK(at != steps_.end() && at->second.adopted);
+  const bool known = pool_ == nullptr || pool_->deregister(at->second.keys).ok();
+  CHECK(known);  // no own request names it
+  steps_.erase(at);
+  if (!fenced) return;
+  fenced_bytes_ += memory.size();
+  fenced_keepers_.push_back(std::move(keeper));
 }
 
 // First fit: regions are few, and those of one view come and go together.

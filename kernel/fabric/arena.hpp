@@ -31,9 +31,15 @@ class Arena final : public spindrift::fabric::connected::MemorySource {
 
   /// From now on memory is registered with that pool, which outlives its use. Errors: as Pool::register_local.
   [[nodiscard]] Result<void> register_with(Pool& pool);
+  /// The pool is about to go.
+  void on_pool_gone() noexcept { pool_ = nullptr; }
 
   [[nodiscard]] Result<std::span<std::byte>> take(std::size_t bytes) override;
   void give_back(std::span<std::byte> memory, bool fenced) noexcept override;
+  [[nodiscard]] Result<void> adopt(std::span<std::byte> memory) override;
+  /// Fenced memory stays, with its keeper, as long as the arena.
+  void give_up(std::span<std::byte> memory, std::unique_ptr<spindrift::fabric::connected::Registration> keeper,
+               bool fenced) noexcept override;
 
   /// For own operations on memory that was taken.
   [[nodiscard]] const MemoryKeys& keys_of(const std::byte* memory) const;
@@ -45,13 +51,17 @@ class Arena final : public spindrift::fabric::connected::MemorySource {
   struct Step {
     std::span<std::byte> memory;
     MemoryKeys keys;
+    bool adopted = false;
   };
   [[nodiscard]] Result<void> grow(std::size_t bytes);
+
+  [[nodiscard]] Result<void> add(Step step);
 
   Pool* pool_ = nullptr;
   std::map<const std::byte*, Step> steps_;  ///< by where they begin
   std::map<std::byte*, std::size_t> free_;  ///< their bytes, by where they begin; neighbours in one step are one
   std::uint64_t fenced_bytes_ = 0;
+  std::vector<std::unique_ptr<spindrift::fabric::connected::Registration>> fenced_keepers_;
 };
 
 /// A copy of some bytes in registered memory, or nothing. Outlived by its staging.

@@ -94,18 +94,25 @@ Result<void> VqFabric::post(std::span<const Operation> operations) {
 
 namespace spindrift::kernel {
 
-Result<std::unique_ptr<fabric::Fabric>> make_vq(const VqOptions& options) {
-  auto beginning = vq::connected::make_beginning(options.runtime_directory, options.group_name);
-  if (!beginning) return std::move(beginning).error();
+namespace {
+
+std::unique_ptr<fabric::connected::Endpoint> endpoint_of(const VqOptions& options, vq::connected::Beginning beginning) {
   auto arena = std::make_unique<vq::Arena>();
   vq::Arena& known = *arena;
-  beginning->memory = std::move(arena);
-  return std::unique_ptr<fabric::Fabric>(std::make_unique<vq::VqFabric>(options, std::move(beginning).value(), known));
+  beginning.memory = std::move(arena);
+  return std::make_unique<vq::VqFabric>(options, std::move(beginning), known);
 }
 
-std::optional<std::string> vq_provider(std::string_view fabric) {
-  if (!fabric.starts_with(vq::name_prefix)) return std::nullopt;
-  return std::string(fabric.substr(vq::name_prefix.size()));
+}  // namespace
+
+Result<std::unique_ptr<fabric::Fabric>> make_vq(const VqOptions& options) {
+  SPINDRIFT_TRY_ASSIGN(auto beginning, vq::connected::make_beginning(options.runtime_directory, options.group_name));
+  return std::unique_ptr<fabric::Fabric>(endpoint_of(options, std::move(beginning)));
+}
+
+Result<std::unique_ptr<fabric::connected::Endpoint>> make_vq_part(const VqOptions& options) {
+  SPINDRIFT_TRY_ASSIGN(auto beginning, vq::connected::make_part_beginning());
+  return endpoint_of(options, std::move(beginning));
 }
 
 Result<void> try_vq_address(const std::string& provider, const std::string& endpoint) {

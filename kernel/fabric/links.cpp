@@ -310,6 +310,7 @@ void VqFabric::let_go() {
 
 void VqFabric::shut() noexcept {
   if (device_ != nullptr) device_->end();
+  arena_.on_pool_gone();
   pool_.reset();
   device_.reset();
   leaving_.clear();

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -13,6 +12,10 @@
 #include <spindrift/fabric/fabric.hpp>
 #include <spindrift/core/ids.hpp>
 #include <spindrift/core/result.hpp>
+
+namespace spindrift::fabric::connected {
+class Endpoint;
+}
 
 namespace spindrift::kernel {
 
@@ -51,12 +54,13 @@ struct VqOptions {
 /// Errors: unsupported (no libfabric, or no such provider with ordered, acknowledged operations: the reason says which
 /// promise is missing); bad_argument (an address); refused (the id or the port is in use); resource.
 [[nodiscard]] Result<std::unique_ptr<fabric::Fabric>> make_vq(const VqOptions& options);
+/// The same as a part of a mixed fabric, whose other part claims the node's id: the directory and the group are not used,
+/// and the roster leaves out the nodes that the other part reaches.
+[[nodiscard]] Result<std::unique_ptr<fabric::connected::Endpoint>> make_vq_part(const VqOptions& options);
 
 /// Of that roster, who keeps meta tables for all: at most three, on different hosts if there are so many, in its order.
 [[nodiscard]] std::vector<NodeId> vq_meta_servers(std::span<const fabric::Address> roster);
 
-/// What follows "vq:" in a fabric's name; nothing if the fabric is another.
-[[nodiscard]] std::optional<std::string> vq_provider(std::string_view fabric);
 /// The provider of libfabric whose connectionless endpoints `VqOptions::provider` takes; empty if there is no such fabric.
 [[nodiscard]] std::string vq_connectionless(std::string_view provider);
 /// Listens there for a moment, as an endpoint would. Errors: as Fabric::listen.

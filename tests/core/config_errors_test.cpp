@@ -156,7 +156,7 @@ TEST_CASE("a fabric between hosts needs an address for every member, each its ow
   check_text_problems("[SPINDRIFT]\nfabric = tcp\n",
                       {{"test.cfg:2", "fabric = \"tcp\"",
                         "shm or ofi:tcp or ofi:net or vq:tcp or vq:net or verbs or shm+ofi:tcp or shm+ofi:net or "
-                        "shm+verbs"}});
+                        "shm+vq:tcp or shm+vq:net or shm+verbs"}});
   check_text_problems("[SPINDRIFT]\nfabric = vq:verbs\n",
                       {{"test.cfg:2", "vq:verbs\" is not offered: libfabric's provider verbs", "or verbs or"}});
 }

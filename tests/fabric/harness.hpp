@@ -19,6 +19,7 @@
 #include <catch2/catch.hpp>
 
 #include <spindrift/core/clock.hpp>
+#include <spindrift/fabric/connected/endpoint.hpp>
 #include <spindrift/fabric/fabric.hpp>
 #include <spindrift/fabric/shm/shm.hpp>
 
@@ -64,9 +65,9 @@ struct Provider {
 [[nodiscard]] std::unique_ptr<Fabric> make_tcp_or_throw(NodeId self, const std::string& runtime_directory);
 [[nodiscard]] std::unique_ptr<Fabric> make_verbs_or_throw(NodeId self, const std::string& runtime_directory);
 
-/// A fabric of shm and TCP, of which the nodes of a group are all on one host or each on its own.
-enum class Hosts { one, many };
-[[nodiscard]] std::unique_ptr<Fabric> make_mixed_or_throw(NodeId self, const std::string& runtime_directory, Hosts hosts);
+/// A fabric of shm and that one.
+[[nodiscard]] std::unique_ptr<Fabric> make_mixed_or_throw(NodeId self, const std::string& runtime_directory,
+                                                          std::unique_ptr<connected::Endpoint> far);
 
 /// All providers that must keep the interface's promises and that this machine has: verbs needs an RDMA device, and a line
 /// says so where there is none. With SPINDRIFT_TEST_FABRIC set, those alone whose name begins so.

@@ -7,6 +7,7 @@
 
 #include <cstring>
 
+#include <spindrift/fabric/fabric_name.hpp>
 #include <spindrift/fabric/ofi/ofi.hpp>
 #include <spindrift/kernel/fabric/vq_fabric.hpp>
 
@@ -23,15 +24,16 @@ const std::vector<std::string> fabrics{"ofi:tcp", "ofi:net", "vq:tcp", "vq:net"}
 
 std::unique_ptr<Fabric> make(const std::string& name, const TemporaryDirectory& directory, std::uint32_t id,
                              Duration silence_max = seconds(10)) {
-  if (const auto provider = kernel::vq_provider(name)) {
+  const FabricName parsed = value_or_throw(FabricName::parse(name));
+  if (parsed.between_hosts == FabricName::BetweenHosts::vq) {
     return value_or_throw(kernel::make_vq({.self = NodeId(id),
-                                           .provider = *provider,
+                                           .provider = parsed.provider,
                                            .runtime_directory = directory.path(),
                                            .group_name = "group",
                                            .silence_max = silence_max}));
   }
   return value_or_throw(make_ofi({.self = NodeId(id),
-                                  .provider = ofi_provider(name).value(),
+                                  .provider = parsed.provider,
                                   .runtime_directory = directory.path(),
                                   .group_name = "group",
                                   .silence_max = silence_max}));

@@ -11,6 +11,7 @@
 
 #include <spindrift/core/counters.hpp>
 #include <spindrift/core/file_descriptor.hpp>
+#include <spindrift/fabric/fabric_name.hpp>
 #include <spindrift/kernel/fabric/vq_fabric.hpp>
 
 using namespace spindrift;
@@ -55,7 +56,7 @@ class Mesh {
   /// Waits for tables and their answers as long as it takes, so that no address is taken because somebody was slow.
   [[nodiscard]] std::unique_ptr<Fabric> make_newcomer() const {
     return value_or_throw(kernel::make_vq({.self = NodeId(newcomer),
-                                           .provider = *kernel::vq_provider(fabric_),
+                                           .provider = value_or_throw(FabricName::parse(fabric_)).provider,
                                            .runtime_directory = directory_.path(),
                                            .group_name = "group",
                                            .roster = roster_,

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include <spindrift/fabric/mixed/mixed.hpp>
+#include <spindrift/fabric/ofi/ofi.hpp>
 #include <spindrift/core/log.hpp>
 #include <spindrift/core/untrusted.hpp>
 
@@ -27,11 +28,12 @@ std::string on_host(unsigned host, NodeId node) {
 
 struct Node {
   Node(std::uint32_t id, unsigned host, const std::string& directory)
-      : node(id), endpoint(on_host(host, node)), fabric(value_or_throw(make_mixed(options(node, directory)))) {
+      : node(id), endpoint(on_host(host, node)), fabric(make(node, directory)) {
     value_or_throw(fabric->listen({node, endpoint}));
   }
-  static MixedOptions options(NodeId node, const std::string& directory) {
-    return {.self = node, .runtime_directory = directory, .group_name = "group"};
+  static std::unique_ptr<Fabric> make(NodeId node, const std::string& directory) {
+    return make_mixed_or_throw(node, directory,
+                               value_or_throw(make_ofi_part({.self = node, .runtime_directory = {}, .group_name = {}})));
   }
   void pump() {
     std::array<Event, 16> events;
@@ -315,7 +317,7 @@ TEST_CASE("a connection of the wrong kind that came before this end had an addre
 TEST_CASE("strangers that share a runtime directory are still strangers, and a node id is one process's") {
   TemporaryDirectory directory;
   Node a(1, 0, directory.path());
-  const auto again = value_or_throw(make_mixed(Node::options(NodeId(1), directory.path())));
+  const auto again = Node::make(NodeId(1), directory.path());
   const auto refused = again->listen({NodeId(1), on_host(1, NodeId(1))});
   REQUIRE_FALSE(refused.ok());
   CHECK_THAT(refused.error().message(), Catch::Contains("node 1 is already running"));
@@ -331,16 +333,4 @@ TEST_CASE("more neighbours than shm has place for are refused with what to do") 
   CHECK(id == 2 + 127 + 1);
   CHECK_THAT(connected.error().to_string(), Catch::Contains("more than 127 peers"));
   CHECK_THAT(connected.error().to_string(), Catch::Contains("fewer processes"));
-}
-
-TEST_CASE("a name is taken apart, and a fabric that is none between hosts is refused") {
-  CHECK(mixed_with("shm+ofi:tcp") == "ofi:tcp");
-  CHECK_FALSE(mixed_with("ofi:tcp").has_value());
-  CHECK_FALSE(mixed_with("shm").has_value());
-  TemporaryDirectory directory;
-  MixedOptions options = Node::options(NodeId(1), directory.path());
-  options.between_hosts = "shm";
-  const auto refused = make_mixed(options);
-  REQUIRE_FALSE(refused.ok());
-  CHECK(refused.error().kind() == ErrorKind::bad_argument);
 }

@@ -21,6 +21,7 @@
 #include <string_view>
 #include <vector>
 
+#include <spindrift/fabric/fabric_name.hpp>
 #include <spindrift/fabric/ofi/ofi.hpp>
 #include <spindrift/fabric/shm/shm.hpp>
 #include <spindrift/core/file_descriptor.hpp>
@@ -77,13 +78,14 @@ class Flood {
 };
 
 std::unique_ptr<Fabric> make(std::string_view name, NodeId self, const std::string& directory) {
-  if (name == "shm") return value_or_throw(make_shm({.self = self, .runtime_directory = directory, .group_name = "group"}));
-  if (const auto provider = kernel::vq_provider(name)) {
+  const FabricName parsed = value_or_throw(FabricName::parse(name));
+  if (parsed.shm) return value_or_throw(make_shm({.self = self, .runtime_directory = directory, .group_name = "group"}));
+  if (parsed.between_hosts == FabricName::BetweenHosts::vq) {
     return value_or_throw(
-        kernel::make_vq({.self = self, .provider = *provider, .runtime_directory = directory, .group_name = "group"}));
+        kernel::make_vq({.self = self, .provider = parsed.provider, .runtime_directory = directory, .group_name = "group"}));
   }
-  return value_or_throw(make_ofi(
-      {.self = self, .provider = ofi_provider(name).value(), .runtime_directory = directory, .group_name = "group"}));
+  return value_or_throw(
+      make_ofi({.self = self, .provider = parsed.provider, .runtime_directory = directory, .group_name = "group"}));
 }
 
 std::vector<Address> roster_of(std::string_view text) {
@@ -116,7 +118,7 @@ std::span<const Event> await_events(Fabric& fabric, std::span<Event> into) {
 [[noreturn]] void mesh(NodeId self, const std::string& directory, const std::vector<Address>& roster,
                        std::string_view name) {
   const auto fabric = value_or_throw(kernel::make_vq({.self = self,
-                                                      .provider = *kernel::vq_provider(name),
+                                                      .provider = value_or_throw(FabricName::parse(name)).provider,
                                                       .runtime_directory = directory,
                                                       .group_name = "group",
                                                       .roster = roster}));

@@ -57,9 +57,27 @@ const std::vector<std::string>& verbs_addresses() {
 
 bool one_host = false;
 
+/// Of nodes that are all on one host, or each on its own.
+enum class Hosts { one, many };
+
+std::unique_ptr<Fabric> shm_and_tcp(NodeId self, const std::string& runtime_directory, Hosts hosts) {
+  one_host = hosts == Hosts::one;
+  return make_mixed_or_throw(
+      self, runtime_directory,
+      value_or_throw(make_ofi_part({.self = self, .provider = "tcp", .runtime_directory = {}, .group_name = {}})));
+}
+
+std::unique_ptr<Fabric> shm_and_vq(NodeId self, const std::string& runtime_directory, std::string provider, Hosts hosts) {
+  one_host = hosts == Hosts::one;
+  return make_mixed_or_throw(
+      self, runtime_directory,
+      value_or_throw(
+          kernel::make_vq_part({.self = self, .provider = std::move(provider), .runtime_directory = {}, .group_name = {}})));
+}
+
 std::unique_ptr<Fabric> shm_and_verbs(NodeId self, const std::string& runtime_directory) {
-  return value_or_throw(
-      make_mixed({.self = self, .between_hosts = "verbs", .runtime_directory = runtime_directory, .group_name = "group"}));
+  return make_mixed_or_throw(self, runtime_directory,
+                             value_or_throw(make_verbs_part({.self = self, .runtime_directory = {}, .group_name = {}})));
 }
 
 std::unique_ptr<Fabric> verbs_without_windows(NodeId self, const std::string& runtime_directory) {
@@ -84,9 +102,11 @@ std::unique_ptr<Fabric> make_tcp_or_throw(NodeId self, const std::string& runtim
       make_ofi({.self = self, .provider = "tcp", .runtime_directory = runtime_directory, .group_name = "group"}));
 }
 
-std::unique_ptr<Fabric> make_mixed_or_throw(NodeId self, const std::string& runtime_directory, Hosts hosts) {
-  one_host = hosts == Hosts::one;
-  return value_or_throw(make_mixed({.self = self, .runtime_directory = runtime_directory, .group_name = "group"}));
+std::unique_ptr<Fabric> make_mixed_or_throw(NodeId self, const std::string& runtime_directory,
+                                            std::unique_ptr<connected::Endpoint> far) {
+  return make_mixed(
+      value_or_throw(shm::make_part({.self = self, .runtime_directory = runtime_directory, .group_name = "group"})),
+      std::move(far));
 }
 
 void begin_new_group() {
@@ -113,11 +133,17 @@ std::vector<Provider> providers() {
       {"ofi:tcp", make_tcp_or_throw},
       {"ofi:net", make_net_or_throw},
       {"shm+ofi:tcp on one host",
-       [](NodeId self, const std::string& directory) { return make_mixed_or_throw(self, directory, Hosts::one); }},
+       [](NodeId self, const std::string& directory) { return shm_and_tcp(self, directory, Hosts::one); }},
       {"shm+ofi:tcp on two hosts",
-       [](NodeId self, const std::string& directory) { return make_mixed_or_throw(self, directory, Hosts::many); }},
+       [](NodeId self, const std::string& directory) { return shm_and_tcp(self, directory, Hosts::many); }},
       {"vq:tcp", [](NodeId self, const std::string& directory) { return make_vq_or_throw(self, directory, "tcp"); }, 4},
       {"vq:net", [](NodeId self, const std::string& directory) { return make_vq_or_throw(self, directory, "net"); }},
+      {"shm+vq:tcp on one host",
+       [](NodeId self, const std::string& directory) { return shm_and_vq(self, directory, "tcp", Hosts::one); }},
+      {"shm+vq:tcp on two hosts",
+       [](NodeId self, const std::string& directory) { return shm_and_vq(self, directory, "tcp", Hosts::many); }, 4},
+      {"shm+vq:net on two hosts",
+       [](NodeId self, const std::string& directory) { return shm_and_vq(self, directory, "net", Hosts::many); }},
       {"shm with delayed and torn operations, mirrored",
        [](NodeId self, const std::string& directory) {
          return faulty(self, directory,
