@@ -1,5 +1,6 @@
 // The delivery predicate: everything that may go to the application goes, in order, in batches; then it is acknowledged.
 #include <algorithm>
+#include <utility>
 
 #include <spindrift/core/check.hpp>
 #include <spindrift/smc/frontier.hpp>
@@ -13,10 +14,10 @@ bool Multicast::deliverable() const noexcept {
   return received_of_ != committed_;
 }
 
-bool Multicast::deliver() {
+bool Multicast::deliver(const TurnLimits& turn) {
   if (!deliverable() || !sink_.accepts(id_)) return false;
   Lap lap(policy_.predicate_clock);
-  const bool delivered = subgroup_.mode == DeliveryMode::ordered ? deliver_ordered() : deliver_unordered();
+  const bool delivered = subgroup_.mode == DeliveryMode::ordered ? deliver_ordered(turn) : deliver_unordered(turn);
   if (delivered) table_.bump_activity(id_);
   lap.end(delivery_ns_);
   return delivered;
@@ -107,10 +108,11 @@ std::uint64_t Multicast::pass_nulls(std::uint64_t rounds, std::size_t places) {
 }
 
 // Sequence order: one message of each sender in turn. The frontier advances behind the upcall that it vouches for.
-bool Multicast::deliver_ordered() {
+bool Multicast::deliver_ordered(TurnLimits left) {
   const std::uint64_t delivered_offset = block(table_.self()).delivered;
-  const std::uint64_t end = delivered_ + std::min(stable_ - delivered_, policy_.deliveries_max);
-  while (delivered_ < end && !fault_ && sink_.accepts(id_)) {
+  const std::uint64_t end = stable_;
+  bool goes_on = true;
+  while (goes_on && delivered_ < end && !fault_ && sink_.accepts(id_)) {
     std::uint64_t next = delivered_;
     while (next < end && batched_ < policy_.delivery_batch_max && !fault_) {
       next = take_rounds(next, end);
@@ -120,7 +122,7 @@ bool Multicast::deliver_ordered() {
         if (++next_sender_ == readers_.size()) next_sender_ = 0;
       }
     }
-    hand_over();
+    goes_on = hand_over_within(left);
     if (next == delivered_) break;
     delivered_ = next;
     table_.store(delivered_offset, delivered_, sst::Table::members_of(id_));
@@ -128,16 +130,21 @@ bool Multicast::deliver_ordered() {
   return true;
 }
 
-// First in, first out per sender; a sender may reuse what `received_of` says was consumed.
-bool Multicast::deliver_unordered() {
+// First in, first out per sender; a sender may reuse what `received_of` says was consumed. A turn that ends early goes on
+// with the next sender, so that none waits for another's backlog.
+bool Multicast::deliver_unordered(TurnLimits left) {
   const std::uint64_t received_of = block(table_.self()).received_of;
-  for (std::size_t sender = 0; sender < committed_.size() && !fault_; ++sender) {
+  const std::size_t first = std::exchange(next_sender_, 0);
+  bool goes_on = true;
+  for (std::size_t place = 0; place < committed_.size() && goes_on && !fault_; ++place) {
+    const std::size_t sender = (first + place) % committed_.size();
     RingReader& reader = readers_[sender];
-    while (reader.count() < committed_[sender] && !fault_ && sink_.accepts(id_)) {
+    while (goes_on && reader.count() < committed_[sender] && !fault_ && sink_.accepts(id_)) {
       while (reader.count() < committed_[sender] && batched_ < policy_.delivery_batch_max) {
         if (!take(sender, SequenceNumber(0))) break;
       }
-      hand_over();
+      goes_on = hand_over_within(left);
+      if (!goes_on) next_sender_ = (sender + 1) % committed_.size();
       if (reader.count() == received_of_[sender]) continue;
       received_of_[sender] = reader.count();
       table_.store(received_of + sender * sst::word_bytes, received_of_[sender], sst::Table::members_of(id_));
@@ -204,6 +211,14 @@ std::optional<std::span<const std::byte>> Multicast::next_leftover() {
     if (!message->null) return message->payload;
   }
   return std::nullopt;
+}
+
+// Counts the batch against what is left of the turn. False: the turn is over.
+bool Multicast::hand_over_within(TurnLimits& left) {
+  left.messages -= std::min(left.messages, std::uint64_t{batched_});
+  left.bytes -= std::min(left.bytes, batch_bytes_);
+  hand_over();
+  return left.messages > 0 && left.bytes > 0;
 }
 
 void Multicast::hand_over() {

@@ -28,12 +28,20 @@
 
 namespace spindrift::smc {
 
+/// What a subgroup delivers before it is the next one's turn: the upcall with which it has as many messages, or bytes, is
+/// the last of its turn.
+struct TurnLimits {
+  std::uint64_t messages = 1024;
+  std::uint64_t bytes = std::uint64_t{1} << 20;
+};
+inline constexpr TurnLimits no_limits{~std::uint64_t{0}, ~std::uint64_t{0}};
+
 /// Ablation switches. The defaults are the product; the others exist for experiments and tests.
 struct Policy {
   std::uint64_t send_batch_max = ~std::uint64_t{0};     ///< records collected per step
   std::uint64_t receive_batch_max = ~std::uint64_t{0};  ///< messages of one sender taken per step
   std::uint64_t delivery_batch_max = 512;               ///< messages per upcall
-  std::uint64_t deliveries_max = ~std::uint64_t{0};     ///< messages, nulls included, per step; ordered mode
+  TurnLimits turn{};
   bool null_sends = true;
   /// Ring bytes are posted only while fewer bytes than these wait for all receivers together: acknowledgements travel behind
   /// them. The greater of a number for the port, enough for 400 Gb/s while the poller is away for 5 µs, and one for each
@@ -101,9 +109,9 @@ class Multicast {
   /// First half of a pass: send (see `publish_bytes`), receive, acknowledge. Stores frontiers; the caller pushes. True if
   /// anything changed.
   bool send_and_receive(std::uint64_t publish_bytes_max);
-  /// Second half: hands everything stable (ordered) or here (unordered) to the sink, then advances `delivered` in the own
-  /// row; the caller pushes it with the next pass. True if anything was delivered.
-  bool deliver();
+  /// Second half: hands everything stable (ordered) or here (unordered) to the sink, as far as the turn goes, then advances
+  /// `delivered` in the own row; the caller pushes it with the next pass. True if anything was delivered.
+  bool deliver(const TurnLimits& turn);
 
   // The end of a view. After `wedge` neither half of a pass is run any more.
 
@@ -206,8 +214,8 @@ class Multicast {
   [[nodiscard]] std::uint32_t source_of(std::size_t sender, std::uint64_t ordinal, std::uint32_t member) const noexcept;
   [[nodiscard]] bool gets_from_here(std::size_t sender, std::uint64_t ordinal, std::uint32_t member) const noexcept;
 
-  bool deliver_ordered();
-  bool deliver_unordered();
+  bool deliver_ordered(TurnLimits left);
+  bool deliver_unordered(TurnLimits left);
   void put(Delivery& delivery, std::size_t sender, MessageIndex index, SequenceNumber sequence,
            std::span<const std::byte> payload, ViewId view) const;
   bool take(std::size_t sender, SequenceNumber sequence);
@@ -215,6 +223,7 @@ class Multicast {
   std::uint64_t pass_nulls(std::uint64_t rounds, std::size_t places);
   void finish_ordered(std::span<const std::uint64_t> trim);
   void hand_over();
+  bool hand_over_within(TurnLimits& left);
   void hand_over_all();
 
   [[nodiscard]] std::uint64_t committed_bound(std::size_t sender) const noexcept;
@@ -255,7 +264,7 @@ class Multicast {
   std::uint64_t stable_ = 0;
   std::uint64_t delivered_ = 0;
   std::uint64_t delivered_everywhere_ = 0;
-  std::size_t next_sender_ = 0;  // delivered_ modulo senders
+  std::size_t next_sender_ = 0;  // ordered: delivered_ modulo senders; unordered: with whom the next turn begins
   std::uint64_t own_released_ = 0;
   bool wedged_ = false;
   std::optional<PeerFault> fault_;

@@ -83,7 +83,7 @@ Result<bool> SubgroupScheduler::pass(fabric::Fabric& fabric, Stepper& stepper) {
   }
   if (auto pushed = stepper.push(table_, fabric); !pushed) return std::move(pushed).error();
   for (const std::uint32_t s : warm_) {
-    if (!stepper.deliver(*multicasts_[s])) continue;
+    if (!stepper.deliver(*multicasts_[s], policy_.turn)) continue;
     active_[s] = true;
     progress = true;
   }

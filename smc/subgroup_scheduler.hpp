@@ -1,5 +1,6 @@
 // The subgroups of one view at one member, and which of them a pass looks at: of many subgroups with few busy ones, a pass
-// costs what the busy ones cost. Pure; stepped by the poller.
+// costs what the busy ones cost. Each of these has one turn in it, of `Policy::turn` and what its receivers have room for
+// (`publish_bytes`). Pure; stepped by the poller.
 //
 // The invariant to remember: acknowledgements are pushed before the upcalls, so that a slow handler holds up nobody's
 // stability; what the upcalls advance goes out with the next pass, which follows at once.
@@ -28,7 +29,7 @@ class Stepper {
     return multicast.send_and_receive(publish_bytes_max);
   }
   [[nodiscard]] virtual Result<void> push(sst::Table& table, fabric::Fabric& fabric) { return table.push(fabric); }
-  virtual bool deliver(Multicast& multicast) { return multicast.deliver(); }
+  virtual bool deliver(Multicast& multicast, const TurnLimits& turn) { return multicast.deliver(turn); }
 };
 
 class SubgroupScheduler {
@@ -44,8 +45,8 @@ class SubgroupScheduler {
   [[nodiscard]] std::span<const std::unique_ptr<Multicast>> multicasts() const noexcept { return multicasts_; }
 
   /// One pass over the predicates of the subgroups with news, each of which was started, by the steps of `stepper`. True if
-  /// anything changed. Nobody waits for more than all the passes that it takes to look at all subgroups, and a pass that finds
-  /// nothing to do has looked at all.
+  /// anything changed. Nobody waits for more than all the passes that it takes to look at all subgroups, and a pass that
+  /// finds nothing to do has looked at all.
   [[nodiscard]] Result<bool> run(fabric::Fabric& fabric, Stepper& stepper);
   /// The last pass left messages unpublished because earlier ones still wait for their receivers: run again soon.
   [[nodiscard]] bool holds_back() const noexcept { return holds_back_; }

@@ -210,8 +210,8 @@ double Batches::mean() const noexcept { return count == 0 ? 0 : static_cast<doub
 
 System baseline() {
   System system{.name = "before Spindle",
-                .policy = {.send_batch_max = 1, .receive_batch_max = 1, .deliveries_max = 1, .null_sends = false,
-                           .unsent_bytes_max = ~std::uint64_t{0}},
+                .policy = {.send_batch_max = 1, .receive_batch_max = 1, .delivery_batch_max = 1, .turn = {.messages = 1},
+                           .null_sends = false, .unsent_bytes_max = ~std::uint64_t{0}},
                 .software = derecho_software(),
                 .lock = Lock::held_while_posting,
                 .in_turn = true};
@@ -221,7 +221,10 @@ System baseline() {
 System spindle(int stages) {
   const smc::Policy unbounded;
   System system = baseline();
-  if (stages >= 1) system.policy.deliveries_max = unbounded.deliveries_max;
+  if (stages >= 1) {
+    system.policy.delivery_batch_max = unbounded.delivery_batch_max;
+    system.policy.turn = smc::no_limits;
+  }
   if (stages >= 2) system.policy.receive_batch_max = unbounded.receive_batch_max;
   if (stages >= 3) system.policy.send_batch_max = unbounded.send_batch_max;
   if (stages >= 4) system.policy.null_sends = true;

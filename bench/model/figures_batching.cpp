@@ -39,7 +39,7 @@ void figure_3(Sheet& sheet) {
         const double rate = sheet.run(continuous(system, members, senders)).gigabytes_per_second;
         sheet.point(panel, system.name + ", " + pattern.name, members, rate);
         if (system.name == baseline().name) before[pattern.name][members] = rate;
-        if (system.policy.null_sends == false && system.policy.deliveries_max > 1) batching[pattern.name][members] = rate;
+        if (system.policy.null_sends == false && system.policy.turn.messages > 1) batching[pattern.name][members] = rate;
       }
     }
   }

@@ -114,7 +114,7 @@ void section_3_5(Sheet& sheet) {
       if (upcall.ns >= 100e3) experiment.window = 20;
       const double rate = sheet.run(experiment).gigabytes_per_second;
       sheet.point(panel, system.name, upcall.ns / 1e3, rate);
-      if (system.policy.deliveries_max != 1) continue;
+      if (system.policy.turn.messages != 1) continue;
       if (upcall.ns == 0) undisturbed = rate;
       if (upcall.ns > 0) {
         sheet.claim("before Spindle, upcalls of " + std::to_string(static_cast<int>(upcall.ns / 1e3)) + " us over none",

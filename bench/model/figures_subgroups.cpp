@@ -26,7 +26,7 @@ Outcomes one_active(Sheet& sheet, const Panel& panel, const System& system) {
       if (members == 3 || members == 6 || members == 11 || members == 14) continue;
       Experiment experiment = continuous(system, members, members);
       experiment.subgroups = subgroups;
-      experiment.rounds = system.policy.deliveries_max == 1 ? 130 : 1000;
+      experiment.rounds = system.policy.turn.messages == 1 ? 130 : 1000;
       const Outcome& outcome = outcomes[subgroups][members] = sheet.run(experiment);
       sheet.point(panel, among(subgroups), members, outcome.gigabytes_per_second);
     }
@@ -83,7 +83,7 @@ void figure_13(Sheet& sheet) {
         Experiment experiment = continuous(system, members, members);
         experiment.subgroups = experiment.active_subgroups = subgroups;
         experiment.rounds = 1000;  // ten windows, or what is on the way at the end counts too much
-        if (system.policy.deliveries_max == 1) experiment.rounds = std::max<std::uint64_t>(60, 200 / subgroups);
+        if (system.policy.turn.messages == 1) experiment.rounds = std::max<std::uint64_t>(60, 200 / subgroups);
         sheet.point(panel, among(subgroups), members, sheet.run(experiment).gigabytes_per_second);
       }
     }

@@ -203,7 +203,7 @@ bool Member::compute(std::uint32_t subgroup) {
 bool Member::deliver(std::uint32_t subgroup) {
   const Ticks before = endpoint_.clock;
   delivered_in_step_ = 0;
-  const bool delivered = multicasts_[subgroup]->deliver();
+  const bool delivered = multicasts_[subgroup]->deliver(experiment_.system.policy.turn);
   CHECK(!multicasts_[subgroup]->fault());
   if (delivered_in_step_ > 0) account_.delivered.add(delivered_in_step_);
   // In unordered mode what is received is delivered at once.

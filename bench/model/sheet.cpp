@@ -29,7 +29,7 @@ Outcome Sheet::run(Experiment experiment) const {
     return model::run(experiment);
   }
   // Slow to simulate, and alike with every seed: who delivers one message a step has no batches, and many members even out.
-  if (experiment.system.policy.deliveries_max == 1 || experiment.members > 64) return model::run(experiment);
+  if (experiment.system.policy.turn.messages == 1 || experiment.members > 64) return model::run(experiment);
   std::array<Outcome, 3> outcomes;
   for (Outcome& outcome : outcomes) {
     outcome = model::run(experiment);
@@ -68,7 +68,7 @@ Experiment continuous(const System& system, std::uint32_t members, std::uint32_t
   // hold the others up, so runs must last for many such phases.
   experiment.rounds = 2000;
   if (system.lock != Lock::none) experiment.rounds = 40'000 / senders;
-  if (system.policy.deliveries_max == 1) experiment.rounds = 300;
+  if (system.policy.turn.messages == 1) experiment.rounds = 300;
   return experiment;
 }
 

@@ -136,7 +136,7 @@ void Node::on_delivery(SubgroupId, std::span<const Delivery> batch) {
 void step(Node& node) {
   if (node.multicast.fault()) return;
   node.multicast.send_and_receive(~std::uint64_t{0});
-  if (!node.multicast.fault()) node.multicast.deliver();
+  if (!node.multicast.fault()) node.multicast.deliver(smc::no_limits);
 }
 
 void overwrite(std::span<std::byte> row, std::uint64_t at, std::span<const std::uint8_t> bytes) {

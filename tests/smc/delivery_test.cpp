@@ -82,7 +82,7 @@ TEST_CASE("messages are delivered in the order of their turns, in whatever mixtu
   for (std::uint32_t i = 0; i < senders; ++i) {
     Policy policy;
     if (below(2) == 0) policy.delivery_batch_max = 1 + below(9);
-    if (below(3) == 0) policy.deliveries_max = 1 + below(9);
+    if (below(3) == 0) policy.turn.messages = 1 + below(9);
     if (below(3) == 0) policy.receive_batch_max = 1 + below(4);
     nodes.push_back(std::make_unique<Node>(view, i, policy));
   }
@@ -98,7 +98,7 @@ TEST_CASE("messages are delivered in the order of their turns, in whatever mixtu
   const auto step = [&](Node& node) {
     static_cast<void>(node.multicast->send_and_receive(~std::uint64_t{0}));
     REQUIRE_FALSE(node.multicast->fault());
-    static_cast<void>(node.multicast->deliver());
+    static_cast<void>(node.multicast->deliver(node.policy.turn));
     REQUIRE_FALSE(node.multicast->fault());
   };
   for (int round = 0; round < 400; ++round) {

@@ -88,7 +88,7 @@ struct Node final : DeliverySink {
     static_cast<void>(multicast->send_and_receive(~std::uint64_t{0}));
     REQUIRE_FALSE(multicast->fault());
     REQUIRE(table.push(fabric));
-    static_cast<void>(multicast->deliver());
+    static_cast<void>(multicast->deliver(no_limits));
     REQUIRE(table.push(fabric));
   }
   [[nodiscard]] std::uint64_t received() const { return multicast->received_of()[0]; }

@@ -1,4 +1,4 @@
-// Which subgroups a pass looks at: those with news, and before the poller sleeps all of them.
+// Which subgroups a pass looks at (those with news, and before the poller sleeps all of them), and for how long at each.
 #include <catch2/catch.hpp>
 
 #include <algorithm>
@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::uint32_t subgroup_count = 20;
 
-View two_members() {
+View two_members(DeliveryMode mode) {
   View view;
   view.members = {NodeId(0), NodeId(1)};
   for (std::uint32_t s = 0; s < subgroup_count; ++s) {
@@ -25,7 +25,8 @@ View two_members() {
     subgroup.name = "s" + std::to_string(s);
     subgroup.members = view.members;
     subgroup.senders = view.members;
-    subgroup.profile = {.ring_bytes = 4096, .window_messages = 64, .message_bytes_max = 32};
+    subgroup.mode = mode;
+    subgroup.profile = {.ring_bytes = 8192, .window_messages = 256, .message_bytes_max = 32};
     view.subgroups.push_back(subgroup);
   }
   return view;
@@ -42,6 +43,7 @@ struct Node final : DeliverySink, Stepper {
   }
   void on_delivery(SubgroupId subgroup, std::span<const Delivery> batch) override {
     delivered[subgroup.value()] += batch.size();
+    for (const Delivery& each : batch) ++delivered_of[each.sender.value()];
   }
   void on_space(SubgroupId) override {}
   [[nodiscard]] bool accepts(SubgroupId subgroup) const override { return subgroup != closed; }
@@ -69,14 +71,16 @@ struct Node final : DeliverySink, Stepper {
   sst::Table table;
   CounterBlock counters;
   NullFabric fabric;
-  std::map<std::uint32_t, std::uint64_t> delivered;  // by subgroup
-  std::map<std::uint32_t, std::uint32_t> stepped;    // by subgroup, in the last run
+  std::map<std::uint32_t, std::uint64_t> delivered;     // by subgroup
+  std::map<std::uint32_t, std::uint64_t> delivered_of;  // by sender
+  std::map<std::uint32_t, std::uint32_t> stepped;       // by subgroup, in the last run
   SubgroupId closed{subgroup_count};
   SubgroupScheduler scheduler;
 };
 
 struct Pair {
-  explicit Pair(const Policy& policy = {}) : nodes{Node(view, 0, policy), Node(view, 1, policy)} {
+  explicit Pair(const Policy& policy = {}, DeliveryMode mode = DeliveryMode::ordered)
+      : view(two_members(mode)), nodes{Node(view, 0, policy), Node(view, 1, policy)} {
     nodes[0].table.attach_mapped(Rank(1), std::as_bytes(std::span(nodes[1].row)));
     nodes[1].table.attach_mapped(Rank(0), std::as_bytes(std::span(nodes[0].row)));
     for (Node& node : nodes) {
@@ -87,7 +91,7 @@ struct Pair {
     while (nodes[0].run() || nodes[1].run()) {
     }
   }
-  const View view = two_members();
+  const View view;
   Node nodes[2];
 };
 
@@ -166,4 +170,63 @@ TEST_CASE("a look at all steps every subgroup once") {
   pair.nodes[0].scheduler.look_at_all();
   CHECK_FALSE(pair.nodes[0].run());
   CHECK(pair.nodes[0].stepped.size() == subgroup_count);
+}
+
+TEST_CASE("a busy subgroup delivers no more in a pass than its turn allows, and another has its turn in the same pass") {
+  const DeliveryMode mode = GENERATE(DeliveryMode::ordered, DeliveryMode::unordered);
+  Pair pair({.delivery_batch_max = 8, .turn = {.messages = 20}}, mode);
+  auto& [sender, receiver] = pair.nodes;
+  receiver.closed = SubgroupId(2);
+  sender.send(2, 200);
+  pair.run_until_quiet();
+  receiver.closed = SubgroupId(subgroup_count);
+  sender.send(9, 5);
+  REQUIRE(sender.run());
+  for (std::uint64_t pass = 1; receiver.delivered[2] < 200; ++pass) {
+    REQUIRE(receiver.run());
+    // The upcall with which the turn is used up is its last.
+    REQUIRE(receiver.delivered[2] == std::min<std::uint64_t>(200, pass * 24));
+    if (pass == 3) CHECK(receiver.delivered[9] == 5);
+    static_cast<void>(sender.run());
+  }
+}
+
+TEST_CASE("a turn ends as well with the bytes that it may deliver") {
+  Pair pair({.delivery_batch_max = 4, .turn = {.bytes = 10 * 16}});
+  auto& [sender, receiver] = pair.nodes;
+  receiver.closed = SubgroupId(2);
+  sender.send(2, 100);
+  pair.run_until_quiet();
+  receiver.closed = SubgroupId(subgroup_count);
+  REQUIRE(receiver.run());
+  CHECK(receiver.delivered[2] == 12);
+}
+
+TEST_CASE("subgroups that are always busy deliver the same shares") {
+  Pair pair({.delivery_batch_max = 8, .turn = {.messages = 16}});
+  auto& [sender, receiver] = pair.nodes;
+  for (const std::uint32_t s : {1U, 2U, 11U}) sender.send(s);
+  pair.run_until_quiet();
+  for (const std::uint32_t s : {1U, 2U, 11U}) sender.send(s, 250);
+  for (int pass = 0; pass < 10; ++pass) {
+    static_cast<void>(sender.run());
+    static_cast<void>(receiver.run());
+  }
+  CHECK(receiver.delivered[1] > 100);
+  CHECK(receiver.delivered[1] < 250);
+  CHECK(receiver.delivered[2] == receiver.delivered[1]);
+  CHECK(receiver.delivered[11] == receiver.delivered[1]);
+}
+
+TEST_CASE("in unordered mode the turn after one that ended early begins with the next sender") {
+  Pair pair({.delivery_batch_max = 8, .turn = {.messages = 8}}, DeliveryMode::unordered);
+  auto& [sender, receiver] = pair.nodes;
+  receiver.closed = SubgroupId(2);
+  sender.send(2, 100);
+  receiver.send(2, 100);
+  pair.run_until_quiet();
+  receiver.closed = SubgroupId(subgroup_count);
+  for (int pass = 0; pass < 10; ++pass) REQUIRE(receiver.run());
+  CHECK(receiver.delivered_of[0] == 40);
+  CHECK(receiver.delivered_of[1] == 40);
 }
