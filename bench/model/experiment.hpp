@@ -22,7 +22,7 @@ struct System {
   Software software;
   Lock lock = Lock::none;
   /// As Derecho: every subgroup is evaluated in turn whether it has news or not, each predicate posts for itself, a write
-  /// a call, and rings consist of slots. Otherwise as views::Epoch: subgroups with news, one push before the upcalls.
+  /// a call, and rings consist of slots. Otherwise smc::SubgroupScheduler: subgroups with news, one push before the upcalls.
   bool in_turn = false;
   /// Acknowledgements overtake messages, see Network::Options; ordered mode.
   bool acknowledgement_lane = false;

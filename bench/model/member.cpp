@@ -48,11 +48,10 @@ Member::Member(const View& view, const Experiment& experiment, Network& network,
     policy.relay = *experiment.large;
     attach_bulk(rank);
   }
-  smc::DeliverySink& sink = *this;
+  scheduler_ = std::make_unique<smc::SubgroupScheduler>(*table_, policy);
   for (std::uint32_t s = 0; s < view.subgroups.size(); ++s) {
-    multicasts_.push_back(
-        std::make_unique<smc::Multicast>(SubgroupId(s), *table_, policy, sink, counters_));
-    multicasts_.back()->start();
+    scheduler_->add(SubgroupId(s), *this, counters_);
+    scheduler_->multicast(SubgroupId(s))->start();
     if (s >= experiment.active_subgroups || rank >= experiment.senders) continue;
     const bool delayed = rank >= experiment.senders - experiment.delayed;
     if (delayed && experiment.delay_ns == for_ever) continue;
@@ -60,8 +59,6 @@ Member::Member(const View& view, const Experiment& experiment, Network& network,
     producer.subgroup = s;
     producer.delay = delayed ? experiment.delay_ns : 0;
   }
-  activity_seen_.assign(view.members.size(), std::vector<std::uint64_t>(table_->layout(Rank(rank)).activity_words()));
-  active_.assign(view.subgroups.size(), false);
 }
 
 void Member::attach_bulk(std::uint32_t rank) {
@@ -99,30 +96,20 @@ Ticks Member::step(Ticks now) {
   return std::max(next, endpoint_.clock);
 }
 
-// As views::Epoch: acknowledgements are pushed before the upcalls, what the upcalls advance with the next pass.
 Ticks Member::pass(Ticks now) {
   const std::uint64_t lines = network_.land(table_->self().value(), now);
   endpoint_.clock += software_.fresh_line_ns * static_cast<double>(lines);
-  if (experiment_.system.acknowledgement_lane && lines > 0) active_.assign(active_.size(), true);
+  if (experiment_.system.acknowledgement_lane && lines > 0) scheduler_->look_at_all();
   produce_until(now);
-  mark_active();
-  bool progress = false;
-  holds_back_ = false;
-  for (std::uint32_t s = 0; s < active_.size(); ++s) {
-    if (!active_[s]) continue;
-    active_[s] = compute(s);
-    progress |= active_[s];
-  }
-  push();
-  for (std::uint32_t s = 0; s < active_.size(); ++s) {
-    if (!deliver(s)) continue;
-    active_[s] = true;
-    progress = true;
-  }
+  const std::uint64_t activity_words = table_->layout(table_->self()).activity_words() * (view_.members.size() - 1);
+  endpoint_.clock += software_.row_ns * static_cast<double>(activity_words);
+  const auto progress = scheduler_->run(endpoint_, *this);
+  CHECK(progress);
   account_.active += endpoint_.clock - now;
-  if (progress) return endpoint_.clock;
+  if (*progress) return endpoint_.clock;
   Ticks next = for_ever;
-  if (holds_back_) next = endpoint_.unsent_below(smc::unsent_most(experiment_.system.policy, view_.members.size() - 1));
+  if (scheduler_->holds_back())
+    next = endpoint_.unsent_below(smc::unsent_most(experiment_.system.policy, view_.members.size() - 1));
   for (const Producer& producer : producers_) {
     if (!producer.full) next = std::min(next, producer.next);
   }
@@ -132,12 +119,14 @@ Ticks Member::pass(Ticks now) {
 // As Derecho: one subgroup after another, its predicates each post what they changed; the thread never sleeps.
 Ticks Member::evaluate_next(Ticks now) {
   const std::uint32_t subgroup = turn_;
-  turn_ = (turn_ + 1) % static_cast<std::uint32_t>(multicasts_.size());
+  turn_ = (turn_ + 1) % static_cast<std::uint32_t>(view_.subgroups.size());
+  smc::Multicast& multicast = *scheduler_->multicast(SubgroupId(subgroup));
+  const smc::Policy& policy = experiment_.system.policy;
   network_.land(table_->self().value(), now);
   const Ticks posting_before = endpoint_.posting_ns;
-  const bool changed = compute(subgroup);
+  const bool changed = send_and_receive(multicast, smc::publish_bytes(policy, table_->backlog(endpoint_, multicast.id())));
   push();
-  const bool delivered = deliver(subgroup);
+  const bool delivered = deliver(multicast, policy.turn);
   push();
   const bool busy = changed || delivered;
   if (busy) endpoint_.clock += software_.contention_ns;
@@ -149,49 +138,24 @@ Ticks Member::evaluate_next(Ticks now) {
   return endpoint_.clock;
 }
 
-void Member::mark_active() {
-  for (std::uint32_t rank = 0; rank < activity_seen_.size(); ++rank) {
-    if (Rank(rank) == table_->self()) continue;
-    std::vector<std::uint64_t>& seen = activity_seen_[rank];
-    for (std::uint32_t word = 0; word < seen.size(); ++word) {
-      const auto counter = table_->read(Rank(rank), table_->layout(Rank(rank)).activity_word(word));
-      if (counter.equals(seen[word])) continue;
-      seen[word] = counter.within(0, ~std::uint64_t{0}).value();
-      const std::size_t first = word * sst::subgroups_per_activity;
-      for (std::size_t s = first; s < first + sst::subgroups_per_activity && s < active_.size(); ++s) active_[s] = true;
-    }
-    endpoint_.clock += software_.row_ns * static_cast<double>(seen.size());
-  }
-  for (std::size_t s = 0; s < active_.size(); ++s) {
-    if (multicasts_[s]->has_news() || multicasts_[s]->deliverable()) active_[s] = true;
-  }
-}
-
-std::uint64_t Member::received_messages(std::uint32_t subgroup) const {
+std::uint64_t Member::received_messages(const smc::Multicast& multicast) {
   std::uint64_t count = 0;
-  for (const std::uint64_t of : multicasts_[subgroup]->received_of()) count += of;
+  for (const std::uint64_t of : multicast.received_of()) count += of;
   return count;
 }
 
-// A record has few bytes here and stands for a message of the experiment's size.
-std::uint64_t Member::publish_bytes(std::uint32_t subgroup) {
-  const std::uint64_t real = smc::publish_bytes(experiment_.system.policy, table_->backlog(endpoint_, SubgroupId(subgroup)));
-  if (real == 0) holds_back_ = true;
-  const std::uint64_t records = real / smc::record_bytes(experiment_.message_bytes) + (real > 0 ? 1 : 0);
-  return records * smc::record_bytes(real_payload_bytes);
-}
-
-// The first half of the protocol's step and what it costs.
-bool Member::compute(std::uint32_t subgroup) {
-  smc::Multicast& multicast = *multicasts_[subgroup];
+// The first half of the protocol's step and what it costs. A record has few bytes here and stands for a message of the
+// experiment's size.
+bool Member::send_and_receive(smc::Multicast& multicast, std::uint64_t publish_bytes_max) {
   const Ticks before = endpoint_.clock;
-  const std::uint64_t received_before = received_messages(subgroup);
+  const std::uint64_t received_before = received_messages(multicast);
   const std::uint64_t sent_before = multicast.ring() ? multicast.ring()->committed_count() : 0;
-  const bool changed = multicast.send_and_receive(publish_bytes(subgroup));
+  const std::uint64_t records = publish_bytes_max / smc::record_bytes(experiment_.message_bytes) + (publish_bytes_max > 0);
+  const bool changed = multicast.send_and_receive(records * smc::record_bytes(real_payload_bytes));
   CHECK(!multicast.fault());
   const std::uint64_t sent = multicast.ring() ? multicast.ring()->committed_count() - sent_before : 0;
   const bool ordered = experiment_.mode == DeliveryMode::ordered;
-  const std::uint64_t received = ordered ? received_messages(subgroup) - received_before - sent : 0;
+  const std::uint64_t received = ordered ? received_messages(multicast) - received_before - sent : 0;
   if (sent > 0) account_.sent.add(sent);
   if (received > 0) account_.received.add(received);
   endpoint_.clock += software_.evaluate_ns + software_.row_ns * static_cast<double>(view_.members.size()) +
@@ -200,11 +164,11 @@ bool Member::compute(std::uint32_t subgroup) {
   return changed;
 }
 
-bool Member::deliver(std::uint32_t subgroup) {
+bool Member::deliver(smc::Multicast& multicast, const smc::TurnLimits& turn) {
   const Ticks before = endpoint_.clock;
   delivered_in_step_ = 0;
-  const bool delivered = multicasts_[subgroup]->deliver(experiment_.system.policy.turn);
-  CHECK(!multicasts_[subgroup]->fault());
+  const bool delivered = multicast.deliver(turn);
+  CHECK(!multicast.fault());
   if (delivered_in_step_ > 0) account_.delivered.add(delivered_in_step_);
   // In unordered mode what is received is delivered at once.
   if (experiment_.mode == DeliveryMode::unordered)
@@ -252,8 +216,8 @@ void Member::on_space(SubgroupId subgroup) {
 }
 
 bool Member::produce(Producer& producer, Ticks when) {
-  smc::SendRing& ring = *multicasts_[producer.subgroup]->ring();
-  smc::BulkRing* const bulk = multicasts_[producer.subgroup]->bulk_ring();
+  smc::SendRing& ring = *scheduler_->multicast(SubgroupId(producer.subgroup))->ring();
+  smc::BulkRing* const bulk = scheduler_->multicast(SubgroupId(producer.subgroup))->bulk_ring();
   const auto reservation = bulk != nullptr ? bulk->reserve(real_large_bytes) : ring.reserve(real_payload_bytes);
   if (!reservation) {
     producer.full = true;

@@ -11,12 +11,12 @@
 #include <spindrift/bench/model/experiment.hpp>
 #include <spindrift/bench/model/network.hpp>
 #include <spindrift/core/counters.hpp>
-#include <spindrift/smc/multicast.hpp>
+#include <spindrift/smc/subgroup_scheduler.hpp>
 #include <spindrift/sst/table.hpp>
 
 namespace spindrift::bench::model {
 
-class Member final : private smc::DeliverySink {
+class Member final : private smc::DeliverySink, private smc::Stepper {
  public:
   /// `view`, `experiment` and `network` outlive the member. It is done when it has delivered `messages`.
   Member(const View& view, const Experiment& experiment, Network& network, std::uint32_t rank, std::uint64_t messages);
@@ -75,11 +75,9 @@ class Member final : private smc::DeliverySink {
   void attach_bulk(std::uint32_t rank);
   [[nodiscard]] Ticks pass(Ticks now);
   [[nodiscard]] Ticks evaluate_next(Ticks now);
-  bool compute(std::uint32_t subgroup);
-  [[nodiscard]] std::uint64_t publish_bytes(std::uint32_t subgroup);
-  bool deliver(std::uint32_t subgroup);
+  bool send_and_receive(smc::Multicast& multicast, std::uint64_t publish_bytes_max) override;
+  bool deliver(smc::Multicast& multicast, const smc::TurnLimits& turn) override;
   void push();
-  void mark_active();
   void produce_until(Ticks now);
   /// In a look that began then, while the lock was free for `unlocked` of it.
   void produce_between_locks(Ticks began, Ticks unlocked);
@@ -87,7 +85,7 @@ class Member final : private smc::DeliverySink {
   [[nodiscard]] double slowness(Ticks when);
   [[nodiscard]] Ticks produce_ns() const noexcept;
   bool produce(Producer& producer, Ticks when);
-  [[nodiscard]] std::uint64_t received_messages(std::uint32_t subgroup) const;
+  [[nodiscard]] static std::uint64_t received_messages(const smc::Multicast& multicast);
 
   const View& view_;
   const Experiment& experiment_;
@@ -97,10 +95,8 @@ class Member final : private smc::DeliverySink {
   CounterBlock counters_;
   std::unique_ptr<std::byte[], decltype(&std::free)> row_;
   std::unique_ptr<sst::Table> table_;
-  std::vector<std::unique_ptr<smc::Multicast>> multicasts_;
+  std::unique_ptr<smc::SubgroupScheduler> scheduler_;
   std::vector<Producer> producers_;
-  std::vector<std::vector<std::uint64_t>> activity_seen_;  // by rank, by word
-  std::vector<bool> active_;
   std::uint64_t random_;
   // Each by seed and rank, and apart from each other: systems that are compared meet the same phases.
   std::uint64_t lock_random_;
@@ -113,7 +109,6 @@ class Member final : private smc::DeliverySink {
   std::uint64_t messages_;
   std::uint64_t delivered_ = 0;
   std::uint64_t delivered_in_step_ = 0;
-  bool holds_back_ = false;  ///< in this pass
   Account account_;
 };
 
