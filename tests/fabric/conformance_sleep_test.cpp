@@ -3,7 +3,9 @@
 
 #include <array>
 #include <atomic>
+#include <list>
 #include <thread>
+#include <vector>
 
 #include <spindrift/core/untrusted.hpp>
 
@@ -78,6 +80,47 @@ TEST_CASE("notify ends the sleep of a peer that maps a region") {
   store_release(table.at_a.memory.data(), 1);
   pair.a.fabric->notify();
   sleeper.join();
+  REQUIRE(woken);
+}
+
+TEST_CASE("news wakes all sleeping peers, though one is awake, and also who has another peer") {
+  const auto provider = GENERATE(from_range(providers()));
+  CAPTURE(provider.name);
+  Pair pair(provider);  // b is awake, and the first peer of all others
+  if (!pair.mappable) return;
+  const Region news = value_or_throw(pair.a.fabric->allocate(4096, "news"));
+  std::list<Endpoint> sleepers;
+  std::vector<const std::byte*> words;
+  for (std::uint32_t id = 3; id < 6; ++id) {
+    Endpoint& sleeper = sleepers.emplace_back(id, provider.make(NodeId(id), pair.directory.path()));
+    sleeper.connect(pair.b);
+    await(sleeper, Event::Kind::connected, {&pair.b});
+    sleeper.connect(pair.a);
+    const PeerId sleeper_at_a = await(pair.a, Event::Kind::connected, {&sleeper}).peer;
+    const PeerId a_at_sleeper = await(sleeper, Event::Kind::connected, {&pair.a}).peer;
+    value_or_throw(pair.a.fabric->expose(sleeper_at_a, news.key, Access::read));
+    const Event exposed = await(sleeper, Event::Kind::exposed, {&pair.a});
+    words.push_back(value_or_throw(sleeper.fabric->map(a_at_sleeper, exposed.region)).data());
+  }
+  constexpr std::uint64_t rounds = 300;
+  std::atomic<std::uint64_t> heard = 0;
+  std::atomic<bool> woken = true;
+  std::vector<std::thread> threads;
+  for (Endpoint& sleeper : sleepers) {
+    threads.emplace_back([&sleeper, &heard, &woken, word = words[threads.size()]] {
+      for (std::uint64_t i = 1; i <= rounds && woken; ++i) {
+        if (!sleep_until_word(sleeper, word, i)) woken = false;
+        ++heard;
+        heard.notify_one();
+      }
+    });
+  }
+  for (std::uint64_t i = 1; i <= rounds && woken; ++i) {
+    store_release(news.memory.data(), i);
+    pair.a.fabric->notify();
+    for (std::uint64_t seen = heard.load(); woken && seen < i * threads.size(); seen = heard.load()) heard.wait(seen);
+  }
+  for (std::thread& thread : threads) thread.join();
   REQUIRE(woken);
 }
 

@@ -161,6 +161,19 @@ TEST_CASE("operations to a lost peer are dropped, operations to a peer that neve
   REQUIRE(pair.a.inbox.empty());
 }
 
+TEST_CASE("nothing that was asked of a peer completes after it was disconnected") {
+  const auto provider = GENERATE(from_range(providers()));
+  CAPTURE(provider.name);
+  Pair pair(provider);
+  std::string text = "one";
+  Operation operation = send_of(pair.b_at_a, text);
+  operation.signaled = true;
+  value_or_throw(pair.a.fabric->post({&operation, 1}));
+  pair.a.fabric->disconnect(pair.b_at_a);
+  await(pair.b, Event::Kind::lost, {&pair.a});
+  CHECK(pair.a.count(Event::Kind::completed) == 0);
+}
+
 TEST_CASE("after a disconnect the two can link again, as new peers") {
   const auto provider = GENERATE(from_range(providers()));
   Pair pair(provider);

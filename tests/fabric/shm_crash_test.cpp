@@ -178,6 +178,18 @@ TEST_CASE("what dead processes left in the directory is removed by the next star
   REQUIRE_FALSE(std::filesystem::exists(group + "1.lock"));
 }
 
+TEST_CASE("a peer that is far behind again and again, and takes all of it each time, stays linked") {
+  Pair pair({"shm", make_shm_or_throw});
+  constexpr std::size_t messages = 200;  // 6 MB, of which 2 are in sockets and the receiver's inbox
+  for (int round = 0; round < 6; ++round) {
+    for (std::size_t i = 0; i < messages; ++i) send(pair.a, pair.b_at_a, std::string(30000, 'x'));
+    drive({&pair.b}, [&] { return pair.b.count(Event::Kind::message) == messages; });
+    pair.b.inbox.clear();
+    pair.a.pump();
+    REQUIRE(pair.a.count(Event::Kind::lost) == 0);
+  }
+}
+
 TEST_CASE("a peer that stops taking messages costs a bounded amount of memory, then its link") {
   const TemporaryDirectory directory;
   Endpoint a(1, make_shm_or_throw(NodeId(1), directory.path()));

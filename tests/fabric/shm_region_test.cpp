@@ -44,6 +44,7 @@ TEST_CASE("a region exposed for reading cannot be mapped for writing, nor writte
 TEST_CASE("a region exposed for writing has a sealed size, and a region has one kind of access") {
   auto own = value_or_throw(OwnSegment::create(4096, "mirror"));
   value_or_throw(own.seal(Access::write));
+  REQUIRE(::fcntl(own.descriptor(), F_ADD_SEALS, F_SEAL_FUTURE_WRITE) != 0);  // nor may a peer seal more
   REQUIRE(own.seal(Access::write).ok());
   REQUIRE_FALSE(own.seal(Access::read).ok());
   REQUIRE(::ftruncate(own.descriptor(), 0) != 0);
@@ -81,4 +82,27 @@ TEST_CASE("an exposure to a second peer reaches it, and the same exposure twice 
   region.memory[1] = std::byte{4};
   REQUIRE(value_or_throw(c.fabric->map(a_at_c, exposed.region))[1] == std::byte{4});
   REQUIRE(value_or_throw(pair.b.fabric->map(pair.a_at_b, await(pair.b, Event::Kind::exposed).region))[1] == std::byte{4});
+}
+
+TEST_CASE("a write ends the sleep of its target also when a read is posted behind it") {
+  Pair pair({"shm", make_shm_or_throw});
+  const Region written = value_or_throw(pair.a.fabric->allocate(4096, "written"));
+  const Region read = value_or_throw(pair.a.fabric->allocate(4096, "read"));
+  value_or_throw(pair.a.fabric->expose(pair.b_at_a, written.key, Access::write));
+  value_or_throw(pair.a.fabric->expose(pair.b_at_a, read.key, Access::read));
+  std::array<std::byte, 8> local{};
+  std::array<Operation, 2> operations;
+  for (Operation& operation : operations) {
+    operation.peer = pair.a_at_b;
+    operation.local = local.data();
+    operation.bytes = local.size();
+  }
+  operations[0].region = await(pair.b, Event::Kind::exposed).region;
+  operations[1].region = await(pair.b, Event::Kind::exposed).region;
+  operations[1].kind = Operation::Kind::read;
+  const Time limit = now() + hang;
+  pair.a.fabric->prepare_sleep();
+  value_or_throw(pair.b.fabric->post(operations));
+  pair.a.fabric->sleep(limit);
+  CHECK(now() < limit);
 }

@@ -275,6 +275,8 @@ TEST_CASE("a call is stable once every member has delivered it, at the latest wi
 
 TEST_CASE("the end of the group wakes those who wait, and whoever comes later learns it") {
   auto shops = std::make_unique<Fixture>(2);
+  const auto answered = (*shops)[0].update<&Shop::add>(0);
+  shops->deliver_all();
   const auto open = (*shops)[0].update<&Shop::add>(5);
   const auto half = (*shops)[0].update<&Shop::add>(6);
   std::swap(shops->ordered()[0], shops->ordered()[1]);
@@ -287,6 +289,7 @@ TEST_CASE("the end of the group wakes those who wait, and whoever comes later le
   CHECK(half.get() == 6);
   CHECK(kind_of([&] { static_cast<void>(half.all()); }) == ErrorKind::group_closed);
   CHECK(kind_of([&] { half.stable(); }) == ErrorKind::group_closed);
+  CHECK(kind_of([&] { answered.stable(1s); }) == ErrorKind::group_closed);
   CHECK(kind_of([&] { static_cast<void>((*shops)[0].update<&Shop::add>(1)); }) == ErrorKind::group_closed);
   shops.reset();
   CHECK(half.get() == 6);

@@ -1,6 +1,10 @@
 // The status file: what is written is what is read, and whatever else lies there is refused by name.
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -161,11 +165,33 @@ TEST_CASE_METHOD(StatusFixture, "a file with a missing, mistyped or impossible f
   CHECK_THAT(with("\"version\":1", "\"version\":2"), Contains("version"));
 }
 
+TEST_CASE_METHOD(StatusFixture, "who reads while the next status is written reads the last one whole") {
+  StatusKeeper keeper(path, first());
+  keeper.on_state("active", {});
+  const std::string before = text();
+  std::ifstream reader(path);
+  keeper.on_state("failed", Status::End{"removed", "x", 1});
+  CHECK(std::string(std::istreambuf_iterator<char>(reader), {}) == before);
+  CHECK(text() != before);
+}
+
+TEST_CASE_METHOD(StatusFixture, "changes that do not follow one another are refused") {
+  StatusKeeper keeper(path, first());
+  for (const std::uint64_t id : {3, 4}) keeper.on_view({view_of(id, {NodeId(1)}), {}, {}, {}, {}}, 1000);
+  std::string twice = text();
+  twice.replace(twice.find("\"view\":4"), 8, "\"view\":3");  // the first of the two: fields are in the order of the alphabet
+  replace(twice);
+  CHECK_THAT(refusal(), Contains("out of order"));
+}
+
 TEST_CASE_METHOD(StatusFixture, "what is no status file is refused by its name") {
   for (const char* text : {"", "{", "[]", "null", "17", "{\"version\":1}"}) {
     replace(text);
     CHECK_THAT(refusal(), Contains(path) && Contains("not a status file"));
   }
+  const std::string pipe = directory + "/2.status";
+  REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
+  CHECK_THAT(read_status(pipe).error().to_string(), Contains("no regular file"));
   CHECK_THAT(read_status(directory).error().to_string(), Contains(directory));
   CHECK_THAT(read_status(directory + "/9.status").error().to_string(), Contains("9.status") && Contains("No such file"));
 }
@@ -173,4 +199,24 @@ TEST_CASE_METHOD(StatusFixture, "what is no status file is refused by its name")
 TEST_CASE("the start of a running process is known, and that of none is not") {
   CHECK(group::process_start_ticks(static_cast<std::uint64_t>(::getpid())) > 0);
   CHECK(group::process_start_ticks(0x7fffffff) == 0);
+}
+
+TEST_CASE("the start of a process is known whatever it is called, and that of one that has ended is not") {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::prctl(PR_SET_NAME, "a) Z 1 (b");
+    ::pause();
+  }
+  const auto name = [child] {
+    std::ifstream file("/proc/" + std::to_string(child) + "/comm");
+    return std::string(std::istreambuf_iterator<char>(file), {});
+  };
+  while (name() != "a) Z 1 (b\n") ::usleep(100);  // nothing tells
+  CHECK(group::process_start_ticks(static_cast<std::uint64_t>(child)) >=
+        group::process_start_ticks(static_cast<std::uint64_t>(::getpid())));
+  ::kill(child, SIGKILL);
+  siginfo_t ended{};
+  REQUIRE(::waitid(P_PID, static_cast<id_t>(child), &ended, WEXITED | WNOWAIT) == 0);
+  CHECK(group::process_start_ticks(static_cast<std::uint64_t>(child)) == 0);  // nobody has reaped it
+  ::waitpid(child, nullptr, 0);
 }

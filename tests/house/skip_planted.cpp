@@ -1,4 +1,4 @@
-// Test cases of which one passes, one is skipped, and others fail though they are skipped: tests/house/skip_test.py runs them.
+// Test cases of which one passes, one is skipped, and others fail though they are skipped, for tests/house/skip_test.py.
 #include <catch2/catch.hpp>
 
 #include "../skip.hpp"
