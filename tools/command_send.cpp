@@ -112,14 +112,14 @@ int run_send(const SendOptions& options) {
     try {
       bytes.empty() ? sender.end() : sender.add(bytes);
     } catch (const Exception& failure) {
-      if (failure.error().kind() != ErrorKind::group_closed || !session.signalled()) throw;
+      if (failure.error().kind() != ErrorKind::group_closed || !session.signaled()) throw;
       break;  // the signal came while the sender waited for space
     }
     if (bytes.empty()) break;
   }
   session.finish();
   fmt::print(stderr, "sent {} messages; every member has delivered them\n", sender.sent());
-  return number(session.signalled() ? ExitCode::interrupted : ExitCode::success);
+  return number(session.signaled() ? ExitCode::interrupted : ExitCode::success);
 }
 
 }  // namespace

@@ -135,7 +135,7 @@ Session::Event Session::wait_for(int input, Time deadline) {
   return ready > 0 ? Event::input : Event::deadline;
 }
 
-bool Session::signalled() const noexcept {
+bool Session::signaled() const noexcept {
   pollfd source{.fd = signals_.descriptor(), .events = POLLIN, .revents = 0};
   return ::poll(&source, 1, 0) > 0;
 }

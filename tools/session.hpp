@@ -54,7 +54,7 @@ class Session {
   /// What comes first. `input` is a descriptor, or -1. An event that is there already wins over a deadline that has passed.
   [[nodiscard]] Event wait_for(int input = -1, Time deadline = never);
   /// Whether a signal has asked this member to leave.
-  [[nodiscard]] bool signalled() const noexcept;
+  [[nodiscard]] bool signaled() const noexcept;
   /// Leaves gracefully unless that was done, waits for the end. Throws the member's failure.
   void finish();
 

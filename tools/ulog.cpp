@@ -151,7 +151,7 @@ Result<void> Parser::message(unsigned char type, Payload payload) {
       }
       return {};
     default:
-      // Information, parameters, log lines, dropouts, and what later writers may add under a letter.
+      // Information, parameters, log lines, dropouts, and what later writers may add under another type.
       if (type >= 'A' && type <= 'Z') return {};
       return bad("a message has the impossible type " + std::to_string(type));
   }

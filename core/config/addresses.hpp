@@ -18,7 +18,7 @@ struct HostPort {
 /// "host:port" or "[v6]:port". Errors: bad_argument.
 [[nodiscard]] Result<HostPort> parse_host_port(std::string_view text);
 
-/// Whether both "host:port" have the same host, as they are written: a name in letters of either case, an IPv6 address in
+/// Whether both "host:port" have the same host, as they are written: a name in either case, an IPv6 address in
 /// any of its forms. No name is looked up, so that whoever has the same addresses says the same. Nothing if one is none.
 [[nodiscard]] std::optional<bool> same_host(std::string_view one, std::string_view other);
 

@@ -1,4 +1,4 @@
-// The door to the configuration: files and the process's environment come in here, and nowhere else.
+// Where the configuration comes in: files and the environment of the process are read here, and nowhere else.
 #include <spindrift/core/config/config.hpp>
 
 #include <cerrno>

@@ -83,11 +83,12 @@ constexpr std::string_view page_opening =
 
 Written by `spindrift config keys`; the table of keys in `core/config/key_table.cpp` is its source.
 
-A value is taken from the command line (`--set SECTION/key=value`), else from the environment, else from the file, else it is
-the default. The variable of a key is `SPINDRIFT_SECTION_KEY`, and `SPINDRIFT_KEY` for the section `SPINDRIFT`. All members must
-agree on keys of scope *group*: they compare a digest of them and refuse each other if it differs. Section and key names are
-Derecho's where the meaning is the same. [derecho.cfg.example](../derecho.cfg.example) sets every key; `spindrift config check`
-finds every mistake of a file, and `spindrift config show --effective` says where each value comes from.
+A value is taken from the command line (`--set SECTION/key=value`), else from the environment, else from the file, else it
+is the default. The variable of a key is `SPINDRIFT_SECTION_KEY`, and `SPINDRIFT_KEY` for the section `SPINDRIFT`. All
+members must agree on keys of scope *group*: they compare a digest of them and refuse each other if it differs. Section and
+key names are Derecho's where the meaning is the same. [derecho.cfg.example](../derecho.cfg.example) sets every key;
+`spindrift config check` finds every mistake of a file, and `spindrift config show --effective` says where each value comes
+from.
 )";
 
 /// `text` as a cell of a table.
@@ -120,8 +121,8 @@ std::string section_page(std::string_view section) {
   }
   std::string text = fmt::format("\n## [{}]\n", section == profile_section ? "SUBGROUP/PROFILE" : section);
   if (section == profile_section) {
-    text += "\nSizes of the subgroups of one profile. Subgroups that name none have the profile `DEFAULT`, from which the others "
-            "take what they do not set.\n";
+    text += "\nSizes of the subgroups of one profile. Subgroups that name none have the profile `DEFAULT`, from which the "
+            "others take what they do not set.\n";
   }
   if (!rows.empty()) text += "\n| key | values | default | scope | meaning |\n|---|---|---|---|---|\n" + rows;
   if (!unused.empty()) text += fmt::format("\nAccepted for the sake of Derecho's files, without effect: {}.\n", unused);

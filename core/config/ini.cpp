@@ -79,7 +79,7 @@ class IniParser {
     const std::string_view name = trimmed(line.substr(1, end - 1));
     if (!is_word(name)) {
       return problem(line_, fmt::format("{} is not the name of a section", in_quotes(name)),
-                     "use letters, digits, _, - and /, at most 49; a value of several lines stands between single quotes");
+                     "use A-Z, a-z, 0-9, _, - and /, at most 49; a value of several lines stands between single quotes");
     }
     result_.sections.push_back({std::string(name), line_});
   }

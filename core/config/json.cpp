@@ -140,7 +140,7 @@ std::optional<std::string> JsonReader::name(const Json& value, std::string_view 
     });
     if (fits) return text;
   }
-  problem(path, "a name belongs here", fmt::format("write a string of 1 to {} letters, digits, _, . and -", length_max));
+  problem(path, "a name belongs here", fmt::format("write a string of 1 to {} of A-Z, a-z, 0-9, _, . and -", length_max));
   return std::nullopt;
 }
 

@@ -48,7 +48,7 @@ class JsonReader {
   const Json* list_by_shard(const Json& object, std::string_view path, std::string_view name, std::size_t shards);
   /// 1 … 1024; a string of digits counts, as in Derecho's files.
   std::optional<std::uint32_t> count(const Json& value, std::string_view path);
-  /// 1 … 64 letters, digits and _.-
+  /// 1 … 64 of A-Z, a-z, 0-9 and _.-
   std::optional<std::string> name(const Json& value, std::string_view path);
   std::optional<DeliveryMode> mode(const Json& value, std::string_view path);
   /// Ids without duplicates; "*7" only where `marks` are allowed.

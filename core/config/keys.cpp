@@ -250,7 +250,7 @@ std::string suggest_section(std::string_view section) {
     if (key.section != profile_section && key.section != known.back()) known.push_back(key.section);
   }
   if (section.starts_with(profile_prefix))
-    return "name the profile with 1 to 40 letters, digits, _ or -: [SUBGROUP/DEFAULT]";
+    return "name the profile with 1 to 40 of A-Z, a-z, 0-9, _ and -: [SUBGROUP/DEFAULT]";
   if (const auto found = nearest(section, known); !found.empty()) return fmt::format("did you mean [{}]?", found);
   return fmt::format("use one of [{}]", fmt::join(known, "], ["));
 }

@@ -59,7 +59,7 @@ inline constexpr std::string_view default_profile = "SUBGROUP/DEFAULT";
 [[nodiscard]] const Key* find_key(std::string_view section, std::string_view name);
 [[nodiscard]] bool known_section(std::string_view section);
 
-/// Whether `name` may be a profile's name: 1 … 40 of letters, digits, _ and -.
+/// Whether `name` may be a profile's name: 1 … 40 of A-Z, a-z, 0-9, _ and -.
 [[nodiscard]] bool valid_profile_name(std::string_view name);
 
 /// The variable that sets a key: SPINDRIFT_DERECHO_LOCAL_ID; of section [SPINDRIFT] just SPINDRIFT_POLL.

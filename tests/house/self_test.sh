@@ -35,7 +35,7 @@ plant() {
 }
 
 fresh
-for check in rooms tidy links public_headers; do
+for check in rooms tidy links public_headers words; do
   "$here/$check.sh" "$tree" >"$scratch/said" 2>&1 || { echo "$check.sh rejects a clean tree:"; cat "$scratch/said"; failures=$((failures + 1)); }
 done
 
@@ -92,6 +92,44 @@ echo 'fields core/shaped.hpp A' >"$tree/tests/house/shape.txt"
 fresh
 mkdir -p "$tree/docs"
 "$here/shape.py" "$tree" >/dev/null || { echo 'shape.py rejects a clean tree'; failures=$((failures + 1)); }
+plant core/ids.hpp '// A connection waits at the door.\n'
+expect 'a private word in a comment' 'a private word' "$here/words.sh" "$tree"
+plant core/ids.hpp 'struct ConnectedLane {};\n'
+expect 'a private word in a name' 'a private word' "$here/words.sh" "$tree"
+plant README.md 'The neighbour.\n'
+expect 'British spelling' 'American spelling' "$here/words.sh" "$tree"
+
+# documented FILE CHANGE: a tree whose documents follow its code, with one file changed by sed.
+documented() {
+  fresh
+  mkdir -p "$tree"/{core/config,docs/decisions}
+  printf '{.name = "fabric",\n .choices = "shm|vq:tcp",\n .refused = ""}\n' >"$tree/core/config/key_table.cpp"
+  printf '| `shm` |\n| `vq:tcp` |\n' >"$tree/SECURITY.md"
+  printf 'log::warn(log::Room::sst,\n  "row lost", {});\n' >"$tree/sst/row.cpp"
+  printf '| `row lost` |\n' >"$tree/docs/troubleshoot.md"
+  printf 'struct Row {};\n' >"$tree/sst/row.hpp"
+  printf '| *row* | memory | `Row` |\n| *table* | rows | `row.hpp` |\n' >"$tree/docs/glossary.md"
+  printf '## Context\n## Decision\n## Alternatives\n## Consequences\n' >"$tree/docs/decisions/0001-rows.md"
+  printf '[0001](0001-rows.md)\n' >"$tree/docs/decisions/README.md"
+  printf '[a](troubleshoot.md) [b](glossary.md)\n' >"$tree/docs/index.md"
+  sed -i "$2" "$tree/$1"
+}
+documented docs/index.md ''
+"$here/documents.sh" "$tree" >/dev/null || { echo 'documents.sh rejects documents that follow the code'; failures=$((failures + 1)); }
+documented core/config/key_table.cpp 's/vq:tcp/verbs/'
+expect 'a fabric without a row' 'no row for the fabric verbs' "$here/documents.sh" "$tree"
+documented sst/row.cpp 's/row lost/row found/'
+expect 'an unknown line of the log' 'log line: row found' "$here/documents.sh" "$tree"
+documented sst/row.hpp 's/Row/Line/'
+expect 'a name of the glossary that is gone' 'is called Row' "$here/documents.sh" "$tree"
+documented docs/glossary.md 's/\*table\*/*row*/'
+expect 'a word that is defined twice' 'defined twice: *row*' "$here/documents.sh" "$tree"
+documented docs/decisions/0001-rows.md '/Alternatives/d'
+expect 'a decision without alternatives' 'no heading: ## Alternatives' "$here/documents.sh" "$tree"
+documented docs/decisions/README.md 's/0001-rows/gone/'
+expect 'a decision that the index lacks' 'no row for docs/decisions/0001-rows.md' "$here/documents.sh" "$tree"
+documented docs/index.md 's/glossary/troubleshoot/'
+expect 'a page that is not on the map' 'does not lead to docs/glossary.md' "$here/documents.sh" "$tree"
 
 # checked ROW CODE TEST: a simulator with one row, one line of code and one test.
 checked() {

@@ -235,7 +235,7 @@ class FlightMember {
           message_bytes(sample), [&](std::span<std::byte> to) { encode_sample(sample, next.number, to); });
       return true;
     } catch (const Exception& failure) {
-      if (failure.error().kind() == ErrorKind::group_closed && session_.signalled()) return false;
+      if (failure.error().kind() == ErrorKind::group_closed && session_.signaled()) return false;
       throw;
     }
   }

@@ -7,15 +7,15 @@
 namespace spindrift::tools {
 namespace {
 
-constexpr std::size_t neighbours = 15;  // before a sample and after it
+constexpr std::size_t neighbors = 15;  // before a sample and after it
 constexpr std::uint64_t stray_us = 1'000'000;
 // Longer than any flight; keeps every sum of times in range, whatever the file says.
 constexpr std::uint64_t flight_us_max = std::uint64_t{365} * 24 * 3600 * 1'000'000;
 
 std::uint64_t median_around(const std::vector<ulog::Sample>& samples, std::size_t at) {
-  const std::size_t first = at > neighbours ? at - neighbours : 0;
-  const std::size_t last = std::min(samples.size(), at + neighbours + 1);
-  std::uint64_t window[2 * neighbours + 1]{};
+  const std::size_t first = at > neighbors ? at - neighbors : 0;
+  const std::size_t last = std::min(samples.size(), at + neighbors + 1);
+  std::uint64_t window[2 * neighbors + 1]{};
   std::size_t count = 0;
   for (std::size_t i = first; i < last; ++i) window[count++] = samples[i].timestamp_us;
   std::uint64_t* const middle = window + count / 2;
