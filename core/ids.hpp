@@ -12,14 +12,14 @@ namespace spindrift {
 template <class Tag, class Representation>
 class Strong {
  public:
-  using representation = Representation;
+  using representation = Representation;  ///< an unsigned integer
 
   constexpr Strong() noexcept = default;
-  constexpr explicit Strong(Representation value) noexcept : value_(value) {}
+  constexpr explicit Strong(Representation value) noexcept : value_(value) {}  ///< any value
 
-  [[nodiscard]] constexpr Representation value() const noexcept { return value_; }
-  constexpr auto operator<=>(const Strong&) const noexcept = default;
-  constexpr Strong& operator++() noexcept {
+  [[nodiscard]] constexpr Representation value() const noexcept { return value_; }  ///< as it was given
+  constexpr auto operator<=>(const Strong&) const noexcept = default;  ///< by value
+  constexpr Strong& operator++() noexcept {  ///< the next one
     ++value_;
     return *this;
   }
@@ -47,10 +47,10 @@ using SequenceNumber = Strong<struct SequenceNumberTag, std::uint64_t>;
 inline constexpr std::size_t cache_line_bytes = 64;
 
 }  // namespace spindrift
-
+/// So that ids are keys of unordered containers.
 template <class Tag, class Representation>
 struct std::hash<spindrift::Strong<Tag, Representation>> {
-  std::size_t operator()(const spindrift::Strong<Tag, Representation>& id) const noexcept {
+  std::size_t operator()(const spindrift::Strong<Tag, Representation>& id) const noexcept {  ///< of its value
     return std::hash<Representation>{}(id.value());
   }
 };

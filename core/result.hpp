@@ -34,7 +34,7 @@ enum class ErrorKind {
 /// An error with its chain of causes. Cheap to move; copies share the causes.
 class Error {
  public:
-  Error(ErrorKind kind, std::string message) : kind_(kind), message_(std::move(message)) {}
+  Error(ErrorKind kind, std::string message) : kind_(kind), message_(std::move(message)) {}  ///< a sentence without a period
 
   /// Where it happened: "derecho.cfg:12", a path, a node.
   Error&& at(std::string place) && { place_ = std::move(place); return std::move(*this); }
@@ -43,11 +43,11 @@ class Error {
   /// The error behind this one.
   Error&& because(Error cause) && { cause_ = std::make_shared<const Error>(std::move(cause)); return std::move(*this); }
 
-  [[nodiscard]] ErrorKind kind() const noexcept { return kind_; }
-  [[nodiscard]] const std::string& message() const noexcept { return message_; }
-  [[nodiscard]] const std::string& place() const noexcept { return place_; }
-  [[nodiscard]] const std::string& fix() const noexcept { return fix_; }
-  [[nodiscard]] const Error* cause() const noexcept { return cause_.get(); }
+  [[nodiscard]] ErrorKind kind() const noexcept { return kind_; }  ///< for programs
+  [[nodiscard]] const std::string& message() const noexcept { return message_; }  ///< what failed
+  [[nodiscard]] const std::string& place() const noexcept { return place_; }  ///< as `at` was told; may be empty
+  [[nodiscard]] const std::string& fix() const noexcept { return fix_; }  ///< as `fix` was told; may be empty
+  [[nodiscard]] const Error* cause() const noexcept { return cause_.get(); }  ///< null: none is known
 
   /// "place: message; because: …; fix: …" on one line.
   [[nodiscard]] std::string to_string() const;
@@ -67,37 +67,37 @@ class Error {
 template <class T>
 class [[nodiscard]] Result {
  public:
-  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}      // NOLINT: implicit by design
-  Result(Error error) : state_(std::in_place_index<1>, std::move(error)) {}  // NOLINT: implicit by design
+  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}      ///< success   NOLINT: implicit by design
+  Result(Error error) : state_(std::in_place_index<1>, std::move(error)) {}  ///< failure   NOLINT: implicit by design
 
-  [[nodiscard]] bool ok() const noexcept { return state_.index() == 0; }
-  explicit operator bool() const noexcept { return ok(); }
+  [[nodiscard]] bool ok() const noexcept { return state_.index() == 0; }  ///< whether there is a value
+  explicit operator bool() const noexcept { return ok(); }                ///< the same
 
-  [[nodiscard]] T& value() & { SPINDRIFT_CHECK(ok()); return std::get<0>(state_); }
-  [[nodiscard]] const T& value() const& { SPINDRIFT_CHECK(ok()); return std::get<0>(state_); }
-  [[nodiscard]] T&& value() && { SPINDRIFT_CHECK(ok()); return std::get<0>(std::move(state_)); }
-  [[nodiscard]] T& operator*() & { return value(); }
-  [[nodiscard]] const T& operator*() const& { return value(); }
-  [[nodiscard]] T* operator->() { return &value(); }
-  [[nodiscard]] const T* operator->() const { return &value(); }
+  [[nodiscard]] T& value() & { SPINDRIFT_CHECK(ok()); return std::get<0>(state_); }  ///< CHECKs ok
+  [[nodiscard]] const T& value() const& { SPINDRIFT_CHECK(ok()); return std::get<0>(state_); }  ///< CHECKs ok
+  [[nodiscard]] T&& value() && { SPINDRIFT_CHECK(ok()); return std::get<0>(std::move(state_)); }  ///< CHECKs ok
+  [[nodiscard]] T& operator*() & { return value(); }  ///< CHECKs ok
+  [[nodiscard]] const T& operator*() const& { return value(); }  ///< CHECKs ok
+  [[nodiscard]] T* operator->() { return &value(); }  ///< CHECKs ok
+  [[nodiscard]] const T* operator->() const { return &value(); }  ///< CHECKs ok
 
-  [[nodiscard]] const Error& error() const& { SPINDRIFT_CHECK(!ok()); return std::get<1>(state_); }
-  [[nodiscard]] Error&& error() && { SPINDRIFT_CHECK(!ok()); return std::get<1>(std::move(state_)); }
+  [[nodiscard]] const Error& error() const& { SPINDRIFT_CHECK(!ok()); return std::get<1>(state_); }  ///< CHECKs !ok
+  [[nodiscard]] Error&& error() && { SPINDRIFT_CHECK(!ok()); return std::get<1>(std::move(state_)); }  ///< CHECKs !ok
 
  private:
   std::variant<T, Error> state_;
 };
-
+/// Success, or the error that prevented it.
 template <>
 class [[nodiscard]] Result<void> {
  public:
   Result() noexcept = default;
-  Result(Error error) : error_(std::make_unique<Error>(std::move(error))) {}  // NOLINT: implicit by design
+  Result(Error error) : error_(std::make_unique<Error>(std::move(error))) {}  ///< failure   NOLINT: implicit by design
 
-  [[nodiscard]] bool ok() const noexcept { return error_ == nullptr; }
-  explicit operator bool() const noexcept { return ok(); }
-  [[nodiscard]] const Error& error() const& { SPINDRIFT_CHECK(!ok()); return *error_; }
-  [[nodiscard]] Error&& error() && { SPINDRIFT_CHECK(!ok()); return std::move(*error_); }
+  [[nodiscard]] bool ok() const noexcept { return error_ == nullptr; }  ///< whether it is a success
+  explicit operator bool() const noexcept { return ok(); }              ///< the same
+  [[nodiscard]] const Error& error() const& { SPINDRIFT_CHECK(!ok()); return *error_; }  ///< CHECKs !ok
+  [[nodiscard]] Error&& error() && { SPINDRIFT_CHECK(!ok()); return std::move(*error_); }  ///< CHECKs !ok
 
  private:
   std::unique_ptr<Error> error_;
@@ -127,9 +127,9 @@ class [[nodiscard]] Result<void> {
 /// What the public API throws for an operating error. `what()` is `error().to_string()`.
 class Exception : public std::exception {
  public:
-  explicit Exception(Error error) : error_(std::move(error)), text_(error_.to_string()) {}
-  [[nodiscard]] const char* what() const noexcept override { return text_.c_str(); }
-  [[nodiscard]] const Error& error() const noexcept { return error_; }
+  explicit Exception(Error error) : error_(std::move(error)), text_(error_.to_string()) {}  ///< of that error
+  [[nodiscard]] const char* what() const noexcept override { return text_.c_str(); }  ///< one line
+  [[nodiscard]] const Error& error() const noexcept { return error_; }  ///< with kind, place, cause and fix
 
  private:
   Error error_;

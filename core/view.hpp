@@ -32,29 +32,29 @@ struct Profile {
     return bulk_ring_bytes == 0 || message_bytes_max < large_message_bytes ? message_bytes_max : large_message_bytes;
   }
 };
-
+/// A subgroup as one view has it.
 struct SubgroupView {
   std::string name;             ///< unique in the view
   std::vector<NodeId> members;  ///< who was in the previous view's in that order, then newcomers in rank order; at least
                                 ///< one, unless inadequate
   std::vector<NodeId> senders;  ///< those of the members that may send, in the same order; at least one, unless inadequate
-  DeliveryMode mode = DeliveryMode::ordered;
-  Profile profile;
+  DeliveryMode mode = DeliveryMode::ordered;  ///< the same in all views
+  Profile profile;                            ///< the same in all views
   std::vector<std::string> topics;  ///< topics that travel through this subgroup; unique in the view
   std::string inadequate{};         ///< why it has no members in this view, in words for people; empty: it is adequate
 
-  [[nodiscard]] std::optional<std::uint32_t> member_position(NodeId node) const;
-  [[nodiscard]] std::optional<SenderRank> sender_rank(NodeId node) const;
+  [[nodiscard]] std::optional<std::uint32_t> member_position(NodeId node) const;  ///< none: no member
+  [[nodiscard]] std::optional<SenderRank> sender_rank(NodeId node) const;  ///< none: it may not send
 };
-
+/// An agreed list of members, and what it makes of the subgroups.
 struct View {
-  ViewId id;
+  ViewId id;                                ///< grows by one from view to view
   std::vector<NodeId> members;              ///< in rank order, no duplicates
   std::vector<SubgroupView> subgroups;      ///< SubgroupId is the position, the same in every view of a group
   std::vector<std::uint64_t> incarnations{};  ///< by rank; empty where it does not matter (tests of one view)
 
-  [[nodiscard]] std::optional<Rank> rank_of(NodeId node) const;
-  [[nodiscard]] const SubgroupView& subgroup(SubgroupId which) const { return subgroups.at(which.value()); }
+  [[nodiscard]] std::optional<Rank> rank_of(NodeId node) const;  ///< none: no member
+  [[nodiscard]] const SubgroupView& subgroup(SubgroupId which) const { return subgroups.at(which.value()); }  ///< in range
 };
 
 /// Most members of a view.

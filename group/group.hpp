@@ -52,11 +52,11 @@ enum class HandlerThread : std::uint8_t {
 /// functions are thread-safe.
 class Subgroup {
  public:
-  using DeliveryHandler = std::function<void(std::span<const Delivery>)>;
-  using StateSaver = std::function<void(std::ostream&)>;
-  using StateLoader = std::function<void(std::istream&)>;
+  using DeliveryHandler = std::function<void(std::span<const Delivery>)>;  ///< takes a batch, in delivery order
+  using StateSaver = std::function<void(std::ostream&)>;                   ///< writes the state; any bytes
+  using StateLoader = std::function<void(std::istream&)>;                  ///< reads what a saver wrote
 
-  [[nodiscard]] const std::string& name() const noexcept { return name_; }
+  [[nodiscard]] const std::string& name() const noexcept { return name_; }  ///< as the layout has it
   /// Members, senders, mode and profile in the present view.
   [[nodiscard]] SubgroupView description() const;
   /// Whether this process may send here in the present view.
@@ -88,11 +88,13 @@ class Subgroup {
   void send(std::uint64_t bytes, Build&& build) {
     fill(reserve(bytes), build);
   }
+  /// The same for bytes that exist already: copies them.
   void send(std::span<const std::byte> payload) {
     send(payload.size(), [&](std::span<std::byte> to) {
       if (!to.empty()) std::memcpy(to.data(), payload.data(), payload.size());
     });
   }
+  /// The same for text.
   void send(std::string_view text) { send(std::as_bytes(std::span(text))); }
 
   /// The same without waiting: false if it would have to.
@@ -183,15 +185,15 @@ class Group {
   /// Include <spindrift/objects.hpp>. Throws bad_argument (unknown subgroup, unordered, it has a handler already).
   [[nodiscard]] ObjectChannel& objects(std::string_view subgroup, ObjectHandlers handlers);
 
-  [[nodiscard]] NodeId self() const noexcept;
+  [[nodiscard]] NodeId self() const noexcept;  ///< this process's id
   /// The present view; it may be another one when this returns.
   [[nodiscard]] View view() const;
-  [[nodiscard]] std::vector<CounterValue> counters() const;
+  [[nodiscard]] std::vector<CounterValue> counters() const;  ///< any thread
 
   /// Sends to one member of the present view alone, in order with other private messages to it; dropped if it is not there.
   /// Any thread. Throws bad_argument (larger than private_bytes_max).
   void send_private(NodeId to, std::span<const std::byte> message);
-  [[nodiscard]] std::size_t private_bytes_max() const noexcept;
+  [[nodiscard]] std::size_t private_bytes_max() const noexcept;  ///< of send_private
 
   /// Leaves gracefully: sends are refused from now on, everything sent before is delivered at every member, then the others
   /// go on without this one, and this returns. Throws removed or no_majority if that came first. Not from a handler.

@@ -56,14 +56,14 @@ class ObjectChannel {
   /// Sends a message of its own, at its place among the pieces. As Subgroup::send.
   void send(std::span<const std::byte> message);
 
-  [[nodiscard]] std::uint64_t piece_bytes_max() const noexcept { return piece_bytes_max_; }
-  [[nodiscard]] std::uint64_t message_bytes_max() const noexcept;
+  [[nodiscard]] std::uint64_t piece_bytes_max() const noexcept { return piece_bytes_max_; }  ///< of an object
+  [[nodiscard]] std::uint64_t message_bytes_max() const noexcept;  ///< of `send`
 
   // For the Group, on its poller thread.
   /// Bytes that no correct member sends: what was wrong, and whose they were.
   using Accuse = std::function<void(NodeId, const std::string&)>;
-  void on_delivery(std::span<const Delivery> batch, const Accuse& accuse);
-  void on_boundary(const ObjectBoundary& boundary);
+  void on_delivery(std::span<const Delivery> batch, const Accuse& accuse);  ///< a batch in delivery order
+  void on_boundary(const ObjectBoundary& boundary);                         ///< between two views
   /// The objects that this member has under way end here: it is, or was, no sender.
   void on_dropped() noexcept { drops_.fetch_add(1, std::memory_order_seq_cst); }
 

@@ -28,6 +28,7 @@ namespace spindrift {
 template <class T>
 class Replicated {
  public:
+  /// Made by Group::replicated.
   explicit Replicated(ReplicaCore<T>& core) noexcept : core_(core) {}
 
   /// Calls a non-const member function at every replica, at the same place of the order. Returns when the call is on its

@@ -14,6 +14,7 @@ namespace spindrift {
 /// the standard library's: those are thrown as what they were.
 class ReplicaError : public std::runtime_error {
  public:
+  /// `message` is what `what()` says.
   ReplicaError(std::string type_name, const std::string& message)
       : std::runtime_error(message), type_name_(std::move(type_name)) {}
   /// Name of the type that was thrown, as written in C++.

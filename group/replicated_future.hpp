@@ -19,9 +19,10 @@ namespace spindrift {
 template <class R>
 class ReplicaResult {
  public:
+  /// Made by a Future.
   ReplicaResult(NodeId node, replicated::Answer<R> answer) : node_(node), answer_(std::move(answer)) {}
 
-  [[nodiscard]] NodeId node() const noexcept { return node_; }
+  [[nodiscard]] NodeId node() const noexcept { return node_; }  ///< whose replica it is
   /// Whether the method returned.
   [[nodiscard]] bool ok() const noexcept { return answer_.index() == 1; }
   /// Whether the replica left the view before its answer came.
@@ -54,6 +55,7 @@ class ReplicaResult {
 template <class R>
 class Future {
  public:
+  /// Made by a Replicated.
   explicit Future(std::shared_ptr<const replicated::CallOf<R>> call) : call_(std::move(call)) {}
 
   /// Waits until the own replica has applied the call.
@@ -74,7 +76,9 @@ class Future {
   /// Waits until every replica of the view has applied the call.
   void stable(std::optional<Duration> limit = {}) const { call_->wait(replicated::Stage::stable, limit); }
 
+  /// Whether `delivered` would return at once.
   [[nodiscard]] bool is_delivered() const { return call_->reached(replicated::Stage::delivered); }
+  /// Whether `stable` would return at once.
   [[nodiscard]] bool is_stable() const { return call_->reached(replicated::Stage::stable); }
 
  private:

@@ -10,11 +10,11 @@ namespace spindrift {
 
 /// One delivered message. `payload` points into the sender's ring: valid until the upcall returns, 8-byte aligned.
 struct Delivery {
-  NodeId sender;
-  SenderRank sender_rank;
+  NodeId sender;            ///< may have left the group since
+  SenderRank sender_rank;   ///< its position among the senders of that view
   MessageIndex index;       ///< grows per sender; indices taken by null-sends are skipped
   SequenceNumber sequence;  ///< ordered mode: place in the total order, equal at all members. Unordered mode: 0
-  std::span<const std::byte> payload;
+  std::span<const std::byte> payload;  ///< as it was built; may be empty
   ViewId view{};  ///< in which it was sent and is delivered; `index` and `sequence` begin anew in each
 };
 

@@ -10,13 +10,13 @@ namespace spindrift::views {
 
 /// A member that a view change removed, and why.
 struct Removal {
-  NodeId node;
-  std::string reason;
+  NodeId node;         ///< its later starts are other members
+  std::string reason;  ///< for people, with who says so
 };
 
 /// A view that begins here.
 struct NewView {
-  const View& view;
+  const View& view;             ///< valid during the call
   std::vector<NodeId> joined;   ///< relative to the view before; for the own first view: all others
   std::vector<NodeId> left;     ///< on their own wish
   std::vector<Removal> failed;  ///< removed

@@ -20,7 +20,7 @@ namespace spindrift::views {
 class StateReader {
  public:
   virtual ~StateReader() = default;
-  [[nodiscard]] virtual std::uint64_t bytes() const noexcept = 0;
+  [[nodiscard]] virtual std::uint64_t bytes() const noexcept = 0;  ///< of the whole state
   /// Fills `to` with the bytes from `offset` on; in range.
   virtual void read(std::uint64_t offset, std::span<std::byte> to) = 0;
 };
@@ -29,11 +29,11 @@ class StateReader {
 class StateWriter {
  public:
   virtual ~StateWriter() = default;
-  virtual void write(std::span<const std::byte> piece) = 0;
+  virtual void write(std::span<const std::byte> piece) = 0;  ///< in order, without a gap
   /// All of it is here and its digest is right: load it. Deliveries follow.
   virtual void finish() = 0;
 };
-
+/// What a member tells its application, on the poller thread.
 class Upcalls : public smc::DeliverySink {
  public:
   /// Whether the application is still at work, on a thread of its own, on what `on_delivery` gave it. `accepts` is false

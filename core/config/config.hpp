@@ -22,14 +22,14 @@ using ConfigDigest = Digest;
 /// A value from the command line. It wins over the environment, which wins over the file, which wins over the default.
 struct ConfigOverride {
   std::string name;  ///< "SECTION/key": "DERECHO/local_id", "SUBGROUP/DEFAULT/window_size"
-  std::string value;
+  std::string value;  ///< as one would write it in the file
   std::string flag = "--set";  ///< how the user said it, for origins and errors
 };
 
 /// One value in force, as `config show` prints it.
 struct EffectiveValue {
-  std::string section;
-  std::string key;
+  std::string section;        ///< without brackets
+  std::string key;            ///< its name in the section
   std::string value;          ///< in canonical form
   std::string origin;         ///< "flag --set", "environment SPINDRIFT_POLL", "derecho.cfg:12" or "default"
   std::string documentation;  ///< one paragraph: meaning, unit, range
@@ -47,7 +47,7 @@ enum class PollMode : std::uint8_t {
 /// Immutable; copies share. Thread-safe.
 class Config {
  public:
-  using Environment = std::map<std::string, std::string>;
+  using Environment = std::map<std::string, std::string>;  ///< variables by name
 
   /// The file at `path`, with this process's environment. Errors: bad_config: the first problem, and how many there
   /// are; or that the file cannot be read.
@@ -73,7 +73,7 @@ class Config {
   [[nodiscard]] NodeId local_id() const;
   /// This process's place in the view. Errors: bad_config if local_id is no member; as view().
   [[nodiscard]] Result<Rank> local_rank() const;
-  [[nodiscard]] const std::string& group_name() const;
+  [[nodiscard]] const std::string& group_name() const;  ///< 1 to 32 characters
   /// The fabric's name: "shm", "ofi:tcp", "ofi:net", "vq:tcp", "vq:net" or "verbs", or "shm+" before one that begins
   /// otherwise: fabric::FabricName takes it apart.
   [[nodiscard]] const std::string& fabric() const;
@@ -81,7 +81,7 @@ class Config {
   [[nodiscard]] std::string address_of(NodeId node) const;
   /// Where this node's sockets, locks and counters live; absolute.
   [[nodiscard]] const std::string& runtime_directory() const;
-  [[nodiscard]] PollMode poll_mode() const;
+  [[nodiscard]] PollMode poll_mode() const;  ///< of this node alone
   /// How long a poller spins before it sleeps.
   [[nodiscard]] Duration spin() const;
   /// How long to look for a group to found or to join.
@@ -102,8 +102,8 @@ class Config {
 
   /// Any value of the table by section and key. CHECKs that the key exists and is an integer, for integer().
   [[nodiscard]] std::int64_t integer(std::string_view section, std::string_view key) const;
-  [[nodiscard]] bool boolean(std::string_view section, std::string_view key) const;
-  [[nodiscard]] const std::string& text(std::string_view section, std::string_view key) const;
+  [[nodiscard]] bool boolean(std::string_view section, std::string_view key) const;  ///< CHECKs as integer()
+  [[nodiscard]] const std::string& text(std::string_view section, std::string_view key) const;  ///< canonical form
 
   /// The view of all configured members, ViewId 0. Errors: bad_config if the configuration has no layout.
   [[nodiscard]] Result<View> view() const;

@@ -23,7 +23,7 @@ TEST_CASE("an unknown section is reported once, and not its keys") {
   check_text_problems("[DERECO]\nlocal_id = 1\n[DERECO]\nlocal_ip = x\n",
                       {{"test.cfg:1", "no section [DERECO]", "did you mean [DERECHO]?"}});
   check_text_problems("[ZZZZZZZZZ]\n", {{"test.cfg:1", "no section", "[SUBGROUP/DEFAULT]"}});
-  check_text_problems("[SUBGROUP/]\n", {{"test.cfg:1", "no section", "1 to 40 letters"}});
+  check_text_problems("[SUBGROUP/]\n", {{"test.cfg:1", "no section", "1 to 40 of A-Z"}});
 }
 
 TEST_CASE("lines that are no INI are reported one by one and the rest is still checked") {

@@ -60,7 +60,7 @@ def main():
     if hosts:
         allowed = subprocess.run([*PRIVATE, 'bash', '-c', OPENING + 'ip netns add one'], capture_output=True, text=True, check=False)
         if allowed.returncode != 0:
-            print('skipped: network namespaces cannot be made here:', allowed.stderr)
+            print(f"skipped: the tutorial's two hosts: no network namespace can be made here: {allowed.stderr.strip()}")
             return 77
     with tempfile.TemporaryDirectory(prefix='spindrift-prefix-') as prefix:
         subprocess.run(['cmake', '--install', build, '--prefix', prefix], check=True, stdout=subprocess.DEVNULL)
