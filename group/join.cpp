@@ -129,11 +129,11 @@ std::string GroupCore::meeting_place(const std::vector<NodeId>& missing) const {
   const auto fabric = fabric::FabricName::parse(config_.fabric());
   CHECK(fabric.ok());  // it was opened
   if (fabric->shm && !fabric->mixed()) return "runtime_directory";
-  std::vector<NodeId> neighbours;
-  std::copy_if(missing.begin(), missing.end(), std::back_inserter(neighbours),
+  std::vector<NodeId> neighbors;
+  std::copy_if(missing.begin(), missing.end(), std::back_inserter(neighbors),
                [&](NodeId node) { return fabric->maps(config_.address_of(self()), config_.address_of(node)); });
-  if (neighbours.empty()) return "addresses, which they can reach";
-  return "addresses, and node " + joined(neighbours) + ", on this node's host as addresses say, with runtime_directory " +
+  if (neighbors.empty()) return "addresses, which they can reach";
+  return "addresses, and node " + joined(neighbors) + ", on this node's host as addresses say, with runtime_directory " +
          config_.runtime_directory();
 }
 

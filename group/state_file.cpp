@@ -62,10 +62,10 @@ class FileBuffer final : public std::streambuf {
   }
 
  protected:
-  int_type overflow(int_type letter) override {
+  int_type overflow(int_type character) override {
     sync();
-    if (traits_type::eq_int_type(letter, traits_type::eof())) return traits_type::not_eof(letter);
-    return sputc(traits_type::to_char_type(letter));
+    if (traits_type::eq_int_type(character, traits_type::eof())) return traits_type::not_eof(character);
+    return sputc(traits_type::to_char_type(character));
   }
   int_type underflow() override {
     const ssize_t count = ::read(file_, buffer_.data(), buffer_.size());

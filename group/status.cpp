@@ -77,7 +77,7 @@ std::string text_of(const Status& status) {
 
 // ---- reading
 
-/// Thrown within this file, and turned into a Result at its door.
+/// Thrown within this file, and turned into a Result where it leaves.
 struct Broken {
   std::string what;
 };

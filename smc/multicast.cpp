@@ -16,9 +16,9 @@ Multicast::Multicast(SubgroupId id, sst::Table& table, Policy policy, DeliverySi
 
   for (const NodeId node : subgroup_.members) members_.push_back({.rank = *view.rank_of(node)});
   for (const NodeId node : subgroup_.senders) sender_ranks_in_view_.push_back(*view.rank_of(node));
-  seats_.assign(view.members.size(), {nowhere, nowhere});
-  for (std::uint32_t i = 0; i < members_.size(); ++i) seats_[members_[i].rank.value()].position = i;
-  for (std::uint32_t i = 0; i < sender_ranks_in_view_.size(); ++i) seats_[sender_ranks_in_view_[i].value()].sender = i;
+  roles_.assign(view.members.size(), {nowhere, nowhere});
+  for (std::uint32_t i = 0; i < members_.size(); ++i) roles_[members_[i].rank.value()].position = i;
+  for (std::uint32_t i = 0; i < sender_ranks_in_view_.size(); ++i) roles_[sender_ranks_in_view_[i].value()].sender = i;
   published_.resize(subgroup_.senders.size());
   committed_.resize(subgroup_.senders.size());
   received_of_.resize(subgroup_.senders.size());
@@ -66,17 +66,17 @@ void Multicast::start() {
 }
 
 bool Multicast::has_news_from(Rank rank) const {
-  const Seat seat = seats_[rank.value()];
-  if (seat.position == nowhere || fault_) return false;
-  if (relayed_ && waits_for_news_of(seat.position)) return true;
+  const Role role = roles_[rank.value()];
+  if (role.position == nowhere || fault_) return false;
+  if (relayed_ && waits_for_news_of(role.position)) return true;
   const sst::SubgroupBlock& row = block(rank);
-  if (seat.sender != nowhere && !table_.read(rank, row.committed).equals(published_[seat.sender])) return true;
+  if (role.sender != nowhere && !table_.read(rank, row.committed).equals(published_[role.sender])) return true;
   if (subgroup_.mode == DeliveryMode::unordered) {
     if (!ring_) return false;
     const std::uint64_t consumed = row.received_of + own_sender_rank_->value() * sst::word_bytes;
-    return !table_.read(rank, consumed).equals(consumed_by_[seat.position]);
+    return !table_.read(rank, consumed).equals(consumed_by_[role.position]);
   }
-  const Member& member = members_[seat.position];
+  const Member& member = members_[role.position];
   if (!table_.read(rank, row.received).equals(member.received)) return true;
   return !table_.read(rank, row.delivered).equals(member.delivered);
 }

@@ -159,8 +159,8 @@ class Multicast {
     std::uint64_t received = 0;
     std::uint64_t delivered = 0;
   };
-  /// Of a rank of the view; `nowhere` where it is not in the subgroup, or does not send.
-  struct Seat {
+  /// What a rank of the view is here: its position among members and senders, `nowhere` where it is none.
+  struct Role {
     std::uint32_t position;
     std::uint32_t sender;
   };
@@ -208,9 +208,9 @@ class Multicast {
   void release_pieces(std::uint64_t count);
   [[nodiscard]] bool waits_for_news_of(std::uint32_t position) const;
   [[nodiscard]] std::uint32_t position_of(std::size_t sender) const noexcept {
-    return seats_[sender_ranks_in_view_[sender].value()].position;
+    return roles_[sender_ranks_in_view_[sender].value()].position;
   }
-  [[nodiscard]] std::uint32_t own_position() const noexcept { return seats_[table_.self().value()].position; }
+  [[nodiscard]] std::uint32_t own_position() const noexcept { return roles_[table_.self().value()].position; }
   [[nodiscard]] std::uint32_t source_of(std::size_t sender, std::uint64_t ordinal, std::uint32_t member) const noexcept;
   [[nodiscard]] bool gets_from_here(std::size_t sender, std::uint64_t ordinal, std::uint32_t member) const noexcept;
 
@@ -243,7 +243,7 @@ class Multicast {
 
   std::vector<Rank> sender_ranks_in_view_;  // by sender rank
   std::vector<Member> members_;             // by position in the subgroup
-  std::vector<Seat> seats_;                 // by rank in the view
+  std::vector<Role> roles_;                 // by rank in the view
   std::vector<RingReader> readers_;         // by sender rank
   std::vector<std::uint64_t> published_;    // by sender rank: messages published, as far as visible here; validated
   std::vector<std::uint64_t> committed_;    // by sender rank: of those, taken here; may end within a null run
