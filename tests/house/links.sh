@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# links.sh TREE: every relative link of every page leads to a file, and every path that README and ARCHITECTURE set in
-# backticks exists; exits 1 and names each that does not.
+# links.sh TREE: every relative link of every page leads to a file, and behind # to a heading of it, and every path that README
+# and ARCHITECTURE set in backticks exists; exits 1 and names each that does not.
 set -eu
 cd "${1:?usage: links.sh TREE}"
 
@@ -10,12 +10,20 @@ missing() {
   broken=$((broken + 1))
 }
 
+# anchors PAGE: what its headings are called in links.
+anchors() {
+  sed -nE 's/^#+ +//p' "$1" | tr '[:upper:]' '[:lower:]' | sed -E 's/[^[:alnum:] _-]//g; s/ /-/g'
+}
+
 while IFS= read -r page; do
   directory=$(dirname "$page")
   while IFS= read -r link; do
     target=${link%%#*}
-    case $target in '' | http://* | https://* | mailto:*) continue ;; esac
-    [ -e "$directory/$target" ] || missing "$page" "$target"
+    case $target in http://* | https://* | mailto:*) continue ;; esac
+    file=${target:+$directory/$target}
+    file=${file:-$page}
+    [ -e "$file" ] || { missing "$page" "$target"; continue; }
+    case $link in *.md'#'* | '#'*) anchors "$file" | grep -qxF -- "${link#*#}" || missing "$page" "$link" ;; esac
   done < <(grep -oE '\]\([^) ]+\)' "$page" | sed -E 's/^\]\((.*)\)$/\1/' || true)
 done < <(find . \( -name .git -o -name build \) -prune -o -name '*.md' -print)
 

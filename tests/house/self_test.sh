@@ -71,6 +71,8 @@ expect 'a header without a purpose' 'no sentence of purpose' "$here/tidy.sh" "$t
 
 plant README.md '[gone](docs/gone.md)\n'
 expect 'a dead link' 'no such file: docs/gone.md' "$here/links.sh" "$tree"
+plant README.md '# A title\n[here](README.md#a-title) [gone](README.md#a-title-that-is-gone)\n'
+expect 'a link to a heading that is gone' 'no such file: README.md#a-title-that-is-gone' "$here/links.sh" "$tree"
 plant README.md 'See `tools/gone`.\n'
 expect 'a dead path' 'no such file: tools/gone' "$here/links.sh" "$tree"
 
