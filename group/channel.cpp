@@ -169,7 +169,7 @@ bool Channel::on_space() {
 }
 
 Time Channel::offer_space(Time now) {
-  if (worth_waking()) return never;  // on_space follows
+  if (!worth_waking()) return never;  // on_space follows
   if (space_.next_offer() <= now) space_.offer(now);
   return space_.next_offer();
 }

@@ -119,6 +119,33 @@ TEST_CASE("messages wait for their handler, and are not lost") {
   CHECK(journals[1].lines == journals[0].lines);
 }
 
+TEST_CASE("threads that wait for space all go on, though who has the turn sends no more") {
+  GroupFixture fixture;
+  Group group(fixture.config(0, 1, "[SUBGROUP/DEFAULT]\nwindow_size = 2\n"));
+  group.subgroup("ticks").on_delivery([](auto) {});
+  Subgroup& orders = group.subgroup("orders");
+  std::atomic<unsigned> sent{0};
+  std::vector<std::thread> senders;
+  for (unsigned i = 0; i < 100; ++i) {
+    senders.emplace_back([&] {
+      try {
+        orders.send("one each");
+        ++sent;
+      } catch (const Exception&) {
+        return;  // it waited until the group ended
+      }
+    });
+  }
+  while (sent < 2) std::this_thread::yield();  // nothing is delivered yet: the others wait
+  std::atomic<unsigned> delivered{0};
+  orders.on_delivery([&](auto batch) { delivered += static_cast<unsigned>(batch.size()); });
+  const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  while (delivered < senders.size() && std::chrono::steady_clock::now() < limit) std::this_thread::yield();
+  CHECK(delivered == senders.size());
+  group.leave();
+  for (std::thread& sender : senders) sender.join();
+}
+
 TEST_CASE("a builder that throws sends nothing and harms nobody") {
   GroupFixture fixture;
   Group group(fixture.config(0, 1));
