@@ -156,7 +156,7 @@ struct GroupOptions {
   std::function<void(NodeId from, std::span<const std::byte>)> on_private;
 };
 
-/// A process's membership in its group.
+/// A process's membership in its group. Views and the order are those of virtual synchrony (Spindle, section 2.1).
 class Group {
  public:
   /// Joins: returns when this process is in an active view: the first one, founded with all [SPINDRIFT] founders, or that of

@@ -7,8 +7,8 @@
 #include <spindrift/core/ids.hpp>
 
 namespace spindrift {
-
-/// One delivered message. `payload` points into the sender's ring: valid until the upcall returns, 8-byte aligned.
+/// One delivered message, in round-robin order (Spindle, section 2.1). `payload` points into the sender's ring: valid until
+/// the upcall returns, 8-byte aligned.
 struct Delivery {
   NodeId sender;            ///< may have left the group since
   SenderRank sender_rank;   ///< its position among the senders of that view
