@@ -119,8 +119,8 @@ ObjectChannel& Channel::attach_objects(ObjectHandlers handlers, ObjectChannel::A
     }
     objects_ = std::move(made);
   }
-  set_handler([&objects, accuse = std::move(accuse)](std::span<const Delivery> batch) { objects.on_delivery(batch, accuse); },
-              HandlerThread::shared);
+  const auto deliver = [&objects, accuse = std::move(accuse)](auto batch) { objects.on_delivery(batch, accuse); };
+  set_handler(deliver, HandlerThread::shared);
   return objects;
 }
 

@@ -50,7 +50,9 @@ std::vector<std::string> Group::subgroup_names() const { return core_->channels(
 NodeId Group::self() const noexcept { return core_->self(); }
 View Group::view() const { return core_->view(); }
 std::vector<CounterValue> Group::counters() const { return core_->counters(); }
-void Group::send_private(NodeId to, std::span<const std::byte> message) { core_->send_private(to, group::PrivateMessages::of_application, message); }
+void Group::send_private(NodeId to, std::span<const std::byte> message) {
+  core_->send_private(to, group::PrivateMessages::of_application, message);
+}
 std::size_t Group::private_bytes_max() const noexcept { return core_->private_bytes_max(); }
 void Group::leave() { core_->leave(); }
 void Group::wait() { core_->wait(); }

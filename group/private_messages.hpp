@@ -1,5 +1,5 @@
-// Private messages between the application's threads and the poller, which alone sends them. Each begins with a tag, one word
-// that says whose it is: the application's, or a replicated object's.
+// Private messages between the application's threads and the poller, which alone sends them. Each begins with a tag, one
+// word that says whose it is: the application's, or a replicated object's.
 #pragma once
 
 #include <atomic>

@@ -66,8 +66,8 @@ class Epoch final : private Counts {
   /// This member's application has the subgroup's state.
   void set_loaded(SubgroupId id);
 
-  /// One pass over the subgroups with news (`SubgroupScheduler::run`). Only between `begin` and the wedge. A peer's impossible
-  /// bytes become a suspicion.
+  /// One pass over the subgroups with news (`SubgroupScheduler::run`). Only between `begin` and the wedge. A peer's
+  /// impossible bytes become a suspicion.
   [[nodiscard]] Result<bool> run(fabric::Fabric& fabric);
   /// The last pass left messages unpublished because earlier ones still wait for their receivers: run again soon.
   [[nodiscard]] bool holds_back() const noexcept { return !wedged_ && scheduler_.holds_back(); }

@@ -1,4 +1,5 @@
 // What every provider promises about sleeping: news ends a sleep, and none is lost between looking and sleeping.
+#include "child.hpp"
 #include "harness.hpp"
 
 #include <array>
@@ -129,6 +130,21 @@ TEST_CASE("no wake-up is lost in a hundred thousand rounds of ping-pong between 
   Pair pair(provider);
   if (!pair.mappable) return;
   REQUIRE(play_ping_pong(pair, 100000));
+}
+
+TEST_CASE("no wake-up is lost in a hundred thousand rounds of ping-pong between processes", "[slow]") {
+  const TemporaryDirectory directory;
+  Endpoint a(1, make_shm_or_throw(NodeId(1), directory.path()));
+  const Child child(directory.path(), "2", "echo");
+  const PeerId peer = await(a, Event::Kind::connected).peer;
+  const std::byte* const answer = value_or_throw(a.fabric->map(peer, await(a, Event::Kind::exposed).region)).data();
+  const Region own = value_or_throw(a.fabric->allocate(4096, "own"));
+  value_or_throw(a.fabric->expose(peer, own.key, Access::read));
+  for (std::uint64_t i = 1; i <= 100000; ++i) {
+    store_release(own.memory.data(), i);
+    a.fabric->notify();
+    REQUIRE(sleep_until_word(a, answer, i));
+  }
 }
 
 TEST_CASE("wakes for nothing never cost the wake-up by a peer") {

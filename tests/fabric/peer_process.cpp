@@ -6,6 +6,7 @@
 //   mesh   over a fabric of virtual queue pairs, told the whole roster, "id@host:port,…", in the place of node 1's address:
 //          links with all of it but the last, which is to call by itself, and writes a byte to the fifo `ready` in the
 //          runtime directory when each of those has said that it is linked too; lives until it is killed
+//   echo   exposes a region, and repeats in its first word what the first word of node 1's region says, asleep meanwhile
 //   abort  goes to the runtime directory and aborts there as soon as it listens
 #include <fcntl.h>
 #include <signal.h>
@@ -25,6 +26,7 @@
 #include <spindrift/fabric/ofi/ofi.hpp>
 #include <spindrift/fabric/shm/shm.hpp>
 #include <spindrift/core/file_descriptor.hpp>
+#include <spindrift/core/untrusted.hpp>
 #include <spindrift/kernel/fabric/vq_fabric.hpp>
 
 using namespace spindrift;
@@ -41,10 +43,11 @@ void send(Fabric& fabric, PeerId to, std::string text) {
   value_or_throw(fabric.post({&operation, 1}));
 }
 
-void show(Fabric& fabric, PeerId to) {
+Region show(Fabric& fabric, PeerId to) {
   const Region region = value_or_throw(fabric.allocate(8192, "shown"));
   region.memory[5000] = std::byte{78};
   value_or_throw(fabric.expose(to, region.key, Access::read));
+  return region;
 }
 
 void speak_and_die(Fabric& fabric, PeerId to) {
@@ -76,6 +79,22 @@ class Flood {
   Region row_;
   Operation write_;
 };
+
+/// Sleeps until the word of node 1's region changes, repeats it and rings, until it is killed.
+[[noreturn]] void echo(Fabric& fabric, const Event& exposed, std::span<std::byte> own) {
+  const std::byte* const theirs = value_or_throw(fabric.map(exposed.peer, exposed.region)).data();
+  for (std::uint64_t said = 0;;) {
+    fabric.prepare_sleep();
+    const std::uint64_t heard = load_acquire(theirs);
+    if (heard == said) {
+      fabric.sleep(never);
+      continue;
+    }
+    fabric.cancel_sleep();
+    store_release(own.data(), said = heard);
+    fabric.notify();
+  }
+}
 
 std::unique_ptr<Fabric> make(std::string_view name, NodeId self, const std::string& directory) {
   const FabricName parsed = value_or_throw(FabricName::parse(name));
@@ -153,6 +172,7 @@ int main(int count, char** arguments) {
   if (role == "mesh") mesh(self, arguments[1], roster_of(arguments[5]), arguments[6]);
   const auto fabric = make(local ? "shm" : arguments[6], self, arguments[1]);
   Flood flood;
+  Region shown;
   value_or_throw(fabric->listen({self, local ? "" : arguments[4]}));
   if (role == "abort") abort_in(arguments[1]);
   value_or_throw(fabric->connect({NodeId(1), local ? "" : arguments[5]}));
@@ -160,7 +180,8 @@ int main(int count, char** arguments) {
   while (true) {
     for (const Event& event : await_events(*fabric, events)) {
       if (role == "speak" && event.kind == Event::Kind::connected) speak_and_die(*fabric, event.peer);
-      if (role == "show" && event.kind == Event::Kind::connected) show(*fabric, event.peer);
+      if ((role == "show" || role == "echo") && event.kind == Event::Kind::connected) shown = show(*fabric, event.peer);
+      if (role == "echo" && event.kind == Event::Kind::exposed) echo(*fabric, event, shown.memory);
       if (role == "flood" && event.kind == Event::Kind::exposed) flood.begin(*fabric, event);
       if (role == "flood" && event.kind == Event::Kind::completed) flood.go_on(*fabric);
       if (role == "flood" && event.kind == Event::Kind::lost) return 0;
