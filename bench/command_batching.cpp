@@ -16,17 +16,19 @@ struct BatchingOptions : TrafficOptions {
 
 struct Limits {
   const char* name;
-  smc::Policy policy;
+  smc::Ablation policy;
 };
 
 /// In the order of the paper: each step lets one more kind of batch form.
 std::vector<Limits> ablations() {
-  return {{"nothing", {.send_batch_max = 1, .receive_batch_max = 1, .delivery_batch_max = 1}},
-          {"delivery", {.send_batch_max = 1, .receive_batch_max = 1}},
-          {"delivery, receive", {.send_batch_max = 1}},
-          {"delivery, send", {.receive_batch_max = 1}},
-          {"receive, send", {.delivery_batch_max = 1}},
-          {"all", {}}};
+  const auto batches = [](bool send, bool receive, bool delivery) {
+    const smc::Ablation all;
+    return smc::Ablation::of_batches(send ? all.send_batch_max : 1, receive ? all.receive_batch_max : 1,
+                                     delivery ? all.delivery_batch_max : 1);
+  };
+  return {{"nothing", batches(false, false, false)},         {"delivery", batches(false, false, true)},
+          {"delivery, receive", batches(false, true, true)}, {"delivery, send", batches(true, false, true)},
+          {"receive, send", batches(true, true, false)},     {"all", {}}};
 }
 
 using Parameters = std::vector<std::pair<std::string, Parameter>>;
@@ -107,7 +109,7 @@ Result<void> run_batching_bench(const BatchingOptions& options) {
   ask_about(experiment, cells);
   ask_for_histogram(experiment, 0, parameters(*base, "all"));
   TrafficRun timed = *base;
-  timed.policy.predicate_clock = [] { return SystemClock().now(); };
+  timed.policy.clock = [] { return SystemClock().now(); };
   ask_for_times(experiment, experiment.add(timed), parameters(timed, "all"));
   return run_experiment(options.common, std::move(experiment));
 }

@@ -41,10 +41,6 @@ enum CounterPlace : std::size_t {
   delivery_batches
 };
 
-/// In the order of `predicate_names`; the time of `delivery` includes that of the upcalls.
-constexpr std::array predicate_counters{"receive_ns", "null_ns", "send_ns", "stability_ns", "delivery_ns", "upcall_ns"};
-enum PredicatePlace : std::size_t { in_delivery = 4, in_upcall, in_post };
-
 using CountsBySender = std::array<std::atomic<std::uint64_t>, traffic_members_max>;
 
 /// One member's part in one stream, written by that member but for what is noted.
@@ -103,10 +99,25 @@ class Receiver {
   using Counts = std::array<std::uint64_t, traffic_members_max>;  ///< by sender
 
  public:
-  Receiver(const Stream& stream, std::uint32_t members, Place& place)
-      : stream_(stream), place_(place), next_(std::size_t{members} * stream.threads) {}
+  Receiver(const Stream& stream, std::uint32_t members, Place& place, smc::LapClock clock)
+      : stream_(stream), place_(place), clock_(clock), next_(std::size_t{members} * stream.threads) {}
 
   void on_delivery(std::span<const Delivery> batch) {
+    if (clock_ == nullptr) return take(batch);
+    const Time began = clock_();
+    take(batch);
+    handling_ns_.fetch_add(static_cast<std::uint64_t>((clock_() - began).count()), std::memory_order_relaxed);
+  }
+
+  [[nodiscard]] std::uint64_t handling_ns() const noexcept { return handling_ns_.load(std::memory_order_relaxed); }
+
+  void await(std::uint64_t messages) noexcept {
+    awaited_.store(true);
+    for (std::uint64_t seen = total_.load(); seen < messages; seen = total_.load()) total_.wait(seen);
+  }
+
+ private:
+  void take(std::span<const Delivery> batch) {
     Counts counts{};
     std::uint64_t sum = 0;
     for (const Delivery& delivery : batch) {
@@ -126,12 +137,6 @@ class Receiver {
     if (awaited_.load()) total_.notify_one();
   }
 
-  void await(std::uint64_t messages) noexcept {
-    awaited_.store(true);
-    for (std::uint64_t seen = total_.load(); seen < messages; seen = total_.load()) total_.wait(seen);
-  }
-
- private:
   void check_order(std::uint32_t sender, std::span<const std::byte> payload) {
     std::uint64_t word = 0;
     std::memcpy(&word, payload.data(), sizeof word);
@@ -151,6 +156,8 @@ class Receiver {
 
   const Stream& stream_;
   Place& place_;
+  smc::LapClock clock_;
+  std::atomic<std::uint64_t> handling_ns_{0};
   std::vector<std::uint64_t> next_;  ///< by sender, by thread: the number that must come
   std::atomic<std::uint64_t> total_{0};
   std::atomic<bool> awaited_{false};
@@ -162,8 +169,8 @@ class TrafficMember {
       : arena_(arena),
         run_(arena.run),
         self_(self),
-        group_(value_or_throw(member_config(arena.shape, arena.directory, NodeId(self))), {},
-               group::Probe{.policy = run_.policy, .watch_fabric = {}}) {}
+        stepper_(std::make_shared<smc::AblatedStepper>(run_.policy, run_.streams.size())),
+        group_(value_or_throw(member_config(arena.shape, arena.directory, NodeId(self))), {}, probe()) {}
 
   void run() {
     group_.on_failure([this](const Error& failure) { complain(failure.to_string()); });
@@ -181,6 +188,12 @@ class TrafficMember {
   }
 
  private:
+  /// A run without an experiment takes the product's own steps.
+  group::Probe probe() const {
+    if (run_.policy.changes_nothing()) return {.policy = run_.policy};
+    return {.policy = run_.policy, .stepper = stepper_};
+  }
+
   /// What happens to members when the first of them has gone home is no fault.
   void complain(const std::string& failure) const noexcept {
     if (!over_.load()) fmt::print(stderr, "member {}: {}\n", self_, failure);
@@ -190,7 +203,7 @@ class TrafficMember {
 
   void take(std::uint32_t number) {
     const Stream& stream = run_.streams[number];
-    receivers_.push_back(std::make_unique<Receiver>(stream, run_.members, arena_.place(number, self_)));
+    receivers_.push_back(std::make_unique<Receiver>(stream, run_.members, arena_.place(number, self_), run_.policy.clock));
     subgroup(number).on_delivery(
         [receiver = receivers_.back().get()](std::span<const Delivery> batch) { receiver->on_delivery(batch); },
         stream.own_thread ? HandlerThread::own : HandlerThread::shared);
@@ -276,11 +289,16 @@ class TrafficMember {
       Place& place = arena_.place(stream, self_);
       const std::string prefix = fmt::format("subgroup.{}.", numbered_subgroup(stream));
       for (std::size_t i = 0; i < counter_names.size(); ++i) place.counters[i] = value(prefix + counter_names[i]);
-      if (run_.policy.predicate_clock == nullptr) continue;
-      for (std::size_t i = 0; i < predicate_counters.size(); ++i)
-        place.predicate_ns[i] = value(prefix + predicate_counters[i]);
-      place.predicate_ns[in_delivery] -= std::min(place.predicate_ns[in_upcall], place.predicate_ns[in_delivery]);
-      if (stream == 0) place.predicate_ns[in_post] = value("push_ns");
+      if (run_.policy.clock == nullptr) continue;
+      const auto spent = [&](smc::PassPart part) { return stepper_->spent_ns(SubgroupId(stream), part); };
+      const std::uint64_t in_handler = receivers_[stream]->handling_ns();
+      place.predicate_ns = {spent(smc::PassPart::receive),
+                            spent(smc::PassPart::null_sends),
+                            spent(smc::PassPart::send),
+                            spent(smc::PassPart::stability),
+                            spent(smc::PassPart::delivery) - std::min(in_handler, spent(smc::PassPart::delivery)),
+                            in_handler,
+                            spent(smc::PassPart::push)};
     }
   }
 
@@ -289,6 +307,7 @@ class TrafficMember {
   const std::uint32_t self_;
   std::atomic<bool> over_{false};
   std::vector<std::unique_ptr<Receiver>> receivers_;
+  std::shared_ptr<smc::AblatedStepper> stepper_;
   Group group_;  // its poller calls the receivers
   std::vector<std::thread> senders_;
 };

@@ -10,7 +10,7 @@
 #include <spindrift/bench/group_config.hpp>
 #include <spindrift/core/clock.hpp>
 #include <spindrift/core/result.hpp>
-#include <spindrift/smc/multicast.hpp>
+#include <spindrift/smc/ablation.hpp>
 
 namespace spindrift::bench {
 
@@ -42,7 +42,7 @@ struct TrafficRun {
   std::optional<Duration>
       slow_after{};      ///< what they wait after each message, computing if it is short; nothing: they never send
   bool in_turn = false;  ///< one thread of each member sends to all active streams in turn, instead of one for each
-  smc::Policy policy;    ///< without null-sends nothing is counted to the end: some of it can never be delivered
+  smc::Ablation policy;  ///< without null-sends nothing is counted to the end: some of it can never be delivered
   Duration warm_up = std::chrono::milliseconds(100);
   Duration watch = std::chrono::milliseconds(500);
   std::vector<ConfigOverride> settings;
@@ -55,7 +55,7 @@ struct BatchMeans {
   double delivered = 0;  ///< messages in one upcall
 };
 
-/// Where a poller's time goes. With `predicate_clock` in the policy.
+/// Where a poller's time goes. With a clock in the policy.
 inline constexpr std::array predicate_names{"receive", "null-sends", "send", "stability", "delivery", "upcall", "post"};
 
 struct StreamResult {

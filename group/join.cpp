@@ -54,6 +54,7 @@ views::MemberOptions GroupCore::member_options(const View& everybody, const grou
   options.incarnation = new_incarnation();
   options.layout = options_.layout ? options_.layout : value_or_throw(config_.layout_function());
   options.policy = probe.policy;
+  options.stepper = probe.stepper;
   options.suspect_after = config_.suspect_after();
   options.partition_safety = !config_.partitioning_safety_disabled();
   options.backlog_bytes_max = config_.state_buffer_bytes();

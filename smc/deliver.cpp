@@ -16,10 +16,8 @@ bool Multicast::deliverable() const noexcept {
 
 bool Multicast::deliver(const TurnLimits& turn) {
   if (!deliverable() || !sink_.accepts(id_)) return false;
-  Lap lap(policy_.predicate_clock);
   const bool delivered = subgroup_.mode == DeliveryMode::ordered ? deliver_ordered(turn) : deliver_unordered(turn);
   if (delivered) table_.bump_activity(id_);
-  lap.end(delivery_ns_);
   return delivered;
 }
 
@@ -227,9 +225,7 @@ void Multicast::hand_over() {
   delivered_messages_.add(batched_);
   delivered_bytes_.add(batch_bytes_);
   delivery_batches_.add(1);
-  Lap lap(policy_.predicate_clock);
   sink_.on_delivery(id_, std::span(batch_).first(batched_));
-  lap.end(upcall_ns_);
   batched_ = 0;
   batch_bytes_ = 0;
 }

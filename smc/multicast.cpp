@@ -5,8 +5,24 @@
 
 #include <spindrift/core/check.hpp>
 #include <spindrift/smc/frontier.hpp>
+#include <spindrift/smc/multicast_step.hpp>
 
 namespace spindrift::smc {
+
+namespace {
+
+/// Everything that is there, by every predicate.
+struct WholeStep {
+  [[nodiscard]] static constexpr std::uint64_t send_batch_max() noexcept { return ~std::uint64_t{0}; }
+  [[nodiscard]] static constexpr std::uint64_t receive_batch_max() noexcept { return ~std::uint64_t{0}; }
+  [[nodiscard]] static constexpr bool null_sends() noexcept { return true; }
+  static constexpr void end_of_receive() noexcept {}
+  static constexpr void end_of_null_sends() noexcept {}
+  static constexpr void end_of_send() noexcept {}
+  static constexpr void end_of_stability() noexcept {}
+};
+
+}  // namespace
 
 Multicast::Multicast(SubgroupId id, sst::Table& table, Policy policy, DeliverySink& sink, CounterBlock& counters)
     : id_(id), table_(table), subgroup_(table.view().subgroup(id)), policy_(policy), sink_(sink) {
@@ -48,13 +64,6 @@ Multicast::Multicast(SubgroupId id, sst::Table& table, Policy policy, DeliverySi
     large_sent_ = counter("large_sent");
     large_handed_on_ = counter("large_handed_on");
   }
-  if (policy_.predicate_clock == nullptr) return;
-  receive_ns_ = counter("receive_ns");
-  null_ns_ = counter("null_ns");
-  send_ns_ = counter("send_ns");
-  stability_ns_ = counter("stability_ns");
-  delivery_ns_ = counter("delivery_ns");
-  upcall_ns_ = counter("upcall_ns");
 }
 
 void Multicast::start() {
@@ -81,30 +90,10 @@ bool Multicast::has_news_from(Rank rank) const {
   return !table_.read(rank, row.delivered).equals(member.delivered);
 }
 
-bool Multicast::send_and_receive(std::uint64_t publish_bytes_max) {
-  CHECK(!wedged_);
-  if (fault_) return false;
-  const bool ordered = subgroup_.mode == DeliveryMode::ordered;
-  Lap lap(policy_.predicate_clock);
-  bool changed = receive();
-  lap.end(receive_ns_);
-  if (fault_) return false;
-  if (ordered && policy_.null_sends && ring_) queue_owed_nulls();
-  lap.end(null_ns_);
-  changed |= send(publish_bytes_max);
-  lap.end(send_ns_);
-  if (ordered) changed |= acknowledge();
-  if (changed) table_.bump_activity(id_);
-
-  changed |= read_frontiers();
-  if (fault_) return false;
-  changed |= release_space();
-  lap.end(stability_ns_);
-  return changed;
-}
+bool Multicast::send_and_receive(std::uint64_t publish_bytes_max) { return step(publish_bytes_max, WholeStep()); }
 
 // Takes what every sender has published. Own messages count when they are published, see send().
-bool Multicast::receive() {
+bool Multicast::receive(std::uint64_t batch_max) {
   bool changed = false;
   for (std::size_t sender = 0; sender < committed_.size(); ++sender) {
     const Rank rank = sender_ranks_in_view_[sender];
@@ -112,8 +101,7 @@ bool Multicast::receive() {
     const auto count = read_count(rank, block(rank).committed, committed_[sender], committed_bound(sender), "committed");
     if (!count) return false;
     published_[sender] = *count;
-    std::uint64_t taken =
-        *count - committed_[sender] > policy_.receive_batch_max ? committed_[sender] + policy_.receive_batch_max : *count;
+    std::uint64_t taken = *count - committed_[sender] > batch_max ? committed_[sender] + batch_max : *count;
     if (relayed_) taken = held(sender, taken);
     if (fault_) return false;
     if (taken == committed_[sender]) continue;
@@ -139,11 +127,11 @@ void Multicast::queue_owed_nulls() {
 }
 
 // Publishes the committed prefix of the own ring: bytes first, then their guard.
-bool Multicast::send(std::uint64_t bytes_max) {
+bool Multicast::send(std::uint64_t records_max, std::uint64_t bytes_max) {
   if (!ring_) return false;
   const std::uint64_t before = ring_->committed_count();
   const bool paced = bytes_max != ~std::uint64_t{0};
-  const CommittedRanges ranges = ring_->collect(policy_.send_batch_max, bytes_max, bulk_.has_value() && paced);
+  const CommittedRanges ranges = ring_->collect(records_max, bytes_max, bulk_.has_value() && paced);
   const std::uint64_t count = ring_->committed_count();
   if (count == before) return false;
 

@@ -20,7 +20,6 @@
 #include <spindrift/core/view.hpp>
 #include <spindrift/smc/bulk_ring.hpp>
 #include <spindrift/smc/delivery.hpp>
-#include <spindrift/smc/lap.hpp>
 #include <spindrift/smc/relay.hpp>
 #include <spindrift/smc/ring_reader.hpp>
 #include <spindrift/smc/send_ring.hpp>
@@ -36,13 +35,10 @@ struct TurnLimits {
 };
 inline constexpr TurnLimits no_limits{~std::uint64_t{0}, ~std::uint64_t{0}};
 
-/// Ablation switches. The defaults are the product; the others exist for experiments and tests.
+/// How much at once. What experiments change besides is in smc/ablation.hpp.
 struct Policy {
-  std::uint64_t send_batch_max = ~std::uint64_t{0};     ///< records collected per step
-  std::uint64_t receive_batch_max = ~std::uint64_t{0};  ///< messages of one sender taken per step
-  std::uint64_t delivery_batch_max = 512;               ///< messages per upcall
+  std::uint64_t delivery_batch_max = 512;  ///< messages per upcall
   TurnLimits turn{};
-  bool null_sends = true;
   /// Ring bytes are posted only while fewer bytes than these wait for all receivers together: acknowledgements travel behind
   /// them. The greater of a number for the port, enough for 400 Gb/s while the poller is away for 5 µs, and one for each
   /// receiver, so that words to very many do not hold back messages. What sockets take comes on top.
@@ -50,8 +46,6 @@ struct Policy {
   std::uint64_t unsent_bytes_each = 16 * 1024;
   /// How large messages travel between mirrored rows. The same at all members; `direct` where rows may be mapped.
   Relay relay = Relay::rotation;
-  /// Counts how long each predicate takes, in "…_ns".
-  LapClock predicate_clock = nullptr;
 };
 
 /// Bytes on their way to so many receivers, with which nothing more is published.
@@ -154,6 +148,8 @@ class Multicast {
   [[nodiscard]] std::span<const std::uint64_t> received_of() const noexcept { return received_of_; }
 
  private:
+  friend class AblatedStepper;
+
   struct Member {
     Rank rank;
     std::uint64_t received = 0;
@@ -191,9 +187,12 @@ class Multicast {
     std::size_t sender;
   };
 
-  bool receive();
+  /// `send_and_receive`, or the part of it that an experiment leaves (smc/multicast_step.hpp).
+  template <typename Experiment>
+  bool step(std::uint64_t publish_bytes_max, Experiment&& experiment);
+  bool receive(std::uint64_t batch_max);
   void queue_owed_nulls();
-  bool send(std::uint64_t bytes_max);
+  bool send(std::uint64_t records_max, std::uint64_t bytes_max);
   bool acknowledge();
   bool read_frontiers();
   bool release_space();
@@ -279,12 +278,6 @@ class Multicast {
   Counter delivery_batches_;
   Counter large_sent_;
   Counter large_handed_on_;
-  Counter receive_ns_;
-  Counter null_ns_;
-  Counter send_ns_;
-  Counter stability_ns_;
-  Counter delivery_ns_;
-  Counter upcall_ns_;
 };
 
 }  // namespace spindrift::smc

@@ -6,7 +6,8 @@
 namespace spindrift::views {
 
 Epoch::Epoch(View view, std::vector<RankSet> loaded, NodeId self, fabric::Region row, std::vector<Bulk> bulk,
-             const smc::Policy& policy, bool partition_safety, smc::DeliverySink& sink, CounterBlock& counters)
+             const smc::Policy& policy, smc::Stepper& stepper, bool partition_safety, smc::DeliverySink& sink,
+             CounterBlock& counters)
     : view_(std::move(view)),
       loaded_(std::move(loaded)),
       row_(row),
@@ -15,7 +16,7 @@ Epoch::Epoch(View view, std::vector<RankSet> loaded, NodeId self, fabric::Region
       scheduler_(table_, policy),
       change_(view_, loaded_, table_, *this, partition_safety),
       lines_(view_.members.size()),
-      stepper_(policy.predicate_clock, counters) {
+      stepper_(stepper) {
   CHECK(view_.incarnations.size() == view_.members.size() && loaded_.size() == view_.subgroups.size());
   CHECK(bulk_.size() == view_.subgroups.size());
   for (std::uint32_t i = 0; i < bulk_.size(); ++i) {
@@ -23,17 +24,6 @@ Epoch::Epoch(View view, std::vector<RankSet> loaded, NodeId self, fabric::Region
     if (bulk_[i].own) table_.bulk(SubgroupId(i)).set_own(bulk_[i].own->memory);
     scheduler_.add(SubgroupId(i), sink, counters);
   }
-}
-
-Epoch::TimedPush::TimedPush(smc::LapClock clock, CounterBlock& counters) : clock_(clock) {
-  if (clock_ != nullptr) push_ns_ = counters.counter("push_ns");
-}
-
-Result<void> Epoch::TimedPush::push(sst::Table& table, fabric::Fabric& fabric) {
-  smc::Lap lap(clock_);
-  auto pushed = table.push(fabric);
-  lap.end(push_ns_);
-  return pushed;
 }
 
 bool Epoch::all_attached() const {

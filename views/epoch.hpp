@@ -39,7 +39,8 @@ class Epoch final : private Counts {
   /// `row` is zeroed registered memory of `sst::RowLayout(view, self).bytes()`; `bulk`, by subgroup, has the own rings. The
   /// rest outlives the epoch.
   Epoch(View view, std::vector<RankSet> loaded, NodeId self, fabric::Region row, std::vector<Bulk> bulk,
-        const smc::Policy& policy, bool partition_safety, smc::DeliverySink& sink, CounterBlock& counters);
+        const smc::Policy& policy, smc::Stepper& stepper, bool partition_safety, smc::DeliverySink& sink,
+        CounterBlock& counters);
 
   [[nodiscard]] const View& view() const noexcept { return view_; }
   [[nodiscard]] ViewId id() const noexcept { return view_.id; }
@@ -82,17 +83,6 @@ class Epoch final : private Counts {
   void wedge() override;
   [[nodiscard]] bool can_deliver(const Decree& decree) const override;
 
-  /// Takes the time of the pushes, for experiments.
-  class TimedPush final : public smc::Stepper {
-   public:
-    TimedPush(smc::LapClock clock, CounterBlock& counters);
-    [[nodiscard]] Result<void> push(sst::Table& table, fabric::Fabric& fabric) override;
-
-   private:
-    smc::LapClock clock_;
-    Counter push_ns_;
-  };
-
   View view_;
   std::vector<RankSet> loaded_;
   fabric::Region row_;
@@ -101,7 +91,7 @@ class Epoch final : private Counts {
   smc::SubgroupScheduler scheduler_;
   ViewChange change_;
   std::vector<Line> lines_;  // by rank
-  TimedPush stepper_;
+  smc::Stepper& stepper_;
   bool begun_ = false;
   bool wedged_ = false;
   Time finished_at_{};

@@ -52,7 +52,7 @@ void Member::install(View view, std::vector<RankSet> loaded, NewView news) {
   auto bulk = allocate_bulk(view);
   if (!bulk) return fail(std::move(bulk).error());
   auto next = std::make_unique<Epoch>(std::move(view), std::move(loaded), self(), *row, std::move(*bulk), options_.policy,
-                                      options_.partition_safety, deliveries_, counters_);
+                                      *options_.stepper, options_.partition_safety, deliveries_, counters_);
   // In the own first view only this process is known to be new: the others may have been there.
   deliveries_.begin_view(next->view(), next->loaded(), epochs_.empty() ? std::vector{self()} : news.joined);
   transfers_.begin_view(next->view(), next->loaded(), deliveries_);

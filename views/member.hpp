@@ -44,6 +44,7 @@ struct MemberOptions {
   GroupIdentity identity;  ///< what all members must agree on
   LayoutFunction layout;
   smc::Policy policy;
+  std::shared_ptr<smc::Stepper> stepper = std::make_shared<smc::Stepper>();  ///< how multicasts are stepped
   Duration suspect_after{};                        ///< without a sign of life; 0: silence is no ground for suspicion
   bool partition_safety = true;                    ///< go on with a majority only
   std::uint64_t backlog_bytes_max = 64ULL << 20U;  ///< per subgroup, of deliveries kept while its state is on the way

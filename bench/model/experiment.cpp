@@ -210,16 +210,18 @@ double Batches::mean() const noexcept { return count == 0 ? 0 : static_cast<doub
 
 System baseline() {
   System system{.name = "before Spindle",
-                .policy = {.send_batch_max = 1, .receive_batch_max = 1, .delivery_batch_max = 1, .turn = {.messages = 1},
-                           .null_sends = false, .unsent_bytes_max = ~std::uint64_t{0}},
+                .policy = smc::Ablation::of_batches(1, 1, 1),
                 .software = derecho_software(),
                 .lock = Lock::held_while_posting,
                 .in_turn = true};
+  system.policy.turn = {.messages = 1};
+  system.policy.null_sends = false;
+  system.policy.unsent_bytes_max = ~std::uint64_t{0};
   return system;
 }
 
 System spindle(int stages) {
-  const smc::Policy unbounded;
+  const smc::Ablation unbounded;
   System system = baseline();
   if (stages >= 1) {
     system.policy.delivery_batch_max = unbounded.delivery_batch_max;

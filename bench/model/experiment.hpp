@@ -11,14 +11,14 @@
 #include <spindrift/bench/model/costs.hpp>
 #include <spindrift/core/result.hpp>
 #include <spindrift/core/view.hpp>
-#include <spindrift/smc/multicast.hpp>
+#include <spindrift/smc/ablation.hpp>
 
 namespace spindrift::bench::model {
 
 /// One way to run the protocol: which of the paper's techniques, and what the software costs.
 struct System {
   std::string name;
-  smc::Policy policy;
+  smc::Ablation policy;
   Software software;
   Lock lock = Lock::none;
   /// As Derecho: every subgroup is evaluated in turn whether it has news or not, each predicate posts for itself, a write

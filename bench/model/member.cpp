@@ -32,6 +32,7 @@ Member::Member(const View& view, const Experiment& experiment, Network& network,
       endpoint_(network.endpoint(rank)),
       counters_(CounterBlock::in_memory(counters_per_subgroup * view.subgroups.size())),
       row_(zeroed(sst::RowLayout(view, view.members[rank]).bytes())),
+      ablated_(experiment.system.policy),
       random_(experiment.seed << 32 | rank),
       lock_random_(~random_),
       phase_random_(~random_ - (std::uint64_t{1} << 16)),
@@ -151,7 +152,7 @@ bool Member::send_and_receive(smc::Multicast& multicast, std::uint64_t publish_b
   const std::uint64_t received_before = received_messages(multicast);
   const std::uint64_t sent_before = multicast.ring() ? multicast.ring()->committed_count() : 0;
   const std::uint64_t records = publish_bytes_max / smc::record_bytes(experiment_.message_bytes) + (publish_bytes_max > 0);
-  const bool changed = multicast.send_and_receive(records * smc::record_bytes(real_payload_bytes));
+  const bool changed = ablated_.send_and_receive(multicast, records * smc::record_bytes(real_payload_bytes));
   CHECK(!multicast.fault());
   const std::uint64_t sent = multicast.ring() ? multicast.ring()->committed_count() - sent_before : 0;
   const bool ordered = experiment_.mode == DeliveryMode::ordered;

@@ -11,7 +11,7 @@
 #include <spindrift/bench/model/experiment.hpp>
 #include <spindrift/bench/model/network.hpp>
 #include <spindrift/core/counters.hpp>
-#include <spindrift/smc/subgroup_scheduler.hpp>
+#include <spindrift/smc/ablation.hpp>
 #include <spindrift/sst/table.hpp>
 
 namespace spindrift::bench::model {
@@ -96,6 +96,7 @@ class Member final : private smc::DeliverySink, private smc::Stepper {
   std::unique_ptr<std::byte[], decltype(&std::free)> row_;
   std::unique_ptr<sst::Table> table_;
   std::unique_ptr<smc::SubgroupScheduler> scheduler_;
+  smc::AblatedStepper ablated_;
   std::vector<Producer> producers_;
   std::uint64_t random_;
   // Each by seed and rank, and apart from each other: systems that are compared meet the same phases.

@@ -73,14 +73,14 @@ TEST_CASE("time is taken of every predicate if there is a clock, and of none wit
   auto run = short_run(2);
   const StreamResult untimed = results_of(run).front();
   for (const double nanoseconds : untimed.predicate_ns) CHECK(nanoseconds == 0);
-  run.policy.predicate_clock = [] { return SystemClock().now(); };
+  run.policy.clock = [] { return SystemClock().now(); };
   const StreamResult timed = results_of(run).front();
   for (const double nanoseconds : timed.predicate_ns) CHECK(nanoseconds > 0);
 }
 
 TEST_CASE("the policy reaches the members: batches are as small as it says") {
   auto run = short_run(2);
-  run.policy = {.send_batch_max = 1, .receive_batch_max = 1, .delivery_batch_max = 1};
+  run.policy = smc::Ablation::of_batches(1, 1, 1);
   const StreamResult stream = results_of(run).front();
   CHECK(stream.delivery_batches[0] == 2 * stream.sent);  // one upcall per message and member
   CHECK(upcalls(stream) == 2 * stream.sent);

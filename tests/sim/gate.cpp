@@ -19,7 +19,7 @@ struct Outcome {
 };
 
 Outcome run_with_batches(Options options, std::uint64_t batch) {
-  options.policy = {.send_batch_max = batch, .receive_batch_max = batch, .delivery_batch_max = batch, .null_sends = true};
+  options.policy = smc::Ablation::of_batches(batch, batch, batch);
   for (NodeOptions& node : options.nodes) node.echoes = 0;
   // Threads that share a ring interleave as time has it; what each sends does not depend on time.
   std::vector<ThreadOptions> lonely;

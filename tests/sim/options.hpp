@@ -7,7 +7,7 @@
 #include <vector>
 
 #include <spindrift/core/view.hpp>
-#include <spindrift/smc/multicast.hpp>
+#include <spindrift/smc/ablation.hpp>
 
 #include "sim_fabric.hpp"
 
@@ -43,7 +43,7 @@ struct NodeOptions {
 struct Options {
   std::uint64_t seed = 0;
   View view;
-  smc::Policy policy;
+  smc::Ablation policy;
   FabricOptions fabric;
   std::vector<NodeOptions> nodes;
   std::vector<ThreadOptions> threads;

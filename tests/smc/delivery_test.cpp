@@ -6,7 +6,7 @@
 #include <memory>
 #include <random>
 
-#include <spindrift/smc/multicast.hpp>
+#include <spindrift/smc/ablation.hpp>
 
 using namespace spindrift;
 using namespace spindrift::smc;
@@ -27,7 +27,7 @@ View view_of(std::uint32_t senders) {
 
 /// A member whose rows the others map; what it is handed is checked at once.
 struct Node final : DeliverySink {
-  Node(const View& view, std::uint32_t rank, const Policy& given)
+  Node(const View& view, std::uint32_t rank, const Ablation& given)
       : row(sst::RowLayout(view, view.members[rank]).bytes() / 8 + 8),
         table(view, view.members[rank], bytes()),
         counters(CounterBlock::in_memory(32)),
@@ -60,7 +60,8 @@ struct Node final : DeliverySink {
   std::vector<std::uint64_t> row;
   sst::Table table;
   CounterBlock counters;
-  const Policy policy;
+  const Ablation policy;
+  AblatedStepper stepper{policy};
   std::vector<std::uint64_t> delivered_of;  // by sender: the last message's number
   std::uint64_t sequence_min = 0;
   std::uint64_t delivered = 0;
@@ -80,7 +81,7 @@ TEST_CASE("messages are delivered in the order of their turns, in whatever mixtu
   const View view = view_of(senders);
   std::vector<std::unique_ptr<Node>> nodes;
   for (std::uint32_t i = 0; i < senders; ++i) {
-    Policy policy;
+    Ablation policy;
     if (below(2) == 0) policy.delivery_batch_max = 1 + below(9);
     if (below(3) == 0) policy.turn.messages = 1 + below(9);
     if (below(3) == 0) policy.receive_batch_max = 1 + below(4);
@@ -96,7 +97,7 @@ TEST_CASE("messages are delivered in the order of their turns, in whatever mixtu
   for (std::uint32_t i = 0; i < senders; ++i) eagerness.push_back(below(4) * 4);
 
   const auto step = [&](Node& node) {
-    static_cast<void>(node.multicast->send_and_receive(~std::uint64_t{0}));
+    static_cast<void>(node.stepper.send_and_receive(*node.multicast, ~std::uint64_t{0}));
     REQUIRE_FALSE(node.multicast->fault());
     static_cast<void>(node.multicast->deliver(node.policy.turn));
     REQUIRE_FALSE(node.multicast->fault());

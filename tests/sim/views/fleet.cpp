@@ -145,6 +145,7 @@ void Fleet::launch(Process& process) {
   options.identity = {"simulated", {plan_.seed, plan_.nodes[process.node_].imposter ? 2u : 1u}};
   options.layout = layout_;
   options.policy = plan_.policy;
+  options.stepper = smc::stepper_of(plan_.policy);
   options.suspect_after = Duration(plan_.suspect_after);
   options.partition_safety = plan_.partition_safety;
   SimFabric& endpoint = network_.endpoint(process.index_);

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include <spindrift/core/view.hpp>
-#include <spindrift/smc/multicast.hpp>
+#include <spindrift/smc/ablation.hpp>
 
 #include "../sim_fabric.hpp"
 
@@ -99,7 +99,7 @@ struct Plan {
   bool clocks_go_back = false;  ///< a later start may have a lower incarnation
   bool partition_safety = true;
   bool storm = false;  ///< so impatient that live members are suspected: nothing is promised but safety
-  smc::Policy policy;
+  smc::Ablation policy;
   FabricOptions fabric;
   bool liveness = true;  ///< judge the end; scripts judge themselves
   std::uint64_t events_max = 3'000'000;
