@@ -46,9 +46,9 @@ class BadBytes : public std::runtime_error {
 inline constexpr unsigned depth_max = 100;
 
 /// Appends values to a growing buffer.
-class Writer : public cereal::OutputArchive<Writer, cereal::AllowEmptyClassElision> {
+class ValueWriter : public cereal::OutputArchive<ValueWriter, cereal::AllowEmptyClassElision> {
  public:
-  explicit Writer(std::vector<std::byte>& to) : OutputArchive(this), to_(to) {}
+  explicit ValueWriter(std::vector<std::byte>& to) : OutputArchive(this), to_(to) {}
 
   void bytes(const void* from, std::size_t count) {
     const auto* first = static_cast<const std::byte*>(from);
@@ -60,9 +60,9 @@ class Writer : public cereal::OutputArchive<Writer, cereal::AllowEmptyClassElisi
 };
 
 /// Takes values from bytes that a peer wrote.
-class Reader : public cereal::InputArchive<Reader, cereal::AllowEmptyClassElision> {
+class ValueReader : public cereal::InputArchive<ValueReader, cereal::AllowEmptyClassElision> {
  public:
-  explicit Reader(std::span<const std::byte> from) : InputArchive(this), rest_(from) {}
+  explicit ValueReader(std::span<const std::byte> from) : InputArchive(this), rest_(from) {}
 
   void bytes(void* to, std::size_t count) {
     if (count > rest_.size()) throw BadBytes("the bytes end in the middle of a value");
@@ -93,17 +93,17 @@ class Reader : public cereal::InputArchive<Reader, cereal::AllowEmptyClassElisio
 
 /// The hooks that cereal calls around each value.
 template <class T>
-void prologue(Reader& reader, const T&) {
+void prologue(ValueReader& reader, const T&) {
   reader.enter();
 }
 template <class T>
-void epilogue(Reader& reader, const T&) {
+void epilogue(ValueReader& reader, const T&) {
   reader.leave();
 }
 
 template <class T>
-concept SerializesItself = requires(T& value, Writer& archive) { value.serialize(archive); } ||
-                           requires(const T& value, Writer& archive) { value.save(archive); };
+concept SerializesItself = requires(T& value, ValueWriter& archive) { value.serialize(archive); } ||
+                           requires(const T& value, ValueWriter& archive) { value.save(archive); };
 
 template <class T>
 concept HasTupleSize = requires { std::tuple_size<T>::value; };
@@ -119,12 +119,12 @@ inline constexpr bool travels_as_bytes =
 
 template <class T>
   requires(std::is_arithmetic_v<T> || travels_as_bytes<T>)
-void CEREAL_SAVE_FUNCTION_NAME(Writer& to, const T& value) {
+void CEREAL_SAVE_FUNCTION_NAME(ValueWriter& to, const T& value) {
   to.bytes(std::addressof(value), sizeof value);
 }
 template <class T>
   requires(std::is_arithmetic_v<T> || travels_as_bytes<T>)
-void CEREAL_LOAD_FUNCTION_NAME(Reader& from, T& value) {
+void CEREAL_LOAD_FUNCTION_NAME(ValueReader& from, T& value) {
   if constexpr (std::is_same_v<T, bool>) {
     std::uint8_t raw = 0;
     from.bytes(&raw, 1);
@@ -136,42 +136,42 @@ void CEREAL_LOAD_FUNCTION_NAME(Reader& from, T& value) {
 }
 
 template <class Tag, class Representation>
-void CEREAL_SAVE_FUNCTION_NAME(Writer& to, const Strong<Tag, Representation>& id) {
+void CEREAL_SAVE_FUNCTION_NAME(ValueWriter& to, const Strong<Tag, Representation>& id) {
   to(id.value());
 }
 template <class Tag, class Representation>
-void CEREAL_LOAD_FUNCTION_NAME(Reader& from, Strong<Tag, Representation>& id) {
+void CEREAL_LOAD_FUNCTION_NAME(ValueReader& from, Strong<Tag, Representation>& id) {
   Representation value{};
   from(value);
   id = Strong<Tag, Representation>(value);
 }
 
 template <class T>
-void CEREAL_SAVE_FUNCTION_NAME(Writer& to, const cereal::SizeTag<T>& tag) {
+void CEREAL_SAVE_FUNCTION_NAME(ValueWriter& to, const cereal::SizeTag<T>& tag) {
   const auto count = static_cast<std::uint64_t>(tag.size);
   to.bytes(&count, sizeof count);
 }
 template <class T>
-void CEREAL_LOAD_FUNCTION_NAME(Reader& from, cereal::SizeTag<T>& tag) {
+void CEREAL_LOAD_FUNCTION_NAME(ValueReader& from, cereal::SizeTag<T>& tag) {
   tag.size = static_cast<std::remove_reference_t<T>>(from.count());
 }
 
 template <class T>
-void CEREAL_SAVE_FUNCTION_NAME(Writer& to, const cereal::BinaryData<T>& data) {
+void CEREAL_SAVE_FUNCTION_NAME(ValueWriter& to, const cereal::BinaryData<T>& data) {
   to.bytes(data.data, static_cast<std::size_t>(data.size));
 }
 template <class T>
-void CEREAL_LOAD_FUNCTION_NAME(Reader& from, cereal::BinaryData<T>& data) {
+void CEREAL_LOAD_FUNCTION_NAME(ValueReader& from, cereal::BinaryData<T>& data) {
   from.bytes(data.data, static_cast<std::size_t>(data.size));
 }
 
 /// Names in texts carry no reference.
 template <class T>
-void CEREAL_SERIALIZE_FUNCTION_NAME(Writer& to, cereal::NameValuePair<T>& pair) {
+void CEREAL_SERIALIZE_FUNCTION_NAME(ValueWriter& to, cereal::NameValuePair<T>& pair) {
   to(pair.value);
 }
 template <class T>
-void CEREAL_SERIALIZE_FUNCTION_NAME(Reader& from, cereal::NameValuePair<T>& pair) {
+void CEREAL_SERIALIZE_FUNCTION_NAME(ValueReader& from, cereal::NameValuePair<T>& pair) {
   from(pair.value);
 }
 
@@ -186,7 +186,7 @@ void put(std::vector<std::byte>& to, const T&... values) {
     to.resize(at + (sizeof(T) + ... + std::size_t{0}));
     ((std::memcpy(to.data() + at, std::addressof(values), sizeof(T)), at += sizeof(T)), ...);
   } else {
-    Writer writer(to);
+    ValueWriter writer(to);
     (writer(values), ...);
   }
 }
@@ -200,7 +200,7 @@ void take(std::span<const std::byte> from, T&... values) {
     ((std::memcpy(std::addressof(values), at, sizeof(T)), at += sizeof(T)), ...);
   } else {
     try {
-      Reader reader(from);
+      ValueReader reader(from);
       (reader(values), ...);
       reader.expect_end();
     } catch (const BadBytes&) {
@@ -214,4 +214,4 @@ void take(std::span<const std::byte> from, T&... values) {
 }  // namespace spindrift::replicated
 
 // Both are one format, and neither is for cereal's registry of polymorphic types.
-CEREAL_SETUP_ARCHIVE_TRAITS(spindrift::replicated::Reader, spindrift::replicated::Writer)
+CEREAL_SETUP_ARCHIVE_TRAITS(spindrift::replicated::ValueReader, spindrift::replicated::ValueWriter)

@@ -15,32 +15,32 @@ bool contains(std::span<const NodeId> nodes, NodeId node) {
   return std::find(nodes.begin(), nodes.end(), node) != nodes.end();
 }
 
-std::string_view to_string(Stage stage) {
+std::string_view to_string(CallStage stage) {
   switch (stage) {
-    case Stage::delivered: return "delivered";
-    case Stage::answered: return "answered by all replicas";
-    case Stage::stable: return "stable";
+    case CallStage::delivered: return "delivered";
+    case CallStage::answered: return "answered by all replicas";
+    case CallStage::stable: return "stable";
   }
   return "";
 }
 
 }  // namespace
 
-bool Call::reached_unlocked(Stage stage) const noexcept {
+bool ReplicatedCall::reached_unlocked(CallStage stage) const noexcept {
   switch (stage) {
-    case Stage::delivered: return delivered_;
-    case Stage::answered: return delivered_ && awaited_.empty();
-    case Stage::stable: return stable_;
+    case CallStage::delivered: return delivered_;
+    case CallStage::answered: return delivered_ && awaited_.empty();
+    case CallStage::stable: return stable_;
   }
   return false;
 }
 
-bool Call::reached(Stage stage) const {
+bool ReplicatedCall::reached(CallStage stage) const {
   const std::lock_guard lock(mutex_);
   return reached_unlocked(stage);
 }
 
-void Call::wait(Stage stage, std::optional<Duration> limit) const {
+void ReplicatedCall::wait(CallStage stage, std::optional<Duration> limit) const {
   std::unique_lock lock(mutex_);
   const auto over = [&] { return reached_unlocked(stage) || ended_.has_value(); };
   if (!over()) {
@@ -60,7 +60,7 @@ void Call::wait(Stage stage, std::optional<Duration> limit) const {
   if (!reached_unlocked(stage)) throw Exception(*ended_);
 }
 
-bool Call::on_answer(NodeId from, bool threw, std::span<const std::byte> bytes) {
+bool ReplicatedCall::on_answer(NodeId from, bool threw, std::span<const std::byte> bytes) {
   const std::lock_guard lock(mutex_);
   if (contains(answered_, from) || (delivered_ && !contains(awaited_, from))) return false;
   if (threw) {
@@ -74,7 +74,7 @@ bool Call::on_answer(NodeId from, bool threw, std::span<const std::byte> bytes) 
   return true;
 }
 
-void Call::on_delivery(std::span<const NodeId> others) {
+void ReplicatedCall::on_delivery(std::span<const NodeId> others) {
   const std::lock_guard lock(mutex_);
   for (const NodeId node : others) {
     if (!contains(answered_, node)) awaited_.push_back(node);
@@ -83,13 +83,13 @@ void Call::on_delivery(std::span<const NodeId> others) {
   changed_.notify_all();
 }
 
-void Call::on_stable() {
+void ReplicatedCall::on_stable() {
   const std::lock_guard lock(mutex_);
   stable_ = true;
   changed_.notify_all();
 }
 
-void Call::on_view(std::span<const NodeId> members) {
+void ReplicatedCall::on_view(std::span<const NodeId> members) {
   const std::lock_guard lock(mutex_);
   for (const NodeId node : awaited_) {
     if (!contains(members, node)) store_lost(node);
@@ -98,7 +98,7 @@ void Call::on_view(std::span<const NodeId> members) {
   changed_.notify_all();
 }
 
-void Call::on_end(const Error& why) {
+void ReplicatedCall::on_end(const Error& why) {
   const std::lock_guard lock(mutex_);
   ended_ = why;
   changed_.notify_all();
@@ -107,7 +107,7 @@ void Call::on_end(const Error& why) {
 // Ids start anywhere, so that answers to a former incarnation of this node meet no call of this one.
 OpenCalls::OpenCalls() : next_id_((std::uint64_t{std::random_device{}()} << 31) + 1) {}
 
-std::uint64_t OpenCalls::add(std::shared_ptr<Call> call) {
+std::uint64_t OpenCalls::add(std::shared_ptr<ReplicatedCall> call) {
   const std::lock_guard lock(mutex_);
   if (ended_) throw Exception(*ended_);
   open_.push_back({next_id_, std::move(call)});
@@ -119,7 +119,7 @@ void OpenCalls::drop(std::uint64_t id) {
   std::erase_if(open_, [&](const Open& open) { return open.id == id; });
 }
 
-std::shared_ptr<Call> OpenCalls::find(std::uint64_t id) const {
+std::shared_ptr<ReplicatedCall> OpenCalls::find(std::uint64_t id) const {
   const std::lock_guard lock(mutex_);
   const auto found = std::lower_bound(open_.begin(), open_.end(), id,
                                       [](const Open& open, std::uint64_t sought) { return open.id < sought; });
@@ -127,12 +127,12 @@ std::shared_ptr<Call> OpenCalls::find(std::uint64_t id) const {
 }
 
 void OpenCalls::forget_if_done(std::uint64_t id) {
-  const std::shared_ptr<Call> call = find(id);
-  if (call && call->reached(Stage::answered)) drop(id);
+  const std::shared_ptr<ReplicatedCall> call = find(id);
+  if (call && call->reached(CallStage::answered)) drop(id);
 }
 
 void OpenCalls::on_delivery(std::uint64_t id, SequenceNumber sequence, std::span<const NodeId> others) {
-  const std::shared_ptr<Call> call = find(id);
+  const std::shared_ptr<ReplicatedCall> call = find(id);
   if (!call) return;
   {
     const std::lock_guard lock(mutex_);
@@ -149,7 +149,7 @@ void OpenCalls::on_stable(SequenceNumber frontier) {
   const auto first_unstable = std::find_if(unstable_.begin(), unstable_.end(),
                                            [&](const Unstable& entry) { return entry.sequence >= frontier; });
   for (auto entry = unstable_.begin(); entry != first_unstable; ++entry) {
-    if (const std::shared_ptr<Call> call = entry->call.lock()) call->on_stable();
+    if (const std::shared_ptr<ReplicatedCall> call = entry->call.lock()) call->on_stable();
   }
   unstable_.erase(unstable_.begin(), first_unstable);
 }
@@ -158,11 +158,11 @@ void OpenCalls::on_view(std::span<const NodeId> members) {
   const std::lock_guard lock(mutex_);
   // Whoever installs the next view has delivered everything that was delivered in this one.
   for (const Unstable& entry : unstable_) {
-    if (const std::shared_ptr<Call> call = entry.call.lock()) call->on_stable();
+    if (const std::shared_ptr<ReplicatedCall> call = entry.call.lock()) call->on_stable();
   }
   unstable_.clear();
   for (const Open& open : open_) open.call->on_view(members);
-  std::erase_if(open_, [](const Open& open) { return open.call->reached(Stage::answered); });
+  std::erase_if(open_, [](const Open& open) { return open.call->reached(CallStage::answered); });
 }
 
 void OpenCalls::on_end(const Error& why) {
@@ -170,7 +170,7 @@ void OpenCalls::on_end(const Error& why) {
   ended_ = why;
   for (const Open& open : open_) open.call->on_end(why);
   for (const Unstable& entry : unstable_) {
-    if (const std::shared_ptr<Call> call = entry.call.lock()) call->on_end(why);
+    if (const std::shared_ptr<ReplicatedCall> call = entry.call.lock()) call->on_end(why);
   }
   open_.clear();
   unstable_.clear();

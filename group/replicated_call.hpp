@@ -28,24 +28,24 @@ namespace spindrift::replicated {
 using PollerThread = std::atomic<std::thread::id>;
 
 /// What a caller may wait for.
-enum class Stage {
+enum class CallStage {
   delivered,  ///< applied at the caller's own replica
   answered,   ///< every replica has answered or is lost
   stable,     ///< applied at every replica of the view
 };
 
 /// The part that does not depend on the result's type. Threads: any.
-class Call {
+class ReplicatedCall {
  public:
-  explicit Call(std::shared_ptr<const PollerThread> poller) : poller_(std::move(poller)) {}
-  virtual ~Call() = default;
-  Call(const Call&) = delete;
-  Call& operator=(const Call&) = delete;
+  explicit ReplicatedCall(std::shared_ptr<const PollerThread> poller) : poller_(std::move(poller)) {}
+  virtual ~ReplicatedCall() = default;
+  ReplicatedCall(const ReplicatedCall&) = delete;
+  ReplicatedCall& operator=(const ReplicatedCall&) = delete;
 
   // For those who wait. `limit`: how long; none waits for ever. Throws would_block on the poller thread, timed_out, and the
   // reason for the group's end if the stage was not reached before it.
-  void wait(Stage stage, std::optional<Duration> limit) const;
-  [[nodiscard]] bool reached(Stage stage) const;
+  void wait(CallStage stage, std::optional<Duration> limit) const;
+  [[nodiscard]] bool reached(CallStage stage) const;
 
   // For the poller.
 
@@ -67,7 +67,7 @@ class Call {
   virtual void store_value(NodeId from, std::span<const std::byte> bytes) = 0;
   virtual void store_thrown(NodeId from, std::exception_ptr thrown) = 0;
   virtual void store_lost(NodeId node) = 0;
-  [[nodiscard]] bool reached_unlocked(Stage stage) const noexcept;
+  [[nodiscard]] bool reached_unlocked(CallStage stage) const noexcept;
 
   std::shared_ptr<const PollerThread> poller_;
   mutable std::mutex mutex_;
@@ -90,21 +90,21 @@ template <class R>
 using Answer = std::variant<std::monostate, Stored<R>, std::exception_ptr>;
 
 template <class R>
-class CallOf final : public Call {
+class CallOf final : public ReplicatedCall {
  public:
-  using Call::Call;
+  using ReplicatedCall::ReplicatedCall;
 
   /// The own replica's answer, straight from the method. Before on_delivery.
   void on_own_answer(NodeId self, Answer<R> answer) {
     const std::lock_guard lock(mutex());
     answers_.insert(answers_.begin(), {self, std::move(answer)});
   }
-  /// After Stage::delivered.
+  /// After CallStage::delivered.
   [[nodiscard]] Answer<R> own_answer() const {
     const std::lock_guard lock(mutex());
     return answers_.front().second;
   }
-  /// After Stage::answered.
+  /// After CallStage::answered.
   [[nodiscard]] std::vector<std::pair<NodeId, Answer<R>>> answers() const {
     const std::lock_guard lock(mutex());
     return answers_;
@@ -134,10 +134,10 @@ class OpenCalls {
   OpenCalls();
 
   /// Throws the reason for the end after it.
-  [[nodiscard]] std::uint64_t add(std::shared_ptr<Call> call);
+  [[nodiscard]] std::uint64_t add(std::shared_ptr<ReplicatedCall> call);
   void drop(std::uint64_t id);
   /// Null if there is none: it was given up.
-  [[nodiscard]] std::shared_ptr<Call> find(std::uint64_t id) const;
+  [[nodiscard]] std::shared_ptr<ReplicatedCall> find(std::uint64_t id) const;
 
   // For the poller.
   void on_delivery(std::uint64_t id, SequenceNumber sequence, std::span<const NodeId> others);
@@ -151,11 +151,11 @@ class OpenCalls {
 
   struct Open {
     std::uint64_t id;
-    std::shared_ptr<Call> call;
+    std::shared_ptr<ReplicatedCall> call;
   };
   struct Unstable {
     SequenceNumber sequence;
-    std::weak_ptr<Call> call;
+    std::weak_ptr<ReplicatedCall> call;
   };
 
   mutable std::mutex mutex_;

@@ -39,7 +39,7 @@ ReplicaBase::~ReplicaBase() {
 }
 
 void ReplicaBase::start(std::vector<std::byte>& message, std::uint32_t method, Ask ask,
-                        const std::shared_ptr<replicated::Call>& call) {
+                        const std::shared_ptr<replicated::ReplicatedCall>& call) {
   const std::uint64_t id = calls_.add(call);
   put_head(message, Request{methods_digest_, id, method, ask});
   try {
@@ -78,7 +78,7 @@ void ReplicaBase::deliver(const Delivery& delivery) {
 }
 
 void ReplicaBase::apply_own(const Delivery& delivery, const Request& request, std::span<const std::byte> arguments) {
-  const std::shared_ptr<replicated::Call> call = calls_.find(request.call);
+  const std::shared_ptr<replicated::ReplicatedCall> call = calls_.find(request.call);
   try {
     static_cast<void>(run(request.method, arguments, call.get(), nullptr));
   } catch (const replicated::BadBytes& bad) {
@@ -140,7 +140,7 @@ void ReplicaBase::take_reply(NodeId from, std::span<const std::byte> message) {
   if (reply.digest != methods_digest_) throw replicated::BadBytes("its list of replicated methods is another than here");
   if (reply.threw > 1) throw replicated::BadBytes("it neither returned nor threw");
   // Late answers of a lost replica meet no call, and neither do those to a former incarnation of this node.
-  const std::shared_ptr<replicated::Call> call = calls_.find(reply.call);
+  const std::shared_ptr<replicated::ReplicatedCall> call = calls_.find(reply.call);
   if (!call || std::find(members_.begin(), members_.end(), from) == members_.end()) return;
   if (!call->on_answer(from, reply.threw == 1, message.subspan(sizeof reply))) {
     throw replicated::BadBytes("nobody asked for it, or it came before");

@@ -93,14 +93,15 @@ class ReplicaBase {
   };
 
   /// Starts a call: the message is sent when this returns. It is space for the request, then the arguments.
-  void start(std::vector<std::byte>& message, std::uint32_t method, Ask ask, const std::shared_ptr<replicated::Call>& call);
+  void start(std::vector<std::byte>& message, std::uint32_t method, Ask ask,
+             const std::shared_ptr<replicated::ReplicatedCall>& call);
   [[nodiscard]] const std::shared_ptr<replicated::PollerThread>& poller() const noexcept { return poller_; }
   [[nodiscard]] ReplicaChannel& channel() const noexcept { return channel_; }
   [[nodiscard]] std::uint64_t methods_digest() const noexcept { return methods_digest_; }
 
   /// Runs a method on the object, and returns whether it threw. The answer goes to `own` if that is not null, and as bytes
   /// behind those of `reply` if that is not null. Throws BadBytes before the object is touched.
-  [[nodiscard]] virtual bool run(std::uint32_t method, std::span<const std::byte> arguments, replicated::Call* own,
+  [[nodiscard]] virtual bool run(std::uint32_t method, std::span<const std::byte> arguments, replicated::ReplicatedCall* own,
                                  std::vector<std::byte>* reply) = 0;
 
  private:
@@ -199,8 +200,8 @@ class ReplicaCore final : public ReplicaBase {
     from.save(out);
     to.load(in);
   };
-  static constexpr bool archives = cereal::traits::is_output_serializable<T, replicated::Writer>::value &&
-                                   cereal::traits::is_input_serializable<T, replicated::Reader>::value;
+  static constexpr bool archives = cereal::traits::is_output_serializable<T, replicated::ValueWriter>::value &&
+                                   cereal::traits::is_input_serializable<T, replicated::ValueReader>::value;
 
   void load_object([[maybe_unused]] std::span<const std::byte> bytes) {
     if constexpr (streams) {
@@ -215,20 +216,20 @@ class ReplicaCore final : public ReplicaBase {
     }
   }
 
-  bool run(std::uint32_t method, std::span<const std::byte> arguments, replicated::Call* own,
+  bool run(std::uint32_t method, std::span<const std::byte> arguments, replicated::ReplicatedCall* own,
            std::vector<std::byte>* reply) override {
     return run_in_list(Methods{}, method, arguments, own, reply);
   }
   template <auto... methods>
-  bool run_in_list(Replicates<methods...>, std::uint32_t method, std::span<const std::byte> arguments, replicated::Call* own,
-                   std::vector<std::byte>* reply) {
-    using Run = bool (ReplicaCore::*)(std::span<const std::byte>, replicated::Call*, std::vector<std::byte>*);
+  bool run_in_list(Replicates<methods...>, std::uint32_t method, std::span<const std::byte> arguments,
+                   replicated::ReplicatedCall* own, std::vector<std::byte>* reply) {
+    using Run = bool (ReplicaCore::*)(std::span<const std::byte>, replicated::ReplicatedCall*, std::vector<std::byte>*);
     static constexpr std::array<Run, sizeof...(methods)> table = {&ReplicaCore::template run_method<methods>...};
     return (this->*table[method])(arguments, own, reply);
   }
 
   template <auto method>
-  bool run_method(std::span<const std::byte> bytes, replicated::Call* own, std::vector<std::byte>* reply) {
+  bool run_method(std::span<const std::byte> bytes, replicated::ReplicatedCall* own, std::vector<std::byte>* reply) {
     using Traits = replicated::Traits<method>;
     using R = typename Traits::Result;
     typename Traits::Arguments arguments;

@@ -59,7 +59,7 @@ class Future {
   explicit Future(std::shared_ptr<const replicated::CallOf<R>> call) : call_(std::move(call)) {}
 
   /// Waits until the own replica has applied the call.
-  void delivered(std::optional<Duration> limit = {}) const { call_->wait(replicated::Stage::delivered, limit); }
+  void delivered(std::optional<Duration> limit = {}) const { call_->wait(replicated::CallStage::delivered, limit); }
   /// The own replica's result, as soon as there is one. Throws what its method threw, too.
   R get(std::optional<Duration> limit = {}) const {
     delivered(limit);
@@ -68,18 +68,18 @@ class Future {
   /// The results of all replicas of the view in which the call was delivered, the own one first. A replica that is lost
   /// before it answers is listed as lost. Of a call that asked for no answers, the own result alone.
   [[nodiscard]] std::vector<ReplicaResult<R>> all(std::optional<Duration> limit = {}) const {
-    call_->wait(replicated::Stage::answered, limit);
+    call_->wait(replicated::CallStage::answered, limit);
     std::vector<ReplicaResult<R>> results;
     for (auto& [node, answer] : call_->answers()) results.emplace_back(node, std::move(answer));
     return results;
   }
   /// Waits until every replica of the view has applied the call.
-  void stable(std::optional<Duration> limit = {}) const { call_->wait(replicated::Stage::stable, limit); }
+  void stable(std::optional<Duration> limit = {}) const { call_->wait(replicated::CallStage::stable, limit); }
 
   /// Whether `delivered` would return at once.
-  [[nodiscard]] bool is_delivered() const { return call_->reached(replicated::Stage::delivered); }
+  [[nodiscard]] bool is_delivered() const { return call_->reached(replicated::CallStage::delivered); }
   /// Whether `stable` would return at once.
-  [[nodiscard]] bool is_stable() const { return call_->reached(replicated::Stage::stable); }
+  [[nodiscard]] bool is_stable() const { return call_->reached(replicated::CallStage::stable); }
 
  private:
   std::shared_ptr<const replicated::CallOf<R>> call_;

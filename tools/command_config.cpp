@@ -7,14 +7,13 @@
 
 #include "commands.hpp"
 #include "exit_code.hpp"
-#include "member_options.hpp"
+#include "options.hpp"
 
 namespace spindrift::tools {
 namespace {
 
-struct ConfigOptions : MemberOptions {
+struct ConfigCommandOptions : CommandOptions {
   bool effective = false;
-  bool json = false;
 };
 
 std::string join_chain(const Error& error) {
@@ -24,7 +23,7 @@ std::string join_chain(const Error& error) {
   return text;
 }
 
-int check_config(const ConfigOptions& options) {
+int check_config(const ConfigCommandOptions& options) {
   const auto overrides = overrides_of(options);
   const std::vector<Error> problems = Config::check(options.config, overrides);
   std::vector<std::string> notes;
@@ -58,7 +57,7 @@ void print_values(const std::vector<EffectiveValue>& values) {
   }
 }
 
-int show_config(const ConfigOptions& options) {
+int show_config(const ConfigCommandOptions& options) {
   const Config config = load_config(options);
   std::vector<EffectiveValue> values;
   for (EffectiveValue& value : config.effective()) {
@@ -89,33 +88,33 @@ int print_text(const std::string& text) {
   return number(ExitCode::success);
 }
 
-CLI::App* add_file_command(CLI::App& parent, const char* name, const char* description, ConfigOptions& options) {
-  CLI::App* command = parent.add_subcommand(name, description);
-  command->add_option("file", options.config, "Configuration file")->type_name("FILE")->required();
-  add_set_option(*command, options);
-  command->add_flag("--json", options.json, "Print JSON");
+CLI::App* add_file_command(CLI::App& parent, Work& chosen, const CommandText& text,
+                           const std::shared_ptr<ConfigCommandOptions>& options, int (*run)(const ConfigCommandOptions&)) {
+  CLI::App* command = add_command(parent, chosen, text, options, run);
+  command->add_option("file", options->config, "Configuration file")->type_name("FILE")->required();
+  add_set_option(*command, *options);
+  add_json_option(*command, *options);
   return command;
 }
 
 }  // namespace
 
 void add_config_command(CLI::App& app, Work& chosen) {
-  auto options = std::make_shared<ConfigOptions>();
+  auto options = std::make_shared<ConfigCommandOptions>();
   CLI::App* config = app.add_subcommand("config", "Check, show or write a configuration");
   config->require_subcommand(1);
 
-  CLI::App* check = add_file_command(*config, "check", "Report every problem of a configuration", *options);
-  check->footer("Examples:\n  spindrift config check derecho.cfg\n  spindrift config check derecho.cfg --json\n\n" +
-                exit_codes_text());
-  check->callback([options, &chosen] { chosen = [options] { return check_config(*options); }; });
-
-  CLI::App* show = add_file_command(*config, "show", "Print the values that are set and where each comes from", *options);
+  add_file_command(*config, chosen,
+                   {"check", "Report every problem of a configuration",
+                    "Examples:\n  spindrift config check derecho.cfg\n  spindrift config check derecho.cfg --json"},
+                   options, check_config);
+  CLI::App* show = add_file_command(
+      *config, chosen,
+      {"show", "Print the values that are set and where each comes from",
+       "A value comes from a flag, else the environment, else the file, else the default.\n\n"
+       "Examples:\n  spindrift config show derecho.cfg\n  spindrift config show --effective --json derecho.cfg"},
+      options, show_config);
   show->add_flag("--effective", options->effective, "Print every value in force, defaults included");
-  show->footer(
-      "A value comes from a flag, else the environment, else the file, else the default.\n\n"
-      "Examples:\n  spindrift config show derecho.cfg\n  spindrift config show --effective --json derecho.cfg\n\n" +
-      exit_codes_text());
-  show->callback([options, &chosen] { chosen = [options] { return show_config(*options); }; });
 
   CLI::App* example = config->add_subcommand("example", "Print an example that sets and explains every key");
   example->footer("Example:\n  spindrift config example > derecho.cfg\n");

@@ -10,16 +10,13 @@
 
 #include "commands.hpp"
 #include "exit_code.hpp"
-#include "member_options.hpp"
+#include "options.hpp"
+#include "table.hpp"
 
 namespace spindrift::tools {
 namespace {
 
-struct CountersOptions : MemberOptions {
-  bool json = false;
-};
-
-int print_counters(const CountersOptions& options) {
+int print_counters(const CommandOptions& options) {
   const Config config = load_config(options);
   const std::string path =
       node_file(group_directory(config.runtime_directory(), config.group_name()), config.local_id(), counters_suffix);
@@ -37,7 +34,9 @@ int print_counters(const CountersOptions& options) {
     for (const CounterValue& counter : *counters) values[counter.name] = counter.value;
     fmt::print("{}\n", nlohmann::json{{"node", config.local_id().value()}, {"counters", values}}.dump(2));
   } else {
-    for (const CounterValue& counter : *counters) fmt::print("{:>20}  {}\n", counter.value, counter.name);
+    TextTable table({TextTable::Align::right, TextTable::Align::left});
+    for (const CounterValue& counter : *counters) table.add({std::to_string(counter.value), counter.name});
+    table.print();
   }
   return number(ExitCode::success);
 }
@@ -45,15 +44,14 @@ int print_counters(const CountersOptions& options) {
 }  // namespace
 
 void add_counters_command(CLI::App& app, Work& chosen) {
-  auto options = std::make_shared<CountersOptions>();
-  CLI::App* command = app.add_subcommand("counters", "Print the counters of a running member of this host");
-  add_member_options(*command, *options);
-  command->add_flag("--json", options->json, "Print JSON");
-  command->footer(
+  auto options = std::make_shared<CommandOptions>();
+  const CommandText text{
+      "counters", "Print the counters of a running member of this host",
       "Examples:\n  spindrift counters --config derecho.cfg --id 1\n"
-      "  watch -n 1 spindrift counters --config derecho.cfg --id 1\n\n" +
-      exit_codes_text());
-  command->callback([options, &chosen] { chosen = [options] { return print_counters(*options); }; });
+      "  watch -n 1 spindrift counters --config derecho.cfg --id 1"};
+  CLI::App* command = add_command(app, chosen, text, options, print_counters);
+  add_member_options(*command, *options);
+  add_json_option(*command, *options);
 }
 
 }  // namespace spindrift::tools

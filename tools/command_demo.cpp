@@ -28,14 +28,13 @@ namespace files = std::filesystem;
 constexpr std::uint32_t members_max = 32;
 const std::vector<std::pair<std::string, Rate>> rates{{"real", Rate::real}, {"max", Rate::max}};
 
-struct DemoOptions : MemberOptions {
+struct DemoOptions : CommandOptions {
   std::string recording;
   Rate rate = Rate::max;
   std::uint32_t members = 3;
   double patience_seconds = 0;
   std::string kill;  ///< "none", a node id, or empty: the last one if the others are a majority
   bool keep = false;
-  bool json = false;
 };
 
 /// A directory of this demo alone, in memory where possible; removed with everything in it unless it is to be kept.
@@ -118,7 +117,7 @@ int run_demo(const DemoOptions& options) {
     throw Exception(Error(ErrorKind::bad_input, "the recording holds no samples to replay").at(path));
   }
   const WorkDirectory directory(options.keep);
-  MemberOptions member = options;
+  CommandOptions member = options;
   if (member.config.empty()) member.config = write_config(directory.path(), recording, options.members);
   const Config config = load_config(member);
   const View view = value_or_throw(config.view());
@@ -138,7 +137,7 @@ int run_demo(const DemoOptions& options) {
                                                       .victim = victim},
                                                      recording, view);
   const Verdict verdict = judge(recording, view, outcomes);
-  const Report report{
+  const FlightReport report{
       .recording = recording, .view = view, .plan = plan, .outcomes = outcomes, .verdict = verdict, .config = member.config};
   options.json ? print_json(report) : print_text(report);
   return number(verdict.code);
@@ -150,12 +149,28 @@ void add_rate_option(CLI::App& command, Rate& rate) {
       ->transform(CLI::CheckedTransformer(rates));
 }
 
+/// Of the help of `spindrift demo`.
+const CommandText demo_text{
+    "demo", "Replay a recorded flight through a group of processes, and compare what they deliver",
+    "Every topic of the recording goes through an ordered subgroup and is sent by one member; all members deliver "
+    "everything.\n"
+    "In the middle one member is killed: the others go on in the next view, and the one next in line sends its samples "
+    "from "
+    "the\n"
+    "first that was not delivered. It is started again, joins, gets the state and catches up.\n"
+    "Succeeds only if every member delivered the same sequence in each subgroup, and of each topic exactly what the file "
+    "holds.\n"
+    "Of a broken recording the samples before the damage are replayed and compared; the exit code is 1 all the same.\n\n"
+    "Examples:\n"
+    "  spindrift demo\n"
+    "  spindrift demo flight.ulg --rate real --members 5\n"
+    "  spindrift demo --keep --json"};
+
 }  // namespace
 
 void add_demo_command(CLI::App& app, Work& chosen) {
   auto options = std::make_shared<DemoOptions>();
-  CLI::App* command =
-      app.add_subcommand("demo", "Replay a recorded flight through a group of processes, and compare what they deliver");
+  CLI::App* command = add_command(app, chosen, demo_text, options, run_demo);
   command->add_option("recording", options->recording, "ULog file; default: the one that comes with this program")
       ->type_name("FILE.ulg");
   add_rate_option(*command, options->rate);
@@ -176,34 +191,18 @@ void add_demo_command(CLI::App& app, Work& chosen) {
       ->type_name("SECONDS")
       ->check(CLI::PositiveNumber);
   command->add_flag("--keep", options->keep, "Keep the generated configuration and its directory");
-  command->add_flag("--json", options->json, "Print one JSON object, no progress");
-  command->footer(
-      "Every topic of the recording goes through an ordered subgroup and is sent by one member; all members deliver "
-      "everything.\n"
-      "In the middle one member is killed: the others go on in the next view, and the one next in line sends its samples "
-      "from "
-      "the\n"
-      "first that was not delivered. It is started again, joins, gets the state and catches up.\n"
-      "Succeeds only if every member delivered the same sequence in each subgroup, and of each topic exactly what the file "
-      "holds.\n"
-      "Of a broken recording the samples before the damage are replayed and compared; the exit code is 1 all the same.\n\n"
-      "Examples:\n"
-      "  spindrift demo\n"
-      "  spindrift demo flight.ulg --rate real --members 5\n"
-      "  spindrift demo --keep --json\n\n" +
-      exit_codes_text());
-  command->callback([options, &chosen] { chosen = [options] { return run_demo(*options); }; });
+  add_json_option(*command, *options, "Print one JSON object, no progress");
 }
 
 void add_demo_member_command(CLI::App& app, Work& chosen) {
   auto options = std::make_shared<FlightMemberOptions>();
-  CLI::App* command = app.add_subcommand("demo-member", "One member of the demo")->group("");
+  CLI::App* command =
+      add_command(app, chosen, {"demo-member", "One member of the demo"}, options, run_flight_member)->group("");
   add_member_options(*command, *options);
   command->add_option("--recording", options->recording, "ULog file")->required();
   add_rate_option(*command, options->rate);
   command->add_flag("--victim", options->victim, "Will be killed");
   command->add_option("--report", options->report, "Descriptor to report to")->required();
-  command->callback([options, &chosen] { chosen = [options] { return run_flight_member(*options); }; });
 }
 
 }  // namespace spindrift::tools

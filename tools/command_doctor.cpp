@@ -8,14 +8,11 @@
 #include "commands.hpp"
 #include "doctor.hpp"
 #include "exit_code.hpp"
-#include "member_options.hpp"
+#include "options.hpp"
+#include "table.hpp"
 
 namespace spindrift::tools {
 namespace {
-
-struct DoctorOptions : MemberOptions {
-  bool json = false;
-};
 
 const char* name_of(Finding::Grade grade) {
   switch (grade) {
@@ -26,7 +23,7 @@ const char* name_of(Finding::Grade grade) {
   return "";
 }
 
-int examine_host(const DoctorOptions& options) {
+int examine_host(const CommandOptions& options) {
   std::optional<Needs> needs;
   if (!options.config.empty()) needs = value_or_throw(needs_of(load_config(options)));
   const std::vector<Finding> findings = examine(look_at_host(needs), needs);
@@ -40,10 +37,12 @@ int examine_host(const DoctorOptions& options) {
     }
     fmt::print("{}\n", nlohmann::json{{"ok", !bad}, {"findings", listed}}.dump(2));
   } else {
+    TextTable table({TextTable::Align::left, TextTable::Align::left, TextTable::Align::left});
     for (const Finding& finding : findings) {
-      fmt::print("{:4}  {:18} {}\n", name_of(finding.grade), finding.what, finding.text);
-      if (!finding.fix.empty()) fmt::print("{:24} fix: {}\n", "", finding.fix);
+      table.add({name_of(finding.grade), finding.what, finding.text});
+      if (!finding.fix.empty()) table.add({"", "", "fix: " + finding.fix});
     }
+    table.print();
   }
   return number(bad ? ExitCode::resource : ExitCode::success);
 }
@@ -51,18 +50,17 @@ int examine_host(const DoctorOptions& options) {
 }  // namespace
 
 void add_doctor_command(CLI::App& app, Work& chosen) {
-  auto options = std::make_shared<DoctorOptions>();
-  CLI::App* command = app.add_subcommand("doctor", "Say what this machine lacks for running members, and how to mend it");
+  auto options = std::make_shared<CommandOptions>();
+  const CommandText text{
+      "doctor", "Say what this machine lacks for running members, and how to mend it",
+      "Changes nothing. Ends with code 7 if members would not start, or not run well.\n\n"
+      "Examples:\n  spindrift doctor\n  spindrift doctor --config derecho.cfg --id 1 --json"};
+  CLI::App* command = add_command(app, chosen, text, options, examine_host);
   command->add_option("--config", options->config, "Configuration whose members are to run here")->type_name("FILE");
   command->add_option("--id", options->id, "The node whose address is tried; short for --set DERECHO/local_id=N")
       ->type_name("N");
   add_set_option(*command, *options);
-  command->add_flag("--json", options->json, "Print JSON");
-  command->footer(
-      "Changes nothing. Ends with code 7 if members would not start, or not run well.\n\n"
-      "Examples:\n  spindrift doctor\n  spindrift doctor --config derecho.cfg --id 1 --json\n\n" +
-      exit_codes_text());
-  command->callback([options, &chosen] { chosen = [options] { return examine_host(*options); }; });
+  add_json_option(*command, *options);
 }
 
 }  // namespace spindrift::tools

@@ -11,7 +11,8 @@
 #include "commands.hpp"
 #include "exit_code.hpp"
 #include "group_report.hpp"
-#include "member_options.hpp"
+#include "options.hpp"
+#include "table.hpp"
 #include "view_line.hpp"
 
 namespace spindrift::tools {
@@ -20,12 +21,11 @@ namespace {
 using group::Status;
 using Json = nlohmann::json;
 
-struct GroupOptionsOfUser : MemberOptions {
+struct GroupCommandOptions : CommandOptions {
   std::string directory;
-  bool json = false;
 };
 
-GroupReport report_for(const GroupOptionsOfUser& options) {
+GroupReport report_for(const GroupCommandOptions& options) {
   if (options.directory.empty() == options.config.empty()) {
     throw Exception(Error(ErrorKind::bad_argument, "the group is not named, or named twice")
                         .fix("give either --config FILE or --group-dir DIRECTORY"));
@@ -100,7 +100,7 @@ Json status_json(const NodeReport& node) {
   return json;
 }
 
-int print_status(const GroupOptionsOfUser& options) {
+int print_status(const GroupCommandOptions& options) {
   const GroupReport report = report_for(options);
   if (options.json) {
     Json nodes = Json::array();
@@ -108,51 +108,57 @@ int print_status(const GroupOptionsOfUser& options) {
     print_json(report, "nodes", std::move(nodes));
     return finish(report);
   }
+  TextTable table({TextTable::Align::left});
   for (const NodeReport& node : report.nodes) {
-    fmt::print("node {}: {}, process {}, {}{}\n", node.status.node.value(), condition_of(node), node.status.process,
-               node.status.view ? fmt::format("view {}", node.status.view->value()) : "in no view yet", warning(report));
+    const std::string view = node.status.view ? fmt::format("view {}", node.status.view->value()) : "in no view yet";
+    table.add({fmt::format("node {}: {}, process {}, {}{}", node.status.node.value(), condition_of(node),
+                           node.status.process, view, warning(report))});
     if (node.condition != NodeReport::Condition::running) continue;
     for (const Status::SubgroupEntry& subgroup : node.status.subgroups) {
-      fmt::print("  subgroup {}: {}{}\n", subgroup.name,
-                 subgroup.inadequate.empty() ? fmt::format("adequate, members {}, senders {}", node_list(subgroup.members),
-                                                           node_list(subgroup.senders))
-                                             : "inadequate: " + subgroup.inadequate,
-                 warning(report));
+      const std::string state = subgroup.inadequate.empty()
+                                    ? fmt::format("adequate, members {}, senders {}", node_list(subgroup.members),
+                                                  node_list(subgroup.senders))
+                                    : "inadequate: " + subgroup.inadequate;
+      table.add({fmt::format("  subgroup {}: {}{}", subgroup.name, state, warning(report))});
     }
   }
+  table.print();
   return finish(report);
 }
 
 // ---- members
 
-int print_members(const GroupOptionsOfUser& options) {
+int print_members(const GroupCommandOptions& options) {
   const GroupReport report = report_for(options);
   const Status* const newest = report.newest();
   Json members = Json::array();
-  if (newest != nullptr && !options.json) {
-    fmt::print("view {}, as node {} has it{}\n{:>6}  {:<16}  {}\n", newest->view->value(), newest->node.value(),
-               warning(report), "node", "incarnation", "since");
-  }
-  if (newest == nullptr && !options.json) fmt::print("no node has been in a view yet{}\n", warning(report));
+  TextTable table({TextTable::Align::right, TextTable::Align::left, TextTable::Align::left});
+  table.add({"node", "incarnation", "since"});
   for (const Status::MemberEntry& member : newest == nullptr ? std::vector<Status::MemberEntry>() : newest->members) {
     const std::uint64_t since_ms = report.since_ms(member);
     if (options.json) {
       members.push_back({{"node", member.node.value()}, {"incarnation", member.incarnation}, {"since_ms", since_ms}});
     } else {
-      fmt::print("{:>6}  {:016x}  {}{}\n", member.node.value(), member.incarnation, time_text(since_ms), warning(report));
+      table.add({std::to_string(member.node.value()), fmt::format("{:016x}", member.incarnation),
+                 time_text(since_ms) + warning(report)});
     }
   }
   if (options.json) {
     const Json view = newest == nullptr ? Json() : Json(newest->view->value());
     print_json(report, "newest", {{"view", view}, {"members", std::move(members)}});
+  } else if (newest == nullptr) {
+    fmt::print("no node has been in a view yet{}\n", warning(report));
+  } else {
+    fmt::print("view {}, as node {} has it{}\n", newest->view->value(), newest->node.value(), warning(report));
+    table.print();
   }
   return finish(report);
 }
 
 // ---- why
 
-/// One finding: about a node, a departure or a subgroup.
-struct Finding {
+/// Why something is as it is: about a node, a departure or a subgroup.
+struct Explanation {
   Json json;
   std::string text;
 };
@@ -168,69 +174,79 @@ std::string what_others_said(const std::vector<Departure>& departures, NodeId no
   return said;
 }
 
-std::vector<Finding> findings_of(const GroupReport& report) {
-  const std::vector<Departure> departures = report.departures();
-  std::vector<Finding> findings;
-  for (const Departure& departure : departures) {
-    findings.push_back(
-        {{{"kind", departure.failed ? "removed" : "left"},
-          {"node", departure.node.value()},
-          {"view", departure.view.value()},
-          {"reason", departure.reason},
-          {"says", ids(departure.witnesses)},
-          {"at_ms", departure.at_ms}},
-         fmt::format("{} view {}: node {} {}; says node {}", time_text(departure.at_ms), departure.view.value(),
-                     departure.node.value(), departure.failed ? "was removed: " + departure.reason : "left",
-                     node_list(departure.witnesses))});
-  }
-  for (const NodeReport& node : report.nodes) {
-    const std::uint32_t id = node.status.node.value();
-    if (node.condition == NodeReport::Condition::died) {
-      const std::string said = what_others_said(departures, node.status.node);
-      findings.push_back(
-          {{{"kind", "died"}, {"node", id}, {"process", node.status.process}, {"reason", said}},
-           fmt::format("node {} died: process {} is gone without a word; {}", id, node.status.process, said)});
-    }
-    if (node.condition == NodeReport::Condition::ended) {
-      const Status::End& end = *node.status.end;
-      findings.push_back({{{"kind", "ended"}, {"node", id}, {"end", end.kind}, {"reason", end.reason}, {"at_ms", end.at_ms}},
-                          fmt::format("{} node {} ended: {}{}", time_text(end.at_ms), id, end.kind,
-                                      end.reason.empty() ? "" : ": " + end.reason)});
-    }
-    if (node.condition != NodeReport::Condition::running) continue;
-    for (const Status::SubgroupEntry& subgroup : node.status.subgroups) {
-      if (subgroup.blocked.empty()) continue;
-      const bool inadequate = !subgroup.inadequate.empty();
-      findings.push_back(
-          {{{"kind", inadequate ? "inadequate" : "blocked"},
-            {"node", id},
-            {"subgroup", subgroup.name},
-            {"reason", subgroup.blocked}},
-           fmt::format("node {}: {} in subgroup {}: {}", id, inadequate ? "nobody can send" : "sends are not possible",
-                       subgroup.name, subgroup.blocked)});
-    }
-  }
-  return findings;
+Explanation explain(const Departure& departure) {
+  return {{{"kind", departure.failed ? "removed" : "left"},
+           {"node", departure.node.value()},
+           {"view", departure.view.value()},
+           {"reason", departure.reason},
+           {"says", ids(departure.witnesses)},
+           {"at_ms", departure.at_ms}},
+          fmt::format("{} view {}: node {} {}; says node {}", time_text(departure.at_ms), departure.view.value(),
+                      departure.node.value(), departure.failed ? "was removed: " + departure.reason : "left",
+                      node_list(departure.witnesses))};
 }
 
-int print_why(const GroupOptionsOfUser& options) {
+Explanation explain_death(const NodeReport& node, const std::vector<Departure>& departures) {
+  const std::uint32_t id = node.status.node.value();
+  const std::string said = what_others_said(departures, node.status.node);
+  return {{{"kind", "died"}, {"node", id}, {"process", node.status.process}, {"reason", said}},
+          fmt::format("node {} died: process {} is gone without a word; {}", id, node.status.process, said)};
+}
+
+Explanation explain_end(const NodeReport& node) {
+  const std::uint32_t id = node.status.node.value();
+  const Status::End& end = *node.status.end;
+  return {{{"kind", "ended"}, {"node", id}, {"end", end.kind}, {"reason", end.reason}, {"at_ms", end.at_ms}},
+          fmt::format("{} node {} ended: {}{}", time_text(end.at_ms), id, end.kind,
+                      end.reason.empty() ? "" : ": " + end.reason)};
+}
+
+Explanation explain_blocked(const NodeReport& node, const Status::SubgroupEntry& subgroup) {
+  const std::uint32_t id = node.status.node.value();
+  const bool inadequate = !subgroup.inadequate.empty();
+  return {{{"kind", inadequate ? "inadequate" : "blocked"},
+           {"node", id},
+           {"subgroup", subgroup.name},
+           {"reason", subgroup.blocked}},
+          fmt::format("node {}: {} in subgroup {}: {}", id, inadequate ? "nobody can send" : "sends are not possible",
+                      subgroup.name, subgroup.blocked)};
+}
+
+std::vector<Explanation> explanations_of(const GroupReport& report) {
+  const std::vector<Departure> departures = report.departures();
+  std::vector<Explanation> explanations;
+  for (const Departure& departure : departures) explanations.push_back(explain(departure));
+  for (const NodeReport& node : report.nodes) {
+    if (node.condition == NodeReport::Condition::died) explanations.push_back(explain_death(node, departures));
+    if (node.condition == NodeReport::Condition::ended) explanations.push_back(explain_end(node));
+    if (node.condition != NodeReport::Condition::running) continue;
+    for (const Status::SubgroupEntry& subgroup : node.status.subgroups) {
+      if (!subgroup.blocked.empty()) explanations.push_back(explain_blocked(node, subgroup));
+    }
+  }
+  return explanations;
+}
+
+int print_why(const GroupCommandOptions& options) {
   const GroupReport report = report_for(options);
-  const std::vector<Finding> findings = findings_of(report);
+  const std::vector<Explanation> explanations = explanations_of(report);
   if (options.json) {
     Json list = Json::array();
-    for (const Finding& finding : findings) list.push_back(finding.json);
+    for (const Explanation& explanation : explanations) list.push_back(explanation.json);
     print_json(report, "findings", std::move(list));
     return finish(report);
   }
-  for (const Finding& finding : findings) fmt::print("{}{}\n", finding.text, warning(report));
-  if (findings.empty()) fmt::print("nothing to explain: nobody has gone, and every subgroup works{}\n", warning(report));
+  TextTable table({TextTable::Align::left});
+  for (const Explanation& explanation : explanations) table.add({explanation.text + warning(report)});
+  table.print();
+  if (explanations.empty()) fmt::print("nothing to explain: nobody has gone, and every subgroup works{}\n", warning(report));
   return finish(report);
 }
 
 }  // namespace
 
 void add_group_command(CLI::App& app, Work& chosen) {
-  auto options = std::make_shared<GroupOptionsOfUser>();
+  auto options = std::make_shared<GroupCommandOptions>();
   CLI::App* group = app.add_subcommand("group", "Show the state of a group of this host, running or not");
   group->require_subcommand(1);
   group->footer(
@@ -238,14 +254,13 @@ void add_group_command(CLI::App& app, Work& chosen) {
       "Examples:\n  spindrift group status --config derecho.cfg\n"
       "  spindrift group why --group-dir /dev/shm/spindrift-0/spindrift --json\n\n" +
       exit_codes_text());
-  const auto add = [&](const char* name, const char* description, int (*run)(const GroupOptionsOfUser&)) {
-    CLI::App* command = group->add_subcommand(name, description);
+  const auto add = [&](const char* name, const char* description, int (*run)(const GroupCommandOptions&)) {
+    CLI::App* command = add_command(*group, chosen, {name, description}, options, run);
     command->add_option("--config", options->config, "The group's configuration file")->type_name("FILE");
     command->add_option("--group-dir", options->directory, "The group's directory, in place of --config")
         ->type_name("DIRECTORY");
     add_set_option(*command, *options);
-    command->add_flag("--json", options->json, "Print JSON");
-    command->callback([options, run, &chosen] { chosen = [options, run] { return run(*options); }; });
+    add_json_option(*command, *options);
   };
   add("status", "Every node: its state, view and subgroups", print_status);
   add("members", "The members of the newest view", print_members);

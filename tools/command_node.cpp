@@ -7,16 +7,12 @@
 
 #include "commands.hpp"
 #include "exit_code.hpp"
-#include "member_options.hpp"
+#include "options.hpp"
 #include "session.hpp"
 #include "view_line.hpp"
 
 namespace spindrift::tools {
 namespace {
-
-struct NodeOptions : MemberOptions {
-  bool json = false;
-};
 
 /// `event` is for programs, `text` for people.
 void print_event(const char* event, const std::string& text, NodeId node, bool json) {
@@ -28,7 +24,7 @@ void print_event(const char* event, const std::string& text, NodeId node, bool j
   std::fflush(stdout);
 }
 
-int run_node(const NodeOptions& options) {
+int run_node(const CommandOptions& options) {
   const Config config = load_config(options);
   const NodeId self = config.local_id();
   const View view = value_or_throw(config.view());
@@ -53,11 +49,9 @@ int run_node(const NodeOptions& options) {
 }  // namespace
 
 void add_node_command(CLI::App& app, Work& chosen) {
-  auto options = std::make_shared<NodeOptions>();
-  CLI::App* command = app.add_subcommand("node", "Run a member of a group until it is told to leave");
-  add_member_options(*command, *options);
-  command->add_flag("--json", options->json, "Print one JSON object per line");
-  command->footer(
+  auto options = std::make_shared<CommandOptions>();
+  const CommandText text{
+      "node", "Run a member of a group until it is told to leave",
       "Joins, takes part in every subgroup, drops what is delivered, and prints a line for every view: its members, and "
       "who\n"
       "joined, left or failed, and why. SIGINT and SIGTERM make it leave gracefully; the others go on. It ends by itself, "
@@ -65,9 +59,10 @@ void add_node_command(CLI::App& app, Work& chosen) {
       "an error, when the others removed it or a majority of the view is gone. Started again, it joins again.\n\n"
       "Examples:\n"
       "  spindrift node --config derecho.cfg --id 1\n"
-      "  spindrift node --config derecho.cfg --id 2 --set SPINDRIFT/join_timeout_ms=5000 --json\n\n" +
-      exit_codes_text());
-  command->callback([options, &chosen] { chosen = [options] { return run_node(*options); }; });
+      "  spindrift node --config derecho.cfg --id 2 --set SPINDRIFT/join_timeout_ms=5000 --json"};
+  CLI::App* command = add_command(app, chosen, text, options, run_node);
+  add_member_options(*command, *options);
+  add_json_option(*command, *options, "Print one JSON object per line");
 }
 
 }  // namespace spindrift::tools

@@ -11,14 +11,14 @@
 
 #include "commands.hpp"
 #include "exit_code.hpp"
-#include "member_options.hpp"
+#include "options.hpp"
 #include "session.hpp"
 #include "subgroup_option.hpp"
 
 namespace spindrift::tools {
 namespace {
 
-struct SendOptions : MemberOptions {
+struct SendOptions : CommandOptions {
   std::string subgroup;
   std::optional<std::uint64_t> block_bytes;
 };
@@ -126,21 +126,20 @@ int run_send(const SendOptions& options) {
 
 void add_send_command(CLI::App& app, Work& chosen) {
   auto options = std::make_shared<SendOptions>();
-  CLI::App* command = app.add_subcommand("send", "Send standard input to a subgroup, one message per line");
-  add_member_options(*command, *options);
-  command->add_option("--subgroup", options->subgroup, "Subgroup to send to")->type_name("NAME")->required();
-  command->add_option("--block", options->block_bytes, "Send blocks of this many bytes instead of lines")
-      ->type_name("BYTES")
-      ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 28));
-  command->footer(
+  const CommandText text{
+      "send", "Send standard input to a subgroup, one message per line",
       "Joins as a member, sends each line without its newline, and leaves gracefully at the end of input, when every member "
       "has\n"
       "delivered everything. The others go on. A change of the view on the way loses nothing and repeats nothing.\n\n"
       "Examples:\n"
       "  seq 1000 | spindrift send --config derecho.cfg --id 0 --subgroup orders\n"
-      "  spindrift send --config derecho.cfg --id 0 --subgroup orders --block 1024 < photo.jpg\n\n" +
-      exit_codes_text());
-  command->callback([options, &chosen] { chosen = [options] { return run_send(*options); }; });
+      "  spindrift send --config derecho.cfg --id 0 --subgroup orders --block 1024 < photo.jpg"};
+  CLI::App* command = add_command(app, chosen, text, options, run_send);
+  add_member_options(*command, *options);
+  command->add_option("--subgroup", options->subgroup, "Subgroup to send to")->type_name("NAME")->required();
+  command->add_option("--block", options->block_bytes, "Send blocks of this many bytes instead of lines")
+      ->type_name("BYTES")
+      ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 28));
 }
 
 }  // namespace spindrift::tools

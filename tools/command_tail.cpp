@@ -11,17 +11,16 @@
 
 #include "commands.hpp"
 #include "exit_code.hpp"
-#include "member_options.hpp"
+#include "options.hpp"
 #include "session.hpp"
 #include "subgroup_option.hpp"
 
 namespace spindrift::tools {
 namespace {
 
-struct TailOptions : MemberOptions {
+struct TailOptions : CommandOptions {
   std::string subgroup;
   std::optional<std::uint64_t> count;
-  bool json = false;
 };
 
 /// One delivery is one line and cannot command the terminal, whatever it holds.
@@ -102,15 +101,8 @@ int run_tail(const TailOptions& options) {
 
 void add_tail_command(CLI::App& app, Work& chosen) {
   auto options = std::make_shared<TailOptions>();
-  CLI::App* command = app.add_subcommand("tail", "Print what a subgroup delivers");
-  add_member_options(*command, *options);
-  command->add_option("--subgroup", options->subgroup, "Subgroup to print")->type_name("NAME")->required();
-  command->add_option("--count", options->count, "Leave after this many deliveries")
-      ->type_name("N")
-      ->check(CLI::PositiveNumber);
-  command->add_flag("--json", options->json,
-                    "Print one JSON object per delivery; text that is no UTF-8 has replacement characters");
-  command->footer(
+  const CommandText text{
+      "tail", "Print what a subgroup delivers",
       "Joins as a member and prints \"[view.sequence] node: text\" for each delivery, view after view. Sequence numbers "
       "begin\n"
       "at 0 in each view and have gaps where a member had nothing to send. Leaves gracefully after --count deliveries, or "
@@ -118,9 +110,15 @@ void add_tail_command(CLI::App& app, Work& chosen) {
       "SIGINT or SIGTERM; the others go on.\n\n"
       "Examples:\n"
       "  spindrift tail --config derecho.cfg --id 1 --subgroup orders\n"
-      "  spindrift tail --config derecho.cfg --id 1 --subgroup orders --count 10 --json\n\n" +
-      exit_codes_text());
-  command->callback([options, &chosen] { chosen = [options] { return run_tail(*options); }; });
+      "  spindrift tail --config derecho.cfg --id 1 --subgroup orders --count 10 --json"};
+  CLI::App* command = add_command(app, chosen, text, options, run_tail);
+  add_member_options(*command, *options);
+  command->add_option("--subgroup", options->subgroup, "Subgroup to print")->type_name("NAME")->required();
+  command->add_option("--count", options->count, "Leave after this many deliveries")
+      ->type_name("N")
+      ->check(CLI::PositiveNumber);
+  add_json_option(*command, *options,
+                  "Print one JSON object per delivery; text that is no UTF-8 has replacement characters");
 }
 
 }  // namespace spindrift::tools

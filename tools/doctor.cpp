@@ -99,21 +99,21 @@ Finding barrier(const HostFacts& host) {
 }
 
 Finding time_source(const HostFacts& host) {
-  if (host.clock_source.empty() || host.clock_source == "tsc" || host.clock_source == "arch_sys_counter" ||
-      host.clock_source == "kvm-clock") {
-    return {Grade::good, "time source", host.clock_source.empty() ? "unknown" : host.clock_source, ""};
+  if (host.clock.source.empty() || host.clock.source == "tsc" || host.clock.source == "arch_sys_counter" ||
+      host.clock.source == "kvm-clock") {
+    return {Grade::good, "time source", host.clock.source.empty() ? "unknown" : host.clock.source, ""};
   }
-  return {Grade::note, "time source", host.clock_source + ": to read the time is a system call here",
+  return {Grade::note, "time source", host.clock.source + ": to read the time is a system call here",
           "echo tsc > /sys/devices/system/clocksource/clocksource0/current_clocksource, as root, if it is available"};
 }
 
 // A later start of a node has a higher incarnation than an earlier one as long as its clock does not go back.
 Finding clock(const HostFacts& host) {
-  if (host.unix_seconds < year_2024) {
+  if (host.clock.unix_seconds < year_2024) {
     return {Grade::bad, "clock", "it was never set: a node that is started again would look like an earlier start of itself",
             "timedatectl set-ntp true"};
   }
-  if (host.clock_synchronized.value_or(true)) return {Grade::good, "clock", "it is set", ""};
+  if (host.clock.synchronized.value_or(true)) return {Grade::good, "clock", "it is set", ""};
   return {Grade::note, "clock",
           "nothing keeps it right; if it goes back, a node that is started again waits longer to be taken in",
           "timedatectl set-ntp true"};
@@ -128,18 +128,19 @@ Finding huge_pages(const HostFacts& host) {
 
 Finding locked_memory(const HostFacts& host) {
   const std::string seen = host.locked_memory_max_bytes ? bytes_text(*host.locked_memory_max_bytes) : "unlimited";
-  if (host.rdma_devices.empty() || host.locked_memory_max_bytes.value_or(locked_memory_wanted) >= locked_memory_wanted) {
+  if (host.network.rdma_devices.empty() ||
+      host.locked_memory_max_bytes.value_or(locked_memory_wanted) >= locked_memory_wanted) {
     return {Grade::good, "locked memory", seen, ""};
   }
   return {Grade::note, "locked memory", seen + ": too little to register memory with a device", "ulimit -l unlimited"};
 }
 
 Finding devices(const HostFacts& host) {
-  if (host.rdma_devices.empty()) {
+  if (host.network.rdma_devices.empty()) {
     return {Grade::good, "rdma devices", "none; fabric verbs alone needs one", ""};
   }
   std::string text;
-  for (const RdmaDevice& device : host.rdma_devices) {
+  for (const RdmaDevice& device : host.network.rdma_devices) {
     text += fmt::format("{}{}: {}, {}, {} GIDs", text.empty() ? "" : "; ", device.name, device.state, device.link_layer,
                         device.gids.size());
   }
@@ -147,13 +148,13 @@ Finding devices(const HostFacts& host) {
 }
 
 Finding libfabric(const HostFacts& host, const Needs& needs) {
-  if (host.providers_error) {
-    return {Grade::bad, "libfabric", *host.providers_error,
+  if (host.network.providers_error) {
+    return {Grade::bad, "libfabric", *host.network.providers_error,
             "apt-get install libfabric1, or fabric = shm for a group on one host"};
   }
   std::string seen;
   bool fits = false;
-  for (const fabric::OfiOffer& offer : host.providers) {
+  for (const fabric::OfiOffer& offer : host.network.providers) {
     const char* const kind = !offer.connected ? "not connected"
                              : offer.ordered  ? "connected, ordered"
                                               : "connected, unordered";
@@ -167,21 +168,21 @@ Finding libfabric(const HostFacts& host, const Needs& needs) {
 }
 
 Finding rdma_core(const HostFacts& host) {
-  if (host.verbs_error) {
+  if (host.network.verbs_error) {
     return {
-        Grade::bad, "rdma-core", *host.verbs_error,
+        Grade::bad, "rdma-core", *host.network.verbs_error,
         "apt-get install librdmacm1 ibverbs-providers; without an adapter: modprobe rdma_rxe rdma_ucm; rdma link add rxe0 "
         "type rxe netdev eth0; or fabric = ofi:tcp"};
   }
   std::string seen;
   bool active = false;
-  for (const fabric::VerbsPort& port : host.verbs_ports) {
+  for (const fabric::VerbsPort& port : host.network.verbs_ports) {
     seen += fmt::format("{}{} port {} ({}, {} windows): {}", seen.empty() ? "" : "; ", port.device, port.port,
                         port.active ? "active" : "down", port.memory_windows ? "with" : "without",
                         port.addresses.empty() ? "no address" : fmt::format("{}", fmt::join(port.addresses, ", ")));
     active |= port.active && !port.addresses.empty();
   }
-  for (const auto& [device, why] : host.no_dc) {
+  for (const auto& [device, why] : host.network.no_dc) {
     seen += "; DC queue pairs of " + device + ", for the kernel's device alone: ";
     seen += why.empty() ? "yes, but no release was run on an adapter that has them" : "none, " + why;
   }
@@ -192,9 +193,9 @@ Finding rdma_core(const HostFacts& host) {
 }
 
 Finding address(const HostFacts& host, const Needs& needs) {
-  if (host.address_error.empty()) return {Grade::good, "address", "this node can listen at " + needs.address, ""};
+  if (host.network.address_error.empty()) return {Grade::good, "address", "this node can listen at " + needs.address, ""};
   return {
-      Grade::bad, "address", needs.address + ": " + host.address_error,
+      Grade::bad, "address", needs.address + ": " + host.network.address_error,
       "give this node an address of this host in [SPINDRIFT] addresses, with a port that is free (ss -ltnp); if it is this "
       "node's member that has it, all is well"};
 }
@@ -270,7 +271,7 @@ std::vector<Finding> examine(const HostFacts& host, const std::optional<Needs>& 
   if (needs) findings.push_back(directory(host, *needs));
   if (needs && !needs->provider.empty()) findings.push_back(libfabric(host, *needs));
   if (needs && needs->verbs) findings.push_back(rdma_core(host));
-  if (needs && !needs->address.empty() && !host.verbs_error) findings.push_back(address(host, *needs));
+  if (needs && !needs->address.empty() && !host.network.verbs_error) findings.push_back(address(host, *needs));
   if (needs && !needs->ways.empty()) findings.push_back(ways(*needs));
   for (const auto& look : {barrier, time_source, clock, huge_pages, locked_memory, devices}) findings.push_back(look(host));
   return findings;

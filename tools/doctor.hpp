@@ -23,6 +23,22 @@ struct RdmaDevice {
   std::vector<std::string> gids;  ///< of port 1, those that are set
 };
 
+struct ClockFacts {
+  std::string source;  ///< empty: unknown
+  std::optional<bool> synchronized;
+  std::int64_t unix_seconds = 0;
+};
+
+struct NetworkFacts {
+  std::vector<RdmaDevice> rdma_devices;
+  std::optional<std::string> providers_error;  ///< why libfabric cannot be asked; none: it was, or nobody needs it
+  std::vector<fabric::OfiOffer> providers;     ///< of libfabric
+  std::optional<std::string> verbs_error;      ///< why rdma-core has no device to offer; none: it has, or nobody needs it
+  std::vector<fabric::VerbsPort> verbs_ports;  ///< that it has
+  std::map<std::string, std::string> no_dc;    ///< by its devices: why there are no DC queue pairs; empty: there are
+  std::string address_error;                   ///< why the member cannot listen at its address; empty: it can
+};
+
 /// What was seen of this host, for this user.
 struct HostFacts {
   std::uint32_t cpus = 1;           ///< that this process may run on
@@ -34,17 +50,9 @@ struct HostFacts {
   std::optional<std::uint64_t> locked_memory_max_bytes;  ///< soft limit; none: unlimited
   std::string memory_file_error;                         ///< why no sealed memory file can be made; empty: it can
   bool membarrier = true;
-  std::string clock_source;  ///< empty: unknown
-  std::optional<bool> clock_synchronized;
-  std::int64_t unix_seconds = 0;
+  ClockFacts clock;
   std::string shared_huge_pages;  ///< "never", "advise", …; empty: unknown
-  std::vector<RdmaDevice> rdma_devices;
-  std::optional<std::string> providers_error;  ///< why libfabric cannot be asked; none: it was, or nobody needs it
-  std::vector<fabric::OfiOffer> providers;     ///< of libfabric
-  std::optional<std::string> verbs_error;      ///< why rdma-core has no device to offer; none: it has, or nobody needs it
-  std::vector<fabric::VerbsPort> verbs_ports;  ///< that it has
-  std::map<std::string, std::string> no_dc;    ///< by its devices: why there are no DC queue pairs; empty: there are
-  std::string address_error;                   ///< why the member cannot listen at its address; empty: it can
+  NetworkFacts network;
   std::string directory_error;                 ///< why the runtime directory cannot be used; empty: it can
 };
 

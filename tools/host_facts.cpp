@@ -144,29 +144,30 @@ std::string chosen_in(const std::string& line) {
   return from == std::string::npos || to == std::string::npos ? "" : line.substr(from + 1, to - from - 1);
 }
 
-void look_at_fabric(HostFacts& host, const Needs& needs) {
+void look_at_fabric(NetworkFacts& network, const Needs& needs) {
   auto offers = fabric::ofi_offers();
   if (!offers) {
-    host.providers_error = offers.error().to_string();
+    network.providers_error = offers.error().to_string();
     return;
   }
-  host.providers = std::move(offers).value();
+  network.providers = std::move(offers).value();
   if (needs.address.empty()) return;
   const auto listened = needs.pairs.empty() ? fabric::try_ofi_address(needs.provider, needs.address)
                                             : kernel::try_vq_address(needs.pairs, needs.address);
-  if (!listened) host.address_error = listened.error().to_string();
+  if (!listened) network.address_error = listened.error().to_string();
 }
 
-void look_at_verbs(HostFacts& host, const Needs& needs) {
+void look_at_verbs(NetworkFacts& network, const Needs& needs) {
   auto ports = fabric::verbs_ports();
   if (!ports) {
-    host.verbs_error = ports.error().message();
+    network.verbs_error = ports.error().message();
     return;
   }
-  host.verbs_ports = std::move(ports).value();
-  for (const fabric::VerbsPort& port : host.verbs_ports) host.no_dc[port.device] = kernel::why_no_dc(port.device);
+  network.verbs_ports = std::move(ports).value();
+  for (const fabric::VerbsPort& port : network.verbs_ports) network.no_dc[port.device] = kernel::why_no_dc(port.device);
   if (needs.address.empty()) return;
-  if (auto listened = fabric::try_verbs_address(needs.address); !listened) host.address_error = listened.error().to_string();
+  const auto listened = fabric::try_verbs_address(needs.address);
+  if (!listened) network.address_error = listened.error().to_string();
 }
 
 }  // namespace
@@ -187,15 +188,15 @@ HostFacts look_at_host(const std::optional<Needs>& needs) {
   }
   host.memory_file_error = why_no_memory_file();
   host.membarrier = kernel_has_membarrier;
-  host.clock_source = first_line("/sys/devices/system/clocksource/clocksource0/current_clocksource");
+  host.clock.source = first_line("/sys/devices/system/clocksource/clocksource0/current_clocksource");
   timex clock{};
-  if (const int state = ::adjtimex(&clock); state >= 0) host.clock_synchronized = state != TIME_ERROR;
-  host.unix_seconds = ::time(nullptr);
+  if (const int state = ::adjtimex(&clock); state >= 0) host.clock.synchronized = state != TIME_ERROR;
+  host.clock.unix_seconds = ::time(nullptr);
   host.shared_huge_pages = chosen_in(first_line("/sys/kernel/mm/transparent_hugepage/shmem_enabled"));
-  host.rdma_devices = rdma_devices();
+  host.network.rdma_devices = rdma_devices();
   if (needs) host.directory_error = why_no_directory(needs->runtime_directory);
-  if (needs && !needs->provider.empty()) look_at_fabric(host, *needs);
-  if (needs && needs->verbs) look_at_verbs(host, *needs);
+  if (needs && !needs->provider.empty()) look_at_fabric(host.network, *needs);
+  if (needs && needs->verbs) look_at_verbs(host.network, *needs);
   return host;
 }
 

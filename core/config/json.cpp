@@ -25,7 +25,7 @@ struct Refused {
 };
 
 /// Watches the parser: no nesting beyond depth_max, no field twice in one object.
-class Watcher {
+class JsonWatcher {
  public:
   bool operator()(int depth, Json::parse_event_t event, const Json& parsed) {
     if (depth > depth_max) throw Refused{"the JSON is nested too deeply", "a layout needs no more than five levels"};
@@ -75,7 +75,7 @@ std::string element(std::string_view path, std::size_t index) { return fmt::form
 std::string field(std::string_view path, std::string_view name) { return fmt::format("{}.{}", path, name); }
 
 Result<Json> parse_json(const LayoutSource& source) {
-  Watcher watcher;
+  JsonWatcher watcher;
   try {
     return Json::parse(source.text, std::ref(watcher));
   } catch (const Json::parse_error& error) {

@@ -49,7 +49,8 @@ TEST_CASE("the doctor finds this machine fit, with and without a configuration")
   CHECK(verdict["findings"].size() >= 10);
   const CommandResult unfit = run({"doctor", "--config", config, "--set", "SPINDRIFT/runtime_directory=/proc/nowhere/here"});
   CHECK(unfit.code == number(ExitCode::resource));
-  CHECK_THAT(unfit.output, Contains("bad   runtime directory") && Contains("fix: set runtime_directory"));
+  CHECK_THAT(unfit.output, Contains("\nbad ") && Contains(" runtime directory  /proc/nowhere/here: ") &&
+                               Contains("fix: set runtime_directory"));
 }
 
 TEST_CASE("a mistaken command line exits with 2 and says what is wrong") {

@@ -16,9 +16,9 @@ HostFacts a_good_host() {
   host.cpus = 8;
   host.memory_available_bytes = std::uint64_t{8} << 30;
   host.open_files_max = host.open_files_hard_max = 20'000;
-  host.clock_source = "tsc";
-  host.clock_synchronized = true;
-  host.unix_seconds = 1'800'000'000;
+  host.clock.source = "tsc";
+  host.clock.synchronized = true;
+  host.clock.unix_seconds = 1'800'000'000;
   host.shared_huge_pages = "advise";
   return host;
 }
@@ -115,11 +115,11 @@ TEST_CASE("what a container forbids is named") {
 
 TEST_CASE("a clock that was never set is bad, one that nothing keeps right and a slow one are worth a note") {
   HostFacts host = a_good_host();
-  host.clock_synchronized = false;
+  host.clock.synchronized = false;
   CHECK(finding(host, std::nullopt, "clock").grade == Grade::note);
-  host.unix_seconds = 1000;
+  host.clock.unix_seconds = 1000;
   CHECK(finding(host, std::nullopt, "clock").grade == Grade::bad);
-  host.clock_source = "hpet";
+  host.clock.source = "hpet";
   CHECK(finding(host, std::nullopt, "time source").grade == Grade::note);
 }
 
@@ -127,7 +127,7 @@ TEST_CASE("locked memory matters only to those who have a device") {
   HostFacts host = a_good_host();
   host.locked_memory_max_bytes = std::uint64_t{8} << 20;
   CHECK(finding(host, std::nullopt, "locked memory").grade == Grade::good);
-  host.rdma_devices.push_back({"mlx5_0", "ACTIVE", "Ethernet", {"fe80::1"}});
+  host.network.rdma_devices.push_back({"mlx5_0", "ACTIVE", "Ethernet", {"fe80::1"}});
   CHECK(finding(host, std::nullopt, "locked memory").fix == "ulimit -l unlimited");
   CHECK_THAT(finding(host, std::nullopt, "rdma devices").text, Contains("mlx5_0: ACTIVE, Ethernet, 1 GIDs"));
 }
@@ -137,21 +137,21 @@ TEST_CASE("a fabric between hosts needs libfabric with an ordered provider, and 
   Needs needs = three_members();
   needs.provider = "tcp";
   needs.address = "10.0.0.1:7400";
-  host.providers = {{"net", false, false, false}, {"tcp", true, true, false}};
+  host.network.providers = {{"net", false, false, false}, {"tcp", true, true, false}};
   CHECK(finding(host, needs, "libfabric").grade == Grade::good);
   CHECK_THAT(finding(host, needs, "libfabric").text, Contains("net (not connected), tcp (connected, ordered)"));
   CHECK(finding(host, needs, "address").grade == Grade::good);
-  host.address_error = "in use";
+  host.network.address_error = "in use";
   CHECK(finding(host, needs, "address").grade == Grade::bad);
-  host.providers[1].ordered = false;
+  host.network.providers[1].ordered = false;
   CHECK(finding(host, needs, "libfabric").grade == Grade::bad);
   needs.pairs = "net";
   needs.provider = "net";
   CHECK(finding(host, needs, "libfabric").grade == Grade::bad);
-  host.providers[0].connectionless = true;
+  host.network.providers[0].connectionless = true;
   CHECK(finding(host, needs, "libfabric").grade == Grade::good);
   CHECK_THAT(finding(host, needs, "libfabric").text, Contains("net (not connected; connectionless, ordered)"));
-  host.providers_error = "libfabric cannot be loaded";
+  host.network.providers_error = "libfabric cannot be loaded";
   CHECK_THAT(finding(host, needs, "libfabric").fix, Contains("apt-get install libfabric1"));
 }
 
@@ -159,18 +159,19 @@ TEST_CASE("the fabric of RDMA devices needs an active port with an address") {
   HostFacts host = a_good_host();
   Needs needs = three_members();
   needs.verbs = true;
-  host.verbs_ports = {{.device = "rxe0", .port = 1, .active = true, .memory_windows = true, .addresses = {"10.0.0.1"}}};
+  host.network.verbs_ports = {
+      {.device = "rxe0", .port = 1, .active = true, .memory_windows = true, .addresses = {"10.0.0.1"}}};
   CHECK(finding(host, needs, "rdma-core").grade == Grade::good);
   CHECK_THAT(finding(host, needs, "rdma-core").text, Contains("rxe0 port 1 (active, with windows): 10.0.0.1"));
-  host.no_dc = {{"mlx5_0", ""}, {"rxe0", "it is no adapter of libmlx5's"}};
+  host.network.no_dc = {{"mlx5_0", ""}, {"rxe0", "it is no adapter of libmlx5's"}};
   CHECK_THAT(finding(host, needs, "rdma-core").text, Contains("mlx5_0, for the kernel's device alone: yes, but no release"));
   CHECK_THAT(finding(host, needs, "rdma-core").text, Contains("of rxe0, for the kernel's device alone: none, it is no"));
-  host.verbs_ports[0].active = false;
+  host.network.verbs_ports[0].active = false;
   CHECK(finding(host, needs, "rdma-core").grade == Grade::bad);
   CHECK_THAT(finding(host, needs, "rdma-core").fix, Contains("ip link set"));
-  host.verbs_ports[0] = {.device = "rxe0", .port = 1, .active = true, .addresses = {}};
+  host.network.verbs_ports[0] = {.device = "rxe0", .port = 1, .active = true, .addresses = {}};
   CHECK(finding(host, needs, "rdma-core").grade == Grade::bad);
-  host.verbs_error = "no RDMA device";
+  host.network.verbs_error = "no RDMA device";
   CHECK_THAT(finding(host, needs, "rdma-core").fix, Contains("modprobe rdma_rxe"));
 }
 
@@ -180,11 +181,11 @@ TEST_CASE("this host's libfabric is asked, and its address tried") {
   needs.provider = "tcp";
   needs.address = "127.0.0.1:0";
   const HostFacts good = look_at_host(needs);
-  CHECK_FALSE(good.providers_error);
-  CHECK(good.address_error.empty());
+  CHECK_FALSE(good.network.providers_error);
+  CHECK(good.network.address_error.empty());
   CHECK(finding(good, needs, "libfabric").grade == Grade::good);
   needs.address = "192.0.2.77:7400";
-  CHECK_FALSE(look_at_host(needs).address_error.empty());
+  CHECK_FALSE(look_at_host(needs).network.address_error.empty());
 }
 
 TEST_CASE("this host can be looked at, with a directory that is there, one that could be made, and one that could not") {

@@ -58,7 +58,7 @@ struct Player {
   std::vector<std::uint32_t> numbers = std::vector<std::uint32_t>(recording.topics().size());
   std::vector<std::uint64_t> sequences = std::vector<std::uint64_t>(16);
 
-  void deliver(Tally& tally, const ulog::Sample& sample, std::optional<NodeId> sender = {}) {
+  void deliver(FlightTally& tally, const ulog::Sample& sample, std::optional<NodeId> sender = {}) {
     std::vector<std::byte> message(message_bytes(sample));
     encode_sample(sample, numbers[sample.topic]++, message);
     const TopicPlan& planned = plan[sample.topic];
@@ -149,7 +149,7 @@ TEST_CASE("a tally of everything in order equals the file and is complete") {
   const ulog::Recording recording = small();
   const View view = view_of(flight_config(recording, 2, "flight", "/dev/shm/x"));
   const FlightPlan plan = plan_flight(recording, view).value();
-  Tally tally(recording, plan, view.subgroups.size());
+  FlightTally tally(recording, plan, view.subgroups.size());
   tally.begin_view(view);
   Player player{recording, plan};
   for (const ulog::Sample& sample : recording.samples()) {
@@ -167,7 +167,7 @@ TEST_CASE("a tally notices lost, repeated and misplaced samples") {
   const View view = view_of(flight_config(recording, 2, "flight", "/dev/shm/x"));
   const FlightPlan plan = plan_flight(recording, view).value();
   const auto& samples = recording.samples();
-  Tally tally(recording, plan, view.subgroups.size());
+  FlightTally tally(recording, plan, view.subgroups.size());
   tally.begin_view(view);
   Player player{recording, plan};
 
@@ -200,7 +200,7 @@ TEST_CASE("different delivery orders have different digests, equal ones the same
   const FlightPlan plan = plan_flight(recording, view).value();
   const auto& samples = recording.samples();
   const auto digests_of = [&](const std::vector<std::size_t>& order) {
-    Tally tally(recording, plan, view.subgroups.size());
+    FlightTally tally(recording, plan, view.subgroups.size());
     tally.begin_view(view);
     Player player{recording, plan};
     for (const std::size_t i : order) player.deliver(tally, samples[i]);
@@ -272,9 +272,10 @@ TEST_CASE("when a sender is gone the next in line sends on from the first sample
   const View all = view_of(flight_config(recording, 3, "flight", "/dev/shm/x"));
   const FlightPlan plan(2, {.subgroup = plan_flight(recording, all).value()[0].subgroup, .sender = NodeId(1)});
   std::vector<Assignment> assigned;
-  Tally tally(recording, plan, all.subgroups.size(), [&](std::size_t topic, const Sender& sender, std::uint64_t number) {
-    assigned.push_back({topic, sender.node.value(), number});
-  });
+  FlightTally tally(recording, plan, all.subgroups.size(),
+                    [&](std::size_t topic, const Sender& sender, std::uint64_t number) {
+                      assigned.push_back({topic, sender.node.value(), number});
+                    });
   tally.begin_view(with_members(all, 0, {{0, 10}, {1, 11}, {2, 12}}));
   CHECK(assigned == std::vector<Assignment>{{0, 1, 0}, {1, 1, 0}});
   Player player{recording, plan};
@@ -306,7 +307,7 @@ TEST_CASE("when a sender is gone the next in line sends on from the first sample
     const View next = with_members(all, 1, {{0, 10}, {1, 99}});
     tally.begin_view(next);
     const std::vector<Assignment> expected = std::exchange(assigned, {});
-    Tally newcomer(recording, plan, all.subgroups.size(),
+    FlightTally newcomer(recording, plan, all.subgroups.size(),
                    [&](std::size_t topic, const Sender& sender, std::uint64_t number) {
                      assigned.push_back({topic, sender.node.value(), number});
                    });
@@ -327,7 +328,7 @@ TEST_CASE("when a sender is gone the next in line sends on from the first sample
     CHECK(newcomer.result().delivered == 3);
   }
   SECTION("a state of another replay is refused") {
-    Tally newcomer(recording, plan, all.subgroups.size());
+    FlightTally newcomer(recording, plan, all.subgroups.size());
     for (const char* text : {"", "{}", "[1]", R"({"sequence":[1,2],"messages":1,"bytes":1,"topics":[]})"}) {
       std::istringstream stream(text);
       CHECK_THROWS_AS(newcomer.load(plan[0].subgroup, stream), Exception);

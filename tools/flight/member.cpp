@@ -120,6 +120,40 @@ class Share {
   std::atomic<bool> any_taken_{false};
 };
 
+/// Tells the demo what the member sees and how far it is, until it has told the result.
+class Progress {
+ public:
+  Progress(Reporter& reporter, std::uint64_t messages) : reporter_(reporter), step_(messages / progress_reports + 1) {}
+
+  void on_view(const NewView& news) {
+    if (finished_) return;
+    log_.on_view(news);
+    std::string members;
+    for (const NodeId node : news.view.members) members += (members.empty() ? "" : ",") + std::to_string(node.value());
+    reporter_.report(report_view, members);
+  }
+  /// `messages`: of all batches so far.
+  void on_delivery(std::size_t batch, Time now, std::uint64_t messages) {
+    log_.on_delivery(batch, now);
+    if (messages < reported_ + step_) return;
+    reported_ = messages;
+    reporter_.report(report_progress, std::to_string(reported_));
+  }
+  void finish(TallyResult result) {
+    finished_ = true;
+    result.views = log_.entries();
+    reporter_.report(report_result, to_json(result));
+  }
+  [[nodiscard]] bool finished() const noexcept { return finished_; }
+
+ private:
+  Reporter& reporter_;
+  const std::uint64_t step_;
+  ViewLog log_;
+  std::uint64_t reported_ = 0;
+  bool finished_ = false;
+};
+
 class FlightMember {
  public:
   FlightMember(const Config& config, ulog::Recording recording, const FlightMemberOptions& options, Reporter& reporter)
@@ -132,6 +166,7 @@ class FlightMember {
         reporter_(reporter),
         start_(clock_.now()),
         share_(recording_),
+        progress_(reporter, recording_.samples().size()),
         tally_(
             recording_, plan_, view_.subgroups.size(),
             [this](std::size_t topic, const Sender& sender, std::uint64_t number) { on_assigned(topic, sender, number); }),
@@ -144,7 +179,7 @@ class FlightMember {
     const bool sent = send_all();
     session_.finish();
     if (tally_.fault()) throw Exception(Error(ErrorKind::bad_input, *tally_.fault()));
-    return sent && reported_result_ ? ExitCode::success : ExitCode::interrupted;
+    return sent && progress_.finished() ? ExitCode::success : ExitCode::interrupted;
   }
 
  private:
@@ -152,11 +187,7 @@ class FlightMember {
     GroupOptions options;
     options.on_view = [this](const NewView& news) {
       tally_.begin_view(news.view);
-      if (reported_result_) return;
-      log_.on_view(news);
-      std::string members;
-      for (const NodeId node : news.view.members) members += (members.empty() ? "" : ",") + std::to_string(node.value());
-      reporter_.report(report_view, members);
+      progress_.on_view(news);
     };
     return options;
   }
@@ -176,12 +207,7 @@ class FlightMember {
 
   void on_delivery(SubgroupId subgroup, std::span<const Delivery> batch) {
     tally_.add(subgroup, batch);
-    log_.on_delivery(batch.size(), clock_.now());
-    const std::uint64_t step = recording_.samples().size() / progress_reports + 1;
-    if (tally_.messages() >= reported_ + step) {
-      reported_ = tally_.messages();
-      reporter_.report(report_progress, std::to_string(reported_));
-    }
+    progress_.on_delivery(batch.size(), clock_.now(), tally_.messages());
     check_complete();
   }
 
@@ -192,12 +218,10 @@ class FlightMember {
   }
 
   void check_complete() {
-    if (tally_.complete() && !tally_.fault() && !reported_result_) {
-      reported_result_ = true;
+    if (tally_.complete() && !tally_.fault() && !progress_.finished()) {
       TallyResult result = tally_.result();
       result.seconds = std::chrono::duration<double>(clock_.now() - start_).count();
-      result.views = log_.entries();
-      reporter_.report(report_result, to_json(result));
+      progress_.finish(std::move(result));
     }
     if (tally_.fault()) {
       faulty_.store(true, std::memory_order_release);
@@ -261,10 +285,8 @@ class FlightMember {
   Share share_;
   std::vector<Subgroup*> subgroups_;
   // The poller's until the session has ended:
-  Tally tally_;
-  ViewLog log_;
-  std::uint64_t reported_ = 0;
-  bool reported_result_ = false;
+  Progress progress_;
+  FlightTally tally_;
   std::atomic<bool> faulty_{false};
   std::atomic<bool> running_{false};  // the session is there for handlers
   Session session_;

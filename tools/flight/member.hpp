@@ -5,13 +5,13 @@
 
 #include <string>
 
-#include "member_options.hpp"
+#include "options.hpp"
 
 namespace spindrift::tools {
 
 enum class Rate { real, max };
 
-struct FlightMemberOptions : MemberOptions {
+struct FlightMemberOptions : CommandOptions {
   std::string recording;
   Rate rate = Rate::max;
   int report = -1;      ///< descriptor of the pipe's writing end

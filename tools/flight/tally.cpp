@@ -80,14 +80,15 @@ std::optional<TallyResult> result_from_json(std::string_view text, std::size_t t
   }
 }
 
-Tally::Tally(const ulog::Recording& recording, const FlightPlan& plan, std::size_t subgroups, OnAssigned on_assigned)
+FlightTally::FlightTally(const ulog::Recording& recording, const FlightPlan& plan, std::size_t subgroups,
+                         OnAssigned on_assigned)
     : recording_(recording),
       plan_(plan),
       on_assigned_(std::move(on_assigned)),
       topics_(recording.topics().size()),
       subgroups_(subgroups) {}
 
-void Tally::begin_view(const View& view) {
+void FlightTally::begin_view(const View& view) {
   const bool first_of_all = view.id == ViewId(0);
   view_ = view;
   for (std::uint32_t s = 0; s < subgroups_.size(); ++s) {
@@ -98,7 +99,7 @@ void Tally::begin_view(const View& view) {
 
 // A sender that is still there keeps its topics: what it had under way goes first in the new view. A dead one's messages
 // that were not delivered never will be, so its successor begins with the first of them.
-void Tally::assign(SubgroupId subgroup) {
+void FlightTally::assign(SubgroupId subgroup) {
   for (std::size_t t = 0; t < topics_.size(); ++t) {
     TopicPart& topic = topics_[t];
     if (plan_[t].subgroup != subgroup) continue;
@@ -111,11 +112,11 @@ void Tally::assign(SubgroupId subgroup) {
   }
 }
 
-void Tally::add(SubgroupId subgroup, std::span<const Delivery> batch) {
+void FlightTally::add(SubgroupId subgroup, std::span<const Delivery> batch) {
   for (const Delivery& delivery : batch) add(subgroup, delivery);
 }
 
-void Tally::add(SubgroupId subgroup, const Delivery& delivery) {
+void FlightTally::add(SubgroupId subgroup, const Delivery& delivery) {
   SubgroupPart& part = subgroups_[subgroup.value()];
   ++delivered_;
   ++part.messages;
@@ -145,7 +146,7 @@ void Tally::add(SubgroupId subgroup, const Delivery& delivery) {
   topic.content.add(delivery.payload);
 }
 
-void Tally::save(SubgroupId subgroup, std::ostream& to) const {
+void FlightTally::save(SubgroupId subgroup, std::ostream& to) const {
   const SubgroupPart& part = subgroups_[subgroup.value()];
   Json json{{"sequence", part.sequence.value().words},
             {"messages", part.messages},
@@ -163,7 +164,7 @@ void Tally::save(SubgroupId subgroup, std::ostream& to) const {
   to << json.dump();
 }
 
-void Tally::load(SubgroupId subgroup, std::istream& from) {
+void FlightTally::load(SubgroupId subgroup, std::istream& from) {
   const auto broken = [](const std::string& what) {
     return Exception(Error(ErrorKind::bad_input, "the state that a member sent is none of this replay: " + what));
   };
@@ -189,13 +190,13 @@ void Tally::load(SubgroupId subgroup, std::istream& from) {
   assign(subgroup);  // the state is of the boundary, before this view's departures were looked at
 }
 
-std::uint64_t Tally::messages() const noexcept {
+std::uint64_t FlightTally::messages() const noexcept {
   std::uint64_t sum = 0;
   for (const SubgroupPart& part : subgroups_) sum += part.messages;
   return sum;
 }
 
-TallyResult Tally::result() const {
+TallyResult FlightTally::result() const {
   TallyResult result;
   for (const TopicPart& topic : topics_) {
     result.counts.push_back(topic.count);

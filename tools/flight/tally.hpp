@@ -51,13 +51,13 @@ struct TallyResult {
 [[nodiscard]] std::optional<TallyResult> result_from_json(std::string_view text, std::size_t topics, std::size_t subgroups);
 
 /// Takes views and deliveries on one thread. `recording` and `plan` outlive it.
-class Tally {
+class FlightTally {
  public:
   /// A sender was found for this topic, and its next sample is the one of this number. Called for every topic once at the
   /// start, and again when its sender is gone.
   using OnAssigned = std::function<void(std::size_t topic, const Sender& sender, std::uint64_t number)>;
 
-  Tally(const ulog::Recording& recording, const FlightPlan& plan, std::size_t subgroups, OnAssigned on_assigned = {});
+  FlightTally(const ulog::Recording& recording, const FlightPlan& plan, std::size_t subgroups, OnAssigned on_assigned = {});
 
   /// Between the last delivery of the view before and the first of this one. A process that has missed earlier views counts
   /// a subgroup's deliveries only after `load`.

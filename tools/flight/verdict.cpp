@@ -20,7 +20,7 @@ double rate_of(const TallyResult& result) {
 Digest digest_of_all(const TallyResult& result) { return digest_of(std::as_bytes(std::span(result.sequences))); }
 
 /// Messages delivered by a subgroup: the sum of its topics.
-std::uint64_t recorded_in(const Report& report, SubgroupId subgroup) {
+std::uint64_t recorded_in(const FlightReport& report, SubgroupId subgroup) {
   std::uint64_t sum = 0;
   for (std::size_t t = 0; t < report.plan.size(); ++t) {
     if (report.plan[t].subgroup == subgroup) sum += report.recording.topics()[t].samples;
@@ -29,7 +29,7 @@ std::uint64_t recorded_in(const Report& report, SubgroupId subgroup) {
 }
 
 /// Who sent a topic at last, by any member's result: they agree, or the replay has a fault.
-std::uint32_t last_sender(const Report& report, std::size_t topic) {
+std::uint32_t last_sender(const FlightReport& report, std::size_t topic) {
   for (const MemberOutcome& outcome : report.outcomes) {
     if (outcome.result) return outcome.result->senders[topic];
   }
@@ -37,7 +37,7 @@ std::uint32_t last_sender(const Report& report, std::size_t topic) {
 }
 
 /// "2", or "2, 0" where 0 took over.
-std::string sender_text(const Report& report, std::size_t topic) {
+std::string sender_text(const FlightReport& report, std::size_t topic) {
   const std::uint32_t first = report.plan[topic].sender.value();
   const std::uint32_t last = last_sender(report, topic);
   return first == last ? std::to_string(first) : fmt::format("{}, {}", first, last);
@@ -56,7 +56,7 @@ struct ViewSummary {
   std::vector<std::pair<NodeId, double>> gaps_ms;           ///< by member
 };
 
-std::map<std::uint64_t, ViewSummary> views_of(const Report& report) {
+std::map<std::uint64_t, ViewSummary> views_of(const FlightReport& report) {
   std::map<std::uint64_t, ViewSummary> views;
   for (const MemberOutcome& outcome : report.outcomes) {
     if (!outcome.result) continue;
@@ -81,7 +81,7 @@ std::map<std::uint64_t, ViewSummary> views_of(const Report& report) {
   return views;
 }
 
-void print_views(const Report& report) {
+void print_views(const FlightReport& report) {
   for (const auto& [id, summary] : views_of(report)) {
     std::string line = fmt::format("view {}: members {}", id, listed(summary.entry.members));
     if (id > 0 && !summary.entry.joined.empty()) line += "; joined " + listed(summary.entry.joined);
@@ -98,7 +98,7 @@ void print_views(const Report& report) {
   fmt::print("\n");
 }
 
-nlohmann::json views_json(const Report& report) {
+nlohmann::json views_json(const FlightReport& report) {
   auto list = nlohmann::json::array();
   for (const auto& [id, summary] : views_of(report)) {
     nlohmann::json view{{"view", id},
@@ -115,7 +115,7 @@ nlohmann::json views_json(const Report& report) {
   return list;
 }
 
-void print_topics(const Report& report) {
+void print_topics(const FlightReport& report) {
   std::string heading = fmt::format("{:<36} {:<12} {:>6} {:>9}", "topic", "subgroup", "sender", "recorded");
   for (const MemberOutcome& outcome : report.outcomes)
     heading += fmt::format(" {:>9}", fmt::format("member {}", outcome.node.value()));
@@ -131,7 +131,7 @@ void print_topics(const Report& report) {
   }
 }
 
-void print_sequences(const Report& report) {
+void print_sequences(const FlightReport& report) {
   fmt::print("\n{:<12} {:>9}  digest of the delivered sequence\n", "subgroup", "messages");
   for (std::uint32_t s = 0; s < report.view.subgroups.size(); ++s) {
     const std::string& name = report.view.subgroups[s].name;
@@ -149,7 +149,7 @@ void print_sequences(const Report& report) {
   fmt::print("\n");
 }
 
-void print_members(const Report& report) {
+void print_members(const FlightReport& report) {
   for (const MemberOutcome& outcome : report.outcomes) {
     if (!outcome.result) continue;
     const TallyResult& result = *outcome.result;
@@ -169,7 +169,7 @@ void print_members(const Report& report) {
   }
 }
 
-nlohmann::json member_json(const Report& report, const MemberOutcome& outcome) {
+nlohmann::json member_json(const FlightReport& report, const MemberOutcome& outcome) {
   nlohmann::json json{{"node", outcome.node.value()}, {"ok", outcome.result.has_value()}};
   if (!outcome.result) {
     json["failure"] = outcome.failure;
@@ -189,7 +189,7 @@ nlohmann::json member_json(const Report& report, const MemberOutcome& outcome) {
   return json;
 }
 
-nlohmann::json topic_json(const Report& report, std::size_t t) {
+nlohmann::json topic_json(const FlightReport& report, std::size_t t) {
   const ulog::Topic& topic = report.recording.topics()[t];
   auto delivered = nlohmann::json::array();
   for (const MemberOutcome& outcome : report.outcomes) {
@@ -233,7 +233,7 @@ Verdict judge(const ulog::Recording& recording, const View& view, const std::vec
   return verdict;
 }
 
-void print_text(const Report& report) {
+void print_text(const FlightReport& report) {
   const bool finished = report.verdict.members_finished;
   if (finished) print_topics(report);
   if (finished) print_sequences(report);
@@ -251,7 +251,7 @@ void print_text(const Report& report) {
     fmt::print(stderr, "FAILED: the recording is broken: {}\n", report.recording.damage()->to_string());
 }
 
-void print_json(const Report& report) {
+void print_json(const FlightReport& report) {
   const auto& damage = report.recording.damage();
   nlohmann::json json{{"recording", report.recording.name()},
                       {"config", report.config},

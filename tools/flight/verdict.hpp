@@ -25,7 +25,7 @@ struct Verdict {
 [[nodiscard]] Verdict judge(const ulog::Recording& recording, const View& view, const std::vector<MemberOutcome>& outcomes);
 
 /// What is printed: all of one replay.
-struct Report {
+struct FlightReport {
   const ulog::Recording& recording;
   const View& view;
   const FlightPlan& plan;
@@ -34,7 +34,7 @@ struct Report {
   std::string config;
 };
 
-void print_text(const Report& report);
-void print_json(const Report& report);
+void print_text(const FlightReport& report);
+void print_json(const FlightReport& report);
 
 }  // namespace spindrift::tools

@@ -1,7 +1,11 @@
-// Options that lead to a configuration.
-#include "member_options.hpp"
+// The options that commands share.
+#include "options.hpp"
+
+#include <utility>
 
 #include <CLI/CLI.hpp>
+
+#include "exit_code.hpp"
 
 namespace spindrift::tools {
 namespace {
@@ -20,14 +24,14 @@ ConfigOverride parse_setting(const std::string& setting) {
 
 }  // namespace
 
-void add_set_option(CLI::App& command, MemberOptions& options) {
+void add_set_option(CLI::App& command, CommandOptions& options) {
   command.add_option("--set", options.settings, "Override a value of the configuration; may be repeated")
       ->type_name("SECTION/key=value")
       ->take_all()
       ->expected(1);
 }
 
-void add_member_options(CLI::App& command, MemberOptions& options) {
+void add_member_options(CLI::App& command, CommandOptions& options) {
   command.add_option("--config", options.config, "Configuration file, the same for all members")
       ->type_name("FILE")
       ->required();
@@ -35,14 +39,25 @@ void add_member_options(CLI::App& command, MemberOptions& options) {
   add_set_option(command, options);
 }
 
-std::vector<ConfigOverride> overrides_of(const MemberOptions& options) {
+void add_json_option(CLI::App& command, CommandOptions& options, const std::string& prints) {
+  command.add_flag("--json", options.json, prints);
+}
+
+CLI::App* add_command(CLI::App& parent, const CommandText& text, std::function<void()> on_parsed) {
+  CLI::App* command = parent.add_subcommand(text.name, text.description);
+  if (!text.footer.empty()) command->footer(text.footer + "\n\n" + exit_codes_text());
+  command->callback(std::move(on_parsed));
+  return command;
+}
+
+std::vector<ConfigOverride> overrides_of(const CommandOptions& options) {
   std::vector<ConfigOverride> overrides;
   for (const std::string& setting : options.settings) overrides.push_back(parse_setting(setting));
   if (options.id) overrides.push_back({.name = "DERECHO/local_id", .value = std::to_string(*options.id), .flag = "--id"});
   return overrides;
 }
 
-Config load_config(const MemberOptions& options) {
+Config load_config(const CommandOptions& options) {
   return value_or_throw(Config::read(options.config, overrides_of(options)));
 }
 
