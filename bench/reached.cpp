@@ -6,7 +6,7 @@
 
 #include <spindrift/core/check.hpp>
 #include <spindrift/kernel/meta_values.hpp>
-#include <spindrift/kernel/ofi/name.hpp>
+#include <spindrift/kernel/ofi/ofi_name.hpp>
 #include <spindrift/kernel/ofi/ofi_device.hpp>
 
 namespace spindrift::bench {

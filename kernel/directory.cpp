@@ -47,17 +47,19 @@ void Directory::admit(MetaServer server) {
   const auto place_of = [this](NodeId node) {
     return std::find(options_.order.begin(), options_.order.end(), node) - options_.order.begin();
   };
-  const auto behind = std::find_if(doors_.begin(), doors_.end(),
-                                   [&](const Door& door) { return place_of(door.server.node) > place_of(server.node); });
-  doors_.insert(behind, Door{std::move(server), PairId{}});
+  const auto behind = std::find_if(links_.begin(), links_.end(), [&](const ServerLink& link) {
+    return place_of(link.server.node) > place_of(server.node);
+  });
+  links_.insert(behind, ServerLink{std::move(server), PairId{}});
 }
 
 void Directory::dismiss(NodeId server) {
-  const auto at = std::find_if(doors_.begin(), doors_.end(), [&](const Door& door) { return door.server.node == server; });
-  if (at == doors_.end()) return;
+  const auto at =
+      std::find_if(links_.begin(), links_.end(), [&](const ServerLink& link) { return link.server.node == server; });
+  if (at == links_.end()) return;
   const PairId pair = at->pair;
-  doors_.erase(at);
-  hang_up(pair, server);
+  links_.erase(at);
+  disconnect(pair, server);
   // Nor does a read that found no room yet go to another start of it.
   for (std::uint32_t place = 0; place < lookups_.size(); ++place) {
     if (lookups_[place] && lookups_[place]->server == server) answered(place, MetaAnswer::no_answer);
@@ -65,30 +67,31 @@ void Directory::dismiss(NodeId server) {
 }
 
 bool Directory::has_servers() const noexcept {
-  return std::any_of(doors_.begin(), doors_.end(),
-                     [now = clock_.now()](const Door& door) { return !door.faulty && now >= door.silent_until; });
+  return std::any_of(links_.begin(), links_.end(),
+                     [now = clock_.now()](const ServerLink& link) { return !link.faulty && now >= link.silent_until; });
 }
 
-Directory::Door* Directory::door_of(NodeId server) noexcept {
-  const auto at = std::find_if(doors_.begin(), doors_.end(), [&](const Door& door) { return door.server.node == server; });
-  return at == doors_.end() ? nullptr : &*at;
+Directory::ServerLink* Directory::link_of(NodeId server) noexcept {
+  const auto at =
+      std::find_if(links_.begin(), links_.end(), [&](const ServerLink& link) { return link.server.node == server; });
+  return at == links_.end() ? nullptr : &*at;
 }
 
-bool Directory::open_door(Door& door) {
-  if (door.pair != PairId{} && !pool_->failure(door.pair)) return true;
-  if (door.pair != PairId{}) hang_up(std::exchange(door.pair, {}), door.server.node);
+bool Directory::connect(ServerLink& link) {
+  if (link.pair != PairId{} && !pool_->failure(link.pair)) return true;
+  if (link.pair != PairId{}) disconnect(std::exchange(link.pair, {}), link.server.node);
   auto pair = pool_->create(completions_, {.once = false, .messages = false});
   if (!pair) return false;
-  if (pool_->connect(*pair, door.server.metadata, Port{})) {
-    door.pair = *pair;
+  if (pool_->connect(*pair, link.server.metadata, Port{})) {
+    link.pair = *pair;
   } else {
     pool_->close(*pair);
   }
-  return door.pair != PairId{};
+  return link.pair != PairId{};
 }
 
 // Whoever reads over this pair gets no answer, and the reads that are under way may still write where they were to.
-void Directory::hang_up(PairId pair, NodeId server) {
+void Directory::disconnect(PairId pair, NodeId server) {
   if (pair == PairId{}) return;
   pool_->close(pair);
   std::vector<std::uint32_t> unanswered;
@@ -134,8 +137,8 @@ std::optional<Directory::Fault> Directory::take_fault() {
 RemoteMemory::Verdict Directory::check(const Metadata& peer, std::uint64_t key, std::uint64_t address, std::size_t bytes,
                                        fabric::Access access) {
   // The tables themselves are what all else is looked up in.
-  for (const Door& door : doors_) {
-    if (door.server.key == key && door.server.metadata == peer) return Verdict::allowed;
+  for (const ServerLink& link : links_) {
+    if (link.server.key == key && link.server.metadata == peer) return Verdict::allowed;
   }
   const auto known = known_as_.find(peer);
   if (known == known_as_.end()) return Verdict::unknown;
@@ -221,21 +224,21 @@ void Directory::end_silence() {
   for (auto& lookup : lookups_) {
     if (!lookup || now - lookup->began < options_.answer_max) continue;
     ++silences_;
-    Door* const door = door_of(lookup->server);
-    CHECK(door != nullptr);  // nobody waits for one that was dismissed
-    door->silent_until = now + options_.silent_for;
+    ServerLink* const link = link_of(lookup->server);
+    CHECK(link != nullptr);  // nobody waits for one that was dismissed
+    link->silent_until = now + options_.silent_for;
     const auto place = static_cast<std::uint32_t>(&lookup - lookups_.data());
     if (lookup->read == 0) {
       answered(place, MetaAnswer::no_answer);  // it never found room for its read
     } else {
-      hang_up(std::exchange(door->pair, {}), door->server.node);
+      disconnect(std::exchange(link->pair, {}), link->server.node);
     }
   }
 }
 
 void Directory::begin(std::uint32_t place) {
   std::vector<NodeId> order;
-  for (const Door& door : doors_) order.push_back(door.server.node);
+  for (const ServerLink& link : links_) order.push_back(link.server.node);
   const Subject subject = waiting_.front();
   waiting_.pop_front();
   lookups_[place].emplace(Lookup{subject,
@@ -254,15 +257,15 @@ void Directory::ask_next_server(std::uint32_t place) {
   Lookup& lookup = *lookups_[place];
   const Time now = clock_.now();
   for (auto server = lookup.search.server(); server; server = lookup.search.server()) {
-    const Door* const door = door_of(*server);
-    if (door == nullptr || door->faulty || now < door->silent_until) {
+    const ServerLink* const link = link_of(*server);
+    if (link == nullptr || link->faulty || now < link->silent_until) {
       lookup.search.on_answer(MetaAnswer::no_answer);
       continue;
     }
     const Subject& subject = lookup.subject;
     lookup.server = *server;
     lookup.began = now;
-    lookup.reader.emplace(door->server.geometry,
+    lookup.reader.emplace(link->server.geometry,
                           subject.memory ? meta_key_of(subject.node, *subject.memory) : meta_key_of(subject.node));
     lookup.step = lookup.reader->start();
     return follow(place);
@@ -284,8 +287,8 @@ void Directory::follow(std::uint32_t place) {
 // What finds no room is posted by a later `progress`.
 void Directory::post(std::uint32_t place) {
   Lookup& lookup = *lookups_[place];
-  Door* const door = door_of(lookup.server);
-  if (door == nullptr || !open_door(*door)) return answered(place, MetaAnswer::no_answer);
+  ServerLink* const link = link_of(lookup.server);
+  if (link == nullptr || !connect(*link)) return answered(place, MetaAnswer::no_answer);
   if (!lookup.buffer) {
     if (free_buffers_.empty()) return;
     lookup.buffer = free_buffers_.back();
@@ -297,9 +300,9 @@ void Directory::post(std::uint32_t place) {
                      .context = context,
                      .local = bytes_of(*lookup.buffer).first(lookup.step.bytes),
                      .local_memory = buffer_keys_,
-                     .remote_address = door->server.address + lookup.step.offset,
-                     .remote_key = door->server.key};
-  const auto posted = pool_->post(door->pair, std::span(&read, 1));
+                     .remote_address = link->server.address + lookup.step.offset,
+                     .remote_key = link->server.key};
+  const auto posted = pool_->post(link->pair, std::span(&read, 1));
   if (!posted) return answered(place, MetaAnswer::no_answer);
   reads_ += *posted;
   if (*posted == 1) lookup.read = context;
@@ -313,7 +316,7 @@ void Directory::answered(std::uint32_t place, MetaAnswer answer) {
 // What it says is no answer to anybody, so others that wait for it need not hear of it now.
 void Directory::on_fault(std::uint32_t place, std::string_view what) {
   const Lookup& lookup = *lookups_[place];
-  if (Door* const door = door_of(lookup.server); door != nullptr) door->faulty = true;
+  if (ServerLink* const link = link_of(lookup.server); link != nullptr) link->faulty = true;
   faults_.push_back({lookup.server, lookup.subject.node, what});
   answered(place, MetaAnswer::no_answer);
 }

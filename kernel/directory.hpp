@@ -125,7 +125,7 @@ class Directory final : public RemoteMemory {
     std::optional<Buffer> buffer;  ///< kept from its first read on
     bool lost = false;             ///< the node, meanwhile
   };
-  struct Door {
+  struct ServerLink {
     MetaServer server;
     PairId pair;          ///< none: to be connected with the next read
     Time silent_until{};  ///< it is passed over
@@ -136,9 +136,9 @@ class Directory final : public RemoteMemory {
     Buffer buffer;
   };
 
-  [[nodiscard]] Door* door_of(NodeId server) noexcept;
-  [[nodiscard]] bool open_door(Door& door);
-  void hang_up(PairId pair, NodeId server);
+  [[nodiscard]] ServerLink* link_of(NodeId server) noexcept;
+  [[nodiscard]] bool connect(ServerLink& link);
+  void disconnect(PairId pair, NodeId server);
   void take_parked();
   void end_silence();
   void ask_for(const Subject& subject);
@@ -156,7 +156,7 @@ class Directory final : public RemoteMemory {
   const DirectoryOptions options_;
   Pool* pool_ = nullptr;
   CompletionQueue completions_;
-  std::vector<Door> doors_;
+  std::vector<ServerLink> links_;
   std::vector<std::byte> buffers_;
   MemoryKeys buffer_keys_;
   MetadataCache nodes_;

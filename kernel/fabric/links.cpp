@@ -10,7 +10,7 @@
 #include <spindrift/fabric/endpoint_parts.hpp>
 #include <spindrift/core/log.hpp>
 #include <spindrift/kernel/fabric/endpoint.hpp>
-#include <spindrift/kernel/ofi/name.hpp>
+#include <spindrift/kernel/ofi/ofi_name.hpp>
 #include <spindrift/kernel/ofi/ofi_device.hpp>
 
 namespace spindrift::kernel::vq {
@@ -145,7 +145,7 @@ Result<std::unique_ptr<connected::Lane>> VqFabric::start_known_call(NodeId node)
 }
 
 Result<std::unique_ptr<connected::Lane>> VqFabric::start_call(NodeId node, const connected::SocketAddress& address) {
-  ofi::Name name;
+  ofi::OfiName name;
   name.connectionless = *ofi::connectionless_wire(classes_of(provider_)->connectionless);
   name.address = address_of(address);
   name.connectionless_port = port_of(address);

@@ -16,14 +16,14 @@
 
 #include <spindrift/core/result.hpp>
 #include <spindrift/kernel/verbs/dc_calls.hpp>
-#include <spindrift/kernel/verbs/inbox.hpp>
-#include <spindrift/kernel/verbs/name.hpp>
+#include <spindrift/kernel/receive_buffers.hpp>
+#include <spindrift/kernel/verbs/verbs_name.hpp>
 #include <spindrift/kernel/verbs/send_queue.hpp>
 
 namespace spindrift::kernel::verbs {
 
 /// The port of the adapter whose queue pairs they are, and what all of them are made of.
-struct DcGround {
+struct DcPort {
   const DcCalls* calls = nullptr;
   ibv_context* context = nullptr;
   ibv_pd* domain = nullptr;
@@ -33,14 +33,15 @@ struct DcGround {
   ibv_gid gid{};               ///< of the node's address
   std::uint8_t gid_index = 0;  ///< in the port's table
   ibv_mtu mtu = IBV_MTU_1024;
+  std::uint32_t buffers_key = 0;  ///< local, of the memory of receive buffers
 };
 
 /// Where everything for this device arrives. It stays while initiators come and go.
 class DcTarget {
  public:
-  /// `life`: at the head of its buffers' tokens. The buffers of `inbox` are registered and outlive it. Errors: resource.
-  [[nodiscard]] static Result<std::unique_ptr<DcTarget>> open(const DcGround& ground, std::uint32_t life, std::uint32_t key,
-                                                              Inbox& inbox);
+  /// `life`: at the head of its buffers' tokens. The buffers of `buffers` are registered and outlive it. Errors: resource.
+  [[nodiscard]] static Result<std::unique_ptr<DcTarget>> open(const DcPort& port, std::uint32_t life, std::uint32_t key,
+                                                              ReceiveBuffers& buffers);
   ~DcTarget();
   DcTarget(const DcTarget&) = delete;
   DcTarget& operator=(const DcTarget&) = delete;
@@ -50,22 +51,22 @@ class DcTarget {
   [[nodiscard]] Result<void> give_buffers();
 
  private:
-  DcTarget(const DcGround& ground, std::uint32_t life, std::uint32_t key, Inbox& inbox)
-      : ground_(ground), life_(life), key_(key), inbox_(inbox) {}
+  DcTarget(const DcPort& port, std::uint32_t life, std::uint32_t key, ReceiveBuffers& buffers)
+      : port_(port), life_(life), key_(key), buffers_(buffers) {}
   [[nodiscard]] Result<void> start(std::uint32_t buffers);
 
-  const DcGround& ground_;
+  const DcPort& port_;
   const std::uint32_t life_;
   const std::uint32_t key_;
-  Inbox& inbox_;
-  ibv_srq* buffers_ = nullptr;
+  ReceiveBuffers& buffers_;
+  ibv_srq* shared_queue_ = nullptr;
   ibv_qp* target_ = nullptr;
 };
 
 /// Targets of peers by handle, with the way to each. Who is taken in twice has one handle, forgotten when that was twice.
 class DcPeers {
  public:
-  DcPeers(const DcGround& ground, std::uint32_t peers_max) : ground_(ground), peers_max_(peers_max) {}
+  DcPeers(const DcPort& port, std::uint32_t peers_max) : port_(port), peers_max_(peers_max) {}
   ~DcPeers();
   DcPeers(const DcPeers&) = delete;
   DcPeers& operator=(const DcPeers&) = delete;
@@ -82,7 +83,7 @@ class DcPeers {
   [[nodiscard]] const Peer* find(PeerHandle peer) const noexcept;
 
  private:
-  const DcGround& ground_;
+  const DcPort& port_;
   const std::uint32_t peers_max_;
   std::vector<Peer> peers_;  ///< by handle - 1
 };
@@ -90,7 +91,7 @@ class DcPeers {
 /// An initiator, and what it has under way. Completions of it are handed to `on_completion` by who polls their queue.
 class DcInitiator {
  public:
-  DcInitiator(const DcGround& ground, const DcPeers& peers, std::uint32_t life, const DeviceSizes& sizes,
+  DcInitiator(const DcPort& port, const DcPeers& peers, std::uint32_t life, const DeviceSizes& sizes,
               const OwnMemory& memory);
   ~DcInitiator();
   DcInitiator(const DcInitiator&) = delete;
@@ -112,18 +113,18 @@ class DcInitiator {
   enum class State : std::uint8_t { shut, ready, failing, broken };
 
   [[nodiscard]] Result<void> get_ready();
-  void hand_over(const Request& request) noexcept;
+  void hand_over(const AdapterRequest& request) noexcept;
   void fail(std::string reason);
   void tell_broken();
 
-  const DcGround& ground_;
+  const DcPort& port_;
   const DcPeers& peers_;
   const std::uint32_t life_;
   const std::uint32_t send_depth_;
   State state_ = State::shut;
   std::string reason_;
   SendQueue queue_;
-  std::vector<Request> requests_;  ///< while a list is posted
+  std::vector<AdapterRequest> requests_;  ///< while a list is posted
   ibv_qp* initiator_ = nullptr;
   ibv_qp_ex* extended_ = nullptr;
   mlx5dv_qp_ex* mlx5_ = nullptr;

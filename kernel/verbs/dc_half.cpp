@@ -1,5 +1,5 @@
 // Initiators come and go; the target stays, and its messages go to one of them.
-#include <spindrift/kernel/verbs/connectionless.hpp>
+#include <spindrift/kernel/verbs/connectionless_half.hpp>
 
 #include <algorithm>
 #include <cerrno>
@@ -10,20 +10,22 @@
 #include <spindrift/fabric/verbs/ports.hpp>
 #include <spindrift/core/log.hpp>
 #include <spindrift/kernel/verbs/dc.hpp>
-#include <spindrift/kernel/verbs/device.hpp>
+#include <spindrift/kernel/verbs/rdma_core_device.hpp>
 
 namespace spindrift::kernel::verbs {
 namespace {
 
 /// One DC target, to which all peers come, and an initiator for each queue pair that is opened.
-class DcHalf final : public Connectionless {
+class DcHalf final : public ConnectionlessHalf {
  public:
-  DcHalf(VerbsDevice& device, Ground& ground)
+  DcHalf(VerbsDevice& device, VerbsShared& shared)
       : device_(device),
-        ground_(ground),
-        target_life_(ground.new_life()),
-        inbox_(ground.sizes, target_life_),
-        peers_(dc_, ground.sizes.peers_max) {}
+        shared_(shared),
+        target_life_(shared.new_life()),
+        buffers_(shared.sizes),
+        peers_(dc_, shared.sizes.peers_max) {
+    buffers_.start(target_life_);
+  }
 
   /// Errors: as `open_connectionless`.
   [[nodiscard]] Result<void> start();
@@ -32,7 +34,7 @@ class DcHalf final : public Connectionless {
   [[nodiscard]] Result<PeerHandle> add(const TargetName& peer) override { return peers_.add(peer); }
   void remove(PeerHandle peer) override { peers_.remove(peer); }
   [[nodiscard]] Result<std::unique_ptr<PhysicalQueuePair>> open() override;
-  void on_completion(const Token& token, const ibv_wc& completion) override;
+  void on_completion(const CompletionToken& token, const ibv_wc& completion) override;
   void progress() override;
   [[nodiscard]] bool quiet() const noexcept override;
 
@@ -43,11 +45,11 @@ class DcHalf final : public Connectionless {
   void hand_messages();
 
   VerbsDevice& device_;
-  Ground& ground_;
+  VerbsShared& shared_;
   const std::uint32_t target_life_;
-  DcGround dc_;
-  Inbox inbox_;
-  Handle<ibv_mr> inbox_registered_;
+  DcPort dc_;
+  ReceiveBuffers buffers_;
+  Handle<ibv_mr> buffers_registered_;
   DcPeers peers_;
   std::unique_ptr<DcTarget> target_;
   std::vector<QueuePair*> queue_pairs_;
@@ -58,12 +60,12 @@ class DcHalf final : public Connectionless {
 class DcHalf::QueuePair final : public PhysicalQueuePair {
  public:
   QueuePair(DcHalf& half, std::uint32_t life)
-      : half_(half), initiator(half.dc_, half.peers_, life, half.ground_.sizes, half.ground_.memory) {}
+      : half_(half), initiator(half.dc_, half.peers_, life, half.shared_.sizes, half.shared_.memory) {}
   ~QueuePair() override { half_.close(*this); }
 
   /// Errors: resource.
   [[nodiscard]] Result<void> open() {
-    fabric::verbs::Device& adapter = *half_.ground_.adapter;
+    fabric::verbs::Device& adapter = *half_.shared_.adapter;
     auto headers = adapter.register_memory(adapter.domain(), initiator.queue().headers(), IBV_ACCESS_LOCAL_WRITE);
     if (!headers) return std::move(headers).error();
     initiator.queue().set_headers_key((*headers)->lkey);
@@ -82,7 +84,7 @@ class DcHalf::QueuePair final : public PhysicalQueuePair {
   [[nodiscard]] std::size_t take(std::span<PhysicalEvent> events) override {
     return initiator.queue().events().take(events);
   }
-  void give_back(std::uint64_t buffer) override { half_.inbox_.give_back(buffer); }
+  void give_back(std::uint64_t buffer) override { half_.buffers_.give_back(buffer); }
   [[nodiscard]] Result<void> reset() override { return initiator.reset(); }
 
  private:
@@ -94,10 +96,10 @@ class DcHalf::QueuePair final : public PhysicalQueuePair {
 };
 
 Result<void> DcHalf::start() {
-  fabric::verbs::Device& adapter = *ground_.adapter;
-  rdma_cm_id& door = adapter.door();
-  if (std::string why = why_no_dc(door.verbs->device->name); !why.empty()) {
-    return Error(ErrorKind::unsupported, std::string(door.verbs->device->name) + " has no DC queue pairs: " + why)
+  fabric::verbs::Device& adapter = *shared_.adapter;
+  rdma_cm_id& listener = adapter.door();
+  if (std::string why = why_no_dc(listener.verbs->device->name); !why.empty()) {
+    return Error(ErrorKind::unsupported, std::string(listener.verbs->device->name) + " has no DC queue pairs: " + why)
         .fix(
             "open the device with its connected class alone, or a device over libfabric (vq:tcp); groups use fabric = "
             "verbs");
@@ -105,38 +107,38 @@ Result<void> DcHalf::start() {
   auto calls = dc_calls();
   if (!calls) return std::move(calls).error();
   dc_.calls = *calls;
-  dc_.context = door.verbs;
+  dc_.context = listener.verbs;
   dc_.domain = &adapter.domain();
   dc_.completions = &adapter.completions();
-  dc_.port = door.port_num;
+  dc_.port = listener.port_num;
   ibv_port_attr port{};
-  const int failed =
-      fabric::verbs::loaded_library().query_port(door.verbs, door.port_num, reinterpret_cast<_compat_ibv_port_attr*>(&port));
+  const int failed = fabric::verbs::loaded_library().query_port(listener.verbs, listener.port_num,
+                                                                reinterpret_cast<_compat_ibv_port_attr*>(&port));
   if (failed != 0) return system_error("ibv_query_port", failed);
   dc_.mtu = port.active_mtu;
   dc_.lid = port.link_layer == IBV_LINK_LAYER_INFINIBAND ? port.lid : std::uint16_t{0};
-  const auto gid = fabric::verbs::gid_entry_in_use(door);
+  const auto gid = fabric::verbs::gid_entry_in_use(listener);
   if (!gid) return Error(ErrorKind::resource, "the port's table of GIDs does not have the node's address");
   dc_.gid = gid->gid;
   dc_.gid_index = static_cast<std::uint8_t>(gid->gid_index);
   auto key = fabric::random_word();
   if (!key) return std::move(key).error();
-  auto buffers = adapter.register_memory(adapter.domain(), inbox_.memory(), IBV_ACCESS_LOCAL_WRITE);
+  auto buffers = adapter.register_memory(adapter.domain(), buffers_.memory(), IBV_ACCESS_LOCAL_WRITE);
   if (!buffers) return std::move(buffers).error();
-  inbox_.set_key((*buffers)->lkey);
-  inbox_registered_ = std::move(buffers).value();
-  auto target = DcTarget::open(dc_, target_life_, static_cast<std::uint32_t>(*key), inbox_);
+  dc_.buffers_key = (*buffers)->lkey;
+  buffers_registered_ = std::move(buffers).value();
+  auto target = DcTarget::open(dc_, target_life_, static_cast<std::uint32_t>(*key), buffers_);
   if (!target) return std::move(target).error();
   target_ = std::move(target).value();
   log::warn(log::Room::kernel, "DC queue pairs, which have not been run on an adapter before this release",
-            {{"device", door.verbs->device->name}, {"target", target_->name().number}});
+            {{"device", listener.verbs->device->name}, {"target", target_->name().number}});
   return {};
 }
 
 Result<std::unique_ptr<PhysicalQueuePair>> DcHalf::open() {
   // Of what each initiator asks for the completion queue has room for one connection's.
-  if (auto room = ground_.adapter->make_room(queue_pairs_.size() + 2); !room) return std::move(room).error();
-  auto made = std::make_unique<QueuePair>(*this, ground_.new_life());
+  if (auto room = shared_.adapter->make_room(queue_pairs_.size() + 2); !room) return std::move(room).error();
+  auto made = std::make_unique<QueuePair>(*this, shared_.new_life());
   queue_pairs_.push_back(made.get());
   if (auto opened = made->open(); !opened) return std::move(opened).error();
   if (hears_ == nullptr) hears_ = made.get();
@@ -154,13 +156,13 @@ void DcHalf::hand_messages() {
     hears_->initiator.queue().events().push(std::move(unheard_.front()));
 }
 
-void DcHalf::on_completion(const Token& token, const ibv_wc& completion) {
+void DcHalf::on_completion(const CompletionToken& token, const ibv_wc& completion) {
   if (token.life == target_life_) {
     if (completion.status == IBV_WC_SUCCESS && completion.opcode == IBV_WC_RECV) {
-      unheard_.push_back(inbox_.received(token.which, completion.byte_len));
+      unheard_.push_back(buffers_.received(token.which, completion.byte_len));
       hand_messages();
     } else {
-      inbox_.spent(token.which);  // news, or a message that does not fit
+      buffers_.spent(token.which);  // news, or a message that does not fit
     }
     return;
   }
@@ -170,7 +172,6 @@ void DcHalf::on_completion(const Token& token, const ibv_wc& completion) {
 }
 
 void DcHalf::progress() {
-  if (!inbox_.has_free()) return;
   if (auto given = target_->give_buffers(); !given)
     log::error(log::Room::kernel, "the adapter takes no receive buffers", {{"reason", given.error().to_string()}});
 }
@@ -182,10 +183,10 @@ bool DcHalf::quiet() const noexcept {
 
 }  // namespace
 
-Result<std::unique_ptr<Connectionless>> open_connectionless(VerbsDevice& device, Ground& ground) {
-  auto half = std::make_unique<DcHalf>(device, ground);
+Result<std::unique_ptr<ConnectionlessHalf>> open_connectionless(VerbsDevice& device, VerbsShared& shared) {
+  auto half = std::make_unique<DcHalf>(device, shared);
   if (auto started = half->start(); !started) return std::move(started).error();
-  return std::unique_ptr<Connectionless>(std::move(half));
+  return std::unique_ptr<ConnectionlessHalf>(std::move(half));
 }
 
 }  // namespace spindrift::kernel::verbs

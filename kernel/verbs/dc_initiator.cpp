@@ -6,7 +6,7 @@
 #include <arpa/inet.h>
 
 #include <spindrift/core/check.hpp>
-#include <spindrift/kernel/verbs/connections.hpp>
+#include <spindrift/kernel/verbs/verbs_connections.hpp>
 #include <spindrift/kernel/verbs/dc.hpp>
 
 namespace spindrift::kernel::verbs {
@@ -19,28 +19,26 @@ constexpr std::uint8_t reads_max = 16;
 
 }  // namespace
 
-DcInitiator::DcInitiator(const DcGround& ground, const DcPeers& peers, std::uint32_t life, const DeviceSizes& sizes,
+DcInitiator::DcInitiator(const DcPort& port, const DcPeers& peers, std::uint32_t life, const DeviceSizes& sizes,
                          const OwnMemory& memory)
-    : ground_(ground),
-      peers_(peers),
-      life_(life),
-      send_depth_(sizes.send_depth),
-      queue_(sizes, memory, [this](PeerHandle peer) { return peers_.find(peer) != nullptr; }) {}
+    : port_(port), peers_(peers), life_(life), send_depth_(sizes.send_depth), queue_(sizes, memory, [this](PeerHandle peer) {
+        return peers_.find(peer) != nullptr;
+      }) {}
 
 DcInitiator::~DcInitiator() {
-  if (initiator_ != nullptr) static_cast<void>(ground_.calls->destroy_qp(initiator_));
+  if (initiator_ != nullptr) static_cast<void>(port_.calls->destroy_qp(initiator_));
 }
 
 Result<void> DcInitiator::open() {
-  const DcCalls& calls = *ground_.calls;
+  const DcCalls& calls = *port_.calls;
   ibv_qp_init_attr_ex asked{};
   asked.qp_type = IBV_QPT_DRIVER;
-  asked.send_cq = ground_.completions;
-  asked.recv_cq = ground_.completions;
+  asked.send_cq = port_.completions;
+  asked.recv_cq = port_.completions;
   asked.cap.max_send_wr = send_depth_;
   asked.cap.max_send_sge = 2;
   asked.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
-  asked.pd = ground_.domain;
+  asked.pd = port_.domain;
   asked.send_ops_flags =
       IBV_QP_EX_WITH_RDMA_WRITE | IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM | IBV_QP_EX_WITH_RDMA_READ | IBV_QP_EX_WITH_SEND;
   // A completion carries no bytes of a read: libmlx5 does not look for them on an initiator.
@@ -48,7 +46,7 @@ Result<void> DcInitiator::open() {
   of_initiator.comp_mask = MLX5DV_QP_INIT_ATTR_MASK_DC | MLX5DV_QP_INIT_ATTR_MASK_QP_CREATE_FLAGS;
   of_initiator.create_flags = MLX5DV_QP_CREATE_DISABLE_SCATTER_TO_CQE;
   of_initiator.dc_init_attr.dc_type = MLX5DV_DCTYPE_DCI;
-  initiator_ = calls.create_qp(ground_.context, &asked, &of_initiator);
+  initiator_ = calls.create_qp(port_.context, &asked, &of_initiator);
   if (initiator_ == nullptr) return system_error("mlx5dv_create_qp of a DC initiator", errno);
   extended_ = calls.to_extended(initiator_);
   mlx5_ = extended_ == nullptr ? nullptr : calls.to_mlx5(extended_);
@@ -59,19 +57,19 @@ Result<void> DcInitiator::open() {
 // From INIT on, which is where a new one and one that was reset begin.
 Result<void> DcInitiator::get_ready() {
   const auto change = [this](ibv_qp_attr& state, int mask, const char* where) -> Result<void> {
-    const int failed = ground_.calls->modify_qp(initiator_, &state, mask);
+    const int failed = port_.calls->modify_qp(initiator_, &state, mask);
     if (failed == 0) return {};
     return system_error(std::string("ibv_modify_qp of a DC initiator to ") + where, failed);
   };
   ibv_qp_attr state{};
   state.qp_state = IBV_QPS_INIT;
-  state.port_num = ground_.port;
+  state.port_num = port_.port;
   if (auto done = change(state, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT, "INIT"); !done) return done;
   state.qp_state = IBV_QPS_RTR;
-  state.path_mtu = ground_.mtu;
-  state.ah_attr.port_num = ground_.port;
-  state.ah_attr.is_global = ground_.lid == 0 ? 1 : 0;
-  state.ah_attr.grh.sgid_index = ground_.gid_index;
+  state.path_mtu = port_.mtu;
+  state.ah_attr.port_num = port_.port;
+  state.ah_attr.is_global = port_.lid == 0 ? 1 : 0;
+  state.ah_attr.grh.sgid_index = port_.gid_index;
   if (auto done = change(state, IBV_QP_STATE | IBV_QP_PATH_MTU | IBV_QP_AV, "RTR"); !done) return done;
   state.qp_state = IBV_QPS_RTS;
   state.timeout = answer_time;
@@ -91,12 +89,12 @@ std::size_t DcInitiator::post(std::span<const PhysicalOperation> operations) {
   const std::size_t taken = queue_.take(operations, requests_);
   if (requests_.empty()) return taken;
   ibv_wr_start(extended_);
-  for (const Request& request : requests_) hand_over(request);
+  for (const AdapterRequest& request : requests_) hand_over(request);
   // A list that is refused was not begun; what is before it is flushed.
   if (const int failed = ibv_wr_complete(extended_); failed != 0) {
     ibv_qp_attr state{};
     state.qp_state = IBV_QPS_ERR;
-    static_cast<void>(ground_.calls->modify_qp(initiator_, &state, IBV_QP_STATE));
+    static_cast<void>(port_.calls->modify_qp(initiator_, &state, IBV_QP_STATE));
     queue_.take_back(requests_);
     fail(system_error("ibv_wr_complete", failed).message());
   }
@@ -104,10 +102,10 @@ std::size_t DcInitiator::post(std::span<const PhysicalOperation> operations) {
 }
 
 // The order is libmlx5's: the kind, then where to, then the bytes.
-void DcInitiator::hand_over(const Request& request) noexcept {
+void DcInitiator::hand_over(const AdapterRequest& request) noexcept {
   const DcPeers::Peer* const peer = peers_.find(request.peer);
   CHECK(peer != nullptr);
-  extended_->wr_id = encode(Token{life_, false, request.number});
+  extended_->wr_id = encode(CompletionToken{life_, false, request.number});
   extended_->wr_flags = request.signaled ? 0U + IBV_SEND_SIGNALED : 0U;
   switch (request.kind) {
     case PhysicalOperation::Kind::write:
@@ -149,7 +147,7 @@ Result<void> DcInitiator::reset() {
   if (state_ != State::broken) return Error(ErrorKind::bad_argument, "the queue pair is not broken");
   ibv_qp_attr state{};
   state.qp_state = IBV_QPS_RESET;
-  if (const int failed = ground_.calls->modify_qp(initiator_, &state, IBV_QP_STATE); failed != 0)
+  if (const int failed = port_.calls->modify_qp(initiator_, &state, IBV_QP_STATE); failed != 0)
     return system_error("ibv_modify_qp of a DC initiator to RESET", failed);
   return get_ready();
 }

@@ -3,7 +3,7 @@
 #include <cstring>
 #include <utility>
 
-#include <spindrift/kernel/verbs/connections.hpp>
+#include <spindrift/kernel/verbs/verbs_connections.hpp>
 #include <spindrift/kernel/verbs/dc.hpp>
 
 namespace spindrift::kernel::verbs {
@@ -14,82 +14,82 @@ constexpr std::uint8_t hops_max = 64;
 constexpr std::uint8_t not_ready_pause = 24;
 
 /// By GID wherever RoCE is, and beyond the own subnet's LIDs.
-ibv_ah_attr way_by(const DcGround& ground) {
+ibv_ah_attr way_by(const DcPort& port) {
   ibv_ah_attr way{};
-  way.is_global = ground.lid == 0 ? 1 : 0;
+  way.is_global = port.lid == 0 ? 1 : 0;
   way.grh.hop_limit = hops_max;
-  way.grh.sgid_index = ground.gid_index;
-  way.port_num = ground.port;
+  way.grh.sgid_index = port.gid_index;
+  way.port_num = port.port;
   return way;
 }
 
 }  // namespace
 
-Result<std::unique_ptr<DcTarget>> DcTarget::open(const DcGround& ground, std::uint32_t life, std::uint32_t key,
-                                                 Inbox& inbox) {
-  std::unique_ptr<DcTarget> target(new DcTarget(ground, life, key, inbox));
-  if (auto started = target->start(inbox.places()); !started) return std::move(started).error();
+Result<std::unique_ptr<DcTarget>> DcTarget::open(const DcPort& port, std::uint32_t life, std::uint32_t key,
+                                                 ReceiveBuffers& buffers) {
+  std::unique_ptr<DcTarget> target(new DcTarget(port, life, key, buffers));
+  if (auto started = target->start(buffers.count()); !started) return std::move(started).error();
   return target;
 }
 
 Result<void> DcTarget::start(std::uint32_t buffers) {
-  const DcCalls& calls = *ground_.calls;
+  const DcCalls& calls = *port_.calls;
   ibv_srq_init_attr queue{};
   queue.attr.max_wr = buffers;
   queue.attr.max_sge = 1;
-  buffers_ = calls.create_srq(ground_.domain, &queue);
-  if (buffers_ == nullptr) return system_error("ibv_create_srq", errno);
+  shared_queue_ = calls.create_srq(port_.domain, &queue);
+  if (shared_queue_ == nullptr) return system_error("ibv_create_srq", errno);
   ibv_qp_init_attr_ex asked{};
   asked.qp_type = IBV_QPT_DRIVER;
-  asked.send_cq = ground_.completions;
-  asked.recv_cq = ground_.completions;
-  asked.srq = buffers_;
+  asked.send_cq = port_.completions;
+  asked.recv_cq = port_.completions;
+  asked.srq = shared_queue_;
   asked.comp_mask = IBV_QP_INIT_ATTR_PD;
-  asked.pd = ground_.domain;
+  asked.pd = port_.domain;
   mlx5dv_qp_init_attr of_target{};
   of_target.comp_mask = MLX5DV_QP_INIT_ATTR_MASK_DC;
   of_target.dc_init_attr.dc_type = MLX5DV_DCTYPE_DCT;
   of_target.dc_init_attr.dct_access_key = key_;
-  target_ = calls.create_qp(ground_.context, &asked, &of_target);
+  target_ = calls.create_qp(port_.context, &asked, &of_target);
   if (target_ == nullptr) return system_error("mlx5dv_create_qp of a DC target", errno);
   ibv_qp_attr state{};
   state.qp_state = IBV_QPS_INIT;
-  state.port_num = ground_.port;
+  state.port_num = port_.port;
   state.qp_access_flags = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
   int failed = calls.modify_qp(target_, &state, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
   if (failed != 0) return system_error("ibv_modify_qp of a DC target to INIT", failed);
   state.qp_state = IBV_QPS_RTR;
-  state.path_mtu = ground_.mtu;
+  state.path_mtu = port_.mtu;
   state.min_rnr_timer = not_ready_pause;
-  state.ah_attr = way_by(ground_);
+  state.ah_attr = way_by(port_);
   failed = calls.modify_qp(target_, &state, IBV_QP_STATE | IBV_QP_PATH_MTU | IBV_QP_AV | IBV_QP_MIN_RNR_TIMER);
   if (failed != 0) return system_error("ibv_modify_qp of a DC target to RTR", failed);
   return give_buffers();
 }
 
 DcTarget::~DcTarget() {
-  if (target_ != nullptr) static_cast<void>(ground_.calls->destroy_qp(target_));
-  if (buffers_ != nullptr) static_cast<void>(ground_.calls->destroy_srq(buffers_));
+  if (target_ != nullptr) static_cast<void>(port_.calls->destroy_qp(target_));
+  if (shared_queue_ != nullptr) static_cast<void>(port_.calls->destroy_srq(shared_queue_));
 }
 
 TargetName DcTarget::name() const noexcept {
   TargetName name;
-  std::memcpy(name.gid.data(), ground_.gid.raw, name.gid.size());
-  name.lid = ground_.lid;
+  std::memcpy(name.gid.data(), port_.gid.raw, name.gid.size());
+  name.lid = port_.lid;
   name.number = target_->qp_num;
   name.key = key_;
   return name;
 }
 
 Result<void> DcTarget::give_buffers() {
-  for (const Inbox::Buffer& buffer : inbox_.take_free()) {
-    ibv_sge piece{buffer.address, buffer.bytes, buffer.key};
+  for (const ReceiveBuffers::Buffer& buffer : buffers_.lend_all()) {
+    ibv_sge piece = piece_of(buffer.bytes, port_.buffers_key);
     ibv_recv_wr work{};
-    work.wr_id = encode(Token{life_, true, buffer.place});
+    work.wr_id = encode(CompletionToken{life_, true, buffer.place});
     work.sg_list = &piece;
     work.num_sge = 1;
     ibv_recv_wr* refused = nullptr;
-    if (const int failed = ibv_post_srq_recv(buffers_, &work, &refused); failed != 0)
+    if (const int failed = ibv_post_srq_recv(shared_queue_, &work, &refused); failed != 0)
       return system_error("ibv_post_srq_recv", failed);
   }
   return {};
@@ -97,7 +97,7 @@ Result<void> DcTarget::give_buffers() {
 
 DcPeers::~DcPeers() {
   for (const Peer& peer : peers_) {
-    if (peer.way != nullptr) static_cast<void>(ground_.calls->destroy_ah(peer.way));
+    if (peer.way != nullptr) static_cast<void>(port_.calls->destroy_ah(peer.way));
   }
 }
 
@@ -112,10 +112,10 @@ Result<PeerHandle> DcPeers::add(const TargetName& target) {
   }
   if (place == peers_max_)
     return Error(ErrorKind::resource, "more peers than the device was opened for").fix("raise peers_max");
-  ibv_ah_attr way = way_by(ground_);
+  ibv_ah_attr way = way_by(port_);
   std::memcpy(way.grh.dgid.raw, target.gid.data(), target.gid.size());
   way.dlid = target.lid;
-  ibv_ah* const made = ground_.calls->create_ah(ground_.domain, &way);
+  ibv_ah* const made = port_.calls->create_ah(port_.domain, &way);
   if (made == nullptr)
     return Error(system_error("ibv_create_ah", errno)).fix("see whether the peer's network can be reached");
   if (place == peers_.size()) peers_.emplace_back();
@@ -126,7 +126,7 @@ Result<PeerHandle> DcPeers::add(const TargetName& target) {
 void DcPeers::remove(PeerHandle peer) {
   if (find(peer) == nullptr) return;
   Peer& entry = peers_[peer.value() - 1];
-  if (--entry.uses == 0) static_cast<void>(ground_.calls->destroy_ah(std::exchange(entry.way, nullptr)));
+  if (--entry.uses == 0) static_cast<void>(port_.calls->destroy_ah(std::exchange(entry.way, nullptr)));
 }
 
 const DcPeers::Peer* DcPeers::find(PeerHandle peer) const noexcept {

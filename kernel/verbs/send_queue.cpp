@@ -8,15 +8,6 @@ namespace spindrift::kernel::verbs {
 
 using Kind = PhysicalOperation::Kind;
 
-bool OwnMemory::hold(std::uint64_t key, const std::byte* first, std::size_t bytes) const noexcept {
-  if (bytes == 0) return true;
-  const auto at = memory_.find(key);
-  if (at == memory_.end()) return false;
-  const auto begin = reinterpret_cast<std::uintptr_t>(at->second.data());
-  const auto place = reinterpret_cast<std::uintptr_t>(first);
-  return place >= begin && place - begin <= at->second.size() && bytes <= at->second.size() - (place - begin);
-}
-
 Status status_of(ibv_wc_status status) noexcept {
   switch (status) {
     case IBV_WC_SUCCESS: return Status::done;
@@ -44,8 +35,8 @@ Status SendQueue::judge(const PhysicalOperation& operation) const {
   return memory_.hold(operation.local_key, operation.local, operation.bytes) ? Status::done : Status::local_error;
 }
 
-Request SendQueue::request_of(const PhysicalOperation& operation, std::uint32_t number) {
-  Request request;
+AdapterRequest SendQueue::request_of(const PhysicalOperation& operation, std::uint32_t number) {
+  AdapterRequest request;
   request.kind = operation.kind;
   request.news = operation.news;
   request.number = number;
@@ -53,8 +44,7 @@ Request SendQueue::request_of(const PhysicalOperation& operation, std::uint32_t 
   request.remote_address = operation.remote_address;
   request.remote_key = static_cast<std::uint32_t>(operation.remote_key);
   const auto add = [&request](const std::byte* bytes, std::size_t size, std::uint64_t key) {
-    request.pieces[static_cast<std::size_t>(request.piece_count++)] = {
-        reinterpret_cast<std::uintptr_t>(bytes), static_cast<std::uint32_t>(size), static_cast<std::uint32_t>(key)};
+    request.pieces[static_cast<std::size_t>(request.piece_count++)] = piece_of({bytes, size}, key);
   };
   if (!operation.header.empty()) {
     std::byte* const header = headers_.data() + number % sizes_.send_depth * header_bytes_max;
@@ -67,22 +57,23 @@ Request SendQueue::request_of(const PhysicalOperation& operation, std::uint32_t 
 
 // The adapter frees a request's place when a later one is told, so one of a few is told though nobody asked. What is refused
 // while requests without a completion are under way has a write of nothing in its place, so that its turn is known.
-std::size_t SendQueue::take(std::span<const PhysicalOperation> operations, std::vector<Request>& requests) {
+std::size_t SendQueue::take(std::span<const PhysicalOperation> operations, std::vector<AdapterRequest>& requests) {
   std::size_t taken = 0;
-  if (flights_.empty()) unsignaled_ = 0;
-  for (; taken < operations.size() && flights_.size() + events_.completions() < sizes_.send_depth; ++taken) {
+  if (pending_.empty()) unsignaled_ = 0;
+  for (; taken < operations.size() && pending_.size() + events_.completions() < sizes_.send_depth; ++taken) {
     const PhysicalOperation& operation = operations[taken];
-    Flight flight{.number = next_++, .signaled = operation.signaled, .status = judge(operation), .id = operation.id};
-    const bool refused = flight.status != Status::done;
-    flight.handed = !refused || unsignaled_ > 0;
-    flights_.push_back(flight);
-    if (!flight.handed) continue;
-    Request request;
+    PendingRequest pending{
+        .number = next_++, .signaled = operation.signaled, .status = judge(operation), .id = operation.id};
+    const bool refused = pending.status != Status::done;
+    pending.handed = !refused || unsignaled_ > 0;
+    pending_.push_back(pending);
+    if (!pending.handed) continue;
+    AdapterRequest request;
     if (refused) {
-      request.number = flight.number;
+      request.number = pending.number;
       request.peer = last_peer_;
     } else {
-      request = request_of(operation, flight.number);
+      request = request_of(operation, pending.number);
     }
     request.signaled = refused || operation.signaled || ++unsignaled_ >= std::max(sizes_.send_depth / 4, 1U);
     if (request.signaled) unsignaled_ = 0;
@@ -94,44 +85,45 @@ std::size_t SendQueue::take(std::span<const PhysicalOperation> operations, std::
 }
 
 void SendQueue::tell_first() {
-  const Flight flight = flights_.front();
-  flights_.pop_front();
-  if (flight.signaled || flight.status != Status::done) events_.completed(flight.id, flight.status);
+  const PendingRequest pending = pending_.front();
+  pending_.pop_front();
+  if (pending.signaled || pending.status != Status::done) events_.completed(pending.id, pending.status);
 }
 
 void SendQueue::tell_refused() {
-  while (!flights_.empty() && !flights_.front().handed) tell_first();
+  while (!pending_.empty() && !pending_.front().handed) tell_first();
 }
 
 void SendQueue::tell_to(std::uint32_t number) {
-  while (!flights_.empty() && static_cast<std::int32_t>(number - flights_.front().number) >= 0) tell_first();
+  while (!pending_.empty() && static_cast<std::int32_t>(number - pending_.front().number) >= 0) tell_first();
   tell_refused();
 }
 
 void SendQueue::on_done(std::uint32_t number) { tell_to(number); }
 
 void SendQueue::on_failed(std::uint32_t number, Status status) {
-  const auto failed = std::find_if(flights_.begin(), flights_.end(), [&](const Flight& f) { return f.number == number; });
-  if (failed == flights_.end()) return;
+  const auto failed =
+      std::find_if(pending_.begin(), pending_.end(), [&](const PendingRequest& f) { return f.number == number; });
+  if (failed == pending_.end()) return;
   if (failed->status == Status::done) failed->status = status;
   tell_to(number);
 }
 
-void SendQueue::take_back(std::span<const Request> requests) {
+void SendQueue::take_back(std::span<const AdapterRequest> requests) {
   if (requests.empty()) return;
-  for (Flight& flight : flights_) {
-    if (static_cast<std::int32_t>(flight.number - requests.front().number) < 0) continue;
-    flight.handed = false;
-    if (flight.status == Status::done) flight.status = Status::flushed;
+  for (PendingRequest& pending : pending_) {
+    if (static_cast<std::int32_t>(pending.number - requests.front().number) < 0) continue;
+    pending.handed = false;
+    if (pending.status == Status::done) pending.status = Status::flushed;
   }
   tell_refused();
 }
 
 void SendQueue::fail_all(Status status) {
-  for (Flight& flight : flights_) {
-    if (flight.status == Status::done) flight.status = status;
+  for (PendingRequest& pending : pending_) {
+    if (pending.status == Status::done) pending.status = status;
   }
-  while (!flights_.empty()) tell_first();
+  while (!pending_.empty()) tell_first();
 }
 
 }  // namespace spindrift::kernel::verbs

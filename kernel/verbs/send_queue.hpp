@@ -12,28 +12,16 @@
 #include <deque>
 #include <functional>
 #include <span>
-#include <unordered_map>
 #include <vector>
 
 #include <spindrift/kernel/device_events.hpp>
+#include <spindrift/kernel/own_memory.hpp>
 #include <spindrift/kernel/physical.hpp>
 
 namespace spindrift::kernel::verbs {
 
-/// Memory that was registered for own operations, by its local key.
-class OwnMemory {
- public:
-  void add(std::uint64_t key, std::span<std::byte> memory) { memory_[key] = memory; }
-  void remove(std::uint64_t key) { memory_.erase(key); }
-  /// Whether the bytes are in memory of that key. An operation without bytes needs none.
-  [[nodiscard]] bool hold(std::uint64_t key, const std::byte* first, std::size_t bytes) const noexcept;
-
- private:
-  std::unordered_map<std::uint64_t, std::span<std::byte>> memory_;
-};
-
 /// What the adapter is asked for.
-struct Request {
+struct AdapterRequest {
   PhysicalOperation::Kind kind = PhysicalOperation::Kind::write;
   bool signaled = false;
   bool news = false;
@@ -44,6 +32,12 @@ struct Request {
   std::uint64_t remote_address = 0;
   std::uint32_t remote_key = 0;
 };
+
+/// One piece of registered memory.
+[[nodiscard]] inline ibv_sge piece_of(std::span<const std::byte> bytes, std::uint64_t key) noexcept {
+  return {reinterpret_cast<std::uintptr_t>(bytes.data()), static_cast<std::uint32_t>(bytes.size()),
+          static_cast<std::uint32_t>(key)};
+}
 
 /// What an adapter's status means for the operation.
 [[nodiscard]] Status status_of(ibv_wc_status status) noexcept;
@@ -62,22 +56,22 @@ class SendQueue {
   void set_headers_key(std::uint32_t key) noexcept { headers_key_ = key; }
 
   /// Takes operations up to the first for which there is no room, and appends what is to be handed over.
-  [[nodiscard]] std::size_t take(std::span<const PhysicalOperation> operations, std::vector<Request>& requests);
+  [[nodiscard]] std::size_t take(std::span<const PhysicalOperation> operations, std::vector<AdapterRequest>& requests);
   /// The request is over, and with it all before.
   void on_done(std::uint32_t number);
   /// It failed, and all before it are over.
   void on_failed(std::uint32_t number, Status status);
   /// The adapter took none of them after all, the last that `take` gave out: they end as `flushed`, in their turn.
-  void take_back(std::span<const Request> requests);
+  void take_back(std::span<const AdapterRequest> requests);
   /// Everything that is under way is over so.
   void fail_all(Status status);
 
-  [[nodiscard]] bool idle() const noexcept { return flights_.empty(); }
+  [[nodiscard]] bool idle() const noexcept { return pending_.empty(); }
   [[nodiscard]] DeviceEvents& events() noexcept { return events_; }
   [[nodiscard]] const DeviceEvents& events() const noexcept { return events_; }
 
  private:
-  struct Flight {
+  struct PendingRequest {
     std::uint32_t number = 0;
     bool signaled = false;  ///< by the owner
     bool handed = false;    ///< the adapter has it, or a request in its place
@@ -86,7 +80,7 @@ class SendQueue {
   };
 
   [[nodiscard]] Status judge(const PhysicalOperation& operation) const;
-  [[nodiscard]] Request request_of(const PhysicalOperation& operation, std::uint32_t number);
+  [[nodiscard]] AdapterRequest request_of(const PhysicalOperation& operation, std::uint32_t number);
   /// Those up to the number, and what was refused behind them.
   void tell_to(std::uint32_t number);
   void tell_refused();
@@ -97,7 +91,7 @@ class SendQueue {
   const Reaches reaches_;
   std::vector<std::byte> headers_;
   std::uint32_t headers_key_ = 0;
-  std::deque<Flight> flights_;
+  std::deque<PendingRequest> pending_;
   std::uint32_t next_ = 0;
   std::uint32_t unsignaled_ = 0;  ///< handed over since the last that has a completion
   PeerHandle last_peer_;          ///< of what was handed over

@@ -5,9 +5,9 @@
 
 #include <spindrift/kernel/fabric/finder.hpp>
 #include <spindrift/kernel/host_address.hpp>
-#include <spindrift/kernel/ofi/name.hpp>
-#include <spindrift/kernel/verbs/connections.hpp>
-#include <spindrift/kernel/verbs/name.hpp>
+#include <spindrift/kernel/ofi/ofi_name.hpp>
+#include <spindrift/kernel/verbs/verbs_connections.hpp>
+#include <spindrift/kernel/verbs/verbs_name.hpp>
 
 using namespace spindrift;
 using namespace spindrift::kernel;
@@ -25,7 +25,7 @@ Metadata metadata_of(std::span<const std::uint8_t> bytes) {
   return metadata;
 }
 
-bool can_be_called(const verbs::Name& name) {
+bool can_be_called(const verbs::VerbsName& name) {
   const bool reachable = name.port != 0 || name.target;
   const bool numbered = !name.target || (name.target->number > 0 && name.target->number < 1U << 24U);
   return reachable && numbered && names_one_host(name.address);
@@ -54,7 +54,7 @@ void take_bytes(Choices& choices, std::span<std::uint8_t> to) {
 
 /// The other way round: of any name, what there is room for comes back, and nothing else does.
 void check_name(Choices choices) {
-  verbs::Name name;
+  verbs::VerbsName name;
   const std::uint64_t shape = choices.choice(16);
   name.port = static_cast<std::uint16_t>(choices.number(2));
   if (shape % 4 == 0) name.address[10] = name.address[11] = 0xff;

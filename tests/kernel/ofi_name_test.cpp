@@ -4,7 +4,7 @@
 #include <cstring>
 #include <string>
 
-#include <spindrift/kernel/ofi/name.hpp>
+#include <spindrift/kernel/ofi/ofi_name.hpp>
 #include <spindrift/kernel/ofi/ofi_device.hpp>
 
 using namespace spindrift;
@@ -13,8 +13,8 @@ using namespace spindrift::kernel::ofi;
 
 namespace {
 
-Name example() {
-  Name name;
+OfiName example() {
+  OfiName name;
   name.connectionless = Wire::tcp_rxm;
   name.connected = Wire::tcp;
   name.address = {0xfd, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 7};
@@ -26,7 +26,7 @@ Name example() {
 }  // namespace
 
 TEST_CASE("a name of either family comes back as it was") {
-  Name name = example();
+  OfiName name = example();
   CHECK(decode(encode(name)) == name);
   CHECK(port_of(socket_address(name.address, 77)) == 77);
   CHECK(address_of(socket_address(name.address, 77)) == name.address);
@@ -68,7 +68,7 @@ TEST_CASE("no change of a name's head, and no length but its own, is taken for a
 }
 
 TEST_CASE("addresses that no single host has are refused") {
-  Name name = example();
+  OfiName name = example();
   const auto refused = [&](std::array<std::uint8_t, 16> address) {
     name.address = address;
     return !decode(encode(name)).has_value();

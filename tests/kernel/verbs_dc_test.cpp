@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include <spindrift/kernel/verbs/connections.hpp>
+#include <spindrift/kernel/verbs/verbs_connections.hpp>
 #include <spindrift/kernel/verbs/dc.hpp>
 #include <spindrift/kernel/verbs/verbs_device.hpp>
 
@@ -141,14 +141,14 @@ struct Dc {
     record = &calls;
     context.ops.post_srq_recv = take_buffers;
     domain.context = &context;
-    ground.calls = &recorded;
-    ground.context = &context;
-    ground.domain = &domain;
-    ground.completions = &completions;
-    ground.port = 2;
-    ground.gid.raw[15] = 1;
-    ground.gid_index = 3;
-    ground.mtu = IBV_MTU_4096;
+    shared.calls = &recorded;
+    shared.context = &context;
+    shared.domain = &domain;
+    shared.completions = &completions;
+    shared.port = 2;
+    shared.gid.raw[15] = 1;
+    shared.gid_index = 3;
+    shared.mtu = IBV_MTU_4096;
     own.add(7, memory);
   }
 
@@ -187,11 +187,11 @@ struct Dc {
   ibv_context context{};
   ibv_pd domain{};
   ibv_cq completions{};
-  DcGround ground;
+  DcPort shared;
   std::vector<std::byte> memory = std::vector<std::byte>(64);
   OwnMemory own;
   DeviceSizes sizes{.send_depth = 8, .receive_buffers = 4, .peers_max = 2, .message_bytes_max = 256};
-  DcPeers peers{ground, sizes.peers_max};
+  DcPeers peers{shared, sizes.peers_max};
 };
 
 /// With an initiator that is ready, and two peers.
@@ -201,7 +201,7 @@ struct Ready : Dc {
     one = value_or_throw(peers.add(target(1)));
     two = value_or_throw(peers.add(target(2)));
   }
-  DcInitiator initiator{ground, peers, initiator_life, sizes, own};
+  DcInitiator initiator{shared, peers, initiator_life, sizes, own};
   PeerHandle one, two;
 
   std::size_t post(const PhysicalOperation& operation) { return initiator.post({&operation, 1}); }
@@ -211,10 +211,11 @@ struct Ready : Dc {
 }  // namespace
 
 TEST_CASE_METHOD(Dc, "a DC target has its key, its shared buffers, rights for both accesses, and goes to INIT and RTR") {
-  Inbox inbox(sizes, 5);
-  inbox.set_key(31);
+  ReceiveBuffers buffers(sizes);
+  buffers.start(5);
+  shared.buffers_key = 31;
   {
-    const auto opened = value_or_throw(DcTarget::open(ground, 5, 0xfeedface, inbox));
+    const auto opened = value_or_throw(DcTarget::open(shared, 5, 0xfeedface, buffers));
     REQUIRE(calls.created.size() == 1);
     const Creation& made = calls.created[0];
     CHECK(made.asked.qp_type == IBV_QPT_DRIVER);
@@ -244,7 +245,7 @@ TEST_CASE_METHOD(Dc, "a DC target has its key, its shared buffers, rights for bo
     CHECK(opened->name().number == 0x101);
     CHECK(opened->name().key == 0xfeedface);
     CHECK(opened->name().gid[15] == 1);
-    inbox.spent(2);
+    buffers.spent(2);
     REQUIRE(opened->give_buffers().ok());
     CHECK(decode_token(calls.buffers.back().wr_id).which == 2);
   }
@@ -253,7 +254,7 @@ TEST_CASE_METHOD(Dc, "a DC target has its key, its shared buffers, rights for bo
 
 TEST_CASE_METHOD(Dc, "a DC initiator goes to INIT, RTR and RTS, with a bounded time for peers that have no buffer") {
   {
-    DcInitiator initiator(ground, peers, initiator_life, sizes, own);
+    DcInitiator initiator(shared, peers, initiator_life, sizes, own);
     CHECK(initiator.post({}) == 0);
     REQUIRE(initiator.open().ok());
     const Creation& made = calls.created.at(0);
@@ -275,7 +276,7 @@ TEST_CASE_METHOD(Dc, "a DC initiator goes to INIT, RTR and RTS, with a bounded t
 
 TEST_CASE_METHOD(Dc, "a state that the adapter refuses is told with its name, and nothing is posted then") {
   calls.refuse_change_to = IBV_QPS_RTR;
-  DcInitiator initiator(ground, peers, initiator_life, sizes, own);
+  DcInitiator initiator(shared, peers, initiator_life, sizes, own);
   const auto opened = initiator.open();
   REQUIRE_FALSE(opened.ok());
   CHECK_THAT(opened.error().to_string(), Catch::Contains("DC initiator to RTR"));
@@ -327,7 +328,7 @@ TEST_CASE_METHOD(Ready, "ways lead to the peer's GID, by LID on InfiniBand, and 
   CHECK(calls.ways_destroyed == 1);
   peers.remove(one);
   peers.remove(PeerHandle(77));
-  ground.lid = 12;
+  shared.lid = 12;
   TargetName far = target(4);
   far.lid = 0x33;
   CHECK(value_or_throw(peers.add(far)) == one);

@@ -9,7 +9,7 @@
 
 #include <spindrift/fabric/verbs/device.hpp>
 #include <spindrift/fabric/verbs/verbs.hpp>
-#include <spindrift/kernel/verbs/name.hpp>
+#include <spindrift/kernel/verbs/verbs_name.hpp>
 #include <spindrift/kernel/verbs/verbs_device.hpp>
 
 using namespace conformance;

@@ -3,15 +3,15 @@
 
 #include <algorithm>
 
-#include <spindrift/kernel/verbs/name.hpp>
+#include <spindrift/kernel/verbs/verbs_name.hpp>
 
 using namespace spindrift::kernel;
 using namespace spindrift::kernel::verbs;
 
 namespace {
 
-Name example() {
-  Name name;
+VerbsName example() {
+  VerbsName name;
   name.address = {0xfd, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 7};
   name.port = 0x1234;
   name.target = TargetName{{0xfe, 0x80, 0, 0, 0, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8}, 0x5678, 0xabcdef, 0x89abcdef};
@@ -21,7 +21,7 @@ Name example() {
 }  // namespace
 
 TEST_CASE("a name with a target, one without and one with a target alone come back as they were") {
-  Name name = example();
+  VerbsName name = example();
   CHECK(encode(name)->size == 39);
   CHECK(decode(*encode(name)) == name);
   name.port = 0;
@@ -33,7 +33,7 @@ TEST_CASE("a name with a target, one without and one with a target alone come ba
 }
 
 TEST_CASE("a GID takes what it must, and has none where it cannot fit") {
-  Name name = example();
+  VerbsName name = example();
   name.target->gid = name.address;
   CHECK(encode(name)->size == 31);
   CHECK(decode(*encode(name)) == name);
@@ -46,10 +46,10 @@ TEST_CASE("a GID takes what it must, and has none where it cannot fit") {
 
 TEST_CASE("every byte of a name lies where the header says") {
   const Metadata metadata = *encode(example());
-  const std::uint8_t bytes[] = {'V', 1, 3, 2, 0x12, 0x34, 0x56, 0x78,                       // port, LID
-                                0xfd, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 7,            // address
-                                1, 2, 3, 4, 5, 6, 7, 8,                                       // GID
-                                0xab, 0xcd, 0xef, 0x89, 0xab, 0xcd, 0xef};                    // number, key
+  const std::uint8_t bytes[] = {'V',  1,    3,    2,    0x12, 0x34, 0x56, 0x78,                          // port, LID
+                                0xfd, 0,    0,    0,    0,    0,    0,    0,    0, 0, 0, 0, 0, 0, 0, 7,  // address
+                                1,    2,    3,    4,    5,    6,    7,    8,                             // GID
+                                0xab, 0xcd, 0xef, 0x89, 0xab, 0xcd, 0xef};                               // number, key
   REQUIRE(metadata.size == sizeof bytes);
   for (std::size_t i = 0; i < sizeof bytes; ++i) CHECK(std::to_integer<std::uint8_t>(metadata.bytes[i]) == bytes[i]);
 }
@@ -74,7 +74,7 @@ TEST_CASE("a name is refused for a size, a form, a class or a number that no dev
   Metadata nowhere = good;
   for (std::size_t i = 8; i < 24; ++i) nowhere.bytes[i] = std::byte{0};
   CHECK_FALSE(decode(nowhere));
-  Name unreachable = example();
+  VerbsName unreachable = example();
   unreachable.port = 0;
   unreachable.target.reset();
   CHECK_FALSE(decode(*encode(unreachable)));
@@ -82,7 +82,7 @@ TEST_CASE("a name is refused for a size, a form, a class or a number that no dev
 
 TEST_CASE("a longer form of a GID than it needs is no device's") {
   Metadata longer = *encode(example());  // link-local, of an address to which it could be equal
-  Name same = example();
+  VerbsName same = example();
   same.address = same.target->gid;
   std::copy_n(same.address.begin(), 16, reinterpret_cast<std::uint8_t*>(longer.bytes.data()) + 8);
   CHECK_FALSE(decode(longer));

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include <spindrift/kernel/verbs/inbox.hpp>
+#include <spindrift/kernel/receive_buffers.hpp>
 #include <spindrift/kernel/verbs/send_queue.hpp>
 
 using namespace spindrift;
@@ -46,7 +46,7 @@ struct Sends {
   std::vector<std::byte> memory = std::vector<std::byte>(512);
   OwnMemory own;
   SendQueue queue{sizes, own, nullptr};
-  std::vector<verbs::Request> requests;
+  std::vector<verbs::AdapterRequest> requests;
 };
 
 using Told = std::vector<std::pair<std::uint64_t, Status>>;
@@ -148,7 +148,7 @@ TEST_CASE("a message's header goes before its bytes, and has a place of its own 
   send.header = std::as_bytes(std::span(second));
   send.bytes = 0;
   REQUIRE(sends.take(send) == 1);
-  const verbs::Request& whole = sends.requests[0];
+  const verbs::AdapterRequest& whole = sends.requests[0];
   REQUIRE(whole.piece_count == 2);
   CHECK(whole.pieces[0].lkey == 99);
   CHECK(whole.pieces[0].length == first.size());
@@ -178,19 +178,19 @@ TEST_CASE("messages and headers that are too long, and headers of what is no mes
 
 TEST_CASE("a receive buffer goes from the adapter to the owner and back, and ids of another life are ignored") {
   const DeviceSizes sizes{.receive_buffers = 2, .message_bytes_max = 16};
-  Inbox inbox(sizes, 3);
-  inbox.set_key(11);
-  const auto all = inbox.take_free();
+  ReceiveBuffers buffers(sizes);
+  buffers.start(3);
+  const auto all = buffers.lend_all();
   REQUIRE(all.size() == 2);
-  CHECK(all[1].key == 11);
-  CHECK(all[1].bytes == 16);
-  const PhysicalEvent came = inbox.received(1, 99);
+  CHECK(all[1].place == 1);
+  CHECK(all[1].bytes.size() == 16);
+  const PhysicalEvent came = buffers.received(1, 99);
   CHECK(came.bytes.size() == 16);
-  CHECK(reinterpret_cast<std::uintptr_t>(came.bytes.data()) == all[1].address);
-  CHECK_FALSE(inbox.has_free());
-  inbox.give_back(came.id ^ std::uint64_t{1} << 32U);
-  CHECK_FALSE(inbox.has_free());
-  inbox.give_back(came.id);
-  inbox.spent(0);
-  CHECK(inbox.take_free().size() == 2);
+  CHECK(came.bytes.data() == all[1].bytes.data());
+  CHECK_FALSE(buffers.next_free());
+  buffers.give_back(came.id ^ std::uint64_t{1} << 32U);
+  CHECK_FALSE(buffers.next_free());
+  buffers.give_back(came.id);
+  buffers.spent(0);
+  CHECK(buffers.lend_all().size() == 2);
 }

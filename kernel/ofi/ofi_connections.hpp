@@ -1,0 +1,117 @@
+// The connected half of a device: one listener, one event queue and one completion queue for all connected queue pairs.
+#pragma once
+
+#include <rdma/fi_cm.h>
+#include <rdma/fi_domain.h>
+#include <rdma/fi_endpoint.h>
+#include <rdma/fi_eq.h>
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <string>
+
+#include <spindrift/kernel/connection_table.hpp>
+#include <spindrift/kernel/ofi/pending_operations.hpp>
+#include <spindrift/kernel/receive_buffers.hpp>
+#include <spindrift/kernel/ofi/ofi_shared.hpp>
+#include <spindrift/kernel/ofi/provider_domain.hpp>
+
+namespace spindrift::kernel::ofi {
+
+class OfiConnections;
+class OfiDevice;
+
+/// One connection. Its completions come in the order of its posts: a read that writes overtake keeps their completions back.
+class OfiConnection final : public PhysicalQueuePair {
+ public:
+  OfiConnection(OfiDevice& device, OfiConnections& connections, OfiShared& shared);
+  ~OfiConnection() override;
+
+  [[nodiscard]] bool connectionless() const noexcept override { return false; }
+  [[nodiscard]] std::size_t post(std::span<const PhysicalOperation> operations) override;
+  [[nodiscard]] std::size_t poll(std::span<PhysicalEvent> events) override;
+  [[nodiscard]] std::size_t take(std::span<PhysicalEvent> events) override { return events_.take(events); }
+  void give_back(std::uint64_t buffer) override;
+  [[nodiscard]] Result<void> reset() override;
+
+  /// Binds it, and offers it buffers. Errors: resource.
+  [[nodiscard]] Result<void> start(Handle<fid_ep> endpoint, fid_eq& events, fid_cq& completions);
+  [[nodiscard]] fid_ep& endpoint() noexcept { return *endpoint_; }
+  [[nodiscard]] std::uint32_t life() const noexcept { return life_; }
+  [[nodiscard]] bool up() const noexcept { return state_ == State::up; }
+  [[nodiscard]] bool broken() const noexcept { return state_ == State::broken; }
+
+  /// `called`: by this device's `connect`, so the owner wants to hear of it.
+  void on_connected(bool called);
+  void on_completion(const CompletionToken& token, std::size_t bytes);
+  void on_failed_completion(const CompletionToken& token, int error);
+  /// Every operation under way is told as lost.
+  void break_down(std::string reason);
+  void progress(Time now);
+  /// Its silence counts from now on.
+  void excuse(Time now) noexcept { heard_ = now; }
+  [[nodiscard]] bool has_events() const noexcept { return !events_.empty(); }
+  [[nodiscard]] Time next_look() const noexcept;
+
+ private:
+  enum class State : std::uint8_t { connecting, up, broken };
+
+  void flush();
+  /// Tells the completions whose turn it is.
+  void tell();
+
+  OfiDevice& device_;
+  OfiConnections& connections_;
+  OfiShared& shared_;
+  const std::uint32_t life_;
+  State state_ = State::connecting;
+  PendingOperations pending_;
+  ReceiveBuffers buffers_;
+  DeviceEvents events_;
+  std::deque<std::uint32_t> order_;  // places, as posted
+  std::size_t given_ = 0;            // of `order_`, from its front
+  Time heard_{};
+  Handle<fid_ep> endpoint_;
+};
+
+class OfiConnections {
+ public:
+  OfiConnections(OfiDevice& device, ProviderDomain& domain, OfiShared& shared)
+      : device_(device), provider_domain_(domain), shared_(shared), connections_(shared.answer_max) {}
+
+  /// Listens. `source`: this host's address, without a port. Errors: refused, resource.
+  [[nodiscard]] Result<void> open(const SocketAddress& source);
+  [[nodiscard]] Result<SocketAddress> address();
+
+  [[nodiscard]] Result<std::unique_ptr<PhysicalQueuePair>> connect(const OfiName& peer, std::uint64_t token);
+  [[nodiscard]] Device::Accepted accepted() { return connections_.take(); }
+  void progress(Time now);
+  void remove(std::uint32_t life) { connections_.remove(life); }
+  /// As Device has them.
+  [[nodiscard]] bool may_block() noexcept;
+  [[nodiscard]] Time next_look() const noexcept { return connections_.next_look(); }
+
+ private:
+  [[nodiscard]] Result<std::unique_ptr<OfiConnection>> make(Handle<fid_ep> endpoint);
+  void drain_events();
+  void drain_completions();
+  void on_request(fi_info& info, std::span<const std::byte> data);
+  void on_event_error();
+  [[nodiscard]] OfiConnection* find(fid_t which) noexcept;
+
+  OfiDevice& device_;
+  ProviderDomain& provider_domain_;
+  OfiShared& shared_;
+  SocketAddress source_;
+  Handle<fid_eq> events_;
+  Handle<fid_cq> completions_;
+  Handle<fid_pep> listener_;
+  std::size_t queue_pairs_max_ = 0;
+  ConnectionTable<OfiConnection> connections_;
+  std::uint32_t passes_ = 0;
+  bool unsettled_ = false;
+};
+
+}  // namespace spindrift::kernel::ofi

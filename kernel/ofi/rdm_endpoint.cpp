@@ -1,0 +1,338 @@
+// Operations go out queue by queue, and come back in any order.
+#include <spindrift/kernel/ofi/rdm_endpoint.hpp>
+
+#include <rdma/fi_cm.h>
+#include <rdma/fi_errno.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <utility>
+
+#include <spindrift/core/check.hpp>
+
+namespace spindrift::kernel::ofi {
+namespace {
+
+using fabric::ofi::ofi_error;
+
+// Every try of a provider that finds nobody there costs it a socket; one whose connection is being made costs nothing.
+constexpr Duration pause_per_try = std::chrono::microseconds(10);
+constexpr Duration pause_max = std::chrono::milliseconds(10);
+// To a peer that has answered before and to which nothing is under way the provider refuses an operation for one reason
+// alone: the connection is gone. Another is taken in this time, or not at all.
+constexpr Duration refused_max = std::chrono::seconds(1);
+
+}  // namespace
+
+RdmEndpoint::RdmEndpoint(ProviderDomain& domain, OfiShared& shared)
+    : provider_domain_(domain),
+      shared_(shared),
+      pending_(shared.sizes.send_depth, shared.sizes.send_depth),
+      buffers_(shared.sizes),
+      absence_(shared.answer_max) {}
+
+Result<void> RdmEndpoint::open(const SocketAddress& source) {
+  CHECK(broken());
+  auto completions = provider_domain_.completions(2 * std::size_t{shared_.sizes.send_depth} + shared_.sizes.receive_buffers);
+  if (!completions) return std::move(completions).error();
+  if (auto waits = shared_.wait_for(provider_domain_, (*completions)->fid); !waits) return waits;
+  auto addresses = provider_domain_.addresses();
+  if (!addresses) return std::move(addresses).error();
+  auto made = provider_domain_.endpoint(&source, nullptr);
+  if (!made) return std::move(made).error();
+  fid_ep* const endpoint = made->get();
+  if (const int error = fi_ep_bind(endpoint, &(*addresses)->fid, 0); error != 0) return ofi_error("fi_ep_bind", error);
+  if (const int error = fi_ep_bind(endpoint, &(*completions)->fid, FI_TRANSMIT | FI_RECV); error != 0)
+    return ofi_error("fi_ep_bind", error);
+  if (const int error = fi_enable(endpoint); error != 0) return ofi_error("fi_enable", error);
+  addresses_ = std::move(addresses).value();
+  completions_ = std::move(completions).value();
+  endpoint_ = std::move(made).value();
+  source_ = source;
+  life_ = shared_.new_life();
+  events_.clear();
+  absence_.on_pass(shared_.clock->now());
+  if (used_) set_used(true);
+  return {};
+}
+
+Result<SocketAddress> RdmEndpoint::address() { return ProviderDomain::address_of(endpoint_->fid); }
+
+void RdmEndpoint::set_used(bool used) {
+  used_ = used;
+  if (!used_ || broken()) return;
+  buffers_.start(life_);
+  if (!offer_buffers()) break_down("the provider takes no receive buffers");
+}
+
+bool RdmEndpoint::offer_buffers() { return !used_ || broken() || offer(*endpoint_, buffers_, life_); }
+
+void RdmEndpoint::give_back(std::uint64_t buffer) {
+  buffers_.give_back(buffer);
+  static_cast<void>(offer_buffers());  // a refusal is found by the next pass
+}
+
+std::size_t RdmEndpoint::post(std::span<const PhysicalOperation> operations) {
+  if (broken()) return 0;
+  now_ = shared_.clock->now();
+  std::size_t taken = 0;
+  for (; taken < operations.size() && pending_.live() + events_.completions() < shared_.sizes.send_depth; ++taken)
+    accept(operations[taken]);
+  // What the provider did not take at once waits for `progress`, which hears of failures first.
+  for (auto& [peer, queue] : queues_) {
+    if (!queue.waiting.empty() && queue.tries == 0) flush(queue);
+  }
+  return taken;
+}
+
+std::size_t RdmEndpoint::take(std::span<PhysicalEvent> events) {
+  const std::size_t count = events_.take(events);
+  if (failure_untold_ && events_.empty()) {
+    failure_untold_ = false;
+    for (auto& [peer, queue] : queues_) queue.failed = false;
+  }
+  return count;
+}
+
+void RdmEndpoint::accept(const PhysicalOperation& operation) {
+  const std::uint32_t place = pending_.take(operation);
+  Status refusal = shared_.judge(operation);
+  PeerQueue* const queue = refusal == Status::done ? queue_for(operation.peer) : nullptr;
+  if (queue == nullptr) refusal = Status::local_error;
+  if (queue != nullptr && queue->failed) refusal = Status::flushed;
+  if (queue != nullptr && queue->abandoned > 0) refusal = Status::peer_lost;
+  if (refusal != Status::done) return finish(place, refusal);
+  if (shared_.fits_copy(operation)) pending_.stage(place, operation.header);
+  if (queue->waiting.empty() && queue->given == 0) {
+    queue->heard = now_;
+    queue->tries = 0;
+    queue->probe.reset();
+    queue->next_try = now_;
+  }
+  queue->waiting.push_back(place);
+}
+
+RdmEndpoint::PeerQueue* RdmEndpoint::queue_for(PeerHandle peer) {
+  if (const auto at = queues_.find(peer); at != queues_.end()) return &at->second;
+  const OfiName* const name = shared_.peers.find(peer);
+  if (name == nullptr || name->connectionless_port == 0) return nullptr;
+  const SocketAddress address = socket_address(name->address, name->connectionless_port);
+  fi_addr_t to = FI_ADDR_UNSPEC;
+  if (fi_av_insert(addresses_.get(), &address.storage, 1, &to, 0, nullptr) != 1) return nullptr;
+  PeerQueue& queue = queues_[peer];
+  queue.to = to;
+  return &queue;
+}
+
+// Operations of it that are abandoned come back to nobody.
+void RdmEndpoint::forget(PeerHandle peer) {
+  const auto at = queues_.find(peer);
+  if (at == queues_.end()) return;
+  for (std::uint32_t place = 0; place < pending_.places(); ++place) {
+    PendingOperation& pending = pending_.at(place);
+    if (pending.state == PendingOperation::State::abandoned && pending.operation.peer == peer)
+      pending.operation.peer = PeerHandle();
+  }
+  fi_addr_t to = at->second.to;
+  static_cast<void>(fi_av_remove(addresses_.get(), &to, 1, 0));
+  queues_.erase(at);
+}
+
+void RdmEndpoint::flush(PeerQueue& queue) {
+  while (!queue.waiting.empty() && now_ >= queue.next_try) {
+    const std::uint32_t place = queue.waiting.front();
+    PendingOperation& pending = pending_.at(place);
+    const long refused = give(*endpoint_, pending, queue.to, to_context({life_, false, place}));
+    if (refused == -FI_EAGAIN) {
+      queue.next_try = now_ + std::min(++queue.tries * pause_per_try, pause_max);
+      if (queue.refused() && std::has_single_bit(queue.tries)) probe_listener(pending.operation.peer, queue);
+      return;
+    }
+    if (refused != 0) {
+      queue.waiting.pop_front();
+      finish(place, status_of_refusal(refused));
+      return on_failure(queue);
+    }
+    queue.waiting.pop_front();
+    pending.state = PendingOperation::State::given;
+    if (queue.given++ == 0) queue.heard = now_;
+    queue.tries = 0;
+    queue.probe.reset();
+  }
+}
+
+// A peer that ends may close its connections before its listener, so that is probed again, but ever more rarely: a peer that
+// is there, and has lost a connection alone, takes every probe for a caller.
+void RdmEndpoint::probe_listener(PeerHandle peer, PeerQueue& queue) {
+  const OfiName& name = *shared_.peers.find(peer);
+  queue.probe.emplace(source_, socket_address(name.address, name.connectionless_port));
+}
+
+// Completions are taken before anything is handed over, so that a failure is known first.
+void RdmEndpoint::progress(Time now) {
+  if (broken()) return;
+  now_ = now;
+  absence_.on_pass(now_);
+  if (absence_.away()) {
+    for (auto& [peer, queue] : queues_) queue.heard = now_;
+  }
+  if (!drain()) return break_down("the completion queue failed");
+  if (!offer_buffers()) return break_down("the provider takes no receive buffers");
+  for (auto& [peer, queue] : queues_) {
+    if (!queue.waiting.empty()) flush(queue);
+  }
+  look_for_silence();
+}
+
+bool RdmEndpoint::may_block() noexcept {
+  return events_.empty() && (broken() || provider_domain_.may_block(*completions_, nullptr));
+}
+
+Time RdmEndpoint::next_look() const noexcept {
+  Time next = never;
+  for (const auto& [peer, queue] : queues_) {
+    if (!queue.waiting.empty() && queue.given == 0) next = std::min(next, queue.next_try);
+    if (!queue.waiting.empty() && queue.given > 0) next = std::min(next, std::max(queue.next_try, now_ + pause_max));
+    if (!queue.waiting.empty() || queue.given > 0) next = std::min(next, silent_at(queue));
+  }
+  return next;
+}
+
+bool RdmEndpoint::drain() {
+  std::array<fi_cq_msg_entry, 64> entries;
+  while (true) {
+    const auto count = fi_cq_read(completions_.get(), entries.data(), entries.size());
+    if (count == -FI_EAVAIL) {
+      on_failed_completion();
+      continue;
+    }
+    if (count == -FI_EAGAIN) return true;
+    if (count < 0) return false;
+    for (std::size_t i = 0; i < static_cast<std::size_t>(count); ++i) on_completion(entries[i]);
+    if (static_cast<std::size_t>(count) < entries.size()) return true;
+  }
+}
+
+// The queue of a pending that was given to the provider and has come back; null if nobody waits for it any more.
+RdmEndpoint::PeerQueue* RdmEndpoint::take_back(std::uint32_t place) {
+  const PendingOperation& pending = pending_.at(place);
+  const auto at = queues_.find(pending.operation.peer);
+  PeerQueue* const queue = at == queues_.end() ? nullptr : &at->second;
+  if (pending.state == PendingOperation::State::abandoned) {
+    if (queue != nullptr) --queue->abandoned;
+    pending_.put_back(place);
+    return nullptr;
+  }
+  CHECK(pending.state == PendingOperation::State::given && queue != nullptr);
+  --queue->given;
+  return queue;
+}
+
+void RdmEndpoint::on_completion(const fi_cq_msg_entry& entry) {
+  if (is_news(entry)) return;
+  const CompletionToken token = token_of(entry.op_context);
+  if (token.life != life_) return;
+  if (token.receive) {
+    if (used_) events_.push(buffers_.received(token.which, entry.len));
+    return;
+  }
+  PeerQueue* const queue = take_back(token.which);
+  if (queue == nullptr) return;
+  queue->heard = now_;
+  queue->answered = true;
+  pending_.land(token.which);
+  finish(token.which, Status::done);
+}
+
+void RdmEndpoint::on_failed_completion() {
+  fi_cq_err_entry error{};
+  if (fi_cq_readerr(completions_.get(), &error, 0) < 0) return;
+  const CompletionToken token = token_of(error.op_context);
+  if (token.life != life_) return;
+  if (token.receive) {
+    if (used_) buffers_.spent(token.which);
+    return;
+  }
+  PeerQueue* const queue = take_back(token.which);
+  if (queue == nullptr) return;
+  finish(token.which, status_of_completion(error.err));
+  on_failure(*queue);
+}
+
+void RdmEndpoint::on_failure(PeerQueue& queue) {
+  queue.failed = failure_untold_ = true;
+  for (const std::uint32_t place : std::exchange(queue.waiting, {})) finish(place, Status::flushed);
+}
+
+Time RdmEndpoint::silent_at(const PeerQueue& queue) const noexcept {
+  return queue.heard + (queue.refused() ? std::min(shared_.answer_max, refused_max) : shared_.answer_max);
+}
+
+void RdmEndpoint::look_for_silence() {
+  for (auto& [peer, queue] : queues_) {
+    if (queue.waiting.empty() && queue.given == 0) continue;
+    const bool gone = queue.refused() && queue.probe && queue.probe->refused();
+    if (!gone && now_ <= silent_at(queue)) continue;
+    if (!lose(peer, queue))
+      return break_down("a peer does not answer, and the provider still has memory that was lent to it");
+  }
+}
+
+// False if the provider cannot be left with what it has.
+bool RdmEndpoint::lose(PeerHandle peer, PeerQueue& queue) {
+  bool left = true;
+  for (std::uint32_t place = 0; place < pending_.places(); ++place) {
+    const PendingOperation& pending = pending_.at(place);
+    if (pending.state != PendingOperation::State::given || pending.operation.peer != peer) continue;
+    const std::uint64_t id = pending.operation.id;
+    if (!pending_.abandon(place)) {
+      left = false;
+      continue;
+    }
+    events_.completed(id, Status::peer_lost);
+    --queue.given;
+    ++queue.abandoned;
+  }
+  for (const std::uint32_t place : std::exchange(queue.waiting, {})) finish(place, Status::peer_lost);
+  return left;
+}
+
+void RdmEndpoint::finish(std::uint32_t place, Status status) {
+  const PhysicalOperation& operation = pending_.at(place).operation;
+  if (operation.signaled || status != Status::done) events_.completed(operation.id, status);
+  pending_.put_back(place);
+}
+
+void RdmEndpoint::break_down(std::string reason) {
+  close();
+  for (std::uint32_t place = 0; place < pending_.places(); ++place) {
+    const PendingOperation& pending = pending_.at(place);
+    if (pending.state != PendingOperation::State::waiting && pending.state != PendingOperation::State::given) continue;
+    const auto at = queues_.find(pending.operation.peer);
+    const bool silent = at != queues_.end() && now_ - at->second.heard > shared_.answer_max;
+    finish(place, silent ? Status::peer_lost : Status::flushed);
+  }
+  pending_.clear();
+  queues_.clear();
+  PhysicalEvent event;
+  event.kind = PhysicalEvent::Kind::broken;
+  event.reason = std::move(reason);
+  events_.push(std::move(event));
+}
+
+void RdmEndpoint::shut() {
+  close();
+  used_ = failure_untold_ = false;
+  pending_.clear();
+  queues_.clear();
+  events_.clear();
+}
+
+void RdmEndpoint::close() {
+  endpoint_.reset();
+  completions_.reset();
+  addresses_.reset();
+}
+
+}  // namespace spindrift::kernel::ofi

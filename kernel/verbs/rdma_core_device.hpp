@@ -1,0 +1,60 @@
+// The device over rdma-core: both classes of queue pairs over one adapter's domain and completion queue.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <unordered_map>
+
+#include <spindrift/core/file_descriptor.hpp>
+#include <spindrift/kernel/verbs/connectionless_half.hpp>
+#include <spindrift/kernel/verbs/verbs_connections.hpp>
+#include <spindrift/kernel/verbs/verbs_device.hpp>
+
+namespace spindrift::kernel::verbs {
+
+class VerbsDevice final : public Device {
+ public:
+  explicit VerbsDevice(const VerbsDeviceOptions& options);
+  ~VerbsDevice() override;
+
+  /// Errors: as `make_verbs_device`.
+  [[nodiscard]] Result<void> start();
+
+  [[nodiscard]] const DeviceTraits& traits() const noexcept override { return traits_; }
+  [[nodiscard]] const Metadata& metadata() const noexcept override { return metadata_; }
+  [[nodiscard]] Result<PeerHandle> resolve(const Metadata& peer) override;
+  void forget(PeerHandle peer) override;
+  [[nodiscard]] Result<std::unique_ptr<PhysicalQueuePair>> open() override;
+  [[nodiscard]] Result<std::unique_ptr<PhysicalQueuePair>> connect(const Metadata& peer, std::uint64_t token) override;
+  [[nodiscard]] Accepted accepted() override;
+  [[nodiscard]] Result<MemoryKeys> register_memory(std::span<std::byte> memory, fabric::Access access) override;
+  [[nodiscard]] Result<MemoryKeys> register_local(std::span<std::byte> memory) override;
+  void deregister(const MemoryKeys& keys) override;
+  [[nodiscard]] int descriptor() const noexcept override { return waits_.get(); }
+  [[nodiscard]] bool may_block() noexcept override;
+  [[nodiscard]] Time next_look() const noexcept override;
+  void progress() override;
+
+  /// Hands each completion to its queue pair; whether there was one.
+  bool take_completions();
+
+ private:
+  [[nodiscard]] Result<void> open_waits();
+  void set_traits();
+  [[nodiscard]] Result<MemoryKeys> register_for(std::span<std::byte> memory, int access);
+
+  const VerbsDeviceOptions options_;
+  const SystemClock system_clock_;
+  DeviceTraits traits_;
+  std::string traits_name_;
+  Metadata metadata_;
+  VerbsName name_;
+  VerbsShared shared_;
+  std::unordered_map<std::uint64_t, Handle<ibv_mr>> registered_;  ///< by local key; goes before its domain
+  FileDescriptor waits_;  ///< an epoll instance over what rdma_cm and the completion queue make readable
+  bool armed_ = false;
+  std::unique_ptr<ConnectionlessHalf> connectionless_;  ///< null: this class is not offered
+  VerbsConnections connections_;
+};
+
+}  // namespace spindrift::kernel::verbs
