@@ -10,7 +10,7 @@
 #include <spindrift/fabric/shm/shm.hpp>
 #include <spindrift/fabric/verbs/verbs.hpp>
 #include <spindrift/core/log.hpp>
-#include <spindrift/kernel/fabric/vq_fabric.hpp>
+#include <spindrift/kernel/provider/vq_fabric.hpp>
 
 namespace spindrift::group {
 namespace {

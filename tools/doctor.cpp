@@ -8,7 +8,7 @@
 #include <spindrift/core/config/addresses.hpp>
 #include <spindrift/fabric/fabric_name.hpp>
 #include <spindrift/core/runtime_path.hpp>
-#include <spindrift/kernel/fabric/vq_fabric.hpp>
+#include <spindrift/kernel/provider/vq_fabric.hpp>
 #include <spindrift/sst/bulk_rings.hpp>
 #include <spindrift/sst/row_layout.hpp>
 

@@ -16,7 +16,7 @@
 
 #include <spindrift/core/asymmetric_barrier.hpp>
 #include <spindrift/fabric/shm/region.hpp>
-#include <spindrift/kernel/fabric/vq_fabric.hpp>
+#include <spindrift/kernel/provider/vq_fabric.hpp>
 #include <spindrift/kernel/verbs/verbs_device.hpp>
 
 #include "doctor.hpp"

@@ -10,7 +10,7 @@
 #include <deque>
 #include <utility>
 
-#include <spindrift/fabric/connected/lane.hpp>
+#include <spindrift/fabric/connected/connection.hpp>
 
 namespace spindrift::fabric::connected {
 
@@ -21,14 +21,14 @@ class Backlog {
   [[nodiscard]] auto begin() noexcept { return waiting_.begin(); }
   [[nodiscard]] auto end() noexcept { return waiting_.end(); }
 
-  /// Offers it, or keeps it behind what waits. `offer(Request&)`: whether the provider took it; may break the lane. A lane
-  /// that is broken takes nothing; one for which too much waits is broken by this.
+  /// Offers it, or keeps it behind what waits. `offer(Request&)`: whether the provider took it; may break the connection. A
+  /// connection that is broken takes nothing; one for which too much waits is broken by this.
   template <class Offer>
-  void post(Lane& lane, Request&& request, const Offer& offer) {
-    if (lane.broken()) return;
+  void post(Connection& connection, Request&& request, const Offer& offer) {
+    if (connection.broken()) return;
     if (request.region != nullptr) ++request.region->reading;
     if (waiting_.empty() && offer(request)) return;
-    if (lane.broken()) {
+    if (connection.broken()) {
       if (request.region != nullptr) --request.region->reading;
       return;
     }
@@ -36,20 +36,21 @@ class Backlog {
       if (request.copied && request.owned.empty()) request.owned.assign(request.local, request.local + request.bytes);
     }
     bytes_ += request.owned.size();
-    if (request.region != nullptr) lane.unsent_bytes += request.bytes;
-    if (waiting_.size() >= requests_max || bytes_ > bytes_max) lane.break_down("it takes nothing of what waits for it");
+    if (request.region != nullptr) connection.unsent_bytes += request.bytes;
+    if (waiting_.size() >= requests_max || bytes_ > bytes_max)
+      connection.break_down("it takes nothing of what waits for it");
     waiting_.push_back(std::move(request));
   }
 
   /// Offers what waits, as far as the provider takes it.
   template <class Offer>
-  void flush(Lane& lane, const Offer& offer) {
-    while (!waiting_.empty() && !lane.broken()) {
+  void flush(Connection& connection, const Offer& offer) {
+    while (!waiting_.empty() && !connection.broken()) {
       const std::size_t bytes = waiting_.front().owned.size();
       const std::uint64_t unsent_bytes = waiting_.front().region != nullptr ? waiting_.front().bytes : 0;
       if (!offer(waiting_.front())) return;
       bytes_ -= bytes;
-      lane.unsent_bytes -= unsent_bytes;
+      connection.unsent_bytes -= unsent_bytes;
       waiting_.pop_front();
     }
   }
@@ -57,15 +58,15 @@ class Backlog {
   /// The same in lists: `offer(first, count)` says how many of the first `count` the provider took, in order; each of them
   /// is then handed to `took(Request&&)`.
   template <class Offer, class Took>
-  void flush_lists(Lane& lane, std::size_t list_max, const Offer& offer, const Took& took) {
-    while (!waiting_.empty() && !lane.broken()) {
+  void flush_lists(Connection& connection, std::size_t list_max, const Offer& offer, const Took& took) {
+    while (!waiting_.empty() && !connection.broken()) {
       const std::size_t count = std::min(waiting_.size(), list_max);
       const std::size_t taken = offer(waiting_.begin(), count);
       for (std::size_t i = 0; i < taken; ++i) {
         Request request = std::move(waiting_.front());
         waiting_.pop_front();
         bytes_ -= request.owned.size();
-        if (request.region != nullptr) lane.unsent_bytes -= request.bytes;
+        if (request.region != nullptr) connection.unsent_bytes -= request.bytes;
         took(std::move(request));
       }
       if (taken < count) return;

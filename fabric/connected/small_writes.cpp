@@ -7,23 +7,23 @@
 
 namespace spindrift::fabric::connected {
 
-bool SmallWrites::gather(const Operation& operation, Lane* lane) {
+bool SmallWrites::gather(const Operation& operation, Connection* connection) {
   if (operation.kind != Operation::Kind::write || !operation.copied || operation.signaled ||
       operation.bytes > small_write_bytes_max) {
     return false;
   }
-  if (lane == nullptr) return true;
-  const Exposure& target = lane->exposed.at(operation.region);
+  if (connection == nullptr) return true;
+  const Exposure& target = connection->exposed.at(operation.region);
   const SmallWrite write{target.remote_key, target.address + operation.offset, {operation.local, operation.bytes}};
-  if (lane_ == lane && append(message_, write)) return true;
+  if (connection_ == connection && append(message_, write)) return true;
   send();
-  lane_ = lane;
+  connection_ = connection;
   return append(message_, write);
 }
 
 void SmallWrites::send() {
-  if (lane_ != nullptr) lane_->say(message_, false);
-  lane_ = nullptr;
+  if (connection_ != nullptr) connection_->say(message_, false);
+  connection_ = nullptr;
   message_.clear();
 }
 

@@ -126,12 +126,12 @@ Result<void> Provider::listen() {
         .because(ofi_error(what, error))
         .fix("see whether another process has the port (ss -ltnp), and whether the address is this host's (ip address)");
   };
-  fid_pep* door = nullptr;
-  if (const int error = fi_passive_ep(fabric_.get(), info_.get(), &door, nullptr); error != 0)
+  fid_pep* listener = nullptr;
+  if (const int error = fi_passive_ep(fabric_.get(), info_.get(), &listener, nullptr); error != 0)
     return refused("fi_passive_ep", error);
-  door_.reset(door);
-  if (const int error = fi_pep_bind(door, &events_->fid, 0); error != 0) return ofi_error("fi_pep_bind", error);
-  if (const int error = fi_listen(door); error != 0) return refused("fi_listen", error);
+  listener_.reset(listener);
+  if (const int error = fi_pep_bind(listener, &events_->fid, 0); error != 0) return ofi_error("fi_pep_bind", error);
+  if (const int error = fi_listen(listener); error != 0) return refused("fi_listen", error);
   return {};
 }
 

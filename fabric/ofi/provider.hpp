@@ -18,9 +18,6 @@
 
 namespace spindrift::fabric::ofi {
 
-/// Of a fabric's name, before the provider's.
-inline constexpr std::string_view name_prefix = "ofi:";
-
 using connected::SocketAddress;
 
 /// One provider, opened. Not movable: everything in it points at it.
@@ -39,7 +36,7 @@ class Provider {
 
   [[nodiscard]] fid_eq& events() noexcept { return *events_; }
   [[nodiscard]] fid_cq& completions() noexcept { return *completions_; }
-  [[nodiscard]] fid_pep& door() noexcept { return *door_; }
+  [[nodiscard]] fid_pep& listener() noexcept { return *listener_; }
   [[nodiscard]] int events_descriptor() const noexcept { return events_descriptor_; }
   [[nodiscard]] int completions_descriptor() const noexcept { return completions_descriptor_; }
   /// Whether nothing happened that the descriptors would not tell.
@@ -59,7 +56,7 @@ class Provider {
   Handle<fid_eq> events_;
   Handle<fid_domain> domain_;
   Handle<fid_cq> completions_;
-  Handle<fid_pep> door_;
+  Handle<fid_pep> listener_;
   int events_descriptor_ = -1;
   int completions_descriptor_ = -1;
 };

@@ -63,28 +63,29 @@ Result<std::unique_ptr<Device>> Device::open(const SocketAddress& at, const Limi
     return Error(system_error("rdma_create_event_channel", errno)).fix("load the kernel's rdma_cm: modprobe rdma_ucm");
   }
   if (auto set = make_nonblocking(device->events_descriptor()); !set) return std::move(set).error();
-  rdma_cm_id* door = nullptr;
-  if (lib.create_id(device->events_.get(), &door, nullptr, RDMA_PS_TCP) != 0) return system_error("rdma_create_id", errno);
-  device->door_.reset(door);
-  if (lib.bind_addr(door, address_in(device->address_)) != 0) {
+  rdma_cm_id* listener = nullptr;
+  if (lib.create_id(device->events_.get(), &listener, nullptr, RDMA_PS_TCP) != 0)
+    return system_error("rdma_create_id", errno);
+  device->listener_.reset(listener);
+  if (lib.bind_addr(listener, address_in(device->address_)) != 0) {
     if (errno == ENODEV || errno == EADDRNOTAVAIL) return no_device(errno);
     return Error(ErrorKind::refused, "cannot listen at this node's address")
         .because(system_error("rdma_bind_addr", errno))
         .fix("see whether another process has the port (rdma resource show cm_id, ss -ltnp)");
   }
-  if (door->verbs == nullptr) return no_device(ENODEV);  // an address of all devices, or of the loopback
-  std::memcpy(&device->address_.storage, &door->route.addr.src_storage, device->address_.bytes);
+  if (listener->verbs == nullptr) return no_device(ENODEV);  // an address of all devices, or of the loopback
+  std::memcpy(&device->address_.storage, &listener->route.addr.src_storage, device->address_.bytes);
   if (auto opened = device->open_queues(); !opened) return std::move(opened).error();
   return device;
 }
 
 Result<void> Device::open_queues() {
   const Library& lib = loaded_library();
-  ibv_context* const context = door_->verbs;
+  ibv_context* const context = listener_->verbs;
   ibv_device_attr device{};
   if (const int failed = lib.query_device(context, &device); failed != 0) return system_error("ibv_query_device", failed);
   ibv_port_attr port{};
-  const int failed = lib.query_port(context, door_->port_num, reinterpret_cast<_compat_ibv_port_attr*>(&port));
+  const int failed = lib.query_port(context, listener_->port_num, reinterpret_cast<_compat_ibv_port_attr*>(&port));
   if (failed != 0) return system_error("ibv_query_port", failed);
   limits_.send_depth = std::min(limits_.send_depth, static_cast<std::uint32_t>(device.max_qp_wr));
   limits_.receive_depth = std::min(limits_.receive_depth, static_cast<std::uint32_t>(device.max_qp_wr));
@@ -123,15 +124,15 @@ Result<void> Device::try_queue_pair() {
 // A write is visible in 64-byte lines of any order, which the fabric's promise allows; that of two writes the later comes
 // later is the transport's, so an answer of no is no reason to refuse the device.
 void Device::tell_choices() {
-  const ibv_context& context = *door_->verbs;
+  const ibv_context& context = *listener_->verbs;
   const char* const order = in_order_ == 1 ? "yes, says the device"
                             : in_order_ == 0
                                 ? "not promised; the order of writes is, by the reliable connection"
                                 : "rdma-core does not say; the order of writes holds, by the reliable connection";
   log::info(log::Room::fabric, "listens",
             {{"device", context.device->name},
-             {"port", door_->port_num},
-             {"gid", gid_in_use(*door_)},
+             {"port", listener_->port_num},
+             {"gid", gid_in_use(*listener_)},
              {"inline_bytes", limits_.inline_bytes},
              {"rights", limits_.memory_windows ? "memory windows of type 2" : "a protection domain per peer"},
              {"bytes_in_order", order}});
@@ -152,7 +153,7 @@ ibv_qp_init_attr Device::wishes() noexcept {
 }
 
 Result<void> Device::listen() {
-  if (loaded_library().listen(door_.get(), backlog) == 0) return {};
+  if (loaded_library().listen(listener_.get(), backlog) == 0) return {};
   return Error(ErrorKind::refused, "cannot listen at this node's address")
       .because(system_error("rdma_listen", errno))
       .fix("see whether another process has the port (rdma resource show cm_id, ss -ltnp)");
@@ -194,7 +195,7 @@ Result<void> Device::make_room(std::size_t queue_pairs) {
 }
 
 Result<void> Device::make_queue_pair(rdma_cm_id& id, ibv_pd& domain) {
-  if (id.verbs != door_->verbs)
+  if (id.verbs != listener_->verbs)
     return Error(ErrorKind::resource, "the way to the peer leads over another device than this node's address");
   std::uint8_t time = answer_time;
   static_cast<void>(loaded_library().set_option(&id, RDMA_OPTION_ID, RDMA_OPTION_ID_ACK_TIMEOUT, &time,
@@ -241,7 +242,7 @@ Result<Handle<ibv_mw>> Device::make_window() {
 }
 
 Result<Handle<ibv_pd>> Device::make_domain() {
-  ibv_pd* const domain = loaded_library().alloc_pd(door_->verbs);
+  ibv_pd* const domain = loaded_library().alloc_pd(listener_->verbs);
   if (domain == nullptr) return system_error("ibv_alloc_pd", errno);
   return Handle<ibv_pd>(domain);
 }

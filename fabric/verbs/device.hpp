@@ -65,7 +65,7 @@ class Device {
   /// With the port that it is bound to.
   [[nodiscard]] const SocketAddress& address() const noexcept { return address_; }
   /// Whose device and port the address is.
-  [[nodiscard]] rdma_cm_id& door() noexcept { return *door_; }
+  [[nodiscard]] rdma_cm_id& listener() noexcept { return *listener_; }
 
   /// The next completion makes the descriptor readable. Costs nothing while that is so already.
   void arm() noexcept;
@@ -85,7 +85,7 @@ class Device {
   bool armed_ = false;
   std::size_t completions_max_ = 0;
   Handle<rdma_event_channel> events_;
-  Handle<rdma_cm_id> door_;
+  Handle<rdma_cm_id> listener_;
   Handle<ibv_pd> domain_;
   Handle<ibv_comp_channel> channel_;
   Handle<ibv_cq> completions_;

@@ -97,7 +97,7 @@ class DcHalf::QueuePair final : public PhysicalQueuePair {
 
 Result<void> DcHalf::start() {
   fabric::verbs::Device& adapter = *shared_.adapter;
-  rdma_cm_id& listener = adapter.door();
+  rdma_cm_id& listener = adapter.listener();
   if (std::string why = why_no_dc(listener.verbs->device->name); !why.empty()) {
     return Error(ErrorKind::unsupported, std::string(listener.verbs->device->name) + " has no DC queue pairs: " + why)
         .fix(

@@ -70,7 +70,7 @@ Result<void> VerbsDevice::start() {
 }
 
 void VerbsDevice::set_traits() {
-  traits_name_ = "verbs:" + std::string(shared_.adapter->door().verbs->device->name);
+  traits_name_ = "verbs:" + std::string(shared_.adapter->listener().verbs->device->name);
   traits_.name = traits_name_;
   traits_.connectionless = connectionless_ != nullptr;
   traits_.connected = true;

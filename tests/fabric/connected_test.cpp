@@ -1,4 +1,4 @@
-// Two endpoints of the base of connection-based fabrics, over a network in memory and at a time that the test says: which of
+// Two endpoints of a connection-based fabric, over a transport in memory and at a time that the test says: which of
 // two calls stands, however long the processes were away.
 #include "harness.hpp"
 
@@ -23,47 +23,50 @@ class ManualClock final : public Clock {
   Time now_ = Time(std::chrono::hours(1));
 };
 
-class MemoryEndpoint;
+class MemoryTransport;
+class MemoryConnection;
 
-/// One connection from its call on: of each side, its process while that may hear of it, and its lane while it has one.
-struct Connection {
+/// One connection from its call on: of each side, its process while that may hear of it, and its connection while it has
+/// one.
+struct Wire {
   connected::GreetingBytes greeting{};
-  std::array<MemoryEndpoint*, 2> sides{};  ///< who called, who was called
-  std::array<connected::Lane*, 2> lanes{};
+  std::array<MemoryTransport*, 2> sides{};  ///< who called, who was called
+  std::array<MemoryConnection*, 2> connections{};
 };
 
-/// What an endpoint finds when it looks, in the order in which it happened.
+/// What a transport finds when it looks, in the order in which it happened.
 struct Report {
   enum class Kind : std::uint8_t { request, established, message, ended };
   Kind kind = Kind::request;
-  std::shared_ptr<Connection> connection;
+  std::shared_ptr<Wire> wire;
   std::size_t to = 0;  ///< which side
   std::vector<std::byte> bytes{};
 };
 
 /// Who listens where.
-using Network = std::map<std::string, MemoryEndpoint*>;
+using Network = std::map<std::string, MemoryTransport*>;
 
-class MemoryLane final : public connected::Lane {
+class MemoryConnection final : public connected::Connection {
  public:
-  MemoryLane(State first, NodeId of, std::shared_ptr<Connection> connection, std::size_t side)
-      : Lane(first, of), connection_(std::move(connection)), side_(side) {
-    connection_->lanes[side_] = this;
+  MemoryConnection(const connected::PeerCall& call, std::shared_ptr<Wire> wire, std::size_t side)
+      : Connection(call), wire_(std::move(wire)), side_(side) {
+    wire_->connections[side_] = this;
   }
-  ~MemoryLane() override { close(); }
+  ~MemoryConnection() override { close(); }
 
-  void say(std::span<const std::byte> message, bool) override { report(Report::Kind::message, message); }
+  void send(std::span<const std::byte> message, bool, std::uint64_t) override { report(Report::Kind::message, message); }
+  void transfer(const connected::Transfer&) override { throw std::logic_error("nothing is written or read here"); }
   void flush() override {}
   [[nodiscard]] bool idle() const noexcept override { return true; }
   void close() override {
-    if (connection_->lanes[side_] != this) return;
+    if (wire_->connections[side_] != this) return;
     revoke_all();
-    if (says_goodbye && state != State::closing && !goodbye) say(connected::encode(connected::Kind::goodbye, 0), false);
-    connection_->lanes[side_] = nullptr;
-    connection_->sides[side_] = nullptr;
+    if (says_goodbye && call().state != connected::PeerCall::State::closing && !goodbye)
+      say(connected::encode(connected::Kind::goodbye, 0), false);
+    wire_->connections[side_] = nullptr;
+    wire_->sides[side_] = nullptr;
     report(Report::Kind::ended, {});
   }
-  void resume() override {}
 
   /// When it is closed, as of connectionless providers.
   bool says_goodbye = false;
@@ -75,7 +78,7 @@ class MemoryLane final : public connected::Lane {
     return Right{++newest_key_, 0, std::make_unique<connected::Registration>()};
   }
 
-  const std::shared_ptr<Connection> connection_;
+  const std::shared_ptr<Wire> wire_;
   const std::size_t side_;
   std::uint64_t newest_key_ = 0;
 };
@@ -97,126 +100,144 @@ class WatchedMemory final : public connected::MemorySource {
   const std::unique_ptr<connected::MemorySource> source_ = connected::private_mappings();
 };
 
-connected::Beginning watched_beginning(const std::string& directory, std::vector<Return>& returns) {
-  auto beginning = value_or_throw(connected::make_beginning(directory, "group"));
-  beginning.memory = std::make_unique<WatchedMemory>(returns);
-  return beginning;
-}
+std::string port_of(NodeId node) { return std::to_string(7400 + node.value()); }
 
-class MemoryEndpoint final : public connected::Endpoint {
+class MemoryTransport final : public connected::Transport {
  public:
-  MemoryEndpoint(NodeId self, const std::string& directory, const Clock& clock, Network& network,
-                 std::vector<Return>& returns)
-      : Endpoint(self, std::chrono::seconds(10), {.name = "memory"}, watched_beginning(directory, returns), clock),
-        self_(self),
-        network_(network) {
-    value_or_throw(listen({self_, address_of(self_)}));
-    network_[port_of(self_)] = this;
-  }
-  ~MemoryEndpoint() override {
-    network_.erase(port_of(self_));
-    end();
-    for (const Report& report : inbox) report.connection->sides[report.to] = nullptr;
-  }
+  explicit MemoryTransport(Network& network) : network_(network) {}
 
-  static std::string port_of(NodeId node) { return std::to_string(7400 + node.value()); }
-  static std::string address_of(NodeId node) { return "127.0.0.1:" + port_of(node); }
-  void call(NodeId node) { value_or_throw(connect({node, address_of(node)})); }
   /// Whether who was called knows that the link stands only when the caller says so, as of connectionless providers.
   bool speaks_first = false;
-  /// That it has made so far.
-  [[nodiscard]] int calls() const noexcept { return calls_; }
-
-  [[nodiscard]] Result<void> post(std::span<const Operation>) override {
-    return Error(ErrorKind::unsupported, "nothing is posted here");
-  }
-
+  /// Calls that it has made so far.
+  int calls = 0;
   std::deque<Report> inbox;
 
- private:
-  [[nodiscard]] Result<Descriptors> open(const connected::SocketAddress&) override { return Descriptors{}; }
-  [[nodiscard]] Result<std::unique_ptr<connected::Lane>> start_call(NodeId node, const connected::SocketAddress&) override {
-    ++calls_;
-    auto connection = std::make_shared<Connection>();
-    connection->greeting = greeting_to(node);
-    connection->sides[0] = this;
-    // A call to an address where nobody listens goes on until it is given up, like one to a host that is off.
-    if (const auto callee = network_.find(port_of(node)); callee != network_.end()) {
-      connection->sides[1] = callee->second;
-      callee->second->inbox.push_back({Report::Kind::request, connection, 1});
-    }
-    auto lane = std::make_unique<MemoryLane>(connected::Lane::State::calling, node, connection, 0);
-    lane->says_goodbye = speaks_first;
-    return std::unique_ptr<connected::Lane>(std::move(lane));
+  [[nodiscard]] Result<Descriptors> open(const connected::SocketAddress&, NodeId, std::uint64_t) override {
+    return Descriptors{};
   }
-  void take_reports() override {
+  [[nodiscard]] Result<std::unique_ptr<connected::Connection>> call(const connected::PeerCall& call,
+                                                                    const connected::SocketAddress*,
+                                                                    const connected::GreetingBytes& greeting) override {
+    ++calls;
+    auto wire = std::make_shared<Wire>();
+    wire->greeting = greeting;
+    wire->sides[0] = this;
+    // A call to an address where nobody listens goes on until it is given up, like one to a host that is off.
+    if (const auto callee = network_.find(port_of(call.node)); callee != network_.end()) {
+      wire->sides[1] = callee->second;
+      callee->second->inbox.push_back({Report::Kind::request, wire, 1});
+    }
+    auto connection = std::make_unique<MemoryConnection>(call, wire, 0);
+    connection->says_goodbye = speaks_first;
+    return std::unique_ptr<connected::Connection>(std::move(connection));
+  }
+  [[nodiscard]] std::optional<std::span<const std::byte>> waiting_call() override {
+    if (waiting_.empty()) return std::nullopt;
+    return waiting_.front()->greeting;
+  }
+  // As an operating system does it: a request that was given up meanwhile still looks like one, and its end comes after it.
+  [[nodiscard]] Result<std::unique_ptr<connected::Connection>> answer(const connected::PeerCall& call,
+                                                                      const connected::GreetingBytes& greeting) override {
+    const std::shared_ptr<Wire> wire = waiting_.front();
+    waiting_.pop_front();
+    auto connection = std::make_unique<MemoryConnection>(call, wire, 1);
+    connection->report(Report::Kind::established, greeting);
+    if (!speaks_first) inbox.push_back({Report::Kind::established, wire, 1});
+    if (wire->connections[0] == nullptr) inbox.push_back({Report::Kind::ended, wire, 1});
+    return std::unique_ptr<connected::Connection>(std::move(connection));
+  }
+  void turn_away() override {
+    const std::shared_ptr<Wire> wire = waiting_.front();
+    waiting_.pop_front();
+    if (wire->sides[0] != nullptr) wire->sides[0]->inbox.push_back({Report::Kind::ended, wire, 0});
+    wire->sides[1] = nullptr;
+  }
+  void take_reports(connected::TransportEvents& to) override {
     while (!inbox.empty()) {
       const Report report = std::move(inbox.front());
       inbox.pop_front();
       if (report.kind == Report::Kind::request) {
-        on_request(report.connection);
+        waiting_.push_back(report.wire);
         continue;
       }
-      connected::Lane* const lane = report.connection->lanes[report.to];
-      if (lane == nullptr) continue;  // given up meanwhile
-      if (report.kind == Report::Kind::established) stands(*lane, report.bytes);
-      if (report.kind == Report::Kind::message) {
-        if (lane->state == connected::Lane::State::answering) confirmed(*lane, report.bytes);
-        message_came(*lane, report.bytes);
-      }
-      if (report.kind == Report::Kind::ended) lane->break_down("the connection broke");
+      MemoryConnection* const connection = report.wire->connections[report.to];
+      if (connection != nullptr) tell(to, *connection, report);  // else it was given up meanwhile
     }
   }
-  bool take_completions() override { return false; }
-  void on_writes(connected::Lane& lane, std::span<const std::byte>) override { lane.break_down("nothing is written here"); }
-  [[nodiscard]] bool may_block() noexcept override { return inbox.empty(); }
-
-  void stands(connected::Lane& lane, std::span<const std::byte> greeting) {
-    established(lane, greeting);
-    if (speaks_first && !lane.broken()) lane.say(connected::encode(connected::Kind::alive, 0), false);
+  bool take_completions(connected::TransportEvents&, Time) override { return false; }
+  [[nodiscard]] bool may_block(connected::TransportEvents&) noexcept override { return inbox.empty(); }
+  [[nodiscard]] std::uint64_t address_of(const connected::OwnRegion&) const noexcept override { return 0; }
+  void shut() noexcept override {
+    for (const Report& report : inbox) report.wire->sides[report.to] = nullptr;
   }
 
-  // As an operating system does it: a request that was given up meanwhile still looks like one, and its end comes after it.
-  void on_request(const std::shared_ptr<Connection>& connection) {
-    const auto greeting = welcome(connection->greeting);
-    if (!greeting) {
-      if (connection->sides[0] != nullptr) connection->sides[0]->inbox.push_back({Report::Kind::ended, connection, 0});
-      connection->sides[1] = nullptr;
-      return;
+ private:
+  void tell(connected::TransportEvents& to, MemoryConnection& connection, const Report& report) const {
+    switch (report.kind) {
+      case Report::Kind::request: break;
+      case Report::Kind::established:
+        to.on_established(connection, report.bytes);
+        if (speaks_first && !connection.broken()) connection.say(connected::encode(connected::Kind::alive, 0), false);
+        break;
+      case Report::Kind::message:
+        if (connection.call().state == connected::PeerCall::State::answering) to.on_first_word(connection, report.bytes);
+        to.on_message(connection, report.bytes);
+        break;
+      case Report::Kind::ended: connection.break_down("the connection broke"); break;
     }
-    auto lane = std::make_unique<MemoryLane>(connected::Lane::State::answering, greeting->node, connection, 1);
-    const auto ours = greeting_to(greeting->node);
-    lane->report(Report::Kind::established, ours);
-    if (!speaks_first) inbox.push_back({Report::Kind::established, connection, 1});
-    if (connection->lanes[0] == nullptr) inbox.push_back({Report::Kind::ended, connection, 1});
-    answered(std::move(lane), *greeting);
   }
 
-  const NodeId self_;
   Network& network_;
-  int calls_ = 0;
+  std::deque<std::shared_ptr<Wire>> waiting_;
 };
 
-void MemoryLane::report(Report::Kind kind, std::span<const std::byte> bytes) {
-  MemoryEndpoint* const other = connection_->sides[1 - side_];
-  if (other != nullptr) other->inbox.push_back({kind, connection_, 1 - side_, {bytes.begin(), bytes.end()}});
+/// An endpoint over such a transport.
+class MemoryEndpoint {
+ public:
+  MemoryEndpoint(NodeId self, const Clock& clock, Network& network, std::vector<Return>& returns)
+      : port_(port_of(self)), network_(network) {
+    auto transport = std::make_unique<MemoryTransport>(network);
+    transport_ = transport.get();
+    endpoint_ =
+        value_or_throw(connected::Endpoint::make({self, std::chrono::seconds(10), std::nullopt}, {.name = "memory"},
+                                                 std::move(transport), std::make_unique<WatchedMemory>(returns), clock));
+    value_or_throw(endpoint_->listen({self, "127.0.0.1:" + port_}));
+    network_[port_] = transport_;
+  }
+  ~MemoryEndpoint() { network_.erase(port_); }
+  MemoryEndpoint(const MemoryEndpoint&) = delete;
+  MemoryEndpoint& operator=(const MemoryEndpoint&) = delete;
+
+  void call(NodeId node) { value_or_throw(endpoint_->connect({node, "127.0.0.1:" + port_of(node)})); }
+  [[nodiscard]] MemoryTransport& transport() { return *transport_; }
+  [[nodiscard]] connected::Endpoint* operator->() { return endpoint_.get(); }
+
+ private:
+  const std::string port_;
+  Network& network_;
+  MemoryTransport* transport_ = nullptr;
+  std::unique_ptr<connected::Endpoint> endpoint_;
+};
+
+void MemoryConnection::report(Report::Kind kind, std::span<const std::byte> bytes) {
+  MemoryTransport* const other = wire_->sides[1 - side_];
+  if (other != nullptr) other->inbox.push_back({kind, wire_, 1 - side_, {bytes.begin(), bytes.end()}});
 }
 
 /// Nodes 1 and 2, and what each was told so far.
 struct Nodes {
-  TemporaryDirectory directory;
   ManualClock clock;
   Network network;
   std::vector<Return> returns;  ///< of either side's memory
-  MemoryEndpoint lower{NodeId(1), directory.path(), clock, network, returns};
-  MemoryEndpoint higher{NodeId(2), directory.path(), clock, network, returns};
+  MemoryEndpoint lower{NodeId(1), clock, network, returns};
+  MemoryEndpoint higher{NodeId(2), clock, network, returns};
   std::vector<Event::Kind> at_lower;
   std::vector<Event::Kind> at_higher;
   PeerId higher_at_lower;
 
   void poll(MemoryEndpoint& endpoint) {
     std::array<Event, 16> events;
-    const std::size_t count = endpoint.poll(events);
+    const std::size_t count = endpoint->poll(events);
     auto& told = &endpoint == &lower ? at_lower : at_higher;
     for (std::size_t i = 0; i < count; ++i) {
       told.push_back(events[i].kind);
@@ -258,7 +279,7 @@ TEST_CASE("two that call each other are linked once, however long both were away
 
 TEST_CASE("time in which a process does not look is none in which the other fails to answer") {
   Nodes nodes;
-  nodes.lower.speaks_first = nodes.higher.speaks_first = true;
+  nodes.lower.transport().speaks_first = nodes.higher.transport().speaks_first = true;
   nodes.lower.call(NodeId(2));
   nodes.look(nodes.higher);  // finds the call and answers it
   nodes.clock.advance(GENERATE(milliseconds(2000), milliseconds(4000), milliseconds(60000)));
@@ -270,21 +291,21 @@ TEST_CASE("time in which a process does not look is none in which the other fail
 
 TEST_CASE("a call that nobody answers is made again after three seconds of looking for it") {
   Nodes nodes;
-  nodes.network.erase(MemoryEndpoint::port_of(NodeId(2)));
+  nodes.network.erase(port_of(NodeId(2)));
   nodes.clock.advance(GENERATE(milliseconds(0), milliseconds(60000)));  // before it, which is none of it
   nodes.lower.call(NodeId(2));
   nodes.run(milliseconds(2900));
-  CHECK(nodes.lower.calls() == 1);
+  CHECK(nodes.lower.transport().calls == 1);
   nodes.run(milliseconds(200));
-  CHECK(nodes.lower.calls() == 2);
+  CHECK(nodes.lower.transport().calls == 2);
 }
 
 TEST_CASE("a call that reached nobody gives way once the other side was turned away and calls again") {
   Nodes nodes;
-  nodes.network.erase(MemoryEndpoint::port_of(NodeId(2)));
+  nodes.network.erase(port_of(NodeId(2)));
   nodes.lower.call(NodeId(2));
   nodes.poll(nodes.lower);
-  nodes.network[MemoryEndpoint::port_of(NodeId(2))] = &nodes.higher;
+  nodes.network[port_of(NodeId(2))] = &nodes.higher.transport();
   const bool at_once = GENERATE(true, false);
   CAPTURE(at_once);
   if (!at_once) nodes.clock.advance(milliseconds(200));
@@ -313,16 +334,16 @@ TEST_CASE("of two calls that cross, the lower node's stands at both sides, and t
 
 TEST_CASE("a call that is given up before its answer was heard is no link to who answered it, and that one calls again") {
   Nodes nodes;
-  nodes.lower.speaks_first = nodes.higher.speaks_first = true;
+  nodes.lower.transport().speaks_first = nodes.higher.transport().speaks_first = true;
   nodes.lower.call(NodeId(2));
   nodes.higher.call(NodeId(1));
   nodes.look(nodes.higher);  // answers the lower one's call, which its own gave way to
-  REQUIRE(nodes.higher.calls() == 1);
-  nodes.lower.turn_away(NodeId(2), Error(ErrorKind::refused, "not now"));
+  REQUIRE(nodes.higher.transport().calls == 1);
+  nodes.lower->turn_away(NodeId(2), Error(ErrorKind::refused, "not now"));
   nodes.run(milliseconds(100));
   CHECK(nodes.at_higher.empty());
-  CHECK(nodes.higher.calls() > 1);
-  nodes.lower.turn_away(NodeId(2), std::nullopt);
+  CHECK(nodes.higher.transport().calls > 1);
+  nodes.lower->turn_away(NodeId(2), std::nullopt);
   nodes.run();
   CHECK(nodes.at_lower == once);
   CHECK(nodes.at_higher == once);
@@ -334,10 +355,10 @@ TEST_CASE("memory that a disconnected peer could write to is nobody else's befor
   nodes.lower.call(NodeId(2));
   nodes.run(milliseconds(100));
   REQUIRE(nodes.at_lower == once);
-  const Region region = value_or_throw(nodes.lower.allocate(4096, "mirror"));
-  value_or_throw(nodes.lower.expose(nodes.higher_at_lower, region.key, access));
-  nodes.lower.disconnect(nodes.higher_at_lower);
-  nodes.lower.release(region.key);
+  const Region region = value_or_throw(nodes.lower->allocate(4096, "mirror"));
+  value_or_throw(nodes.lower->expose(nodes.higher_at_lower, region.key, access));
+  nodes.lower->disconnect(nodes.higher_at_lower);
+  nodes.lower->release(region.key);
   // The goodbye is on its way, and before it may be half of a write.
   CHECK(nodes.returns == (access == Access::write ? std::vector<Return>{} : std::vector{Return::plain}));
   if (access == Access::write) region.memory[0] = std::byte{1};  // which is mapped
@@ -350,16 +371,16 @@ TEST_CASE("memory that a lost peer could write to comes back fenced, and what it
   const bool gives_back = GENERATE(true, false);
   nodes.lower.call(NodeId(2));
   nodes.run(milliseconds(100));
-  const Region region = value_or_throw(nodes.lower.allocate(4096, "mirror"));
-  value_or_throw(nodes.lower.expose(nodes.higher_at_lower, region.key, Access::write));
+  const Region region = value_or_throw(nodes.lower->allocate(4096, "mirror"));
+  value_or_throw(nodes.lower->expose(nodes.higher_at_lower, region.key, Access::write));
   nodes.run(milliseconds(100));
   REQUIRE(nodes.at_higher == std::vector{Event::Kind::connected, Event::Kind::exposed});
-  nodes.lower.release(region.key);
+  nodes.lower->release(region.key);
   CHECK(nodes.returns.empty());
   if (gives_back) {
-    nodes.higher.unmap(PeerId(1), region.key);
+    nodes.higher->unmap(PeerId(1), region.key);
   } else {
-    nodes.higher.disconnect(PeerId(1));
+    nodes.higher->disconnect(PeerId(1));
   }
   nodes.run(milliseconds(100));
   CHECK(nodes.returns == std::vector{gives_back ? Return::plain : Return::fenced});

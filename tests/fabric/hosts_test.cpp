@@ -9,7 +9,7 @@
 
 #include <spindrift/fabric/fabric_name.hpp>
 #include <spindrift/fabric/ofi/ofi.hpp>
-#include <spindrift/kernel/fabric/vq_fabric.hpp>
+#include <spindrift/kernel/provider/vq_fabric.hpp>
 
 using namespace spindrift;
 using namespace spindrift::fabric;

@@ -12,7 +12,7 @@
 #include <spindrift/core/counters.hpp>
 #include <spindrift/core/file_descriptor.hpp>
 #include <spindrift/fabric/fabric_name.hpp>
-#include <spindrift/kernel/fabric/vq_fabric.hpp>
+#include <spindrift/kernel/provider/vq_fabric.hpp>
 
 using namespace spindrift;
 using namespace spindrift::fabric;

@@ -27,7 +27,7 @@
 #include <spindrift/fabric/shm/shm.hpp>
 #include <spindrift/core/file_descriptor.hpp>
 #include <spindrift/core/untrusted.hpp>
-#include <spindrift/kernel/fabric/vq_fabric.hpp>
+#include <spindrift/kernel/provider/vq_fabric.hpp>
 
 using namespace spindrift;
 using namespace spindrift::fabric;

@@ -12,7 +12,7 @@
 #include <spindrift/fabric/mixed/mixed.hpp>
 #include <spindrift/fabric/ofi/ofi.hpp>
 #include <spindrift/fabric/verbs/verbs.hpp>
-#include <spindrift/kernel/fabric/vq_fabric.hpp>
+#include <spindrift/kernel/provider/vq_fabric.hpp>
 
 namespace spindrift::fabric::test {
 namespace {

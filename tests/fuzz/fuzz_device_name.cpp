@@ -3,7 +3,7 @@
 // device writes, byte for byte, and none is taken for one of the other kind.
 #include "fuzz.hpp"
 
-#include <spindrift/kernel/fabric/finder.hpp>
+#include <spindrift/kernel/provider/finder.hpp>
 #include <spindrift/kernel/host_address.hpp>
 #include <spindrift/kernel/ofi/ofi_name.hpp>
 #include <spindrift/kernel/verbs/verbs_connections.hpp>

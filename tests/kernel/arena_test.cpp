@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 
-#include <spindrift/kernel/fabric/arena.hpp>
+#include <spindrift/kernel/provider/arena.hpp>
 
 using namespace spindrift;
 using namespace spindrift::kernel;

@@ -2,7 +2,7 @@
 // and that an entry of an earlier start is used for nothing.
 #include "directory_fixture.hpp"
 
-#include <spindrift/kernel/fabric/finder.hpp>
+#include <spindrift/kernel/provider/finder.hpp>
 
 using namespace spindrift;
 using namespace spindrift::kernel;

@@ -1,7 +1,7 @@
 // The choice of a way to a node, step by step: who is waited for and until when, and what each answer is good for.
 #include "directory_fixture.hpp"
 
-#include <spindrift/kernel/fabric/routes.hpp>
+#include <spindrift/kernel/provider/routes.hpp>
 
 using namespace spindrift;
 using namespace spindrift::kernel;

@@ -22,8 +22,8 @@
 #include <spindrift/core/ids.hpp>
 #include <spindrift/core/result.hpp>
 #include <spindrift/kernel/directory.hpp>
-#include <spindrift/kernel/fabric/routes.hpp>
-#include <spindrift/kernel/fabric/vq_fabric.hpp>
+#include <spindrift/kernel/provider/routes.hpp>
+#include <spindrift/kernel/provider/vq_fabric.hpp>
 #include <spindrift/kernel/meta_keeper.hpp>
 
 namespace spindrift::kernel::vq {

@@ -1,5 +1,5 @@
 // Carving, and what is never carved again.
-#include <spindrift/kernel/fabric/arena.hpp>
+#include <spindrift/kernel/provider/arena.hpp>
 
 #include <sys/mman.h>
 

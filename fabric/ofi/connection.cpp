@@ -1,5 +1,5 @@
 // Posting to one peer, with what the provider does not take yet kept in order.
-#include <spindrift/fabric/ofi/lane.hpp>
+#include <spindrift/fabric/ofi/connection.hpp>
 
 #include <algorithm>
 #include <utility>
@@ -25,14 +25,14 @@ class RegisteredMemory final : public connected::Registration {
 }  // namespace
 
 // A token is a place and its generation, never a pointer: what the provider gives back late hits nothing.
-void* Flights::reserve(Lane& lane) {
+void* Flights::reserve(MessageEndpoint& connection) {
   if (free_.empty()) {
     free_.push_back(static_cast<std::uint32_t>(flights_.size()));
     flights_.emplace_back().generation = 1;
   }
   const std::uint32_t place = free_.back();
   free_.pop_back();
-  flights_[place].lane = &lane;
+  flights_[place].connection = &connection;
   return reinterpret_cast<void*>(std::uintptr_t{flights_[place].generation} << 32U | place);  // NOLINT
 }
 
@@ -44,7 +44,7 @@ Flights::Flight* Flights::find(void* token) noexcept {
   const auto word = reinterpret_cast<std::uintptr_t>(token);
   const std::uint32_t place = word & 0xffff'ffff;
   if (place >= flights_.size() || flights_[place].generation != word >> 32U) return nullptr;
-  return flights_[place].lane == nullptr ? nullptr : &flights_[place];
+  return flights_[place].connection == nullptr ? nullptr : &flights_[place];
 }
 
 void Flights::finish(void* token) noexcept { clear(reinterpret_cast<std::uintptr_t>(token) & 0xffff'ffff); }
@@ -53,46 +53,46 @@ void Flights::clear(std::uint32_t place) noexcept {
   Flight& flight = flights_[place];
   if (flight.request.region != nullptr) {
     --flight.request.region->reading;
-    flight.lane->unsent_bytes -= flight.request.bytes;
+    flight.connection->unsent_bytes -= flight.request.bytes;
   }
   flight.request = {};
-  flight.lane = nullptr;
+  flight.connection = nullptr;
   ++flight.generation;
   free_.push_back(place);
 }
 
-void Flights::drop(const Lane& lane) noexcept {
+void Flights::drop(const MessageEndpoint& connection) noexcept {
   for (std::uint32_t place = 0; place < flights_.size(); ++place) {
-    if (flights_[place].lane == &lane) clear(place);
+    if (flights_[place].connection == &connection) clear(place);
   }
 }
 
-std::size_t Flights::under_way(const Lane& lane) const noexcept {
+std::size_t Flights::under_way(const MessageEndpoint& connection) const noexcept {
   return static_cast<std::size_t>(std::count_if(flights_.begin(), flights_.end(), [&](const Flight& flight) {
-    return flight.lane == &lane && flight.request.kind != Request::Kind::receive;
+    return flight.connection == &connection && flight.request.kind != OfiRequest::Kind::receive;
   }));
 }
 
-Lane::Lane(State first, NodeId of, Provider& provider, Handle<fid_ep> endpoint, Flights& flights)
-    : connected::Lane(first, of),
+MessageEndpoint::MessageEndpoint(const connected::PeerCall& call, Provider& provider, Handle<fid_ep> endpoint, Flights& flights)
+    : Connection(call),
       provider_(provider),
       endpoint_(std::move(endpoint)),
       flights_(flights),
       inject_bytes_(provider.info().tx_attr->inject_size) {}
 
-void Lane::close() {
+void MessageEndpoint::close() {
   revoke_all();
   endpoint_.reset();
   flights_.drop(*this);
   backlog_.drop();
 }
 
-Result<void> Lane::start_receiving() {
+Result<void> MessageEndpoint::start_receiving() {
   buffers_ = std::make_unique_for_overwrite<std::byte[]>(buffers * buffer_bytes);
   for (std::size_t i = 0; i < buffers; ++i) {
     void* const token = flights_.reserve(*this);
-    Request& buffer = flights_.at(token).request;
-    buffer.kind = Request::Kind::receive;
+    OfiRequest& buffer = flights_.at(token).request;
+    buffer.kind = OfiRequest::Kind::receive;
     buffer.context = i;
     receive_again(token);
     if (broken()) return Error(ErrorKind::resource, *broken());
@@ -100,43 +100,64 @@ Result<void> Lane::start_receiving() {
   return {};
 }
 
-void Lane::taken(void* token) {
+void MessageEndpoint::taken(void* token) {
   if (full()) return held_.push_back(token);
   receive_again(token);
 }
 
-void Lane::resume() {
+void MessageEndpoint::resume() {
   for (void* const token : std::exchange(held_, {})) receive_again(token);
 }
 
-void Lane::receive_again(void* token) {
+void MessageEndpoint::receive_again(void* token) {
   std::byte* const buffer = buffers_.get() + flights_.at(token).request.context * buffer_bytes;
   const long failed = fi_recv(endpoint_.get(), buffer, buffer_bytes, nullptr, FI_ADDR_UNSPEC, token);
   if (failed != 0) break_down(ofi_error("fi_recv", failed).message());
 }
 
-std::span<const std::byte> Lane::received(const Request& buffer, std::size_t bytes) const noexcept {
+std::span<const std::byte> MessageEndpoint::received(const OfiRequest& buffer, std::size_t bytes) const noexcept {
   return {buffers_.get() + buffer.context * buffer_bytes, bytes <= buffer_bytes ? bytes : 0};
 }
 
-void Lane::post(Request request) {
-  backlog_.post(*this, std::move(request), [this](Request& each) { return offer(each); });
+void MessageEndpoint::post(OfiRequest request) {
+  backlog_.post(*this, std::move(request), [this](OfiRequest& each) { return offer(each); });
 }
 
-void Lane::flush() {
-  backlog_.flush(*this, [this](Request& each) { return offer(each); });
+void MessageEndpoint::flush() {
+  backlog_.flush(*this, [this](OfiRequest& each) { return offer(each); });
 }
 
-void Lane::say(std::span<const std::byte> message, bool signaled) {
-  Request request;
+void MessageEndpoint::send(std::span<const std::byte> message, bool signaled, std::uint64_t context) {
+  OfiRequest request;
+  request.kind = OfiRequest::Kind::send;
   request.signaled = signaled;
-  request.kind = Request::Kind::send;
+  request.context = context;
   request.bytes = message.size();
   request.owned.assign(message.begin(), message.end());
   post(std::move(request));
 }
 
-Result<connected::Lane::Right> Lane::give_right(connected::OwnRegion& region, Access access) {
+void MessageEndpoint::transfer(const connected::Transfer& transfer) {
+  OfiRequest request;
+  request.kind = transfer.reads ? OfiRequest::Kind::read : OfiRequest::Kind::write;
+  request.signaled = transfer.signaled;
+  request.context = transfer.context;
+  request.local = transfer.local;
+  request.bytes = transfer.bytes;
+  request.address = transfer.address;
+  request.remote_key = transfer.remote_key;
+  if (!transfer.reads) {
+    request.news = !transfer.more;
+    request.copied = transfer.copied;
+    request.region = transfer.region;
+    // Small ones the provider copies itself, if it takes them at once.
+    if (transfer.copied && (transfer.signaled || transfer.bytes > inject_bytes_))
+      request.owned.assign(transfer.local, transfer.local + transfer.bytes);
+  }
+  post(std::move(request));
+}
+
+Result<MessageEndpoint::Right> MessageEndpoint::give_right(connected::OwnRegion& region, Access access) {
   auto key = random_word();
   if (!key) return std::move(key).error();
   auto handle = provider_.register_memory(region.memory, access, *key);
@@ -147,8 +168,8 @@ Result<connected::Lane::Right> Lane::give_right(connected::OwnRegion& region, Ac
 }
 
 // Whether the provider took it.
-bool Lane::offer(Request& request) {
-  const bool injected = request.bytes <= inject_bytes_ && !request.signaled && request.kind != Request::Kind::read &&
+bool MessageEndpoint::offer(OfiRequest& request) {
+  const bool injected = request.bytes <= inject_bytes_ && !request.signaled && request.kind != OfiRequest::Kind::read &&
                         request.region == nullptr;
   void* const token = injected ? nullptr : flights_.reserve(*this);
   const long failed = pass_on(request, token);
@@ -162,25 +183,25 @@ bool Lane::offer(Request& request) {
   return false;
 }
 
-long Lane::pass_on(const Request& request, void* token) {
+long MessageEndpoint::pass_on(const OfiRequest& request, void* token) {
   fid_ep* const to = endpoint_.get();
   const std::byte* const local = request.owned.empty() ? request.local : request.owned.data();
   const std::uint64_t address = request.address;
   const std::uint64_t key = request.remote_key;
   switch (request.kind) {
-    case Request::Kind::send:
+    case OfiRequest::Kind::send:
       if (token == nullptr) return fi_inject(to, local, request.bytes, FI_ADDR_UNSPEC);
       return fi_send(to, local, request.bytes, nullptr, FI_ADDR_UNSPEC, token);
-    case Request::Kind::read:
+    case OfiRequest::Kind::read:
       return fi_read(to, const_cast<std::byte*>(local), request.bytes, nullptr, FI_ADDR_UNSPEC, address, key, token);
-    case Request::Kind::write:
+    case OfiRequest::Kind::write:
       if (token == nullptr && request.news)
         return fi_inject_writedata(to, local, request.bytes, news_word, FI_ADDR_UNSPEC, address, key);
       if (token == nullptr) return fi_inject_write(to, local, request.bytes, FI_ADDR_UNSPEC, address, key);
       if (request.news)
         return fi_writedata(to, local, request.bytes, nullptr, news_word, FI_ADDR_UNSPEC, address, key, token);
       return fi_write(to, local, request.bytes, nullptr, FI_ADDR_UNSPEC, address, key, token);
-    case Request::Kind::receive: break;
+    case OfiRequest::Kind::receive: break;
   }
   return -FI_EINVAL;
 }

@@ -1,5 +1,5 @@
 // Posting to one peer, with what finds no space kept in order.
-#include <spindrift/fabric/verbs/lane.hpp>
+#include <spindrift/fabric/verbs/connection.hpp>
 
 #include <arpa/inet.h>
 
@@ -33,28 +33,40 @@ class Source final : public connected::Registration {
 
 ibv_mr& source_of(const connected::OwnRegion& region) { return static_cast<const Source&>(*region.registration).memory(); }
 
-/// What the peer may do with a region, through its queue pair alone: one of both.
+/// What the peer may do with a region, through its queue pair alone: by a window, or in a domain of its own.
 class PeerRight final : public connected::Registration {
  public:
-  explicit PeerRight(Handle<ibv_mw> bound) : window(std::move(bound)) {}
+  PeerRight(QueuePair& owner, Handle<ibv_mw> bound) : owner_(&owner), window_(std::move(bound)) {}
   explicit PeerRight(Handle<ibv_mr> in_its_domain) : registered_(std::move(in_its_domain)) {}
+  ~PeerRight() override { close_window(); }
 
-  Handle<ibv_mw> window;
+  void close_window() {
+    if (window_ != nullptr) owner_->unbind(window_.get());
+    window_.reset();
+  }
 
  private:
+  QueuePair* owner_ = nullptr;
+  Handle<ibv_mw> window_;
   Handle<ibv_mr> registered_;
 };
 
 }  // namespace
 
-Lane::Lane(State first, NodeId of, std::uint32_t its_number, Device& device, Handle<rdma_cm_id> id)
-    : connected::Lane(first, of), number(its_number), device_(device), id_(std::move(id)), staging_(staging_bytes) {}
+QueuePair::QueuePair(const connected::PeerCall& call, std::uint32_t its_number, Device& device, Handle<rdma_cm_id> id,
+                     const connected::GreetingBytes& greeting)
+    : Connection(call),
+      number(its_number),
+      device_(device),
+      greeting_(greeting),
+      id_(std::move(id)),
+      staging_(staging_bytes) {}
 
 // Destroying the queue pair is what ends every access of the peer for good: its packets name a queue pair that is not there,
 // whatever rights still stand. Windows go before it, since they are bound to it and a device may keep it until they are gone
 // (rxe waits for that); registrations go after it, since it may be using them.
-void Lane::close() {
-  for (auto& [key, grant] : granted) static_cast<PeerRight&>(*grant.right).window.reset();
+void QueuePair::close() {
+  for (auto& [key, grant] : granted) static_cast<PeerRight&>(*grant.right).close_window();
   if (id_ != nullptr && std::exchange(has_queue_pair_, false)) {
     loaded_library().disconnect(id_.get());
     loaded_library().cm_destroy_qp(id_.get());
@@ -72,7 +84,7 @@ void Lane::close() {
   own_domain_.reset();
 }
 
-Result<void> Lane::open() {
+Result<void> QueuePair::open() {
   if (!device_.limits().memory_windows) {
     auto own = device_.make_domain();
     if (!own) return std::move(own).error();
@@ -95,7 +107,7 @@ Result<void> Lane::open() {
   return {};
 }
 
-void Lane::give_buffers() {
+void QueuePair::give_buffers() {
   if (returned_.empty() || broken() || !has_queue_pair_) return;
   std::array<ibv_recv_wr, Credits::buffers> works{};
   std::array<ibv_sge, Credits::buffers> pieces{};
@@ -113,8 +125,8 @@ void Lane::give_buffers() {
   returned_.clear();
 }
 
-std::optional<std::span<const std::byte>> Lane::received(std::uint32_t buffer, std::uint32_t bytes, std::uint32_t immediate,
-                                                         bool message) {
+std::optional<std::span<const std::byte>> QueuePair::received(std::uint32_t buffer, std::uint32_t bytes,
+                                                              std::uint32_t immediate, bool message) {
   const Immediate said = decode_immediate(ntohl(immediate));
   if (!credits_.on_told(said.given)) break_down("it gave back buffers that it never had");
   if (!message || broken()) return std::nullopt;
@@ -132,22 +144,22 @@ std::optional<std::span<const std::byte>> Lane::received(std::uint32_t buffer, s
   return message_;
 }
 
-void Lane::taken(std::uint32_t buffer) { (full() ? held_ : returned_).push_back(buffer); }
+void QueuePair::taken(std::uint32_t buffer) { (full() ? held_ : returned_).push_back(buffer); }
 
-void Lane::resume() {
+void QueuePair::resume() {
   for (const std::uint32_t buffer : std::exchange(held_, {})) returned_.push_back(buffer);
 }
 
-void Lane::post(Request request) {
-  backlog_.post(*this, std::move(request), [this](Request& each) { return offer(each); });
+void QueuePair::post(VerbsRequest request) {
+  backlog_.post(*this, std::move(request), [this](VerbsRequest& each) { return offer(each); });
 }
 
-void Lane::send(std::span<const std::byte> message, bool signaled, std::uint64_t context) {
+void QueuePair::send(std::span<const std::byte> message, bool signaled, std::uint64_t context) {
   for (std::size_t done = 0; done < message.size();) {
     const auto part = message.subspan(done, std::min<std::size_t>(message.size() - done, buffer_bytes));
     done += part.size();
-    Request request;
-    request.kind = Request::Kind::send;
+    VerbsRequest request;
+    request.kind = VerbsRequest::Kind::send;
     request.more = done < message.size();
     request.signaled = signaled && !request.more;
     request.context = context;
@@ -157,29 +169,41 @@ void Lane::send(std::span<const std::byte> message, bool signaled, std::uint64_t
   }
 }
 
-void Lane::say(std::span<const std::byte> message, bool signaled) {
-  send(message, signaled, 0);
-  ring();
+void QueuePair::transfer(const connected::Transfer& whole) {
+  const std::size_t piece_max = whole.region == nullptr ? staged_bytes_max : device_.limits().operation_bytes_max;
+  connected::cut(whole, piece_max, [this](const connected::Transfer& piece) {
+    VerbsRequest request;
+    request.kind = piece.reads ? VerbsRequest::Kind::read : VerbsRequest::Kind::write;
+    request.copied = piece.copied;
+    request.local = piece.local;
+    request.bytes = static_cast<std::uint32_t>(piece.bytes);
+    request.address = piece.address;
+    request.remote_key = static_cast<std::uint32_t>(piece.remote_key);
+    request.region = piece.region;
+    request.signaled = piece.signaled;
+    request.context = piece.context;
+    post(std::move(request));
+  });
 }
 
-void Lane::flush() {
+void QueuePair::flush() {
   if (!has_queue_pair_) return;
   give_buffers();
-  backlog_.flush(*this, [this](Request& each) { return offer(each); });
+  backlog_.flush(*this, [this](VerbsRequest& each) { return offer(each); });
   const bool wanted = credits_.telling_is_due() || (news_owed_ && credits_.may_post(false));
-  if (!broken() && state == State::up && wanted) {
-    Request request;
-    request.kind = Request::Kind::tell;
+  if (!broken() && call().state == connected::PeerCall::State::up && wanted) {
+    VerbsRequest request;
+    request.kind = VerbsRequest::Kind::tell;
     if (offer(request)) news_owed_ = false;  // if there is no space, the next flush tries again
   }
   ring();
 }
 
 // Whether it is on its way.
-bool Lane::offer(Request& request) {
-  const bool tells = request.kind == Request::Kind::tell;
+bool QueuePair::offer(VerbsRequest& request) {
+  const bool tells = request.kind == VerbsRequest::Kind::tell;
   if (flights_.size() + (tells ? 0 : 1) >= device_.limits().send_depth) return false;
-  if ((tells || request.kind == Request::Kind::send) && !credits_.may_post(tells)) return false;
+  if ((tells || request.kind == VerbsRequest::Kind::send) && !credits_.may_post(tells)) return false;
   if (batched_ == batch_max) ring();
   if (broken()) return false;
   ibv_send_wr work{};
@@ -194,10 +218,10 @@ bool Lane::offer(Request& request) {
   work.wr_id = encode(Token{number, false, flight.sequence});
   describe(request, work);
   // Often enough that neither the queue nor the staging is ever full of requests that nothing tells the end of.
-  if (request.region != nullptr && request.kind != Request::Kind::bind) untold_bytes_ += request.bytes;
+  if (request.region != nullptr && request.kind != VerbsRequest::Kind::bind) untold_bytes_ += request.bytes;
   const bool due = ++unsignaled_ >= device_.limits().send_depth / 4 || untold_bytes_ >= untold_bytes_max ||
                    staging_.end() - staged_signaled_ >= staging_bytes / 4;
-  if (request.signaled || due || flight.filled != nullptr || request.kind == Request::Kind::mark) {
+  if (request.signaled || due || flight.filled != nullptr || request.kind == VerbsRequest::Kind::mark) {
     work.send_flags |= IBV_SEND_SIGNALED;
     unsignaled_ = 0;
     flight.told_bytes = std::exchange(untold_bytes_, 0);
@@ -212,11 +236,11 @@ bool Lane::offer(Request& request) {
 }
 
 // Where the device finds the bytes, or puts them. False: no space to copy them to.
-bool Lane::stage(const Request& request, Flight& flight, ibv_send_wr& work, ibv_sge& piece) {
+bool QueuePair::stage(const VerbsRequest& request, Flight& flight, ibv_send_wr& work, ibv_sge& piece) {
   if (request.bytes == 0) return true;
   work.num_sge = 1;
   piece.length = request.bytes;
-  const bool reads = request.kind == Request::Kind::read;
+  const bool reads = request.kind == VerbsRequest::Kind::read;
   const bool small = !reads && request.bytes <= device_.limits().inline_bytes;
   if (small) work.send_flags |= IBV_SEND_INLINE;
   if (request.region != nullptr && request.owned.empty()) {
@@ -225,7 +249,7 @@ bool Lane::stage(const Request& request, Flight& flight, ibv_send_wr& work, ibv_
     return true;
   }
   // What is inline is copied when the doorbell rings, and the caller's bytes stay until then.
-  if (small && request.kind == Request::Kind::write && request.owned.empty()) {
+  if (small && request.kind == VerbsRequest::Kind::write && request.owned.empty()) {
     piece.addr = reinterpret_cast<std::uintptr_t>(request.local);
     return true;
   }
@@ -244,17 +268,17 @@ bool Lane::stage(const Request& request, Flight& flight, ibv_send_wr& work, ibv_
   return true;
 }
 
-void Lane::describe(const Request& request, ibv_send_wr& work) {
+void QueuePair::describe(const VerbsRequest& request, ibv_send_wr& work) {
   switch (request.kind) {
-    case Request::Kind::send:
+    case VerbsRequest::Kind::send:
       work.opcode = IBV_WR_SEND_WITH_IMM;
       work.imm_data = htonl(encode(Immediate{request.more, credits_.posted()}));
       return;
-    case Request::Kind::tell:
+    case VerbsRequest::Kind::tell:
       work.opcode = IBV_WR_RDMA_WRITE_WITH_IMM;
       work.imm_data = htonl(encode(Immediate{false, credits_.posted()}));
       return;
-    case Request::Kind::bind:
+    case VerbsRequest::Kind::bind:
       work.opcode = IBV_WR_BIND_MW;
       work.bind_mw.mw = request.window;
       work.bind_mw.rkey = request.remote_key;
@@ -264,15 +288,15 @@ void Lane::describe(const Request& request, ibv_send_wr& work) {
           .length = request.region->memory.size(),
           .mw_access_flags = request.access == Access::write ? 0U + IBV_ACCESS_REMOTE_WRITE : 0U + IBV_ACCESS_REMOTE_READ};
       return;
-    case Request::Kind::write:
-    case Request::Kind::mark: work.opcode = IBV_WR_RDMA_WRITE; break;
-    case Request::Kind::read: work.opcode = IBV_WR_RDMA_READ; break;
+    case VerbsRequest::Kind::write:
+    case VerbsRequest::Kind::mark: work.opcode = IBV_WR_RDMA_WRITE; break;
+    case VerbsRequest::Kind::read: work.opcode = IBV_WR_RDMA_READ; break;
   }
   work.wr.rdma.remote_addr = request.address;
   work.wr.rdma.rkey = request.remote_key;
 }
 
-void Lane::carry_news() {
+void QueuePair::carry_news() {
   for (std::size_t i = batched_; i-- > 0;) {
     ibv_send_wr& work = batch_[i];
     if (takes_a_buffer(work)) return;  // a message tells as well
@@ -287,7 +311,7 @@ void Lane::carry_news() {
   }
 }
 
-void Lane::ring() {
+void QueuePair::ring() {
   if (batched_ == 0 || broken() || !has_queue_pair_) return;
   carry_news();
   for (std::size_t i = 0; i < batched_; ++i) {
@@ -300,7 +324,7 @@ void Lane::ring() {
   if (failed != 0) break_down(system_error("ibv_post_send", failed).message());
 }
 
-std::optional<Lane::Flight> Lane::take_finished(std::uint32_t sequence) {
+std::optional<QueuePair::Flight> QueuePair::take_finished(std::uint32_t sequence) {
   if (flights_.empty() || static_cast<std::int32_t>(sequence - flights_.front().sequence) < 0) return std::nullopt;
   const Flight flight = flights_.front();
   flights_.pop_front();
@@ -311,16 +335,16 @@ std::optional<Lane::Flight> Lane::take_finished(std::uint32_t sequence) {
   return flight;
 }
 
-void Lane::mark() {
+void QueuePair::mark() {
   if (unsignaled_ > 0 || !backlog_.empty()) {
-    Request request;
-    request.kind = Request::Kind::mark;
+    VerbsRequest request;
+    request.kind = VerbsRequest::Kind::mark;
     post(std::move(request));
   }
   ring();
 }
 
-Result<void> Lane::make_source(connected::OwnRegion& region) {
+Result<void> QueuePair::make_source(connected::OwnRegion& region) {
   if (own_domain_ == nullptr) {
     if (region.registration != nullptr) return {};
     auto made = device_.register_memory(device_.domain(), region.memory, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_MW_BIND);
@@ -335,24 +359,24 @@ Result<void> Lane::make_source(connected::OwnRegion& region) {
   return {};
 }
 
-std::uint32_t Lane::key_of(const connected::OwnRegion& region) const {
+std::uint32_t QueuePair::key_of(const connected::OwnRegion& region) const {
   return own_domain_ == nullptr ? source_of(region).lkey : sources_.at(&region)->lkey;
 }
 
-Result<connected::Lane::Right> Lane::give_right(connected::OwnRegion& region, Access access) {
+Result<QueuePair::Right> QueuePair::give_right(connected::OwnRegion& region, Access access) {
   Right given{0, reinterpret_cast<std::uintptr_t>(region.memory.data()), nullptr};
   if (own_domain_ == nullptr) {
     if (auto made = make_source(region); !made) return std::move(made).error();
     auto window = device_.make_window();
     if (!window) return std::move(window).error();
     given.remote_key = ibv_inc_rkey((*window)->rkey);
-    Request bind;
-    bind.kind = Request::Kind::bind;
+    VerbsRequest bind;
+    bind.kind = VerbsRequest::Kind::bind;
     bind.window = window->get();
     bind.region = &region;
     bind.access = access;
     bind.remote_key = static_cast<std::uint32_t>(given.remote_key);
-    given.registration = std::make_unique<PeerRight>(std::move(window).value());
+    given.registration = std::make_unique<PeerRight>(*this, std::move(window).value());
     post(std::move(bind));
   } else {
     const int rights =
@@ -365,10 +389,9 @@ Result<connected::Lane::Right> Lane::give_right(connected::OwnRegion& region, Ac
   return given;
 }
 
-void Lane::on_revoked(const connected::Registration& right) {
-  const ibv_mw* const window = static_cast<const PeerRight&>(right).window.get();
-  for (Request& request : backlog_) {
-    if (request.kind == Request::Kind::bind && request.window == window) request.kind = Request::Kind::mark;
+void QueuePair::unbind(const ibv_mw* window) {
+  for (VerbsRequest& request : backlog_) {
+    if (request.kind == VerbsRequest::Kind::bind && request.window == window) request.kind = VerbsRequest::Kind::mark;
   }
 }
 

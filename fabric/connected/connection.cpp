@@ -1,11 +1,11 @@
 // Rights of a peer, and the first reason for which its connection ends.
-#include <spindrift/fabric/connected/lane.hpp>
+#include <spindrift/fabric/connected/connection.hpp>
 
 #include <utility>
 
 namespace spindrift::fabric::connected {
 
-Result<Exposure> Lane::grant(RegionKey key, OwnRegion& region, Access access) {
+Result<Exposure> Connection::grant(RegionKey key, OwnRegion& region, Access access) {
   auto right = give_right(region, access);
   if (!right) return std::move(right).error();
   granted.emplace(right->remote_key, Grant{key, &region, access, std::move(right->registration)});
@@ -13,19 +13,17 @@ Result<Exposure> Lane::grant(RegionKey key, OwnRegion& region, Access access) {
   return Exposure{key, right->remote_key, right->address, region.memory.size(), access};
 }
 
-OwnRegion* Lane::revoke(std::uint64_t remote_key) {
+OwnRegion* Connection::revoke(std::uint64_t remote_key) {
   const auto at = granted.find(remote_key);
   if (at == granted.end()) return nullptr;
   OwnRegion* const region = at->second.memory;
-  on_revoked(*at->second.right);
   granted.erase(at);
   --region->granted;
   return region;
 }
 
-void Lane::take_rights_back() {
+void Connection::take_rights_back() {
   for (auto& [key, grant] : granted) {
-    on_revoked(*grant.right);
     grant.right.reset();
     if (grant.access == Access::write) {
       grant.memory->fenced = true;
@@ -37,12 +35,12 @@ void Lane::take_rights_back() {
   granted.clear();
 }
 
-void Lane::revoke_all() {
+void Connection::revoke_all() {
   take_rights_back();
   for (OwnRegion* const region : std::exchange(fenced_, {})) --region->granted;
 }
 
-void Lane::break_down(std::string why) {
+void Connection::break_down(std::string why) {
   if (!broken_) broken_ = std::move(why);
 }
 

@@ -1,5 +1,5 @@
 // The choice of a way, and whose turn it is.
-#include <spindrift/kernel/fabric/routes.hpp>
+#include <spindrift/kernel/provider/routes.hpp>
 
 #include <algorithm>
 #include <utility>

@@ -10,9 +10,9 @@
 #include <vector>
 
 #include <spindrift/fabric/connected/backlog.hpp>
-#include <spindrift/fabric/connected/lane.hpp>
-#include <spindrift/kernel/fabric/arena.hpp>
-#include <spindrift/kernel/fabric/finder.hpp>
+#include <spindrift/fabric/connected/connection.hpp>
+#include <spindrift/kernel/provider/arena.hpp>
+#include <spindrift/kernel/provider/finder.hpp>
 #include <spindrift/kernel/pool.hpp>
 
 namespace spindrift::kernel::vq {
@@ -20,7 +20,7 @@ namespace spindrift::kernel::vq {
 namespace connected = spindrift::fabric::connected;
 
 /// What is asked of the pool, piece by piece.
-struct Transfer {
+struct PostedPiece {
   kernel::Request::Kind kind = kernel::Request::Kind::write;
   bool signaled = false;             ///< the caller wants a `completed`
   bool news = false;                 ///< of a write: the peer is told of it
@@ -36,11 +36,11 @@ struct Transfer {
 /// What the pool may still touch for a pair that is closed.
 struct Leaving {
   PairId pair;
-  std::deque<Transfer> transfers;
+  std::deque<PostedPiece> pieces;
 };
 
-/// What all lanes of an endpoint share.
-struct Ways {
+/// What all connections of an endpoint share.
+struct PairContext {
   Pool& pool;
   Arena& arena;
   Staging& staging;
@@ -48,57 +48,66 @@ struct Ways {
   const Time& now;  ///< of the endpoint's last pass
 };
 
-class Lane final : public connected::Lane {
+class PairConnection final : public connected::Connection {
  public:
-  Lane(State first, NodeId of, Ways ways, PairId pair) : connected::Lane(first, of), ways_(ways), pair_(pair) {}
-  ~Lane() override { close(); }
+  /// How far it is.
+  enum class Stage : std::uint8_t {
+    calling,
+    turned_away,  ///< by who answers there
+    stale,        ///< another start than the route's record is of has answered
+    answering,
+    linked,  ///< the finder knows of it
+    left,    ///< and knows that it is over
+  };
+
+  PairConnection(const connected::PeerCall& call, PairContext context, PairId pair)
+      : Connection(call), context_(context), pair_(pair) {
+    if (call.state == connected::PeerCall::State::answering) stage = Stage::answering;
+  }
+  ~PairConnection() override { close(); }
 
   [[nodiscard]] PairId pair() const noexcept { return pair_; }
 
-  /// Lets the peer read memory of this process that is no region, until the lane is closed. Once. Errors: resource.
+  /// Lets the peer read memory of this process that is no region, until the connection is closed. Once. Errors: resource.
   [[nodiscard]] Result<MemoryKeys> let_read(std::span<std::byte> memory);
 
   // Of a link that begins: how this side calls, and what the other side has said.
   std::optional<Introduction> introduced;
   Route route{};
-  Metadata reached_by{};     ///< what the pair is bound by
-  bool turned_away = false;  ///< by who answers there
-  bool stale = false;        ///< another start than the route's record is of has answered
-  bool linked = false;       ///< the finder knows of it
+  Metadata reached_by{};  ///< what the pair is bound by
+  Stage stage = Stage::calling;
 
-  /// Behind what waits, to be offered by `ring` or `flush`.
-  void post(Transfer transfer);
-  /// The same of a message, which is copied.
-  void post_message(std::span<const std::byte> message, bool signaled, std::uint64_t context);
-  /// A list has ended: its last write wakes the peer, which it may have put to sleep meanwhile.
-  void ring();
   /// One that is over by this completion, which is that of it or of a later one; to be called until there is none.
-  [[nodiscard]] std::optional<Transfer> take_finished(const Completion& completion);
+  [[nodiscard]] std::optional<PostedPiece> take_finished(const Completion& completion);
   /// What the pool knows of its end.
   void look_for_failure();
 
-  void say(std::span<const std::byte> message, bool signaled) override;
+  /// Waits to be offered by `ring` or `flush`.
+  void send(std::span<const std::byte> message, bool signaled, std::uint64_t context) override;
+  void transfer(const connected::Transfer& transfer) override;
+  /// The last write of a list wakes the peer, which it may have put to sleep meanwhile.
+  void ring() override;
   void flush() override;
   /// A peer that is stopped acknowledges nothing, so what the pool has taken is waited for for a moment only.
   [[nodiscard]] bool idle() const noexcept override;
   /// The pool may touch what was posted until the pair is gone, see Leaving.
   void close() override;
-  void resume() override {}
 
  private:
-  [[nodiscard]] Result<Transfer> message_of(std::span<const std::byte> bytes);
+  void post(PostedPiece piece);
+  [[nodiscard]] Result<PostedPiece> message_of(std::span<const std::byte> bytes);
   [[nodiscard]] Result<Right> give_right(connected::OwnRegion& region, spindrift::fabric::Access access) override;
-  [[nodiscard]] std::size_t offer(std::deque<Transfer>::iterator first, std::size_t count);
-  [[nodiscard]] kernel::Request request_of(const Transfer& transfer) const;
+  [[nodiscard]] std::size_t offer(std::deque<PostedPiece>::iterator first, std::size_t count);
+  [[nodiscard]] kernel::Request request_of(const PostedPiece& piece) const;
 
-  const Ways ways_;
+  const PairContext context_;
   const PairId pair_;
   bool closed_ = false;
   std::unique_ptr<connected::Registration> readable_;  ///< see `let_read`
-  std::deque<Transfer> flying_;                        ///< in the order of their posts, which is that of their completions
+  std::deque<PostedPiece> flying_;                     ///< in the order of their posts, which is that of their completions
   Time last_post_{};
-  std::uint64_t finished_ = 0;  ///< transfers before the first of these; their numbers count on from here
-  connected::Backlog<Transfer> backlog_;
+  std::uint64_t finished_ = 0;  ///< pieces before the first of these; their numbers count on from here
+  connected::Backlog<PostedPiece> backlog_;
   std::vector<kernel::Request> list_;
 };
 

@@ -9,16 +9,16 @@
 #include <vector>
 
 #include <spindrift/fabric/connected/backlog.hpp>
-#include <spindrift/fabric/connected/lane.hpp>
+#include <spindrift/fabric/connected/connection.hpp>
 #include <spindrift/fabric/fabric.hpp>
 #include <spindrift/fabric/ofi/provider.hpp>
 
 namespace spindrift::fabric::ofi {
 
-class Lane;
+class MessageEndpoint;
 
 /// What is asked of the provider.
-struct Request {
+struct OfiRequest {
   enum class Kind : std::uint8_t { write, read, send, receive };
   Kind kind = Kind::write;
   bool signaled = false;  ///< the caller wants a `completed`
@@ -33,24 +33,24 @@ struct Request {
   connected::OwnRegion* region = nullptr;  ///< that is read, counted in its `reading`
 };
 
-/// Requests that the provider has, by the token that it gives back on completion. A token of a lane that is gone is known as
-/// such.
+/// Requests that the provider has, by the token that it gives back on completion. A token of a connection that is gone is
+/// known as such.
 class Flights {
  public:
   struct Flight {
-    Lane* lane = nullptr;
-    Request request;
+    MessageEndpoint* connection = nullptr;
+    OfiRequest request;
     std::uint32_t generation = 0;
   };
   /// A free place; the request is moved in by `fill` once the provider has taken it.
-  [[nodiscard]] void* reserve(Lane& lane);
+  [[nodiscard]] void* reserve(MessageEndpoint& connection);
   Flight& at(void* token) noexcept;
-  /// Null if it belongs to a lane that is gone.
+  /// Null if it belongs to a connection that is gone.
   [[nodiscard]] Flight* find(void* token) noexcept;
   void finish(void* token) noexcept;
-  void drop(const Lane& lane) noexcept;
-  /// How many requests of the lane the provider has, buffers aside.
-  [[nodiscard]] std::size_t under_way(const Lane& lane) const noexcept;
+  void drop(const MessageEndpoint& connection) noexcept;
+  /// How many requests of the connection the provider has, buffers aside.
+  [[nodiscard]] std::size_t under_way(const MessageEndpoint& connection) const noexcept;
 
  private:
   void clear(std::uint32_t place) noexcept;
@@ -58,21 +58,19 @@ class Flights {
   std::vector<std::uint32_t> free_;
 };
 
-class Lane final : public connected::Lane {
+class MessageEndpoint final : public connected::Connection {
  public:
-  Lane(State first, NodeId of, Provider& provider, Handle<fid_ep> endpoint, Flights& flights);
-  ~Lane() override { close(); }
+  MessageEndpoint(const connected::PeerCall& call, Provider& provider, Handle<fid_ep> endpoint, Flights& flights);
+  ~MessageEndpoint() override { close(); }
 
   /// Gives the provider all buffers. Errors: resource.
   [[nodiscard]] Result<void> start_receiving();
   /// The bytes of one buffer were taken: it is given to the provider again, or held back while the caller takes none.
   void taken(void* token);
-  [[nodiscard]] std::span<const std::byte> received(const Request& buffer, std::size_t bytes) const noexcept;
+  [[nodiscard]] std::span<const std::byte> received(const OfiRequest& buffer, std::size_t bytes) const noexcept;
 
-  /// Takes it, now or later, in order. What the provider refuses for good breaks the lane.
-  void post(Request request);
-
-  void say(std::span<const std::byte> message, bool signaled) override;
+  void send(std::span<const std::byte> message, bool signaled, std::uint64_t context) override;
+  void transfer(const connected::Transfer& transfer) override;
   void flush() override;
   [[nodiscard]] bool idle() const noexcept override { return backlog_.empty() && flights_.under_way(*this) == 0; }
   void close() override;
@@ -81,10 +79,12 @@ class Lane final : public connected::Lane {
   [[nodiscard]] fid_ep& endpoint() noexcept { return *endpoint_; }
 
  private:
+  /// Takes it, now or later, in order. What the provider refuses for good breaks the connection.
+  void post(OfiRequest request);
   [[nodiscard]] Result<Right> give_right(connected::OwnRegion& region, Access access) override;
   void receive_again(void* token);
-  [[nodiscard]] bool offer(Request& request);
-  [[nodiscard]] long pass_on(const Request& request, void* token);
+  [[nodiscard]] bool offer(OfiRequest& request);
+  [[nodiscard]] long pass_on(const OfiRequest& request, void* token);
 
   Provider& provider_;
   Handle<fid_ep> endpoint_;
@@ -92,7 +92,7 @@ class Lane final : public connected::Lane {
   const std::size_t inject_bytes_;
   std::unique_ptr<std::byte[]> buffers_;
   std::vector<void*> held_;  ///< buffers kept back while the caller takes none of its messages
-  connected::Backlog<Request> backlog_;
+  connected::Backlog<OfiRequest> backlog_;
 };
 
 }  // namespace spindrift::fabric::ofi

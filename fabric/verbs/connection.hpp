@@ -15,7 +15,7 @@
 #include <vector>
 
 #include <spindrift/fabric/connected/backlog.hpp>
-#include <spindrift/fabric/connected/lane.hpp>
+#include <spindrift/fabric/connected/connection.hpp>
 #include <spindrift/fabric/fabric.hpp>
 #include <spindrift/fabric/verbs/credits.hpp>
 #include <spindrift/fabric/verbs/device.hpp>
@@ -23,7 +23,7 @@
 namespace spindrift::fabric::verbs {
 
 /// What is asked of the device.
-struct Request {
+struct VerbsRequest {
   enum class Kind : std::uint8_t {
     write,
     read,
@@ -47,7 +47,7 @@ struct Request {
   Access access = Access::read;            ///< of a bind
 };
 
-class Lane final : public connected::Lane {
+class QueuePair final : public connected::Connection {
  public:
   /// A request that the device has.
   struct Flight {
@@ -62,18 +62,13 @@ class Lane final : public connected::Lane {
     std::uint64_t told_bytes = 0;  ///< of own regions, whose end this one's completion tells
   };
 
-  Lane(State first, NodeId of, std::uint32_t its_number, Device& device, Handle<rdma_cm_id> id);
-  ~Lane() override { close(); }
+  QueuePair(const connected::PeerCall& call, std::uint32_t its_number, Device& device, Handle<rdma_cm_id> id,
+            const connected::GreetingBytes& greeting);
+  ~QueuePair() override { close(); }
 
   /// Makes the queue pair and gives it all buffers. Errors: resource.
   [[nodiscard]] Result<void> open();
 
-  /// Takes it, now or later, in order. Handed over with the next `ring`, or before; `local` stays until then.
-  void post(Request request);
-  /// The same with a message, in as many parts as it takes.
-  void send(std::span<const std::byte> message, bool signaled, std::uint64_t context);
-  /// Hands over what was taken, with one doorbell. The last write carries news for the target, unless a message follows.
-  void ring();
   /// The request of that number is over, and with it all before it: the next one of these, until there is none.
   [[nodiscard]] std::optional<Flight> take_finished(std::uint32_t sequence);
 
@@ -84,10 +79,13 @@ class Lane final : public connected::Lane {
   /// The bytes of one buffer were taken: it is given to the device again, or held back while the caller takes none.
   void taken(std::uint32_t buffer);
 
-  /// Its own side's right to hand the region to the device. Errors: resource.
-  [[nodiscard]] Result<void> make_source(connected::OwnRegion& region);
-
-  void say(std::span<const std::byte> message, bool signaled) override;
+  /// In as many parts as it takes.
+  void send(std::span<const std::byte> message, bool signaled, std::uint64_t context) override;
+  void transfer(const connected::Transfer& transfer) override;
+  /// Hands over what was taken, with one doorbell. The last write carries news for the target, unless a message follows.
+  void ring() override;
+  /// Its own side's right to hand the region to the device.
+  [[nodiscard]] Result<void> prepare(connected::OwnRegion& region) override { return make_source(region); }
   /// Takes what waits and fits, tells the peer what it may be in want of, gives buffers back, rings.
   void flush() override;
   [[nodiscard]] bool idle() const noexcept override { return backlog_.empty() && flights_.empty(); }
@@ -98,15 +96,22 @@ class Lane final : public connected::Lane {
   void forget(const connected::OwnRegion& region) override { sources_.erase(&region); }
 
   [[nodiscard]] rdma_cm_id& id() noexcept { return *id_; }
+  /// What this side says to the other when the connection is made.
+  [[nodiscard]] const connected::GreetingBytes& greeting() const noexcept { return greeting_; }
 
-  const std::uint32_t number;  ///< of this lane alone, in the endpoint's life
+  /// The window is about to go: a bind of it that still waits does nothing.
+  void unbind(const ibv_mw* window);
+
+  const std::uint32_t number;  ///< of this queue pair alone, in the endpoint's life
 
  private:
   [[nodiscard]] Result<Right> give_right(connected::OwnRegion& region, Access access) override;
-  void on_revoked(const connected::Registration& right) override;
-  [[nodiscard]] bool offer(Request& request);
-  [[nodiscard]] bool stage(const Request& request, Flight& flight, ibv_send_wr& work, ibv_sge& piece);
-  void describe(const Request& request, ibv_send_wr& work);
+  /// Takes it, now or later, in order; `local` stays until the next `ring`.
+  void post(VerbsRequest request);
+  [[nodiscard]] Result<void> make_source(connected::OwnRegion& region);
+  [[nodiscard]] bool offer(VerbsRequest& request);
+  [[nodiscard]] bool stage(const VerbsRequest& request, Flight& flight, ibv_send_wr& work, ibv_sge& piece);
+  void describe(const VerbsRequest& request, ibv_send_wr& work);
   [[nodiscard]] std::uint32_t key_of(const connected::OwnRegion& region) const;
   void carry_news();
   void give_buffers();
@@ -115,6 +120,7 @@ class Lane final : public connected::Lane {
   static constexpr std::size_t batch_max = 32;
 
   Device& device_;
+  const connected::GreetingBytes greeting_;
   Handle<ibv_pd> own_domain_;  ///< where rights are not given by windows
   std::unique_ptr<std::byte[]> buffers_;
   std::unique_ptr<std::byte[]> staging_memory_;
@@ -135,7 +141,7 @@ class Lane final : public connected::Lane {
   std::array<ibv_send_wr, batch_max> batch_{};
   std::array<ibv_sge, batch_max> pieces_{};
   std::size_t batched_ = 0;
-  connected::Backlog<Request> backlog_;
+  connected::Backlog<VerbsRequest> backlog_;
   std::vector<std::uint32_t> returned_;  ///< buffers that the next flush gives to the device
   std::vector<std::uint32_t> held_;      ///< buffers kept back while the caller takes none of its messages
   std::vector<std::byte> message_;       ///< what came of one that goes on
@@ -144,12 +150,12 @@ class Lane final : public connected::Lane {
 
 /// What a completion carries back: whose it is, and of which request or buffer.
 struct Token {
-  std::uint32_t lane = 0;  ///< at most 2^31 - 1
+  std::uint32_t queue_pair = 0;  ///< at most 2^31 - 1
   bool receive = false;
   std::uint32_t which = 0;
 };
 [[nodiscard]] constexpr std::uint64_t encode(const Token& token) noexcept {
-  return std::uint64_t{token.lane} << 33U | std::uint64_t{token.receive ? 1U : 0U} << 32U | token.which;
+  return std::uint64_t{token.queue_pair} << 33U | std::uint64_t{token.receive ? 1U : 0U} << 32U | token.which;
 }
 [[nodiscard]] constexpr Token decode_token(std::uint64_t word) noexcept {
   return {static_cast<std::uint32_t>(word >> 33U), (word >> 32U & 1U) != 0, static_cast<std::uint32_t>(word)};

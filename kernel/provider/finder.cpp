@@ -1,5 +1,5 @@
 // Who keeps tables, what a link changes in them, and what is said of it.
-#include <spindrift/kernel/fabric/finder.hpp>
+#include <spindrift/kernel/provider/finder.hpp>
 
 #include <algorithm>
 #include <cstring>
@@ -9,7 +9,7 @@
 #include <spindrift/core/check.hpp>
 #include <spindrift/core/config/addresses.hpp>
 #include <spindrift/core/log.hpp>
-#include <spindrift/kernel/fabric/arena.hpp>
+#include <spindrift/kernel/provider/arena.hpp>
 #include <spindrift/kernel/meta_servers.hpp>
 
 namespace spindrift::kernel::vq {

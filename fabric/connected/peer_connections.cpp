@@ -1,0 +1,361 @@
+// From calls to connections, and to what ends them.
+#include <spindrift/fabric/connected/peer_connections.hpp>
+
+#include <algorithm>
+#include <utility>
+
+#include <spindrift/core/log.hpp>
+#include <spindrift/fabric/connected/small_writes.hpp>
+
+namespace spindrift::fabric::connected {
+namespace {
+
+constexpr auto pass_max = std::chrono::milliseconds(20);  // of a process that looks
+
+}  // namespace
+
+// Time in which this process was awake and did not look, held up by the application or a provider, is none in which somebody
+// failed to answer; and a process that was away does not judge what others said before.
+std::optional<PassTimes::Excuse> PassTimes::on_pass(Time now) noexcept {
+  absence_.on_pass(now);
+  const Time awake = std::exchange(awake_, now);
+  if (absence_.away()) return Excuse{absence_.pass_before(), true};
+  if (now - awake > pass_max) return Excuse{awake, false};
+  return std::nullopt;
+}
+
+PeerConnections::PeerConnections(NodeId self, std::uint64_t incarnation, Limits limits, Transport& transport,
+                                 OwnRegions& regions, std::function<void()> ring)
+    : limits_(limits),
+      transport_(transport),
+      regions_(regions),
+      rules_(self, incarnation, limits.connections_max),
+      pass_times_(limits.silence_max),
+      resolver_(std::move(ring)) {}
+
+void PeerConnections::progress(Time now) {
+  now_ = now;
+  if (const auto excuse = pass_times_.on_pass(now)) {
+    rules_.excuse(excuse->since, now, excuse->away);
+    for (const auto& connection : connections_) {
+      if (excuse->away) connection->heard = now;
+    }
+  }
+  if (unsettled_ || ++passes_ > passes_between_looks) {
+    passes_ = 0;
+    look_at_reports();
+  }
+  transport_.take_completions(*this, now);
+  for (auto node = transport_.next_reachable(); node; node = transport_.next_reachable()) {
+    if (rules_.reaching(*node)) reach(*node);
+  }
+  for (const auto& connection : connections_) connection->flush();
+  sweep();
+  if (now >= next_timer()) keep_time();
+}
+
+Time PeerConnections::next_timer() const noexcept {
+  return std::min(rules_.next_time(), peers_.empty() ? never : next_alive_);
+}
+
+void PeerConnections::look_at_reports() {
+  transport_.take_reports(*this);
+  answer_calls();
+  for (auto answer = resolver_.take(); answer; answer = resolver_.take()) {
+    if (answer->address) {
+      place(answer->node, &answer->address.value());
+    } else if (rules_.reaching(answer->node)) {
+      rules_.on_unreachable(answer->node, now_);
+      failed(answer->node, answer->address.error().to_string());
+    }
+  }
+}
+
+// What an answered call replaces is closed before it is answered, so that its loss is told first.
+void PeerConnections::answer_calls() {
+  for (auto said = transport_.waiting_call(); said; said = transport_.waiting_call()) {
+    const auto greeting = decode_greeting(*said);
+    if (greeting && turned_away_.contains(greeting->node)) turned_away_.tell(greeting->node);
+    const auto begun = greeting ? rules_.on_call(*greeting, now_) : std::nullopt;
+    act();
+    sweep();
+    if (!begun) {
+      transport_.turn_away();
+      continue;
+    }
+    const CallId id = begun->call->id;
+    auto connection = transport_.answer(*begun->call, encode(begun->greeting));
+    if (connection) {
+      add(std::move(connection).value());
+      continue;
+    }
+    // Most often the caller has gone meanwhile; whoever stays calls again.
+    log::info(log::Room::fabric, "cannot answer", {{"node", greeting->node}, {"reason", connection.error().to_string()}});
+    rules_.on_ended(id, now_);
+  }
+}
+
+void PeerConnections::connect(const Address& peer, Time now) {
+  now_ = now;
+  called_[peer.node].endpoint = peer.endpoint;
+  rules_.want(peer.node, now);
+  act();
+}
+
+// Does what the rules say; what is to end is closed by the next sweep.
+void PeerConnections::act() {
+  for (auto actions = rules_.take_actions(); !actions.empty(); actions = rules_.take_actions()) {
+    for (const CallRules::Action& action : actions) {
+      if (action.kind == CallRules::Action::Kind::reach) {
+        reach(action.node);
+        continue;
+      }
+      const auto at = std::find_if(connections_.begin(), connections_.end(),
+                                   [&](const auto& each) { return each->call().id == action.call; });
+      if (at != connections_.end()) (*at)->break_down(action.reason);
+    }
+  }
+}
+
+void PeerConnections::reach(NodeId node) {
+  switch (transport_.reach(node)) {
+    case Transport::Reach::later: return;
+    case Transport::Reach::by_record: return place(node, nullptr);
+    case Transport::Reach::by_address: break;
+  }
+  const std::string& endpoint = called_[node].endpoint;
+  if (auto address = resolve(endpoint, true); address) return place(node, &address.value());
+  resolver_.ask(node, endpoint);
+}
+
+void PeerConnections::place(NodeId node, const SocketAddress* address) {
+  const auto begun = rules_.begin_call(node, now_);
+  if (!begun) return;
+  auto connection = transport_.call(*begun->call, address, encode(begun->greeting));
+  if (connection) return add(std::move(connection).value());
+  rules_.on_ended(begun->call->id, now_);
+  failed(node, connection.error().to_string());
+}
+
+void PeerConnections::failed(NodeId node, std::string why) {
+  Called& called = called_[node];
+  if (why == called.last_failure) return;
+  called.last_failure = std::move(why);
+  log::info(log::Room::fabric, "no connection yet", {{"endpoint", called.endpoint}, {"reason", called.last_failure}});
+}
+
+void PeerConnections::add(std::unique_ptr<Connection> connection) {
+  connection->heard = now_;
+  connections_.push_back(std::move(connection));
+  unsettled_ = true;
+}
+
+void PeerConnections::on_established(Connection& connection, std::span<const std::byte> data) {
+  if (connection.broken()) return;
+  if (connection.call().state == PeerCall::State::calling) {
+    const auto greeting = decode_greeting(data);
+    if (!greeting) return connection.break_down("who answers there speaks another protocol");
+    rules_.on_answer(connection.call().id, *greeting);
+  } else {
+    rules_.on_confirmed(connection.call().id);
+  }
+  act();
+  if (connection.call().state == PeerCall::State::up && connection.peer == PeerId{}) up(connection);
+}
+
+void PeerConnections::on_first_word(Connection& connection, std::span<const std::byte> word) {
+  const auto control = decode_control(word);
+  if (control && control->kind != Kind::goodbye) on_established(connection, {});
+}
+
+void PeerConnections::up(Connection& connection) {
+  ++newest_peer_;
+  connection.peer = newest_peer_;
+  connection.heard = now_;
+  if (peers_.empty()) next_alive_ = now_ + limits_.silence_max / 4;
+  peers_.emplace(connection.peer, &connection);
+  called_[connection.node()].last_failure.clear();
+  Event connected;
+  connected.kind = Event::Kind::connected;
+  tell(connection, std::move(connected));
+  for (Event& event : std::exchange(connection.early, {})) tell(connection, std::move(event));
+}
+
+// Rights end first: from then on no write of the peer begins to land in this process's memory; and one that had begun lands
+// in memory that waits for the end of the connection.
+void PeerConnections::disconnect(PeerId peer, Time now) {
+  Connection* const connection = find(peer);
+  if (connection == nullptr) return;
+  peers_.erase(peer);
+  std::erase_if(events_, [peer](const Event& event) { return event.peer == peer; });
+  connection->take_rights_back();
+  regions_.settle_released();
+  connection->say(encode(Kind::goodbye, 0), true);
+  rules_.close(connection->call().id, now);
+  unsettled_ = true;
+}
+
+void PeerConnections::turn_away(NodeId node, std::optional<Error> why) {
+  const std::string reason = why ? why->message() : "";
+  const bool away = why.has_value();
+  turned_away_.set(node, std::move(why));
+  if (!away) return rules_.welcome(node);
+  rules_.turn_away(node, reason);
+  const bool talking = std::any_of(connections_.begin(), connections_.end(), [node](const auto& each) {
+    return each->node() == node && each->call().state != PeerCall::State::closing;
+  });
+  if (talking) turned_away_.tell(node);
+  act();
+}
+
+void PeerConnections::finish(Time now) {
+  rules_.finish();
+  std::vector<PeerId> left;
+  for (const auto& [peer, connection] : peers_) left.push_back(peer);
+  for (const PeerId peer : left) disconnect(peer, now);
+}
+
+void PeerConnections::close_all() {
+  for (const auto& connection : std::exchange(connections_, {})) {
+    transport_.on_gone(*connection);
+    connection->close();
+  }
+  transport_.take_reports(*this);
+  answer_calls();
+}
+
+Connection* PeerConnections::find(PeerId peer) const noexcept {
+  const auto at = peers_.find(peer);
+  return at == peers_.end() ? nullptr : at->second;
+}
+
+bool PeerConnections::speaking() const noexcept {
+  return std::any_of(connections_.begin(), connections_.end(),
+                     [](const auto& each) { return each->call().state == PeerCall::State::closing; });
+}
+
+void PeerConnections::on_completed(Connection& connection, std::uint64_t context) {
+  if (connection.call().state != PeerCall::State::up) return;
+  Event done;
+  done.kind = Event::Kind::completed;
+  done.context = context;
+  tell(connection, std::move(done));
+}
+
+void PeerConnections::on_message(Connection& connection, std::span<const std::byte> message) {
+  connection.heard = now_;
+  const auto control = decode_control(message);
+  if (!control) return connection.break_down("it does not keep to the protocol of connections");
+  if (connection.call().state != PeerCall::State::closing) on_control(connection, *control);
+}
+
+void PeerConnections::on_control(Connection& connection, const Control& control) {
+  switch (control.kind) {
+    case Kind::alive: return;
+    case Kind::goodbye: connection.goodbye = true; return;
+    case Kind::user: {
+      Event event;
+      event.kind = Event::Kind::message;
+      event.bytes.assign(control.payload.begin(), control.payload.end());
+      ++connection.unheard;
+      return tell(connection, std::move(event));
+    }
+    case Kind::writes:
+      return carry_out(connection, control.payload,
+                       [this](const OwnRegion& region) { return transport_.address_of(region); });
+    case Kind::exposed: return on_exposed(connection, control.exposure);
+    case Kind::unmapped: {
+      OwnRegion* const region = connection.revoke(control.remote_key);
+      if (region == nullptr) return connection.break_down("it gave back a region that it did not have");
+      return regions_.settle(*region);
+    }
+  }
+}
+
+void PeerConnections::on_exposed(Connection& connection, const Exposure& exposure) {
+  if (exposure.remote_key > limits_.remote_key_max || connection.exposed.size() == regions_per_peer_max ||
+      !connection.exposed.emplace(exposure.region, exposure).second)
+    return connection.break_down("it exposed too many regions, one twice, or under no key of this transport");
+  Event event;
+  event.kind = Event::Kind::exposed;
+  event.region = exposure.region;
+  event.region_bytes = exposure.bytes;
+  event.access = exposure.access;
+  tell(connection, std::move(event));
+}
+
+void PeerConnections::tell(Connection& connection, Event event) {
+  event.node = connection.node();
+  if (connection.peer == PeerId{}) return connection.early.push_back(std::move(event));
+  event.peer = connection.peer;
+  events_.push_back(std::move(event));
+}
+
+std::size_t PeerConnections::take(std::span<Event> events) {
+  std::size_t count = 0;
+  for (; count < events.size() && !events_.empty(); ++count) {
+    events[count] = std::move(events_.front());
+    events_.pop_front();
+    Connection* const connection = events[count].kind == Event::Kind::message ? find(events[count].peer) : nullptr;
+    if (connection == nullptr) continue;
+    --connection->unheard;
+    connection->resume();
+  }
+  return count;
+}
+
+// PeerConnections that broke, were left by the peer, or have said their last words. Nobody's memory waits for one that is
+// closed.
+void PeerConnections::sweep() {
+  unsettled_ = false;
+  for (std::size_t i = 0; i < connections_.size();) {
+    Connection& connection = *connections_[i];
+    const bool quiet = connection.call().state == PeerCall::State::closing && connection.idle();
+    if (!connection.broken() && !connection.goodbye && !quiet) {
+      unsettled_ |= connection.call().state != PeerCall::State::up;
+      ++i;
+      continue;
+    }
+    const std::unique_ptr<Connection> gone = std::move(connections_[i]);
+    connections_.erase(connections_.begin() + static_cast<std::ptrdiff_t>(i));
+    transport_.on_gone(*gone);
+    const NodeId node = gone->node();
+    if (peers_.erase(gone->peer) > 0) {
+      Event lost;
+      lost.kind = Event::Kind::lost;
+      lost.reason = Error(ErrorKind::member_lost,
+                          "node " + std::to_string(node.value()) + (gone->goodbye ? " " : ": ") + gone->end_reason());
+      tell(*gone, std::move(lost));
+    }
+    gone->close();
+    regions_.settle_released();
+    if (rules_.on_ended(gone->call().id, now_)) failed(node, gone->end_reason());
+  }
+}
+
+void PeerConnections::keep_time() {
+  if (now_ >= rules_.next_time()) {
+    rules_.on_time(now_);
+    act();
+  }
+  look_for_silence();
+  sweep();
+}
+
+// Signs of life, own ones and those of peers.
+void PeerConnections::look_for_silence() {
+  const bool due = now_ >= next_alive_;
+  if (due) next_alive_ = now_ + limits_.silence_max / 4;
+  for (const auto& connection : connections_) {
+    if (connection->call().state != PeerCall::State::up) continue;
+    if (now_ - connection->heard >= limits_.silence_max) {
+      connection->break_down(
+          "nothing came for " +
+          std::to_string(std::chrono::duration_cast<std::chrono::milliseconds>(limits_.silence_max).count()) + " ms");
+    } else if (due) {
+      connection->say(encode(Kind::alive, 0), false);
+    }
+  }
+}
+
+}  // namespace spindrift::fabric::connected

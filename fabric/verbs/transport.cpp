@@ -1,0 +1,188 @@
+// What rdma_cm reports of calls and of connections that end, and what the device reports: requests that are over, and what
+// peers sent.
+#include <spindrift/fabric/verbs/transport.hpp>
+
+#include <array>
+#include <cerrno>
+#include <string>
+#include <utility>
+
+#include <spindrift/fabric/connected/endpoint.hpp>
+#include <spindrift/fabric/verbs/verbs.hpp>
+
+namespace spindrift::fabric::verbs {
+namespace {
+
+constexpr int way_found_in_ms = 2000;
+
+std::string text_of(rdma_cm_event_type kind, int status) {
+  std::string text = loaded_library().event_str(kind);
+  if (status < 0) text += ": " + system_error("rdma_cm", -status).message();
+  if (status > 0) text += ", reason " + std::to_string(status);
+  return text;
+}
+
+}  // namespace
+
+Result<VerbsTransport::Descriptors> VerbsTransport::open(const connected::SocketAddress& at, NodeId, std::uint64_t) {
+  SPINDRIFT_TRY_ASSIGN(device_, Device::open(at, {.memory_windows = memory_windows_}));
+  SPINDRIFT_TRY(device_->listen());
+  device_->tell_choices();
+  return Descriptors{device_->completions_descriptor(), device_->events_descriptor()};
+}
+
+void VerbsTransport::take_reports(connected::TransportEvents& to) {
+  const Library& lib = loaded_library();
+  rdma_cm_event* event = nullptr;
+  while (lib.get_cm_event(&device_->events(), &event) == 0) {
+    Report report{event->event, event->status, event->id, 0, {}};
+    report.number = static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(event->id->context));
+    const auto* const data = static_cast<const std::byte*>(event->param.conn.private_data);
+    if (data != nullptr) report.data.assign(data, data + event->param.conn.private_data_len);
+    lib.ack_cm_event(event);
+    on_report(to, std::move(report));
+  }
+}
+
+void VerbsTransport::on_report(connected::TransportEvents& to, Report report) {
+  if (report.kind == RDMA_CM_EVENT_CONNECT_REQUEST) {
+    report.id->context = nullptr;
+    waiting_.push_back({Handle<rdma_cm_id>(report.id), std::move(report.data)});
+    return;
+  }
+  QueuePair* const connection = numbered(report.number);
+  if (connection == nullptr || &connection->id() != report.id) return;
+  switch (report.kind) {
+    case RDMA_CM_EVENT_ADDR_RESOLVED:
+    case RDMA_CM_EVENT_ROUTE_RESOLVED: return on_way_found(*connection, report.kind);
+    case RDMA_CM_EVENT_ESTABLISHED: return to.on_established(*connection, report.data);
+    case RDMA_CM_EVENT_TIMEWAIT_EXIT:
+    case RDMA_CM_EVENT_ADDR_CHANGE: return;
+    case RDMA_CM_EVENT_DISCONNECTED:
+      while (take_completions(to, {})) {
+      }  // its last words come before its end
+      return connection->break_down("the connection broke");
+    default: return connection->break_down("the connection broke: " + text_of(report.kind, report.status));
+  }
+}
+
+QueuePair* VerbsTransport::numbered(std::uint32_t number) noexcept {
+  const auto at = numbers_.find(number);
+  return at == numbers_.end() ? nullptr : at->second;
+}
+
+std::optional<std::span<const std::byte>> VerbsTransport::waiting_call() {
+  if (waiting_.empty()) return std::nullopt;
+  return waiting_.front().greeting;
+}
+
+void VerbsTransport::turn_away() {
+  static_cast<void>(loaded_library().reject(waiting_.front().id.get(), nullptr, 0));
+  waiting_.pop_front();
+}
+
+Result<std::unique_ptr<connected::Connection>> VerbsTransport::answer(const connected::PeerCall& call,
+                                                                      const connected::GreetingBytes& greeting) {
+  auto connection = std::make_unique<QueuePair>(call, ++newest_number_, *device_, std::move(waiting_.front().id), greeting);
+  waiting_.pop_front();
+  connection->id().context = reinterpret_cast<void*>(std::uintptr_t{connection->number});  // NOLINT: never followed
+  Result<void> done = device_->make_room(numbers_.size() + 1);
+  if (done) done = connection->open();
+  if (done) done = device_->accept(connection->id(), greeting);
+  if (!done) {
+    static_cast<void>(loaded_library().reject(&connection->id(), nullptr, 0));
+    return std::move(done).error();
+  }
+  numbers_.emplace(connection->number, connection.get());
+  return std::unique_ptr<connected::Connection>(std::move(connection));
+}
+
+void VerbsTransport::on_way_found(QueuePair& connection, rdma_cm_event_type how_far) {
+  if (connection.call().state != connected::PeerCall::State::calling || connection.broken()) return;
+  Result<void> done;
+  if (how_far == RDMA_CM_EVENT_ADDR_RESOLVED) {
+    done = device_->make_room(numbers_.size());
+    if (done) done = connection.open();
+    if (done && loaded_library().resolve_route(&connection.id(), way_found_in_ms) != 0)
+      done = system_error("rdma_resolve_route", errno);
+  } else {
+    done = device_->connect(connection.id(), connection.greeting());
+  }
+  if (!done) connection.break_down(done.error().to_string());
+}
+
+Result<std::unique_ptr<connected::Connection>> VerbsTransport::call(const connected::PeerCall& call,
+                                                                    const connected::SocketAddress* address,
+                                                                    const connected::GreetingBytes& greeting) {
+  SPINDRIFT_TRY_ASSIGN(auto id, device_->call(*address, ++newest_number_));
+  auto connection = std::make_unique<QueuePair>(call, newest_number_, *device_, std::move(id), greeting);
+  numbers_.emplace(connection->number, connection.get());
+  return std::unique_ptr<connected::Connection>(std::move(connection));
+}
+
+bool VerbsTransport::take_completions(connected::TransportEvents& to, Time) {
+  std::array<ibv_wc, 32> completions;
+  bool any = false;
+  while (true) {
+    const int count = ibv_poll_cq(&device_->completions(), static_cast<int>(completions.size()), completions.data());
+    if (count <= 0) return any;
+    any = true;
+    for (std::size_t i = 0; i < static_cast<std::size_t>(count); ++i) on_completion(to, completions[i]);
+    if (static_cast<std::size_t>(count) < completions.size()) return any;
+  }
+}
+
+// Of a completion that failed, the token alone is valid; one of a queue pair that is gone belongs to nobody.
+void VerbsTransport::on_completion(connected::TransportEvents& to, const ibv_wc& completion) {
+  const Token token = decode_token(completion.wr_id);
+  QueuePair* const connection = numbered(token.queue_pair);
+  if (connection == nullptr) return;
+  if (completion.status != IBV_WC_SUCCESS) {
+    const bool follows = completion.status == IBV_WC_WR_FLUSH_ERR;  // from a failure that was or will be told
+    connection->break_down(follows
+                               ? "the connection broke"
+                               : std::string("the connection broke: ") + loaded_library().wc_status_str(completion.status));
+    return;
+  }
+  if (!token.receive) {
+    while (const auto flight = connection->take_finished(token.which)) {
+      if (flight->region != nullptr) to.on_unused(*flight->region);
+      if (flight->signaled) to.on_completed(*connection, flight->context);
+    }
+    return;
+  }
+  to.on_heard(*connection);
+  if ((completion.wc_flags & IBV_WC_WITH_IMM) == 0 || token.which >= Credits::buffers)
+    return connection->break_down("it does not keep to the protocol of connections");
+  const bool message = completion.opcode == IBV_WC_RECV;
+  if (const auto bytes = connection->received(token.which, completion.byte_len, completion.imm_data, message))
+    to.on_message(*connection, *bytes);
+  connection->taken(token.which);
+}
+
+}  // namespace spindrift::fabric::verbs
+
+namespace spindrift::fabric {
+namespace {
+
+Result<std::unique_ptr<connected::Endpoint>> endpoint_of(const VerbsOptions& options, std::optional<Rendezvous> rendezvous) {
+  return connected::Endpoint::make({options.self, options.silence_max, std::move(rendezvous)},
+                                   {.name = "verbs", .prepares_memory = true, .remote_key_max = UINT32_MAX},
+                                   std::make_unique<verbs::VerbsTransport>(options.memory_windows));
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Fabric>> make_verbs(const VerbsOptions& options) {
+  SPINDRIFT_TRY(verbs::library());
+  SPINDRIFT_TRY_ASSIGN(Rendezvous rendezvous, Rendezvous::open(options.runtime_directory, options.group_name));
+  SPINDRIFT_TRY_ASSIGN(auto endpoint, endpoint_of(options, std::move(rendezvous)));
+  return std::unique_ptr<Fabric>(std::move(endpoint));
+}
+
+Result<std::unique_ptr<connected::Endpoint>> make_verbs_part(const VerbsOptions& options) {
+  SPINDRIFT_TRY(verbs::library());
+  return endpoint_of(options, std::nullopt);
+}
+
+}  // namespace spindrift::fabric
