@@ -54,7 +54,7 @@ SubgroupView SharedState::subgroup(SubgroupId id) const {
 std::string SharedState::blocked(SubgroupId id) const {
   std::lock_guard lock(mutex_);
   if (const std::string& reason = view_.subgroup(id).inadequate; !reason.empty()) return reason;
-  if (state_ == MemberState::installing || state_ == MemberState::changing) return "the view is changing";
+  if (views::is_between_views(state_)) return "the view is changing";
   return {};
 }
 

@@ -98,6 +98,12 @@ std::optional<Decree> decode(std::span<const std::uint64_t> words, const View& v
   return decree;
 }
 
+std::optional<Rank> rank_of(const View& view, const Join& who) {
+  const auto rank = view.rank_of(who.node);
+  if (who.incarnation == 0 || !rank || view.incarnations[rank->value()] != who.incarnation) return std::nullopt;
+  return rank;
+}
+
 View successor(const View& view, const Decree& decree, const LayoutFunction& layout) {
   View next;
   next.id = ViewId(view.id.value() + 1);
@@ -122,7 +128,7 @@ std::vector<RankSet> loaded_in(const View& next, const View& view, const std::ve
     for (std::uint32_t i = 0; i < view.members.size(); ++i) {
       if (!decree.stays(Rank(i)) || !decree.loaded[s].contains(Rank(i))) continue;
       const Rank rank = *next.rank_of(view.members[i]);
-      // Who is in no adequate subgroup keeps what it has; who was moved out of one does not.
+      // A member of no adequate subgroup keeps what it has; one that was moved out of it does not.
       if (next.subgroups[s].members.empty() || next.subgroups[s].member_position(view.members[i])) loaded[s].add(rank);
     }
     if (!loaded[s].empty()) continue;

@@ -1,4 +1,4 @@
-// What the end of a view decides, once: who goes, who comes, and how much of the view's messages everybody delivers.
+// The decree that ends a view says, once, who goes, who comes, and how much of the view's messages everybody delivers.
 // A decree lies in a member's row, guarded by the row's `accepted` word; any of its bytes may be a peer's.
 #pragma once
 
@@ -18,6 +18,9 @@ struct Join {
   std::uint64_t incarnation = 0;
   bool operator==(const Join&) const noexcept = default;
 };
+
+/// The rank of this very incarnation in that view.
+[[nodiscard]] std::optional<Rank> rank_of(const View& view, const Join& who);
 
 struct Decree {
   RankSet failed;                                ///< members that are removed

@@ -14,7 +14,7 @@
 
 #include <spindrift/core/view.hpp>
 #include <spindrift/smc/multicast.hpp>
-#include <spindrift/views/inbox.hpp>
+#include <spindrift/views/kept_deliveries.hpp>
 #include <spindrift/views/rank_set.hpp>
 #include <spindrift/views/upcalls.hpp>
 
@@ -32,11 +32,11 @@ class Deliveries final : public smc::DeliverySink {
   /// A view begins behind everything that came so far. `loaded`: by subgroup, who has its state; `joined`: since the view
   /// before. Where this node is a member and has no state, one is on its way from now on.
   void begin_view(const View& view, const std::vector<RankSet>& loaded, std::span<const NodeId> joined);
-  /// What waits of this subgroup, as bytes that go behind its state; see Inbox::encode.
-  [[nodiscard]] std::vector<std::byte> kept(SubgroupId id) const { return inboxes_[id.value()].encode(); }
+  /// What waits of this subgroup, as bytes that go behind its state; see KeptDeliveries::encode.
+  [[nodiscard]] std::vector<std::byte> kept(SubgroupId id) const { return backlogs_[id.value()].encode(); }
   /// The state is here, and this waited at its source. False, and nothing changed: the bytes are impossible.
   [[nodiscard]] bool end_loading(SubgroupId id, std::span<const std::byte> kept_at_source);
-  [[nodiscard]] bool loading(SubgroupId id) const { return inboxes_[id.value()].loading(); }
+  [[nodiscard]] bool loading(SubgroupId id) const { return backlogs_[id.value()].loading(); }
 
   /// Hands over what the application takes by now, a batch per subgroup; true if it did.
   bool flush();
@@ -58,7 +58,7 @@ class Deliveries final : public smc::DeliverySink {
   NodeId self_;
   Upcalls& upcalls_;
   State state_ = State::through;
-  std::vector<Inbox> inboxes_;               // by subgroup
+  std::vector<KeptDeliveries> backlogs_;               // by subgroup
   std::vector<std::uint64_t> own_unloaded_;  // by subgroup: own messages in the state that is on its way
 };
 

@@ -1,127 +1,125 @@
-// How a first view comes to be. The founder has heard of every founder that it is fresh; but what it heard may be over, and
-// a group that it does not see may just have taken that process in. So it asks all of them for a promise, and founds when it
-// has every one.
-//
-// The invariant to remember: who has promised itself to a founding goes into no other view, unless it is told of that by a
-// process of the same founding. That one is in a view already: either it never made the promise, so the founding is void, or
-// it was told likewise, by one that never did.
+// The founder's steps and those of who follows.
+#include <spindrift/views/founding.hpp>
+
 #include <algorithm>
 #include <utility>
 
-#include <spindrift/views/member.hpp>
-
 namespace spindrift::views {
+namespace {
 
-bool Member::sees_a_group() const {
-  return std::any_of(peers_.begin(), peers_.end(),
-                     [](const Peer& peer) { return peer.state == Peer::State::agreed && !peer.fresh; });
+bool sees_a_group(std::span<const Founding::Met> met) {
+  return std::any_of(met.begin(), met.end(), [](const Founding::Met& each) { return !each.fresh; });
 }
 
-void Member::on_founding(Peer& peer, Founding founding) {
-  const auto own = std::find(founding.members.begin(), founding.members.end(), self());
-  const bool known = options_.founders.empty() || founding.members == options_.founders;
-  const bool meant = known && own != founding.members.end() && own != founding.members.begin() &&
-                     peer.address.node == founding.members.front() && peer.incarnation == founding.incarnations.front() &&
-                     founding.incarnations[static_cast<std::size_t>(own - founding.members.begin())] == options_.incarnation;
-  if (!meant) return accuse(peer, "it founds a group of others than are configured and here");
-  if (state_ == MemberState::looking) asked_ = std::move(founding);
+const Founding::Met* find(std::span<const Founding::Met> met, NodeId node) {
+  const auto found = std::find_if(met.begin(), met.end(), [&](const Founding::Met& each) { return each.who.node == node; });
+  return found == met.end() ? nullptr : &*found;
 }
 
-// A process that sees a group waits to be taken in: it promises nothing while that group is there.
-bool Member::promise_when_free() {
-  if (!asked_ || sees_a_group()) return false;
-  const Founding asked = *std::exchange(asked_, std::nullopt);
-  const Peer* const founder = peer_of(asked.members.front());
-  if (founder->state != Peer::State::agreed || founder->incarnation != asked.incarnations.front()) return false;
-  if (!promised_ || promised_->ballot < asked.ballot) promised_ = asked;
-  send_to(*founder, encode(Promise{promised_->ballot, promised_->incarnations.front()}));
+/// The incarnation with which that node is asked; nothing if it is not.
+std::optional<std::uint64_t> incarnation_in(const PromiseRequest& request, NodeId node) {
+  const auto place = std::find(request.members.begin(), request.members.end(), node);
+  if (place == request.members.end()) return std::nullopt;
+  return request.incarnations[static_cast<std::size_t>(place - request.members.begin())];
+}
+
+}  // namespace
+
+Founding::Founding(Join self, std::vector<NodeId> founders, LayoutFunction layout)
+    : self_(self), founders_(std::move(founders)), layout_(std::move(layout)) {}
+
+bool Founding::on_request(const Join& from, PromiseRequest request) {
+  const bool known = founders_.empty() || request.members == founders_;
+  const bool founder = request.members.front() == from.node && request.incarnations.front() == from.incarnation;
+  const bool meant = from.node != self_.node && incarnation_in(request, self_.node) == self_.incarnation;
+  if (!known || !founder || !meant) return false;
+  asked_ = std::move(request);
   return true;
 }
 
 // Another start of the founder may have had a higher ballot: this one takes a higher still.
-void Member::on_promise(const Peer& peer, const Promise& promise) {
-  if (!founding_) return;
-  if (promise.ballot == founding_->ballot && promise.founder == options_.incarnation) {
-    const auto place = std::find(founding_->members.begin(), founding_->members.end(), peer.address.node);
-    if (place != founding_->members.end())
-      promises_.add(Rank(static_cast<std::uint32_t>(place - founding_->members.begin())));
-  } else if (promise.ballot >= founding_->ballot) {
+void Founding::on_promise(NodeId from, const Promise& promise) {
+  if (!request_) return;
+  if (promise.ballot == request_->ballot && promise.founder == self_.incarnation) {
+    const auto place = std::find(request_->members.begin(), request_->members.end(), from);
+    if (place != request_->members.end())
+      promises_.add(Rank(static_cast<std::uint32_t>(place - request_->members.begin())));
+  } else if (promise.ballot >= request_->ballot) {
     ballot_ = promise.ballot;
-    founding_.reset();
+    request_.reset();
   }
 }
 
-// Whether what this process told of a view can be believed, see above.
-bool Member::may_follow(NodeId node, std::uint64_t incarnation) const {
-  if (!promised_) return true;
-  const auto place = std::find(promised_->members.begin(), promised_->members.end(), node);
-  return place != promised_->members.end() &&
-         promised_->incarnations[static_cast<std::size_t>(place - promised_->members.begin())] == incarnation;
+void Founding::on_notice(const Join& from, ViewNotice notice) {
+  if (accepts(from, notice)) notice_ = std::move(notice);
 }
 
-// Takes up the view that this process was told of.
-bool Member::follow_notice() {
-  if (!notice_) return false;
-  const ViewNotice notice = *std::exchange(notice_, std::nullopt);
-  NewView news{notice.view, {}, {}, {}, notice.state_lost};
-  for (const NodeId node : notice.view.members) {
-    if (node != options_.self) news.joined.push_back(node);
-  }
-  install(notice.view, notice.loaded, std::move(news));
-  return true;
+bool Founding::accepts(const Join& from, const ViewNotice& notice) const {
+  const auto rank = notice.view.rank_of(self_.node);
+  return rank && notice.view.incarnations[rank->value()] == self_.incarnation && may_follow(from);
+}
+
+bool Founding::may_follow(const Join& from) const {
+  return !promised_to_ || incarnation_in(*promised_to_, from.node) == from.incarnation;
+}
+
+Founding::Step Founding::step(std::span<const Met> met) {
+  Step step;
+  step.view = std::exchange(notice_, std::nullopt);
+  if (step.view) return step;
+  promise(met, step);
+  found(met, step);
+  return step;
+}
+
+// A process that sees a group waits to be taken in: it promises nothing while that group is there.
+void Founding::promise(std::span<const Met> met, Step& step) {
+  if (!asked_ || sees_a_group(met)) return;
+  const PromiseRequest asked = *std::exchange(asked_, std::nullopt);
+  const Met* const founder = find(met, asked.members.front());
+  if (founder == nullptr || founder->who.incarnation != asked.incarnations.front()) return;
+  if (!promised_to_ || promised_to_->ballot < asked.ballot) promised_to_ = asked;
+  step.messages.push_back(
+      {founder->who.node, encode(Promise{promised_to_->ballot, promised_to_->incarnations.front()})});
 }
 
 // All founders as they are here, each of them fresh, if no group is: where one runs already, it takes this node in.
-std::optional<Founding> Member::complete() const {
-  if (options_.founders.empty() || options_.founders.front() != self() || sees_a_group()) return std::nullopt;
-  Founding founding{.ballot = 0, .members = options_.founders, .incarnations = {options_.incarnation}};
-  for (std::size_t i = 1; i < options_.founders.size(); ++i) {
-    const auto peer = std::find_if(peers_.begin(), peers_.end(),
-                                   [&](const Peer& each) { return each.address.node == options_.founders[i]; });
-    if (peer == peers_.end() || peer->state != Peer::State::agreed || !peer->fresh) return std::nullopt;
-    founding.incarnations.push_back(peer->incarnation);
+std::optional<PromiseRequest> Founding::complete(std::span<const Met> met) const {
+  if (founders_.empty() || founders_.front() != self_.node || sees_a_group(met)) return std::nullopt;
+  PromiseRequest request{.ballot = 0, .members = founders_, .incarnations = {self_.incarnation}};
+  for (std::size_t i = 1; i < founders_.size(); ++i) {
+    const Met* const each = find(met, founders_[i]);
+    if (each == nullptr) return std::nullopt;
+    request.incarnations.push_back(each->who.incarnation);
   }
-  return founding;
+  return request;
 }
 
 // The first of the founders founds, when all of them are here, none has seen a view, and all have promised to see no other.
-bool Member::found_when_complete() {
-  std::optional<Founding> founding = complete();
-  if (!founding) {
-    founding_.reset();
-    return false;
-  }
-  bool progress = false;
-  if (!founding_) {
-    founding->ballot = ++ballot_;
-    founding_ = std::move(founding);
+void Founding::found(std::span<const Met> met, Step& step) {
+  std::optional<PromiseRequest> request = complete(met);
+  if (!request) return request_.reset();
+  if (!request_) {
+    request->ballot = ++ballot_;
+    request_ = std::move(request);
     promises_ = RankSet::first(1);
-    for (const Peer& peer : peers_) {
-      const auto& members = founding_->members;
-      if (std::find(members.begin(), members.end(), peer.address.node) != members.end()) send_to(peer, encode(*founding_));
+    for (const Met& each : met) {
+      if (incarnation_in(*request_, each.who.node)) step.messages.push_back({each.who.node, encode(*request_)});
     }
-    progress = true;
   }
-  if (promises_ != RankSet::first(founding_->members.size())) return progress;
-  found();
-  return true;
+  if (promises_ == RankSet::first(request_->members.size())) step.view = first_view();
 }
 
-void Member::found() {
-  View view;
-  view.members = founding_->members;
-  view.incarnations = founding_->incarnations;
-  founding_.reset();
-  view.subgroups = options_.layout(view.members, nullptr);
-  std::vector<RankSet> loaded(view.subgroups.size());
-  for (std::size_t s = 0; s < loaded.size(); ++s) {
-    for (const NodeId node : view.subgroups[s].members) loaded[s].add(*view.rank_of(node));
+ViewNotice Founding::first_view() const {
+  ViewNotice first;
+  first.view.members = request_->members;
+  first.view.incarnations = request_->incarnations;
+  first.view.subgroups = layout_(first.view.members, nullptr);
+  for (const SubgroupView& subgroup : first.view.subgroups) {
+    RankSet& loaded = first.loaded.emplace_back();
+    for (const NodeId node : subgroup.members) loaded.add(*first.view.rank_of(node));
   }
-  NewView news{view, {}, {}, {}, {}};
-  for (const NodeId node : view.members) {
-    if (node != self()) news.joined.push_back(node);
-  }
-  install(view, std::move(loaded), std::move(news));
+  return first;
 }
 
 }  // namespace spindrift::views

@@ -1,115 +1,133 @@
-// How processes find each other: connections to the whole roster, hellos, candidates. No memory is exposed to a
-// peer before its hello was checked.
+// Connections from their beginning to their end, and what is said about them.
+#include <spindrift/views/links.hpp>
+
 #include <algorithm>
 #include <utility>
 
-#include <spindrift/core/check.hpp>
 #include <spindrift/core/log.hpp>
-#include <spindrift/views/member.hpp>
 
 namespace spindrift::views {
-namespace {
 
-constexpr std::size_t offers_max = 4;
-constexpr std::size_t suitors_max = 4;
-constexpr std::size_t incarnations_kept = 1024;
-
-}  // namespace
-
-void Member::remember(std::vector<Join>& list, const Join& who) {
-  if (std::find(list.begin(), list.end(), who) != list.end()) return;
-  if (list.size() == incarnations_kept) list.erase(list.begin());
-  list.push_back(who);
-}
-
-bool Member::take_events() {
-  bool any = take_early();
-  while (state_ != MemberState::failed) {
-    const std::size_t count = fabric_.poll(events_);
-    for (std::size_t i = 0; i < count; ++i) {
-      if (state_ == MemberState::failed) {  // whoever comes now finds nobody
-        if (events_[i].kind == fabric::Event::Kind::connected) fabric_.disconnect(events_[i].peer);
-        continue;
-      }
-      on_event(events_[i]);
-      take_early();  // before what came later on the same connection
+fabric::Event* FabricEvents::next() {
+  if (!kept_.empty()) {
+    of_kept_ = std::move(kept_.front());
+    kept_.pop_front();
+    return &of_kept_;
+  }
+  while (at_ == count_) {
+    if (count_ < polled_.size()) {
+      at_ = count_ = polled_.size();
+      return nullptr;
     }
-    any |= count > 0;
-    if (count < events_.size()) break;
+    at_ = 0;
+    count_ = fabric_.poll(polled_);
   }
-  return any;
+  return &polled_[at_++];
 }
 
-// What was kept of connections that have just taken the place of another.
-bool Member::take_early() {
-  bool any = false;
-  while (!early_.empty() && state_ != MemberState::failed) {
-    for (std::vector<fabric::Event> early = std::exchange(early_, {}); fabric::Event& event : early) {
-      if (state_ != MemberState::failed) on_event(event);
-    }
-    any = true;
-  }
-  return any;
+void FabricEvents::hear_first(std::vector<fabric::Event> events) {
+  for (fabric::Event& event : events) kept_.push_back(std::move(event));
 }
 
-Member::Peer* Member::peer_of(fabric::PeerId id) {
-  for (Peer& peer : peers_) {
-    if (peer.state != Peer::State::away && peer.id == id) return &peer;
+Links::Links(Join self, std::span<const fabric::Address> roster, const GroupIdentity& identity,
+             const std::vector<SubgroupView>& shapes, fabric::Fabric& fabric, const Founding& founding)
+    : self_(self),
+      identity_(identity),
+      decode_([this, &shapes](std::span<const std::byte> bytes) { return decode(bytes, identity_, shapes); }),
+      fabric_(fabric),
+      founding_(founding),
+      events_(fabric) {
+  for (const fabric::Address& address : roster) {
+    if (address.node != self.node) peers_.emplace_back().address = address;
   }
-  return nullptr;
 }
 
-Member::Peer* Member::peer_of(NodeId node) {
+Result<void> Links::start() {
+  for (const Peer& peer : peers_) {
+    if (auto connecting = fabric_.connect(peer.address); !connecting) return connecting;
+  }
+  return {};
+}
+
+// Behind the beginning of a view its members are met one by one: what follows for one comes before the next.
+std::optional<LinkEvent> Links::next_consequence() {
+  while (consequences_.empty() && to_meet_ < peers_.size()) {
+    Peer& peer = peers_[to_meet_++];
+    prefer_pending(peer);
+    suspect_if_older(peer);
+    if (peer.state == Peer::State::agreed && rank_of(peer.who())) consequences_.push_back(LinkAgreed{peer.connection()});
+  }
+  if (consequences_.empty()) return std::nullopt;
+  LinkEvent event = std::move(consequences_.front());
+  consequences_.pop_front();
+  return event;
+}
+
+std::optional<LinkEvent> Links::next() {
+  if (Peer* const met = std::exchange(met_, nullptr); met != nullptr && consequences_.empty()) {
+    note_candidates();
+    prefer_pending(*met);
+  } else {
+    met_ = met;
+  }
+  if (auto event = next_consequence()) return event;
+  fabric::Event* const event = events_.next();
+  if (event == nullptr) return std::nullopt;
+  on_event(*event);
+  if (consequences_.empty()) return LinkHandled{};
+  return next_consequence();
+}
+
+Links::Peer* Links::peer_of(NodeId node) {
   for (Peer& peer : peers_) {
     if (peer.address.node == node) return &peer;
   }
   return nullptr;
 }
 
-// Whether this very process is in the view.
-bool Member::concerns_self(const ViewNotice& notice) const {
-  const auto rank = notice.view.rank_of(self());
-  return rank && notice.view.incarnations[rank->value()] == options_.incarnation;
-}
-
 // The rank of this very incarnation in the present view.
-std::optional<Rank> Member::rank_of(const Peer& peer) const {
-  if (epoch() == nullptr || peer.incarnation == 0) return std::nullopt;
-  const View& view = epoch()->view();
-  const auto rank = view.rank_of(peer.address.node);
-  if (!rank || view.incarnations[rank->value()] != peer.incarnation) return std::nullopt;
-  return rank;
+std::optional<Rank> Links::rank_of(const Join& who) const {
+  return view_ == nullptr ? std::nullopt : views::rank_of(*view_, who);
 }
 
-void Member::on_event(fabric::Event& event) {
+void Links::suspect(Rank rank, std::string reason, bool turned_away) {
+  consequences_.push_back(LinkSuspects{rank, std::move(reason), turned_away});
+}
+
+void Links::on_event(fabric::Event& event) {
+  if (state_ == State::ended) {
+    if (event.kind == fabric::Event::Kind::connected) fabric_.disconnect(event.peer);
+    return;
+  }
   if (event.kind == fabric::Event::Kind::connected) return on_connected(event);
-  if (on_suitor(event)) return;
-  Peer* const peer = peer_of(event.peer);
-  if (peer == nullptr) return;  // a peer that was refused or hung up on; its last words do not matter
+  if (on_pending(event)) return;
+  const auto peer = std::find_if(peers_.begin(), peers_.end(), [&](const Peer& each) {
+    return each.state != Peer::State::away && each.id == event.peer;
+  });
+  if (peer == peers_.end()) return;  // a peer that was refused or hung up on; its last words do not matter
   switch (event.kind) {
     case fabric::Event::Kind::connected:
     case fabric::Event::Kind::completed: break;
     case fabric::Event::Kind::message: on_message(*peer, event.bytes); break;
-    case fabric::Event::Kind::exposed: on_exposed(*peer, event); break;
+    case fabric::Event::Kind::exposed:
+      if (peer->state != Peer::State::agreed) return accuse(*peer, "it exposed memory out of turn");
+      consequences_.push_back(LinkExposed{peer->connection(), {event.region, event.region_bytes, event.access}});
+      break;
     case fabric::Event::Kind::lost: on_lost(*peer, event.reason ? event.reason->to_string() : "connection lost"); break;
   }
 }
 
-void Member::on_connected(const fabric::Event& event) {
+void Links::on_connected(const fabric::Event& event) {
   Peer* const peer = peer_of(event.node);
   if (peer == nullptr) {
-    Peer stranger;
-    stranger.id = event.peer;
-    return refuse(stranger, "this group knows no node with your id");
+    send_in_parts(fabric_, event.peer, encode(Refusal{"this group knows no node with your id"}));
+    return fabric_.disconnect(event.peer);
   }
-  greet(event.peer);
+  const bool fresh = view_ == nullptr;
+  const Hello hello{self_.node, self_.incarnation, fresh, fresh ? ViewId(0) : view_->id};
+  send_in_parts(fabric_, event.peer, encode(identity_, hello));
   if (peer->state != Peer::State::away) {
-    auto& suitors = peer->suitors;
-    if (suitors.size() == suitors_max) {
-      fabric_.disconnect(suitors.front().id);
-      suitors.erase(suitors.begin());
-    }
-    suitors.push_back(Peer::Suitor{event.peer, event.mappable});
+    if (const auto oldest = peer->pending.add({event.peer, event.mappable})) fabric_.disconnect(*oldest);
     return;
   }
   peer->state = Peer::State::greeted;
@@ -117,214 +135,133 @@ void Member::on_connected(const fabric::Event& event) {
   peer->mappable = event.mappable;
 }
 
-void Member::greet(fabric::PeerId id) {
-  Peer somebody;
-  somebody.id = id;
-  const bool fresh = epochs_.empty();
-  send_to(somebody, encode(options_.identity,
-                           Hello{options_.self, options_.incarnation, fresh, fresh ? ViewId(0) : epoch()->id()}));
-}
-
-void Member::on_message(Peer& peer, std::span<const std::byte> bytes) {
-  auto message = decode(bytes, options_.identity, shapes_);
+void Links::on_message(Peer& peer, std::span<const std::byte> bytes) {
+  auto message = decode_(bytes);
   if (!message) return accuse(peer, "it sent a message that is none of this protocol");
   if (const auto* part = std::get_if<Part>(&*message)) return on_part(peer, *part);
   if (const auto* hello = std::get_if<Hello>(&*message)) return on_hello(peer, *hello);
-  if (const auto* mismatch = std::get_if<Mismatch>(&*message)) {
-    const Error error = mismatch->error;
-    refuse(peer, error.message());
-    if (state_ != MemberState::looking) return;  // a running group does not stop for a stranger
-    return fail(Error(ErrorKind::refused, "refused node " + std::to_string(peer.address.node.value())).because(error));
-  }
-  if (const auto* refusal = std::get_if<Refusal>(&*message)) {
-    if (state_ != MemberState::looking) return on_farewell(peer, "refused this node: " + refusal->reason, true);
-    return fail(Error(ErrorKind::refused,
-                      "node " + std::to_string(peer.address.node.value()) + " refused this node: " + refusal->reason)
-                    .fix("start this node again; refused again, compare `spindrift config show --effective` of both"));
-  }
-  if (const auto* removed = std::get_if<Removed>(&*message))
-    return on_farewell(peer, "removed this node: " + removed->reason, true);
-  if (const auto* stopped = std::get_if<Stopped>(&*message)) return on_farewell(peer, "stopped: " + stopped->reason, false);
+  if (on_refusal(peer, *message)) return;
   if (peer.state != Peer::State::agreed) return accuse(peer, "it spoke before its hello");
-  if (auto* notice = std::get_if<ViewNotice>(&*message)) {
-    if (state_ == MemberState::looking && concerns_self(*notice) && may_follow(peer.address.node, peer.incarnation))
-      notice_ = std::move(*notice);
+  if (!std::holds_alternative<Settled>(*message)) {
+    consequences_.push_back(LinkHeard{peer.connection(), std::move(*message)});
     return;
   }
-  if (auto* founding = std::get_if<Founding>(&*message)) return on_founding(peer, std::move(*founding));
-  if (const auto* promise = std::get_if<Promise>(&*message)) return on_promise(peer, *promise);
-  if (std::holds_alternative<Settled>(*message)) {
-    peer.settled = true;
-    return note_candidates();
-  }
-  if (const auto* row = std::get_if<RowNotice>(&*message)) {
-    peer.announced = {row->view, std::nullopt};
-  } else if (const auto* bulk = std::get_if<BulkNotice>(&*message)) {
-    peer.announced = {bulk->view, bulk->subgroup};
-  } else if (const auto* piece = std::get_if<StatePiece>(&*message)) {
-    const bool steady = epoch() != nullptr && epoch()->change().state() == ViewChange::State::steady;
-    if (steady && !transfers_.on_piece(peer.address.node, *piece)) accuse(peer, "it sent a piece of a state out of turn");
-  } else if (const auto* ack = std::get_if<StateAck>(&*message)) {
-    transfers_.on_ack(peer.address.node, *ack);
-  } else if (const auto* own = std::get_if<PrivateMessage>(&*message)) {
-    if (rank_of(peer)) upcalls_.on_private(peer.address.node, own->bytes);
-  }
+  if (peer.standing == Peer::Standing::fresh) peer.standing = Peer::Standing::settled;
+  note_candidates();
 }
 
-void Member::on_hello(Peer& peer, const Hello& hello) {
-  if (peer.state != Peer::State::greeted || hello.node != peer.address.node) {
+// The whole message lies where its parts were, as long as its event.
+void Links::on_part(Peer& peer, const Part& part) {
+  const std::size_t most = peer.state == Peer::State::agreed ? parted_message_bytes_max : stranger_message_bytes_max;
+  switch (peer.parts.add(part, most)) {
+    case PartedMessage::State::incomplete: return;
+    case PartedMessage::State::too_large: return accuse(peer, "it sent a part of a message that is too large");
+    case PartedMessage::State::whole: break;
+  }
+  whole_ = peer.parts.take();
+  on_message(peer, whole_);
+}
+
+// The peer will not go on with this process, or not at all. A running group does not stop for a stranger.
+bool Links::on_refusal(Peer& peer, const Message& message) {
+  const std::string node = "node " + std::to_string(peer.address.node.value());
+  const auto farewell = [&](const std::string& reason, bool turned_away) {
+    part_from(peer, "it " + reason, turned_away);
+    hang_up(peer);
+    return true;
+  };
+  if (const auto* removed = std::get_if<Removed>(&message)) return farewell("removed this node: " + removed->reason, true);
+  if (const auto* stopped = std::get_if<Stopped>(&message)) return farewell("stopped: " + stopped->reason, false);
+  if (const auto* mismatch = std::get_if<Mismatch>(&message)) {
+    refuse(peer, mismatch->error.message());
+    if (state_ != State::looking) return true;
+    consequences_.push_back(LinkRefused{Error(ErrorKind::refused, "refused " + node).because(mismatch->error)});
+    return true;
+  }
+  const auto* const refusal = std::get_if<Refusal>(&message);
+  if (refusal == nullptr) return false;
+  if (state_ != State::looking) return farewell("refused this node: " + refusal->reason, true);
+  consequences_.push_back(
+      LinkRefused{Error(ErrorKind::refused, node + " refused this node: " + refusal->reason)
+                      .fix("start this node again; refused again, compare `spindrift config show --effective` of both")});
+  return true;
+}
+
+void Links::on_hello(Peer& peer, const Hello& hello) {
+  const bool expected = peer.state == Peer::State::greeted || peer.state == Peer::State::spoke;
+  if (!expected || hello.node != peer.address.node) {
     return accuse(peer, "it sent a hello out of turn or under another node id");
   }
-  const Join who{hello.node, hello.incarnation};
-  if (std::find(removed_.begin(), removed_.end(), who) != removed_.end())
-    return refuse(peer, "it was removed from the group");
+  if (partings_.parted_from({hello.node, hello.incarnation})) return refuse(peer, "it was removed from the group");
   peer.incarnation = hello.incarnation;
-  peer.fresh = hello.fresh;
-  peer.settled = false;
-  Epoch* const present = epoch();
-  if (present != nullptr) {
+  peer.standing = hello.fresh ? Peer::Standing::fresh : Peer::Standing::member;
+  if (view_ != nullptr) {
     suspect_if_older(peer);
-    if (!present->view().rank_of(hello.node) && !hello.fresh && hello.view <= present->id()) {
+    if (!view_->rank_of(hello.node) && !hello.fresh && hello.view <= view_->id) {
       return refuse(peer, "the group went on without it");
     }
   }
-  std::erase(gone_, who);
+  partings_.regain(peer.who());
   peer.state = Peer::State::agreed;
-  if (rank_of(peer)) {
-    notify(peer);
-    offer_row(peer);
-  }
-  note_candidates();
-  prefer_suitor(peer);
+  if (rank_of(peer.who())) consequences_.push_back(LinkAgreed{peer.connection()});
+  met_ = &peer;
 }
 
-// Who hears of a node's later start knows that the one in the view is over.
-void Member::suspect_if_older(const Peer& peer) {
-  const View& view = epoch()->view();
-  const auto rank = view.rank_of(peer.address.node);
-  if (rank && view.incarnations[rank->value()] < peer.incarnation)
-    epoch()->change().suspect(*rank, "it has been started anew");
-}
-
-// The peer will not go on with this process, or not at all.
-void Member::on_farewell(Peer& peer, const std::string& reason, bool turned_away) {
-  part_from(peer, "it " + reason, turned_away);
-  hang_up(peer);
+// A node's later start means that the one in the view is over.
+void Links::suspect_if_older(const Peer& peer) {
+  const auto rank = view_->rank_of(peer.address.node);
+  if (rank && view_->incarnations[rank->value()] < peer.incarnation) suspect(*rank, "it has been started anew");
 }
 
 // Not with this start of its: a member of this view is suspected, and one that is first met in a later view is there.
-void Member::part_from(const Peer& peer, std::string reason, bool turned_away) {
-  if (const auto rank = rank_of(peer)) return epoch()->change().suspect(*rank, std::move(reason), turned_away);
-  if (peer.incarnation == 0) return;
-  const Join who{peer.address.node, peer.incarnation};
-  remember(removed_, who);
-  if (turned_away) remember(turned_away_, who);
+void Links::part_from(Peer& peer, std::string reason, bool turned_away) {
+  if (const auto rank = rank_of(peer.who())) return suspect(*rank, std::move(reason), turned_away);
+  if (peer.incarnation != 0) partings_.part(peer.who(), turned_away);
 }
 
-void Member::on_exposed(Peer& peer, const fabric::Event& event) {
-  const auto access = peer.mappable ? fabric::Access::read : fabric::Access::write;
-  const std::size_t most = offers_max * (1 + subgroup_count());  // of each view a row, and bulk rings for every subgroup
-  if (peer.state != Peer::State::agreed || !peer.announced || event.access != access || peer.offers.size() == most) {
-    return accuse(peer, "it exposed memory out of turn");
-  }
-  const Peer::What what = *std::exchange(peer.announced, std::nullopt);
-  if (epoch() != nullptr && what.first < epoch()->id()) return fabric_.unmap(peer.id, event.region);
-  peer.offers[what] = {event.region, event.region_bytes, event.access};
-}
-
-void Member::on_lost(Peer& peer, const std::string& reason) {
-  log::info(log::Room::views, "connection lost", {{"node", self()}, {"peer", peer.address.node}, {"reason", reason}});
-  if (const auto rank = rank_of(peer)) epoch()->change().suspect(*rank, reason);
-  if (peer.incarnation != 0) remember(gone_, {peer.address.node, peer.incarnation});
+void Links::on_lost(Peer& peer, const std::string& reason) {
+  log::info(log::Room::views, "connection lost", {{"node", self_.node}, {"peer", peer.address.node}, {"reason", reason}});
+  if (const auto rank = rank_of(peer.who())) suspect(*rank, reason);
+  if (peer.incarnation != 0) partings_.lose(peer.who());
   hang_up(peer, true);
 }
 
 // Forgets the connection, and takes up the node's next one if that is here already. A member asks for another only if this
 // one broke: who was turned away would be so again, and its next start asks itself. Who looks for a group always asks.
-void Member::hang_up(Peer& peer, bool broke) {
+void Links::hang_up(Peer& peer, bool broke) {
   if (peer.state != Peer::State::away) fabric_.disconnect(peer.id);
-  for (std::size_t i = 0; i + 1 < epochs_.size(); ++i) {  // in older views it is waited for no more
-    const View& view = epochs_[i]->view();
-    const auto rank = view.rank_of(peer.address.node);
-    if (rank && view.incarnations[rank->value()] == peer.incarnation) epochs_[i]->change().suspect(*rank, "connection lost");
-  }
+  consequences_.push_back(LinkOver{peer.connection()});
   Peer next;
   next.address = peer.address;
-  next.suitors = std::move(peer.suitors);
+  next.pending = std::move(peer.pending);
   peer = std::move(next);
-  founding_.reset();  // who comes back, the same or another, has to be asked again
   note_candidates();
-  if (state_ == MemberState::failed || state_ == MemberState::left) return drop_suitors(peer);
-  if (!peer.suitors.empty()) return adopt_suitor(peer);
-  if (!broke && state_ != MemberState::looking) return;
+  if (state_ == State::ended) return drop_pending(peer);
+  if (!peer.pending.empty()) return adopt_pending(peer);
+  if (!broke && state_ != State::looking) return;
   if (auto connecting = fabric_.connect(peer.address); !connecting) {
     log::error(log::Room::views, "cannot wait for a node to come back",
-               {{"node", self()}, {"peer", peer.address.node}, {"reason", connecting.error().to_string()}});
+               {{"node", self_.node}, {"peer", peer.address.node}, {"reason", connecting.error().to_string()}});
   }
 }
 
-void Member::refuse(Peer& peer, std::string_view reason) {
-  send_to(peer, encode(Refusal{std::string(reason)}));
-  if (peer.state == Peer::State::away) return fabric_.disconnect(peer.id);  // nobody of the roster
+void Links::refuse(Peer& peer, std::string_view reason) {
+  send_in_parts(fabric_, peer.id, encode(Refusal{std::string(reason)}));
   hang_up(peer);
 }
 
-void Member::accuse(Peer& peer, std::string reason) {
-  log::warn(log::Room::views, "broken protocol", {{"node", self()}, {"peer", peer.address.node}, {"reason", reason}});
-  if (const auto rank = rank_of(peer)) {
-    epoch()->change().suspect(*rank, std::move(reason));
-  } else if (state_ == MemberState::looking) {
-    fail(Error(ErrorKind::refused,
-               "node " + std::to_string(peer.address.node.value()) + " does not keep to the protocol: " + reason)
-             .fix("run the same release of spindrift on all nodes"));
-  } else {
-    part_from(peer, {}, false);
-    hang_up(peer);
+void Links::accuse(Peer& peer, std::string reason) {
+  log::warn(log::Room::views, "broken protocol", {{"node", self_.node}, {"peer", peer.address.node}, {"reason", reason}});
+  if (const auto rank = rank_of(peer.who())) return suspect(*rank, std::move(reason));
+  if (state_ == State::looking) {
+    consequences_.push_back(LinkRefused{
+        Error(ErrorKind::refused,
+              "node " + std::to_string(peer.address.node.value()) + " does not keep to the protocol: " + reason)
+            .fix("run the same release of spindrift on all nodes")});
+    return;
   }
-}
-
-void Member::accuse(NodeId node, const std::string& what) {
-  if (Peer* const peer = peer_of(node)) accuse(*peer, what);
-}
-
-// In parts, if it is larger than the fabric's largest.
-void Member::send_to(const Peer& peer, std::vector<std::byte> message) {
-  const std::size_t most = fabric_.traits().message_bytes_max;
-  if (message.size() <= most) return post_to(peer, std::move(message));
-  const std::span<const std::byte> bytes = message;
-  for (std::size_t sent = 0; sent < bytes.size();) {
-    const auto piece = bytes.subspan(sent, std::min(most - message_overhead_bytes, bytes.size() - sent));
-    sent += piece.size();
-    post_to(peer, encode(Part{bytes.size() - sent, piece}));
-  }
-}
-
-void Member::post_to(const Peer& peer, std::vector<std::byte> message) {
-  const fabric::Operation operation{.kind = fabric::Operation::Kind::send,
-                                    .copied = true,
-                                    .signaled = false,
-                                    .peer = peer.id,
-                                    .local = message.data(),
-                                    .bytes = message.size(),
-                                    .region = {},
-                                    .offset = 0,
-                                    .context = 0};
-  if (auto posted = fabric_.post(std::span(&operation, 1)); !posted) {
-    log::warn(log::Room::views, "could not send", {{"reason", posted.error().to_string()}});
-  }
-}
-
-// Fresh processes that the present view does not count yet, and that are no earlier start of one that it counts.
-void Member::note_candidates() {
-  candidates_.clear();
-  if (epochs_.empty()) return;
-  for (const Peer& peer : peers_) {
-    const auto rank = epoch()->view().rank_of(peer.address.node);
-    const bool earlier = rank && peer.incarnation <= epoch()->view().incarnations[rank->value()];
-    if (peer.state == Peer::State::agreed && peer.fresh && !peer.settled && !earlier) {
-      candidates_.push_back({peer.address.node, peer.incarnation});
-    }
-  }
+  part_from(peer, {}, false);
+  hang_up(peer);
 }
 
 }  // namespace spindrift::views

@@ -1,4 +1,4 @@
-// A member's passes: the present epoch, its gates, silence, leaving, and the end.
+// A member's passes: one function per state, and what all states share.
 #include <spindrift/views/member.hpp>
 
 #include <algorithm>
@@ -13,159 +13,28 @@ namespace {
 /// where nothing that arrives calls for one sooner.
 constexpr Duration look_for_room = std::chrono::microseconds(100);
 
-}  // namespace
-
-std::string_view to_string(MemberState state) noexcept {
-  switch (state) {
-    case MemberState::idle: return "idle";
-    case MemberState::looking: return "looking";
-    case MemberState::installing: return "installing";
-    case MemberState::active: return "active";
-    case MemberState::changing: return "changing";
-    case MemberState::left: return "left";
-    case MemberState::failed: return "failed";
-  }
-  return "unknown";
-}
-
-namespace {
-
 std::vector<SubgroupView> shapes_of(const MemberOptions& options) {
   CHECK(options.incarnation != 0 && options.layout);
   std::vector<NodeId> nodes;
   for (const fabric::Address& address : options.roster) nodes.push_back(address.node);
-  CHECK(nodes.size() <= member_count_max);
+  CHECK(std::count(nodes.begin(), nodes.end(), options.self) == 1 && nodes.size() <= member_count_max);
   return options.layout(nodes, nullptr);
 }
 
-}  // namespace
-
-Member::Member(MemberOptions options, fabric::Fabric& fabric, Upcalls& upcalls, CounterBlock& counters)
-    : options_(std::move(options)),
-      fabric_(fabric),
-      upcalls_(upcalls),
-      counters_(counters),
-      shapes_(shapes_of(options_)),
-      sends_(shapes_.size(), upcalls),
-      deliveries_(options_.self, shapes_.size(), options_.backlog_bytes_max, upcalls),
-      transfers_(options_.self, upcalls),
-      watch_(options_.suspect_after) {
-  for (const fabric::Address& address : options_.roster) {
-    if (address.node != options_.self) peers_.emplace_back().address = address;
-  }
-  CHECK(peers_.size() + 1 == options_.roster.size());
+// The members must all say alike who hands a message on to whom, without knowing who maps whom.
+smc::Policy policy_of(const MemberOptions& options, const fabric::Fabric& fabric) {
+  smc::Policy policy = options.policy;
+  if (fabric.traits().mappable) policy.relay = smc::Relay::direct;
+  return policy;
 }
 
-Member::~Member() = default;
-
-Result<void> Member::start() {
-  CHECK(state_ == MemberState::idle);
-  const fabric::Traits& traits = fabric_.traits();
-  if (!traits.ordered_writes) {
-    return Error(ErrorKind::unsupported, "fabric " + std::string(traits.name) +
-                                             " does not order writes to one peer, which the shared state table rests on")
-        .fix("choose another [SPINDRIFT] fabric");
-  }
-  if (traits.peers_max < peers_.size()) {
-    return Error(ErrorKind::unsupported, "fabric " + std::string(traits.name) + " connects at most " +
-                                             std::to_string(traits.peers_max + 1) + " members")
-        .fix("configure fewer members");
-  }
-  // Who hands a message on to whom all must say alike, without knowing who maps whom.
-  if (traits.mappable) options_.policy.relay = smc::Relay::direct;
-  for (const Peer& peer : peers_) {
-    if (auto connecting = fabric_.connect(peer.address); !connecting) return connecting;
-  }
-  enter(MemberState::looking);
-  return {};
-}
-
-Member::Step Member::step(Time now) {
-  CHECK(state_ != MemberState::idle);
-  now_ = now;
-  if (state_ == MemberState::left || state_ == MemberState::failed) return {};
-  watch_.on_pass(now);
-  bool progress = take_events();
-  if (state_ == MemberState::looking) {
-    progress |= follow_notice();
-    if (state_ == MemberState::looking) progress |= promise_when_free();
-    if (state_ == MemberState::looking) progress |= found_when_complete();
-    if (state_ == MemberState::looking && leave_requested()) end_in_order();
-  }
-  if (departing_) {
-    progress |= depart(now);
-  } else if (epoch() != nullptr && state_ != MemberState::failed) {
-    progress |= step_epoch(now);
-  }
-  if (state_ != MemberState::failed) {
-    progress |= exchange_states();
-    progress |= deliveries_.flush();
-    beat(now);
-  }
-  push();
-  Time wake_at = next_wake();
-  if (!epochs_.empty() && epoch()->holds_back()) wake_at = std::min(wake_at, now + look_for_room);
-  return {.progress = progress, .wake_at = wake_at};
-}
-
-// One pass over the present view: its rows' words, then its multicasts; whatever ends it comes first.
-bool Member::step_epoch(Time now) {
-  Epoch& present = *epoch();
-  bool progress = false;
-  if (!present.begun()) {
-    progress |= attach_rows();
-    if (present.all_attached() && present.change().state() == ViewChange::State::steady) {
-      present.begin();
-      progress = true;
-    }
-  }
-  progress |= present.change().step(candidates_, state_ == MemberState::active, watch_.quiet(), watch_.just_woke());
-  const std::size_t suspicions = present.change().suspicions().size();
-  const RankSet quiet_before = watch_.quiet();
-  suspect_the_silent(now);
-  progress |= present.change().suspicions().size() > suspicions || !quiet_before.includes(watch_.quiet());
-  revoke_suspects(present);
-  if (state_ == MemberState::failed) return true;
-  const bool steady = present.change().state() == ViewChange::State::steady;
-  if (steady && !present.change().suspected().empty()) return true;  // found just now: the next pass wedges
-  switch (present.change().state()) {
-    case ViewChange::State::stuck: fail(lost_majority(present)); return true;
-    case ViewChange::State::decided: return conclude() || progress;
-    case ViewChange::State::wedged:
-    case ViewChange::State::accepted:
-      if (state_ != MemberState::changing) {
-        sends_.close();
-        enter(MemberState::changing);
-        return true;
-      }
-      return progress;
-    case ViewChange::State::steady: break;
-  }
-  if (state_ == MemberState::installing && present.begun() && present.change().everybody_ready()) {
-    activate();
-    progress = true;
-  }
-  if (state_ != MemberState::active) return progress;
-  auto ran = present.run(fabric_);
-  if (!ran) {
-    fail(std::move(ran).error());
-    return true;
-  }
-  revoke_suspects(present);
-  progress |= *ran;
-  progress |= sends_.settle(present, leave_requested());
-  if (epochs_.size() > 1) drop_old_epochs();
-  if (leave_requested()) progress |= advance_leave();
-  return progress;
-}
-
-Error Member::removed_error(const Epoch& present, const std::string& by_whom) const {
+Error removed_error(const Epoch& present, const std::string& by_whom) {
   return Error(ErrorKind::removed,
                "the others removed this node from the group in view " + std::to_string(present.id().value()) + by_whom)
       .fix("start it again: it joins as a new incarnation");
 }
 
-Error Member::lost_majority(const Epoch& present) const {
+Error lost_majority(const Epoch& present) {
   std::string gone;
   std::size_t turned_away = 0;
   for (const ViewChange::Suspicion& suspicion : present.change().suspicions()) {
@@ -179,132 +48,280 @@ Error Member::lost_majority(const Epoch& present) const {
       .fix("the rest may go on elsewhere: see to the others or the network, and start this node again");
 }
 
-void Member::activate() {
+}  // namespace
+
+std::string_view to_string(MemberState state) noexcept {
+  switch (state) {
+    case MemberState::idle: return "idle";
+    case MemberState::looking: return "looking";
+    case MemberState::installing: return "installing";
+    case MemberState::active: return "active";
+    case MemberState::changing:
+    case MemberState::concluding:
+    case MemberState::departing: return "changing";
+    case MemberState::left: return "left";
+    case MemberState::failed: return "failed";
+  }
+  return "unknown";
+}
+
+Member::Member(MemberOptions options, fabric::Fabric& fabric, Upcalls& upcalls, CounterBlock& counters)
+    : options_(std::move(options)),
+      fabric_(fabric),
+      upcalls_(upcalls),
+      shapes_(shapes_of(options_)),
+      founding_({options_.self, options_.incarnation}, options_.founders, options_.layout),
+      links_({options_.self, options_.incarnation}, options_.roster, options_.identity, shapes_, fabric, founding_),
+      watch_(options_.suspect_after),
+      sends_(shapes_.size(), upcalls),
+      deliveries_(options_.self, shapes_.size(), options_.backlog_bytes_max, upcalls),
+      transfers_(options_.self, upcalls),
+      installation_({options_.self, shapes_.size(), policy_of(options_, fabric), options_.stepper, options_.partition_safety},
+                    fabric, deliveries_, counters) {}
+
+Result<void> Member::start() {
+  CHECK(state_ == MemberState::idle);
+  const fabric::Traits& traits = fabric_.traits();
+  if (!traits.ordered_writes) {
+    return Error(ErrorKind::unsupported, "fabric " + std::string(traits.name) +
+                                             " does not order writes to one peer, which the shared state table rests on")
+        .fix("choose another [SPINDRIFT] fabric");
+  }
+  if (traits.peers_max < options_.roster.size() - 1) {
+    return Error(ErrorKind::unsupported, "fabric " + std::string(traits.name) + " connects at most " +
+                                             std::to_string(traits.peers_max + 1) + " members")
+        .fix("configure fewer members");
+  }
+  if (auto started = links_.start(); !started) return started;
+  enter(MemberState::looking);
+  return {};
+}
+
+Member::Step Member::step(Time now) {
+  CHECK(state_ != MemberState::idle);
+  if (state_ == MemberState::left || state_ == MemberState::failed) return {};
+  watch_.on_pass(now);
+  bool progress = false;
+  for (; auto event = links_.next(); progress = true) on_event(*event);
+  switch (state_) {
+    case MemberState::looking: progress |= step_looking(now); break;
+    case MemberState::installing: progress |= step_installing(now); break;
+    case MemberState::active: progress |= step_active(now); break;
+    case MemberState::changing:
+    case MemberState::concluding: progress |= step_changing(now); break;
+    case MemberState::departing: progress |= step_departing(now); break;
+    case MemberState::idle:
+    case MemberState::left:
+    case MemberState::failed: break;
+  }
+  if (state_ != MemberState::failed) {
+    progress |= exchange_states();
+    progress |= deliveries_.flush();
+    if (epoch() != nullptr && watch_.take_beat(now)) {
+      for (const auto& each : epochs()) each->table().beat();
+    }
+  }
+  push();
+  Time wake_at = next_wake();
+  if (epoch() != nullptr && epoch()->holds_back()) wake_at = std::min(wake_at, now + look_for_room);
+  return {.progress = progress, .wake_at = wake_at};
+}
+
+bool Member::step_looking(Time now) {
+  Founding::Step found = founding_.step(links_.met());
+  bool progress = !found.messages.empty() || found.view;
+  for (Addressed& each : found.messages) links_.send(each.to, std::move(each.message));
+  if (found.view) {
+    NewView news{found.view->view, {}, {}, {}, {}};
+    for (const NodeId node : found.view->view.members) {
+      if (node != self()) news.joined.push_back(node);
+    }
+    install(*found.view, std::move(news), now);
+  }
+  if (state_ == MemberState::looking && leave_requested()) enter(MemberState::left);
+  if (state_ == MemberState::installing) progress |= step_installing(now);
+  return progress;
+}
+
+bool Member::step_installing(Time now) {
+  bool progress = false;
+  if (!goes_on(now, progress) || !epoch()->begun() || !epoch()->change().everybody_ready()) return progress;
   enter(MemberState::active);
-  drop_old_epochs();
+  drop_old_epochs(now);
+  static_cast<void>(run(now));
+  return true;
 }
 
-// Whose silence does not count: the own, and that of members that are suspected already.
-RankSet Member::passed_over() const {
-  RankSet ranks = epoch()->change().suspected();
-  ranks.add(epoch()->self());
-  return ranks;
+bool Member::step_active(Time now) {
+  bool progress = false;
+  if (!goes_on(now, progress)) return progress;
+  return run(now) || progress;
 }
 
-// Silence is judged only after this member looked.
-void Member::suspect_the_silent(Time now) {
+bool Member::step_changing(Time now) {
+  bool progress = false;
+  static_cast<void>(goes_on(now, progress));
+  return progress;
+}
+
+// The others need this node's rows until they know the decree too; then it may go.
+bool Member::step_departing(Time now) {
+  ViewChange& change = epoch()->change();
+  const bool all_know = change.all_know(RankSet::first(epoch()->view().members.size()));
+  links_.revoke(change.suspicions());
+  settle_links();
+  const bool waited = watch_.judges() && now - departing_since_ >= watch_.patience();
+  if ((!all_know && !waited) || !deliveries_.all_taken()) return false;
+  push();
+  enter(MemberState::left);
+  return true;
+}
+
+// One look at the rows of the present view: at what the others say, and at who says nothing. Silence is judged only after
+// this member looked. Who is suspected is cut off before its suspicion is pushed.
+bool Member::look(Time now) {
   Epoch& present = *epoch();
-  const RankSet silent = watch_.look(present.change().heartbeats(), passed_over(), now);
+  ViewChange& change = present.change();
+  bool progress = false;
+  if (!present.begun()) {
+    const RankSet attached = installation_.attach(links_.members());
+    for (std::uint32_t i = 0; i < present.view().members.size(); ++i) {
+      if (attached.contains(Rank(i))) watch_.hear(Rank(i), now);
+    }
+    progress = !attached.empty();
+    if (present.all_attached() && change.state() == ViewChange::State::steady) {
+      present.begin();
+      progress = true;
+    }
+  }
+  progress |= change.step(links_.candidates(), state_ == MemberState::active, watch_.quiet(), watch_.just_woke());
+  const std::size_t suspicions = change.suspicions().size();
+  const RankSet quiet_before = watch_.quiet();
+  const RankSet silent = watch_.look(change.heartbeats(), change.suspected(), now);
   for (std::uint32_t i = 0; !silent.empty() && i < present.view().members.size(); ++i) {
     if (!silent.contains(Rank(i))) continue;
     const bool shown = present.table().attached(Rank(i));
-    present.change().suspect(Rank(i), shown ? "it gave no sign of life" : "it did not show its row");
+    change.suspect(Rank(i), shown ? "it gave no sign of life" : "it did not show its row");
   }
+  progress |= change.suspicions().size() > suspicions || !quiet_before.includes(watch_.quiet());
+  links_.revoke(change.suspicions());
+  settle_links();
+  return progress;
 }
 
-// Whom this node suspects it tells so, and lets at nothing any more, before its suspicion is pushed.
-void Member::revoke_suspects(Epoch& present) {
-  const auto& suspicions = present.change().suspicions();
-  for (; revoked_ < suspicions.size(); ++revoked_) {
-    const Rank rank = suspicions[revoked_].rank;
-    const Join who{present.view().members[rank.value()], present.view().incarnations[rank.value()]};
-    remember(removed_, who);
-    if (suspicions[revoked_].turned_away) remember(turned_away_, who);
-    Peer* const peer = peer_of(who.node);
-    if (peer == nullptr || peer->state == Peer::State::away || peer->incarnation != who.incarnation) continue;
-    send_to(*peer, encode(Removed{suspicions[revoked_].reason}));
-    hang_up(*peer);
+// Looks, and does what follows from it for the view. True: the view goes on.
+bool Member::goes_on(Time now, bool& progress) {
+  progress |= look(now);
+  if (state_ == MemberState::failed) return false;
+  switch (epoch()->change().state()) {
+    case ViewChange::State::steady:
+      if (epoch()->change().suspected().empty()) return true;
+      progress = true;  // found just now: the next pass wedges
+      return false;
+    case ViewChange::State::wedged:
+    case ViewChange::State::accepted:
+      if (state_ == MemberState::changing) return false;
+      sends_.close();
+      enter(MemberState::changing);
+      progress = true;
+      return false;
+    case ViewChange::State::decided: progress |= conclude(now); return false;
+    case ViewChange::State::stuck:
+      fail(lost_majority(*epoch()));
+      progress = true;
+      return false;
   }
+  return false;
+}
+
+// An active view: predicates, gates, and what is left of views before.
+bool Member::run(Time now) {
+  Epoch& present = *epoch();
+  auto ran = present.run(fabric_);
+  if (!ran) {
+    fail(std::move(ran).error());
+    return true;
+  }
+  links_.revoke(present.change().suspicions());
+  settle_links();
+  bool progress = *ran;
+  progress |= sends_.settle(present, leave_requested());
+  if (epochs().size() > 1) drop_old_epochs(now);
+  if (leave_requested()) progress |= advance_leave();
+  return progress;
+}
+
+// The view's end is decided: deliver what it says, and when the application is through with it, go on to the next, or go.
+// False: nothing to do here now.
+bool Member::conclude(Time now) {
+  Epoch& old = *epoch();
+  const Decree& decree = old.change().decree();
+  if (decree.failed.contains(old.self())) {
+    fail(removed_error(old, {}));
+    return true;
+  }
+  if (state_ != MemberState::concluding) {
+    enter(MemberState::concluding);
+    old.finish(now);
+  }
+  if (!deliveries_.handed_over()) return false;
+  sends_.report_dropped(old);
+  if (decree.left.contains(old.self())) {
+    departing_since_ = now;
+    enter(MemberState::departing);
+    return true;
+  }
+  sends_.keep_leftovers(old);
+  ViewNotice next{successor(old.view(), decree, options_.layout), {}, {}};
+  next.loaded = loaded_in(next.view, old.view(), old.loaded(), decree, next.state_lost);
+  NewView news{next.view, {}, {}, {}, {}};
+  for (const Join& join : decree.joins) news.joined.push_back(join.node);
+  for (std::uint32_t i = 0; i < old.view().members.size(); ++i) {
+    const NodeId node = old.view().members[i];
+    if (decree.left.contains(Rank(i))) news.left.push_back(node);
+    if (decree.failed.contains(Rank(i))) news.failed.push_back({node, old.change().reason_of(Rank(i))});
+  }
+  install(std::move(next), std::move(news), now);
+  return true;
+}
+
+// Once every member of a view reads all its rows, nobody needs an older one, except for own messages still to be sent again,
+// and for who left it and does not know yet.
+void Member::drop_old_epochs(Time now) {
+  installation_.drop_old(now, watch_.patience(), [this](const Epoch& old) { return sends_.uses(old); });
 }
 
 // New sends are refused; when all sent ones are delivered everywhere, the row asks the others to go on without this node.
 bool Member::advance_leave() {
-  Epoch& present = *epoch();
-  const Sends::Outlook outlook = sends_.wind_up(present, deliveries_.drained());
+  const Sends::Outlook outlook = sends_.wind_up(*epoch(), deliveries_.drained());
   if (!outlook.sent) return outlook.progress;
-  if (epochs_.size() > 1) return outlook.progress;  // somebody who left before does not know it yet
-  if (!sends_.delivered_everywhere(present)) return outlook.progress;
-  return present.change().leave() || outlook.progress;
-}
-
-// Pieces of states for newcomers, and what has come of a state for this one. While a view ends nothing is taken: the next
-// one's transfer includes what this one delivers.
-bool Member::exchange_states() {
-  bool progress = false;
-  if (transfers_.sending()) {
-    RankSet ready;
-    for (const Peer& peer : peers_) {
-      const auto rank = rank_of(peer);
-      if (peer.state == Peer::State::agreed && rank && epoch()->change().ready(*rank)) ready.add(*rank);
-    }
-    for (Addressed& piece : transfers_.next_pieces(epoch()->view(), ready, private_bytes_max())) {
-      send_to(*peer_of(piece.to), std::move(piece.message));
-      progress = true;
-    }
-  }
-  if (transfers_.receiving() && epoch()->change().state() == ViewChange::State::steady) take_states(progress);
-  return progress;
-}
-
-void Member::take_states(bool& progress) {
-  while (auto taken = transfers_.take()) {
-    progress = true;
-    Peer& source = *peer_of(taken->from);
-    if (source.state == Peer::State::agreed) send_to(source, encode(taken->ack));
-    if (!taken->complete) continue;
-    const SubgroupId id = taken->ack.subgroup;
-    if (!deliveries_.end_loading(id, taken->kept)) {
-      accuse(source, "it sent impossible deliveries behind a state");
-      continue;
-    }
-    if (taken->writer) taken->writer->finish();
-    epoch()->set_loaded(id);
-    log::info(log::Room::views, "state loaded",
-              {{"node", self()}, {"subgroup", epoch()->view().subgroup(id).name}, {"bytes", taken->ack.offset}});
-  }
-}
-
-// The others need this node's rows until they know the decree too; then it may go.
-bool Member::depart(Time now) {
-  Epoch& present = *epoch();
-  const bool all_know = present.change().all_know(RankSet::first(present.view().members.size()));
-  revoke_suspects(present);
-  const bool waited = options_.suspect_after != Duration{} && now - decided_at_ >= options_.suspect_after;
-  if ((!all_know && !waited) || !deliveries_.all_taken()) return false;
-  push();
-  end_in_order();
-  return true;
-}
-
-void Member::end_in_order() {
-  enter(MemberState::left);
-  for (Peer& peer : peers_) hang_up(peer);
-}
-
-void Member::beat(Time now) {
-  if (epochs_.empty() || !watch_.take_beat(now)) return;
-  for (const auto& each : epochs_) each->table().beat();
+  if (epochs().size() > 1) return outlook.progress;  // somebody who left before does not know it yet
+  if (!sends_.delivered_everywhere(*epoch())) return outlook.progress;
+  return epoch()->change().leave() || outlook.progress;
 }
 
 Time Member::next_wake() const {
-  if (epochs_.empty() || !watch_.judges()) return never;
-  const Time verdict = departing_ ? decided_at_ + watch_.patience() : watch_.next_verdict(passed_over());
-  return std::min(watch_.next_beat(), verdict);
+  if (epoch() == nullptr || !watch_.judges()) return never;
+  const bool departing = state_ == MemberState::departing;
+  const Time next = departing ? departing_since_ + watch_.patience() : watch_.next_verdict(epoch()->change().suspected());
+  return std::min(watch_.next_beat(), next);
 }
 
 void Member::push() {
   if (state_ == MemberState::failed) return;
-  for (const auto& each : epochs_) {
+  for (const auto& each : epochs()) {
     if (auto pushed = each->table().push(fabric_); !pushed) return fail(std::move(pushed).error());
   }
 }
 
+// Whoever waits for space learns from the state whether waiting still makes sense.
 void Member::enter(MemberState state) {
   log::debug(log::Room::views, "state", {{"node", options_.self}, {"from", to_string(state_)}, {"to", to_string(state)}});
   state_ = state;
-  // Whoever waits for space learns from the state whether waiting still makes sense.
   if (state != MemberState::left && state != MemberState::failed) return;
   sends_.end();
+  links_.end(failure_ ? std::optional(failure_->to_string()) : std::nullopt);
+  settle_links();
 }
 
 void Member::stop(Error reason) {
@@ -317,39 +334,6 @@ void Member::fail(Error error) {
   log::warn(log::Room::views, "stops", {{"node", options_.self}, {"reason", error.to_string()}});
   failure_ = std::move(error);
   enter(MemberState::failed);
-  for (Peer& peer : peers_) {
-    drop_suitors(peer);
-    if (peer.state == Peer::State::away) continue;
-    send_to(peer, encode(Stopped{failure_->to_string()}));
-    fabric_.disconnect(peer.id);
-    peer.state = Peer::State::away;
-  }
-}
-
-Result<void> Member::send_private(NodeId to, std::span<const std::byte> message) {
-  if (message.size() > private_bytes_max()) {
-    return Error(ErrorKind::bad_argument, "a private message of " + std::to_string(message.size()) +
-                                              " bytes is larger than " + std::to_string(private_bytes_max()));
-  }
-  if (const Peer* const peer = peer_of(to); peer != nullptr && peer->state == Peer::State::agreed && rank_of(*peer)) {
-    send_to(*peer, encode(PrivateMessage{message}));
-  }
-  return {};
-}
-
-std::size_t Member::private_bytes_max() const noexcept {
-  const std::size_t most = fabric_.traits().message_bytes_max;
-  return most > message_overhead_bytes ? most - message_overhead_bytes : 0;
-}
-
-std::vector<NodeId> Member::missing() const {
-  std::vector<NodeId> nodes;
-  for (const NodeId node : options_.founders) {
-    const auto found =
-        std::find_if(peers_.begin(), peers_.end(), [&](const Peer& peer) { return peer.address.node == node; });
-    if (found != peers_.end() && found->state != Peer::State::agreed) nodes.push_back(node);
-  }
-  return nodes;
 }
 
 }  // namespace spindrift::views

@@ -4,12 +4,13 @@
 //
 // The invariant to remember: everything of a view lives in its Epoch: rows, rings, counts, decree. A view's end is decided
 // once (view_change.hpp), delivered up to the decree's trim, and only then does the next Epoch begin, in fresh memory.
+//
+// Its parts know nothing of each other beyond values: founding, links, watch over silence, sends, deliveries, transfers of
+// states, installation. What follows from one for another passes through here.
 #pragma once
 
-#include <array>
 #include <atomic>
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -19,10 +20,13 @@
 
 #include <spindrift/core/clock.hpp>
 #include <spindrift/core/counters.hpp>
-#include <spindrift/fabric/fabric.hpp>
 #include <spindrift/core/view.hpp>
-#include <spindrift/views/epoch.hpp>
+#include <spindrift/fabric/fabric.hpp>
 #include <spindrift/views/deliveries.hpp>
+#include <spindrift/views/epoch.hpp>
+#include <spindrift/views/founding.hpp>
+#include <spindrift/views/installation.hpp>
+#include <spindrift/views/links.hpp>
 #include <spindrift/views/messages.hpp>
 #include <spindrift/views/sends.hpp>
 #include <spindrift/views/silence_watch.hpp>
@@ -56,11 +60,19 @@ enum class MemberState : std::uint8_t {
   installing,  ///< a view is agreed; its rows are being exchanged
   active,      ///< sending and delivering
   changing,    ///< the view is ending: wedged, until its successor is decided
+  concluding,  ///< the successor is decided, and the application is still at work on the view that ends
+  departing,   ///< the successor is without this node, on its own wish; the others are still to learn it
   left,        ///< done, in order
   failed,      ///< removed, refused, or without a majority; `failure()` says which
 };
 
+/// For people, to whom a view that is changing, concluding or departed from is one that changes.
 [[nodiscard]] std::string_view to_string(MemberState state) noexcept;
+
+/// A view is ending, or the next one not there yet.
+[[nodiscard]] constexpr bool is_between_views(MemberState state) noexcept {
+  return state >= MemberState::installing && state <= MemberState::departing && state != MemberState::active;
+}
 
 class Member final {
  public:
@@ -71,7 +83,6 @@ class Member final {
 
   /// `fabric`, which listens already, `upcalls` and `counters` outlive the member.
   Member(MemberOptions options, fabric::Fabric& fabric, Upcalls& upcalls, CounterBlock& counters);
-  ~Member();
 
   /// Starts to look for the others. Errors: unsupported (a trait is missing), resource.
   [[nodiscard]] Result<void> start();
@@ -91,13 +102,12 @@ class Member final {
   /// Sends one message to one member of the present view, in order with others to the same; poller's thread. Dropped if it
   /// is not there. Errors: bad_argument (too large).
   [[nodiscard]] Result<void> send_private(NodeId to, std::span<const std::byte> message);
-  [[nodiscard]] std::size_t private_bytes_max() const noexcept;
+  [[nodiscard]] std::size_t private_bytes_max() const noexcept { return links_.private_bytes_max(); }
   /// The application found bytes of this member that no correct one sends; poller's thread.
   void accuse(NodeId node, const std::string& what);
 
-  /// Where application threads send; as many as the layout has subgroups, for the member's whole life. Any thread.
+  /// The gates for application threads, one per subgroup, for the whole life of the member. Any thread.
   [[nodiscard]] SendGate& gate(SubgroupId id) { return sends_.gate(id); }
-  [[nodiscard]] std::size_t subgroup_count() const noexcept { return shapes_.size(); }
   /// Name, mode, profile and topics of every subgroup of the layout.
   [[nodiscard]] const std::vector<SubgroupView>& shapes() const noexcept { return shapes_; }
 
@@ -106,173 +116,59 @@ class Member final {
   /// Set in state `failed`.
   [[nodiscard]] const std::optional<Error>& failure() const noexcept { return failure_; }
   [[nodiscard]] NodeId self() const noexcept { return options_.self; }
-  [[nodiscard]] std::uint64_t incarnation() const noexcept { return options_.incarnation; }
   /// Founders that have not been met; while looking.
-  [[nodiscard]] std::vector<NodeId> missing() const;
+  [[nodiscard]] std::vector<NodeId> missing() const { return links_.missing(options_.founders); }
   /// The present view's epoch; null before the first.
-  [[nodiscard]] Epoch* epoch() noexcept { return epochs_.empty() ? nullptr : epochs_.back().get(); }
-  [[nodiscard]] const Epoch* epoch() const noexcept { return epochs_.empty() ? nullptr : epochs_.back().get(); }
+  [[nodiscard]] Epoch* epoch() const noexcept { return installation_.present(); }
   /// Epochs whose memory is still here, oldest first, the present one last.
-  [[nodiscard]] const std::vector<std::unique_ptr<Epoch>>& epochs() const noexcept { return epochs_; }
+  [[nodiscard]] const std::vector<std::unique_ptr<Epoch>>& epochs() const noexcept { return installation_.epochs(); }
   /// States on their way to newcomers, and from others.
   [[nodiscard]] const Transfers& transfers() const noexcept { return transfers_; }
   /// Whether this subgroup's state is still on its way here.
   [[nodiscard]] bool loading(SubgroupId id) const { return deliveries_.loading(id); }
 
  private:
-  /// What this process has with one other of the roster.
-  struct Peer {
-    enum class State : std::uint8_t {
-      away,     ///< not connected
-      greeted,  ///< my hello is on its way
-      agreed,   ///< its hello agrees with me
-    };
-    struct Offer {
-      fabric::RegionKey region;
-      std::uint64_t bytes = 0;
-      fabric::Access access = fabric::Access::read;
-    };
-    fabric::Address address;
-    State state = State::away;
-    bool mappable = false;
-    bool spoke = false;      ///< as a suitor; its words are being heard
-    bool fresh = false;      ///< in no view yet, or not known to be
-    bool settled = false;    ///< it said that it was fresh, and since then that it is in a view
-    fabric::PeerId id;
-    std::uint64_t incarnation = 0;
-    /// Another connection of the node: the next incarnation's, or that of one that died before. What comes of it waits until
-    /// the present one is over or proves to be of less use; if it is over first itself, it is forgotten.
-    struct Suitor {
-      fabric::PeerId id;
-      bool mappable = false;
-      bool greeted = false;            ///< its first words were a hello of this group
-      std::size_t bytes = 0;           ///< of all that is kept in `events`
-      std::vector<std::byte> parts{};  ///< of a message that comes in parts
-      std::vector<fabric::Event> events{};
-    };
-    std::vector<Suitor> suitors;      ///< the next to be adopted last
-    std::vector<std::byte> parts;     ///< of a message that comes in parts
-    /// A view, and a subgroup if it is about that one's bulk rings; without one, about the row.
-    using What = std::pair<ViewId, std::optional<SubgroupId>>;
-    std::optional<What> announced;  ///< what its next exposed region is
-    std::map<What, Offer> offers;   ///< of rows, bulk rings or mirrors, for the present view and the next
-  };
-
-  // links.cpp: connections, hellos, candidates
-  static void remember(std::vector<Join>& list, const Join& who);
-  bool take_events();
-  bool take_early();
-  void on_event(fabric::Event& event);
-  void on_connected(const fabric::Event& event);
-  void greet(fabric::PeerId id);
-  void on_message(Peer& peer, std::span<const std::byte> bytes);
-  void on_hello(Peer& peer, const Hello& hello);
-  void suspect_if_older(const Peer& peer);
-  void on_farewell(Peer& peer, const std::string& reason, bool turned_away);
-  void part_from(const Peer& peer, std::string reason, bool turned_away);
-  void on_exposed(Peer& peer, const fabric::Event& event);
-  void on_lost(Peer& peer, const std::string& reason);
-  void hang_up(Peer& peer, bool broke = false);
-  void refuse(Peer& peer, std::string_view reason);
-  void accuse(Peer& peer, std::string reason);
-  void send_to(const Peer& peer, std::vector<std::byte> message);
-  void post_to(const Peer& peer, std::vector<std::byte> message);
-  [[nodiscard]] Peer* peer_of(fabric::PeerId id);
-  [[nodiscard]] Peer* peer_of(NodeId node);
-  [[nodiscard]] bool concerns_self(const ViewNotice& notice) const;
-  [[nodiscard]] std::optional<Rank> rank_of(const Peer& peer) const;
-  void tell_settled();
-  void note_candidates();
-
-  // founding.cpp: the first view
-  [[nodiscard]] bool sees_a_group() const;
-  void on_founding(Peer& peer, Founding founding);
-  bool promise_when_free();
-  void on_promise(const Peer& peer, const Promise& promise);
-  [[nodiscard]] bool may_follow(NodeId node, std::uint64_t incarnation) const;
-  bool follow_notice();
-  [[nodiscard]] std::optional<Founding> complete() const;
-  bool found_when_complete();
-  void found();
-
-  // suitors.cpp: a node's later connections, and messages in parts
-  void on_part(Peer& peer, const Part& part);
-  bool on_suitor(fabric::Event& event);
-  [[nodiscard]] bool keep_early(Peer::Suitor& suitor, fabric::Event&& event);
-  [[nodiscard]] bool outranks(const Peer& peer, const Peer::Suitor& suitor) const;
-  void prefer_suitor(Peer& peer);
-  void adopt_suitor(Peer& peer);
-  void drop_suitors(Peer& peer);
-
-  // install.cpp: from one view to the next
-  void install(View view, std::vector<RankSet> loaded, NewView news);
-  void notify(Peer& peer);
-  void offer_row(Peer& peer);
-  bool attach_rows();
-  void attach(Rank rank, Peer& peer);
-  bool conclude();
-  void drop_old_epochs();
-  void forget(Epoch& old);
-
-  // install_bulk.cpp: the same for bulk rings
-  [[nodiscard]] Result<std::vector<Epoch::Bulk>> allocate_bulk(const View& view);
-  [[nodiscard]] bool shows_bulk(const SubgroupView& subgroup, NodeId from, NodeId to, bool mapped) const;
-  [[nodiscard]] bool offer_bulk(Peer& peer);
-  void attach_bulk(Rank rank, Peer& peer);
-
   // member.cpp: passes
-  bool exchange_states();
-  void take_states(bool& progress);
-  bool step_epoch(Time now);
-  void suspect_the_silent(Time now);
-  void revoke_suspects(Epoch& epoch);
-  bool depart(Time now);
-  void end_in_order();
-  [[nodiscard]] Error removed_error(const Epoch& present, const std::string& by_whom) const;
-  [[nodiscard]] Error lost_majority(const Epoch& present) const;
-  void activate();
+  bool step_looking(Time now);
+  bool step_installing(Time now);
+  bool step_active(Time now);
+  bool step_changing(Time now);
+  bool step_departing(Time now);
+  bool look(Time now);
+  [[nodiscard]] bool goes_on(Time now, bool& progress);
+  bool run(Time now);
+  void drop_old_epochs(Time now);
+  bool conclude(Time now);
   bool advance_leave();
-  void beat(Time now);
-  [[nodiscard]] RankSet passed_over() const;
-  [[nodiscard]] Time next_wake() const;
   void push();
+  [[nodiscard]] Time next_wake() const;
   void enter(MemberState state);
   void fail(Error error);
+
+  // member_views.cpp: what passes between the parts
+  void settle_links();
+  void on_event(LinkEvent& event);
+  void on_message(const Connection& from, Message& message);
+  void meet(const Connection& member);
+  void install(ViewNotice begun, NewView news, Time now);
+  bool exchange_states();
 
   MemberOptions options_;
   fabric::Fabric& fabric_;
   Upcalls& upcalls_;
-  CounterBlock& counters_;
-
   std::vector<SubgroupView> shapes_;  // every subgroup's name, mode, profile and topics
+  Founding founding_;
+  Links links_;
+  SilenceWatch watch_;
   Sends sends_;
   Deliveries deliveries_;
   Transfers transfers_;
+  Installation installation_;
   MemberState state_ = MemberState::idle;
   std::optional<Error> failure_;
   std::atomic<bool> leave_requested_{false};
-  std::vector<Peer> peers_;           // by place in the roster, without self
-  std::vector<Join> removed_;         // incarnations that this node parted from: never again
-  std::vector<Join> turned_away_;     // of those, the ones that parted from this node first
-  std::vector<Join> gone_;            // incarnations whose connection broke, until they are back
-  std::optional<ViewNotice> notice_;  // of a view with this node in it, while looking
-  std::optional<Founding> asked_;     // by the founder, and not answered yet
-  std::optional<Founding> promised_;  // the founding that this process has promised itself to
-  std::optional<Founding> founding_;  // the founder's own, under way
-  RankSet promises_;                  // who has promised itself to it
-  std::uint64_t ballot_ = 0;          // the highest that the founder has used or heard of
-  std::vector<Join> candidates_;      // who could be taken into the next view
-
-  std::vector<std::unique_ptr<Epoch>> epochs_;    // the last is the present one; before it, those still of use
-  std::vector<SubgroupId> state_lost_;            // as the present view's members were told
-  std::size_t revoked_ = 0;                       // of the present epoch's suspicions, how many were acted upon
-  Time now_{};
-  SilenceWatch watch_;
-  Time decided_at_{};
-  bool finished_ = false;   // what the decree says was delivered; the application may still be at it
-  bool departing_ = false;  // the decided view is without this node, on its own wish
-  std::vector<fabric::Event> early_;  // of connections that have just taken the place of another
-  std::array<fabric::Event, 16> events_;
+  std::vector<SubgroupId> state_lost_;  // as the present view's members were told
+  Time departing_since_{};
 };
 
 }  // namespace spindrift::views

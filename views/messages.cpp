@@ -167,7 +167,7 @@ std::optional<Message> decode_view(ByteReader reader, const std::vector<Subgroup
 bool is_ballot(std::uint64_t ballot) { return ballot != 0 && ballot + 1 != 0; }
 
 std::optional<Message> decode_founding(ByteReader reader) {
-  Founding founding;
+  PromiseRequest founding;
   founding.ballot = reader.get<std::uint64_t>();
   const auto members = reader.get<std::uint32_t>();
   const auto reserved = reader.get<std::uint32_t>();
@@ -271,10 +271,10 @@ std::vector<std::byte> encode(const PrivateMessage& message) {
 
 std::vector<std::byte> encode(const Part& part) { return begin(Kind::part).put(part.left).put_bytes(part.bytes).take(); }
 
-std::vector<std::byte> encode(const Founding& founding) {
+std::vector<std::byte> encode(const PromiseRequest& request) {
   ByteWriter writer = begin(Kind::founding);
-  writer.put(founding.ballot, static_cast<std::uint32_t>(founding.members.size()), std::uint32_t{0});
-  put_members(writer, founding);
+  writer.put(request.ballot, static_cast<std::uint32_t>(request.members.size()), std::uint32_t{0});
+  put_members(writer, request);
   return writer.take();
 }
 

@@ -1,4 +1,4 @@
-// What two processes say to each other outside of rows: who they are, which view there is, which memory belongs to it, a
+// The messages between two processes outside of rows: who they are, which view there is, which memory belongs to it, a
 // newcomer's state. Little-endian, validated field by field; a peer's bytes become one of these types or nothing.
 #pragma once
 
@@ -57,13 +57,13 @@ struct ViewNotice {
   std::vector<SubgroupId> state_lost;  ///< see NewView
 };
 /// The founder asks all founders, who are all fresh, to promise that they go into no other first view than this.
-struct Founding {
+struct PromiseRequest {
   std::uint64_t ballot = 0;  ///< not 0; grows with every attempt of any start of the founder
   std::vector<NodeId> members;
   std::vector<std::uint64_t> incarnations;  ///< parallel to members, none 0
-  friend bool operator==(const Founding&, const Founding&) = default;
+  friend bool operator==(const PromiseRequest&, const PromiseRequest&) = default;
 };
-/// Which founding the peer has promised itself to, in answer to `Founding`.
+/// Which founding the peer has promised itself to, in answer to `PromiseRequest`.
 struct Promise {
   std::uint64_t ballot = 0;
   std::uint64_t founder = 0;  ///< its incarnation
@@ -86,7 +86,7 @@ struct StatePiece {
   ViewId view;
   SubgroupId subgroup;
   std::uint64_t offset = 0;
-  std::uint64_t state_bytes = 0;  ///< of the application's state; what follows in the stream are deliveries, see inbox.cpp
+  std::uint64_t state_bytes = 0;  ///< of the application's state; deliveries follow in the stream, see KeptDeliveries
   std::uint64_t total_bytes = 0;
   std::span<const std::byte> bytes;  ///< points into the message
 };
@@ -112,7 +112,7 @@ struct Addressed {
 };
 
 using Message = std::variant<Hello, Mismatch, Refusal, Removed, Stopped, ViewNotice, RowNotice, StatePiece, StateAck,
-                             PrivateMessage, Part, Founding, Promise, Settled, BulkNotice>;
+                             PrivateMessage, Part, PromiseRequest, Promise, Settled, BulkNotice>;
 
 [[nodiscard]] std::vector<std::byte> encode(const GroupIdentity& identity, const Hello& hello);
 /// Reasons are cut at 512 bytes.
@@ -126,7 +126,7 @@ using Message = std::variant<Hello, Mismatch, Refusal, Removed, Stopped, ViewNot
 [[nodiscard]] std::vector<std::byte> encode(const StateAck& ack);
 [[nodiscard]] std::vector<std::byte> encode(const PrivateMessage& message);
 [[nodiscard]] std::vector<std::byte> encode(const Part& part);
-[[nodiscard]] std::vector<std::byte> encode(const Founding& founding);
+[[nodiscard]] std::vector<std::byte> encode(const PromiseRequest& request);
 [[nodiscard]] std::vector<std::byte> encode(const Promise& promise);
 [[nodiscard]] std::vector<std::byte> encode(const Settled& settled);
 

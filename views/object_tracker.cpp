@@ -60,7 +60,7 @@ std::variant<ObjectTracker::Step, ObjectTracker::Plain, ObjectTracker::Fault> Ob
   return step;
 }
 
-// Of an object with a gap nothing is handed over any more; it is remembered until its last piece.
+// Nothing is handed over any more of an object with a gap; it is remembered until its last piece.
 ObjectTracker::Step ObjectTracker::skip_rest(NodeId sender, const Head& head, std::uint64_t length, Open& open,
                                              ObjectEnd::Why why) {
   Step step;

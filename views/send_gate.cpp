@@ -11,9 +11,9 @@ std::atomic<std::uint32_t> taken_places{0};  // one bit each
 }  // namespace
 
 /// A thread's place at all gates of the process, from its first message to its end.
-class SendGate::Seat {
+class SendGate::ThreadPlace {
  public:
-  Seat() noexcept {
+  ThreadPlace() noexcept {
     std::uint32_t taken = taken_places.load(std::memory_order_relaxed);
     do {
       place_ = static_cast<std::uint32_t>(std::countr_one(taken));
@@ -23,7 +23,7 @@ class SendGate::Seat {
       }
     } while (!taken_places.compare_exchange_weak(taken, taken | 1U << place_, std::memory_order_acquire));
   }
-  ~Seat() {
+  ~ThreadPlace() {
     if (place_ != shared_place) taken_places.fetch_and(~(1U << place_), std::memory_order_release);
   }
   [[nodiscard]] std::uint32_t place() const noexcept { return place_; }
@@ -33,11 +33,11 @@ class SendGate::Seat {
 };
 
 std::uint32_t SendGate::own_place() noexcept {
-  thread_local const Seat seat;
-  return seat.place();
+  thread_local const ThreadPlace own;
+  return own.place();
 }
 
-// Who is inside keeps the view from changing: the two rings that it finds belong together, or the gate was closed between.
+// A thread inside keeps the view from changing: the two rings that it finds belong together, or the gate was closed between.
 SendGate::Outcome SendGate::reserve_large(std::uint64_t bytes, Claim& claim) noexcept {
   if (!is_open()) return Outcome::closed;
   claim.place = own_place();

@@ -1,4 +1,4 @@
-// The door between application threads and the ring of the present view. Rings come and go with views; a thread that is
+// The gate between application threads and the ring of the present view. Rings come and go with views; a thread that is
 // inside keeps the ring that it found alive until it comes out.
 //
 // The invariant to remember: a thread says that it is inside before it looks which ring is open, the poller closes before it
@@ -60,7 +60,7 @@ class SendGate {
   struct alignas(cache_line_bytes) Inside {
     std::atomic<std::uint64_t> claims{0};
   };
-  class Seat;
+  class ThreadPlace;
   [[nodiscard]] static std::uint32_t own_place() noexcept;
   void come_in(std::uint32_t place) noexcept;
   void go_out(std::uint32_t place) noexcept;
@@ -70,7 +70,7 @@ class SendGate {
   std::array<Inside, own_places + 1> inside_;
 };
 
-// What a message costs its sender, in the header so that it is one piece of code with its caller.
+// The path of every message, in the header so that it is one piece of code with its caller.
 
 inline void SendGate::come_in(std::uint32_t place) noexcept {
   std::atomic<std::uint64_t>& claims = inside_[place].claims;

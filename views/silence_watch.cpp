@@ -5,7 +5,8 @@
 
 namespace spindrift::views {
 
-void SilenceWatch::begin_view(std::size_t members, Time now) {
+void SilenceWatch::begin_view(std::size_t members, Rank self, Time now) {
+  self_ = self;
   signs_.assign(members, Sign{0, now});
   quiet_ = {};
 }
@@ -16,7 +17,7 @@ RankSet SilenceWatch::look(std::span<const std::uint64_t> heartbeats, const Rank
   const bool away = absence_.away();
   quiet_ = {};
   for (std::uint32_t i = 0; i < signs_.size(); ++i) {
-    if (passed_over.contains(Rank(i))) continue;
+    if (Rank(i) == self_ || passed_over.contains(Rank(i))) continue;
     Sign& sign = signs_[i];
     if (away || heartbeats[i] != sign.heartbeat) {
       sign.heartbeat = heartbeats[i];
@@ -39,7 +40,7 @@ bool SilenceWatch::take_beat(Time now) noexcept {
 Time SilenceWatch::next_verdict(const RankSet& passed_over) const noexcept {
   Time next = never;
   for (std::uint32_t i = 0; judges() && i < signs_.size(); ++i) {
-    if (!passed_over.contains(Rank(i))) next = std::min(next, signs_[i].heard + patience_);
+    if (Rank(i) != self_ && !passed_over.contains(Rank(i))) next = std::min(next, signs_[i].heard + patience_);
   }
   return next;
 }

@@ -22,8 +22,8 @@ class SilenceWatch {
 
   /// A pass of this member begins.
   void on_pass(Time now) noexcept { absence_.on_pass(now); }
-  /// A view of so many members begins, who all count as heard just now.
-  void begin_view(std::size_t members, Time now);
+  /// A view of so many members begins, who all count as heard just now. The own silence is not judged.
+  void begin_view(std::size_t members, Rank self, Time now);
   /// The connection of this member broke before the view began: it may come back, but is not waited for as long as others.
   void expect_back(Rank rank, Time now) { signs_[rank.value()].heard = now - patience_ / 4 * 3; }
   /// A sign of life other than the heartbeat.
@@ -53,6 +53,7 @@ class SilenceWatch {
 
   Duration patience_;
   Absence absence_;
+  Rank self_;
   std::vector<Sign> signs_;  // by rank
   RankSet quiet_;
   Time last_beat_{};

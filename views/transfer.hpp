@@ -1,6 +1,6 @@
 // States of subgroups on their way between members. A source keeps what it saved at the boundary of two views until every
 // newcomer has it; pieces go out as earlier ones are acknowledged, so that a slow newcomer costs bounded memory on the way.
-// What a source kept back for its application travels behind the state, see Deliveries.
+// Behind the state travels what its source kept back for its application, see Deliveries.
 //
 // The invariant to remember: a transfer belongs to one view. What an earlier view began is void, since a newcomer of the
 // next one gets the state as of that boundary.
@@ -31,7 +31,7 @@ struct TransferPlan {
 /// One subgroup's state and the deliveries behind it, as of the beginning of a view.
 struct SavedState {
   std::unique_ptr<StateReader> reader;  ///< null: the application has no state
-  std::vector<std::byte> kept;          ///< Inbox::encode
+  std::vector<std::byte> kept;          ///< KeptDeliveries::encode
 
   [[nodiscard]] std::uint64_t state_bytes() const { return reader ? reader->bytes() : 0; }
   [[nodiscard]] std::uint64_t total_bytes() const { return state_bytes() + kept.size(); }

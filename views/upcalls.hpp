@@ -1,4 +1,4 @@
-// What the protocol asks of the application, on the thread that steps it.
+// The calls by which the protocol asks and tells the application, on the thread that steps it.
 #pragma once
 
 #include <cstddef>

@@ -43,6 +43,13 @@ bool ViewChange::somebody_leaves() const noexcept {
   return false;
 }
 
+std::string ViewChange::reason_of(Rank rank) const {
+  for (const Suspicion& suspicion : suspicions_) {
+    if (suspicion.rank == rank) return suspicion.reason;
+  }
+  return "another member suspected it";
+}
+
 Rank ViewChange::leader() const noexcept {
   Rank rank(0);
   while (suspected_.contains(rank)) ++rank;
@@ -290,7 +297,7 @@ void ViewChange::declare_decided() {
   state_ = State::decided;
 }
 
-// Who leaves holds what the others need until they know the decree, and the others what the leaver needs to know it.
+// A leaver holds what the others need until they know the decree, and the others what the leaver needs to know it.
 bool ViewChange::all_know(const RankSet& whom) {
   CHECK(state_ == State::decided);
   bool all = true;

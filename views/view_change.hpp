@@ -68,6 +68,8 @@ class ViewChange {
   [[nodiscard]] const RankSet& suspected() const noexcept { return suspected_; }
   /// In the order of their discovery; grows.
   [[nodiscard]] const std::vector<Suspicion>& suspicions() const noexcept { return suspicions_; }
+  /// Why a member was removed, as far as this one knows.
+  [[nodiscard]] std::string reason_of(Rank rank) const;
   /// The lowest rank that is not suspected.
   [[nodiscard]] Rank leader() const noexcept;
   /// In state `decided`.

@@ -52,10 +52,10 @@ void check(const StatePiece& piece) {
 void check(const StateAck& ack) { expect(ack.subgroup.value() < 2, "a subgroup that exists"); }
 void check(const PrivateMessage&) {}
 void check(const Part& part) { expect(!part.bytes.empty() && part.left <= parted_message_bytes_max, "a part has an end"); }
-void check(const Founding& founding) {
-  const auto again = decode(encode(founding), ours, two_shapes());
-  expect(again && std::holds_alternative<Founding>(*again) && std::get<Founding>(*again) == founding,
-         "a founding survives its own encoding");
+void check(const PromiseRequest& request) {
+  const auto again = decode(encode(request), ours, two_shapes());
+  expect(again && std::holds_alternative<PromiseRequest>(*again) && std::get<PromiseRequest>(*again) == request,
+         "a request survives its own encoding");
 }
 void check(const Promise& promise) { expect(promise.ballot + 1 > 1 && promise.founder != 0, "there is a higher ballot"); }
 

@@ -117,16 +117,16 @@ TEST_CASE("a part of a message says how much follows, and is not empty") {
 }
 
 TEST_CASE("a founding and the promise for it travel, of some, each once, with a ballot that can be topped") {
-  const Founding founding{3, {NodeId(4), NodeId(2)}, {7, 9}};
+  const PromiseRequest founding{3, {NodeId(4), NodeId(2)}, {7, 9}};
   const auto asked = read(encode(founding));
-  REQUIRE((asked && std::holds_alternative<Founding>(*asked)));
-  CHECK(std::get<Founding>(*asked) == founding);
+  REQUIRE((asked && std::holds_alternative<PromiseRequest>(*asked)));
+  CHECK(std::get<PromiseRequest>(*asked) == founding);
   constexpr std::uint64_t largest = ~std::uint64_t{0};
-  CHECK_FALSE(read(encode(Founding{0, {NodeId(4)}, {7}})));
-  CHECK_FALSE(read(encode(Founding{largest, {NodeId(4)}, {7}})));
-  CHECK_FALSE(read(encode(Founding{1, {}, {}})));
-  CHECK_FALSE(read(encode(Founding{1, {NodeId(4)}, {0}})));
-  CHECK_FALSE(read(encode(Founding{1, {NodeId(4), NodeId(4)}, {7, 8}})));
+  CHECK_FALSE(read(encode(PromiseRequest{0, {NodeId(4)}, {7}})));
+  CHECK_FALSE(read(encode(PromiseRequest{largest, {NodeId(4)}, {7}})));
+  CHECK_FALSE(read(encode(PromiseRequest{1, {}, {}})));
+  CHECK_FALSE(read(encode(PromiseRequest{1, {NodeId(4)}, {0}})));
+  CHECK_FALSE(read(encode(PromiseRequest{1, {NodeId(4), NodeId(4)}, {7, 8}})));
 
   const auto promised = read(encode(Promise{largest - 1, 7}));
   REQUIRE((promised && std::holds_alternative<Promise>(*promised)));

@@ -210,7 +210,7 @@ void Fleet::check_majority(const Process& process) {
   }
   // Who is slow may come into a view when the others have gone on without it: why, V6 has asked them.
   const View* const next = history_.view(ViewId(view.id.value() + 1));
-  if (next != nullptr && std::find(next->incarnations.begin(), next->incarnations.end(), process.member_->incarnation()) ==
+  if (next != nullptr && std::find(next->incarnations.begin(), next->incarnations.end(), process.incarnation_) ==
                              next->incarnations.end()) {
     return;
   }

@@ -114,6 +114,8 @@ std::optional<Fleet::Unsettled> Fleet::unsettled() {
         break;
       case MemberState::installing:
       case MemberState::changing:
+      case MemberState::concluding:
+      case MemberState::departing:
         if (waits_for_the_dead(*process)) break;
         return Unsettled{.what = name + " is " + std::string(views::to_string(process->state_))};
       case MemberState::idle:

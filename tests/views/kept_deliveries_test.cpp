@@ -4,10 +4,10 @@
 #include <cstring>
 #include <string>
 
-#include <spindrift/views/inbox.hpp>
+#include <spindrift/views/kept_deliveries.hpp>
 
 using namespace spindrift;
-using views::Inbox;
+using views::KeptDeliveries;
 
 namespace {
 
@@ -41,11 +41,11 @@ class Application final : public views::Upcalls {
 };
 
 /// A delivery of each letter.
-void keep(Inbox& inbox, const std::string& letters, std::uint32_t sender = 4) {
+void keep(KeptDeliveries& backlog, const std::string& letters, std::uint32_t sender = 4) {
   for (const char& letter : letters) {
     const Delivery delivery{NodeId(sender), SenderRank(1),       MessageIndex(2),
                             SequenceNumber(3), std::as_bytes(std::span(&letter, 1)), ViewId(5)};
-    inbox.keep(std::span(&delivery, 1));
+    backlog.keep(std::span(&delivery, 1));
   }
 }
 
@@ -54,86 +54,86 @@ ObjectBoundary boundary(std::uint64_t view, std::vector<NodeId> senders = {}, st
 }
 
 /// "ab", view 7, "c", view 8
-Inbox source() {
-  Inbox inbox(1 << 20);
-  keep(inbox, "ab");
-  inbox.keep(boundary(7, {NodeId(0), NodeId(2)}, {NodeId(2)}));
-  keep(inbox, "c");
-  inbox.keep(boundary(8, {NodeId(9)}, {NodeId(9), NodeId(10)}));
-  return inbox;
+KeptDeliveries source() {
+  KeptDeliveries backlog(1 << 20);
+  keep(backlog, "ab");
+  backlog.keep(boundary(7, {NodeId(0), NodeId(2)}, {NodeId(2)}));
+  keep(backlog, "c");
+  backlog.keep(boundary(8, {NodeId(9)}, {NodeId(9), NodeId(10)}));
+  return backlog;
 }
 
 }  // namespace
 
 TEST_CASE("deliveries and boundaries are handed over in their order") {
-  Inbox inbox = source();
+  KeptDeliveries backlog = source();
   Application application;
-  CHECK_FALSE(inbox.passes());
-  CHECK(inbox.flush(id, application));
+  CHECK_FALSE(backlog.passes());
+  CHECK(backlog.flush(id, application));
   CHECK(application.heard == "ab7");
   CHECK(application.last.senders == std::vector{NodeId(0), NodeId(2)});
-  CHECK(inbox.flush(id, application));
+  CHECK(backlog.flush(id, application));
   CHECK(application.heard == "ab7c8");
-  CHECK(inbox.idle());
-  CHECK_FALSE(inbox.flush(id, application));
+  CHECK(backlog.idle());
+  CHECK_FALSE(backlog.flush(id, application));
 }
 
 TEST_CASE("an application that takes nothing hears of no boundary behind what it did not take") {
-  Inbox inbox = source();
+  KeptDeliveries backlog = source();
   Application application;
   application.ready = false;
-  CHECK_FALSE(inbox.flush(id, application));
+  CHECK_FALSE(backlog.flush(id, application));
   CHECK(application.heard.empty());
-  CHECK_FALSE(inbox.empty());
+  CHECK_FALSE(backlog.empty());
 }
 
 TEST_CASE("a boundary waits for a handler that is at work on the delivery before it, and no delivery does") {
-  Inbox inbox = source();
+  KeptDeliveries backlog = source();
   Application application;
   application.works = true;
-  CHECK(inbox.flush(id, application));
-  CHECK(inbox.flush(id, application) == false);
+  CHECK(backlog.flush(id, application));
+  CHECK(backlog.flush(id, application) == false);
   CHECK(application.heard == "ab");
   application.at_work = false;
-  CHECK(inbox.flush(id, application));
+  CHECK(backlog.flush(id, application));
   CHECK(application.heard == "ab7c");
-  CHECK(inbox.passes());
-  CHECK_FALSE(inbox.idle());
+  CHECK(backlog.passes());
+  CHECK_FALSE(backlog.idle());
   application.at_work = false;
-  inbox.pass_boundaries(id, application);
+  backlog.pass_boundaries(id, application);
   CHECK(application.heard == "ab7c8");
-  CHECK(inbox.idle());
+  CHECK(backlog.idle());
 }
 
 TEST_CASE("while the state is on its way boundaries pass and deliveries wait") {
-  Inbox inbox(1 << 20);
+  KeptDeliveries backlog(1 << 20);
   Application application;
-  inbox.begin_loading();
-  inbox.keep(boundary(6));
-  CHECK_FALSE(inbox.flush(id, application));
+  backlog.begin_loading();
+  backlog.keep(boundary(6));
+  CHECK_FALSE(backlog.flush(id, application));
   CHECK(application.heard == "6");
-  keep(inbox, "a");
-  CHECK_FALSE(inbox.flush(id, application));
-  CHECK_FALSE(inbox.passes());
-  inbox.end_loading();
-  CHECK(inbox.flush(id, application));
+  keep(backlog, "a");
+  CHECK_FALSE(backlog.flush(id, application));
+  CHECK_FALSE(backlog.passes());
+  backlog.end_loading();
+  CHECK(backlog.flush(id, application));
   CHECK(application.heard == "6a");
 }
 
 TEST_CASE("what a state includes is dropped, but not the boundaries at which objects end") {
-  Inbox inbox = source();
+  KeptDeliveries backlog = source();
   Application application;
-  CHECK(inbox.count_of(NodeId(4)) == 3);
-  inbox.begin_loading();
-  CHECK(inbox.empty());
-  CHECK(inbox.count_of(NodeId(4)) == 0);
-  inbox.pass_boundaries(id, application);
+  CHECK(backlog.count_of(NodeId(4)) == 3);
+  backlog.begin_loading();
+  CHECK(backlog.empty());
+  CHECK(backlog.count_of(NodeId(4)) == 0);
+  backlog.pass_boundaries(id, application);
   CHECK(application.heard == "78");
-  CHECK(inbox.encode().empty());
+  CHECK(backlog.encode().empty());
 }
 
 TEST_CASE("a newcomer gets what its source had kept, with the boundaries among and behind it, before what it kept itself") {
-  Inbox old(1 << 20);
+  KeptDeliveries old(1 << 20);
   old.keep(boundary(3));  // before every delivery: nothing of the newcomer's ends there
   CHECK(old.encode().empty());
   Application application;
@@ -141,28 +141,28 @@ TEST_CASE("a newcomer gets what its source had kept, with the boundaries among a
   const std::vector<std::byte> bytes = source().encode();
   application.heard.clear();
 
-  Inbox inbox(1 << 20);
-  inbox.begin_loading();
-  keep(inbox, "d");
-  REQUIRE(inbox.prepend(bytes));
-  inbox.end_loading();
-  CHECK(inbox.count_of(NodeId(4)) == 4);
-  CHECK(inbox.encode().size() > bytes.size());
-  while (inbox.flush(id, application)) {
+  KeptDeliveries backlog(1 << 20);
+  backlog.begin_loading();
+  keep(backlog, "d");
+  REQUIRE(backlog.prepend(bytes));
+  backlog.end_loading();
+  CHECK(backlog.count_of(NodeId(4)) == 4);
+  CHECK(backlog.encode().size() > bytes.size());
+  while (backlog.flush(id, application)) {
   }
   CHECK(application.heard == "ab7c8d");
   CHECK(application.last.here);
   CHECK(application.last.senders == std::vector{NodeId(9)});
   CHECK(application.last.began_anew == std::vector{NodeId(9), NodeId(10)});
-  CHECK(inbox.has_space());
+  CHECK(backlog.has_space());
 }
 
 TEST_CASE("impossible bytes behind a state are refused, and nothing of them is taken") {
   const std::vector<std::byte> bytes = source().encode();
   const auto refused = [](const std::vector<std::byte>& damaged) {
-    Inbox inbox(1);
-    const bool taken = inbox.prepend(damaged);
-    return !taken && inbox.idle() && inbox.has_space();
+    KeptDeliveries backlog(1);
+    const bool taken = backlog.prepend(damaged);
+    return !taken && backlog.idle() && backlog.has_space();
   };
   const auto with = [&](std::size_t event_at, std::size_t word, std::uint64_t value) {
     std::vector<std::byte> damaged = bytes;

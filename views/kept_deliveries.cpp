@@ -1,5 +1,5 @@
 // Keeping deliveries for later.
-#include <spindrift/views/inbox.hpp>
+#include <spindrift/views/kept_deliveries.hpp>
 
 #include <algorithm>
 #include <cstring>
@@ -56,7 +56,7 @@ std::vector<NodeId> take_nodes(std::span<const std::byte>& bytes, std::uint64_t 
   return nodes;
 }
 
-// Who has the state is in the subgroup, or it is inadequate, so the boundaries that it kept say so of the newcomer, too.
+// A member that has the state is in the subgroup, or that is inadequate, so its boundaries are right for the newcomer, too.
 std::optional<ObjectBoundary> boundary_of(const Head& head, std::span<const std::byte> lists) {
   const std::uint64_t nodes = lists.size() / sizeof(std::uint32_t);
   if (lists.size() % sizeof(std::uint32_t) != 0 || head.senders > nodes) return std::nullopt;
@@ -68,28 +68,28 @@ std::optional<ObjectBoundary> boundary_of(const Head& head, std::span<const std:
 
 }  // namespace
 
-std::uint64_t Inbox::bytes_of(const Kept& kept) noexcept {
+std::uint64_t KeptDeliveries::bytes_of(const Kept& kept) noexcept {
   if (const auto* const message = std::get_if<Message>(&kept)) return sizeof kept + message->bytes.size();
   return sizeof kept + list_bytes(*std::get_if<ObjectBoundary>(&kept));
 }
 
-void Inbox::count(const Kept& kept) noexcept {
+void KeptDeliveries::count(const Kept& kept) noexcept {
   bytes_ += bytes_of(kept);
   deliveries_ += std::holds_alternative<Message>(kept) ? 1 : 0;
 }
 
-void Inbox::push(Kept kept) {
+void KeptDeliveries::push(Kept kept) {
   count(kept);
   kept_.push_back(std::move(kept));
 }
 
-void Inbox::pop() noexcept {
+void KeptDeliveries::pop() noexcept {
   bytes_ -= bytes_of(kept_.front());
   deliveries_ -= std::holds_alternative<Message>(kept_.front()) ? 1 : 0;
   kept_.pop_front();
 }
 
-void Inbox::keep(std::span<const Delivery> batch) {
+void KeptDeliveries::keep(std::span<const Delivery> batch) {
   for (const Delivery& delivery : batch) {
     Message message{delivery, {delivery.payload.begin(), delivery.payload.end()}};
     message.delivery.payload = message.bytes;
@@ -97,9 +97,9 @@ void Inbox::keep(std::span<const Delivery> batch) {
   }
 }
 
-void Inbox::keep(ObjectBoundary boundary) { push(std::move(boundary)); }
+void KeptDeliveries::keep(ObjectBoundary boundary) { push(std::move(boundary)); }
 
-void Inbox::drop_deliveries() {
+void KeptDeliveries::drop_deliveries() {
   std::deque<Kept> all = std::exchange(kept_, {});
   bytes_ = 0;
   deliveries_ = 0;
@@ -108,7 +108,7 @@ void Inbox::drop_deliveries() {
   }
 }
 
-std::uint64_t Inbox::count_of(NodeId sender) const {
+std::uint64_t KeptDeliveries::count_of(NodeId sender) const {
   const auto is_its = [&](const Kept& kept) {
     const auto* const message = std::get_if<Message>(&kept);
     return message != nullptr && message->delivery.sender == sender;
@@ -116,7 +116,7 @@ std::uint64_t Inbox::count_of(NodeId sender) const {
   return static_cast<std::uint64_t>(std::count_if(kept_.begin(), kept_.end(), is_its));
 }
 
-void Inbox::pass_boundaries(SubgroupId id, Upcalls& to) {
+void KeptDeliveries::pass_boundaries(SubgroupId id, Upcalls& to) {
   while (!kept_.empty() && !to.busy(id)) {
     const auto* const boundary = std::get_if<ObjectBoundary>(&kept_.front());
     if (boundary == nullptr) return;
@@ -125,7 +125,7 @@ void Inbox::pass_boundaries(SubgroupId id, Upcalls& to) {
   }
 }
 
-bool Inbox::flush(SubgroupId id, Upcalls& to) {
+bool KeptDeliveries::flush(SubgroupId id, Upcalls& to) {
   pass_boundaries(id, to);
   if (loading_ || empty() || !to.accepts(id)) return false;
   batch_.clear();
@@ -140,7 +140,7 @@ bool Inbox::flush(SubgroupId id, Upcalls& to) {
   return true;
 }
 
-std::vector<std::byte> Inbox::encode() const {
+std::vector<std::byte> KeptDeliveries::encode() const {
   std::vector<std::byte> bytes;
   for (const Kept& kept : kept_) {
     if (const auto* const message = std::get_if<Message>(&kept)) {
@@ -166,7 +166,7 @@ std::vector<std::byte> Inbox::encode() const {
   return bytes;
 }
 
-bool Inbox::prepend(std::span<const std::byte> bytes) {
+bool KeptDeliveries::prepend(std::span<const std::byte> bytes) {
   std::deque<Kept> earlier;
   while (!bytes.empty()) {
     Head head;

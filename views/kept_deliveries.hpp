@@ -1,4 +1,4 @@
-// What stands between a subgroup's multicast and the application at one member. Usually nothing: deliveries pass through.
+// The deliveries of one subgroup that the application cannot take yet. Usually there are none: deliveries pass through.
 // While the subgroup's state is still on its way, or the application takes nothing at the end of a view, they are kept here,
 // in order, and handed over afterwards; between them the boundaries of the views.
 #pragma once
@@ -15,9 +15,9 @@
 
 namespace spindrift::views {
 
-class Inbox {
+class KeptDeliveries {
  public:
-  explicit Inbox(std::uint64_t bytes_max) : bytes_max_(bytes_max) {}
+  explicit KeptDeliveries(std::uint64_t bytes_max) : bytes_max_(bytes_max) {}
 
   /// The state is on its way; whatever is kept belongs to a past that it includes.
   void begin_loading() {

@@ -1,0 +1,164 @@
+// The first view, from the founder's end and from that of who follows.
+#include <catch2/catch.hpp>
+
+#include <map>
+#include <vector>
+
+#include <spindrift/views/founding.hpp>
+
+namespace spindrift::views {
+namespace {
+
+const GroupIdentity group{"g", {1, 2}};
+
+std::vector<SubgroupView> one_subgroup(const std::vector<NodeId>& members, const View*) {
+  SubgroupView subgroup;
+  subgroup.name = "s";
+  subgroup.members = subgroup.senders = members;
+  return {subgroup};
+}
+
+Join node(std::uint32_t id, std::uint64_t incarnation) { return {NodeId(id), incarnation}; }
+Founding::Met fresh(std::uint32_t id) { return {node(id, 100 + id), true}; }
+Founding::Met in_a_view(std::uint32_t id) { return {node(id, 100 + id), false}; }
+
+/// Of three founders, all of whom start as 100 + id.
+Founding founding_of(std::uint32_t id) {
+  return {node(id, 100 + id), {NodeId(0), NodeId(1), NodeId(2)}, one_subgroup};
+}
+
+template <class T>
+T sent(const Founding::Step& step, std::size_t place = 0) {
+  REQUIRE(step.messages.size() > place);
+  const auto message = decode(step.messages[place].message, group, {});
+  REQUIRE((message && std::holds_alternative<T>(*message)));
+  return std::get<T>(*message);
+}
+
+PromiseRequest request(std::uint64_t ballot) {
+  return {ballot, {NodeId(0), NodeId(1), NodeId(2)}, {100, 101, 102}};
+}
+
+ViewNotice notice_with(std::uint32_t id, std::uint64_t incarnation) {
+  ViewNotice notice;
+  notice.view.members = {NodeId(7), NodeId(id)};
+  notice.view.incarnations = {107, incarnation};
+  return notice;
+}
+
+TEST_CASE("the founder asks when all founders are here and fresh, and founds when all have promised") {
+  Founding founder = founding_of(0);
+  const std::vector<Founding::Met> one{fresh(1)};
+  const std::vector<Founding::Met> both{fresh(1), fresh(2)};
+  CHECK(founder.step({}).messages.empty());
+  CHECK(founder.step(one).messages.empty());
+  const Founding::Step asks = founder.step(both);
+  CHECK(asks.messages.size() == 2);
+  CHECK(sent<PromiseRequest>(asks, 1) == request(1));
+  CHECK_FALSE(asks.view);
+  CHECK(founder.step(both).messages.empty());
+  founder.on_promise(NodeId(1), {1, 100});
+  CHECK_FALSE(founder.step(both).view);
+  founder.on_promise(NodeId(2), {1, 100});
+  const Founding::Step founds = founder.step(both);
+  REQUIRE(founds.view);
+  CHECK(founds.view->view.members == request(1).members);
+  CHECK(founds.view->view.incarnations == request(1).incarnations);
+  REQUIRE(founds.view->loaded.size() == 1);
+  CHECK(founds.view->loaded[0] == RankSet::first(3));
+}
+
+TEST_CASE("only the first of the founders asks, and nobody who sees a group") {
+  const std::vector<Founding::Met> others{fresh(0), fresh(2)};
+  CHECK(founding_of(1).step(others).messages.empty());
+  const std::vector<Founding::Met> with_group{fresh(1), fresh(2), in_a_view(5)};
+  CHECK(founding_of(0).step(with_group).messages.empty());
+}
+
+TEST_CASE("a founder asks again, with a higher ballot, when one was lost or has promised itself to a later founding") {
+  Founding founder = founding_of(0);
+  const std::vector<Founding::Met> both{fresh(1), fresh(2)};
+  CHECK(sent<PromiseRequest>(founder.step(both)).ballot == 1);
+  founder.on_promise(NodeId(1), {1, 100});
+  founder.on_lost();
+  CHECK(sent<PromiseRequest>(founder.step(both)).ballot == 2);
+  founder.on_promise(NodeId(1), {1, 100});  // to the founding before
+  founder.on_promise(NodeId(2), {2, 100});
+  CHECK_FALSE(founder.step(both).view);
+  founder.on_promise(NodeId(1), {9, 55});  // to another start of the founder
+  CHECK(sent<PromiseRequest>(founder.step(both)).ballot == 10);
+}
+
+TEST_CASE("a promise of somebody else, or to another founder with the same ballot, does not count") {
+  Founding founder = founding_of(0);
+  const std::vector<Founding::Met> both{fresh(1), fresh(2)};
+  static_cast<void>(founder.step(both));
+  founder.on_promise(NodeId(1), {1, 100});
+  founder.on_promise(NodeId(6), {1, 100});
+  CHECK_FALSE(founder.step(both).view);
+  founder.on_promise(NodeId(2), {1, 99});
+  const Founding::Step again = founder.step(both);
+  CHECK_FALSE(again.view);
+  CHECK(sent<PromiseRequest>(again).ballot == 2);
+}
+
+TEST_CASE("who is asked promises when the founder is here and no group is seen, and keeps to the highest ballot") {
+  Founding follower = founding_of(1);
+  const std::vector<Founding::Met> all{fresh(0), fresh(2)};
+  const std::vector<Founding::Met> with_group{fresh(0), in_a_view(5)};
+  REQUIRE(follower.on_request(node(0, 100), request(4)));
+  CHECK(follower.step(with_group).messages.empty());
+  const Founding::Step promises = follower.step(all);
+  REQUIRE(promises.messages.size() == 1);
+  CHECK(promises.messages[0].to == NodeId(0));
+  CHECK(sent<Promise>(promises).ballot == 4);
+  CHECK(follower.step(all).messages.empty());
+  REQUIRE(follower.on_request(node(0, 100), request(3)));
+  CHECK(sent<Promise>(follower.step(all)).ballot == 4);
+  REQUIRE(follower.on_request(node(0, 100), request(8)));
+  CHECK(sent<Promise>(follower.step(all)).ballot == 8);
+  REQUIRE(follower.on_request(node(0, 100), request(9)));
+  CHECK(follower.step({}).messages.empty());  // the founder is gone, and its question with it
+  CHECK(follower.step(all).messages.empty());
+}
+
+TEST_CASE("a request of others than are configured and here is impossible") {
+  Founding follower = founding_of(1);
+  CHECK_FALSE(follower.on_request(node(2, 102), request(1)));
+  CHECK_FALSE(follower.on_request(node(0, 99), request(1)));
+  PromiseRequest earlier_start = request(1);
+  earlier_start.incarnations[1] = 100;
+  CHECK_FALSE(follower.on_request(node(0, 100), earlier_start));
+  PromiseRequest fewer = request(1);
+  fewer.members.pop_back();
+  fewer.incarnations.pop_back();
+  CHECK_FALSE(follower.on_request(node(0, 100), fewer));
+  Founding unconfigured(node(1, 101), {}, one_subgroup);
+  CHECK(unconfigured.on_request(node(0, 100), fewer));
+  CHECK_FALSE(founding_of(0).on_request(node(0, 100), request(1)));
+}
+
+TEST_CASE("a process follows who tells it of a view with this very start of it") {
+  Founding joiner = founding_of(1);
+  joiner.on_notice(node(7, 107), notice_with(1, 100));
+  CHECK_FALSE(joiner.step({}).view);
+  joiner.on_notice(node(7, 107), notice_with(1, 101));
+  const Founding::Step follows = joiner.step({});
+  REQUIRE(follows.view);
+  CHECK(follows.view->view.members == std::vector{NodeId(7), NodeId(1)});
+  CHECK_FALSE(joiner.step({}).view);
+}
+
+TEST_CASE("who has promised follows only a process of the same founding, as the incarnation named there") {
+  Founding follower = founding_of(1);
+  const std::vector<Founding::Met> all{fresh(0), fresh(2)};
+  REQUIRE(follower.on_request(node(0, 100), request(1)));
+  REQUIRE(follower.step(all).messages.size() == 1);
+  CHECK_FALSE(follower.accepts(node(7, 107), notice_with(1, 101)));
+  CHECK_FALSE(follower.accepts(node(2, 99), notice_with(1, 101)));
+  CHECK(follower.accepts(node(2, 102), notice_with(1, 101)));
+  CHECK(follower.accepts(node(0, 100), notice_with(1, 101)));
+}
+
+}  // namespace
+}  // namespace spindrift::views

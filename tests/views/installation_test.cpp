@@ -1,0 +1,185 @@
+// What a member shows and takes up when a view begins, and what it gives back.
+#include <catch2/catch.hpp>
+
+#include <vector>
+
+#include <spindrift/core/log.hpp>
+#include <spindrift/views/installation.hpp>
+#include <spindrift/views/messages.hpp>
+
+#include "application.hpp"
+#include "paper_fabric.hpp"
+
+namespace spindrift::views {
+namespace {
+
+const GroupIdentity group{"g", {1, 2}};
+
+/// Nodes 0 and 1, who both send; `bulk`: large messages, too.
+View view_of(std::uint64_t number, bool bulk = false) {
+  View view;
+  view.id = ViewId(number);
+  view.members = {NodeId(0), NodeId(1)};
+  view.incarnations = {100, 101};
+  view.subgroups.resize(1);
+  view.subgroups[0].members = view.subgroups[0].senders = view.members;
+  view.subgroups[0].profile = {.ring_bytes = 4096, .window_messages = 8, .message_bytes_max = 64};
+  if (bulk) {
+    view.subgroups[0].profile.message_bytes_max = 1024;
+    view.subgroups[0].profile.bulk_ring_bytes = 4096;
+    view.subgroups[0].profile.large_message_bytes = 64;
+  }
+  return view;
+}
+
+struct Stage {
+  Stage() { REQUIRE(log::set_levels("off").ok()); }
+  void begin(View view) { REQUIRE(installation.begin(std::move(view), {RankSet::first(2)})); }
+  std::vector<Showing> offer(const Connection& to) {
+    std::vector<Showing> showings;
+    for (;;) {
+      auto showing = installation.next_offer(to);
+      REQUIRE(showing.ok());
+      if (!*showing) return showings;
+      showings.push_back(std::move(**showing));
+    }
+  }
+  [[nodiscard]] std::uint64_t row_bytes(std::uint32_t rank) {
+    return installation.present()->table().layout(Rank(rank)).bytes();
+  }
+  bool show(std::uint64_t view, std::uint64_t bytes) {
+    installation.on_notice(other, {ViewId(view), std::nullopt});
+    return installation.on_exposed(other, {fabric::RegionKey(70 + view), bytes, fabric::Access::write});
+  }
+  RankSet attach() { return installation.attach(std::span(&other, 1)); }
+
+  Application application;
+  CounterBlock counters = CounterBlock::in_memory(256);
+  PaperFabric fabric;
+  Connection other{{NodeId(1), 101}, fabric::PeerId(11), false};
+  Installation installation{{NodeId(0), 1, {}, std::make_shared<smc::Stepper>(), false}, fabric, application, counters};
+};
+
+TEST_CASE("a remote member is shown a mirror of its row, once, behind a notice that says so") {
+  Stage stage;
+  stage.begin(view_of(3));
+  const auto showings = stage.offer(stage.other);
+  REQUIRE(showings.size() == 1);
+  CHECK(showings[0].access == fabric::Access::write);
+  CHECK(stage.fabric.allocated.at(showings[0].region) == stage.row_bytes(1));
+  const auto notice = decode(showings[0].notice, group, {});
+  REQUIRE((notice && std::holds_alternative<RowNotice>(*notice)));
+  CHECK(std::get<RowNotice>(*notice).view == ViewId(3));
+  CHECK(stage.offer(stage.other).empty());
+}
+
+TEST_CASE("a member of the same host is let at the row itself, to read it") {
+  Stage stage;
+  stage.begin(view_of(3));
+  stage.other.mappable = true;
+  const auto showings = stage.offer(stage.other);
+  REQUIRE(showings.size() == 1);
+  CHECK(showings[0].access == fabric::Access::read);
+  CHECK(showings[0].region == stage.installation.present()->row().key);
+}
+
+TEST_CASE("mirrors of bulk rings are shown before the row") {
+  Stage stage;
+  stage.begin(view_of(3, true));
+  const auto showings = stage.offer(stage.other);
+  REQUIRE(showings.size() == 2);
+  const auto first = decode(showings[0].notice, group, {SubgroupView{}});
+  REQUIRE((first && std::holds_alternative<BulkNotice>(*first)));
+  const auto second = decode(showings[1].notice, group, {});
+  CHECK((second && std::holds_alternative<RowNotice>(*second)));
+}
+
+TEST_CASE("nothing is shown to a suspect") {
+  Stage stage;
+  stage.begin(view_of(3));
+  stage.installation.present()->change().suspect(Rank(1), "it is silent");
+  CHECK(stage.offer(stage.other).empty());
+}
+
+TEST_CASE("a row is attached when it has come and the own one was shown, in whichever order") {
+  Stage stage;
+  CHECK(stage.show(3, 1 << 20));  // before this member knows of the view
+  stage.begin(view_of(3));
+  CHECK(stage.attach().empty());
+  static_cast<void>(stage.offer(stage.other));
+  CHECK(stage.attach() == RankSet(2, 0));
+  CHECK(stage.installation.present()->table().attached(Rank(1)));
+  CHECK(stage.attach().empty());
+}
+
+TEST_CASE("a row of the wrong size, or one that came before its bulk rings, is a reason for suspicion") {
+  Stage small;
+  small.begin(view_of(3));
+  static_cast<void>(small.offer(small.other));
+  CHECK(small.show(3, small.row_bytes(0) - 8));
+  CHECK(small.attach() == RankSet(2, 0));
+  CHECK(small.installation.present()->change().suspected().contains(Rank(1)));
+  Stage bulk;
+  bulk.begin(view_of(3, true));
+  static_cast<void>(bulk.offer(bulk.other));
+  CHECK(bulk.show(3, bulk.row_bytes(0)));
+  static_cast<void>(bulk.attach());
+  CHECK(bulk.installation.present()->change().suspected().contains(Rank(1)));
+}
+
+TEST_CASE("memory that comes unannounced, or for another use, is out of turn; of an earlier view it is given back") {
+  Stage stage;
+  stage.begin(view_of(3));
+  CHECK_FALSE(stage.installation.on_exposed(stage.other, {fabric::RegionKey(5), 64, fabric::Access::write}));
+  stage.installation.on_notice(stage.other, {ViewId(3), std::nullopt});
+  CHECK_FALSE(stage.installation.on_exposed(stage.other, {fabric::RegionKey(5), 64, fabric::Access::read}));
+  CHECK(stage.fabric.unmapped.empty());
+  CHECK(stage.show(2, 64));
+  CHECK(stage.fabric.unmapped == std::vector{fabric::RegionKey(72)});
+}
+
+TEST_CASE("a peer shows regions of so many views, and no more") {
+  Stage stage;
+  std::uint64_t taken = 0;
+  for (std::uint64_t view = 1; view < 20; ++view) taken += stage.show(view, 64) ? 1 : 0;
+  CHECK(taken == 8);  // four views, of each a row and a bulk ring
+}
+
+TEST_CASE("what was shown for a view that never began here is given back with the next one, or forgotten with its peer") {
+  Stage stage;
+  CHECK(stage.show(2, 64));
+  stage.begin(view_of(3));
+  stage.installation.forget_earlier();
+  CHECK(stage.fabric.unmapped == std::vector{fabric::RegionKey(72)});
+  CHECK(stage.show(3, 1 << 20));
+  stage.installation.on_lost(stage.other);
+  static_cast<void>(stage.offer(stage.other));
+  CHECK(stage.attach().empty());
+}
+
+TEST_CASE("an old epoch's memory goes when nobody needs it, and stays while it is used") {
+  Stage stage;
+  stage.begin(view_of(3));
+  static_cast<void>(stage.offer(stage.other));
+  REQUIRE(stage.show(3, 1 << 20));
+  static_cast<void>(stage.attach());
+  Epoch& old = *stage.installation.present();
+  old.begin();
+  old.change().suspect(Rank(1), "it is silent");
+  for (int i = 0; i < 10; ++i) static_cast<void>(old.change().step({}, true));
+  REQUIRE(old.change().state() == ViewChange::State::decided);
+  old.finish(Time{});
+  stage.begin(view_of(4));
+  REQUIRE(stage.installation.epochs().size() == 2);
+  CHECK(stage.fabric.allocated.size() == 3);  // a row and a mirror, and the next row
+  stage.installation.drop_old(Time{}, {}, [](const Epoch&) { return true; });
+  CHECK(stage.installation.epochs().size() == 2);
+  CHECK(stage.fabric.unmapped.empty());
+  stage.installation.drop_old(Time{}, {}, [](const Epoch&) { return false; });
+  CHECK(stage.installation.epochs().size() == 1);
+  CHECK(stage.fabric.allocated.size() == 1);
+  CHECK(stage.fabric.unmapped == std::vector{fabric::RegionKey(73)});
+}
+
+}  // namespace
+}  // namespace spindrift::views

@@ -1,0 +1,362 @@
+// Connections as one member sees them: whom it greets, whom it believes, and which of a node's connections counts.
+#include <catch2/catch.hpp>
+
+#include <algorithm>
+#include <vector>
+
+#include <spindrift/core/log.hpp>
+#include <spindrift/views/links.hpp>
+
+#include "paper_fabric.hpp"
+
+namespace spindrift::views {
+namespace {
+
+const GroupIdentity group{"g", {1, 2}};
+const std::vector<SubgroupView> shapes(1);
+
+View view_of(std::uint64_t id, std::initializer_list<Join> members) {
+  View view;
+  view.id = ViewId(id);
+  view.subgroups.resize(1);
+  for (const Join& member : members) {
+    view.members.push_back(member.node);
+    view.incarnations.push_back(member.incarnation);
+  }
+  view.subgroups[0].members = view.subgroups[0].senders = view.members;
+  return view;
+}
+
+/// Node 0, of a roster of four, started as 100.
+struct Desk {
+  Desk() {
+    REQUIRE(log::set_levels("off").ok());
+    REQUIRE(links.start());
+  }
+  /// Everything that follows from what the fabric has to tell.
+  std::vector<LinkEvent> hear() {
+    std::vector<LinkEvent> events;
+    while (auto event = links.next()) {
+      if (!std::holds_alternative<LinkHandled>(*event)) events.push_back(std::move(*event));
+    }
+    return events;
+  }
+  /// One connection of that node, whose first word is a hello.
+  void meet(std::uint32_t peer, std::uint32_t node, std::uint64_t incarnation, bool fresh = true, ViewId at = ViewId(0)) {
+    fabric.connected(peer, node);
+    fabric.says(peer, encode(group, Hello{NodeId(node), incarnation, fresh, at}));
+  }
+  template <class T>
+  std::vector<T> sent_to(std::uint32_t peer) const {
+    std::vector<T> messages;
+    for (const auto& each : fabric.sent) {
+      if (each.to != fabric::PeerId(peer)) continue;
+      auto message = decode(each.bytes, group, shapes);
+      if (message && std::holds_alternative<T>(*message)) messages.push_back(std::get<T>(*message));
+    }
+    return messages;
+  }
+  [[nodiscard]] bool ended(std::uint32_t peer) const {
+    return std::find(fabric.ended.begin(), fabric.ended.end(), fabric::PeerId(peer)) != fabric.ended.end();
+  }
+
+  PaperFabric fabric;
+  std::vector<fabric::Address> roster = [] {
+    std::vector<fabric::Address> addresses(4);
+    for (std::uint32_t i = 0; i < 4; ++i) addresses[i].node = NodeId(i);
+    return addresses;
+  }();
+  Founding founding{{NodeId(0), 100}, {}, {}};
+  View view = view_of(5, {{NodeId(0), 100}, {NodeId(1), 101}, {NodeId(2), 102}});
+  Links links{{NodeId(0), 100}, roster, group, shapes, fabric, founding};
+};
+
+template <class T>
+const T& only(const std::vector<LinkEvent>& events) {
+  REQUIRE(events.size() == 1);
+  REQUIRE(std::holds_alternative<T>(events[0]));
+  return std::get<T>(events[0]);
+}
+
+TEST_CASE("a process asks for all of the roster, greets who comes, and knows whom it has met") {
+  Desk desk;
+  CHECK(desk.fabric.asked == std::vector{NodeId(1), NodeId(2), NodeId(3)});
+  desk.meet(11, 1, 101);
+  CHECK(desk.hear().empty());
+  REQUIRE(desk.sent_to<Hello>(11).size() == 1);
+  CHECK(desk.sent_to<Hello>(11)[0].fresh);
+  REQUIRE(desk.links.met().size() == 1);
+  CHECK(desk.links.met()[0].fresh);
+  CHECK(desk.links.missing(std::vector{NodeId(0), NodeId(1), NodeId(2)}) == std::vector{NodeId(2)});
+}
+
+TEST_CASE("a node that no roster has is turned away") {
+  Desk desk;
+  desk.fabric.connected(19, 9);
+  CHECK(desk.hear().empty());
+  CHECK(desk.sent_to<Refusal>(19).size() == 1);
+  CHECK(desk.ended(19));
+}
+
+TEST_CASE("a member of the view that comes is announced, and a fresh process becomes a candidate until it is told") {
+  Desk desk;
+  desk.links.begin_view(desk.view);
+  CHECK_FALSE(desk.links.next_consequence());
+  desk.meet(11, 1, 101, false, ViewId(5));
+  CHECK(only<LinkAgreed>(desk.hear()).with.who == Join{NodeId(1), 101});
+  CHECK(desk.links.members().size() == 1);
+  desk.meet(13, 3, 103);
+  CHECK(desk.hear().empty());
+  CHECK(desk.links.candidates() == std::vector{Join{NodeId(3), 103}});
+  CHECK_FALSE(desk.sent_to<Hello>(13)[0].fresh);
+  desk.links.notify(NodeId(3), {desk.view, {RankSet::first(3)}, {}});
+  CHECK(desk.links.candidates().empty());
+  desk.links.notify(NodeId(3), {desk.view, {RankSet::first(3)}, {}});
+  CHECK(desk.sent_to<ViewNotice>(13).size() == 1);
+}
+
+TEST_CASE("who settled in a view elsewhere is no candidate, nor is an earlier start of a member, and a later one ends it") {
+  Desk desk;
+  desk.links.begin_view(desk.view);
+  desk.meet(13, 3, 103);
+  desk.fabric.says(13, encode(Settled{ViewId(2)}));
+  CHECK(desk.hear().empty());
+  CHECK(desk.links.candidates().empty());
+  desk.meet(12, 2, 90);
+  CHECK(desk.hear().empty());
+  CHECK(desk.links.candidates().empty());
+  desk.meet(11, 1, 900);
+  CHECK(only<LinkSuspects>(desk.hear()).rank == Rank(1));
+  CHECK(desk.links.candidates() == std::vector{Join{NodeId(1), 900}});
+}
+
+TEST_CASE("a process of a view that the group has left behind is refused, and so is one that was parted from") {
+  Desk desk;
+  desk.links.begin_view(desk.view);
+  desk.meet(13, 3, 103, false, ViewId(4));
+  only<LinkOver>(desk.hear());
+  CHECK(desk.sent_to<Refusal>(13).size() == 1);
+  desk.meet(11, 1, 101, false, ViewId(5));
+  only<LinkAgreed>(desk.hear());
+  const std::vector<ViewChange::Suspicion> suspicions{{Rank(1), "it was silent"}};
+  desk.links.revoke(suspicions);
+  only<LinkOver>(desk.hear());
+  CHECK(desk.sent_to<Removed>(11).size() == 1);
+  CHECK(desk.links.partings().parted_from({NodeId(1), 101}));
+  desk.links.revoke(suspicions);
+  CHECK(desk.hear().empty());
+  desk.meet(21, 1, 101, false, ViewId(5));
+  only<LinkOver>(desk.hear());
+  CHECK(desk.sent_to<Refusal>(21).size() == 1);
+}
+
+TEST_CASE("a member's lost connection is a suspicion, and asked for again") {
+  Desk desk;
+  desk.links.begin_view(desk.view);
+  desk.meet(11, 1, 101, false, ViewId(5));
+  only<LinkAgreed>(desk.hear());
+  desk.fabric.asked.clear();
+  desk.fabric.loses(11);
+  const auto events = desk.hear();
+  REQUIRE(events.size() == 2);
+  CHECK(std::get<LinkSuspects>(events[0]).rank == Rank(1));
+  CHECK(std::get<LinkOver>(events[1]).with.who == Join{NodeId(1), 101});
+  CHECK(desk.fabric.asked == std::vector{NodeId(1)});
+  CHECK(desk.links.partings().lost({NodeId(1), 101}));
+  desk.meet(21, 1, 101, false, ViewId(5));
+  only<LinkAgreed>(desk.hear());
+  CHECK_FALSE(desk.links.partings().lost({NodeId(1), 101}));
+}
+
+TEST_CASE("who turns this process away is suspected as one that did so first, and not called again") {
+  Desk desk;
+  desk.links.begin_view(desk.view);
+  desk.meet(11, 1, 101, false, ViewId(5));
+  only<LinkAgreed>(desk.hear());
+  desk.fabric.asked.clear();
+  desk.fabric.says(11, encode(Removed{"you were silent"}));
+  const auto events = desk.hear();
+  REQUIRE(events.size() == 2);
+  CHECK(std::get<LinkSuspects>(events[0]).turned_away);
+  CHECK(desk.fabric.asked.empty());
+}
+
+TEST_CASE("a refusal ends who looks for a group, and what is no message does too") {
+  Desk refused;
+  refused.meet(11, 1, 101);
+  refused.fabric.says(11, encode(Refusal{"no"}));
+  only<LinkRefused>(refused.hear());
+  Desk deceived;
+  deceived.meet(11, 1, 101);
+  deceived.fabric.says(11, std::vector<std::byte>(7));
+  only<LinkRefused>(deceived.hear());
+}
+
+TEST_CASE("who speaks or shows memory before its hello breaks the protocol") {
+  Desk desk;
+  desk.links.begin_view(desk.view);
+  desk.fabric.connected(13, 3);
+  desk.fabric.says(13, encode(Settled{ViewId(1)}));
+  only<LinkOver>(desk.hear());
+  CHECK(desk.ended(13));
+  desk.fabric.connected(23, 3);
+  desk.fabric.shows(23, 100);
+  only<LinkOver>(desk.hear());
+  CHECK(desk.ended(23));
+}
+
+TEST_CASE("a pending connection waits for the end of the present one, and what it said is heard then") {
+  Desk desk;
+  desk.meet(11, 1, 101);
+  desk.meet(21, 1, 201);
+  CHECK(desk.hear().empty());
+  CHECK(desk.links.met()[0].who == Join{NodeId(1), 101});
+  desk.fabric.asked.clear();
+  desk.fabric.loses(11);
+  only<LinkOver>(desk.hear());
+  CHECK(desk.links.met()[0].who == Join{NodeId(1), 201});
+  CHECK(desk.fabric.asked.empty());
+}
+
+TEST_CASE("a pending connection that speaks takes the place of one that is silent, and of no other") {
+  Desk desk;
+  desk.fabric.connected(11, 1);
+  desk.meet(21, 1, 201);
+  CHECK(desk.hear().empty());
+  REQUIRE(desk.links.met().size() == 1);
+  CHECK(desk.links.met()[0].who == Join{NodeId(1), 201});
+  CHECK_FALSE(desk.ended(11));  // it is the pending one now
+  desk.fabric.says(11, encode(group, Hello{NodeId(1), 101, true, ViewId(0)}));
+  CHECK(desk.hear().empty());
+  CHECK(desk.links.met()[0].who == Join{NodeId(1), 201});
+  desk.fabric.loses(21);
+  only<LinkOver>(desk.hear());
+  CHECK(desk.links.met()[0].who == Join{NodeId(1), 101});
+}
+
+TEST_CASE("a pending connection of the start that is in the view ends that of an earlier one") {
+  Desk desk;
+  desk.links.begin_view(desk.view);
+  desk.meet(11, 1, 99);
+  CHECK(desk.hear().empty());
+  desk.meet(21, 1, 101, false, ViewId(5));
+  const auto events = desk.hear();
+  REQUIRE(events.size() == 2);
+  CHECK(std::get<LinkOver>(events[0]).with.who == Join{NodeId(1), 99});
+  CHECK(std::get<LinkAgreed>(events[1]).with.id == fabric::PeerId(21));
+  CHECK(desk.ended(11));
+  desk.meet(31, 1, 98);
+  CHECK(desk.hear().empty());
+  CHECK(desk.links.connection_of(NodeId(1))->id == fabric::PeerId(21));
+}
+
+TEST_CASE("of a node's pending connections the oldest goes when there are five, and a lost one is forgotten") {
+  Desk desk;
+  desk.meet(11, 1, 101);
+  for (std::uint32_t peer = 21; peer < 26; ++peer) desk.fabric.connected(peer, 1);
+  CHECK(desk.hear().empty());
+  CHECK(desk.fabric.ended == std::vector{fabric::PeerId(21)});
+  desk.fabric.loses(25);
+  desk.fabric.loses(11);
+  only<LinkOver>(desk.hear());
+  desk.fabric.says(24, encode(group, Hello{NodeId(1), 102, true, ViewId(0)}));
+  CHECK(desk.hear().empty());
+  CHECK(desk.links.met()[0].who == Join{NodeId(1), 102});
+}
+
+TEST_CASE("a message in parts is heard whole, on a pending connection too") {
+  Desk desk;
+  desk.links.begin_view(desk.view);
+  const auto in_parts = [&](std::uint32_t peer, const std::vector<std::byte>& whole) {
+    const std::span<const std::byte> bytes = whole;
+    desk.fabric.says(peer, encode(Part{bytes.size() - 10, bytes.first(10)}));
+    desk.fabric.says(peer, encode(Part{0, bytes.subspan(10)}));
+  };
+  desk.meet(11, 1, 99);
+  desk.fabric.connected(21, 1);
+  in_parts(21, encode(group, Hello{NodeId(1), 101, false, ViewId(5)}));
+  const auto events = desk.hear();
+  REQUIRE(events.size() == 2);
+  CHECK(std::get<LinkAgreed>(events[1]).with.who == Join{NodeId(1), 101});
+  const std::vector<std::byte> payload(50, std::byte{7});
+  in_parts(21, encode(PrivateMessage{payload}));
+  const auto heard = desk.hear();
+  const auto& message = std::get<PrivateMessage>(only<LinkHeard>(heard).message);
+  CHECK(message.bytes.size() == payload.size());
+}
+
+TEST_CASE("a part of what no stranger may say so long breaks the protocol") {
+  Desk desk;
+  desk.links.begin_view(desk.view);
+  desk.fabric.connected(13, 3);
+  const std::vector<std::byte> bytes(1000);
+  desk.fabric.says(13, encode(Part{1000, bytes}));
+  only<LinkOver>(desk.hear());
+  CHECK(desk.ended(13));
+}
+
+TEST_CASE("what is sent is cut to what the fabric takes, and put together it is the same") {
+  PaperFabric fabric;
+  std::vector<std::byte> whole(10'000);
+  for (std::size_t i = 0; i < whole.size(); ++i) whole[i] = static_cast<std::byte>(i * 7);
+  send_in_parts(fabric, fabric::PeerId(1), whole);
+  REQUIRE(fabric.sent.size() == 3);
+  PartedMessage parts;
+  for (const auto& each : fabric.sent) {
+    CHECK(each.bytes.size() <= fabric.own_traits.message_bytes_max);
+    const auto message = decode(each.bytes, group, shapes);
+    REQUIRE((message && std::holds_alternative<Part>(*message)));
+    const auto& part = std::get<Part>(*message);
+    CHECK(parts.add(part, whole.size()) ==
+          (part.left == 0 ? PartedMessage::State::whole : PartedMessage::State::incomplete));
+  }
+  CHECK(parts.take() == whole);
+  CHECK(parts.add(Part{10, std::span(whole).first(10)}, 19) == PartedMessage::State::too_large);
+}
+
+TEST_CASE("who took this process for fresh hears that it has settled, pending connections too, and members do not") {
+  Desk desk;
+  desk.meet(11, 1, 101);
+  desk.meet(13, 3, 103);
+  desk.fabric.connected(23, 3);
+  CHECK(desk.hear().empty());
+  desk.links.begin_view(desk.view);
+  only<LinkAgreed>(desk.hear());
+  desk.links.tell_settled();
+  CHECK(desk.sent_to<Settled>(11).empty());
+  CHECK(desk.sent_to<Settled>(13).size() == 1);
+  CHECK(desk.sent_to<Settled>(23).size() == 1);
+}
+
+TEST_CASE("when a process ends, all its connections do, and whoever comes finds nobody") {
+  Desk desk;
+  desk.meet(11, 1, 101);
+  desk.fabric.connected(21, 1);
+  CHECK(desk.hear().empty());
+  desk.links.end("the disk is full");
+  CHECK(desk.sent_to<Stopped>(11).size() == 1);
+  CHECK(desk.ended(11));
+  CHECK(desk.ended(21));
+  desk.fabric.asked.clear();
+  desk.fabric.connected(31, 1);
+  static_cast<void>(desk.hear());
+  CHECK(desk.ended(31));
+  CHECK(desk.fabric.asked.empty());
+}
+
+TEST_CASE("of those parted from and lost the latest 1024 are remembered") {
+  Partings partings;
+  for (std::uint32_t i = 0; i < 1025; ++i) partings.part({NodeId(i), 1}, i == 1);
+  CHECK_FALSE(partings.parted_from({NodeId(0), 1}));
+  CHECK(partings.parted_from({NodeId(1), 1}));
+  CHECK_FALSE(partings.parted_from({NodeId(1), 2}));
+  CHECK(partings.turned_away_by({NodeId(1), 1}));
+  CHECK_FALSE(partings.turned_away_by({NodeId(2), 1}));
+  partings.lose({NodeId(3), 1});
+  CHECK(partings.lost({NodeId(3), 1}));
+  partings.regain({NodeId(3), 1});
+  CHECK_FALSE(partings.lost({NodeId(3), 1}));
+}
+
+}  // namespace
+}  // namespace spindrift::views

@@ -1,0 +1,71 @@
+// How a process comes into its first view: it founds one with others, or is told of one that has taken it in. The founder
+// has heard of every founder that it is fresh; but what it heard may be over, and a group that it does not see may just have
+// taken that process in. So it asks all of them for a promise, and founds when it has every one.
+//
+// The invariant to remember: who has promised itself to a founding goes into no other view, unless it is told of that by a
+// process of the same founding. That one is in a view already: either it never made the promise, so the founding is void, or
+// it was told likewise, by one that never did.
+//
+// Pure; of use until the first view. A process is the founder or one that follows, never both.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include <spindrift/core/view.hpp>
+#include <spindrift/views/decree.hpp>
+#include <spindrift/views/messages.hpp>
+#include <spindrift/views/rank_set.hpp>
+
+namespace spindrift::views {
+
+class Founding {
+ public:
+  /// Another process whose hello agrees with this one.
+  struct Met {
+    Join who;
+    bool fresh = false;  ///< in no view yet, or not known to be
+  };
+  /// What follows from what is known.
+  struct Step {
+    std::vector<Addressed> messages;
+    std::optional<ViewNotice> view;  ///< the first one of this process: install it
+  };
+
+  /// `founders`: all of them in rank order, the founder first; empty: the founder's word is taken for who they are.
+  Founding(Join self, std::vector<NodeId> founders, LayoutFunction layout);
+
+  /// The founder asks. False: it founds a group of others than are configured and here.
+  [[nodiscard]] bool on_request(const Join& from, PromiseRequest request);
+  void on_promise(NodeId from, const Promise& promise);
+  /// Who tells of a view may be believed, if `accepts` says so.
+  void on_notice(const Join& from, ViewNotice notice);
+  /// A connection is over. Who comes back, the same process or another, has to be asked again.
+  void on_lost() noexcept { request_.reset(); }
+  /// What can be done now, by what these others have said of themselves.
+  [[nodiscard]] Step step(std::span<const Met> met);
+
+  /// Whether that view has this very process in it, and may be believed from there.
+  [[nodiscard]] bool accepts(const Join& from, const ViewNotice& notice) const;
+
+ private:
+  [[nodiscard]] bool may_follow(const Join& from) const;
+  void promise(std::span<const Met> met, Step& step);
+  void found(std::span<const Met> met, Step& step);
+  [[nodiscard]] std::optional<PromiseRequest> complete(std::span<const Met> met) const;
+  [[nodiscard]] ViewNotice first_view() const;
+
+  Join self_;
+  std::vector<NodeId> founders_;
+  LayoutFunction layout_;
+  std::optional<ViewNotice> notice_;          // of a view with this process in it
+  std::optional<PromiseRequest> asked_;       // by the founder, and not answered yet
+  std::optional<PromiseRequest> promised_to_;
+  std::optional<PromiseRequest> request_;     // the founder's own, under way
+  RankSet promises_;                          // who has promised itself to it
+  std::uint64_t ballot_ = 0;                  // the highest that the founder has used or heard of
+};
+
+}  // namespace spindrift::views

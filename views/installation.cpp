@@ -1,0 +1,199 @@
+// Memory for a view, rows shown and attached, memory given back.
+#include <spindrift/views/installation.hpp>
+
+#include <algorithm>
+#include <utility>
+
+#include <spindrift/core/check.hpp>
+#include <spindrift/views/messages.hpp>
+
+namespace spindrift::views {
+namespace {
+
+constexpr std::size_t offers_max = 4;  // views of which a peer's regions are kept
+
+}  // namespace
+
+Installation::Installation(Options options, fabric::Fabric& fabric, smc::DeliverySink& sink, CounterBlock& counters)
+    : options_(std::move(options)), fabric_(fabric), sink_(sink), counters_(counters) {}
+
+Result<void> Installation::begin(View view, std::vector<RankSet> loaded) {
+  const sst::RowLayout layout(view, options_.self);
+  auto row = fabric_.allocate(layout.bytes(), "row");
+  if (!row) return std::move(row).error();
+  auto bulk = allocate_bulk(view);
+  if (!bulk) return std::move(bulk).error();
+  epochs_.push_back(std::make_unique<Epoch>(std::move(view), std::move(loaded), options_.self, *row, std::move(*bulk),
+                                            options_.policy, *options_.stepper, options_.partition_safety, sink_, counters_));
+  return {};
+}
+
+// Mirrors are allocated when the first peer is met that needs one.
+Result<std::vector<Epoch::Bulk>> Installation::allocate_bulk(const View& view) {
+  std::vector<Epoch::Bulk> bulk(view.subgroups.size());
+  for (std::size_t s = 0; s < bulk.size(); ++s) {
+    const SubgroupView& subgroup = view.subgroups[s];
+    if (subgroup.profile.bulk_ring_bytes == 0 || !subgroup.sender_rank(options_.self)) continue;
+    auto region = fabric_.allocate(subgroup.profile.bulk_ring_bytes, "bulk ring");
+    if (!region) return std::move(region).error();
+    bulk[s].own = *region;
+  }
+  return bulk;
+}
+
+// Whether `from` exposes something of this subgroup to `to`: its bulk ring to be read, or mirrors to be written, by a sender
+// of its own messages, and by any other that may hand on somebody's.
+bool Installation::shows_bulk(const SubgroupView& subgroup, NodeId from, NodeId to, bool mapped) const {
+  if (subgroup.profile.bulk_ring_bytes == 0) return false;
+  if (!subgroup.member_position(from) || !subgroup.member_position(to)) return false;
+  if (mapped) return subgroup.sender_rank(from).has_value();
+  if (sst::BulkRings::mirrors_bytes(subgroup, from) == 0) return false;
+  return subgroup.sender_rank(to).has_value() || options_.policy.relay != smc::Relay::direct;
+}
+
+Result<std::optional<Showing>> Installation::next_offer(const Connection& to) {
+  Epoch& epoch = *present();
+  const Rank rank = *epoch.view().rank_of(to.who.node);
+  Epoch::Line& line = epoch.line(rank);
+  if (line.offered || epoch.change().suspected().contains(rank)) return std::optional<Showing>();
+  if (!to.mappable && !line.mirror) {
+    auto mirror = fabric_.allocate(epoch.table().layout(rank).bytes(), "mirror");
+    if (!mirror) return std::move(mirror).error();
+    line.mirror = *mirror;
+  }
+  while (line.bulk_offered < epoch.view().subgroups.size()) {
+    const SubgroupId id(line.bulk_offered++);
+    if (!shows_bulk(epoch.view().subgroup(id), options_.self, to.who.node, to.mappable)) continue;
+    auto bulk = offer_bulk(id, to);
+    if (!bulk) return std::move(bulk).error();
+    return std::optional(std::move(*bulk));
+  }
+  line.offered = true;
+  const fabric::RegionKey offered = to.mappable ? epoch.row().key : line.mirror->key;
+  const auto access = to.mappable ? fabric::Access::read : fabric::Access::write;
+  return std::optional(Showing{encode(RowNotice{epoch.id()}), offered, access});
+}
+
+Result<Showing> Installation::offer_bulk(SubgroupId id, const Connection& to) {
+  Epoch& epoch = *present();
+  Epoch::Bulk& bulk = epoch.bulk(id);
+  if (!to.mappable && !bulk.mirrors) {
+    auto mirrors = fabric_.allocate(sst::BulkRings::mirrors_bytes(epoch.view().subgroup(id), options_.self), "bulk mirrors");
+    if (!mirrors) return std::move(mirrors).error();
+    bulk.mirrors = *mirrors;
+    epoch.table().bulk(id).set_mirrors(mirrors->memory);
+  }
+  const fabric::RegionKey offered = to.mappable ? bulk.own->key : bulk.mirrors->key;
+  const auto access = to.mappable ? fabric::Access::read : fabric::Access::write;
+  return Showing{encode(BulkNotice{epoch.id(), id}), offered, access};
+}
+
+bool Installation::on_exposed(const Connection& from, const Offer& offer) {
+  const auto expected = from.mappable ? fabric::Access::read : fabric::Access::write;
+  Shown& shown = shown_[from.id];
+  const Epoch* const epoch = present();
+  const std::size_t most = offers_max * (1 + options_.subgroups);  // of each view a row, and bulk rings for every subgroup
+  if (!shown.announced || offer.access != expected || shown.offers.size() == most) return false;
+  const What what = *std::exchange(shown.announced, std::nullopt);
+  if (epoch != nullptr && what.first < epoch->id()) {
+    fabric_.unmap(from.id, offer.region);
+    return true;
+  }
+  shown.offers[what] = offer;
+  return true;
+}
+
+void Installation::forget_earlier(fabric::PeerId peer) {
+  const auto shown = shown_.find(peer);
+  if (shown == shown_.end()) return;
+  std::erase_if(shown->second.offers, [&](const auto& offer) {
+    if (offer.first.first >= present()->id()) return false;
+    fabric_.unmap(peer, offer.second.region);
+    return true;
+  });
+}
+
+void Installation::forget_earlier() {
+  for (const auto& [peer, shown] : shown_) forget_earlier(peer);
+}
+
+void Installation::on_lost(const Connection& with) {
+  shown_.erase(with.id);
+  for (std::size_t i = 0; i + 1 < epochs_.size(); ++i) {
+    if (const auto rank = rank_of(epochs_[i]->view(), with.who)) epochs_[i]->change().suspect(*rank, "connection lost");
+  }
+}
+
+RankSet Installation::attach(std::span<const Connection> members) {
+  Epoch& epoch = *present();
+  RankSet attached;
+  for (const Connection& from : members) {
+    const Rank rank = *epoch.view().rank_of(from.who.node);
+    const auto shown = shown_.find(from.id);
+    if (epoch.table().attached(rank) || epoch.change().suspected().contains(rank)) continue;
+    if (!epoch.line(rank).offered || shown == shown_.end()) continue;
+    if (!shown->second.offers.contains({epoch.id(), std::nullopt})) continue;
+    attach(rank, from, shown->second.offers);
+    attached.add(rank);
+  }
+  return attached;
+}
+
+void Installation::attach(Rank rank, const Connection& from, std::map<What, Offer>& offers) {
+  Epoch& epoch = *present();
+  const Offer offer = offers.extract({epoch.id(), std::nullopt}).mapped();
+  const std::uint64_t needed = epoch.table().layout(from.mappable ? rank : epoch.self()).bytes();
+  if (offer.bytes < needed) return epoch.change().suspect(rank, "it exposed a row of the wrong size");
+  epoch.line(rank).theirs = {from.id, offer.region};
+  if (std::string fault = attach_bulk(rank, from, offers); !fault.empty()) {
+    return epoch.change().suspect(rank, std::move(fault));
+  }
+  if (!from.mappable) {
+    epoch.table().attach_mirrored(rank, epoch.line(rank).mirror->memory, from.id, offer.region);
+    return;
+  }
+  auto row = fabric_.map(from.id, offer.region);
+  if (!row) return epoch.change().suspect(rank, "its row cannot be mapped: " + row.error().to_string());
+  epoch.table().attach_mapped(rank, *row);
+}
+
+// The rings of that member's messages, or its mirrors. Returns what is wrong with them, if anything is.
+std::string Installation::attach_bulk(Rank rank, const Connection& from, std::map<What, Offer>& offers) {
+  Epoch& epoch = *present();
+  const NodeId node = from.who.node;
+  for (std::uint32_t s = 0; s < epoch.view().subgroups.size(); ++s) {
+    const SubgroupView& subgroup = epoch.view().subgroups[s];
+    if (!shows_bulk(subgroup, node, options_.self, from.mappable)) continue;
+    const auto offered = offers.extract({epoch.id(), SubgroupId(s)});
+    if (offered.empty()) return "it did not show its bulk rings before its row";
+    const Offer offer = offered.mapped();
+    epoch.line(rank).their_bulk.emplace_back(from.id, offer.region);
+    const std::uint64_t needed =
+        from.mappable ? subgroup.profile.bulk_ring_bytes : sst::BulkRings::mirrors_bytes(subgroup, node);
+    if (offer.bytes < needed) return "it exposed bulk rings of the wrong size";
+    sst::BulkRings& rings = epoch.table().bulk(SubgroupId(s));
+    if (!from.mappable) {
+      rings.attach_mirrored(node, offer.region);
+      continue;
+    }
+    auto ring = fabric_.map(from.id, offer.region);
+    if (!ring) return "its bulk ring cannot be mapped: " + ring.error().to_string();
+    rings.attach_mapped(node, *ring);
+  }
+  return {};
+}
+
+void Installation::release(Epoch& old) {
+  for (const Epoch::Line& line : old.lines()) {
+    if (line.theirs) fabric_.unmap(line.theirs->first, line.theirs->second);
+    if (line.mirror) fabric_.release(line.mirror->key);
+    for (const auto& [peer, region] : line.their_bulk) fabric_.unmap(peer, region);
+  }
+  for (const Epoch::Bulk& bulk : old.bulk()) {
+    if (bulk.own) fabric_.release(bulk.own->key);
+    if (bulk.mirrors) fabric_.release(bulk.mirrors->key);
+  }
+  fabric_.release(old.row().key);
+}
+
+}  // namespace spindrift::views

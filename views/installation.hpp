@@ -1,0 +1,116 @@
+// The epochs of this member: memory for a view that begins, the exchange of rows and bulk rings with its other members, and
+// the end of epochs that nobody needs any more.
+//
+// The invariant to remember: what a member shows to whom is a function of the view, so each knows what to wait for: the bulk
+// rings of every subgroup that the two share, then the row. A notice before each region says which one it is.
+//
+// The poller's. An epoch lives until every member of the present view reads all its rows, and what it left over is sent.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <spindrift/core/counters.hpp>
+#include <spindrift/core/view.hpp>
+#include <spindrift/fabric/fabric.hpp>
+#include <spindrift/views/epoch.hpp>
+
+namespace spindrift::views {
+
+/// A connection with a process that is in the present view, or may come into the next.
+struct Connection {
+  Join who;
+  fabric::PeerId id;
+  bool mappable = false;  ///< its regions can be read in place
+};
+
+/// A region that a peer is let at: the notice goes first.
+struct Showing {
+  std::vector<std::byte> notice;
+  fabric::RegionKey region;
+  fabric::Access access = fabric::Access::read;
+};
+
+class Installation {
+ public:
+  struct Options {
+    NodeId self;
+    std::size_t subgroups = 0;  ///< of the layout
+    smc::Policy policy;
+    std::shared_ptr<smc::Stepper> stepper = std::make_shared<smc::Stepper>();  ///< how multicasts are stepped
+    bool partition_safety = true;
+  };
+  /// A view, and a subgroup if it is about that one's bulk rings; without one, about the row.
+  using What = std::pair<ViewId, std::optional<SubgroupId>>;
+  struct Offer {
+    fabric::RegionKey region;
+    std::uint64_t bytes = 0;
+    fabric::Access access = fabric::Access::read;
+  };
+
+  /// The rest outlives this object. `sink`: where deliveries of all epochs go.
+  Installation(Options options, fabric::Fabric& fabric, smc::DeliverySink& sink, CounterBlock& counters);
+
+  /// The present view's epoch; null before the first.
+  [[nodiscard]] Epoch* present() const noexcept { return epochs_.empty() ? nullptr : epochs_.back().get(); }
+  /// Epochs whose memory is still here, oldest first, the present one last.
+  [[nodiscard]] const std::vector<std::unique_ptr<Epoch>>& epochs() const noexcept { return epochs_; }
+
+  /// Makes that view the present one, in fresh memory. Errors: resource; then nothing has changed.
+  [[nodiscard]] Result<void> begin(View view, std::vector<RankSet> loaded);
+  /// What a member of the present view is to be shown next: the row itself to read it in place, or a mirror to write into.
+  /// Nothing when it was shown everything, or is suspected. Errors: resource.
+  [[nodiscard]] Result<std::optional<Showing>> next_offer(const Connection& to);
+
+  /// The next region of this peer is this one.
+  void on_notice(const Connection& from, const What& what) { shown_[from.id].announced = what; }
+  /// A region came. False: unannounced, or one too many, or not for what it was announced.
+  [[nodiscard]] bool on_exposed(const Connection& from, const Offer& offer);
+  /// Gives up what was shown for earlier views than the present one: by that peer, by all.
+  void forget_earlier(fabric::PeerId peer);
+  void forget_earlier();
+  /// A connection is over: in older views its process is waited for no more.
+  void on_lost(const Connection& with);
+
+  /// Takes up the rows of the present view that are here by now. Returns the members whose rows it was.
+  RankSet attach(std::span<const Connection> members);
+  /// Drops epochs that nobody needs: `uses` says whether own messages in one are still to be sent again. Who left on its own
+  /// wish has `patience` to learn that it has (0: as long as it takes).
+  template <class Uses>
+  void drop_old(Time now, Duration patience, Uses uses) {
+    std::erase_if(epochs_, [&](const std::unique_ptr<Epoch>& old) {
+      if (uses(*old) || old.get() == present() || !old->leavers_know(now, patience)) return false;
+      release(*old);
+      return true;
+    });
+  }
+
+ private:
+  /// What one peer has shown.
+  struct Shown {
+    std::optional<What> announced;
+    std::map<What, Offer> offers;  ///< for the present view and later ones
+  };
+
+  [[nodiscard]] Result<std::vector<Epoch::Bulk>> allocate_bulk(const View& view);
+  [[nodiscard]] bool shows_bulk(const SubgroupView& subgroup, NodeId from, NodeId to, bool mapped) const;
+  [[nodiscard]] Result<Showing> offer_bulk(SubgroupId id, const Connection& to);
+  void attach(Rank rank, const Connection& from, std::map<What, Offer>& offers);
+  [[nodiscard]] std::string attach_bulk(Rank rank, const Connection& from, std::map<What, Offer>& offers);
+  void release(Epoch& old);
+
+  Options options_;
+  fabric::Fabric& fabric_;
+  smc::DeliverySink& sink_;
+  CounterBlock& counters_;
+  std::vector<std::unique_ptr<Epoch>> epochs_;  // the last is the present one; before it, those still of use
+  std::map<fabric::PeerId, Shown> shown_;
+};
+
+}  // namespace spindrift::views

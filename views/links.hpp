@@ -1,0 +1,200 @@
+// Connections with the other processes of the roster: hellos, who could be taken into the next view, which of a node's
+// connections counts, and how one ends. No memory is shown to a peer before its hello was checked.
+//
+// The invariant to remember: what follows for others of this member is told as an event, in order, and done before the next
+// event is taken.
+//
+// The poller's. An event is valid until the next one is taken. What the constructor takes by reference outlives this object.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include <spindrift/core/view.hpp>
+#include <spindrift/fabric/fabric.hpp>
+#include <spindrift/views/founding.hpp>
+#include <spindrift/views/installation.hpp>
+#include <spindrift/views/messages.hpp>
+#include <spindrift/views/partings.hpp>
+#include <spindrift/views/pending.hpp>
+#include <spindrift/views/view_change.hpp>
+
+namespace spindrift::views {
+
+/// What happened on a connection, and was taken care of there.
+struct LinkHandled {};
+/// A member of the present view is to be suspected.
+struct LinkSuspects {
+  Rank rank;
+  std::string reason;
+  bool turned_away = false;  ///< it suspected this member first
+};
+/// A member of the present view is here.
+struct LinkAgreed {
+  Connection with;
+};
+/// Somebody whose hello agrees said something that is not about the connection.
+struct LinkHeard {
+  Connection from;
+  Message message;
+};
+struct LinkExposed {
+  Connection from;
+  Installation::Offer offer;
+};
+/// A connection is over.
+struct LinkOver {
+  Connection with;
+};
+/// This process cannot be in the group.
+struct LinkRefused {
+  Error error;
+};
+using LinkEvent = std::variant<LinkHandled, LinkSuspects, LinkAgreed, LinkHeard, LinkExposed, LinkOver, LinkRefused>;
+
+/// The fabric's events, batch by batch, behind those that were kept of connections that have just taken another's place.
+class FabricEvents {
+ public:
+  explicit FabricEvents(fabric::Fabric& fabric) noexcept : fabric_(fabric) {}
+  /// Null, once: there are no more for now.
+  [[nodiscard]] fabric::Event* next();
+  void hear_first(std::vector<fabric::Event> events);
+  void forget_kept() noexcept { kept_.clear(); }
+
+ private:
+  fabric::Fabric& fabric_;
+  std::deque<fabric::Event> kept_;
+  fabric::Event of_kept_;
+  std::array<fabric::Event, 16> polled_;
+  std::size_t at_ = polled_.size();     // all taken of a full batch: there may be more
+  std::size_t count_ = polled_.size();
+};
+
+class Links {
+ public:
+  enum class State : std::uint8_t {
+    looking,  ///< for a first view
+    member,   ///< of the present view
+    ended,    ///< whoever comes finds nobody
+  };
+
+  Links(Join self, std::span<const fabric::Address> roster, const GroupIdentity& identity,
+        const std::vector<SubgroupView>& shapes, fabric::Fabric& fabric, const Founding& founding);
+  /// Asks for connections with everybody. Errors: the fabric's.
+  [[nodiscard]] Result<void> start();
+
+  /// The next event, of the fabric if none follows from the last one. Nothing: there is no more for now.
+  [[nodiscard]] std::optional<LinkEvent> next();
+  /// The next event that follows from what was done.
+  [[nodiscard]] std::optional<LinkEvent> next_consequence();
+
+  /// That view is the present one, and outlives its being that. Members of it that are here follow as events.
+  void begin_view(const View& view);
+  /// Behind the first view's events: tells all who took this process for one without a view.
+  void tell_settled();
+  /// Parts from who is suspected in the present view, as far as it has not; before these suspicions are pushed.
+  void revoke(std::span<const ViewChange::Suspicion> suspicions);
+  /// That node said or wrote what no correct one does.
+  void accuse(NodeId node, std::string reason);
+  /// Ends all connections; with a reason, the others are told.
+  void end(const std::optional<std::string>& reason);
+
+  /// To a process whose hello agrees; dropped if it is not here.
+  void send(NodeId to, std::vector<std::byte> message);
+  /// Tells a newcomer of the view that takes it in, once: from then on it is nobody's candidate.
+  void notify(NodeId newcomer, const ViewNotice& notice);
+  /// Lets a peer at memory.
+  [[nodiscard]] Result<void> show(const Connection& to, Showing showing);
+
+  /// Processes that could be taken into the next view.
+  [[nodiscard]] const std::vector<Join>& candidates() const noexcept { return candidates_; }
+  /// Members of the present view whose hello agrees.
+  [[nodiscard]] std::vector<Connection> members() const;
+  /// All processes whose hello agrees.
+  [[nodiscard]] std::vector<Founding::Met> met() const;
+  /// With a process whose hello agrees.
+  [[nodiscard]] std::optional<Connection> connection_of(NodeId node) const;
+  /// Of these nodes, those that are not here.
+  [[nodiscard]] std::vector<NodeId> missing(std::span<const NodeId> nodes) const;
+  [[nodiscard]] const Partings& partings() const noexcept { return partings_; }
+  [[nodiscard]] std::size_t private_bytes_max() const noexcept;
+
+ private:
+  /// What this process has with one other node of the roster.
+  struct Peer {
+    enum class State : std::uint8_t {
+      away,     ///< not connected
+      greeted,  ///< the own hello is on its way
+      spoke,    ///< the same, and its own words were kept when it was pending: they are being heard
+      agreed,   ///< its hello agrees
+    };
+    enum class Standing : std::uint8_t {
+      fresh,    ///< in no view yet, or not known to be
+      settled,  ///< it said that it was fresh, and since then that it is in a view
+      member,   ///< of a view, by its word or by this process's notice
+    };
+    fabric::Address address;
+    State state = State::away;
+    Standing standing = Standing::member;
+    fabric::PeerId id;
+    bool mappable = false;
+    std::uint64_t incarnation = 0;  ///< 0: not known
+    PartedMessage parts{};
+    PendingConnections pending{};
+
+    [[nodiscard]] Join who() const { return {address.node, incarnation}; }
+    [[nodiscard]] Connection connection() const { return {who(), id, mappable}; }
+  };
+
+  [[nodiscard]] Peer* peer_of(NodeId node);
+  [[nodiscard]] std::optional<Rank> rank_of(const Join& who) const;
+  void suspect(Rank rank, std::string reason, bool turned_away = false);
+  void suspect_if_older(const Peer& peer);
+  void note_candidates();
+
+  // links.cpp
+  void on_event(fabric::Event& event);
+  void on_connected(const fabric::Event& event);
+  void on_message(Peer& peer, std::span<const std::byte> bytes);
+  void on_part(Peer& peer, const Part& part);
+  void on_hello(Peer& peer, const Hello& hello);
+  bool on_refusal(Peer& peer, const Message& message);
+  void on_lost(Peer& peer, const std::string& reason);
+  void part_from(Peer& peer, std::string reason, bool turned_away);
+  void refuse(Peer& peer, std::string_view reason);
+  void accuse(Peer& peer, std::string reason);
+  void hang_up(Peer& peer, bool broke = false);
+
+  // links_pending.cpp
+  bool on_pending(fabric::Event& event);
+  [[nodiscard]] bool outranks(const Peer& peer, const PendingConnection& pending) const;
+  void prefer_pending(Peer& peer);
+  void adopt_pending(Peer& peer);
+  void drop_pending(Peer& peer);
+
+  Join self_;
+  GroupIdentity identity_;
+  Decoder decode_;
+  fabric::Fabric& fabric_;
+  const Founding& founding_;
+  State state_ = State::looking;
+  const View* view_ = nullptr;    // the present one
+  FabricEvents events_;
+  std::deque<LinkEvent> consequences_;
+  std::vector<std::byte> whole_;  // a message that came in parts
+  Peer* met_ = nullptr;           // its hello has just agreed, and its pending connections are to be looked at
+  std::size_t to_meet_ = ~std::size_t{0};  // the peer that a view's beginning is to be looked at with next
+  std::vector<Peer> peers_;       // by place in the roster, without self
+  Partings partings_;
+  std::vector<Join> candidates_;
+  std::size_t revoked_ = 0;       // of the present view's suspicions, how many were acted upon
+};
+
+}  // namespace spindrift::views

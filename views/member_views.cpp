@@ -1,0 +1,156 @@
+// Passes values between a member's parts: events of links, a view that begins, states on their way.
+#include <spindrift/views/member.hpp>
+
+#include <utility>
+
+#include <spindrift/core/log.hpp>
+
+namespace spindrift::views {
+namespace {
+
+template <class... Ts>
+struct Overloaded : Ts... {
+  using Ts::operator()...;
+};
+
+}  // namespace
+
+// Does what follows for the other parts from what links did.
+void Member::settle_links() {
+  while (auto event = links_.next_consequence()) on_event(*event);
+}
+
+void Member::on_event(LinkEvent& event) {
+  std::visit(Overloaded{
+                 [](LinkHandled&) {},
+                 [&](LinkSuspects& what) { epoch()->change().suspect(what.rank, std::move(what.reason), what.turned_away); },
+                 [&](LinkAgreed& what) { meet(what.with); },
+                 [&](LinkHeard& what) { on_message(what.from, what.message); },
+                 [&](LinkExposed& what) {
+                   if (!installation_.on_exposed(what.from, what.offer))
+                     links_.accuse(what.from.who.node, "it exposed memory out of turn");
+                 },
+                 [&](LinkOver& what) {
+                   installation_.on_lost(what.with);
+                   founding_.on_lost();
+                 },
+                 [&](LinkRefused& what) { fail(std::move(what.error)); },
+             },
+             event);
+}
+
+void Member::on_message(const Connection& from, Message& message) {
+  const NodeId node = from.who.node;
+  if (auto* notice = std::get_if<ViewNotice>(&message)) {
+    founding_.on_notice(from.who, std::move(*notice));
+  } else if (auto* request = std::get_if<PromiseRequest>(&message)) {
+    if (!founding_.on_request(from.who, std::move(*request)))
+      links_.accuse(node, "it founds a group of others than are configured and here");
+  } else if (const auto* promise = std::get_if<Promise>(&message)) {
+    founding_.on_promise(node, *promise);
+  } else if (const auto* row = std::get_if<RowNotice>(&message)) {
+    installation_.on_notice(from, {row->view, std::nullopt});
+  } else if (const auto* bulk = std::get_if<BulkNotice>(&message)) {
+    installation_.on_notice(from, {bulk->view, bulk->subgroup});
+  } else if (const auto* piece = std::get_if<StatePiece>(&message)) {
+    const bool steady = epoch() != nullptr && epoch()->change().state() == ViewChange::State::steady;
+    if (steady && !transfers_.on_piece(node, *piece)) links_.accuse(node, "it sent a piece of a state out of turn");
+  } else if (const auto* ack = std::get_if<StateAck>(&message)) {
+    transfers_.on_ack(node, *ack);
+  } else if (const auto* own = std::get_if<PrivateMessage>(&message)) {
+    if (epoch() != nullptr && rank_of(epoch()->view(), from.who)) upcalls_.on_private(node, own->bytes);
+  }
+}
+
+// A member of the present view is here: if it is new, it hears of the view; and it is shown what it is to read or write.
+void Member::meet(const Connection& member) {
+  installation_.forget_earlier(member.id);
+  links_.notify(member.who.node, {epoch()->view(), epoch()->loaded(), state_lost_});
+  auto showing = installation_.next_offer(member);
+  for (; showing && *showing; showing = installation_.next_offer(member)) {
+    if (auto shown = links_.show(member, std::move(**showing)); !shown) return fail(std::move(shown).error());
+  }
+  if (!showing) fail(std::move(showing).error());
+}
+
+// In the own first view only this process is known to be new: the others may have been there.
+void Member::install(ViewNotice begun, NewView news, Time now) {
+  const bool first = epoch() == nullptr;
+  const std::vector<NodeId> joined = first ? std::vector{self()} : news.joined;
+  state_lost_ = begun.state_lost;
+  if (auto made = installation_.begin(std::move(begun.view), std::move(begun.loaded)); !made)
+    return fail(std::move(made).error());
+  Epoch& present = *epoch();
+  const View& view = present.view();
+  deliveries_.begin_view(view, present.loaded(), joined);
+  transfers_.begin_view(view, present.loaded(), deliveries_);
+  sends_.begin_view();
+  watch_.begin_view(view.members.size(), present.self(), now);
+  enter(MemberState::installing);
+  log::info(log::Room::views, "view", {{"node", self()}, {"id", present.id()}, {"members", view.members.size()}});
+  const Partings& partings = links_.partings();
+  for (std::uint32_t i = 0; i < view.members.size(); ++i) {
+    const Join who{view.members[i], view.incarnations[i]};
+    if (partings.lost(who)) watch_.expect_back(Rank(i), now);
+    if (partings.parted_from(who)) present.change().suspect(Rank(i), "removed before", partings.turned_away_by(who));
+    if (partings.lost(who) && !watch_.judges()) present.change().suspect(Rank(i), "connection lost");
+  }
+  present.change().tell_all();
+  links_.begin_view(view);
+  settle_links();
+  if (state_ == MemberState::failed) return;
+  installation_.forget_earlier();
+  if (first) links_.tell_settled();
+  upcalls_.on_view({view, std::move(news.joined), std::move(news.left), std::move(news.failed), state_lost_});
+  deliveries_.pass_boundaries();
+}
+
+// Pieces of states for newcomers, and what has come of a state for this one. While a view ends nothing is taken: the next
+// one's transfer includes what this one delivers.
+bool Member::exchange_states() {
+  bool progress = false;
+  if (transfers_.sending()) {
+    RankSet ready;
+    for (const Connection& member : links_.members()) {
+      const Rank rank = *epoch()->view().rank_of(member.who.node);
+      if (epoch()->change().ready(rank)) ready.add(rank);
+    }
+    for (Addressed& piece : transfers_.next_pieces(epoch()->view(), ready, private_bytes_max())) {
+      links_.send(piece.to, std::move(piece.message));
+      progress = true;
+    }
+  }
+  if (!transfers_.receiving() || epoch()->change().state() != ViewChange::State::steady) return progress;
+  while (auto taken = transfers_.take()) {
+    progress = true;
+    links_.send(taken->from, encode(taken->ack));
+    if (!taken->complete) continue;
+    const SubgroupId id = taken->ack.subgroup;
+    if (!deliveries_.end_loading(id, taken->kept)) {
+      accuse(taken->from, "it sent impossible deliveries behind a state");
+      continue;
+    }
+    if (taken->writer) taken->writer->finish();
+    epoch()->set_loaded(id);
+    log::info(log::Room::views, "state loaded",
+              {{"node", self()}, {"subgroup", epoch()->view().subgroup(id).name}, {"bytes", taken->ack.offset}});
+  }
+  return progress;
+}
+
+void Member::accuse(NodeId node, const std::string& what) {
+  links_.accuse(node, what);
+  settle_links();
+}
+
+Result<void> Member::send_private(NodeId to, std::span<const std::byte> message) {
+  if (message.size() > private_bytes_max()) {
+    return Error(ErrorKind::bad_argument, "a private message of " + std::to_string(message.size()) +
+                                              " bytes is larger than " + std::to_string(private_bytes_max()));
+  }
+  const auto other = links_.connection_of(to);
+  if (other && epoch() != nullptr && rank_of(epoch()->view(), other->who)) links_.send(to, encode(PrivateMessage{message}));
+  return {};
+}
+
+}  // namespace spindrift::views
