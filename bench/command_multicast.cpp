@@ -1,127 +1,86 @@
-// `spindrift bench multicast`: the matrix, or the part of it that the options name.
-#include <memory>
-
-#include <CLI/CLI.hpp>
-
+// `spindrift bench multicast` and `spindrift bench latency`: the matrix of each, or the part of it that the options name.
 #include <spindrift/bench/command_options.hpp>
-#include <spindrift/bench/matrix.hpp>
 
 namespace spindrift::bench {
 
 namespace {
 
-struct MulticastOptions {
-  CommonOptions common;
-  std::vector<std::uint32_t> members;
-  std::vector<std::uint64_t> message_bytes;
-  std::vector<Senders> senders;
+struct MulticastOptions : BenchOptions {
+  MulticastOptions() { seconds = 0.5; }
+  Matrix matrix;
   bool touched = false;    ///< only
   bool untouched = false;  ///< only
-  std::uint64_t window = 0;
-  std::uint64_t ring_bytes = 0;
-  std::uint64_t messages = 0;
-  bool latency = false;
-  std::uint32_t rest_ms = 0;
-  bool quick = false;
 
-  /// The user chose a part of the throughput matrix; latencies are measured only when asked for.
-  [[nodiscard]] bool chosen_part() const {
-    return !members.empty() || !message_bytes.empty() || !senders.empty() || touched || untouched;
-  }
-};
-
-Matrix throughput_matrix(const MulticastOptions& options, std::vector<ConfigOverride> settings) {
-  Matrix matrix;
-  if (options.quick) {
+  void be_quick() {
+    seconds = 0.2;
+    repeats = 1;
     matrix.members = {2, 3};
     matrix.message_bytes = {1024};
     matrix.touch = {true};
   }
-  if (!options.members.empty()) matrix.members = options.members;
-  if (!options.message_bytes.empty()) matrix.message_bytes = options.message_bytes;
-  if (!options.senders.empty()) matrix.senders = options.senders;
+};
+
+void run_multicast_bench(const MulticastOptions& options, FigureReport& report) {
+  Matrix matrix = options.matrix;
   if (options.touched || options.untouched) matrix.touch = {options.touched};
-  matrix.window = options.window;
-  matrix.ring_bytes = options.ring_bytes;
-  matrix.messages = options.messages;
-  matrix.seconds = options.common.seconds;
-  matrix.repeats = options.common.repeats;
-  matrix.settings = std::move(settings);
-  return matrix;
+  matrix.seconds = options.seconds;
+  matrix.repeats = options.repeats;
+  matrix.settings = options.overrides();
+  measure_throughput(matrix, report);
 }
 
-LatencyMatrix latency_matrix(const MulticastOptions& options, std::vector<ConfigOverride> settings) {
+struct LatencyOptions : BenchOptions {
+  LatencyOptions() { seconds = 0.5; }
   LatencyMatrix matrix;
-  if (options.quick) matrix.members = {2, 3};
-  if (!options.members.empty()) matrix.members = options.members;
-  if (!options.message_bytes.empty()) matrix.message_bytes = options.message_bytes.front();
-  matrix.messages = options.messages;
-  matrix.seconds = options.common.seconds;
-  matrix.rest_ms = options.rest_ms;
-  matrix.repeats = options.common.repeats;
-  matrix.settings = std::move(settings);
-  return matrix;
+};
+
+void run_latency_bench(const LatencyOptions& options, FigureReport& report) {
+  LatencyMatrix matrix = options.matrix;
+  matrix.seconds = options.seconds;
+  matrix.repeats = options.repeats;
+  matrix.settings = options.overrides();
+  measure_latency(matrix, report);
 }
 
-Result<void> run_multicast_bench(const MulticastOptions& options) {
-  const auto settings = parse_settings(options.common.settings);
-  if (!settings) return Error(settings.error());
-  auto report = Report::open(options.common.json);
-  if (!report) return Error(report.error());
-  const auto sink = [&](const Figure& figure) { report->add(figure); };
-  if (!options.latency) {
-    auto measured = measure_throughput(throughput_matrix(options, *settings), sink);
-    if (!measured || options.chosen_part()) return measured;
-  }
-  return measure_latency(latency_matrix(options, *settings), sink);
-}
-
-void add_matrix_options(CLI::App& command, MulticastOptions& options) {
-  command.add_option("--members", options.members, "Numbers of members (default 2,3,4,5,6,7,8)")
-      ->delimiter(',')
-      ->check(CLI::Range(2, 64));
-  command.add_option("--size", options.message_bytes, "Payload bytes (default 100,1024,10240; latency: 64)")
-      ->delimiter(',')
-      ->check(CLI::Range(1, 1 << 24));
-  add_senders_option(command, options.senders);
-  CLI::Option* touched =
-      command.add_flag("--touch", options.touched, "Only with the payload written and read (default both)");
-  command.add_flag("--no-touch", options.untouched, "Only with the payload untouched (default both)")->excludes(touched);
-  command.add_option("--window", options.window, "Messages of one sender on their way (default: the configuration's)")
-      ->check(CLI::Range(1, 1 << 20));
-  command
-      .add_option("--ring", options.ring_bytes, "Bytes of a sender's ring, a power of two (default: the configuration's)")
-      ->check(CLI::Range(4096, 1 << 30));
-  command.add_option("--messages", options.messages, "Messages per run, all senders together (default: by --seconds)")
-      ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 40));
-  CLI::Option* latency =
-      command.add_flag("--latency", options.latency, "Latency alone: send to own delivery, one message on its way");
-  command.add_option("--rest", options.rest_ms, "Latency from sleep: milliseconds before each message")
-      ->needs(latency)
-      ->check(CLI::Range(1, 1000));
-  command.add_flag("--quick", options.quick, "A small part of the matrix, one short run each");
-}
+constexpr std::uint64_t messages_max = std::uint64_t{1} << 40;
 
 }  // namespace
 
-void add_multicast_command(CLI::App& bench, tools::Work& chosen) {
+void add_multicast_command(const Commands& to) {
   auto options = std::make_shared<MulticastOptions>();
-  options->common.seconds = 0.5;
-  CLI::App* command =
-      bench.add_subcommand("multicast", "Messages per second at every member, and latency, beside the limit");
-  add_common_options(*command, options->common);
-  add_seconds_option(*command, options->common, "About how long one run takes");
-  add_settings_option(*command, options->common);
-  add_matrix_options(*command, *options);
-  command->footer(
-      "Examples:\n  spindrift bench multicast --quick\n"
-      "  spindrift bench multicast --members 3 --size 1024 --senders all --touch --seconds 2\n"
-      "  spindrift bench multicast --latency --members 2,3 --json -");
-  command->callback([options, command, &chosen] {
-    if (options->quick && command->count("--seconds") == 0) options->common.seconds = 0.2;
-    if (options->quick && command->count("--repeat") == 0) options->common.repeats = 1;
-    choose(chosen, [options] { return run_multicast_bench(*options); });
-  });
+  Command command(to, "multicast", "Messages per second at every member, beside the limit",
+                  "  spindrift bench multicast --quick\n"
+                  "  spindrift bench multicast --members 3 --size 1024 --senders all --touch --seconds 2",
+                  options, run_multicast_bench);
+  // The other options of the command line are taken after it, so they win.
+  command
+      ->add_flag_callback(
+          "--quick", [options] { options->be_quick(); }, "A small part of the matrix, one short run each")
+      ->trigger_on_parse();
+  command.seconds("About how long one run takes").settings().senders(options->matrix.senders);
+  command.list("--members", options->matrix.members, "Numbers of members", 2, 64);
+  command.list("--size", options->matrix.message_bytes, "Payload bytes", 1, 1 << 24);
+  CLI::Option* touched =
+      command->add_flag("--touch", options->touched, "Only with the payload written and read (default both)");
+  command->add_flag("--no-touch", options->untouched, "Only with the payload untouched (default both)")->excludes(touched);
+  command.number("--window", options->matrix.window, "Messages of one sender on their way (0: the configuration's)", 0,
+                 1 << 20);
+  command.number("--ring", options->matrix.ring_bytes, "Bytes of a sender's ring, a power of two (0: the configuration's)",
+                 0, 1 << 30);
+  command.number("--messages", options->matrix.messages, "Messages per run, all senders together (0: by --seconds)", 0,
+                 messages_max);
+}
+
+void add_latency_command(const Commands& to) {
+  auto options = std::make_shared<LatencyOptions>();
+  Command command(to, "latency", "Send to own delivery, one message on its way, beside the limit",
+                  "  spindrift bench latency --members 2,3 --json -\n  spindrift bench latency --rest 2 --members 2",
+                  options, run_latency_bench);
+  command.seconds("About how long one run takes").settings();
+  command.list("--members", options->matrix.members, "Numbers of members", 2, 64);
+  command.number("--size", options->matrix.message_bytes, "Payload bytes", 1, 1 << 24);
+  command.number("--messages", options->matrix.messages, "Messages per run (0: by --seconds)", 0, messages_max);
+  command.number("--rest", options->matrix.rest_ms, "From sleep: milliseconds before each message (0: none)", 0, 1000);
 }
 
 }  // namespace spindrift::bench

@@ -1,68 +1,108 @@
-// What the subcommands of `spindrift bench` have in common: options, settings of the user, repeated measurements.
+// Declares the commands of benches: their options, the report that it fills, and the error that becomes main's.
 #pragma once
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include <CLI/CLI.hpp>
 
 #include <spindrift/bench/matrix.hpp>
 #include <spindrift/bench/report.hpp>
 #include <spindrift/core/clock.hpp>
 #include <spindrift/core/config/config.hpp>
-#include <spindrift/core/result.hpp>
 
 #include "commands.hpp"
 
 namespace spindrift::bench {
 
-struct CommonOptions {
+/// The options that all commands have; each adds its own by inheritance, with its defaults.
+struct BenchOptions {
   std::string json;
-  std::uint32_t repeats = 3;
+  std::uint32_t repeats = 3;  ///< 0: the command has no --repeat
   double seconds = 0;
   std::vector<std::string> settings;
 
   [[nodiscard]] Duration duration() const {
     return std::chrono::duration_cast<Duration>(std::chrono::duration<double>(seconds));
   }
+  /// The `--set` of the command line. Throws Exception: bad_argument.
+  [[nodiscard]] std::vector<ConfigOverride> overrides() const;
 };
 
-void add_common_options(CLI::App& command, CommonOptions& options);
-/// --seconds with its meaning for this command; `options.seconds` holds the default.
-void add_seconds_option(CLI::App& command, CommonOptions& options, const std::string& meaning);
-/// --senders, one or several of them by name.
-void add_senders_option(CLI::App& command, std::vector<Senders>& senders);
-/// --set, for commands that run a group.
-void add_settings_option(CLI::App& command, CommonOptions& options);
+/// The program's commands, and where the one that was chosen is kept.
+struct Commands {
+  CLI::App& app;
+  tools::Work& chosen;
+};
 
-/// Errors: bad_argument.
-[[nodiscard]] Result<std::vector<ConfigOverride>> parse_settings(const std::vector<std::string>& settings);
+class Command {
+ public:
+  /// `run` measures and reports; what it throws goes to main. Adds --json, and --repeat if there are repeats.
+  template <class Options>
+  Command(const Commands& to, const char* name, const char* question, const std::string& examples,
+          const std::shared_ptr<Options>& options, void (*run)(const Options&, FigureReport&))
+      : app_(*to.app.add_subcommand(name, question)), options_(*options) {
+    app_.footer("Examples:\n" + examples);
+    app_.callback([options, run, &chosen = to.chosen] {
+      chosen = [options, run] {
+        FigureReport report(options->json);
+        run(*options, report);
+        return 0;
+      };
+    });
+    add_common();
+  }
+
+  /// --seconds with its meaning for this command; the options hold the default.
+  Command& seconds(const std::string& meaning);
+  /// --set, for commands that run a group.
+  Command& settings();
+  /// --senders, one or several of them by name.
+  Command& senders(std::vector<Senders>& senders);
+
+  template <class T>
+  CLI::Option* number(const char* name, T& value, const char* meaning, std::type_identity_t<T> least,
+                      std::type_identity_t<T> most) {
+    return app_.add_option(name, value, meaning)->check(CLI::Range(least, most))->capture_default_str();
+  }
+  template <class T>
+  CLI::Option* list(const char* name, std::vector<T>& values, const char* meaning, std::type_identity_t<T> least,
+                    std::type_identity_t<T> most) {
+    return app_.add_option(name, values, meaning)->delimiter(',')->check(CLI::Range(least, most))->capture_default_str();
+  }
+  CLI::App* operator->() noexcept { return &app_; }
+
+ private:
+  void add_common();
+
+  CLI::App& app_;
+  BenchOptions& options_;
+};
+
+/// --provider, of benches of connectionless queue pairs.
+void add_provider_option(Command& command, std::string& provider);
+
+/// The CLI's spelling of settings. Throws Exception: bad_argument.
+[[nodiscard]] std::vector<ConfigOverride> parse_settings(const std::vector<std::string>& settings);
 
 /// Fills the figure with `repeats` measurements and reports it.
-[[nodiscard]] Result<void> report_repeated(Report& report, std::uint32_t repeats, Figure figure,
-                                           const std::function<Result<double>()>& measure);
+void report_repeated(FigureReport& report, std::uint32_t repeats, Figure figure, const std::function<double()>& measure);
 
-/// Chooses `run` as the work of the command line; its error becomes main's.
-void choose(tools::Work& chosen, std::function<Result<void>()> run);
-
-// One per file command_<name>.cpp.
-void add_multicast_command(CLI::App& bench, tools::Work& chosen);
-void add_limits_command(CLI::App& bench, tools::Work& chosen);
-void add_model_command(CLI::App& bench, tools::Work& chosen);
-void add_ring_command(CLI::App& bench, tools::Work& chosen);
-void add_idle_command(CLI::App& bench, tools::Work& chosen);
-void add_view_change_command(CLI::App& bench, tools::Work& chosen);
-void add_start_command(CLI::App& bench, tools::Work& chosen);
-void add_subgroups_command(CLI::App& bench, tools::Work& chosen);
-void add_delay_command(CLI::App& bench, tools::Work& chosen);
-void add_upcall_command(CLI::App& bench, tools::Work& chosen);
-void add_batching_command(CLI::App& bench, tools::Work& chosen);
-void add_threads_command(CLI::App& bench, tools::Work& chosen);
-void add_object_command(CLI::App& bench, tools::Work& chosen);
-void add_connect_command(CLI::App& bench, tools::Work& chosen);
-void add_wire_command(CLI::App& bench, tools::Work& chosen);
+// One per question; each is in the file command_<name>.cpp, or in that of the question nearest to it.
+void add_multicast_command(const Commands& to);
+void add_latency_command(const Commands& to);
+void add_limits_command(const Commands& to);
+void add_idle_command(const Commands& to);
+void add_start_command(const Commands& to);
 /// One member of idle and start, in a process of its own; hidden from help.
-void add_resident_member_command(CLI::App& bench, tools::Work& chosen);
+void add_resident_member_command(const Commands& to);
+void add_view_change_command(const Commands& to);
+void add_subgroups_command(const Commands& to);
+void add_connect_command(const Commands& to);
+void add_wire_command(const Commands& to);
 
 }  // namespace spindrift::bench

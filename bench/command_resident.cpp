@@ -1,9 +1,6 @@
 // `spindrift bench idle` and `spindrift bench start`: what a group costs at rest, and how soon it is there.
 #include <algorithm>
 #include <filesystem>
-#include <memory>
-
-#include <CLI/CLI.hpp>
 
 #include <spindrift/bench/command_options.hpp>
 #include <spindrift/bench/resident.hpp>
@@ -14,105 +11,79 @@ namespace {
 
 constexpr const char* member_command = "resident-member";
 
-struct ResidentOptions {
-  CommonOptions common;
+struct ResidentOptions : BenchOptions {
   std::uint32_t members = 3;
+
+  /// A group with the sizes of a default configuration.
+  [[nodiscard]] ResidentRun run() const {
+    const std::string program = std::filesystem::read_symlink("/proc/self/exe").string();
+    return {{program, "bench", member_command}, {members, members, {1 << 20, 1024, 10240}, overrides()}};
+  }
+  [[nodiscard]] std::vector<std::pair<std::string, Parameter>> parameters() const {
+    return {{"members", std::uint64_t{members}}};
+  }
 };
 
-/// A group with the sizes of a default configuration.
-Result<ResidentRun> resident_run(const ResidentOptions& options) {
-  auto settings = parse_settings(options.common.settings);
-  if (!settings) return Error(settings.error());
-  const std::string program = std::filesystem::read_symlink("/proc/self/exe").string();
-  return ResidentRun{{program, "bench", member_command},
-                     {options.members, options.members, {1 << 20, 1024, 10240}, std::move(settings).value()}};
+void run_start_bench(const ResidentOptions& options, FigureReport& report) {
+  const ResidentRun run = options.run();
+  report_repeated(report, options.repeats, {"start to in view", options.parameters(), "s", {}, {}},
+                  [&] { return run_start(run); });
 }
 
-std::vector<std::pair<std::string, Parameter>> parameters(const ResidentOptions& options) {
-  return {{"members", std::uint64_t{options.members}}};
-}
-
-Result<void> run_start_bench(const ResidentOptions& options) {
-  const auto run = resident_run(options);
-  if (!run) return Error(run.error());
-  auto report = Report::open(options.common.json);
-  if (!report) return Error(report.error());
-  return report_repeated(*report, options.common.repeats, {"start to in view", parameters(options), "s", {}, {}},
-                         [&] { return run_start(*run); });
-}
-
-Result<void> run_idle_bench(const ResidentOptions& options) {
-  const auto run = resident_run(options);
-  if (!run) return Error(run.error());
-  auto report = Report::open(options.common.json);
-  if (!report) return Error(report.error());
-  Figure cores{"idle, CPU of the whole group", parameters(options), "cores", {}, {}};
-  Figure resident{"idle, resident memory of the largest member", parameters(options), "bytes", {}, {}};
-  Figure proportional{"idle, proportional memory of the largest member", parameters(options), "bytes", {}, {}};
-  for (std::uint32_t repeat = 0; repeat < options.common.repeats; ++repeat) {
-    const auto idle = run_idle(*run, options.common.duration());
-    if (!idle) return Error(idle.error());
+void run_idle_bench(const ResidentOptions& options, FigureReport& report) {
+  const ResidentRun run = options.run();
+  Figure cores{"idle, CPU of the whole group", options.parameters(), "cores", {}, {}};
+  Figure resident{"idle, resident memory of the largest member", options.parameters(), "bytes", {}, {}};
+  Figure proportional{"idle, proportional memory of the largest member", options.parameters(), "bytes", {}, {}};
+  for (std::uint32_t repeat = 0; repeat < options.repeats; ++repeat) {
+    const IdleResult idle = run_idle(run, options.duration());
     const auto largest = [](const std::vector<std::uint64_t>& values) {
       return static_cast<double>(*std::max_element(values.begin(), values.end()));
     };
-    cores.values.push_back(idle->cores);
-    resident.values.push_back(largest(idle->resident_bytes));
-    proportional.values.push_back(largest(idle->proportional_bytes));
+    cores.values.push_back(idle.cores);
+    resident.values.push_back(largest(idle.resident_bytes));
+    proportional.values.push_back(largest(idle.proportional_bytes));
   }
-  for (const Figure& figure : {cores, resident, proportional}) report->add(figure);
-  return {};
-}
-
-void add_members_option(CLI::App& command, ResidentOptions& options) {
-  command.add_option("--members", options.members, "Number of members")->check(CLI::Range(1, 64))->capture_default_str();
+  for (const Figure& figure : {cores, resident, proportional}) report.add(figure);
 }
 
 }  // namespace
 
-void add_idle_command(CLI::App& bench, tools::Work& chosen) {
+void add_idle_command(const Commands& to) {
   auto options = std::make_shared<ResidentOptions>();
-  options->common.seconds = 5;
-  options->common.repeats = 1;
-  CLI::App* command = bench.add_subcommand("idle", "CPU and memory of a group while nothing happens");
-  add_common_options(*command, options->common);
-  add_seconds_option(*command, options->common, "How long to watch");
-  add_settings_option(*command, options->common);
-  add_members_option(*command, *options);
-  command->footer("Examples:\n  spindrift bench idle\n  spindrift bench idle --members 8 --json -");
-  command->callback([options, &chosen] { choose(chosen, [options] { return run_idle_bench(*options); }); });
+  options->seconds = 5;
+  options->repeats = 1;
+  Command command(to, "idle", "CPU and memory of a group while nothing happens",
+                  "  spindrift bench idle\n  spindrift bench idle --members 8 --json -", options, run_idle_bench);
+  command.seconds("How long to watch").settings().number("--members", options->members, "Number of members", 1, 64);
 }
 
-void add_start_command(CLI::App& bench, tools::Work& chosen) {
+void add_start_command(const Commands& to) {
   auto options = std::make_shared<ResidentOptions>();
   options->members = 4;
-  options->common.repeats = 9;
-  CLI::App* command = bench.add_subcommand("start", "Seconds from the start of the processes until all are in the view");
-  add_common_options(*command, options->common);
-  add_settings_option(*command, options->common);
-  add_members_option(*command, *options);
-  command->footer("Examples:\n  spindrift bench start\n  spindrift bench start --members 2 --repeat 20");
-  command->callback([options, &chosen] { choose(chosen, [options] { return run_start_bench(*options); }); });
+  options->repeats = 9;
+  Command command(to, "start", "Seconds from the start of the processes until all are in the view",
+                  "  spindrift bench start\n  spindrift bench start --members 2 --repeat 20", options, run_start_bench);
+  command.settings().number("--members", options->members, "Number of members", 1, 64);
 }
 
-void add_resident_member_command(CLI::App& bench, tools::Work& chosen) {
-  struct MemberOptions {
+void add_resident_member_command(const Commands& to) {
+  struct Arguments {
     std::string config_path;
     std::uint32_t node = 0;
     std::vector<std::string> settings;
   };
-  auto options = std::make_shared<MemberOptions>();
-  CLI::App* command = bench.add_subcommand(member_command, "One member of an idle group");
+  auto arguments = std::make_shared<Arguments>();
+  CLI::App* command = to.app.add_subcommand(member_command, "One member of an idle group");
   command->group("");
-  command->add_option("config", options->config_path)->required();
-  command->add_option("node", options->node)->required();
-  command->add_option("settings", options->settings);
-  command->callback([options, &chosen] {
-    choose(chosen, [options]() -> Result<void> {
-      auto settings = parse_settings(options->settings);
-      if (!settings) return Error(settings.error());
-      run_resident_member(options->config_path, NodeId(options->node), std::move(settings).value());
-      return {};
-    });
+  command->add_option("config", arguments->config_path)->required();
+  command->add_option("node", arguments->node)->required();
+  command->add_option("settings", arguments->settings);
+  command->callback([arguments, &chosen = to.chosen] {
+    chosen = [arguments] {
+      run_resident_member(arguments->config_path, NodeId(arguments->node), parse_settings(arguments->settings));
+      return 0;
+    };
   });
 }
 

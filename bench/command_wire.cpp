@@ -1,9 +1,5 @@
 // `spindrift bench wire`: what a group makes of the way between hosts, beside plain TCP, the fabric alone and one TCP
 // stream.
-#include <memory>
-
-#include <CLI/CLI.hpp>
-
 #include <spindrift/bench/command_options.hpp>
 #include <spindrift/bench/matrix.hpp>
 #include <spindrift/bench/multicast.hpp>
@@ -13,101 +9,72 @@ namespace spindrift::bench {
 
 namespace {
 
-struct WireOptions {
-  CommonOptions common;
+struct WireOptions : BenchOptions {
+  WireOptions() { seconds = 0.5; }
   std::uint32_t members = 3;
   std::vector<std::uint64_t> message_bytes{1024, 10240};
   std::uint64_t write_bytes = std::uint64_t{1} << 16;
 };
 
-/// Bytes per second that a group of that many senders writes to each other's memory, all pairs together.
-double on_the_wire(const MulticastResult& result, const MulticastRun& run) {
-  return result.messages_per_second * static_cast<double>(run.message_bytes) * (run.shape.members - 1);
+/// GB/s that a group writes to each other's memory, all pairs together.
+double on_the_wire(const MulticastRun& run) {
+  return run_multicast(run).messages_per_second * static_cast<double>(run.message_bytes) * (run.shape.members - 1) / 1e9;
 }
 
 /// One size: the group, TCP, the fabric and one stream by turns.
-Result<void> measure_size(const WireOptions& options, const GroupShape& base, std::uint64_t message_bytes, Report& report) {
+void measure_size(const WireOptions& options, const GroupShape& base, std::uint64_t message_bytes, FigureReport& report) {
   MulticastRun run;
   run.shape = base;
   run.shape.profile = profile_for(message_bytes);
   run.message_bytes = message_bytes;
-  const WireRun wire{run.shape, options.write_bytes, options.common.duration()};
-  const auto messages = messages_for(options.common.seconds, [&](std::uint64_t count) -> Result<double> {
+  run.messages = messages_for(options.seconds, [&](std::uint64_t count) {
     run.messages = count;
-    auto result = run_multicast(run);
-    if (!result) return Error(result.error());
-    return static_cast<double>(result->messages) / result->messages_per_second;
+    return multicast_seconds(run);
   });
-  if (!messages) return Error(messages.error());
-  run.messages = *messages;
-
-  const auto figure = [&](const char* beside) {
-    return Figure{"group on the wire",
-                  {{"members", std::uint64_t{options.members}}, {"bytes", message_bytes}, {"beside", std::string(beside)}},
-                  "GB/s",
-                  {},
-                  {}};
+  const WireRun wire{run.shape, options.write_bytes, options.duration()};
+  struct Beside {
+    const char* name;
+    double (*bytes_per_second)(const WireRun&);
+    Figure figure{};
   };
-  Figure beside_tcp = figure("TCP");
-  Figure beside_fabric = figure("the fabric");
-  Figure beside_stream = figure("one TCP stream");
-  for (std::uint32_t repeat = 0; repeat < options.common.repeats; ++repeat) {
-    const auto group = run_multicast(run);
-    if (!group) return Error(group.error());
-    const auto tcp = tcp_bytes_per_second(wire);
-    if (!tcp) return Error(tcp.error());
-    const auto fabric = fabric_bytes_per_second(wire);
-    if (!fabric) return Error(fabric.error());
-    const auto stream = stream_bytes_per_second(wire);
-    if (!stream) return Error(stream.error());
-    for (Figure* each : {&beside_tcp, &beside_fabric, &beside_stream})
-      each->values.push_back(on_the_wire(*group, run) / 1e9);
-    beside_tcp.limits.push_back(*tcp / 1e9);
-    beside_fabric.limits.push_back(*fabric / 1e9);
-    beside_stream.limits.push_back(*stream / 1e9);
+  std::array all{Beside{"TCP", tcp_bytes_per_second}, Beside{"the fabric", fabric_bytes_per_second},
+                 Beside{"one TCP stream", stream_bytes_per_second}};
+  for (Beside& each : all) {
+    each.figure = {
+        "group on the wire",
+        {{"members", std::uint64_t{options.members}}, {"bytes", message_bytes}, {"beside", std::string(each.name)}},
+        "GB/s",
+        {},
+        {}};
   }
-  report.add(beside_tcp);
-  report.add(beside_fabric);
-  report.add(beside_stream);
-  return {};
+  for (std::uint32_t repeat = 0; repeat < options.repeats; ++repeat) {
+    const double group = on_the_wire(run);
+    for (Beside& each : all) {
+      each.figure.values.push_back(group);
+      each.figure.limits.push_back(each.bytes_per_second(wire) / 1e9);
+    }
+  }
+  for (const Beside& each : all) report.add(each.figure);
 }
 
-Result<void> run_wire_bench(const WireOptions& options) {
-  auto settings = parse_settings(options.common.settings);
-  if (!settings) return Error(settings.error());
-  auto report = Report::open(options.common.json);
-  if (!report) return Error(report.error());
+void run_wire_bench(const WireOptions& options, FigureReport& report) {
   GroupShape shape{options.members, options.members, {}, {}};
   shape.settings = {{"SPINDRIFT/fabric", "ofi:tcp", "the bench"}, {"SPINDRIFT/addresses", "127.0.0.1:740<id>", "the bench"}};
-  shape.settings.insert(shape.settings.end(), settings->begin(), settings->end());
-  for (const std::uint64_t bytes : options.message_bytes) {
-    if (auto measured = measure_size(options, shape, bytes, *report); !measured) return measured;
-  }
-  return {};
+  for (const ConfigOverride& setting : options.overrides()) shape.settings.push_back(setting);
+  for (const std::uint64_t bytes : options.message_bytes) measure_size(options, shape, bytes, report);
 }
 
 }  // namespace
 
-void add_wire_command(CLI::App& bench, tools::Work& chosen) {
+void add_wire_command(const Commands& to) {
   auto options = std::make_shared<WireOptions>();
-  options->common.seconds = 0.5;
-  CLI::App* command = bench.add_subcommand("wire", "A group between hosts, beside plain TCP and beside its fabric alone");
-  add_common_options(*command, options->common);
-  add_seconds_option(*command, options->common, "About how long one run takes");
-  add_settings_option(*command, options->common);
-  command->add_option("--members", options->members, "Number of members, all of which send")
-      ->check(CLI::Range(2, 10))
-      ->capture_default_str();
-  command->add_option("--size", options->message_bytes, "Payload bytes of a message")
-      ->delimiter(',')
-      ->check(CLI::Range(1, 1 << 20))
-      ->capture_default_str();
-  command->add_option("--write", options->write_bytes, "Bytes of a write, of TCP and of the fabric alone")
-      ->check(CLI::Range(1, 1 << 24))
-      ->capture_default_str();
-  command->footer(
-      "Examples:\n  spindrift bench wire\n  spindrift bench wire --set SPINDRIFT/fabric=ofi:net --size 10240 --json -");
-  command->callback([options, &chosen] { choose(chosen, [options] { return run_wire_bench(*options); }); });
+  Command command(to, "wire", "A group between hosts, beside plain TCP and beside its fabric alone",
+                  "  spindrift bench wire\n  spindrift bench wire --set SPINDRIFT/fabric=ofi:net --size 10240 --json -",
+                  options, run_wire_bench);
+  command.seconds("About how long one run takes").settings();
+  command.number("--members", options->members, "Number of members, all of which send", 2, 10);
+  command.list("--size", options->message_bytes, "Payload bytes of a message", 1, 1 << 20);
+  command.number("--write", options->write_bytes, "Bytes of a write, of TCP and of the fabric alone", 1, 1 << 24);
 }
 
 }  // namespace spindrift::bench

@@ -76,18 +76,18 @@ std::string group_config_text(const GroupShape& shape, const std::string& runtim
       shape.profile.ring_bytes);
 }
 
-Result<Config> member_config(const GroupShape& shape, const std::string& runtime_directory, NodeId node) {
+Config member_config(const GroupShape& shape, const std::string& runtime_directory, NodeId node) {
   std::vector<ConfigOverride> overrides = shape.settings;
   overrides.push_back({"DERECHO/local_id", std::to_string(node.value()), "the bench"});
-  return Config::parse(group_config_text(shape, runtime_directory), "the bench's configuration", overrides);
+  return value_or_throw(Config::parse(group_config_text(shape, runtime_directory), "the bench's configuration", overrides));
 }
 
 void log_errors_only() { value_or_throw(log::set_levels("error")); }
 
-Result<PrivateDirectory> PrivateDirectory::make() {
+PrivateDirectory PrivateDirectory::make() {
   std::string path =
       std::filesystem::is_directory("/dev/shm") ? "/dev/shm/spindrift-bench-XXXXXX" : "/tmp/spindrift-bench-XXXXXX";
-  if (!::mkdtemp(path.data())) return system_error("mkdtemp " + path, errno);
+  if (!::mkdtemp(path.data())) throw Exception(system_error("mkdtemp " + path, errno));
   return PrivateDirectory(std::move(path));
 }
 

@@ -21,7 +21,7 @@ inline constexpr std::string_view subgroup_name = "bench";
 [[nodiscard]] Profile profile_for(std::uint64_t message_bytes, std::uint64_t window = 0, std::uint64_t ring_bytes = 0);
 /// The same with the smallest ring that holds the whole window.
 [[nodiscard]] Profile tight_profile(std::uint64_t message_bytes, std::uint64_t window) noexcept;
-/// How many messages of one sender can be on their way: a window, or what the ring holds.
+/// The messages of one sender that can be on their way: a window, or what the ring holds.
 [[nodiscard]] std::uint64_t most_on_their_way(const Profile& profile, std::uint64_t message_bytes) noexcept;
 
 struct GroupShape {
@@ -32,15 +32,15 @@ struct GroupShape {
   std::uint32_t subgroups = 1;           ///< all with the same members, senders and profile
 };
 
-/// What [SPINDRIFT] addresses says for members on fabrics between hosts that are all on this one: each has an address of its
-/// own on loopback, so that no two meet at a port.
+/// The value of [SPINDRIFT] addresses for members on fabrics between hosts that are all on this one: each has an address of
+/// its own on loopback, so that no two meet at a port.
 [[nodiscard]] std::string loopback_addresses(std::uint32_t members);
 
 /// The INI text that all members of the group share.
 [[nodiscard]] std::string group_config_text(const GroupShape& shape, const std::string& runtime_directory);
 
 /// The configuration of one member. Errors: bad_config, if a setting of the user is wrong.
-[[nodiscard]] Result<Config> member_config(const GroupShape& shape, const std::string& runtime_directory, NodeId node);
+[[nodiscard]] Config member_config(const GroupShape& shape, const std::string& runtime_directory, NodeId node);
 
 /// Members of a bench say nothing but errors: what they do to each other is meant. Call in each before it joins.
 void log_errors_only();
@@ -49,7 +49,7 @@ void log_errors_only();
 class PrivateDirectory {
  public:
   /// Errors: resource.
-  [[nodiscard]] static Result<PrivateDirectory> make();
+  [[nodiscard]] static PrivateDirectory make();
 
   PrivateDirectory(PrivateDirectory&& other) noexcept : path_(std::exchange(other.path_, {})) {}
   PrivateDirectory& operator=(PrivateDirectory&& other) noexcept {

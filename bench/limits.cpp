@@ -27,16 +27,15 @@ void pin_or_throw(std::uint32_t position) {
 
 /// Seconds that `first` takes on one CPU while `second` runs on another.
 template <class First, class Second>
-Result<double> time_pair(const SharedMemory& memory, std::size_t result_offset, First first, Second second) {
+double time_pair(const SharedMemory& memory, std::size_t result_offset, First first, Second second) {
   const auto seconds = memory.make_objects<double>(result_offset, 1);
-  auto finished = run_processes(2, patience, [&](std::uint32_t process) {
+  run_processes(2, patience, [&](std::uint32_t process) {
     pin_or_throw(process);
     if (process == 1) return second();
     const std::uint64_t start_ns = nanoseconds_now();
     first();
     seconds[0] = seconds_between(start_ns, nanoseconds_now());
   });
-  if (!finished) return Error(finished.error());
   return seconds[0];
 }
 
@@ -59,17 +58,17 @@ void answer_by_futex(std::span<SharedWord> words, std::uint64_t round) {
   publish_by_futex(words[1], round);
 }
 
-struct Row {
+struct BareRow {
   SharedWord committed;  ///< messages of this member
   SharedWord received;   ///< sequence numbers below are here
   SharedWord delivered;  ///< sequence numbers below were delivered here
 };
 
-/// What the members of one bare multicast have in common. Slots lie in `ring` by sender, then by index modulo the window.
-struct Arena {
+/// The members of one bare multicast have this in common. Slots lie in `ring` by sender, then by index modulo the window.
+struct BareArena {
   const BareMulticast& run;
   std::uint64_t per_sender;
-  std::span<Row> rows;
+  std::span<BareRow> rows;
   Gate& gate;
   std::byte* ring;
 
@@ -83,7 +82,7 @@ struct Arena {
 /// to do.
 class BareMember {
  public:
-  BareMember(const Arena& arena, std::uint32_t self, std::span<std::uint64_t> latencies_ns)
+  BareMember(const BareArena& arena, std::uint32_t self, std::span<std::uint64_t> latencies_ns)
       : arena_(arena),
         self_(self),
         latencies_ns_(latencies_ns),
@@ -97,9 +96,7 @@ class BareMember {
     std::thread sender;
     const std::uint64_t start_ns = arena_.gate.pass(arena_.run.members);
     if (apart) {
-      sender = std::thread([this] {
-        repeat([this] { return sent_ < arena_.per_sender; }, [this] { return send(); });
-      });
+      sender = std::thread([this] { repeat([this] { return sent_ < arena_.per_sender; }, [this] { return send(); }); });
     }
     repeat([this] { return delivered_ < all_; },
            [&] {
@@ -129,9 +126,8 @@ class BareMember {
 
   bool send() noexcept {
     std::uint64_t delivered_everywhere = all_;
-    for (const Row& row : arena_.rows) {
+    for (const BareRow& row : arena_.rows)
       delivered_everywhere = std::min(delivered_everywhere, row.delivered.value.load(std::memory_order_acquire));
-    }
     const std::uint64_t free_below = delivered_everywhere / senders_ + arena_.run.window;
     const std::uint64_t until = std::min({arena_.per_sender, free_below, sent_ + batch_max});
     if (sent_ >= until) return false;
@@ -148,9 +144,8 @@ class BareMember {
 
   bool receive() noexcept {
     std::uint64_t here = std::numeric_limits<std::uint64_t>::max();
-    for (std::uint64_t sender = 0; sender < senders_; ++sender) {
+    for (std::uint64_t sender = 0; sender < senders_; ++sender)
       here = std::min(here, arena_.rows[sender].committed.value.load(std::memory_order_acquire) * senders_ + sender);
-    }
     if (here <= received_) return false;
     received_ = here;
     arena_.rows[self_].received.value.store(received_, std::memory_order_release);
@@ -159,7 +154,7 @@ class BareMember {
 
   bool deliver() noexcept {
     std::uint64_t stable = all_;
-    for (const Row& row : arena_.rows) stable = std::min(stable, row.received.value.load(std::memory_order_acquire));
+    for (const BareRow& row : arena_.rows) stable = std::min(stable, row.received.value.load(std::memory_order_acquire));
     if (delivered_ >= stable) return false;
     for (; delivered_ < stable; ++delivered_) {
       const std::byte* slot = arena_.slot(delivered_ % senders_, delivered_ / senders_);
@@ -172,7 +167,7 @@ class BareMember {
     return true;
   }
 
-  const Arena& arena_;
+  const BareArena& arena_;
   std::uint32_t self_;
   std::span<std::uint64_t> latencies_ns_;  // empty, or the sender's with window 1: one per message
   std::uint64_t senders_;
@@ -185,42 +180,39 @@ class BareMember {
 };
 
 /// Runs all members; the latencies, if wanted, are copied out of shared memory at the end.
-Result<double> run_bare(const BareMulticast& run, std::vector<std::uint64_t>* latencies_ns) {
+double run_bare(const BareMulticast& run, std::vector<std::uint64_t>* latencies_ns) {
   const std::uint64_t per_sender = (run.messages + run.senders - 1) / run.senders;
   const std::uint64_t latency_count = latencies_ns ? per_sender : 0;
   const std::uint64_t rows_offset = sizeof(Gate);
-  const std::uint64_t seconds_offset = rows_offset + run.members * sizeof(Row);
+  const std::uint64_t seconds_offset = rows_offset + run.members * sizeof(BareRow);
   const std::uint64_t latencies_offset = seconds_offset + run.members * sizeof(SharedWord);
   const std::uint64_t ring_offset = (latencies_offset + latency_count * sizeof(std::uint64_t) + 4095) / 4096 * 4096;
   auto memory = SharedMemory::make(ring_offset + run.senders * run.window * (sizeof(std::uint64_t) + run.message_bytes));
-  if (!memory) return Error(memory.error());
 
-  const auto seconds = memory->make_objects<double>(seconds_offset, run.members);
-  const auto latencies = memory->make_objects<std::uint64_t>(latencies_offset, latency_count);
-  const Arena arena{run, per_sender, memory->make_objects<Row>(rows_offset, run.members),
-                    memory->make_objects<Gate>(0, 1)[0], memory->data() + ring_offset};
-  auto finished = run_processes(run.members, patience, [&](std::uint32_t self) {
+  const auto seconds = memory.make_objects<double>(seconds_offset, run.members);
+  const auto latencies = memory.make_objects<std::uint64_t>(latencies_offset, latency_count);
+  const BareArena arena{run, per_sender, memory.make_objects<BareRow>(rows_offset, run.members),
+                        memory.make_objects<Gate>(0, 1)[0], memory.data() + ring_offset};
+  run_processes(run.members, patience, [&](std::uint32_t self) {
     name_thread("limit");
     seconds[self] = BareMember(arena, self, self == 0 ? latencies : std::span<std::uint64_t>()).run();
   });
-  if (!finished) return Error(finished.error());
   if (latencies_ns) latencies_ns->assign(latencies.begin(), latencies.end());
   return *std::max_element(seconds.begin(), seconds.end());
 }
 
 }  // namespace
 
-Result<double> cache_line_round_trip_ns() {
+double cache_line_round_trip_ns() {
   constexpr std::uint64_t rounds = 500'000;
   auto memory = SharedMemory::make(4096);
-  if (!memory) return Error(memory.error());
-  const auto words = memory->make_objects<SharedWord>(0, 2);
+  const auto words = memory.make_objects<SharedWord>(0, 2);
   const auto await = [](const SharedWord& word, std::uint64_t value) {
     while (word.value.load(std::memory_order_acquire) != value) {
     }
   };
   const auto seconds = time_pair(
-      *memory, 1024,
+      memory, 1024,
       [&] {
         for (std::uint64_t round = 1; round <= rounds; ++round) {
           words[0].value.store(round, std::memory_order_release);
@@ -233,35 +225,31 @@ Result<double> cache_line_round_trip_ns() {
           words[1].value.store(round, std::memory_order_release);
         }
       });
-  if (!seconds) return Error(seconds.error());
-  return *seconds / static_cast<double>(rounds) * 1e9;
+  return seconds / static_cast<double>(rounds) * 1e9;
 }
 
-Result<double> futex_round_trip_ns() {
+double futex_round_trip_ns() {
   constexpr std::uint64_t rounds = 50'000;
   auto memory = SharedMemory::make(4096);
-  if (!memory) return Error(memory.error());
-  const auto words = memory->make_objects<SharedWord>(0, 2);
+  const auto words = memory.make_objects<SharedWord>(0, 2);
   const auto seconds = time_pair(
-      *memory, 1024,
+      memory, 1024,
       [&] {
         for (std::uint64_t round = 1; round <= rounds; ++round) ask_by_futex(words, round);
       },
       [&] {
         for (std::uint64_t round = 1; round <= rounds; ++round) answer_by_futex(words, round);
       });
-  if (!seconds) return Error(seconds.error());
-  return *seconds / static_cast<double>(rounds) * 1e9;
+  return seconds / static_cast<double>(rounds) * 1e9;
 }
 
-Result<std::vector<std::uint64_t>> futex_latencies_ns(std::uint64_t exchanges, Duration rest) {
+std::vector<std::uint64_t> futex_latencies_ns(std::uint64_t exchanges, Duration rest) {
   constexpr std::uint64_t latencies_offset = 4096;
   auto memory = SharedMemory::make(latencies_offset + exchanges * sizeof(std::uint64_t));
-  if (!memory) return Error(memory.error());
-  const auto words = memory->make_objects<SharedWord>(0, 2);
-  const auto latencies = memory->make_objects<std::uint64_t>(latencies_offset, exchanges);
-  const auto seconds = time_pair(
-      *memory, 1024,
+  const auto words = memory.make_objects<SharedWord>(0, 2);
+  const auto latencies = memory.make_objects<std::uint64_t>(latencies_offset, exchanges);
+  time_pair(
+      memory, 1024,
       [&] {
         for (std::uint64_t round = 1; round <= exchanges; ++round) {
           std::this_thread::sleep_for(rest);
@@ -273,17 +261,15 @@ Result<std::vector<std::uint64_t>> futex_latencies_ns(std::uint64_t exchanges, D
       [&] {
         for (std::uint64_t round = 1; round <= exchanges; ++round) answer_by_futex(words, round);
       });
-  if (!seconds) return Error(seconds.error());
   return std::vector<std::uint64_t>(latencies.begin(), latencies.end());
 }
 
-Result<double> ring_messages_per_second(std::uint64_t message_bytes, Duration duration) {
+double ring_messages_per_second(std::uint64_t message_bytes, Duration duration) {
   const std::uint64_t slots = std::max<std::uint64_t>((1u << 20) / message_bytes, 2);
   auto memory = SharedMemory::make(4096 + slots * message_bytes);
-  if (!memory) return Error(memory.error());
-  const auto words = memory->make_objects<SharedWord>(0, 3);
+  const auto words = memory.make_objects<SharedWord>(0, 3);
   SharedWord &written = words[0], &read = words[1], &stop = words[2];
-  std::byte* ring = memory->data() + 4096;
+  std::byte* ring = memory.data() + 4096;
 
   const auto writer = [&] {
     const std::vector<std::byte> source(message_bytes, std::byte{1});
@@ -309,18 +295,16 @@ Result<double> ring_messages_per_second(std::uint64_t message_bytes, Duration du
       read.value.store(count, std::memory_order_release);
     }
   };
-  const auto seconds = time_pair(*memory, 1024, writer, reader);
-  if (!seconds) return Error(seconds.error());
-  return static_cast<double>(written.value.load()) / *seconds;
+  const auto seconds = time_pair(memory, 1024, writer, reader);
+  return static_cast<double>(written.value.load()) / seconds;
 }
 
-Result<double> bare_multicast_seconds(const BareMulticast& run) { return run_bare(run, nullptr); }
+double bare_multicast_seconds(const BareMulticast& run) { return run_bare(run, nullptr); }
 
-Result<std::vector<std::uint64_t>> bare_multicast_latencies_ns(std::uint32_t members, std::uint64_t message_bytes,
-                                                               std::uint64_t messages) {
+std::vector<std::uint64_t> bare_multicast_latencies_ns(std::uint32_t members, std::uint64_t message_bytes,
+                                                       std::uint64_t messages) {
   std::vector<std::uint64_t> latencies_ns;
-  auto seconds = run_bare({members, 1, message_bytes, 1, true, messages}, &latencies_ns);
-  if (!seconds) return Error(seconds.error());
+  run_bare({members, 1, message_bytes, 1, true, messages}, &latencies_ns);
   return latencies_ns;
 }
 

@@ -1,4 +1,4 @@
-// What the machine allows: the figures that the multicast is measured against. A limit does the least that any system must
+// The limits of the machine: the figures that the multicast is measured against. A limit does the least that any system must
 // do, and nothing else: no views, no variable records, no sleeping, no failures.
 #pragma once
 
@@ -12,18 +12,18 @@ namespace spindrift::bench {
 
 /// Nanoseconds for a cache line there and back between two processes on two CPUs.
 /// Errors: unsupported with one CPU; resource.
-[[nodiscard]] Result<double> cache_line_round_trip_ns();
+[[nodiscard]] double cache_line_round_trip_ns();
 
 /// Nanoseconds for a futex wake-up there and back between two processes on two CPUs. Errors as above.
-[[nodiscard]] Result<double> futex_round_trip_ns();
+[[nodiscard]] double futex_round_trip_ns();
 
 /// Nanoseconds of each of so many wake-ups there and back, with a rest before each that lets both CPUs sleep: what a message
 /// from sleep cannot do without. Errors as above.
-[[nodiscard]] Result<std::vector<std::uint64_t>> futex_latencies_ns(std::uint64_t exchanges, Duration rest);
+[[nodiscard]] std::vector<std::uint64_t> futex_latencies_ns(std::uint64_t exchanges, Duration rest);
 
 /// Messages per second from one writer to one reader through a shared ring of 1 MiB, each payload of `message_bytes` copied
 /// in once and read once. Errors as above.
-[[nodiscard]] Result<double> ring_messages_per_second(std::uint64_t message_bytes, Duration duration);
+[[nodiscard]] double ring_messages_per_second(std::uint64_t message_bytes, Duration duration);
 
 /// A totally ordered, uniform multicast reduced to its rows and rings: one process per member, rows and rings mapped by
 /// everybody, slots of one size.
@@ -38,12 +38,11 @@ struct BareMulticast {
 };
 
 /// Seconds that the slowest member needs from the common start to its last delivery. Errors: resource.
-[[nodiscard]] Result<double> bare_multicast_seconds(const BareMulticast& run);
+[[nodiscard]] double bare_multicast_seconds(const BareMulticast& run);
 
 /// Nanoseconds from send to the sender's own delivery, of every message, in order sent; one sender, window 1, payload
 /// written and read. Errors: resource.
-[[nodiscard]] Result<std::vector<std::uint64_t>> bare_multicast_latencies_ns(std::uint32_t members,
-                                                                             std::uint64_t message_bytes,
-                                                                             std::uint64_t messages);
+[[nodiscard]] std::vector<std::uint64_t> bare_multicast_latencies_ns(std::uint32_t members, std::uint64_t message_bytes,
+                                                                     std::uint64_t messages);
 
 }  // namespace spindrift::bench

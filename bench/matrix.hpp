@@ -4,19 +4,16 @@
 
 #include <cstdint>
 #include <functional>
-#include <string_view>
 #include <vector>
 
 #include <spindrift/bench/report.hpp>
 #include <spindrift/core/config/config.hpp>
-#include <spindrift/core/result.hpp>
 
 namespace spindrift::bench {
 
 /// Which members send.
 enum class Senders : std::uint8_t { one, half, all };
-[[nodiscard]] std::string_view to_string(Senders senders) noexcept;
-/// How many of `members` send; at least one.
+/// The number of `members` that send; at least one.
 [[nodiscard]] std::uint32_t sender_count(Senders senders, std::uint32_t members) noexcept;
 
 struct Matrix {
@@ -43,18 +40,16 @@ struct LatencyMatrix {
 };
 
 /// Runs so many messages and tells the seconds they took.
-using Trial = std::function<Result<double>(std::uint64_t messages)>;
+using Trial = std::function<double(std::uint64_t messages)>;
 /// The number of messages that takes about `seconds`, found by trials. Errors: the first failed trial's.
-[[nodiscard]] Result<std::uint64_t> messages_for(double seconds, const Trial& run);
-
-using FigureSink = std::function<void(const Figure&)>;
+[[nodiscard]] std::uint64_t messages_for(double seconds, const Trial& run);
 
 /// One figure per cell: messages per second delivered at each member; and where one of two members sends and payloads are
 /// touched another, of the same runs, beside a plain ring from one writer to one reader. Errors: the first failed run's.
-[[nodiscard]] Result<void> measure_throughput(const Matrix& matrix, const FigureSink& sink);
+void measure_throughput(const Matrix& matrix, FigureReport& report);
 
 /// Three figures per number of members: p50, p99 and p99.9 of send → own delivery, one sender with one message on its way.
 /// With a rest the limit is a futex there and back after the same rest, none with one CPU: the bare multicast never sleeps.
-[[nodiscard]] Result<void> measure_latency(const LatencyMatrix& matrix, const FigureSink& sink);
+void measure_latency(const LatencyMatrix& matrix, FigureReport& report);
 
 }  // namespace spindrift::bench

@@ -26,8 +26,8 @@ struct alignas(cache_line_bytes) SharedResult {
   std::uint64_t finished_at_ns = 0;
 };
 
-/// What all processes of a run share.
-struct Arena {
+/// All processes of a run share this.
+struct MulticastArena {
   const MulticastRun& run;
   std::uint64_t per_sender;
   const std::string& directory;
@@ -40,9 +40,9 @@ struct Arena {
 };
 
 /// Counts deliveries on the poller thread, and lets the application thread sleep until a number of them was reached.
-class Receiver {
+class DeliveryCounter {
  public:
-  Receiver(const Arena& arena, std::uint32_t self) : arena_(arena), shared_(arena.results[self]) {}
+  DeliveryCounter(const MulticastArena& arena, std::uint32_t self) : arena_(arena), shared_(arena.results[self]) {}
 
   void on_delivery(std::span<const Delivery> batch) noexcept {
     std::uint64_t bytes = 0;
@@ -79,13 +79,13 @@ class Receiver {
   [[nodiscard]] std::uint32_t news() const noexcept { return news_.load(std::memory_order_acquire); }
 
  private:
-  const Arena& arena_;
+  const MulticastArena& arena_;
   SharedResult& shared_;
   std::uint64_t sent_at_ns_ = 0;  // ordered by the ring with the delivery that reads it
   std::atomic<std::uint32_t> news_{0};
 };
 
-void send_all(Subgroup& subgroup, const Arena& arena) {
+void send_all(Subgroup& subgroup, const MulticastArena& arena) {
   const std::vector<std::byte> source(arena.run.message_bytes, std::byte{1});
   for (std::uint64_t index = 0; index < arena.per_sender; ++index) {
     subgroup.send(source.size(), [&](std::span<std::byte> payload) {
@@ -94,7 +94,7 @@ void send_all(Subgroup& subgroup, const Arena& arena) {
   }
 }
 
-void send_one_by_one(Subgroup& subgroup, const Arena& arena, Receiver& receiver) {
+void send_one_by_one(Subgroup& subgroup, const MulticastArena& arena, DeliveryCounter& receiver) {
   const std::vector<std::byte> source(arena.run.message_bytes, std::byte{1});
   for (std::uint64_t index = 0; index < arena.per_sender; ++index) {
     const std::uint32_t seen = receiver.news();
@@ -105,13 +105,13 @@ void send_one_by_one(Subgroup& subgroup, const Arena& arena, Receiver& receiver)
   }
 }
 
-void run_member(const Arena& arena, std::uint32_t self) {
+void run_member(const MulticastArena& arena, std::uint32_t self) {
   log_errors_only();
   name_thread("member-poller");  // which the group's thread inherits
-  Group group(value_or_throw(member_config(arena.run.shape, arena.directory, NodeId(self))));
+  Group group(member_config(arena.run.shape, arena.directory, NodeId(self)));
   name_thread("member-app");
   Subgroup& subgroup = group.subgroup(subgroup_name);
-  Receiver receiver(arena, self);
+  DeliveryCounter receiver(arena, self);
   const bool one_by_one = !arena.latencies_ns.empty() && self == 0;
   group.on_failure([&](const Error&) { receiver.wake(); });
   subgroup.on_delivery([&, one_by_one](std::span<const Delivery> batch) {
@@ -131,36 +131,34 @@ void run_member(const Arena& arena, std::uint32_t self) {
   group.leave();
 }
 
-Error with_progress(Error error, const Arena& arena) {
+std::string progress_of(const MulticastArena& arena) {
   std::string progress;
   for (const SharedResult& member : arena.results) progress += fmt::format(" {}", member.result.delivered);
-  return Error(error.kind(), fmt::format("a run of {} members, {} messages of {} bytes failed; delivered at each member:{}",
-                                         arena.results.size(), arena.messages(), arena.run.message_bytes, progress))
-      .because(std::move(error));
+  return fmt::format("a run of {} members, {} messages of {} bytes failed; delivered at each member:{}",
+                     arena.results.size(), arena.messages(), arena.run.message_bytes, progress);
 }
 
-Result<MulticastResult> measure(const MulticastRun& run, std::vector<std::uint64_t>* latencies_ns) {
+MulticastResult measure(const MulticastRun& run, std::vector<std::uint64_t>* latencies_ns) {
   const GroupShape& shape = run.shape;
   const std::uint64_t per_sender = (run.messages + shape.senders - 1) / shape.senders;
   const std::uint64_t latency_count = latencies_ns ? per_sender : 0;
   const std::uint64_t results_offset = 2 * sizeof(Gate);
   const std::uint64_t latencies_offset = results_offset + shape.members * sizeof(SharedResult);
   auto memory = SharedMemory::make(latencies_offset + latency_count * sizeof(std::uint64_t));
-  if (!memory) return Error(memory.error());
   auto directory = PrivateDirectory::make();
-  if (!directory) return Error(directory.error());
-  if (const auto config = member_config(shape, directory->path(), NodeId(0)); !config) return Error(config.error());
+  static_cast<void>(
+      member_config(shape, directory.path(), NodeId(0)));  // a wrong setting is an error before the first process
 
-  const std::span<Gate> gates = memory->make_objects<Gate>(0, 2);
-  const Arena arena{run,
-                    per_sender,
-                    directory->path(),
-                    gates[0],
-                    gates[1],
-                    memory->make_objects<SharedResult>(results_offset, shape.members),
-                    memory->make_objects<std::uint64_t>(latencies_offset, latency_count)};
-  auto finished = run_processes(shape.members, patience, [&](std::uint32_t self) { run_member(arena, self); });
-  if (!finished) return with_progress(finished.error(), arena);
+  const std::span<Gate> gates = memory.make_objects<Gate>(0, 2);
+  const MulticastArena arena{run,
+                             per_sender,
+                             directory.path(),
+                             gates[0],
+                             gates[1],
+                             memory.make_objects<SharedResult>(results_offset, shape.members),
+                             memory.make_objects<std::uint64_t>(latencies_offset, latency_count)};
+  explained([&] { return progress_of(arena); },
+            [&] { run_processes(shape.members, patience, [&](std::uint32_t self) { run_member(arena, self); }); });
 
   MulticastResult result{arena.messages(), 0, {}};
   double slowest = 0;
@@ -176,13 +174,17 @@ Result<MulticastResult> measure(const MulticastRun& run, std::vector<std::uint64
 
 }  // namespace
 
-Result<MulticastResult> run_multicast(const MulticastRun& run) { return measure(run, nullptr); }
+MulticastResult run_multicast(const MulticastRun& run) { return measure(run, nullptr); }
 
-Result<std::vector<std::uint64_t>> run_multicast_latencies_ns(const MulticastRun& run) {
+double multicast_seconds(const MulticastRun& run) {
+  const MulticastResult result = run_multicast(run);
+  return static_cast<double>(result.messages) / result.messages_per_second;
+}
+
+std::vector<std::uint64_t> run_multicast_latencies_ns(const MulticastRun& run) {
   CHECK(run.shape.senders == 1);
   std::vector<std::uint64_t> latencies_ns;
   auto result = measure(run, &latencies_ns);
-  if (!result) return Error(result.error());
   return latencies_ns;
 }
 

@@ -19,7 +19,7 @@ struct MulticastRun {
   Duration rest{};                   ///< latencies: before each message, so that everybody sleeps
 };
 
-/// What one member saw.
+/// The result of one member.
 struct MemberResult {
   double seconds = 0;           ///< from the common start to its last delivery
   std::uint64_t delivered = 0;  ///< messages
@@ -35,10 +35,13 @@ struct MulticastResult {
 
 /// Errors: bad_config (a setting is wrong), resource, member_lost, would_block (the run hung; the message says how far each
 /// member came).
-[[nodiscard]] Result<MulticastResult> run_multicast(const MulticastRun& run);
+[[nodiscard]] MulticastResult run_multicast(const MulticastRun& run);
+
+/// Seconds of the slowest member. Errors as above.
+[[nodiscard]] double multicast_seconds(const MulticastRun& run);
 
 /// Nanoseconds from before `send` to the sender's own delivery upcall, of every message, in order sent: the first member
 /// sends the next message when the one before was delivered to it. Payload written and read. Errors as above.
-[[nodiscard]] Result<std::vector<std::uint64_t>> run_multicast_latencies_ns(const MulticastRun& run);
+[[nodiscard]] std::vector<std::uint64_t> run_multicast_latencies_ns(const MulticastRun& run);
 
 }  // namespace spindrift::bench

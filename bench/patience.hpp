@@ -1,4 +1,4 @@
-// How long the parent of a group of processes waits for them. Time in which it was stopped itself does not count: whoever
+// The patience of the parent of a group of processes. Time in which it was stopped itself does not count: whoever
 // stops it, to measure something else on this machine, stops its children too.
 #pragma once
 

@@ -1,5 +1,5 @@
-// How a payload is written and read when a bench says "touched": all of it is copied in, one byte of every line is read.
-// The limits and the group share this code, so that they are compared over the same work.
+// A payload is written and read in one way when a bench says "touched": all of it is copied in, one byte of every line is
+// read. The limits and the group share this code, so that they are compared over the same work.
 #pragma once
 
 #include <cstddef>

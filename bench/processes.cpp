@@ -44,7 +44,7 @@ constexpr std::size_t report_bytes_max = 1024;
   ::_exit(written < 0 ? 2 : 1);
 }
 
-/// What the pipe says by the deadline: nothing if all processes ended without a report.
+/// The report that the pipe has by the deadline: nothing if all processes ended without a report.
 std::optional<Error> first_report(int report, std::uint64_t deadline_ns) {
   while (true) {
     const std::uint64_t now_ns = nanoseconds_now();
@@ -81,9 +81,9 @@ std::optional<Error> reap(const std::vector<pid_t>& processes, bool kill_first) 
 
 }  // namespace
 
-Result<SharedMemory> SharedMemory::make(std::size_t bytes) {
+SharedMemory SharedMemory::make(std::size_t bytes) {
   void* memory = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
-  if (memory == MAP_FAILED) return system_error(fmt::format("mmap {} bytes", bytes), errno);
+  if (memory == MAP_FAILED) throw Exception(system_error(fmt::format("mmap {} bytes", bytes), errno));
   return SharedMemory({static_cast<std::byte*>(memory), bytes});
 }
 
@@ -91,9 +91,9 @@ SharedMemory::~SharedMemory() {
   if (!memory_.empty()) ::munmap(memory_.data(), memory_.size());
 }
 
-Result<void> run_processes(std::uint32_t count, Duration patience, const std::function<void(std::uint32_t)>& body) {
+void run_processes(std::uint32_t count, Duration patience, const std::function<void(std::uint32_t)>& body) {
   int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) return system_error("pipe2", errno);
+  if (::pipe2(ends, O_CLOEXEC) != 0) throw Exception(system_error("pipe2", errno));
   const std::uint64_t deadline_ns = nanoseconds_now() + static_cast<std::uint64_t>(patience.count());
   std::vector<pid_t> processes;
   std::optional<Error> error;
@@ -108,8 +108,7 @@ Result<void> run_processes(std::uint32_t count, Duration patience, const std::fu
   const auto crash = reap(processes, error.has_value());
   ::close(ends[0]);
   if (!error) error = crash;
-  if (error) return *std::move(error);
-  return {};
+  if (error) throw Exception(*std::move(error));
 }
 
 std::uint64_t Gate::pass(std::uint64_t count) noexcept {

@@ -25,7 +25,7 @@ struct alignas(cache_line_bytes) SharedWord {
 class SharedMemory {
  public:
   /// Errors: resource.
-  [[nodiscard]] static Result<SharedMemory> make(std::size_t bytes);
+  [[nodiscard]] static SharedMemory make(std::size_t bytes);
 
   SharedMemory(SharedMemory&& other) noexcept : memory_(std::exchange(other.memory_, {})) {}
   SharedMemory& operator=(SharedMemory&& other) noexcept {
@@ -52,15 +52,24 @@ class SharedMemory {
 /// Runs `body(0)` … `body(count − 1)`, each in a forked process of its own, and returns when all have ended. What a body
 /// throws ends its process; then, or after `patience`, the remaining ones are killed and the first reason is returned.
 /// Errors: resource; whatever kind a body threw; member_lost if a process crashed; would_block if time ran out.
-[[nodiscard]] Result<void> run_processes(std::uint32_t count, Duration patience,
-                                         const std::function<void(std::uint32_t)>& body);
+void run_processes(std::uint32_t count, Duration patience, const std::function<void(std::uint32_t)>& body);
+
+/// Returns what the work does. An Exception of it comes out as the cause of one that says what was going on.
+template <class What, class Work>
+auto explained(What what, Work work) {
+  try {
+    return work();
+  } catch (const Exception& failure) {
+    throw Exception(Error(failure.error().kind(), what()).because(failure.error()));
+  }
+}
 
 /// Wakes up to `count` processes that sleep on the word.
 void futex_wake(SharedWord& word, int count) noexcept;
 /// Sleeps while the word is `seen`, or for no reason. The futex is the word's low half (little-endian).
 void futex_wait(SharedWord& word, std::uint64_t seen) noexcept;
 
-/// Where processes wait for each other.
+/// Processes wait for each other here.
 class Gate {
  public:
   /// Waits, yielding, to start together. Returns when `count` processes are here: the instant when the last one came, in
@@ -74,7 +83,7 @@ class Gate {
   SharedWord opened_at_ns_;
 };
 
-/// What profilers call this thread and those that it starts; at most 15 characters.
+/// Sets the name by which profilers call this thread and those that it starts; at most 15 characters.
 void name_thread(const char* name) noexcept;
 
 /// Binds this process to one of the CPUs that it may use, by position among them. False if there is no such CPU.

@@ -1,14 +1,16 @@
-// How long it takes until a peer of another host can be used: by a connectionless queue pair, which needs its metadata, and
-// by a connection, which must be made. Over loopback, between two threads of this process. (KRCore, figure 8a: with the
-// metadata cached, and asked for at a meta server.)
+// Measures how long it takes until a peer of another host can be used: by a connectionless queue pair, which needs its
+// metadata, and by a connection, which must be made. Over loopback, between two threads of this process. (KRCore, figure 8a:
+// with the metadata cached, and asked for at a meta server.)
 #pragma once
 
+#include <array>
+#include <atomic>
 #include <cstdint>
-#include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
-#include <spindrift/core/result.hpp>
+#include <spindrift/bench/reached.hpp>
 
 namespace spindrift::bench {
 
@@ -34,21 +36,44 @@ struct ConnectRates {
   double unknown = 0;  ///< each to a node that is looked up, so many at a time as `Seeker::lookups_max` says
 };
 
-/// The peers, in a thread of their own. Threading: made, asked and destroyed by one thread.
+struct ReachCaller;
+
+/// The peers, in a thread of their own. Threading: made, asked and destroyed by one thread. All throw Exception: timed_out,
+/// member_lost, and what the device says.
 class Reach {
  public:
   static constexpr std::uint32_t peers_max = 8;
-
-  /// `provider`: of connectionless queue pairs, as in OfiDeviceOptions. Errors: those of `make_ofi_device`.
-  [[nodiscard]] static Result<std::unique_ptr<Reach>> start(const std::string& provider);
-  virtual ~Reach() = default;
-
-  /// `peers`, 1 … peers_max, reached at a time, `samples` times. Errors: timed_out, member_lost, and those of the device.
-  [[nodiscard]] virtual Result<ReachTimes> measure(std::uint32_t peers, std::uint32_t samples) = 0;
-
   static constexpr std::uint32_t lookups_max = 4096;
-  /// Over `lookups`, 1 … lookups_max, and sixteen times as many known ones. Errors: the same.
-  [[nodiscard]] virtual Result<ConnectRates> measure_rates(std::uint32_t lookups) = 0;
+
+  /// `provider`: of connectionless queue pairs, as in OfiDeviceOptions.
+  explicit Reach(std::string provider);
+  ~Reach();
+  Reach(const Reach&) = delete;
+  Reach& operator=(const Reach&) = delete;
+
+  /// `peers`, 1 … peers_max, reached at a time, `samples` times.
+  [[nodiscard]] ReachTimes measure(std::uint32_t peers, std::uint32_t samples);
+  /// Over `lookups`, 1 … lookups_max, and sixteen times as many known ones.
+  [[nodiscard]] ConnectRates measure_rates(std::uint32_t lookups);
+
+ private:
+  /// Returns how long all of them took.
+  std::uint64_t reach_connectionless(ReachCaller& caller, std::uint32_t peers, ReachTimes& times);
+  /// One more than those that the device has.
+  static void open_endpoint(ReachCaller& caller, ReachTimes& times);
+  /// One pair to each peer first, so that its metadata are there; then another, which is measured.
+  void connect_virtually(ReachCaller& caller, std::uint32_t peers, ReachTimes& times);
+  /// By turns with the two reads, once one node has been looked up. How often the table was read for the others.
+  std::uint64_t connect_unknown(ReachCaller& caller, std::uint32_t peers, ReachTimes& times);
+  std::uint64_t reach_connected(ReachCaller& caller, std::uint32_t peers, ReachTimes& times);
+
+  static constexpr std::uint32_t known_nodes = 8;
+  const std::string provider_;
+  std::array<ReachedPeer, peers_max> peers_;
+  TableKeeper keeper_;
+  std::atomic<std::uint32_t> reached_{peers_max};
+  std::atomic<bool> ends_{false};
+  std::thread thread_;
 };
 
 }  // namespace spindrift::bench

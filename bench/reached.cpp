@@ -15,12 +15,12 @@ using kernel::Device;
 using kernel::Metadata;
 using kernel::PhysicalEvent;
 
-Result<std::unique_ptr<Device>> open_loopback_device(const std::string& provider, const kernel::DeviceSizes& sizes) {
+std::unique_ptr<Device> open_loopback_device(const std::string& provider, const kernel::DeviceSizes& sizes) {
   kernel::OfiDeviceOptions options;
   options.connectionless = provider;
   options.listen = "127.0.0.1:0";
   options.sizes = sizes;
-  return kernel::make_ofi_device(options);
+  return value_or_throw(kernel::make_ofi_device(options));
 }
 
 // 127.64.0.0 and on, an IPv4 address in its IPv6 form.
@@ -33,24 +33,17 @@ Metadata elsewhere(const Metadata& real, std::uint32_t number) {
   return kernel::ofi::encode(*name);
 }
 
-Result<void> Peer::start(const std::string& provider, const kernel::DeviceSizes& sizes) {
-  auto made = open_loopback_device(provider, sizes);
-  if (!made) return std::move(made).error();
-  device = std::move(made).value();
+void ReachedPeer::start(const std::string& provider, const kernel::DeviceSizes& sizes) {
+  device = open_loopback_device(provider, sizes);
   metadata = device->metadata();
-  auto opened = device->open();
-  if (!opened) return std::move(opened).error();
-  open = std::move(opened).value();
-  auto for_writes = device->register_memory(writable, fabric::Access::write);
-  if (!for_writes) return std::move(for_writes).error();
-  auto for_reads = device->register_memory(readable, fabric::Access::read);
-  if (!for_reads) return std::move(for_reads).error();
-  write_keys = *for_writes;
-  read_keys = *for_reads;
-  return {};
+  open = value_or_throw(device->open());
+  auto for_writes = value_or_throw(device->register_memory(writable, fabric::Access::write));
+  auto for_reads = value_or_throw(device->register_memory(readable, fabric::Access::read));
+  write_keys = for_writes;
+  read_keys = for_reads;
 }
 
-void Peer::poll() {
+void ReachedPeer::poll() {
   std::array<PhysicalEvent, 8> events;
   static_cast<void>(open->poll(events));
   if (auto call = device->accepted(); call.queue_pair != nullptr) accepted.push_back(std::move(call.queue_pair));
@@ -60,38 +53,30 @@ void Peer::poll() {
   });
 }
 
-Result<void> TableKeeper::start(const std::string& provider, std::uint32_t nodes, std::uint32_t told_max) {
-  auto geometry = kernel::MetaGeometry::for_entries(nodes + told_max);
-  if (!geometry) return std::move(geometry).error();
-  lines_.resize((geometry->bytes() + sizeof(Line) - 1) / sizeof(Line));
-  const std::span region(reinterpret_cast<std::byte*>(lines_.data()), geometry->bytes());
-  auto table = kernel::MetaTable::format(region, *geometry);
-  if (!table) return std::move(table).error();
-  table_.emplace(std::move(table).value());
-  auto made = open_loopback_device(provider, {.send_depth = 16, .receive_buffers = 16});
-  if (!made) return std::move(made).error();
-  device_ = std::move(made).value();
-  auto opened = device_->open();
-  if (!opened) return std::move(opened).error();
-  open_ = std::move(opened).value();
+void TableKeeper::start(const std::string& provider, std::uint32_t nodes, std::uint32_t told_max) {
+  auto geometry = value_or_throw(kernel::MetaGeometry::for_entries(nodes + told_max));
+  lines_.resize((geometry.bytes() + sizeof(TableLine) - 1) / sizeof(TableLine));
+  const std::span region(reinterpret_cast<std::byte*>(lines_.data()), geometry.bytes());
+  auto table = value_or_throw(kernel::MetaTable::format(region, geometry));
+  table_.emplace(std::move(table));
+  device_ = open_loopback_device(provider, {.send_depth = 16, .receive_buffers = 16});
+  open_ = value_or_throw(device_->open());
   for (std::uint32_t node = 1; node <= nodes; ++node) {
     const kernel::MetaValue value = kernel::encode(kernel::NodeRecord{node, elsewhere(device_->metadata(), node)});
-    if (auto put = table_->put(kernel::meta_key_of(NodeId(node)), value); !put) return put;
+    value_or_throw(table_->put(kernel::meta_key_of(NodeId(node)), value));
   }
-  auto keys = device_->register_memory(region, fabric::Access::read);
-  if (!keys) return std::move(keys).error();
-  server_ = {NodeId(0), device_->metadata(), *geometry, keys->remote_base, keys->remote_key};
-  return {};
+  auto keys = value_or_throw(device_->register_memory(region, fabric::Access::read));
+  server_ = {NodeId(0), device_->metadata(), geometry, keys.remote_base, keys.remote_key};
 }
 
-Result<void> TableKeeper::tell(NodeId node, const Peer& peer) {
-  return tell(node, peer.metadata, peer.write_keys, peer.writable.size());
+void TableKeeper::tell(NodeId node, const ReachedPeer& peer) {
+  tell(node, peer.metadata, peer.write_keys, peer.writable.size());
 }
 
-Result<void> TableKeeper::tell(NodeId node, const Metadata& metadata, const kernel::MemoryKeys& memory, std::size_t bytes) {
+void TableKeeper::tell(NodeId node, const Metadata& metadata, const kernel::MemoryKeys& memory, std::size_t bytes) {
   const kernel::MemoryRecord record{node, memory.remote_key, memory.remote_base, bytes, 1, fabric::Access::write};
-  if (auto put = table_->put(kernel::meta_key_of(node, record.key), kernel::encode(record)); !put) return put;
-  return table_->put(kernel::meta_key_of(node), kernel::encode(kernel::NodeRecord{node.value(), metadata}));
+  value_or_throw(table_->put(kernel::meta_key_of(node, record.key), kernel::encode(record)));
+  value_or_throw(table_->put(kernel::meta_key_of(node), kernel::encode(kernel::NodeRecord{node.value(), metadata})));
 }
 
 void TableKeeper::poll() {

@@ -1,5 +1,5 @@
-// Who is reached by `bench connect`, on loopback: peers whose memory is open to whoever has the keys, and one that keeps a
-// meta table of nodes that need not be there. They do nothing but poll.
+// The peers that `bench connect` reaches, on loopback: some whose memory is open to whoever has the keys, and one that keeps
+// a meta table of nodes that need not be there. They do nothing but poll.
 #pragma once
 
 #include <array>
@@ -20,15 +20,15 @@ namespace spindrift::bench {
 
 /// A device that peers of this host reach, with connected queue pairs too. `provider`: of connectionless queue pairs, as in
 /// OfiDeviceOptions. Errors: those of `make_ofi_device`.
-[[nodiscard]] Result<std::unique_ptr<kernel::Device>> open_loopback_device(const std::string& provider,
-                                                                           const kernel::DeviceSizes& sizes);
+[[nodiscard]] std::unique_ptr<kernel::Device> open_loopback_device(const std::string& provider,
+                                                                   const kernel::DeviceSizes& sizes);
 
-/// How a node would be reached that is like the one of `real`, metadata of such a device, but at another address: its own
+/// The metadata of a node that is like the one of `real`, metadata of such a device, but at another address: its own
 /// for each `number` below 2^22. What every device of that provider takes in, and nobody answers to.
 [[nodiscard]] kernel::Metadata elsewhere(const kernel::Metadata& real, std::uint32_t number);
 
 /// Threading: started, then polled by one thread.
-struct Peer {
+struct ReachedPeer {
   std::unique_ptr<kernel::Device> device;
   std::unique_ptr<kernel::PhysicalQueuePair> open;
   std::vector<std::unique_ptr<kernel::PhysicalQueuePair>> accepted;
@@ -39,30 +39,29 @@ struct Peer {
   kernel::Metadata metadata;
 
   /// Errors: those of the device.
-  [[nodiscard]] Result<void> start(const std::string& provider, const kernel::DeviceSizes& sizes);
+  void start(const std::string& provider, const kernel::DeviceSizes& sizes);
   void poll();
 };
 
-/// A meta server. Threading: as Peer.
+/// A meta server. Threading: as ReachedPeer.
 class TableKeeper {
  public:
   /// Its table has nodes 1 … `nodes`, each `elsewhere`, and room for the memory of so many of them as `tell` is to tell of.
   /// Errors: those of the device; bad_argument (no nodes).
-  [[nodiscard]] Result<void> start(const std::string& provider, std::uint32_t nodes, std::uint32_t told_max = 0);
+  void start(const std::string& provider, std::uint32_t nodes, std::uint32_t told_max = 0);
   /// From here on the node is the peer, and may be written to. Errors: resource.
-  [[nodiscard]] Result<void> tell(NodeId node, const Peer& peer);
+  void tell(NodeId node, const ReachedPeer& peer);
   /// The same of any device, of which peers may write to `bytes` of memory.
-  [[nodiscard]] Result<void> tell(NodeId node, const kernel::Metadata& metadata, const kernel::MemoryKeys& memory,
-                                  std::size_t bytes);
-  /// What its readers need.
+  void tell(NodeId node, const kernel::Metadata& metadata, const kernel::MemoryKeys& memory, std::size_t bytes);
+  /// Its readers need this.
   [[nodiscard]] const kernel::MetaServer& server() const noexcept { return server_; }
   void poll();
 
  private:
-  struct alignas(cache_line_bytes) Line {
+  struct alignas(cache_line_bytes) TableLine {
     std::array<std::byte, cache_line_bytes> bytes{};
   };
-  std::vector<Line> lines_;  // outlives its registration
+  std::vector<TableLine> lines_;  // outlives its registration
   std::unique_ptr<kernel::Device> device_;
   std::unique_ptr<kernel::PhysicalQueuePair> open_;
   std::optional<kernel::MetaTable> table_;

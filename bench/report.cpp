@@ -10,6 +10,8 @@
 #include <sched.h>
 #include <sys/utsname.h>
 
+#include <spindrift/core/result.hpp>
+
 #include "commit.hpp"
 
 namespace spindrift::bench {
@@ -101,36 +103,25 @@ std::string to_json(const Figure& figure, const Provenance& provenance) {
   return line.dump();
 }
 
-Result<Report> Report::open(const std::string& json) {
-  Report report;
-  report.provenance_ = provenance();
-  report.table_ = json != "-";
-  if (json == "-") report.json_ = stdout;
+FigureReport::FigureReport(const std::string& json) : table_(json != "-") {
+  if (json == "-") json_ = stdout;
   if (!json.empty() && json != "-") {
-    report.json_ = std::fopen(json.c_str(), "we");
-    if (!report.json_) return system_error("open " + json, errno);
+    json_ = std::fopen(json.c_str(), "we");
+    if (!json_) throw Exception(system_error("open " + json, errno));
   }
-  return report;
 }
 
-Report::Report(Report&& other) noexcept
-    : provenance_(std::move(other.provenance_)),
-      table_(other.table_),
-      json_(std::exchange(other.json_, nullptr)),
-      bench_in_table_(std::move(other.bench_in_table_)),
-      column_widths_(std::move(other.column_widths_)) {}
-
-Report::~Report() {
+FigureReport::~FigureReport() {
   if (json_ && json_ != stdout) std::fclose(json_);
 }
 
-void Report::add(const Figure& figure) {
+void FigureReport::add(const Figure& figure) {
   if (table_) print_row(figure);
   if (json_) fmt::print(json_, "{}\n", to_json(figure, provenance_));
   std::fflush(nullptr);
 }
 
-void Report::print_row(const Figure& figure) {
+void FigureReport::print_row(const Figure& figure) {
   if (figure.bench != bench_in_table_) {
     bench_in_table_ = figure.bench;
     fmt::print("\n{}\n", figure.bench);

@@ -1,4 +1,4 @@
-// What a bench hands over: one figure per line, as JSON for programs or as a table for people, always with its spread over
+// A bench hands over one figure per line, as JSON for programs or as a table for people, always with its spread over
 // the repeats and, where there is one, the limit of the same machine measured in the same run.
 #pragma once
 
@@ -10,8 +10,6 @@
 #include <utility>
 #include <variant>
 #include <vector>
-
-#include <spindrift/core/result.hpp>
 
 namespace spindrift::bench {
 
@@ -28,14 +26,15 @@ struct Summary {
 [[nodiscard]] double percentile(std::span<std::uint64_t> values, double fraction);
 
 using Parameter = std::variant<std::uint64_t, double, bool, std::string>;
+using Parameters = std::vector<std::pair<std::string, Parameter>>;  ///< in the order to print
 
 /// One measured quantity.
 struct Figure {
-  std::string bench;                                          ///< "multicast throughput"
-  std::vector<std::pair<std::string, Parameter>> parameters;  ///< in the order to print
-  std::string unit;                                           ///< "messages/s"
-  std::vector<double> values;                                 ///< one per repeat; at least one
-  std::vector<double> limits;                                 ///< the same quantity of the limit, one per repeat; or empty
+  std::string bench;  ///< "multicast throughput"
+  Parameters parameters;
+  std::string unit;            ///< "messages/s"
+  std::vector<double> values;  ///< one per repeat; at least one
+  std::vector<double> limits;  ///< the same quantity of the limit, one per repeat; or empty
 
   /// Median by median of the limit: above 1 is better for a rate, below 1 for a time. Nothing without a limit, or if it is
   /// 0.
@@ -57,27 +56,37 @@ struct Provenance {
 [[nodiscard]] std::string to_json(const Figure& figure, const Provenance& provenance);
 
 /// Prints figures as they come. Not thread-safe.
-class Report {
+class FigureReport {
  public:
   /// `json` empty: a table on standard output. "-": JSON lines there instead. Otherwise both: the table there, the lines in
-  /// the file of that name, replaced. Errors: resource.
-  [[nodiscard]] static Result<Report> open(const std::string& json);
-
-  Report(Report&& other) noexcept;
-  Report& operator=(Report&&) = delete;
-  ~Report();
+  /// the file of that name, replaced. Throws Exception: resource.
+  explicit FigureReport(const std::string& json);
+  ~FigureReport();
+  FigureReport(const FigureReport&) = delete;
+  FigureReport& operator=(const FigureReport&) = delete;
 
   void add(const Figure& figure);
 
  private:
-  Report() = default;
   void print_row(const Figure& figure);
 
-  Provenance provenance_;
-  bool table_ = true;
+  const Provenance provenance_ = provenance();
+  const bool table_;
   std::FILE* json_ = nullptr;
   std::string bench_in_table_;
   std::vector<std::size_t> column_widths_;  ///< of its parameters; all figures of a bench have the same
 };
+
+/// One figure for the median and one for the 99th percentile of times in nanoseconds, in microseconds.
+template <class Times>
+void report_percentiles(FigureReport& report, const char* bench, const Parameters& parameters,
+                        std::vector<std::uint64_t> Times::*which, std::vector<Times>& repeats) {
+  for (const auto& [name, fraction] : {std::pair{"p50", 0.5}, {"p99", 0.99}}) {
+    Figure figure{bench, parameters, "us", {}, {}};
+    figure.parameters.emplace_back("percentile", std::string(name));
+    for (Times& times : repeats) figure.values.push_back(percentile(times.*which, fraction) / 1000);
+    report.add(figure);
+  }
+}
 
 }  // namespace spindrift::bench

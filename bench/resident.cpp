@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include <spindrift/bench/processes.hpp>
+#include <spindrift/core/file_descriptor.hpp>
 #include <spindrift/group/group.hpp>
 
 extern char** environ;
@@ -32,75 +33,64 @@ class MemberProcess {
   MemberProcess(MemberProcess&& other) noexcept
       : node_(other.node_),
         process_(std::exchange(other.process_, -1)),
-        input_(std::exchange(other.input_, -1)),
-        output_(std::exchange(other.output_, -1)) {}
+        input_(std::move(other.input_)),
+        output_(std::move(other.output_)) {}
   MemberProcess& operator=(MemberProcess&&) = delete;
   ~MemberProcess() {
-    if (process_ >= 0) ::kill(process_, SIGKILL);
-    static_cast<void>(end());
+    if (process_ < 0) return;
+    ::kill(process_, SIGKILL);
+    static_cast<void>(reap());
   }
 
-  [[nodiscard]] pid_t process() const noexcept { return process_; }
-
-  Result<void> start(std::vector<std::string> command) {
-    std::array<int, 2> input{};
-    std::array<int, 2> output{};
-    if (::pipe2(input.data(), O_CLOEXEC) != 0) return system_error("pipe2", errno);
-    input_ = input[1];
-    if (::pipe2(output.data(), O_CLOEXEC) != 0) {
-      const int reason = errno;
-      ::close(input[0]);
-      return system_error("pipe2", reason);
-    }
-    output_ = output[0];
-
+  void start(std::vector<std::string> command) {
+    auto [reads, input] = make_pipe();
+    input_ = std::move(input);
+    auto [output, writes] = make_pipe();
+    output_ = std::move(output);
     std::vector<char*> words;
     for (std::string& word : command) words.push_back(word.data());
     words.push_back(nullptr);
     posix_spawn_file_actions_t actions;
     ::posix_spawn_file_actions_init(&actions);
-    ::posix_spawn_file_actions_adddup2(&actions, input[0], STDIN_FILENO);
-    ::posix_spawn_file_actions_adddup2(&actions, output[1], STDOUT_FILENO);
+    ::posix_spawn_file_actions_adddup2(&actions, reads.get(), STDIN_FILENO);
+    ::posix_spawn_file_actions_adddup2(&actions, writes.get(), STDOUT_FILENO);
     const int failed = ::posix_spawn(&process_, words[0], &actions, nullptr, words.data(), environ);
     ::posix_spawn_file_actions_destroy(&actions);
-    ::close(input[0]);
-    ::close(output[1]);
-    if (failed != 0) {
-      process_ = -1;
-      return system_error("start " + command[0], failed);
-    }
-    return {};
+    if (failed == 0) return;
+    process_ = -1;
+    throw Exception(system_error("start " + command[0], failed));
   }
 
   /// The instant at which the member was in the view.
-  Result<std::uint64_t> await_in_view() {
+  std::uint64_t await_in_view() {
     std::string line;
     for (char byte = 0; byte != '\n';) {
-      const auto bytes = ::read(output_, &byte, 1);
+      const auto bytes = ::read(output_.get(), &byte, 1);
       if (bytes < 0 && errno == EINTR) continue;
-      if (bytes <= 0) return Error(ErrorKind::member_lost, fmt::format("member {} ended before it was in the view", node_));
+      if (bytes <= 0)
+        throw Exception(Error(ErrorKind::member_lost, fmt::format("member {} ended before it was in the view", node_)));
       line += byte;
     }
     std::uint64_t instant_ns = 0;
     const auto parsed = std::from_chars(line.data(), line.data() + line.size(), instant_ns);
     if (parsed.ec != std::errc() || *parsed.ptr != '\n') {
-      return Error(ErrorKind::bad_input, fmt::format("member {} said \"{}\" instead of a number", node_, line));
+      throw Exception(Error(ErrorKind::bad_input, fmt::format("member {} said \"{}\" instead of a number", node_, line)));
     }
     return instant_ns;
   }
 
   /// CPU time of the whole process so far, user and system.
-  [[nodiscard]] Result<double> cpu_seconds() const {
+  [[nodiscard]] double cpu_seconds() const {
     clockid_t clock{};
     timespec used{};
     const int failed = ::clock_getcpuclockid(process_, &clock);
-    if (failed != 0) return system_error("clock_getcpuclockid", failed);
-    if (::clock_gettime(clock, &used) != 0) return system_error("clock_gettime", errno);
+    if (failed != 0) throw Exception(system_error("clock_getcpuclockid", failed));
+    if (::clock_gettime(clock, &used) != 0) throw Exception(system_error("clock_gettime", errno));
     return static_cast<double>(used.tv_sec) + static_cast<double>(used.tv_nsec) * 1e-9;
   }
 
   /// A size that a file of this process in /proc gives in kB, in bytes.
-  [[nodiscard]] Result<std::uint64_t> memory_bytes(std::string_view file, std::string_view field) const {
+  [[nodiscard]] std::uint64_t memory_bytes(std::string_view file, std::string_view field) const {
     const std::string path = fmt::format("/proc/{}/{}", process_, file);
     std::ifstream in(path);
     std::string name;
@@ -108,34 +98,37 @@ class MemberProcess {
       if (name == field && in >> kilobytes) return kilobytes * 1024;
       in.ignore(4096, '\n');
     }
-    return Error(ErrorKind::resource, fmt::format("no {}", field)).at(path);
+    throw Exception(Error(ErrorKind::resource, fmt::format("no {}", field)).at(path));
   }
 
   /// Lets it leave.
-  void dismiss() noexcept { close_once(input_); }
+  void dismiss() noexcept { input_.reset(); }
 
-  /// Waits until it has ended.
-  Result<void> end() {
-    dismiss();
-    close_once(output_);
-    if (process_ < 0) return {};
+  /// Waits until it has ended, as it was dismissed to do.
+  void end() {
+    const int status = reap();
+    if (status != 0)
+      throw Exception(Error(ErrorKind::member_lost, fmt::format("member {} ended with status {:#x}", node_, status)));
+  }
+
+ private:
+  static std::pair<FileDescriptor, FileDescriptor> make_pipe() {
+    std::array<int, 2> ends{};
+    if (::pipe2(ends.data(), O_CLOEXEC) != 0) throw Exception(system_error("pipe2", errno));
+    return {FileDescriptor(ends[0]), FileDescriptor(ends[1])};
+  }
+  int reap() noexcept {
     int status = 0;
     while (::waitpid(process_, &status, 0) < 0 && errno == EINTR) {
     }
     process_ = -1;
-    if (status != 0) return Error(ErrorKind::member_lost, fmt::format("member {} ended with status {:#x}", node_, status));
-    return {};
-  }
-
- private:
-  static void close_once(int& descriptor) noexcept {
-    if (descriptor >= 0) ::close(std::exchange(descriptor, -1));
+    return status;
   }
 
   std::uint32_t node_;
   pid_t process_ = -1;
-  int input_ = -1;
-  int output_ = -1;
+  FileDescriptor input_;
+  FileDescriptor output_;
 };
 
 class ResidentGroup {
@@ -143,12 +136,12 @@ class ResidentGroup {
   explicit ResidentGroup(PrivateDirectory directory) : directory_(std::move(directory)) {}
 
   /// Returns the seconds until all are in the view.
-  Result<double> start(const ResidentRun& run) {
+  double start(const ResidentRun& run) {
     const std::string config_path = directory_.path() + "/bench.cfg";
     std::ofstream config(config_path);
     config << group_config_text(run.shape, directory_.path());
     config.close();
-    if (!config) return Error(ErrorKind::resource, "cannot be written").at(config_path);
+    if (!config) throw Exception(Error(ErrorKind::resource, "cannot be written").at(config_path));
 
     const std::uint64_t start_ns = nanoseconds_now();
     members_.reserve(run.shape.members);
@@ -157,35 +150,30 @@ class ResidentGroup {
       command.insert(command.end(), {config_path, std::to_string(node)});
       for (const ConfigOverride& setting : run.shape.settings) command.push_back(setting.name + "=" + setting.value);
       members_.emplace_back(node);
-      if (auto started = members_.back().start(std::move(command)); !started) return Error(started.error());
+      members_.back().start(std::move(command));
     }
     std::uint64_t last_ns = start_ns;
     for (MemberProcess& member : members_) {
       const auto in_view_ns = member.await_in_view();
-      if (!in_view_ns) return Error(in_view_ns.error());
-      last_ns = std::max(last_ns, *in_view_ns);
+      last_ns = std::max(last_ns, in_view_ns);
     }
     return seconds_between(start_ns, last_ns);
   }
 
   [[nodiscard]] const std::vector<MemberProcess>& members() const noexcept { return members_; }
 
-  [[nodiscard]] Result<double> cpu_seconds() const {
+  [[nodiscard]] double cpu_seconds() const {
     double sum = 0;
     for (const MemberProcess& member : members_) {
       const auto seconds = member.cpu_seconds();
-      if (!seconds) return Error(seconds.error());
-      sum += *seconds;
+      sum += seconds;
     }
     return sum;
   }
 
-  Result<void> end() {
+  void end() {
     for (MemberProcess& member : members_) member.dismiss();
-    for (MemberProcess& member : members_) {
-      if (auto ended = member.end(); !ended) return Error(ended.error());
-    }
-    return {};
+    for (MemberProcess& member : members_) member.end();
   }
 
  private:
@@ -195,21 +183,18 @@ class ResidentGroup {
 
 }  // namespace
 
-Result<double> run_start(const ResidentRun& run) {
+double run_start(const ResidentRun& run) {
   auto directory = PrivateDirectory::make();
-  if (!directory) return Error(directory.error());
-  ResidentGroup group(std::move(directory).value());
+  ResidentGroup group(std::move(directory));
   const auto seconds = group.start(run);
-  if (!seconds) return Error(seconds.error());
-  if (auto ended = group.end(); !ended) return Error(ended.error());
-  return *seconds;
+  group.end();
+  return seconds;
 }
 
-Result<IdleResult> run_idle(const ResidentRun& run, Duration duration) {
+IdleResult run_idle(const ResidentRun& run, Duration duration) {
   auto directory = PrivateDirectory::make();
-  if (!directory) return Error(directory.error());
-  ResidentGroup group(std::move(directory).value());
-  if (const auto started = group.start(run); !started) return Error(started.error());
+  ResidentGroup group(std::move(directory));
+  group.start(run);
 
   const auto wait_for = [](Duration time) {
     const timespec request{time.count() / 1'000'000'000, time.count() % 1'000'000'000};
@@ -218,21 +203,17 @@ Result<IdleResult> run_idle(const ResidentRun& run, Duration duration) {
   wait_for(std::chrono::milliseconds(500));  // what starting costs is no part of being idle
   const std::uint64_t start_ns = nanoseconds_now();
   const auto before = group.cpu_seconds();
-  if (!before) return Error(before.error());
   wait_for(duration);
   const auto after = group.cpu_seconds();
-  if (!after) return Error(after.error());
 
-  IdleResult result{(*after - *before) / seconds_between(start_ns, nanoseconds_now()), {}, {}};
+  IdleResult result{(after - before) / seconds_between(start_ns, nanoseconds_now()), {}, {}};
   for (const MemberProcess& member : group.members()) {
     const auto resident = member.memory_bytes("status", "VmRSS:");
-    if (!resident) return Error(resident.error());
     const auto proportional = member.memory_bytes("smaps_rollup", "Pss:");
-    if (!proportional) return Error(proportional.error());
-    result.resident_bytes.push_back(*resident);
-    result.proportional_bytes.push_back(*proportional);
+    result.resident_bytes.push_back(resident);
+    result.proportional_bytes.push_back(proportional);
   }
-  if (auto ended = group.end(); !ended) return Error(ended.error());
+  group.end();
   return result;
 }
 

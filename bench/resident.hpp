@@ -21,7 +21,7 @@ struct ResidentRun {
 
 /// Seconds from just before the first process is started until the last member is in the view. Errors: resource; member_lost
 /// if a member ended before.
-[[nodiscard]] Result<double> run_start(const ResidentRun& run);
+[[nodiscard]] double run_start(const ResidentRun& run);
 
 struct IdleResult {
   double cores = 0;                               ///< used by all members together; 1 is one whole core
@@ -29,8 +29,8 @@ struct IdleResult {
   std::vector<std::uint64_t> proportional_bytes;  ///< per member, shared pages divided among those who share them
 };
 
-/// What a group costs that was left alone for `duration`, once it is in its view. Errors as above.
-[[nodiscard]] Result<IdleResult> run_idle(const ResidentRun& run, Duration duration);
+/// Measures a group that was left alone for `duration`, once it is in its view. Errors as above.
+[[nodiscard]] IdleResult run_idle(const ResidentRun& run, Duration duration);
 
 /// The body of one member process: joins, writes the instant of being in the view to standard output (nanoseconds_now() and
 /// a line end), waits until its standard input ends, leaves. Throws Exception.

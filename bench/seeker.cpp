@@ -41,104 +41,89 @@ Seeker::Seeker(const kernel::MetaServer& server, const Sizes& sizes)
   pairs_.reserve(sizes.pairs_max);
 }
 
-Result<std::unique_ptr<Seeker>> Seeker::start(kernel::Device& device, const kernel::MetaServer& server, const Sizes& sizes) {
+std::unique_ptr<Seeker> Seeker::start(kernel::Device& device, const kernel::MetaServer& server, const Sizes& sizes) {
   std::unique_ptr<Seeker> seeker(new Seeker(server, sizes));
-  if (auto opened = seeker->open(device); !opened) return std::move(opened).error();
-  if (auto read = seeker->read_twice(); !read) return std::move(read).error();
+  seeker->open(device);
+  static_cast<void>(seeker->read_twice());
   return seeker;
 }
 
-Result<void> Seeker::open(kernel::Device& device) {
+void Seeker::open(kernel::Device& device) {
   kernel::PoolOptions options;
   options.self = NodeId(1U << 30U);
   options.pairs_max = sizes_.pairs_max + 2;  // and those that read the table
   options.remote = &directory_;
-  auto pool = kernel::Pool::open(device, options);
-  if (!pool) return std::move(pool).error();
-  pool_ = std::move(pool).value();
-  if (auto opened = directory_.open(*pool_, {server_}); !opened) return opened;
-  auto keys = pool_->register_local(bytes_);
-  if (!keys) return std::move(keys).error();
-  bytes_keys_ = *keys;
-  auto reader = pool_->create(completions_, {.once = false, .messages = false});
-  if (!reader) return std::move(reader).error();
-  reader_ = *reader;
-  return pool_->connect(reader_, server_.metadata, kernel::Port{});
+  pool_ = value_or_throw(kernel::Pool::open(device, options));
+  value_or_throw(directory_.open(*pool_, {server_}));
+  bytes_keys_ = value_or_throw(pool_->register_local(bytes_));
+  reader_ = value_or_throw(pool_->create(completions_, {.once = false, .messages = false}));
+  value_or_throw(pool_->connect(reader_, server_.metadata, kernel::Port{}));
 }
 
-Result<void> Seeker::progress() {
-  auto moved = pool_->progress(clock_.now());
-  if (!moved) return std::move(moved).error();
+void Seeker::progress() {
+  auto moved = value_or_throw(pool_->progress(clock_.now()));
   const bool found = directory_.progress();
-  if (sizes_.yields && !*moved && !found) ::sched_yield();
-  return {};
+  if (sizes_.yields && !moved && !found) ::sched_yield();
 }
 
-Result<kernel::Directory::Answer> Seeker::await_answer(Time start) {
+kernel::Directory::Answer Seeker::await_answer(Time start) {
   while (true) {
     if (auto answer = directory_.take_answer()) {
       if (answer->state == MetaSearch::State::found) return *answer;
-      return Error(ErrorKind::member_lost, "the meta server does not say how a node is reached");
+      throw Exception(Error(ErrorKind::member_lost, "the meta server does not say how a node is reached"));
     }
-    if (auto moved = progress(); !moved) return std::move(moved).error();
-    if (clock_.now() - start > patience) return no_answer();
+    progress();
+    if (clock_.now() - start > patience) throw Exception(no_answer());
   }
 }
 
-Result<void> Seeker::look_up(NodeId first, std::uint32_t count) {
-  return look_up_each(count, counted_from(first), [](NodeId) -> Result<void> { return {}; });
+void Seeker::look_up(NodeId first, std::uint32_t count) {
+  return look_up_each(count, counted_from(first), [](NodeId) {});
 }
 
-Result<void> Seeker::look_up_and_connect(std::span<const NodeId> nodes) {
+void Seeker::look_up_and_connect(std::span<const NodeId> nodes) {
   return look_up_each(
       static_cast<std::uint32_t>(nodes.size()), [nodes](std::uint32_t position) { return nodes[position]; },
       [this](NodeId node) { return connect(node, true); });
 }
 
 template <class NodeAt, class OnFound>
-Result<void> Seeker::look_up_each(std::uint32_t count, NodeAt node_at, OnFound on_found) {
+void Seeker::look_up_each(std::uint32_t count, NodeAt node_at, OnFound on_found) {
   const Time start = clock_.now();
   std::uint32_t asked = 0;
   for (std::uint32_t found = 0; found < count; ++found) {
     for (; asked < count && asked < found + lookups_max; ++asked) directory_.look_up(node_at(asked));
-    auto answer = await_answer(start);
-    if (!answer) return std::move(answer).error();
-    if (auto done = on_found(answer->node); !done) return done;
+    on_found(await_answer(start).node);
   }
-  return {};
 }
 
-Result<void> Seeker::connect(NodeId node, bool messages) {
+void Seeker::connect(NodeId node, bool messages) {
   const kernel::Metadata* const metadata = find(node);
-  if (metadata == nullptr) return Error(ErrorKind::member_lost, "a node that was found is not known");
-  const auto pair = pool_->create(completions_, {.once = false, .messages = messages});
-  if (!pair) return pair.error();
-  pairs_.push_back(*pair);
-  return pool_->connect(*pair, *metadata, kernel::Port(1));
+  if (metadata == nullptr) throw Exception(Error(ErrorKind::member_lost, "a node that was found is not known"));
+  const auto pair = value_or_throw(pool_->create(completions_, {.once = false, .messages = messages}));
+  pairs_.push_back(pair);
+  value_or_throw(pool_->connect(pair, *metadata, kernel::Port(1)));
 }
 
-Result<Seeker::Found> Seeker::connect_unknown(NodeId node) {
+Seeker::Found Seeker::connect_unknown(NodeId node) {
   const std::uint64_t reads = directory_.reads();
   const Time start = clock_.now();
   directory_.look_up(node);
   static_cast<void>(directory_.progress());
-  auto answer = await_answer(start);
-  if (!answer) return std::move(answer).error();
-  if (auto connected = connect(node, true); !connected) return std::move(connected).error();
+  static_cast<void>(await_answer(start));
+  connect(node, true);
   const Duration took = clock_.now() - start;
   return Found{static_cast<std::uint64_t>(took.count()), directory_.reads() - reads};
 }
 
-Result<std::uint64_t> Seeker::read_twice() {
+std::uint64_t Seeker::read_twice() {
   const Time start = clock_.now();
-  if (auto read_cluster = read(server_.geometry.cluster_offset(0), MetaCluster::bytes); !read_cluster)
-    return std::move(read_cluster).error();
-  if (auto read_entry = read(server_.geometry.entry_offset(0), MetaEntry::bytes); !read_entry)
-    return std::move(read_entry).error();
+  read(server_.geometry.cluster_offset(0), MetaCluster::bytes);
+  read(server_.geometry.entry_offset(0), MetaEntry::bytes);
   return static_cast<std::uint64_t>((clock_.now() - start).count());
 }
 
-Result<void> Seeker::read(std::uint64_t offset, std::size_t bytes) {
+void Seeker::read(std::uint64_t offset, std::size_t bytes) {
   return carry_out(reader_, {.kind = Request::Kind::read,
                              .signaled = true,
                              .context = 0,
@@ -148,8 +133,8 @@ Result<void> Seeker::read(std::uint64_t offset, std::size_t bytes) {
                              .remote_key = server_.key});
 }
 
-Result<void> Seeker::connect_and_write(NodeId node, const kernel::MemoryKeys& memory, std::uint64_t value) {
-  if (auto connected = connect(node, false); !connected) return connected;
+void Seeker::connect_and_write(NodeId node, const kernel::MemoryKeys& memory, std::uint64_t value) {
+  connect(node, false);
   std::memcpy(bytes_.data(), &value, sizeof value);
   return carry_out(pairs_.back(), {.kind = Request::Kind::write,
                                    .signaled = true,
@@ -160,35 +145,32 @@ Result<void> Seeker::connect_and_write(NodeId node, const kernel::MemoryKeys& me
                                    .remote_key = memory.remote_key});
 }
 
-Result<void> Seeker::carry_out(kernel::PairId pair, const Request& request) {
+void Seeker::carry_out(kernel::PairId pair, const Request& request) {
   const Time start = clock_.now();
   std::array<Completion, 1> done;
   bool posted = false;
   while (!posted || completions_.take(done) == 0) {
     if (!posted) {
       const auto taken = pool_->post(pair, std::span(&request, 1));
-      if (!taken && taken.error().kind() != ErrorKind::would_block) return taken.error();
+      if (!taken && taken.error().kind() != ErrorKind::would_block) throw Exception(taken.error());
       posted = taken && *taken == 1;
     }
-    if (auto moved = progress(); !moved) return moved;
-    if (clock_.now() - start > patience) return no_answer();
+    progress();
+    if (clock_.now() - start > patience) throw Exception(no_answer());
   }
-  if (done[0].status == Status::done) return {};
-  return Error(ErrorKind::member_lost, "an operation failed: " + std::string(to_string(done[0].status)));
+  if (done[0].status == Status::done) return;
+  throw Exception(Error(ErrorKind::member_lost, "an operation failed: " + std::string(to_string(done[0].status))));
 }
 
-Result<double> Seeker::connect_unknown_per_second(NodeId first, std::uint32_t count) {
+double Seeker::connect_unknown_per_second(NodeId first, std::uint32_t count) {
   const Time start = clock_.now();
-  auto connected = look_up_each(count, counted_from(first), [this](NodeId node) { return connect(node, true); });
-  if (!connected) return std::move(connected).error();
+  look_up_each(count, counted_from(first), [this](NodeId node) { connect(node, true); });
   return per_second(count, clock_.now() - start);
 }
 
-Result<double> Seeker::connect_known_per_second(NodeId first, std::uint32_t nodes, std::uint32_t count) {
+double Seeker::connect_known_per_second(NodeId first, std::uint32_t nodes, std::uint32_t count) {
   const Time start = clock_.now();
-  for (std::uint32_t i = 0; i < count; ++i) {
-    if (auto made = connect(NodeId(first.value() + i % nodes), true); !made) return std::move(made).error();
-  }
+  for (std::uint32_t i = 0; i < count; ++i) connect(NodeId(first.value() + i % nodes), true);
   return per_second(count, clock_.now() - start);
 }
 

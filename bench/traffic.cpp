@@ -44,7 +44,7 @@ enum CounterPlace : std::size_t {
 using CountsBySender = std::array<std::atomic<std::uint64_t>, traffic_members_max>;
 
 /// One member's part in one stream, written by that member but for what is noted.
-struct alignas(cache_line_bytes) Place {
+struct alignas(cache_line_bytes) StreamCounts {
   CountsBySender delivered_of{};
   std::array<CountsBySender, 2> noted{};  ///< `delivered_of` before and after the watch
   std::array<std::atomic<std::uint64_t>, batch_classes> delivery_batches{};
@@ -53,17 +53,17 @@ struct alignas(cache_line_bytes) Place {
   std::atomic<std::uint64_t> sent{0};
 };
 
-/// What all processes of a run share.
-struct Arena {
+/// All processes of a run share this.
+struct TrafficArena {
   const TrafficRun& run;
   const GroupShape& shape;
   const std::string& directory;
   std::span<Gate> gates;
   SharedWord& stop;
   std::span<SharedWord> noted_at_ns;
-  std::span<Place> places;  ///< stream by stream, in it member by member
+  std::span<StreamCounts> places;  ///< stream by stream, in it member by member
 
-  [[nodiscard]] Place& place(std::size_t stream, std::size_t member) const noexcept {
+  [[nodiscard]] StreamCounts& place(std::size_t stream, std::size_t member) const noexcept {
     return places[stream * run.members + member];
   }
   [[nodiscard]] Gate& started() const noexcept { return gates[0]; }
@@ -85,21 +85,21 @@ void spend(Duration time, Spending by) noexcept {
 }
 
 /// The first word of every payload: which thread of its sender sent it, and its number there.
-struct Stamp {
+struct TrafficStamp {
   std::uint64_t thread;
   std::uint64_t number;
   [[nodiscard]] std::uint64_t pack() const noexcept { return thread << 48 | number; }
-  [[nodiscard]] static Stamp unpack(std::uint64_t word) noexcept {
+  [[nodiscard]] static TrafficStamp unpack(std::uint64_t word) noexcept {
     return {word >> 48, word & ((std::uint64_t{1} << 48) - 1)};
   }
 };
 
 /// Takes one stream's deliveries, on the poller thread.
-class Receiver {
+class StreamReceiver {
   using Counts = std::array<std::uint64_t, traffic_members_max>;  ///< by sender
 
  public:
-  Receiver(const Stream& stream, std::uint32_t members, Place& place, smc::LapClock clock)
+  StreamReceiver(const Stream& stream, std::uint32_t members, StreamCounts& place, smc::LapClock clock)
       : stream_(stream), place_(place), clock_(clock), next_(std::size_t{members} * stream.threads) {}
 
   void on_delivery(std::span<const Delivery> batch) {
@@ -140,7 +140,7 @@ class Receiver {
   void check_order(std::uint32_t sender, std::span<const std::byte> payload) {
     std::uint64_t word = 0;
     std::memcpy(&word, payload.data(), sizeof word);
-    const Stamp stamp = Stamp::unpack(word);
+    const TrafficStamp stamp = TrafficStamp::unpack(word);
     if (stamp.thread < stream_.threads && stamp.number == next_[sender * stream_.threads + stamp.thread]++) return;
     throw Exception(Error(ErrorKind::member_lost, fmt::format("message {} of thread {} of sender {} came out of its order",
                                                               stamp.number, stamp.thread, sender)));
@@ -155,7 +155,7 @@ class Receiver {
   }
 
   const Stream& stream_;
-  Place& place_;
+  StreamCounts& place_;
   smc::LapClock clock_;
   std::atomic<std::uint64_t> handling_ns_{0};
   std::vector<std::uint64_t> next_;  ///< by sender, by thread: the number that must come
@@ -165,12 +165,12 @@ class Receiver {
 
 class TrafficMember {
  public:
-  TrafficMember(const Arena& arena, std::uint32_t self)
+  TrafficMember(const TrafficArena& arena, std::uint32_t self)
       : arena_(arena),
         run_(arena.run),
         self_(self),
         stepper_(std::make_shared<smc::AblatedStepper>(run_.policy, run_.streams.size())),
-        group_(value_or_throw(member_config(arena.shape, arena.directory, NodeId(self))), {}, probe()) {}
+        group_(member_config(arena.shape, arena.directory, NodeId(self)), {}, probe()) {}
 
   void run() {
     group_.on_failure([this](const Error& failure) { complain(failure.to_string()); });
@@ -194,7 +194,7 @@ class TrafficMember {
     return {.policy = run_.policy, .stepper = stepper_};
   }
 
-  /// What happens to members when the first of them has gone home is no fault.
+  /// A failure of a member after the first of them has gone home is no fault.
   void complain(const std::string& failure) const noexcept {
     if (!over_.load()) fmt::print(stderr, "member {}: {}\n", self_, failure);
   }
@@ -203,7 +203,8 @@ class TrafficMember {
 
   void take(std::uint32_t number) {
     const Stream& stream = run_.streams[number];
-    receivers_.push_back(std::make_unique<Receiver>(stream, run_.members, arena_.place(number, self_), run_.policy.clock));
+    receivers_.push_back(
+        std::make_unique<StreamReceiver>(stream, run_.members, arena_.place(number, self_), run_.policy.clock));
     subgroup(number).on_delivery(
         [receiver = receivers_.back().get()](std::span<const Delivery> batch) { receiver->on_delivery(batch); },
         stream.own_thread ? HandlerThread::own : HandlerThread::shared);
@@ -241,7 +242,7 @@ class TrafficMember {
     const Duration pace = slow() ? *run_.slow_after : Duration{};
     std::uint64_t rounds = 0;
     do {  // at least once, however soon the stop comes
-      const std::uint64_t word = Stamp{thread, rounds}.pack();
+      const std::uint64_t word = TrafficStamp{thread, rounds}.pack();
       std::memcpy(source.data(), &word, sizeof word);
       for (Subgroup* const to : subgroups) to->send(source);
       if (pace > Duration{}) spend(pace, pace < shortest_wait ? Spending::computing : Spending::waiting);
@@ -260,7 +261,7 @@ class TrafficMember {
 
   void note(std::size_t which) {
     arena_.noted_at_ns[which].value.store(nanoseconds_now());
-    for (Place& place : arena_.places) {
+    for (StreamCounts& place : arena_.places) {
       for (std::size_t sender = 0; sender < run_.members; ++sender)
         place.noted[which][sender].store(place.delivered_of[sender].load());
     }
@@ -280,13 +281,13 @@ class TrafficMember {
   void note_counters() {
     const std::vector<CounterValue> counters = group_.counters();
     const auto value = [&](const std::string& name) {
-      const auto found = std::find_if(counters.begin(), counters.end(),
-                                      [&](const CounterValue& counter) { return counter.name == name; });
+      const auto found =
+          std::find_if(counters.begin(), counters.end(), [&](const CounterValue& counter) { return counter.name == name; });
       if (found == counters.end()) throw Exception(Error(ErrorKind::unsupported, "nobody counts " + name));
       return found->value;
     };
     for (std::uint32_t stream = 0; stream < run_.streams.size(); ++stream) {
-      Place& place = arena_.place(stream, self_);
+      StreamCounts& place = arena_.place(stream, self_);
       const std::string prefix = fmt::format("subgroup.{}.", numbered_subgroup(stream));
       for (std::size_t i = 0; i < counter_names.size(); ++i) place.counters[i] = value(prefix + counter_names[i]);
       if (run_.policy.clock == nullptr) continue;
@@ -302,21 +303,30 @@ class TrafficMember {
     }
   }
 
-  const Arena& arena_;
+  const TrafficArena& arena_;
   const TrafficRun& run_;
   const std::uint32_t self_;
   std::atomic<bool> over_{false};
-  std::vector<std::unique_ptr<Receiver>> receivers_;
+  std::vector<std::unique_ptr<StreamReceiver>> receivers_;
   std::shared_ptr<smc::AblatedStepper> stepper_;
   Group group_;  // its poller calls the receivers
   std::vector<std::thread> senders_;
 };
 
+void run_traffic_member(const TrafficArena& arena, std::uint32_t self) {
+  log_errors_only();
+  ::prctl(PR_SET_TIMERSLACK, 1UL);  // or every wait would be 50 µs longer; threads inherit it
+  name_thread("member-poller");     // which the group's thread inherits
+  TrafficMember member(arena, self);
+  name_thread("member-app");
+  member.run();
+}
+
 double by(std::uint64_t count, std::uint64_t batches) {
   return batches == 0 ? 0 : static_cast<double>(count) / static_cast<double>(batches);
 }
 
-StreamResult summarize_stream(const Arena& arena, std::size_t stream) {
+StreamResult summarize_stream(const TrafficArena& arena, std::size_t stream) {
   const TrafficRun& run = arena.run;
   const double seconds = seconds_between(arena.noted_at_ns[0].value.load(), arena.noted_at_ns[1].value.load());
   StreamResult result;
@@ -325,7 +335,7 @@ StreamResult summarize_stream(const Arena& arena, std::size_t stream) {
   std::uint64_t fewest = ~std::uint64_t{0};
   std::uint64_t fewest_prompt = ~std::uint64_t{0};
   for (std::size_t member = 0; member < run.members; ++member) {
-    const Place& place = arena.place(stream, member);
+    const StreamCounts& place = arena.place(stream, member);
     std::uint64_t watched = 0;
     std::uint64_t prompt = 0;
     std::uint64_t total = 0;
@@ -357,7 +367,7 @@ StreamResult summarize_stream(const Arena& arena, std::size_t stream) {
 
 }  // namespace
 
-Result<std::vector<StreamResult>> run_traffic(const TrafficRun& run) {
+std::vector<StreamResult> run_traffic(const TrafficRun& run) {
   CHECK(run.members >= 2 && run.members <= traffic_members_max && run.slow_senders < run.members && run.message_bytes >= 8);
   for (const Stream& stream : run.streams) CHECK(stream.threads >= 1 && stream.threads <= threads_max);
   // A handler that is slow on purpose is no sign of a member that hangs.
@@ -368,36 +378,29 @@ Result<std::vector<StreamResult>> run_traffic(const TrafficRun& run) {
                    static_cast<std::uint32_t>(run.streams.size())};
   shape.settings.insert(shape.settings.end(), run.settings.begin(), run.settings.end());
   auto directory = PrivateDirectory::make();
-  if (!directory) return Error(directory.error());
-  if (const auto config = member_config(shape, directory->path(), NodeId(0)); !config) return Error(config.error());
+  static_cast<void>(
+      member_config(shape, directory.path(), NodeId(0)));  // a wrong setting is an error before the first process
 
   constexpr std::size_t gates = 4;
   const std::size_t words_offset = gates * sizeof(Gate);
   const std::size_t places_offset = words_offset + 3 * sizeof(SharedWord);
   const std::size_t places = run.streams.size() * run.members;
-  auto memory = SharedMemory::make(places_offset + places * sizeof(Place));
-  if (!memory) return Error(memory.error());
-  const auto words = memory->make_objects<SharedWord>(words_offset, 3);
-  const Arena arena{run,
-                    shape,
-                    directory->path(),
-                    memory->make_objects<Gate>(0, gates),
-                    words[0],
-                    words.subspan(1),
-                    memory->make_objects<Place>(places_offset, places)};
-  auto finished = run_processes(run.members, run.warm_up + run.watch + patience, [&](std::uint32_t self) {
-    log_errors_only();
-    ::prctl(PR_SET_TIMERSLACK, 1UL);  // or every wait would be 50 µs longer; threads inherit it
-    name_thread("member-poller");     // which the group's thread inherits
-    TrafficMember member(arena, self);
-    name_thread("member-app");
-    member.run();
+  auto memory = SharedMemory::make(places_offset + places * sizeof(StreamCounts));
+  const auto words = memory.make_objects<SharedWord>(words_offset, 3);
+  const TrafficArena arena{run,
+                           shape,
+                           directory.path(),
+                           memory.make_objects<Gate>(0, gates),
+                           words[0],
+                           words.subspan(1),
+                           memory.make_objects<StreamCounts>(places_offset, places)};
+  const auto what = [&] {
+    return fmt::format("traffic of {} members in {} subgroups failed", run.members, run.streams.size());
+  };
+  explained(what, [&] {
+    run_processes(run.members, run.warm_up + run.watch + patience,
+                  [&](std::uint32_t self) { run_traffic_member(arena, self); });
   });
-  if (!finished) {
-    return Error(finished.error().kind(),
-                 fmt::format("traffic of {} members in {} subgroups failed", run.members, run.streams.size()))
-        .because(finished.error());
-  }
   std::vector<StreamResult> results;
   for (std::size_t stream = 0; stream < run.streams.size(); ++stream) results.push_back(summarize_stream(arena, stream));
   return results;

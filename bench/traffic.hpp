@@ -18,13 +18,13 @@ inline constexpr std::size_t traffic_members_max = 16;
 /// Batches of 1, 2–3, 4–7, …: by the position of the size's highest bit.
 inline constexpr std::size_t batch_classes = 16;
 
-/// How a handler or a sender spends time.
+/// The way in which a handler or a sender spends time.
 enum class Spending : std::uint8_t {
   computing,  ///< keeps its CPU
   waiting,    ///< leaves the CPU to others, as one that waits for a disk does
 };
 
-/// What happens in one subgroup. Every member is in it.
+/// The traffic of one subgroup. Every member is in it.
 struct Stream {
   bool active = true;         ///< otherwise nobody sends here
   std::uint32_t threads = 1;  ///< of each sender
@@ -38,7 +38,7 @@ struct TrafficRun {
   std::vector<Stream> streams{Stream()};  ///< one subgroup each
   std::uint64_t message_bytes = 1024;     ///< at least 8; written by the sender, read at delivery
   std::uint64_t window = 0;               ///< messages of one sender on their way; 0: what a user gets
-  std::uint32_t slow_senders = 0;  ///< the last so many members
+  std::uint32_t slow_senders = 0;         ///< the last so many members
   std::optional<Duration>
       slow_after{};      ///< what they wait after each message, computing if it is short; nothing: they never send
   bool in_turn = false;  ///< one thread of each member sends to all active streams in turn, instead of one for each
@@ -48,14 +48,14 @@ struct TrafficRun {
   std::vector<ConfigOverride> settings;
 };
 
-/// Of all members together, over the whole run.
+/// Means of all members together, over the whole run.
 struct BatchMeans {
   double sent = 0;       ///< messages that became visible at once
   double received = 0;   ///< messages of all other senders that were acknowledged at once
   double delivered = 0;  ///< messages in one upcall
 };
 
-/// Where a poller's time goes. With a clock in the policy.
+/// The names of the parts into which a poller's time goes. With a clock in the policy.
 inline constexpr std::array predicate_names{"receive", "null-sends", "send", "stability", "delivery", "upcall", "post"};
 
 struct StreamResult {
@@ -73,6 +73,6 @@ struct StreamResult {
 /// One result per stream. Every member checks that it delivers each thread's messages in the order sent, without a gap, and
 /// in the end all of them; one that sees a fault says so on standard error, and the run fails. Errors: bad_config, resource;
 /// would_block if the run does not end.
-[[nodiscard]] Result<std::vector<StreamResult>> run_traffic(const TrafficRun& run);
+[[nodiscard]] std::vector<StreamResult> run_traffic(const TrafficRun& run);
 
 }  // namespace spindrift::bench

@@ -39,8 +39,8 @@ struct SeenChange {
   std::uint64_t cpu_ns = 0;     ///< of the poller since then; of a newcomer of its whole process
 };
 
-/// What one member process tells the parent. Written by its poller, but for `stop`.
-struct alignas(cache_line_bytes) Window {
+/// One member process tells the parent this. Written by its poller, but for `stop`.
+struct alignas(cache_line_bytes) MemberWindow {
   std::atomic<std::uint64_t> views{0};   ///< the present view's id + 1
   std::atomic<std::uint64_t> leader{0};  ///< its first member
   std::atomic<std::uint64_t> delivered{0};
@@ -54,10 +54,8 @@ struct alignas(cache_line_bytes) Window {
 
 class MeasuredMember {
  public:
-  MeasuredMember(const ViewChangeRun& run, const std::string& directory, NodeId self, Window& window)
-      : run_(run),
-        window_(window),
-        group_(value_or_throw(member_config(run.shape, directory, self)), options(), probe()) {}
+  MeasuredMember(const ViewChangeRun& run, const std::string& directory, NodeId self, MemberWindow& window)
+      : run_(run), window_(window), group_(member_config(run.shape, directory, self), options(), probe()) {}
 
   void run() {
     Subgroup& subgroup = group_.subgroup(subgroup_name);
@@ -123,7 +121,7 @@ class MeasuredMember {
     last_ns_ = now_ns;
   }
 
-  // Who hears of a change only by the others' agreement has no earlier word of it than the new view.
+  // A member that hears of a change only by the others' agreement has no earlier word of it than the new view.
   void note_change(SeenChange& seen) noexcept {
     const bool newcomer = told_by_ == nullptr;
     const bool told_before = !newcomer && told_by_->at_ns != 0 && told_by_->at_ns < log_.carved.at_ns;
@@ -143,7 +141,7 @@ class MeasuredMember {
   }
 
   const ViewChangeRun& run_;
-  Window& window_;
+  MemberWindow& window_;
   bool first_of_view_ = true;  // the poller's
   std::uint64_t last_ns_ = 0;  // the poller's
   ConnectingLog log_;          // the poller's, once there is one
@@ -155,7 +153,7 @@ class MeasuredMember {
 /// Kills what is left of it when destroyed.
 class MeasuredGroup {
  public:
-  MeasuredGroup(const ViewChangeRun& run, std::string directory, std::span<Window> windows)
+  MeasuredGroup(const ViewChangeRun& run, std::string directory, std::span<MemberWindow> windows)
       : run_(run), directory_(std::move(directory)), windows_(windows), processes_(windows.size(), -1) {}
   ~MeasuredGroup() {
     for (std::size_t node = 0; node < processes_.size(); ++node) end(node, SIGKILL);
@@ -163,13 +161,13 @@ class MeasuredGroup {
   MeasuredGroup(const MeasuredGroup&) = delete;
   MeasuredGroup& operator=(const MeasuredGroup&) = delete;
 
-  Result<void> start(std::size_t node) {
-    new (&windows_[node]) Window();
+  void start(std::size_t node) {
+    new (&windows_[node]) MemberWindow();
     const pid_t process = ::fork();
-    if (process < 0) return system_error("fork", errno);
+    if (process < 0) throw Exception(system_error("fork", errno));
     if (process > 0) {
       processes_[node] = process;
-      return {};
+      return;
     }
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     try {
@@ -194,36 +192,34 @@ class MeasuredGroup {
   }
 
   /// Waits until every member but `except` has delivered in `view`.
-  Result<void> await_deliveries(std::uint64_t view, std::optional<std::size_t> except) {
+  void await_deliveries(std::uint64_t view, std::optional<std::size_t> except) {
     Patience patience(patience_ns, nanoseconds_now());
     for (std::size_t node = 0; node < windows_.size();) {
-      const Window& window = windows_[node];
+      const MemberWindow& window = windows_[node];
       if (node == except || window.gap_ns[view].load(std::memory_order_acquire) > 0) {
         ++node;
         continue;
       }
-      if (auto failed = nobody_failed(view, except); !failed) return failed;
-      if (patience.over(nanoseconds_now())) return nothing_delivered(view, except);
+      nobody_failed(view, except);
+      if (patience.over(nanoseconds_now())) throw Exception(nothing_delivered(view, except));
       MeasuredMember::pause_ms(1);
     }
-    return {};
   }
 
   /// The first that failed, whoever is waited for: the others may go on without it.
-  [[nodiscard]] Result<void> nobody_failed(std::uint64_t view, std::optional<std::size_t> except) const {
+  void nobody_failed(std::uint64_t view, std::optional<std::size_t> except) const {
     for (std::size_t node = 0; node < windows_.size(); ++node) {
       const std::uint64_t failed = windows_[node].failed.load();
       if (node == except || failed == 0) continue;
-      return Error(static_cast<ErrorKind>(failed - 1), fmt::format("member {} failed before view {}", node, view));
+      throw Exception(Error(static_cast<ErrorKind>(failed - 1), fmt::format("member {} failed before view {}", node, view)));
     }
-    return {};
   }
 
   /// Names all of those that are waited for, and how far they are.
   [[nodiscard]] Error nothing_delivered(std::uint64_t view, std::optional<std::size_t> except) const {
     std::string who;
     for (std::size_t node = 0; node < windows_.size(); ++node) {
-      const Window& window = windows_[node];
+      const MemberWindow& window = windows_[node];
       if (node == except || window.gap_ns[view].load() > 0) continue;
       const std::uint64_t views = window.views.load();
       who += fmt::format("{}{} ({})", who.empty() ? "" : ", ", node,
@@ -233,14 +229,14 @@ class MeasuredGroup {
   }
 
   void stop_all() {
-    for (Window& window : windows_) window.stop.store(1);
+    for (MemberWindow& window : windows_) window.stop.store(1);
     for (std::size_t node = 0; node < processes_.size(); ++node) end(node, 0);
   }
 
  private:
   const ViewChangeRun& run_;
   std::string directory_;
-  std::span<Window> windows_;
+  std::span<MemberWindow> windows_;
   std::vector<pid_t> processes_;
 };
 
@@ -265,10 +261,10 @@ ChangeShare share_since(std::uint64_t told_at, const SeenChange& seen, std::uint
   return share;
 }
 
-void add_shares(std::span<const Window> windows, std::size_t victim, std::uint64_t view, std::uint64_t started_ns,
+void add_shares(std::span<const MemberWindow> windows, std::size_t victim, std::uint64_t view, std::uint64_t started_ns,
                 ViewChangeResult& result) {
   for (std::size_t node = 0; node < windows.size(); ++node) {
-    const Window& window = windows[node];
+    const MemberWindow& window = windows[node];
     const SeenChange& join = window.changes[view + 2];
     const std::uint64_t joined_at = window.delivered_at[view + 2].load();
     if (node == victim) {
@@ -282,23 +278,23 @@ void add_shares(std::span<const Window> windows, std::size_t victim, std::uint64
   }
 }
 
-/// One member is killed and started again; the views that this makes are `view` + 1 and `view` + 2.
-Result<void> run_round(const ViewChangeRun& run, MeasuredGroup& group, std::span<Window> windows, std::uint64_t view,
-                       std::size_t* newest, ViewChangeResult& result) {
-  for (Window& window : windows) window.longest_ns.store(0);
+/// One member is killed and started again; the views that this makes are `view` + 1 and `view` + 2. Returns it: the newest.
+std::size_t run_round(const ViewChangeRun& run, MeasuredGroup& group, std::span<MemberWindow> windows, std::uint64_t view,
+                      std::size_t newest, ViewChangeResult& result) {
+  for (MemberWindow& window : windows) window.longest_ns.store(0);
   MeasuredMember::pause_ms(static_cast<long>(steady_ns / 1'000'000));
   const auto leader = static_cast<std::size_t>(windows[0].leader.load());
   // The newest member has the highest rank.
-  const std::size_t victim = run.kill_leader ? leader : *newest;
+  const std::size_t victim = run.kill_leader ? leader : newest;
   for (std::size_t node = 0; node < windows.size(); ++node) {
     if (node != victim) result.steady_gaps_ms.push_back(ms(windows[node].longest_ns.load()));
   }
   group.end(victim, SIGKILL);
-  if (auto resumed = group.await_deliveries(view + 1, victim); !resumed) return resumed;
+  group.await_deliveries(view + 1, victim);
   MeasuredMember::pause_ms(static_cast<long>(steady_ns / 1'000'000));
   const std::uint64_t started_ns = nanoseconds_now();
-  if (auto started = group.start(victim); !started) return started;
-  if (auto joined = group.await_deliveries(view + 2, std::nullopt); !joined) return joined;
+  group.start(victim);
+  group.await_deliveries(view + 2, std::nullopt);
   for (std::size_t node = 0; node < windows.size(); ++node) {
     if (node == victim) continue;
     result.kill_gaps_ms.push_back(ms(windows[node].gap_ns[view + 1].load()));
@@ -306,33 +302,26 @@ Result<void> run_round(const ViewChangeRun& run, MeasuredGroup& group, std::span
   }
   result.catch_up_ms.push_back(ms(windows[victim].delivered_at[view + 2].load() - started_ns));
   if (run.share) add_shares(windows, victim, view, started_ns, result);
-  *newest = victim;
-  return {};
+  return victim;
 }
 
 }  // namespace
 
-Result<ViewChangeResult> run_view_changes(const ViewChangeRun& run) {
+ViewChangeResult run_view_changes(const ViewChangeRun& run) {
   CHECK(run.shape.members >= 3 && run.rounds * 2 < views_max);
-  if (const auto config = member_config(run.shape, "/dev/shm/spindrift-bench", NodeId(0)); !config)
-    return Error(config.error());
-  auto memory = SharedMemory::make(run.shape.members * sizeof(Window));
-  if (!memory) return Error(memory.error());
+  static_cast<void>(member_config(run.shape, "/dev/shm/spindrift-bench",
+                                  NodeId(0)));  // a wrong setting is an error before the first process
+  auto memory = SharedMemory::make(run.shape.members * sizeof(MemberWindow));
   auto directory = PrivateDirectory::make();
-  if (!directory) return Error(directory.error());
-  const std::span<Window> windows = memory->make_objects<Window>(0, run.shape.members);
-  MeasuredGroup group(run, directory->path(), windows);
-  for (std::size_t node = 0; node < windows.size(); ++node) {
-    if (auto started = group.start(node); !started) return Error(started.error());
-  }
-  if (auto founded = group.await_deliveries(0, std::nullopt); !founded) return Error(founded.error());
+  const std::span<MemberWindow> windows = memory.make_objects<MemberWindow>(0, run.shape.members);
+  MeasuredGroup group(run, directory.path(), windows);
+  for (std::size_t node = 0; node < windows.size(); ++node) group.start(node);
+  group.await_deliveries(0, std::nullopt);
   ViewChangeResult result;
   std::size_t newest = windows.size() - 1;
   for (std::uint32_t round = 0; round < run.rounds; ++round) {
-    if (auto done = run_round(run, group, windows, 2 * round, &newest, result); !done) {
-      return Error(done.error().kind(), fmt::format("round {} of {} members failed", round, run.shape.members))
-          .because(done.error());
-    }
+    newest = explained([&] { return fmt::format("round {} of {} members failed", round, run.shape.members); },
+                       [&] { return run_round(run, group, windows, 2 * round, newest, result); });
   }
   group.stop_all();
   return result;

@@ -10,7 +10,7 @@
 
 namespace spindrift::bench {
 
-/// Of one endpoint, since it was last cleared. Instants are nanoseconds_now(), 0: none yet. One thread at a time.
+/// The log of one endpoint, since it was last cleared. Instants are nanoseconds_now(), 0: none yet. One thread at a time.
 struct ConnectingLog {
   struct Spent {
     std::uint64_t ns = 0;

@@ -23,7 +23,7 @@ namespace {
 
 constexpr Duration patience = std::chrono::minutes(1);
 
-/// What the processes of a run share: the beginning, the end, and what each one counted.
+/// The processes of a run share the beginning, the end, and what each one counted.
 struct Shared {
   SharedMemory memory;
   std::span<Gate> gates;
@@ -36,12 +36,11 @@ struct Shared {
   }
 };
 
-Result<Shared> make_shared(std::uint32_t processes) {
+Shared make_shared(std::uint32_t processes) {
   auto memory = SharedMemory::make(2 * sizeof(Gate) + processes * sizeof(SharedWord));
-  if (!memory) return Error(memory.error());
-  const auto gates = memory->make_objects<Gate>(0, 2);
-  const auto counts = memory->make_objects<SharedWord>(2 * sizeof(Gate), processes);
-  return Shared{std::move(memory).value(), gates, counts};
+  const auto gates = memory.make_objects<Gate>(0, 2);
+  const auto counts = memory.make_objects<SharedWord>(2 * sizeof(Gate), processes);
+  return Shared{std::move(memory), gates, counts};
 }
 
 std::uint64_t end_of(const WireRun& run, std::uint64_t begin_ns) {
@@ -49,7 +48,7 @@ std::uint64_t end_of(const WireRun& run, std::uint64_t begin_ns) {
 }
 
 /// Both ends of a connection over loopback.
-Result<std::array<FileDescriptor, 2>> connected_sockets() {
+std::array<FileDescriptor, 2> connected_sockets() {
   FileDescriptor listener(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   FileDescriptor caller(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   sockaddr_in address{};
@@ -59,10 +58,10 @@ Result<std::array<FileDescriptor, 2>> connected_sockets() {
   auto* const generic = reinterpret_cast<sockaddr*>(&address);
   if (::bind(listener.get(), generic, length) != 0 || ::listen(listener.get(), 1) != 0 ||
       ::getsockname(listener.get(), generic, &length) != 0 || ::connect(caller.get(), generic, length) != 0) {
-    return system_error("a TCP connection over loopback", errno);
+    throw Exception(system_error("a TCP connection over loopback", errno));
   }
   FileDescriptor answerer(::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
-  if (answerer.get() < 0) return system_error("accept", errno);
+  if (answerer.get() < 0) throw Exception(system_error("accept", errno));
   return std::array{std::move(caller), std::move(answerer)};
 }
 
@@ -123,22 +122,21 @@ class FabricPeer {
 
   /// Bytes written to all others until `end_ns`.
   std::uint64_t write_until(std::uint64_t end_ns) {
-    for (Peer& peer : peers_) {
+    for (WireTarget& peer : peers_)
       while (peer.under_way < under_way_max) post(peer);
-    }
     while (nanoseconds_now() < end_ns) progress();
     return written_;
   }
 
  private:
   static constexpr std::uint32_t under_way_max = 8;
-  struct Peer {
+  struct WireTarget {
     fabric::PeerId id;
     fabric::RegionKey target;
     std::uint32_t under_way = 0;
   };
 
-  void post(Peer& peer) {
+  void post(WireTarget& peer) {
     const fabric::Operation write{.kind = fabric::Operation::Kind::write,
                                   .signaled = true,
                                   .peer = peer.id,
@@ -166,7 +164,7 @@ class FabricPeer {
         ++ready_;
         break;
       case fabric::Event::Kind::completed: {
-        Peer& peer = find(event.peer);
+        WireTarget& peer = find(event.peer);
         --peer.under_way;
         written_ += run_.bytes;
         post(peer);
@@ -178,8 +176,8 @@ class FabricPeer {
     }
   }
 
-  Peer& find(fabric::PeerId id) {
-    for (Peer& peer : peers_) {
+  WireTarget& find(fabric::PeerId id) {
+    for (WireTarget& peer : peers_) {
       if (peer.id == id) return peer;
     }
     throw Exception(Error(ErrorKind::bad_input, "the fabric told of a peer that is not connected"));
@@ -189,69 +187,60 @@ class FabricPeer {
   std::unique_ptr<fabric::Fabric> fabric_;
   fabric::Region target_;
   fabric::Region source_;
-  std::vector<Peer> peers_;
+  std::vector<WireTarget> peers_;
   std::uint32_t ready_ = 0;
   std::uint64_t written_ = 0;
 };
 
 }  // namespace
 
-Result<double> tcp_bytes_per_second(const WireRun& run) {
+double tcp_bytes_per_second(const WireRun& run) {
   const std::uint32_t members = run.shape.members;
   auto shared = make_shared(members);
-  if (!shared) return Error(shared.error());
   std::vector<FileDescriptor> open;
   std::vector<std::vector<int>> sockets(members);
   for (std::uint32_t i = 0; i < members; ++i) {
     for (std::uint32_t j = i + 1; j < members; ++j) {
       auto pair = connected_sockets();
-      if (!pair) return Error(pair.error());
-      sockets[i].push_back(pair.value()[0].get());
-      sockets[j].push_back(pair.value()[1].get());
-      for (FileDescriptor& end : pair.value()) open.push_back(std::move(end));
+      sockets[i].push_back(pair[0].get());
+      sockets[j].push_back(pair[1].get());
+      for (FileDescriptor& end : pair) open.push_back(std::move(end));
     }
   }
-  auto finished = run_processes(members, patience, [&](std::uint32_t self) {
-    const std::uint64_t begin_ns = shared->gates[0].pass(members);
+  run_processes(members, patience, [&](std::uint32_t self) {
+    const std::uint64_t begin_ns = shared.gates[0].pass(members);
     const std::uint64_t taken = exchange(sockets[self], run.bytes, end_of(run, begin_ns));
-    shared->counts[self].value.store(taken, std::memory_order_relaxed);
+    shared.counts[self].value.store(taken, std::memory_order_relaxed);
   });
-  if (!finished) return Error(finished.error());
-  return shared->bytes_per_second(run);
+  return shared.bytes_per_second(run);
 }
 
-Result<double> stream_bytes_per_second(const WireRun& run) {
+double stream_bytes_per_second(const WireRun& run) {
   constexpr std::uint32_t ends = 2;
   auto shared = make_shared(ends);
-  if (!shared) return Error(shared.error());
   auto sockets = connected_sockets();
-  if (!sockets) return Error(sockets.error());
-  auto finished = run_processes(ends, patience, [&](std::uint32_t self) {
-    (*sockets)[1 - self] = FileDescriptor();
-    const std::uint64_t begin_ns = shared->gates[0].pass(ends);
-    const std::uint64_t taken = stream((*sockets)[self].get(), self == 0, run.bytes, end_of(run, begin_ns));
-    shared->counts[self].value.store(taken, std::memory_order_relaxed);
+  run_processes(ends, patience, [&](std::uint32_t self) {
+    sockets[1 - self] = FileDescriptor();
+    const std::uint64_t begin_ns = shared.gates[0].pass(ends);
+    const std::uint64_t taken = stream(sockets[self].get(), self == 0, run.bytes, end_of(run, begin_ns));
+    shared.counts[self].value.store(taken, std::memory_order_relaxed);
   });
-  if (!finished) return Error(finished.error());
-  return shared->bytes_per_second(run);
+  return shared.bytes_per_second(run);
 }
 
-Result<double> fabric_bytes_per_second(const WireRun& run) {
+double fabric_bytes_per_second(const WireRun& run) {
   const std::uint32_t members = run.shape.members;
   auto shared = make_shared(members);
-  if (!shared) return Error(shared.error());
   auto directory = PrivateDirectory::make();
-  if (!directory) return Error(directory.error());
-  auto finished = run_processes(members, patience, [&](std::uint32_t self) {
+  run_processes(members, patience, [&](std::uint32_t self) {
     log_errors_only();
-    FabricPeer peer(run, value_or_throw(member_config(run.shape, directory->path(), NodeId(self))));
-    const std::uint64_t begin_ns = shared->gates[0].pass(members);
+    FabricPeer peer(run, member_config(run.shape, directory.path(), NodeId(self)));
+    const std::uint64_t begin_ns = shared.gates[0].pass(members);
     const std::uint64_t written = peer.write_until(end_of(run, begin_ns));
-    shared->counts[self].value.store(written, std::memory_order_relaxed);
-    static_cast<void>(shared->gates[1].pass(members));  // nobody is lost before the others are done
+    shared.counts[self].value.store(written, std::memory_order_relaxed);
+    static_cast<void>(shared.gates[1].pass(members));  // nobody is lost before the others are done
   });
-  if (!finished) return Error(finished.error());
-  return shared->bytes_per_second(run);
+  return shared.bytes_per_second(run);
 }
 
 }  // namespace spindrift::bench

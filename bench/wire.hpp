@@ -1,4 +1,4 @@
-// What the way between hosts carries with nothing on top: bytes between processes that all send to each other at once, over
+// The limit of the way between hosts, with nothing on top: bytes between processes that all send to each other at once, over
 // plain TCP connections, and over the fabric alone. What a group on such a fabric is measured against.
 #pragma once
 
@@ -18,15 +18,15 @@ struct WireRun {
 
 /// Bytes per second that arrive at all processes together: a TCP connection of the kernel's between each two, over loopback,
 /// one thread per process. Errors: resource, member_lost, would_block.
-[[nodiscard]] Result<double> tcp_bytes_per_second(const WireRun& run);
+[[nodiscard]] double tcp_bytes_per_second(const WireRun& run);
 
 /// Bytes per second of one connection over loopback, one process that sends and one that takes, both blocking: what a day's
 /// machine is known by, so that figures of another day can be compared. Errors: as above.
-[[nodiscard]] Result<double> stream_bytes_per_second(const WireRun& run);
+[[nodiscard]] double stream_bytes_per_second(const WireRun& run);
 
 /// Bytes per second that all processes together have written to each other's memory, a few writes to each peer under way:
 /// the group's fabric, without the group. Errors: bad_config; unsupported (a fabric that maps memory writes nothing); as
 /// above.
-[[nodiscard]] Result<double> fabric_bytes_per_second(const WireRun& run);
+[[nodiscard]] double fabric_bytes_per_second(const WireRun& run);
 
 }  // namespace spindrift::bench

@@ -23,8 +23,8 @@ namespace {
 
 constexpr std::uint32_t encapsulation_bytes = 4;
 const eprosima::fastrtps::Duration_t patience{10, 0};
-/// How soon acknowledgements are asked for and given. With the defaults (3 s and 5 ms) a full history stands still for
-/// seconds.
+/// The pace at which acknowledgements are asked for and given. With the defaults (3 s and 5 ms) a full history stands still
+/// for seconds.
 const eprosima::fastrtps::Duration_t often{0, 1'000'000};
 
 /// A sample is the scene that it comes from or goes to.
@@ -62,7 +62,7 @@ class Message final : public fast::TopicDataType {
   std::uint32_t bytes_;
 };
 
-/// How many endpoints of the other kind were found.
+/// The number of endpoints of the other kind that were found.
 class Matches {
  public:
   void set(int count) noexcept {

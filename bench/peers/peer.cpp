@@ -126,18 +126,19 @@ int run_peer(int argc, char** argv, bool senders_deliver, const std::function<vo
   const Options options = read_options(argc, argv);
   constexpr std::size_t words = 2 + members_max;
   const std::size_t tallies_offset = sizeof(Gate) + words * sizeof(SharedWord);
-  auto memory = value_or_throw(SharedMemory::make(tallies_offset + options.members * sizeof(Tally)));
+  auto memory = SharedMemory::make(tallies_offset + options.members * sizeof(Tally));
   const auto word = memory.make_objects<SharedWord>(sizeof(Gate), words);
   const Arena arena{options,         memory.make_objects<Gate>(0, 1)[0],
                     word[0],         word[1],
                     word.subspan(2), memory.make_objects<Tally>(tallies_offset, options.members)};
-  auto finished = run_processes(options.members + 1, patience, [&](std::uint32_t self) {
-    if (self == options.members) return watch(arena);
-    Scene scene(arena, self);
-    member(scene);
-  });
-  if (!finished) {
-    fmt::print(stderr, "{}\n", finished.error().to_string());
+  try {
+    run_processes(options.members + 1, patience, [&](std::uint32_t self) {
+      if (self == options.members) return watch(arena);
+      Scene scene(arena, self);
+      member(scene);
+    });
+  } catch (const Exception& failure) {
+    fmt::print(stderr, "{}\n", failure.what());
     return 1;
   }
   std::uint64_t rate = std::numeric_limits<std::uint64_t>::max();

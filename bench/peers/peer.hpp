@@ -1,4 +1,4 @@
-// What the programs of all peers have in common, Spindrift's own among them: the same members, messages, watch and counting,
+// The programs of all peers have this in common, Spindrift's own among them: the same members, messages, watch and counting,
 // so that nothing but the middleware differs. Each peer's program brings one function, that of a member.
 #pragma once
 

@@ -14,13 +14,12 @@ constexpr Profile default_profile{1 << 20, 1024, 10240};
 }  // namespace
 
 int main(int argc, char** argv) {
-  auto directory = bench::PrivateDirectory::make();
-  if (!directory) return 1;
+  const auto directory = bench::PrivateDirectory::make();
   return peers::run_peer(argc, argv, true, [&](peers::Scene& scene) {
     bench::log_errors_only();
     const peers::Options& options = scene.options();
     const bench::GroupShape shape{options.members, options.senders, default_profile, {}};
-    Group group(value_or_throw(bench::member_config(shape, directory->path(), NodeId(scene.self()))));
+    Group group(bench::member_config(shape, directory.path(), NodeId(scene.self())));
     Subgroup& subgroup = group.subgroup(bench::subgroup_name);
     subgroup.on_delivery([&](std::span<const Delivery> batch) {
       for (const Delivery& delivery : batch) scene.on_delivery(delivery.payload);

@@ -5,9 +5,12 @@
 
 #include <cstdio>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <nlohmann/json.hpp>
+
+#include "../skip.hpp"
 
 namespace {
 
@@ -16,9 +19,9 @@ struct Output {
   std::vector<nlohmann::json> lines;
 };
 
-Output bench(const std::string& arguments) {
+Output run(const std::string& command) {
   Output output;
-  std::FILE* pipe = ::popen((std::string(SPINDRIFT_COMMAND) + " bench " + arguments + " --json - 2>/dev/null").c_str(), "r");
+  std::FILE* pipe = ::popen((command + " --json - 2>/dev/null").c_str(), "r");
   REQUIRE(pipe != nullptr);
   std::string text;
   for (int byte = 0; (byte = std::fgetc(pipe)) != EOF;) {
@@ -32,6 +35,9 @@ Output bench(const std::string& arguments) {
   output.exit_code = WEXITSTATUS(::pclose(pipe));
   return output;
 }
+
+Output bench(const std::string& arguments) { return run(SPINDRIFT_COMMAND " bench " + arguments); }
+Output papers(const std::string& arguments) { return run(SPINDRIFT_PAPERS " " + arguments); }
 
 }  // namespace
 
@@ -53,8 +59,8 @@ TEST_CASE("bench multicast prints one line per cell of the matrix") {
   CHECK(output.lines[7]["parameters"]["senders"] == 3);
 }
 
-TEST_CASE("bench multicast prints latencies when asked for them") {
-  const Output output = bench("multicast --latency --members 2 --messages 20 --repeat 1");
+TEST_CASE("bench latency prints three percentiles") {
+  const Output output = bench("latency --members 2 --messages 20 --repeat 1");
   CHECK(output.exit_code == 0);
   REQUIRE(output.lines.size() == 3);
   CHECK(output.lines[0]["parameters"]["percentile"] == "p50");
@@ -62,15 +68,14 @@ TEST_CASE("bench multicast prints latencies when asked for them") {
   for (const auto& line : output.lines) CHECK(line["unit"] == "ns");
 }
 
-TEST_CASE("bench multicast measures latencies from sleep, beside wake-ups from sleep") {
-  const Output output = bench("multicast --latency --rest 1 --members 2 --messages 10 --repeat 1");
+TEST_CASE("bench latency measures from sleep, too, beside wake-ups from sleep") {
+  const Output output = bench("latency --rest 1 --members 2 --messages 10 --repeat 1");
   CHECK(output.exit_code == 0);
   REQUIRE(output.lines.size() == 3);
   for (const auto& line : output.lines) {
     CHECK(line["parameters"]["rest_ms"] == 1);
     if (line["machine"]["cpus"] > 1) CHECK(line["limit_median"] > 0);
   }
-  CHECK(bench("multicast --rest 1").exit_code != 0);
 }
 
 TEST_CASE("bench idle prints the CPU and memory of member processes") {
@@ -90,19 +95,37 @@ TEST_CASE("bench start prints the seconds until all members are in the view") {
   CHECK(output.lines[0]["min"].get<double>() > 0);
 }
 
-TEST_CASE("bench ring prints one line per number of threads and size") {
-  const Output output = bench("ring --threads 1,2 --size 8,64 --seconds 0.01 --repeat 1");
+TEST_CASE("bench limits prints the machine's, the send ring's and the bare multicast's") {
+  const Output output = bench("limits --members 2 --size 64 --threads 1,2 --seconds 0.01 --repeat 1");
+  if (std::thread::hardware_concurrency() < 2) return spindrift::test::skip("this machine has one CPU");
   CHECK(output.exit_code == 0);
-  CHECK(output.lines.size() == 4);
+  CHECK(output.lines.size() == 3 + 2 + 4);
 }
 
-TEST_CASE("the experiments print each figure beside the run that it is compared with") {
+TEST_CASE("bench wire prints a group beside TCP, its fabric and one stream") {
+  const Output output = bench("wire --members 2 --size 1024 --seconds 0.02 --repeat 1");
+  CHECK(output.exit_code == 0);
+  REQUIRE(output.lines.size() == 3);
+  for (const auto& line : output.lines) CHECK(line["limit_median"] > 0);
+}
+
+TEST_CASE("bench subgroups prints the sum, and of busy ones each one's share beside an equal one") {
+  const Output output = bench("subgroups --subgroups 1,3 --size 64 --seconds 0.05 --repeat 1");
+  CHECK(output.exit_code == 0);
+  REQUIRE(output.lines.size() == 3 + 3);
+  double percent = 0;
+  for (const auto& line : output.lines) {
+    CHECK(line["limit_median"].is_number());
+    if (line["bench"] == "share of a busy subgroup") percent += line["median"].get<double>();
+  }
+  CHECK(percent == Approx(100));
+}
+
+TEST_CASE("the papers' comparisons print each figure beside the run that it is compared with") {
   const std::string small = " --size 64 --seconds 0.01 --repeat 1";
-  const auto [arguments, lines] = GENERATE(table<std::string, std::size_t>({{"subgroups --subgroups 1,2", 3},
-                                                                            {"delay --members 2", 6},
-                                                                            {"upcall --members 2 --window 5", 20},
-                                                                            {"threads --threads 1,2", 4}}));
-  const Output output = bench(arguments + small);
+  const auto [arguments, lines] = GENERATE(table<std::string, std::size_t>(
+      {{"delay --members 2", 6}, {"upcall --members 2 --window 5", 20}, {"threads --threads 1,2", 4}}));
+  const Output output = papers(arguments + small);
   CHECK(output.exit_code == 0);
   REQUIRE(output.lines.size() == lines);
   for (const auto& line : output.lines) {
@@ -111,8 +134,16 @@ TEST_CASE("the experiments print each figure beside the run that it is compared 
   }
 }
 
+TEST_CASE("an object is reported with its rate beside a bare ring's, and its members' memory") {
+  const Output output = papers("object --mib 4 --members 2 --repeat 1");
+  CHECK(output.exit_code == 0);
+  REQUIRE(output.lines.size() == 2);
+  CHECK(output.lines[0]["limit_median"] > 0);
+  CHECK(output.lines[1]["unit"] == "MiB");
+}
+
 TEST_CASE("bench connect prints two percentiles of nine times, and four more figures, per number of peers, and two rates") {
-  const Output output = bench("connect --peers 1,3 --samples 3 --repeat 2 --no-memory");
+  const Output output = bench("connect --peers 1,3 --samples 3 --repeat 2");
   CHECK(output.exit_code == 0);
   REQUIRE(output.lines.size() == 2 * (9 * 2 + 4) + 2);
   for (const auto& line : output.lines) {
@@ -122,27 +153,26 @@ TEST_CASE("bench connect prints two percentiles of nine times, and four more fig
   }
 }
 
-TEST_CASE("bench connect prints what peers take in memory, by connections and written to as far as it is told to") {
-  const std::string few = "connect --peers 1 --samples 1 --repeat 1 --provider net --memory-peers 3,2";
-  const Output output = bench(few + " --memory-connections 2 --memory-written 0");
+TEST_CASE("what peers take in memory is printed, by connections and written to as far as it is told to") {
+  const Output output = papers("memory --repeat 1 --provider net --peers 3,2 --connections 2 --written 0");
   CHECK(output.exit_code == 0);
-  const std::size_t of_memory = (2 + 4 * 4) * 2 + 4;
-  REQUIRE(output.lines.size() == of_memory + 22 + 2);
-  for (std::size_t i = 0; i < of_memory; ++i) {
-    CHECK(output.lines[i]["unit"] == "bytes");
-    CHECK(output.lines[i]["parameters"]["peers"].get<int>() >= 2);
+  REQUIRE(output.lines.size() == (2 + 4 * 4) * 2 + 4);
+  for (const auto& line : output.lines) {
+    CHECK(line["unit"] == "bytes");
+    CHECK(line["parameters"]["peers"].get<int>() >= 2);
   }
-  CHECK(output.lines[of_memory - 1]["parameters"]["held"] == "connected queue pair");
-  CHECK(output.lines[of_memory - 1]["parameters"]["peers"] == 2);
-  CHECK(bench("connect --memory-peers 1").exit_code != 0);
+  CHECK(output.lines.back()["parameters"]["held"] == "connected queue pair");
+  CHECK(output.lines.back()["parameters"]["peers"] == 2);
+  CHECK(papers("memory --peers 1").exit_code != 0);
   CHECK(bench("connect --peers 9").exit_code != 0);
 }
 
-TEST_CASE("bench connect prints meshes, lookups and batches in place of the rest, one of them at a time") {
-  const std::string few = " --provider net --samples 5 --repeat 2 --most 2";
-  const auto [flag, lines, unit] = GENERATE(table<std::string, std::size_t, std::string>(
-      {{"--mesh", 4 * 2, "us"}, {"--lookups", 2 * 2 * 3, "lookups/s"}, {"--pool", 5 * 2, "us"}}));
-  const Output output = bench("connect " + flag + few);
+TEST_CASE("meshes, lookups and batches are printed with their provider") {
+  const auto [arguments, lines, unit] =
+      GENERATE(table<std::string, std::size_t, std::string>({{"mesh --most 2", 4 * 2, "us"},
+                                                             {"lookups --most 2 --samples 5", 2 * 3, "lookups/s"},
+                                                             {"pool --samples 5", 5 * 2, "us"}}));
+  const Output output = papers(arguments + " --provider net --repeat 2");
   CHECK(output.exit_code == 0);
   REQUIRE(output.lines.size() == lines);
   CHECK(output.lines[0]["unit"] == unit);
@@ -151,24 +181,16 @@ TEST_CASE("bench connect prints meshes, lookups and batches in place of the rest
     CHECK(line["min"].get<double>() > 0);
     CHECK(line["parameters"]["provider"] == "net");
   }
-  CHECK(bench("connect --mesh --pool").exit_code != 0);
 }
 
-TEST_CASE("bench model prints KRCore's figures, and each claim beside the paper's number") {
-  const Output output = bench("model --quick --figure krcore-8a,krcore-8b,krcore-9a,krcore-10a,krcore-14a,krcore-15a");
+TEST_CASE("bench viewchange prints three percentiles of each gap") {
+  const Output output = bench("viewchange --members 3 --rounds 1 --state 0");
   CHECK(output.exit_code == 0);
-  std::size_t claims = 0;
-  for (const auto& line : output.lines) {
-    CHECK(line["median"].get<double>() > 0);
-    if (!line["parameters"].contains("claim")) continue;
-    ++claims;
-    CHECK(line["limit_median"].get<double>() > 0);
-  }
-  CHECK(claims == 4 + 1 + 2 + 3 + 4 + 1);
+  CHECK(output.lines.size() == 2 * 3 * 3);
 }
 
-TEST_CASE("bench viewchange prints what part of each kind of change was connecting") {
-  const Output output = bench("viewchange --share --members 3 --rounds 1 --fabric vq:net");
+TEST_CASE("what part of each kind of view change was connecting is printed") {
+  const Output output = papers("share --members 3 --rounds 1 --fabric vq:net");
   CHECK(output.exit_code == 0);
   REQUIRE(output.lines.size() == 3 * 10 + 11);
   for (const auto& line : output.lines) {
@@ -180,8 +202,8 @@ TEST_CASE("bench viewchange prints what part of each kind of change was connecti
   }
 }
 
-TEST_CASE("bench batching prints rates, means, the whole of the upcalls, and where the time goes") {
-  const Output output = bench("batching --members 2 --windows 5 --size 64 --seconds 0.01 --repeat 1");
+TEST_CASE("batching is printed with rates, means, the whole of the upcalls, and where the time goes") {
+  const Output output = papers("batching --members 2 --windows 5 --size 64 --seconds 0.01 --repeat 1");
   CHECK(output.exit_code == 0);
   REQUIRE(output.lines.size() == 7 * 4 + 10 + 7);
   double percent = 0;
@@ -198,8 +220,8 @@ TEST_CASE("bench hands the user's settings to all members, and refuses wrong one
   CHECK(bench("idle --seconds 0.01 --set SPINDRIFT/no_such_key=1").exit_code != 0);
 }
 
-TEST_CASE("bench model prints points and the paper's numbers beside its own") {
-  const Output output = bench("model --quick --figure 1,12");
+TEST_CASE("the model prints points and the paper's numbers beside its own") {
+  const Output output = papers("model --quick --figure 1,12");
   CHECK(output.exit_code == 0);
   std::size_t claims = 0;
   std::size_t marks = 0;
@@ -214,5 +236,5 @@ TEST_CASE("bench model prints points and the paper's numbers beside its own") {
   CHECK(marks == 4);
   // Figure 1 has nine sizes, figure 12 three systems and two sizes.
   CHECK(output.lines.size() == claims + marks + 9 + 3 * 2);
-  CHECK(bench("model --figure nonsense").exit_code != 0);
+  CHECK(papers("model --figure nonsense").exit_code != 0);
 }

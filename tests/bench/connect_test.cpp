@@ -1,4 +1,5 @@
-// What `bench connect` measures with: nodes that are not there, lookups of them, and the memory that peers take.
+// The parts with which `bench connect` and its like measure: nodes that are not there, lookups of them, and the memory that
+// peers take.
 #include <catch2/catch.hpp>
 
 #include <algorithm>
@@ -7,13 +8,14 @@
 #include <set>
 #include <thread>
 
-#include <spindrift/bench/peer_memory.hpp>
+#include <spindrift/bench/papers/peer_memory.hpp>
 #include <spindrift/bench/reached.hpp>
 #include <spindrift/bench/seeker.hpp>
-#include <spindrift/bench/verbs_connect.hpp>
+#include <spindrift/bench/papers/verbs_connect.hpp>
 #include <spindrift/fabric/verbs/verbs.hpp>
 
 #include "../skip.hpp"
+#include "failure.hpp"
 
 using namespace spindrift;
 using namespace spindrift::bench;
@@ -25,7 +27,7 @@ constexpr std::uint32_t nodes = 40;
 /// A table that is kept by a thread.
 struct KeptTable {
   KeptTable() {
-    value_or_throw(keeper.start("net", nodes));
+    keeper.start("net", nodes);
     thread = std::thread([this] {
       while (!ends.load(std::memory_order_relaxed)) {
         keeper.poll();
@@ -44,8 +46,8 @@ struct KeptTable {
 };
 
 double allocated_per_further_peer(Holding holding, std::uint32_t peers) {
-  const auto one = value_or_throw(memory_of_peers({holding, "net", 1, peers}));
-  const auto all = value_or_throw(memory_of_peers({holding, "net", peers, peers}));
+  const auto one = memory_of_peers({holding, "net", 1, peers});
+  const auto all = memory_of_peers({holding, "net", peers, peers});
   return bytes_per_further_peer(one.allocated, all.allocated, peers);
 }
 
@@ -71,7 +73,7 @@ TEST_CASE("memory in use is what was asked for, and the pages of it that were to
 }
 
 TEST_CASE("nodes that are not there have metadata of their own each, which a device takes in") {
-  const auto device = value_or_throw(open_loopback_device("net", {.send_depth = 16, .receive_buffers = 16}));
+  const auto device = open_loopback_device("net", {.send_depth = 16, .receive_buffers = 16});
   std::set<kernel::Metadata, kernel::MetadataOrder> all{device->metadata()};
   std::set<kernel::PeerHandle> handles;
   const std::array numbers{0U, 1U, 255U, 256U, 65535U, 65536U, (1U << 22U) - 1};
@@ -86,30 +88,28 @@ TEST_CASE("nodes that are not there have metadata of their own each, which a dev
 
 TEST_CASE("a node is connected to by its number, with two reads of the table or more, and one that is not in it is not") {
   const KeptTable table;
-  const auto device = value_or_throw(open_loopback_device("net", {.send_depth = 16, .receive_buffers = 16}));
-  const auto seeker =
-      value_or_throw(Seeker::start(*device, table.keeper.server(), {.nodes_max = nodes, .pairs_max = 3 * nodes}));
+  const auto device = open_loopback_device("net", {.send_depth = 16, .receive_buffers = 16});
+  const auto seeker = Seeker::start(*device, table.keeper.server(), {.nodes_max = nodes, .pairs_max = 3 * nodes});
   CHECK(seeker->find(NodeId(1)) == nullptr);
-  const auto found = value_or_throw(seeker->connect_unknown(NodeId(1)));
+  const auto found = seeker->connect_unknown(NodeId(1));
   CHECK(found.reads >= 2);
   CHECK(found.reads <= kernel::meta_chain_max + 1);
   CHECK(found.ns > 0);
   REQUIRE(seeker->find(NodeId(1)) != nullptr);
   CHECK(*seeker->find(NodeId(1)) == elsewhere(table.keeper.server().metadata, 1));
-  CHECK(value_or_throw(seeker->read_twice()) > 0);
+  CHECK(seeker->read_twice() > 0);
 
-  CHECK(value_or_throw(seeker->connect_unknown_per_second(NodeId(2), nodes - 1)) > 0);
+  CHECK(seeker->connect_unknown_per_second(NodeId(2), nodes - 1) > 0);
   for (std::uint32_t node = 1; node <= nodes; ++node) CHECK(seeker->find(NodeId(node)) != nullptr);
-  CHECK(value_or_throw(seeker->connect_known_per_second(NodeId(1), nodes, 2 * nodes)) > 0);
-  const auto full = seeker->connect(NodeId(1), false);
-  REQUIRE_FALSE(full);
-  CHECK(full.error().kind() == ErrorKind::resource);
+  CHECK(seeker->connect_known_per_second(NodeId(1), nodes, 2 * nodes) > 0);
+  const auto connect_once_more = [&] {
+    seeker->connect(NodeId(1), false);
+    return seeker->pairs();
+  };
+  CHECK(error_of(connect_once_more).kind() == ErrorKind::resource);
   seeker->close_all();
-  CHECK(seeker->connect(NodeId(1), false));
-
-  const auto absent = seeker->connect_unknown(NodeId(nodes + 1));
-  REQUIRE_FALSE(absent);
-  CHECK(absent.error().kind() == ErrorKind::member_lost);
+  CHECK(connect_once_more() == 1);
+  CHECK(error_of([&] { return seeker->connect_unknown(NodeId(nodes + 1)); }).kind() == ErrorKind::member_lost);
 }
 
 TEST_CASE("the metadata of a further peer take less than 100 bytes") {
@@ -132,16 +132,14 @@ TEST_CASE("a further peer takes the more memory the more is had of it, and a con
 
 TEST_CASE("without an RDMA device, who asks for queue pairs of verbs is told what to do") {
   if (fabric::verbs_ports()) return spindrift::test::skip("there is an RDMA device");
-  const auto verbs = VerbsConnect::open("net");
-  REQUIRE_FALSE(verbs);
-  CHECK(verbs.error().kind() == ErrorKind::unsupported);
-  CHECK_THAT(verbs.error().to_string(), Catch::Contains("fix: "));
+  const Error error = error_of([] { return VerbsConnect::open("net"); });
+  CHECK(error.kind() == ErrorKind::unsupported);
+  CHECK_THAT(error.to_string(), Catch::Contains("fix: "));
 }
 
 TEST_CASE("queue pairs of verbs are measured") {
   if (!fabric::verbs_ports()) return spindrift::test::skip("no RDMA device");
-  auto verbs = VerbsConnect::open("net");
-  const VerbsTimes times = value_or_throw(value_or_throw(std::move(verbs))->measure(3));
+  const VerbsTimes times = VerbsConnect::open("net")->measure(3);
   CHECK(times.all.size() == 6);
   CHECK(times.virtual_pair.size() == 3);
 }

@@ -1,9 +1,9 @@
-// The modelled setting: it counts right, obeys its own link, repeats itself, and each switch of the ablation does what it
+// The modeled setting: it counts right, obeys its own link, repeats itself, and each switch of the ablation does what it
 // says.
 #include <catch2/catch.hpp>
 
-#include <spindrift/bench/model/experiment.hpp>
-#include <spindrift/bench/model/network.hpp>
+#include <spindrift/bench/papers/model/experiment.hpp>
+#include <spindrift/bench/papers/model/network.hpp>
 
 namespace {
 
@@ -22,7 +22,7 @@ Experiment small(System system) {
 
 }  // namespace
 
-TEST_CASE("a modelled run has the same outcome every time") {
+TEST_CASE("a modeled run has the same outcome every time") {
   for (const System& system : {baseline(), spindle(spindle_all), product()}) {
     const Outcome first = run(small(system));
     const Outcome second = run(small(system));
@@ -33,7 +33,7 @@ TEST_CASE("a modelled run has the same outcome every time") {
   }
 }
 
-TEST_CASE("no modelled member receives or sends more than its port allows") {
+TEST_CASE("no modeled member receives or sends more than its port allows") {
   for (const System& system : {spindle(spindle_all), product()}) {
     for (const std::uint32_t senders : {1u, 2u, 4u}) {
       Experiment experiment = small(system);
@@ -129,18 +129,7 @@ TEST_CASE("subgroups in which nobody sends cost a fair poller time, and this one
   }
 }
 
-TEST_CASE("a lane of their own lets acknowledgements overtake messages, and changes nothing that is delivered") {
-  Experiment experiment = small(product());
-  experiment.members = experiment.senders = 8;
-  experiment.rounds = 200;
-  const Outcome behind = run(experiment);
-  experiment.system.acknowledgement_lane = true;
-  const Outcome beside = run(experiment);
-  CHECK_FALSE(beside.stalled);
-  CHECK(beside.gigabytes_per_second > behind.gigabytes_per_second);
-}
-
-TEST_CASE("unordered delivery is modelled too, and costs about the same") {
+TEST_CASE("unordered delivery is modeled too, and costs about the same") {
   for (const System& system : {baseline(), product()}) {
     Experiment experiment = small(system);
     experiment.senders = 1;

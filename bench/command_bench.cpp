@@ -1,0 +1,25 @@
+// `spindrift bench`: one command per question that a user has about a machine and a group.
+#include <spindrift/bench/command_options.hpp>
+
+namespace spindrift::tools {
+
+void add_bench_command(CLI::App& app, Work& chosen) {
+  CLI::App* command = app.add_subcommand("bench", "Measure this machine's groups beside what the machine allows");
+  command->require_subcommand(1);
+  command->footer(
+      "Examples:\n  spindrift bench multicast --quick\n  spindrift bench idle --json -\n\n"
+      "What each figure means: docs/bench.md");
+  const bench::Commands to{*command, chosen};
+  bench::add_multicast_command(to);
+  bench::add_latency_command(to);
+  bench::add_limits_command(to);
+  bench::add_view_change_command(to);
+  bench::add_subgroups_command(to);
+  bench::add_wire_command(to);
+  bench::add_connect_command(to);
+  bench::add_idle_command(to);
+  bench::add_start_command(to);
+  bench::add_resident_member_command(to);
+}
+
+}  // namespace spindrift::tools
