@@ -24,7 +24,8 @@ Result<void> Installation::begin(View view, std::vector<RankSet> loaded) {
   auto bulk = allocate_bulk(view);
   if (!bulk) return std::move(bulk).error();
   epochs_.push_back(std::make_unique<Epoch>(std::move(view), std::move(loaded), options_.self, *row, std::move(*bulk),
-                                            options_.policy, *options_.stepper, options_.partition_safety, sink_, counters_));
+                                            options_.policy, *options_.stepper, options_.partition_safety, sink_,
+                                            counters_));
   return {};
 }
 
@@ -51,7 +52,7 @@ bool Installation::shows_bulk(const SubgroupView& subgroup, NodeId from, NodeId 
   return subgroup.sender_rank(to).has_value() || options_.policy.relay != smc::Relay::direct;
 }
 
-Result<std::optional<Showing>> Installation::next_offer(const Connection& to) {
+Result<std::optional<Showing>> Installation::next_offer(const PeerConnection& to) {
   Epoch& epoch = *present();
   const Rank rank = *epoch.view().rank_of(to.who.node);
   Epoch::Line& line = epoch.line(rank);
@@ -74,7 +75,7 @@ Result<std::optional<Showing>> Installation::next_offer(const Connection& to) {
   return std::optional(Showing{encode(RowNotice{epoch.id()}), offered, access});
 }
 
-Result<Showing> Installation::offer_bulk(SubgroupId id, const Connection& to) {
+Result<Showing> Installation::offer_bulk(SubgroupId id, const PeerConnection& to) {
   Epoch& epoch = *present();
   Epoch::Bulk& bulk = epoch.bulk(id);
   if (!to.mappable && !bulk.mirrors) {
@@ -88,7 +89,7 @@ Result<Showing> Installation::offer_bulk(SubgroupId id, const Connection& to) {
   return Showing{encode(BulkNotice{epoch.id(), id}), offered, access};
 }
 
-bool Installation::on_exposed(const Connection& from, const Offer& offer) {
+bool Installation::on_exposed(const PeerConnection& from, const Offer& offer) {
   const auto expected = from.mappable ? fabric::Access::read : fabric::Access::write;
   Shown& shown = shown_[from.id];
   const Epoch* const epoch = present();
@@ -117,17 +118,17 @@ void Installation::forget_earlier() {
   for (const auto& [peer, shown] : shown_) forget_earlier(peer);
 }
 
-void Installation::on_lost(const Connection& with) {
+void Installation::on_lost(const PeerConnection& with) {
   shown_.erase(with.id);
   for (std::size_t i = 0; i + 1 < epochs_.size(); ++i) {
     if (const auto rank = rank_of(epochs_[i]->view(), with.who)) epochs_[i]->change().suspect(*rank, "connection lost");
   }
 }
 
-RankSet Installation::attach(std::span<const Connection> members) {
+RankSet Installation::attach(std::span<const PeerConnection> members) {
   Epoch& epoch = *present();
   RankSet attached;
-  for (const Connection& from : members) {
+  for (const PeerConnection& from : members) {
     const Rank rank = *epoch.view().rank_of(from.who.node);
     const auto shown = shown_.find(from.id);
     if (epoch.table().attached(rank) || epoch.change().suspected().contains(rank)) continue;
@@ -139,7 +140,7 @@ RankSet Installation::attach(std::span<const Connection> members) {
   return attached;
 }
 
-void Installation::attach(Rank rank, const Connection& from, std::map<What, Offer>& offers) {
+void Installation::attach(Rank rank, const PeerConnection& from, std::map<What, Offer>& offers) {
   Epoch& epoch = *present();
   const Offer offer = offers.extract({epoch.id(), std::nullopt}).mapped();
   const std::uint64_t needed = epoch.table().layout(from.mappable ? rank : epoch.self()).bytes();
@@ -158,7 +159,7 @@ void Installation::attach(Rank rank, const Connection& from, std::map<What, Offe
 }
 
 // The rings of that member's messages, or its mirrors. Returns what is wrong with them, if anything is.
-std::string Installation::attach_bulk(Rank rank, const Connection& from, std::map<What, Offer>& offers) {
+std::string Installation::attach_bulk(Rank rank, const PeerConnection& from, std::map<What, Offer>& offers) {
   Epoch& epoch = *present();
   const NodeId node = from.who.node;
   for (std::uint32_t s = 0; s < epoch.view().subgroups.size(); ++s) {

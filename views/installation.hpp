@@ -24,7 +24,7 @@
 namespace spindrift::views {
 
 /// A connection with a process that is in the present view, or may come into the next.
-struct Connection {
+struct PeerConnection {
   Join who;
   fabric::PeerId id;
   bool mappable = false;  ///< its regions can be read in place
@@ -66,20 +66,20 @@ class Installation {
   [[nodiscard]] Result<void> begin(View view, std::vector<RankSet> loaded);
   /// What a member of the present view is to be shown next: the row itself to read it in place, or a mirror to write into.
   /// Nothing when it was shown everything, or is suspected. Errors: resource.
-  [[nodiscard]] Result<std::optional<Showing>> next_offer(const Connection& to);
+  [[nodiscard]] Result<std::optional<Showing>> next_offer(const PeerConnection& to);
 
   /// The next region of this peer is this one.
-  void on_notice(const Connection& from, const What& what) { shown_[from.id].announced = what; }
+  void on_notice(const PeerConnection& from, const What& what) { shown_[from.id].announced = what; }
   /// A region came. False: unannounced, or one too many, or not for what it was announced.
-  [[nodiscard]] bool on_exposed(const Connection& from, const Offer& offer);
+  [[nodiscard]] bool on_exposed(const PeerConnection& from, const Offer& offer);
   /// Gives up what was shown for earlier views than the present one: by that peer, by all.
   void forget_earlier(fabric::PeerId peer);
   void forget_earlier();
   /// A connection is over: in older views its process is waited for no more.
-  void on_lost(const Connection& with);
+  void on_lost(const PeerConnection& with);
 
   /// Takes up the rows of the present view that are here by now. Returns the members whose rows it was.
-  RankSet attach(std::span<const Connection> members);
+  RankSet attach(std::span<const PeerConnection> members);
   /// Drops epochs that nobody needs: `uses` says whether own messages in one are still to be sent again. Who left on its own
   /// wish has `patience` to learn that it has (0: as long as it takes).
   template <class Uses>
@@ -100,9 +100,9 @@ class Installation {
 
   [[nodiscard]] Result<std::vector<Epoch::Bulk>> allocate_bulk(const View& view);
   [[nodiscard]] bool shows_bulk(const SubgroupView& subgroup, NodeId from, NodeId to, bool mapped) const;
-  [[nodiscard]] Result<Showing> offer_bulk(SubgroupId id, const Connection& to);
-  void attach(Rank rank, const Connection& from, std::map<What, Offer>& offers);
-  [[nodiscard]] std::string attach_bulk(Rank rank, const Connection& from, std::map<What, Offer>& offers);
+  [[nodiscard]] Result<Showing> offer_bulk(SubgroupId id, const PeerConnection& to);
+  void attach(Rank rank, const PeerConnection& from, std::map<What, Offer>& offers);
+  [[nodiscard]] std::string attach_bulk(Rank rank, const PeerConnection& from, std::map<What, Offer>& offers);
   void release(Epoch& old);
 
   Options options_;

@@ -38,20 +38,20 @@ struct LinkSuspects {
 };
 /// A member of the present view is here.
 struct LinkAgreed {
-  Connection with;
+  PeerConnection with;
 };
 /// Somebody whose hello agrees said something that is not about the connection.
 struct LinkHeard {
-  Connection from;
+  PeerConnection from;
   Message message;
 };
 struct LinkExposed {
-  Connection from;
+  PeerConnection from;
   Installation::Offer offer;
 };
 /// A connection is over.
 struct LinkOver {
-  Connection with;
+  PeerConnection with;
 };
 /// This process cannot be in the group.
 struct LinkRefused {
@@ -63,7 +63,7 @@ using LinkEvent = std::variant<LinkHandled, LinkSuspects, LinkAgreed, LinkHeard,
 class FabricEvents {
  public:
   explicit FabricEvents(fabric::Fabric& fabric) noexcept : fabric_(fabric) {}
-  /// Null, once: there are no more for now.
+  /// Null: nothing waits at the moment. It is said once.
   [[nodiscard]] fabric::Event* next();
   void hear_first(std::vector<fabric::Event> events);
   void forget_kept() noexcept { kept_.clear(); }
@@ -90,7 +90,7 @@ class Links {
   /// Asks for connections with everybody. Errors: the fabric's.
   [[nodiscard]] Result<void> start();
 
-  /// The next event, of the fabric if none follows from the last one. Nothing: there is no more for now.
+  /// The next event, of the fabric if none follows from the last one. Nothing: none waits at the moment.
   [[nodiscard]] std::optional<LinkEvent> next();
   /// The next event that follows from what was done.
   [[nodiscard]] std::optional<LinkEvent> next_consequence();
@@ -111,16 +111,16 @@ class Links {
   /// Tells a newcomer of the view that takes it in, once: from then on it is nobody's candidate.
   void notify(NodeId newcomer, const ViewNotice& notice);
   /// Lets a peer at memory.
-  [[nodiscard]] Result<void> show(const Connection& to, Showing showing);
+  [[nodiscard]] Result<void> show(const PeerConnection& to, Showing showing);
 
   /// Processes that could be taken into the next view.
   [[nodiscard]] const std::vector<Join>& candidates() const noexcept { return candidates_; }
   /// Members of the present view whose hello agrees.
-  [[nodiscard]] std::vector<Connection> members() const;
+  [[nodiscard]] std::vector<PeerConnection> members() const;
   /// All processes whose hello agrees.
   [[nodiscard]] std::vector<Founding::Met> met() const;
   /// With a process whose hello agrees.
-  [[nodiscard]] std::optional<Connection> connection_of(NodeId node) const;
+  [[nodiscard]] std::optional<PeerConnection> connection_of(NodeId node) const;
   /// Of these nodes, those that are not here.
   [[nodiscard]] std::vector<NodeId> missing(std::span<const NodeId> nodes) const;
   [[nodiscard]] const Partings& partings() const noexcept { return partings_; }
@@ -150,7 +150,7 @@ class Links {
     PendingConnections pending{};
 
     [[nodiscard]] Join who() const { return {address.node, incarnation}; }
-    [[nodiscard]] Connection connection() const { return {who(), id, mappable}; }
+    [[nodiscard]] PeerConnection connection() const { return {who(), id, mappable}; }
   };
 
   [[nodiscard]] Peer* peer_of(NodeId node);

@@ -66,7 +66,7 @@ void Links::notify(NodeId newcomer, const ViewNotice& notice) {
   note_candidates();
 }
 
-Result<void> Links::show(const Connection& to, Showing showing) {
+Result<void> Links::show(const PeerConnection& to, Showing showing) {
   send_in_parts(fabric_, to.id, std::move(showing.notice));
   return fabric_.expose(to.id, showing.region, showing.access);
 }
@@ -83,8 +83,8 @@ void Links::note_candidates() {
   }
 }
 
-std::vector<Connection> Links::members() const {
-  std::vector<Connection> members;
+std::vector<PeerConnection> Links::members() const {
+  std::vector<PeerConnection> members;
   for (const Peer& peer : peers_) {
     if (peer.state == Peer::State::agreed && rank_of(peer.who())) members.push_back(peer.connection());
   }
@@ -99,7 +99,7 @@ std::vector<Founding::Met> Links::met() const {
   return met;
 }
 
-std::optional<Connection> Links::connection_of(NodeId node) const {
+std::optional<PeerConnection> Links::connection_of(NodeId node) const {
   for (const Peer& peer : peers_) {
     if (peer.address.node == node && peer.state == Peer::State::agreed) return peer.connection();
   }

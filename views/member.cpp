@@ -76,8 +76,9 @@ Member::Member(MemberOptions options, fabric::Fabric& fabric, Upcalls& upcalls, 
       sends_(shapes_.size(), upcalls),
       deliveries_(options_.self, shapes_.size(), options_.backlog_bytes_max, upcalls),
       transfers_(options_.self, upcalls),
-      installation_({options_.self, shapes_.size(), policy_of(options_, fabric), options_.stepper, options_.partition_safety},
-                    fabric, deliveries_, counters) {}
+      installation_(
+          {options_.self, shapes_.size(), policy_of(options_, fabric), options_.stepper, options_.partition_safety}, fabric,
+          deliveries_, counters) {}
 
 Result<void> Member::start() {
   CHECK(state_ == MemberState::idle);

@@ -148,8 +148,8 @@ class Member final {
   // member_views.cpp: what passes between the parts
   void settle_links();
   void on_event(LinkEvent& event);
-  void on_message(const Connection& from, Message& message);
-  void meet(const Connection& member);
+  void on_message(const PeerConnection& from, Message& message);
+  void meet(const PeerConnection& member);
   void install(ViewNotice begun, NewView news, Time now);
   bool exchange_states();
 

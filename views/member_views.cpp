@@ -39,7 +39,7 @@ void Member::on_event(LinkEvent& event) {
              event);
 }
 
-void Member::on_message(const Connection& from, Message& message) {
+void Member::on_message(const PeerConnection& from, Message& message) {
   const NodeId node = from.who.node;
   if (auto* notice = std::get_if<ViewNotice>(&message)) {
     founding_.on_notice(from.who, std::move(*notice));
@@ -63,7 +63,7 @@ void Member::on_message(const Connection& from, Message& message) {
 }
 
 // A member of the present view is here: if it is new, it hears of the view; and it is shown what it is to read or write.
-void Member::meet(const Connection& member) {
+void Member::meet(const PeerConnection& member) {
   installation_.forget_earlier(member.id);
   links_.notify(member.who.node, {epoch()->view(), epoch()->loaded(), state_lost_});
   auto showing = installation_.next_offer(member);
@@ -111,7 +111,7 @@ bool Member::exchange_states() {
   bool progress = false;
   if (transfers_.sending()) {
     RankSet ready;
-    for (const Connection& member : links_.members()) {
+    for (const PeerConnection& member : links_.members()) {
       const Rank rank = *epoch()->view().rank_of(member.who.node);
       if (epoch()->change().ready(rank)) ready.add(rank);
     }

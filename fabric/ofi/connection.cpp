@@ -73,7 +73,8 @@ std::size_t Flights::under_way(const MessageEndpoint& connection) const noexcept
   }));
 }
 
-MessageEndpoint::MessageEndpoint(const connected::PeerCall& call, Provider& provider, Handle<fid_ep> endpoint, Flights& flights)
+MessageEndpoint::MessageEndpoint(const connected::PeerCall& call, Provider& provider, Handle<fid_ep> endpoint,
+                                 Flights& flights)
     : Connection(call),
       provider_(provider),
       endpoint_(std::move(endpoint)),

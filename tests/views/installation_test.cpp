@@ -35,7 +35,7 @@ View view_of(std::uint64_t number, bool bulk = false) {
 struct Stage {
   Stage() { REQUIRE(log::set_levels("off").ok()); }
   void begin(View view) { REQUIRE(installation.begin(std::move(view), {RankSet::first(2)})); }
-  std::vector<Showing> offer(const Connection& to) {
+  std::vector<Showing> offer(const PeerConnection& to) {
     std::vector<Showing> showings;
     for (;;) {
       auto showing = installation.next_offer(to);
@@ -56,7 +56,7 @@ struct Stage {
   Application application;
   CounterBlock counters = CounterBlock::in_memory(256);
   PaperFabric fabric;
-  Connection other{{NodeId(1), 101}, fabric::PeerId(11), false};
+  PeerConnection other{{NodeId(1), 101}, fabric::PeerId(11), false};
   Installation installation{{NodeId(0), 1, {}, std::make_shared<smc::Stepper>(), false}, fabric, application, counters};
 };
 

@@ -1,5 +1,5 @@
-// Stands before core/untrusted.hpp where the multicast is compiled for torn_reads_test.cpp: everything else may happen before
-// each read of shared memory, and behind each store to it.
+// Stands before core/untrusted.hpp where the multicast is compiled for torn_reads_test.cpp: everything else may happen
+// before each read of shared memory, and behind each store to it.
 #pragma once
 
 #include "../../../../../core/untrusted.hpp"
