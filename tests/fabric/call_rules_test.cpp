@@ -393,6 +393,7 @@ TEST_CASE("who answered a call has said which of its own are over") {
 TEST_CASE("a wish is over with the connection that it led to, whoever has called") {
   One one(3);
   one.rules.want(other, one.now);
+  REQUIRE(one.rules.take_actions().size() == 1);
   const auto theirs = one.rules.on_call({other, 12, 1}, one.now);
   REQUIRE(theirs.has_value());
   CHECK_FALSE(one.rules.begin_call(other, one.now).has_value());  // the way to it was found meanwhile
