@@ -27,7 +27,7 @@ def sources(tree):
     """Every C++ and C file of the product, with its room: of an older tree's core/fabric, fabric."""
     for room in ROOMS:
         for path in sorted((tree / room).rglob("*")):
-            if path.suffix in (".hpp", ".cpp", ".h", ".c") and "build" not in path.parts:
+            if path.suffix in (".hpp", ".cpp", ".h", ".c") and "build" not in path.relative_to(tree).parts:
                 yield "fabric" if path.is_relative_to(tree / "core/fabric") else room, path
 
 
