@@ -114,11 +114,14 @@ void Table::store_data(std::uint64_t offset, std::span<const std::uint64_t> word
   news_ = true;
 }
 
-// Everything stored before this mirror was there: data, then the line of its guards, then the line that guards those. Copied
-// line by line, for the words go on changing; of a mirror that begins as zeros only what differs.
+// Everything stored before this mirror was there: data, then the activity that tells of it, then the line of its guards, then
+// the line that guards those. A reader that found the activity before the words would not look for them again. Copied line by
+// line, for the words go on changing; of a mirror that begins as zeros only what differs.
 bool Table::catch_up(std::uint32_t rank) {
   if (!std::exchange(rows_[rank].behind, false) || rows_[rank].frozen) return false;
   const RowLayout& own_layout = layout(self_);
+  const std::uint64_t activity_lines = (own_layout.activity_words() * word_bytes + cache_line_bytes - 1) / cache_line_bytes;
+  const std::uint64_t activity_end = own_layout.activity_word(0) + activity_lines * cache_line_bytes;
   const std::uint64_t end = own_layout.decree() + own_layout.decree_words() * word_bytes;
   const auto post_line = [&](std::uint64_t offset) {
     const auto line = own_row_.subspan(offset, cache_line_bytes);
@@ -131,7 +134,10 @@ bool Table::catch_up(std::uint32_t rank) {
                            .region = rows_[rank].remote,
                            .offset = offset});
   };
-  for (std::uint64_t offset = 2 * cache_line_bytes; offset < end; offset += cache_line_bytes) post_line(offset);
+  for (std::uint64_t offset = activity_end; offset < end; offset += cache_line_bytes) post_line(offset);
+  for (std::uint64_t offset = own_layout.activity_word(0); offset < activity_end; offset += cache_line_bytes) {
+    post_line(offset);
+  }
   post_line(0);
   post_line(cache_line_bytes);
   return true;

@@ -115,8 +115,7 @@ class World {
   /// A few messages at a time, for later ones would heal what was missed.
   void run() {
     for (int burst = 0; burst < 25; ++burst) {
-      // The first push of a row to a new mirror goes out before there are messages.
-      left_to_send_ = burst == 0 ? 0 : 1 + below(6);
+      left_to_send_ = 1 + below(6);
       for (std::uint32_t idle = 0; idle < 100; ++idle) {
         if (act() || left_to_send_ > 0 || something_waits()) idle = 0;
       }
