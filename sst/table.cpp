@@ -114,9 +114,9 @@ void Table::store_data(std::uint64_t offset, std::span<const std::uint64_t> word
   news_ = true;
 }
 
-// Everything stored before this mirror was there: data, then the activity that tells of it, then the line of its guards, then
-// the line that guards those. A reader that found the activity before the words would not look for them again. Copied line by
-// line, for the words go on changing; of a mirror that begins as zeros only what differs.
+// Everything stored before this mirror was there: data, then the activity that tells of it, then the line of its guards,
+// then the line that guards those. A reader that found the activity before the words would not look for them again. Copied
+// line by line, for the words go on changing; of a mirror that begins as zeros only what differs.
 bool Table::catch_up(std::uint32_t rank) {
   if (!std::exchange(rows_[rank].behind, false) || rows_[rank].frozen) return false;
   const RowLayout& own_layout = layout(self_);

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t page_bytes = 4096;
 
-// A lane that is closed has ended the connection, and with it whatever was under way.
+// Nothing is under way any more to or from a connection that was closed.
 class PrivateMappings final : public MemorySource {
  public:
   [[nodiscard]] Result<std::span<std::byte>> take(std::size_t bytes) override {

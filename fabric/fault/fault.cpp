@@ -9,7 +9,7 @@
 #include <utility>
 
 #include <spindrift/fabric/endpoint_parts.hpp>
-#include <spindrift/fabric/fault/lane.hpp>
+#include <spindrift/fabric/fault/delayed_link.hpp>
 
 namespace spindrift::fabric {
 namespace fault {
@@ -49,7 +49,7 @@ class FaultFabric final : public Fabric {
   void advance_losses(Time now);
   void advance_farewells();
   void lose(PeerId peer, Error reason);
-  [[nodiscard]] Result<void> perform(PeerId peer, const Lane::Action& action);
+  [[nodiscard]] Result<void> perform(PeerId peer, const DelayedLink::Action& action);
   [[nodiscard]] Result<void> check(const Operation& operation) const;
   /// Whether the caller may see this event of the inner fabric.
   [[nodiscard]] bool admit(const Event& event);
@@ -68,7 +68,7 @@ class FaultFabric final : public Fabric {
   };
   std::map<RegionKey, std::span<std::byte>> own_regions_;  ///< not given back
   std::vector<Farewell> farewells_;
-  std::map<PeerId, Lane> lanes_;  ///< of linked peers
+  std::map<PeerId, DelayedLink> links_;  ///< of linked peers
   PeerId newest_peer_;
   std::vector<bool> losses_done_ = std::vector<bool>(plan_.losses.size());
   std::deque<Event> events_;  ///< made here
@@ -97,16 +97,16 @@ void FaultFabric::release(RegionKey region) {
 }
 
 void FaultFabric::disconnect(PeerId peer) {
-  lanes_.erase(peer);
+  links_.erase(peer);
   std::erase_if(events_, [peer](const Event& event) { return event.peer == peer; });
   inner_->disconnect(peer);
 }
 
 Result<void> FaultFabric::expose(PeerId peer, RegionKey region, Access access) {
   if (!own_regions_.contains(region)) return Error(ErrorKind::bad_argument, "this endpoint has no region of that key");
-  const auto lane = lanes_.find(peer);
-  if (lane == lanes_.end() || lane->second.empty()) return inner_->expose(peer, region, access);
-  lane->second.add_exposure(region, access, clock_.now());  // behind the sends that are still on their way
+  const auto link = links_.find(peer);
+  if (link == links_.end() || link->second.empty()) return inner_->expose(peer, region, access);
+  link->second.add_exposure(region, access, clock_.now());  // behind the sends that are still on their way
   return {};
 }
 
@@ -116,8 +116,8 @@ Result<std::span<const std::byte>> FaultFabric::map(PeerId peer, RegionKey regio
 }
 
 void FaultFabric::unmap(PeerId peer, RegionKey region) {
-  if (const auto lane = lanes_.find(peer); lane != lanes_.end()) {
-    std::erase_if(lane->second.regions, [region](const Lane::PeerRegion& theirs) { return theirs.key == region; });
+  if (const auto link = links_.find(peer); link != links_.end()) {
+    std::erase_if(link->second.regions, [region](const DelayedLink::PeerRegion& theirs) { return theirs.key == region; });
   }
   farewells_.push_back({peer, region, {}});
   advance_farewells();
@@ -126,12 +126,12 @@ void FaultFabric::unmap(PeerId peer, RegionKey region) {
 void FaultFabric::advance_farewells() {
   std::erase_if(farewells_, [this](const Farewell& farewell) {
     if (farewell.peer) {
-      const auto lane = lanes_.find(*farewell.peer);
-      if (lane != lanes_.end() && lane->second.targets(farewell.region)) return false;
+      const auto link = links_.find(*farewell.peer);
+      if (link != links_.end() && link->second.targets(farewell.region)) return false;
       inner_->unmap(*farewell.peer, farewell.region);
       return true;
     }
-    const bool needed = std::any_of(lanes_.begin(), lanes_.end(),
+    const bool needed = std::any_of(links_.begin(), links_.end(),
                                     [&](const auto& entry) { return entry.second.needs(farewell.region, farewell.memory); });
     if (!needed) inner_->release(farewell.region);
     return !needed;
@@ -139,11 +139,11 @@ void FaultFabric::advance_farewells() {
 }
 
 Result<void> FaultFabric::check(const Operation& operation) const {
-  const auto at = lanes_.find(operation.peer);
-  if (at == lanes_.end()) return check_absent(operation.peer, newest_peer_);
+  const auto at = links_.find(operation.peer);
+  if (at == links_.end()) return check_absent(operation.peer, newest_peer_);
   const auto& regions = at->second.regions;
   const auto region = std::find_if(regions.begin(), regions.end(),
-                                   [&](const Lane::PeerRegion& each) { return each.key == operation.region; });
+                                   [&](const DelayedLink::PeerRegion& each) { return each.key == operation.region; });
   std::optional<ExposedRegion> target;
   if (region != regions.end()) target = {region->bytes, region->access};
   return check_operation(operation, traits_, target);
@@ -155,14 +155,14 @@ Result<void> FaultFabric::post(std::span<const Operation> operations) {
   }
   const Time now = clock_.now();
   for (const Operation& operation : operations) {
-    const auto lane = lanes_.find(operation.peer);
-    if (lane == lanes_.end()) continue;
-    lane->second.add(operation, now);
+    const auto link = links_.find(operation.peer);
+    if (link == links_.end()) continue;
+    link->second.add(operation, now);
     if (plan_.early_completion && operation.signaled && operation.kind != Operation::Kind::read) {
       Event done;
       done.kind = Event::Kind::completed;
       done.peer = operation.peer;
-      done.node = lane->second.node;
+      done.node = link->second.node;
       done.context = operation.context;
       events_.push_back(std::move(done));
     }
@@ -171,7 +171,7 @@ Result<void> FaultFabric::post(std::span<const Operation> operations) {
   return {};
 }
 
-Result<void> FaultFabric::perform(PeerId peer, const Lane::Action& action) {
+Result<void> FaultFabric::perform(PeerId peer, const DelayedLink::Action& action) {
   if (action.exposure) return inner_->expose(peer, action.operation.region, *action.exposure);
   return inner_->post({&action.operation, 1});
 }
@@ -181,9 +181,9 @@ void FaultFabric::advance(Time now) {
   if (paused_until(now)) return;
   if (std::exchange(notify_due_, false)) inner_->notify();
   std::vector<std::pair<PeerId, Error>> broken;
-  for (auto& [peer, lane] : lanes_) {
-    if (lane.cut <= now) continue;
-    auto advanced = lane.advance(now, [&, peer = peer](const Lane::Action& action) { return perform(peer, action); });
+  for (auto& [peer, link] : links_) {
+    if (link.cut <= now) continue;
+    auto advanced = link.advance(now, [&, peer = peer](const DelayedLink::Action& action) { return perform(peer, action); });
     // The caller was told that it is taken; so the link is to blame.
     if (!advanced) broken.emplace_back(peer, std::move(advanced).error());
   }
@@ -196,19 +196,19 @@ void FaultFabric::advance_losses(Time now) {
     const LinkLoss& loss = plan_.losses[i];
     if (losses_done_[i] || now < loss.from) continue;
     losses_done_[i] = true;
-    for (auto& [peer, lane] : lanes_) {
-      if (lane.node != loss.node) continue;
-      lane.cut = loss.from;
-      lane.report = loss.from + loss.reported_after;
+    for (auto& [peer, link] : links_) {
+      if (link.node != loss.node) continue;
+      link.cut = loss.from;
+      link.report = loss.from + loss.reported_after;
     }
   }
   if (paused_until(now)) return;
   std::vector<PeerId> reported;
-  for (const auto& [peer, lane] : lanes_) {
-    if (lane.report <= now) reported.push_back(peer);
+  for (const auto& [peer, link] : links_) {
+    if (link.report <= now) reported.push_back(peer);
   }
   for (const PeerId peer : reported) {
-    const std::string node = std::to_string(lanes_.at(peer).node.value());
+    const std::string node = std::to_string(links_.at(peer).node.value());
     lose(peer, Error(ErrorKind::member_lost, "the fault plan cut the link to node " + node));
   }
 }
@@ -217,26 +217,26 @@ void FaultFabric::lose(PeerId peer, Error reason) {
   Event lost;
   lost.kind = Event::Kind::lost;
   lost.peer = peer;
-  lost.node = lanes_.at(peer).node;
+  lost.node = links_.at(peer).node;
   lost.reason = std::move(reason);
-  lanes_.erase(peer);
+  links_.erase(peer);
   inner_->disconnect(peer);
   events_.push_back(std::move(lost));
 }
 
 bool FaultFabric::admit(const Event& event) {
   if (event.kind == Event::Kind::connected) {
-    Lane& lane = lanes_.try_emplace(event.peer, plan_, dice_).first->second;
-    lane.node = event.node;
+    DelayedLink& link = links_.try_emplace(event.peer, plan_, dice_).first->second;
+    link.node = event.node;
     newest_peer_ = std::max(newest_peer_, event.peer);
     return true;
   }
-  const auto at = lanes_.find(event.peer);
-  if (at == lanes_.end()) return false;
-  Lane& lane = at->second;
-  if (lane.cut != never) return false;  // also its `lost`: the plan says when that is seen
-  if (event.kind == Event::Kind::exposed) lane.regions.push_back({event.region, event.region_bytes, event.access});
-  if (event.kind == Event::Kind::lost) lanes_.erase(at);
+  const auto at = links_.find(event.peer);
+  if (at == links_.end()) return false;
+  DelayedLink& link = at->second;
+  if (link.cut != never) return false;  // also its `lost`: the plan says when that is seen
+  if (event.kind == Event::Kind::exposed) link.regions.push_back({event.region, event.region_bytes, event.access});
+  if (event.kind == Event::Kind::lost) links_.erase(at);
   return true;
 }
 
@@ -274,7 +274,7 @@ Time FaultFabric::next_due() const noexcept {
   for (std::size_t i = 0; i < plan_.losses.size(); ++i) {
     if (!losses_done_[i]) next = std::min(next, plan_.losses[i].from);
   }
-  for (const auto& [peer, lane] : lanes_) next = std::min({next, lane.report, lane.cut == never ? lane.due() : never});
+  for (const auto& [peer, link] : links_) next = std::min({next, link.report, link.cut == never ? link.due() : never});
   return next;
 }
 

@@ -117,7 +117,7 @@ void ShmFabric::release(RegionKey region) {
   const auto at = own_regions_.find(region);
   if (at == own_regions_.end()) return;
   for (auto& [id, peer] : peers_) peer.exposed.erase(region);
-  watcher_.bury(std::move(at->second).into_mapping());
+  watcher_.defer_unmap(std::move(at->second).into_mapping());
   own_regions_.erase(at);
 }
 
@@ -167,7 +167,7 @@ Result<std::span<const std::byte>> ShmFabric::map(PeerId peer, RegionKey region)
 
 void ShmFabric::unmap(PeerId peer, RegionKey region) {
   if (const auto kept = kept_.find({peer, region}); kept != kept_.end()) {
-    watcher_.bury(std::move(kept->second).into_mapping());
+    watcher_.defer_unmap(std::move(kept->second).into_mapping());
     kept_.erase(kept);
   }
   Peer* from = find(peer);
@@ -175,7 +175,7 @@ void ShmFabric::unmap(PeerId peer, RegionKey region) {
   const auto at = from->regions.find(region);
   if (at == from->regions.end()) return;
   watcher_.give_back(peer, region);
-  watcher_.bury(std::move(at->second.segment).into_mapping());
+  watcher_.defer_unmap(std::move(at->second.segment).into_mapping());
   from->regions.erase(at);
 }
 
@@ -271,7 +271,7 @@ void ShmFabric::forget(PeerId peer) {
     if (region.mapped) {
       kept_.emplace(std::pair{peer, key}, std::move(region.segment));
     } else {
-      watcher_.bury(std::move(region.segment).into_mapping());
+      watcher_.defer_unmap(std::move(region.segment).into_mapping());
     }
   }
   std::erase_if(completions_, [peer](const Event& event) { return event.peer == peer; });

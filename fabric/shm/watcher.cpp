@@ -25,7 +25,7 @@ constexpr std::size_t inbox_bytes_max = 1U << 20U;
 constexpr std::size_t inbox_count_max = 4096;
 constexpr std::size_t regions_per_peer_max = 1024;
 constexpr std::size_t callers_waiting_max = 64;
-constexpr long burial_delay_ns = 50'000'000;
+constexpr long unmap_timer_delay_ns = 50'000'000;
 
 bool inbox_full(const Link& link) noexcept {
   return link.inbox_bytes >= inbox_bytes_max || link.inbox_count >= inbox_count_max;
@@ -68,9 +68,9 @@ Result<void> Watcher::start() {
   if (auto claimed = rendezvous_.claim(self_); !claimed) return std::move(claimed).error();
   epoll_ = FileDescriptor(::epoll_create1(EPOLL_CLOEXEC));
   stop_ = FileDescriptor(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-  burial_ = FileDescriptor(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
+  unmap_timer_ = FileDescriptor(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK));
   spare_ = FileDescriptor(::open("/dev/null", O_RDONLY | O_CLOEXEC));
-  if (!epoll_ || !stop_ || !burial_ || !spare_) {
+  if (!epoll_ || !stop_ || !unmap_timer_ || !spare_) {
     return system_error("start the watcher", errno).fix("raise the limit of open files");
   }
   auto arrivals = rendezvous_.watch_arrivals();
@@ -81,7 +81,7 @@ Result<void> Watcher::start() {
   listener_ = std::move(listener).value();
   for (const auto& [descriptor, tag] :
        {std::pair{stop_.get(), tag_stop}, std::pair{listener_.get(), tag_listener}, std::pair{arrivals_.get(), tag_arrivals},
-        std::pair{burial_.get(), tag_burial}}) {
+        std::pair{unmap_timer_.get(), tag_burial}}) {
     if (auto watched = watch(descriptor, tag, EPOLLIN); !watched) return std::move(watched).error();
   }
   thread_ = std::thread([this] { run(); });
@@ -113,7 +113,7 @@ void Watcher::run() {
       const epoll_event& event = ready[static_cast<std::size_t>(i)];
       if (event.data.u64 == tag_stop) return;
       if (event.data.u64 == tag_burial) {
-        on_burial();
+        on_unmap_timer();
         continue;
       }
       if (event.data.u64 >= tag_beside && event.data.u64 < tag_beside + beside_.size()) {
@@ -198,25 +198,25 @@ void Watcher::on_arrivals() {
   for (const NodeId node : nodes) call_again(node);
 }
 
-void Watcher::on_burial() {
-  std::vector<Mapping> graves;
+void Watcher::on_unmap_timer() {
+  std::vector<Mapping> unmaps;
   {
     const std::lock_guard lock(mutex_);
     std::uint64_t count = 0;
-    CHECK(::read(burial_.get(), &count, sizeof count) == sizeof count);  // it is set anew only when there are no graves
-    graves.swap(graves_);
+    CHECK(::read(unmap_timer_.get(), &count, sizeof count) == sizeof count);  // it is set anew only when none is deferred
+    unmaps.swap(deferred_unmaps_);
   }
   // Unmapped here, outside the lock, which the poller may want meanwhile.
 }
 
-void Watcher::bury(Mapping mapping) {
+void Watcher::defer_unmap(Mapping mapping) {
   if (!thread_.joinable()) return;
   const std::lock_guard lock(mutex_);
-  graves_.push_back(std::move(mapping));
-  if (graves_.size() > 1) return;
+  deferred_unmaps_.push_back(std::move(mapping));
+  if (deferred_unmaps_.size() > 1) return;
   itimerspec when{};
-  when.it_value.tv_nsec = burial_delay_ns;
-  CHECK(::timerfd_settime(burial_.get(), 0, &when, nullptr) == 0);
+  when.it_value.tv_nsec = unmap_timer_delay_ns;
+  CHECK(::timerfd_settime(unmap_timer_.get(), 0, &when, nullptr) == 0);
 }
 
 void Watcher::give_back(PeerId peer, RegionKey region) {

@@ -59,7 +59,7 @@ class Watcher {
   void give_back(PeerId peer, RegionKey region);
   /// Unmaps a little later on the watcher's thread: it takes up to a millisecond for a few MiB, which a poller in the middle
   /// of a view change does not have, nor the time that waking the thread at once would take from it.
-  void bury(Mapping mapping);
+  void defer_unmap(Mapping mapping);
 
   // As of LocalPart.
   [[nodiscard]] Result<void> watch_beside(const Beside& descriptors);
@@ -91,7 +91,7 @@ class Watcher {
   void on_ready(std::uint64_t tag, std::uint32_t readiness);
   void on_callers();
   void on_arrivals();
-  void on_burial();
+  void on_unmap_timer();
   void on_beside(std::uint64_t tag) noexcept;
   void set_interest(Serial serial, const Link& link, bool writable) const;
 
@@ -135,7 +135,7 @@ class Watcher {
   FileDescriptor listener_;
   FileDescriptor arrivals_;
   FileDescriptor stop_;
-  FileDescriptor burial_;  ///< a timer, set while `graves_` is not empty
+  FileDescriptor unmap_timer_;  ///< a timer, set while `deferred_unmaps_` is not empty
   Beside beside_{-1, -1, -1};
   std::atomic<std::uint32_t> beside_ready_ = 0;
   std::map<NodeId, Error> turned_away_;  ///< whose calls are not answered, and why
@@ -147,7 +147,7 @@ class Watcher {
   Serial next_serial_;
   PeerId next_peer_{1};
   std::deque<News> news_;
-  std::vector<Mapping> graves_;
+  std::vector<Mapping> deferred_unmaps_;
   std::unique_ptr<PacketBuffer> buffer_;
   std::thread thread_;
 };

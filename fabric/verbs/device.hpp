@@ -41,7 +41,7 @@ class Device {
 
   /// Errors: refused (the port is in use), resource.
   [[nodiscard]] Result<void> listen();
-  /// Starts a connection's identity towards a peer; events of it carry `number`. Errors: resource.
+  /// Starts a connection's identity toward a peer; its events carry `number`. Errors: resource.
   [[nodiscard]] Result<Handle<rdma_cm_id>> call(const SocketAddress& peer, std::uint32_t number);
   /// Completions of so many queue pairs fit. Errors: resource.
   [[nodiscard]] Result<void> make_room(std::size_t queue_pairs);

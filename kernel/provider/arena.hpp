@@ -59,7 +59,7 @@ class Arena final : public spindrift::fabric::connected::MemorySource {
 
   Pool* pool_ = nullptr;
   std::map<const std::byte*, Step> steps_;  ///< by where they begin
-  std::map<std::byte*, std::size_t> free_;  ///< their bytes, by where they begin; neighbours in one step are one
+  std::map<std::byte*, std::size_t> free_;  ///< their bytes, by where they begin; neighbors in one step are one
   std::uint64_t fenced_bytes_ = 0;
   std::vector<std::unique_ptr<spindrift::fabric::connected::Registration>> fenced_keepers_;
 };

@@ -177,7 +177,7 @@ TEST_CASE_METHOD(StatusFixture, "who reads while the next status is written read
 
 TEST_CASE_METHOD(StatusFixture, "changes that do not follow one another are refused") {
   StatusKeeper keeper(path, first());
-  for (const std::uint64_t id : {std::uint64_t{3}, std::uint64_t{4}}) keeper.on_view({view_of(id, {NodeId(1)}), {}, {}, {}, {}}, 1000);
+  for (const std::uint64_t id : {3U, 4U}) keeper.on_view({view_of(id, {NodeId(1)}), {}, {}, {}, {}}, 1000);
   std::string twice = text();
   twice.replace(twice.find("\"view\":4"), 8, "\"view\":3");  // the first of the two: fields are in the order of the alphabet
   replace(twice);

@@ -1,5 +1,5 @@
 // Ordering, delaying and tearing of the operations to one peer.
-#include <spindrift/fabric/fault/lane.hpp>
+#include <spindrift/fabric/fault/delayed_link.hpp>
 
 #include <algorithm>
 #include <numeric>
@@ -7,7 +7,7 @@
 
 namespace spindrift::fabric::fault {
 
-void Lane::add(const Operation& operation, Time now) {
+void DelayedLink::add(const Operation& operation, Time now) {
   Pending pending;
   pending.action.operation = operation;
   const bool is_read = operation.kind == Operation::Kind::read;
@@ -21,20 +21,20 @@ void Lane::add(const Operation& operation, Time now) {
   append(std::move(pending), now);
 }
 
-void Lane::add_exposure(RegionKey region, Access access, Time now) {
+void DelayedLink::add_exposure(RegionKey region, Access access, Time now) {
   Pending pending;
   pending.action.operation.region = region;
   pending.action.exposure = access;
   append(std::move(pending), now);
 }
 
-void Lane::append(Pending pending, Time now) {
+void DelayedLink::append(Pending pending, Time now) {
   newest_due_ = std::max(newest_due_, now + dice_->between(plan_->delay_min, plan_->delay_max));
   pending.due = newest_due_;
   queue_.push_back(std::move(pending));
 }
 
-bool Lane::needs(RegionKey region, std::span<const std::byte> memory) const noexcept {
+bool DelayedLink::needs(RegionKey region, std::span<const std::byte> memory) const noexcept {
   return std::any_of(queue_.begin(), queue_.end(), [&](const Pending& pending) {
     const Operation& operation = pending.action.operation;
     if (pending.action.exposure) return operation.region == region;
@@ -42,16 +42,16 @@ bool Lane::needs(RegionKey region, std::span<const std::byte> memory) const noex
   });
 }
 
-bool Lane::targets(RegionKey region) const noexcept {
+bool DelayedLink::targets(RegionKey region) const noexcept {
   return std::any_of(queue_.begin(), queue_.end(), [&](const Pending& pending) {
     return !pending.action.exposure && pending.action.operation.region == region;
   });
 }
 
-Time Lane::due() const noexcept { return queue_.empty() ? never : queue_.front().due; }
+Time DelayedLink::due() const noexcept { return queue_.empty() ? never : queue_.front().due; }
 
 /// Cuts a write at the lines of its target, which is page aligned, and shuffles them.
-void Lane::tear(Pending& pending) {
+void DelayedLink::tear(Pending& pending) {
   const Operation& whole = pending.action.operation;
   const std::uint64_t first = whole.offset / cache_line_bytes;
   const std::uint64_t end = (whole.offset + whole.bytes + cache_line_bytes - 1) / cache_line_bytes;
@@ -60,7 +60,7 @@ void Lane::tear(Pending& pending) {
   for (std::size_t i = pending.lines.size(); i > 1; --i) std::swap(pending.lines[i - 1], pending.lines[dice_->below(i)]);
 }
 
-Operation Lane::line_of(const Operation& whole, std::size_t index) noexcept {
+Operation DelayedLink::line_of(const Operation& whole, std::size_t index) noexcept {
   const std::uint64_t line_begin = (whole.offset / cache_line_bytes + index) * cache_line_bytes;
   const std::uint64_t begin = std::max(line_begin, whole.offset);
   const std::uint64_t end = std::min(line_begin + cache_line_bytes, whole.offset + whole.bytes);
@@ -71,7 +71,7 @@ Operation Lane::line_of(const Operation& whole, std::size_t index) noexcept {
   return line;
 }
 
-Result<void> Lane::advance(Time now, const std::function<Result<void>(const Action&)>& perform) {
+Result<void> DelayedLink::advance(Time now, const std::function<Result<void>(const Action&)>& perform) {
   while (!queue_.empty() && queue_.front().due <= now) {
     Pending& front = queue_.front();
     const bool torn = plan_->torn_writes && !front.action.exposure &&

@@ -33,7 +33,7 @@ class Dice {
   std::mt19937_64 engine_;
 };
 
-class Lane {
+class DelayedLink {
  public:
   /// What acts: one operation of the inner fabric, or an exposure.
   struct Action {
@@ -41,7 +41,7 @@ class Lane {
     std::optional<Access> exposure;  ///< of `operation.region`
   };
 
-  Lane(const FaultPlan& plan, Dice& dice) : plan_(&plan), dice_(&dice) {}
+  DelayedLink(const FaultPlan& plan, Dice& dice) : plan_(&plan), dice_(&dice) {}
 
   /// Appends; the bytes are held here if the operation says `copied`, is a send, or completes early.
   void add(const Operation& operation, Time now);
