@@ -1,6 +1,7 @@
 // What every provider promises about links and messages.
 #include "harness.hpp"
 
+#include <string_view>
 #include <thread>
 
 using namespace spindrift;
@@ -42,7 +43,9 @@ TEST_CASE("two processes link once, whoever starts first and whoever asks", "[sl
 TEST_CASE("two processes that call each other at the same moment link once", "[slow]") {
   const auto provider = GENERATE(from_range(providers()));
   CAPTURE(provider.name);
-  for (int round = 0; round < 50; ++round) {
+  // Virtual queue pairs, of which each round starts two pools, call as often as others where they are tried by themselves.
+  const int rounds = std::string_view(provider.name).find("+vq") == std::string_view::npos ? 50 : 10;
+  for (int round = 0; round < rounds; ++round) {
     const TemporaryDirectory directory;
     Endpoint a(1, provider.make(NodeId(1), directory.path()));
     Endpoint b(2, provider.make(NodeId(2), directory.path()));
