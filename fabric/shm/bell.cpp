@@ -53,10 +53,9 @@ Result<Bell> Bell::create() {
     return Error(ErrorKind::unsupported, "this kernel has no futex_waitv, with which shm waits for all peers at once")
         .fix("run Linux 5.16 or newer, and allow system call 449 in the container's seccomp profile");
   }
-  auto segment = OwnSegment::create(bell_bytes, "bell");
-  if (!segment) return std::move(segment).error();
-  if (auto sealed = segment->seal(Access::read); !sealed) return std::move(sealed).error();
-  return Bell(std::move(segment).value());
+  SPINDRIFT_TRY_ASSIGN(OwnSegment segment, OwnSegment::create(bell_bytes, "bell"));
+  SPINDRIFT_TRY(segment.seal(Access::read));
+  return Bell(std::move(segment));
 }
 
 void Bell::ring(std::span<const PeerBell* const> peers) noexcept {

@@ -1,10 +1,13 @@
-// The outbox, and what the kernel knows about the other end of a socket.
+// The outbox, refusals, and what the kernel knows about the other end of a socket.
 #include <spindrift/fabric/shm/link.hpp>
 
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
+
+#include <spindrift/core/bytes.hpp>
+#include <spindrift/core/log.hpp>
 
 namespace spindrift::fabric::shm {
 
@@ -41,6 +44,13 @@ Outbox::Outcome Outbox::flush(int socket) {
     frames_.pop_front();
   }
   return Outcome::sent;
+}
+
+// Best effort: to a peer that does not read, the end of the connection must do.
+void Refusals::reject(int socket, pid_t pid, const std::string& why) {
+  log::warn(log::Room::fabric, "connection_rejected", {{"pid", pid}, {"reason", why}});
+  count();
+  static_cast<void>(send_packet(socket, field_bytes(head_of(FrameKind::goodbye, Goodbye::rejected)), {}, -1));
 }
 
 std::optional<pid_t> trusted_process(int socket) noexcept {

@@ -1,4 +1,4 @@
-// One connection to one process, as the watcher keeps it, and the bounded queue of what its socket could not take yet.
+// A link with one process that has greeted, and the bounded queue of what its socket could not take yet.
 #pragma once
 
 #include <cstddef>
@@ -12,10 +12,10 @@
 
 #include <sys/types.h>
 
+#include <spindrift/core/counters.hpp>
 #include <spindrift/fabric/fabric.hpp>
 #include <spindrift/fabric/shm/wire.hpp>
 #include <spindrift/core/file_descriptor.hpp>
-#include <spindrift/core/ids.hpp>
 
 namespace spindrift::fabric::shm {
 
@@ -42,28 +42,36 @@ class Outbox {
   std::size_t bytes_ = 0;
 };
 
-struct Link {
-  enum class State : std::uint8_t {
-    greeting,  ///< accepted; the caller's hello has not come
-    calling,   ///< called; our hello is out
-    linked,    ///< both greetings were exchanged; `connected` was reported
-  };
-  State state = State::greeting;
+struct PeerLink {
   FileDescriptor socket;
-  FileDescriptor process;  ///< pidfd, when linked: readable once the process is dead
-  NodeId node;             ///< calling: whom we called; linked: who it is
-  pid_t pid = 0;           ///< as the kernel says
+  FileDescriptor process;  ///< pidfd: readable once the process is dead
+  NodeId node;
+  pid_t pid = 0;  ///< as the kernel says
   std::uint64_t incarnation = 0;
-  PeerId peer;  ///< when linked
-  Outbox outbox;
+  PeerId peer{};
+  Outbox outbox{};
   std::size_t inbox_bytes = 0;  ///< received and not yet taken by the poller
   std::size_t inbox_count = 0;
-  std::set<RegionKey> regions;  ///< exposed by the peer and not given back
-  bool reading = true;          ///< false while the inbox is full: the rest waits in the socket, then with the sender
+  std::set<RegionKey> regions{};  ///< exposed by the peer and not given back
+  bool reading = true;            ///< false while the inbox is full: the rest waits in the socket, then with the sender
 
   [[nodiscard]] std::string name() const {
     return "process " + std::to_string(pid) + " of node " + std::to_string(node.value());
   }
+};
+
+/// Processes that were refused, told of and counted.
+class Refusals {
+ public:
+  explicit Refusals(std::optional<Counter> counter) noexcept : counter_(counter) {}
+  void count() noexcept {
+    if (counter_) counter_->add(1);
+  }
+  /// For what no correct peer does: the other side is told that this is the end.
+  void reject(int socket, pid_t pid, const std::string& why);
+
+ private:
+  std::optional<Counter> counter_;
 };
 
 /// The process at the other end, if it runs as this process's user.

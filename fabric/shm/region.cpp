@@ -10,7 +10,6 @@
 #include <cerrno>
 #include <limits>
 #include <string>
-#include <utility>
 
 namespace spindrift::fabric::shm {
 namespace {
@@ -53,9 +52,8 @@ Result<OwnSegment> OwnSegment::create(std::size_t bytes, std::string_view name) 
   if (::ftruncate(descriptor.get(), static_cast<off_t>(bytes)) != 0) {
     return system_error("ftruncate to " + std::to_string(bytes) + " bytes", errno).at(shown);
   }
-  auto mapping = Mapping::of(descriptor.get(), bytes, true);
-  if (!mapping) return std::move(mapping).error();
-  return OwnSegment(std::move(descriptor), std::move(mapping).value());
+  SPINDRIFT_TRY_ASSIGN(Mapping mapping, Mapping::of(descriptor.get(), bytes, true));
+  return OwnSegment(std::move(descriptor), std::move(mapping));
 }
 
 Result<void> OwnSegment::seal(Access access) {
@@ -85,9 +83,8 @@ Result<PeerSegment> PeerSegment::open(FileDescriptor descriptor, std::uint64_t b
       static_cast<std::uint64_t>(status.st_size) != bytes) {
     return Error(ErrorKind::bad_input, "the peer sent memory of another size than it said");
   }
-  auto mapping = Mapping::of(descriptor.get(), bytes, access == Access::write);
-  if (!mapping) return std::move(mapping).error();
-  return PeerSegment(std::move(mapping).value(), access);
+  SPINDRIFT_TRY_ASSIGN(Mapping mapping, Mapping::of(descriptor.get(), bytes, access == Access::write));
+  return PeerSegment(std::move(mapping), access);
 }
 
 }  // namespace spindrift::fabric::shm

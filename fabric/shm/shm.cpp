@@ -62,10 +62,10 @@ class ShmFabric final : public LocalPart {
   void cancel_sleep() noexcept override { bell_.cancel(); }
   void wake() noexcept override { bell_.wake(); }
   [[nodiscard]] const std::string& meeting_place() const noexcept override { return meeting_place_; }
-  void turn_away(NodeId node, std::optional<Error> why) override { watcher_.turn_away(node, std::move(why)); }
-  [[nodiscard]] Result<void> watch_beside(const Beside& descriptors) override { return watcher_.watch_beside(descriptors); }
-  [[nodiscard]] std::uint32_t beside_ready() const noexcept override { return watcher_.beside_ready(); }
-  void watch_again(std::uint32_t which) noexcept override { watcher_.watch_again(which); }
+  void turn_away(NodeId node, std::optional<Error> why) override { watcher_.handshake()->turn_away(node, std::move(why)); }
+  [[nodiscard]] Result<void> watch_beside(const Beside& others) override { return watcher_.beside().watch(others); }
+  [[nodiscard]] std::uint32_t beside_ready() const noexcept override { return watcher_.beside().ready(); }
+  void watch_again(std::uint32_t which) noexcept override { watcher_.beside().watch_again(which); }
 
  private:
   struct PeerRegion {
@@ -104,11 +104,9 @@ ShmFabric::Peer* ShmFabric::find(PeerId peer) noexcept {
 }
 
 Result<Region> ShmFabric::allocate(std::size_t bytes, std::string_view name) {
-  auto key = random_word();
-  if (!key) return std::move(key).error();
-  auto segment = OwnSegment::create(bytes, name);
-  if (!segment) return std::move(segment).error();
-  const auto [at, fresh] = own_regions_.emplace(RegionKey(*key), std::move(segment).value());
+  SPINDRIFT_TRY_ASSIGN(const std::uint64_t key, random_word());
+  SPINDRIFT_TRY_ASSIGN(OwnSegment segment, OwnSegment::create(bytes, name));
+  const auto [at, fresh] = own_regions_.emplace(RegionKey(key), std::move(segment));
   if (!fresh) return Error(ErrorKind::resource, "the kernel gave the same random number twice");
   return Region{at->first, at->second.memory()};
 }
@@ -126,7 +124,7 @@ Result<void> ShmFabric::listen(const Address& self) {
     return Error(ErrorKind::bad_argument, "an shm endpoint listens once, as the node that it was made for")
         .at("node " + std::to_string(self.node.value()));
   }
-  return watcher_.start();
+  return watcher_.start(self_);
 }
 
 Result<void> ShmFabric::connect(const Address& peer) {
@@ -134,11 +132,11 @@ Result<void> ShmFabric::connect(const Address& peer) {
     return Error(ErrorKind::bad_argument, "an shm endpoint connects to other nodes, and listens before it connects")
         .at("node " + std::to_string(peer.node.value()));
   }
-  return watcher_.connect(peer.node);
+  return watcher_.handshake()->connect(peer.node);
 }
 
 void ShmFabric::disconnect(PeerId peer) {
-  watcher_.disconnect(peer);
+  watcher_.handshake()->disconnect(peer);
   forget(peer);
 }
 
@@ -148,11 +146,11 @@ Result<void> ShmFabric::expose(PeerId peer, RegionKey region, Access access) {
   Peer* to = find(peer);
   if (to == nullptr) return {};  // its `lost` event says so
   OwnSegment& segment = at->second;
-  if (auto sealed = segment.seal(access); !sealed) return std::move(sealed).error();
+  SPINDRIFT_TRY(segment.seal(access));
   if (!to->exposed.insert(region).second) {
     return Error(ErrorKind::bad_argument, "the region is already exposed to this peer");
   }
-  watcher_.send_exposure(peer, region, segment.memory().size(), access, segment.descriptor());
+  watcher_.links()->send_exposure(peer, {region, segment.memory().size(), access}, segment.descriptor());
   return {};
 }
 
@@ -174,7 +172,7 @@ void ShmFabric::unmap(PeerId peer, RegionKey region) {
   if (from == nullptr) return;
   const auto at = from->regions.find(region);
   if (at == from->regions.end()) return;
-  watcher_.give_back(peer, region);
+  watcher_.links()->give_back(peer, region);
   watcher_.defer_unmap(std::move(at->second.segment).into_mapping());
   from->regions.erase(at);
 }
@@ -193,7 +191,7 @@ void ShmFabric::execute(const Operation& operation) {
   Peer* peer = find(operation.peer);
   if (peer == nullptr) return;
   if (operation.kind == Operation::Kind::send) {
-    watcher_.send_message(operation.peer, std::span<const std::byte>(operation.local, operation.bytes));
+    watcher_.links()->send_message(operation.peer, std::span<const std::byte>(operation.local, operation.bytes));
   } else {
     std::byte* const remote = peer->regions.at(operation.region).segment.memory().data() + operation.offset;
     if (operation.kind == Operation::Kind::write) copy_to_shared(remote, operation.local, operation.bytes);
@@ -209,14 +207,12 @@ void ShmFabric::execute(const Operation& operation) {
 }
 
 Result<void> ShmFabric::check(std::span<const Operation> operations) {
-  for (const Operation& operation : operations) {
-    if (auto checked = check_one(operation); !checked) return checked;
-  }
+  for (const Operation& operation : operations) SPINDRIFT_TRY(check_one(operation));
   return {};
 }
 
 Result<void> ShmFabric::post(std::span<const Operation> operations) {
-  if (auto checked = check(operations); !checked) return checked;
+  SPINDRIFT_TRY(check(operations));
   bool wrote = false;
   for (const Operation& operation : operations) {
     execute(operation);
@@ -233,7 +229,7 @@ std::size_t ShmFabric::poll(std::span<Event> events) {
     completions_.pop_front();
   }
   for (; count < events.size() && watcher_.has_news(); ++count) {
-    auto news = watcher_.take();
+    auto news = watcher_.links()->take();
     if (!news) break;
     note(*news);
     events[count] = std::move(news->event);
@@ -281,24 +277,20 @@ void ShmFabric::forget(PeerId peer) {
 }  // namespace
 
 Result<std::unique_ptr<LocalPart>> make_part(const ShmOptions& options) {
-  auto bell = Bell::create();
-  if (!bell) return std::move(bell).error();
-  auto rendezvous = Rendezvous::open(options.runtime_directory, options.group_name);
-  if (!rendezvous) return std::move(rendezvous).error();
-  auto incarnation = random_word();
-  if (!incarnation) return std::move(incarnation).error();
+  SPINDRIFT_TRY_ASSIGN(Bell bell, Bell::create());
+  SPINDRIFT_TRY_ASSIGN(Rendezvous rendezvous, Rendezvous::open(options.runtime_directory, options.group_name));
+  SPINDRIFT_TRY_ASSIGN(const std::uint64_t incarnation, random_word());
   std::optional<Counter> refused;
   if (options.counters != nullptr) refused = options.counters->counter("fabric.shm.refused_connections");
   return std::unique_ptr<LocalPart>(
-      std::make_unique<ShmFabric>(options, *incarnation, std::move(bell).value(), std::move(rendezvous).value(), refused));
+      std::make_unique<ShmFabric>(options, incarnation, std::move(bell), std::move(rendezvous), refused));
 }
 
 }  // namespace shm
 
 Result<std::unique_ptr<Fabric>> make_shm(const ShmOptions& options) {
-  auto part = shm::make_part(options);
-  if (!part) return std::move(part).error();
-  return std::unique_ptr<Fabric>(std::move(part).value());
+  SPINDRIFT_TRY_ASSIGN(std::unique_ptr<Fabric> part, shm::make_part(options));
+  return part;
 }
 
 }  // namespace spindrift::fabric

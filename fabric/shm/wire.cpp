@@ -7,17 +7,17 @@
 #include <cstring>
 #include <limits>
 
+#include <spindrift/core/bytes.hpp>
+
 namespace spindrift::fabric::shm {
 namespace {
 
 constexpr std::uint64_t magic = 0x3166'7264'6e69'7073;  // "spindrf1"
 
-template <class Frame>
+template <WireField Frame>
 std::optional<Frame> read_frame(std::span<const std::byte> bytes) noexcept {
   if (bytes.size() != sizeof(Frame)) return std::nullopt;
-  Frame frame;
-  std::memcpy(&frame, bytes.data(), sizeof frame);
-  return frame;
+  return field_at_front<Frame>(bytes);
 }
 
 /// The one descriptor of a packet; `alien` if the packet carried anything else. The kernel has already discarded descriptors
@@ -42,7 +42,7 @@ FileDescriptor take_descriptor(msghdr& message, bool& alien) noexcept {
 
 }  // namespace
 
-Packet receive_packet(int socket, PacketBuffer& buffer) noexcept {
+Packet receive_packet(int socket, std::span<std::byte> buffer) noexcept {
   alignas(cmsghdr) std::array<std::byte, CMSG_SPACE(sizeof(int))> control{};
   while (true) {
     iovec part{buffer.data(), buffer.size()};
@@ -61,7 +61,7 @@ Packet receive_packet(int socket, PacketBuffer& buffer) noexcept {
     }
     bool alien = (message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0;
     packet.descriptor = take_descriptor(message, alien);
-    packet.bytes = std::span<const std::byte>(buffer).first(static_cast<std::size_t>(received));
+    packet.bytes = buffer.first(static_cast<std::size_t>(received));
     packet.outcome = alien ? Packet::Outcome::broken : received == 0 ? Packet::Outcome::ended : Packet::Outcome::frame;
     return packet;
   }
@@ -92,35 +92,29 @@ SendOutcome send_packet(int socket, std::span<const std::byte> head, std::span<c
   return SendOutcome::sent;
 }
 
-Greeting make_greeting(FrameKind kind, NodeId self, pid_t pid, std::uint64_t incarnation) noexcept {
-  Greeting greeting{};
-  greeting.head = {static_cast<std::uint32_t>(kind), wire_version};
-  greeting.magic = magic;
-  greeting.incarnation = incarnation;
-  greeting.node = self.value();
-  greeting.pid = static_cast<std::uint32_t>(pid);
-  return greeting;
+GreetingFrame make_greeting(FrameKind kind, NodeId self, pid_t pid, std::uint64_t incarnation) noexcept {
+  return {head_of(kind, wire_version), magic, incarnation, self.value(), static_cast<std::uint32_t>(pid)};
 }
 
 std::optional<FrameHead> parse_head(std::span<const std::byte> bytes) noexcept {
-  FrameHead head;
-  if (bytes.size() < sizeof head || bytes.size() > frame_bytes_max) return std::nullopt;
-  std::memcpy(&head, bytes.data(), sizeof head);
-  if (head.kind < static_cast<std::uint32_t>(FrameKind::hello) ||
-      head.kind > static_cast<std::uint32_t>(FrameKind::goodbye)) {
-    return std::nullopt;
-  }
-  return head;
+  const auto head = field_at_front<FrameHead>(bytes);
+  const bool known = head && head->kind >= static_cast<std::uint32_t>(FrameKind::hello) &&
+                     head->kind <= static_cast<std::uint32_t>(FrameKind::goodbye);
+  return known && bytes.size() <= frame_bytes_max ? head : std::nullopt;
 }
 
-std::optional<Greeting> parse_greeting(std::span<const std::byte> bytes) noexcept {
-  auto greeting = read_frame<Greeting>(bytes);
+std::optional<GreetingFrame> parse_greeting(std::span<const std::byte> bytes) noexcept {
+  auto greeting = read_frame<GreetingFrame>(bytes);
   if (greeting && greeting->magic != magic) greeting.reset();
   return greeting;
 }
 
+ExposureFrame make_exposure(const ParsedExposure& exposure) noexcept {
+  return {head_of(FrameKind::expose), exposure.region.value(), exposure.bytes, exposure.access == Access::read ? 0U : 1U, 0};
+}
+
 std::optional<ParsedExposure> parse_exposure(std::span<const std::byte> bytes) noexcept {
-  const auto frame = read_frame<Exposure>(bytes);
+  const auto frame = read_frame<ExposureFrame>(bytes);
   if (!frame || frame->head.detail != 0 || frame->reserved != 0 || frame->access > 1 || frame->bytes == 0 ||
       frame->bytes > static_cast<std::uint64_t>(std::numeric_limits<off_t>::max())) {
     return std::nullopt;

@@ -21,11 +21,11 @@ inline constexpr std::uint32_t wire_version = 1;
 inline constexpr std::size_t message_bytes_max = 65536;
 
 enum class FrameKind : std::uint32_t {
-  hello = 1,        ///< Greeting of who connected, with its bell's descriptor
-  welcome = 2,      ///< Greeting of who accepted, with its bell's descriptor: the link is up
+  hello = 1,        ///< GreetingFrame of who connected, with its bell's descriptor
+  welcome = 2,      ///< GreetingFrame of who accepted, with its bell's descriptor: the link is up
   turned_away = 3,  ///< TurnedAway instead of welcome; the connection closes
   message = 4,      ///< head, then the bytes of one send
-  expose = 5,       ///< Exposure, with the region's descriptor
+  expose = 5,       ///< ExposureFrame, with the region's descriptor
   goodbye = 6,      ///< Goodbye: the peer closes on purpose
 };
 
@@ -34,23 +34,23 @@ struct FrameHead {
   std::uint32_t detail;  ///< turned_away: a TurnedAway; goodbye: a Goodbye; greetings: wire_version; else 0
 };
 
-struct Greeting {
+struct GreetingFrame {
   FrameHead head;
   std::uint64_t magic;
   std::uint64_t incarnation;  ///< random per endpoint; tells a restarted process from its predecessor
   std::uint32_t node;
   std::uint32_t pid;
 };
-static_assert(sizeof(Greeting) == 32);
+static_assert(sizeof(GreetingFrame) == 32);
 
-struct Exposure {
+struct ExposureFrame {
   FrameHead head;
   std::uint64_t region;
   std::uint64_t bytes;
   std::uint32_t access;  ///< 0 read, 1 write
   std::uint32_t reserved;
 };
-static_assert(sizeof(Exposure) == 32);
+static_assert(sizeof(ExposureFrame) == 32);
 
 enum class TurnedAway : std::uint32_t {
   crossed = 1,    ///< both called at once; the call of the other side counts
@@ -77,11 +77,12 @@ struct Packet {
   FileDescriptor descriptor;
 };
 
+/// Of a receiver that takes any frame: one that is too long shows.
 using PacketBuffer = std::array<std::byte, frame_bytes_max + 1>;
 
-/// Takes one packet without blocking. Ordinary ends of a connection are `ended`; anything that no correct peer sends,
-/// `broken`.
-[[nodiscard]] Packet receive_packet(int socket, PacketBuffer& buffer) noexcept;
+/// Takes one packet without blocking. Ordinary ends of a connection are `ended`; anything that no correct peer sends, and
+/// what is longer than the buffer, `broken`.
+[[nodiscard]] Packet receive_packet(int socket, std::span<std::byte> buffer) noexcept;
 
 enum class SendOutcome : std::uint8_t { sent, full, failed };
 
@@ -89,18 +90,24 @@ enum class SendOutcome : std::uint8_t { sent, full, failed };
 [[nodiscard]] SendOutcome send_packet(int socket, std::span<const std::byte> head, std::span<const std::byte> body,
                                       int descriptor) noexcept;
 
-[[nodiscard]] Greeting make_greeting(FrameKind kind, NodeId self, pid_t pid, std::uint64_t incarnation) noexcept;
+/// The head of a frame about which there is that to say.
+template <class Detail = std::uint32_t>
+[[nodiscard]] FrameHead head_of(FrameKind kind, Detail detail = {}) noexcept {
+  return {static_cast<std::uint32_t>(kind), static_cast<std::uint32_t>(detail)};
+}
+[[nodiscard]] GreetingFrame make_greeting(FrameKind kind, NodeId self, pid_t pid, std::uint64_t incarnation) noexcept;
 
 /// The kind of a frame, if it is one of the above and has a head at all.
 [[nodiscard]] std::optional<FrameHead> parse_head(std::span<const std::byte> bytes) noexcept;
 /// Checks size and magic; the version and the identity are the caller's to judge.
-[[nodiscard]] std::optional<Greeting> parse_greeting(std::span<const std::byte> bytes) noexcept;
+[[nodiscard]] std::optional<GreetingFrame> parse_greeting(std::span<const std::byte> bytes) noexcept;
 
 struct ParsedExposure {
   RegionKey region;
   std::uint64_t bytes;
   Access access;
 };
+[[nodiscard]] ExposureFrame make_exposure(const ParsedExposure& exposure) noexcept;
 [[nodiscard]] std::optional<ParsedExposure> parse_exposure(std::span<const std::byte> bytes) noexcept;
 
 }  // namespace spindrift::fabric::shm

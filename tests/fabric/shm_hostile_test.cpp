@@ -75,21 +75,21 @@ struct Scene {
 TEST_CASE("a caller that does not greet properly is closed and reaches nobody") {
   Scene scene;
   const std::string& directory = scene.pair.directory.path();
-  const Greeting good = make_greeting(FrameKind::hello, NodeId(9), ::getpid(), 1);
-  std::vector<std::pair<Greeting, bool>> greetings;  // and whether the bell goes along
+  const GreetingFrame good = make_greeting(FrameKind::hello, NodeId(9), ::getpid(), 1);
+  std::vector<std::pair<GreetingFrame, bool>> greetings;  // and whether the bell goes along
   greetings.emplace_back(good, false);
   const auto spoil = [&](auto change) {
-    Greeting bad = good;
+    GreetingFrame bad = good;
     change(bad);
     greetings.emplace_back(bad, true);
   };
-  spoil([](Greeting& g) { g.magic ^= 1; });
-  spoil([](Greeting& g) { g.head.kind = 0; });
-  spoil([](Greeting& g) { g.head.kind = static_cast<std::uint32_t>(FrameKind::welcome); });
-  spoil([](Greeting& g) { g.head.kind = 4711; });
-  spoil([](Greeting& g) { g.head.detail = wire_version + 1; });
-  spoil([](Greeting& g) { g.pid += 1; });
-  spoil([](Greeting& g) { g.node = 1; });
+  spoil([](GreetingFrame& g) { g.magic ^= 1; });
+  spoil([](GreetingFrame& g) { g.head.kind = 0; });
+  spoil([](GreetingFrame& g) { g.head.kind = static_cast<std::uint32_t>(FrameKind::welcome); });
+  spoil([](GreetingFrame& g) { g.head.kind = 4711; });
+  spoil([](GreetingFrame& g) { g.head.detail = wire_version + 1; });
+  spoil([](GreetingFrame& g) { g.pid += 1; });
+  spoil([](GreetingFrame& g) { g.node = 1; });
   for (const auto& [greeting, with_bell] : greetings) {
     Intruder intruder(directory);
     intruder.say_frame(greeting, with_bell ? scene.bell.descriptor() : -1);
@@ -114,20 +114,20 @@ TEST_CASE("a bell that could kill or mislead its readers is refused") {
 
 TEST_CASE("a linked peer that breaks the rules is lost with the reason") {
   Scene scene;
-  Exposure exposure{};
+  ExposureFrame exposure{};
   exposure.head.kind = static_cast<std::uint32_t>(FrameKind::expose);
   exposure.region = 5;
   exposure.bytes = bell_bytes;
   const auto spoilt = [&](auto change) {
-    Exposure bad = exposure;
+    ExposureFrame bad = exposure;
     change(bad);
     return bad;
   };
-  const Exposure wrong_size = spoilt([](Exposure& e) { e.bytes = std::uint64_t{1} << 40U; });
-  const Exposure no_bytes = spoilt([](Exposure& e) { e.bytes = 0; });
-  const Exposure huge = spoilt([](Exposure& e) { e.bytes = ~std::uint64_t{0}; });
-  const Exposure no_access = spoilt([](Exposure& e) { e.access = 2; });
-  const Exposure writable = spoilt([](Exposure& e) { e.access = 1; });
+  const ExposureFrame wrong_size = spoilt([](ExposureFrame& e) { e.bytes = std::uint64_t{1} << 40U; });
+  const ExposureFrame no_bytes = spoilt([](ExposureFrame& e) { e.bytes = 0; });
+  const ExposureFrame huge = spoilt([](ExposureFrame& e) { e.bytes = ~std::uint64_t{0}; });
+  const ExposureFrame no_access = spoilt([](ExposureFrame& e) { e.access = 2; });
+  const ExposureFrame writable = spoilt([](ExposureFrame& e) { e.access = 1; });
   const int bell = scene.bell.descriptor();
   const std::vector<std::function<void(Intruder&)>> sins{
       [](Intruder& i) { i.say(std::array{std::byte{4}}); },

@@ -1,0 +1,90 @@
+// How two processes come to have exactly one link, whoever called whom and when. Of two calls that cross, the one made by
+// the lower node id counts; the called process alone decides, by answering with a welcome or turning the caller away. A call
+// that ends without an answer reached a process that was dying, and is made again to whoever listens there now.
+//
+// Fewer rules than between hosts (connected/call_rules.hpp), because the kernel tells at once whether somebody listens, that
+// a process has ended, and that a call is over. Under the watcher's lock.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+
+#include <spindrift/fabric/rendezvous.hpp>
+#include <spindrift/fabric/shm/links.hpp>
+#include <spindrift/fabric/turned_away.hpp>
+
+namespace spindrift::fabric::shm {
+
+class Handshake {
+ public:
+  using Serial = PeerLinks::Serial;
+
+  /// Serials are those from `first_serial` on. The rest outlives this object.
+  Handshake(NodeId self, std::uint64_t incarnation, const Bell& bell, const Rendezvous& rendezvous, Serial first_serial,
+            LinkContext context, PeerLinks& links)
+      : self_(self),
+        incarnation_(incarnation),
+        bell_(bell),
+        rendezvous_(rendezvous),
+        context_(context),
+        links_(links),
+        next_serial_(first_serial) {}
+
+  /// A link is wanted from here on. Errors: resource, unsupported (too many peers).
+  [[nodiscard]] Result<void> connect(NodeId node);
+  /// The link ends, and the wish for it; nothing of the peer is told from here on.
+  void disconnect(PeerId peer) {
+    if (const auto node = links_.disconnect(peer)) wanted_.erase(*node);
+  }
+  void turn_away(NodeId node, std::optional<Error> why);
+
+  /// A process of this user has called.
+  void on_caller(FileDescriptor socket, pid_t pid);
+  /// Somebody listens as that node; nothing: any node.
+  void on_arrival(std::optional<NodeId> node);
+  /// The end of this call's other side, or what it says. False: there is no such call, or no longer.
+  bool on_socket(Serial serial);
+  /// The process of a link has ended; its successor may listen already.
+  void call_again(NodeId node);
+
+ private:
+  struct Call {
+    enum class State : std::uint8_t {
+      greeting,  ///< accepted; the caller's hello has not come
+      calling,   ///< called; our hello is out
+    };
+    State state = State::greeting;
+    FileDescriptor socket;
+    pid_t pid = 0;  ///< as the kernel says
+    NodeId node{};  ///< calling: whom we called
+  };
+  using Calls = std::map<Serial, Call>;
+
+  [[nodiscard]] Result<void> call(NodeId node);
+  [[nodiscard]] Calls::iterator calling(NodeId node);
+  void on_frame(Serial serial, Call& call, Packet packet);
+  [[nodiscard]] bool credible(Serial serial, const Call& call, const GreetingFrame& greeting);
+  void on_hello(Serial serial, const GreetingFrame& greeting, FileDescriptor bell);
+  void on_welcome(Serial serial, const GreetingFrame& greeting, FileDescriptor bell);
+  [[nodiscard]] std::optional<TurnedAway> make_way(NodeId node, std::uint64_t incarnation);
+  void establish(Serial serial, const GreetingFrame& greeting, FileDescriptor bell);
+  void answer_no(Serial serial, TurnedAway why);
+  void on_turned_away(Serial serial, const FrameHead& head);
+  void on_ended(Serial serial);
+  void reject(Serial serial, const std::string& why);
+
+  const NodeId self_;
+  const std::uint64_t incarnation_;
+  const Bell& bell_;
+  const Rendezvous& rendezvous_;
+  const LinkContext context_;
+  PeerLinks& links_;
+  TurnedAwayNodes turned_away_;
+  Serial next_serial_;
+  Calls calls_;
+  std::map<NodeId, unsigned> wanted_;  ///< and how many more calls may fail in a row
+};
+
+}  // namespace spindrift::fabric::shm

@@ -1,0 +1,240 @@
+// The life of a link, from its first frame to its loss.
+#include <spindrift/fabric/shm/links.hpp>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include <spindrift/core/bytes.hpp>
+#include <spindrift/core/log.hpp>
+
+namespace spindrift::fabric::shm {
+namespace {
+
+constexpr std::size_t packets_per_turn = 64;       // so that one busy peer does not starve the others
+constexpr std::size_t packets_of_the_dead = 4096;  // more than any socket buffer holds
+constexpr std::size_t inbox_bytes_max = 1U << 20U;
+constexpr std::size_t inbox_count_max = 4096;
+constexpr std::size_t regions_per_peer_max = 1024;
+
+bool inbox_full(const PeerLink& link) noexcept {
+  return link.inbox_bytes >= inbox_bytes_max || link.inbox_count >= inbox_count_max;
+}
+bool inbox_half_empty(const PeerLink& link) noexcept {
+  return link.inbox_bytes <= inbox_bytes_max / 2 && link.inbox_count <= inbox_count_max / 2;
+}
+
+}  // namespace
+
+void PeerLinks::add(Serial serial, PeerLink link, PeerSegment bell) {
+  PeerLink& added = links_.emplace(serial, std::move(link)).first->second;
+  ++newest_peer_;
+  added.peer = newest_peer_;
+  log::info(log::Room::fabric, "peer_linked", {{"node", added.node}, {"pid", added.pid}});
+  Event event;
+  event.kind = Event::Kind::connected;
+  report(serial, added, std::move(event), std::move(bell));
+}
+
+PeerLinks::Map::const_iterator PeerLinks::at(NodeId node) const {
+  return std::find_if(links_.begin(), links_.end(), [node](const auto& each) { return each.second.node == node; });
+}
+
+PeerLinks::Map::iterator PeerLinks::at(PeerId peer) {
+  return std::find_if(links_.begin(), links_.end(), [peer](const auto& each) { return each.second.peer == peer; });
+}
+
+const PeerLink* PeerLinks::find(NodeId node) const {
+  const auto found = at(node);
+  return found == links_.end() ? nullptr : &found->second;
+}
+
+void PeerLinks::set_interest(Serial serial, const PeerLink& link, bool writable) const {
+  context_.readiness.change(link.socket.get(), 2 * serial, (link.reading ? EPOLLIN : 0U) | (writable ? EPOLLOUT : 0U));
+}
+
+void PeerLinks::on_socket(Serial serial, std::uint32_t readiness) {
+  const auto found = links_.find(serial);
+  if (found == links_.end()) return;
+  if ((readiness & EPOLLOUT) != 0) {
+    PeerLink& link = found->second;
+    on_outbox(serial, link, link.outbox.flush(link.socket.get()));
+  }
+  const bool ended = (readiness & (EPOLLHUP | EPOLLERR)) != 0;
+  if (ended || (readiness & EPOLLIN) != 0) read(serial, ended ? packets_of_the_dead : packets_per_turn, ended);
+}
+
+void PeerLinks::on_process_end(Serial serial) {
+  read(serial, packets_of_the_dead, true);
+  if (links_.contains(serial)) on_died(serial);
+}
+
+void PeerLinks::settle(NodeId node) {
+  const auto found = at(node);
+  if (found == links_.end()) return;
+  const Serial serial = found->first;
+  while (links_.contains(serial) && hung_up(links_.at(serial).socket.get())) read(serial, 1, true);
+}
+
+void PeerLinks::read(Serial serial, std::size_t packets_max, bool even_if_full) {
+  for (std::size_t i = 0; i < packets_max; ++i) {
+    const auto found = links_.find(serial);
+    if (found == links_.end() || (!found->second.reading && !even_if_full)) return;
+    Packet packet = receive_packet(found->second.socket.get(), *buffer_);
+    switch (packet.outcome) {
+      case Packet::Outcome::nothing: return;
+      case Packet::Outcome::ended: return on_died(serial);
+      case Packet::Outcome::broken: return reject(serial, "it sent a packet that no peer sends");
+      case Packet::Outcome::frame: on_frame(serial, found->second, std::move(packet)); break;
+    }
+  }
+}
+
+void PeerLinks::on_frame(Serial serial, PeerLink& link, Packet packet) {
+  const auto head = parse_head(packet.bytes);
+  if (!head) return reject(serial, "it sent a frame without a valid head");
+  switch (static_cast<FrameKind>(head->kind)) {
+    case FrameKind::message: {
+      if (packet.descriptor || head->detail != 0) break;
+      const auto body = packet.bytes.subspan(sizeof *head);
+      Event event;
+      event.kind = Event::Kind::message;
+      event.bytes.assign(body.begin(), body.end());
+      return report(serial, link, std::move(event), std::nullopt);
+    }
+    case FrameKind::expose: return on_exposure(serial, link, std::move(packet));
+    case FrameKind::goodbye: {
+      const char* why = head->detail == static_cast<std::uint32_t>(Goodbye::rejected) ? " rejected what this process sent"
+                        : head->detail == static_cast<std::uint32_t>(Goodbye::stuck)
+                            ? " gave up: this process did not take its messages"
+                            : " closed the connection";
+      // A peer that closes on purpose is not called again; it will call when it wants to.
+      return lose(serial, Error(ErrorKind::member_lost, link.name() + why), std::nullopt);
+    }
+    default: break;
+  }
+  reject(serial, "it sent a frame that is not allowed on a link");
+}
+
+void PeerLinks::on_exposure(Serial serial, PeerLink& link, Packet packet) {
+  const auto exposure = parse_exposure(packet.bytes);
+  if (!exposure || !packet.descriptor) return reject(serial, "it exposed a region in a malformed way");
+  if (link.regions.size() >= regions_per_peer_max || !link.regions.insert(exposure->region).second) {
+    return reject(serial, "it exposed too many regions at a time, or one twice");
+  }
+  auto segment = PeerSegment::open(std::move(packet.descriptor), exposure->bytes, exposure->access);
+  if (!segment) return reject(serial, segment.error().message());
+  Event event;
+  event.kind = Event::Kind::exposed;
+  event.access = exposure->access;
+  event.region = exposure->region;
+  event.region_bytes = exposure->bytes;
+  report(serial, link, std::move(event), std::move(segment).value());
+}
+
+void PeerLinks::on_died(Serial serial) {
+  const PeerLink& link = links_.at(serial);
+  died_.push_back(link.node);
+  lose(serial, Error(ErrorKind::member_lost, link.name() + " died"), std::nullopt);
+}
+
+void PeerLinks::report(Serial serial, PeerLink& link, Event event, std::optional<PeerSegment> segment) {
+  event.peer = link.peer;
+  event.node = link.node;
+  link.inbox_bytes += event.bytes.size();
+  ++link.inbox_count;
+  if (link.reading && inbox_full(link)) {
+    link.reading = false;
+    set_interest(serial, link, true);
+  }
+  context_.news.push({std::move(event), std::move(segment)});
+}
+
+void PeerLinks::lose(Serial serial, Error reason, std::optional<Goodbye> goodbye) {
+  PeerLink link = std::move(links_.extract(serial).mapped());
+  // Best effort: to a peer that does not read, the end of the connection must do.
+  if (goodbye && link.outbox.flush(link.socket.get()) == Outbox::Outcome::sent) {
+    static_cast<void>(send_packet(link.socket.get(), field_bytes(head_of(FrameKind::goodbye, *goodbye)), {}, -1));
+  }
+  log::info(log::Room::fabric, "peer_lost", {{"node", link.node}, {"pid", link.pid}, {"reason", reason.message()}});
+  Event event;
+  event.kind = Event::Kind::lost;
+  event.reason = std::move(reason);
+  event.peer = link.peer;
+  event.node = link.node;
+  context_.news.push({std::move(event), std::nullopt});
+}
+
+void PeerLinks::lose(NodeId node, const std::string& reason, std::optional<Goodbye> goodbye) {
+  if (const auto found = at(node); found != links_.end())
+    lose(found->first, Error(ErrorKind::member_lost, reason), goodbye);
+}
+
+void PeerLinks::lose_all(const Error& reason) {
+  while (!links_.empty()) lose(links_.begin()->first, reason, Goodbye::closed);
+}
+
+void PeerLinks::reject(Serial serial, const std::string& why) {
+  const PeerLink& link = links_.at(serial);
+  context_.refusals.reject(link.socket.get(), link.pid, why);
+  lose(serial, Error(ErrorKind::member_lost, link.name() + " was disconnected: " + why), std::nullopt);
+}
+
+void PeerLinks::on_outbox(Serial serial, PeerLink& link, Outbox::Outcome outcome) {
+  switch (outcome) {
+    case Outbox::Outcome::sent: set_interest(serial, link, false); return;
+    case Outbox::Outcome::queued: set_interest(serial, link, true); return;
+    case Outbox::Outcome::failed:
+      if (hung_up(link.socket.get())) return;  // its socket reports the end, after what it still holds
+      return lose(serial, Error(ErrorKind::member_lost, link.name() + " cannot be sent to: " + std::strerror(errno)),
+                  Goodbye::closed);
+    case Outbox::Outcome::overflow:
+      lose(serial, Error(ErrorKind::member_lost, link.name() + " does not take its messages"), Goodbye::stuck);
+  }
+}
+
+void PeerLinks::send(PeerId peer, std::span<const std::byte> head, std::span<const std::byte> body, int descriptor) {
+  const auto found = at(peer);
+  if (found == links_.end()) return;
+  auto& [serial, link] = *found;
+  const auto outcome = link.outbox.push(link.socket.get(), head, body, descriptor);
+  if (outcome != Outbox::Outcome::sent) on_outbox(serial, link, outcome);
+}
+
+void PeerLinks::send_message(PeerId peer, std::span<const std::byte> bytes) {
+  send(peer, field_bytes(head_of(FrameKind::message)), bytes, -1);
+}
+
+void PeerLinks::send_exposure(PeerId peer, const ParsedExposure& exposure, int descriptor) {
+  send(peer, field_bytes(make_exposure(exposure)), {}, descriptor);
+}
+
+void PeerLinks::give_back(PeerId peer, RegionKey region) {
+  if (const auto found = at(peer); found != links_.end()) found->second.regions.erase(region);
+}
+
+std::optional<NodeId> PeerLinks::disconnect(PeerId peer) {
+  std::optional<NodeId> node;
+  if (const auto found = at(peer); found != links_.end()) {
+    node = found->second.node;
+    lose(found->first, Error(ErrorKind::group_closed, "this process closed the connection"), Goodbye::closed);
+  }
+  context_.news.forget(peer);
+  return node;
+}
+
+std::optional<News> PeerLinks::take() {
+  std::optional<News> news = context_.news.take();
+  const auto found = news ? at(news->event.peer) : links_.end();
+  if (found == links_.end()) return news;
+  auto& [serial, link] = *found;
+  link.inbox_bytes -= news->event.bytes.size();
+  --link.inbox_count;
+  if (!link.reading && inbox_half_empty(link)) {
+    link.reading = true;
+    set_interest(serial, link, true);
+  }
+  return news;
+}
+
+}  // namespace spindrift::fabric::shm
