@@ -4,7 +4,6 @@
 #include <sched.h>
 
 #include <algorithm>
-#include <string>
 #include <utility>
 
 #include <spindrift/core/log.hpp>
@@ -112,7 +111,7 @@ void GroupCore::publish_state() {
   if (state == published_) return;
   published_ = state;
   const std::optional<Error>& failure = member_->failure();
-  std::optional<group::Status::End> end;
+  std::optional<group::MemberStatus::End> end;
   if (state == MemberState::left) end = {{"left", {}, group::wall_clock_ms()}};
   if (failure) end = {{std::string(to_string(failure->kind())), failure->to_string(), group::wall_clock_ms()}};
   status_->on_state(std::string(to_string(state)), std::move(end));

@@ -75,7 +75,7 @@ void GroupCore::open_counters(const View& everybody) {
 }
 
 void GroupCore::begin_status(std::uint64_t incarnation) {
-  group::Status status;
+  group::MemberStatus status;
   status.group = config_.group_name();
   status.node = config_.local_id();
   status.incarnation = incarnation;

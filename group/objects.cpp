@@ -6,7 +6,6 @@
 
 #include <spindrift/core/bytes.hpp>
 #include <spindrift/core/result.hpp>
-#include <spindrift/group/group.hpp>
 
 namespace spindrift {
 namespace {

@@ -5,7 +5,6 @@
 // than it has bytes, never nests deeper than `depth_max`; whatever else is wrong throws BadBytes, which no user sees.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstring>
 #include <memory>

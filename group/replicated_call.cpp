@@ -1,6 +1,7 @@
 // How a call goes on: whoever waits is woken at each stage, and told if the group ends before it.
 #include <spindrift/group/replicated_call.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <random>
 #include <string>

@@ -4,7 +4,6 @@
 // throws.
 #pragma once
 
-#include <algorithm>
 #include <atomic>
 #include <condition_variable>
 #include <exception>

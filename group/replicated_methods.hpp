@@ -31,8 +31,7 @@ struct MethodsOf {
 
 namespace replicated {
 
-template <class Pointer>
-struct MethodTraits {
+struct NoMethod {
   static constexpr bool is_method = false;
 };
 
@@ -48,17 +47,16 @@ struct MethodShape {
       ((!std::is_pointer_v<std::remove_cvref_t<Parameters>> &&
         (!std::is_lvalue_reference_v<Parameters> || std::is_const_v<std::remove_reference_t<Parameters>>)) && ...);
 };
+
+// What it is by its type alone; those that are noexcept convert to those that are not.
 template <class T, class R, class... P>
-struct MethodTraits<R (T::*)(P...)> : MethodShape<T, false, R, P...> {};
+MethodShape<T, false, R, P...> shape_of(R (T::*)(P...));
 template <class T, class R, class... P>
-struct MethodTraits<R (T::*)(P...) noexcept> : MethodShape<T, false, R, P...> {};
-template <class T, class R, class... P>
-struct MethodTraits<R (T::*)(P...) const> : MethodShape<T, true, R, P...> {};
-template <class T, class R, class... P>
-struct MethodTraits<R (T::*)(P...) const noexcept> : MethodShape<T, true, R, P...> {};
+MethodShape<T, true, R, P...> shape_of(R (T::*)(P...) const);
+NoMethod shape_of(...);
 
 template <auto method>
-using Traits = MethodTraits<std::remove_cv_t<decltype(method)>>;
+using Traits = decltype(shape_of(method));
 
 template <class T>
 inline constexpr bool is_view_of_text_or_memory = false;

@@ -35,14 +35,14 @@ Json to_json(const std::vector<NodeId>& nodes) {
   return list;
 }
 
-Json to_json(const Status::Change& change) {
+Json to_json(const MemberStatus::Change& change) {
   Json failed = Json::array();
   for (const auto& [node, reason] : change.failed) failed.push_back({{"node", node.value()}, {"reason", reason}});
   return {{"view", change.view.value()},      {"at_ms", change.at_ms},        {"members", to_json(change.members)},
           {"joined", to_json(change.joined)}, {"left", to_json(change.left)}, {"failed", failed}};
 }
 
-Json to_json(const Status::SubgroupEntry& subgroup) {
+Json to_json(const MemberStatus::SubgroupEntry& subgroup) {
   return {{"name", subgroup.name},
           {"mode", subgroup.mode == DeliveryMode::ordered ? "ordered" : "unordered"},
           {"members", to_json(subgroup.members)},
@@ -51,7 +51,7 @@ Json to_json(const Status::SubgroupEntry& subgroup) {
           {"blocked", subgroup.blocked}};
 }
 
-std::string text_of(const Status& status) {
+std::string text_of(const MemberStatus& status) {
   Json json{{"version", format_version},
             {"group", status.group},
             {"node", status.node.value()},
@@ -63,14 +63,14 @@ std::string text_of(const Status& status) {
             {"view", status.view ? Json(status.view->value()) : Json()},
             {"end", Json()}};
   json["members"] = Json::array();
-  for (const Status::MemberEntry& member : status.members) {
+  for (const MemberStatus::MemberEntry& member : status.members) {
     json["members"].push_back(
         {{"node", member.node.value()}, {"incarnation", member.incarnation}, {"since_ms", member.since_ms}});
   }
   json["subgroups"] = Json::array();
-  for (const Status::SubgroupEntry& subgroup : status.subgroups) json["subgroups"].push_back(to_json(subgroup));
+  for (const MemberStatus::SubgroupEntry& subgroup : status.subgroups) json["subgroups"].push_back(to_json(subgroup));
   json["changes"] = Json::array();
-  for (const Status::Change& change : status.changes) json["changes"].push_back(to_json(change));
+  for (const MemberStatus::Change& change : status.changes) json["changes"].push_back(to_json(change));
   if (status.end) json["end"] = {{"kind", status.end->kind}, {"reason", status.end->reason}, {"at_ms", status.end->at_ms}};
   return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
@@ -133,9 +133,9 @@ class Fields {
   std::string name_;
 };
 
-Status::Change change_from(const Json& json) {
+MemberStatus::Change change_from(const Json& json) {
   const Fields fields(json, "a change");
-  Status::Change change{.view = ViewId(fields.number("view")),
+  MemberStatus::Change change{.view = ViewId(fields.number("view")),
                         .at_ms = fields.number("at_ms"),
                         .members = fields.nodes("members"),
                         .joined = fields.nodes("joined"),
@@ -148,7 +148,7 @@ Status::Change change_from(const Json& json) {
   return change;
 }
 
-Status::SubgroupEntry subgroup_from(const Json& json) {
+MemberStatus::SubgroupEntry subgroup_from(const Json& json) {
   const Fields fields(json, "a subgroup");
   const std::string mode = fields.text("mode");
   if (mode != "ordered" && mode != "unordered") throw Broken{"a subgroup's mode is neither ordered nor unordered"};
@@ -160,10 +160,10 @@ Status::SubgroupEntry subgroup_from(const Json& json) {
           .blocked = fields.text("blocked")};
 }
 
-Status status_from(const Json& json) {
+MemberStatus status_from(const Json& json) {
   const Fields fields(json, "the file");
   if (fields.number("version") != format_version) throw Broken{"it is of another version"};
-  Status status;
+  MemberStatus status;
   status.group = fields.text("group");
   status.node = fields.node("node");
   status.incarnation = fields.number("incarnation");
@@ -177,13 +177,13 @@ Status status_from(const Json& json) {
     status.members.push_back({member.node("node"), member.number("incarnation"), member.number("since_ms")});
   }
   for (const Json& each : fields.list("subgroups")) status.subgroups.push_back(subgroup_from(each));
-  for (const Json& each : fields.list("changes", Status::changes_max)) status.changes.push_back(change_from(each));
+  for (const Json& each : fields.list("changes", MemberStatus::changes_max)) status.changes.push_back(change_from(each));
   for (std::size_t i = 1; i < status.changes.size(); ++i) {
     if (status.changes[i].view <= status.changes[i - 1].view) throw Broken{"its changes are out of order"};
   }
   if (!fields.any("end").is_null()) {
     const Fields end(fields.any("end"), "the end");
-    status.end = Status::End{end.text("kind"), end.text("reason"), end.number("at_ms")};
+    status.end = MemberStatus::End{end.text("kind"), end.text("reason"), end.number("at_ms")};
   }
   return status;
 }
@@ -208,7 +208,7 @@ Result<std::string> read_file(const std::string& path) {
 
 }  // namespace
 
-Result<void> write_status(const std::string& path, const Status& status) {
+Result<void> write_status(const std::string& path, const MemberStatus& status) {
   const std::string temporary = path + ".new";
   FileDescriptor file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
   if (!file) return system_error("open", errno).at(temporary);
@@ -224,7 +224,7 @@ Result<void> write_status(const std::string& path, const Status& status) {
   return {};
 }
 
-Result<Status> read_status(const std::string& path) {
+Result<MemberStatus> read_status(const std::string& path) {
   SPINDRIFT_TRY_ASSIGN(const auto text, read_file(path));
   const auto refuse = [&](const std::string& what) {
     return Error(ErrorKind::bad_input, "not a status file: " + what)
@@ -251,14 +251,16 @@ std::uint64_t process_start_ticks(std::uint64_t process) {
   return at == std::string::npos ? 0 : std::strtoull(text->c_str() + at, nullptr, 10);
 }
 
-StatusKeeper::StatusKeeper(std::string path, Status first) : path_(std::move(path)), status_(std::move(first)) { write(); }
+StatusKeeper::StatusKeeper(std::string path, MemberStatus first) : path_(std::move(path)), status_(std::move(first)) {
+  write();
+}
 
 void StatusKeeper::on_view(const views::NewView& news, std::uint64_t now_ms) {
   const View& view = news.view;
-  std::vector<Status::MemberEntry> members;
+  std::vector<MemberStatus::MemberEntry> members;
   for (std::size_t i = 0; i < view.members.size(); ++i) {
-    Status::MemberEntry entry{view.members[i], i < view.incarnations.size() ? view.incarnations[i] : 0, now_ms};
-    for (const Status::MemberEntry& known : status_.members) {
+    MemberStatus::MemberEntry entry{view.members[i], i < view.incarnations.size() ? view.incarnations[i] : 0, now_ms};
+    for (const MemberStatus::MemberEntry& known : status_.members) {
       if (known.node == entry.node && known.incarnation == entry.incarnation) entry.since_ms = known.since_ms;
     }
     members.push_back(entry);
@@ -269,13 +271,14 @@ void StatusKeeper::on_view(const views::NewView& news, std::uint64_t now_ms) {
   for (const SubgroupView& subgroup : view.subgroups) {
     status_.subgroups.push_back({subgroup.name, subgroup.mode, subgroup.members, subgroup.senders, subgroup.inadequate, {}});
   }
-  if (status_.changes.size() == Status::changes_max) status_.changes.pop_front();
+  if (status_.changes.size() == MemberStatus::changes_max) status_.changes.pop_front();
   status_.changes.push_back({view.id, now_ms, view.members, news.joined, news.left, news.failed});
   block_subgroups();
   write();
 }
 
-void StatusKeeper::on_state(std::string state, std::optional<Status::End> end) {
+void StatusKeeper::on_state(std::string state, std::optional<MemberStatus::End> end) {
+  if (state == status_.state) return;
   status_.state = std::move(state);
   status_.end = std::move(end);
   block_subgroups();
@@ -283,7 +286,7 @@ void StatusKeeper::on_state(std::string state, std::optional<Status::End> end) {
 }
 
 void StatusKeeper::block_subgroups() {
-  for (Status::SubgroupEntry& subgroup : status_.subgroups) {
+  for (MemberStatus::SubgroupEntry& subgroup : status_.subgroups) {
     subgroup.blocked.clear();
     const bool sends = std::find(subgroup.senders.begin(), subgroup.senders.end(), status_.node) != subgroup.senders.end();
     if (!subgroup.inadequate.empty()) {

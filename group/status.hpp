@@ -16,7 +16,7 @@
 
 namespace spindrift::group {
 
-struct Status {
+struct MemberStatus {
   struct MemberEntry {
     NodeId node;
     std::uint64_t incarnation = 0;
@@ -64,9 +64,9 @@ struct Status {
 };
 
 /// Replaces the file at `path` whole: a reader sees the old or the new one. Errors: resource.
-[[nodiscard]] Result<void> write_status(const std::string& path, const Status& status);
+[[nodiscard]] Result<void> write_status(const std::string& path, const MemberStatus& status);
 /// Reads and checks every field. Errors: bad_input, resource, naming the file.
-[[nodiscard]] Result<Status> read_status(const std::string& path);
+[[nodiscard]] Result<MemberStatus> read_status(const std::string& path);
 
 /// Since when the process of that id runs, in the kernel's clock ticks since boot; 0 if none runs, or it is not known.
 [[nodiscard]] std::uint64_t process_start_ticks(std::uint64_t process);
@@ -76,21 +76,21 @@ struct Status {
 class StatusKeeper {
  public:
   /// `first` names the process and its group; state and what follows is filled in here.
-  StatusKeeper(std::string path, Status first);
+  StatusKeeper(std::string path, MemberStatus first);
 
   /// Call before the application hears of the view.
   void on_view(const views::NewView& news, std::uint64_t now_ms);
-  /// `state` is a MemberState's name; `end` is set once it is the last.
-  void on_state(std::string state, std::optional<Status::End> end);
+  /// `state` is a MemberState's name, which several states may have; `end` is set once it is the last.
+  void on_state(std::string state, std::optional<MemberStatus::End> end);
 
-  [[nodiscard]] const Status& status() const noexcept { return status_; }
+  [[nodiscard]] const MemberStatus& status() const noexcept { return status_; }
 
  private:
   void block_subgroups();
   void write();
 
   std::string path_;
-  Status status_;
+  MemberStatus status_;
   bool warned_ = false;
 };
 

@@ -18,7 +18,7 @@
 namespace spindrift::tools {
 namespace {
 
-using group::Status;
+using group::MemberStatus;
 using Json = nlohmann::json;
 
 struct GroupCommandOptions : CommandOptions {
@@ -90,7 +90,7 @@ Json status_json(const NodeReport& node) {
             {"incarnation", node.status.incarnation},
             {"view", node.status.view ? Json(node.status.view->value()) : Json()},
             {"subgroups", Json::array()}};
-  for (const Status::SubgroupEntry& subgroup : node.status.subgroups) {
+  for (const MemberStatus::SubgroupEntry& subgroup : node.status.subgroups) {
     json["subgroups"].push_back({{"name", subgroup.name},
                                  {"members", ids(subgroup.members)},
                                  {"senders", ids(subgroup.senders)},
@@ -114,7 +114,7 @@ int print_status(const GroupCommandOptions& options) {
     table.add({fmt::format("node {}: {}, process {}, {}{}", node.status.node.value(), condition_of(node),
                            node.status.process, view, warning(report))});
     if (node.condition != NodeReport::Condition::running) continue;
-    for (const Status::SubgroupEntry& subgroup : node.status.subgroups) {
+    for (const MemberStatus::SubgroupEntry& subgroup : node.status.subgroups) {
       const std::string state = subgroup.inadequate.empty()
                                     ? fmt::format("adequate, members {}, senders {}", node_list(subgroup.members),
                                                   node_list(subgroup.senders))
@@ -130,11 +130,12 @@ int print_status(const GroupCommandOptions& options) {
 
 int print_members(const GroupCommandOptions& options) {
   const GroupReport report = report_for(options);
-  const Status* const newest = report.newest();
+  const MemberStatus* const newest = report.newest();
   Json members = Json::array();
   TextTable table({TextTable::Align::right, TextTable::Align::left, TextTable::Align::left});
   table.add({"node", "incarnation", "since"});
-  for (const Status::MemberEntry& member : newest == nullptr ? std::vector<Status::MemberEntry>() : newest->members) {
+  const auto known = newest == nullptr ? std::vector<MemberStatus::MemberEntry>() : newest->members;
+  for (const MemberStatus::MemberEntry& member : known) {
     const std::uint64_t since_ms = report.since_ms(member);
     if (options.json) {
       members.push_back({{"node", member.node.value()}, {"incarnation", member.incarnation}, {"since_ms", since_ms}});
@@ -195,13 +196,13 @@ Explanation explain_death(const NodeReport& node, const std::vector<Departure>& 
 
 Explanation explain_end(const NodeReport& node) {
   const std::uint32_t id = node.status.node.value();
-  const Status::End& end = *node.status.end;
+  const MemberStatus::End& end = *node.status.end;
   return {{{"kind", "ended"}, {"node", id}, {"end", end.kind}, {"reason", end.reason}, {"at_ms", end.at_ms}},
           fmt::format("{} node {} ended: {}{}", time_text(end.at_ms), id, end.kind,
                       end.reason.empty() ? "" : ": " + end.reason)};
 }
 
-Explanation explain_blocked(const NodeReport& node, const Status::SubgroupEntry& subgroup) {
+Explanation explain_blocked(const NodeReport& node, const MemberStatus::SubgroupEntry& subgroup) {
   const std::uint32_t id = node.status.node.value();
   const bool inadequate = !subgroup.inadequate.empty();
   return {{{"kind", inadequate ? "inadequate" : "blocked"},
@@ -220,7 +221,7 @@ std::vector<Explanation> explanations_of(const GroupReport& report) {
     if (node.condition == NodeReport::Condition::died) explanations.push_back(explain_death(node, departures));
     if (node.condition == NodeReport::Condition::ended) explanations.push_back(explain_end(node));
     if (node.condition != NodeReport::Condition::running) continue;
-    for (const Status::SubgroupEntry& subgroup : node.status.subgroups) {
+    for (const MemberStatus::SubgroupEntry& subgroup : node.status.subgroups) {
       if (!subgroup.blocked.empty()) explanations.push_back(explain_blocked(node, subgroup));
     }
   }

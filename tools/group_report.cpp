@@ -12,7 +12,7 @@ namespace spindrift::tools {
 namespace {
 
 // A process of the same id that started at another time is another process.
-NodeReport::Condition condition_of(const group::Status& status) {
+NodeReport::Condition condition_of(const group::MemberStatus& status) {
   if (status.end) return NodeReport::Condition::ended;
   const std::uint64_t started = group::process_start_ticks(status.process);
   const bool same = started != 0 && (status.process_started == 0 || started == status.process_started);
@@ -50,7 +50,7 @@ bool GroupReport::partition_safety() const {
   return std::all_of(nodes.begin(), nodes.end(), [](const NodeReport& node) { return node.status.partition_safety; });
 }
 
-const group::Status* GroupReport::newest() const {
+const group::MemberStatus* GroupReport::newest() const {
   const auto rank = [](const NodeReport& node) {
     return std::tuple(node.condition == NodeReport::Condition::running, *node.status.view);
   };
@@ -64,7 +64,7 @@ const group::Status* GroupReport::newest() const {
 std::vector<Departure> GroupReport::departures() const {
   std::map<std::tuple<ViewId, NodeId, bool>, Departure> found;
   for (const NodeReport& node : nodes) {
-    for (const group::Status::Change& change : node.status.changes) {
+    for (const group::MemberStatus::Change& change : node.status.changes) {
       const auto note = [&](NodeId who, bool failed, const std::string& reason) {
         Departure& departure = found[{change.view, who, failed}];
         if (departure.witnesses.empty()) departure = {change.view, who, failed, reason, {}, change.at_ms};
@@ -80,10 +80,10 @@ std::vector<Departure> GroupReport::departures() const {
   return departures;
 }
 
-std::uint64_t GroupReport::since_ms(const group::Status::MemberEntry& member) const {
+std::uint64_t GroupReport::since_ms(const group::MemberStatus::MemberEntry& member) const {
   std::uint64_t since = member.since_ms;
   for (const NodeReport& node : nodes) {
-    for (const group::Status::MemberEntry& known : node.status.members) {
+    for (const group::MemberStatus::MemberEntry& known : node.status.members) {
       if (known.node == member.node && known.incarnation == member.incarnation) since = std::min(since, known.since_ms);
     }
   }

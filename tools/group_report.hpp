@@ -15,7 +15,7 @@ struct NodeReport {
     ended,    ///< it wrote how it ended
     died,     ///< it is gone without a word
   };
-  group::Status status;
+  group::MemberStatus status;
   Condition condition = Condition::running;
 };
 
@@ -35,11 +35,11 @@ struct GroupReport {
 
   [[nodiscard]] bool partition_safety() const;
   /// The status with the greatest view of a node that runs, else of any; null if nobody has seen a view.
-  [[nodiscard]] const group::Status* newest() const;
+  [[nodiscard]] const group::MemberStatus* newest() const;
   /// Oldest first; one entry for the same event seen by several nodes.
   [[nodiscard]] std::vector<Departure> departures() const;
   /// Since when a member is in the group, by its earliest witness.
-  [[nodiscard]] std::uint64_t since_ms(const group::Status::MemberEntry& member) const;
+  [[nodiscard]] std::uint64_t since_ms(const group::MemberStatus::MemberEntry& member) const;
 };
 
 /// Reads every status file of a directory. Errors: resource if the directory cannot be read; broken files are problems.

@@ -18,7 +18,7 @@ using namespace spindrift;
 using Catch::Matchers::Contains;
 using views::NewView;
 using group::read_status;
-using group::Status;
+using group::MemberStatus;
 using group::StatusKeeper;
 
 namespace {
@@ -31,8 +31,8 @@ struct StatusFixture {
   }
   ~StatusFixture() { std::filesystem::remove_all(directory); }
 
-  [[nodiscard]] Status first() const {
-    Status status;
+  [[nodiscard]] MemberStatus first() const {
+    MemberStatus status;
     status.group = "test";
     status.node = NodeId(1);
     status.incarnation = ~std::uint64_t{0};
@@ -80,7 +80,7 @@ TEST_CASE_METHOD(StatusFixture, "a status is read as it was written: views, reas
   CHECK(status->incarnation == ~std::uint64_t{0});
   CHECK(status->view == ViewId(1));
   CHECK(status->partition_safety);
-  CHECK(status->members == std::vector<Status::MemberEntry>{{NodeId(1), 101, 1000}, {NodeId(2), 102, 1000}});
+  CHECK(status->members == std::vector<MemberStatus::MemberEntry>{{NodeId(1), 101, 1000}, {NodeId(2), 102, 1000}});
   CHECK(status->subgroups == keeper.status().subgroups);
   CHECK(status->subgroups[0].blocked.empty());
   CHECK(status->subgroups[1].blocked == "it needs 4 members");
@@ -89,7 +89,7 @@ TEST_CASE_METHOD(StatusFixture, "a status is read as it was written: views, reas
   CHECK(status->changes[0].joined == std::vector{NodeId(0), NodeId(2)});
   CHECK_FALSE(status->end);
 
-  keeper.on_state("failed", Status::End{"removed", "too slow", 3000});
+  keeper.on_state("failed", MemberStatus::End{"removed", "too slow", 3000});
   const auto ended = read_status(path);
   REQUIRE((ended.ok() && ended->end.has_value()));
   CHECK(ended->end->kind == "removed");
@@ -103,7 +103,18 @@ TEST_CASE_METHOD(StatusFixture, "a member that came back is a new entry, one tha
   View next = view_of(1, {NodeId(0), NodeId(1)});
   next.incarnations[0] = 7;
   keeper.on_view({next, {}, {}, {}, {}}, 2000);
-  CHECK(read_status(path)->members == std::vector<Status::MemberEntry>{{NodeId(0), 7, 2000}, {NodeId(1), 101, 1000}});
+  const std::vector<MemberStatus::MemberEntry> members{{NodeId(0), 7, 2000}, {NodeId(1), 101, 1000}};
+  CHECK(read_status(path)->members == members);
+}
+
+TEST_CASE_METHOD(StatusFixture, "a state of the same name is not written again") {
+  StatusKeeper keeper(path, first());
+  keeper.on_state("changing", {});
+  std::filesystem::remove(path);
+  keeper.on_state("changing", {});
+  CHECK_FALSE(std::filesystem::exists(path));
+  keeper.on_state("active", {});
+  CHECK(read_status(path)->state == "active");
 }
 
 TEST_CASE_METHOD(StatusFixture, "the last 32 changes are kept") {
@@ -118,7 +129,7 @@ TEST_CASE_METHOD(StatusFixture, "the last 32 changes are kept") {
 TEST_CASE_METHOD(StatusFixture, "a file with a missing, mistyped or impossible field is refused by its name") {
   StatusKeeper keeper(path, first());
   keeper.on_view({view_of(3, {NodeId(0), NodeId(1)}), {}, {NodeId(4)}, {{NodeId(5), "x"}}, {}}, 1000);
-  keeper.on_state("failed", Status::End{"removed", "x", 1});
+  keeper.on_state("failed", MemberStatus::End{"removed", "x", 1});
   const std::string good = text();
   REQUIRE(read_status(path).ok());
   const auto with = [&](const std::string& from, const std::string& to) {
@@ -170,7 +181,7 @@ TEST_CASE_METHOD(StatusFixture, "who reads while the next status is written read
   keeper.on_state("active", {});
   const std::string before = text();
   std::ifstream reader(path);
-  keeper.on_state("failed", Status::End{"removed", "x", 1});
+  keeper.on_state("failed", MemberStatus::End{"removed", "x", 1});
   CHECK(std::string(std::istreambuf_iterator<char>(reader), {}) == before);
   CHECK(text() != before);
 }
