@@ -2,7 +2,6 @@
 #include <spindrift/views/installation.hpp>
 
 #include <algorithm>
-#include <utility>
 
 #include <spindrift/core/check.hpp>
 #include <spindrift/views/messages.hpp>

@@ -2,10 +2,11 @@
 #include <spindrift/views/kept_deliveries.hpp>
 
 #include <algorithm>
-#include <cstring>
 #include <iterator>
 #include <optional>
 #include <utility>
+
+#include <spindrift/core/bytes.hpp>
 
 namespace spindrift::views {
 namespace {
@@ -28,41 +29,17 @@ struct Head {
 };
 static_assert(sizeof(Head) == 64);
 
-void append(std::vector<std::byte>& bytes, std::span<const std::byte> more) {
-  bytes.insert(bytes.end(), more.begin(), more.end());
-}
-
-void append(std::vector<std::byte>& bytes, const Head& head) { append(bytes, std::as_bytes(std::span(&head, 1))); }
-
 std::uint64_t list_bytes(const ObjectBoundary& boundary) noexcept {
-  return (boundary.senders.size() + boundary.began_anew.size()) * sizeof(std::uint32_t);
-}
-
-void append(std::vector<std::byte>& bytes, const std::vector<NodeId>& nodes) {
-  for (const NodeId node : nodes) {
-    const std::uint32_t id = node.value();
-    append(bytes, std::as_bytes(std::span(&id, 1)));
-  }
-}
-
-std::vector<NodeId> take_nodes(std::span<const std::byte>& bytes, std::uint64_t count) {
-  std::vector<NodeId> nodes;
-  for (; count > 0; --count) {
-    std::uint32_t id = 0;
-    std::memcpy(&id, bytes.data(), sizeof id);
-    bytes = bytes.subspan(sizeof id);
-    nodes.emplace_back(id);
-  }
-  return nodes;
+  return (boundary.senders.size() + boundary.began_anew.size()) * sizeof(NodeId);
 }
 
 // A member that has the state is in the subgroup, or that is inadequate, so its boundaries are right for the newcomer, too.
-std::optional<ObjectBoundary> boundary_of(const Head& head, std::span<const std::byte> lists) {
-  const std::uint64_t nodes = lists.size() / sizeof(std::uint32_t);
-  if (lists.size() % sizeof(std::uint32_t) != 0 || head.senders > nodes) return std::nullopt;
+std::optional<ObjectBoundary> boundary_of(const Head& head, ByteReader lists) {
+  const std::uint64_t nodes = lists.rest().size() / sizeof(NodeId);
+  if (lists.rest().size() % sizeof(NodeId) != 0 || head.senders > nodes) return std::nullopt;
   ObjectBoundary boundary{.view = ViewId(head.view), .here = true, .senders = {}, .began_anew = {}};
-  boundary.senders = take_nodes(lists, head.senders);
-  boundary.began_anew = take_nodes(lists, nodes - head.senders);
+  for (std::uint64_t i = 0; i < nodes; ++i)
+    (i < head.senders ? boundary.senders : boundary.began_anew).push_back(lists.get<NodeId>());
   return boundary;
 }
 
@@ -89,12 +66,14 @@ void KeptDeliveries::pop() noexcept {
   kept_.pop_front();
 }
 
+KeptDeliveries::Message KeptDeliveries::copy_of(const Delivery& delivery) {
+  Message message{delivery, {delivery.payload.begin(), delivery.payload.end()}};
+  message.delivery.payload = message.bytes;
+  return message;
+}
+
 void KeptDeliveries::keep(std::span<const Delivery> batch) {
-  for (const Delivery& delivery : batch) {
-    Message message{delivery, {delivery.payload.begin(), delivery.payload.end()}};
-    message.delivery.payload = message.bytes;
-    push(std::move(message));
-  }
+  for (const Delivery& delivery : batch) push(copy_of(delivery));
 }
 
 void KeptDeliveries::keep(ObjectBoundary boundary) { push(std::move(boundary)); }
@@ -141,57 +120,50 @@ bool KeptDeliveries::flush(SubgroupId id, Upcalls& to) {
 }
 
 std::vector<std::byte> KeptDeliveries::encode() const {
-  std::vector<std::byte> bytes;
+  ByteWriter writer;
   for (const Kept& kept : kept_) {
     if (const auto* const message = std::get_if<Message>(&kept)) {
       const Delivery& delivery = message->delivery;
-      append(bytes, Head{.kind = is_message,
-                         .view = delivery.view.value(),
-                         .bytes = message->bytes.size(),
-                         .sender = delivery.sender.value(),
-                         .sender_rank = delivery.sender_rank.value(),
-                         .index = delivery.index.value(),
-                         .sequence = delivery.sequence.value()});
-      append(bytes, message->bytes);
-    } else if (!bytes.empty()) {
+      writer.put(Head{.kind = is_message,
+                      .view = delivery.view.value(),
+                      .bytes = message->bytes.size(),
+                      .sender = delivery.sender.value(),
+                      .sender_rank = delivery.sender_rank.value(),
+                      .index = delivery.index.value(),
+                      .sequence = delivery.sequence.value()});
+      writer.put_bytes(message->bytes);
+    } else if (writer.size() > 0) {
       const auto& boundary = *std::get_if<ObjectBoundary>(&kept);
-      append(bytes, Head{.kind = is_boundary,
-                         .view = boundary.view.value(),
-                         .bytes = list_bytes(boundary),
-                         .senders = boundary.senders.size()});
-      append(bytes, boundary.senders);
-      append(bytes, boundary.began_anew);
+      writer.put(Head{.kind = is_boundary,
+                      .view = boundary.view.value(),
+                      .bytes = list_bytes(boundary),
+                      .senders = boundary.senders.size()});
+      for (const auto* const nodes : {&boundary.senders, &boundary.began_anew})
+        writer.put_bytes(std::as_bytes(std::span(*nodes)));
     }
   }
-  return bytes;
+  return writer.take();
 }
 
 bool KeptDeliveries::prepend(std::span<const std::byte> bytes) {
   std::deque<Kept> earlier;
-  while (!bytes.empty()) {
-    Head head;
-    if (bytes.size() < sizeof head) return false;
-    std::memcpy(&head, bytes.data(), sizeof head);
-    bytes = bytes.subspan(sizeof head);
-    if (head.bytes > bytes.size()) return false;
-    const auto payload = bytes.first(head.bytes);
-    bytes = bytes.subspan(head.bytes);
+  for (ByteReader reader(bytes); !reader.complete();) {
+    const auto head = reader.get<Head>();
+    const auto payload = reader.get_bytes(head.bytes);
+    if (!reader.ok()) return false;
     if (head.kind == is_boundary) {
-      auto boundary = boundary_of(head, payload);
+      auto boundary = boundary_of(head, ByteReader(payload));
       if (!boundary) return false;
       earlier.emplace_back(std::move(*boundary));
       continue;
     }
     if (head.kind != is_message || head.sender > 0xffffffff || head.sender_rank > 0xffffffff) return false;
-    Message message{{NodeId(static_cast<std::uint32_t>(head.sender)),
-                     SenderRank(static_cast<std::uint32_t>(head.sender_rank)),
-                     MessageIndex(head.index),
-                     SequenceNumber(head.sequence),
-                     {},
-                     ViewId(head.view)},
-                    {payload.begin(), payload.end()}};
-    message.delivery.payload = message.bytes;
-    earlier.emplace_back(std::move(message));
+    earlier.emplace_back(copy_of({NodeId(static_cast<std::uint32_t>(head.sender)),
+                                  SenderRank(static_cast<std::uint32_t>(head.sender_rank)),
+                                  MessageIndex(head.index),
+                                  SequenceNumber(head.sequence),
+                                  payload,
+                                  ViewId(head.view)}));
   }
   for (const Kept& kept : earlier) count(kept);
   std::move(kept_.begin(), kept_.end(), std::back_inserter(earlier));

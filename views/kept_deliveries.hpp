@@ -60,6 +60,7 @@ class KeptDeliveries {
     std::vector<std::byte> bytes;
   };
   using Kept = std::variant<Message, ObjectBoundary>;
+  [[nodiscard]] static Message copy_of(const Delivery& delivery);
   [[nodiscard]] static std::uint64_t bytes_of(const Kept& kept) noexcept;
   void count(const Kept& kept) noexcept;
   void push(Kept kept);

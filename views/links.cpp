@@ -138,7 +138,7 @@ void Links::on_connected(const fabric::Event& event) {
 void Links::on_message(Peer& peer, std::span<const std::byte> bytes) {
   auto message = decode_(bytes);
   if (!message) return accuse(peer, "it sent a message that is none of this protocol");
-  if (const auto* part = std::get_if<Part>(&*message)) return on_part(peer, *part);
+  if (const auto* part = std::get_if<MessagePart>(&*message)) return on_part(peer, *part);
   if (const auto* hello = std::get_if<Hello>(&*message)) return on_hello(peer, *hello);
   if (on_refusal(peer, *message)) return;
   if (peer.state != Peer::State::agreed) return accuse(peer, "it spoke before its hello");
@@ -151,7 +151,7 @@ void Links::on_message(Peer& peer, std::span<const std::byte> bytes) {
 }
 
 // The whole message lies where its parts were, as long as its event.
-void Links::on_part(Peer& peer, const Part& part) {
+void Links::on_part(Peer& peer, const MessagePart& part) {
   const std::size_t most = peer.state == Peer::State::agreed ? parted_message_bytes_max : stranger_message_bytes_max;
   switch (peer.parts.add(part, most)) {
     case PartedMessage::State::incomplete: return;

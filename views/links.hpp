@@ -163,7 +163,7 @@ class Links {
   void on_event(fabric::Event& event);
   void on_connected(const fabric::Event& event);
   void on_message(Peer& peer, std::span<const std::byte> bytes);
-  void on_part(Peer& peer, const Part& part);
+  void on_part(Peer& peer, const MessagePart& part);
   void on_hello(Peer& peer, const Hello& hello);
   bool on_refusal(Peer& peer, const Message& message);
   void on_lost(Peer& peer, const std::string& reason);

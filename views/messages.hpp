@@ -7,7 +7,6 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -100,7 +99,7 @@ struct PrivateMessage {
   std::span<const std::byte> bytes;  ///< points into the message
 };
 /// One of several pieces of a message that is larger than the fabric's largest.
-struct Part {
+struct MessagePart {
   std::uint64_t left = 0;            ///< bytes that follow in later parts
   std::span<const std::byte> bytes;  ///< points into the message
 };
@@ -111,24 +110,13 @@ struct Addressed {
   std::vector<std::byte> message;
 };
 
-using Message = std::variant<Hello, Mismatch, Refusal, Removed, Stopped, ViewNotice, RowNotice, StatePiece, StateAck,
-                             PrivateMessage, Part, PromiseRequest, Promise, Settled, BulkNotice>;
+/// The number of a message's kind on its way is its place in this list.
+using Message = std::variant<Mismatch, Hello, Refusal, Removed, ViewNotice, RowNotice, StatePiece, StateAck, PrivateMessage,
+                             Stopped, MessagePart, PromiseRequest, Promise, Settled, BulkNotice>;
 
 [[nodiscard]] std::vector<std::byte> encode(const GroupIdentity& identity, const Hello& hello);
-/// Reasons are cut at 512 bytes.
-[[nodiscard]] std::vector<std::byte> encode(const Refusal& refusal);
-[[nodiscard]] std::vector<std::byte> encode(const Removed& removed);
-[[nodiscard]] std::vector<std::byte> encode(const Stopped& stopped);
-[[nodiscard]] std::vector<std::byte> encode(const ViewNotice& notice);
-[[nodiscard]] std::vector<std::byte> encode(const RowNotice& notice);
-[[nodiscard]] std::vector<std::byte> encode(const BulkNotice& notice);
-[[nodiscard]] std::vector<std::byte> encode(const StatePiece& piece);
-[[nodiscard]] std::vector<std::byte> encode(const StateAck& ack);
-[[nodiscard]] std::vector<std::byte> encode(const PrivateMessage& message);
-[[nodiscard]] std::vector<std::byte> encode(const Part& part);
-[[nodiscard]] std::vector<std::byte> encode(const PromiseRequest& request);
-[[nodiscard]] std::vector<std::byte> encode(const Promise& promise);
-[[nodiscard]] std::vector<std::byte> encode(const Settled& settled);
+/// Of every other but `Mismatch`, which nobody sends. Reasons are cut at 512 bytes.
+[[nodiscard]] std::vector<std::byte> encode(const Message& message);
 
 /// Bytes that a message with a payload (a state's piece, a private message) takes beside it.
 inline constexpr std::size_t message_overhead_bytes = 64;

@@ -34,11 +34,11 @@ void send_in_parts(fabric::Fabric& fabric, fabric::PeerId to, std::vector<std::b
   for (std::size_t sent = 0; sent < bytes.size();) {
     const auto piece = bytes.subspan(sent, std::min(most - message_overhead_bytes, bytes.size() - sent));
     sent += piece.size();
-    post(fabric, to, encode(Part{bytes.size() - sent, piece}));
+    post(fabric, to, encode(MessagePart{bytes.size() - sent, piece}));
   }
 }
 
-PartedMessage::State PartedMessage::add(const Part& part, std::size_t most) {
+PartedMessage::State PartedMessage::add(const MessagePart& part, std::size_t most) {
   if (bytes_.size() + part.bytes.size() + part.left > most) return State::too_large;
   bytes_.insert(bytes_.end(), part.bytes.begin(), part.bytes.end());
   return part.left > 0 ? State::incomplete : State::whole;

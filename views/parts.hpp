@@ -20,7 +20,7 @@ class PartedMessage {
  public:
   enum class State : std::uint8_t { incomplete, whole, too_large };
   /// `most`: bytes of the whole message.
-  [[nodiscard]] State add(const Part& part, std::size_t most);
+  [[nodiscard]] State add(const MessagePart& part, std::size_t most);
   /// The whole message; the next one begins.
   [[nodiscard]] std::vector<std::byte> take() noexcept;
 

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <utility>
 
 #include <spindrift/core/asymmetric_barrier.hpp>
 

@@ -51,7 +51,9 @@ void check(const StatePiece& piece) {
 }
 void check(const StateAck& ack) { expect(ack.subgroup.value() < 2, "a subgroup that exists"); }
 void check(const PrivateMessage&) {}
-void check(const Part& part) { expect(!part.bytes.empty() && part.left <= parted_message_bytes_max, "a part has an end"); }
+void check(const MessagePart& part) {
+  expect(!part.bytes.empty() && part.left <= parted_message_bytes_max, "a part has an end");
+}
 void check(const PromiseRequest& request) {
   const auto again = decode(encode(request), ours, two_shapes());
   expect(again && std::holds_alternative<PromiseRequest>(*again) && std::get<PromiseRequest>(*again) == request,

@@ -269,8 +269,8 @@ TEST_CASE("a message in parts is heard whole, on a pending connection too") {
   desk.links.begin_view(desk.view);
   const auto in_parts = [&](std::uint32_t peer, const std::vector<std::byte>& whole) {
     const std::span<const std::byte> bytes = whole;
-    desk.fabric.says(peer, encode(Part{bytes.size() - 10, bytes.first(10)}));
-    desk.fabric.says(peer, encode(Part{0, bytes.subspan(10)}));
+    desk.fabric.says(peer, encode(MessagePart{bytes.size() - 10, bytes.first(10)}));
+    desk.fabric.says(peer, encode(MessagePart{0, bytes.subspan(10)}));
   };
   desk.meet(11, 1, 99);
   desk.fabric.connected(21, 1);
@@ -290,7 +290,7 @@ TEST_CASE("a part of what no stranger may say so long breaks the protocol") {
   desk.links.begin_view(desk.view);
   desk.fabric.connected(13, 3);
   const std::vector<std::byte> bytes(1000);
-  desk.fabric.says(13, encode(Part{1000, bytes}));
+  desk.fabric.says(13, encode(MessagePart{1000, bytes}));
   only<LinkOver>(desk.hear());
   CHECK(desk.ended(13));
 }
@@ -305,13 +305,13 @@ TEST_CASE("what is sent is cut to what the fabric takes, and put together it is 
   for (const auto& each : fabric.sent) {
     CHECK(each.bytes.size() <= fabric.own_traits.message_bytes_max);
     const auto message = decode(each.bytes, group, shapes);
-    REQUIRE((message && std::holds_alternative<Part>(*message)));
-    const auto& part = std::get<Part>(*message);
+    REQUIRE((message && std::holds_alternative<MessagePart>(*message)));
+    const auto& part = std::get<MessagePart>(*message);
     CHECK(parts.add(part, whole.size()) ==
           (part.left == 0 ? PartedMessage::State::whole : PartedMessage::State::incomplete));
   }
   CHECK(parts.take() == whole);
-  CHECK(parts.add(Part{10, std::span(whole).first(10)}, 19) == PartedMessage::State::too_large);
+  CHECK(parts.add(MessagePart{10, std::span(whole).first(10)}, 19) == PartedMessage::State::too_large);
 }
 
 TEST_CASE("who took this process for fresh hears that it has settled, pending connections too, and members do not") {

@@ -107,13 +107,13 @@ TEST_CASE("an impossible view is none") {
 
 TEST_CASE("a part of a message says how much follows, and is not empty") {
   const std::vector<std::byte> bytes(100, std::byte{42});
-  const auto encoded = encode(Part{7, bytes});
+  const auto encoded = encode(MessagePart{7, bytes});
   const auto message = read(encoded);
-  REQUIRE((message && std::holds_alternative<Part>(*message)));
-  CHECK(std::get<Part>(*message).left == 7);
-  CHECK(std::get<Part>(*message).bytes.size() == 100);
-  CHECK_FALSE(read(encode(Part{7, {}})));
-  CHECK_FALSE(read(encode(Part{parted_message_bytes_max + 1, bytes})));
+  REQUIRE((message && std::holds_alternative<MessagePart>(*message)));
+  CHECK(std::get<MessagePart>(*message).left == 7);
+  CHECK(std::get<MessagePart>(*message).bytes.size() == 100);
+  CHECK_FALSE(read(encode(MessagePart{7, {}})));
+  CHECK_FALSE(read(encode(MessagePart{parted_message_bytes_max + 1, bytes})));
 }
 
 TEST_CASE("a founding and the promise for it travel, of some, each once, with a ballot that can be topped") {
