@@ -17,6 +17,40 @@
 
 namespace spindrift::kernel {
 
+/// How one connection is, and since when its peer is silent.
+class ConnectionState {
+ public:
+  ConnectionState(std::uint32_t life, Duration answer_max, Time now) : life_(life), answer_max_(answer_max), heard_(now) {}
+
+  [[nodiscard]] std::uint32_t life() const noexcept { return life_; }
+  [[nodiscard]] bool up() const noexcept { return stage_ == Stage::up; }
+  [[nodiscard]] bool broken() const noexcept { return stage_ == Stage::broken; }
+
+  /// The peer's silence counts from now on.
+  void hear(Time now) noexcept { heard_ = now; }
+  /// It is up; false if it was, or is broken.
+  bool establish(Time now) noexcept {
+    if (stage_ != Stage::connecting) return false;
+    stage_ = Stage::up;
+    hear(now);
+    return true;
+  }
+  /// It is broken; false if it was.
+  bool end() noexcept { return std::exchange(stage_, Stage::broken) != Stage::broken; }
+  /// From when on the peer counts as lost, if it does not answer. `waits`: it has something to answer.
+  [[nodiscard]] Time silent_at(bool waits) const noexcept {
+    return stage_ == Stage::connecting || (up() && waits) ? heard_ + answer_max_ : never;
+  }
+
+ private:
+  enum class Stage : std::uint8_t { connecting, up, broken };
+
+  const std::uint32_t life_;
+  const Duration answer_max_;
+  Stage stage_ = Stage::connecting;
+  Time heard_;
+};
+
 /// `Connection` is the device's connected queue pair. It takes itself out of the table when it goes.
 template <class Connection>
 class ConnectionTable {
@@ -27,7 +61,7 @@ class ConnectionTable {
   [[nodiscard]] std::size_t size() const noexcept { return all_.size(); }
   void add(Connection& connection, Time now) {
     if (all_.empty()) absence_.on_pass(now);  // while nobody can be silent, nobody is away
-    all_.emplace(connection.life(), &connection);
+    all_.emplace(connection.state().life(), &connection);
   }
   void remove(std::uint32_t life) { all_.erase(life); }
   /// Null if there is none.
@@ -45,7 +79,7 @@ class ConnectionTable {
   void progress(Time now) {
     absence_.on_pass(now);
     for (const auto& [life, connection] : all_) {
-      if (absence_.away()) connection->excuse(now);
+      if (absence_.away()) connection->state().hear(now);
       connection->progress(now);
     }
     forget_broken();
@@ -69,14 +103,12 @@ class ConnectionTable {
   [[nodiscard]] bool waits(const Connection* connection) const noexcept {
     return std::any_of(calls_.begin(), calls_.end(), [&](const Call& call) { return call.connection.get() == connection; });
   }
-  /// The first call that is up; see Device::accepted.
-  [[nodiscard]] Device::Accepted take() {
-    forget_broken();
-    const auto at = std::find_if(calls_.begin(), calls_.end(), [](const Call& call) { return call.connection->up(); });
-    if (at == calls_.end()) return {};
-    Device::Accepted result{std::move(at->connection), at->token};
-    calls_.erase(at);
-    return result;
+  /// The first call that is up, as Device::accepted has it; the device makes progress if there is none.
+  [[nodiscard]] Device::Accepted take(Device& device) {
+    Device::Accepted first = take_up();
+    if (first.queue_pair != nullptr) return first;
+    device.progress();
+    return take_up();
   }
 
  private:
@@ -86,8 +118,17 @@ class ConnectionTable {
     std::uint64_t token = 0;
   };
 
+  [[nodiscard]] Device::Accepted take_up() {
+    forget_broken();
+    const auto at =
+        std::find_if(calls_.begin(), calls_.end(), [](const Call& call) { return call.connection->state().up(); });
+    if (at == calls_.end()) return {};
+    Device::Accepted result{std::move(at->connection), at->token};
+    calls_.erase(at);
+    return result;
+  }
   void forget_broken() {
-    calls_.remove_if([](const Call& call) { return call.connection->broken(); });
+    calls_.remove_if([](const Call& call) { return call.connection->state().broken(); });
   }
 
   Absence absence_;

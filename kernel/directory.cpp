@@ -22,20 +22,14 @@ Directory::Directory(const Clock& clock, const DirectoryOptions& options)
     : clock_(clock),
       options_(options),
       completions_(options.lookups_max * buffers_per_lookup),
-      buffers_(options.lookups_max * buffers_per_lookup * read_bytes_max),
+      buffers_(options.lookups_max * buffers_per_lookup, read_bytes_max),
       nodes_(options.nodes_max),
       leases_(options.records_max, options.lease),
-      lookups_(options.lookups_max) {
-  for (Buffer i = options.lookups_max * buffers_per_lookup; i-- > 0;) free_buffers_.push_back(i);
-}
-
-Directory::~Directory() = default;
+      lookups_(options.lookups_max) {}
 
 Result<void> Directory::open(Pool& pool, std::vector<MetaServer> servers) {
   CHECK(pool_ == nullptr);
-  auto keys = pool.register_local(buffers_);
-  if (!keys) return std::move(keys).error();
-  buffer_keys_ = *keys;
+  SPINDRIFT_TRY(buffers_.register_with(pool));
   pool_ = &pool;
   for (MetaServer& server : servers) admit(std::move(server));
   return {};
@@ -98,40 +92,11 @@ void Directory::disconnect(PairId pair, NodeId server) {
   for (std::uint32_t place = 0; place < lookups_.size(); ++place) {
     auto& lookup = lookups_[place];
     if (!lookup || lookup->server != server || lookup->read == 0) continue;
-    parked_.push_back({pair, *std::exchange(lookup->buffer, std::nullopt)});
+    buffers_.park(*std::exchange(lookup->buffer, std::nullopt), pair);
     lookup->read = 0;
     unanswered.push_back(place);
   }
   for (const std::uint32_t place : unanswered) answered(place, MetaAnswer::no_answer);
-}
-
-void Directory::take_parked() {
-  std::erase_if(parked_, [this](const Parked& parked) {
-    const bool gone = pool_->is_gone(parked.pair);
-    if (gone) free_buffers_.push_back(parked.buffer);
-    return gone;
-  });
-}
-
-const NodeRecord* Directory::find(NodeId node) {
-  const MetadataCache::Known* const known = nodes_.find(node);
-  return known == nullptr ? nullptr : &known->record;
-}
-
-void Directory::look_up(NodeId node) { ask_for({node, std::nullopt}); }
-
-std::optional<Directory::Answer> Directory::take_answer() {
-  if (answers_.empty()) return std::nullopt;
-  const Answer first = answers_.front();
-  answers_.pop_front();
-  return first;
-}
-
-std::optional<Directory::Fault> Directory::take_fault() {
-  if (faults_.empty()) return std::nullopt;
-  const Fault first = faults_.front();
-  faults_.pop_front();
-  return first;
 }
 
 RemoteMemory::Verdict Directory::check(const Metadata& peer, std::uint64_t key, std::uint64_t address, std::size_t bytes,
@@ -142,11 +107,8 @@ RemoteMemory::Verdict Directory::check(const Metadata& peer, std::uint64_t key, 
   }
   const auto known = known_as_.find(peer);
   if (known == known_as_.end()) return Verdict::unknown;
-  switch (leases_.check({known->second, key, address, bytes, access}, clock_.now())) {
-    case MemoryLeases::Verdict::allowed: return Verdict::allowed;
-    case MemoryLeases::Verdict::refused: return Verdict::refused;
-    case MemoryLeases::Verdict::unknown: break;
-  }
+  const Verdict leased = leases_.check({known->second, key, address, bytes, access}, clock_.now());
+  if (leased != Verdict::unknown) return leased;
   const Subject subject{known->second, key};
   if (const auto none = absent_.find(subject); none != absent_.end()) {
     absent_.erase(none);
@@ -157,7 +119,7 @@ RemoteMemory::Verdict Directory::check(const Metadata& peer, std::uint64_t key, 
 }
 
 void Directory::on_lost(NodeId node) {
-  static_cast<void>(nodes_.on_lost(node));
+  nodes_.erase(node);
   leases_.on_lost(node);
   std::erase_if(absent_, [&](const Subject& subject) { return subject.node == node; });
   for (Answer& answer : answers_) {
@@ -189,12 +151,12 @@ bool Directory::progress() {
         answered(place, MetaAnswer::no_answer);
         continue;
       }
-      lookup->step = lookup->reader->on_read(bytes_of(*lookup->buffer).first(lookup->step.bytes));
+      lookup->step = lookup->reader->on_read(buffers_.bytes_of(*lookup->buffer).first(lookup->step.bytes));
       follow(place);
     }
     any = true;
   }
-  take_parked();
+  buffers_.take_parked(*pool_);
   end_silence();
   for (std::uint32_t place = 0; place < lookups_.size(); ++place) {
     if (lookups_[place] && lookups_[place]->read == 0) post(place);
@@ -241,15 +203,8 @@ void Directory::begin(std::uint32_t place) {
   for (const ServerLink& link : links_) order.push_back(link.server.node);
   const Subject subject = waiting_.front();
   waiting_.pop_front();
-  lookups_[place].emplace(Lookup{subject,
-                                 MetaSearch(std::move(order), subject.memory.has_value()),
-                                 std::nullopt,
-                                 {},
-                                 clock_.now(),
-                                 {},
-                                 0,
-                                 std::nullopt,
-                                 false});
+  lookups_[place].emplace(
+      Lookup{.subject = subject, .search = MetaSearch(std::move(order), subject.memory.has_value()), .began = clock_.now()});
   ask_next_server(place);
 }
 
@@ -289,17 +244,14 @@ void Directory::post(std::uint32_t place) {
   Lookup& lookup = *lookups_[place];
   ServerLink* const link = link_of(lookup.server);
   if (link == nullptr || !connect(*link)) return answered(place, MetaAnswer::no_answer);
-  if (!lookup.buffer) {
-    if (free_buffers_.empty()) return;
-    lookup.buffer = free_buffers_.back();
-    free_buffers_.pop_back();
-  }
+  if (!lookup.buffer) lookup.buffer = buffers_.take();
+  if (!lookup.buffer) return;
   const std::uint64_t context = (reads_ + 1) * lookups_.size() + place;
   const Request read{.kind = Request::Kind::read,
                      .signaled = true,
                      .context = context,
-                     .local = bytes_of(*lookup.buffer).first(lookup.step.bytes),
-                     .local_memory = buffer_keys_,
+                     .local = buffers_.bytes_of(*lookup.buffer).first(lookup.step.bytes),
+                     .local_memory = buffers_.keys(),
                      .remote_address = link->server.address + lookup.step.offset,
                      .remote_key = link->server.key};
   const auto posted = pool_->post(link->pair, std::span(&read, 1));
@@ -323,7 +275,7 @@ void Directory::on_fault(std::uint32_t place, std::string_view what) {
 
 void Directory::finish(std::uint32_t place) {
   const Lookup lookup = *std::exchange(lookups_[place], std::nullopt);
-  if (lookup.buffer) free_buffers_.push_back(*lookup.buffer);
+  if (lookup.buffer) buffers_.give_back(*lookup.buffer);
   const MetaSearch::State state = lookup.lost ? MetaSearch::State::unanswered : lookup.search.state();
   if (!lookup.subject.memory) return answers_.push_back({lookup.subject.node, state, lookup.server});
   // Nobody may ever name it again: the next post hears that once, and the one after that asks anew.
@@ -349,13 +301,9 @@ void Directory::take_in(std::uint32_t place, const MetaValue& value) {
   if (!record) return on_fault(place, "a record that no node has");
   if (options_.plausible && !options_.plausible(node, record->metadata))
     return on_fault(place, "a record by which the node cannot be reached");
-  static_cast<void>(nodes_.put(node, *record, PeerHandle{}));
+  nodes_.put(node, *record);
   known_as_[record->metadata] = node;
   answered(place, MetaAnswer::found);
-}
-
-std::span<std::byte> Directory::bytes_of(Buffer buffer) noexcept {
-  return std::span(buffers_).subspan(buffer * read_bytes_max, read_bytes_max);
 }
 
 }  // namespace spindrift::kernel

@@ -11,10 +11,8 @@
 #include <deque>
 #include <functional>
 #include <map>
-#include <memory>
 #include <optional>
 #include <set>
-#include <span>
 #include <string_view>
 #include <vector>
 
@@ -25,6 +23,8 @@
 #include <spindrift/kernel/meta_servers.hpp>
 #include <spindrift/kernel/metadata_cache.hpp>
 #include <spindrift/kernel/pool.hpp>
+#include <spindrift/kernel/queue.hpp>
+#include <spindrift/kernel/read_buffers.hpp>
 
 namespace spindrift::kernel {
 
@@ -38,7 +38,7 @@ struct MetaServer {
 };
 
 struct DirectoryOptions {
-  std::uint32_t nodes_max = 1024;            ///< remembered, 72 bytes each
+  std::uint32_t nodes_max = 1024;            ///< remembered, 64 bytes each
   std::uint32_t records_max = 1024;          ///< of memory, 80 bytes each
   std::uint32_t lookups_max = 32;            ///< at a time; the others wait for their turn
   Duration lease = std::chrono::seconds(1);  ///< the same in the whole group
@@ -54,7 +54,6 @@ struct DirectoryOptions {
 class Directory final : public RemoteMemory {
  public:
   Directory(const Clock& clock, const DirectoryOptions& options);
-  ~Directory() override;
 
   /// Takes memory for its reads, and admits the servers. Once. Errors: those of the pool.
   [[nodiscard]] Result<void> open(Pool& pool, std::vector<MetaServer> servers);
@@ -66,25 +65,25 @@ class Directory final : public RemoteMemory {
   [[nodiscard]] bool has_servers() const noexcept;
 
   /// How to reach the node; null if that is not known: `look_up`. Valid until the next call.
-  [[nodiscard]] const NodeRecord* find(NodeId node);
+  [[nodiscard]] const NodeRecord* find(NodeId node) { return nodes_.find(node); }
   /// What the node itself has said.
-  void learn(NodeId node, const NodeRecord& record) { static_cast<void>(nodes_.put(node, record, PeerHandle{})); }
+  void learn(NodeId node, const NodeRecord& record) { nodes_.put(node, record); }
   /// Asks, unless that is under way. The answer comes from `take_answer`.
-  void look_up(NodeId node);
+  void look_up(NodeId node) { ask_for({node, std::nullopt}); }
   struct Answer {
     NodeId node;
     MetaSearch::State state = MetaSearch::State::unanswered;  ///< found: `find` has it, unless too many others came since
     NodeId server{};                                          ///< found: by whom
   };
   /// The next answer to `look_up`.
-  [[nodiscard]] std::optional<Answer> take_answer();
+  [[nodiscard]] std::optional<Answer> take_answer() { return take_first(answers_); }
   /// A server that has told what no correct one does: it is passed over until it is admitted again.
   struct Fault {
     NodeId server;
     NodeId about;  ///< of a lookup of this node
     std::string_view what;
   };
-  [[nodiscard]] std::optional<Fault> take_fault();
+  [[nodiscard]] std::optional<Fault> take_fault() { return take_first(faults_); }
 
   /// What a pool asks before it posts. Unknown memory is looked up; nodes that were never found are unknown too.
   [[nodiscard]] Verdict check(const Metadata& peer, std::uint64_t key, std::uint64_t address, std::size_t bytes,
@@ -103,8 +102,6 @@ class Directory final : public RemoteMemory {
   [[nodiscard]] std::uint64_t reads() const noexcept { return reads_; }
   /// Answers that did not come in time.
   [[nodiscard]] std::uint64_t silences() const noexcept { return silences_; }
-  [[nodiscard]] const MetadataCache& nodes() const noexcept { return nodes_; }
-  [[nodiscard]] const MemoryLeases& leases() const noexcept { return leases_; }
 
  private:
   struct Subject {
@@ -112,18 +109,16 @@ class Directory final : public RemoteMemory {
     std::optional<std::uint64_t> memory;  ///< the remote key, of a lookup of memory
     friend auto operator<=>(const Subject&, const Subject&) = default;
   };
-  /// A piece of memory for a read. One whose pair was closed may be written to until that is gone.
-  using Buffer = std::uint32_t;
   struct Lookup {
     Subject subject;
     MetaSearch search;
-    std::optional<MetaReader> reader;
-    MetaStep step;
+    std::optional<MetaReader> reader{};
+    MetaStep step{};
     Time began{};
-    NodeId server{};               ///< who is asked
-    std::uint64_t read = 0;        ///< the context of the one that is under way; 0: none is
-    std::optional<Buffer> buffer;  ///< kept from its first read on
-    bool lost = false;             ///< the node, meanwhile
+    NodeId server{};                              ///< who is asked
+    std::uint64_t read = 0;                       ///< the context of the one that is under way; 0: none is
+    std::optional<ReadBuffers::Buffer> buffer{};  ///< kept from its first read on
+    bool lost = false;                            ///< the node, meanwhile
   };
   struct ServerLink {
     MetaServer server;
@@ -131,15 +126,10 @@ class Directory final : public RemoteMemory {
     Time silent_until{};  ///< it is passed over
     bool faulty = false;  ///< likewise, for good
   };
-  struct Parked {
-    PairId pair;
-    Buffer buffer;
-  };
 
   [[nodiscard]] ServerLink* link_of(NodeId server) noexcept;
   [[nodiscard]] bool connect(ServerLink& link);
   void disconnect(PairId pair, NodeId server);
-  void take_parked();
   void end_silence();
   void ask_for(const Subject& subject);
   void begin(std::uint32_t place);
@@ -150,23 +140,19 @@ class Directory final : public RemoteMemory {
   void on_fault(std::uint32_t place, std::string_view what);
   void finish(std::uint32_t place);
   void take_in(std::uint32_t place, const MetaValue& value);
-  [[nodiscard]] std::span<std::byte> bytes_of(Buffer buffer) noexcept;
 
   const Clock& clock_;
   const DirectoryOptions options_;
   Pool* pool_ = nullptr;
   CompletionQueue completions_;
   std::vector<ServerLink> links_;
-  std::vector<std::byte> buffers_;
-  MemoryKeys buffer_keys_;
+  ReadBuffers buffers_;
   MetadataCache nodes_;
   MemoryLeases leases_;
   std::map<Metadata, NodeId, MetadataOrder> known_as_;  ///< whose metadata these are, of all that were found and not lost
   std::set<Subject> absent_;                            ///< memory that was found not to be there, until somebody is told
   std::vector<std::optional<Lookup>> lookups_;
   std::deque<Subject> waiting_;
-  std::vector<Buffer> free_buffers_;
-  std::vector<Parked> parked_;
   std::deque<Answer> answers_;
   std::deque<Fault> faults_;
   std::uint64_t reads_ = 0;

@@ -10,58 +10,60 @@
 namespace spindrift::kernel {
 namespace {
 
-constexpr std::array<std::uint8_t, 12> mapped_prefix = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
+using fabric::connected::SocketAddress;
+
+template <class Family>
+SocketAddress socket_address_of(const Family& family) {
+  SocketAddress address;
+  std::memcpy(&address.storage, &family, sizeof family);
+  address.bytes = sizeof family;
+  return address;
+}
+
+template <class Family>
+Family family_of(const SocketAddress& address) {
+  Family family;
+  std::memcpy(&family, &address.storage, sizeof family);
+  return family;
+}
+
+}  // namespace
 
 bool is_mapped(const HostAddress& address) {
   return std::equal(mapped_prefix.begin(), mapped_prefix.end(), address.begin());
 }
 
-}  // namespace
-
-fabric::connected::SocketAddress socket_address(const HostAddress& address, std::uint16_t port) {
-  fabric::connected::SocketAddress result;
+SocketAddress socket_address(const HostAddress& address, std::uint16_t port) {
   if (is_mapped(address)) {
     sockaddr_in four{};
     four.sin_family = AF_INET;
     four.sin_port = htons(port);
-    std::memcpy(&four.sin_addr, address.data() + mapped_prefix.size(), 4);
-    std::memcpy(&result.storage, &four, sizeof four);
-    result.bytes = sizeof four;
-  } else {
-    sockaddr_in6 six{};
-    six.sin6_family = AF_INET6;
-    six.sin6_port = htons(port);
-    std::memcpy(&six.sin6_addr, address.data(), 16);
-    std::memcpy(&result.storage, &six, sizeof six);
-    result.bytes = sizeof six;
+    std::memcpy(&four.sin_addr, address.data() + mapped_prefix.size(), sizeof four.sin_addr);
+    return socket_address_of(four);
   }
-  return result;
+  sockaddr_in6 six{};
+  six.sin6_family = AF_INET6;
+  six.sin6_port = htons(port);
+  std::memcpy(&six.sin6_addr, address.data(), address.size());
+  return socket_address_of(six);
 }
 
-HostAddress address_of(const fabric::connected::SocketAddress& address) {
+HostAddress address_of(const SocketAddress& address) {
   HostAddress result{};
   if (address.storage.ss_family == AF_INET) {
-    sockaddr_in four;
-    std::memcpy(&four, &address.storage, sizeof four);
+    const in_addr four = family_of<sockaddr_in>(address).sin_addr;
     std::copy(mapped_prefix.begin(), mapped_prefix.end(), result.begin());
-    std::memcpy(result.data() + mapped_prefix.size(), &four.sin_addr, 4);
+    std::memcpy(result.data() + mapped_prefix.size(), &four, sizeof four);
   } else {
-    sockaddr_in6 six;
-    std::memcpy(&six, &address.storage, sizeof six);
-    std::memcpy(result.data(), &six.sin6_addr, 16);
+    const in6_addr six = family_of<sockaddr_in6>(address).sin6_addr;
+    std::memcpy(result.data(), &six, sizeof six);
   }
   return result;
 }
 
-std::uint16_t port_of(const fabric::connected::SocketAddress& address) {
-  if (address.storage.ss_family == AF_INET) {
-    sockaddr_in four;
-    std::memcpy(&four, &address.storage, sizeof four);
-    return ntohs(four.sin_port);
-  }
-  sockaddr_in6 six;
-  std::memcpy(&six, &address.storage, sizeof six);
-  return ntohs(six.sin6_port);
+std::uint16_t port_of(const SocketAddress& address) {
+  return ntohs(address.storage.ss_family == AF_INET ? family_of<sockaddr_in>(address).sin_port
+                                                    : family_of<sockaddr_in6>(address).sin6_port);
 }
 
 bool names_one_host(const HostAddress& address) {

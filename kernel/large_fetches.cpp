@@ -12,13 +12,11 @@ using Way = VirtualPair::MessageWay;
 Result<PairId> LargeFetches::fetcher_of(VirtualPair& pair) {
   if (pair.fetcher != PairId{} && pairs_.failure(pair.fetcher)) pairs_.close(std::exchange(pair.fetcher, PairId{}));
   if (pair.fetcher != PairId{}) return pair.fetcher;
-  auto fetcher = pairs_.create(done_, 0, 0);
-  if (!fetcher) return fetcher;
+  SPINDRIFT_TRY_ASSIGN(pair.fetcher, pairs_.create(done_, 0, 0));
   peers_.join(*pair.peer);
-  const auto bound = pairs_.bind(*fetcher, *pair.peer, 0, true);
+  const auto bound = pairs_.bind(pair.fetcher, *pair.peer, 0, true);
   CHECK(bound.ok());
-  pair.fetcher = *fetcher;
-  return fetcher;
+  return pair.fetcher;
 }
 
 std::optional<std::uint8_t> LargeFetches::begin(VirtualPair& pair, const vq_message& message, std::span<std::byte> to,

@@ -23,13 +23,6 @@ void Listener::close(const CallerId& caller, PairId pair, bool heard) {
   std::erase(newcomers_, pair);
 }
 
-std::optional<PairId> Listener::take_first(std::deque<PairId>& pairs) {
-  if (pairs.empty()) return std::nullopt;
-  const PairId first = pairs.front();
-  pairs.pop_front();
-  return first;
-}
-
 bool PendingCalls::add(PendingCall call) {
   const bool waits =
       std::any_of(calls_.begin(), calls_.end(), [&](const PendingCall& other) { return other.caller() == call.caller(); });

@@ -52,8 +52,6 @@ class Listener {
   [[nodiscard]] std::optional<PairId> take_newcomer() { return take_first(newcomers_); }
 
  private:
-  [[nodiscard]] static std::optional<PairId> take_first(std::deque<PairId>& pairs);
-
   CompletionQueue* completions_;
   std::uint32_t pairs_max_;
   std::map<CallerId, PairId> accepted_;

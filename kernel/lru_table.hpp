@@ -9,7 +9,6 @@
 
 #include <bit>
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <utility>
 #include <vector>

@@ -5,6 +5,14 @@
 
 namespace spindrift::kernel {
 
+// Nobody's clock is compared with another's. Rates may differ by 0.1 %: two clocks that are each slewed by at most 500 parts
+// in a million. Twice that, for a slow reader's lease is long by its own error, and the owner's wait short by its own.
+Duration withdrawal_wait(Duration lease, Duration flight_max) {
+  CHECK(lease >= Duration::zero() && flight_max >= Duration::zero());
+  const Duration both = lease + flight_max;
+  return both + both / 500 + Duration(1);
+}
+
 MemoryLeases::MemoryLeases(std::uint32_t records_max, Duration lease) : table_(records_max), lease_(lease) {
   CHECK(lease > Duration::zero());
 }
@@ -16,7 +24,6 @@ MemoryLeases::Verdict MemoryLeases::check(const Want& want, Time now) {
     table_.erase(name);
     known = nullptr;
   }
-  ++(known != nullptr ? hits_ : misses_);
   if (known == nullptr) return Verdict::unknown;
 
   const MemoryRecord& record = known->record;
@@ -43,10 +50,6 @@ void MemoryLeases::on_absent(NodeId peer, std::uint64_t key) { table_.erase(Name
 
 void MemoryLeases::on_lost(NodeId peer) {
   table_.erase_if([&](const Name& name, const Checked&) { return name.peer == peer; });
-}
-
-void MemoryLeases::drop_expired(Time now) {
-  table_.erase_if([&](const Name&, const Checked& checked) { return !counts(checked.began, now); });
 }
 
 bool MemoryLeases::counts(Time began, Time now) const noexcept {

@@ -2,8 +2,9 @@
 // queue pair that many share is asked to do is checked first: a wrong key or range would break it for all of them.
 //
 // Remember: a record counts for less than `lease` from the *beginning* of the lookup that found it, by this process's own
-// clock. A region that is withdrawn (memory_withdrawals.hpp) was in its table when that lookup read it or was withdrawn
-// after the lookup began: so `lease` after its withdrawal nobody's record of it counts, whatever the lookup's way took.
+// clock. A region that is withdrawn, by its owner from every table, was in its table when that lookup read it or was
+// withdrawn after the lookup began: so `lease` after its withdrawal nobody's record of it counts, whatever the lookup's way
+// took.
 //
 // The lease keeps queue pairs from breaking; it is not what protects memory. A process that is stopped between its check and
 // its post for longer than the owner reckons with posts a dead key, and the provider refuses it.
@@ -12,23 +13,27 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 
 #include <spindrift/core/clock.hpp>
 #include <spindrift/fabric/fabric.hpp>
 #include <spindrift/core/ids.hpp>
 #include <spindrift/kernel/lru_table.hpp>
 #include <spindrift/kernel/meta_values.hpp>
+#include <spindrift/kernel/virtual_pairs.hpp>
 
 namespace spindrift::kernel {
 
+/// How long the owner of a region keeps it after the *last* table has erased it, by its own clock; then nobody's record of
+/// it counts, and no operation on it is under way. `flight_max`: from the `now` that a reader gave to its check until the
+/// operation can touch the memory no more; the reader's own stay between check and post is part of it. Neither is negative.
+/// (KRCore, section 4.2, waits one lease; that is too short by the time that an operation takes.)
+[[nodiscard]] Duration withdrawal_wait(Duration lease, Duration flight_max);
+
 class MemoryLeases {
  public:
-  enum class Verdict : std::uint8_t {
-    allowed,  ///< post it now, in the same step
-    refused,  ///< out of the region, or not the kind of access that it is for
-    unknown,  ///< nothing that counts is known of the region: look it up
-  };
+  /// allowed: post it now, in the same step; refused: out of the region, or not the kind of access that it is for; unknown:
+  /// nothing that counts is known of the region: look it up.
+  using Verdict = RemoteMemory::Verdict;
 
   /// What one operation wants to do, in the peer's terms.
   struct Want {
@@ -42,7 +47,7 @@ class MemoryLeases {
   /// Room for `records_max` records, 1 … 2^24; `lease` is more than 0, and the same in the whole group.
   MemoryLeases(std::uint32_t records_max, Duration lease);
 
-  /// `now` never goes back from call to call. Counts a hit, unless it is unknown; then a miss.
+  /// `now` never goes back from call to call.
   [[nodiscard]] Verdict check(const Want& want, Time now);
 
   /// A lookup of (peer, key) that began at `began` found `record`. Kept if it is the record of that region and still counts;
@@ -52,13 +57,8 @@ class MemoryLeases {
   void on_absent(NodeId peer, std::uint64_t key);
   /// Its next start has other memory.
   void on_lost(NodeId peer);
-  /// Drops what counts no more. Optional: `check` drops what it meets, and a full cache what was used longest ago.
-  void drop_expired(Time now);
 
-  [[nodiscard]] Duration lease() const noexcept { return lease_; }
   [[nodiscard]] std::uint32_t size() const noexcept { return table_.size(); }
-  [[nodiscard]] std::uint64_t hits() const noexcept { return hits_; }
-  [[nodiscard]] std::uint64_t misses() const noexcept { return misses_; }
 
  private:
   struct Name {
@@ -80,8 +80,6 @@ class MemoryLeases {
 
   Table table_;
   Duration lease_;
-  std::uint64_t hits_ = 0;
-  std::uint64_t misses_ = 0;
 };
 
 }  // namespace spindrift::kernel

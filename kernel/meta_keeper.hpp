@@ -14,7 +14,6 @@
 #include <optional>
 #include <set>
 #include <span>
-#include <vector>
 
 #include <spindrift/core/ids.hpp>
 #include <spindrift/core/result.hpp>
@@ -31,7 +30,7 @@ struct MetaTableName {
 
   std::uint64_t key = 0;      ///< a right to read it, of that peer alone
   std::uint64_t address = 0;  ///< of its first byte, as operations want it
-  MetaGeometry geometry;
+  MetaGeometry geometry{};
   friend bool operator==(const MetaTableName&, const MetaTableName&) = default;
 };
 using MetaTableNameBytes = std::array<std::byte, MetaTableName::wire_bytes>;

@@ -1,7 +1,6 @@
 // Offsets, checksums and the two encodings of a meta table.
 #include <spindrift/kernel/meta_layout.hpp>
 
-#include <bit>
 #include <cstring>
 
 #include <fmt/format.h>
@@ -21,12 +20,6 @@ std::uint64_t checksum(std::array<std::uint64_t, Count> words, Salt salt, std::u
   words[0] = static_cast<std::uint64_t>(salt) << 32 | index;  // the checksum's own place in the digest
   return digest_of(std::as_bytes(std::span(words))).words[0];
 }
-
-constexpr std::uint64_t word_of(std::uint32_t low, std::uint32_t high) noexcept {
-  return static_cast<std::uint64_t>(high) << 32 | low;
-}
-constexpr std::uint32_t low_of(std::uint64_t word) noexcept { return static_cast<std::uint32_t>(word); }
-constexpr std::uint32_t high_of(std::uint64_t word) noexcept { return static_cast<std::uint32_t>(word >> 32); }
 
 template <std::size_t Count>
 std::array<std::uint64_t, Count> words_of(std::span<const std::byte> bytes) noexcept {
@@ -81,16 +74,13 @@ std::uint64_t MetaGeometry::entry_offset(std::uint32_t entry) const noexcept {
 
 MetaPlace place_of(std::uint64_t key, const MetaGeometry& geometry) noexcept {
   const Digest digest = digest_of(std::as_bytes(std::span(&key, 1)));
-  const std::uint64_t cluster = std::uint64_t{high_of(digest.words[0])} * geometry.main_clusters >> 32;
-  return {static_cast<std::uint32_t>(cluster), low_of(digest.words[1])};
+  const std::uint64_t cluster = (digest.words[0] >> 32) * geometry.main_clusters >> 32;
+  return {static_cast<std::uint32_t>(cluster), static_cast<std::uint32_t>(digest.words[1])};
 }
 
 MetaClusterWords encode(const MetaCluster& cluster, std::uint32_t index) noexcept {
   MetaClusterWords words{};
-  words[1] = word_of(cluster.next, cluster.next_generation);
-  words[2] = word_of(cluster.owner, cluster.generation);
-  for (std::size_t i = 0; i < MetaCluster::slot_count; ++i)
-    words[3 + i] = word_of(cluster.slots[i].entry, cluster.slots[i].fingerprint);
+  std::memcpy(&words[1], &cluster, sizeof cluster);
   words[0] = checksum(words, Salt::cluster, index);
   return words;
 }
@@ -99,12 +89,7 @@ std::optional<MetaCluster> decode_cluster(std::span<const std::byte> bytes, std:
   const auto words = words_of<MetaCluster::words>(bytes);
   if (words[0] != checksum(words, Salt::cluster, index)) return std::nullopt;
   MetaCluster cluster;
-  cluster.next = low_of(words[1]);
-  cluster.next_generation = high_of(words[1]);
-  cluster.owner = low_of(words[2]);
-  cluster.generation = high_of(words[2]);
-  for (std::size_t i = 0; i < MetaCluster::slot_count; ++i)
-    cluster.slots[i] = {.fingerprint = high_of(words[3 + i]), .entry = low_of(words[3 + i])};
+  std::memcpy(static_cast<void*>(&cluster), &words[1], sizeof cluster);
   return cluster;
 }
 

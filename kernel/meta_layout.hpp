@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <type_traits>
 
 #include <spindrift/core/ids.hpp>
 #include <spindrift/core/result.hpp>
@@ -59,11 +60,11 @@ struct MetaPlace {
 
 /// One slot: an entry, and a fingerprint of its key.
 struct MetaSlot {
-  std::uint32_t fingerprint = 0;
   std::uint32_t entry = 0;  ///< 1 + index of the entry; 0: the slot is free
+  std::uint32_t fingerprint = 0;
 };
 
-/// A cluster of slots; two cache lines. Words: checksum; next and its generation; owner and own generation; the slots.
+/// A cluster of slots; two cache lines. Words: a checksum, then the fields as they are here.
 struct MetaCluster {
   static constexpr std::size_t words = 16;
   static constexpr std::size_t bytes = words * 8;
@@ -77,7 +78,7 @@ struct MetaCluster {
   std::array<MetaSlot, slot_count> slots{};
 };
 static_assert(MetaCluster::bytes == 2 * cache_line_bytes);
-static_assert(MetaCluster::words == 3 + MetaCluster::slot_count);
+static_assert(MetaCluster::bytes == 8 + sizeof(MetaCluster) && std::has_unique_object_representations_v<MetaCluster>);
 
 /// The longest chain, its main cluster included. A writer makes none longer and a reader follows none.
 inline constexpr unsigned meta_chain_max = 6;

@@ -21,22 +21,12 @@ MetaStep MetaReader::start(std::optional<std::uint32_t> entry) noexcept {
 MetaStep MetaReader::on_read(std::span<const std::byte> bytes) noexcept {
   switch (state_) {
     case State::idle: break;
-    case State::hint: return on_hint(bytes);
     case State::cluster: return on_cluster(bytes);
+    case State::hint:
     case State::entry: return on_entry(bytes);
   }
   CHECK(state_ != State::idle);
   return end(MetaStep::Kind::bad_table);
-}
-
-MetaStep MetaReader::on_hint(std::span<const std::byte> bytes) noexcept {
-  const auto entry = decode_entry(bytes, entry_);
-  if (!entry) {
-    ++torn_reads_;
-    return from_the_top();
-  }
-  if (!entry->live || entry->key != key_) return from_the_top();
-  return on_entry(bytes);
 }
 
 MetaStep MetaReader::on_cluster(std::span<const std::byte> bytes) noexcept {
@@ -69,8 +59,8 @@ MetaStep MetaReader::on_entry(std::span<const std::byte> bytes) noexcept {
   const auto entry = decode_entry(bytes, entry_);
   if (!entry) return again();
   // Another key's: one of the same fingerprint, or one that took the entry after this key was erased. In both cases this
-  // key was not in this slot at some moment of this lookup.
-  if (!entry->live || entry->key != key_) return next_candidate();
+  // key was not in this slot at some moment of this lookup. A hint alone says nothing of other slots.
+  if (!entry->live || entry->key != key_) return state_ == State::hint ? from_the_top() : next_candidate();
   MetaStep step = end(MetaStep::Kind::found);
   step.value = entry->value;
   step.entry = entry_;
@@ -108,6 +98,7 @@ MetaStep MetaReader::read_entry(State state) noexcept {
 
 MetaStep MetaReader::again() noexcept {
   ++torn_reads_;
+  if (state_ == State::hint) return from_the_top();
   return state_ == State::cluster ? read_cluster() : read_entry(state_);
 }
 

@@ -56,7 +56,6 @@ class MetaReader {
  private:
   enum class State : std::uint8_t { idle, hint, cluster, entry };
 
-  [[nodiscard]] MetaStep on_hint(std::span<const std::byte> bytes) noexcept;
   [[nodiscard]] MetaStep on_cluster(std::span<const std::byte> bytes) noexcept;
   [[nodiscard]] MetaStep on_entry(std::span<const std::byte> bytes) noexcept;
 

@@ -2,6 +2,7 @@
 #include <spindrift/kernel/meta_servers.hpp>
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include <spindrift/core/check.hpp>
@@ -9,23 +10,16 @@
 namespace spindrift::kernel {
 
 std::vector<MetaMember> meta_servers_of(std::span<const MetaMember> members, std::size_t count) {
-  std::vector<bool> chosen(members.size(), false);
-  std::vector<std::uint64_t> hosts;
-  std::size_t left = std::min(count, members.size());
-  for (std::size_t rank = 0; rank < members.size() && left > 0; ++rank) {
-    if (std::find(hosts.begin(), hosts.end(), members[rank].host) != hosts.end()) continue;
-    hosts.push_back(members[rank].host);
-    chosen[rank] = true;
-    --left;
-  }
-  for (std::size_t rank = 0; rank < members.size() && left > 0; ++rank) {
-    if (chosen[rank]) continue;
-    chosen[rank] = true;
-    --left;
-  }
-  std::vector<MetaMember> servers;
+  std::set<std::uint64_t> hosts;
+  std::vector<std::size_t> ranks;   // the first of each host
+  std::vector<std::size_t> others;  // and behind them the rest
   for (std::size_t rank = 0; rank < members.size(); ++rank)
-    if (chosen[rank]) servers.push_back(members[rank]);
+    (hosts.insert(members[rank].host).second ? ranks : others).push_back(rank);
+  ranks.insert(ranks.end(), others.begin(), others.end());
+  ranks.resize(std::min(count, members.size()));
+  std::sort(ranks.begin(), ranks.end());
+  std::vector<MetaMember> servers;
+  for (const std::size_t rank : ranks) servers.push_back(members[rank]);
   return servers;
 }
 

@@ -59,7 +59,7 @@ Result<void> MetaTable::put(std::uint64_t key, const MetaValue& value) {
 Result<void> MetaTable::insert(std::uint64_t key, const MetaValue& value) {
   if (free_entries_.empty()) return full("all its entries are in use");
   const MetaPlace place = place_of(key, geometry_);
-  const MetaSlot slot{place.fingerprint, free_entries_.back() + 1};
+  const MetaSlot slot{.entry = free_entries_.back() + 1, .fingerprint = place.fingerprint};
 
   // The first free slot of the chain, or else the chain's last cluster.
   std::uint32_t index = place.cluster;
@@ -127,10 +127,6 @@ std::optional<MetaValue> MetaTable::find(std::uint64_t key) const {
   const auto at = locate(key);
   if (!at) return std::nullopt;
   return entry(at->entry).value;
-}
-
-std::uint32_t MetaTable::overflow_clusters_used() const noexcept {
-  return geometry_.overflow_clusters - static_cast<std::uint32_t>(free_clusters_.size());
 }
 
 std::optional<MetaTable::Location> MetaTable::locate(std::uint64_t key) const {

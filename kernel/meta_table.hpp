@@ -35,10 +35,14 @@ class MetaTable {
   bool erase(std::uint64_t key);
   [[nodiscard]] std::optional<MetaValue> find(std::uint64_t key) const;
 
-  [[nodiscard]] std::uint32_t size() const noexcept { return geometry_.entries - free_entry_count(); }
+  [[nodiscard]] std::uint32_t size() const noexcept {
+    return geometry_.entries - static_cast<std::uint32_t>(free_entries_.size());
+  }
   [[nodiscard]] const MetaGeometry& geometry() const noexcept { return geometry_; }
   /// Overflow clusters that are in a chain.
-  [[nodiscard]] std::uint32_t overflow_clusters_used() const noexcept;
+  [[nodiscard]] std::uint32_t overflow_clusters_used() const noexcept {
+    return geometry_.overflow_clusters - static_cast<std::uint32_t>(free_clusters_.size());
+  }
 
   /// One aligned 8-byte word that became visible.
   struct Store {
@@ -63,7 +67,6 @@ class MetaTable {
   [[nodiscard]] Result<void> insert(std::uint64_t key, const MetaValue& value);
   [[nodiscard]] MetaCluster cluster(std::uint32_t index) const;
   [[nodiscard]] MetaEntry entry(std::uint32_t index) const;
-  [[nodiscard]] std::uint32_t free_entry_count() const noexcept { return static_cast<std::uint32_t>(free_entries_.size()); }
 
   // An operation plans its stores first and applies them last.
   void plan(std::uint32_t index, const MetaCluster& cluster);

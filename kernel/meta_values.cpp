@@ -3,10 +3,9 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cstddef>
-#include <cstring>
 
+#include <spindrift/core/bytes.hpp>
 #include <spindrift/core/check.hpp>
 #include <spindrift/core/digest.hpp>
 
@@ -18,13 +17,6 @@ template <std::size_t Count>
 std::uint64_t digest_word(const std::array<std::uint64_t, Count>& words) noexcept {
   return digest_of(std::as_bytes(std::span(words))).words[0];
 }
-
-// Of a node's record: a word, a size, the metadata.
-constexpr std::ptrdiff_t size_at = 8;
-constexpr std::ptrdiff_t metadata_at = size_at + 1;
-static_assert(metadata_at + Metadata::bytes_max == meta_value_bytes);
-
-using RecordWords = std::array<std::uint64_t, meta_value_bytes / 8>;  // key, base, bytes, generation, node and access, 0
 
 bool is_sound(const MemoryRecord& record) noexcept {
   return record.bytes > 0 && record.base + record.bytes >= record.bytes && record.generation != 0;
@@ -40,43 +32,38 @@ std::uint64_t meta_key_of(NodeId node, std::uint64_t remote_key) noexcept {
 MetaValue encode(const NodeRecord& record) noexcept {
   const Metadata& metadata = record.metadata;
   CHECK(record.incarnation != 0 && metadata.size <= Metadata::bytes_max);
-  MetaValue value{};
-  std::memcpy(value.data(), &record.incarnation, sizeof record.incarnation);
-  value[size_at] = std::byte{metadata.size};
-  std::copy_n(metadata.bytes.begin(), metadata.size, value.begin() + metadata_at);
-  return value;
+  const Metadata padded = Metadata::of(metadata.said());
+  return field_bytes(record.incarnation, padded.size, padded.bytes);
 }
 
 MetaValue encode(const MemoryRecord& record) noexcept {
   CHECK(is_sound(record));
-  const std::uint64_t access = record.access == fabric::Access::write ? 1 : 0;
-  return std::bit_cast<MetaValue>(
-      RecordWords{record.key, record.base, record.bytes, record.generation, access << 32 | record.node.value(), 0});
+  const std::uint32_t access = record.access == fabric::Access::write ? 1 : 0;
+  return field_bytes(record.key, record.base, record.bytes, record.generation, record.node.value(), access,
+                     std::uint64_t{0});
 }
 
 std::optional<NodeRecord> decode_node_record(const MetaValue& value) noexcept {
-  NodeRecord record;
-  std::memcpy(&record.incarnation, value.data(), sizeof record.incarnation);
-  const auto size = std::to_integer<std::uint8_t>(value[size_at]);
-  if (record.incarnation == 0 || size > Metadata::bytes_max) return std::nullopt;
-  const auto rest = value.begin() + metadata_at + size;
-  if (std::any_of(rest, value.end(), [](std::byte byte) { return byte != std::byte{0}; })) return std::nullopt;
-  record.metadata.size = size;
-  std::copy(value.begin() + metadata_at, rest, record.metadata.bytes.begin());
+  ByteReader reader(value);
+  NodeRecord record{.incarnation = reader.get<std::uint64_t>(), .metadata = {.size = reader.get<std::uint8_t>()}};
+  Metadata& metadata = record.metadata;
+  metadata.bytes = reader.get<decltype(metadata.bytes)>();
+  if (record.incarnation == 0 || metadata.size > Metadata::bytes_max) return std::nullopt;
+  if (std::any_of(metadata.bytes.begin() + metadata.size, metadata.bytes.end(),
+                  [](std::byte b) { return b != std::byte{0}; }))
+    return std::nullopt;
   return record;
 }
 
 std::optional<MemoryRecord> decode_memory_record(const MetaValue& value) noexcept {
-  const auto words = std::bit_cast<RecordWords>(value);
-  const std::uint64_t access = words[4] >> 32;
-  if (access > 1 || words[5] != 0) return std::nullopt;
-  const MemoryRecord record{.node = NodeId(static_cast<std::uint32_t>(words[4])),
-                            .key = words[0],
-                            .base = words[1],
-                            .bytes = words[2],
-                            .generation = words[3],
-                            .access = access == 1 ? fabric::Access::write : fabric::Access::read};
-  if (!is_sound(record)) return std::nullopt;
+  ByteReader reader(value);
+  MemoryRecord record;
+  for (std::uint64_t* const field : {&record.key, &record.base, &record.bytes, &record.generation})
+    *field = reader.get<std::uint64_t>();
+  record.node = NodeId(reader.get<std::uint32_t>());
+  const auto access = reader.get<std::uint32_t>();
+  if (access > 1 || reader.get<std::uint64_t>() != 0 || !is_sound(record)) return std::nullopt;
+  record.access = access == 1 ? fabric::Access::write : fabric::Access::read;
   return record;
 }
 

@@ -65,9 +65,8 @@ void PairMessages::on_call(const vq_header& header, std::span<const std::byte> m
     ++rejected_;
     return;
   }
-  PendingCall call{.header = header, .metadata = {}, .payload = {payload.begin(), payload.end()}, .came = now_};
-  call.metadata.size = static_cast<std::uint8_t>(metadata.size());
-  std::copy(metadata.begin(), metadata.end(), call.metadata.bytes.begin());
+  PendingCall call{
+      .header = header, .metadata = Metadata::of(metadata), .payload = {payload.begin(), payload.end()}, .came = now_};
   const auto heard = hear(call);
   if (heard) return;
   const bool never = heard.error().kind() == ErrorKind::bad_argument;
@@ -78,9 +77,8 @@ void PairMessages::on_call(const vq_header& header, std::span<const std::byte> m
 Result<void> PairMessages::hear(const PendingCall& call) {
   Listener& listener = listeners_.find(Port(call.header.to))->second;
   if (listener.has_heard(call.caller())) return {};
-  const auto accepted = accept(listener, call);
-  if (!accepted) return accepted.error();
-  VirtualPair& pair = **accepted;
+  SPINDRIFT_TRY_ASSIGN(VirtualPair* const accepted, accept(listener, call));
+  VirtualPair& pair = *accepted;
   const auto* const bytes = reinterpret_cast<const unsigned char*>(call.payload.data());
   if (vq_keep(&pairs_.core(), pair.id.value(), nullptr, 0, &call.header, bytes) == VQ_KEPT) {  // a copy, in no buffer
     keep(pair, call.header, call.payload);
@@ -107,14 +105,13 @@ Result<VirtualPair*> PairMessages::accept(Listener& listener, const PendingCall&
   const CallerId caller = call.caller();
   if (const auto known = listener.find(caller)) return pairs_.find(*known);
   if (listener.full()) return Error(ErrorKind::resource, "the port has all its pairs");
-  auto peer = peers_.join(call.metadata);
-  if (!peer) return std::move(peer).error();
+  SPINDRIFT_TRY_ASSIGN(const PoolPeers::Place peer, peers_.join(call.metadata));
   auto id = pairs_.create(listener.completions(), 0, limits_.window);
   if (!id) {
-    peers_.leave(*peer);
+    peers_.leave(peer);
     return std::move(id).error();
   }
-  const auto bound = pairs_.bind(*id, *peer, caller.pair, true);
+  const auto bound = pairs_.bind(*id, peer, caller.pair, true);
   CHECK(bound.ok());
   VirtualPair& pair = *pairs_.find(*id);
   pair.origin = Origin::accepted;
@@ -174,12 +171,9 @@ bool PairMessages::make_room(VirtualPair& pair, std::uint32_t bytes) {
   if (!pair.fetched.empty()) return true;  // this was tried before
   if (bytes > limits_.fetch_bytes_max) return false;
   pair.fetched.resize(bytes);
-  auto memory = memory_.add(pair.fetched, fabric::Access::read);
-  if (memory) {
-    pair.fetched_memory = *memory;
-  } else {
-    pair.fetched.clear();
-  }
+  const auto memory = memory_.add(pair.fetched, fabric::Access::read);
+  if (memory) pair.fetched_memory = *memory;
+  if (!memory) pair.fetched.clear();
   return memory.ok();
 }
 
@@ -217,9 +211,8 @@ void PairMessages::on_fetched(VirtualPair& pair, std::uint8_t status, std::uint3
 }
 
 Result<std::optional<PortMessage>> PairMessages::pop(Port port) {
-  const auto listener = listener_at(port);
-  if (!listener) return listener.error();
-  const auto ready = (*listener)->take_ready();
+  SPINDRIFT_TRY_ASSIGN(Listener* const listener, listener_at(port));
+  const auto ready = listener->take_ready();
   if (!ready) return std::optional<PortMessage>{};
   VirtualPair& pair = *pairs_.find(*ready);
   const vq_message* const message = vq_next_message(&pairs_.core(), pair.id.value());
@@ -239,9 +232,8 @@ Result<std::optional<PortMessage>> PairMessages::pop(Port port) {
 }
 
 Result<std::optional<PairId>> PairMessages::next_accepted(Port port) {
-  const auto listener = listener_at(port);
-  if (!listener) return listener.error();
-  const auto pair = (*listener)->take_newcomer();
+  SPINDRIFT_TRY_ASSIGN(Listener* const listener, listener_at(port));
+  const auto pair = listener->take_newcomer();
   if (pair) pairs_.find(*pair)->origin = Origin::told;
   return pair;
 }

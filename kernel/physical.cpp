@@ -1,4 +1,4 @@
-// What may become of an operation, in words.
+// What may become of an operation, in words, and what every queue pair does alike.
 #include <spindrift/kernel/physical.hpp>
 
 namespace spindrift::kernel {
@@ -13,6 +13,16 @@ std::string_view to_string(Status status) noexcept {
     case Status::flushed: return "flushed by the failure of another operation";
   }
   return "unknown";
+}
+
+std::size_t PhysicalQueuePair::poll(std::span<PhysicalEvent> events) {
+  if (const std::size_t count = take(events); count > 0) return count;
+  device_.progress();
+  return take(events);
+}
+
+Result<void> PhysicalQueuePair::reset() {
+  return Error(ErrorKind::bad_argument, "a connected queue pair cannot be reset").fix("destroy it and connect anew");
 }
 
 }  // namespace spindrift::kernel

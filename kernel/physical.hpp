@@ -13,6 +13,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -31,12 +32,22 @@ struct Metadata {
   std::uint8_t size = 0;  ///< at most bytes_max
   std::array<std::byte, bytes_max> bytes{};
   friend bool operator==(const Metadata&, const Metadata&) = default;
+
+  /// Of at most bytes_max bytes.
+  [[nodiscard]] static Metadata of(std::span<const std::byte> from) noexcept {
+    Metadata made{.size = static_cast<std::uint8_t>(from.size())};
+    std::copy(from.begin(), from.end(), made.bytes.begin());
+    return made;
+  }
+  /// Those that are said.
+  [[nodiscard]] std::span<const std::byte> said() const noexcept {
+    return std::span(bytes).first(std::min<std::size_t>(size, bytes_max));
+  }
 };
 static_assert(sizeof(Metadata) == 40);
 struct MetadataOrder {
   [[nodiscard]] bool operator()(const Metadata& left, const Metadata& right) const noexcept {
-    return std::lexicographical_compare(left.bytes.begin(), left.bytes.begin() + left.size, right.bytes.begin(),
-                                        right.bytes.begin() + right.size);
+    return std::ranges::lexicographical_compare(left.said(), right.said());
   }
 };
 
@@ -44,14 +55,12 @@ struct MetadataOrder {
 using PeerHandle = Strong<struct PeerHandleTag, std::uint32_t>;
 
 struct DeviceTraits {
-  std::string_view name;               ///< "ofi:tcp;ofi_rxm"
+  std::string name;                    ///< "ofi:tcp;ofi_rxm"
   bool connectionless = false;         ///< `open` works
   bool connected = false;              ///< `connect` and `accepted` work
   bool ordered_completions = false;    ///< see above; false: every operation must be signaled
   bool connected_in_order = false;     ///< as `ordered_completions`, of connected queue pairs, whatever holds of others
-  bool ordered_writes = false;         ///< as in fabric::Traits, for one peer and queue pair
   bool visible_on_completion = false;  ///< see above
-  bool needs_target_progress = false;  ///< a peer's operation on this process's memory needs this process to poll
   std::uint32_t send_depth = 0;        ///< operations that one queue pair may have under way
   std::size_t message_bytes_max = 0;   ///< of one message, header included
 };
@@ -103,26 +112,33 @@ struct PhysicalEvent {
   Kind kind = Kind::completed;
   Status status = Status::done;
   std::uint64_t id = 0;
-  std::span<const std::byte> bytes;
-  std::string reason;  ///< of `broken`, for people
+  std::span<const std::byte> bytes{};
+  std::string reason{};  ///< of `broken`, for people
 };
+
+class Device;
 
 class PhysicalQueuePair {
  public:
+  explicit PhysicalQueuePair(Device& device) noexcept : device_(device) {}
   virtual ~PhysicalQueuePair() = default;
+  PhysicalQueuePair(const PhysicalQueuePair&) = delete;
+  PhysicalQueuePair& operator=(const PhysicalQueuePair&) = delete;
 
-  [[nodiscard]] virtual bool connectionless() const noexcept = 0;
   /// Takes the list in order, up to the first that it has no room for; returns how many. Nothing is taken while it is broken
   /// or not connected yet. One doorbell per call. What is wrong with an operation is told by its completion.
   [[nodiscard]] virtual std::size_t post(std::span<const PhysicalOperation> operations) = 0;
-  /// Takes up to `events.size()` events; the device makes progress if there are none.
-  [[nodiscard]] virtual std::size_t poll(std::span<PhysicalEvent> events) = 0;
-  /// The same of what is there without the device's progress: for who has many queue pairs to ask.
-  [[nodiscard]] virtual std::size_t take(std::span<PhysicalEvent> events) { return poll(events); }
+  /// Takes up to `events.size()` of the events that are there.
+  [[nodiscard]] virtual std::size_t take(std::span<PhysicalEvent> events) = 0;
+  /// The same; the device makes progress if there are none.
+  [[nodiscard]] std::size_t poll(std::span<PhysicalEvent> events);
   /// A message's buffer is free for the next one. In any order; the queue pair keeps `receive_buffers` of them.
   virtual void give_back(std::uint64_t buffer) = 0;
-  /// After `broken`, connectionless ones only: empty again, and ready. Errors: resource.
-  [[nodiscard]] virtual Result<void> reset() = 0;
+  /// After `broken`, connectionless ones only: empty again, and ready. Errors: resource, bad_argument (another one).
+  [[nodiscard]] virtual Result<void> reset();
+
+ private:
+  Device& device_;
 };
 
 /// Asked of a device when it is opened; bounds its memory.
@@ -164,10 +180,10 @@ class Device {
   /// Its last queue pairs are about to go, and it after them: from here on peers need not reach it.
   virtual void end() noexcept {}
 
-  /// Errors: resource, bad_argument.
-  [[nodiscard]] virtual Result<MemoryKeys> register_memory(std::span<std::byte> memory, fabric::Access access) = 0;
-  /// Memory for own operations alone: no peer reaches it, and `remote_key` says nothing. Errors: resource, bad_argument.
-  [[nodiscard]] virtual Result<MemoryKeys> register_local(std::span<std::byte> memory) = 0;
+  /// `access`: what peers may do; nothing: it is for own operations alone, no peer reaches it, and `remote_key` says
+  /// nothing. Errors: resource, bad_argument.
+  [[nodiscard]] virtual Result<MemoryKeys> register_memory(std::span<std::byte> memory,
+                                                           std::optional<fabric::Access> access) = 0;
   /// From here on no peer reaches it. No own operation on it may be under way. Unknown keys are ignored.
   virtual void deregister(const MemoryKeys& keys) = 0;
 

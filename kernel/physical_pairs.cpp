@@ -14,9 +14,8 @@ using Role = PhysicalPair::Role;
 
 Result<void> PhysicalPairs::open(std::uint32_t count) {
   for (; connectionless_ < count; ++connectionless_) {
-    auto queue_pair = device_.open();
-    if (!queue_pair) return std::move(queue_pair).error();
-    add(std::move(queue_pair).value(), Role::connectionless);
+    SPINDRIFT_TRY_ASSIGN(auto queue_pair, device_.open());
+    add(std::move(queue_pair), Role::connectionless);
   }
   return {};
 }

@@ -64,7 +64,7 @@ Result<std::unique_ptr<Pool>> Pool::open(Device& device, const PoolOptions& opti
                  "messages with room for their header");
   }
   std::unique_ptr<Pool> pool(new Pool(device, options));
-  if (auto opened = pool->physicals_.open(options.queue_pairs); !opened) return std::move(opened).error();
+  SPINDRIFT_TRY(pool->physicals_.open(options.queue_pairs));
   return pool;
 }
 
@@ -80,10 +80,9 @@ Result<PairId> Pool::create(CompletionQueue& completions, const PairOptions& opt
 }
 
 Result<void> Pool::connect(PairId pair, const Metadata& peer, Port port) {
-  auto joined = peers_.join(peer);
-  if (!joined) return std::move(joined).error();
-  auto bound = pairs_.bind(pair, *joined, port.value(), false);
-  if (!bound) peers_.leave(*joined);
+  SPINDRIFT_TRY_ASSIGN(const PoolPeers::Place joined, peers_.join(peer));
+  auto bound = pairs_.bind(pair, joined, port.value(), false);
+  if (!bound) peers_.leave(joined);
   return bound;
 }
 
@@ -127,30 +126,28 @@ Result<std::size_t> Pool::post(PairId pair, std::span<const Request> requests) {
 }
 
 Error Pool::refusal(PairId pair, int code, std::uint32_t at) const {
-  const std::string which = fmt::format("request {} of the list", at);
+  const auto of_request = [at](ErrorKind kind, const char* what) {
+    return Error(kind, what).at(fmt::format("request {} of the list", at));
+  };
   switch (code) {
     case VQ_BAD_PAIR: return Error(ErrorKind::group_closed, "there is no such virtual queue pair, or it is closed");
     case VQ_UNBOUND:
       return Error(ErrorKind::bad_argument, "the virtual queue pair is not connected").fix("connect it first");
-    case VQ_FAILED: {
-      const auto status = failure(pair);
+    case VQ_FAILED:
       return Error(ErrorKind::member_lost,
-                   fmt::format("the virtual queue pair failed: {}", to_string(status.value_or(Status::flushed))))
+                   fmt::format("the virtual queue pair failed: {}", to_string(failure(pair).value_or(Status::flushed))))
           .fix("take its completions, close it and connect another");
-    }
     case VQ_BAD_LOCAL:
-      return Error(ErrorKind::bad_argument,
-                   "its local memory is not in the registration that it names, or peers may not "
-                   "read what they should")
-          .at(which)
+      return of_request(ErrorKind::bad_argument,
+                        "its local memory is not in the registration that it names, or peers may "
+                        "not read what they should")
           .fix("register the memory with this pool, for reading if it is sent and larger than message_bytes_max");
     case VQ_BAD_REMOTE:
-      return Error(ErrorKind::bad_argument, "the peer has registered no such memory for this")
-          .at(which)
+      return of_request(ErrorKind::bad_argument, "the peer has registered no such memory for this")
           .fix("ask the peer for the key and range of a registration that is not taken back");
     case VQ_LOOK_UP:
-      return Error(ErrorKind::would_block, "whether the peer has such memory is being asked").at(which).fix("post it again");
-    default: return Error(ErrorKind::bad_argument, "no such operation, or flags or sizes that it cannot have").at(which);
+      return of_request(ErrorKind::would_block, "whether the peer has such memory is being asked").fix("post it again");
+    default: return of_request(ErrorKind::bad_argument, "no such operation, or flags or sizes that it cannot have");
   }
 }
 
@@ -160,9 +157,8 @@ Result<bool> Pool::progress(Time now) {
   promotions_.take_accepted();
   for (const auto& physical : physicals_.all()) {
     const Drained drained = drain(*physical);
-    const auto repaired = look_after(*physical, drained.broken);
-    if (!repaired) return repaired.error();
-    any |= drained.any || *repaired;
+    SPINDRIFT_TRY_ASSIGN(const bool repaired, look_after(*physical, drained.broken));
+    any |= drained.any || repaired;
   }
   for (const Metadata& lost : peers_.take_lost(!any)) on_peer_lost(lost);
   messages_.take_fetched();
@@ -228,7 +224,7 @@ Result<bool> Pool::look_after(PhysicalPair& physical, bool broken) {
     case Repair::none: return false;
     case Repair::replay: replay(physical); return false;
     case Repair::reset:
-      if (auto reset = physical.queue_pair->reset(); !reset) return std::move(reset).error();
+      SPINDRIFT_TRY(physical.queue_pair->reset());
       replay(physical);
       return true;
   }
@@ -263,20 +259,16 @@ Pool::Counts Pool::counts() const noexcept {
 }
 
 void Pool::count_in(CounterBlock* block) {
-  const auto counter = [block](const char* name) { return block == nullptr ? Counter() : block->counter(name); };
-  shown_ = {counter("vq.pairs"),  counter("vq.connected_made"), counter("vq.pairs_moved"),
-            counter("vq.breaks"), counter("vq.replays"),        counter("vq.rejected_messages")};
+  static constexpr std::array names{"vq.pairs",  "vq.connected_made", "vq.pairs_moved",
+                                    "vq.breaks", "vq.replays",        "vq.rejected_messages"};
+  for (std::size_t i = 0; i < names.size(); ++i) shown_[i] = block == nullptr ? Counter() : block->counter(names[i]);
   show();
 }
 
 void Pool::show() {
-  const Promotions::Counts& promoted = promotions_.counts();
-  shown_.pairs.set(pairs_.size());
-  shown_.connected.set(promoted.connected);
-  shown_.moves.set(promoted.moves);
-  shown_.breaks.set(breaks_ + promoted.breaks);
-  shown_.replays.set(pairs_.core().replays);
-  shown_.rejected.set(messages_.rejected() + pairs_.core().rejected);
+  const Counts now = counts();
+  const std::array values{now.pairs, now.connected, now.moves, now.breaks, now.replays, now.rejected};
+  for (std::size_t i = 0; i < values.size(); ++i) shown_[i].set(values[i]);
 }
 
 }  // namespace spindrift::kernel

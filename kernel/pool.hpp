@@ -11,6 +11,7 @@
 // to its device all that was registered with it; completion queues may go before or after it.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -161,11 +162,6 @@ class Pool {
   void count_in(CounterBlock* block);
 
  private:
-  /// Of `Counts`, what an operator may want to see.
-  struct Shown {
-    Counter pairs, connected, moves, breaks, replays, rejected;
-  };
-
   Pool(Device& device, const PoolOptions& options);
   [[nodiscard]] vq_request core_request(const Request& request) const;
   [[nodiscard]] Error refusal(PairId pair, int code, std::uint32_t at) const;
@@ -194,7 +190,7 @@ class Pool {
   Promotions promotions_;
   std::vector<vq_request> requests_;  ///< of one post
   std::uint64_t breaks_ = 0;          ///< of connectionless queue pairs
-  Shown shown_;
+  std::array<Counter, 6> shown_;      ///< of `Counts`, what an operator may want to see
 };
 
 }  // namespace spindrift::kernel

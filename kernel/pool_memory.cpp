@@ -9,12 +9,10 @@ void PoolMemory::clear() {
 }
 
 Result<MemoryKeys> PoolMemory::add(std::span<std::byte> memory, std::optional<fabric::Access> access) {
-  auto keys = access ? device_.register_memory(memory, *access) : device_.register_local(memory);
-  if (!keys) return keys;
-  registered_.emplace(++newest_key_, Registration{memory, access, *keys});
-  MemoryKeys given = *keys;
-  given.local_key = newest_key_;
-  return given;
+  SPINDRIFT_TRY_ASSIGN(MemoryKeys keys, device_.register_memory(memory, access));
+  registered_.emplace(++newest_key_, Registration{memory, access, keys});
+  keys.local_key = newest_key_;
+  return keys;
 }
 
 void PoolMemory::remove(const MemoryKeys& keys) {

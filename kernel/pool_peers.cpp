@@ -17,9 +17,8 @@ Result<PoolPeers::Place> PoolPeers::join(const Metadata& metadata) {
   if (metadata.size > Metadata::bytes_max) return Error(ErrorKind::bad_argument, "metadata are too long");
   auto place = peers_.find(metadata);
   if (place == peers_.end()) {
-    auto handle = device_.resolve(metadata);
-    if (!handle) return std::move(handle).error();
-    place = peers_.emplace(metadata, PoolPeer{*handle}).first;
+    SPINDRIFT_TRY_ASSIGN(const PeerHandle handle, device_.resolve(metadata));
+    place = peers_.emplace(metadata, PoolPeer{handle}).first;
   } else if (place->second.lost) {
     return Error(ErrorKind::member_lost, "the peer was lost").fix("close the pairs that talked to it, then connect again");
   }

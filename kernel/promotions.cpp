@@ -99,7 +99,7 @@ void Promotions::retire(PhysicalPair& physical) {
 // Those on their way to one that will not stay.
 void Promotions::turn_back(const PhysicalPair& physical) {
   for (vq_pair& pair : std::span(pairs_.core().pairs, pairs_.core().count)) {
-    if (pair.state == VQ_PAIR_MOVING && pair.target == &physical.core) pair.target = &physicals_.least_used().core;
+    if (pair.state == VQ_PAIR_MOVING && pair.move.to == &physical.core) pair.move.to = &physicals_.least_used().core;
   }
 }
 

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <deque>
+#include <optional>
 #include <set>
 #include <span>
 #include <utility>
@@ -33,6 +34,15 @@ class Queue {
   std::vector<Value> values_;
   std::size_t first_ = 0;
 };
+
+/// The front, which is out then; nothing if there is none.
+template <class Value>
+[[nodiscard]] std::optional<Value> take_first(std::deque<Value>& values) {
+  if (values.empty()) return std::nullopt;
+  std::optional<Value> first(std::move(values.front()));
+  values.pop_front();
+  return first;
+}
 
 /// The last few of many.
 template <class Key>

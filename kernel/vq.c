@@ -58,21 +58,21 @@ static void free_slot(struct vq_physical* physical, uint32_t index) {
 /* Of a slot that leaves its pair. */
 static void let_go(struct vq_pair* pair, struct vq_physical* physical, uint32_t index) {
   const struct vq_slot* slot = &physical->slots[index];
-  --pair->under_way;
-  pair->reads -= slot->request.operation == VQ_READ;
-  pair->held -= slot->held;
+  --pair->slots.count;
+  pair->slots.reads -= slot->request.operation == VQ_READ;
+  pair->slots.held -= slot->held;
   physical->held -= slot->held;
   free_slot(physical, index);
 }
 
 static void append_to_pair(struct vq_pair* pair, struct vq_physical* physical, uint32_t index) {
   physical->slots[index].next_of_pair = VQ_NONE;
-  if (pair->last == VQ_NONE)
-    pair->first = index;
+  if (pair->slots.last == VQ_NONE)
+    pair->slots.first = index;
   else
-    physical->slots[pair->last].next_of_pair = index;
-  pair->last = index;
-  ++pair->under_way;
+    physical->slots[pair->slots.last].next_of_pair = index;
+  pair->slots.last = index;
+  ++pair->slots.count;
 }
 
 /* -- pairs ----------------------------------------------------------------------------------------------- */
@@ -85,7 +85,7 @@ void vq_pool_init(struct vq_pool* pool, const struct vq_world* world, struct vq_
   pool->count = count;
   for (uint32_t i = 0; i < count; ++i) {
     pairs[i].generation = world->start; /* what a peer says to a pair of an earlier start reaches none of this one */
-    pairs[i].first = i + 1 < count ? i + 1 : VQ_NONE;
+    pairs[i].slots.first = i + 1 < count ? i + 1 : VQ_NONE;
   }
   pool->free = count > 0 ? 0 : VQ_NONE;
 }
@@ -123,14 +123,14 @@ static struct vq_pair* find_open(struct vq_pool* pool, uint64_t id) {
 uint64_t vq_create(struct vq_pool* pool, struct vq_completions* completions, uint32_t flags) {
   if (pool->free == VQ_NONE) return 0;
   struct vq_pair* pair = &pool->pairs[pool->free];
-  pool->free = pair->first;
+  pool->free = pair->slots.first;
   uint32_t generation = pair->generation + 1;
   if (generation == 0) generation = 1; /* so that no id is 0 */
   memset(pair, 0, sizeof *pair);
   pair->generation = generation;
   pair->state = VQ_PAIR_UNBOUND;
   pair->flags = (uint8_t)flags;
-  pair->first = pair->last = VQ_NONE;
+  pair->slots.first = pair->slots.last = VQ_NONE;
   pair->completions = completions;
   return pair_id(pool, pair);
 }
@@ -145,9 +145,9 @@ int vq_bind(struct vq_pool* pool, uint64_t id, struct vq_physical* physical, uin
   pair->peer = peer;
   pair->remote = remote;
   pair->remote_known = remote_known != 0;
-  pair->messages = messages;
-  pair->window = window;
-  pair->peer_window = 1;
+  pair->flow.messages = messages;
+  pair->flow.window = window;
+  pair->flow.peer_window = 1;
   pair->state = VQ_PAIR_READY;
   ++physical->pairs;
   return 0;
@@ -156,23 +156,23 @@ int vq_bind(struct vq_pool* pool, uint64_t id, struct vq_physical* physical, uin
 static int send_internal(struct vq_pool* pool, struct vq_pair* pair, uint16_t what, uint64_t number);
 
 static void end_if_idle(struct vq_pool* pool, struct vq_pair* pair) {
-  if (pair->under_way > 0) return;
+  if (pair->slots.count > 0) return;
   if (pair->state == VQ_PAIR_MOVING) {
     /* If there is no room now, vq_owes remembers it. */
-    if (pair->fence == VQ_FENCE_WANTED && send_internal(pool, pair, FENCE, pair->fences + 1)) {
-      ++pair->fences;
-      pair->fence = VQ_FENCE_ASKED;
+    if (pair->move.fence == VQ_FENCE_WANTED && send_internal(pool, pair, FENCE, pair->move.fences + 1)) {
+      ++pair->move.fences;
+      pair->move.fence = VQ_FENCE_ASKED;
     }
-    if (pair->fence != VQ_FENCE_NONE) return;
+    if (pair->move.fence != VQ_FENCE_NONE) return;
     --pair->physical->pairs;
-    ++pair->target->pairs;
-    pair->physical = pair->target;
-    pair->peer = pair->target_peer;
+    ++pair->move.to->pairs;
+    pair->physical = pair->move.to;
+    pair->peer = pair->move.peer;
     pair->state = VQ_PAIR_READY;
   } else if (pair->state == VQ_PAIR_CLOSING) {
     if (pair->physical) --pair->physical->pairs;
     pair->state = VQ_PAIR_FREE;
-    pair->first = pool->free;
+    pair->slots.first = pool->free;
     pool->free = (uint32_t)(pair - pool->pairs);
   }
 }
@@ -180,12 +180,12 @@ static void end_if_idle(struct vq_pool* pool, struct vq_pair* pair) {
 /* Tells the completions of the operations that are over, as far as all before them of this pair are. */
 static void settle(struct vq_pool* pool, struct vq_pair* pair) {
   const int ends = pair->state == VQ_PAIR_FAILED || pair->state == VQ_PAIR_CLOSING;
-  while (pair->first != VQ_NONE) {
-    const uint32_t index = pair->first;
+  while (pair->slots.first != VQ_NONE) {
+    const uint32_t index = pair->slots.first;
     struct vq_slot* slot = &pair->physical->slots[index];
     if (slot->state != VQ_SLOT_DONE) return;
     const struct vq_request* request = &slot->request;
-    if ((request->flags & VQ_LARGE) && slot->status == VQ_DONE && pair->consumed_by_peer < slot->sequence) {
+    if ((request->flags & VQ_LARGE) && slot->status == VQ_DONE && pair->flow.consumed_by_peer < slot->sequence) {
       if (!ends) return;
       slot->status = VQ_FLUSHED;
     }
@@ -201,8 +201,8 @@ static void settle(struct vq_pool* pool, struct vq_pair* pair) {
         completion->status = slot->status;
       }
     }
-    pair->first = slot->next_of_pair;
-    if (pair->first == VQ_NONE) pair->last = VQ_NONE;
+    pair->slots.first = slot->next_of_pair;
+    if (pair->slots.first == VQ_NONE) pair->slots.last = VQ_NONE;
     let_go(pair, pair->physical, index);
   }
   end_if_idle(pool, pair);
@@ -210,13 +210,13 @@ static void settle(struct vq_pool* pool, struct vq_pair* pair) {
 
 /* What waits to be posted again never will be; what is still posted keeps its slot until it is over. */
 static void give_up(struct vq_pool* pool, struct vq_pair* pair) {
-  for (uint32_t index = pair->first; index != VQ_NONE; index = pair->physical->slots[index].next_of_pair) {
+  for (uint32_t index = pair->slots.first; index != VQ_NONE; index = pair->physical->slots[index].next_of_pair) {
     struct vq_slot* slot = &pair->physical->slots[index];
     if (slot->state != VQ_SLOT_FLUSHED) continue;
     leave_order(pair->physical, index);
     slot->state = VQ_SLOT_DONE;
     slot->status = VQ_FLUSHED;
-    --pair->flushed;
+    --pair->slots.flushed;
   }
   settle(pool, pair);
 }
@@ -237,28 +237,28 @@ uint32_t vq_close(struct vq_pool* pool, uint64_t id) {
   struct vq_pair* pair = find_open(pool, id);
   if (!pair) return 0;
   pair->state = VQ_PAIR_CLOSING;
-  pair->messages = 0;
-  pair->window = 0;
+  pair->flow.messages = 0;
+  pair->flow.window = 0;
   give_up(pool, pair);
-  return pair->under_way;
+  return pair->slots.count;
 }
 
 int vq_move(struct vq_pool* pool, uint64_t id, struct vq_physical* target, uint32_t peer, int fence) {
   struct vq_pair* pair = find_open(pool, id);
   if (!pair) return VQ_BAD_PAIR;
   if (pair->state != VQ_PAIR_READY) return pair->state == VQ_PAIR_FAILED ? VQ_FAILED : VQ_UNBOUND;
-  if (fence && (pair->window == 0 || !pair->remote_known)) return VQ_BAD_OPERATION;
+  if (fence && (pair->flow.window == 0 || !pair->remote_known)) return VQ_BAD_OPERATION;
   pair->state = VQ_PAIR_MOVING;
-  pair->fence = fence ? VQ_FENCE_WANTED : VQ_FENCE_NONE;
-  pair->target = target;
-  pair->target_peer = peer;
+  pair->move.fence = fence ? VQ_FENCE_WANTED : VQ_FENCE_NONE;
+  pair->move.to = target;
+  pair->move.peer = peer;
   end_if_idle(pool, pair);
   return 0;
 }
 
 void vq_stay(struct vq_pool* pool, uint64_t id) {
   struct vq_pair* pair = vq_find(pool, id);
-  if (pair && pair->state == VQ_PAIR_MOVING && pair->fence != VQ_FENCE_NONE) pair->state = VQ_PAIR_READY;
+  if (pair && pair->state == VQ_PAIR_MOVING && pair->move.fence != VQ_FENCE_NONE) pair->state = VQ_PAIR_READY;
 }
 
 /* -- posting --------------------------------------------------------------------------------------------- */
@@ -269,7 +269,7 @@ static int check(const struct vq_pool* pool, const struct vq_pair* pair, const s
   const int large = (request->flags & VQ_LARGE) != 0;
   if ((request->flags & VQ_NEWS) && request->operation != VQ_WRITE) return VQ_BAD_OPERATION;
   if (request->operation == VQ_SEND) {
-    if (pair->window == 0 || (!large && request->bytes > world->message_bytes_max)) return VQ_BAD_OPERATION;
+    if (pair->flow.window == 0 || (!large && request->bytes > world->message_bytes_max)) return VQ_BAD_OPERATION;
   } else if (large) {
     return VQ_BAD_OPERATION;
   }
@@ -288,11 +288,11 @@ static int has_room(const struct vq_pair* pair, const struct vq_request* request
   const struct vq_completions* completions = pair->completions;
   if (physical->free == VQ_NONE || physical->awaited || completions->count + completions->reserved >= completions->capacity)
     return 0;
-  if (physical->pairs > 1 && pair->under_way >= physical->depth - physical->under_way) return 0;
-  if (((request->flags & VQ_LARGE) || pair->held > 0) && physical->held >= (physical->depth + 1) / 2) return 0;
+  if (physical->pairs > 1 && pair->slots.count >= physical->depth - physical->under_way) return 0;
+  if (((request->flags & VQ_LARGE) || pair->slots.held > 0) && physical->held >= (physical->depth + 1) / 2) return 0;
   /* A read that is posted again after a fault must not see what its pair wrote after it, nor what the peer did about it. */
-  if (request->operation != VQ_READ && pair->reads > 0 && !(pair->flags & VQ_ONCE)) return 0;
-  return request->operation != VQ_SEND || pair->sent < pair->consumed_by_peer + pair->peer_window;
+  if (request->operation != VQ_READ && pair->slots.reads > 0 && !(pair->flags & VQ_ONCE)) return 0;
+  return request->operation != VQ_SEND || pair->flow.sent < pair->flow.consumed_by_peer + pair->flow.peer_window;
 }
 
 static void describe(struct vq_pool* pool, struct vq_pair* pair, const struct vq_slot* slot, struct vq_header* header) {
@@ -314,14 +314,14 @@ static void describe(struct vq_pool* pool, struct vq_pair* pair, const struct vq
   header->start = pool->world.start;
   header->bytes = request->bytes;
   header->sequence = slot->sequence;
-  header->consumed = pair->consumed;
-  header->window = pair->window;
+  header->consumed = pair->flow.consumed;
+  header->window = pair->flow.window;
   if (large) {
     header->address = request->remote;
     header->key = request->remote_key;
   }
-  pair->told = pair->consumed;
-  pair->credit_due = 0;
+  pair->flow.told = pair->flow.consumed;
+  pair->flow.credit_due = 0;
 }
 
 /* Hands slots over, at least one, in this order; returns how many were taken, the others are as they were. The last is
@@ -343,10 +343,10 @@ static uint32_t submit(struct vq_pool* pool, struct vq_physical* physical, const
     struct vq_slot* slot = &physical->slots[indices[i]];
     struct vq_pair* pair = vq_find(pool, slot->pair);
     if (i < taken) {
-      pair->flushed -= slot->state == VQ_SLOT_FLUSHED;
+      pair->slots.flushed -= slot->state == VQ_SLOT_FLUSHED;
       slot->state = VQ_SLOT_POSTED;
-    } else if (slot->request.operation == VQ_SEND && pair->consumed > 0) {
-      pair->credit_due = 1; /* the header that told of it did not go */
+    } else if (slot->request.operation == VQ_SEND && pair->flow.consumed > 0) {
+      pair->flow.credit_due = 1; /* the header that told of it did not go */
     }
   }
   return taken;
@@ -356,14 +356,14 @@ static void undo(struct vq_pair* pair, const uint32_t* indices, uint32_t count, 
   struct vq_physical* physical = pair->physical;
   for (uint32_t i = count; i-- > 0;) {
     const struct vq_slot* slot = &physical->slots[indices[i]];
-    if (slot->request.operation == VQ_SEND && !(slot->request.flags & INTERNAL)) --pair->sent;
+    if (slot->request.operation == VQ_SEND && !(slot->request.flags & INTERNAL)) --pair->flow.sent;
     if (!(slot->request.flags & INTERNAL)) --pair->completions->reserved;
     leave_order(physical, indices[i]);
     let_go(pair, physical, indices[i]);
   }
-  pair->last = last;
+  pair->slots.last = last;
   if (last == VQ_NONE)
-    pair->first = VQ_NONE;
+    pair->slots.first = VQ_NONE;
   else
     physical->slots[last].next_of_pair = VQ_NONE;
 }
@@ -375,14 +375,14 @@ static void enter(struct vq_pool* pool, struct vq_pair* pair, const struct vq_re
   slot->request = *request;
   slot->pair = pair_id(pool, pair);
   if (request->operation == VQ_SEND && !internal)
-    slot->sequence = ++pair->sent;
+    slot->sequence = ++pair->flow.sent;
   else
     slot->sequence = internal ? request->wr_id : 0;
   slot->state = VQ_SLOT_FREE;
   if (!internal) ++pair->completions->reserved;
-  pair->reads += request->operation == VQ_READ;
-  slot->held = !internal && ((request->flags & VQ_LARGE) || pair->held > 0);
-  pair->held += slot->held;
+  pair->slots.reads += request->operation == VQ_READ;
+  slot->held = !internal && ((request->flags & VQ_LARGE) || pair->slots.held > 0);
+  pair->slots.held += slot->held;
   pair->physical->held += slot->held;
   append_to_pair(pair, pair->physical, *index);
 }
@@ -391,9 +391,9 @@ static void enter(struct vq_pool* pool, struct vq_pair* pair, const struct vq_re
 static int send_internal(struct vq_pool* pool, struct vq_pair* pair, uint16_t what, uint64_t number) {
   const struct vq_request request = {.wr_id = number, .operation = VQ_SEND, .flags = (uint16_t)(INTERNAL | what)};
   struct vq_physical* physical = pair->physical;
-  if (physical->state == VQ_PHYSICAL_BROKEN || physical->free == VQ_NONE || pair->flushed > 0) return 0;
+  if (physical->state == VQ_PHYSICAL_BROKEN || physical->free == VQ_NONE || pair->slots.flushed > 0) return 0;
   uint32_t index;
-  const uint32_t last = pair->last;
+  const uint32_t last = pair->slots.last;
   enter(pool, pair, &request, &index);
   if (submit(pool, physical, &index, 1) == 1) return 1;
   undo(pair, &index, 1, last);
@@ -402,7 +402,7 @@ static int send_internal(struct vq_pool* pool, struct vq_pair* pair, uint16_t wh
 
 /* Nothing may be put behind what was flushed before that is posted again. */
 static int may_post_now(const struct vq_pair* pair) {
-  return pair->state == VQ_PAIR_READY && pair->physical->state != VQ_PHYSICAL_BROKEN && pair->flushed == 0;
+  return pair->state == VQ_PAIR_READY && pair->physical->state != VQ_PHYSICAL_BROKEN && pair->slots.flushed == 0;
 }
 
 int32_t vq_post(struct vq_pool* pool, uint64_t id, const struct vq_request* list, uint32_t count, uint32_t* at) {
@@ -419,7 +419,7 @@ int32_t vq_post(struct vq_pool* pool, uint64_t id, const struct vq_request* list
   uint32_t done = 0;
   while (done < count) {
     uint32_t indices[VQ_SEGMENT];
-    const uint32_t last = pair->last;
+    const uint32_t last = pair->slots.last;
     uint32_t n = 0;
     while (n < VQ_SEGMENT && done + n < count && has_room(pair, &list[done + n])) {
       enter(pool, pair, &list[done + n], &indices[n]);
@@ -449,12 +449,12 @@ uint32_t vq_take(struct vq_completions* completions, struct vq_completion* list,
 static void drop_internal(struct vq_pair* pair, uint32_t index) {
   struct vq_slot* slots = pair->physical->slots;
   uint32_t before = VQ_NONE;
-  for (uint32_t i = pair->first; i != index; i = slots[i].next_of_pair) before = i;
+  for (uint32_t i = pair->slots.first; i != index; i = slots[i].next_of_pair) before = i;
   if (before == VQ_NONE)
-    pair->first = slots[index].next_of_pair;
+    pair->slots.first = slots[index].next_of_pair;
   else
     slots[before].next_of_pair = slots[index].next_of_pair;
-  if (pair->last == index) pair->last = before;
+  if (pair->slots.last == index) pair->slots.last = before;
   let_go(pair, pair->physical, index);
 }
 
@@ -484,7 +484,7 @@ static void on_flushed(struct vq_pool* pool, struct vq_physical* physical, uint3
     if (!over) fail_pair(pool, pair, VQ_FLUSHED);
   } else {
     physical->slots[index].state = VQ_SLOT_FLUSHED;
-    ++pair->flushed;
+    ++pair->slots.flushed;
     ++pool->replays;
   }
 }
@@ -524,7 +524,7 @@ void vq_on_completion(struct vq_pool* pool, struct vq_physical* physical, uint64
 /* A pair of which a later operation was carried out and an earlier one was flushed: the earlier must not come after it. */
 static int is_overtaken(const struct vq_pair* pair) {
   int flushed = 0;
-  for (uint32_t index = pair->first; index != VQ_NONE; index = pair->physical->slots[index].next_of_pair) {
+  for (uint32_t index = pair->slots.first; index != VQ_NONE; index = pair->physical->slots[index].next_of_pair) {
     const struct vq_slot* slot = &pair->physical->slots[index];
     if (slot->state == VQ_SLOT_FLUSHED) flushed = 1;
     if (slot->state == VQ_SLOT_DONE && slot->status == VQ_DONE && flushed) return 1;
@@ -535,7 +535,7 @@ static int is_overtaken(const struct vq_pair* pair) {
 static void fail_overtaken(struct vq_pool* pool, struct vq_physical* physical) {
   for (uint32_t i = 0; i < pool->count; ++i) {
     struct vq_pair* pair = &pool->pairs[i];
-    if (pair->state == VQ_PAIR_FREE || pair->physical != physical || pair->flushed == 0) continue;
+    if (pair->state == VQ_PAIR_FREE || pair->physical != physical || pair->slots.flushed == 0) continue;
     if (is_overtaken(pair)) fail_pair(pool, pair, VQ_FLUSHED);
   }
 }
@@ -585,10 +585,10 @@ static uint32_t replay_here(struct vq_pool* pool, struct vq_physical* physical) 
 /* Takes all that the pair has under way along, or nothing if there is no room. Returns how many had to stay. */
 static uint32_t carry_over(struct vq_pair* pair, struct vq_physical* target, uint32_t peer) {
   struct vq_physical* physical = pair->physical;
-  if (target->depth - target->under_way < pair->under_way) return pair->under_way;
-  uint32_t index = pair->first;
-  pair->first = pair->last = VQ_NONE;
-  pair->under_way = 0;
+  if (target->depth - target->under_way < pair->slots.count) return pair->slots.count;
+  uint32_t index = pair->slots.first;
+  pair->slots.first = pair->slots.last = VQ_NONE;
+  pair->slots.count = 0;
   while (index != VQ_NONE) {
     struct vq_slot* from = &physical->slots[index];
     const uint32_t next = from->next_of_pair;
@@ -654,30 +654,30 @@ int vq_read_header(const unsigned char* bytes, uint32_t size, struct vq_header* 
 enum vq_verdict vq_keep(struct vq_pool* pool, uint64_t id, struct vq_physical* physical, uint64_t buffer,
                         const struct vq_header* header, const unsigned char* payload) {
   struct vq_pair* pair = find_open(pool, id);
-  if (!pair || pair->window == 0 || pair->state == VQ_PAIR_FAILED) return VQ_DROPPED;
+  if (!pair || pair->flow.window == 0 || pair->state == VQ_PAIR_FAILED) return VQ_DROPPED;
   const uint64_t sequence = header->sequence;
   const int fence = header->kind >= VQ_KIND_FENCE;
-  const uint64_t most = header->kind == VQ_KIND_FENCED ? pair->fences : pair->consumed + pair->window;
-  const int impossible = header->consumed > pair->sent || (header->kind != VQ_KIND_FENCE && sequence > most);
+  const uint64_t most = header->kind == VQ_KIND_FENCED ? pair->move.fences : pair->flow.consumed + pair->flow.window;
+  const int impossible = header->consumed > pair->flow.sent || (header->kind != VQ_KIND_FENCE && sequence > most);
   if (impossible || (pair->remote_known && header->from != pair->remote)) {
     ++pool->rejected;
     return VQ_DROPPED;
   }
   if (!pair->remote_known) pair->remote = header->from;
   pair->remote_known = 1;
-  pair->peer_window = header->window;
-  if (header->consumed > pair->consumed_by_peer) {
-    pair->consumed_by_peer = header->consumed;
+  pair->flow.peer_window = header->window;
+  if (header->consumed > pair->flow.consumed_by_peer) {
+    pair->flow.consumed_by_peer = header->consumed;
     settle(pool, pair);
   }
-  if (header->kind == VQ_KIND_FENCE && sequence > pair->fence_due) pair->fence_due = sequence;
-  const int asked = pair->state == VQ_PAIR_MOVING && pair->fence == VQ_FENCE_ASKED;
-  if (header->kind == VQ_KIND_FENCED && asked && sequence == pair->fences) {
-    pair->fence = VQ_FENCE_NONE;
+  if (header->kind == VQ_KIND_FENCE && sequence > pair->move.fence_due) pair->move.fence_due = sequence;
+  const int asked = pair->state == VQ_PAIR_MOVING && pair->move.fence == VQ_FENCE_ASKED;
+  if (header->kind == VQ_KIND_FENCED && asked && sequence == pair->move.fences) {
+    pair->move.fence = VQ_FENCE_NONE;
     end_if_idle(pool, pair);
   }
-  if (fence || sequence <= pair->consumed) return VQ_DROPPED; /* a credit too, or heard before */
-  struct vq_message* place = &pair->messages[(sequence - 1) & (pair->window - 1)];
+  if (fence || sequence <= pair->flow.consumed) return VQ_DROPPED; /* a credit too, or heard before */
+  struct vq_message* place = &pair->flow.messages[(sequence - 1) & (pair->flow.window - 1)];
   if (place->sequence == sequence) return VQ_DROPPED;
   place->sequence = sequence;
   place->buffer = buffer;
@@ -703,28 +703,29 @@ enum vq_verdict vq_on_message(struct vq_pool* pool, struct vq_physical* physical
 
 const struct vq_message* vq_next_message(struct vq_pool* pool, uint64_t id) {
   struct vq_pair* pair = find_open(pool, id);
-  if (!pair || pair->window == 0) return 0;
-  const struct vq_message* place = &pair->messages[pair->consumed & (pair->window - 1)];
-  return place->sequence == pair->consumed + 1 ? place : 0;
+  if (!pair || pair->flow.window == 0) return 0;
+  const struct vq_message* place = &pair->flow.messages[pair->flow.consumed & (pair->flow.window - 1)];
+  return place->sequence == pair->flow.consumed + 1 ? place : 0;
 }
 
 /* The peer waits for news of the first, which gives it its window, and of large ones, whose memory it keeps; of others half
  * a window at a time is enough. */
 void vq_consume(struct vq_pool* pool, uint64_t id) {
   struct vq_pair* pair = find_open(pool, id);
-  if (!pair || pair->window == 0) return;
-  struct vq_message* place = &pair->messages[pair->consumed & (pair->window - 1)];
-  if (place->sequence != pair->consumed + 1) return;
+  if (!pair || pair->flow.window == 0) return;
+  struct vq_message* place = &pair->flow.messages[pair->flow.consumed & (pair->flow.window - 1)];
+  if (place->sequence != pair->flow.consumed + 1) return;
   place->sequence = 0;
-  ++pair->consumed;
-  if (place->large || pair->consumed == 1 || (pair->consumed - pair->told) * 2 >= pair->window) pair->credit_due = 1;
+  ++pair->flow.consumed;
+  const uint64_t untold = pair->flow.consumed - pair->flow.told;
+  if (place->large || pair->flow.consumed == 1 || untold * 2 >= pair->flow.window) pair->flow.credit_due = 1;
 }
 
 int vq_owes(struct vq_pool* pool, uint64_t id) {
   const struct vq_pair* pair = find_open(pool, id);
   if (!pair || pair->state == VQ_PAIR_FAILED || pair->state == VQ_PAIR_UNBOUND) return 0;
-  const int fence = pair->state == VQ_PAIR_MOVING && pair->fence == VQ_FENCE_WANTED;
-  return pair->credit_due || pair->fence_due > 0 || fence;
+  const int fence = pair->state == VQ_PAIR_MOVING && pair->move.fence == VQ_FENCE_WANTED;
+  return pair->flow.credit_due || pair->move.fence_due > 0 || fence;
 }
 
 int vq_pay(struct vq_pool* pool, uint64_t id) {
@@ -732,13 +733,13 @@ int vq_pay(struct vq_pool* pool, uint64_t id) {
   struct vq_pair* pair = find_open(pool, id);
   if (pair->state == VQ_PAIR_MOVING) {
     end_if_idle(pool, pair);
-    if (pair->state == VQ_PAIR_MOVING && pair->fence_due == 0) return vq_owes(pool, id);
+    if (pair->state == VQ_PAIR_MOVING && pair->move.fence_due == 0) return vq_owes(pool, id);
   }
-  if (pair->fence_due > 0) {
-    if (!send_internal(pool, pair, FENCED, pair->fence_due)) return 1;
-    pair->fence_due = 0;
+  if (pair->move.fence_due > 0) {
+    if (!send_internal(pool, pair, FENCED, pair->move.fence_due)) return 1;
+    pair->move.fence_due = 0;
   } else if (!may_post_now(pair) || !send_internal(pool, pair, 0, 0)) {
-    pair->credit_due = 1;
+    pair->flow.credit_due = 1;
     return 1;
   }
   return vq_owes(pool, id);

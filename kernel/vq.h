@@ -123,35 +123,50 @@ enum vq_pair_state { VQ_PAIR_FREE, VQ_PAIR_UNBOUND, VQ_PAIR_READY, VQ_PAIR_MOVIN
 
 enum vq_fence { VQ_FENCE_NONE, VQ_FENCE_WANTED, VQ_FENCE_ASKED };
 
+/* The slots of a pair in its physical queue pair, in the order of its posts. */
+struct vq_pair_slots {
+  uint32_t first; /* of a free place: the next free place */
+  uint32_t last;
+  uint32_t count;
+  uint32_t reads;   /* of them */
+  uint32_t held;    /* of them */
+  uint32_t flushed; /* of them; they wait to be posted again */
+};
+
+/* A pair's way to another physical queue pair, and the fences of both directions. */
+struct vq_pair_move {
+  struct vq_physical* to; /* where it goes when nothing is under way */
+  uint32_t peer;          /* that device's handle */
+  uint32_t fence;         /* enum vq_fence */
+  uint64_t fences;        /* asked for, also of moves that were given up */
+  uint64_t fence_due;     /* the peer's, to be answered; 0: none */
+};
+
+/* The messages of a pair, in both directions. */
+struct vq_pair_flow {
+  struct vq_message* messages; /* `window` of them, by sequence */
+  uint32_t window;             /* messages that may come unconsumed; 0: no messages */
+  uint32_t peer_window;        /* as the peer said last; 1 before it has */
+  uint64_t sent;
+  uint64_t consumed_by_peer;
+  uint64_t consumed;
+  uint64_t told;      /* of `consumed`, to the peer */
+  uint8_t credit_due; /* the peer is to be told of `consumed` */
+};
+
 struct vq_pair {
   uint32_t generation; /* of this place; part of the id */
   uint8_t state;       /* enum vq_pair_state */
   uint8_t flags;
-  uint8_t status;     /* of a failed one: enum vq_status */
-  uint8_t credit_due; /* the peer is to be told of `consumed` */
+  uint8_t status; /* of a failed one: enum vq_status */
   uint8_t remote_known;
-  uint32_t peer;  /* the device's handle */
-  uint32_t first; /* its slots, in the order of its posts, in `physical` */
-  uint32_t last;
-  uint32_t under_way; /* their number */
-  uint32_t reads;     /* of them */
-  uint32_t held;      /* of them */
-  uint32_t flushed;   /* of them; they wait to be posted again */
-  uint32_t window;    /* messages that may come unconsumed; 0: no messages */
-  uint32_t target_peer;
-  uint32_t fence;     /* of a move: enum vq_fence */
-  uint64_t fences;    /* asked for, also of moves that were given up */
-  uint64_t fence_due; /* the peer's, to be answered; 0: none */
+  uint32_t peer;   /* the device's handle */
+  uint64_t remote; /* the peer's pair, or the port while that is not known */
   struct vq_physical* physical;
-  struct vq_physical* target; /* where it goes when nothing is under way */
   struct vq_completions* completions;
-  struct vq_message* messages; /* `window` of them, by sequence */
-  uint64_t remote;             /* the peer's pair, or the port while that is not known */
-  uint64_t sent;               /* messages */
-  uint64_t consumed_by_peer;
-  uint64_t consumed;
-  uint64_t told;        /* of `consumed`, to the peer */
-  uint32_t peer_window; /* as the peer said last; 1 before it has */
+  struct vq_pair_slots slots;
+  struct vq_pair_move move;
+  struct vq_pair_flow flow;
 };
 
 enum vq_slot_state { VQ_SLOT_FREE, VQ_SLOT_POSTED, VQ_SLOT_FLUSHED, VQ_SLOT_DONE };
@@ -216,7 +231,7 @@ struct vq_pool {
   struct vq_world world;
   struct vq_pair* pairs;
   uint32_t count;
-  uint32_t free;     /* list by `first` */
+  uint32_t free;     /* list by `slots.first` */
   uint64_t rejected; /* messages that were not what a peer of good will sends */
   uint64_t replays;  /* how often an operation was to be posted again */
 };

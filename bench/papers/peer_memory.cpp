@@ -130,7 +130,7 @@ MemoryUse cache_metadata(const kernel::Metadata& real, std::uint32_t peers) {
   const MemoryUse before = memory_in_use();
   kernel::MetadataCache cache(peers);
   for (std::uint32_t number = 1; number <= peers; ++number)
-    static_cast<void>(cache.put(NodeId(number), {number, elsewhere(real, number)}, kernel::PeerHandle{}));
+    cache.put(NodeId(number), {number, elsewhere(real, number)});
   CHECK(cache.size() == peers);
   return since(before);
 }

@@ -157,7 +157,7 @@ class ConnectedReader final : public BatchReader {
   using BatchReader::BatchReader;
   void open() override {
     open_device();
-    keys_ = value_or_throw(device_->register_local(all_bytes()));
+    keys_ = value_or_throw(device_->register_memory(all_bytes(), std::nullopt));
     for (std::uint32_t i = 0; i < run_.reads; ++i) {
       queue_pairs_.push_back(value_or_throw(device_->connect(metadata(i), i)));
     }

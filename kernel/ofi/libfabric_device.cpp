@@ -1,10 +1,7 @@
 // Making a device: two providers opened, what both must agree on checked, and both names put into one.
 #include <spindrift/kernel/ofi/libfabric_device.hpp>
 
-#include <sys/epoll.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <utility>
 
 #include <spindrift/core/check.hpp>
@@ -33,7 +30,6 @@ Error not_over_verbs(const std::string& provider) {
 
 Result<void> check(const OfiDeviceOptions& options) {
   const auto wrong = [](const char* what, const char* fix) { return Error(ErrorKind::bad_argument, what).fix(fix); };
-  const DeviceSizes& sizes = options.sizes;
   for (const std::string& provider : {options.connected, options.connectionless}) {
     if (is_verbs(provider)) return not_over_verbs(provider);
   }
@@ -42,28 +38,18 @@ Result<void> check(const OfiDeviceOptions& options) {
   }
   if (!connected_wire(options.connected)) return wrong("an unknown connected provider", "choose tcp");
   if (options.connectionless.empty() && options.connected.empty()) return wrong("no provider", "name one or two");
-  if (sizes.send_depth == 0 || sizes.send_depth > depth_max || sizes.receive_buffers == 0 ||
-      sizes.receive_buffers > depth_max) {
-    return wrong("queues without room, or with too much", "choose depths of 1 to 65536");
-  }
-  if (sizes.peers_max == 0 || sizes.message_bytes_max == 0) return wrong("no room for a peer or a message", "choose more");
-  if (options.answer_max <= Duration{}) return wrong("no time to answer in", "choose answer_max above 0");
-  return {};
+  return check_sizes(options.sizes, depth_max, options.answer_max);
 }
 
 // What `open` gives out.
 class ConnectionlessQueuePair final : public PhysicalQueuePair {
  public:
-  ConnectionlessQueuePair(OfiDevice& device, RdmEndpoint& endpoint) : device_(device), endpoint_(endpoint) {}
+  ConnectionlessQueuePair(OfiDevice& device, RdmEndpoint& endpoint)
+      : PhysicalQueuePair(device), device_(device), endpoint_(endpoint) {}
   ~ConnectionlessQueuePair() override { device_.close(endpoint_); }
 
-  [[nodiscard]] bool connectionless() const noexcept override { return true; }
   [[nodiscard]] std::size_t post(std::span<const PhysicalOperation> operations) override {
     return endpoint_.post(operations);
-  }
-  [[nodiscard]] std::size_t poll(std::span<PhysicalEvent> events) override {
-    if (!endpoint_.has_events()) device_.progress();
-    return endpoint_.take(events);
   }
   [[nodiscard]] std::size_t take(std::span<PhysicalEvent> events) override { return endpoint_.take(events); }
   void give_back(std::uint64_t buffer) override { endpoint_.give_back(buffer); }
@@ -81,26 +67,16 @@ class ConnectionlessQueuePair final : public PhysicalQueuePair {
 
 OfiDevice::OfiDevice(const OfiDeviceOptions& options)
     : options_(options),
-      shared_{options.sizes,
-              options.answer_max,
-              options.clock == nullptr ? &system_clock_ : options.clock,
-              Peers(options.sizes.peers_max),
-              {}} {}
+      shared_{{options.sizes, options.answer_max, options.clock == nullptr ? &system_clock_ : options.clock},
+              Peers(options.sizes.peers_max)} {}
 
 Result<void> OfiDevice::start() {
   SPINDRIFT_TRY(check(options_));
-  SPINDRIFT_TRY_ASSIGN(const SocketAddress at, fabric::connected::resolve(options_.listen, false));
-  shared_.waits = FileDescriptor(::epoll_create1(EPOLL_CLOEXEC));
-  if (!shared_.waits) return system_error("epoll_create1", errno);
+  SPINDRIFT_TRY_ASSIGN(const SocketAddress at, interface_at(options_.listen));
+  SPINDRIFT_TRY(shared_.waits.open());
   name_.address = address_of(at);
-  if (!names_one_host(name_.address))
-    return Error(ErrorKind::bad_argument, "peers cannot reach a wildcard").at(options_.listen).fix("name one interface");
-  if (!options_.connectionless.empty()) {
-    SPINDRIFT_TRY(start_connectionless(at));
-  }
-  if (!options_.connected.empty()) {
-    SPINDRIFT_TRY(start_connected(at));
-  }
+  if (!options_.connectionless.empty()) SPINDRIFT_TRY(start_connectionless(at));
+  if (!options_.connected.empty()) SPINDRIFT_TRY(start_connected(at));
   metadata_ = encode(name_);
   set_traits();
   return {};
@@ -138,15 +114,12 @@ Result<void> OfiDevice::start_connected(const SocketAddress& at) {
 
 void OfiDevice::set_traits() {
   const bool both = connectionless_domain_ != nullptr && connected_domain_ != nullptr;
-  traits_name_ = "ofi:" + options_.connectionless + (both ? "+" : "") + options_.connected;
-  traits_.name = traits_name_;
+  traits_.name = "ofi:" + options_.connectionless + (both ? "+" : "") + options_.connected;
   traits_.connectionless = connectionless_domain_ != nullptr;
   traits_.connected = connected_domain_ != nullptr;
   traits_.ordered_completions = !traits_.connectionless;
   traits_.connected_in_order = true;
-  traits_.ordered_writes = true;
   traits_.visible_on_completion = true;
-  traits_.needs_target_progress = true;
   traits_.send_depth = options_.sizes.send_depth;
   traits_.message_bytes_max = options_.sizes.message_bytes_max;
 }
@@ -158,9 +131,7 @@ Result<PeerHandle> OfiDevice::resolve(const Metadata& peer) {
     return Error(ErrorKind::bad_argument, "not the metadata of a device with connectionless queue pairs of " +
                                               (options_.connectionless.empty() ? "any provider" : options_.connectionless));
   }
-  const auto handle = shared_.peers.add(*name);
-  if (!handle) return Error(ErrorKind::resource, "more peers than the device was opened for").fix("raise peers_max");
-  return *handle;
+  return shared_.peers.add(*name, [] { return Result(std::monostate{}); });
 }
 
 void OfiDevice::forget(PeerHandle peer) {
@@ -173,11 +144,11 @@ Result<std::unique_ptr<PhysicalQueuePair>> OfiDevice::open() {
   RdmEndpoint* endpoint = endpoints_.front().get();
   if (endpoint->used()) {
     auto made = std::make_unique<RdmEndpoint>(*connectionless_domain_, shared_);
-    if (auto opened = made->open(socket_address(name_.address, 0)); !opened) return std::move(opened).error();
+    SPINDRIFT_TRY(made->open(socket_address(name_.address, 0)));
     endpoint = made.get();
     endpoints_.push_back(std::move(made));
   } else if (endpoint->broken()) {
-    if (auto opened = reopen(*endpoint); !opened) return std::move(opened).error();
+    SPINDRIFT_TRY(reopen(*endpoint));
   }
   endpoint->set_used(true);
   return std::unique_ptr<PhysicalQueuePair>(std::make_unique<ConnectionlessQueuePair>(*this, *endpoint));
@@ -211,17 +182,11 @@ Result<std::unique_ptr<PhysicalQueuePair>> OfiDevice::connect(const Metadata& pe
   return connections_->connect(*name, token);
 }
 
-Device::Accepted OfiDevice::accepted() {
-  if (connections_ == nullptr) return {};
-  auto first = connections_->accepted();
-  if (first.queue_pair != nullptr) return first;
-  progress();
-  return connections_->accepted();
-}
+Device::Accepted OfiDevice::accepted() { return connections_ == nullptr ? Accepted{} : connections_->table().take(*this); }
 
 // No provider that the device takes asks for the registration of own memory: what own operations touch is checked here
 // alone.
-Result<MemoryKeys> OfiDevice::register_for(std::span<std::byte> memory, std::optional<fabric::Access> access) {
+Result<MemoryKeys> OfiDevice::register_memory(std::span<std::byte> memory, std::optional<fabric::Access> access) {
   if (memory.empty()) return Error(ErrorKind::bad_argument, "memory without bytes");
   SPINDRIFT_TRY_ASSIGN(const std::uint64_t key, fabric::random_word());
   Registration made;
@@ -247,7 +212,7 @@ bool OfiDevice::may_block() noexcept {
 }
 
 Time OfiDevice::next_look() const noexcept {
-  Time next = connections_ == nullptr ? never : connections_->next_look();
+  Time next = connections_ == nullptr ? never : connections_->table().next_look();
   for (const auto& endpoint : endpoints_) next = std::min(next, endpoint->next_look());
   return next;
 }
@@ -264,7 +229,7 @@ namespace spindrift::kernel {
 
 Result<std::unique_ptr<Device>> make_ofi_device(const OfiDeviceOptions& options) {
   auto device = std::make_unique<ofi::OfiDevice>(options);
-  if (auto started = device->start(); !started) return std::move(started).error();
+  SPINDRIFT_TRY(device->start());
   return std::unique_ptr<Device>(std::move(device));
 }
 

@@ -3,7 +3,6 @@
 
 #include <memory>
 #include <optional>
-#include <string>
 #include <unordered_map>
 #include <vector>
 
@@ -30,14 +29,11 @@ class OfiDevice final : public Device {
   [[nodiscard]] Result<std::unique_ptr<PhysicalQueuePair>> open() override;
   [[nodiscard]] Result<std::unique_ptr<PhysicalQueuePair>> connect(const Metadata& peer, std::uint64_t token) override;
   [[nodiscard]] Accepted accepted() override;
-  [[nodiscard]] Result<MemoryKeys> register_memory(std::span<std::byte> memory, fabric::Access access) override {
-    return register_for(memory, access);
-  }
-  [[nodiscard]] Result<MemoryKeys> register_local(std::span<std::byte> memory) override {
-    return register_for(memory, std::nullopt);
-  }
+  /// With both providers.
+  [[nodiscard]] Result<MemoryKeys> register_memory(std::span<std::byte> memory,
+                                                   std::optional<fabric::Access> access) override;
   void deregister(const MemoryKeys& keys) override;
-  [[nodiscard]] int descriptor() const noexcept override { return shared_.waits.get(); }
+  [[nodiscard]] int descriptor() const noexcept override { return shared_.waits.descriptor(); }
   [[nodiscard]] bool may_block() noexcept override;
   [[nodiscard]] Time next_look() const noexcept override;
 
@@ -59,15 +55,12 @@ class OfiDevice final : public Device {
   [[nodiscard]] Result<void> start_connectionless(const SocketAddress& at);
   [[nodiscard]] Result<void> start_connected(const SocketAddress& at);
   void set_traits();
-  /// Registers with both providers, or, without `access`, for own operations alone. Errors: resource, bad_argument.
-  [[nodiscard]] Result<MemoryKeys> register_for(std::span<std::byte> memory, std::optional<fabric::Access> access);
 
   const OfiDeviceOptions options_;
   const SystemClock system_clock_;
   DeviceTraits traits_;
   Metadata metadata_;
   OfiName name_;
-  std::string traits_name_;
   std::unique_ptr<ProviderDomain> connectionless_domain_;
   std::unique_ptr<ProviderDomain> connected_domain_;
   OfiShared shared_;

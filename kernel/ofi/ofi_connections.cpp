@@ -1,18 +1,15 @@
 // Calling, answering, and handing each completion to its queue pair.
 #include <spindrift/kernel/ofi/ofi_connections.hpp>
 
-#include <rdma/fi_errno.h>
-
 #include <algorithm>
 #include <array>
 #include <cstring>
 #include <utility>
-#include <vector>
+
+#include <spindrift/core/bytes.hpp>
 
 namespace spindrift::kernel::ofi {
 namespace {
-
-using fabric::ofi::ofi_error;
 
 constexpr std::size_t completions_max = 1u << 16;   // of all queue pairs together; it bounds how many there may be
 constexpr std::uint32_t passes_between_looks = 16;  // at the event queue, while nothing is expected there
@@ -24,18 +21,12 @@ Result<void> OfiConnections::open(const SocketAddress& source) {
   source_ = source;
   const std::size_t each = std::size_t{shared_.sizes.send_depth} + shared_.sizes.receive_buffers;
   queue_pairs_max_ = std::min<std::size_t>(shared_.sizes.peers_max, std::max<std::size_t>(completions_max / each, 1));
-  auto events = provider_domain_.events();
-  if (!events) return std::move(events).error();
-  events_ = std::move(events).value();
-  auto completions = provider_domain_.completions(queue_pairs_max_ * each);
-  if (!completions) return std::move(completions).error();
-  completions_ = std::move(completions).value();
-  if (auto waits = shared_.wait_for(provider_domain_, events_->fid); !waits) return waits;
-  if (auto waits = shared_.wait_for(provider_domain_, completions_->fid); !waits) return waits;
-  auto listener = provider_domain_.listener();
-  if (!listener) return std::move(listener).error();
-  listener_ = std::move(listener).value();
-  if (const int error = fi_pep_bind(listener_.get(), &events_->fid, 0); error != 0) return ofi_error("fi_pep_bind", error);
+  SPINDRIFT_TRY_ASSIGN(events_, provider_domain_.events());
+  SPINDRIFT_TRY_ASSIGN(completions_, provider_domain_.completions(queue_pairs_max_ * each));
+  SPINDRIFT_TRY(provider_domain_.add_to(shared_.waits, events_->fid));
+  SPINDRIFT_TRY(provider_domain_.add_to(shared_.waits, completions_->fid));
+  SPINDRIFT_TRY_ASSIGN(listener_, provider_domain_.listener());
+  SPINDRIFT_TRY(outcome_of("fi_pep_bind", fi_pep_bind(listener_.get(), &events_->fid, 0)));
   if (const int error = fi_listen(listener_.get()); error != 0) {
     return Error(ErrorKind::refused, "cannot listen")
         .because(ofi_error("fi_listen", error))
@@ -44,15 +35,13 @@ Result<void> OfiConnections::open(const SocketAddress& source) {
   return {};
 }
 
-Result<SocketAddress> OfiConnections::address() { return ProviderDomain::address_of(listener_->fid); }
-
 Result<std::unique_ptr<OfiConnection>> OfiConnections::make(Handle<fid_ep> endpoint) {
   if (connections_.size() == queue_pairs_max_) {
     return Error(ErrorKind::resource, "as many connections as the completion queue has room for")
         .fix("use connectionless queue pairs, or ask for smaller depths");
   }
   auto made = std::make_unique<OfiConnection>(device_, *this, shared_);
-  if (auto started = made->start(std::move(endpoint), *events_, *completions_); !started) return std::move(started).error();
+  SPINDRIFT_TRY(made->start(std::move(endpoint), *events_, *completions_));
   connections_.add(*made, shared_.clock->now());
   unsettled_ = true;
   return made;
@@ -60,13 +49,10 @@ Result<std::unique_ptr<OfiConnection>> OfiConnections::make(Handle<fid_ep> endpo
 
 Result<std::unique_ptr<PhysicalQueuePair>> OfiConnections::connect(const OfiName& peer, std::uint64_t token) {
   const SocketAddress destination = socket_address(peer.address, peer.connected_port);
-  auto endpoint = provider_domain_.endpoint(&source_, &destination);
-  if (!endpoint) return std::move(endpoint).error();
-  auto made = make(std::move(endpoint).value());
-  if (!made) return std::move(made).error();
-  if (const int error = fi_connect(&(*made)->endpoint(), &destination.storage, &token, token_bytes); error != 0)
-    return ofi_error("fi_connect", error);
-  return std::unique_ptr<PhysicalQueuePair>(std::move(made).value());
+  SPINDRIFT_TRY_ASSIGN(Handle<fid_ep> endpoint, provider_domain_.endpoint(&source_, &destination));
+  SPINDRIFT_TRY_ASSIGN(std::unique_ptr<OfiConnection> made, make(std::move(endpoint)));
+  SPINDRIFT_TRY(outcome_of("fi_connect", fi_connect(&made->endpoint(), &destination.storage, &token, token_bytes)));
+  return std::unique_ptr<PhysicalQueuePair>(std::move(made));
 }
 
 void OfiConnections::progress(Time now) {
@@ -77,7 +63,7 @@ void OfiConnections::progress(Time now) {
   }
   unsettled_ = false;
   connections_.progress(now);
-  unsettled_ |= connections_.find_if([](const OfiConnection& each) { return !each.up(); }) != nullptr;
+  unsettled_ |= connections_.find_if([](OfiConnection& each) { return !each.state().up(); }) != nullptr;
 }
 
 bool OfiConnections::may_block() noexcept {
@@ -86,25 +72,15 @@ bool OfiConnections::may_block() noexcept {
 }
 
 void OfiConnections::drain_completions() {
-  std::array<fi_cq_msg_entry, 64> entries;
-  while (true) {
-    const auto count = fi_cq_read(completions_.get(), entries.data(), entries.size());
-    if (count == -FI_EAVAIL) {
-      fi_cq_err_entry error{};
-      if (fi_cq_readerr(completions_.get(), &error, 0) < 0) return;
-      const CompletionToken token = token_of(error.op_context);
-      unsettled_ = true;
-      if (OfiConnection* const at = connections_.find(token.life)) at->on_failed_completion(token, error.err);
-      continue;
-    }
-    if (count <= 0) return;
-    for (std::size_t i = 0; i < static_cast<std::size_t>(count); ++i) {
-      if (is_news(entries[i])) continue;
-      const CompletionToken token = token_of(entries[i].op_context);
-      if (OfiConnection* const at = connections_.find(token.life)) at->on_completion(token, entries[i].len);
-    }
-    if (static_cast<std::size_t>(count) < entries.size()) return;
-  }
+  static_cast<void>(drain(
+      *completions_,
+      [this](const CompletionToken& token, std::size_t bytes) {
+        if (OfiConnection* const at = connections_.find(token.life)) at->on_completion(token, bytes);
+      },
+      [this](const CompletionToken& token, int error) {
+        unsettled_ = true;
+        if (OfiConnection* const at = connections_.find(token.life)) at->on_failed_completion(token, error);
+      }));
 }
 
 void OfiConnections::drain_events() {
@@ -126,9 +102,7 @@ void OfiConnections::drain_events() {
     }
     OfiConnection* const queue_pair = find(entry.fid);
     if (queue_pair == nullptr) continue;
-    if (what == FI_CONNECTED) {
-      queue_pair->on_connected(!connections_.waits(queue_pair));
-    }
+    if (what == FI_CONNECTED) queue_pair->on_connected(!connections_.waits(queue_pair));
     if (what == FI_SHUTDOWN) {
       drain_completions();  // what the peer said and did last comes before its end
       queue_pair->break_down("the connection broke");
@@ -144,26 +118,23 @@ void OfiConnections::on_event_error() {
 }
 
 OfiConnection* OfiConnections::find(fid_t which) noexcept {
-  return connections_.find_if([which](OfiConnection& each) { return !each.broken() && &each.endpoint().fid == which; });
+  return connections_.find_if(
+      [which](OfiConnection& each) { return !each.state().broken() && &each.endpoint().fid == which; });
 }
 
 // Who calls says a token and nothing else. It is turned away if it says more or less, or if too many wait to be taken.
 void OfiConnections::on_request(fi_info& info, std::span<const std::byte> data) {
-  std::uint64_t token = 0;
-  std::unique_ptr<OfiConnection> queue_pair;
-  bool answers = data.size() == token_bytes && !connections_.calls_full();
-  if (answers) {
-    std::memcpy(&token, data.data(), token_bytes);
-    auto endpoint = provider_domain_.endpoint(info);
-    auto made = endpoint ? make(std::move(endpoint).value()) : Result<std::unique_ptr<OfiConnection>>(endpoint.error());
-    answers = made.ok();
-    if (answers) queue_pair = std::move(made).value();
-  }
-  if (!answers) {
+  const auto made = [&]() -> Result<std::unique_ptr<OfiConnection>> {
+    if (data.size() != token_bytes || connections_.calls_full()) return Error(ErrorKind::refused, "turned away");
+    SPINDRIFT_TRY_ASSIGN(Handle<fid_ep> endpoint, provider_domain_.endpoint(info));
+    return make(std::move(endpoint));
+  };
+  auto queue_pair = made();
+  if (!queue_pair) {
     static_cast<void>(fi_reject(listener_.get(), info.handle, nullptr, 0));
-    return;
+  } else if (fi_accept(&(*queue_pair)->endpoint(), nullptr, 0) == 0) {
+    connections_.answer(std::move(queue_pair).value(), field_at_front<std::uint64_t>(data).value());
   }
-  if (fi_accept(&queue_pair->endpoint(), nullptr, 0) == 0) connections_.answer(std::move(queue_pair), token);
 }
 
 }  // namespace spindrift::kernel::ofi

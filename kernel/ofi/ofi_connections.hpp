@@ -8,7 +8,6 @@
 
 #include <cstdint>
 #include <deque>
-#include <map>
 #include <memory>
 #include <string>
 
@@ -21,27 +20,21 @@
 namespace spindrift::kernel::ofi {
 
 class OfiConnections;
-class OfiDevice;
 
 /// One connection. Its completions come in the order of its posts: a read that writes overtake keeps their completions back.
 class OfiConnection final : public PhysicalQueuePair {
  public:
-  OfiConnection(OfiDevice& device, OfiConnections& connections, OfiShared& shared);
+  OfiConnection(Device& device, OfiConnections& connections, OfiShared& shared);
   ~OfiConnection() override;
 
-  [[nodiscard]] bool connectionless() const noexcept override { return false; }
   [[nodiscard]] std::size_t post(std::span<const PhysicalOperation> operations) override;
-  [[nodiscard]] std::size_t poll(std::span<PhysicalEvent> events) override;
   [[nodiscard]] std::size_t take(std::span<PhysicalEvent> events) override { return events_.take(events); }
   void give_back(std::uint64_t buffer) override;
-  [[nodiscard]] Result<void> reset() override;
 
   /// Binds it, and offers it buffers. Errors: resource.
   [[nodiscard]] Result<void> start(Handle<fid_ep> endpoint, fid_eq& events, fid_cq& completions);
   [[nodiscard]] fid_ep& endpoint() noexcept { return *endpoint_; }
-  [[nodiscard]] std::uint32_t life() const noexcept { return life_; }
-  [[nodiscard]] bool up() const noexcept { return state_ == State::up; }
-  [[nodiscard]] bool broken() const noexcept { return state_ == State::broken; }
+  [[nodiscard]] ConnectionState& state() noexcept { return state_; }
 
   /// `called`: by this device's `connect`, so the owner wants to hear of it.
   void on_connected(bool called);
@@ -50,48 +43,40 @@ class OfiConnection final : public PhysicalQueuePair {
   /// Every operation under way is told as lost.
   void break_down(std::string reason);
   void progress(Time now);
-  /// Its silence counts from now on.
-  void excuse(Time now) noexcept { heard_ = now; }
   [[nodiscard]] bool has_events() const noexcept { return !events_.empty(); }
-  [[nodiscard]] Time next_look() const noexcept;
+  /// What the provider does not take now it takes when something that it has is over, and that its queue tells.
+  [[nodiscard]] Time next_look() const noexcept { return state_.silent_at(!order_.empty()); }
 
  private:
-  enum class State : std::uint8_t { connecting, up, broken };
-
   void flush();
   /// Tells the completions whose turn it is.
   void tell();
 
-  OfiDevice& device_;
   OfiConnections& connections_;
   OfiShared& shared_;
-  const std::uint32_t life_;
-  State state_ = State::connecting;
+  ConnectionState state_;
   PendingOperations pending_;
   ReceiveBuffers buffers_;
   DeviceEvents events_;
   std::deque<std::uint32_t> order_;  // places, as posted
   std::size_t given_ = 0;            // of `order_`, from its front
-  Time heard_{};
   Handle<fid_ep> endpoint_;
 };
 
 class OfiConnections {
  public:
-  OfiConnections(OfiDevice& device, ProviderDomain& domain, OfiShared& shared)
+  OfiConnections(Device& device, ProviderDomain& domain, OfiShared& shared)
       : device_(device), provider_domain_(domain), shared_(shared), connections_(shared.answer_max) {}
 
   /// Listens. `source`: this host's address, without a port. Errors: refused, resource.
   [[nodiscard]] Result<void> open(const SocketAddress& source);
-  [[nodiscard]] Result<SocketAddress> address();
+  [[nodiscard]] Result<SocketAddress> address() { return ProviderDomain::address_of(listener_->fid); }
 
   [[nodiscard]] Result<std::unique_ptr<PhysicalQueuePair>> connect(const OfiName& peer, std::uint64_t token);
-  [[nodiscard]] Device::Accepted accepted() { return connections_.take(); }
   void progress(Time now);
-  void remove(std::uint32_t life) { connections_.remove(life); }
+  [[nodiscard]] ConnectionTable<OfiConnection>& table() noexcept { return connections_; }
   /// As Device has them.
   [[nodiscard]] bool may_block() noexcept;
-  [[nodiscard]] Time next_look() const noexcept { return connections_.next_look(); }
 
  private:
   [[nodiscard]] Result<std::unique_ptr<OfiConnection>> make(Handle<fid_ep> endpoint);
@@ -101,7 +86,7 @@ class OfiConnections {
   void on_event_error();
   [[nodiscard]] OfiConnection* find(fid_t which) noexcept;
 
-  OfiDevice& device_;
+  Device& device_;
   ProviderDomain& provider_domain_;
   OfiShared& shared_;
   SocketAddress source_;

@@ -3,13 +3,11 @@
 
 #include <arpa/inet.h>
 
-#include <algorithm>
-#include <cstring>
+#include <spindrift/core/bytes.hpp>
 
 namespace spindrift::kernel::ofi {
 namespace {
 
-constexpr std::size_t name_bytes = 24;
 constexpr std::uint8_t form = 'O';
 constexpr std::uint8_t version = 1;
 
@@ -29,37 +27,27 @@ std::optional<Wire> connected_wire(std::string_view provider) {
 }
 
 Metadata encode(const OfiName& name) {
-  std::array<std::uint8_t, name_bytes> bytes{form, version, static_cast<std::uint8_t>(name.connectionless),
-                                             static_cast<std::uint8_t>(name.connected)};
-  std::copy(name.address.begin(), name.address.end(), bytes.begin() + 4);
-  const std::uint16_t ports[] = {htons(name.connectionless_port), htons(name.connected_port)};
-  std::memcpy(bytes.data() + 20, ports, sizeof ports);
-  Metadata metadata;
-  metadata.size = name_bytes;
-  std::memcpy(metadata.bytes.data(), bytes.data(), name_bytes);
-  return metadata;
+  return Metadata::of(field_bytes(form, version, static_cast<std::uint8_t>(name.connectionless),
+                                  static_cast<std::uint8_t>(name.connected), name.address, htons(name.connectionless_port),
+                                  htons(name.connected_port)));
 }
 
 std::optional<OfiName> decode(const Metadata& metadata) {
-  if (metadata.size != name_bytes) return std::nullopt;
-  std::array<std::uint8_t, name_bytes> bytes;
-  std::memcpy(bytes.data(), metadata.bytes.data(), name_bytes);
-  const std::uint8_t connectionless = bytes[2];
-  const std::uint8_t connected = bytes[3];
-  const bool known = bytes[0] == form && bytes[1] == version && connectionless <= static_cast<std::uint8_t>(Wire::net) &&
+  ByteReader reader(metadata.said());
+  if (reader.get<std::uint8_t>() != form || reader.get<std::uint8_t>() != version) return std::nullopt;
+  const auto connectionless = reader.get<std::uint8_t>();
+  const auto connected = reader.get<std::uint8_t>();
+  const bool known = connectionless <= static_cast<std::uint8_t>(Wire::net) &&
                      (connected == 0 || connected == static_cast<std::uint8_t>(Wire::tcp));
   if (!known || (connectionless == 0 && connected == 0)) return std::nullopt;
-  OfiName name;
-  name.connectionless = static_cast<Wire>(connectionless);
-  name.connected = static_cast<Wire>(connected);
-  std::copy_n(bytes.begin() + 4, name.address.size(), name.address.begin());
-  std::uint16_t ports[2];
-  std::memcpy(ports, bytes.data() + 20, sizeof ports);
-  name.connectionless_port = ntohs(ports[0]);
-  name.connected_port = ntohs(ports[1]);
+  const OfiName name{.connectionless = static_cast<Wire>(connectionless),
+                     .connected = static_cast<Wire>(connected),
+                     .address = reader.get<HostAddress>(),
+                     .connectionless_port = ntohs(reader.get<std::uint16_t>()),
+                     .connected_port = ntohs(reader.get<std::uint16_t>())};
   const bool ports_fit =
       (connectionless != 0) == (name.connectionless_port != 0) && (connected != 0) == (name.connected_port != 0);
-  if (!ports_fit || !names_one_host(name.address)) return std::nullopt;
+  if (!reader.complete() || !ports_fit || !names_one_host(name.address)) return std::nullopt;
   return name;
 }
 

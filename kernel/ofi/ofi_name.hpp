@@ -3,7 +3,6 @@
 //   4  IPv6 address, or IPv4 mapped into it                20  connectionless port   22  connected port   (0: none)
 #pragma once
 
-#include <array>
 #include <compare>
 #include <cstdint>
 #include <optional>

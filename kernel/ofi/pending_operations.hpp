@@ -6,13 +6,15 @@
 #pragma once
 
 #include <rdma/fi_endpoint.h>
+#include <rdma/fi_eq.h>
+#include <rdma/fi_errno.h>
 
+#include <array>
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <vector>
 
-#include <spindrift/kernel/completion_token.hpp>
+#include <spindrift/kernel/device_parts.hpp>
 #include <spindrift/kernel/device_events.hpp>
 #include <spindrift/kernel/physical.hpp>
 #include <spindrift/kernel/receive_buffers.hpp>
@@ -41,9 +43,27 @@ struct PendingOperation {
 [[nodiscard]] inline CompletionToken token_of(const void* context) noexcept {
   return decode_token(reinterpret_cast<std::uintptr_t>(context));
 }
-/// Whether it is no more than the news that a peer has written.
-[[nodiscard]] inline bool is_news(const fi_cq_msg_entry& entry) noexcept {
-  return (entry.flags & (FI_REMOTE_WRITE | FI_REMOTE_CQ_DATA)) != 0;
+
+/// Takes what is in a completion queue: `on_completion(token, bytes)` for what is over, `on_failure(token, error)` for what
+/// failed; nothing for the news that a peer has written. False if the queue itself has failed.
+template <class OnCompletion, class OnFailure>
+[[nodiscard]] bool drain(fid_cq& completions, OnCompletion&& on_completion, OnFailure&& on_failure) {
+  std::array<fi_cq_msg_entry, 64> entries;
+  while (true) {
+    const auto count = fi_cq_read(&completions, entries.data(), entries.size());
+    if (count == -FI_EAVAIL) {
+      fi_cq_err_entry error{};
+      if (fi_cq_readerr(&completions, &error, 0) < 0) return true;
+      on_failure(token_of(error.op_context), error.err);
+      continue;
+    }
+    if (count < 0) return count == -FI_EAGAIN;
+    for (const fi_cq_msg_entry& entry : std::span(entries).first(static_cast<std::size_t>(count))) {
+      const bool is_news = (entry.flags & (FI_REMOTE_WRITE | FI_REMOTE_CQ_DATA)) != 0;
+      if (!is_news) on_completion(token_of(entry.op_context), entry.len);
+    }
+    if (static_cast<std::size_t>(count) < entries.size()) return true;
+  }
 }
 
 class PendingOperations {

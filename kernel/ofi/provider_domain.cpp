@@ -7,12 +7,9 @@
 #include <array>
 #include <cstdlib>
 #include <cstring>
-#include <utility>
 
 namespace spindrift::kernel::ofi {
 namespace {
-
-using fabric::ofi::ofi_error;
 
 constexpr std::uint64_t needed_order = FI_ORDER_WAW | FI_ORDER_SAW | FI_ORDER_WAS | FI_ORDER_SAS;
 
@@ -74,13 +71,14 @@ Result<std::unique_ptr<ProviderDomain>> ProviderDomain::open(const std::string& 
   std::unique_ptr<ProviderDomain> opened(new ProviderDomain(peers_max));
   SPINDRIFT_TRY_ASSIGN(opened->info_, find_provider(*fi, provider, type, at));
   fi_info& found = *opened->info_;
-  fid_fabric* fabric = nullptr;
-  if (const int error = fi->fabric(found.fabric_attr, &fabric, nullptr); error != 0) return ofi_error("fi_fabric", error);
-  opened->fabric_.reset(fabric);
+  SPINDRIFT_TRY_ASSIGN(opened->fabric_, made_by<fid_fabric>("fi_fabric", [&](fid_fabric** made) {
+                         return fi->fabric(found.fabric_attr, made, nullptr);
+                       }));
+  fid_fabric* const fabric = opened->fabric_.get();
   SPINDRIFT_TRY_ASSIGN(opened->waiting_, fabric::ofi::Waiting::open(*fabric, found.fabric_attr->prov_name));
-  fid_domain* domain = nullptr;
-  if (const int error = fi_domain(fabric, &found, &domain, nullptr); error != 0) return ofi_error("fi_domain", error);
-  opened->domain_.reset(domain);
+  SPINDRIFT_TRY_ASSIGN(opened->domain_, made_by<fid_domain>("fi_domain", [&](fid_domain** made) {
+                         return fi_domain(fabric, &found, made, nullptr);
+                       }));
   return opened;
 }
 
@@ -95,10 +93,7 @@ Result<Handle<fid_av>> ProviderDomain::addresses() {
   fi_av_attr attributes{};
   attributes.type = FI_AV_TABLE;
   attributes.count = peers_max_;
-  fid_av* addresses = nullptr;
-  if (const int error = fi_av_open(domain_.get(), &attributes, &addresses, nullptr); error != 0)
-    return ofi_error("fi_av_open", error);
-  return Handle<fid_av>(addresses);
+  return made_by<fid_av>("fi_av_open", [&](fid_av** made) { return fi_av_open(domain_.get(), &attributes, made, nullptr); });
 }
 
 Result<Handle<fid_ep>> ProviderDomain::endpoint(const SocketAddress* source, const SocketAddress* destination) {
@@ -110,33 +105,39 @@ Result<Handle<fid_ep>> ProviderDomain::endpoint(const SocketAddress* source, con
 
 Result<Handle<fid_ep>> ProviderDomain::endpoint(fi_info& info) {
   info.tx_attr->op_flags = FI_DELIVERY_COMPLETE;
-  fid_ep* endpoint = nullptr;
-  if (const int error = fi_endpoint(domain_.get(), &info, &endpoint, nullptr); error != 0)
-    return ofi_error("fi_endpoint", error);
-  return Handle<fid_ep>(endpoint);
+  return made_by<fid_ep>("fi_endpoint", [&](fid_ep** made) { return fi_endpoint(domain_.get(), &info, made, nullptr); });
 }
 
 Result<Handle<fid_pep>> ProviderDomain::listener() {
-  fid_pep* listener = nullptr;
-  if (const int error = fi_passive_ep(fabric_.get(), info_.get(), &listener, nullptr); error != 0) {
-    return Error(ErrorKind::refused, "cannot listen").because(ofi_error("fi_passive_ep", error));
-  }
-  return Handle<fid_pep>(listener);
+  auto listener = made_by<fid_pep>("fi_passive_ep",
+                                   [&](fid_pep** made) { return fi_passive_ep(fabric_.get(), info_.get(), made, nullptr); });
+  if (!listener) return Error(ErrorKind::refused, "cannot listen").because(std::move(listener).error());
+  return listener;
 }
 
 Result<Handle<fid_mr>> ProviderDomain::register_memory(std::span<std::byte> memory, fabric::Access access,
                                                        std::uint64_t key) {
   const std::uint64_t rights = access == fabric::Access::write ? FI_REMOTE_WRITE : FI_REMOTE_READ;
-  fid_mr* registered = nullptr;
-  const int error = fi_mr_reg(domain_.get(), memory.data(), memory.size(), rights, 0, key, 0, &registered, nullptr);
-  if (error != 0) return ofi_error("fi_mr_reg", error);
-  return Handle<fid_mr>(registered);
+  return made_by<fid_mr>("fi_mr_reg", [&](fid_mr** made) {
+    return fi_mr_reg(domain_.get(), memory.data(), memory.size(), rights, 0, key, 0, made, nullptr);
+  });
+}
+
+Result<void> ProviderDomain::add_to(const WaitSet& waits, fid& queue) const {
+  SPINDRIFT_TRY_ASSIGN(const int descriptor, waiting_.descriptor_of(queue));
+  return waits.add(descriptor);
+}
+
+Result<void> ProviderDomain::enable(fid_ep& endpoint, fid_cq& completions, fid& other) {
+  SPINDRIFT_TRY(outcome_of("fi_ep_bind", fi_ep_bind(&endpoint, &other, 0)));
+  SPINDRIFT_TRY(outcome_of("fi_ep_bind", fi_ep_bind(&endpoint, &completions.fid, FI_TRANSMIT | FI_RECV)));
+  return outcome_of("fi_enable", fi_enable(&endpoint));
 }
 
 Result<SocketAddress> ProviderDomain::address_of(fid& object) {
   SocketAddress address;
   std::size_t bytes = sizeof address.storage;
-  if (const int error = fi_getname(&object, &address.storage, &bytes); error != 0) return ofi_error("fi_getname", error);
+  SPINDRIFT_TRY(outcome_of("fi_getname", fi_getname(&object, &address.storage, &bytes)));
   address.bytes = static_cast<socklen_t>(bytes);
   return address;
 }

@@ -12,15 +12,14 @@
 
 #include <spindrift/fabric/connected/socket_address.hpp>
 #include <spindrift/fabric/fabric.hpp>
-#include <spindrift/fabric/ofi/library.hpp>
 #include <spindrift/fabric/ofi/provider.hpp>
 #include <spindrift/fabric/ofi/waiting.hpp>
 #include <spindrift/core/result.hpp>
+#include <spindrift/kernel/ofi/ofi_shared.hpp>
 
 namespace spindrift::kernel::ofi {
 
 using fabric::connected::SocketAddress;
-using fabric::ofi::Handle;
 using fabric::ofi::Info;
 
 /// Not movable: everything in it points at it. Whatever was made of it goes before it.
@@ -45,8 +44,10 @@ class ProviderDomain {
   [[nodiscard]] bool may_block(fid_cq& completions, fid_eq* events) noexcept {
     return waiting_.may_block(completions, events);
   }
-  /// Of a queue of this domain; several may share it. Errors: resource.
-  [[nodiscard]] Result<int> descriptor_of(fid& queue) const { return waiting_.descriptor_of(queue); }
+  /// From here on until it is closed, that queue of this domain is waited for too. Errors: resource.
+  [[nodiscard]] Result<void> add_to(const WaitSet& waits, fid& queue) const;
+  /// Binds an endpoint to its completions and to its addresses or events, and enables it. Errors: resource.
+  [[nodiscard]] static Result<void> enable(fid_ep& endpoint, fid_cq& completions, fid& other);
 
   /// One of libfabric's objects' own address. Errors: resource.
   [[nodiscard]] static Result<SocketAddress> address_of(fid& object);

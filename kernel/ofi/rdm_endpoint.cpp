@@ -1,11 +1,7 @@
 // Operations go out queue by queue, and come back in any order.
 #include <spindrift/kernel/ofi/rdm_endpoint.hpp>
 
-#include <rdma/fi_cm.h>
-#include <rdma/fi_errno.h>
-
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <utility>
 
@@ -13,8 +9,6 @@
 
 namespace spindrift::kernel::ofi {
 namespace {
-
-using fabric::ofi::ofi_error;
 
 // Every try of a provider that finds nobody there costs it a socket; one whose connection is being made costs nothing.
 constexpr Duration pause_per_try = std::chrono::microseconds(10);
@@ -34,21 +28,15 @@ RdmEndpoint::RdmEndpoint(ProviderDomain& domain, OfiShared& shared)
 
 Result<void> RdmEndpoint::open(const SocketAddress& source) {
   CHECK(broken());
-  auto completions = provider_domain_.completions(2 * std::size_t{shared_.sizes.send_depth} + shared_.sizes.receive_buffers);
-  if (!completions) return std::move(completions).error();
-  if (auto waits = shared_.wait_for(provider_domain_, (*completions)->fid); !waits) return waits;
-  auto addresses = provider_domain_.addresses();
-  if (!addresses) return std::move(addresses).error();
-  auto made = provider_domain_.endpoint(&source, nullptr);
-  if (!made) return std::move(made).error();
-  fid_ep* const endpoint = made->get();
-  if (const int error = fi_ep_bind(endpoint, &(*addresses)->fid, 0); error != 0) return ofi_error("fi_ep_bind", error);
-  if (const int error = fi_ep_bind(endpoint, &(*completions)->fid, FI_TRANSMIT | FI_RECV); error != 0)
-    return ofi_error("fi_ep_bind", error);
-  if (const int error = fi_enable(endpoint); error != 0) return ofi_error("fi_enable", error);
-  addresses_ = std::move(addresses).value();
-  completions_ = std::move(completions).value();
-  endpoint_ = std::move(made).value();
+  SPINDRIFT_TRY_ASSIGN(auto completions, provider_domain_.completions(2 * std::size_t{shared_.sizes.send_depth} +
+                                                                      shared_.sizes.receive_buffers));
+  SPINDRIFT_TRY(provider_domain_.add_to(shared_.waits, completions->fid));
+  SPINDRIFT_TRY_ASSIGN(auto addresses, provider_domain_.addresses());
+  SPINDRIFT_TRY_ASSIGN(auto endpoint, provider_domain_.endpoint(&source, nullptr));
+  SPINDRIFT_TRY(ProviderDomain::enable(*endpoint, *completions, addresses->fid));
+  addresses_ = std::move(addresses);
+  completions_ = std::move(completions);
+  endpoint_ = std::move(endpoint);
   source_ = source;
   life_ = shared_.new_life();
   events_.clear();
@@ -56,8 +44,6 @@ Result<void> RdmEndpoint::open(const SocketAddress& source) {
   if (used_) set_used(true);
   return {};
 }
-
-Result<SocketAddress> RdmEndpoint::address() { return ProviderDomain::address_of(endpoint_->fid); }
 
 void RdmEndpoint::set_used(bool used) {
   used_ = used;
@@ -97,7 +83,7 @@ std::size_t RdmEndpoint::take(std::span<PhysicalEvent> events) {
 
 void RdmEndpoint::accept(const PhysicalOperation& operation) {
   const std::uint32_t place = pending_.take(operation);
-  Status refusal = shared_.judge(operation);
+  Status refusal = judge(operation, shared_.memory, shared_.sizes.message_bytes_max);
   PeerQueue* const queue = refusal == Status::done ? queue_for(operation.peer) : nullptr;
   if (queue == nullptr) refusal = Status::local_error;
   if (queue != nullptr && queue->failed) refusal = Status::flushed;
@@ -115,9 +101,9 @@ void RdmEndpoint::accept(const PhysicalOperation& operation) {
 
 RdmEndpoint::PeerQueue* RdmEndpoint::queue_for(PeerHandle peer) {
   if (const auto at = queues_.find(peer); at != queues_.end()) return &at->second;
-  const OfiName* const name = shared_.peers.find(peer);
-  if (name == nullptr || name->connectionless_port == 0) return nullptr;
-  const SocketAddress address = socket_address(name->address, name->connectionless_port);
+  const auto* const known = shared_.peers.find(peer);
+  if (known == nullptr || known->name.connectionless_port == 0) return nullptr;
+  const SocketAddress address = socket_address(known->name.address, known->name.connectionless_port);
   fi_addr_t to = FI_ADDR_UNSPEC;
   if (fi_av_insert(addresses_.get(), &address.storage, 1, &to, 0, nullptr) != 1) return nullptr;
   PeerQueue& queue = queues_[peer];
@@ -165,7 +151,7 @@ void RdmEndpoint::flush(PeerQueue& queue) {
 // A peer that ends may close its connections before its listener, so that is probed again, but ever more rarely: a peer that
 // is there, and has lost a connection alone, takes every probe for a caller.
 void RdmEndpoint::probe_listener(PeerHandle peer, PeerQueue& queue) {
-  const OfiName& name = *shared_.peers.find(peer);
+  const OfiName& name = shared_.peers.find(peer)->name;
   queue.probe.emplace(source_, socket_address(name.address, name.connectionless_port));
 }
 
@@ -177,7 +163,10 @@ void RdmEndpoint::progress(Time now) {
   if (absence_.away()) {
     for (auto& [peer, queue] : queues_) queue.heard = now_;
   }
-  if (!drain()) return break_down("the completion queue failed");
+  const bool drained = drain(
+      *completions_, [this](const CompletionToken& token, std::size_t bytes) { on_completion(token, bytes); },
+      [this](const CompletionToken& token, int error) { on_failed_completion(token, error); });
+  if (!drained) return break_down("the completion queue failed");
   if (!offer_buffers()) return break_down("the provider takes no receive buffers");
   for (auto& [peer, queue] : queues_) {
     if (!queue.waiting.empty()) flush(queue);
@@ -199,22 +188,7 @@ Time RdmEndpoint::next_look() const noexcept {
   return next;
 }
 
-bool RdmEndpoint::drain() {
-  std::array<fi_cq_msg_entry, 64> entries;
-  while (true) {
-    const auto count = fi_cq_read(completions_.get(), entries.data(), entries.size());
-    if (count == -FI_EAVAIL) {
-      on_failed_completion();
-      continue;
-    }
-    if (count == -FI_EAGAIN) return true;
-    if (count < 0) return false;
-    for (std::size_t i = 0; i < static_cast<std::size_t>(count); ++i) on_completion(entries[i]);
-    if (static_cast<std::size_t>(count) < entries.size()) return true;
-  }
-}
-
-// The queue of a pending that was given to the provider and has come back; null if nobody waits for it any more.
+// The queue of an operation that was given to the provider and has come back; null if nobody waits for it any more.
 RdmEndpoint::PeerQueue* RdmEndpoint::take_back(std::uint32_t place) {
   const PendingOperation& pending = pending_.at(place);
   const auto at = queues_.find(pending.operation.peer);
@@ -229,12 +203,10 @@ RdmEndpoint::PeerQueue* RdmEndpoint::take_back(std::uint32_t place) {
   return queue;
 }
 
-void RdmEndpoint::on_completion(const fi_cq_msg_entry& entry) {
-  if (is_news(entry)) return;
-  const CompletionToken token = token_of(entry.op_context);
+void RdmEndpoint::on_completion(const CompletionToken& token, std::size_t bytes) {
   if (token.life != life_) return;
   if (token.receive) {
-    if (used_) events_.push(buffers_.received(token.which, entry.len));
+    if (used_) events_.push(buffers_.received(token.which, bytes));
     return;
   }
   PeerQueue* const queue = take_back(token.which);
@@ -245,10 +217,7 @@ void RdmEndpoint::on_completion(const fi_cq_msg_entry& entry) {
   finish(token.which, Status::done);
 }
 
-void RdmEndpoint::on_failed_completion() {
-  fi_cq_err_entry error{};
-  if (fi_cq_readerr(completions_.get(), &error, 0) < 0) return;
-  const CompletionToken token = token_of(error.op_context);
+void RdmEndpoint::on_failed_completion(const CompletionToken& token, int error) {
   if (token.life != life_) return;
   if (token.receive) {
     if (used_) buffers_.spent(token.which);
@@ -256,7 +225,7 @@ void RdmEndpoint::on_failed_completion() {
   }
   PeerQueue* const queue = take_back(token.which);
   if (queue == nullptr) return;
-  finish(token.which, status_of_completion(error.err));
+  finish(token.which, status_of_completion(error));
   on_failure(*queue);
 }
 
@@ -315,10 +284,7 @@ void RdmEndpoint::break_down(std::string reason) {
   }
   pending_.clear();
   queues_.clear();
-  PhysicalEvent event;
-  event.kind = PhysicalEvent::Kind::broken;
-  event.reason = std::move(reason);
-  events_.push(std::move(event));
+  events_.broken(std::move(reason));
 }
 
 void RdmEndpoint::shut() {

@@ -31,7 +31,7 @@ class RdmEndpoint {
 
   /// Makes the endpoint, at `source`; port 0: any. Also after `break_down`. Errors: resource.
   [[nodiscard]] Result<void> open(const SocketAddress& source);
-  [[nodiscard]] Result<SocketAddress> address();
+  [[nodiscard]] Result<SocketAddress> address() { return ProviderDomain::address_of(endpoint_->fid); }
   /// Whether somebody takes its events; without, no message is taken from the provider.
   void set_used(bool used);
   [[nodiscard]] bool used() const noexcept { return used_; }
@@ -72,10 +72,9 @@ class RdmEndpoint {
   [[nodiscard]] PeerQueue* queue_for(PeerHandle peer);
   void flush(PeerQueue& queue);
   void probe_listener(PeerHandle peer, PeerQueue& queue);
-  [[nodiscard]] bool drain();
   [[nodiscard]] PeerQueue* take_back(std::uint32_t place);
-  void on_completion(const fi_cq_msg_entry& entry);
-  void on_failed_completion();
+  void on_completion(const CompletionToken& token, std::size_t bytes);
+  void on_failed_completion(const CompletionToken& token, int error);
   void on_failure(PeerQueue& queue);
   void look_for_silence();
   [[nodiscard]] Time silent_at(const PeerQueue& queue) const noexcept;

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <memory>
-#include <string>
 
 #include <spindrift/kernel/verbs/verbs_connections.hpp>
 #include <spindrift/kernel/verbs/verbs_name.hpp>

@@ -7,15 +7,13 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
-#include <map>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include <spindrift/core/result.hpp>
 #include <spindrift/kernel/verbs/dc_calls.hpp>
+#include <spindrift/kernel/peer_table.hpp>
 #include <spindrift/kernel/receive_buffers.hpp>
 #include <spindrift/kernel/verbs/verbs_name.hpp>
 #include <spindrift/kernel/verbs/send_queue.hpp>
@@ -42,9 +40,6 @@ class DcTarget {
   /// `life`: at the head of its buffers' tokens. The buffers of `buffers` are registered and outlive it. Errors: resource.
   [[nodiscard]] static Result<std::unique_ptr<DcTarget>> open(const DcPort& port, std::uint32_t life, std::uint32_t key,
                                                               ReceiveBuffers& buffers);
-  ~DcTarget();
-  DcTarget(const DcTarget&) = delete;
-  DcTarget& operator=(const DcTarget&) = delete;
 
   [[nodiscard]] TargetName name() const noexcept;
   /// Gives the adapter the buffers that are free. Errors: resource.
@@ -59,41 +54,20 @@ class DcTarget {
   const std::uint32_t life_;
   const std::uint32_t key_;
   ReceiveBuffers& buffers_;
-  ibv_srq* shared_queue_ = nullptr;
-  ibv_qp* target_ = nullptr;
+  DcHandle<ibv_srq> shared_queue_;
+  DcHandle<ibv_qp> target_;
 };
 
-/// Targets of peers by handle, with the way to each. Who is taken in twice has one handle, forgotten when that was twice.
-class DcPeers {
- public:
-  DcPeers(const DcPort& port, std::uint32_t peers_max) : port_(port), peers_max_(peers_max) {}
-  ~DcPeers();
-  DcPeers(const DcPeers&) = delete;
-  DcPeers& operator=(const DcPeers&) = delete;
-
-  struct Peer {
-    TargetName target;
-    ibv_ah* way = nullptr;
-    std::uint32_t uses = 0;
-  };
-  /// Errors: resource (too many, or no way to its GID).
-  [[nodiscard]] Result<PeerHandle> add(const TargetName& target);
-  void remove(PeerHandle peer);
-  /// Null if unknown.
-  [[nodiscard]] const Peer* find(PeerHandle peer) const noexcept;
-
- private:
-  const DcPort& port_;
-  const std::uint32_t peers_max_;
-  std::vector<Peer> peers_;  ///< by handle - 1
-};
+/// Targets of peers, with the way to each.
+using DcPeers = PeerTable<TargetName, DcHandle<ibv_ah>>;
+/// Errors: resource (no way to its GID).
+[[nodiscard]] Result<DcHandle<ibv_ah>> way_to(const DcPort& port, const TargetName& target);
 
 /// An initiator, and what it has under way. Completions of it are handed to `on_completion` by who polls their queue.
 class DcInitiator {
  public:
   DcInitiator(const DcPort& port, const DcPeers& peers, std::uint32_t life, const DeviceSizes& sizes,
               const OwnMemory& memory);
-  ~DcInitiator();
   DcInitiator(const DcInitiator&) = delete;
   DcInitiator& operator=(const DcInitiator&) = delete;
 
@@ -113,6 +87,7 @@ class DcInitiator {
   enum class State : std::uint8_t { shut, ready, failing, broken };
 
   [[nodiscard]] Result<void> get_ready();
+  [[nodiscard]] Result<void> change(ibv_qp_attr& state, int mask, const char* where);
   void hand_over(const AdapterRequest& request) noexcept;
   void fail(std::string reason);
   void tell_broken();
@@ -125,7 +100,7 @@ class DcInitiator {
   std::string reason_;
   SendQueue queue_;
   std::vector<AdapterRequest> requests_;  ///< while a list is posted
-  ibv_qp* initiator_ = nullptr;
+  DcHandle<ibv_qp> initiator_;
   ibv_qp_ex* extended_ = nullptr;
   mlx5dv_qp_ex* mlx5_ = nullptr;
 };

@@ -4,6 +4,8 @@
 #include <infiniband/mlx5dv.h>
 #include <infiniband/verbs.h>
 
+#include <memory>
+
 #include <spindrift/core/result.hpp>
 
 namespace spindrift::kernel::verbs {
@@ -20,6 +22,16 @@ struct DcCalls {
   ibv_srq* (*create_srq)(ibv_pd*, ibv_srq_init_attr*) = nullptr;
   int (*destroy_srq)(ibv_srq*) = nullptr;
 };
+
+/// Gives an object of rdma-core back by the calls that made it.
+struct DcReturn {
+  const DcCalls* calls = nullptr;
+  void operator()(ibv_qp* object) const noexcept { calls->destroy_qp(object); }
+  void operator()(ibv_ah* object) const noexcept { calls->destroy_ah(object); }
+  void operator()(ibv_srq* object) const noexcept { calls->destroy_srq(object); }
+};
+template <class Object>
+using DcHandle = std::unique_ptr<Object, DcReturn>;
 
 /// Of libmlx5 and libibverbs, loaded once; they stay. Errors: unsupported (no libmlx5, or one without a call).
 [[nodiscard]] Result<const DcCalls*> dc_calls();

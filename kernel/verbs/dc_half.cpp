@@ -2,7 +2,6 @@
 #include <spindrift/kernel/verbs/connectionless_half.hpp>
 
 #include <algorithm>
-#include <cerrno>
 #include <deque>
 #include <utility>
 
@@ -23,7 +22,7 @@ class DcHalf final : public ConnectionlessHalf {
         shared_(shared),
         target_life_(shared.new_life()),
         buffers_(shared.sizes),
-        peers_(dc_, shared.sizes.peers_max) {
+        peers_(shared.sizes.peers_max) {
     buffers_.start(target_life_);
   }
 
@@ -31,8 +30,10 @@ class DcHalf final : public ConnectionlessHalf {
   [[nodiscard]] Result<void> start();
 
   [[nodiscard]] TargetName target() const noexcept override { return target_->name(); }
-  [[nodiscard]] Result<PeerHandle> add(const TargetName& peer) override { return peers_.add(peer); }
-  void remove(PeerHandle peer) override { peers_.remove(peer); }
+  [[nodiscard]] Result<PeerHandle> add(const TargetName& peer) override {
+    return peers_.add(peer, [&] { return way_to(dc_, peer); });
+  }
+  void remove(PeerHandle peer) override { static_cast<void>(peers_.remove(peer)); }
   [[nodiscard]] Result<std::unique_ptr<PhysicalQueuePair>> open() override;
   void on_completion(const CompletionToken& token, const ibv_wc& completion) override;
   void progress() override;
@@ -60,26 +61,20 @@ class DcHalf final : public ConnectionlessHalf {
 class DcHalf::QueuePair final : public PhysicalQueuePair {
  public:
   QueuePair(DcHalf& half, std::uint32_t life)
-      : half_(half), initiator(half.dc_, half.peers_, life, half.shared_.sizes, half.shared_.memory) {}
+      : PhysicalQueuePair(half.device_),
+        half_(half),
+        initiator(half.dc_, half.peers_, life, half.shared_.sizes, half.shared_.memory) {}
   ~QueuePair() override { half_.close(*this); }
 
   /// Errors: resource.
   [[nodiscard]] Result<void> open() {
-    fabric::verbs::Device& adapter = *half_.shared_.adapter;
-    auto headers = adapter.register_memory(adapter.domain(), initiator.queue().headers(), IBV_ACCESS_LOCAL_WRITE);
-    if (!headers) return std::move(headers).error();
-    initiator.queue().set_headers_key((*headers)->lkey);
-    headers_registered_ = std::move(headers).value();
+    SPINDRIFT_TRY_ASSIGN(headers_registered_, half_.shared_.register_own(initiator.queue().headers()));
+    initiator.queue().set_headers_key(headers_registered_->lkey);
     return initiator.open();
   }
 
-  [[nodiscard]] bool connectionless() const noexcept override { return true; }
   [[nodiscard]] std::size_t post(std::span<const PhysicalOperation> operations) override {
     return initiator.post(operations);
-  }
-  [[nodiscard]] std::size_t poll(std::span<PhysicalEvent> events) override {
-    if (initiator.queue().events().empty()) half_.device_.progress();
-    return take(events);
   }
   [[nodiscard]] std::size_t take(std::span<PhysicalEvent> events) override {
     return initiator.queue().events().take(events);
@@ -104,9 +99,7 @@ Result<void> DcHalf::start() {
             "open the device with its connected class alone, or a device over libfabric (vq:tcp); groups use fabric = "
             "verbs");
   }
-  auto calls = dc_calls();
-  if (!calls) return std::move(calls).error();
-  dc_.calls = *calls;
+  SPINDRIFT_TRY_ASSIGN(dc_.calls, dc_calls());
   dc_.context = listener.verbs;
   dc_.domain = &adapter.domain();
   dc_.completions = &adapter.completions();
@@ -121,15 +114,10 @@ Result<void> DcHalf::start() {
   if (!gid) return Error(ErrorKind::resource, "the port's table of GIDs does not have the node's address");
   dc_.gid = gid->gid;
   dc_.gid_index = static_cast<std::uint8_t>(gid->gid_index);
-  auto key = fabric::random_word();
-  if (!key) return std::move(key).error();
-  auto buffers = adapter.register_memory(adapter.domain(), buffers_.memory(), IBV_ACCESS_LOCAL_WRITE);
-  if (!buffers) return std::move(buffers).error();
-  dc_.buffers_key = (*buffers)->lkey;
-  buffers_registered_ = std::move(buffers).value();
-  auto target = DcTarget::open(dc_, target_life_, static_cast<std::uint32_t>(*key), buffers_);
-  if (!target) return std::move(target).error();
-  target_ = std::move(target).value();
+  SPINDRIFT_TRY_ASSIGN(const std::uint64_t key, fabric::random_word());
+  SPINDRIFT_TRY_ASSIGN(buffers_registered_, shared_.register_own(buffers_.memory()));
+  dc_.buffers_key = buffers_registered_->lkey;
+  SPINDRIFT_TRY_ASSIGN(target_, DcTarget::open(dc_, target_life_, static_cast<std::uint32_t>(key), buffers_));
   log::warn(log::Room::kernel, "DC queue pairs, which have not been run on an adapter before this release",
             {{"device", listener.verbs->device->name}, {"target", target_->name().number}});
   return {};
@@ -137,10 +125,10 @@ Result<void> DcHalf::start() {
 
 Result<std::unique_ptr<PhysicalQueuePair>> DcHalf::open() {
   // Of what each initiator asks for the completion queue has room for one connection's.
-  if (auto room = shared_.adapter->make_room(queue_pairs_.size() + 2); !room) return std::move(room).error();
+  SPINDRIFT_TRY(shared_.adapter->make_room(queue_pairs_.size() + 2));
   auto made = std::make_unique<QueuePair>(*this, shared_.new_life());
   queue_pairs_.push_back(made.get());
-  if (auto opened = made->open(); !opened) return std::move(opened).error();
+  SPINDRIFT_TRY(made->open());
   if (hears_ == nullptr) hears_ = made.get();
   hand_messages();
   return std::unique_ptr<PhysicalQueuePair>(std::move(made));
@@ -185,7 +173,7 @@ bool DcHalf::quiet() const noexcept {
 
 Result<std::unique_ptr<ConnectionlessHalf>> open_connectionless(VerbsDevice& device, VerbsShared& shared) {
   auto half = std::make_unique<DcHalf>(device, shared);
-  if (auto started = half->start(); !started) return std::move(started).error();
+  SPINDRIFT_TRY(half->start());
   return std::unique_ptr<ConnectionlessHalf>(std::move(half));
 }
 

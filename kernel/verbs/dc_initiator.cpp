@@ -25,10 +25,6 @@ DcInitiator::DcInitiator(const DcPort& port, const DcPeers& peers, std::uint32_t
         return peers_.find(peer) != nullptr;
       }) {}
 
-DcInitiator::~DcInitiator() {
-  if (initiator_ != nullptr) static_cast<void>(port_.calls->destroy_qp(initiator_));
-}
-
 Result<void> DcInitiator::open() {
   const DcCalls& calls = *port_.calls;
   ibv_qp_init_attr_ex asked{};
@@ -46,31 +42,32 @@ Result<void> DcInitiator::open() {
   of_initiator.comp_mask = MLX5DV_QP_INIT_ATTR_MASK_DC | MLX5DV_QP_INIT_ATTR_MASK_QP_CREATE_FLAGS;
   of_initiator.create_flags = MLX5DV_QP_CREATE_DISABLE_SCATTER_TO_CQE;
   of_initiator.dc_init_attr.dc_type = MLX5DV_DCTYPE_DCI;
-  initiator_ = calls.create_qp(port_.context, &asked, &of_initiator);
+  initiator_ = {calls.create_qp(port_.context, &asked, &of_initiator), DcReturn{&calls}};
   if (initiator_ == nullptr) return system_error("mlx5dv_create_qp of a DC initiator", errno);
-  extended_ = calls.to_extended(initiator_);
+  extended_ = calls.to_extended(initiator_.get());
   mlx5_ = extended_ == nullptr ? nullptr : calls.to_mlx5(extended_);
   if (mlx5_ == nullptr) return Error(ErrorKind::resource, "libmlx5 made a DC initiator that cannot be posted to");
   return get_ready();
 }
 
+Result<void> DcInitiator::change(ibv_qp_attr& state, int mask, const char* where) {
+  const int failed = port_.calls->modify_qp(initiator_.get(), &state, mask);
+  if (failed == 0) return {};
+  return system_error(std::string("ibv_modify_qp of a DC initiator to ") + where, failed);
+}
+
 // From INIT on, which is where a new one and one that was reset begin.
 Result<void> DcInitiator::get_ready() {
-  const auto change = [this](ibv_qp_attr& state, int mask, const char* where) -> Result<void> {
-    const int failed = port_.calls->modify_qp(initiator_, &state, mask);
-    if (failed == 0) return {};
-    return system_error(std::string("ibv_modify_qp of a DC initiator to ") + where, failed);
-  };
   ibv_qp_attr state{};
   state.qp_state = IBV_QPS_INIT;
   state.port_num = port_.port;
-  if (auto done = change(state, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT, "INIT"); !done) return done;
+  SPINDRIFT_TRY(change(state, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT, "INIT"));
   state.qp_state = IBV_QPS_RTR;
   state.path_mtu = port_.mtu;
   state.ah_attr.port_num = port_.port;
   state.ah_attr.is_global = port_.lid == 0 ? 1 : 0;
   state.ah_attr.grh.sgid_index = port_.gid_index;
-  if (auto done = change(state, IBV_QP_STATE | IBV_QP_PATH_MTU | IBV_QP_AV, "RTR"); !done) return done;
+  SPINDRIFT_TRY(change(state, IBV_QP_STATE | IBV_QP_PATH_MTU | IBV_QP_AV, "RTR"));
   state.qp_state = IBV_QPS_RTS;
   state.timeout = answer_time;
   state.retry_cnt = tries;
@@ -78,7 +75,7 @@ Result<void> DcInitiator::get_ready() {
   state.max_rd_atomic = reads_max;
   constexpr int to_send =
       IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC;
-  if (auto done = change(state, to_send, "RTS"); !done) return done;
+  SPINDRIFT_TRY(change(state, to_send, "RTS"));
   state_ = State::ready;
   return {};
 }
@@ -94,7 +91,7 @@ std::size_t DcInitiator::post(std::span<const PhysicalOperation> operations) {
   if (const int failed = ibv_wr_complete(extended_); failed != 0) {
     ibv_qp_attr state{};
     state.qp_state = IBV_QPS_ERR;
-    static_cast<void>(port_.calls->modify_qp(initiator_, &state, IBV_QP_STATE));
+    static_cast<void>(change(state, IBV_QP_STATE, "ERR"));
     queue_.take_back(requests_);
     fail(system_error("ibv_wr_complete", failed).message());
   }
@@ -115,7 +112,7 @@ void DcInitiator::hand_over(const AdapterRequest& request) noexcept {
     case PhysicalOperation::Kind::read: ibv_wr_rdma_read(extended_, request.remote_key, request.remote_address); break;
     case PhysicalOperation::Kind::send: ibv_wr_send(extended_); break;
   }
-  mlx5dv_wr_set_dc_addr(mlx5_, peer->way, peer->target.number, peer->target.key);
+  mlx5dv_wr_set_dc_addr(mlx5_, peer->path.get(), peer->name.number, peer->name.key);
   ibv_wr_set_sge_list(extended_, static_cast<std::size_t>(request.piece_count), request.pieces.data());
 }
 
@@ -137,18 +134,14 @@ void DcInitiator::fail(std::string reason) {
 
 void DcInitiator::tell_broken() {
   state_ = State::broken;
-  PhysicalEvent event;
-  event.kind = PhysicalEvent::Kind::broken;
-  event.reason = reason_;
-  queue_.events().push(std::move(event));
+  queue_.events().broken(reason_);
 }
 
 Result<void> DcInitiator::reset() {
   if (state_ != State::broken) return Error(ErrorKind::bad_argument, "the queue pair is not broken");
   ibv_qp_attr state{};
   state.qp_state = IBV_QPS_RESET;
-  if (const int failed = port_.calls->modify_qp(initiator_, &state, IBV_QP_STATE); failed != 0)
-    return system_error("ibv_modify_qp of a DC initiator to RESET", failed);
+  SPINDRIFT_TRY(change(state, IBV_QP_STATE, "RESET"));
   return get_ready();
 }
 

@@ -2,10 +2,9 @@
 #pragma once
 
 #include <memory>
-#include <string>
+#include <optional>
 #include <unordered_map>
 
-#include <spindrift/core/file_descriptor.hpp>
 #include <spindrift/kernel/verbs/connectionless_half.hpp>
 #include <spindrift/kernel/verbs/verbs_connections.hpp>
 #include <spindrift/kernel/verbs/verbs_device.hpp>
@@ -26,11 +25,11 @@ class VerbsDevice final : public Device {
   void forget(PeerHandle peer) override;
   [[nodiscard]] Result<std::unique_ptr<PhysicalQueuePair>> open() override;
   [[nodiscard]] Result<std::unique_ptr<PhysicalQueuePair>> connect(const Metadata& peer, std::uint64_t token) override;
-  [[nodiscard]] Accepted accepted() override;
-  [[nodiscard]] Result<MemoryKeys> register_memory(std::span<std::byte> memory, fabric::Access access) override;
-  [[nodiscard]] Result<MemoryKeys> register_local(std::span<std::byte> memory) override;
+  [[nodiscard]] Accepted accepted() override { return connections_.table().take(*this); }
+  [[nodiscard]] Result<MemoryKeys> register_memory(std::span<std::byte> memory,
+                                                   std::optional<fabric::Access> access) override;
   void deregister(const MemoryKeys& keys) override;
-  [[nodiscard]] int descriptor() const noexcept override { return waits_.get(); }
+  [[nodiscard]] int descriptor() const noexcept override { return shared_.waits.descriptor(); }
   [[nodiscard]] bool may_block() noexcept override;
   [[nodiscard]] Time next_look() const noexcept override;
   void progress() override;
@@ -39,19 +38,15 @@ class VerbsDevice final : public Device {
   bool take_completions();
 
  private:
-  [[nodiscard]] Result<void> open_waits();
   void set_traits();
-  [[nodiscard]] Result<MemoryKeys> register_for(std::span<std::byte> memory, int access);
 
   const VerbsDeviceOptions options_;
   const SystemClock system_clock_;
   DeviceTraits traits_;
-  std::string traits_name_;
   Metadata metadata_;
   VerbsName name_;
   VerbsShared shared_;
   std::unordered_map<std::uint64_t, Handle<ibv_mr>> registered_;  ///< by local key; goes before its domain
-  FileDescriptor waits_;  ///< an epoll instance over what rdma_cm and the completion queue make readable
   bool armed_ = false;
   std::unique_ptr<ConnectionlessHalf> connectionless_;  ///< null: this class is not offered
   VerbsConnections connections_;

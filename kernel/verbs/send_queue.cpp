@@ -6,8 +6,6 @@
 
 namespace spindrift::kernel::verbs {
 
-using Kind = PhysicalOperation::Kind;
-
 Status status_of(ibv_wc_status status) noexcept {
   switch (status) {
     case IBV_WC_SUCCESS: return Status::done;
@@ -28,11 +26,8 @@ SendQueue::SendQueue(const DeviceSizes& sizes, const OwnMemory& memory, Reaches 
 
 Status SendQueue::judge(const PhysicalOperation& operation) const {
   if (reaches_ && !reaches_(operation.peer)) return Status::local_error;
-  if (operation.kind != Kind::send && !operation.header.empty()) return Status::local_error;
-  const bool too_long = operation.header.size() > header_bytes_max ||
-                        operation.header.size() + std::size_t{operation.bytes} > sizes_.message_bytes_max;
-  if (operation.kind == Kind::send && too_long) return Status::local_error;
-  return memory_.hold(operation.local_key, operation.local, operation.bytes) ? Status::done : Status::local_error;
+  if (operation.header.size() > header_bytes_max) return Status::local_error;
+  return kernel::judge(operation, memory_, sizes_.message_bytes_max);
 }
 
 AdapterRequest SendQueue::request_of(const PhysicalOperation& operation, std::uint32_t number) {

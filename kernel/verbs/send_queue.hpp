@@ -15,8 +15,7 @@
 #include <vector>
 
 #include <spindrift/kernel/device_events.hpp>
-#include <spindrift/kernel/own_memory.hpp>
-#include <spindrift/kernel/physical.hpp>
+#include <spindrift/kernel/device_parts.hpp>
 
 namespace spindrift::kernel::verbs {
 

@@ -1,10 +1,9 @@
 // One connection: requests out in order, completions back in order, buffers round.
 #include <cerrno>
-#include <cstring>
 #include <string>
 #include <utility>
 
-#include <spindrift/core/check.hpp>
+#include <spindrift/core/bytes.hpp>
 #include <spindrift/kernel/verbs/verbs_connections.hpp>
 #include <spindrift/kernel/verbs/rdma_core_device.hpp>
 
@@ -27,19 +26,18 @@ ibv_wr_opcode opcode_of(const AdapterRequest& request) {
 }  // namespace
 
 VerbsConnection::VerbsConnection(VerbsDevice& device, VerbsConnections& connections, VerbsShared& shared, bool calls)
-    : device_(device),
+    : PhysicalQueuePair(device),
       connections_(connections),
       shared_(shared),
-      life_(shared.new_life()),
       calls_(calls),
+      state_(shared.new_life(), shared.answer_max, shared.clock->now()),
       queue_(shared.sizes, shared.memory, nullptr),
-      buffers_(shared.sizes),
-      heard_(shared.clock->now()) {
-  buffers_.start(life_);
+      buffers_(shared.sizes) {
+  buffers_.start(state_.life());
 }
 
 VerbsConnection::~VerbsConnection() {
-  connections_.remove(life_);
+  connections_.table().remove(state_.life());
   shut();
 }
 
@@ -55,18 +53,13 @@ void VerbsConnection::shut() noexcept {
 }
 
 Result<void> VerbsConnection::make_queue_pair() {
-  fabric::verbs::Device& adapter = *shared_.adapter;
-  if (auto made = adapter.make_queue_pair(*id_, adapter.domain()); !made) return made;
+  SPINDRIFT_TRY(shared_.adapter->make_queue_pair(*id_, shared_.adapter->domain()));
   has_queue_pair_ = true;
-  auto headers = adapter.register_memory(adapter.domain(), queue_.headers(), IBV_ACCESS_LOCAL_WRITE);
-  if (!headers) return std::move(headers).error();
-  headers_registered_ = std::move(headers).value();
+  SPINDRIFT_TRY_ASSIGN(headers_registered_, shared_.register_own(queue_.headers()));
   queue_.set_headers_key(headers_registered_->lkey);
-  auto buffers = adapter.register_memory(adapter.domain(), buffers_.memory(), IBV_ACCESS_LOCAL_WRITE);
-  if (!buffers) return std::move(buffers).error();
-  buffers_registered_ = std::move(buffers).value();
+  SPINDRIFT_TRY_ASSIGN(buffers_registered_, shared_.register_own(buffers_.memory()));
   give_buffers();
-  return broken() ? Result<void>(Error(ErrorKind::resource, "the adapter takes no receive buffers")) : Result<void>();
+  return state_.broken() ? Result<void>(Error(ErrorKind::resource, "the adapter takes no receive buffers")) : Result<void>();
 }
 
 void VerbsConnection::give_buffers() {
@@ -77,7 +70,7 @@ void VerbsConnection::give_buffers() {
   std::vector<ibv_sge> pieces(buffers.size());
   for (std::size_t i = 0; i < buffers.size(); ++i) {
     pieces[i] = piece_of(buffers[i].bytes, buffers_registered_->lkey);
-    works[i].wr_id = encode(CompletionToken{life_, true, buffers[i].place});
+    works[i].wr_id = encode(CompletionToken{state_.life(), true, buffers[i].place});
     works[i].sg_list = &pieces[i];
     works[i].num_sge = 1;
     works[i].next = i + 1 < works.size() ? &works[i + 1] : nullptr;
@@ -88,8 +81,8 @@ void VerbsConnection::give_buffers() {
 }
 
 std::size_t VerbsConnection::post(std::span<const PhysicalOperation> operations) {
-  if (!up()) return 0;
-  if (queue_.idle()) heard_ = shared_.clock->now();
+  if (!state_.up()) return 0;
+  if (queue_.idle()) state_.hear(shared_.clock->now());
   requests_.clear();
   const std::size_t taken = queue_.take(operations, requests_);
   if (requests_.empty()) return taken;
@@ -97,7 +90,7 @@ std::size_t VerbsConnection::post(std::span<const PhysicalOperation> operations)
   for (std::size_t i = 0; i < works.size(); ++i) {
     AdapterRequest& request = requests_[i];
     ibv_send_wr& work = works[i];
-    work.wr_id = encode(CompletionToken{life_, false, request.number});
+    work.wr_id = encode(CompletionToken{state_.life(), false, request.number});
     work.opcode = opcode_of(request);
     work.send_flags = request.signaled ? 0U + IBV_SEND_SIGNALED : 0U;
     work.sg_list = request.pieces.data();
@@ -112,15 +105,6 @@ std::size_t VerbsConnection::post(std::span<const PhysicalOperation> operations)
   return taken;
 }
 
-std::size_t VerbsConnection::poll(std::span<PhysicalEvent> events) {
-  if (queue_.events().empty()) device_.progress();
-  return take(events);
-}
-
-Result<void> VerbsConnection::reset() {
-  return Error(ErrorKind::bad_argument, "a connected queue pair cannot be reset").fix("destroy it and connect anew");
-}
-
 void VerbsConnection::on_way_found(rdma_cm_event_type how_far, std::uint64_t token) {
   Result<void> done;
   if (how_far == RDMA_CM_EVENT_ADDR_RESOLVED) {
@@ -128,26 +112,19 @@ void VerbsConnection::on_way_found(rdma_cm_event_type how_far, std::uint64_t tok
     if (done && fabric::verbs::loaded_library().resolve_route(id_.get(), way_found_in_ms) != 0)
       done = system_error("rdma_resolve_route", errno);
   } else {
-    const std::uint64_t said[] = {caller_says, token};
-    done = shared_.adapter->connect(*id_, std::as_bytes(std::span(said)));
+    done = shared_.adapter->connect(*id_, field_bytes(caller_says, token));
   }
   if (!done) break_down(done.error().to_string(), Status::peer_lost);
 }
 
 void VerbsConnection::on_established() {
-  if (state_ != State::connecting) return;
-  state_ = State::up;
-  heard_ = shared_.clock->now();
-  if (!calls_) return;
-  PhysicalEvent event;
-  event.kind = PhysicalEvent::Kind::connected;
-  queue_.events().push(std::move(event));
+  if (state_.establish(shared_.clock->now()) && calls_) queue_.events().connected();
 }
 
 // Of a completion that failed, the token and the status alone are valid.
 void VerbsConnection::on_completion(const CompletionToken& token, const ibv_wc& completion) {
-  if (broken()) return;
-  heard_ = shared_.clock->now();
+  if (state_.broken()) return;
+  state_.hear(shared_.clock->now());
   if (completion.status != IBV_WC_SUCCESS) {
     const Status status = status_of(completion.status);
     if (!token.receive) queue_.on_failed(token.which, status);
@@ -163,34 +140,24 @@ void VerbsConnection::on_completion(const CompletionToken& token, const ibv_wc& 
 }
 
 void VerbsConnection::break_down(std::string reason, Status status) {
-  if (broken()) return;
-  state_ = State::broken;
+  if (!state_.end()) return;
   shut();
   queue_.fail_all(status);
-  PhysicalEvent event;
-  event.kind = PhysicalEvent::Kind::broken;
-  event.reason = std::move(reason);
-  queue_.events().push(std::move(event));
-}
-
-Time VerbsConnection::next_look() const noexcept {
-  const bool waits = state_ == State::connecting || (up() && !queue_.idle());
-  return waits ? heard_ + shared_.answer_max : never;
+  queue_.events().broken(std::move(reason));
 }
 
 void VerbsConnection::progress(Time now) {
-  if (broken()) return;
+  if (state_.broken()) return;
   give_buffers();
-  const bool waits = state_ == State::connecting || !queue_.idle();
-  if (waits && now - heard_ > shared_.answer_max) break_down("the peer does not answer", Status::peer_lost);
+  if (now > next_look()) break_down("the peer does not answer", Status::peer_lost);
 }
 
 std::optional<std::uint64_t> token_said(std::span<const std::byte> said) noexcept {
-  std::uint64_t words[2] = {};
-  if (said.size() < sizeof words) return std::nullopt;
-  std::memcpy(words, said.data(), sizeof words);
-  if (words[0] != caller_says) return std::nullopt;
-  return words[1];
+  ByteReader reader(said);
+  const auto who = reader.get<std::uint64_t>();
+  const auto token = reader.get<std::uint64_t>();
+  if (!reader.ok() || who != caller_says) return std::nullopt;
+  return token;
 }
 
 }  // namespace spindrift::kernel::verbs

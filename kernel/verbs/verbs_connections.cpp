@@ -1,8 +1,6 @@
 // Calling, answering, and what rdma_cm reports of both.
 #include <spindrift/kernel/verbs/verbs_connections.hpp>
 
-#include <algorithm>
-#include <string>
 #include <utility>
 
 #include <spindrift/kernel/verbs/rdma_core_device.hpp>
@@ -15,13 +13,13 @@ void* context_of(std::uint32_t life) { return reinterpret_cast<void*>(std::uintp
 }  // namespace
 
 Result<std::unique_ptr<PhysicalQueuePair>> VerbsConnections::connect(const VerbsName& peer, std::uint64_t token) {
-  if (auto room = shared_.adapter->make_room(connections_.size() + 1); !room) return std::move(room).error();
+  SPINDRIFT_TRY(shared_.adapter->make_room(connections_.size() + 1));
   auto made = std::make_unique<VerbsConnection>(device_, *this, shared_, true);
-  auto id = shared_.adapter->call(socket_address(peer.address, peer.port), made->life());
-  if (!id) return std::move(id).error();
-  made->set_identity(std::move(id).value());
+  const std::uint32_t life = made->state().life();
+  SPINDRIFT_TRY_ASSIGN(auto id, shared_.adapter->call(socket_address(peer.address, peer.port), life));
+  made->set_identity(std::move(id));
   connections_.add(*made, shared_.clock->now());
-  tokens_[made->life()] = token;
+  tokens_[life] = token;
   return std::unique_ptr<PhysicalQueuePair>(std::move(made));
 }
 
@@ -41,8 +39,8 @@ void VerbsConnections::take_reports() {
       on_request(Handle<rdma_cm_id>(id), said);
       continue;
     }
-    VerbsConnection* const queue_pair = find(life);
-    if (queue_pair == nullptr || queue_pair->broken() || queue_pair->id() != id) continue;
+    VerbsConnection* const queue_pair = connections_.find(life);
+    if (queue_pair == nullptr || queue_pair->state().broken() || queue_pair->id() != id) continue;
     switch (kind) {
       case RDMA_CM_EVENT_ADDR_RESOLVED: queue_pair->on_way_found(kind, 0); break;
       case RDMA_CM_EVENT_ROUTE_RESOLVED:
@@ -72,7 +70,7 @@ void VerbsConnections::on_request(Handle<rdma_cm_id> id, std::span<const std::by
     return;
   }
   auto made = std::make_unique<VerbsConnection>(device_, *this, shared_, false);
-  id->context = context_of(made->life());
+  id->context = context_of(made->state().life());
   made->set_identity(std::move(id));
   if (done = made->make_queue_pair(); done) done = shared_.adapter->accept(*made->id(), {});
   if (!done) {
@@ -85,7 +83,7 @@ void VerbsConnections::on_request(Handle<rdma_cm_id> id, std::span<const std::by
 
 void VerbsConnections::progress(Time now) {
   connections_.progress(now);
-  std::erase_if(tokens_, [this](const auto& each) { return find(each.first) == nullptr; });
+  std::erase_if(tokens_, [this](const auto& each) { return connections_.find(each.first) == nullptr; });
 }
 
 }  // namespace spindrift::kernel::verbs

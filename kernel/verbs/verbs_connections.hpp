@@ -9,7 +9,7 @@
 #include <vector>
 
 #include <spindrift/fabric/verbs/device.hpp>
-#include <spindrift/kernel/completion_token.hpp>
+#include <spindrift/kernel/device_parts.hpp>
 #include <spindrift/kernel/connection_table.hpp>
 #include <spindrift/kernel/receive_buffers.hpp>
 #include <spindrift/kernel/verbs/verbs_name.hpp>
@@ -19,16 +19,13 @@ namespace spindrift::kernel::verbs {
 
 using fabric::verbs::Handle;
 
-/// What every queue pair of a device may look at; outlives them.
-struct VerbsShared {
-  DeviceSizes sizes;
-  Duration answer_max{};
-  const Clock* clock = nullptr;
-  OwnMemory memory;
-  std::unique_ptr<fabric::verbs::Device> adapter;
-  std::uint32_t lives = 0;  ///< given out to queue pairs, never twice
+struct VerbsShared : DeviceShared {
+  std::unique_ptr<fabric::verbs::Device> adapter{};
 
-  [[nodiscard]] std::uint32_t new_life() noexcept { return ++lives; }
+  /// Memory that the adapter may use for operations of this process. Errors: resource.
+  [[nodiscard]] Result<Handle<ibv_mr>> register_own(std::span<std::byte> bytes) {
+    return adapter->register_memory(adapter->domain(), bytes, IBV_ACCESS_LOCAL_WRITE);
+  }
 };
 
 /// The token that a caller's private data carry (untrusted); nothing if they are of another protocol.
@@ -43,12 +40,9 @@ class VerbsConnection final : public PhysicalQueuePair {
   VerbsConnection(VerbsDevice& device, VerbsConnections& connections, VerbsShared& shared, bool calls);
   ~VerbsConnection() override;
 
-  [[nodiscard]] bool connectionless() const noexcept override { return false; }
   [[nodiscard]] std::size_t post(std::span<const PhysicalOperation> operations) override;
-  [[nodiscard]] std::size_t poll(std::span<PhysicalEvent> events) override;
   [[nodiscard]] std::size_t take(std::span<PhysicalEvent> events) override { return queue_.events().take(events); }
   void give_back(std::uint64_t buffer) override { buffers_.give_back(buffer); }
-  [[nodiscard]] Result<void> reset() override;
 
   /// The identity that it is made of: own, or a caller's.
   void set_identity(Handle<rdma_cm_id> id) noexcept { id_ = std::move(id); }
@@ -62,32 +56,22 @@ class VerbsConnection final : public PhysicalQueuePair {
   /// Every operation under way is told as over; the queue pair goes, and with it the peer's last way in.
   void break_down(std::string reason, Status status);
   void progress(Time now);
-  /// Its silence counts from now on.
-  void excuse(Time now) noexcept { heard_ = now; }
 
-  [[nodiscard]] std::uint32_t life() const noexcept { return life_; }
-  [[nodiscard]] bool up() const noexcept { return state_ == State::up; }
-  [[nodiscard]] bool broken() const noexcept { return state_ == State::broken; }
-  [[nodiscard]] bool calls() const noexcept { return calls_; }
+  [[nodiscard]] ConnectionState& state() noexcept { return state_; }
   [[nodiscard]] bool has_events() const noexcept { return !queue_.events().empty(); }
-  [[nodiscard]] Time next_look() const noexcept;
+  [[nodiscard]] Time next_look() const noexcept { return state_.silent_at(!queue_.idle()); }
 
  private:
-  enum class State : std::uint8_t { connecting, up, broken };
-
   void give_buffers();
   void shut() noexcept;
 
-  VerbsDevice& device_;
   VerbsConnections& connections_;
   VerbsShared& shared_;
-  const std::uint32_t life_;
   const bool calls_;
-  State state_ = State::connecting;
+  ConnectionState state_;
   SendQueue queue_;
   ReceiveBuffers buffers_;
   std::vector<AdapterRequest> requests_;  ///< while a list is posted
-  Time heard_{};
   Handle<ibv_mr> headers_registered_;
   Handle<ibv_mr> buffers_registered_;
   Handle<rdma_cm_id> id_;
@@ -101,14 +85,11 @@ class VerbsConnections {
 
   /// Errors: bad_argument (another family), resource.
   [[nodiscard]] Result<std::unique_ptr<PhysicalQueuePair>> connect(const VerbsName& peer, std::uint64_t token);
-  [[nodiscard]] Device::Accepted accepted() { return connections_.take(); }
   /// Takes what rdma_cm reports.
   void take_reports();
   void progress(Time now);
-  void remove(std::uint32_t life) { connections_.remove(life); }
-  [[nodiscard]] VerbsConnection* find(std::uint32_t life) noexcept { return connections_.find(life); }
-  [[nodiscard]] bool quiet() const noexcept { return connections_.quiet(); }
-  [[nodiscard]] Time next_look() const noexcept { return connections_.next_look(); }
+  [[nodiscard]] ConnectionTable<VerbsConnection>& table() noexcept { return connections_; }
+  [[nodiscard]] const ConnectionTable<VerbsConnection>& table() const noexcept { return connections_; }
 
  private:
   void on_request(Handle<rdma_cm_id> id, std::span<const std::byte> said);

@@ -10,6 +10,7 @@
 #pragma once
 
 #include <array>
+#include <compare>
 #include <cstdint>
 #include <optional>
 
@@ -24,7 +25,7 @@ struct TargetName {
   std::uint16_t lid = 0;
   std::uint32_t number = 0;  ///< below 2^24, never 0
   std::uint32_t key = 0;
-  friend bool operator==(const TargetName&, const TargetName&) = default;
+  friend auto operator<=>(const TargetName&, const TargetName&) = default;
 };
 
 struct VerbsName {

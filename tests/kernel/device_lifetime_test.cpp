@@ -157,7 +157,6 @@ TEST_CASE_METHOD(TwoConnected, "a call brings its token, and messages both ways"
   auto made = a.device->connect(b.device->metadata(), 0xfedcba9876543210);
   REQUIRE(made.ok());
   Line& line = a.lines.emplace_back(Line{std::move(made).value(), {}, true});
-  CHECK_FALSE(line.pair->connectionless());
   const PhysicalOperation early = operation(Kind::send, 1, PeerHandle(), of_a, 0, 8);
   CHECK(line.pair->post({&early, 1}) == 0);
   REQUIRE(until([&] { return b.tokens.size() == 1 && line.count(EventKind::connected) == 1; }));

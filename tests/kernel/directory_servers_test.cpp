@@ -105,7 +105,7 @@ TEST_CASE("a table whose numbers lead out of it is its server's fault") {
   const MetaPlace place = place_of(meta_key_of(NodeId(2)), group.first.table->geometry());
   MetaCluster cluster;
   cluster.owner = place.cluster;
-  cluster.slots[0] = {place.fingerprint, 0x00ff'ffff};
+  cluster.slots[0] = {0x00ff'ffff, place.fingerprint};
   const MetaClusterWords words = encode(cluster, place.cluster);
   std::memcpy(group.first.region.data() + group.first.table->geometry().cluster_offset(place.cluster), words.data(),
               sizeof words);

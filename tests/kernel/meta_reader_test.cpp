@@ -51,7 +51,7 @@ TEST_CASE("numbers out of a hostile table's range end the lookup") {
   }
   bad = good;
   for (const std::uint32_t out : {size.entries + 1, 0xffff'ffffU}) {
-    bad.slots[12] = {place_of(absent_key, size).fingerprint, out};
+    bad.slots[12] = {out, place_of(absent_key, size).fingerprint};
     CHECK(fault(bad) == "a slot out of the table");
     bad.slots[12].fingerprint ^= 1;
     CHECK(fault(bad) == "a slot out of the table");
@@ -97,7 +97,7 @@ TEST_CASE("a table in which every slot is of this key and every entry of another
   for (std::uint32_t i = 0; i < size.entries; ++i) f.set(i, MetaEntry{true, absent_key + 1, value_of(1)});
   for (std::uint32_t i = 0; i < meta_chain_max; ++i) {
     MetaCluster cluster{.next = i + 1 < meta_chain_max ? i + 1 : 0, .owner = place.cluster};
-    for (std::uint32_t slot = 0; slot < MetaCluster::slot_count; ++slot) cluster.slots[slot] = {place.fingerprint, slot + 1};
+    for (std::uint32_t slot = 0; slot < MetaCluster::slot_count; ++slot) cluster.slots[slot] = {slot + 1, place.fingerprint};
     f.set(i == 0 ? place.cluster : size.main_clusters + i - 1, cluster);
   }
   MetaReader reader(size, absent_key);
@@ -139,8 +139,8 @@ TEST_CASE("another key of the same fingerprint is passed by") {
   HostileFixture f;
   const MetaPlace place = place_of(absent_key, size);
   MetaCluster home = f.cluster(place.cluster);
-  home.slots[1] = {place.fingerprint, 30};
-  home.slots[2] = {place.fingerprint, 31};
+  home.slots[1] = {30, place.fingerprint};
+  home.slots[2] = {31, place.fingerprint};
   f.set(place.cluster, home);
   f.set(29, MetaEntry{true, absent_key + 1, value_of(1)});
   f.set(30, MetaEntry{true, absent_key, value_of(2)});

@@ -110,44 +110,29 @@ TEST_CASE("a table that forgets does as a list in the order of use would") {
   compare_with_a_list<Crowded>(33, 50, 5);
 }
 
-TEST_CASE("what is known of a node is found, and hits and misses are counted") {
+TEST_CASE("what is known of a node is found until it is lost") {
   MetadataCache cache(4);
   CHECK(cache.find(NodeId(1)) == nullptr);
-  CHECK(cache.put(NodeId(1), record_of(1), PeerHandle(11)) == PeerHandle());
+  CHECK_FALSE(cache.put(NodeId(1), record_of(1)));
   REQUIRE(cache.find(NodeId(1)) != nullptr);
-  CHECK(cache.find(NodeId(1))->record == record_of(1));
-  CHECK(cache.find(NodeId(1))->handle == PeerHandle(11));
+  CHECK(*cache.find(NodeId(1)) == record_of(1));
+  CHECK_FALSE(cache.put(NodeId(1), record_of(2)));
+  CHECK(*cache.find(NodeId(1)) == record_of(2));
   CHECK(cache.find(NodeId(2)) == nullptr);
-  CHECK(cache.hits() == 3);
-  CHECK(cache.misses() == 2);
+  CHECK(cache.erase(NodeId(1)));
+  CHECK(cache.find(NodeId(1)) == nullptr);
+  CHECK(cache.size() == 0);
 }
 
-TEST_CASE("the node that was used longest ago goes, and its handle comes back") {
+TEST_CASE("the node that was used longest ago is forgotten for another") {
   MetadataCache cache(2);
-  CHECK(cache.put(NodeId(1), record_of(1), PeerHandle(11)) == PeerHandle());
-  CHECK(cache.put(NodeId(2), record_of(2), PeerHandle(12)) == PeerHandle());
+  CHECK_FALSE(cache.put(NodeId(1), record_of(1)));
+  CHECK_FALSE(cache.put(NodeId(2), record_of(2)));
   CHECK(cache.find(NodeId(1)) != nullptr);
-  CHECK(cache.put(NodeId(3), record_of(3), PeerHandle(13)) == PeerHandle(12));
-  CHECK(cache.size() == 2);
+  const auto evicted = cache.put(NodeId(3), record_of(3));
+  REQUIRE(evicted);
+  CHECK(evicted->first == NodeId(2));
   CHECK(cache.find(NodeId(2)) == nullptr);
   CHECK(cache.find(NodeId(1)) != nullptr);
   CHECK(cache.find(NodeId(3)) != nullptr);
-}
-
-TEST_CASE("a node's other handle takes the place of its first, which comes back") {
-  MetadataCache cache(2);
-  CHECK(cache.put(NodeId(1), record_of(1), PeerHandle(11)) == PeerHandle());
-  CHECK(cache.put(NodeId(1), record_of(1), PeerHandle(11)) == PeerHandle());
-  CHECK(cache.put(NodeId(1), record_of(2), PeerHandle(12)) == PeerHandle(11));
-  CHECK(cache.size() == 1);
-  CHECK(cache.find(NodeId(1))->record == record_of(2));
-}
-
-TEST_CASE("nothing is known of a node that was lost") {
-  MetadataCache cache(2);
-  CHECK(cache.put(NodeId(1), record_of(1), PeerHandle(11)) == PeerHandle());
-  CHECK(cache.on_lost(NodeId(1)) == PeerHandle(11));
-  CHECK(cache.on_lost(NodeId(1)) == PeerHandle());
-  CHECK(cache.find(NodeId(1)) == nullptr);
-  CHECK(cache.size() == 0);
 }

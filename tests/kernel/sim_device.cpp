@@ -14,7 +14,6 @@ SimDevice::SimDevice(SimNetwork& network, std::uint64_t number, const SimOptions
   traits_.connectionless = options.connectionless;
   traits_.connected = true;
   traits_.ordered_completions = options.ordered;
-  traits_.ordered_writes = true;
   traits_.visible_on_completion = options.proves;
   traits_.send_depth = options.send_depth;
   traits_.message_bytes_max = options.message_bytes_max;
@@ -54,8 +53,9 @@ Device::Accepted SimDevice::accepted() {
   return first;
 }
 
-Result<MemoryKeys> SimDevice::register_memory(std::span<std::byte> memory, fabric::Access access) {
-  memory_.emplace(++newest_key_, Registered{memory, access});
+Result<MemoryKeys> SimDevice::register_memory(std::span<std::byte> memory, std::optional<fabric::Access> access) {
+  if (!access) return MemoryKeys{++newest_key_, 0, 0};
+  memory_.emplace(++newest_key_, Registered{memory, *access});
   return MemoryKeys{newest_key_, newest_key_, reinterpret_cast<std::uint64_t>(memory.data())};
 }
 
@@ -99,7 +99,8 @@ bool SimNetwork::step() {
   return false;
 }
 
-SimQueuePair::SimQueuePair(SimDevice& device, Kind kind, std::uint64_t peer) : device_(device), kind_(kind), peer_(peer) {
+SimQueuePair::SimQueuePair(SimDevice& device, Kind kind, std::uint64_t peer)
+    : PhysicalQueuePair(device), device_(device), kind_(kind), peer_(peer) {
   for (std::uint64_t i = 0; i < device.options_.receive_buffers; ++i) {
     buffers_.emplace_back(device.options_.message_bytes_max);
     free_buffers_.push_back(i);
@@ -134,7 +135,7 @@ std::size_t SimQueuePair::post(std::span<const PhysicalOperation> operations) {
   return taken;
 }
 
-std::size_t SimQueuePair::poll(std::span<PhysicalEvent> events) {
+std::size_t SimQueuePair::take(std::span<PhysicalEvent> events) {
   std::size_t taken = 0;
   for (; taken < events.size() && !events_.empty(); ++taken) {
     events[taken] = std::move(events_.front());

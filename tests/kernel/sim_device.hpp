@@ -6,6 +6,7 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <optional>
 #include <random>
 #include <set>
 #include <vector>
@@ -39,8 +40,8 @@ class SimDevice final : public Device {
   [[nodiscard]] Result<std::unique_ptr<PhysicalQueuePair>> open() override;
   [[nodiscard]] Result<std::unique_ptr<PhysicalQueuePair>> connect(const Metadata& peer, std::uint64_t token) override;
   [[nodiscard]] Accepted accepted() override;
-  [[nodiscard]] Result<MemoryKeys> register_memory(std::span<std::byte> memory, fabric::Access access) override;
-  [[nodiscard]] Result<MemoryKeys> register_local(std::span<std::byte>) override { return MemoryKeys{++newest_key_, 0, 0}; }
+  [[nodiscard]] Result<MemoryKeys> register_memory(std::span<std::byte> memory,
+                                                   std::optional<fabric::Access> access) override;
   void deregister(const MemoryKeys& keys) override;
 
   /// Who resolved this many peers now.
@@ -118,9 +119,8 @@ class SimQueuePair final : public PhysicalQueuePair {
   SimQueuePair(SimDevice& device, Kind kind, std::uint64_t peer = 0);
   ~SimQueuePair() override;
 
-  [[nodiscard]] bool connectionless() const noexcept override { return kind_ == Kind::connectionless; }
   [[nodiscard]] std::size_t post(std::span<const PhysicalOperation> operations) override;
-  [[nodiscard]] std::size_t poll(std::span<PhysicalEvent> events) override;
+  [[nodiscard]] std::size_t take(std::span<PhysicalEvent> events) override;
   void give_back(std::uint64_t buffer) override;
   [[nodiscard]] Result<void> reset() override;
 

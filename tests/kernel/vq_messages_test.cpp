@@ -110,7 +110,7 @@ TEST_CASE("large messages that their peers do not take, and what is behind them,
   CHECK(world.posted.size() == before + 20);
   for (const std::uint64_t pair : lazy) {
     vq_header taken = world.header(pair, 1);
-    taken.consumed = vq_find(&world.pool, pair)->sent;
+    taken.consumed = vq_find(&world.pool, pair)->flow.sent;
     CHECK(vq_on_message(&world.pool, &world.physicals[0], 0, reinterpret_cast<const unsigned char*>(&taken), sizeof taken) ==
           VQ_KEPT);
   }
@@ -132,7 +132,7 @@ TEST_CASE("credits use up no space behind a large message that the peer does not
   }
   CHECK(world.posted.size() > 20);
   CHECK(world.physicals[0].under_way == 1);
-  CHECK(vq_find(&world.pool, pair)->under_way == 1);
+  CHECK(vq_find(&world.pool, pair)->slots.count == 1);
   vq_header taken = world.header(pair, 41);
   taken.consumed = 1;
   CHECK(vq_on_message(&world.pool, &world.physicals[0], 0, reinterpret_cast<const unsigned char*>(&taken), sizeof taken) ==

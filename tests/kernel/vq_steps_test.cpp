@@ -106,7 +106,7 @@ TEST_CASE(
     if (failed) continue;  // something later was done before what was flushed, and its user is told
     steps.check_told();
     REQUIRE(steps.all_told == steps.taken);
-    REQUIRE(vq_find(&steps.pool, steps.pair)->under_way == 0);
+    REQUIRE(vq_find(&steps.pool, steps.pair)->slots.count == 0);
     REQUIRE(steps.physicals[0].pairs + steps.physicals[1].pairs == 2);
     for (const vq_physical& physical : steps.physicals) REQUIRE(physical.under_way + physical.held == 0);
     REQUIRE(steps.completions.reserved == 0);
@@ -162,7 +162,7 @@ TEST_CASE("news of what was consumed never takes back what was told before") {
   header.sequence = 2;
   header.consumed = 0;
   CHECK(hear() == VQ_KEPT);
-  CHECK(vq_find(&world.pool, pair)->consumed_by_peer == 1);
+  CHECK(vq_find(&world.pool, pair)->flow.consumed_by_peer == 1);
   header.sequence = 3;
   header.consumed = 6;
   CHECK(hear() == VQ_DROPPED);  // more than was sent
