@@ -1,11 +1,27 @@
 // What experiments do in place of the product's steps.
 #include <spindrift/smc/ablation.hpp>
 
+#include <bit>
 #include <utility>
 
 #include <spindrift/smc/multicast_step.hpp>
 
 namespace spindrift::smc {
+
+std::uint32_t relay::chain(std::uint32_t members, std::uint32_t, std::uint64_t, std::uint32_t member) noexcept {
+  return (member + members - 1) % members;
+}
+
+// The others follow the sender, turned by one place with every message.
+std::uint32_t relay::tree(std::uint32_t members, std::uint32_t sender, std::uint64_t ordinal,
+                          std::uint32_t member) noexcept {
+  const std::uint32_t others = members - 1;
+  const auto turn = static_cast<std::uint32_t>(ordinal % others);
+  const std::uint32_t place = (member + members - sender) % members - 1;
+  const std::uint32_t node = (place + others - turn) % others + 1;
+  const std::uint32_t parent = node - std::bit_floor(node);
+  return parent == 0 ? sender : (sender + 1 + (parent - 1 + turn) % others) % members;
+}
 
 Ablation Ablation::of_batches(std::uint64_t send, std::uint64_t receive, std::uint64_t delivery) {
   Ablation ablation;

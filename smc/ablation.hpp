@@ -14,6 +14,17 @@
 
 namespace spindrift::smc {
 
+namespace relay {
+
+/// Each member writes to the next.
+[[nodiscard]] std::uint32_t chain(std::uint32_t members, std::uint32_t sender, std::uint64_t ordinal,
+                                  std::uint32_t member) noexcept;
+/// A binomial tree (RDMC, section 4.3, without blocks: messages are the blocks).
+[[nodiscard]] std::uint32_t tree(std::uint32_t members, std::uint32_t sender, std::uint64_t ordinal,
+                                 std::uint32_t member) noexcept;
+
+}  // namespace relay
+
 /// Says what time it is. No Clock, which compilers that know of one alone would call directly: the objects of the protocol
 /// name no clock of the machine.
 using LapClock = Time (*)();

@@ -1,4 +1,4 @@
-// The predicates of one subgroup: send, receive, null-sends, stability.
+// The predicates of one subgroup: send, receive, null-sends, stability, and what the end of a view makes of them.
 #include <spindrift/smc/multicast.hpp>
 
 #include <algorithm>
@@ -24,70 +24,30 @@ struct WholeStep {
 
 }  // namespace
 
-Multicast::Multicast(SubgroupId id, sst::Table& table, Policy policy, DeliverySink& sink, CounterBlock& counters)
-    : id_(id), table_(table), subgroup_(table.view().subgroup(id)), policy_(policy), sink_(sink) {
-  const View& view = table.view();
-  const NodeId self = view.members[table.self().value()];
-  CHECK(subgroup_.member_position(self).has_value());
-
-  for (const NodeId node : subgroup_.members) members_.push_back({.rank = *view.rank_of(node)});
-  for (const NodeId node : subgroup_.senders) sender_ranks_in_view_.push_back(*view.rank_of(node));
-  roles_.assign(view.members.size(), {nowhere, nowhere});
-  for (std::uint32_t i = 0; i < members_.size(); ++i) roles_[members_[i].rank.value()].position = i;
-  for (std::uint32_t i = 0; i < sender_ranks_in_view_.size(); ++i) roles_[sender_ranks_in_view_[i].value()].sender = i;
-  published_.resize(subgroup_.senders.size());
-  committed_.resize(subgroup_.senders.size());
-  received_of_.resize(subgroup_.senders.size());
-  consumed_by_.resize(subgroup_.members.size());
-  turns_.resize(subgroup_.senders.size());
-  batch_.resize(policy_.delivery_batch_max);
-  window_of_all_ = subgroup_.profile.window_messages * subgroup_.senders.size();
-
-  own_sender_rank_ = subgroup_.sender_rank(self);
-  if (own_sender_rank_) {
-    const sst::SubgroupBlock& own = block(table.self());
-    ring_.emplace(std::span(table.own_bytes(own.ring), own.ring_bytes), subgroup_.profile);
-    if (subgroup_.profile.bulk_ring_bytes > 0)
-      bulk_.emplace(table.bulk(id).own(), *ring_, subgroup_.profile.message_bytes_max);
-  }
-
-  const auto counter = [&](const char* name) { return counters.counter("subgroup." + subgroup_.name + "." + name); };
-  sent_messages_ = counter("sent");
-  sent_null_runs_ = counter("null_runs");
-  send_batches_ = counter("send_batches");
-  receive_batches_ = counter("receive_batches");
-  delivered_messages_ = counter("delivered");
-  delivered_bytes_ = counter("delivered_bytes");
-  delivered_nulls_ = counter("delivered_nulls");
-  delivery_batches_ = counter("delivery_batches");
-  if (subgroup_.profile.bulk_ring_bytes > 0) {
-    large_sent_ = counter("large_sent");
-    large_handed_on_ = counter("large_handed_on");
-  }
+Multicast::Multicast(SubgroupId id, sst::Table& table, const Policy& policy, DeliverySink& sink, CounterBlock& counters)
+    : rows_(id, table),
+      sink_(sink),
+      sent_messages_(rows_.counter(counters, "sent")),
+      sent_null_runs_(rows_.counter(counters, "null_runs")),
+      send_batches_(rows_.counter(counters, "send_batches")),
+      receive_batches_(rows_.counter(counters, "receive_batches")),
+      progress_(rows_),
+      delivery_(rows_, progress_, policy.delivery_batch_max, sink, counters) {
+  const Profile& profile = rows_.subgroup().profile;
+  const sst::SubgroupBlock& own = rows_.own_block();
+  if (rows_.sends()) ring_.emplace(std::span(table.own_bytes(own.ring), own.ring_bytes), profile);
+  if (profile.bulk_ring_bytes > 0) large_.emplace(rows_, policy.relay, ring(), counters);
 }
 
 void Multicast::start() {
-  for (const Rank rank : sender_ranks_in_view_) {
-    const sst::SubgroupBlock& row = block(rank);
-    readers_.emplace_back(table_.bytes(rank, row.ring), row.ring_bytes, subgroup_.profile.ring_payload_max());
-  }
-  if (subgroup_.profile.bulk_ring_bytes > 0) start_large();
+  delivery_.start();
+  if (large_) large_->start();
 }
 
 bool Multicast::has_news_from(Rank rank) const {
-  const Role role = roles_[rank.value()];
-  if (role.position == nowhere || fault_) return false;
-  if (relayed_ && waits_for_news_of(role.position)) return true;
-  const sst::SubgroupBlock& row = block(rank);
-  if (role.sender != nowhere && !table_.read(rank, row.committed).equals(published_[role.sender])) return true;
-  if (subgroup_.mode == DeliveryMode::unordered) {
-    if (!ring_) return false;
-    const std::uint64_t consumed = row.received_of + own_sender_rank_->value() * sst::word_bytes;
-    return !table_.read(rank, consumed).equals(consumed_by_[role.position]);
-  }
-  const Member& member = members_[role.position];
-  if (!table_.read(rank, row.received).equals(member.received)) return true;
-  return !table_.read(rank, row.delivered).equals(member.delivered);
+  const std::uint32_t position = rows_.role(rank).position;
+  if (position == SubgroupRows::nowhere || fault()) return false;
+  return (large_ && large_->has_news_from(position)) || progress_.has_news_from(rank);
 }
 
 bool Multicast::send_and_receive(std::uint64_t publish_bytes_max) { return step(publish_bytes_max, WholeStep()); }
@@ -95,34 +55,25 @@ bool Multicast::send_and_receive(std::uint64_t publish_bytes_max) { return step(
 // Takes what every sender has published. Own messages count when they are published, see send().
 bool Multicast::receive(std::uint64_t batch_max) {
   bool changed = false;
-  for (std::size_t sender = 0; sender < committed_.size(); ++sender) {
-    const Rank rank = sender_ranks_in_view_[sender];
-    if (rank == table_.self()) continue;
-    const auto count = read_count(rank, block(rank).committed, committed_[sender], committed_bound(sender), "committed");
-    if (!count) return false;
-    published_[sender] = *count;
-    std::uint64_t taken = *count - committed_[sender] > batch_max ? committed_[sender] + batch_max : *count;
-    if (relayed_) taken = held(sender, taken);
-    if (fault_) return false;
-    if (taken == committed_[sender]) continue;
-    committed_[sender] = taken;
-    changed = true;
+  for (std::size_t sender = 0; sender < rows_.senders(); ++sender) {
+    if (sender == rows_.own().sender) continue;
+    const std::uint64_t delivered = rows_.ordered() ? delivery_.delivered() : delivery_.consumed()[sender];
+    const std::uint64_t highest = progress_.published_highest(delivered);
+    if (!progress_.read_published(sender, highest)) return false;
+    std::uint64_t here = progress_.published()[sender];
+    if (large_) here = large_->held(sender, here, highest);
+    if (fault()) return false;
+    const std::uint64_t before = progress_.taken()[sender];
+    changed |= progress_.take(sender, here - before > batch_max ? before + batch_max : here);
   }
   if (changed) receive_batches_.add(1);
   return changed;
 }
 
-// A sender's undelivered messages are bounded by the windows: in ordered mode by those of all senders together, because a
-// null run follows the longest of them (docs/protocol.md, "bounds").
-std::uint64_t Multicast::committed_bound(std::size_t sender) const noexcept {
-  if (subgroup_.mode == DeliveryMode::unordered) return received_of_[sender] + subgroup_.profile.window_messages;
-  return delivered_ / committed_.size() + 1 + window_of_all_;
-}
-
 void Multicast::queue_owed_nulls() {
-  const std::uint64_t owed = count_owed(committed_, own_sender_rank_->value());
+  const std::uint64_t owed = count_owed(progress_.taken(), rows_.own().sender);
   const std::uint64_t runs_before = ring_->null_runs();
-  if (!ring_->queue_nulls(owed)) trace("null run waits for space", id_.value(), owed);
+  if (!ring_->queue_nulls(owed)) trace("null run waits for space", rows_.id().value(), owed);
   sent_null_runs_.add(ring_->null_runs() - runs_before);
 }
 
@@ -131,78 +82,39 @@ bool Multicast::send(std::uint64_t records_max, std::uint64_t bytes_max) {
   if (!ring_) return false;
   const std::uint64_t before = ring_->committed_count();
   const bool paced = bytes_max != ~std::uint64_t{0};
-  const CommittedRanges ranges = ring_->collect(records_max, bytes_max, bulk_.has_value() && paced);
+  const CommittedRanges ranges = ring_->collect(records_max, bytes_max, large_.has_value() && paced);
   const std::uint64_t count = ring_->committed_count();
   if (count == before) return false;
 
-  const sst::SubgroupBlock& own = block(table_.self());
-  const auto audience = sst::Table::members_of(id_);
-  if (bulk_) send_large(count);
-  for (const auto& range : ranges.range) table_.stage(own.ring + range.offset, range.bytes, audience);
-  table_.store(own.committed, count, audience);
-  published_[own_sender_rank_->value()] = count;
-  committed_[own_sender_rank_->value()] = count;
+  if (large_) large_->send(count);
+  const std::uint64_t ring = rows_.own_block().ring;
+  for (const auto& range : ranges.range) {
+    rows_.table().stage(ring + range.offset, range.bytes, sst::Table::members_of(rows_.id()));
+  }
+  progress_.publish(count);
   sent_messages_.add(count - before);
   send_batches_.add(1);
   return true;
 }
 
-bool Multicast::acknowledge() {
-  std::copy(committed_.begin(), committed_.end(), received_of_.begin());
-  const std::uint64_t frontier = smc::received_frontier(received_of_);
-  if (frontier == received_) return false;
-  received_ = frontier;
-  table_.store(block(table_.self()).received, received_, sst::Table::members_of(id_));
-  return true;
-}
-
-// What the other members say about their progress. A member cannot have received more than the windows allow, nor delivered
-// what this member has not acknowledged.
-bool Multicast::read_frontiers() {
-  const std::uint64_t stable_before = stable_;
-  const std::uint64_t senders = committed_.size();
-  stable_ = received_;
-  delivered_everywhere_ = delivered_;
-  for (std::size_t position = 0; position < members_.size(); ++position) {
-    Member& member = members_[position];
-    if (member.rank == table_.self()) continue;
-    const sst::SubgroupBlock& row = block(member.rank);
-    if (subgroup_.mode == DeliveryMode::unordered) {
-      if (!ring_) continue;
-      const std::uint64_t offset = row.received_of + own_sender_rank_->value() * sst::word_bytes;
-      const auto consumed = read_count(member.rank, offset, consumed_by_[position], ring_->committed_count(), "received_of");
-      if (!consumed) return false;
-      consumed_by_[position] = *consumed;
-      continue;
-    }
-    const std::uint64_t received_bound = (delivered_ / senders + 2 + window_of_all_) * senders;
-    const auto received = read_count(member.rank, row.received, member.received, received_bound, "received");
-    if (!received) return false;
-    const auto delivered = read_count(member.rank, row.delivered, member.delivered, received_, "delivered");
-    if (!delivered) return false;
-    member = {member.rank, *received, *delivered};
-    stable_ = std::min(stable_, *received);
-    delivered_everywhere_ = std::min(delivered_everywhere_, *delivered);
-  }
-  return stable_ != stable_before;
+bool Multicast::read_acknowledgements() {
+  const bool own = !rows_.ordered() && rows_.sends();
+  return progress_.read_acknowledgements(own ? delivery_.consumed()[rows_.own().sender] : delivery_.delivered());
 }
 
 // A record is reused when every member is done with it.
 bool Multicast::release_space() {
   if (!ring_) return false;
-  std::uint64_t count = 0;
-  if (subgroup_.mode == DeliveryMode::ordered) {
-    count = messages_below(delivered_everywhere_, own_sender_rank_->value(), committed_.size());
-  } else {
-    count = received_of_[own_sender_rank_->value()];
-    for (std::size_t position = 0; position < members_.size(); ++position) {
-      if (members_[position].rank != table_.self()) count = std::min(count, consumed_by_[position]);
-    }
-  }
-  own_released_ = count;
-  if (bulk_) release_pieces(count);
+  const std::uint64_t count = progress_.own_delivered_everywhere();
+  if (large_) large_->release(count);
   if (!ring_->release(count)) return false;
-  sink_.on_space(id_);
+  sink_.on_space(rows_.id());
+  return true;
+}
+
+bool Multicast::deliver(const TurnLimits& turn) {
+  if (!deliverable() || !delivery_.deliver(turn)) return false;
+  rows_.table().bump_activity(rows_.id());
   return true;
 }
 
@@ -211,25 +123,37 @@ bool Multicast::release_space() {
 void Multicast::wedge() {
   CHECK(!wedged_);
   wedged_ = true;
-  const bool ordered = subgroup_.mode == DeliveryMode::ordered;
-  if (!ordered && !readers_.empty()) hand_over_all();
-  const std::uint64_t received_of = block(table_.self()).received_of;
-  for (std::size_t sender = 0; sender < committed_.size(); ++sender) {
-    received_of_[sender] = ordered || readers_.empty() ? committed_[sender] : readers_[sender].count();
-    table_.store(received_of + sender * sst::word_bytes, received_of_[sender], sst::Table::everybody);
+  if (!rows_.ordered()) delivery_.hand_over_all();
+  const std::uint64_t words = rows_.own_block().received_of;
+  for (std::size_t sender = 0; sender < rows_.senders(); ++sender) {
+    rows_.table().store(words + sender * sst::word_bytes, received_of()[sender], sst::Table::everybody);
   }
 }
 
-std::optional<std::uint64_t> Multicast::read_count(Rank rank, std::uint64_t offset, std::uint64_t known,
-                                                   std::uint64_t highest, const char* field) {
-  auto count = table_.read(rank, offset).within(known, std::max(known, highest));
-  if (!count) report(rank, std::string(field) + " fell, or rose beyond what the windows allow");
-  return count;
+bool Multicast::can_finish(std::span<const std::uint64_t> trim) const noexcept {
+  if (trim.size() != rows_.senders()) return false;
+  for (std::size_t sender = 0; sender < trim.size(); ++sender) {
+    if (trim[sender] > progress_.taken()[sender]) return false;
+    if (messages_below(delivery_.delivered(), sender, trim.size()) > trim[sender]) return false;
+  }
+  return true;
 }
 
-void Multicast::report(Rank rank, std::string what) {
-  trace("peer fault", id_.value(), rank.value());
-  fault_ = PeerFault{table_.view().members[rank.value()], "subgroup " + subgroup_.name + ": " + std::move(what)};
+std::uint64_t Multicast::own_beyond(std::span<const std::uint64_t> trim) const noexcept {
+  if (!rows_.sends()) return 0;
+  const std::uint64_t published = progress_.published()[rows_.own().sender];
+  const std::uint64_t kept = trim[rows_.own().sender];
+  return published > kept ? published - kept : 0;
+}
+
+void Multicast::finish(std::span<const std::uint64_t> trim) {
+  CHECK(wedged_ && can_finish(trim));
+  if (rows_.ordered()) delivery_.finish(trim);
+}
+
+std::optional<std::span<const std::byte>> Multicast::next_leftover() {
+  CHECK(wedged_);
+  return ring_ ? delivery_.next_own(ring_->reserved_count()) : std::nullopt;
 }
 
 }  // namespace spindrift::smc

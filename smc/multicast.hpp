@@ -10,30 +10,18 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <deque>
 #include <optional>
-#include <string>
-#include <vector>
+#include <span>
 
-#include <spindrift/core/clock.hpp>
 #include <spindrift/core/counters.hpp>
-#include <spindrift/core/view.hpp>
-#include <spindrift/smc/bulk_ring.hpp>
-#include <spindrift/smc/delivery.hpp>
-#include <spindrift/smc/relay.hpp>
-#include <spindrift/smc/ring_reader.hpp>
+#include <spindrift/smc/delivery_order.hpp>
+#include <spindrift/smc/large_messages.hpp>
 #include <spindrift/smc/send_ring.hpp>
+#include <spindrift/smc/subgroup_progress.hpp>
+#include <spindrift/smc/subgroup_rows.hpp>
 #include <spindrift/sst/table.hpp>
 
 namespace spindrift::smc {
-
-/// What a subgroup delivers before it is the next one's turn: the upcall with which it has as many messages, or bytes, is
-/// the last of its turn.
-struct TurnLimits {
-  std::uint64_t messages = 1024;
-  std::uint64_t bytes = std::uint64_t{1} << 20;
-};
-inline constexpr TurnLimits no_limits{~std::uint64_t{0}, ~std::uint64_t{0}};
 
 /// How much at once. What experiments change besides is in smc/ablation.hpp.
 struct Policy {
@@ -45,7 +33,7 @@ struct Policy {
   std::uint64_t unsent_bytes_max = 256 * 1024;
   std::uint64_t unsent_bytes_each = 16 * 1024;
   /// How large messages travel between mirrored rows. The same at all members; `direct` where rows may be mapped.
-  Relay relay = Relay::rotation;
+  Relay relay = relay::rotation;
 };
 
 /// Bytes on their way to so many receivers, with which nothing more is published.
@@ -61,25 +49,6 @@ struct Policy {
   return (most - backlog.unsent_bytes - 1) / backlog.mirrors + 1;
 }
 
-/// Where deliveries go. Called by the step, on the poller thread.
-class DeliverySink {
- public:
-  virtual ~DeliverySink() = default;
-  /// The batch, in delivery order; never empty. The payloads are valid until it returns.
-  virtual void on_delivery(SubgroupId subgroup, std::span<const Delivery> batch) = 0;
-  /// Space became free in the own ring of this subgroup.
-  virtual void on_space(SubgroupId subgroup) = 0;
-  /// Whether the application is ready to take deliveries of this subgroup; until then they wait, and nothing is lost. Asked
-  /// before every batch.
-  [[nodiscard]] virtual bool accepts(SubgroupId subgroup) const = 0;
-};
-
-/// A peer wrote what no correct member writes.
-struct PeerFault {
-  NodeId node;
-  std::string what;
-};
-
 class Multicast {
  public:
   /// Of one at most.
@@ -87,7 +56,7 @@ class Multicast {
 
   /// The member must be in the subgroup. `table` and `sink` outlive this object; every member's row is attached before the
   /// first step.
-  Multicast(SubgroupId id, sst::Table& table, Policy policy, DeliverySink& sink, CounterBlock& counters);
+  Multicast(SubgroupId id, sst::Table& table, const Policy& policy, DeliverySink& sink, CounterBlock& counters);
   Multicast(const Multicast&) = delete;
   Multicast& operator=(const Multicast&) = delete;
 
@@ -96,7 +65,6 @@ class Multicast {
 
   /// Whether the own application committed something that no step has taken yet. Cheap; the poller asks on every pass.
   [[nodiscard]] bool has_news() const noexcept { return ring_ && ring_->has_committed(); }
-
   /// Whether a word of that member's row says more of this subgroup than the last step read. Cheap as well.
   [[nodiscard]] bool has_news_from(Rank rank) const;
 
@@ -106,6 +74,8 @@ class Multicast {
   /// Second half: hands everything stable (ordered) or here (unordered) to the sink, as far as the turn goes, then advances
   /// `delivered` in the own row; the caller pushes it with the next pass. True if anything was delivered.
   bool deliver(const TurnLimits& turn);
+  /// Whether something waits for `deliver`, perhaps only for the sink to accept it.
+  [[nodiscard]] bool deliverable() const noexcept { return !fault() && !wedged_ && delivery_.waiting(); }
 
   // The end of a view. After `wedge` neither half of a pass is run any more.
 
@@ -120,72 +90,30 @@ class Multicast {
   /// After `finish`: own messages beyond the trim, in order, committed by the application and not taken before. Nothing: no
   /// more. Valid until the row's memory goes.
   [[nodiscard]] std::optional<std::span<const std::byte>> next_leftover();
-
-  /// The own ring; nothing if this member does not send here.
-  [[nodiscard]] SendRing* ring() noexcept { return ring_ ? &*ring_ : nullptr; }
-  /// The own ring for large messages; nothing if this member does not send here, or the profile has none.
-  [[nodiscard]] BulkRing* bulk_ring() noexcept { return bulk_ ? &*bulk_ : nullptr; }
-
-  /// Whether something waits for `deliver`, perhaps only for the sink to accept it.
-  [[nodiscard]] bool deliverable() const noexcept;
-
-  /// Set when a peer's bytes were impossible; until the end of the view the object does nothing more then.
-  [[nodiscard]] const std::optional<PeerFault>& fault() const noexcept { return fault_; }
-
-  // Frontiers, for status, shutdown and checkers. Ordered mode unless said otherwise.
-  [[nodiscard]] SubgroupId id() const noexcept { return id_; }
-  [[nodiscard]] const SubgroupView& subgroup() const noexcept { return subgroup_; }
-  [[nodiscard]] std::uint64_t received_frontier() const noexcept { return received_; }
-  [[nodiscard]] std::uint64_t stable_frontier() const noexcept { return stable_; }
-  [[nodiscard]] std::uint64_t delivered_frontier() const noexcept { return delivered_; }
   /// Own messages that were published and lie beyond the trim; unordered mode, after `finish`.
   [[nodiscard]] std::uint64_t own_beyond(std::span<const std::uint64_t> trim) const noexcept;
+
+  /// The own ring; null if this member does not send here.
+  [[nodiscard]] SendRing* ring() noexcept { return ring_ ? &*ring_ : nullptr; }
+  /// The own ring for large messages; null if this member does not send here, or the profile has none.
+  [[nodiscard]] BulkRing* bulk_ring() noexcept { return large_ ? large_->ring() : nullptr; }
+  /// Set when a peer's bytes were impossible; until the end of the view the object does nothing more then.
+  [[nodiscard]] const std::optional<PeerFault>& fault() const noexcept { return rows_.fault(); }
+
+  // How far this member is, for status, shutdown and checkers.
+  [[nodiscard]] SubgroupId id() const noexcept { return rows_.id(); }
+  [[nodiscard]] const SubgroupView& subgroup() const noexcept { return rows_.subgroup(); }
   /// Frontier below which every member has delivered; ordered mode.
-  [[nodiscard]] std::uint64_t delivered_everywhere() const noexcept { return delivered_everywhere_; }
+  [[nodiscard]] std::uint64_t delivered_everywhere() const noexcept { return progress_.delivered_everywhere(); }
   /// Own messages that every member has delivered; both modes.
-  [[nodiscard]] std::uint64_t own_delivered_everywhere() const noexcept { return own_released_; }
-  /// Messages of each sender acknowledged (ordered) or consumed (unordered) here, by sender rank.
-  [[nodiscard]] std::span<const std::uint64_t> received_of() const noexcept { return received_of_; }
+  [[nodiscard]] std::uint64_t own_delivered_everywhere() const noexcept { return progress_.own_delivered_everywhere(); }
+  /// Messages of each sender received (ordered) or consumed (unordered) here, by sender rank.
+  [[nodiscard]] std::span<const std::uint64_t> received_of() const noexcept {
+    return rows_.ordered() ? progress_.taken() : delivery_.consumed();
+  }
 
  private:
   friend class AblatedStepper;
-
-  struct Member {
-    Rank rank;
-    std::uint64_t received = 0;
-    std::uint64_t delivered = 0;
-  };
-  /// What a rank of the view is here: its position among members and senders, `nowhere` where it is none.
-  struct Role {
-    std::uint32_t position;
-    std::uint32_t sender;
-  };
-  static constexpr std::uint32_t nowhere = ~std::uint32_t{0};
-  /// One large message, as its record and its place in the sender's stream say.
-  struct Large {
-    std::uint64_t index;    ///< of the message
-    std::uint64_t ordinal;  ///< among the sender's large ones, those that were given up left out
-    std::uint64_t offset;   ///< in the bulk ring
-    std::uint64_t length;
-  };
-  /// One sender's records, looked at when they are published: which large messages there are, and whether they are here.
-  struct Walk {
-    RingReader reader;
-    std::uint64_t large = 0;      ///< messages met
-    std::deque<Large> waiting{};  ///< whose bytes their sources have yet to vouch for, or an earlier one's
-    std::deque<Large> duties{};   ///< to be handed on by this member, as soon as they are here
-  };
-  /// A piece of the own bulk ring.
-  struct Piece {
-    std::uint64_t index;  ///< of its message
-    std::uint64_t end;    ///< in the stream
-  };
-
-  /// A sender's place in a round that begins with the sender whose turn it is.
-  struct Turn {
-    std::size_t place;
-    std::size_t sender;
-  };
 
   /// `send_and_receive`, or the part of it that an experiment leaves (smc/multicast_step.hpp).
   template <typename Experiment>
@@ -193,91 +121,20 @@ class Multicast {
   bool receive(std::uint64_t batch_max);
   void queue_owed_nulls();
   bool send(std::uint64_t records_max, std::uint64_t bytes_max);
-  bool acknowledge();
-  bool read_frontiers();
+  bool read_acknowledgements();
   bool release_space();
 
-  // large.cpp
-  void start_large();
-  [[nodiscard]] std::uint64_t held(std::size_t sender, std::uint64_t published);
-  [[nodiscard]] bool read_records(std::size_t sender);
-  [[nodiscard]] bool is_here(std::size_t sender, const Large& large);
-  void hand_on(std::size_t sender, const Large& large);
-  void send_large(std::uint64_t published);
-  void release_pieces(std::uint64_t count);
-  [[nodiscard]] bool waits_for_news_of(std::uint32_t position) const;
-  [[nodiscard]] std::uint32_t position_of(std::size_t sender) const noexcept {
-    return roles_[sender_ranks_in_view_[sender].value()].position;
-  }
-  [[nodiscard]] std::uint32_t own_position() const noexcept { return roles_[table_.self().value()].position; }
-  [[nodiscard]] std::uint32_t source_of(std::size_t sender, std::uint64_t ordinal, std::uint32_t member) const noexcept;
-  [[nodiscard]] bool gets_from_here(std::size_t sender, std::uint64_t ordinal, std::uint32_t member) const noexcept;
-
-  bool deliver_ordered(TurnLimits left);
-  bool deliver_unordered(TurnLimits left);
-  void put(Delivery& delivery, std::size_t sender, MessageIndex index, SequenceNumber sequence,
-           std::span<const std::byte> payload, ViewId view) const;
-  bool take(std::size_t sender, SequenceNumber sequence);
-  std::uint64_t take_rounds(std::uint64_t next, std::uint64_t end);
-  std::uint64_t pass_nulls(std::uint64_t rounds, std::size_t places);
-  void finish_ordered(std::span<const std::uint64_t> trim);
-  void hand_over();
-  bool hand_over_within(TurnLimits& left);
-  void hand_over_all();
-
-  [[nodiscard]] std::uint64_t committed_bound(std::size_t sender) const noexcept;
-  [[nodiscard]] std::optional<std::uint64_t> read_count(Rank rank, std::uint64_t offset, std::uint64_t known,
-                                                        std::uint64_t highest, const char* field);
-  [[nodiscard]] const sst::SubgroupBlock& block(Rank rank) const { return *table_.layout(rank).subgroup(id_); }
-  void report(Rank rank, std::string what);
-
-  SubgroupId id_;
-  sst::Table& table_;
-  const SubgroupView& subgroup_;
-  Policy policy_;
+  SubgroupRows rows_;
   DeliverySink& sink_;
-  std::optional<SendRing> ring_;
-  std::optional<BulkRing> bulk_;
-  std::optional<SenderRank> own_sender_rank_;
-
-  std::vector<Rank> sender_ranks_in_view_;  // by sender rank
-  std::vector<Member> members_;             // by position in the subgroup
-  std::vector<Role> roles_;                 // by rank in the view
-  std::vector<RingReader> readers_;         // by sender rank
-  std::vector<std::uint64_t> published_;    // by sender rank: messages published, as far as visible here; validated
-  std::vector<std::uint64_t> committed_;    // by sender rank: of those, taken here; may end within a null run
-  std::vector<std::uint64_t> received_of_;  // by sender rank: acknowledged (ordered) or consumed (unordered)
-  std::vector<std::uint64_t> consumed_by_;  // by position, unordered mode: own messages consumed there; validated
-  std::vector<Walk> walks_;                 // by sender rank; empty without bulk rings
-  std::vector<std::uint64_t> forwarded_;    // by sender rank: own word
-  std::vector<std::vector<std::uint64_t>> forwarded_by_;  // by position, by sender rank; validated
-  std::deque<Piece> pieces_;                              // of the own bulk ring, in flight
-  bool relayed_ = false;                                  // some large messages come from others than their senders
-  std::vector<Turn> turns_;      // room for each sender's
-  std::vector<Delivery> batch_;  // of the largest size always
-  std::size_t batched_ = 0;      // of them, in use
-  std::uint64_t batch_bytes_ = 0;
-
-  std::uint64_t window_of_all_ = 0;  // records in flight of all senders together
-  std::uint64_t received_ = 0;
-  std::uint64_t stable_ = 0;
-  std::uint64_t delivered_ = 0;
-  std::uint64_t delivered_everywhere_ = 0;
-  std::size_t next_sender_ = 0;  // ordered: delivered_ modulo senders; unordered: with whom the next turn begins
-  std::uint64_t own_released_ = 0;
-  bool wedged_ = false;
-  std::optional<PeerFault> fault_;
-
   Counter sent_messages_;
   Counter sent_null_runs_;
   Counter send_batches_;
   Counter receive_batches_;
-  Counter delivered_messages_;
-  Counter delivered_bytes_;
-  Counter delivered_nulls_;
-  Counter delivery_batches_;
-  Counter large_sent_;
-  Counter large_handed_on_;
+  SubgroupProgress progress_;
+  DeliveryOrder delivery_;
+  std::optional<SendRing> ring_;
+  std::optional<LargeMessages> large_;
+  bool wedged_ = false;
 };
 
 }  // namespace spindrift::smc

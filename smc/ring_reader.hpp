@@ -70,7 +70,8 @@ class RingReader {
  private:
   [[nodiscard]] bool next_record(std::uint64_t committed, Message& message) noexcept;
   [[nodiscard]] std::optional<RecordHeader> header_here() noexcept;
-  [[nodiscard]] bool take_large(RecordHeader header) noexcept;
+  [[nodiscard]] std::optional<RecordHeader> header_behind_padding(RecordHeader padding) noexcept;
+  [[nodiscard]] bool take_large(RecordHeader header, Message& message) noexcept;
   void pass_record(std::uint64_t bytes) noexcept;
 
   const std::byte* ring_ = nullptr;
@@ -121,16 +122,8 @@ class RingReader {
 [[gnu::always_inline]] inline bool RingReader::next_record(std::uint64_t committed, Message& message) noexcept {
   SPINDRIFT_CHECK(fault_ == nullptr && count_ < committed);
   auto header = header_here();
+  if (header && header->kind == RecordKind::padding) header = header_behind_padding(*header);
   if (!header) return false;
-  if (header->kind == RecordKind::padding) {
-    if (offset_ == 0 || header->length != ring_bytes_ - offset_) {
-      fault_ = "padding that does not end at the ring's end";
-      return false;
-    }
-    offset_ = 0;
-    header = header_here();
-    if (!header) return false;
-  }
 
   std::uint64_t bytes = header_bytes;
   switch (header->kind) {
@@ -156,18 +149,24 @@ class RingReader {
     case RecordKind::large:
     case RecordKind::large_abandoned:
       bytes = record_bytes(descriptor_bytes);
-      if (!take_large(*header)) return false;
-      message.large = true;
-      message.null = header->kind == RecordKind::large_abandoned;
-      message.payload = {bulk_ + large_.offset(bulk_ring_bytes_), large_.length};
+      if (!take_large(*header, message)) return false;
       break;
   }
   pass_record(bytes);
   return true;
 }
 
+[[gnu::always_inline]] inline std::optional<RecordHeader> RingReader::header_behind_padding(RecordHeader padding) noexcept {
+  if (offset_ == 0 || padding.length != ring_bytes_ - offset_) {
+    fault_ = "padding that does not end at the ring's end";
+    return std::nullopt;
+  }
+  offset_ = 0;
+  return header_here();
+}
+
 // The header is checked here as any other; out of the way of small messages.
-[[gnu::noinline]] inline bool RingReader::take_large(RecordHeader header) noexcept {
+[[gnu::noinline]] inline bool RingReader::take_large(RecordHeader header, Message& message) noexcept {
   if (bulk_ == nullptr || header.length != descriptor_bytes || record_bytes(descriptor_bytes) > ring_bytes_ - offset_) {
     fault_ = "a large message without a bulk ring, or with a descriptor that does not fit";
     return false;
@@ -178,6 +177,9 @@ class RingReader {
     return false;
   }
   large_ = *descriptor;
+  message.large = true;
+  message.null = header.kind == RecordKind::large_abandoned;
+  message.payload = {bulk_ + large_.offset(bulk_ring_bytes_), large_.length};
   return true;
 }
 

@@ -48,7 +48,7 @@ bool Installation::shows_bulk(const SubgroupView& subgroup, NodeId from, NodeId 
   if (!subgroup.member_position(from) || !subgroup.member_position(to)) return false;
   if (mapped) return subgroup.sender_rank(from).has_value();
   if (sst::BulkRings::mirrors_bytes(subgroup, from) == 0) return false;
-  return subgroup.sender_rank(to).has_value() || options_.policy.relay != smc::Relay::direct;
+  return subgroup.sender_rank(to).has_value() || options_.policy.relay != smc::relay::direct;
 }
 
 Result<std::optional<Showing>> Installation::next_offer(const PeerConnection& to) {

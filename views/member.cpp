@@ -24,7 +24,7 @@ std::vector<SubgroupView> shapes_of(const MemberOptions& options) {
 // The members must all say alike who hands a message on to whom, without knowing who maps whom.
 smc::Policy policy_of(const MemberOptions& options, const fabric::Fabric& fabric) {
   smc::Policy policy = options.policy;
-  if (fabric.traits().mappable) policy.relay = smc::Relay::direct;
+  if (fabric.traits().mappable) policy.relay = smc::relay::direct;
   return policy;
 }
 

@@ -147,9 +147,9 @@ TEST_CASE("a large message that is handed on costs its sender one copy, and the 
   experiment.senders = 1;
   experiment.message_bytes = 1'000'000;
   experiment.rounds = 200;
-  experiment.large = smc::Relay::direct;
+  experiment.large = smc::relay::direct;
   const Outcome direct = run(experiment);
-  experiment.large = smc::Relay::rotation;
+  experiment.large = smc::relay::rotation;
   const Outcome rotation = run(experiment);
   CHECK_FALSE(direct.stalled);
   CHECK_FALSE(rotation.stalled);

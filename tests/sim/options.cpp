@@ -145,7 +145,8 @@ Options Options::of(std::uint64_t seed) {
   if (!large.chance(1, 3)) return options;
   for (SubgroupView& subgroup : options.view.subgroups) draw_bulk_ring(large, subgroup.profile);
   options.fabric.mappable = large.chance(1, 3);
-  options.policy.relay = large.pick({smc::Relay::rotation, smc::Relay::rotation, smc::Relay::chain, smc::Relay::tree});
+  using namespace smc::relay;
+  options.policy.relay = large.pick<smc::Relay>({rotation, rotation, chain, tree});
   return options;
 }
 

@@ -122,10 +122,10 @@ void relay(Sheet& sheet) {
     const char* name;
     smc::Relay relay;
   };
-  constexpr Way ways[] = {{"direct", smc::Relay::direct},
-                          {"rotation", smc::Relay::rotation},
-                          {"chain", smc::Relay::chain},
-                          {"binomial tree", smc::Relay::tree}};
+  constexpr Way ways[] = {{"direct", smc::relay::direct},
+                          {"rotation", smc::relay::rotation},
+                          {"chain", smc::relay::chain},
+                          {"binomial tree", smc::relay::tree}};
   constexpr std::uint64_t kilobyte = 1000;
   for (const std::uint64_t kilobytes : {100u, 1000u}) {
     for (const Pattern& pattern : {patterns[2], patterns[0]}) {
