@@ -6,25 +6,13 @@
 
 #include <spindrift/fabric/connected/backlog.hpp>
 
+#include "unprovided.hpp"
+
 using namespace spindrift;
 using namespace spindrift::fabric;
 using namespace spindrift::fabric::connected;
 
 namespace {
-
-/// A connection whose provider is the test.
-class Unprovided final : public Connection {
- public:
-  using Connection::Connection;
-  void send(std::span<const std::byte>, bool, std::uint64_t) override {}
-  void transfer(const Transfer&) override {}
-  void flush() override {}
-  [[nodiscard]] bool idle() const noexcept override { return true; }
-  void close() override {}
-
- private:
-  [[nodiscard]] Result<Right> give_right(OwnRegion&, Access) override { return Right{}; }
-};
 
 struct Request {
   int number = 0;

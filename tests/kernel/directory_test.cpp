@@ -138,6 +138,24 @@ TEST_CASE("an answer that nobody has taken yet says no more that a node is found
   CHECK(answer_of(client) == MetaSearch::State::unanswered);
 }
 
+TEST_CASE("what a lookup under way says of a node that is lost meanwhile is not remembered") {
+  Acquaintance known(9);
+  Client& client = known.client;
+  known.server.tell(10, known.peer);
+  client.directory.look_up(NodeId(10));
+  known.run();  // the server is connected
+  CHECK(answer_of(client) == MetaSearch::State::found);
+  client.directory.look_up(NodeId(2));
+  REQUIRE(client.directory.progress());
+  REQUIRE(client.directory.reads() == 3);  // the first of its two is under way
+  client.directory.on_lost(NodeId(2));
+  known.run();  // the server has not heard of the loss, and answers with the start that is over
+  CHECK(answer_of(client) == MetaSearch::State::unanswered);
+  CHECK(client.directory.find(NodeId(2)) == nullptr);
+  known.find_peer();
+  CHECK(answer_of(client) == MetaSearch::State::found);
+}
+
 TEST_CASE("that memory is not there is told of the start of a node that was asked about, not of its next") {
   Acquaintance known(7);
   Client& client = known.client;

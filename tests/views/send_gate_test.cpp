@@ -57,3 +57,30 @@ TEST_CASE("behind a closed gate with nobody inside, all that was reserved is com
   CHECK(unsettled == 0);
   CHECK(collected == sent);
 }
+
+TEST_CASE("a large message that finds no space is out of the gate again") {
+  const Profile profile{.ring_bytes = 65536,
+                        .window_messages = 512,
+                        .message_bytes_max = 4096,
+                        .bulk_ring_bytes = 8192,
+                        .large_message_bytes = 64};
+  std::vector<std::uint64_t> memory(profile.ring_bytes / 8);
+  std::vector<std::byte> bulk_memory(profile.bulk_ring_bytes);
+  smc::SendRing ring(std::as_writable_bytes(std::span(memory)), profile);
+  smc::BulkRing bulk(bulk_memory, ring, profile.message_bytes_max);
+  SendGate gate;
+  gate.open(ring, &bulk);
+  SendGate::Claim first;
+  REQUIRE(gate.reserve_large(4096, first) == SendGate::Outcome::reserved);
+  gate.commit(first);
+  SendGate::Claim second;
+  REQUIRE(gate.reserve_large(4096, second) == SendGate::Outcome::reserved);
+  SendGate::Claim third;
+  REQUIRE(gate.reserve_large(4096, third) == SendGate::Outcome::full);
+  CHECK(gate.close());
+  CHECK_FALSE(gate.vacated());  // the second is still being built
+  gate.abandon(second);
+  CHECK(gate.vacated());
+  CHECK(gate.reserve_large(4096, third) == SendGate::Outcome::closed);
+  CHECK(gate.vacated());
+}
