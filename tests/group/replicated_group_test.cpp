@@ -1,6 +1,7 @@
 // Replicated objects in real groups: updates from everywhere, answers from everybody, a newcomer with the state.
 #include <catch2/catch.hpp>
 
+#include <chrono>
 #include <istream>
 #include <map>
 #include <ostream>
@@ -78,5 +79,17 @@ TEST_CASE("a newcomer's replica has the state, and survivors go on") {
   Replicated<Ledger> again = groups[2]->replicated<Ledger>("orders");
   groups[2]->subgroup("ticks").on_delivery([](auto) {});
   CHECK(again.ordered_query<&Ledger::balance>("a").get() == 8);
+  leave_all(groups);
+}
+
+TEST_CASE("calls become stable in a view that has seen fewer of them than the one before") {
+  GroupFixture fixture;
+  auto groups = fixture.join(3);
+  auto ledgers = ledgers_of(groups);
+  for (int i = 0; i < 100; ++i) ledgers[0].update<&Ledger::deposit>("a", 1).stable();
+  groups[2]->leave();
+  auto call = ledgers[0].update<&Ledger::deposit>("a", 1);
+  CHECK(call.get() == 101);
+  CHECK_NOTHROW(call.stable(std::chrono::seconds(20)));
   leave_all(groups);
 }
