@@ -1,4 +1,4 @@
-// Completions of requests first, then those of receives.
+// A ring of the core's, and its completions in the words of C++.
 #include <spindrift/kernel/completion_queue.hpp>
 
 #include <algorithm>
@@ -22,7 +22,6 @@ std::size_t CompletionQueue::take(std::span<Completion> to) {
     to[taken++] = {PairId(one.pair), one.wr_id, one.bytes, static_cast<Completion::Kind>(one.operation),
                    static_cast<Status>(one.status)};
   }
-  for (; taken < to.size() && !received_.empty(); received_.pop_front()) to[taken++] = received_.front();
   return taken;
 }
 

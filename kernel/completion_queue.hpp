@@ -1,10 +1,9 @@
-// Where a virtual queue pair's user takes its completions: those of requests, which the core writes, and those of receives.
+// Where a virtual queue pair's user takes the completions of its requests, which the core writes.
 //
 // Remember: a queue never overflows. What it has no room for is not taken by `Pool::post`.
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <span>
 #include <vector>
 
@@ -18,10 +17,10 @@ namespace spindrift::kernel {
 using PairId = Strong<struct PairIdTag, std::uint64_t>;
 
 struct Completion {
-  enum class Kind : std::uint8_t { write, read, send, receive };
+  enum class Kind : std::uint8_t { write, read, send };
   PairId pair;
   std::uint64_t context = 0;
-  std::size_t bytes = 0;  ///< of a receive: how much came
+  std::size_t bytes = 0;
   Kind kind = Kind::write;
   Status status = Status::done;
 };
@@ -37,14 +36,11 @@ class CompletionQueue {
   /// Takes up to `to.size()`.
   [[nodiscard]] std::size_t take(std::span<Completion> to);
 
-  // For the pool: the core's part, and the completion of a receive.
   [[nodiscard]] vq_completions& core() noexcept { return core_; }
-  void add(const Completion& received) { received_.push_back(received); }
 
  private:
   std::vector<vq_completion> ring_;
   vq_completions core_{};
-  std::deque<Completion> received_;
 };
 
 }  // namespace spindrift::kernel

@@ -52,7 +52,7 @@ std::optional<LargeFetches::Fetched> LargeFetches::take() {
     VirtualPair* const pair = pairs_.find(PairId(done.wr_id));
     if (pair == nullptr) continue;
     pair->way = Way::none;
-    return Fetched{pair, static_cast<std::uint8_t>(done.status), done.bytes};
+    return Fetched{pair, static_cast<std::uint8_t>(done.status)};
   }
   return std::nullopt;
 }

@@ -26,7 +26,6 @@ class LargeFetches {
   struct Fetched {
     VirtualPair* pair = nullptr;  ///< it is fetching nothing any more
     std::uint8_t status = VQ_DONE;
-    std::uint32_t bytes = 0;
   };
   /// The next read that is over, of a pair that is open.
   [[nodiscard]] std::optional<Fetched> take();

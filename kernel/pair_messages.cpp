@@ -122,49 +122,20 @@ Result<VirtualPair*> PairMessages::accept(Listener& listener, const PendingCall&
   return &pair;
 }
 
-Result<void> PairMessages::post_receive(PairId id, std::span<std::byte> buffer, const MemoryKeys& memory,
-                                        std::uint64_t context) {
-  VirtualPair* const pair = pairs_.find(id);
-  if (pair == nullptr) return Error(ErrorKind::group_closed, "there is no such virtual queue pair");
-  if (pair->origin != Origin::created || !pair->takes_messages()) {
-    return Error(ErrorKind::bad_argument, "this virtual queue pair takes no receives")
-        .fix("take messages of an accepted one by pop_message, and create others with messages");
-  }
-  if (pairs_.failure(id)) return Error(ErrorKind::member_lost, "the virtual queue pair failed").fix("close it");
-  pair->receives.push_back({buffer, memory, context});
-  serve(*pair);
-  return {};
-}
-
-// Brings the messages that are there to where the user takes them.
+// Brings the next message to where its user takes it; the bytes of a large one have to come first.
 void PairMessages::serve(VirtualPair& pair) {
-  if (pair.origin != Origin::created) return announce(pair);
-  while (!pair.receives.empty() && pair.way != Way::fetching) {
-    const vq_message* const message = vq_next_message(&pairs_.core(), pair.id.value());
-    if (message == nullptr) return;
-    const VirtualPair::Receive receive = pair.receives.front();
-    const bool fits = message->bytes <= receive.buffer.size();
-    if (fits && message->large != 0)
-      return begin_fetch(pair, *message, receive.buffer.first(message->bytes), receive.memory);
-    if (fits && message->bytes > 0) std::memcpy(receive.buffer.data(), message->payload, message->bytes);
-    pair.completions->add(
-        {pair.id, receive.context, message->bytes, Completion::Kind::receive, fits ? Status::done : Status::local_error});
-    pair.receives.pop_front();
-    consume(pair);
-  }
-}
-
-// Of an accepted pair: one message at a time is in its listener's list, with its bytes.
-void PairMessages::announce(VirtualPair& pair) {
   if (pair.way == Way::announced || pair.way == Way::fetching) return;
   const vq_message* const message = vq_next_message(&pairs_.core(), pair.id.value());
   if (message == nullptr) return;
-  if (message->large != 0) {
-    if (!make_room(pair, message->bytes)) return pairs_.fail(pair.id, VQ_LOCAL_ERROR);
-    return begin_fetch(pair, *message, pair.fetched, pair.fetched_memory);
-  }
+  if (message->large == 0) return announce(pair);
+  if (!make_room(pair, message->bytes)) return pairs_.fail(pair.id, VQ_LOCAL_ERROR);
+  const auto failed = fetches_.begin(pair, *message, pair.fetched, pair.fetched_memory, now_);
+  if (failed) pairs_.fail(pair.id, *failed);
+}
+
+void PairMessages::announce(VirtualPair& pair) {
   pair.way = Way::announced;
-  pair.listener->announce(pair.id);
+  if (pair.listener != nullptr) pair.listener->announce(pair.id);
 }
 
 bool PairMessages::make_room(VirtualPair& pair, std::uint32_t bytes) {
@@ -177,13 +148,8 @@ bool PairMessages::make_room(VirtualPair& pair, std::uint32_t bytes) {
   return memory.ok();
 }
 
-void PairMessages::begin_fetch(VirtualPair& pair, const vq_message& message, std::span<std::byte> to,
-                               const MemoryKeys& memory) {
-  if (const auto failed = fetches_.begin(pair, message, to, memory, now_)) pairs_.fail(pair.id, *failed);
-}
-
 void PairMessages::take_fetched() {
-  while (const auto fetched = fetches_.take()) on_fetched(*fetched->pair, fetched->status, fetched->bytes);
+  while (const auto fetched = fetches_.take()) on_fetched(*fetched->pair, fetched->status);
   for (const PairId id : fetches_.take_postponed()) {
     VirtualPair* const pair = pairs_.find(id);
     if (pair == nullptr || pairs_.failure(id)) continue;
@@ -195,40 +161,16 @@ void PairMessages::take_fetched() {
   }
 }
 
-void PairMessages::on_fetched(VirtualPair& pair, std::uint8_t status, std::uint32_t bytes) {
+void PairMessages::on_fetched(VirtualPair& pair, std::uint8_t status) {
   if (status != VQ_DONE) return pairs_.fail(pair.id, status);
-  if (pairs_.failure(pair.id)) return pairs_.flush_receives();
-  if (pair.origin != Origin::created) {
-    pair.way = Way::announced;
-    return pair.listener->announce(pair.id);
-  }
-  CHECK(!pair.receives.empty());  // only here are they taken while one is fetched
-  const VirtualPair::Receive receive = pair.receives.front();
-  pair.receives.pop_front();
-  pair.completions->add({pair.id, receive.context, bytes, Completion::Kind::receive, Status::done});
-  consume(pair);
-  serve(pair);
+  if (!pairs_.failure(pair.id)) announce(pair);
 }
 
 Result<std::optional<PortMessage>> PairMessages::pop(Port port) {
   SPINDRIFT_TRY_ASSIGN(Listener* const listener, listener_at(port));
   const auto ready = listener->take_ready();
   if (!ready) return std::optional<PortMessage>{};
-  VirtualPair& pair = *pairs_.find(*ready);
-  const vq_message* const message = vq_next_message(&pairs_.core(), pair.id.value());
-  CHECK(message != nullptr);
-  PortMessage taken{pair.id, {}};
-  if (message->large != 0) {
-    memory_.remove(pair.fetched_memory);  // its read is over
-    taken.bytes = std::exchange(pair.fetched, {});
-  } else {
-    taken.bytes = std::move(pair.copy_of(*message));
-  }
-  pair.way = Way::none;
-  pair.origin = Origin::told;
-  consume(pair);
-  announce(pair);
-  return std::optional(std::move(taken));
+  return std::optional(PortMessage{*ready, take_announced(*pairs_.find(*ready))});
 }
 
 Result<std::optional<PairId>> PairMessages::next_accepted(Port port) {
@@ -240,17 +182,25 @@ Result<std::optional<PairId>> PairMessages::next_accepted(Port port) {
 
 std::optional<std::vector<std::byte>> PairMessages::take(PairId id) {
   VirtualPair* const pair = pairs_.find(id);
-  const vq_message* const message = pair == nullptr ? nullptr : vq_next_message(&pairs_.core(), id.value());
-  if (message == nullptr) return std::nullopt;
+  if (pair == nullptr || pair->way != Way::announced) return std::nullopt;
+  if (pair->listener != nullptr) pair->listener->withdraw(id);
+  return take_announced(*pair);
+}
+
+std::vector<std::byte> PairMessages::take_announced(VirtualPair& pair) {
+  const vq_message* const message = vq_next_message(&pairs_.core(), pair.id.value());
+  CHECK(message != nullptr);
+  std::vector<std::byte> bytes;
   if (message->large != 0) {
-    if (!pairs_.failure(id)) pairs_.fail(id, VQ_LOCAL_ERROR);
-    return std::nullopt;
+    memory_.remove(pair.fetched_memory);  // its read is over
+    bytes = std::exchange(pair.fetched, {});
+  } else {
+    bytes = std::move(pair.copy_of(*message));
   }
-  auto bytes = std::move(pair->copy_of(*message));
-  if (std::exchange(pair->way, Way::none) == Way::announced) pair->listener->withdraw(id);
-  if (pair->origin == Origin::accepted) pair->origin = Origin::told;
-  consume(*pair);
-  if (pair->origin != Origin::created) announce(*pair);
+  pair.way = Way::none;
+  if (pair.origin == Origin::accepted) pair.origin = Origin::told;
+  consume(pair);
+  serve(pair);
   return bytes;
 }
 

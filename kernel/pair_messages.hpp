@@ -1,5 +1,5 @@
-// The messages of a pool's pairs on their way to the users: into posted receives, to ports, or to who asks a pair; and
-// calls, the first messages of pairs that nobody knows yet.
+// The messages of a pool's pairs on their way to the users: to ports, or to who asks a pair; and calls, the first messages
+// of pairs that nobody knows yet.
 //
 // Remember: the core keeps the order of a pair's messages, and gives the next one until it was consumed.
 #pragma once
@@ -37,8 +37,6 @@ class PairMessages {
 
   // What Pool has of the same names.
   [[nodiscard]] Result<void> bind(Port port, CompletionQueue& completions, std::uint32_t pairs_max);
-  [[nodiscard]] Result<void> post_receive(PairId pair, std::span<std::byte> buffer, const MemoryKeys& memory,
-                                          std::uint64_t context);
   [[nodiscard]] Result<std::optional<PortMessage>> pop(Port port);
   [[nodiscard]] Result<std::optional<PairId>> next_accepted(Port port);
   [[nodiscard]] std::optional<std::vector<std::byte>> take(PairId pair);
@@ -65,9 +63,9 @@ class PairMessages {
   void note_debt(const VirtualPair& pair);
   void serve(VirtualPair& pair);
   void announce(VirtualPair& pair);
-  void begin_fetch(VirtualPair& pair, const vq_message& message, std::span<std::byte> to, const MemoryKeys& memory);
+  [[nodiscard]] std::vector<std::byte> take_announced(VirtualPair& pair);
   [[nodiscard]] bool make_room(VirtualPair& pair, std::uint32_t bytes);
-  void on_fetched(VirtualPair& pair, std::uint8_t status, std::uint32_t bytes);
+  void on_fetched(VirtualPair& pair, std::uint8_t status);
   void consume(VirtualPair& pair);
   [[nodiscard]] std::uint64_t places_freed() const noexcept { return pairs_.freed() + peers_.forgotten(); }
 

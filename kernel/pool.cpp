@@ -91,10 +91,6 @@ void Pool::introduce(PairId pair, const Metadata& peer) {
   if (known != nullptr && known->peer && peer.size <= Metadata::bytes_max) (*known->peer)->second.introduced = peer;
 }
 
-bool Pool::has_message(PairId pair) const noexcept {
-  return vq_next_message(const_cast<vq_pool*>(&pairs_.core()), pair.value()) != nullptr;
-}
-
 vq_request Pool::core_request(const Request& request) const {
   const bool send = request.kind == Request::Kind::send;
   const bool large = send && request.local.size() > message_bytes_max_;
@@ -195,7 +191,7 @@ Pool::Drained Pool::drain(PhysicalPair& physical) {
 void Pool::on_completed(PhysicalPair& physical, const PhysicalEvent& event) {
   if (event.status == Status::peer_lost) on_peer_of_operation_lost(physical, event.id);
   vq_on_completion(&pairs_.core(), &physical.core, event.id, static_cast<std::uint8_t>(event.status));
-  if (event.status != Status::done) pairs_.flush_receives();
+  if (event.status != Status::done) pairs_.note_failures();
   // Where one failure breaks the queue pair, all that it flushed is posted again when it works again.
   const bool breaks = physical.core.ordered != 0;
   if (event.status == Status::flushed && !breaks && physical.repair == Repair::none) physical.repair = Repair::replay;
@@ -218,7 +214,7 @@ Result<bool> Pool::look_after(PhysicalPair& physical, bool broken) {
     physical.repair = Repair::reset;
     ++breaks_;
     vq_on_broken(&pairs_.core(), &physical.core);
-    pairs_.flush_receives();
+    pairs_.note_failures();
   }
   switch (physical.repair) {
     case Repair::none: return false;
@@ -243,7 +239,7 @@ void Pool::on_peer_lost(const Metadata& metadata) {
   pairs_.for_each([&](const VirtualPair& pair, const vq_pair&) {
     if (pair.peer == peer) vq_fail(&pairs_.core(), pair.id.value(), VQ_PEER_LOST);
   });
-  pairs_.flush_receives();
+  pairs_.note_failures();
 }
 
 Pool::Counts Pool::counts() const noexcept {

@@ -60,7 +60,7 @@ struct PoolOptions {
   std::uint32_t connected_max = 0;
   std::uint64_t promote_posts = 1000;
   Duration sample_period = std::chrono::milliseconds(100);
-  /// Of one message to a port; a larger one fails its pair. Each pair at a port may keep one of them until it is popped.
+  /// Of one message; a larger one fails its pair. Each pair may keep one of them until it is taken.
   std::size_t fetch_bytes_max = 64 << 20;
   /// Whether a connected queue pair that breaks says that the peer is gone: then all pairs to that peer fail at once, also
   /// those on connectionless ones. Else its pairs go on over those.
@@ -123,12 +123,6 @@ class Pool {
   [[nodiscard]] Result<std::size_t> post(PairId pair, std::span<const Request> requests);
   [[nodiscard]] std::size_t message_bytes_max() const noexcept { return message_bytes_max_; }
 
-  /// A buffer for one message of a pair that was connected here; taken in order. A message that is larger than its buffer
-  /// completes with local_error and is lost. Errors: group_closed, member_lost.
-  [[nodiscard]] Result<void> post_receive(PairId pair, std::span<std::byte> buffer, const MemoryKeys& memory,
-                                          std::uint64_t context) {
-    return messages_.post_receive(pair, buffer, memory, context);
-  }
   /// The next message of any pair that was accepted at the port, in the order of their arrival; nothing if there is none.
   /// Errors: group_closed (nobody bound the port).
   [[nodiscard]] Result<std::optional<PortMessage>> pop_message(Port port) { return messages_.pop(port); }
@@ -136,11 +130,9 @@ class Pool {
   /// A pair that was accepted at the port and was not told of yet; from here on it is the caller's to close. Errors:
   /// group_closed (nobody bound the port).
   [[nodiscard]] Result<std::optional<PairId>> next_accepted(Port port) { return messages_.next_accepted(port); }
-  /// The next message of one pair, whoever connected it; for pairs without posted receives, whose messages are not popped at
-  /// a port. A message that is too large to be sent fails its pair.
+  /// The next message of one pair, whoever connected it, which is not popped at its port then; nothing if there is none, or
+  /// it is large and was not read yet.
   [[nodiscard]] std::optional<std::vector<std::byte>> take_message(PairId pair) { return messages_.take(pair); }
-  /// Whether `take_message` would give one.
-  [[nodiscard]] bool has_message(PairId pair) const noexcept;
   /// Of the pair's peer, what else is known of how to reach it: for connected queue pairs. It is not to be trusted.
   void introduce(PairId pair, const Metadata& peer);
 

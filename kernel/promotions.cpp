@@ -109,14 +109,13 @@ void Promotions::on_broken(PhysicalPair& physical) {
   physical.role = physical.peer ? Role::lost : Role::over;
   ++counts_.breaks;
   vq_on_broken(&pairs_.core(), &physical.core);
-  pairs_.flush_receives();
+  pairs_.note_failures();
   turn_back(physical);
   if (was_up && options_.break_is_loss) peers_.doom((*physical.peer)->second);
   if (!device_.traits().visible_on_completion) {
     pairs_.for_each([&](const VirtualPair& pair, const vq_pair& core) {
       if (core.physical == &physical.core) vq_fail(&pairs_.core(), pair.id.value(), VQ_FLUSHED);
     });
-    pairs_.flush_receives();
   }
   carry_over(physical);
 }

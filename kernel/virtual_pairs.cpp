@@ -78,18 +78,7 @@ std::optional<Status> VirtualPairs::failure(PairId pair) const noexcept {
 
 void VirtualPairs::fail(PairId pair, std::uint8_t status) {
   vq_fail(&core_, pair.value(), status);
-  flush_receives();
-}
-
-// To a pair that failed nothing comes any more; but what is being fetched still comes into its buffer.
-void VirtualPairs::flush_receives() {
-  any_failed_ = true;
-  for (const auto& pair : open_) {
-    if (!pair || pair->receives.empty() || pair->way == VirtualPair::MessageWay::fetching || !failure(pair->id)) continue;
-    for (const VirtualPair::Receive& receive : pair->receives.all())
-      pair->completions->add({pair->id, receive.context, 0, Completion::Kind::receive, Status::flushed});
-    pair->receives.clear();
-  }
+  note_failures();
 }
 
 void VirtualPairs::pay() {

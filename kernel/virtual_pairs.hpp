@@ -17,7 +17,6 @@
 #include <spindrift/kernel/physical_pairs.hpp>
 #include <spindrift/kernel/pool_memory.hpp>
 #include <spindrift/kernel/pool_peers.hpp>
-#include <spindrift/kernel/queue.hpp>
 #include <spindrift/kernel/vq.h>
 
 namespace spindrift::kernel {
@@ -40,17 +39,12 @@ struct VirtualPair {
     postponed,   ///< it is to be fetched, and there was no room for the read
     looking_up,  ///< whether its sender has such memory is being asked
     fetching,    ///< the read of its bytes is under way
-    announced,   ///< it is among those that can be popped at the port
+    announced,   ///< its bytes are there to be taken, of an accepted pair at the port too
   };
   enum class Origin : std::uint8_t {
     created,
     accepted,  ///< a peer has called, and nobody was told
     told,      ///< likewise, and its user knows: one of its messages was popped, or it was given as a newcomer
-  };
-  struct Receive {
-    std::span<std::byte> buffer;
-    MemoryKeys memory;
-    std::uint64_t context = 0;
   };
 
   PairId id;
@@ -58,14 +52,13 @@ struct VirtualPair {
   std::optional<PoolPeers::Place> peer;      ///< once it is bound
   std::vector<vq_message> messages;          ///< none: it takes no messages
   std::vector<std::vector<std::byte>> kept;  ///< parallel to messages
-  Queue<Receive> receives;
   Origin origin = Origin::created;
   Listener* listener = nullptr;  ///< of an accepted one
   CallerId caller;               ///< of an accepted one
   MessageWay way = MessageWay::none;
   Time looking_since{};            ///< while it is looking_up
   PairId fetcher;                  ///< a pair that reads what is too large to be sent
-  std::vector<std::byte> fetched;  ///< of an accepted pair: where that is read to
+  std::vector<std::byte> fetched;  ///< where that is read to
   MemoryKeys fetched_memory;
 
   [[nodiscard]] bool takes_messages() const noexcept { return !messages.empty(); }
@@ -109,8 +102,8 @@ class VirtualPairs {
   }
 
   void fail(PairId pair, std::uint8_t status);
-  /// Receives of failed pairs complete as flushed.
-  void flush_receives();
+  /// Pairs may have failed without it.
+  void note_failures() noexcept { any_failed_ = true; }
   /// Its peer may be owed an answer, or a question.
   void note_debt(PairId pair) { owing_.insert(pair); }
   /// Tells peers what is owed to them, as far as there is room.

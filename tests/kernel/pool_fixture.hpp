@@ -99,6 +99,11 @@ struct Node {
     if (from != nullptr) *from = (*message)->from;
     return {reinterpret_cast<const char*>((*message)->bytes.data()), (*message)->bytes.size()};
   }
+  /// The next message of that pair.
+  std::string message(PairId pair) {
+    const auto bytes = pool->take_message(pair);
+    return bytes ? std::string(reinterpret_cast<const char*>(bytes->data()), bytes->size()) : "nothing";
+  }
   std::string text(std::size_t offset, std::size_t bytes) const {
     return {reinterpret_cast<const char*>(target.data()) + offset, bytes};
   }
