@@ -17,13 +17,13 @@ namespace spindrift::bench {
 
 namespace {
 
-using kernel::Device;
 using kernel::MemoryKeys;
+using kernel::OperationStatus;
 using kernel::PeerHandle;
+using kernel::PhysicalDevice;
 using kernel::PhysicalEvent;
 using kernel::PhysicalOperation;
 using kernel::PhysicalQueuePair;
-using kernel::Status;
 
 constexpr Duration patience = std::chrono::seconds(10);
 
@@ -36,7 +36,7 @@ constexpr kernel::DeviceSizes sizes{.send_depth = 16, .receive_buffers = 16};
 /// The caller has a device that is made for one sample. Its memory goes after it.
 struct ReachCaller {
   alignas(8) std::array<std::byte, 8> bytes{};
-  std::unique_ptr<Device> device;
+  std::unique_ptr<PhysicalDevice> device;
   std::unique_ptr<PhysicalQueuePair> open;
   MemoryKeys keys;
   SystemClock clock;
@@ -71,7 +71,7 @@ struct ReachCaller {
       const std::size_t count = open->poll(events);
       const Time now = clock.now();
       for (std::size_t i = 0; i < count; ++i) {
-        if (events[i].status != Status::done || events[i].kind == PhysicalEvent::Kind::broken)
+        if (events[i].status != OperationStatus::done || events[i].kind == PhysicalEvent::Kind::broken)
           throw Exception(Error(ErrorKind::member_lost, "an operation failed: " + std::string(to_string(events[i].status))));
         times.push_back(since(start, now));
       }

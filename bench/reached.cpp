@@ -11,11 +11,11 @@
 
 namespace spindrift::bench {
 
-using kernel::Device;
 using kernel::Metadata;
+using kernel::PhysicalDevice;
 using kernel::PhysicalEvent;
 
-std::unique_ptr<Device> open_loopback_device(const std::string& provider, const kernel::DeviceSizes& sizes) {
+std::unique_ptr<PhysicalDevice> open_loopback_device(const std::string& provider, const kernel::DeviceSizes& sizes) {
   kernel::OfiDeviceOptions options;
   options.connectionless = provider;
   options.listen = "127.0.0.1:0";

@@ -20,8 +20,8 @@ namespace spindrift::bench {
 
 /// A device that peers of this host reach, with connected queue pairs too. `provider`: of connectionless queue pairs, as in
 /// OfiDeviceOptions. Errors: those of `make_ofi_device`.
-[[nodiscard]] std::unique_ptr<kernel::Device> open_loopback_device(const std::string& provider,
-                                                                   const kernel::DeviceSizes& sizes);
+[[nodiscard]] std::unique_ptr<kernel::PhysicalDevice> open_loopback_device(const std::string& provider,
+                                                                           const kernel::DeviceSizes& sizes);
 
 /// The metadata of a node that is like the one of `real`, metadata of such a device, but at another address: its own
 /// for each `number` below 2^22. What every device of that provider takes in, and nobody answers to.
@@ -29,7 +29,7 @@ namespace spindrift::bench {
 
 /// Threading: started, then polled by one thread.
 struct ReachedPeer {
-  std::unique_ptr<kernel::Device> device;
+  std::unique_ptr<kernel::PhysicalDevice> device;
   std::unique_ptr<kernel::PhysicalQueuePair> open;
   std::vector<std::unique_ptr<kernel::PhysicalQueuePair>> accepted;
   alignas(8) std::array<std::byte, 8> writable{};
@@ -62,7 +62,7 @@ class TableKeeper {
     std::array<std::byte, cache_line_bytes> bytes{};
   };
   std::vector<TableLine> lines_;  // outlives its registration
-  std::unique_ptr<kernel::Device> device_;
+  std::unique_ptr<kernel::PhysicalDevice> device_;
   std::unique_ptr<kernel::PhysicalQueuePair> open_;
   std::optional<kernel::MetaTable> table_;
   kernel::MetaServer server_;

@@ -14,8 +14,8 @@ using kernel::Completion;
 using kernel::MetaCluster;
 using kernel::MetaEntry;
 using kernel::MetaSearch;
+using kernel::OperationStatus;
 using kernel::Request;
-using kernel::Status;
 
 constexpr Duration patience = std::chrono::seconds(10);
 
@@ -41,14 +41,14 @@ Seeker::Seeker(const kernel::MetaServer& server, const Sizes& sizes)
   pairs_.reserve(sizes.pairs_max);
 }
 
-std::unique_ptr<Seeker> Seeker::start(kernel::Device& device, const kernel::MetaServer& server, const Sizes& sizes) {
+std::unique_ptr<Seeker> Seeker::start(kernel::PhysicalDevice& device, const kernel::MetaServer& server, const Sizes& sizes) {
   std::unique_ptr<Seeker> seeker(new Seeker(server, sizes));
   seeker->open(device);
   static_cast<void>(seeker->read_twice());
   return seeker;
 }
 
-void Seeker::open(kernel::Device& device) {
+void Seeker::open(kernel::PhysicalDevice& device) {
   kernel::PoolOptions options;
   options.self = NodeId(1U << 30U);
   options.pairs_max = sizes_.pairs_max + 2;  // and those that read the table
@@ -158,7 +158,7 @@ void Seeker::carry_out(kernel::PairId pair, const Request& request) {
     progress();
     if (clock_.now() - start > patience) throw Exception(no_answer());
   }
-  if (done[0].status == Status::done) return;
+  if (done[0].status == OperationStatus::done) return;
   throw Exception(Error(ErrorKind::member_lost, "an operation failed: " + std::string(to_string(done[0].status))));
 }
 

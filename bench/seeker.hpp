@@ -28,7 +28,7 @@ class Seeker {
     bool yields = false;          ///< while it waits, offers its CPU: where more threads take part than there are CPUs
   };
   /// A pool on `device`, which outlives this. The way to the table is open when it returns.
-  [[nodiscard]] static std::unique_ptr<Seeker> start(kernel::Device& device, const kernel::MetaServer& server,
+  [[nodiscard]] static std::unique_ptr<Seeker> start(kernel::PhysicalDevice& device, const kernel::MetaServer& server,
                                                      const Sizes& sizes);
 
   /// Looks up `count` nodes from `first` on, of which none is known, with up to `lookups_max` asked for at a time.
@@ -70,7 +70,7 @@ class Seeker {
 
  private:
   Seeker(const kernel::MetaServer& server, const Sizes& sizes);
-  void open(kernel::Device& device);
+  void open(kernel::PhysicalDevice& device);
   template <class NodeAt, class OnFound>
   void look_up_each(std::uint32_t count, NodeAt node_at, OnFound on_found);
   [[nodiscard]] kernel::Directory::Answer await_answer(Time start);

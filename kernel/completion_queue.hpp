@@ -22,7 +22,7 @@ struct Completion {
   std::uint64_t context = 0;
   std::size_t bytes = 0;
   Kind kind = Kind::write;
-  Status status = Status::done;
+  OperationStatus status = OperationStatus::done;
 };
 
 /// Completions of one or more pairs. A failed request always has one, others if they are signaled; those of one pair come in

@@ -103,9 +103,9 @@ class ConnectionTable {
   [[nodiscard]] bool waits(const Connection* connection) const noexcept {
     return std::any_of(calls_.begin(), calls_.end(), [&](const Call& call) { return call.connection.get() == connection; });
   }
-  /// The first call that is up, as Device::accepted has it; the device makes progress if there is none.
-  [[nodiscard]] Device::Accepted take(Device& device) {
-    Device::Accepted first = take_up();
+  /// The first call that is up, as PhysicalDevice::accepted has it; the device makes progress if there is none.
+  [[nodiscard]] PhysicalDevice::Accepted take(PhysicalDevice& device) {
+    PhysicalDevice::Accepted first = take_up();
     if (first.queue_pair != nullptr) return first;
     device.progress();
     return take_up();
@@ -118,12 +118,12 @@ class ConnectionTable {
     std::uint64_t token = 0;
   };
 
-  [[nodiscard]] Device::Accepted take_up() {
+  [[nodiscard]] PhysicalDevice::Accepted take_up() {
     forget_broken();
     const auto at =
         std::find_if(calls_.begin(), calls_.end(), [](const Call& call) { return call.connection->state().up(); });
     if (at == calls_.end()) return {};
-    Device::Accepted result{std::move(at->connection), at->token};
+    PhysicalDevice::Accepted result{std::move(at->connection), at->token};
     calls_.erase(at);
     return result;
   }

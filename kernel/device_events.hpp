@@ -15,7 +15,7 @@ namespace spindrift::kernel {
 /// Events that wait for the owner of a queue pair. Bounded by what it may have under way and by its buffers.
 class DeviceEvents {
  public:
-  void completed(std::uint64_t id, Status status) {
+  void completed(std::uint64_t id, OperationStatus status) {
     push({.kind = PhysicalEvent::Kind::completed, .status = status, .id = id});
     ++completions_;
   }

@@ -44,11 +44,12 @@ Result<void> WaitSet::add(int descriptor) const {
   return {};
 }
 
-Status judge(const PhysicalOperation& operation, const OwnMemory& memory, std::size_t message_bytes_max) {
+OperationStatus judge(const PhysicalOperation& operation, const OwnMemory& memory, std::size_t message_bytes_max) {
   const bool fits = operation.kind == PhysicalOperation::Kind::send
                         ? operation.header.size() + std::size_t{operation.bytes} <= message_bytes_max
                         : operation.header.empty();
-  return fits && memory.hold(operation.local_key, operation.local, operation.bytes) ? Status::done : Status::local_error;
+  return fits && memory.hold(operation.local_key, operation.local, operation.bytes) ? OperationStatus::done
+                                                                                    : OperationStatus::local_error;
 }
 
 }  // namespace spindrift::kernel

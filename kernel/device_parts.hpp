@@ -81,6 +81,7 @@ struct DeviceShared {
 };
 
 /// Whether this process itself may post it: done, or local_error.
-[[nodiscard]] Status judge(const PhysicalOperation& operation, const OwnMemory& memory, std::size_t message_bytes_max);
+[[nodiscard]] OperationStatus judge(const PhysicalOperation& operation, const OwnMemory& memory,
+                                    std::size_t message_bytes_max);
 
 }  // namespace spindrift::kernel

@@ -147,7 +147,7 @@ bool Directory::progress() {
       auto& lookup = lookups_[place];
       if (!lookup || lookup->read != completion.context) continue;  // nobody waits for it any more
       lookup->read = 0;
-      if (completion.status != Status::done) {
+      if (completion.status != OperationStatus::done) {
         answered(place, MetaAnswer::no_answer);
         continue;
       }

@@ -3,14 +3,14 @@
 
 namespace spindrift::kernel {
 
-std::string_view to_string(Status status) noexcept {
+std::string_view to_string(OperationStatus status) noexcept {
   switch (status) {
-    case Status::done: return "done";
-    case Status::local_error: return "the own memory or operation was refused";
-    case Status::access_refused: return "the peer refused the access";
-    case Status::peer_lost: return "the peer is lost";
-    case Status::not_ready: return "the peer had no buffer for the message";
-    case Status::flushed: return "flushed by the failure of another operation";
+    case OperationStatus::done: return "done";
+    case OperationStatus::local_error: return "the own memory or operation was refused";
+    case OperationStatus::access_refused: return "the peer refused the access";
+    case OperationStatus::peer_lost: return "the peer is lost";
+    case OperationStatus::not_ready: return "the peer had no buffer for the message";
+    case OperationStatus::flushed: return "flushed by the failure of another operation";
   }
   return "unknown";
 }

@@ -88,7 +88,7 @@ struct PhysicalOperation {
   std::span<const std::byte> header;  ///< of a send: goes before `local`'s bytes; copied at post
 };
 
-enum class Status : std::uint8_t {
+enum class OperationStatus : std::uint8_t {
   done,
   local_error,     ///< the own memory or operation was refused
   access_refused,  ///< the peer refused: key, range or kind of access
@@ -98,7 +98,7 @@ enum class Status : std::uint8_t {
                    ///< it only where completions have no order: then nothing that was posted to the same peer behind it is
                    ///< carried out either, up to what is posted when all events have been taken
 };
-[[nodiscard]] std::string_view to_string(Status status) noexcept;
+[[nodiscard]] std::string_view to_string(OperationStatus status) noexcept;
 
 struct PhysicalEvent {
   enum class Kind : std::uint8_t {
@@ -110,17 +110,17 @@ struct PhysicalEvent {
                 ///< a connected one is to be destroyed, and what had not arrived is lost
   };
   Kind kind = Kind::completed;
-  Status status = Status::done;
+  OperationStatus status = OperationStatus::done;
   std::uint64_t id = 0;
   std::span<const std::byte> bytes{};
   std::string reason{};  ///< of `broken`, for people
 };
 
-class Device;
+class PhysicalDevice;
 
 class PhysicalQueuePair {
  public:
-  explicit PhysicalQueuePair(Device& device) noexcept : device_(device) {}
+  explicit PhysicalQueuePair(PhysicalDevice& device) noexcept : device_(device) {}
   virtual ~PhysicalQueuePair() = default;
   PhysicalQueuePair(const PhysicalQueuePair&) = delete;
   PhysicalQueuePair& operator=(const PhysicalQueuePair&) = delete;
@@ -138,7 +138,7 @@ class PhysicalQueuePair {
   [[nodiscard]] virtual Result<void> reset();
 
  private:
-  Device& device_;
+  PhysicalDevice& device_;
 };
 
 /// Asked of a device when it is opened; bounds its memory.
@@ -149,9 +149,9 @@ struct DeviceSizes {
   std::size_t message_bytes_max = 4096 + 128;
 };
 
-class Device {
+class PhysicalDevice {
  public:
-  virtual ~Device() = default;
+  virtual ~PhysicalDevice() = default;
 
   [[nodiscard]] virtual const DeviceTraits& traits() const noexcept = 0;
 

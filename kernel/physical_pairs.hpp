@@ -40,7 +40,7 @@ struct PhysicalPair {
 
 class PhysicalPairs {
  public:
-  PhysicalPairs(Device& device, const PoolMemory& memory) : device_(device), memory_(memory) {}
+  PhysicalPairs(PhysicalDevice& device, const PoolMemory& memory) : device_(device), memory_(memory) {}
 
   /// Opens `count` connectionless ones. Once. Errors: resource.
   [[nodiscard]] Result<void> open(std::uint32_t count);
@@ -71,7 +71,7 @@ class PhysicalPairs {
   [[nodiscard]] std::uint32_t post(PhysicalPair& to, const vq_posted* list, std::uint32_t count) const;
 
  private:
-  Device& device_;
+  PhysicalDevice& device_;
   const PoolMemory& memory_;
   std::vector<std::unique_ptr<PhysicalPair>> all_;
   std::uint32_t connectionless_ = 0;

@@ -20,7 +20,7 @@ std::size_t message_room(const DeviceTraits& traits) {
   return traits.message_bytes_max - sizeof(vq_header) - Metadata::bytes_max;
 }
 
-vq_world headers_of(const Device& device, const PoolOptions& options) {
+vq_world headers_of(const PhysicalDevice& device, const PoolOptions& options) {
   vq_world world{};
   world.node = options.self.value();
   world.start = options.start;
@@ -31,7 +31,7 @@ vq_world headers_of(const Device& device, const PoolOptions& options) {
 
 }  // namespace
 
-Pool::Pool(Device& device, const PoolOptions& options)
+Pool::Pool(PhysicalDevice& device, const PoolOptions& options)
     : device_(device),
       message_bytes_max_(message_room(device.traits())),
       window_(options.window),
@@ -51,7 +51,7 @@ Pool::~Pool() {
   memory_.clear();
 }
 
-Result<std::unique_ptr<Pool>> Pool::open(Device& device, const PoolOptions& options) {
+Result<std::unique_ptr<Pool>> Pool::open(PhysicalDevice& device, const PoolOptions& options) {
   const DeviceTraits& traits = device.traits();
   if (!traits.connectionless) {
     return Error(ErrorKind::unsupported, fmt::format("{} has no connectionless queue pairs", traits.name))
@@ -130,8 +130,8 @@ Error Pool::refusal(PairId pair, int code, std::uint32_t at) const {
     case VQ_UNBOUND:
       return Error(ErrorKind::bad_argument, "the virtual queue pair is not connected").fix("connect it first");
     case VQ_FAILED:
-      return Error(ErrorKind::member_lost,
-                   fmt::format("the virtual queue pair failed: {}", to_string(failure(pair).value_or(Status::flushed))))
+      return Error(ErrorKind::member_lost, fmt::format("the virtual queue pair failed: {}",
+                                                       to_string(failure(pair).value_or(OperationStatus::flushed))))
           .fix("take its completions, close it and connect another");
     case VQ_BAD_LOCAL:
       return of_request(ErrorKind::bad_argument,
@@ -189,12 +189,13 @@ Pool::Drained Pool::drain(PhysicalPair& physical) {
 }
 
 void Pool::on_completed(PhysicalPair& physical, const PhysicalEvent& event) {
-  if (event.status == Status::peer_lost) on_peer_of_operation_lost(physical, event.id);
+  if (event.status == OperationStatus::peer_lost) on_peer_of_operation_lost(physical, event.id);
   vq_on_completion(&pairs_.core(), &physical.core, event.id, static_cast<std::uint8_t>(event.status));
-  if (event.status != Status::done) pairs_.note_failures();
+  if (event.status != OperationStatus::done) pairs_.note_failures();
   // Where one failure breaks the queue pair, all that it flushed is posted again when it works again.
   const bool breaks = physical.core.ordered != 0;
-  if (event.status == Status::flushed && !breaks && physical.repair == Repair::none) physical.repair = Repair::replay;
+  if (event.status == OperationStatus::flushed && !breaks && physical.repair == Repair::none)
+    physical.repair = Repair::replay;
 }
 
 void Pool::on_peer_of_operation_lost(const PhysicalPair& physical, std::uint64_t id) {

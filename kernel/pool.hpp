@@ -77,7 +77,7 @@ class Pool {
   static constexpr std::size_t waiting_calls_max = PendingCalls::most;
 
   /// Errors: resource, unsupported (a device without connectionless queue pairs), bad_argument.
-  [[nodiscard]] static Result<std::unique_ptr<Pool>> open(Device& device, const PoolOptions& options);
+  [[nodiscard]] static Result<std::unique_ptr<Pool>> open(PhysicalDevice& device, const PoolOptions& options);
   ~Pool();
   Pool(const Pool&) = delete;
   Pool& operator=(const Pool&) = delete;
@@ -113,7 +113,7 @@ class Pool {
   void close(PairId pair) { pairs_.close(pair); }
   [[nodiscard]] bool is_gone(PairId pair) const noexcept { return pairs_.is_gone(pair); }
   /// Why it takes nothing any more: none if it is well. The peer is not told: it gets no more credits, and waits.
-  [[nodiscard]] std::optional<Status> failure(PairId pair) const noexcept { return pairs_.failure(pair); }
+  [[nodiscard]] std::optional<OperationStatus> failure(PairId pair) const noexcept { return pairs_.failure(pair); }
 
   /// Posts a list in order; everything is checked before anything is taken. Returns how many were taken: less than all means
   /// that there is no room now, or that a write or send waits for the reads before it (which, after a fault, must not see
@@ -154,7 +154,7 @@ class Pool {
   void count_in(CounterBlock* block);
 
  private:
-  Pool(Device& device, const PoolOptions& options);
+  Pool(PhysicalDevice& device, const PoolOptions& options);
   [[nodiscard]] vq_request core_request(const Request& request) const;
   [[nodiscard]] Error refusal(PairId pair, int code, std::uint32_t at) const;
   /// Takes what the queue pair reports.
@@ -170,7 +170,7 @@ class Pool {
   void on_peer_of_operation_lost(const PhysicalPair& physical, std::uint64_t id);
   void show();
 
-  Device& device_;
+  PhysicalDevice& device_;
   const std::size_t message_bytes_max_;
   const std::uint32_t window_;
   PoolMemory memory_;

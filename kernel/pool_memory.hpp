@@ -16,7 +16,7 @@ namespace spindrift::kernel {
 
 class PoolMemory {
  public:
-  explicit PoolMemory(Device& device) : device_(device) {}
+  explicit PoolMemory(PhysicalDevice& device) : device_(device) {}
   ~PoolMemory() { clear(); }
   PoolMemory(const PoolMemory&) = delete;
   PoolMemory& operator=(const PoolMemory&) = delete;
@@ -42,7 +42,7 @@ class PoolMemory {
     MemoryKeys keys;
   };
 
-  Device& device_;
+  PhysicalDevice& device_;
   std::unordered_map<std::uint64_t, Registration> registered_;  ///< by the pool's key
   std::uint64_t newest_key_ = 0;
 };

@@ -30,7 +30,7 @@ class PoolPeers {
   using Map = std::map<Metadata, PoolPeer, MetadataOrder>;
   using Place = Map::iterator;
 
-  explicit PoolPeers(Device& device) : device_(device) {}
+  explicit PoolPeers(PhysicalDevice& device) : device_(device) {}
   ~PoolPeers();
   PoolPeers(const PoolPeers&) = delete;
   PoolPeers& operator=(const PoolPeers&) = delete;
@@ -54,7 +54,7 @@ class PoolPeers {
   [[nodiscard]] std::vector<Metadata> take_lost(bool quiet);
 
  private:
-  Device& device_;
+  PhysicalDevice& device_;
   Map peers_;
   std::uint64_t forgotten_ = 0;
   bool doomed_ = false;  ///< some peer is

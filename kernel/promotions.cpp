@@ -131,7 +131,7 @@ void Promotions::carry_over(PhysicalPair& physical) {
 // The device makes progress while it is asked for calls, if it takes any.
 void Promotions::take_accepted() {
   if (!device_.traits().connected) return device_.progress();
-  for (Device::Accepted one = device_.accepted(); one.queue_pair; one = device_.accepted())
+  for (PhysicalDevice::Accepted one = device_.accepted(); one.queue_pair; one = device_.accepted())
     physicals_.add(std::move(one.queue_pair), Role::passive);
 }
 

@@ -25,7 +25,7 @@ struct PromotionOptions {
 
 class Promotions {
  public:
-  Promotions(Device& device, PoolPeers& peers, PhysicalPairs& physicals, VirtualPairs& pairs,
+  Promotions(PhysicalDevice& device, PoolPeers& peers, PhysicalPairs& physicals, VirtualPairs& pairs,
              const PromotionOptions& options)
       : device_(device), peers_(peers), physicals_(physicals), pairs_(pairs), options_(options) {}
 
@@ -56,7 +56,7 @@ class Promotions {
   void turn_back(const PhysicalPair& physical);
   void carry_over(PhysicalPair& physical);
 
-  Device& device_;
+  PhysicalDevice& device_;
   PoolPeers& peers_;
   PhysicalPairs& physicals_;
   VirtualPairs& pairs_;

@@ -70,10 +70,10 @@ bool VirtualPairs::is_gone(PairId pair) const noexcept {
          std::none_of(closed_.begin(), closed_.end(), [pair](const auto& closed) { return closed->id == pair; });
 }
 
-std::optional<Status> VirtualPairs::failure(PairId pair) const noexcept {
+std::optional<OperationStatus> VirtualPairs::failure(PairId pair) const noexcept {
   const vq_pair* const core = vq_find(const_cast<vq_pool*>(&core_), pair.value());
   if (core == nullptr || core->state != VQ_PAIR_FAILED) return std::nullopt;
-  return static_cast<Status>(core->status);
+  return static_cast<OperationStatus>(core->status);
 }
 
 void VirtualPairs::fail(PairId pair, std::uint8_t status) {

@@ -92,7 +92,7 @@ class VirtualPairs {
   void close(PairId pair);
   [[nodiscard]] bool is_gone(PairId pair) const noexcept;
   /// Why it takes nothing any more: none if it is well.
-  [[nodiscard]] std::optional<Status> failure(PairId pair) const noexcept;
+  [[nodiscard]] std::optional<OperationStatus> failure(PairId pair) const noexcept;
   /// Calls `visit(pair, core)` for each open pair, in the order of their places.
   template <class Visitor>
   void for_each(Visitor&& visit) {

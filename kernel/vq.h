@@ -24,7 +24,7 @@ extern "C" {
 
 enum vq_operation { VQ_WRITE, VQ_READ, VQ_SEND, VQ_OPERATIONS };
 
-/* How an operation ended; the numbers are those of kernel::Status. */
+/* How an operation ended; the numbers are those of kernel::OperationStatus. */
 enum vq_status { VQ_DONE, VQ_LOCAL_ERROR, VQ_ACCESS_REFUSED, VQ_PEER_LOST, VQ_NOT_READY, VQ_FLUSHED };
 
 /* Why nothing of a list was taken. */

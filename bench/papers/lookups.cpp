@@ -104,7 +104,7 @@ class Answerer {
   std::size_t next_ = 0;
   std::deque<Unsent> unsent_;
   kernel::CompletionQueue completions_{1024};
-  std::unique_ptr<kernel::Device> device_;
+  std::unique_ptr<kernel::PhysicalDevice> device_;
   std::unique_ptr<kernel::Pool> pool_;
   kernel::MemoryKeys keys_;
 };
@@ -112,7 +112,7 @@ class Answerer {
 /// Asks an Answerer.
 class Asker {
  public:
-  void start(kernel::Device& device, const Metadata& answerer, std::uint32_t number) {
+  void start(kernel::PhysicalDevice& device, const Metadata& answerer, std::uint32_t number) {
     kernel::PoolOptions options;
     options.self = NodeId(number);
     options.pairs_max = 2;
@@ -218,7 +218,7 @@ class LookupClient {
   const LookupRun& run_;
   const std::uint32_t number_;
   LookupMeeting& meeting_;
-  std::unique_ptr<kernel::Device> device_;
+  std::unique_ptr<kernel::PhysicalDevice> device_;
   Asker asker_;
   std::unique_ptr<Seeker> seeker_;
 };

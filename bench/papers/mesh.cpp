@@ -160,7 +160,7 @@ class MeshWorker {
   MeshMeeting& meeting_;
   std::vector<std::uint64_t> words_;  // by rank, what it wrote here; outlives its registration
   std::vector<std::uint32_t> others_;
-  std::unique_ptr<kernel::Device> device_;
+  std::unique_ptr<kernel::PhysicalDevice> device_;
   std::unique_ptr<Seeker> seeker_;
   std::uint64_t start_ns_ = 0;
 };

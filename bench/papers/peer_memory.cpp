@@ -69,7 +69,7 @@ void allow_all_descriptors() {
 }
 
 /// A device for connected queue pairs alone.
-std::unique_ptr<kernel::Device> open_connected_device() {
+std::unique_ptr<kernel::PhysicalDevice> open_connected_device() {
   kernel::OfiDeviceOptions options;
   options.connectionless = "";
   options.listen = "127.0.0.1:0";
@@ -80,7 +80,7 @@ std::unique_ptr<kernel::Device> open_connected_device() {
 
 /// Takes every connection, and has it until the end.
 struct Acceptor {
-  std::unique_ptr<kernel::Device> device;
+  std::unique_ptr<kernel::PhysicalDevice> device;
   std::vector<std::unique_ptr<kernel::PhysicalQueuePair>> accepted;
 };
 
@@ -129,8 +129,7 @@ MemoryUse since(const MemoryUse& before) {
 MemoryUse cache_metadata(const kernel::Metadata& real, std::uint32_t peers) {
   const MemoryUse before = memory_in_use();
   kernel::MetadataCache cache(peers);
-  for (std::uint32_t number = 1; number <= peers; ++number)
-    cache.put(NodeId(number), {number, elsewhere(real, number)});
+  for (std::uint32_t number = 1; number <= peers; ++number) cache.put(NodeId(number), {number, elsewhere(real, number)});
   CHECK(cache.size() == peers);
   return since(before);
 }
@@ -144,7 +143,7 @@ MemoryUse make_room(const PeerMemoryRun& run) {
 }
 
 /// Takes in a node that was looked up.
-void have(Holding holding, Seeker& seeker, kernel::Device& device, NodeId node, const MemoryMeeting& meeting) {
+void have(Holding holding, Seeker& seeker, kernel::PhysicalDevice& device, NodeId node, const MemoryMeeting& meeting) {
   if (holding == Holding::written) return seeker.connect_and_write(node, meeting.memories[node.value() - 1]);
   if (holding != Holding::known) return seeker.connect(node, holding == Holding::pair_with_messages);
   const kernel::Metadata* const metadata = seeker.find(node);
@@ -165,7 +164,7 @@ MemoryUse know_or_pair(const PeerMemoryRun& run, const MemoryMeeting& meeting) {
 }
 
 struct MemoryCaller {
-  std::unique_ptr<kernel::Device> device;
+  std::unique_ptr<kernel::PhysicalDevice> device;
   std::vector<std::unique_ptr<kernel::PhysicalQueuePair>> connections;
 };
 

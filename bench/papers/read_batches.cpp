@@ -20,10 +20,10 @@ namespace spindrift::bench {
 
 namespace {
 
+using kernel::OperationStatus;
 using kernel::PhysicalEvent;
 using kernel::PhysicalOperation;
 using kernel::PhysicalQueuePair;
-using kernel::Status;
 
 constexpr Duration patience = std::chrono::minutes(2);
 constexpr std::uint64_t batch_patience_ns = 10'000'000'000;
@@ -97,7 +97,7 @@ class BatchReader {
   const BatchMeeting& meeting_;
   std::vector<std::uint32_t> targets_;  // by read
   std::vector<Bytes> bytes_;            // by read
-  std::unique_ptr<kernel::Device> device_;
+  std::unique_ptr<kernel::PhysicalDevice> device_;
 };
 
 class PoolReader final : public BatchReader {
@@ -139,7 +139,7 @@ class PoolReader final : public BatchReader {
     std::array<kernel::Completion, 64> done;
     const std::size_t count = completions_.take(done);
     for (const kernel::Completion& each : std::span(done).first(count)) {
-      if (each.status != Status::done)
+      if (each.status != OperationStatus::done)
         throw Exception(Error(ErrorKind::member_lost, "a read failed: " + std::string(to_string(each.status))));
     }
     return static_cast<std::uint32_t>(count);
@@ -193,7 +193,7 @@ class ConnectedReader final : public BatchReader {
     for (const auto& each : queue_pairs_) {
       std::array<PhysicalEvent, 1> event;
       if (each->poll(event) == 0) continue;
-      if (event[0].kind != expected || event[0].status != Status::done)
+      if (event[0].kind != expected || event[0].status != OperationStatus::done)
         throw Exception(Error(ErrorKind::member_lost, "a connection broke: " + event[0].reason));
       ++count;
     }

@@ -255,7 +255,7 @@ class VerbsRun final : public VerbsConnect {
   Handle<ibv_pd> domain_;
   Handle<ibv_mr> words_registered_;
   Handle<ibv_cq> completions_;
-  std::unique_ptr<kernel::Device> virtual_device_;
+  std::unique_ptr<kernel::PhysicalDevice> virtual_device_;
   kernel::CompletionQueue virtual_completions_;
   std::unique_ptr<kernel::Pool> pool_;  // goes before its device
   kernel::Metadata peer_;

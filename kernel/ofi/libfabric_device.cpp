@@ -182,7 +182,9 @@ Result<std::unique_ptr<PhysicalQueuePair>> OfiDevice::connect(const Metadata& pe
   return connections_->connect(*name, token);
 }
 
-Device::Accepted OfiDevice::accepted() { return connections_ == nullptr ? Accepted{} : connections_->table().take(*this); }
+PhysicalDevice::Accepted OfiDevice::accepted() {
+  return connections_ == nullptr ? Accepted{} : connections_->table().take(*this);
+}
 
 // No provider that the device takes asks for the registration of own memory: what own operations touch is checked here
 // alone.
@@ -227,10 +229,10 @@ void OfiDevice::progress() {
 
 namespace spindrift::kernel {
 
-Result<std::unique_ptr<Device>> make_ofi_device(const OfiDeviceOptions& options) {
+Result<std::unique_ptr<PhysicalDevice>> make_ofi_device(const OfiDeviceOptions& options) {
   auto device = std::make_unique<ofi::OfiDevice>(options);
   SPINDRIFT_TRY(device->start());
-  return std::unique_ptr<Device>(std::move(device));
+  return std::unique_ptr<PhysicalDevice>(std::move(device));
 }
 
 }  // namespace spindrift::kernel

@@ -15,7 +15,7 @@ namespace spindrift::kernel::ofi {
 
 /// The first of `endpoints_` is made with the device, for peers reach the device's memory through it, whether anybody has
 /// opened it or not. The others are made when they are opened.
-class OfiDevice final : public Device {
+class OfiDevice final : public PhysicalDevice {
  public:
   explicit OfiDevice(const OfiDeviceOptions& options);
 

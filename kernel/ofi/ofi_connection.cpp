@@ -8,7 +8,7 @@
 
 namespace spindrift::kernel::ofi {
 
-OfiConnection::OfiConnection(Device& device, OfiConnections& connections, OfiShared& shared)
+OfiConnection::OfiConnection(PhysicalDevice& device, OfiConnections& connections, OfiShared& shared)
     : PhysicalQueuePair(device),
       connections_(connections),
       shared_(shared),
@@ -38,7 +38,7 @@ std::size_t OfiConnection::post(std::span<const PhysicalOperation> operations) {
     pending_.at(place).status = judge(operation, shared_.memory, shared_.sizes.message_bytes_max);
     // Reads land, and writes are taken, where they are; a message is put together here.
     const bool sends = operation.kind == PhysicalOperation::Kind::send;
-    if (sends && pending_.at(place).status == Status::done) pending_.stage(place, operation.header);
+    if (sends && pending_.at(place).status == OperationStatus::done) pending_.stage(place, operation.header);
   }
   flush();
   tell();
@@ -50,15 +50,16 @@ void OfiConnection::flush() {
     const std::uint32_t place = order_[given_];
     PendingOperation& pending = pending_.at(place);
     long refused = 0;
-    if (pending.status == Status::done) {
+    if (pending.status == OperationStatus::done) {
       refused = give(*endpoint_, pending, FI_ADDR_UNSPEC, to_context({state_.life(), false, place}));
       if (refused == -FI_EAGAIN) return;
       pending.state = PendingOperation::State::given;
     }
     ++given_;
     if (refused != 0) pending.status = status_of_refusal(refused);
-    if (pending.status != Status::done) pending.state = PendingOperation::State::over;
-    if (pending.status == Status::peer_lost) return break_down(ofi_error("an operation was refused", refused).message());
+    if (pending.status != OperationStatus::done) pending.state = PendingOperation::State::over;
+    if (pending.status == OperationStatus::peer_lost)
+      return break_down(ofi_error("an operation was refused", refused).message());
   }
 }
 
@@ -66,7 +67,7 @@ void OfiConnection::tell() {
   while (!order_.empty() && pending_.at(order_.front()).state == PendingOperation::State::over) {
     const std::uint32_t place = order_.front();
     const PendingOperation& pending = pending_.at(place);
-    if (pending.operation.signaled || pending.status != Status::done)
+    if (pending.operation.signaled || pending.status != OperationStatus::done)
       events_.completed(pending.operation.id, pending.status);
     pending_.put_back(place);
     order_.pop_front();
@@ -115,7 +116,7 @@ void OfiConnection::break_down(std::string reason) {
     PendingOperation& pending = pending_.at(place);
     if (pending.state == PendingOperation::State::over) continue;
     pending.state = PendingOperation::State::over;
-    if (pending.status == Status::done) pending.status = Status::peer_lost;
+    if (pending.status == OperationStatus::done) pending.status = OperationStatus::peer_lost;
   }
   given_ = order_.size();
   tell();

@@ -24,7 +24,7 @@ class OfiConnections;
 /// One connection. Its completions come in the order of its posts: a read that writes overtake keeps their completions back.
 class OfiConnection final : public PhysicalQueuePair {
  public:
-  OfiConnection(Device& device, OfiConnections& connections, OfiShared& shared);
+  OfiConnection(PhysicalDevice& device, OfiConnections& connections, OfiShared& shared);
   ~OfiConnection() override;
 
   [[nodiscard]] std::size_t post(std::span<const PhysicalOperation> operations) override;
@@ -65,7 +65,7 @@ class OfiConnection final : public PhysicalQueuePair {
 
 class OfiConnections {
  public:
-  OfiConnections(Device& device, ProviderDomain& domain, OfiShared& shared)
+  OfiConnections(PhysicalDevice& device, ProviderDomain& domain, OfiShared& shared)
       : device_(device), provider_domain_(domain), shared_(shared), connections_(shared.answer_max) {}
 
   /// Listens. `source`: this host's address, without a port. Errors: refused, resource.
@@ -75,7 +75,7 @@ class OfiConnections {
   [[nodiscard]] Result<std::unique_ptr<PhysicalQueuePair>> connect(const OfiName& peer, std::uint64_t token);
   void progress(Time now);
   [[nodiscard]] ConnectionTable<OfiConnection>& table() noexcept { return connections_; }
-  /// As Device has them.
+  /// As PhysicalDevice has them.
   [[nodiscard]] bool may_block() noexcept;
 
  private:
@@ -86,7 +86,7 @@ class OfiConnections {
   void on_event_error();
   [[nodiscard]] OfiConnection* find(fid_t which) noexcept;
 
-  Device& device_;
+  PhysicalDevice& device_;
   ProviderDomain& provider_domain_;
   OfiShared& shared_;
   SocketAddress source_;

@@ -32,7 +32,7 @@ std::uint32_t PendingOperations::take(const PhysicalOperation& operation) {
   ++live_;
   PendingOperation& pending = pending_[place];
   pending.state = PendingOperation::State::waiting;
-  pending.status = Status::done;
+  pending.status = OperationStatus::done;
   pending.staged = false;
   pending.operation = operation;
   pending.operation.header = {};
@@ -112,24 +112,24 @@ bool offer(fid_ep& endpoint, ReceiveBuffers& buffers, std::uint32_t life) {
   return true;
 }
 
-Status status_of_completion(int error) noexcept {
+OperationStatus status_of_completion(int error) noexcept {
   switch (error) {
     case FI_EACCES:
     case FI_EPERM:
-    case FI_EKEYREJECTED: return Status::access_refused;
-    case FI_ENORX: return Status::not_ready;
-    default: return Status::peer_lost;
+    case FI_EKEYREJECTED: return OperationStatus::access_refused;
+    case FI_ENORX: return OperationStatus::not_ready;
+    default: return OperationStatus::peer_lost;
   }
 }
 
-Status status_of_refusal(long error) noexcept {
+OperationStatus status_of_refusal(long error) noexcept {
   switch (-error) {
     case FI_EINVAL:
     case FI_EMSGSIZE:
     case FI_EFAULT:
     case FI_ENOSYS:
-    case FI_EOPNOTSUPP: return Status::local_error;
-    default: return Status::peer_lost;
+    case FI_EOPNOTSUPP: return OperationStatus::local_error;
+    default: return OperationStatus::peer_lost;
   }
 }
 

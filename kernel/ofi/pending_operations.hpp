@@ -30,7 +30,7 @@ struct PendingOperation {
     abandoned,  ///< told as lost, but the provider still has it
   };
   State state = State::free;
-  Status status = Status::done;
+  OperationStatus status = OperationStatus::done;
   bool staged = false;
   PhysicalOperation operation;  ///< without its header
   std::vector<std::byte> copy;  ///< of what is staged
@@ -102,8 +102,8 @@ class PendingOperations {
 [[nodiscard]] bool offer(fid_ep& endpoint, ReceiveBuffers& buffers, std::uint32_t life);
 
 /// What an error of libfabric's queues means for the operation.
-[[nodiscard]] Status status_of_completion(int error) noexcept;
+[[nodiscard]] OperationStatus status_of_completion(int error) noexcept;
 /// What a refusal at the call means: the operation itself is wrong, or there is no way to the peer.
-[[nodiscard]] Status status_of_refusal(long error) noexcept;
+[[nodiscard]] OperationStatus status_of_refusal(long error) noexcept;
 
 }  // namespace spindrift::kernel::ofi

@@ -83,12 +83,12 @@ std::size_t RdmEndpoint::take(std::span<PhysicalEvent> events) {
 
 void RdmEndpoint::accept(const PhysicalOperation& operation) {
   const std::uint32_t place = pending_.take(operation);
-  Status refusal = judge(operation, shared_.memory, shared_.sizes.message_bytes_max);
-  PeerQueue* const queue = refusal == Status::done ? queue_for(operation.peer) : nullptr;
-  if (queue == nullptr) refusal = Status::local_error;
-  if (queue != nullptr && queue->failed) refusal = Status::flushed;
-  if (queue != nullptr && queue->abandoned > 0) refusal = Status::peer_lost;
-  if (refusal != Status::done) return finish(place, refusal);
+  OperationStatus refusal = judge(operation, shared_.memory, shared_.sizes.message_bytes_max);
+  PeerQueue* const queue = refusal == OperationStatus::done ? queue_for(operation.peer) : nullptr;
+  if (queue == nullptr) refusal = OperationStatus::local_error;
+  if (queue != nullptr && queue->failed) refusal = OperationStatus::flushed;
+  if (queue != nullptr && queue->abandoned > 0) refusal = OperationStatus::peer_lost;
+  if (refusal != OperationStatus::done) return finish(place, refusal);
   if (shared_.fits_copy(operation)) pending_.stage(place, operation.header);
   if (queue->waiting.empty() && queue->given == 0) {
     queue->heard = now_;
@@ -214,7 +214,7 @@ void RdmEndpoint::on_completion(const CompletionToken& token, std::size_t bytes)
   queue->heard = now_;
   queue->answered = true;
   pending_.land(token.which);
-  finish(token.which, Status::done);
+  finish(token.which, OperationStatus::done);
 }
 
 void RdmEndpoint::on_failed_completion(const CompletionToken& token, int error) {
@@ -231,7 +231,7 @@ void RdmEndpoint::on_failed_completion(const CompletionToken& token, int error) 
 
 void RdmEndpoint::on_failure(PeerQueue& queue) {
   queue.failed = failure_untold_ = true;
-  for (const std::uint32_t place : std::exchange(queue.waiting, {})) finish(place, Status::flushed);
+  for (const std::uint32_t place : std::exchange(queue.waiting, {})) finish(place, OperationStatus::flushed);
 }
 
 Time RdmEndpoint::silent_at(const PeerQueue& queue) const noexcept {
@@ -259,17 +259,17 @@ bool RdmEndpoint::lose(PeerHandle peer, PeerQueue& queue) {
       left = false;
       continue;
     }
-    events_.completed(id, Status::peer_lost);
+    events_.completed(id, OperationStatus::peer_lost);
     --queue.given;
     ++queue.abandoned;
   }
-  for (const std::uint32_t place : std::exchange(queue.waiting, {})) finish(place, Status::peer_lost);
+  for (const std::uint32_t place : std::exchange(queue.waiting, {})) finish(place, OperationStatus::peer_lost);
   return left;
 }
 
-void RdmEndpoint::finish(std::uint32_t place, Status status) {
+void RdmEndpoint::finish(std::uint32_t place, OperationStatus status) {
   const PhysicalOperation& operation = pending_.at(place).operation;
-  if (operation.signaled || status != Status::done) events_.completed(operation.id, status);
+  if (operation.signaled || status != OperationStatus::done) events_.completed(operation.id, status);
   pending_.put_back(place);
 }
 
@@ -280,7 +280,7 @@ void RdmEndpoint::break_down(std::string reason) {
     if (pending.state != PendingOperation::State::waiting && pending.state != PendingOperation::State::given) continue;
     const auto at = queues_.find(pending.operation.peer);
     const bool silent = at != queues_.end() && now_ - at->second.heard > shared_.answer_max;
-    finish(place, silent ? Status::peer_lost : Status::flushed);
+    finish(place, silent ? OperationStatus::peer_lost : OperationStatus::flushed);
   }
   pending_.clear();
   queues_.clear();

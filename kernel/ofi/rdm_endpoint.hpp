@@ -46,7 +46,7 @@ class RdmEndpoint {
   /// Takes from the provider what it has, offers what waits, and looks whom it has not heard for too long.
   void progress(Time now);
   [[nodiscard]] bool broken() const noexcept { return endpoint_ == nullptr; }
-  /// As Device has them.
+  /// As PhysicalDevice has them.
   [[nodiscard]] bool may_block() noexcept;
   [[nodiscard]] Time next_look() const noexcept;
 
@@ -79,7 +79,7 @@ class RdmEndpoint {
   void look_for_silence();
   [[nodiscard]] Time silent_at(const PeerQueue& queue) const noexcept;
   [[nodiscard]] bool lose(PeerHandle peer, PeerQueue& queue);
-  void finish(std::uint32_t place, Status status);
+  void finish(std::uint32_t place, OperationStatus status);
   /// Offers the provider the buffers that are free, while somebody takes what comes. False if it refuses for good.
   [[nodiscard]] bool offer_buffers();
   /// The status of everything that is under way is told, and the endpoint goes.

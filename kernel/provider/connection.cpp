@@ -138,7 +138,7 @@ std::optional<PostedPiece> PairConnection::take_finished(const Completion& compl
     --piece.region->reading;
     unsent_bytes -= piece.bytes;
   }
-  if (completion.status != Status::done) {
+  if (completion.status != OperationStatus::done) {
     break_down("an operation failed: " + std::string(to_string(completion.status)));
     return std::nullopt;
   }
@@ -151,7 +151,7 @@ void PairConnection::look_for_failure() {
   if (broken()) return;
   const auto failed = context_.pool.failure(pair_);
   if (!failed) return;
-  const std::string why = *failed == Status::peer_lost ? "" : ": " + std::string(to_string(*failed));
+  const std::string why = *failed == OperationStatus::peer_lost ? "" : ": " + std::string(to_string(*failed));
   break_down("the connection broke" + why);
 }
 

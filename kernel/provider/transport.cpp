@@ -70,7 +70,7 @@ struct Plausibility {
 };
 
 /// A device of this fabric's providers that listens there. Errors: as `make_vq` and Fabric::listen.
-Result<std::unique_ptr<Device>> open_device(const std::string& provider, const connected::SocketAddress& at) {
+Result<std::unique_ptr<PhysicalDevice>> open_device(const std::string& provider, const connected::SocketAddress& at) {
   const auto classes = classes_of(provider);
   if (!classes) {
     return Error(ErrorKind::unsupported, "virtual queue pairs are not offered over libfabric's provider " + provider)

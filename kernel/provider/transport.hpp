@@ -79,7 +79,7 @@ class VqTransport final : public connected::Transport {
   Finder finder_;
   std::unordered_map<NodeId, Route> routes_;  ///< of nodes that are about to be called by them
   std::vector<NodeId> reachable_;
-  std::unique_ptr<Device> device_;
+  std::unique_ptr<PhysicalDevice> device_;
   std::unique_ptr<Pool> pool_;
   std::unordered_map<PairId, PairConnection*> pairs_;
   std::deque<Newcomer> newcomers_;

@@ -141,10 +141,10 @@ Time VerbsDevice::next_look() const noexcept { return connections_.table().next_
 
 namespace spindrift::kernel {
 
-Result<std::unique_ptr<Device>> make_verbs_device(const VerbsDeviceOptions& options) {
+Result<std::unique_ptr<PhysicalDevice>> make_verbs_device(const VerbsDeviceOptions& options) {
   auto device = std::make_unique<verbs::VerbsDevice>(options);
   SPINDRIFT_TRY(device->start());
-  return std::unique_ptr<Device>(std::move(device));
+  return std::unique_ptr<PhysicalDevice>(std::move(device));
 }
 
 }  // namespace spindrift::kernel

@@ -11,7 +11,7 @@
 
 namespace spindrift::kernel::verbs {
 
-class VerbsDevice final : public Device {
+class VerbsDevice final : public PhysicalDevice {
  public:
   explicit VerbsDevice(const VerbsDeviceOptions& options);
   ~VerbsDevice() override;

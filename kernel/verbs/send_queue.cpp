@@ -6,27 +6,27 @@
 
 namespace spindrift::kernel::verbs {
 
-Status status_of(ibv_wc_status status) noexcept {
+OperationStatus status_of(ibv_wc_status status) noexcept {
   switch (status) {
-    case IBV_WC_SUCCESS: return Status::done;
+    case IBV_WC_SUCCESS: return OperationStatus::done;
     case IBV_WC_LOC_LEN_ERR:
     case IBV_WC_LOC_QP_OP_ERR:
     case IBV_WC_LOC_PROT_ERR:
-    case IBV_WC_LOC_ACCESS_ERR: return Status::local_error;
+    case IBV_WC_LOC_ACCESS_ERR: return OperationStatus::local_error;
     case IBV_WC_REM_ACCESS_ERR:
-    case IBV_WC_REM_INV_REQ_ERR: return Status::access_refused;
-    case IBV_WC_RNR_RETRY_EXC_ERR: return Status::not_ready;
-    case IBV_WC_WR_FLUSH_ERR: return Status::flushed;
-    default: return Status::peer_lost;
+    case IBV_WC_REM_INV_REQ_ERR: return OperationStatus::access_refused;
+    case IBV_WC_RNR_RETRY_EXC_ERR: return OperationStatus::not_ready;
+    case IBV_WC_WR_FLUSH_ERR: return OperationStatus::flushed;
+    default: return OperationStatus::peer_lost;
   }
 }
 
 SendQueue::SendQueue(const DeviceSizes& sizes, const OwnMemory& memory, Reaches reaches)
     : sizes_(sizes), memory_(memory), reaches_(std::move(reaches)), headers_(sizes.send_depth * header_bytes_max) {}
 
-Status SendQueue::judge(const PhysicalOperation& operation) const {
-  if (reaches_ && !reaches_(operation.peer)) return Status::local_error;
-  if (operation.header.size() > header_bytes_max) return Status::local_error;
+OperationStatus SendQueue::judge(const PhysicalOperation& operation) const {
+  if (reaches_ && !reaches_(operation.peer)) return OperationStatus::local_error;
+  if (operation.header.size() > header_bytes_max) return OperationStatus::local_error;
   return kernel::judge(operation, memory_, sizes_.message_bytes_max);
 }
 
@@ -59,7 +59,7 @@ std::size_t SendQueue::take(std::span<const PhysicalOperation> operations, std::
     const PhysicalOperation& operation = operations[taken];
     PendingRequest pending{
         .number = next_++, .signaled = operation.signaled, .status = judge(operation), .id = operation.id};
-    const bool refused = pending.status != Status::done;
+    const bool refused = pending.status != OperationStatus::done;
     pending.handed = !refused || unsignaled_ > 0;
     pending_.push_back(pending);
     if (!pending.handed) continue;
@@ -82,7 +82,7 @@ std::size_t SendQueue::take(std::span<const PhysicalOperation> operations, std::
 void SendQueue::tell_first() {
   const PendingRequest pending = pending_.front();
   pending_.pop_front();
-  if (pending.signaled || pending.status != Status::done) events_.completed(pending.id, pending.status);
+  if (pending.signaled || pending.status != OperationStatus::done) events_.completed(pending.id, pending.status);
 }
 
 void SendQueue::tell_refused() {
@@ -96,11 +96,11 @@ void SendQueue::tell_to(std::uint32_t number) {
 
 void SendQueue::on_done(std::uint32_t number) { tell_to(number); }
 
-void SendQueue::on_failed(std::uint32_t number, Status status) {
+void SendQueue::on_failed(std::uint32_t number, OperationStatus status) {
   const auto failed =
       std::find_if(pending_.begin(), pending_.end(), [&](const PendingRequest& f) { return f.number == number; });
   if (failed == pending_.end()) return;
-  if (failed->status == Status::done) failed->status = status;
+  if (failed->status == OperationStatus::done) failed->status = status;
   tell_to(number);
 }
 
@@ -109,14 +109,14 @@ void SendQueue::take_back(std::span<const AdapterRequest> requests) {
   for (PendingRequest& pending : pending_) {
     if (static_cast<std::int32_t>(pending.number - requests.front().number) < 0) continue;
     pending.handed = false;
-    if (pending.status == Status::done) pending.status = Status::flushed;
+    if (pending.status == OperationStatus::done) pending.status = OperationStatus::flushed;
   }
   tell_refused();
 }
 
-void SendQueue::fail_all(Status status) {
+void SendQueue::fail_all(OperationStatus status) {
   for (PendingRequest& pending : pending_) {
-    if (pending.status == Status::done) pending.status = status;
+    if (pending.status == OperationStatus::done) pending.status = status;
   }
   while (!pending_.empty()) tell_first();
 }

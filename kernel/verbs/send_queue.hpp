@@ -39,7 +39,7 @@ struct AdapterRequest {
 }
 
 /// What an adapter's status means for the operation.
-[[nodiscard]] Status status_of(ibv_wc_status status) noexcept;
+[[nodiscard]] OperationStatus status_of(ibv_wc_status status) noexcept;
 
 class SendQueue {
  public:
@@ -59,11 +59,11 @@ class SendQueue {
   /// The request is over, and with it all before.
   void on_done(std::uint32_t number);
   /// It failed, and all before it are over.
-  void on_failed(std::uint32_t number, Status status);
+  void on_failed(std::uint32_t number, OperationStatus status);
   /// The adapter took none of them after all, the last that `take` gave out: they end as `flushed`, in their turn.
   void take_back(std::span<const AdapterRequest> requests);
   /// Everything that is under way is over so.
-  void fail_all(Status status);
+  void fail_all(OperationStatus status);
 
   [[nodiscard]] bool idle() const noexcept { return pending_.empty(); }
   [[nodiscard]] DeviceEvents& events() noexcept { return events_; }
@@ -74,11 +74,11 @@ class SendQueue {
     std::uint32_t number = 0;
     bool signaled = false;  ///< by the owner
     bool handed = false;    ///< the adapter has it, or a request in its place
-    Status status = Status::done;
+    OperationStatus status = OperationStatus::done;
     std::uint64_t id = 0;
   };
 
-  [[nodiscard]] Status judge(const PhysicalOperation& operation) const;
+  [[nodiscard]] OperationStatus judge(const PhysicalOperation& operation) const;
   [[nodiscard]] AdapterRequest request_of(const PhysicalOperation& operation, std::uint32_t number);
   /// Those up to the number, and what was refused behind them.
   void tell_to(std::uint32_t number);

@@ -77,7 +77,7 @@ void VerbsConnection::give_buffers() {
   }
   ibv_recv_wr* refused = nullptr;
   if (const int failed = ibv_post_recv(id_->qp, works.data(), &refused); failed != 0)
-    break_down(system_error("ibv_post_recv", failed).message(), Status::flushed);
+    break_down(system_error("ibv_post_recv", failed).message(), OperationStatus::flushed);
 }
 
 std::size_t VerbsConnection::post(std::span<const PhysicalOperation> operations) {
@@ -101,7 +101,7 @@ std::size_t VerbsConnection::post(std::span<const PhysicalOperation> operations)
   }
   ibv_send_wr* refused = nullptr;
   if (const int failed = ibv_post_send(id_->qp, works.data(), &refused); failed != 0)
-    break_down(system_error("ibv_post_send", failed).message(), Status::flushed);
+    break_down(system_error("ibv_post_send", failed).message(), OperationStatus::flushed);
   return taken;
 }
 
@@ -114,7 +114,7 @@ void VerbsConnection::on_way_found(rdma_cm_event_type how_far, std::uint64_t tok
   } else {
     done = shared_.adapter->connect(*id_, field_bytes(caller_says, token));
   }
-  if (!done) break_down(done.error().to_string(), Status::peer_lost);
+  if (!done) break_down(done.error().to_string(), OperationStatus::peer_lost);
 }
 
 void VerbsConnection::on_established() {
@@ -126,20 +126,20 @@ void VerbsConnection::on_completion(const CompletionToken& token, const ibv_wc& 
   if (state_.broken()) return;
   state_.hear(shared_.clock->now());
   if (completion.status != IBV_WC_SUCCESS) {
-    const Status status = status_of(completion.status);
+    const OperationStatus status = status_of(completion.status);
     if (!token.receive) queue_.on_failed(token.which, status);
     // What a peer did wrong here fails its own operations there; what was flushed follows a failure that is told elsewhere.
-    if (token.receive && status == Status::flushed) return;
+    if (token.receive && status == OperationStatus::flushed) return;
     return break_down(
         std::string("the connection broke: ") + fabric::verbs::loaded_library().wc_status_str(completion.status),
-        status == Status::peer_lost ? Status::peer_lost : Status::flushed);
+        status == OperationStatus::peer_lost ? OperationStatus::peer_lost : OperationStatus::flushed);
   }
   if (!token.receive) return queue_.on_done(token.which);
   if (completion.opcode != IBV_WC_RECV) return buffers_.spent(token.which);  // news
   queue_.events().push(buffers_.received(token.which, completion.byte_len));
 }
 
-void VerbsConnection::break_down(std::string reason, Status status) {
+void VerbsConnection::break_down(std::string reason, OperationStatus status) {
   if (!state_.end()) return;
   shut();
   queue_.fail_all(status);
@@ -149,7 +149,7 @@ void VerbsConnection::break_down(std::string reason, Status status) {
 void VerbsConnection::progress(Time now) {
   if (state_.broken()) return;
   give_buffers();
-  if (now > next_look()) break_down("the peer does not answer", Status::peer_lost);
+  if (now > next_look()) break_down("the peer does not answer", OperationStatus::peer_lost);
 }
 
 std::optional<std::uint64_t> token_said(std::span<const std::byte> said) noexcept {

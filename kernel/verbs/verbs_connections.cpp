@@ -52,9 +52,10 @@ void VerbsConnections::take_reports() {
       case RDMA_CM_EVENT_ADDR_CHANGE: break;
       case RDMA_CM_EVENT_DISCONNECTED:
         device_.take_completions();  // what the peer said and did last comes before its end
-        queue_pair->break_down("the connection broke", Status::peer_lost);
+        queue_pair->break_down("the connection broke", OperationStatus::peer_lost);
         break;
-      default: queue_pair->break_down(std::string("the connection broke: ") + lib.event_str(kind), Status::peer_lost);
+      default:
+        queue_pair->break_down(std::string("the connection broke: ") + lib.event_str(kind), OperationStatus::peer_lost);
     }
   }
 }

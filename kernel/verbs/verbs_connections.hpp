@@ -54,7 +54,7 @@ class VerbsConnection final : public PhysicalQueuePair {
   void on_established();
   void on_completion(const CompletionToken& token, const ibv_wc& completion);
   /// Every operation under way is told as over; the queue pair goes, and with it the peer's last way in.
-  void break_down(std::string reason, Status status);
+  void break_down(std::string reason, OperationStatus status);
   void progress(Time now);
 
   [[nodiscard]] ConnectionState& state() noexcept { return state_; }

@@ -35,7 +35,7 @@ struct VerbsDeviceOptions {
 
 /// Loads rdma-core, and listens. Errors: bad_argument (options), unsupported (no rdma-core, or no DC: with what to use
 /// instead), refused (no device has the address, or the port is in use), resource. May wait for a name server.
-[[nodiscard]] Result<std::unique_ptr<Device>> make_verbs_device(const VerbsDeviceOptions& options);
+[[nodiscard]] Result<std::unique_ptr<PhysicalDevice>> make_verbs_device(const VerbsDeviceOptions& options);
 
 /// Why the device of that name ("mlx5_0") has no DC initiators and targets, or nothing if it has. For people.
 [[nodiscard]] std::string why_no_dc(const std::string& device);

@@ -64,7 +64,7 @@ struct Honest {
     for (std::size_t count = completions.take(done); count > 0; count = completions.take(done)) {
       for (const Completion& completion : std::span(done).first(count)) {
         if (completion.pair != pair) continue;
-        expect(completion.status == Status::done, "what an honest pair posts is carried out");
+        expect(completion.status == OperationStatus::done, "what an honest pair posts is carried out");
         ++over;
       }
     }

@@ -272,7 +272,7 @@ class Abuse {
     std::array<Completion, 8> completions;
     const std::size_t count = one.completions.take(completions);
     for (const Completion& completion : std::span(completions).first(count)) {
-      demand(completion.status == Status::done, "an innocent's request failed");
+      demand(completion.status == OperationStatus::done, "an innocent's request failed");
       while (!one.expected.empty() && !one.expected.front().signaled && one.expected.front().context != completion.context)
         one.expected.pop_front();
       demand(!one.expected.empty() && one.expected.front().context == completion.context,

@@ -44,14 +44,14 @@ class TestClock final : public Clock {
 /// One class of queue pairs of one kind of device.
 struct Provider {
   std::string name;
-  bool connectionless = false;        ///< the class that the suite uses of it
-  std::size_t address_at = 16;        ///< where its metadata have the IPv4 address
-  std::size_t port_at = 20;           ///< and the ports
+  bool connectionless = false;  ///< the class that the suite uses of it
+  std::size_t address_at = 16;  ///< where its metadata have the IPv4 address
+  std::size_t port_at = 20;     ///< and the ports
   std::size_t port_bytes = 4;
   bool acknowledges_messages = true;  ///< a message that completed is at the peer
   bool answers_by_itself = false;     ///< a peer's adapter does, whatever its process does
   Duration answer_max{};              ///< of silence, as made
-  std::function<Result<std::unique_ptr<Device>>(const DeviceSizes&, const Clock&)> make;
+  std::function<Result<std::unique_ptr<PhysicalDevice>>(const DeviceSizes&, const Clock&)> make;
 };
 /// Every provider that there is; with SPINDRIFT_TEST_DEVICE those whose names begin so, in classes that have any.
 [[nodiscard]] const std::vector<Provider>& providers();
@@ -76,7 +76,7 @@ enum class Class : std::uint8_t { any, connectionless, connected };
 /// One event, with a copy of its bytes.
 struct Heard {
   EventKind kind;
-  Status status;
+  OperationStatus status;
   std::uint64_t id;
   std::string bytes;
 };
@@ -98,7 +98,7 @@ struct Line {
     return at == heard.end() ? nullptr : &*at;
   }
   [[nodiscard]] bool completed(std::uint64_t id) const { return find(EventKind::completed, id) != nullptr; }
-  [[nodiscard]] Status status(std::uint64_t id) const {
+  [[nodiscard]] OperationStatus status(std::uint64_t id) const {
     const Heard* const completion = find(EventKind::completed, id);
     REQUIRE(completion != nullptr);
     return completion->status;
@@ -124,7 +124,7 @@ struct Line {
 
 /// Memory and its keys. Goes before its device.
 struct Area {
-  Area(Device& of, std::size_t bytes, fabric::Access access) : device(&of), memory(bytes) {
+  Area(PhysicalDevice& of, std::size_t bytes, fabric::Access access) : device(&of), memory(bytes) {
     auto registered = of.register_memory(memory, access);
     REQUIRE(registered.ok());
     keys = *registered;
@@ -143,7 +143,7 @@ struct Area {
     return word;
   }
 
-  Device* device;
+  PhysicalDevice* device;
   std::vector<std::byte> memory;
   MemoryKeys keys;
 };
@@ -167,13 +167,13 @@ class Station {
   [[nodiscard]] Line& line() { return lines.front(); }
   void poll() {
     for (Line& each : lines) each.poll();
-    Device::Accepted accepted = device->accepted();
+    PhysicalDevice::Accepted accepted = device->accepted();
     if (accepted.queue_pair == nullptr) return;
     tokens.push_back(accepted.token);
     lines.emplace_back(Line{std::move(accepted.queue_pair), {}, true});
   }
 
-  std::unique_ptr<Device> device;
+  std::unique_ptr<PhysicalDevice> device;
   std::list<Line> lines;
   std::vector<std::uint64_t> tokens;  ///< of the calls that were taken
 };
@@ -254,7 +254,7 @@ class World {
   }
 
   /// Posts it and drives until it is over; returns how it ended.
-  Status carry_out(const Route& route, const PhysicalOperation& operation, const Station* deaf = nullptr) {
+  OperationStatus carry_out(const Route& route, const PhysicalOperation& operation, const Station* deaf = nullptr) {
     REQUIRE(route.line->pair->post({&operation, 1}) == 1);
     REQUIRE(until([&] { return route.line->completed(operation.id); }, deaf));
     return route.line->status(operation.id);
@@ -265,7 +265,7 @@ class World {
     const std::uint64_t before = again.id;
     return until([&] {
       if (again.id > before && !route.line->completed(again.id)) return false;
-      if (again.id > before && route.line->status(again.id) == Status::done) return true;
+      if (again.id > before && route.line->status(again.id) == OperationStatus::done) return true;
       look();
       ++again.id;
       REQUIRE(route.line->pair->post({&again, 1}) == 1);
@@ -323,7 +323,7 @@ inline MemoryKeys TwoConnectionless::write_before_the_end(const Route& to_b, Are
   {
     Area remote(*b.device, 8, fabric::Access::write);
     lost_keys = remote.keys;
-    REQUIRE(carry_out(to_b, operation(Kind::write, 1, to_b.peer, local, 0, 8, lost_keys)) == Status::done);
+    REQUIRE(carry_out(to_b, operation(Kind::write, 1, to_b.peer, local, 0, 8, lost_keys)) == OperationStatus::done);
   }
   destroy(b);
   await_end_of_connection();

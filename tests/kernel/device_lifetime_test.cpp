@@ -13,7 +13,7 @@ TEST_CASE_METHOD(ThreeStations, "operations to a peer that is gone end as lost, 
     Area remote(*b.device, 8, fabric::Access::write);
     lost_keys = remote.keys;
     const PhysicalOperation first = operation(Kind::write, 1, to_b.peer, local, 0, 8, remote.keys);
-    REQUIRE(carry_out(to_b, first) == Status::done);
+    REQUIRE(carry_out(to_b, first) == OperationStatus::done);
     // It never hears of these.
     const PhysicalOperation under_way[] = {operation(Kind::write, 2, to_b.peer, local, 0, 8, remote.keys),
                                            operation(Kind::read, 3, to_b.peer, local, 0, 8, remote.keys),
@@ -22,13 +22,13 @@ TEST_CASE_METHOD(ThreeStations, "operations to a peer that is gone end as lost, 
   }
   destroy(b);
   const PhysicalOperation good = operation(Kind::write, 5, to_c.peer, local, 0, 8, others.keys);
-  CHECK(carry_out(to_c, good) == Status::done);
+  CHECK(carry_out(to_c, good) == OperationStatus::done);
   REQUIRE(until([&] { return to_b.line->completed(2) && to_b.line->completed(3) && to_b.line->completed(4); }));
   // An adapter may have carried them out, or found the memory gone before the peer was.
   const auto lost = [&](std::uint64_t id) {
-    const Status status = to_b.line->status(id);
-    if (!provider().answers_by_itself) return status == Status::peer_lost;
-    return status != Status::local_error && status != Status::not_ready;
+    const OperationStatus status = to_b.line->status(id);
+    if (!provider().answers_by_itself) return status == OperationStatus::peer_lost;
+    return status != OperationStatus::local_error && status != OperationStatus::not_ready;
   };
   CHECK(lost(2));
   CHECK(lost(3));
@@ -43,9 +43,9 @@ TEST_CASE_METHOD(ThreeStations, "operations to a peer that is gone end as lost, 
   const PhysicalOperation later = operation(Kind::write, 6, to_b.peer, local, 0, 8, lost_keys);
   REQUIRE(to_b.line->pair->post({&later, 1}) == 1);
   REQUIRE(until_silence([&] { return to_b.line->completed(6); }, nullptr));
-  CHECK(to_b.line->status(6) == Status::peer_lost);
+  CHECK(to_b.line->status(6) == OperationStatus::peer_lost);
   const PhysicalOperation still = operation(Kind::write, 7, to_c.peer, local, 0, 8, others.keys);
-  CHECK(carry_out(to_c, still) == Status::done);
+  CHECK(carry_out(to_c, still) == OperationStatus::done);
   CHECK(to_b.line->count(EventKind::broken) == 0);
 }
 
@@ -55,15 +55,15 @@ TEST_CASE_METHOD(TwoConnectionless,
   const Route to_b = connect(a, b);
   const MemoryKeys lost_keys = write_before_the_end(to_b, local);
   clock.stop();
-  const Status status = carry_out(to_b, operation(Kind::write, 2, to_b.peer, local, 0, 8, lost_keys));
-  CHECK(status == Status::peer_lost);
+  const OperationStatus status = carry_out(to_b, operation(Kind::write, 2, to_b.peer, local, 0, 8, lost_keys));
+  CHECK(status == OperationStatus::peer_lost);
 }
 
 TEST_CASE_METHOD(TwoConnectionless, "a peer that is there and has lost its connections alone is not lost") {
   Area local(*a.device, 8, fabric::Access::write);
   Area remote(*b.device, 8, fabric::Access::write);
   const Route to_b = connect(a, b);
-  REQUIRE(carry_out(to_b, operation(Kind::write, 1, to_b.peer, local, 0, 8, remote.keys)) == Status::done);
+  REQUIRE(carry_out(to_b, operation(Kind::write, 1, to_b.peer, local, 0, 8, remote.keys)) == OperationStatus::done);
   b.lines.clear();  // its device is reached all the same
   await_end_of_connection();
   local.put(0, "I did it");
@@ -73,7 +73,7 @@ TEST_CASE_METHOD(TwoConnectionless, "a peer that is there and has lost its conne
     b.device->progress();
     return to_b.line->completed(2);
   }));
-  CHECK(to_b.line->status(2) == Status::done);
+  CHECK(to_b.line->status(2) == OperationStatus::done);
   CHECK(remote.text(0, 8) == "I did it");
 }
 
@@ -92,20 +92,20 @@ TEST_CASE_METHOD(ThreeStations, "a peer that falls silent is lost after the time
   REQUIRE(to_b.line->pair->post(asked) == 2);
   if (provider().answers_by_itself) {
     REQUIRE(until([&] { return to_b.line->completed(3); }, &b));
-    CHECK(to_b.line->status(3) == Status::done);
+    CHECK(to_b.line->status(3) == OperationStatus::done);
     return;
   }
   REQUIRE(until_silence([&] { return to_b.line->completed(2) && to_b.line->completed(3); }, &b));
-  CHECK(to_b.line->status(2) == Status::peer_lost);
-  CHECK(to_b.line->status(3) == Status::peer_lost);
+  CHECK(to_b.line->status(2) == OperationStatus::peer_lost);
+  CHECK(to_b.line->status(3) == OperationStatus::peer_lost);
   CHECK((to_b.line->count(EventKind::broken) == 1) == !provider().connectionless);
   const PhysicalOperation good = operation(Kind::write, 4, to_c.peer, local, 0, 8, others.keys);
-  CHECK(carry_out(to_c, good, &b) == Status::done);
+  CHECK(carry_out(to_c, good, &b) == OperationStatus::done);
   if (!provider().connectionless) return;
 
   // Until the provider has given up too, what is posted to it is lost at once.
   const PhysicalOperation next = operation(Kind::read, 5, to_b.peer, local, 0, 8, remote.keys);
-  CHECK(carry_out(to_b, next, &b) == Status::peer_lost);
+  CHECK(carry_out(to_b, next, &b) == OperationStatus::peer_lost);
 
   // It speaks again. The late answers touch nothing, and it is a peer as any other.
   const PhysicalOperation again = operation(Kind::read, 10, to_b.peer, local, 16, 8, remote.keys);
@@ -127,7 +127,7 @@ TEST_CASE_METHOD(ThreeConnectionless,
   REQUIRE(to_b.line->pair->post({&read, 1}) == 1);
   CHECK_FALSE(to_b.line->pair->reset().ok());
   REQUIRE(until_silence([&] { return to_b.line->count(EventKind::broken) == 1; }, &b));
-  CHECK(to_b.line->status(1) == Status::peer_lost);
+  CHECK(to_b.line->status(1) == OperationStatus::peer_lost);
   const PhysicalOperation good = operation(Kind::write, 2, to_c.peer, local, 0, 8, others.keys);
   CHECK(to_c.line->pair->post({&good, 1}) == 0);
   CHECK(to_b.line->heard.back().kind == EventKind::broken);
@@ -136,7 +136,7 @@ TEST_CASE_METHOD(ThreeConnectionless,
   INFO((mended ? std::string() : mended.error().to_string()));
   REQUIRE(mended.ok());
   CHECK(a.device->metadata() == before);
-  CHECK(carry_out(to_c, good) == Status::done);
+  CHECK(carry_out(to_c, good) == OperationStatus::done);
   // And it can be reached as before.
   const Route back = connect(c, a);
   PhysicalOperation send = operation(Kind::send, 3, back.peer, others, 0, 8);
@@ -268,16 +268,16 @@ TEST_CASE("a peer is taken in once, forgotten when nobody wants it any more, and
                                          operation(Kind::send, 3, to_b.peer, local, 0, 8)};
   REQUIRE(to_b.line->pair->post(to_nobody) == 3);
   REQUIRE(world.until([&] { return to_b.line->count(EventKind::completed) == 3; }));
-  CHECK(to_b.line->status(1) == Status::local_error);
-  CHECK(to_b.line->status(2) == Status::local_error);
-  CHECK(to_b.line->status(3) == Status::done);
+  CHECK(to_b.line->status(1) == OperationStatus::local_error);
+  CHECK(to_b.line->status(2) == OperationStatus::local_error);
+  CHECK(to_b.line->status(3) == OperationStatus::done);
   a.device->forget(to_b.peer);
   a.device->forget(PeerHandle(77));
   CHECK(a.device->resolve(b.device->metadata()).value() == to_b.peer);
   a.device->forget(to_b.peer);
   a.device->forget(to_b.peer);
   const PhysicalOperation forgotten = operation(Kind::send, 4, to_b.peer, local, 0, 8);
-  CHECK(world.carry_out(to_b, forgotten) == Status::local_error);
+  CHECK(world.carry_out(to_b, forgotten) == OperationStatus::local_error);
   // A device reaches itself, and its number is that of who was forgotten.
   const auto self = a.device->resolve(a.device->metadata());
   REQUIRE(self.ok());
@@ -285,8 +285,8 @@ TEST_CASE("a peer is taken in once, forgotten when nobody wants it any more, and
                                         operation(Kind::send, 6, *self, local, 0, 8)};
   REQUIRE(to_c.line->pair->post(ordinary) == 2);
   REQUIRE(world.until([&] { return to_c.line->completed(5) && to_c.line->completed(6); }));
-  CHECK(to_c.line->status(5) == Status::done);
-  CHECK(to_c.line->status(6) == Status::done);
+  CHECK(to_c.line->status(5) == OperationStatus::done);
+  CHECK(to_c.line->status(6) == OperationStatus::done);
   REQUIRE(world.until([&] { return a.line().count(EventKind::received) == 1; }));
 }
 
@@ -343,7 +343,7 @@ TEST_CASE_METHOD(TwoStations,
   Area remote(*b.device, 8, fabric::Access::read);
   const Route to_b = connect(a, b);
   CHECK(a.device->next_look() == never);
-  CHECK(carry_out(to_b, operation(Kind::read, 1, to_b.peer, local, 0, 8, remote.keys)) == Status::done);
+  CHECK(carry_out(to_b, operation(Kind::read, 1, to_b.peer, local, 0, 8, remote.keys)) == OperationStatus::done);
   REQUIRE(until([&] { return a.device->next_look() == never; }));
   const PhysicalOperation asked = operation(Kind::read, 2, to_b.peer, local, 0, 8, remote.keys);
   REQUIRE(to_b.line->pair->post({&asked, 1}) == 1);

@@ -14,8 +14,8 @@ TEST_CASE_METHOD(TwoStations, "a write lands where it was meant to, and a read b
                                     operation(Kind::read, 2, route.peer, local, 32, 10, readable.keys, 8)};
   REQUIRE(route.line->pair->post(both) == 2);
   REQUIRE(until([&] { return route.line->completed(1) && route.line->completed(2); }));
-  CHECK(route.line->status(1) == Status::done);
-  CHECK(route.line->status(2) == Status::done);
+  CHECK(route.line->status(1) == OperationStatus::done);
+  CHECK(route.line->status(2) == OperationStatus::done);
   CHECK(writable.text(15, 10) == std::string("\0to there\0", 10));
   CHECK(local.text(32, 10) == "from there");
 }
@@ -105,7 +105,7 @@ TEST_CASE_METHOD(
   std::vector<std::uint64_t> completed;
   for (const Heard& heard : route.line->heard) {
     if (heard.kind != EventKind::completed) continue;
-    CHECK(heard.status == Status::done);
+    CHECK(heard.status == OperationStatus::done);
     completed.push_back(heard.id);
   }
   if (a.device->traits().ordered_completions) CHECK(std::is_sorted(completed.begin(), completed.end()));
@@ -123,8 +123,8 @@ TEST_CASE_METHOD(TwoStations, "only signaled operations complete, and failed one
   REQUIRE(route.line->pair->post(writes) == 3);
   REQUIRE(until([&] { return route.line->completed(2) && route.line->completed(3); }));
   CHECK(route.line->count(EventKind::completed) == 2);
-  CHECK(route.line->status(2) == Status::local_error);
-  CHECK(route.line->status(3) == Status::done);
+  CHECK(route.line->status(2) == OperationStatus::local_error);
+  CHECK(route.line->status(3) == OperationStatus::done);
 }
 
 TEST_CASE_METHOD(TwoStations, "a message larger than the maximum is refused, and so is memory that is not registered") {
@@ -141,10 +141,10 @@ TEST_CASE_METHOD(TwoStations, "a message larger than the maximum is refused, and
   const PhysicalOperation all[] = {largest, too_large, outside, with_header};
   REQUIRE(route.line->pair->post(all) == 4);
   REQUIRE(until([&] { return route.line->count(EventKind::completed) == 4; }));
-  CHECK(route.line->status(1) == Status::done);
-  CHECK(route.line->status(2) == Status::local_error);
-  CHECK(route.line->status(3) == Status::local_error);
-  CHECK(route.line->status(4) == Status::local_error);
+  CHECK(route.line->status(1) == OperationStatus::done);
+  CHECK(route.line->status(2) == OperationStatus::local_error);
+  CHECK(route.line->status(3) == OperationStatus::local_error);
+  CHECK(route.line->status(4) == OperationStatus::local_error);
   REQUIRE(until([&] { return route.there->count(EventKind::received) == 1; }));
 }
 
@@ -165,10 +165,10 @@ TEST_CASE_METHOD(ThreeStations, "an access that the peer refuses fails and chang
     const Route to_b = connect(a, b);
     PhysicalOperation refused = write(to_b, id, writable.keys, 0);
     change(refused);
-    const Status status = carry_out(to_b, refused);
-    CHECK((status == Status::access_refused || status == Status::peer_lost));
+    const OperationStatus status = carry_out(to_b, refused);
+    CHECK((status == OperationStatus::access_refused || status == OperationStatus::peer_lost));
     const PhysicalOperation good = write(to_c, id + 100, others.keys, 0);
-    CHECK(carry_out(to_c, good) == Status::done);
+    CHECK(carry_out(to_c, good) == OperationStatus::done);
     id += 1;
   };
   try_refused([&](PhysicalOperation& o) { o.remote_key = wrong.remote_key; });
@@ -194,7 +194,7 @@ TEST_CASE_METHOD(TwoStations, "memory that was given back is out of peers' reach
   const Route route = connect(a, b);
   b.device->deregister(remote.keys);
   const PhysicalOperation write = operation(Kind::write, 1, route.peer, local, 0, 8, remote.keys);
-  CHECK(carry_out(route, write) != Status::done);
+  CHECK(carry_out(route, write) != OperationStatus::done);
   CHECK(remote.memory == std::vector<std::byte>(8));
 }
 

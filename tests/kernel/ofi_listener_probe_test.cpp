@@ -90,5 +90,5 @@ TEST_CASE_METHOD(TwoConnectionless, "a peer whose listener shuts after its conne
     a.poll();
   }
   REQUIRE(until([&] { return to_b.line->completed(2); }));
-  CHECK(to_b.line->status(2) == Status::peer_lost);
+  CHECK(to_b.line->status(2) == OperationStatus::peer_lost);
 }

@@ -15,7 +15,7 @@ TEST_CASE("a peer that starts again and calls before the pairs of its former sta
   network.kill(*former.device);
   CHECK(server.post(to_former, {server.write(former, server.put("late"), 0)}) == 1);
   settle(network, server);
-  REQUIRE(server.pool->failure(to_former) == Status::peer_lost);
+  REQUIRE(server.pool->failure(to_former) == OperationStatus::peer_lost);
   Node again(network, former);
   const PairId call = again.pair(server);
   CHECK(again.post(call, {again.send(again.put("here again"))}) == 1);

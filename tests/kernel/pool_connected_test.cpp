@@ -123,12 +123,12 @@ TEST_CASE("a connected queue pair that breaks by one's fault carries the others'
   std::vector<std::uint64_t> done;
   for (const Completion& completion : a.take()) {
     if (completion.pair != good) continue;
-    CHECK(completion.status == Status::done);
+    CHECK(completion.status == OperationStatus::done);
     done.push_back(completion.context);
   }
   CHECK(done == std::vector<std::uint64_t>{1, 2, 3});
   CHECK(b.text(0, 3) + b.text(8, 3) + b.text(16, 5) == "onetwothree");
-  CHECK(a.pool->failure(bad) == Status::access_refused);
+  CHECK(a.pool->failure(bad) == OperationStatus::access_refused);
 }
 
 TEST_CASE(
@@ -145,7 +145,7 @@ TEST_CASE(
   wrong.remote_key = 12345;
   CHECK(a.post(pair, {wrong}) == 1);
   settle(network, a, b);
-  CHECK(a.pool->failure(pair) == Status::access_refused);
+  CHECK(a.pool->failure(pair) == OperationStatus::access_refused);
   CHECK_FALSE(a.pool->failure(elsewhere));
 }
 
@@ -163,7 +163,7 @@ TEST_CASE("a peer that cannot be connected to is talked to without") {
   CHECK_FALSE(a.pool->failure(pair));
   CHECK(a.post(pair, {a.write(b, a.put("talk"), 8)}) == 1);
   settle(network, a);
-  CHECK(a.pool->failure(pair) == Status::peer_lost);
+  CHECK(a.pool->failure(pair) == OperationStatus::peer_lost);
 }
 
 TEST_CASE("a virtual queue pair on its way to a connected queue pair that is taken away goes elsewhere") {
@@ -195,7 +195,7 @@ TEST_CASE("a peer that was lost may be connected to again when its pairs are clo
   talk(network, a, pair, b, 20, b);
   REQUIRE(a.pool->counts().connected == 1);
   a.pool->on_peer_lost(b.device->metadata());
-  CHECK(a.pool->failure(pair) == Status::peer_lost);
+  CHECK(a.pool->failure(pair) == OperationStatus::peer_lost);
   a.pool->close(pair);
   settle(network, a, b);
   CHECK(a.device->resolved() == 0);

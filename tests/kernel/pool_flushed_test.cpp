@@ -29,15 +29,15 @@ TEST_CASE("what is flushed by another's fault is posted again, though no queue p
   std::vector<std::uint64_t> good_ones;
   for (const Completion& completion : a.take()) {
     if (completion.pair == good) {
-      CHECK(completion.status == Status::done);
+      CHECK(completion.status == OperationStatus::done);
       good_ones.push_back(completion.context);
     } else if (completion.context == 99) {
-      CHECK(completion.status == Status::access_refused);
+      CHECK(completion.status == OperationStatus::access_refused);
     }
   }
   CHECK(good_ones == std::vector<std::uint64_t>{1, 2, 3, 4});
   CHECK(b.text(0, 3) + b.text(8, 3) + b.text(16, 5) + b.text(24, 4) == "onetwothreefour");
-  CHECK(a.pool->failure(bad) == Status::access_refused);
+  CHECK(a.pool->failure(bad) == OperationStatus::access_refused);
   CHECK_FALSE(a.pool->failure(good));
   CHECK(a.device->flushed() > 0);
   CHECK(a.pool->counts().replays > 0);
@@ -64,7 +64,7 @@ TEST_CASE("more than a pass takes of events is flushed, and all of it is told be
   std::set<std::uint64_t> told;
   for (const Completion& completion : a.take()) {
     if (completion.context == 99) continue;
-    CHECK(completion.status == Status::done);
+    CHECK(completion.status == OperationStatus::done);
     CHECK(told.insert(completion.context).second);
   }
   CHECK(told.size() == others);

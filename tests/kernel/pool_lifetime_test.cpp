@@ -94,7 +94,7 @@ TEST_CASE("a completion of nothing says nothing of a peer") {
   settle(network, a, b);
   PhysicalEvent late;
   late.kind = PhysicalEvent::Kind::completed;
-  late.status = Status::peer_lost;
+  late.status = OperationStatus::peer_lost;
   late.id = std::uint64_t{1} << 32;  // the first use of the first slot, which is over
   a.device->report(late);
   settle(network, a, b);
@@ -125,7 +125,7 @@ TEST_CASE("an accepted virtual queue pair that fails before its user has heard o
   a.pool->on_peer_lost(server.device->metadata());
   server.pool->on_peer_lost(a.device->metadata());
   settle(network, server, a);
-  CHECK(server.pool->failure(from) == Status::peer_lost);  // of this one its user knows
+  CHECK(server.pool->failure(from) == OperationStatus::peer_lost);  // of this one its user knows
 }
 
 TEST_CASE("a large message from memory of which nobody ever learns fails its pair after the time for it") {

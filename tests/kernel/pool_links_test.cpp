@@ -66,7 +66,7 @@ TEST_CASE("a message that would have to be fetched fails its pair where none may
   CHECK(b.post(accepted, {b.send(std::span(b.memory).first(b.pool->message_bytes_max() + 1))}) == 1);
   settle(network, a, b);
   CHECK(text_of(a.pool->take_message(pair)) == "nothing");
-  CHECK(a.pool->failure(pair) == Status::local_error);
+  CHECK(a.pool->failure(pair) == OperationStatus::local_error);
 }
 
 TEST_CASE("memory of own requests alone is written from and read into, and no peer reaches it") {
@@ -139,7 +139,8 @@ TEST_CASE("a connected queue pair that breaks ends all pairs to its peer at once
   a.now += std::chrono::milliseconds(2);
   settle(network, a, b, c);
   REQUIRE(a.pool->counts().connected == 1);
-  a.device->report({.kind = PhysicalEvent::Kind::broken, .status = Status::done, .id = 0, .bytes = {}, .reason = "killed"});
+  a.device->report(
+      {.kind = PhysicalEvent::Kind::broken, .status = OperationStatus::done, .id = 0, .bytes = {}, .reason = "killed"});
   settle(network, a, b, c);
   CHECK(a.pool->failure(to_b).has_value() == is_loss);
   CHECK(a.pool->failure(also_to_b).has_value() == is_loss);

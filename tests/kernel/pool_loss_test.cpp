@@ -36,7 +36,7 @@ TEST_CASE("a peer that is lost while its memory is looked up fails its pair, and
   if (says) server.pool->on_peer_lost(sender.device->metadata());
   look_up.verdict = RemoteMemory::Verdict::allowed;
   settle(network, server);
-  CHECK(server.pool->failure(accepted) == Status::peer_lost);
+  CHECK(server.pool->failure(accepted) == OperationStatus::peer_lost);
   CHECK(server.pop() == "nothing");
   server.pool->close(accepted);
   settle(network, server);

@@ -49,7 +49,7 @@ struct Node {
             .local_memory = readable};
   }
 
-  std::unique_ptr<Device> device;
+  std::unique_ptr<PhysicalDevice> device;
   std::array<std::byte, 1 << 17> memory{};
   std::array<std::byte, 1 << 12> target{};
   CompletionQueue completions{64};
@@ -136,6 +136,6 @@ TEST_CASE("virtual queue pairs over libfabric write, send, fetch what is large, 
   done.clear();
   CHECK(got(a.pool->post(to_c, std::vector{a.write(c, 0, 5, 8, 3)})) == 1);
   drive({&a, &c}, collect(1));
-  CHECK(done.front().status == Status::done);
+  CHECK(done.front().status == OperationStatus::done);
   CHECK(std::memcmp(c.target.data() + 8, "hello", 5) == 0);
 }

@@ -137,15 +137,15 @@ TEST_CASE("an access that the peer refuses fails its own virtual queue pair, the
   std::vector<std::uint64_t> good_ones;
   for (const Completion& completion : a.take()) {
     if (completion.pair == good) {
-      CHECK(completion.status == Status::done);
+      CHECK(completion.status == OperationStatus::done);
       good_ones.push_back(completion.context);
     } else {
-      CHECK(completion.status == (completion.context == 99 ? Status::access_refused : Status::flushed));
+      CHECK(completion.status == (completion.context == 99 ? OperationStatus::access_refused : OperationStatus::flushed));
     }
   }
   CHECK(good_ones == std::vector<std::uint64_t>{1, 2, 3});
   CHECK(b.text(0, 3) + b.text(8, 3) + b.text(16, 5) == "onetwothree");
-  CHECK(a.pool->failure(bad) == Status::access_refused);
+  CHECK(a.pool->failure(bad) == OperationStatus::access_refused);
   CHECK_FALSE(a.pool->failure(good));
   CHECK(a.refused(bad, {a.write(b, a.put("x"), 0)}) == ErrorKind::member_lost);
   CHECK(a.pool->counts().breaks == 1);
@@ -163,9 +163,9 @@ TEST_CASE("a virtual queue pair that wants its requests carried out once at most
   settle(network, a, b);
   const auto completions = a.take();
   REQUIRE(completions.size() == 2);
-  CHECK(completions[0].status == Status::flushed);
-  CHECK(completions[1].status == Status::done);
-  CHECK(a.pool->failure(once) == Status::flushed);
+  CHECK(completions[0].status == OperationStatus::flushed);
+  CHECK(completions[1].status == OperationStatus::done);
+  CHECK(a.pool->failure(once) == OperationStatus::flushed);
 }
 
 TEST_CASE("messages come once and in order, to a port that accepts who connects, and back") {
@@ -315,9 +315,9 @@ TEST_CASE("a peer that dies takes the virtual queue pairs to it along, and no ot
   network.kill(*b.device);
   settle(network, a, c);
   for (const Completion& completion : a.take())
-    CHECK(completion.status == (completion.pair == to_b ? Status::peer_lost : Status::done));
-  CHECK(a.pool->failure(to_b) == Status::peer_lost);
-  CHECK(a.pool->failure(idle_to_b) == Status::peer_lost);
+    CHECK(completion.status == (completion.pair == to_b ? OperationStatus::peer_lost : OperationStatus::done));
+  CHECK(a.pool->failure(to_b) == OperationStatus::peer_lost);
+  CHECK(a.pool->failure(idle_to_b) == OperationStatus::peer_lost);
   CHECK_FALSE(a.pool->failure(to_c));
   CHECK(c.text(0, 2) + c.text(8, 2) == "c1c2");
   auto again = a.pool->create(a.completions, {});

@@ -46,7 +46,7 @@ Result<std::unique_ptr<PhysicalQueuePair>> SimDevice::connect(const Metadata& pe
   return std::unique_ptr<PhysicalQueuePair>(std::move(queue_pair));
 }
 
-Device::Accepted SimDevice::accepted() {
+PhysicalDevice::Accepted SimDevice::accepted() {
   if (accepted_.empty()) return {};
   Accepted first = std::move(accepted_.front());
   accepted_.pop_front();
@@ -165,7 +165,7 @@ bool SimQueuePair::step() {
     const PeerHandle peer = pending_[device_.network_.draw(pending_.size())].operation.peer;
     chosen = std::find_if(pending_.begin(), pending_.end(), [&](const Pending& p) { return p.operation.peer == peer; });
   }
-  Status status = Status::done;
+  OperationStatus status = OperationStatus::done;
   const bool flies = !device_.options_.proves && peer_of(chosen->operation) != nullptr &&
                      chosen->operation.kind != PhysicalOperation::Kind::read;
   if (flies) {
@@ -179,7 +179,7 @@ bool SimQueuePair::step() {
   const PhysicalOperation operation = chosen->operation;
   pending_.erase(chosen);
   complete(operation, status);
-  if (status != Status::done) fail(operation.peer);
+  if (status != OperationStatus::done) fail(operation.peer);
   return true;
 }
 
@@ -203,7 +203,7 @@ void SimQueuePair::fail(PeerHandle peer) {
 
 void SimQueuePair::flush(const PhysicalOperation& operation) {
   ++device_.flushed_;
-  complete(operation, Status::flushed);
+  complete(operation, OperationStatus::flushed);
 }
 
 bool SimQueuePair::call() {
@@ -226,7 +226,7 @@ bool SimQueuePair::call() {
 
 // What was completed before reaches its peer; what cannot any more is lost without a word, as it is on such devices.
 bool SimQueuePair::arrive() {
-  Status ignored = Status::done;
+  OperationStatus ignored = OperationStatus::done;
   Pending& first = flying_.front();
   first.operation.local = first.bytes.data();
   if (carry_out(first, ignored) == Outcome::waits) return false;
@@ -234,9 +234,9 @@ bool SimQueuePair::arrive() {
   return true;
 }
 
-void SimQueuePair::complete(const PhysicalOperation& operation, Status status) {
+void SimQueuePair::complete(const PhysicalOperation& operation, OperationStatus status) {
   --under_way_;
-  if (!operation.signaled && status == Status::done) return;
+  if (!operation.signaled && status == OperationStatus::done) return;
   PhysicalEvent event;
   event.kind = PhysicalEvent::Kind::completed;
   event.status = status;
@@ -250,10 +250,10 @@ void SimQueuePair::break_down() {
   if (kind_ != Kind::connectionless) flying_.clear();
   const std::size_t carried_out = device_.network_.draw(pending_.size() + 1);
   for (std::size_t i = 0; i < pending_.size(); ++i) {
-    Status ignored = Status::done;
+    OperationStatus ignored = OperationStatus::done;
     if (i < carried_out && carry_out(pending_[i], ignored) == Outcome::waits) break;
   }
-  for (const Pending& pending : std::exchange(pending_, {})) complete(pending.operation, Status::flushed);
+  for (const Pending& pending : std::exchange(pending_, {})) complete(pending.operation, OperationStatus::flushed);
   broken_ = true;
   PhysicalEvent event;
   event.kind = PhysicalEvent::Kind::broken;
@@ -271,16 +271,16 @@ SimDevice* SimQueuePair::peer_of(const PhysicalOperation& operation) const {
   return peer == nullptr || peer->queue_pairs_.empty() ? nullptr : peer;
 }
 
-SimQueuePair::Outcome SimQueuePair::carry_out(const Pending& pending, Status& status) {
+SimQueuePair::Outcome SimQueuePair::carry_out(const Pending& pending, OperationStatus& status) {
   const PhysicalOperation& operation = pending.operation;
   SimDevice* const peer = peer_of(operation);
   if (peer == nullptr) {
-    status = Status::peer_lost;
+    status = OperationStatus::peer_lost;
     return Outcome::over;
   }
   if (operation.kind == PhysicalOperation::Kind::send) {
     if (pending.header.size() + operation.bytes > peer->options_.message_bytes_max) {
-      status = Status::local_error;
+      status = OperationStatus::local_error;
       return Outcome::over;
     }
     SimQueuePair& to = partner_ != nullptr ? *partner_ : *peer->queue_pairs_.front();
@@ -289,7 +289,7 @@ SimQueuePair::Outcome SimQueuePair::carry_out(const Pending& pending, Status& st
   const auto found = peer->memory_.find(operation.remote_key);
   const bool write = operation.kind == PhysicalOperation::Kind::write;
   const auto wanted = write ? fabric::Access::write : fabric::Access::read;
-  status = Status::access_refused;
+  status = OperationStatus::access_refused;
   if (found == peer->memory_.end() || found->second.access != wanted) return Outcome::over;
   const auto begin = reinterpret_cast<std::uint64_t>(found->second.memory.data());
   const std::uint64_t size = found->second.memory.size();
@@ -297,7 +297,7 @@ SimQueuePair::Outcome SimQueuePair::carry_out(const Pending& pending, Status& st
       size - (operation.remote_address - begin) < operation.bytes) {
     return Outcome::over;
   }
-  status = Status::done;
+  status = OperationStatus::done;
   auto* const remote = found->second.memory.data() + (operation.remote_address - begin);
   if (operation.bytes > 0) std::memcpy(write ? remote : operation.local, write ? operation.local : remote, operation.bytes);
   return Outcome::over;

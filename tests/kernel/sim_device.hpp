@@ -28,7 +28,7 @@ struct SimOptions {
 class SimNetwork;
 class SimQueuePair;
 
-class SimDevice final : public Device {
+class SimDevice final : public PhysicalDevice {
  public:
   SimDevice(SimNetwork& network, std::uint64_t number, const SimOptions& options);
   ~SimDevice() override;
@@ -138,8 +138,8 @@ class SimQueuePair final : public PhysicalQueuePair {
   [[nodiscard]] bool call();
   [[nodiscard]] bool arrive();
   [[nodiscard]] SimDevice* peer_of(const PhysicalOperation& operation) const;
-  [[nodiscard]] Outcome carry_out(const Pending& pending, Status& status);
-  void complete(const PhysicalOperation& operation, Status status);
+  [[nodiscard]] Outcome carry_out(const Pending& pending, OperationStatus& status);
+  void complete(const PhysicalOperation& operation, OperationStatus status);
   void fail(PeerHandle peer);
   void flush(const PhysicalOperation& operation);
   void break_down();

@@ -345,7 +345,7 @@ TEST_CASE_METHOD(Ready, "an operation to nobody is refused in its turn and never
   CHECK(calls.lists_begun == 0);
   const auto told = events(initiator);
   REQUIRE(told.size() == 1);
-  CHECK(told[0].status == Status::local_error);
+  CHECK(told[0].status == OperationStatus::local_error);
 }
 
 TEST_CASE_METHOD(Ready, "no more is under way than the initiator is deep") {
@@ -368,14 +368,14 @@ TEST_CASE_METHOD(Ready,
   initiator.on_completion(number(1), IBV_WC_REM_ACCESS_ERR);
   auto told = events(initiator);
   REQUIRE(told.size() == 2);
-  CHECK(told[0].status == Status::done);
-  CHECK(told[1].status == Status::access_refused);
+  CHECK(told[0].status == OperationStatus::done);
+  CHECK(told[1].status == OperationStatus::access_refused);
   CHECK(initiator.post(list) == 0);
   CHECK_FALSE(initiator.reset().ok());
   initiator.on_completion(number(2), IBV_WC_WR_FLUSH_ERR);
   told = events(initiator);
   REQUIRE(told.size() == 2);
-  CHECK(told[0].status == Status::flushed);
+  CHECK(told[0].status == OperationStatus::flushed);
   CHECK(told[1].kind == PhysicalEvent::Kind::broken);
   CHECK_THAT(told[1].reason, Catch::Contains("refused"));
   calls.changes.clear();
@@ -386,7 +386,7 @@ TEST_CASE_METHOD(Ready,
   initiator.on_completion(number(3), IBV_WC_SUCCESS);
   told = events(initiator);
   REQUIRE(told.size() == 1);
-  CHECK(told[0].status == Status::done);
+  CHECK(told[0].status == OperationStatus::done);
 }
 
 TEST_CASE_METHOD(Ready, "a peer that does not answer is lost, and one without a buffer is not ready") {
@@ -394,14 +394,14 @@ TEST_CASE_METHOD(Ready, "a peer that does not answer is lost, and one without a 
   initiator.on_completion(number(0), IBV_WC_RETRY_EXC_ERR);
   auto told = events(initiator);
   REQUIRE(told.size() == 2);
-  CHECK(told[0].status == Status::peer_lost);
+  CHECK(told[0].status == OperationStatus::peer_lost);
   CHECK(told[1].kind == PhysicalEvent::Kind::broken);
   REQUIRE(initiator.reset().ok());
   REQUIRE(post(operation(Kind::send, 2, two)) == 1);
   initiator.on_completion(number(1), IBV_WC_RNR_RETRY_EXC_ERR);
   told = events(initiator);
   REQUIRE(told.size() == 2);
-  CHECK(told[0].status == Status::not_ready);
+  CHECK(told[0].status == OperationStatus::not_ready);
 }
 
 TEST_CASE_METHOD(Ready, "a list that the adapter refuses is flushed, and so is what it had before") {
@@ -413,8 +413,8 @@ TEST_CASE_METHOD(Ready, "a list that the adapter refuses is flushed, and so is w
   initiator.on_completion(number(0), IBV_WC_WR_FLUSH_ERR);
   const auto told = events(initiator);
   REQUIRE(told.size() == 3);
-  CHECK(told[0].status == Status::flushed);
-  CHECK(told[1].status == Status::flushed);
+  CHECK(told[0].status == OperationStatus::flushed);
+  CHECK(told[1].status == OperationStatus::flushed);
   CHECK(told[2].kind == PhysicalEvent::Kind::broken);
 }
 

@@ -100,7 +100,7 @@ TEST_CASE("a write with news makes who sleeps look, and takes none of its buffer
   CHECK(route.there->messages().empty());
   // The buffers are there for messages.
   for (std::uint64_t id = 10; id < 12; ++id)
-    CHECK(world.carry_out(route, operation(Kind::send, id, route.peer, local, 0, 8)) == Status::done);
+    CHECK(world.carry_out(route, operation(Kind::send, id, route.peer, local, 0, 8)) == OperationStatus::done);
   REQUIRE(world.until([&] { return route.there->count(EventKind::received) == 2; }));
 }
 
@@ -132,5 +132,5 @@ TEST_CASE("who calls from another protocol is turned away, and others are not") 
   Area local(*a.device, 8, fabric::Access::write);
   Area remote(*b.device, 8, fabric::Access::write);
   const Route route = world.connect(a, b);
-  CHECK(world.carry_out(route, operation(Kind::write, 1, route.peer, local, 0, 8, remote.keys)) == Status::done);
+  CHECK(world.carry_out(route, operation(Kind::write, 1, route.peer, local, 0, 8, remote.keys)) == OperationStatus::done);
 }

@@ -34,8 +34,8 @@ struct Sends {
   }
   std::size_t take(const PhysicalOperation& operation) { return queue.take({&operation, 1}, requests); }
   /// Of the events that are there: the ids and statuses of completions.
-  std::vector<std::pair<std::uint64_t, Status>> completions() {
-    std::vector<std::pair<std::uint64_t, Status>> all;
+  std::vector<std::pair<std::uint64_t, OperationStatus>> completions() {
+    std::vector<std::pair<std::uint64_t, OperationStatus>> all;
     std::array<PhysicalEvent, 64> events;
     const std::size_t count = queue.events().take(events);
     for (std::size_t i = 0; i < count; ++i) all.emplace_back(events[i].id, events[i].status);
@@ -49,7 +49,7 @@ struct Sends {
   std::vector<verbs::AdapterRequest> requests;
 };
 
-using Told = std::vector<std::pair<std::uint64_t, Status>>;
+using Told = std::vector<std::pair<std::uint64_t, OperationStatus>>;
 
 }  // namespace
 
@@ -60,7 +60,7 @@ TEST_CASE("one completion ends all requests before it, and tells those that were
   CHECK_FALSE(sends.requests[0].signaled);
   CHECK(sends.requests[3].signaled);
   sends.queue.on_done(sends.requests[3].number);
-  CHECK(sends.completions() == Told{{2, Status::done}, {4, Status::done}});
+  CHECK(sends.completions() == Told{{2, OperationStatus::done}, {4, OperationStatus::done}});
   CHECK(sends.queue.idle());
 }
 
@@ -93,7 +93,7 @@ TEST_CASE("what is refused is told in its turn, by a write of nothing where nobo
   wrong.local_key = 8;
   REQUIRE(sends.take(wrong) == 1);
   CHECK(sends.requests.empty());
-  CHECK(sends.completions() == Told{{2, Status::local_error}});
+  CHECK(sends.completions() == Told{{2, OperationStatus::local_error}});
   REQUIRE(sends.take(sends.write(1, false)) == 1);
   REQUIRE(sends.take(wrong) == 1);
   REQUIRE(sends.requests.size() == 2);
@@ -101,26 +101,26 @@ TEST_CASE("what is refused is told in its turn, by a write of nothing where nobo
   CHECK(sends.requests[1].piece_count == 0);
   CHECK(sends.completions().empty());
   sends.queue.on_done(sends.requests[1].number);
-  CHECK(sends.completions() == Told{{2, Status::local_error}});
+  CHECK(sends.completions() == Told{{2, OperationStatus::local_error}});
   // Behind one that is asked about it needs no request.
   REQUIRE(sends.take(sends.write(3, true)) == 1);
   REQUIRE(sends.take(wrong) == 1);
   REQUIRE(sends.requests.size() == 3);
   CHECK(sends.completions().empty());
   sends.queue.on_done(sends.requests[2].number);
-  CHECK(sends.completions() == Told{{3, Status::done}, {2, Status::local_error}});
+  CHECK(sends.completions() == Told{{3, OperationStatus::done}, {2, OperationStatus::local_error}});
 }
 
 TEST_CASE("a failure ends what came before it as done, and tells itself and what follows") {
   Sends sends(64);
   for (std::uint64_t id = 1; id <= 4; ++id) REQUIRE(sends.take(sends.write(id, id == 1)) == 1);
-  sends.queue.on_failed(sends.requests[1].number, Status::access_refused);
-  CHECK(sends.completions() == Told{{1, Status::done}, {2, Status::access_refused}});
-  sends.queue.on_failed(sends.requests[2].number, Status::flushed);
-  sends.queue.fail_all(Status::peer_lost);
-  CHECK(sends.completions() == Told{{3, Status::flushed}, {4, Status::peer_lost}});
+  sends.queue.on_failed(sends.requests[1].number, OperationStatus::access_refused);
+  CHECK(sends.completions() == Told{{1, OperationStatus::done}, {2, OperationStatus::access_refused}});
+  sends.queue.on_failed(sends.requests[2].number, OperationStatus::flushed);
+  sends.queue.fail_all(OperationStatus::peer_lost);
+  CHECK(sends.completions() == Told{{3, OperationStatus::flushed}, {4, OperationStatus::peer_lost}});
   // What the adapter says of it later is of nobody.
-  sends.queue.on_failed(sends.requests[3].number, Status::flushed);
+  sends.queue.on_failed(sends.requests[3].number, OperationStatus::flushed);
   sends.queue.on_done(sends.requests[3].number);
   CHECK(sends.completions().empty());
 }
@@ -135,7 +135,8 @@ TEST_CASE("a list that the adapter did not take ends as flushed, after what is b
   sends.queue.take_back(sends.requests);
   CHECK(sends.completions().empty());
   sends.queue.on_done(first);
-  CHECK(sends.completions() == Told{{1, Status::done}, {2, Status::flushed}, {3, Status::flushed}});
+  CHECK(sends.completions() ==
+        Told{{1, OperationStatus::done}, {2, OperationStatus::flushed}, {3, OperationStatus::flushed}});
 }
 
 TEST_CASE("a message's header goes before its bytes, and has a place of its own until it is sent") {
