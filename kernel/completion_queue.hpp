@@ -3,6 +3,8 @@
 // Remember: a queue never overflows. What it has no room for is not taken by `Pool::post`.
 #pragma once
 
+#include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -15,6 +17,13 @@ namespace spindrift::kernel {
 
 /// A virtual queue pair of a pool; never used again in its life. 0 is none.
 using PairId = Strong<struct PairIdTag, std::uint64_t>;
+
+static_assert(static_cast<int>(OperationStatus::done) == VQ_DONE &&
+              static_cast<int>(OperationStatus::local_error) == VQ_LOCAL_ERROR &&
+              static_cast<int>(OperationStatus::access_refused) == VQ_ACCESS_REFUSED &&
+              static_cast<int>(OperationStatus::peer_lost) == VQ_PEER_LOST &&
+              static_cast<int>(OperationStatus::not_ready) == VQ_NOT_READY &&
+              static_cast<int>(OperationStatus::flushed) == VQ_FLUSHED);
 
 struct Completion {
   enum class Kind : std::uint8_t { write, read, send };
@@ -30,11 +39,21 @@ struct Completion {
 class CompletionQueue {
  public:
   /// `capacity`: of requests under way and completions not taken, of all its pairs; rounded up to a power of two.
-  explicit CompletionQueue(std::uint32_t capacity);
+  explicit CompletionQueue(std::uint32_t capacity) : ring_(std::bit_ceil(std::max(capacity, 2U))) {
+    vq_completions_init(&core_, ring_.data(), static_cast<std::uint32_t>(ring_.size()));
+  }
   CompletionQueue(const CompletionQueue&) = delete;
   CompletionQueue& operator=(const CompletionQueue&) = delete;
   /// Takes up to `to.size()`.
-  [[nodiscard]] std::size_t take(std::span<Completion> to);
+  [[nodiscard]] std::size_t take(std::span<Completion> to) {
+    std::size_t taken = 0;
+    vq_completion one{};
+    while (taken < to.size() && vq_take(&core_, &one, 1) == 1) {
+      to[taken++] = {PairId(one.pair), one.wr_id, one.bytes, static_cast<Completion::Kind>(one.operation),
+                     static_cast<OperationStatus>(one.status)};
+    }
+    return taken;
+  }
 
   [[nodiscard]] vq_completions& core() noexcept { return core_; }
 

@@ -91,7 +91,7 @@ Result<void> PairMessages::hear(const PendingCall& call) {
 void PairMessages::take_waiting_calls() {
   if (!may_take_calls()) return;
   for (PendingCall& call : waiting_.take()) {
-    if (now_ - call.came > limits_.call_wait_max) {
+    if (now_ - call.came > options_.call_wait_max) {
       ++rejected_;  // its caller has given it up
     } else if (!hear(call)) {
       static_cast<void>(waiting_.add(std::move(call)));  // all of them had room
@@ -106,7 +106,7 @@ Result<VirtualPair*> PairMessages::accept(Listener& listener, const PendingCall&
   if (const auto known = listener.find(caller)) return pairs_.find(*known);
   if (listener.full()) return Error(ErrorKind::resource, "the port has all its pairs");
   SPINDRIFT_TRY_ASSIGN(const PoolPeers::Place peer, peers_.join(call.metadata));
-  auto id = pairs_.create(listener.completions(), 0, limits_.window);
+  auto id = pairs_.create(listener.completions(), 0, options_.window);
   if (!id) {
     peers_.leave(peer);
     return std::move(id).error();
@@ -140,7 +140,7 @@ void PairMessages::announce(VirtualPair& pair) {
 
 bool PairMessages::make_room(VirtualPair& pair, std::uint32_t bytes) {
   if (!pair.fetched.empty()) return true;  // this was tried before
-  if (bytes > limits_.fetch_bytes_max) return false;
+  if (bytes > options_.fetch_bytes_max) return false;
   pair.fetched.resize(bytes);
   const auto memory = memory_.add(pair.fetched, fabric::Access::read);
   if (memory) pair.fetched_memory = *memory;

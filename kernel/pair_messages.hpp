@@ -24,16 +24,10 @@ struct PortMessage {
   std::vector<std::byte> bytes;
 };
 
-struct MessageLimits {
-  std::uint32_t window = 0;         ///< messages that a pair keeps for its user
-  std::size_t fetch_bytes_max = 0;  ///< of one message to a port
-  Duration call_wait_max{};         ///< of a call that cannot be taken now
-};
-
 class PairMessages {
  public:
-  PairMessages(VirtualPairs& pairs, PoolPeers& peers, PoolMemory& memory, LargeFetches& fetches, const MessageLimits& limits)
-      : pairs_(pairs), peers_(peers), memory_(memory), fetches_(fetches), limits_(limits) {}
+  PairMessages(VirtualPairs& pairs, PoolPeers& peers, PoolMemory& memory, LargeFetches& fetches, const PoolOptions& options)
+      : pairs_(pairs), peers_(peers), memory_(memory), fetches_(fetches), options_(options) {}
 
   // What Pool has of the same names.
   [[nodiscard]] Result<void> bind(Port port, CompletionQueue& completions, std::uint32_t pairs_max);
@@ -73,7 +67,7 @@ class PairMessages {
   PoolPeers& peers_;
   PoolMemory& memory_;
   LargeFetches& fetches_;
-  const MessageLimits limits_;
+  const PoolOptions options_;
   std::map<Port, Listener> listeners_;
   PendingCalls waiting_;
   std::uint64_t freed_seen_ = 0;  ///< places, when the waiting calls were looked at

@@ -2,7 +2,6 @@
 // has been forgotten twice.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <utility>
@@ -35,10 +34,15 @@ class PeerTable {
     if (handles_.size() == peers_max_)
       return Error(ErrorKind::resource, "more peers than the device was opened for").fix("raise peers_max");
     SPINDRIFT_TRY_ASSIGN(Path path, make_path());
-    auto place = std::find_if(peers_.begin(), peers_.end(), [](const Peer& peer) { return peer.uses == 0; });
-    if (place == peers_.end()) place = peers_.emplace(place);
-    *place = Peer{name, std::move(path), 1};
-    return handles_.emplace(name, PeerHandle(static_cast<std::uint32_t>(place - peers_.begin() + 1))).first->second;
+    if (free_.empty()) {
+      peers_.emplace_back();
+      free_.emplace_back(static_cast<std::uint32_t>(peers_.size()));
+    }
+    const PeerHandle handle = free_.back();
+    free_.pop_back();
+    peers_[handle.value() - 1] = Peer{name, std::move(path), 1};
+    handles_.emplace(name, handle);
+    return handle;
   }
   /// Whether it is gone now. Unknown handles are ignored.
   [[nodiscard]] bool remove(PeerHandle handle) {
@@ -46,6 +50,7 @@ class PeerTable {
     Peer& peer = peers_[handle.value() - 1];
     if (--peer.uses > 0) return false;
     handles_.erase(peer.name);
+    free_.push_back(handle);
     peer.path = Path{};
     return true;
   }
@@ -58,7 +63,8 @@ class PeerTable {
 
  private:
   const std::uint32_t peers_max_;
-  std::vector<Peer> peers_;             ///< by handle - 1
+  std::vector<Peer> peers_;  ///< by handle - 1
+  std::vector<PeerHandle> free_;
   std::map<Name, PeerHandle> handles_;  ///< of peers that are not forgotten
 };
 

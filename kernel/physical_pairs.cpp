@@ -49,12 +49,6 @@ bool PhysicalPairs::uses(std::uint64_t local_key) const noexcept {
   });
 }
 
-std::uint64_t PhysicalPairs::strays() const noexcept {
-  std::uint64_t strays = strays_of_erased_;
-  for (const auto& pair : all_) strays += pair->core.strays;
-  return strays;
-}
-
 std::uint32_t PhysicalPairs::post(PhysicalPair& to, const vq_posted* list, std::uint32_t count) const {
   CHECK(count <= VQ_SEGMENT);
   std::array<PhysicalOperation, VQ_SEGMENT> operations;

@@ -50,11 +50,7 @@ class PhysicalPairs {
   /// Those of which nothing is used any more. `gone(pair)` is asked of each.
   template <class Predicate>
   void erase_if(Predicate&& gone) {
-    std::erase_if(all_, [&](const auto& pair) {
-      if (!gone(*pair)) return false;
-      strays_of_erased_ += pair->core.strays;
-      return true;
-    });
+    std::erase_if(all_, [&](const auto& pair) { return gone(*pair); });
   }
 
   [[nodiscard]] const std::vector<std::unique_ptr<PhysicalPair>>& all() const noexcept { return all_; }
@@ -64,8 +60,6 @@ class PhysicalPairs {
   [[nodiscard]] PhysicalPair& best_for(const PoolPeer& peer) const;
   /// Whether a request on the memory of this key (the pool's) is under way.
   [[nodiscard]] bool uses(std::uint64_t local_key) const noexcept;
-  /// Completions of nothing.
-  [[nodiscard]] std::uint64_t strays() const noexcept;
 
   /// Hands the core's operations to the device; returns how many were taken.
   [[nodiscard]] std::uint32_t post(PhysicalPair& to, const vq_posted* list, std::uint32_t count) const;
@@ -75,7 +69,6 @@ class PhysicalPairs {
   const PoolMemory& memory_;
   std::vector<std::unique_ptr<PhysicalPair>> all_;
   std::uint32_t connectionless_ = 0;
-  std::uint64_t strays_of_erased_ = 0;
 };
 
 }  // namespace spindrift::kernel

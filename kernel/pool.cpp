@@ -40,10 +40,8 @@ Pool::Pool(PhysicalDevice& device, const PoolOptions& options)
       physicals_(device, memory_),
       pairs_(options.pairs_max, headers_of(device, options), options.remote, memory_, peers_, physicals_),
       fetches_(pairs_, peers_, options.pairs_max, options.look_up_max),
-      messages_(pairs_, peers_, memory_, fetches_, {options.window, options.fetch_bytes_max, options.call_wait_max}),
-      promotions_(
-          device, peers_, physicals_, pairs_,
-          {options.start, options.connected_max, options.promote_posts, options.sample_period, options.break_is_loss}) {}
+      messages_(pairs_, peers_, memory_, fetches_, options),
+      promotions_(device, peers_, physicals_, pairs_, options) {}
 
 // The memory of pairs that read large messages goes after them.
 Pool::~Pool() {
@@ -250,7 +248,6 @@ Pool::Counts Pool::counts() const noexcept {
           .replays = pairs_.core().replays,
           .breaks = breaks_ + promoted.breaks,
           .rejected = messages_.rejected() + pairs_.core().rejected,
-          .strays = physicals_.strays(),
           .connected = promoted.connected,
           .moves = promoted.moves};
 }

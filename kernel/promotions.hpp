@@ -15,18 +15,10 @@
 
 namespace spindrift::kernel {
 
-struct PromotionOptions {
-  std::uint32_t start = 0;          ///< said to peers that are called
-  std::uint32_t connected_max = 0;  ///< 0: none are made
-  std::uint64_t promote_posts = 0;  ///< in one sample period
-  Duration sample_period{};
-  bool break_is_loss = false;
-};
-
 class Promotions {
  public:
   Promotions(PhysicalDevice& device, PoolPeers& peers, PhysicalPairs& physicals, VirtualPairs& pairs,
-             const PromotionOptions& options)
+             const PoolOptions& options)
       : device_(device), peers_(peers), physicals_(physicals), pairs_(pairs), options_(options) {}
 
   /// Takes in the queue pairs that peers have made. The device makes progress.
@@ -60,7 +52,7 @@ class Promotions {
   PoolPeers& peers_;
   PhysicalPairs& physicals_;
   VirtualPairs& pairs_;
-  const PromotionOptions options_;
+  const PoolOptions options_;
   Time next_sample_{};
   std::set<PairId> moving_;  ///< at the end of the last sample period
   Counts counts_;

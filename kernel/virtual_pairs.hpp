@@ -11,6 +11,8 @@
 #include <span>
 #include <vector>
 
+#include <spindrift/core/clock.hpp>
+#include <spindrift/core/ids.hpp>
 #include <spindrift/core/result.hpp>
 #include <spindrift/kernel/completion_queue.hpp>
 #include <spindrift/kernel/listener.hpp>
@@ -29,6 +31,30 @@ class RemoteMemory {
   /// `unknown` starts finding out; the request is to be posted again later.
   [[nodiscard]] virtual Verdict check(const Metadata& peer, std::uint64_t key, std::uint64_t address, std::size_t bytes,
                                       fabric::Access access) = 0;
+};
+
+struct PoolOptions {
+  NodeId self{};
+  std::uint32_t start = 0;        ///< another at each start of the node's process; random will do
+  std::uint32_t queue_pairs = 1;  ///< connectionless ones, opened at once
+  std::uint32_t pairs_max = 4096;
+  std::uint32_t window = 16;  ///< messages that a pair keeps for its user, a power of two
+  /// Connected queue pairs, each to a peer to which `promote_posts` requests or more went in one sample period. 0: none.
+  /// Where completions prove nothing, a pair moves when its peer has said that all has arrived; one that cannot ask, or gets
+  /// no answer for a sample period, stays where it is, and keeps a queue pair there beyond this number.
+  std::uint32_t connected_max = 0;
+  std::uint64_t promote_posts = 1000;
+  Duration sample_period = std::chrono::milliseconds(100);
+  /// Of one message; a larger one fails its pair. Each pair may keep one of them until it is taken.
+  std::size_t fetch_bytes_max = 64 << 20;
+  /// Whether a connected queue pair that breaks says that the peer is gone: then all pairs to that peer fail at once, also
+  /// those on connectionless ones. Else its pairs go on over those.
+  bool break_is_loss = false;
+  /// Until `remote` knows a large message's memory; then its pair fails, and the sender is not told.
+  Duration look_up_max = std::chrono::seconds(10);
+  /// For a call that cannot be taken now; shorter than its caller waits.
+  Duration call_wait_max = std::chrono::seconds(2);
+  RemoteMemory* remote = nullptr;  ///< outlives the pool; none: the devices of the peers alone check
 };
 
 /// Its bytes of messages are copies: what its user does not take keeps no shared buffer.

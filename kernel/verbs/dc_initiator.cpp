@@ -1,4 +1,5 @@
-// The initiator: from one peer to the next with each request, and back to work after a failure.
+// The initiator: from one peer to the next with each request, and back to work after a failure; and whether an adapter has
+// any.
 #include <cerrno>
 #include <string>
 #include <utility>
@@ -8,6 +9,7 @@
 #include <spindrift/core/check.hpp>
 #include <spindrift/kernel/verbs/verbs_connections.hpp>
 #include <spindrift/kernel/verbs/dc.hpp>
+#include <spindrift/kernel/verbs/verbs_device.hpp>
 
 namespace spindrift::kernel::verbs {
 namespace {
@@ -16,6 +18,26 @@ constexpr std::uint8_t answer_time = 16;  // 4.096 µs times 2^16, as over relia
 constexpr std::uint8_t tries = 6;
 constexpr std::uint8_t buffer_tries = 6;  // 7 would be for ever, and other peers wait behind it
 constexpr std::uint8_t reads_max = 16;
+
+/// Null, and errno says why, if the adapter makes none.
+DcHandle<ibv_qp> create(const DcCalls& calls, ibv_context& context, ibv_pd& domain, ibv_cq& completions,
+                        std::uint32_t send_depth) {
+  ibv_qp_init_attr_ex asked{};
+  asked.qp_type = IBV_QPT_DRIVER;
+  asked.send_cq = asked.recv_cq = &completions;
+  asked.cap.max_send_wr = send_depth;
+  asked.cap.max_send_sge = 2;
+  asked.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
+  asked.pd = &domain;
+  asked.send_ops_flags =
+      IBV_QP_EX_WITH_RDMA_WRITE | IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM | IBV_QP_EX_WITH_RDMA_READ | IBV_QP_EX_WITH_SEND;
+  // A completion carries no bytes of a read: libmlx5 does not look for them on an initiator.
+  mlx5dv_qp_init_attr of_initiator{};
+  of_initiator.comp_mask = MLX5DV_QP_INIT_ATTR_MASK_DC | MLX5DV_QP_INIT_ATTR_MASK_QP_CREATE_FLAGS;
+  of_initiator.create_flags = MLX5DV_QP_CREATE_DISABLE_SCATTER_TO_CQE;
+  of_initiator.dc_init_attr.dc_type = MLX5DV_DCTYPE_DCI;
+  return {calls.create_qp(&context, &asked, &of_initiator), DcReturn{&calls}};
+}
 
 }  // namespace
 
@@ -27,22 +49,7 @@ DcInitiator::DcInitiator(const DcPort& port, const DcPeers& peers, std::uint32_t
 
 Result<void> DcInitiator::open() {
   const DcCalls& calls = *port_.calls;
-  ibv_qp_init_attr_ex asked{};
-  asked.qp_type = IBV_QPT_DRIVER;
-  asked.send_cq = port_.completions;
-  asked.recv_cq = port_.completions;
-  asked.cap.max_send_wr = send_depth_;
-  asked.cap.max_send_sge = 2;
-  asked.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
-  asked.pd = port_.domain;
-  asked.send_ops_flags =
-      IBV_QP_EX_WITH_RDMA_WRITE | IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM | IBV_QP_EX_WITH_RDMA_READ | IBV_QP_EX_WITH_SEND;
-  // A completion carries no bytes of a read: libmlx5 does not look for them on an initiator.
-  mlx5dv_qp_init_attr of_initiator{};
-  of_initiator.comp_mask = MLX5DV_QP_INIT_ATTR_MASK_DC | MLX5DV_QP_INIT_ATTR_MASK_QP_CREATE_FLAGS;
-  of_initiator.create_flags = MLX5DV_QP_CREATE_DISABLE_SCATTER_TO_CQE;
-  of_initiator.dc_init_attr.dc_type = MLX5DV_DCTYPE_DCI;
-  initiator_ = {calls.create_qp(port_.context, &asked, &of_initiator), DcReturn{&calls}};
+  initiator_ = create(calls, *port_.context, *port_.domain, *port_.completions, send_depth_);
   if (initiator_ == nullptr) return system_error("mlx5dv_create_qp of a DC initiator", errno);
   extended_ = calls.to_extended(initiator_.get());
   mlx5_ = extended_ == nullptr ? nullptr : calls.to_mlx5(extended_);
@@ -146,3 +153,33 @@ Result<void> DcInitiator::reset() {
 }
 
 }  // namespace spindrift::kernel::verbs
+
+namespace spindrift::kernel {
+
+// Asked by making one, for no attribute of rdma-core says it.
+std::string why_no_dc(const std::string& device) {
+  namespace rdma = fabric::verbs;
+  auto library = rdma::library();
+  if (!library) return library.error().message();
+  const rdma::Library& lib = **library;
+  auto calls = verbs::dc_calls();
+  if (!calls) return calls.error().message();
+  int count = 0;
+  const rdma::Handle<ibv_device*> devices(lib.get_device_list(&count));
+  for (int i = 0; i < count; ++i) {
+    ibv_device* const each = devices.get()[i];
+    if (lib.get_device_name(each) != device) continue;
+    if (!(*calls)->is_supported(each)) return "it is no adapter of libmlx5's";
+    const rdma::Handle<ibv_context> context(lib.open_device(each));
+    if (context == nullptr) return system_error("ibv_open_device", errno).message();
+    const rdma::Handle<ibv_pd> domain(lib.alloc_pd(context.get()));
+    const rdma::Handle<ibv_cq> queue(lib.create_cq(context.get(), 1, nullptr, nullptr, 0));
+    if (domain == nullptr || queue == nullptr) return system_error("ibv_create_cq", errno).message();
+    if (verbs::create(**calls, *context, *domain, *queue, 1) == nullptr)
+      return system_error("mlx5dv_create_qp", errno).message();
+    return "";
+  }
+  return "there is no such device";
+}
+
+}  // namespace spindrift::kernel

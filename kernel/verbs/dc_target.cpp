@@ -76,16 +76,10 @@ TargetName DcTarget::name() const noexcept {
 }
 
 Result<void> DcTarget::give_buffers() {
-  for (const ReceiveBuffers::Buffer& buffer : buffers_.lend_all()) {
-    ibv_sge piece = piece_of(buffer.bytes, port_.buffers_key);
-    ibv_recv_wr work{};
-    work.wr_id = encode(CompletionToken{life_, true, buffer.place});
-    work.sg_list = &piece;
-    work.num_sge = 1;
-    ibv_recv_wr* refused = nullptr;
-    if (const int failed = ibv_post_srq_recv(shared_queue_.get(), &work, &refused); failed != 0)
-      return system_error("ibv_post_srq_recv", failed);
-  }
+  ibv_recv_wr* refused = nullptr;
+  const int failed = lend_all(buffers_, life_, port_.buffers_key,
+                              [&](ibv_recv_wr* list) { return ibv_post_srq_recv(shared_queue_.get(), list, &refused); });
+  if (failed != 0) return system_error("ibv_post_srq_recv", failed);
   return {};
 }
 

@@ -89,19 +89,17 @@ void SendQueue::tell_refused() {
   while (!pending_.empty() && !pending_.front().handed) tell_first();
 }
 
-void SendQueue::tell_to(std::uint32_t number) {
+void SendQueue::on_done(std::uint32_t number) {
   while (!pending_.empty() && static_cast<std::int32_t>(number - pending_.front().number) >= 0) tell_first();
   tell_refused();
 }
-
-void SendQueue::on_done(std::uint32_t number) { tell_to(number); }
 
 void SendQueue::on_failed(std::uint32_t number, OperationStatus status) {
   const auto failed =
       std::find_if(pending_.begin(), pending_.end(), [&](const PendingRequest& f) { return f.number == number; });
   if (failed == pending_.end()) return;
   if (failed->status == OperationStatus::done) failed->status = status;
-  tell_to(number);
+  on_done(number);
 }
 
 void SendQueue::take_back(std::span<const AdapterRequest> requests) {

@@ -16,6 +16,7 @@
 
 #include <spindrift/kernel/device_events.hpp>
 #include <spindrift/kernel/device_parts.hpp>
+#include <spindrift/kernel/receive_buffers.hpp>
 
 namespace spindrift::kernel::verbs {
 
@@ -38,6 +39,22 @@ struct AdapterRequest {
           static_cast<std::uint32_t>(key)};
 }
 
+/// Gives the adapter the buffers that are free, registered under `key`: `post(list)` answers as rdma-core's calls do.
+template <class Post>
+[[nodiscard]] int lend_all(ReceiveBuffers& buffers, std::uint32_t life, std::uint32_t key, Post&& post) {
+  const std::vector<ReceiveBuffers::Buffer> free = buffers.lend_all();
+  std::vector<ibv_recv_wr> works(free.size());
+  std::vector<ibv_sge> pieces(free.size());
+  for (std::size_t i = 0; i < free.size(); ++i) {
+    pieces[i] = piece_of(free[i].bytes, key);
+    works[i].wr_id = encode(CompletionToken{life, true, free[i].place});
+    works[i].sg_list = &pieces[i];
+    works[i].num_sge = 1;
+    works[i].next = i + 1 < works.size() ? &works[i + 1] : nullptr;
+  }
+  return works.empty() ? 0 : post(works.data());
+}
+
 /// What an adapter's status means for the operation.
 [[nodiscard]] OperationStatus status_of(ibv_wc_status status) noexcept;
 
@@ -56,7 +73,7 @@ class SendQueue {
 
   /// Takes operations up to the first for which there is no room, and appends what is to be handed over.
   [[nodiscard]] std::size_t take(std::span<const PhysicalOperation> operations, std::vector<AdapterRequest>& requests);
-  /// The request is over, and with it all before.
+  /// The request is over, and with it all before; what was refused behind them has its turn.
   void on_done(std::uint32_t number);
   /// It failed, and all before it are over.
   void on_failed(std::uint32_t number, OperationStatus status);
@@ -80,8 +97,6 @@ class SendQueue {
 
   [[nodiscard]] OperationStatus judge(const PhysicalOperation& operation) const;
   [[nodiscard]] AdapterRequest request_of(const PhysicalOperation& operation, std::uint32_t number);
-  /// Those up to the number, and what was refused behind them.
-  void tell_to(std::uint32_t number);
   void tell_refused();
   void tell_first();
 

@@ -64,20 +64,10 @@ Result<void> VerbsConnection::make_queue_pair() {
 
 void VerbsConnection::give_buffers() {
   if (!has_queue_pair_) return;
-  const std::vector<ReceiveBuffers::Buffer> buffers = buffers_.lend_all();
-  if (buffers.empty()) return;
-  std::vector<ibv_recv_wr> works(buffers.size());
-  std::vector<ibv_sge> pieces(buffers.size());
-  for (std::size_t i = 0; i < buffers.size(); ++i) {
-    pieces[i] = piece_of(buffers[i].bytes, buffers_registered_->lkey);
-    works[i].wr_id = encode(CompletionToken{state_.life(), true, buffers[i].place});
-    works[i].sg_list = &pieces[i];
-    works[i].num_sge = 1;
-    works[i].next = i + 1 < works.size() ? &works[i + 1] : nullptr;
-  }
   ibv_recv_wr* refused = nullptr;
-  if (const int failed = ibv_post_recv(id_->qp, works.data(), &refused); failed != 0)
-    break_down(system_error("ibv_post_recv", failed).message(), OperationStatus::flushed);
+  const int failed = lend_all(buffers_, state_.life(), buffers_registered_->lkey,
+                              [&](ibv_recv_wr* list) { return ibv_post_recv(id_->qp, list, &refused); });
+  if (failed != 0) break_down(system_error("ibv_post_recv", failed).message(), OperationStatus::flushed);
 }
 
 std::size_t VerbsConnection::post(std::span<const PhysicalOperation> operations) {

@@ -205,23 +205,6 @@ TEST_CASE("a peer that was lost may be connected to again when its pairs are clo
   CHECK(b.text(64, 5) == "again");
 }
 
-TEST_CASE("what was counted on a connected queue pair stays counted when it has gone") {
-  SimNetwork network(11);
-  Node a(network, 0, {}, with_connected(1));
-  Node b(network, 1);
-  const PairId pair = a.pair(b);
-  talk(network, a, pair, b, 20, b);
-  REQUIRE(a.pool->counts().moves == 1);
-  a.device->report({});  // a completion of nothing
-  settle(network, a, b);
-  CHECK(a.pool->counts().strays == 1);
-  a.pool->on_peer_lost(b.device->metadata());
-  a.pool->close(pair);
-  settle(network, a, b);
-  CHECK(b.pool->counts().breaks == 1);  // it has gone
-  CHECK(a.pool->counts().strays == 1);
-}
-
 TEST_CASE("large messages go on being fetched after a queue pair that fetched one broke by another's fault") {
   SimNetwork network(9);
   Node a(network, 0, {.proves = false}, with_connected(1));

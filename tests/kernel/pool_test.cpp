@@ -63,7 +63,6 @@ TEST_CASE("lists longer than any queue go through, each signaled request complet
   for (const Completion& completion : a.take()) seen.push_back(completion.context);
   CHECK(seen == wanted);
   CHECK(a.device->under_way_max() == 8);
-  CHECK(a.pool->counts().strays == 0);
 }
 
 TEST_CASE("one wrong request in a list: nothing of it is taken, and the virtual queue pair goes on") {

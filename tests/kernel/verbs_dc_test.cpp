@@ -113,7 +113,7 @@ ibv_ah* make_way(ibv_pd* /*domain*/, ibv_ah_attr* way) {
 }
 
 int take_buffers(ibv_srq* /*queue*/, ibv_recv_wr* work, ibv_recv_wr** /*refused*/) {
-  record->buffers.push_back(*work);
+  for (; work != nullptr; work = work->next) record->buffers.push_back(*work);
   return 0;
 }
 
