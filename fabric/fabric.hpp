@@ -67,10 +67,10 @@ struct Operation {
   Kind kind = Kind::write;
   bool copied = false;    ///< the provider copies the bytes at post; else they must stay until visible or completed
   bool signaled = false;  ///< produce a `completed` event carrying `context`
-  PeerId peer;
+  PeerId peer{};
   std::byte* local = nullptr;  ///< not written through unless `read`
   std::size_t bytes = 0;
-  RegionKey region;
+  RegionKey region{};
   std::uint64_t offset = 0;
   std::uint64_t context = 0;
 };
@@ -87,13 +87,13 @@ struct Event {
   Kind kind = Kind::lost;
   Access access = Access::read;
   bool mappable = false;
-  PeerId peer;
-  NodeId node;
-  RegionKey region;
+  PeerId peer{};
+  NodeId node{};
+  RegionKey region{};
   std::uint64_t region_bytes = 0;
   std::uint64_t context = 0;
-  std::vector<std::byte> bytes;
-  std::optional<Error> reason;
+  std::vector<std::byte> bytes{};
+  std::optional<Error> reason{};
 };
 
 class Fabric {

@@ -40,10 +40,7 @@ Result<kernel::VqOptions> vq_options(const Config& config, const FabricName& nam
 }
 
 fabric::ShmOptions shm_options(const Config& config) {
-  return {.self = config.local_id(),
-          .runtime_directory = config.runtime_directory(),
-          .group_name = config.group_name(),
-          .counters = nullptr};
+  return {.self = config.local_id(), .runtime_directory = config.runtime_directory(), .group_name = config.group_name()};
 }
 
 fabric::OfiOptions ofi_options(const Config& config, const FabricName& name) {

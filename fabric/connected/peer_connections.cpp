@@ -175,9 +175,7 @@ void PeerConnections::up(Connection& connection) {
   if (peers_.empty()) next_alive_ = now_ + limits_.silence_max / 4;
   peers_.emplace(connection.peer, &connection);
   called_[connection.node()].last_failure.clear();
-  Event connected;
-  connected.kind = Event::Kind::connected;
-  tell(connection, std::move(connected));
+  tell(connection, {.kind = Event::Kind::connected});
   for (Event& event : std::exchange(connection.early, {})) tell(connection, std::move(event));
 }
 
@@ -236,10 +234,7 @@ bool PeerConnections::speaking() const noexcept {
 
 void PeerConnections::on_completed(Connection& connection, std::uint64_t context) {
   if (connection.call().state != PeerCall::State::up) return;
-  Event done;
-  done.kind = Event::Kind::completed;
-  done.context = context;
-  tell(connection, std::move(done));
+  tell(connection, {.kind = Event::Kind::completed, .context = context});
 }
 
 void PeerConnections::on_message(Connection& connection, std::span<const std::byte> message) {
@@ -253,13 +248,9 @@ void PeerConnections::on_control(Connection& connection, const Control& control)
   switch (control.kind) {
     case Kind::alive: return;
     case Kind::goodbye: connection.goodbye = true; return;
-    case Kind::user: {
-      Event event;
-      event.kind = Event::Kind::message;
-      event.bytes.assign(control.payload.begin(), control.payload.end());
+    case Kind::user:
       ++connection.unheard;
-      return tell(connection, std::move(event));
-    }
+      return tell(connection, {.kind = Event::Kind::message, .bytes = {control.payload.begin(), control.payload.end()}});
     case Kind::writes:
       return carry_out(connection, control.payload,
                        [this](const OwnRegion& region) { return transport_.address_of(region); });
@@ -276,12 +267,10 @@ void PeerConnections::on_exposed(Connection& connection, const Exposure& exposur
   if (exposure.remote_key > limits_.remote_key_max || connection.exposed.size() == regions_per_peer_max ||
       !connection.exposed.emplace(exposure.region, exposure).second)
     return connection.break_down("it exposed too many regions, one twice, or under no key of this transport");
-  Event event;
-  event.kind = Event::Kind::exposed;
-  event.region = exposure.region;
-  event.region_bytes = exposure.bytes;
-  event.access = exposure.access;
-  tell(connection, std::move(event));
+  tell(connection, {.kind = Event::Kind::exposed,
+                    .access = exposure.access,
+                    .region = exposure.region,
+                    .region_bytes = exposure.bytes});
 }
 
 void PeerConnections::tell(Connection& connection, Event event) {
@@ -321,11 +310,9 @@ void PeerConnections::sweep() {
     transport_.on_gone(*gone);
     const NodeId node = gone->node();
     if (peers_.erase(gone->peer) > 0) {
-      Event lost;
-      lost.kind = Event::Kind::lost;
-      lost.reason = Error(ErrorKind::member_lost,
-                          "node " + std::to_string(node.value()) + (gone->goodbye ? " " : ": ") + gone->end_reason());
-      tell(*gone, std::move(lost));
+      Error reason(ErrorKind::member_lost,
+                   "node " + std::to_string(node.value()) + (gone->goodbye ? " " : ": ") + gone->end_reason());
+      tell(*gone, {.kind = Event::Kind::lost, .reason = std::move(reason)});
     }
     gone->close();
     regions_.settle_released();

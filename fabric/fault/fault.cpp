@@ -150,21 +150,17 @@ Result<void> FaultFabric::check(const Operation& operation) const {
 }
 
 Result<void> FaultFabric::post(std::span<const Operation> operations) {
-  for (const Operation& operation : operations) {
-    if (auto checked = check(operation); !checked) return checked;
-  }
+  for (const Operation& operation : operations) SPINDRIFT_TRY(check(operation));
   const Time now = clock_.now();
   for (const Operation& operation : operations) {
     const auto link = links_.find(operation.peer);
     if (link == links_.end()) continue;
     link->second.add(operation, now);
     if (plan_.early_completion && operation.signaled && operation.kind != Operation::Kind::read) {
-      Event done;
-      done.kind = Event::Kind::completed;
-      done.peer = operation.peer;
-      done.node = link->second.node;
-      done.context = operation.context;
-      events_.push_back(std::move(done));
+      events_.push_back({.kind = Event::Kind::completed,
+                         .peer = operation.peer,
+                         .node = link->second.node,
+                         .context = operation.context});
     }
   }
   advance(now);
@@ -214,11 +210,7 @@ void FaultFabric::advance_losses(Time now) {
 }
 
 void FaultFabric::lose(PeerId peer, Error reason) {
-  Event lost;
-  lost.kind = Event::Kind::lost;
-  lost.peer = peer;
-  lost.node = links_.at(peer).node;
-  lost.reason = std::move(reason);
+  Event lost{.kind = Event::Kind::lost, .peer = peer, .node = links_.at(peer).node, .reason = std::move(reason)};
   links_.erase(peer);
   inner_->disconnect(peer);
   events_.push_back(std::move(lost));

@@ -46,6 +46,11 @@ Outbox::Outcome Outbox::flush(int socket) {
   return Outcome::sent;
 }
 
+void Refusals::count_in(CounterBlock* block) {
+  counter_.reset();
+  if (block != nullptr) counter_ = block->counter("fabric.shm.refused_connections");
+}
+
 // Best effort: to a peer that does not read, the end of the connection must do.
 void Refusals::reject(int socket, pid_t pid, const std::string& why) {
   log::warn(log::Room::fabric, "connection_rejected", {{"pid", pid}, {"reason", why}});

@@ -63,7 +63,8 @@ struct PeerLink {
 /// Processes that were refused, told of and counted.
 class Refusals {
  public:
-  explicit Refusals(std::optional<Counter> counter) noexcept : counter_(counter) {}
+  /// As Fabric::count_in.
+  void count_in(CounterBlock* block);
   void count() noexcept {
     if (counter_) counter_->add(1);
   }

@@ -31,9 +31,7 @@ void PeerLinks::add(Serial serial, PeerLink link, PeerSegment bell) {
   ++newest_peer_;
   added.peer = newest_peer_;
   log::info(log::Room::fabric, "peer_linked", {{"node", added.node}, {"pid", added.pid}});
-  Event event;
-  event.kind = Event::Kind::connected;
-  report(serial, added, std::move(event), std::move(bell));
+  report(serial, added, {.kind = Event::Kind::connected}, std::move(bell));
 }
 
 PeerLinks::Map::const_iterator PeerLinks::at(NodeId node) const {
@@ -97,10 +95,7 @@ void PeerLinks::on_frame(Serial serial, PeerLink& link, Packet packet) {
     case FrameKind::message: {
       if (packet.descriptor || head->detail != 0) break;
       const auto body = packet.bytes.subspan(sizeof *head);
-      Event event;
-      event.kind = Event::Kind::message;
-      event.bytes.assign(body.begin(), body.end());
-      return report(serial, link, std::move(event), std::nullopt);
+      return report(serial, link, {.kind = Event::Kind::message, .bytes = {body.begin(), body.end()}}, std::nullopt);
     }
     case FrameKind::expose: return on_exposure(serial, link, std::move(packet));
     case FrameKind::goodbye: {
@@ -124,12 +119,9 @@ void PeerLinks::on_exposure(Serial serial, PeerLink& link, Packet packet) {
   }
   auto segment = PeerSegment::open(std::move(packet.descriptor), exposure->bytes, exposure->access);
   if (!segment) return reject(serial, segment.error().message());
-  Event event;
-  event.kind = Event::Kind::exposed;
-  event.access = exposure->access;
-  event.region = exposure->region;
-  event.region_bytes = exposure->bytes;
-  report(serial, link, std::move(event), std::move(segment).value());
+  const auto& [region, bytes, access] = *exposure;
+  report(serial, link, {.kind = Event::Kind::exposed, .access = access, .region = region, .region_bytes = bytes},
+         std::move(segment).value());
 }
 
 void PeerLinks::on_died(Serial serial) {
@@ -157,12 +149,8 @@ void PeerLinks::lose(Serial serial, Error reason, std::optional<Goodbye> goodbye
     static_cast<void>(send_packet(link.socket.get(), field_bytes(head_of(FrameKind::goodbye, *goodbye)), {}, -1));
   }
   log::info(log::Room::fabric, "peer_lost", {{"node", link.node}, {"pid", link.pid}, {"reason", reason.message()}});
-  Event event;
-  event.kind = Event::Kind::lost;
-  event.reason = std::move(reason);
-  event.peer = link.peer;
-  event.node = link.node;
-  context_.news.push({std::move(event), std::nullopt});
+  Event lost{.kind = Event::Kind::lost, .peer = link.peer, .node = link.node, .reason = std::move(reason)};
+  context_.news.push({std::move(lost), std::nullopt});
 }
 
 void PeerLinks::lose(NodeId node, const std::string& reason, std::optional<Goodbye> goodbye) {

@@ -37,12 +37,11 @@ constexpr Traits shm_traits{
 
 class ShmFabric final : public LocalPart {
  public:
-  ShmFabric(const ShmOptions& options, std::uint64_t incarnation, Bell bell, Rendezvous rendezvous,
-            std::optional<Counter> refused)
+  ShmFabric(const ShmOptions& options, std::uint64_t incarnation, Bell bell, Rendezvous rendezvous)
       : self_(options.self),
         meeting_place_(options.runtime_directory + "/" + options.group_name),
         bell_(std::move(bell)),
-        watcher_(options.self, incarnation, bell_, std::move(rendezvous), refused) {}
+        watcher_(options.self, incarnation, bell_, std::move(rendezvous)) {}
 
   [[nodiscard]] const Traits& traits() const noexcept override { return shm_traits; }
   [[nodiscard]] Result<Region> allocate(std::size_t bytes, std::string_view name) override;
@@ -56,6 +55,7 @@ class ShmFabric final : public LocalPart {
   [[nodiscard]] Result<void> check(std::span<const Operation> operations) override;
   [[nodiscard]] Result<void> post(std::span<const Operation> operations) override;
   [[nodiscard]] std::size_t poll(std::span<Event> events) override;
+  void count_in(CounterBlock* block) override { watcher_.refusals()->count_in(block); }
   void notify() noexcept override { bell_.ring(bells_); }
   void prepare_sleep() noexcept override { bell_.prepare(bells_); }
   void sleep(Time deadline) noexcept override { bell_.sleep(deadline); }
@@ -198,12 +198,8 @@ void ShmFabric::execute(const Operation& operation) {
     if (operation.kind == Operation::Kind::read) copy_from_shared(operation.local, remote, operation.bytes);
   }
   if (!operation.signaled) return;
-  Event done;
-  done.kind = Event::Kind::completed;
-  done.peer = operation.peer;
-  done.node = peer->node;
-  done.context = operation.context;
-  completions_.push_back(std::move(done));
+  completions_.push_back(
+      {.kind = Event::Kind::completed, .peer = operation.peer, .node = peer->node, .context = operation.context});
 }
 
 Result<void> ShmFabric::check(std::span<const Operation> operations) {
@@ -280,10 +276,8 @@ Result<std::unique_ptr<LocalPart>> make_part(const ShmOptions& options) {
   SPINDRIFT_TRY_ASSIGN(Bell bell, Bell::create());
   SPINDRIFT_TRY_ASSIGN(Rendezvous rendezvous, Rendezvous::open(options.runtime_directory, options.group_name));
   SPINDRIFT_TRY_ASSIGN(const std::uint64_t incarnation, random_word());
-  std::optional<Counter> refused;
-  if (options.counters != nullptr) refused = options.counters->counter("fabric.shm.refused_connections");
   return std::unique_ptr<LocalPart>(
-      std::make_unique<ShmFabric>(options, incarnation, std::move(bell), std::move(rendezvous), refused));
+      std::make_unique<ShmFabric>(options, incarnation, std::move(bell), std::move(rendezvous)));
 }
 
 }  // namespace shm

@@ -5,7 +5,6 @@
 #include <memory>
 #include <string>
 
-#include <spindrift/core/counters.hpp>
 #include <spindrift/fabric/fabric.hpp>
 #include <spindrift/core/ids.hpp>
 #include <spindrift/core/result.hpp>
@@ -20,9 +19,6 @@ struct ShmOptions {
   /// Names `<runtime_directory>/<group_name>/`, where the group's processes meet: 1 … 64 characters of [A-Za-z0-9._-], the
   /// first of them no dot.
   std::string group_name;
-  /// Where `fabric.shm.refused_connections` counts what was closed for a malformed or unwelcome greeting; may be null, else
-  /// outlives the endpoint.
-  CounterBlock* counters = nullptr;
 };
 
 /// One endpoint of this host's fabric.
@@ -39,6 +35,7 @@ struct ShmOptions {
 /// - `disconnect` cannot take a mapping away from a process of the same host. Who must not write any longer must never have
 ///   been given a region that is still in use: a new view has new regions.
 /// - `lost` says "process 1234 of node 2 died" when the connection ended without a goodbye.
+/// - `fabric.shm.refused_connections` counts those that were closed for a malformed or unwelcome greeting (`count_in`).
 /// - Processes of one group run as one user, in one pid namespace.
 ///
 /// Errors: bad_argument (group name); refused (directory of another user, or writable by others); resource; unsupported

@@ -20,11 +20,10 @@ constexpr std::size_t callers_per_turn = 64;
 
 }  // namespace
 
-Watcher::Watcher(NodeId self, std::uint64_t incarnation, Bell& bell, Rendezvous rendezvous, std::optional<Counter> refused)
+Watcher::Watcher(NodeId self, std::uint64_t incarnation, Bell& bell, Rendezvous rendezvous)
     : beside_(readiness_, bell, tag_beside),
       news_(bell),
       rendezvous_(std::move(rendezvous)),
-      refusals_(refused),
       links_({readiness_, news_, refusals_}),
       handshake_(self, incarnation, bell, rendezvous_, first_serial, {readiness_, news_, refusals_}, links_) {}
 

@@ -26,7 +26,7 @@ class Locked {
 
 class Watcher {
  public:
-  Watcher(NodeId self, std::uint64_t incarnation, Bell& bell, Rendezvous rendezvous, std::optional<Counter> refused);
+  Watcher(NodeId self, std::uint64_t incarnation, Bell& bell, Rendezvous rendezvous);
   ~Watcher();
   Watcher(const Watcher&) = delete;
   Watcher& operator=(const Watcher&) = delete;
@@ -44,6 +44,7 @@ class Watcher {
   // The poller's, under the lock for as long as what is returned lives.
   [[nodiscard]] Locked<Handshake> handshake() { return {handshake_, mutex_}; }
   [[nodiscard]] Locked<PeerLinks> links() { return {links_, mutex_}; }
+  [[nodiscard]] Locked<Refusals> refusals() { return {refusals_, mutex_}; }
 
  private:
   // What a readiness report is about: one of these, or what PeerLinks says.

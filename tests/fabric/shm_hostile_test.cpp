@@ -98,6 +98,25 @@ TEST_CASE("a caller that does not greet properly is closed and reaches nobody") 
   scene.require_unharmed();
 }
 
+TEST_CASE("who is refused is counted, as long as somebody counts") {
+  Scene scene;
+  CounterBlock counters = CounterBlock::in_memory(1);
+  Fabric& fabric = *scene.pair.a.fabric;
+  const auto refuse_one = [&] {
+    Intruder intruder(scene.pair.directory.path());
+    intruder.say_frame(make_greeting(FrameKind::welcome, NodeId(9), ::getpid(), 1), scene.bell.descriptor());
+    REQUIRE(intruder.closed());
+  };
+  fabric.count_in(&counters);
+  refuse_one();
+  REQUIRE(counters.values().size() == 1);
+  CHECK(counters.values()[0].name == "fabric.shm.refused_connections");
+  CHECK(counters.values()[0].value == 1);
+  fabric.count_in(nullptr);
+  refuse_one();
+  CHECK(counters.values()[0].value == 1);
+}
+
 TEST_CASE("a bell that could kill or mislead its readers is refused") {
   Scene scene;
   const FileDescriptor unsealed(::memfd_create("bell", MFD_CLOEXEC | MFD_ALLOW_SEALING));
