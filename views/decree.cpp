@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include <spindrift/core/bytes.hpp>
 #include <spindrift/core/check.hpp>
 #include <spindrift/core/digest.hpp>
 #include <spindrift/sst/row_layout.hpp>
@@ -14,21 +15,6 @@ namespace {
 constexpr std::size_t head_words = 8;
 
 std::uint64_t digest_of_words(std::span<const std::uint64_t> words) { return digest_of(std::as_bytes(words)).words[0]; }
-
-/// Takes words in order; the span is known to be long enough.
-class WordReader {
- public:
-  explicit WordReader(std::span<const std::uint64_t> words) : words_(words) {}
-  std::uint64_t next() { return words_[at_++]; }
-  RankSet next_set() {
-    const std::uint64_t low = next();
-    return {low, next()};
-  }
-
- private:
-  std::span<const std::uint64_t> words_;
-  std::size_t at_ = 0;
-};
 
 void put(std::vector<std::uint64_t>& words, const RankSet& set) {
   for (std::uint32_t half = 0; half < RankSet::words; ++half) words.push_back(set.word(half));
@@ -68,20 +54,21 @@ std::vector<std::uint64_t> encode(const Decree& decree, const View& view) {
 
 std::optional<Decree> decode(std::span<const std::uint64_t> words, const View& view) {
   if (words.size() != sst::decree_words_of(view) || words[0] != digest_of_words(words.subspan(1))) return std::nullopt;
-  WordReader reader(words.subspan(1));
-  if (reader.next() != view.id.value()) return std::nullopt;
+  ByteReader reader(std::as_bytes(words.subspan(1)));
+  const auto next = [&reader] { return reader.get<std::uint64_t>(); };
+  if (reader.get<ViewId>() != view.id) return std::nullopt;
   Decree decree;
-  decree.failed = reader.next_set();
-  decree.left = reader.next_set();
+  decree.failed = reader.get<RankSet>();
+  decree.left = reader.get<RankSet>();
   const RankSet everybody = RankSet::first(view.members.size());
   if (!everybody.includes(decree.failed) || !everybody.includes(decree.left) || !decree.failed.disjoint(decree.left)) {
     return std::nullopt;
   }
-  const std::uint64_t joins = reader.next();
-  if (joins > sst::joins_max || reader.next() != 0) return std::nullopt;
+  const std::uint64_t joins = next();
+  if (joins > sst::joins_max || next() != 0) return std::nullopt;
   for (std::size_t i = 0; i < sst::joins_max; ++i) {
-    const std::uint64_t node = reader.next();
-    const std::uint64_t incarnation = reader.next();
+    const std::uint64_t node = next();
+    const std::uint64_t incarnation = next();
     if (i < joins && node <= 0xffffffff) decree.joins.push_back({NodeId(static_cast<std::uint32_t>(node)), incarnation});
   }
   if (decree.joins.size() != joins) return std::nullopt;
@@ -91,9 +78,9 @@ std::optional<Decree> decode(std::span<const std::uint64_t> words, const View& v
   const std::size_t stay = view.members.size() - decree.failed.count() - decree.left.count();
   if (stay + joins > member_count_max) return std::nullopt;
   for (const SubgroupView& subgroup : view.subgroups) {
-    decree.loaded.push_back(reader.next_set());
+    decree.loaded.push_back(reader.get<RankSet>());
     std::vector<std::uint64_t>& counts = decree.trim.emplace_back();
-    for (std::size_t i = 0; i < subgroup.senders.size(); ++i) counts.push_back(reader.next());
+    for (std::size_t i = 0; i < subgroup.senders.size(); ++i) counts.push_back(next());
   }
   return decree;
 }

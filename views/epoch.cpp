@@ -6,8 +6,7 @@
 namespace spindrift::views {
 
 Epoch::Epoch(View view, std::vector<RankSet> loaded, NodeId self, fabric::Region row, std::vector<Bulk> bulk,
-             const smc::Policy& policy, smc::Stepper& stepper, bool partition_safety, smc::DeliverySink& sink,
-             CounterBlock& counters)
+             const smc::Policy& policy, bool partition_safety, smc::DeliverySink& sink, CounterBlock& counters)
     : view_(std::move(view)),
       loaded_(std::move(loaded)),
       row_(row),
@@ -15,8 +14,7 @@ Epoch::Epoch(View view, std::vector<RankSet> loaded, NodeId self, fabric::Region
       table_(view_, self, row_.memory),
       scheduler_(table_, policy),
       change_(view_, loaded_, table_, *this, partition_safety),
-      lines_(view_.members.size()),
-      stepper_(stepper) {
+      lines_(view_.members.size()) {
   CHECK(view_.incarnations.size() == view_.members.size() && loaded_.size() == view_.subgroups.size());
   CHECK(bulk_.size() == view_.subgroups.size());
   for (std::uint32_t i = 0; i < bulk_.size(); ++i) {
@@ -49,14 +47,15 @@ void Epoch::set_loaded(SubgroupId id) {
   table_.store(table_.layout(self()).subgroup(id)->loaded, 1, sst::Table::everybody);
 }
 
-Result<bool> Epoch::run(fabric::Fabric& fabric) {
+smc::SubgroupScheduler& Epoch::running() noexcept {
   CHECK(begun_ && !wedged_);
-  auto progress = scheduler_.run(fabric, stepper_);
-  if (!progress) return progress;
+  return scheduler_;
+}
+
+void Epoch::suspect_faulty() {
   scheduler_.for_each_fault([&](const smc::PeerFault& fault) {
     change_.suspect(*view_.rank_of(fault.node), "it wrote impossible bytes: " + fault.what);
   });
-  return progress;
 }
 
 void Epoch::wedge() {

@@ -39,7 +39,7 @@ class Epoch final : private Counts {
   /// `row` is zeroed registered memory of `sst::RowLayout(view, self).bytes()`; `bulk`, by subgroup, has the own rings. The
   /// rest outlives the epoch.
   Epoch(View view, std::vector<RankSet> loaded, NodeId self, fabric::Region row, std::vector<Bulk> bulk,
-        const smc::Policy& policy, smc::Stepper& stepper, bool partition_safety, smc::DeliverySink& sink,
+        const smc::Policy& policy, bool partition_safety, smc::DeliverySink& sink,
         CounterBlock& counters);
 
   [[nodiscard]] const View& view() const noexcept { return view_; }
@@ -67,9 +67,10 @@ class Epoch final : private Counts {
   /// This member's application has the subgroup's state.
   void set_loaded(SubgroupId id);
 
-  /// One pass over the subgroups with news (`SubgroupScheduler::run`). Only between `begin` and the wedge. A peer's
-  /// impossible bytes become a suspicion.
-  [[nodiscard]] Result<bool> run(fabric::Fabric& fabric);
+  /// The multicasts, which run from `begin` to the wedge.
+  [[nodiscard]] smc::SubgroupScheduler& running() noexcept;
+  /// Behind a pass over them: a peer's impossible bytes become a suspicion.
+  void suspect_faulty();
   /// The last pass left messages unpublished because earlier ones still wait for their receivers: run again soon.
   [[nodiscard]] bool holds_back() const noexcept { return !wedged_ && scheduler_.holds_back(); }
 
@@ -91,7 +92,6 @@ class Epoch final : private Counts {
   smc::SubgroupScheduler scheduler_;
   ViewChange change_;
   std::vector<Line> lines_;  // by rank
-  smc::Stepper& stepper_;
   bool begun_ = false;
   bool wedged_ = false;
   Time finished_at_{};

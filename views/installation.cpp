@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include <spindrift/core/check.hpp>
-#include <spindrift/views/messages.hpp>
 
 namespace spindrift::views {
 namespace {
@@ -18,13 +17,10 @@ Installation::Installation(Options options, fabric::Fabric& fabric, smc::Deliver
 
 Result<void> Installation::begin(View view, std::vector<RankSet> loaded) {
   const sst::RowLayout layout(view, options_.self);
-  auto row = fabric_.allocate(layout.bytes(), "row");
-  if (!row) return std::move(row).error();
-  auto bulk = allocate_bulk(view);
-  if (!bulk) return std::move(bulk).error();
-  epochs_.push_back(std::make_unique<Epoch>(std::move(view), std::move(loaded), options_.self, *row, std::move(*bulk),
-                                            options_.policy, *options_.stepper, options_.partition_safety, sink_,
-                                            counters_));
+  SPINDRIFT_TRY_ASSIGN(const fabric::Region row, fabric_.allocate(layout.bytes(), "row"));
+  SPINDRIFT_TRY_ASSIGN(auto bulk, allocate_bulk(view));
+  epochs_.push_back(std::make_unique<Epoch>(std::move(view), std::move(loaded), options_.self, row, std::move(bulk),
+                                            options_.policy, options_.partition_safety, sink_, counters_));
   return {};
 }
 
@@ -34,9 +30,7 @@ Result<std::vector<Epoch::Bulk>> Installation::allocate_bulk(const View& view) {
   for (std::size_t s = 0; s < bulk.size(); ++s) {
     const SubgroupView& subgroup = view.subgroups[s];
     if (subgroup.profile.bulk_ring_bytes == 0 || !subgroup.sender_rank(options_.self)) continue;
-    auto region = fabric_.allocate(subgroup.profile.bulk_ring_bytes, "bulk ring");
-    if (!region) return std::move(region).error();
-    bulk[s].own = *region;
+    SPINDRIFT_TRY_ASSIGN(bulk[s].own, fabric_.allocate(subgroup.profile.bulk_ring_bytes, "bulk ring"));
   }
   return bulk;
 }
@@ -57,35 +51,31 @@ Result<std::optional<Showing>> Installation::next_offer(const PeerConnection& to
   Epoch::Line& line = epoch.line(rank);
   if (line.offered || epoch.change().suspected().contains(rank)) return std::optional<Showing>();
   if (!to.mappable && !line.mirror) {
-    auto mirror = fabric_.allocate(epoch.table().layout(rank).bytes(), "mirror");
-    if (!mirror) return std::move(mirror).error();
-    line.mirror = *mirror;
+    SPINDRIFT_TRY_ASSIGN(line.mirror, fabric_.allocate(epoch.table().layout(rank).bytes(), "mirror"));
   }
   while (line.bulk_offered < epoch.view().subgroups.size()) {
     const SubgroupId id(line.bulk_offered++);
     if (!shows_bulk(epoch.view().subgroup(id), options_.self, to.who.node, to.mappable)) continue;
-    auto bulk = offer_bulk(id, to);
-    if (!bulk) return std::move(bulk).error();
-    return std::optional(std::move(*bulk));
+    SPINDRIFT_TRY_ASSIGN(std::optional<Showing> bulk, offer_bulk(id, to));
+    return bulk;
   }
   line.offered = true;
   const fabric::RegionKey offered = to.mappable ? epoch.row().key : line.mirror->key;
   const auto access = to.mappable ? fabric::Access::read : fabric::Access::write;
-  return std::optional(Showing{encode(RowNotice{epoch.id()}), offered, access});
+  return std::optional(Showing{RowNotice{epoch.id()}, offered, access});
 }
 
 Result<Showing> Installation::offer_bulk(SubgroupId id, const PeerConnection& to) {
   Epoch& epoch = *present();
   Epoch::Bulk& bulk = epoch.bulk(id);
   if (!to.mappable && !bulk.mirrors) {
-    auto mirrors = fabric_.allocate(sst::BulkRings::mirrors_bytes(epoch.view().subgroup(id), options_.self), "bulk mirrors");
-    if (!mirrors) return std::move(mirrors).error();
-    bulk.mirrors = *mirrors;
-    epoch.table().bulk(id).set_mirrors(mirrors->memory);
+    const std::uint64_t bytes = sst::BulkRings::mirrors_bytes(epoch.view().subgroup(id), options_.self);
+    SPINDRIFT_TRY_ASSIGN(bulk.mirrors, fabric_.allocate(bytes, "bulk mirrors"));
+    epoch.table().bulk(id).set_mirrors(bulk.mirrors->memory);
   }
   const fabric::RegionKey offered = to.mappable ? bulk.own->key : bulk.mirrors->key;
   const auto access = to.mappable ? fabric::Access::read : fabric::Access::write;
-  return Showing{encode(BulkNotice{epoch.id(), id}), offered, access};
+  return Showing{BulkNotice{epoch.id(), id}, offered, access};
 }
 
 bool Installation::on_exposed(const PeerConnection& from, const Offer& offer) {

@@ -20,6 +20,7 @@
 #include <spindrift/core/view.hpp>
 #include <spindrift/fabric/fabric.hpp>
 #include <spindrift/views/epoch.hpp>
+#include <spindrift/views/messages.hpp>
 
 namespace spindrift::views {
 
@@ -32,7 +33,7 @@ struct PeerConnection {
 
 /// A region that a peer is let at: the notice goes first.
 struct Showing {
-  std::vector<std::byte> notice;
+  Message notice;
   fabric::RegionKey region;
   fabric::Access access = fabric::Access::read;
 };
@@ -43,7 +44,6 @@ class Installation {
     NodeId self;
     std::size_t subgroups = 0;  ///< of the layout
     smc::Policy policy;
-    std::shared_ptr<smc::Stepper> stepper = std::make_shared<smc::Stepper>();  ///< how multicasts are stepped
     bool partition_safety = true;
   };
   /// A view, and a subgroup if it is about that one's bulk rings; without one, about the row.

@@ -111,7 +111,7 @@ class Links {
   /// Tells a newcomer of the view that takes it in, once: from then on it is nobody's candidate.
   void notify(NodeId newcomer, const ViewNotice& notice);
   /// Lets a peer at memory.
-  [[nodiscard]] Result<void> show(const PeerConnection& to, Showing showing);
+  [[nodiscard]] Result<void> show(const PeerConnection& to, const Showing& showing);
 
   /// Processes that could be taken into the next view.
   [[nodiscard]] const std::vector<Join>& candidates() const noexcept { return candidates_; }

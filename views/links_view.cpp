@@ -66,8 +66,8 @@ void Links::notify(NodeId newcomer, const ViewNotice& notice) {
   note_candidates();
 }
 
-Result<void> Links::show(const PeerConnection& to, Showing showing) {
-  send_in_parts(fabric_, to.id, std::move(showing.notice));
+Result<void> Links::show(const PeerConnection& to, const Showing& showing) {
+  send_in_parts(fabric_, to.id, encode(showing.notice));
   return fabric_.expose(to.id, showing.region, showing.access);
 }
 

@@ -77,7 +77,7 @@ Member::Member(MemberOptions options, fabric::Fabric& fabric, Upcalls& upcalls, 
       deliveries_(options_.self, shapes_.size(), options_.backlog_bytes_max, upcalls),
       transfers_(options_.self, upcalls),
       installation_(
-          {options_.self, shapes_.size(), policy_of(options_, fabric), options_.stepper, options_.partition_safety}, fabric,
+          {options_.self, shapes_.size(), policy_of(options_, fabric), options_.partition_safety}, fabric,
           deliveries_, counters) {}
 
 Result<void> Member::start() {
@@ -238,11 +238,12 @@ bool Member::goes_on(Time now, bool& progress) {
 // An active view: predicates, gates, and what is left of views before.
 bool Member::run(Time now) {
   Epoch& present = *epoch();
-  auto ran = present.run(fabric_);
+  auto ran = present.running().run(fabric_, *options_.stepper);
   if (!ran) {
     fail(std::move(ran).error());
     return true;
   }
+  present.suspect_faulty();
   links_.revoke(present.change().suspicions());
   settle_links();
   bool progress = *ran;

@@ -70,7 +70,7 @@ void Member::meet(const PeerConnection& member) {
   links_.notify(member.who.node, {epoch()->view(), epoch()->loaded(), state_lost_});
   auto showing = installation_.next_offer(member);
   for (; showing && *showing; showing = installation_.next_offer(member)) {
-    if (auto shown = links_.show(member, std::move(**showing)); !shown) return fail(std::move(shown).error());
+    if (auto shown = links_.show(member, **showing); !shown) return fail(std::move(shown).error());
   }
   if (!showing) fail(std::move(showing).error());
 }

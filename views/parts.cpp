@@ -13,13 +13,9 @@ namespace {
 void post(fabric::Fabric& fabric, fabric::PeerId to, std::vector<std::byte> message) {
   const fabric::Operation operation{.kind = fabric::Operation::Kind::send,
                                     .copied = true,
-                                    .signaled = false,
                                     .peer = to,
                                     .local = message.data(),
-                                    .bytes = message.size(),
-                                    .region = {},
-                                    .offset = 0,
-                                    .context = 0};
+                                    .bytes = message.size()};
   if (auto posted = fabric.post(std::span(&operation, 1)); !posted) {
     log::warn(log::Room::views, "could not send", {{"reason", posted.error().to_string()}});
   }

@@ -47,8 +47,7 @@ struct ThreeEpochs {
       rows[i].resize(sst::RowLayout(view, view.members[i]).bytes() / 8);
       epochs[i] = std::make_unique<Epoch>(view, std::vector<RankSet>{RankSet::first(3), RankSet::first(1)}, NodeId(i),
                                           fabric::Region{fabric::RegionKey(i), std::as_writable_bytes(std::span(rows[i]))},
-                                          std::vector<Epoch::Bulk>(2), smc::Policy{}, stepper, true, applications[i],
-                                          counters);
+                                          std::vector<Epoch::Bulk>(2), smc::Policy{}, true, applications[i], counters);
     }
   }
   void attach(std::uint32_t reader, std::uint32_t owner) {
@@ -67,8 +66,9 @@ struct ThreeEpochs {
     for (bool progress = true; progress;) {
       progress = false;
       for (const std::uint32_t member : members) {
-        const auto pass = epochs[member]->run(fabric);
+        const auto pass = epochs[member]->running().run(fabric, stepper);
         REQUIRE(pass);
+        epochs[member]->suspect_faulty();
         progress |= *pass;
       }
     }

@@ -54,7 +54,7 @@ struct Stage {
     const auto memory = std::as_writable_bytes(std::span(rows.back())).first(layout.bytes());
     epochs.push_back(std::make_unique<Epoch>(std::move(view), std::vector{RankSet::first(1)}, self,
                                              fabric::Region{fabric::RegionKey(1), memory}, std::vector<Epoch::Bulk>(1),
-                                             smc::Policy{}, stepper, true, application, counters));
+                                             smc::Policy{}, true, application, counters));
     sends.begin_view();
     return *epochs.back();
   }
@@ -74,7 +74,7 @@ struct Stage {
     }
   }
   void run(Epoch& epoch) {
-    for (int i = 0; i < 10; ++i) REQUIRE(epoch.run(fabric).ok());
+    for (int i = 0; i < 10; ++i) REQUIRE(epoch.running().run(fabric, stepper).ok());
   }
   void end(Epoch& epoch) {
     sends.close();
@@ -88,8 +88,8 @@ struct Stage {
 
   Application application;
   CounterBlock counters = CounterBlock::in_memory(256);
-  PaperFabric fabric;
   smc::Stepper stepper;
+  PaperFabric fabric;
   std::deque<std::vector<std::uint64_t>> rows;
   std::vector<std::unique_ptr<Epoch>> epochs;
   Sends sends{1, application};
