@@ -4,16 +4,22 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
 
 #include <spindrift/core/log.hpp>
 #include <spindrift/group/poll_loop.hpp>
-#include <spindrift/group/wall_clock.hpp>
 
 namespace spindrift {
 namespace {
 
 using views::MemberState;
+
+/// The calendar, for what people read; the protocol never sees it.
+std::uint64_t wall_clock_ms() {
+  const auto since_epoch = std::chrono::system_clock::now().time_since_epoch();
+  return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::milliseconds>(since_epoch).count());
+}
 
 /// What a replicated object has of its group.
 class ReplicaChannelOf final : public ReplicaChannel {
@@ -25,6 +31,7 @@ class ReplicaChannelOf final : public ReplicaChannel {
   }
   [[nodiscard]] NodeId self() const noexcept override { return core_.self(); }
   [[nodiscard]] bool on_poller_thread() const noexcept override { return core_.on_handler_thread(); }
+  void accuse(NodeId node, const std::string& what) override { core_.accuse(node, what); }
 
  private:
   GroupCore& core_;
@@ -112,8 +119,8 @@ void GroupCore::publish_state() {
   published_ = state;
   const std::optional<Error>& failure = member_->failure();
   std::optional<group::MemberStatus::End> end;
-  if (state == MemberState::left) end = {{"left", {}, group::wall_clock_ms()}};
-  if (failure) end = {{std::string(to_string(failure->kind())), failure->to_string(), group::wall_clock_ms()}};
+  if (state == MemberState::left) end = {{"left", {}, wall_clock_ms()}};
+  if (failure) end = {{std::string(to_string(failure->kind())), failure->to_string(), wall_clock_ms()}};
   status_->on_state(std::string(to_string(state)), std::move(end));
 
   const auto handler = environment_.state.on_state(state, failure);
@@ -134,7 +141,7 @@ void GroupCore::on_delivery(SubgroupId id, std::span<const Delivery> batch) {
 
 void GroupCore::on_view(const NewView& news) {
   views_.add(1);
-  status_->on_view(news, group::wall_clock_ms());
+  status_->on_view(news, wall_clock_ms());
   environment_.state.on_view(news.view);
   for (const SubgroupId id : news.state_lost) {
     log::warn(log::Room::group, "all members that had the state are gone; it begins anew",
@@ -171,7 +178,7 @@ void GroupCore::on_dropped(SubgroupId id, std::uint64_t messages) {
 
 void GroupCore::on_private(NodeId from, std::span<const std::byte> message) {
   const auto parsed = group::PrivateMessages::parse(message);
-  if (!parsed) return member_->accuse(from, "it sent a private message without a head");
+  if (!parsed) return accuse(from, "it sent a private message without a head");
   if (parsed->tag != group::PrivateMessages::of_application) {
     replicas_.on_private(parsed->tag, from, parsed->bytes);
   } else if (options_.on_private) {
@@ -181,13 +188,12 @@ void GroupCore::on_private(NodeId from, std::span<const std::byte> message) {
 
 ReplicaBase& GroupCore::attach_replica(std::string_view name, const group::Replicas::Maker& make) {
   group::Channel& channel = channels_.find(name);
-  return replicas_.attach(channel.handle(), channel.id(), std::make_unique<ReplicaChannelOf>(*this, channel), make,
-                          [this](NodeId node, const std::string& what) { member_->accuse(node, what); });
+  return replicas_.attach(channel.handle(), channel.id(), std::make_unique<ReplicaChannelOf>(*this, channel), make);
 }
 
 ObjectChannel& GroupCore::attach_objects(std::string_view name, ObjectHandlers handlers) {
-  return channels_.find(name).attach_objects(
-      std::move(handlers), [this](NodeId node, const std::string& what) { member_->accuse(node, what); });
+  return channels_.find(name).attach_objects(std::move(handlers),
+                                             [this](NodeId node, const std::string& what) { accuse(node, what); });
 }
 
 void GroupCore::send_private(NodeId to, std::uint64_t tag, std::span<const std::byte> message) {
@@ -195,11 +201,14 @@ void GroupCore::send_private(NodeId to, std::uint64_t tag, std::span<const std::
   environment_.fabric->wake();
 }
 
+void GroupCore::refuse_handlers(const std::string& call) const {
+  if (!on_handler_thread()) return;
+  throw Exception(Error(ErrorKind::bad_argument, call + " was called from a handler, whose return it would wait for")
+                      .fix("tell another thread to " + call));
+}
+
 void GroupCore::leave() {
-  if (on_handler_thread()) {
-    throw Exception(Error(ErrorKind::bad_argument, "leave was called from a handler, whose return it would wait for")
-                        .fix("tell another thread to leave"));
-  }
+  refuse_handlers("leave");
   environment_.state.close();
   member_->request_leave();
   for (const auto& channel : channels_) channel->let_all_go();
@@ -208,10 +217,7 @@ void GroupCore::leave() {
 }
 
 void GroupCore::wait() const {
-  if (on_handler_thread()) {
-    throw Exception(Error(ErrorKind::bad_argument, "wait was called from a handler, whose return it would wait for")
-                        .fix("tell another thread to wait"));
-  }
+  refuse_handlers("wait");
   environment_.state.await_end();
 }
 

@@ -45,6 +45,8 @@ class GroupCore final : public views::Upcalls {
 
   [[nodiscard]] ReplicaBase& attach_replica(std::string_view subgroup, const group::Replicas::Maker& make);
   [[nodiscard]] ObjectChannel& attach_objects(std::string_view subgroup, ObjectHandlers handlers);
+  /// The poller: it sent bytes that no correct member sends.
+  void accuse(NodeId node, const std::string& what) { member_->accuse(node, what); }
   void send_private(NodeId to, std::uint64_t tag, std::span<const std::byte> message);
   void leave();
   void wait() const;
@@ -71,6 +73,7 @@ class GroupCore final : public views::Upcalls {
   void await_view();
   [[nodiscard]] std::string meeting_place(const std::vector<NodeId>& missing) const;
   void end_poller() noexcept;
+  void refuse_handlers(const std::string& call) const;
 
   void poll();
   views::Member::Step step();

@@ -17,16 +17,7 @@ std::size_t aligned(std::size_t bytes) { return (bytes + payload_alignment - 1) 
 }  // namespace
 
 HandlerWorker::HandlerWorker(Handler handler, std::function<void()> done)
-    : handler_(std::move(handler)), done_(std::move(done)), thread_([this] { run(); }) {}
-
-HandlerWorker::~HandlerWorker() {
-  {
-    std::lock_guard lock(mutex_);
-    ending_ = true;
-  }
-  given_.notify_one();
-  thread_.join();
-}
+    : handler_(std::move(handler)), done_(std::move(done)), thread_([this](const std::stop_token& stop) { run(stop); }) {}
 
 void HandlerWorker::give(std::span<const Delivery> batch) {
   CHECK(!busy() && !failure_ && !batch.empty());
@@ -47,11 +38,9 @@ void HandlerWorker::give(std::span<const Delivery> batch) {
   given_.notify_one();
 }
 
-void HandlerWorker::run() {
+void HandlerWorker::run(const std::stop_token& stop) {
   std::unique_lock lock(mutex_);
-  for (;;) {
-    given_.wait(lock, [this] { return ending_ || busy(); });
-    if (!busy()) return;
+  while (given_.wait(lock, stop, [this] { return busy(); })) {
     lock.unlock();
     try {
       handler_(batch_);

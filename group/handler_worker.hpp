@@ -9,6 +9,7 @@
 #include <functional>
 #include <mutex>
 #include <span>
+#include <stop_token>
 #include <thread>
 #include <vector>
 
@@ -21,11 +22,8 @@ class HandlerWorker {
   using Handler = std::function<void(std::span<const Delivery>)>;
 
   /// `handler` and then `done` run on the worker's thread, once for every batch.
+  /// The end waits until the handler has returned.
   HandlerWorker(Handler handler, std::function<void()> done);
-  /// Waits until the handler has returned.
-  ~HandlerWorker();
-  HandlerWorker(const HandlerWorker&) = delete;
-  HandlerWorker& operator=(const HandlerWorker&) = delete;
 
   /// Copies the batch, and lets the handler have it. One thread only, while not busy.
   void give(std::span<const Delivery> batch);
@@ -35,7 +33,7 @@ class HandlerWorker {
   [[nodiscard]] std::exception_ptr failure() const noexcept { return failure_; }
 
  private:
-  void run();
+  void run(const std::stop_token& stop);
 
   Handler handler_;
   std::function<void()> done_;
@@ -46,9 +44,8 @@ class HandlerWorker {
 
   std::atomic<bool> busy_{false};
   std::mutex mutex_;
-  std::condition_variable given_;
-  bool ending_ = false;  // behind the mutex
-  std::thread thread_;
+  std::condition_variable_any given_;
+  std::jthread thread_;
 };
 
 }  // namespace spindrift

@@ -15,19 +15,14 @@ struct Replicas::Replica {
   SubgroupId id;
   std::unique_ptr<ReplicaChannel> channel;
   std::unique_ptr<ReplicaBase> object;
-  Accuse accuse;
   std::uint64_t stable = 0;  ///< as last told; the poller's
-
-  void accuse_of(const std::vector<ReplicaFault>& faults) const {
-    for (const ReplicaFault& fault : faults) accuse(fault.node, fault.what);
-  }
 };
 
 Replicas::Replicas() = default;
 Replicas::~Replicas() = default;
 
-ReplicaBase& Replicas::attach(Subgroup& subgroup, SubgroupId id, std::unique_ptr<ReplicaChannel> channel, const Maker& make,
-                              Accuse accuse) {
+ReplicaBase& Replicas::attach(Subgroup& subgroup, SubgroupId id, std::unique_ptr<ReplicaChannel> channel,
+                              const Maker& make) {
   auto object_made = make(*channel);
   ReplicaBase& object = *object_made;
   subgroup.on_state(
@@ -39,17 +34,14 @@ ReplicaBase& Replicas::attach(Subgroup& subgroup, SubgroupId id, std::unique_ptr
         const std::string state{std::istreambuf_iterator<char>(from), {}};
         value_or_throw(object.load(std::as_bytes(std::span(state))));
       });
-  auto replica = std::make_unique<Replica>(
-      Replica{.id = id, .channel = std::move(channel), .object = std::move(object_made), .accuse = std::move(accuse)});
-  const Replica& kept = *replica;
   {
     std::lock_guard lock(mutex_);
     object.begin(view_.subgroup(id).members);
-    replicas_.push_back(std::move(replica));
+    replicas_.push_back(std::make_unique<Replica>(Replica{id, std::move(channel), std::move(object_made)}));
     any_.store(true, std::memory_order_seq_cst);
     if (ended_) object.on_end(*ended_);
   }
-  subgroup.on_delivery([&kept](std::span<const Delivery> batch) { kept.accuse_of(kept.object->on_delivery(batch)); });
+  subgroup.on_delivery([&object](std::span<const Delivery> batch) { object.on_delivery(batch); });
   return object;
 }
 
@@ -83,7 +75,7 @@ void Replicas::on_pass(views::Epoch& epoch) {
 
 void Replicas::on_private(std::uint64_t tag, NodeId from, std::span<const std::byte> message) {
   for (Replica* const replica : all()) {
-    if (PrivateMessages::of_replica(replica->id) == tag) replica->accuse_of(replica->object->on_private(from, message));
+    if (PrivateMessages::of_replica(replica->id) == tag) replica->object->on_private(from, message);
   }
 }
 

@@ -20,15 +20,12 @@ namespace spindrift::group {
 class Replicas {
  public:
   using Maker = std::function<std::unique_ptr<ReplicaBase>(ReplicaChannel&)>;
-  /// Bytes that no correct member sends: whose they were, and what was wrong.
-  using Accuse = std::function<void(NodeId, const std::string&)>;
 
   Replicas();
   ~Replicas();
 
   /// Any thread. `channel` is what the object has of its group. Throws bad_argument: the subgroup has handlers.
-  ReplicaBase& attach(Subgroup& subgroup, SubgroupId id, std::unique_ptr<ReplicaChannel> channel, const Maker& make,
-                      Accuse accuse);
+  ReplicaBase& attach(Subgroup& subgroup, SubgroupId id, std::unique_ptr<ReplicaChannel> channel, const Maker& make);
 
   // The poller.
   [[nodiscard]] bool any() const noexcept { return any_.load(std::memory_order_seq_cst); }

@@ -143,8 +143,6 @@ void OpenCalls::on_delivery(std::uint64_t id, SequenceNumber sequence, std::span
   forget_if_done(id);
 }
 
-void OpenCalls::on_answer(std::uint64_t id) { forget_if_done(id); }
-
 void OpenCalls::on_stable(SequenceNumber frontier) {
   const std::lock_guard lock(mutex_);
   const auto first_unstable = std::find_if(unstable_.begin(), unstable_.end(),

@@ -140,14 +140,13 @@ class OpenCalls {
 
   // For the poller.
   void on_delivery(std::uint64_t id, SequenceNumber sequence, std::span<const NodeId> others);
-  void on_answer(std::uint64_t id);
+  /// It was delivered, or has an answer more.
+  void forget_if_done(std::uint64_t id);
   void on_stable(SequenceNumber frontier);
   void on_view(std::span<const NodeId> members);
   void on_end(const Error& why);
 
  private:
-  void forget_if_done(std::uint64_t id);
-
   struct Open {
     std::uint64_t id;
     std::shared_ptr<ReplicatedCall> call;

@@ -50,17 +50,15 @@ void ReplicaBase::start(std::vector<std::byte>& message, std::uint32_t method, A
   }
 }
 
-std::vector<ReplicaFault> ReplicaBase::on_delivery(std::span<const Delivery> batch) {
+void ReplicaBase::on_delivery(std::span<const Delivery> batch) {
   poller_->store(std::this_thread::get_id());
-  std::vector<ReplicaFault> faults;
   for (const Delivery& delivery : batch) {
     try {
       deliver(delivery);
     } catch (const replicated::BadBytes& bad) {
-      faults.push_back({delivery.sender, std::string("a replicated call that nobody can have made: ") + bad.what()});
+      channel_.accuse(delivery.sender, std::string("a replicated call that nobody can have made: ") + bad.what());
     }
   }
-  return faults;
 }
 
 void ReplicaBase::deliver(const Delivery& delivery) {
@@ -125,14 +123,13 @@ void ReplicaBase::send_reply(NodeId caller, std::uint64_t call) {
   }
 }
 
-std::vector<ReplicaFault> ReplicaBase::on_private(NodeId from, std::span<const std::byte> message) {
+void ReplicaBase::on_private(NodeId from, std::span<const std::byte> message) {
   poller_->store(std::this_thread::get_id());
   try {
     take_reply(from, message);
   } catch (const replicated::BadBytes& bad) {
-    return {{from, std::string("an answer that no replica can have given: ") + bad.what()}};
+    channel_.accuse(from, std::string("an answer that no replica can have given: ") + bad.what());
   }
-  return {};
 }
 
 void ReplicaBase::take_reply(NodeId from, std::span<const std::byte> message) {
@@ -145,7 +142,7 @@ void ReplicaBase::take_reply(NodeId from, std::span<const std::byte> message) {
   if (!call->on_answer(from, reply.threw == 1, message.subspan(sizeof reply))) {
     throw replicated::BadBytes("nobody asked for it, or it came before");
   }
-  calls_.on_answer(reply.call);
+  calls_.forget_if_done(reply.call);
 }
 
 void ReplicaBase::on_view(std::span<const NodeId> members) {

@@ -38,12 +38,8 @@ class ReplicaChannel {
   virtual void send_private(NodeId to, std::span<const std::byte> message) = 0;
   [[nodiscard]] virtual NodeId self() const noexcept = 0;
   [[nodiscard]] virtual bool on_poller_thread() const noexcept = 0;
-};
-
-/// Bytes that no correct member writes, and whose they were. To be treated as every peer fault.
-struct ReplicaFault {
-  NodeId node;
-  std::string what;
+  /// Of bytes that no correct member writes: whose they were, and what is wrong with them. On the poller thread.
+  virtual void accuse(NodeId node, const std::string& what) = 0;
 };
 
 /// The entry points, independent of the object's type. All on the poller thread; they throw nothing of the application's.
@@ -56,10 +52,10 @@ class ReplicaBase {
 
   /// The members of the subgroup at first. Before any other entry point; any thread.
   void begin(std::span<const NodeId> members) { members_.assign(members.begin(), members.end()); }
-  /// Messages of the subgroup in their order. Usually returns nothing.
-  [[nodiscard]] std::vector<ReplicaFault> on_delivery(std::span<const Delivery> batch);
+  /// Messages of the subgroup in their order.
+  void on_delivery(std::span<const Delivery> batch);
   /// A private message of another member.
-  [[nodiscard]] std::vector<ReplicaFault> on_private(NodeId from, std::span<const std::byte> message);
+  void on_private(NodeId from, std::span<const std::byte> message);
   /// The members of the subgroup from now on: with every view, after all deliveries of the last one.
   void on_view(std::span<const NodeId> members);
   /// All members have delivered what is below `frontier` in the current view. Called when it grew.

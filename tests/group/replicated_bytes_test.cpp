@@ -96,9 +96,9 @@ TEST_CASE("a call with bad bytes is reported with its sender, changes nothing an
   bad.back().push_back(std::byte{});
   for (const auto& bytes : bad) books.deliver_to_all(NodeId(1), bytes);
 
-  CHECK(books.members[0].faults.size() == bad.size());
-  CHECK(books.members[0].faults.front().node == NodeId(1));
-  CHECK_THAT(books.members[0].faults.front().what, Contains("cut off"));
+  CHECK(books.members[0].channel->faults.size() == bad.size());
+  CHECK(books.members[0].channel->faults.front().node == NodeId(1));
+  CHECK_THAT(books.members[0].channel->faults.front().what, Contains("cut off"));
   CHECK(text(1) == before);
   const auto after = books[0].update<&Notebook::write>(std::vector<std::string>{"d"}, false);
   books.deliver_all();
@@ -114,22 +114,22 @@ TEST_CASE("an answer with bad bytes is reported and does not count as one") {
   books.privately().clear();
   std::size_t refused = 0;
   for (std::size_t length = 0; length < good.size(); ++length) {
-    refused += books.core(0).on_private(NodeId(1), std::span(good).first(length)).size();
+    refused += books.refuses(0, NodeId(1), std::span(good).first(length)) ? 1 : 0;
   }
   CHECK(refused == good.size());
   std::vector<std::byte> neither = good;
   neither[16] = std::byte{2};
-  CHECK(books.core(0).on_private(NodeId(1), neither).size() == 1);
+  CHECK(books.refuses(0, NodeId(1), neither));
   std::vector<std::byte> threw = good;
   threw[16] = std::byte{1};
-  CHECK(books.core(0).on_private(NodeId(1), threw).size() == 1);
-  CHECK(books.core(0).on_private(NodeId(0), good).size() == 1);
-  CHECK(books.core(0).on_private(NodeId(9), good).empty());
+  CHECK(books.refuses(0, NodeId(1), threw));
+  CHECK(books.refuses(0, NodeId(0), good));
+  CHECK_FALSE(books.refuses(0, NodeId(9), good));
 
-  CHECK(books.core(0).on_private(NodeId(1), good).empty());
+  CHECK_FALSE(books.refuses(0, NodeId(1), good));
   CHECK(future.all().at(1).value() == 2);
   // The call is over: what comes now meets none.
-  CHECK(books.core(0).on_private(NodeId(1), good).empty());
+  CHECK_FALSE(books.refuses(0, NodeId(1), good));
 }
 
 TEST_CASE("random changes of a call's bytes are reported or are another call, never harm") {
@@ -147,7 +147,7 @@ TEST_CASE("random changes of a call's bytes are reported or are another call, ne
     books.deliver_to_all(NodeId(1), bytes);
     books.privately().clear();
   }
-  CHECK(books.members[0].faults.size() > 1000);
+  CHECK(books.members[0].channel->faults.size() > 1000);
   const auto after = books[0].update<&Notebook::write>(std::vector<std::string>{}, false);
   books.deliver_all();
   CHECK(after.all().at(1).value() == after.get());

@@ -7,6 +7,7 @@
 #include <mutex>
 #include <span>
 #include <stdexcept>
+#include <string>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -21,6 +22,12 @@ class ReplicaFixture {
     spindrift::NodeId from;
     spindrift::NodeId to;
     std::vector<std::byte> bytes;
+  };
+
+  /// Whom a member accuses, and of what.
+  struct Fault {
+    spindrift::NodeId node;
+    std::string what;
   };
 
   class Channel final : public spindrift::ReplicaChannel {
@@ -42,6 +49,9 @@ class ReplicaFixture {
     }
     [[nodiscard]] spindrift::NodeId self() const noexcept override { return self_; }
     [[nodiscard]] bool on_poller_thread() const noexcept override { return fixture_.poller_ == std::this_thread::get_id(); }
+    void accuse(spindrift::NodeId node, const std::string& what) override { faults.push_back({node, what}); }
+
+    std::vector<Fault> faults;
 
    private:
     ReplicaFixture& fixture_;
@@ -52,7 +62,6 @@ class ReplicaFixture {
     std::unique_ptr<Channel> channel;
     std::unique_ptr<spindrift::ReplicaCore<T>> core;
     std::unique_ptr<spindrift::Replicated<T>> object;
-    std::vector<spindrift::ReplicaFault> faults;
     bool alive = true;
   };
 
@@ -104,7 +113,7 @@ class ReplicaFixture {
     Sent sent;
     if (!take(private_, sent)) return false;
     for (Member& member : members) {
-      if (member.channel->self() == sent.to && member.alive) note(member, member.core->on_private(sent.from, sent.bytes));
+      if (member.channel->self() == sent.to && member.alive) member.core->on_private(sent.from, sent.bytes);
     }
     return true;
   }
@@ -113,7 +122,7 @@ class ReplicaFixture {
                                        .sequence = spindrift::SequenceNumber(sequence_++), .payload = bytes};
     poller_ = std::this_thread::get_id();
     for (Member& member : members) {
-      if (member.alive) note(member, member.core->on_delivery(std::span(&delivery, 1)));
+      if (member.alive) member.core->on_delivery(std::span(&delivery, 1));
     }
     poller_ = std::thread::id();
   }
@@ -124,9 +133,15 @@ class ReplicaFixture {
   }
   void end(std::size_t which, const spindrift::Error& why) { members[which].core->on_end(why); }
 
+  /// Gives the member a private message, and says whether it accuses somebody of it.
+  [[nodiscard]] bool refuses(std::size_t which, spindrift::NodeId from, std::span<const std::byte> bytes) {
+    const std::size_t before = fault_count();
+    core(which).on_private(from, bytes);
+    return fault_count() > before;
+  }
   [[nodiscard]] std::size_t fault_count() const {
     std::size_t count = 0;
-    for (const Member& member : members) count += member.faults.size();
+    for (const Member& member : members) count += member.channel->faults.size();
     return count;
   }
   [[nodiscard]] std::deque<Sent>& ordered() { return ordered_; }
@@ -142,9 +157,6 @@ class ReplicaFixture {
     to = std::move(from.front());
     from.pop_front();
     return true;
-  }
-  static void note(Member& member, std::vector<spindrift::ReplicaFault> faults) {
-    for (spindrift::ReplicaFault& fault : faults) member.faults.push_back(std::move(fault));
   }
 
   std::mutex mutex_;
