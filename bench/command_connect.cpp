@@ -33,10 +33,10 @@ constexpr std::array ways{ReachWay{"endpoint created", &ReachTimes::endpoint},
 
 void report_reach(FigureReport& report, const Parameters& parameters, std::vector<ReachTimes>& repeats) {
   for (const ReachWay& way : ways) report_percentiles(report, way.bench, parameters, way.times, repeats);
-  Figure in_reads{"peer looked up, in two reads", parameters, "times", {}, {}};
-  Figure reads{"reads of the meta server for a lookup", parameters, "reads", {}, {}};
-  Figure writes{"peers reached by metadata and first write", parameters, "peers/s", {}, {}};
-  Figure connects{"peers reached by connections", parameters, "peers/s", {}, {}};
+  Figure in_reads{"peer looked up, in two reads", parameters, "times"};
+  Figure reads{"reads of the meta server for a lookup", parameters, "reads"};
+  Figure writes{"peers reached by metadata and first write", parameters, "peers/s"};
+  Figure connects{"peers reached by connections", parameters, "peers/s"};
   for (ReachTimes& times : repeats) {
     in_reads.values.push_back(percentile(times.unknown, 0.5) / percentile(times.two_reads, 0.5));
     reads.values.push_back(times.reads_per_lookup);
@@ -52,8 +52,8 @@ void run_connect_bench(const ConnectOptions& options, FigureReport& report) {
   Reach reach(options.provider);
   std::vector<std::vector<ReachTimes>> by_peers(options.peers.size());
   const Parameters of_all{{"provider", options.provider}};
-  Figure known{"virtual queue pairs connected, peers known", of_all, "pairs/s", {}, {}};
-  Figure unknown{"virtual queue pairs connected, peers looked up", of_all, "pairs/s", {}, {}};
+  Figure known{"virtual queue pairs connected, peers known", of_all, "pairs/s"};
+  Figure unknown{"virtual queue pairs connected, peers looked up", of_all, "pairs/s"};
   for (std::uint32_t repeat = 0; repeat < options.repeats; ++repeat) {
     for (std::size_t i = 0; i < by_peers.size(); ++i)
       by_peers[i].push_back(reach.measure(options.peers[i], options.samples));

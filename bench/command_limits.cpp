@@ -23,10 +23,10 @@ struct LimitsOptions : BenchOptions {
 };
 
 void report_machine(const LimitsOptions& options, FigureReport& report) {
-  report_repeated(report, options.repeats, {"cache line there and back", {}, "ns", {}, {}}, cache_line_round_trip_ns);
-  report_repeated(report, options.repeats, {"futex there and back", {}, "ns", {}, {}}, futex_round_trip_ns);
+  report_repeated(report, options.repeats, {"cache line there and back", {}, "ns"}, cache_line_round_trip_ns);
+  report_repeated(report, options.repeats, {"futex there and back", {}, "ns"}, futex_round_trip_ns);
   for (const std::uint64_t bytes : options.message_bytes) {
-    report_repeated(report, options.repeats, {"one writer, one reader", {{"bytes", bytes}}, "messages/s", {}, {}},
+    report_repeated(report, options.repeats, {"one writer, one reader", {{"bytes", bytes}}, "messages/s"},
                     [&] { return ring_messages_per_second(bytes, options.duration()); });
   }
 }
@@ -35,11 +35,8 @@ void report_ring(const LimitsOptions& options, FigureReport& report) {
   for (const std::uint64_t bytes : options.message_bytes) {
     for (const std::uint32_t threads : options.threads) {
       const std::uint64_t window = options.window_for(bytes);
-      const Figure figure{"send ring alone",
-                          {{"threads", std::uint64_t{threads}}, {"bytes", bytes}, {"window", window}},
-                          "messages/s",
-                          {},
-                          {}};
+      const Figure figure{
+          "send ring alone", {{"threads", std::uint64_t{threads}}, {"bytes", bytes}, {"window", window}}, "messages/s"};
       report_repeated(report, options.repeats, figure, [&] {
         return run_ring({threads, bytes, window, options.duration()}).messages_per_second;
       });
@@ -54,9 +51,7 @@ void report_bare_multicast(const LimitsOptions& options, FigureReport& report, B
                        {"bytes", run.message_bytes},
                        {"touched", run.touch},
                        {"window", run.window}},
-                      "messages/s",
-                      {},
-                      {}};
+                      "messages/s"};
   const std::uint64_t messages = messages_for(options.seconds, [&](std::uint64_t count) {
     run.messages = count;
     return bare_multicast_seconds(run);

@@ -26,15 +26,14 @@ struct ResidentOptions : BenchOptions {
 
 void run_start_bench(const ResidentOptions& options, FigureReport& report) {
   const ResidentRun run = options.run();
-  report_repeated(report, options.repeats, {"start to in view", options.parameters(), "s", {}, {}},
-                  [&] { return run_start(run); });
+  report_repeated(report, options.repeats, {"start to in view", options.parameters(), "s"}, [&] { return run_start(run); });
 }
 
 void run_idle_bench(const ResidentOptions& options, FigureReport& report) {
   const ResidentRun run = options.run();
-  Figure cores{"idle, CPU of the whole group", options.parameters(), "cores", {}, {}};
-  Figure resident{"idle, resident memory of the largest member", options.parameters(), "bytes", {}, {}};
-  Figure proportional{"idle, proportional memory of the largest member", options.parameters(), "bytes", {}, {}};
+  Figure cores{"idle, CPU of the whole group", options.parameters(), "cores"};
+  Figure resident{"idle, resident memory of the largest member", options.parameters(), "bytes"};
+  Figure proportional{"idle, proportional memory of the largest member", options.parameters(), "bytes"};
   for (std::uint32_t repeat = 0; repeat < options.repeats; ++repeat) {
     const IdleResult idle = run_idle(run, options.duration());
     const auto largest = [](const std::vector<std::uint64_t>& values) {

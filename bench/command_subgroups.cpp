@@ -16,7 +16,7 @@ void ask_for_shares(Comparison& comparison, std::size_t run, const Parameters& p
   for (std::uint32_t number = 0; number < count; ++number) {
     Parameters of_one = parameters;
     of_one.emplace_back("subgroup", numbered_subgroup(number));
-    comparison.ask({{"share of a busy subgroup", of_one, "percent", {}, {}},
+    comparison.ask({{"share of a busy subgroup", of_one, "percent"},
                     run,
                     [number](const TrafficResults& results) {
                       const double all = all_streams(results);
@@ -42,7 +42,7 @@ void run_subgroups_bench(const SubgroupsOptions& options, FigureReport& report) 
       const std::size_t place = comparison.add(run);
       if (all) busy.emplace_back(place, parameters);
       parameters.emplace_back("active", std::uint64_t{all ? count : 1});
-      comparison.ask({{"traffic in several subgroups", parameters, "messages/s", {}, {}}, place, all_streams, first_stream});
+      comparison.ask({{"traffic in several subgroups", parameters, "messages/s"}, place, all_streams, first_stream});
     }
   }
   for (const auto& [place, parameters] : busy)

@@ -43,9 +43,7 @@ void measure_size(const WireOptions& options, const GroupShape& base, std::uint6
     each.figure = {
         "group on the wire",
         {{"members", std::uint64_t{options.members}}, {"bytes", message_bytes}, {"beside", std::string(each.name)}},
-        "GB/s",
-        {},
-        {}};
+        "GB/s"};
   }
   for (std::uint32_t repeat = 0; repeat < options.repeats; ++repeat) {
     const double group = on_the_wire(run);

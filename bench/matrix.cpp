@@ -47,10 +47,8 @@ void measure_cell(const Matrix& matrix, MatrixCell cell, FigureReport& report) {
                  {"window", cell.limit.window},
                  {"ring", shape.profile.ring_bytes},
                  {"messages", cell.group.messages}},
-                "messages/s",
-                {},
-                {}};
-  Figure beside_ring{"multicast beside one ring", figure.parameters, figure.unit, {}, {}};
+                "messages/s"};
+  Figure beside_ring{"multicast beside one ring", figure.parameters, figure.unit};
   const bool has_ring = shape.members == 2 && shape.senders == 1 && cell.group.touch;
   const auto duration = std::chrono::duration_cast<Duration>(std::chrono::duration<double>(matrix.seconds));
   for (std::uint32_t repeat = 0; repeat < matrix.repeats; ++repeat) {
@@ -104,9 +102,7 @@ void measure_latency_of(const LatencyMatrix& matrix, MulticastRun run, FigureRep
                         {"rest_ms", std::uint64_t{matrix.rest_ms}},
                         {"messages", run.messages},
                         {"percentile", std::string(name)}},
-                       "ns",
-                       {},
-                       {}});
+                       "ns"});
   }
   for (std::uint32_t repeat = 0; repeat < matrix.repeats; ++repeat) {
     auto group = run_multicast_latencies_ns(run);

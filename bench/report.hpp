@@ -32,9 +32,9 @@ using Parameters = std::vector<std::pair<std::string, Parameter>>;  ///< in the 
 struct Figure {
   std::string bench;  ///< "multicast throughput"
   Parameters parameters;
-  std::string unit;            ///< "messages/s"
-  std::vector<double> values;  ///< one per repeat; at least one
-  std::vector<double> limits;  ///< the same quantity of the limit, one per repeat; or empty
+  std::string unit;              ///< "messages/s"
+  std::vector<double> values{};  ///< one per repeat; at least one
+  std::vector<double> limits{};  ///< the same quantity of the limit, one per repeat; or empty
 
   /// Median by median of the limit: above 1 is better for a rate, below 1 for a time. Nothing without a limit, or if it is
   /// 0.
@@ -82,7 +82,7 @@ template <class Times>
 void report_percentiles(FigureReport& report, const char* bench, const Parameters& parameters,
                         std::vector<std::uint64_t> Times::*which, std::vector<Times>& repeats) {
   for (const auto& [name, fraction] : {std::pair{"p50", 0.5}, {"p99", 0.99}}) {
-    Figure figure{bench, parameters, "us", {}, {}};
+    Figure figure{bench, parameters, "us"};
     figure.parameters.emplace_back("percentile", std::string(name));
     for (Times& times : repeats) figure.values.push_back(percentile(times.*which, fraction) / 1000);
     report.add(figure);

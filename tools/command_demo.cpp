@@ -11,6 +11,8 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include <spindrift/core/ids_text.hpp>
+
 #include "commands.hpp"
 #include "exit_code.hpp"
 #include "flight/member.hpp"
@@ -18,7 +20,6 @@
 #include "flight/replay.hpp"
 #include "flight/schedule.hpp"
 #include "flight/verdict.hpp"
-#include "view_line.hpp"
 
 namespace spindrift::tools {
 namespace {
@@ -106,7 +107,7 @@ std::optional<NodeId> victim_of(const DemoOptions& options, const View& view) {
                         .fix("take three members or more, or --kill none"));
   }
   throw Exception(Error(ErrorKind::bad_argument, "--kill " + options.kill + ": no member has this id")
-                      .fix("give none or one of: " + node_list(view.members)));
+                      .fix("give none or one of: " + listed(view.members)));
 }
 
 int run_demo(const DemoOptions& options) {

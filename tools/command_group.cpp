@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <spindrift/core/ids_text.hpp>
 #include <spindrift/core/runtime_path.hpp>
 
 #include "commands.hpp"
@@ -13,7 +14,6 @@
 #include "group_report.hpp"
 #include "options.hpp"
 #include "table.hpp"
-#include "view_line.hpp"
 
 namespace spindrift::tools {
 namespace {
@@ -68,12 +68,6 @@ int finish(const GroupReport& report) {
   return number(report.problems.empty() ? ExitCode::success : ExitCode::failure);
 }
 
-Json ids(const std::vector<NodeId>& nodes) {
-  Json list = Json::array();
-  for (const NodeId node : nodes) list.push_back(node.value());
-  return list;
-}
-
 void print_json(const GroupReport& report, const char* field, Json value) {
   fmt::print(
       "{}\n",
@@ -84,7 +78,7 @@ void print_json(const GroupReport& report, const char* field, Json value) {
 // ---- status
 
 Json status_json(const NodeReport& node) {
-  Json json{{"node", node.status.node.value()},
+  Json json{{"node", node.status.node},
             {"condition", condition_of(node)},
             {"process", node.status.process},
             {"incarnation", node.status.incarnation},
@@ -92,8 +86,8 @@ Json status_json(const NodeReport& node) {
             {"subgroups", Json::array()}};
   for (const MemberStatus::SubgroupEntry& subgroup : node.status.subgroups) {
     json["subgroups"].push_back({{"name", subgroup.name},
-                                 {"members", ids(subgroup.members)},
-                                 {"senders", ids(subgroup.senders)},
+                                 {"members", subgroup.members},
+                                 {"senders", subgroup.senders},
                                  {"inadequate", subgroup.inadequate},
                                  {"blocked", subgroup.blocked}});
   }
@@ -111,13 +105,13 @@ int print_status(const GroupCommandOptions& options) {
   TextTable table({TextTable::Align::left});
   for (const NodeReport& node : report.nodes) {
     const std::string view = node.status.view ? fmt::format("view {}", node.status.view->value()) : "in no view yet";
-    table.add({fmt::format("node {}: {}, process {}, {}{}", node.status.node.value(), condition_of(node),
+    table.add({fmt::format("node {}: {}, process {}, {}{}", node.status.node, condition_of(node),
                            node.status.process, view, warning(report))});
     if (node.condition != NodeReport::Condition::running) continue;
     for (const MemberStatus::SubgroupEntry& subgroup : node.status.subgroups) {
       const std::string state = subgroup.inadequate.empty()
-                                    ? fmt::format("adequate, members {}, senders {}", node_list(subgroup.members),
-                                                  node_list(subgroup.senders))
+                                    ? fmt::format("adequate, members {}, senders {}", listed(subgroup.members),
+                                                  listed(subgroup.senders))
                                     : "inadequate: " + subgroup.inadequate;
       table.add({fmt::format("  subgroup {}: {}{}", subgroup.name, state, warning(report))});
     }
@@ -138,7 +132,7 @@ int print_members(const GroupCommandOptions& options) {
   for (const MemberStatus::MemberEntry& member : known) {
     const std::uint64_t since_ms = report.since_ms(member);
     if (options.json) {
-      members.push_back({{"node", member.node.value()}, {"incarnation", member.incarnation}, {"since_ms", since_ms}});
+      members.push_back({{"node", member.node}, {"incarnation", member.incarnation}, {"since_ms", since_ms}});
     } else {
       table.add({std::to_string(member.node.value()), fmt::format("{:016x}", member.incarnation),
                  time_text(since_ms) + warning(report)});
@@ -150,7 +144,7 @@ int print_members(const GroupCommandOptions& options) {
   } else if (newest == nullptr) {
     fmt::print("no node has been in a view yet{}\n", warning(report));
   } else {
-    fmt::print("view {}, as node {} has it{}\n", newest->view->value(), newest->node.value(), warning(report));
+    fmt::print("view {}, as node {} has it{}\n", newest->view->value(), newest->node, warning(report));
     table.print();
   }
   return finish(report);
@@ -169,33 +163,33 @@ std::string what_others_said(const std::vector<Departure>& departures, NodeId no
   std::string said = "the others have not said anything about it yet";
   for (const Departure& departure : departures) {
     if (departure.node != node) continue;
-    said = fmt::format("the others (node {}) removed it for view {}: {}", node_list(departure.witnesses),
-                       departure.view.value(), departure.failed ? departure.reason : "it left");
+    said = fmt::format("the others (node {}) removed it for view {}: {}", listed(departure.witnesses),
+                       departure.view, departure.failed ? departure.reason : "it left");
   }
   return said;
 }
 
 Explanation explain(const Departure& departure) {
   return {{{"kind", departure.failed ? "removed" : "left"},
-           {"node", departure.node.value()},
-           {"view", departure.view.value()},
+           {"node", departure.node},
+           {"view", departure.view},
            {"reason", departure.reason},
-           {"says", ids(departure.witnesses)},
+           {"says", departure.witnesses},
            {"at_ms", departure.at_ms}},
-          fmt::format("{} view {}: node {} {}; says node {}", time_text(departure.at_ms), departure.view.value(),
-                      departure.node.value(), departure.failed ? "was removed: " + departure.reason : "left",
-                      node_list(departure.witnesses))};
+          fmt::format("{} view {}: node {} {}; says node {}", time_text(departure.at_ms), departure.view,
+                      departure.node, departure.failed ? "was removed: " + departure.reason : "left",
+                      listed(departure.witnesses))};
 }
 
 Explanation explain_death(const NodeReport& node, const std::vector<Departure>& departures) {
-  const std::uint32_t id = node.status.node.value();
+  const NodeId id = node.status.node;
   const std::string said = what_others_said(departures, node.status.node);
   return {{{"kind", "died"}, {"node", id}, {"process", node.status.process}, {"reason", said}},
           fmt::format("node {} died: process {} is gone without a word; {}", id, node.status.process, said)};
 }
 
 Explanation explain_end(const NodeReport& node) {
-  const std::uint32_t id = node.status.node.value();
+  const NodeId id = node.status.node;
   const MemberStatus::End& end = *node.status.end;
   return {{{"kind", "ended"}, {"node", id}, {"end", end.kind}, {"reason", end.reason}, {"at_ms", end.at_ms}},
           fmt::format("{} node {} ended: {}{}", time_text(end.at_ms), id, end.kind,
@@ -203,7 +197,7 @@ Explanation explain_end(const NodeReport& node) {
 }
 
 Explanation explain_blocked(const NodeReport& node, const MemberStatus::SubgroupEntry& subgroup) {
-  const std::uint32_t id = node.status.node.value();
+  const NodeId id = node.status.node;
   const bool inadequate = !subgroup.inadequate.empty();
   return {{{"kind", inadequate ? "inadequate" : "blocked"},
            {"node", id},

@@ -7,6 +7,7 @@
 
 #include <spindrift/core/config/addresses.hpp>
 #include <spindrift/fabric/fabric_name.hpp>
+#include <spindrift/core/ids_text.hpp>
 #include <spindrift/core/runtime_path.hpp>
 #include <spindrift/kernel/provider/vq_fabric.hpp>
 #include <spindrift/sst/bulk_rings.hpp>
@@ -179,7 +180,7 @@ Finding rdma_core(const HostFacts& host) {
   for (const fabric::VerbsPort& port : host.network.verbs_ports) {
     seen += fmt::format("{}{} port {} ({}, {} windows): {}", seen.empty() ? "" : "; ", port.device, port.port,
                         port.active ? "active" : "down", port.memory_windows ? "with" : "without",
-                        port.addresses.empty() ? "no address" : fmt::format("{}", fmt::join(port.addresses, ", ")));
+                        port.addresses.empty() ? "no address" : listed(port.addresses));
     active |= port.active && !port.addresses.empty();
   }
   for (const auto& [device, why] : host.network.no_dc) {
@@ -204,23 +205,21 @@ Finding address(const HostFacts& host, const Needs& needs) {
 std::string tables_of(const Config& config, const View& view) {
   std::vector<fabric::Address> roster;
   for (const NodeId node : view.members) roster.push_back({node, config.address_of(node)});
-  std::vector<std::uint32_t> servers;
-  for (const NodeId node : kernel::vq_meta_servers(roster)) servers.push_back(node.value());
   return fmt::format("one is met at its address, the others are found by the meta tables of node {}",
-                     fmt::join(servers, ", "));
+                     listed(kernel::vq_meta_servers(roster)));
 }
 
 /// Of a fabric that is two in one, over which this node reaches whom; of virtual queue pairs, how.
 std::string ways_of(const Config& config, const FabricName& name, const View& view) {
   if (!name.mixed()) return name.between_hosts == FabricName::BetweenHosts::vq ? tables_of(config, view) : "";
-  std::vector<std::uint32_t> near;
-  std::vector<std::uint32_t> far;
+  std::vector<NodeId> near;
+  std::vector<NodeId> far;
   const NodeId self = config.local_id();
   for (const NodeId node : view.members) {
-    if (node != self) (name.maps(config.address_of(self), config.address_of(node)) ? near : far).push_back(node.value());
+    if (node != self) (name.maps(config.address_of(self), config.address_of(node)) ? near : far).push_back(node);
   }
-  const auto named = [](const std::vector<std::uint32_t>& nodes) {
-    return nodes.empty() ? std::string("none") : "node " + fmt::format("{}", fmt::join(nodes, ", "));
+  const auto named = [](const std::vector<NodeId>& nodes) {
+    return nodes.empty() ? std::string("none") : "node " + listed(nodes);
   };
   return fmt::format("over shm, in {}: {}; over {}: {}", group_directory(config.runtime_directory(), config.group_name()),
                      named(near), name.between_hosts_name(), named(far));

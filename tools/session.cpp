@@ -13,9 +13,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <spindrift/core/ids_text.hpp>
 #include <spindrift/core/log.hpp>
-
-#include "view_line.hpp"
 
 namespace spindrift::tools {
 namespace {
@@ -153,19 +152,16 @@ void Session::finish() {
 
 void print_in_view(const Group& group, bool json) {
   const View view = group.view();
-  auto ids = nlohmann::json::array();
-  for (const NodeId node : view.members) ids.push_back(node.value());
-  std::string subgroups;
-  for (const std::string& name : group.subgroup_names()) subgroups += (subgroups.empty() ? "" : ", ") + name;
   if (json) {
     const nlohmann::json line{{"event", "in view"},
-                              {"node", group.self().value()},
-                              {"view", view.id.value()},
-                              {"members", ids},
+                              {"node", group.self()},
+                              {"view", view.id},
+                              {"members", view.members},
                               {"subgroups", group.subgroup_names()}};
     fmt::print("{}\n", line.dump());
   } else {
-    fmt::print("in view: node {}, members {}, subgroups {}\n", group.self().value(), node_list(view.members), subgroups);
+    fmt::print("in view: node {}, members {}, subgroups {}\n", group.self(), listed(view.members),
+               listed(group.subgroup_names()));
   }
   std::fflush(stdout);
 }

@@ -5,16 +5,10 @@
 
 #include <fmt/format.h>
 
-#include "view_line.hpp"
+#include <spindrift/core/ids_text.hpp>
 
 namespace spindrift::tools {
 namespace {
-
-std::string names_of(const View& view) {
-  std::string names;
-  for (const SubgroupView& subgroup : view.subgroups) names += (names.empty() ? "" : ", ") + subgroup.name;
-  return names;
-}
 
 [[noreturn]] void refuse(std::string message, std::string fix) {
   throw Exception(Error(ErrorKind::bad_argument, std::move(message)).fix(std::move(fix)));
@@ -27,17 +21,19 @@ void require_subgroup(const Config& config, const std::string& name, SubgroupUse
   const auto found = std::find_if(view.subgroups.begin(), view.subgroups.end(),
                                   [&](const SubgroupView& subgroup) { return subgroup.name == name; });
   if (found == view.subgroups.end()) {
+    std::vector<std::string_view> names;
+    for (const SubgroupView& subgroup : view.subgroups) names.push_back(subgroup.name);
     refuse(fmt::format("--subgroup {}: {} has no subgroup of that name", name, config.name()),
-           "use one of: " + names_of(view));
+           "use one of: " + listed(names));
   }
   const NodeId self = config.local_id();
   if (!found->member_position(self)) {
-    refuse(fmt::format("--subgroup {}: node {} is not one of its members", name, self.value()),
-           "give --id one of: " + node_list(found->members));
+    refuse(fmt::format("--subgroup {}: node {} is not one of its members", name, self),
+           "give --id one of: " + listed(found->members));
   }
   if (use == SubgroupUse::send && !found->sender_rank(self)) {
-    refuse(fmt::format("--subgroup {}: node {} is not one of its senders", name, self.value()),
-           "give --id one of: " + node_list(found->senders));
+    refuse(fmt::format("--subgroup {}: node {} is not one of its senders", name, self),
+           "give --id one of: " + listed(found->senders));
   }
 }
 

@@ -7,9 +7,6 @@
 
 namespace spindrift::tools {
 
-/// "0, 1, 2"
-[[nodiscard]] std::string node_list(const std::vector<NodeId>& nodes);
-
 /// "view 3: members 0, 2; joined 2; failed 1 (connection lost)", with the subgroups that cannot work, without end of line.
 /// In JSON: {event: "view", node, view, members, joined, left, failed: [{node, reason}], inadequate: [{subgroup, reason}]}.
 [[nodiscard]] std::string view_line(const NewView& news, NodeId self, bool json);

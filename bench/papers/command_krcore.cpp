@@ -42,8 +42,8 @@ void run_mesh(const ManyOptions& options, FigureReport& report) {
                                   {"queue_pairs", std::string(way.pairs)},
                                   {"workers", std::uint64_t{workers}},
                                   {"pairs", pairs}};
-      Figure all{"full mesh", parameters, "us", {}, {}};
-      Figure each{"full mesh, per pair", parameters, "us", {}, {}};
+      Figure all{"full mesh", parameters, "us"};
+      Figure each{"full mesh, per pair", parameters, "us"};
       for (const MeshTimes& times : repeats) {
         all.values.push_back(static_cast<double>(times.*way.time) / 1000);
         each.values.push_back(all.values.back() / static_cast<double>(pairs));
@@ -57,12 +57,12 @@ void run_mesh(const ManyOptions& options, FigureReport& report) {
 // The limit of reads is what messages give, so that the ratio is the paper's.
 void report_lookups(FigureReport& report, const Parameters& of_all, std::vector<LookupTimes>& reads,
                     std::vector<LookupTimes>& messages) {
-  Figure rate{"lookups of all clients", of_all, "lookups/s", {}, {}};
+  Figure rate{"lookups of all clients", of_all, "lookups/s"};
   for (const LookupTimes& times : reads) rate.values.push_back(times.per_second);
   for (const LookupTimes& times : messages) rate.limits.push_back(times.per_second);
   report.add(rate);
   for (const auto& [name, fraction] : {std::pair{"p50", 0.5}, {"p99", 0.99}}) {
-    Figure latency{"a lookup", of_all, "us", {}, {}};
+    Figure latency{"a lookup", of_all, "us"};
     latency.parameters.emplace_back("percentile", std::string(name));
     for (LookupTimes& times : reads) latency.values.push_back(percentile(times.ns, fraction) / 1000);
     for (LookupTimes& times : messages) latency.limits.push_back(percentile(times.ns, fraction) / 1000);
@@ -132,10 +132,10 @@ constexpr std::array holdings{Holding::room,      Holding::metadata,           H
 void report_memory(FigureReport& report, const PeerMemoryRun& run, const std::vector<MemoryUse>& ones) {
   const Parameters parameters{
       {"provider", run.provider}, {"held", std::string(to_string(run.holding))}, {"peers", std::uint64_t{run.peers}}};
-  std::array<Figure, 4> figures{Figure{"memory for peers, allocated", parameters, "bytes", {}, {}},
-                                Figure{"memory for peers, resident", parameters, "bytes", {}, {}},
-                                Figure{"memory per further peer, allocated", parameters, "bytes", {}, {}},
-                                Figure{"memory per further peer, resident", parameters, "bytes", {}, {}}};
+  std::array<Figure, 4> figures{Figure{"memory for peers, allocated", parameters, "bytes"},
+                                Figure{"memory for peers, resident", parameters, "bytes"},
+                                Figure{"memory per further peer, allocated", parameters, "bytes"},
+                                Figure{"memory per further peer, resident", parameters, "bytes"}};
   for (const MemoryUse& one : ones) {
     const MemoryUse all = memory_of_peers(run);
     figures[0].values.push_back(static_cast<double>(all.allocated));
@@ -182,7 +182,7 @@ void run_verbs(const ManyOptions& options, FigureReport& report) {
   for (std::uint32_t repeat = 0; repeat < options.repeats; ++repeat) repeats.push_back(verbs->measure(options.samples));
   const Parameters parameters{{"device", verbs->device()}};
   for (const VerbsStep& step : verbs_steps) report_percentiles(report, step.bench, parameters, step.times, repeats);
-  Figure beside{"queue pairs by verbs, in virtual ones", parameters, "times", {}, {}};
+  Figure beside{"queue pairs by verbs, in virtual ones", parameters, "times"};
   for (VerbsTimes& times : repeats)
     beside.values.push_back(percentile(times.all, 0.5) / percentile(times.virtual_pair, 0.5));
   report.add(beside);

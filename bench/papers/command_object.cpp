@@ -37,10 +37,8 @@ void run_object_bench(const ObjectOptions& options, FigureReport& report) {
                {"MiB", options.mebibytes},
                {"piece", options.piece_bytes},
                {"bulk_ring", options.bulk_ring_bytes}},
-              "GB/s",
-              {},
-              {}};
-  Figure memory{"object peak memory of a member", rate.parameters, "MiB", {}, {}};
+              "GB/s"};
+  Figure memory{"object peak memory of a member", rate.parameters, "MiB"};
   for (std::uint32_t repeat = 0; repeat < options.repeats; ++repeat) {
     const ObjectResult result = run_object(run);
     const std::uint64_t peak = *std::max_element(result.peak_bytes.begin(), result.peak_bytes.end());

@@ -53,7 +53,7 @@ void report_shares(FigureReport& report, Parameters parameters, const char* chan
   for (const ShareQuestion& question : share_questions) {
     const char* const name = newcomers ? question.of_newcomer : question.bench;
     if (name == nullptr) continue;
-    Figure figure{std::string(name), parameters, question.unit, {}, {}};
+    Figure figure{std::string(name), parameters, question.unit};
     for (const ChangeShare& share : shares) figure.values.push_back(question.value(share));
     report.add(figure);
   }

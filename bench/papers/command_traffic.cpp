@@ -21,13 +21,13 @@ struct BatchingOptions : TrafficOptions {
   std::vector<std::uint64_t> windows{5, 10, 50, 100, 500, 1000};
 };
 
-struct Limits {
+struct BatchingCase {
   const char* name;
   smc::Ablation policy;
 };
 
 /// In the order of the paper: each step lets one more kind of batch form.
-std::vector<Limits> ablations() {
+std::vector<BatchingCase> ablations() {
   const auto batches = [](bool send, bool receive, bool delivery) {
     const smc::Ablation all;
     return smc::Ablation::of_batches(send ? all.send_batch_max : 1, receive ? all.receive_batch_max : 1,
@@ -45,16 +45,14 @@ struct BatchingCell {
 
 void ask_about(Comparison& comparison, const std::vector<BatchingCell>& cells) {
   for (const BatchingCell& cell : cells)
-    comparison.ask({{"batching", cell.parameters, "messages/s", {}, {}}, cell.run, first_stream, first_stream});
+    comparison.ask({{"batching", cell.parameters, "messages/s"}, cell.run, first_stream, first_stream});
   const std::pair<const char*, double BatchMeans::*> kinds[] = {
       {"send", &BatchMeans::sent}, {"receive", &BatchMeans::received}, {"delivery", &BatchMeans::delivered}};
   for (const auto& [kind, mean] : kinds) {
     const Measure measure = [mean = mean](const TrafficResults& results) { return results.front().batches.*mean; };
     for (const BatchingCell& cell : cells) {
-      comparison.ask({{fmt::format("messages in one {} batch", kind), cell.parameters, "messages", {}, {}},
-                      cell.run,
-                      measure,
-                      measure});
+      comparison.ask(
+          {{fmt::format("messages in one {} batch", kind), cell.parameters, "messages"}, cell.run, measure, measure});
     }
   }
 }
@@ -72,7 +70,7 @@ void ask_for_histogram(Comparison& comparison, std::size_t run, const Parameters
   for (std::size_t size_class = 0; size_class <= largest; ++size_class) {
     const Parameters of_class =
         with(with(parameters, "from", std::uint64_t{1} << size_class), "below", std::uint64_t{2} << size_class);
-    comparison.ask({{"upcalls by their messages", of_class, "percent", {}, {}}, run, [size_class](const auto& results) {
+    comparison.ask({{"upcalls by their messages", of_class, "percent"}, run, [size_class](const auto& results) {
                       return share_of(results, size_class);
                     }});
   }
@@ -83,9 +81,7 @@ void ask_for_times(Comparison& comparison, std::size_t run, const Parameters& pa
   for (std::size_t i = 0; i < predicate_names.size(); ++i) {
     const Measure time = [i](const TrafficResults& results) { return results.front().predicate_ns[i]; };
     comparison.ask(
-        {{"poller's time for a message", with(parameters, "predicate", std::string(predicate_names[i])), "ns", {}, {}},
-         run,
-         time});
+        {{"poller's time for a message", with(parameters, "predicate", std::string(predicate_names[i])), "ns"}, run, time});
   }
 }
 
@@ -97,7 +93,7 @@ void run_batching(const BatchingOptions& options, FigureReport& report) {
     return with(parameters_of(run), "batched", std::string(batched));
   };
   std::vector<BatchingCell> cells;
-  for (const Limits& limits : ablations()) {
+  for (const BatchingCase& limits : ablations()) {
     TrafficRun run = base;
     run.policy = limits.policy;
     cells.push_back({comparison.add(run), parameters(run, limits.name)});
@@ -115,12 +111,12 @@ void run_batching(const BatchingOptions& options, FigureReport& report) {
   comparison.run(options.repeats, report);
 }
 
-struct Delay {
+struct SendDelay {
   const char* name;
   std::optional<Duration> after;
 };
-constexpr std::array delays{Delay{"1 us", std::chrono::microseconds(1)}, Delay{"100 us", std::chrono::microseconds(100)},
-                            Delay{"for ever", std::nullopt}};
+constexpr std::array delays{SendDelay{"1 us", std::chrono::microseconds(1)},
+                            SendDelay{"100 us", std::chrono::microseconds(100)}, SendDelay{"for ever", std::nullopt}};
 
 void run_delay(const TrafficOptions& options, FigureReport& report) {
   const TrafficRun base = options.run();
@@ -128,7 +124,7 @@ void run_delay(const TrafficOptions& options, FigureReport& report) {
   Comparison comparison;
   comparison.add(base);
   for (const bool null_sends : {true, false}) {
-    for (const Delay& delay : delays) {
+    for (const SendDelay& delay : delays) {
       for (std::uint32_t slow = 1; slow <= half; slow += std::max(half - 1, 1U)) {  // one, and half of them
         TrafficRun run = base;
         run.policy.null_sends = null_sends;
@@ -139,7 +135,7 @@ void run_delay(const TrafficOptions& options, FigureReport& report) {
                  std::string(delay.name));
         // The same senders where nobody is slow.
         const double share = static_cast<double>(run.members - slow) / run.members;
-        comparison.ask({{"senders that are not slow", parameters, "messages/s", {}, {}},
+        comparison.ask({{"senders that are not slow", parameters, "messages/s"},
                         comparison.add(run),
                         [](const TrafficResults& results) { return results.front().prompt_per_second; },
                         [share](const TrafficResults& results) { return share * first_stream(results); }});
@@ -182,11 +178,10 @@ void run_upcall(const UpcallOptions& options, FigureReport& report) {
                                               "handler", std::string(handler.name)),
                                          "thread", std::string(own_thread ? "own" : "shared"));
       for (const auto& [whose, rate] : {std::pair{"its own", &first_stream}, {"the others", &other_streams}}) {
-        comparison.ask(
-            {{"a slow handler in one subgroup", with(parameters, "rate of", std::string(whose)), "messages/s", {}, {}},
-             place,
-             rate,
-             rate});
+        comparison.ask({{"a slow handler in one subgroup", with(parameters, "rate of", std::string(whose)), "messages/s"},
+                        place,
+                        rate,
+                        rate});
       }
     }
   }
@@ -210,7 +205,7 @@ void run_threads(const ThreadsOptions& options, FigureReport& report) {
       run.streams.front().threads = threads;
       const Parameters parameters =
           with(with(parameters_of(run), "senders", std::uint64_t{sending}), "threads", std::uint64_t{threads});
-      comparison.ask({{"application threads in one subgroup", parameters, "messages/s", {}, {}},
+      comparison.ask({{"application threads in one subgroup", parameters, "messages/s"},
                       comparison.add(run),
                       first_stream,
                       first_stream});

@@ -21,7 +21,7 @@ namespace {
 
 constexpr int poll_ms = 100;
 
-struct Member {
+struct CorosyncMember {
   peers::Scene& scene;
   std::size_t present = 0;  ///< members of the group
 };
@@ -30,10 +30,10 @@ void check(cs_error_t result, const char* what) {
   if (result != CS_OK) throw Exception(Error(ErrorKind::resource, std::string(what) + ": " + cs_strerror(result)));
 }
 
-Member& member_of(cpg_handle_t handle) {
+CorosyncMember& member_of(cpg_handle_t handle) {
   void* context = nullptr;
   check(cpg_context_get(handle, &context), "cpg_context_get");
-  return *static_cast<Member*>(context);
+  return *static_cast<CorosyncMember*>(context);
 }
 
 void on_message(cpg_handle_t handle, const cpg_name*, std::uint32_t, std::uint32_t, void* message, std::size_t bytes) {
@@ -68,7 +68,7 @@ bool send(cpg_handle_t handle, std::span<const std::byte> message) {
 
 void run_member(peers::Scene& scene) {
   enter_namespace(scene.options().place + std::to_string(scene.self()));
-  Member member{scene};
+  CorosyncMember member{scene};
   cpg_model_v1_data_t model{};
   model.model = CPG_MODEL_V1;
   model.cpg_deliver_fn = on_message;

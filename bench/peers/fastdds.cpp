@@ -28,9 +28,9 @@ const eprosima::fastrtps::Duration_t patience{10, 0};
 const eprosima::fastrtps::Duration_t often{0, 1'000'000};
 
 /// A sample is the scene that it comes from or goes to.
-class Message final : public fast::TopicDataType {
+class SceneMessage final : public fast::TopicDataType {
  public:
-  explicit Message(std::uint64_t bytes) : bytes_(static_cast<std::uint32_t>(bytes)) {
+  explicit SceneMessage(std::uint64_t bytes) : bytes_(static_cast<std::uint32_t>(bytes)) {
     setName("Message");
     m_typeSize = bytes_ + encapsulation_bytes;
     m_isGetKeyDefined = false;
@@ -149,7 +149,7 @@ int main(int argc, char** argv) {
     auto* const factory = fast::DomainParticipantFactory::get_instance();
     fast::DomainParticipant* const participant = factory->create_participant(0, fast::PARTICIPANT_QOS_DEFAULT);
     if (!participant) throw Exception(Error(ErrorKind::resource, "create_participant failed"));
-    const fast::TypeSupport type(new Message(scene.options().bytes));
+    const fast::TypeSupport type(new SceneMessage(scene.options().bytes));
     type.register_type(participant);
     fast::Topic* const topic = participant->create_topic("bench", type.get_type_name(), fast::TOPIC_QOS_DEFAULT);
     scene.sends() ? publish(scene, *participant, topic) : subscribe(scene, *participant, topic);

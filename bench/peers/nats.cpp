@@ -31,7 +31,7 @@ constexpr std::size_t read_bytes = 1 << 18;
 
 [[noreturn]] void fail(std::string what) { throw Exception(Error(ErrorKind::resource, "NATS: " + std::move(what))); }
 
-struct Message {
+struct NatsMessage {
   std::string_view subject;
   std::string_view reply;
   std::string_view header;
@@ -121,7 +121,7 @@ class Client {
     if (input_.size() < end + 2 + bytes + 2) return false;
     const std::string_view body = std::string_view(input_).substr(end + 2, bytes);
     const std::string_view reply = words.size() == 3 + numbers + 1 ? words[3] : std::string_view();
-    handle(Message{words[1], reply, body.substr(0, header), body.substr(header)});
+    handle(NatsMessage{words[1], reply, body.substr(0, header), body.substr(header)});
     at = end + 2 + bytes + 2;
     return true;
   }
@@ -139,9 +139,9 @@ class Client {
   std::string input_;
 };
 
-class Member {
+class NatsMember {
  public:
-  explicit Member(peers::Scene& scene)
+  explicit NatsMember(peers::Scene& scene)
       : scene_(scene),
         client_(static_cast<std::uint16_t>(std::stoi(scene.options().place) + static_cast<int>(scene.self()))) {
     for (const std::string_view subject : {answers(), acks(), pushed()}) client_.subscribe(subject);
@@ -191,10 +191,10 @@ class Member {
 
   void exchange(int timeout_ms) {
     client_.flush();
-    client_.take(timeout_ms, [&](const Message& message) { on_message(message); });
+    client_.take(timeout_ms, [&](const NatsMessage& message) { on_message(message); });
   }
 
-  void on_message(const Message& message) {
+  void on_message(const NatsMessage& message) {
     if (message.subject == acks()) {
       if (!message.header.empty() || message.payload.find("\"error\"") != std::string_view::npos)
         fail("not stored: " + std::string(message.payload));
@@ -220,5 +220,5 @@ class Member {
 }  // namespace
 
 int main(int argc, char** argv) {
-  return peers::run_peer(argc, argv, true, [](peers::Scene& scene) { Member(scene).run(); });
+  return peers::run_peer(argc, argv, true, [](peers::Scene& scene) { NatsMember(scene).run(); });
 }

@@ -16,7 +16,7 @@ namespace spindrift::peers {
 
 using namespace spindrift::bench;
 
-struct Arena {
+struct PeerArena {
   const Options& options;
   Gate& connected;
   SharedWord& stop;
@@ -35,7 +35,7 @@ void pause(double seconds) noexcept {
   ::clock_nanosleep(CLOCK_MONOTONIC, 0, &request, nullptr);
 }
 
-void watch(const Arena& arena) {
+void watch(const PeerArena& arena) {
   const std::uint32_t members = arena.options.members;
   arena.connected.pass_asleep(members + 1);
   pause(arena.options.warm_up);
@@ -82,7 +82,7 @@ struct Stamp {
 
 }  // namespace
 
-Scene::Scene(const Arena& arena, std::uint32_t self)
+Scene::Scene(const PeerArena& arena, std::uint32_t self)
     : arena_(arena), self_(self), source_(arena.options.bytes, std::byte{1}), expected_(arena.options.senders) {}
 
 const Options& Scene::options() const noexcept { return arena_.options; }
@@ -128,9 +128,9 @@ int run_peer(int argc, char** argv, bool senders_deliver, const std::function<vo
   const std::size_t tallies_offset = sizeof(Gate) + words * sizeof(SharedWord);
   auto memory = SharedMemory::make(tallies_offset + options.members * sizeof(Tally));
   const auto word = memory.make_objects<SharedWord>(sizeof(Gate), words);
-  const Arena arena{options,         memory.make_objects<Gate>(0, 1)[0],
-                    word[0],         word[1],
-                    word.subspan(2), memory.make_objects<Tally>(tallies_offset, options.members)};
+  const PeerArena arena{options,         memory.make_objects<Gate>(0, 1)[0],
+                        word[0],         word[1],
+                        word.subspan(2), memory.make_objects<Tally>(tallies_offset, options.members)};
   try {
     run_processes(options.members + 1, patience, [&](std::uint32_t self) {
       if (self == options.members) return watch(arena);

@@ -30,12 +30,12 @@ struct alignas(cache_line_bytes) Tally {
   std::atomic<std::uint64_t> repeated{0};
 };
 
-struct Arena;
+struct PeerArena;
 
 /// A member's view of the run. Member by member in a process of its own.
 class Scene {
  public:
-  Scene(const Arena& arena, std::uint32_t self);
+  Scene(const PeerArena& arena, std::uint32_t self);
 
   [[nodiscard]] const Options& options() const noexcept;
   [[nodiscard]] std::uint32_t self() const noexcept { return self_; }
@@ -63,7 +63,7 @@ class Scene {
   void on_delivery(std::span<const std::byte> message) noexcept;
 
  private:
-  const Arena& arena_;
+  const PeerArena& arena_;
   std::uint32_t self_;
   std::vector<std::byte> source_;
   std::uint64_t written_ = 0;

@@ -9,17 +9,12 @@
 #include <fmt/format.h>
 
 #include <spindrift/core/check.hpp>
+#include <spindrift/core/ids_text.hpp>
 
 namespace spindrift::config {
 namespace {
 
 using Ids = std::vector<NodeId>;
-
-std::string listed(const Ids& ids) {
-  std::string text;
-  for (const NodeId id : ids) text += fmt::format("{}{}", text.empty() ? "" : ", ", id.value());
-  return text;
-}
 
 /// A plan while it is being filled.
 struct Filling {
@@ -180,7 +175,7 @@ class Allocator {
     const SubgroupPlan& plan = *filling.plan;
     if (!filling.has_sender) {
       return plan.senders.size() == 1
-                 ? fmt::format("needs its sender, {}, who is not in the view", plan.senders.front().value())
+                 ? fmt::format("needs its sender, {}, who is not in the view", plan.senders.front())
                  : fmt::format("needs one of its senders, {}, and none is in the view", listed(plan.senders));
     }
     Ids given;

@@ -10,6 +10,7 @@
 #include <spindrift/core/config/ini.hpp>
 #include <spindrift/core/config/keys.hpp>
 #include <spindrift/core/config/text.hpp>
+#include <spindrift/core/ids_text.hpp>
 
 namespace spindrift::config {
 namespace {
@@ -185,7 +186,7 @@ std::vector<MarkedId> JsonReader::ids(const Json& value, std::string_view path, 
     if (!marked) continue;
     const auto same = [&](const MarkedId& other) { return other.id == marked->id; };
     if (std::any_of(result.begin(), result.end(), same)) {
-      problem(element(path, i), fmt::format("node {} is named twice", marked->id.value()), "name each node once");
+      problem(element(path, i), fmt::format("node {} is named twice", marked->id), "name each node once");
     } else {
       result.push_back(*marked);
     }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <charconv>
 #include <map>
+#include <numeric>
 #include <utility>
 
 #include <fmt/format.h>
@@ -182,9 +183,9 @@ bool expand_entry(std::string_view entry, std::vector<std::string>& hosts) {
 }
 
 std::string all_ids(const Launch& launch) {
-  std::string ids = "0";
-  for (std::uint32_t rank = 1; rank < launch.processes; ++rank) ids += fmt::format(", {}", rank);
-  return ids;
+  std::vector<std::uint32_t> ids(launch.processes);
+  std::iota(ids.begin(), ids.end(), 0U);
+  return fmt::format("{}", fmt::join(ids, ", "));
 }
 
 Result<std::string> all_addresses(const Launch& launch, std::string_view text) {

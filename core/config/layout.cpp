@@ -10,6 +10,7 @@
 
 #include <spindrift/core/config/json.hpp>
 #include <spindrift/core/config/text.hpp>
+#include <spindrift/core/ids_text.hpp>
 
 namespace spindrift::config {
 namespace {
@@ -167,7 +168,7 @@ class LayoutParser {
       for (const NodeId id : layout_.subgroups[i].reserved) {
         if (!seen.insert(id).second) {
           reader_.problem(field(path, "reserved_node_ids_by_shard"),
-                          fmt::format("two shards of one subgroup reserve node {}", id.value()),
+                          fmt::format("two shards of one subgroup reserve node {}", id),
                           "reserve it in one of them; shards of a subgroup have no member in common");
           return;
         }

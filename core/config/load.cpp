@@ -15,6 +15,7 @@
 #include <spindrift/core/config/layout.hpp>
 #include <spindrift/core/config/resolve.hpp>
 #include <spindrift/core/config/text.hpp>
+#include <spindrift/core/ids_text.hpp>
 
 namespace spindrift::config {
 namespace {
@@ -167,13 +168,6 @@ bool load_layout_text(const Value& value, const Sources& sources, LayoutText& to
   return true;
 }
 
-/// As canonical_value writes a list of nodes.
-std::string listed(const std::vector<NodeId>& ids) {
-  std::string text;
-  for (const NodeId id : ids) text += fmt::format("{}{}", text.empty() ? "" : ", ", id.value());
-  return text;
-}
-
 std::vector<NodeId> load_members(Loaded& loaded, const Layout& layout, const LayoutSource& source,
                                  std::vector<Error>& problems) {
   Value& value = value_of(loaded, "SPINDRIFT", "members");
@@ -202,9 +196,9 @@ void load_founders(Loaded& loaded, const std::vector<NodeId>& members, std::vect
   for (const NodeId id : ids_of(value)) {
     founders.insert(id);
     if (std::find(members.begin(), members.end(), id) != members.end()) continue;
-    problems.push_back(Error(ErrorKind::bad_config, fmt::format("founder {} is no member of the group", id.value()))
+    problems.push_back(Error(ErrorKind::bad_config, fmt::format("founder {} is no member of the group", id))
                            .at(value.origin)
-                           .fix(fmt::format("add {} to [SPINDRIFT] members, or remove it here", id.value())));
+                           .fix(fmt::format("add {} to [SPINDRIFT] members, or remove it here", id)));
   }
   std::vector<NodeId> ordered;
   std::copy_if(members.begin(), members.end(), std::back_inserter(ordered),
@@ -222,15 +216,14 @@ void check_addresses(Loaded& loaded, const std::vector<NodeId>& members, std::ve
   for (const NodeId id : members) {
     const auto address = address_in(value.text, id);
     if (!address) {
-      problems.push_back(
-          Error(ErrorKind::bad_config, fmt::format("node {} has no address, and the fabric is not shm", id.value()))
-              .at(place)
-              .fix(fmt::format("add {}@host:port to [SPINDRIFT] addresses", id.value())));
-    } else if (const auto [other, fresh] = taken.emplace(*address, id); !fresh) {
-      problems.push_back(Error(ErrorKind::bad_config, fmt::format("nodes {} and {} have the same address, {}",
-                                                                  other->second.value(), id.value(), *address))
+      problems.push_back(Error(ErrorKind::bad_config, fmt::format("node {} has no address, and the fabric is not shm", id))
                              .at(place)
-                             .fix("give each node a host or a port of its own"));
+                             .fix(fmt::format("add {}@host:port to [SPINDRIFT] addresses", id)));
+    } else if (const auto [other, fresh] = taken.emplace(*address, id); !fresh) {
+      problems.push_back(
+          Error(ErrorKind::bad_config, fmt::format("nodes {} and {} have the same address, {}", other->second, id, *address))
+              .at(place)
+              .fix("give each node a host or a port of its own"));
     }
   }
 }
@@ -257,7 +250,7 @@ std::string in_order(const std::vector<NodeId>& members, const std::vector<NodeI
   const std::set<NodeId> inside(some.begin(), some.end());
   std::string text;
   for (const NodeId id : members) {
-    if (inside.contains(id)) text += fmt::format(" {}", id.value());
+    if (inside.contains(id)) text += fmt::format(" {}", id);
   }
   return text;
 }

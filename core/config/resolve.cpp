@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <spindrift/core/config/keys.hpp>
+#include <spindrift/core/ids_text.hpp>
 
 namespace spindrift::config {
 namespace {
@@ -58,13 +59,13 @@ class PlanChecker {
     if (plan.members) inside = {plan.members->begin(), plan.members->end()};
     for (const NodeId id : plan.members ? *plan.members : plan.reserved) {
       if (members_.contains(id)) continue;
-      report(plan, fmt::format("node {} is no member of the group", id.value()),
-             fmt::format("add {} to [SPINDRIFT] members, or remove it here", id.value()));
+      report(plan, fmt::format("node {} is no member of the group", id),
+             fmt::format("add {} to [SPINDRIFT] members, or remove it here", id));
     }
     for (const NodeId id : plan.senders) {
       if (inside.contains(id)) continue;
-      report(plan, fmt::format("sender {} is no member of the subgroup", id.value()),
-             fmt::format("add {} to the subgroup's members, or remove it from its senders", id.value()));
+      report(plan, fmt::format("sender {} is no member of the subgroup", id),
+             fmt::format("add {} to the subgroup's members, or remove it from its senders", id));
     }
   }
 

@@ -12,8 +12,7 @@ gap() {
   gaps=$((gaps + 1))
 }
 
-fabrics=$(sed -n '/\.name = "fabric"/,/\.refused/p' core/config/key_table.cpp | tr '\n' ' ' |
-  sed -E 's/.*\.choices =([^,]*),.*/\1/' | tr -d '" ' | tr '|' '\n')
+fabrics=$(sed -n '/"fabric", choice/,/"vq:verbs"/p' core/config/key_table.cpp | grep -oE '"shm\|[^"]*"' | tr -d '"' | tr '|' '\n')
 [ -n "$fabrics" ] || gap core/config/key_table.cpp 'no choices of the key fabric are found'
 for fabric in $fabrics; do
   grep -qF "| \`$fabric\` |" SECURITY.md || gap SECURITY.md "no row for the fabric $fabric"

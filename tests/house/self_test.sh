@@ -105,7 +105,7 @@ expect 'British spelling' 'American spelling' "$here/words.sh" "$tree"
 documented() {
   fresh
   mkdir -p "$tree"/{core/config,docs/decisions}
-  printf '{.name = "fabric",\n .choices = "shm|vq:tcp",\n .refused = ""}\n' >"$tree/core/config/key_table.cpp"
+  printf 'choice_of({"SPINDRIFT", "fabric", choice},\n"shm|vq:tcp", "vq:verbs")\n' >"$tree/core/config/key_table.cpp"
   printf '| `shm` |\n| `vq:tcp` |\n' >"$tree/SECURITY.md"
   printf 'log::warn(log::Room::sst,\n  "row lost", {});\n' >"$tree/sst/row.cpp"
   printf '| `row lost` |\n' >"$tree/docs/troubleshoot.md"

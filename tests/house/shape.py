@@ -104,6 +104,8 @@ class Shape:
         self.nested = collections.defaultdict(set)
         for tag in types:
             inside = tag.get("scopeKind") in ("class", "struct", "union")
+            if re.search(rf"\b{tag['name']}<", rows[tag["path"]][tag["line"] - 1]):
+                continue  # a specialization is the same type
             (self.nested if inside else self.names)[tag["name"]].add(f"{tag['path']}:{tag['line']}")
 
     def shared_names(self):

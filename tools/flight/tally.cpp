@@ -12,7 +12,27 @@
 
 #include "flight/sample_message.hpp"
 
+/// null in JSON, if it is nothing.
+template <>
+struct nlohmann::adl_serializer<std::optional<double>> {
+  static void to_json(json& to, const std::optional<double>& number) { to = number ? json(*number) : json(); }
+  static void from_json(const json& from, std::optional<double>& number) {
+    number = from.is_null() ? std::nullopt : std::optional(from.get<double>());
+  }
+};
+
+namespace spindrift {
+
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Digest, words)
+
+}  // namespace spindrift
+
 namespace spindrift::tools {
+
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ViewEntry, view, members, joined, left, failed, delivered, gap_ms)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(TallyResult, counts, contents, senders, sequences, messages, bytes, delivered, seconds,
+                                   views)
+
 namespace {
 
 using Json = nlohmann::json;
@@ -24,19 +44,7 @@ struct SequencePrefix {
 };
 static_assert(sizeof(SequencePrefix) == 16);
 
-Json digests_json(const std::vector<Digest>& digests) {
-  auto list = Json::array();
-  for (const Digest& digest : digests) list.push_back(digest.words);
-  return list;
-}
-
 Digest digest_from(const Json& words) { return Digest{words.get<std::array<std::uint64_t, 2>>()}; }
-
-std::vector<Digest> digests_from(const Json& list) {
-  std::vector<Digest> digests;
-  for (const auto& words : list) digests.push_back(digest_from(words));
-  return digests;
-}
 
 bool is_there(const Sender& sender, const View& view) {
   const auto rank = view.rank_of(sender.node);
@@ -51,27 +59,11 @@ void ChainedDigest::add(std::span<const std::byte> message) noexcept {
   value_ = digest_of(std::as_bytes(std::span(link)));
 }
 
-std::string to_json(const TallyResult& result) {
-  return Json{{"counts", result.counts},       {"contents", digests_json(result.contents)},
-              {"senders", result.senders},     {"sequences", digests_json(result.sequences)},
-              {"messages", result.messages},   {"bytes", result.bytes},
-              {"delivered", result.delivered}, {"seconds", result.seconds},
-              {"views", to_json(result.views)}}
-      .dump(-1, ' ', false, Json::error_handler_t::replace);
-}
+std::string to_json(const TallyResult& result) { return Json(result).dump(-1, ' ', false, Json::error_handler_t::replace); }
 
 std::optional<TallyResult> result_from_json(std::string_view text, std::size_t topics, std::size_t subgroups) {
   try {
-    const auto json = Json::parse(text);
-    TallyResult result{.counts = json.at("counts").get<std::vector<std::uint64_t>>(),
-                       .contents = digests_from(json.at("contents")),
-                       .senders = json.at("senders").get<std::vector<std::uint32_t>>(),
-                       .sequences = digests_from(json.at("sequences")),
-                       .messages = json.at("messages").get<std::uint64_t>(),
-                       .bytes = json.at("bytes").get<std::uint64_t>(),
-                       .delivered = json.at("delivered").get<std::uint64_t>(),
-                       .seconds = json.at("seconds").get<double>(),
-                       .views = views_from_json(json.at("views"))};
+    auto result = Json::parse(text).get<TallyResult>();
     const bool fits = result.counts.size() == topics && result.contents.size() == topics &&
                       result.senders.size() == topics && result.sequences.size() == subgroups;
     return fits ? std::optional(std::move(result)) : std::nullopt;

@@ -7,6 +7,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <spindrift/core/ids_text.hpp>
+
 namespace spindrift::tools {
 namespace {
 
@@ -41,12 +43,6 @@ std::string sender_text(const FlightReport& report, std::size_t topic) {
   const std::uint32_t first = report.plan[topic].sender.value();
   const std::uint32_t last = last_sender(report, topic);
   return first == last ? std::to_string(first) : fmt::format("{}, {}", first, last);
-}
-
-std::string listed(const std::vector<std::uint32_t>& nodes) {
-  std::string text;
-  for (const std::uint32_t node : nodes) text += (text.empty() ? "" : ", ") + std::to_string(node);
-  return text;
 }
 
 /// One view as all members saw it.
@@ -88,10 +84,10 @@ void print_views(const FlightReport& report) {
     if (!summary.entry.left.empty()) line += "; left " + listed(summary.entry.left);
     for (const std::string& failed : summary.entry.failed) line += "; failed " + failed;
     line += "; delivered";
-    for (const auto& [node, count] : summary.delivered) line += fmt::format(" {} at {},", count, node.value());
+    for (const auto& [node, count] : summary.delivered) line += fmt::format(" {} at {},", count, node);
     line.pop_back();
     if (!summary.gaps_ms.empty()) line += "; gap";
-    for (const auto& [node, gap] : summary.gaps_ms) line += fmt::format(" {:.1f} ms at {},", gap, node.value());
+    for (const auto& [node, gap] : summary.gaps_ms) line += fmt::format(" {:.1f} ms at {},", gap, node);
     if (!summary.gaps_ms.empty()) line.pop_back();
     fmt::print("{}\n", line);
   }
@@ -118,7 +114,7 @@ nlohmann::json views_json(const FlightReport& report) {
 void print_topics(const FlightReport& report) {
   std::string heading = fmt::format("{:<36} {:<12} {:>6} {:>9}", "topic", "subgroup", "sender", "recorded");
   for (const MemberOutcome& outcome : report.outcomes)
-    heading += fmt::format(" {:>9}", fmt::format("member {}", outcome.node.value()));
+    heading += fmt::format(" {:>9}", fmt::format("member {}", outcome.node));
   fmt::print("\n{}\n", heading);
   for (std::size_t t = 0; t < report.plan.size(); ++t) {
     const ulog::Topic& topic = report.recording.topics()[t];
@@ -143,7 +139,7 @@ void print_sequences(const FlightReport& report) {
     }
     for (const MemberOutcome& outcome : report.outcomes) {
       fmt::print("{:<12} {:>9}  {}  at member {}  DIFFERS\n", name, messages,
-                 outcome.result ? outcome.result->sequences[s].to_string() : "none", outcome.node.value());
+                 outcome.result ? outcome.result->sequences[s].to_string() : "none", outcome.node);
     }
   }
   fmt::print("\n");
@@ -154,23 +150,22 @@ void print_members(const FlightReport& report) {
     if (!outcome.result) continue;
     const TallyResult& result = *outcome.result;
     if (outcome.restarted) {
-      fmt::print("member {}: killed and started again: got {} messages as state, delivered {}; digest {}\n",
-                 outcome.node.value(), result.messages - result.delivered, result.delivered,
-                 digest_of_all(result).to_string());
+      fmt::print("member {}: killed and started again: got {} messages as state, delivered {}; digest {}\n", outcome.node,
+                 result.messages - result.delivered, result.delivered, digest_of_all(result).to_string());
       continue;
     }
-    fmt::print("member {}: delivered {} messages, {:.1f} MB in {:.3f} s: {:.0f} messages/s; digest {}\n",
-               outcome.node.value(), result.messages, static_cast<double>(result.bytes) * 1e-6, result.seconds,
-               rate_of(result), digest_of_all(result).to_string());
+    fmt::print("member {}: delivered {} messages, {:.1f} MB in {:.3f} s: {:.0f} messages/s; digest {}\n", outcome.node,
+               result.messages, static_cast<double>(result.bytes) * 1e-6, result.seconds, rate_of(result),
+               digest_of_all(result).to_string());
   }
   std::fflush(stdout);
   for (const MemberOutcome& outcome : report.outcomes) {
-    if (!outcome.result) fmt::print(stderr, "member {}: FAILED: {}\n", outcome.node.value(), outcome.failure);
+    if (!outcome.result) fmt::print(stderr, "member {}: FAILED: {}\n", outcome.node, outcome.failure);
   }
 }
 
 nlohmann::json member_json(const FlightReport& report, const MemberOutcome& outcome) {
-  nlohmann::json json{{"node", outcome.node.value()}, {"ok", outcome.result.has_value()}};
+  nlohmann::json json{{"node", outcome.node}, {"ok", outcome.result.has_value()}};
   if (!outcome.result) {
     json["failure"] = outcome.failure;
     return json;

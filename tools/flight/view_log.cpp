@@ -1,8 +1,6 @@
 // Keeping the log, and its JSON.
 #include "flight/view_log.hpp"
 
-#include <nlohmann/json.hpp>
-
 namespace spindrift::tools {
 namespace {
 
@@ -13,35 +11,6 @@ std::vector<std::uint32_t> numbers(const std::vector<NodeId>& nodes) {
 }
 
 }  // namespace
-
-nlohmann::json to_json(const std::vector<ViewEntry>& views) {
-  auto list = nlohmann::json::array();
-  for (const ViewEntry& entry : views) {
-    list.push_back({{"view", entry.view},
-                    {"members", entry.members},
-                    {"joined", entry.joined},
-                    {"left", entry.left},
-                    {"failed", entry.failed},
-                    {"delivered", entry.delivered},
-                    {"gap_ms", entry.gap_ms ? nlohmann::json(*entry.gap_ms) : nlohmann::json()}});
-  }
-  return list;
-}
-
-std::vector<ViewEntry> views_from_json(const nlohmann::json& json) {
-  std::vector<ViewEntry> views;
-  for (const auto& entry : json) {
-    const auto& gap = entry.at("gap_ms");
-    views.push_back({.view = entry.at("view").get<std::uint64_t>(),
-                     .members = entry.at("members").get<std::vector<std::uint32_t>>(),
-                     .joined = entry.at("joined").get<std::vector<std::uint32_t>>(),
-                     .left = entry.at("left").get<std::vector<std::uint32_t>>(),
-                     .failed = entry.at("failed").get<std::vector<std::string>>(),
-                     .delivered = entry.at("delivered").get<std::uint64_t>(),
-                     .gap_ms = gap.is_null() ? std::nullopt : std::optional(gap.get<double>())});
-  }
-  return views;
-}
 
 void ViewLog::on_view(const views::NewView& news) {
   ViewEntry entry{.view = news.view.id.value(),

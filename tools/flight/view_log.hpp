@@ -7,8 +7,6 @@
 #include <string>
 #include <vector>
 
-#include <nlohmann/json_fwd.hpp>
-
 #include <spindrift/core/clock.hpp>
 #include <spindrift/views/upcalls.hpp>
 
@@ -23,10 +21,6 @@ struct ViewEntry {
   std::uint64_t delivered = 0;      ///< messages, at this member
   std::optional<double> gap_ms;     ///< from its last delivery before to its first one in this view, if there are both
 };
-
-[[nodiscard]] nlohmann::json to_json(const std::vector<ViewEntry>& views);
-/// Throws nlohmann::json::exception if it is no such list.
-[[nodiscard]] std::vector<ViewEntry> views_from_json(const nlohmann::json& json);
 
 /// One thread.
 class ViewLog {

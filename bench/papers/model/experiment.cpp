@@ -68,7 +68,7 @@ class Run {
     const std::uint32_t silent = experiment.delay_ns == for_ever ? experiment.delayed : 0;
     messages_ = experiment.rounds * (experiment.senders - silent) * experiment.active_subgroups;
     for (std::uint32_t rank = 0; rank < experiment.members; ++rank) {
-      members_.push_back(std::make_unique<Member>(view_, experiment_, network_, rank, messages_));
+      members_.push_back(std::make_unique<ModeledMember>(view_, experiment_, network_, rank, messages_));
     }
   }
 
@@ -114,7 +114,7 @@ class Run {
   sst::RowLayout layout_;
   Network network_;
   std::uint64_t messages_ = 0;
-  std::vector<std::unique_ptr<Member>> members_;
+  std::vector<std::unique_ptr<ModeledMember>> members_;
   std::vector<Ticks> wakes_;
   std::priority_queue<Wake> queue_;
   std::uint64_t order_ = 0;
@@ -132,7 +132,7 @@ Outcome Run::run() {
     if (next.when != wakes_[next.member]) continue;
     now_ = next.when;
     wakes_[next.member] = for_ever;
-    Member& member = *members_[next.member];
+    ModeledMember& member = *members_[next.member];
     const bool was_done = member.done();
     const std::uint64_t delivered_before = member.delivered();
     const Ticks again = member.step(now_);
@@ -153,9 +153,9 @@ Outcome Run::judge(bool stalled) const {
   double own_messages = 0;
   double delivered = 0;
   for (std::uint32_t rank = 0; rank < members_.size(); ++rank) {
-    const Member& member = *members_[rank];
-    const Member::Account account = member.account(now_);
-    const Endpoint& endpoint = member.endpoint();
+    const ModeledMember& member = *members_[rank];
+    const ModeledMember::Account account = member.account(now_);
+    const ModeledEndpoint& endpoint = member.endpoint();
     if (!stalled) {
       outcome.messages_per_second +=
           static_cast<double>(account.measured) / (account.done_at - account.quarter_at) * 1e9 / count;

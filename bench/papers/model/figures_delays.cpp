@@ -25,13 +25,13 @@ void claim_delays(Sheet& sheet, double peak, double undelayed, const std::map<st
 void figure_10(Sheet& sheet) {
   const Panel theirs{"some senders delayed, Spindle's batching and null-sends", "members", "GB/s"};
   const Panel ours{"some senders delayed, Spindrift", "members", "GB/s"};
-  struct Delay {
+  struct ModeledDelay {
     const char* name;
     Ticks delay_ns;
   };
   double peak = 0;
   double undelayed = 0;  // its peak
-  const auto run = [&](const System& system, std::uint32_t members, bool half, const Delay& delay) {
+  const auto run = [&](const System& system, std::uint32_t members, bool half, const ModeledDelay& delay) {
     Experiment experiment = continuous(system, members, members);
     experiment.delayed = half ? members / 2 : 1;
     experiment.delay_ns = delay.delay_ns;
@@ -48,7 +48,8 @@ void figure_10(Sheet& sheet) {
       if (system.in_turn) undelayed = std::max(undelayed, none.gigabytes_per_second);
     }
     for (const bool half : {false, true}) {
-      for (const Delay& delay : {Delay{"1 us", 1e3}, Delay{"100 us", 100e3}, Delay{"for ever", for_ever}}) {
+      for (const ModeledDelay& delay :
+           {ModeledDelay{"1 us", 1e3}, ModeledDelay{"100 us", 100e3}, ModeledDelay{"for ever", for_ever}}) {
         const Outcome outcome = run(spindle(spindle_nulls), members, half, delay);
         peak = std::max(peak, outcome.gigabytes_per_second);
         if (!half && delay.delay_ns == 100e3) by_100[members] = outcome;

@@ -22,21 +22,24 @@ std::unique_ptr<std::byte[], decltype(&std::free)> zeroed(std::uint64_t bytes) {
   return {memory, &std::free};
 }
 
+std::uint64_t seed_of(const Experiment& experiment, std::uint32_t rank) { return experiment.seed << 32 | rank; }
+
 }  // namespace
 
-Member::Member(const View& view, const Experiment& experiment, Network& network, std::uint32_t rank, std::uint64_t messages)
+ModeledMember::ModeledMember(const View& view, const Experiment& experiment, Network& network, std::uint32_t rank,
+                             std::uint64_t messages)
     : view_(view),
       experiment_(experiment),
-      software_(experiment.system.software),
       network_(network),
       endpoint_(network.endpoint(rank)),
       counters_(CounterBlock::in_memory(counters_per_subgroup * view.subgroups.size())),
       row_(zeroed(sst::RowLayout(view, view.members[rank]).bytes())),
       ablated_(experiment.system.policy),
-      random_(experiment.seed << 32 | rank),
-      lock_random_(~random_),
-      phase_random_(~random_ - (std::uint64_t{1} << 16)),
-      messages_(messages) {
+      random_(seed_of(experiment, rank)),
+      // The phases and the lock have seeds of their own: systems that are compared meet the same phases.
+      phases_(software(), Random(~seed_of(experiment, rank) - (std::uint64_t{1} << 16))),
+      lock_{Random(~seed_of(experiment, rank))},
+      delivered_{.wanted = messages} {
   const NodeId self = view.members[rank];
   const std::uint64_t row_bytes = sst::RowLayout(view, self).bytes();
   table_ = std::make_unique<sst::Table>(view, self, std::span(row_.get(), row_bytes));
@@ -62,7 +65,7 @@ Member::Member(const View& view, const Experiment& experiment, Network& network,
   }
 }
 
-void Member::attach_bulk(std::uint32_t rank) {
+void ModeledMember::attach_bulk(std::uint32_t rank) {
   for (std::uint32_t s = 0; s < view_.subgroups.size(); ++s) {
     const SubgroupView& subgroup = view_.subgroups[s];
     sst::BulkRings& bulk = table_->bulk(SubgroupId(s));
@@ -77,32 +80,40 @@ void Member::attach_bulk(std::uint32_t rank) {
   }
 }
 
-// splitmix64
-double Member::next_of(std::uint64_t& state) noexcept {
-  state += 0x9e3779b97f4a7c15;
-  std::uint64_t value = (state ^ (state >> 30)) * 0xbf58476d1ce4e5b9;
+double Random::next() noexcept {
+  state_ += 0x9e3779b97f4a7c15;
+  std::uint64_t value = (state_ ^ (state_ >> 30)) * 0xbf58476d1ce4e5b9;
   value = (value ^ (value >> 27)) * 0x94d049bb133111eb;
   return static_cast<double>((value ^ (value >> 31)) >> 11) * 0x1p-53;
 }
 
-double Member::waiting_of(std::uint64_t& state) noexcept { return -std::log(1 - next_of(state)); }
+double Random::waiting() noexcept { return -std::log(1 - next()); }
 
-Ticks Member::step(Ticks now) {
+double SlowPhases::slowness(Ticks when) noexcept {
+  if (software_.slow_share <= 0) return 1;
+  while (when >= ends_) {
+    slow_ = random_.next() < software_.slow_share;
+    ends_ += software_.phase_ns * random_.waiting();
+  }
+  return slow_ ? software_.slow_times : 1;
+}
+
+Ticks ModeledMember::step(Ticks now) {
   CHECK(now >= endpoint_.clock);
   endpoint_.clock = now;
   const Ticks next = experiment_.system.in_turn ? evaluate_next(now) : pass(now);
-  const Ticks late = jitter * chance() * (endpoint_.clock - now);
+  const Ticks late = jitter * random_.next() * (endpoint_.clock - now);
   endpoint_.clock += late;
   account_.busy += endpoint_.clock - now;
   return std::max(next, endpoint_.clock);
 }
 
-Ticks Member::pass(Ticks now) {
+Ticks ModeledMember::pass(Ticks now) {
   const std::uint64_t lines = network_.land(table_->self().value(), now);
-  endpoint_.clock += software_.fresh_line_ns * static_cast<double>(lines);
+  endpoint_.clock += software().fresh_line_ns * static_cast<double>(lines);
   produce_until(now);
   const std::uint64_t activity_words = table_->layout(table_->self()).activity_words() * (view_.members.size() - 1);
-  endpoint_.clock += software_.row_ns * static_cast<double>(activity_words);
+  endpoint_.clock += software().row_ns * static_cast<double>(activity_words);
   const auto progress = scheduler_->run(endpoint_, *this);
   CHECK(progress);
   account_.active += endpoint_.clock - now;
@@ -117,7 +128,7 @@ Ticks Member::pass(Ticks now) {
 }
 
 // As Derecho: one subgroup after another, its predicates each post what they changed; the thread never sleeps.
-Ticks Member::evaluate_next(Ticks now) {
+Ticks ModeledMember::evaluate_next(Ticks now) {
   const std::uint32_t subgroup = turn_;
   turn_ = (turn_ + 1) % static_cast<std::uint32_t>(view_.subgroups.size());
   smc::Multicast& multicast = *scheduler_->multicast(SubgroupId(subgroup));
@@ -129,7 +140,7 @@ Ticks Member::evaluate_next(Ticks now) {
   const bool delivered = deliver(multicast, policy.turn);
   push();
   const bool busy = changed || delivered;
-  if (busy) endpoint_.clock += software_.contention_ns;
+  if (busy) endpoint_.clock += software().contention_ns;
   const Ticks took = endpoint_.clock - now;
   if (subgroup < experiment_.active_subgroups) account_.active += took;
   Ticks unlocked = busy ? 0 : took;
@@ -138,7 +149,7 @@ Ticks Member::evaluate_next(Ticks now) {
   return endpoint_.clock;
 }
 
-std::uint64_t Member::received_messages(const smc::Multicast& multicast) {
+std::uint64_t ModeledMember::received_messages(const smc::Multicast& multicast) {
   std::uint64_t count = 0;
   for (const std::uint64_t of : multicast.received_of()) count += of;
   return count;
@@ -146,7 +157,7 @@ std::uint64_t Member::received_messages(const smc::Multicast& multicast) {
 
 // The first half of the protocol's step and what it costs. A record has few bytes here and stands for a message of the
 // experiment's size.
-bool Member::send_and_receive(smc::Multicast& multicast, std::uint64_t publish_bytes_max) {
+bool ModeledMember::send_and_receive(smc::Multicast& multicast, std::uint64_t publish_bytes_max) {
   const std::uint64_t received_before = received_messages(multicast);
   const std::uint64_t sent_before = multicast.ring() ? multicast.ring()->committed_count() : 0;
   const std::uint64_t records = publish_bytes_max / smc::record_bytes(experiment_.message_bytes) + (publish_bytes_max > 0);
@@ -157,51 +168,52 @@ bool Member::send_and_receive(smc::Multicast& multicast, std::uint64_t publish_b
   const std::uint64_t received = ordered ? received_messages(multicast) - received_before - sent : 0;
   if (sent > 0) account_.sent.add(sent);
   if (received > 0) account_.received.add(received);
-  endpoint_.clock += software_.evaluate_ns + software_.row_ns * static_cast<double>(view_.members.size()) +
-                     software_.collect_ns * static_cast<double>(sent) + software_.receive_ns * static_cast<double>(received);
+  endpoint_.clock += software().evaluate_ns + software().row_ns * static_cast<double>(view_.members.size()) +
+                     software().collect_ns * static_cast<double>(sent) +
+                     software().receive_ns * static_cast<double>(received);
   return changed;
 }
 
-bool Member::deliver(smc::Multicast& multicast, const smc::TurnLimits& turn) {
-  delivered_in_step_ = 0;
+bool ModeledMember::deliver(smc::Multicast& multicast, const smc::TurnLimits& turn) {
+  delivered_.in_step = 0;
   const bool delivered = multicast.deliver(turn);
   CHECK(!multicast.fault());
-  if (delivered_in_step_ > 0) account_.delivered.add(delivered_in_step_);
+  if (delivered_.in_step > 0) account_.delivered.add(delivered_.in_step);
   // In unordered mode what is received is delivered at once.
   if (experiment_.mode == DeliveryMode::unordered)
-    endpoint_.clock += software_.receive_ns * static_cast<double>(delivered_in_step_);
+    endpoint_.clock += software().receive_ns * static_cast<double>(delivered_.in_step);
   return delivered;
 }
 
-void Member::push() {
+void ModeledMember::push() {
   const bool pushed = static_cast<bool>(table_->push(endpoint_));
   CHECK(pushed);
 }
 
-void Member::on_delivery(SubgroupId subgroup, std::span<const Delivery> batch) {
+void ModeledMember::on_delivery(SubgroupId subgroup, std::span<const Delivery> batch) {
   const auto bytes = static_cast<double>(experiment_.message_bytes);
-  Ticks each = software_.deliver_ns + experiment_.message_upcall_ns;
-  if (experiment_.copies.out) each += bytes * software_.copy_ns_per_byte;
-  endpoint_.clock += software_.upcall_ns;
+  Ticks each = software().deliver_ns + experiment_.message_upcall_ns;
+  if (experiment_.copies.out) each += bytes * software().copy_ns_per_byte;
+  endpoint_.clock += software().upcall_ns;
 
   const NodeId self = view_.members[table_->self().value()];
   const auto own = std::find_if(producers_.begin(), producers_.end(),
                                 [&](const Producer& producer) { return producer.subgroup == subgroup.value(); });
   for (const Delivery& delivery : batch) {
     endpoint_.clock += each;
-    ++delivered_;
-    if (delivered_ == messages_ / 4) account_.quarter_at = endpoint_.clock;
-    if (delivered_ == messages_) account_.done_at = endpoint_.clock;
+    ++delivered_.all;
+    if (delivered_.all == delivered_.wanted / 4) account_.quarter_at = endpoint_.clock;
+    if (delivered_.all == delivered_.wanted) account_.done_at = endpoint_.clock;
     if (delivery.sender != self) continue;
     CHECK(own != producers_.end() && !own->sent.empty());
     account_.latency += endpoint_.clock - own->sent.front();
     account_.own_messages += 1;
     own->sent.pop_front();
   }
-  delivered_in_step_ += batch.size();
+  delivered_.in_step += batch.size();
 }
 
-void Member::on_space(SubgroupId subgroup) {
+void ModeledMember::on_space(SubgroupId subgroup) {
   for (Producer& producer : producers_) {
     if (producer.subgroup != subgroup.value() || !producer.full) continue;
     producer.full = false;
@@ -210,7 +222,7 @@ void Member::on_space(SubgroupId subgroup) {
   }
 }
 
-bool Member::produce(Producer& producer, Ticks when) {
+bool ModeledMember::produce(Producer& producer, Ticks when) {
   smc::SendRing& ring = *scheduler_->multicast(SubgroupId(producer.subgroup))->ring();
   smc::BulkRing* const bulk = scheduler_->multicast(SubgroupId(producer.subgroup))->bulk_ring();
   const auto reservation = bulk != nullptr ? bulk->reserve(real_large_bytes) : ring.reserve(real_payload_bytes);
@@ -222,27 +234,18 @@ bool Member::produce(Producer& producer, Ticks when) {
   bulk != nullptr ? bulk->commit(*reservation) : ring.commit(*reservation);
   producer.sent.push_back(when);
   // A thread that waits for the lock has its next message ready; what it takes is in the lock's hand-offs.
-  const Ticks takes = producer.delay + (experiment_.system.lock == Lock::none ? produce_ns() * slowness(when) : 0);
+  const Ticks takes = producer.delay + (experiment_.system.lock == Lock::none ? produce_ns() * phases_.slowness(when) : 0);
   producer.next = when + takes;
   return true;
 }
 
-Ticks Member::produce_ns() const noexcept {
+Ticks ModeledMember::produce_ns() const noexcept {
   const double copied = experiment_.copies.in ? static_cast<double>(experiment_.message_bytes) : 0;
-  return software_.produce_ns + copied * software_.copy_ns_per_byte;
-}
-
-double Member::slowness(Ticks when) {
-  if (software_.slow_share <= 0) return 1;
-  while (when >= phase_ends_) {
-    slow_ = next_of(phase_random_) < software_.slow_share;
-    phase_ends_ += software_.phase_ns * waiting_of(phase_random_);
-  }
-  return slow_ ? software_.slow_times : 1;
+  return software().produce_ns + copied * software().copy_ns_per_byte;
 }
 
 // Threads that need no lock have sent by now what they had time for.
-void Member::produce_until(Ticks now) {
+void ModeledMember::produce_until(Ticks now) {
   for (Producer& producer : producers_) {
     while (!producer.full && producer.next <= now) {
       if (!produce(producer, producer.next)) break;
@@ -252,30 +255,30 @@ void Member::produce_until(Ticks now) {
 
 // Threads that need the lock get some messages in while it changes hands, and what they have time for while it is free. The
 // moments for that lie all over the look.
-void Member::produce_between_locks(Ticks began, Ticks unlocked) {
+void ModeledMember::produce_between_locks(Ticks began, Ticks unlocked) {
   if (producers_.empty()) return;
   const Ticks now = endpoint_.clock;
-  const double handed = software_.handoffs * waiting_of(lock_random_);
-  credit_ += (handed + unlocked / produce_ns()) / slowness(now);
-  const Ticks apart = (now - began) / (credit_ + 1);
+  const double handed = software().handoffs * lock_.random.waiting();
+  lock_.credit += (handed + unlocked / produce_ns()) / phases_.slowness(now);
+  const Ticks apart = (now - began) / (lock_.credit + 1);
   Ticks moment = began;
   std::size_t refused = 0;
-  while (credit_ >= 1 && refused < producers_.size()) {
+  while (lock_.credit >= 1 && refused < producers_.size()) {
     moment = std::min(now, moment + apart);
-    Producer& producer = producers_[next_producer_++ % producers_.size()];
+    Producer& producer = producers_[lock_.next_producer++ % producers_.size()];
     if (producer.full || producer.next > now || !produce(producer, std::max(producer.next, moment))) {
       ++refused;
       continue;
     }
     refused = 0;
-    credit_ -= 1;
+    lock_.credit -= 1;
   }
-  credit_ = std::min(credit_, 1.0);
+  lock_.credit = std::min(lock_.credit, 1.0);
 }
 
-Member::Account Member::account(Ticks now) const {
+ModeledMember::Account ModeledMember::account(Ticks now) const {
   Account account = account_;
-  account.measured = messages_ - messages_ / 4;
+  account.measured = delivered_.wanted - delivered_.wanted / 4;
   for (const Producer& producer : producers_) {
     account.waiting += (producer.waited + (producer.full ? std::max(0.0, now - producer.waits_since) : 0)) /
                        static_cast<double>(producers_.size());

@@ -16,19 +16,47 @@
 
 namespace spindrift::bench::model {
 
-class Member final : private smc::DeliverySink, private smc::Stepper {
+/// A sequence of numbers that its state determines (splitmix64).
+class Random {
+ public:
+  explicit Random(std::uint64_t state) noexcept : state_(state) {}
+  /// 0 … 1
+  [[nodiscard]] double next() noexcept;
+  /// Exponentially distributed, with a mean of 1.
+  [[nodiscard]] double waiting() noexcept;
+
+ private:
+  std::uint64_t state_;
+};
+
+/// The phases of a member's application threads, of which some are slow.
+class SlowPhases {
+ public:
+  SlowPhases(const Software& software, Random random) noexcept : software_(software), random_(random) {}
+  /// The factor by which the threads are slower at that time.
+  [[nodiscard]] double slowness(Ticks when) noexcept;
+
+ private:
+  const Software& software_;
+  Random random_;
+  bool slow_ = false;
+  Ticks ends_ = 0;
+};
+
+class ModeledMember final : private smc::DeliverySink, private smc::Stepper {
  public:
   /// `view`, `experiment` and `network` outlive the member. It is done when it has delivered `messages`.
-  Member(const View& view, const Experiment& experiment, Network& network, std::uint32_t rank, std::uint64_t messages);
+  ModeledMember(const View& view, const Experiment& experiment, Network& network, std::uint32_t rank,
+                std::uint64_t messages);
 
   /// When the poller begins.
-  [[nodiscard]] Ticks start() { return start_spread_ns * chance(); }
+  [[nodiscard]] Ticks start() { return start_spread_ns * random_.next(); }
   /// Steps the poller at `now`, not before `busy_until()`. Returns when it wants to be stepped again, unless writes of
   /// others come first.
   Ticks step(Ticks now);
   [[nodiscard]] Ticks busy_until() const noexcept { return endpoint_.clock; }
-  [[nodiscard]] bool done() const noexcept { return delivered_ >= messages_; }
-  [[nodiscard]] std::uint64_t delivered() const noexcept { return delivered_; }
+  [[nodiscard]] bool done() const noexcept { return delivered_.all >= delivered_.wanted; }
+  [[nodiscard]] std::uint64_t delivered() const noexcept { return delivered_.all; }
 
   struct Account {
     Ticks quarter_at = 0;  ///< when the first quarter of the messages had been delivered
@@ -44,7 +72,7 @@ class Member final : private smc::DeliverySink, private smc::Stepper {
   };
   /// At the end of a run.
   [[nodiscard]] Account account(Ticks now) const;
-  [[nodiscard]] const Endpoint& endpoint() const noexcept { return endpoint_; }
+  [[nodiscard]] const ModeledEndpoint& endpoint() const noexcept { return endpoint_; }
 
  private:
   /// An application thread that sends in one subgroup.
@@ -58,17 +86,24 @@ class Member final : private smc::DeliverySink, private smc::Stepper {
     std::deque<Ticks> sent;  ///< of messages that are not delivered here yet
   };
 
+  /// How threads that need the lock take turns at it.
+  struct LockTurns {
+    Random random;
+    double credit = 0;  ///< messages for which the lock was free
+    std::size_t next_producer = 0;
+  };
+  struct Delivered {
+    std::uint64_t wanted = 0;
+    std::uint64_t all = 0;
+    std::uint64_t in_step = 0;
+  };
+
   void on_delivery(SubgroupId subgroup, std::span<const Delivery> batch) override;
   void on_space(SubgroupId subgroup) override;
   [[nodiscard]] bool accepts(SubgroupId) const override { return true; }
 
   static constexpr Ticks start_spread_ns = 100e3;
   static constexpr double jitter = 0.1;
-  /// 0 … 1, the next of the sequence that such a state determines.
-  [[nodiscard]] static double next_of(std::uint64_t& state) noexcept;
-  [[nodiscard]] double chance() noexcept { return next_of(random_); }
-  /// Exponentially distributed, with a mean of 1.
-  [[nodiscard]] static double waiting_of(std::uint64_t& state) noexcept;
 
   void attach_bulk(std::uint32_t rank);
   [[nodiscard]] Ticks pass(Ticks now);
@@ -79,35 +114,26 @@ class Member final : private smc::DeliverySink, private smc::Stepper {
   void produce_until(Ticks now);
   /// In a look that began then, while the lock was free for `unlocked` of it.
   void produce_between_locks(Ticks began, Ticks unlocked);
-  /// The factor by which application threads are slower at that time.
-  [[nodiscard]] double slowness(Ticks when);
+  [[nodiscard]] const Software& software() const noexcept { return experiment_.system.software; }
   [[nodiscard]] Ticks produce_ns() const noexcept;
   bool produce(Producer& producer, Ticks when);
   [[nodiscard]] static std::uint64_t received_messages(const smc::Multicast& multicast);
 
   const View& view_;
   const Experiment& experiment_;
-  const Software& software_;
   Network& network_;
-  Endpoint& endpoint_;
+  ModeledEndpoint& endpoint_;
   CounterBlock counters_;
   std::unique_ptr<std::byte[], decltype(&std::free)> row_;
   std::unique_ptr<sst::Table> table_;
   std::unique_ptr<smc::SubgroupScheduler> scheduler_;
   smc::AblatedStepper ablated_;
   std::vector<Producer> producers_;
-  std::uint64_t random_;
-  // Each by seed and rank, and apart from each other: systems that are compared meet the same phases.
-  std::uint64_t lock_random_;
-  std::uint64_t phase_random_;
-  bool slow_ = false;
-  Ticks phase_ends_ = 0;
+  Random random_;
+  SlowPhases phases_;
+  LockTurns lock_;
   std::uint32_t turn_ = 0;  // the subgroup to evaluate next
-  double credit_ = 0;       // messages for which the lock was free
-  std::size_t next_producer_ = 0;
-  std::uint64_t messages_;
-  std::uint64_t delivered_ = 0;
-  std::uint64_t delivered_in_step_ = 0;
+  Delivered delivered_;
   Account account_;
 };
 

@@ -86,7 +86,7 @@ bool Network::posted(const fabric::Operation& operation) const noexcept {
 }
 
 // The list is grouped by peer, and mostly the same for all of them: what equals the last peer's is kept once.
-Result<void> Endpoint::post(std::span<const fabric::Operation> operations) {
+Result<void> ModeledEndpoint::post(std::span<const fabric::Operation> operations) {
   std::span<const fabric::Operation> last;
   std::uint32_t push = network_.new_push();
   while (!operations.empty()) {
@@ -110,20 +110,20 @@ Result<void> Endpoint::post(std::span<const fabric::Operation> operations) {
   return {};
 }
 
-std::uint64_t Endpoint::unsent_bytes(fabric::PeerId) const noexcept {
+std::uint64_t ModeledEndpoint::unsent_bytes(fabric::PeerId) const noexcept {
   const Ticks waits = std::max(0.0, egress_free_ - clock);
   return static_cast<std::uint64_t>(waits * network_.options_.link.bytes_per_ns / static_cast<double>(last_to_.size() - 1));
 }
 
-Ticks Endpoint::unsent_below(std::uint64_t bytes) const noexcept {
+Ticks ModeledEndpoint::unsent_below(std::uint64_t bytes) const noexcept {
   return egress_free_ - static_cast<double>(bytes) / network_.options_.link.bytes_per_ns;
 }
 
-Result<fabric::Region> Endpoint::allocate(std::size_t, std::string_view) { return given("allocate"); }
-Result<void> Endpoint::listen(const fabric::Address&) { return given("listen"); }
-Result<void> Endpoint::connect(const fabric::Address&) { return given("connect"); }
-Result<void> Endpoint::expose(fabric::PeerId, fabric::RegionKey, fabric::Access) { return given("expose"); }
-Result<std::span<const std::byte>> Endpoint::map(fabric::PeerId, fabric::RegionKey) { return given("map"); }
+Result<fabric::Region> ModeledEndpoint::allocate(std::size_t, std::string_view) { return given("allocate"); }
+Result<void> ModeledEndpoint::listen(const fabric::Address&) { return given("listen"); }
+Result<void> ModeledEndpoint::connect(const fabric::Address&) { return given("connect"); }
+Result<void> ModeledEndpoint::expose(fabric::PeerId, fabric::RegionKey, fabric::Access) { return given("expose"); }
+Result<std::span<const std::byte>> ModeledEndpoint::map(fabric::PeerId, fabric::RegionKey) { return given("map"); }
 
 std::uint32_t Network::new_push() {
   if (pushes_unused_.empty()) {
@@ -183,7 +183,7 @@ double Network::wire_bytes(const std::byte* ring, std::uint64_t bytes) const {
 }
 
 // The poller's part: one list to one peer.
-void Network::charge(Endpoint& from, std::uint32_t to, std::uint32_t slot) {
+void Network::charge(ModeledEndpoint& from, std::uint32_t to, std::uint32_t slot) {
   Push& push = pushes_[slot];
   const auto operations = static_cast<std::uint32_t>(push.parts.size());
   if (operations == 0) return;
@@ -197,7 +197,7 @@ void Network::charge(Endpoint& from, std::uint32_t to, std::uint32_t slot) {
 }
 
 // The card's part: the lists of one push leave in turns.
-void Network::send(Endpoint& from) {
+void Network::send(ModeledEndpoint& from) {
   const Ticks turn = options_.link.turn_bytes / options_.link.bytes_per_ns;
   std::size_t unfinished = leaving_.size();
   for (bool first = true; unfinished > 0; first = false) {

@@ -52,9 +52,9 @@ inline constexpr std::uint64_t real_large_bytes = smc::bulk_alignment;
 class Network;
 
 /// One member's endpoint. Connected to all others from the start; it only writes, and `poll` has nothing to say.
-class Endpoint final : public fabric::Fabric {
+class ModeledEndpoint final : public fabric::Fabric {
  public:
-  Endpoint(Network& network, std::uint32_t index, std::uint32_t members)
+  ModeledEndpoint(Network& network, std::uint32_t index, std::uint32_t members)
       : network_(network), index_(index), last_to_(members) {}
 
   [[nodiscard]] const fabric::Traits& traits() const noexcept override { return traits_; }
@@ -113,7 +113,7 @@ class Network {
 
   Network(std::uint32_t members, Options options, MirrorLayout mirrors, Waker waker);
 
-  [[nodiscard]] Endpoint& endpoint(std::uint32_t member) { return endpoints_[member]; }
+  [[nodiscard]] ModeledEndpoint& endpoint(std::uint32_t member) { return endpoints_[member]; }
   [[nodiscard]] std::span<const std::byte> mirror(std::uint32_t reader, std::uint32_t owner) const;
   /// Memory for large messages, zeroed, that others write as the returned region.
   [[nodiscard]] fabric::Region allocate_bulk(std::uint64_t bytes);
@@ -126,7 +126,7 @@ class Network {
   [[nodiscard]] Ticks next_landing(std::uint32_t member) const;
 
  private:
-  friend class Endpoint;
+  friend class ModeledEndpoint;
   struct Part {
     const std::byte* local;  ///< the source, read when it lands; null: `line`
     std::uint64_t offset;
@@ -172,15 +172,15 @@ class Network {
   [[nodiscard]] std::byte* bulk_of(fabric::RegionKey key);
   [[nodiscard]] double wire_bytes(const std::byte* ring, std::uint64_t bytes) const;
   [[nodiscard]] bool posted(const fabric::Operation& operation) const noexcept;
-  void charge(Endpoint& from, std::uint32_t to, std::uint32_t push);
-  void send(Endpoint& from);
+  void charge(ModeledEndpoint& from, std::uint32_t to, std::uint32_t push);
+  void send(ModeledEndpoint& from);
   void land(std::uint32_t member, const Arrival& arrival, std::uint64_t& lines);
   [[nodiscard]] Ticks taken_after(const Port& port, const Arrival& arrival) const;
 
   Options options_;
   MirrorLayout mirrors_;
   Waker waker_;
-  std::deque<Endpoint> endpoints_;
+  std::deque<ModeledEndpoint> endpoints_;
   std::vector<Port> ports_;
   std::vector<Leaving> leaving_;  // of the push that is being posted
   std::deque<Push> pushes_;
