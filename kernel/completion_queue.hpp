@@ -1,4 +1,4 @@
-// Where a virtual queue pair's user takes the completions of its requests, which the core writes.
+// The user of a virtual queue pair takes the completions of its requests here; the core writes them.
 //
 // Remember: a queue never overflows. What it has no room for is not taken by `Pool::post`.
 #pragma once

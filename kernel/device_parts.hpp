@@ -1,4 +1,4 @@
-// What devices do alike, whatever they are made of: what is asked of them is checked, their queues are waited for by one
+// These parts are the same in every device: what is asked of it is checked, its queues are waited for by one
 // descriptor, and what is posted is judged.
 #pragma once
 
@@ -17,7 +17,7 @@ namespace spindrift::kernel {
 
 /// Errors: bad_argument.
 [[nodiscard]] Result<void> check_sizes(const DeviceSizes& sizes, std::uint32_t depth_max, Duration answer_max);
-/// Where peers reach a device that listens there. Errors: bad_argument, resource.
+/// The address at which peers reach a device that listens there. Errors: bad_argument, resource.
 [[nodiscard]] Result<fabric::connected::SocketAddress> interface_at(const std::string& listen);
 
 /// One descriptor over those of several queues.
@@ -33,7 +33,7 @@ class WaitSet {
   FileDescriptor epoll_;
 };
 
-/// What an adapter gives back with a completion: which queue pair in which of its lives, and which request or buffer of it.
+/// A token comes back with each completion: it names the queue pair, in one of its lives, and a request or buffer of it.
 struct CompletionToken {
   std::uint32_t life = 0;  ///< below 2^31; never used twice in a device
   bool receive = false;
@@ -68,7 +68,7 @@ class OwnMemory {
   std::unordered_map<std::uint64_t, std::span<std::byte>> memory_;
 };
 
-/// What every queue pair of a device may look at; outlives them.
+/// Every queue pair of a device may look at this, which outlives them.
 struct DeviceShared {
   DeviceSizes sizes;
   Duration answer_max{};

@@ -239,7 +239,7 @@ void Directory::follow(std::uint32_t place) {
   }
 }
 
-// What finds no room is posted by a later `progress`.
+// A read that finds no room is posted by a later `progress`.
 void Directory::post(std::uint32_t place) {
   Lookup& lookup = *lookups_[place];
   ServerLink* const link = link_of(lookup.server);
@@ -265,7 +265,7 @@ void Directory::answered(std::uint32_t place, MetaAnswer answer) {
   ask_next_server(place);
 }
 
-// What it says is no answer to anybody, so others that wait for it need not hear of it now.
+// The words of a faulty server are no answer to anybody, so others that wait for it need not hear of it now.
 void Directory::on_fault(std::uint32_t place, std::string_view what) {
   const Lookup& lookup = *lookups_[place];
   if (ServerLink* const link = link_of(lookup.server); link != nullptr) link->faulty = true;
@@ -285,7 +285,7 @@ void Directory::finish(std::uint32_t place) {
   leases_.on_absent(lookup.subject.node, *lookup.subject.memory);
 }
 
-// What no correct server has under this key is its fault; a record that came too late is nobody's.
+// A record that no correct server has under this key is its fault; one that came too late is nobody's.
 void Directory::take_in(std::uint32_t place, const MetaValue& value) {
   const Lookup& lookup = *lookups_[place];
   if (lookup.lost) return answered(place, MetaAnswer::found);

@@ -66,7 +66,7 @@ class Directory final : public RemoteMemory {
 
   /// How to reach the node; null if that is not known: `look_up`. Valid until the next call.
   [[nodiscard]] const NodeRecord* find(NodeId node) { return nodes_.find(node); }
-  /// What the node itself has said.
+  /// The node itself has said how it is reached.
   void learn(NodeId node, const NodeRecord& record) { nodes_.put(node, record); }
   /// Asks, unless that is under way. The answer comes from `take_answer`.
   void look_up(NodeId node) { ask_for({node, std::nullopt}); }
@@ -85,7 +85,7 @@ class Directory final : public RemoteMemory {
   };
   [[nodiscard]] std::optional<Fault> take_fault() { return take_first(faults_); }
 
-  /// What a pool asks before it posts. Unknown memory is looked up; nodes that were never found are unknown too.
+  /// A pool asks this before it posts. Unknown memory is looked up; nodes that were never found are unknown too.
   [[nodiscard]] Verdict check(const Metadata& peer, std::uint64_t key, std::uint64_t address, std::size_t bytes,
                               fabric::Access access) override;
   /// Its next start is another: forgets how it is reached, and its memory.

@@ -9,7 +9,7 @@
 namespace spindrift::kernel {
 
 using HostAddress = std::array<std::uint8_t, 16>;
-/// Of one that is an IPv4 address; 4 bytes follow.
+/// An IPv4 address begins so; its 4 bytes follow.
 inline constexpr std::array<std::uint8_t, 12> mapped_prefix{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
 [[nodiscard]] bool is_mapped(const HostAddress& address);
 

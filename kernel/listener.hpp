@@ -18,7 +18,7 @@
 
 namespace spindrift::kernel {
 
-/// Where a pool's pairs are waited for.
+/// A pool's pairs are waited for at ports.
 using Port = Strong<struct PortTag, std::uint64_t>;
 
 /// A peer's pair, as its messages name it.
@@ -46,7 +46,7 @@ class Listener {
   void announce(PairId pair) { ready_.push_back(pair); }
   /// The pair's message was taken otherwise.
   void withdraw(PairId pair) { std::erase(ready_, pair); }
-  /// Whose message is to be popped next; its announcement is over.
+  /// The pair whose message is to be popped next; its announcement is over.
   [[nodiscard]] std::optional<PairId> take_ready() { return take_first(ready_); }
   /// A pair of which the user was not told; the oldest first.
   [[nodiscard]] std::optional<PairId> take_newcomer() { return take_first(newcomers_); }

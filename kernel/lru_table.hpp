@@ -68,7 +68,7 @@ class LruTable {
     return evicted;
   }
 
-  /// What the key had.
+  /// Returns the value that the key had.
   std::optional<Value> erase(const Key& key) {
     const std::size_t at = slot_of(key);
     const std::uint32_t number = index_[at];
@@ -97,14 +97,14 @@ class LruTable {
   [[nodiscard]] std::size_t home_of(const Key& key) const noexcept { return Hash{}(key) & (index_.size() - 1); }
   [[nodiscard]] std::size_t after(std::size_t at) const noexcept { return (at + 1) & (index_.size() - 1); }
 
-  /// Where the key is in the index, or where it would be put.
+  /// The key's place in the index, or the one where it would be put.
   [[nodiscard]] std::size_t slot_of(const Key& key) const noexcept {
     std::size_t at = home_of(key);
     while (index_[at] != none && !(entries_[index_[at]].key == key)) at = after(at);
     return at;
   }
 
-  /// What probing had put behind `hole` moves up, if its home is not behind the hole.
+  /// An entry that probing had put behind `hole` moves up, if its home is not behind the hole.
   void close_gap(std::size_t hole) noexcept {
     for (std::size_t at = after(hole); index_[at] != none; at = after(at)) {
       const std::size_t from_home = (at - home_of(entries_[index_[at]].key)) & (index_.size() - 1);

@@ -40,7 +40,7 @@ bool MemoryLeases::on_found(NodeId peer, std::uint64_t key, const MemoryRecord& 
     return false;
   }
   if (!counts(began, now)) return false;
-  // Of two lookups under way at once the later one's answer may come first.
+  // If two lookups are under way at once, the later one's answer may come first.
   const Checked* known = table_.find(Name{peer, key});
   if (known == nullptr || known->began <= began) table_.put(Name{peer, key}, Checked{record, began});
   return true;

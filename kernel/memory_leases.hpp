@@ -35,7 +35,7 @@ class MemoryLeases {
   /// nothing that counts is known of the region: look it up.
   using Verdict = RemoteMemory::Verdict;
 
-  /// What one operation wants to do, in the peer's terms.
+  /// One operation's wish, in the peer's terms.
   struct Want {
     NodeId peer;
     std::uint64_t key = 0;      ///< PhysicalOperation::remote_key

@@ -1,4 +1,4 @@
-// What enters a process's own meta table and what leaves it, and how a peer is told of the table.
+// Nodes enter a process's own meta table and leave it, and peers are told of the table.
 #include <spindrift/kernel/meta_keeper.hpp>
 
 #include <utility>

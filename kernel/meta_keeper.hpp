@@ -40,7 +40,7 @@ using MetaTableNameBytes = std::array<std::byte, MetaTableName::wire_bytes>;
 
 class MetaKeeper {
  public:
-  /// What `format` needs for a table of itself and so many others. Errors: bad_argument.
+  /// The geometry that `format` needs for a table of itself and so many others. Errors: bad_argument.
   [[nodiscard]] static Result<MetaGeometry> geometry_for(std::size_t others);
 
   /// Formats `memory`, which nobody may read before, and enters `self`. `keeps`: the others that it is to have, at most as

@@ -12,7 +12,7 @@
 namespace spindrift::kernel {
 namespace {
 
-/// What a checksum stands for, beside the words: so that an entry is no cluster, and none is another of its kind.
+/// A checksum stands for this too, beside the words: so that an entry is no cluster, and none is another of its kind.
 enum class Salt : std::uint64_t { cluster = 1, live_entry = 2, dead_entry = 3 };
 
 template <std::size_t Count>

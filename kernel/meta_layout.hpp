@@ -22,7 +22,7 @@
 
 namespace spindrift::kernel {
 
-/// What a table has for a key; meta_values.hpp says what is in it.
+/// A table has this for a key; meta_values.hpp says what is in it.
 inline constexpr std::size_t meta_value_bytes = 48;
 using MetaValue = std::array<std::byte, meta_value_bytes>;
 
@@ -37,11 +37,11 @@ struct MetaGeometry {
   /// For `entries` keys (1 … part_max) that fill `load_percent` (10 … 100) of the main clusters' slots: the fuller, the less
   /// memory and the more reads. At 75 a key takes 81 bytes in a large table. Errors: bad_argument.
   [[nodiscard]] static Result<MetaGeometry> for_entries(std::uint64_t entries, unsigned load_percent = 75);
-  /// What a peer said of its table of `region_bytes` bytes; nothing if a number is out of range or the parts do not fit.
+  /// A peer's word of its table of `region_bytes` bytes; nothing if a number is out of range or the parts do not fit.
   [[nodiscard]] static std::optional<MetaGeometry> from_peer(std::uint64_t main_clusters, std::uint64_t overflow_clusters,
                                                              std::uint64_t entries, std::uint64_t region_bytes);
 
-  /// Of the table; its parts follow one another: main clusters, overflow clusters, entries.
+  /// The table's size; its parts follow one another: main clusters, overflow clusters, entries.
   [[nodiscard]] std::uint64_t bytes() const noexcept;
   /// `cluster` counts the main ones, then the overflow ones.
   [[nodiscard]] std::uint64_t cluster_offset(std::uint32_t cluster) const noexcept;

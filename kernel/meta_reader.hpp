@@ -34,7 +34,7 @@ struct MetaStep {
   const char* fault = nullptr;  ///< a literal
 };
 
-/// What a lookup gives was true at some moment between the first read that it asked for and the bytes of the last. In a
+/// The answer of a lookup was true at some moment between the first read that it asked for and the bytes of the last. In a
 /// table that is three quarters full and does not change 97 of 100 keys are found with two reads, and an absent key costs
 /// one.
 class MetaReader {

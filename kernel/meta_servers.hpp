@@ -30,7 +30,7 @@ struct MetaMember {
 /// rank order, rotated by self's id so that the nodes' first choices spread.
 [[nodiscard]] std::vector<NodeId> lookup_order(std::span<const MetaMember> servers, const MetaMember& self);
 
-/// What came of asking one server.
+/// The outcome of asking one server.
 enum class MetaAnswer : std::uint8_t {
   found,
   absent,
@@ -52,9 +52,9 @@ class MetaSearch {
   explicit MetaSearch(std::vector<NodeId> order, bool absent_is_final = false);
 
   [[nodiscard]] State state() const noexcept { return state_; }
-  /// Whom to ask; nobody when the search is over.
+  /// The server to ask; nobody when the search is over.
   [[nodiscard]] std::optional<NodeId> server() const noexcept;
-  /// Of that server; while asking.
+  /// That server has answered; only while asking.
   void on_answer(MetaAnswer answer) noexcept;
 
  private:

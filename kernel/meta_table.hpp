@@ -49,11 +49,11 @@ class MetaTable {
     std::uint64_t offset = 0;
     std::uint64_t value = 0;
   };
-  /// What the last `put` or `erase` stored, in that order: what a copy of the region has to repeat. Until the next one.
+  /// The stores of the last `put` or `erase`, in their order: a copy of the region has to repeat them. Until the next one.
   [[nodiscard]] std::span<const Store> last_stores() const noexcept { return stores_; }
 
  private:
-  /// Where a key is: `slot` of `cluster`, behind `before` in the chain if that is an overflow cluster.
+  /// The place of a key: `slot` of `cluster`, behind `before` in the chain if that is an overflow cluster.
   struct Location {
     std::uint32_t cluster = 0;
     std::uint32_t before = 0;

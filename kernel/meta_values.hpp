@@ -1,4 +1,4 @@
-// What a meta table has in its values: how to reach a node (KRCore's DCT metadata), and which memory a node has registered
+// The values of a meta table say how to reach a node (KRCore's DCT metadata), and which memory a node has registered
 // (its ValidMR). One form for each, checked when it is read. (KRCore, sections 4.2 and 4.4.)
 //
 // Pure functions; any thread. Who decodes has the bytes from a peer: nothing comes of those that no correct node writes.

@@ -1,4 +1,4 @@
-// Who may come in, whose turn it is, and bytes that are fetched because they are too many to be sent.
+// Calls are taken or wait, each pair's next message is brought to its user, and large ones are fetched first.
 #include <spindrift/kernel/pair_messages.hpp>
 
 #include <algorithm>

@@ -29,7 +29,7 @@ class PairMessages {
   PairMessages(VirtualPairs& pairs, PoolPeers& peers, PoolMemory& memory, LargeFetches& fetches, const PoolOptions& options)
       : pairs_(pairs), peers_(peers), memory_(memory), fetches_(fetches), options_(options) {}
 
-  // What Pool has of the same names.
+  // These do what Pool's functions of the same names say.
   [[nodiscard]] Result<void> bind(Port port, CompletionQueue& completions, std::uint32_t pairs_max);
   [[nodiscard]] Result<std::optional<PortMessage>> pop(Port port);
   [[nodiscard]] Result<std::optional<PairId>> next_accepted(Port port);
@@ -37,7 +37,7 @@ class PairMessages {
 
   /// A pass begins.
   void set_time(Time now) noexcept { now_ = now; }
-  /// What came into a buffer of the physical queue pair, which is free again afterwards.
+  /// A message has come into a buffer of the physical queue pair; the buffer is free again afterwards.
   void on_received(PhysicalPair& physical, const PhysicalEvent& event);
   /// Goes on with large messages.
   void take_fetched();

@@ -1,4 +1,4 @@
-// What may become of an operation, in words, and what every queue pair does alike.
+// The statuses of operations are put into words here, and every queue pair is polled and refused a reset alike.
 #include <spindrift/kernel/physical.hpp>
 
 namespace spindrift::kernel {

@@ -25,7 +25,7 @@
 
 namespace spindrift::kernel {
 
-/// What others must know to reach a device: of a DC target number, key and GID, of libfabric its name. A peer's is not to be
+/// Others must know this to reach a device: number, key and GID of a DC target, or libfabric's name. A peer's is not to be
 /// trusted: it may lead nowhere or to somebody else, never to a fault of this process.
 struct Metadata {
   static constexpr std::size_t bytes_max = 39;
@@ -33,7 +33,7 @@ struct Metadata {
   std::array<std::byte, bytes_max> bytes{};
   friend bool operator==(const Metadata&, const Metadata&) = default;
 
-  /// Of at most bytes_max bytes.
+  /// Made of at most bytes_max bytes.
   [[nodiscard]] static Metadata of(std::span<const std::byte> from) noexcept {
     Metadata made{.size = static_cast<std::uint8_t>(from.size())};
     std::copy(from.begin(), from.end(), made.bytes.begin());
@@ -153,10 +153,10 @@ class PhysicalDevice {
  public:
   virtual ~PhysicalDevice() = default;
 
-  [[nodiscard]] virtual const DeviceTraits& traits() const noexcept = 0;
+  [[nodiscard]] const DeviceTraits& traits() const noexcept { return traits_; }
 
   /// How peers reach this device's connectionless queue pairs and its listener, the same for both.
-  [[nodiscard]] virtual const Metadata& metadata() const noexcept = 0;
+  [[nodiscard]] const Metadata& metadata() const noexcept { return metadata_; }
 
   /// Takes in a peer's metadata: no round trip, nothing is made. Errors: bad_argument (not of this device's form), resource.
   [[nodiscard]] virtual Result<PeerHandle> resolve(const Metadata& peer) = 0;
@@ -187,13 +187,18 @@ class PhysicalDevice {
   /// From here on no peer reaches it. No own operation on it may be under way. Unknown keys are ignored.
   virtual void deregister(const MemoryKeys& keys) = 0;
 
-  // Who has nothing to do may wait: for `descriptor` to be readable, if `may_block`, and for `next_look`.
+  // A thread with nothing to do may wait: for `descriptor` to be readable, if `may_block`, and for `next_look`.
   /// The same for the device's whole life; -1: it has none, and is to be polled.
   [[nodiscard]] virtual int descriptor() const noexcept { return -1; }
   /// Whether everything that comes from now on makes the descriptor readable, and nothing has come that was not polled.
   [[nodiscard]] virtual bool may_block() noexcept { return false; }
   /// When there is something to do though nothing comes; `never` if there is no such time.
   [[nodiscard]] virtual Time next_look() const noexcept { return never; }
+
+ protected:
+  // Said when the device is made, and the same from then on.
+  DeviceTraits traits_;
+  Metadata metadata_;
 };
 
 }  // namespace spindrift::kernel

@@ -27,7 +27,7 @@ struct PhysicalPair {
     lost,       ///< it broke, and its pairs are leaving
     over,       ///< it broke, and nobody used it
   };
-  /// What is to be done before all that was posted here is under way again.
+  /// The step that brings all that was posted here under way again.
   enum class Repair : std::uint8_t { none, replay, reset };
 
   std::unique_ptr<PhysicalQueuePair> queue_pair;
@@ -56,7 +56,7 @@ class PhysicalPairs {
   [[nodiscard]] const std::vector<std::unique_ptr<PhysicalPair>>& all() const noexcept { return all_; }
   /// The connectionless one with the fewest virtual pairs.
   [[nodiscard]] PhysicalPair& least_used() const;
-  /// Where a pair to this peer is to be bound.
+  /// The one that a pair to this peer is to be bound to.
   [[nodiscard]] PhysicalPair& best_for(const PoolPeer& peer) const;
   /// Whether a request on the memory of this key (the pool's) is under way.
   [[nodiscard]] bool uses(std::uint64_t local_key) const noexcept;

@@ -190,7 +190,7 @@ void Pool::on_completed(PhysicalPair& physical, const PhysicalEvent& event) {
   if (event.status == OperationStatus::peer_lost) on_peer_of_operation_lost(physical, event.id);
   vq_on_completion(&pairs_.core(), &physical.core, event.id, static_cast<std::uint8_t>(event.status));
   if (event.status != OperationStatus::done) pairs_.note_failures();
-  // Where one failure breaks the queue pair, all that it flushed is posted again when it works again.
+  // If one failure breaks the queue pair, all that it flushed is posted again when it works again.
   const bool breaks = physical.core.ordered != 0;
   if (event.status == OperationStatus::flushed && !breaks && physical.repair == Repair::none)
     physical.repair = Repair::replay;

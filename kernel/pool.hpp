@@ -109,7 +109,7 @@ class Pool {
   /// The next message of one pair, whoever connected it, which is not popped at its port then; nothing if there is none, or
   /// it is large and was not read yet.
   [[nodiscard]] std::optional<std::vector<std::byte>> take_message(PairId pair) { return messages_.take(pair); }
-  /// Of the pair's peer, what else is known of how to reach it: for connected queue pairs. It is not to be trusted.
+  /// Tells how the pair's peer is reached by connected queue pairs, if that is known otherwise. It is not to be trusted.
   void introduce(PairId pair, const Metadata& peer);
 
   /// Takes what the device reports, repairs what broke, sends what is owed. Returns whether anything happened. Errors:
@@ -119,7 +119,7 @@ class Pool {
   /// Whether the next `progress` is due even if nothing comes.
   [[nodiscard]] bool is_due() const noexcept { return peers_.any_doomed() || messages_.may_take_calls(); }
 
-  /// What somebody else knows: the peer is gone. Its pairs fail now.
+  /// Somebody else knows that the peer is gone. Its pairs fail now.
   void on_peer_lost(const Metadata& peer);
 
   struct Counts {

@@ -46,8 +46,8 @@ class PoolPeers {
   /// How many were forgotten so far.
   [[nodiscard]] std::uint64_t forgotten() const noexcept { return forgotten_; }
 
-  /// What the peer said before its connection broke may be on its way over another one, and comes before the news of its
-  /// loss: it counts as lost a few passes from now.
+  /// The peer's last words before its connection broke may be on their way over another one, and come before the news of
+  /// its loss: it counts as lost a few passes from now.
   void doom(PoolPeer& peer) noexcept;
   [[nodiscard]] bool any_doomed() const noexcept { return doomed_; }
   /// After a pass, which was `quiet` if it brought nothing: the peers that count as lost from now on.

@@ -1,4 +1,4 @@
-// What the pool's queues need beside the standard's: the first of one, and a memory of the last few of many.
+// The pool's queues need two things beside the standard's: the first of one, and a memory of the last few of many.
 #pragma once
 
 #include <deque>

@@ -21,7 +21,7 @@ class ReceiveBuffers {
 
   /// All buffers are free from here on; the life before is over. Takes memory the first time.
   void start(std::uint32_t life);
-  /// Of all buffers, for who registers it. After `start`.
+  /// The memory of all buffers, to be registered. After `start`.
   [[nodiscard]] std::span<std::byte> memory() noexcept { return {memory_.get(), places_.size() * buffer_bytes_}; }
   [[nodiscard]] std::uint32_t count() const noexcept { return static_cast<std::uint32_t>(places_.size()); }
 

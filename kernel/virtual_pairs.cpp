@@ -14,9 +14,14 @@ VirtualPairs::VirtualPairs(std::uint32_t pairs_max, vq_world world, RemoteMemory
                            PoolPeers& peers, PhysicalPairs& physicals)
     : remote_(remote), memory_(memory), peers_(peers), physicals_(physicals), places_(pairs_max), open_(pairs_max) {
   world.context = this;
-  world.local_allowed = local_allowed;
+  world.local_allowed = [](void* self, const vq_pair* /*pair*/, const vq_request* request) -> int {
+    return static_cast<const VirtualPairs*>(self)->memory_.allows(*request);
+  };
   world.remote_allowed = remote_allowed;
-  world.post = post;
+  world.post = [](void* self, vq_physical* physical, const vq_posted* list, std::uint32_t count) {
+    PhysicalPair& to = *static_cast<PhysicalPair*>(physical->context);
+    return static_cast<const VirtualPairs*>(self)->physicals_.post(to, list, count);
+  };
   vq_pool_init(&core_, &world, places_.data(), pairs_max);
 }
 
@@ -106,10 +111,6 @@ void VirtualPairs::sweep() {
   });
 }
 
-int VirtualPairs::local_allowed(void* self, const vq_pair* /*pair*/, const vq_request* request) {
-  return static_cast<const VirtualPairs*>(self)->memory_.allows(*request);
-}
-
 int VirtualPairs::remote_allowed(void* self, const vq_pair* core, const vq_request* request) {
   const VirtualPairs& pairs = *static_cast<const VirtualPairs*>(self);
   if (pairs.remote_ == nullptr) return 1;
@@ -121,11 +122,6 @@ int VirtualPairs::remote_allowed(void* self, const vq_pair* core, const vq_reque
     case RemoteMemory::Verdict::unknown: return -1;
   }
   return 0;
-}
-
-std::uint32_t VirtualPairs::post(void* self, vq_physical* physical, const vq_posted* list, std::uint32_t count) {
-  return static_cast<const VirtualPairs*>(self)->physicals_.post(*static_cast<PhysicalPair*>(physical->context), list,
-                                                                 count);
 }
 
 }  // namespace spindrift::kernel

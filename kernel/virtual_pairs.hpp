@@ -23,7 +23,7 @@
 
 namespace spindrift::kernel {
 
-/// Who knows what memory peers have registered. Consulted before every write and read.
+/// Knows what memory peers have registered, and is consulted before every write and read.
 class RemoteMemory {
  public:
   enum class Verdict : std::uint8_t { allowed, refused, unknown };
@@ -45,7 +45,7 @@ struct PoolOptions {
   std::uint32_t connected_max = 0;
   std::uint64_t promote_posts = 1000;
   Duration sample_period = std::chrono::milliseconds(100);
-  /// Of one message; a larger one fails its pair. Each pair may keep one of them until it is taken.
+  /// A larger message than that fails its pair. Each pair may keep one of them until it is taken.
   std::size_t fetch_bytes_max = 64 << 20;
   /// Whether a connected queue pair that breaks says that the peer is gone: then all pairs to that peer fail at once, also
   /// those on connectionless ones. Else its pairs go on over those.
@@ -140,9 +140,7 @@ class VirtualPairs {
   void sweep();
 
  private:
-  [[nodiscard]] static int local_allowed(void* self, const vq_pair* pair, const vq_request* request);
   [[nodiscard]] static int remote_allowed(void* self, const vq_pair* pair, const vq_request* request);
-  [[nodiscard]] static std::uint32_t post(void* self, vq_physical* physical, const vq_posted* list, std::uint32_t count);
 
   RemoteMemory* const remote_;
   PoolMemory& memory_;

@@ -55,7 +55,7 @@ static void free_slot(struct vq_physical* physical, uint32_t index) {
   --physical->under_way;
 }
 
-/* Of a slot that leaves its pair. */
+/* The slot leaves its pair. */
 static void let_go(struct vq_pair* pair, struct vq_physical* physical, uint32_t index) {
   const struct vq_slot* slot = &physical->slots[index];
   --pair->slots.count;
@@ -208,7 +208,7 @@ static void settle(struct vq_pool* pool, struct vq_pair* pair) {
   end_if_idle(pool, pair);
 }
 
-/* What waits to be posted again never will be; what is still posted keeps its slot until it is over. */
+/* Operations that wait to be posted again never will be; one that is still posted keeps its slot until it is over. */
 static void give_up(struct vq_pool* pool, struct vq_pair* pair) {
   for (uint32_t index = pair->slots.first; index != VQ_NONE; index = pair->physical->slots[index].next_of_pair) {
     struct vq_slot* slot = &pair->physical->slots[index];
@@ -468,7 +468,7 @@ static void finish(struct vq_pool* pool, struct vq_physical* physical, uint32_t 
   settle(pool, pair);
 }
 
-/* Of a peer that is lost nobody has anything to expect any more: their operations would only break the queue pair again. */
+/* Nobody has anything to expect of a lost peer any more: their operations would only break the queue pair again. */
 static void fail_all_of_peer(struct vq_pool* pool, const struct vq_physical* physical, uint32_t peer) {
   for (uint32_t i = 0; i < pool->count; ++i) {
     struct vq_pair* pair = &pool->pairs[i];

@@ -288,7 +288,7 @@ enum vq_verdict {
   VQ_DROPPED,  /* taken in or refused: the buffer is free */
   VQ_STRANGER, /* good, for a port: see the header; the buffer is the caller's */
 };
-/* What came into a buffer of the physical queue pair. */
+/* Bytes have come into a buffer of the physical queue pair. */
 enum vq_verdict vq_on_message(struct vq_pool* pool, struct vq_physical* physical, uint64_t buffer,
                               const unsigned char* bytes, uint32_t size);
 /* Whether bytes are a whole message of this version; copies the header. The metadata follow it, the bytes follow them. */

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::uint32_t depth_max = 1u << 16;
 
-/// Of rdma-core's devices, by libfabric: the queue pairs are there, but not what this device promises of them.
+/// Rdma-core's devices have queue pairs by libfabric, but not what this device promises of them.
 bool is_verbs(const std::string& provider) { return provider == "verbs" || provider == "verbs;ofi_rxm"; }
 
 Error not_over_verbs(const std::string& provider) {
@@ -41,7 +41,7 @@ Result<void> check(const OfiDeviceOptions& options) {
   return check_sizes(options.sizes, depth_max, options.answer_max);
 }
 
-// What `open` gives out.
+// `open` gives these out.
 class ConnectionlessQueuePair final : public PhysicalQueuePair {
  public:
   ConnectionlessQueuePair(OfiDevice& device, RdmEndpoint& endpoint)

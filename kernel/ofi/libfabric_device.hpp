@@ -22,8 +22,6 @@ class OfiDevice final : public PhysicalDevice {
   /// Errors: as `make_ofi_device`.
   [[nodiscard]] Result<void> start();
 
-  [[nodiscard]] const DeviceTraits& traits() const noexcept override { return traits_; }
-  [[nodiscard]] const Metadata& metadata() const noexcept override { return metadata_; }
   [[nodiscard]] Result<PeerHandle> resolve(const Metadata& peer) override;
   void forget(PeerHandle peer) override;
   [[nodiscard]] Result<std::unique_ptr<PhysicalQueuePair>> open() override;
@@ -37,7 +35,7 @@ class OfiDevice final : public PhysicalDevice {
   [[nodiscard]] bool may_block() noexcept override;
   [[nodiscard]] Time next_look() const noexcept override;
 
-  /// Of every queue pair: what the provider has is taken, what waits is offered.
+  /// Takes what the provider has of every queue pair, and offers what waits.
   void progress() override;
   void end() noexcept override { ends_ = true; }
   /// Makes a broken endpoint anew, the first one where it was. Errors: resource.
@@ -58,8 +56,6 @@ class OfiDevice final : public PhysicalDevice {
 
   const OfiDeviceOptions options_;
   const SystemClock system_clock_;
-  DeviceTraits traits_;
-  Metadata metadata_;
   OfiName name_;
   std::unique_ptr<ProviderDomain> connectionless_domain_;
   std::unique_ptr<ProviderDomain> connected_domain_;

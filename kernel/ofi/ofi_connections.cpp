@@ -122,7 +122,7 @@ OfiConnection* OfiConnections::find(fid_t which) noexcept {
       [which](OfiConnection& each) { return !each.state().broken() && &each.endpoint().fid == which; });
 }
 
-// Who calls says a token and nothing else. It is turned away if it says more or less, or if too many wait to be taken.
+// A caller says a token and nothing else. It is turned away if it says more or less, or if too many wait to be taken.
 void OfiConnections::on_request(fi_info& info, std::span<const std::byte> data) {
   const auto made = [&]() -> Result<std::unique_ptr<OfiConnection>> {
     if (data.size() != token_bytes || connections_.calls_full()) return Error(ErrorKind::refused, "turned away");

@@ -44,7 +44,7 @@ class OfiConnection final : public PhysicalQueuePair {
   void break_down(std::string reason);
   void progress(Time now);
   [[nodiscard]] bool has_events() const noexcept { return !events_.empty(); }
-  /// What the provider does not take now it takes when something that it has is over, and that its queue tells.
+  /// The provider takes what it does not take now when something that it has is over, and that its queue tells.
   [[nodiscard]] Time next_look() const noexcept { return state_.silent_at(!order_.empty()); }
 
  private:

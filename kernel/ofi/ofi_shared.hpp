@@ -1,4 +1,4 @@
-// What the queue pairs of a device over libfabric know of it, and how libfabric's calls are answered for.
+// The queue pairs of a device over libfabric share this, and tell the outcomes of libfabric's calls in this way.
 #pragma once
 
 #include <rdma/fabric.h>
@@ -23,7 +23,7 @@ using fabric::ofi::ofi_error;
   return ofi_error(call, answer);
 }
 
-/// What a call of libfabric has made: `make(&object)` answers as libfabric does. Errors: resource.
+/// The object that a call of libfabric has made: `make(&object)` answers as libfabric does. Errors: resource.
 template <class Object, class Make>
 [[nodiscard]] Result<Handle<Object>> made_by(std::string_view call, Make&& make) {
   Object* object = nullptr;

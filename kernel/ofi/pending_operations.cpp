@@ -77,7 +77,7 @@ long give(fid_ep& endpoint, PendingOperation& pending, fi_addr_t to, void* conte
   const PhysicalOperation& operation = pending.operation;
   iovec local{operation.local, operation.bytes};
   if (pending.staged) local = {pending.copy.data(), pending.copy.size()};
-  // Of a connection, the acknowledgement of what is signaled says that all before it has arrived.
+  // On a connection, the acknowledgement of what is signaled says that all before it has arrived.
   const std::uint64_t acknowledged = FI_COMPLETION | (operation.signaled ? FI_DELIVERY_COMPLETE : 0);
   if (operation.kind == PhysicalOperation::Kind::send) {
     fi_msg message{};

@@ -101,9 +101,9 @@ class PendingOperations {
 /// Offers the endpoint every receive buffer that is free. False if it refuses for good.
 [[nodiscard]] bool offer(fid_ep& endpoint, ReceiveBuffers& buffers, std::uint32_t life);
 
-/// What an error of libfabric's queues means for the operation.
+/// The status of an operation that ended with this error of libfabric's queues.
 [[nodiscard]] OperationStatus status_of_completion(int error) noexcept;
-/// What a refusal at the call means: the operation itself is wrong, or there is no way to the peer.
+/// The status of an operation that was refused at the call: the operation itself is wrong, or there is no way to the peer.
 [[nodiscard]] OperationStatus status_of_refusal(long error) noexcept;
 
 }  // namespace spindrift::kernel::ofi

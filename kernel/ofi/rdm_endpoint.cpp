@@ -65,7 +65,7 @@ std::size_t RdmEndpoint::post(std::span<const PhysicalOperation> operations) {
   std::size_t taken = 0;
   for (; taken < operations.size() && pending_.live() + events_.completions() < shared_.sizes.send_depth; ++taken)
     accept(operations[taken]);
-  // What the provider did not take at once waits for `progress`, which hears of failures first.
+  // An operation that the provider did not take at once waits for `progress`, which hears of failures first.
   for (auto& [peer, queue] : queues_) {
     if (!queue.waiting.empty() && queue.tries == 0) flush(queue);
   }

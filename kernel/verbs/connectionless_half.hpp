@@ -18,7 +18,7 @@ class ConnectionlessHalf {
   virtual void remove(PeerHandle peer) = 0;
   /// Errors: resource.
   [[nodiscard]] virtual Result<std::unique_ptr<PhysicalQueuePair>> open() = 0;
-  /// Of a completion that no connection has.
+  /// No connection has this completion.
   virtual void on_completion(const CompletionToken& token, const ibv_wc& completion) = 0;
   /// Buffers that came back go to the adapter.
   virtual void progress() = 0;

@@ -34,7 +34,7 @@ struct DcPort {
   std::uint32_t buffers_key = 0;  ///< local, of the memory of receive buffers
 };
 
-/// Where everything for this device arrives. It stays while initiators come and go.
+/// Everything for this device arrives at its target, which stays while initiators come and go.
 class DcTarget {
  public:
   /// `life`: at the head of its buffers' tokens. The buffers of `buffers` are registered and outlive it. Errors: resource.

@@ -33,7 +33,7 @@ struct DcReturn {
 template <class Object>
 using DcHandle = std::unique_ptr<Object, DcReturn>;
 
-/// Of libmlx5 and libibverbs, loaded once; they stay. Errors: unsupported (no libmlx5, or one without a call).
+/// The calls of libmlx5 and libibverbs, loaded once; they stay. Errors: unsupported (no libmlx5, or one without a call).
 [[nodiscard]] Result<const DcCalls*> dc_calls();
 
 }  // namespace spindrift::kernel::verbs

@@ -124,7 +124,7 @@ Result<void> DcHalf::start() {
 }
 
 Result<std::unique_ptr<PhysicalQueuePair>> DcHalf::open() {
-  // Of what each initiator asks for the completion queue has room for one connection's.
+  // An initiator asks for as much of the completion queue as a connection does.
   SPINDRIFT_TRY(shared_.adapter->make_room(queue_pairs_.size() + 2));
   auto made = std::make_unique<QueuePair>(*this, shared_.new_life());
   queue_pairs_.push_back(made.get());

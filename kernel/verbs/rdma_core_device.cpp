@@ -126,8 +126,8 @@ void VerbsDevice::progress() {
   connections_.progress(shared_.clock->now());
 }
 
-// What came before the queue was armed makes nothing readable, so it is looked at once more; and news that came so is told
-// to nobody but by this.
+// A completion from before the queue was armed makes nothing readable, so it is looked at once more; and news that came so
+// is told to nobody but by this.
 bool VerbsDevice::may_block() noexcept {
   shared_.adapter->arm();
   armed_ = true;

@@ -19,8 +19,6 @@ class VerbsDevice final : public PhysicalDevice {
   /// Errors: as `make_verbs_device`.
   [[nodiscard]] Result<void> start();
 
-  [[nodiscard]] const DeviceTraits& traits() const noexcept override { return traits_; }
-  [[nodiscard]] const Metadata& metadata() const noexcept override { return metadata_; }
   [[nodiscard]] Result<PeerHandle> resolve(const Metadata& peer) override;
   void forget(PeerHandle peer) override;
   [[nodiscard]] Result<std::unique_ptr<PhysicalQueuePair>> open() override;
@@ -42,8 +40,6 @@ class VerbsDevice final : public PhysicalDevice {
 
   const VerbsDeviceOptions options_;
   const SystemClock system_clock_;
-  DeviceTraits traits_;
-  Metadata metadata_;
   VerbsName name_;
   VerbsShared shared_;
   std::unordered_map<std::uint64_t, Handle<ibv_mr>> registered_;  ///< by local key; goes before its domain

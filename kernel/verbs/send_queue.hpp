@@ -20,7 +20,7 @@
 
 namespace spindrift::kernel::verbs {
 
-/// What the adapter is asked for.
+/// One operation, as the adapter is asked for it.
 struct AdapterRequest {
   PhysicalOperation::Kind kind = PhysicalOperation::Kind::write;
   bool signaled = false;
@@ -55,19 +55,19 @@ template <class Post>
   return works.empty() ? 0 : post(works.data());
 }
 
-/// What an adapter's status means for the operation.
+/// The status of an operation, by the adapter's.
 [[nodiscard]] OperationStatus status_of(ibv_wc_status status) noexcept;
 
 class SendQueue {
  public:
-  /// Of a message's header; a longer one is refused as `local_error`.
+  /// A message with a longer header is refused as `local_error`.
   static constexpr std::size_t header_bytes_max = 128;
   using Reaches = std::function<bool(PeerHandle)>;
 
   /// `reaches`: whether a peer is known; null: the only one is.
   SendQueue(const DeviceSizes& sizes, const OwnMemory& memory, Reaches reaches);
 
-  /// Where headers are kept until they are sent: `headers().size()` bytes, which are to be registered.
+  /// Headers are kept here until they are sent; these bytes are to be registered.
   [[nodiscard]] std::span<std::byte> headers() noexcept { return headers_; }
   void set_headers_key(std::uint32_t key) noexcept { headers_key_ = key; }
 

@@ -111,14 +111,14 @@ void VerbsConnection::on_established() {
   if (state_.establish(shared_.clock->now()) && calls_) queue_.events().connected();
 }
 
-// Of a completion that failed, the token and the status alone are valid.
+// A completion that failed has a valid token and status, and nothing else.
 void VerbsConnection::on_completion(const CompletionToken& token, const ibv_wc& completion) {
   if (state_.broken()) return;
   state_.hear(shared_.clock->now());
   if (completion.status != IBV_WC_SUCCESS) {
     const OperationStatus status = status_of(completion.status);
     if (!token.receive) queue_.on_failed(token.which, status);
-    // What a peer did wrong here fails its own operations there; what was flushed follows a failure that is told elsewhere.
+    // A peer's mistake here fails its own operations there; a flushed buffer follows a failure that is told elsewhere.
     if (token.receive && status == OperationStatus::flushed) return;
     return break_down(
         std::string("the connection broke: ") + fabric::verbs::loaded_library().wc_status_str(completion.status),

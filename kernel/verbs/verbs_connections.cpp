@@ -60,7 +60,7 @@ void VerbsConnections::take_reports() {
   }
 }
 
-// Who calls says what it is and a token. It is turned away if it says anything else, or if too many wait to be taken.
+// A caller says what it is and a token. It is turned away if it says anything else, or if too many wait to be taken.
 void VerbsConnections::on_request(Handle<rdma_cm_id> id, std::span<const std::byte> said) {
   const auto token = token_said(said);
   Result<void> done;

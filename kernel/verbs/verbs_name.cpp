@@ -17,7 +17,7 @@ constexpr std::uint8_t version = 1;
 constexpr std::uint8_t has_connected = 1;
 constexpr std::uint8_t has_target = 2;
 
-/// What there is of a target's GID.
+/// The part of a target's GID that is said.
 enum class GidForm : std::uint8_t { none, address, link_local, whole };
 
 constexpr std::array<std::uint8_t, 8> link_local_prefix{0xfe, 0x80};

@@ -19,7 +19,7 @@
 
 namespace spindrift::kernel::verbs {
 
-/// What a sender must know of a DC target: where it is, its number and its key.
+/// A sender must know where a DC target is, its number and its key.
 struct TargetName {
   std::array<std::uint8_t, 16> gid{};
   std::uint16_t lid = 0;

@@ -33,8 +33,6 @@ class SimDevice final : public PhysicalDevice {
   SimDevice(SimNetwork& network, std::uint64_t number, const SimOptions& options);
   ~SimDevice() override;
 
-  [[nodiscard]] const DeviceTraits& traits() const noexcept override { return traits_; }
-  [[nodiscard]] const Metadata& metadata() const noexcept override { return metadata_; }
   [[nodiscard]] Result<PeerHandle> resolve(const Metadata& peer) override;
   void forget(PeerHandle peer) override;
   [[nodiscard]] Result<std::unique_ptr<PhysicalQueuePair>> open() override;
@@ -70,8 +68,6 @@ class SimDevice final : public PhysicalDevice {
   SimNetwork& network_;
   const std::uint64_t number_;
   const SimOptions options_;
-  DeviceTraits traits_;
-  Metadata metadata_;
   std::map<std::uint32_t, std::uint64_t> peers_;  ///< device number by handle
   std::uint32_t newest_peer_ = 0;
   std::uint64_t newest_key_ = 0;
