@@ -5,6 +5,12 @@
 
 namespace spindrift::fabric {
 
+// A table of a library's calls is made of a list that names each once, `CALLS(CALL)` with `CALL(field, function)` for each:
+// in the table `CALLS(SPINDRIFT_CALL_FIELD)`, and to fill it, with `loaded` and `table` in reach,
+// `CALLS(SPINDRIFT_FIND_CALL)`.
+#define SPINDRIFT_CALL_FIELD(field, function) decltype(&::function) field = nullptr;
+#define SPINDRIFT_FIND_CALL(field, function) loaded.find(table.field, #function);
+
 /// A library that is loaded, its own symbols for itself, by its constructor, and never unloaded: objects of it may live as
 /// long as the process. After loading no signal goes to a handler that came with it; a handler that another thread sets
 /// meanwhile stays. Threading: any thread, as long as nobody else uses this object.

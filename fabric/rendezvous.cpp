@@ -89,8 +89,8 @@ Result<Rendezvous> Rendezvous::open(const std::string& runtime_directory, const 
         .fix("use 1 to 64 characters of A-Z a-z 0-9 . _ -, not beginning with a dot");
   }
   const std::string path = runtime_directory + "/" + group_name;
-  if (auto made = make_directory(runtime_directory); !made) return std::move(made).error();
-  if (auto made = make_directory(path); !made) return std::move(made).error();
+  SPINDRIFT_TRY(make_directory(runtime_directory));
+  SPINDRIFT_TRY(make_directory(path));
 
   FileDescriptor directory(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   if (!directory) return system_error("open", errno).at(path).fix("remove it, or choose another runtime directory");
@@ -186,16 +186,15 @@ void Rendezvous::remove_stale_files() const {
 }
 
 Result<FileDescriptor> Rendezvous::listen() {
-  auto socket = new_socket();
-  if (!socket) return std::move(socket).error();
+  SPINDRIFT_TRY_ASSIGN(auto socket, new_socket());
   remove(self_, new_socket_suffix);
   const std::string hidden = file_name(self_, new_socket_suffix);
   const std::string name = file_name(self_, socket_suffix);
   const sockaddr_un address = address_in(directory_.get(), hidden);
-  if (::bind(socket->get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
+  if (::bind(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
     return system_error("bind", errno).at(path_ + "/" + hidden);
   }
-  if (::listen(socket->get(), backlog) != 0) return system_error("listen", errno).at(path_ + "/" + hidden);
+  if (::listen(socket.get(), backlog) != 0) return system_error("listen", errno).at(path_ + "/" + hidden);
   if (::renameat(directory_.get(), hidden.c_str(), directory_.get(), name.c_str()) != 0) {
     return system_error("rename", errno).at(path_ + "/" + name);
   }
@@ -203,12 +202,11 @@ Result<FileDescriptor> Rendezvous::listen() {
 }
 
 Result<std::optional<FileDescriptor>> Rendezvous::call(NodeId node) const {
-  auto socket = new_socket();
-  if (!socket) return std::move(socket).error();
+  SPINDRIFT_TRY_ASSIGN(auto socket, new_socket());
   const std::string name = file_name(node, socket_suffix);
   const sockaddr_un address = address_in(directory_.get(), name);
-  if (::connect(socket->get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0) {
-    return std::optional<FileDescriptor>(std::move(*socket));
+  if (::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0) {
+    return std::optional<FileDescriptor>(std::move(socket));
   }
   if (errno == ENOENT || errno == ECONNREFUSED) return std::optional<FileDescriptor>();
   return system_error("connect", errno).at(path_ + "/" + name);

@@ -12,7 +12,6 @@
 #include <spindrift/core/clock.hpp>
 #include <spindrift/fabric/load_library.hpp>
 #include <spindrift/fabric/verbs/library.hpp>
-#include <spindrift/fabric/verbs/ports.hpp>
 #include <spindrift/fabric/verbs/verbs.hpp>
 #include <spindrift/kernel/pool.hpp>
 
@@ -21,7 +20,7 @@ namespace spindrift::bench {
 namespace {
 
 using fabric::verbs::Handle;
-using fabric::verbs::Library;
+using fabric::verbs::RdmaCoreCalls;
 
 constexpr Duration patience = std::chrono::seconds(10);
 /// As the queue pairs of the fabric `verbs`.
@@ -51,7 +50,7 @@ std::optional<ibv_gid_entry> gid_of(ibv_context& context, std::uint32_t port) {
   return best;
 }
 
-std::optional<ActivePort> port_that_is_up(const Library& lib, Handle<ibv_context> context) {
+std::optional<ActivePort> port_that_is_up(const RdmaCoreCalls& lib, Handle<ibv_context> context) {
   ibv_device_attr device{};
   if (context == nullptr || lib.query_device(context.get(), &device) != 0) return std::nullopt;
   ActivePort port{std::move(context), {}, 0, {}};
@@ -74,7 +73,7 @@ ActivePort first_port() {
     throw Exception(Error(ErrorKind::unsupported, "there are no queue pairs of verbs here to measure")
                         .because(std::move(ports).error()));
   }
-  const Library& lib = fabric::verbs::loaded_library();
+  const RdmaCoreCalls& lib = fabric::verbs::loaded_library();
   int count = 0;
   const Handle<ibv_device*> devices(lib.get_device_list(&count));
   for (int i = 0; devices != nullptr && i < count; ++i) {
@@ -91,7 +90,7 @@ class VerbsRun final : public VerbsConnect {
       : port_(std::move(port)), memory_(registered_bytes, std::byte{1}), virtual_completions_(64) {}
 
   void start(const std::string& provider) {
-    const Library& lib = fabric::verbs::loaded_library();
+    const RdmaCoreCalls& lib = fabric::verbs::loaded_library();
     fabric::LoadedLibrary verbs("libibverbs.so.1");
     if (!verbs.find(modify_, "ibv_modify_qp").error().empty()) throw Exception(Error(ErrorKind::unsupported, verbs.error()));
     domain_.reset(lib.alloc_pd(port_.context.get()));

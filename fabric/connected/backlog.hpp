@@ -1,8 +1,8 @@
 // Requests that a provider does not take yet, in the order in which they were asked for.
 //
 // A request has `region` (the own memory that it needs, counted there while it waits, or null), and for its bytes `local`,
-// `bytes` and `owned` (holds them, if it is not empty). It may have `copied`: the caller may change them after the post, so
-// they are copied into `owned` if it has to wait.
+// `bytes` and `owned` (holds them, if it is not empty). If `copied`, the caller may change them after the post, so they are
+// copied into `owned` if it has to wait, unless the connection has seen to that (`owned` has no `assign`).
 #pragma once
 
 #include <algorithm>
@@ -32,7 +32,7 @@ class Backlog {
       if (request.region != nullptr) --request.region->reading;
       return;
     }
-    if constexpr (requires { request.copied; }) {
+    if constexpr (requires { request.owned.assign(request.local, request.local); }) {
       if (request.copied && request.owned.empty()) request.owned.assign(request.local, request.local + request.bytes);
     }
     bytes_ += request.owned.size();

@@ -6,11 +6,10 @@
 namespace spindrift::fabric::connected {
 
 Result<Exposure> Connection::grant(RegionKey key, OwnRegion& region, Access access) {
-  auto right = give_right(region, access);
-  if (!right) return std::move(right).error();
-  granted.emplace(right->remote_key, Grant{key, &region, access, std::move(right->registration)});
+  SPINDRIFT_TRY_ASSIGN(auto right, give_right(region, access));
+  granted.emplace(right.remote_key, Grant{key, &region, access, std::move(right.registration)});
   ++region.granted;
-  return Exposure{key, right->remote_key, right->address, region.memory.size(), access};
+  return Exposure{key, right.remote_key, right.address, region.memory.size(), access};
 }
 
 OwnRegion* Connection::revoke(std::uint64_t remote_key) {

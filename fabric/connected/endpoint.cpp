@@ -39,7 +39,7 @@ Result<std::unique_ptr<Endpoint>> Endpoint::make(EndpointOptions options, Charac
   SPINDRIFT_TRY_ASSIGN(const std::uint64_t incarnation, random_word());
   FileDescriptor bell(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (!bell) return system_error("eventfd", errno);
-  return std::unique_ptr<Endpoint>(new Endpoint(std::move(options), std::move(character), incarnation, std::move(bell),
+  return std::unique_ptr<Endpoint>(new Endpoint(options, std::move(character), incarnation, std::move(bell),
                                                 std::move(transport), std::move(memory), clock));
 }
 
@@ -50,7 +50,6 @@ Endpoint::Endpoint(EndpointOptions options, Character character, std::uint64_t i
       character_(std::move(character)),
       traits_(traits_of(character_)),
       clock_(clock),
-      rendezvous_(std::move(options.rendezvous)),
       sleeper_(std::move(bell)),
       transport_(std::move(transport)),
       regions_(std::move(memory),
@@ -61,6 +60,14 @@ Endpoint::Endpoint(EndpointOptions options, Character character, std::uint64_t i
           self_, incarnation_,
           {.connections_max = peers_max, .remote_key_max = character_.remote_key_max, .silence_max = options.silence_max},
           *transport_, regions_, [this] { sleeper_.ring(); }) {}
+
+Result<std::unique_ptr<Fabric>> Endpoint::alone(Result<std::unique_ptr<Endpoint>> part, const std::string& runtime_directory,
+                                                const std::string& group_name) {
+  SPINDRIFT_TRY_ASSIGN(auto endpoint, std::move(part));
+  SPINDRIFT_TRY_ASSIGN(auto rendezvous, Rendezvous::open(runtime_directory, group_name));
+  endpoint->rendezvous_.emplace(std::move(rendezvous));
+  return std::unique_ptr<Fabric>(std::move(endpoint));
+}
 
 Endpoint::~Endpoint() {
   connections_.finish(clock_.now());

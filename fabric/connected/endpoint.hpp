@@ -44,8 +44,6 @@ struct Character {
 struct EndpointOptions {
   NodeId self;
   Duration silence_max{};
-  /// Where processes of one host see that a node's id is taken. Nothing: somebody else in this process claims it.
-  std::optional<Rendezvous> rendezvous;
 };
 
 class Endpoint final : public Part {
@@ -57,6 +55,12 @@ class Endpoint final : public Part {
                                                               const Clock& clock = system_clock);
   /// What was said last is still handed over, if the peers take it; who calls now is turned away.
   ~Endpoint() override;
+
+  /// A part that stands alone: in that directory and group the processes of one host see that its node's id is taken.
+  /// Errors: as Rendezvous::open.
+  [[nodiscard]] static Result<std::unique_ptr<Fabric>> alone(Result<std::unique_ptr<Endpoint>> part,
+                                                             const std::string& runtime_directory,
+                                                             const std::string& group_name);
 
   // Of a part, to which another part lends memory and sleep.
   /// As OwnRegions::adopt.
@@ -113,7 +117,7 @@ class Endpoint final : public Part {
   const Character character_;
   const Traits traits_;
   const Clock& clock_;
-  std::optional<Rendezvous> rendezvous_;
+  std::optional<Rendezvous> rendezvous_;  ///< nothing: somebody else in this process claims the id
   Sleeper sleeper_;
   std::unique_ptr<Transport> transport_;
   OwnRegions regions_;

@@ -84,7 +84,7 @@ void PeerConnections::answer_calls() {
       continue;
     }
     const CallId id = begun->call->id;
-    auto connection = transport_.answer(*begun->call, encode(begun->greeting));
+    auto connection = transport_.answer({*begun->call, encode(begun->greeting)});
     if (connection) {
       add(std::move(connection).value());
       continue;
@@ -131,7 +131,7 @@ void PeerConnections::reach(NodeId node) {
 void PeerConnections::place(NodeId node, const SocketAddress* address) {
   const auto begun = rules_.begin_call(node, now_);
   if (!begun) return;
-  auto connection = transport_.call(*begun->call, address, encode(begun->greeting));
+  auto connection = transport_.call({*begun->call, encode(begun->greeting)}, address);
   if (connection) return add(std::move(connection).value());
   rules_.on_ended(begun->call->id, now_);
   failed(node, connection.error().to_string());
@@ -144,7 +144,7 @@ void PeerConnections::failed(NodeId node, std::string why) {
   log::info(log::Room::fabric, "no connection yet", {{"endpoint", called.endpoint}, {"reason", called.last_failure}});
 }
 
-void PeerConnections::add(std::unique_ptr<Connection> connection) {
+void PeerConnections::add(ConnectionPointer connection) {
   connection->heard = now_;
   connections_.push_back(std::move(connection));
   unsettled_ = true;
@@ -305,7 +305,7 @@ void PeerConnections::sweep() {
       ++i;
       continue;
     }
-    const std::unique_ptr<Connection> gone = std::move(connections_[i]);
+    const ConnectionPointer gone = std::move(connections_[i]);
     connections_.erase(connections_.begin() + static_cast<std::ptrdiff_t>(i));
     transport_.on_gone(*gone);
     const NodeId node = gone->node();

@@ -88,7 +88,7 @@ class PeerConnections final : private TransportEvents {
 
   [[nodiscard]] Connection* find(PeerId peer) const noexcept;
   [[nodiscard]] PeerId newest_peer() const noexcept { return newest_peer_; }
-  [[nodiscard]] const std::vector<std::unique_ptr<Connection>>& all() const noexcept { return connections_; }
+  [[nodiscard]] const std::vector<ConnectionPointer>& all() const noexcept { return connections_; }
   /// Whether last words are on their way.
   [[nodiscard]] bool speaking() const noexcept;
   [[nodiscard]] bool has_events() const noexcept { return !events_.empty(); }
@@ -119,7 +119,7 @@ class PeerConnections final : private TransportEvents {
   void place(NodeId node, const SocketAddress* address);
   void failed(NodeId node, std::string why);
   void act();
-  void add(std::unique_ptr<Connection> connection);
+  void add(ConnectionPointer connection);
   void up(Connection& connection);
   void on_control(Connection& connection, const Control& control);
   void on_exposed(Connection& connection, const Exposure& exposure);
@@ -137,7 +137,7 @@ class PeerConnections final : private TransportEvents {
   Time next_alive_ = never;
   std::uint32_t passes_ = 0;  ///< since reports were looked for
   bool unsettled_ = false;    ///< somebody is being called, answers or closes: reports are looked for in every pass
-  std::vector<std::unique_ptr<Connection>> connections_;
+  std::vector<ConnectionPointer> connections_;
   std::unordered_map<PeerId, Connection*> peers_;
   PeerId newest_peer_;
   std::map<NodeId, Called> called_;

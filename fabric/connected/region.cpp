@@ -33,19 +33,18 @@ std::unique_ptr<MemorySource> private_mappings() { return std::make_unique<Priva
 
 Result<Region> OwnRegions::allocate(std::size_t bytes, std::string_view name) {
   if (bytes == 0) return Error(ErrorKind::bad_argument, "a region without bytes").at(std::string(name));
-  auto key = random_word();
-  if (!key) return std::move(key).error();
+  SPINDRIFT_TRY_ASSIGN(const std::uint64_t key, random_word());
   const std::size_t whole = (bytes + page_bytes - 1) / page_bytes * page_bytes;
   auto taken = source_->take(whole);
   if (!taken) return Error(std::move(taken).error()).at(std::string(name));
   OwnRegion& region = memory_[taken->data()];
   region.memory = taken->first(bytes);
   region.taken_bytes = whole;
-  if (!keys_.emplace(RegionKey(*key), &region).second) {
+  if (!keys_.emplace(RegionKey(key), &region).second) {
     give_back(region);
     return Error(ErrorKind::resource, "the kernel gave the same random number twice");
   }
-  return Region{RegionKey(*key), region.memory};
+  return Region{RegionKey(key), region.memory};
 }
 
 Result<void> OwnRegions::adopt(RegionKey key, std::span<std::byte> memory, std::unique_ptr<Registration> keeper) {

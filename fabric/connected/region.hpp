@@ -13,6 +13,7 @@
 #include <string_view>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 
 #include <spindrift/fabric/fabric.hpp>
 #include <spindrift/core/result.hpp>
@@ -26,6 +27,17 @@ class Registration {
   virtual ~Registration() = default;
   Registration(const Registration&) = delete;
   Registration& operator=(const Registration&) = delete;
+};
+
+/// A provider's own handle, which gives back what it stands for when it goes.
+template <class Handle>
+class HeldRegistration final : public Registration {
+ public:
+  explicit HeldRegistration(Handle handle) : handle_(std::move(handle)) {}
+  [[nodiscard]] const Handle& handle() const noexcept { return handle_; }
+
+ private:
+  const Handle handle_;
 };
 
 /// Where regions' memory comes from. Belongs to the poller.

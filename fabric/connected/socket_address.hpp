@@ -18,4 +18,12 @@ struct SocketAddress {
 /// server, unless `numeric`.
 [[nodiscard]] Result<SocketAddress> resolve(const std::string& endpoint, bool numeric);
 
+/// An address as people and libraries write it, without a name that somebody would have to look up.
+struct NumericAddress {
+  std::string host;
+  std::string port;
+};
+/// Errors: bad_argument (of another family than IPv4 and IPv6).
+[[nodiscard]] Result<NumericAddress> in_numbers(const SocketAddress& address);
+
 }  // namespace spindrift::fabric::connected

@@ -20,6 +20,13 @@
 
 namespace spindrift::fabric::connected {
 
+/// What a connection begins with, of this side. The call outlives the connection.
+struct Opening {
+  const PeerCall& call;
+  GreetingBytes greeting;
+};
+using ConnectionPointer = std::unique_ptr<Connection>;
+
 /// What a transport has found; spans are valid during the call. That a connection ended is noted at it: `break_down`.
 class TransportEvents {
  public:
@@ -70,13 +77,12 @@ class Transport {
   [[nodiscard]] virtual Reach reach(NodeId) { return Reach::by_address; }
   /// A node that is to be asked about anew. Nothing: there is none.
   [[nodiscard]] virtual std::optional<NodeId> next_reachable() { return std::nullopt; }
-  /// A connection that calls; `address` is null after `Reach::by_record`. The call outlives it. Errors: resource.
-  [[nodiscard]] virtual Result<std::unique_ptr<Connection>> call(const PeerCall& call, const SocketAddress* address,
-                                                                 const GreetingBytes& greeting) = 0;
+  /// A connection that calls; `address` is null after `Reach::by_record`. Errors: resource.
+  [[nodiscard]] virtual Result<ConnectionPointer> call(const Opening& opening, const SocketAddress* address) = 0;
   /// The greeting of the oldest call that came and waits to be answered or turned away, one of which has to follow.
   [[nodiscard]] virtual std::optional<std::span<const std::byte>> waiting_call() = 0;
   /// Errors: resource; the call is then over.
-  [[nodiscard]] virtual Result<std::unique_ptr<Connection>> answer(const PeerCall& call, const GreetingBytes& greeting) = 0;
+  [[nodiscard]] virtual Result<ConnectionPointer> answer(const Opening& opening) = 0;
   virtual void turn_away() = 0;
   /// The connection is about to be closed, and then to go.
   virtual void on_gone(Connection&) {}

@@ -13,22 +13,13 @@ constexpr std::size_t buffers = 8;
 constexpr std::size_t buffer_bytes = connected::header_bytes + connected::message_bytes_max;
 constexpr std::uint64_t news_word = 1;
 
-/// A region as one peer knows it, under a key of its own.
-class RegisteredMemory final : public connected::Registration {
- public:
-  explicit RegisteredMemory(Handle<fid_mr> handle) : handle_(std::move(handle)) {}
-
- private:
-  Handle<fid_mr> handle_;
-};
-
 }  // namespace
 
 // A token is a place and its generation, never a pointer: what the provider gives back late hits nothing.
 void* Flights::reserve(MessageEndpoint& connection) {
   if (free_.empty()) {
     free_.push_back(static_cast<std::uint32_t>(flights_.size()));
-    flights_.emplace_back().generation = 1;
+    flights_.push_back({.place = free_.back()});
   }
   const std::uint32_t place = free_.back();
   free_.pop_back();
@@ -42,28 +33,24 @@ Flights::Flight& Flights::at(void* token) noexcept {
 
 Flights::Flight* Flights::find(void* token) noexcept {
   const auto word = reinterpret_cast<std::uintptr_t>(token);
-  const std::uint32_t place = word & 0xffff'ffff;
-  if (place >= flights_.size() || flights_[place].generation != word >> 32U) return nullptr;
-  return flights_[place].connection == nullptr ? nullptr : &flights_[place];
+  const std::size_t place = word & 0xffff'ffff;
+  if (place >= flights_.size()) return nullptr;
+  Flight& flight = flights_[place];
+  return flight.generation != word >> 32U || flight.connection == nullptr ? nullptr : &flight;
 }
 
-void Flights::finish(void* token) noexcept { clear(reinterpret_cast<std::uintptr_t>(token) & 0xffff'ffff); }
-
-void Flights::clear(std::uint32_t place) noexcept {
-  Flight& flight = flights_[place];
+void Flights::clear(Flight& flight) noexcept {
   if (flight.request.region != nullptr) {
     --flight.request.region->reading;
     flight.connection->unsent_bytes -= flight.request.bytes;
   }
-  flight.request = {};
-  flight.connection = nullptr;
-  ++flight.generation;
-  free_.push_back(place);
+  flight = {.place = flight.place, .generation = flight.generation + 1};
+  free_.push_back(flight.place);
 }
 
 void Flights::drop(const MessageEndpoint& connection) noexcept {
-  for (std::uint32_t place = 0; place < flights_.size(); ++place) {
-    if (flights_[place].connection == &connection) clear(place);
+  for (Flight& flight : flights_) {
+    if (flight.connection == &connection) clear(flight);
   }
 }
 
@@ -72,14 +59,6 @@ std::size_t Flights::under_way(const MessageEndpoint& connection) const noexcept
     return flight.connection == &connection && flight.request.kind != OfiRequest::Kind::receive;
   }));
 }
-
-MessageEndpoint::MessageEndpoint(const connected::PeerCall& call, Provider& provider, Handle<fid_ep> endpoint,
-                                 Flights& flights)
-    : Connection(call),
-      provider_(provider),
-      endpoint_(std::move(endpoint)),
-      flights_(flights),
-      inject_bytes_(provider.info().tx_attr->inject_size) {}
 
 void MessageEndpoint::close() {
   revoke_all();
@@ -140,32 +119,24 @@ void MessageEndpoint::send(std::span<const std::byte> message, bool signaled, st
 
 void MessageEndpoint::transfer(const connected::Transfer& transfer) {
   OfiRequest request;
-  request.kind = transfer.reads ? OfiRequest::Kind::read : OfiRequest::Kind::write;
-  request.signaled = transfer.signaled;
-  request.context = transfer.context;
-  request.local = transfer.local;
-  request.bytes = transfer.bytes;
-  request.address = transfer.address;
-  request.remote_key = transfer.remote_key;
-  if (!transfer.reads) {
-    request.news = !transfer.more;
-    request.copied = transfer.copied;
-    request.region = transfer.region;
+  static_cast<connected::Transfer&>(request) = transfer;
+  if (transfer.reads) {
+    request.kind = OfiRequest::Kind::read;
+    request.copied = false;
+    request.region = nullptr;
+  } else if (transfer.copied && (transfer.signaled || transfer.bytes > inject_bytes_)) {
     // Small ones the provider copies itself, if it takes them at once.
-    if (transfer.copied && (transfer.signaled || transfer.bytes > inject_bytes_))
-      request.owned.assign(transfer.local, transfer.local + transfer.bytes);
+    request.owned.assign(transfer.local, transfer.local + transfer.bytes);
   }
   post(std::move(request));
 }
 
 Result<MessageEndpoint::Right> MessageEndpoint::give_right(connected::OwnRegion& region, Access access) {
-  auto key = random_word();
-  if (!key) return std::move(key).error();
-  auto handle = provider_.register_memory(region.memory, access, *key);
-  if (!handle) return std::move(handle).error();
-  const std::uint64_t given = fi_mr_key(handle->get());
+  SPINDRIFT_TRY_ASSIGN(const std::uint64_t key, random_word());
+  SPINDRIFT_TRY_ASSIGN(auto handle, provider_.register_memory(region.memory, access, key));
+  const std::uint64_t given = fi_mr_key(handle.get());
   return Right{given, provider_.address_of(region.memory.data()),
-               std::make_unique<RegisteredMemory>(std::move(handle).value())};
+               std::make_unique<connected::HeldRegistration<Handle<fid_mr>>>(std::move(handle))};
 }
 
 // Whether the provider took it.
@@ -196,10 +167,10 @@ long MessageEndpoint::pass_on(const OfiRequest& request, void* token) {
     case OfiRequest::Kind::read:
       return fi_read(to, const_cast<std::byte*>(local), request.bytes, nullptr, FI_ADDR_UNSPEC, address, key, token);
     case OfiRequest::Kind::write:
-      if (token == nullptr && request.news)
+      if (token == nullptr && !request.more)
         return fi_inject_writedata(to, local, request.bytes, news_word, FI_ADDR_UNSPEC, address, key);
       if (token == nullptr) return fi_inject_write(to, local, request.bytes, FI_ADDR_UNSPEC, address, key);
-      if (request.news)
+      if (!request.more)
         return fi_writedata(to, local, request.bytes, nullptr, news_word, FI_ADDR_UNSPEC, address, key, token);
       return fi_write(to, local, request.bytes, nullptr, FI_ADDR_UNSPEC, address, key, token);
     case OfiRequest::Kind::receive: break;

@@ -17,20 +17,11 @@ namespace spindrift::fabric::ofi {
 
 class MessageEndpoint;
 
-/// What is asked of the provider.
-struct OfiRequest {
+/// What is asked of the provider. Its region is one that is read; of a receive, the context is the number of the buffer.
+struct OfiRequest : connected::Transfer {
   enum class Kind : std::uint8_t { write, read, send, receive };
   Kind kind = Kind::write;
-  bool signaled = false;  ///< the caller wants a `completed`
-  bool news = false;      ///< a write of which the target is told
-  bool copied = false;    ///< `local` is the caller's and may change after the post
-  const std::byte* local = nullptr;
-  std::size_t bytes = 0;
-  std::uint64_t address = 0;
-  std::uint64_t remote_key = 0;
-  std::uint64_t context = 0;
-  std::vector<std::byte> owned{};          ///< holds `local`, if this is not empty
-  connected::OwnRegion* region = nullptr;  ///< that is read, counted in its `reading`
+  std::vector<std::byte> owned{};  ///< holds `local`, if this is not empty
 };
 
 /// Requests that the provider has, by the token that it gives back on completion. A token of a connection that is gone is
@@ -39,28 +30,30 @@ class Flights {
  public:
   struct Flight {
     MessageEndpoint* connection = nullptr;
-    OfiRequest request;
-    std::uint32_t generation = 0;
+    OfiRequest request{};
+    std::uint32_t place = 0;
+    std::uint32_t generation = 1;
   };
-  /// A free place; the request is moved in by `fill` once the provider has taken it.
+  /// A free place; the request is moved in by `at` once the provider has taken it.
   [[nodiscard]] void* reserve(MessageEndpoint& connection);
   Flight& at(void* token) noexcept;
   /// Null if it belongs to a connection that is gone.
   [[nodiscard]] Flight* find(void* token) noexcept;
-  void finish(void* token) noexcept;
+  void finish(void* token) noexcept { clear(at(token)); }
   void drop(const MessageEndpoint& connection) noexcept;
   /// How many requests of the connection the provider has, buffers aside.
   [[nodiscard]] std::size_t under_way(const MessageEndpoint& connection) const noexcept;
 
  private:
-  void clear(std::uint32_t place) noexcept;
+  void clear(Flight& flight) noexcept;
   std::deque<Flight> flights_;
   std::vector<std::uint32_t> free_;
 };
 
 class MessageEndpoint final : public connected::Connection {
  public:
-  MessageEndpoint(const connected::PeerCall& call, Provider& provider, Handle<fid_ep> endpoint, Flights& flights);
+  MessageEndpoint(const connected::PeerCall& call, Provider& provider, Handle<fid_ep> endpoint, Flights& flights)
+      : Connection(call), provider_(provider), endpoint_(std::move(endpoint)), flights_(flights) {}
   ~MessageEndpoint() override { close(); }
 
   /// Gives the provider all buffers. Errors: resource.
@@ -89,7 +82,7 @@ class MessageEndpoint final : public connected::Connection {
   Provider& provider_;
   Handle<fid_ep> endpoint_;
   Flights& flights_;
-  const std::size_t inject_bytes_;
+  const std::size_t inject_bytes_ = provider_.info().tx_attr->inject_size;
   std::unique_ptr<std::byte[]> buffers_;
   std::vector<void*> held_;  ///< buffers kept back while the caller takes none of its messages
   connected::Backlog<OfiRequest> backlog_;

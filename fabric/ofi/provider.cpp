@@ -1,12 +1,9 @@
 // Choosing a provider of libfabric; every reason for a refusal is told.
 #include <spindrift/fabric/ofi/provider.hpp>
 
-#include <netdb.h>
 #include <netinet/in.h>
 
 #include <algorithm>
-#include <array>
-#include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <span>
@@ -31,33 +28,11 @@ std::string offered() {
   return names.empty() ? "none" : names;
 }
 
-/// An address in numbers, as libfabric's functions want it.
-struct NumericAddress {
-  std::array<char, NI_MAXHOST> host{};
-  std::array<char, NI_MAXSERV> port{};
-};
-
-Result<NumericAddress> in_numbers(const SocketAddress& address) {
-  NumericAddress text;
-  const int failed = ::getnameinfo(reinterpret_cast<const sockaddr*>(&address.storage), address.bytes, text.host.data(),
-                                   text.host.size(), text.port.data(), text.port.size(), NI_NUMERICHOST | NI_NUMERICSERV);
-  if (failed == 0) return text;
-  auto cause = failed == EAI_SYSTEM ? system_error("getnameinfo", errno)
-                                    : Error(ErrorKind::bad_argument, std::string("getnameinfo: ") + ::gai_strerror(failed));
-  return Error(ErrorKind::bad_argument, "this node's address cannot be written in numbers")
-      .because(std::move(cause))
-      .fix("give this node an IPv4 or IPv6 address in [SPINDRIFT] addresses");
-}
-
-}  // namespace
-
-Result<std::unique_ptr<Provider>> Provider::open(const std::string& name, const SocketAddress& at) {
-  auto lib = library();
-  if (!lib) return std::move(lib).error();
-  auto source = in_numbers(at);
-  if (!source) return std::move(source).error();
-  const Library& fi = **lib;
-  const Info hints(fi.dupinfo(nullptr));
+/// The first that keeps the promises at that address. Errors: unsupported, bad_argument.
+Result<Info> find_provider(const std::string& name, const SocketAddress& at) {
+  SPINDRIFT_TRY_ASSIGN(const LibfabricCalls* const fi, library());
+  SPINDRIFT_TRY_ASSIGN(const connected::NumericAddress source, connected::in_numbers(at));
+  const Info hints(fi->dupinfo(nullptr));
   hints->caps = FI_MSG | FI_RMA;
   hints->mode = 0;
   hints->ep_attr->type = FI_EP_MSG;
@@ -67,9 +42,9 @@ Result<std::unique_ptr<Provider>> Provider::open(const std::string& name, const 
   hints->domain_attr->control_progress = FI_PROGRESS_MANUAL;
   hints->fabric_attr->prov_name = ::strdup(name.c_str());
   hints->addr_format = at.storage.ss_family == AF_INET6 ? FI_SOCKADDR_IN6 : FI_SOCKADDR_IN;
-  fi_info* found = nullptr;
-  const int failed = fi.getinfo(FI_VERSION(1, 17), source->host.data(), source->port.data(), FI_SOURCE | FI_NUMERICHOST,
-                                hints.get(), &found);
+  fi_info* list = nullptr;
+  const int failed = fi->getinfo(FI_VERSION(1, 17), source.host.c_str(), source.port.c_str(), FI_SOURCE | FI_NUMERICHOST,
+                                 hints.get(), &list);
   if (failed != 0) {
     return Error(ErrorKind::unsupported, "libfabric's provider " + name + " offers no connected endpoints with one-sided " +
                                              "writes at this address; installed are: " + offered())
@@ -78,44 +53,38 @@ Result<std::unique_ptr<Provider>> Provider::open(const std::string& name, const 
             "see to this host's entry in [SPINDRIFT] addresses: it must be an address of this host; or choose another "
             "fabric");
   }
+  Info found(list);
+  if (keeps_order(*found)) return found;
+  return Error(ErrorKind::unsupported, "libfabric's provider " + name +
+                                           " does not promise that writes and messages to one " +
+                                           "peer arrive in their order, which the shared state table rests on")
+      .fix("choose another [SPINDRIFT] fabric, for instance ofi:tcp");
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Provider>> Provider::open(const std::string& name, const SocketAddress& at) {
   std::unique_ptr<Provider> provider(new Provider);
-  provider->info_.reset(found);
-  if (!keeps_order(*found)) {
-    return Error(ErrorKind::unsupported, "libfabric's provider " + name +
-                                             " does not promise that writes and messages to one " +
-                                             "peer arrive in their order, which the shared state table rests on")
-        .fix("choose another [SPINDRIFT] fabric, for instance ofi:tcp");
-  }
-  fid_fabric* fabric = nullptr;
-  if (const int error = fi.fabric(found->fabric_attr, &fabric, nullptr); error != 0) return ofi_error("fi_fabric", error);
-  provider->fabric_.reset(fabric);
-  if (auto opened = provider->open_queues(); !opened) return std::move(opened).error();
+  SPINDRIFT_TRY_ASSIGN(provider->info_, find_provider(name, at));
+  SPINDRIFT_TRY_ASSIGN(provider->fabric_, made_by<fid_fabric>("fi_fabric", [&](fid_fabric** made) {
+                         return loaded_library().fabric(provider->info_->fabric_attr, made, nullptr);
+                       }));
+  SPINDRIFT_TRY(provider->open_queues());
   return provider;
 }
 
 Result<void> Provider::open_queues() {
-  auto waiting = Waiting::open(*fabric_, info_->fabric_attr->prov_name);
-  if (!waiting) return std::move(waiting).error();
-  waiting_ = std::move(waiting).value();
-  auto events = waiting_.open_events();
-  if (!events) return std::move(events).error();
-  events_ = std::move(events).value();
-  fid_domain* domain = nullptr;
-  if (const int error = fi_domain(fabric_.get(), info_.get(), &domain, nullptr); error != 0)
-    return ofi_error("fi_domain", error);
-  domain_.reset(domain);
+  SPINDRIFT_TRY_ASSIGN(waiting_, Waiting::open(*fabric_, info_->fabric_attr->prov_name));
+  SPINDRIFT_TRY_ASSIGN(events_, waiting_.open_events());
+  SPINDRIFT_TRY_ASSIGN(domain_, made_by<fid_domain>("fi_domain", [this](fid_domain** made) {
+                         return fi_domain(fabric_.get(), info_.get(), made, nullptr);
+                       }));
   fi_cq_attr attributes{};
   attributes.format = FI_CQ_FORMAT_MSG;
   attributes.size = completions_min;
-  auto completions = waiting_.open_completions(*domain, attributes);
-  if (!completions) return std::move(completions).error();
-  completions_ = std::move(completions).value();
-  auto events_descriptor = waiting_.descriptor_of(events_->fid);
-  if (!events_descriptor) return std::move(events_descriptor).error();
-  events_descriptor_ = events_descriptor.value();
-  auto completions_descriptor = waiting_.descriptor_of(completions_->fid);
-  if (!completions_descriptor) return std::move(completions_descriptor).error();
-  completions_descriptor_ = completions_descriptor.value();
+  SPINDRIFT_TRY_ASSIGN(completions_, waiting_.open_completions(*domain_, attributes));
+  SPINDRIFT_TRY_ASSIGN(events_descriptor_, waiting_.descriptor_of(events_->fid));
+  SPINDRIFT_TRY_ASSIGN(completions_descriptor_, waiting_.descriptor_of(completions_->fid));
   return {};
 }
 
@@ -130,20 +99,18 @@ Result<void> Provider::listen() {
   if (const int error = fi_passive_ep(fabric_.get(), info_.get(), &listener, nullptr); error != 0)
     return refused("fi_passive_ep", error);
   listener_.reset(listener);
-  if (const int error = fi_pep_bind(listener, &events_->fid, 0); error != 0) return ofi_error("fi_pep_bind", error);
+  SPINDRIFT_TRY(outcome_of("fi_pep_bind", fi_pep_bind(listener, &events_->fid, 0)));
   if (const int error = fi_listen(listener); error != 0) return refused("fi_listen", error);
   return {};
 }
 
-Result<Handle<fid_ep>> Provider::open_endpoint(fi_info& info) {
-  fid_ep* endpoint = nullptr;
-  if (const int error = fi_endpoint(domain_.get(), &info, &endpoint, nullptr); error != 0)
-    return ofi_error("fi_endpoint", error);
-  Handle<fid_ep> handle(endpoint);
-  if (const int error = fi_ep_bind(endpoint, &events_->fid, 0); error != 0) return ofi_error("fi_ep_bind", error);
-  if (const int error = fi_ep_bind(endpoint, &completions_->fid, FI_TRANSMIT | FI_RECV); error != 0)
-    return ofi_error("fi_ep_bind", error);
-  if (const int error = fi_enable(endpoint); error != 0) return ofi_error("fi_enable", error);
+Result<Handle<fid_ep>> Provider::endpoint_for(fi_info& info) {
+  SPINDRIFT_TRY_ASSIGN(auto handle, made_by<fid_ep>("fi_endpoint", [&](fid_ep** made) {
+                         return fi_endpoint(domain_.get(), &info, made, nullptr);
+                       }));
+  SPINDRIFT_TRY(outcome_of("fi_ep_bind", fi_ep_bind(handle.get(), &events_->fid, 0)));
+  SPINDRIFT_TRY(outcome_of("fi_ep_bind", fi_ep_bind(handle.get(), &completions_->fid, FI_TRANSMIT | FI_RECV)));
+  SPINDRIFT_TRY(outcome_of("fi_enable", fi_enable(handle.get())));
   return handle;
 }
 
@@ -156,17 +123,14 @@ Result<Handle<fid_ep>> Provider::endpoint_to(const SocketAddress& peer) {
   info->dest_addrlen = peer.bytes;
   std::memcpy(info->dest_addr, &peer.storage, peer.bytes);
   info->addr_format = peer.storage.ss_family == AF_INET6 ? FI_SOCKADDR_IN6 : FI_SOCKADDR_IN;
-  return open_endpoint(*info);
+  return endpoint_for(*info);
 }
 
-Result<Handle<fid_ep>> Provider::endpoint_for(fi_info& info) { return open_endpoint(info); }
-
 Result<Handle<fid_mr>> Provider::register_memory(std::span<std::byte> memory, Access access, std::uint64_t key) {
-  fid_mr* registered = nullptr;
   const std::uint64_t rights = access == Access::write ? FI_REMOTE_WRITE : FI_REMOTE_READ;
-  const int error = fi_mr_reg(domain_.get(), memory.data(), memory.size(), rights, 0, key, 0, &registered, nullptr);
-  if (error != 0) return ofi_error("fi_mr_reg", error);
-  return Handle<fid_mr>(registered);
+  return made_by<fid_mr>("fi_mr_reg", [&](fid_mr** made) {
+    return fi_mr_reg(domain_.get(), memory.data(), memory.size(), rights, 0, key, 0, made, nullptr);
+  });
 }
 
 bool Provider::may_block() noexcept { return waiting_.may_block(*completions_, events_.get()); }
@@ -180,9 +144,8 @@ std::uint64_t Provider::address_of(const std::byte* memory) const noexcept {
 namespace spindrift::fabric {
 
 Result<std::vector<OfiOffer>> ofi_offers() {
-  auto lib = ofi::library();
-  if (!lib) return std::move(lib).error();
-  const ofi::Library& fi = **lib;
+  SPINDRIFT_TRY_ASSIGN(const ofi::LibfabricCalls* const lib, ofi::library());
+  const ofi::LibfabricCalls& fi = *lib;
   fi_info* list = nullptr;
   if (const int failed = fi.getinfo(FI_VERSION(1, 17), nullptr, nullptr, 0, nullptr, &list); failed != 0)
     return ofi::ofi_error("fi_getinfo", failed);
@@ -201,11 +164,9 @@ Result<std::vector<OfiOffer>> ofi_offers() {
 }
 
 Result<void> try_ofi_address(const std::string& provider, const std::string& endpoint) {
-  auto address = connected::resolve(endpoint, false);
-  if (!address) return std::move(address).error();
-  auto opened = ofi::Provider::open(provider, *address);
-  if (!opened) return std::move(opened).error();
-  return opened.value()->listen();
+  SPINDRIFT_TRY_ASSIGN(auto address, connected::resolve(endpoint, false));
+  SPINDRIFT_TRY_ASSIGN(auto opened, ofi::Provider::open(provider, address));
+  return opened->listen();
 }
 
 }  // namespace spindrift::fabric

@@ -13,7 +13,6 @@
 #include <spindrift/fabric/connected/socket_address.hpp>
 #include <spindrift/fabric/fabric.hpp>
 #include <spindrift/fabric/ofi/library.hpp>
-#include <spindrift/fabric/ofi/waiting.hpp>
 #include <spindrift/core/result.hpp>
 
 namespace spindrift::fabric::ofi {
@@ -30,7 +29,7 @@ class Provider {
   [[nodiscard]] Result<void> listen();
   /// An endpoint to connect to that address. Errors: resource.
   [[nodiscard]] Result<Handle<fid_ep>> endpoint_to(const SocketAddress& peer);
-  /// An endpoint to accept a request that came with `info`. Errors: resource.
+  /// An endpoint of that kind; of a request's, one to accept it. Errors: resource.
   [[nodiscard]] Result<Handle<fid_ep>> endpoint_for(fi_info& info);
   [[nodiscard]] Result<Handle<fid_mr>> register_memory(std::span<std::byte> memory, Access access, std::uint64_t key);
 
@@ -48,7 +47,6 @@ class Provider {
  private:
   Provider() = default;
   [[nodiscard]] Result<void> open_queues();
-  [[nodiscard]] Result<Handle<fid_ep>> open_endpoint(fi_info& info);
 
   Info info_;
   Handle<fid_fabric> fabric_;

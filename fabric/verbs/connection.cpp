@@ -4,8 +4,10 @@
 #include <arpa/inet.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
+#include <numeric>
 #include <utility>
 
 namespace spindrift::fabric::verbs {
@@ -22,16 +24,9 @@ bool takes_a_buffer(const ibv_send_wr& work) {
 }
 
 /// In the shared domain; nobody reaches it from outside but through a window.
-class Source final : public connected::Registration {
- public:
-  explicit Source(Handle<ibv_mr> memory) : memory_(std::move(memory)) {}
-  [[nodiscard]] ibv_mr& memory() const noexcept { return *memory_; }
+using Source = connected::HeldRegistration<Handle<ibv_mr>>;
 
- private:
-  Handle<ibv_mr> memory_;
-};
-
-ibv_mr& source_of(const connected::OwnRegion& region) { return static_cast<const Source&>(*region.registration).memory(); }
+ibv_mr& source_of(const connected::OwnRegion& region) { return *static_cast<const Source&>(*region.registration).handle(); }
 
 /// What the peer may do with a region, through its queue pair alone: by a window, or in a domain of its own.
 class PeerRight final : public connected::Registration {
@@ -53,12 +48,79 @@ class PeerRight final : public connected::Registration {
 
 }  // namespace
 
-QueuePair::QueuePair(const connected::PeerCall& call, std::uint32_t its_number, Device& device, Handle<rdma_cm_id> id,
-                     const connected::GreetingBytes& greeting)
-    : Connection(call),
+Result<void> RegisteredBytes::open(Device& device, ibv_pd& domain, std::size_t size) {
+  bytes = std::make_unique_for_overwrite<std::byte[]>(size);
+  SPINDRIFT_TRY_ASSIGN(registered, device.register_memory(domain, {bytes.get(), size}, IBV_ACCESS_LOCAL_WRITE));
+  return {};
+}
+
+Result<void> MessageBuffers::open(Device& device, ibv_pd& domain) {
+  SPINDRIFT_TRY(memory_.open(device, domain, buffers_bytes));
+  returned_.resize(Credits::buffers);
+  std::iota(returned_.begin(), returned_.end(), 0U);
+  return {};
+}
+
+Result<std::uint32_t> MessageBuffers::give(ibv_qp& queue_pair, std::uint32_t number) {
+  if (returned_.empty()) return 0U;
+  std::array<ibv_recv_wr, Credits::buffers> works{};
+  std::array<ibv_sge, Credits::buffers> pieces{};
+  const std::size_t count = std::min(returned_.size(), works.size());
+  for (std::size_t i = 0; i < count; ++i) {
+    std::byte* const begin = memory_.bytes.get() + std::size_t{returned_[i]} * buffer_bytes;
+    pieces[i] = {reinterpret_cast<std::uintptr_t>(begin), buffer_bytes, memory_.registered->lkey};
+    works[i] = {.wr_id = encode(Token{number, true, returned_[i]}), .next = nullptr, .sg_list = &pieces[i], .num_sge = 1};
+    if (i > 0) works[i - 1].next = &works[i];
+  }
+  ibv_recv_wr* refused = nullptr;
+  if (const int failed = ibv_post_recv(&queue_pair, works.data(), &refused); failed != 0)
+    return system_error("ibv_post_recv", failed);
+  returned_.clear();
+  return static_cast<std::uint32_t>(count);
+}
+
+void MessageBuffers::resume() {
+  returned_.insert(returned_.end(), held_.begin(), held_.end());
+  held_.clear();
+}
+
+Result<std::optional<std::span<const std::byte>>> MessageBuffers::add(std::uint32_t buffer, std::uint32_t bytes, bool more) {
+  using Whole = std::optional<std::span<const std::byte>>;
+  const std::span part(memory_.bytes.get() + std::size_t{buffer} * buffer_bytes, std::min(bytes, buffer_bytes));
+  if (std::exchange(message_over_, !more)) {
+    message_.clear();
+    if (!more) return Whole(part);
+  }
+  if (message_.size() + part.size() > message_bytes_whole_max)
+    return Error(ErrorKind::bad_input, "it sent a message that never ends");
+  message_.insert(message_.end(), part.begin(), part.end());
+  return more ? Whole() : Whole(message_);
+}
+
+ibv_send_wr* RequestBatch::news_carrier() noexcept {
+  for (std::size_t i = works_.size(); i-- > 0;) {
+    if (takes_a_buffer(works_[i])) return nullptr;  // a message tells as well
+    if (works_[i].opcode == IBV_WR_RDMA_WRITE && works_[i].num_sge > 0) return &works_[i];
+  }
+  return nullptr;
+}
+
+Result<void> RequestBatch::post(ibv_qp& queue_pair) {
+  for (std::size_t i = 0; i < works_.size(); ++i) {
+    works_[i].sg_list = &pieces_[i];
+    works_[i].next = i + 1 < works_.size() ? &works_[i + 1] : nullptr;
+  }
+  ibv_send_wr* refused = nullptr;
+  const int failed = ibv_post_send(&queue_pair, works_.data(), &refused);
+  clear();
+  return failed == 0 ? Result<void>() : system_error("ibv_post_send", failed);
+}
+
+QueuePair::QueuePair(const connected::Opening& opening, std::uint32_t its_number, Device& device, Handle<rdma_cm_id> id)
+    : Connection(opening.call),
       number(its_number),
       device_(device),
-      greeting_(greeting),
+      greeting_(opening.greeting),
       id_(std::move(id)),
       staging_(staging_bytes) {}
 
@@ -67,7 +129,7 @@ QueuePair::QueuePair(const connected::PeerCall& call, std::uint32_t its_number, 
 // (rxe waits for that); registrations go after it, since it may be using them.
 void QueuePair::close() {
   for (auto& [key, grant] : granted) static_cast<PeerRight&>(*grant.right).close_window();
-  if (id_ != nullptr && std::exchange(has_queue_pair_, false)) {
+  if (has_queue_pair()) {
     loaded_library().disconnect(id_.get());
     loaded_library().cm_destroy_qp(id_.get());
   }
@@ -76,31 +138,21 @@ void QueuePair::close() {
     if (flight.region != nullptr) --flight.region->reading;
   }
   backlog_.drop();
-  batched_ = 0;
+  batch_.clear();
   revoke_all();
   sources_.clear();
-  staging_registered_.reset();
-  buffers_registered_.reset();
+  staged_.registered.reset();
+  buffers_.close();
   own_domain_.reset();
 }
 
 Result<void> QueuePair::open() {
   if (!device_.limits().memory_windows) {
-    auto own = device_.make_domain();
-    if (!own) return std::move(own).error();
-    own_domain_ = std::move(own).value();
+    SPINDRIFT_TRY_ASSIGN(own_domain_, device_.make_domain());
   }
-  if (auto made = device_.make_queue_pair(*id_, domain()); !made) return made;
-  has_queue_pair_ = true;
-  buffers_ = std::make_unique_for_overwrite<std::byte[]>(buffers_bytes);
-  staging_memory_ = std::make_unique_for_overwrite<std::byte[]>(staging_bytes);
-  auto in = device_.register_memory(domain(), {buffers_.get(), buffers_bytes}, IBV_ACCESS_LOCAL_WRITE);
-  if (!in) return std::move(in).error();
-  buffers_registered_ = std::move(in).value();
-  auto out = device_.register_memory(domain(), {staging_memory_.get(), staging_bytes}, IBV_ACCESS_LOCAL_WRITE);
-  if (!out) return std::move(out).error();
-  staging_registered_ = std::move(out).value();
-  for (std::uint32_t i = 0; i < Credits::buffers; ++i) returned_.push_back(i);
+  SPINDRIFT_TRY(device_.make_queue_pair(*id_, domain()));
+  SPINDRIFT_TRY(buffers_.open(device_, domain()));
+  SPINDRIFT_TRY(staged_.open(device_, domain(), staging_bytes));
   give_buffers();
   credits_ = {};  // both sides know of the first ones
   if (broken()) return Error(ErrorKind::resource, *broken());
@@ -108,21 +160,10 @@ Result<void> QueuePair::open() {
 }
 
 void QueuePair::give_buffers() {
-  if (returned_.empty() || broken() || !has_queue_pair_) return;
-  std::array<ibv_recv_wr, Credits::buffers> works{};
-  std::array<ibv_sge, Credits::buffers> pieces{};
-  const std::size_t count = std::min(returned_.size(), works.size());
-  for (std::size_t i = 0; i < count; ++i) {
-    std::byte* const begin = buffers_.get() + std::size_t{returned_[i]} * buffer_bytes;
-    pieces[i] = {reinterpret_cast<std::uintptr_t>(begin), buffer_bytes, buffers_registered_->lkey};
-    works[i] = {.wr_id = encode(Token{number, true, returned_[i]}), .next = nullptr, .sg_list = &pieces[i], .num_sge = 1};
-    if (i > 0) works[i - 1].next = &works[i];
-  }
-  ibv_recv_wr* refused = nullptr;
-  if (const int failed = ibv_post_recv(id_->qp, works.data(), &refused); failed != 0)
-    return break_down(system_error("ibv_post_recv", failed).message());
-  credits_.gave_back(static_cast<std::uint32_t>(count));
-  returned_.clear();
+  if (broken() || !has_queue_pair()) return;
+  const auto given = buffers_.give(*id_->qp, number);
+  if (!given) return break_down(given.error().message());
+  credits_.gave_back(given.value());
 }
 
 std::optional<std::span<const std::byte>> QueuePair::received(std::uint32_t buffer, std::uint32_t bytes,
@@ -130,24 +171,10 @@ std::optional<std::span<const std::byte>> QueuePair::received(std::uint32_t buff
   const Immediate said = decode_immediate(ntohl(immediate));
   if (!credits_.on_told(said.given)) break_down("it gave back buffers that it never had");
   if (!message || broken()) return std::nullopt;
-  const std::span<const std::byte> part(buffers_.get() + std::size_t{buffer} * buffer_bytes, std::min(bytes, buffer_bytes));
-  if (std::exchange(message_over_, !said.more)) {
-    message_.clear();
-    if (!said.more) return part;
-  }
-  if (message_.size() + part.size() > message_bytes_whole_max) {
-    break_down("it sent a message that never ends");
-    return std::nullopt;
-  }
-  message_.insert(message_.end(), part.begin(), part.end());
-  if (said.more) return std::nullopt;
-  return message_;
-}
-
-void QueuePair::taken(std::uint32_t buffer) { (full() ? held_ : returned_).push_back(buffer); }
-
-void QueuePair::resume() {
-  for (const std::uint32_t buffer : std::exchange(held_, {})) returned_.push_back(buffer);
+  const auto whole = buffers_.add(buffer, bytes, said.more);
+  if (whole) return *whole;
+  break_down(whole.error().message());
+  return std::nullopt;
 }
 
 void QueuePair::post(VerbsRequest request) {
@@ -163,7 +190,7 @@ void QueuePair::send(std::span<const std::byte> message, bool signaled, std::uin
     request.more = done < message.size();
     request.signaled = signaled && !request.more;
     request.context = context;
-    request.bytes = static_cast<std::uint32_t>(part.size());
+    request.bytes = part.size();
     request.owned.assign(part.begin(), part.end());
     post(std::move(request));
   }
@@ -172,22 +199,12 @@ void QueuePair::send(std::span<const std::byte> message, bool signaled, std::uin
 void QueuePair::transfer(const connected::Transfer& whole) {
   const std::size_t piece_max = whole.region == nullptr ? staged_bytes_max : device_.limits().operation_bytes_max;
   connected::cut(whole, piece_max, [this](const connected::Transfer& piece) {
-    VerbsRequest request;
-    request.kind = piece.reads ? VerbsRequest::Kind::read : VerbsRequest::Kind::write;
-    request.copied = piece.copied;
-    request.local = piece.local;
-    request.bytes = static_cast<std::uint32_t>(piece.bytes);
-    request.address = piece.address;
-    request.remote_key = static_cast<std::uint32_t>(piece.remote_key);
-    request.region = piece.region;
-    request.signaled = piece.signaled;
-    request.context = piece.context;
-    post(std::move(request));
+    post({piece, piece.reads ? VerbsRequest::Kind::read : VerbsRequest::Kind::write});
   });
 }
 
 void QueuePair::flush() {
-  if (!has_queue_pair_) return;
+  if (!has_queue_pair()) return;
   give_buffers();
   backlog_.flush(*this, [this](VerbsRequest& each) { return offer(each); });
   const bool wanted = credits_.telling_is_due() || (news_owed_ && credits_.may_post(false));
@@ -204,7 +221,7 @@ bool QueuePair::offer(VerbsRequest& request) {
   const bool tells = request.kind == VerbsRequest::Kind::tell;
   if (flights_.size() + (tells ? 0 : 1) >= device_.limits().send_depth) return false;
   if ((tells || request.kind == VerbsRequest::Kind::send) && !credits_.may_post(tells)) return false;
-  if (batched_ == batch_max) ring();
+  if (batch_.full()) ring();
   if (broken()) return false;
   ibv_send_wr work{};
   ibv_sge piece{};
@@ -217,29 +234,30 @@ bool QueuePair::offer(VerbsRequest& request) {
   flight.staged_end = staging_.end();
   work.wr_id = encode(Token{number, false, flight.sequence});
   describe(request, work);
-  // Often enough that neither the queue nor the staging is ever full of requests that nothing tells the end of.
-  if (request.region != nullptr && request.kind != VerbsRequest::Kind::bind) untold_bytes_ += request.bytes;
-  const bool due = ++unsignaled_ >= device_.limits().send_depth / 4 || untold_bytes_ >= untold_bytes_max ||
-                   staging_.end() - staged_signaled_ >= staging_bytes / 4;
-  if (request.signaled || due || flight.filled != nullptr || request.kind == VerbsRequest::Kind::mark) {
+  if (request.region != nullptr && request.kind != VerbsRequest::Kind::bind) untold_.bytes += request.bytes;
+  ++untold_.count;
+  if (request.signaled || completion_is_due() || flight.filled != nullptr || request.kind == VerbsRequest::Kind::mark) {
     work.send_flags |= IBV_SEND_SIGNALED;
-    unsignaled_ = 0;
-    flight.told_bytes = std::exchange(untold_bytes_, 0);
-    unsent_bytes += flight.told_bytes;
-    staged_signaled_ = staging_.end();
+    flight.told_bytes = untold_.bytes;
+    unsent_bytes += untold_.bytes;
+    untold_ = {.staged_begin = staging_.end()};
   }
-  batch_[batched_] = work;
-  pieces_[batched_] = piece;
-  ++batched_;
+  batch_.add(work, piece);
   flights_.push_back(flight);
   return true;
+}
+
+// Often enough that neither the queue nor the staging is ever full of requests that nothing tells the end of.
+bool QueuePair::completion_is_due() const noexcept {
+  return untold_.count >= device_.limits().send_depth / 4 || untold_.bytes >= untold_bytes_max ||
+         staging_.end() - untold_.staged_begin >= staging_bytes / 4;
 }
 
 // Where the device finds the bytes, or puts them. False: no space to copy them to.
 bool QueuePair::stage(const VerbsRequest& request, Flight& flight, ibv_send_wr& work, ibv_sge& piece) {
   if (request.bytes == 0) return true;
   work.num_sge = 1;
-  piece.length = request.bytes;
+  piece.length = static_cast<std::uint32_t>(request.bytes);
   const bool reads = request.kind == VerbsRequest::Kind::read;
   const bool small = !reads && request.bytes <= device_.limits().inline_bytes;
   if (small) work.send_flags |= IBV_SEND_INLINE;
@@ -255,9 +273,9 @@ bool QueuePair::stage(const VerbsRequest& request, Flight& flight, ibv_send_wr& 
   }
   const auto offset = staging_.take(request.bytes);
   if (!offset) return false;
-  std::byte* const staged = staging_memory_.get() + *offset;
+  std::byte* const staged = staged_.bytes.get() + *offset;
   piece.addr = reinterpret_cast<std::uintptr_t>(staged);
-  piece.lkey = staging_registered_->lkey;
+  piece.lkey = staged_.registered->lkey;
   if (reads) {
     flight.filled = request.local;
     flight.staged = staged;
@@ -281,7 +299,7 @@ void QueuePair::describe(const VerbsRequest& request, ibv_send_wr& work) {
     case VerbsRequest::Kind::bind:
       work.opcode = IBV_WR_BIND_MW;
       work.bind_mw.mw = request.window;
-      work.bind_mw.rkey = request.remote_key;
+      work.bind_mw.rkey = static_cast<std::uint32_t>(request.remote_key);
       work.bind_mw.bind_info = {
           .mr = &source_of(*request.region),
           .addr = reinterpret_cast<std::uintptr_t>(request.region->memory.data()),
@@ -293,35 +311,24 @@ void QueuePair::describe(const VerbsRequest& request, ibv_send_wr& work) {
     case VerbsRequest::Kind::read: work.opcode = IBV_WR_RDMA_READ; break;
   }
   work.wr.rdma.remote_addr = request.address;
-  work.wr.rdma.rkey = request.remote_key;
+  work.wr.rdma.rkey = static_cast<std::uint32_t>(request.remote_key);
 }
 
 void QueuePair::carry_news() {
-  for (std::size_t i = batched_; i-- > 0;) {
-    ibv_send_wr& work = batch_[i];
-    if (takes_a_buffer(work)) return;  // a message tells as well
-    if (work.opcode != IBV_WR_RDMA_WRITE || work.num_sge == 0) continue;
-    if (!credits_.may_post(false)) {
-      news_owed_ = true;
-      return;
-    }
-    work.opcode = IBV_WR_RDMA_WRITE_WITH_IMM;
-    work.imm_data = htonl(encode(Immediate{false, credits_.posted()}));
+  ibv_send_wr* const work = batch_.news_carrier();
+  if (work == nullptr) return;
+  if (!credits_.may_post(false)) {
+    news_owed_ = true;
     return;
   }
+  work->opcode = IBV_WR_RDMA_WRITE_WITH_IMM;
+  work->imm_data = htonl(encode(Immediate{false, credits_.posted()}));
 }
 
 void QueuePair::ring() {
-  if (batched_ == 0 || broken() || !has_queue_pair_) return;
+  if (batch_.empty() || broken() || !has_queue_pair()) return;
   carry_news();
-  for (std::size_t i = 0; i < batched_; ++i) {
-    batch_[i].sg_list = &pieces_[i];
-    batch_[i].next = i + 1 < batched_ ? &batch_[i + 1] : nullptr;
-  }
-  ibv_send_wr* refused = nullptr;
-  const int failed = ibv_post_send(id_->qp, batch_.data(), &refused);
-  batched_ = 0;
-  if (failed != 0) break_down(system_error("ibv_post_send", failed).message());
+  if (const auto posted = batch_.post(*id_->qp); !posted) break_down(posted.error().message());
 }
 
 std::optional<QueuePair::Flight> QueuePair::take_finished(std::uint32_t sequence) {
@@ -336,7 +343,7 @@ std::optional<QueuePair::Flight> QueuePair::take_finished(std::uint32_t sequence
 }
 
 void QueuePair::mark() {
-  if (unsignaled_ > 0 || !backlog_.empty()) {
+  if (untold_.count > 0 || !backlog_.empty()) {
     VerbsRequest request;
     request.kind = VerbsRequest::Kind::mark;
     post(std::move(request));
@@ -347,15 +354,14 @@ void QueuePair::mark() {
 Result<void> QueuePair::make_source(connected::OwnRegion& region) {
   if (own_domain_ == nullptr) {
     if (region.registration != nullptr) return {};
-    auto made = device_.register_memory(device_.domain(), region.memory, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_MW_BIND);
-    if (!made) return std::move(made).error();
-    region.registration = std::make_unique<Source>(std::move(made).value());
+    SPINDRIFT_TRY_ASSIGN(
+        auto made, device_.register_memory(device_.domain(), region.memory, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_MW_BIND));
+    region.registration = std::make_unique<Source>(std::move(made));
     return {};
   }
   if (sources_.contains(&region)) return {};
-  auto made = device_.register_memory(*own_domain_, region.memory, IBV_ACCESS_LOCAL_WRITE);
-  if (!made) return std::move(made).error();
-  sources_.emplace(&region, std::move(made).value());
+  SPINDRIFT_TRY_ASSIGN(auto made, device_.register_memory(*own_domain_, region.memory, IBV_ACCESS_LOCAL_WRITE));
+  sources_.emplace(&region, std::move(made));
   return {};
 }
 
@@ -366,25 +372,23 @@ std::uint32_t QueuePair::key_of(const connected::OwnRegion& region) const {
 Result<QueuePair::Right> QueuePair::give_right(connected::OwnRegion& region, Access access) {
   Right given{0, reinterpret_cast<std::uintptr_t>(region.memory.data()), nullptr};
   if (own_domain_ == nullptr) {
-    if (auto made = make_source(region); !made) return std::move(made).error();
-    auto window = device_.make_window();
-    if (!window) return std::move(window).error();
-    given.remote_key = ibv_inc_rkey((*window)->rkey);
+    SPINDRIFT_TRY(make_source(region));
+    SPINDRIFT_TRY_ASSIGN(auto window, device_.make_window());
+    given.remote_key = ibv_inc_rkey(window->rkey);
     VerbsRequest bind;
     bind.kind = VerbsRequest::Kind::bind;
-    bind.window = window->get();
+    bind.window = window.get();
     bind.region = &region;
     bind.access = access;
-    bind.remote_key = static_cast<std::uint32_t>(given.remote_key);
-    given.registration = std::make_unique<PeerRight>(*this, std::move(window).value());
+    bind.remote_key = given.remote_key;
+    given.registration = std::make_unique<PeerRight>(*this, std::move(window));
     post(std::move(bind));
   } else {
     const int rights =
         access == Access::write ? IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE : 0 | IBV_ACCESS_REMOTE_READ;
-    auto made = device_.register_memory(*own_domain_, region.memory, rights);
-    if (!made) return std::move(made).error();
-    given.remote_key = (*made)->rkey;
-    given.registration = std::make_unique<PeerRight>(std::move(made).value());
+    SPINDRIFT_TRY_ASSIGN(auto made, device_.register_memory(*own_domain_, region.memory, rights));
+    given.remote_key = made->rkey;
+    given.registration = std::make_unique<PeerRight>(std::move(made));
   }
   return given;
 }

@@ -5,7 +5,6 @@
 // one completion tells of all before it.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -15,15 +14,16 @@
 #include <vector>
 
 #include <spindrift/fabric/connected/backlog.hpp>
-#include <spindrift/fabric/connected/connection.hpp>
+#include <spindrift/fabric/connected/transport.hpp>
 #include <spindrift/fabric/fabric.hpp>
 #include <spindrift/fabric/verbs/credits.hpp>
 #include <spindrift/fabric/verbs/device.hpp>
 
 namespace spindrift::fabric::verbs {
 
-/// What is asked of the device.
-struct VerbsRequest {
+/// What is asked of the device. `region` holds `local`, or is what a bind opens; `more` is of a send that goes on in the
+/// next.
+struct VerbsRequest : connected::Transfer {
   enum class Kind : std::uint8_t {
     write,
     read,
@@ -33,18 +33,87 @@ struct VerbsRequest {
     mark,  ///< has a completion, does nothing else: a write of nothing
   };
   Kind kind = Kind::write;
-  bool signaled = false;  ///< the caller wants a `completed`
-  bool more = false;      ///< a send that goes on in the next one
-  bool copied = false;    ///< `local` is the caller's and may change after the post
-  std::byte* local = nullptr;
-  std::uint32_t bytes = 0;
-  std::uint64_t address = 0;
-  std::uint32_t remote_key = 0;
-  std::uint64_t context = 0;
-  std::vector<std::byte> owned{};          ///< holds the bytes, if this is not empty
-  connected::OwnRegion* region = nullptr;  ///< that holds `local`, counted in its `reading`; of a bind: what is opened
-  ibv_mw* window = nullptr;                ///< of a bind
-  Access access = Access::read;            ///< of a bind
+  std::vector<std::byte> owned{};  ///< holds the bytes, if this is not empty
+  ibv_mw* window = nullptr;        ///< of a bind
+  Access access = Access::read;    ///< of a bind
+};
+
+/// What a completion carries back: whose it is, and of which request or buffer.
+struct Token {
+  std::uint32_t queue_pair = 0;  ///< at most 2^31 - 1
+  bool receive = false;
+  std::uint32_t which = 0;
+};
+[[nodiscard]] constexpr std::uint64_t encode(const Token& token) noexcept {
+  return std::uint64_t{token.queue_pair} << 33U | std::uint64_t{token.receive ? 1U : 0U} << 32U | token.which;
+}
+[[nodiscard]] constexpr Token decode_token(std::uint64_t word) noexcept {
+  return {static_cast<std::uint32_t>(word >> 33U), (word >> 32U & 1U) != 0, static_cast<std::uint32_t>(word)};
+}
+
+/// Of one message; a longer one goes in several.
+inline constexpr std::uint32_t buffer_bytes = 4096;
+/// Of one operation whose bytes are staged.
+inline constexpr std::uint32_t staged_bytes_max = 32768;
+
+/// Memory of a connection that the device knows.
+struct RegisteredBytes {
+  std::unique_ptr<std::byte[]> bytes;
+  Handle<ibv_mr> registered;
+
+  /// Errors: resource.
+  [[nodiscard]] Result<void> open(Device& device, ibv_pd& domain, std::size_t size);
+};
+
+/// Buffers for what comes, and the message that is put together out of them.
+class MessageBuffers {
+ public:
+  /// Errors: resource.
+  [[nodiscard]] Result<void> open(Device& device, ibv_pd& domain);
+  /// Gives the device all that were returned, of the queue pair of that number; how many. Errors: resource.
+  [[nodiscard]] Result<std::uint32_t> give(ibv_qp& queue_pair, std::uint32_t number);
+  /// The bytes of one were taken: it goes to the device with the next `give`, or is held back until `resume`.
+  void taken(std::uint32_t buffer, bool hold) { (hold ? held_ : returned_).push_back(buffer); }
+  void resume();
+  /// What a filled one adds: the whole message if that was its end; nothing if `more` follows. Errors: bad_input (a message
+  /// that never ends).
+  [[nodiscard]] Result<std::optional<std::span<const std::byte>>> add(std::uint32_t buffer, std::uint32_t bytes, bool more);
+  void close() noexcept { memory_.registered.reset(); }
+
+ private:
+  RegisteredBytes memory_;
+  std::vector<std::uint32_t> returned_;
+  std::vector<std::uint32_t> held_;  ///< kept back while the caller takes none of its messages
+  std::vector<std::byte> message_;   ///< what came of one that goes on
+  bool message_over_ = true;
+};
+
+/// What is about to be handed to the device with one doorbell.
+class RequestBatch {
+ public:
+  RequestBatch() {
+    works_.reserve(most);
+    pieces_.reserve(most);
+  }
+  [[nodiscard]] bool full() const noexcept { return works_.size() == most; }
+  [[nodiscard]] bool empty() const noexcept { return works_.empty(); }
+  void add(const ibv_send_wr& work, const ibv_sge& piece) {
+    works_.push_back(work);
+    pieces_.push_back(piece);
+  }
+  void clear() noexcept {
+    works_.clear();
+    pieces_.clear();
+  }
+  /// The last write that can tell the target of news; null if a message does, or there is none.
+  [[nodiscard]] ibv_send_wr* news_carrier() noexcept;
+  /// Rings; empty then. Errors: resource.
+  [[nodiscard]] Result<void> post(ibv_qp& queue_pair);
+
+ private:
+  static constexpr std::size_t most = 32;
+  std::vector<ibv_send_wr> works_;
+  std::vector<ibv_sge> pieces_;
 };
 
 class QueuePair final : public connected::Connection {
@@ -58,12 +127,11 @@ class QueuePair final : public connected::Connection {
     std::uint64_t staged_end = 0;
     std::byte* filled = nullptr;  ///< of a read into memory that is not registered: where its bytes go
     const std::byte* staged = nullptr;
-    std::uint32_t bytes = 0;
+    std::size_t bytes = 0;
     std::uint64_t told_bytes = 0;  ///< of own regions, whose end this one's completion tells
   };
 
-  QueuePair(const connected::PeerCall& call, std::uint32_t its_number, Device& device, Handle<rdma_cm_id> id,
-            const connected::GreetingBytes& greeting);
+  QueuePair(const connected::Opening& opening, std::uint32_t its_number, Device& device, Handle<rdma_cm_id> id);
   ~QueuePair() override { close(); }
 
   /// Makes the queue pair and gives it all buffers. Errors: resource.
@@ -77,7 +145,7 @@ class QueuePair final : public connected::Connection {
   [[nodiscard]] std::optional<std::span<const std::byte>> received(std::uint32_t buffer, std::uint32_t bytes,
                                                                    std::uint32_t immediate, bool message);
   /// The bytes of one buffer were taken: it is given to the device again, or held back while the caller takes none.
-  void taken(std::uint32_t buffer);
+  void taken(std::uint32_t buffer) { buffers_.taken(buffer, full()); }
 
   /// In as many parts as it takes.
   void send(std::span<const std::byte> message, bool signaled, std::uint64_t context) override;
@@ -91,7 +159,7 @@ class QueuePair final : public connected::Connection {
   [[nodiscard]] bool idle() const noexcept override { return backlog_.empty() && flights_.empty(); }
   /// The queue pair is destroyed.
   void close() override;
-  void resume() override;
+  void resume() override { buffers_.resume(); }
   void mark() override;
   void forget(const connected::OwnRegion& region) override { sources_.erase(&region); }
 
@@ -116,54 +184,32 @@ class QueuePair final : public connected::Connection {
   void carry_news();
   void give_buffers();
   [[nodiscard]] ibv_pd& domain() noexcept { return own_domain_ ? *own_domain_ : device_.domain(); }
+  [[nodiscard]] bool has_queue_pair() const noexcept { return id_ != nullptr && id_->qp != nullptr; }
+  [[nodiscard]] bool completion_is_due() const noexcept;
 
-  static constexpr std::size_t batch_max = 32;
+  /// Of requests since the last that has a completion.
+  struct Untold {
+    std::uint32_t count = 0;
+    std::uint64_t bytes = 0;         ///< of own regions
+    std::uint64_t staged_begin = 0;  ///< where the staging of that one ended
+  };
 
   Device& device_;
   const connected::GreetingBytes greeting_;
   Handle<ibv_pd> own_domain_;  ///< where rights are not given by windows
-  std::unique_ptr<std::byte[]> buffers_;
-  std::unique_ptr<std::byte[]> staging_memory_;
-  Handle<ibv_mr> buffers_registered_;
-  Handle<ibv_mr> staging_registered_;
+  MessageBuffers buffers_;
+  RegisteredBytes staged_;
   std::unordered_map<const connected::OwnRegion*, Handle<ibv_mr>> sources_;  ///< in the own domain
   Handle<rdma_cm_id> id_;
-  bool has_queue_pair_ = false;
 
   Credits credits_;
   Staging staging_;
-  std::uint32_t sequence_ = 0;         ///< of the last request that the device has
-  std::uint32_t unsignaled_ = 0;       ///< requests since the last that has a completion
-  std::uint64_t untold_bytes_ = 0;     ///< theirs, of own regions
-  std::uint64_t staged_signaled_ = 0;  ///< where the staging of that one ended
-  bool news_owed_ = false;             ///< the target was not told of a write, for want of a buffer there
+  Untold untold_;
+  bool news_owed_ = false;  ///< the target was not told of a write, for want of a buffer there
   std::deque<Flight> flights_;
-  std::array<ibv_send_wr, batch_max> batch_{};
-  std::array<ibv_sge, batch_max> pieces_{};
-  std::size_t batched_ = 0;
+  std::uint32_t sequence_ = 0;  ///< of the last request that the device has
+  RequestBatch batch_;
   connected::Backlog<VerbsRequest> backlog_;
-  std::vector<std::uint32_t> returned_;  ///< buffers that the next flush gives to the device
-  std::vector<std::uint32_t> held_;      ///< buffers kept back while the caller takes none of its messages
-  std::vector<std::byte> message_;       ///< what came of one that goes on
-  bool message_over_ = true;
 };
-
-/// What a completion carries back: whose it is, and of which request or buffer.
-struct Token {
-  std::uint32_t queue_pair = 0;  ///< at most 2^31 - 1
-  bool receive = false;
-  std::uint32_t which = 0;
-};
-[[nodiscard]] constexpr std::uint64_t encode(const Token& token) noexcept {
-  return std::uint64_t{token.queue_pair} << 33U | std::uint64_t{token.receive ? 1U : 0U} << 32U | token.which;
-}
-[[nodiscard]] constexpr Token decode_token(std::uint64_t word) noexcept {
-  return {static_cast<std::uint32_t>(word >> 33U), (word >> 32U & 1U) != 0, static_cast<std::uint32_t>(word)};
-}
-
-/// Of one message; a longer one goes in several.
-inline constexpr std::uint32_t buffer_bytes = 4096;
-/// Of one operation whose bytes are staged.
-inline constexpr std::uint32_t staged_bytes_max = 32768;
 
 }  // namespace spindrift::fabric::verbs

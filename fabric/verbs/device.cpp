@@ -11,7 +11,6 @@
 #include <utility>
 #include <vector>
 
-#include <spindrift/fabric/verbs/ports.hpp>
 #include <spindrift/fabric/verbs/verbs.hpp>
 #include <spindrift/core/log.hpp>
 
@@ -50,11 +49,17 @@ Error no_device(int code) {
       .fix("give this node such an address in [SPINDRIFT] addresses, or use [SPINDRIFT] fabric = ofi:tcp");
 }
 
+Error cannot_listen(const char* what) {
+  return Error(ErrorKind::refused, "cannot listen at this node's address")
+      .because(system_error(what, errno))
+      .fix("see whether another process has the port (rdma resource show cm_id, ss -ltnp)");
+}
+
 }  // namespace
 
-Result<std::unique_ptr<Device>> Device::open(const SocketAddress& at, const Limits& wishes) {
-  if (auto ports = verbs_ports(); !ports) return std::move(ports).error();
-  const Library& lib = loaded_library();
+Result<std::unique_ptr<Device>> Device::open(const SocketAddress& at, const QueuePairLimits& wishes) {
+  SPINDRIFT_TRY(verbs_ports());
+  const RdmaCoreCalls& lib = loaded_library();
   std::unique_ptr<Device> device(new Device);
   device->address_ = at;
   device->limits_ = wishes;
@@ -62,25 +67,21 @@ Result<std::unique_ptr<Device>> Device::open(const SocketAddress& at, const Limi
   if (device->events_ == nullptr) {
     return Error(system_error("rdma_create_event_channel", errno)).fix("load the kernel's rdma_cm: modprobe rdma_ucm");
   }
-  if (auto set = make_nonblocking(device->events_descriptor()); !set) return std::move(set).error();
-  rdma_cm_id* listener = nullptr;
-  if (lib.create_id(device->events_.get(), &listener, nullptr, RDMA_PS_TCP) != 0)
-    return system_error("rdma_create_id", errno);
-  device->listener_.reset(listener);
+  SPINDRIFT_TRY(make_nonblocking(device->events_descriptor()));
+  SPINDRIFT_TRY_ASSIGN(device->listener_, device->make_id(nullptr));
+  rdma_cm_id* const listener = device->listener_.get();
   if (lib.bind_addr(listener, address_in(device->address_)) != 0) {
     if (errno == ENODEV || errno == EADDRNOTAVAIL) return no_device(errno);
-    return Error(ErrorKind::refused, "cannot listen at this node's address")
-        .because(system_error("rdma_bind_addr", errno))
-        .fix("see whether another process has the port (rdma resource show cm_id, ss -ltnp)");
+    return cannot_listen("rdma_bind_addr");
   }
   if (listener->verbs == nullptr) return no_device(ENODEV);  // an address of all devices, or of the loopback
   std::memcpy(&device->address_.storage, &listener->route.addr.src_storage, device->address_.bytes);
-  if (auto opened = device->open_queues(); !opened) return std::move(opened).error();
+  SPINDRIFT_TRY(device->open_queues());
   return device;
 }
 
 Result<void> Device::open_queues() {
-  const Library& lib = loaded_library();
+  const RdmaCoreCalls& lib = loaded_library();
   ibv_context* const context = listener_->verbs;
   ibv_device_attr device{};
   if (const int failed = lib.query_device(context, &device); failed != 0) return system_error("ibv_query_device", failed);
@@ -92,11 +93,10 @@ Result<void> Device::open_queues() {
   limits_.operation_bytes_max = std::min<std::uint64_t>(limits_.operation_bytes_max, port.max_msg_sz);
   limits_.reads_max = static_cast<std::uint8_t>(std::clamp(device.max_qp_rd_atom, 1, int{limits_.reads_max}));
   limits_.memory_windows = limits_.memory_windows && (device.device_cap_flags & IBV_DEVICE_MEM_WINDOW_TYPE_2B) != 0;
-  domain_.reset(lib.alloc_pd(context));
-  if (domain_ == nullptr) return system_error("ibv_alloc_pd", errno);
+  SPINDRIFT_TRY_ASSIGN(domain_, make_domain());
   channel_.reset(lib.create_comp_channel(context));
   if (channel_ == nullptr) return system_error("ibv_create_comp_channel", errno);
-  if (auto set = make_nonblocking(channel_->fd); !set) return set;
+  SPINDRIFT_TRY(make_nonblocking(channel_->fd));
   completions_max_ = queue_pairs_first * (limits_.send_depth + limits_.receive_depth);
   completions_max_ = std::min(completions_max_, static_cast<std::size_t>(device.max_cqe));
   completions_.reset(lib.create_cq(context, static_cast<int>(completions_max_), nullptr, channel_.get(), 0));
@@ -106,7 +106,7 @@ Result<void> Device::open_queues() {
 
 // How many bytes go inline no attribute tells; a device refuses what is too much.
 Result<void> Device::try_queue_pair() {
-  const Library& lib = loaded_library();
+  const RdmaCoreCalls& lib = loaded_library();
   while (true) {
     ibv_qp_init_attr wish = wishes();
     const Handle<ibv_qp> trial(lib.create_qp(domain_.get(), &wish));
@@ -154,17 +154,19 @@ ibv_qp_init_attr Device::wishes() noexcept {
 
 Result<void> Device::listen() {
   if (loaded_library().listen(listener_.get(), backlog) == 0) return {};
-  return Error(ErrorKind::refused, "cannot listen at this node's address")
-      .because(system_error("rdma_listen", errno))
-      .fix("see whether another process has the port (rdma resource show cm_id, ss -ltnp)");
+  return cannot_listen("rdma_listen");
+}
+
+Result<Handle<rdma_cm_id>> Device::make_id(void* context) {
+  rdma_cm_id* id = nullptr;
+  if (loaded_library().create_id(events_.get(), &id, context, RDMA_PS_TCP) != 0)
+    return system_error("rdma_create_id", errno);
+  return Handle<rdma_cm_id>(id);
 }
 
 Result<Handle<rdma_cm_id>> Device::call(const SocketAddress& peer, std::uint32_t number) {
-  const Library& lib = loaded_library();
-  rdma_cm_id* id = nullptr;
-  void* const context = reinterpret_cast<void*>(std::uintptr_t{number});  // NOLINT: a number, never followed
-  if (lib.create_id(events_.get(), &id, context, RDMA_PS_TCP) != 0) return system_error("rdma_create_id", errno);
-  Handle<rdma_cm_id> handle(id);
+  SPINDRIFT_TRY_ASSIGN(auto id,
+                       make_id(reinterpret_cast<void*>(std::uintptr_t{number})));  // NOLINT: a number, never followed
   SocketAddress from = address_;
   SocketAddress to = peer;
   if (from.storage.ss_family == AF_INET) reinterpret_cast<sockaddr_in*>(&from.storage)->sin_port = 0;
@@ -173,9 +175,9 @@ Result<Handle<rdma_cm_id>> Device::call(const SocketAddress& peer, std::uint32_t
     return Error(ErrorKind::resource, "the peer's address is of another family than this node's")
         .fix("give all nodes IPv4 addresses, or all IPv6 addresses, in [SPINDRIFT] addresses");
   }
-  if (lib.resolve_addr(id, address_in(from), address_in(to), way_found_in_ms) != 0)
+  if (loaded_library().resolve_addr(id.get(), address_in(from), address_in(to), way_found_in_ms) != 0)
     return system_error("rdma_resolve_addr", errno);
-  return handle;
+  return id;
 }
 
 Result<void> Device::make_room(std::size_t queue_pairs) {

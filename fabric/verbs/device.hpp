@@ -21,7 +21,7 @@ namespace spindrift::fabric::verbs {
 using connected::SocketAddress;
 
 /// What is asked of each queue pair, cut to what the device can.
-struct Limits {
+struct QueuePairLimits {
   std::uint32_t send_depth = 256;
   std::uint32_t receive_depth = Credits::buffers;
   std::uint32_t pieces = 1;          ///< of memory, that one request is put together of
@@ -35,7 +35,7 @@ struct Limits {
 class Device {
  public:
   /// Opens the device that has the address; port 0: any. Errors: refused (no device has it), unsupported, resource.
-  [[nodiscard]] static Result<std::unique_ptr<Device>> open(const SocketAddress& at, const Limits& wishes);
+  [[nodiscard]] static Result<std::unique_ptr<Device>> open(const SocketAddress& at, const QueuePairLimits& wishes);
   /// One line, for people, of what was found and why it is used so.
   void tell_choices();
 
@@ -61,7 +61,7 @@ class Device {
   [[nodiscard]] rdma_event_channel& events() noexcept { return *events_; }
   [[nodiscard]] int events_descriptor() const noexcept { return events_->fd; }
   [[nodiscard]] int completions_descriptor() const noexcept { return channel_->fd; }
-  [[nodiscard]] const Limits& limits() const noexcept { return limits_; }
+  [[nodiscard]] const QueuePairLimits& limits() const noexcept { return limits_; }
   /// With the port that it is bound to.
   [[nodiscard]] const SocketAddress& address() const noexcept { return address_; }
   /// Whose device and port the address is.
@@ -75,12 +75,13 @@ class Device {
  private:
   Device() = default;
   [[nodiscard]] Result<void> open_queues();
+  [[nodiscard]] Result<Handle<rdma_cm_id>> make_id(void* context);
   [[nodiscard]] Result<void> try_queue_pair();
   [[nodiscard]] ibv_qp_init_attr wishes() noexcept;
   [[nodiscard]] rdma_conn_param parameters(std::span<const std::byte> greeting) const noexcept;
 
   SocketAddress address_;
-  Limits limits_;
+  QueuePairLimits limits_;
   int in_order_ = -1;  ///< whether the bytes of one write land in their order: 1, 0, or -1 if nobody says
   bool armed_ = false;
   std::size_t completions_max_ = 0;

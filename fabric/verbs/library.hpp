@@ -1,64 +1,74 @@
-// rdma-core, loaded at run time: the functions that are no inline calls through an object, and owners for its objects.
+// rdma-core, loaded at run time: the functions that are no inline calls through an object, owners for its objects, and which
+// GID rdma_cm takes for a connection.
 #pragma once
 
 #include <infiniband/verbs.h>
 #include <rdma/rdma_cma.h>
 
 #include <memory>
+#include <optional>
+#include <string>
+#include <vector>
 
 #include <spindrift/core/result.hpp>
+#include <spindrift/fabric/load_library.hpp>
 
 namespace spindrift::fabric::verbs {
 
-struct Library {
-  decltype(&::ibv_get_device_list) get_device_list = nullptr;
-  decltype(&::ibv_free_device_list) free_device_list = nullptr;
-  decltype(&::ibv_get_device_name) get_device_name = nullptr;
-  decltype(&::ibv_open_device) open_device = nullptr;
-  decltype(&::ibv_close_device) close_device = nullptr;
-  decltype(&::ibv_query_device) query_device = nullptr;
-  decltype(&::ibv_query_port) query_port = nullptr;
-  decltype(&::_ibv_query_gid_table) query_gid_table = nullptr;
-  decltype(&::ibv_alloc_pd) alloc_pd = nullptr;
-  decltype(&::ibv_dealloc_pd) dealloc_pd = nullptr;
-  decltype(&::ibv_reg_mr) reg_mr = nullptr;
-  decltype(&::ibv_dereg_mr) dereg_mr = nullptr;
-  decltype(&::ibv_create_comp_channel) create_comp_channel = nullptr;
-  decltype(&::ibv_destroy_comp_channel) destroy_comp_channel = nullptr;
-  decltype(&::ibv_create_cq) create_cq = nullptr;
-  decltype(&::ibv_resize_cq) resize_cq = nullptr;
-  decltype(&::ibv_destroy_cq) destroy_cq = nullptr;
-  decltype(&::ibv_get_cq_event) get_cq_event = nullptr;
-  decltype(&::ibv_ack_cq_events) ack_cq_events = nullptr;
-  decltype(&::ibv_create_qp) create_qp = nullptr;
-  decltype(&::ibv_destroy_qp) destroy_qp = nullptr;
-  decltype(&::ibv_wc_status_str) wc_status_str = nullptr;
-  decltype(&::ibv_query_qp_data_in_order) query_qp_data_in_order = nullptr;  ///< null before rdma-core 42
+// What the calls are named here, and in their libraries.
+#define SPINDRIFT_VERBS_CALLS(CALL)                    \
+  CALL(get_device_list, ibv_get_device_list)           \
+  CALL(free_device_list, ibv_free_device_list)         \
+  CALL(get_device_name, ibv_get_device_name)           \
+  CALL(open_device, ibv_open_device)                   \
+  CALL(close_device, ibv_close_device)                 \
+  CALL(query_device, ibv_query_device)                 \
+  CALL(query_port, ibv_query_port)                     \
+  CALL(query_gid_table, _ibv_query_gid_table)          \
+  CALL(alloc_pd, ibv_alloc_pd)                         \
+  CALL(dealloc_pd, ibv_dealloc_pd)                     \
+  CALL(reg_mr, ibv_reg_mr)                             \
+  CALL(dereg_mr, ibv_dereg_mr)                         \
+  CALL(create_comp_channel, ibv_create_comp_channel)   \
+  CALL(destroy_comp_channel, ibv_destroy_comp_channel) \
+  CALL(create_cq, ibv_create_cq)                       \
+  CALL(resize_cq, ibv_resize_cq)                       \
+  CALL(destroy_cq, ibv_destroy_cq)                     \
+  CALL(get_cq_event, ibv_get_cq_event)                 \
+  CALL(ack_cq_events, ibv_ack_cq_events)               \
+  CALL(create_qp, ibv_create_qp)                       \
+  CALL(destroy_qp, ibv_destroy_qp)                     \
+  CALL(wc_status_str, ibv_wc_status_str)
+#define SPINDRIFT_RDMA_CM_CALLS(CALL)                     \
+  CALL(create_event_channel, rdma_create_event_channel)   \
+  CALL(destroy_event_channel, rdma_destroy_event_channel) \
+  CALL(get_cm_event, rdma_get_cm_event)                   \
+  CALL(ack_cm_event, rdma_ack_cm_event)                   \
+  CALL(event_str, rdma_event_str)                         \
+  CALL(create_id, rdma_create_id)                         \
+  CALL(destroy_id, rdma_destroy_id)                       \
+  CALL(set_option, rdma_set_option)                       \
+  CALL(bind_addr, rdma_bind_addr)                         \
+  CALL(listen, rdma_listen)                               \
+  CALL(resolve_addr, rdma_resolve_addr)                   \
+  CALL(resolve_route, rdma_resolve_route)                 \
+  CALL(cm_create_qp, rdma_create_qp)                      \
+  CALL(cm_destroy_qp, rdma_destroy_qp)                    \
+  CALL(connect, rdma_connect)                             \
+  CALL(accept, rdma_accept)                               \
+  CALL(reject, rdma_reject)                               \
+  CALL(disconnect, rdma_disconnect)
 
-  decltype(&::rdma_create_event_channel) create_event_channel = nullptr;
-  decltype(&::rdma_destroy_event_channel) destroy_event_channel = nullptr;
-  decltype(&::rdma_get_cm_event) get_cm_event = nullptr;
-  decltype(&::rdma_ack_cm_event) ack_cm_event = nullptr;
-  decltype(&::rdma_event_str) event_str = nullptr;
-  decltype(&::rdma_create_id) create_id = nullptr;
-  decltype(&::rdma_destroy_id) destroy_id = nullptr;
-  decltype(&::rdma_set_option) set_option = nullptr;
-  decltype(&::rdma_bind_addr) bind_addr = nullptr;
-  decltype(&::rdma_listen) listen = nullptr;
-  decltype(&::rdma_resolve_addr) resolve_addr = nullptr;
-  decltype(&::rdma_resolve_route) resolve_route = nullptr;
-  decltype(&::rdma_create_qp) cm_create_qp = nullptr;
-  decltype(&::rdma_destroy_qp) cm_destroy_qp = nullptr;
-  decltype(&::rdma_connect) connect = nullptr;
-  decltype(&::rdma_accept) accept = nullptr;
-  decltype(&::rdma_reject) reject = nullptr;
-  decltype(&::rdma_disconnect) disconnect = nullptr;
+struct RdmaCoreCalls {
+  SPINDRIFT_VERBS_CALLS(SPINDRIFT_CALL_FIELD)
+  SPINDRIFT_RDMA_CM_CALLS(SPINDRIFT_CALL_FIELD)
+  decltype(&::ibv_query_qp_data_in_order) query_qp_data_in_order = nullptr;  ///< null before rdma-core 42
 };
 
 /// Loads it once; it stays. Errors: unsupported.
-[[nodiscard]] Result<const Library*> library();
+[[nodiscard]] Result<const RdmaCoreCalls*> library();
 /// After `library()` was good.
-[[nodiscard]] const Library& loaded_library();
+[[nodiscard]] const RdmaCoreCalls& loaded_library();
 
 /// Gives an object of rdma-core back.
 struct Return {
@@ -75,5 +85,15 @@ struct Return {
 };
 template <class T>
 using Handle = std::unique_ptr<T, Return>;
+
+/// All that are set, of all ports of the device.
+[[nodiscard]] std::vector<ibv_gid_entry> gids_of(ibv_context& context);
+/// Whether it says nothing beyond the link that it is on (fe80::/10).
+[[nodiscard]] bool within_the_link(const ibv_gid& gid) noexcept;
+
+/// The port's entry that rdma_cm takes for an identity that is bound to a device; of two kinds that of RoCE v2.
+[[nodiscard]] std::optional<ibv_gid_entry> gid_entry_in_use(rdma_cm_id& bound);
+/// "10.0.0.1, index 3, RoCE v2: that of the node's address": for people, of an identity that is bound to a device.
+[[nodiscard]] std::string gid_in_use(rdma_cm_id& bound);
 
 }  // namespace spindrift::fabric::verbs

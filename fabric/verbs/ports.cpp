@@ -1,5 +1,4 @@
 // Listing devices, and reading GID tables.
-#include <spindrift/fabric/verbs/ports.hpp>
 
 #include <arpa/inet.h>
 
@@ -41,7 +40,7 @@ Error no_device(const std::string& reason) {
 }
 
 VerbsPort look_at(ibv_context& context, std::uint8_t number) {
-  const Library& lib = loaded_library();
+  const RdmaCoreCalls& lib = loaded_library();
   VerbsPort port{.device = context.device->name, .port = number, .addresses = {}};
   ibv_port_attr attributes{};
   if (lib.query_port(&context, number, reinterpret_cast<_compat_ibv_port_attr*>(&attributes)) == 0)
@@ -91,9 +90,8 @@ std::string gid_in_use(rdma_cm_id& bound) {
 namespace spindrift::fabric {
 
 Result<std::vector<VerbsPort>> verbs_ports() {
-  auto loaded = verbs::library();
-  if (!loaded) return std::move(loaded).error();
-  const verbs::Library& lib = **loaded;
+  SPINDRIFT_TRY_ASSIGN(const verbs::RdmaCoreCalls* const loaded, verbs::library());
+  const verbs::RdmaCoreCalls& lib = *loaded;
   int count = 0;
   const verbs::Handle<ibv_device*> devices(lib.get_device_list(&count));
   if (devices == nullptr) return verbs::no_device(system_error("ibv_get_device_list", errno).message());
@@ -117,11 +115,9 @@ Result<std::vector<VerbsPort>> verbs_ports() {
 }
 
 Result<void> try_verbs_address(const std::string& endpoint) {
-  auto address = connected::resolve(endpoint, false);
-  if (!address) return std::move(address).error();
-  auto device = verbs::Device::open(*address, {.memory_windows = true});
-  if (!device) return std::move(device).error();
-  return device.value()->listen();
+  SPINDRIFT_TRY_ASSIGN(auto address, connected::resolve(endpoint, false));
+  SPINDRIFT_TRY_ASSIGN(auto device, verbs::Device::open(address, {.memory_windows = true}));
+  return device->listen();
 }
 
 }  // namespace spindrift::fabric

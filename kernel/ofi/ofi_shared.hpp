@@ -1,10 +1,8 @@
-// The queue pairs of a device over libfabric share this, and tell the outcomes of libfabric's calls in this way.
+// The queue pairs of a device over libfabric share this.
 #pragma once
 
 #include <rdma/fabric.h>
 
-#include <string_view>
-#include <utility>
 #include <variant>
 
 #include <spindrift/fabric/ofi/library.hpp>
@@ -15,21 +13,9 @@
 namespace spindrift::kernel::ofi {
 
 using fabric::ofi::Handle;
+using fabric::ofi::made_by;
 using fabric::ofi::ofi_error;
-
-/// Success, or the error of that call of libfabric, which answered with this number.
-[[nodiscard]] inline Result<void> outcome_of(std::string_view call, long answer) {
-  if (answer == 0) return {};
-  return ofi_error(call, answer);
-}
-
-/// The object that a call of libfabric has made: `make(&object)` answers as libfabric does. Errors: resource.
-template <class Object, class Make>
-[[nodiscard]] Result<Handle<Object>> made_by(std::string_view call, Make&& make) {
-  Object* object = nullptr;
-  SPINDRIFT_TRY(outcome_of(call, make(&object)));
-  return Handle<Object>(object);
-}
+using fabric::ofi::outcome_of;
 
 /// Libfabric is asked for an address when a queue pair first talks to the peer.
 using Peers = PeerTable<OfiName, std::monostate>;

@@ -23,7 +23,7 @@ void replace(void*& place, std::size_t& bytes, const SocketAddress& address) {
 
 // With no bit of mr_mode asked for, keys are the caller's, addresses are offsets, and own memory needs no descriptor: the
 // same for both classes, so that one key and one base do for both.
-Info hints_for(const fabric::ofi::Library& fi, const std::string& provider, fi_ep_type type, int family) {
+Info hints_for(const fabric::ofi::LibfabricCalls& fi, const std::string& provider, fi_ep_type type, int family) {
   Info hints(fi.dupinfo(nullptr));
   hints->caps = FI_MSG | FI_RMA;
   hints->mode = 0;
@@ -39,7 +39,7 @@ Info hints_for(const fabric::ofi::Library& fi, const std::string& provider, fi_e
 }
 
 /// Errors: unsupported.
-Result<Info> find_provider(const fabric::ofi::Library& fi, const std::string& provider, fi_ep_type type,
+Result<Info> find_provider(const fabric::ofi::LibfabricCalls& fi, const std::string& provider, fi_ep_type type,
                            const SocketAddress& at) {
   const Info hints = hints_for(fi, provider, type, at.storage.ss_family);
   std::array<char, NI_MAXHOST> host{};
@@ -67,7 +67,7 @@ Result<Info> find_provider(const fabric::ofi::Library& fi, const std::string& pr
 
 Result<std::unique_ptr<ProviderDomain>> ProviderDomain::open(const std::string& provider, fi_ep_type type,
                                                              const SocketAddress& at, std::uint32_t peers_max) {
-  SPINDRIFT_TRY_ASSIGN(const fabric::ofi::Library* const fi, fabric::ofi::library());
+  SPINDRIFT_TRY_ASSIGN(const fabric::ofi::LibfabricCalls* const fi, fabric::ofi::library());
   std::unique_ptr<ProviderDomain> opened(new ProviderDomain(peers_max));
   SPINDRIFT_TRY_ASSIGN(opened->info_, find_provider(*fi, provider, type, at));
   fi_info& found = *opened->info_;

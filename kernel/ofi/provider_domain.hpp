@@ -12,8 +12,6 @@
 
 #include <spindrift/fabric/connected/socket_address.hpp>
 #include <spindrift/fabric/fabric.hpp>
-#include <spindrift/fabric/ofi/provider.hpp>
-#include <spindrift/fabric/ofi/waiting.hpp>
 #include <spindrift/core/result.hpp>
 #include <spindrift/kernel/ofi/ofi_shared.hpp>
 

@@ -11,23 +11,22 @@
 #include <spindrift/core/check.hpp>
 
 namespace spindrift::kernel::vq {
-Arena::~Arena() {
+
+RegionArena::~RegionArena() {
   for (const auto& [begin, step] : steps_) {
     if (!step.adopted) ::munmap(step.memory.data(), step.memory.size());
   }
 }
 
-Result<void> Arena::register_with(Pool& pool) {
+Result<void> RegionArena::register_with(Pool& pool) {
   pool_ = &pool;
   for (auto& [begin, step] : steps_) {
-    auto keys = pool.register_local(step.memory);
-    if (!keys) return std::move(keys).error();
-    step.keys = *keys;
+    SPINDRIFT_TRY_ASSIGN(step.keys, pool.register_local(step.memory));
   }
   return {};
 }
 
-Result<void> Arena::grow(std::size_t bytes) {
+Result<void> RegionArena::grow(std::size_t bytes) {
   const std::size_t whole = (bytes + step_bytes - 1) / step_bytes * step_bytes;
   void* const memory = ::mmap(nullptr, whole, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) return system_error("mmap", errno);
@@ -40,7 +39,7 @@ Result<void> Arena::grow(std::size_t bytes) {
   return {};
 }
 
-Result<void> Arena::add(Step step) {
+Result<void> RegionArena::add(Step step) {
   if (pool_ != nullptr) {
     SPINDRIFT_TRY_ASSIGN(step.keys, pool_->register_local(step.memory));
   }
@@ -48,10 +47,10 @@ Result<void> Arena::add(Step step) {
   return {};
 }
 
-Result<void> Arena::adopt(std::span<std::byte> memory) { return add({.memory = memory, .keys = {}, .adopted = true}); }
+Result<void> RegionArena::adopt(std::span<std::byte> memory) { return add({.memory = memory, .keys = {}, .adopted = true}); }
 
-void Arena::give_up(std::span<std::byte> memory, std::unique_ptr<spindrift::fabric::connected::Registration> keeper,
-                    bool fenced) noexcept {
+void RegionArena::give_up(std::span<std::byte> memory, std::unique_ptr<connected::Registration> keeper,
+                          bool fenced) noexcept {
   const auto at = steps_.find(memory.data());
   CHECK(at != steps_.end() && at->second.adopted);
   const bool known = pool_ == nullptr || pool_->deregister(at->second.keys).ok();
@@ -63,11 +62,11 @@ void Arena::give_up(std::span<std::byte> memory, std::unique_ptr<spindrift::fabr
 }
 
 // First fit: regions are few, and those of one view come and go together.
-Result<std::span<std::byte>> Arena::take(std::size_t bytes) {
+Result<std::span<std::byte>> RegionArena::take(std::size_t bytes) {
   const auto fits = [bytes](const auto& each) { return each.second >= bytes; };
   auto at = std::find_if(free_.begin(), free_.end(), fits);
   if (at == free_.end()) {
-    if (auto grown = grow(bytes); !grown) return std::move(grown).error();
+    SPINDRIFT_TRY(grow(bytes));
     at = std::find_if(free_.begin(), free_.end(), fits);
   }
   const auto [begin, size] = *at;
@@ -78,7 +77,7 @@ Result<std::span<std::byte>> Arena::take(std::size_t bytes) {
 
 // The pages go, and what takes their place is zero; pages that are locked stay. Who writes there late finds memory that is
 // nobody's.
-void Arena::give_back(std::span<std::byte> memory, bool fenced) noexcept {
+void RegionArena::give_back(std::span<std::byte> memory, bool fenced) noexcept {
   if (::madvise(memory.data(), memory.size(), MADV_DONTNEED) != 0) std::fill(memory.begin(), memory.end(), std::byte{});
   if (fenced) {
     fenced_bytes_ += memory.size();
@@ -103,7 +102,7 @@ void Arena::give_back(std::span<std::byte> memory, bool fenced) noexcept {
   free_.emplace(begin, bytes);
 }
 
-const MemoryKeys& Arena::keys_of(const std::byte* memory) const {
+const MemoryKeys& RegionArena::keys_of(const std::byte* memory) const {
   const auto after = steps_.upper_bound(memory);
   CHECK(after != steps_.begin());
   const Step& step = std::prev(after)->second;
@@ -111,35 +110,20 @@ const MemoryKeys& Arena::keys_of(const std::byte* memory) const {
   return step.keys;
 }
 
-Result<Copy> Staging::copy(std::span<const std::byte> bytes) {
-  Copy copy;
-  if (bytes.empty()) return copy;
+Result<CopiedBytes> CopyStore::copy(std::span<const std::byte> bytes) {
+  if (bytes.empty()) return CopiedBytes();
   const auto fits = std::find_if(sizes.begin(), sizes.end(), [&bytes](std::size_t size) { return size >= bytes.size(); });
   CHECK(fits != sizes.end());
   std::vector<std::byte*>& free = free_[static_cast<std::size_t>(fits - sizes.begin())];
   if (free.empty()) {
     constexpr std::size_t at_once = std::size_t{1} << 20U;
-    auto memory = arena_.take(at_once);
-    if (!memory) return std::move(memory).error();
-    for (std::size_t at = 0; at + *fits <= at_once; at += *fits) free.push_back(memory->data() + at);
+    SPINDRIFT_TRY_ASSIGN(const auto memory, arena_.take(at_once));
+    for (std::size_t at = 0; at + *fits <= at_once; at += *fits) free.push_back(memory.data() + at);
   }
-  copy.free_ = &free;
-  copy.memory_ = {free.back(), bytes.size()};
+  CopiedBytes copy(free.back(), free, bytes.size());
   free.pop_back();
-  std::copy(bytes.begin(), bytes.end(), copy.memory_.begin());
+  std::copy(bytes.begin(), bytes.end(), copy.data());
   return copy;
-}
-
-Copy::Copy(Copy&& other) noexcept : free_(other.free_), memory_(std::exchange(other.memory_, {})) {}
-
-Copy& Copy::operator=(Copy&& other) noexcept {
-  std::swap(free_, other.free_);
-  std::swap(memory_, other.memory_);
-  return *this;
-}
-
-Copy::~Copy() {
-  if (!empty()) free_->push_back(memory_.data());
 }
 
 }  // namespace spindrift::kernel::vq

@@ -10,8 +10,8 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <map>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -21,13 +21,15 @@
 
 namespace spindrift::kernel::vq {
 
+namespace connected = spindrift::fabric::connected;
+
 /// Reserves address space in steps; what is not touched costs nothing.
-class Arena final : public spindrift::fabric::connected::MemorySource {
+class RegionArena final : public connected::MemorySource {
  public:
   static constexpr std::size_t step_bytes = std::size_t{1} << 30U;
   static constexpr std::size_t page_bytes = 4096;
 
-  ~Arena() override;
+  ~RegionArena() override;
 
   /// From now on memory is registered with that pool, which outlives its use. Errors: as Pool::register_local.
   [[nodiscard]] Result<void> register_with(Pool& pool);
@@ -38,8 +40,7 @@ class Arena final : public spindrift::fabric::connected::MemorySource {
   void give_back(std::span<std::byte> memory, bool fenced) noexcept override;
   [[nodiscard]] Result<void> adopt(std::span<std::byte> memory) override;
   /// Fenced memory stays, with its keeper, as long as the arena.
-  void give_up(std::span<std::byte> memory, std::unique_ptr<spindrift::fabric::connected::Registration> keeper,
-               bool fenced) noexcept override;
+  void give_up(std::span<std::byte> memory, std::unique_ptr<connected::Registration> keeper, bool fenced) noexcept override;
 
   /// For own operations on memory that was taken.
   [[nodiscard]] const MemoryKeys& keys_of(const std::byte* memory) const;
@@ -61,43 +62,46 @@ class Arena final : public spindrift::fabric::connected::MemorySource {
   std::map<const std::byte*, Step> steps_;  ///< by where they begin
   std::map<std::byte*, std::size_t> free_;  ///< their bytes, by where they begin; neighbors in one step are one
   std::uint64_t fenced_bytes_ = 0;
-  std::vector<std::unique_ptr<spindrift::fabric::connected::Registration>> fenced_keepers_;
+  std::vector<std::unique_ptr<connected::Registration>> fenced_keepers_;
 };
 
-/// A copy of some bytes in registered memory, or nothing. Outlived by its staging.
-class Copy {
- public:
-  Copy() = default;
-  Copy(Copy&& other) noexcept;
-  Copy& operator=(Copy&& other) noexcept;
-  ~Copy();
+/// Gives a piece back to those that are free.
+struct GiveBackPiece {
+  std::vector<std::byte*>* free = nullptr;
+  void operator()(std::byte* piece) const { free->push_back(piece); }
+};
 
-  [[nodiscard]] bool empty() const noexcept { return memory_.empty(); }
-  [[nodiscard]] std::size_t size() const noexcept { return memory_.size(); }
-  [[nodiscard]] const std::byte* data() const noexcept { return memory_.data(); }
+/// A copy of some bytes in registered memory, or nothing. Outlived by its store.
+class CopiedBytes {
+ public:
+  CopiedBytes() = default;
+  CopiedBytes(std::byte* piece, std::vector<std::byte*>& free, std::size_t size) : piece_(piece, {&free}), size_(size) {}
+
+  [[nodiscard]] bool empty() const noexcept { return piece_ == nullptr; }
+  [[nodiscard]] std::size_t size() const noexcept { return empty() ? 0 : size_; }
+  [[nodiscard]] std::byte* data() const noexcept { return piece_.get(); }
 
  private:
-  friend class Staging;
-  std::vector<std::byte*>* free_ = nullptr;  ///< where its piece goes back to
-  std::span<std::byte> memory_;
+  std::unique_ptr<std::byte, GiveBackPiece> piece_;
+  std::size_t size_ = 0;
 };
 
 /// Pieces of an arena for copies of what is posted, in three sizes; they are kept for the next ones.
-class Staging {
+class CopyStore {
  public:
   static constexpr std::size_t bytes_max = 65536 + 64;
 
-  explicit Staging(Arena& arena) : arena_(arena) {}
-  Staging(const Staging&) = delete;
-  Staging& operator=(const Staging&) = delete;
+  explicit CopyStore(RegionArena& arena) : arena_(arena) {}
+  CopyStore(const CopyStore&) = delete;
+  CopyStore& operator=(const CopyStore&) = delete;
 
-  /// Of at most bytes_max. Errors: as Arena::take.
-  [[nodiscard]] Result<Copy> copy(std::span<const std::byte> bytes);
+  /// Of at most bytes_max. Errors: as RegionArena::take.
+  [[nodiscard]] Result<CopiedBytes> copy(std::span<const std::byte> bytes);
 
  private:
   static constexpr std::array<std::size_t, 3> sizes{512, 4096 + 64, bytes_max};
 
-  Arena& arena_;
+  RegionArena& arena_;
   std::array<std::vector<std::byte*>, sizes.size()> free_;
 };
 

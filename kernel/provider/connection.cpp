@@ -20,11 +20,11 @@ constexpr std::size_t list_max = 64;
 constexpr std::size_t piece_max = 65536;
 constexpr auto acknowledgement_max = std::chrono::milliseconds(20);
 
-/// A region as one peer knows it, under a key of its own.
-class RegisteredMemory final : public connected::Registration {
+/// Memory as one peer knows it, under a key of its own.
+class PeerMemory final : public connected::Registration {
  public:
-  RegisteredMemory(Pool& pool, const MemoryKeys& keys) : pool_(pool), keys_(keys) {}
-  ~RegisteredMemory() override {
+  PeerMemory(Pool& pool, const MemoryKeys& keys) : pool_(pool), keys_(keys) {}
+  ~PeerMemory() override {
     const auto gone = pool_.deregister(keys_);
     CHECK(gone.ok());  // no own request names it
   }
@@ -43,18 +43,10 @@ void PairConnection::post(PostedPiece piece) {
 void PairConnection::transfer(const connected::Transfer& whole) {
   connected::cut(whole, piece_max, [this](const connected::Transfer& part) {
     if (broken()) return;
-    PostedPiece piece;
-    piece.kind = part.reads ? Kind::read : Kind::write;
-    piece.local = part.local;
-    piece.bytes = part.bytes;
-    piece.address = part.address;
-    piece.remote_key = part.remote_key;
-    piece.region = part.region;
-    piece.signaled = part.signaled;
-    piece.context = part.context;
+    PostedPiece piece{part, part.reads ? Kind::read : Kind::write};
     // What lies in no region is not registered; it goes by a copy in either direction.
     if (piece.region == nullptr) {
-      auto copy = context_.staging.copy({piece.local, piece.bytes});
+      auto copy = context_.copies.copy({piece.local, piece.bytes});
       if (!copy) return break_down(copy.error().message());
       piece.owned = std::move(copy).value();
     }
@@ -72,12 +64,11 @@ void PairConnection::ring() {
 }
 
 Result<PostedPiece> PairConnection::message_of(std::span<const std::byte> bytes) {
-  auto copy = context_.staging.copy(bytes);
-  if (!copy) return std::move(copy).error();
+  SPINDRIFT_TRY_ASSIGN(auto copy, context_.copies.copy(bytes));
   PostedPiece piece;
   piece.kind = Kind::send;
   piece.bytes = bytes.size();
-  piece.owned = std::move(copy).value();
+  piece.owned = std::move(copy);
   return piece;
 }
 
@@ -100,7 +91,7 @@ void PairConnection::flush() {
 
 // Those that nobody asks about are over with the next one that somebody does: fewer acknowledgements.
 kernel::Request PairConnection::request_of(const PostedPiece& piece) const {
-  auto* const local = const_cast<std::byte*>(piece.owned.empty() ? piece.local : piece.owned.data());
+  std::byte* const local = piece.owned.empty() ? piece.local : piece.owned.data();
   return {.kind = piece.kind,
           .signaled = piece.signaled || piece.kind == Kind::read,
           .news = piece.news,
@@ -143,7 +134,7 @@ std::optional<PostedPiece> PairConnection::take_finished(const Completion& compl
     return std::nullopt;
   }
   const bool lands = piece.kind == Kind::read && !piece.owned.empty();
-  if (lands) std::memcpy(const_cast<std::byte*>(piece.local), piece.owned.data(), piece.bytes);
+  if (lands) std::memcpy(piece.local, piece.owned.data(), piece.bytes);
   return piece;
 }
 
@@ -156,14 +147,13 @@ void PairConnection::look_for_failure() {
 }
 
 Result<PairConnection::Right> PairConnection::give_right(connected::OwnRegion& region, spindrift::fabric::Access access) {
-  auto keys = context_.pool.register_memory(region.memory, access);
-  if (!keys) return std::move(keys).error();
-  return Right{keys->remote_key, keys->remote_base, std::make_unique<RegisteredMemory>(context_.pool, *keys)};
+  SPINDRIFT_TRY_ASSIGN(auto keys, context_.pool.register_memory(region.memory, access));
+  return Right{keys.remote_key, keys.remote_base, std::make_unique<PeerMemory>(context_.pool, keys)};
 }
 
 Result<MemoryKeys> PairConnection::let_read(std::span<std::byte> memory) {
   auto keys = context_.pool.register_memory(memory, spindrift::fabric::Access::read);
-  if (keys) readable_ = std::make_unique<RegisteredMemory>(context_.pool, *keys);
+  if (keys) readable_ = std::make_unique<PeerMemory>(context_.pool, *keys);
   return keys;
 }
 

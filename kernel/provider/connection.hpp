@@ -10,27 +10,18 @@
 #include <vector>
 
 #include <spindrift/fabric/connected/backlog.hpp>
-#include <spindrift/fabric/connected/connection.hpp>
+#include <spindrift/fabric/connected/transport.hpp>
 #include <spindrift/kernel/provider/arena.hpp>
 #include <spindrift/kernel/provider/finder.hpp>
 #include <spindrift/kernel/pool.hpp>
 
 namespace spindrift::kernel::vq {
 
-namespace connected = spindrift::fabric::connected;
-
 /// What is asked of the pool, piece by piece.
-struct PostedPiece {
+struct PostedPiece : connected::Transfer {
   kernel::Request::Kind kind = kernel::Request::Kind::write;
-  bool signaled = false;             ///< the caller wants a `completed`
-  bool news = false;                 ///< of a write: the peer is told of it
-  const std::byte* local = nullptr;  ///< written to by a read
-  std::size_t bytes = 0;
-  std::uint64_t address = 0;
-  std::uint64_t remote_key = 0;
-  std::uint64_t context = 0;
-  Copy owned;                              ///< of `local`; of a read that is not into a region: where it lands first
-  connected::OwnRegion* region = nullptr;  ///< that `local` is in, counted in its `reading`
+  bool news = false;    ///< of a write: the peer is told of it
+  CopiedBytes owned{};  ///< of `local`; of a read that is not into a region: where it lands first
 };
 
 /// What the pool may still touch for a pair that is closed.
@@ -42,8 +33,8 @@ struct Leaving {
 /// What all connections of an endpoint share.
 struct PairContext {
   Pool& pool;
-  Arena& arena;
-  Staging& staging;
+  RegionArena& arena;
+  CopyStore& copies;
   std::deque<Leaving>& leaving;
   const Time& now;  ///< of the endpoint's last pass
 };

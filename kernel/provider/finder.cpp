@@ -2,10 +2,10 @@
 #include <spindrift/kernel/provider/finder.hpp>
 
 #include <algorithm>
-#include <cstring>
 #include <string>
 #include <utility>
 
+#include <spindrift/core/bytes.hpp>
 #include <spindrift/core/check.hpp>
 #include <spindrift/core/config/addresses.hpp>
 #include <spindrift/core/log.hpp>
@@ -48,11 +48,7 @@ std::set<NodeId> others_of(NodeId self, std::span<const fabric::Address> roster)
 }  // namespace
 
 std::vector<std::byte> encode(const Introduction& introduction) {
-  const MetaTableNameBytes table = encode(introduction.table);
-  const Metadata& metadata = introduction.metadata;
-  std::vector<std::byte> bytes(table.size() + metadata.size);
-  std::copy_n(metadata.bytes.begin(), metadata.size, std::copy(table.begin(), table.end(), bytes.begin()));
-  return bytes;
+  return ByteWriter().put(encode(introduction.table)).put_bytes(introduction.metadata.said()).take();
 }
 
 std::optional<Introduction> decode_introduction(std::span<const std::byte> bytes) noexcept {
@@ -60,10 +56,7 @@ std::optional<Introduction> decode_introduction(std::span<const std::byte> bytes
   const auto table = decode_table_name(bytes);
   const std::span<const std::byte> rest = bytes.subspan(MetaTableName::wire_bytes);
   if (!table || rest.empty() || rest.size() > Metadata::bytes_max) return std::nullopt;
-  Introduction introduction{*table, {}};
-  introduction.metadata.size = static_cast<std::uint8_t>(rest.size());
-  std::copy(rest.begin(), rest.end(), introduction.metadata.bytes.begin());
-  return introduction;
+  return Introduction{*table, Metadata::of(rest)};
 }
 
 Finder::Finder(const VqOptions& options, Plausible plausible, const Clock& clock)
@@ -83,17 +76,13 @@ std::set<NodeId> Finder::kept_here() const {
 }
 
 Result<std::size_t> Finder::table_bytes() const {
-  const auto geometry = MetaKeeper::geometry_for(kept_here().size());
-  if (!geometry) return geometry.error();
-  return (geometry->bytes() + Arena::page_bytes - 1) / Arena::page_bytes * Arena::page_bytes;
+  SPINDRIFT_TRY_ASSIGN(const auto geometry, MetaKeeper::geometry_for(kept_here().size()));
+  return (geometry.bytes() + RegionArena::page_bytes - 1) / RegionArena::page_bytes * RegionArena::page_bytes;
 }
 
 Result<void> Finder::open(Pool& pool, std::span<std::byte> memory, const NodeRecord& own) {
-  auto geometry = MetaKeeper::geometry_for(kept_here().size());
-  if (!geometry) return std::move(geometry).error();
-  auto keeper = MetaKeeper::open(memory, *geometry, self_, own, kept_here());
-  if (!keeper) return std::move(keeper).error();
-  keeper_.emplace(std::move(keeper).value());
+  SPINDRIFT_TRY_ASSIGN(const auto geometry, MetaKeeper::geometry_for(kept_here().size()));
+  SPINDRIFT_TRY_ASSIGN(keeper_, MetaKeeper::open(memory, geometry, self_, own, kept_here()));
   routes_.begin(clock_.now());
   return directory_.open(pool, {});
 }

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include <spindrift/fabric/endpoint_parts.hpp>
-#include <spindrift/fabric/verbs/ports.hpp>
+#include <spindrift/fabric/verbs/library.hpp>
 #include <spindrift/core/log.hpp>
 #include <spindrift/kernel/verbs/dc.hpp>
 #include <spindrift/kernel/verbs/rdma_core_device.hpp>

@@ -161,7 +161,7 @@ std::string why_no_dc(const std::string& device) {
   namespace rdma = fabric::verbs;
   auto library = rdma::library();
   if (!library) return library.error().message();
-  const rdma::Library& lib = **library;
+  const rdma::RdmaCoreCalls& lib = **library;
   auto calls = verbs::dc_calls();
   if (!calls) return calls.error().message();
   int count = 0;

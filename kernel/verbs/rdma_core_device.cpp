@@ -18,7 +18,7 @@ Result<void> VerbsDevice::start() {
   constexpr std::uint32_t depth_max = 1U << 14U;
   SPINDRIFT_TRY(check_sizes(options_.sizes, depth_max, options_.answer_max));
   SPINDRIFT_TRY_ASSIGN(const auto at, interface_at(options_.listen));
-  fabric::verbs::Limits wishes;
+  fabric::verbs::QueuePairLimits wishes;
   wishes.send_depth = options_.sizes.send_depth;
   wishes.receive_depth = options_.sizes.receive_buffers;
   wishes.pieces = 2;

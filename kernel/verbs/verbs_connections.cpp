@@ -24,7 +24,7 @@ Result<std::unique_ptr<PhysicalQueuePair>> VerbsConnections::connect(const Verbs
 }
 
 void VerbsConnections::take_reports() {
-  const fabric::verbs::Library& lib = fabric::verbs::loaded_library();
+  const fabric::verbs::RdmaCoreCalls& lib = fabric::verbs::loaded_library();
   rdma_cm_event* event = nullptr;
   while (lib.get_cm_event(&shared_.adapter->events(), &event) == 0) {
     const rdma_cm_event_type kind = event->event;

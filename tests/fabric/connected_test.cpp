@@ -115,9 +115,9 @@ class MemoryTransport final : public connected::Transport {
   [[nodiscard]] Result<Descriptors> open(const connected::SocketAddress&, NodeId, std::uint64_t) override {
     return Descriptors{};
   }
-  [[nodiscard]] Result<std::unique_ptr<connected::Connection>> call(const connected::PeerCall& call,
-                                                                    const connected::SocketAddress*,
-                                                                    const connected::GreetingBytes& greeting) override {
+  [[nodiscard]] Result<connected::ConnectionPointer> call(const connected::Opening& opening,
+                                                          const connected::SocketAddress*) override {
+    const auto& [call, greeting] = opening;
     ++calls;
     auto wire = std::make_shared<Wire>();
     wire->greeting = greeting;
@@ -129,22 +129,21 @@ class MemoryTransport final : public connected::Transport {
     }
     auto connection = std::make_unique<MemoryConnection>(call, wire, 0);
     connection->says_goodbye = speaks_first;
-    return std::unique_ptr<connected::Connection>(std::move(connection));
+    return connected::ConnectionPointer(std::move(connection));
   }
   [[nodiscard]] std::optional<std::span<const std::byte>> waiting_call() override {
     if (waiting_.empty()) return std::nullopt;
     return waiting_.front()->greeting;
   }
   // As an operating system does it: a request that was given up meanwhile still looks like one, and its end comes after it.
-  [[nodiscard]] Result<std::unique_ptr<connected::Connection>> answer(const connected::PeerCall& call,
-                                                                      const connected::GreetingBytes& greeting) override {
+  [[nodiscard]] Result<connected::ConnectionPointer> answer(const connected::Opening& opening) override {
     const std::shared_ptr<Wire> wire = waiting_.front();
     waiting_.pop_front();
-    auto connection = std::make_unique<MemoryConnection>(call, wire, 1);
-    connection->report(Report::Kind::established, greeting);
+    auto connection = std::make_unique<MemoryConnection>(opening.call, wire, 1);
+    connection->report(Report::Kind::established, opening.greeting);
     if (!speaks_first) inbox.push_back({Report::Kind::established, wire, 1});
     if (wire->connections[0] == nullptr) inbox.push_back({Report::Kind::ended, wire, 1});
-    return std::unique_ptr<connected::Connection>(std::move(connection));
+    return connected::ConnectionPointer(std::move(connection));
   }
   void turn_away() override {
     const std::shared_ptr<Wire> wire = waiting_.front();
@@ -199,8 +198,8 @@ class MemoryEndpoint {
     auto transport = std::make_unique<MemoryTransport>(network);
     transport_ = transport.get();
     endpoint_ =
-        value_or_throw(connected::Endpoint::make({self, std::chrono::seconds(10), std::nullopt}, {.name = "memory"},
-                                                 std::move(transport), std::make_unique<WatchedMemory>(returns), clock));
+        value_or_throw(connected::Endpoint::make({self, std::chrono::seconds(10)}, {.name = "memory"}, std::move(transport),
+                                                 std::make_unique<WatchedMemory>(returns), clock));
     value_or_throw(endpoint_->listen({self, "127.0.0.1:" + port_}));
     network_[port_] = transport_;
   }

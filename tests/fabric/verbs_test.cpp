@@ -62,7 +62,7 @@ struct BarePair {
     return value_or_throw(verbs::Device::open(address(node), {.memory_windows = true}));
   }
   static rdma_cm_id* await(verbs::Device& device, rdma_cm_event_type kind) {
-    const verbs::Library& lib = verbs::loaded_library();
+    const verbs::RdmaCoreCalls& lib = verbs::loaded_library();
     rdma_cm_event* event = nullptr;
     pollfd ready{device.events_descriptor(), POLLIN, 0};
     const Time limit = now() + hang;

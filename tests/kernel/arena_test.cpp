@@ -12,13 +12,13 @@
 using namespace spindrift;
 using namespace spindrift::kernel;
 using namespace spindrift::kernel::sim;
-using vq::Arena;
-using vq::Copy;
-using vq::Staging;
+using vq::RegionArena;
+using vq::CopiedBytes;
+using vq::CopyStore;
 
 namespace {
 
-std::span<std::byte> taken(Arena& arena, std::size_t bytes) {
+std::span<std::byte> taken(RegionArena& arena, std::size_t bytes) {
   auto memory = arena.take(bytes);
   if (!memory) FAIL(memory.error().to_string());
   CHECK(std::all_of(memory->begin(), memory->end(), [](std::byte byte) { return byte == std::byte{0}; }));
@@ -26,7 +26,7 @@ std::span<std::byte> taken(Arena& arena, std::size_t bytes) {
   return *memory;
 }
 
-Copy copied(Staging& staging, std::span<const std::byte> bytes) {
+CopiedBytes copied(CopyStore& staging, std::span<const std::byte> bytes) {
   auto copy = staging.copy(bytes);
   if (!copy) FAIL(copy.error().to_string());
   return std::move(copy).value();
@@ -41,7 +41,7 @@ bool apart(std::span<const std::byte> left, std::span<const std::byte> right) {
 TEST_CASE("regions of view after view come out of one registration, zeroed and apart from each other") {
   SimNetwork network(1);
   Node node(network, 0);
-  Arena arena;
+  RegionArena arena;
   REQUIRE(arena.register_with(*node.pool).ok());
   const std::byte* first = nullptr;
   for (int view = 0; view < 50; ++view) {
@@ -58,7 +58,7 @@ TEST_CASE("regions of view after view come out of one registration, zeroed and a
 }
 
 TEST_CASE("memory that the process has locked is given back like any other") {
-  Arena arena;
+  RegionArena arena;
   const auto memory = taken(arena, 4096);
   REQUIRE(::mlock(memory.data(), memory.size()) == 0);
   arena.give_back(memory, false);
@@ -67,7 +67,7 @@ TEST_CASE("memory that the process has locked is given back like any other") {
 }
 
 TEST_CASE("memory that somebody may still write to is never given out again (V11)") {
-  Arena arena;
+  RegionArena arena;
   std::vector<std::span<std::byte>> fenced;
   for (int view = 0; view < 20; ++view) {
     const auto mirror = taken(arena, 8192);
@@ -84,36 +84,36 @@ TEST_CASE("memory that somebody may still write to is never given out again (V11
 TEST_CASE("an arena that is too small grows by a step, and steps do not run into each other") {
   SimNetwork network(1);
   Node node(network, 0);
-  Arena arena;
+  RegionArena arena;
   std::vector<std::span<std::byte>> all;
   for (int i = 0; i < 3; ++i) {
-    auto memory = arena.take(Arena::step_bytes - 4096);
+    auto memory = arena.take(RegionArena::step_bytes - 4096);
     REQUIRE(memory.ok());
     all.push_back(*memory);
   }
   CHECK(arena.steps() == 3);
   REQUIRE(arena.register_with(*node.pool).ok());
-  auto large = arena.take(Arena::step_bytes + 1);
+  auto large = arena.take(RegionArena::step_bytes + 1);
   REQUIRE(large.ok());
   CHECK(arena.keys_of(large->data()).local_key != arena.keys_of(all[0].data()).local_key);
   for (const auto& memory : all) arena.give_back(memory, false);
-  auto again = arena.take(Arena::step_bytes);  // neighbours by chance are still two steps
+  auto again = arena.take(RegionArena::step_bytes);  // neighbours by chance are still two steps
   REQUIRE(again.ok());
   CHECK(&arena.keys_of(again->data()) == &arena.keys_of(again->data() + again->size() - 1));
 }
 
 TEST_CASE("copies keep their bytes until they go, and then their places are used again") {
-  Arena arena;
-  Staging staging(arena);
+  RegionArena arena;
+  CopyStore staging(arena);
   const std::string text(5000, 'x');
   const auto* const bytes = reinterpret_cast<const std::byte*>(text.data());
   const std::byte* place = nullptr;
   for (const std::size_t size : {std::size_t{1}, std::size_t{512}, std::size_t{5000}}) {
     for (int round = 0; round < 3; ++round) {
-      Copy first = copied(staging, {bytes, size});
-      const Copy copy(std::move(first));
-      const Copy other = copied(staging, {bytes, 1});
-      CHECK(Copy().empty());
+      CopiedBytes first = copied(staging, {bytes, size});
+      const CopiedBytes copy(std::move(first));
+      const CopiedBytes other = copied(staging, {bytes, 1});
+      CHECK(CopiedBytes().empty());
       CHECK(copy.size() == size);
       CHECK(std::equal(bytes, bytes + size, copy.data()));
       CHECK(copy.data() != other.data());
@@ -125,8 +125,8 @@ TEST_CASE("copies keep their bytes until they go, and then their places are used
 }
 
 TEST_CASE("a process without address space gets an error instead of a copy, and a copy when there is some again") {
-  Arena arena;
-  Staging staging(arena);
+  RegionArena arena;
+  CopyStore staging(arena);
   const std::array byte{std::byte{9}};
   CHECK_FALSE(system_error("mmap", ENOMEM).to_string().empty());  // what it allocates is there from now on
   rlimit before{};

@@ -36,7 +36,7 @@ std::string rdma_address() {
 
 /// What fi_getinfo says to it: 0 or an error, of which FI_ENODATA is that nothing of the kind is offered.
 int answer(const std::string& address, const char* provider, fi_ep_type type, int modes, std::uint64_t completion) {
-  const ofi::Library& fi = *value_or_throw(ofi::library());
+  const ofi::LibfabricCalls& fi = *value_or_throw(ofi::library());
   const ofi::Info hints(fi.dupinfo(nullptr));
   hints->caps = FI_MSG | FI_RMA;
   hints->ep_attr->type = type;
