@@ -123,6 +123,16 @@ TEST_CASE("an upcall that the application did not ask for, and an empty one, are
   }
 }
 
+TEST_CASE("a place in the order that the specification does not give is found, though all members give it alike (M4)") {
+  CHECK(found_in_run([](Fleet& fleet, bool& planted) {
+          fleet.set_tamper([&planted](Fleet& at, std::uint32_t, std::uint32_t subgroup, std::vector<Delivery>& batch) {
+            if (at.plan().subgroups[subgroup].mode == DeliveryMode::unordered) return;
+            for (Delivery& each : batch) each.sequence = SequenceNumber(each.sequence.value() + 1);
+            planted = true;
+          });
+        }) == "M4");
+}
+
 TEST_CASE("an object that ends otherwise at one member is found (M12)") {
   CHECK(found_in_run([](Fleet& fleet, bool& planted) {
           fleet.set_tamper([&](Fleet& at, std::uint32_t process, std::uint32_t subgroup, std::vector<Delivery>& batch) {

@@ -295,6 +295,19 @@ void History::note_reach(std::uint32_t index, Seat& here) {
   }
 }
 
+// M4: round-robin in the order of the senders of the view in which it was sent.
+void History::check_place(std::uint32_t index, std::uint32_t subgroup, const Delivery& delivery) {
+  const View* const in = view(delivery.view);
+  if (in == nullptr) return violate("M4", index, "a delivery in a view that nobody had");
+  const std::vector<NodeId>& senders = in->subgroups[subgroup].senders;
+  const std::uint32_t rank = delivery.sender_rank.value();
+  if (rank >= senders.size() || senders[rank] != delivery.sender)
+    return violate("M4", index, "a delivery names a sender and a rank that do not belong together");
+  const bool ordered = plan_.subgroups[subgroup].mode == DeliveryMode::ordered;
+  if (ordered && delivery.sequence.value() != delivery.index.value() * senders.size() + rank)
+    violate("M4", index, "a sequence number that the round-robin order does not give");
+}
+
 // M1: the bytes are those that a process's application wrote, once committed.
 void History::on_delivery(std::uint32_t index, std::uint32_t subgroup, const Delivery& delivery) {
   ++deliveries_;

@@ -82,6 +82,8 @@ class History {
   // Upcalls.
   /// `loading`: by subgroup, whether its state is still to come.
   void on_view(std::uint32_t process, const views::NewView& news, const std::vector<bool>& loading);
+  /// Whether the delivery's place in the order is the one that the specification gives it, whatever others say.
+  void check_place(std::uint32_t process, std::uint32_t subgroup, const Delivery& delivery);
   void on_delivery(std::uint32_t process, std::uint32_t subgroup, const Delivery& delivery);
   void on_dropped(std::uint32_t process, std::uint32_t subgroup, std::uint64_t messages);
   /// The application said no when asked; what it is given from now on may be older than its view.

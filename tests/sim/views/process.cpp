@@ -53,6 +53,7 @@ Process::Process(Fleet& fleet, std::uint32_t index, std::uint32_t node, std::uin
       at_work_(fleet.plan_.subgroups.size()) {}
 
 void Process::on_delivery(SubgroupId id, std::span<const Delivery> batch) {
+  ++told_;
   fleet_.upcall(*this);
   const NodePlan& plan = fleet_.plan_.nodes[node_];
   if (!accepting_[id.value()] || busy(id)) {
@@ -81,6 +82,7 @@ void Process::take(std::uint32_t subgroup, std::span<const Delivery> batch) {
   if (fleet_.tamper_) fleet_.tamper_(fleet_, index_, id.value(), fleet_.tampered_);
   const bool ordered = fleet_.plan_.subgroups[id.value()].mode == DeliveryMode::ordered;
   for (const Delivery& delivery : fleet_.tampered_) {
+    fleet_.history_.check_place(index_, id.value(), delivery);
     fleet_.history_.on_delivery(index_, id.value(), delivery);
     if (fleet_.report_.failed()) return;
     fleet_.objects_.on_delivery(index_, id.value(), delivery);
@@ -131,6 +133,7 @@ void Process::resume(std::uint32_t subgroup) {
 }
 
 void Process::on_space(SubgroupId id) {
+  ++told_;
   fleet_.upcall(*this);
   fleet_.senders_.on_space(index_, id.value());
 }
