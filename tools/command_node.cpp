@@ -52,14 +52,13 @@ void add_node_command(CLI::App& app, Work& chosen) {
   auto options = std::make_shared<CommandOptions>();
   const CommandText text{
       "node", "Run a member of a group until it is told to leave",
-      "Joins, takes part in every subgroup, drops what is delivered, and prints a line for every view: its members, and "
-      "who\n"
-      "joined, left or failed, and why. SIGINT and SIGTERM make it leave gracefully; the others go on. It ends by itself, "
-      "with\n"
-      "an error, when the others removed it or a majority of the view is gone. Started again, it joins again.\n\n"
-      "Examples:\n"
-      "  spindrift node --config derecho.cfg --id 1\n"
-      "  spindrift node --config derecho.cfg --id 2 --set SPINDRIFT/join_timeout_ms=5000 --json"};
+      R"(Joins, takes part in every subgroup, drops what is delivered, and prints a line for every view: its members, and who
+joined, left or failed, and why. SIGINT and SIGTERM make it leave gracefully; the others go on. It ends by itself, with
+an error, when the others removed it or a majority of the view is gone. Started again, it joins again.
+
+Examples:
+  spindrift node --config derecho.cfg --id 1
+  spindrift node --config derecho.cfg --id 2 --set SPINDRIFT/join_timeout_ms=5000 --json)"};
   CLI::App* command = add_command(app, chosen, text, options, run_node);
   add_member_options(*command, *options);
   add_json_option(*command, *options, "Print one JSON object per line");

@@ -103,14 +103,13 @@ void add_tail_command(CLI::App& app, Work& chosen) {
   auto options = std::make_shared<TailOptions>();
   const CommandText text{
       "tail", "Print what a subgroup delivers",
-      "Joins as a member and prints \"[view.sequence] node: text\" for each delivery, view after view. Sequence numbers "
-      "begin\n"
-      "at 0 in each view and have gaps where a member had nothing to send. Leaves gracefully after --count deliveries, or "
-      "on\n"
-      "SIGINT or SIGTERM; the others go on.\n\n"
-      "Examples:\n"
-      "  spindrift tail --config derecho.cfg --id 1 --subgroup orders\n"
-      "  spindrift tail --config derecho.cfg --id 1 --subgroup orders --count 10 --json"};
+      R"(Joins as a member and prints "[view.sequence] node: text" for each delivery, view after view. Sequence numbers begin
+at 0 in each view and have gaps where a member had nothing to send. Leaves gracefully after --count deliveries, or on
+SIGINT or SIGTERM; the others go on.
+
+Examples:
+  spindrift tail --config derecho.cfg --id 1 --subgroup orders
+  spindrift tail --config derecho.cfg --id 1 --subgroup orders --count 10 --json)"};
   CLI::App* command = add_command(app, chosen, text, options, run_tail);
   add_member_options(*command, *options);
   command->add_option("--subgroup", options->subgroup, "Subgroup to print")->type_name("NAME")->required();

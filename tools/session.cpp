@@ -1,7 +1,6 @@
 // The waiting of a member's main thread.
 #include "session.hpp"
 
-#include <poll.h>
 #include <sys/eventfd.h>
 
 #include <algorithm>
@@ -86,8 +85,7 @@ Session::Session(const Config& config, GroupOptions options)
 
 // A thread of its own, for the one that waits in a send until the group can take more could not.
 void Session::leave_on_signal() noexcept {
-  std::array<pollfd, 2> sources{
-      {{.fd = ended_.get(), .events = POLLIN, .revents = 0}, {.fd = signals_.descriptor(), .events = POLLIN, .revents = 0}}};
+  std::array<pollfd, 2> sources{{readable(ended_.get()), readable(signals_.descriptor())}};
   while (::poll(sources.data(), sources.size(), -1) < 0 && errno == EINTR) {
   }
   if (sources[0].revents != 0) return;
@@ -114,10 +112,8 @@ void Session::drop_deliveries(const std::string& kept) {
 void Session::request_stop() noexcept { signal_number(requested_.get()); }
 
 Session::Event Session::wait_for(int input, Time deadline) {
-  std::array<pollfd, 4> sources{{{.fd = ended_.get(), .events = POLLIN, .revents = 0},
-                                 {.fd = signals_.descriptor(), .events = POLLIN, .revents = 0},
-                                 {.fd = requested_.get(), .events = POLLIN, .revents = 0},
-                                 {.fd = input, .events = POLLIN, .revents = 0}}};
+  std::array<pollfd, 4> sources{
+      {readable(ended_.get()), readable(signals_.descriptor()), readable(requested_.get()), readable(input)}};
   int ready = 0;
   do {
     const timespec left = time_until(deadline);
@@ -135,7 +131,7 @@ Session::Event Session::wait_for(int input, Time deadline) {
 }
 
 bool Session::signaled() const noexcept {
-  pollfd source{.fd = signals_.descriptor(), .events = POLLIN, .revents = 0};
+  pollfd source = readable(signals_.descriptor());
   return ::poll(&source, 1, 0) > 0;
 }
 

@@ -3,6 +3,8 @@
 // waits in a send; a second one ends the process.
 #pragma once
 
+#include <poll.h>
+
 #include <optional>
 #include <string>
 #include <thread>
@@ -12,6 +14,11 @@
 #include <spindrift/group/group.hpp>
 
 namespace spindrift::tools {
+
+/// For poll: whether the descriptor is readable, or at its end; -1 never is.
+[[nodiscard]] constexpr pollfd readable(int descriptor) noexcept {
+  return {.fd = descriptor, .events = POLLIN, .revents = 0};
+}
 
 /// Turns the first SIGINT or SIGTERM into a readable descriptor while it lives. One at a time in a process.
 class StopSignals {

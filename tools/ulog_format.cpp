@@ -2,9 +2,8 @@
 #include "ulog_format.hpp"
 
 #include <algorithm>
-#include <array>
 #include <charconv>
-#include <utility>
+#include <iterator>
 
 namespace spindrift::ulog {
 namespace {
@@ -13,18 +12,13 @@ namespace {
 constexpr std::uint64_t sample_bytes_max = 0xffff;
 constexpr unsigned nesting_max = 16;
 
-constexpr std::array<std::pair<std::string_view, std::uint64_t>, 12> basic_types{{{"int8_t", 1},
-                                                                                  {"uint8_t", 1},
-                                                                                  {"bool", 1},
-                                                                                  {"char", 1},
-                                                                                  {"int16_t", 2},
-                                                                                  {"uint16_t", 2},
-                                                                                  {"int32_t", 4},
-                                                                                  {"uint32_t", 4},
-                                                                                  {"float", 4},
-                                                                                  {"int64_t", 8},
-                                                                                  {"uint64_t", 8},
-                                                                                  {"double", 8}}};
+struct BasicType {
+  std::string_view name;
+  std::uint64_t bytes;
+};
+constexpr BasicType basic_types[] = {{"int8_t", 1},  {"uint8_t", 1},  {"bool", 1},     {"char", 1},
+                                     {"int16_t", 2}, {"uint16_t", 2}, {"int32_t", 4},  {"uint32_t", 4},
+                                     {"float", 4},   {"int64_t", 8},  {"uint64_t", 8}, {"double", 8}};
 
 bool is_name(std::string_view text) {
   const auto allowed = [](char c) {
@@ -100,9 +94,8 @@ Result<std::uint64_t> FormatTable::size_of(const Field& field, unsigned depth) {
 }
 
 Result<std::uint64_t> FormatTable::size_of(std::string_view type, unsigned depth) {
-  const auto basic =
-      std::find_if(basic_types.begin(), basic_types.end(), [&](const auto& known) { return known.first == type; });
-  if (basic != basic_types.end()) return basic->second;
+  const auto basic = std::ranges::find(basic_types, type, &BasicType::name);
+  if (basic != std::end(basic_types)) return basic->bytes;
   const auto found = formats_.find(type);
   if (found == formats_.end()) return bad("type " + quoted(type) + " is not defined before it is used");
   Format& format = found->second;

@@ -26,6 +26,10 @@ std::uint64_t number(std::string_view text) {
   return value;
 }
 
+void report(std::vector<Error>& problems, std::string place, std::string cause, std::string fix) {
+  problems.push_back(Error(ErrorKind::bad_config, std::move(cause)).at(std::move(place)).fix(std::move(fix)));
+}
+
 Value& value_of(Loaded& loaded, std::string_view section, std::string_view key) {
   for (Value& value : loaded.values) {
     if (value.section == section && value.key->name == key) return value;
@@ -52,21 +56,17 @@ void load_bulk_ring(Loaded& loaded, const std::string& section, Profile& profile
   const std::uint64_t needed =
       std::bit_ceil(std::max(smallest, 2 * ((profile.message_bytes_max + alignment - 1) / alignment * alignment)));
   if (!std::has_single_bit(bytes) || bytes < smallest) {
-    problems.push_back(
-        Error(ErrorKind::bad_config, fmt::format("bulk_ring_bytes = {} is no power of two of at least {}", bytes, smallest))
-            .at(bulk.origin)
-            .fix(fmt::format("write {}, or 0 for none", std::max(needed, std::bit_ceil(bytes)))));
+    report(problems, bulk.origin, fmt::format("bulk_ring_bytes = {} is no power of two of at least {}", bytes, smallest),
+           fmt::format("write {}, or 0 for none", std::max(needed, std::bit_ceil(bytes))));
   } else if (bytes < needed) {
-    problems.push_back(Error(ErrorKind::bad_config,
-                             fmt::format("in [{}], the largest message, max_smc_payload_size = {}, does not fit into half "
-                                         "of bulk_ring_bytes = {}",
-                                         section, profile.message_bytes_max, bytes))
-                           .at(bulk.origin)
-                           .fix(fmt::format("raise bulk_ring_bytes to {}", needed)));
+    report(problems, bulk.origin,
+           fmt::format("in [{}], the largest message, max_smc_payload_size = {}, does not fit into half "
+                       "of bulk_ring_bytes = {}",
+                       section, profile.message_bytes_max, bytes),
+           fmt::format("raise bulk_ring_bytes to {}", needed));
   } else if (above < least_large) {
-    problems.push_back(Error(ErrorKind::bad_config, fmt::format("large_message_bytes = {} is below {}", above, least_large))
-                           .at(large.origin)
-                           .fix("write 64 KiB, or 0 if no message is to be large"));
+    report(problems, large.origin, fmt::format("large_message_bytes = {} is below {}", above, least_large),
+           "write 64 KiB, or 0 if no message is to be large");
   } else {
     profile.bulk_ring_bytes = bytes;
     profile.large_message_bytes = above;
@@ -89,18 +89,15 @@ Profile load_profile(Loaded& loaded, const std::string& section, std::vector<Err
   }
   profile.ring_bytes = number(ring.text);
   if (!std::has_single_bit(profile.ring_bytes)) {
-    problems.push_back(Error(ErrorKind::bad_config, fmt::format("ring_size = {} is no power of two", profile.ring_bytes))
-                           .at(ring.origin)
-                           .fix(fmt::format("write {}", std::bit_ceil(profile.ring_bytes))));
+    report(problems, ring.origin, fmt::format("ring_size = {} is no power of two", profile.ring_bytes),
+           fmt::format("write {}", std::bit_ceil(profile.ring_bytes)));
   } else if (const std::uint64_t most = profile.ring_payload_max(); most > profile.ring_bytes / 2 - 8) {
     const std::string& place = ring.rank == OriginRank::standard ? largest_in_ring.origin : ring.origin;
-    problems.push_back(
-        Error(ErrorKind::bad_config, fmt::format("in [{}], the largest message{}, {} = {}, does not fit into half of "
-                                                 "ring_size = {}, less 8 bytes",
-                                                 section, has_large ? " that is not large" : "", largest_in_ring.key->name,
-                                                 most, profile.ring_bytes))
-            .at(place)
-            .fix(fmt::format("raise ring_size to {}, or remove it", std::bit_ceil(2 * (most + 8)))));
+    report(problems, place,
+           fmt::format("in [{}], the largest message{}, {} = {}, does not fit into half of "
+                       "ring_size = {}, less 8 bytes",
+                       section, has_large ? " that is not large" : "", largest_in_ring.key->name, most, profile.ring_bytes),
+           fmt::format("raise ring_size to {}, or remove it", std::bit_ceil(2 * (most + 8))));
   }
   return profile;
 }
@@ -133,10 +130,10 @@ const Value* layout_value(const Loaded& loaded, std::vector<Error>& problems) {
         value.key->name == "json_layout" || value.key->name == "json_layout_file" || value.key->name == "json_layout_path";
     if (!names_layout || value.text.empty()) continue;
     if (chosen != nullptr && chosen->rank == value.rank) {
-      problems.push_back(Error(ErrorKind::bad_config, fmt::format("[{}] {} and [{}] {} both give a layout", chosen->section,
-                                                                  chosen->key->name, value.section, value.key->name))
-                             .at(value.origin)
-                             .fix("remove one of the two"));
+      report(problems, value.origin,
+             fmt::format("[{}] {} and [{}] {} both give a layout", chosen->section, chosen->key->name, value.section,
+                         value.key->name),
+             "remove one of the two");
       return nullptr;
     }
     if (chosen == nullptr || value.rank > chosen->rank) chosen = &value;
@@ -175,9 +172,8 @@ std::vector<NodeId> load_members(Loaded& loaded, const Layout& layout, const Lay
   if (!value.text.empty()) return ids_of(value);
   std::vector<NodeId> members = members_of(layout);
   if (members.empty()) {
-    problems.push_back(Error(ErrorKind::bad_config, "nothing says who the members of the group are")
-                           .at(place_in(source))
-                           .fix("name them: [SPINDRIFT] members = 0, 1, 2"));
+    report(problems, place_in(source), "nothing says who the members of the group are",
+           "name them: [SPINDRIFT] members = 0, 1, 2");
   }
   value.text = listed(members);
   value.origin = "default, derived from the layout";
@@ -196,9 +192,8 @@ void load_founders(Loaded& loaded, const std::vector<NodeId>& members, std::vect
   for (const NodeId id : ids_of(value)) {
     founders.insert(id);
     if (std::find(members.begin(), members.end(), id) != members.end()) continue;
-    problems.push_back(Error(ErrorKind::bad_config, fmt::format("founder {} is no member of the group", id))
-                           .at(value.origin)
-                           .fix(fmt::format("add {} to [SPINDRIFT] members, or remove it here", id)));
+    report(problems, value.origin, fmt::format("founder {} is no member of the group", id),
+           fmt::format("add {} to [SPINDRIFT] members, or remove it here", id));
   }
   std::vector<NodeId> ordered;
   std::copy_if(members.begin(), members.end(), std::back_inserter(ordered),
@@ -216,14 +211,11 @@ void check_addresses(Loaded& loaded, const std::vector<NodeId>& members, std::ve
   for (const NodeId id : members) {
     const auto address = address_in(value.text, id);
     if (!address) {
-      problems.push_back(Error(ErrorKind::bad_config, fmt::format("node {} has no address, and the fabric is not shm", id))
-                             .at(place)
-                             .fix(fmt::format("add {}@host:port to [SPINDRIFT] addresses", id)));
+      report(problems, place, fmt::format("node {} has no address, and the fabric is not shm", id),
+             fmt::format("add {}@host:port to [SPINDRIFT] addresses", id));
     } else if (const auto [other, fresh] = taken.emplace(*address, id); !fresh) {
-      problems.push_back(
-          Error(ErrorKind::bad_config, fmt::format("nodes {} and {} have the same address, {}", other->second, id, *address))
-              .at(place)
-              .fix("give each node a host or a port of its own"));
+      report(problems, place, fmt::format("nodes {} and {} have the same address, {}", other->second, id, *address),
+             "give each node a host or a port of its own");
     }
   }
 }

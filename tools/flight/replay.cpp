@@ -2,7 +2,6 @@
 // its result waits to be dismissed, so that members that come later find a group.
 #include "flight/replay.hpp"
 
-#include <poll.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -71,15 +70,9 @@ class Replay {
  private:
   void start(Running& member) {
     const NodeId node = member.outcome.node;
-    std::vector<std::string> arguments{"demo-member",
-                                       "--config",
-                                       options_.config,
-                                       "--id",
-                                       std::to_string(node.value()),
-                                       "--recording",
-                                       options_.recording,
-                                       "--rate",
-                                       options_.rate == Rate::real ? "real" : "max"};
+    std::vector<std::string> arguments{"demo-member", "--config", options_.config, "--id", std::to_string(node.value())};
+    arguments.insert(arguments.end(),
+                     {"--recording", options_.recording, "--rate", options_.rate == Rate::real ? "real" : "max"});
     for (const std::string& setting : options_.settings) arguments.insert(arguments.end(), {"--set", setting});
     if (fate_ == Fate::doomed && node == options_.victim) arguments.emplace_back("--victim");
     arguments.emplace_back("--report");
@@ -125,11 +118,10 @@ class Replay {
   }
 
   void wait_for_events() {
-    std::vector<pollfd> sources{{.fd = signals_.descriptor(), .events = POLLIN, .revents = 0}};
+    std::vector<pollfd> sources{readable(signals_.descriptor())};
     for (const Running& member : members_) {
-      sources.push_back(
-          {.fd = member.process->status() ? -1 : member.process->process_descriptor(), .events = POLLIN, .revents = 0});
-      sources.push_back({.fd = member.pipe_open ? member.process->pipe_descriptor() : -1, .events = POLLIN, .revents = 0});
+      sources.push_back(readable(member.process->status() ? -1 : member.process->process_descriptor()));
+      sources.push_back(readable(member.pipe_open ? member.process->pipe_descriptor() : -1));
     }
     if (interrupted_) sources[0].fd = -1;
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(std::max(Duration::zero(), deadline_ - clock_.now()));

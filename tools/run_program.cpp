@@ -1,0 +1,32 @@
+// Nothing is thrown beyond this function.
+#include "run_program.hpp"
+
+#include <csignal>
+#include <cstdio>
+
+#include <CLI/CLI.hpp>
+
+#include "exit_code.hpp"
+
+namespace spindrift::tools {
+
+int run_program(CLI::App& app, const Work& chosen, int argument_count, char** arguments) {
+  std::signal(SIGPIPE, SIG_IGN);  // a reader that goes away is an error of a write, not this member's death
+  try {
+    app.parse(argument_count, arguments);
+    return chosen();
+  } catch (const CLI::Success& help) {  // --help and --version
+    return app.exit(help);
+  } catch (const CLI::ParseError& mistake) {
+    app.exit(mistake);
+    return number(ExitCode::usage);
+  } catch (const Exception& failure) {
+    std::fprintf(stderr, "%s: %s\n", app.get_name().c_str(), failure.what());
+    return number(exit_code_of(failure.error().kind()));
+  } catch (const std::exception& failure) {
+    std::fprintf(stderr, "%s: %s\n", app.get_name().c_str(), failure.what());
+    return number(ExitCode::failure);
+  }
+}
+
+}  // namespace spindrift::tools
