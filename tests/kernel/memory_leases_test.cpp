@@ -128,6 +128,11 @@ TEST_CASE("a full cache of records drops what was used longest ago") {
   CHECK(check(3, at(1200ms)) == Verdict::allowed);
 }
 
+TEST_CASE("an owner waits for the lease and the flight, by clocks of which one is a thousandth slower") {
+  CHECK(withdrawal_wait(1s, 100ms) > 1100ms + 1100us);
+  CHECK(withdrawal_wait(1s, 100ms) < 1110ms);
+}
+
 namespace {
 
 /// A clock of an origin and a rate of its own, over true time in nanoseconds.
