@@ -359,7 +359,9 @@ StreamResult summarize_stream(const TrafficArena& arena, std::size_t stream) {
   result.null_runs = sums[null_runs];
   const std::uint64_t of_others =
       sums[delivered] + sums[delivered_nulls] - std::min(sums[sent], sums[delivered] + sums[delivered_nulls]);
-  result.batches = {by(sums[sent], sums[send_batches]), by(of_others, sums[receive_batches]),
+  // A run of nulls is one record, however many messages it stands for. Without nulls every record is one message.
+  const std::uint64_t records = run.policy.null_sends ? result.sent + sums[null_runs] : sums[sent];
+  result.batches = {by(records, sums[send_batches]), by(of_others, sums[receive_batches]),
                     by(sums[delivered], sums[delivery_batches])};
   for (std::size_t i = 0; i < predicate_ns.size(); ++i) result.predicate_ns[i] = by(predicate_ns[i], sums[delivered]);
   return result;

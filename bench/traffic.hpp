@@ -50,7 +50,7 @@ struct TrafficRun {
 
 /// Means of all members together, over the whole run.
 struct BatchMeans {
-  double sent = 0;       ///< messages that became visible at once
+  double sent = 0;       ///< records, messages or runs of nulls, that became visible at once
   double received = 0;   ///< messages of all other senders that were acknowledged at once
   double delivered = 0;  ///< messages in one upcall
 };
