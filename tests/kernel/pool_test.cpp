@@ -409,3 +409,25 @@ TEST_CASE("a device without connectionless queue pairs, and a window that is no 
   const auto without = network.add({.connectionless = false});
   CHECK(Pool::open(*without, {}).error().kind() == ErrorKind::unsupported);
 }
+
+TEST_CASE("a large message is read once though others come while it is being read") {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    SimNetwork network(seed);
+    Node server(network, 0);
+    Node a(network, 1);
+    REQUIRE(server.pool->bind(Port(1), server.completions, 10).ok());
+    const PairId pair = a.pair(server);
+    CHECK(a.post(pair, {a.send(a.put("first"))}) == 1);
+    settle(network, server, a);
+    CHECK(server.pop() == "first");
+    settle(network, server, a);
+    const std::string large(6000, 'x');
+    CHECK(a.post(pair, {a.send(a.put(large, 100)), a.send(a.put("last", 8000))}) == 2);
+    settle(network, server, a);
+    CHECK(server.pop() == large);
+    settle(network, server, a);
+    CHECK(server.pop() == "last");
+    settle(network, server, a);
+    CHECK(server.pop() == "nothing");
+  }
+}
