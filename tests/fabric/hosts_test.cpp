@@ -157,3 +157,30 @@ TEST_CASE("a process that is shut out in the middle of its writes writes nothing
     a.fabric->release(beside.key);
   }
 }
+
+TEST_CASE("whoever takes its messages slowly keeps the sender waiting, and does not fill its own memory") {
+  constexpr std::size_t messages = 6000;
+  constexpr std::size_t waiting_most = 1024 + 512;  // at the receiver, and on their way
+  constexpr std::size_t quiet_rounds = 2000;        // after so many without news there will be none
+  const auto name = GENERATE(as<std::string>(), "vq:tcp", "vq:net");
+  INFO(name);
+  TemporaryDirectory directory;
+  Endpoint a(1, make(name, directory, 1));
+  Endpoint b(2, make(name, directory, 2));
+  a.connect(b);
+  const PeerId to = await(a, Event::Kind::connected, {&b}).peer;
+  await(b, Event::Kind::connected, {&a});
+  std::string text(64, 'x');
+  Operation operation = send_of(to, text);
+  operation.signaled = true;
+  for (std::size_t i = 0; i < messages; ++i) value_or_throw(a.fabric->post({&operation, 1}));
+  const auto sent = [&] { return a.count(Event::Kind::completed); };
+  std::size_t before = 0;
+  for (std::size_t quiet = 0; quiet < quiet_rounds; quiet = sent() == before ? quiet + 1 : 0) {
+    before = sent();
+    a.pump();
+    static_cast<void>(b.fabric->poll({}));  // works, and takes nothing
+  }
+  CHECK(sent() <= waiting_most);
+  drive({&a, &b}, [&] { return sent() == messages && b.count(Event::Kind::message) == messages; });
+}
