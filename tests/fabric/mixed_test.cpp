@@ -60,22 +60,22 @@ void drive(std::initializer_list<Node*> all, const std::function<bool()>& until)
   }
 }
 
-/// Node 1 with a neighbour, 2, and somebody on another host, 3; all linked.
+/// Node 1 with a neighbor, 2, and somebody on another host, 3; all linked.
 struct Three {
   TemporaryDirectory directory;
   Node self{1, 0, directory.path()};
-  Node neighbour{2, 0, directory.path()};
+  Node neighbor{2, 0, directory.path()};
   Node stranger{3, 1, directory.path()};
 
   Three() {
-    for (Node* from : {&self, &neighbour, &stranger}) {
-      for (Node* to : {&self, &neighbour, &stranger}) {
+    for (Node* from : {&self, &neighbor, &stranger}) {
+      for (Node* to : {&self, &neighbor, &stranger}) {
         if (from != to) value_or_throw(from->fabric->connect({to->node, to->endpoint}));
       }
     }
-    drive_all([&] { return self.inbox.size() == 2 && neighbour.inbox.size() == 2 && stranger.inbox.size() == 2; });
+    drive_all([&] { return self.inbox.size() == 2 && neighbor.inbox.size() == 2 && stranger.inbox.size() == 2; });
   }
-  void drive_all(const std::function<bool()>& until) { drive({&self, &neighbour, &stranger}, until); }
+  void drive_all(const std::function<bool()>& until) { drive({&self, &neighbor, &stranger}, until); }
   [[nodiscard]] static PeerId peer(const Node& at, const Node& of) { return at.find(Event::Kind::connected, of.node)->peer; }
   /// Lets `to` use the region; its key there.
   RegionKey expose(Node& from, Node& to, const Region& region, Access access) {
@@ -115,10 +115,10 @@ class Log {
 
 }  // namespace
 
-TEST_CASE("a neighbour is mapped and a stranger is not, as both ends say") {
+TEST_CASE("a neighbor is mapped and a stranger is not, as both ends say") {
   Three three;
   CHECK(three.self.find(Event::Kind::connected, NodeId(2))->mappable);
-  CHECK(three.neighbour.find(Event::Kind::connected, NodeId(1))->mappable);
+  CHECK(three.neighbor.find(Event::Kind::connected, NodeId(1))->mappable);
   CHECK_FALSE(three.self.find(Event::Kind::connected, NodeId(3))->mappable);
   CHECK_FALSE(three.stranger.find(Event::Kind::connected, NodeId(1))->mappable);
   CHECK_FALSE(three.stranger.find(Event::Kind::connected, NodeId(2))->mappable);
@@ -129,11 +129,11 @@ TEST_CASE("a neighbour is mapped and a stranger is not, as both ends say") {
   CHECK(three.stranger.fabric->traits().buffered_bytes > 0);
 }
 
-TEST_CASE("one region is read in place by a neighbour and written from to a stranger") {
+TEST_CASE("one region is read in place by a neighbor and written from to a stranger") {
   Three three;
   const Region row = value_or_throw(three.self.fabric->allocate(1 << 20, "row"));
-  const RegionKey at_neighbour = three.expose(three.self, three.neighbour, row, Access::read);
-  const auto seen = value_or_throw(three.neighbour.fabric->map(Three::peer(three.neighbour, three.self), at_neighbour));
+  const RegionKey at_neighbor = three.expose(three.self, three.neighbor, row, Access::read);
+  const auto seen = value_or_throw(three.neighbor.fabric->map(Three::peer(three.neighbor, three.self), at_neighbor));
   const Region mirror = value_or_throw(three.stranger.fabric->allocate(1 << 20, "mirror"));
   const RegionKey at_stranger = three.expose(three.stranger, three.self, mirror, Access::write);
   CHECK_FALSE(three.self.fabric->map(Three::peer(three.self, three.stranger), at_stranger).ok());
@@ -145,21 +145,21 @@ TEST_CASE("one region is read in place by a neighbour and written from to a stra
   CHECK(seen[(1 << 20) - 1] == std::byte{5});
   three.drive_all([&] { return three.self.find(Event::Kind::completed, NodeId(3)) != nullptr; });
   three.drive_all([&] { return mirror.memory.front() == std::byte{5} && mirror.memory.back() == std::byte{5}; });
-  CHECK(three.self.fabric->unsent_bytes(Three::peer(three.self, three.neighbour)) == 0);
+  CHECK(three.self.fabric->unsent_bytes(Three::peer(three.self, three.neighbor)) == 0);
 }
 
 TEST_CASE("one list reaches peers of both kinds, each in its order, or nobody") {
   Three three;
-  const Region near = value_or_throw(three.neighbour.fabric->allocate(4096, "near"));
+  const Region near = value_or_throw(three.neighbor.fabric->allocate(4096, "near"));
   const Region far = value_or_throw(three.stranger.fabric->allocate(4096, "far"));
-  const PeerId neighbour = Three::peer(three.self, three.neighbour);
+  const PeerId neighbor = Three::peer(three.self, three.neighbor);
   const PeerId stranger = Three::peer(three.self, three.stranger);
-  const RegionKey near_key = three.expose(three.neighbour, three.self, near, Access::write);
+  const RegionKey near_key = three.expose(three.neighbor, three.self, near, Access::write);
   const RegionKey far_key = three.expose(three.stranger, three.self, far, Access::write);
   std::array<std::uint64_t, 3> words{1, 2, 3};
   const auto word = [&](std::size_t i) { return std::as_writable_bytes(std::span(words).subspan(i, 1)); };
 
-  std::array list{write_of(neighbour, near_key, word(0)), write_of(stranger, far_key, word(1))};
+  std::array list{write_of(neighbor, near_key, word(0)), write_of(stranger, far_key, word(1))};
   list[1].offset = 4096;
   CHECK_FALSE(three.self.fabric->post(list).ok());
   CHECK(load_acquire(near.memory.data()) == 0);
@@ -172,8 +172,8 @@ TEST_CASE("one list reaches peers of both kinds, each in its order, or nobody") 
   three.drive_all([&] { return load_acquire(far.memory.data() + 8) == 3; });
   CHECK(load_acquire(far.memory.data()) == 0);  // of the lists before it, nothing
 
-  const std::array good{write_of(stranger, far_key, word(0)), write_of(neighbour, near_key, word(0)),
-                        write_of(stranger, far_key, word(1)), write_of(neighbour, near_key, word(2))};
+  const std::array good{write_of(stranger, far_key, word(0)), write_of(neighbor, near_key, word(0)),
+                        write_of(stranger, far_key, word(1)), write_of(neighbor, near_key, word(2))};
   value_or_throw(three.self.fabric->post(good));
   CHECK(load_acquire(near.memory.data()) == 3);
   three.drive_all([&] { return load_acquire(far.memory.data()) == 2; });
@@ -189,17 +189,17 @@ TEST_CASE("a released region's memory stays for writes that are under way, and i
     Operation write = write_of(Three::peer(three.self, three.stranger), key, row.memory);
     value_or_throw(three.self.fabric->post({&write, 1}));
     three.self.fabric->release(row.key);
-    CHECK_FALSE(three.self.fabric->expose(Three::peer(three.self, three.neighbour), row.key, Access::read).ok());
+    CHECK_FALSE(three.self.fabric->expose(Three::peer(three.self, three.neighbor), row.key, Access::read).ok());
     CHECK_FALSE(three.self.fabric->expose(Three::peer(three.self, three.stranger), row.key, Access::read).ok());
     three.drive_all([&] { return mirror.memory.back() == static_cast<std::byte>(round); });
   }
 }
 
-TEST_CASE("one sleeper is woken by a neighbour's news and by a stranger's write") {
+TEST_CASE("one sleeper is woken by a neighbor's news and by a stranger's write") {
   Three three;
-  const Region news = value_or_throw(three.neighbour.fabric->allocate(4096, "news"));
-  const RegionKey news_key = three.expose(three.neighbour, three.self, news, Access::read);
-  const auto seen = value_or_throw(three.self.fabric->map(Three::peer(three.self, three.neighbour), news_key));
+  const Region news = value_or_throw(three.neighbor.fabric->allocate(4096, "news"));
+  const RegionKey news_key = three.expose(three.neighbor, three.self, news, Access::read);
+  const auto seen = value_or_throw(three.self.fabric->map(Three::peer(three.self, three.neighbor), news_key));
   const Region mirror = value_or_throw(three.self.fabric->allocate(4096, "mirror"));
   const RegionKey key = three.expose(three.self, three.stranger, mirror, Access::write);
   three.self.inbox.clear();
@@ -223,13 +223,13 @@ TEST_CASE("one sleeper is woken by a neighbour's news and by a stranger's write"
   });
   const auto wait_for = [&](std::uint64_t sum) {
     while (reached.load() < sum && now() < limit) {
-      three.neighbour.pump();
+      three.neighbor.pump();
       three.stranger.pump();
     }
   };
   for (std::uint64_t i = 1; i <= rounds; ++i) {
     store_release(news.memory.data(), i);
-    three.neighbour.fabric->notify();
+    three.neighbor.fabric->notify();
     wait_for(2 * i - 1);
     Operation write = write_of(Three::peer(three.stranger, three.self), key, std::as_writable_bytes(std::span(&i, 1)));
     write.copied = true;
@@ -243,20 +243,20 @@ TEST_CASE("one sleeper is woken by a neighbour's news and by a stranger's write"
 TEST_CASE("who was disconnected writes nothing, and the other kind of peers does not notice") {
   Three three;
   const PeerId stranger = Three::peer(three.self, three.stranger);
-  const PeerId neighbour = Three::peer(three.self, three.neighbour);
+  const PeerId neighbor = Three::peer(three.self, three.neighbor);
   three.self.fabric->disconnect(stranger);
   three.drive_all([&] { return three.stranger.find(Event::Kind::lost, NodeId(1)) != nullptr; });
   std::string text = "still here";
-  const Operation operation = send_of(neighbour, text);
+  const Operation operation = send_of(neighbor, text);
   value_or_throw(three.self.fabric->post({&operation, 1}));
-  three.drive_all([&] { return three.neighbour.find(Event::Kind::message, NodeId(1)) != nullptr; });
-  three.self.fabric->disconnect(neighbour);
-  three.drive_all([&] { return three.neighbour.find(Event::Kind::lost, NodeId(1)) != nullptr; });
+  three.drive_all([&] { return three.neighbor.find(Event::Kind::message, NodeId(1)) != nullptr; });
+  three.self.fabric->disconnect(neighbor);
+  three.drive_all([&] { return three.neighbor.find(Event::Kind::lost, NodeId(1)) != nullptr; });
   CHECK(three.self.find(Event::Kind::lost, NodeId(2)) == nullptr);
   CHECK(three.self.find(Event::Kind::lost, NodeId(3)) == nullptr);
 }
 
-TEST_CASE("ends that do not agree who is a neighbour never link, and each call that is turned away is explained") {
+TEST_CASE("ends that do not agree who is a neighbor never link, and each call that is turned away is explained") {
   const bool caller_is_right = GENERATE(true, false);
   TemporaryDirectory directory;
   const Log log(directory);
@@ -277,7 +277,7 @@ TEST_CASE("ends that do not agree who is a neighbour never link, and each call t
   CHECK(b.inbox.empty());
 }
 
-TEST_CASE("a call between hosts of somebody who is to be a neighbour is turned away and explained once") {
+TEST_CASE("a call between hosts of somebody who is to be a neighbor is turned away and explained once") {
   TemporaryDirectory directory;
   const Log log(directory);
   Node a(1, 0, directory.path());
@@ -300,16 +300,16 @@ TEST_CASE("a call between hosts of somebody who is to be a neighbour is turned a
 }
 
 TEST_CASE("a connection of the wrong kind that came before this end had an address of the node is lost and explained") {
-  const bool neighbours = GENERATE(true, false);
+  const bool neighbors = GENERATE(true, false);
   TemporaryDirectory directory;
   const Log log(directory);
   Node a(1, 0, directory.path());
-  Node b(2, neighbours ? 0 : 1, directory.path());
+  Node b(2, neighbors ? 0 : 1, directory.path());
   value_or_throw(b.fabric->connect({a.node, a.endpoint}));
   drive({&a, &b}, [&] { return !a.inbox.empty() && !b.inbox.empty(); });
-  value_or_throw(a.fabric->connect({b.node, on_host(neighbours ? 1 : 0, b.node)}));
+  value_or_throw(a.fabric->connect({b.node, on_host(neighbors ? 1 : 0, b.node)}));
   drive({&a, &b}, [&] { return a.find(Event::Kind::lost, NodeId(2)) && b.find(Event::Kind::lost, NodeId(1)); });
-  const std::string called = neighbours ? "it called over shm" : "it called over ofi:tcp";
+  const std::string called = neighbors ? "it called over shm" : "it called over ofi:tcp";
   CHECK_THAT(a.find(Event::Kind::lost, NodeId(2))->reason->message(), Catch::Contains(called));
   CHECK_THAT(log.text(), Catch::Contains("call turned away") && Catch::Contains("give all members the same"));
 }
@@ -323,7 +323,7 @@ TEST_CASE("strangers that share a runtime directory are still strangers, and a n
   CHECK_THAT(refused.error().message(), Catch::Contains("node 1 is already running"));
 }
 
-TEST_CASE("more neighbours than shm has place for are refused with what to do") {
+TEST_CASE("more neighbors than shm has place for are refused with what to do") {
   TemporaryDirectory directory;
   Node a(1, 0, directory.path());
   Result<void> connected;

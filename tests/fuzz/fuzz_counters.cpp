@@ -21,7 +21,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   for (const auto& counter : *counters) {
     expect(!counter.name.empty() && counter.name.size() <= 119, "names have 1 to 119 characters");
-    for (const char letter : counter.name) expect(letter > ' ' && letter <= '~', "names are printable");
+    for (const char character : counter.name) expect(character > ' ' && character <= '~', "names are printable");
   }
   return 0;
 }

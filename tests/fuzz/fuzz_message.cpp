@@ -25,7 +25,7 @@ void check(const Hello& hello) {
 }
 void check(const Mismatch& mismatch) { expect(!mismatch.error.fix().empty(), "a mismatch says what to do"); }
 void check_words(const std::string& reason) {
-  for (const char letter : reason) expect(letter >= ' ' && letter <= '~', "a peer's words are printable");
+  for (const char character : reason) expect(character >= ' ' && character <= '~', "a peer's words are printable");
 }
 void check(const Refusal& refusal) { check_words(refusal.reason); }
 void check(const Removed& removed) { check_words(removed.reason); }

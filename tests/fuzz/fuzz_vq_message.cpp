@@ -21,7 +21,7 @@ using namespace spindrift::kernel;
 using fuzz::Choices;
 using fuzz::expect;
 
-constexpr Port door(1);
+constexpr Port listening_port(1);
 constexpr std::uint32_t start = 7;
 constexpr std::size_t bytes_max = 128;
 
@@ -92,7 +92,8 @@ void listen(Honest& node, const Honest& from, Choices& choices) {
            "an honest message arrives once, whole, in order");
     ++node.heard;
   }
-  for (auto next = node.pool->next_accepted(door); next.ok() && *next; next = node.pool->next_accepted(door)) {
+  for (auto next = node.pool->next_accepted(listening_port); next.ok() && *next;
+       next = node.pool->next_accepted(listening_port)) {
     const PairId stranger = **next;
     switch (choices.choice(4)) {
       case 0: node.pool->close(stranger); break;
@@ -120,12 +121,12 @@ class World {
         device_(network_.add(sim_)),
         open_(value_or_throw(device_->open())) {
     for (const Honest* node : {&a_, &b_}) handles_.push_back(value_or_throw(device_->resolve(node->device->metadata())));
-    for (Honest* node : {&a_, &b_}) value_or_throw(node->pool->bind(door, node->completions, 8));
+    for (Honest* node : {&a_, &b_}) value_or_throw(node->pool->bind(listening_port, node->completions, 8));
     a_.pair = value_or_throw(a_.pool->create(a_.completions, {}));
-    value_or_throw(a_.pool->connect(a_.pair, b_.device->metadata(), door));
+    value_or_throw(a_.pool->connect(a_.pair, b_.device->metadata(), listening_port));
     a_.send();
     settle();
-    const auto accepted = value_or_throw(b_.pool->next_accepted(door));
+    const auto accepted = value_or_throw(b_.pool->next_accepted(listening_port));
     expect(accepted.has_value(), "the first message makes a pair");
     b_.pair = *accepted;
     b_.send();  // from here on each knows the other's pair
@@ -223,7 +224,7 @@ class World {
     header.version = VQ_HEADER_VERSION;
     header.kind = static_cast<std::uint8_t>(1 + choices.choice(VQ_KINDS));
     header.hello = static_cast<std::uint8_t>(choices.choice(3) % 2);
-    header.to = one_of<4>(choices, {door.value(), whom.pair.value(), 1, 2});
+    header.to = one_of<4>(choices, {listening_port.value(), whom.pair.value(), 1, 2});
     header.from = one_of<5>(choices, {other.pair.value(), whom.pair.value(), 1, 2, 3});
     header.node = static_cast<std::uint32_t>(one_of<3>(choices, {1, 2, 3}));
     header.start = static_cast<std::uint32_t>(one_of<2>(choices, {start, start + 1}));

@@ -81,7 +81,7 @@ class GroupFixture {
     text += "\"members\":[" + ids + "]},{\"name\":\"ticks\",\"mode\":\"unordered\",\"members\":[" + ids + "]}]'\n";
     return text;
   }
-  /// Loopback addresses of this process's own: each node a host of its own, or, where a fabric knows of neighbours, the even
+  /// Loopback addresses of this process's own: each node a host of its own, or, where a fabric knows of neighbors, the even
   /// on one and the odd on another. Over verbs the addresses of the devices, in turn.
   [[nodiscard]] std::string addresses() const {
     const auto pid = static_cast<unsigned>(::getpid());

@@ -42,7 +42,7 @@ TEST_CASE("objects far larger than the rings arrive whole over tcp, handed on by
   exchange("ofi:tcp", (96 << 20) + 13);
 }
 
-TEST_CASE("objects far larger than the rings arrive whole at a neighbour that reads them in place and at a stranger") {
+TEST_CASE("objects far larger than the rings arrive whole at a neighbor that reads them in place and at a stranger") {
   exchange("shm+ofi:tcp", (64 << 20) + 13);
 }
 

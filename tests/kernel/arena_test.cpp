@@ -97,7 +97,7 @@ TEST_CASE("an arena that is too small grows by a step, and steps do not run into
   REQUIRE(large.ok());
   CHECK(arena.keys_of(large->data()).local_key != arena.keys_of(all[0].data()).local_key);
   for (const auto& memory : all) arena.give_back(memory, false);
-  auto again = arena.take(RegionArena::step_bytes);  // neighbours by chance are still two steps
+  auto again = arena.take(RegionArena::step_bytes);  // neighbors by chance are still two steps
   REQUIRE(again.ok());
   CHECK(&arena.keys_of(again->data()) == &arena.keys_of(again->data() + again->size() - 1));
 }

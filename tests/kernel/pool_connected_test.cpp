@@ -218,10 +218,10 @@ TEST_CASE("large messages go on being fetched after a queue pair that fetched on
   REQUIRE(a.pool->counts().moves == 0);  // the peer's pair is not known yet, so it stays
   PairId back;
   CHECK(b.pop(Port(1), &back) == "first");
-  const auto fetch = [&](char letter) {
-    CHECK(b.post(back, {b.send(b.put(std::string(3000, letter)))}) == 1);
+  const auto fetch = [&](char character) {
+    CHECK(b.post(back, {b.send(b.put(std::string(3000, character)))}) == 1);
     settle(network, a, b);
-    CHECK(a.message(pair) == std::string(3000, letter));
+    CHECK(a.message(pair) == std::string(3000, character));
     settle(network, a, b);
     b.take();
   };

@@ -134,7 +134,7 @@ inline stop() {
 #define readable(q)    trusts(q)
 #endif
 /* Only the leader listens to all, and all listen only to the leader: one arbiter of contradicting suspicions. */
-#ifdef MUTANT_RUMOURS
+#ifdef MUTANT_RUMORS
 #define listens(s)     true
 #else
 #define listens(s)     (LEADER == p || LEADER == s)

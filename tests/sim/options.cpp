@@ -96,19 +96,19 @@ ThreadOptions draw_thread(Random& random, std::uint32_t node, std::uint32_t subg
 }
 
 void draw_threads(Random& random, Options& options) {
-  std::vector<std::pair<std::uint32_t, std::uint32_t>> seats;  // sender, subgroup
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> places;  // sender, subgroup
   for (std::uint32_t s = 0; s < options.view.subgroups.size(); ++s) {
     const bool only_one = random.chance(1, 8);
     const auto& senders = options.view.subgroups[s].senders;
     const std::uint64_t one = random.below(senders.size());
     for (std::size_t i = 0; i < senders.size(); ++i) {
-      if (!only_one || i == one) seats.emplace_back(options.view.rank_of(senders[i])->value(), s);
+      if (!only_one || i == one) places.emplace_back(options.view.rank_of(senders[i])->value(), s);
     }
   }
-  for (const auto& [node, subgroup] : seats) {
+  for (const auto& [node, subgroup] : places) {
     if (random.chance(1, 6)) continue;  // may send, never does
     const std::uint64_t threads = random.pick<std::uint64_t>({1, 1, 2, 3});
-    const std::uint64_t messages = std::max<std::uint64_t>(2, 2 * messages_of_a_run / seats.size() / threads);
+    const std::uint64_t messages = std::max<std::uint64_t>(2, 2 * messages_of_a_run / places.size() / threads);
     for (std::uint64_t t = 0; t < threads; ++t) options.threads.push_back(draw_thread(random, node, subgroup, messages));
   }
 }

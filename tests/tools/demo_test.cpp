@@ -151,7 +151,7 @@ TEST_CASE("of a truncated file what was valid is replayed and compared, and the 
 
 TEST_CASE("files that hold nothing to replay are refused with the reason") {
   const Directory directory;
-  const CommandResult no_ulog = run({"demo", directory.file("text.ulg", "this is a letter, not a flight")});
+  const CommandResult no_ulog = run({"demo", directory.file("text.ulg", "this is a poem, not a flight")});
   CHECK(no_ulog.code == number(ExitCode::failure));
   CHECK_THAT(no_ulog.errors, Contains("no ULog file") && Contains("fix:"));
   const CommandResult empty = run({"demo", directory.file("empty.ulg", text_of(UlogBuilder()))});

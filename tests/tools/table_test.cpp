@@ -13,7 +13,7 @@ TEST_CASE("columns are as wide as their widest cell, and no line ends with blank
   CHECK(table.text({}) == "node  state  text\n   7  gone\n");
 }
 
-TEST_CASE("a letter of several bytes takes one column") {
+TEST_CASE("a character of several bytes takes one column") {
   TextTable table({Align::left, Align::left});
   table.add({"µs", "a"});
   table.add({"ms", "b"});
@@ -29,10 +29,10 @@ TEST_CASE("a terminal's width wraps the last column between words, and nothing e
   CHECK(table.text(31) == "bad  one two three four five\n       six seven\n");
 }
 
-TEST_CASE("a text that a terminal would squeeze into a few letters is not wrapped") {
+TEST_CASE("a text that a terminal would squeeze into a few characters is not wrapped") {
   TextTable table({Align::left, Align::left});
-  table.add({"a column of twenty letters and more", "one two three"});
-  CHECK(table.text(40) == "a column of twenty letters and more  one two three\n");
+  table.add({"a column of twenty symbols and more", "one two three"});
+  CHECK(table.text(40) == "a column of twenty symbols and more  one two three\n");
 }
 
 TEST_CASE("a word that is wider than the terminal has a line for itself") {

@@ -205,7 +205,7 @@ TEST_CASE("appended data is read although the message before it was cut off") {
   CHECK(text_of(recording.samples()[1].fields) == "b");
 }
 
-TEST_CASE("flag bits that this reader cannot honour are refused") {
+TEST_CASE("flag bits that this reader cannot honor are refused") {
   CHECK_THAT(damage_of(UlogBuilder().flag_bits(2, 0)), Contains("does not know"));
   CHECK_THAT(damage_of(UlogBuilder().flag_bits(1, 20)), Contains("cannot begin at byte 20"));
   CHECK_THAT(damage_of(with_topic().flag_bits(0, 0)), Contains("behind the first message"));

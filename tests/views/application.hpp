@@ -24,7 +24,7 @@ class TextReader final : public StateReader {
   std::string text_;
 };
 
-/// Of every subgroup: a letter per delivery, a view's number per boundary, and what happened otherwise in words.
+/// Of every subgroup: a character per delivery, a view's number per boundary, and what happened otherwise in words.
 class Application final : public Upcalls {
  public:
   void on_delivery(SubgroupId id, std::span<const Delivery> batch) override {
@@ -70,12 +70,12 @@ class Application final : public Upcalls {
   };
 };
 
-/// A delivery of each letter, one by one.
+/// A delivery of each character, one by one.
 template <class To>
-void deliver(To to, const std::string& letters, NodeId sender = NodeId(4)) {
-  for (const char& letter : letters) {
-    const Delivery delivery{sender, SenderRank(1), MessageIndex(2), SequenceNumber(3), std::as_bytes(std::span(&letter, 1)),
-                            ViewId(5)};
+void deliver(To to, const std::string& characters, NodeId sender = NodeId(4)) {
+  for (const char& character : characters) {
+    const Delivery delivery{
+        sender, SenderRank(1), MessageIndex(2), SequenceNumber(3), std::as_bytes(std::span(&character, 1)), ViewId(5)};
     to(std::span(&delivery, 1));
   }
 }

@@ -36,8 +36,8 @@ struct Stage {
   Deliveries deliveries{self, 2, 1000, application};
 
   void begin(std::uint64_t id, RankSet loaded) { deliveries.begin_view(view_of(id), {loaded, loaded}, {}); }
-  void come(const std::string& letters, NodeId sender = NodeId(1)) {
-    deliver([&](std::span<const Delivery> batch) { deliveries.on_delivery(first, batch); }, letters, sender);
+  void come(const std::string& characters, NodeId sender = NodeId(1)) {
+    deliver([&](std::span<const Delivery> batch) { deliveries.on_delivery(first, batch); }, characters, sender);
   }
 };
 

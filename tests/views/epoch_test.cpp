@@ -73,11 +73,11 @@ struct ThreeEpochs {
       }
     }
   }
-  void send(std::uint32_t member, SubgroupId id, char letter) {
+  void send(std::uint32_t member, SubgroupId id, char character) {
     smc::SendRing& ring = *epochs[member]->multicast(id)->ring();
     const auto reservation = ring.reserve(1);
     REQUIRE(reservation);
-    reservation->payload[0] = static_cast<std::byte>(letter);
+    reservation->payload[0] = static_cast<std::byte>(character);
     ring.commit(*reservation);
   }
   /// Steps of these members' view changes until all of them have decided.

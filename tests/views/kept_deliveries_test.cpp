@@ -13,7 +13,7 @@ namespace {
 
 constexpr SubgroupId id(0);
 
-/// Writes down what it hears: a letter per delivery, and a view's number.
+/// Writes down what it hears: a character per delivery, and a view's number.
 class Application final : public views::Upcalls {
  public:
   void on_delivery(SubgroupId, std::span<const Delivery> batch) override {
@@ -40,11 +40,11 @@ class Application final : public views::Upcalls {
   bool at_work = false;
 };
 
-/// A delivery of each letter.
-void keep(KeptDeliveries& backlog, const std::string& letters, std::uint32_t sender = 4) {
-  for (const char& letter : letters) {
+/// A delivery of each character.
+void keep(KeptDeliveries& backlog, const std::string& characters, std::uint32_t sender = 4) {
+  for (const char& character : characters) {
     const Delivery delivery{NodeId(sender), SenderRank(1),       MessageIndex(2),
-                            SequenceNumber(3), std::as_bytes(std::span(&letter, 1)), ViewId(5)};
+                            SequenceNumber(3), std::as_bytes(std::span(&character, 1)), ViewId(5)};
     backlog.keep(std::span(&delivery, 1));
   }
 }

@@ -65,11 +65,11 @@ struct Stage {
     static_cast<void>(sends.settle(epoch, false));
     return epoch;
   }
-  void send(const std::string& letters) {
-    for (const char letter : letters) {
+  void send(const std::string& characters) {
+    for (const char character : characters) {
       SendGate::Claim claim;
       REQUIRE(sends.gate(id).reserve(1, claim) == SendGate::Outcome::reserved);
-      std::memcpy(claim.reservation.payload.data(), &letter, 1);
+      std::memcpy(claim.reservation.payload.data(), &character, 1);
       sends.gate(id).commit(claim);
     }
   }

@@ -40,7 +40,7 @@ void History::on_start(std::uint32_t process, std::uint32_t node, std::uint64_t 
   processes_.resize(process + 1);
   processes_[process].node = node;
   processes_[process].incarnation = incarnation;
-  processes_[process].seats.resize(plan_.subgroups.size());
+  processes_[process].participants.resize(plan_.subgroups.size());
   by_incarnation_[incarnation] = process;
 }
 
@@ -184,8 +184,8 @@ void History::on_view(std::uint32_t index, const views::NewView& news, const std
   process.view = view.id;
   if (!process.first_view) process.first_view = view.id;
   hash_ = mix(hash_ ^ std::uint64_t{index} << 32 ^ view.id.value());
-  for (std::uint32_t s = 0; s < process.seats.size(); ++s) {
-    Seat& here = process.seats[s];
+  for (std::uint32_t s = 0; s < process.participants.size(); ++s) {
+    Participant& here = process.participants[s];
     here.member = view.subgroups[s].member_position(NodeId(process.node)).has_value();
     if (here.lags > 0) --here.lags;
     ++here.resets;
@@ -230,7 +230,7 @@ std::uint32_t History::log_begun(std::uint32_t subgroup, ViewId id) {
 }
 
 void History::begin_log(std::uint32_t index, std::uint32_t subgroup, ViewId id) {
-  Seat& here = seat(index, subgroup);
+  Participant& here = participant(index, subgroup);
   here.log = log_begun(subgroup, id);
   here.position = 0;
   here.digest = logs_[*here.log].digests[0];
@@ -240,7 +240,7 @@ void History::begin_log(std::uint32_t index, std::uint32_t subgroup, ViewId id) 
 void History::begin_without_state(std::uint32_t index, std::uint32_t subgroup, const View& view) {
   for (const std::uint64_t incarnation : view.incarnations) {
     const std::uint32_t other = *process_of(incarnation);
-    const Seat& there = seat(other, subgroup);
+    const Participant& there = participant(other, subgroup);
     if (other == index || !there.log || processes_[other].ended || logs_[*there.log].begun == view.id) continue;
     return violate("J1", index, "begins subgroup " + std::to_string(subgroup) + " without a state, though others have one");
   }
@@ -248,7 +248,7 @@ void History::begin_without_state(std::uint32_t index, std::uint32_t subgroup, c
   const View* const before = this->view(ViewId(view.id.value() - 1));
   if (before != nullptr && *processes_[index].first_view != view.id && !before->subgroups[subgroup].members.empty()) {
     for (const std::uint64_t incarnation : before->incarnations) {
-      if (!seat(*process_of(incarnation), subgroup).log) continue;
+      if (!participant(*process_of(incarnation), subgroup).log) continue;
       return violate("J1", index, "is not told that the state of subgroup " + std::to_string(subgroup) + " is lost");
     }
   }
@@ -257,7 +257,7 @@ void History::begin_without_state(std::uint32_t index, std::uint32_t subgroup, c
 
 // M5, M7: who goes from one view to the next has delivered the same before; at least what anybody, also a dead one, had.
 void History::note_boundary(std::uint32_t index, std::uint32_t subgroup, ViewId id) {
-  Seat& here = seat(index, subgroup);
+  Participant& here = participant(index, subgroup);
   Log* const log = log_of(here);
   if (log == nullptr) return;
   const auto known = log->boundaries.find(id);
@@ -284,7 +284,7 @@ void History::note_boundary(std::uint32_t index, std::uint32_t subgroup, ViewId 
   }
 }
 
-void History::note_reach(std::uint32_t index, Seat& here) {
+void History::note_reach(std::uint32_t index, Participant& here) {
   Log& log = *log_of(here);
   const ViewId id = *processes_[index].view;
   std::uint64_t& reached = log.reached[id];
@@ -333,7 +333,7 @@ void History::on_delivery(std::uint32_t index, std::uint32_t subgroup, const Del
     return violate("M6", index, "a message was delivered in a view before the one in which it was sent");
   }
 
-  Seat& here = seat(index, subgroup);
+  Participant& here = participant(index, subgroup);
   ++here.delivered;
   hash_ = mix(hash_ ^ std::uint64_t{index} << 56 ^ head.check);
   if (plan_.subgroups[subgroup].mode == DeliveryMode::unordered) {
@@ -357,7 +357,7 @@ void History::on_delivery(std::uint32_t index, std::uint32_t subgroup, const Del
 
 // M6: a message is delivered in one view: that in which it was sent, or, sent again, a later one with its sender in it. Who
 // kept what it was given may hand it over late.
-void History::check_sending_view(std::uint32_t index, const Seat& here, Stream& stream, std::uint64_t counter) {
+void History::check_sending_view(std::uint32_t index, const Participant& here, Stream& stream, std::uint64_t counter) {
   const ViewId in = *processes_[index].view;
   if (here.lags > 0) return;
   const auto rank = views_.at(in).rank_of(NodeId(processes_[stream.process].node));
@@ -373,7 +373,7 @@ void History::check_sending_view(std::uint32_t index, const Seat& here, Stream& 
 }
 
 // A subgroup whose application has no state: a newcomer begins where its view begins, or earlier if its source lagged.
-bool History::locate(std::uint32_t index, std::uint32_t subgroup, Seat& here, std::uint64_t key) {
+bool History::locate(std::uint32_t index, std::uint32_t subgroup, Participant& here, std::uint64_t key) {
   const std::vector<std::uint32_t>& logs = logs_of_[subgroup];
   if (logs.empty()) {
     violate("J1", index, "a delivery in a subgroup that never began");
@@ -399,7 +399,7 @@ bool History::locate(std::uint32_t index, std::uint32_t subgroup, Seat& here, st
 }
 
 // M2–M5, J1, J2: the next of the log, or its first to come.
-void History::deliver_ordered(std::uint32_t index, Seat& here, std::uint32_t id, std::uint64_t counter) {
+void History::deliver_ordered(std::uint32_t index, Participant& here, std::uint32_t id, std::uint64_t counter) {
   Log& log = *log_of(here);
   const std::uint64_t key = check_of(processes_[streams_[id].process].incarnation, std::uint64_t{id} << 32 | counter, 0);
   const auto known = log.place.find(key);
@@ -418,7 +418,7 @@ void History::deliver_ordered(std::uint32_t index, Seat& here, std::uint32_t id,
     std::uint64_t& next = log.next[id];
     const bool whole = log.begun.value() == 0;
     if (whole && counter > next) stream.skipped += counter - next;
-    if (counter < next || (whole && stream.skipped > seat(stream.process, log.subgroup).dropped)) {
+    if (counter < next || (whole && stream.skipped > participant(stream.process, log.subgroup).dropped)) {
       return violate("M3", index,
                      "message " + std::to_string(counter) + " of a thread of node " +
                          std::to_string(processes_[stream.process].node) + " was delivered behind " + std::to_string(next) +
@@ -437,7 +437,7 @@ void History::deliver_ordered(std::uint32_t index, Seat& here, std::uint32_t id,
 }
 
 // First in, first out per thread; what is missing was dropped at the end of a view.
-void History::deliver_unordered(std::uint32_t index, Seat& here, std::uint32_t id, std::uint64_t counter) {
+void History::deliver_unordered(std::uint32_t index, Participant& here, std::uint32_t id, std::uint64_t counter) {
   std::uint64_t& next = here.next[id];
   if (counter < next) violate("M2", index, "a message was delivered twice or late");
   next = counter + 1;

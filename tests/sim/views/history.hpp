@@ -87,8 +87,8 @@ class History {
   void on_delivery(std::uint32_t process, std::uint32_t subgroup, const Delivery& delivery);
   void on_dropped(std::uint32_t process, std::uint32_t subgroup, std::uint64_t messages);
   /// The application said no when asked; what it is given from now on may be older than its view.
-  void on_refused(std::uint32_t process, std::uint32_t subgroup) { seat(process, subgroup).lags = 2; }
-  [[nodiscard]] bool lags(std::uint32_t process, std::uint32_t subgroup) { return seat(process, subgroup).lags > 0; }
+  void on_refused(std::uint32_t process, std::uint32_t subgroup) { participant(process, subgroup).lags = 2; }
+  [[nodiscard]] bool lags(std::uint32_t process, std::uint32_t subgroup) { return participant(process, subgroup).lags > 0; }
   [[nodiscard]] std::vector<std::byte> save_state(std::uint32_t process, std::uint32_t subgroup);
   void load_state(std::uint32_t process, std::uint32_t subgroup, std::span<const std::byte> state);
   /// Pieces of a state that began to come in view `began` still come.
@@ -115,10 +115,10 @@ class History {
   [[nodiscard]] std::optional<std::uint32_t> process_of(std::uint64_t incarnation) const;
   [[nodiscard]] std::uint64_t deliveries() const noexcept { return deliveries_; }
   [[nodiscard]] std::uint64_t delivered(std::uint32_t process, std::uint32_t subgroup) {
-    return seat(process, subgroup).delivered;
+    return participant(process, subgroup).delivered;
   }
   [[nodiscard]] std::uint64_t position(std::uint32_t process, std::uint32_t subgroup) {
-    return seat(process, subgroup).position;
+    return participant(process, subgroup).position;
   }
   [[nodiscard]] std::uint64_t hash() const noexcept { return hash_; }
 
@@ -126,7 +126,7 @@ class History {
   static constexpr std::uint32_t idle_changes_max = 4;  // one behind another
 
   /// One process in one subgroup.
-  struct Seat {
+  struct Participant {
     bool member = false;
     std::optional<std::uint32_t> log;  ///< ordered: it has a state, as of `position`
     std::uint64_t position = 0;
@@ -155,11 +155,13 @@ class History {
     bool blamed = false;
     bool ended = false;
     bool listed = false;  ///< in some view
-    std::vector<Seat> seats;
+    std::vector<Participant> participants;
   };
 
-  [[nodiscard]] Seat& seat(std::uint32_t process, std::uint32_t subgroup) { return processes_[process].seats[subgroup]; }
-  [[nodiscard]] Log* log_of(const Seat& seat) { return seat.log ? &logs_[*seat.log] : nullptr; }
+  [[nodiscard]] Participant& participant(std::uint32_t process, std::uint32_t subgroup) {
+    return processes_[process].participants[subgroup];
+  }
+  [[nodiscard]] Log* log_of(const Participant& participant) { return participant.log ? &logs_[*participant.log] : nullptr; }
   void violate(const char* invariant, std::uint32_t process, const std::string& what);
   bool founded_again(std::uint32_t process, const View& view);
   void check_view(std::uint32_t process, const View& view);
@@ -172,12 +174,12 @@ class History {
   [[nodiscard]] std::size_t starts_of(NodeId node) const;
   [[nodiscard]] bool accuses_one_that_stays(std::uint32_t process, const View& before, const View& after) const;
   void note_boundary(std::uint32_t process, std::uint32_t subgroup, ViewId id);
-  void note_reach(std::uint32_t process, Seat& seat);
-  void check_sending_view(std::uint32_t process, const Seat& seat, Stream& stream, std::uint64_t counter);
+  void note_reach(std::uint32_t process, Participant& participant);
+  void check_sending_view(std::uint32_t process, const Participant& participant, Stream& stream, std::uint64_t counter);
   void check_untouched(std::uint32_t process, std::uint32_t subgroup, const View& view, bool loading);
-  void deliver_ordered(std::uint32_t process, Seat& seat, std::uint32_t stream, std::uint64_t counter);
-  void deliver_unordered(std::uint32_t process, Seat& seat, std::uint32_t stream, std::uint64_t counter);
-  bool locate(std::uint32_t process, std::uint32_t subgroup, Seat& seat, std::uint64_t key);
+  void deliver_ordered(std::uint32_t process, Participant& participant, std::uint32_t stream, std::uint64_t counter);
+  void deliver_unordered(std::uint32_t process, Participant& participant, std::uint32_t stream, std::uint64_t counter);
+  bool locate(std::uint32_t process, std::uint32_t subgroup, Participant& participant, std::uint64_t key);
   [[nodiscard]] std::optional<std::string> incomplete_unordered(const std::vector<std::uint32_t>& core);
   [[nodiscard]] std::optional<std::string> incomplete(const std::vector<std::uint32_t>& core);
 

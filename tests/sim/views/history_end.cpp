@@ -23,12 +23,12 @@ std::uint64_t filling_of(const StateHead& head, std::size_t bytes) { return mix(
 
 void History::on_dropped(std::uint32_t index, std::uint32_t subgroup, std::uint64_t messages) {
   if (messages == 0) violate("M8", index, "told that nothing was dropped");
-  seat(index, subgroup).dropped += messages;
+  participant(index, subgroup).dropped += messages;
   if (plan_.subgroups[subgroup].mode == DeliveryMode::unordered) report_.hit(Probe::unordered_dropped);
 }
 
 std::vector<std::byte> History::save_state(std::uint32_t index, std::uint32_t subgroup) {
-  const Seat& here = seat(index, subgroup);
+  const Participant& here = participant(index, subgroup);
   const bool ordered = plan_.subgroups[subgroup].mode == DeliveryMode::ordered;
   if (ordered && !here.log) violate("J1", index, "is asked for a state that it has not");
   // Saved while the next view is made, before its application hears of it.
@@ -58,7 +58,7 @@ void History::load_state(std::uint32_t index, std::uint32_t subgroup, std::span<
       logs_[head.log].digests[head.position] != head.digest) {
     return violate("J1", index, "a state that no member ever had arrived");
   }
-  Seat& here = seat(index, subgroup);
+  Participant& here = participant(index, subgroup);
   here.log = static_cast<std::uint32_t>(head.log);
   here.position = head.position;
   here.digest = head.digest;
@@ -70,7 +70,7 @@ void History::load_state(std::uint32_t index, std::uint32_t subgroup, std::span<
 
 // J3: a transfer that comes to nothing takes the state from nobody: who had it when the last view began has it still.
 void History::check_untouched(std::uint32_t index, std::uint32_t subgroup, const View& view, bool loading) {
-  Seat& here = seat(index, subgroup);
+  Participant& here = participant(index, subgroup);
   if (here.settled && loading) violate("J3", index, "is to load a state that it has");
   here.settled = here.member ? !loading : here.settled && view.subgroups[subgroup].members.empty();
 }
@@ -86,7 +86,7 @@ std::optional<std::string> History::incomplete(const std::vector<std::uint32_t>&
   const auto in_core = [&](std::uint32_t process) { return std::find(core.begin(), core.end(), process) != core.end(); };
   for (const Stream& stream : streams_) {
     if (!in_core(stream.process)) continue;
-    Seat& sender = seat(stream.process, stream.subgroup);
+    Participant& sender = participant(stream.process, stream.subgroup);
     if (!sender.member) continue;  // an inadequate subgroup: its messages wait
     if (stream.committed != stream.issued) return "a message is being written";
     if (plan_.subgroups[stream.subgroup].mode == DeliveryMode::unordered && sender.reloaded) continue;
@@ -98,7 +98,7 @@ std::optional<std::string> History::incomplete(const std::vector<std::uint32_t>&
   }
   for (const std::uint32_t process : core) {
     for (std::uint32_t s = 0; s < plan_.subgroups.size(); ++s) {
-      Seat& here = seat(process, s);
+      Participant& here = participant(process, s);
       if (!here.member || plan_.subgroups[s].mode == DeliveryMode::unordered) continue;
       const std::vector<std::uint32_t>& logs = logs_of_[s];
       if (!here.log && (logs_[logs.back()].keys.empty() || plan_.subgroups[s].state_bytes == 0)) continue;
@@ -124,7 +124,7 @@ void History::check_left(std::uint32_t process) {
       if (stream.process == process && stream.subgroup == s)
         owed += stream.committed - std::min(stream.committed, std::max(stream.delivered, stream.forgiven));
     }
-    if (owed > seat(process, s).dropped)
+    if (owed > participant(process, s).dropped)
       violate("M8", process, "left before " + std::to_string(owed) + " of its messages were delivered");
   }
 }
@@ -132,7 +132,7 @@ void History::check_left(std::uint32_t process) {
 // M7: who leaves has delivered what those deliver who go on to the next view.
 void History::note_last_view(std::uint32_t process) {
   for (std::uint32_t s = 0; s < plan_.subgroups.size(); ++s) {
-    const Seat& here = seat(process, s);
+    const Participant& here = participant(process, s);
     if (plan_.subgroups[s].mode == DeliveryMode::unordered || !here.member || !here.log) continue;
     const ViewId next(processes_[process].view->value() + 1);
     Log& log = logs_[*here.log];
@@ -157,20 +157,20 @@ std::optional<std::string> History::incomplete_unordered(const std::vector<std::
   for (std::uint32_t s = 0; s < plan_.subgroups.size(); ++s) {
     if (plan_.subgroups[s].mode == DeliveryMode::ordered) continue;
     for (const std::uint32_t sender : core) {
-      if (!seat(sender, s).member) continue;
+      if (!participant(sender, s).member) continue;
       std::uint64_t sent = 0;
       for (const Stream& stream : streams_) {
         if (stream.process == sender && stream.subgroup == s)
           sent += stream.committed - std::min(stream.committed, stream.forgiven);
       }
       for (const std::uint32_t receiver : core) {
-        const Seat& there = seat(receiver, s);
+        const Participant& there = participant(receiver, s);
         if (*processes_[receiver].first_view > *processes_[sender].first_view || !there.member || there.reloaded) continue;
-        const std::uint64_t got = seat(receiver, s).got[sender];
-        if (got + seat(sender, s).dropped >= sent) continue;
+        const std::uint64_t got = participant(receiver, s).got[sender];
+        if (got + participant(sender, s).dropped >= sent) continue;
         return "node " + std::to_string(processes_[receiver].node) + " misses " + std::to_string(sent - got) +
                " unordered messages of node " + std::to_string(processes_[sender].node) + ", which was told of " +
-               std::to_string(seat(sender, s).dropped);
+               std::to_string(participant(sender, s).dropped);
       }
     }
   }

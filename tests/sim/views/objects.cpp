@@ -26,7 +26,9 @@ const char* name_of(ObjectEnd::Why why) {
 
 }  // namespace
 
-Objects::Seat& Objects::seat(std::uint32_t process, std::uint32_t subgroup) { return seats_[{process, subgroup}]; }
+Objects::Participant& Objects::participant(std::uint32_t process, std::uint32_t subgroup) {
+  return participants_[{process, subgroup}];
+}
 
 // A node's next start numbers its objects as the one before did: who takes one for the other is found.
 std::uint64_t Objects::number_of(std::uint32_t stream, std::uint64_t counter) const {
@@ -48,7 +50,7 @@ void Objects::on_delivery(std::uint32_t process, std::uint32_t subgroup, const D
   Delivery piece = delivery;
   piece.payload = bytes;
 
-  Seat& here = seat(process, subgroup);
+  Participant& here = participant(process, subgroup);
   const auto taken = here.tracker.take(piece);
   const auto* const step = std::get_if<ObjectTracker::Step>(&taken);
   if (step == nullptr) return report_.violate("M12", "a piece of an object is refused: " + std::get<2>(taken).what);
@@ -59,12 +61,12 @@ void Objects::on_delivery(std::uint32_t process, std::uint32_t subgroup, const D
 }
 
 void Objects::on_boundary(std::uint32_t process, std::uint32_t subgroup, const ObjectBoundary& boundary) {
-  for (const ObjectEnd& end : seat(process, subgroup).tracker.on_view(boundary)) note_end(process, subgroup, end);
+  for (const ObjectEnd& end : participant(process, subgroup).tracker.on_view(boundary)) note_end(process, subgroup, end);
 }
 
 // Who was moved out knows no more than that, and who met an object midway nothing of its end.
 void Objects::note_end(std::uint32_t process, std::uint32_t subgroup, const ObjectEnd& end) {
-  Seat& here = seat(process, subgroup);
+  Participant& here = participant(process, subgroup);
   const auto begun = here.begun.find({end.sender, end.object});
   if (end.why == ObjectEnd::Why::met_midway) {
     if (begun != here.begun.end()) violate(process, end, "but had its first piece");
@@ -90,7 +92,7 @@ void Objects::violate(std::uint32_t process, const ObjectEnd& end, const std::st
 
 void Objects::check_complete(const std::vector<std::uint32_t>& core) {
   const auto in_core = [&](std::uint32_t process) { return std::find(core.begin(), core.end(), process) != core.end(); };
-  for (const auto& [where, here] : seats_) {
+  for (const auto& [where, here] : participants_) {
     if (!in_core(where.first)) continue;
     const std::string who = "process " + std::to_string(where.first);
     for (const auto& [object, sender] : here.begun) {

@@ -36,13 +36,13 @@ class Objects {
     std::uint32_t process;  ///< the first that was
   };
   /// One process in one subgroup.
-  struct Seat {
+  struct Participant {
     ObjectTracker tracker;
     /// Objects whose first piece came and whose end did not, and the sender's process.
     std::map<std::pair<NodeId, std::uint64_t>, std::uint32_t> begun;
   };
 
-  Seat& seat(std::uint32_t process, std::uint32_t subgroup);
+  Participant& participant(std::uint32_t process, std::uint32_t subgroup);
   void note_end(std::uint32_t process, std::uint32_t subgroup, const ObjectEnd& end);
   void violate(std::uint32_t process, const ObjectEnd& end, const std::string& what);
   [[nodiscard]] std::uint64_t number_of(std::uint32_t stream, std::uint64_t counter) const;
@@ -50,7 +50,7 @@ class Objects {
   const Plan& plan_;
   const History& history_;
   Report& report_;
-  std::map<std::pair<std::uint32_t, std::uint32_t>, Seat> seats_;
+  std::map<std::pair<std::uint32_t, std::uint32_t>, Participant> participants_;
   std::map<Name, Told> told_;
 };
 

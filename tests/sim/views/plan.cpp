@@ -72,19 +72,19 @@ NodePlan draw_node(Random& random, std::uint32_t hosts) {
 }
 
 void draw_senders(Random& random, Plan& plan) {
-  std::vector<std::pair<std::uint32_t, std::uint32_t>> seats;
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> places;
   for (std::uint32_t s = 0; s < plan.subgroups.size(); ++s) {
     for (std::uint32_t node = 0; node < plan.nodes.size(); ++node) {
-      if (!plan.nodes[node].imposter) seats.emplace_back(node, s);
+      if (!plan.nodes[node].imposter) places.emplace_back(node, s);
     }
   }
-  for (const auto& [node, subgroup] : seats) {
+  for (const auto& [node, subgroup] : places) {
     if (random.chance(1, 4)) continue;
     SenderPlan sender;
     sender.node = node;
     sender.subgroup = subgroup;
     sender.messages =
-        static_cast<std::uint32_t>(random.spread(1, std::max<std::uint64_t>(2, 2 * messages_of_a_run / seats.size())));
+        static_cast<std::uint32_t>(random.spread(1, std::max<std::uint64_t>(2, 2 * messages_of_a_run / places.size())));
     sender.burst = static_cast<std::uint32_t>(random.spread(1, 16));
     // Spread over the time of faults, or all at once.
     const auto span = static_cast<std::uint64_t>(plan.faults_end / 8 + 1000);
