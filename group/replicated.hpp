@@ -8,7 +8,7 @@
 //     using Methods = spindrift::Replicates<&Ledger::withdraw, &Ledger::balance>;
 //   };
 //
-//   auto& ledger = group.replicated<Ledger>("ledger");
+//   auto ledger = group.replicated<Ledger>("ledger");
 //   bool done = ledger.update<&Ledger::withdraw>(account, 100).get();
 //
 // Updates must be deterministic: the same calls in the same order leave the same state, and the same result, everywhere.

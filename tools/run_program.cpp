@@ -1,6 +1,8 @@
 // Nothing is thrown beyond this function.
 #include "run_program.hpp"
 
+#include <fcntl.h>
+
 #include <csignal>
 #include <cstdio>
 
@@ -9,8 +11,20 @@
 #include "exit_code.hpp"
 
 namespace spindrift::tools {
+namespace {
+
+/// A program that is started without standard input, output or error must not take a file of its own for one of them.
+void occupy_standard_descriptors() {
+  int lowest = 0;
+  while (lowest <= 2 && (lowest = ::open("/dev/null", O_RDWR)) >= 0) {
+    if (lowest > 2) ::close(lowest);
+  }
+}
+
+}  // namespace
 
 int run_program(CLI::App& app, const Work& chosen, int argument_count, char** arguments) {
+  occupy_standard_descriptors();
   std::signal(SIGPIPE, SIG_IGN);  // a reader that goes away is an error of a write, not this member's death
   try {
     app.parse(argument_count, arguments);

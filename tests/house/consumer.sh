@@ -29,6 +29,10 @@ export PKG_CONFIG_PATH
 for path in bin/spindrift share/man/man1/spindrift.1 share/doc/spindrift/derecho.cfg.example; do
   [ -e "$prefix/$path" ] || { echo "not installed: $path"; exit 1; }
 done
+documents=$prefix/share/doc/spindrift
+for page in $(grep -oE '\]\([A-Za-z0-9/_-]+\.md' "$documents/README.md" | cut -c3-); do
+  [ -e "$documents/$page" ] || { echo "README.md points to what is not installed: $page"; exit 1; }
+done
 if grep -rlF -e "$source/" -e "$scratch/first" "$prefix" --include='*.cmake' --include='*.pc' --include='*.hpp'; then
   echo "installed files name the tree that they came from"
   exit 1

@@ -62,6 +62,19 @@ TEST_CASE_METHOD(GroupFixture, "what one member sends, all tails print in the sa
   CHECK(first.output == second.output);
 }
 
+TEST_CASE_METHOD(GroupFixture, "a sender that was started without standard input has nothing to send") {
+  Command first(arguments("node", 1));
+  Command second(arguments("node", 2));
+  std::vector<std::string> words{"-c", "exec \"$0\" \"$@\" <&-", SPINDRIFT_COMMAND};
+  const std::vector<std::string> send = arguments("send", 0, {"--subgroup", "orders"});
+  words.insert(words.end(), send.begin(), send.end());
+  const CommandResult sender = Command(words, "/bin/sh").finish();
+  CHECK(sender.code == 0);
+  CHECK_THAT(sender.errors, Contains("sent 0 messages"));  // not what a file of its own at descriptor 0 holds
+  CHECK(end(first).code == 0);
+  CHECK(end(second).code == 0);
+}
+
 TEST_CASE_METHOD(GroupFixture, "two senders at once give one order, and a tail that leaves after --count leaves alone") {
   Command tail(arguments("tail", 2, {"--subgroup", "orders", "--count", "20", "--json"}));
   Command first(arguments("send", 0, {"--subgroup", "orders"}));
