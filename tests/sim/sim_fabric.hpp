@@ -61,6 +61,8 @@ class NetworkListener {
   virtual void on_landed(const Write&, std::uint64_t, std::size_t) {}
   /// Bytes that were posted before the target ended the connection landed after it.
   virtual void on_zombie(const Write&) {}
+  /// A connection broke: what was on its way over it is lost, and takes no room any more.
+  virtual void on_broken() {}
 
  protected:
   ~NetworkListener() = default;

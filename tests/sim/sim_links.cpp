@@ -115,6 +115,7 @@ void Network::break_connection(std::uint32_t index) {
   if (connection.broken || (connection.ended[0] && connection.ended[1])) return;
   if (!stopped(connection, 0, Cut::everything) && !stopped(connection, 1, Cut::everything)) return;
   connection.broken = true;
+  listener_.on_broken();
   for (std::uint32_t end = 0; end < 2; ++end) {
     Direction& way = connection.ways[end];
     for (const std::uint32_t slot : way.messages) {

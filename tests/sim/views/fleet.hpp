@@ -86,6 +86,7 @@ class Fleet final : public Handler, public NetworkListener {
   }
   void on_landed(const Write& write, std::uint64_t offset, std::size_t size) override;
   void on_zombie(const Write&) override { report_.hit(Probe::zombie_write); }
+  void on_broken() override { cause_at_ = scheduler_.now(); }
 
  private:
   friend class Process;
