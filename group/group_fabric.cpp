@@ -89,6 +89,10 @@ Result<std::unique_ptr<fabric::Fabric>> open_group_fabric(
   if (!fabric) return fabric;
   if (watch) *fabric = watch(std::move(*fabric));
   log::info(log::Room::fabric, "chosen", {{"fabric", (*fabric)->traits().name}, {"reason", "[SPINDRIFT] fabric"}});
+  if (config.needs_trusted_network()) {
+    log::warn(log::Room::fabric, "the network is trusted: whoever reaches a port may speak, and nothing is encrypted",
+              {{"fabric", config.fabric()}, {"reason", "[SPINDRIFT] network_trusted"}});
+  }
   const NodeId self = config.local_id();
   SPINDRIFT_TRY((*fabric)->listen({self, config.address_of(self)}));
   return fabric;

@@ -201,6 +201,12 @@ Finding address(const HostFacts& host, const Needs& needs) {
       "node's member that has it, all is well"};
 }
 
+Finding network() {
+  return {Grade::note, "network",
+          "trusted, says network_trusted: the fabric cannot tell members from strangers, and encrypts nothing",
+          "let the firewall admit the members' hosts alone to their ports, or put these into a VPN: see SECURITY.md"};
+}
+
 /// Of virtual queue pairs: by whose meta tables nodes find each other.
 std::string tables_of(const Config& config, const View& view) {
   std::vector<fabric::Address> roster;
@@ -257,6 +263,7 @@ Result<Needs> needs_of(const Config& config) {
   }
   needs.verbs = name.between_hosts == FabricName::BetweenHosts::verbs;
   needs.ways = ways_of(config, name, view);
+  needs.trust = config.needs_trusted_network();
   if (name.between_hosts != FabricName::BetweenHosts::none) needs.address = config.address_of(config.local_id());
   for (const NodeId node : view.members) {
     needs.member_bytes =
@@ -271,6 +278,7 @@ std::vector<Finding> examine(const HostFacts& host, const std::optional<Needs>& 
   if (needs && !needs->provider.empty()) findings.push_back(libfabric(host, *needs));
   if (needs && needs->verbs) findings.push_back(rdma_core(host));
   if (needs && !needs->address.empty() && !host.network.verbs_error) findings.push_back(address(host, *needs));
+  if (needs && needs->trust) findings.push_back(network());
   if (needs && !needs->ways.empty()) findings.push_back(ways(*needs));
   for (const auto& look : {barrier, time_source, clock, huge_pages, locked_memory, devices}) findings.push_back(look(host));
   return findings;

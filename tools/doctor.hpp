@@ -66,6 +66,7 @@ struct Needs {
   std::string pairs;     ///< of a fabric of virtual queue pairs, what it calls `provider`; empty: it is another fabric
   bool verbs = false;    ///< an RDMA device
   std::string address;   ///< where this node listens, if a provider or a device is needed
+  bool trust = false;    ///< in every host that can reach the members' ports
   std::string ways;      ///< over which fabric this node reaches which peers, or how it finds them; empty: all over one
 };
 

@@ -59,6 +59,17 @@ std::optional<bool> same_host(std::string_view one, std::string_view other) {
   return canonical_host(std::move(first->host)) == canonical_host(std::move(second->host));
 }
 
+// What a resolver alone would take for it ("127.1", a name of /etc/hosts) is not: who asks wants to be sure.
+bool on_loopback(std::string_view address) {
+  auto parsed = parse_host_port(address);
+  if (!parsed) return false;
+  const std::string host = canonical_host(std::move(parsed->host));
+  const std::string_view v4 = host.starts_with("::ffff:") ? std::string_view(host).substr(7) : host;
+  in_addr bytes{};
+  if (::inet_pton(AF_INET, std::string(v4).c_str(), &bytes) == 1) return ntohl(bytes.s_addr) >> 24 == 127;
+  return host == "::1" || host == "localhost";
+}
+
 Result<HostPort> parse_host_port(std::string_view text) {
   const auto bad = [&] {
     return Error(ErrorKind::bad_argument, "\"" + std::string(text) + "\" is no address").fix("write " + std::string(form));

@@ -22,6 +22,10 @@ struct HostPort {
 /// any of its forms. No name is looked up, so that whoever has the same addresses says the same. Nothing if one is none.
 [[nodiscard]] std::optional<bool> same_host(std::string_view one, std::string_view other);
 
+/// Whether the host of "host:port" is the loopback interface, as it is written: 127.0.0.0/8, ::1 or localhost. What is no
+/// address is not.
+[[nodiscard]] bool on_loopback(std::string_view address);
+
 /// One blank after each comma, every entry checked, no node twice. Errors: bad_config with cause and fix, without place.
 [[nodiscard]] Result<std::string> canonical_addresses(std::string_view text);
 

@@ -153,6 +153,7 @@ std::string Config::address_of(NodeId node) const {
   return config::address_in(text("SPINDRIFT", "addresses"), node).value_or("");
 }
 
+bool Config::needs_trusted_network() const { return state_->loaded.needs_trust; }
 const std::string& Config::runtime_directory() const { return text("SPINDRIFT", "runtime_directory"); }
 PollMode Config::poll_mode() const { return text("SPINDRIFT", "poll") == "spin" ? PollMode::spin : PollMode::block; }
 Duration Config::spin() const { return std::chrono::microseconds(integer("SPINDRIFT", "spin_us")); }

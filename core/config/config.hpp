@@ -79,6 +79,9 @@ class Config {
   [[nodiscard]] const std::string& fabric() const;
   /// Where a node listens, "host:port". Empty if nothing says so, which no configuration of another fabric than shm does.
   [[nodiscard]] std::string address_of(NodeId node) const;
+  /// Whether strangers could reach a member over a fabric that cannot tell them from members: such a configuration is valid
+  /// only with [SPINDRIFT] network_trusted = true.
+  [[nodiscard]] bool needs_trusted_network() const;
   /// Where this node's sockets, locks and counters live; absolute.
   [[nodiscard]] const std::string& runtime_directory() const;
   [[nodiscard]] PollMode poll_mode() const;  ///< of this node alone

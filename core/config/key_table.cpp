@@ -77,6 +77,11 @@ constexpr Key table[] = {
                            "connect. launcher:7400: on the hosts where srun has started them, or mpirun or mpiexec on this "
                            "one; the first process of a host has that port, the next one the next port."},
                           "0@10.0.0.1:7400, 1@10.0.0.2:7400, 2@10.0.0.3:7400")),
+    {"SPINDRIFT", "network_trusted", boolean, node, "false",
+     "Whether every host that can reach the members' ports is trusted. ofi:..., vq:..., verbs and their forms behind shm+ "
+     "hand the bytes of whoever reaches a port to libfabric or rdma-core before anything shows who sent them, and encrypt "
+     "nothing; so they refuse to start if a member's address is not of the loopback interface (127.0.0.0/8, ::1, "
+     "localhost), unless this says true."},
     {"SPINDRIFT", "runtime_directory", directory, node, "/dev/shm/spindrift-<uid>",
      "Where this node's sockets, locks and counters live. Members on one host must name the same directory. <uid> stands "
      "for the number of the user."},

@@ -220,6 +220,32 @@ void check_addresses(Loaded& loaded, const std::vector<NodeId>& members, std::ve
   }
 }
 
+/// Whether the fabric hands strangers' bytes to a library before anything shows who sent them.
+bool provider_meets_strangers(std::string_view fabric) {
+  const std::string_view name = fabric.starts_with("shm+") ? fabric.substr(4) : fabric;
+  return name.starts_with("ofi:") || name.starts_with("vq:") || name == "verbs";
+}
+
+/// Such a fabric stays on loopback, unless somebody answers for the network.
+void check_network(Loaded& loaded, const std::vector<NodeId>& members, std::vector<Error>& problems) {
+  const std::string& fabric = value_of(loaded, "SPINDRIFT", "fabric").text;
+  if (!provider_meets_strangers(fabric)) return;
+  const Value& value = value_of(loaded, "SPINDRIFT", "addresses");
+  const auto beyond = std::find_if(members.begin(), members.end(), [&](NodeId id) {
+    const auto address = address_in(value.text, id);
+    return address && !on_loopback(*address);
+  });
+  loaded.needs_trust = beyond != members.end();
+  if (!loaded.needs_trust || value_of(loaded, "SPINDRIFT", "network_trusted").text == "true") return;
+  report(
+      problems, value.origin,
+      fmt::format("node {} listens at {}, which other hosts can reach, and {} hands the bytes of whoever reaches it to {} "
+                  "before anything shows who sent them, and encrypts nothing",
+                  *beyond, *address_in(value.text, *beyond), fabric, fabric.ends_with("verbs") ? "rdma-core" : "libfabric"),
+      "use shm and no addresses if all members are on one host; else give the members a network of their own (SECURITY.md) "
+      "and say [SPINDRIFT] network_trusted = true");
+}
+
 void load_view(const Sources& sources, Loaded& loaded, std::vector<Error>& problems) {
   auto plans = std::make_shared<Plans>();
   plans->profiles = load_profiles(loaded, problems);
@@ -233,6 +259,7 @@ void load_view(const Sources& sources, Loaded& loaded, std::vector<Error>& probl
   if (members.empty()) return;
   load_founders(loaded, members, problems);
   check_addresses(loaded, members, problems);
+  check_network(loaded, members, problems);
   loaded.view = resolve(plans->layout, members, plans->profiles, layout_text.source, problems);
   loaded.plans = std::move(plans);
 }

@@ -39,6 +39,7 @@ struct Loaded {
   std::vector<Value> values;           ///< in the table's order; the keys of each profile together
   std::shared_ptr<const Plans> plans;  ///< null without a layout
   std::optional<View> view;            ///< of all configured members
+  bool needs_trust = false;            ///< see Config::needs_trusted_network
   ConfigDigest digest;
   std::vector<std::string> notes;
 

@@ -25,6 +25,19 @@ TEST_CASE("what one end says of two addresses the other says as well") {
     CHECK(same_host(one, other) == same_host(other, one));
 }
 
+TEST_CASE("loopback is what is written as such") {
+  for (const char* address :
+       {"127.0.0.1:1", "127.9.8.7:1", "[::1]:1", "[0:0::1]:1", "localhost:1", "LocalHost.:1", "[::ffff:127.0.0.1]:1"}) {
+    CAPTURE(address);
+    CHECK(on_loopback(address));
+  }
+  for (const char* address : {"10.0.0.1:1", "128.0.0.1:1", "0.0.0.0:1", "[::]:1", "[fd00::1]:1", "[::ffff:10.0.0.1]:1",
+                              "localhost.cluster:1", "127.0.0.1.cluster:1", "127.1:1", "127.0.0.1", ""}) {
+    CAPTURE(address);
+    CHECK_FALSE(on_loopback(address));
+  }
+}
+
 TEST_CASE("who has no address is on no host") {
   CHECK_FALSE(same_host("", "").has_value());
   CHECK_FALSE(same_host("a:1", "a").has_value());

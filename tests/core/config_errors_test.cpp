@@ -150,7 +150,7 @@ TEST_CASE("a fabric between hosts needs an address for every member, each its ow
                       {{"test.cfg", "node 0 has no address", "add 0@host:port"},
                        {"test.cfg", "node 1 has no address", "add 1@host:port"},
                        {"test.cfg", "node 2 has no address", "add 2@host:port"}});
-  check_text_problems("[SPINDRIFT]\nfabric = ofi:tcp\naddresses = 0@a:1, 2@a:1\n" + layout,
+  check_text_problems("[SPINDRIFT]\nfabric = ofi:tcp\naddresses = 0@a:1, 2@a:1\nnetwork_trusted = true\n" + layout,
                       {{"test.cfg:3", "node 1 has no address", "add 1@host:port"},
                        {"test.cfg:3", "nodes 0 and 2 have the same address, a:1", "of its own"}});
   check_text_problems("[SPINDRIFT]\nfabric = tcp\n",
@@ -159,4 +159,21 @@ TEST_CASE("a fabric between hosts needs an address for every member, each its ow
                         "shm+vq:tcp or shm+vq:net or shm+verbs"}});
   check_text_problems("[SPINDRIFT]\nfabric = vq:verbs\n",
                       {{"test.cfg:2", "vq:verbs\" is not offered: libfabric's provider verbs", "or verbs or"}});
+}
+
+TEST_CASE("a fabric that cannot tell members from strangers stays on loopback unless the network is trusted") {
+  const auto text = [](const std::string& fabric, const std::string& addresses) {
+    return "[SPINDRIFT]\nmembers = 0, 1\nfabric = " + fabric + "\naddresses = " + addresses +
+           "\n[LAYOUT]\njson_layout = '[{\"name\": \"orders\"}]'\n";
+  };
+  for (const std::string fabric : {"ofi:tcp", "vq:net", "verbs", "shm+ofi:tcp", "shm+vq:net", "shm+verbs"}) {
+    CAPTURE(fabric);
+    const std::string apart = text(fabric, "0@127.0.0.1:1, 1@10.0.0.1:1");
+    check_text_problems(apart, {{"test.cfg:4", "node 1 listens at 10.0.0.1:1, which other hosts", "network_trusted"}});
+    CHECK_FALSE(parse(text(fabric, "0@127.0.0.1:1, 1@[::1]:1")).needs_trusted_network());
+    CHECK(parse(apart, {{"SPINDRIFT/network_trusted", "true"}}).needs_trusted_network());
+  }
+  // Of one host too: what is listened at is what counts, not where the members are.
+  check_text_problems(text("ofi:tcp", "host:740<id>"), {{"test.cfg:4", "node 0 listens at host:7400", "network_trusted"}});
+  CHECK_FALSE(parse(text("shm", "host:740<id>")).needs_trusted_network());
 }

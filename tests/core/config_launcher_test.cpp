@@ -15,7 +15,8 @@ using namespace spindrift::test;
 namespace {
 
 const std::string all_by_launcher =
-    "[SPINDRIFT]\nfabric = ofi:tcp\nmembers = launcher\naddresses = launcher:7400\n[DERECHO]\nlocal_id = launcher\n"
+    "[SPINDRIFT]\nfabric = ofi:tcp\nmembers = launcher\naddresses = launcher:7400\nnetwork_trusted = true\n"
+    "[DERECHO]\nlocal_id = launcher\n"
     "[LAYOUT]\njson_layout = '[{\"name\": \"orders\"}]'\n";
 
 Config::Environment slurm(const std::string& rank, const std::string& node, const std::string& place) {
@@ -37,7 +38,7 @@ TEST_CASE("Slurm says who a process is and where all are, in blocks") {
   CHECK(config.local_id() == NodeId(3));
   CHECK(config.view().value().members == ids({0, 1, 2, 3, 4}));
   CHECK(addresses(config) == "0@rack1-n09:7400, 1@rack1-n09:7401, 2@rack1-n10:7400, 3@rack1-n10:7401, 4@fat:7400");
-  CHECK(effective(config, "DERECHO", "local_id").origin == "test.cfg:6 by Slurm");
+  CHECK(effective(config, "DERECHO", "local_id").origin == "test.cfg:7 by Slurm");
 }
 
 TEST_CASE("Slurm says where all are, in turn") {
@@ -51,7 +52,7 @@ TEST_CASE("all that Slurm has started together compare equal") {
   const ConfigDigest first = parse(all_by_launcher, {}, slurm("0", "0", "0")).digest();
   CHECK(first == parse(all_by_launcher, {}, slurm("4", "2", "0")).digest());
   const std::string written =
-      "[SPINDRIFT]\nfabric = ofi:tcp\nmembers = 0, 1, 2, 3, 4\naddresses = n<id>:1\n"
+      "[SPINDRIFT]\nfabric = ofi:tcp\nmembers = 0, 1, 2, 3, 4\naddresses = n<id>:1\nnetwork_trusted = true\n"
       "[LAYOUT]\njson_layout = '[{\"name\": \"orders\"}]'\n";
   CHECK(first == parse(written).digest());
 }
@@ -108,7 +109,7 @@ TEST_CASE("values that wait for a launcher are refused without one, and by a str
   check_problems(Config::check_text(all_by_launcher, "test.cfg"),
                  {{"test.cfg:3", "no launcher has started this process", "srun"},
                   {"test.cfg:4", "no launcher has started this process", "srun"},
-                  {"test.cfg:6", "no launcher has started this process", "srun"}});
+                  {"test.cfg:7", "no launcher has started this process", "srun"}});
   const std::vector<ConfigOverride> flags = {
       {"SPINDRIFT/members", "0, 1"}, {"SPINDRIFT/addresses", "host-<id>:1"}, {"DERECHO/local_id", "1"}};
   CHECK(parse(all_by_launcher, flags).local_id() == NodeId(1));

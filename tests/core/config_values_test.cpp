@@ -181,7 +181,7 @@ TEST_CASE("a process that is no member is told how to become one") {
 TEST_CASE("addresses are a list, a pattern, or a list with a pattern for the others") {
   const auto config = [](const std::string& addresses, const std::string& fabric = "ofi:tcp") {
     return parse("[SPINDRIFT]\nfabric = " + fabric + "\naddresses = " + addresses + "\nmembers = 0, 1, 12\n" +
-                 "[LAYOUT]\njson_layout = '[{\"name\": \"orders\"}]'\n");
+                 "network_trusted = true\n[LAYOUT]\njson_layout = '[{\"name\": \"orders\"}]'\n");
   };
   const Config list = config("1@[fd00::1]:7401,0@10.0.0.1:7400 , 12@node-12.cluster:7400");
   CHECK(list.fabric() == "ofi:tcp");

@@ -212,19 +212,20 @@ TEST_CASE("a configuration needs what its largest member takes") {
   CHECK(needs.spins);
   CHECK(needs.member_bytes > 4096);
   CHECK(needs.provider.empty());
+  CHECK_FALSE(needs.trust);
   for (const std::string provider : {"tcp", "net"}) {
-    const Config far = value_or_throw(
-        Config::parse("[SPINDRIFT]\nfabric = ofi:" + provider +
-                          "\naddresses = h<id>:1\nmembers = 0, 1\n[LAYOUT]\njson_layout = '[{\"name\": \"orders\"}]'\n",
-                      "test"));
+    const Config far = value_or_throw(Config::parse("[SPINDRIFT]\nfabric = ofi:" + provider +
+                                                        "\nnetwork_trusted = true\naddresses = h<id>:1\nmembers = 0, 1\n"
+                                                        "[LAYOUT]\njson_layout = '[{\"name\": \"orders\"}]'\n",
+                                                    "test"));
     CHECK(value_or_throw(needs_of(far)).provider == provider);
     CHECK(value_or_throw(needs_of(far)).address == "h0:1");
   }
   for (const auto& [fabric, provider] : {std::pair{"vq:tcp", "tcp;ofi_rxm"}, std::pair{"vq:net", "net"}}) {
-    const Config far = value_or_throw(
-        Config::parse("[SPINDRIFT]\nfabric = " + std::string(fabric) +
-                          "\naddresses = h<id>:1\nmembers = 0, 1\n[LAYOUT]\njson_layout = '[{\"name\": \"orders\"}]'\n",
-                      "test"));
+    const Config far = value_or_throw(Config::parse("[SPINDRIFT]\nfabric = " + std::string(fabric) +
+                                                        "\nnetwork_trusted = true\naddresses = h<id>:1\nmembers = 0, 1\n"
+                                                        "[LAYOUT]\njson_layout = '[{\"name\": \"orders\"}]'\n",
+                                                    "test"));
     CHECK(value_or_throw(needs_of(far)).provider == provider);
     CHECK("vq:" + value_or_throw(needs_of(far)).pairs == fabric);
     CHECK(value_or_throw(needs_of(far)).ways ==
@@ -236,7 +237,8 @@ TEST_CASE("a configuration needs what its largest member takes") {
   CHECK(with_bulk >= needs.member_bytes + (1 << 20));
   CHECK(with_bulk <= needs.member_bytes + (1 << 20) + 4096);  // of the row by a page at most, for the words of relays
   const Config rdma =
-      value_or_throw(Config::parse("[SPINDRIFT]\nfabric = verbs\naddresses = 10.0.0.1:740<id>\nmembers = 0, 1\n"
+      value_or_throw(Config::parse("[SPINDRIFT]\nfabric = verbs\nnetwork_trusted = true\naddresses = 10.0.0.1:740<id>\n"
+                                   "members = 0, 1\n"
                                    "[LAYOUT]\njson_layout = '[{\"name\": \"orders\"}]'\n",
                                    "test"));
   CHECK(value_or_throw(needs_of(rdma)).verbs);
@@ -249,7 +251,7 @@ TEST_CASE("a configuration needs what its largest member takes") {
 TEST_CASE("of a fabric that is two in one the needs of both are looked at, and who is reached over which is told") {
   const auto config = [](const std::string& addresses, const std::string& fabric) {
     return value_or_throw(
-        Config::parse("[SPINDRIFT]\nfabric = " + fabric + "\naddresses = " + addresses +
+        Config::parse("[SPINDRIFT]\nfabric = " + fabric + "\nnetwork_trusted = true\naddresses = " + addresses +
                           "\nmembers = 0, 1, 2, 3\nruntime_directory = /run/here\ngroup_name = g\n[SUBGROUP/DEFAULT]\n"
                           "bulk_ring_bytes = 1 MiB\n[LAYOUT]\njson_layout = '[{\"name\": \"orders\"}]'\n",
                       "test"));
@@ -269,6 +271,18 @@ TEST_CASE("of a fabric that is two in one the needs of both are looked at, and w
   REQUIRE(peers != findings.end());
   CHECK(peers->grade == Finding::Grade::good);
   CHECK(peers->text == two_hosts.ways);
+}
+
+TEST_CASE("of a network that has to be trusted is told") {
+  const auto told = [](bool trust) {
+    Needs needs;
+    needs.trust = trust;
+    const auto findings = examine(HostFacts{}, needs);
+    return std::any_of(findings.begin(), findings.end(),
+                       [](const Finding& each) { return each.what == "network" && each.grade == Finding::Grade::note; });
+  };
+  CHECK(told(true));
+  CHECK_FALSE(told(false));
 }
 
 }  // namespace spindrift::tools

@@ -77,6 +77,7 @@ class Group:
         self.config.write_text(f'''[SPINDRIFT]
 members = 0, 1, 2, 3
 fabric = shm+ofi:tcp
+network_trusted = true
 addresses = {addresses}
 runtime_directory = {directory}/runtime
 join_timeout_ms = {int(LIMIT * 1000)}
