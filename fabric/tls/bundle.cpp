@@ -1,0 +1,137 @@
+// Reads a bundle and finds out what is wrong with it before a peer does.
+#include <spindrift/fabric/tls/bundle.hpp>
+
+#include <openssl/err.h>
+
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace spindrift::fabric::tls {
+namespace {
+
+constexpr std::array<const char*, 4> file_names{authority_file, certificate_file, key_file, revoked_file};
+
+/// Reads one file's text as what it holds; errors name the file.
+template <class Objects>
+Result<Objects> read_objects(const KeyDirectory& directory, const char* name, Result<Objects> (*take)(std::string_view)) {
+  SPINDRIFT_TRY_ASSIGN(const std::string text, directory.read(name));
+  auto objects = take(text);
+  if (!objects) return std::move(objects).error().at(directory.path_of(name));
+  return objects;
+}
+
+Result<void> check_identity(const Bundle& bundle, const Identity& wanted, const std::string& place) {
+  auto identity = identity_of(bundle.certificate());
+  if (!identity) return std::move(identity).error().at(place);
+  if (*identity == wanted) return {};
+  return Error(ErrorKind::bad_config, fmt::format("the certificate is that of {}, not of {}", identity->uri(), wanted.uri()))
+      .at(place)
+      .fix("copy the directory of this node, or correct [SPINDRIFT] keys, group_name or the node's id");
+}
+
+Result<void> check_validity(const Bundle& bundle, std::chrono::sys_seconds now, const std::string& place) {
+  SPINDRIFT_TRY_ASSIGN(const Validity validity, validity_of(bundle.certificate()));
+  const std::string dates = fmt::format("it holds from {} until {}, and the clock of this host says {}",
+                                        time_text(validity.from), time_text(validity.until), time_text(now));
+  if (now < validity.from) {
+    return Error(ErrorKind::bad_config, "the certificate is not valid yet: " + dates)
+        .at(place)
+        .fix("set the clock of this host, or of the one that issued the certificate");
+  }
+  if (now > validity.until) {
+    return Error(ErrorKind::bad_config, "the certificate has expired: " + dates)
+        .at(place)
+        .fix("set the clock if it is wrong; else make a new one with spindrift keys rotate and copy it here");
+  }
+  return {};
+}
+
+/// As a peer would that was called by us (purpose client), or that we called (purpose server).
+Result<void> check_accepted(const Bundle& bundle, X509_STORE& trust, int purpose, std::chrono::sys_seconds now) {
+  const Owned<X509_STORE_CTX> verification(X509_STORE_CTX_new());
+  STACK_OF(X509)* between = sk_X509_new_null();
+  for (const Owned<X509>& certificate : bundle.chain) sk_X509_push(between, certificate.get());
+  bool accepted = false;
+  std::string reason;
+  if (verification != nullptr && X509_STORE_CTX_init(verification.get(), &trust, bundle.chain.front().get(), between) == 1) {
+    X509_VERIFY_PARAM_set_time(X509_STORE_CTX_get0_param(verification.get()), std::chrono::system_clock::to_time_t(now));
+    X509_STORE_CTX_set_purpose(verification.get(), purpose);
+    X509_STORE_CTX_set_verify_cb(verification.get(), accept_unlisted_issuers);
+    accepted = X509_verify_cert(verification.get()) == 1;
+    reason = X509_verify_cert_error_string(X509_STORE_CTX_get_error(verification.get()));
+  }
+  sk_X509_free(between);
+  ERR_clear_error();
+  if (accepted) return {};
+  return Error(ErrorKind::bad_config, fmt::format("peers with the same {} and {} would refuse the certificate: {}",
+                                                  authority_file, revoked_file, reason))
+      .at(bundle.directory + "/" + certificate_file)
+      .fix("copy all files of this node's directory anew from where its authority is, or issue the certificate anew; it "
+           "needs the usages clientAuth and serverAuth, or none");
+}
+
+}  // namespace
+
+Result<BundleStamp> stamp_of(const std::string& directory) {
+  SPINDRIFT_TRY_ASSIGN(const KeyDirectory opened, KeyDirectory::open(directory));
+  BundleStamp stamp;
+  for (std::size_t i = 0; i < file_names.size(); ++i) stamp[i] = opened.stamp(file_names[i]);
+  return stamp;
+}
+
+Result<Bundle> read_bundle(const std::string& directory) {
+  SPINDRIFT_TRY_ASSIGN(const KeyDirectory opened, KeyDirectory::open(directory));
+  Bundle bundle;
+  bundle.directory = directory;
+  SPINDRIFT_TRY_ASSIGN(bundle.authorities, read_objects(opened, authority_file, certificates_in));
+  SPINDRIFT_TRY_ASSIGN(bundle.chain, read_objects(opened, certificate_file, certificates_in));
+  if (opened.stamp(revoked_file)) {
+    SPINDRIFT_TRY_ASSIGN(bundle.revoked, read_objects(opened, revoked_file, revocations_in));
+  }
+  SPINDRIFT_TRY_ASSIGN(const SecretText secret, opened.read_secret(key_file));
+  auto key = private_key_in(secret.view());
+  if (!key) return std::move(key).error().at(opened.path_of(key_file));
+  bundle.key = std::move(*key);
+  return bundle;
+}
+
+Result<Owned<X509_STORE>> trust_of(const Bundle& bundle) {
+  Owned<X509_STORE> trust(X509_STORE_new());
+  bool good = trust != nullptr;
+  for (const Owned<X509>& authority : bundle.authorities)
+    good = good && X509_STORE_add_cert(trust.get(), authority.get()) == 1;
+  for (const Owned<X509_CRL>& list : bundle.revoked)
+    good = good && X509_STORE_add_crl(trust.get(), list.get()) == 1;
+  // Whom the file authority.crt names is trusted, be it signed by somebody else.
+  unsigned long flags = X509_V_FLAG_PARTIAL_CHAIN | X509_V_FLAG_TRUSTED_FIRST;
+  if (!bundle.revoked.empty()) flags |= X509_V_FLAG_CRL_CHECK | X509_V_FLAG_CRL_CHECK_ALL;
+  good = good && X509_STORE_set_flags(trust.get(), flags) == 1;
+  if (!good) return openssl_error(ErrorKind::resource, "the certificates cannot be gathered").at(bundle.directory);
+  return trust;
+}
+
+int accept_unlisted_issuers(int so_far, X509_STORE_CTX* verification) {
+  const bool unlisted = X509_STORE_CTX_get_error(verification) == X509_V_ERR_UNABLE_TO_GET_CRL &&
+                        X509_STORE_CTX_get_error_depth(verification) > 0;
+  if (so_far == 1 || !unlisted) return so_far;
+  X509_STORE_CTX_set_error(verification, X509_V_OK);
+  return 1;
+}
+
+Result<void> check_bundle(const Bundle& bundle, const Identity& wanted, std::chrono::sys_seconds now) {
+  const std::string place = bundle.directory + "/" + certificate_file;
+  SPINDRIFT_TRY(check_identity(bundle, wanted, place));
+  SPINDRIFT_TRY(check_validity(bundle, now, place));
+  if (X509_check_private_key(&bundle.certificate(), bundle.key.get()) != 1) {
+    ERR_clear_error();
+    return Error(ErrorKind::bad_config, fmt::format("the private key is not that of {}", certificate_file))
+        .at(bundle.directory + "/" + key_file)
+        .fix("copy both files anew from where they were made, for one of them is older than the other");
+  }
+  SPINDRIFT_TRY_ASSIGN(const Owned<X509_STORE> trust, trust_of(bundle));
+  SPINDRIFT_TRY(check_accepted(bundle, *trust, X509_PURPOSE_SSL_CLIENT, now));
+  return check_accepted(bundle, *trust, X509_PURPOSE_SSL_SERVER, now);
+}
+
+}  // namespace spindrift::fabric::tls

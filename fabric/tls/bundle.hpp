@@ -1,0 +1,56 @@
+// A bundle: the directory by which one process proves itself, with the files authority.crt (whom it trusts), node.crt (its
+// certificate, and behind it those between it and the authority, if any), node.key (its private key) and, where there is
+// one, revoked.crl (which certificates no longer count).
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <spindrift/core/result.hpp>
+#include <spindrift/fabric/tls/certificate.hpp>
+#include <spindrift/fabric/tls/identity.hpp>
+#include <spindrift/fabric/tls/key_files.hpp>
+#include <spindrift/fabric/tls/openssl.hpp>
+
+namespace spindrift::fabric::tls {
+
+inline constexpr const char* authority_file = "authority.crt";
+inline constexpr const char* certificate_file = "node.crt";
+inline constexpr const char* key_file = "node.key";
+inline constexpr const char* revoked_file = "revoked.crl";
+
+/// What a bundle's files hold, read. Move-only; the private key lies in protected memory.
+struct Bundle {
+  std::string directory;
+  std::vector<Owned<X509>> authorities;  ///< at least one
+  std::vector<Owned<X509>> chain;        ///< its own certificate first
+  Owned<EVP_PKEY> key;
+  std::vector<Owned<X509_CRL>> revoked;  ///< empty: there is no list
+
+  [[nodiscard]] const X509& certificate() const noexcept { return *chain.front(); }
+};
+
+/// As the files were when somebody looked: equal stamps, same content. In the order of the names above.
+using BundleStamp = std::array<std::optional<FileStamp>, 4>;
+/// Errors: as KeyDirectory::open.
+[[nodiscard]] Result<BundleStamp> stamp_of(const std::string& directory);
+
+/// Reads the files, and checks owners, modes and forms. Errors: bad_config, bad_input, resource.
+[[nodiscard]] Result<Bundle> read_bundle(const std::string& directory);
+
+/// What a bundle trusts, for verifying others' certificates: its authorities, and its lists of revoked certificates. With
+/// a list, a certificate must be on the list of its issuer or not; one of an authority between counts as good if its issuer
+/// has no list there. Errors: resource.
+[[nodiscard]] Result<Owned<X509_STORE>> trust_of(const Bundle& bundle);
+/// For X509_STORE_CTX_set_verify_cb and SSL_CTX_set_verify: lets that exception pass. Returns 1 to go on.
+int accept_unlisted_issuers(int so_far, X509_STORE_CTX* verification);
+
+/// Whether a process can prove by this bundle that it is `wanted`: it is the certificate's identity, the key is the
+/// certificate's, and peers with the same authorities and lists would accept it at `now`, whoever called whom. Errors:
+/// bad_config, each with the file and what to do.
+[[nodiscard]] Result<void> check_bundle(const Bundle& bundle, const Identity& wanted, std::chrono::sys_seconds now);
+
+}  // namespace spindrift::fabric::tls

@@ -1,0 +1,76 @@
+// What a process proves itself by to the members of its group, and how it judges what they show: one object for all of its
+// connections, whose keys may change while it runs.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+
+#include <spindrift/core/ids.hpp>
+#include <spindrift/core/result.hpp>
+#include <spindrift/fabric/tls/bundle.hpp>
+#include <spindrift/fabric/tls/certificate.hpp>
+#include <spindrift/fabric/tls/context.hpp>
+#include <spindrift/fabric/tls/identity.hpp>
+#include <spindrift/fabric/tls/openssl.hpp>
+
+namespace spindrift::fabric::tls {
+
+/// Threads: all functions may be called by any thread at any time; a session, by one thread at a time, as OpenSSL has it.
+/// A connection's life: `new_session` (then SSL_set_connect_state or SSL_set_accept_state, SSL_do_handshake), and on success
+/// `peer_identity` and `admit_member`, before any byte of the peer is read; on failure `handshake_error`. After a `reload`
+/// that says true, `recheck` for each connection that lives.
+class Credentials {
+ public:
+  /// Reads the bundle in `directory`, which must be that of this node. Errors: bad_config, bad_input, resource: the
+  /// file, what is wrong with it, and what to do.
+  [[nodiscard]] static Result<std::shared_ptr<Credentials>> load(const std::string& directory, std::string_view group,
+                                                                 NodeId self);
+
+  /// For a new connection in either direction, with the newest keys. Errors: resource.
+  [[nodiscard]] Result<Owned<SSL>> new_session() const;
+  /// Behind `new_session`; outlives a reload for as long as somebody holds it.
+  [[nodiscard]] std::shared_ptr<SSL_CTX> context() const;
+
+  /// Whom the peer has proven to be, after the handshake. Errors: refused, bad_input.
+  [[nodiscard]] Result<Identity> peer_identity(const SSL& session) const;
+  /// Whether such a peer may be the member that it says it is, or that was called: of this group, in the role of a member,
+  /// with that id, which is not our own. Errors: refused.
+  [[nodiscard]] Result<void> admit_member(const Identity& peer, NodeId claimed) const;
+
+  /// Looks whether the bundle's files have changed, and if so reads them; true: new connections use the new ones. Existing
+  /// connections live on. Errors: as load, and bad_config if revoked.crl was there and is not; then all stays as it was, and
+  /// the next call tries again: files that are copied one by one do not fit together for a moment.
+  [[nodiscard]] Result<bool> reload();
+  /// Whether a peer, verified when it connected, would pass today's authorities and lists of revoked certificates; its
+  /// connection is to be ended if not. A certificate that has expired meanwhile passes: to revoke is a decision, to forget
+  /// is not. Errors: refused.
+  [[nodiscard]] Result<void> recheck(const SSL& session) const;
+
+  [[nodiscard]] const Identity& identity() const noexcept { return identity_; }
+  /// Of our own certificate, the newest one.
+  [[nodiscard]] Validity validity() const;
+
+ private:
+  /// What a reload replaces.
+  struct Loaded {
+    std::shared_ptr<SSL_CTX> context;
+    BundleStamp stamp;
+    Validity validity;
+    bool has_revocations = false;
+  };
+
+  Credentials(std::string directory, Identity identity, Loaded loaded)
+      : directory_(std::move(directory)), identity_(std::move(identity)), loaded_(std::move(loaded)) {}
+
+  [[nodiscard]] static Result<Loaded> read(const std::string& directory, const Identity& identity);
+  [[nodiscard]] Loaded loaded() const;
+
+  const std::string directory_;
+  const Identity identity_;
+  mutable std::mutex mutex_;  ///< of what follows
+  Loaded loaded_;
+};
+
+}  // namespace spindrift::fabric::tls

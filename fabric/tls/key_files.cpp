@@ -1,0 +1,171 @@
+// Reads and writes key files, by descriptor where anything is checked.
+#include <spindrift/fabric/tls/key_files.hpp>
+
+#include <fcntl.h>
+#include <openssl/crypto.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include <fmt/format.h>
+
+#include <spindrift/fabric/tls/openssl.hpp>
+
+namespace spindrift::fabric::tls {
+namespace {
+
+constexpr off_t text_bytes_max = off_t{4} << 20;     // a list of some ten thousand revoked certificates
+constexpr off_t secret_bytes_max = off_t{16} << 10;  // an RSA key of 16384 bits
+
+constexpr mode_t permission_bits = 07777;
+
+Error not_safe(const std::string& path, std::string what, std::string fix) {
+  return Error(ErrorKind::bad_config, std::move(what)).at(path).fix(std::move(fix));
+}
+
+Result<void> check_owner(const std::string& path, const struct stat& found) {
+  if (found.st_uid == ::geteuid() || found.st_uid == 0) return {};
+  return not_safe(path, fmt::format("it belongs to user {}, and this process runs as user {}", found.st_uid, ::geteuid()),
+                  fmt::format("chown {} {}", ::geteuid(), path));
+}
+
+Result<void> check_unwritable(const std::string& path, const struct stat& found) {
+  if ((found.st_mode & (S_IWGRP | S_IWOTH)) == 0) return {};
+  return not_safe(path, fmt::format("others than its owner may write to it: mode {:04o}", found.st_mode & permission_bits),
+                  "chmod go-w " + path);
+}
+
+/// Reads as many bytes as there are room for; a file that became shorter is an error.
+Result<void> read_all(int file, char* to, std::size_t size, const std::string& path) {
+  std::size_t at = 0;
+  while (at < size) {
+    const ssize_t count = ::read(file, to + at, size - at);
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return system_error("read", errno).at(path);
+    if (count == 0) return Error(ErrorKind::resource, "it became shorter while it was read").at(path).fix("try again");
+    at += static_cast<std::size_t>(count);
+  }
+  return {};
+}
+
+Result<void> write_all(int file, std::string_view bytes, const std::string& path) {
+  while (!bytes.empty()) {
+    const ssize_t count = ::write(file, bytes.data(), bytes.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return system_error("write", errno).at(path);
+    bytes.remove_prefix(static_cast<std::size_t>(count));
+  }
+  if (::fsync(file) != 0) return system_error("fsync", errno).at(path);
+  return {};
+}
+
+Result<std::size_t> size_of(const struct stat& found, off_t most, const std::string& path) {
+  if (found.st_size <= most) return static_cast<std::size_t>(found.st_size);
+  return not_safe(path, fmt::format("it has {} bytes, more than {}", found.st_size, most), "put the right file there");
+}
+
+}  // namespace
+
+Result<SecretText> SecretText::of_size(std::size_t size) {
+  protect_private_keys();
+  auto* bytes = static_cast<char*>(OPENSSL_secure_zalloc(size + 1));
+  if (bytes == nullptr)
+    return Error(ErrorKind::resource, fmt::format("there is no memory of {} bytes for a private key", size + 1));
+  return SecretText(bytes, size);
+}
+
+SecretText::~SecretText() {
+  if (bytes_ != nullptr) OPENSSL_secure_clear_free(bytes_, size_ + 1);
+}
+
+Result<KeyDirectory> KeyDirectory::open(const std::string& path) {
+  FileDescriptor directory(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!directory && errno == ENOENT) {
+    return Error(ErrorKind::bad_config, "there are no keys: the directory does not exist")
+        .at(path)
+        .fix("make them with spindrift keys init, or copy this node's directory from where that was run");
+  }
+  if (!directory) return system_error("open", errno).at(path);
+  struct stat found{};
+  if (::fstat(directory.get(), &found) != 0) return system_error("fstat", errno).at(path);
+  SPINDRIFT_TRY(check_owner(path, found));
+  SPINDRIFT_TRY(check_unwritable(path, found));
+  return KeyDirectory(path, std::move(directory));
+}
+
+std::optional<FileStamp> KeyDirectory::stamp(const std::string& name) const {
+  struct stat found{};
+  if (::fstatat(directory_.get(), name.c_str(), &found, 0) != 0) return std::nullopt;
+  // The time of the last change of the inode, which no program can set back.
+  return FileStamp{found.st_dev, found.st_ino, found.st_size,
+                   std::int64_t{found.st_ctim.tv_sec} * 1'000'000'000 + found.st_ctim.tv_nsec};
+}
+
+Result<FileDescriptor> KeyDirectory::open_file(const std::string& name) const {
+  // Without waiting for a writer, should it be a pipe.
+  FileDescriptor file(::openat(directory_.get(), name.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  if (!file && errno == ENOENT) {
+    return Error(ErrorKind::bad_config, "the file is missing")
+        .at(path_of(name))
+        .fix("make keys with spindrift keys init or add, and copy the whole directory of this node");
+  }
+  if (!file) return system_error("open", errno).at(path_of(name));
+  struct stat found{};
+  if (::fstat(file.get(), &found) != 0) return system_error("fstat", errno).at(path_of(name));
+  if (!S_ISREG(found.st_mode)) return not_safe(path_of(name), "it is no ordinary file", "put the right file there");
+  SPINDRIFT_TRY(check_owner(path_of(name), found));
+  return file;
+}
+
+Result<std::string> KeyDirectory::read(const std::string& name) const {
+  SPINDRIFT_TRY_ASSIGN(const FileDescriptor file, open_file(name));
+  struct stat found{};
+  if (::fstat(file.get(), &found) != 0) return system_error("fstat", errno).at(path_of(name));
+  SPINDRIFT_TRY(check_unwritable(path_of(name), found));
+  SPINDRIFT_TRY_ASSIGN(const std::size_t size, size_of(found, text_bytes_max, path_of(name)));
+  std::string text(size, '\0');
+  SPINDRIFT_TRY(read_all(file.get(), text.data(), text.size(), path_of(name)));
+  return text;
+}
+
+Result<SecretText> KeyDirectory::read_secret(const std::string& name) const {
+  SPINDRIFT_TRY_ASSIGN(const FileDescriptor file, open_file(name));
+  struct stat found{};
+  if (::fstat(file.get(), &found) != 0) return system_error("fstat", errno).at(path_of(name));
+  if (const mode_t mode = found.st_mode & permission_bits; mode != 0400 && mode != 0600) {
+    return not_safe(path_of(name), fmt::format("others may have read the private key: mode {:04o}, not 0400 or 0600", mode),
+                    "chmod 0400 " + path_of(name) + ", and if others use this host, spindrift keys rotate");
+  }
+  SPINDRIFT_TRY_ASSIGN(const std::size_t size, size_of(found, secret_bytes_max, path_of(name)));
+  SPINDRIFT_TRY_ASSIGN(SecretText text, SecretText::of_size(size));
+  SPINDRIFT_TRY(read_all(file.get(), text.data(), size, path_of(name)));
+  return text;
+}
+
+Result<void> KeyDirectory::write(const std::string& name, std::string_view bytes, unsigned mode, IfThere if_there) const {
+  const std::string new_name = "." + name + ".new";
+  // What a crash left behind; whoever writes holds the lock of the directory's authority.
+  if (::unlinkat(directory_.get(), new_name.c_str(), 0) != 0 && errno != ENOENT)
+    return system_error("unlink", errno).at(path_of(new_name));
+  {
+    const FileDescriptor file(
+        ::openat(directory_.get(), new_name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+    if (!file) return system_error("create", errno).at(path_of(new_name));
+    SPINDRIFT_TRY(write_all(file.get(), bytes, path_of(new_name)));
+    if (::fchmod(file.get(), mode) != 0) return system_error("chmod", errno).at(path_of(new_name));
+  }
+  const unsigned flags = if_there == IfThere::refuse ? RENAME_NOREPLACE : 0;
+  if (::renameat2(directory_.get(), new_name.c_str(), directory_.get(), name.c_str(), flags) != 0) {
+    const int failure = errno;
+    ::unlinkat(directory_.get(), new_name.c_str(), 0);
+    if (failure != EEXIST) return system_error("rename", failure).at(path_of(name));
+    return Error(ErrorKind::bad_argument, "there is a file of that name, and keys are not overwritten")
+        .at(path_of(name))
+        .fix("use spindrift keys rotate for a new key of the same identity, or move the file away");
+  }
+  if (::fsync(directory_.get()) != 0) return system_error("fsync", errno).at(path_);
+  return {};
+}
+
+}  // namespace spindrift::fabric::tls
