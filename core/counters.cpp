@@ -110,6 +110,7 @@ class CounterBlock::Storage {
     path_ = std::move(path);
     device_ = status.st_dev;
     inode_ = status.st_ino;
+    process_ = ::getpid();
   }
 
   Counter counter(std::string_view name) {
@@ -135,7 +136,8 @@ class CounterBlock::Storage {
  private:
   void remove_file() noexcept {
     struct stat status {};
-    if (path_.empty() || ::stat(path_.c_str(), &status) != 0) return;
+    // A child that was forked has this object too, and the file is not its own.
+    if (path_.empty() || process_ != ::getpid() || ::stat(path_.c_str(), &status) != 0) return;
     if (status.st_dev == device_ && status.st_ino == inode_) ::unlink(path_.c_str());
   }
   Header* header() const noexcept { return reinterpret_cast<Header*>(memory_); }
@@ -146,6 +148,7 @@ class CounterBlock::Storage {
   std::string path_;
   dev_t device_ = 0;
   ino_t inode_ = 0;
+  pid_t process_ = 0;
   std::unordered_map<std::string, std::size_t> index_;
 };
 

@@ -16,9 +16,9 @@ inline constexpr std::string_view status_suffix = ".status";
   return runtime_directory + "/" + group_name;
 }
 
-/// One node's file in it.
-[[nodiscard]] inline std::string node_file(const std::string& group_directory, NodeId node, std::string_view suffix) {
-  return group_directory + "/" + std::to_string(node.value()) + std::string(suffix);
+/// What one node's file in it is called.
+[[nodiscard]] inline std::string node_file_name(NodeId node, std::string_view suffix) {
+  return std::to_string(node.value()).append(suffix);
 }
 
 }  // namespace spindrift

@@ -1,13 +1,11 @@
-// The directory, its locks and its sockets. Starting processes take turns by a lock on the directory itself, so that
-// cleaning up never looks like a live node to somebody who starts at the same time.
+// The directory, its locks and its sockets. Starting processes take turns, so that cleaning up never looks like a live node
+// to somebody who starts at the same time.
 #include <spindrift/fabric/rendezvous.hpp>
 
 #include <dirent.h>
 #include <fcntl.h>
-#include <sys/file.h>
 #include <sys/inotify.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/un.h>
 
 #include <algorithm>
@@ -21,6 +19,7 @@
 #include <utility>
 
 #include <spindrift/core/log.hpp>
+#include <spindrift/core/runtime_path.hpp>
 
 namespace spindrift::fabric {
 namespace {
@@ -28,11 +27,9 @@ namespace {
 constexpr std::string_view lock_suffix = ".lock";
 constexpr std::string_view socket_suffix = ".sock";
 constexpr std::string_view new_socket_suffix = ".sock.new";
-constexpr std::string_view counters_suffix = ".counters";
+constexpr const char* turn_file = "claims.lock";
 constexpr std::size_t group_name_length_max = 64;
 constexpr int backlog = 256;
-
-std::string file_name(NodeId node, std::string_view suffix) { return std::to_string(node.value()).append(suffix); }
 
 std::optional<NodeId> node_of_file(std::string_view name, std::string_view suffix) noexcept {
   if (!name.ends_with(suffix)) return std::nullopt;
@@ -66,21 +63,6 @@ Result<FileDescriptor> new_socket() {
   return socket;
 }
 
-Result<void> make_directory(const std::string& path) {
-  if (::mkdir(path.c_str(), S_IRWXU) == 0 || errno == EEXIST) return {};
-  return system_error("mkdir", errno).at(path).fix("choose a runtime directory that this user may write");
-}
-
-/// What the holder of a lock file wrote into it.
-std::string pid_in(int lock) {
-  std::array<char, 16> text{};
-  const ssize_t bytes = ::pread(lock, text.data(), text.size(), 0);
-  const auto length = static_cast<std::size_t>(std::max<ssize_t>(bytes, 0));
-  const std::string pid(text.data(),
-                        std::find_if(text.data(), text.data() + length, [](char c) { return c < '0' || c > '9'; }));
-  return pid.empty() ? "unknown" : pid;
-}
-
 }  // namespace
 
 Result<Rendezvous> Rendezvous::open(const std::string& runtime_directory, const std::string& group_name) {
@@ -88,85 +70,46 @@ Result<Rendezvous> Rendezvous::open(const std::string& runtime_directory, const 
     return Error(ErrorKind::bad_argument, "\"" + group_name + "\" cannot name a group on this host")
         .fix("use 1 to 64 characters of A-Z a-z 0-9 . _ -, not beginning with a dot");
   }
-  const std::string path = runtime_directory + "/" + group_name;
-  SPINDRIFT_TRY(make_directory(runtime_directory));
-  SPINDRIFT_TRY(make_directory(path));
-
-  FileDescriptor directory(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-  if (!directory) return system_error("open", errno).at(path).fix("remove it, or choose another runtime directory");
-  struct stat status {};
-  if (::fstat(directory.get(), &status) != 0) return system_error("fstat", errno).at(path);
-  if (status.st_uid != ::geteuid()) {
-    return Error(ErrorKind::refused, "the directory belongs to user " + std::to_string(status.st_uid) +
-                                         ", this process runs as user " + std::to_string(::geteuid()))
-        .at(path)
-        .fix("run all processes of the group as one user, or choose another runtime directory");
-  }
-  if ((status.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
-    return Error(ErrorKind::refused, "others than its owner may write the directory").at(path).fix("chmod 700 " + path);
-  }
-  return Rendezvous(std::move(directory), path);
+  SPINDRIFT_TRY_ASSIGN(GuardedDirectory directory, GuardedDirectory::open(runtime_directory, group_name));
+  return Rendezvous(std::move(directory));
 }
 
 Rendezvous::~Rendezvous() {
-  if (!lock_) return;
+  if (!lock_ || !lock_->ours()) return;
   remove(self_, socket_suffix);
   remove(self_, lock_suffix);
 }
 
 void Rendezvous::remove(NodeId node, std::string_view suffix) const noexcept {
-  ::unlinkat(directory_.get(), file_name(node, suffix).c_str(), 0);  // absent is as good as removed
+  ::unlinkat(directory_.descriptor(), node_file_name(node, suffix).c_str(), 0);  // absent is as good as removed
 }
 
-Result<std::optional<FileDescriptor>> Rendezvous::try_lock(NodeId node) const {
-  const std::string name = file_name(node, lock_suffix);
-  while (true) {
-    FileDescriptor lock(::openat(directory_.get(), name.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
-    if (!lock) return system_error("open", errno).at(path_ + "/" + name);
-    if (::flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
-      if (errno == EWOULDBLOCK) return std::optional<FileDescriptor>();
-      return system_error("flock", errno).at(path_ + "/" + name);
-    }
-    // A node that ends removes its file: the lock counts only on the file that the name still means.
-    struct stat held {};
-    struct stat named {};
-    if (::fstat(lock.get(), &held) == 0 && ::fstatat(directory_.get(), name.c_str(), &named, AT_SYMLINK_NOFOLLOW) == 0 &&
-        held.st_ino == named.st_ino) {
-      return std::optional<FileDescriptor>(std::move(lock));
-    }
-  }
+Result<std::optional<NodeLock>> Rendezvous::try_lock(NodeId node) const {
+  const std::string name = node_file_name(node, lock_suffix);
+  auto lock = NodeLock::try_take(directory_.descriptor(), name);
+  if (!lock) return std::move(lock).error().at(directory_.path() + "/" + name);
+  return lock;
 }
 
 Result<void> Rendezvous::claim(NodeId self) {
-  if (::flock(directory_.get(), LOCK_EX) != 0) return system_error("flock", errno).at(path_);
-  auto claimed = claim_locked(self);
-  ::flock(directory_.get(), LOCK_UN);
-  return claimed;
-}
-
-Result<void> Rendezvous::claim_locked(NodeId self) {
-  auto lock = try_lock(self);
-  if (!lock) return std::move(lock).error();
-  if (!*lock) {
-    const FileDescriptor held(::openat(directory_.get(), file_name(self, lock_suffix).c_str(), O_RDONLY | O_CLOEXEC));
-    const std::string node = std::to_string(self.value());
-    return Error(ErrorKind::refused, "node " + node + " is already running as pid " + pid_in(held.get()))
-        .at(path_)
+  const auto turn = Turn::wait(directory_.descriptor(), turn_file);
+  if (!turn) return Error(turn.error()).at(directory_.path() + "/" + turn_file);
+  SPINDRIFT_TRY_ASSIGN(auto lock, try_lock(self));
+  if (!lock) {
+    const std::string holder = NodeLock::holder(directory_.descriptor(), node_file_name(self, lock_suffix));
+    return Error(ErrorKind::refused, "node " + std::to_string(self.value()) + " is already running as pid " + holder)
+        .at(directory_.path())
         .fix("stop that process, or give this one another node id");
   }
-  lock_ = std::move(**lock);
+  lock_.emplace(std::move(*lock));
   self_ = self;
-  const std::string pid = std::to_string(::getpid()) + "\n";
-  if (::ftruncate(lock_.get(), 0) != 0 || ::pwrite(lock_.get(), pid.data(), pid.size(), 0) < 0) {
-    return system_error("write the pid", errno).at(path_ + "/" + file_name(self, lock_suffix));
-  }
   remove(self, socket_suffix);
   remove_stale_files();
   return {};
 }
 
 void Rendezvous::remove_stale_files() const {
-  const int listing = ::openat(directory_.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  const int listing = ::openat(directory_.descriptor(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   DIR* directory = listing < 0 ? nullptr : ::fdopendir(listing);
   if (directory == nullptr) return;  // stale files hurt nobody but the eye; the next start tries again
   std::set<NodeId> nodes;
@@ -181,43 +124,45 @@ void Rendezvous::remove_stale_files() const {
     const auto lock = try_lock(node);
     if (!lock || !*lock) continue;
     for (const auto suffix : {socket_suffix, new_socket_suffix, counters_suffix, lock_suffix}) remove(node, suffix);
-    log::info(log::Room::fabric, "stale_files_removed", {{"node", node}, {"directory", path_}});
+    log::info(log::Room::fabric, "stale_files_removed", {{"node", node}, {"directory", directory_.path()}});
   }
 }
 
 Result<FileDescriptor> Rendezvous::listen() {
   SPINDRIFT_TRY_ASSIGN(auto socket, new_socket());
   remove(self_, new_socket_suffix);
-  const std::string hidden = file_name(self_, new_socket_suffix);
-  const std::string name = file_name(self_, socket_suffix);
-  const sockaddr_un address = address_in(directory_.get(), hidden);
+  const std::string hidden = node_file_name(self_, new_socket_suffix);
+  const std::string name = node_file_name(self_, socket_suffix);
+  const sockaddr_un address = address_in(directory_.descriptor(), hidden);
   if (::bind(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
-    return system_error("bind", errno).at(path_ + "/" + hidden);
+    return system_error("bind", errno).at(directory_.path() + "/" + hidden);
   }
-  if (::listen(socket.get(), backlog) != 0) return system_error("listen", errno).at(path_ + "/" + hidden);
-  if (::renameat(directory_.get(), hidden.c_str(), directory_.get(), name.c_str()) != 0) {
-    return system_error("rename", errno).at(path_ + "/" + name);
+  if (::listen(socket.get(), backlog) != 0) return system_error("listen", errno).at(directory_.path() + "/" + hidden);
+  if (::renameat(directory_.descriptor(), hidden.c_str(), directory_.descriptor(), name.c_str()) != 0) {
+    return system_error("rename", errno).at(directory_.path() + "/" + name);
   }
   return socket;
 }
 
 Result<std::optional<FileDescriptor>> Rendezvous::call(NodeId node) const {
   SPINDRIFT_TRY_ASSIGN(auto socket, new_socket());
-  const std::string name = file_name(node, socket_suffix);
-  const sockaddr_un address = address_in(directory_.get(), name);
+  const std::string name = node_file_name(node, socket_suffix);
+  const sockaddr_un address = address_in(directory_.descriptor(), name);
   if (::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0) {
     return std::optional<FileDescriptor>(std::move(socket));
   }
   if (errno == ENOENT || errno == ECONNREFUSED) return std::optional<FileDescriptor>();
-  return system_error("connect", errno).at(path_ + "/" + name);
+  return system_error("connect", errno).at(directory_.path() + "/" + name);
 }
 
 Result<FileDescriptor> Rendezvous::watch_arrivals() const {
   FileDescriptor watch(::inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
   if (!watch) return system_error("inotify_init1", errno).fix("raise the sysctl fs.inotify.max_user_instances");
-  const std::string through = "/proc/self/fd/" + std::to_string(directory_.get());
+  const std::string through = "/proc/self/fd/" + std::to_string(directory_.descriptor());
   if (::inotify_add_watch(watch.get(), through.c_str(), IN_MOVED_TO | IN_ONLYDIR) < 0) {
-    return system_error("inotify_add_watch", errno).at(path_).fix("raise the sysctl fs.inotify.max_user_watches");
+    return system_error("inotify_add_watch", errno)
+        .at(directory_.path())
+        .fix("raise the sysctl fs.inotify.max_user_watches");
   }
   return watch;
 }

@@ -7,19 +7,21 @@
 #include <string_view>
 
 #include <spindrift/core/file_descriptor.hpp>
+#include <spindrift/core/guarded_directory.hpp>
 #include <spindrift/core/ids.hpp>
 #include <spindrift/core/result.hpp>
+#include <spindrift/fabric/node_lock.hpp>
 
 namespace spindrift::fabric {
 
 class Rendezvous {
  public:
-  /// Opens or makes the directory. Errors: bad_argument (name), refused (not ours alone), resource.
+  /// Opens or makes the directory. Errors: bad_argument (name); refused, resource as of GuardedDirectory.
   [[nodiscard]] static Result<Rendezvous> open(const std::string& runtime_directory, const std::string& group_name);
 
   Rendezvous(Rendezvous&&) noexcept = default;
   Rendezvous& operator=(Rendezvous&&) = delete;
-  /// Removes this node's lock and socket, if it claimed them.
+  /// Removes this node's lock and socket, if this process claimed them.
   ~Rendezvous();
 
   /// Becomes the node until destruction or the end of the process, and removes what dead nodes left behind.
@@ -39,18 +41,16 @@ class Rendezvous {
   [[nodiscard]] static std::optional<NodeId> node_of_socket(std::string_view file_name) noexcept;
 
  private:
-  Rendezvous(FileDescriptor directory, std::string path) : directory_(std::move(directory)), path_(std::move(path)) {}
+  explicit Rendezvous(GuardedDirectory directory) : directory_(std::move(directory)) {}
 
   /// The lock of a node, held; nothing if a live process holds it.
-  [[nodiscard]] Result<std::optional<FileDescriptor>> try_lock(NodeId node) const;
-  [[nodiscard]] Result<void> claim_locked(NodeId self);
+  [[nodiscard]] Result<std::optional<NodeLock>> try_lock(NodeId node) const;
   void remove_stale_files() const;
   void remove(NodeId node, std::string_view suffix) const noexcept;
 
-  FileDescriptor directory_;
-  std::string path_;  ///< for people
+  GuardedDirectory directory_;
   NodeId self_;
-  FileDescriptor lock_;
+  std::optional<NodeLock> lock_;
 };
 
 }  // namespace spindrift::fabric

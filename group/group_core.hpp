@@ -15,6 +15,7 @@
 
 #include <spindrift/core/config/config.hpp>
 #include <spindrift/core/counters.hpp>
+#include <spindrift/core/guarded_directory.hpp>
 #include <spindrift/group/channel.hpp>
 #include <spindrift/group/group.hpp>
 #include <spindrift/group/objects.hpp>
@@ -84,6 +85,7 @@ class GroupCore final : public views::Upcalls {
   Config config_;
   GroupOptions options_;
   group::Environment environment_;
+  std::optional<GuardedDirectory> directory_;  ///< of what is kept for others on this host
   std::optional<CounterBlock> counters_;
   Counter sleeps_;
   Counter views_;

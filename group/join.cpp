@@ -39,6 +39,7 @@ GroupCore::GroupCore(Config config, GroupOptions options)
     : config_(std::move(config)), options_(std::move(options)), environment_(config_.local_id()) {}
 
 void GroupCore::join(const group::Probe& probe) {
+  directory_.emplace(value_or_throw(GuardedDirectory::open(config_.runtime_directory(), config_.group_name())));
   environment_.fabric = value_or_throw(group::open_group_fabric(config_, probe.watch_fabric));
   make_member(probe);
   poller_ = std::thread([this] { poll(); });
@@ -62,12 +63,14 @@ views::MemberOptions GroupCore::member_options(const View& everybody, const grou
 }
 
 std::string GroupCore::own_file(std::string_view suffix) const {
-  return node_file(group_directory(config_.runtime_directory(), config_.group_name()), config_.local_id(), suffix);
+  return directory_->through(node_file_name(config_.local_id(), suffix));
 }
 
 void GroupCore::open_counters(const View& everybody) {
   const std::size_t most = everybody.subgroups.size() * smc::Multicast::counters_max + counters_per_process;
-  counters_.emplace(value_or_throw(CounterBlock::in_file(own_file(counters_suffix), most)));
+  auto counters = CounterBlock::in_file(own_file(counters_suffix), most);
+  if (!counters) throw Exception(std::move(counters).error().at(directory_->path()));
+  counters_.emplace(std::move(counters).value());
   sleeps_ = counters_->counter("poller.sleeps");
   slow_handlers_.emplace(environment_.clock, counters_->counter("poller.slow_upcalls"));
   views_ = counters_->counter("views.installed");

@@ -19,7 +19,8 @@ namespace {
 int print_counters(const CommandOptions& options) {
   const Config config = load_config(options);
   const std::string path =
-      node_file(group_directory(config.runtime_directory(), config.group_name()), config.local_id(), counters_suffix);
+      group_directory(config.runtime_directory(), config.group_name()) + "/" +
+      node_file_name(config.local_id(), counters_suffix);
   auto counters = CounterBlock::read_file(path);
   if (!counters) {
     throw Exception(

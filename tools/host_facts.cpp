@@ -1,7 +1,7 @@
 // Looking: /proc, /sys, limits, and what containers often forbid.
+#include <fcntl.h>
 #include <sched.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <sys/timex.h>
 #include <unistd.h>
 
@@ -15,6 +15,7 @@
 #include <sstream>
 
 #include <spindrift/core/asymmetric_barrier.hpp>
+#include <spindrift/core/guarded_directory.hpp>
 #include <spindrift/fabric/shm/region.hpp>
 #include <spindrift/kernel/provider/vq_fabric.hpp>
 #include <spindrift/kernel/verbs/verbs_device.hpp>
@@ -106,17 +107,24 @@ std::string why_no_memory_file() {
   return sealed ? "" : sealed.error().message();
 }
 
-// Says nothing of what a member would find out itself, and makes nothing.
+// A file of the size that a member's take together, made and removed: a file system can be full, or of a kind without files.
+std::string why_no_file(int directory) {
+  constexpr off_t bytes = 256 << 10;
+  const std::string name = ".doctor." + std::to_string(::getpid());
+  const FileDescriptor file(::openat(directory, name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, S_IRUSR | S_IWUSR));
+  if (!file) return system_error("make a file", errno).message();
+  const int refused = ::posix_fallocate(file.get(), 0, bytes);
+  ::unlinkat(directory, name.c_str(), 0);
+  return refused == 0 ? "" : system_error("write a file", refused).message();
+}
+
+// As a member finds its directory, or the one in which it would make it, and changes it.
 std::string why_no_directory(const files::path& path) {
-  struct stat status {};
-  if (::stat(path.c_str(), &status) != 0) {
-    if (errno != ENOENT) return std::strerror(errno);
-    const files::path parent = path.parent_path();
-    return ::access(parent.c_str(), W_OK | X_OK) == 0 ? "" : parent.string() + ": " + std::strerror(errno);
-  }
-  if (!S_ISDIR(status.st_mode)) return "it is no directory";
-  if (status.st_uid != ::geteuid()) return "it belongs to user " + std::to_string(status.st_uid);
-  return ::access(path.c_str(), W_OK | X_OK) == 0 ? "" : std::strerror(errno);
+  std::error_code unknown;
+  auto directory = open_guarded_directory(files::exists(path, unknown) ? path : path.parent_path(), 0);
+  if (directory) return why_no_file(directory.value().get());
+  const Error& error = directory.error();
+  return error.place() == path ? error.message() : error.place() + ": " + error.message();
 }
 
 std::vector<RdmaDevice> rdma_devices() {

@@ -47,7 +47,7 @@ TEST_CASE("a directory that others may write is refused with the fix") {
   const auto refused = make_shm({.self = NodeId(1), .runtime_directory = directory.path(), .group_name = "group"});
   REQUIRE_FALSE(refused.ok());
   REQUIRE(refused.error().kind() == ErrorKind::refused);
-  REQUIRE(refused.error().fix() == "chmod 700 " + path);
+  REQUIRE_THAT(refused.error().fix(), Catch::Contains("chmod go-w " + path));
 }
 
 TEST_CASE("a directory of another user and a link in its place are refused") {
@@ -74,7 +74,7 @@ TEST_CASE("a group name that is not a plain file name is refused") {
 TEST_CASE("a runtime directory that cannot be is an error that names it") {
   const auto refused = make_shm({.self = NodeId(1), .runtime_directory = "/proc/nowhere/at/all", .group_name = "group"});
   REQUIRE_FALSE(refused.ok());
-  REQUIRE(refused.error().place() == "/proc/nowhere/at/all");
+  REQUIRE(refused.error().place() == "/proc/nowhere");
 }
 
 TEST_CASE("a runtime directory longer than any socket address works") {
