@@ -26,6 +26,11 @@ bool unheard(PeerCall& call, const Greeting& greeting, Time now) {
   return greeting.attempt > call.peer_attempt && now - call.begun >= crossing_max;
 }
 
+/// Whether it is the other end of the connection that calls.
+bool knows_word_of(const PeerCall& call, const Greeting& greeting) {
+  return greeting.proof != 0 && (greeting.proof == call.word || greeting.proof == call.word_before);
+}
+
 }  // namespace
 
 bool CallRules::busy_with(NodeId node) const noexcept {
@@ -44,17 +49,19 @@ const PeerCall* CallRules::find(CallId id) const {
   return at == calls_.end() ? nullptr : &at->second;
 }
 
-Greeting CallRules::greeting_to(NodeId node) const {
-  const auto at = nodes_.find(node);
-  return {self_, incarnation_, at == nodes_.end() ? 0 : at->second.attempts};
+Greeting CallRules::greeting_of(const PeerCall& call) const {
+  const Node& node = nodes_.at(call.node);
+  return {self_, incarnation_, node.attempts, call.word, node.proof};
 }
 
-PeerCall& CallRules::add(NodeId node, PeerCall::State state, Time now) {
+PeerCall& CallRules::add(NodeId node, PeerCall::State state, std::uint64_t word, Time now) {
   ++newest_;
   PeerCall& call = calls_[newest_];
   call.id = newest_;
   call.node = node;
   call.state = state;
+  call.word = word;
+  call.word_before = nodes_[node].word;
   call.begun = now;
   call.deadline = now + answer_max;
   next_time_ = std::min(next_time_, call.deadline);
@@ -106,22 +113,32 @@ void CallRules::finish() {
   for (auto& [id, node] : nodes_) node.wish = Node::Wish::none;
 }
 
-std::optional<CallRules::Begun> CallRules::begin_call(NodeId id, Time now) {
+std::optional<CallRules::Begun> CallRules::begin_call(NodeId id, std::uint64_t word, Time now) {
   Node& node = nodes_[id];
   if (node.wish != Node::Wish::reaching) return std::nullopt;
   node.wish = Node::Wish::waiting;
   node.next_attempt = now;
   if (busy_with(id)) return std::nullopt;
   ++node.attempts;
-  const PeerCall& call = add(id, PeerCall::State::calling, now);
-  return Begun{&call, greeting_to(id)};
+  const PeerCall& call = add(id, PeerCall::State::calling, word, now);
+  return Begun{&call, greeting_of(call)};
 }
 
 void CallRules::on_unreachable(NodeId id, Time now) {
   if (Node& node = nodes_[id]; node.wish == Node::Wish::reaching) pause(node, now);
 }
 
-std::optional<CallRules::Begun> CallRules::on_call(const Greeting& greeting, Time now) {
+bool CallRules::replaced_by(PeerCall& call, const Greeting& greeting) {
+  if (greeting.attempt <= call.peer_attempt) return false;
+  if (call.state != PeerCall::State::up || knows_word_of(call, greeting)) return true;
+  if (!std::exchange(call.doubted, true)) {
+    actions_.push_back({Action::Kind::doubt, call.node, call.id,
+                        "a call in its name does not know the word of its connection, which stands"});
+  }
+  return false;
+}
+
+std::optional<CallRules::Begun> CallRules::on_call(const Greeting& greeting, std::uint64_t word, Time now) {
   const NodeId node = greeting.node;
   if (finished_ || node == self_ || turned_away_.contains(node)) return std::nullopt;
   std::size_t with_node = 0;
@@ -132,17 +149,19 @@ std::optional<CallRules::Begun> CallRules::on_call(const Greeting& greeting, Tim
       if (self_ < node && !unheard(call, greeting, now)) return std::nullopt;
       end(call, "the other side's call stands");
     } else if (call.incarnation == greeting.incarnation) {
-      if (greeting.attempt <= call.peer_attempt) return std::nullopt;
+      if (!replaced_by(call, greeting)) return std::nullopt;
       end(call, "it has connected anew");
     }
   }
   const auto left = std::count_if(calls_.begin(), calls_.end(),
                                   [](const auto& each) { return each.second.state != PeerCall::State::over; });
   if (with_node >= calls_per_node_max || static_cast<std::size_t>(left) >= connections_max_) return std::nullopt;
-  PeerCall& call = add(node, PeerCall::State::answering, now);
+  PeerCall& call = add(node, PeerCall::State::answering, word, now);
   call.incarnation = greeting.incarnation;
   call.peer_attempt = greeting.attempt;
-  return Begun{&call, greeting_to(node)};
+  call.peer_word = greeting.word;
+  if (Node& known = nodes_[node]; known.word == 0) known.proof = greeting.word;
+  return Begun{&call, greeting_of(call)};
 }
 
 void CallRules::on_answer(CallId id, const Greeting& greeting) {
@@ -152,6 +171,7 @@ void CallRules::on_answer(CallId id, const Greeting& greeting) {
   if (greeting.node != call.node) return end(call, "node " + std::to_string(greeting.node.value()) + " answers there");
   call.incarnation = greeting.incarnation;
   call.peer_attempt = greeting.attempt;
+  call.peer_word = greeting.word;
   raise(call);
 }
 
@@ -165,6 +185,8 @@ void CallRules::raise(PeerCall& call) {
   Node& node = nodes_[call.node];
   node.wish = Node::Wish::none;
   node.pause = {};
+  node.word = call.word;
+  node.proof = call.peer_word;
 }
 
 bool CallRules::on_ended(CallId id, Time now) {

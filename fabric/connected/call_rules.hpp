@@ -4,6 +4,11 @@
 // stands, unless the other side calls again; and who answers a call says how many it has made itself, so that those still
 // under way are known as over.
 //
+// A greeting can be forged by whoever reaches the port, and it tells its sender's start to whoever calls. So each side says
+// a random word with it, and a connection that is up gives way to a call of the same start only if that knows the word: the
+// other end alone has heard it. One that does not is turned away; if it was the other end that had not heard, the connection
+// falls silent and is found dead.
+//
 // Pure: it is stepped with events and the time, and what is to be done about them waits in `take_actions`, as values, in
 // order. Copies behave alike, so that tests step one in every order of events.
 #pragma once
@@ -40,6 +45,10 @@ struct PeerCall {
   State state = State::calling;
   std::uint64_t incarnation = 0;   ///< of the other endpoint; while calling, of the last one that was turned away
   std::uint64_t peer_attempt = 0;  ///< the other endpoint's attempts up to this one are over
+  std::uint64_t word = 0;          ///< this side's, which a call that replaces it has to know
+  std::uint64_t word_before = 0;   ///< or this one: of the connection before, if the other end has not heard the newer one
+  std::uint64_t peer_word = 0;     ///< the other side's; calling: 0
+  bool doubted = false;            ///< up: a call that did not know the word was told of
   Time begun{};                    ///< or when this process was last back from an absence
   Time deadline{};                 ///< calling, answering, closing: when it is given up
 
@@ -54,6 +63,7 @@ class CallRules {
     enum class Kind : std::uint8_t {
       reach,  ///< the node is to be called: `begin_call` once it is known how, or `on_unreachable`
       end,    ///< the call is to be ended, and its connection with it, for `reason`; then `on_ended`
+      doubt,  ///< somebody calls in the name of the other end, whose connection stands; once for each
     };
     Kind kind = Kind::reach;
     NodeId node;
@@ -83,11 +93,12 @@ class CallRules {
   void finish();
 
   // What the endpoint and its transport have found out.
-  /// It is known how the node is reached. Nothing if it is not to be called any more.
-  [[nodiscard]] std::optional<Begun> begin_call(NodeId node, Time now);
+  /// It is known how the node is reached. Nothing if it is not to be called any more. `word`: random, and nobody else's.
+  [[nodiscard]] std::optional<Begun> begin_call(NodeId node, std::uint64_t word, Time now);
   void on_unreachable(NodeId node, Time now);
   /// A call came. Nothing: it is turned away; else it is answered after the pending actions, which end what it replaces.
-  [[nodiscard]] std::optional<Begun> on_call(const Greeting& greeting, Time now);
+  /// `word`: as of `begin_call`.
+  [[nodiscard]] std::optional<Begun> on_call(const Greeting& greeting, std::uint64_t word, Time now);
   /// The other side answered this side's call.
   void on_answer(CallId id, const Greeting& greeting);
   /// The other side has heard this side's answer.
@@ -118,15 +129,19 @@ class CallRules {
     enum class Wish : std::uint8_t { none, waiting, reaching };
     Wish wish = Wish::none;
     std::uint64_t attempts = 0;
-    Time next_attempt{};  ///< waiting
+    std::uint64_t word = 0;   ///< this side's of the last connection that was up
+    std::uint64_t proof = 0;  ///< the other side's of it; until there is one, of the last call that came
+    Time next_attempt{};      ///< waiting
     Duration pause{};
     friend auto operator<=>(const Node&, const Node&) = default;
   };
 
   /// Whether there is a call with it whose end is still to come, so that none is begun.
   [[nodiscard]] bool busy_with(NodeId node) const noexcept;
-  [[nodiscard]] PeerCall& add(NodeId node, PeerCall::State state, Time now);
-  [[nodiscard]] Greeting greeting_to(NodeId node) const;
+  [[nodiscard]] PeerCall& add(NodeId node, PeerCall::State state, std::uint64_t word, Time now);
+  [[nodiscard]] Greeting greeting_of(const PeerCall& call) const;
+  /// Whether a call of the same start replaces it.
+  [[nodiscard]] bool replaced_by(PeerCall& call, const Greeting& greeting);
   void end(PeerCall& call, std::string reason);
   void raise(PeerCall& call);
   void pause(Node& node, Time now);

@@ -6,6 +6,7 @@
 
 #include <spindrift/core/log.hpp>
 #include <spindrift/fabric/connected/small_writes.hpp>
+#include <spindrift/fabric/endpoint_parts.hpp>
 
 namespace spindrift::fabric::connected {
 namespace {
@@ -76,7 +77,8 @@ void PeerConnections::answer_calls() {
   for (auto said = transport_.waiting_call(); said; said = transport_.waiting_call()) {
     const auto greeting = decode_greeting(*said);
     if (greeting && turned_away_.contains(greeting->node)) turned_away_.tell(greeting->node);
-    const auto begun = greeting ? rules_.on_call(*greeting, now_) : std::nullopt;
+    const auto word = random_word();
+    const auto begun = greeting && word ? rules_.on_call(*greeting, *word, now_) : std::nullopt;
     act();
     sweep();
     if (!begun) {
@@ -110,6 +112,10 @@ void PeerConnections::act() {
         reach(action.node);
         continue;
       }
+      if (action.kind == CallRules::Action::Kind::doubt) {
+        log::warn(log::Room::fabric, "call turned away", {{"node", action.node}, {"reason", action.reason}});
+        continue;
+      }
       const auto at = std::find_if(connections_.begin(), connections_.end(),
                                    [&](const auto& each) { return each->call().id == action.call; });
       if (at != connections_.end()) (*at)->break_down(action.reason);
@@ -129,7 +135,12 @@ void PeerConnections::reach(NodeId node) {
 }
 
 void PeerConnections::place(NodeId node, const SocketAddress* address) {
-  const auto begun = rules_.begin_call(node, now_);
+  const auto word = random_word();
+  if (!word) {
+    rules_.on_unreachable(node, now_);
+    return failed(node, word.error().to_string());
+  }
+  const auto begun = rules_.begin_call(node, *word, now_);
   if (!begun) return;
   auto connection = transport_.call({*begun->call, encode(begun->greeting)}, address);
   if (connection) return add(std::move(connection).value());

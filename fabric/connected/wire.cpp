@@ -9,13 +9,14 @@
 namespace spindrift::fabric::connected {
 namespace {
 
-constexpr std::uint64_t magic = 0x31'69'66'6f'44'4e'50'53;  // "SPNDofi1"
+constexpr std::uint64_t magic = 0x32'69'66'6f'44'4e'50'53;  // "SPNDofi2"
 using Word = std::uint64_t;
 
 }  // namespace
 
 GreetingBytes encode(const Greeting& greeting) noexcept {
-  return field_bytes(magic, Word{greeting.node.value()}, greeting.incarnation, greeting.attempt);
+  return field_bytes(magic, Word{greeting.node.value()}, greeting.incarnation, greeting.attempt, greeting.word,
+                     greeting.proof);
 }
 
 // Providers may hand out more than was sent.
@@ -25,9 +26,11 @@ std::optional<Greeting> decode_greeting(std::span<const std::byte> bytes) noexce
   const auto node = reader.get<Word>();
   const auto incarnation = reader.get<Word>();
   const auto attempt = reader.get<Word>();
+  const auto word = reader.get<Word>();
+  const auto proof = reader.get<Word>();
   if (!reader.ok() || !known) return std::nullopt;
-  if (node > UINT32_MAX || incarnation == 0) return std::nullopt;
-  return Greeting{NodeId(static_cast<std::uint32_t>(node)), incarnation, attempt};
+  if (node > UINT32_MAX || incarnation == 0 || word == 0) return std::nullopt;
+  return Greeting{NodeId(static_cast<std::uint32_t>(node)), incarnation, attempt, word, proof};
 }
 
 bool append(std::vector<std::byte>& message, const SmallWrite& write) {

@@ -23,8 +23,10 @@ struct Greeting {
   NodeId node;
   std::uint64_t incarnation = 0;  ///< random, of the endpoint; not 0
   std::uint64_t attempt = 0;      ///< the number of the last attempt that the sender made to the receiver's node
+  std::uint64_t word = 0;         ///< random, for this call alone; not 0
+  std::uint64_t proof = 0;        ///< the word that the receiver said last to the sender's node; 0: none was heard
 };
-using GreetingBytes = std::array<std::byte, 32>;
+using GreetingBytes = std::array<std::byte, 48>;
 [[nodiscard]] GreetingBytes encode(const Greeting& greeting) noexcept;
 [[nodiscard]] std::optional<Greeting> decode_greeting(std::span<const std::byte> bytes) noexcept;
 

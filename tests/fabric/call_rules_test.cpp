@@ -29,6 +29,8 @@ struct Packet {
   Kind kind = Kind::call;
   std::uint64_t incarnation = 0;
   std::uint64_t attempt = 0;
+  std::uint64_t word = 0;
+  std::uint64_t proof = 0;
   friend auto operator<=>(const Packet&, const Packet&) = default;
 };
 
@@ -47,6 +49,10 @@ struct Budget {
   int moments = 0;  ///< in which both processes' clocks go on to the next time that matters
   friend auto operator<=>(const Budget&, const Budget&) = default;
 };
+
+Packet packet_of(Packet::Kind kind, const Greeting& greeting) {
+  return {kind, greeting.incarnation, greeting.attempt, greeting.word, greeting.proof};
+}
 
 NodeId node_of(std::size_t process) { return NodeId(static_cast<std::uint32_t>(process + 1)); }
 
@@ -103,6 +109,8 @@ class World {
   [[nodiscard]] static std::size_t process_at(const Wire& wire, std::size_t end) {
     return end == 0 ? wire.caller : 1 - wire.caller;
   }
+  /// Another for each end of each wire.
+  [[nodiscard]] static std::uint64_t word_of(std::size_t place, std::size_t end) { return 100 + 2 * place + end; }
   [[nodiscard]] const PeerCall* call(const Wire& wire, std::size_t end) const {
     return wire.ends[end] ? rules_[process_at(wire, end)].find(*wire.ends[end]) : nullptr;
   }
@@ -136,10 +144,10 @@ class World {
     }
   }
   void place(std::size_t process) {
-    const auto begun = rules_[process].begin_call(node_of(1 - process), now_);
+    const auto begun = rules_[process].begin_call(node_of(1 - process), word_of(wires_.size(), 0), now_);
     if (!begun) return;
     Wire wire{process, {begun->call->id, std::nullopt}, {}};
-    wire.on_the_way[1].push_back({Packet::Kind::call, begun->greeting.incarnation, begun->greeting.attempt});
+    wire.on_the_way[1].push_back(packet_of(Packet::Kind::call, begun->greeting));
     wires_.push_back(wire);
   }
   void hang_up(std::size_t process, CallId id) {
@@ -147,7 +155,7 @@ class World {
       const std::size_t end = wire.caller == process ? 0 : 1;
       if (wire.ends[end] != id) continue;
       wire.ends[end].reset();
-      wire.on_the_way[1 - end].push_back({Packet::Kind::end, 0, 0});
+      wire.on_the_way[1 - end].push_back(Packet{Packet::Kind::end});
     }
     rules_[process].on_ended(id, now_);
   }
@@ -158,14 +166,13 @@ class World {
     wires_[place].on_the_way[end].erase(wires_[place].on_the_way[end].begin());
     const std::size_t process = process_at(wires_[place], end);
     CallRules& rules = rules_[process];
-    const Greeting greeting{node_of(1 - process), packet.incarnation, packet.attempt};
+    const Greeting greeting{node_of(1 - process), packet.incarnation, packet.attempt, packet.word, packet.proof};
     const std::optional<CallId> id = wires_[place].ends[end];
     switch (packet.kind) {
       case Packet::Kind::call: {
-        const auto answer = rules.on_call(greeting, now_);
+        const auto answer = rules.on_call(greeting, word_of(place, 1), now_);
         const std::optional<CallId> given = answer ? std::optional(answer->call->id) : std::nullopt;
-        const Packet said = answer ? Packet{Packet::Kind::answer, answer->greeting.incarnation, answer->greeting.attempt}
-                                   : Packet{Packet::Kind::end, 0, 0};
+        const Packet said = answer ? packet_of(Packet::Kind::answer, answer->greeting) : Packet{Packet::Kind::end};
         act(process);
         wires_[place].ends[1] = given;
         wires_[place].on_the_way[0].push_back(said);
@@ -174,7 +181,7 @@ class World {
       case Packet::Kind::answer:
         if (!id) break;
         rules.on_answer(*id, greeting);
-        if (up(wires_[place], 0)) wires_[place].on_the_way[1].push_back({Packet::Kind::heard, 0, 0});
+        if (up(wires_[place], 0)) wires_[place].on_the_way[1].push_back(Packet{Packet::Kind::heard});
         break;
       case Packet::Kind::heard:
         if (id) rules.on_confirmed(*id);
@@ -231,7 +238,7 @@ class World {
     for (Wire& wire : wires_) {
       const std::size_t end = wire.caller == process ? 0 : 1;
       wire.on_the_way[end].clear();
-      if (wire.ends[end] || end == 1) wire.on_the_way[1 - end].push_back({Packet::Kind::end, 0, 0});
+      if (wire.ends[end] || end == 1) wire.on_the_way[1 - end].push_back(Packet{Packet::Kind::end});
       wire.ends[end].reset();
     }
     rules_[process] = CallRules(node_of(process), ++newest_incarnation_, connections_max);
@@ -279,7 +286,7 @@ struct One {
     const auto actions = rules.take_actions();
     REQUIRE(actions.size() == 1);
     REQUIRE(actions[0].kind == CallRules::Action::Kind::reach);
-    return rules.begin_call(node, now).value();
+    return rules.begin_call(node, 7, now).value();
   }
   [[nodiscard]] std::size_t reached() {
     rules.on_time(now);
@@ -315,7 +322,7 @@ TEST_CASE("a call that fails is made again after pauses that double from 20 ms t
     CHECK(one.rules.next_time() == one.now + milliseconds(1));
     one.now += milliseconds(1);
     REQUIRE(one.reached() == 1);
-    call = one.rules.begin_call(other, one.now).value();
+    call = one.rules.begin_call(other, 7, one.now).value();
   }
   CHECK(call.greeting.attempt == 9);
 }
@@ -328,7 +335,7 @@ TEST_CASE("a node that cannot be reached is tried again, and one that is not wan
   one.now += milliseconds(20);
   CHECK(one.reached() == 1);
   one.rules.finish();
-  CHECK_FALSE(one.rules.begin_call(other, one.now).has_value());
+  CHECK_FALSE(one.rules.begin_call(other, 7, one.now).has_value());
 }
 
 TEST_CASE("a call that nobody answers is given up after three seconds, and time that was not looked in is none of them") {
@@ -349,9 +356,9 @@ TEST_CASE("of two calls that cross, the higher node's gives way, also when the l
   One lower(1);
   const auto ours = lower.call(other);
   lower.now += milliseconds(500);
-  CHECK_FALSE(lower.rules.on_call({other, 12, 1}, lower.now).has_value());
-  CHECK_FALSE(lower.rules.on_call({other, 12, 1}, lower.now).has_value());
-  const auto answer = lower.rules.on_call({other, 12, 2}, lower.now);
+  CHECK_FALSE(lower.rules.on_call({other, 12, 1, 8, 0}, 9, lower.now).has_value());
+  CHECK_FALSE(lower.rules.on_call({other, 12, 1, 8, 0}, 9, lower.now).has_value());
+  const auto answer = lower.rules.on_call({other, 12, 2, 8, 0}, 9, lower.now);
   REQUIRE(answer.has_value());
   CHECK(answer->greeting.attempt == 1);  // so that this side's own call is known as over
   CHECK((lower.rules.find(ours.call->id)->state == PeerCall::State::over));
@@ -359,23 +366,23 @@ TEST_CASE("of two calls that cross, the higher node's gives way, also when the l
   One young(1);
   static_cast<void>(young.call(other));
   young.now += milliseconds(99);
-  CHECK_FALSE(young.rules.on_call({other, 12, 1}, young.now).has_value());
-  CHECK_FALSE(young.rules.on_call({other, 12, 2}, young.now).has_value());
+  CHECK_FALSE(young.rules.on_call({other, 12, 1, 8, 0}, 9, young.now).has_value());
+  CHECK_FALSE(young.rules.on_call({other, 12, 2, 8, 0}, 9, young.now).has_value());
 
   One higher(3);
   static_cast<void>(higher.call(other));
-  CHECK(higher.rules.on_call({other, 12, 1}, higher.now).has_value());
+  CHECK(higher.rules.on_call({other, 12, 1, 8, 0}, 9, higher.now).has_value());
 }
 
 TEST_CASE("of a connection that is up, calls that are over are turned away, and a later one replaces it") {
   One one(3);
-  const auto first = one.rules.on_call({other, 12, 4}, one.now);
+  const auto first = one.rules.on_call({other, 12, 4, 8, 0}, 9, one.now);
   REQUIRE(first.has_value());
   one.rules.on_confirmed(first->call->id);
   REQUIRE((one.rules.find(first->call->id)->state == PeerCall::State::up));
-  CHECK_FALSE(one.rules.on_call({other, 12, 3}, one.now).has_value());
-  CHECK_FALSE(one.rules.on_call({other, 12, 4}, one.now).has_value());
-  CHECK(one.rules.on_call({other, 12, 5}, one.now).has_value());
+  CHECK_FALSE(one.rules.on_call({other, 12, 3, 8, 9}, 10, one.now).has_value());
+  CHECK_FALSE(one.rules.on_call({other, 12, 4, 8, 9}, 10, one.now).has_value());
+  CHECK(one.rules.on_call({other, 12, 5, 8, 9}, 10, one.now).has_value());
   CHECK((one.rules.find(first->call->id)->state == PeerCall::State::over));
   const auto actions = one.rules.take_actions();
   REQUIRE(actions.size() == 1);
@@ -385,18 +392,18 @@ TEST_CASE("of a connection that is up, calls that are over are turned away, and 
 TEST_CASE("who answered a call has said which of its own are over") {
   One one(1);
   const auto call = one.call(other);
-  one.rules.on_answer(call.call->id, {other, 12, 4});
-  CHECK_FALSE(one.rules.on_call({other, 12, 4}, one.now).has_value());
-  CHECK(one.rules.on_call({other, 12, 5}, one.now).has_value());
+  one.rules.on_answer(call.call->id, {other, 12, 4, 8, 0});
+  CHECK_FALSE(one.rules.on_call({other, 12, 4, 8, 7}, 9, one.now).has_value());
+  CHECK(one.rules.on_call({other, 12, 5, 8, 7}, 9, one.now).has_value());
 }
 
 TEST_CASE("a wish is over with the connection that it led to, whoever has called") {
   One one(3);
   one.rules.want(other, one.now);
   REQUIRE(one.rules.take_actions().size() == 1);
-  const auto theirs = one.rules.on_call({other, 12, 1}, one.now);
+  const auto theirs = one.rules.on_call({other, 12, 1, 8, 0}, 9, one.now);
   REQUIRE(theirs.has_value());
-  CHECK_FALSE(one.rules.begin_call(other, one.now).has_value());  // the way to it was found meanwhile
+  CHECK_FALSE(one.rules.begin_call(other, 7, one.now).has_value());  // the way to it was found meanwhile
   one.rules.on_confirmed(theirs->call->id);
   CHECK_FALSE(one.rules.on_ended(theirs->call->id, one.now));
   CHECK(one.reached() == 0);
@@ -408,26 +415,26 @@ TEST_CASE("a node that is turned away is neither answered nor called, until it i
   one.rules.turn_away(other, "not now");
   CHECK(one.rules.take_actions().at(0).reason == "not now");
   CHECK_FALSE(one.rules.on_ended(call.call->id, one.now));
-  CHECK_FALSE(one.rules.on_call({other, 12, 1}, one.now).has_value());
+  CHECK_FALSE(one.rules.on_call({other, 12, 1, 8, 0}, 9, one.now).has_value());
   one.rules.welcome(other);
-  CHECK(one.rules.on_call({other, 12, 2}, one.now).has_value());
+  CHECK(one.rules.on_call({other, 12, 2, 8, 0}, 9, one.now).has_value());
 }
 
 TEST_CASE("another node's answer ends the call, and a node never answers itself or more callers than it has places") {
   One one(1);
   const auto call = one.call(other);
-  one.rules.on_answer(call.call->id, {NodeId(7), 12, 0});
+  one.rules.on_answer(call.call->id, {NodeId(7), 12, 0, 8, 0});
   CHECK((one.rules.find(call.call->id)->state == PeerCall::State::over));
-  CHECK_FALSE(one.rules.on_call({NodeId(1), 13, 1}, one.now).has_value());
+  CHECK_FALSE(one.rules.on_call({NodeId(1), 13, 1, 8, 0}, 9, one.now).has_value());
   for (std::uint32_t node = 10; node < 10 + connections_max; ++node)
-    CHECK(one.rules.on_call({NodeId(node), 12, 1}, one.now).has_value());
-  CHECK_FALSE(one.rules.on_call({NodeId(99), 12, 1}, one.now).has_value());
+    CHECK(one.rules.on_call({NodeId(node), 12, 1, 8, 0}, 9, one.now).has_value());
+  CHECK_FALSE(one.rules.on_call({NodeId(99), 12, 1, 8, 0}, 9, one.now).has_value());
 }
 
 TEST_CASE("last words are given a quarter of a second, and what is closed is not called again for it") {
   One one(1);
   const auto call = one.call(other);
-  one.rules.on_answer(call.call->id, {other, 12, 0});
+  one.rules.on_answer(call.call->id, {other, 12, 0, 8, 0});
   one.rules.close(call.call->id, one.now);
   CHECK((one.rules.find(call.call->id)->state == PeerCall::State::closing));
   one.now += milliseconds(249);

@@ -19,7 +19,7 @@ void store(std::span<std::byte> bytes, std::size_t word, std::uint64_t value) {
 }  // namespace
 
 TEST_CASE("a greeting travels, also with padding behind it, and a changed one is none") {
-  GreetingBytes bytes = encode(Greeting{NodeId(7), 42, 3});
+  GreetingBytes bytes = encode(Greeting{NodeId(7), 42, 3, 4, 5});
   std::vector<std::byte> padded(bytes.begin(), bytes.end());
   padded.resize(200);
   const auto greeting = decode_greeting(padded);
@@ -27,8 +27,10 @@ TEST_CASE("a greeting travels, also with padding behind it, and a changed one is
   CHECK(greeting->node == NodeId(7));
   CHECK(greeting->incarnation == 42);
   CHECK(greeting->attempt == 3);
-  CHECK_FALSE(decode_greeting(std::span(bytes).first(31)));
-  const std::size_t word = GENERATE(0U, 1U, 2U);
+  CHECK(greeting->word == 4);
+  CHECK(greeting->proof == 5);
+  CHECK_FALSE(decode_greeting(std::span(bytes).first(47)));
+  const std::size_t word = GENERATE(0U, 1U, 2U, 4U);
   store(bytes, word, word == 1 ? std::uint64_t{1} << 32U : 0);
   CHECK_FALSE(decode_greeting(bytes));
 }
