@@ -7,9 +7,11 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <filesystem>
 
 #include <fmt/format.h>
 
+#include <spindrift/core/guarded_directory.hpp>
 #include <spindrift/fabric/tls/openssl.hpp>
 
 namespace spindrift::fabric::tls {
@@ -80,14 +82,18 @@ SecretText::~SecretText() {
 }
 
 Result<KeyDirectory> KeyDirectory::open(const std::string& path) {
-  FileDescriptor directory(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!directory && errno == ENOENT) {
+  struct stat found{};
+  if (::stat(path.c_str(), &found) != 0 && errno == ENOENT) {
     return Error(ErrorKind::bad_config, "there are no keys: the directory does not exist")
         .at(path)
         .fix("make them with spindrift keys init, or copy this node's directory from where that was run");
   }
-  if (!directory) return system_error("open", errno).at(path);
-  struct stat found{};
+  auto opened = open_guarded_directory(std::filesystem::absolute(path).string(), 0);
+  if (!opened) {
+    return not_safe(opened.error().place(), opened.error().message(),
+                    "let nobody but this user and root own or write the directories on the way to keys");
+  }
+  FileDescriptor directory = std::move(*opened);
   if (::fstat(directory.get(), &found) != 0) return system_error("fstat", errno).at(path);
   SPINDRIFT_TRY(check_owner(path, found));
   SPINDRIFT_TRY(check_unwritable(path, found));

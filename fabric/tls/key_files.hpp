@@ -46,8 +46,8 @@ struct FileStamp {
   bool operator==(const FileStamp&) const = default;
 };
 
-/// A directory of such files, held open; it belongs to this user or to root, and nobody else may write to it. Files in it
-/// may be symbolic links; what counts is the file that they lead to. Not thread-safe.
+/// A directory of such files, held open; it and those on the way to it belong to this user or to root, and nobody else may
+/// write to it. Files in it may be symbolic links; what counts is the file that they lead to. Not thread-safe.
 class KeyDirectory {
  public:
   /// Errors: bad_config, resource.

@@ -45,6 +45,21 @@ TEST_CASE("a private key lies in memory that is kept out of core dumps") {
   CHECK(CRYPTO_secure_used() > before);
 }
 
+TEST_CASE("the text of a private key is left out of core dumps") {
+  SecretText secret = value_or_throw(SecretText::of_size(100));
+  const auto address = reinterpret_cast<std::uintptr_t>(secret.data());
+  std::ifstream maps("/proc/self/smaps");
+  std::string flags;
+  bool inside = false;
+  for (std::string line; std::getline(maps, line);) {
+    unsigned long from = 0, to = 0;
+    if (std::sscanf(line.c_str(), "%lx-%lx ", &from, &to) == 2) inside = from <= address && address < to;
+    if (inside && line.starts_with("VmFlags:")) flags = line + " ";
+  }
+  CAPTURE(flags);
+  CHECK(flags.find(" dd ") != std::string::npos);
+}
+
 TEST_CASE("keys that are not there are refused with what makes them") {
   const TwoNodes group;
   const auto nowhere = Credentials::load(group.directory.path() + "/nowhere", "orders", NodeId(0));
@@ -77,8 +92,19 @@ TEST_CASE("what others could have written is refused") {
   for (const char* name : {"", authority_file, certificate_file, revoked_file}) {
     const TwoNodes group;
     REQUIRE(::chmod((group.bundle(0) + "/" + name).c_str(), 0775) == 0);
-    CHECK(says(refusal(group), "others than its owner may write to it: mode 0775"));
+    CHECK(says(refusal(group), "others than its owner may write"));
   }
+}
+
+TEST_CASE("keys below a directory in which others could replace them are refused") {
+  const TwoNodes group;
+  REQUIRE(::chmod(group.directory.path().c_str(), 0777) == 0);
+  const auto loaded = Credentials::load(group.bundle(0), "orders", NodeId(0));
+  REQUIRE_FALSE(loaded);
+  CHECK(loaded.error().kind() == ErrorKind::bad_config);
+  CHECK(loaded.error().place() == group.directory.path());
+  REQUIRE(::chmod(group.directory.path().c_str(), 0700) == 0);
+  CHECK(Credentials::load(group.bundle(0), "orders", NodeId(0)));
 }
 
 TEST_CASE("a file of another user is refused") {
@@ -86,7 +112,7 @@ TEST_CASE("a file of another user is refused") {
   for (const char* name : {"", authority_file, key_file}) {
     const TwoNodes group;
     REQUIRE(::chown((group.bundle(0) + "/" + name).c_str(), 65534, 65534) == 0);
-    CHECK(says(refusal(group), "it belongs to user 65534"));
+    CHECK(says(refusal(group), "belongs to user 65534"));
   }
 }
 

@@ -1,0 +1,134 @@
+// `spindrift keys`, as those run it who make a group's keys.
+#include <sys/stat.h>
+
+#include <catch2/catch.hpp>
+#include <nlohmann/json.hpp>
+
+#include <spindrift/fabric/tls/credentials.hpp>
+
+#include "command.hpp"
+#include "exit_code.hpp"
+
+using namespace spindrift;
+using namespace spindrift::test;
+using namespace spindrift::tools;
+using Catch::Matchers::Contains;
+using nlohmann::json;
+
+namespace {
+
+struct KeysFixture {
+  Directory directory;
+  std::string keys = directory.path() + "/keys";
+
+  [[nodiscard]] CommandResult spindrift_keys(std::vector<std::string> words) const {
+    const bool shows = words.front() == "show";
+    words.insert(words.begin(), "keys");
+    if (!shows) words.insert(words.end(), {"--dir", keys});
+    return run(words);
+  }
+  [[nodiscard]] json shown(const std::string& place) const {
+    const CommandResult result = spindrift_keys({"show", place, "--json"});
+    return json::parse(result.output);
+  }
+  [[nodiscard]] bool loads(std::uint32_t node) const {
+    return fabric::tls::Credentials::load(keys + "/" + std::to_string(node), "orders", NodeId(node)).ok();
+  }
+};
+
+}  // namespace
+
+TEST_CASE_METHOD(KeysFixture, "one command makes an authority and a bundle for each node, and says what goes where") {
+  const CommandResult made = spindrift_keys({"init", "orders", "--nodes", "0,1"});
+  CHECK(made.code == 0);
+  CHECK(made.errors.empty());
+  CHECK_THAT(made.output, Contains("spindrift://orders/1: serial number ") && Contains(keys + "/authority") &&
+                              Contains("tar -cC " + keys + " 1 | ssh HOST"));
+  CHECK(loads(0));
+  CHECK(loads(1));
+}
+
+TEST_CASE_METHOD(KeysFixture, "the copy that the command prints makes a bundle that its node takes") {
+  REQUIRE(spindrift_keys({"init", "orders", "--nodes", "0,1"}).code == 0);
+  const std::string there = directory.path() + "/there";
+  // What is printed, without ssh and to another place; once more, over files that nobody may write.
+  const std::string copy = "tar -cC " + keys + " 1 | sh -c 'mkdir -p " + there + " && tar -xpC " + there + "'";
+  for (int time = 0; time < 2; ++time) {
+    CHECK(Command({"-c", copy}, "/bin/sh").finish().code == 0);
+    CHECK(fabric::tls::Credentials::load(there + "/1", "orders", NodeId(1)).ok());
+  }
+}
+
+TEST_CASE_METHOD(KeysFixture, "keys are added, rotated, revoked and shown") {
+  REQUIRE(spindrift_keys({"init", "orders"}).code == 0);
+  REQUIRE(spindrift_keys({"add", "orders", "--nodes", "2", "--observer", "dashboard", "--days", "10"}).code == 0);
+  REQUIRE(spindrift_keys({"rotate", "orders", "--nodes", "2"}).code == 0);
+  json all = shown(keys);
+  CHECK(all["group"] == "orders");
+  REQUIRE(all["certificates"].size() == 3);
+  CHECK(all["certificates"][1]["identity"] == "spindrift://orders/observer/dashboard");
+  CHECK(all["certificates"][1]["role"] == "observer");
+  CHECK(all["certificates"][0]["state"] == "valid, 10 days left");
+  CHECK(all["certificates"][2]["state"] == "valid, 365 days left");
+  const std::string newest = all["certificates"][2]["serial"];
+  CHECK(shown(keys + "/2")["certificates"][0]["serial"] == newest);
+
+  const CommandResult revoked = spindrift_keys({"revoke", "orders", "--serial", all["certificates"][0]["serial"]});
+  CHECK(revoked.code == 0);
+  CHECK_THAT(revoked.output, Contains("revoked 1 certificate\n") && Contains("revoked.crl | ssh HOST"));
+  CHECK(loads(2));
+  CHECK(spindrift_keys({"revoke", "orders", "--nodes", "2"}).code == 0);
+  CHECK_FALSE(loads(2));
+  all = shown(keys);
+  CHECK_FALSE(all["certificates"][0]["revoked"].is_null());
+  CHECK(all["certificates"][1]["revoked"].is_null());
+  const CommandResult table = spindrift_keys({"show", keys});
+  CHECK(table.code == 0);
+  CHECK_THAT(table.output, Contains("identity") && Contains(newest) && Contains("revoked 20"));
+}
+
+TEST_CASE_METHOD(KeysFixture, "a bundle that peers would refuse is shown with the reason, and a code") {
+  REQUIRE(spindrift_keys({"init", "orders", "--nodes", "0"}).code == 0);
+  CHECK(spindrift_keys({"show", keys + "/0"}).code == 0);
+  REQUIRE(spindrift_keys({"revoke", "orders", "--nodes", "0"}).code == 0);
+  const CommandResult shown_bundle = spindrift_keys({"show", keys + "/0"});
+  CHECK(shown_bundle.code == number(ExitCode::usage));
+  CHECK_THAT(shown_bundle.output, Contains("spindrift://orders/0"));
+  CHECK_THAT(shown_bundle.errors, Contains("certificate revoked") && Contains("fix: "));
+}
+
+TEST_CASE_METHOD(KeysFixture, "what cannot be is refused before anything is written, with what to do") {
+  const auto refused = [&](std::vector<std::string> words, const char* says) {
+    const CommandResult result = spindrift_keys(std::move(words));
+    CHECK(result.code == number(ExitCode::usage));
+    CHECK_THAT(result.errors, Contains(says));
+    CHECK(result.output.empty());
+  };
+  refused({"init", "Orders", "--nodes", "0"}, "no name of a group");
+  refused({"init", "orders", "--nodes", "4294967295"}, "no node id");
+  refused({"init", "orders", "--client", "../x"}, "no name of an identity");
+  refused({"add", "orders", "--nodes", "0"}, "spindrift keys init");
+  refused({"show", keys}, "spindrift keys init");
+  struct stat found{};
+  CHECK(::stat(keys.c_str(), &found) != 0);
+
+  REQUIRE(spindrift_keys({"init", "orders", "--nodes", "0"}).code == 0);
+  refused({"init", "orders", "--nodes", "1"}, "fix: use spindrift keys add");
+  refused({"add", "orders", "--nodes", "0"}, "fix: use spindrift keys rotate");
+  refused({"add", "orders"}, "nobody is named");
+  refused({"add", "trades", "--nodes", "1"}, "these are the keys of the group orders");
+  refused({"rotate", "orders", "--nodes", "1"}, "fix: use spindrift keys add");
+  refused({"revoke", "orders", "--nodes", "1"}, "fix: look with spindrift keys show");
+  CHECK(shown(keys)["certificates"].size() == 1);
+}
+
+TEST_CASE_METHOD(KeysFixture, "without --dir, keys lie below the home directory, where members look for them") {
+  const auto at_home = [&](const std::string& words) {
+    return Command({"-c", "HOME=" + directory.path() + " " + SPINDRIFT_COMMAND + " keys " + words}, "/bin/sh").finish();
+  };
+  CHECK(at_home("init orders --nodes 0").code == 0);
+  CHECK(fabric::tls::Credentials::load(directory.path() + "/.spindrift/orders/0", "orders", NodeId(0)).ok());
+  const CommandResult shown_at_home = at_home("show orders");
+  CHECK(shown_at_home.code == 0);
+  CHECK_THAT(shown_at_home.output, Contains("spindrift://orders/0"));
+}

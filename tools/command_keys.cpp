@@ -1,0 +1,275 @@
+// `spindrift keys`: a group's authority, and the keys by which its nodes prove themselves.
+#include <chrono>
+#include <filesystem>
+#include <memory>
+#include <optional>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <spindrift/core/keys_path.hpp>
+#include <spindrift/fabric/tls/authority.hpp>
+#include <spindrift/fabric/tls/bundle.hpp>
+
+#include "commands.hpp"
+#include "exit_code.hpp"
+#include "table.hpp"
+
+namespace spindrift::tools {
+namespace {
+
+using namespace fabric::tls;
+using Json = nlohmann::json;
+using std::chrono::days;
+using std::chrono::sys_seconds;
+
+constexpr days authority_days{3650};
+
+struct KeysOptions {
+  std::string group;      ///< of show: or a directory
+  std::string directory;  ///< of the group's keys; empty: the default one
+  std::vector<std::uint32_t> nodes;
+  std::vector<std::string> observers;
+  std::vector<std::string> clients;
+  std::vector<std::string> admins;
+  std::string serial;
+  unsigned days_valid = 365;
+  bool json = false;
+};
+
+sys_seconds now() { return std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now()); }
+
+/// Where a group's keys lie; with a path that another shell can use, too.
+std::string directory_of(const KeysOptions& options) {
+  if (options.directory.empty()) return group_keys_path(options.group);
+  std::string path = std::filesystem::absolute(options.directory).lexically_normal().string();
+  while (path.size() > 1 && path.back() == '/') path.pop_back();
+  return path;
+}
+
+std::vector<Identity> identities_of(const KeysOptions& options) {
+  std::vector<Identity> identities;
+  for (const std::uint32_t node : options.nodes)
+    identities.push_back(value_or_throw(Identity::of_member(options.group, NodeId(node))));
+  const auto add = [&](Role role, const std::vector<std::string>& names) {
+    for (const std::string& name : names) identities.push_back(value_or_throw(Identity::of_role(options.group, role, name)));
+  };
+  add(Role::observer, options.observers);
+  add(Role::client, options.clients);
+  add(Role::admin, options.admins);
+  return identities;
+}
+
+/// At least one.
+std::vector<Identity> named_identities(const KeysOptions& options) {
+  std::vector<Identity> identities = identities_of(options);
+  if (!identities.empty()) return identities;
+  throw Exception(Error(ErrorKind::bad_argument, "nobody is named")
+                      .fix("name them with --nodes 0,1,2 or with --observer, --client, --admin NAME"));
+}
+
+Authority open_authority(const KeysOptions& options) {
+  Authority authority = value_or_throw(Authority::open(directory_of(options)));
+  if (authority.group() == options.group) return authority;
+  throw Exception(Error(ErrorKind::bad_argument, fmt::format("these are the keys of the group {}", authority.group()))
+                      .at(directory_of(options))
+                      .fix("name that group, or the directory of the other's keys with --dir"));
+}
+
+void tell(const Authority& authority, const IssuedCertificate& issued) {
+  fmt::print("{}: serial number {}, valid until {}, in {}\n", issued.identity.uri(), issued.serial,
+             time_text(issued.validity.until), authority.bundle_directory(issued.identity));
+}
+
+/// How a bundle gets to its host. tar replaces files that nobody may write, which scp does not.
+void tell_where_to_copy(const std::string& directory, const std::vector<std::string>& bundles) {
+  fmt::print("Copy to each host the directory of its node, and no other, in the name of the user that runs it there:\n");
+  for (const std::string& bundle : bundles)
+    fmt::print("  tar -cC {0} {1} | ssh HOST 'mkdir -p {0} && tar -xpC {0}'\n", directory, bundle);
+}
+
+// ---- init, add, rotate, revoke
+
+void issue(Authority& authority, const KeysOptions& options, const std::vector<Identity>& identities,
+           Result<IssuedCertificate> (Authority::*make)(const Identity&, const Validity&)) {
+  std::vector<std::string> bundles;
+  for (const Identity& identity : identities) {
+    tell(authority, value_or_throw((authority.*make)(identity, valid_for(now(), days(options.days_valid)))));
+    bundles.push_back(bundle_name(identity));
+  }
+  if (!bundles.empty()) tell_where_to_copy(directory_of(options), bundles);
+}
+
+int init_keys(const KeysOptions& options) {
+  const std::vector<Identity> identities = identities_of(options);
+  const std::string directory = directory_of(options);
+  Authority authority = value_or_throw(Authority::create(directory, options.group, valid_for(now(), authority_days)));
+  fmt::print("authority of {}, valid for {} days, in {}/{}: keep it off the members' hosts, and a copy in a safe place\n",
+             options.group, authority_days.count(), directory, authority_directory);
+  issue(authority, options, identities, &Authority::add);
+  return number(ExitCode::success);
+}
+
+int add_keys(const KeysOptions& options) {
+  const std::vector<Identity> identities = named_identities(options);
+  Authority authority = open_authority(options);
+  issue(authority, options, identities, &Authority::add);
+  return number(ExitCode::success);
+}
+
+int rotate_keys(const KeysOptions& options) {
+  const std::vector<Identity> identities = named_identities(options);
+  Authority authority = open_authority(options);
+  issue(authority, options, identities, &Authority::rotate);
+  fmt::print("The keys before stay good until they expire; spindrift keys revoke {} --serial SERIAL takes one back.\n",
+             options.group);
+  return number(ExitCode::success);
+}
+
+int revoke_keys(const KeysOptions& options) {
+  const std::vector<Identity> identities = options.serial.empty() ? named_identities(options) : identities_of(options);
+  Authority authority = open_authority(options);
+  std::size_t count = 0;
+  if (!options.serial.empty()) count += value_or_throw(authority.revoke(options.serial, now()));
+  for (const Identity& identity : identities) count += value_or_throw(authority.revoke(identity, now()));
+  const std::string directory = directory_of(options);
+  fmt::print("revoked {} {}\n", count, count == 1 ? "certificate" : "certificates");
+  fmt::print("Bundles in {} have the new list. Copy it to each other host of the group:\n", directory);
+  fmt::print("  tar -cC {0}/{1} {2} | ssh HOST tar -xpC {0}/ID\n", directory, authority_directory, revoked_file);
+  return number(ExitCode::success);
+}
+
+// ---- show
+
+std::string state_of(const IssuedCertificate& certificate) {
+  if (certificate.revoked) return "revoked " + time_text(*certificate.revoked);
+  if (now() < certificate.validity.from) return "not valid yet";
+  if (now() > certificate.validity.until) return "expired";
+  return fmt::format("valid, {} days left", std::chrono::ceil<days>(certificate.validity.until - now()).count());
+}
+
+Json json_of(const IssuedCertificate& certificate) {
+  return {{"identity", certificate.identity.uri()},
+          {"role", to_string(certificate.identity.role)},
+          {"serial", certificate.serial},
+          {"from", time_text(certificate.validity.from)},
+          {"until", time_text(certificate.validity.until)},
+          {"revoked", certificate.revoked ? Json(time_text(*certificate.revoked)) : Json()},
+          {"state", state_of(certificate)}};
+}
+
+/// What there is to show of a directory, and what is wrong with it.
+struct Shown {
+  std::string group;
+  std::vector<IssuedCertificate> certificates;
+  std::optional<Error> problem;
+};
+
+Shown shown_of_bundle(const std::string& directory) {
+  const Bundle bundle = value_or_throw(read_bundle(directory));
+  const Identity identity = value_or_throw(identity_of(bundle.certificate()));
+  const Validity validity = value_or_throw(validity_of(bundle.certificate()));
+  Shown shown{identity.group, {{identity, serial_of(bundle.certificate()), validity, std::nullopt}}, std::nullopt};
+  if (auto good = check_bundle(bundle, identity, now()); !good) shown.problem = std::move(good).error();
+  return shown;
+}
+
+Shown shown_of(const KeysOptions& options) {
+  std::string directory = options.group;
+  if (directory.find('/') == std::string::npos && directory != "." && directory != "..")
+    directory = group_keys_path(value_or_throw(Identity::of_member(options.group, NodeId(0))).group);
+  if (std::filesystem::exists(directory + "/" + certificate_file)) return shown_of_bundle(directory);
+  AuthorityIndex index = value_or_throw(read_index(directory));
+  return {index.group, std::move(index.issued), std::nullopt};
+}
+
+int show_keys(const KeysOptions& options) {
+  const Shown shown = shown_of(options);
+  if (options.json) {
+    Json certificates = Json::array();
+    for (const IssuedCertificate& certificate : shown.certificates) certificates.push_back(json_of(certificate));
+    fmt::print("{}\n", Json{{"group", shown.group},
+                            {"certificates", certificates},
+                            {"problem", shown.problem ? Json(shown.problem->to_string()) : Json()}}
+                           .dump(2));
+  } else {
+    using enum TextTable::Align;
+    TextTable table({left, left, left, left, left});
+    table.add({"identity", "serial number", "from", "until", "state"});
+    for (const IssuedCertificate& certificate : shown.certificates) {
+      table.add({certificate.identity.uri(), certificate.serial, time_text(certificate.validity.from),
+                 time_text(certificate.validity.until), state_of(certificate)});
+    }
+    table.print();
+  }
+  if (shown.problem) throw Exception(*shown.problem);
+  return number(ExitCode::success);
+}
+
+// ---- options
+
+CLI::App* add_keys_part(CLI::App& parent, Work& chosen, const char* name, const char* description, const char* examples,
+                        int (*run)(const KeysOptions&), const std::shared_ptr<KeysOptions>& options) {
+  CLI::App* command = parent.add_subcommand(name, description);
+  command->footer(std::string("Examples:\n") + examples + "\n\n" + exit_codes_text());
+  command->callback([options, run, &chosen] { chosen = [options, run] { return run(*options); }; });
+  return command;
+}
+
+void add_group_arguments(CLI::App& command, KeysOptions& options) {
+  command.add_option("group", options.group, "Name of the group, as [SPINDRIFT] group_name")->type_name("GROUP")->required();
+  command.add_option("--dir", options.directory, "Directory of the group's keys; default: ~/.spindrift/GROUP")
+      ->type_name("DIRECTORY");
+}
+
+void add_identity_arguments(CLI::App& command, KeysOptions& options) {
+  command.add_option("--nodes", options.nodes, "Node ids of members: 0,1,2")->type_name("IDS")->delimiter(',');
+  command.add_option("--observer", options.observers, "Name of somebody who only looks; may be repeated")->type_name("NAME");
+  command.add_option("--client", options.clients, "Name of a client; may be repeated")->type_name("NAME");
+  command.add_option("--admin", options.admins, "Name of an administrator; may be repeated")->type_name("NAME");
+}
+
+void add_days_argument(CLI::App& command, KeysOptions& options) {
+  command.add_option("--days", options.days_valid, "How long the new certificates hold; default: 365")
+      ->type_name("N")
+      ->check(CLI::Range(1, 36500));
+}
+
+}  // namespace
+
+void add_keys_command(CLI::App& app, Work& chosen) {
+  auto options = std::make_shared<KeysOptions>();
+  CLI::App* keys = app.add_subcommand("keys", "Make the keys by which a group's nodes prove themselves, and take them back");
+  keys->require_subcommand(1);
+  const auto add = [&](const char* name, const char* description, const char* examples, int (*run)(const KeysOptions&)) {
+    return add_keys_part(*keys, chosen, name, description, examples, run, options);
+  };
+
+  CLI::App* init = add("init", "Make an authority for a group, and keys for its nodes",
+                       "  spindrift keys init orders --nodes 0,1,2\n  spindrift keys init orders --dir /root/orders",
+                       init_keys);
+  CLI::App* added = add("add", "Make keys for more nodes, or for others than members",
+                        "  spindrift keys add orders --nodes 3\n  spindrift keys add orders --observer dashboard", add_keys);
+  CLI::App* rotate = add("rotate", "Make new keys for nodes that have some; the old ones stay good until they expire",
+                         "  spindrift keys rotate orders --nodes 1", rotate_keys);
+  CLI::App* revoke = add("revoke", "Take keys back: members refuse them from the next look at the list on",
+                         "  spindrift keys revoke orders --nodes 1\n  spindrift keys revoke orders --serial 5F1C…",
+                         revoke_keys);
+  for (CLI::App* command : {init, added, rotate, revoke}) {
+    add_group_arguments(*command, *options);
+    add_identity_arguments(*command, *options);
+  }
+  for (CLI::App* command : {init, added, rotate}) add_days_argument(*command, *options);
+  revoke->add_option("--serial", options->serial, "Serial number of one certificate, as show prints it")
+      ->type_name("SERIAL");
+
+  CLI::App* show = add("show", "Print what an authority has issued, or whose a node's directory is and whether it is good",
+                       "  spindrift keys show orders\n  spindrift keys show ~/.spindrift/orders/1 --json", show_keys);
+  show->add_option("group", options->group, "Name of a group; or, with a slash in it, a directory of keys or one bundle")
+      ->type_name("GROUP|DIRECTORY")
+      ->required();
+  show->add_flag("--json", options->json, "Print JSON");
+}
+
+}  // namespace spindrift::tools
