@@ -209,5 +209,6 @@ TEST_CASE("only a member of this group, with the id that it claims, is admitted"
     CHECK(admitted.error().kind() == ErrorKind::refused);
     CHECK(says(admitted.error(), peer.uri()));
     CHECK_FALSE(admitted.error().fix().empty());
+    CHECK(says(admitted.error(), "no member") == (peer.role != Role::member));
   }
 }

@@ -19,9 +19,14 @@ namespace spindrift::fabric::tls::test {
 inline std::chrono::sys_seconds now() {
   return std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
 }
-inline Validity this_year() { return valid_for(now(), std::chrono::days(365)); }
-inline Validity last_year() { return {now() - std::chrono::days(365), now() - std::chrono::days(1)}; }
-inline Validity next_year() { return {now() + std::chrono::days(1), now() + std::chrono::days(365)}; }
+/// The same for all of a run, so that what is said twice is equal.
+inline std::chrono::sys_seconds started() {
+  static const std::chrono::sys_seconds at = now();
+  return at;
+}
+inline Validity this_year() { return valid_for(started(), std::chrono::days(365)); }
+inline Validity last_year() { return {started() - std::chrono::days(365), started() - std::chrono::days(1)}; }
+inline Validity next_year() { return {started() + std::chrono::days(1), started() + std::chrono::days(365)}; }
 
 /// Of this process alone; removed at the end with everything in it.
 class TemporaryDirectory {
