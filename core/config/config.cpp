@@ -15,6 +15,7 @@
 #include <spindrift/core/config/keys.hpp>
 #include <spindrift/core/config/load.hpp>
 #include <spindrift/core/file_descriptor.hpp>
+#include <spindrift/core/keys_path.hpp>
 
 namespace spindrift {
 namespace {
@@ -154,6 +155,8 @@ std::string Config::address_of(NodeId node) const {
 }
 
 bool Config::needs_trusted_network() const { return state_->loaded.needs_trust; }
+Security Config::security() const { return text("SPINDRIFT", "security") == "none" ? Security::none : Security::tls; }
+std::string Config::keys_directory() const { return keys_path(text("SPINDRIFT", "keys"), group_name(), local_id()); }
 const std::string& Config::runtime_directory() const { return text("SPINDRIFT", "runtime_directory"); }
 PollMode Config::poll_mode() const { return text("SPINDRIFT", "poll") == "spin" ? PollMode::spin : PollMode::block; }
 Duration Config::spin() const { return std::chrono::microseconds(integer("SPINDRIFT", "spin_us")); }

@@ -44,6 +44,12 @@ enum class PollMode : std::uint8_t {
   spin,   ///< never sleep; for dedicated cores
 };
 
+/// How members of different hosts protect what they say, over fabrics that do so.
+enum class Security : std::uint8_t {
+  tls,   ///< each proves by its key who it is, and everything is encrypted
+  none,  ///< nothing is proven and nothing encrypted
+};
+
 /// Immutable; copies share. Thread-safe.
 class Config {
  public:
@@ -82,6 +88,9 @@ class Config {
   /// Whether strangers could reach a member over a fabric that cannot tell them from members: such a configuration is valid
   /// only with [SPINDRIFT] network_trusted = true.
   [[nodiscard]] bool needs_trusted_network() const;
+  [[nodiscard]] Security security() const;  ///< of the group
+  /// Where this node's keys lie; absolute.
+  [[nodiscard]] std::string keys_directory() const;
   /// Where this node's sockets, locks and counters live; absolute.
   [[nodiscard]] const std::string& runtime_directory() const;
   [[nodiscard]] PollMode poll_mode() const;  ///< of this node alone

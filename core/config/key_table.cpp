@@ -1,6 +1,7 @@
 // The table itself. Section and key names of Derecho keep their meaning; keys that have no effect here are listed so that a
 // Derecho file is accepted, checked, and told which of its lines do nothing.
 #include <spindrift/core/config/keys.hpp>
+#include <spindrift/core/keys_path.hpp>
 
 namespace spindrift::config {
 namespace {
@@ -82,6 +83,15 @@ constexpr Key table[] = {
      "hand the bytes of whoever reaches a port to libfabric or rdma-core before anything shows who sent them, and encrypt "
      "nothing; so they refuse to start if a member's address is not of the loopback interface (127.0.0.0/8, ::1, "
      "localhost), unless this says true."},
+    choice_of({"SPINDRIFT", "security", choice, group, "tls",
+               "How members of different hosts protect what they say, over the fabric that does so (tcp). tls: each proves "
+               "by its key who it is, and everything is encrypted. none: whoever reaches a member's port can read and "
+               "change everything, and join; each start logs that. Other fabrics do not look at this: see network_trusted."},
+              "tls|none"),
+    {"SPINDRIFT", "keys", keys_directory, node, keys_path_default,
+     "Where the keys of this node lie, with security = tls: the directory that spindrift keys made for it, with "
+     "authority.crt, node.crt, node.key and revoked.crl. ~ in front stands for the home directory, <group> for group_name, "
+     "<id> for the node."},
     {"SPINDRIFT", "runtime_directory", directory, node, "/dev/shm/spindrift-<uid>",
      "Where this node's sockets, locks and counters live. Members on one host must name the same directory. <uid> stands "
      "for the number of the user."},

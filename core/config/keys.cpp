@@ -89,6 +89,13 @@ Result<std::string> canonical_directory(const Key& key, std::string_view text) {
   return path;
 }
 
+Result<std::string> canonical_keys_directory(const Key& key, std::string_view text) {
+  std::string path(text);
+  while (path.size() > 1 && path.back() == '/') path.pop_back();
+  if (!path.starts_with('/') && !path.starts_with("~/")) return wrong(key, text);
+  return path;
+}
+
 Result<std::string> canonical_node_list(const Key& key, std::string_view text) {
   std::vector<std::int64_t> ids;
   if (trimmed(text).empty()) return std::string();
@@ -177,6 +184,7 @@ Result<std::string> canonical_value(const Key& key, std::string_view text) {
     case KeyType::choice: return canonical_choice(key, text);
     case KeyType::group_name: return canonical_group_name(key, text);
     case KeyType::directory: return canonical_directory(key, text);
+    case KeyType::keys_directory: return canonical_keys_directory(key, text);
     case KeyType::node_list: return canonical_node_list(key, text);
     case KeyType::addresses: return canonical_addresses(text);
     case KeyType::log_levels: return canonical_log_levels(text);
@@ -200,6 +208,7 @@ std::string describe_type(const Key& key) {
     case KeyType::choice: return fmt::format("{}", fmt::join(split(key.choices, '|'), " or "));
     case KeyType::group_name: return "1 to 32 characters of a-z, 0-9, _ and -";
     case KeyType::directory: return fmt::format("an absolute path of at most {} characters", directory_length_max);
+    case KeyType::keys_directory: return "a path that is absolute or begins with ~/, in which <group> and <id> may occur";
     case KeyType::node_list: return "node ids from 0 to 4294967294 separated by commas: 0, 1, 2";
     case KeyType::addresses: return "id@host:port separated by commas: 0@10.0.0.1:7400, 1@10.0.0.2:7400";
     case KeyType::log_levels: return "a level, then exceptions: info,smc=trace";

@@ -20,6 +20,7 @@ enum class KeyType : std::uint8_t {
   choice,      ///< one of `choices`
   path,        ///< a file or directory; empty where the documentation gives that a meaning
   directory,   ///< an absolute path of at most 80 characters; <uid> stands for the user's number
+  keys_directory,  ///< a path that is absolute or begins with "~/"; <group> and <id> stand for those
   node_list,   ///< node ids separated by commas, no duplicates
   addresses,   ///< id@host:port, separated by commas, or a pattern with <id>
   log_levels,  ///< as log::set_levels takes it

@@ -67,6 +67,8 @@ TEST_CASE("a value of the wrong type or out of range says what may stand there")
   check_text_problems("[SPINDRIFT]\ngroup_name = " + std::string(33, 'a'), {{"test.cfg:2", "group_name", "1 to 32"}});
   check_text_problems("[SPINDRIFT]\nruntime_directory = here\n", {{"test.cfg:2", "runtime_directory", "absolute path"}});
   check_text_problems("[SPINDRIFT]\nruntime_directory = /" + std::string(80, 'a'), {{"test.cfg:2", "directory", "80"}});
+  check_text_problems("[SPINDRIFT]\nkeys = here\n", {{"test.cfg:2", "keys", "absolute or begins with ~/"}});
+  check_text_problems("[SPINDRIFT]\nsecurity = off\n", {{"test.cfg:2", "security", "tls or none"}});
   check_text_problems("[SPINDRIFT]\nlog_level = loud\n", {{"test.cfg:2", "\"loud\" is not a log level", "warn"}});
   check_text_problems("[SPINDRIFT]\nmembers = 1, x\n", {{"test.cfg:2", "\"x\" is not a node id", "separated by commas"}});
   check_text_problems("[SPINDRIFT]\nmembers = 1, 2, 1\n", {{"test.cfg:2", "node 1 is named twice", "once"}});

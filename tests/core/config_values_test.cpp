@@ -7,6 +7,8 @@
 
 #include <unistd.h>
 
+#include <spindrift/core/keys_path.hpp>
+
 using namespace spindrift;
 using namespace spindrift::test;
 
@@ -16,6 +18,8 @@ TEST_CASE("an empty configuration has the documented defaults") {
   CHECK(config.group_name() == "spindrift");
   CHECK(config.fabric() == "shm");
   CHECK(config.runtime_directory() == "/dev/shm/spindrift-" + std::to_string(::getuid()));
+  CHECK(config.security() == Security::tls);
+  CHECK(config.keys_directory() == keys_path("~/.spindrift/<group>/<id>", "spindrift", NodeId(0)));
   CHECK(config.poll_mode() == PollMode::block);
   CHECK(config.spin() == std::chrono::microseconds(50));
   CHECK(config.join_timeout() == std::chrono::seconds(30));
@@ -95,6 +99,15 @@ TEST_CASE("spelling does not matter: blanks, comments, quotes, carriage returns,
   CHECK(config.runtime_directory() == "/tmp/x");
   CHECK(config.integer("SUBGROUP/DEFAULT", "ring_size") == 2 << 20);
   CHECK(config.boolean("PERS", "reset"));
+}
+
+TEST_CASE("one value says where each node's keys lie, and to go without must be written down") {
+  const std::string text = "[SPINDRIFT]\ngroup_name = orders\nsecurity = none\nkeys = /etc/spindrift/<group>/<id>/\n";
+  const Config config = parse(text + "[DERECHO]\nlocal_id = 7\n");
+  CHECK(config.security() == Security::none);
+  CHECK(config.keys_directory() == "/etc/spindrift/orders/7");
+  CHECK(config.digest() != parse("[SPINDRIFT]\ngroup_name = orders\nkeys = /x\n").digest());
+  CHECK(parse("[SPINDRIFT]\nkeys = /x\n").digest() == parse("").digest());
 }
 
 TEST_CASE("a hash inside a value starts no comment unless a blank stands before it") {
