@@ -92,6 +92,9 @@ struct Event {
   RegionKey region{};
   std::uint64_t region_bytes = 0;
   std::uint64_t context = 0;
+  /// Of a connection: random, this end's and the other's, new for each, so that what proves something on one proves nothing
+  /// on another. 0 where the operating system says who the peer is.
+  std::array<std::uint64_t, 2> words{};
   std::vector<std::byte> bytes{};
   std::optional<Error> reason{};
 };

@@ -203,7 +203,8 @@ Finding address(const HostFacts& host, const Needs& needs) {
 
 Finding network() {
   return {Grade::note, "network",
-          "trusted, says network_trusted: the fabric cannot tell members from strangers, and encrypts nothing",
+          "trusted, says network_trusted: the fabric cannot tell members from strangers, encrypts nothing, and libfabric's "
+          "parsers of TCP can be stopped and crashed by whoever reaches a port",
           "let the firewall admit the members' hosts alone to their ports, or put these into a VPN: see SECURITY.md"};
 }
 

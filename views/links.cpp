@@ -33,7 +33,9 @@ Links::Links(Join self, std::span<const fabric::Address> roster, const GroupIden
              const std::vector<SubgroupView>& shapes, fabric::Fabric& fabric, const Founding& founding)
     : self_(self),
       identity_(identity),
-      decode_([this, &shapes](std::span<const std::byte> bytes) { return decode(bytes, identity_, shapes); }),
+      decode_([this, &shapes](std::span<const std::byte> bytes, const ConnectionWords& words) {
+        return decode(bytes, identity_, shapes, self_.node, words);
+      }),
       fabric_(fabric),
       founding_(founding),
       events_(fabric) {
@@ -125,18 +127,20 @@ void Links::on_connected(const fabric::Event& event) {
   }
   const bool fresh = view_ == nullptr;
   const Hello hello{self_.node, self_.incarnation, fresh, fresh ? ViewId(0) : view_->id};
-  send_in_parts(fabric_, event.peer, encode(identity_, hello));
+  const ConnectionWords words{event.words[0], event.words[1]};
+  send_in_parts(fabric_, event.peer, encode(identity_, hello, event.node, words));
   if (peer->state != Peer::State::away) {
-    if (const auto oldest = peer->pending.add({event.peer, event.mappable})) fabric_.disconnect(*oldest);
+    if (const auto oldest = peer->pending.add({event.peer, event.mappable, words})) fabric_.disconnect(*oldest);
     return;
   }
   peer->state = Peer::State::greeted;
   peer->id = event.peer;
   peer->mappable = event.mappable;
+  peer->words = words;
 }
 
 void Links::on_message(Peer& peer, std::span<const std::byte> bytes) {
-  auto message = decode_(bytes);
+  auto message = decode_(bytes, peer.words);
   if (!message) return accuse(peer, "it sent a message that is none of this protocol");
   if (const auto* part = std::get_if<MessagePart>(&*message)) return on_part(peer, *part);
   if (const auto* hello = std::get_if<Hello>(&*message)) return on_hello(peer, *hello);

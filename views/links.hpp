@@ -145,6 +145,7 @@ class Links {
     Standing standing = Standing::member;
     fabric::PeerId id;
     bool mappable = false;
+    ConnectionWords words{};
     std::uint64_t incarnation = 0;  ///< 0: not known
     PartedMessage parts{};
     PendingConnections pending{};

@@ -29,7 +29,7 @@ bool Links::on_pending(fabric::Event& event) {
 bool Links::outranks(const Peer& peer, const PendingConnection& pending) const {
   std::uint64_t incarnation = 0;
   return std::any_of(pending.events.begin(), pending.events.end(), [&](const fabric::Event& event) {
-    const auto message = decode_(event.bytes);
+    const auto message = decode_(event.bytes, pending.words);
     if (!message) return false;
     if (const auto* notice = std::get_if<ViewNotice>(&*message)) {
       return state_ == State::looking && founding_.accepts({peer.address.node, incarnation}, *notice);
@@ -49,7 +49,7 @@ void Links::prefer_pending(Peer& peer) {
       [&](const PendingConnection& pending) { return silent ? pending.spoke() : outranks(peer, pending); });
   if (!any) return;
   if (!silent) return on_lost(peer, "its node has connected anew");
-  PendingConnection present{peer.id, peer.mappable};
+  PendingConnection present{peer.id, peer.mappable, peer.words};
   adopt_pending(peer);
   static_cast<void>(peer.pending.add(std::move(present)));  // there is room for it: one was adopted
 }
@@ -63,6 +63,7 @@ void Links::adopt_pending(Peer& peer) {
   peer.state = adopted.spoke() ? Peer::State::spoke : Peer::State::greeted;
   peer.id = adopted.id;
   peer.mappable = adopted.mappable;
+  peer.words = adopted.words;
   peer.parts = std::move(adopted.parts);
   events_.hear_first(std::move(adopted.events));
 }

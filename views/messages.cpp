@@ -7,6 +7,7 @@
 #include <spindrift/core/bytes.hpp>
 #include <spindrift/core/check.hpp>
 #include <spindrift/core/digest.hpp>
+#include <spindrift/views/hello_proof.hpp>
 
 namespace spindrift::views {
 namespace {
@@ -177,14 +178,20 @@ bool plausible(const StatePiece& piece) {
          piece.bytes.size() <= piece.total_bytes - piece.offset && (!piece.bytes.empty() || piece.total_bytes == 0);
 }
 
-std::optional<Message> decode_hello(ByteReader reader, const GroupIdentity& ours) {
+/// Who hears a message, and on which connection.
+struct Hearer {
+  NodeId self;
+  ConnectionWords words;
+};
+
+std::optional<Message> decode_hello(ByteReader reader, const GroupIdentity& ours, const Hearer& hearer) {
   Hello hello;
   hello.node = reader.get<NodeId>();
   const auto fresh = reader.get<std::uint32_t>();
   hello.fresh = fresh == 1;
   hello.incarnation = reader.get<std::uint64_t>();
   hello.view = reader.get<ViewId>();
-  const auto digest = reader.get<std::array<std::uint64_t, 2>>();
+  const auto proof = reader.get<HelloProof>();
   const auto raw = reader.get_bytes(group_name_bytes);
   if (!reader.complete() || fresh > 1 || hello.incarnation == 0) return std::nullopt;
   const auto end = std::find(raw.begin(), raw.end(), std::byte{0});
@@ -195,7 +202,7 @@ std::optional<Message> decode_hello(ByteReader reader, const GroupIdentity& ours
     return mismatch("group names differ: \"" + ours.group_name + "\" and \"" + name + "\"",
                     "give both nodes the same [SPINDRIFT] group_name");
   }
-  if (digest != ours.config_digest) {
+  if (!equal(proof, prove(ours, hello, hearer.self, hearer.words.peer, hearer.words.own))) {
     return mismatch("configurations differ in what the whole group must share",
                     "compare `spindrift config show --effective` of both nodes: layout, members and profiles must be equal");
   }
@@ -242,10 +249,11 @@ void put_view(ByteWriter& writer, const ViewNotice& notice) {
 }
 
 template <std::size_t kind>
-std::optional<Message> decode_as(ByteReader reader, const GroupIdentity& ours, const std::vector<SubgroupView>& shapes) {
+std::optional<Message> decode_as(ByteReader reader, const GroupIdentity& ours, const std::vector<SubgroupView>& shapes,
+                                 const Hearer& hearer) {
   using Kind = std::variant_alternative_t<kind, Message>;
   if constexpr (std::is_same_v<Kind, Hello>) {
-    return decode_hello(reader, ours);
+    return decode_hello(reader, ours, hearer);
   } else if constexpr (std::is_same_v<Kind, ViewNotice>) {
     return decode_view({reader, shapes.size()}, shapes);
   } else if constexpr (!std::is_same_v<Kind, Mismatch>) {
@@ -257,7 +265,8 @@ std::optional<Message> decode_as(ByteReader reader, const GroupIdentity& ours, c
   return std::nullopt;
 }
 
-using DecodeKind = std::optional<Message> (*)(ByteReader, const GroupIdentity&, const std::vector<SubgroupView>&);
+using DecodeKind = std::optional<Message> (*)(ByteReader, const GroupIdentity&, const std::vector<SubgroupView>&,
+                                              const Hearer&);
 template <std::size_t... kinds>
 constexpr std::array<DecodeKind, sizeof...(kinds)> decoders_of(std::index_sequence<kinds...>) {
   return {decode_as<kinds>...};
@@ -266,11 +275,12 @@ constexpr auto decoders = decoders_of(std::make_index_sequence<std::variant_size
 
 }  // namespace
 
-std::vector<std::byte> encode(const GroupIdentity& identity, const Hello& hello) {
+std::vector<std::byte> encode(const GroupIdentity& identity, const Hello& hello, NodeId to, const ConnectionWords& words) {
   std::array<char, group_name_bytes> name{};
   std::copy_n(identity.group_name.begin(), std::min(identity.group_name.size(), group_name_bytes), name.begin());
   return begin(Message(hello).index())
-      .put(hello.node, std::uint32_t{hello.fresh ? 1U : 0U}, hello.incarnation, hello.view, identity.config_digest, name)
+      .put(hello.node, std::uint32_t{hello.fresh ? 1U : 0U}, hello.incarnation, hello.view,
+           prove(identity, hello, to, words.own, words.peer), name)
       .take();
 }
 
@@ -291,7 +301,7 @@ std::vector<std::byte> encode(const Message& message) {
 }
 
 std::optional<Message> decode(std::span<const std::byte> bytes, const GroupIdentity& ours,
-                              const std::vector<SubgroupView>& shapes) {
+                              const std::vector<SubgroupView>& shapes, NodeId self, const ConnectionWords& words) {
   ByteReader reader(bytes);
   const auto first = reader.get<std::uint32_t>();
   const auto version = reader.get<std::uint32_t>();
@@ -303,7 +313,7 @@ std::optional<Message> decode(std::span<const std::byte> bytes, const GroupIdent
                     "run the same release of spindrift on all nodes");
   }
   if (reserved != 0) return std::nullopt;
-  return kind < decoders.size() ? decoders[kind](reader, ours, shapes) : std::nullopt;
+  return kind < decoders.size() ? decoders[kind](reader, ours, shapes, {self, words}) : std::nullopt;
 }
 
 }  // namespace spindrift::views

@@ -18,7 +18,7 @@
 namespace spindrift::views {
 
 /// Changes whenever members of two builds could misread each other's rows, rings or messages.
-inline constexpr std::uint32_t protocol_version = 6;
+inline constexpr std::uint32_t protocol_version = 7;
 
 /// What all members of a group must have in common.
 struct GroupIdentity {
@@ -26,7 +26,13 @@ struct GroupIdentity {
   std::array<std::uint64_t, 2> config_digest{};  ///< of everything group-wide in the config
 };
 
-/// The first words on every connection, before any memory is exposed.
+/// What the two ends of a connection have said when it was made; see fabric::Event.
+struct ConnectionWords {
+  std::uint64_t own = 0;
+  std::uint64_t peer = 0;
+};
+
+/// The first words on every connection, before any memory is exposed. It travels with a proof, see hello_proof.hpp.
 struct Hello {
   NodeId node;
   std::uint64_t incarnation = 0;  ///< not 0
@@ -114,7 +120,9 @@ struct Addressed {
 using Message = std::variant<Mismatch, Hello, Refusal, Removed, ViewNotice, RowNotice, StatePiece, StateAck, PrivateMessage,
                              Stopped, MessagePart, PromiseRequest, Promise, Settled, BulkNotice>;
 
-[[nodiscard]] std::vector<std::byte> encode(const GroupIdentity& identity, const Hello& hello);
+/// For that node, on the connection of these words: taken on no other.
+[[nodiscard]] std::vector<std::byte> encode(const GroupIdentity& identity, const Hello& hello, NodeId to,
+                                            const ConnectionWords& words);
 /// Of every other but `Mismatch`, which nobody sends. Reasons are cut at 512 bytes.
 [[nodiscard]] std::vector<std::byte> encode(const Message& message);
 
@@ -126,7 +134,9 @@ inline constexpr std::size_t parted_message_bytes_max = 1U << 20U;
 
 /// Checks every byte. `shapes`: the group's subgroups, of which a view notice gives the members. Nothing: not a message of
 /// this protocol.
+/// `self` and `words`: of who hears it on which connection; a hello whose proof is for another is a mismatch.
 [[nodiscard]] std::optional<Message> decode(std::span<const std::byte> bytes, const GroupIdentity& ours,
-                                            const std::vector<SubgroupView>& shapes);
+                                            const std::vector<SubgroupView>& shapes, NodeId self = NodeId(),
+                                            const ConnectionWords& words = {});
 
 }  // namespace spindrift::views

@@ -14,7 +14,7 @@ constexpr std::size_t events_max = 64;
 
 bool PendingConnection::keep(fabric::Event&& event, const Decoder& decode) {
   if (event.kind == fabric::Event::Kind::message) {
-    const auto message = decode(event.bytes);
+    const auto message = decode(event.bytes, words);
     if (const auto* part = message ? std::get_if<MessagePart>(&*message) : nullptr) {
       const auto state = parts.add(*part, greeted ? parted_message_bytes_max : stranger_message_bytes_max);
       if (state != PartedMessage::State::whole) return state == PartedMessage::State::incomplete;

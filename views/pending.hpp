@@ -18,12 +18,13 @@
 
 namespace spindrift::views {
 
-/// What makes a message of bytes: it knows the group's identity and shapes.
-using Decoder = std::function<std::optional<Message>(std::span<const std::byte>)>;
+/// What makes a message of bytes that came on the connection of these words: it knows the group's identity and shapes.
+using Decoder = std::function<std::optional<Message>(std::span<const std::byte>, const ConnectionWords&)>;
 
 struct PendingConnection {
   fabric::PeerId id;
   bool mappable = false;
+  ConnectionWords words{};
   bool greeted = false;  ///< its first words were a hello of this group
   std::size_t bytes = 0;  ///< of all that is kept in `events`
   PartedMessage parts{};

@@ -186,7 +186,7 @@ void PeerConnections::up(Connection& connection) {
   if (peers_.empty()) next_alive_ = now_ + limits_.silence_max / 4;
   peers_.emplace(connection.peer, &connection);
   called_[connection.node()].last_failure.clear();
-  tell(connection, {.kind = Event::Kind::connected});
+  tell(connection, {.kind = Event::Kind::connected, .words = {connection.call().word, connection.call().peer_word}});
   for (Event& event : std::exchange(connection.early, {})) tell(connection, std::move(event));
 }
 

@@ -19,7 +19,7 @@ std::vector<SubgroupView> two_shapes() {
 }
 
 void check(const Hello& hello) {
-  const auto again = decode(encode(ours, hello), ours, two_shapes());
+  const auto again = decode(encode(ours, hello, NodeId(), {}), ours, two_shapes());
   expect(again && std::holds_alternative<Hello>(*again) && std::get<Hello>(*again).incarnation == hello.incarnation,
          "a hello survives its own encoding");
 }

@@ -27,6 +27,9 @@ View view_of(std::uint64_t id, std::initializer_list<Join> members) {
   return view;
 }
 
+/// Of whom connections are whose numbers end with it.
+NodeId node_at(fabric::PeerId peer) { return NodeId(static_cast<std::uint32_t>(peer.value() % 10)); }
+
 /// Node 0, of a roster of four, started as 100.
 struct Desk {
   Desk() {
@@ -44,14 +47,14 @@ struct Desk {
   /// One connection of that node, whose first word is a hello.
   void meet(std::uint32_t peer, std::uint32_t node, std::uint64_t incarnation, bool fresh = true, ViewId at = ViewId(0)) {
     fabric.connected(peer, node);
-    fabric.says(peer, encode(group, Hello{NodeId(node), incarnation, fresh, at}));
+    fabric.says(peer, encode(group, Hello{NodeId(node), incarnation, fresh, at}, NodeId(0), {}));
   }
   template <class T>
   std::vector<T> sent_to(std::uint32_t peer) const {
     std::vector<T> messages;
     for (const auto& each : fabric.sent) {
       if (each.to != fabric::PeerId(peer)) continue;
-      auto message = decode(each.bytes, group, shapes);
+      auto message = decode(each.bytes, group, shapes, node_at(each.to));
       if (message && std::holds_alternative<T>(*message)) messages.push_back(std::get<T>(*message));
     }
     return messages;
@@ -88,6 +91,41 @@ TEST_CASE("a process asks for all of the roster, greets who comes, and knows who
   REQUIRE(desk.links.met().size() == 1);
   CHECK(desk.links.met()[0].fresh);
   CHECK(desk.links.missing(std::vector{NodeId(0), NodeId(1), NodeId(2)}) == std::vector{NodeId(2)});
+}
+
+TEST_CASE("a hello that was recorded is worth nothing on a later connection, and only one of this connection is a peer's") {
+  Desk desk;
+  desk.links.begin_view(desk.view);
+  CHECK_FALSE(desk.links.next_consequence());
+  const auto recorded = encode(group, Hello{NodeId(1), 101, false, ViewId(5)}, NodeId(0), {8, 7});
+  desk.fabric.connected(11, 1, false, {17, 8});
+  desk.fabric.says(11, recorded);
+  desk.hear();
+  CHECK(desk.links.members().empty());
+  CHECK(desk.sent_to<Refusal>(11).size() == 1);
+  desk.fabric.connected(21, 1, false, {7, 8});
+  desk.fabric.says(21, recorded);
+  desk.hear();
+  CHECK(desk.links.members().size() == 1);
+}
+
+TEST_CASE("a pending connection outranks the present one by a hello of its own alone") {
+  Desk desk;
+  desk.links.begin_view(desk.view);
+  CHECK_FALSE(desk.links.next_consequence());
+  desk.fabric.connected(11, 1, false, {1, 2});
+  desk.fabric.says(11, encode(group, Hello{NodeId(1), 100, true, ViewId(0)}, NodeId(0), {2, 1}));
+  desk.hear();
+  const Hello of_member{NodeId(1), 101, false, ViewId(5)};
+  desk.fabric.connected(21, 1, false, {3, 4});
+  desk.fabric.says(21, encode(group, of_member, NodeId(0), {2, 1}));
+  desk.hear();
+  CHECK(desk.links.members().empty());
+  desk.fabric.connected(31, 1, false, {5, 6});
+  desk.fabric.says(31, encode(group, of_member, NodeId(0), {6, 5}));
+  desk.hear();
+  REQUIRE(desk.links.members().size() == 1);
+  CHECK(desk.links.members()[0].id == fabric::PeerId(31));
 }
 
 TEST_CASE("a node that no roster has is turned away") {
@@ -226,7 +264,7 @@ TEST_CASE("a pending connection that speaks takes the place of one that is silen
   REQUIRE(desk.links.met().size() == 1);
   CHECK(desk.links.met()[0].who == Join{NodeId(1), 201});
   CHECK_FALSE(desk.ended(11));  // it is the pending one now
-  desk.fabric.says(11, encode(group, Hello{NodeId(1), 101, true, ViewId(0)}));
+  desk.fabric.says(11, encode(group, Hello{NodeId(1), 101, true, ViewId(0)}, NodeId(0), {}));
   CHECK(desk.hear().empty());
   CHECK(desk.links.met()[0].who == Join{NodeId(1), 201});
   desk.fabric.loses(21);
@@ -259,7 +297,7 @@ TEST_CASE("of a node's pending connections the oldest goes when there are five, 
   desk.fabric.loses(25);
   desk.fabric.loses(11);
   only<LinkOver>(desk.hear());
-  desk.fabric.says(24, encode(group, Hello{NodeId(1), 102, true, ViewId(0)}));
+  desk.fabric.says(24, encode(group, Hello{NodeId(1), 102, true, ViewId(0)}, NodeId(0), {}));
   CHECK(desk.hear().empty());
   CHECK(desk.links.met()[0].who == Join{NodeId(1), 102});
 }
@@ -274,7 +312,7 @@ TEST_CASE("a message in parts is heard whole, on a pending connection too") {
   };
   desk.meet(11, 1, 99);
   desk.fabric.connected(21, 1);
-  in_parts(21, encode(group, Hello{NodeId(1), 101, false, ViewId(5)}));
+  in_parts(21, encode(group, Hello{NodeId(1), 101, false, ViewId(5)}, NodeId(0), {}));
   const auto events = desk.hear();
   REQUIRE(events.size() == 2);
   CHECK(std::get<LinkAgreed>(events[1]).with.who == Join{NodeId(1), 101});
@@ -304,7 +342,7 @@ TEST_CASE("what is sent is cut to what the fabric takes, and put together it is 
   PartedMessage parts;
   for (const auto& each : fabric.sent) {
     CHECK(each.bytes.size() <= fabric.own_traits.message_bytes_max);
-    const auto message = decode(each.bytes, group, shapes);
+    const auto message = decode(each.bytes, group, shapes, node_at(each.to));
     REQUIRE((message && std::holds_alternative<MessagePart>(*message)));
     const auto& part = std::get<MessagePart>(*message);
     CHECK(parts.add(part, whole.size()) ==

@@ -2,9 +2,11 @@
 #include <catch2/catch.hpp>
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <span>
 
 #include <spindrift/views/messages.hpp>
 
@@ -44,7 +46,7 @@ ViewNotice notice() {
 }  // namespace
 
 TEST_CASE("a hello of the same group agrees and carries node, incarnation and view") {
-  const auto message = read(encode(ours, hello()));
+  const auto message = read(encode(ours, hello(), NodeId(), {}));
   REQUIRE((message && std::holds_alternative<Hello>(*message)));
   const Hello& got = std::get<Hello>(*message);
   CHECK(got.node == NodeId(7));
@@ -59,13 +61,34 @@ TEST_CASE("a difference is named, with what to do about it") {
     REQUIRE((message && std::holds_alternative<Mismatch>(*message)));
     return std::get<Mismatch>(*message).error;
   };
-  CHECK(difference(encode({"other", {11, 22}}, hello())).message().find("\"other\"") != std::string::npos);
-  const Error digest = difference(encode({"flight", {11, 23}}, hello()));
+  CHECK(difference(encode({"other", {11, 22}}, hello(), NodeId(), {})).message().find("\"other\"") != std::string::npos);
+  const Error digest = difference(encode({"flight", {11, 23}}, hello(), NodeId(), {}));
   CHECK(digest.message().find("configurations differ") != std::string::npos);
   CHECK_FALSE(digest.fix().empty());
-  auto other_version = encode(ours, hello());
+  auto other_version = encode(ours, hello(), NodeId(), {});
   other_version[4] = std::byte{200};
-  CHECK(difference(other_version).message().find("protocol versions differ: 6 and 200") != std::string::npos);
+  CHECK(difference(other_version).message().find("protocol versions differ: 7 and 200") != std::string::npos);
+}
+
+TEST_CASE("a hello is taken from its sender alone, by whom it is for, on the connection that it was said on") {
+  const ConnectionWords at_sender{3, 4};
+  const auto bytes = encode(ours, hello(), NodeId(1), at_sender);
+  const auto agrees = [&](const std::vector<std::byte>& said, NodeId self, const ConnectionWords& words) {
+    const auto message = decode(said, ours, shapes, self, words);
+    REQUIRE(message);
+    return std::holds_alternative<Hello>(*message);
+  };
+  CHECK(agrees(bytes, NodeId(1), {4, 3}));
+  CHECK_FALSE(agrees(bytes, NodeId(2), {4, 3}));  // handed on to somebody else
+  CHECK_FALSE(agrees(bytes, NodeId(1), {5, 3}));  // said again on a later connection: this end's word is new
+  CHECK_FALSE(agrees(bytes, NodeId(1), {4, 5}));
+  CHECK_FALSE(agrees(bytes, NodeId(1), {3, 4}));  // sent back
+  auto changed = bytes;
+  changed[28] ^= std::byte{1};  // of the incarnation
+  CHECK_FALSE(agrees(changed, NodeId(1), {4, 3}));
+  const std::array<std::uint64_t, 2> digest = ours.config_digest;
+  const auto key = std::as_bytes(std::span(digest));
+  CHECK(std::search(bytes.begin(), bytes.end(), key.begin(), key.begin() + 8) == bytes.end());
 }
 
 TEST_CASE("reasons travel, cut to size and made printable") {
@@ -156,9 +179,9 @@ TEST_CASE("a piece of a state travels with a digest and within its bounds") {
 }
 
 TEST_CASE("anything else is no message, whatever its length") {
-  for (const auto& whole :
-       {encode(ours, hello()), encode(notice()), encode(RowNotice{ViewId(1)}), encode(BulkNotice{ViewId(1), SubgroupId(1)}),
-        encode(Settled{ViewId(1)}), encode(StateAck{ViewId(1), SubgroupId(0), 9})}) {
+  for (const auto& whole : {encode(ours, hello(), NodeId(), {}), encode(notice()), encode(RowNotice{ViewId(1)}),
+                            encode(BulkNotice{ViewId(1), SubgroupId(1)}), encode(Settled{ViewId(1)}),
+                            encode(StateAck{ViewId(1), SubgroupId(0), 9})}) {
     REQUIRE(read(whole));
     for (std::size_t length = 0; length < whole.size(); ++length) {
       CHECK_FALSE(read({whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(length)}));
@@ -168,10 +191,10 @@ TEST_CASE("anything else is no message, whatever its length") {
     CHECK_FALSE(read(longer));
   }
   CHECK_FALSE(read(encode(BulkNotice{ViewId(1), SubgroupId(2)})));
-  auto unknown_kind = encode(ours, hello());
+  auto unknown_kind = encode(ours, hello(), NodeId(), {});
   unknown_kind[8] = std::byte{99};
   CHECK_FALSE(read(unknown_kind));
-  auto other_magic = encode(ours, hello());
+  auto other_magic = encode(ours, hello(), NodeId(), {});
   other_magic[0] = std::byte{0};
   CHECK_FALSE(read(other_magic));
 }

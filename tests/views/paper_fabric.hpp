@@ -1,6 +1,7 @@
 // A fabric on paper: what a member asks of it is written down, what it tells is given by the test.
 #pragma once
 
+#include <array>
 #include <deque>
 #include <map>
 #include <memory>
@@ -57,8 +58,9 @@ class PaperFabric final : public smc::NullFabric {
     return count;
   }
 
-  void connected(std::uint32_t peer, std::uint32_t node, bool mappable = false) {
+  void connected(std::uint32_t peer, std::uint32_t node, bool mappable = false, std::array<std::uint64_t, 2> words = {}) {
     fabric::Event& event = tell(fabric::Event::Kind::connected, peer);
+    event.words = words;
     event.mappable = mappable;
     event.node = NodeId(node);
   }
