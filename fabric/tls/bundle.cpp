@@ -105,7 +105,10 @@ Result<Owned<X509_STORE>> trust_of(const Bundle& bundle) {
     good = good && X509_STORE_add_crl(trust.get(), list.get()) == 1;
   // Whom the file authority.crt names is trusted, be it signed by somebody else.
   unsigned long flags = X509_V_FLAG_PARTIAL_CHAIN | X509_V_FLAG_TRUSTED_FIRST;
-  if (!bundle.revoked.empty()) flags |= X509_V_FLAG_CRL_CHECK | X509_V_FLAG_CRL_CHECK_ALL;
+  // A lone list is that of the nodes' issuer, or no node passes; to look its issuer up in it costs every handshake another
+  // verification of the list, and finds nothing.
+  if (!bundle.revoked.empty()) flags |= X509_V_FLAG_CRL_CHECK;
+  if (bundle.revoked.size() > 1) flags |= X509_V_FLAG_CRL_CHECK_ALL;
   good = good && X509_STORE_set_flags(trust.get(), flags) == 1;
   if (!good) return openssl_error(ErrorKind::resource, "the certificates cannot be gathered").at(bundle.directory);
   return trust;

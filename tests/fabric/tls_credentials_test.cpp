@@ -46,8 +46,8 @@ TEST_CASE("a private key lies in memory that is kept out of core dumps") {
 }
 
 TEST_CASE("the text of a private key is left out of core dumps") {
-  SecretText secret = value_or_throw(SecretText::of_size(100));
-  const auto address = reinterpret_cast<std::uintptr_t>(secret.data());
+  SecretText text = value_or_throw(SecretText::of_size(100));
+  const auto address = reinterpret_cast<std::uintptr_t>(text.data());
   std::ifstream maps("/proc/self/smaps");
   std::string flags;
   bool inside = false;
