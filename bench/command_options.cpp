@@ -26,9 +26,13 @@ Command& Command::settings() {
 
 Command& Command::senders(std::vector<Senders>& senders) {
   const std::map<std::string, Senders> names{{"one", Senders::one}, {"half", Senders::half}, {"all", Senders::all}};
-  app_.add_option("--senders", senders, "Who sends: one, half, all (default one,all)")
+  const auto take = [names, &senders](const std::vector<std::string>& words) {
+    senders.clear();
+    for (const std::string& word : words) senders.push_back(names.at(word));
+  };
+  app_.add_option_function<std::vector<std::string>>("--senders", take, "Who sends (default one,all)")
       ->delimiter(',')
-      ->transform(CLI::CheckedTransformer(names));
+      ->check(CLI::IsMember({"one", "half", "all"}));
   return *this;
 }
 

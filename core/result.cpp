@@ -3,6 +3,8 @@
 
 #include <cstring>
 
+#include <spindrift/core/limits.hpp>
+
 namespace spindrift {
 
 std::string_view to_string(ErrorKind kind) noexcept {
@@ -37,7 +39,10 @@ std::string Error::to_string() const {
 }
 
 Error system_error(std::string_view what, int error_number) {
-  return {ErrorKind::resource, std::string(what) + ": " + std::strerror(error_number)};
+  Error error(ErrorKind::resource, std::string(what) + ": " + std::strerror(error_number));
+  auto limit = limit_behind(error_number);
+  if (limit) return std::move(error).because(std::move(*limit));
+  return error;
 }
 
 }  // namespace spindrift

@@ -82,7 +82,7 @@ struct Event {
     message,    ///< `bytes` is one send of the peer
     exposed,    ///< the peer exposed a region: `region`, `region_bytes`, `access`
     completed,  ///< the signaled operation `context` is done; what that proves, see Traits
-    lost,       ///< the connection is gone: crash, close or error; `reason` says which. Last event of this peer
+    lost,       ///< gone: crash, close or error, as `reason` says. Last of this peer. Own node: this process cannot go on
   };
   Kind kind = Kind::lost;
   Access access = Access::read;

@@ -18,6 +18,7 @@
 #include <system_error>
 #include <utility>
 
+#include <spindrift/core/limits.hpp>
 #include <spindrift/core/log.hpp>
 #include <spindrift/core/runtime_path.hpp>
 
@@ -59,7 +60,7 @@ sockaddr_un address_in(int directory, const std::string& name) noexcept {
 
 Result<FileDescriptor> new_socket() {
   FileDescriptor socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  if (!socket) return system_error("socket", errno).fix("raise the limit of open files (ulimit -n)");
+  if (!socket) return system_error("socket", errno);
   return socket;
 }
 
@@ -157,7 +158,11 @@ Result<std::optional<FileDescriptor>> Rendezvous::call(NodeId node) const {
 
 Result<FileDescriptor> Rendezvous::watch_arrivals() const {
   FileDescriptor watch(::inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
-  if (!watch) return system_error("inotify_init1", errno).fix("raise the sysctl fs.inotify.max_user_instances");
+  if (!watch && !descriptors_left()) return out_of_descriptors();
+  if (!watch) {
+    return Error(ErrorKind::resource, "inotify_init1: this user has as many instances of inotify as it may")
+        .fix("raise the sysctl fs.inotify.max_user_instances");
+  }
   const std::string through = "/proc/self/fd/" + std::to_string(directory_.descriptor());
   if (::inotify_add_watch(watch.get(), through.c_str(), IN_MOVED_TO | IN_ONLYDIR) < 0) {
     return system_error("inotify_add_watch", errno)

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <utility>
 
+#include <spindrift/core/limits.hpp>
 #include <spindrift/core/log.hpp>
 #include <spindrift/group/poll_loop.hpp>
 
@@ -93,6 +94,8 @@ views::Member::Step GroupCore::step() {
     if (replicas_.any() && member_->epoch() != nullptr) replicas_.on_pass(*member_->epoch());
     done.wake_at = std::min(done.wake_at, channels_.offer_space(now));
     return done;
+  } catch (const std::bad_alloc&) {
+    member_->stop(out_of_memory());
   } catch (const std::exception& thrown) {
     member_->stop(Error(ErrorKind::group_closed, std::string("a handler threw: ") + thrown.what())
                       .fix("let handlers deal with their own errors: a member that skips a message differs from the rest"));

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include <spindrift/core/check.hpp>
+#include <spindrift/core/limits.hpp>
 #include <spindrift/core/log.hpp>
 #include <spindrift/core/runtime_path.hpp>
 #include <spindrift/fabric/fabric_name.hpp>
@@ -42,7 +43,7 @@ void GroupCore::join(const group::Probe& probe) {
   directory_.emplace(value_or_throw(GuardedDirectory::open(config_.runtime_directory(), config_.group_name())));
   environment_.fabric = value_or_throw(group::open_group_fabric(config_, probe.watch_fabric));
   make_member(probe);
-  poller_ = std::thread([this] { poll(); });
+  poller_ = value_or_throw(start_thread([this] { poll(); }));
   await_view();
 }
 

@@ -27,7 +27,6 @@ namespace {
 namespace files = std::filesystem;
 
 constexpr std::uint32_t members_max = 32;
-const std::vector<std::pair<std::string, Rate>> rates{{"real", Rate::real}, {"max", Rate::max}};
 
 struct DemoOptions : CommandOptions {
   std::string recording;
@@ -145,9 +144,10 @@ int run_demo(const DemoOptions& options) {
 }
 
 void add_rate_option(CLI::App& command, Rate& rate) {
-  command.add_option("--rate", rate, "real: at the flight's own pace; max: as fast as possible (default)")
-      ->type_name("real|max")
-      ->transform(CLI::CheckedTransformer(rates));
+  const auto take = [&rate](const std::string& name) { rate = name == "real" ? Rate::real : Rate::max; };
+  command
+      .add_option_function<std::string>("--rate", take, "real: at the flight's own pace; max: as fast as possible (default)")
+      ->check(CLI::IsMember({"real", "max"}));
 }
 
 /// Of the help of `spindrift demo`.

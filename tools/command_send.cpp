@@ -118,7 +118,9 @@ int run_send(const SendOptions& options) {
     if (bytes.empty()) break;
   }
   session.finish();
-  fmt::print(stderr, "sent {} messages; every member has delivered them\n", sender.sent());
+  const char* const words = sender.sent() == 1 ? "message; every member has delivered it"
+                                               : "messages; every member has delivered them";
+  fmt::print(stderr, "sent {} {}\n", sender.sent(), words);
   return number(session.signaled() ? ExitCode::interrupted : ExitCode::success);
 }
 

@@ -2,6 +2,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <limits>
 #include <memory>
 #include <optional>
 
@@ -115,7 +116,7 @@ Examples:
   command->add_option("--subgroup", options->subgroup, "Subgroup to print")->type_name("NAME")->required();
   command->add_option("--count", options->count, "Leave after this many deliveries")
       ->type_name("N")
-      ->check(CLI::PositiveNumber);
+      ->check(CLI::Range(std::uint64_t{1}, std::numeric_limits<std::uint64_t>::max()));
   add_json_option(*command, *options,
                   "Print one JSON object per delivery; text that is no UTF-8 has replacement characters");
 }

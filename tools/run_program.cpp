@@ -2,9 +2,18 @@
 #include "run_program.hpp"
 
 #include <fcntl.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
+#include <new>
+#include <span>
+#include <string>
+#include <string_view>
+#include <system_error>
 
 #include <CLI/CLI.hpp>
 
@@ -21,22 +30,67 @@ void occupy_standard_descriptors() {
   }
 }
 
+/// What is thrown for want of memory would end a thread of the library without a word.
+[[noreturn]] void on_no_memory() {
+  constexpr std::string_view text =
+      "spindrift: this process gets no more memory; fix: raise the limit of address space (ulimit -v), or the memory of the "
+      "container or the machine\n";
+  [[maybe_unused]] const auto written = ::write(STDERR_FILENO, text.data(), text.size());
+  std::_Exit(number(ExitCode::resource));
+}
+
+/// A stack that is too small is met by no error but a signal.
+void require_stack() {
+  constexpr rlim_t least = 256U << 10U;
+  rlimit stack{};
+  if (::getrlimit(RLIMIT_STACK, &stack) != 0 || stack.rlim_cur >= least) return;
+  throw Exception(
+      Error(ErrorKind::resource, "a stack of " + std::to_string(stack.rlim_cur >> 10U) + " KiB (ulimit -s) is too small")
+          .fix("raise it to " + std::to_string(least >> 10U) + " KiB or more: ulimit -s"));
+}
+
+/// The parser names the options that a command lacks, and not the command that it does not know.
+void require_known_command(CLI::App& app, std::span<char* const> arguments) {
+  CLI::App* at = &app;
+  std::string path = app.get_name();
+  for (const std::string word : arguments.subspan(std::min<std::size_t>(1, arguments.size()))) {
+    const bool names_commands = !at->get_subcommands([](const CLI::App*) { return true; }).empty();
+    if (word.empty() || word.front() == '-' || !names_commands) return;
+    const auto named = at->get_subcommands([&word](const CLI::App* each) { return each->check_name(word); });
+    if (named.empty()) {
+      throw Exception(Error(ErrorKind::bad_argument, "there is no command \"" + path + " " + word + "\"")
+                          .fix("see `" + path + " --help`"));
+    }
+    at = named.front();
+    path += " " + word;
+  }
+}
+
 }  // namespace
 
 int run_program(CLI::App& app, const Work& chosen, int argument_count, char** arguments) {
   occupy_standard_descriptors();
   std::signal(SIGPIPE, SIG_IGN);  // a reader that goes away is an error of a write, not this member's death
+  std::set_new_handler(on_no_memory);
   try {
+    require_stack();
+    require_known_command(app, {arguments, static_cast<std::size_t>(argument_count)});
     app.parse(argument_count, arguments);
-    return chosen();
+    const int code = chosen();
+    if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
+    throw Exception(Error(ErrorKind::resource, "standard output could not be written").fix("see to where it leads"));
   } catch (const CLI::Success& help) {  // --help and --version
-    return app.exit(help);
+    const int code = app.exit(help);
+    return std::fflush(stdout) == 0 ? code : number(ExitCode::resource);
   } catch (const CLI::ParseError& mistake) {
     app.exit(mistake);
     return number(ExitCode::usage);
   } catch (const Exception& failure) {
     std::fprintf(stderr, "%s: %s\n", app.get_name().c_str(), failure.what());
     return number(exit_code_of(failure.error().kind()));
+  } catch (const std::system_error& failure) {
+    std::fprintf(stderr, "%s: %s\n", app.get_name().c_str(), failure.what());
+    return number(ExitCode::resource);
   } catch (const std::exception& failure) {
     std::fprintf(stderr, "%s: %s\n", app.get_name().c_str(), failure.what());
     return number(ExitCode::failure);

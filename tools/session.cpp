@@ -8,12 +8,17 @@
 #include <atomic>
 #include <cerrno>
 #include <csignal>
+#include <cstdio>
+#include <cstdlib>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <spindrift/core/ids_text.hpp>
+#include <spindrift/core/limits.hpp>
 #include <spindrift/core/log.hpp>
+
+#include "exit_code.hpp"
 
 namespace spindrift::tools {
 namespace {
@@ -70,17 +75,42 @@ StopSignals::~StopSignals() {
   signal_event.store(-1, std::memory_order_relaxed);
 }
 
+JoinInterrupt::JoinInterrupt(const StopSignals& signals) : over_(make_event()) {
+  thread_ = value_or_throw(start_thread([this, &signals] {
+    std::array<pollfd, 2> sources{{readable(over_.get()), readable(signals.descriptor())}};
+    while (::poll(sources.data(), sources.size(), -1) < 0 && errno == EINTR) {
+    }
+    if (sources[0].revents != 0) return;
+    std::fputs("spindrift: interrupted before this member was in a view\n", stderr);
+    std::_Exit(number(ExitCode::interrupted));
+  }));
+}
+
+JoinInterrupt::~JoinInterrupt() {
+  signal_number(over_.get());
+  thread_.join();
+}
+
 Session::Session(const Config& config, GroupOptions options)
-    : group_(with_logging(config), std::move(options)), requested_(make_event()), ended_(make_event()) {
-  watcher_ = std::thread([this] {
+    : joining_(signals_),
+      requested_(make_event()),
+      ended_(make_event()),
+      group_(with_logging(config), std::move(options)) {
+  joining_.reset();
+  watcher_ = value_or_throw(start_thread([this] {
     try {
       group_.wait();
     } catch (const Exception& failure) {
       failure_ = failure.error();
     }
     signal_number(ended_.get());
-  });
-  leaver_ = std::thread([this] { leave_on_signal(); });
+  }));
+  auto leaver = start_thread([this] { leave_on_signal(); });
+  if (!leaver) {
+    finish();
+    throw Exception(std::move(leaver).error());
+  }
+  leaver_ = std::move(leaver).value();
 }
 
 // A thread of its own, for the one that waits in a send until the group can take more could not.
@@ -142,7 +172,7 @@ void Session::finish() {
   } catch (const Exception&) {  // the watcher has the same failure
   }
   watcher_.join();
-  leaver_.join();
+  if (leaver_.joinable()) leaver_.join();
   if (failure_) throw Exception(*failure_);
 }
 

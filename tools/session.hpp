@@ -35,6 +35,21 @@ class StopSignals {
   FileDescriptor event_;
 };
 
+/// While it lives, a signal ends the process with the exit code for that: a member that looks for its group has nothing to
+/// leave, and its connections end with it. A thread, for the one that joins waits.
+class JoinInterrupt {
+ public:
+  /// Throws resource.
+  explicit JoinInterrupt(const StopSignals& signals);
+  ~JoinInterrupt();
+  JoinInterrupt(const JoinInterrupt&) = delete;
+  JoinInterrupt& operator=(const JoinInterrupt&) = delete;
+
+ private:
+  FileDescriptor over_;
+  std::thread thread_;
+};
+
 class Session {
  public:
   enum class Event {
@@ -45,7 +60,7 @@ class Session {
     deadline,   ///< the deadline has passed
   };
 
-  /// Joins. Throws what Group's constructor throws. A signal before the group is in view ends the process as usual.
+  /// Joins. Throws what Group's constructor throws. A signal before the group is in view ends the process with code 130.
   explicit Session(const Config& config, GroupOptions options = {});
   /// Leaves if that was not done.
   ~Session();
@@ -68,10 +83,11 @@ class Session {
  private:
   void leave_on_signal() noexcept;
 
-  Group group_;
   StopSignals signals_;
+  std::optional<JoinInterrupt> joining_;
   FileDescriptor requested_;
   FileDescriptor ended_;
+  Group group_;
   std::optional<Error> failure_;  // written by the watcher before `ended_` is readable
   std::thread watcher_;
   std::thread leaver_;

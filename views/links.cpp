@@ -102,6 +102,10 @@ void Links::on_event(fabric::Event& event) {
     return;
   }
   if (event.kind == fabric::Event::Kind::connected) return on_connected(event);
+  if (event.kind == fabric::Event::Kind::lost && event.node == self_.node && event.reason) {
+    consequences_.push_back(LinkRefused{*event.reason});
+    return;
+  }
   if (on_pending(event)) return;
   const auto peer = std::find_if(peers_.begin(), peers_.end(), [&](const Peer& each) {
     return each.state != Peer::State::away && each.id == event.peer;

@@ -8,6 +8,7 @@
 #include <cerrno>
 
 #include <spindrift/core/bytes.hpp>
+#include <spindrift/core/limits.hpp>
 #include <spindrift/core/log.hpp>
 
 namespace spindrift::fabric::shm {
@@ -65,9 +66,7 @@ void Handshake::call_again(NodeId node) {
   const auto want = wanted_.find(node);
   if (want == wanted_.end()) return;
   want->second = calls_in_a_row_max;
-  if (auto called = call(node); !called) {
-    log::warn(log::Room::fabric, "call_failed", {{"node", node}, {"reason", called.error().to_string()}});
-  }
+  if (auto called = call(node); !called) on_failed_call(node, called.error());
 }
 
 void Handshake::turn_away(NodeId node, std::optional<Error> why) {
@@ -107,6 +106,7 @@ bool Handshake::on_socket(Serial serial) {
     case Packet::Outcome::nothing: break;
     case Packet::Outcome::ended: on_ended(serial); break;
     case Packet::Outcome::broken: reject(serial, "it sent a packet that no peer sends"); break;
+    case Packet::Outcome::starved: starve(serial, out_of_descriptors()); break;
     case Packet::Outcome::frame: on_frame(serial, at->second, std::move(packet)); break;
   }
   return true;
@@ -117,6 +117,7 @@ void Handshake::on_frame(Serial serial, Call& call, Packet packet) {
   const auto head = parse_head(packet.bytes);
   const auto kind = head ? static_cast<FrameKind>(head->kind) : FrameKind{};
   if (called && kind == FrameKind::turned_away && packet.bytes.size() == sizeof *head) return on_turned_away(serial, *head);
+  if (called && kind == FrameKind::goodbye && packet.bytes.size() == sizeof *head) return on_ended(serial);
   const auto greeting = parse_greeting(packet.bytes);
   if (kind != (called ? FrameKind::welcome : FrameKind::hello) || !greeting || !packet.descriptor)
     return reject(serial, "it did not greet as a peer does");
@@ -179,10 +180,12 @@ void Handshake::on_welcome(Serial serial, const GreetingFrame& greeting, FileDes
 void Handshake::establish(Serial serial, const GreetingFrame& greeting, FileDescriptor bell) {
   Call& call = calls_.at(serial);
   auto segment = PeerSegment::open(std::move(bell), bell_bytes, Access::read);
+  if (!segment && segment.error().kind() == ErrorKind::resource) return starve(serial, std::move(segment).error());
   if (!segment) return reject(serial, segment.error().message());
   FileDescriptor process = open_process(call.pid);
   if (!process) {
     if (errno == ESRCH) return on_ended(serial);  // it died since it greeted
+    if (!descriptors_left()) return starve(serial, out_of_descriptors());
     return reject(serial, system_error("pidfd_open", errno).message());
   }
   if (auto watched = context_.readiness.watch(process.get(), 2 * serial + 1); !watched)
@@ -222,8 +225,19 @@ void Handshake::on_ended(Serial serial) {
   const auto want = wanted_.find(over.node);
   if (want == wanted_.end() || want->second == 0) return;
   --want->second;
-  if (auto called = call(over.node); !called)
-    log::warn(log::Room::fabric, "call_failed", {{"node", over.node}, {"reason", called.error().to_string()}});
+  if (auto called = call(over.node); !called) on_failed_call(over.node, called.error());
+}
+
+/// The other side is not to blame that this process has no room for it.
+void Handshake::starve(Serial serial, Error why) {
+  const Call call = std::move(calls_.extract(serial).mapped());
+  static_cast<void>(send_packet(call.socket.get(), field_bytes(head_of(FrameKind::goodbye, Goodbye::starved)), {}, -1));
+  context_.news.push_own_end(std::move(why));
+}
+
+void Handshake::on_failed_call(NodeId node, const Error& why) {
+  log::warn(log::Room::fabric, "call_failed", {{"node", node}, {"reason", why.to_string()}});
+  if (!descriptors_left()) context_.news.push_own_end(why);
 }
 
 void Handshake::reject(Serial serial, const std::string& why) {

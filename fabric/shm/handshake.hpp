@@ -73,6 +73,8 @@ class Handshake {
   void answer_no(Serial serial, TurnedAway why);
   void on_turned_away(Serial serial, const FrameHead& head);
   void on_ended(Serial serial);
+  void starve(Serial serial, Error why);
+  void on_failed_call(NodeId node, const Error& why);
   void reject(Serial serial, const std::string& why);
 
   const NodeId self_;

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include <spindrift/core/bytes.hpp>
+#include <spindrift/core/limits.hpp>
 #include <spindrift/core/log.hpp>
 
 namespace spindrift::fabric::shm {
@@ -83,6 +84,7 @@ void PeerLinks::read(Serial serial, std::size_t packets_max, bool even_if_full) 
       case Packet::Outcome::nothing: return;
       case Packet::Outcome::ended: return on_died(serial);
       case Packet::Outcome::broken: return reject(serial, "it sent a packet that no peer sends");
+      case Packet::Outcome::starved: return starve(serial, out_of_descriptors());
       case Packet::Outcome::frame: on_frame(serial, found->second, std::move(packet)); break;
     }
   }
@@ -102,6 +104,8 @@ void PeerLinks::on_frame(Serial serial, PeerLink& link, Packet packet) {
       const char* why = head->detail == static_cast<std::uint32_t>(Goodbye::rejected) ? " rejected what this process sent"
                         : head->detail == static_cast<std::uint32_t>(Goodbye::stuck)
                             ? " gave up: this process did not take its messages"
+                        : head->detail == static_cast<std::uint32_t>(Goodbye::starved)
+                            ? " has run out of descriptors or memory"
                             : " closed the connection";
       // A peer that closes on purpose is not called again; it will call when it wants to.
       return lose(serial, Error(ErrorKind::member_lost, link.name() + why), std::nullopt);
@@ -118,6 +122,7 @@ void PeerLinks::on_exposure(Serial serial, PeerLink& link, Packet packet) {
     return reject(serial, "it exposed too many regions at a time, or one twice");
   }
   auto segment = PeerSegment::open(std::move(packet.descriptor), exposure->bytes, exposure->access);
+  if (!segment && segment.error().kind() == ErrorKind::resource) return starve(serial, std::move(segment).error());
   if (!segment) return reject(serial, segment.error().message());
   const auto& [region, bytes, access] = *exposure;
   report(serial, link, {.kind = Event::Kind::exposed, .access = access, .region = region, .region_bytes = bytes},
@@ -166,6 +171,12 @@ void PeerLinks::reject(Serial serial, const std::string& why) {
   const PeerLink& link = links_.at(serial);
   context_.refusals.reject(link.socket.get(), link.pid, why);
   lose(serial, Error(ErrorKind::member_lost, link.name() + " was disconnected: " + why), std::nullopt);
+}
+
+/// The peer is not to blame that this process has no room for what it sent.
+void PeerLinks::starve(Serial serial, Error why) {
+  context_.news.push_own_end(why);
+  lose(serial, std::move(why), Goodbye::starved);
 }
 
 void PeerLinks::on_outbox(Serial serial, PeerLink& link, Outbox::Outcome outcome) {

@@ -77,6 +77,7 @@ class PeerLinks {
   void report(Serial serial, PeerLink& link, Event event, std::optional<PeerSegment> segment);
   void lose(Serial serial, Error reason, std::optional<Goodbye> goodbye);
   void reject(Serial serial, const std::string& why);
+  void starve(Serial serial, Error why);
 
   const LinkContext context_;
   Map links_;

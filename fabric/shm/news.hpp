@@ -33,6 +33,8 @@ class NewsQueue {
     any_.store(true, std::memory_order_seq_cst);
     bell_.wake();
   }
+  /// This process itself cannot go on. The event is of no peer.
+  void push_own_end(Error reason) { push({{.kind = Event::Kind::lost, .reason = std::move(reason)}, std::nullopt}); }
   /// The oldest.
   [[nodiscard]] std::optional<News> take() {
     if (news_.empty()) return std::nullopt;

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <linux/magic.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 
@@ -17,6 +18,13 @@ namespace {
 constexpr int size_seals = F_SEAL_SHRINK | F_SEAL_GROW;
 constexpr std::size_t memfd_name_bytes_max = 200;
 constexpr std::size_t huge_page_bytes = std::size_t{2} << 20;
+
+/// Whether this process's own limit explains that so many bytes cannot be mapped: without one, or for more than that, the
+/// peer sent what nobody could map.
+bool limited_below(std::size_t bytes) noexcept {
+  rlimit limit{};
+  return ::getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY && bytes < limit.rlim_cur;
+}
 
 }  // namespace
 
@@ -83,8 +91,13 @@ Result<PeerSegment> PeerSegment::open(FileDescriptor descriptor, std::uint64_t b
       static_cast<std::uint64_t>(status.st_size) != bytes) {
     return Error(ErrorKind::bad_input, "the peer sent memory of another size than it said");
   }
-  SPINDRIFT_TRY_ASSIGN(Mapping mapping, Mapping::of(descriptor.get(), bytes, access == Access::write));
-  return PeerSegment(std::move(mapping), access);
+  if (access == Access::write && (seals & (F_SEAL_WRITE | F_SEAL_FUTURE_WRITE)) != 0) {
+    return Error(ErrorKind::bad_input, "the peer sent memory for writing that is sealed against it");
+  }
+  auto mapping = Mapping::of(descriptor.get(), bytes, access == Access::write);
+  if (mapping) return PeerSegment(std::move(mapping).value(), access);
+  if (limited_below(bytes)) return std::move(mapping).error();
+  return Error(ErrorKind::bad_input, "the peer sent memory that cannot be mapped").because(std::move(mapping).error());
 }
 
 }  // namespace spindrift::fabric::shm

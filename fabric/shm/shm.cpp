@@ -249,7 +249,9 @@ void ShmFabric::note(News& news) {
     case Event::Kind::exposed:
       peers_.at(event.peer).regions.try_emplace(event.region, PeerRegion{std::move(*news.segment)});
       return;
-    case Event::Kind::lost: forget(event.peer); return;
+    case Event::Kind::lost:
+      if (event.peer == PeerId()) event.node = self_;
+      return forget(event.peer);
     case Event::Kind::message:
     case Event::Kind::completed: return;
   }

@@ -11,6 +11,7 @@
 #include <cstring>
 #include <utility>
 
+#include <spindrift/core/limits.hpp>
 #include <spindrift/core/log.hpp>
 
 namespace spindrift::fabric::shm {
@@ -50,7 +51,7 @@ Result<void> Watcher::start(NodeId self) {
   SPINDRIFT_TRY(readiness_.watch(stop_.get(), tag_stop));
   SPINDRIFT_TRY(readiness_.watch(listener_.get(), tag_listener));
   SPINDRIFT_TRY(readiness_.watch(arrivals_.get(), tag_arrivals));
-  thread_ = std::thread([this] { run(); });
+  SPINDRIFT_TRY_ASSIGN(thread_, start_thread([this] { run(); }));
   return {};
 }
 

@@ -64,6 +64,7 @@ enum class Goodbye : std::uint32_t {
   closed = 1,    ///< disconnect, or the end of the endpoint
   rejected = 2,  ///< the other side sent something impossible
   stuck = 3,     ///< the other side did not take its messages
+  starved = 4,   ///< this side lacks descriptors or memory, and ends
 };
 
 /// The largest packet that a correct peer sends.
@@ -71,7 +72,8 @@ inline constexpr std::size_t frame_bytes_max = sizeof(FrameHead) + message_bytes
 
 /// One packet as it came. `bytes` points into the receiver's buffer.
 struct Packet {
-  enum class Outcome : std::uint8_t { frame, nothing, ended, broken };
+  /// starved: it carried a descriptor, and this process may have no more of them.
+  enum class Outcome : std::uint8_t { frame, nothing, ended, broken, starved };
   Outcome outcome = Outcome::nothing;
   std::span<const std::byte> bytes;
   FileDescriptor descriptor;
