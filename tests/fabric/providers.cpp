@@ -1,9 +1,12 @@
 // The providers on which the conformance tests run.
 #include "harness.hpp"
 
+#include <stdlib.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cstdlib>
+#include <filesystem>
 #include <iostream>
 #include <string_view>
 #include <utility>
@@ -11,6 +14,9 @@
 #include <spindrift/fabric/fault/fault.hpp>
 #include <spindrift/fabric/mixed/mixed.hpp>
 #include <spindrift/fabric/ofi/ofi.hpp>
+#include <spindrift/fabric/tcp/tcp.hpp>
+#include <spindrift/fabric/tls/authority.hpp>
+#include <spindrift/fabric/tls/credentials.hpp>
 #include <spindrift/fabric/verbs/verbs.hpp>
 #include <spindrift/kernel/provider/vq_fabric.hpp>
 
@@ -27,6 +33,45 @@ std::unique_ptr<Fabric> make_net_or_throw(NodeId self, const std::string& runtim
 std::unique_ptr<Fabric> make_vq_or_throw(NodeId self, const std::string& runtime_directory, std::string provider) {
   return value_or_throw(kernel::make_vq(
       {.self = self, .provider = std::move(provider), .runtime_directory = runtime_directory, .group_name = "group"}));
+}
+
+/// The authority of all groups of this process, and the keys of its nodes, made as they are asked for.
+class Keys {
+ public:
+  ~Keys() {
+    std::error_code ignored;
+    std::filesystem::remove_all(directory_, ignored);
+  }
+  [[nodiscard]] std::shared_ptr<tls::Credentials> of(NodeId node) {
+    const auto identity = value_or_throw(tls::Identity::of_member("group", node));
+    const std::string bundle = authority_.bundle_directory(identity);
+    if (!std::filesystem::exists(bundle)) value_or_throw(authority_.add(identity, this_year()));
+    return value_or_throw(tls::Credentials::load(bundle, "group", node));
+  }
+
+ private:
+  [[nodiscard]] static tls::Validity this_year() {
+    const auto now = std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
+    return tls::valid_for(now, std::chrono::days(365));
+  }
+  [[nodiscard]] static std::string temporary_directory() {
+    std::string name = (std::filesystem::temp_directory_path() / "spindrift-keys-XXXXXX").string();
+    if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error("mkdtemp failed");
+    return name;
+  }
+
+  const std::string directory_ = temporary_directory();
+  tls::Authority authority_ = value_or_throw(tls::Authority::create(directory_ + "/keys", "group", this_year()));
+};
+
+enum class Proof { none, tls };
+
+TcpOptions own_tcp(NodeId self, const std::string& runtime_directory, Proof proof) {
+  static Keys keys;
+  return {.self = self,
+          .runtime_directory = runtime_directory,
+          .group_name = "group",
+          .credentials = proof == Proof::tls ? keys.of(self) : nullptr};
 }
 
 std::unique_ptr<Fabric> faulty(NodeId self, const std::string& runtime_directory, FaultPlan plan) {
@@ -65,6 +110,12 @@ std::unique_ptr<Fabric> shm_and_tcp(NodeId self, const std::string& runtime_dire
   return make_mixed_or_throw(
       self, runtime_directory,
       value_or_throw(make_ofi_part({.self = self, .provider = "tcp", .runtime_directory = {}, .group_name = {}})));
+}
+
+std::unique_ptr<Fabric> shm_and_own_tcp(NodeId self, const std::string& runtime_directory, Hosts hosts) {
+  one_host = hosts == Hosts::one;
+  return make_mixed_or_throw(self, runtime_directory,
+                             value_or_throw(make_tcp_part(own_tcp(self, runtime_directory, Proof::tls))));
 }
 
 std::unique_ptr<Fabric> shm_and_vq(NodeId self, const std::string& runtime_directory, std::string provider, Hosts hosts) {
@@ -130,6 +181,16 @@ std::vector<Provider> providers() {
   using std::chrono::microseconds;
   std::vector<Provider> all{
       {"shm", make_shm_or_throw},
+      {"tcp", [](NodeId self,
+                 const std::string& directory) { return value_or_throw(make_tcp(own_tcp(self, directory, Proof::none))); }},
+      {"tcp with TLS",
+       [](NodeId self, const std::string& directory) {
+         return value_or_throw(make_tcp(own_tcp(self, directory, Proof::tls)));
+       }},
+      {"shm+tcp on one host",
+       [](NodeId self, const std::string& directory) { return shm_and_own_tcp(self, directory, Hosts::one); }},
+      {"shm+tcp on two hosts",
+       [](NodeId self, const std::string& directory) { return shm_and_own_tcp(self, directory, Hosts::many); }},
       {"ofi:tcp", make_tcp_or_throw},
       {"ofi:net", make_net_or_throw},
       {"shm+ofi:tcp on one host",

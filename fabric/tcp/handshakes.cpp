@@ -1,0 +1,355 @@
+// The thread in which connections begin.
+#include <spindrift/fabric/tcp/handshakes.hpp>
+
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <map>
+#include <system_error>
+#include <utility>
+
+#include <spindrift/core/log.hpp>
+#include <spindrift/fabric/tcp/admission.hpp>
+#include <spindrift/fabric/tcp/socket.hpp>
+#include <spindrift/fabric/tcp/tls_stream.hpp>
+#include <spindrift/fabric/tls/credentials.hpp>
+
+namespace spindrift::fabric::tcp {
+namespace {
+
+constexpr auto handshake_max = std::chrono::seconds(3);
+constexpr auto rest_without_descriptors = std::chrono::milliseconds(100);
+constexpr auto between_reports = std::chrono::seconds(10);
+constexpr auto between_looks_at_keys = std::chrono::seconds(1);
+constexpr int yields = 10;  // to the poller and the application, as nice(1) counts it
+
+void ring(const FileDescriptor& bell) noexcept {
+  const std::uint64_t one = 1;
+  [[maybe_unused]] const auto written = ::write(bell.get(), &one, sizeof one);
+}
+
+void take_rings(const FileDescriptor& bell) noexcept {
+  std::uint64_t rings = 0;
+  [[maybe_unused]] const auto taken = ::read(bell.get(), &rings, sizeof rings);
+}
+
+std::string text_of(const connected::SocketAddress& address) {
+  const auto numbers = connected::in_numbers(address);
+  return numbers ? numbers->host + " port " + numbers->port : "an unknown address";
+}
+
+/// One connection that has begun.
+struct Pending {
+  enum class Stage : std::uint8_t { connecting, proving, greeting };
+  Stage stage = Stage::proving;
+  FileDescriptor socket;               ///< connecting
+  std::unique_ptr<ByteStream> stream;  ///< from then on
+  Time deadline{};
+  connected::SocketAddress address;
+  std::optional<Handshakes::Call> call;  ///< nothing: it was accepted
+  connected::GreetingBytes greeting{};   ///< of an accepted one, as far as it came
+  std::size_t greeted = 0;               ///< bytes of a greeting that came, or were sent
+
+  [[nodiscard]] int descriptor() const noexcept { return stream != nullptr ? stream->descriptor() : socket.get(); }
+};
+
+}  // namespace
+
+/// What the thread alone touches.
+class Handshakes::Worker {
+ public:
+  Worker(Handshakes& owner, FileDescriptor listener, FileDescriptor events, Options options)
+      : owner_(owner), listener_(std::move(listener)), events_(std::move(events)), options_(std::move(options)) {
+    watch(owner_.orders_bell_.get(), EPOLLIN);
+    watch(listener_.get(), EPOLLIN);
+  }
+
+  void run() {
+    std::array<epoll_event, 32> ready;
+    while (true) {
+      const int count = ::epoll_wait(events_.get(), ready.data(), static_cast<int>(ready.size()), timeout());
+      const Time now = clock_.now();
+      for (int i = 0; i < count; ++i) {
+        const int descriptor = ready[static_cast<std::size_t>(i)].data.fd;
+        if (descriptor == owner_.orders_bell_.get()) {
+          if (!obey(now)) return;
+        } else if (descriptor == listener_.get()) {
+          accept_all(now);
+        } else if (const auto at = pending_.find(descriptor); at != pending_.end()) {
+          advance(at);
+        }
+      }
+      keep_time(now);
+    }
+  }
+
+ private:
+  using Pendings = std::map<int, Pending>;
+
+  void watch(int descriptor, std::uint32_t what) noexcept {
+    epoll_event event{.events = what, .data = {.fd = descriptor}};
+    if (::epoll_ctl(events_.get(), EPOLL_CTL_MOD, descriptor, &event) != 0)
+      static_cast<void>(::epoll_ctl(events_.get(), EPOLL_CTL_ADD, descriptor, &event));
+  }
+
+  [[nodiscard]] Result<std::unique_ptr<ByteStream>> open(FileDescriptor socket, End end) const {
+    if (options_.credentials == nullptr) return plain_stream(std::move(socket));
+    return tls_stream(std::move(socket), end, options_.credentials);
+  }
+
+  [[nodiscard]] int timeout() const {
+    Time next = std::min(resting_until_, next_look_at_keys_);
+    for (const auto& [descriptor, each] : pending_) next = std::min(next, each.deadline);
+    if (next == never) return -1;
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(next - clock_.now()).count();
+    return static_cast<int>(std::clamp<long long>(left + 1, 0, 60'000));
+  }
+
+  /// Whether the thread goes on.
+  [[nodiscard]] bool obey(Time now) {
+    take_rings(owner_.orders_bell_);
+    for (Order& order : owner_.take_orders()) {
+      if (const auto* const ticket = std::get_if<CallTicket>(&order)) {
+        std::erase_if(pending_, [&](const auto& each) { return each.second.call && each.second.call->ticket == *ticket; });
+        if (*ticket == CallTicket{}) return false;
+        continue;
+      }
+      begin(std::move(std::get<Call>(order)), now);
+    }
+    return true;
+  }
+
+  void begin(Call call, Time now) {
+    auto socket = begin_connecting(call.address, options_.silence_max);
+    if (!socket) return owner_.tell(FailedCall{call.ticket, socket.error().to_string()});
+    const int descriptor = socket->get();
+    Pending& each = pending_[descriptor];
+    each.stage = Pending::Stage::connecting;
+    each.socket = std::move(socket).value();
+    each.deadline = now + handshake_max;
+    each.call = call;
+    watch(descriptor, EPOLLOUT);
+  }
+
+  // Who runs out of descriptors rests: the caller that cannot be accepted would make the listener readable for ever.
+  void accept_all(Time now) {
+    while (true) {
+      connected::SocketAddress from;
+      auto socket = accept_from(listener_, from, options_.silence_max);
+      if (!socket) {
+        log::error(log::Room::fabric, "cannot accept calls for a while", {{"reason", socket.error().to_string()}});
+        resting_until_ = now + rest_without_descriptors;
+        watch(listener_.get(), 0);
+        return;
+      }
+      if (!*socket) return;
+      if (!admission_.enter(Source::of(from), now)) {
+        report_turned_away(now);
+        continue;
+      }
+      auto stream = open(std::move(*socket), End::listener);
+      if (!stream) {
+        admission_.leave(Source::of(from));
+        log::error(log::Room::fabric, "cannot talk to a caller", {{"reason", stream.error().to_string()}});
+        continue;
+      }
+      const int descriptor = (*stream)->descriptor();
+      Pending& each = pending_[descriptor];
+      each.stream = std::move(*stream);
+      each.deadline = now + handshake_max;
+      each.address = from;
+      watch(descriptor, EPOLLIN);
+    }
+  }
+
+  void report_turned_away(Time now) {
+    if (now < next_report_) return;
+    next_report_ = now + between_reports;
+    log::warn(log::Room::fabric, "too many callers at once: some are turned away", {{"so far", admission_.turned_away()}});
+  }
+
+  void advance(Pendings::iterator at) {
+    Pending& each = at->second;
+    auto done = step(each);
+    if (done && !*done) return;
+    Pending over = std::move(each);
+    static_cast<void>(::epoll_ctl(events_.get(), EPOLL_CTL_DEL, at->first, nullptr));
+    pending_.erase(at);
+    if (!over.call) admission_.leave(Source::of(over.address));
+    if (!done) return fail(over, done.error());
+    if (over.call)
+      owner_.tell(MadeCall{over.call->ticket, std::move(over.stream)});
+    else
+      owner_.tell(ReceivedCall{std::move(over.stream), over.greeting});
+  }
+
+  // Who hangs up has most often met this process by a call of its own.
+  void fail(const Pending& over, const Error& why) {
+    if (over.call) return owner_.tell(FailedCall{over.call->ticket, why.to_string()});
+    const auto level = why.kind() == ErrorKind::member_lost ? log::Level::info : log::Level::warn;
+    if (!log::enabled(log::Room::fabric, level)) return;
+    log::write(log::Room::fabric, level, "a caller was refused",
+               {{"from", text_of(over.address)}, {"reason", why.to_string()}});
+  }
+
+  /// As far as it goes now; whether it is done. Errors: it failed.
+  [[nodiscard]] Result<bool> step(Pending& each) {
+    if (each.stage == Pending::Stage::connecting) {
+      SPINDRIFT_TRY(connected_socket(each.socket));
+      SPINDRIFT_TRY_ASSIGN(each.stream, open(std::move(each.socket), End::caller));
+      each.stage = Pending::Stage::proving;
+    }
+    if (each.stage == Pending::Stage::proving) {
+      SPINDRIFT_TRY_ASSIGN(const ByteStream::Need need, each.stream->establish());
+      if (need != ByteStream::Need::nothing) {
+        watch(each.descriptor(), need == ByteStream::Need::readable ? EPOLLIN : EPOLLOUT);
+        return false;
+      }
+      if (each.call) SPINDRIFT_TRY(each.stream->vouches_for(each.call->node));
+      each.stage = Pending::Stage::greeting;
+    }
+    return each.call ? send_greeting(each) : receive_greeting(each);
+  }
+
+  [[nodiscard]] Result<bool> send_greeting(Pending& each) {
+    while (each.greeted < each.call->greeting.size()) {
+      const iovec rest{each.call->greeting.data() + each.greeted, each.call->greeting.size() - each.greeted};
+      SPINDRIFT_TRY_ASSIGN(const std::size_t sent, each.stream->write({&rest, 1}));
+      each.greeted += sent;
+      if (sent > 0) continue;
+      watch(each.descriptor(), EPOLLOUT);
+      return false;
+    }
+    SPINDRIFT_TRY_ASSIGN(const bool flushed, each.stream->flush());
+    if (!flushed) watch(each.descriptor(), EPOLLOUT);
+    return flushed;
+  }
+
+  [[nodiscard]] Result<bool> receive_greeting(Pending& each) {
+    while (each.greeted < each.greeting.size()) {
+      const iovec rest{each.greeting.data() + each.greeted, each.greeting.size() - each.greeted};
+      SPINDRIFT_TRY_ASSIGN(const std::size_t came, each.stream->read({&rest, 1}));
+      each.greeted += came;
+      if (came > 0) continue;
+      watch(each.descriptor(), EPOLLIN);
+      return false;
+    }
+    const auto greeting = connected::decode_greeting(each.greeting);
+    if (!greeting) return Error(ErrorKind::refused, "it speaks another protocol");
+    SPINDRIFT_TRY(each.stream->vouches_for(greeting->node));
+    return true;
+  }
+
+  // Files that are copied one by one do not fit together for a moment: what is wrong with them is told once.
+  void look_at_keys(Time now) {
+    if (now < next_look_at_keys_) return;
+    next_look_at_keys_ = now + between_looks_at_keys;
+    const auto changed = options_.credentials->reload();
+    if (!changed) {
+      const std::string why = changed.error().to_string();
+      if (why != wrong_with_keys_) log::error(log::Room::fabric, "new keys are not taken", {{"reason", why}});
+      wrong_with_keys_ = why;
+      return;
+    }
+    wrong_with_keys_.clear();
+    if (!*changed) return;
+    log::warn(log::Room::fabric, "other keys are in force", {{"identity", options_.credentials->identity().uri()}});
+    owner_.tell(ChangedKeys{});
+  }
+
+  void keep_time(Time now) {
+    look_at_keys(now);
+    if (resting_until_ <= now) {
+      resting_until_ = never;
+      watch(listener_.get(), EPOLLIN);
+    }
+    for (auto at = pending_.begin(); at != pending_.end();) {
+      const auto each = at++;
+      if (now < each->second.deadline) continue;
+      const Pending over = std::move(each->second);
+      pending_.erase(each);
+      if (!over.call) admission_.leave(Source::of(over.address));
+      fail(over, Error(ErrorKind::timed_out, over.stage == Pending::Stage::connecting
+                                                 ? "nobody answers there"
+                                                 : "it did not prove who it is, and greet, in 3 s"));
+    }
+  }
+
+  Handshakes& owner_;
+  const FileDescriptor listener_;
+  const FileDescriptor events_;
+  const Options options_;
+  const SystemClock clock_;
+  Admission admission_{Admission::Limits{}};
+  Pendings pending_;
+  Time resting_until_ = never;
+  Time next_look_at_keys_ = options_.credentials == nullptr ? never : clock_.now() + between_looks_at_keys;
+  std::string wrong_with_keys_;  ///< as it was told last
+  Time next_report_{};
+};
+
+Result<std::unique_ptr<Handshakes>> Handshakes::start(FileDescriptor listener, Options options) {
+  FileDescriptor orders(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  FileDescriptor outcomes(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  FileDescriptor events(::epoll_create1(EPOLL_CLOEXEC));
+  if (!orders || !outcomes || !events) return system_error("eventfd or epoll_create1", errno);
+  std::unique_ptr<Handshakes> handshakes(new Handshakes(std::move(orders), std::move(outcomes)));
+  auto worker = std::make_unique<Worker>(*handshakes, std::move(listener), std::move(events), std::move(options));
+  try {
+    handshakes->thread_ = std::thread([worker = std::move(worker)] {
+      static_cast<void>(::setpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()), yields));
+      worker->run();
+    });
+  } catch (const std::system_error& error) {
+    return Error(ErrorKind::resource, "cannot start a thread for new connections")
+        .because(system_error("pthread_create", error.code().value()))
+        .fix("raise the limit of processes (ulimit -u), or of memory (ulimit -v)");
+  }
+  return handshakes;
+}
+
+Handshakes::~Handshakes() {
+  if (!thread_.joinable()) return;
+  order(CallTicket{});
+  thread_.join();
+}
+
+void Handshakes::call(Call call) { order(std::move(call)); }
+
+void Handshakes::forget(CallTicket ticket) { order(ticket); }
+
+void Handshakes::order(Order order) {
+  {
+    const std::lock_guard lock(mutex_);
+    orders_.push_back(std::move(order));
+  }
+  ring(orders_bell_);
+}
+
+std::vector<Handshakes::Order> Handshakes::take_orders() {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(orders_, {});
+}
+
+// The bell is rung while there are outcomes.
+void Handshakes::tell(HandshakeOutcome outcome) {
+  const std::lock_guard lock(mutex_);
+  outcomes_.push_back(std::move(outcome));
+  if (outcomes_.size() == 1) ring(outcomes_bell_);
+}
+
+std::optional<HandshakeOutcome> Handshakes::take() {
+  const std::lock_guard lock(mutex_);
+  if (outcomes_.empty()) return std::nullopt;
+  HandshakeOutcome outcome = std::move(outcomes_.front());
+  outcomes_.pop_front();
+  if (outcomes_.empty()) take_rings(outcomes_bell_);
+  return outcome;
+}
+
+}  // namespace spindrift::fabric::tcp

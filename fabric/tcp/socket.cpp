@@ -1,0 +1,92 @@
+// Opening sockets, and their options.
+#include <spindrift/fabric/tcp/socket.hpp>
+
+#include <linux/sockios.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cerrno>
+
+namespace spindrift::fabric::tcp {
+namespace {
+
+constexpr int backlog = 128;
+/// Of what waits in the kernel and is not on its way: the rest waits in the send queue, where it is counted.
+constexpr int not_sent_max = 256 << 10;
+
+void set(const FileDescriptor& socket, int level, int name, int value) noexcept {
+  static_cast<void>(::setsockopt(socket.get(), level, name, &value, sizeof value));
+}
+
+const sockaddr* general(const connected::SocketAddress& address) noexcept {
+  return reinterpret_cast<const sockaddr*>(&address.storage);
+}
+
+// Probes of the kernel find a cable that was cut while nothing is under way; its patience ends with `silence_max`, too.
+void prepare(const FileDescriptor& socket, Duration silence_max) noexcept {
+  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(silence_max).count();
+  const auto milliseconds = std::chrono::duration_cast<std::chrono::milliseconds>(silence_max).count();
+  constexpr int probes = 3;
+  set(socket, IPPROTO_TCP, TCP_NODELAY, 1);
+  set(socket, IPPROTO_TCP, TCP_NOTSENT_LOWAT, not_sent_max);
+  set(socket, SOL_SOCKET, SO_KEEPALIVE, 1);
+  set(socket, IPPROTO_TCP, TCP_KEEPIDLE, std::max(1, static_cast<int>(seconds / 2)));
+  set(socket, IPPROTO_TCP, TCP_KEEPINTVL, std::max(1, static_cast<int>(seconds / (2 * probes))));
+  set(socket, IPPROTO_TCP, TCP_KEEPCNT, probes);
+  set(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, static_cast<int>(std::min<long long>(milliseconds, 1 << 30)));
+}
+
+}  // namespace
+
+Result<FileDescriptor> listen_at(const connected::SocketAddress& at) {
+  FileDescriptor socket(::socket(at.storage.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  if (!socket) return system_error("socket", errno);
+  set(socket, SOL_SOCKET, SO_REUSEADDR, 1);
+  const auto refused = [](const char* what, int error) {
+    return Error(ErrorKind::refused, "cannot listen at this node's address")
+        .because(system_error(what, error))
+        .fix("see whether another process has the port (ss -ltnp), and whether the address is this host's (ip address)");
+  };
+  if (::bind(socket.get(), general(at), at.bytes) != 0) return refused("bind", errno);
+  if (::listen(socket.get(), backlog) != 0) return refused("listen", errno);
+  return socket;
+}
+
+Result<FileDescriptor> begin_connecting(const connected::SocketAddress& to, Duration silence_max) {
+  FileDescriptor socket(::socket(to.storage.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  if (!socket) return system_error("socket", errno);
+  prepare(socket, silence_max);
+  if (::connect(socket.get(), general(to), to.bytes) == 0 || errno == EINPROGRESS) return socket;
+  return system_error("connect", errno);
+}
+
+Result<FileDescriptor> accept_from(const FileDescriptor& listener, connected::SocketAddress& from, Duration silence_max) {
+  from.bytes = sizeof from.storage;
+  FileDescriptor socket(
+      ::accept4(listener.get(), reinterpret_cast<sockaddr*>(&from.storage), &from.bytes, SOCK_NONBLOCK | SOCK_CLOEXEC));
+  if (socket) {
+    prepare(socket, silence_max);
+    return socket;
+  }
+  // A caller that has gone meanwhile is none.
+  const bool nobody = errno == EAGAIN || errno == EINTR || errno == ECONNABORTED || errno == EPROTO;
+  return nobody ? Result<FileDescriptor>(FileDescriptor()) : system_error("accept", errno);
+}
+
+Result<void> connected_socket(const FileDescriptor& socket) {
+  int error = 0;
+  socklen_t bytes = sizeof error;
+  if (::getsockopt(socket.get(), SOL_SOCKET, SO_ERROR, &error, &bytes) != 0) error = errno;
+  if (error == 0) return {};
+  return Error(ErrorKind::member_lost, "nobody answers there").because(system_error("connect", error));
+}
+
+std::size_t unacknowledged_bytes(int socket) noexcept {
+  int bytes = 0;
+  return ::ioctl(socket, SIOCOUTQ, &bytes) == 0 && bytes > 0 ? static_cast<std::size_t>(bytes) : 0;
+}
+
+}  // namespace spindrift::fabric::tcp

@@ -1,0 +1,25 @@
+// Sockets as the fabric wants them: not blocking, without delay, and known to be dead when the other host is.
+#pragma once
+
+#include <string>
+
+#include <spindrift/core/clock.hpp>
+#include <spindrift/core/file_descriptor.hpp>
+#include <spindrift/core/result.hpp>
+#include <spindrift/fabric/connected/socket_address.hpp>
+
+namespace spindrift::fabric::tcp {
+
+/// Listens there. Errors: refused (the port is in use, or the address is not this host's), resource.
+[[nodiscard]] Result<FileDescriptor> listen_at(const connected::SocketAddress& at);
+/// Begins to connect. `silence_max`: after so long without a word from the other host the socket fails. Errors: resource.
+[[nodiscard]] Result<FileDescriptor> begin_connecting(const connected::SocketAddress& to, Duration silence_max);
+/// A caller of a listening socket; empty if nobody waits. Errors: resource.
+[[nodiscard]] Result<FileDescriptor> accept_from(const FileDescriptor& listener, connected::SocketAddress& from,
+                                                 Duration silence_max);
+/// What became of a connection that was begun and is writable now. Errors: member_lost.
+[[nodiscard]] Result<void> connected_socket(const FileDescriptor& socket);
+/// Bytes that the other host's kernel has not acknowledged; 0 of a socket that failed.
+[[nodiscard]] std::size_t unacknowledged_bytes(int socket) noexcept;
+
+}  // namespace spindrift::fabric::tcp
