@@ -13,18 +13,20 @@ Result<FabricName> FabricName::parse(std::string_view text) {
   if (text == "shm") return FabricName{.shm = true, .provider = {}};
   const bool shm = text.starts_with(shm_part);
   const std::string_view rest = shm ? text.substr(shm_part.size()) : text;
+  if (rest == "tcp") return FabricName{shm, BetweenHosts::tcp, {}};
   if (rest == "verbs") return FabricName{shm, BetweenHosts::verbs, {}};
   if (auto provider = provider_after(rest, "ofi:"); !provider.empty())
     return FabricName{shm, BetweenHosts::ofi, std::move(provider)};
   if (auto provider = provider_after(rest, "vq:"); !provider.empty())
     return FabricName{shm, BetweenHosts::vq, std::move(provider)};
   return Error(ErrorKind::bad_argument, "\"" + std::string(text) + "\" is no fabric")
-      .fix("choose shm, ofi:tcp, ofi:net, vq:tcp, vq:net or verbs, or one of the latter behind shm+");
+      .fix("choose shm, tcp, ofi:tcp, ofi:net, vq:tcp, vq:net or verbs, or one of the latter behind shm+");
 }
 
 std::string FabricName::between_hosts_name() const {
   switch (between_hosts) {
     case BetweenHosts::none: break;
+    case BetweenHosts::tcp: return "tcp";
     case BetweenHosts::ofi: return "ofi:" + provider;
     case BetweenHosts::vq: return "vq:" + provider;
     case BetweenHosts::verbs: return "verbs";

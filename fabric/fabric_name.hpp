@@ -9,10 +9,10 @@
 
 namespace spindrift::fabric {
 
-/// "shm", "ofi:tcp", "vq:net", "verbs", or "shm+" before one of the latter three: a mixed fabric.
+/// "shm", "tcp", "ofi:tcp", "vq:net", "verbs", or "shm+" before one of the latter four: a mixed fabric.
 struct FabricName {
   /// What reaches members of other hosts.
-  enum class BetweenHosts : std::uint8_t { none, ofi, vq, verbs };
+  enum class BetweenHosts : std::uint8_t { none, tcp, ofi, vq, verbs };
 
   bool shm = false;  ///< members of one host read each other's memory in place
   BetweenHosts between_hosts = BetweenHosts::none;

@@ -8,6 +8,8 @@
 #include <spindrift/fabric/mixed/mixed.hpp>
 #include <spindrift/fabric/ofi/ofi.hpp>
 #include <spindrift/fabric/shm/shm.hpp>
+#include <spindrift/fabric/tcp/tcp.hpp>
+#include <spindrift/fabric/tls/credentials.hpp>
 #include <spindrift/fabric/verbs/verbs.hpp>
 #include <spindrift/core/log.hpp>
 #include <spindrift/kernel/provider/vq_fabric.hpp>
@@ -50,12 +52,31 @@ fabric::OfiOptions ofi_options(const Config& config, const FabricName& name) {
           .group_name = config.group_name()};
 }
 
+/// Errors: as tls::Credentials::load.
+Result<fabric::TcpOptions> tcp_options(const Config& config) {
+  fabric::TcpOptions options{
+      .self = config.local_id(), .runtime_directory = config.runtime_directory(), .group_name = config.group_name()};
+  if (config.security() == Security::none) {
+    log::warn(log::Room::fabric, "nothing proves who members are, and nothing is encrypted",
+              {{"reason", "[SPINDRIFT] security = none"}});
+    return options;
+  }
+  SPINDRIFT_TRY_ASSIGN(options.credentials,
+                       fabric::tls::Credentials::load(config.keys_directory(), config.group_name(), config.local_id()));
+  log::info(log::Room::fabric, "keys are in force", {{"identity", options.credentials->identity().uri()}});
+  return options;
+}
+
 fabric::VerbsOptions verbs_options(const Config& config) {
   return {.self = config.local_id(), .runtime_directory = config.runtime_directory(), .group_name = config.group_name()};
 }
 
 /// What reaches other hosts, as the part of a mixed fabric.
 Result<std::unique_ptr<fabric::connected::Endpoint>> make_far_part(const Config& config, const FabricName& name) {
+  if (name.between_hosts == BetweenHosts::tcp) {
+    SPINDRIFT_TRY_ASSIGN(const fabric::TcpOptions options, tcp_options(config));
+    return fabric::make_tcp_part(options);
+  }
   if (name.between_hosts == BetweenHosts::verbs) return fabric::make_verbs_part(verbs_options(config));
   if (name.between_hosts == BetweenHosts::ofi) return fabric::make_ofi_part(ofi_options(config, name));
   SPINDRIFT_TRY_ASSIGN(const kernel::VqOptions options, vq_options(config, name));
@@ -71,6 +92,10 @@ Result<std::unique_ptr<fabric::Fabric>> make_fabric(const Config& config) {
   }
   switch (name.between_hosts) {
     case BetweenHosts::none: break;
+    case BetweenHosts::tcp: {
+      SPINDRIFT_TRY_ASSIGN(const fabric::TcpOptions options, tcp_options(config));
+      return fabric::make_tcp(options);
+    }
     case BetweenHosts::ofi: return fabric::make_ofi(ofi_options(config, name));
     case BetweenHosts::verbs: return fabric::make_verbs(verbs_options(config));
     case BetweenHosts::vq: {

@@ -80,7 +80,7 @@ class Config {
   /// This process's place in the view. Errors: bad_config if local_id is no member; as view().
   [[nodiscard]] Result<Rank> local_rank() const;
   [[nodiscard]] const std::string& group_name() const;  ///< 1 to 32 characters
-  /// The fabric's name: "shm", "ofi:tcp", "ofi:net", "vq:tcp", "vq:net" or "verbs", or "shm+" before one that begins
+  /// The fabric's name: "shm", "tcp", "ofi:tcp", "ofi:net", "vq:tcp", "vq:net" or "verbs", or "shm+" before one that begins
   /// otherwise: fabric::FabricName takes it apart.
   [[nodiscard]] const std::string& fabric() const;
   /// Where a node listens, "host:port". Empty if nothing says so, which no configuration of another fabric than shm does.

@@ -61,14 +61,16 @@ constexpr Key table[] = {
      "these alone may start one."},
     choice_of(
         {"SPINDRIFT", "fabric", choice, group, "shm",
-         "How members reach each other's memory. shm: processes of one host over shared memory. ofi:tcp: processes of any "
-         "hosts over TCP, by libfabric's provider tcp. ofi:net: the same by its provider net, a fork that libfabric 1.16 "
+         "How members reach each other's memory. shm: processes of one host over shared memory. tcp: processes of any "
+         "hosts over TCP, encrypted and proved to each other unless security says none. ofi:tcp: over TCP by libfabric's "
+         "provider tcp, in the clear. ofi:net: the same by its provider net, a fork that libfabric 1.16 "
          "and 1.17 have. vq:tcp, vq:net: over TCP too, by virtual queue pairs that share one connectionless endpoint for "
          "each member. verbs: processes of hosts with RDMA devices, by rdma-core; addresses are then those of the devices' "
-         "network interfaces. shm+ofi:tcp, shm+ofi:net, shm+vq:tcp, shm+vq:net, shm+verbs: a member whose address has the "
-         "same host as this node's, as it is written there, over shared memory, and all others as by the second name; who "
-         "shares a host then shares runtime_directory too."},
-        "shm|ofi:tcp|ofi:net|vq:tcp|vq:net|verbs|shm+ofi:tcp|shm+ofi:net|shm+vq:tcp|shm+vq:net|shm+verbs", "vq:verbs",
+         "network interfaces. shm+tcp, shm+ofi:tcp, shm+ofi:net, shm+vq:tcp, shm+vq:net, shm+verbs: a member whose address "
+         "has the same host as this node's, as it is written there, over shared memory, and all others as by the second "
+         "name; who shares a host then shares runtime_directory too."},
+        "shm|tcp|ofi:tcp|ofi:net|vq:tcp|vq:net|verbs|shm+tcp|shm+ofi:tcp|shm+ofi:net|shm+vq:tcp|shm+vq:net|shm+verbs",
+        "vq:verbs",
         "libfabric's provider verbs does not tell that an operation has arrived, which virtual queue pairs rest on; verbs "
         "goes over the same devices"),
     launched(with_example({"SPINDRIFT", "addresses", addresses, node, "",

@@ -242,8 +242,8 @@ void check_network(Loaded& loaded, const std::vector<NodeId>& members, std::vect
       fmt::format("node {} listens at {}, which other hosts can reach, and {} hands the bytes of whoever reaches it to {} "
                   "before anything shows who sent them, and encrypts nothing",
                   *beyond, *address_in(value.text, *beyond), fabric, fabric.ends_with("verbs") ? "rdma-core" : "libfabric"),
-      "use shm and no addresses if all members are on one host; else give the members a network of their own (SECURITY.md) "
-      "and say [SPINDRIFT] network_trusted = true");
+      "use shm+tcp, whose members prove who they are (spindrift keys init makes their keys); or give the members a network "
+      "of their own (SECURITY.md) and say [SPINDRIFT] network_trusted = true");
 }
 
 void load_view(const Sources& sources, Loaded& loaded, std::vector<Error>& problems) {

@@ -17,7 +17,8 @@ TEST_CASE("a fabric's name says what maps neighbors and what reaches other hosts
     const char* between_hosts_name;
   };
   const auto row = GENERATE(
-      Row{"shm", true, BetweenHosts::none, "", ""}, Row{"ofi:tcp", false, BetweenHosts::ofi, "tcp", "ofi:tcp"},
+      Row{"shm", true, BetweenHosts::none, "", ""}, Row{"tcp", false, BetweenHosts::tcp, "", "tcp"},
+      Row{"shm+tcp", true, BetweenHosts::tcp, "", "tcp"}, Row{"ofi:tcp", false, BetweenHosts::ofi, "tcp", "ofi:tcp"},
       Row{"vq:net", false, BetweenHosts::vq, "net", "vq:net"}, Row{"verbs", false, BetweenHosts::verbs, "", "verbs"},
       Row{"shm+ofi:net", true, BetweenHosts::ofi, "net", "ofi:net"},
       Row{"shm+vq:tcp", true, BetweenHosts::vq, "tcp", "vq:tcp"}, Row{"shm+verbs", true, BetweenHosts::verbs, "", "verbs"});
@@ -32,7 +33,7 @@ TEST_CASE("a fabric's name says what maps neighbors and what reaches other hosts
 
 TEST_CASE("what names no fabric is refused") {
   const char* const text =
-      GENERATE("", "tcp", "ofi:", "vq:", "ofi", "shm+", "shm+shm", "shm+shm+verbs", "verbs+shm", "verbs:x");
+      GENERATE("", "tcp:", "TCP", "ofi:", "vq:", "ofi", "shm+", "shm+shm", "shm+shm+verbs", "verbs+shm", "verbs:x");
   CAPTURE(text);
   const auto refused = FabricName::parse(text);
   REQUIRE_FALSE(refused.ok());

@@ -9,6 +9,7 @@
 
 #include <spindrift/fabric/fabric_name.hpp>
 #include <spindrift/fabric/ofi/ofi.hpp>
+#include <spindrift/fabric/tcp/tcp.hpp>
 #include <spindrift/kernel/provider/vq_fabric.hpp>
 
 using namespace spindrift;
@@ -20,7 +21,7 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-const std::vector<std::string> fabrics{"ofi:tcp", "ofi:net", "vq:tcp", "vq:net"};
+const std::vector<std::string> fabrics{"tcp", "ofi:tcp", "ofi:net", "vq:tcp", "vq:net"};
 
 std::unique_ptr<Fabric> make(const std::string& name, const TemporaryDirectory& directory, std::uint32_t id,
                              Duration silence_max = seconds(10)) {
@@ -31,6 +32,12 @@ std::unique_ptr<Fabric> make(const std::string& name, const TemporaryDirectory& 
                                            .runtime_directory = directory.path(),
                                            .group_name = "group",
                                            .silence_max = silence_max}));
+  }
+  if (parsed.between_hosts == FabricName::BetweenHosts::tcp) {
+    return value_or_throw(make_tcp({.self = NodeId(id),
+                                    .runtime_directory = directory.path(),
+                                    .group_name = "group",
+                                    .silence_max = silence_max}));
   }
   return value_or_throw(make_ofi({.self = NodeId(id),
                                   .provider = parsed.provider,

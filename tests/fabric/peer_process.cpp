@@ -24,6 +24,7 @@
 
 #include <spindrift/fabric/fabric_name.hpp>
 #include <spindrift/fabric/ofi/ofi.hpp>
+#include <spindrift/fabric/tcp/tcp.hpp>
 #include <spindrift/fabric/shm/shm.hpp>
 #include <spindrift/core/file_descriptor.hpp>
 #include <spindrift/core/untrusted.hpp>
@@ -103,6 +104,8 @@ std::unique_ptr<Fabric> make(std::string_view name, NodeId self, const std::stri
     return value_or_throw(
         kernel::make_vq({.self = self, .provider = parsed.provider, .runtime_directory = directory, .group_name = "group"}));
   }
+  if (parsed.between_hosts == FabricName::BetweenHosts::tcp)
+    return value_or_throw(make_tcp({.self = self, .runtime_directory = directory, .group_name = "group"}));
   return value_or_throw(
       make_ofi({.self = self, .provider = parsed.provider, .runtime_directory = directory, .group_name = "group"}));
 }

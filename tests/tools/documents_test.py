@@ -43,6 +43,7 @@ def play(page, prefix, hosts):
         script, expected = script_of(page, hosts)
         pathlib.Path(directory, '.script').write_text((OPENING if hosts else '') + script)
         environment = dict(os.environ, PATH=f'{prefix}/bin:{os.environ["PATH"]}', SPINDRIFT_RUNTIME_DIRECTORY=f'{directory}/run',
+                           HOME=directory,
                            PKG_CONFIG_PATH=str(next(prefix.rglob('spindrift.pc')).parent))
         command = ['timeout', '--kill-after=5', str(LIMIT), *(PRIVATE if hosts else []), 'bash', '.script']
         said = subprocess.run(command, cwd=directory, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
