@@ -38,7 +38,7 @@ class PlainStream final : public ByteStream {
     const ssize_t count = ::recvmsg(socket_.get(), &message, MSG_DONTWAIT);
     known_ = 0;
     if (count == 0) return Error(ErrorKind::member_lost, std::string(connection_ended));
-    if (count < 0) return means_later(errno) ? Result<std::size_t>(0) : system_error("recvmsg", errno);
+    if (count < 0) return means_later(errno) ? Result<std::size_t>(0) : broken_connection("recvmsg", errno);
     const cmsghdr* const first = CMSG_FIRSTHDR(&message);
     if (first != nullptr && first->cmsg_level == IPPROTO_TCP && first->cmsg_type == TCP_CM_INQ) {
       int more = 0;
@@ -57,7 +57,7 @@ class PlainStream final : public ByteStream {
     message.msg_iovlen = from.size();
     const ssize_t count = ::sendmsg(socket_.get(), &message, MSG_DONTWAIT | MSG_NOSIGNAL);
     if (count >= 0) return static_cast<std::size_t>(count);
-    return means_later(errno) ? Result<std::size_t>(0) : system_error("sendmsg", errno);
+    return means_later(errno) ? Result<std::size_t>(0) : broken_connection("sendmsg", errno);
   }
   [[nodiscard]] Result<bool> flush() override { return true; }
 
@@ -70,6 +70,10 @@ class PlainStream final : public ByteStream {
 };
 
 }  // namespace
+
+Error broken_connection(std::string_view call, int error) {
+  return Error(ErrorKind::member_lost, "the connection broke").because(system_error(call, error));
+}
 
 std::unique_ptr<ByteStream> plain_stream(FileDescriptor socket) { return std::make_unique<PlainStream>(std::move(socket)); }
 

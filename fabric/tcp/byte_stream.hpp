@@ -18,6 +18,9 @@ namespace spindrift::fabric::tcp {
 /// What is said of a stream that its other end has closed.
 inline constexpr std::string_view connection_ended = "the connection ended";
 
+/// Of a call of the system that failed because of the network or the other end.
+[[nodiscard]] Error broken_connection(std::string_view call, int error);
+
 /// Which end of a connection this process is.
 enum class End : std::uint8_t { caller, listener };
 

@@ -222,7 +222,7 @@ class TlsStream final : public ByteStream {
     while (wire_.waiting() > 0) {
       const ssize_t count =
           ::send(socket_.get(), wire_.sealed.data() + wire_.sealed_begin, wire_.waiting(), MSG_DONTWAIT | MSG_NOSIGNAL);
-      if (count < 0) return means_later(errno) ? Result<bool>(false) : system_error("send", errno);
+      if (count < 0) return means_later(errno) ? Result<bool>(false) : broken_connection("send", errno);
       wire_.sealed_begin += static_cast<std::size_t>(count);
     }
     wire_.sealed.clear();
@@ -238,7 +238,7 @@ class TlsStream final : public ByteStream {
     wire_.arrived_end = count > 0 ? static_cast<std::size_t>(count) : 0;
     if (count > 0) return true;
     if (count == 0) return Error(ErrorKind::member_lost, std::string(connection_ended));
-    return means_later(errno) ? Result<bool>(false) : system_error("recv", errno);
+    return means_later(errno) ? Result<bool>(false) : broken_connection("recv", errno);
   }
 
   const FileDescriptor socket_;

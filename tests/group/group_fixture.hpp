@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -13,6 +14,8 @@
 #include <thread>
 #include <vector>
 
+#include <spindrift/fabric/fabric_name.hpp>
+#include <spindrift/fabric/tls/authority.hpp>
 #include <spindrift/fabric/verbs/verbs.hpp>
 #include <spindrift/core/log.hpp>
 #include <spindrift/group/group.hpp>
@@ -26,6 +29,8 @@ class GroupFixture {
     if (const char* levels = std::getenv("SPINDRIFT_LOG_LEVEL")) value_or_throw(log::set_levels(levels));
     std::string pattern = (std::filesystem::temp_directory_path() / "spindrift-test-XXXXXX").string();
     directory_ = mkdtemp(pattern.data());
+    const auto name = value_or_throw(fabric::FabricName::parse(fabric_));
+    if (name.between_hosts == fabric::FabricName::BetweenHosts::tcp) make_keys();
   }
   ~GroupFixture() { std::filesystem::remove_all(directory_); }
 
@@ -71,12 +76,20 @@ class GroupFixture {
   [[nodiscard]] const std::string& directory() const noexcept { return directory_; }
 
  private:
+  void make_keys() const {
+    const auto now = std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
+    const auto today = fabric::tls::valid_for(now, std::chrono::days(1));
+    auto authority = value_or_throw(fabric::tls::Authority::create(directory_ + "/keys", "test", today));
+    for (std::uint32_t node = 0; node < 8; ++node)
+      value_or_throw(authority.add(value_or_throw(fabric::tls::Identity::of_member("test", NodeId(node))), today));
+  }
   [[nodiscard]] std::string text(unsigned node, unsigned members, const std::string& extra) const {
     std::string ids;
     for (unsigned i = 0; i < members; ++i) ids += (i == 0 ? "" : ",") + std::to_string(i);
     std::string text = "[DERECHO]\nlocal_id = " + std::to_string(node) + "\n[SPINDRIFT]\ngroup_name = test\n";
     text += "members = " + ids + "\nruntime_directory = " + directory_ + "\n";
     text += "fabric = " + fabric_ + "\naddresses = " + addresses() + "\n";
+    text += "keys = " + directory_ + "/keys/<id>\n";
     text += (extra.empty() ? "join_timeout_ms = 20000\n" : extra) + "\n[LAYOUT]\njson_layout = '[{\"name\":\"orders\",";
     text += "\"members\":[" + ids + "]},{\"name\":\"ticks\",\"mode\":\"unordered\",\"members\":[" + ids + "]}]'\n";
     return text;

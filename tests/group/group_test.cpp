@@ -57,7 +57,8 @@ TEST_CASE("members over virtual queue pairs count how each of their links began"
 
 TEST_CASE("all members deliver the same messages in the same order, and everything sent before the end") {
   constexpr unsigned members = 3, threads = 2, messages = 2000;
-  GroupFixture fixture(GENERATE("shm", "ofi:tcp", "ofi:net", "vq:tcp", "vq:net", "shm+ofi:tcp", "shm+vq:tcp"));
+  GroupFixture fixture(
+      GENERATE("shm", "tcp", "shm+tcp", "ofi:tcp", "ofi:net", "vq:tcp", "vq:net", "shm+ofi:tcp", "shm+vq:tcp"));
   auto groups = fixture.join(members);
   std::vector<Journal> orders(members), ticks(members);
   for (unsigned i = 0; i < members; ++i) {

@@ -82,7 +82,8 @@ std::vector<std::unique_ptr<Application>> start(const GroupFixture& fixture, uns
 }  // namespace
 
 TEST_CASE("a member that leaves and comes back has everybody's state") {
-  GroupFixture fixture(GENERATE("shm", "ofi:tcp", "ofi:net", "vq:tcp", "vq:net", "shm+ofi:tcp", "shm+vq:tcp"));
+  GroupFixture fixture(
+      GENERATE("shm", "tcp", "shm+tcp", "ofi:tcp", "ofi:net", "vq:tcp", "vq:net", "shm+ofi:tcp", "shm+vq:tcp"));
   auto all = start(fixture, 3);
   for (int k = 0; k < 100; ++k) all[static_cast<unsigned>(k % 3)]->send("early " + std::to_string(k));
   all[2]->group().leave();

@@ -24,7 +24,8 @@ const std::string settings =
 
 std::vector<std::string> fabrics() {
   const char* const chosen = std::getenv("SPINDRIFT_TEST_FABRIC");
-  return chosen == nullptr ? std::vector<std::string>{"ofi:tcp", "vq:tcp", "shm+ofi:tcp"} : std::vector<std::string>{chosen};
+  if (chosen != nullptr) return {chosen};
+  return {"tcp", "ofi:tcp", "vq:tcp", "shm+ofi:tcp"};
 }
 /// Where some row may be mapped, senders write to everybody themselves.
 bool hands_on(const std::string& fabric) { return !fabric.starts_with("shm"); }

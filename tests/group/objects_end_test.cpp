@@ -39,7 +39,7 @@ void send_with_rest(Receiver& from, std::uint64_t bytes, const Moment& until) {
 }  // namespace
 
 TEST_CASE("when a process is killed in the middle of its object, the others hear so behind the same piece, and go on") {
-  GroupFixture fixture(GENERATE("shm", "ofi:tcp"));
+  GroupFixture fixture(GENERATE("shm", "tcp", "ofi:tcp"));
   const test::Command sender({fixture.file(0, 3, sizes), std::to_string(endless)});
   auto groups = fixture.join_from(1, 3, sizes);
   Receiver first(*groups[0]);
