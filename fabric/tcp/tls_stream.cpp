@@ -1,6 +1,7 @@
 // TLS over a socket. OpenSSL touches no socket: it reads sealed bytes from memory, and writes them to memory.
 #include <spindrift/fabric/tcp/tls_stream.hpp>
 
+#include <openssl/err.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -111,6 +112,7 @@ class TlsStream final : public ByteStream {
 
   [[nodiscard]] Result<Need> establish() override {
     while (!peer_) {
+      ERR_clear_error();
       const int done = SSL_do_handshake(session_.get());
       const int why = SSL_get_error(session_.get(), done);
       if (done == 1) {
@@ -191,6 +193,8 @@ class TlsStream final : public ByteStream {
   /// Bytes that were opened; 0: nothing more is here. `some`: others were before, so that an end is told by the next call.
   [[nodiscard]] Result<std::size_t> open(std::byte* to, std::size_t bytes, bool some) {
     while (true) {
+      // Complaints that others have left in this thread would be taken for this session's.
+      ERR_clear_error();
       std::size_t count = 0;
       if (SSL_read_ex(session_.get(), to, bytes, &count) == 1) return count;
       const int why = SSL_get_error(session_.get(), 0);
