@@ -208,6 +208,12 @@ Finding network() {
           "let the firewall admit the members' hosts alone to their ports, or put these into a VPN: see SECURITY.md"};
 }
 
+Finding keys(const HostFacts& host) {
+  if (host.network.keys_error.empty()) return {Grade::good, "keys", host.network.keys, ""};
+  return {Grade::bad, "keys", host.network.keys_error,
+          "spindrift keys init GROUP --nodes IDS makes them; copy this node's directory to where [SPINDRIFT] keys says"};
+}
+
 /// Of virtual queue pairs: by whose meta tables nodes find each other.
 std::string tables_of(const Config& config, const View& view) {
   std::vector<fabric::Address> roster;
@@ -263,6 +269,9 @@ Result<Needs> needs_of(const Config& config) {
     needs.provider = kernel::vq_connectionless(needs.pairs);
   }
   needs.verbs = name.between_hosts == FabricName::BetweenHosts::verbs;
+  needs.tcp = name.between_hosts == FabricName::BetweenHosts::tcp;
+  if (needs.tcp && config.security() == Security::tls)
+    needs.keys = KeyNeeds{config.keys_directory(), config.group_name(), config.local_id()};
   needs.ways = ways_of(config, name, view);
   needs.trust = config.needs_trusted_network();
   if (name.between_hosts != FabricName::BetweenHosts::none) needs.address = config.address_of(config.local_id());
@@ -279,6 +288,7 @@ std::vector<Finding> examine(const HostFacts& host, const std::optional<Needs>& 
   if (needs && !needs->provider.empty()) findings.push_back(libfabric(host, *needs));
   if (needs && needs->verbs) findings.push_back(rdma_core(host));
   if (needs && !needs->address.empty() && !host.network.verbs_error) findings.push_back(address(host, *needs));
+  if (needs && needs->keys) findings.push_back(keys(host));
   if (needs && needs->trust) findings.push_back(network());
   if (needs && !needs->ways.empty()) findings.push_back(ways(*needs));
   for (const auto& look : {barrier, time_source, clock, huge_pages, locked_memory, devices}) findings.push_back(look(host));

@@ -37,6 +37,8 @@ struct NetworkFacts {
   std::vector<fabric::VerbsPort> verbs_ports;  ///< that it has
   std::map<std::string, std::string> no_dc;    ///< by its devices: why there are no DC queue pairs; empty: there are
   std::string address_error;                   ///< why the member cannot listen at its address; empty: it can
+  std::string keys_error;                      ///< why its keys cannot be used; empty: they can, or it needs none
+  std::string keys;                            ///< whose they are, and until when
 };
 
 /// What was seen of this host, for this user.
@@ -53,7 +55,14 @@ struct HostFacts {
   ClockFacts clock;
   std::string shared_huge_pages;  ///< "never", "advise", …; empty: unknown
   NetworkFacts network;
-  std::string directory_error;                 ///< why the runtime directory cannot be used; empty: it can
+  std::string directory_error;  ///< why the runtime directory cannot be used; empty: it can
+};
+
+/// By which a member proves itself.
+struct KeyNeeds {
+  std::string directory;
+  std::string group;
+  NodeId node;
 };
 
 /// What one member of a configuration takes.
@@ -65,9 +74,11 @@ struct Needs {
   std::string provider;  ///< of libfabric; empty: not needed
   std::string pairs;     ///< of a fabric of virtual queue pairs, what it calls `provider`; empty: it is another fabric
   bool verbs = false;    ///< an RDMA device
-  std::string address;   ///< where this node listens, if a provider or a device is needed
-  bool trust = false;    ///< in every host that can reach the members' ports
-  std::string ways;      ///< over which fabric this node reaches which peers, or how it finds them; empty: all over one
+  std::string address;   ///< where this node listens, for every fabric but shm
+  bool tcp = false;      ///< it listens there by a socket of its own
+  std::optional<KeyNeeds> keys;
+  bool trust = false;  ///< in every host that can reach the members' ports
+  std::string ways;    ///< over which fabric this node reaches which peers, or how it finds them; empty: all over one
 };
 
 struct Finding {

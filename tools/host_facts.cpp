@@ -17,6 +17,8 @@
 #include <spindrift/core/asymmetric_barrier.hpp>
 #include <spindrift/core/guarded_directory.hpp>
 #include <spindrift/fabric/shm/region.hpp>
+#include <spindrift/fabric/tcp/tcp.hpp>
+#include <spindrift/fabric/tls/credentials.hpp>
 #include <spindrift/kernel/provider/vq_fabric.hpp>
 #include <spindrift/kernel/verbs/verbs_device.hpp>
 
@@ -178,6 +180,17 @@ void look_at_verbs(NetworkFacts& network, const Needs& needs) {
   if (!listened) network.address_error = listened.error().to_string();
 }
 
+void look_at_tcp(NetworkFacts& network, const Needs& needs) {
+  const auto listened = fabric::try_tcp_address(needs.address);
+  if (!listened) network.address_error = listened.error().to_string();
+  if (!needs.keys) return;
+  const auto keys = fabric::tls::Credentials::load(needs.keys->directory, needs.keys->group, needs.keys->node);
+  if (!keys)
+    network.keys_error = keys.error().to_string();
+  else
+    network.keys = (*keys)->identity().uri() + ", until " + fabric::tls::time_text((*keys)->validity().until);
+}
+
 }  // namespace
 
 HostFacts look_at_host(const std::optional<Needs>& needs) {
@@ -205,6 +218,7 @@ HostFacts look_at_host(const std::optional<Needs>& needs) {
   if (needs) host.directory_error = why_no_directory(needs->runtime_directory);
   if (needs && !needs->provider.empty()) look_at_fabric(host.network, *needs);
   if (needs && needs->verbs) look_at_verbs(host.network, *needs);
+  if (needs && needs->tcp) look_at_tcp(host.network, *needs);
   return host;
 }
 

@@ -159,16 +159,21 @@ Result<TcpConnection::Right> TcpConnection::give_right(connected::OwnRegion&, Ac
   return Right{key, 0, std::make_unique<connected::Registration>()};
 }
 
+void TcpConnection::break_for(const Error& why) {
+  if (why.kind() == ErrorKind::refused) refusal_ = why;
+  break_down(why.message() == connection_ended ? "the connection broke" : why.to_string());
+}
+
 bool TcpConnection::receive(connected::TransportEvents& to) {
   std::size_t taken = 0;
   while (stream_ != nullptr && !broken() && !full() && taken < share_bytes) {
     const auto came = read_some();
     if (!came) {
-      break_down(came.error().message() == connection_ended ? "the connection broke" : came.error().to_string());
+      break_for(came.error());
       break;
     }
     if (const auto done = take_frames(to); !done) {
-      break_down(done.error().message());
+      break_for(done.error());
       break;
     }
     if (*came == 0) break;

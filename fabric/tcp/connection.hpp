@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include <spindrift/fabric/connected/connection.hpp>
@@ -44,6 +45,8 @@ class TcpConnection final : public connected::Connection {
   bool receive(connected::TransportEvents& to);
   /// Tells what is over, and whose memory is not used any more.
   void tell_done(connected::TransportEvents& to);
+  /// How what came broke the connection, if it was no mere end. Once.
+  [[nodiscard]] std::optional<Error> take_refusal() noexcept { return std::exchange(refusal_, std::nullopt); }
   /// What its descriptor has to be watched for, as epoll counts it; 0: nothing, or there is none.
   [[nodiscard]] std::uint32_t awaited() const noexcept;
   [[nodiscard]] int descriptor() const noexcept { return stream_ == nullptr ? -1 : stream_->descriptor(); }
@@ -71,6 +74,7 @@ class TcpConnection final : public connected::Connection {
   void request(const connected::Transfer& read);
   void write_piece(const connected::Transfer& piece);
   void check_limits();
+  void break_for(const Error& why);
   /// Takes the next bytes off the stream; how many.
   [[nodiscard]] Result<std::size_t> read_some();
   [[nodiscard]] Result<std::size_t> read_in_place(const FrameReader::Rest& rest, std::span<std::byte> target);
@@ -94,6 +98,7 @@ class TcpConnection final : public connected::Connection {
   bool sealed_waits_ = false;  ///< the stream has taken what the socket has not
   std::vector<SendBacklog::Done> over_;
   std::vector<SendBacklog::Done> untold_;
+  std::optional<Error> refusal_;
   std::unordered_map<std::uint64_t, OpenRead> reads_;
   std::uint64_t newest_read_ = 0;
 };

@@ -15,6 +15,7 @@
 
 #include <spindrift/core/log.hpp>
 #include <spindrift/fabric/tcp/admission.hpp>
+#include <spindrift/fabric/tcp/refusals.hpp>
 #include <spindrift/fabric/tcp/socket.hpp>
 #include <spindrift/fabric/tcp/tls_stream.hpp>
 #include <spindrift/fabric/tls/credentials.hpp>
@@ -26,7 +27,8 @@ constexpr auto handshake_max = std::chrono::seconds(3);
 constexpr auto rest_without_descriptors = std::chrono::milliseconds(100);
 constexpr auto between_reports = std::chrono::seconds(10);
 constexpr auto between_looks_at_keys = std::chrono::seconds(1);
-constexpr int yields = 10;  // to the poller and the application, as nice(1) counts it
+constexpr int calls_per_round = 64;  // others have their turn then
+constexpr int yields = 10;           // to the poller and the application, as nice(1) counts it
 
 void ring(const FileDescriptor& bell) noexcept {
   const std::uint64_t one = 1;
@@ -138,7 +140,7 @@ class Handshakes::Worker {
 
   // Who runs out of descriptors rests: the caller that cannot be accepted would make the listener readable for ever.
   void accept_all(Time now) {
-    while (true) {
+    for (int calls = 0; calls < calls_per_round; ++calls) {
       connected::SocketAddress from;
       auto socket = accept_from(listener_, from, options_.silence_max);
       if (!socket) {
@@ -190,11 +192,17 @@ class Handshakes::Worker {
 
   // Who hangs up has most often met this process by a call of its own.
   void fail(const Pending& over, const Error& why) {
-    if (over.call) return owner_.tell(FailedCall{over.call->ticket, why.to_string()});
+    if (over.call) {
+      if (why.kind() == ErrorKind::refused) refusals_.tell(over.call->node, why);
+      return owner_.tell(FailedCall{over.call->ticket, why.to_string()});
+    }
     const auto level = why.kind() == ErrorKind::member_lost ? log::Level::info : log::Level::warn;
     if (!log::enabled(log::Room::fabric, level)) return;
+    const std::string reason = why.to_string();
+    const std::uint64_t times = refused_callers_.due(Source::of(over.address), reason, clock_.now());
+    if (times == 0) return;
     log::write(log::Room::fabric, level, "a caller was refused",
-               {{"from", text_of(over.address)}, {"reason", why.to_string()}});
+               {{"from", text_of(over.address)}, {"reason", reason}, {"times", times}});
   }
 
   /// As far as it goes now; whether it is done. Errors: it failed.
@@ -286,6 +294,8 @@ class Handshakes::Worker {
   const Options options_;
   const SystemClock clock_;
   Admission admission_{Admission::Limits{}};
+  NodeRefusals refusals_;
+  RefusedCallers refused_callers_;
   Pendings pending_;
   Time resting_until_ = never;
   Time next_look_at_keys_ = options_.credentials == nullptr ? never : clock_.now() + between_looks_at_keys;

@@ -52,5 +52,7 @@ struct TcpOptions {
 [[nodiscard]] Result<std::unique_ptr<Fabric>> make_tcp(const TcpOptions& options);
 /// The same as a part of a mixed fabric, whose other part claims the node's id: the directory and the group are not used.
 [[nodiscard]] Result<std::unique_ptr<connected::Endpoint>> make_tcp_part(const TcpOptions& options);
+/// Listens there for a moment, as an endpoint would. Errors: as Fabric::listen.
+[[nodiscard]] Result<void> try_tcp_address(const std::string& endpoint);
 
 }  // namespace spindrift::fabric

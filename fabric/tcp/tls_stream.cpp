@@ -12,6 +12,8 @@
 #include <utility>
 #include <vector>
 
+#include <openssl/err.h>
+
 #include <spindrift/core/check.hpp>
 #include <spindrift/fabric/tls/context.hpp>
 #include <spindrift/fabric/tls/credentials.hpp>
@@ -199,13 +201,23 @@ class TlsStream final : public ByteStream {
       if (SSL_read_ex(session_.get(), to, bytes, &count) == 1) return count;
       const int why = SSL_get_error(session_.get(), 0);
       if (why == SSL_ERROR_ZERO_RETURN) return ended(some);
-      if (why != SSL_ERROR_WANT_READ) {
-        return Error(ErrorKind::refused, "what came is not what was sent, or not in its order: " + tls::openssl_complaint());
-      }
+      if (why != SSL_ERROR_WANT_READ) return refusal();
       auto came = receive_sealed();
       if (!came) return some ? Result<std::size_t>(0) : std::move(came).error();
       if (!*came) return 0;
     }
+  }
+
+  // The other end may find fault with this one's key after this one has done its part of the handshake.
+  [[nodiscard]] static Error refusal() {
+    const bool told = ERR_GET_REASON(ERR_peek_error()) >= SSL_AD_REASON_OFFSET;
+    Error cause(ErrorKind::refused, tls::openssl_complaint());
+    if (!told) {
+      return Error(ErrorKind::refused, "what came is not what was sent, or not in its order").because(std::move(cause));
+    }
+    return Error(ErrorKind::refused, "the other end refused this node")
+        .because(std::move(cause))
+        .fix("see there why (the log of that node), and compare spindrift keys show of both");
   }
 
   [[nodiscard]] Result<std::size_t> ended(bool some) {

@@ -10,6 +10,7 @@
 #include <spindrift/fabric/connected/endpoint.hpp>
 #include <spindrift/fabric/tcp/connection.hpp>
 #include <spindrift/fabric/tcp/handshakes.hpp>
+#include <spindrift/fabric/tcp/refusals.hpp>
 #include <spindrift/fabric/tcp/socket.hpp>
 #include <spindrift/fabric/tcp/tcp.hpp>
 
@@ -94,6 +95,7 @@ class TcpTransport final : public connected::Transport {
     for (const Watched& each : connections_) {
       if (each.connection->ready()) any |= each.connection->receive(to);
       each.connection->tell_done(to);
+      if (const auto refusal = each.connection->take_refusal()) refusals_.tell(each.connection->node(), *refusal);
       if (each.connection->awaits_acknowledgement()) next_look_ = now + between_looks_at_acknowledgements;
     }
     return any;
@@ -145,6 +147,7 @@ class TcpTransport final : public connected::Transport {
   CallTicket newest_{0};
   std::deque<ReceivedCall> waiting_;
   std::vector<Watched> connections_;
+  NodeRefusals refusals_;
   Time next_look_ = never;
 };
 
@@ -162,6 +165,12 @@ Result<std::unique_ptr<connected::Endpoint>> make_tcp_part(const TcpOptions& opt
 
 Result<std::unique_ptr<Fabric>> make_tcp(const TcpOptions& options) {
   return connected::Endpoint::alone(make_tcp_part(options), options.runtime_directory, options.group_name);
+}
+
+Result<void> try_tcp_address(const std::string& endpoint) {
+  SPINDRIFT_TRY_ASSIGN(const auto address, connected::resolve(endpoint, false));
+  SPINDRIFT_TRY(tcp::listen_at(address));
+  return {};
 }
 
 }  // namespace spindrift::fabric

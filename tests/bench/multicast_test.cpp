@@ -27,7 +27,7 @@ MulticastRun small_run(std::uint32_t members, std::uint32_t senders, std::uint64
 /// The lines of what the work reports.
 template <class Work>
 std::vector<nlohmann::json> reported(Work work) {
-  const GuardedDirectory directory = GuardedDirectory::make();
+  const PrivateDirectory directory = GuardedDirectory::make();
   const std::string path = directory.path() + "/lines";
   {
     FigureReport report(path);
@@ -161,7 +161,7 @@ TEST_CASE("as many messages are on their way as the window allows, and the ring 
 TEST_CASE("a private directory goes with its owner") {
   std::string path;
   {
-    auto directory = GuardedDirectory::make();
+    auto directory = PrivateDirectory::make();
     path = directory.path();
     CHECK(std::filesystem::is_directory(path));
   }

@@ -1,0 +1,59 @@
+// What is told of connections that do not come about, where waiting will not mend it: calls are repeated every second, and
+// strangers as often as they like, but a log is read by people.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include <spindrift/core/clock.hpp>
+#include <spindrift/core/ids.hpp>
+#include <spindrift/core/log.hpp>
+#include <spindrift/core/result.hpp>
+#include <spindrift/fabric/tcp/admission.hpp>
+
+namespace spindrift::fabric::tcp {
+
+/// Why there is no connection with a node: told once for each reason.
+class NodeRefusals {
+ public:
+  void tell(NodeId node, const Error& why) {
+    std::string text = why.to_string();
+    std::string& told = told_[node];
+    if (told == text) return;
+    told = std::move(text);
+    log::warn(log::Room::fabric, "no connection with a node", {{"node", node}, {"reason", told}});
+  }
+
+ private:
+  std::map<NodeId, std::string> told_;
+};
+
+/// Why a caller was turned away: told at once, and if the same is to be told of callers from the same address again, every
+/// ten seconds, with how often it was so.
+class RefusedCallers {
+ public:
+  /// How many such callers are to be told of now; 0: none, they are told of later.
+  [[nodiscard]] std::uint64_t due(const Source& source, const std::string& why, Time now) {
+    if (told_.size() >= sources_max) told_.clear();
+    Told& told = told_[source];
+    ++told.since;
+    if (told.why == why && now < told.next) return 0;
+    const std::uint64_t count = told.why == why ? told.since : 1;
+    told = {why, 0, now + between_lines};
+    return count;
+  }
+
+ private:
+  struct Told {
+    std::string why;
+    std::uint64_t since = 0;
+    Time next{};
+  };
+  static constexpr std::size_t sources_max = 1024;
+  static constexpr auto between_lines = std::chrono::seconds(10);
+
+  std::map<Source, Told> told_;
+};
+
+}  // namespace spindrift::fabric::tcp
