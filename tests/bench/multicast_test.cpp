@@ -27,7 +27,7 @@ MulticastRun small_run(std::uint32_t members, std::uint32_t senders, std::uint64
 /// The lines of what the work reports.
 template <class Work>
 std::vector<nlohmann::json> reported(Work work) {
-  const PrivateDirectory directory = GuardedDirectory::make();
+  const PrivateDirectory directory = PrivateDirectory::make();
   const std::string path = directory.path() + "/lines";
   {
     FigureReport report(path);
