@@ -95,6 +95,7 @@ void TcpConnection::check_limits() {
 void TcpConnection::flush() {
   const bool speaks = stream_ != nullptr && !(stage_ == Stage::calling);
   if (!speaks || broken() || (queue_.empty() && !sealed_waits_)) return;
+  queue_.left(0, over_);  // what has no bytes is over, and no write would say so
   while (!queue_.empty()) {
     std::array<iovec, ranges_max> ranges;
     const auto sent = stream_->write(std::span(ranges).first(queue_.ranges(ranges)));

@@ -180,3 +180,25 @@ TEST_CASE("what waits for a peer becomes less until nothing waits, and of others
   drive({&pair.a, &pair.b}, [&] { return pair.b.fabric->unsent_bytes(pair.a_at_b) == 0; });
   drive({&pair.a, &pair.b}, [&] { return region.memory.back() == std::byte{7}; });
 }
+
+TEST_CASE("a write without bytes completes, also when nothing else is under way") {
+  for (const Provider& provider : providers()) {
+    DYNAMIC_SECTION(provider.name) {
+      Pair pair(provider);
+      const Region region = value_or_throw(pair.b.fabric->allocate(4096, "row"));
+      value_or_throw(pair.b.fabric->expose(pair.a_at_b, region.key, Access::write));
+      await(pair.a, Event::Kind::exposed, {&pair.b});
+      std::uint64_t word = 0;
+      Operation operation;
+      operation.signaled = true;
+      operation.peer = pair.b_at_a;
+      operation.local = reinterpret_cast<std::byte*>(&word);
+      operation.region = region.key;
+      operation.context = 7;
+      const Time posted = now();
+      value_or_throw(pair.a.fabric->post({&operation, 1}));
+      CHECK(await(pair.a, Event::Kind::completed, {&pair.b}).context == 7);
+      CHECK(now() - posted < std::chrono::seconds(1));  // it was not the next sign of life that pushed it along
+    }
+  }
+}
