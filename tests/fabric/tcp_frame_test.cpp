@@ -189,7 +189,7 @@ TEST_CASE("bytes that go straight to their place are the same as those that pass
   sent.push_back(frame_of(FramePurpose::reply, 4, 8, pattern(20'000, 10)));
   sent.push_back(frame_of(FramePurpose::message, 0, 0, pattern(100, 11)));
   const Bytes stream = stream_of(sent);
-  for (const std::size_t direct : {1, 7, 8, 9, 64, 1001, 100'000}) {
+  for (const std::size_t direct : std::initializer_list<std::size_t>{1, 7, 8, 9, 64, 1001, 100'000}) {
     CAPTURE(direct);
     Receiver receiver;
     receiver.feed_in_place(stream, direct);
