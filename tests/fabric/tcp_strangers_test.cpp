@@ -292,3 +292,15 @@ TEST_CASE("a member whose frames are none of the protocol is lost for that reaso
   members.exchange_until([&] { return hasty.over(); });
   members.check_undisturbed();
 }
+
+TEST_CASE("a member whose key is revoked is lost though it is connected, and one whose key is replaced is not") {
+  Keys keys;
+  Members members(keys);
+  value_or_throw(keys.authority.rotate(keys.member(1), tls::test::this_year()));
+  members.check_undisturbed();
+  value_or_throw(keys.authority.revoke(keys.member(2), tls::test::now()));
+  const Event lost = await(members.a, Event::Kind::lost, {&members.b});
+  CHECK(lost.peer == members.b_at_a);
+  REQUIRE(lost.reason);
+  CHECK_THAT(lost.reason->to_string(), Catch::Matchers::Contains("revoked"));
+}
