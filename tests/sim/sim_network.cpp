@@ -80,6 +80,7 @@ void Network::deliver_event(std::uint32_t slot, bool may_wait) {
   if (!pending.dropped && target.alive_ && way.access) {
     pending.event.peer = connection.ids[to];
     if (pending.event.kind == fabric::Event::Kind::lost) {
+      pending.event.node = endpoints_[connection.ends[1 - to]]->node_;
       way.access = false;
       connection.ways[to].open = false;
       mark_ended(pending.connection, to);
