@@ -23,10 +23,7 @@ Fleet::Fleet(Plan plan)
       history_(plan_, report_),
       objects_(plan_, history_, report_),
       rows_(report_, plan_.partition_safety),
-      senders_(scheduler_, plan_, history_, report_, [this](std::uint32_t process) {
-        cause_at_ = scheduler_.now();
-        on_news(process);
-      }),
+      senders_(scheduler_, plan_, history_, report_, [this](std::uint32_t process) { on_news(process); }),
       layout_(layout_of(plan_.subgroups)) {
   history_.set_suspects([this](ViewId view, std::uint32_t process) {
     const RowBook* const book = rows_.book(view, process);
@@ -88,10 +85,7 @@ void Fleet::on_event(EventKind kind, std::uint32_t which) {
       Process& process = *processes_[which >> subgroup_bits];
       const std::uint32_t what = which & wake_alone;
       if (what == exit_due) return exit_process(process);
-      if (what != wake_alone) {
-        cause_at_ = scheduler_.now();
-        process.resume(what);
-      }
+      if (what != wake_alone) process.resume(what);
       on_news(process.index_);
       break;
     }
@@ -181,8 +175,6 @@ void Fleet::on_posted(const Write& write) {
 
 void Fleet::on_landed(const Write& write, std::uint64_t offset, std::size_t size) {
   scheduler_.trace(write.offset << 24 ^ offset << 8 ^ std::uint64_t{write.to} << 4 ^ write.from ^ size);
-  // The first line of a row has the heartbeat and words about the view.
-  if (offset >= cache_line_bytes) cause_at_ = scheduler_.now();
   rows_.on_landed(write, offset, size);
 }
 
@@ -219,14 +211,9 @@ void Fleet::step_process(Process& process) {
 
 void Fleet::guarded_step(Process& process) {
   process.in_step_ = true;
-  const Ticks cause_at = cause_at_;
-  const std::uint64_t told = process.told_;
-  const views::Epoch* const epoch = process.member_->epoch();
   try {
     const views::Member::Step step = process.member_->step(scheduler_.time());
     process.in_step_ = false;
-    if (process.told_ > told && process.member_->epoch() == epoch) check_prompt(process, cause_at);
-    if (step.progress) cause_at_ = scheduler_.now();
     ++process.steps_;
     if (meddler_) meddler_(*this, process.index_, *process.member_);
     check_awake(process, step);

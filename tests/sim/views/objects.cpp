@@ -90,20 +90,21 @@ void Objects::violate(std::uint32_t process, const ObjectEnd& end, const std::st
                              " after " + std::to_string(end.bytes) + " bytes, " + what);
 }
 
-void Objects::check_complete(const std::vector<std::uint32_t>& core) {
+std::optional<std::string> Objects::left_open(const std::vector<std::uint32_t>& core) const {
   const auto in_core = [&](std::uint32_t process) { return std::find(core.begin(), core.end(), process) != core.end(); };
   for (const auto& [where, here] : participants_) {
     if (!in_core(where.first)) continue;
     const std::string who = "process " + std::to_string(where.first);
     for (const auto& [object, sender] : here.begun) {
       if (in_core(sender)) continue;
-      return report_.violate("M12", who + " waits for object " + std::to_string(object.second) + " of node " +
-                                        std::to_string(object.first.value()) + ", whose process is gone");
+      return who + " waits for object " + std::to_string(object.second) + " of node " +
+             std::to_string(object.first.value()) + ", whose process is gone";
     }
     if (here.tracker.under_way() > history_.streams().size()) {
-      return report_.violate("M12", who + " remembers more objects than there are threads");
+      return who + " remembers more objects than there are threads";
     }
   }
+  return std::nullopt;
 }
 
 }  // namespace spindrift::sim

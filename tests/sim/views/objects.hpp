@@ -7,6 +7,8 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
+#include <string>
 #include <tuple>
 #include <vector>
 
@@ -24,8 +26,8 @@ class Objects {
   void on_delivery(std::uint32_t process, std::uint32_t subgroup, const Delivery& delivery);
   /// A view begins there, behind what was delivered.
   void on_boundary(std::uint32_t process, std::uint32_t subgroup, const ObjectBoundary& boundary);
-  /// At the end: these processes are in one view, and owe each other nothing.
-  void check_complete(const std::vector<std::uint32_t>& core);
+  /// Of processes that are in one view and owe each other nothing: what one of them still waits for; nothing: no object.
+  [[nodiscard]] std::optional<std::string> left_open(const std::vector<std::uint32_t>& core) const;
 
  private:
   /// Subgroup, the sender's process, the number of the object.
