@@ -23,7 +23,10 @@ Fleet::Fleet(Plan plan)
       history_(plan_, report_),
       objects_(plan_, history_, report_),
       rows_(report_, plan_.partition_safety),
-      senders_(scheduler_, plan_, history_, report_, [this](std::uint32_t process) { on_news(process); }),
+      senders_(scheduler_, plan_, history_, report_, [this](std::uint32_t process) {
+        cause_at_ = scheduler_.now();
+        on_news(process);
+      }),
       layout_(layout_of(plan_.subgroups)) {
   history_.set_suspects([this](ViewId view, std::uint32_t process) {
     const RowBook* const book = rows_.book(view, process);
@@ -85,7 +88,10 @@ void Fleet::on_event(EventKind kind, std::uint32_t which) {
       Process& process = *processes_[which >> subgroup_bits];
       const std::uint32_t what = which & wake_alone;
       if (what == exit_due) return exit_process(process);
-      if (what != wake_alone) process.resume(what);
+      if (what != wake_alone) {
+        cause_at_ = scheduler_.now();
+        process.resume(what);
+      }
       on_news(process.index_);
       break;
     }
@@ -175,6 +181,8 @@ void Fleet::on_posted(const Write& write) {
 
 void Fleet::on_landed(const Write& write, std::uint64_t offset, std::size_t size) {
   scheduler_.trace(write.offset << 24 ^ offset << 8 ^ std::uint64_t{write.to} << 4 ^ write.from ^ size);
+  // The first line of a row has the heartbeat and words about the view.
+  if (offset >= cache_line_bytes) cause_at_ = scheduler_.now();
   rows_.on_landed(write, offset, size);
 }
 
@@ -211,9 +219,14 @@ void Fleet::step_process(Process& process) {
 
 void Fleet::guarded_step(Process& process) {
   process.in_step_ = true;
+  const Ticks cause_at = cause_at_;
+  const std::uint64_t told = process.told_;
+  const views::Epoch* const epoch = process.member_->epoch();
   try {
     const views::Member::Step step = process.member_->step(scheduler_.time());
     process.in_step_ = false;
+    if (process.told_ > told && process.member_->epoch() == epoch) check_prompt(process, cause_at);
+    if (step.progress) cause_at_ = scheduler_.now();
     ++process.steps_;
     if (meddler_) meddler_(*this, process.index_, *process.member_);
     check_awake(process, step);
@@ -224,12 +237,15 @@ void Fleet::guarded_step(Process& process) {
       scheduler_.at(step.wake_at.time_since_epoch().count(), *this, EventKind::timer,
                     process.index_ << subgroup_bits | wake_alone);
     }
+    // What a step wrote before its process died or failed is there for those who map its row.
   } catch (const ProcessDied&) {
     process.in_step_ = false;
+    cause_at_ = scheduler_.now();
     note_crash_in_change(process);
     return crash(process);
   } catch (const ApplicationFailed&) {
     process.in_step_ = false;
+    cause_at_ = scheduler_.now();
     stop_member(process, "the application failed");
   }
   after_step(process);

@@ -86,6 +86,7 @@ class Fleet final : public Handler, public NetworkListener {
   }
   void on_landed(const Write& write, std::uint64_t offset, std::size_t size) override;
   void on_zombie(const Write&) override { report_.hit(Probe::zombie_write); }
+  void on_broken() override { cause_at_ = scheduler_.now(); }
 
  private:
   friend class Process;
@@ -130,6 +131,7 @@ class Fleet final : public Handler, public NetworkListener {
   };
   void check_stuck(const Process& process);
   void check_proposal(const Process& process);
+  void check_prompt(const Process& process, Ticks since);
   [[nodiscard]] bool waits_for_the_dead(const Process& process) const;
   [[nodiscard]] std::optional<Unsettled> unsettled();
   [[nodiscard]] std::vector<std::uint32_t> core();
@@ -160,6 +162,7 @@ class Fleet final : public Handler, public NetworkListener {
   Meddler meddler_;
   std::vector<Delivery> tampered_;
   std::map<std::uint32_t, std::vector<std::uint64_t>> at_crash_;  ///< by node
+  Ticks cause_at_ = 0;  ///< when something happened last that may let somebody deliver; heartbeats do not
   bool calm_ = false;                                             ///< no more faults, everybody is quick
   bool verbose_ = false;
   bool leaving_ = false;

@@ -12,6 +12,7 @@ Ticks Fleet::patience() const { return 40 * plan_.suspect_after + 200'000'000; }
 
 void Fleet::heal_everything() {
   calm_ = true;
+  cause_at_ = scheduler_.now();
   network_.calm();
   senders_.hurry();
   for (std::uint32_t a = 0; a < plan_.nodes.size(); ++a) {
@@ -82,6 +83,23 @@ void Fleet::check_proposal(const Process& process) {
     if (own.includes(views::RankSet(half(0), half(1)))) continue;
     return report_.violate("V12", "node " + std::to_string(process.node_) + " proposes against an accusation that it sees");
   }
+}
+
+// L2: while a view lasts, a delivery, and news of space, follow closely upon what makes them possible: a message, an
+// acknowledgement, room at the application, a step that did something. What waits until a heartbeat happens to wake its
+// member is a lost wake-up.
+void Fleet::check_prompt(const Process& process, Ticks since) {
+  if (process.state_ != MemberState::active) return;
+  if (process.member_->epoch()->change().state() != views::ViewChange::State::steady) return;
+  const FabricOptions& fabric = plan_.fabric;
+  // Who holds messages back looks for room at the receivers from time to time: nothing tells it that there is some.
+  const Ticks look_for_room = plan_.policy.unsent_bytes_max < smc::Policy{}.unsent_bytes_max ? 100'000 : 0;
+  const Ticks passage =
+      fabric.delay_ns_max + fabric.jitter_ns_max + fabric.line_gap_ns_max + fabric.clog_ns_max + look_for_room;
+  const Ticks latest = std::max(since, process.paused_until_) + 2 * (plan_.nodes[process.node_].step_ns_max + passage);
+  if (scheduler_.now() <= latest) return;
+  report_.violate("L2", "node " + std::to_string(process.node_) + " woke " +
+                            std::to_string(scheduler_.now() - since) + " ns after the last thing that could have woken it");
 }
 
 // Who does not suspect silence waits for ever for one that died before they met.

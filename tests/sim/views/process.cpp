@@ -53,6 +53,7 @@ Process::Process(Fleet& fleet, std::uint32_t index, std::uint32_t node, std::uin
       at_work_(fleet.plan_.subgroups.size()) {}
 
 void Process::on_delivery(SubgroupId id, std::span<const Delivery> batch) {
+  ++told_;
   fleet_.upcall(*this);
   const NodePlan& plan = fleet_.plan_.nodes[node_];
   if (!accepting_[id.value()] || busy(id)) {
@@ -132,6 +133,7 @@ void Process::resume(std::uint32_t subgroup) {
 }
 
 void Process::on_space(SubgroupId id) {
+  ++told_;
   fleet_.upcall(*this);
   fleet_.senders_.on_space(index_, id.value());
 }

@@ -86,6 +86,7 @@ class Process final : public views::Upcalls {
   std::uint64_t steps_ = 0;
   std::uint64_t effects_ = 0;
   std::uint64_t upcalls_ = 0;
+  std::uint64_t told_ = 0;  ///< of messages and of space, so often
   std::optional<std::uint64_t> dies_at_;      ///< before this effect
   std::optional<std::uint64_t> change_fuse_;  ///< this many effects after its next change of view begins
   std::optional<LargeFuse> large_fuse_;
