@@ -120,11 +120,15 @@ void GroupCore::await_view() {
     end_poller();
     throw;
   }
+  // Who can open nothing turned away those that called: they are not missing.
+  const bool starved = !descriptors_left();
   end_poller();
   const auto waited = std::chrono::duration_cast<std::chrono::milliseconds>(config_.join_timeout());
   const std::vector<NodeId> missing = member_->missing();
-  throw Exception(Error(ErrorKind::timed_out, environment_.state.own_name() + " waited " + std::to_string(waited.count()) +
-                                                  " ms for " + (missing.empty() ? "a view" : "node " + joined(missing)))
+  const std::string what = environment_.state.own_name() + " waited " + std::to_string(waited.count()) + " ms for " +
+                           (missing.empty() ? "a view" : "node " + joined(missing));
+  if (starved) throw Exception(Error(ErrorKind::resource, what).because(out_of_descriptors()));
+  throw Exception(Error(ErrorKind::timed_out, what)
                       .fix("start the missing nodes with the same configuration and [SPINDRIFT] " + meeting_place(missing) +
                            ", or raise join_timeout_ms"));
 }

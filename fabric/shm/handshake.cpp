@@ -185,8 +185,9 @@ void Handshake::establish(Serial serial, const GreetingFrame& greeting, FileDesc
   FileDescriptor process = open_process(call.pid);
   if (!process) {
     if (errno == ESRCH) return on_ended(serial);  // it died since it greeted
-    if (!descriptors_left()) return starve(serial, out_of_descriptors());
-    return reject(serial, system_error("pidfd_open", errno).message());
+    const int cause = errno;
+    if (auto limit = limit_behind(cause)) return starve(serial, *std::move(limit));
+    return reject(serial, system_error("pidfd_open", cause).message());
   }
   if (auto watched = context_.readiness.watch(process.get(), 2 * serial + 1); !watched)
     return reject(serial, watched.error().message());
@@ -237,7 +238,7 @@ void Handshake::starve(Serial serial, Error why) {
 
 void Handshake::on_failed_call(NodeId node, const Error& why) {
   log::warn(log::Room::fabric, "call_failed", {{"node", node}, {"reason", why.to_string()}});
-  if (!descriptors_left()) context_.news.push_own_end(why);
+  if (why.cause() != nullptr) context_.news.push_own_end(why);  // a limit is behind it
 }
 
 void Handshake::reject(Serial serial, const std::string& why) {
