@@ -171,6 +171,7 @@ class FabricPeer {
         break;
       }
       case fabric::Event::Kind::lost:
+      case fabric::Event::Kind::ended:
         throw Exception(std::move(event.reason).value_or(Error(ErrorKind::member_lost, "a peer is gone")));
       case fabric::Event::Kind::message: break;
     }

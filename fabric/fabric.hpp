@@ -82,7 +82,8 @@ struct Event {
     message,    ///< `bytes` is one send of the peer
     exposed,    ///< the peer exposed a region: `region`, `region_bytes`, `access`
     completed,  ///< the signaled operation `context` is done; what that proves, see Traits
-    lost,       ///< gone: crash, close or error, as `reason` says. Last of this peer. Own node: this process cannot go on
+    lost,       ///< the connection is gone: crash, close or error; `reason` says which. Last event of this peer
+    ended,      ///< of no peer: this process cannot go on, for `reason`: it has run out of something
   };
   Kind kind = Kind::lost;
   Access access = Access::read;

@@ -102,8 +102,8 @@ void Links::on_event(fabric::Event& event) {
     return;
   }
   if (event.kind == fabric::Event::Kind::connected) return on_connected(event);
-  if (event.kind == fabric::Event::Kind::lost && event.node == self_.node && event.reason) {
-    consequences_.push_back(LinkRefused{*event.reason});
+  if (event.kind == fabric::Event::Kind::ended) {
+    consequences_.push_back(LinkRefused{event.reason.value_or(Error(ErrorKind::resource, "the fabric cannot go on"))});
     return;
   }
   if (on_pending(event)) return;
@@ -120,6 +120,7 @@ void Links::on_event(fabric::Event& event) {
       consequences_.push_back(LinkExposed{peer->connection(), {event.region, event.region_bytes, event.access}});
       break;
     case fabric::Event::Kind::lost: on_lost(*peer, event.reason ? event.reason->to_string() : "connection lost"); break;
+    case fabric::Event::Kind::ended: break;  // of no peer, above
   }
 }
 

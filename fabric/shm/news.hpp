@@ -34,7 +34,7 @@ class NewsQueue {
     bell_.wake();
   }
   /// This process itself cannot go on. The event is of no peer.
-  void push_own_end(Error reason) { push({{.kind = Event::Kind::lost, .reason = std::move(reason)}, std::nullopt}); }
+  void push_own_end(Error reason) { push({{.kind = Event::Kind::ended, .reason = std::move(reason)}, std::nullopt}); }
   /// The oldest.
   [[nodiscard]] std::optional<News> take() {
     if (news_.empty()) return std::nullopt;

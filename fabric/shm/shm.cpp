@@ -249,11 +249,10 @@ void ShmFabric::note(News& news) {
     case Event::Kind::exposed:
       peers_.at(event.peer).regions.try_emplace(event.region, PeerRegion{std::move(*news.segment)});
       return;
-    case Event::Kind::lost:
-      if (event.peer == PeerId()) event.node = self_;
-      return forget(event.peer);
+    case Event::Kind::lost: return forget(event.peer);
     case Event::Kind::message:
-    case Event::Kind::completed: return;
+    case Event::Kind::completed:
+    case Event::Kind::ended: return;
   }
 }
 

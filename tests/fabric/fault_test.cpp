@@ -1,7 +1,9 @@
 // The fault decorator: every fault does what the plan says, when it says so, and the same for the same seed.
+#include "../smc/null_fabric.hpp"
 #include "harness.hpp"
 
 #include <set>
+#include <utility>
 
 #include <spindrift/fabric/fault/fault.hpp>
 #include <spindrift/core/untrusted.hpp>
@@ -76,6 +78,22 @@ std::vector<unsigned> watch_torn_write(std::uint64_t seed) {
 }
 
 }  // namespace
+
+TEST_CASE("a fabric that cannot go on says so through its faults") {
+  struct Ending final : smc::NullFabric {
+    std::size_t poll(std::span<Event> events) override {
+      events.front() = {.kind = Event::Kind::ended, .reason = Error(ErrorKind::resource, "no memory is left")};
+      return std::exchange(told, true) ? 0 : 1;
+    }
+    bool told = false;
+  };
+  ManualClock clock;
+  const auto faulty = value_or_throw(make_fault(std::make_unique<Ending>(), FaultPlan{}, clock));
+  std::array<Event, 4> events;
+  REQUIRE(faulty->poll(events) == 1);
+  CHECK(events.front().kind == Event::Kind::ended);
+  CHECK(events.front().reason->message() == "no memory is left");
+}
 
 TEST_CASE("a delayed write is visible at its time and not before") {
   Scene scene({.delay_min = microseconds(100), .delay_max = microseconds(100)});

@@ -230,6 +230,17 @@ TEST_CASE("a refusal ends who looks for a group, and what is no message does too
   only<LinkRefused>(deceived.hear());
 }
 
+TEST_CASE("a fabric that cannot go on ends the member with its reason, and blames no peer") {
+  Desk desk;
+  desk.links.begin_view(desk.view);
+  desk.meet(11, 1, 101, false, ViewId(5));
+  only<LinkAgreed>(desk.hear());
+  desk.fabric.asked.clear();
+  desk.fabric.stops(Error(ErrorKind::resource, "no file descriptors are left"));
+  CHECK(only<LinkRefused>(desk.hear()).error.message() == "no file descriptors are left");
+  CHECK(desk.fabric.asked.empty());
+}
+
 TEST_CASE("who speaks or shows memory before its hello breaks the protocol") {
   Desk desk;
   desk.links.begin_view(desk.view);

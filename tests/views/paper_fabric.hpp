@@ -73,6 +73,8 @@ class PaperFabric final : public smc::NullFabric {
     event.region_bytes = bytes;
   }
   void loses(std::uint32_t peer) { tell(fabric::Event::Kind::lost, peer); }
+  /// It cannot go on, for this reason.
+  void stops(Error reason) { tell(fabric::Event::Kind::ended, 0).reason = std::move(reason); }
 
   fabric::Traits own_traits = [] {
     fabric::Traits traits;
