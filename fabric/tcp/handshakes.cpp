@@ -14,11 +14,13 @@
 #include <utility>
 
 #include <spindrift/core/log.hpp>
+#include <spindrift/fabric/connected/node_refusals.hpp>
 #include <spindrift/fabric/tcp/admission.hpp>
 #include <spindrift/fabric/tcp/refusals.hpp>
 #include <spindrift/fabric/tcp/socket.hpp>
 #include <spindrift/fabric/tcp/tls_stream.hpp>
 #include <spindrift/fabric/tls/credentials.hpp>
+#include <spindrift/fabric/tls/key_watch.hpp>
 
 namespace spindrift::fabric::tcp {
 namespace {
@@ -26,7 +28,6 @@ namespace {
 constexpr auto handshake_max = std::chrono::seconds(3);
 constexpr auto rest_without_descriptors = std::chrono::milliseconds(100);
 constexpr auto between_reports = std::chrono::seconds(10);
-constexpr auto between_looks_at_keys = std::chrono::seconds(1);
 constexpr int calls_per_round = 64;  // others have their turn then
 constexpr int yields = 10;           // to the poller and the application, as nice(1) counts it
 
@@ -105,7 +106,7 @@ class Handshakes::Worker {
   }
 
   [[nodiscard]] int timeout() const {
-    Time next = std::min(resting_until_, next_look_at_keys_);
+    Time next = std::min(resting_until_, key_watch_.next_look());
     for (const auto& [descriptor, each] : pending_) next = std::min(next, each.deadline);
     if (next == never) return -1;
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(next - clock_.now()).count();
@@ -253,25 +254,8 @@ class Handshakes::Worker {
     return true;
   }
 
-  // Files that are copied one by one do not fit together for a moment: what is wrong with them is told once.
-  void look_at_keys(Time now) {
-    if (now < next_look_at_keys_) return;
-    next_look_at_keys_ = now + between_looks_at_keys;
-    const auto changed = options_.credentials->reload();
-    if (!changed) {
-      const std::string why = changed.error().to_string();
-      if (why != wrong_with_keys_) log::error(log::Room::fabric, "new keys are not taken", {{"reason", why}});
-      wrong_with_keys_ = why;
-      return;
-    }
-    wrong_with_keys_.clear();
-    if (!*changed) return;
-    log::warn(log::Room::fabric, "other keys are in force", {{"identity", options_.credentials->identity().uri()}});
-    owner_.tell(ChangedKeys{});
-  }
-
   void keep_time(Time now) {
-    look_at_keys(now);
+    if (key_watch_.look(now)) owner_.tell(ChangedKeys{});
     if (resting_until_ <= now) {
       resting_until_ = never;
       watch(listener_.get(), EPOLLIN);
@@ -294,12 +278,11 @@ class Handshakes::Worker {
   const Options options_;
   const SystemClock clock_;
   Admission admission_{Admission::Limits{}};
-  NodeRefusals refusals_;
+  connected::NodeRefusals refusals_;
   RefusedCallers refused_callers_;
   Pendings pending_;
   Time resting_until_ = never;
-  Time next_look_at_keys_ = options_.credentials == nullptr ? never : clock_.now() + between_looks_at_keys;
-  std::string wrong_with_keys_;  ///< as it was told last
+  tls::KeyWatch key_watch_{options_.credentials, clock_.now()};
   Time next_report_{};
 };
 

@@ -1,5 +1,4 @@
-// What is told of connections that do not come about, where waiting will not mend it: calls are repeated every second, and
-// strangers as often as they like, but a log is read by people.
+// What is told of callers that are turned away: strangers call as often as they like, but a log is read by people.
 #pragma once
 
 #include <cstdint>
@@ -7,27 +6,9 @@
 #include <string>
 
 #include <spindrift/core/clock.hpp>
-#include <spindrift/core/ids.hpp>
-#include <spindrift/core/log.hpp>
-#include <spindrift/core/result.hpp>
 #include <spindrift/fabric/tcp/admission.hpp>
 
 namespace spindrift::fabric::tcp {
-
-/// Why there is no connection with a node: told once for each reason.
-class NodeRefusals {
- public:
-  void tell(NodeId node, const Error& why) {
-    std::string text = why.to_string();
-    std::string& told = told_[node];
-    if (told == text) return;
-    told = std::move(text);
-    log::warn(log::Room::fabric, "no connection with a node", {{"node", node}, {"reason", told}});
-  }
-
- private:
-  std::map<NodeId, std::string> told_;
-};
 
 /// Why a caller was turned away: told at once, and if the same is to be told of callers from the same address again, every
 /// ten seconds, with how often it was so.

@@ -8,9 +8,9 @@
 #include <utility>
 
 #include <spindrift/fabric/connected/endpoint.hpp>
+#include <spindrift/fabric/connected/node_refusals.hpp>
 #include <spindrift/fabric/tcp/connection.hpp>
 #include <spindrift/fabric/tcp/handshakes.hpp>
-#include <spindrift/fabric/tcp/refusals.hpp>
 #include <spindrift/fabric/tcp/socket.hpp>
 #include <spindrift/fabric/tcp/tcp.hpp>
 
@@ -147,7 +147,7 @@ class TcpTransport final : public connected::Transport {
   CallTicket newest_{0};
   std::deque<ReceivedCall> waiting_;
   std::vector<Watched> connections_;
-  NodeRefusals refusals_;
+  connected::NodeRefusals refusals_;
   Time next_look_ = never;
 };
 

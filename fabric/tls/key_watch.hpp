@@ -1,0 +1,35 @@
+// Looks once a second whether the files of a node's keys have changed, and says in the log what came of it.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include <spindrift/core/clock.hpp>
+
+namespace spindrift::fabric::tls {
+
+class Credentials;
+
+/// Belongs to one thread.
+class KeyWatch {
+ public:
+  /// Null: there are no keys, and nothing to look at.
+  KeyWatch(std::shared_ptr<Credentials> credentials, Time now)
+      : credentials_(std::move(credentials)), next_look_(credentials_ == nullptr ? never : now + between_looks) {}
+
+  /// Looks if it is time to. Whether other keys are in force, so that who is connected is to be judged anew. Files that are
+  /// copied one by one do not fit together for a moment: what is wrong with them is told once.
+  [[nodiscard]] bool look(Time now);
+  [[nodiscard]] Time next_look() const noexcept { return next_look_; }
+
+ private:
+  static constexpr auto between_looks = std::chrono::seconds(1);
+
+  std::shared_ptr<Credentials> credentials_;
+  Time next_look_;
+  std::string wrong_;  ///< as it was told last
+};
+
+}  // namespace spindrift::fabric::tls
