@@ -35,25 +35,30 @@ void Admission::forget_rested(Time now) {
   });
 }
 
-bool Admission::enter(const Source& source, Time now) {
+Admission::Verdict Admission::enter(const Source& source, Time now) {
+  const Verdict found = verdict(source, now);
+  if (found != Verdict::admitted) ++turned_away_;
+  return found;
+}
+
+Admission::Verdict Admission::verdict(const Source& source, Time now) {
   if (callers_.size() >= sources_max) forget_rested(now);
-  const bool full = pending_ >= limits_.pending_max || (callers_.size() >= sources_max && !callers_.contains(source));
-  if (full) {
-    ++turned_away_;
-    return false;
-  }
+  if (callers_.size() >= sources_max && !callers_.contains(source)) return Verdict::turned_away;
   const auto [at, fresh] = callers_.try_emplace(source);
   Caller& caller = at->second;
   if (fresh) caller = {0, static_cast<double>(limits_.calls_at_once), now};
   caller = {caller.pending, calls_left(caller, now), now};
-  if (caller.pending >= limits_.pending_per_source || caller.calls_left < 1) {
-    ++turned_away_;
-    return false;
-  }
+  if (caller.pending >= limits_.pending_per_source || caller.calls_left < 1) return Verdict::turned_away;
+  if (pending_ >= limits_.pending_max) return Verdict::crowded;
   caller.calls_left -= 1;
   ++caller.pending;
   ++pending_;
-  return true;
+  return Verdict::admitted;
+}
+
+std::size_t Admission::pending_of(const Source& source) const noexcept {
+  const auto at = callers_.find(source);
+  return at == callers_.end() ? 0 : at->second.pending;
 }
 
 void Admission::leave(const Source& source) {

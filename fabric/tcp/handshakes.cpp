@@ -28,8 +28,10 @@ namespace {
 constexpr auto handshake_max = std::chrono::seconds(3);
 constexpr auto rest_without_descriptors = std::chrono::milliseconds(100);
 constexpr auto between_reports = std::chrono::seconds(10);
-constexpr int calls_per_round = 64;  // others have their turn then
-constexpr int yields = 10;           // to the poller and the application, as nice(1) counts it
+constexpr int calls_per_round = 16;  // others have their turn then
+constexpr std::ptrdiff_t silent_max = 128;
+constexpr Admission::Limits calls_of_a_node{.calls_per_second = 10, .calls_at_once = 50};
+constexpr int yields = 10;  // to the poller and the application, as nice(1) counts it
 
 void ring(const FileDescriptor& bell) noexcept {
   const std::uint64_t one = 1;
@@ -48,9 +50,14 @@ std::string text_of(const connected::SocketAddress& address) {
 
 /// One connection that has begun.
 struct Pending {
-  enum class Stage : std::uint8_t { connecting, proving, greeting };
-  Stage stage = Stage::proving;
-  FileDescriptor socket;               ///< connecting
+  enum class Stage : std::uint8_t {
+    connecting,  ///< of a call of this process
+    silent,      ///< of a caller: nothing has come yet, and nothing but a descriptor was spent on it
+    proving,
+    greeting,
+  };
+  Stage stage = Stage::silent;
+  FileDescriptor socket;               ///< connecting or silent
   std::unique_ptr<ByteStream> stream;  ///< from then on
   Time deadline{};
   connected::SocketAddress address;
@@ -59,6 +66,8 @@ struct Pending {
   std::size_t greeted = 0;               ///< bytes of a greeting that came, or were sent
 
   [[nodiscard]] int descriptor() const noexcept { return stream != nullptr ? stream->descriptor() : socket.get(); }
+  /// Whether admission counts it: a caller that has said something.
+  [[nodiscard]] bool counted() const noexcept { return !call && stage != Stage::silent; }
 };
 
 }  // namespace
@@ -84,7 +93,7 @@ class Handshakes::Worker {
         } else if (descriptor == listener_.get()) {
           accept_all(now);
         } else if (const auto at = pending_.find(descriptor); at != pending_.end()) {
-          advance(at);
+          advance(at, now);
         }
       }
       keep_time(now);
@@ -139,51 +148,105 @@ class Handshakes::Worker {
     watch(descriptor, EPOLLOUT);
   }
 
-  // Who runs out of descriptors rests: the caller that cannot be accepted would make the listener readable for ever.
   void accept_all(Time now) {
     for (int calls = 0; calls < calls_per_round; ++calls) {
       connected::SocketAddress from;
       auto socket = accept_from(listener_, from, options_.silence_max);
-      if (!socket) {
-        log::error(log::Room::fabric, "cannot accept calls for a while", {{"reason", socket.error().to_string()}});
-        resting_until_ = now + rest_without_descriptors;
-        watch(listener_.get(), 0);
-        return;
-      }
+      if (!socket) return rest(now, socket.error());
       if (!*socket) return;
-      if (!admission_.enter(Source::of(from), now)) {
-        report_turned_away(now);
-        continue;
-      }
-      auto stream = open(std::move(*socket), End::listener);
-      if (!stream) {
-        admission_.leave(Source::of(from));
-        log::error(log::Room::fabric, "cannot talk to a caller", {{"reason", stream.error().to_string()}});
-        continue;
-      }
-      const int descriptor = (*stream)->descriptor();
+      const auto silent =
+          std::count_if(pending_.begin(), pending_.end(), [](const auto& each) { return is_silent(each.second); });
+      if (silent >= silent_max) drop_oldest_silent(now);
+      const int descriptor = socket->get();
       Pending& each = pending_[descriptor];
-      each.stream = std::move(*stream);
+      each.socket = std::move(*socket);
       each.deadline = now + handshake_max;
       each.address = from;
       watch(descriptor, EPOLLIN);
     }
   }
 
-  void report_turned_away(Time now) {
-    if (now < next_report_) return;
-    next_report_ = now + between_reports;
-    log::warn(log::Room::fabric, "too many callers at once: some are turned away", {{"so far", admission_.turned_away()}});
+  // Without descriptors the caller that cannot be accepted would make the listener readable for ever. Those who say nothing
+  // give theirs back first.
+  void rest(Time now, const Error& why) {
+    if (drop_oldest_silent(now)) return;
+    if (now >= next_complaint_)
+      log::error(log::Room::fabric, "cannot accept calls for a while", {{"reason", why.to_string()}});
+    if (now >= next_complaint_) next_complaint_ = now + between_reports;
+    resting_until_ = now + rest_without_descriptors;
+    watch(listener_.get(), 0);
   }
 
-  void advance(Pendings::iterator at) {
-    Pending& each = at->second;
-    auto done = step(each);
-    if (done && !*done) return;
-    Pending over = std::move(each);
+  [[nodiscard]] static bool is_silent(const Pending& each) noexcept { return each.stage == Pending::Stage::silent; }
+
+  /// Whether there was one.
+  bool drop_oldest_silent(Time now) {
+    auto oldest = pending_.end();
+    for (auto at = pending_.begin(); at != pending_.end(); ++at) {
+      if (!is_silent(at->second)) continue;
+      if (oldest == pending_.end() || at->second.deadline < oldest->second.deadline) oldest = at;
+    }
+    if (oldest == pending_.end()) return false;
+    ++dropped_;
+    report_turned_away(take_out(oldest).address, now);
+    return true;
+  }
+
+  void report_turned_away(const connected::SocketAddress& from, Time now) {
+    if (now < next_report_) return;
+    next_report_ = now + between_reports;
+    log::warn(log::Room::fabric, "too many callers at once: some are turned away",
+              {{"so far", admission_.turned_away() + dropped_}, {"one from", text_of(from)}});
+  }
+
+  /// A caller begins to speak: whether it may go on.
+  [[nodiscard]] bool admit(const Pending& caller, Time now) {
+    const Source source = Source::of(caller.address);
+    auto verdict = admission_.enter(source, now);
+    if (verdict == Admission::Verdict::crowded && make_way(source)) verdict = admission_.enter(source, now);
+    if (verdict == Admission::Verdict::admitted) return true;
+    report_turned_away(caller.address, now);
+    return false;
+  }
+
+  // Of the address that has the most callers the oldest one gives way to a caller of an address that has fewer: so nobody
+  // keeps others out but by as many addresses as there are places.
+  bool make_way(const Source& newcomer) {
+    auto crowd = pending_.end();
+    std::size_t most = admission_.pending_of(newcomer) + 1;
+    for (auto at = pending_.begin(); at != pending_.end(); ++at) {
+      if (!at->second.counted()) continue;
+      const std::size_t count = admission_.pending_of(Source::of(at->second.address));
+      const bool older = crowd != pending_.end() && count == most && at->second.deadline < crowd->second.deadline;
+      if (count <= most && !older) continue;
+      most = count;
+      crowd = at;
+    }
+    if (crowd == pending_.end()) return false;
+    fail(take_out(crowd), Error(ErrorKind::timed_out, "others wait, and its address has the most callers"));
+    return true;
+  }
+
+  /// It is watched and counted no more.
+  Pending take_out(Pendings::iterator at) {
+    Pending over = std::move(at->second);
     static_cast<void>(::epoll_ctl(events_.get(), EPOLL_CTL_DEL, at->first, nullptr));
     pending_.erase(at);
-    if (!over.call) admission_.leave(Source::of(over.address));
+    if (over.counted()) admission_.leave(Source::of(over.address));
+    return over;
+  }
+
+  void advance(Pendings::iterator at, Time now) {
+    if (is_silent(at->second)) {
+      const auto spoken = has_spoken(at->second.socket);
+      if (!spoken) return fail(take_out(at), spoken.error());
+      if (!*spoken) return;
+      if (!admit(at->second, now)) return static_cast<void>(take_out(at));
+      at->second.stage = Pending::Stage::proving;
+    }
+    auto done = step(at->second);
+    if (done && !*done) return;
+    Pending over = take_out(at);
     if (!done) return fail(over, done.error());
     if (over.call)
       owner_.tell(MadeCall{over.call->ticket, std::move(over.stream)});
@@ -212,6 +275,9 @@ class Handshakes::Worker {
       SPINDRIFT_TRY(connected_socket(each.socket));
       SPINDRIFT_TRY_ASSIGN(each.stream, open(std::move(each.socket), End::caller));
       each.stage = Pending::Stage::proving;
+    }
+    if (each.stream == nullptr) {
+      SPINDRIFT_TRY_ASSIGN(each.stream, open(std::move(each.socket), End::listener));
     }
     if (each.stage == Pending::Stage::proving) {
       SPINDRIFT_TRY_ASSIGN(const ByteStream::Need need, each.stream->establish());
@@ -251,7 +317,17 @@ class Handshakes::Worker {
     const auto greeting = connected::decode_greeting(each.greeting);
     if (!greeting) return Error(ErrorKind::refused, "it speaks another protocol");
     SPINDRIFT_TRY(each.stream->vouches_for(greeting->node));
+    if (options_.credentials != nullptr) SPINDRIFT_TRY(count_call(greeting->node));
     return true;
+  }
+
+  // The poller's work for calls is bounded, too, from however many addresses somebody with a key makes them.
+  [[nodiscard]] Result<void> count_call(NodeId node) {
+    const Source source = Source::of(node);
+    if (callers_proved_.enter(source, clock_.now()) != Admission::Verdict::admitted)
+      return Error(ErrorKind::timed_out, "node " + std::to_string(node.value()) + " calls too often");
+    callers_proved_.leave(source);
+    return {};
   }
 
   void keep_time(Time now) {
@@ -263,12 +339,10 @@ class Handshakes::Worker {
     for (auto at = pending_.begin(); at != pending_.end();) {
       const auto each = at++;
       if (now < each->second.deadline) continue;
-      const Pending over = std::move(each->second);
-      pending_.erase(each);
-      if (!over.call) admission_.leave(Source::of(over.address));
-      fail(over, Error(ErrorKind::timed_out, over.stage == Pending::Stage::connecting
-                                                 ? "nobody answers there"
-                                                 : "it did not prove who it is, and greet, in 3 s"));
+      const Pending over = take_out(each);
+      fail(over, Error(ErrorKind::timed_out, over.stage == Pending::Stage::connecting ? "nobody answers there"
+                                             : is_silent(over)                        ? "it said nothing for 3 s"
+                                                               : "it did not prove who it is, and greet, in 3 s"));
     }
   }
 
@@ -278,12 +352,15 @@ class Handshakes::Worker {
   const Options options_;
   const SystemClock clock_;
   Admission admission_{Admission::Limits{}};
+  Admission callers_proved_{calls_of_a_node};
   connected::NodeRefusals refusals_;
   RefusedCallers refused_callers_;
   Pendings pending_;
   Time resting_until_ = never;
   tls::KeyWatch key_watch_{options_.credentials, clock_.now()};
   Time next_report_{};
+  Time next_complaint_{};
+  std::uint64_t dropped_ = 0;  ///< callers that had said nothing when others needed their place
 };
 
 Result<std::unique_ptr<Handshakes>> Handshakes::start(FileDescriptor listener, Options options) {

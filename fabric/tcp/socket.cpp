@@ -10,12 +10,16 @@
 #include <algorithm>
 #include <cerrno>
 
+#include <spindrift/fabric/tcp/byte_stream.hpp>
+
 namespace spindrift::fabric::tcp {
 namespace {
 
 constexpr int backlog = 128;
 /// Of what waits in the kernel and is not on its way: the rest waits in the send queue, where it is counted.
 constexpr int not_sent_max = 256 << 10;
+
+[[nodiscard]] bool means_later(int error) noexcept { return error == EAGAIN || error == EWOULDBLOCK || error == EINTR; }
 
 void set(const FileDescriptor& socket, int level, int name, int value) noexcept {
   static_cast<void>(::setsockopt(socket.get(), level, name, &value, sizeof value));
@@ -82,6 +86,14 @@ Result<void> connected_socket(const FileDescriptor& socket) {
   if (::getsockopt(socket.get(), SOL_SOCKET, SO_ERROR, &error, &bytes) != 0) error = errno;
   if (error == 0) return {};
   return Error(ErrorKind::member_lost, "nobody answers there").because(system_error("connect", error));
+}
+
+Result<bool> has_spoken(const FileDescriptor& socket) {
+  char byte = 0;
+  const ssize_t count = ::recv(socket.get(), &byte, sizeof byte, MSG_PEEK | MSG_DONTWAIT);
+  if (count > 0) return true;
+  if (count == 0) return Error(ErrorKind::member_lost, std::string(connection_ended));
+  return means_later(errno) ? Result<bool>(false) : broken_connection("recv", errno);
 }
 
 std::size_t unacknowledged_bytes(int socket) noexcept {

@@ -19,6 +19,8 @@ namespace spindrift::fabric::tcp {
                                                  Duration silence_max);
 /// What became of a connection that was begun and is writable now. Errors: member_lost.
 [[nodiscard]] Result<void> connected_socket(const FileDescriptor& socket);
+/// Whether the other end has said something that waits to be read. Errors: member_lost (it has gone).
+[[nodiscard]] Result<bool> has_spoken(const FileDescriptor& socket);
 /// Bytes that the other host's kernel has not acknowledged; 0 of a socket that failed.
 [[nodiscard]] std::size_t unacknowledged_bytes(int socket) noexcept;
 

@@ -10,6 +10,7 @@
 #include <fstream>
 #include <functional>
 #include <memory>
+#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -19,6 +20,7 @@
 #include <catch2/catch.hpp>
 
 #include <spindrift/core/clock.hpp>
+#include <spindrift/core/log.hpp>
 #include <spindrift/fabric/connected/endpoint.hpp>
 #include <spindrift/fabric/fabric.hpp>
 #include <spindrift/fabric/shm/shm.hpp>
@@ -50,6 +52,25 @@ class TemporaryDirectory {
   TemporaryDirectory(const TemporaryDirectory&) = delete;
   TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
   [[nodiscard]] const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+/// What was logged while it lives.
+class Log {
+ public:
+  explicit Log(const TemporaryDirectory& directory) : path_(directory.path() + "/log") {
+    value_or_throw(log::configure(log::Level::info, path_));
+  }
+  ~Log() { static_cast<void>(log::configure(log::Level::warn, "")); }
+  Log(const Log&) = delete;
+  Log& operator=(const Log&) = delete;
+  [[nodiscard]] std::string text() const {
+    std::stringstream all;
+    all << std::ifstream(path_).rdbuf();
+    return all.str();
+  }
 
  private:
   std::string path_;

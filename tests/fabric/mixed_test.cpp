@@ -94,25 +94,6 @@ Operation write_of(PeerId peer, RegionKey region, std::span<std::byte> local) {
   return write;
 }
 
-/// What was logged while it lives.
-class Log {
- public:
-  explicit Log(const TemporaryDirectory& directory) : path_(directory.path() + "/log") {
-    value_or_throw(log::configure(log::Level::info, path_));
-  }
-  ~Log() { static_cast<void>(log::configure(log::Level::warn, "")); }
-  Log(const Log&) = delete;
-  Log& operator=(const Log&) = delete;
-  [[nodiscard]] std::string text() const {
-    std::stringstream all;
-    all << std::ifstream(path_).rdbuf();
-    return all.str();
-  }
-
- private:
-  std::string path_;
-};
-
 }  // namespace
 
 TEST_CASE("a neighbor is mapped and a stranger is not, as both ends say") {

@@ -373,7 +373,7 @@ constexpr Time start = Time{} + std::chrono::hours(1);
 /// How many of so many calls at once may try.
 std::size_t let_try(Admission& admission, const Source& source, Time at, std::size_t calls) {
   std::size_t tried = 0;
-  for (std::size_t i = 0; i < calls; ++i) tried += admission.enter(source, at) ? 1 : 0;
+  for (std::size_t i = 0; i < calls; ++i) tried += admission.enter(source, at) == Admission::Verdict::admitted ? 1 : 0;
   return tried;
 }
 
@@ -420,20 +420,20 @@ TEST_CASE("what is kept of callers is bounded, and nobody who has to rest is for
   Admission admission({.pending_max = 8, .pending_per_source = 8, .calls_per_second = 1, .calls_at_once = 2});
   const Source tired{1, 0};
   for (int i = 0; i < 2; ++i) {
-    REQUIRE(admission.enter(tired, start));
+    REQUIRE(admission.enter(tired, start) == Admission::Verdict::admitted);
     admission.leave(tired);
   }
   const auto strangers_let_try = [&](std::uint64_t first, std::uint64_t count, Time at) {
     std::size_t tried = 0;
     for (std::uint64_t i = first; i < first + count; ++i) {
-      if (!admission.enter(Source{2, i}, at)) continue;
+      if (admission.enter(Source{2, i}, at) != Admission::Verdict::admitted) continue;
       ++tried;
       admission.leave(Source{2, i});
     }
     return tried;
   };
   CHECK(strangers_let_try(0, 10'000, start) == 4095);
-  CHECK_FALSE(admission.enter(tired, start));
+  CHECK(admission.enter(tired, start) == Admission::Verdict::turned_away);
   CHECK(strangers_let_try(0, 10, start) == 10);  // who is known is not counted anew
   CHECK(strangers_let_try(10'000, 10, start + std::chrono::milliseconds(900)) == 0);
   CHECK(strangers_let_try(10'000, 5000, start + std::chrono::milliseconds(1500)) == 4085);
