@@ -29,6 +29,10 @@ constexpr std::size_t unasked_bytes_max = 1U << 20U;
 constexpr std::size_t arrived_bytes_max = 128U << 10U;
 /// AES-GCM keeps its promise for 2^24.5 full records under one key (RFC 8446, 5.5).
 constexpr std::uint64_t records_per_key = std::uint64_t{1} << 22U;
+/// Messages of TLS's own, as changes of keys are, that a peer may send beside its data: some, and one more with so much
+/// data.
+constexpr std::uint64_t unasked_messages_max = 64;
+constexpr std::uint64_t bytes_per_unasked_message = 64U << 10U;
 
 /// Sealed bytes on both ways, as OpenSSL sees them.
 struct SealedBytes {
@@ -87,6 +91,10 @@ const BIO_METHOD* wire_method() {
   return method;
 }
 
+void count_message(int sent, int, int type, const void*, std::size_t, SSL*, void* count) {
+  if (sent == 0 && type == SSL3_RT_HANDSHAKE) ++*static_cast<std::uint64_t*>(count);
+}
+
 [[nodiscard]] bool means_later(int error) noexcept { return error == EAGAIN || error == EWOULDBLOCK || error == EINTR; }
 
 class TlsStream final : public ByteStream {
@@ -105,6 +113,8 @@ class TlsStream final : public ByteStream {
     if (bio == nullptr) return tls::openssl_error(ErrorKind::resource, "no memory for a connection");
     BIO_set_data(bio, &wire_);
     SSL_set_bio(session_.get(), bio, bio);
+    SSL_set_msg_callback(session_.get(), count_message);
+    SSL_set_msg_callback_arg(session_.get(), &unasked_messages_);
     if (end == End::caller)
       SSL_set_connect_state(session_.get());
     else
@@ -139,6 +149,7 @@ class TlsStream final : public ByteStream {
   [[nodiscard]] Result<void> recheck() const override { return credentials_->recheck(*session_); }
 
   [[nodiscard]] Result<std::size_t> read(std::span<const iovec> to) override {
+    SPINDRIFT_TRY(check_messages());
     std::size_t total = 0;
     holds_bytes_ = false;
     for (const iovec& range : to) {
@@ -198,14 +209,24 @@ class TlsStream final : public ByteStream {
       // Complaints that others have left in this thread would be taken for this session's.
       ERR_clear_error();
       std::size_t count = 0;
-      if (SSL_read_ex(session_.get(), to, bytes, &count) == 1) return count;
+      if (SSL_read_ex(session_.get(), to, bytes, &count) == 1) {
+        opened_bytes_ += count;
+        return count;
+      }
       const int why = SSL_get_error(session_.get(), 0);
       if (why == SSL_ERROR_ZERO_RETURN) return ended(some);
       if (why != SSL_ERROR_WANT_READ) return refusal();
+      SPINDRIFT_TRY(check_messages());
       auto came = receive_sealed();
       if (!came) return some ? Result<std::size_t>(0) : std::move(came).error();
       if (!*came) return 0;
     }
+  }
+
+  // Who sends nothing but them would keep the poller at deriving keys for ever.
+  [[nodiscard]] Result<void> check_messages() const {
+    if (unasked_messages_ <= unasked_messages_max + opened_bytes_ / bytes_per_unasked_message) return {};
+    return Error(ErrorKind::refused, "it changes its keys, or says other things of TLS, without end");
   }
 
   // The other end may find fault with this one's key after this one has done its part of the handshake.
@@ -263,8 +284,10 @@ class TlsStream final : public ByteStream {
   const tls::Owned<SSL> session_;
   std::optional<tls::Identity> peer_;  ///< once both ends are proved to each other
   std::array<std::byte, record_bytes_max> record_;
-  std::uint64_t records_ = 0;  ///< sealed so far
-  bool holds_bytes_ = false;   ///< the last read was ended by its ranges
+  std::uint64_t records_ = 0;           ///< sealed so far
+  std::uint64_t unasked_messages_ = 0;  ///< of TLS's own that came, those of the handshake among them
+  std::uint64_t opened_bytes_ = 0;
+  bool holds_bytes_ = false;  ///< the last read was ended by its ranges
 };
 
 }  // namespace

@@ -181,6 +181,17 @@ class Stranger {
 
   void say(std::span<const std::byte> bytes) { to_say_.insert(to_say_.end(), bytes.begin(), bytes.end()); }
 
+  /// Beside TLS, as somebody on the path would; what the socket does not take is not said.
+  void say_raw(std::span<const std::byte> bytes) {
+    static_cast<void>(::send(socket_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT));
+  }
+  /// Changes its key, and asks the other end to do so. Whether that could be said.
+  [[nodiscard]] bool change_keys() {
+    ERR_clear_error();
+    static_cast<void>(SSL_key_update(session_.get(), SSL_KEY_UPDATE_REQUESTED));
+    return SSL_do_handshake(session_.get()) == 1;
+  }
+
   /// As far as it goes now.
   void step() {
     if (over_) return;
@@ -245,5 +256,62 @@ inline Bytes message_frame(std::span<const std::byte> message) {
   return frame({tcp::FramePurpose::message, 0, 0, 0}, message);
 }
 inline Bytes alive_frame() { return message_frame(connected::encode(connected::Kind::alive, 0)); }
+
+/// A caller of node 2.
+inline Stranger caller_of_b(tls::Owned<SSL> session, const std::string& source = "127.0.0.1") {
+  return {connection_to(address_of(NodeId(2)).endpoint, source), std::move(session)};
+}
+
+/// Node 3, linked to node 2 by a session of its own.
+struct Insider {
+  Stranger caller;
+  PeerId at_b;
+
+  Insider(Members& members, const tls::KeyPair& pair, std::uint64_t start) : caller(caller_of_b(caller_with(&pair))) {
+    caller.say(greeting_as(NodeId(3), start));
+    members.exchange_until([&] { return caller.heard().size() >= sizeof(connected::GreetingBytes); });
+    caller.say(alive_frame());
+    members.exchange_until([&] {
+      caller.step();
+      return members.b.count(Event::Kind::connected) == 1;
+    });
+    const Event there = await(members.b, Event::Kind::connected, {&members.a});
+    REQUIRE(there.node == NodeId(3));
+    at_b = there.peer;
+  }
+
+  /// The key to a region that node 2 exposes to it, as it hears it.
+  std::uint64_t key_to(Members& members, const Region& region, Access access) {
+    value_or_throw(members.b.fabric->expose(at_b, region.key, access));
+    std::optional<std::uint64_t> key;
+    members.exchange_until([&] { return (key = last_key()).has_value(); });
+    return *key;
+  }
+
+ private:
+  std::optional<std::uint64_t> last_key() {
+    std::optional<std::uint64_t> key;
+    auto rest = std::span(caller.heard()).subspan(sizeof(connected::GreetingBytes));
+    for (auto header = tcp::decode_frame_header(rest); header && rest.size() >= tcp::frame_header_bytes + header->bytes;
+         header = tcp::decode_frame_header(rest)) {
+      const auto control = connected::decode_control(rest.subspan(tcp::frame_header_bytes, header->bytes));
+      if (control && control->kind == connected::Kind::exposed) key = control->exposure.remote_key;
+      rest = rest.subspan(tcp::frame_header_bytes + header->bytes);
+    }
+    return key;
+  }
+};
+
+/// What node 2 says of the end of a connection on which that was said.
+inline void check_ends(Members& members, Insider insider, const Bytes& said, const std::string& reason) {
+  CAPTURE(reason);
+  insider.caller.say(said);
+  members.exchange_until([&] { return insider.caller.over(); });
+  const Event lost = await(members.b, Event::Kind::lost, {&members.a});
+  CHECK(lost.peer == insider.at_b);
+  REQUIRE(lost.reason.has_value());
+  CHECK_THAT(lost.reason->to_string(), Catch::Contains(reason));
+  members.check_undisturbed();
+}
 
 }  // namespace spindrift::fabric::test

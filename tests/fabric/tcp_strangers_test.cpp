@@ -13,11 +13,6 @@ using tls::test::this_year;
 
 namespace {
 
-/// A caller of node 2.
-Stranger caller_of_b(tls::Owned<SSL> session, const std::string& source = "127.0.0.1") {
-  return {connection_to(address_of(NodeId(2)).endpoint, source), std::move(session)};
-}
-
 /// It is told nothing but what TLS itself says.
 void check_refused(Members& members, Stranger caller) {
   caller.say(greeting_as(NodeId(1)));
@@ -30,58 +25,6 @@ void check_refused(Members& members, Stranger caller) {
 }
 
 void check_refused(Members& members, const tls::KeyPair& pair) { check_refused(members, caller_of_b(caller_with(&pair))); }
-
-/// Node 3, linked to node 2 by a session of its own.
-struct Insider {
-  Stranger caller;
-  PeerId at_b;
-
-  Insider(Members& members, const tls::KeyPair& pair, std::uint64_t start) : caller(caller_of_b(caller_with(&pair))) {
-    caller.say(greeting_as(NodeId(3), start));
-    members.exchange_until([&] { return caller.heard().size() >= sizeof(connected::GreetingBytes); });
-    caller.say(alive_frame());
-    members.exchange_until([&] {
-      caller.step();
-      return members.b.count(Event::Kind::connected) == 1;
-    });
-    const Event there = await(members.b, Event::Kind::connected, {&members.a});
-    REQUIRE(there.node == NodeId(3));
-    at_b = there.peer;
-  }
-
-  /// The key to a region that node 2 exposes to it, as it hears it.
-  std::uint64_t key_to(Members& members, const Region& region, Access access) {
-    value_or_throw(members.b.fabric->expose(at_b, region.key, access));
-    std::optional<std::uint64_t> key;
-    members.exchange_until([&] { return (key = last_key()).has_value(); });
-    return *key;
-  }
-
- private:
-  std::optional<std::uint64_t> last_key() {
-    std::optional<std::uint64_t> key;
-    auto rest = std::span(caller.heard()).subspan(sizeof(connected::GreetingBytes));
-    for (auto header = decode_frame_header(rest); header && rest.size() >= frame_header_bytes + header->bytes;
-         header = decode_frame_header(rest)) {
-      const auto control = connected::decode_control(rest.subspan(frame_header_bytes, header->bytes));
-      if (control && control->kind == connected::Kind::exposed) key = control->exposure.remote_key;
-      rest = rest.subspan(frame_header_bytes + header->bytes);
-    }
-    return key;
-  }
-};
-
-/// What node 2 says of the end of a connection on which that was said.
-void check_ends(Members& members, Insider insider, const Bytes& said, const std::string& reason) {
-  CAPTURE(reason);
-  insider.caller.say(said);
-  members.exchange_until([&] { return insider.caller.over(); });
-  const Event lost = await(members.b, Event::Kind::lost, {&members.a});
-  CHECK(lost.peer == insider.at_b);
-  REQUIRE(lost.reason.has_value());
-  CHECK_THAT(lost.reason->to_string(), Catch::Contains(reason));
-  members.check_undisturbed();
-}
 
 Bytes read_frame(std::uint64_t key, std::uint64_t offset, std::uint64_t bytes) {
   return frame({FramePurpose::read, 0, key, offset}, encode(ReadRequest{1, bytes}));
