@@ -179,17 +179,27 @@ class Handshakes::Worker {
 
   [[nodiscard]] static bool is_silent(const Pending& each) noexcept { return each.stage == Pending::Stage::silent; }
 
-  /// Whether there was one.
-  bool drop_oldest_silent(Time now) {
+  [[nodiscard]] Pendings::iterator oldest_silent() {
     auto oldest = pending_.end();
     for (auto at = pending_.begin(); at != pending_.end(); ++at) {
       if (!is_silent(at->second)) continue;
       if (oldest == pending_.end() || at->second.deadline < oldest->second.deadline) oldest = at;
     }
-    if (oldest == pending_.end()) return false;
-    ++dropped_;
-    report_turned_away(take_out(oldest).address, now);
-    return true;
+    return oldest;
+  }
+
+  /// Whether there was one. Who has spoken since it was looked at last is none.
+  bool drop_oldest_silent(Time now) {
+    for (auto oldest = oldest_silent(); oldest != pending_.end(); oldest = oldest_silent()) {
+      if (const auto spoken = has_spoken(oldest->second.socket); spoken && *spoken) {
+        advance(oldest, now);
+        continue;
+      }
+      ++dropped_;
+      report_turned_away(take_out(oldest).address, now);
+      return true;
+    }
+    return false;
   }
 
   void report_turned_away(const connected::SocketAddress& from, Time now) {

@@ -1,0 +1,137 @@
+// The TCP fabric at the end of its process's descriptors, and at addresses that are not IPv4's: members go on, who cannot be
+// accepted waits, and the log says why.
+#include "tcp_members.hpp"
+
+#include "../skip.hpp"
+
+#include <sys/resource.h>
+
+using namespace spindrift;
+using namespace spindrift::fabric;
+using namespace spindrift::fabric::test;
+
+namespace {
+
+/// Lets this process open so many descriptors more, for as long as it lives.
+class DescriptorsLeft {
+ public:
+  explicit DescriptorsLeft(std::size_t more) {
+    REQUIRE(::getrlimit(RLIMIT_NOFILE, &before_) == 0);
+    const FileDescriptor next(::open("/dev/null", O_RDONLY | O_CLOEXEC));  // the least free one: all below are taken
+    const rlimit low{static_cast<rlim_t>(next.get()) + more, before_.rlim_max};
+    REQUIRE(::setrlimit(RLIMIT_NOFILE, &low) == 0);
+  }
+  ~DescriptorsLeft() { ::setrlimit(RLIMIT_NOFILE, &before_); }
+  DescriptorsLeft(const DescriptorsLeft&) = delete;
+  DescriptorsLeft& operator=(const DescriptorsLeft&) = delete;
+
+ private:
+  rlimit before_{};
+};
+
+/// Processor time of all threads but this one.
+std::chrono::microseconds others_at_work() {
+  rusage all{}, own{};
+  ::getrusage(RUSAGE_SELF, &all);
+  ::getrusage(RUSAGE_THREAD, &own);
+  const auto sum = [](const rusage& of) {
+    return std::chrono::seconds(of.ru_utime.tv_sec + of.ru_stime.tv_sec) +
+           std::chrono::microseconds(of.ru_utime.tv_usec + of.ru_stime.tv_usec);
+  };
+  return sum(all) - sum(own);
+}
+
+/// Sockets that have their descriptors, and do not call yet.
+std::vector<FileDescriptor> callers_to_be(std::size_t count) {
+  std::vector<FileDescriptor> callers(count);
+  for (FileDescriptor& each : callers) each = FileDescriptor(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  return callers;
+}
+
+void call(const FileDescriptor& caller, std::string_view word) {
+  const sockaddr_in to = socket_address_of(address_of(NodeId(2)).endpoint);
+  REQUIRE(::connect(caller.get(), reinterpret_cast<const sockaddr*>(&to), sizeof to) == 0);
+  if (!word.empty()) REQUIRE(::send(caller.get(), word.data(), word.size(), MSG_NOSIGNAL) > 0);
+}
+
+std::size_t count_of(const std::string& text, const std::string& word) {
+  std::size_t count = 0;
+  for (auto at = text.find(word); at != std::string::npos; at = text.find(word, at + 1)) ++count;
+  return count;
+}
+
+}  // namespace
+
+TEST_CASE(
+    "strangers who take the last descriptors end no member and keep no core busy, and who has a key comes in after them") {
+  Keys keys;
+  Members members(keys);
+  Endpoint c(3, keys.fabric(NodeId(3), members.directory.path()));
+  const Log log(members.directory);
+  const auto callers = callers_to_be(10);
+  {
+    const DescriptorsLeft left(3);
+    for (const FileDescriptor& each : callers) call(each, "\x16");
+    const Time begun = now();
+    const auto worked = others_at_work();
+    members.exchange_until([&] { return now() - begun > std::chrono::seconds(1); });
+    CHECK(others_at_work() - worked < std::chrono::milliseconds(300));
+    CHECK(members.a.inbox.empty());
+    CHECK(members.b.inbox.empty());
+  }
+  CHECK_THAT(log.text(), Catch::Contains("cannot accept calls for a while") && Catch::Contains("ulimit -n"));
+  CHECK(count_of(log.text(), "cannot accept calls for a while") == 1);
+  c.connect(members.b);
+  members.exchange_until([&] {
+    c.pump();
+    return c.count(Event::Kind::connected) == 1;
+  });
+  CHECK(await(members.b, Event::Kind::connected, {&members.a, &c}).node == NodeId(3));
+  members.check_undisturbed();
+}
+
+TEST_CASE("of the last descriptors those who say nothing give theirs back, and who has a key comes in at once") {
+  Keys keys;
+  Members members(keys);
+  const tls::KeyPair good = keys.pair_of(keys.member(3));
+  const auto callers = callers_to_be(10);
+  auto own = callers_to_be(1);
+  const Time begun = now();
+  {
+    const DescriptorsLeft left(2);
+    for (const FileDescriptor& each : callers) call(each, "");
+    call(own.front(), "");
+    REQUIRE(::fcntl(own.front().get(), F_SETFL, O_NONBLOCK) == 0);
+    Stranger caller(std::move(own.front()), caller_with(&good));
+    caller.say(greeting_as(NodeId(3)));
+    members.exchange_until([&] { return caller.heard().size() >= sizeof(connected::GreetingBytes); });
+  }
+  CHECK(now() - begun < std::chrono::milliseconds(2900) * (hang / std::chrono::seconds(60)));  // nobody was merely given up
+  members.check_undisturbed();
+}
+
+TEST_CASE("members over TCP find each other by names and in IPv6, and one address that nobody knows keeps none from it") {
+  const Keys keys;
+  const TemporaryDirectory directory;
+  const std::string endpoint = address_of(NodeId(1)).endpoint;
+  const auto port = std::stoul(endpoint.substr(endpoint.rfind(':') + 1));
+  const std::string host = GENERATE("localhost", "[::1]");
+  CAPTURE(host);
+  const auto a = keys.fabric(NodeId(1), directory.path()), b = keys.fabric(NodeId(2), directory.path());
+  const auto listening = a->listen({NodeId(1), host + ":" + std::to_string(port)});
+  if (!listening && host == "[::1]") return spindrift::test::skip("this machine has no IPv6");
+  REQUIRE(listening);
+  value_or_throw(b->listen({NodeId(2), host + ":" + std::to_string(port + 1)}));
+  value_or_throw(b->connect({NodeId(3), "no-such-host.invalid:7400"}));
+  value_or_throw(b->connect({NodeId(1), host + ":" + std::to_string(port)}));
+  const Time limit = now() + hang;
+  std::size_t linked = 0;
+  while (linked < 2) {
+    std::array<Event, 4> events;
+    for (Fabric* each : {a.get(), b.get()}) {
+      const std::size_t count = each->poll(events);
+      for (std::size_t i = 0; i < count; ++i) linked += events[i].kind == Event::Kind::connected ? 1 : 0;
+    }
+    REQUIRE(now() < limit);
+  }
+}
