@@ -190,7 +190,9 @@ Result<std::size_t> TcpConnection::read_some() {
   const auto rest = reader_.rest();
   const std::size_t known = stream_->known();
   if (rest && stage_ == Stage::linked && known >= rest->gap + direct_bytes_min && rest->bytes() >= direct_bytes_min) {
-    SPINDRIFT_TRY_ASSIGN(const auto target, place(rest->header, rest->done));
+    // A word that has begun in the reader is not at its place yet: the frame goes on there.
+    SPINDRIFT_TRY_ASSIGN(auto target, place(rest->header, rest->done - rest->word));
+    if (!target.empty()) target = target.subspan(rest->word);
     const auto bytes = std::min<std::uint64_t>({target.size(), known - rest->gap, rest->bytes()});
     const std::uint64_t torn = bytes < rest->bytes() ? (rest->header.offset + rest->done + bytes) % word_bytes : 0;
     if (bytes > torn) return read_in_place(*rest, target.first(bytes - torn));

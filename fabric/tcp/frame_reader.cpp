@@ -68,7 +68,7 @@ std::optional<FrameReader::Rest> FrameReader::rest() const noexcept {
   if (!open || begun >= word_bytes) return std::nullopt;
   const std::uint64_t gap = begun == 0 ? 0 : word_bytes - (header_->offset + done_ + begun) % word_bytes;
   if (done_ + begun + gap >= header_->bytes) return std::nullopt;
-  return Rest{*header_, gap, done_ + begun + gap};
+  return Rest{*header_, gap, done_ + begun + gap, begun + gap};
 }
 
 void FrameReader::landed(std::size_t bytes) noexcept {

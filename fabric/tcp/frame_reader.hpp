@@ -30,6 +30,7 @@ class FrameReader {
     FrameHeader header;
     std::size_t gap = 0;     ///< the next bytes of the stream complete a word that has begun here: they go to `room`
     std::uint64_t done = 0;  ///< bytes of the frame with that word
+    std::size_t word = 0;    ///< bytes of it from the one that was taken last to the end of that word
     [[nodiscard]] std::uint64_t bytes() const noexcept { return header.bytes - done; }
   };
   static constexpr std::size_t buffer_bytes = 128U << 10U;
