@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # documents.sh TREE: documents that must follow the code do; exits 1 and names each gap. Every fabric that a configuration may name has a row in
-# SECURITY.md; every warning and error of the log is in docs/troubleshoot.md; what the glossary calls the word in the code exists, and no word is
-# defined twice; every decision has the template's form and a row in the index; every page is on the map.
+# SECURITY.md, and each test that is said to hold a promise there exists; every warning and error of the log is in docs/troubleshoot.md; what the
+# glossary calls the word in the code exists, and no word is defined twice; every decision has the template's form and a row in the index; every page
+# is on the map.
 set -eu
 cd "${1:?usage: documents.sh TREE}"
 rooms='core fabric kernel sst smc store rpc views group dds tools'
@@ -17,6 +18,12 @@ fabrics=$(sed -n '/"fabric", choice/,/"vq:verbs"/p' core/config/key_table.cpp | 
 for fabric in $fabrics; do
   grep -qF "| \`$fabric\` |" SECURITY.md || gap SECURITY.md "no row for the fabric $fabric"
 done
+
+# Rows of the promises: | fabric | promise | `test`; `test` |. A long name of a test is in several literals.
+names=$([ ! -d tests ] || find tests -name '*_test.cpp' -exec cat {} + | tr '\n' ' ' | sed -E 's/" +"//g; s/TEST_CASE\( +"/TEST_CASE("/g')
+while IFS= read -r name; do
+  [[ $names == *"TEST_CASE(\"$name\""* ]] || gap SECURITY.md "no such test: $name"
+done < <(sed -n '/^## Each promise/,/^## How/p' SECURITY.md | grep -E '^\|' | awk -F'|' '{ print $(NF - 1) }' | grep -oE '`[^`]+`' | tr -d '`')
 
 # An event's name follows the room, perhaps in the next line.
 events=$(for room in $rooms; do

@@ -106,7 +106,9 @@ documented() {
   fresh
   mkdir -p "$tree"/{core/config,docs/decisions}
   printf 'choice_of({"SPINDRIFT", "fabric", choice},\n"shm|vq:tcp", "vq:verbs")\n' >"$tree/core/config/key_table.cpp"
-  printf '| `shm` |\n| `vq:tcp` |\n' >"$tree/SECURITY.md"
+  printf '| `shm` |\n| `vq:tcp` |\n## Each promise\n| all | rows stay | `rows stay` |\n## How\n' >"$tree/SECURITY.md"
+  mkdir -p "$tree/tests/sst"
+  printf 'TEST_CASE(\n    "rows "\n    "stay") {\n' >"$tree/tests/sst/row_test.cpp"
   printf 'log::warn(log::Room::sst,\n  "row lost", {});\n' >"$tree/sst/row.cpp"
   printf '| `row lost` |\n' >"$tree/docs/troubleshoot.md"
   printf 'struct Row {};\n' >"$tree/sst/row.hpp"
@@ -120,6 +122,8 @@ documented docs/index.md ''
 "$here/documents.sh" "$tree" >/dev/null || { echo 'documents.sh rejects documents that follow the code'; failures=$((failures + 1)); }
 documented core/config/key_table.cpp 's/vq:tcp/verbs/'
 expect 'a fabric without a row' 'no row for the fabric verbs' "$here/documents.sh" "$tree"
+documented tests/sst/row_test.cpp 's/rows/lines/'
+expect 'a promise whose test is gone' 'no such test: rows stay' "$here/documents.sh" "$tree"
 documented sst/row.cpp 's/row lost/row found/'
 expect 'an unknown line of the log' 'log line: row found' "$here/documents.sh" "$tree"
 documented sst/row.hpp 's/Row/Line/'
