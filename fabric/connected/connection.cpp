@@ -39,6 +39,17 @@ void Connection::revoke_all() {
   for (OwnRegion* const region : std::exchange(fenced_, {})) --region->granted;
 }
 
+void Connection::send_sealed(std::span<const std::byte> message, bool signaled, std::uint64_t context) {
+  if (session == nullptr) return send(message, signaled, context);
+  if (auto sealed = session->say(message); !sealed) return break_down(sealed.error().to_string());
+  carry_session(signaled, context);
+}
+
+void Connection::carry_session(bool signaled, std::uint64_t context) {
+  const auto carriers = session->take_carriers();
+  for (std::size_t i = 0; i < carriers.size(); ++i) send(carriers[i], signaled && i + 1 == carriers.size(), context);
+}
+
 void Connection::break_down(std::string why) {
   if (!broken_) broken_ = std::move(why);
 }

@@ -15,6 +15,7 @@
 #include <spindrift/core/clock.hpp>
 #include <spindrift/core/result.hpp>
 #include <spindrift/fabric/connected/call_rules.hpp>
+#include <spindrift/fabric/connected/control_session.hpp>
 #include <spindrift/fabric/connected/region.hpp>
 #include <spindrift/fabric/connected/wire.hpp>
 #include <spindrift/fabric/fabric.hpp>
@@ -94,6 +95,15 @@ class Connection {
     send(message, signaled, 0);
     ring();
   }
+  /// As `send`, inside of the session if there is one; once it is up, and proved.
+  void send_sealed(std::span<const std::byte> message, bool signaled, std::uint64_t context);
+  /// As `say`, inside of the session if there is one.
+  void say_sealed(std::span<const std::byte> message, bool signaled) {
+    send_sealed(message, signaled, 0);
+    ring();
+  }
+  /// Sends what the session has for the other end. `signaled`, `context`: of the last message.
+  void carry_session(bool signaled, std::uint64_t context);
 
   /// Lets the peer use the region; it has to be told of the exposure. Errors: resource.
   [[nodiscard]] Result<Exposure> grant(RegionKey key, OwnRegion& region, Access access);
@@ -122,6 +132,7 @@ class Connection {
   std::size_t unheard = 0;                           ///< messages that wait for the caller
   /// Bytes of own regions posted to the peer that wait here, or that the provider has and will tell the end of.
   std::uint64_t unsent_bytes = 0;
+  std::unique_ptr<ControlSession> session;  ///< null: what the protocol says is in the clear, or the fabric seals it
 
  protected:
   struct Right {

@@ -39,7 +39,7 @@ Result<std::unique_ptr<Endpoint>> Endpoint::make(EndpointOptions options, Charac
   SPINDRIFT_TRY_ASSIGN(const std::uint64_t incarnation, random_word());
   FileDescriptor bell(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (!bell) return system_error("eventfd", errno);
-  return std::unique_ptr<Endpoint>(new Endpoint(options, std::move(character), incarnation, std::move(bell),
+  return std::unique_ptr<Endpoint>(new Endpoint(std::move(options), std::move(character), incarnation, std::move(bell),
                                                 std::move(transport), std::move(memory), clock));
 }
 
@@ -59,7 +59,8 @@ Endpoint::Endpoint(EndpointOptions options, Character character, std::uint64_t i
       connections_(
           self_, incarnation_,
           {.connections_max = peers_max, .remote_key_max = character_.remote_key_max, .silence_max = options.silence_max},
-          *transport_, regions_, [this] { sleeper_.ring(); }) {}
+          Proofs(std::move(options.credentials), self_, incarnation_, clock_.now()), *transport_, regions_,
+          [this] { sleeper_.ring(); }) {}
 
 Result<std::unique_ptr<Fabric>> Endpoint::alone(Result<std::unique_ptr<Endpoint>> part, const std::string& runtime_directory,
                                                 const std::string& group_name) {
@@ -130,7 +131,7 @@ Result<void> Endpoint::expose(PeerId peer, RegionKey key, Access access) {
                                  [&](const auto& each) { return each.second.region == key; });
   if (twice) return Error(ErrorKind::bad_argument, "the region is already exposed to this peer");
   SPINDRIFT_TRY_ASSIGN(const Exposure exposure, connection->grant(key, *region, access));
-  connection->say(encode(exposure), false);
+  connection->say_sealed(encode(exposure), false);
   return {};
 }
 
@@ -143,7 +144,7 @@ void Endpoint::unmap(PeerId peer, RegionKey region) {
   if (connection == nullptr) return;
   const auto at = connection->exposed.find(region);
   if (at == connection->exposed.end()) return;
-  connection->say(encode(Kind::unmapped, at->second.remote_key), false);
+  connection->say_sealed(encode(Kind::unmapped, at->second.remote_key), false);
   connection->exposed.erase(at);
 }
 
@@ -173,7 +174,7 @@ Result<void> Endpoint::check(std::span<const Operation> operations) {
 void Endpoint::execute(Connection& connection, const Operation& operation, bool more) {
   if (operation.kind == Operation::Kind::send) {
     const auto message = user_message({operation.local, operation.bytes});
-    return connection.send(message, operation.signaled, operation.context);
+    return connection.send_sealed(message, operation.signaled, operation.context);
   }
   const Exposure& target = connection.exposed.at(operation.region);
   connection.transfer({.reads = operation.kind == Operation::Kind::read,

@@ -44,6 +44,8 @@ struct Character {
 struct EndpointOptions {
   NodeId self;
   Duration silence_max{};
+  /// What the members prove themselves by, where the transport does not see to that. Null: nobody proves anything.
+  std::shared_ptr<tls::Credentials> credentials{};
 };
 
 class Endpoint final : public Part {

@@ -13,6 +13,13 @@ namespace {
 
 constexpr auto pass_max = std::chrono::milliseconds(20);  // of a process that looks
 
+// Of one that was introduced, its owner has to hear; of one that was not, nobody knows but the other end, which is told why.
+void end_unproved(Connection& connection, const Error& why, CallRules& rules, Time now) {
+  if (connection.peer != PeerId{} || connection.call().state != PeerCall::State::up)
+    return connection.break_down(why.to_string());
+  rules.close(connection.call().id, now);
+}
+
 }  // namespace
 
 // Time in which this process was awake and did not look, held up by the application or a provider, is none in which somebody
@@ -25,14 +32,15 @@ std::optional<PassTimes::Excuse> PassTimes::on_pass(Time now) noexcept {
   return std::nullopt;
 }
 
-PeerConnections::PeerConnections(NodeId self, std::uint64_t incarnation, Limits limits, Transport& transport,
+PeerConnections::PeerConnections(NodeId self, std::uint64_t incarnation, Limits limits, Proofs proofs, Transport& transport,
                                  OwnRegions& regions, std::function<void()> ring)
     : limits_(limits),
       transport_(transport),
       regions_(regions),
       rules_(self, incarnation, limits.connections_max),
+      proofs_(std::move(proofs)),
       pass_times_(limits.silence_max),
-      resolver_(std::move(ring)) {}
+      callees_(std::move(ring)) {}
 
 void PeerConnections::progress(Time now) {
   now_ = now;
@@ -56,18 +64,18 @@ void PeerConnections::progress(Time now) {
 }
 
 Time PeerConnections::next_timer() const noexcept {
-  return std::min(rules_.next_time(), peers_.empty() ? never : next_alive_);
+  return std::min({rules_.next_time(), proofs_.next_time(), peers_.empty() ? never : next_alive_});
 }
 
 void PeerConnections::look_at_reports() {
   transport_.take_reports(*this);
   answer_calls();
-  for (auto answer = resolver_.take(); answer; answer = resolver_.take()) {
+  for (auto answer = callees_.take(); answer; answer = callees_.take()) {
     if (answer->address) {
       place(answer->node, &answer->address.value());
     } else if (rules_.reaching(answer->node)) {
       rules_.on_unreachable(answer->node, now_);
-      failed(answer->node, answer->address.error().to_string());
+      callees_.on_failed(answer->node, answer->address.error().to_string());
     }
   }
 }
@@ -99,7 +107,8 @@ void PeerConnections::answer_calls() {
 
 void PeerConnections::connect(const Address& peer, Time now) {
   now_ = now;
-  called_[peer.node].endpoint = peer.endpoint;
+  callees_.learn(peer.node, peer.endpoint);
+  proofs_.want(peer.node);
   rules_.want(peer.node, now);
   act();
 }
@@ -129,34 +138,27 @@ void PeerConnections::reach(NodeId node) {
     case Transport::Reach::by_record: return place(node, nullptr);
     case Transport::Reach::by_address: break;
   }
-  const std::string& endpoint = called_[node].endpoint;
-  if (auto address = resolve(endpoint, true); address) return place(node, &address.value());
-  resolver_.ask(node, endpoint);
+  if (auto address = resolve(callees_.endpoint_of(node), true); address) return place(node, &address.value());
+  callees_.look_up(node);
 }
 
 void PeerConnections::place(NodeId node, const SocketAddress* address) {
   const auto word = random_word();
   if (!word) {
     rules_.on_unreachable(node, now_);
-    return failed(node, word.error().to_string());
+    return callees_.on_failed(node, word.error().to_string());
   }
   const auto begun = rules_.begin_call(node, *word, now_);
   if (!begun) return;
   auto connection = transport_.call({*begun->call, encode(begun->greeting)}, address);
   if (connection) return add(std::move(connection).value());
   rules_.on_ended(begun->call->id, now_);
-  failed(node, connection.error().to_string());
-}
-
-void PeerConnections::failed(NodeId node, std::string why) {
-  Called& called = called_[node];
-  if (why == called.last_failure) return;
-  called.last_failure = std::move(why);
-  log::info(log::Room::fabric, "no connection yet", {{"endpoint", called.endpoint}, {"reason", called.last_failure}});
+  callees_.on_failed(node, connection.error().to_string());
 }
 
 void PeerConnections::add(ConnectionPointer connection) {
   connection->heard = now_;
+  proofs_.attach(*connection);
   connections_.push_back(std::move(connection));
   unsettled_ = true;
 }
@@ -180,14 +182,43 @@ void PeerConnections::on_first_word(Connection& connection, std::span<const std:
 }
 
 void PeerConnections::up(Connection& connection) {
+  connection.heard = now_;
+  if (connection.session == nullptr) return introduce(connection);
+  if (connection.session->state() != ControlSession::State::waiting) return;
+  proofs_.begin(*connection.session, now_);
+  on_sealed(connection, {});
+}
+
+// Who it is is known now, as far as the fabric proves that.
+void PeerConnections::introduce(Connection& connection) {
   ++newest_peer_;
   connection.peer = newest_peer_;
-  connection.heard = now_;
   if (peers_.empty()) next_alive_ = now_ + limits_.silence_max / 4;
   peers_.emplace(connection.peer, &connection);
-  called_[connection.node()].last_failure.clear();
+  callees_.on_met(connection.node());
+  proofs_.on_met(connection.node());
   tell(connection, {.kind = Event::Kind::connected, .words = {connection.call().word, connection.call().peer_word}});
   for (Event& event : std::exchange(connection.early, {})) tell(connection, std::move(event));
+}
+
+void PeerConnections::on_sealed(Connection& connection, std::span<const std::byte> records) {
+  const auto taken = connection.session->take(records, connection.call());
+  if (connection.call().state == PeerCall::State::up) {
+    connection.carry_session(false, 0);
+    connection.ring();
+  }
+  if (!taken) {
+    proofs_.on_refused(connection.node(), taken.error());
+    return end_unproved(connection, taken.error(), rules_, now_);
+  }
+  const bool proved = connection.session->state() == ControlSession::State::proved;
+  if (proved && connection.peer == PeerId{}) introduce(connection);
+  for (auto message = connection.session->next(); message && !connection.broken(); message = connection.session->next()) {
+    const auto control = decode_control(*message);
+    if (!control || control->kind == Kind::sealed)
+      return connection.break_down("it does not keep to the protocol of connections");
+    on_control(connection, *control);
+  }
 }
 
 // Rights end first: from then on no write of the peer begins to land in this process's memory; and one that had begun lands
@@ -199,7 +230,8 @@ void PeerConnections::disconnect(PeerId peer, Time now) {
   std::erase_if(events_, [peer](const Event& event) { return event.peer == peer; });
   connection->take_rights_back();
   regions_.settle_released();
-  connection->say(encode(Kind::goodbye, 0), true);
+  proofs_.forget(connection->node());
+  connection->say_sealed(encode(Kind::goodbye, 0), true);
   rules_.close(connection->call().id, now);
   unsettled_ = true;
 }
@@ -209,6 +241,7 @@ void PeerConnections::turn_away(NodeId node, std::optional<Error> why) {
   const bool away = why.has_value();
   turned_away_.set(node, std::move(why));
   if (!away) return rules_.welcome(node);
+  proofs_.forget(node);
   rules_.turn_away(node, reason);
   const bool talking = std::any_of(connections_.begin(), connections_.end(), [node](const auto& each) {
     return each->node() == node && each->call().state != PeerCall::State::closing;
@@ -252,12 +285,17 @@ void PeerConnections::on_message(Connection& connection, std::span<const std::by
   connection.heard = now_;
   const auto control = decode_control(message);
   if (!control) return connection.break_down("it does not keep to the protocol of connections");
-  if (connection.call().state != PeerCall::State::closing) on_control(connection, *control);
+  if (connection.call().state == PeerCall::State::closing) return;
+  if (control->kind == Kind::sealed && connection.session != nullptr) return on_sealed(connection, control->payload);
+  if (!proofs_.may_be_clear(connection, control->kind))
+    return connection.break_down("it says in the clear what has to be sealed, or seals what this node cannot open");
+  on_control(connection, *control);
 }
 
 void PeerConnections::on_control(Connection& connection, const Control& control) {
   switch (control.kind) {
-    case Kind::alive: return;
+    case Kind::alive:
+    case Kind::sealed: return;
     case Kind::goodbye: connection.goodbye = true; return;
     case Kind::user:
       ++connection.unheard;
@@ -278,10 +316,8 @@ void PeerConnections::on_exposed(Connection& connection, const Exposure& exposur
   if (exposure.remote_key > limits_.remote_key_max || connection.exposed.size() == regions_per_peer_max ||
       !connection.exposed.emplace(exposure.region, exposure).second)
     return connection.break_down("it exposed too many regions, one twice, or under no key of this transport");
-  tell(connection, {.kind = Event::Kind::exposed,
-                    .access = exposure.access,
-                    .region = exposure.region,
-                    .region_bytes = exposure.bytes});
+  tell(connection,
+       {.kind = Event::Kind::exposed, .access = exposure.access, .region = exposure.region, .region_bytes = exposure.bytes});
 }
 
 void PeerConnections::tell(Connection& connection, Event event) {
@@ -327,33 +363,33 @@ void PeerConnections::sweep() {
     }
     gone->close();
     regions_.settle_released();
-    if (rules_.on_ended(gone->call().id, now_)) failed(node, gone->end_reason());
+    proofs_.on_gone(*gone, now_);
+    if (rules_.on_ended(gone->call().id, now_)) callees_.on_failed(node, gone->end_reason());
   }
 }
 
+// Besides what the rules have to do in time: signs of life, own ones and those of peers; who takes too long to prove
+// himself, or would not be let in today; and whom to call again.
 void PeerConnections::keep_time() {
-  if (now_ >= rules_.next_time()) {
-    rules_.on_time(now_);
-    act();
-  }
-  look_for_silence();
-  sweep();
-}
-
-// Signs of life, own ones and those of peers.
-void PeerConnections::look_for_silence() {
-  const bool due = now_ >= next_alive_;
-  if (due) next_alive_ = now_ + limits_.silence_max / 4;
+  if (now_ >= rules_.next_time()) rules_.on_time(now_);
+  const bool alive_due = now_ >= next_alive_;
+  if (alive_due) next_alive_ = now_ + limits_.silence_max / 4;
+  const bool other_keys = proofs_.on_time(now_);
   for (const auto& connection : connections_) {
     if (connection->call().state != PeerCall::State::up) continue;
     if (now_ - connection->heard >= limits_.silence_max) {
       connection->break_down(
           "nothing came for " +
           std::to_string(std::chrono::duration_cast<std::chrono::milliseconds>(limits_.silence_max).count()) + " ms");
-    } else if (due) {
+    } else if (alive_due) {
       connection->say(encode(Kind::alive, 0), false);
     }
+    if (const auto verdict = proofs_.judge(*connection, other_keys, now_); !verdict)
+      end_unproved(*connection, verdict.error(), rules_, now_);
   }
+  for (const NodeId node : proofs_.take_due(now_)) rules_.want(node, now_);
+  act();
+  sweep();
 }
 
 }  // namespace spindrift::fabric::connected

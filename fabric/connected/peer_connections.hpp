@@ -8,11 +8,9 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
-#include <map>
 #include <memory>
 #include <optional>
 #include <span>
-#include <string>
 #include <unordered_map>
 #include <vector>
 
@@ -21,9 +19,10 @@
 #include <spindrift/core/ids.hpp>
 #include <spindrift/core/result.hpp>
 #include <spindrift/fabric/connected/call_rules.hpp>
+#include <spindrift/fabric/connected/callees.hpp>
 #include <spindrift/fabric/connected/connection.hpp>
+#include <spindrift/fabric/connected/proofs.hpp>
 #include <spindrift/fabric/connected/region.hpp>
-#include <spindrift/fabric/connected/resolver.hpp>
 #include <spindrift/fabric/connected/transport.hpp>
 #include <spindrift/fabric/fabric.hpp>
 #include <spindrift/fabric/turned_away.hpp>
@@ -60,8 +59,8 @@ class PeerConnections final : private TransportEvents {
   };
 
   /// Transport and regions outlive its use. `ring` ends a sleep of the poller; any thread.
-  PeerConnections(NodeId self, std::uint64_t incarnation, Limits limits, Transport& transport, OwnRegions& regions,
-                  std::function<void()> ring);
+  PeerConnections(NodeId self, std::uint64_t incarnation, Limits limits, Proofs proofs, Transport& transport,
+                  OwnRegions& regions, std::function<void()> ring);
 
   void connect(const Address& peer, Time now);
   /// The last words are said; nothing of the peer is told from here on.
@@ -96,11 +95,6 @@ class PeerConnections final : private TransportEvents {
   [[nodiscard]] std::size_t take(std::span<Event> events);
 
  private:
-  /// What is told of calls to a node.
-  struct Called {
-    std::string endpoint;
-    std::string last_failure;
-  };
   static constexpr std::uint32_t passes_between_looks = 16;
 
   // What the transport finds.
@@ -117,21 +111,22 @@ class PeerConnections final : private TransportEvents {
   void answer_calls();
   void reach(NodeId node);
   void place(NodeId node, const SocketAddress* address);
-  void failed(NodeId node, std::string why);
   void act();
   void add(ConnectionPointer connection);
   void up(Connection& connection);
+  void introduce(Connection& connection);
+  void on_sealed(Connection& connection, std::span<const std::byte> records);
   void on_control(Connection& connection, const Control& control);
   void on_exposed(Connection& connection, const Exposure& exposure);
   void tell(Connection& connection, Event event);
   void sweep();
   void keep_time();
-  void look_for_silence();
 
   const Limits limits_;
   Transport& transport_;
   OwnRegions& regions_;
   CallRules rules_;
+  Proofs proofs_;
   PassTimes pass_times_;
   Time now_{};
   Time next_alive_ = never;
@@ -140,10 +135,9 @@ class PeerConnections final : private TransportEvents {
   std::vector<ConnectionPointer> connections_;
   std::unordered_map<PeerId, Connection*> peers_;
   PeerId newest_peer_;
-  std::map<NodeId, Called> called_;
+  Callees callees_;
   TurnedAwayNodes turned_away_;
   std::deque<Event> events_;
-  Resolver resolver_;
 };
 
 }  // namespace spindrift::fabric::connected

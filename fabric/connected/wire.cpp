@@ -12,6 +12,12 @@ namespace {
 constexpr std::uint64_t magic = 0x32'69'66'6f'44'4e'50'53;  // "SPNDofi2"
 using Word = std::uint64_t;
 
+std::vector<std::byte> message_of(Kind kind, std::span<const std::byte> payload) {
+  std::vector<std::byte> message;
+  message.reserve(header_bytes + payload.size());
+  return ByteWriter(std::move(message)).put(static_cast<Word>(kind)).put_bytes(payload).take();
+}
+
 }  // namespace
 
 GreetingBytes encode(const Greeting& greeting) noexcept {
@@ -64,6 +70,7 @@ std::optional<Control> decode_control(std::span<const std::byte> message) noexce
   if (!reader.ok()) return std::nullopt;
   switch (control.kind) {
     case Kind::user:
+    case Kind::sealed:
     case Kind::writes: control.payload = reader.rest(); return control;
     case Kind::exposed: {
       control.exposure = {reader.get<RegionKey>(), reader.get<Word>(), reader.get<Word>(), reader.get<Word>()};
@@ -83,11 +90,9 @@ std::optional<Control> decode_control(std::span<const std::byte> message) noexce
   return std::nullopt;
 }
 
-std::vector<std::byte> user_message(std::span<const std::byte> payload) {
-  std::vector<std::byte> message;
-  message.reserve(header_bytes + payload.size());
-  return ByteWriter(std::move(message)).put(static_cast<Word>(Kind::user)).put_bytes(payload).take();
-}
+std::vector<std::byte> user_message(std::span<const std::byte> payload) { return message_of(Kind::user, payload); }
+
+std::vector<std::byte> sealed_message(std::span<const std::byte> records) { return message_of(Kind::sealed, records); }
 
 ExposureBytes encode(const Exposure& exposure) noexcept {
   return field_bytes(static_cast<Word>(Kind::exposed), exposure.region, exposure.remote_key, exposure.address,

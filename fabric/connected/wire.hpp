@@ -37,6 +37,7 @@ enum class Kind : std::uint64_t {
   goodbye,   ///< the peer closes the connection
   alive,     ///< nothing to say
   writes,    ///< small writes that travel together: SmallWrite and its bytes, again and again, in the order of posting
+  sealed,    ///< records of TLS, see ControlSession
 };
 
 /// A region that the sender lets the receiver use.
@@ -51,7 +52,7 @@ inline constexpr std::size_t exposure_bytes = 40;
 
 struct Control {
   Kind kind = Kind::alive;
-  std::span<const std::byte> payload;  ///< user, writes
+  std::span<const std::byte> payload;  ///< user, writes, sealed
   Exposure exposure;                   ///< exposed
   std::uint64_t remote_key = 0;        ///< unmapped
 };
@@ -73,6 +74,8 @@ inline constexpr std::size_t writes_bytes_max = 4096;
 [[nodiscard]] std::optional<Control> decode_control(std::span<const std::byte> message) noexcept;
 /// A message of the application's, with the header.
 [[nodiscard]] std::vector<std::byte> user_message(std::span<const std::byte> payload);
+/// Records, with the header.
+[[nodiscard]] std::vector<std::byte> sealed_message(std::span<const std::byte> records);
 using ExposureBytes = std::array<std::byte, header_bytes + exposure_bytes>;
 [[nodiscard]] ExposureBytes encode(const Exposure& exposure) noexcept;
 /// A header, and one word behind it.

@@ -17,6 +17,9 @@ namespace spindrift::fabric {
 namespace connected {
 class Endpoint;
 }
+namespace tls {
+class Credentials;
+}
 
 struct OfiOptions {
   NodeId self;
@@ -25,6 +28,8 @@ struct OfiOptions {
   /// Directory and group under which processes of one host see that a node's id is taken; as ShmOptions has them.
   std::string runtime_directory;
   std::string group_name;
+  /// What members prove themselves by, inside of a TLS session that carries all but data. Null: nobody proves anything.
+  std::shared_ptr<tls::Credentials> credentials{};
   /// A peer from which nothing came for so long is lost. Every side says something four times in that time.
   Duration silence_max = std::chrono::seconds(10);
 };

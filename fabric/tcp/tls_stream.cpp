@@ -27,8 +27,6 @@ constexpr std::size_t sealed_bytes_max = 256U << 10U;
 /// What a peer may have this process say beside what it wants to say: answers of TLS itself.
 constexpr std::size_t unasked_bytes_max = 1U << 20U;
 constexpr std::size_t arrived_bytes_max = 128U << 10U;
-/// AES-GCM keeps its promise for 2^24.5 full records under one key (RFC 8446, 5.5).
-constexpr std::uint64_t records_per_key = std::uint64_t{1} << 22U;
 /// Messages of TLS's own, as changes of keys are, that a peer may send beside its data: some, and one more with so much
 /// data.
 constexpr std::uint64_t unasked_messages_max = 64;
@@ -215,7 +213,7 @@ class TlsStream final : public ByteStream {
       }
       const int why = SSL_get_error(session_.get(), 0);
       if (why == SSL_ERROR_ZERO_RETURN) return ended(some);
-      if (why != SSL_ERROR_WANT_READ) return refusal();
+      if (why != SSL_ERROR_WANT_READ) return tls::reading_error();
       SPINDRIFT_TRY(check_messages());
       auto came = receive_sealed();
       if (!came) return some ? Result<std::size_t>(0) : std::move(came).error();
@@ -229,25 +227,13 @@ class TlsStream final : public ByteStream {
     return Error(ErrorKind::refused, "it changes its keys, or says other things of TLS, without end");
   }
 
-  // The other end may find fault with this one's key after this one has done its part of the handshake.
-  [[nodiscard]] static Error refusal() {
-    const bool told = ERR_GET_REASON(ERR_peek_error()) >= SSL_AD_REASON_OFFSET;
-    Error cause(ErrorKind::refused, tls::openssl_complaint());
-    if (!told) {
-      return Error(ErrorKind::refused, "what came is not what was sent, or not in its order").because(std::move(cause));
-    }
-    return Error(ErrorKind::refused, "the other end refused this node")
-        .because(std::move(cause))
-        .fix("see there why (the log of that node), and compare spindrift keys show of both");
-  }
-
   [[nodiscard]] Result<std::size_t> ended(bool some) {
     if (some) return 0;
     return Error(ErrorKind::member_lost, std::string(connection_ended));
   }
 
   [[nodiscard]] Result<void> seal(std::span<const std::byte> bytes) {
-    if (++records_ % records_per_key == 0 && SSL_key_update(session_.get(), SSL_KEY_UPDATE_NOT_REQUESTED) != 1)
+    if (++records_ % tls::records_per_key == 0 && SSL_key_update(session_.get(), SSL_KEY_UPDATE_NOT_REQUESTED) != 1)
       return tls::openssl_error(ErrorKind::resource, "no new key for a connection");
     std::size_t count = 0;
     if (SSL_write_ex(session_.get(), bytes.data(), bytes.size(), &count) == 1 && count == bytes.size()) return {};

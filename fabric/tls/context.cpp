@@ -140,6 +140,16 @@ Result<void> check_session(const SSL& session) {
   return {};
 }
 
+Error reading_error() {
+  const bool told = ERR_GET_REASON(ERR_peek_error()) >= SSL_AD_REASON_OFFSET;
+  Error cause(ErrorKind::refused, openssl_complaint());
+  if (!told)
+    return Error(ErrorKind::refused, "what came is not what was sent, or not in its order").because(std::move(cause));
+  return Error(ErrorKind::refused, "the other end refused this node")
+      .because(std::move(cause))
+      .fix("see there why (the log of that node), and compare spindrift keys show of both");
+}
+
 Error handshake_error(const SSL& session) {
   const long verdict = SSL_get_verify_result(&session);
   const auto* claim = static_cast<const std::string*>(SSL_get_ex_data(&session, claim_index()));

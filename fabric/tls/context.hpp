@@ -1,7 +1,9 @@
 // What TLS must be between members, in one place: version, ciphers, who is verified and how; never a resumed session.
 #pragma once
 
+#include <cstdint>
 #include <string>
+#include <string_view>
 
 #include <spindrift/core/result.hpp>
 #include <spindrift/fabric/tls/bundle.hpp>
@@ -19,6 +21,14 @@ inline constexpr std::string_view protocol_name = "spindrift/1";
 /// What TLS itself cannot know before the end of a handshake: that it was one of these, not a resumed session, and that it
 /// was about our protocol. Errors: refused.
 [[nodiscard]] Result<void> check_session(const SSL& session);
+
+/// AES-GCM keeps its promise for 2^24.5 full records under one key (RFC 8446, 5.5): so many are sealed before the next one.
+inline constexpr std::uint64_t records_per_key = std::uint64_t{1} << 22U;
+
+/// Why what came after the handshake cannot be opened, once SSL_read_ex has failed: it was changed on its way, or the other
+/// end finds fault with this one's key, which it may do after this one has done its part. Clears this thread's queue of
+/// errors. Kind: refused.
+[[nodiscard]] Error reading_error();
 
 /// Why a handshake failed, once SSL_do_handshake has said so: what was wrong with the peer's certificate and whose that
 /// claims to be (a stranger's word, printable), or OpenSSL's complaint. Clears this thread's queue of errors. Kind: refused.

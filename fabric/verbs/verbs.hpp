@@ -17,12 +17,17 @@ namespace spindrift::fabric {
 namespace connected {
 class Endpoint;
 }
+namespace tls {
+class Credentials;
+}
 
 struct VerbsOptions {
   NodeId self;
   /// Directory and group under which processes of one host see that a node's id is taken; as ShmOptions has them.
   std::string runtime_directory;
   std::string group_name;
+  /// What members prove themselves by, inside of a TLS session that carries all but data. Null: nobody proves anything.
+  std::shared_ptr<tls::Credentials> credentials{};
   /// A peer from which nothing came for so long is lost. Every side says something four times in that time.
   Duration silence_max = std::chrono::seconds(10);
   /// Whether what peers may do is given to them by memory windows, where the device has those of type 2. Else, and on other

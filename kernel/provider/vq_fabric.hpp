@@ -16,6 +16,9 @@
 namespace spindrift::fabric::connected {
 class Endpoint;
 }
+namespace spindrift::fabric::tls {
+class Credentials;
+}
 
 namespace spindrift::kernel {
 
@@ -30,6 +33,8 @@ struct VqOptions {
   /// All nodes of the group with their addresses, the same in every process and in the same order: the meta servers are
   /// chosen from it. Empty: everybody is called at the address that `connect` is given.
   std::vector<fabric::Address> roster{};
+  /// What members prove themselves by, inside of a TLS session that carries all but data. Null: nobody proves anything.
+  std::shared_ptr<fabric::tls::Credentials> credentials{};
   /// So long a meta server is given to answer at its address before the next one is met at its own, and after the last one
   /// everybody: at the start, when nobody's table is known.
   Duration meet_max = std::chrono::milliseconds(50);

@@ -66,12 +66,34 @@ class Keys {
 
 enum class Proof { none, tls };
 
-TcpOptions own_tcp(NodeId self, const std::string& runtime_directory, Proof proof) {
+std::shared_ptr<tls::Credentials> keys_of(NodeId node) {
   static Keys keys;
+  return keys.of(node);
+}
+
+TcpOptions own_tcp(NodeId self, const std::string& runtime_directory, Proof proof) {
   return {.self = self,
           .runtime_directory = runtime_directory,
           .group_name = "group",
-          .credentials = proof == Proof::tls ? keys.of(self) : nullptr};
+          .credentials = proof == Proof::tls ? keys_of(self) : nullptr};
+}
+
+std::unique_ptr<Fabric> proved_ofi(NodeId self, const std::string& runtime_directory) {
+  return value_or_throw(make_ofi({.self = self,
+                                  .provider = "tcp",
+                                  .runtime_directory = runtime_directory,
+                                  .group_name = "group",
+                                  .credentials = keys_of(self)}));
+}
+
+std::unique_ptr<Fabric> proved_vq(NodeId self, const std::string& runtime_directory) {
+  return value_or_throw(kernel::make_vq(
+      {.self = self, .runtime_directory = runtime_directory, .group_name = "group", .credentials = keys_of(self)}));
+}
+
+std::unique_ptr<Fabric> proved_verbs(NodeId self, const std::string& runtime_directory) {
+  return value_or_throw(make_verbs(
+      {.self = self, .runtime_directory = runtime_directory, .group_name = "group", .credentials = keys_of(self)}));
 }
 
 std::unique_ptr<Fabric> faulty(NodeId self, const std::string& runtime_directory, FaultPlan plan) {
@@ -192,6 +214,7 @@ std::vector<Provider> providers() {
       {"shm+tcp on two hosts",
        [](NodeId self, const std::string& directory) { return shm_and_own_tcp(self, directory, Hosts::many); }},
       {"ofi:tcp", make_tcp_or_throw},
+      {"ofi:tcp with proofs", proved_ofi},
       {"ofi:net", make_net_or_throw},
       {"shm+ofi:tcp on one host",
        [](NodeId self, const std::string& directory) { return shm_and_tcp(self, directory, Hosts::one); }},
@@ -199,6 +222,7 @@ std::vector<Provider> providers() {
        [](NodeId self, const std::string& directory) { return shm_and_tcp(self, directory, Hosts::many); }},
       {"vq:tcp", [](NodeId self, const std::string& directory) { return make_vq_or_throw(self, directory, "tcp"); }, 4},
       {"vq:net", [](NodeId self, const std::string& directory) { return make_vq_or_throw(self, directory, "net"); }},
+      {"vq:tcp with proofs", proved_vq, 4},
       {"shm+vq:tcp on one host",
        [](NodeId self, const std::string& directory) { return shm_and_vq(self, directory, "tcp", Hosts::one); }},
       {"shm+vq:tcp on two hosts",
@@ -217,6 +241,7 @@ std::vector<Provider> providers() {
   };
   if (!verbs_addresses().empty()) {
     all.push_back({"verbs", make_verbs_or_throw});
+    all.push_back({"verbs with proofs", proved_verbs});
     all.push_back({"verbs without memory windows", verbs_without_windows});
     if (verbs_addresses().size() > 1) all.push_back({"shm+verbs on two hosts", shm_and_verbs});
   }

@@ -1,0 +1,46 @@
+// Where nodes are called, and what was told of calls that came to nothing.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include <spindrift/core/ids.hpp>
+#include <spindrift/core/log.hpp>
+#include <spindrift/fabric/connected/resolver.hpp>
+
+namespace spindrift::fabric::connected {
+
+class Callees {
+ public:
+  /// `ring` ends a sleep of the poller; any thread.
+  explicit Callees(std::function<void()> ring) : resolver_(std::move(ring)) {}
+
+  void learn(NodeId node, std::string endpoint) { nodes_[node].endpoint = std::move(endpoint); }
+  [[nodiscard]] const std::string& endpoint_of(NodeId node) { return nodes_[node].endpoint; }
+  /// Its name is looked up; `take` has the answer when there is one.
+  void look_up(NodeId node) { resolver_.ask(node, endpoint_of(node)); }
+  [[nodiscard]] std::optional<Resolver::Answer> take() { return resolver_.take(); }
+
+  /// Told once for each reason.
+  void on_failed(NodeId node, std::string why) {
+    Callee& callee = nodes_[node];
+    if (why == callee.last_failure) return;
+    callee.last_failure = std::move(why);
+    log::info(log::Room::fabric, "no connection yet", {{"endpoint", callee.endpoint}, {"reason", callee.last_failure}});
+  }
+  void on_met(NodeId node) { nodes_[node].last_failure.clear(); }
+
+ private:
+  struct Callee {
+    std::string endpoint;
+    std::string last_failure;
+  };
+
+  std::map<NodeId, Callee> nodes_;
+  Resolver resolver_;
+};
+
+}  // namespace spindrift::fabric::connected
