@@ -32,78 +32,88 @@ Result<std::vector<fabric::Address>> roster_of(const Config& config, const Fabri
   return roster;
 }
 
-Result<kernel::VqOptions> vq_options(const Config& config, const FabricName& name) {
+using Credentials = std::shared_ptr<fabric::tls::Credentials>;
+
+/// What this node proves itself by to those on other hosts; null if nobody has to. Errors: as tls::Credentials::load.
+Result<Credentials> credentials_of(const Config& config, const FabricName& name) {
+  if (config.proves_members()) {
+    SPINDRIFT_TRY_ASSIGN(auto credentials,
+                         fabric::tls::Credentials::load(config.keys_directory(), config.group_name(), config.local_id()));
+    log::info(log::Room::fabric, "keys are in force", {{"identity", credentials->identity().uri()}});
+    return credentials;
+  }
+  if (name.between_hosts == BetweenHosts::tcp || config.needs_trusted_network()) {
+    log::warn(log::Room::fabric, "nothing proves who members are, and nothing is encrypted",
+              {{"reason", "[SPINDRIFT] security = none"}});
+  }
+  return Credentials();
+}
+
+Result<kernel::VqOptions> vq_options(const Config& config, const FabricName& name, Credentials credentials) {
   SPINDRIFT_TRY_ASSIGN(auto roster, roster_of(config, name));
   return kernel::VqOptions{.self = config.local_id(),
                            .provider = name.provider,
                            .runtime_directory = config.runtime_directory(),
                            .group_name = config.group_name(),
-                           .roster = std::move(roster)};
+                           .roster = std::move(roster),
+                           .credentials = std::move(credentials)};
 }
 
 fabric::ShmOptions shm_options(const Config& config) {
   return {.self = config.local_id(), .runtime_directory = config.runtime_directory(), .group_name = config.group_name()};
 }
 
-fabric::OfiOptions ofi_options(const Config& config, const FabricName& name) {
+fabric::OfiOptions ofi_options(const Config& config, const FabricName& name, Credentials credentials) {
   return {.self = config.local_id(),
           .provider = name.provider,
           .runtime_directory = config.runtime_directory(),
-          .group_name = config.group_name()};
+          .group_name = config.group_name(),
+          .credentials = std::move(credentials)};
 }
 
-/// Errors: as tls::Credentials::load.
-Result<fabric::TcpOptions> tcp_options(const Config& config) {
-  fabric::TcpOptions options{
-      .self = config.local_id(), .runtime_directory = config.runtime_directory(), .group_name = config.group_name()};
-  if (config.security() == Security::none) {
-    log::warn(log::Room::fabric, "nothing proves who members are, and nothing is encrypted",
-              {{"reason", "[SPINDRIFT] security = none"}});
-    return options;
-  }
-  SPINDRIFT_TRY_ASSIGN(options.credentials,
-                       fabric::tls::Credentials::load(config.keys_directory(), config.group_name(), config.local_id()));
-  log::info(log::Room::fabric, "keys are in force", {{"identity", options.credentials->identity().uri()}});
-  return options;
+fabric::TcpOptions tcp_options(const Config& config, Credentials credentials) {
+  return {.self = config.local_id(),
+          .runtime_directory = config.runtime_directory(),
+          .group_name = config.group_name(),
+          .credentials = std::move(credentials)};
 }
 
-fabric::VerbsOptions verbs_options(const Config& config) {
-  return {.self = config.local_id(), .runtime_directory = config.runtime_directory(), .group_name = config.group_name()};
+fabric::VerbsOptions verbs_options(const Config& config, Credentials credentials) {
+  return {.self = config.local_id(),
+          .runtime_directory = config.runtime_directory(),
+          .group_name = config.group_name(),
+          .credentials = std::move(credentials)};
 }
 
 /// What reaches other hosts, as the part of a mixed fabric.
 Result<std::unique_ptr<fabric::connected::Endpoint>> make_far_part(const Config& config, const FabricName& name) {
-  if (name.between_hosts == BetweenHosts::tcp) {
-    SPINDRIFT_TRY_ASSIGN(const fabric::TcpOptions options, tcp_options(config));
-    return fabric::make_tcp_part(options);
-  }
-  if (name.between_hosts == BetweenHosts::verbs) return fabric::make_verbs_part(verbs_options(config));
-  if (name.between_hosts == BetweenHosts::ofi) return fabric::make_ofi_part(ofi_options(config, name));
-  SPINDRIFT_TRY_ASSIGN(const kernel::VqOptions options, vq_options(config, name));
+  SPINDRIFT_TRY_ASSIGN(Credentials credentials, credentials_of(config, name));
+  if (name.between_hosts == BetweenHosts::tcp) return fabric::make_tcp_part(tcp_options(config, std::move(credentials)));
+  if (name.between_hosts == BetweenHosts::verbs)
+    return fabric::make_verbs_part(verbs_options(config, std::move(credentials)));
+  if (name.between_hosts == BetweenHosts::ofi)
+    return fabric::make_ofi_part(ofi_options(config, name, std::move(credentials)));
+  SPINDRIFT_TRY_ASSIGN(const kernel::VqOptions options, vq_options(config, name, std::move(credentials)));
   return kernel::make_vq_part(options);
+}
+
+/// What reaches all members, on whatever host.
+Result<std::unique_ptr<fabric::Fabric>> make_one_fabric(const Config& config, const FabricName& name) {
+  SPINDRIFT_TRY_ASSIGN(Credentials credentials, credentials_of(config, name));
+  if (name.between_hosts == BetweenHosts::tcp) return fabric::make_tcp(tcp_options(config, std::move(credentials)));
+  if (name.between_hosts == BetweenHosts::verbs) return fabric::make_verbs(verbs_options(config, std::move(credentials)));
+  if (name.between_hosts == BetweenHosts::ofi) return fabric::make_ofi(ofi_options(config, name, std::move(credentials)));
+  SPINDRIFT_TRY_ASSIGN(const kernel::VqOptions options, vq_options(config, name, std::move(credentials)));
+  return kernel::make_vq(options);
 }
 
 Result<std::unique_ptr<fabric::Fabric>> make_fabric(const Config& config) {
   SPINDRIFT_TRY_ASSIGN(const FabricName name, FabricName::parse(config.fabric()));
-  if (name.mixed()) {
-    SPINDRIFT_TRY_ASSIGN(auto near, fabric::shm::make_part(shm_options(config)));
-    SPINDRIFT_TRY_ASSIGN(auto far, make_far_part(config, name));
-    return fabric::make_mixed(std::move(near), std::move(far));
-  }
-  switch (name.between_hosts) {
-    case BetweenHosts::none: break;
-    case BetweenHosts::tcp: {
-      SPINDRIFT_TRY_ASSIGN(const fabric::TcpOptions options, tcp_options(config));
-      return fabric::make_tcp(options);
-    }
-    case BetweenHosts::ofi: return fabric::make_ofi(ofi_options(config, name));
-    case BetweenHosts::verbs: return fabric::make_verbs(verbs_options(config));
-    case BetweenHosts::vq: {
-      SPINDRIFT_TRY_ASSIGN(const kernel::VqOptions options, vq_options(config, name));
-      return kernel::make_vq(options);
-    }
-  }
-  return fabric::make_shm(shm_options(config));
+  if (name.between_hosts == BetweenHosts::none) return fabric::make_shm(shm_options(config));
+  if (!name.mixed()) return make_one_fabric(config, name);
+  SPINDRIFT_TRY_ASSIGN(auto near, fabric::shm::make_part(shm_options(config)));
+  SPINDRIFT_TRY_ASSIGN(auto far, make_far_part(config, name));
+  return fabric::make_mixed(std::move(near), std::move(far));
 }
 
 }  // namespace
@@ -115,7 +125,7 @@ Result<std::unique_ptr<fabric::Fabric>> open_group_fabric(
   if (watch) *fabric = watch(std::move(*fabric));
   log::info(log::Room::fabric, "chosen", {{"fabric", (*fabric)->traits().name}, {"reason", "[SPINDRIFT] fabric"}});
   if (config.needs_trusted_network()) {
-    log::warn(log::Room::fabric, "the network is trusted: whoever reaches a port may speak, and nothing is encrypted",
+    log::warn(log::Room::fabric, "the network is trusted: whoever reaches a port is heard, and data are in the clear",
               {{"fabric", config.fabric()}, {"reason", "[SPINDRIFT] network_trusted"}});
   }
   const NodeId self = config.local_id();

@@ -201,10 +201,12 @@ Finding address(const HostFacts& host, const Needs& needs) {
       "node's member that has it, all is well"};
 }
 
-Finding network() {
+Finding network(const Needs& needs) {
   return {Grade::note, "network",
-          "trusted, says network_trusted: the fabric cannot tell members from strangers, encrypts nothing, and libfabric's "
-          "parsers of TCP can be stopped and crashed by whoever reaches a port",
+          std::string("trusted, says network_trusted: ") +
+              (needs.keys ? "members are proved by their keys, but data are not encrypted"
+                          : "the fabric cannot tell members from strangers, and encrypts nothing") +
+              "; and libfabric's parsers of TCP can be stopped and crashed by whoever reaches a port",
           "let the firewall admit the members' hosts alone to their ports, or put these into a VPN: see SECURITY.md"};
 }
 
@@ -270,7 +272,7 @@ Result<Needs> needs_of(const Config& config) {
   }
   needs.verbs = name.between_hosts == FabricName::BetweenHosts::verbs;
   needs.tcp = name.between_hosts == FabricName::BetweenHosts::tcp;
-  if (needs.tcp && config.security() == Security::tls)
+  if (config.proves_members())
     needs.keys = KeyNeeds{config.keys_directory(), config.group_name(), config.local_id()};
   needs.ways = ways_of(config, name, view);
   needs.trust = config.needs_trusted_network();
@@ -289,7 +291,7 @@ std::vector<Finding> examine(const HostFacts& host, const std::optional<Needs>& 
   if (needs && needs->verbs) findings.push_back(rdma_core(host));
   if (needs && !needs->address.empty() && !host.network.verbs_error) findings.push_back(address(host, *needs));
   if (needs && needs->keys) findings.push_back(keys(host));
-  if (needs && needs->trust) findings.push_back(network());
+  if (needs && needs->trust) findings.push_back(network(*needs));
   if (needs && !needs->ways.empty()) findings.push_back(ways(*needs));
   for (const auto& look : {barrier, time_source, clock, huge_pages, locked_memory, devices}) findings.push_back(look(host));
   return findings;

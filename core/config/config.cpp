@@ -155,7 +155,7 @@ std::string Config::address_of(NodeId node) const {
 }
 
 bool Config::needs_trusted_network() const { return state_->loaded.needs_trust; }
-Security Config::security() const { return text("SPINDRIFT", "security") == "none" ? Security::none : Security::tls; }
+bool Config::proves_members() const { return state_->loaded.proves_members; }
 std::string Config::keys_directory() const { return keys_path(text("SPINDRIFT", "keys"), group_name(), local_id()); }
 const std::string& Config::runtime_directory() const { return text("SPINDRIFT", "runtime_directory"); }
 PollMode Config::poll_mode() const { return text("SPINDRIFT", "poll") == "spin" ? PollMode::spin : PollMode::block; }

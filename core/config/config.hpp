@@ -44,12 +44,6 @@ enum class PollMode : std::uint8_t {
   spin,   ///< never sleep; for dedicated cores
 };
 
-/// How members of different hosts protect what they say, over fabrics that do so.
-enum class Security : std::uint8_t {
-  tls,   ///< each proves by its key who it is, and everything is encrypted
-  none,  ///< nothing is proven and nothing encrypted
-};
-
 /// Immutable; copies share. Thread-safe.
 class Config {
  public:
@@ -88,7 +82,10 @@ class Config {
   /// Whether strangers could reach a member over a fabric that cannot tell them from members: such a configuration is valid
   /// only with [SPINDRIFT] network_trusted = true.
   [[nodiscard]] bool needs_trusted_network() const;
-  [[nodiscard]] Security security() const;  ///< of the group
+  /// Whether members prove by their keys who they are to those of other hosts: over tcp unless [SPINDRIFT] security = none;
+  /// over the other fabrics between hosts unless that, and not between addresses of the loopback interface alone, for which
+  /// security = tls has to be written.
+  [[nodiscard]] bool proves_members() const;
   /// Where this node's keys lie; absolute.
   [[nodiscard]] std::string keys_directory() const;
   /// Where this node's sockets, locks and counters live; absolute.

@@ -82,13 +82,15 @@ constexpr Key table[] = {
                           "0@10.0.0.1:7400, 1@10.0.0.2:7400, 2@10.0.0.3:7400")),
     {"SPINDRIFT", "network_trusted", boolean, node, "false",
      "Whether every host that can reach the members' ports is trusted. ofi:..., vq:..., verbs and their forms behind shm+ "
-     "hand the bytes of whoever reaches a port to libfabric or rdma-core before anything shows who sent them, and encrypt "
-     "nothing; so they refuse to start if a member's address is not of the loopback interface (127.0.0.0/8, ::1, "
-     "localhost), unless this says true."},
+     "hand the bytes of whoever reaches a port to libfabric or rdma-core before anything shows who sent them, and data "
+     "travel in the clear; so they refuse to start if a member's address is not of the loopback interface (127.0.0.0/8, "
+     "::1, localhost), unless this says true."},
     choice_of({"SPINDRIFT", "security", choice, group, "tls",
-               "How members of different hosts protect what they say, over the fabric that does so (tcp). tls: each proves "
-               "by its key who it is, and everything is encrypted. none: whoever reaches a member's port can read and "
-               "change everything, and join; each start logs that. Other fabrics do not look at this: see network_trusted."},
+               "How members of different hosts protect what they say. tls: each proves by its key who it is; over tcp "
+               "everything is encrypted; over ofi:..., vq:... and verbs all but what is written into memory: multicasts and "
+               "their counters. Between addresses of the loopback interface alone these three want proofs only if this is "
+               "written. none: whoever reaches a member's port can read and change everything, and join; each start logs "
+               "that."},
               "tls|none"),
     {"SPINDRIFT", "keys", keys_directory, node, keys_path_default,
      "Where the keys of this node lie, with security = tls: the directory that spindrift keys made for it, with "

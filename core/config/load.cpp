@@ -226,6 +226,14 @@ bool provider_meets_strangers(std::string_view fabric) {
   return name.starts_with("ofi:") || name.starts_with("vq:") || name == "verbs";
 }
 
+/// See Config::proves_members.
+bool proves_members(Loaded& loaded) {
+  const std::string& fabric = value_of(loaded, "SPINDRIFT", "fabric").text;
+  const Value& security = value_of(loaded, "SPINDRIFT", "security");
+  if (fabric == "shm" || security.text == "none") return false;
+  return !provider_meets_strangers(fabric) || loaded.needs_trust || security.rank != OriginRank::standard;
+}
+
 /// Such a fabric stays on loopback, unless somebody answers for the network.
 void check_network(Loaded& loaded, const std::vector<NodeId>& members, std::vector<Error>& problems) {
   const std::string& fabric = value_of(loaded, "SPINDRIFT", "fabric").text;
@@ -324,6 +332,7 @@ std::vector<NodeId> ids_of(const Value& value) {
 Loaded load(const Sources& sources, std::vector<Error>& problems) {
   Loaded loaded = load_values(sources, problems);
   load_view(sources, loaded, problems);
+  loaded.proves_members = proves_members(loaded);
   loaded.digest = digest_of(agreement(loaded));
   return loaded;
 }

@@ -40,6 +40,7 @@ struct Loaded {
   std::shared_ptr<const Plans> plans;  ///< null without a layout
   std::optional<View> view;            ///< of all configured members
   bool needs_trust = false;            ///< see Config::needs_trusted_network
+  bool proves_members = false;         ///< see Config::proves_members
   ConfigDigest digest;
   std::vector<std::string> notes;
 

@@ -18,7 +18,7 @@ TEST_CASE("an empty configuration has the documented defaults") {
   CHECK(config.group_name() == "spindrift");
   CHECK(config.fabric() == "shm");
   CHECK(config.runtime_directory() == "/dev/shm/spindrift-" + std::to_string(::getuid()));
-  CHECK(config.security() == Security::tls);
+  CHECK_FALSE(config.proves_members());  // nobody comes from another host
   CHECK(config.keys_directory() == keys_path("~/.spindrift/<group>/<id>", "spindrift", NodeId(0)));
   CHECK(config.poll_mode() == PollMode::block);
   CHECK(config.spin() == std::chrono::microseconds(50));
@@ -64,8 +64,8 @@ TEST_CASE("founders are all members, or those that are named, in rank order") {
 }
 
 TEST_CASE("the keys of membership are read") {
-  const Config config = parse(
-      "[SPINDRIFT]\nsuspect_after_ms = 10\nstate_buffer_size = 1 GiB\n[DERECHO]\ndisable_partitioning_safety = yes\n");
+  const Config config =
+      parse("[SPINDRIFT]\nsuspect_after_ms = 10\nstate_buffer_size = 1 GiB\n[DERECHO]\ndisable_partitioning_safety = yes\n");
   CHECK(config.suspect_after() == std::chrono::milliseconds(10));
   CHECK(config.state_buffer_bytes() == std::uint64_t{1} << 30U);
   CHECK(config.partitioning_safety_disabled());
@@ -104,10 +104,28 @@ TEST_CASE("spelling does not matter: blanks, comments, quotes, carriage returns,
 TEST_CASE("one value says where each node's keys lie, and to go without must be written down") {
   const std::string text = "[SPINDRIFT]\ngroup_name = orders\nsecurity = none\nkeys = /etc/spindrift/<group>/<id>/\n";
   const Config config = parse(text + "[DERECHO]\nlocal_id = 7\n");
-  CHECK(config.security() == Security::none);
+  CHECK_FALSE(config.proves_members());
   CHECK(config.keys_directory() == "/etc/spindrift/orders/7");
   CHECK(config.digest() != parse("[SPINDRIFT]\ngroup_name = orders\nkeys = /x\n").digest());
   CHECK(parse("[SPINDRIFT]\nkeys = /x\n").digest() == parse("").digest());
+}
+
+TEST_CASE("members of different hosts prove who they are unless it is written that they do not") {
+  const auto proves = [](const std::string& keys) {
+    return parse("[SPINDRIFT]\nmembers = 0, 1\n" + keys + "[LAYOUT]\njson_layout = '[{\"name\": \"a\"}]'\n")
+        .proves_members();
+  };
+  const std::string here = "addresses = 0@127.0.0.1:7400, 1@127.0.0.2:7400\n";
+  const std::string beyond = "addresses = 0@10.0.0.1:7400, 1@10.0.0.2:7400\nnetwork_trusted = true\n";
+  CHECK(proves("fabric = tcp\n" + here));
+  CHECK(proves("fabric = shm+tcp\n" + beyond));
+  CHECK_FALSE(proves("fabric = tcp\nsecurity = none\n" + here));
+  for (const std::string fabric : {"fabric = ofi:tcp\n", "fabric = vq:net\n", "fabric = verbs\n", "fabric = shm+vq:tcp\n"}) {
+    CHECK_FALSE(proves(fabric + here));
+    CHECK(proves(fabric + "security = tls\n" + here));
+    CHECK(proves(fabric + beyond));
+    CHECK_FALSE(proves(fabric + "security = none\n" + beyond));
+  }
 }
 
 TEST_CASE("a hash inside a value starts no comment unless a blank stands before it") {

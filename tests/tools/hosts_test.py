@@ -73,12 +73,15 @@ class Group:
     def __init__(self, hosts, directory):
         self.hosts, self.directory = hosts, pathlib.Path(directory)
         addresses = ', '.join(f'{node}@{ADDRESS[host]}:{7400 + node}' for node, host in HOST_OF.items())
+        subprocess.run([SPINDRIFT, 'keys', 'init', 'spindrift', '--dir', f'{directory}/keys', '--nodes', '0,1,2,3'], check=True,
+                       stdout=subprocess.DEVNULL)
         self.config = self.directory / 'orders.cfg'
         self.config.write_text(f'''[SPINDRIFT]
 members = 0, 1, 2, 3
 fabric = shm+ofi:tcp
 network_trusted = true
 addresses = {addresses}
+keys = {directory}/keys/<id>
 runtime_directory = {directory}/runtime
 join_timeout_ms = {int(LIMIT * 1000)}
 log_level = info
