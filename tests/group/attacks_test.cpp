@@ -298,10 +298,13 @@ TEST_CASE("rates of a group over TCP under attack, as JSON", "[.][attacks]") {
     const auto attack = each.make();
     const Measured under = measure(scene, *attack, time);
     const double after = scene.rate(time), untouched = (before + after) / 2;
+    // Another host's attacker takes nothing of this one but what its packets cost.
+    const double left = 1 - under.attacker_cores / std::max(1U, std::thread::hardware_concurrency());
+    const double ratio = under.rate / untouched;
     std::printf(
         "{\"attack\": \"%s\", \"calls_per_second\": %.0f, \"attacker_cores\": %.3f, \"deliveries_per_second\": %.0f, "
-        "\"untouched\": %.0f, \"ratio\": %.3f}\n",
-        each.name, under.calls, under.attacker_cores, under.rate, untouched, under.rate / untouched);
+        "\"untouched\": %.0f, \"ratio\": %.3f, \"ratio_of_what_the_attacker_left\": %.3f}\n",
+        each.name, under.calls, under.attacker_cores, under.rate, untouched, ratio, ratio / left);
     std::fflush(stdout);
     CHECK(scene.whole());
   }
