@@ -82,7 +82,7 @@ SecretText::~SecretText() {
 }
 
 Result<KeyDirectory> KeyDirectory::open(const std::string& path) {
-  struct stat found{};
+  struct stat found {};
   if (::stat(path.c_str(), &found) != 0 && errno == ENOENT) {
     return Error(ErrorKind::bad_config, "there are no keys: the directory does not exist")
         .at(path)
@@ -90,6 +90,8 @@ Result<KeyDirectory> KeyDirectory::open(const std::string& path) {
   }
   auto opened = open_guarded_directory(std::filesystem::absolute(path).string(), 0);
   if (!opened) {
+    if (const Error* const limit = opened.error().cause())
+      return Error(ErrorKind::resource, "the keys cannot be looked at").at(path).because(*limit);
     return not_safe(opened.error().place(), opened.error().message(),
                     "let nobody but this user and root own or write the directories on the way to keys");
   }
@@ -101,7 +103,7 @@ Result<KeyDirectory> KeyDirectory::open(const std::string& path) {
 }
 
 std::optional<FileStamp> KeyDirectory::stamp(const std::string& name) const {
-  struct stat found{};
+  struct stat found {};
   if (::fstatat(directory_.get(), name.c_str(), &found, 0) != 0) return std::nullopt;
   // The time of the last change of the inode, which no program can set back.
   return FileStamp{found.st_dev, found.st_ino, found.st_size,
@@ -117,7 +119,7 @@ Result<FileDescriptor> KeyDirectory::open_file(const std::string& name) const {
         .fix("make keys with spindrift keys init or add, and copy the whole directory of this node");
   }
   if (!file) return system_error("open", errno).at(path_of(name));
-  struct stat found{};
+  struct stat found {};
   if (::fstat(file.get(), &found) != 0) return system_error("fstat", errno).at(path_of(name));
   if (!S_ISREG(found.st_mode)) return not_safe(path_of(name), "it is no ordinary file", "put the right file there");
   SPINDRIFT_TRY(check_owner(path_of(name), found));
@@ -126,7 +128,7 @@ Result<FileDescriptor> KeyDirectory::open_file(const std::string& name) const {
 
 Result<std::string> KeyDirectory::read(const std::string& name) const {
   SPINDRIFT_TRY_ASSIGN(const FileDescriptor file, open_file(name));
-  struct stat found{};
+  struct stat found {};
   if (::fstat(file.get(), &found) != 0) return system_error("fstat", errno).at(path_of(name));
   SPINDRIFT_TRY(check_unwritable(path_of(name), found));
   SPINDRIFT_TRY_ASSIGN(const std::size_t size, size_of(found, text_bytes_max, path_of(name)));
@@ -137,7 +139,7 @@ Result<std::string> KeyDirectory::read(const std::string& name) const {
 
 Result<SecretText> KeyDirectory::read_secret(const std::string& name) const {
   SPINDRIFT_TRY_ASSIGN(const FileDescriptor file, open_file(name));
-  struct stat found{};
+  struct stat found {};
   if (::fstat(file.get(), &found) != 0) return system_error("fstat", errno).at(path_of(name));
   if (const mode_t mode = found.st_mode & permission_bits; mode != 0400 && mode != 0600) {
     return not_safe(path_of(name), fmt::format("others may have read the private key: mode {:04o}, not 0400 or 0600", mode),

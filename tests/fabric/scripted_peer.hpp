@@ -53,10 +53,13 @@ class ScriptedStream final : public tcp::ByteStream {
   std::size_t taken_ = 0;
 };
 
-/// A connection whose first message has come, and a region that the peer may write to, between two guards.
+/// A connection, whose first message has come if it is not to be otherwise, and a region that the peer may write to, between
+/// two guards.
 class HearingConnection final : public connected::TransportEvents {
  public:
-  explicit HearingConnection(std::size_t bytes)
+  enum class FirstMessage { came, did_not_come };
+
+  explicit HearingConnection(std::size_t bytes, FirstMessage first = FirstMessage::came)
       : words_((bytes + 7) / 8 + 2 * guard_words, guard),
         bytes_(bytes),
         connection_(call_, std::unique_ptr<tcp::ByteStream>(stream_), connected::GreetingBytes{}) {
@@ -64,9 +67,8 @@ class HearingConnection final : public connected::TransportEvents {
     std::memset(words_.data() + guard_words, 0, bytes);
     region_.memory = memory();
     key_ = value_or_throw(connection_.grant(RegionKey(1), region_, Access::write)).remote_key;
-    const auto alive = connected::encode(connected::Kind::alive, 0);
-    std::vector<std::byte> first = frame({tcp::FramePurpose::message, 0, 0, 0}, alive);
-    hear(std::move(first));
+    if (first == FirstMessage::came)
+      hear(frame({tcp::FramePurpose::message, 0, 0, 0}, connected::encode(connected::Kind::alive, 0)));
   }
 
   [[nodiscard]] static std::vector<std::byte> frame(tcp::FrameHeader header, std::span<const std::byte> payload) {

@@ -104,6 +104,14 @@ TEST_CASE("a large write that is cut at any byte, and begins anywhere in a word,
   }
 }
 
+TEST_CASE("before its first message a peer writes nothing, also under a key that it was given") {
+  HearingConnection hearing(region_bytes, HearingConnection::FirstMessage::did_not_come);
+  hearing.hear(write_frame(hearing, 0, pattern(8, 7)));
+  REQUIRE(hearing.broken());
+  CHECK(hearing.broken()->find("it does not keep to the protocol of connections") != std::string::npos);
+  CHECK(ExpectedMemory(region_bytes).is(hearing.memory()));
+}
+
 TEST_CASE("a read takes the pieces that it asked for, each once and in order, and nothing behind its end") {
   const std::size_t bytes = 12'000;
   const Bytes answer = pattern(bytes, 6);

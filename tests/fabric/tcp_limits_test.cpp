@@ -112,6 +112,18 @@ TEST_CASE("of the last descriptors those who say nothing give theirs back, and w
   members.check_undisturbed();
 }
 
+TEST_CASE("keys that cannot be looked at for want of descriptors blame the limit, and not who may write to them") {
+  const Keys keys;
+  const auto credentials = keys.of(NodeId(1));
+  const auto reloaded = [&] {
+    const DescriptorsLeft none(0);
+    return credentials->reload();
+  }();
+  REQUIRE_FALSE(reloaded);
+  CHECK(reloaded.error().kind() == ErrorKind::resource);
+  CHECK_THAT(reloaded.error().to_string(), Catch::Contains("ulimit -n") && !Catch::Contains("let nobody"));
+}
+
 TEST_CASE("members over TCP find each other by names and in IPv6, and one address that nobody knows keeps none from it") {
   const Keys keys;
   const TemporaryDirectory directory;
