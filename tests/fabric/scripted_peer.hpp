@@ -84,6 +84,10 @@ class HearingConnection final : public connected::TransportEvents {
     stream_->come(std::move(part));
     while (!connection_.broken() && stream_->holds_bytes()) static_cast<void>(connection_.receive(*this));
   }
+  /// The owner wants the memory no more, though the peer does not know.
+  void release() noexcept { region_.released = true; }
+  /// This process has said its last words to the peer.
+  void begin_closing() noexcept { call_.state = connected::PeerCall::State::closing; }
   /// Reads so many bytes of the peer to that memory; `read_done` when they are there. The first read is the peer's number 1.
   void ask(std::byte* to, std::size_t bytes) {
     connected::Transfer read;

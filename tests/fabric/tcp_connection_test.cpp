@@ -112,6 +112,24 @@ TEST_CASE("before its first message a peer writes nothing, also under a key that
   CHECK(ExpectedMemory(region_bytes).is(hearing.memory()));
 }
 
+TEST_CASE("what comes for memory that was released, or on a connection that closes, is lost, and the connection goes on") {
+  for (const bool closing : {false, true}) {
+    for (const std::size_t bytes : {std::size_t{8}, std::size_t{20'000}}) {
+      CAPTURE(closing, bytes);
+      HearingConnection hearing(region_bytes);
+      ExpectedMemory expected(region_bytes);
+      const Bytes first = pattern(bytes, 8), later = pattern(bytes, 9);
+      REQUIRE(expected.write(0, first));
+      say(hearing, expected, write_frame(hearing, 0, first), {30, 9000});
+      const Bytes frame = write_frame(hearing, 0, later);
+      closing ? hearing.begin_closing() : hearing.release();
+      say(hearing, expected, frame, {30, 9000});
+      CHECK_FALSE(hearing.broken());
+      CHECK(expected.is(hearing.memory()));
+    }
+  }
+}
+
 TEST_CASE("a read takes the pieces that it asked for, each once and in order, and nothing behind its end") {
   const std::size_t bytes = 12'000;
   const Bytes answer = pattern(bytes, 6);
@@ -153,4 +171,12 @@ TEST_CASE("a read takes the pieces that it asked for, each once and in order, an
       CHECK(std::all_of(to.end() - 64, to.end(), [](std::byte each) { return each == std::byte{0xee}; }));
     }
   }
+}
+
+TEST_CASE("keys of regions are random words, of one connection each: who has seen some does not come near another") {
+  std::vector<std::uint64_t> keys;
+  for (int i = 0; i < 64; ++i) keys.push_back(HearingConnection(64).key());
+  std::sort(keys.begin(), keys.end());
+  for (std::size_t i = 1; i < keys.size(); ++i) CHECK(keys[i] - keys[i - 1] > std::uint64_t{1} << 32U);
+  CHECK(keys.back() - keys.front() > std::uint64_t{1} << 62U);
 }
