@@ -56,6 +56,7 @@ void Rows::on_landed(const NetworkListener::Write& write, std::uint64_t offset, 
   if (const auto place = bulk_.find(write.region)) return on_bulk_landed(write, *place, offset, size);
   Region* const mirror = mirror_of(write);
   if (mirror == nullptr) return;
+  check_readers(*mirror, offset, size);
   if (suspects_owner(*mirror)) {
     if (!write.late && mirror->reader->suspected_earlier().contains(mirror->owner->rank)) {
       return report_.violate("V8", "process " + std::to_string(write.to) + " lets a member write that it suspects");
@@ -80,6 +81,20 @@ void Rows::on_landed(const NetworkListener::Write& write, std::uint64_t offset, 
 void Rows::unguarded(const Region& mirror, const char* what) {
   report_.violate("S3", "view " + std::to_string(mirror.view) + ", a mirror of process " +
                             std::to_string(mirror.owner->process) + "'s row: " + what);
+}
+
+// P1: of a subgroup's messages, members of others get no byte; its counts come to everybody.
+void Rows::check_readers(const Region& mirror, std::uint64_t offset, std::size_t size) {
+  if (mirror.reader == nullptr) return;
+  const RowBook& owner = *mirror.owner;
+  const NodeId reader = owner.view->members[mirror.reader->rank.value()];
+  for (std::uint32_t s = 0; s < owner.view->subgroups.size(); ++s) {
+    const auto& block = owner.layout.subgroup(SubgroupId(s));
+    if (!block || block->ring == 0 || offset + size <= block->ring || offset >= block->ring + block->ring_bytes) continue;
+    if (owner.view->subgroups[s].member_position(reader)) continue;
+    report_.violate("P1", "process " + std::to_string(mirror.reader->process) + " gets messages of subgroup " +
+                              std::to_string(s) + ", of which it is no member");
+  }
 }
 
 // `committed` guards the records: all of them are in the mirror as they are in the sender's ring, which it may not reuse

@@ -84,6 +84,7 @@ class Rows {
   // guards.cpp
   Region* mirror_of(const NetworkListener::Write& write);
   [[nodiscard]] static bool suspects_owner(const Region& mirror);
+  void check_readers(const Region& mirror, std::uint64_t offset, std::size_t size);
   void check_ring(Region& mirror, const std::byte* memory, std::uint32_t subgroup);
   void check_decree(Region& mirror, const std::byte* memory);
   void check_counts(Region& mirror, const std::byte* memory);
