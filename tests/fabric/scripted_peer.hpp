@@ -41,16 +41,20 @@ class ScriptedStream final : public tcp::ByteStream {
   [[nodiscard]] Result<std::size_t> write(std::span<const iovec> from) override {
     std::size_t total = 0;
     for (const iovec& range : from) total += range.iov_len;
-    return total;
+    return takes_ ? total : 0;
   }
   [[nodiscard]] Result<bool> flush() override { return true; }
   [[nodiscard]] int descriptor() const noexcept override { return -1; }
 
   void come(std::vector<std::byte> part) { parts_.push_back(std::move(part)); }
+  /// Whether the peer takes what is sent to it.
+  void take(bool takes) noexcept { takes_ = takes; }
+  [[nodiscard]] std::size_t parts_left() const noexcept { return parts_.size(); }
 
  private:
   std::deque<std::vector<std::byte>> parts_;
   std::size_t taken_ = 0;
+  bool takes_ = true;
 };
 
 /// A connection, whose first message has come if it is not to be otherwise, and a region that the peer may write to, between
@@ -84,6 +88,12 @@ class HearingConnection final : public connected::TransportEvents {
     stream_->come(std::move(part));
     while (!connection_.broken() && stream_->holds_bytes()) static_cast<void>(connection_.receive(*this));
   }
+  /// All of them have come; how many are not taken after one pass.
+  [[nodiscard]] std::size_t left_after_a_pass(std::size_t parts, const std::vector<std::byte>& part) {
+    for (std::size_t i = 0; i < parts; ++i) stream_->come(part);
+    static_cast<void>(connection_.receive(*this));
+    return stream_->parts_left();
+  }
   /// The owner wants the memory no more, though the peer does not know.
   void release() noexcept { region_.released = true; }
   /// This process has said its last words to the peer.
@@ -97,6 +107,24 @@ class HearingConnection final : public connected::TransportEvents {
     read.bytes = bytes;
     connection_.transfer(read);
   }
+  /// Posts a write of that memory, which the peer does not take before `let_take`.
+  void post(connected::OwnRegion& from) {
+    stream_->take(false);
+    connected::Transfer write;
+    write.signaled = true;
+    write.local = from.memory.data();
+    write.bytes = from.memory.size();
+    write.region = &from;
+    connection_.transfer(write);
+    connection_.flush();
+    connection_.tell_done(*this);
+  }
+  void let_take() {
+    stream_->take(true);
+    connection_.flush();
+    connection_.tell_done(*this);
+  }
+  [[nodiscard]] std::size_t completed() const noexcept { return completed_; }
   [[nodiscard]] bool read_done() {
     connection_.tell_done(*this);
     return completed_ > 0;
@@ -140,7 +168,7 @@ class HearingConnection final : public connected::TransportEvents {
 /// What a region may hold when writes come in order, in whole words, and only such as fit: each word in turn.
 class ExpectedMemory {
  public:
-  explicit ExpectedMemory(std::size_t bytes) : bytes_(bytes), words_((bytes + 7) / 8, Word{{0}}) {}
+  explicit ExpectedMemory(std::size_t bytes) : bytes_(bytes), words_((bytes + 7) / 8, Word(1, 0)) {}
 
   /// Whether it fits; then it is to come whole, in the end.
   [[nodiscard]] bool write(std::uint64_t offset, std::span<const std::byte> payload) {

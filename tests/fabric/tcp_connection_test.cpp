@@ -130,6 +130,29 @@ TEST_CASE("what comes for memory that was released, or on a connection that clos
   }
 }
 
+TEST_CASE("a peer that has sent without end gets its share of a pass, and no more") {
+  HearingConnection hearing(region_bytes);
+  const Bytes frame = write_frame(hearing, 0, pattern(32'000, 1));
+  constexpr std::size_t frames = 200;
+  const std::size_t left = hearing.left_after_a_pass(frames, frame);
+  CHECK_FALSE(hearing.broken());
+  CHECK(left < frames);
+  CHECK((frames - left) * frame.size() < std::size_t{2} << 20U);
+}
+
+TEST_CASE("memory whose bytes wait to leave is in use until the last of them has left") {
+  HearingConnection hearing(64);
+  Bytes bytes = pattern(20'000, 1);
+  connected::OwnRegion own;
+  own.memory = bytes;
+  hearing.post(own);
+  CHECK(own.reading == 1);
+  CHECK(hearing.completed() == 0);
+  hearing.let_take();
+  CHECK(own.reading == 0);
+  CHECK(hearing.completed() == 1);
+}
+
 TEST_CASE("a read takes the pieces that it asked for, each once and in order, and nothing behind its end") {
   const std::size_t bytes = 12'000;
   const Bytes answer = pattern(bytes, 6);
