@@ -4,9 +4,12 @@
 
 #include "../skip.hpp"
 
+#include <netinet/tcp.h>
 #include <sys/resource.h>
 
+#include <spindrift/fabric/connected/socket_address.hpp>
 #include <spindrift/fabric/tcp/refusals.hpp>
+#include <spindrift/fabric/tcp/socket.hpp>
 
 using namespace spindrift;
 using namespace spindrift::fabric;
@@ -122,6 +125,32 @@ TEST_CASE("keys that cannot be looked at for want of descriptors blame the limit
   REQUIRE_FALSE(reloaded);
   CHECK(reloaded.error().kind() == ErrorKind::resource);
   CHECK_THAT(reloaded.error().to_string(), Catch::Contains("ulimit -n") && !Catch::Contains("let nobody"));
+}
+
+TEST_CASE("the kernel gives a host that is gone the time of silence, be something under way to it or not") {
+  TemporaryDirectory group;
+  const auto at = value_or_throw(connected::resolve(address_of(NodeId(1)).endpoint, false));
+  constexpr auto silence_max = std::chrono::seconds(6);
+  const FileDescriptor listener = value_or_throw(tcp::listen_at(at));
+  const FileDescriptor calls = value_or_throw(tcp::begin_connecting(at, silence_max));
+  FileDescriptor called;
+  drive({}, [&] {
+    connected::SocketAddress from;
+    called = value_or_throw(tcp::accept_from(listener, from, silence_max));
+    return static_cast<bool>(called);
+  });
+  for (const FileDescriptor* const each : std::initializer_list<const FileDescriptor*>{&calls, &called}) {
+    const auto option = [&](int level, int name) {
+      int value = 0;
+      socklen_t bytes = sizeof value;
+      REQUIRE(::getsockopt(each->get(), level, name, &value, &bytes) == 0);
+      return value;
+    };
+    CHECK(option(IPPROTO_TCP, TCP_USER_TIMEOUT) == 6000);
+    CHECK(option(SOL_SOCKET, SO_KEEPALIVE) == 1);
+    CHECK(option(IPPROTO_TCP, TCP_KEEPIDLE) + option(IPPROTO_TCP, TCP_KEEPINTVL) * option(IPPROTO_TCP, TCP_KEEPCNT) == 6);
+    CHECK(option(IPPROTO_TCP, TCP_NODELAY) == 1);
+  }
 }
 
 TEST_CASE("members over TCP find each other by names and in IPv6, and one address that nobody knows keeps none from it") {
