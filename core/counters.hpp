@@ -43,7 +43,7 @@ class CounterBlock {
   [[nodiscard]] static CounterBlock in_memory(std::size_t capacity);
   /// In a fresh file at `path` (replaced if it exists; removed on destruction). Errors: resource.
   [[nodiscard]] static Result<CounterBlock> in_file(const std::string& path, std::size_t capacity);
-  /// What another process's file says now. Validates every byte. Errors: bad_input, resource.
+  /// The counters in another process's file as they are now. Validates every byte. Errors: bad_input, resource.
   [[nodiscard]] static Result<std::vector<CounterValue>> read_file(const std::string& path);
 
   CounterBlock(CounterBlock&& other) noexcept;

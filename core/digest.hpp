@@ -33,7 +33,7 @@ class RunningDigest {
 
   void add(std::span<const std::byte> bytes) noexcept;
   void add(std::string_view text) noexcept { add(std::as_bytes(std::span(text))); }
-  /// Of everything added so far; more may follow.
+  /// The digest of everything added so far; more may follow.
   [[nodiscard]] Digest value() const noexcept;
 
  private:

@@ -1,5 +1,5 @@
-// Lets threads sleep until something that they test themselves may have changed, at the cost of one load for whoever changes
-// it while nobody sleeps.
+// Lets threads sleep until something that they test themselves may have changed, at the cost of one load for the thread that
+// changes it while nobody sleeps.
 //
 //   waiter: ticket = prepare(); if (test again) cancel(); else wait(ticket);
 //   waker:  change; notify_all(), or notify_one();
@@ -33,7 +33,7 @@ class EventCount {
     epoch_.fetch_add(1, std::memory_order_seq_cst);
     epoch_.notify_all();
   }
-  /// Wakes the thread that has slept longest, and whoever prepared and does not sleep yet.
+  /// Wakes the thread that has slept longest, and any that prepared and does not sleep yet.
   void notify_one() noexcept {
     if (!has_waiters()) return;
     epoch_.fetch_add(1, std::memory_order_seq_cst);

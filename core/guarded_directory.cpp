@@ -1,4 +1,4 @@
-// The walk from the root. It never uses a path of more than one component: whoever could change what such a path means
+// The walk from the root. It never uses a path of more than one component: a user who could change what such a path means
 // between the look and the use would be one of those whom the look is to keep out.
 #include <spindrift/core/guarded_directory.hpp>
 

@@ -28,7 +28,7 @@ class GuardedDirectory {
   [[nodiscard]] int descriptor() const noexcept { return descriptor_.get(); }
   /// For people: what it was called when it was opened.
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
-  /// Of a file in it, for calls that know nothing but paths; good while this object lives, in this process.
+  /// The path of a file in it, for calls that know nothing but paths; good while this object lives, in this process.
   [[nodiscard]] std::string through(std::string_view file_name) const;
 
  private:

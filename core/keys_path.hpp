@@ -1,4 +1,4 @@
-// Where a node's keys lie on its host: one rule for the command that makes them and for the members that read them.
+// The directory of a node's keys on its host: one rule for the command that makes them and for the members that read them.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@ inline constexpr std::string_view keys_path_default = "~/.spindrift/<group>/<id>
 
 /// The directory that such a pattern means; absolute if the pattern is, or begins with "~/".
 [[nodiscard]] std::string keys_path(std::string_view pattern, std::string_view group, NodeId node);
-/// Where all keys of a group lie by default: the default pattern without the node.
+/// The directory of all keys of a group by default: the default pattern without the node.
 [[nodiscard]] std::string group_keys_path(std::string_view group);
 
 }  // namespace spindrift

@@ -1,4 +1,4 @@
-// What the operating system gives a process only so much of: the errors that name the limit and how to raise it, and threads
+// The limits that the operating system sets a process: errors that name the limit and how to raise it, and threads
 // whose start can fail.
 #pragma once
 

@@ -31,7 +31,7 @@ std::shared_ptr<spdlog::logger> make_logger(spdlog::sink_ptr sink) {
   return logger;
 }
 
-/// Where lines go. Never destroyed: a thread may log while the process exits.
+/// The destination of all lines. It is never destroyed: a thread may log while the process exits.
 class Output {
  public:
   Output() : logger_(make_logger(std::make_shared<spdlog::sinks::stderr_sink_mt>())) {}

@@ -13,7 +13,8 @@
 
 namespace spindrift {
 
-/// What a program may want to tell apart; the text is for people. Each kind has one exit code of the command.
+/// The kinds of error that a program may want to tell apart; the text is for people. Each kind has one exit code of the
+/// command.
 enum class ErrorKind {
   bad_config,    ///< the configuration is wrong; nothing was started
   bad_argument,  ///< a call's argument is out of its documented range
@@ -36,9 +37,9 @@ class Error {
  public:
   Error(ErrorKind kind, std::string message) : kind_(kind), message_(std::move(message)) {}  ///< a sentence without a period
 
-  /// Where it happened: "derecho.cfg:12", a path, a node.
+  /// The place where it happened: "derecho.cfg:12", a path, a node.
   Error&& at(std::string place) && { place_ = std::move(place); return std::move(*this); }
-  /// What the reader can do about it, as an imperative.
+  /// The step that the reader can take against it, as an imperative.
   Error&& fix(std::string what_to_do) && { fix_ = std::move(what_to_do); return std::move(*this); }
   /// The error behind this one.
   Error&& because(Error cause) && { cause_ = std::make_shared<const Error>(std::move(cause)); return std::move(*this); }
@@ -124,7 +125,7 @@ class [[nodiscard]] Result<void> {
   if (!name) return std::move(name).error();            \
   declaration = std::move(name).value()
 
-/// What the public API throws for an operating error. `what()` is `error().to_string()`.
+/// The public API throws this for an operating error. `what()` is `error().to_string()`.
 class Exception : public std::exception {
  public:
   explicit Exception(Error error) : error_(std::move(error)), text_(error_.to_string()) {}  ///< of that error

@@ -1,4 +1,4 @@
-// Where the files of a group's members lie on a host: one rule for those who write them and those who look for them.
+// The directory of the files of a group's members on a host: one rule for the processes that write them and those that look.
 #pragma once
 
 #include <string>
@@ -16,7 +16,7 @@ inline constexpr std::string_view status_suffix = ".status";
   return runtime_directory + "/" + group_name;
 }
 
-/// What one node's file in it is called.
+/// The name of one node's file in it.
 [[nodiscard]] inline std::string node_file_name(NodeId node, std::string_view suffix) {
   return std::to_string(node.value()).append(suffix);
 }

@@ -61,7 +61,7 @@ struct View {
 inline constexpr std::size_t member_count_max = 128;
 
 /// The subgroups of the view of `members` (in rank order, at least one) that follows `previous` (null: the first view). Pure
-/// and the same at all members of a group, so that they need not agree on more than the members. Whoever is in both
+/// and the same at all members of a group, so that they need not agree on more than the members. A member that is in both
 /// views stays in its subgroups, also a node that was restarted in between; a caller to whom that matters takes it out of
 /// the subgroups of the `previous` that it passes. Any thread.
 using LayoutFunction = std::function<std::vector<SubgroupView>(const std::vector<NodeId>& members, const View* previous)>;

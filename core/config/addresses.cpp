@@ -59,7 +59,8 @@ std::optional<bool> same_host(std::string_view one, std::string_view other) {
   return canonical_host(std::move(first->host)) == canonical_host(std::move(second->host));
 }
 
-// What a resolver alone would take for it ("127.1", a name of /etc/hosts) is not: who asks wants to be sure.
+// A host that a resolver alone would take for loopback ("127.1", a name of /etc/hosts) is not, for the caller wants to be
+// sure.
 bool on_loopback(std::string_view address) {
   auto parsed = parse_host_port(address);
   if (!parsed) return false;

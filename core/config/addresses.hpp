@@ -1,5 +1,5 @@
-// Where nodes listen, as the configuration writes it: `0@10.0.0.1:7400, 1@[fd00::1]:7400`, or one pattern for all nodes that
-// the list does not name: `node-<id>.cluster:7400`.
+// The addresses at which nodes listen, as the configuration writes them: `0@10.0.0.1:7400, 1@[fd00::1]:7400`, or one pattern
+// for all nodes that the list does not name: `node-<id>.cluster:7400`.
 #pragma once
 
 #include <optional>
@@ -19,7 +19,7 @@ struct HostPort {
 [[nodiscard]] Result<HostPort> parse_host_port(std::string_view text);
 
 /// Whether both "host:port" have the same host, as they are written: a name in either case, an IPv6 address in
-/// any of its forms. No name is looked up, so that whoever has the same addresses says the same. Nothing if one is none.
+/// any of its forms. No name is looked up, so that all who have the same addresses say the same. Nothing if one is none.
 [[nodiscard]] std::optional<bool> same_host(std::string_view one, std::string_view other);
 
 /// Whether the host of "host:port" is the loopback interface, as it is written: 127.0.0.0/8, ::1 or localhost. What is no

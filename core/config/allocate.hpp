@@ -21,12 +21,12 @@ using Profiles = std::map<std::string, Profile, std::less<>>;
 /// The subgroups of a view of `members` (in rank order, no duplicates): one for each plan, in the plans' order. `previous`
 /// is the view before, made by this function from the same layout, or null.
 ///
-/// Who belongs to a plan:
+/// The members of a plan:
 ///  - of the plain form: the members that it names, as far as they are there; if it names none, all members;
 ///  - of Derecho's form: the members that it reserves, as far as they are there, and of those that no plan reserves (the
 ///    pool) what fills it up. A member of the pool is in one such plan at most, a reserved one in those that reserve it.
 /// How plans are filled up from the pool:
-///  1. Who was in the subgroup stays.
+///  1. A member that was in the subgroup stays.
 ///  2. Each plan in turn takes from the spare members what it lacks to its minimum, or none if there are too few.
 ///  3. Where that failed, the members become spare too, and each such plan in turn tries again with them.
 ///  4. Each plan in turn takes one more, while it has fewer than its maximum, reserved ones counted, and while more members

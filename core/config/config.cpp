@@ -1,4 +1,4 @@
-// Where the configuration comes in: files and the environment of the process are read here, and nowhere else.
+// The configuration comes in here: files and the environment of the process are read in this file, and nowhere else.
 #include <spindrift/core/config/config.hpp>
 
 #include <cerrno>

@@ -38,7 +38,7 @@ struct EffectiveValue {
   bool used = true;           ///< false: accepted for Derecho's sake, without effect in this version
 };
 
-/// What a poller does when there is nothing to do.
+/// The behavior of a poller while it has nothing to do.
 enum class PollMode : std::uint8_t {
   block,  ///< spin briefly, then sleep until woken
   spin,   ///< never sleep; for dedicated cores
@@ -77,7 +77,8 @@ class Config {
   /// The fabric's name: "shm", "tcp", "ofi:tcp", "ofi:net", "vq:tcp", "vq:net" or "verbs", or "shm+" before one that begins
   /// otherwise: fabric::FabricName takes it apart.
   [[nodiscard]] const std::string& fabric() const;
-  /// Where a node listens, "host:port". Empty if nothing says so, which no configuration of another fabric than shm does.
+  /// The address at which a node listens, "host:port". Empty if nothing says so, which no configuration of another fabric
+  /// than shm does.
   [[nodiscard]] std::string address_of(NodeId node) const;
   /// Whether strangers could reach a member over a fabric that cannot tell them from members: such a configuration is valid
   /// only with [SPINDRIFT] network_trusted = true.
@@ -86,17 +87,17 @@ class Config {
   /// over the other fabrics between hosts unless that, and not between addresses of the loopback interface alone, for which
   /// security = tls has to be written.
   [[nodiscard]] bool proves_members() const;
-  /// Where this node's keys lie; absolute.
+  /// The directory of this node's keys; absolute.
   [[nodiscard]] std::string keys_directory() const;
-  /// Where this node's sockets, locks and counters live; absolute.
+  /// The directory of this node's sockets, locks and counters; absolute.
   [[nodiscard]] const std::string& runtime_directory() const;
   [[nodiscard]] PollMode poll_mode() const;  ///< of this node alone
   /// How long a poller spins before it sleeps.
   [[nodiscard]] Duration spin() const;
   /// How long to look for a group to found or to join.
   [[nodiscard]] Duration join_timeout() const;
-  /// Who must be there to found the group's first view: in rank order, some or all of the configured members. Empty if the
-  /// configuration has no layout.
+  /// The nodes that must be there to found the group's first view: in rank order, some or all of the configured members.
+  /// Empty if the configuration has no layout.
   [[nodiscard]] std::vector<NodeId> founders() const;
   /// How long a member may show no sign of life before the others remove it.
   [[nodiscard]] Duration suspect_after() const;
@@ -116,7 +117,7 @@ class Config {
 
   /// The view of all configured members, ViewId 0. Errors: bad_config if the configuration has no layout.
   [[nodiscard]] Result<View> view() const;
-  /// What gives every view its subgroups. Shares what it needs, so it may outlive this. Errors: as view().
+  /// The function that gives every view its subgroups. It shares what it needs, so it may outlive this. Errors: as view().
   [[nodiscard]] Result<LayoutFunction> layout_function() const;
   /// Over everything that members must agree on: group-wide values and the layout's plans; not over comments, order,
   /// spelling or node-local values.
@@ -124,9 +125,9 @@ class Config {
 
   /// Every value in force, in the table's order.
   [[nodiscard]] std::vector<EffectiveValue> effective() const;
-  /// What is legal but worth knowing: keys without effect, environment variables that name no key.
+  /// Notes on what is legal but worth knowing: keys without effect, environment variables that name no key.
   [[nodiscard]] const std::vector<std::string>& notes() const;
-  /// What errors call this configuration: the path, or the name given to parse.
+  /// The name of this configuration in errors: the path, or the name given to parse.
   [[nodiscard]] const std::string& name() const;
 
  private:

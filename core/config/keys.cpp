@@ -1,4 +1,4 @@
-// What the table's types mean: one canonical text per value, and helpful words about everything else.
+// The types of the table of keys: each has one canonical text per value, and helpful words about everything else.
 #include <spindrift/core/config/keys.hpp>
 
 #include <algorithm>

@@ -127,7 +127,7 @@ Result<std::vector<LaunchPlace>> slurm_places(const Variables& variables, std::u
   const std::string_view across = order.substr(0, order.find_first_of(":,"));
   const bool cyclic = across == "cyclic";
   auto places = cyclic ? in_turn(hosts, *counts) : in_blocks(hosts, *counts);
-  // What Slurm says of this process shows whether its order is one that is known here.
+  // Slurm's word about this process shows whether its order is one that is known here.
   const auto host = variables.value("SLURM_NODEID");
   const auto place = variables.value("SLURM_LOCALID");
   const bool agrees = places.size() == processes && host && *host < hosts.size() && place &&

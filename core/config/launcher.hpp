@@ -1,8 +1,8 @@
-// Who this process is among those that one launcher has started together, by the variables that the launcher sets: Open
-// MPI's mpirun, launchers that speak PMI (MPICH's and Intel MPI's mpiexec), Slurm's srun. For `local_id = launcher`,
+// The place of this process among those that one launcher has started together, by the variables that the launcher sets:
+// Open MPI's mpirun, launchers that speak PMI (MPICH's and Intel MPI's mpiexec), Slurm's srun. For `local_id = launcher`,
 // `members = launcher` and `addresses = launcher:7400`.
 //
-// Remember: every process works out the same places by itself; what its launcher says of its own place must agree.
+// Remember: every process works out the same places by itself; the place that its launcher gives it must agree.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@
 
 namespace spindrift::config {
 
-/// Where one of the processes runs.
+/// The place where one of the processes runs.
 struct LaunchPlace {
   std::string host;
   std::uint32_t place = 0;  ///< among the processes on that host, from 0
@@ -42,8 +42,8 @@ struct Launch {
 /// Whether a value stands for what the launcher says: "launcher", and "launcher:" and a port for addresses.
 [[nodiscard]] bool is_launched(std::string_view text) noexcept;
 
-/// What `text`, for which `is_launched`, stands for in a key of that type (an integer is the own id, a node list all ids):
-/// as one would write it. Errors: bad_config, without place.
+/// The value that `text`, for which `is_launched`, stands for in a key of that type (an integer is the own id, a node list
+/// all ids): as one would write it. Errors: bad_config, without place.
 [[nodiscard]] Result<std::string> launched_value(KeyType type, std::string_view text, const Launch& launch);
 
 }  // namespace spindrift::config

@@ -33,7 +33,7 @@ struct Layout {
   std::vector<SubgroupPlan> subgroups;
 };
 
-/// Where the text of a layout stands.
+/// The text of a layout, and the place where it stands.
 struct LayoutSource {
   std::string_view text;
   std::string file;

@@ -201,7 +201,7 @@ void load_founders(Loaded& loaded, const std::vector<NodeId>& members, std::vect
   value.text = listed(ordered);
 }
 
-/// Who is not on this host has an address, another than everybody else's.
+/// On every fabric but shm each member has an address, another than everybody else's.
 void check_addresses(Loaded& loaded, const std::vector<NodeId>& members, std::vector<Error>& problems) {
   if (value_of(loaded, "SPINDRIFT", "fabric").text == "shm") return;
   const Value& value = value_of(loaded, "SPINDRIFT", "addresses");
@@ -282,7 +282,7 @@ std::string in_order(const std::vector<NodeId>& members, const std::vector<NodeI
   return text;
 }
 
-/// Who belongs to a plan, in every view: a list that says what another says is the same text.
+/// Writes down which members belong to a plan in every view: lists that say the same become the same text.
 std::string agreement(const SubgroupPlan& plan, const std::vector<NodeId>& members) {
   if (plan.assigned) {
     return fmt::format("filled {} to {}\n reserved{}\n senders{}\n", plan.minimum, plan.maximum,

@@ -28,7 +28,7 @@ struct Value {
   bool unusable = false;  ///< what was given is a problem that has been told: what follows from it is none
 };
 
-/// What every view's subgroups are made from.
+/// The plans that every view's subgroups are made from.
 struct Plans {
   Layout layout;
   Profiles profiles;
@@ -47,7 +47,7 @@ struct Loaded {
   [[nodiscard]] const Value* find(std::string_view section, std::string_view key) const;
 };
 
-/// What a configuration is made of.
+/// The sources of a configuration.
 struct Sources {
   std::string_view text;
   std::string name;

@@ -167,7 +167,7 @@ class ValueLoader {
     set_default(value);
   }
 
-  /// What the launcher says, in canonical form.
+  /// The launcher's word for a key, in canonical form.
   Result<std::string> from_launcher(const Key& key, std::string_view text) {
     static const Config::Environment none;
     if (!launch_) launch_ = find_launch(sources_.environment == nullptr ? none : *sources_.environment);
