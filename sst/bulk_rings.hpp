@@ -1,6 +1,6 @@
 // The bulk rings of one subgroup as one member sees them: its own, which it alone writes; every other sender's, in place
-// where its row is mapped, else in a *mirror* here, a ring of the same size that whoever hands a message on writes. The
-// mirrors of a subgroup are one region, apart from the rows: so no relay gets at anybody's words.
+// where its row is mapped, else in a *mirror* here, a ring of the same size, written by the member that hands a message on.
+// The mirrors of a subgroup are one region, apart from the rows: so no relay gets at anybody's words.
 //
 // The invariant to remember: where a ring's mirror lies in a region is a function of (subgroup, reader, sender), so nobody
 // sends offsets.

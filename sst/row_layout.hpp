@@ -1,4 +1,4 @@
-// Where every word of a member's row lies: a pure function of (view, owner), so that all members compute the same offsets.
+// The place of every word of a member's row: a pure function of (view, owner), so that all members compute the same offsets.
 //
 // A row is one segment: control words first, then the decree (what the view change decides), then the owner's rings. Control
 // words of one subgroup sit in cache lines of their own; each ring starts on a page. The fields, their writers, guards and
