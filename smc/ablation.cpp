@@ -1,4 +1,4 @@
-// What experiments do in place of the product's steps.
+// Experiments do these steps in place of the product's.
 #include <spindrift/smc/ablation.hpp>
 
 #include <bit>

@@ -1,4 +1,4 @@
-// What the application receives.
+// A delivery: one message as the application receives it.
 #pragma once
 
 #include <cstddef>

@@ -13,15 +13,15 @@
 
 namespace spindrift::smc {
 
-/// What a subgroup delivers before it is the next one's turn: the upcall with which it has as many messages, or bytes, is
-/// the last of its turn.
+/// Bounds of what a subgroup delivers before it is the next one's turn: the upcall with which it has as many messages, or
+/// bytes, is the last of its turn.
 struct TurnLimits {
   std::uint64_t messages = 1024;
   std::uint64_t bytes = std::uint64_t{1} << 20;
 };
 inline constexpr TurnLimits no_limits{~std::uint64_t{0}, ~std::uint64_t{0}};
 
-/// Where deliveries go. Called by the step, on the poller thread.
+/// The receiver of deliveries. Called by the step, on the poller thread.
 class DeliverySink {
  public:
   virtual ~DeliverySink() = default;
@@ -36,7 +36,7 @@ class DeliverySink {
 
 class DeliveryBatch {
  public:
-  /// Of at most `messages_max`. `sink` and the view outlive this object.
+  /// A batch has at most `messages_max` messages. `sink` and the view outlive this object.
   DeliveryBatch(const SubgroupRows& rows, std::uint64_t messages_max, DeliverySink& sink, CounterBlock& counters)
       : subgroup_(rows.id()),
         view_(rows.table().view().id),
@@ -51,7 +51,7 @@ class DeliveryBatch {
   /// Messages that still fit.
   [[nodiscard]] std::size_t room() const noexcept { return batch_.size() - size_; }
 
-  /// Where the next message goes. Who puts several counts on from here, and says so once.
+  /// The place of the next message. A caller that puts in several counts on from here, and calls `extend` once.
   [[nodiscard]] Delivery* next() noexcept { return batch_.data() + size_; }
   /// Fills in what goes there, field by field: a structure that is copied right after its halves were written waits until
   /// they have left the store buffer (decision 0022).
@@ -79,7 +79,7 @@ class DeliveryBatch {
   }
   void hand_over() {
     if (size_ == 0) return;
-    // Before the upcall: whoever learns of the delivery from it finds it counted.
+    // Before the upcall, so that a thread that learns of the delivery from it finds it counted.
     messages_.add(size_);
     delivered_bytes_.add(bytes_);
     batches_.add(1);

@@ -41,7 +41,7 @@ class DeliveryOrder {
   /// Ordered mode: goes on in sequence order over what the trim has, and leaves out the rest. A sender whose bytes are
   /// impossible loses its rest.
   void finish(std::span<const std::uint64_t> trim);
-  /// Of the first `end` own messages the next that was not taken before and is no null.
+  /// The next of the first `end` own messages that was not taken before and is no null.
   [[nodiscard]] std::optional<std::span<const std::byte>> next_own(std::uint64_t end);
 
  private:

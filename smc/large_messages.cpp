@@ -1,4 +1,4 @@
-// Who gets a large message from whom, what is here, and what is handed on.
+// Which member gets a large message from which, which messages are here, and which are handed on.
 #include <spindrift/smc/large_messages.hpp>
 
 #include <algorithm>
@@ -34,7 +34,7 @@ std::uint64_t LargeMessages::forwarded_word(std::uint32_t position, std::size_t 
   return rows_.block(rows_.member(position)).forwarded + sender * sst::word_bytes;
 }
 
-// What this member hands on waits for no other message, so that all relays are at work at once; it goes out in the same
+// A message that this member hands on waits for no other, so that all relays are at work at once; it goes out in the same
 // pass, before the word that says so.
 std::uint64_t LargeMessages::held(std::size_t sender, std::uint64_t published, std::uint64_t highest) {
   if (!relayed()) return published;
@@ -74,7 +74,7 @@ bool LargeMessages::read_records(std::size_t sender, std::uint64_t published) {
   return true;
 }
 
-// What the sender itself wrote, `committed` vouches for; of what another handed on, that one's `forwarded` says so.
+// The sender's `committed` vouches for bytes that it wrote itself, a relay's `forwarded` for those that it handed on.
 bool LargeMessages::is_here(std::size_t sender, const Large& large, std::uint64_t highest) {
   const std::uint32_t source = source_of(sender, large, rows_.own().position);
   if (source == position_of(sender)) return true;

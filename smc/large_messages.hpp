@@ -20,7 +20,7 @@ namespace spindrift::smc {
 
 class LargeMessages {
  public:
-  /// Of a subgroup with bulk rings. `rows` outlive this object; `ring` too, the own one in the row, or null.
+  /// The subgroup has bulk rings. `rows` outlive this object; `ring` too, the own one in the row, or null.
   LargeMessages(SubgroupRows& rows, Relay relay, SendRing* ring, CounterBlock& counters);
   /// The rings can be read.
   void start();
@@ -36,7 +36,7 @@ class LargeMessages {
   [[nodiscard]] bool has_news_from(std::uint32_t position) const;
   /// How many of the messages that another sender has published are here with all their bytes, up to the first that is not.
   /// On the way this member hands on what it has to. `highest`: how many the sender can have published as others see it.
-  /// What is returned says nothing if bytes or words were impossible (`SubgroupRows::fault`).
+  /// The count says nothing if bytes or words were impossible (`SubgroupRows::fault`).
   [[nodiscard]] std::uint64_t held(std::size_t sender, std::uint64_t published, std::uint64_t highest);
 
  private:

@@ -118,7 +118,7 @@ bool Multicast::deliver(const TurnLimits& turn) {
   return true;
 }
 
-// Of a faulty sender's messages no more count than were taken; what the others committed stays counted. In unordered mode
+// A faulty sender's messages count as far as they were taken; what the others committed stays counted. In unordered mode
 // `received_of` says what its sender may overwrite, so everything is handed over before it is said to be here.
 void Multicast::wedge() {
   CHECK(!wedged_);

@@ -51,7 +51,7 @@ struct Policy {
 
 class Multicast {
  public:
-  /// Of one at most.
+  /// One multicast takes at most so many counters.
   static constexpr std::size_t counters_max = 16;
 
   /// The member must be in the subgroup. `table` and `sink` outlive this object; every member's row is attached before the

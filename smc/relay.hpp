@@ -1,5 +1,5 @@
-// Who hands a large message on to whom: a function of the subgroup's members, the sender and the message alone, so that
-// everybody knows without a word from whom a message comes and to whom it goes.
+// Which member hands a large message on to which: a function of the subgroup's members, the sender and the message alone, so
+// that everybody knows without a word from whom a message comes and to whom it goes.
 //
 // docs/decisions/0014-large-messages-by-rotation.md has the measurements; ways that only experiments take are in
 // smc/ablation.hpp.

@@ -18,7 +18,7 @@ class RingReader {
   RingReader(const std::byte* ring, std::uint64_t ring_bytes, std::uint64_t message_bytes_max) noexcept
       : ring_(ring), ring_bytes_(ring_bytes), message_bytes_max_(message_bytes_max) {}
 
-  /// Where this sender's large messages lie; before the first message.
+  /// Says where this sender's large messages lie; before the first message.
   void set_bulk(const std::byte* ring, std::uint64_t ring_bytes, std::uint64_t message_bytes_max) noexcept {
     bulk_ = ring;
     bulk_ring_bytes_ = ring_bytes;
@@ -51,9 +51,9 @@ class RingReader {
   /// nothing is changed, and `next` says what comes.
   [[nodiscard, gnu::always_inline]] bool next_plain(std::uint64_t committed, std::span<const std::byte>& payload) noexcept;
 
-  /// Of a null run whose beginning was taken: how many messages of it are still to come.
+  /// How many messages are still to come of a null run whose beginning was taken.
   [[nodiscard]] std::uint64_t nulls_left() const noexcept { return nulls_left_; }
-  /// Takes so many of those, or as many as there are. How many it took.
+  /// Takes so many of those, or as many as there are. Returns how many it took.
   std::uint64_t pass_nulls(std::uint64_t count) noexcept {
     const std::uint64_t passed = std::min(count, nulls_left_);
     nulls_left_ -= passed;
@@ -64,7 +64,7 @@ class RingReader {
   /// Messages taken so far, nulls included.
   [[nodiscard]] std::uint64_t count() const noexcept { return count_; }
   [[nodiscard]] const char* fault() const noexcept { return fault_; }
-  /// Of the last large message taken; validated.
+  /// The descriptor of the last large message taken; validated.
   [[nodiscard]] const LargeDescriptor& large() const noexcept { return large_; }
 
  private:

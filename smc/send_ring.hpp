@@ -99,7 +99,7 @@ class SendRing {
                                                         Reservation& reservation) noexcept;
   void publish(const Reservation& reservation, RecordHeader header) noexcept;
   static void put_header(std::byte* at, RecordHeader header) noexcept;
-  /// Of an own record that is committed, at that unit.
+  /// The kind of the own record at that unit, which is committed.
   [[nodiscard]] RecordKind kind_at(std::uint64_t offset) const noexcept;
   [[nodiscard]] std::uint64_t full_number(std::uint64_t number) const noexcept;
   [[nodiscard]] NullRun& null_run(std::uint64_t at) noexcept { return null_runs_[at & slot_mask_]; }
@@ -128,7 +128,7 @@ class SendRing {
   std::uint64_t null_runs_queued_ = 0;
 };
 
-// What a message costs its sender, in the header so that it is one piece of code with its caller.
+// The path of every message that is sent is in the header, so that it is one piece of code with its caller.
 
 // Ring words are read by other processes while later records are written; the slot's release orders them, the atomic store
 // keeps each whole.

@@ -23,7 +23,7 @@ class SubgroupProgress {
 
   /// Messages of each sender, nulls included, that are published as far as is visible here; validated.
   [[nodiscard]] std::span<const std::uint64_t> published() const noexcept { return published_; }
-  /// Of those, messages that are here with all their bytes and were taken; may end within a null run.
+  /// Those of them that are here with all their bytes and were taken; the count may end within a null run.
   [[nodiscard]] std::span<const std::uint64_t> taken() const noexcept { return taken_; }
   /// Sequence numbers below it are here.
   [[nodiscard]] std::uint64_t received() const noexcept { return received_; }
@@ -53,7 +53,7 @@ class SubgroupProgress {
     std::uint64_t received = 0;
     std::uint64_t delivered = 0;  ///< in unordered mode, own messages consumed there
   };
-  /// Where that member says how far it is with delivering.
+  /// The word in which that member says how far it is with delivering.
   [[nodiscard]] std::uint64_t delivered_word(Rank rank) const;
 
   SubgroupRows& rows_;

@@ -1,4 +1,4 @@
-// Who is who in a subgroup, and words that nobody can have written.
+// The roles of a subgroup's members, and the refusal of words that no correct member writes.
 #include <spindrift/smc/subgroup_rows.hpp>
 
 #include <algorithm>

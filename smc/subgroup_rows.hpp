@@ -25,7 +25,7 @@ struct PeerFault {
 class SubgroupRows {
  public:
   static constexpr std::uint32_t nowhere = ~std::uint32_t{0};
-  /// What a rank of the view is here: its position among members and senders, `nowhere` where it is none.
+  /// The role of a rank of the view here: its position among members and senders, `nowhere` where it is none.
   struct Role {
     std::uint32_t position = nowhere;
     std::uint32_t sender = nowhere;
@@ -46,7 +46,7 @@ class SubgroupRows {
   [[nodiscard]] Role own() const noexcept { return own_; }
   [[nodiscard]] bool sends() const noexcept { return own_.sender != nowhere; }
 
-  /// Where the words of that member, who is in the subgroup, lie in its row.
+  /// The places of the words of that member, which is in the subgroup, in its row.
   [[nodiscard]] const sst::SubgroupBlock& block(Rank rank) const noexcept { return *blocks_[rank.value()]; }
   [[nodiscard]] const sst::SubgroupBlock& own_block() const noexcept { return block(table_.self()); }
   /// Stores an own word for the members of the subgroup.
