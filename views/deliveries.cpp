@@ -31,7 +31,7 @@ void Deliveries::begin_view(const View& view, const std::vector<RankSet>& loaded
     KeptDeliveries& backlog = backlogs_[s];
     std::uint64_t& own = own_unloaded_[s];
     backlog.pass_boundaries(id, upcalls_);  // of the view that ends, if a handler was at work until now
-    if (backlog.loading()) {  // whoever has the state has these as well
+    if (backlog.loading()) {  // a member that has the state has these as well
       own += backlog.count_of(self_);
       backlog.drop_deliveries();
     }

@@ -22,7 +22,7 @@ namespace spindrift::views {
 
 class Deliveries final : public smc::DeliverySink {
  public:
-  /// Of each subgroup up to `bytes_max` bytes wait; more only at the end of a view. `upcalls` outlives this object.
+  /// Up to `bytes_max` bytes of each subgroup wait; more only at the end of a view. `upcalls` outlives this object.
   Deliveries(NodeId self, std::size_t subgroups, std::uint64_t bytes_max, Upcalls& upcalls);
 
   void on_delivery(SubgroupId id, std::span<const Delivery> batch) override;
@@ -32,7 +32,7 @@ class Deliveries final : public smc::DeliverySink {
   /// A view begins behind everything that came so far. `loaded`: by subgroup, who has its state; `joined`: since the view
   /// before. Where this node is a member and has no state, one is on its way from now on.
   void begin_view(const View& view, const std::vector<RankSet>& loaded, std::span<const NodeId> joined);
-  /// What waits of this subgroup, as bytes that go behind its state; see KeptDeliveries::encode.
+  /// The waiting deliveries of this subgroup, as bytes that go behind its state; see KeptDeliveries::encode.
   [[nodiscard]] std::vector<std::byte> kept(SubgroupId id) const { return backlogs_[id.value()].encode(); }
   /// The state is here, and this waited at its source. False, and nothing changed: the bytes are impossible.
   [[nodiscard]] bool end_loading(SubgroupId id, std::span<const std::byte> kept_at_source);

@@ -21,7 +21,7 @@ namespace spindrift::views {
 
 class Epoch final : private Counts {
  public:
-  /// What the fabric has for one other member's row here.
+  /// The state of one other member's row here, at the fabric.
   struct Line {
     bool offered = false;                  ///< my row, or a mirror, was exposed to it
     std::uint32_t bulk_offered = 0;        ///< of so many subgroups, the first ones, the bulk rings

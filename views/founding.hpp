@@ -28,7 +28,7 @@ class Founding {
     Join who;
     bool fresh = false;  ///< in no view yet, or not known to be
   };
-  /// What follows from what is known.
+  /// The consequence of what is known so far.
   struct Step {
     std::vector<Addressed> messages;
     std::optional<ViewNotice> view;  ///< the first one of this process: install it
@@ -40,11 +40,11 @@ class Founding {
   /// The founder asks. False: it founds a group of others than are configured and here.
   [[nodiscard]] bool on_request(const Join& from, PromiseRequest request);
   void on_promise(NodeId from, const Promise& promise);
-  /// Who tells of a view may be believed, if `accepts` says so.
+  /// The sender of the notice is believed if `accepts` says so.
   void on_notice(const Join& from, ViewNotice notice);
-  /// A connection is over. Who comes back, the same process or another, has to be asked again.
+  /// A connection is over. A node that comes back, with the same process or another, has to be asked again.
   void on_lost() noexcept { request_.reset(); }
-  /// What can be done now, by what these others have said of themselves.
+  /// Takes the steps that are possible now, by what these others have said of themselves.
   [[nodiscard]] Step step(std::span<const Met> met);
 
   /// Whether that view has this very process in it, and may be believed from there.
@@ -64,7 +64,7 @@ class Founding {
   std::optional<PromiseRequest> asked_;       // by the founder, and not answered yet
   std::optional<PromiseRequest> promised_to_;
   std::optional<PromiseRequest> request_;     // the founder's own, under way
-  RankSet promises_;                          // who has promised itself to it
+  RankSet promises_;                          // the founders that have promised themselves to it
   std::uint64_t ballot_ = 0;                  // the highest that the founder has used or heard of
 };
 

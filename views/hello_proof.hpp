@@ -1,6 +1,6 @@
-// What a hello shows instead of the configuration's digest: that its sender knows the digest, on this connection alone.
+// A hello shows this instead of the configuration's digest: that its sender knows the digest, on this connection alone.
 //
-// Whoever calls is greeted before he has shown anything, so the digest must not be in a hello: he would echo it. And a hello
+// A caller is greeted before it has shown anything, so the digest must not be in a hello: it would echo it. And a hello
 // that was recorded must be worth nothing on another connection, so both ends' random words are in what is proved.
 //
 // Pure; any thread.

@@ -64,8 +64,8 @@ class Installation {
 
   /// Makes that view the present one, in fresh memory. Errors: resource; then nothing has changed.
   [[nodiscard]] Result<void> begin(View view, std::vector<RankSet> loaded);
-  /// What a member of the present view is to be shown next: the row itself to read it in place, or a mirror to write into.
-  /// Nothing when it was shown everything, or is suspected. Errors: resource.
+  /// The memory that a member of the present view is to be shown next: the row itself to read it in place, or a mirror to
+  /// write into. Nothing when it was shown everything, or is suspected. Errors: resource.
   [[nodiscard]] Result<std::optional<Showing>> next_offer(const PeerConnection& to);
 
   /// The next region of this peer is this one.
@@ -80,8 +80,8 @@ class Installation {
 
   /// Takes up the rows of the present view that are here by now. Returns the members whose rows it was.
   RankSet attach(std::span<const PeerConnection> members);
-  /// Drops epochs that nobody needs: `uses` says whether own messages in one are still to be sent again. Who left on its own
-  /// wish has `patience` to learn that it has (0: as long as it takes).
+  /// Drops epochs that nobody needs: `uses` says whether own messages in one are still to be sent again. A member that left
+  /// on its own wish has `patience` to learn that it has (0: as long as it takes).
   template <class Uses>
   void drop_old(Time now, Duration patience, Uses uses) {
     std::erase_if(epochs_, [&](const std::unique_ptr<Epoch>& old) {
@@ -92,7 +92,7 @@ class Installation {
   }
 
  private:
-  /// What one peer has shown.
+  /// The memory that one peer has shown.
   struct Shown {
     std::optional<What> announced;
     std::map<What, Offer> offers;  ///< for the present view and later ones

@@ -19,12 +19,12 @@ struct Head {
   std::uint64_t kind = 0;
   std::uint64_t view = 0;
   std::uint64_t bytes = 0;  ///< that follow
-  // Of a delivery:
+  // A delivery has these:
   std::uint64_t sender = 0;
   std::uint64_t sender_rank = 0;
   std::uint64_t index = 0;
   std::uint64_t sequence = 0;
-  // Of a boundary:
+  // A boundary has this:
   std::uint64_t senders = 0;  ///< how many nodes are of the first list; the others began anew
 };
 static_assert(sizeof(Head) == 64);

@@ -236,7 +236,8 @@ void Links::on_lost(Peer& peer, const std::string& reason) {
 }
 
 // Forgets the connection, and takes up the node's next one if that is here already. A member asks for another only if this
-// one broke: who was turned away would be so again, and its next start asks itself. Who looks for a group always asks.
+// one broke: a node that was turned away would be so again, and its next start asks itself. A process that looks for a group
+// always asks.
 void Links::hang_up(Peer& peer, bool broke) {
   if (peer.state != Peer::State::away) fabric_.disconnect(peer.id);
   consequences_.push_back(LinkOver{peer.connection()});

@@ -28,7 +28,7 @@
 
 namespace spindrift::views {
 
-/// What happened on a connection, and was taken care of there.
+/// Something happened on a connection, and was taken care of there.
 struct LinkHandled {};
 /// A member of the present view is to be suspected.
 struct LinkSuspects {
@@ -82,7 +82,7 @@ class Links {
   enum class State : std::uint8_t {
     looking,  ///< for a first view
     member,   ///< of the present view
-    ended,    ///< whoever comes finds nobody
+    ended,    ///< a process that comes finds nobody
   };
 
   Links(Join self, std::span<const fabric::Address> roster, const GroupIdentity& identity,
@@ -121,13 +121,13 @@ class Links {
   [[nodiscard]] std::vector<Founding::Met> met() const;
   /// With a process whose hello agrees.
   [[nodiscard]] std::optional<PeerConnection> connection_of(NodeId node) const;
-  /// Of these nodes, those that are not here.
+  /// Those of these nodes that are not here.
   [[nodiscard]] std::vector<NodeId> missing(std::span<const NodeId> nodes) const;
   [[nodiscard]] const Partings& partings() const noexcept { return partings_; }
   [[nodiscard]] std::size_t private_bytes_max() const noexcept;
 
  private:
-  /// What this process has with one other node of the roster.
+  /// This process's relation to one other node of the roster.
   struct Peer {
     enum class State : std::uint8_t {
       away,     ///< not connected

@@ -179,7 +179,7 @@ bool Member::step_departing(Time now) {
 }
 
 // One look at the rows of the present view: at what the others say, and at who says nothing. Silence is judged only after
-// this member looked. Who is suspected is cut off before its suspicion is pushed.
+// this member looked. A suspected member is cut off before the suspicion is pushed.
 bool Member::look(Time now) {
   Epoch& present = *epoch();
   ViewChange& change = present.change();
@@ -316,7 +316,7 @@ void Member::push() {
   }
 }
 
-// Whoever waits for space learns from the state whether waiting still makes sense.
+// A thread that waits for space learns from the state whether waiting still makes sense.
 void Member::enter(MemberState state) {
   log::debug(log::Room::views, "state", {{"node", options_.self}, {"from", to_string(state_)}, {"to", to_string(state)}});
   state_ = state;

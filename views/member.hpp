@@ -41,9 +41,9 @@ struct MemberOptions {
   /// if not, they have to wait until the one in their view gives no sign of life.
   std::uint64_t incarnation = 0;
   std::vector<fabric::Address> roster;  ///< of all nodes that may be in the group, this one included
-  /// Who must all be present to found the first view, in rank order. If these are not the whole roster, they can found a
-  /// second group while the others of the first run out of their sight: whoever configures so must know that none runs.
-  /// Empty: the founder's word is taken for who they are.
+  /// The nodes that must all be present to found the first view, in rank order. If these are not the whole roster, they can
+  /// found a second group while the others of the first run out of their sight: an operator who configures so must know that
+  /// none runs. Empty: the founder's word is taken for who they are.
   std::vector<NodeId> founders;
   GroupIdentity identity;  ///< what all members must agree on
   LayoutFunction layout;

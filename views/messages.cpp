@@ -16,7 +16,7 @@ constexpr std::uint32_t magic = 0x44'4e'50'53;  // "SPND"
 constexpr std::size_t reason_bytes_max = 512;
 constexpr std::size_t group_name_bytes = 32;
 
-/// What every message begins with.
+/// Writes what every message begins with.
 ByteWriter begin(std::size_t kind) {
   ByteWriter writer;
   writer.put(magic, protocol_version, static_cast<std::uint32_t>(kind), std::uint32_t{0});
@@ -141,7 +141,7 @@ class FieldReader {
   bool ok_ = true;
 };
 
-// What travels of each message: said once, for both directions.
+// The fields of each message that travel: said once, for both directions.
 template <class T, class M>
 concept Const = std::is_same_v<std::remove_const_t<T>, M>;
 template <class T>
@@ -178,7 +178,7 @@ bool plausible(const StatePiece& piece) {
          piece.bytes.size() <= piece.total_bytes - piece.offset && (!piece.bytes.empty() || piece.total_bytes == 0);
 }
 
-/// Who hears a message, and on which connection.
+/// The node that hears a message, and the connection on which it does.
 struct Hearer {
   NodeId self;
   ConnectionWords words;

@@ -20,13 +20,13 @@ namespace spindrift::views {
 /// Changes whenever members of two builds could misread each other's rows, rings or messages.
 inline constexpr std::uint32_t protocol_version = 7;
 
-/// What all members of a group must have in common.
+/// All members of a group must have this in common.
 struct GroupIdentity {
   std::string group_name;
   std::array<std::uint64_t, 2> config_digest{};  ///< of everything group-wide in the config
 };
 
-/// What the two ends of a connection have said when it was made; see fabric::Event.
+/// The words that the two ends of a connection have said when it was made; see fabric::Event.
 struct ConnectionWords {
   std::uint64_t own = 0;
   std::uint64_t peer = 0;
@@ -123,7 +123,7 @@ using Message = std::variant<Mismatch, Hello, Refusal, Removed, ViewNotice, RowN
 /// For that node, on the connection of these words: taken on no other.
 [[nodiscard]] std::vector<std::byte> encode(const GroupIdentity& identity, const Hello& hello, NodeId to,
                                             const ConnectionWords& words);
-/// Of every other but `Mismatch`, which nobody sends. Reasons are cut at 512 bytes.
+/// The bytes of every other message but `Mismatch`, which nobody sends. Reasons are cut at 512 bytes.
 [[nodiscard]] std::vector<std::byte> encode(const Message& message);
 
 /// Bytes that a message with a payload (a state's piece, a private message) takes beside it.

@@ -1,4 +1,4 @@
-// What an application hears of a view that begins.
+// The news that an application hears of a view that begins.
 #pragma once
 
 #include <string>

@@ -18,7 +18,7 @@
 
 namespace spindrift::views {
 
-/// What makes a message of bytes that came on the connection of these words: it knows the group's identity and shapes.
+/// Makes a message of bytes that came on the connection of these words: it knows the group's identity and shapes.
 using Decoder = std::function<std::optional<Message>(std::span<const std::byte>, const ConnectionWords&)>;
 
 struct PendingConnection {

@@ -1,4 +1,4 @@
-// What a thread holds between reserving and committing a message at a SendGate.
+// A thread holds this between reserving and committing a message at a SendGate.
 #pragma once
 
 #include <cstdint>

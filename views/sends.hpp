@@ -28,7 +28,7 @@ class Sends {
     settled,    ///< until a view ends or begins, nothing is to be done
     sealed,     ///< this node leaves: its last messages are out, and counted
   };
-  /// What `wind_up` did and found.
+  /// The outcome of `wind_up`.
   struct Outlook {
     bool progress = false;
     bool sent = false;  ///< nothing waits any more, here or with the application
@@ -47,12 +47,13 @@ class Sends {
   /// unless this node leaves. True if anything was done.
   bool settle(Epoch& present, bool leaving);
   void close();
-  /// Nothing is sent any more: whoever waits for space learns it.
+  /// Nothing is sent any more: a thread that waits for space learns it.
   void end();
 
   /// Says how many unordered messages of a view that has ended may not have reached everybody.
   void report_dropped(Epoch& ended);
-  /// What was committed in that view and lies beyond its trim goes first in the next view in which this node sends.
+  /// A message that was committed in that view and lies beyond its trim goes first in the next view in which this node
+  /// sends.
   void keep_leftovers(Epoch& ended);
   /// Messages in this epoch's memory are still to be sent again.
   [[nodiscard]] bool uses(const Epoch& epoch) const noexcept;

@@ -21,7 +21,8 @@
 
 namespace spindrift::views {
 
-/// Who gives a subgroup's state to whom when a view begins: the lowest-ranked member that has it, to all that have not.
+/// The source and the receivers of a subgroup's state when a view begins: the lowest-ranked member that has it gives it to
+/// all that have not.
 struct TransferPlan {
   std::optional<NodeId> source;
   std::vector<NodeId> newcomers;
@@ -43,10 +44,10 @@ class Transfers {
  public:
   /// Unacknowledged bytes of one transfer.
   static constexpr std::uint64_t window_bytes = 256U << 10U;
-  /// Of one piece, if the fabric's messages allow it.
+  /// The size of one piece, if the fabric's messages allow it.
   static constexpr std::uint64_t piece_bytes = 32U << 10U;
 
-  /// What the application took, and what is to be done about it.
+  /// A piece that the application took, and what is to be done about it.
   struct Taken {
     NodeId from;
     StateAck ack;                          ///< for the source

@@ -33,7 +33,7 @@ class StateWriter {
   /// All of it is here and its digest is right: load it. Deliveries follow.
   virtual void finish() = 0;
 };
-/// What a member tells its application, on the poller thread.
+/// The calls by which a member tells its application, on the poller thread.
 class Upcalls : public smc::DeliverySink {
  public:
   /// Whether the application is still at work, on a thread of its own, on what `on_delivery` gave it. `accepts` is false
@@ -42,7 +42,8 @@ class Upcalls : public smc::DeliverySink {
   /// Between the last delivery of the old view and the first of the new one.
   virtual void on_view(const NewView& view) = 0;
   /// In this subgroup a view begins: behind `on_view`, and behind all deliveries of the views before, which may still be
-  /// waiting for the application then. Who gets the state hears of the boundaries among the deliveries behind it, too.
+  /// waiting for the application then. The member that gets the state hears of the boundaries among the deliveries behind
+  /// it, too.
   virtual void on_boundary(SubgroupId subgroup, const ObjectBoundary& boundary) = 0;
   /// This many own messages of an ended view may not have reached every survivor: in unordered mode what was under way; in
   /// ordered mode only what this node can send no more, because it was moved out of the subgroup's senders or leaves while

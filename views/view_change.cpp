@@ -60,7 +60,7 @@ std::uint32_t ViewChange::unsuspected_count() const noexcept {
   return static_cast<std::uint32_t>(view_.members.size()) - suspected_.count();
 }
 
-// More than half of the view. Without partition safety: whoever is left.
+// More than half of the view. Without partition safety, all that are left.
 std::uint64_t ViewChange::quorum() const noexcept {
   return partition_safety_ ? view_.members.size() / 2 + 1 : unsuspected_count();
 }
@@ -124,7 +124,7 @@ bool ViewChange::read_rows(const RankSet& quiet) {
     changed |= read_row(Rank(i));
   }
   // To the end: who proposes has taken up everything that it sees, or it keeps both ends of a broken connection. The leader
-  // last: it may have slept, and whoever accuses it for that is heard before it accuses them.
+  // last: it may have slept, and a member that accuses it for that is heard before it accuses them.
   const auto hear_from = [&](std::uint32_t i) {
     return !suspected_.contains(Rank(i)) && !suspected_.includes(seen_[i].suspected) && hear(Rank(i), quiet);
   };
@@ -208,7 +208,7 @@ bool ViewChange::wedge_if_due(const std::vector<Join>& candidates, bool may_lead
   return true;
 }
 
-// Whoever knows the decree says so; it is enough to hear it from one.
+// A member that knows the decree says so; it is enough to hear it from one.
 bool ViewChange::learn_decision() {
   for (std::uint32_t i = 0; i < seen_.size(); ++i) {
     const Seen& seen = seen_[i];
@@ -255,7 +255,8 @@ bool ViewChange::lead(const std::vector<Join>& candidates) {
     return true;
   }
   auto inherited = decree_of(best);
-  // Whoever accepted it suspected first whom it removes, and made its promise after; this member has taken up both.
+  // A member that accepted it first suspected those that it removes, and made its promise after; this member has taken up
+  // both.
   if (!inherited || !suspected_.includes(inherited->failed)) {
     suspect(best, "it accepted an impossible decree");
     return true;

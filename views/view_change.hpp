@@ -4,7 +4,7 @@
 // to suspect every rank below r is the promise to follow r alone; a leader that takes over repeats the decree with the
 // highest ballot among a majority's rows, and composes one only if there is none. So a decree that may have been decided
 // survives every leader. The invariant to remember: per pass, suspicions are stored first and at most one decree is accepted
-// after; so whoever sees a promise sees every acceptance made before it. (docs/protocol.md, "How a view ends")
+// after; so a member that sees a promise sees every acceptance made before it. (docs/protocol.md, "How a view ends")
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@
 
 namespace spindrift::views {
 
-/// What the view change asks of the multicasts.
+/// The view change asks this of the multicasts.
 class Counts {
  public:
   virtual ~Counts() = default;
@@ -86,7 +86,7 @@ class ViewChange {
   [[nodiscard]] bool somebody_leaves() const noexcept;
 
  private:
-  /// What a member's row said when it was last read; validated.
+  /// The words of a member's row when it was last read; validated.
   struct Seen {
     bool ready = false;
     bool leaving = false;
