@@ -24,7 +24,7 @@
 
 namespace spindrift::group {
 
-/// What the parts of a group have in common; outlives them.
+/// The surroundings that the parts of a group have in common; they outlive them.
 struct Environment {
   explicit Environment(NodeId self) : state(self) {}
 

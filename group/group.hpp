@@ -41,7 +41,7 @@ struct ObjectHandlers;
 using views::NewView;
 using views::Removal;
 
-/// Where a subgroup's delivery handler runs.
+/// The thread on which a subgroup's delivery handler runs.
 enum class HandlerThread : std::uint8_t {
   shared,  ///< on the poller thread, with all others that share it: never two at a time, and the payloads lie in the rings
   own,     ///< on one of its own: for a handler that may take long, so that it holds up its subgroup alone. At the price of
@@ -69,8 +69,8 @@ class Subgroup {
 
   /// Sets who takes the deliveries, once. Until then messages wait (and finally the senders: nothing is lost). The handler
   /// gets batches in delivery order. On the poller thread it should return soon, for it holds up this process's protocol,
-  /// and whoever holds that up for [SPINDRIFT] suspect_after_ms is removed; one that may take longer gets a thread of its
-  /// own. The view cannot change while it runs. It may send; where a `send` would have to wait it throws would_block
+  /// and a member that holds that up for [SPINDRIFT] suspect_after_ms is removed; one that may take longer gets a thread of
+  /// its own. The view cannot change while it runs. It may send; where a `send` would have to wait it throws would_block
   /// instead. An exception that leaves it ends this member.
   void on_delivery(DeliveryHandler handler, HandlerThread thread = HandlerThread::shared);
 
@@ -142,7 +142,7 @@ class Subgroup {
   std::uint64_t ring_payload_max_;
 };
 
-/// What a Group may be given before it joins.
+/// The options that a Group may be given before it joins.
 struct GroupOptions {
   /// In place of the configuration's layout: which members are in which subgroup. Must be pure, the same at all members, and
   /// always give the same subgroups in the same order.
@@ -172,7 +172,7 @@ class Group {
 
   /// The subgroup of that name. Throws bad_argument, naming the known ones, if there is none.
   [[nodiscard]] Subgroup& subgroup(std::string_view name);
-  /// Of all subgroups of the layout.
+  /// The names of all subgroups of the layout.
   [[nodiscard]] std::vector<std::string> subgroup_names() const;
 
   /// An object of type T that all members of the subgroup change in the same order, made from `arguments`; once per

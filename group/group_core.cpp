@@ -22,7 +22,7 @@ std::uint64_t wall_clock_ms() {
   return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::milliseconds>(since_epoch).count());
 }
 
-/// What a replicated object has of its group.
+/// A replicated object's channel into its group.
 class ReplicaChannelOf final : public ReplicaChannel {
  public:
   ReplicaChannelOf(GroupCore& core, group::Channel& channel) noexcept : core_(core), channel_(channel) {}

@@ -34,7 +34,8 @@ Result<std::vector<fabric::Address>> roster_of(const Config& config, const Fabri
 
 using Credentials = std::shared_ptr<fabric::tls::Credentials>;
 
-/// What this node proves itself by to those on other hosts; null if nobody has to. Errors: as tls::Credentials::load.
+/// The keys by which this node proves itself to nodes on other hosts; null if no node has to. Errors: as
+/// tls::Credentials::load.
 Result<Credentials> credentials_of(const Config& config, const FabricName& name) {
   if (config.proves_members()) {
     SPINDRIFT_TRY_ASSIGN(auto credentials,
@@ -85,7 +86,7 @@ fabric::VerbsOptions verbs_options(const Config& config, Credentials credentials
           .credentials = std::move(credentials)};
 }
 
-/// What reaches other hosts, as the part of a mixed fabric.
+/// The part of a mixed fabric that reaches other hosts.
 Result<std::unique_ptr<fabric::connected::Endpoint>> make_far_part(const Config& config, const FabricName& name) {
   SPINDRIFT_TRY_ASSIGN(Credentials credentials, credentials_of(config, name));
   if (name.between_hosts == BetweenHosts::tcp) return fabric::make_tcp_part(tcp_options(config, std::move(credentials)));
@@ -97,7 +98,7 @@ Result<std::unique_ptr<fabric::connected::Endpoint>> make_far_part(const Config&
   return kernel::make_vq_part(options);
 }
 
-/// What reaches all members, on whatever host.
+/// A fabric that reaches all members, on whatever host.
 Result<std::unique_ptr<fabric::Fabric>> make_one_fabric(const Config& config, const FabricName& name) {
   SPINDRIFT_TRY_ASSIGN(Credentials credentials, credentials_of(config, name));
   if (name.between_hosts == BetweenHosts::tcp) return fabric::make_tcp(tcp_options(config, std::move(credentials)));

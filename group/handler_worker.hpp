@@ -27,9 +27,9 @@ class HandlerWorker {
 
   /// Copies the batch, and lets the handler have it. One thread only, while not busy.
   void give(std::span<const Delivery> batch);
-  /// Whether the handler still has a batch. What it has done with that is visible to whoever sees false.
+  /// Whether the handler still has a batch. What it has done with that is visible to the thread that sees false.
   [[nodiscard]] bool busy() const noexcept { return busy_.load(std::memory_order_acquire); }
-  /// What the handler threw; it gets nothing more then. By the thread that gives, while not busy.
+  /// The exception that the handler threw; it gets nothing more then. By the thread that gives, while not busy.
   [[nodiscard]] std::exception_ptr failure() const noexcept { return failure_; }
 
  private:

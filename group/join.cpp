@@ -120,7 +120,7 @@ void GroupCore::await_view() {
     end_poller();
     throw;
   }
-  // Who can open nothing turned away those that called: they are not missing.
+  // A process that can open nothing has turned away the nodes that called: they are not missing.
   const bool starved = !descriptors_left();
   end_poller();
   const auto waited = std::chrono::duration_cast<std::chrono::milliseconds>(config_.join_timeout());

@@ -22,8 +22,8 @@
 
 namespace spindrift {
 
-/// What an application takes from an ObjectChannel; all on the poller thread, in the order of delivery, as a delivery
-/// handler of Subgroup. `on_piece` and `on_end` are needed.
+/// The handlers by which an application takes objects from an ObjectChannel; all on the poller thread, in the order of
+/// delivery, as a delivery handler of Subgroup. `on_piece` and `on_end` are needed.
 struct ObjectHandlers {
   /// The next piece of an object: the first has offset 0, each other begins where the last one ended.
   std::function<void(const ObjectPiece&)> on_piece;

@@ -14,7 +14,7 @@ namespace spindrift::group {
 
 class PollLoop {
  public:
-  /// What to do before the next look.
+  /// The step to take before the next look.
   enum class Next : std::uint8_t {
     nothing,
     yield,    ///< offer the core to others; to look a second time first cost more than it found

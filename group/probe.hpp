@@ -1,4 +1,4 @@
-// What an experiment may put into a group: for benches and tests, and not installed.
+// The parts that an experiment may put into a group: for benches and tests, and not installed.
 #pragma once
 
 #include <functional>

@@ -52,7 +52,7 @@ std::vector<Replicas::Replica*> Replicas::all() const {
   return all;
 }
 
-// Whoever is attached later begins with this view.
+// A replica that is attached later begins with this view.
 void Replicas::on_view(const View& view) {
   {
     std::lock_guard lock(mutex_);

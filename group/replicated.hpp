@@ -24,7 +24,7 @@
 
 namespace spindrift {
 
-/// What users hold: lives as long as its Group. All functions from any thread.
+/// Users hold this; it lives as long as its Group. All functions from any thread.
 template <class T>
 class Replicated {
  public:

@@ -1,8 +1,9 @@
 // Values as bytes: arguments, results and states of replicated objects. Numbers, enums, plain structs, and by cereal what
 // it knows: standard containers and types with a `serialize(archive)` of their own.
 //
-// What is read comes from a peer. To remember: a reader never looks beyond its bytes, never allocates for more elements
-// than it has bytes, never nests deeper than `depth_max`; whatever else is wrong throws BadBytes, which no user sees.
+// The bytes that are read come from a peer. To remember: a reader never looks beyond its bytes, never allocates for more
+// elements than it has bytes, never nests deeper than `depth_max`; whatever else is wrong throws BadBytes, which no user
+// sees.
 #pragma once
 
 #include <cstddef>

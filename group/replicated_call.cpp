@@ -1,4 +1,4 @@
-// How a call goes on: whoever waits is woken at each stage, and told if the group ends before it.
+// The progress of a call: its waiting threads are woken at each stage, and told if the group ends before it.
 #include <spindrift/group/replicated_call.hpp>
 
 #include <algorithm>
@@ -155,7 +155,7 @@ void OpenCalls::on_stable(SequenceNumber frontier) {
 
 void OpenCalls::on_view(std::span<const NodeId> members) {
   const std::lock_guard lock(mutex_);
-  // Whoever installs the next view has delivered everything that was delivered in this one.
+  // A member that installs the next view has delivered everything that was delivered in this one.
   for (const Unstable& entry : unstable_) {
     if (const std::shared_ptr<ReplicatedCall> call = entry.call.lock()) call->on_stable();
   }

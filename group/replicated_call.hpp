@@ -26,7 +26,7 @@ namespace spindrift::replicated {
 /// The thread that must not wait for what it has to do itself. Shared by a replica and its calls.
 using PollerThread = std::atomic<std::thread::id>;
 
-/// What a caller may wait for.
+/// The stages of a call that a caller may wait for.
 enum class CallStage {
   delivered,  ///< applied at the caller's own replica
   answered,   ///< every replica has answered or is lost
@@ -53,7 +53,7 @@ class ReplicatedCall {
   /// Applied here; `others` are the replicas that will answer.
   void on_delivery(std::span<const NodeId> others);
   void on_stable();
-  /// Whoever is not among `members` will not answer any more.
+  /// A node that is not among `members` will not answer any more.
   void on_view(std::span<const NodeId> members);
   /// The group has ended.
   void on_end(const Error& why);
@@ -78,7 +78,7 @@ class ReplicatedCall {
   std::vector<NodeId> awaited_;  // once delivered
 };
 
-/// What a method without a result returns.
+/// The result of a method that returns nothing.
 struct Nothing {};
 
 template <class R>

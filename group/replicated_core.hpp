@@ -27,7 +27,8 @@
 
 namespace spindrift {
 
-/// What a replica needs of its group: ordered multicast in one subgroup, and private messages between its members.
+/// The services that a replica needs of its group: ordered multicast in one subgroup, and private messages between its
+/// members.
 class ReplicaChannel {
  public:
   virtual ~ReplicaChannel();
@@ -38,7 +39,7 @@ class ReplicaChannel {
   virtual void send_private(NodeId to, std::span<const std::byte> message) = 0;
   [[nodiscard]] virtual NodeId self() const noexcept = 0;
   [[nodiscard]] virtual bool on_poller_thread() const noexcept = 0;
-  /// Of bytes that no correct member writes: whose they were, and what is wrong with them. On the poller thread.
+  /// Accuses the node of bytes that no correct member writes; `what` says what is wrong with them. On the poller thread.
   virtual void accuse(NodeId node, const std::string& what) = 0;
 };
 
@@ -69,7 +70,7 @@ class ReplicaBase {
   [[nodiscard]] virtual Result<void> load(std::span<const std::byte> state) = 0;
 
  protected:
-  /// What a call asks of the replicas.
+  /// The replicas' part in a call.
   enum class Ask : std::uint32_t {
     all,     ///< all apply and answer
     apply,   ///< all apply; only the caller's own replica has an answer

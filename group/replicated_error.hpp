@@ -1,4 +1,4 @@
-// What a replica's method threw, on its way to the caller.
+// The exception that a replica's method threw, on its way to the caller.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace spindrift {
 
-/// What the caller of a replicated method gets for an exception that another replica's method threw, unless it was one of
+/// The caller of a replicated method gets this for an exception that another replica's method threw, unless it was one of
 /// the standard library's: those are thrown as what they were.
 class ReplicaError : public std::runtime_error {
  public:

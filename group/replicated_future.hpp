@@ -1,4 +1,4 @@
-// What a caller holds of a replicated call.
+// A caller's handle of a replicated call: the answers of the replicas.
 #pragma once
 
 #include <exception>
@@ -15,7 +15,7 @@
 
 namespace spindrift {
 
-/// What one replica made of a call.
+/// The answer of one replica to a call.
 template <class R>
 class ReplicaResult {
  public:
@@ -27,7 +27,7 @@ class ReplicaResult {
   [[nodiscard]] bool ok() const noexcept { return answer_.index() == 1; }
   /// Whether the replica left the view before its answer came.
   [[nodiscard]] bool lost() const noexcept { return answer_.index() == 0; }
-  /// What it returned. Throws what it threw (see ReplicaError), or member_lost.
+  /// The value that it returned. Throws the exception that it threw (see ReplicaError), or member_lost.
   R value() const {
     if (lost()) {
       throw Exception(
@@ -36,7 +36,7 @@ class ReplicaResult {
     if (!ok()) std::rethrow_exception(std::get<2>(answer_));
     if constexpr (!std::is_void_v<R>) return std::get<1>(answer_);
   }
-  /// What it threw; null if it did not.
+  /// The exception that it threw; null if it did not.
   [[nodiscard]] std::exception_ptr exception() const noexcept {
     return answer_.index() == 2 ? std::get<2>(answer_) : std::exception_ptr{};
   }

@@ -23,7 +23,7 @@ struct Replicates {
   static constexpr std::size_t count = sizeof...(methods);
 };
 
-/// Where the list of T is found; specialize it for a type that cannot be changed.
+/// The list of T's methods is found here; specialize it for a type that cannot be changed.
 template <class T>
 struct MethodsOf {
   using type = typename T::Methods;
@@ -42,13 +42,13 @@ struct MethodShape {
   using Object = T;
   using Result = std::remove_cvref_t<Return>;
   using Arguments = std::tuple<std::remove_cvref_t<Parameters>...>;
-  /// What a parameter points to stays at home, and what is written into a reference would, too.
+  /// The memory that a parameter points to stays with the caller, and so does what would be written into a reference.
   static constexpr bool arguments_travel =
       ((!std::is_pointer_v<std::remove_cvref_t<Parameters>> &&
         (!std::is_lvalue_reference_v<Parameters> || std::is_const_v<std::remove_reference_t<Parameters>>)) && ...);
 };
 
-// What it is by its type alone; those that are noexcept convert to those that are not.
+// The shape of a method follows from its type alone; methods that are noexcept convert to those that are not.
 template <class T, class R, class... P>
 MethodShape<T, false, R, P...> shape_of(R (T::*)(P...));
 template <class T, class R, class... P>

@@ -1,4 +1,4 @@
-// What the poller and the application's threads share of a group: the poller publishes, the others look and wait.
+// The state of a group that the poller and the application's threads share: the poller publishes, the others look and wait.
 #pragma once
 
 #include <atomic>
@@ -34,7 +34,7 @@ class SharedState {
 
   // The poller.
   void on_view(const View& view);
-  /// Who has set a failure handler is called back by what is returned, if anything is.
+  /// Returns the failure handler that the application has set, if it is to be called now.
   [[nodiscard]] FailureHandler on_state(views::MemberState state, const std::optional<Error>& failure);
 
   /// Whether a view came within that time. Throws the failure that came instead.

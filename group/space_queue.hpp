@@ -54,14 +54,14 @@ class SpaceQueue {
   [[nodiscard]] Time next_offer() const noexcept {
     return behind_.has_waiters() && !front_.has_waiters() ? turn_ends() : never;
   }
-  /// What they wait for may never come: all of them look what is the matter.
+  /// The space that the threads wait for may never come: all of them look what is the matter.
   void let_all_go() noexcept {
     front_.notify_all();
     behind_.notify_all();
   }
 
  private:
-  // Who has the turn: a thread, by the address of something of its own.
+  // The thread that has the turn, named by the address of something of its own.
   using Holder = std::uintptr_t;
   static constexpr Holder nobody = 0;
   static constexpr Holder offered = 1;  ///< the next thread that finds space, or none, has it
@@ -85,7 +85,8 @@ class SpaceQueue {
   }
   [[nodiscard]] bool stands_in_front(Time now) noexcept {
     if (holder_.load(std::memory_order_seq_cst) != this_thread()) {
-      // Whose turn was over while it ran does not take it from whom it was offered to, and who is only waking up.
+      // A thread whose turn ended while it ran does not take the turn from the one that it was offered to, which may only be
+      // waking up.
       const bool had_it = last_holder_.load(std::memory_order_seq_cst) == this_thread();
       return (!had_it && take(offered, now)) || take(nobody, now);
     }
@@ -94,7 +95,7 @@ class SpaceQueue {
     return false;
   }
 
-  EventCount front_;   // who has the turn
+  EventCount front_;   // the thread that has the turn
   EventCount behind_;  // the others
   std::atomic<Holder> holder_{nobody};
   std::atomic<Holder> last_holder_{nobody};  // before it was offered to the next

@@ -10,7 +10,7 @@
 
 namespace spindrift::group {
 
-/// What `save` writes, kept. Throws resource, and what `save` throws.
+/// Keeps what `save` writes. Throws resource, and what `save` throws.
 [[nodiscard]] std::unique_ptr<views::StateReader> keep_state(const std::function<void(std::ostream&)>& save);
 /// Collects a state and, when it is complete, gives it to `load`. Throws resource.
 [[nodiscard]] std::unique_ptr<views::StateWriter> collect_state(std::function<void(std::istream&)> load);

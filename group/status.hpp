@@ -1,6 +1,6 @@
-// What a member says about itself for people and programs of its host: a small file beside its counters, replaced whole at
-// every change, that outlives the process. Written by the poller, read by `spindrift group`. It is testimony, not protocol:
-// nothing in the group depends on it.
+// The status that a member shows of itself to people and programs of its host: a small file beside its counters, replaced
+// whole at every change, that outlives the process. Written by the poller, read by `spindrift group`. It is testimony, not
+// protocol: nothing in the group depends on it.
 #pragma once
 
 #include <cstdint>
