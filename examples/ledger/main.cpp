@@ -25,7 +25,7 @@ namespace {
 constexpr std::size_t account_count = 8;
 constexpr int transfers_per_teller = 10'000;
 
-/// What travels: moves `cents` between two accounts. Cents of zero: this teller has no more.
+/// A message: it moves `cents` between two accounts. Cents of zero: this teller has no more.
 struct Transfer {
   std::uint32_t from = 0;
   std::uint32_t to = 0;
@@ -91,7 +91,7 @@ class Ledger {
   }
 
  private:
-  /// What all tellers agree on.
+  /// The state on which all tellers agree.
   struct State {
     std::array<std::uint64_t, account_count> balances{};
     std::uint64_t applied = 0;
