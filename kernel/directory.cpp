@@ -84,7 +84,7 @@ bool Directory::connect(ServerLink& link) {
   return link.pair != PairId{};
 }
 
-// Whoever reads over this pair gets no answer, and the reads that are under way may still write where they were to.
+// A lookup that reads over this pair gets no answer, and the reads that are under way may still write where they were to.
 void Directory::disconnect(PairId pair, NodeId server) {
   if (pair == PairId{}) return;
   pool_->close(pair);

@@ -23,8 +23,8 @@
 
 namespace spindrift::kernel {
 
-/// Where a table is in its keeper's memory and what it is like, as its keeper tells one peer. Words: key, address, bytes,
-/// main clusters with overflow clusters above them, entries.
+/// The place of a table in its keeper's memory, and its shape, as its keeper tells them to one peer. Words: key, address,
+/// bytes, main clusters with overflow clusters above them, entries.
 struct MetaTableName {
   static constexpr std::size_t wire_bytes = 40;
 

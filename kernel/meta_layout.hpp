@@ -1,4 +1,4 @@
-// Where the words of a meta table lie, and how a reader finds out that what it read is torn. A table is a hash table in one
+// The layout of a meta table's words, which shows a reader when bytes that it read are torn. A table is a hash table in one
 // region of memory: *clusters* of slots, and *entries* of one cache line with key and value. A key's cluster is found by its
 // digest; a slot has a fingerprint of the key and says which entry has the rest. A full cluster links to an overflow
 // cluster. A reader needs one one-sided read for the cluster and one for the entry. (DrTM+KV's cluster chaining; KRCore,
@@ -102,8 +102,8 @@ using MetaEntryWords = std::array<std::uint64_t, MetaEntry::words>;
 [[nodiscard]] MetaClusterWords encode(const MetaCluster& cluster, std::uint32_t index) noexcept;
 [[nodiscard]] MetaEntryWords encode(const MetaEntry& entry, std::uint32_t index) noexcept;
 
-/// What was read where cluster or entry `index` is, of exactly the right size (checked); nothing if it is torn, is not of
-/// this place or was never written. The numbers in it are whatever the writer of the checksum put there.
+/// Decodes what was read where cluster or entry `index` is, of exactly the right size (checked); nothing if it is torn, is
+/// not of this place or was never written. The numbers in it are whatever the writer of the checksum put there.
 [[nodiscard]] std::optional<MetaCluster> decode_cluster(std::span<const std::byte> bytes, std::uint32_t index) noexcept;
 [[nodiscard]] std::optional<MetaEntry> decode_entry(std::span<const std::byte> bytes, std::uint32_t index) noexcept;
 

@@ -167,7 +167,7 @@ void MetaTable::plan(std::uint32_t index, const MetaEntry& entry) {
 }
 
 void MetaTable::plan_words(std::uint64_t offset, std::span<const std::uint64_t> words) {
-  // The checksum last: whoever reads it with words that fit saw them all in memory.
+  // The checksum last: a reader that finds words that fit it saw them all in memory.
   const auto plan_word = [&](std::size_t i) {
     if (load_acquire(region_.data() + offset + i * 8) != words[i]) stores_.push_back({offset + i * 8, words[i]});
   };

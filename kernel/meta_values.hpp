@@ -1,7 +1,8 @@
 // The values of a meta table say how to reach a node (KRCore's DCT metadata), and which memory a node has registered
 // (its ValidMR). One form for each, checked when it is read. (KRCore, sections 4.2 and 4.4.)
 //
-// Pure functions; any thread. Who decodes has the bytes from a peer: nothing comes of those that no correct node writes.
+// Pure functions; any thread. The bytes to decode come from a peer: decoding gives nothing for those that no correct node
+// writes.
 #pragma once
 
 #include <cstdint>

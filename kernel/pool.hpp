@@ -2,7 +2,7 @@
 // has the semantics of a reliable connection: what it posts is carried out once and in order, and completes in order; its
 // peer's messages come once and in order. Connecting it makes nothing: it is bound to a queue pair that is there.
 //
-// What one virtual queue pair does wrong is refused before it reaches a shared queue pair. What still goes wrong there, a
+// A mistake of one virtual queue pair is refused before it reaches a shared queue pair. A failure that still occurs there, a
 // peer that dies or takes its memory back, ends the pairs that talk to that peer; the operations of the others are posted
 // again. Writes and reads may then be carried out a second time, before anything later of the same pair; `once` forbids it.
 //
@@ -74,8 +74,8 @@ class Pool {
   };
   /// Errors: resource.
   [[nodiscard]] Result<PairId> create(CompletionQueue& completions, const PairOptions& options);
-  /// Binds it to the peer, no round trip. Messages go to whoever bound `port` there. Errors: bad_argument, resource, refused
-  /// (bound already), member_lost (the peer was lost, and pairs to it are still open).
+  /// Binds it to the peer, no round trip. Messages go to the peer's user that bound `port` there. Errors: bad_argument,
+  /// resource, refused (bound already), member_lost (the peer was lost, and pairs to it are still open).
   [[nodiscard]] Result<void> connect(PairId pair, const Metadata& peer, Port port);
   /// Pairs that peers connect to this port are accepted, up to `pairs_max` of them, with `completions` for what they post.
   /// They are the caller's to close from their first message on, whether they failed or not; one that fails before it has
@@ -106,8 +106,8 @@ class Pool {
   /// A pair that was accepted at the port and was not told of yet; from here on it is the caller's to close. Errors:
   /// group_closed (nobody bound the port).
   [[nodiscard]] Result<std::optional<PairId>> next_accepted(Port port) { return messages_.next_accepted(port); }
-  /// The next message of one pair, whoever connected it, which is not popped at its port then; nothing if there is none, or
-  /// it is large and was not read yet.
+  /// The next message of one pair, connected by either side, which is not popped at its port then; nothing if there is none,
+  /// or it is large and was not read yet.
   [[nodiscard]] std::optional<std::vector<std::byte>> take_message(PairId pair) { return messages_.take(pair); }
   /// Tells how the pair's peer is reached by connected queue pairs, if that is known otherwise. It is not to be trusted.
   void introduce(PairId pair, const Metadata& peer);

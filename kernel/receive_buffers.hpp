@@ -1,5 +1,5 @@
 // The receive buffers of one queue pair, or of a queue that several share: each is free, or with the adapter, or with the
-// owner of the queue pair until that gives it back. An adapter is whoever fills them: a network card, or libfabric.
+// owner of the queue pair until that gives it back. An adapter fills them: a network card, or libfabric.
 //
 // Remember: a buffer's id names the life of the queue pair. What an owner gives back after that life is ignored.
 #pragma once

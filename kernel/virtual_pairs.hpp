@@ -40,7 +40,7 @@ struct PoolOptions {
   std::uint32_t pairs_max = 4096;
   std::uint32_t window = 16;  ///< messages that a pair keeps for its user, a power of two
   /// Connected queue pairs, each to a peer to which `promote_posts` requests or more went in one sample period. 0: none.
-  /// Where completions prove nothing, a pair moves when its peer has said that all has arrived; one that cannot ask, or gets
+  /// If completions prove nothing, a pair moves when its peer has said that all has arrived; one that cannot ask, or gets
   /// no answer for a sample period, stays where it is, and keeps a queue pair there beyond this number.
   std::uint32_t connected_max = 0;
   std::uint64_t promote_posts = 1000;

@@ -2,7 +2,7 @@
 // with FI_EP_MSG endpoints, or both side by side behind one device, so that a pool chooses for each peer by its use (KRCore,
 // section 4.3). Memory is registered with both under one key; the metadata holds the address and both ports.
 //
-// What TCP cannot tell, this device does not claim:
+// This device claims nothing that TCP cannot tell:
 // * Every operation is acknowledged by the peer's provider (FI_DELIVERY_COMPLETE), so a completion proves that the bytes are
 //   in the peer's memory. That costs an answer per operation. Without it a connectionless provider that lost a connection
 //   would silently make another one, and a later write would land although an earlier one, completed, never did.

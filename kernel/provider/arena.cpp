@@ -75,8 +75,8 @@ Result<std::span<std::byte>> RegionArena::take(std::size_t bytes) {
   return std::span(begin, bytes);
 }
 
-// The pages go, and what takes their place is zero; pages that are locked stay. Who writes there late finds memory that is
-// nobody's.
+// The pages go, and what takes their place is zero; pages that are locked stay. An adapter that writes there late finds
+// memory that is nobody's.
 void RegionArena::give_back(std::span<std::byte> memory, bool fenced) noexcept {
   if (::madvise(memory.data(), memory.size(), MADV_DONTNEED) != 0) std::fill(memory.begin(), memory.end(), std::byte{});
   if (fenced) {

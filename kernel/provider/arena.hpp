@@ -95,7 +95,7 @@ class CopyStore {
   CopyStore(const CopyStore&) = delete;
   CopyStore& operator=(const CopyStore&) = delete;
 
-  /// Of at most bytes_max. Errors: as RegionArena::take.
+  /// Copies at most bytes_max. Errors: as RegionArena::take.
   [[nodiscard]] Result<CopiedBytes> copy(std::span<const std::byte> bytes);
 
  private:

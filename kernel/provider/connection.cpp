@@ -44,7 +44,7 @@ void PairConnection::transfer(const connected::Transfer& whole) {
   connected::cut(whole, piece_max, [this](const connected::Transfer& part) {
     if (broken()) return;
     PostedPiece piece{part, part.reads ? Kind::read : Kind::write};
-    // What lies in no region is not registered; it goes by a copy in either direction.
+    // Memory that lies in no region is not registered; its bytes go by a copy in either direction.
     if (piece.region == nullptr) {
       auto copy = context_.copies.copy({piece.local, piece.bytes});
       if (!copy) return break_down(copy.error().message());
@@ -157,7 +157,7 @@ Result<MemoryKeys> PairConnection::let_read(std::span<std::byte> memory) {
   return keys;
 }
 
-// Who is left at the other end hears of it, if the pair is well: no connection breaks that would tell it.
+// The process at the other end is told, if the pair is well: no connection breaks that would tell it.
 void PairConnection::close() {
   if (std::exchange(closed_, true)) return;
   revoke_all();

@@ -17,20 +17,20 @@
 
 namespace spindrift::kernel::vq {
 
-/// What is asked of the pool, piece by piece.
+/// A piece of an operation, as it is posted to the pool.
 struct PostedPiece : connected::Transfer {
   kernel::Request::Kind kind = kernel::Request::Kind::write;
   bool news = false;    ///< of a write: the peer is told of it
   CopiedBytes owned{};  ///< of `local`; of a read that is not into a region: where it lands first
 };
 
-/// What the pool may still touch for a pair that is closed.
+/// The pieces of a closed pair whose memory the pool may still touch.
 struct Leaving {
   PairId pair;
   std::deque<PostedPiece> pieces;
 };
 
-/// What all connections of an endpoint share.
+/// The objects that all connections of an endpoint share.
 struct PairContext {
   Pool& pool;
   RegionArena& arena;
@@ -62,7 +62,7 @@ class PairConnection final : public connected::Connection {
   /// Lets the peer read memory of this process that is no region, until the connection is closed. Once. Errors: resource.
   [[nodiscard]] Result<MemoryKeys> let_read(std::span<std::byte> memory);
 
-  // Of a link that begins: how this side calls, and what the other side has said.
+  // While a link begins: how this side calls, and what the other side has said.
   std::optional<Introduction> introduced;
   Route route{};
   Metadata reached_by{};  ///< what the pair is bound by
@@ -70,7 +70,7 @@ class PairConnection final : public connected::Connection {
 
   /// One that is over by this completion, which is that of it or of a later one; to be called until there is none.
   [[nodiscard]] std::optional<PostedPiece> take_finished(const Completion& completion);
-  /// What the pool knows of its end.
+  /// Breaks the connection down if the pool knows of its end.
   void look_for_failure();
 
   /// Waits to be offered by `ring` or `flush`.

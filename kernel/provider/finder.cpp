@@ -1,4 +1,4 @@
-// Who keeps tables, what a link changes in them, and what is said of it.
+// The nodes that keep tables, the changes that a link makes to them, and the log's lines on it.
 #include <spindrift/kernel/provider/finder.hpp>
 
 #include <algorithm>
@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::size_t servers_max = 3;
 
-/// Hosts by the place of the first node on them. Whoever has the same addresses numbers them alike.
+/// Hosts by the place of the first node on them. All nodes that have the same addresses number them alike.
 std::vector<MetaMember> members_of(std::span<const fabric::Address> roster) {
   std::vector<MetaMember> members;
   for (const fabric::Address& each : roster) {
@@ -69,7 +69,7 @@ Finder::Finder(const VqOptions& options, Plausible plausible, const Clock& clock
                  {.answer_max = options.lookup_max, .order = order_of(self_, options.roster), .plausible = plausible_}),
       routes_(directory_, order_of(self_, options.roster), others_, options.meet_max) {}
 
-// Who keeps the tables for all has everybody in it; anybody else itself alone.
+// A node that keeps a table for all has everybody in it; any other has itself alone.
 std::set<NodeId> Finder::kept_here() const {
   const bool for_all = std::find(servers_.begin(), servers_.end(), self_) != servers_.end();
   return for_all ? others_ : std::set<NodeId>();

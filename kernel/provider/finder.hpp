@@ -1,8 +1,9 @@
 // How a process of a group finds the others, and lets itself and others be found: the meta table that it keeps, what it has
 // learned from others' tables, and which way each link begins.
 //
-// Remember: what a table says is used for a call and for nothing else. Who answers says which start of which node it is, and
-// a call that meets another start than the table's comes to nothing; rights to memory are given by the links alone.
+// Remember: what a table says is used for a call and for nothing else. A process that answers says which start of which node
+// it is, and a call that meets another start than the table's comes to nothing; rights to memory are given by the links
+// alone.
 //
 // Threading: the poller's. Lifetime: the clock outlives it, and it outlives the pool that it was opened with.
 #pragma once
@@ -28,7 +29,7 @@
 
 namespace spindrift::kernel::vq {
 
-/// What one side of a link says of itself with its greeting: the table that it keeps, and its device.
+/// One side of a link says this of itself with its greeting: the table that it keeps, and its device.
 struct Introduction {
   MetaTableName table;
   Metadata metadata;
@@ -51,7 +52,7 @@ class Finder {
   /// Whether the node's device can be what these metadata name, as far as this process knows without anybody.
   using Plausible = std::function<bool(NodeId, const Metadata&)>;
 
-  /// Of the options, `self`, `roster`, `meet_max` and `lookup_max` count.
+  /// Uses `self`, `roster`, `meet_max` and `lookup_max` of the options, and no others.
   Finder(const VqOptions& options, Plausible plausible, const Clock& clock);
   Finder(const Finder&) = delete;
   Finder& operator=(const Finder&) = delete;

@@ -49,7 +49,7 @@ class Routes {
   void on_linked(NodeId node);
 
  private:
-  /// What a node waits for, or what came of it.
+  /// The state of the way to a node: the lookup under way, or its answer.
   struct Waiting {
     bool asked = false;  ///< a lookup is under way, or over
     bool ready = false;  ///< `take_ready` has said so

@@ -1,4 +1,4 @@
-// Connections over a pool of virtual queue pairs. Who calls connects a pair and greets over it; who is called greets back
+// Connections over a pool of virtual queue pairs. The caller connects a pair and greets over it; the other side greets back
 // over the pair that its pool has accepted, and knows that the connection stands when the caller says anything more.
 #include <algorithm>
 #include <array>
@@ -42,8 +42,8 @@ std::optional<Classes> classes_of(std::string_view provider) {
   return std::nullopt;
 }
 
-/// Who is of the same providers, at the node's address as far as that is written in numbers. A host's name is not looked up
-/// here, so of a node with one the port alone is checked.
+/// Metadata are plausible if they are of the same provider, and at the node's address as far as that is written in numbers.
+/// A host's name is not looked up here, so of a node with one the port alone is checked.
 struct Plausibility {
   std::string provider;
   std::map<NodeId, std::string> addresses;  ///< of the roster
@@ -116,7 +116,7 @@ class VqTransport final : public connected::Transport {
     return Descriptors{device_->descriptor(), -1};
   }
 
-  // What was known of a node whose connection this process has ended is over with it, also while the last words are on their
+  // Knowledge of a node whose connection this process has ended is over with it, also while the last words are on their
   // way.
   [[nodiscard]] Reach reach(NodeId node) override {
     for (const auto& [pair, connection] : pairs_) {
@@ -365,7 +365,7 @@ class VqTransport final : public connected::Transport {
     PairConnection(nobody, context(), pair).close();
   }
 
-  /// What this side says first, and the right to read its meta table that goes with it.
+  /// Says this side's first words, and gives the right to read its meta table that goes with them.
   [[nodiscard]] Result<void> introduce(PairConnection& connection, const connected::GreetingBytes& greeting) {
     const MetaKeeper& table = finder_.table();
     SPINDRIFT_TRY_ASSIGN(const MemoryKeys keys, connection.let_read(table.memory()));

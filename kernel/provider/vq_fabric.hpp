@@ -33,7 +33,8 @@ struct VqOptions {
   /// All nodes of the group with their addresses, the same in every process and in the same order: the meta servers are
   /// chosen from it. Empty: everybody is called at the address that `connect` is given.
   std::vector<fabric::Address> roster{};
-  /// What members prove themselves by, inside of a TLS session that carries all but data. Null: nobody proves anything.
+  /// The keys by which members prove themselves, inside of a TLS session that carries all but data. Null: nobody proves
+  /// anything.
   std::shared_ptr<fabric::tls::Credentials> credentials{};
   /// So long a meta server is given to answer at its address before the next one is met at its own, and after the last one
   /// everybody: at the start, when nobody's table is known.
@@ -63,7 +64,8 @@ struct VqOptions {
 /// and the roster leaves out the nodes that the other part reaches.
 [[nodiscard]] Result<std::unique_ptr<fabric::connected::Endpoint>> make_vq_part(const VqOptions& options);
 
-/// Of that roster, who keeps meta tables for all: at most three, on different hosts if there are so many, in its order.
+/// The nodes of that roster that keep meta tables for all: at most three, on different hosts if there are so many, in its
+/// order.
 [[nodiscard]] std::vector<NodeId> vq_meta_servers(std::span<const fabric::Address> roster);
 
 /// The provider of libfabric whose connectionless endpoints `VqOptions::provider` takes; empty if there is no such fabric.

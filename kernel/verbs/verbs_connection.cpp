@@ -11,7 +11,7 @@ namespace spindrift::kernel::verbs {
 namespace {
 
 constexpr int way_found_in_ms = 2000;
-/// Before a caller's token: whoever calls from another protocol is turned away.
+/// Stands before a caller's token, so that a caller of another protocol is turned away.
 constexpr std::uint64_t caller_says = 0x31'63'76'44'4e'50'53;  // "SPNDvc1"
 
 ibv_wr_opcode opcode_of(const AdapterRequest& request) {

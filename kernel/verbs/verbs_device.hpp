@@ -2,14 +2,14 @@
 // DC initiators and a DC target (dynamically connected transport), which Mellanox' adapters have from ConnectX-4 on and
 // libmlx5 makes. (KRCore, sections 2.3 and 4.2.) Peers are reached by the adapter: nobody's process helps.
 //
-// What is promised otherwise than over libfabric:
+// Some promises are other ones than over libfabric:
 // * A completion says that the peer's adapter has acknowledged the operation, not that its memory shows it:
 //   `visible_on_completion` is false. Completions come in the order of the posts, on both classes.
 // * A message that finds no buffer waits on a connection. On a DC initiator, whose other peers wait too, it is tried for a
 //   quarter of a second and is then `not_ready`; every failure breaks the initiator, which works again after `reset`.
 // * A message's header has at most 128 bytes.
 // * Memory that is registered is pinned: the limit of locked memory must allow it (ulimit -l).
-// * A key holds for whoever knows it and reaches one of this device's queue pairs, until it is deregistered.
+// * A key holds for every process that knows it and reaches one of this device's queue pairs, until it is deregistered.
 //
 // The connectionless half has not been run on an adapter: the machines that build this have none. Its tests look at each
 // call into libmlx5. The connected half runs on the kernel's soft-RoCE (`tools/test --vm`).
