@@ -27,7 +27,7 @@ class ChildProcess {
   [[nodiscard]] pid_t id() const noexcept { return id_; }
   /// Readable once the process has ended.
   [[nodiscard]] int process_descriptor() const noexcept { return process_.get(); }
-  /// What it writes; at its end once nobody can write any more.
+  /// The pipe that it writes to; at its end once nobody can write any more.
   [[nodiscard]] int pipe_descriptor() const noexcept { return pipe_.get(); }
 
   void send_signal(int signal) const noexcept;

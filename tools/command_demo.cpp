@@ -94,7 +94,7 @@ Duration patience_for(const ulog::Recording& recording, const DemoOptions& optio
   return patience;
 }
 
-/// Who is to be killed on the way. Throws bad_argument.
+/// The member that is to be killed on the way, if any. Throws bad_argument.
 std::optional<NodeId> victim_of(const DemoOptions& options, const View& view) {
   const bool majority_left = 2 * (view.members.size() - 1) > view.members.size();
   if (options.kill == "none" || (options.kill.empty() && !majority_left)) return std::nullopt;
@@ -150,7 +150,7 @@ void add_rate_option(CLI::App& command, Rate& rate) {
       ->check(CLI::IsMember({"real", "max"}));
 }
 
-/// Of the help of `spindrift demo`.
+/// The texts of the help of `spindrift demo`.
 const CommandText demo_text{
     "demo", "Replay a recorded flight through a group of processes, and compare what they deliver",
     "Every topic of the recording goes through an ordered subgroup and is sent by one member; all members deliver "

@@ -60,7 +60,7 @@ std::string condition_of(const NodeReport& node) {
   return "unknown";
 }
 
-/// At the end of every line of a group that may have split: whoever greps one line must see it.
+/// Ends every line of a group that may have split, so that an operator who greps one line sees it.
 std::string warning(const GroupReport& report) { return report.partition_safety() ? "" : "  (NO PARTITION SAFETY)"; }
 
 int finish(const GroupReport& report) {

@@ -40,7 +40,7 @@ struct KeysOptions {
 
 sys_seconds now() { return std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now()); }
 
-/// Where a group's keys lie; with a path that another shell can use, too.
+/// The directory of a group's keys, as a path that another shell can use, too.
 std::string directory_of(const KeysOptions& options) {
   if (options.directory.empty()) return group_keys_path(options.group);
   std::string path = std::filesystem::absolute(options.directory).lexically_normal().string();
@@ -159,7 +159,7 @@ Json json_of(const IssuedCertificate& certificate) {
           {"state", state_of(certificate)}};
 }
 
-/// What there is to show of a directory, and what is wrong with it.
+/// The certificates of a directory that can be shown, and the problem with the rest.
 struct Shown {
   std::string group;
   std::vector<IssuedCertificate> certificates;

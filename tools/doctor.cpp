@@ -216,7 +216,7 @@ Finding keys(const HostFacts& host) {
           "spindrift keys init GROUP --nodes IDS makes them; copy this node's directory to where [SPINDRIFT] keys says"};
 }
 
-/// Of virtual queue pairs: by whose meta tables nodes find each other.
+/// Says by whose meta tables the nodes of virtual queue pairs find each other.
 std::string tables_of(const Config& config, const View& view) {
   std::vector<fabric::Address> roster;
   for (const NodeId node : view.members) roster.push_back({node, config.address_of(node)});
@@ -224,7 +224,7 @@ std::string tables_of(const Config& config, const View& view) {
                      listed(kernel::vq_meta_servers(roster)));
 }
 
-/// Of a fabric that is two in one, over which this node reaches whom; of virtual queue pairs, how.
+/// Says over which part of a mixed fabric this node reaches which nodes, and how virtual queue pairs reach them.
 std::string ways_of(const Config& config, const FabricName& name, const View& view) {
   if (!name.mixed()) return name.between_hosts == FabricName::BetweenHosts::vq ? tables_of(config, view) : "";
   std::vector<NodeId> near;

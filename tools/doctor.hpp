@@ -1,5 +1,5 @@
-// What a machine has of what members need, and what to do about the rest. Looking and judging are apart: `look` reads the
-// system, `examine` is a pure function of what was seen.
+// Finds out how far a machine has what members need, and what to do about the rest. Looking and judging are apart: `look`
+// reads the system, `examine` is a pure function of what was seen.
 #pragma once
 
 #include <cstdint>
@@ -41,7 +41,7 @@ struct NetworkFacts {
   std::string keys;                            ///< whose they are, and until when
 };
 
-/// What was seen of this host, for this user.
+/// The facts that were seen of this host, for this user.
 struct HostFacts {
   std::uint32_t cpus = 1;           ///< that this process may run on
   std::optional<double> cpu_quota;  ///< of its cgroup, in CPUs
@@ -65,7 +65,7 @@ struct KeyNeeds {
   NodeId node;
 };
 
-/// What one member of a configuration takes.
+/// The needs of one member of a configuration.
 struct Needs {
   std::uint32_t members = 1;       ///< of the group, at most as many on this host
   std::uint64_t member_bytes = 0;  ///< memory that one member shares
@@ -95,7 +95,7 @@ struct Finding {
 
 /// Reads the system and changes nothing. With `needs` also what these name is looked at.
 [[nodiscard]] HostFacts look_at_host(const std::optional<Needs>& needs);
-/// Of all members of the configuration's first view, what the largest takes. Errors: as Config::view().
+/// The needs of the largest member of the configuration's first view. Errors: as Config::view().
 [[nodiscard]] Result<Needs> needs_of(const Config& config);
 [[nodiscard]] std::vector<Finding> examine(const HostFacts& host, const std::optional<Needs>& needs);
 

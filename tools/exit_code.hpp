@@ -34,7 +34,7 @@ struct ExitCodeMeaning {
 /// The table as text for the end of a help page.
 [[nodiscard]] std::string exit_codes_text();
 [[nodiscard]] ExitCode exit_code_of(ErrorKind kind) noexcept;
-/// What `main` returns.
+/// The number that `main` returns.
 [[nodiscard]] constexpr int number(ExitCode code) noexcept { return static_cast<int>(code); }
 
 }  // namespace spindrift::tools

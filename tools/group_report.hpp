@@ -1,4 +1,5 @@
-// What the status files of a group's nodes say together: who lives, which view is the newest, who vouches for whose end.
+// The report that the status files of a group's nodes make together: which nodes live, which view is the newest, and which
+// node vouches for the end of which.
 #pragma once
 
 #include <string>

@@ -14,7 +14,7 @@
 
 namespace spindrift::tools {
 
-/// What commands share; one that takes more derives from it.
+/// The options that commands share; a command that takes more derives from it.
 struct CommandOptions {
   std::string config;
   std::optional<std::uint32_t> id;

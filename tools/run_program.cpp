@@ -30,7 +30,7 @@ void occupy_standard_descriptors() {
   }
 }
 
-/// What is thrown for want of memory would end a thread of the library without a word.
+/// An exception for want of memory would end a thread of the library without a word.
 [[noreturn]] void on_no_memory() {
   constexpr std::string_view text =
       "spindrift: this process gets no more memory; fix: raise the limit of address space (ulimit -v), or the memory of the "

@@ -129,7 +129,7 @@ Session::~Session() {
   if (!watcher_.joinable()) return;
   try {
     finish();
-  } catch (const Exception&) {  // whoever destroys without finishing reports another error already
+  } catch (const Exception&) {  // a caller that destroys without finishing reports another error already
   }
 }
 

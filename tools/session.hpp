@@ -73,7 +73,8 @@ class Session {
   void drop_deliveries(const std::string& kept = {});
   /// Ends wait_for. Any thread, handlers included.
   void request_stop() noexcept;
-  /// What comes first. `input` is a descriptor, or -1. An event that is there already wins over a deadline that has passed.
+  /// Returns the event that comes first. `input` is a descriptor, or -1. An event that is there already wins over a deadline
+  /// that has passed.
   [[nodiscard]] Event wait_for(int input = -1, Time deadline = never);
   /// Whether a signal has asked this member to leave.
   [[nodiscard]] bool signaled() const noexcept;

@@ -28,7 +28,7 @@ struct Sample {
   std::span<const std::byte> fields;  ///< what follows the timestamp, as recorded
 };
 
-/// What was read. Owns the file's bytes, into which its samples point.
+/// A recording that was read. It owns the file's bytes, into which its samples point.
 class Recording {
  public:
   /// Reads the bytes of a file called `name`. Errors: bad_input if not even the header is ULog's. Damage further on is

@@ -58,8 +58,8 @@ std::string one_line(std::string text) {
   return text;
 }
 
-/// What one member has to send: its topics, and for each the number of the next sample. Topics come from the poller, samples
-/// go to the sending thread.
+/// One member's share of what is to be sent: its topics, and for each the number of the next sample. Topics come from the
+/// poller, samples go to the sending thread.
 class Share {
  public:
   Share(const ulog::Recording& recording) : recording_(recording), next_(recording.topics().size()) {
@@ -94,7 +94,7 @@ class Share {
   /// Whether a topic came since the last call of `next`.
   [[nodiscard]] bool any_taken() const noexcept { return any_taken_.load(std::memory_order_acquire); }
   [[nodiscard]] std::uint64_t sent_count() const noexcept { return sent_; }
-  /// Of the topics that this member has now, from where it took them.
+  /// The samples of the topics that this member has now, from where it took them over.
   [[nodiscard]] std::uint64_t size() const noexcept { return size_; }
 
  private:

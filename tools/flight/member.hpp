@@ -18,7 +18,7 @@ struct FlightMemberOptions : CommandOptions {
   bool victim = false;  ///< will be killed when it reports half its share; waits for that rather than send its last sample
 };
 
-// What a member reports: a word, a blank and its argument.
+// A member's report is a word, a blank and its argument.
 inline constexpr char report_joined[] = "joined";      ///< in view
 inline constexpr char report_progress[] = "progress";  ///< messages delivered so far; at most 200 times
 inline constexpr char report_half[] = "half";          ///< the victim has sent half its share

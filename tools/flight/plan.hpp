@@ -1,4 +1,4 @@
-// Who sends what in a replay: every topic of the recording travels through exactly one subgroup and comes from exactly one
+// The plan of a replay: every topic of the recording travels through exactly one subgroup and comes from exactly one
 // member at a time. Pure functions of recording and view, so that all processes find the same without talking.
 #pragma once
 
@@ -34,8 +34,8 @@ struct Sender {
   bool operator==(const Sender&) const = default;
 };
 
-/// Who sends a topic in `view` when whoever sent it is gone: the planned member if it is there, else the next one after it
-/// among the subgroup's senders, by id and round. Nothing if no sender is there.
+/// The sender of a topic in `view` when the one that sent it is gone: the planned member if it is there, else the next one
+/// after it among the subgroup's senders, by id and round. Nothing if no sender is there.
 [[nodiscard]] std::optional<Sender> next_in_line(const TopicPlan& plan, const View& view);
 
 /// The subgroup that the demo's own configuration gives to a topic: sensors, estimation, control or system, by its name.

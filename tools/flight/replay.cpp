@@ -1,5 +1,5 @@
-// The parent's event loop. A member that fails is noticed by its end or its report; the others go on. Whoever has reported
-// its result waits to be dismissed, so that members that come later find a group.
+// The parent's event loop. A member that fails is noticed by its end or its report; the others go on. A member that has
+// reported its result waits to be dismissed, so that members that come later find a group.
 #include "flight/replay.hpp"
 
 #include <unistd.h>
@@ -34,7 +34,7 @@ struct Running {
   [[nodiscard]] bool over() const { return process->status().has_value() && !pipe_open; }
 };
 
-/// What becomes of the member that is to be killed.
+/// The fate of the member that is to be killed.
 enum class Fate { none, doomed, killed, restarted };
 
 class Replay {
@@ -194,7 +194,8 @@ class Replay {
     }
     outcome.result.reset();
     outcome.code = code_of(status);
-    // Who waits for founders would wait for ever; a group that has begun goes on without this one, or says that it cannot.
+    // A member that waits for founders would wait for ever; a group that has begun goes on without this one, or says that it
+    // cannot.
     const bool founded = std::all_of(members_.begin(), members_.end(), [](const Running& each) { return each.joined; });
     if (!founded) deadline_ = std::min(deadline_, clock_.now() + grace);
   }

@@ -1,4 +1,4 @@
-// What the replay sends: one message per recorded sample, a fixed header and the sample's fields. Little-endian; decoding
+// The messages of a replay: one message per recorded sample, a fixed header and the sample's fields. Little-endian; decoding
 // checks every byte, for a message comes from another process.
 #pragma once
 

@@ -1,6 +1,6 @@
-// What one member counts and digests while it delivers a replay, view after view, and what the file says it should have
-// found. At every boundary of views all members hold the same: so each knows which sample of a topic is due next, and from
-// whom.
+// The counts and digests that one member takes while it delivers a replay, view after view, and those that it should have
+// found by the file. At every boundary of views all members hold the same: so each knows which sample of a topic is due
+// next, and from whom.
 #pragma once
 
 #include <cstdint>

@@ -18,7 +18,7 @@ double rate_of(const TallyResult& result) {
   return result.seconds > 0 ? static_cast<double>(result.messages) / result.seconds : 0;
 }
 
-/// Of the sequences of all subgroups, so that one look compares two members.
+/// The digest of the sequences of all subgroups, so that one look compares two members.
 Digest digest_of_all(const TallyResult& result) { return digest_of(std::as_bytes(std::span(result.sequences))); }
 
 /// Messages delivered by a subgroup: the sum of its topics.
@@ -30,7 +30,7 @@ std::uint64_t recorded_in(const FlightReport& report, SubgroupId subgroup) {
   return sum;
 }
 
-/// Who sent a topic at last, by any member's result: they agree, or the replay has a fault.
+/// The last sender of a topic, by any member's result: they agree, or the replay has a fault.
 std::uint32_t last_sender(const FlightReport& report, std::size_t topic) {
   for (const MemberOutcome& outcome : report.outcomes) {
     if (outcome.result) return outcome.result->senders[topic];
@@ -59,12 +59,12 @@ std::map<std::uint64_t, ViewSummary> views_of(const FlightReport& report) {
     for (const ViewEntry& entry : outcome.result->views) {
       const bool own_first = &entry == &outcome.result->views.front();
       auto& summary = views.try_emplace(entry.view, ViewSummary{entry, {}, {}}).first->second;
-      if (!own_first) summary.entry = entry;  // whoever was there before knows who joined
+      if (!own_first) summary.entry = entry;  // a member that was there before knows who joined
       summary.delivered.emplace_back(outcome.node, entry.delivered);
       if (entry.gap_ms) summary.gaps_ms.emplace_back(outcome.node, *entry.gap_ms);
     }
   }
-  // Of a view that the others had no more to say about, only the newcomer tells, and it does not know who came with it.
+  // Only the newcomer tells of a view about which the others had no more to say, and it does not know who came with it.
   const ViewEntry* before = nullptr;
   for (auto& [id, summary] : views) {
     std::vector<std::uint32_t>& joined = summary.entry.joined;

@@ -24,7 +24,7 @@ struct Verdict {
 /// A member without a result makes its topics and subgroups unequal.
 [[nodiscard]] Verdict judge(const ulog::Recording& recording, const View& view, const std::vector<MemberOutcome>& outcomes);
 
-/// What is printed: all of one replay.
+/// The report that is printed: all of one replay.
 struct FlightReport {
   const ulog::Recording& recording;
   const View& view;

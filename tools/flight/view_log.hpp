@@ -1,4 +1,4 @@
-// What a member of a replay lives through: its views, the messages delivered in each, and how long deliveries stood still
+// The history of a member of a replay: its views, the messages delivered in each, and how long deliveries stood still
 // from one to the next.
 #pragma once
 
