@@ -1,5 +1,5 @@
-// What the endpoints of every fabric do alike: keys that nobody can guess, and the checks of an operation before anything of
-// its list is executed.
+// The endpoints of every fabric have these in common: keys that nobody can guess, and the checks of an operation before
+// anything of its list is executed.
 #pragma once
 
 #include <cstdint>
@@ -23,13 +23,13 @@ struct ExposedRegion {
   Access access = Access::read;
 };
 
-/// Of an operation to a peer that is there. `target`: its region, nothing if the peer did not expose it; not looked at for a
-/// send. Errors: bad_argument.
+/// Checks an operation to a peer that is there. `target`: its region, nothing if the peer did not expose it; not looked at
+/// for a send. Errors: bad_argument.
 [[nodiscard]] Result<void> check_operation(const Operation& operation, const Traits& traits,
                                            const std::optional<ExposedRegion>& target);
 
-/// Of an operation to a peer that is not there: dropped if it is gone (its `lost` event says so). `newest`: the last peer
-/// that there was. Errors: bad_argument.
+/// Checks an operation to a peer that is not there; it is dropped if the peer is gone (its `lost` event says so). `newest`:
+/// the last peer that there was. Errors: bad_argument.
 [[nodiscard]] Result<void> check_absent(PeerId peer, PeerId newest);
 
 }  // namespace spindrift::fabric

@@ -1,6 +1,6 @@
-// The fabric: one-sided network, cut to what Spindrift uses. A provider is honest about what it is (Traits); whoever needs
-// a trait asks for it and refuses the provider with the reason. Providers: shm (same host), ofi and verbs (across hosts),
-// mixed (shm and one of those), fault (a decorator), and the simulator's.
+// The fabric: one-sided network, cut to what Spindrift uses. A provider is honest about what it is (Traits); a caller that
+// needs a trait asks for it and refuses the provider with the reason. Providers: shm (same host), ofi and verbs (across
+// hosts), mixed (shm and one of those), fault (a decorator), and the simulator's.
 //
 // The one guarantee that everything rests on, if `ordered_writes`: of two writes posted to one peer, the bytes of the later
 // are visible there only after all bytes of the earlier. Within one write, 64-byte lines become visible in any order and at
@@ -37,7 +37,8 @@ struct Traits {
   std::uint64_t buffered_bytes = 0;  ///< of `unsent_bytes` to one peer: so many wait elsewhere, in sockets
 };
 
-/// Where a process listens. `endpoint` is the provider's own form; shm derives it from the node id and ignores it.
+/// The address at which a process listens. `endpoint` is the provider's own form; shm derives it from the node id and
+/// ignores it.
 struct Address {
   NodeId node;
   std::string endpoint;
@@ -55,7 +56,7 @@ struct Region {
   std::span<std::byte> memory;
 };
 
-/// What a peer may do with a region exposed to it. `read` is also what `map` needs.
+/// The right that a peer has to a region exposed to it. `read` is also what `map` needs.
 enum class Access : std::uint8_t { read, write };
 
 struct Operation {
@@ -93,7 +94,7 @@ struct Event {
   RegionKey region{};
   std::uint64_t region_bytes = 0;
   std::uint64_t context = 0;
-  /// Of a connection: random, this end's and the other's, new for each, so that what proves something on one proves nothing
+  /// The words of a connection: random, this end's and the other's, new for each, so that a proof on one proves nothing
   /// on another. 0 where the operating system says who the peer is.
   std::array<std::uint64_t, 2> words{};
   std::vector<std::byte> bytes{};
@@ -118,7 +119,7 @@ class Fabric {
   [[nodiscard]] virtual Result<void> listen(const Address& self) = 0;
 
   /// Starts connecting to a peer that may not be there yet. One `connected` event per pair of processes follows at each
-  /// side, whoever of the two asked; the provider waits for the peer by events, not by polling. Does nothing while a
+  /// side, whichever of the two asked; the provider waits for the peer by events, not by polling. Does nothing while a
   /// connection to that node is wanted or live. After a `lost`, or a `disconnect`, it may be called again, and leads to a
   /// new `connected` once a process of that node is there, the same or a later one. Errors: resource.
   [[nodiscard]] virtual Result<void> connect(const Address& peer) = 0;

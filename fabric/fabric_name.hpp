@@ -11,7 +11,7 @@ namespace spindrift::fabric {
 
 /// "shm", "tcp", "ofi:tcp", "vq:net", "verbs", or "shm+" before one of the latter four: a mixed fabric.
 struct FabricName {
-  /// What reaches members of other hosts.
+  /// The fabric that reaches members of other hosts.
   enum class BetweenHosts : std::uint8_t { none, tcp, ofi, vq, verbs };
 
   bool shm = false;  ///< members of one host read each other's memory in place

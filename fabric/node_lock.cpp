@@ -1,7 +1,7 @@
 // Record locks of the kind that belongs to a process (fcntl, F_SETLK). A lock of flock or of an open file description
-// belongs to whoever has a descriptor of it, so a child that its parent has forked keeps it when the parent is dead; this
-// kind does not. It has two flaws, which the list of held locks makes up for: a process is never in its own way, and
-// closing any descriptor of a file drops the process's locks on it. So this process opens no file whose lock it has, and
+// belongs to every process that has a descriptor of it, so a child that its parent has forked keeps it when the parent is
+// dead; this kind does not. It has two flaws, which the list of held locks makes up for: a process is never in its own way,
+// and closing any descriptor of a file drops the process's locks on it. So this process opens no file whose lock it has, and
 // one mutex covers each opening and closing together with the list.
 #include <spindrift/fabric/node_lock.hpp>
 
@@ -49,7 +49,7 @@ Result<void> write_process(int file) {
 
 }  // namespace
 
-/// What this process has locked. A forked child has a copy, which is true of its parent only.
+/// The files that this process has locked. A forked child has a copy, which is true of its parent only.
 struct NodeLock::Held {
   std::mutex mutex;
   std::set<Key> keys;
@@ -101,7 +101,7 @@ Result<std::optional<NodeLock>> NodeLock::try_take(int directory, const std::str
       if (errno == EACCES || errno == EAGAIN) return std::optional<NodeLock>();
       return system_error("lock", errno);
     }
-    // Who ends removes the file before the lock goes: a lock counts only on the file that the name still means.
+    // A process that ends removes the file before the lock goes: a lock counts only on the file that the name still means.
     if (!still_named(file.get(), directory, name)) continue;
     SPINDRIFT_TRY(write_process(file.get()));
     held.keys.insert(*key);

@@ -20,7 +20,7 @@ class NodeLock {
   /// Takes the lock, making the file if it is missing; nothing if somebody has it. The file that is locked is the one that
   /// the name means. Errors: resource.
   [[nodiscard]] static Result<std::optional<NodeLock>> try_take(int directory, const std::string& name);
-  /// Who has the lock, for people: a process id, or "unknown".
+  /// The holder of the lock, for people: a process id, or "unknown".
   [[nodiscard]] static std::string holder(int directory, const std::string& name);
 
   NodeLock(NodeLock&& other) noexcept;

@@ -1,4 +1,4 @@
-// What a fabric that reaches peers in two ways asks of each of the two, beyond what every fabric does.
+// A part of a fabric that reaches peers in two ways: each part does this beyond what every fabric does.
 #pragma once
 
 #include <optional>
@@ -12,7 +12,7 @@ namespace spindrift::fabric {
 
 class Part : public Fabric {
  public:
-  /// What `post` would say of the list before anything of it is executed.
+  /// The answer that `post` would give to the list before it executes anything of it.
   [[nodiscard]] virtual Result<void> check(std::span<const Operation> operations) = 0;
 
   /// From here on calls of that node are turned away and told of once, with `why`; a connection that there is with it is

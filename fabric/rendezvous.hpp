@@ -1,5 +1,5 @@
-// Where the processes of a group meet on one host: `<runtime directory>/<group>/` with a lock and a socket per node. Who
-// holds a node's lock is that node; files of a node whose lock is free belong to nobody alive.
+// The place where the processes of a group meet on one host: `<runtime directory>/<group>/` with a lock and a socket per
+// node. The process that holds a node's lock is that node; files of a node whose lock is free belong to nobody alive.
 #pragma once
 
 #include <optional>

@@ -1,13 +1,13 @@
-// Who calls whom: the rules by which two processes that may call each other at any time come to have one connection.
+// The rules of calls, by which two processes that may call each other at any time come to have one connection.
 //
 // Two processes may call each other at once. The invariant to remember: of two calls that cross, that of the lower node id
-// stands, unless the other side calls again; and who answers a call says how many it has made itself, so that those still
-// under way are known as over.
+// stands, unless the other side calls again; and the side that answers a call says how many it has made itself, so that
+// those still under way are known as over.
 //
-// A greeting can be forged by whoever reaches the port, and it tells its sender's start to whoever calls. So each side says
-// a random word with it, and a connection that is up gives way to a call of the same start only if that knows the word: the
-// other end alone has heard it. One that does not is turned away; if it was the other end that had not heard, the connection
-// falls silent and is found dead.
+// A greeting can be forged by any process that reaches the port, and it tells its sender's start to any caller. So each side
+// says a random word with it, and a connection that is up gives way to a call of the same start only if that knows the word:
+// the other end alone has heard it. One that does not is turned away; if it was the other end that had not heard, the
+// connection falls silent and is found dead.
 //
 // Pure: it is stepped with events and the time, and what is to be done about them waits in `take_actions`, as values, in
 // order. Copies behave alike, so that tests step one in every order of events.
@@ -71,7 +71,7 @@ class CallRules {
     std::string reason;
     friend auto operator<=>(const Action&, const Action&) = default;
   };
-  /// What a call or an answer is begun with: the call, valid until `on_ended`, and what to say to the other side.
+  /// A call or an answer is begun with these: the call, valid until `on_ended`, and what to say to the other side.
   struct Begun {
     const PeerCall* call = nullptr;
     Greeting greeting;
@@ -81,7 +81,7 @@ class CallRules {
   CallRules(NodeId self, std::uint64_t incarnation, std::size_t connections_max)
       : self_(self), incarnation_(incarnation), connections_max_(connections_max) {}
 
-  // What the endpoint's owner wants.
+  // The wishes of the endpoint's owner.
   /// A connection; once it is up, the wish is over. Nothing while there is one or it is wanted.
   void want(NodeId node, Time now);
   /// Calls of the node are not answered, and none is made; what there is with it ends for `reason`.
@@ -92,7 +92,7 @@ class CallRules {
   /// From now on nobody is called or answered.
   void finish();
 
-  // What the endpoint and its transport have found out.
+  // The findings of the endpoint and its transport.
   /// It is known how the node is reached. Nothing if it is not to be called any more. `word`: random, and nobody else's.
   [[nodiscard]] std::optional<Begun> begin_call(NodeId node, std::uint64_t word, Time now);
   void on_unreachable(NodeId node, Time now);
@@ -124,7 +124,7 @@ class CallRules {
   friend auto operator<=>(const CallRules&, const CallRules&) = default;
 
  private:
-  /// What this process wants of a node, and has tried.
+  /// This process's wish for a node, and its attempts.
   struct Node {
     enum class Wish : std::uint8_t { none, waiting, reaching };
     Wish wish = Wish::none;

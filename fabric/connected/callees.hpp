@@ -1,4 +1,4 @@
-// Where nodes are called, and what was told of calls that came to nothing.
+// The addresses at which nodes are called, and the log's lines on calls that came to nothing.
 #pragma once
 
 #include <functional>

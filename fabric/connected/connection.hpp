@@ -53,7 +53,7 @@ void cut(const Transfer& whole, std::size_t piece_max, const Each& each) {
 
 class Connection {
  public:
-  /// What the peer may do with one region.
+  /// The peer's right to one region.
   struct Grant {
     RegionKey region;
     OwnRegion* memory = nullptr;
@@ -118,7 +118,7 @@ class Connection {
   [[nodiscard]] NodeId node() const noexcept { return call_.node; }
   [[nodiscard]] const std::optional<std::string>& broken() const noexcept { return broken_; }
   void break_down(std::string why);
-  /// Of a connection that broke or that the peer has left, for people.
+  /// The reason why a connection broke or the peer has left it, for people.
   [[nodiscard]] std::string end_reason() const { return goodbye ? "closed the connection" : broken_.value_or(""); }
   /// Whether so many messages wait for the caller that the peer has to.
   [[nodiscard]] bool full() const noexcept { return unheard > unheard_max; }
@@ -142,7 +142,7 @@ class Connection {
   };
   /// Errors: resource.
   [[nodiscard]] virtual Result<Right> give_right(OwnRegion& region, Access access) = 0;
-  /// Of a connection that closes: nothing of the peer is on its way to this process's memory any more, or the memory's
+  /// For a connection that closes: nothing of the peer is on its way to this process's memory any more, or the memory's
   /// source knows better.
   void revoke_all();
 

@@ -1,5 +1,5 @@
-// What both ends of a connection say to each other inside of TLS, over fabrics that protect nothing themselves: messages of
-// the connection carry the records, and what is inside is a row of messages of the protocol. First each end repeats its
+// The session in which both ends of a connection talk inside of TLS, over fabrics that protect nothing themselves: messages
+// of the connection carry the records, and what is inside is a row of messages of the protocol. First each end repeats its
 // greeting, which was in the clear, so that both know that this session belongs to this connection.
 #pragma once
 

@@ -224,7 +224,7 @@ void Endpoint::cancel_sleep() noexcept {
   connections_.on_awake(clock_.now());
 }
 
-// What came before the caller's last look and was not looked at is no reason to sleep either.
+// The caller does not sleep either while something that came before its last look was not looked at.
 void Endpoint::sleep(Time deadline) noexcept {
   if (may_sleep()) {
     const Time until = std::min(deadline, next_timer());

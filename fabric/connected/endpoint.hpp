@@ -27,7 +27,7 @@
 
 namespace spindrift::fabric::connected {
 
-/// What the sockets of one connection take at least, those of both sides together.
+/// The memory that the sockets of one connection take at least, those of both sides together.
 inline constexpr std::uint64_t socket_bytes = std::uint64_t{1} << 20;
 
 /// Which fabric it is, and what is told of it.
@@ -40,11 +40,11 @@ struct Character {
   std::uint64_t remote_key_max = UINT64_MAX;  ///< under which a peer may expose a region
 };
 
-/// Whose endpoint it is.
+/// The owner of the endpoint, and its keys.
 struct EndpointOptions {
   NodeId self;
   Duration silence_max{};
-  /// What the members prove themselves by, where the transport does not see to that. Null: nobody proves anything.
+  /// The keys by which the members prove themselves, where the transport does not see to that. Null: nobody proves anything.
   std::shared_ptr<tls::Credentials> credentials{};
 };
 
@@ -55,7 +55,7 @@ class Endpoint final : public Part {
                                                               std::unique_ptr<Transport> transport,
                                                               std::unique_ptr<MemorySource> memory = private_mappings(),
                                                               const Clock& clock = system_clock);
-  /// What was said last is still handed over, if the peers take it; who calls now is turned away.
+  /// The last words are still handed over, if the peers take them; a caller is turned away from now on.
   ~Endpoint() override;
 
   /// A part that stands alone: in that directory and group the processes of one host see that its node's id is taken.
@@ -64,12 +64,12 @@ class Endpoint final : public Part {
                                                              const std::string& runtime_directory,
                                                              const std::string& group_name);
 
-  // Of a part, to which another part lends memory and sleep.
+  // For a part, to which another part lends memory and sleep.
   /// As OwnRegions::adopt.
   [[nodiscard]] Result<void> adopt(RegionKey key, std::span<std::byte> memory, std::unique_ptr<Registration> keeper) {
     return regions_.adopt(key, memory, std::move(keeper));
   }
-  /// Of a region that is not released.
+  /// Whether there is such a region, and it is not released.
   [[nodiscard]] bool has(RegionKey key) noexcept { return regions_.find(key) != nullptr; }
   void turn_away(NodeId node, std::optional<Error> why) override { connections_.turn_away(node, std::move(why)); }
   /// Readable when something has come: of calls always, of all else after `prepare_sleep`. None: -1.

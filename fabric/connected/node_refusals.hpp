@@ -1,5 +1,5 @@
-// What is told of nodes with which there is no connection, where waiting will not mend it: calls are repeated every second,
-// but a log is read by people.
+// The log's lines on nodes with which there is no connection, where waiting will not mend it: calls are repeated every
+// second, but a log is read by people.
 #pragma once
 
 #include <map>

@@ -13,7 +13,8 @@ namespace {
 
 constexpr auto pass_max = std::chrono::milliseconds(20);  // of a process that looks
 
-// Of one that was introduced, its owner has to hear; of one that was not, nobody knows but the other end, which is told why.
+// The owner has to hear of the end of a connection that was introduced; of another only the other end knows, which is told
+// why.
 void end_unproved(Connection& connection, const Error& why, CallRules& rules, Time now) {
   if (connection.peer != PeerId{} || connection.call().state != PeerCall::State::up)
     return connection.break_down(why.to_string());
@@ -80,7 +81,7 @@ void PeerConnections::look_at_reports() {
   }
 }
 
-// What an answered call replaces is closed before it is answered, so that its loss is told first.
+// A connection that an answered call replaces is closed before the answer, so that its loss is told first.
 void PeerConnections::answer_calls() {
   for (auto said = transport_.waiting_call(); said; said = transport_.waiting_call()) {
     const auto greeting = decode_greeting(*said);
@@ -99,7 +100,7 @@ void PeerConnections::answer_calls() {
       add(std::move(connection).value());
       continue;
     }
-    // Most often the caller has gone meanwhile; whoever stays calls again.
+    // Most often the caller has gone meanwhile; one that stays calls again.
     log::info(log::Room::fabric, "cannot answer", {{"node", greeting->node}, {"reason", connection.error().to_string()}});
     rules_.on_ended(id, now_);
   }
@@ -189,7 +190,7 @@ void PeerConnections::up(Connection& connection) {
   on_sealed(connection, {});
 }
 
-// Who it is is known now, as far as the fabric proves that.
+// The peer's identity is known now, as far as the fabric proves it.
 void PeerConnections::introduce(Connection& connection) {
   ++newest_peer_;
   connection.peer = newest_peer_;

@@ -1,7 +1,8 @@
 // The connections of an endpoint: it steps the rules of calls with what its transport finds, does what they say, and turns
 // what peers send into events.
 //
-// The invariant to remember: a connection goes in `sweep` alone, so whoever is handed one may use it until the pass ends.
+// The invariant to remember: a connection goes in `sweep` alone, so a caller that is handed one may use it until the pass
+// ends.
 #pragma once
 
 #include <algorithm>
@@ -97,7 +98,7 @@ class PeerConnections final : private TransportEvents {
  private:
   static constexpr std::uint32_t passes_between_looks = 16;
 
-  // What the transport finds.
+  // The findings of the transport.
   void on_established(Connection& connection, std::span<const std::byte> greeting) override;
   void on_first_word(Connection& connection, std::span<const std::byte> word) override;
   void on_heard(Connection& connection) override { connection.heard = now_; }

@@ -31,14 +31,14 @@ class Proofs {
   void begin(ControlSession& session, Time now);
   /// Whether a message of that kind may come in the clear.
   [[nodiscard]] static bool may_be_clear(const Connection& connection, Kind kind) noexcept;
-  /// Of a connection that is up. `other_keys`: as `on_time` said. Errors, which the log is told: refused, timed_out.
+  /// Judges a connection that is up. `other_keys`: as `on_time` said. Errors, which the log is told: refused, timed_out.
   [[nodiscard]] Result<void> judge(const Connection& connection, bool other_keys, Time now);
   /// The other end is not let in; told in the log.
   void on_refused(NodeId node, const Error& why) { refusals_.tell(node, why); }
   /// The connection is gone. A node that was not met is due in a second, if it is wanted.
   void on_gone(const Connection& connection, Time now);
 
-  // Whom the owner wants to meet.
+  // The nodes that the owner wants to meet.
   void want(NodeId node) { wanted_.insert(node); }
   void on_met(NodeId node) { forget(node); }
   void forget(NodeId node);

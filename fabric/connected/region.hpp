@@ -20,7 +20,7 @@
 
 namespace spindrift::fabric::connected {
 
-/// What a provider knows memory by, and what ends with it: a peer's right, or the provider's own way to the bytes.
+/// A provider knows memory by this, and something ends with it: a peer's right, or the provider's own way to the bytes.
 class Registration {
  public:
   Registration() = default;
@@ -40,7 +40,7 @@ class HeldRegistration final : public Registration {
   const Handle handle_;
 };
 
-/// Where regions' memory comes from. Belongs to the poller.
+/// The source of regions' memory. Belongs to the poller.
 class MemorySource {
  public:
   MemorySource() = default;
@@ -49,12 +49,13 @@ class MemorySource {
   MemorySource& operator=(const MemorySource&) = delete;
   /// Zeroed and page aligned; `bytes` is a whole number of pages. Errors: resource.
   [[nodiscard]] virtual Result<std::span<std::byte>> take(std::size_t bytes) = 0;
-  /// What `take` gave. `fenced`: a peer may not have known that its right to write there had ended when its connection was
-  /// closed. A source that is not sure that nothing is under way on closed connections gives such memory to nobody again.
+  /// Takes back memory that `take` gave. `fenced`: a peer may not have known that its right to write there had ended when
+  /// its connection was closed. A source that is not sure that nothing is under way on closed connections gives such memory
+  /// to nobody again.
   virtual void give_back(std::span<std::byte> memory, bool fenced) noexcept = 0;
   /// Memory that somebody else has allocated is used from now on as if `take` had given it. Errors: resource.
   [[nodiscard]] virtual Result<void> adopt(std::span<std::byte>) { return {}; }
-  /// What was adopted; it goes with its keeper, which a source that is not sure keeps if it is fenced.
+  /// Gives up memory that was adopted; it goes with its keeper, which a source that is not sure keeps if it is fenced.
   virtual void give_up(std::span<std::byte>, std::unique_ptr<Registration>, bool) noexcept {}
 };
 /// A mapping for each region.

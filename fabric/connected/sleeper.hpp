@@ -12,7 +12,7 @@ namespace spindrift::fabric::connected {
 
 class Sleeper {
  public:
-  /// What was readable when a sleep ended.
+  /// The descriptors that were readable when a sleep ended.
   struct Signals {
     bool bell = false;
     bool completions = false;

@@ -28,7 +28,7 @@ class SmallWrites {
 /// To memory that others read meanwhile.
 void write_to_shared(const OwnRegion& region, std::uint64_t offset, std::span<const std::byte> bytes) noexcept;
 
-/// What a peer's message of small writes says, done. `address_of`: as peers know a region's first byte. A connection whose
+/// Carries out a peer's message of small writes. `address_of`: as peers know a region's first byte. A connection whose
 /// peer writes where it has no right to breaks.
 template <class AddressOf>
 void carry_out(Connection& connection, std::span<const std::byte> writes, const AddressOf& address_of) {

@@ -1,4 +1,4 @@
-// Where a node listens, as sockets and all that is built like them want it.
+// The address at which a node listens, as sockets and all that is built like them want it.
 #pragma once
 
 #include <sys/socket.h>

@@ -20,20 +20,21 @@
 
 namespace spindrift::fabric::connected {
 
-/// What a connection begins with, of this side. The call outlives the connection.
+/// This side's beginning of a connection. The call outlives the connection.
 struct Opening {
   const PeerCall& call;
   GreetingBytes greeting;
 };
 using ConnectionPointer = std::unique_ptr<Connection>;
 
-/// What a transport has found; spans are valid during the call. That a connection ended is noted at it: `break_down`.
+/// The findings of a transport; spans are valid during the call. That a connection ended is noted at it: `break_down`.
 class TransportEvents {
  public:
   /// The other side has answered this side's call, with its greeting; or has heard this side's answer.
   virtual void on_established(Connection& connection, std::span<const std::byte> greeting) = 0;
-  /// Where no connection tells that: the first word of a caller, on a connection that answers. Any but a goodbye says that
-  /// the answer was heard; a goodbye gives the call up, which then never was a connection. Then comes `on_message`.
+  /// The first word of a caller, on a connection that answers, if no other sign tells that it heard the answer. Any but a
+  /// goodbye says that the answer was heard; a goodbye gives the call up, which then never was a connection. Then comes
+  /// `on_message`.
   virtual void on_first_word(Connection& connection, std::span<const std::byte> word) = 0;
   /// Something came, if only a sign of life.
   virtual void on_heard(Connection& connection) = 0;
@@ -51,7 +52,7 @@ class TransportEvents {
 
 class Transport {
  public:
-  /// What a sleeper waits for; none: -1.
+  /// The descriptors that a sleeper waits for; none: -1.
   struct Descriptors {
     int completions = -1;
     int reports = -1;
@@ -103,7 +104,7 @@ class Transport {
   /// All connections are closed, and memory is about to go.
   virtual void shut() noexcept {}
 
-  /// What peers know the first byte of an own region by.
+  /// The address by which peers know the first byte of an own region.
   [[nodiscard]] virtual std::uint64_t address_of(const OwnRegion& region) const noexcept = 0;
   /// As Fabric::count_in.
   virtual void count_in(CounterBlock*) {}

@@ -1,4 +1,4 @@
-// What two endpoints say to each other beside the application's bytes: who calls, and control messages. Little-endian,
+// The words that two endpoints exchange beside the application's bytes: who calls, and control messages. Little-endian,
 // validated on the one read.
 #pragma once
 

@@ -38,7 +38,7 @@ class Dice {
 
 class DelayedLink {
  public:
-  /// What acts: one operation of the inner fabric, or an exposure.
+  /// An action: one operation of the inner fabric, or an exposure.
   struct Action {
     Operation operation;
     std::optional<Access> exposure;  ///< of `operation.region`
@@ -113,7 +113,7 @@ class DelayedLink {
     return {};
   }
 
-  /// What the peer exposed.
+  /// A region that the peer exposed.
   struct PeerRegion {
     RegionKey key;
     std::uint64_t bytes;

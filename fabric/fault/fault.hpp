@@ -28,7 +28,7 @@ struct Pause {
   Time until;
 };
 
-/// What goes wrong, and when. A default plan changes nothing but that it hides mappings.
+/// The plan of what goes wrong, and when. A default plan changes nothing but that it hides mappings.
 struct FaultPlan {
   /// Same seed, same plan, same calls at the same times: same faults.
   std::uint64_t seed = 0;

@@ -16,7 +16,7 @@ namespace spindrift::fabric {
 ///   name is looked up. So two ends that have the same addresses decide alike. A node that calls in the other way than it
 ///   is to be reached here, because its addresses say otherwise, is turned away, and that is told once, with what to do.
 /// - Who has the same host as this node meets it in the runtime directory, and nowhere else: in containers with one address
-///   they have to share it. Who has another host is never reached over shm, though it shares the directory.
+///   they have to share it. A node of another host is never reached over shm, though it shares the directory.
 /// - `mappable` is the peer's: see Event. What the traits promise holds for every peer.
 /// - A region is one memory, known to both parts under one key. Its memory goes when neither needs it.
 /// - Peers on this host: 127 at most.

@@ -17,7 +17,7 @@ namespace spindrift::fabric::ofi {
 
 class MessageEndpoint;
 
-/// What is asked of the provider. Its region is one that is read; of a receive, the context is the number of the buffer.
+/// A request to the provider. Its region is one that is read; the context of a receive is the number of the buffer.
 struct OfiRequest : connected::Transfer {
   enum class Kind : std::uint8_t { write, read, send, receive };
   Kind kind = Kind::write;

@@ -14,7 +14,7 @@
 
 namespace spindrift::fabric::ofi {
 
-// What the calls are named here, and in libfabric: those that are no inline calls through an object.
+// The names of the calls here, and in libfabric: those that are no inline calls through an object.
 #define SPINDRIFT_LIBFABRIC_CALLS(CALL) \
   CALL(getinfo, fi_getinfo)             \
   CALL(freeinfo, fi_freeinfo)           \
@@ -53,7 +53,7 @@ using Info = std::unique_ptr<fi_info, FreeInfo>;
 [[nodiscard]] inline Result<void> outcome_of(std::string_view what, long code) {
   return code == 0 ? Result<void>() : ofi_error(what, code);
 }
-/// What the call named `what` opens: `open(Fid**)` is its code. Errors: resource.
+/// Returns the object that the call named `what` opens: `open(Fid**)` is its code. Errors: resource.
 template <class Fid, class Open>
 [[nodiscard]] Result<Handle<Fid>> made_by(std::string_view what, const Open& open) {
   Fid* object = nullptr;
@@ -62,7 +62,7 @@ template <class Fid, class Open>
 }
 
 /// How a thread sleeps until queues of a libfabric fabric have something: which descriptor tells, and when to rely on it.
-/// Of the queues of one fid_fabric that it opened; goes after them and before the fabric. One thread at a time.
+/// The queues are those of one fid_fabric that it opened; it goes after them and before the fabric. One thread at a time.
 class Waiting {
  public:
   Waiting() = default;

@@ -28,7 +28,8 @@ struct OfiOptions {
   /// Directory and group under which processes of one host see that a node's id is taken; as ShmOptions has them.
   std::string runtime_directory;
   std::string group_name;
-  /// What members prove themselves by, inside of a TLS session that carries all but data. Null: nobody proves anything.
+  /// The keys by which members prove themselves, inside of a TLS session that carries all but data. Null: nobody proves
+  /// anything.
   std::shared_ptr<tls::Credentials> credentials{};
   /// A peer from which nothing came for so long is lost. Every side says something four times in that time.
   Duration silence_max = std::chrono::seconds(10);
@@ -37,7 +38,7 @@ struct OfiOptions {
 /// One endpoint. Where nodes are, is in Address::endpoint: "host:port", "[v6]:port"; a name is resolved anew for each
 /// attempt, by a thread of its own. `listen` takes the port.
 ///
-/// - Two processes call each other; whoever comes later finds the earlier. An attempt that fails is repeated, after 20 ms at
+/// - Two processes call each other; the later call finds the earlier. An attempt that fails is repeated, after 20 ms at
 ///   first and a second at most, until there is a connection or `disconnect` ends the wish.
 /// - Nobody's region is mapped. A region is registered for each peer that it is exposed to, under a random key that ends
 /// with

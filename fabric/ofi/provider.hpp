@@ -1,4 +1,5 @@
-// What one endpoint needs of libfabric: a provider that keeps the promises, with its domain, queues and listening endpoint.
+// The part of libfabric that one endpoint needs: a provider that keeps the promises, with its domain, queues and listening
+// endpoint.
 #pragma once
 
 #include <rdma/fi_cm.h>
@@ -41,7 +42,7 @@ class Provider {
   /// Whether nothing happened that the descriptors would not tell.
   [[nodiscard]] bool may_block() noexcept;
   [[nodiscard]] const fi_info& info() const noexcept { return *info_; }
-  /// What an operation on a peer's region adds to its offset: its address, or nothing.
+  /// The base that an operation on a peer's region adds to its offset: its address, or 0.
   [[nodiscard]] std::uint64_t address_of(const std::byte* memory) const noexcept;
 
  private:

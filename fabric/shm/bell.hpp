@@ -17,7 +17,7 @@
 
 namespace spindrift::fabric::shm {
 
-/// What one process shows its peers. Both words are written by the owner alone, `news` by any thread of it.
+/// The page that one process shows its peers. Both words are written by the owner alone, `news` by any thread of it.
 struct BellPage {
   /// Counts the owner's news, wrapping. A futex that sleeping peers wait on. Any value is valid: only change matters.
   alignas(64) std::uint32_t news;

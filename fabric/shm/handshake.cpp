@@ -145,7 +145,7 @@ bool Handshake::credible(Serial serial, const Call& call, const GreetingFrame& g
   return true;
 }
 
-/// What stands against a link with this incarnation of the node, when what its predecessor left has ended.
+/// The reason against a link with this incarnation of the node, if any, once all that its predecessor left has ended.
 std::optional<TurnedAway> Handshake::make_way(NodeId node, std::uint64_t incarnation) {
   links_.settle(node);
   if (const PeerLink* const old = links_.find(node)) {
@@ -219,7 +219,7 @@ void Handshake::on_turned_away(Serial serial, const FrameHead& head) {
   calls_.erase(serial);  // crossed: the other side's call is under way
 }
 
-// Whom it had called and whoever listens there now is asked again.
+// The node that it had called is asked again, by a call to the process that listens there now.
 void Handshake::on_ended(Serial serial) {
   const Call over = std::move(calls_.extract(serial).mapped());
   if (over.state == Call::State::greeting) return;

@@ -1,6 +1,7 @@
-// How two processes come to have exactly one link, whoever called whom and when. Of two calls that cross, the one made by
-// the lower node id counts; the called process alone decides, by answering with a welcome or turning the caller away. A call
-// that ends without an answer reached a process that was dying, and is made again to whoever listens there now.
+// How two processes come to have exactly one link, no matter which called the other, and when. Of two calls that cross, the
+// one made by the lower node id counts; the called process alone decides, by answering with a welcome or turning the caller
+// away. A call that ends without an answer reached a process that was dying, and is made again to the process that listens
+// there now.
 //
 // Fewer rules than between hosts (connected/call_rules.hpp), because the kernel tells at once whether somebody listens, that
 // a process has ended, and that a call is over. Under the watcher's lock.

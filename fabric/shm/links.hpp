@@ -21,7 +21,7 @@
 
 namespace spindrift::fabric::shm {
 
-/// What links and those who make them have in common; outlives them.
+/// The objects that links and their makers have in common; they outlive them.
 struct LinkContext {
   const Readiness& readiness;
   NewsQueue& news;
@@ -30,7 +30,8 @@ struct LinkContext {
 
 class PeerLinks {
  public:
-  /// Of a socket, for the life of the endpoint. Its readiness has the tag 2·serial, that of its process 2·serial + 1.
+  /// The number of a socket, for the life of the endpoint. Its readiness has the tag 2·serial, that of its process 2·serial
+  /// + 1.
   using Serial = std::uint64_t;
 
   explicit PeerLinks(LinkContext context) : context_(context), buffer_(std::make_unique<PacketBuffer>()) {}
@@ -57,9 +58,9 @@ class PeerLinks {
   void send_exposure(PeerId peer, const ParsedExposure& exposure, int descriptor);
   /// Counts one region of the peer less.
   void give_back(PeerId peer, RegionKey region);
-  /// Whose link it was; nothing follows from it at this side.
+  /// Returns the node whose link it was; nothing follows from it at this side.
   std::optional<NodeId> disconnect(PeerId peer);
-  /// The oldest news. Who said it may say more.
+  /// The oldest news. The peer that said it may say more.
   [[nodiscard]] std::optional<News> take();
 
  private:

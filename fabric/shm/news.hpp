@@ -1,4 +1,4 @@
-// What the watcher has found out, in order, until the poller takes it. But for `any`, under the watcher's lock.
+// The watcher's news, in order, until the poller takes them. But for `any`, under the watcher's lock.
 #pragma once
 
 #include <atomic>

@@ -1,4 +1,4 @@
-// What the watcher's thread sleeps on: descriptors, each under the tag by which it is told that one is ready.
+// The descriptors that the watcher's thread sleeps on, each under the tag by which it is told that one is ready.
 #pragma once
 
 #include <sys/epoll.h>

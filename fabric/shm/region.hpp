@@ -44,7 +44,7 @@ class OwnSegment {
   /// Errors: bad_argument if sealed for the other access; resource.
   [[nodiscard]] Result<void> seal(Access access);
 
-  /// What is left to unmap once the descriptor is closed, which costs little while the memory is mapped.
+  /// Gives out the mapping, to be unmapped once the descriptor is closed, which costs little while the memory is mapped.
   [[nodiscard]] Mapping into_mapping() && noexcept { return std::move(mapping_); }
 
  private:

@@ -233,7 +233,7 @@ std::size_t ShmFabric::poll(std::span<Event> events) {
   return count;
 }
 
-/// What an event means to this side before the caller sees it.
+/// Takes note of an event at this side before the caller sees it.
 void ShmFabric::note(News& news) {
   Event& event = news.event;
   switch (event.kind) {

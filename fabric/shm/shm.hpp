@@ -32,7 +32,8 @@ struct ShmOptions {
 /// - A region takes no memory before its pages are touched, so that a large one is made in microseconds. `release` and
 ///   `unmap` leave the unmapping to the endpoint's thread. A peer may have 1024 regions exposed to this endpoint at a time
 ///   that were not unmapped here.
-/// - `disconnect` cannot take a mapping away from a process of the same host. Who must not write any longer must never have
+/// - `disconnect` cannot take a mapping away from a process of the same host. A process that must not write any longer must
+/// never have
 ///   been given a region that is still in use: a new view has new regions.
 /// - `lost` says "process 1234 of node 2 died" when the connection ended without a goodbye.
 /// - `fabric.shm.refused_connections` counts those that were closed for a malformed or unwelcome greeting (`count_in`).

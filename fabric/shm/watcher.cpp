@@ -73,7 +73,7 @@ void Watcher::run() {
   }
 }
 
-// What a report is about may have ended by an earlier one.
+// The subject of a report may have ended by an earlier one.
 void Watcher::on_ready(std::uint64_t tag, std::uint32_t readiness) {
   if (tag == tag_listener) return on_callers();
   if (tag == tag_arrivals) return on_arrivals();

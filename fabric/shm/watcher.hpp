@@ -47,7 +47,7 @@ class Watcher {
   [[nodiscard]] Locked<Refusals> refusals() { return {refusals_, mutex_}; }
 
  private:
-  // What a readiness report is about: one of these, or what PeerLinks says.
+  // The subjects of readiness reports: one of these, or a tag of PeerLinks.
   static constexpr std::uint64_t tag_stop = 0;
   static constexpr std::uint64_t tag_listener = 1;
   static constexpr std::uint64_t tag_arrivals = 2;

@@ -63,8 +63,8 @@ Packet receive_packet(int socket, std::span<std::byte> buffer) noexcept {
     packet.descriptor = take_descriptor(message, alien);
     packet.bytes = buffer.first(static_cast<std::size_t>(received));
     packet.outcome = alien ? Packet::Outcome::broken : received == 0 ? Packet::Outcome::ended : Packet::Outcome::frame;
-    // Of several descriptors the first would have come, so the sender is not to blame. Whether descriptors are left is not
-    // asked: another thread may have closed one since.
+    // If it had sent several descriptors, the first would have come, so the sender is not to blame. Whether descriptors are
+    // left is not asked: another thread may have closed one since.
     const bool lacking = (message.msg_flags & MSG_CTRUNC) != 0 && !packet.descriptor;
     if (lacking) packet.outcome = Packet::Outcome::starved;
     return packet;

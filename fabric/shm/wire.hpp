@@ -1,4 +1,4 @@
-// What two processes say to each other over their socket: one frame per packet, each of a fixed head and, for messages, the
+// The frames that two processes exchange over their socket: one per packet, each of a fixed head and, for messages, the
 // caller's bytes. Every frame is parsed here and nowhere else; a parser returns nothing for anything malformed.
 #pragma once
 
@@ -79,7 +79,7 @@ struct Packet {
   FileDescriptor descriptor;
 };
 
-/// Of a receiver that takes any frame: one that is too long shows.
+/// The buffer of a receiver that takes any frame: one that is too long shows.
 using PacketBuffer = std::array<std::byte, frame_bytes_max + 1>;
 
 /// Takes one packet without blocking. Ordinary ends of a connection are `ended`; anything that no correct peer sends, and

@@ -28,7 +28,7 @@ double Admission::calls_left(const Caller& caller, Time now) const noexcept {
   return std::min<double>(limits_.calls_at_once, caller.calls_left + seconds * limits_.calls_per_second);
 }
 
-// Who has rested long enough is as good as new, so nothing is lost with what was counted of it.
+// A source that has rested long enough is as good as new, so nothing is lost with its counts.
 void Admission::forget_rested(Time now) {
   std::erase_if(callers_, [&](const auto& each) {
     return each.second.pending == 0 && calls_left(each.second, now) >= limits_.calls_at_once;

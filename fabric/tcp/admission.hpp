@@ -12,7 +12,7 @@
 
 namespace spindrift::fabric::tcp {
 
-/// Where a call came from, as it is counted: an IPv4 address, or an IPv6 network of 64 bits, for a host has a whole one; or,
+/// The source of a call, as it is counted: an IPv4 address, or an IPv6 network of 64 bits, for a host has a whole one; or,
 /// among nodes that are proved, which of them called.
 struct Source {
   std::uint64_t high = 0;

@@ -17,7 +17,7 @@ namespace {
 class PlainStream final : public ByteStream {
  public:
   explicit PlainStream(FileDescriptor socket) : socket_(std::move(socket)) {
-    // What the kernel says of bytes behind those that were read saves a look, and keeps words whole.
+    // The kernel's count of the bytes behind those that were read saves a look, and keeps words whole.
     const int on = 1;
     tells_more_ = ::setsockopt(socket_.get(), IPPROTO_TCP, TCP_INQ, &on, sizeof on) == 0;
   }

@@ -15,10 +15,10 @@
 
 namespace spindrift::fabric::tcp {
 
-/// What is said of a stream that its other end has closed.
+/// The reason that is given for a stream that its other end has closed.
 inline constexpr std::string_view connection_ended = "the connection ended";
 
-/// Of a call of the system that failed because of the network or the other end.
+/// The error of a system call that failed because of the network or the other end.
 [[nodiscard]] Error broken_connection(std::string_view call, int error);
 
 /// Which end of a connection this process is.
@@ -43,7 +43,8 @@ class ByteStream {
   /// Errors: refused.
   [[nodiscard]] virtual Result<void> recheck() const = 0;
 
-  /// What has come, into the ranges, in order; 0: nothing now. Errors: member_lost (the end of the stream, too), refused.
+  /// Reads the bytes that have come into the ranges, in order; 0: nothing now. Errors: member_lost (the end of the stream,
+  /// too), refused.
   [[nodiscard]] virtual Result<std::size_t> read(std::span<const iovec> to) = 0;
   /// Bytes that the next reads will give for sure; there may be more.
   [[nodiscard]] virtual std::size_t known() const noexcept = 0;

@@ -16,11 +16,11 @@ namespace {
 constexpr std::size_t ranges_max = 64;
 /// Payloads up to so many bytes are copied behind their header: a range of their own costs the kernel more.
 constexpr std::size_t copied_bytes_max = 512;
-/// What goes straight from the socket to its place, at least.
+/// The least that goes straight from the socket to its place.
 constexpr std::size_t direct_bytes_min = 4096;
-/// What is read in advance behind a large frame: headers, and small frames.
+/// The most that is read in advance behind a large frame: headers, and small frames.
 constexpr std::size_t advance_bytes = 4096;
-/// Of one connection in one pass.
+/// The share of one connection in one pass.
 constexpr std::size_t share_bytes = 1U << 20U;
 constexpr std::uint64_t waiting_bytes_max = 64U << 20U;
 constexpr std::size_t waiting_entries_max = 1U << 18U;
@@ -95,7 +95,7 @@ void TcpConnection::check_limits() {
 void TcpConnection::flush() {
   const bool speaks = stream_ != nullptr && !(stage_ == Stage::calling);
   if (!speaks || broken() || (queue_.empty() && !sealed_waits_)) return;
-  queue_.left(0, over_);  // what has no bytes is over, and no write would say so
+  queue_.left(0, over_);  // a frame without bytes is over, and no write would say so
   while (!queue_.empty()) {
     std::array<iovec, ranges_max> ranges;
     const auto sent = stream_->write(std::span(ranges).first(queue_.ranges(ranges)));

@@ -47,7 +47,7 @@ class TcpConnection final : public connected::Connection {
   void tell_done(connected::TransportEvents& to);
   /// How what came broke the connection, if it was no mere end. Once.
   [[nodiscard]] std::optional<Error> take_refusal() noexcept { return std::exchange(refusal_, std::nullopt); }
-  /// What its descriptor has to be watched for, as epoll counts it; 0: nothing, or there is none.
+  /// The events that its descriptor has to be watched for, as epoll counts them; 0: nothing, or there is none.
   [[nodiscard]] std::uint32_t awaited() const noexcept;
   [[nodiscard]] int descriptor() const noexcept { return stream_ == nullptr ? -1 : stream_->descriptor(); }
   /// Whether something is to be done that its descriptor does not tell.
@@ -56,7 +56,7 @@ class TcpConnection final : public connected::Connection {
   [[nodiscard]] bool awaits_acknowledgement() const noexcept;
 
  private:
-  /// What the frames before the first one are.
+  /// The stages of the connection, by what stands before its frames.
   enum class Stage : std::uint8_t {
     calling,    ///< no stream, or the other end's greeting has not come
     answering,  ///< the caller's first frame has not come
@@ -85,7 +85,7 @@ class TcpConnection final : public connected::Connection {
   [[nodiscard]] Result<void> copy_piece(const FrameReader::Piece& piece);
   void on_message(connected::TransportEvents& to, std::span<const std::byte> message);
   [[nodiscard]] Result<void> on_read(const FrameReader::Piece& piece);
-  /// Where a frame's bytes from `done` on go; empty: they are dropped. Errors: refused (it has no right to).
+  /// The place of a frame's bytes from `done` on; empty: they are dropped. Errors: refused (it has no right to).
   [[nodiscard]] Result<std::span<std::byte>> place(const FrameHeader& header, std::uint64_t done);
   void landed(const FrameHeader& header, std::uint64_t bytes);
   void finish(const std::vector<SendBacklog::Done>& over);

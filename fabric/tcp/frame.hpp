@@ -1,4 +1,4 @@
-// What travels over a TCP connection of the fabric: a greeting each way, then frames, each a header and the bytes that it
+// The stream of a TCP connection of the fabric: a greeting each way, then frames, each a header and the bytes that it
 // announces. A header is validated on the one read; whether a peer has the right that a frame claims is for the connection
 // to say.
 #pragma once
@@ -25,7 +25,7 @@ struct FrameHeader {
   std::uint64_t offset = 0;
 };
 inline constexpr std::size_t frame_header_bytes = 24;
-/// Of one frame; what is longer travels in several.
+/// The size of one frame; longer payloads travel in several.
 inline constexpr std::uint32_t frame_bytes_max = 16U << 20U;
 
 using FrameHeaderBytes = std::array<std::byte, frame_header_bytes>;

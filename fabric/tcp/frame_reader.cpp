@@ -14,7 +14,7 @@ constexpr std::uint64_t word_bytes = 8;
 
 }  // namespace
 
-// What is left is moved to the front when little space is behind it: at most the beginning of one frame.
+// The rest is moved to the front when little space is behind it: at most the beginning of one frame.
 std::span<std::byte> FrameReader::room() noexcept {
   if (begin_ == end_) begin_ = end_ = 0;
   if (buffer_bytes - end_ < buffer_bytes / 2 && begin_ > 0) {

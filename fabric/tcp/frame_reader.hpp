@@ -25,7 +25,7 @@ class FrameReader {
     std::span<const std::byte> bytes;  ///< valid until the next call of `room`
     bool last = false;
   };
-  /// What is still to come of a write or a reply of which all whole words were taken.
+  /// The rest of a write or a reply, still to come, of which all whole words were taken.
   struct Rest {
     FrameHeader header;
     std::size_t gap = 0;     ///< the next bytes of the stream complete a word that has begun here: they go to `room`
@@ -37,7 +37,7 @@ class FrameReader {
 
   FrameReader() : buffer_(std::make_unique_for_overwrite<std::byte[]>(buffer_bytes)) {}
 
-  /// Where the next bytes of the stream may go; never empty once all pieces were taken.
+  /// The space to which the next bytes of the stream may go; never empty once all pieces were taken.
   [[nodiscard]] std::span<std::byte> room() noexcept;
   /// So many came to where `room` said.
   void came(std::size_t bytes) noexcept { end_ += bytes; }

@@ -72,7 +72,7 @@ struct Pending {
 
 }  // namespace
 
-/// What the thread alone touches.
+/// The objects that the thread alone touches.
 class Handshakes::Worker {
  public:
   Worker(Handshakes& owner, FileDescriptor listener, FileDescriptor events, Options options)
@@ -188,7 +188,7 @@ class Handshakes::Worker {
     return oldest;
   }
 
-  /// Whether there was one. Who has spoken since it was looked at last is none.
+  /// Whether there was one. A caller that has spoken since it was looked at last is none.
   bool drop_oldest_silent(Time now) {
     for (auto oldest = oldest_silent(); oldest != pending_.end(); oldest = oldest_silent()) {
       if (const auto spoken = has_spoken(oldest->second.socket); spoken && *spoken) {
@@ -219,7 +219,7 @@ class Handshakes::Worker {
     return false;
   }
 
-  // Of the address that has the most callers the oldest one gives way to a caller of an address that has fewer: so nobody
+  // The oldest caller of the address that has the most gives way to a caller of an address that has fewer: so nobody
   // keeps others out but by as many addresses as there are places.
   bool make_way(const Source& newcomer) {
     auto crowd = pending_.end();
@@ -264,7 +264,7 @@ class Handshakes::Worker {
       owner_.tell(ReceivedCall{std::move(over.stream), over.greeting});
   }
 
-  // Who hangs up has most often met this process by a call of its own.
+  // A process that hangs up has most often met this one by a call of its own.
   void fail(const Pending& over, const Error& why) {
     if (over.call) {
       if (why.kind() == ErrorKind::refused) refusals_.tell(over.call->node, why);

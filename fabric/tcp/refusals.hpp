@@ -1,4 +1,4 @@
-// What is told of callers that are turned away: strangers call as often as they like, but a log is read by people.
+// The log's lines on callers that are turned away: strangers call as often as they like, but a log is read by people.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// What waits to be sent over one connection, in order: headers and small payloads in memory of its own, large payloads where
-// the caller has them.
+// The backlog of one connection, which waits to be sent in order: headers and small payloads in memory of its own, large
+// payloads where the caller has them.
 #pragma once
 
 #include <sys/uio.h>
@@ -17,7 +17,7 @@ namespace spindrift::fabric::tcp {
 
 class SendBacklog {
  public:
-  /// What is over when the bytes of a frame have left.
+  /// Something that is over when the bytes of a frame have left.
   struct Done {
     connected::OwnRegion* region = nullptr;  ///< whose bytes they were, which counts one reader less from here on; or null
     std::optional<std::uint64_t> context;    ///< that is told to the caller

@@ -16,7 +16,7 @@ namespace spindrift::fabric::tcp {
 namespace {
 
 constexpr int backlog = 128;
-/// Of what waits in the kernel and is not on its way: the rest waits in the send queue, where it is counted.
+/// The most that waits in the kernel and is not on its way: the rest waits in the send queue, where it is counted.
 constexpr int not_sent_max = 256 << 10;
 
 [[nodiscard]] bool means_later(int error) noexcept { return error == EAGAIN || error == EWOULDBLOCK || error == EINTR; }

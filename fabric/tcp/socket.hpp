@@ -17,7 +17,7 @@ namespace spindrift::fabric::tcp {
 /// A caller of a listening socket; empty if nobody waits. Errors: resource.
 [[nodiscard]] Result<FileDescriptor> accept_from(const FileDescriptor& listener, connected::SocketAddress& from,
                                                  Duration silence_max);
-/// What became of a connection that was begun and is writable now. Errors: member_lost.
+/// The outcome of a connection that was begun and is writable now. Errors: member_lost.
 [[nodiscard]] Result<void> connected_socket(const FileDescriptor& socket);
 /// Whether the other end has said something that waits to be read. Errors: member_lost (it has gone).
 [[nodiscard]] Result<bool> has_spoken(const FileDescriptor& socket);

@@ -25,7 +25,8 @@ struct TcpOptions {
   /// Directory and group under which processes of one host see that a node's id is taken; as ShmOptions has them.
   std::string runtime_directory;
   std::string group_name;
-  /// What this process proves itself by, and judges others by. Null: nobody proves anything, and nothing is encrypted.
+  /// The keys by which this process proves itself, and judges others. Null: nobody proves anything, and nothing is
+  /// encrypted.
   std::shared_ptr<tls::Credentials> credentials{};
   /// A peer from which nothing came for so long is lost. Every side says something four times in that time.
   Duration silence_max = std::chrono::seconds(10);
@@ -34,7 +35,7 @@ struct TcpOptions {
 /// One endpoint. Where nodes are, is in Address::endpoint: "host:port", "[v6]:port"; a name is resolved anew for each
 /// attempt, by a thread of its own. `listen` takes the port; calls leave from any port.
 ///
-/// - Two processes call each other; whoever comes later finds the earlier. An attempt that fails is repeated, after 20 ms at
+/// - Two processes call each other; the later call finds the earlier. An attempt that fails is repeated, after 20 ms at
 ///   first and a second at most, until there is a connection or `disconnect` ends the wish.
 /// - Nobody's region is mapped. Each peer that a region is exposed to has a random key of its own to it, which ends with
 ///   `disconnect`: a write that is on its way then hits nothing. A write under another key ends the connection.

@@ -24,7 +24,7 @@ namespace {
 constexpr std::size_t record_bytes_max = 16U << 10U;
 /// Sealed bytes that wait for the socket; who seals more than the socket takes waits.
 constexpr std::size_t sealed_bytes_max = 256U << 10U;
-/// What a peer may have this process say beside what it wants to say: answers of TLS itself.
+/// The most that a peer may have this process say beside what it wants to say: answers of TLS itself.
 constexpr std::size_t unasked_bytes_max = 1U << 20U;
 constexpr std::size_t arrived_bytes_max = 128U << 10U;
 /// Messages of TLS's own, as changes of keys are, that a peer may send beside its data: some, and one more with so much
@@ -221,7 +221,7 @@ class TlsStream final : public ByteStream {
     }
   }
 
-  // Who sends nothing but them would keep the poller at deriving keys for ever.
+  // A peer that sends nothing but them would keep the poller at deriving keys for ever.
   [[nodiscard]] Result<void> check_messages() const {
     if (unasked_messages_ <= unasked_messages_max + opened_bytes_ / bytes_per_unasked_message) return {};
     return Error(ErrorKind::refused, "it changes its keys, or says other things of TLS, without end");

@@ -101,7 +101,7 @@ class TcpTransport final : public connected::Transport {
     return any;
   }
 
-  // What has come keeps a descriptor readable; only what is waited for has to be up to date.
+  // Bytes that have come keep a descriptor readable; only the events that are waited for have to be up to date.
   void arm() noexcept override {
     for (Watched& each : connections_) {
       if (each.connection->descriptor() >= 0 && each.connection->awaited() != each.awaited) watch(each, EPOLL_CTL_MOD);

@@ -1,7 +1,7 @@
 // A group's own small authority: it makes the keys of the group's nodes and others, and takes them back. On disk, below one
 // directory of mode 0700 for the group:
 //
-//   authority/authority.key    its private key, 0400: whoever has it can make any identity of the group
+//   authority/authority.key    its private key, 0400: its holder can make any identity of the group
 //   authority/authority.crt    its certificate, which all trust
 //   authority/issued.json      what it has issued
 //   authority/revoked.crl      what of that no longer counts, signed
@@ -28,9 +28,9 @@ inline constexpr std::string_view authority_directory = "authority";
 /// From an hour before now on, so that clocks that are behind a little take it, for so many days.
 [[nodiscard]] Validity valid_for(std::chrono::sys_seconds now, std::chrono::days days);
 
-/// Where the bundle of an identity lies below the group's directory: "2", "client-frontend".
+/// The directory of an identity's bundle below the group's directory: "2", "client-frontend".
 [[nodiscard]] std::string bundle_name(const Identity& identity);
-/// What an authority has issued, without its key. Errors: bad_config, bad_input, resource.
+/// Reads which certificates an authority has issued, without its key. Errors: bad_config, bad_input, resource.
 [[nodiscard]] Result<AuthorityIndex> read_index(const std::string& group_directory);
 
 /// Open, it holds a lock: there is one at a time for a group's directory. Move-only. Not thread-safe. Whatever it writes is

@@ -1,4 +1,5 @@
-// What an authority has issued: the file issued.json beside its key, from which revocations and `spindrift keys show` come.
+// The certificates that an authority has issued: the file issued.json beside its key, from which revocations and `spindrift
+// keys show` come.
 #pragma once
 
 #include <chrono>

@@ -103,7 +103,7 @@ Result<Owned<X509_STORE>> trust_of(const Bundle& bundle) {
     good = good && X509_STORE_add_cert(trust.get(), authority.get()) == 1;
   for (const Owned<X509_CRL>& list : bundle.revoked)
     good = good && X509_STORE_add_crl(trust.get(), list.get()) == 1;
-  // Whom the file authority.crt names is trusted, be it signed by somebody else.
+  // An authority that the file authority.crt names is trusted, be it signed by somebody else.
   unsigned long flags = X509_V_FLAG_PARTIAL_CHAIN | X509_V_FLAG_TRUSTED_FIRST;
   // A lone list is that of the nodes' issuer, or no node passes; to look its issuer up in it costs every handshake another
   // verification of the list, and finds nothing.

@@ -22,7 +22,7 @@ inline constexpr const char* certificate_file = "node.crt";
 inline constexpr const char* key_file = "node.key";
 inline constexpr const char* revoked_file = "revoked.crl";
 
-/// What a bundle's files hold, read. Move-only; the private key lies in protected memory.
+/// The contents of a bundle's files. Move-only; the private key lies in protected memory.
 struct Bundle {
   std::string directory;
   std::vector<Owned<X509>> authorities;  ///< at least one
@@ -41,7 +41,7 @@ using BundleStamp = std::array<std::optional<FileStamp>, 4>;
 /// Reads the files, and checks owners, modes and forms. Errors: bad_config, bad_input, resource.
 [[nodiscard]] Result<Bundle> read_bundle(const std::string& directory);
 
-/// What a bundle trusts, for verifying others' certificates: its authorities, and its lists of revoked certificates. With
+/// The trust of a bundle, for verifying others' certificates: its authorities, and its lists of revoked certificates. With
 /// a list, a certificate must be on the list of its issuer or not; one of an authority between counts as good if its issuer
 /// has no list there. Errors: resource.
 [[nodiscard]] Result<Owned<X509_STORE>> trust_of(const Bundle& bundle);
@@ -49,8 +49,8 @@ using BundleStamp = std::array<std::optional<FileStamp>, 4>;
 int accept_unlisted_issuers(int so_far, X509_STORE_CTX* verification);
 
 /// Whether a process can prove by this bundle that it is `wanted`: it is the certificate's identity, the key is the
-/// certificate's, and peers with the same authorities and lists would accept it at `now`, whoever called whom. Errors:
-/// bad_config, each with the file and what to do.
+/// certificate's, and peers with the same authorities and lists would accept it at `now`, no matter which called the other.
+/// Errors: bad_config, each with the file and what to do.
 [[nodiscard]] Result<void> check_bundle(const Bundle& bundle, const Identity& wanted, std::chrono::sys_seconds now);
 
 }  // namespace spindrift::fabric::tls

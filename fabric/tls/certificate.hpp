@@ -1,5 +1,5 @@
-// What a certificate says, read once and checked: whose it is, its serial number, from when to when it holds. And the text
-// form (PEM) of certificates, lists of revoked ones, and keys.
+// The contents of a certificate, read once and checked: its identity, its serial number, from when to when it holds. And the
+// text form (PEM) of certificates, lists of revoked ones, and keys.
 #pragma once
 
 #include <chrono>

@@ -15,7 +15,7 @@ namespace {
 
 constexpr const char* ciphers_with_aes = "TLS_AES_256_GCM_SHA384:TLS_AES_128_GCM_SHA256:TLS_CHACHA20_POLY1305_SHA256";
 constexpr const char* ciphers_without_aes = "TLS_CHACHA20_POLY1305_SHA256:TLS_AES_256_GCM_SHA384:TLS_AES_128_GCM_SHA256";
-// What a stranger may make us hold before it is verified: a few RSA certificates.
+// The most that a stranger may make us hold before it is verified: a few RSA certificates.
 constexpr long chain_bytes_max = 32 * 1024;
 constexpr int chain_depth_max = 4;
 constexpr int security_level = 2;  // 112 bits: RSA from 2048 bits on, no SHA-1
@@ -33,7 +33,7 @@ bool cpu_has_aes() {
 
 void free_text(void*, void* text, CRYPTO_EX_DATA*, int, long, void*) { delete static_cast<std::string*>(text); }
 
-/// Where a session keeps what a refused certificate claimed.
+/// The index at which a session keeps what a refused certificate claimed.
 int claim_index() {
   static const int index = SSL_get_ex_new_index(0, nullptr, nullptr, nullptr, free_text);
   return index;
@@ -95,7 +95,7 @@ bool set_proof(SSL_CTX& context, const Bundle& bundle) {
               SSL_CTX_use_PrivateKey(&context, bundle.key.get()) == 1;
   for (std::size_t i = 1; i < bundle.chain.size(); ++i)
     good = good && SSL_CTX_add1_chain_cert(&context, bundle.chain[i].get()) == 1;
-  // What is not sent is not built from the trusted ones either: authority.crt is known to all.
+  // A chain that is not sent is not built from the trusted certificates either: authority.crt is known to all.
   SSL_CTX_set_mode(&context, SSL_MODE_NO_AUTO_CHAIN);
   return good;
 }

@@ -1,4 +1,4 @@
-// What TLS must be between members, in one place: version, ciphers, who is verified and how; never a resumed session.
+// The demands on TLS between members, in one place: version, ciphers, verification of both ends; never a resumed session.
 #pragma once
 
 #include <cstdint>
@@ -11,15 +11,15 @@
 
 namespace spindrift::fabric::tls {
 
-/// The name of what is spoken inside TLS (ALPN); whoever does not offer it is refused.
+/// The name of the protocol inside TLS (ALPN); a peer that does not offer it is refused.
 inline constexpr std::string_view protocol_name = "spindrift/1";
 
 /// For both directions of connections: TLS 1.3 alone, both parties prove themselves, no session is ever resumed, the cipher
 /// that this CPU is fast with comes first. Errors: resource, bad_config.
 [[nodiscard]] Result<Owned<SSL_CTX>> make_context(const Bundle& bundle);
 
-/// What TLS itself cannot know before the end of a handshake: that it was one of these, not a resumed session, and that it
-/// was about our protocol. Errors: refused.
+/// Checks what TLS itself cannot know before the end of a handshake: that it was one of these, not a resumed session, and
+/// that it was about our protocol. Errors: refused.
 [[nodiscard]] Result<void> check_session(const SSL& session);
 
 /// AES-GCM keeps its promise for 2^24.5 full records under one key (RFC 8446, 5.5): so many are sealed before the next one.

@@ -1,5 +1,5 @@
-// What a process proves itself by to the members of its group, and how it judges what they show: one object for all of its
-// connections, whose keys may change while it runs.
+// The keys by which a process proves itself to the members of its group, and the judgment of what they show: one object for
+// all of its connections, whose keys may change while it runs.
 #pragma once
 
 #include <memory>
@@ -33,7 +33,7 @@ class Credentials {
   /// Behind `new_session`; outlives a reload for as long as somebody holds it.
   [[nodiscard]] std::shared_ptr<SSL_CTX> context() const;
 
-  /// Whom the peer has proven to be, after the handshake. Errors: refused, bad_input.
+  /// The identity that the peer has proven, after the handshake. Errors: refused, bad_input.
   [[nodiscard]] Result<Identity> peer_identity(const SSL& session) const;
   /// Whether such a peer may be the member that it says it is, or that was called: of this group, in the role of a member,
   /// with that id, which is not our own. Errors: refused.
@@ -49,11 +49,11 @@ class Credentials {
   [[nodiscard]] Result<void> recheck(const SSL& session) const;
 
   [[nodiscard]] const Identity& identity() const noexcept { return identity_; }
-  /// Of our own certificate, the newest one.
+  /// The dates of our own certificate, the newest one.
   [[nodiscard]] Validity validity() const;
 
  private:
-  /// What a reload replaces.
+  /// The contents that a reload replaces.
   struct Loaded {
     std::shared_ptr<SSL_CTX> context;
     BundleStamp stamp;

@@ -1,4 +1,4 @@
-// Who the holder of a certificate is: a group, a role in it and a name, written as a URI in the certificate's subject
+// The identity of a certificate's holder: a group, a role in it and a name, written as a URI in the certificate's subject
 // alternative names: spindrift://GROUP/NODE for a member, spindrift://GROUP/ROLE/NAME for everybody else.
 #pragma once
 
@@ -12,7 +12,7 @@
 
 namespace spindrift::fabric::tls {
 
-/// What the holder may be in its group. Only a member reads and writes other members' memory.
+/// The roles that the holder may have in its group. Only a member reads and writes other members' memory.
 enum class Role : std::uint8_t { member, observer, client, admin };
 
 [[nodiscard]] std::string_view to_string(Role role) noexcept;
@@ -32,7 +32,8 @@ struct Identity {
   [[nodiscard]] static Result<Identity> parse(std::string_view uri);
   /// Errors: bad_argument if the group's name or the node is none.
   [[nodiscard]] static Result<Identity> of_member(std::string_view group, NodeId node);
-  /// Of any role but member. A name has 1 to 64 characters of A-Z, a-z, 0-9, dots, _ and -, the first alphanumeric.
+  /// An identity of any role but member. A name has 1 to 64 characters of A-Z, a-z, 0-9, dots, _ and -, the first
+  /// alphanumeric.
   /// Errors: bad_argument.
   [[nodiscard]] static Result<Identity> of_role(std::string_view group, Role role, std::string_view name);
 

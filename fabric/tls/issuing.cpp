@@ -70,7 +70,7 @@ Result<KeyPair> begin_certificate(std::string_view common_name, const Validity& 
   return KeyPair{std::move(key), std::move(certificate)};
 }
 
-/// Of an Ed25519 key, whose signature has its own digest.
+/// Signs with an Ed25519 key, whose signature has its own digest.
 bool sign(X509& certificate, EVP_PKEY& key) { return X509_sign(&certificate, &key, nullptr) > 0; }
 
 bool add_revocation(X509_CRL& list, const Revocation& entry) {

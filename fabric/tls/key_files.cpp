@@ -153,7 +153,7 @@ Result<SecretText> KeyDirectory::read_secret(const std::string& name) const {
 
 Result<void> KeyDirectory::write(const std::string& name, std::string_view bytes, unsigned mode, IfThere if_there) const {
   const std::string new_name = "." + name + ".new";
-  // What a crash left behind; whoever writes holds the lock of the directory's authority.
+  // Removes what a crash left behind; every writer holds the lock of the directory's authority.
   if (::unlinkat(directory_.get(), new_name.c_str(), 0) != 0 && errno != ENOENT)
     return system_error("unlink", errno).at(path_of(new_name));
   {

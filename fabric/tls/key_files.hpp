@@ -36,7 +36,7 @@ class SecretText {
   std::size_t size_;
 };
 
-/// What changes when a file is written or replaced.
+/// The attributes that change when a file is written or replaced.
 struct FileStamp {
   std::uint64_t device = 0;
   std::uint64_t inode = 0;

@@ -1,4 +1,4 @@
-// What a look at the files of keys leads to.
+// The consequences of a look at the files of keys.
 #include <spindrift/fabric/tls/key_watch.hpp>
 
 #include <spindrift/core/log.hpp>

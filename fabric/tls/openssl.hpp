@@ -34,7 +34,7 @@ struct FreeOpenssl {
 template <class Object>
 using Owned = std::unique_ptr<Object, FreeOpenssl>;
 
-/// What OpenSSL last complained about, taken off this thread's queue, which is empty afterwards. Never holds key bytes.
+/// OpenSSL's last complaint, taken off this thread's queue, which is empty afterwards. Never holds key bytes.
 [[nodiscard]] std::string openssl_complaint();
 /// An error whose cause is that complaint.
 [[nodiscard]] Error openssl_error(ErrorKind kind, std::string what);

@@ -21,9 +21,9 @@ class Credentials;
 /// Belongs to one thread. After an error only what is to be carried is worth anything: it tells the other end why.
 class RecordSession {
  public:
-  /// Of who called: its first records are there after an empty `take`. Errors: resource.
+  /// The session of the side that called: its first records are there after an empty `take`. Errors: resource.
   [[nodiscard]] static Result<RecordSession> calling(std::shared_ptr<Credentials> credentials);
-  /// Of who answers. Errors: resource.
+  /// The session of the side that answers. Errors: resource.
   [[nodiscard]] static Result<RecordSession> answering(std::shared_ptr<Credentials> credentials);
 
   /// Takes what the other end's records say. Errors: refused (the other end is not who may be there, what came is not what

@@ -14,7 +14,7 @@ namespace spindrift::fabric::verbs {
 namespace {
 
 constexpr std::size_t staging_bytes = 8 * staged_bytes_max;
-/// Of own regions, until a completion tells that they have gone.
+/// The most bytes of own regions that are posted before a completion tells that they have gone.
 constexpr std::uint64_t untold_bytes_max = 32768;
 constexpr std::size_t buffers_bytes = std::size_t{Credits::buffers} * buffer_bytes;
 constexpr std::size_t message_bytes_whole_max = connected::header_bytes + connected::message_bytes_max;
@@ -28,7 +28,7 @@ using Source = connected::HeldRegistration<Handle<ibv_mr>>;
 
 ibv_mr& source_of(const connected::OwnRegion& region) { return *static_cast<const Source&>(*region.registration).handle(); }
 
-/// What the peer may do with a region, through its queue pair alone: by a window, or in a domain of its own.
+/// The peer's right to a region, through its queue pair alone: by a window, or in a domain of its own.
 class PeerRight final : public connected::Registration {
  public:
   PeerRight(QueuePair& owner, Handle<ibv_mw> bound) : owner_(&owner), window_(std::move(bound)) {}
@@ -253,7 +253,7 @@ bool QueuePair::completion_is_due() const noexcept {
          staging_.end() - untold_.staged_begin >= staging_bytes / 4;
 }
 
-// Where the device finds the bytes, or puts them. False: no space to copy them to.
+// Says where the device finds the bytes, or puts them. False: no space to copy them to.
 bool QueuePair::stage(const VerbsRequest& request, Flight& flight, ibv_send_wr& work, ibv_sge& piece) {
   if (request.bytes == 0) return true;
   work.num_sge = 1;
@@ -266,7 +266,7 @@ bool QueuePair::stage(const VerbsRequest& request, Flight& flight, ibv_send_wr& 
     piece.lkey = key_of(*request.region);
     return true;
   }
-  // What is inline is copied when the doorbell rings, and the caller's bytes stay until then.
+  // An inline payload is copied when the doorbell rings, and the caller's bytes stay until then.
   if (small && request.kind == VerbsRequest::Kind::write && request.owned.empty()) {
     piece.addr = reinterpret_cast<std::uintptr_t>(request.local);
     return true;

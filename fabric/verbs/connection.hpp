@@ -21,7 +21,7 @@
 
 namespace spindrift::fabric::verbs {
 
-/// What is asked of the device. `region` holds `local`, or is what a bind opens; `more` is of a send that goes on in the
+/// A request to the device. `region` holds `local`, or is what a bind opens; `more` marks a send that goes on in the
 /// next.
 struct VerbsRequest : connected::Transfer {
   enum class Kind : std::uint8_t {
@@ -38,7 +38,7 @@ struct VerbsRequest : connected::Transfer {
   Access access = Access::read;    ///< of a bind
 };
 
-/// What a completion carries back: whose it is, and of which request or buffer.
+/// The token that a completion carries back: it names the queue pair, and the request or buffer.
 struct Token {
   std::uint32_t queue_pair = 0;  ///< at most 2^31 - 1
   bool receive = false;
@@ -51,9 +51,9 @@ struct Token {
   return {static_cast<std::uint32_t>(word >> 33U), (word >> 32U & 1U) != 0, static_cast<std::uint32_t>(word)};
 }
 
-/// Of one message; a longer one goes in several.
+/// The size of the buffer of one message; a longer message goes in several.
 inline constexpr std::uint32_t buffer_bytes = 4096;
-/// Of one operation whose bytes are staged.
+/// The most bytes of one operation that are staged.
 inline constexpr std::uint32_t staged_bytes_max = 32768;
 
 /// Memory of a connection that the device knows.
@@ -75,8 +75,8 @@ class MessageBuffers {
   /// The bytes of one were taken: it goes to the device with the next `give`, or is held back until `resume`.
   void taken(std::uint32_t buffer, bool hold) { (hold ? held_ : returned_).push_back(buffer); }
   void resume();
-  /// What a filled one adds: the whole message if that was its end; nothing if `more` follows. Errors: bad_input (a message
-  /// that never ends).
+  /// Adds a filled one, and returns the whole message if that was its end; nothing if `more` follows. Errors: bad_input (a
+  /// message that never ends).
   [[nodiscard]] Result<std::optional<std::span<const std::byte>>> add(std::uint32_t buffer, std::uint32_t bytes, bool more);
   void close() noexcept { memory_.registered.reset(); }
 
@@ -88,7 +88,7 @@ class MessageBuffers {
   bool message_over_ = true;
 };
 
-/// What is about to be handed to the device with one doorbell.
+/// The requests that are about to be handed to the device with one doorbell.
 class RequestBatch {
  public:
   RequestBatch() {
@@ -164,7 +164,7 @@ class QueuePair final : public connected::Connection {
   void forget(const connected::OwnRegion& region) override { sources_.erase(&region); }
 
   [[nodiscard]] rdma_cm_id& id() noexcept { return *id_; }
-  /// What this side says to the other when the connection is made.
+  /// This side's greeting to the other when the connection is made.
   [[nodiscard]] const connected::GreetingBytes& greeting() const noexcept { return greeting_; }
 
   /// The window is about to go: a bind of it that still waits does nothing.
@@ -187,7 +187,7 @@ class QueuePair final : public connected::Connection {
   [[nodiscard]] bool has_queue_pair() const noexcept { return id_ != nullptr && id_->qp != nullptr; }
   [[nodiscard]] bool completion_is_due() const noexcept;
 
-  /// Of requests since the last that has a completion.
+  /// Counts of the requests since the last that has a completion.
   struct Untold {
     std::uint32_t count = 0;
     std::uint64_t bytes = 0;         ///< of own regions

@@ -11,7 +11,7 @@
 
 namespace spindrift::fabric::verbs {
 
-/// What the immediate data of a message or a write say.
+/// The meaning of the immediate data of a message or a write.
 struct Immediate {
   bool more = false;        ///< the message goes on in the next one
   std::uint32_t given = 0;  ///< buffers given back by the sender since the connection began, modulo 2^31
@@ -70,7 +70,7 @@ class Staging {
     taken_ += skipped + whole;
     return (taken_ - whole) % bytes_;
   }
-  /// Where what was taken so far ends.
+  /// The end of what was taken so far.
   [[nodiscard]] std::uint64_t end() const noexcept { return taken_; }
   /// Everything up to that end is free again.
   void give_back(std::uint64_t end) noexcept { free_before_ = end; }

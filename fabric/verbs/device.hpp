@@ -20,7 +20,7 @@ namespace spindrift::fabric::verbs {
 
 using connected::SocketAddress;
 
-/// What is asked of each queue pair, cut to what the device can.
+/// The limits that are asked of each queue pair, cut to what the device can.
 struct QueuePairLimits {
   std::uint32_t send_depth = 256;
   std::uint32_t receive_depth = Credits::buffers;
@@ -64,7 +64,7 @@ class Device {
   [[nodiscard]] const QueuePairLimits& limits() const noexcept { return limits_; }
   /// With the port that it is bound to.
   [[nodiscard]] const SocketAddress& address() const noexcept { return address_; }
-  /// Whose device and port the address is.
+  /// The rdma_cm id that listens; its device and port are the address's.
   [[nodiscard]] rdma_cm_id& listener() noexcept { return *listener_; }
 
   /// The next completion makes the descriptor readable. Costs nothing while that is so already.

@@ -15,7 +15,7 @@
 
 namespace spindrift::fabric::verbs {
 
-// What the calls are named here, and in their libraries.
+// The names of the calls here, and in their libraries.
 #define SPINDRIFT_VERBS_CALLS(CALL)                    \
   CALL(get_device_list, ibv_get_device_list)           \
   CALL(free_device_list, ibv_free_device_list)         \

@@ -98,7 +98,7 @@ class VerbsTransport final : public connected::Transport {
   }
 
  private:
-  /// What rdma_cm reports, copied out of its event.
+  /// A report of rdma_cm, copied out of its event.
   struct Report {
     rdma_cm_event_type kind = RDMA_CM_EVENT_ADDR_RESOLVED;
     int status = 0;
@@ -158,7 +158,7 @@ class VerbsTransport final : public connected::Transport {
     if (!done) connection.break_down(done.error().to_string());
   }
 
-  // Of a completion that failed, the token alone is valid; one of a queue pair that is gone belongs to nobody.
+  // The token alone is valid of a completion that failed; one of a queue pair that is gone belongs to nobody.
   void on_completion(connected::TransportEvents& to, const ibv_wc& completion) {
     const Token token = decode_token(completion.wr_id);
     QueuePair* const connection = numbered(token.queue_pair);

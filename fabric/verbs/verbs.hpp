@@ -26,7 +26,8 @@ struct VerbsOptions {
   /// Directory and group under which processes of one host see that a node's id is taken; as ShmOptions has them.
   std::string runtime_directory;
   std::string group_name;
-  /// What members prove themselves by, inside of a TLS session that carries all but data. Null: nobody proves anything.
+  /// The keys by which members prove themselves, inside of a TLS session that carries all but data. Null: nobody proves
+  /// anything.
   std::shared_ptr<tls::Credentials> credentials{};
   /// A peer from which nothing came for so long is lost. Every side says something four times in that time.
   Duration silence_max = std::chrono::seconds(10);
@@ -40,7 +41,7 @@ struct VerbsOptions {
 /// "host:port", "[v6]:port", an address of the device's network interface; rdma_cm finds the way. A name is resolved anew
 /// for each attempt, by a thread of its own.
 ///
-/// - Two processes call each other; whoever comes later finds the earlier. An attempt that fails is repeated, after 20 ms at
+/// - Two processes call each other; the later call finds the earlier. An attempt that fails is repeated, after 20 ms at
 ///   first and a second at most, until there is a connection or `disconnect` ends the wish.
 /// - Nobody's region is mapped. What a peer may do holds for its queue pair alone, and is taken back before `disconnect`
 ///   returns; when the last words are said, in 250 ms at most, the queue pair is destroyed, and with it the last way in.
