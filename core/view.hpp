@@ -35,7 +35,7 @@ struct Profile {
 /// A subgroup as one view has it.
 struct SubgroupView {
   std::string name;             ///< unique in the view
-  std::vector<NodeId> members;  ///< who was in the previous view's in that order, then newcomers in rank order; at least
+  std::vector<NodeId> members;  ///< members of the previous view's in that order, then newcomers in rank order; at least
                                 ///< one, unless inadequate
   std::vector<NodeId> senders;  ///< those of the members that may send, in the same order; at least one, unless inadequate
   DeliveryMode mode = DeliveryMode::ordered;  ///< the same in all views
