@@ -57,7 +57,7 @@ class Proofs {
   tls::KeyWatch key_watch_;
   NodeRefusals refusals_;
   std::set<NodeId> wanted_;     ///< and not met
-  std::map<NodeId, Time> due_;  ///< of these, those that a connection came to nothing with
+  std::map<NodeId, Time> due_;  ///< those of them with which a connection came to nothing
   Time next_deadline_ = never;  ///< of a session
 };
 
