@@ -93,8 +93,8 @@ class DeliveryBatch {
   ViewId view_;
   std::span<const NodeId> senders_;
   DeliverySink& sink_;
-  std::vector<Delivery> batch_;  // of the largest size always
-  std::size_t size_ = 0;         // of it, in use
+  std::vector<Delivery> batch_;  // has the largest size always
+  std::size_t size_ = 0;         // deliveries in it
   std::uint64_t bytes_ = 0;
   Counter messages_;
   Counter delivered_bytes_;
