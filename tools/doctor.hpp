@@ -38,7 +38,7 @@ struct NetworkFacts {
   std::map<std::string, std::string> no_dc;    ///< by its devices: why there are no DC queue pairs; empty: there are
   std::string address_error;                   ///< why the member cannot listen at its address; empty: it can
   std::string keys_error;                      ///< why its keys cannot be used; empty: they can, or it needs none
-  std::string keys;                            ///< whose they are, and until when
+  std::string keys;                            ///< their identity, and until when they hold
 };
 
 /// The facts that were seen of this host, for this user.
