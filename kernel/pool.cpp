@@ -200,7 +200,7 @@ void Pool::on_peer_of_operation_lost(const PhysicalPair& physical, std::uint64_t
   const auto place = static_cast<std::uint32_t>(id);
   if (place >= physical.slots.size()) return;
   const vq_slot& slot = physical.slots[place];
-  if (slot.state != VQ_SLOT_POSTED || slot.turn != static_cast<std::uint32_t>(id >> 32)) return;  // of nothing
+  if (slot.state != VQ_SLOT_POSTED || slot.turn != static_cast<std::uint32_t>(id >> 32)) return;  // it is no operation's id
   if (PoolPeer* const peer = peers_.find(PeerHandle(vq_find(&pairs_.core(), slot.pair)->peer))) promotions_.on_lost(*peer);
 }
 

@@ -11,7 +11,7 @@
 
 _Static_assert(sizeof(struct vq_header) == 72, "the header's layout is on the wire");
 
-#define INTERNAL 0x8000u /* of a request: a credit, of which its user hears nothing */
+#define INTERNAL 0x8000u /* such a request is a credit, of which its user hears nothing */
 #define FENCE 0x4000u    /* and it is a fence */
 #define FENCED 0x2000u   /* or the answer to one */
 
@@ -647,7 +647,7 @@ int vq_read_header(const unsigned char* bytes, uint32_t size, struct vq_header* 
   if (header->kind == VQ_KIND_CREDIT) return header->sequence == 0 && header->bytes == 0 && !header->hello;
   if (header->kind >= VQ_KIND_FENCE) return header->sequence > 0 && header->bytes == 0 && !header->hello;
   if (header->kind == VQ_KIND_LARGE && header->bytes == 0) return 0;
-  if (header->hello && header->sequence != 1) return 0; /* who has heard nothing yet may send one */
+  if (header->hello && header->sequence != 1) return 0; /* only a sender that has heard nothing yet says hello */
   return header->sequence > 0 && header->address + header->bytes >= header->address;
 }
 

@@ -101,7 +101,7 @@ struct vq_header {
   uint64_t consumed; /* how many of the other direction's messages the sender's user has taken */
   uint32_t window;   /* how many more than that may be on their way to the sender, 1 to VQ_WINDOW_MAX */
   uint32_t start;    /* tells the sender's process from earlier ones of its node */
-  uint64_t address;  /* of a large one */
+  uint64_t address;  /* a large message's bytes at the sender */
   uint64_t key;
 };
 
@@ -128,9 +128,9 @@ struct vq_pair_slots {
   uint32_t first; /* of a free place: the next free place */
   uint32_t last;
   uint32_t count;
-  uint32_t reads;   /* of them */
-  uint32_t held;    /* of them */
-  uint32_t flushed; /* of them; they wait to be posted again */
+  uint32_t reads;   /* reads among them */
+  uint32_t held;    /* held ones among them */
+  uint32_t flushed; /* flushed ones among them, which wait to be posted again */
 };
 
 /* A pair's way to another physical queue pair, and the fences of both directions. */
@@ -150,7 +150,7 @@ struct vq_pair_flow {
   uint64_t sent;
   uint64_t consumed_by_peer;
   uint64_t consumed;
-  uint64_t told;      /* of `consumed`, to the peer */
+  uint64_t told;      /* how much of `consumed` the peer was told */
   uint8_t credit_due; /* the peer is to be told of `consumed` */
 };
 
@@ -194,7 +194,8 @@ struct vq_physical {
   uint32_t oldest;
   uint32_t newest;
   uint32_t under_way;
-  uint32_t held; /* of them; of what is posted half at most, so that lazy readers hold up their senders and large messages */
+  /* Those that are held; of what is posted half at most, so that lazy readers hold up their senders and large messages. */
+  uint32_t held;
   uint32_t pairs;  /* bound to it */
   uint8_t ordered; /* a completion says that all posted before it are done */
   uint8_t state;
@@ -221,7 +222,7 @@ struct vq_world {
   /* Hands operations to a physical queue pair that has room for them; returns how many were taken. Their completions come
    * later: it calls nothing of the pool. */
   uint32_t (*post)(void* context, struct vq_physical* physical, const struct vq_posted* list, uint32_t count);
-  uint32_t node; /* who this is, for headers; as is `start` */
+  uint32_t node; /* this process's node, for headers; as is `start` */
   uint32_t start;
   uint32_t message_bytes_max; /* of one that is not large */
   uint32_t metadata_bytes;    /* goes with messages to pairs that do not know this one yet */

@@ -108,7 +108,7 @@ class SendQueue {
   std::deque<PendingRequest> pending_;
   std::uint32_t next_ = 0;
   std::uint32_t unsignaled_ = 0;  ///< handed over since the last that has a completion
-  PeerHandle last_peer_;          ///< of what was handed over
+  PeerHandle last_peer_;          ///< the peer of the last operation handed over
   DeviceEvents events_;
 };
 
