@@ -24,7 +24,7 @@ class Epoch final : private Counts {
   /// The state of one other member's row here, at the fabric.
   struct Line {
     bool offered = false;                  ///< my row, or a mirror, was exposed to it
-    std::uint32_t bulk_offered = 0;        ///< of so many subgroups, the first ones, the bulk rings
+    std::uint32_t bulk_offered = 0;        ///< bulk rings of so many subgroups, the first ones, were
     std::optional<fabric::Region> mirror;  ///< of its row, here
     std::optional<std::pair<fabric::PeerId, fabric::RegionKey>> theirs;  ///< its row, or its mirror of mine
     std::vector<std::pair<fabric::PeerId, fabric::RegionKey>> their_bulk;  ///< bulk rings, or mirrors of others'

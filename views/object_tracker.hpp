@@ -48,7 +48,7 @@ struct ObjectEnd {
 struct ObjectBoundary {
   ViewId view;                      ///< that begins
   bool here = true;                 ///< this member is in the subgroup
-  std::vector<NodeId> senders;      ///< whose objects may go on; of an inadequate subgroup, which loses nothing, all members
+  std::vector<NodeId> senders;      ///< those whose objects may go on; an inadequate subgroup loses none: all its members
   std::vector<NodeId> began_anew;   ///< started since the view before: what they had under way is over
 
   /// `joined`: since the view before; in the first view of this member itself alone, for the others may have been there.

@@ -35,7 +35,7 @@ class Partings {
   }
 
   std::vector<Join> removed_;
-  std::vector<Join> turned_away_;  // of those
+  std::vector<Join> turned_away_;  // those among them that were turned away
   std::vector<Join> lost_;
 };
 

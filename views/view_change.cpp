@@ -240,7 +240,7 @@ std::optional<Decree> ViewChange::decree_of(Rank rank) {
 bool ViewChange::lead(const std::vector<Join>& candidates) {
   const std::uint64_t ballot = self_.value() + 1;
   if (seen_[self_.value()].accepted == ballot) return count_acceptances();
-  if (!told_.includes(suspected_)) return false;  // whom it removes it tells first
+  if (!told_.includes(suspected_)) return false;  // those that it removes are told first
 
   const RankSet lower = RankSet::first(self_.value());
   Rank best = self_;

@@ -125,7 +125,7 @@ class ViewChange {
   Rank self_;
   State state_ = State::steady;
   RankSet suspected_;
-  RankSet told_;  // of them, those in the own row
+  RankSet told_;  // those among them that are in the own row
   std::vector<Suspicion> suspicions_;
   std::vector<Seen> seen_;                 // by rank, the own one included
   std::vector<std::uint64_t> heartbeats_;  // by rank
