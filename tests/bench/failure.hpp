@@ -1,4 +1,4 @@
-// What tests of benches share: the error that a bench throws.
+// Tests of benches share this: the error that a bench throws.
 #pragma once
 
 #include <catch2/catch.hpp>
@@ -7,7 +7,7 @@
 
 namespace spindrift::bench {
 
-/// Of work that must fail.
+/// The error of work that must fail.
 template <class Work>
 Error error_of(Work work) {
   try {

@@ -1,4 +1,4 @@
-// What a worker of the chaos runs writes down, in a file that outlives it whatever kills it: records of one size in a shared
+// The journal of a worker of the chaos runs, in a file that outlives it whatever kills it: records of one size in a shared
 // mapping. Written by several threads, read when all are gone.
 #pragma once
 
@@ -31,7 +31,7 @@ enum class Kind : std::uint64_t {
   large,     ///< the delivery before it was of a large message: subgroup, sender node, value: its bytes
 };
 
-/// What a worker checks by itself.
+/// The faults that a worker finds by itself.
 enum class Wrong : std::uint64_t { payload = 1, loaded_twice, broken_state };
 
 struct Record {

@@ -92,7 +92,7 @@ void check_subgroup(const SubgroupPlan& plan, const SubgroupView& now, const Vie
   }
 }
 
-/// Who was in a subgroup that lives on stays, at the front and in order; newcomers follow in rank order.
+/// A member that was in a subgroup that lives on stays, at the front and in order; newcomers follow in rank order.
 void check_stable(const SubgroupView& now, const SubgroupView& before, const View& view) {
   if (!now.inadequate.empty()) return;
   const std::vector<NodeId> stays = common(before.members, view.members);

@@ -1,4 +1,4 @@
-// Of two threads that store and then look for each other, one must see the other.
+// If two threads store and then look for each other, one must see the other.
 #include <catch2/catch.hpp>
 
 #include <atomic>

@@ -1,4 +1,4 @@
-// What is wrong with a file's lines and values: each problem with its line, its cause and its fix.
+// The problems of a file's lines and values: each is told with its line, its cause and its fix.
 #include "config_fixture.hpp"
 
 using namespace spindrift;
@@ -175,7 +175,7 @@ TEST_CASE("a fabric that cannot tell members from strangers stays on loopback un
     CHECK_FALSE(parse(text(fabric, "0@127.0.0.1:1, 1@[::1]:1")).needs_trusted_network());
     CHECK(parse(apart, {{"SPINDRIFT/network_trusted", "true"}}).needs_trusted_network());
   }
-  // Of one host too: what is listened at is what counts, not where the members are.
+  // On one host too, for the address that is listened at counts, not the place of the members.
   check_text_problems(text("ofi:tcp", "host:740<id>"), {{"test.cfg:4", "node 0 listens at host:7400", "network_trusted"}});
   CHECK_FALSE(parse(text("shm", "host:740<id>")).needs_trusted_network());
 }

@@ -1,4 +1,4 @@
-// What the config's tests share: parsing a text that must be right or must be wrong.
+// The config's tests share this: parsing a text that must be right or must be wrong.
 #pragma once
 
 #include <catch2/catch.hpp>

@@ -179,7 +179,8 @@ TEST_CASE("who may write an outer directory can swap the inner one, and that is 
   CHECK_FALSE(attack(swap));
   REQUIRE(::chmod(outer.c_str(), 0777) == 0);
   CHECK(attack(swap));
-  // Who is in goes on with its own files; who comes is not led to others, neither to missing nor to planted ones.
+  // A process that is in goes on with its own files; one that comes is not led to others, neither to missing nor to planted
+  // ones.
   CHECK(::faccessat(running.value().descriptor(), ".", W_OK, 0) == 0);
   CHECK(inode_of(running.value()) == inode_of(outer + "/away/group"));
   check_refused(GuardedDirectory::open(outer + "/run", "group"), outer, "others than its owner may write");

@@ -1,4 +1,4 @@
-// Where keys lie.
+// The directories of keys.
 #include <spindrift/core/keys_path.hpp>
 
 #include <cstdlib>

@@ -1,4 +1,4 @@
-// What a provider does not take at once, by itself: its order, its counts, and its end.
+// The operations that a provider does not take at once, by themselves: their order, their counts, and their end.
 #include <catch2/catch.hpp>
 
 #include <string>

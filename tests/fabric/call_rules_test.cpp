@@ -23,7 +23,7 @@ using std::chrono::milliseconds;
 
 constexpr std::size_t connections_max = 16;
 
-/// What travels on one connection, in order for each direction.
+/// A packet on one connection, in order for each direction.
 struct Packet {
   enum class Kind : std::uint8_t { call, answer, heard, end };
   Kind kind = Kind::call;
@@ -212,7 +212,7 @@ class World {
   /// Time goes on to the first moment at which a process has something to do. False: there is none.
   bool wait() {
     Time next = std::min(rules_[0].next_time(), rules_[1].next_time());
-    // Who is up on a wire that is dead finds the silence out.
+    // A process that is up on a dead wire finds the silence out.
     for (std::size_t i = 0; next == never && i < wires_.size(); ++i) {
       for (std::size_t end : {0U, 1U}) {
         if (!up(wires_[i], end) || up(wires_[i], 1 - end)) continue;

@@ -1,5 +1,5 @@
-// What every provider promises about regions and connections that end: memory returns, spans live as long as they are
-// mapped, and who was disconnected can come again.
+// Every provider promises this about regions and connections that end: memory returns, spans live as long as they are
+// mapped, and a peer that was disconnected can come again.
 #include "harness.hpp"
 
 #include <cstring>

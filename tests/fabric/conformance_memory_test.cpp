@@ -1,4 +1,4 @@
-// What every provider promises about regions and one-sided operations.
+// The promises of every provider about regions and one-sided operations.
 #include "harness.hpp"
 
 #include <cstring>

@@ -1,4 +1,4 @@
-// What every provider promises about sleeping: news ends a sleep, and none is lost between looking and sleeping.
+// The promises of every provider about sleeping: news ends a sleep, and none is lost between looking and sleeping.
 #include "child.hpp"
 #include "harness.hpp"
 

@@ -1,4 +1,4 @@
-// What every provider promises about links and messages.
+// The promises of every provider about links and messages.
 #include "harness.hpp"
 
 #include <string_view>

@@ -34,7 +34,7 @@ struct Wire {
   std::array<MemoryConnection*, 2> connections{};
 };
 
-/// What a transport finds when it looks, in the order in which it happened.
+/// A transport's finding when it looks, in the order in which things happened.
 struct Report {
   enum class Kind : std::uint8_t { request, established, message, ended };
   Kind kind = Kind::request;
@@ -43,7 +43,7 @@ struct Report {
   std::vector<std::byte> bytes{};
 };
 
-/// Who listens where.
+/// The transports that listen, by address.
 using Network = std::map<std::string, MemoryTransport*>;
 
 class MemoryConnection final : public connected::Connection {

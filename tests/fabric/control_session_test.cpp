@@ -1,5 +1,5 @@
-// What two ends say to each other inside of TLS over fabrics that protect nothing: whole, in order, from the end that was
-// greeted, or not at all; and who cannot prove that he belongs there is nobody's peer.
+// The talk of two ends inside of TLS over fabrics that protect nothing comes whole, in order, from the end that was
+// greeted, or not at all; and a process that cannot prove that it belongs there is nobody's peer.
 #include "tcp_members.hpp"
 
 #include <spindrift/core/bytes.hpp>
@@ -57,7 +57,7 @@ struct Ends {
   SessionEnd called;
 
   Ends() : Ends(1, 2) {}
-  /// Who has whose keys; they are greeted as nodes 1 and 2.
+  /// Each end has the keys of the given node; they are greeted as nodes 1 and 2.
   Ends(std::uint32_t caller_keys, std::uint32_t called_keys)
       : caller(value_or_throw(tls::RecordSession::calling(keys.of(NodeId(caller_keys)))), 1, 2),
         called(value_or_throw(tls::RecordSession::answering(keys.of(NodeId(called_keys)))), 2, 1) {}
@@ -319,7 +319,7 @@ TEST_CASE_METHOD(ProvedPair, "over libfabric, too, who is connected is lost when
 }
 
 TEST_CASE_METHOD(ProvedPair, "a caller over libfabric that proves nothing is given up, and the member calls on") {
-  // Who has no keys takes the place of node 2 at its address before it comes.
+  // A process without keys takes the place of node 2 at its address before it comes.
   b.fabric.reset();
   {
     Endpoint silent{2, make_tcp_or_throw(NodeId(2), directory.path())};

@@ -1,4 +1,4 @@
-// What the fabric's tests share: endpoints of every provider, and waiting for events with a limit that only a hang reaches.
+// The fabric's tests share this: endpoints of every provider, and waiting for events with a limit that only a hang reaches.
 #pragma once
 
 #include <algorithm>
@@ -57,7 +57,7 @@ class TemporaryDirectory {
   std::string path_;
 };
 
-/// What was logged while it lives.
+/// The lines that were logged while it lives.
 class Log {
  public:
   explicit Log(const TemporaryDirectory& directory) : path_(directory.path() + "/log") {
@@ -98,9 +98,9 @@ inline std::unique_ptr<Fabric> make_shm_or_throw(NodeId self, const std::string&
   return value_or_throw(make_shm({.self = self, .runtime_directory = runtime_directory, .group_name = "group"}));
 }
 
-/// Where a node of the groups of this process listens, for providers that ask: a loopback address of its own, whose other
-/// bytes are the process's; or one for all of a group, and a port of its own, once an endpoint was made for Hosts::one. A
-/// TemporaryDirectory begins a new group, with a new port.
+/// The address at which a node of the groups of this process listens, for providers that ask: a loopback address of its own,
+/// whose other bytes are the process's; or one for all of a group, and a port of its own, once an endpoint was made for
+/// Hosts::one. A TemporaryDirectory begins a new group, with a new port.
 [[nodiscard]] Address address_of(NodeId node);
 /// The same on an RDMA device: the devices' addresses in turn, and a port of the node's own.
 [[nodiscard]] Address verbs_address_of(NodeId node);

@@ -1,4 +1,4 @@
-// What every fabric between hosts promises when the other process dies, falls silent, or is shut out in the middle of a
+// The promises of every fabric between hosts when the other process dies, falls silent, or is shut out in the middle of a
 // write.
 #include "child.hpp"
 #include "harness.hpp"

@@ -1,4 +1,5 @@
-// What a fabric of two adds: peers of both kinds at one endpoint, who is reached how, and ends that do not agree about it.
+// The additions of a fabric of two: peers of both kinds at one endpoint, the way to each, and ends that do not agree about
+// it.
 #include "harness.hpp"
 
 #include <array>

@@ -1,4 +1,5 @@
-// What the loading of libfabric leaves of the process that loads it, and what is refused when a provider is opened.
+// The loading of libfabric leaves the process that loads it as it was, and some things are refused when a provider is
+// opened.
 #include "child.hpp"
 #include "harness.hpp"
 

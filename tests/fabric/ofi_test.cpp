@@ -1,4 +1,4 @@
-// What connections of libfabric add: names, addresses that cannot be used, strangers at the port, and who calls whom late.
+// The additions of libfabric's connections: names, addresses that cannot be used, strangers at the port, and late calls.
 #include "../skip.hpp"
 #include "harness.hpp"
 

@@ -124,7 +124,7 @@ const std::vector<std::string>& verbs_addresses() {
 
 bool one_host = false;
 
-/// Of nodes that are all on one host, or each on its own.
+/// The hosts of the nodes: all are on one, or each is on its own.
 enum class Hosts { one, many };
 
 std::unique_ptr<Fabric> shm_and_tcp(NodeId self, const std::string& runtime_directory, Hosts hosts) {

@@ -165,7 +165,7 @@ class HearingConnection final : public connected::TransportEvents {
   std::size_t completed_ = 0;
 };
 
-/// What a region may hold when writes come in order, in whole words, and only such as fit: each word in turn.
+/// The contents that a region may have when writes come in order, in whole words, and only such as fit: each word in turn.
 class ExpectedMemory {
  public:
   explicit ExpectedMemory(std::size_t bytes) : bytes_(bytes), words_((bytes + 7) / 8, Word(1, 0)) {}

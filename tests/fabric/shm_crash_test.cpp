@@ -143,7 +143,7 @@ TEST_CASE("disconnect ends the wish for a link too") {
     a.fabric->disconnect(await(a, Event::Kind::connected).peer);
   }
   const Endpoint successor(2, make_shm_or_throw(NodeId(2), directory.path()));
-  // Whom it still wants arrives later; by then it has seen the successor arrive.
+  // A node that it still wants arrives later; by then it has seen the successor arrive.
   const Endpoint c(3, make_shm_or_throw(NodeId(3), directory.path()));
   REQUIRE(await(a, Event::Kind::connected).node == NodeId(3));
   REQUIRE(a.inbox.empty());

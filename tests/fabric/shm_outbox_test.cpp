@@ -1,4 +1,4 @@
-// What a socket of shared memory's fabric could not take yet, by itself.
+// The frames that a socket of shared memory's fabric could not take yet, by themselves.
 #include <catch2/catch.hpp>
 
 #include <array>

@@ -19,7 +19,7 @@ namespace {
 
 using Bytes = std::vector<std::byte>;
 constexpr std::size_t request_header_bytes = 32;
-/// Of an acceptance; a rejection has no greeting.
+/// The size of an acceptance; a rejection has no greeting.
 constexpr std::size_t answer_bytes = request_header_bytes + sizeof(connected::GreetingBytes);
 
 FileDescriptor connection_to(NodeId node) {
@@ -44,7 +44,7 @@ Bytes request_of(const Greeting& greeting) {
       .take();
 }
 
-/// What comes on the socket while the endpoints go on, up to so many bytes or the end.
+/// The bytes that come on the socket while the endpoints go on, up to so many bytes or the end.
 Bytes answer_on(const FileDescriptor& socket, std::initializer_list<Endpoint*> endpoints, std::size_t bytes) {
   Bytes answer(bytes);
   std::size_t have = 0;
@@ -83,7 +83,7 @@ struct Two {
 
 TEST_CASE("a forged reset, with the start that its victim tells and any attempt, does not end the connection") {
   Two pair;
-  // Whoever calls is told the start of whom he calls.
+  // A caller is told the start of the node that it calls.
   const auto asked = connection_to(NodeId(2));
   const Bytes call = request_of({NodeId(9), 77, 1, 5, 0});
   REQUIRE(::send(asked.get(), call.data(), call.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(call.size()));

@@ -53,7 +53,7 @@ class DescriptorLimit {
   bool enough_ = false;
 };
 
-/// Of this process, which both members are in.
+/// The resident memory of this process, which both members are in.
 std::size_t resident_bytes() {
   std::ifstream statm("/proc/self/statm");
   std::size_t pages = 0;

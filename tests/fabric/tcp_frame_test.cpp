@@ -1,4 +1,4 @@
-// What the TCP fabric is made of and needs no socket: cutting a stream into frames, the queue of what is to be sent, and how
+// The parts of the TCP fabric that need no socket: cutting a stream into frames, the queue of what is to be sent, and how
 // many strangers may try to get in.
 #include <catch2/catch.hpp>
 
@@ -53,7 +53,7 @@ Bytes stream_of(const std::vector<Frame>& frames) {
   return stream;
 }
 
-/// Of every kind, with beginnings and ends at and beside words.
+/// Frames of every kind, with beginnings and ends at and beside words.
 std::vector<Frame> small_frames() {
   const auto asked = encode(ReadRequest{5, 4096});
   return {
@@ -255,7 +255,7 @@ struct Expected {
     backlog.end_with({nullptr, ends.back().context});
   }
 
-  /// What waits, and what is over, are as they should be.
+  /// The bytes that wait, and the frames that are over, are as they should be.
   void check(std::size_t ranges_max) const {
     REQUIRE(backlog.bytes() == all.size() - sent);
     std::vector<iovec> ranges(ranges_max);
@@ -398,7 +398,7 @@ TEST_CASE("callers that have not proved themselves are bounded, in all and from 
   CHECK(admission.turned_away() == 46 + 2 + 48 + 1);
   admission.leave(source_of("10.0.0.1"));
   CHECK(let_try(admission, source_of("10.0.0.4"), start, 2) == 1);
-  // Who was never let try leaves nothing free.
+  // A caller that was never let try leaves nothing free.
   admission.leave(source_of("10.0.0.9"));
   for (int i = 0; i < 5; ++i) admission.leave(source_of("10.0.0.3"));
   CHECK(admission.pending() == 8);

@@ -309,7 +309,7 @@ struct Insider {
   }
 };
 
-/// What node 2 says of the end of a connection on which that was said.
+/// Checks node 2's reason for the end of a connection on which `said` was said.
 inline void check_ends(Members& members, Insider insider, const Bytes& said, const std::string& reason) {
   CAPTURE(reason);
   insider.caller.say(said);

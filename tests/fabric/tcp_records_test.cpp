@@ -1,5 +1,5 @@
-// What a node with a key says in TLS beside its data, or beside TLS: changes of keys without end, alerts, records of every
-// type and length. Its connection ends, with bounded memory, and nobody else notices.
+// Things that a node with a key may say in TLS beside its data, or beside TLS: changes of keys without end, alerts, records
+// of every type and length. Its connection ends, with bounded memory, and nobody else notices.
 #include "tcp_members.hpp"
 
 using namespace spindrift;

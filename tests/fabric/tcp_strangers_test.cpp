@@ -139,7 +139,7 @@ TEST_CASE("callers who begin to prove themselves are bounded, for each address a
   for (int source = 1; source <= 20; ++source) call(10, "127.9.8." + std::to_string(source));
   members.exchange_until([&] { return open() <= 64; });
   CHECK(accepted() <= 64);
-  // Who is turned away now calls again.
+  // A node that is turned away now calls again.
   Endpoint c(3, keys.fabric(NodeId(3), members.directory.path()));
   c.connect(members.b);
   members.exchange_until([&] {

@@ -1,4 +1,4 @@
-// What a process takes for its own proof, and what it refuses before it starts.
+// The keys that a process takes for its own proof, and those that it refuses before it starts.
 #include "tls_fixture.hpp"
 
 #include <openssl/crypto.h>

@@ -28,7 +28,7 @@ inline Validity this_year() { return valid_for(started(), std::chrono::days(365)
 inline Validity last_year() { return {started() - std::chrono::days(365), started() - std::chrono::days(1)}; }
 inline Validity next_year() { return {started() + std::chrono::days(1), started() + std::chrono::days(365)}; }
 
-/// Of this process alone; removed at the end with everything in it.
+/// A directory of this process alone, removed at the end with everything in it.
 class TemporaryDirectory {
  public:
   TemporaryDirectory() {

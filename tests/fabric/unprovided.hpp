@@ -5,7 +5,7 @@
 
 namespace spindrift::fabric::connected {
 
-/// What is posted to it goes nowhere: the test is its provider.
+/// A connection whose operations go nowhere: the test is its provider.
 class Unprovided final : public Connection {
  public:
   using Connection::Connection;

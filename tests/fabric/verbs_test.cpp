@@ -1,5 +1,5 @@
-// What RDMA devices add: that who was evicted cannot write, and what is said where there is no device. What needs a device
-// runs where there is one.
+// The additions of RDMA devices: a member that was evicted cannot write, and errors where there is no device. Tests that
+// need a device run where there is one.
 #include "../skip.hpp"
 #include "harness.hpp"
 

@@ -1,4 +1,4 @@
-// What every fuzz target shares: reading choices off the input, and saying that an expectation broke. A target is one
+// Every fuzz target shares this: reading choices off the input, and saying that an expectation broke. A target is one
 // function, LLVMFuzzerTestOneInput; libFuzzer calls it, or replay_main.cpp with the files of the corpus.
 #pragma once
 

@@ -1,4 +1,5 @@
-// What a process on another host may send before and after it is linked: greetings, control messages, small writes.
+// The bytes that a process on another host may send before and after it is linked: greetings, control messages, small
+// writes.
 #include "fuzz.hpp"
 
 #include <vector>

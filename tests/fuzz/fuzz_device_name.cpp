@@ -1,4 +1,4 @@
-// What others say of their devices: the metadata of both kinds of device, the introduction that carries them with a
+// The words of others about their devices: the metadata of both kinds of device, the introduction that carries them with a
 // greeting, and what a caller says of itself to the device over rdma-core. A name that is taken is one that its kind of
 // device writes, byte for byte, and none is taken for one of the other kind.
 #include "fuzz.hpp"

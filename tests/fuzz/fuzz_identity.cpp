@@ -1,6 +1,6 @@
-// What a stranger's certificate may hold: the URI of an identity, certificates and lists in both of their forms, and any set
-// of subject alternative names. One text is one identity and one identity one text; a certificate has an identity if exactly
-// one of its names is of our scheme, and that one is well-formed.
+// The contents of a stranger's certificate: the URI of an identity, certificates and lists in both of their forms, and any
+// set of subject alternative names. One text is one identity and one identity one text; a certificate has an identity if
+// exactly one of its names is of our scheme, and that one is well-formed.
 #include "fuzz.hpp"
 
 #include <openssl/err.h>

@@ -13,7 +13,7 @@ using spindrift::fuzz::expect;
 
 namespace {
 
-/// What a hostile server may be after: numbers about a table's bounds.
+/// A number about a table's bounds, which a hostile server may be after.
 std::uint32_t number_about(Choices& choices, std::uint32_t bound) {
   switch (choices.choice(4)) {
     case 0: return static_cast<std::uint32_t>(choices.number(4));

@@ -14,7 +14,7 @@ using namespace spindrift;
 
 namespace {
 
-/// What one member's application saw: the sum of all deliveries is its state.
+/// The application of one member: the sum of all deliveries is its state.
 class Application {
  public:
   explicit Application(const Config& config) {

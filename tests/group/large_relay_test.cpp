@@ -27,7 +27,7 @@ std::vector<std::string> fabrics() {
   if (chosen != nullptr) return {chosen};
   return {"tcp", "ofi:tcp", "vq:tcp", "shm+ofi:tcp"};
 }
-/// Where some row may be mapped, senders write to everybody themselves.
+/// If some row may be mapped, senders write to everybody themselves.
 bool hands_on(const std::string& fabric) { return !fabric.starts_with("shm"); }
 
 std::uint64_t handed_on(const Group& group) {
@@ -39,7 +39,7 @@ std::uint64_t handed_on(const Group& group) {
 constexpr std::uint64_t lengths[] = {most, 8, large_above, large_above + 1, most - 1, 1000, 3 * large_above};
 constexpr std::uint64_t larger_than_limit = 4;  // of them
 
-/// What one member delivers of messages that say by their place among their sender's what they should be.
+/// The deliveries of one member: each message's place among its sender's says what it should be.
 struct Witness {
   std::vector<std::uint32_t> order;  ///< their senders
   std::map<std::uint32_t, std::uint64_t> counts;

@@ -1,4 +1,4 @@
-// What tests of objects have in common: bytes that a seed determines, and a member that looks at all it is handed.
+// Tests of objects have this in common: bytes that a seed determines, and a member that looks at all it is handed.
 #pragma once
 
 #include <condition_variable>
@@ -23,7 +23,7 @@ inline void fill_object(std::uint64_t seed, std::uint64_t offset, std::span<std:
   }
 }
 
-/// What one member gets: whether every piece is as its sender made it, and the ends.
+/// The objects that one member gets: whether every piece is as its sender made it, and the ends.
 class Receiver {
  public:
   explicit Receiver(Group& group) {
@@ -49,7 +49,7 @@ class Receiver {
     std::lock_guard lock(mutex_);
     return ends_.size();
   }
-  /// Of all pieces so far.
+  /// The bytes of all pieces so far.
   [[nodiscard]] std::uint64_t bytes() {
     std::lock_guard lock(mutex_);
     return bytes_;

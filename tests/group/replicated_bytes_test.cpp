@@ -1,4 +1,4 @@
-// What a peer may write where replicated calls and answers are expected: nothing of it may harm, and all of it is reported.
+// A peer may write anything where replicated calls and answers are expected: none of it may harm, and all of it is reported.
 #include <catch2/catch.hpp>
 
 #include <cstring>

@@ -24,7 +24,7 @@ class ReplicaFixture {
     std::vector<std::byte> bytes;
   };
 
-  /// Whom a member accuses, and of what.
+  /// The node that a member accuses, and its fault.
   struct Fault {
     spindrift::NodeId node;
     std::string what;

@@ -1,4 +1,4 @@
-// Who goes on when a full ring has space again: one thread at a time, and nobody waits for ever.
+// One thread at a time goes on when a full ring has space again, and none waits for ever.
 #include <functional>
 #include <thread>
 

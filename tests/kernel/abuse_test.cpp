@@ -16,7 +16,7 @@ constexpr std::size_t words_per_pair = 16;
 constexpr std::size_t under_way_max = 24;
 constexpr std::uint64_t innocent_mark = 0x696e6e6f63656e74;
 
-/// What went wrong, in words; thrown, for a CHECK per operation would cost more than the operation.
+/// A fault, in words; thrown, for a CHECK per operation would cost more than the operation.
 struct Violation {
   std::string what;
 };

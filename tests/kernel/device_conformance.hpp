@@ -1,4 +1,4 @@
-// What every device of kernel/physical.hpp is tried with: a few devices in one process, driven by polling all of them.
+// Every device of kernel/physical.hpp is tried with this: a few devices in one process, driven by polling all of them.
 #pragma once
 
 #include <catch2/catch.hpp>

@@ -1,4 +1,4 @@
-// What a device promises of operations and messages, tried with every provider that there is.
+// The promises of a device about operations and messages, tried with every provider that there is.
 #include "device_conformance.hpp"
 
 using namespace conformance;

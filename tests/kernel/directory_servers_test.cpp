@@ -1,4 +1,4 @@
-// What a lookup does when meta servers lie, die, fall silent or go: it asks the next one, and uses nothing of theirs.
+// A lookup outlives meta servers that lie, die, fall silent or go: it asks the next one, and uses nothing of theirs.
 #include "directory_fixture.hpp"
 
 using namespace spindrift;

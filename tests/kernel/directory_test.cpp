@@ -1,4 +1,4 @@
-// What a virtual queue pair needs to know of its peer comes by one-sided reads of the meta servers, and is remembered.
+// The facts that a virtual queue pair needs of its peer come by one-sided reads of the meta servers, and are remembered.
 #include "directory_fixture.hpp"
 
 using namespace spindrift;
@@ -113,7 +113,7 @@ TEST_CASE("a write to memory that is not known is looked up first; then it goes,
   Request read = good;
   read.kind = Request::Kind::read;
   CHECK(client.node.refused(pair, {read}) == ErrorKind::bad_argument);
-  // What nobody registered is refused once it was looked up, and asked for anew after that.
+  // Memory that nobody registered is refused once it was looked up, and asked for anew after that.
   Request unknown = good;
   unknown.remote_key = 4711;
   CHECK(client.node.refused(pair, {unknown}) == ErrorKind::would_block);

@@ -44,7 +44,7 @@ struct Member {
     finder.count_in(&counters);
   }
 
-  /// What it hears when a link with `other` is up.
+  /// Tells it that a link with `other` is up.
   void hear(const Member& other, Way way = Way::wait) {
     finder.on_linked({.node = other.id,
                       .record = {other.incarnation, other.node.device->metadata()},

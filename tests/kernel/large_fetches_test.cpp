@@ -11,7 +11,7 @@ using namespace spindrift::kernel::sim;
 
 namespace {
 
-/// What somebody else knows of peers' memory, as a test wants it.
+/// Somebody else's knowledge of peers' memory, as a test wants it.
 struct Known final : RemoteMemory {
   Verdict verdict = Verdict::allowed;
   Verdict check(const Metadata&, std::uint64_t, std::uint64_t, std::size_t, fabric::Access) override { return verdict; }

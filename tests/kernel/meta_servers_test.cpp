@@ -1,4 +1,4 @@
-// Who keeps the meta tables, whom a node asks first, and what it makes of the answers.
+// The nodes that keep the meta tables, the one that a node asks first, and the use that it makes of the answers.
 #include <catch2/catch.hpp>
 
 #include <algorithm>

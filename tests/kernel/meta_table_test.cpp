@@ -143,7 +143,7 @@ struct Cost {
   std::uint64_t keys = 0;
   double misses_mean = 0;
 
-  /// Of all keys, the share that takes at most so many reads.
+  /// The share of all keys that takes at most so many reads.
   [[nodiscard]] double share_within(std::size_t reads) const {
     std::uint64_t sum = 0;
     for (std::size_t i = 0; i <= reads; ++i) sum += hits[i];

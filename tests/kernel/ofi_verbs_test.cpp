@@ -1,5 +1,5 @@
-// What libfabric's verbs answers to what a device asks of a provider, where there is an RDMA device: the ground of the
-// refusal in kernel/ofi/device.cpp. If one of these fails with a newer libfabric, the refusal may go.
+// The answers of libfabric's verbs to the demands of a device on a provider, where there is an RDMA device: the ground of
+// the refusal in kernel/ofi/device.cpp. If one of these fails with a newer libfabric, the refusal may go.
 #include <catch2/catch.hpp>
 
 #include <rdma/fi_domain.h>
@@ -34,7 +34,7 @@ std::string rdma_address() {
   return "";
 }
 
-/// What fi_getinfo says to it: 0 or an error, of which FI_ENODATA is that nothing of the kind is offered.
+/// The answer of fi_getinfo: 0 or an error; FI_ENODATA says that nothing of the kind is offered.
 int answer(const std::string& address, const char* provider, fi_ep_type type, int modes, std::uint64_t completion) {
   const ofi::LibfabricCalls& fi = *value_or_throw(ofi::library());
   const ofi::Info hints(fi.dupinfo(nullptr));

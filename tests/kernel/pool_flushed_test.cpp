@@ -1,4 +1,5 @@
-// What a queue pair without order flushes by another's fault, and does not break: as libfabric's connectionless ones do.
+// A queue pair without order flushes operations by another's fault, and does not break: as libfabric's connectionless ones
+// do.
 #include "pool_fixture.hpp"
 
 #include <set>

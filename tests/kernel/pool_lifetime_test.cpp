@@ -1,5 +1,5 @@
-// What ends while something is under way: pairs, a pool, a shared queue pair that cannot be repaired at once. Nothing of it
-// is told twice, touched later or kept for ever.
+// Some things end while others are under way: pairs, a pool, a shared queue pair that cannot be repaired at once. Nothing of
+// them is told twice, touched later or kept for ever.
 #include "pool_fixture.hpp"
 
 using namespace spindrift;

@@ -1,4 +1,4 @@
-// What the fabric over virtual queue pairs asks of a pool: who came, its messages in turn, and whether its process is there.
+// The fabric over virtual queue pairs asks a pool for newcomers, for their messages in turn, and whether a process is there.
 #include "pool_fixture.hpp"
 
 using namespace spindrift;

@@ -7,7 +7,7 @@ using namespace spindrift::kernel::sim;
 
 namespace {
 
-/// What is known of peers' memory: nothing, until a test says so.
+/// The knowledge of peers' memory: none, until a test says so.
 struct LookUp final : RemoteMemory {
   Verdict verdict = Verdict::unknown;
   std::size_t asked = 0;

@@ -13,7 +13,7 @@ using Way = Route::Way;
 
 namespace {
 
-/// Of a node that asks nodes 1, 2 and 3, in that order, in a group of nodes 0 to 6.
+/// A node that asks nodes 1, 2 and 3, in that order, in a group of nodes 0 to 6.
 struct Seeker {
   explicit Seeker(SimNetwork& network, std::vector<MetaServer> servers = {})
       : client(network, 0, std::move(servers), {.answer_max = milliseconds(20)}),

@@ -224,7 +224,8 @@ bool SimQueuePair::call() {
   return true;
 }
 
-// What was completed before reaches its peer; what cannot any more is lost without a word, as it is on such devices.
+// An operation that was completed before reaches its peer; one that cannot any more is lost without a word, as on such
+// devices.
 bool SimQueuePair::arrive() {
   OperationStatus ignored = OperationStatus::done;
   Pending& first = flying_.front();
@@ -244,7 +245,7 @@ void SimQueuePair::complete(const PhysicalOperation& operation, OperationStatus 
   events_.push_back(std::move(event));
 }
 
-// Of what is under way some may have been carried out; nobody knows.
+// Some of the operations that are under way may have been carried out; nobody knows.
 void SimQueuePair::break_down() {
   if (broken_) return;
   if (kind_ != Kind::connectionless) flying_.clear();

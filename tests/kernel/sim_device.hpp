@@ -42,7 +42,7 @@ class SimDevice final : public PhysicalDevice {
                                                    std::optional<fabric::Access> access) override;
   void deregister(const MemoryKeys& keys) override;
 
-  /// Who resolved this many peers now.
+  /// How many peers it has resolved now.
   [[nodiscard]] std::size_t resolved() const noexcept { return peers_.size(); }
   /// How much memory is registered now.
   [[nodiscard]] std::size_t registered() const noexcept { return memory_.size(); }
@@ -50,7 +50,7 @@ class SimDevice final : public PhysicalDevice {
   void break_down();
   /// Has no resources for a `reset`, from now on or not any more.
   void refuse_resets(bool refuse) noexcept { resets_refused_ = refuse; }
-  /// What its newest queue pair reports next, true or not.
+  /// Its newest queue pair reports this next, true or not.
   void report(const PhysicalEvent& event);
   /// How many operations it flushed though no queue pair of it broke.
   [[nodiscard]] std::size_t flushed() const noexcept { return flushed_; }

@@ -40,7 +40,7 @@ struct Posted {
   std::vector<ibv_sge> pieces;
 };
 
-/// What was asked of the adapter that is not there. One at a time, since the calls are plain functions.
+/// The demands on the adapter that is not there. One record at a time, since the calls are plain functions.
 struct Record {
   std::vector<Creation> created;
   std::vector<Change> changes;

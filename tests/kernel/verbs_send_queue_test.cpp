@@ -33,7 +33,7 @@ struct Sends {
     return made;
   }
   std::size_t take(const PhysicalOperation& operation) { return queue.take({&operation, 1}, requests); }
-  /// Of the events that are there: the ids and statuses of completions.
+  /// The ids and statuses of the completions among the events that are there.
   std::vector<std::pair<std::uint64_t, OperationStatus>> completions() {
     std::vector<std::pair<std::uint64_t, OperationStatus>> all;
     std::array<PhysicalEvent, 64> events;
@@ -119,7 +119,7 @@ TEST_CASE("a failure ends what came before it as done, and tells itself and what
   sends.queue.on_failed(sends.requests[2].number, OperationStatus::flushed);
   sends.queue.fail_all(OperationStatus::peer_lost);
   CHECK(sends.completions() == Told{{3, OperationStatus::flushed}, {4, OperationStatus::peer_lost}});
-  // What the adapter says of it later is of nobody.
+  // Words of the adapter about it that come later are about no operation.
   sends.queue.on_failed(sends.requests[3].number, OperationStatus::flushed);
   sends.queue.on_done(sends.requests[3].number);
   CHECK(sends.completions().empty());

@@ -37,7 +37,7 @@ class BulkMemory {
     return Place{&region, static_cast<std::uint64_t>(memory - begin)};
   }
 
-  /// Of whose ring a place is, by sender rank; `self` is who has the region.
+  /// The sender, by rank, to whose ring a place belongs; `self` is the node that has the region.
   [[nodiscard]] static std::uint32_t sender_at(const Place& place, const SubgroupView& subgroup, NodeId self) {
     const auto own = subgroup.sender_rank(self);
     if (place.region->own) return own->value();

@@ -49,7 +49,7 @@ class Checker {
   [[nodiscard]] std::uint64_t deliveries() const noexcept { return deliveries_; }
 
  private:
-  /// What one member's application received in one subgroup.
+  /// The receipts of one member's application in one subgroup.
   struct Receiver {
     std::uint64_t next_sequence = 0;        ///< ordered: everything below was delivered or is null
     std::vector<std::uint64_t> next_index;  ///< by sender: likewise
@@ -58,7 +58,7 @@ class Checker {
     std::vector<std::size_t> records_held;  ///< by sender: records whose bytes were seen in this member's memory
     std::uint64_t delivered = 0;
   };
-  /// What one member holds of another member's row, or has been sent of it.
+  /// One member's copy of another member's row: what it holds, and what it has been sent.
   struct Copy {
     std::vector<std::byte> landed;  ///< control words as the fabric left them
     std::vector<std::byte> posted;  ///< control words as posted so far

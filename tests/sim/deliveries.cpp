@@ -125,7 +125,8 @@ void Checker::check_acknowledgements(Rank rank, std::uint32_t id) {
     return;
   }
 
-  // What is acknowledged as received is in this member's memory: the guard says so, and S3 says that the guard is true.
+  // A message that is acknowledged as received is in this member's memory: the guard says so, and S3 says that the guard is
+  // true.
   const std::uint64_t received = ledger_.word(rank, block.received);
   for (std::uint32_t sender = 0; sender < senders && received > 0; ++sender) {
     const Rank owner = ledger_.sender_rank_in_view(id, sender);
@@ -137,7 +138,7 @@ void Checker::check_acknowledgements(Rank rank, std::uint32_t id) {
     }
     if (owner != rank) check_large_held(rank, id, sender, smc::messages_below(received, sender, senders));
   }
-  // What is acknowledged as delivered went to the application: below it only nulls were not.
+  // A message that is acknowledged as delivered went to the application: below it only nulls were not.
   const std::uint64_t delivered = ledger_.word(rank, block.delivered);
   for (; here.next_sequence < delivered; ++here.next_sequence) {
     const auto& published = ledger_.book(id, static_cast<std::uint32_t>(here.next_sequence % senders)).published;

@@ -49,7 +49,7 @@ std::optional<Violation> compare_batches(const Options& options) {
   return std::nullopt;
 }
 
-/// What a run of either kind comes to.
+/// The result of a run of either kind.
 struct Run {
   std::uint64_t events = 0;
   std::uint64_t deliveries = 0;

@@ -1,4 +1,4 @@
-// What must be true when a run has nothing left to do.
+// The judgment of a run that has nothing left to do: these things must be true.
 #include "cluster.hpp"
 
 namespace spindrift::sim {

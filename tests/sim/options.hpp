@@ -37,7 +37,7 @@ struct NodeOptions {
   std::uint64_t echoes = 0;  ///< messages sent from inside upcalls
 };
 
-/// Of the policy of a seed's members: in some runs so few that messages are held back.
+/// For the policy of a seed's members: in some runs so few that messages are held back.
 [[nodiscard]] std::uint64_t draw_unsent_bytes_max(std::uint64_t seed);
 
 struct Options {

@@ -1,5 +1,5 @@
-// What a run found out: the first violated invariant, and which situations (probes) it met. A checker never stops the run
-// itself; it reports, and whoever drives the run looks.
+// The findings of a run: the first violated invariant, and which situations (probes) it met. A checker never stops the run
+// itself; it reports, and the driver of the run looks.
 #pragma once
 
 #include <array>

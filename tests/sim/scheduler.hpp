@@ -13,7 +13,7 @@ namespace spindrift::sim {
 /// Nanoseconds of virtual time.
 using Ticks = std::int64_t;
 
-/// What an event is; part of the trace. The argument `which` is the handler's own.
+/// The kind of an event; part of the trace. The argument `which` is the handler's own.
 enum class EventKind : std::uint32_t {
   fabric_event,
   lines_visible,

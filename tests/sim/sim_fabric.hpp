@@ -68,7 +68,7 @@ class NetworkListener {
   ~NetworkListener() = default;
 };
 
-/// What a partition stops, from one node to another.
+/// The traffic that a partition stops, from one node to another.
 enum class Cut : std::uint8_t { nothing = 0, writes = 1, messages = 2, everything = 3 };
 
 class SimFabric;
@@ -104,7 +104,7 @@ class Network final : public Handler {
   /// Ends both sorts of cuts.
   void heal(NodeId from, NodeId to);
   [[nodiscard]] std::size_t message_bytes_max() const noexcept { return options_.message_bytes_max; }
-  /// What the process posts from now on goes out so much later.
+  /// Operations that the process posts from now on go out so much later.
   void stall(std::uint32_t index, Ticks ticks);
   /// From now on links are quiet: no clogs.
   void calm() { options_.clogs_in_1000 = 0; }

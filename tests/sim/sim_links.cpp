@@ -119,7 +119,7 @@ void Network::break_connection(std::uint32_t index) {
   for (std::uint32_t end = 0; end < 2; ++end) {
     Direction& way = connection.ways[end];
     for (const std::uint32_t slot : way.messages) {
-      // Who is still to hear of the connection hears of its end too.
+      // A side that is still to hear of the connection hears of its end too.
       if (pending_[slot].event.kind != fabric::Event::Kind::connected) pending_[slot].dropped = true;
     }
     for (const std::uint32_t slot : way.writes) in_flight_[slot].groups_dropped = ~std::uint32_t{0};
@@ -154,7 +154,7 @@ bool Network::cut_in_flight(Direction& way, bool messages_too) {
   const std::uint64_t messages_kept = random_.below(way.messages.size() + 1);
   for (std::uint64_t i = messages_kept; i < way.messages.size(); ++i) {
     PendingEvent& message = pending_[way.messages[i]];
-    // What the other side learns of its own hardware is not lost with the sender.
+    // News that the other side gets from its own hardware is not lost with the sender.
     const auto kind = message.event.kind;
     if (kind != fabric::Event::Kind::connected && kind != fabric::Event::Kind::lost) message.dropped = true;
   }
@@ -227,7 +227,7 @@ void Network::cut_present(NodeId from, NodeId to, Cut what) {
   }
 }
 
-// What waited goes on in its order; who wanted to connect may now.
+// Traffic that waited goes on in its order; processes that wanted to connect may now.
 void Network::heal(NodeId from, NodeId to) {
   Cut& cut = cuts_[slot_of(from) * slots_max + slot_of(to)];
   if (std::exchange(cut, Cut::nothing) == Cut::nothing && !cut_alone_) return;

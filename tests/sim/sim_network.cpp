@@ -65,7 +65,7 @@ void Network::schedule_event(Ticks when, std::uint32_t index, std::uint32_t from
   scheduler_.at(when, *this, EventKind::fabric_event, slot);
 }
 
-// What a cut stops waits in order for the end of the cut or of the connection.
+// An event that a cut stops waits in order for the end of the cut or of the connection.
 void Network::deliver_event(std::uint32_t slot, bool may_wait) {
   PendingEvent& pending = pending_[slot];
   Connection& connection = connections_[pending.connection];

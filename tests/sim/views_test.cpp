@@ -167,7 +167,7 @@ TEST_CASE("a source that changes while it is on its way is found in runs with vi
 
 TEST_CASE("a step that does something although nothing is new is found in runs with views (S6)") {
   CHECK(found_in_run([](Fleet& fleet, bool& planted) {
-          // What is committed and nobody is told of waits for the next step that has a cause.
+          // A message that is committed and that nobody is told of waits for the next step that has a cause.
           fleet.set_meddler([&planted, calls = 0](Fleet& at, std::uint32_t process, views::Member& member) mutable {
             if (++calls % 8 != 0 || member.state() != views::MemberState::active) return;
             views::SendGate::Claim claim;
@@ -192,7 +192,7 @@ TEST_CASE("founders that do not find together in time are found (L1)") {
   CHECK(fleet.report().violation()->invariant == "L1");
 }
 
-// Of nodes that never started, the healing starts some.
+// The healing starts some of the nodes that never started.
 TEST_CASE("a newcomer that nobody takes in is found (L6)") {
   REQUIRE(log::set_levels("off").ok());
   std::map<std::string, int> found;
@@ -309,7 +309,7 @@ TEST_CASE("in a scenario a large message is handed on, by who dies or stands sti
     std::istringstream script(text);
     return run_script(script).failure;
   };
-  // Of its own messages a member hands on none.
+  // A member hands on none of its own messages.
   const std::string all = " large\nexpect delivered 1 orders 20\n";
   CHECK(plays(four + "after 1us crash 1 in relay 0\nafter 1us send 1 orders 20" + all) == "");
   CHECK(plays(four + "after 1us crash 1 in large 0\nafter 1us send 0 orders 20" + all) == "");

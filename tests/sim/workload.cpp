@@ -145,7 +145,7 @@ void Workload::after_message(std::uint32_t which) {
   sleep(which, thread.made % thread.options.burst == 0 ? thread.options.think_ns_max : 1);
 }
 
-// Who waits for space hears of it here or never: a forgotten call is a hang.
+// A thread that waits for space hears of it here or never: a forgotten call is a hang.
 void Workload::on_space(std::uint32_t node, std::uint32_t subgroup) {
   for (std::uint32_t i = 0; i < threads_.size(); ++i) {
     Thread& thread = threads_[i];

@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::uint32_t count = 4;
 
-/// What one member posts; it lands when the test says so.
+/// One member's writes are posted here; they land when the test says so.
 class HandFabric final : public NullFabric {
  public:
   struct Posted {

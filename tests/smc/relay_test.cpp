@@ -1,4 +1,4 @@
-// Who hands on to whom: every scheme reaches everybody, once, from somebody who has it.
+// The relays: every scheme reaches everybody, once, from a member that has the message.
 #include <catch2/catch.hpp>
 
 #include <algorithm>

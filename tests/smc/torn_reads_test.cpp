@@ -2,7 +2,7 @@
 // passes, application threads commit, and lines of a push become visible in any order that a network may choose. So a pass
 // sees words of different moments in whatever order it reads them.
 //
-// What is delivered is judged by the specification alone: the round-robin order from indices and ranks, every byte as it was
+// Deliveries are judged by the specification alone: the round-robin order from indices and ranks, every byte as it was
 // sent, nothing before all have acknowledged it. Members look, prepare, look and sleep as the product's poll loop says, a
 // sleeper is woken only if its preparation was seen, and there is no heartbeat: when all sleep, everything must be delivered
 // everywhere.

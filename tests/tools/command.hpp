@@ -31,7 +31,7 @@ class Command {
   void send_signal(int signal) const;
   /// Waits until standard output or standard error has held `text`. False if the command ended, or the patience did, before.
   [[nodiscard]] bool wait_for(std::string_view text);
-  /// What it has written to standard error so far.
+  /// The text that it has written to standard error so far.
   [[nodiscard]] const std::string& errors() const noexcept { return result_.errors; }
   /// Waits for the end. A command that outlasts the patience of a minute is killed, which shows in the code.
   CommandResult finish();

@@ -1,4 +1,4 @@
-// What the doctor makes of hosts that are well, and of those that lack something.
+// The doctor's findings on hosts that are well, and on those that lack something.
 #include <algorithm>
 
 #include <catch2/catch.hpp>

@@ -244,7 +244,7 @@ TEST_CASE("a result survives the way through the pipe, and nonsense is no result
 
 namespace {
 
-/// Of nodes 0 … with incarnation 10 + node, unless said otherwise.
+/// A view of nodes 0 … with incarnation 10 + node, unless said otherwise.
 View with_members(const View& all, std::uint64_t id, const std::vector<std::pair<std::uint32_t, std::uint64_t>>& members) {
   View view = all;
   view.id = ViewId(id);

@@ -51,7 +51,7 @@ TEST_CASE_METHOD(KeysFixture, "one command makes an authority and a bundle for e
 TEST_CASE_METHOD(KeysFixture, "the copy that the command prints makes a bundle that its node takes") {
   REQUIRE(spindrift_keys({"init", "orders", "--nodes", "0,1"}).code == 0);
   const std::string there = directory.path() + "/there";
-  // What is printed, without ssh and to another place; once more, over files that nobody may write.
+  // The printed command works without ssh and to another place; once more, over files that nobody may write.
   const std::string copy = "tar -cC " + keys + " 1 | sh -c 'mkdir -p " + there + " && tar -xpC " + there + "'";
   for (int time = 0; time < 2; ++time) {
     CHECK(Command({"-c", copy}, "/bin/sh").finish().code == 0);

@@ -24,7 +24,7 @@ class TextReader final : public StateReader {
   std::string text_;
 };
 
-/// Of every subgroup: a character per delivery, a view's number per boundary, and what happened otherwise in words.
+/// Notes for every subgroup a character per delivery, a view's number per boundary, and in words what happened otherwise.
 class Application final : public Upcalls {
  public:
   void on_delivery(SubgroupId id, std::span<const Delivery> batch) override {

@@ -1,4 +1,4 @@
-// What ends a view: the decree's words, and what follows from it for the next view.
+// The end of a view: the decree's words, and their consequences for the next view.
 #include <catch2/catch.hpp>
 
 #include <vector>

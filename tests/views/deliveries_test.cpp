@@ -1,4 +1,4 @@
-// What goes through to the application, what waits, and for what.
+// Some deliveries go through to the application, others wait: which, and for what.
 #include <catch2/catch.hpp>
 
 #include <vector>

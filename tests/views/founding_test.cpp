@@ -22,7 +22,7 @@ Join node(std::uint32_t id, std::uint64_t incarnation) { return {NodeId(id), inc
 Founding::Met fresh(std::uint32_t id) { return {node(id, 100 + id), true}; }
 Founding::Met in_a_view(std::uint32_t id) { return {node(id, 100 + id), false}; }
 
-/// Of three founders, all of whom start as 100 + id.
+/// The founding of three founders, all of whom start as 100 + id.
 Founding founding_of(std::uint32_t id) {
   return {node(id, 100 + id), {NodeId(0), NodeId(1), NodeId(2)}, one_subgroup};
 }

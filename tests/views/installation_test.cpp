@@ -1,4 +1,4 @@
-// What a member shows and takes up when a view begins, and what it gives back.
+// The memory that a member shows and takes up when a view begins, and that it gives back.
 #include <catch2/catch.hpp>
 
 #include <vector>

@@ -1,4 +1,5 @@
-// What is kept for an application: deliveries and the boundaries of views in their order, here and on the way to a newcomer.
+// The deliveries that are kept for an application, and the boundaries of views in their order, here and on the way to a
+// newcomer.
 #include <catch2/catch.hpp>
 
 #include <cstring>

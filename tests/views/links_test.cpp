@@ -27,7 +27,7 @@ View view_of(std::uint64_t id, std::initializer_list<Join> members) {
   return view;
 }
 
-/// Of whom connections are whose numbers end with it.
+/// The node whose connections have numbers that end with its id.
 NodeId node_at(fabric::PeerId peer) { return NodeId(static_cast<std::uint32_t>(peer.value() % 10)); }
 
 /// Node 0, of a roster of four, started as 100.

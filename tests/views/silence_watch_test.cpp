@@ -1,4 +1,4 @@
-// Who is found silent, who is found quiet, and when the own heartbeat is due.
+// The peers that are found silent, those that are found quiet, and the time when the own heartbeat is due.
 #include <catch2/catch.hpp>
 
 #include <array>

@@ -1,4 +1,4 @@
-// What one member makes of the others' rows, word by word: the rows are written by the test.
+// One member's conclusions from the others' rows, word by word: the rows are written by the test.
 #include <catch2/catch.hpp>
 
 #include <cstring>

@@ -105,7 +105,7 @@ void Endings::on_wedge(const RowBook& book, const Ending& ending) {
 void Endings::on_acceptance(const RowBook& book, const Books& books, Ending& ending) {
   const std::uint64_t ballot = book.now(book.layout.accepted());
   if (ballot > book.view->members.size()) return violate("V12", book, "a ballot that no rank has");
-  // Whoever shows a decision may be copied from, whoever led to it.
+  // A member that shows a decision may be copied from, no matter which led to it.
   const views::RankSet suspects = book.suspects_now();
   const bool learned = std::any_of(books.begin(), books.end(), [&](const auto& entry) {
     const RowBook& other = entry.second;
@@ -176,8 +176,8 @@ void Endings::check_survivor(const RowBook& book, Ending& ending) {
   }
 }
 
-// Whoever has delivered something, also a dead one, has delivered nothing that the survivors leave out. With all members of
-// a subgroup goes what they had.
+// A member that has delivered something, also a dead one, has delivered nothing that the survivors leave out. With all
+// members of a subgroup goes what they had.
 void Endings::check_delivered(const RowBook& book, const Ending& ending) {
   for (std::uint32_t s = 0; s < ending.trim.size(); ++s) {
     const auto& block = book.layout.subgroup(SubgroupId(s));

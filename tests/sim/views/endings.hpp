@@ -21,7 +21,7 @@ namespace spindrift::sim {
 
 /// One process's row of one view.
 struct RowBook {
-  /// What had been accepted when these were suspected; who sees the one sees the other.
+  /// The ballot that had been accepted when these were suspected; a member that sees the one sees the other.
   struct Promise {
     views::RankSet suspected;
     std::uint64_t accepted = 0;

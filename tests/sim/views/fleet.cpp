@@ -237,7 +237,7 @@ void Fleet::guarded_step(Process& process) {
       scheduler_.at(step.wake_at.time_since_epoch().count(), *this, EventKind::timer,
                     process.index_ << subgroup_bits | wake_alone);
     }
-    // What a step wrote before its process died or failed is there for those who map its row.
+    // Words that a step wrote before its process died or failed are there for those who map its row.
   } catch (const ProcessDied&) {
     process.in_step_ = false;
     cause_at_ = scheduler_.now();
@@ -364,7 +364,7 @@ void Fleet::crash(Process& process) {
   history_.on_end(process.index_);
   history_.blame(process.index_);
   senders_.end(process.index_);
-  // What it stored in its last, unfinished step others may have seen; what it gave back in it is gone.
+  // Others may have seen what it stored in its last, unfinished step; memory that it gave back in it is gone.
   for (const ViewId id : process.watched_) {
     const RowBook* const book = rows_.book(id, process.index_);
     if (book != nullptr && !network_.endpoint(process.index_).holds(book->memory)) rows_.on_released(process.index_, id);

@@ -113,14 +113,14 @@ void Fleet::light_fuse(const Write& write) {
   stand_still(process, fuse.pause);
 }
 
-// Who sleeps while all others do, and wakes with them, has missed nothing that they have not.
+// A process that sleeps while all others do, and wakes with them, has missed nothing that they have not.
 void Fleet::sleep(Process& process, Ticks ticks) {
   say(process, "pauses for " + std::to_string(ticks) + " ns");
   process.paused_until_ = std::max(process.paused_until_, scheduler_.now() + ticks);  // a pause within a pause is none
   senders_.pause(process.index_, process.paused_until_);
 }
 
-// Where in a change of the view the leader died.
+// Notes where in a change of the view the leader died.
 void Fleet::note_crash_in_change(const Process& process) {
   if (process.state_ == MemberState::installing) report_.hit(Probe::crash_while_installing);
   if (process.member_->epochs().empty()) return;
@@ -203,18 +203,20 @@ void Fleet::note_transfers(const Process& process) {
 void Fleet::check_majority(const Process& process) {
   const View& view = *history_.view(*history_.view_of(process.index_));
   if (view.id == ViewId(0)) {
-    // Whom a founder told before it died, and whom not, cannot become a group: both have to be started again.
+    // The nodes that a founder told before it died, and those that it did not, cannot become a group: all have to be started
+    // again.
     if (!processes_[*history_.process_of(view.incarnations.front())]->running_) return;
-    // Who still has a connection of a founder's dead start waits for its end, perhaps longer than the next start waits.
+    // A process that still has a connection of a founder's dead start waits for its end, perhaps longer than the next start
+    // waits.
     if (news_of_loss_takes() >= plan_.suspect_after) return;
   }
-  // Who is slow may come into a view when the others have gone on without it: why, V6 has asked them.
+  // A slow process may come into a view when the others have gone on without it: V6 has asked them why.
   const View* const next = history_.view(ViewId(view.id.value() + 1));
   if (next != nullptr && std::find(next->incarnations.begin(), next->incarnations.end(), process.incarnation_) ==
                              next->incarnations.end()) {
     return;
   }
-  // Of a false suspicion, by a cut or for a dead start with a later clock, some may have heard when another dies, and two
+  // Some may have heard of a false suspicion, by a cut or for a dead start with a later clock, when another dies, and two
   // camps be left.
   const bool cut = std::any_of(plan_.actions.begin(), plan_.actions.end(),
                                [](const Action& action) { return action.kind == Action::Kind::cut; });

@@ -32,7 +32,7 @@ void Fleet::heal_everything() {
     process->step_scheduled_ = false;
     on_news(process->index_);
   }
-  // Who died comes back, or does not.
+  // A process that died comes back, or does not.
   for (std::uint32_t node = 0; node < plan_.nodes.size(); ++node) {
     if (!alive(node) && faults_.chance(1, 2)) start_process(node);
   }
@@ -92,7 +92,8 @@ void Fleet::check_prompt(const Process& process, Ticks since) {
   if (process.state_ != MemberState::active) return;
   if (process.member_->epoch()->change().state() != views::ViewChange::State::steady) return;
   const FabricOptions& fabric = plan_.fabric;
-  // Who holds messages back looks for room at the receivers from time to time: nothing tells it that there is some.
+  // A member that holds messages back looks for room at the receivers from time to time: nothing tells it that there is
+  // some.
   const Ticks look_for_room = plan_.policy.unsent_bytes_max < smc::Policy{}.unsent_bytes_max ? 100'000 : 0;
   const Ticks passage =
       fabric.delay_ns_max + fabric.jitter_ns_max + fabric.line_gap_ns_max + fabric.clog_ns_max + look_for_room;
@@ -102,7 +103,7 @@ void Fleet::check_prompt(const Process& process, Ticks since) {
                             std::to_string(scheduler_.now() - since) + " ns after the last thing that could have woken it");
 }
 
-// Who does not suspect silence waits for ever for one that died before they met.
+// A process that does not suspect silence waits for ever for one that died before they met.
 bool Fleet::waits_for_the_dead(const Process& process) const {
   const views::Epoch* const epoch = process.member_->epoch();
   if (plan_.suspect_after != 0 || epoch == nullptr) return false;
@@ -306,7 +307,7 @@ void Fleet::leave_all() {
   };
   run_while_not(left, patience());
   if (report_.failed()) return;
-  // Who takes in a newcomer that dies at once may be left without a majority.
+  // A view that takes in a newcomer that dies at once may be left without a majority.
   const auto newcomer_died = [&](const Process& process) {
     const std::vector<std::uint64_t>& view = history_.view(*history_.view_of(process.index_))->incarnations;
     return process.state_ == MemberState::failed && std::any_of(view.begin(), view.end(), [&](std::uint64_t incarnation) {

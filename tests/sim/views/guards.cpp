@@ -157,7 +157,7 @@ void Rows::check_counts(Region& mirror, const std::byte* memory) {
   }
 }
 
-// Who sees a promise sees every acceptance made before it.
+// A member that sees a promise sees every acceptance made before it.
 void Rows::check_promises(Region& mirror, const std::byte* memory) {
   const RowBook& owner = *mirror.owner;
   const views::RankSet suspected(load_acquire(memory + owner.layout.suspected(0)),

@@ -135,7 +135,7 @@ std::size_t History::starts_of(NodeId node) const {
   }));
 }
 
-// Of two that accuse each other one goes: also who rightly suspected the other, if that comes back just then.
+// One of two that accuse each other goes: also the one that rightly suspected the other, if that comes back just then.
 bool History::accuses_one_that_stays(std::uint32_t index, const View& before, const View& after) const {
   if (!suspects_) return false;
   const views::RankSet suspects = suspects_(before.id, index);
@@ -155,7 +155,7 @@ void History::check_changes(std::uint32_t index, const views::NewView& news) {
     const auto rank = before->rank_of(removal.node);
     if (!rank) return violate("V6", index, "removed a node that was not in the view");
     const auto who = process_of(before->incarnations[rank->value()]);
-    // Who comes late into the first view, or never, may have promised itself to another start of the founder.
+    // A process that comes late into the first view, or never, may have promised itself to another start of the founder.
     const bool never_came =
         before->id == ViewId(0) && who && (!processes_[*who].view || starts_of(before->members.front()) > 1);
     const bool healthy = !plan_.storm && who && !processes_[*who].blamed && !never_came;
@@ -197,7 +197,7 @@ void History::on_view(std::uint32_t index, const views::NewView& news, const std
       if (forgives && stream.subgroup == s) stream.forgiven = stream.issued;
     }
     if (loading[s]) here.lags = 2;  // with the state comes what its source had kept of earlier views
-    // What came while it still loaded is in the state that it loads now.
+    // Messages that came while it still loaded are in the state that it loads now.
     if (loading[s] && *process.first_view != view.id) here.reloaded = true;
     if (plan_.subgroups[s].mode == DeliveryMode::unordered) continue;
     if (lost && !here.member) log_begun(s, view.id);
@@ -244,7 +244,7 @@ void History::begin_without_state(std::uint32_t index, std::uint32_t subgroup, c
     if (other == index || !there.log || processes_[other].ended || logs_[*there.log].begun == view.id) continue;
     return violate("J1", index, "begins subgroup " + std::to_string(subgroup) + " without a state, though others have one");
   }
-  // Who was there hears of it if anybody of the view before had one.
+  // A process that was there hears of it if anybody of the view before had one.
   const View* const before = this->view(ViewId(view.id.value() - 1));
   if (before != nullptr && *processes_[index].first_view != view.id && !before->subgroups[subgroup].members.empty()) {
     for (const std::uint64_t incarnation : before->incarnations) {
@@ -414,7 +414,7 @@ void History::deliver_ordered(std::uint32_t index, Participant& here, std::uint3
   } else {
     if (known != log.place.end()) return violate("M2", index, "a message was delivered twice");
     Stream& stream = streams_[id];
-    // What lies between was given up, and its sender knows how much. Or it went with a state that was lost.
+    // The messages between were given up, and their sender knows how many. Or they went with a state that was lost.
     std::uint64_t& next = log.next[id];
     const bool whole = log.begun.value() == 0;
     if (whole && counter > next) stream.skipped += counter - next;

@@ -1,4 +1,4 @@
-// What all applications of a run ever sent, received and were told, and whether that is what the group promises. Knows the
+// The history of all that a run's applications sent, received and were told, and whether the group promises that. Knows the
 // public contract alone: messages, upcalls, views; no protocol object.
 //
 // The invariant to remember: of every ordered subgroup there is one log, and what any process ever delivered is a piece of
@@ -35,7 +35,7 @@ struct MessageHead {
 };
 inline constexpr std::size_t smallest_message = sizeof(MessageHead);
 
-/// What one thread of one process sends to one subgroup.
+/// The messages that one thread of one process sends to one subgroup.
 struct Stream {
   std::uint32_t process = 0;
   std::uint32_t subgroup = 0;
@@ -66,7 +66,7 @@ class History {
  public:
   History(const Plan& plan, Report& report) : plan_(plan), report_(report), logs_of_(plan.subgroups.size()) {}
 
-  /// Whom a process suspects in a view; nobody is asked where this is not set.
+  /// The members that a process suspects in a view; nobody is asked if this is not set.
   using Suspects = std::function<views::RankSet(ViewId, std::uint32_t process)>;
   void set_suspects(Suspects suspects) { suspects_ = std::move(suspects); }
 

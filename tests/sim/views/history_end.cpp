@@ -152,7 +152,7 @@ void History::check_leavers(Log& log, ViewId next) {
   log.left.erase(next);
 }
 
-// Who was there all the time misses at most what the sender was told.
+// A process that was there all the time misses at most what the sender was told.
 std::optional<std::string> History::incomplete_unordered(const std::vector<std::uint32_t>& core) {
   for (std::uint32_t s = 0; s < plan_.subgroups.size(); ++s) {
     if (plan_.subgroups[s].mode == DeliveryMode::ordered) continue;

@@ -64,7 +64,7 @@ void Objects::on_boundary(std::uint32_t process, std::uint32_t subgroup, const O
   for (const ObjectEnd& end : participant(process, subgroup).tracker.on_view(boundary)) note_end(process, subgroup, end);
 }
 
-// Who was moved out knows no more than that, and who met an object midway nothing of its end.
+// A process that was moved out knows no more than that, and one that met an object midway nothing of its end.
 void Objects::note_end(std::uint32_t process, std::uint32_t subgroup, const ObjectEnd& end) {
   Participant& here = participant(process, subgroup);
   const auto begun = here.begun.find({end.sender, end.object});

@@ -26,7 +26,8 @@ class Objects {
   void on_delivery(std::uint32_t process, std::uint32_t subgroup, const Delivery& delivery);
   /// A view begins there, behind what was delivered.
   void on_boundary(std::uint32_t process, std::uint32_t subgroup, const ObjectBoundary& boundary);
-  /// Of processes that are in one view and owe each other nothing: what one of them still waits for; nothing: no object.
+  /// An object for which one of these processes, which are in one view and owe each other nothing, still waits; nothing:
+  /// none.
   [[nodiscard]] std::optional<std::string> left_open(const std::vector<std::uint32_t>& core) const;
 
  private:

@@ -1,4 +1,4 @@
-// What the member asks of its application. Every upcall is a point at which the process may die.
+// The member's upcalls into its application. Every upcall is a point at which the process may die.
 #include "process.hpp"
 
 #include "fleet.hpp"

@@ -38,13 +38,13 @@ class Process final : public views::Upcalls {
   void on_private(NodeId, std::span<const std::byte>) override {}
 
  private:
-  /// What a handler's own thread was given, with bytes of its own.
+  /// A delivery that a handler's own thread was given, with bytes of its own.
   struct Work {
     Delivery delivery;
     std::vector<std::byte> bytes;
   };
   void take(std::uint32_t subgroup, std::span<const Delivery> batch);
-  /// What happens to it so many effects after it began to post a large message.
+  /// The fate that it meets so many effects after it began to post a large message.
   struct LargeFuse {
     Rows::LargePost at = Rows::LargePost::own;
     std::uint64_t effects = 0;

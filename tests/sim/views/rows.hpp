@@ -22,7 +22,7 @@ namespace spindrift::sim {
 
 class Rows {
  public:
-  /// Whose large message a write carries: the poster's own, or one that it hands on.
+  /// The large message that a write carries: the poster's own, or one that it hands on.
   enum class LargePost : std::uint8_t { own, handed_on };
   explicit Rows(Report& report, bool majority_rules = true) : report_(report), endings_(report, majority_rules) {}
 

@@ -113,7 +113,7 @@ void Senders::resume(std::uint32_t index) {
   }
 }
 
-// Who waits hears of space, of an open gate, and of the end here or never: a forgotten call is a hang.
+// A waiting thread hears of space, of an open gate, and of the end here or never: a forgotten call is a hang.
 void Senders::on_space(std::uint32_t index, std::uint32_t subgroup) {
   if (index >= processes_.size()) return;
   for (const std::uint32_t which : processes_[index].threads) {

@@ -76,7 +76,7 @@ class Actor final : public views::Counts {
     return true;
   }
 
-  /// What the last pass stored goes into the journal in the order of its stores.
+  /// The words that the last pass stored go into the journal in the order of its stores.
   void note_stores() {
     for (const std::uint64_t offset : stored_) {
       const std::uint64_t value = word(offset);
@@ -174,7 +174,7 @@ class Ending {
     if (result_.failure.empty()) result_.failure = std::string(invariant) + ": " + what;
   }
 
-  // Of what a process stored last, others may get a part.
+  // Others may get a part of what a process stored last.
   void crash(std::uint32_t who) {
     actors_[who]->alive = false;
     for (const auto& reader : actors_) {
@@ -241,7 +241,7 @@ class Ending {
     from = moments.back();
   }
 
-  // Whoever reads the row again finds nothing older than what was read last.
+  // A member that reads the row again finds nothing older than what was read last.
   void catch_up(Actor& reader, std::uint32_t of) {
     for (std::size_t i = shown_from_[of]; i < reader.position[of]; ++i) put(reader, of, actors_[of]->journal[i]);
     shown_from_[of] = reader.position[of];
