@@ -154,7 +154,7 @@ def check(build, directory):
 def main():
     chaos, build = sys.argv[1], pathlib.Path(sys.argv[2])
     with tempfile.TemporaryDirectory(prefix='spindrift-chaos-self-') as parent:
-        # Of this seed's plan a member is killed, and one leaves.
+        # By this seed's plan a member is killed, and one leaves.
         command = [chaos, '--runs', '1', '--seed', '5', '--members', '3', '--seconds', '0.6', '--keep', '--no-build',
                    '--build', build, '--directory', parent]
         result = subprocess.run(command, capture_output=True, text=True, check=False)

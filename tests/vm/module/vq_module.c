@@ -12,7 +12,7 @@
 #define WINDOW 4
 #define POSTED_MAX 64
 
-/* What the device was handed. */
+/* A request that the device was handed. */
 struct posted {
   struct vq_physical* physical;
   uint64_t id;
