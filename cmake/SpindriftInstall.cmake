@@ -1,4 +1,4 @@
-# What `cmake --install` makes of the rooms: exported targets, a find_package config, a pkg-config file. Included after the
+# `cmake --install` makes these of the rooms: exported targets, a find_package config, a pkg-config file. Included after the
 # last room. Everything installed stands without this tree: no path of it may appear in an installed file.
 
 include(CMakePackageConfigHelpers)

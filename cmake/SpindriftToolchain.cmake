@@ -12,7 +12,7 @@ endif()
 find_program(CCACHE_PROGRAM ccache)
 if(CCACHE_PROGRAM)
   # Paths below the source tree are taken relative, so that one clone profits from what another has compiled.
-  # What it wants to hear before it takes precompiled headers: that macros and dates in them are as they seem.
+  # Before ccache takes precompiled headers, it wants to hear that macros and dates in them are as they seem.
   set(CMAKE_CXX_COMPILER_LAUNCHER
       ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=1
       CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime ${CCACHE_PROGRAM})
