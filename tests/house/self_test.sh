@@ -100,6 +100,12 @@ plant core/ids.hpp 'struct ConnectedLane {};\n'
 expect 'a private word in a name' 'a private word' "$here/words.sh" "$tree"
 plant README.md 'The neighbour.\n'
 expect 'British spelling' 'American spelling' "$here/words.sh" "$tree"
+for begins in '// Who is gone is told of.' '  /// Of a ring: its size.' '/* What the peer said. */' '///< Whose ring it is.'; do
+  plant core/ids.hpp "$begins\n"
+  expect "a comment that begins '$begins'" 'a comment begins with its subject' "$here/words.sh" "$tree"
+done
+plant core/ids.hpp '// A member that is gone is told of. The others hear who it was, of what, and where.\n'
+"$here/words.sh" "$tree" >/dev/null || { echo 'words.sh rejects a comment that begins with its subject'; failures=$((failures + 1)); }
 
 # documented FILE CHANGE: a tree whose documents follow its code, with one file changed by sed.
 documented() {

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# words.sh TREE: what people read here speaks the field's language, in American spelling. Words that this project once used for its plumbing,
-# in sources and documents, are refused where their last use is gone; exits 1 and names each line.
+# words.sh TREE: sources and documents speak the field's language, in American spelling, and comments name what they speak of. Words that
+# this project once used for its plumbing are refused where their last use is gone; exits 1 and names each line.
 set -eu
 cd "${1:?usage: words.sh TREE}"
 export LC_ALL=C.UTF-8
@@ -13,6 +13,9 @@ british='(?i:behaviour|colour|favour|neighbour|honour|labour|rumour|centre|metre
 british+='|modelling|cancelled|cancelling|travelled|labelled|signalled|signalling|levelled|programme|whilst|amongst|towards|artefact'
 british+='|judgement|organis|realis(?!t)|optimis(?!t)|initialis|serialis|recognis|synchronis|summaris|normalis|minimis|maximis|generalis|specialis'
 british+='|prioritis|utilis|authoris|characteris|finalis|randomis|standardis|stabilis|visualis)'
+
+# A comment that begins so leaves its subject to the reader to guess: "Who is gone is told of" for "A member that is gone is told of".
+riddle='^\s*(//[/!]?|/\*+)<?\s*(Who|What|Of|Where|Whose|Whom|Whoever)\b'
 
 violations=0
 # refuse WHY PATTERN PATH…: names the lines below the paths that match.
@@ -31,6 +34,7 @@ refuse() {
 refuse 'a private word: see docs/glossary.md' \
   "(?<![A-Za-z])(?i:$plumbing)(s|es|ed|ing)?(?![a-z])|(?<=[a-z])($plumbing_in_names)s?(?![a-z])|(?i:buried|shelves)" "${clean[@]}"
 refuse 'American spelling' "$british" "${clean[@]}"
+refuse 'a comment begins with its subject' "$riddle" "${clean[@]}"
 
 [ "$violations" -eq 0 ] || exit 1
 echo "words: ${clean[*]}"
