@@ -194,10 +194,10 @@ Result<std::string> all_addresses(const Launch& launch, std::string_view text) {
     return wrong(fmt::format("{} names no port", in_quotes(text)),
                  "write the port of a host's first process: launcher:7400");
   }
-  if (!launch.places) return launch.places.error();
+  SPINDRIFT_TRY_ASSIGN(const std::vector<LaunchPlace> places, launch.places);
   std::string addresses;
   for (std::uint32_t rank = 0; rank < launch.processes; ++rank) {
-    const LaunchPlace& place = launch.places.value()[rank];
+    const LaunchPlace& place = places[rank];
     if (*port + place.place > port_max) {
       return wrong(fmt::format("there are not enough ports from {} on for the processes on host {}", *port, place.host),
                    "write a smaller port");
