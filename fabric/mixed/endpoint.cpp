@@ -59,9 +59,8 @@ class MixedFabric final : public Fabric {
 
   [[nodiscard]] const Traits& traits() const noexcept override { return traits_; }
   [[nodiscard]] Result<Region> allocate(std::size_t bytes, std::string_view name) override {
-    auto region = near_->allocate(bytes, name);
-    if (!region) return region;
-    SPINDRIFT_TRY(far_->adopt(region->key, region->memory, std::make_unique<Kept>(*near_, region->key)));
+    SPINDRIFT_TRY_ASSIGN(const Region region, near_->allocate(bytes, name));
+    SPINDRIFT_TRY(far_->adopt(region.key, region.memory, std::make_unique<Kept>(*near_, region.key)));
     return region;
   }
 
