@@ -121,16 +121,15 @@ Result<std::unique_ptr<fabric::Fabric>> make_fabric(const Config& config) {
 
 Result<std::unique_ptr<fabric::Fabric>> open_group_fabric(
     const Config& config, const std::function<std::unique_ptr<fabric::Fabric>(std::unique_ptr<fabric::Fabric>)>& watch) {
-  auto fabric = make_fabric(config);
-  if (!fabric) return fabric;
-  if (watch) *fabric = watch(std::move(*fabric));
-  log::info(log::Room::fabric, "chosen", {{"fabric", (*fabric)->traits().name}, {"reason", "[SPINDRIFT] fabric"}});
+  SPINDRIFT_TRY_ASSIGN(auto fabric, make_fabric(config));
+  if (watch) fabric = watch(std::move(fabric));
+  log::info(log::Room::fabric, "chosen", {{"fabric", fabric->traits().name}, {"reason", "[SPINDRIFT] fabric"}});
   if (config.needs_trusted_network()) {
     log::warn(log::Room::fabric, "the network is trusted: whoever reaches a port is heard, and data are in the clear",
               {{"fabric", config.fabric()}, {"reason", "[SPINDRIFT] network_trusted"}});
   }
   const NodeId self = config.local_id();
-  SPINDRIFT_TRY((*fabric)->listen({self, config.address_of(self)}));
+  SPINDRIFT_TRY(fabric->listen({self, config.address_of(self)}));
   return fabric;
 }
 
