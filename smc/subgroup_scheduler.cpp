@@ -81,7 +81,7 @@ Result<bool> SubgroupScheduler::pass(fabric::Fabric& fabric, Stepper& stepper) {
     progress |= active_[s];
     holds_back_ |= room == 0 && multicast.has_news();
   }
-  if (auto pushed = stepper.push(table_, fabric); !pushed) return std::move(pushed).error();
+  SPINDRIFT_TRY(stepper.push(table_, fabric));
   for (const std::uint32_t s : warm_) {
     if (!stepper.deliver(*multicasts_[s], policy_.turn)) continue;
     active_[s] = true;
