@@ -204,7 +204,7 @@ Result<void> Table::push(fabric::Fabric& fabric) {
     staged_bytes_.clear();
     staged_lines_.clear();
     staged_activity_.clear();
-    if (auto posted = fabric.post(operations_); !posted) return posted;
+    SPINDRIFT_TRY(fabric.post(operations_));
   }
   if (wake_peers) fabric.notify();
   return {};
