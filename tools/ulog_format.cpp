@@ -86,9 +86,8 @@ Result<void> FormatTable::define(std::string_view definition) {
 }
 
 Result<std::uint64_t> FormatTable::size_of(const Field& field, unsigned depth) {
-  auto each = size_of(field.type, depth);
-  if (!each) return each;
-  const std::uint64_t bytes = *each * field.count;  // both at most 2^16
+  SPINDRIFT_TRY_ASSIGN(const std::uint64_t each, size_of(field.type, depth));
+  const std::uint64_t bytes = each * field.count;  // both at most 2^16
   if (bytes > sample_bytes_max) return bad("field " + quoted(field.name) + " is larger than a message can be");
   return bytes;
 }
@@ -106,9 +105,8 @@ Result<std::uint64_t> FormatTable::size_of(std::string_view type, unsigned depth
   format.state = Format::State::resolving;
   std::uint64_t bytes = 0;
   for (const Field& field : format.fields) {
-    auto size = size_of(field, depth + 1);
-    if (!size) return size;
-    bytes += *size;
+    SPINDRIFT_TRY_ASSIGN(const std::uint64_t size, size_of(field, depth + 1));
+    bytes += size;
     if (bytes > sample_bytes_max) return bad("type " + quoted(type) + " is larger than a message can be");
   }
   format.bytes = bytes;
