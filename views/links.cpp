@@ -45,9 +45,7 @@ Links::Links(Join self, std::span<const fabric::Address> roster, const GroupIden
 }
 
 Result<void> Links::start() {
-  for (const Peer& peer : peers_) {
-    if (auto connecting = fabric_.connect(peer.address); !connecting) return connecting;
-  }
+  for (const Peer& peer : peers_) SPINDRIFT_TRY(fabric_.connect(peer.address));
   return {};
 }
 

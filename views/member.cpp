@@ -93,7 +93,7 @@ Result<void> Member::start() {
                                              std::to_string(traits.peers_max + 1) + " members")
         .fix("configure fewer members");
   }
-  if (auto started = links_.start(); !started) return started;
+  SPINDRIFT_TRY(links_.start());
   enter(MemberState::looking);
   return {};
 }
