@@ -17,7 +17,7 @@ namespace spindrift {
 /// alone. Errors: refused (somebody else could replace what is there), resource. The place is the component in question.
 [[nodiscard]] Result<FileDescriptor> open_guarded_directory(const std::string& path, std::size_t made_max);
 
-/// The directory of one group. Move-only; who has it reaches its files even if its name is gone.
+/// The directory of one group. Move-only; its holder reaches its files even if its name is gone.
 class GuardedDirectory {
  public:
   /// Opens `<runtime_directory>/<name>`, or makes it, and the runtime directory too. Besides what is said above, it must be
