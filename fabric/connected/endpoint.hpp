@@ -126,7 +126,7 @@ class Endpoint final : public Part {
   PeerConnections connections_;
   bool listening_ = false;
   SmallWrites small_writes_;
-  std::vector<Connection*> rung_;  ///< while a list is posted: whom it is for
+  std::vector<Connection*> rung_;  ///< while a list is posted: the connections that it is for
 };
 
 }  // namespace spindrift::fabric::connected

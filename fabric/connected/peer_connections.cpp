@@ -369,8 +369,8 @@ void PeerConnections::sweep() {
   }
 }
 
-// Besides what the rules have to do in time: signs of life, own ones and those of peers; who takes too long to prove
-// himself, or would not be let in today; and whom to call again.
+// Besides what the rules have to do in time: signs of life, own ones and those of peers; a peer that takes too long to prove
+// itself, or would not be let in today; and whom to call again.
 void PeerConnections::keep_time() {
   if (now_ >= rules_.next_time()) rules_.on_time(now_);
   const bool alive_due = now_ >= next_alive_;

@@ -59,7 +59,7 @@ class Handshake {
     State state = State::greeting;
     FileDescriptor socket;
     pid_t pid = 0;  ///< as the kernel says
-    NodeId node{};  ///< calling: whom we called
+    NodeId node{};  ///< calling: the node called
   };
   using Calls = std::map<Serial, Call>;
 

@@ -1,5 +1,5 @@
-// From a stream of bytes to frames. Pure: who reads the socket puts bytes in and takes pieces of frames out; the bytes of a
-// large write need not pass through here, but may go straight from the socket to their place.
+// From a stream of bytes to frames. Pure: the reader of the socket puts bytes in and takes pieces of frames out; the bytes
+// of a large write need not pass through here, but may go straight from the socket to their place.
 //
 // The invariant to remember: pieces of a write end at aligned 8-byte words of the peer's region, the last one aside, so that
 // nobody who looks between two pieces sees a torn word.

@@ -22,7 +22,7 @@ namespace spindrift::fabric::tcp {
 namespace {
 
 constexpr std::size_t record_bytes_max = 16U << 10U;
-/// Sealed bytes that wait for the socket; who seals more than the socket takes waits.
+/// Sealed bytes that wait for the socket; a sender that seals more than the socket takes waits.
 constexpr std::size_t sealed_bytes_max = 256U << 10U;
 /// The most that a peer may have this process say beside what it wants to say: answers of TLS itself.
 constexpr std::size_t unasked_bytes_max = 1U << 20U;
