@@ -16,7 +16,7 @@ void Subgroup::on_delivery(DeliveryHandler handler, HandlerThread thread) {
 }
 void Subgroup::on_state(StateSaver save, StateLoader load) { channel_.set_state(std::move(save), std::move(load)); }
 
-// Most messages ask the gate and nobody else; who has to wait, or is refused, asks again where that is dealt with.
+// Most messages ask the gate and nobody else; a sender that has to wait, or is refused, asks again where that is dealt with.
 Subgroup::Claim Subgroup::reserve(std::uint64_t bytes) {
   Claim claim;
   const bool reserved = bytes <= ring_payload_max_ && gate_.reserve(bytes, claim) == views::SendGate::Outcome::reserved;

@@ -61,7 +61,7 @@ class ReplicaBase {
   void on_view(std::span<const NodeId> members);
   /// All members have delivered what is below `frontier` in the current view. Called when it grew.
   void on_stable(SequenceNumber frontier);
-  /// Nothing will be called any more; who waits is told `why`. The channel is not used after it.
+  /// Nothing will be called any more; waiting callers are told `why`. The channel is not used after it.
   void on_end(const Error& why);
 
   /// The object's state for a joiner, between two deliveries. Errors: unsupported, if the type gives no way to save it.
