@@ -1,5 +1,5 @@
 // Listening at a port: the pairs that peers have connected to it, whose message is the next, and first messages for which
-// there is no place yet. Pure bookkeeping: who makes the pairs and moves the bytes is pair_messages.hpp's.
+// there is no place yet. Pure bookkeeping: pair_messages.hpp makes the pairs and moves the bytes.
 //
 // Remember: a first message may come again after a fault. A caller whose pair here was used and closed is therefore
 // remembered for a while, and not heard a second time.

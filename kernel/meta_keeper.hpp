@@ -1,6 +1,6 @@
 // The meta table that a process keeps: itself in every one, and the other nodes that it is linked with in those of the few
 // that keep them for all (meta_servers.hpp says who). KRCore's meta server, kept up by links instead of a broadcast at boot
-// (section 4.2): who links says how it is reached, and is out of the table with its link.
+// (section 4.2): a node that links says how it is reached, and is out of the table with its link.
 //
 // Remember: an entry names one start of a node. That of a later start takes its place, and the end of an earlier one's link
 // does not take it away.

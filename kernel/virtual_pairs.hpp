@@ -96,7 +96,7 @@ struct VirtualPair {
 
 class VirtualPairs {
  public:
-  /// `world`: who this node is, for headers; its functions are set here. `remote` may be null.
+  /// `world`: this node's id and start, for headers; its functions are set here. `remote` may be null.
   VirtualPairs(std::uint32_t pairs_max, vq_world world, RemoteMemory* remote, PoolMemory& memory, PoolPeers& peers,
                PhysicalPairs& physicals);
   VirtualPairs(const VirtualPairs&) = delete;
@@ -134,7 +134,7 @@ class VirtualPairs {
   void note_debt(PairId pair) { owing_.insert(pair); }
   /// Tells peers what is owed to them, as far as there is room.
   void pay();
-  /// Closes the failed pairs of which nobody was told: who has never heard of one cannot close it.
+  /// Closes the failed pairs of which nobody was told: a user that has never heard of one cannot close it.
   void close_untold();
   /// Forgets the closed pairs of which nothing is under way any more.
   void sweep();
