@@ -37,7 +37,7 @@ class ChainedDigest {
 struct TallyResult {
   std::vector<std::uint64_t> counts;   ///< by topic
   std::vector<Digest> contents;        ///< by topic: over its messages; equal to the file's if nothing was changed or lost
-  std::vector<std::uint32_t> senders;  ///< by topic: who sent it last
+  std::vector<std::uint32_t> senders;  ///< by topic: the node that sent it last
   std::vector<Digest> sequences;       ///< by subgroup: over sequence numbers, senders and messages, in delivery order
   std::uint64_t messages = 0;
   std::uint64_t bytes = 0;
