@@ -1,5 +1,5 @@
-// The decree that ends a view says, once, who goes, who comes, and how much of the view's messages everybody delivers.
-// A decree lies in a member's row, guarded by the row's `accepted` word; any of its bytes may be a peer's.
+// The decree that ends a view says, once, which members go, which come, and how much of the view's messages everybody
+// delivers. A decree lies in a member's row, guarded by the row's `accepted` word; any of its bytes may be a peer's.
 #pragma once
 
 #include <cstdint>
@@ -38,8 +38,8 @@ struct Decree {
 
 /// The members of the view after `view`: those that stay in their order, then the newcomers. Its subgroups are `layout`'s.
 [[nodiscard]] View successor(const View& view, const Decree& decree, const LayoutFunction& layout);
-/// By subgroup of `next`: who has its state when `next` begins. Where nobody has it, all of the subgroup begin with none; if
-/// somebody had it in `view` (`before`), the subgroup is appended to `lost`, be it adequate or not.
+/// By subgroup of `next`: the members that have its state when `next` begins. Where nobody has it, all of the subgroup begin
+/// with none; if somebody had it in `view` (`before`), the subgroup is appended to `lost`, be it adequate or not.
 [[nodiscard]] std::vector<RankSet> loaded_in(const View& next, const View& view, const std::vector<RankSet>& before,
                                              const Decree& decree, std::vector<SubgroupId>& lost);
 

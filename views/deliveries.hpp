@@ -29,8 +29,8 @@ class Deliveries final : public smc::DeliverySink {
   void on_space(SubgroupId id) override { upcalls_.on_space(id); }
   [[nodiscard]] bool accepts(SubgroupId id) const override;
 
-  /// A view begins behind everything that came so far. `loaded`: by subgroup, who has its state; `joined`: since the view
-  /// before. Where this node is a member and has no state, one is on its way from now on.
+  /// A view begins behind everything that came so far. `loaded`: by subgroup, the members that have its state; `joined`:
+  /// since the view before. Where this node is a member and has no state, one is on its way from now on.
   void begin_view(const View& view, const std::vector<RankSet>& loaded, std::span<const NodeId> joined);
   /// The waiting deliveries of this subgroup, as bytes that go behind its state; see KeptDeliveries::encode.
   [[nodiscard]] std::vector<std::byte> kept(SubgroupId id) const { return backlogs_[id.value()].encode(); }

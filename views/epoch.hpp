@@ -45,7 +45,7 @@ class Epoch final : private Counts {
   [[nodiscard]] const View& view() const noexcept { return view_; }
   [[nodiscard]] ViewId id() const noexcept { return view_.id; }
   [[nodiscard]] Rank self() const noexcept { return table_.self(); }
-  /// By subgroup: who had its state when the view began.
+  /// By subgroup: the members that had its state when the view began.
   [[nodiscard]] const std::vector<RankSet>& loaded() const noexcept { return loaded_; }
   [[nodiscard]] const fabric::Region& row() const noexcept { return row_; }
   [[nodiscard]] Bulk& bulk(SubgroupId id) { return bulk_.at(id.value()); }

@@ -2,9 +2,9 @@
 // has heard of every founder that it is fresh; but what it heard may be over, and a group that it does not see may just have
 // taken that process in. So it asks all of them for a promise, and founds when it has every one.
 //
-// The invariant to remember: who has promised itself to a founding goes into no other view, unless it is told of that by a
-// process of the same founding. That one is in a view already: either it never made the promise, so the founding is void, or
-// it was told likewise, by one that never did.
+// The invariant to remember: a node that has promised itself to a founding goes into no other view, unless it is told of
+// that by a process of the same founding. That one is in a view already: either it never made the promise, so the founding
+// is void, or it was told likewise, by one that never did.
 //
 // Pure; of use until the first view. A process is the founder or one that follows, never both.
 #pragma once

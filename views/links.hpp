@@ -1,5 +1,5 @@
-// Connections with the other processes of the roster: hellos, who could be taken into the next view, which of a node's
-// connections counts, and how one ends. No memory is shown to a peer before its hello was checked.
+// Connections with the other processes of the roster: hellos, the nodes that could be taken into the next view, which of a
+// node's connections counts, and how one ends. No memory is shown to a peer before its hello was checked.
 //
 // The invariant to remember: what follows for others of this member is told as an event, in order, and done before the next
 // event is taken.

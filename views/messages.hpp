@@ -58,7 +58,7 @@ struct Stopped {
 /// A view that contains the receiver.
 struct ViewNotice {
   View view;
-  std::vector<RankSet> loaded;  ///< by subgroup: who has its state when the view begins
+  std::vector<RankSet> loaded;  ///< by subgroup: members that have its state when the view begins
   std::vector<SubgroupId> state_lost;  ///< see NewView
 };
 /// The founder asks all founders, who are all fresh, to promise that they go into no other first view than this.

@@ -70,7 +70,7 @@ class ObjectTracker {
   };
   static constexpr std::size_t head_bytes = 32;
   static_assert(sizeof(Head) == head_bytes);
-  /// Objects of one sender that may be under way at once; who begins more is at fault.
+  /// Objects of one sender that may be under way at once; a sender that begins more is at fault.
   static constexpr std::size_t open_max = 1024;
 
   /// No member writes this.

@@ -123,8 +123,8 @@ bool ViewChange::read_rows(const RankSet& quiet) {
     if (Rank(i) == self_ || !table_.attached(Rank(i)) || suspected_.contains(Rank(i))) continue;
     changed |= read_row(Rank(i));
   }
-  // To the end: who proposes has taken up everything that it sees, or it keeps both ends of a broken connection. The leader
-  // last: it may have slept, and a member that accuses it for that is heard before it accuses them.
+  // To the end: a member that proposes has taken up everything that it sees, or it keeps both ends of a broken connection.
+  // The leader last: it may have slept, and a member that accuses it for that is heard before it accuses them.
   const auto hear_from = [&](std::uint32_t i) {
     return !suspected_.contains(Rank(i)) && !suspected_.includes(seen_[i].suspected) && hear(Rank(i), quiet);
   };

@@ -44,12 +44,12 @@ class ViewChange {
     bool turned_away = false;  ///< it suspected this member first
   };
 
-  /// Everything outlives this object. `loaded`: by subgroup, who had its state when the view began.
+  /// Everything outlives this object. `loaded`: by subgroup, the members that had its state when the view began.
   ViewChange(const View& view, const std::vector<RankSet>& loaded, sst::Table& table, Counts& counts, bool partition_safety);
 
   /// An own finding about a member. Takes effect at once; ignored for oneself and when already suspected. The others are
   /// told at once, but of who turned this member away only when a pass has seen that a majority has not, and not just after
-  /// it woke: who slept and is given up takes nobody along.
+  /// it woke: a member that slept and is given up takes nobody along.
   void suspect(Rank rank, std::string reason, bool turned_away = false);
   /// Tells the others of every suspicion.
   void tell_all();
