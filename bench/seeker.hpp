@@ -17,7 +17,7 @@
 
 namespace spindrift::bench {
 
-/// Threading: one thread; who keeps the table polls in another. Errors of all: timed_out, member_lost (no answer, or the
+/// Threading: one thread; the keeper of the table polls in another. Errors of all: timed_out, member_lost (no answer, or the
 /// node is not in the table), and those of the pool.
 class Seeker {
  public:

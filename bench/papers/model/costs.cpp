@@ -51,7 +51,7 @@ Software derecho_software() noexcept {
   // Fitted: figure 12's throughput, "very stable" from 4 to 16 members. Faster threads would fill their windows in large
   // groups, slower ones would leave the links idle in small ones.
   costs.produce_ns = 800;
-  // Fitted: figure 3's peak. Who is slow, or waits for space, sends fewer: figure 7's mean of 1.72 is not used.
+  // Fitted: figure 3's peak. A member that is slow, or waits for space, sends fewer: figure 7's mean of 1.72 is not used.
   costs.handoffs = 2.3;
   // Fitted: copying messages in and out loses a quarter, 7.5 of 9.7 GB/s (section 4.4).
   costs.copy_ns_per_byte = 0.03;

@@ -28,7 +28,8 @@ Outcome Sheet::run(Experiment experiment) const {
     experiment.window = std::min(experiment.window, quick_rounds / 4);
     return model::run(experiment);
   }
-  // Slow to simulate, and alike with every seed: who delivers one message a step has no batches, and many members even out.
+  // Slow to simulate, and alike with every seed: a member that delivers one message a step has no batches, and many members
+  // even out.
   if (experiment.system.policy.turn.messages == 1 || experiment.members > 64) return model::run(experiment);
   std::array<Outcome, 3> outcomes;
   for (Outcome& outcome : outcomes) {
