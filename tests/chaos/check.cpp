@@ -276,7 +276,7 @@ class Judge {
     }
   }
 
-  // M8: who left gracefully has had everything delivered that it sent; nobody delivers what was never sent.
+  // M8: a member that left gracefully has had everything delivered that it sent; nobody delivers what was never sent.
   void check_own_messages(const Process& process) {
     const bool left = std::any_of(process.records.begin(), process.records.end(), [](const Record& record) {
       return record.kind == static_cast<std::uint64_t>(Kind::left);

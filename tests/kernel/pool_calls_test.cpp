@@ -1,5 +1,5 @@
 // Calls that come when they cannot be taken: of a peer that has started again while its former start is still being closed,
-// and when places are short. Who calls hears nothing of that, and waits.
+// and when places are short. A caller hears nothing of that, and waits.
 #include "pool_fixture.hpp"
 
 using namespace spindrift;

@@ -309,7 +309,7 @@ TEST_CASE("a message of one that is gone, delivered in a later view, is found (M
   CHECK(story.found() == "M6");
 }
 
-// Node 2 comes in view 1 and loads the state; who had it dies before it has.
+// Node 2 comes in view 1 and loads the state; the member that had it dies before it has.
 TEST_CASE("a state that is lost and not told, or told though nobody ever had it, is found (J1)") {
   const auto lose = [](std::vector<SubgroupId> told) {
     Story story;

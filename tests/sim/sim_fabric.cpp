@@ -38,8 +38,8 @@ bool SimFabric::holds(const std::byte* memory) const {
                      [&](const OwnRegion& own) { return own.memory == memory && !own.released; });
 }
 
-// The memory is kept and poisoned: who still uses it reads nonsense, and who still writes it is found. Peers that map it
-// see it as it was left.
+// The memory is kept and poisoned: a process that still uses it reads nonsense, and one that still writes it is found. Peers
+// that map it see it as it was left.
 void SimFabric::release(fabric::RegionKey key) {
   if (!alive_) return;
   act();

@@ -71,7 +71,7 @@ void Endings::on_change(RowBook& book, const Books& books) {
   if (const auto ending = endings_.find(book.view->id); ending != endings_.end()) check_delivered(book, ending->second);
 }
 
-// V8: who is suspected stays so. What the suspect had published by then is the last that this member takes of it.
+// V8: a suspected member stays so. What the suspect had published by then is the last that this member takes of it.
 void Endings::on_suspicion(RowBook& book, const Books& books, Ending& ending) {
   const views::RankSet now = book.suspects_now();
   const views::RankSet earlier = book.suspected_earlier();

@@ -66,7 +66,7 @@ void Fleet::check_stuck(const Process& process) {
   }
 }
 
-// V12: who proposes has taken up every accusation in the rows that it goes by, and is not accused by any of them.
+// V12: a leader that proposes has taken up every accusation in the rows that it goes by, and is not accused by any of them.
 void Fleet::check_proposal(const Process& process) {
   const views::Epoch* const epoch = process.member_->epoch();
   const RowBook* const book = epoch == nullptr ? nullptr : rows_.book(epoch->id(), process.index_);

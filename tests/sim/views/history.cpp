@@ -214,7 +214,7 @@ void History::on_view(std::uint32_t index, const views::NewView& news, const std
   }
 }
 
-// The log that begins with that view. Who comes late into a view may begin what others have long begun anew.
+// The log that begins with that view. A process that comes late into a view may begin what others have long begun anew.
 std::uint32_t History::log_begun(std::uint32_t subgroup, ViewId id) {
   std::vector<std::uint32_t>& logs = logs_of_[subgroup];
   auto at = logs.end();
@@ -255,7 +255,8 @@ void History::begin_without_state(std::uint32_t index, std::uint32_t subgroup, c
   begin_log(index, subgroup, view.id);
 }
 
-// M5, M7: who goes from one view to the next has delivered the same before; at least what anybody, also a dead one, had.
+// M5, M7: a process that goes from one view to the next has delivered the same before; at least what anybody, also a dead
+// one, had.
 void History::note_boundary(std::uint32_t index, std::uint32_t subgroup, ViewId id) {
   Participant& here = participant(index, subgroup);
   Log* const log = log_of(here);
@@ -355,8 +356,8 @@ void History::on_delivery(std::uint32_t index, std::uint32_t subgroup, const Del
   check_sending_view(index, here, stream, counter);
 }
 
-// M6: a message is delivered in one view: that in which it was sent, or, sent again, a later one with its sender in it. Who
-// kept what it was given may hand it over late.
+// M6: a message is delivered in one view: that in which it was sent, or, sent again, a later one with its sender in it. A
+// handler that kept what it was given may hand it over late.
 void History::check_sending_view(std::uint32_t index, const Participant& here, Stream& stream, std::uint64_t counter) {
   const ViewId in = *processes_[index].view;
   if (here.lags > 0) return;

@@ -94,7 +94,7 @@ class History {
   /// Pieces of a state that began to come in view `began` still come.
   void check_transfer(std::uint32_t process, ViewId began);
 
-  /// The process was made to fail, or not to be heard: who removes it is right.
+  /// The process was made to fail, or not to be heard: a member that removes it is right.
   void blame(std::uint32_t process) { processes_[process].blamed = true; }
   [[nodiscard]] bool blamed(std::uint32_t process) const { return processes_[process].blamed; }
   void on_end(std::uint32_t process) { processes_[process].ended = true; }

@@ -68,7 +68,8 @@ void History::load_state(std::uint32_t index, std::uint32_t subgroup, std::span<
   }
 }
 
-// J3: a transfer that comes to nothing takes the state from nobody: who had it when the last view began has it still.
+// J3: a transfer that comes to nothing takes the state from nobody: a process that had it when the last view began has it
+// still.
 void History::check_untouched(std::uint32_t index, std::uint32_t subgroup, const View& view, bool loading) {
   Participant& here = participant(index, subgroup);
   if (here.settled && loading) violate("J3", index, "is to load a state that it has");
@@ -129,7 +130,7 @@ void History::check_left(std::uint32_t process) {
   }
 }
 
-// M7: who leaves has delivered what those deliver who go on to the next view.
+// M7: a leaver has delivered what those deliver that go on to the next view.
 void History::note_last_view(std::uint32_t process) {
   for (std::uint32_t s = 0; s < plan_.subgroups.size(); ++s) {
     const Participant& here = participant(process, s);

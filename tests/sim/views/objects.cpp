@@ -30,7 +30,7 @@ Objects::Participant& Objects::participant(std::uint32_t process, std::uint32_t 
   return participants_[{process, subgroup}];
 }
 
-// A node's next start numbers its objects as the one before did: who takes one for the other is found.
+// A node's next start numbers its objects as the one before did: a process that takes one for the other is found.
 std::uint64_t Objects::number_of(std::uint32_t stream, std::uint64_t counter) const {
   const auto& streams = history_.streams();
   const auto of_same = [&](const Stream& other) { return other.process == streams[stream].process; };

@@ -61,7 +61,7 @@ void Rows::after_step(std::uint32_t process) {
   if (!books.empty()) check_memory_of(*books.back());
 }
 
-// V8: who suspected an incarnation in one view takes it up in no later one.
+// V8: a member that suspected an incarnation in one view takes it up in no later one.
 void Rows::check_memory_of(RowBook& book) {
   std::set<std::uint64_t>& ever = ever_suspected_[book.process];
   const views::RankSet now = book.suspects_now();

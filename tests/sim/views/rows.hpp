@@ -47,7 +47,8 @@ class Rows {
   [[nodiscard]] std::optional<LargePost> large_post(const NetworkListener::Write& write) const;
   /// A line is about to land.
   void on_landing(const NetworkListener::Write& write, std::uint64_t offset, const std::byte* bytes, std::size_t size);
-  /// It has: what a guard vouches for is there (S3). A suspect's bytes are spoiled: who still reads them goes wrong (V8).
+  /// It has: what a guard vouches for is there (S3). A suspect's bytes are spoiled: a member that still reads them goes
+  /// wrong (V8).
   void on_landed(const NetworkListener::Write& write, std::uint64_t offset, std::size_t size);
 
   [[nodiscard]] const RowBook* book(ViewId view, std::uint32_t process) const;

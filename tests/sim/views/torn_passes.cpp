@@ -250,8 +250,8 @@ class Ending {
     std::memcpy(reader.copy(of).data() + store.offset, &store.value, sizeof store.value);
   }
 
-  // Per pass, suspicions are stored first: nobody proposes or follows what removes whom it does not suspect. Who proposes
-  // has taken up what it sees.
+  // Per pass, suspicions are stored first: nobody proposes or follows a decree that removes one that it does not suspect. A
+  // leader that proposes has taken up what it sees.
   void check_acceptance(Actor& actor) {
     const views::RankSet suspects = actor.suspected();
     const auto decree = views::decode(actor.decree_words(), view_);
