@@ -100,7 +100,7 @@ plant core/ids.hpp 'struct ConnectedLane {};\n'
 expect 'a private word in a name' 'a private word' "$here/words.sh" "$tree"
 plant README.md 'The neighbour.\n'
 expect 'British spelling' 'American spelling' "$here/words.sh" "$tree"
-for begins in '// Who is gone is told of.' '  /// Of a ring: its size.' '/* What the peer said. */' '///< Whose ring it is.'; do
+for begins in '// Who is gone is told of.' '  /// Of a ring: its size.' '/* What the peer said. */' '///< Whose ring it is.' '// A ring. Who reads it waits.'; do
   plant core/ids.hpp "$begins\n"
   expect "a comment that begins '$begins'" 'a comment begins with its subject' "$here/words.sh" "$tree"
 done

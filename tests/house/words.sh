@@ -14,8 +14,8 @@ british+='|modelling|cancelled|cancelling|travelled|labelled|signalled|signallin
 british+='|judgement|organis|realis(?!t)|optimis(?!t)|initialis|serialis|recognis|synchronis|summaris|normalis|minimis|maximis|generalis|specialis'
 british+='|prioritis|utilis|authoris|characteris|finalis|randomis|standardis|stabilis|visualis)'
 
-# A comment that begins so leaves its subject to the reader to guess: "Who is gone is told of" for "A member that is gone is told of".
-riddle='^\s*(//[/!]?|/\*+)<?\s*(Who|What|Of|Where|Whose|Whom|Whoever)\b'
+# A comment or a sentence in it that begins so leaves its subject to the reader to guess: "Who is gone is told of" for "A member that is gone is told of".
+riddle='^\s*(//[/!]?|/\*+)<?\s*(Who|What|Of|Where|Whose|Whom|Whoever)\b|(//|/\*).*[.:;] (Who|Whoever|Whose|Whom)\b(?!\?)'
 
 violations=0
 # refuse WHY PATTERN PATH…: names the lines below the paths that match.
