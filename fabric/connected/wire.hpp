@@ -1,4 +1,4 @@
-// The words that two endpoints exchange beside the application's bytes: who calls, and control messages. Little-endian,
+// The words that two endpoints exchange beside the application's bytes: greetings, and control messages. Little-endian,
 // validated on the one read.
 #pragma once
 

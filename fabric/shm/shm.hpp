@@ -24,8 +24,7 @@ struct ShmOptions {
 /// One endpoint of this host's fabric.
 ///
 /// - `listen` takes the node's id by a lock that the kernel releases when the process ends, and removes what dead processes
-/// of
-///   the group left behind (their `<id>.lock`, `<id>.sock` and `<id>.counters`). So make `<id>.counters` after `listen`.
+///   of the group left behind (their `<id>.lock`, `<id>.sock` and `<id>.counters`). So make `<id>.counters` after `listen`.
 /// - `connect` needs a preceding `listen`. The wish stays: a peer that dies and comes back gives a new `connected`.
 /// - A region is exposed for reading or for writing, the same to every peer: only a region that nobody may write can be
 ///   sealed against writing. `allocate` as many as there are needs.
@@ -33,8 +32,7 @@ struct ShmOptions {
 ///   `unmap` leave the unmapping to the endpoint's thread. A peer may have 1024 regions exposed to this endpoint at a time
 ///   that were not unmapped here.
 /// - `disconnect` cannot take a mapping away from a process of the same host. A process that must not write any longer must
-/// never have
-///   been given a region that is still in use: a new view has new regions.
+///   never have been given a region that is still in use: a new view has new regions.
 /// - `lost` says "process 1234 of node 2 died" when the connection ended without a goodbye.
 /// - `fabric.shm.refused_connections` counts those that were closed for a malformed or unwelcome greeting (`count_in`).
 /// - Processes of one group run as one user, in one pid namespace.

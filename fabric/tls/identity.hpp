@@ -33,8 +33,7 @@ struct Identity {
   /// Errors: bad_argument if the group's name or the node is none.
   [[nodiscard]] static Result<Identity> of_member(std::string_view group, NodeId node);
   /// An identity of any role but member. A name has 1 to 64 characters of A-Z, a-z, 0-9, dots, _ and -, the first
-  /// alphanumeric.
-  /// Errors: bad_argument.
+  /// alphanumeric. Errors: bad_argument.
   [[nodiscard]] static Result<Identity> of_role(std::string_view group, Role role, std::string_view name);
 
   /// The node, if this is a member.

@@ -34,8 +34,7 @@ struct Revocation {
   std::chrono::sys_seconds at;
 };
 /// A list that holds from then on, without an end: a process that has none newer goes by this one. `number` grows with each
-/// list.
-/// Errors: bad_input if a serial number is none, resource.
+/// list. Errors: bad_input if a serial number is none, resource.
 [[nodiscard]] Result<Owned<X509_CRL>> make_revocations(const KeyPair& authority, const std::vector<Revocation>& entries,
                                                        std::uint64_t number, std::chrono::sys_seconds from);
 
