@@ -2,7 +2,7 @@
 // DC initiators and a DC target (dynamically connected transport), which Mellanox' adapters have from ConnectX-4 on and
 // libmlx5 makes. (KRCore, sections 2.3 and 4.2.) Peers are reached by the adapter: nobody's process helps.
 //
-// Some promises are other ones than over libfabric:
+// Some promises differ from those over libfabric:
 // * A completion says that the peer's adapter has acknowledged the operation, not that its memory shows it:
 //   `visible_on_completion` is false. Completions come in the order of the posts, on both classes.
 // * A message that finds no buffer waits on a connection. On a DC initiator, whose other peers wait too, it is tried for a
