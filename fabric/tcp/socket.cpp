@@ -18,6 +18,10 @@ namespace {
 constexpr int backlog = 128;
 /// The most that waits in the kernel and is not on its way: the rest waits in the send queue, where it is counted.
 constexpr int not_sent_max = 256 << 10;
+/// Of what waits in the kernel on the way to a host that is near. It counts twice that, with its own records.
+constexpr int near_bytes_max = 256 << 10;
+/// How long the way there and back to such a host takes at most: the bytes above are 4 Gb/s then, and more where it is less.
+constexpr auto near_max = std::chrono::microseconds(500);
 
 [[nodiscard]] bool means_later(int error) noexcept { return error == EAGAIN || error == EWOULDBLOCK || error == EINTR; }
 
@@ -41,6 +45,15 @@ void prepare(const FileDescriptor& socket, Duration silence_max) noexcept {
   set(socket, IPPROTO_TCP, TCP_KEEPINTVL, std::max(1, static_cast<int>(seconds / (2 * probes))));
   set(socket, IPPROTO_TCP, TCP_KEEPCNT, probes);
   set(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, static_cast<int>(std::min<long long>(milliseconds, 1 << 30)));
+}
+
+// By itself the kernel lets some megabytes be under way, which a long way needs. On a short one they would only have left
+// the caches when the other end reads them.
+void fit_to_distance(const FileDescriptor& socket) noexcept {
+  tcp_info info{};
+  socklen_t bytes = sizeof info;
+  if (::getsockopt(socket.get(), IPPROTO_TCP, TCP_INFO, &info, &bytes) != 0 || info.tcpi_rtt == 0) return;
+  if (std::chrono::microseconds(info.tcpi_rtt) <= near_max) set(socket, SOL_SOCKET, SO_SNDBUF, near_bytes_max);
 }
 
 }  // namespace
@@ -73,6 +86,7 @@ Result<FileDescriptor> accept_from(const FileDescriptor& listener, connected::So
       ::accept4(listener.get(), reinterpret_cast<sockaddr*>(&from.storage), &from.bytes, SOCK_NONBLOCK | SOCK_CLOEXEC));
   if (socket) {
     prepare(socket, silence_max);
+    fit_to_distance(socket);
     return socket;
   }
   // A caller that has gone meanwhile is none.
@@ -84,8 +98,9 @@ Result<void> connected_socket(const FileDescriptor& socket) {
   int error = 0;
   socklen_t bytes = sizeof error;
   if (::getsockopt(socket.get(), SOL_SOCKET, SO_ERROR, &error, &bytes) != 0) error = errno;
-  if (error == 0) return {};
-  return Error(ErrorKind::member_lost, "nobody answers there").because(system_error("connect", error));
+  if (error != 0) return Error(ErrorKind::member_lost, "nobody answers there").because(system_error("connect", error));
+  fit_to_distance(socket);
+  return {};
 }
 
 Result<bool> has_spoken(const FileDescriptor& socket) {
