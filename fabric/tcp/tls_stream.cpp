@@ -204,6 +204,13 @@ class TlsStream final : public ByteStream {
   /// Bytes that were opened; 0: nothing more is here. `some`: others were before, so that an end is told by the next call.
   [[nodiscard]] Result<std::size_t> open(std::byte* to, std::size_t bytes, bool some) {
     while (true) {
+      // Most looks find nothing, and need no OpenSSL for that.
+      if (nothing_here()) {
+        if (drained_ && some) return 0;
+        auto came = receive_sealed();
+        if (!came) return some ? Result<std::size_t>(0) : std::move(came).error();
+        if (!*came) return 0;
+      }
       // Complaints that others have left in this thread would be taken for this session's.
       ERR_clear_error();
       std::size_t count = 0;
@@ -215,10 +222,11 @@ class TlsStream final : public ByteStream {
       if (why == SSL_ERROR_ZERO_RETURN) return ended(some);
       if (why != SSL_ERROR_WANT_READ) return tls::reading_error();
       SPINDRIFT_TRY(check_messages());
-      auto came = receive_sealed();
-      if (!came) return some ? Result<std::size_t>(0) : std::move(came).error();
-      if (!*came) return 0;
     }
+  }
+
+  [[nodiscard]] bool nothing_here() const noexcept {
+    return wire_.arrived_begin == wire_.arrived_end && SSL_pending(session_.get()) == 0;
   }
 
   // A peer that sends nothing but them would keep the poller at deriving keys for ever.
@@ -259,6 +267,7 @@ class TlsStream final : public ByteStream {
     const ssize_t count = ::recv(socket_.get(), wire_.arrived.data(), wire_.arrived.size(), MSG_DONTWAIT);
     wire_.arrived_begin = 0;
     wire_.arrived_end = count > 0 ? static_cast<std::size_t>(count) : 0;
+    drained_ = wire_.arrived_end < wire_.arrived.size();
     if (count > 0) return true;
     if (count == 0) return Error(ErrorKind::member_lost, std::string(connection_ended));
     return means_later(errno) ? Result<bool>(false) : broken_connection("recv", errno);
@@ -274,6 +283,7 @@ class TlsStream final : public ByteStream {
   std::uint64_t unasked_messages_ = 0;  ///< of TLS's own that came, those of the handshake among them
   std::uint64_t opened_bytes_ = 0;
   bool holds_bytes_ = false;  ///< the last read was ended by its ranges
+  bool drained_ = false;      ///< the socket gave less than there was space for: more would be news
 };
 
 }  // namespace
