@@ -1,4 +1,6 @@
 // `spindrift bench multicast` and `spindrift bench latency`: the matrix of each, or the part of it that the options name.
+#include <algorithm>
+
 #include <spindrift/bench/command_options.hpp>
 
 namespace spindrift::bench {
@@ -20,12 +22,15 @@ struct MulticastOptions : BenchOptions {
   }
 };
 
+std::uint32_t most(const std::vector<std::uint32_t>& members) { return *std::max_element(members.begin(), members.end()); }
+
 void run_multicast_bench(const MulticastOptions& options, FigureReport& report) {
   Matrix matrix = options.matrix;
   if (options.touched || options.untouched) matrix.touch = {options.touched};
   matrix.seconds = options.seconds;
   matrix.repeats = options.repeats;
-  matrix.settings = options.overrides();
+  const GroupNetwork network = options.network(most(matrix.members));
+  matrix.settings = options.settings_for(network);
   measure_throughput(matrix, report);
 }
 
@@ -38,7 +43,9 @@ void run_latency_bench(const LatencyOptions& options, FigureReport& report) {
   LatencyMatrix matrix = options.matrix;
   matrix.seconds = options.seconds;
   matrix.repeats = options.repeats;
-  matrix.settings = options.overrides();
+  const GroupNetwork network = options.network(most(matrix.members));
+  matrix.settings = options.settings_for(network);
+  matrix.beside_tcp = network.between_hosts();
   measure_latency(matrix, report);
 }
 
@@ -57,7 +64,7 @@ void add_multicast_command(const Commands& to) {
       ->add_flag_callback(
           "--quick", [options] { options->be_quick(); }, "A small part of the matrix, one short run each")
       ->trigger_on_parse();
-  command.seconds("About how long one run takes").settings().senders(options->matrix.senders);
+  command.seconds("About how long one run takes").settings().network().senders(options->matrix.senders);
   command.list("--members", options->matrix.members, "Numbers of members", 2, 64);
   command.list("--size", options->matrix.message_bytes, "Payload bytes", 1, 1 << 24);
   CLI::Option* touched =
@@ -74,9 +81,10 @@ void add_multicast_command(const Commands& to) {
 void add_latency_command(const Commands& to) {
   auto options = std::make_shared<LatencyOptions>();
   Command command(to, "latency", "Send to own delivery, one message on its way, beside the limit",
-                  "  spindrift bench latency --members 2,3 --json -\n  spindrift bench latency --rest 2 --members 2",
+                  "  spindrift bench latency --members 2,3 --json -\n  spindrift bench latency --rest 2 --members 2\n"
+                  "  spindrift bench latency --fabric tcp --members 2",
                   options, run_latency_bench);
-  command.seconds("About how long one run takes").settings();
+  command.seconds("About how long one run takes").settings().network();
   command.list("--members", options->matrix.members, "Numbers of members", 2, 64);
   command.number("--size", options->matrix.message_bytes, "Payload bytes", 1, 1 << 24);
   command.number("--messages", options->matrix.messages, "Messages per run (0: by --seconds)", 0, messages_max);

@@ -24,6 +24,19 @@ Command& Command::settings() {
   return *this;
 }
 
+Command& Command::network() {
+  app_.add_option("--fabric", options_.fabric, "The fabric of all members, at addresses on loopback")->type_name("NAME");
+  app_.add_option("--security", options_.security, "Keys are made for the run where it is tls")
+      ->check(CLI::IsMember({"tls", "none"}));
+  return *this;
+}
+
+Command& Command::networks() {
+  app_.add_option("--beside", options_.beside, "The fabric of a second group, by turns with the first: the limit")
+      ->type_name("NAME");
+  return network();
+}
+
 Command& Command::senders(std::vector<Senders>& senders) {
   const std::map<std::string, Senders> names{{"one", Senders::one}, {"half", Senders::half}, {"all", Senders::all}};
   const auto take = [names, &senders](const std::vector<std::string>& words) {
@@ -43,6 +56,23 @@ void add_provider_option(Command& command, std::string& provider) {
 }
 
 std::vector<ConfigOverride> BenchOptions::overrides() const { return parse_settings(settings); }
+
+std::vector<ConfigOverride> BenchOptions::settings_for(const GroupNetwork& network) const {
+  std::vector<ConfigOverride> all = network.settings();
+  for (const ConfigOverride& setting : overrides()) all.push_back(setting);
+  return all;
+}
+
+std::optional<GroupNetwork> BenchOptions::network_beside(std::uint32_t members) const {
+  if (beside.empty()) return std::nullopt;
+  return GroupNetwork::make(beside, "", members);
+}
+
+void BenchOptions::describe_networks(Parameters& parameters) const {
+  for (const auto& [name, value] : {std::pair("fabric", fabric), {"security", security}, {"beside", beside}}) {
+    if (!value.empty()) parameters.emplace_back(name, value);
+  }
+}
 
 std::vector<ConfigOverride> parse_settings(const std::vector<std::string>& settings) {
   std::vector<ConfigOverride> overrides;

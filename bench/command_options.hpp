@@ -4,12 +4,14 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include <CLI/CLI.hpp>
 
+#include <spindrift/bench/group_network.hpp>
 #include <spindrift/bench/matrix.hpp>
 #include <spindrift/bench/report.hpp>
 #include <spindrift/core/clock.hpp>
@@ -25,12 +27,23 @@ struct BenchOptions {
   std::uint32_t repeats = 3;  ///< 0: the command has no --repeat
   double seconds = 0;
   std::vector<std::string> settings;
+  std::string fabric;    ///< of the group; empty: not set
+  std::string security;  ///< the same
+  std::string beside;    ///< the fabric of a second group, which takes turns with it; empty: there is none
 
   [[nodiscard]] Duration duration() const {
     return std::chrono::duration_cast<Duration>(std::chrono::duration<double>(seconds));
   }
   /// The `--set` of the command line. Throws Exception: bad_argument.
   [[nodiscard]] std::vector<ConfigOverride> overrides() const;
+  /// What reaches that network, and the `--set` of the command line, which wins. Throws Exception: bad_argument.
+  [[nodiscard]] std::vector<ConfigOverride> settings_for(const GroupNetwork& network) const;
+  /// Of --fabric and --security, for nodes 0 … members − 1. Throws Exception: bad_argument, resource.
+  [[nodiscard]] GroupNetwork network(std::uint32_t members) const { return GroupNetwork::make(fabric, security, members); }
+  /// Of --beside; nothing: there is none. Throws Exception: as above.
+  [[nodiscard]] std::optional<GroupNetwork> network_beside(std::uint32_t members) const;
+  /// What a figure says of the networks, if the command line does.
+  void describe_networks(Parameters& parameters) const;
 };
 
 /// The program's commands, and where the one that was chosen is kept.
@@ -61,6 +74,10 @@ class Command {
   Command& seconds(const std::string& meaning);
   /// --set, for commands that run a group.
   Command& settings();
+  /// --fabric and --security, for commands that run a group.
+  Command& network();
+  /// --beside as well, for those that run a second group beside it, by turns.
+  Command& networks();
   /// --senders, one or several of them by name.
   Command& senders(std::vector<Senders>& senders);
 

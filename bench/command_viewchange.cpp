@@ -8,6 +8,8 @@ namespace spindrift::bench {
 
 namespace {
 
+constexpr std::uint32_t rounds_of_a_turn = 5;
+
 struct ViewChangeOptions : BenchOptions {
   ViewChangeOptions() { repeats = 0; }  // rounds take their place
   std::uint32_t members = 4;
@@ -22,6 +24,19 @@ double at_fraction(const std::vector<double>& sorted, double fraction) {
   return sorted[static_cast<std::size_t>(fraction * static_cast<double>(sorted.size() - 1) + 0.5)];
 }
 
+void append(std::vector<double>& to, const std::vector<double>& more) { to.insert(to.end(), more.begin(), more.end()); }
+
+/// What was seen in all rounds so far, of one group.
+struct SeenGaps {
+  std::vector<double> kill_ms, join_ms, steady_ms, catch_up_ms;
+  void add(const ViewChangeResult& rounds) {
+    append(kill_ms, rounds.kill_gaps_ms);
+    append(join_ms, rounds.join_gaps_ms);
+    append(steady_ms, rounds.steady_gaps_ms);
+    append(catch_up_ms, rounds.catch_up_ms);
+  }
+};
+
 void report_gaps(FigureReport& report, const char* bench, Parameters parameters, std::vector<double> values,
                  std::vector<double> limits) {
   std::sort(values.begin(), values.end());
@@ -35,20 +50,41 @@ void report_gaps(FigureReport& report, const char* bench, Parameters parameters,
   }
 }
 
+void measure_kind(const ViewChangeOptions& options, const std::vector<GroupShape>& shapes, std::uint64_t state_bytes,
+                  bool leader, FigureReport& report) {
+  std::vector<SeenGaps> seen(shapes.size());
+  // With two groups they take turns, some rounds each: whatever else the machine does falls on both.
+  const std::uint32_t turn = shapes.size() > 1 ? rounds_of_a_turn : options.rounds;
+  for (std::uint32_t done = 0; done < options.rounds; done += turn) {
+    const std::uint32_t rounds = std::min(turn, options.rounds - done);
+    for (std::size_t i = 0; i < shapes.size(); ++i)
+      seen[i].add(run_view_changes({shapes[i], options.message_bytes, state_bytes, rounds, leader}));
+  }
+  Parameters parameters{{"members", std::uint64_t{options.members}},
+                        {"bytes", options.message_bytes},
+                        {"state", state_bytes},
+                        {"killed", std::string(leader ? "leader" : "follower")}};
+  options.describe_networks(parameters);
+  const SeenGaps& group = seen.front();
+  const bool beside = seen.size() > 1;
+  const SeenGaps& other = seen.back();
+  report_gaps(report, "deliveries stand still after a death", parameters, group.kill_ms,
+              beside ? other.kill_ms : group.steady_ms);
+  report_gaps(report, "deliveries stand still at a join", parameters, group.join_ms,
+              beside ? other.join_ms : group.steady_ms);
+  report_gaps(report, "newcomer's start to its first delivery", parameters, group.catch_up_ms,
+              beside ? other.catch_up_ms : std::vector<double>());
+}
+
 void run_view_change_bench(const ViewChangeOptions& options, FigureReport& report) {
   const std::uint32_t senders = options.senders > 0 ? std::min(options.senders, options.members) : options.members;
-  const GroupShape shape{options.members, senders, tight_profile(options.message_bytes, 100), options.overrides()};
+  const GroupNetwork network = options.network(options.members);
+  const auto beside = options.network_beside(options.members);
+  const Profile profile = tight_profile(options.message_bytes, 100);
+  std::vector<GroupShape> shapes{{options.members, senders, profile, options.settings_for(network)}};
+  if (beside) shapes.push_back({options.members, senders, profile, options.settings_for(*beside)});
   for (const std::uint64_t state_bytes : options.state_bytes) {
-    for (const bool leader : {false, true}) {
-      const auto result = run_view_changes({shape, options.message_bytes, state_bytes, options.rounds, leader});
-      const Parameters parameters{{"members", std::uint64_t{options.members}},
-                                  {"bytes", options.message_bytes},
-                                  {"state", state_bytes},
-                                  {"killed", std::string(leader ? "leader" : "follower")}};
-      report_gaps(report, "deliveries stand still after a death", parameters, result.kill_gaps_ms, result.steady_gaps_ms);
-      report_gaps(report, "deliveries stand still at a join", parameters, result.join_gaps_ms, result.steady_gaps_ms);
-      report_gaps(report, "newcomer's start to its first delivery", parameters, result.catch_up_ms, {});
-    }
+    for (const bool leader : {false, true}) measure_kind(options, shapes, state_bytes, leader, report);
   }
 }
 
@@ -57,9 +93,10 @@ void run_view_change_bench(const ViewChangeOptions& options, FigureReport& repor
 void add_view_change_command(const Commands& to) {
   auto options = std::make_shared<ViewChangeOptions>();
   Command command(to, "viewchange", "How long deliveries stand still when a member is killed, and when it comes back",
-                  "  spindrift bench viewchange\n  spindrift bench viewchange --rounds 100 --state 0 --json -", options,
-                  run_view_change_bench);
-  command.settings();
+                  "  spindrift bench viewchange\n  spindrift bench viewchange --rounds 100 --state 0 --json -\n"
+                  "  spindrift bench viewchange --fabric tcp --beside shm",
+                  options, run_view_change_bench);
+  command.settings().networks();
   command.number("--members", options->members, "Number of members", 3, 16);
   command.number("--senders", options->senders, "How many of the members send (0: all)", 0, 16);
   command.number("--rounds", options->rounds, "Deaths and joins of each kind", 1, 500);

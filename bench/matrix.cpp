@@ -6,6 +6,7 @@
 
 #include <spindrift/bench/limits.hpp>
 #include <spindrift/bench/multicast.hpp>
+#include <spindrift/bench/wire.hpp>
 
 namespace spindrift::bench {
 
@@ -78,7 +79,8 @@ double mean_seconds(const std::vector<std::uint64_t>& latencies_ns) {
 }
 
 /// The same exchange without a group; empty where there is nothing to compare with.
-std::vector<std::uint64_t> limit_latencies_ns(const MulticastRun& run) {
+std::vector<std::uint64_t> limit_latencies_ns(const MulticastRun& run, bool beside_tcp) {
+  if (beside_tcp) return tcp_latencies_ns(run.messages, run.message_bytes, run.rest);
   if (run.rest == Duration{}) return bare_multicast_latencies_ns(run.shape.members, run.message_bytes, run.messages);
   try {
     return futex_latencies_ns(run.messages, run.rest);
@@ -106,7 +108,7 @@ void measure_latency_of(const LatencyMatrix& matrix, MulticastRun run, FigureRep
   }
   for (std::uint32_t repeat = 0; repeat < matrix.repeats; ++repeat) {
     auto group = run_multicast_latencies_ns(run);
-    auto limit = limit_latencies_ns(run);
+    auto limit = limit_latencies_ns(run, matrix.beside_tcp);
     for (std::size_t i = 0; i < percentiles.size(); ++i) {
       figures[i].values.push_back(percentile(group, percentiles[i].second));
       if (!limit.empty()) figures[i].limits.push_back(percentile(limit, percentiles[i].second));
@@ -119,7 +121,9 @@ void measure_latency_of(const LatencyMatrix& matrix, MulticastRun run, FigureRep
 
 std::uint64_t messages_for(double seconds, const Trial& run) {
   for (std::uint64_t messages = 500;;) {
-    const auto trial = run(messages);
+    auto trial = run(messages);
+    // What the machine did meanwhile would make all that is measured with this number short.
+    if (trial * 8 >= seconds) trial = std::min(trial, run(messages));
     const double scale = seconds / std::max(trial, 1e-6);
     const auto scaled = [messages](double factor) {
       return std::max<std::uint64_t>(static_cast<std::uint64_t>(static_cast<double>(messages) * factor), 1);

@@ -35,6 +35,7 @@ struct LatencyMatrix {
   std::uint64_t messages = 0;  ///< per run; 0: as many as take about `seconds`
   double seconds = 0.5;
   std::uint32_t rest_ms = 0;  ///< before each message, so that everybody sleeps; 0: none
+  bool beside_tcp = false;    ///< the limit is the round trip of as many bytes over a TCP connection
   std::uint32_t repeats = 3;
   std::vector<ConfigOverride> settings;
 };
@@ -50,6 +51,7 @@ void measure_throughput(const Matrix& matrix, FigureReport& report);
 
 /// Three figures per number of members: p50, p99 and p99.9 of send → own delivery, one sender with one message on its way.
 /// With a rest the limit is a futex there and back after the same rest, none with one CPU: the bare multicast never sleeps.
+/// Beside TCP both ends of the round trip spin; with a rest both sleep in the kernel.
 void measure_latency(const LatencyMatrix& matrix, FigureReport& report);
 
 }  // namespace spindrift::bench

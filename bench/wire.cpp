@@ -5,10 +5,12 @@
 #include <cerrno>
 #include <memory>
 #include <numeric>
+#include <thread>
 #include <vector>
 
 #include <fmt/format.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/socket.h>
 
@@ -100,6 +102,51 @@ std::uint64_t stream(int socket, bool sends, std::uint64_t bytes, std::uint64_t 
   if (sends && ::shutdown(socket, SHUT_WR) != 0) throw Exception(system_error("shutdown", errno));
   return taken;
 }
+
+/// Small messages over a connection, whole ones.
+class Messenger {
+ public:
+  Messenger(int socket, std::uint64_t bytes, bool spins)
+      : socket_(socket), receiving_(spins ? MSG_DONTWAIT : 0), out_(bytes, std::byte{1}), in_(bytes) {
+    const int on = 1;
+    if (::setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on) != 0)
+      throw Exception(system_error("TCP_NODELAY", errno));
+  }
+
+  std::uint64_t round_trip_ns(Duration rest) const {
+    if (rest > Duration{}) std::this_thread::sleep_for(rest);
+    const std::uint64_t begin_ns = nanoseconds_now();
+    send();
+    receive();
+    return nanoseconds_now() - begin_ns;
+  }
+  void answer() const {
+    receive();
+    send();
+  }
+
+ private:
+  void send() const {
+    for (std::size_t done = 0; done < out_.size();) {
+      const auto count = ::send(socket_, out_.data() + done, out_.size() - done, MSG_NOSIGNAL);
+      if (count < 0 && errno != EINTR) throw Exception(system_error("send", errno));
+      done += count > 0 ? static_cast<std::size_t>(count) : 0;
+    }
+  }
+  void receive() const {
+    for (std::size_t done = 0; done < in_.size();) {
+      const auto count = ::recv(socket_, in_.data() + done, in_.size() - done, receiving_);
+      if (count == 0) throw Exception(Error(ErrorKind::member_lost, "the other end of the connection is gone"));
+      if (count < 0 && errno != EINTR && errno != EAGAIN) throw Exception(system_error("recv", errno));
+      done += count > 0 ? static_cast<std::size_t>(count) : 0;
+    }
+  }
+
+  int socket_;
+  int receiving_;
+  std::vector<std::byte> out_;
+  mutable std::vector<std::byte> in_;
+};
 
 /// One process's endpoint, connected to all others, each of whom lets it write to a piece of memory.
 class FabricPeer {
@@ -227,6 +274,23 @@ double stream_bytes_per_second(const WireRun& run) {
     shared.counts[self].value.store(taken, std::memory_order_relaxed);
   });
   return shared.bytes_per_second(run);
+}
+
+std::vector<std::uint64_t> tcp_latencies_ns(std::uint64_t exchanges, std::uint64_t message_bytes, Duration rest) {
+  constexpr std::uint32_t ends = 2;
+  auto memory = SharedMemory::make(sizeof(Gate) + exchanges * sizeof(std::uint64_t));
+  Gate& gate = memory.make_objects<Gate>(0, 1)[0];
+  const auto latencies = memory.make_objects<std::uint64_t>(sizeof(Gate), exchanges);
+  auto sockets = connected_sockets();
+  run_processes(ends, patience, [&](std::uint32_t self) {
+    const Messenger messenger(sockets[self].get(), message_bytes, rest == Duration{});
+    static_cast<void>(gate.pass(ends));
+    for (std::uint64_t index = 0; index < exchanges; ++index) {
+      if (self == 1) messenger.answer();
+      if (self == 0) latencies[index] = messenger.round_trip_ns(rest);
+    }
+  });
+  return std::vector<std::uint64_t>(latencies.begin(), latencies.end());
 }
 
 double fabric_bytes_per_second(const WireRun& run) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include <spindrift/bench/group_config.hpp>
 #include <spindrift/core/clock.hpp>
@@ -23,6 +24,11 @@ struct WireRun {
 /// Bytes per second of one connection over loopback, one process that sends and one that takes, both blocking: what a day's
 /// machine is known by, so that figures of another day can be compared. Errors: as above.
 [[nodiscard]] double stream_bytes_per_second(const WireRun& run);
+
+/// Nanoseconds of each of so many round trips of a message over one connection on loopback, between two processes that spin;
+/// with a rest before each, both sleep in the kernel until something comes. Errors: as above.
+[[nodiscard]] std::vector<std::uint64_t> tcp_latencies_ns(std::uint64_t exchanges, std::uint64_t message_bytes,
+                                                          Duration rest);
 
 /// Bytes per second that all processes together have written to each other's memory, a few writes to each peer under way:
 /// the group's fabric, without the group. Errors: bad_config; unsupported (a fabric that maps memory writes nothing); as

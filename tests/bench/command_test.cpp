@@ -78,6 +78,14 @@ TEST_CASE("bench latency measures from sleep, too, beside wake-ups from sleep") 
   }
 }
 
+TEST_CASE("bench latency over a fabric between hosts is beside the round trip over TCP, spinning or from sleep") {
+  const std::string rest = GENERATE("", " --rest 1");
+  const Output output = bench("latency --fabric tcp --members 2 --messages 10 --repeat 1" + rest);
+  CHECK(output.exit_code == 0);
+  REQUIRE(output.lines.size() == 3);
+  for (const auto& line : output.lines) CHECK(line["limit_median"] > 0);
+}
+
 TEST_CASE("bench idle prints the CPU and memory of member processes") {
   const Output output = bench("idle --members 2 --seconds 0.01");
   CHECK(output.exit_code == 0);
@@ -95,6 +103,20 @@ TEST_CASE("bench start prints the seconds until all members are in the view") {
   CHECK(output.lines[0]["min"].get<double>() > 0);
 }
 
+TEST_CASE("bench start and idle have a second group take turns, and say which") {
+  const auto [arguments, lines] = GENERATE(
+      table<std::string, std::size_t>({{"start --members 2 --repeat 2", 1}, {"idle --members 2 --seconds 0.01", 3}}));
+  const Output output = bench(arguments + " --fabric tcp --security none --beside shm");
+  CHECK(output.exit_code == 0);
+  REQUIRE(output.lines.size() == lines);
+  for (const auto& line : output.lines) {
+    CHECK(line["limit_median"].is_number());
+    CHECK(line["parameters"]["fabric"] == "tcp");
+    CHECK(line["parameters"]["security"] == "none");
+    CHECK(line["parameters"]["beside"] == "shm");
+  }
+}
+
 TEST_CASE("bench limits prints the machine's, the send ring's and the bare multicast's") {
   const Output output = bench("limits --members 2 --size 64 --threads 1,2 --seconds 0.01 --repeat 1");
   if (std::thread::hardware_concurrency() < 2) return spindrift::test::skip("this machine has one CPU");
@@ -102,11 +124,21 @@ TEST_CASE("bench limits prints the machine's, the send ring's and the bare multi
   CHECK(output.lines.size() == 3 + 2 + 4);
 }
 
-TEST_CASE("bench wire prints a group beside TCP, its fabric and one stream") {
-  const Output output = bench("wire --members 2 --size 1024 --seconds 0.02 --repeat 1");
+TEST_CASE(
+    "bench wire prints each group beside TCP, its fabric, one stream and the others, and a sealed one beside what sealing "
+    "leaves") {
+  const Output output =
+      bench("wire --members 2 --size 1024 --seconds 0.02 --repeat 1 --fabric tcp,ofi:tcp --security tls,none");
   CHECK(output.exit_code == 0);
-  REQUIRE(output.lines.size() == 3);
-  for (const auto& line : output.lines) CHECK(line["limit_median"] > 0);
+  REQUIRE(output.lines.size() == 3 * (3 + 2) + 2);
+  std::size_t sealed = 0;
+  for (const auto& line : output.lines) {
+    if (line["bench"] == "sealing alone") continue;
+    CHECK(line["limit_median"] > 0);
+    sealed += line["parameters"]["beside"] == "TCP and sealing";
+  }
+  CHECK(sealed == 1);
+  CHECK(output.lines.back()["bench"] == "sealing alone");
 }
 
 TEST_CASE("bench subgroups prints the sum, and of busy ones each one's share beside an equal one") {
@@ -183,8 +215,9 @@ TEST_CASE("meshes, lookups and batches are printed with their provider") {
   }
 }
 
-TEST_CASE("bench viewchange prints three percentiles of each gap") {
-  const Output output = bench("viewchange --members 3 --rounds 1 --state 0");
+TEST_CASE("bench viewchange prints three percentiles of each gap, of one group or of two") {
+  const std::string beside = GENERATE("", " --fabric tcp --beside shm");
+  const Output output = bench("viewchange --members 3 --rounds 1 --state 0" + beside);
   CHECK(output.exit_code == 0);
   CHECK(output.lines.size() == 2 * 3 * 3);
 }

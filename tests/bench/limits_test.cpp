@@ -8,6 +8,7 @@
 #include <spindrift/bench/limits.hpp>
 #include <spindrift/bench/processes.hpp>
 #include <spindrift/bench/report.hpp>
+#include <spindrift/bench/sealing.hpp>
 
 #include "../skip.hpp"
 #include "failure.hpp"
@@ -40,6 +41,10 @@ TEST_CASE("wake-ups from rest are one each") {
 TEST_CASE("the ring of one writer and one reader ends and tells a rate") {
   if (provenance().cpus < 2) return spindrift::test::skip("this machine has one CPU");
   CHECK(ring_messages_per_second(GENERATE(1u, 1024u, 10240u), std::chrono::milliseconds(5)) > 0);
+}
+
+TEST_CASE("records are sealed and opened by any number of processes") {
+  CHECK(sealing_bytes_per_second(GENERATE(1u, 3u), std::chrono::milliseconds(5)) > 0);
 }
 
 TEST_CASE("processes run one body each and share memory") {
