@@ -116,22 +116,26 @@ def network(name):
         command('ip', 'link', 'delete', 'bridge')
 
 
-def corosync_configuration(node, transport):
+def corosync_configuration(node, transport, sealed=False):
     nodes = ''.join(f'  node {{\n    nodeid: {other + 1}\n    name: node{other + 1}\n    ring0_addr: 10.77.0.{other + 1}\n  }}\n'
                     for other in range(NODES))
+    cipher, digest = ('aes256', 'sha256') if sealed else ('none', 'none')
     return (f'totem {{\n  version: 2\n  cluster_name: bench\n  transport: {transport}\n  secauth: off\n'
-            + ('  crypto_cipher: none\n  crypto_hash: none\n' if transport == 'knet' else '')
+            + (f'  crypto_cipher: {cipher}\n  crypto_hash: {digest}\n' if transport == 'knet' else '')
+            + (f'  keyfile: {PLACE}/authkey\n' if sealed else '')
             + f'}}\nnodelist {{\n{nodes}}}\n'
             'logging {\n  to_stderr: yes\n  to_syslog: no\n  to_logfile: no\n}\n'
             'quorum {\n  provider: corosync_votequorum\n}\n')
 
 
 @contextlib.contextmanager
-def corosync(transport):
+def corosync(transport, sealed):
+    if sealed:
+        command('corosync-keygen', '-l', '-k', PLACE / 'authkey')
     starting = []
     for node in range(NODES):
         path = PLACE / f'corosync{node}.conf'
-        path.write_text(corosync_configuration(node, transport))
+        path.write_text(corosync_configuration(node, transport, sealed))
         # Every daemon locks a file in /run; each has a /run of its own.
         starting.append((['ip', 'netns', 'exec', f'corosync{node}', 'sh', '-c',
                           f'mount -t tmpfs tmpfs /run && exec corosync -f -c {path}'], r'Members\[3\]'))
@@ -139,19 +143,47 @@ def corosync(transport):
         yield 'corosync'
 
 
-@contextlib.contextmanager
-def nats():
+def make_certificates():
+    """An authority, and one certificate of it that servers show to each other and to clients."""
+    new = ['openssl', 'req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '1']
+    silent = {'check': True, 'cwd': PLACE, 'stdout': subprocess.DEVNULL, 'stderr': subprocess.DEVNULL}
+    subprocess.run([*new, '-keyout', 'authority.key', '-out', 'authority.crt', '-subj', '/CN=authority'], **silent)
+    subprocess.run([*new, '-CA', 'authority.crt', '-CAkey', 'authority.key', '-keyout', 'server.key', '-out', 'server.crt',
+                    '-subj', '/CN=localhost', '-addext', 'subjectAltName=IP:127.0.0.1'], **silent)
+
+
+def nats_configuration(node, sealed=False):
     port, routes = 14222, 16222
+    others = ', '.join(f'nats://127.0.0.1:{routes + other}' for other in range(NODES) if other != node)
+    files = f'cert_file: {PLACE}/server.crt, key_file: {PLACE}/server.key, ca_file: {PLACE}/authority.crt'
+    return (f'listen: 127.0.0.1:{port + node}\nserver_name: node{node}\n'
+            f'jetstream {{ store_dir: {PLACE}/nats{node}, max_mem: 4G }}\n'
+            + (f'tls {{ {files} }}\n' if sealed else '')
+            + f'cluster {{ name: bench, listen: 127.0.0.1:{routes + node}, routes: [{others}]'
+            + (f', tls {{ {files}, verify: true }}' if sealed else '') + ' }\n')
+
+
+@contextlib.contextmanager
+def nats(sealed):
+    if sealed:
+        make_certificates()
     starting = []
     for node in range(NODES):
         path = PLACE / f'nats{node}.conf'
-        others = ', '.join(f'nats://127.0.0.1:{routes + other}' for other in range(NODES) if other != node)
-        path.write_text(f'listen: 127.0.0.1:{port + node}\nserver_name: node{node}\n'
-                        f'jetstream {{ store_dir: {PLACE}/nats{node}, max_mem: 4G }}\n'
-                        f'cluster {{ name: bench, listen: 127.0.0.1:{routes + node}, routes: [{others}] }}\n')
+        path.write_text(nats_configuration(node, sealed))
         starting.append((['nats-server', '-c', path], r'new (JetStream cluster )?metadata leader'))
     with servers(starting):
-        yield str(port)
+        yield '14222' + (':' + str(PLACE / 'authority.crt') if sealed else '')
+
+
+@contextlib.contextmanager
+def between_hosts(namespaces):
+    """Spindrift with keys over tcp: in namespaces like those of Corosync's nodes, or over loopback."""
+    if not namespaces:
+        yield 'tcp'
+        return
+    with network('spindrift'):
+        yield 'tcp:spindrift'
 
 
 @contextlib.contextmanager

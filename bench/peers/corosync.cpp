@@ -1,12 +1,8 @@
 // Corosync's closed process groups in agreed order: every member in the network namespace of its daemon, one thread that
 // sends as fast as flow control lets it and dispatches what comes. --place: the name of the namespaces without their number.
-#include <fcntl.h>
 #include <poll.h>
-#include <sched.h>
 #include <sys/uio.h>
-#include <unistd.h>
 
-#include <cerrno>
 #include <cstring>
 
 #include <corosync/cpg.h>
@@ -45,13 +41,6 @@ void on_members(cpg_handle_t handle, const cpg_name*, const cpg_address*, std::s
   member_of(handle).present = count;
 }
 
-void enter_namespace(const std::string& name) {
-  const int file = ::open(("/run/netns/" + name).c_str(), O_RDONLY | O_CLOEXEC);
-  if (file < 0) throw Exception(system_error("open namespace " + name, errno));
-  if (::setns(file, CLONE_NEWNET) != 0) throw Exception(system_error("setns " + name, errno));
-  ::close(file);
-}
-
 void dispatch(cpg_handle_t handle, int file, int timeout_ms) {
   pollfd waiting{file, POLLIN, 0};
   if (::poll(&waiting, 1, timeout_ms) > 0) check(cpg_dispatch(handle, CS_DISPATCH_ALL), "cpg_dispatch");
@@ -67,7 +56,7 @@ bool send(cpg_handle_t handle, std::span<const std::byte> message) {
 }
 
 void run_member(peers::Scene& scene) {
-  enter_namespace(scene.options().place + std::to_string(scene.self()));
+  peers::enter_network(scene.options().place + std::to_string(scene.self()));
   CorosyncMember member{scene};
   cpg_model_v1_data_t model{};
   model.model = CPG_MODEL_V1;

@@ -1,6 +1,7 @@
 // NATS JetStream: one stream replicated in the memory of three servers, whose leader orders it; every member publishes
 // through its own server, 100 messages unacknowledged, and gets the stream pushed. Speaks the servers' text protocol itself.
-// --place: the port of the first server; those of the others follow.
+// --place: the port of the first server; those of the others follow. Behind a colon the certificate of the authority that
+// the servers' certificates are of: then all is inside of TLS.
 #include <arpa/inet.h>
 #include <netinet/tcp.h>
 #include <poll.h>
@@ -14,7 +15,11 @@
 #include <string_view>
 #include <vector>
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <openssl/ssl.h>
+
+#include <memory>
 
 #include <spindrift/core/file_descriptor.hpp>
 #include <spindrift/core/result.hpp>
@@ -38,10 +43,16 @@ struct NatsMessage {
   std::string_view payload;
 };
 
-/// One connection; output is kept until `flush`.
-class Client {
+struct FreeSession {
+  void operator()(SSL* session) const noexcept { SSL_free(session); }
+  void operator()(SSL_CTX* context) const noexcept { SSL_CTX_free(context); }
+};
+
+/// The bytes of one connection, in the clear or inside of TLS.
+class NatsStream {
  public:
-  explicit Client(std::uint16_t port) : socket_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+  /// `authority`: a file; empty: in the clear.
+  NatsStream(std::uint16_t port, const std::string& authority) : socket_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
     sockaddr_in address{};
     address.sin_family = AF_INET;
     address.sin_port = htons(port);
@@ -50,6 +61,73 @@ class Client {
       throw Exception(system_error("connect to NATS", errno));
     const int on = 1;
     ::setsockopt(socket_.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    if (!authority.empty()) begin_tls(authority);
+  }
+
+  /// Bytes that were taken; nothing: none now.
+  std::size_t send(std::string_view bytes) {
+    std::size_t count = 0;
+    if (session_ == nullptr) {
+      const auto sent = ::send(socket_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+      if (sent < 0 && errno != EAGAIN) throw Exception(system_error("send to NATS", errno));
+      return sent > 0 ? static_cast<std::size_t>(sent) : 0;
+    }
+    const int done = SSL_write_ex(session_.get(), bytes.data(), bytes.size(), &count);
+    if (done != 1) only_later(done);
+    return count;
+  }
+
+  std::size_t receive(char* to, std::size_t bytes) {
+    std::size_t count = 0;
+    if (session_ == nullptr) {
+      const auto got = ::recv(socket_.get(), to, bytes, MSG_DONTWAIT);
+      if (got == 0) fail("the server closed the connection");
+      if (got < 0 && errno != EAGAIN) throw Exception(system_error("receive from NATS", errno));
+      return got > 0 ? static_cast<std::size_t>(got) : 0;
+    }
+    const int done = SSL_read_ex(session_.get(), to, bytes, &count);
+    if (done != 1) only_later(done);
+    return count;
+  }
+
+  /// Whether there may be something to receive.
+  bool wait(int timeout_ms, short events) {
+    if (session_ != nullptr && SSL_has_pending(session_.get()) == 1) return true;
+    pollfd waiting{socket_.get(), events, 0};
+    return ::poll(&waiting, 1, timeout_ms) > 0 && (waiting.revents & ~POLLOUT) != 0;
+  }
+
+ private:
+  // The server speaks first, in the clear.
+  void begin_tls(const std::string& authority) {
+    for (char byte = 0; byte != '\n';) {
+      if (::recv(socket_.get(), &byte, 1, 0) != 1) fail("no word of the server before TLS");
+    }
+    context_.reset(SSL_CTX_new(TLS_client_method()));
+    if (context_ == nullptr || SSL_CTX_load_verify_file(context_.get(), authority.c_str()) != 1)
+      fail("no authority in " + authority);
+    SSL_CTX_set_verify(context_.get(), SSL_VERIFY_PEER, nullptr);
+    SSL_CTX_set_mode(context_.get(), SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
+    session_.reset(SSL_new(context_.get()));
+    if (session_ == nullptr || SSL_set_fd(session_.get(), socket_.get()) != 1 || SSL_connect(session_.get()) != 1)
+      fail("no TLS with the server");
+    if (::fcntl(socket_.get(), F_SETFL, O_NONBLOCK) != 0) throw Exception(system_error("O_NONBLOCK", errno));
+  }
+
+  void only_later(int done) {
+    const int why = SSL_get_error(session_.get(), done);
+    if (why != SSL_ERROR_WANT_READ && why != SSL_ERROR_WANT_WRITE) fail("the connection broke inside of TLS");
+  }
+
+  FileDescriptor socket_;
+  std::unique_ptr<SSL_CTX, FreeSession> context_;
+  std::unique_ptr<SSL, FreeSession> session_;
+};
+
+/// One connection; output is kept until `flush`.
+class Client {
+ public:
+  Client(std::uint16_t port, const std::string& authority) : wire_(port, authority) {
     output_ = "CONNECT {\"verbose\":false,\"headers\":true,\"no_responders\":true}\r\n";
   }
 
@@ -61,14 +139,9 @@ class Client {
 
   void flush() {
     for (std::size_t at = 0; at < output_.size();) {
-      const auto sent = ::send(socket_.get(), output_.data() + at, output_.size() - at, MSG_NOSIGNAL | MSG_DONTWAIT);
-      if (sent >= 0) {
-        at += static_cast<std::size_t>(sent);
-      } else if (errno == EAGAIN) {
-        fill(poll_ms, POLLIN | POLLOUT);  // a server that cannot write to us does not read from us
-      } else {
-        throw Exception(system_error("send to NATS", errno));
-      }
+      const std::size_t sent = wire_.send(std::string_view(output_).substr(at));
+      at += sent;
+      if (sent == 0) fill(poll_ms, POLLIN | POLLOUT);  // a server that cannot write to us does not read from us
     }
     output_.clear();
   }
@@ -85,14 +158,10 @@ class Client {
 
  private:
   void fill(int timeout_ms, short events) {
-    pollfd waiting{socket_.get(), events, 0};
-    if (::poll(&waiting, 1, timeout_ms) <= 0 || (waiting.revents & ~POLLOUT) == 0) return;
+    if (!wire_.wait(timeout_ms, events)) return;
     const std::size_t before = input_.size();
     input_.resize(before + read_bytes);
-    const auto bytes = ::recv(socket_.get(), input_.data() + before, read_bytes, MSG_DONTWAIT);
-    if (bytes == 0) fail("the server closed the connection");
-    if (bytes < 0 && errno != EAGAIN) throw Exception(system_error("receive from NATS", errno));
-    input_.resize(before + static_cast<std::size_t>(std::max<ssize_t>(bytes, 0)));
+    input_.resize(before + wire_.receive(input_.data() + before, read_bytes));
   }
 
   /// One line of the protocol, with its payload. False if it is not all here.
@@ -133,7 +202,7 @@ class Client {
     return value;
   }
 
-  FileDescriptor socket_;
+  NatsStream wire_;
   std::uint64_t subscriptions_ = 0;
   std::string output_;
   std::string input_;
@@ -143,7 +212,8 @@ class NatsMember {
  public:
   explicit NatsMember(peers::Scene& scene)
       : scene_(scene),
-        client_(static_cast<std::uint16_t>(std::stoi(scene.options().place) + static_cast<int>(scene.self()))) {
+        client_(static_cast<std::uint16_t>(std::stoi(scene.options().place) + static_cast<int>(scene.self())),
+                authority_of(scene.options().place)) {
     for (const std::string_view subject : {answers(), acks(), pushed()}) client_.subscribe(subject);
   }
 
@@ -169,6 +239,10 @@ class NatsMember {
   }
 
  private:
+  [[nodiscard]] static std::string authority_of(const std::string& place) {
+    const auto colon = place.find(':');
+    return colon == std::string::npos ? std::string() : place.substr(colon + 1);
+  }
   [[nodiscard]] std::string_view answers() const { return names_[0]; }
   [[nodiscard]] std::string_view acks() const { return names_[1]; }
   [[nodiscard]] std::string_view pushed() const { return names_[2]; }

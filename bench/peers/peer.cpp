@@ -1,7 +1,11 @@
 // Members and one watcher, who notes what all have delivered, are forked processes with memory in common.
 #include "peer.hpp"
 
+#include <fcntl.h>
+#include <sched.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 #include <ctime>
 #include <limits>
@@ -11,6 +15,7 @@
 
 #include <spindrift/bench/payload.hpp>
 #include <spindrift/bench/report.hpp>
+#include <spindrift/core/file_descriptor.hpp>
 
 namespace spindrift::peers {
 
@@ -120,6 +125,12 @@ void Scene::on_delivery(std::span<const std::byte> message) noexcept {
   tally.lost.store(tally.lost.load(std::memory_order_relaxed) + stamp.number - expected, std::memory_order_relaxed);
   expected = stamp.number + 1;
   tally.delivered.store(++delivered_, std::memory_order_relaxed);
+}
+
+void enter_network(const std::string& name) {
+  const FileDescriptor file(::open(("/run/netns/" + name).c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file) throw Exception(system_error("open namespace " + name, errno));
+  if (::setns(file.get(), CLONE_NEWNET) != 0) throw Exception(system_error("setns " + name, errno));
 }
 
 int run_peer(int argc, char** argv, bool senders_deliver, const std::function<void(Scene&)>& member) {

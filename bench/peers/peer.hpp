@@ -71,6 +71,9 @@ class Scene {
   std::vector<std::uint64_t> expected_;  ///< by sender
 };
 
+/// This thread and those that it starts are in the network namespace of that name from here on. Throws Exception: resource.
+void enter_network(const std::string& name);
+
 /// The main function of a peer's program: reads the options, runs `member` in one process per member, and prints one JSON
 /// object: messages per second delivered at the member that delivered the fewest, and how many were lost or came twice.
 /// `senders_deliver`: whether a sender gets its own messages; otherwise senders do not count.

@@ -66,6 +66,23 @@ class Counting(unittest.TestCase):
         self.assertEqual(text.count('{'), text.count('}'))
         self.assertIn('transport: udpu', text)
 
+    def test_corosync_is_told_to_seal_where_it_is_measured_so(self):
+        sealed, plain = (run.cage.corosync_configuration(1, 'knet', sealed) for sealed in (True, False))
+        self.assertIn('crypto_cipher: aes256', sealed)
+        self.assertIn('crypto_hash: sha256', sealed)
+        self.assertIn('keyfile: ', sealed)
+        self.assertIn('crypto_cipher: none', plain)
+        self.assertEqual(sealed.count('{'), sealed.count('}'))
+
+    def test_nats_seals_for_clients_and_between_servers_where_it_is_measured_so(self):
+        sealed, plain = (run.cage.nats_configuration(1, sealed) for sealed in (True, False))
+        self.assertEqual(sealed.count('tls {'), 2)
+        self.assertEqual(sealed.count('verify: true'), 1)
+        self.assertNotIn('tls', plain)
+        for text in (sealed, plain):
+            self.assertEqual(text.count('{'), text.count('}'))
+            self.assertEqual(text.count('nats://'), 2)
+
 
 class Running(unittest.TestCase):
     def test_a_peer_that_is_not_there_is_said_to_be_missing(self):
