@@ -26,6 +26,7 @@ struct Profile {
                                         ///< row's ring
   std::uint64_t bulk_ring_bytes = 0;    ///< of a sender's ring for large messages: 0 (none are large) or a power of two
   std::uint64_t large_message_bytes = 0;  ///< with a bulk ring: a payload of more bytes than this lies there; at least 16
+  bool split_rows = false;  ///< a sender's ring lies in memory of its own, which members of the subgroup alone are shown
 
   /// Largest payload that lies in the row's ring.
   [[nodiscard]] constexpr std::uint64_t ring_payload_max() const noexcept {

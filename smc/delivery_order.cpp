@@ -11,7 +11,7 @@ namespace spindrift::smc {
 RingReader reader_of(const SubgroupRows& rows, std::size_t sender) {
   const Profile& profile = rows.subgroup().profile;
   const sst::SubgroupBlock& block = rows.block(rows.sender(sender));
-  RingReader reader(rows.table().bytes(rows.sender(sender), block.ring), block.ring_bytes, profile.ring_payload_max());
+  RingReader reader(rows.table().ring(rows.sender(sender), rows.id()), block.ring_bytes, profile.ring_payload_max());
   if (profile.bulk_ring_bytes > 0) {
     reader.set_bulk(rows.table().bulk(rows.id()).ring(sender), profile.bulk_ring_bytes, profile.message_bytes_max);
   }

@@ -34,8 +34,7 @@ Multicast::Multicast(SubgroupId id, sst::Table& table, const Policy& policy, Del
       progress_(rows_),
       delivery_(rows_, progress_, policy.delivery_batch_max, sink, counters) {
   const Profile& profile = rows_.subgroup().profile;
-  const sst::SubgroupBlock& own = rows_.own_block();
-  if (rows_.sends()) ring_.emplace(std::span(table.own_bytes(own.ring), own.ring_bytes), profile);
+  if (rows_.sends()) ring_.emplace(table.own_ring(id), profile);
   if (profile.bulk_ring_bytes > 0) large_.emplace(rows_, policy.relay, ring(), counters);
 }
 
@@ -87,10 +86,7 @@ bool Multicast::send(std::uint64_t records_max, std::uint64_t bytes_max) {
   if (count == before) return false;
 
   if (large_) large_->send(count);
-  const std::uint64_t ring = rows_.own_block().ring;
-  for (const auto& range : ranges.range) {
-    rows_.table().stage(ring + range.offset, range.bytes, sst::Table::members_of(rows_.id()));
-  }
+  for (const auto& range : ranges.range) rows_.table().stage_ring(rows_.id(), range.offset, range.bytes);
   progress_.publish(count);
   sent_messages_.add(count - before);
   send_batches_.add(1);

@@ -45,15 +45,21 @@ RowLayout::RowLayout(const View& view, NodeId owner)
   control_bytes_ = next;
   decree_words_ = decree_words_of(view);
 
-  next = round_up(next + decree_words_ * word_bytes, page_bytes);
+  shared_bytes_ = place_rings(view, owner, false, round_up(next + decree_words_ * word_bytes, page_bytes));
+  bytes_ = place_rings(view, owner, true, shared_bytes_);
+}
+
+// Those that are split off, or the others. Returns where the last one ends.
+std::uint64_t RowLayout::place_rings(const View& view, NodeId owner, bool split, std::uint64_t next) {
   for (std::size_t i = 0; i < blocks_.size(); ++i) {
     const SubgroupView& subgroup = view.subgroups[i];
-    if (!blocks_[i] || !subgroup.sender_rank(owner)) continue;
+    if (!blocks_[i] || !subgroup.sender_rank(owner) || subgroup.profile.split_rows != split) continue;
     blocks_[i]->ring = next;
     blocks_[i]->ring_bytes = subgroup.profile.ring_bytes;
+    blocks_[i]->split = split;
     next += round_up(subgroup.profile.ring_bytes, page_bytes);
   }
-  bytes_ = next;
+  return next;
 }
 
 }  // namespace spindrift::sst

@@ -3,6 +3,9 @@
 // A row is one segment: control words first, then the decree (what the view change decides), then the owner's rings. Control
 // words of one subgroup sit in cache lines of their own; each ring starts on a page. The fields, their writers, guards and
 // bounds: docs/protocol.md.
+//
+// The rings of a split row come last, and the owner's segment ends before them: each is a segment of its own. A mirror,
+// which nobody but its reader sees, has them at their places.
 #pragma once
 
 #include <cstdint>
@@ -32,8 +35,9 @@ struct SubgroupBlock {
   std::uint64_t loaded = 0;       ///< 1: the owner's application has this subgroup's state
   std::uint64_t received_of = 0;  ///< one word per sender: messages of that sender consumed (wedged: received) here
   std::uint64_t forwarded = 0;    ///< with bulk rings, one word per sender: below it, all that the owner hands on is posted
-  std::uint64_t ring = 0;         ///< 0 if the owner does not send here
+  std::uint64_t ring = 0;         ///< 0 if the owner does not send here; of a split row, its place in mirrors
   std::uint64_t ring_bytes = 0;
+  bool split = false;             ///< the ring is a segment of its own, `ring_bytes` of it
 
   /// The line that holds committed, received and delivered.
   [[nodiscard]] std::uint64_t control_line() const noexcept { return committed; }
@@ -69,13 +73,18 @@ class RowLayout {
 
   /// Bytes before the decree: every word that never decreases.
   [[nodiscard]] std::uint64_t control_bytes() const noexcept { return control_bytes_; }
-  /// Size of the whole row; a multiple of the page.
+  /// Size of the owner's segment, which all members are shown: without rings that are split off. A multiple of the page.
+  [[nodiscard]] std::uint64_t shared_bytes() const noexcept { return shared_bytes_; }
+  /// Size of the whole row, and of a mirror of it; a multiple of the page.
   [[nodiscard]] std::uint64_t bytes() const noexcept { return bytes_; }
 
  private:
+  [[nodiscard]] std::uint64_t place_rings(const View& view, NodeId owner, bool split, std::uint64_t next);
+
   std::uint32_t activity_words_;
   std::uint64_t control_bytes_ = 0;
   std::uint64_t decree_words_ = 0;
+  std::uint64_t shared_bytes_ = 0;
   std::uint64_t bytes_ = 0;
   std::vector<std::optional<SubgroupBlock>> blocks_;
 };

@@ -19,8 +19,13 @@ Table::Table(const View& view, NodeId self, std::span<std::byte> own_row) : view
     const bool bulk = subgroup.profile.bulk_ring_bytes > 0 && inside[self_.value()];
     bulk_.push_back(bulk ? std::make_unique<BulkRings>(subgroup, self) : nullptr);
   }
-  CHECK(own_row.size() >= layout(self_).bytes());
+  CHECK(own_row.size() >= layout(self_).shared_bytes());
   rows_[self_.value()].memory = own_row.data();
+  for (std::uint32_t i = 0; i < view.subgroups.size(); ++i) {
+    const auto& block = layout(self_).subgroup(SubgroupId(i));
+    const bool inside = block && block->ring != 0 && !block->split;
+    own_rings_.push_back(inside ? own_row.subspan(block->ring, block->ring_bytes) : std::span<std::byte>());
+  }
   // Room for what one pass can stage, so that nothing is allocated after start.
   const std::size_t per_pass = 4 * view.subgroups.size() + 4;
   staged_bytes_.reserve(per_pass);
@@ -29,9 +34,32 @@ Table::Table(const View& view, NodeId self, std::span<std::byte> own_row) : view
   operations_.reserve(3 * per_pass * view.members.size());
 }
 
+void Table::set_own_ring(SubgroupId id, std::span<std::byte> ring) {
+  const auto& block = layout(self_).subgroup(id);
+  CHECK(block && block->split && ring.size() >= block->ring_bytes);
+  own_rings_[id.value()] = ring.first(block->ring_bytes);
+}
+
+void Table::attach_ring(Rank rank, SubgroupId id, std::span<const std::byte> ring) {
+  const auto& block = layout(rank).subgroup(id);
+  CHECK(rank != self_ && !attached(rank) && block && block->split && ring.size() >= block->ring_bytes);
+  Row& row = rows_[rank.value()];
+  row.rings.resize(view_.subgroups.size());
+  row.rings[id.value()] = ring.data();
+}
+
 void Table::attach_mapped(Rank rank, std::span<const std::byte> row) {
-  CHECK(rank != self_ && !attached(rank) && row.size() >= layout(rank).bytes());
+  CHECK(rank != self_ && !attached(rank) && row.size() >= layout(rank).shared_bytes());
   rows_[rank.value()].memory = row.data();
+}
+
+const std::byte* Table::ring(Rank rank, SubgroupId id) const {
+  if (rank == self_) return own_ring(id).data();
+  const Row& row = rows_[rank.value()];
+  const SubgroupBlock& block = *row.layout.subgroup(id);
+  if (row.mirrored || !block.split) return row.memory + block.ring;
+  CHECK(id.value() < row.rings.size() && row.rings[id.value()] != nullptr);
+  return row.rings[id.value()];
 }
 
 void Table::attach_mirrored(Rank rank, std::span<const std::byte> mirror, fabric::PeerId peer, fabric::RegionKey remote) {
@@ -64,9 +92,11 @@ void Table::bump_activity(SubgroupId subgroup) {
   if (any_mirrored_) stage_line(staged_activity_, offset, everybody);
 }
 
-void Table::stage(std::uint64_t offset, std::uint64_t bytes, Audience audience) {
-  CHECK(offset >= layout(self_).control_bytes() && offset + bytes <= layout(self_).bytes());
-  if (any_mirrored_ && bytes > 0) staged_bytes_.push_back({offset, bytes, audience});
+void Table::stage_ring(SubgroupId id, std::uint64_t offset, std::uint64_t bytes) {
+  const std::span<std::byte> ring = own_ring(id);
+  CHECK(offset + bytes <= ring.size());
+  const std::uint64_t place = layout(self_).subgroup(id)->ring;
+  if (any_mirrored_ && bytes > 0) staged_bytes_.push_back({ring.data() + offset, place + offset, bytes, members_of(id)});
   news_ = true;
 }
 
@@ -155,7 +185,7 @@ void Table::post_bytes_to(std::uint32_t rank) {
     if (!hears(rank, range.audience)) continue;
     operations_.push_back({.kind = fabric::Operation::Kind::write,
                            .peer = rows_[rank].peer,
-                           .local = own_row_.data() + range.offset,
+                           .local = range.local,
                            .bytes = range.bytes,
                            .region = rows_[rank].remote,
                            .offset = range.offset});

@@ -28,14 +28,18 @@ namespace spindrift::sst {
 
 class Table {
  public:
-  /// `view` must outlive the table. `own_row` is `layout(self).bytes()` of zeroed registered memory.
+  /// `view` must outlive the table. `own_row` is `layout(self).shared_bytes()` of zeroed registered memory.
   Table(const View& view, NodeId self, std::span<std::byte> own_row);
 
   [[nodiscard]] Rank self() const noexcept { return self_; }
   [[nodiscard]] const View& view() const noexcept { return view_; }
   [[nodiscard]] const RowLayout& layout(Rank rank) const { return rows_[rank.value()].layout; }
 
-  /// The peer's row can be read in place. `row.size()` is at least the layout's size.
+  /// The own ring of a subgroup, if it is split off: `ring_bytes` of zeroed registered memory.
+  void set_own_ring(SubgroupId id, std::span<std::byte> ring);
+  /// The ring of that subgroup, which is split off the peer's row, can be read in place; before the row is attached.
+  void attach_ring(Rank rank, SubgroupId id, std::span<const std::byte> ring);
+  /// The peer's row can be read in place. `row.size()` is at least the layout's `shared_bytes`.
   void attach_mapped(Rank rank, std::span<const std::byte> row);
   /// The peer writes its row into `mirror`; this member's row is pushed to it as `remote`, with the next push all of what
   /// was stored so far.
@@ -46,11 +50,12 @@ class Table {
   [[nodiscard]] Untrusted<std::uint64_t> read(Rank rank, std::uint64_t offset) const {
     return read_word(word_of(rank, offset));
   }
-  /// Bytes of any row, for walking a ring.
+  /// Bytes of any row that lie before its rings.
   [[nodiscard]] const std::byte* bytes(Rank rank, std::uint64_t offset) const { return rows_[rank.value()].memory + offset; }
-
-  /// The own row's bytes, for the rings built in place.
-  [[nodiscard]] std::byte* own_bytes(std::uint64_t offset) noexcept { return own_row_.data() + offset; }
+  /// The ring in which that member sends to a subgroup of this one, as it is seen here.
+  [[nodiscard]] const std::byte* ring(Rank rank, SubgroupId id) const;
+  /// The own ring, for messages built in place; if this member sends there.
+  [[nodiscard]] std::span<std::byte> own_ring(SubgroupId id) const { return own_rings_.at(id.value()); }
   [[nodiscard]] std::uint64_t own(std::uint64_t offset) const noexcept { return load_acquire(own_row_.data() + offset); }
 
   /// Sets a word of the own row, published after every earlier write to the row, and stages its cache line for the members
@@ -63,8 +68,8 @@ class Table {
   /// Sets data behind the words (the decree) that a word stored afterwards guards.
   void store_data(std::uint64_t offset, std::span<const std::uint64_t> words, Audience audience);
 
-  /// Stages bytes of the own row (a ring's range) for the mirrors of a subgroup's members. Stage before the guard's `store`.
-  void stage(std::uint64_t offset, std::uint64_t bytes, Audience audience);
+  /// Stages bytes of the own ring for the mirrors of the subgroup's members. Stage before the guard's `store`.
+  void stage_ring(SubgroupId id, std::uint64_t offset, std::uint64_t bytes);
 
   /// The bulk rings of a subgroup that this member is in and whose profile has some.
   [[nodiscard]] BulkRings& bulk(SubgroupId id) { return *bulk_.at(id.value()); }
@@ -105,9 +110,11 @@ class Table {
     bool behind = false;  ///< mirrored, and what was stored before it was attached is still to be pushed
     fabric::PeerId peer;
     fabric::RegionKey remote;
+    std::vector<const std::byte*> rings;  ///< by subgroup: those that are mapped by themselves; else null
   };
   struct Staged {
-    std::uint64_t offset;
+    std::byte* local;
+    std::uint64_t offset;  ///< in a mirror
     std::uint64_t bytes;
     Audience audience;
   };
@@ -138,6 +145,7 @@ class Table {
   const View& view_;
   Rank self_;
   std::span<std::byte> own_row_;
+  std::vector<std::span<std::byte>> own_rings_;  // by subgroup; empty where this member does not send
   std::vector<Row> rows_;                        // by rank
   std::vector<std::vector<bool>> in_subgroup_;   // by subgroup, by rank
   std::vector<std::unique_ptr<BulkRings>> bulk_;  // by subgroup; null where there are none for this member

@@ -83,6 +83,41 @@ TEST_CASE("rings lie behind the words, on pages, disjoint, and only where the ow
   }
 }
 
+TEST_CASE("rings that are split off lie behind the owner's segment, and everything else is where it was") {
+  const View whole = three_members(5);
+  View split = whole;
+  for (SubgroupView& subgroup : split.subgroups) subgroup.profile.split_rows = true;
+  for (const NodeId owner : whole.members) {
+    const RowLayout before(whole, owner);
+    const RowLayout layout(split, owner);
+    CHECK(before.shared_bytes() == before.bytes());
+    CHECK(layout.bytes() == before.bytes());
+    CHECK(layout.shared_bytes() % sst::page_bytes == 0);
+    CHECK(layout.shared_bytes() >= layout.decree() + layout.decree_words() * sst::word_bytes);
+    CHECK(layout.shared_bytes() < layout.decree() + layout.decree_words() * sst::word_bytes + sst::page_bytes);
+    for (std::uint32_t i = 0; i < whole.subgroups.size(); ++i) {
+      const auto& block = layout.subgroup(SubgroupId(i));
+      if (!block) continue;
+      CHECK(block->committed == before.subgroup(SubgroupId(i))->committed);
+      CHECK(block->ring == before.subgroup(SubgroupId(i))->ring);
+      CHECK(block->split == (block->ring != 0));
+      if (block->split) CHECK(block->ring >= layout.shared_bytes());
+    }
+  }
+}
+
+TEST_CASE("of a row that is split in part the other rings stay in the owner's segment") {
+  View view = three_members(4);
+  view.subgroups[0].profile.split_rows = true;
+  const RowLayout layout(view, view.members[2]);
+  CHECK(layout.subgroup(SubgroupId(0))->ring == layout.shared_bytes());
+  for (const std::uint32_t i : {1U, 2U, 3U}) {
+    const auto& block = layout.subgroup(SubgroupId(i));
+    CHECK_FALSE(block->split);
+    CHECK(block->ring + block->ring_bytes <= layout.shared_bytes());
+  }
+}
+
 TEST_CASE("one activity counter covers eight subgroups") {
   const View view = three_members(17);
   const RowLayout layout(view, view.members[0]);

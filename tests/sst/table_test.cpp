@@ -18,6 +18,7 @@ class RecordingFabric final : public fabric::Fabric {
     std::uint64_t offset;
     std::uint64_t bytes;
     bool copied;
+    const std::byte* local;
   };
   std::vector<Posted> posted;
   int notified = 0;
@@ -36,7 +37,7 @@ class RecordingFabric final : public fabric::Fabric {
   void unmap(fabric::PeerId, fabric::RegionKey) override {}
   Result<void> post(std::span<const fabric::Operation> operations) override {
     for (const auto& operation : operations) {
-      posted.push_back({operation.peer, operation.offset, operation.bytes, operation.copied});
+      posted.push_back({operation.peer, operation.offset, operation.bytes, operation.copied, operation.local});
     }
     return {};
   }
@@ -123,7 +124,7 @@ TEST_CASE("a push posts ring bytes, then words, then activity, to the members of
 
   table.bump_activity(pair);  // staged first, posted last
   table.store(block.committed, 3, Table::members_of(pair));
-  table.stage(block.ring, 24, Table::members_of(pair));
+  table.stage_ring(pair, 0, 24);
   REQUIRE(table.push(f.fabric));
 
   REQUIRE(f.fabric.posted.size() == 4);
@@ -166,4 +167,47 @@ TEST_CASE("a peer's word is read from its row, in place or mirrored alike") {
   CHECK(table.read(Rank(1), table.layout(Rank(1)).phase()).within(0, 9) == 2);
   CHECK(table.read(Rank(2), table.layout(Rank(2)).phase()).within(0, 9) == 3);
   CHECK(table.read(Rank(2), table.layout(Rank(2)).phase()).within(4, 9) == std::nullopt);
+}
+
+TEST_CASE("a ring that is split off is read where it is mapped, and in its row's mirror where it is not") {
+  Fixture f;
+  const SubgroupId pair(1);
+  f.view.subgroups[0].profile.split_rows = f.view.subgroups[1].profile.split_rows = true;
+  const std::uint64_t shared = sst::RowLayout(f.view, NodeId(0)).shared_bytes();
+  Table table(f.view, NodeId(0), Fixture::aligned(f.own).first(shared));
+  CHECK(table.own_ring(pair).empty());
+  std::vector<std::byte> own(4096), mapped(4096);
+  table.set_own_ring(pair, own);
+  CHECK(table.own_ring(pair).data() == own.data());
+  CHECK(table.ring(Rank(0), pair) == own.data());
+
+  table.attach_ring(Rank(2), pair, mapped);
+  CHECK_FALSE(table.attached(Rank(2)));
+  table.attach_mapped(Rank(2), Fixture::aligned(f.two).first(table.layout(Rank(2)).shared_bytes()));
+  CHECK(table.ring(Rank(2), pair) == mapped.data());
+
+  const auto mirror = Fixture::aligned(f.one);
+  table.attach_mirrored(Rank(1), mirror, fabric::PeerId(11), fabric::RegionKey(1));
+  CHECK(table.ring(Rank(1), SubgroupId(0)) == mirror.data() + table.layout(Rank(1)).subgroup(SubgroupId(0))->ring);
+}
+
+TEST_CASE("bytes of a ring that is split off are pushed to the ring's place in a mirror") {
+  Fixture f;
+  const SubgroupId pair(1);
+  f.view.subgroups[1].profile.split_rows = true;
+  Table table(f.view, NodeId(0), Fixture::aligned(f.own));
+  std::vector<std::byte> ring(4096);
+  table.set_own_ring(pair, ring);
+  table.attach_mirrored(Rank(1), Fixture::aligned(f.one), fabric::PeerId(11), fabric::RegionKey(1));
+  table.attach_mirrored(Rank(2), Fixture::aligned(f.two), fabric::PeerId(22), fabric::RegionKey(2));
+  table.stage_ring(pair, 40, 24);
+  table.stage_ring(SubgroupId(0), 8, 16);
+  REQUIRE(table.push(f.fabric));
+  REQUIRE(f.fabric.posted.size() == 3);
+  CHECK(f.fabric.posted[0].peer == fabric::PeerId(11));  // of the ring that is in the row
+  CHECK(f.fabric.posted[0].local == table.own_ring(SubgroupId(0)).data() + 8);
+  CHECK(f.fabric.posted[1].peer == fabric::PeerId(22));
+  CHECK(f.fabric.posted[1].local == ring.data() + 40);
+  CHECK(f.fabric.posted[1].offset == table.layout(Rank(0)).subgroup(pair)->ring + 40);
+  CHECK(f.fabric.posted[1].bytes == 24);
 }
