@@ -5,21 +5,22 @@
 
 namespace spindrift::views {
 
-Epoch::Epoch(View view, std::vector<RankSet> loaded, NodeId self, fabric::Region row, std::vector<Bulk> bulk,
+Epoch::Epoch(View view, std::vector<RankSet> loaded, NodeId self, fabric::Region row, std::vector<Beside> beside,
              const smc::Policy& policy, bool partition_safety, smc::DeliverySink& sink, CounterBlock& counters)
     : view_(std::move(view)),
       loaded_(std::move(loaded)),
       row_(row),
-      bulk_(std::move(bulk)),
+      beside_(std::move(beside)),
       table_(view_, self, row_.memory),
       scheduler_(table_, policy),
       change_(view_, loaded_, table_, *this, partition_safety),
       lines_(view_.members.size()) {
   CHECK(view_.incarnations.size() == view_.members.size() && loaded_.size() == view_.subgroups.size());
-  CHECK(bulk_.size() == view_.subgroups.size());
-  for (std::uint32_t i = 0; i < bulk_.size(); ++i) {
+  CHECK(beside_.size() == view_.subgroups.size());
+  for (std::uint32_t i = 0; i < beside_.size(); ++i) {
     if (!view_.subgroups[i].member_position(self)) continue;
-    if (bulk_[i].own) table_.bulk(SubgroupId(i)).set_own(bulk_[i].own->memory);
+    if (beside_[i].ring) table_.set_own_ring(SubgroupId(i), beside_[i].ring->memory);
+    if (beside_[i].bulk_ring) table_.bulk(SubgroupId(i)).set_own(beside_[i].bulk_ring->memory);
     scheduler_.add(SubgroupId(i), sink, counters);
   }
 }

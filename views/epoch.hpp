@@ -24,21 +24,22 @@ class Epoch final : private Counts {
   /// The state of one other member's row here, at the fabric.
   struct Line {
     bool offered = false;                  ///< my row, or a mirror, was exposed to it
-    std::uint32_t bulk_offered = 0;        ///< bulk rings of so many subgroups, the first ones, were
+    std::uint32_t beside_offered = 0;      ///< so much of what may lie beside the row was gone through
     std::optional<fabric::Region> mirror;  ///< of its row, here
     std::optional<std::pair<fabric::PeerId, fabric::RegionKey>> theirs;  ///< its row, or its mirror of mine
-    std::vector<std::pair<fabric::PeerId, fabric::RegionKey>> their_bulk;  ///< bulk rings, or mirrors of others'
+    std::vector<std::pair<fabric::PeerId, fabric::RegionKey>> beside;  ///< its rings, bulk rings, or bulk mirrors of others'
   };
 
-  /// Registered memory for the large messages of one subgroup; nothing where it is not needed.
-  struct Bulk {
-    std::optional<fabric::Region> own;      ///< the own ring
-    std::optional<fabric::Region> mirrors;  ///< of the other senders' rings, for members whose rows are not mapped
+  /// Registered memory beside the row, for the messages of one subgroup; nothing where it is not needed.
+  struct Beside {
+    std::optional<fabric::Region> ring;          ///< the own one, if it is split off the row
+    std::optional<fabric::Region> bulk_ring;     ///< the own one
+    std::optional<fabric::Region> bulk_mirrors;  ///< of the other senders' bulk rings, for members whose rows are not mapped
   };
 
-  /// `row` is zeroed registered memory of `sst::RowLayout(view, self).bytes()`; `bulk`, by subgroup, has the own rings. The
-  /// rest outlives the epoch.
-  Epoch(View view, std::vector<RankSet> loaded, NodeId self, fabric::Region row, std::vector<Bulk> bulk,
+  /// `row` is zeroed registered memory of `sst::RowLayout(view, self).shared_bytes()`; `beside`, by subgroup, has the own
+  /// rings. The rest outlives the epoch.
+  Epoch(View view, std::vector<RankSet> loaded, NodeId self, fabric::Region row, std::vector<Beside> beside,
         const smc::Policy& policy, bool partition_safety, smc::DeliverySink& sink,
         CounterBlock& counters);
 
@@ -48,8 +49,8 @@ class Epoch final : private Counts {
   /// By subgroup: the members that had its state when the view began.
   [[nodiscard]] const std::vector<RankSet>& loaded() const noexcept { return loaded_; }
   [[nodiscard]] const fabric::Region& row() const noexcept { return row_; }
-  [[nodiscard]] Bulk& bulk(SubgroupId id) { return bulk_.at(id.value()); }
-  [[nodiscard]] const std::vector<Bulk>& bulk() const noexcept { return bulk_; }
+  [[nodiscard]] Beside& beside(SubgroupId id) { return beside_.at(id.value()); }
+  [[nodiscard]] const std::vector<Beside>& beside() const noexcept { return beside_; }
   [[nodiscard]] sst::Table& table() noexcept { return table_; }
   [[nodiscard]] const sst::Table& table() const noexcept { return table_; }
   [[nodiscard]] ViewChange& change() noexcept { return change_; }
@@ -87,7 +88,7 @@ class Epoch final : private Counts {
   View view_;
   std::vector<RankSet> loaded_;
   fabric::Region row_;
-  std::vector<Bulk> bulk_;  // by subgroup
+  std::vector<Beside> beside_;  // by subgroup
   sst::Table table_;
   smc::SubgroupScheduler scheduler_;
   ViewChange change_;

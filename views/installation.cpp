@@ -9,6 +9,7 @@ namespace spindrift::views {
 namespace {
 
 constexpr std::size_t offers_max = 4;  // views of which a peer's regions are kept
+constexpr Installation::Part parts_beside[] = {Installation::Part::ring, Installation::Part::bulk};  // of each subgroup
 
 }  // namespace
 
@@ -17,29 +18,37 @@ Installation::Installation(Options options, fabric::Fabric& fabric, smc::Deliver
 
 Result<void> Installation::begin(View view, std::vector<RankSet> loaded) {
   const sst::RowLayout layout(view, options_.self);
-  SPINDRIFT_TRY_ASSIGN(const fabric::Region row, fabric_.allocate(layout.bytes(), "row"));
-  SPINDRIFT_TRY_ASSIGN(auto bulk, allocate_bulk(view));
-  epochs_.push_back(std::make_unique<Epoch>(std::move(view), std::move(loaded), options_.self, row, std::move(bulk),
+  SPINDRIFT_TRY_ASSIGN(const fabric::Region row, fabric_.allocate(layout.shared_bytes(), "row"));
+  SPINDRIFT_TRY_ASSIGN(auto beside, allocate_beside(view));
+  epochs_.push_back(std::make_unique<Epoch>(std::move(view), std::move(loaded), options_.self, row, std::move(beside),
                                             options_.policy, options_.partition_safety, sink_, counters_));
   return {};
 }
 
 // Mirrors are allocated when the first peer is met that needs one.
-Result<std::vector<Epoch::Bulk>> Installation::allocate_bulk(const View& view) {
-  std::vector<Epoch::Bulk> bulk(view.subgroups.size());
-  for (std::size_t s = 0; s < bulk.size(); ++s) {
+Result<std::vector<Epoch::Beside>> Installation::allocate_beside(const View& view) {
+  std::vector<Epoch::Beside> beside(view.subgroups.size());
+  for (std::size_t s = 0; s < beside.size(); ++s) {
     const SubgroupView& subgroup = view.subgroups[s];
-    if (subgroup.profile.bulk_ring_bytes == 0 || !subgroup.sender_rank(options_.self)) continue;
-    SPINDRIFT_TRY_ASSIGN(bulk[s].own, fabric_.allocate(subgroup.profile.bulk_ring_bytes, "bulk ring"));
+    if (!subgroup.sender_rank(options_.self)) continue;
+    const Profile& profile = subgroup.profile;
+    if (profile.split_rows) {
+      SPINDRIFT_TRY_ASSIGN(beside[s].ring, fabric_.allocate(profile.ring_bytes, "ring"));
+    }
+    if (profile.bulk_ring_bytes > 0) {
+      SPINDRIFT_TRY_ASSIGN(beside[s].bulk_ring, fabric_.allocate(profile.bulk_ring_bytes, "bulk ring"));
+    }
   }
-  return bulk;
+  return beside;
 }
 
-// Whether `from` exposes something of this subgroup to `to`: its bulk ring to be read, or mirrors to be written, by a sender
-// of its own messages, and by any other that may hand on somebody's.
-bool Installation::shows_bulk(const SubgroupView& subgroup, NodeId from, NodeId to, bool mapped) const {
-  if (subgroup.profile.bulk_ring_bytes == 0) return false;
+// Whether `from` exposes that part of this subgroup to `to`. A ring that is split off: to be read by who maps it. Of bulk
+// rings the own one, to be read, or mirrors, to be written, by a sender of its own messages, and by any other that may hand
+// on somebody's.
+bool Installation::shows(Part part, const SubgroupView& subgroup, NodeId from, NodeId to, bool mapped) const {
   if (!subgroup.member_position(from) || !subgroup.member_position(to)) return false;
+  if (part == Part::ring) return subgroup.profile.split_rows && mapped && subgroup.sender_rank(from).has_value();
+  if (subgroup.profile.bulk_ring_bytes == 0) return false;
   if (mapped) return subgroup.sender_rank(from).has_value();
   if (sst::BulkRings::mirrors_bytes(subgroup, from) == 0) return false;
   return subgroup.sender_rank(to).has_value() || options_.policy.relay != smc::relay::direct;
@@ -53,9 +62,11 @@ Result<std::optional<Showing>> Installation::next_offer(const PeerConnection& to
   if (!to.mappable && !line.mirror) {
     SPINDRIFT_TRY_ASSIGN(line.mirror, fabric_.allocate(epoch.table().layout(rank).bytes(), "mirror"));
   }
-  while (line.bulk_offered < epoch.view().subgroups.size()) {
-    const SubgroupId id(line.bulk_offered++);
-    if (!shows_bulk(epoch.view().subgroup(id), options_.self, to.who.node, to.mappable)) continue;
+  while (line.beside_offered < std::size(parts_beside) * epoch.view().subgroups.size()) {
+    const SubgroupId id(line.beside_offered / std::size(parts_beside));
+    const Part part = parts_beside[line.beside_offered++ % std::size(parts_beside)];
+    if (!shows(part, epoch.view().subgroup(id), options_.self, to.who.node, to.mappable)) continue;
+    if (part == Part::ring) return std::optional(Showing{RingNotice{epoch.id(), id}, epoch.beside(id).ring->key});
     SPINDRIFT_TRY_ASSIGN(std::optional<Showing> bulk, offer_bulk(id, to));
     return bulk;
   }
@@ -67,13 +78,13 @@ Result<std::optional<Showing>> Installation::next_offer(const PeerConnection& to
 
 Result<Showing> Installation::offer_bulk(SubgroupId id, const PeerConnection& to) {
   Epoch& epoch = *present();
-  Epoch::Bulk& bulk = epoch.bulk(id);
-  if (!to.mappable && !bulk.mirrors) {
+  Epoch::Beside& beside = epoch.beside(id);
+  if (!to.mappable && !beside.bulk_mirrors) {
     const std::uint64_t bytes = sst::BulkRings::mirrors_bytes(epoch.view().subgroup(id), options_.self);
-    SPINDRIFT_TRY_ASSIGN(bulk.mirrors, fabric_.allocate(bytes, "bulk mirrors"));
-    epoch.table().bulk(id).set_mirrors(bulk.mirrors->memory);
+    SPINDRIFT_TRY_ASSIGN(beside.bulk_mirrors, fabric_.allocate(bytes, "bulk mirrors"));
+    epoch.table().bulk(id).set_mirrors(beside.bulk_mirrors->memory);
   }
-  const fabric::RegionKey offered = to.mappable ? bulk.own->key : bulk.mirrors->key;
+  const fabric::RegionKey offered = to.mappable ? beside.bulk_ring->key : beside.bulk_mirrors->key;
   const auto access = to.mappable ? fabric::Access::read : fabric::Access::write;
   return Showing{BulkNotice{epoch.id(), id}, offered, access};
 }
@@ -82,10 +93,11 @@ bool Installation::on_exposed(const PeerConnection& from, const Offer& offer) {
   const auto expected = from.mappable ? fabric::Access::read : fabric::Access::write;
   Shown& shown = shown_[from.id];
   const Epoch* const epoch = present();
-  const std::size_t most = offers_max * (1 + options_.subgroups);  // of each view a row, and bulk rings for every subgroup
+  const std::size_t most = offers_max * (1 + std::size(parts_beside) * options_.subgroups);
   if (!shown.announced || offer.access != expected || shown.offers.size() == most) return false;
   const What what = *std::exchange(shown.announced, std::nullopt);
-  if (epoch != nullptr && what.first < epoch->id()) {
+  if (what.part == Part::ring && !from.mappable) return false;
+  if (epoch != nullptr && what.view < epoch->id()) {
     fabric_.unmap(from.id, offer.region);
     return true;
   }
@@ -97,7 +109,7 @@ void Installation::forget_earlier(fabric::PeerId peer) {
   const auto shown = shown_.find(peer);
   if (shown == shown_.end()) return;
   std::erase_if(shown->second.offers, [&](const auto& offer) {
-    if (offer.first.first >= present()->id()) return false;
+    if (offer.first.view >= present()->id()) return false;
     fabric_.unmap(peer, offer.second.region);
     return true;
   });
@@ -122,7 +134,7 @@ RankSet Installation::attach(std::span<const PeerConnection> members) {
     const auto shown = shown_.find(from.id);
     if (epoch.table().attached(rank) || epoch.change().suspected().contains(rank)) continue;
     if (!epoch.line(rank).offered || shown == shown_.end()) continue;
-    if (!shown->second.offers.contains({epoch.id(), std::nullopt})) continue;
+    if (!shown->second.offers.contains(What{epoch.id()})) continue;
     attach(rank, from, shown->second.offers);
     attached.add(rank);
   }
@@ -131,11 +143,12 @@ RankSet Installation::attach(std::span<const PeerConnection> members) {
 
 void Installation::attach(Rank rank, const PeerConnection& from, std::map<What, Offer>& offers) {
   Epoch& epoch = *present();
-  const Offer offer = offers.extract({epoch.id(), std::nullopt}).mapped();
-  const std::uint64_t needed = epoch.table().layout(from.mappable ? rank : epoch.self()).bytes();
+  const Offer offer = offers.extract(What{epoch.id()}).mapped();
+  const std::uint64_t needed =
+      from.mappable ? epoch.table().layout(rank).shared_bytes() : epoch.table().layout(epoch.self()).bytes();
   if (offer.bytes < needed) return epoch.change().suspect(rank, "it exposed a row of the wrong size");
   epoch.line(rank).theirs = {from.id, offer.region};
-  if (std::string fault = attach_bulk(rank, from, offers); !fault.empty()) {
+  if (std::string fault = attach_beside(rank, from, offers); !fault.empty()) {
     return epoch.change().suspect(rank, std::move(fault));
   }
   if (!from.mappable) {
@@ -148,28 +161,46 @@ void Installation::attach(Rank rank, const PeerConnection& from, std::map<What, 
 }
 
 // The rings of that member's messages, or its mirrors. Returns what is wrong with them, if anything is.
-std::string Installation::attach_bulk(Rank rank, const PeerConnection& from, std::map<What, Offer>& offers) {
+std::string Installation::attach_beside(Rank rank, const PeerConnection& from, std::map<What, Offer>& offers) {
   Epoch& epoch = *present();
-  const NodeId node = from.who.node;
   for (std::uint32_t s = 0; s < epoch.view().subgroups.size(); ++s) {
-    const SubgroupView& subgroup = epoch.view().subgroups[s];
-    if (!shows_bulk(subgroup, node, options_.self, from.mappable)) continue;
-    const auto offered = offers.extract({epoch.id(), SubgroupId(s)});
-    if (offered.empty()) return "it did not show its bulk rings before its row";
-    const Offer offer = offered.mapped();
-    epoch.line(rank).their_bulk.emplace_back(from.id, offer.region);
-    const std::uint64_t needed =
-        from.mappable ? subgroup.profile.bulk_ring_bytes : sst::BulkRings::mirrors_bytes(subgroup, node);
-    if (offer.bytes < needed) return "it exposed bulk rings of the wrong size";
-    sst::BulkRings& rings = epoch.table().bulk(SubgroupId(s));
-    if (!from.mappable) {
-      rings.attach_mirrored(node, offer.region);
-      continue;
+    const SubgroupId id(s);
+    for (const Part part : parts_beside) {
+      if (!shows(part, epoch.view().subgroup(id), from.who.node, options_.self, from.mappable)) continue;
+      const auto offered = offers.extract(What{epoch.id(), part, id});
+      if (offered.empty()) return "it did not show its rings before its row";
+      const Offer offer = offered.mapped();
+      epoch.line(rank).beside.emplace_back(from.id, offer.region);
+      std::string fault = part == Part::ring ? attach_ring(rank, id, from, offer) : attach_bulk(id, from, offer);
+      if (!fault.empty()) return fault;
     }
-    auto ring = fabric_.map(from.id, offer.region);
-    if (!ring) return "its bulk ring cannot be mapped: " + ring.error().to_string();
-    rings.attach_mapped(node, *ring);
   }
+  return {};
+}
+
+std::string Installation::attach_ring(Rank rank, SubgroupId id, const PeerConnection& from, const Offer& offer) {
+  Epoch& epoch = *present();
+  if (offer.bytes < epoch.view().subgroup(id).profile.ring_bytes) return "it exposed a ring of the wrong size";
+  auto ring = fabric_.map(from.id, offer.region);
+  if (!ring) return "its ring cannot be mapped: " + ring.error().to_string();
+  epoch.table().attach_ring(rank, id, *ring);
+  return {};
+}
+
+std::string Installation::attach_bulk(SubgroupId id, const PeerConnection& from, const Offer& offer) {
+  Epoch& epoch = *present();
+  const SubgroupView& subgroup = epoch.view().subgroup(id);
+  const std::uint64_t needed =
+      from.mappable ? subgroup.profile.bulk_ring_bytes : sst::BulkRings::mirrors_bytes(subgroup, from.who.node);
+  if (offer.bytes < needed) return "it exposed bulk rings of the wrong size";
+  sst::BulkRings& rings = epoch.table().bulk(id);
+  if (!from.mappable) {
+    rings.attach_mirrored(from.who.node, offer.region);
+    return {};
+  }
+  auto ring = fabric_.map(from.id, offer.region);
+  if (!ring) return "its bulk ring cannot be mapped: " + ring.error().to_string();
+  rings.attach_mapped(from.who.node, *ring);
   return {};
 }
 
@@ -177,11 +208,12 @@ void Installation::release(Epoch& old) {
   for (const Epoch::Line& line : old.lines()) {
     if (line.theirs) fabric_.unmap(line.theirs->first, line.theirs->second);
     if (line.mirror) fabric_.release(line.mirror->key);
-    for (const auto& [peer, region] : line.their_bulk) fabric_.unmap(peer, region);
+    for (const auto& [peer, region] : line.beside) fabric_.unmap(peer, region);
   }
-  for (const Epoch::Bulk& bulk : old.bulk()) {
-    if (bulk.own) fabric_.release(bulk.own->key);
-    if (bulk.mirrors) fabric_.release(bulk.mirrors->key);
+  for (const Epoch::Beside& beside : old.beside()) {
+    for (const auto& region : {beside.ring, beside.bulk_ring, beside.bulk_mirrors}) {
+      if (region) fabric_.release(region->key);
+    }
   }
   fabric_.release(old.row().key);
 }

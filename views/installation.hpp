@@ -1,12 +1,14 @@
-// The epochs of this member: memory for a view that begins, the exchange of rows and bulk rings with its other members, and
-// the end of epochs that nobody needs any more.
+// The epochs of this member: memory for a view that begins, the exchange of rows and of what lies beside them with its other
+// members, and the end of epochs that nobody needs any more.
 //
-// The invariant to remember: what a member shows to whom is a function of the view, so each knows what to wait for: the bulk
-// rings of every subgroup that the two share, then the row. A notice before each region says which one it is.
+// The invariant to remember: what a member shows to whom is a function of the view, so each knows what to wait for: of every
+// subgroup that the two share the ring, if rows are split and mapped, and the bulk rings; then the row. A notice before each
+// region says which one it is. Of a subgroup that the other is not in it shows nothing but the words of its row.
 //
 // The poller's. An epoch lives until every member of the present view reads all its rows, and what it left over is sent.
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -46,8 +48,15 @@ class Installation {
     smc::Policy policy;
     bool partition_safety = true;
   };
-  /// A view, and a subgroup if it is about that one's bulk rings; without one, about the row.
-  using What = std::pair<ViewId, std::optional<SubgroupId>>;
+  /// The row, or of one subgroup what lies beside it.
+  enum class Part : std::uint8_t { row, ring, bulk };
+  /// What a region is for.
+  struct What {
+    ViewId view;
+    Part part = Part::row;
+    SubgroupId subgroup{};
+    friend auto operator<=>(const What&, const What&) = default;
+  };
   struct Offer {
     fabric::RegionKey region;
     std::uint64_t bytes = 0;
@@ -98,11 +107,13 @@ class Installation {
     std::map<What, Offer> offers;  ///< for the present view and later ones
   };
 
-  [[nodiscard]] Result<std::vector<Epoch::Bulk>> allocate_bulk(const View& view);
-  [[nodiscard]] bool shows_bulk(const SubgroupView& subgroup, NodeId from, NodeId to, bool mapped) const;
+  [[nodiscard]] Result<std::vector<Epoch::Beside>> allocate_beside(const View& view);
+  [[nodiscard]] bool shows(Part part, const SubgroupView& subgroup, NodeId from, NodeId to, bool mapped) const;
   [[nodiscard]] Result<Showing> offer_bulk(SubgroupId id, const PeerConnection& to);
   void attach(Rank rank, const PeerConnection& from, std::map<What, Offer>& offers);
-  [[nodiscard]] std::string attach_bulk(Rank rank, const PeerConnection& from, std::map<What, Offer>& offers);
+  [[nodiscard]] std::string attach_beside(Rank rank, const PeerConnection& from, std::map<What, Offer>& offers);
+  [[nodiscard]] std::string attach_ring(Rank rank, SubgroupId id, const PeerConnection& from, const Offer& offer);
+  [[nodiscard]] std::string attach_bulk(SubgroupId id, const PeerConnection& from, const Offer& offer);
   void release(Epoch& old);
 
   Options options_;

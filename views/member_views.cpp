@@ -51,9 +51,11 @@ void Member::on_message(const PeerConnection& from, Message& message) {
   } else if (const auto* promise = std::get_if<Promise>(&message)) {
     founding_.on_promise(node, *promise);
   } else if (const auto* row = std::get_if<RowNotice>(&message)) {
-    installation_.on_notice(from, {row->view, std::nullopt});
+    installation_.on_notice(from, {row->view, Installation::Part::row, {}});
+  } else if (const auto* ring = std::get_if<RingNotice>(&message)) {
+    installation_.on_notice(from, {ring->view, Installation::Part::ring, ring->subgroup});
   } else if (const auto* bulk = std::get_if<BulkNotice>(&message)) {
-    installation_.on_notice(from, {bulk->view, bulk->subgroup});
+    installation_.on_notice(from, {bulk->view, Installation::Part::bulk, bulk->subgroup});
   } else if (const auto* piece = std::get_if<StatePiece>(&message)) {
     const bool steady = epoch() != nullptr && epoch()->change().state() == ViewChange::State::steady;
     if (steady && !transfers_.on_piece(node, *piece)) links_.accuse(node, "it sent a piece of a state out of turn");

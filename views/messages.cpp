@@ -148,10 +148,12 @@ template <class T>
 concept Reasoned = Const<T, Refusal> || Const<T, Removed> || Const<T, Stopped>;
 template <class T>
 concept OfView = Const<T, RowNotice> || Const<T, Settled>;
+template <class T>
+concept OfSubgroup = Const<T, BulkNotice> || Const<T, RingNotice>;
 
 void fields(auto& with, Reasoned auto& message) { with.each(message.reason); }
 void fields(auto& with, OfView auto& message) { with.each(message.view); }
-void fields(auto& with, Const<BulkNotice> auto& notice) { with.each(notice.view, notice.subgroup); }
+void fields(auto& with, OfSubgroup auto& notice) { with.each(notice.view, notice.subgroup); }
 void fields(auto& with, Const<StateAck> auto& ack) { with.each(ack.view, ack.subgroup, ack.offset); }
 void fields(auto& with, Const<StatePiece> auto& piece) {
   with.each(piece.view, piece.subgroup, piece.offset, piece.state_bytes, piece.total_bytes);

@@ -86,6 +86,11 @@ struct BulkNotice {
   ViewId view;
   SubgroupId subgroup;
 };
+/// The same of the ring in which the peer sends to a subgroup, to be read in place: it is split off the row.
+struct RingNotice {
+  ViewId view;
+  SubgroupId subgroup;
+};
 /// A piece of a subgroup's state for a newcomer; travels with a digest.
 struct StatePiece {
   ViewId view;
@@ -118,7 +123,8 @@ struct Addressed {
 
 /// The number of a message's kind on its way is its place in this list.
 using Message = std::variant<Mismatch, Hello, Refusal, Removed, ViewNotice, RowNotice, StatePiece, StateAck, PrivateMessage,
-                             Stopped, MessagePart, PromiseRequest, Promise, Settled, BulkNotice>;
+                             Stopped, MessagePart, PromiseRequest, Promise, Settled, BulkNotice,
+                             RingNotice>;
 
 /// For that node, on the connection of these words: taken on no other.
 [[nodiscard]] std::vector<std::byte> encode(const GroupIdentity& identity, const Hello& hello, NodeId to,

@@ -45,6 +45,7 @@ void check(const ViewNotice& notice) {
 }
 void check(const RowNotice&) {}
 void check(const BulkNotice& notice) { expect(notice.subgroup.value() < 2, "a subgroup that exists"); }
+void check(const RingNotice& notice) { expect(notice.subgroup.value() < 2, "a subgroup that exists"); }
 void check(const Settled&) {}
 void check(const StatePiece& piece) {
   expect(piece.subgroup.value() < 2 && piece.offset + piece.bytes.size() <= piece.total_bytes, "a piece lies in its stream");

@@ -1,4 +1,5 @@
-// Which memory of a run belongs to bulk rings: own rings of senders, and mirrors of the others'.
+// Which memory of a run belongs to bulk rings: own rings of senders, and mirrors of the others'. Or, in a list of its own,
+// to rings that are split off rows.
 #pragma once
 
 #include <cstddef>

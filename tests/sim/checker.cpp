@@ -92,7 +92,8 @@ void Checker::on_posted(const NetworkListener::Write& write) {
   if (const auto target = bulk_.find(write.region)) return check_bulk_write(write, {target->region, write.offset});
   // S1: what goes into a mirror is the same place of the owner's row, now or a little earlier.
   const std::byte* row = ledger_.row(from);
-  if (write.region != network_->row_copy(write.to, write.from) || !(write.copied || write.local == row + write.offset)) {
+  const bool own = write.copied || write.local == ledger_.own(from, write.offset);
+  if (write.region != network_->row_copy(write.to, write.from) || !own) {
     return violate("S1", from, "a write that is not a copy of the own row in its mirror");
   }
   // S4: words travel whole.

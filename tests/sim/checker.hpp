@@ -24,6 +24,8 @@ class Checker {
   /// The member's own row is allocated.
   void on_row(Rank rank, const std::byte* row);
 
+  /// The member's ring of that subgroup is split off its row, and there.
+  void on_ring(Rank rank, std::uint32_t subgroup, const std::byte* ring) { ledger_.set_ring(subgroup, rank, ring); }
   /// The member has memory for large messages there.
   void on_bulk(Rank rank, std::uint32_t subgroup, bool own, std::span<const std::byte> memory);
 

@@ -157,7 +157,7 @@ void Cluster::step_node(std::uint32_t rank) {
   if (node.resumed_) note_pause_over_window(rank);
   node.dirty_ = false;
   const views::Member::Step step = node.member_->step(scheduler_.time());
-  note_bulk(rank);
+  note_beside(rank);
   ++node.steps_;
   const views::Epoch* const epoch = node.member_->epoch();
   if (epoch != nullptr && epoch->holds_back()) report_.hit(Probe::held_back);
@@ -175,13 +175,14 @@ void Cluster::step_node(std::uint32_t rank) {
   if (node.dirty_) schedule_step(rank);
 }
 
-void Cluster::note_bulk(std::uint32_t rank) {
+void Cluster::note_beside(std::uint32_t rank) {
   views::Epoch* const epoch = nodes_[rank]->member_->epoch();
   if (epoch == nullptr || nodes_[rank]->state_ == MemberState::active) return;
   for (std::uint32_t s = 0; s < options_.view.subgroups.size(); ++s) {
-    const views::Epoch::Bulk& bulk = epoch->bulk(SubgroupId(s));
-    if (bulk.own) checker_.on_bulk(Rank(rank), s, true, bulk.own->memory);
-    if (bulk.mirrors) checker_.on_bulk(Rank(rank), s, false, bulk.mirrors->memory);
+    const views::Epoch::Beside& beside = epoch->beside(SubgroupId(s));
+    if (beside.ring) checker_.on_ring(Rank(rank), s, beside.ring->memory.data());
+    if (beside.bulk_ring) checker_.on_bulk(Rank(rank), s, true, beside.bulk_ring->memory);
+    if (beside.bulk_mirrors) checker_.on_bulk(Rank(rank), s, false, beside.bulk_mirrors->memory);
   }
 }
 

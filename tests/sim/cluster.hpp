@@ -93,7 +93,7 @@ class Cluster final : public Handler, public NetworkListener {
   void start_node(std::uint32_t rank);
   void schedule_step(std::uint32_t rank);
   void step_node(std::uint32_t rank);
-  void note_bulk(std::uint32_t rank);
+  void note_beside(std::uint32_t rank);
   void step_again(std::uint32_t rank);
   void note_state(std::uint32_t rank);
   void maybe_pause(std::uint32_t rank);

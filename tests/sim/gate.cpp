@@ -12,6 +12,7 @@ namespace spindrift::sim {
 namespace {
 
 constexpr std::uint64_t metamorphic_every = 16;
+constexpr std::uint64_t split_every = 8;
 
 struct Outcome {
   std::optional<Violation> violation;
@@ -39,13 +40,18 @@ Outcome run_with_batches(Options options, std::uint64_t batch) {
   return outcome;
 }
 
-// R5: the batch limits change when things happen, never what is delivered.
-std::optional<Violation> compare_batches(const Options& options) {
+// R5: batch limits and where rings lie change when things happen, never what is delivered.
+std::optional<Violation> compare_outcomes(const Options& options) {
   const Outcome one = run_with_batches(options, 1);
   const Outcome sixteen = run_with_batches(options, 16);
-  if (one.violation) return one.violation;
-  if (sixteen.violation) return sixteen.violation;
+  Options other = options;
+  other.split_rows();
+  const Outcome split = run_with_batches(std::move(other), 16);
+  for (const Outcome& outcome : {one, sixteen, split}) {
+    if (outcome.violation) return outcome.violation;
+  }
   if (one.received != sixteen.received) return Violation{"R5", "batch limits 1 and 16 deliver different messages", 0};
+  if (split.received != sixteen.received) return Violation{"R5", "rows that are split deliver different messages", 0};
   return std::nullopt;
 }
 
@@ -58,20 +64,23 @@ struct Run {
   std::string options;
 };
 
-Run run_one_view(std::uint64_t seed, bool verbose) {
-  const Options chosen = Options::of(seed);
+Run run_one_view(std::uint64_t seed, bool verbose, bool split) {
+  Options chosen = Options::of(seed);
+  if (split) chosen.split_rows();
   Cluster cluster(chosen);
   cluster.set_verbose(verbose);
   cluster.run();
   Run run{cluster.events(), cluster.checker().deliveries(), cluster.hash(), cluster.report(), chosen.describe()};
-  if (!run.report.failed() && seed % metamorphic_every == 0) {
-    if (auto violation = compare_batches(chosen)) run.report.violation() = std::move(violation);
+  if (!split && !run.report.failed() && seed % metamorphic_every == 0) {
+    if (auto violation = compare_outcomes(chosen)) run.report.violation() = std::move(violation);
   }
   return run;
 }
 
-Run run_views(std::uint64_t seed, bool verbose) {
-  Fleet fleet(Plan::of(seed));
+Run run_views(std::uint64_t seed, bool verbose, bool split) {
+  Plan plan = Plan::of(seed);
+  if (split) plan.split_rows();
+  Fleet fleet(std::move(plan));
   fleet.set_verbose(verbose);
   fleet.run();
   return {fleet.events(), fleet.deliveries(), fleet.hash(), fleet.report(), fleet.plan().describe()};
@@ -87,16 +96,22 @@ GateResult run_gate(const GateOptions& options) {
     if (options.on_seed) options.on_seed(seed);
     const bool one_view =
         options.kind == GateOptions::Kind::one_view || (options.kind == GateOptions::Kind::both && seed % 3 == 0);
-    const Run run = one_view ? run_one_view(seed, options.verbose) : run_views(seed, options.verbose);
+    const auto play = one_view ? run_one_view : run_views;
+    bool split = options.split_rows;
+    Run run = play(seed, options.verbose, split);
     ++result.seeds;
     result.events += run.events;
     result.deliveries += run.deliveries;
     result.hash = mix(result.hash ^ run.hash);
     if (options.hashes)
       std::printf("%llu %016llx\n", static_cast<unsigned long long>(seed), static_cast<unsigned long long>(run.hash));
+    if (!split && seed % split_every == 0 && !run.report.failed()) {
+      split = true;
+      run = play(seed, options.verbose, split);
+    }
     for (std::size_t i = 0; i < probes.size(); ++i) probes[i] += run.report.hits(static_cast<Probe>(i)) > 0 ? 1 : 0;
     if (const auto& violation = run.report.violation()) {
-      result.failure = GateFailure{seed, violation->invariant, violation->what, run.options};
+      result.failure = GateFailure{seed, split, violation->invariant, violation->what, run.options};
     }
     const auto elapsed = std::chrono::steady_clock::now() - start;
     if (options.seconds > 0 && elapsed >= std::chrono::seconds(options.seconds)) break;

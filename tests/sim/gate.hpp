@@ -16,6 +16,7 @@ struct GateOptions {
   std::uint64_t seconds = 0;  ///< stop after this time; 0: no limit
   enum class Kind : std::uint8_t { both, one_view, views };
   Kind kind = Kind::both;  ///< both: every third seed is a run with one view, the others are runs with views
+  bool split_rows = false;  ///< all with split rows; else some are run once more so, without a part in hash and counts
   bool verbose = false;
   bool hashes = false;
   std::function<void(std::uint64_t seed)> on_seed;  ///< before each
@@ -23,6 +24,7 @@ struct GateOptions {
 
 struct GateFailure {
   std::uint64_t seed = 0;
+  bool split_rows = false;
   std::string invariant;
   std::string what;
   std::string options;

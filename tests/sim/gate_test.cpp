@@ -79,6 +79,14 @@ TEST_CASE("fresh seeds violate nothing") {
   CHECK(result.deliveries > 10'000);
 }
 
+TEST_CASE("fresh seeds violate nothing with split rows") {
+  silence();
+  const GateResult result = run_gate({.first = 1, .seeds = 100, .split_rows = true, .on_seed = {}});
+  INFO((result.failure ? result.failure->options + "\n" + result.failure->invariant + ": " + result.failure->what : ""));
+  CHECK_FALSE(result.failure.has_value());
+  CHECK(result.deliveries > 10'000);
+}
+
 TEST_CASE("seeds that once found a bug are clean") {
   silence();
   std::ifstream list(SPINDRIFT_SIM_REGRESSIONS);

@@ -23,6 +23,21 @@ Ledger::Ledger(const View& view, Report& report) : view_(view), report_(report),
 
 std::uint64_t Ledger::word(Rank rank, std::uint64_t offset) const { return load_acquire(rows_[rank.value()] + offset); }
 
+const std::byte* Ledger::ring(std::uint32_t id, Rank owner) const {
+  const auto split = rings_.find({id, owner.value()});
+  return split == rings_.end() ? row(owner) + layout(owner).subgroup(SubgroupId(id))->ring : split->second;
+}
+
+const std::byte* Ledger::own(Rank owner, std::uint64_t offset) const {
+  if (offset < layout(owner).shared_bytes()) return row(owner) + offset;
+  for (std::uint32_t s = 0; s < view_.subgroups.size(); ++s) {
+    const auto& block = layout(owner).subgroup(SubgroupId(s));
+    if (!block || block->ring > offset || offset - block->ring >= block->ring_bytes) continue;
+    return ring(s, owner) + (offset - block->ring);
+  }
+  return nullptr;
+}
+
 bool Ledger::refuse(const char* invariant, std::uint32_t subgroup, std::uint32_t sender, const std::string& what) {
   report_.violate(invariant,
                   "subgroup " + std::to_string(subgroup) + ", sender rank " + std::to_string(sender) + ": " + what);
@@ -54,14 +69,13 @@ std::size_t Ledger::on_reserved(std::uint32_t id, std::uint32_t sender, const sm
   SenderBook& book = books_[id][sender];
   const Profile& profile = view_.subgroups[id].profile;
   const Rank owner = sender_ranks_[id][sender];
-  const sst::SubgroupBlock& block = *layout(owner).subgroup(SubgroupId(id));
   release(id, sender);
 
   Sent sent;
   sent.seed = seed;
   sent.bytes = reservation.payload.size();
   sent.number = reservation.number;
-  sent.offset = static_cast<std::uint64_t>(reservation.header - (row(owner) + block.ring));
+  sent.offset = static_cast<std::uint64_t>(reservation.header - ring(id, owner));
   sent.large = sent.bytes > profile.ring_payload_max();
   const std::uint64_t bytes = smc::record_bytes(sent.large ? smc::descriptor_bytes : sent.bytes);
   if (sent.large) {
@@ -140,7 +154,7 @@ bool Ledger::publish_one(std::uint32_t id, std::uint32_t sender, std::uint64_t c
   SenderBook& book = books_[id][sender];
   const Rank owner = sender_ranks_[id][sender];
   const std::uint64_t ring_bytes = view_.subgroups[id].profile.ring_bytes;
-  const std::byte* ring = row(owner) + layout(owner).subgroup(SubgroupId(id))->ring;
+  const std::byte* const ring = this->ring(id, owner);
 
   Record record;
   record.position = book.position;
@@ -194,7 +208,7 @@ bool Ledger::publish_sent(std::uint32_t id, std::uint32_t sender, smc::RecordHea
   if (sent.state != expected) return refuse("M1", id, sender, "published a reservation in a state that it is not in");
 
   const Rank owner = sender_ranks_[id][sender];
-  const std::byte* ring = row(owner) + layout(owner).subgroup(SubgroupId(id))->ring;
+  const std::byte* const ring = this->ring(id, owner);
   const std::byte* payload = ring + sent.offset + smc::header_bytes;
   if (large) {
     const auto descriptor = smc::LargeDescriptor::read(payload, subgroup.profile.bulk_ring_bytes, sent.bytes);
@@ -248,14 +262,16 @@ std::uint64_t Ledger::nulls_owed(std::uint32_t id, std::uint32_t sender) const {
   return owed;
 }
 
-bool Ledger::holds(std::uint32_t id, std::uint32_t sender, const Record& record, const std::byte* copy) const {
+bool Ledger::holds(std::uint32_t id, std::uint32_t sender, const Record& record, const std::byte* mirror) const {
   const Rank owner = sender_ranks_[id][sender];
-  const std::uint64_t ring = layout(owner).subgroup(SubgroupId(id))->ring;
+  const std::byte* const theirs = mirror + layout(owner).subgroup(SubgroupId(id))->ring;
   const std::uint64_t ring_bytes = view_.subgroups[id].profile.ring_bytes;
-  const std::uint64_t at = ring + record.position % ring_bytes;
-  if (std::memcmp(copy + at, row(owner) + at, smc::header_bytes + record.payload) != 0) return false;
-  const std::uint64_t padding_at = ring + (record.position - record.padding) % ring_bytes;
-  return record.padding == 0 || std::memcmp(copy + padding_at, row(owner) + padding_at, smc::header_bytes) == 0;
+  const auto same = [&](std::uint64_t position, std::uint64_t bytes) {
+    const std::uint64_t at = position % ring_bytes;
+    return std::memcmp(theirs + at, ring(id, owner) + at, bytes) == 0;
+  };
+  if (!same(record.position, smc::header_bytes + record.payload)) return false;
+  return record.padding == 0 || same(record.position - record.padding, smc::header_bytes);
 }
 
 }  // namespace spindrift::sim

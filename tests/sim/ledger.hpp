@@ -66,6 +66,11 @@ class Ledger {
 
   /// The owner's row, once it is allocated.
   void set_row(Rank rank, const std::byte* row) { rows_[rank.value()] = row; }
+  /// A sender's ring, if it is split off the row.
+  void set_ring(std::uint32_t subgroup, Rank owner, const std::byte* ring) { rings_[{subgroup, owner.value()}] = ring; }
+  [[nodiscard]] const std::byte* ring(std::uint32_t subgroup, Rank owner) const;
+  /// Where the owner has what lies at that offset of its mirrors.
+  [[nodiscard]] const std::byte* own(Rank owner, std::uint64_t offset) const;
   /// A sender's bulk ring.
   void set_bulk(std::uint32_t subgroup, Rank owner, const std::byte* ring) { bulk_[{subgroup, owner.value()}] = ring; }
   [[nodiscard]] const std::byte* bulk(std::uint32_t subgroup, Rank owner) const {
@@ -96,8 +101,9 @@ class Ledger {
   /// The count that this sender's messages must reach for what the others published to be deliverable.
   [[nodiscard]] std::uint64_t nulls_owed(std::uint32_t subgroup, std::uint32_t sender) const;
 
-  /// Whether the record's bytes in `copy` (a row) are what the owner's are.
-  [[nodiscard]] bool holds(std::uint32_t subgroup, std::uint32_t sender, const Record& record, const std::byte* copy) const;
+  /// Whether the record's bytes in a mirror of the owner's row are what the owner's are.
+  [[nodiscard]] bool holds(std::uint32_t subgroup, std::uint32_t sender, const Record& record,
+                           const std::byte* mirror) const;
 
  private:
   void release(std::uint32_t subgroup, std::uint32_t sender);
@@ -111,7 +117,8 @@ class Ledger {
   Report& report_;
   std::vector<sst::RowLayout> layouts_;
   std::vector<const std::byte*> rows_;
-  std::map<std::pair<std::uint32_t, std::uint32_t>, const std::byte*> bulk_;  // by subgroup, by rank
+  std::map<std::pair<std::uint32_t, std::uint32_t>, const std::byte*> rings_;  // by subgroup, by rank
+  std::map<std::pair<std::uint32_t, std::uint32_t>, const std::byte*> bulk_;   // likewise
   std::vector<std::vector<SenderBook>> books_;
   std::vector<std::vector<Rank>> sender_ranks_;
   std::vector<std::vector<Rank>> member_ranks_;

@@ -73,8 +73,10 @@ int run_all_crash_points(const CrashPoints& chosen) {
   return 0;
 }
 
-int run_minimize(std::uint64_t seed) {
-  const auto smallest = spindrift::sim::minimize(spindrift::sim::Plan::of(seed));
+int run_minimize(std::uint64_t seed, bool split) {
+  spindrift::sim::Plan plan = spindrift::sim::Plan::of(seed);
+  if (split) plan.split_rows();
+  const auto smallest = spindrift::sim::minimize(std::move(plan));
   if (smallest.invariant.empty()) {
     std::printf("seed %llu violates nothing\n", static_cast<unsigned long long>(seed));
     return 0;
@@ -161,6 +163,7 @@ int main(int argc, char** argv) {
   bool views = false;
   app.add_flag("--one-view", one_view, "Only runs with one view");
   app.add_flag("--views", views, "Only runs whose view changes");
+  app.add_flag("--split-rows", options.split_rows, "Every run with split rows; without this every eighth again");
   app.add_flag("--verbose", options.verbose, "One line per state change and node");
   std::string levels = "off";
   app.add_option("--log", levels, "Levels of the members' log, as [SPINDRIFT] log takes them")->capture_default_str();
@@ -188,7 +191,7 @@ int main(int argc, char** argv) {
   if (crash_points.wanted) return run_all_crash_points(crash_points);
   if (!scripts.empty()) return run_scripts(scripts, options.verbose, options.first);
   if (torn) return run_torn(options.first, options.seeds);
-  if (smaller->count() > 0) return run_minimize(to_minimize);
+  if (smaller->count() > 0) return run_minimize(to_minimize, options.split_rows);
   const double before = cpu_seconds();
   const spindrift::sim::GateResult result = spindrift::sim::run_gate(options);
   const double seconds = cpu_seconds() - before;
@@ -217,9 +220,9 @@ int main(int argc, char** argv) {
       std::printf("  %10llu  %s\n", static_cast<unsigned long long>(hits), name.c_str());
   }
   if (result.failure) {
-    std::fprintf(stderr, "%s\nseed %llu: violated %s: %s\n", result.failure->options.c_str(),
-                 static_cast<unsigned long long>(result.failure->seed), result.failure->invariant.c_str(),
-                 result.failure->what.c_str());
+    std::fprintf(stderr, "%s\nseed %llu%s: violated %s: %s\n", result.failure->options.c_str(),
+                 static_cast<unsigned long long>(result.failure->seed), result.failure->split_rows ? " --split-rows" : "",
+                 result.failure->invariant.c_str(), result.failure->what.c_str());
     return 1;
   }
   if (!probes) return 0;

@@ -162,7 +162,8 @@ std::string Options::describe() const {
             std::to_string(subgroup.profile.ring_bytes) + ", window " + std::to_string(subgroup.profile.window_messages) +
             ", message " + std::to_string(subgroup.profile.message_bytes_max) + ", bulk ring " +
             std::to_string(subgroup.profile.bulk_ring_bytes) + " above " +
-            std::to_string(subgroup.profile.large_message_bytes) + ", members";
+            std::to_string(subgroup.profile.large_message_bytes) + (subgroup.profile.split_rows ? ", split off" : "") +
+            ", members";
     for (const NodeId node : subgroup.members) text += " " + std::to_string(node.value());
     text += ", senders";
     for (const NodeId node : subgroup.senders) text += " " + std::to_string(node.value());

@@ -51,6 +51,10 @@ struct Options {
 
   /// The options of a seed.
   [[nodiscard]] static Options of(std::uint64_t seed);
+  /// The same run with split rows.
+  void split_rows() {
+    for (SubgroupView& subgroup : view.subgroups) subgroup.profile.split_rows = true;
+  }
   /// For people who look for what a failing run had in common with others.
   [[nodiscard]] std::string describe() const;
 };

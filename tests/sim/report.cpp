@@ -27,6 +27,7 @@ std::string_view to_string(Probe probe) noexcept {
     case Probe::clogged_link: return "clogged link";
     case Probe::mapped_and_mirrored_mixed: return "mapped and mirrored mixed";
     case Probe::all_mapped: return "all mapped";
+    case Probe::split_row: return "split row";
     case Probe::all_mirrored: return "all mirrored";
     case Probe::single_member_subgroup: return "subgroup of one member";
     case Probe::single_sender_subgroup: return "subgroup of one sender";

@@ -34,6 +34,7 @@ enum class Probe : std::uint32_t {
   clogged_link,
   mapped_and_mirrored_mixed,
   all_mapped,
+  split_row,
   all_mirrored,
   single_member_subgroup,
   single_sender_subgroup,

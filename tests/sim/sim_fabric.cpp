@@ -4,6 +4,9 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
+
+#include <spindrift/core/check.hpp>
 
 namespace spindrift::sim {
 namespace {
@@ -79,6 +82,20 @@ Network::Holdings Network::holdings(std::uint32_t endpoint) const {
     held.lent += connection.ended[0] || connection.ended[1] ? 0 : 1;
   }
   return held;
+}
+
+std::vector<NodeId> Network::readers_of(std::uint32_t owner, const std::byte* place) const {
+  const std::vector<SimFabric::OwnRegion>& regions = endpoints_[owner]->regions_;
+  const auto own = std::find_if(regions.rbegin(), regions.rend(), [&](const SimFabric::OwnRegion& region) {
+    return std::less_equal<>()(region.memory, place) && std::less<>()(place, region.memory + region.bytes);
+  });
+  SPINDRIFT_CHECK(own != regions.rend());
+  std::vector<NodeId> readers;
+  for (const SimFabric::Exposure& exposure : own->exposed_to) {
+    const Connection& connection = connections_[exposure.connection];
+    readers.push_back(endpoints_[connection.ends[1 - end_of(connection, owner)]]->node_);
+  }
+  return readers;
 }
 
 std::size_t Network::connections_of(std::uint32_t endpoint) const {

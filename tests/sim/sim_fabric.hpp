@@ -117,6 +117,8 @@ class Network final : public Handler {
   /// The memory in which `reader` sees the region that `owner` writes or lets it map; null if neither.
   [[nodiscard]] const std::byte* row_copy(std::uint32_t reader, std::uint32_t owner) const;
   [[nodiscard]] bool mappable(std::uint32_t a, std::uint32_t b) const;
+  /// Those whom the owner lets at the region in which this place lies.
+  [[nodiscard]] std::vector<NodeId> readers_of(std::uint32_t owner, const std::byte* place) const;
   /// Released memory is as it was left.
   void check_released();
   /// Memory that a process holds: own regions that it has not released, and those that live peers let it use and that it has

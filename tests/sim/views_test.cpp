@@ -144,6 +144,34 @@ TEST_CASE("an object that ends otherwise at one member is found (M12)") {
         }) == "M12");
 }
 
+TEST_CASE("a member that lets others at messages of a subgroup that they are not in is found (P1)") {
+  REQUIRE(log::set_levels("off").ok());
+  Plan plan = two_that_found();
+  plan.nodes.push_back({});
+  plan.founders.push_back(2);
+  plan.actions.push_back({3, Action::Kind::start, 2, 0, 0, 0, Cut::nothing});
+  for (NodePlan& node : plan.nodes) node.host = 0;
+  plan.subgroups[0].members = 0b011;
+  plan.senders.push_back({.node = 0, .subgroup = 0, .messages = 40, .think_ns_max = 1000});
+  const auto found_where = [&](bool split, bool planted) -> std::string {
+    Plan chosen = plan;
+    if (split) chosen.split_rows();
+    Fleet fleet(chosen);
+    fleet.set_meddler([&](Fleet& at, std::uint32_t process, views::Member& member) {
+      if (process != 0 || member.state() != views::MemberState::active || !std::exchange(planted, false)) return;
+      for (const std::uint32_t peer : {0U, 1U}) {
+        const auto key = member.epoch()->beside(SubgroupId(0)).ring->key;
+        static_cast<void>(at.network().endpoint(0).expose(fabric::PeerId(peer), key, fabric::Access::read));
+      }
+    });
+    fleet.run();
+    return fleet.report().violation() ? fleet.report().violation()->invariant : "nothing";
+  };
+  CHECK(found_where(true, true) == "P1");
+  CHECK(found_where(true, false) == "nothing");
+  CHECK(found_where(false, false) == "nothing");
+}
+
 // A write that was copied when it was posted is not changed by it, but then the row is not what came (S3).
 TEST_CASE("a source that changes while it is on its way is found in runs with views (R6)") {
   REQUIRE(log::set_levels("off").ok());

@@ -5,6 +5,7 @@
 
 #include "large.hpp"
 #include "payload.hpp"
+#include "readers.hpp"
 
 namespace spindrift::sim {
 
@@ -108,6 +109,7 @@ void Workload::reserve(std::uint32_t which) {
   if (profile.window_messages == 1) report_.hit(Probe::window_of_one);
 
   const smc::Reservation& reservation = thread.claim.reservation;
+  check_readers(network_, report_, thread.options.node, options_.view.subgroups[thread.options.subgroup], reservation);
   thread.sent = ledger_.on_reserved(thread.options.subgroup, thread.sender, reservation, thread.seed);
   thread.state = State::holding;
   thread.acted_before = network_.endpoint(thread.options.node).actions();

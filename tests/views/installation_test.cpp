@@ -30,9 +30,43 @@ View view_of(std::uint64_t number, bool bulk = false) {
   return view;
 }
 
+/// Nodes 0, 1 and 2 on one host, with split rows: all are in the first subgroup, 0, 1 in the second, 1, 2 in the third.
+View split_view(std::uint64_t number) {
+  View view = view_of(number, true);
+  view.members.push_back(NodeId(2));
+  view.incarnations.push_back(102);
+  view.subgroups[0].profile.split_rows = true;
+  view.subgroups.resize(3, view.subgroups[0]);
+  view.subgroups[0].members = view.subgroups[0].senders = view.members;
+  view.subgroups[2].members = view.subgroups[2].senders = {NodeId(1), NodeId(2)};
+  return view;
+}
+
+/// What a notice is about: a subgroup's ring or bulk ring, or the row.
+std::string said_by(const Message& notice) {
+  if (const auto* ring = std::get_if<RingNotice>(&notice)) return "ring " + std::to_string(ring->subgroup.value());
+  if (const auto* bulk = std::get_if<BulkNotice>(&notice)) return "bulk " + std::to_string(bulk->subgroup.value());
+  return std::holds_alternative<RowNotice>(notice) ? "row" : "?";
+}
+
 struct Stage {
   Stage() { REQUIRE(log::set_levels("off").ok()); }
-  void begin(View view) { REQUIRE(installation.begin(std::move(view), {RankSet::first(2)})); }
+  void begin(View view) {
+    std::vector<RankSet> loaded(view.subgroups.size(), RankSet::first(view.members.size()));
+    REQUIRE(installation.begin(std::move(view), std::move(loaded)));
+  }
+  std::vector<std::string> shown_to(std::uint32_t node, bool mappable) {
+    std::vector<std::string> parts;
+    for (const Showing& showing : offer({{NodeId(node), 100 + node}, fabric::PeerId(10 + node), mappable}))
+      parts.push_back(said_by(showing.notice));
+    return parts;
+  }
+  /// Node 1, a neighbor, shows a part of the view.
+  bool show_part(Installation::Part part, std::uint32_t subgroup, std::uint64_t bytes) {
+    other.mappable = true;
+    installation.on_notice(other, {ViewId(3), part, SubgroupId(subgroup)});
+    return installation.on_exposed(other, {fabric::RegionKey(next_shown++), bytes, fabric::Access::read});
+  }
   std::vector<Showing> offer(const PeerConnection& to) {
     std::vector<Showing> showings;
     for (;;) {
@@ -46,11 +80,12 @@ struct Stage {
     return installation.present()->table().layout(Rank(rank)).bytes();
   }
   bool show(std::uint64_t view, std::uint64_t bytes) {
-    installation.on_notice(other, {ViewId(view), std::nullopt});
+    installation.on_notice(other, {ViewId(view)});
     return installation.on_exposed(other, {fabric::RegionKey(70 + view), bytes, fabric::Access::write});
   }
   RankSet attach() { return installation.attach(std::span(&other, 1)); }
 
+  std::uint64_t next_shown = 1000;
   Application application;
   CounterBlock counters = CounterBlock::in_memory(256);
   PaperFabric fabric;
@@ -87,6 +122,51 @@ TEST_CASE("mirrors of bulk rings are shown before the row") {
   REQUIRE(showings.size() == 2);
   CHECK(std::holds_alternative<BulkNotice>(showings[0].notice));
   CHECK(std::holds_alternative<RowNotice>(showings[1].notice));
+}
+
+TEST_CASE("a ring that is split off its row is shown to neighbors in its subgroup alone, before the row") {
+  using Parts = std::vector<std::string>;
+  Stage stage;
+  stage.begin(split_view(3));
+  CHECK(stage.shown_to(1, true) == Parts{"ring 0", "bulk 0", "ring 1", "bulk 1", "row"});
+  CHECK(stage.shown_to(2, true) == Parts{"ring 0", "bulk 0", "row"});
+  const Epoch& epoch = *stage.installation.present();
+  CHECK(epoch.row().memory.size() == epoch.table().layout(Rank(0)).shared_bytes());
+  CHECK(epoch.beside()[1].ring->memory.size() == 4096);
+  CHECK_FALSE(epoch.beside()[2].ring);
+}
+
+TEST_CASE("between hosts a ring that is split off is in the mirror, and shown to nobody") {
+  Stage stage;
+  stage.begin(split_view(3));
+  CHECK(stage.shown_to(1, false) == std::vector<std::string>{"bulk 0", "bulk 1", "row"});
+  CHECK(stage.fabric.allocated.at(stage.installation.present()->line(Rank(1)).mirror->key) ==
+        stage.installation.present()->table().layout(Rank(1)).bytes());
+}
+
+TEST_CASE("a split row is attached with the rings that are this member's to read, and without one its owner is suspected") {
+  using Part = Installation::Part;
+  const std::string missing = GENERATE("nothing", "ring", "a page of the ring");
+  CAPTURE(missing);
+  Stage stage;
+  stage.begin(split_view(3));
+  static_cast<void>(stage.shown_to(1, true));
+  for (const std::uint32_t subgroup : {0U, 1U}) {
+    if (missing != "ring" || subgroup == 0)
+      CHECK(stage.show_part(Part::ring, subgroup, missing == "a page of the ring" ? 4095 : 4096));
+    CHECK(stage.show_part(Part::bulk, subgroup, 4096));
+  }
+  CHECK(stage.show_part(Part::row, 0, stage.installation.present()->table().layout(Rank(1)).shared_bytes()));
+  static_cast<void>(stage.attach());
+  CHECK(stage.installation.present()->change().suspected().contains(Rank(1)) == (missing != "nothing"));
+  CHECK(stage.installation.present()->table().attached(Rank(1)) == (missing == "nothing"));
+}
+
+TEST_CASE("a ring shown by who cannot be mapped is out of turn") {
+  Stage stage;
+  stage.begin(split_view(3));
+  stage.installation.on_notice(stage.other, {ViewId(3), Installation::Part::ring, SubgroupId(0)});
+  CHECK_FALSE(stage.installation.on_exposed(stage.other, {fabric::RegionKey(5), 4096, fabric::Access::write}));
 }
 
 TEST_CASE("nothing is shown to a suspect") {
@@ -126,7 +206,7 @@ TEST_CASE("memory that comes unannounced, or for another use, is out of turn; of
   Stage stage;
   stage.begin(view_of(3));
   CHECK_FALSE(stage.installation.on_exposed(stage.other, {fabric::RegionKey(5), 64, fabric::Access::write}));
-  stage.installation.on_notice(stage.other, {ViewId(3), std::nullopt});
+  stage.installation.on_notice(stage.other, {ViewId(3)});
   CHECK_FALSE(stage.installation.on_exposed(stage.other, {fabric::RegionKey(5), 64, fabric::Access::read}));
   CHECK(stage.fabric.unmapped.empty());
   CHECK(stage.show(2, 64));
@@ -137,7 +217,7 @@ TEST_CASE("a peer shows regions of so many views, and no more") {
   Stage stage;
   std::uint64_t taken = 0;
   for (std::uint64_t view = 1; view < 20; ++view) taken += stage.show(view, 64) ? 1 : 0;
-  CHECK(taken == 8);  // four views, of each a row and a bulk ring
+  CHECK(taken == 12);  // four views, of each a row, a ring and a bulk ring
 }
 
 TEST_CASE("what was shown for a view that never began here is given back with the next one, or forgotten with its peer") {

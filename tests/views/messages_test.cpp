@@ -180,7 +180,8 @@ TEST_CASE("a piece of a state travels with a digest and within its bounds") {
 
 TEST_CASE("anything else is no message, whatever its length") {
   for (const auto& whole : {encode(ours, hello(), NodeId(), {}), encode(notice()), encode(RowNotice{ViewId(1)}),
-                            encode(BulkNotice{ViewId(1), SubgroupId(1)}), encode(Settled{ViewId(1)}),
+                            encode(BulkNotice{ViewId(1), SubgroupId(1)}), encode(RingNotice{ViewId(1), SubgroupId(1)}),
+                            encode(Settled{ViewId(1)}),
                             encode(StateAck{ViewId(1), SubgroupId(0), 9})}) {
     REQUIRE(read(whole));
     for (std::size_t length = 0; length < whole.size(); ++length) {
@@ -191,6 +192,7 @@ TEST_CASE("anything else is no message, whatever its length") {
     CHECK_FALSE(read(longer));
   }
   CHECK_FALSE(read(encode(BulkNotice{ViewId(1), SubgroupId(2)})));
+  CHECK_FALSE(read(encode(RingNotice{ViewId(1), SubgroupId(2)})));
   auto unknown_kind = encode(ours, hello(), NodeId(), {});
   unknown_kind[8] = std::byte{99};
   CHECK_FALSE(read(unknown_kind));

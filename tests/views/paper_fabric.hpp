@@ -42,6 +42,9 @@ class PaperFabric final : public smc::NullFabric {
     exposed.push_back({peer, region, access});
     return {};
   }
+  [[nodiscard]] Result<std::span<const std::byte>> map(fabric::PeerId, fabric::RegionKey) override {
+    return std::as_bytes(std::span(mapped_));
+  }
   void unmap(fabric::PeerId, fabric::RegionKey region) override { unmapped.push_back(region); }
   [[nodiscard]] Result<void> post(std::span<const fabric::Operation> operations) override {
     for (const fabric::Operation& each : operations) {
@@ -98,6 +101,7 @@ class PaperFabric final : public smc::NullFabric {
   }
 
   std::vector<std::unique_ptr<std::vector<std::uint64_t>>> memory_;
+  std::vector<std::uint64_t> mapped_ = std::vector<std::uint64_t>(1 << 16);  // zeros, for whatever is mapped
   std::uint64_t next_key_ = 1;
 };
 

@@ -53,7 +53,7 @@ struct Stage {
     rows.emplace_back(layout.bytes() / 8 + 1);
     const auto memory = std::as_writable_bytes(std::span(rows.back())).first(layout.bytes());
     epochs.push_back(std::make_unique<Epoch>(std::move(view), std::vector{RankSet::first(1)}, self,
-                                             fabric::Region{fabric::RegionKey(1), memory}, std::vector<Epoch::Bulk>(1),
+                                             fabric::Region{fabric::RegionKey(1), memory}, std::vector<Epoch::Beside>(1),
                                              smc::Policy{}, true, application, counters));
     sends.begin_view();
     return *epochs.back();

@@ -36,8 +36,14 @@ struct RowBook {
   views::RankSet remembered = {};             ///< suspects as of then
   std::vector<std::byte> before = {};         ///< control words after the owner's last step
   std::vector<Promise> promises = {};         ///< oldest first
+  std::map<std::uint32_t, const std::byte*> rings = {};  ///< by subgroup, those that are split off the row
   std::vector<std::uint64_t> delivered = {};  ///< by subgroup, ordered: frontier of what the application was seen to get
 
+  /// Where the owner has its ring of that subgroup, in which it sends.
+  [[nodiscard]] const std::byte* ring(std::uint32_t subgroup) const {
+    const auto split = rings.find(subgroup);
+    return split == rings.end() ? memory + layout.subgroup(SubgroupId(subgroup))->ring : split->second;
+  }
   [[nodiscard]] std::uint64_t now(std::uint64_t offset) const;
   [[nodiscard]] std::uint64_t earlier(std::uint64_t offset) const;
   /// The newest that is known of the word, also when the row is gone.

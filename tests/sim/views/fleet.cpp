@@ -23,7 +23,7 @@ Fleet::Fleet(Plan plan)
       history_(plan_, report_),
       objects_(plan_, history_, report_),
       rows_(report_, plan_.partition_safety),
-      senders_(scheduler_, plan_, history_, report_, [this](std::uint32_t process) {
+      senders_(scheduler_, plan_, history_, network_, report_, [this](std::uint32_t process) {
         cause_at_ = scheduler_.now();
         on_news(process);
       }),
@@ -293,10 +293,11 @@ void Fleet::watch_epochs(Process& process) {
     for (const views::Epoch::Line& line : epoch->lines()) {
       if (line.mirror) rows_.on_mirror(line.mirror->memory.data(), epoch->id(), process.index_);
     }
-    for (std::uint32_t s = 0; s < epoch->bulk().size(); ++s) {
-      const views::Epoch::Bulk& bulk = epoch->bulk()[s];
-      if (bulk.own) rows_.on_bulk(bulk.own->memory, *view, process.index_, s, true);
-      if (bulk.mirrors) rows_.on_bulk(bulk.mirrors->memory, *view, process.index_, s, false);
+    for (std::uint32_t s = 0; s < epoch->beside().size(); ++s) {
+      const views::Epoch::Beside& beside = epoch->beside()[s];
+      if (beside.ring) rows_.on_ring(beside.ring->memory, *view, process.index_, s);
+      if (beside.bulk_ring) rows_.on_bulk(beside.bulk_ring->memory, *view, process.index_, s, true);
+      if (beside.bulk_mirrors) rows_.on_bulk(beside.bulk_mirrors->memory, *view, process.index_, s, false);
     }
     if (epoch->begun()) process.complete_ = epoch->id();
   }

@@ -76,6 +76,7 @@ class Fleet final : public Handler, public NetworkListener {
   [[nodiscard]] History& history() noexcept { return history_; }
   [[nodiscard]] Rows& rows() noexcept { return rows_; }
   [[nodiscard]] Objects& objects() noexcept { return objects_; }
+  [[nodiscard]] Network& network() noexcept { return network_; }
 
   void on_event(EventKind kind, std::uint32_t which) override;
   void on_news(std::uint32_t endpoint) override;

@@ -236,9 +236,11 @@ void Fleet::check_memory() {
       ++own;
       for (const views::Epoch::Line& line : epoch->lines()) {
         own += line.mirror ? 1 : 0;
-        lent += (line.theirs ? 1 : 0) + line.their_bulk.size();
+        lent += (line.theirs ? 1 : 0) + line.beside.size();
       }
-      for (const views::Epoch::Bulk& bulk : epoch->bulk()) own += (bulk.own ? 1 : 0) + (bulk.mirrors ? 1 : 0);
+      for (const views::Epoch::Beside& beside : epoch->beside()) {
+        own += (beside.ring ? 1 : 0) + (beside.bulk_ring ? 1 : 0) + (beside.bulk_mirrors ? 1 : 0);
+      }
     }
     const Network::Holdings held = network_.holdings(index);
     if (held.own <= own && held.lent <= lent) continue;

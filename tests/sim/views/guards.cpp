@@ -103,16 +103,17 @@ void Rows::check_ring(Region& mirror, const std::byte* memory, std::uint32_t sub
   const RowBook& owner = *mirror.owner;
   const sst::SubgroupBlock& block = *owner.layout.subgroup(SubgroupId(subgroup));
   const std::uint64_t committed = load_acquire(memory + block.committed);
+  const std::byte* const ring = owner.ring(subgroup);
   const auto same = [&](std::uint64_t position, std::uint64_t bytes) {
-    const std::uint64_t at = block.ring + position % block.ring_bytes;
-    return std::memcmp(memory + at, owner.memory + at, bytes) == 0;
+    const std::uint64_t at = position % block.ring_bytes;
+    return std::memcmp(memory + block.ring + at, ring + at, bytes) == 0;
   };
   RingSeen& seen = mirror.rings[subgroup];
   // Nobody sees a message of a subgroup that it is not in; its counts come to everybody.
   if (!owner.view->subgroups[subgroup].member_position(owner.view->members[mirror.reader->rank.value()])) return;
   while (seen.count < committed) {
-    const std::uint64_t at = block.ring + seen.position % block.ring_bytes;
-    const auto header = smc::RecordHeader::decode(read_word(owner.memory + at), seen.records);
+    const auto header =
+        smc::RecordHeader::decode(read_word(ring + seen.position % block.ring_bytes), seen.records);
     if (!header || !same(seen.position, smc::header_bytes))
       return unguarded(mirror, "messages are counted before they came");
     if (header->kind == smc::RecordKind::padding) {

@@ -364,7 +364,8 @@ std::string Plan::describe() const {
     text += "\n  " + subgroup.name + (subgroup.mode == DeliveryMode::ordered ? " ordered" : " unordered") + ", ring " +
             std::to_string(subgroup.profile.ring_bytes) + ", window " + std::to_string(subgroup.profile.window_messages) +
             ", message " + std::to_string(subgroup.profile.message_bytes_max) + ", state " +
-            std::to_string(subgroup.state_bytes) + ", minimum " + std::to_string(subgroup.minimum) + ", members";
+            std::to_string(subgroup.state_bytes) + ", minimum " + std::to_string(subgroup.minimum) +
+            (subgroup.profile.split_rows ? ", ring split off" : "") + ", members";
     for (std::size_t i = 0; i < nodes.size(); ++i) text += (subgroup.members >> i & 1) != 0 ? " " + std::to_string(i) : "";
   }
   text += "\n  " + std::to_string(senders.size()) + " senders";

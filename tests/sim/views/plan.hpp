@@ -105,6 +105,10 @@ struct Plan {
   std::uint64_t events_max = 3'000'000;
 
   [[nodiscard]] static Plan of(std::uint64_t seed);
+  /// The same run with split rows.
+  void split_rows() {
+    for (SubgroupPlan& subgroup : subgroups) subgroup.profile.split_rows = true;
+  }
   [[nodiscard]] std::string describe() const;
 };
 

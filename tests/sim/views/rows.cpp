@@ -25,6 +25,12 @@ void Rows::on_row(std::uint32_t process, Rank rank, const View& view, const std:
   regions_[memory].view = view.id.value();
 }
 
+void Rows::on_ring(std::span<const std::byte> memory, const View& view, std::uint32_t process, std::uint32_t subgroup) {
+  rings_.add(memory.data(), {view.id.value(), process, subgroup, true, memory.size()});
+  if (const auto found = books_[view.id].find(process); found != books_[view.id].end())
+    found->second.rings[subgroup] = memory.data();
+}
+
 void Rows::on_mirror(const std::byte* memory, ViewId view, std::uint32_t process) {
   const auto [region, fresh] = regions_.try_emplace(memory);
   if (!fresh) return;
@@ -36,6 +42,7 @@ void Rows::forget() {
   books_.clear();
   present_.clear();
   regions_.clear();
+  rings_.forget();
   bulk_.forget();
   endings_.forget();
   ever_suspected_.clear();
@@ -153,12 +160,28 @@ void Rows::on_delivered(const View& view, std::uint32_t process, std::uint32_t s
 void Rows::on_posted(const NetworkListener::Write& write) {
   if (write.copied) return;
   if (const auto place = bulk_.find(write.region)) return check_bulk_write(write, {place->region, write.offset});
+  if (const auto ring = rings_.find(write.local)) return check_ring_write(write, *ring);
   const auto target = regions_.find(write.region);
   const auto source = regions_.find(write.local - write.offset);
   if (target == regions_.end() || source == regions_.end()) return;
   if (target->second.view == source->second.view) return;
   report_.violate("V11", "a write of view " + std::to_string(source->second.view) + " goes to memory of view " +
                              std::to_string(target->second.view));
+}
+
+// The same of a ring that is split off, whose bytes go to the ring's place in the mirror (S1).
+void Rows::check_ring_write(const NetworkListener::Write& write, const BulkMemory::Place& source) {
+  const auto target = regions_.find(write.region);
+  if (target == regions_.end()) return;
+  if (target->second.view != source.region->view) {
+    return report_.violate("V11", "a write of view " + std::to_string(source.region->view) + " goes to memory of view " +
+                                      std::to_string(target->second.view));
+  }
+  const RowBook* const own = book(ViewId(source.region->view), source.region->process);
+  if (own == nullptr) return;
+  const sst::SubgroupBlock& block = *own->layout.subgroup(SubgroupId(source.region->subgroup));
+  if (write.from == source.region->process && write.offset == block.ring + source.offset) return;
+  report_.violate("S1", "process " + std::to_string(write.from) + ": bytes of a ring go where they do not belong");
 }
 
 }  // namespace spindrift::sim

@@ -29,6 +29,8 @@ class Rows {
   void on_row(std::uint32_t process, Rank rank, const View& view, const std::byte* memory);
   /// `process` has a mirror of somebody's row there.
   void on_mirror(const std::byte* memory, ViewId view, std::uint32_t process);
+  /// The ring of `process`, which has a row in that view, is split off it.
+  void on_ring(std::span<const std::byte> memory, const View& view, std::uint32_t process, std::uint32_t subgroup);
   /// `process` has memory for large messages there.
   void on_bulk(std::span<const std::byte> memory, const View& view, std::uint32_t process, std::uint32_t subgroup, bool own);
   /// The views of before are not those of now any more.
@@ -92,6 +94,8 @@ class Rows {
   void check_promises(Region& mirror, const std::byte* memory);
   void unguarded(const Region& mirror, const char* what);
 
+  void check_ring_write(const NetworkListener::Write& write, const BulkMemory::Place& source);
+
   // bulk.cpp
   void check_bulk_write(const NetworkListener::Write& write, const BulkMemory::Place& target);
   void on_bulk_landed(const NetworkListener::Write& write, const BulkMemory::Place& target, std::uint64_t offset,
@@ -102,6 +106,7 @@ class Rows {
   std::map<ViewId, Endings::Books> books_;
   std::map<std::uint32_t, std::vector<RowBook*>> present_;  // by process, those not released
   std::unordered_map<const std::byte*, Region> regions_;    // by first byte
+  BulkMemory rings_;  // that are split off rows
   BulkMemory bulk_;
   std::map<std::uint32_t, std::set<std::uint64_t>> ever_suspected_;  // by process, incarnations
 };

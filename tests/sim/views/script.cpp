@@ -144,6 +144,8 @@ class Player {
       profile.message_bytes_max = profile.bulk_ring_bytes / 2;
       if (words.size() > 2 && words[2] != "direct") throw BadLine("unknown: " + words[2]);
       plan_.fabric.mappable = words.size() > 2;  // where no row can be mapped, members hand on
+    } else if (words[0] == "split") {
+      plan_.split_rows();
     } else if (words[0] == "minimum") {
       plan_.subgroups[0].minimum = static_cast<std::uint32_t>(number_of(word(words, 1)));
     } else if (words[0] == "unordered") {

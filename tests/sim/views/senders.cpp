@@ -4,16 +4,18 @@
 #include <algorithm>
 
 #include "../large.hpp"
+#include "../readers.hpp"
 
 namespace spindrift::sim {
 
 using views::SendGate;
 
-Senders::Senders(Scheduler& scheduler, const Plan& plan, History& history, Report& report, Wake wake)
+Senders::Senders(Scheduler& scheduler, const Plan& plan, History& history, const Network& network, Report& report, Wake wake)
     : scheduler_(scheduler),
       random_(plan.seed, Purpose::workload),
       plan_(plan),
       history_(history),
+      network_(network),
       report_(report),
       wake_(std::move(wake)) {}
 
@@ -83,6 +85,8 @@ void Senders::reserve(std::uint32_t which) {
     return;
   }
   thread.abandons = random_.chance(thread.plan.abandons_in_64, 64);
+  const View& view = *history_.view(*history_.view_of(thread.process));
+  check_readers(network_, report_, thread.process, view.subgroups[thread.plan.subgroup], thread.claim.reservation);
   if (!thread.abandons) history_.write_message(thread.stream, thread.claim.reservation.payload);
   thread.state = State::holding;
   thread.reserved_in = *history_.view_of(thread.process);

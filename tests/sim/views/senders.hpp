@@ -16,7 +16,7 @@ class Senders final : public Handler {
  public:
   using Wake = std::function<void(std::uint32_t process)>;
 
-  Senders(Scheduler& scheduler, const Plan& plan, History& history, Report& report, Wake wake);
+  Senders(Scheduler& scheduler, const Plan& plan, History& history, const Network& network, Report& report, Wake wake);
 
   /// The process's threads begin.
   void begin(std::uint32_t process, std::uint32_t node, views::Member& member);
@@ -72,6 +72,7 @@ class Senders final : public Handler {
   Random random_;
   const Plan& plan_;
   History& history_;
+  const Network& network_;
   Report& report_;
   Wake wake_;
   std::vector<Thread> threads_;
