@@ -34,6 +34,15 @@ std::string joined(const std::vector<NodeId>& nodes) {
   return text;
 }
 
+/// A program's own layout may not know what the configuration says of rows.
+LayoutFunction with_split_rows(LayoutFunction layout) {
+  return [layout = std::move(layout)](const std::vector<NodeId>& members, const View* previous) {
+    std::vector<SubgroupView> subgroups = layout(members, previous);
+    for (SubgroupView& subgroup : subgroups) subgroup.profile.split_rows = true;
+    return subgroups;
+  };
+}
+
 }  // namespace
 
 GroupCore::GroupCore(Config config, GroupOptions options)
@@ -55,6 +64,7 @@ views::MemberOptions GroupCore::member_options(const View& everybody, const grou
   options.identity = {config_.group_name(), config_.digest().words};
   options.incarnation = new_incarnation();
   options.layout = options_.layout ? options_.layout : value_or_throw(config_.layout_function());
+  if (config_.boolean("SPINDRIFT", "split_rows")) options.layout = with_split_rows(std::move(options.layout));
   options.policy = probe.policy;
   options.stepper = probe.stepper;
   options.suspect_after = config_.suspect_after();

@@ -73,7 +73,9 @@ Finding memory(const HostFacts& host, const std::optional<Needs>& needs) {
 }
 
 Finding open_files(const HostFacts& host, const std::optional<Needs>& needs) {
-  const std::uint64_t wanted = files_of_a_member + files_per_peer * (needs ? needs->members : 1);
+  // Two views' rings are there at once while one follows the other.
+  const std::uint64_t wanted =
+      files_of_a_member + files_per_peer * (needs ? needs->members : 1) + (needs ? 2 * needs->rings : 0);
   const std::string text = fmt::format("{} may be open, a member needs about {}", host.open_files_max, wanted);
   if (host.open_files_max >= wanted) return {Grade::good, "open files", text, ""};
   return {Grade::bad, "open files", text,
@@ -256,6 +258,16 @@ std::uint64_t bulk_bytes_of(const View& view, NodeId node, const Config& config,
   return bytes;
 }
 
+/// Own rings that are no part of the row: those for large messages, and with split rows the others.
+std::uint64_t rings_of(const View& view, NodeId node) {
+  std::uint64_t rings = 0;
+  for (const SubgroupView& subgroup : view.subgroups) {
+    if (!subgroup.sender_rank(node)) continue;
+    rings += (subgroup.profile.split_rows ? 1 : 0) + (subgroup.profile.bulk_ring_bytes > 0 ? 1 : 0);
+  }
+  return rings;
+}
+
 }  // namespace
 
 Result<Needs> needs_of(const Config& config) {
@@ -280,6 +292,7 @@ Result<Needs> needs_of(const Config& config) {
   for (const NodeId node : view.members) {
     needs.member_bytes =
         std::max(needs.member_bytes, sst::RowLayout(view, node).bytes() + bulk_bytes_of(view, node, config, name));
+    needs.rings = std::max(needs.rings, rings_of(view, node));
   }
   return needs;
 }

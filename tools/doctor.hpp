@@ -69,6 +69,7 @@ struct KeyNeeds {
 struct Needs {
   std::uint32_t members = 1;       ///< of the group, at most as many on this host
   std::uint64_t member_bytes = 0;  ///< memory that one member shares
+  std::uint64_t rings = 0;         ///< memory files of one view beside its row
   bool spins = false;              ///< its poller never sleeps
   std::string runtime_directory;
   std::string provider;  ///< of libfabric; empty: not needed

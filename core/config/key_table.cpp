@@ -96,6 +96,10 @@ constexpr Key table[] = {
      "Where the keys of this node lie, with security = tls: the directory that spindrift keys made for it, with "
      "authority.crt, node.crt, node.key and revoked.crl. ~ in front stands for the home directory, <group> for group_name, "
      "<id> for the node."},
+    {"SPINDRIFT", "split_rows", boolean, group, "false",
+     "Whether neighbors see messages of their own subgroups alone. A member's messages lie in its row, which all members of "
+     "the same host map over shared memory. true: the messages of each subgroup lie in memory of their own, which only its "
+     "members get; the counters stay in the row. Between hosts it is so anyway."},
     {"SPINDRIFT", "runtime_directory", directory, node, "/dev/shm/spindrift-<uid>",
      "Where this node's sockets, locks and counters live. Members on one host must name the same directory. <uid> stands "
      "for the number of the user."},

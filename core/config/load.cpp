@@ -79,6 +79,7 @@ Profile load_profile(Loaded& loaded, const std::string& section, std::vector<Err
   Value& ring = value_of(loaded, section, "ring_size");
   Profile profile;
   profile.message_bytes_max = number(largest.text);
+  profile.split_rows = value_of(loaded, "SPINDRIFT", "split_rows").text == "true";
   profile.window_messages = number(value_of(loaded, section, "window_size").text);
   load_bulk_ring(loaded, section, profile, problems);
   const bool has_large = profile.ring_payload_max() < profile.message_bytes_max;

@@ -236,6 +236,11 @@ TEST_CASE("a configuration needs what its largest member takes") {
   const std::uint64_t with_bulk = value_or_throw(needs_of(value_or_throw(Config::parse(text + bulk, "test")))).member_bytes;
   CHECK(with_bulk >= needs.member_bytes + (1 << 20));
   CHECK(with_bulk <= needs.member_bytes + (1 << 20) + 4096);  // of the row by a page at most, for the words of relays
+  CHECK(needs.rings == 0);
+  const std::string split_rows = "[SPINDRIFT]\nsplit_rows = true\n";
+  const Needs split = value_or_throw(needs_of(value_or_throw(Config::parse(text + split_rows + bulk, "test"))));
+  CHECK(split.rings == 2);
+  CHECK(split.member_bytes == with_bulk);
   const Config rdma =
       value_or_throw(Config::parse("[SPINDRIFT]\nfabric = verbs\nnetwork_trusted = true\naddresses = 10.0.0.1:740<id>\n"
                                    "members = 0, 1\n"
