@@ -36,13 +36,13 @@ struct BenchOptions {
   }
   /// The `--set` of the command line. Throws Exception: bad_argument.
   [[nodiscard]] std::vector<ConfigOverride> overrides() const;
-  /// What reaches that network, and the `--set` of the command line, which wins. Throws Exception: bad_argument.
+  /// The settings that reach that network, and the `--set` of the command line, which wins. Throws Exception: bad_argument.
   [[nodiscard]] std::vector<ConfigOverride> settings_for(const GroupNetwork& network) const;
-  /// Of --fabric and --security, for nodes 0 … members − 1. Throws Exception: bad_argument, resource.
+  /// The networks of --fabric and --security, for nodes 0 … members − 1. Throws Exception: bad_argument, resource.
   [[nodiscard]] GroupNetwork network(std::uint32_t members) const { return GroupNetwork::make(fabric, security, members); }
-  /// Of --beside; nothing: there is none. Throws Exception: as above.
+  /// The network of --beside; nothing: there is none. Throws Exception: as above.
   [[nodiscard]] std::optional<GroupNetwork> network_beside(std::uint32_t members) const;
-  /// What a figure says of the networks, if the command line does.
+  /// A figure's words for the networks, if the command line names any.
   void describe_networks(Parameters& parameters) const;
 };
 

@@ -26,7 +26,7 @@ double at_fraction(const std::vector<double>& sorted, double fraction) {
 
 void append(std::vector<double>& to, const std::vector<double>& more) { to.insert(to.end(), more.begin(), more.end()); }
 
-/// What was seen in all rounds so far, of one group.
+/// All rounds of one group so far.
 struct SeenGaps {
   std::vector<double> kill_ms, join_ms, steady_ms, catch_up_ms;
   void add(const ViewChangeResult& rounds) {

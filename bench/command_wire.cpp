@@ -32,7 +32,7 @@ struct WireGroup {
   std::vector<double> fabric_alone{};
 };
 
-/// What the machine allows, in the same repeats.
+/// The machine's limits, in the same repeats.
 struct WireLimits {
   std::vector<double> tcp{};
   std::vector<double> stream{};

@@ -122,7 +122,7 @@ void measure_latency_of(const LatencyMatrix& matrix, MulticastRun run, FigureRep
 std::uint64_t messages_for(double seconds, const Trial& run) {
   for (std::uint64_t messages = 500;;) {
     auto trial = run(messages);
-    // What the machine did meanwhile would make all that is measured with this number short.
+    // An interruption by the machine would make all that is measured with this number short.
     if (trial * 8 >= seconds) trial = std::min(trial, run(messages));
     const double scale = seconds / std::max(trial, 1e-6);
     const auto scaled = [messages](double factor) {

@@ -1,5 +1,5 @@
-// What sealing costs by itself on this machine: the part that the CPU adds to the way between hosts when all that travels is
-// encrypted and authenticated.
+// The cost of sealing by itself on this machine: the part that the CPU adds to the way between hosts when all that travels
+// is encrypted and authenticated.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace spindrift::bench {
 
-/// What one record of TLS holds at most, as the fabric fills them.
+/// The most that one record of TLS holds, as the fabric fills them.
 inline constexpr std::uint64_t sealed_record_bytes = 16 * 1024;
 
 /// Bytes per second that so many processes at once seal and open again, all together, with AES-256-GCM as OpenSSL has it, in

@@ -50,7 +50,7 @@ class Installation {
   };
   /// The row, or of one subgroup what lies beside it.
   enum class Part : std::uint8_t { row, ring, bulk };
-  /// What a region is for.
+  /// The purpose of a region.
   struct What {
     ViewId view;
     Part part = Part::row;

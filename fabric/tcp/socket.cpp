@@ -18,7 +18,7 @@ namespace {
 constexpr int backlog = 128;
 /// The most that waits in the kernel and is not on its way: the rest waits in the send queue, where it is counted.
 constexpr int not_sent_max = 256 << 10;
-/// Of what waits in the kernel on the way to a host that is near. It counts twice that, with its own records.
+/// The bytes that wait in the kernel on the way to a host that is near. It counts twice that, with its own records.
 constexpr int near_bytes_max = 256 << 10;
 /// How long the way there and back to such a host takes at most: the bytes above are 4 Gb/s then, and more where it is less.
 constexpr auto near_max = std::chrono::microseconds(500);

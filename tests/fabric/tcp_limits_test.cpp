@@ -161,7 +161,7 @@ TEST_CASE("on a short way the kernel holds no more than a cache does") {
     return bytes;
   };
   bool caller = false, called = false;
-  // Where others want the CPUs, some ways over loopback are long.
+  // Some ways over loopback are long while others want the CPUs.
   for (int i = 0; i < 200 && !(caller && called); ++i) {
     const FileDescriptor calls = value_or_throw(tcp::begin_connecting(at, silence_max));
     FileDescriptor answers;

@@ -69,7 +69,7 @@ class Ledger {
   /// A sender's ring, if it is split off the row.
   void set_ring(std::uint32_t subgroup, Rank owner, const std::byte* ring) { rings_[{subgroup, owner.value()}] = ring; }
   [[nodiscard]] const std::byte* ring(std::uint32_t subgroup, Rank owner) const;
-  /// Where the owner has what lies at that offset of its mirrors.
+  /// The owner's place of what lies at that offset of its mirrors.
   [[nodiscard]] const std::byte* own(Rank owner, std::uint64_t offset) const;
   /// A sender's bulk ring.
   void set_bulk(std::uint32_t subgroup, Rank owner, const std::byte* ring) { bulk_[{subgroup, owner.value()}] = ring; }

@@ -1,5 +1,6 @@
-// Who may read a message (P1): where rows are split, and of a large one anyway, members of its subgroup alone are let at the
-// memory in which its sender builds it. The place is what the application got, so nothing rests on what the member says.
+// The right to read a message (P1): where rows are split, and of a large one anyway, members of its subgroup alone are
+// let at the memory in which its sender builds it. The place is what the application got, so nothing rests on what the
+// member says.
 #pragma once
 
 #include <algorithm>

@@ -42,7 +42,7 @@ View split_view(std::uint64_t number) {
   return view;
 }
 
-/// What a notice is about: a subgroup's ring or bulk ring, or the row.
+/// The subject of a notice: a subgroup's ring or bulk ring, or the row.
 std::string said_by(const Message& notice) {
   if (const auto* ring = std::get_if<RingNotice>(&notice)) return "ring " + std::to_string(ring->subgroup.value());
   if (const auto* bulk = std::get_if<BulkNotice>(&notice)) return "bulk " + std::to_string(bulk->subgroup.value());

@@ -39,7 +39,7 @@ struct RowBook {
   std::map<std::uint32_t, const std::byte*> rings = {};  ///< by subgroup, those that are split off the row
   std::vector<std::uint64_t> delivered = {};  ///< by subgroup, ordered: frontier of what the application was seen to get
 
-  /// Where the owner has its ring of that subgroup, in which it sends.
+  /// The owner's place of its ring of that subgroup, in which it sends.
   [[nodiscard]] const std::byte* ring(std::uint32_t subgroup) const {
     const auto split = rings.find(subgroup);
     return split == rings.end() ? memory + layout.subgroup(SubgroupId(subgroup))->ring : split->second;
