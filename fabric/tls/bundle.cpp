@@ -47,28 +47,34 @@ Result<void> check_validity(const Bundle& bundle, std::chrono::sys_seconds now, 
   return {};
 }
 
-/// As a peer would that was called by us (purpose client), or that we called (purpose server).
-Result<void> check_accepted(const Bundle& bundle, X509_STORE& trust, int purpose, std::chrono::sys_seconds now) {
+/// The verdict of a peer that was called by us (purpose client), or that we called (purpose server).
+int verdict_of(const Bundle& bundle, X509_STORE& trust, int purpose, std::chrono::sys_seconds now) {
   const Owned<X509_STORE_CTX> verification(X509_STORE_CTX_new());
   STACK_OF(X509)* between = sk_X509_new_null();
   for (const Owned<X509>& certificate : bundle.chain) sk_X509_push(between, certificate.get());
-  bool accepted = false;
-  std::string reason;
+  int verdict = X509_V_ERR_OUT_OF_MEM;  // unless it can begin
   if (verification != nullptr && X509_STORE_CTX_init(verification.get(), &trust, bundle.chain.front().get(), between) == 1) {
     X509_VERIFY_PARAM_set_time(X509_STORE_CTX_get0_param(verification.get()), std::chrono::system_clock::to_time_t(now));
     X509_STORE_CTX_set_purpose(verification.get(), purpose);
     X509_STORE_CTX_set_verify_cb(verification.get(), accept_unlisted_issuers);
-    accepted = X509_verify_cert(verification.get()) == 1;
-    reason = X509_verify_cert_error_string(X509_STORE_CTX_get_error(verification.get()));
+    const bool accepted = X509_verify_cert(verification.get()) == 1;
+    const int complaint = X509_STORE_CTX_get_error(verification.get());
+    verdict = accepted ? X509_V_OK : complaint == X509_V_OK ? X509_V_ERR_UNSPECIFIED : complaint;
   }
   sk_X509_free(between);
   ERR_clear_error();
-  if (accepted) return {};
+  return verdict;
+}
+
+Result<void> check_accepted(const Bundle& bundle, X509_STORE& trust, int purpose, std::chrono::sys_seconds now) {
+  const int verdict = verdict_of(bundle, trust, purpose, now);
+  if (verdict == X509_V_OK) return {};
   return Error(ErrorKind::bad_config, fmt::format("peers with the same {} and {} would refuse the certificate: {}",
-                                                  authority_file, revoked_file, reason))
+                                                  authority_file, revoked_file, X509_verify_cert_error_string(verdict)))
       .at(bundle.directory + "/" + certificate_file)
-      .fix("copy all files of this node's directory anew from where its authority is, or issue the certificate anew; it "
-           "needs the usages clientAuth and serverAuth, or none");
+      .fix(
+          "copy all files of this node's directory anew from where its authority is, or issue the certificate anew; it "
+          "needs the usages clientAuth and serverAuth, or none");
 }
 
 }  // namespace
@@ -101,8 +107,7 @@ Result<Owned<X509_STORE>> trust_of(const Bundle& bundle) {
   bool good = trust != nullptr;
   for (const Owned<X509>& authority : bundle.authorities)
     good = good && X509_STORE_add_cert(trust.get(), authority.get()) == 1;
-  for (const Owned<X509_CRL>& list : bundle.revoked)
-    good = good && X509_STORE_add_crl(trust.get(), list.get()) == 1;
+  for (const Owned<X509_CRL>& list : bundle.revoked) good = good && X509_STORE_add_crl(trust.get(), list.get()) == 1;
   // An authority that the file authority.crt names is trusted, be it signed by somebody else.
   unsigned long flags = X509_V_FLAG_PARTIAL_CHAIN | X509_V_FLAG_TRUSTED_FIRST;
   // A lone list is that of the nodes' issuer, or no node passes; to look its issuer up in it costs every handshake another
@@ -112,6 +117,26 @@ Result<Owned<X509_STORE>> trust_of(const Bundle& bundle) {
   good = good && X509_STORE_set_flags(trust.get(), flags) == 1;
   if (!good) return openssl_error(ErrorKind::resource, "the certificates cannot be gathered").at(bundle.directory);
   return trust;
+}
+
+Bundle with_lists(const Bundle& bundle, std::vector<Owned<X509_CRL>> revoked) {
+  const auto same = [](const Owned<X509>& certificate) {
+    X509_up_ref(certificate.get());
+    return Owned<X509>(certificate.get());
+  };
+  Bundle again;
+  again.directory = bundle.directory;
+  for (const Owned<X509>& authority : bundle.authorities) again.authorities.push_back(same(authority));
+  for (const Owned<X509>& certificate : bundle.chain) again.chain.push_back(same(certificate));
+  EVP_PKEY_up_ref(bundle.key.get());
+  again.key.reset(bundle.key.get());
+  again.revoked = std::move(revoked);
+  return again;
+}
+
+Result<int> own_verdict(const Bundle& bundle, std::chrono::sys_seconds now) {
+  SPINDRIFT_TRY_ASSIGN(const Owned<X509_STORE> trust, trust_of(bundle));
+  return verdict_of(bundle, *trust, X509_PURPOSE_SSL_CLIENT, now);
 }
 
 int accept_unlisted_issuers(int so_far, X509_STORE_CTX* verification) {

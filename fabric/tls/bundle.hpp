@@ -41,12 +41,19 @@ using BundleStamp = std::array<std::optional<FileStamp>, 4>;
 /// Reads the files, and checks owners, modes and forms. Errors: bad_config, bad_input, resource.
 [[nodiscard]] Result<Bundle> read_bundle(const std::string& directory);
 
+/// The same with other lists.
+[[nodiscard]] Bundle with_lists(const Bundle& bundle, std::vector<Owned<X509_CRL>> revoked);
+
 /// The trust of a bundle, for verifying others' certificates: its authorities, and its lists of revoked certificates. With
 /// a list, a certificate must be on the list of its issuer or not; one of an authority between counts as good if its issuer
 /// has no list there. Errors: resource.
 [[nodiscard]] Result<Owned<X509_STORE>> trust_of(const Bundle& bundle);
 /// For X509_STORE_CTX_set_verify_cb and SSL_CTX_set_verify: lets that exception pass. Returns 1 to go on.
 int accept_unlisted_issuers(int so_far, X509_STORE_CTX* verification);
+
+/// The verdict of a peer with the same authorities and lists on this process's certificate, as OpenSSL counts them:
+/// X509_V_OK, X509_V_ERR_CERT_REVOKED, …. Errors: resource.
+[[nodiscard]] Result<int> own_verdict(const Bundle& bundle, std::chrono::sys_seconds now);
 
 /// Whether a process can prove by this bundle that it is `wanted`: it is the certificate's identity, the key is the
 /// certificate's, and peers with the same authorities and lists would accept it at `now`, no matter which called the other.

@@ -3,10 +3,13 @@
 
 #include <openssl/err.h>
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
 #include <fmt/format.h>
+
+#include <spindrift/core/log.hpp>
 
 namespace spindrift::fabric::tls {
 namespace {
@@ -15,24 +18,39 @@ Error not_admitted(const Identity& peer, std::string why, std::string fix) {
   return Error(ErrorKind::refused, fmt::format("{} is not admitted: {}", peer.uri(), why)).fix(std::move(fix));
 }
 
+std::chrono::sys_seconds this_second() { return std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now()); }
+
 }  // namespace
 
 Result<std::shared_ptr<Credentials>> Credentials::load(const std::string& directory, std::string_view group, NodeId self) {
   protect_private_keys();
   SPINDRIFT_TRY_ASSIGN(Identity identity, Identity::of_member(group, self));
-  SPINDRIFT_TRY_ASSIGN(Loaded loaded, read(directory, identity));
+  // Before the files are read: one that changes meanwhile is read again by the next reload.
+  SPINDRIFT_TRY_ASSIGN(const BundleStamp stamp, stamp_of(directory));
+  SPINDRIFT_TRY_ASSIGN(Bundle bundle, read_bundle(directory));
+  SPINDRIFT_TRY(check_bundle(bundle, identity, this_second()));
+  const bool has_revocations = !bundle.revoked.empty();
+  SPINDRIFT_TRY_ASSIGN(Loaded loaded, loaded_of(std::move(bundle), stamp, has_revocations));
   return std::shared_ptr<Credentials>(new Credentials(directory, std::move(identity), std::move(loaded)));
 }
 
-Result<Credentials::Loaded> Credentials::read(const std::string& directory, const Identity& identity) {
-  // Before the files are read: one that changes meanwhile is read again by the next reload.
-  SPINDRIFT_TRY_ASSIGN(const BundleStamp stamp, stamp_of(directory));
-  SPINDRIFT_TRY_ASSIGN(const Bundle bundle, read_bundle(directory));
-  const auto now = std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
-  SPINDRIFT_TRY(check_bundle(bundle, identity, now));
+Result<Credentials::Loaded> Credentials::loaded_of(Bundle bundle, const BundleStamp& stamp, bool has_revocations) {
   SPINDRIFT_TRY_ASSIGN(const Validity validity, validity_of(bundle.certificate()));
   SPINDRIFT_TRY_ASSIGN(Owned<SSL_CTX> context, make_context(bundle));
-  return Loaded{std::shared_ptr<SSL_CTX>(std::move(context)), stamp, validity, !bundle.revoked.empty()};
+  const auto lists = lists_that_count(bundle.revoked, bundle);
+  if (!lists) {
+    return Error(ErrorKind::bad_config, lists.error().message())
+        .at(bundle.directory + "/" + revoked_file)
+        .fix("copy the file anew from where the authority is");
+  }
+  SPINDRIFT_TRY_ASSIGN(auto bytes, bytes_of(*lists));
+  return Loaded{std::make_shared<const Bundle>(std::move(bundle)),
+                std::shared_ptr<SSL_CTX>(std::move(context)),
+                std::make_shared<const std::vector<std::byte>>(std::move(bytes)),
+                stamp,
+                validity,
+                has_revocations,
+                false};
 }
 
 Credentials::Loaded Credentials::loaded() const {
@@ -74,18 +92,70 @@ Result<void> Credentials::admit_member(const Identity& peer, NodeId claimed) con
   return {};
 }
 
+void Credentials::replace(Loaded now) {
+  const std::lock_guard lock(mutex_);
+  loaded_ = std::move(now);
+  revision_.fetch_add(1, std::memory_order_release);
+}
+
 Result<bool> Credentials::reload() {
+  const std::lock_guard lock(changes_);
   const Loaded before = loaded();
   SPINDRIFT_TRY_ASSIGN(const BundleStamp stamp, stamp_of(directory_));
   if (stamp == before.stamp) return false;
-  SPINDRIFT_TRY_ASSIGN(Loaded now, read(directory_, identity_));
-  if (before.has_revocations && !now.has_revocations) {
+  SPINDRIFT_TRY_ASSIGN(Loaded now, read_anew(before, stamp));
+  replace(std::move(now));
+  return true;
+}
+
+// Files that do not fit together may still hold a newer list, which counts at once: above all one that says that this node's
+// own certificate does not.
+Result<Credentials::Loaded> Credentials::read_anew(const Loaded& before, const BundleStamp& stamp) {
+  SPINDRIFT_TRY_ASSIGN(const Bundle files, read_bundle(directory_));
+  if (before.has_revocations && files.revoked.empty()) {
     return Error(ErrorKind::bad_config, "the list of revoked certificates is gone, so the keys before stay in use")
         .at(directory_ + "/" + revoked_file)
         .fix("copy the file anew from where the authority is, or restart the node if it is to go without");
   }
-  const std::lock_guard lock(mutex_);
-  loaded_ = std::move(now);
+  NewestLists newest = newest_of(files.revoked, before.bundle->revoked, files);
+  Bundle merged = with_lists(files, std::move(newest.lists));
+  if (auto good = check_bundle(merged, identity_, this_second()); !good) {
+    static_cast<void>(take(files.revoked));
+    return std::move(good).error();
+  }
+  if (newest.any_newer)
+    log::warn(log::Room::fabric, "a newer list of revoked certificates than the file's stays in force",
+              {{"file", directory_ + "/" + revoked_file}});
+  return loaded_of(std::move(merged), stamp, !files.revoked.empty());
+}
+
+Result<bool> Credentials::take_lists(std::span<const std::byte> bytes) {
+  if (const auto ours = lists(); std::ranges::equal(*ours, bytes)) return false;
+  auto lists = lists_in(bytes);
+  if (!lists) return Error(ErrorKind::refused, lists.error().message());
+  const std::lock_guard lock(changes_);
+  return take(*lists);
+}
+
+/// While nobody else makes a change.
+Result<bool> Credentials::take(const RevocationLists& lists) {
+  const Loaded before = loaded();
+  SPINDRIFT_TRY_ASSIGN(const RevocationLists counting, lists_that_count(lists, *before.bundle));
+  NewestLists newest = newest_of(before.bundle->revoked, counting, *before.bundle);
+  if (!newest.any_newer) return false;
+  Bundle bundle = with_lists(*before.bundle, std::move(newest.lists));
+  SPINDRIFT_TRY_ASSIGN(const int verdict, own_verdict(bundle, this_second()));
+  const bool revoked = verdict == X509_V_ERR_CERT_REVOKED;
+  const bool dated = verdict == X509_V_ERR_CERT_HAS_EXPIRED || verdict == X509_V_ERR_CERT_NOT_YET_VALID;
+  if (verdict != X509_V_OK && !revoked && !dated) {
+    return Error(ErrorKind::bad_config,
+                 fmt::format("by newer lists of revoked certificates nobody would take this node's: {}",
+                             X509_verify_cert_error_string(verdict)))
+        .fix("compare the clocks of the hosts; copy revoked.crl of all authorities to all nodes");
+  }
+  SPINDRIFT_TRY_ASSIGN(Loaded now, loaded_of(std::move(bundle), before.stamp, before.has_revocations));
+  now.revoked = revoked;
+  replace(std::move(now));
   return true;
 }
 
@@ -104,9 +174,9 @@ Result<void> Credentials::recheck(const SSL& session) const {
   const int verdict = X509_STORE_CTX_get_error(verification.get());
   ERR_clear_error();
   if (accepted) return {};
-  return Error(ErrorKind::refused, fmt::format("the certificate of {}, serial number {}, no longer holds: {}",
-                                               claim_of(*certificate), serial_of(*certificate),
-                                               X509_verify_cert_error_string(verdict)))
+  return Error(ErrorKind::refused,
+               fmt::format("the certificate of {}, serial number {}, no longer holds: {}", claim_of(*certificate),
+                           serial_of(*certificate), X509_verify_cert_error_string(verdict)))
       .fix("give the node a new certificate, if it is to come back");
 }
 

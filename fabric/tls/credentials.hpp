@@ -2,10 +2,16 @@
 // all of its connections, whose keys may change while it runs.
 #pragma once
 
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include <spindrift/core/ids.hpp>
 #include <spindrift/core/result.hpp>
@@ -14,13 +20,17 @@
 #include <spindrift/fabric/tls/context.hpp>
 #include <spindrift/fabric/tls/identity.hpp>
 #include <spindrift/fabric/tls/openssl.hpp>
+#include <spindrift/fabric/tls/revocation_lists.hpp>
 
 namespace spindrift::fabric::tls {
 
 /// Threads: all functions may be called by any thread at any time; a session, by one thread at a time, as OpenSSL has it.
 /// A connection's life: `new_session` (then SSL_set_connect_state or SSL_set_accept_state, SSL_do_handshake), and on success
-/// `peer_identity` and `admit_member`, before any byte of the peer is read; on failure `handshake_error`. After a `reload`
-/// that says true, `recheck` for each connection that lives.
+/// `peer_identity` and `admit_member`, before any byte of the peer is read; on failure `handshake_error`. Whenever
+/// `revision` has changed, `recheck` for each connection that lives.
+///
+/// The lists of revoked certificates in force are the newest of all that files and peers have brought since the process
+/// began: none ever gives way to an older one of its authority.
 class Credentials {
  public:
   /// Reads the bundle in `directory`, which must be that of this node. Errors: bad_config, bad_input, resource: the
@@ -40,9 +50,22 @@ class Credentials {
   [[nodiscard]] Result<void> admit_member(const Identity& peer, NodeId claimed) const;
 
   /// Looks whether the bundle's files have changed, and if so reads them; true: new connections use the new ones. Existing
-  /// connections live on. Errors: as load, and bad_config if revoked.crl was there and is not; then all stays as it was, and
-  /// the next call tries again: files that are copied one by one do not fit together for a moment.
+  /// connections live on. Errors: as load, and bad_config if revoked.crl was there and is not; then all stays as it was, but
+  /// that newer lists of revoked certificates come into force, and the next call tries again: files that are copied one by
+  /// one do not fit together for a moment.
   [[nodiscard]] Result<bool> reload();
+  /// Takes lists that a proved peer hands on, as `lists` gives them; true: some are newer than those in force, and are in
+  /// force now. Errors: refused, if they are none or forged, which is the peer's fault; bad_config, if by them nobody would
+  /// take this node's certificate though it is not revoked; resource.
+  [[nodiscard]] Result<bool> take_lists(std::span<const std::byte> bytes);
+  /// The lists in force, to be handed on; never null, empty if there are none. Those alone for which authorities of ours
+  /// answer.
+  [[nodiscard]] std::shared_ptr<const std::vector<std::byte>> lists() const { return loaded().lists; }
+  /// Whether this node's own certificate is on the lists in force.
+  [[nodiscard]] bool revoked() const { return loaded().revoked; }
+  /// A number that grows whenever other keys or lists are in force.
+  [[nodiscard]] std::uint64_t revision() const noexcept { return revision_.load(std::memory_order_acquire); }
+
   /// Whether a peer, verified when it connected, would pass today's authorities and lists of revoked certificates; its
   /// connection is to be ended if not. A certificate that has expired meanwhile passes: to revoke is a decision, to forget
   /// is not. Errors: refused.
@@ -55,22 +78,30 @@ class Credentials {
  private:
   /// The contents that a reload replaces.
   struct Loaded {
+    std::shared_ptr<const Bundle> bundle;  ///< with the lists in force instead of those of the file
     std::shared_ptr<SSL_CTX> context;
+    std::shared_ptr<const std::vector<std::byte>> lists;
     BundleStamp stamp;
     Validity validity;
-    bool has_revocations = false;
+    bool has_revocations = false;  ///< the file
+    bool revoked = false;
   };
 
   Credentials(std::string directory, Identity identity, Loaded loaded)
       : directory_(std::move(directory)), identity_(std::move(identity)), loaded_(std::move(loaded)) {}
 
-  [[nodiscard]] static Result<Loaded> read(const std::string& directory, const Identity& identity);
+  [[nodiscard]] static Result<Loaded> loaded_of(Bundle bundle, const BundleStamp& stamp, bool has_revocations);
   [[nodiscard]] Loaded loaded() const;
+  void replace(Loaded now);
+  [[nodiscard]] Result<Loaded> read_anew(const Loaded& before, const BundleStamp& stamp);
+  [[nodiscard]] Result<bool> take(const RevocationLists& lists);
 
   const std::string directory_;
   const Identity identity_;
+  std::mutex changes_;        ///< one change at a time
   mutable std::mutex mutex_;  ///< of what follows
   Loaded loaded_;
+  std::atomic<std::uint64_t> revision_{1};
 };
 
 }  // namespace spindrift::fabric::tls

@@ -9,12 +9,13 @@ namespace spindrift::fabric::tls {
 bool KeyWatch::look(Time now) {
   if (now < next_look_) return false;
   next_look_ = now + between_looks;
+  const std::uint64_t before = credentials_->revision();
   const auto changed = credentials_->reload();
   if (!changed) {
     std::string why = changed.error().to_string();
     if (why != wrong_) log::error(log::Room::fabric, "new keys are not taken", {{"reason", why}});
     wrong_ = std::move(why);
-    return false;
+    return credentials_->revision() != before;
   }
   wrong_.clear();
   if (*changed) log::warn(log::Room::fabric, "other keys are in force", {{"identity", credentials_->identity().uri()}});

@@ -16,6 +16,7 @@ namespace spindrift::fabric::tls {
 
 struct FreeOpenssl {
   void operator()(ASN1_STRING* object) const noexcept { ASN1_STRING_free(object); }  // integers and times, too
+  void operator()(AUTHORITY_KEYID* object) const noexcept { AUTHORITY_KEYID_free(object); }
   void operator()(BIO* object) const noexcept { BIO_free_all(object); }
   void operator()(BIGNUM* object) const noexcept { BN_free(object); }
   void operator()(EVP_PKEY* object) const noexcept { EVP_PKEY_free(object); }
