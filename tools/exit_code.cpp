@@ -10,7 +10,9 @@ constexpr ExitCodeMeaning table[] = {
     {ExitCode::success, "done"},
     {ExitCode::failure, "the run failed: results differ, or the input is broken"},
     {ExitCode::usage, "wrong usage or configuration; nothing was started"},
-    {ExitCode::refused, "refused: another member's configuration or version differs, or the node id is in use"},
+    {ExitCode::refused,
+     "refused: another member's configuration or version differs, the node id is in use, or this node's certificate is "
+     "revoked"},
     {ExitCode::member_lost, "a process was lost before it was done"},
     {ExitCode::timed_out, "others did not come, or did not finish, in the configured time"},
     {ExitCode::group_closed, "this member was out of the group before the command was done"},

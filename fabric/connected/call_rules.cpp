@@ -10,7 +10,6 @@ namespace {
 
 constexpr std::size_t calls_per_node_max = 8;
 constexpr auto answer_max = std::chrono::seconds(3);
-constexpr auto last_words_max = std::chrono::milliseconds(250);
 constexpr auto crossing_max = std::chrono::milliseconds(100);
 constexpr auto pause_first = std::chrono::milliseconds(20);
 constexpr auto pause_max = std::chrono::seconds(1);
@@ -100,10 +99,10 @@ void CallRules::turn_away(NodeId node, const std::string& reason) {
   }
 }
 
-void CallRules::close(CallId id, Time now) {
+void CallRules::close(CallId id, Time now, Duration at_most) {
   PeerCall& call = calls_.at(id);
   call.state = PeerCall::State::closing;
-  call.deadline = now + last_words_max;
+  call.deadline = now + at_most;
   next_time_ = std::min(next_time_, call.deadline);
   nodes_[call.node].wish = Node::Wish::none;
 }

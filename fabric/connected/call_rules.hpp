@@ -87,8 +87,9 @@ class CallRules {
   /// Calls of the node are not answered, and none is made; what there is with it ends for `reason`.
   void turn_away(NodeId node, const std::string& reason);
   void welcome(NodeId node) { turned_away_.erase(node); }
-  /// The connection ends; its last words are said, for a moment at most.
-  void close(CallId id, Time now);
+  static constexpr Duration last_words_max = std::chrono::milliseconds(250);
+  /// The connection ends; its last words are said, for that long at most.
+  void close(CallId id, Time now, Duration at_most = last_words_max);
   /// From now on nobody is called or answered.
   void finish();
 

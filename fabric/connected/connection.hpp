@@ -16,6 +16,7 @@
 #include <spindrift/core/result.hpp>
 #include <spindrift/fabric/connected/call_rules.hpp>
 #include <spindrift/fabric/connected/control_session.hpp>
+#include <spindrift/fabric/connected/heard_lists.hpp>
 #include <spindrift/fabric/connected/region.hpp>
 #include <spindrift/fabric/connected/wire.hpp>
 #include <spindrift/fabric/fabric.hpp>
@@ -91,6 +92,9 @@ class Connection {
   /// The region's memory is about to go; none of this connection's operations uses it.
   virtual void forget(const OwnRegion&) {}
 
+  /// Whether the other end, once proved, would be let in today as well. Errors: refused.
+  [[nodiscard]] virtual Result<void> recheck() const { return session == nullptr ? Result<void>() : session->recheck(); }
+
   void say(std::span<const std::byte> message, bool signaled) {
     send(message, signaled, 0);
     ring();
@@ -132,6 +136,8 @@ class Connection {
   std::size_t unheard = 0;                           ///< messages that wait for the caller
   /// Bytes of own regions posted to the peer that wait here, or that the provider has and will tell the end of.
   std::uint64_t unsent_bytes = 0;
+  HeardLists heard_lists;  ///< from the peer
+  bool lingers = false;    ///< it is over here, and ends there only when the rules of calls have waited long enough
   std::unique_ptr<ControlSession> session;  ///< null: what the protocol says is in the clear, or the fabric seals it
 
  protected:

@@ -3,6 +3,7 @@
 
 #include <sys/eventfd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <limits>
 
@@ -27,6 +28,12 @@ Traits traits_of(const Character& character) {
           .message_bytes_max = message_bytes_max,
           .peers_max = peers_max,
           .buffered_bytes = character.buffered_bytes};
+}
+
+/// Whether last words are on their way.
+bool speaking(const PeerConnections& connections) {
+  return std::any_of(connections.all().begin(), connections.all().end(),
+                     [](const auto& each) { return each->call().state == PeerCall::State::closing && !each->lingers; });
 }
 
 }  // namespace
@@ -59,8 +66,8 @@ Endpoint::Endpoint(EndpointOptions options, Character character, std::uint64_t i
       connections_(
           self_, incarnation_,
           {.connections_max = peers_max, .remote_key_max = character_.remote_key_max, .silence_max = options.silence_max},
-          Proofs(std::move(options.credentials), self_, incarnation_, clock_.now()), *transport_, regions_,
-          [this] { sleeper_.ring(); }) {}
+          Proofs(std::move(options.credentials), self_, incarnation_, clock_.now(), options.proved_by), *transport_,
+          regions_, [this] { sleeper_.ring(); }) {}
 
 Result<std::unique_ptr<Fabric>> Endpoint::alone(Result<std::unique_ptr<Endpoint>> part, const std::string& runtime_directory,
                                                 const std::string& group_name) {
@@ -73,10 +80,10 @@ Result<std::unique_ptr<Fabric>> Endpoint::alone(Result<std::unique_ptr<Endpoint>
 Endpoint::~Endpoint() {
   connections_.finish(clock_.now());
   const Time limit = clock_.now() + last_words_max;
-  while (connections_.speaking() && clock_.now() < limit) {
+  while (speaking(connections_) && clock_.now() < limit) {
     transport_->arm();
     connections_.progress(clock_.now());
-    if (!connections_.speaking() || !connections_.may_block()) continue;
+    if (!speaking(connections_) || !connections_.may_block()) continue;
     const auto signals = sleeper_.sleep(std::chrono::milliseconds(1));
     if (signals.completions) transport_->disarm();
   }

@@ -44,8 +44,9 @@ struct Character {
 struct EndpointOptions {
   NodeId self;
   Duration silence_max{};
-  /// The keys by which the members prove themselves, where the transport does not see to that. Null: nobody proves anything.
+  /// The keys by which the members prove themselves. Null: nobody proves anything.
   std::shared_ptr<tls::Credentials> credentials{};
+  ProvedBy proved_by = ProvedBy::session;
 };
 
 class Endpoint final : public Part {

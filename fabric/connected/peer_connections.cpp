@@ -21,6 +21,11 @@ void end_unproved(Connection& connection, const Error& why, CallRules& rules, Ti
   rules.close(connection.call().id, now);
 }
 
+Event loss_of(const Connection& connection, const std::string& how) {
+  Error reason(ErrorKind::member_lost, "node " + std::to_string(connection.node().value()) + how);
+  return {.kind = Event::Kind::lost, .reason = std::move(reason)};
+}
+
 }  // namespace
 
 // Time in which this process was awake and did not look, held up by the application or a provider, is none in which somebody
@@ -110,6 +115,9 @@ void PeerConnections::connect(const Address& peer, Time now) {
   now_ = now;
   callees_.learn(peer.node, peer.endpoint);
   proofs_.want(peer.node);
+  const bool lingers = std::any_of(connections_.begin(), connections_.end(),
+                                   [&](const auto& each) { return each->node() == peer.node && each->lingers; });
+  if (lingers) return proofs_.call_later(peer.node, now);
   rules_.want(peer.node, now);
   act();
 }
@@ -190,8 +198,10 @@ void PeerConnections::up(Connection& connection) {
   on_sealed(connection, {});
 }
 
-// The peer's identity is known now, as far as the fabric proves it.
+// The peer's identity is known now, as far as the fabric proves it; the keys by which it was may have changed meanwhile.
 void PeerConnections::introduce(Connection& connection) {
+  if (const auto verdict = proofs_.judge(connection, true, now_); !verdict)
+    return end_unproved(connection, verdict.error(), rules_, now_);
   ++newest_peer_;
   connection.peer = newest_peer_;
   if (peers_.empty()) next_alive_ = now_ + limits_.silence_max / 4;
@@ -200,6 +210,7 @@ void PeerConnections::introduce(Connection& connection) {
   proofs_.on_met(connection.node());
   tell(connection, {.kind = Event::Kind::connected, .words = {connection.call().word, connection.call().peer_word}});
   for (Event& event : std::exchange(connection.early, {})) tell(connection, std::move(event));
+  proofs_.give_lists(connection);
 }
 
 void PeerConnections::on_sealed(Connection& connection, std::span<const std::byte> records) {
@@ -272,11 +283,6 @@ Connection* PeerConnections::find(PeerId peer) const noexcept {
   return at == peers_.end() ? nullptr : at->second;
 }
 
-bool PeerConnections::speaking() const noexcept {
-  return std::any_of(connections_.begin(), connections_.end(),
-                     [](const auto& each) { return each->call().state == PeerCall::State::closing; });
-}
-
 void PeerConnections::on_completed(Connection& connection, std::uint64_t context) {
   if (connection.call().state != PeerCall::State::up) return;
   tell(connection, {.kind = Event::Kind::completed, .context = context});
@@ -304,7 +310,19 @@ void PeerConnections::on_control(Connection& connection, const Control& control)
     case Kind::writes:
       return carry_out(connection, control.payload,
                        [this](const OwnRegion& region) { return transport_.address_of(region); });
-    case Kind::exposed: return on_exposed(connection, control.exposure);
+    case Kind::exposed: {
+      const Exposure& given = control.exposure;
+      if (given.remote_key > limits_.remote_key_max || connection.exposed.size() == regions_per_peer_max ||
+          !connection.exposed.emplace(given.region, given).second)
+        return connection.break_down("it exposed too many regions, one twice, or under no key of this transport");
+      return tell(
+          connection,
+          {.kind = Event::Kind::exposed, .access = given.access, .region = given.region, .region_bytes = given.bytes});
+    }
+    case Kind::revoked:
+      if (const auto taken = proofs_.take_lists(connection, control, now_); !taken)
+        connection.break_down(taken.error().to_string());
+      return;
     case Kind::unmapped: {
       OwnRegion* const region = connection.revoke(control.remote_key);
       if (region == nullptr) return connection.break_down("it gave back a region that it did not have");
@@ -313,12 +331,24 @@ void PeerConnections::on_control(Connection& connection, const Control& control)
   }
 }
 
-void PeerConnections::on_exposed(Connection& connection, const Exposure& exposure) {
-  if (exposure.remote_key > limits_.remote_key_max || connection.exposed.size() == regions_per_peer_max ||
-      !connection.exposed.emplace(exposure.region, exposure).second)
-    return connection.break_down("it exposed too many regions, one twice, or under no key of this transport");
-  tell(connection,
-       {.kind = Event::Kind::exposed, .access = exposure.access, .region = exposure.region, .region_bytes = exposure.bytes});
+// First everybody is given the lists, then those are cut off whom they name.
+void PeerConnections::on_other_keys() {
+  if (auto end = proofs_.take_own_end()) events_.push_back({.kind = Event::Kind::ended, .reason = std::move(end)});
+  if (!proofs_.take_newer_lists()) return;
+  for (const auto& connection : connections_) {
+    if (connection->peer != PeerId{} && connection->call().state == PeerCall::State::up) proofs_.give_lists(*connection);
+  }
+}
+
+// From here on nothing that the peer says or writes counts. It does not notice yet: it would accuse this node of the loss
+// before members that do not have the list.
+void PeerConnections::cut_off(Connection& connection, const Error& why) {
+  peers_.erase(connection.peer);
+  tell(connection, loss_of(connection, ": " + why.to_string()));
+  connection.take_rights_back();
+  regions_.settle_released();
+  connection.lingers = true;
+  rules_.close(connection.call().id, now_, Proofs::lingering);
 }
 
 void PeerConnections::tell(Connection& connection, Event event) {
@@ -347,7 +377,7 @@ void PeerConnections::sweep() {
   unsettled_ = false;
   for (std::size_t i = 0; i < connections_.size();) {
     Connection& connection = *connections_[i];
-    const bool quiet = connection.call().state == PeerCall::State::closing && connection.idle();
+    const bool quiet = connection.call().state == PeerCall::State::closing && connection.idle() && !connection.lingers;
     if (!connection.broken() && !connection.goodbye && !quiet) {
       unsettled_ |= connection.call().state != PeerCall::State::up;
       ++i;
@@ -357,11 +387,7 @@ void PeerConnections::sweep() {
     connections_.erase(connections_.begin() + static_cast<std::ptrdiff_t>(i));
     transport_.on_gone(*gone);
     const NodeId node = gone->node();
-    if (peers_.erase(gone->peer) > 0) {
-      Error reason(ErrorKind::member_lost,
-                   "node " + std::to_string(node.value()) + (gone->goodbye ? " " : ": ") + gone->end_reason());
-      tell(*gone, {.kind = Event::Kind::lost, .reason = std::move(reason)});
-    }
+    if (peers_.erase(gone->peer) > 0) tell(*gone, loss_of(*gone, (gone->goodbye ? " " : ": ") + gone->end_reason()));
     gone->close();
     regions_.settle_released();
     proofs_.on_gone(*gone, now_);
@@ -376,6 +402,7 @@ void PeerConnections::keep_time() {
   const bool alive_due = now_ >= next_alive_;
   if (alive_due) next_alive_ = now_ + limits_.silence_max / 4;
   const bool other_keys = proofs_.on_time(now_);
+  if (other_keys) on_other_keys();
   for (const auto& connection : connections_) {
     if (connection->call().state != PeerCall::State::up) continue;
     if (now_ - connection->heard >= limits_.silence_max) {
@@ -385,7 +412,11 @@ void PeerConnections::keep_time() {
     } else if (alive_due) {
       connection->say(encode(Kind::alive, 0), false);
     }
-    if (const auto verdict = proofs_.judge(*connection, other_keys, now_); !verdict)
+    const auto verdict = proofs_.judge(*connection, other_keys, now_);
+    if (verdict) continue;
+    if (connection->peer != PeerId{} && !connection->broken())
+      cut_off(*connection, verdict.error());
+    else
       end_unproved(*connection, verdict.error(), rules_, now_);
   }
   for (const NodeId node : proofs_.take_due(now_)) rules_.want(node, now_);

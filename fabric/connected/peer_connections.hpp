@@ -89,8 +89,6 @@ class PeerConnections final : private TransportEvents {
   [[nodiscard]] Connection* find(PeerId peer) const noexcept;
   [[nodiscard]] PeerId newest_peer() const noexcept { return newest_peer_; }
   [[nodiscard]] const std::vector<ConnectionPointer>& all() const noexcept { return connections_; }
-  /// Whether last words are on their way.
-  [[nodiscard]] bool speaking() const noexcept;
   [[nodiscard]] bool has_events() const noexcept { return !events_.empty(); }
   /// Up to as many as there is space for; returns how many.
   [[nodiscard]] std::size_t take(std::span<Event> events);
@@ -118,7 +116,8 @@ class PeerConnections final : private TransportEvents {
   void introduce(Connection& connection);
   void on_sealed(Connection& connection, std::span<const std::byte> records);
   void on_control(Connection& connection, const Control& control);
-  void on_exposed(Connection& connection, const Exposure& exposure);
+  void on_other_keys();
+  void cut_off(Connection& connection, const Error& why);
   void tell(Connection& connection, Event event);
   void sweep();
   void keep_time();

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <utility>
 
+#include <spindrift/core/log.hpp>
 #include <spindrift/fabric/tls/credentials.hpp>
 
 namespace spindrift::fabric::connected {
@@ -15,11 +16,20 @@ constexpr auto between_attempts = std::chrono::seconds(1);
 
 }  // namespace
 
-Proofs::Proofs(std::shared_ptr<tls::Credentials> credentials, NodeId self, std::uint64_t incarnation, Time now)
-    : credentials_(std::move(credentials)), self_(self), incarnation_(incarnation), key_watch_(credentials_, now) {}
+Proofs::Proofs(std::shared_ptr<tls::Credentials> credentials, NodeId self, std::uint64_t incarnation, Time now,
+               ProvedBy proved_by)
+    : credentials_(std::move(credentials)),
+      self_(self),
+      incarnation_(incarnation),
+      proved_by_(proved_by),
+      key_watch_(proved_by == ProvedBy::session ? credentials_ : nullptr, now) {
+  if (credentials_ == nullptr) return;
+  revision_ = credentials_->revision();
+  lists_ = credentials_->lists();
+}
 
 void Proofs::attach(Connection& connection) const {
-  if (credentials_ == nullptr) return;
+  if (credentials_ == nullptr || proved_by_ == ProvedBy::transport) return;
   auto records = connection.call().state == PeerCall::State::calling ? tls::RecordSession::calling(credentials_)
                                                                      : tls::RecordSession::answering(credentials_);
   if (!records) return connection.break_down(records.error().to_string());
@@ -32,26 +42,63 @@ void Proofs::begin(ControlSession& session, Time now) {
 }
 
 // A sign of life says nothing; a last word before the proof ends what has not begun; and small writes are data, which this
-// fabric leaves in the clear, as it does all others.
-bool Proofs::may_be_clear(const Connection& connection, Kind kind) noexcept {
-  if (connection.session == nullptr) return kind != Kind::sealed;
+// fabric leaves in the clear, as it does all others. Without a session all is as safe as the transport makes it; but who has
+// no keys has no use for lists.
+bool Proofs::may_be_clear(const Connection& connection, Kind kind) const noexcept {
+  if (connection.session == nullptr) return kind != Kind::sealed && (kind != Kind::revoked || credentials_ != nullptr);
   const bool proved = connection.session->state() == ControlSession::State::proved;
   return kind == Kind::alive || kind == (proved ? Kind::writes : Kind::goodbye);
 }
 
 Result<void> Proofs::judge(const Connection& connection, bool other_keys, Time now) {
-  if (connection.session == nullptr) return {};
-  const ControlSession& session = *connection.session;
+  if (credentials_ == nullptr) return {};
+  const ControlSession* const session = connection.session.get();
   Result<void> verdict;
-  if (session.state() == ControlSession::State::proved) {
-    if (other_keys) verdict = session.recheck();
-  } else if (now >= session.deadline()) {
+  if (session == nullptr || session->state() == ControlSession::State::proved) {
+    if (other_keys) verdict = connection.recheck();
+  } else if (now >= session->deadline()) {
     verdict = Error(ErrorKind::timed_out, "it did not prove who it is in 3 s");
   } else {
-    next_deadline_ = std::min(next_deadline_, session.deadline());
+    next_deadline_ = std::min(next_deadline_, session->deadline());
   }
   if (!verdict) on_refused(connection.node(), verdict.error());
   return verdict;
+}
+
+void Proofs::give_lists(Connection& connection) const {
+  if (lists_ == nullptr) return;
+  for (const auto& message : revoked_messages(*lists_)) connection.send_sealed(message, false, 0);
+  connection.ring();
+}
+
+// Lists that are good, and that this node cannot take all the same, are its own trouble.
+Result<void> Proofs::take_lists(Connection& connection, const Control& revoked, Time now) {
+  auto whole = connection.heard_lists.take(revoked.payload, revoked.rest, now);
+  if (whole && !*whole) return {};
+  auto taken = whole ? credentials_->take_lists(**whole) : Result<bool>(std::move(whole).error());
+  if (!taken && taken.error().kind() == ErrorKind::refused) {
+    on_refused(connection.node(), taken.error());
+    return std::move(taken).error();
+  }
+  if (!taken) {
+    log::error(log::Room::fabric, "lists of revoked certificates are not taken",
+               {{"from", connection.node()}, {"reason", taken.error().to_string()}});
+  } else if (*taken) {
+    log::warn(log::Room::fabric, "newer lists of revoked certificates are in force", {{"from", connection.node()}});
+  }
+  return {};
+}
+
+bool Proofs::take_newer_lists() {
+  const auto before = std::exchange(lists_, credentials_->lists());
+  return *before != *lists_;
+}
+
+std::optional<Error> Proofs::take_own_end() {
+  if (!credentials_->revoked() || std::exchange(own_end_told_, true)) return std::nullopt;
+  return Error(ErrorKind::refused, "this node's certificate is revoked")
+      .at(credentials_->identity().uri())
+      .fix("give the node a new certificate, if it is to come back");
 }
 
 void Proofs::on_gone(const Connection& connection, Time now) {
@@ -64,7 +111,9 @@ void Proofs::forget(NodeId node) {
   due_.erase(node);
 }
 
+// Other keys came into force by what a peer said, or in the transport's own thread: that is due at once.
 Time Proofs::next_time() const noexcept {
+  if (credentials_ != nullptr && credentials_->revision() != revision_) return Time{};
   Time next = std::min(key_watch_.next_look(), next_deadline_);
   for (const auto& [node, at] : due_) next = std::min(next, at);
   return next;
@@ -72,7 +121,10 @@ Time Proofs::next_time() const noexcept {
 
 bool Proofs::on_time(Time now) {
   if (now >= next_deadline_) next_deadline_ = never;
-  return key_watch_.look(now);
+  static_cast<void>(key_watch_.look(now));
+  if (credentials_ == nullptr) return false;
+  const std::uint64_t revision = credentials_->revision();
+  return std::exchange(revision_, revision) != revision;
 }
 
 std::vector<NodeId> Proofs::take_due(Time now) {

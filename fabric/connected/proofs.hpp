@@ -1,9 +1,12 @@
 // Which connections have to be proved, by which keys, and until when; and what is done about those that are not.
 #pragma once
 
+#include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <vector>
 
@@ -18,11 +21,19 @@
 
 namespace spindrift::fabric::connected {
 
+/// The part that proves the other end of a connection, and looks whether the files of keys have changed.
+enum class ProvedBy : std::uint8_t { session, transport };
+
 /// Belongs to the poller.
 class Proofs {
  public:
+  /// The time for which a connection that was cut off still lives at the other end. By then every member has the list by
+  /// which it was, and the node in question may have ended itself.
+  static constexpr auto lingering = std::chrono::seconds(2);
+
   /// Without credentials nobody has to prove anything, and nothing is sealed. `self` and `incarnation`: as greetings say.
-  Proofs(std::shared_ptr<tls::Credentials> credentials, NodeId self, std::uint64_t incarnation, Time now);
+  Proofs(std::shared_ptr<tls::Credentials> credentials, NodeId self, std::uint64_t incarnation, Time now,
+         ProvedBy proved_by = ProvedBy::session);
 
   // A connection's life.
   /// Gives it a session, if it needs one; it is broken down if there is none to give. Before it is up.
@@ -30,7 +41,7 @@ class Proofs {
   /// Its connection is up: the other end has three seconds.
   void begin(ControlSession& session, Time now);
   /// Whether a message of that kind may come in the clear.
-  [[nodiscard]] static bool may_be_clear(const Connection& connection, Kind kind) noexcept;
+  [[nodiscard]] bool may_be_clear(const Connection& connection, Kind kind) const noexcept;
   /// Judges a connection that is up. `other_keys`: as `on_time` said. Errors, which the log is told: refused, timed_out.
   [[nodiscard]] Result<void> judge(const Connection& connection, bool other_keys, Time now);
   /// The other end is not let in; told in the log.
@@ -38,8 +49,20 @@ class Proofs {
   /// The connection is gone. A node that was not met is due in a second, if it is wanted.
   void on_gone(const Connection& connection, Time now);
 
+  // Lists of revoked certificates.
+  /// Hands those in force on to a peer.
+  void give_lists(Connection& connection) const;
+  /// Takes a part of those that a peer hands on. Errors, which the log is told: refused (the peer is at fault).
+  [[nodiscard]] Result<void> take_lists(Connection& connection, const Control& revoked, Time now);
+  /// Whether there are newer ones since the last time, so that everybody is to be given them.
+  [[nodiscard]] bool take_newer_lists();
+  /// This node's own certificate is revoked; once.
+  [[nodiscard]] std::optional<Error> take_own_end();
+
   // The nodes that the owner wants to meet.
   void want(NodeId node) { wanted_.insert(node); }
+  /// A node is called only when what lingers of the last connection with it is over.
+  void call_later(NodeId node, Time now) { due_[node] = now + lingering; }
   void on_met(NodeId node) { forget(node); }
   void forget(NodeId node);
 
@@ -54,7 +77,11 @@ class Proofs {
   const std::shared_ptr<tls::Credentials> credentials_;
   const NodeId self_;
   const std::uint64_t incarnation_;
+  const ProvedBy proved_by_;
   tls::KeyWatch key_watch_;
+  std::uint64_t revision_ = 0;                           ///< of the credentials by which the connections were judged
+  std::shared_ptr<const std::vector<std::byte>> lists_;  ///< that all peers were given; null: none were to be
+  bool own_end_told_ = false;
   NodeRefusals refusals_;
   std::set<NodeId> wanted_;     ///< and not met
   std::map<NodeId, Time> due_;  ///< those of them with which a connection came to nothing

@@ -72,6 +72,11 @@ std::optional<Control> decode_control(std::span<const std::byte> message) noexce
     case Kind::user:
     case Kind::sealed:
     case Kind::writes: control.payload = reader.rest(); return control;
+    case Kind::revoked:
+      control.rest = reader.get<Word>();
+      control.payload = reader.rest();
+      if (!reader.ok() || control.payload.empty() || control.rest > revoked_bytes_max) return std::nullopt;
+      return control;
     case Kind::exposed: {
       control.exposure = {reader.get<RegionKey>(), reader.get<Word>(), reader.get<Word>(), reader.get<Word>()};
       const auto access = reader.get<Word>();
@@ -93,6 +98,16 @@ std::optional<Control> decode_control(std::span<const std::byte> message) noexce
 std::vector<std::byte> user_message(std::span<const std::byte> payload) { return message_of(Kind::user, payload); }
 
 std::vector<std::byte> sealed_message(std::span<const std::byte> records) { return message_of(Kind::sealed, records); }
+
+std::vector<std::vector<std::byte>> revoked_messages(std::span<const std::byte> lists) {
+  std::vector<std::vector<std::byte>> messages;
+  while (!lists.empty()) {
+    const auto part = lists.first(std::min(lists.size(), message_bytes_max - sizeof(Word)));
+    lists = lists.subspan(part.size());
+    messages.push_back(ByteWriter().put(static_cast<Word>(Kind::revoked), Word{lists.size()}).put_bytes(part).take());
+  }
+  return messages;
+}
 
 ExposureBytes encode(const Exposure& exposure) noexcept {
   return field_bytes(static_cast<Word>(Kind::exposed), exposure.region, exposure.remote_key, exposure.address,

@@ -17,6 +17,7 @@ namespace spindrift::fabric::connected {
 inline constexpr std::size_t message_bytes_max = 65536;
 inline constexpr std::size_t header_bytes = 8;
 inline constexpr std::size_t regions_per_peer_max = 1024;
+inline constexpr std::size_t revoked_bytes_max = std::size_t{4} << 20U;  // no file of lists is larger
 
 /// Travels with a connection request, and back with its acceptance.
 struct Greeting {
@@ -38,6 +39,7 @@ enum class Kind : std::uint64_t {
   alive,     ///< nothing to say
   writes,    ///< small writes that travel together: SmallWrite and its bytes, again and again, in the order of posting
   sealed,    ///< records of TLS, see ControlSession
+  revoked,   ///< a part of lists of revoked certificates: how many bytes of them follow in further messages, and its own
 };
 
 /// A region that the sender lets the receiver use.
@@ -52,9 +54,10 @@ inline constexpr std::size_t exposure_bytes = 40;
 
 struct Control {
   Kind kind = Kind::alive;
-  std::span<const std::byte> payload;  ///< user, writes, sealed
+  std::span<const std::byte> payload;  ///< user, writes, sealed, revoked
   Exposure exposure;                   ///< exposed
   std::uint64_t remote_key = 0;        ///< unmapped
+  std::uint64_t rest = 0;              ///< revoked
 };
 
 /// One of several writes in a message.
@@ -76,6 +79,9 @@ inline constexpr std::size_t writes_bytes_max = 4096;
 [[nodiscard]] std::vector<std::byte> user_message(std::span<const std::byte> payload);
 /// Records, with the header.
 [[nodiscard]] std::vector<std::byte> sealed_message(std::span<const std::byte> records);
+/// Lists of revoked certificates, in as many messages as it takes, each with its header. `lists`: at most
+/// `revoked_bytes_max`.
+[[nodiscard]] std::vector<std::vector<std::byte>> revoked_messages(std::span<const std::byte> lists);
 using ExposureBytes = std::array<std::byte, header_bytes + exposure_bytes>;
 [[nodiscard]] ExposureBytes encode(const Exposure& exposure) noexcept;
 /// A header, and one word behind it.

@@ -36,11 +36,6 @@ TcpConnection::TcpConnection(const connected::PeerCall& call, std::unique_ptr<By
 
 void TcpConnection::attach(std::unique_ptr<ByteStream> stream) { stream_ = std::move(stream); }
 
-void TcpConnection::recheck() {
-  if (stream_ == nullptr) return;
-  if (const auto still = stream_->recheck(); !still) break_down(still.error().to_string());
-}
-
 void TcpConnection::send(std::span<const std::byte> message, bool signaled, std::uint64_t context) {
   if (broken()) return;
   queue_.add(encode(FrameHeader{FramePurpose::message, static_cast<std::uint32_t>(message.size()), 0, 0}));

@@ -31,11 +31,9 @@ class TcpConnection final : public connected::Connection {
   void attach(std::unique_ptr<ByteStream> stream);
   [[nodiscard]] CallTicket ticket() const noexcept { return ticket_; }
 
-  /// The keys in force have changed: a connection whose other end would not be let in any more breaks.
-  void recheck();
-
   void send(std::span<const std::byte> message, bool signaled, std::uint64_t context) override;
   void transfer(const connected::Transfer& transfer) override;
+  [[nodiscard]] Result<void> recheck() const override { return stream_ == nullptr ? Result<void>() : stream_->recheck(); }
   void ring() override { flush(); }
   void flush() override;
   [[nodiscard]] bool idle() const noexcept override;

@@ -45,7 +45,7 @@ struct FailedCall {
   CallTicket ticket;
   std::string reason;
 };
-/// Other keys are in force: connected peers are to be judged anew.
+/// Other keys are in force: a sleeping poller is to look at those that are connected.
 struct ChangedKeys {};
 using HandshakeOutcome = std::variant<ReceivedCall, MadeCall, FailedCall, ChangedKeys>;
 

@@ -75,8 +75,6 @@ class TcpTransport final : public connected::Transport {
         }
       } else if (const auto* const failed = std::get_if<FailedCall>(&*outcome)) {
         if (Watched* const each = find(failed->ticket)) each->connection->break_down(failed->reason);
-      } else {
-        for (const Watched& each : connections_) each.connection->recheck();
       }
     }
   }
@@ -158,7 +156,7 @@ namespace spindrift::fabric {
 
 Result<std::unique_ptr<connected::Endpoint>> make_tcp_part(const TcpOptions& options) {
   return connected::Endpoint::make(
-      {options.self, options.silence_max},
+      {options.self, options.silence_max, options.credentials, connected::ProvedBy::transport},
       {.name = "tcp", .needs_target_progress = true, .buffered_bytes = connected::socket_bytes},
       std::make_unique<tcp::TcpTransport>(tcp::Handshakes::Options{options.credentials, options.silence_max}));
 }

@@ -74,7 +74,28 @@ TEST_CASE("a word travels with its kind, a message with its bytes, and an unknow
   CHECK_FALSE(decode_control(std::span(given_back).first(8)));
   CHECK_FALSE(decode_control(encode(static_cast<Kind>(0), 0)));
   CHECK(decode_control(encode(Kind::sealed, 0))->kind == Kind::sealed);
-  CHECK_FALSE(decode_control(encode(static_cast<Kind>(static_cast<std::uint64_t>(Kind::sealed) + 1), 0)));
+  CHECK_FALSE(decode_control(encode(static_cast<Kind>(static_cast<std::uint64_t>(Kind::revoked) + 1), 0)));
+}
+
+TEST_CASE("a part of lists of revoked certificates travels with what follows it; an empty one, or too much, is none") {
+  const std::vector<std::byte> lists(message_bytes_max, std::byte{5});
+  CHECK(revoked_messages({}).empty());
+  const auto messages = revoked_messages(lists);
+  REQUIRE(messages.size() == 2);
+  const auto first = decode_control(messages[0]);
+  const auto second = decode_control(messages[1]);
+  REQUIRE((first && second && first->kind == Kind::revoked));
+  CHECK(first->rest == 8);
+  CHECK(first->payload.size() == message_bytes_max - 8);
+  CHECK(second->rest == 0);
+  CHECK(second->payload.size() == 8);
+  std::vector<std::byte> changed = messages[1];
+  store(changed, 1, revoked_bytes_max);
+  CHECK(decode_control(changed));
+  store(changed, 1, revoked_bytes_max + 1);
+  CHECK_FALSE(decode_control(changed));
+  CHECK_FALSE(decode_control(encode(Kind::revoked, 0)));
+  CHECK_FALSE(decode_control(std::span(messages[1]).first(8)));
 }
 
 TEST_CASE("small writes travel together, in their order, until a message is full") {

@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include <spindrift/fabric/connected/heard_lists.hpp>
 #include <spindrift/fabric/connected/wire.hpp>
 
 using namespace spindrift;
@@ -50,6 +51,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
            "an exposure has bytes, in one piece");
     const ExposureBytes again = encode(exposure);
     expect(std::equal(again.begin(), again.end(), bytes.begin()), "an exposure survives its own encoding");
+  }
+  if (control->kind == Kind::revoked) {
+    expect(!control->payload.empty() && control->rest <= revoked_bytes_max, "a part of lists has bytes, and an end");
+    HeardLists heard;
+    const auto whole = heard.take(control->payload, control->rest, Time{});
+    if (whole && *whole) expect(control->rest == 0 && (*whole)->size() == control->payload.size(), "lists are whole");
   }
   return 0;
 }

@@ -30,7 +30,8 @@ class GroupFixture {
     std::string pattern = (std::filesystem::temp_directory_path() / "spindrift-test-XXXXXX").string();
     directory_ = mkdtemp(pattern.data());
     const auto name = value_or_throw(fabric::FabricName::parse(fabric_));
-    if (name.between_hosts == fabric::FabricName::BetweenHosts::tcp) make_keys();
+    using enum fabric::FabricName::BetweenHosts;
+    if (name.between_hosts == tcp || name.between_hosts == ofi) make_keys();
   }
   ~GroupFixture() { std::filesystem::remove_all(directory_); }
 
