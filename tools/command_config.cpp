@@ -25,7 +25,7 @@ std::string join_chain(const Error& error) {
 
 int check_config(const ConfigCommandOptions& options) {
   const auto overrides = overrides_of(options);
-  const std::vector<Error> problems = Config::check(options.config, overrides);
+  const std::vector<Error> problems = Config::check_member(options.config, overrides);
   std::vector<std::string> notes;
   if (problems.empty()) notes = value_or_throw(Config::read(options.config, overrides)).notes();
 

@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <charconv>
 #include <filesystem>
+#include <iterator>
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -101,12 +102,6 @@ Error first_of(const std::vector<Error>& problems) {
   return error;
 }
 
-Error no_layout(const std::string& name) {
-  return Error(ErrorKind::bad_config, "the configuration has no layout: it names no subgroup")
-      .at(name)
-      .fix(R"(add a section [LAYOUT] with json_layout = '[{"name": "main"}]' and name [SPINDRIFT] members)");
-}
-
 }  // namespace
 
 struct Config::State {
@@ -142,6 +137,13 @@ std::vector<Error> Config::check(const std::string& path, const std::vector<Conf
 
 std::vector<Error> Config::check_text(std::string_view text, const std::string& name,
                                       const std::vector<ConfigOverride>& overrides, const Environment& environment) {
+std::vector<Error> Config::check_member(const std::string& path, const std::vector<ConfigOverride>& overrides) {
+  std::vector<Error> problems;
+  Loaded loaded = load_file(path, overrides, problems);
+  std::move(loaded.unfit.begin(), loaded.unfit.end(), std::back_inserter(problems));
+  return problems;
+}
+
   std::vector<Error> problems;
   (void)load_text(text, name, overrides, environment, problems);
   return problems;
@@ -210,11 +212,7 @@ Result<LayoutFunction> Config::layout_function() const {
 Result<Rank> Config::local_rank() const {
   SPINDRIFT_TRY_ASSIGN(const View ours, view());
   if (const auto rank = ours.rank_of(local_id())) return *rank;
-  return Error(ErrorKind::bad_config, fmt::format("this process is node {}, which is not among the members {}",
-                                                  local_id().value(), text("SPINDRIFT", "members")))
-      .at(state_->at("DERECHO", "local_id").origin)
-      .fix(fmt::format("set [DERECHO] local_id (or {}) to a member's id, or add {} to [SPINDRIFT] members",
-                       environment_variable("DERECHO", "local_id"), local_id().value()));
+  return no_member(state_->at("DERECHO", "local_id"), state_->at("SPINDRIFT", "members"));
 }
 
 ConfigDigest Config::digest() const { return state_->loaded.digest; }

@@ -60,6 +60,10 @@ class Config {
                                             const Environment& environment = {});
   /// Every problem of the file, not only the first; empty if `read` would succeed.
   [[nodiscard]] static std::vector<Error> check(const std::string& path, const std::vector<ConfigOverride>& overrides = {});
+  /// The same, and what keeps a member of the configuration from starting: it has no layout, or this process's node, if
+  /// something says which it is, is no member.
+  [[nodiscard]] static std::vector<Error> check_member(const std::string& path,
+                                                       const std::vector<ConfigOverride>& overrides = {});
   /// Every problem of a text.
   [[nodiscard]] static std::vector<Error> check_text(std::string_view text, const std::string& name,
                                                      const std::vector<ConfigOverride>& overrides = {},

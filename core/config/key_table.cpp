@@ -51,8 +51,9 @@ constexpr Key table[] = {
     {"SPINDRIFT", "group_name", group_name, group, "spindrift",
      "Name of the group. Processes of different groups never meet, even in one runtime directory."},
     launched(with_example({"SPINDRIFT", "members", node_list, group, "",
-                           "Node ids of all nodes that may ever be in the group, in rank order. Default: the ids that the "
-                           "layout names, ascending; if it names none, 0 up to the smallest group that satisfies it. "
+                           "Node ids of all nodes that may ever be in the group, 128 at most, in rank order. Default: the "
+                           "ids that the layout names, ascending; if it names none, 0 up to the smallest group that "
+                           "satisfies it. "
                            "launcher: the numbers of the processes that mpirun, mpiexec or srun has started together."},
                           "0, 1, 2")),
     {"SPINDRIFT", "founders", node_list, group, "",

@@ -13,12 +13,12 @@
 #include <spindrift/core/config/launcher.hpp>
 #include <spindrift/core/config/text.hpp>
 #include <spindrift/core/log_levels.hpp>
+#include <spindrift/core/view.hpp>
 
 namespace spindrift::config {
 namespace {
 
 constexpr std::size_t directory_length_max = 80;  // a socket path of 108 bytes must fit below it
-constexpr std::size_t node_count_max = 1024;
 
 Error wrong(const Key& key, std::string_view text) {
   return Error(ErrorKind::bad_config, fmt::format("{} = {} is not valid", key.name, in_quotes(text)))
@@ -110,9 +110,9 @@ Result<std::string> canonical_node_list(const Key& key, std::string_view text) {
       return Error(ErrorKind::bad_config, fmt::format("node {} is named twice in {}", *id, key.name))
           .fix("name each node once");
     }
-    if (ids.size() == node_count_max) {
-      return Error(ErrorKind::bad_config, fmt::format("{} names more than {} nodes", key.name, node_count_max))
-          .fix("make the group smaller");
+    if (ids.size() == member_count_max) {
+      return Error(ErrorKind::bad_config, fmt::format("{} names more than {} nodes", key.name, member_count_max))
+          .fix(fmt::format("name {} nodes at most: a group has no more members", member_count_max));
     }
     ids.push_back(*id);
   }

@@ -17,7 +17,7 @@ namespace {
 
 class LayoutParser {
  public:
-  LayoutParser(const LayoutSource& source, std::vector<Error>& problems) : reader_(source, problems) {}
+  LayoutParser(const LayoutSource& source, std::vector<Error>& problems) : reader_(source, problems), problems_(problems) {}
 
   Layout parse(const Json& document) {
     const Json* const entries = reader_.list(document, "", "subgroups");
@@ -56,7 +56,9 @@ class LayoutParser {
     if (entry.contains("min_members")) {
       plan.minimum = reader_.count(entry.at("min_members"), field(path, "min_members")).value_or(1);
     }
-    if (entry.contains("senders")) plan.senders = nonempty_ids(entry.at("senders"), field(path, "senders"));
+    if (entry.contains("senders")) {
+      plan.senders = nonempty_ids(entry.at("senders"), field(path, "senders")).value_or(std::vector<NodeId>());
+    }
     read_mode(entry, "mode", path, plan);
     if (entry.contains("profile")) read_profile(entry.at("profile"), field(path, "profile"), plan);
     if (entry.contains("topics")) plan.topics = reader_.topics(entry.at("topics"), field(path, "topics"));
@@ -152,12 +154,15 @@ class LayoutParser {
     if (auto name = reader_.name(value, path)) plan.profile = std::move(*name);
   }
 
-  std::vector<NodeId> nonempty_ids(const Json& value, const std::string& path) {
+  /// Nothing if anything is wrong with one of them.
+  std::optional<std::vector<NodeId>> nonempty_ids(const Json& value, const std::string& path) {
+    const std::size_t problems_before = problems_.size();
     std::vector<NodeId> ids;
     for (const MarkedId& marked : reader_.ids(value, path, false)) ids.push_back(marked.id);
     if (value.is_array() && value.empty()) {
       reader_.problem(path, "the list is empty", "name at least one node, or remove the field to mean all members");
     }
+    if (problems_.size() != problems_before) return std::nullopt;
     return ids;
   }
 
@@ -188,6 +193,7 @@ class LayoutParser {
   }
 
   JsonReader reader_;
+  const std::vector<Error>& problems_;
   Layout layout_;
   bool overflow_reported_ = false;
 };
@@ -221,9 +227,8 @@ Layout parse_layout(const LayoutSource& source, std::vector<Error>& problems) {
     problems.push_back(std::move(document).error());
     return {};
   }
-  const std::size_t problems_before = problems.size();
   Layout layout = LayoutParser(source, problems).parse(*document);
-  if (problems.size() == problems_before) check_unique(layout, source, problems);
+  check_unique(layout, source, problems);
   return layout;
 }
 

@@ -43,7 +43,8 @@ struct LayoutSource {
 /// "file:line" or "file:line, layout[0].members".
 [[nodiscard]] std::string place_in(const LayoutSource& source, std::string_view path = {});
 
-/// Appends to `problems` what is wrong, each with its place. The layout is complete only if nothing was appended.
+/// Appends to `problems` what is wrong, each with its place. The layout is complete only if nothing was appended; else it
+/// has what could be read, and a field that could not be has the value of one that is not there.
 [[nodiscard]] Layout parse_layout(const LayoutSource& source, std::vector<Error>& problems);
 
 inline constexpr std::size_t subgroup_count_max = 1024;

@@ -176,6 +176,12 @@ std::vector<NodeId> load_members(Loaded& loaded, const Layout& layout, const Lay
     report(problems, place_in(source), "nothing says who the members of the group are",
            "name them: [SPINDRIFT] members = 0, 1, 2");
   }
+  if (members.size() > member_count_max) {
+    report(problems, place_in(source),
+           fmt::format("the layout needs {} members, and a group has {} at most", members.size(), member_count_max),
+           "let it name fewer nodes, or ask for fewer");
+    return {};
+  }
   value.text = listed(members);
   value.origin = "default, derived from the layout";
   return members;
@@ -263,14 +269,32 @@ void load_view(const Sources& sources, Loaded& loaded, std::vector<Error>& probl
   if (value == nullptr || !load_layout_text(*value, sources, layout_text, problems)) return;
   const std::size_t problems_before = problems.size();
   plans->layout = parse_layout(layout_text.source, problems);
-  if (problems.size() != problems_before) return;
+  const bool sound = problems.size() == problems_before;
+  if (!sound && value_of(loaded, "SPINDRIFT", "members").text.empty()) return;  // the layout would have to say them
   const std::vector<NodeId> members = load_members(loaded, plans->layout, layout_text.source, problems);
   if (members.empty()) return;
   load_founders(loaded, members, problems);
   check_addresses(loaded, members, problems);
   check_network(loaded, members, problems);
+  if (!sound) return check_plans(plans->layout, members, plans->profiles, layout_text.source, problems);
   loaded.view = resolve(plans->layout, members, plans->profiles, layout_text.source, problems);
   loaded.plans = std::move(plans);
+}
+
+/// An id that nobody has set is none yet: one file serves all members.
+std::vector<Error> unfit_for_members(Loaded& loaded) {
+  std::vector<Error> unfit;
+  const bool some = std::any_of(loaded.values.begin(), loaded.values.end(), [](const Value& value) {
+    return value.key->name.starts_with("json_layout") && (value.unusable || !value.text.empty());
+  });
+  if (!some) unfit.push_back(no_layout(loaded.name));
+  const Value& local_id = value_of(loaded, "DERECHO", "local_id");
+  const Value& members = value_of(loaded, "SPINDRIFT", "members");
+  if (local_id.unusable || local_id.rank == OriginRank::standard || members.unusable || members.text.empty()) return unfit;
+  const std::vector<NodeId> ids = ids_of(members);
+  const NodeId self(static_cast<std::uint32_t>(number(local_id.text)));
+  if (std::find(ids.begin(), ids.end(), self) == ids.end()) unfit.push_back(no_member(local_id, members));
+  return unfit;
 }
 
 /// `some` in the order of `members`, each after a blank.
@@ -330,9 +354,25 @@ std::vector<NodeId> ids_of(const Value& value) {
   return ids;
 }
 
+Error no_layout(const std::string& name) {
+  return Error(ErrorKind::bad_config, "the configuration has no layout: it names no subgroup")
+      .at(name)
+      .fix(R"(add a section [LAYOUT] with json_layout = '[{"name": "main"}]' and name [SPINDRIFT] members)");
+}
+
+Error no_member(const Value& local_id, const Value& members) {
+  const std::string variable = environment_variable("DERECHO", "local_id");
+  return Error(ErrorKind::bad_config,
+               fmt::format("this process is node {}, which is not among the members {}", local_id.text, members.text))
+      .at(local_id.origin)
+      .fix(fmt::format("set [DERECHO] local_id (or {}) to a member's id, or add {} to [SPINDRIFT] members", variable,
+                       local_id.text));
+}
+
 Loaded load(const Sources& sources, std::vector<Error>& problems) {
   Loaded loaded = load_values(sources, problems);
   load_view(sources, loaded, problems);
+  loaded.unfit = unfit_for_members(loaded);
   loaded.proves_members = proves_members(loaded);
   loaded.digest = digest_of(agreement(loaded));
   return loaded;

@@ -25,7 +25,7 @@ struct Value {
   OriginRank rank = OriginRank::standard;
   std::string origin = "default";
   unsigned line = 1;      ///< of the value's first character, if it comes from the file
-  bool unusable = false;  ///< what was given is a problem that has been told: what follows from it is none
+  bool unusable = false;  ///< what was given, here or stronger, is a problem that was told: what follows from it is none
 };
 
 /// The plans that every view's subgroups are made from.
@@ -43,6 +43,7 @@ struct Loaded {
   bool proves_members = false;         ///< see Config::proves_members
   ConfigDigest digest;
   std::vector<std::string> notes;
+  std::vector<Error> unfit;  ///< see Config::check_member
 
   [[nodiscard]] const Value* find(std::string_view section, std::string_view key) const;
 };
@@ -59,6 +60,11 @@ struct Sources {
 
 /// Complete only if nothing was appended to `problems`.
 [[nodiscard]] Loaded load(const Sources& sources, std::vector<Error>& problems);
+
+/// That there is nothing from which a view could be made.
+[[nodiscard]] Error no_layout(const std::string& name);
+/// That this process's node is none of the members.
+[[nodiscard]] Error no_member(const Value& local_id, const Value& members);
 
 /// The ids of a list of nodes.
 [[nodiscard]] std::vector<NodeId> ids_of(const Value& value);

@@ -91,6 +91,7 @@ class ValueLoader {
                      place);
     }
     if (auto value = canonical_value(*key, entry.value); !value) {
+      refused_.insert(first->first);
       file_.erase(first);
       problem(std::move(value).error(), place);
     }
@@ -114,6 +115,7 @@ class ValueLoader {
       }
       if (key->section == profile_section) profiles_.insert(section);
       if (auto value = canonical_value(*key, flag.value); !value) {
+        refused_.insert(Name(section, name));
         problem(std::move(value).error(), fmt::format("{} {}", place, flag.name));
         continue;
       }
@@ -136,6 +138,7 @@ class ValueLoader {
     } else if (const auto in_file = file_.find(name); in_file != file_.end()) {
       set(value, OriginRank::file, in_file->second);
     } else {
+      value.unusable = refused_.contains(name);
       set_default(value);
     }
     if (value.rank != OriginRank::standard && !key.used) {
@@ -220,6 +223,7 @@ class ValueLoader {
   Loaded loaded_;
   std::map<Name, Given> file_;
   std::map<Name, Given> flags_;
+  std::set<Name> refused_;                // of file and flags
   std::set<std::string> profiles_;        // sections
   std::set<std::string> variables_;       // that set a key
   std::optional<Result<Launch>> launch_;  // asked for when a value wants it

@@ -35,15 +35,22 @@ class PlanChecker {
   PlanChecker(const std::vector<NodeId>& members, const LayoutSource& source, std::vector<Error>& problems)
       : members_(members.begin(), members.end()), source_(source), problems_(problems) {}
 
-  void check(const SubgroupPlan& plan, const SubgroupView& subgroup, const Profiles& profiles) {
-    const std::size_t problems_before = problems_.size();
+  void check(const SubgroupPlan& plan, const Profiles& profiles) {
     check_ids(plan);
     if (!profiles.contains(plan.profile)) report_profile(plan, profiles);
-    if (problems_.size() != problems_before || subgroup.inadequate.empty()) return;
+    const std::vector<NodeId> named = plan.members.value_or(std::vector<NodeId>(members_.begin(), members_.end()));
+    if (plan.assigned || plan.minimum <= named.size()) return;
+    report(plan,
+           fmt::format("it needs {} members and lacks {}: {} of the view's can be given: {}", plan.minimum,
+                       plan.minimum - named.size(), named.size(), listed(named)),
+           "lower min_members, or name more members");
+  }
+
+  void check_filled(const SubgroupPlan& plan, const SubgroupView& subgroup) {
+    if (!plan.assigned || subgroup.inadequate.empty()) return;
     report(plan, "it " + subgroup.inadequate,
-           plan.assigned ? "add ids to [SPINDRIFT] members, lower min_nodes_by_shard, or reserve one node in several "
-                           "subgroups (a node that nobody reserves fills only one)"
-                         : "lower min_members, or name more members");
+           "add ids to [SPINDRIFT] members, lower min_nodes_by_shard, or reserve one node in several subgroups (a node that "
+           "nobody reserves fills only one)");
   }
 
  private:
@@ -94,13 +101,22 @@ std::vector<NodeId> members_of(const Layout& layout) {
   return ids;
 }
 
+void check_plans(const Layout& layout, const std::vector<NodeId>& members, const Profiles& profiles,
+                 const LayoutSource& source, std::vector<Error>& problems) {
+  PlanChecker checker(members, source, problems);
+  for (const SubgroupPlan& plan : layout.subgroups) checker.check(plan, profiles);
+}
+
 View resolve(const Layout& layout, const std::vector<NodeId>& members, const Profiles& profiles, const LayoutSource& source,
              std::vector<Error>& problems) {
   View view;
   view.members = members;
   view.subgroups = allocate(layout, profiles, members, nullptr);
+  const std::size_t problems_before = problems.size();
+  check_plans(layout, members, profiles, source, problems);
+  if (problems.size() != problems_before) return view;  // who is missing may follow from that
   PlanChecker checker(members, source, problems);
-  for (std::size_t i = 0; i < layout.subgroups.size(); ++i) checker.check(layout.subgroups[i], view.subgroups[i], profiles);
+  for (std::size_t i = 0; i < layout.subgroups.size(); ++i) checker.check_filled(layout.subgroups[i], view.subgroups[i]);
   return view;
 }
 

@@ -16,9 +16,13 @@ namespace spindrift::config {
 /// smallest group that satisfies its minima. Empty if the layout says neither.
 [[nodiscard]] std::vector<NodeId> members_of(const Layout& layout);
 
+/// Appends to `problems`, with the plan's place, what is wrong with each plan by itself: ids that are no members, profiles
+/// that do not exist, a minimum above the members of the plain form. `members` and `profiles` are as for resolve().
+void check_plans(const Layout& layout, const std::vector<NodeId>& members, const Profiles& profiles,
+                 const LayoutSource& source, std::vector<Error>& problems);
+
 /// The first view of `members` (in rank order, no duplicates, at least one), as allocate() makes it. `profiles` holds every
-/// profile by name. Appends to `problems`, with the plan's place: ids that are no members, profiles that do not exist,
-/// subgroups that stay inadequate.
+/// profile by name. Appends to `problems` what check_plans() does, and subgroups that stay inadequate for another reason.
 [[nodiscard]] View resolve(const Layout& layout, const std::vector<NodeId>& members, const Profiles& profiles,
                            const LayoutSource& source, std::vector<Error>& problems);
 

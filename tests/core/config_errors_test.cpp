@@ -115,6 +115,25 @@ TEST_CASE("a bulk ring must hold two of the largest messages, and the ring what 
   CHECK(Config::check_text(small + "large_message_bytes = 2040\nbulk_ring_bytes = 2 MiB\n", "test.cfg").empty());
 }
 
+TEST_CASE("more members than a group may have are refused where they are named") {
+  std::string most;
+  for (int id = 0; id < 128; ++id) most += (id == 0 ? "" : ", ") + std::to_string(id);
+  const std::string layout = "\n[LAYOUT]\njson_layout = '[{\"name\": \"a\"}]'\n";
+  CHECK(parse("[SPINDRIFT]\nmembers = " + most + layout).view().value().members.size() == 128);
+  check_text_problems("[SPINDRIFT]\nmembers = " + most + ", 128" + layout,
+                      {{"test.cfg:2", "members names more than 128 nodes", "128 nodes at most"}});
+}
+
+TEST_CASE("what follows from a value that cannot be read is no problem of its own") {
+  const std::string layout = "[LAYOUT]\njson_layout = '[{\"name\": \"a\"}]'\n";
+  check_text_problems("[SPINDRIFT]\nmembers = 0-3\n" + layout, {{"test.cfg:2", "\"0-3\" is not a node id", "commas"}});
+  check_text_problems("[SPINDRIFT]\nmembers = 0, 1\nfabric = tcp\naddresses = 0@a:1, 1@b\n" + layout,
+                      {{"test.cfg:4", "\"b\" is no address", "id@host:port"}});
+  check_problems(Config::check_text("[SPINDRIFT]\nmembers = 0, 1\nfabric = tcp\n" + layout, "test.cfg",
+                                    {{"SPINDRIFT/addresses", "nowhere"}}),
+                 {{"flag --set SPINDRIFT/addresses", "names no node", "id@host:port"}});
+}
+
 TEST_CASE("parse reports the first of several problems and how many there are") {
   const auto config = Config::parse("[SPINDRIFT]\nspin_us = soon\npoll = maybe\n", "test.cfg");
   REQUIRE_FALSE(config);

@@ -145,3 +145,22 @@ TEST_CASE("a layout of too many subgroups is refused once") {
   for (int i = 0; i < 1030; ++i) json += (i == 0 ? "" : ",") + std::string("{\"name\": \"s") + std::to_string(i) + "\"}";
   check_layout(json + "]", {{"test.cfg:4, layout[1024]", "more than 1024 subgroups", "fewer"}});
 }
+
+TEST_CASE("problems of a layout's form do not hide those of its meaning") {
+  check_layout(
+      R"([{"name": "a", "members": [], "senders": [9], "min_members": 5}, {"name": "b", "members": [0, 7]}])",
+      {{"test.cfg:4, layout[0].members", "empty", "at least one"},
+       {"test.cfg:4, layout[0]", "sender 9 is no member of the subgroup", "add 9"},
+       {"test.cfg:4, layout[0]", "needs 5 members and lacks 2: 3 of the view's can be given: 0, 1, 2", "min_members"},
+       {"test.cfg:4, layout[1]", "node 7 is no member of the group", "add 7"}});
+  // A list that cannot be read has no consequences.
+  check_layout(R"([{"name": "a", "members": ["x"], "senders": [1], "min_members": 2}])",
+               {{"test.cfg:4, layout[0].members[0]", "a node id belongs here", ""}});
+}
+
+TEST_CASE("a layout cannot need more members than a group may have") {
+  std::string many;
+  for (int id = 0; id < 129; ++id) many += (id == 0 ? "" : ", ") + std::to_string(id);
+  check_text_problems("[LAYOUT]\njson_layout = '[{\"name\": \"a\", \"members\": [" + many + "]}]'\n",
+                      {{"test.cfg:2", "needs 129 members, and a group has 128 at most", "fewer"}});
+}

@@ -83,6 +83,30 @@ TEST_CASE("config check accepts a good file and reports every problem of a bad o
   for (const json& problem : problems.at("problems")) CHECK_FALSE(problem.at("fix").get<std::string>().empty());
 }
 
+TEST_CASE("config check refuses what a member would refuse") {
+  const Directory directory;
+  const auto problems = [&](const std::string& text, std::vector<std::string> more = {}) {
+    std::vector<std::string> words{"config", "check", directory.file("some.cfg", text)};
+    words.insert(words.end(), more.begin(), more.end());
+    const CommandResult checked = run(words);
+    words.assign({"node", "--config", directory.path() + "/some.cfg"});
+    words.insert(words.end(), more.begin(), more.end());
+    CHECK(run(words).code == number(ExitCode::usage));
+    CHECK(checked.code == number(ExitCode::usage));
+    return checked.errors;
+  };
+  CHECK_THAT(problems(""), Contains("the configuration has no layout"));
+  CHECK_THAT(problems("[SPINDRIFT]\nmembers = 0, 1\n"), Contains("the configuration has no layout"));
+  CHECK_THAT(problems("[DERECHO]\nlocal_id = 5\n" + std::string(good)), Contains("some.cfg:2: this process is node 5"));
+  CHECK_THAT(problems(good, {"--set", "DERECHO/local_id=7"}), Contains("flag --set: this process is node 7"));
+  CHECK_THAT(problems("[DERECHO]\nlocal_id = 5\n[SPINDRIFT]\nspin_us = fast\nmembers = 0\n"),
+             Contains("fast") && Contains("no layout") && Contains("node 5") && Contains("3 problems"));
+  std::string many = "0";
+  for (int id = 1; id <= 128; ++id) many += ", " + std::to_string(id);
+  CHECK_THAT(problems("[SPINDRIFT]\nmembers = " + many + "\n[LAYOUT]\njson_layout = '[{\"name\": \"a\"}]'\n"),
+             Contains("some.cfg:2") && Contains("128 nodes"));
+}
+
 TEST_CASE("config check of a file that does not exist names it and does not succeed") {
   const CommandResult result = run({"config", "check", "/nonexistent.cfg"});
   CHECK(result.code != 0);
