@@ -2,7 +2,11 @@
 // key=value, and is flushed before write returns, so that a process that dies loses none.
 #include <spindrift/core/log.hpp>
 
+#include <fcntl.h>
+
 #include <atomic>
+#include <cerrno>
+#include <cstring>
 #include <memory>
 #include <mutex>
 
@@ -12,6 +16,8 @@
 #include <spdlog/sinks/basic_file_sink.h>
 #include <spdlog/sinks/stdout_sinks.h>
 
+#include <spindrift/core/file_descriptor.hpp>
+#include <spindrift/core/log_file.hpp>
 #include <spindrift/core/log_levels.hpp>
 
 namespace spindrift::log {
@@ -97,20 +103,34 @@ void apply(const LevelTable& table) {
   for (std::size_t i = 0; i < room_count; ++i) levels[i].store(table[i], std::memory_order_relaxed);
 }
 
+Error unwritable(const std::string& file, std::string_view why) {
+  return Error(ErrorKind::resource, fmt::format("cannot write the log: {}", why))
+      .at(file)
+      .fix(
+          "name a file in a directory that is there and that this user may write, or leave log_file empty for standard "
+          "error");
+}
+
 }  // namespace
 
-Result<void> configure(Level level, const std::string& file) {
-  try {
-    if (file.empty()) {
-      output().replace(make_logger(std::make_shared<spdlog::sinks::stderr_sink_mt>()));
-    } else {
-      output().replace(make_logger(std::make_shared<spdlog::sinks::basic_file_sink_mt>(file)));
-    }
-  } catch (const spdlog::spdlog_ex& refused) {
-    return Error(ErrorKind::resource, fmt::format("cannot write the log: {}", refused.what()))
-        .at(file)
-        .fix("name a file in a directory that this user may write, or leave log_file empty for standard error");
+Result<void> set_file(const std::string& file) {
+  if (file.empty()) {
+    output().replace(make_logger(std::make_shared<spdlog::sinks::stderr_sink_mt>()));
+    return {};
   }
+  // The library would make the directories of a mistaken name.
+  const FileDescriptor opened(::open(file.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666));
+  if (!opened) return unwritable(file, std::strerror(errno));
+  try {
+    output().replace(make_logger(std::make_shared<spdlog::sinks::basic_file_sink_mt>(file)));
+  } catch (const spdlog::spdlog_ex& refused) {
+    return unwritable(file, refused.what());
+  }
+  return {};
+}
+
+Result<void> configure(Level level, const std::string& file) {
+  SPINDRIFT_TRY(set_file(file));
   LevelTable table{};
   table.fill(level);
   apply(table);

@@ -49,6 +49,7 @@ GroupCore::GroupCore(Config config, GroupOptions options)
     : config_(std::move(config)), options_(std::move(options)), environment_(config_.local_id()) {}
 
 void GroupCore::join(const group::Probe& probe) {
+  value_or_throw(config_.begin_logging());
   directory_.emplace(value_or_throw(GuardedDirectory::open(config_.runtime_directory(), config_.group_name())));
   environment_.fabric = value_or_throw(group::open_group_fabric(config_, probe.watch_fabric));
   make_member(probe);

@@ -16,7 +16,6 @@
 
 #include <spindrift/core/ids_text.hpp>
 #include <spindrift/core/limits.hpp>
-#include <spindrift/core/log.hpp>
 
 #include "exit_code.hpp"
 
@@ -42,13 +41,6 @@ FileDescriptor make_event() {
   FileDescriptor event(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   if (!event) throw Exception(system_error("eventfd", errno));
   return event;
-}
-
-/// Logging as the configuration wants it, before anything can be logged.
-const Config& with_logging(const Config& config) {
-  if (!config.log_file().empty()) value_or_throw(log::configure(log::Level::warn, config.log_file()));
-  value_or_throw(log::set_levels(config.log_level()));
-  return config;
 }
 
 timespec time_until(Time deadline) {
@@ -95,7 +87,7 @@ Session::Session(const Config& config, GroupOptions options)
     : joining_(signals_),
       requested_(make_event()),
       ended_(make_event()),
-      group_(with_logging(config), std::move(options)) {
+      group_(config, std::move(options)) {
   joining_.reset();
   watcher_ = value_or_throw(start_thread([this] {
     try {

@@ -17,6 +17,8 @@
 #include <spindrift/core/config/load.hpp>
 #include <spindrift/core/file_descriptor.hpp>
 #include <spindrift/core/keys_path.hpp>
+#include <spindrift/core/log.hpp>
+#include <spindrift/core/log_file.hpp>
 
 namespace spindrift {
 namespace {
@@ -135,8 +137,6 @@ std::vector<Error> Config::check(const std::string& path, const std::vector<Conf
   return problems;
 }
 
-std::vector<Error> Config::check_text(std::string_view text, const std::string& name,
-                                      const std::vector<ConfigOverride>& overrides, const Environment& environment) {
 std::vector<Error> Config::check_member(const std::string& path, const std::vector<ConfigOverride>& overrides) {
   std::vector<Error> problems;
   Loaded loaded = load_file(path, overrides, problems);
@@ -144,6 +144,8 @@ std::vector<Error> Config::check_member(const std::string& path, const std::vect
   return problems;
 }
 
+std::vector<Error> Config::check_text(std::string_view text, const std::string& name,
+                                      const std::vector<ConfigOverride>& overrides, const Environment& environment) {
   std::vector<Error> problems;
   (void)load_text(text, name, overrides, environment, problems);
   return problems;
@@ -167,6 +169,12 @@ Duration Config::suspect_after() const { return std::chrono::milliseconds(intege
 bool Config::partitioning_safety_disabled() const { return boolean("DERECHO", "disable_partitioning_safety"); }
 const std::string& Config::log_level() const { return text("SPINDRIFT", "log_level"); }
 const std::string& Config::log_file() const { return text("SPINDRIFT", "log_file"); }
+
+Result<void> Config::begin_logging() const {
+  if (state_->at("SPINDRIFT", "log_file").rank != OriginRank::standard) SPINDRIFT_TRY(log::set_file(log_file()));
+  if (state_->at("SPINDRIFT", "log_level").rank != OriginRank::standard) SPINDRIFT_TRY(log::set_levels(log_level()));
+  return {};
+}
 
 std::uint64_t Config::state_buffer_bytes() const {
   return static_cast<std::uint64_t>(integer("SPINDRIFT", "state_buffer_size"));

@@ -113,6 +113,9 @@ class Config {
   [[nodiscard]] const std::string& log_level() const;
   /// Empty: standard error.
   [[nodiscard]] const std::string& log_file() const;
+  /// Makes the log of this process as log_level and log_file say; what is set nowhere leaves it as it is. Group's
+  /// constructor calls it: of several configurations in one process the last wins. Errors: resource.
+  [[nodiscard]] Result<void> begin_logging() const;
 
   /// Any value of the table by section and key. CHECKs that the key exists and is an integer, for integer().
   [[nodiscard]] std::int64_t integer(std::string_view section, std::string_view key) const;

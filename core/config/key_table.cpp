@@ -125,7 +125,9 @@ constexpr Key table[] = {
     {"SPINDRIFT", "log_level", log_levels, node, "warn",
      "What is logged: a level for every room, then exceptions; example: info,smc=trace. Levels: trace, debug, info, warn, "
      "error, off. Rooms: core, fabric, kernel, sst, smc, views, group, dds, tools."},
-    {"SPINDRIFT", "log_file", path, node, "", "File that log lines are appended to. Empty: standard error."},
+    {"SPINDRIFT", "log_file", path, node, "",
+     "File that log lines are appended to, in a directory that is there. Empty: standard error. This and log_level hold for "
+     "the whole process from the start of its member on."},
 
     // [DERECHO]
     launched({"DERECHO", "local_id", integer, node, "0",

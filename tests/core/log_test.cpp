@@ -8,7 +8,9 @@
 
 #include <unistd.h>
 
+#include <spindrift/core/config/config.hpp>
 #include <spindrift/core/log.hpp>
+#include <spindrift/core/log_file.hpp>
 #include <spindrift/core/log_levels.hpp>
 
 namespace {
@@ -100,9 +102,32 @@ TEST_CASE("a wrong level specification names the word and changes nothing") {
 }
 
 TEST_CASE("a log file that cannot be written is an error with its path") {
+  const std::string directory = std::filesystem::temp_directory_path() / "spindrift-never-made";
+  const auto made = log::set_file(directory + "/log");
+  REQUIRE_FALSE(made);
+  CHECK(contains(made.error().to_string(), "No such file"));
+  CHECK_FALSE(std::filesystem::exists(directory));
   const auto refused = log::configure(log::Level::info, "/proc/spindrift/log");
   REQUIRE_FALSE(refused);
   CHECK(refused.error().kind() == ErrorKind::resource);
   CHECK(refused.error().place() == "/proc/spindrift/log");
   CHECK_FALSE(refused.error().fix().empty());
+}
+
+TEST_CASE("a configuration that says nothing of the log leaves it as it is, and the last that does wins") {
+  const LogFile file(log::Level::info);
+  const auto config = [](const std::string& text) { return value_or_throw(Config::parse("[SPINDRIFT]\n" + text, "test")); };
+  REQUIRE(config("").begin_logging());
+  log::info(log::Room::core, "kept");
+  REQUIRE(config("log_level = error\n").begin_logging());
+  log::warn(log::Room::core, "dropped");
+  REQUIRE(config("log_level = warn\n").begin_logging());
+  log::warn(log::Room::core, "back");
+  const std::string text = file.text();
+  CHECK(contains(text, "event=kept"));
+  CHECK_FALSE(contains(text, "event=dropped"));
+  CHECK(contains(text, "event=back"));
+  const auto refused = config("log_file = /proc/spindrift/log\n").begin_logging();
+  REQUIRE_FALSE(refused);
+  CHECK(refused.error().kind() == ErrorKind::resource);
 }

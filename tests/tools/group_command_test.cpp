@@ -1,4 +1,6 @@
 // node, send, tail and counters as processes of one group, and what they say to a mistaken user.
+#include <unistd.h>
+
 #include <algorithm>
 #include <csignal>
 #include <memory>
@@ -266,6 +268,15 @@ TEST_CASE_METHOD(GroupFixture, "a line longer than a message may be is refused w
   CHECK_THAT(sender.errors, Contains("message 2") && Contains("10240"));
   REQUIRE(zero.wait_for("view 1: members 0, 1; left 2"));
   CHECK(end(zero).code == 0);
+}
+
+TEST_CASE_METHOD(GroupFixture,
+                 "a log file that cannot be written keeps a member from starting, and no directory is made for it") {
+  const std::string nowhere = directory.path() + "/nowhere";
+  const CommandResult node = run(arguments("node", 0, {"--set", "SPINDRIFT/log_file=" + nowhere + "/log"}));
+  CHECK(node.code == number(ExitCode::resource));
+  CHECK_THAT(node.errors, Contains(nowhere + "/log: cannot write the log: No such file") && Contains("fix: name a file"));
+  CHECK(::access(nowhere.c_str(), F_OK) != 0);
 }
 
 TEST_CASE_METHOD(GroupFixture, "group status, members and why tell of the living, the dead and those that left") {
