@@ -49,7 +49,7 @@ struct OfiOptions {
 /// - A peer that takes nothing while 64 MiB or 2^18 operations wait for it is lost.
 ///
 /// Errors: unsupported (no libfabric, no such provider, or it does not order writes: the reason says what it offers);
-/// bad_argument (an address); refused (the id or the port is in use); resource.
+/// bad_argument (an address); refused (the id is in use); resource, also for a port in use.
 [[nodiscard]] Result<std::unique_ptr<Fabric>> make_ofi(const OfiOptions& options);
 /// The same as a part of a mixed fabric, whose other part claims the node's id: the directory and the group are not used.
 [[nodiscard]] Result<std::unique_ptr<connected::Endpoint>> make_ofi_part(const OfiOptions& options);

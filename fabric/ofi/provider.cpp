@@ -91,7 +91,7 @@ Result<void> Provider::open_queues() {
 // Providers bind at either of two moments.
 Result<void> Provider::listen() {
   const auto refused = [](const char* what, int error) {
-    return Error(ErrorKind::refused, "cannot listen at this node's address")
+    return Error(ErrorKind::resource, "cannot listen at this node's address")
         .because(ofi_error(what, error))
         .fix("see whether another process has the port (ss -ltnp), and whether the address is this host's (ip address)");
   };

@@ -26,7 +26,7 @@ class Provider {
   /// `at`: where to listen. Errors: unsupported, resource.
   [[nodiscard]] static Result<std::unique_ptr<Provider>> open(const std::string& name, const SocketAddress& at);
 
-  /// Errors: refused (the port is in use), resource.
+  /// Errors: resource, also if the port is in use.
   [[nodiscard]] Result<void> listen();
   /// An endpoint to connect to that address. Errors: resource.
   [[nodiscard]] Result<Handle<fid_ep>> endpoint_to(const SocketAddress& peer);

@@ -63,7 +63,7 @@ Result<FileDescriptor> listen_at(const connected::SocketAddress& at) {
   if (!socket) return system_error("socket", errno);
   set(socket, SOL_SOCKET, SO_REUSEADDR, 1);
   const auto refused = [](const char* what, int error) {
-    return Error(ErrorKind::refused, "cannot listen at this node's address")
+    return Error(ErrorKind::resource, "cannot listen at this node's address")
         .because(system_error(what, error))
         .fix("see whether another process has the port (ss -ltnp), and whether the address is this host's (ip address)");
   };

@@ -10,7 +10,7 @@
 
 namespace spindrift::fabric::tcp {
 
-/// Listens there. Errors: refused (the port is in use, or the address is not this host's), resource.
+/// Listens there. Errors: resource, also if the port is in use or the address is not this host's.
 [[nodiscard]] Result<FileDescriptor> listen_at(const connected::SocketAddress& at);
 /// Begins to connect. `silence_max`: after so long without a word from the other host the socket fails. Errors: resource.
 [[nodiscard]] Result<FileDescriptor> begin_connecting(const connected::SocketAddress& to, Duration silence_max);

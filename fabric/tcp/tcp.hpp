@@ -49,7 +49,7 @@ struct TcpOptions {
 ///   all and from one address, and in time.
 /// - A peer that takes nothing while 64 MiB or 2^18 operations wait for it is lost.
 ///
-/// Errors: bad_argument (an address); refused (the id or the port is in use); resource.
+/// Errors: bad_argument (an address); refused (the id is in use); resource, also for a port in use.
 [[nodiscard]] Result<std::unique_ptr<Fabric>> make_tcp(const TcpOptions& options);
 /// The same as a part of a mixed fabric, whose other part claims the node's id: the directory and the group are not used.
 [[nodiscard]] Result<std::unique_ptr<connected::Endpoint>> make_tcp_part(const TcpOptions& options);

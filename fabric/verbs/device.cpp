@@ -50,7 +50,7 @@ Error no_device(int code) {
 }
 
 Error cannot_listen(const char* what) {
-  return Error(ErrorKind::refused, "cannot listen at this node's address")
+  return Error(ErrorKind::resource, "cannot listen at this node's address")
       .because(system_error(what, errno))
       .fix("see whether another process has the port (rdma resource show cm_id, ss -ltnp)");
 }

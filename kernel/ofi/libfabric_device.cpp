@@ -87,7 +87,7 @@ Result<void> OfiDevice::start_connectionless(const SocketAddress& at) {
                        ProviderDomain::open(options_.connectionless, FI_EP_RDM, at, options_.sizes.peers_max));
   auto first = std::make_unique<RdmEndpoint>(*connectionless_domain_, shared_);
   if (auto opened = first->open(at); !opened) {
-    return Error(ErrorKind::refused, "cannot listen")
+    return Error(ErrorKind::resource, "cannot listen")
         .at(options_.listen)
         .because(std::move(opened).error())
         .fix("see whether the address is this host's (ip address), and whether another process has the port (ss -ltnp)");

@@ -28,7 +28,7 @@ Result<void> OfiConnections::open(const SocketAddress& source) {
   SPINDRIFT_TRY_ASSIGN(listener_, provider_domain_.listener());
   SPINDRIFT_TRY(outcome_of("fi_pep_bind", fi_pep_bind(listener_.get(), &events_->fid, 0)));
   if (const int error = fi_listen(listener_.get()); error != 0) {
-    return Error(ErrorKind::refused, "cannot listen")
+    return Error(ErrorKind::resource, "cannot listen")
         .because(ofi_error("fi_listen", error))
         .fix("see whether another process has the port (ss -ltnp)");
   }

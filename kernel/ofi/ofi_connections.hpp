@@ -68,7 +68,7 @@ class OfiConnections {
   OfiConnections(PhysicalDevice& device, ProviderDomain& domain, OfiShared& shared)
       : device_(device), provider_domain_(domain), shared_(shared), connections_(shared.answer_max) {}
 
-  /// Listens. `source`: this host's address, without a port. Errors: refused, resource.
+  /// Listens. `source`: this host's address, without a port. Errors: resource.
   [[nodiscard]] Result<void> open(const SocketAddress& source);
   [[nodiscard]] Result<SocketAddress> address() { return ProviderDomain::address_of(listener_->fid); }
 

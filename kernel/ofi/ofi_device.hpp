@@ -45,7 +45,7 @@ struct OfiDeviceOptions {
 };
 
 /// Loads libfabric, and listens. Errors: bad_argument (options), unsupported (no libfabric, no such provider, or verbs),
-/// refused (the port is in use, or the address is not this host's), resource. May wait for a name server if `listen` names a
+/// resource, also if the port is in use or the address is not this host's. May wait for a name server if `listen` names a
 /// host.
 [[nodiscard]] Result<std::unique_ptr<PhysicalDevice>> make_ofi_device(const OfiDeviceOptions& options);
 

@@ -111,7 +111,7 @@ Result<Handle<fid_ep>> ProviderDomain::endpoint(fi_info& info) {
 Result<Handle<fid_pep>> ProviderDomain::listener() {
   auto listener = made_by<fid_pep>("fi_passive_ep",
                                    [&](fid_pep** made) { return fi_passive_ep(fabric_.get(), info_.get(), made, nullptr); });
-  if (!listener) return Error(ErrorKind::refused, "cannot listen").because(std::move(listener).error());
+  if (!listener) return Error(ErrorKind::resource, "cannot listen").because(std::move(listener).error());
   return listener;
 }
 

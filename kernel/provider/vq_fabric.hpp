@@ -58,7 +58,7 @@ struct VqOptions {
 /// - What is posted is cut into pieces of 64 KiB, each copied once more where the queue pair is shared.
 ///
 /// Errors: unsupported (no libfabric, or no such provider with ordered, acknowledged operations: the reason says which
-/// promise is missing); bad_argument (an address); refused (the id or the port is in use); resource.
+/// promise is missing); bad_argument (an address); refused (the id is in use); resource.
 [[nodiscard]] Result<std::unique_ptr<fabric::Fabric>> make_vq(const VqOptions& options);
 /// The same as a part of a mixed fabric, whose other part claims the node's id: the directory and the group are not used,
 /// and the roster leaves out the nodes that the other part reaches.

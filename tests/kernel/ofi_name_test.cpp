@@ -99,7 +99,7 @@ TEST_CASE("options that make no device are refused with the reason") {
   CHECK(refusal([](auto& o) { o.sizes.send_depth = 0; }) == ErrorKind::bad_argument);
   CHECK(refusal([](auto& o) { o.sizes.receive_buffers = 1u << 17; }) == ErrorKind::bad_argument);
   CHECK(refusal([](auto& o) { o.answer_max = {}; }) == ErrorKind::bad_argument);
-  CHECK(refusal([](auto& o) { o.listen = "192.0.2.1:0"; }) == ErrorKind::refused);  // an address of nobody (RFC 5737)
+  CHECK(refusal([](auto& o) { o.listen = "192.0.2.1:0"; }) == ErrorKind::resource);  // an address of nobody (RFC 5737)
 }
 
 TEST_CASE("a port that is in use is refused") {
@@ -114,7 +114,7 @@ TEST_CASE("a port that is in use is refused") {
     options.listen = "127.0.0.1:" + std::to_string(connectionless ? name->connectionless_port : name->connected_port);
     const auto second = make_ofi_device(options);
     REQUIRE_FALSE(second.ok());
-    CHECK(second.error().kind() == ErrorKind::refused);
+    CHECK(second.error().kind() == ErrorKind::resource);
   }
 }
 
