@@ -1,6 +1,8 @@
 // `spindrift keys`: a group's authority, and the keys by which its nodes prove themselves.
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
+#include <limits>
 #include <memory>
 #include <optional>
 
@@ -14,6 +16,7 @@
 
 #include "commands.hpp"
 #include "exit_code.hpp"
+#include "number_option.hpp"
 #include "table.hpp"
 
 namespace spindrift::tools {
@@ -58,6 +61,10 @@ std::vector<Identity> identities_of(const KeysOptions& options) {
   add(Role::observer, options.observers);
   add(Role::client, options.clients);
   add(Role::admin, options.admins);
+  for (auto at = identities.begin(); at != identities.end(); ++at) {
+    if (std::find(identities.begin(), at, *at) == at) continue;
+    throw Exception(Error(ErrorKind::bad_argument, at->uri() + " is named twice").fix("name each once"));
+  }
   return identities;
 }
 
@@ -69,12 +76,17 @@ std::vector<Identity> named_identities(const KeysOptions& options) {
                       .fix("name them with --nodes 0,1,2 or with --observer, --client, --admin NAME"));
 }
 
-Authority open_authority(const KeysOptions& options) {
-  Authority authority = value_or_throw(Authority::open(directory_of(options)));
-  if (authority.group() == options.group) return authority;
-  throw Exception(Error(ErrorKind::bad_argument, fmt::format("these are the keys of the group {}", authority.group()))
+void require_group(const KeysOptions& options, const std::string& found) {
+  if (found == options.group) return;
+  throw Exception(Error(ErrorKind::bad_argument, fmt::format("these are the keys of the group {}", found))
                       .at(directory_of(options))
                       .fix("name that group, or the directory of the other's keys with --dir"));
+}
+
+Authority open_authority(const KeysOptions& options) {
+  Authority authority = value_or_throw(Authority::open(directory_of(options)));
+  require_group(options, authority.group());
+  return authority;
 }
 
 void tell(const Authority& authority, const IssuedCertificate& issued) {
@@ -91,11 +103,20 @@ void tell_where_to_copy(const std::string& directory, const std::vector<std::str
 
 // ---- init, add, rotate, revoke
 
+/// One way to issue certificates, and whether it is open: of several none is issued before all can be.
+struct Issuing {
+  Result<void> (Authority::*can)(const Identity&, const Validity&) const;
+  Result<IssuedCertificate> (Authority::*make)(const Identity&, const Validity&);
+};
+constexpr Issuing by_adding{&Authority::can_add, &Authority::add};
+constexpr Issuing by_rotating{&Authority::can_rotate, &Authority::rotate};
+
 void issue(Authority& authority, const KeysOptions& options, const std::vector<Identity>& identities,
-           Result<IssuedCertificate> (Authority::*make)(const Identity&, const Validity&)) {
+           const Validity& validity, const Issuing& issuing) {
+  for (const Identity& identity : identities) value_or_throw((authority.*issuing.can)(identity, validity));
   std::vector<std::string> bundles;
   for (const Identity& identity : identities) {
-    tell(authority, value_or_throw((authority.*make)(identity, valid_for(now(), days(options.days_valid)))));
+    tell(authority, value_or_throw((authority.*issuing.make)(identity, validity)));
     bundles.push_back(bundle_name(identity));
   }
   if (!bundles.empty()) tell_where_to_copy(directory_of(options), bundles);
@@ -104,24 +125,34 @@ void issue(Authority& authority, const KeysOptions& options, const std::vector<I
 int init_keys(const KeysOptions& options) {
   const std::vector<Identity> identities = identities_of(options);
   const std::string directory = directory_of(options);
-  Authority authority = value_or_throw(Authority::create(directory, options.group, valid_for(now(), authority_days)));
+  const sys_seconds from = now();
+  const Validity validity = valid_for(from, days(options.days_valid));
+  const Validity of_authority = valid_for(from, authority_days);
+  for (const Identity& identity : identities)
+    value_or_throw(Authority::can_begin_with(directory, identity, validity, of_authority));
+  Authority authority = value_or_throw(Authority::create(directory, options.group, of_authority));
   fmt::print("authority of {}, valid for {} days, in {}/{}: keep it off the members' hosts, and a copy in a safe place\n",
              options.group, authority_days.count(), directory, authority_directory);
-  issue(authority, options, identities, &Authority::add);
+  issue(authority, options, identities, validity, by_adding);
   return number(ExitCode::success);
 }
 
 int add_keys(const KeysOptions& options) {
   const std::vector<Identity> identities = named_identities(options);
   Authority authority = open_authority(options);
-  issue(authority, options, identities, &Authority::add);
+  issue(authority, options, identities, valid_for(now(), days(options.days_valid)), by_adding);
   return number(ExitCode::success);
 }
 
 int rotate_keys(const KeysOptions& options) {
   const std::vector<Identity> identities = named_identities(options);
   Authority authority = open_authority(options);
-  issue(authority, options, identities, &Authority::rotate);
+  const bool some_count = std::any_of(authority.issued().begin(), authority.issued().end(), [&](const auto& one) {
+    const bool named = std::find(identities.begin(), identities.end(), one.identity) != identities.end();
+    return named && !one.revoked && now() <= one.validity.until;
+  });
+  issue(authority, options, identities, valid_for(now(), days(options.days_valid)), by_rotating);
+  if (!some_count) return number(ExitCode::success);
   fmt::print("The keys before stay good until they expire; spindrift keys revoke {} --serial SERIAL takes one back.\n",
              options.group);
   return number(ExitCode::success);
@@ -130,6 +161,7 @@ int rotate_keys(const KeysOptions& options) {
 int revoke_keys(const KeysOptions& options) {
   const std::vector<Identity> identities = options.serial.empty() ? named_identities(options) : identities_of(options);
   Authority authority = open_authority(options);
+  for (const Identity& identity : identities) value_or_throw(authority.can_revoke(identity));
   std::size_t count = 0;
   if (!options.serial.empty()) count += value_or_throw(authority.revoke(options.serial, now()));
   for (const Identity& identity : identities) count += value_or_throw(authority.revoke(identity, now()));
@@ -142,21 +174,22 @@ int revoke_keys(const KeysOptions& options) {
 
 // ---- show
 
-std::string state_of(const IssuedCertificate& certificate) {
+std::string state_of(const IssuedCertificate& certificate, const std::optional<Error>& problem) {
   if (certificate.revoked) return "revoked " + time_text(*certificate.revoked);
   if (now() < certificate.validity.from) return "not valid yet";
   if (now() > certificate.validity.until) return "expired";
+  if (problem) return "unfit";
   return fmt::format("valid, {} days left", std::chrono::ceil<days>(certificate.validity.until - now()).count());
 }
 
-Json json_of(const IssuedCertificate& certificate) {
+Json json_of(const IssuedCertificate& certificate, const std::optional<Error>& problem) {
   return {{"identity", certificate.identity.uri()},
           {"role", to_string(certificate.identity.role)},
           {"serial", certificate.serial},
           {"from", time_text(certificate.validity.from)},
           {"until", time_text(certificate.validity.until)},
           {"revoked", certificate.revoked ? Json(time_text(*certificate.revoked)) : Json()},
-          {"state", state_of(certificate)}};
+          {"state", state_of(certificate, problem)}};
 }
 
 /// The certificates of a directory that can be shown, and the problem with the rest.
@@ -168,19 +201,31 @@ struct Shown {
 
 Shown shown_of_bundle(const std::string& directory) {
   const Bundle bundle = value_or_throw(read_bundle(directory));
-  const Identity identity = value_or_throw(identity_of(bundle.certificate()));
+  const Identity identity = value_or_throw(identity_in(bundle));
   const Validity validity = value_or_throw(validity_of(bundle.certificate()));
-  Shown shown{identity.group, {{identity, serial_of(bundle.certificate()), validity, std::nullopt}}, std::nullopt};
+  Shown shown{identity.group, {{identity, serial_of(bundle.certificate()), validity, revoked_since(bundle)}}, std::nullopt};
   if (auto good = check_bundle(bundle, identity, now()); !good) shown.problem = std::move(good).error();
   return shown;
 }
 
+/// A group's name, or a directory: of its keys, of one bundle, or the authority's own.
 Shown shown_of(const KeysOptions& options) {
   std::string directory = options.group;
-  if (directory.find('/') == std::string::npos && directory != "." && directory != "..")
-    directory = group_keys_path(value_or_throw(Identity::of_member(options.group, NodeId(0))).group);
+  const bool named = directory.find('/') == std::string::npos && directory != "." && directory != "..";
+  if (named) {
+    value_or_throw(Identity::of_member(options.group, NodeId(0)));  // whether it is a group's name
+    directory = directory_of(options);
+  } else if (!options.directory.empty()) {
+    throw Exception(Error(ErrorKind::bad_argument, "two directories are given, " + directory + " and that of --dir")
+                        .fix("give one of them, or a group's name beside --dir"));
+  }
+  while (directory.size() > 1 && directory.back() == '/') directory.pop_back();
   if (std::filesystem::exists(directory + "/" + certificate_file)) return shown_of_bundle(directory);
+  const std::filesystem::path path = std::filesystem::absolute(directory);
+  if (path.filename() == authority_directory && !std::filesystem::exists(path / authority_directory))
+    directory = path.parent_path().string();
   AuthorityIndex index = value_or_throw(read_index(directory));
+  if (named) require_group(options, index.group);
   return {index.group, std::move(index.issued), std::nullopt};
 }
 
@@ -188,7 +233,8 @@ int show_keys(const KeysOptions& options) {
   const Shown shown = shown_of(options);
   if (options.json) {
     Json certificates = Json::array();
-    for (const IssuedCertificate& certificate : shown.certificates) certificates.push_back(json_of(certificate));
+    for (const IssuedCertificate& certificate : shown.certificates)
+      certificates.push_back(json_of(certificate, shown.problem));
     fmt::print("{}\n", Json{{"group", shown.group},
                             {"certificates", certificates},
                             {"problem", shown.problem ? Json(shown.problem->to_string()) : Json()}}
@@ -199,7 +245,7 @@ int show_keys(const KeysOptions& options) {
     table.add({"identity", "serial number", "from", "until", "state"});
     for (const IssuedCertificate& certificate : shown.certificates) {
       table.add({certificate.identity.uri(), certificate.serial, time_text(certificate.validity.from),
-                 time_text(certificate.validity.until), state_of(certificate)});
+                 time_text(certificate.validity.until), state_of(certificate, shown.problem)});
     }
     table.print();
   }
@@ -217,23 +263,39 @@ CLI::App* add_keys_part(CLI::App& parent, Work& chosen, const char* name, const 
   return command;
 }
 
+void add_directory_argument(CLI::App& command, KeysOptions& options) {
+  const auto no_empty_one = [](const std::string& text) { return text.empty() ? "it names no directory" : std::string(); };
+  command.add_option("--dir", options.directory, "Directory of the group's keys; default: ~/.spindrift/GROUP")
+      ->type_name("DIRECTORY")
+      ->check(CLI::Validator(no_empty_one, "", ""));
+}
+
 void add_group_arguments(CLI::App& command, KeysOptions& options) {
   command.add_option("group", options.group, "Name of the group, as [SPINDRIFT] group_name")->type_name("GROUP")->required();
-  command.add_option("--dir", options.directory, "Directory of the group's keys; default: ~/.spindrift/GROUP")
-      ->type_name("DIRECTORY");
+  add_directory_argument(command, options);
 }
 
 void add_identity_arguments(CLI::App& command, KeysOptions& options) {
-  command.add_option("--nodes", options.nodes, "Node ids of members: 0,1,2")->type_name("IDS")->delimiter(',');
-  command.add_option("--observer", options.observers, "Name of somebody who only looks; may be repeated")->type_name("NAME");
-  command.add_option("--client", options.clients, "Name of a client; may be repeated")->type_name("NAME");
-  command.add_option("--admin", options.admins, "Name of an administrator; may be repeated")->type_name("NAME");
+  // Each takes one word, so that the group's name may follow it.
+  command.add_option("--nodes", options.nodes, "Node ids of members: 0,1,2")
+      ->type_name("IDS")
+      ->delimiter(',')
+      ->check(number_from(0U, std::numeric_limits<std::uint32_t>::max()).description(""))
+      ->allow_extra_args(false);
+  const auto add_names = [&](const char* option, std::vector<std::string>& names, const char* whose) {
+    command.add_option(option, names, std::string("Name of ") + whose + "; may be repeated")
+        ->type_name("NAME")
+        ->allow_extra_args(false);
+  };
+  add_names("--observer", options.observers, "somebody who only looks");
+  add_names("--client", options.clients, "a client");
+  add_names("--admin", options.admins, "an administrator");
 }
 
 void add_days_argument(CLI::App& command, KeysOptions& options) {
   command.add_option("--days", options.days_valid, "How long the new certificates hold; default: 365")
       ->type_name("N")
-      ->check(CLI::Range(1, 36500));
+      ->check(number_from(1U, 36500U));
 }
 
 }  // namespace
@@ -269,6 +331,7 @@ void add_keys_command(CLI::App& app, Work& chosen) {
   show->add_option("group", options->group, "Name of a group; or, with a slash in it, a directory of keys or one bundle")
       ->type_name("GROUP|DIRECTORY")
       ->required();
+  add_directory_argument(*show, *options);
   show->add_flag("--json", options->json, "Print JSON");
 }
 

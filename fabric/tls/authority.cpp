@@ -71,10 +71,38 @@ Result<KeyPair> pair_in(const KeyDirectory& files) {
   return KeyPair{std::move(*key), std::move(certificates->front())};
 }
 
+/// Peers refuse a certificate of an authority that has ended.
+Result<void> check_within(const Validity& validity, const Validity& of_authority) {
+  if (validity.until <= of_authority.until) return {};
+  const auto left = std::chrono::floor<std::chrono::days>(of_authority.until - (validity.from + clock_slack)).count();
+  return Error(ErrorKind::bad_argument,
+               fmt::format("the certificate would hold until {}, and the authority that signs it ends {}",
+                           time_text(validity.until), time_text(of_authority.until)))
+      .fix(left > 0 ? fmt::format("give --days {} or fewer", left)
+                    : std::string("make a new authority in another directory"));
+}
+
+/// Keys are not overwritten, whoever made them.
+Result<void> check_no_keys(const std::string& bundle_directory) {
+  std::error_code failure;
+  if (!std::filesystem::exists(bundle_directory, failure)) return {};
+  SPINDRIFT_TRY_ASSIGN(const KeyDirectory bundle, KeyDirectory::open(bundle_directory));
+  if (!bundle.stamp(key_file) && !bundle.stamp(certificate_file)) return {};
+  return Error(ErrorKind::bad_argument, "there are keys that this authority knows nothing of; they are not overwritten")
+      .at(bundle_directory)
+      .fix("move the directory away");
+}
+
 std::string upper_case(std::string_view text) {
   std::string upper(text);
   for (char& c : upper) c = c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
   return upper;
+}
+
+Error none_to_revoke(const std::string& whose, const std::string& place) {
+  return Error(ErrorKind::bad_argument, "there is no certificate of " + whose + " that is not revoked yet")
+      .at(place)
+      .fix("look with spindrift keys show which there are");
 }
 
 }  // namespace
@@ -130,7 +158,13 @@ bool Authority::has_issued(const Identity& identity) const {
                      [&](const IssuedCertificate& one) { return one.identity == identity; });
 }
 
-Result<IssuedCertificate> Authority::add(const Identity& identity, const Validity& validity) {
+Result<void> Authority::can_begin_with(const std::string& group_directory, const Identity& identity,
+                                       const Validity& validity, const Validity& of_authority) {
+  SPINDRIFT_TRY(check_within(validity, of_authority));
+  return check_no_keys(group_directory + "/" + bundle_name(identity));
+}
+
+Result<void> Authority::can_add(const Identity& identity, const Validity& validity) const {
   if (identity.group != group()) {
     return Error(ErrorKind::bad_argument,
                  fmt::format("this is the authority of the group {}, not of {}", group(), identity.group))
@@ -142,24 +176,33 @@ Result<IssuedCertificate> Authority::add(const Identity& identity, const Validit
         .at(bundle_directory(identity))
         .fix("use spindrift keys rotate for a new one");
   }
+  SPINDRIFT_TRY_ASSIGN(const Validity own, validity_of(*pair_.certificate));
+  return can_begin_with(group_directory_, identity, validity, own);
+}
+
+Result<IssuedCertificate> Authority::add(const Identity& identity, const Validity& validity) {
+  SPINDRIFT_TRY(can_add(identity, validity));
   return issue(identity, validity, IfThere::refuse);
 }
 
+Result<void> Authority::can_rotate(const Identity& identity, const Validity& validity) const {
+  if (!has_issued(identity)) {
+    return Error(ErrorKind::bad_argument, identity.uri() + " has no key that could be replaced")
+        .at(files_.path())
+        .fix("use spindrift keys add");
+  }
+  SPINDRIFT_TRY_ASSIGN(const Validity own, validity_of(*pair_.certificate));
+  return check_within(validity, own);
+}
+
 Result<IssuedCertificate> Authority::rotate(const Identity& identity, const Validity& validity) {
-  if (has_issued(identity)) return issue(identity, validity, IfThere::replace);
-  return Error(ErrorKind::bad_argument, identity.uri() + " has no key that could be replaced")
-      .at(files_.path())
-      .fix("use spindrift keys add");
+  SPINDRIFT_TRY(can_rotate(identity, validity));
+  return issue(identity, validity, IfThere::replace);
 }
 
 Result<IssuedCertificate> Authority::issue(const Identity& identity, const Validity& validity, IfThere if_there) {
   SPINDRIFT_TRY(make_directory(bundle_directory(identity)));
   SPINDRIFT_TRY_ASSIGN(const KeyDirectory bundle, KeyDirectory::open(bundle_directory(identity)));
-  if (if_there == IfThere::refuse && (bundle.stamp(key_file) || bundle.stamp(certificate_file))) {
-    return Error(ErrorKind::bad_argument, "there are keys that this authority knows nothing of; they are not overwritten")
-        .at(bundle.path())
-        .fix("move the directory away");
-  }
   SPINDRIFT_TRY_ASSIGN(const KeyPair pair, issue_certificate(pair_, identity, validity));
   SPINDRIFT_TRY_ASSIGN(const SecretText key, pem_of(*pair.key));
   SPINDRIFT_TRY_ASSIGN(const std::string certificate, pem_of(*pair.certificate));
@@ -175,7 +218,14 @@ Result<IssuedCertificate> Authority::issue(const Identity& identity, const Valid
   return issued;
 }
 
+Result<void> Authority::can_revoke(const Identity& identity) const {
+  const auto counts = [&](const IssuedCertificate& one) { return one.identity == identity && !one.revoked; };
+  if (std::any_of(issued().begin(), issued().end(), counts)) return {};
+  return none_to_revoke(identity.uri(), files_.path());
+}
+
 Result<std::size_t> Authority::revoke(const Identity& identity, sys_seconds now) {
+  SPINDRIFT_TRY(can_revoke(identity));
   return revoke_where([&](const IssuedCertificate& one) { return one.identity == identity; }, now);
 }
 
@@ -191,11 +241,7 @@ Result<std::size_t> Authority::revoke_where(Chosen chosen, sys_seconds now) {
     one.revoked = now;
     ++count;
   }
-  if (count == 0) {
-    return Error(ErrorKind::bad_argument, "there is no such certificate that is not revoked yet")
-        .at(files_.path())
-        .fix("look with spindrift keys show which there are");
-  }
+  if (count == 0) return none_to_revoke("that serial number", files_.path());
   SPINDRIFT_TRY(write_revocations(now));
   return count;
 }

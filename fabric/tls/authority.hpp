@@ -47,8 +47,16 @@ class Authority {
   [[nodiscard]] const std::vector<IssuedCertificate>& issued() const noexcept { return index_.issued; }
   [[nodiscard]] std::string bundle_directory(const Identity& identity) const;
 
-  /// Makes a key and a bundle for an identity that has none. Errors: bad_argument if it has one, or is of another group;
-  /// bad_config, resource.
+  /// Whether `add`, `rotate` or `revoke` would do it, so that of several none is done before all can be. Errors: as theirs.
+  [[nodiscard]] Result<void> can_add(const Identity& identity, const Validity& validity) const;
+  [[nodiscard]] Result<void> can_rotate(const Identity& identity, const Validity& validity) const;
+  [[nodiscard]] Result<void> can_revoke(const Identity& identity) const;
+  /// The same as can_add of an authority that is still to be made in that directory, for as long as `validity`.
+  [[nodiscard]] static Result<void> can_begin_with(const std::string& group_directory, const Identity& identity,
+                                                   const Validity& validity, const Validity& of_authority);
+
+  /// Makes a key and a bundle for an identity that has none. Errors: bad_argument if it has one, is of another group, or its
+  /// certificate would outlive the authority's; bad_config, resource.
   [[nodiscard]] Result<IssuedCertificate> add(const Identity& identity, const Validity& validity);
   /// Makes a new key and certificate for an identity that has had one, and puts them into its bundle. The one before counts
   /// until it expires or is revoked. Errors: bad_argument, bad_config, resource.

@@ -12,20 +12,25 @@ namespace {
 
 constexpr std::array<const char*, 4> file_names{authority_file, certificate_file, key_file, revoked_file};
 
+/// That a file of a bundle is not what it should be: a matter of the configuration, as all that is wrong with keys.
+Error unfit(const Error& why, std::string place) {
+  const std::string fix = "copy all files of this node's directory anew from where its authority is";
+  return Error(ErrorKind::bad_config, why.message()).at(std::move(place)).fix(why.fix().empty() ? fix : why.fix());
+}
+
 /// Reads one file's text as what it holds; errors name the file.
 template <class Objects>
 Result<Objects> read_objects(const KeyDirectory& directory, const char* name, Result<Objects> (*take)(std::string_view)) {
   SPINDRIFT_TRY_ASSIGN(const std::string text, directory.read(name));
   auto objects = take(text);
-  if (!objects) return std::move(objects).error().at(directory.path_of(name));
+  if (!objects) return unfit(objects.error(), directory.path_of(name));
   return objects;
 }
 
 Result<void> check_identity(const Bundle& bundle, const Identity& wanted, const std::string& place) {
-  auto identity = identity_of(bundle.certificate());
-  if (!identity) return std::move(identity).error().at(place);
-  if (*identity == wanted) return {};
-  return Error(ErrorKind::bad_config, fmt::format("the certificate is that of {}, not of {}", identity->uri(), wanted.uri()))
+  SPINDRIFT_TRY_ASSIGN(const Identity identity, identity_in(bundle));
+  if (identity == wanted) return {};
+  return Error(ErrorKind::bad_config, fmt::format("the certificate is that of {}, not of {}", identity.uri(), wanted.uri()))
       .at(place)
       .fix("copy the directory of this node, or correct [SPINDRIFT] keys, group_name or the node's id");
 }
@@ -97,9 +102,24 @@ Result<Bundle> read_bundle(const std::string& directory) {
   }
   SPINDRIFT_TRY_ASSIGN(const SecretText secret, opened.read_secret(key_file));
   auto key = private_key_in(secret.view());
-  if (!key) return std::move(key).error().at(opened.path_of(key_file));
+  if (!key) return unfit(key.error(), opened.path_of(key_file));
   bundle.key = std::move(*key);
   return bundle;
+}
+
+std::optional<std::chrono::sys_seconds> revoked_since(const Bundle& bundle) {
+  for (const Owned<X509_CRL>& list : bundle.revoked) {
+    X509_REVOKED* entry = nullptr;
+    if (X509_CRL_get0_by_cert(list.get(), &entry, bundle.chain.front().get()) != 1) continue;
+    if (const auto time = time_of(*X509_REVOKED_get0_revocationDate(entry))) return *time;
+  }
+  return std::nullopt;
+}
+
+Result<Identity> identity_in(const Bundle& bundle) {
+  auto identity = identity_of(bundle.certificate());
+  if (!identity) return unfit(identity.error(), bundle.directory + "/" + certificate_file);
+  return identity;
 }
 
 Result<Owned<X509_STORE>> trust_of(const Bundle& bundle) {

@@ -38,7 +38,7 @@ using BundleStamp = std::array<std::optional<FileStamp>, 4>;
 /// Errors: as KeyDirectory::open.
 [[nodiscard]] Result<BundleStamp> stamp_of(const std::string& directory);
 
-/// Reads the files, and checks owners, modes and forms. Errors: bad_config, bad_input, resource.
+/// Reads the files, and checks owners, modes and forms. Errors: bad_config, resource.
 [[nodiscard]] Result<Bundle> read_bundle(const std::string& directory);
 
 /// The same with other lists.
@@ -54,6 +54,10 @@ int accept_unlisted_issuers(int so_far, X509_STORE_CTX* verification);
 /// The verdict of a peer with the same authorities and lists on this process's certificate, as OpenSSL counts them:
 /// X509_V_OK, X509_V_ERR_CERT_REVOKED, …. Errors: resource.
 [[nodiscard]] Result<int> own_verdict(const Bundle& bundle, std::chrono::sys_seconds now);
+/// Since when its certificate is revoked, as its own lists have it; nothing: it is not.
+[[nodiscard]] std::optional<std::chrono::sys_seconds> revoked_since(const Bundle& bundle);
+/// The identity of its certificate. Errors: bad_config, with the file and what to do.
+[[nodiscard]] Result<Identity> identity_in(const Bundle& bundle);
 
 /// Whether a process can prove by this bundle that it is `wanted`: it is the certificate's identity, the key is the
 /// certificate's, and peers with the same authorities and lists would accept it at `now`, no matter which called the other.

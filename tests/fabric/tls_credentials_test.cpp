@@ -134,7 +134,8 @@ TEST_CASE("garbage in place of keys is refused by the file that holds it") {
       replace_file(path, garbage, name == std::string_view(key_file) ? secret : shown);
       const auto loaded = Credentials::load(group.bundle(0), "orders", NodeId(0));
       REQUIRE_FALSE(loaded);
-      CHECK(loaded.error().kind() == ErrorKind::bad_input);
+      CHECK(loaded.error().kind() == ErrorKind::bad_config);
+      CHECK_FALSE(loaded.error().fix().empty());
       CHECK(loaded.error().place() == path);
     }
   }

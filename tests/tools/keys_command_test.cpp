@@ -93,7 +93,7 @@ TEST_CASE_METHOD(KeysFixture, "a bundle that peers would refuse is shown with th
   REQUIRE(spindrift_keys({"revoke", "orders", "--nodes", "0"}).code == 0);
   const CommandResult shown_bundle = spindrift_keys({"show", keys + "/0"});
   CHECK(shown_bundle.code == number(ExitCode::usage));
-  CHECK_THAT(shown_bundle.output, Contains("spindrift://orders/0"));
+  CHECK_THAT(shown_bundle.output, Contains("spindrift://orders/0") && Contains("revoked 20") && !Contains("valid, "));
   CHECK_THAT(shown_bundle.errors, Contains("certificate revoked") && Contains("fix: "));
 }
 
@@ -109,6 +109,8 @@ TEST_CASE_METHOD(KeysFixture, "what cannot be is refused before anything is writ
   refused({"init", "orders", "--client", "../x"}, "no name of an identity");
   refused({"add", "orders", "--nodes", "0"}, "spindrift keys init");
   refused({"show", keys}, "spindrift keys init");
+  refused({"init", "orders", "--nodes", "0,0"}, "spindrift://orders/0 is named twice");
+  refused({"init", "orders", "--nodes", "0", "--days", "5000"}, "fix: give --days 3650 or fewer");
   struct stat found{};
   CHECK(::stat(keys.c_str(), &found) != 0);
 
@@ -116,10 +118,69 @@ TEST_CASE_METHOD(KeysFixture, "what cannot be is refused before anything is writ
   refused({"init", "orders", "--nodes", "1"}, "fix: use spindrift keys add");
   refused({"add", "orders", "--nodes", "0"}, "fix: use spindrift keys rotate");
   refused({"add", "orders"}, "nobody is named");
+  refused({"add", "orders", "--nodes", "5,0,6"}, "spindrift://orders/0 has a key already");
+  refused({"add", "orders", "--nodes", "5", "--days", "3651"}, "the authority that signs it ends ");
+  refused({"rotate", "orders", "--nodes", "0,5"}, "spindrift://orders/5 has no key");
+  refused({"rotate", "orders", "--nodes", "0", "--days", "3651"}, "the authority that signs it ends ");
+  refused({"revoke", "orders", "--nodes", "0,5"}, "there is no certificate of spindrift://orders/5 that is not revoked");
   refused({"add", "trades", "--nodes", "1"}, "these are the keys of the group orders");
   refused({"rotate", "orders", "--nodes", "1"}, "fix: use spindrift keys add");
   refused({"revoke", "orders", "--nodes", "1"}, "fix: look with spindrift keys show");
   CHECK(shown(keys)["certificates"].size() == 1);
+  CHECK(loads(0));
+}
+
+TEST_CASE_METHOD(KeysFixture, "an authority is not made beside keys that it would have to overwrite") {
+  REQUIRE(spindrift_keys({"init", "orders", "--nodes", "1"}).code == 0);
+  REQUIRE(Command({"-rf", keys + "/authority"}, "/bin/rm").finish().code == 0);
+  const CommandResult again = spindrift_keys({"init", "orders", "--nodes", "0,1"});
+  CHECK(again.code == number(ExitCode::usage));
+  CHECK_THAT(again.errors,
+             Contains("keys that this authority knows nothing of") && Contains("fix: move the directory away"));
+  CHECK(spindrift_keys({"init", "orders", "--nodes", "0"}).code == 0);  // nothing was made
+}
+
+TEST_CASE_METHOD(KeysFixture, "an authority signs for as long as it has left itself, and no longer") {
+  CHECK(spindrift_keys({"init", "orders", "--nodes", "0", "--days", "3650"}).code == 0);
+  CHECK(loads(0));
+}
+
+TEST_CASE_METHOD(KeysFixture, "the group's name may stand behind options") {
+  CHECK(run({"keys", "init", "--nodes", "0,1", "orders", "--dir", keys}).code == 0);
+  CHECK(run({"keys", "add", "--dir", keys, "--observer", "one", "--observer", "two", "orders"}).code == 0);
+  CHECK(shown(keys)["certificates"].size() == 4);
+}
+
+TEST_CASE_METHOD(KeysFixture, "show takes --dir, and the authority's own directory") {
+  REQUIRE(spindrift_keys({"init", "orders", "--nodes", "0"}).code == 0);
+  for (const auto& words :
+       std::vector<std::vector<std::string>>{{"orders", "--dir", keys}, {keys + "/authority"}, {keys + "/"}}) {
+    std::vector<std::string> show{"keys", "show"};
+    show.insert(show.end(), words.begin(), words.end());
+    const CommandResult result = run(show);
+    CHECK(result.code == 0);
+    CHECK_THAT(result.output, Contains("spindrift://orders/0"));
+  }
+  CHECK_THAT(run({"keys", "show", "trades", "--dir", keys}).errors, Contains("these are the keys of the group orders"));
+  CHECK(run({"keys", "show", keys, "--dir", keys}).code == number(ExitCode::usage));
+  CHECK_THAT(run({"keys", "init", "orders", "--dir", ""}).errors, Contains("--dir: it names no directory"));
+}
+
+TEST_CASE_METHOD(KeysFixture, "only keys that still count are said to stay good") {
+  REQUIRE(spindrift_keys({"init", "orders", "--nodes", "0"}).code == 0);
+  CHECK_THAT(spindrift_keys({"rotate", "orders", "--nodes", "0"}).output, Contains("The keys before stay good"));
+  REQUIRE(spindrift_keys({"revoke", "orders", "--nodes", "0"}).code == 0);
+  CHECK_THAT(spindrift_keys({"rotate", "orders", "--nodes", "0"}).output, !Contains("stay good"));
+}
+
+TEST_CASE_METHOD(KeysFixture, "a bundle whose certificate is none is wrong as all that is wrong with keys") {
+  REQUIRE(spindrift_keys({"init", "orders", "--nodes", "0"}).code == 0);
+  const std::string certificate = keys + "/0/node.crt";
+  REQUIRE(::chmod(certificate.c_str(), 0600) == 0);
+  directory.file("keys/0/node.crt", "no certificate\n");
+  const CommandResult bundle = spindrift_keys({"show", keys + "/0"});
+  CHECK(bundle.code == number(ExitCode::usage));
+  CHECK_THAT(bundle.errors, Contains(certificate + ": ") && Contains("fix: copy all files"));
 }
 
 TEST_CASE_METHOD(KeysFixture, "without --dir, keys lie below the home directory, where members look for them") {
