@@ -85,6 +85,14 @@ class Walk {
     return system_error(call, error_number).at(shown_).fix("choose a runtime directory that this user may write");
   }
 
+  Error missing() const {
+    std::string parents = shown_;
+    for (std::size_t i = ahead_.size(); i > made_max_; --i) parents += "/" + ahead_[i - 1];
+    return system_error("open", ENOENT)
+        .at(shown_)
+        .fix("mkdir -m 700 -p " + parents + ", for a member makes only the runtime directory itself; or choose another");
+  }
+
   Result<void> to_root() {
     shown_ = "/";
     at_ = FileDescriptor(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
@@ -100,6 +108,7 @@ class Walk {
       if (::mkdirat(at_.get(), name.c_str(), S_IRWXU) != 0 && errno != EEXIST) return failed("mkdir", errno);
       next = open_here(name);
     }
+    if (!next && errno == ENOENT) return missing();
     if (!next) return failed("open", errno);
     struct stat status {};
     if (::fstat(next.get(), &status) != 0) return failed("fstat", errno);

@@ -33,6 +33,19 @@ std::string bytes_text(std::uint64_t bytes) {
   return fmt::format("{} KiB", bytes >> 10);
 }
 
+/// An error as a finding tells it: what is wrong, and apart from that the innermost fix, which is the most specific.
+Finding finding_of(const char* what, const Error& error) {
+  std::string text;
+  std::string fix;
+  for (const Error* each = &error; each != nullptr; each = each->cause()) {
+    if (each != &error) text += "; because: ";
+    if (!each->place().empty()) text += each->place() + ": ";
+    text += each->message();
+    if (!each->fix().empty()) fix = each->fix();
+  }
+  return {Grade::bad, what, text, fix};
+}
+
 Finding cpus(const HostFacts& host, const std::optional<Needs>& needs) {
   const double usable = std::min<double>(host.cpus, host.cpu_quota.value_or(host.cpus));
   std::string seen = fmt::format("{} CPUs", host.cpus);
@@ -90,9 +103,13 @@ Finding shared_memory(const HostFacts& host) {
 }
 
 Finding directory(const HostFacts& host, const Needs& needs) {
-  if (host.directory_error.empty()) return {Grade::good, "runtime directory", needs.runtime_directory + " can be used", ""};
-  return {Grade::bad, "runtime directory", needs.runtime_directory + ": " + host.directory_error,
-          "set runtime_directory in [SPINDRIFT] to one that this user may write, on a local file system"};
+  if (!host.directory_error) return {Grade::good, "runtime directory", needs.runtime_directory + " can be used", ""};
+  return finding_of("runtime directory", *host.directory_error);
+}
+
+Finding log(const HostFacts& host, const Needs& needs) {
+  if (!host.log_error) return {Grade::good, "log file", needs.log_file + " can be written", ""};
+  return finding_of("log file", *host.log_error);
 }
 
 Finding barrier(const HostFacts& host) {
@@ -196,11 +213,11 @@ Finding rdma_core(const HostFacts& host) {
 }
 
 Finding address(const HostFacts& host, const Needs& needs) {
-  if (host.network.address_error.empty()) return {Grade::good, "address", "this node can listen at " + needs.address, ""};
-  return {
-      Grade::bad, "address", needs.address + ": " + host.network.address_error,
-      "give this node an address of this host in [SPINDRIFT] addresses, with a port that is free (ss -ltnp); if it is this "
-      "node's member that has it, all is well"};
+  if (!host.network.address_error) return {Grade::good, "address", "this node can listen at " + needs.address, ""};
+  Finding finding = finding_of("address", *host.network.address_error);
+  finding.text = needs.address + ": " + finding.text;
+  finding.fix += "; if it is this node's member that has it, all is well";
+  return finding;
 }
 
 Finding network(const Needs& needs) {
@@ -213,9 +230,8 @@ Finding network(const Needs& needs) {
 }
 
 Finding keys(const HostFacts& host) {
-  if (host.network.keys_error.empty()) return {Grade::good, "keys", host.network.keys, ""};
-  return {Grade::bad, "keys", host.network.keys_error,
-          "spindrift keys init GROUP --nodes IDS makes them; copy this node's directory to where [SPINDRIFT] keys says"};
+  if (!host.network.keys_error) return {Grade::good, "keys", host.network.keys, ""};
+  return finding_of("keys", *host.network.keys_error);
 }
 
 /// Says by whose meta tables the nodes of virtual queue pairs find each other.
@@ -268,6 +284,16 @@ std::uint64_t rings_of(const View& view, NodeId node) {
   return rings;
 }
 
+// A local_id that nobody has set is none yet: one configuration serves all members of a host.
+std::optional<Error> stranger_in(const Config& config) {
+  const auto rank = config.local_rank();
+  if (rank) return std::nullopt;
+  for (const EffectiveValue& value : config.effective()) {
+    if (value.section == "DERECHO" && value.key == "local_id" && value.origin == "default") return std::nullopt;
+  }
+  return rank.error();
+}
+
 }  // namespace
 
 Result<Needs> needs_of(const Config& config) {
@@ -276,6 +302,8 @@ Result<Needs> needs_of(const Config& config) {
   needs.members = static_cast<std::uint32_t>(view.members.size());
   needs.spins = config.poll_mode() == PollMode::spin;
   needs.runtime_directory = config.runtime_directory();
+  needs.log_file = config.log_file();
+  needs.stranger = stranger_in(config);
   SPINDRIFT_TRY_ASSIGN(const FabricName name, FabricName::parse(config.fabric()));
   needs.provider = name.provider;
   if (name.between_hosts == FabricName::BetweenHosts::vq) {
@@ -299,7 +327,9 @@ Result<Needs> needs_of(const Config& config) {
 
 std::vector<Finding> examine(const HostFacts& host, const std::optional<Needs>& needs) {
   std::vector<Finding> findings{cpus(host, needs), memory(host, needs), open_files(host, needs), shared_memory(host)};
+  if (needs && needs->stranger) findings.push_back(finding_of("node", *needs->stranger));
   if (needs) findings.push_back(directory(host, *needs));
+  if (needs && !needs->log_file.empty()) findings.push_back(log(host, *needs));
   if (needs && !needs->provider.empty()) findings.push_back(libfabric(host, *needs));
   if (needs && needs->verbs) findings.push_back(rdma_core(host));
   if (needs && !needs->address.empty() && !host.network.verbs_error) findings.push_back(address(host, *needs));

@@ -36,8 +36,8 @@ struct NetworkFacts {
   std::optional<std::string> verbs_error;      ///< why rdma-core has no device to offer; none: it has, or nobody needs it
   std::vector<fabric::VerbsPort> verbs_ports;  ///< that it has
   std::map<std::string, std::string> no_dc;    ///< by its devices: why there are no DC queue pairs; empty: there are
-  std::string address_error;                   ///< why the member cannot listen at its address; empty: it can
-  std::string keys_error;                      ///< why its keys cannot be used; empty: they can, or it needs none
+  std::optional<Error> address_error;          ///< why the member cannot listen at its address; none: it can
+  std::optional<Error> keys_error;             ///< why its keys cannot be used; none: they can, or it needs none
   std::string keys;                            ///< their identity, and until when they hold
 };
 
@@ -55,7 +55,8 @@ struct HostFacts {
   ClockFacts clock;
   std::string shared_huge_pages;  ///< "never", "advise", …; empty: unknown
   NetworkFacts network;
-  std::string directory_error;  ///< why the runtime directory cannot be used; empty: it can
+  std::optional<Error> directory_error;  ///< why the runtime directory cannot be used; none: it can
+  std::optional<Error> log_error;        ///< why the log file cannot be written; none: it can
 };
 
 /// By which a member proves itself.
@@ -72,6 +73,8 @@ struct Needs {
   std::uint64_t rings = 0;         ///< memory files of one view beside its row
   bool spins = false;              ///< its poller never sleeps
   std::string runtime_directory;
+  std::string log_file;           ///< empty: standard error
+  std::optional<Error> stranger;  ///< that this node, if something says which it is, is no member
   std::string provider;  ///< of libfabric; empty: not needed
   std::string pairs;     ///< of a fabric of virtual queue pairs, what it calls `provider`; empty: it is another fabric
   bool verbs = false;    ///< an RDMA device

@@ -110,23 +110,38 @@ std::string why_no_memory_file() {
 }
 
 // A file of the size that a member's take together, made and removed: a file system can be full, or of a kind without files.
-std::string why_no_file(int directory) {
+std::optional<Error> why_no_file(int directory) {
   constexpr off_t bytes = 256 << 10;
   const std::string name = ".doctor." + std::to_string(::getpid());
   const FileDescriptor file(::openat(directory, name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, S_IRUSR | S_IWUSR));
-  if (!file) return system_error("make a file", errno).message();
+  if (!file) return system_error("make a file", errno);
   const int refused = ::posix_fallocate(file.get(), 0, bytes);
   ::unlinkat(directory, name.c_str(), 0);
-  return refused == 0 ? "" : system_error("write a file", refused).message();
+  if (refused == 0) return std::nullopt;
+  return system_error("write a file", refused);
 }
 
 // As a member finds its directory, or the one in which it would make it, and changes it.
-std::string why_no_directory(const files::path& path) {
+std::optional<Error> why_no_directory(const files::path& path) {
   std::error_code unknown;
   auto directory = open_guarded_directory(files::exists(path, unknown) ? path : path.parent_path(), 0);
-  if (directory) return why_no_file(directory.value().get());
-  const Error& error = directory.error();
-  return error.place() == path ? error.message() : error.place() + ": " + error.message();
+  if (!directory) return std::move(directory).error();
+  auto refused = why_no_file(directory.value().get());
+  if (!refused) return std::nullopt;
+  return std::move(*refused).at(path).fix(
+      "set runtime_directory in [SPINDRIFT] to one that this user may write, on a local file system with space");
+}
+
+// As a member opens it, but what is not there is not made.
+std::optional<Error> why_no_log(const std::string& path) {
+  const FileDescriptor file(::open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC | O_NONBLOCK));
+  if (file) return std::nullopt;
+  const int refused = errno;
+  const files::path parent = files::path(path).parent_path();
+  if (refused == ENOENT && ::access(parent.empty() ? "." : parent.c_str(), W_OK | X_OK) == 0) return std::nullopt;
+  return system_error("open", refused)
+      .at(path)
+      .fix("set log_file in [SPINDRIFT] to a file in a directory that is there and that this user may write");
 }
 
 std::vector<RdmaDevice> rdma_devices() {
@@ -164,7 +179,7 @@ void look_at_fabric(NetworkFacts& network, const Needs& needs) {
   if (needs.address.empty()) return;
   const auto listened = needs.pairs.empty() ? fabric::try_ofi_address(needs.provider, needs.address)
                                             : kernel::try_vq_address(needs.pairs, needs.address);
-  if (!listened) network.address_error = listened.error().to_string();
+  if (!listened) network.address_error = listened.error();
 }
 
 void look_at_verbs(NetworkFacts& network, const Needs& needs) {
@@ -177,16 +192,18 @@ void look_at_verbs(NetworkFacts& network, const Needs& needs) {
   for (const fabric::VerbsPort& port : network.verbs_ports) network.no_dc[port.device] = kernel::why_no_dc(port.device);
   if (needs.address.empty()) return;
   const auto listened = fabric::try_verbs_address(needs.address);
-  if (!listened) network.address_error = listened.error().to_string();
+  if (!listened) network.address_error = listened.error();
 }
 
 void look_at_tcp(NetworkFacts& network, const Needs& needs) {
   const auto listened = fabric::try_tcp_address(needs.address);
-  if (!listened) network.address_error = listened.error().to_string();
-  if (!needs.keys) return;
-  const auto keys = fabric::tls::Credentials::load(needs.keys->directory, needs.keys->group, needs.keys->node);
+  if (!listened) network.address_error = listened.error();
+}
+
+void look_at_keys(NetworkFacts& network, const KeyNeeds& needs) {
+  const auto keys = fabric::tls::Credentials::load(needs.directory, needs.group, needs.node);
   if (!keys)
-    network.keys_error = keys.error().to_string();
+    network.keys_error = keys.error();
   else
     network.keys = (*keys)->identity().uri() + ", until " + fabric::tls::time_text((*keys)->validity().until);
 }
@@ -216,9 +233,11 @@ HostFacts look_at_host(const std::optional<Needs>& needs) {
   host.shared_huge_pages = chosen_in(first_line("/sys/kernel/mm/transparent_hugepage/shmem_enabled"));
   host.network.rdma_devices = rdma_devices();
   if (needs) host.directory_error = why_no_directory(needs->runtime_directory);
+  if (needs && !needs->log_file.empty()) host.log_error = why_no_log(needs->log_file);
   if (needs && !needs->provider.empty()) look_at_fabric(host.network, *needs);
   if (needs && needs->verbs) look_at_verbs(host.network, *needs);
   if (needs && needs->tcp) look_at_tcp(host.network, *needs);
+  if (needs && needs->keys) look_at_keys(host.network, *needs->keys);
   return host;
 }
 

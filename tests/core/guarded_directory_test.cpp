@@ -102,6 +102,10 @@ TEST_CASE("the last two directories are made for this user alone, and none above
   REQUIRE_FALSE(missing.ok());
   CHECK(missing.error().kind() == ErrorKind::resource);
   CHECK(missing.error().place() == place / "nowhere");
+  CHECK_THAT(missing.error().fix(), Catch::StartsWith("mkdir -m 700 -p " + (place / "nowhere") + ", "));
+  const auto deeper = GuardedDirectory::open(place / "nowhere/at/all/run", "group");
+  REQUIRE_FALSE(deeper.ok());
+  CHECK_THAT(deeper.error().fix(), Catch::StartsWith("mkdir -m 700 -p " + (place / "nowhere/at/all") + ", "));
 }
 
 TEST_CASE("a directory on the way that others may write is refused, unless it is sticky") {

@@ -49,8 +49,14 @@ TEST_CASE("the doctor finds this machine fit, with and without a configuration")
   CHECK(verdict["findings"].size() >= 10);
   const CommandResult unfit = run({"doctor", "--config", config, "--set", "SPINDRIFT/runtime_directory=/proc/nowhere/here"});
   CHECK(unfit.code == number(ExitCode::resource));
-  CHECK_THAT(unfit.output, Contains("\nbad ") && Contains(" runtime directory  /proc/nowhere/here: ") &&
-                               Contains("fix: set runtime_directory"));
+  CHECK_THAT(unfit.output, Contains("\nbad ") && Contains(" runtime directory  /proc/nowhere: ") &&
+                               Contains("fix: mkdir -m 700 -p /proc/nowhere, "));
+  const CommandResult stranger = run({"doctor", "--config", config, "--id", "9"});
+  CHECK(stranger.code == number(ExitCode::resource));
+  CHECK_THAT(stranger.output, Contains("\nbad ") && Contains(" node ") && Contains("this process is node 9"));
+  const CommandResult mute = run({"doctor", "--config", config, "--set", "SPINDRIFT/log_file=/proc/nowhere/log"});
+  CHECK(mute.code == number(ExitCode::resource));
+  CHECK_THAT(mute.output, Contains(" log file ") && Contains("/proc/nowhere/log: "));
 }
 
 TEST_CASE("a mistaken command line exits with 2 and says what is wrong") {

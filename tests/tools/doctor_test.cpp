@@ -1,4 +1,6 @@
 // The doctor's findings on hosts that are well, and on those that lack something.
+#include <unistd.h>
+
 #include <algorithm>
 
 #include <catch2/catch.hpp>
@@ -108,9 +110,10 @@ TEST_CASE("what a container forbids is named") {
   CHECK_THAT(finding(host, std::nullopt, "shared memory").text, Contains("Operation not permitted"));
   host.membarrier = false;
   CHECK(finding(host, std::nullopt, "membarrier").grade == Grade::note);
-  host.directory_error = "it belongs to user 7";
+  host.directory_error = Error(ErrorKind::refused, "it belongs to user 7").at("/dev/shm/x").fix("chown it");
   CHECK(finding(host, three_members(), "runtime directory").grade == Grade::bad);
-  CHECK_THAT(finding(host, three_members(), "runtime directory").text, Contains("/dev/shm/x: it belongs to user 7"));
+  CHECK(finding(host, three_members(), "runtime directory").text == "/dev/shm/x: it belongs to user 7");
+  CHECK(finding(host, three_members(), "runtime directory").fix == "chown it");
 }
 
 TEST_CASE("a clock that was never set is bad, one that nothing keeps right and a slow one are worth a note") {
@@ -141,8 +144,11 @@ TEST_CASE("a fabric between hosts needs libfabric with an ordered provider, and 
   CHECK(finding(host, needs, "libfabric").grade == Grade::good);
   CHECK_THAT(finding(host, needs, "libfabric").text, Contains("net (not connected), tcp (connected, ordered)"));
   CHECK(finding(host, needs, "address").grade == Grade::good);
-  host.network.address_error = "in use";
+  host.network.address_error =
+      Error(ErrorKind::resource, "cannot listen").because(Error(ErrorKind::resource, "it is in use").fix("look: ss -ltnp"));
   CHECK(finding(host, needs, "address").grade == Grade::bad);
+  CHECK(finding(host, needs, "address").text == "10.0.0.1:7400: cannot listen; because: it is in use");
+  CHECK_THAT(finding(host, needs, "address").fix, Contains("look: ss -ltnp; if it is this node's member"));
   host.network.providers[1].ordered = false;
   CHECK(finding(host, needs, "libfabric").grade == Grade::bad);
   needs.pairs = "net";
@@ -182,10 +188,10 @@ TEST_CASE("this host's libfabric is asked, and its address tried") {
   needs.address = "127.0.0.1:0";
   const HostFacts good = look_at_host(needs);
   CHECK_FALSE(good.network.providers_error);
-  CHECK(good.network.address_error.empty());
+  CHECK_FALSE(good.network.address_error);
   CHECK(finding(good, needs, "libfabric").grade == Grade::good);
   needs.address = "192.0.2.77:7400";
-  CHECK_FALSE(look_at_host(needs).network.address_error.empty());
+  CHECK(look_at_host(needs).network.address_error);
 }
 
 TEST_CASE("this host can be looked at, with a directory that is there, one that could be made, and one that could not") {
@@ -199,9 +205,38 @@ TEST_CASE("this host can be looked at, with a directory that is there, one that 
   CHECK(here.memory_available_bytes > 0);
   CHECK(here.open_files_max > 0);
   CHECK(here.memory_file_error.empty());
-  CHECK(with_directory("/dev/shm/spindrift-never-made").directory_error.empty());
-  CHECK_THAT(with_directory("/proc/version").directory_error, Contains("no directory"));
-  CHECK_THAT(with_directory("/proc/nowhere/here").directory_error, Contains("/proc/nowhere"));
+  CHECK_FALSE(with_directory("/dev/shm/spindrift-never-made").directory_error);
+  CHECK_THAT(with_directory("/proc/version").directory_error->to_string(), Contains("no directory"));
+  CHECK_THAT(with_directory("/proc/nowhere/here").directory_error->to_string(),
+             Contains("/proc/nowhere: open: No such file") && Contains("fix: mkdir -m 700 -p /proc/nowhere, "));
+}
+
+TEST_CASE("a log file that cannot be written is found, and none is made") {
+  const auto with_log = [](const char* file) {
+    Needs needs = three_members();
+    needs.log_file = file;
+    return look_at_host(needs);
+  };
+  CHECK_FALSE(with_log("/dev/shm/spindrift-never-logged").log_error);
+  CHECK(::access("/dev/shm/spindrift-never-logged", F_OK) != 0);
+  Needs needs = three_members();
+  needs.log_file = "/proc/nowhere/log";
+  const HostFacts host = look_at_host(needs);
+  CHECK(finding(host, needs, "log file").grade == Grade::bad);
+  CHECK_THAT(finding(host, needs, "log file").text, Contains("/proc/nowhere/log: open: No such file"));
+  CHECK_THAT(finding(host, needs, "log file").fix, Contains("log_file"));
+}
+
+TEST_CASE("a node that is no member will not start, one that nothing names might") {
+  const std::string text = "[SPINDRIFT]\nmembers = 1, 2\n[LAYOUT]\njson_layout = '[{\"name\": \"orders\"}]'\n";
+  const auto needs = [&](const std::vector<ConfigOverride>& flags) {
+    return value_or_throw(needs_of(value_or_throw(Config::parse(text, "test", flags))));
+  };
+  CHECK_FALSE(needs({}).stranger);
+  CHECK_FALSE(needs({{"DERECHO/local_id", "2"}}).stranger);
+  const Finding node = finding(a_good_host(), needs({{"DERECHO/local_id", "9"}}), "node");
+  CHECK(node.grade == Grade::bad);
+  CHECK_THAT(node.text, Contains("this process is node 9, which is not among the members 1, 2"));
 }
 
 TEST_CASE("a configuration needs what its largest member takes") {
