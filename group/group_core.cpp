@@ -4,7 +4,6 @@
 #include <sched.h>
 
 #include <algorithm>
-#include <chrono>
 #include <utility>
 
 #include <spindrift/core/limits.hpp>
@@ -14,13 +13,8 @@
 namespace spindrift {
 namespace {
 
+using group::wall_clock_ms;
 using views::MemberState;
-
-/// The calendar, for what people read; the protocol never sees it.
-std::uint64_t wall_clock_ms() {
-  const auto since_epoch = std::chrono::system_clock::now().time_since_epoch();
-  return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::milliseconds>(since_epoch).count());
-}
 
 /// A replicated object's channel into its group.
 class ReplicaChannelOf final : public ReplicaChannel {
@@ -45,8 +39,7 @@ GroupCore::~GroupCore() {
   if (poller_.joinable() && !on_handler_thread()) {
     try {
       leave();
-    } catch (const Exception& failure) {
-      log::warn(log::Room::group, "left a group that had failed", {{"reason", failure.what()}});
+    } catch (const Exception&) {  // the member's own failure: it was logged when it stopped
     }
   }
   end_poller();

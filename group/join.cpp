@@ -133,15 +133,17 @@ void GroupCore::await_view() {
   }
   // A process that can open nothing has turned away the nodes that called: they are not missing.
   const bool starved = !descriptors_left();
-  end_poller();
+  end_poller();  // before its member is asked
   const auto waited = std::chrono::duration_cast<std::chrono::milliseconds>(config_.join_timeout());
   const std::vector<NodeId> missing = member_->missing();
   const std::string what = environment_.state.own_name() + " waited " + std::to_string(waited.count()) + " ms for " +
                            (missing.empty() ? "a view" : "node " + joined(missing));
-  if (starved) throw Exception(Error(ErrorKind::resource, what).because(out_of_descriptors()));
-  throw Exception(Error(ErrorKind::timed_out, what)
-                      .fix("start the missing nodes with the same configuration and [SPINDRIFT] " + meeting_place(missing) +
-                           ", or raise join_timeout_ms"));
+  Error why = Error(ErrorKind::timed_out, what)
+                  .fix("start the missing nodes with the same configuration and [SPINDRIFT] " + meeting_place(missing) +
+                       ", or raise join_timeout_ms");
+  if (starved) why = Error(ErrorKind::resource, what).because(out_of_descriptors());
+  status_->on_failure(why);  // no poller does it any more
+  throw Exception(std::move(why));
 }
 
 // Names what this node and those that it has not met must have alike.

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <cstdio>
 #include <limits>
 #include <set>
@@ -17,6 +18,7 @@
 
 #include <spindrift/core/file_descriptor.hpp>
 #include <spindrift/core/log.hpp>
+#include <spindrift/views/member.hpp>
 
 namespace spindrift::group {
 namespace {
@@ -251,6 +253,11 @@ std::uint64_t process_start_ticks(std::uint64_t process) {
   return at == std::string::npos ? 0 : std::strtoull(text->c_str() + at, nullptr, 10);
 }
 
+std::uint64_t wall_clock_ms() {
+  const auto since_epoch = std::chrono::system_clock::now().time_since_epoch();
+  return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::milliseconds>(since_epoch).count());
+}
+
 StatusKeeper::StatusKeeper(std::string path, MemberStatus first) : path_(std::move(path)), status_(std::move(first)) {
   write();
 }
@@ -283,6 +290,11 @@ void StatusKeeper::on_state(std::string state, std::optional<MemberStatus::End> 
   status_.end = std::move(end);
   block_subgroups();
   write();
+}
+
+void StatusKeeper::on_failure(const Error& why) {
+  on_state(std::string(to_string(views::MemberState::failed)),
+           MemberStatus::End{std::string(to_string(why.kind())), why.to_string(), wall_clock_ms()});
 }
 
 void StatusKeeper::block_subgroups() {

@@ -63,6 +63,9 @@ struct MemberStatus {
   static constexpr std::size_t changes_max = 32;
 };
 
+/// The calendar, for what people read; the protocol never sees it.
+[[nodiscard]] std::uint64_t wall_clock_ms();
+
 /// Replaces the file at `path` whole: a reader sees the old or the new one. Errors: resource.
 [[nodiscard]] Result<void> write_status(const std::string& path, const MemberStatus& status);
 /// Reads and checks every field. Errors: bad_input, resource, naming the file.
@@ -82,6 +85,8 @@ class StatusKeeper {
   void on_view(const views::NewView& news, std::uint64_t now_ms);
   /// `state` is a MemberState's name, which several states may have; `end` is set once it is the last.
   void on_state(std::string state, std::optional<MemberStatus::End> end);
+  /// That it gave up before it was in a view.
+  void on_failure(const Error& why);
 
   [[nodiscard]] const MemberStatus& status() const noexcept { return status_; }
 

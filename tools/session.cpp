@@ -2,6 +2,7 @@
 #include "session.hpp"
 
 #include <sys/eventfd.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -14,8 +15,11 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <spindrift/core/guarded_directory.hpp>
 #include <spindrift/core/ids_text.hpp>
 #include <spindrift/core/limits.hpp>
+#include <spindrift/core/runtime_path.hpp>
+#include <spindrift/group/status.hpp>
 
 #include "exit_code.hpp"
 
@@ -44,6 +48,17 @@ FileDescriptor make_event() {
 }
 
 timespec time_until(Time deadline) {
+/// That this process ended in order, for `spindrift group`; what cannot be written is left as it is.
+void leave_word(const Config& config) {
+  const auto directory = GuardedDirectory::open(config.runtime_directory(), config.group_name());
+  if (!directory) return;
+  const std::string path = directory->through(node_file_name(config.local_id(), status_suffix));
+  auto status = group::read_status(path);
+  if (!status || status->process != static_cast<std::uint64_t>(::getpid())) return;
+  status->end = {"interrupted", "a signal came before it was in a view", group::wall_clock_ms()};
+  static_cast<void>(group::write_status(path, *status));
+}
+
   if (deadline == never) return {};
   const Duration left = std::max(Duration::zero(), deadline - SystemClock().now());
   const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(left);
@@ -67,13 +82,14 @@ StopSignals::~StopSignals() {
   signal_event.store(-1, std::memory_order_relaxed);
 }
 
-JoinInterrupt::JoinInterrupt(const StopSignals& signals) : over_(make_event()) {
-  thread_ = value_or_throw(start_thread([this, &signals] {
+JoinInterrupt::JoinInterrupt(const StopSignals& signals, const Config& config) : over_(make_event()) {
+  thread_ = value_or_throw(start_thread([this, &signals, config] {
     std::array<pollfd, 2> sources{{readable(over_.get()), readable(signals.descriptor())}};
     while (::poll(sources.data(), sources.size(), -1) < 0 && errno == EINTR) {
     }
     if (sources[0].revents != 0) return;
     std::fputs("spindrift: interrupted before this member was in a view\n", stderr);
+    leave_word(config);
     std::_Exit(number(ExitCode::interrupted));
   }));
 }
@@ -84,7 +100,7 @@ JoinInterrupt::~JoinInterrupt() {
 }
 
 Session::Session(const Config& config, GroupOptions options)
-    : joining_(signals_),
+    : joining_(std::in_place, signals_, config),
       requested_(make_event()),
       ended_(make_event()),
       group_(config, std::move(options)) {

@@ -36,11 +36,11 @@ class StopSignals {
 };
 
 /// While it lives, a signal ends the process with the exit code for that: a member that looks for its group has nothing to
-/// leave, and its connections end with it. A thread, for the one that joins waits.
+/// leave, and its connections end with it; its status says so. A thread, for the one that joins waits.
 class JoinInterrupt {
  public:
   /// Throws resource.
-  explicit JoinInterrupt(const StopSignals& signals);
+  JoinInterrupt(const StopSignals& signals, const Config& config);
   ~JoinInterrupt();
   JoinInterrupt(const JoinInterrupt&) = delete;
   JoinInterrupt& operator=(const JoinInterrupt&) = delete;

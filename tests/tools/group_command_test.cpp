@@ -279,6 +279,19 @@ TEST_CASE_METHOD(GroupFixture,
   CHECK(::access(nowhere.c_str(), F_OK) != 0);
 }
 
+TEST_CASE_METHOD(GroupFixture, "group why tells who ended before a view, and how") {
+  const CommandResult late = run(arguments("node", 0, {"--set", "SPINDRIFT/join_timeout_ms=200"}));
+  CHECK(late.code == number(ExitCode::timed_out));
+  Command stopped(arguments("node", 1));
+  REQUIRE(stopped.wait_for("joining"));
+  while (::access((directory.path() + "/spindrift/1.sock").c_str(), F_OK) != 0) ::usleep(1000);
+  stopped.send_signal(SIGTERM);
+  CHECK(stopped.finish().code == number(ExitCode::interrupted));
+  const std::string why = run({"group", "why", "--config", config}).output;
+  CHECK_THAT(why, Contains("node 0 ended: timed out: node 0 waited 200 ms for node 1, 2") &&
+                      Contains("node 1 ended: interrupted: a signal came before it was in a view") && !Contains("died"));
+}
+
 TEST_CASE_METHOD(GroupFixture, "group status, members and why tell of the living, the dead and those that left") {
   CHECK(run({"group", "status", "--config", config}).code == number(ExitCode::resource));
   CHECK(run({"group", "status"}).code == number(ExitCode::usage));
