@@ -18,6 +18,7 @@
 #include <spindrift/core/config/config.hpp>
 
 #include "commands.hpp"
+#include "number_option.hpp"
 
 namespace spindrift::bench {
 
@@ -84,12 +85,15 @@ class Command {
   template <class T>
   CLI::Option* number(const char* name, T& value, const char* meaning, std::type_identity_t<T> least,
                       std::type_identity_t<T> most) {
-    return app_.add_option(name, value, meaning)->check(CLI::Range(least, most))->capture_default_str();
+    return app_.add_option(name, value, meaning)->check(tools::number_from(least, most))->capture_default_str();
   }
   template <class T>
   CLI::Option* list(const char* name, std::vector<T>& values, const char* meaning, std::type_identity_t<T> least,
                     std::type_identity_t<T> most) {
-    return app_.add_option(name, values, meaning)->delimiter(',')->check(CLI::Range(least, most))->capture_default_str();
+    return app_.add_option(name, values, meaning)
+        ->delimiter(',')
+        ->check(tools::number_from(least, most))
+        ->capture_default_str();
   }
   CLI::App* operator->() noexcept { return &app_; }
 

@@ -18,6 +18,7 @@ namespace {
 
 int print_counters(const CommandOptions& options) {
   const Config config = load_config(options);
+  if (config.view()) value_or_throw(config.local_rank());  // no member has counters
   const std::string path =
       group_directory(config.runtime_directory(), config.group_name()) + "/" +
       node_file_name(config.local_id(), counters_suffix);

@@ -20,6 +20,7 @@
 #include "flight/replay.hpp"
 #include "flight/schedule.hpp"
 #include "flight/verdict.hpp"
+#include "number_option.hpp"
 
 namespace spindrift::tools {
 namespace {
@@ -70,6 +71,10 @@ std::string own_recording() {
                         .fix("name a ULog file: spindrift demo FILE.ulg"));
   }
   return path.string();
+}
+
+std::string counted(std::size_t count, const char* what) {
+  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
 }
 
 std::string write_config(const std::string& directory, const ulog::Recording& recording, std::uint32_t members) {
@@ -124,8 +129,9 @@ int run_demo(const DemoOptions& options) {
   const FlightPlan plan = value_or_throw(plan_flight(recording, view));
   const std::optional<NodeId> victim = victim_of(options, view);
   if (!options.json) {
-    fmt::print("{}: {} topics, {} samples\n{} members, {} subgroups, configured by {}\n", path, recording.topics().size(),
-               recording.samples().size(), view.members.size(), view.subgroups.size(), member.config);
+    fmt::print("{}: {}, {}\n{}, {}, configured by {}\n", path, counted(recording.topics().size(), "topic"),
+               counted(recording.samples().size(), "sample"), counted(view.members.size(), "member"),
+               counted(view.subgroups.size(), "subgroup"), member.config);
     std::fflush(stdout);
   }
   const std::vector<MemberOutcome> outcomes = replay({.config = member.config,
@@ -177,7 +183,7 @@ void add_demo_command(CLI::App& app, Work& chosen) {
   add_rate_option(*command, options->rate);
   CLI::Option* members = command->add_option("--members", options->members, "Processes of the group (default 3)")
                              ->type_name("N")
-                             ->check(CLI::Range(1U, members_max));
+                             ->check(number_from(1U, members_max));
   command
       ->add_option("--config", options->config,
                    "Use this configuration, members and subgroups included, instead of a generated one")
@@ -190,7 +196,7 @@ void add_demo_command(CLI::App& app, Work& chosen) {
       ->type_name("none|ID");
   command->add_option("--patience", options->patience_seconds, "Kill members that have not finished after this time")
       ->type_name("SECONDS")
-      ->check(CLI::PositiveNumber);
+      ->check(number_from(0.001, 1e6));
   command->add_flag("--keep", options->keep, "Keep the generated configuration and its directory");
   add_json_option(*command, *options, "Print one JSON object, no progress");
 }

@@ -8,6 +8,7 @@
 #include "commands.hpp"
 #include "doctor.hpp"
 #include "exit_code.hpp"
+#include "number_option.hpp"
 #include "options.hpp"
 #include "table.hpp"
 
@@ -56,10 +57,13 @@ void add_doctor_command(CLI::App& app, Work& chosen) {
       "Changes nothing. Ends with code 7 if members would not start, or not run well.\n\n"
       "Examples:\n  spindrift doctor\n  spindrift doctor --config derecho.cfg --id 1 --json"};
   CLI::App* command = add_command(app, chosen, text, options, examine_host);
-  command->add_option("--config", options->config, "Configuration whose members are to run here")->type_name("FILE");
+  CLI::Option* config =
+      command->add_option("--config", options->config, "Configuration whose members are to run here")->type_name("FILE");
   command->add_option("--id", options->id, "The node whose address is tried; short for --set DERECHO/local_id=N")
-      ->type_name("N");
-  add_set_option(*command, *options);
+      ->type_name("N")
+      ->check(number_from(0U, node_id_max))
+      ->needs(config);
+  add_set_option(*command, *options)->needs(config);
   add_json_option(*command, *options);
 }
 

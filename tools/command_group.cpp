@@ -251,10 +251,11 @@ void add_group_command(CLI::App& app, Work& chosen) {
       exit_codes_text());
   const auto add = [&](const char* name, const char* description, int (*run)(const GroupCommandOptions&)) {
     CLI::App* command = add_command(*group, chosen, {name, description}, options, run);
-    command->add_option("--config", options->config, "The group's configuration file")->type_name("FILE");
+    CLI::Option* config =
+        command->add_option("--config", options->config, "The group's configuration file")->type_name("FILE");
     command->add_option("--group-dir", options->directory, "The group's directory, in place of --config")
         ->type_name("DIRECTORY");
-    add_set_option(*command, *options);
+    add_set_option(*command, *options)->needs(config);
     add_json_option(*command, *options);
   };
   add("status", "Every node: its state, view and subgroups", print_status);

@@ -1,5 +1,7 @@
 // `spindrift node`: a member that takes part until it is told to leave, and says what view it is in.
+#include <atomic>
 #include <memory>
+#include <optional>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -8,6 +10,7 @@
 #include "commands.hpp"
 #include "exit_code.hpp"
 #include "options.hpp"
+#include "output.hpp"
 #include "session.hpp"
 #include "view_line.hpp"
 
@@ -16,32 +19,56 @@ namespace {
 
 /// `event` is for programs, `text` for people.
 void print_event(const char* event, const std::string& text, NodeId node, bool json) {
-  if (json) {
-    fmt::print("{}\n", nlohmann::json{{"event", event}, {"node", node.value()}}.dump());
-  } else {
-    fmt::print("{}\n", text);
-  }
-  std::fflush(stdout);
+  value_or_throw(print_line(json ? nlohmann::json{{"event", event}, {"node", node.value()}}.dump() : text));
 }
+
+/// Prints views on the poller thread, which must not throw: where nobody can read them, the member leaves.
+class ViewPrinter {
+ public:
+  ViewPrinter(NodeId self, bool json) : self_(self), json_(json) {}
+
+  void print(const NewView& news) {
+    NewView told = news;
+    const bool came_later = first_ && news.view.id > ViewId(0);
+    if (came_later) told.joined = {self_};  // the others were there
+    first_ = false;
+    auto printed = print_line(view_line(told, self_, json_));
+    if (printed || failure_) return;
+    failure_ = std::move(printed).error();
+    if (Session* const session = session_.load()) session->request_stop();
+  }
+  /// From now on a failure ends its wait; one before is met again by what is printed next.
+  void ends(Session& session) { session_.store(&session); }
+  /// Once the group has ended.
+  [[nodiscard]] const std::optional<Error>& failure() const noexcept { return failure_; }
+
+ private:
+  NodeId self_;
+  bool json_;
+  bool first_ = true;
+  std::optional<Error> failure_;
+  std::atomic<Session*> session_{nullptr};
+};
 
 int run_node(const CommandOptions& options) {
   const Config config = load_config(options);
   const NodeId self = config.local_id();
   const View view = value_or_throw(config.view());
+  value_or_throw(config.local_rank());
   print_event(
       "joining",
       fmt::format("joining group {} as node {}, one of {} members", config.group_name(), self.value(), view.members.size()),
       self, options.json);
   GroupOptions group;
-  group.on_view = [&](const NewView& news) {
-    fmt::print("{}\n", view_line(news, self, options.json));
-    std::fflush(stdout);
-  };
+  ViewPrinter printer(self, options.json);
+  group.on_view = [&](const NewView& news) { printer.print(news); };
   Session session(config, std::move(group));
   session.drop_deliveries();
+  printer.ends(session);
   print_in_view(session.group(), options.json);
   if (session.wait_for() == Session::Event::signal) print_event("leaving", "leaving; the others go on", self, options.json);
   session.finish();
+  if (printer.failure()) throw Exception(*printer.failure());
   print_event("left", "left: what this member sent was delivered at every member", self, options.json);
   return number(ExitCode::success);
 }

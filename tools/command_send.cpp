@@ -11,6 +11,7 @@
 
 #include "commands.hpp"
 #include "exit_code.hpp"
+#include "number_option.hpp"
 #include "options.hpp"
 #include "session.hpp"
 #include "subgroup_option.hpp"
@@ -62,11 +63,10 @@ class MessageSender {
 
   void send(std::string_view message) {
     if (message.size() > subgroup_.message_bytes_max()) {
-      throw Exception(
-          Error(ErrorKind::bad_argument, fmt::format("message {} has more than the {} bytes that subgroup {} takes",
-                                                     sent_ + 1, subgroup_.message_bytes_max(), subgroup_.name()))
-              .at("standard input")
-              .fix("send shorter lines, or raise max_smc_payload_size in the subgroup's profile"));
+      throw Exception(Error(ErrorKind::bad_input, fmt::format("message {} has more than the {} bytes that subgroup {} takes",
+                                                              sent_ + 1, subgroup_.message_bytes_max(), subgroup_.name()))
+                          .at("standard input")
+                          .fix("send shorter lines, or raise max_smc_payload_size in the subgroup's profile"));
     }
     subgroup_.send(message);
     ++sent_;
@@ -96,9 +96,23 @@ void warn_if_inadequate(const NewView& news, const std::string& name) {
   }
 }
 
+void tell_how_many(std::uint64_t sent) {
+  const char* const words =
+      sent == 1 ? "message; every member has delivered it" : "messages; every member has delivered them";
+  fmt::print(stderr, "sent {} {}\n", sent, words);
+}
+
+void require_fitting_block(const SubgroupView& subgroup, const SendOptions& options) {
+  const std::uint64_t most = subgroup.profile.message_bytes_max;
+  if (options.block_bytes.value_or(0) <= most) return;
+  throw Exception(Error(ErrorKind::bad_argument, fmt::format("--block {} is more than the {} bytes that subgroup {} takes",
+                                                             *options.block_bytes, most, subgroup.name))
+                      .fix("give smaller blocks, or raise max_smc_payload_size in the subgroup's profile"));
+}
+
 int run_send(const SendOptions& options) {
   const Config config = load_config(options);
-  require_subgroup(config, options.subgroup, SubgroupUse::send);
+  require_fitting_block(require_subgroup(config, options.subgroup, SubgroupUse::send), options);
   GroupOptions group;
   group.on_view = [&](const NewView& news) { warn_if_inadequate(news, options.subgroup); };
   Session session(config, std::move(group));
@@ -112,15 +126,17 @@ int run_send(const SendOptions& options) {
     try {
       bytes.empty() ? sender.end() : sender.add(bytes);
     } catch (const Exception& failure) {
+      if (failure.error().kind() == ErrorKind::bad_input) {  // what came before it was sent all the same
+        session.finish();
+        tell_how_many(sender.sent());
+      }
       if (failure.error().kind() != ErrorKind::group_closed || !session.signaled()) throw;
       break;  // the signal came while the sender waited for space
     }
     if (bytes.empty()) break;
   }
   session.finish();
-  const char* const words = sender.sent() == 1 ? "message; every member has delivered it"
-                                               : "messages; every member has delivered them";
-  fmt::print(stderr, "sent {} {}\n", sender.sent(), words);
+  tell_how_many(sender.sent());
   return number(session.signaled() ? ExitCode::interrupted : ExitCode::success);
 }
 
@@ -141,7 +157,7 @@ void add_send_command(CLI::App& app, Work& chosen) {
   command->add_option("--subgroup", options->subgroup, "Subgroup to send to")->type_name("NAME")->required();
   command->add_option("--block", options->block_bytes, "Send blocks of this many bytes instead of lines")
       ->type_name("BYTES")
-      ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 28));
+      ->check(number_from(std::uint64_t{1}, std::uint64_t{1} << 28));
 }
 
 }  // namespace spindrift::tools

@@ -11,8 +11,11 @@
 #include <nlohmann/json.hpp>
 
 #include "commands.hpp"
+#include "escaped.hpp"
 #include "exit_code.hpp"
+#include "number_option.hpp"
 #include "options.hpp"
+#include "output.hpp"
 #include "session.hpp"
 #include "subgroup_option.hpp"
 
@@ -23,20 +26,6 @@ struct TailOptions : CommandOptions {
   std::string subgroup;
   std::optional<std::uint64_t> count;
 };
-
-/// One delivery is one line and cannot command the terminal, whatever it holds.
-std::string printable(std::string_view text) {
-  std::string result;
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte < 0x20 || byte == 0x7f) {
-      result += fmt::format("\\x{:02x}", byte);
-    } else {
-      result += c;
-    }
-  }
-  return result;
-}
 
 /// Writes deliveries on the poller thread: a slow reader of standard output holds up the group rather than losing messages.
 class Printer {
@@ -53,14 +42,14 @@ class Printer {
     if (!done_ && std::fflush(stdout) != 0) stop(false);
   }
 
-  /// Whether standard output took everything. After the group has ended.
-  [[nodiscard]] bool written() const noexcept { return written_; }
+  /// The errno of what standard output did not take; 0: it took everything. After the group has ended.
+  [[nodiscard]] int refused() const noexcept { return refused_; }
   [[nodiscard]] bool complete() const noexcept { return !options_.count || printed_ >= *options_.count; }
 
  private:
   void stop(bool written) {
     done_ = true;
-    written_ = std::fflush(stdout) == 0 && written;
+    if (!written || std::fflush(stdout) != 0) refused_ = errno;
     session_.request_stop();
   }
 
@@ -68,7 +57,7 @@ class Printer {
     const std::string_view text(reinterpret_cast<const char*>(delivery.payload.data()), delivery.payload.size());
     if (!options_.json)
       return fmt::format("[{}.{}] {}: {}\n", delivery.view.value(), delivery.sequence.value(), delivery.sender.value(),
-                         printable(text));
+                         escaped(text));
     const nlohmann::json line{{"view", delivery.view.value()},
                               {"sequence", delivery.sequence.value()},
                               {"node", delivery.sender.value()},
@@ -82,7 +71,7 @@ class Printer {
   Session& session_;
   std::uint64_t printed_ = 0;
   bool done_ = false;
-  bool written_ = true;
+  int refused_ = 0;
 };
 
 int run_tail(const TailOptions& options) {
@@ -94,7 +83,7 @@ int run_tail(const TailOptions& options) {
   session.group().subgroup(options.subgroup).on_delivery([&](std::span<const Delivery> batch) { printer.print(batch); });
   static_cast<void>(session.wait_for());
   session.finish();
-  if (!printer.written()) throw Exception(Error(ErrorKind::resource, "standard output could not be written"));
+  if (const int refused = printer.refused()) throw Exception(output_error(refused));
   return number(printer.complete() ? ExitCode::success : ExitCode::interrupted);
 }
 
@@ -116,7 +105,7 @@ Examples:
   command->add_option("--subgroup", options->subgroup, "Subgroup to print")->type_name("NAME")->required();
   command->add_option("--count", options->count, "Leave after this many deliveries")
       ->type_name("N")
-      ->check(CLI::Range(std::uint64_t{1}, std::numeric_limits<std::uint64_t>::max()));
+      ->check(number_from(std::uint64_t{1}, std::numeric_limits<std::uint64_t>::max()));
   add_json_option(*command, *options,
                   "Print one JSON object per delivery; text that is no UTF-8 has replacement characters");
 }

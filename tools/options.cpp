@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 
 #include "exit_code.hpp"
+#include "number_option.hpp"
 
 namespace spindrift::tools {
 namespace {
@@ -24,8 +25,8 @@ ConfigOverride parse_setting(const std::string& setting) {
 
 }  // namespace
 
-void add_set_option(CLI::App& command, CommandOptions& options) {
-  command.add_option("--set", options.settings, "Override a value of the configuration; may be repeated")
+CLI::Option* add_set_option(CLI::App& command, CommandOptions& options) {
+  return command.add_option("--set", options.settings, "Override a value of the configuration; may be repeated")
       ->type_name("SECTION/key=value")
       ->take_all()
       ->expected(1);
@@ -35,7 +36,9 @@ void add_member_options(CLI::App& command, CommandOptions& options) {
   command.add_option("--config", options.config, "Configuration file, the same for all members")
       ->type_name("FILE")
       ->required();
-  command.add_option("--id", options.id, "This process's node id; short for --set DERECHO/local_id=N")->type_name("N");
+  command.add_option("--id", options.id, "This process's node id; short for --set DERECHO/local_id=N")
+      ->type_name("N")
+      ->check(number_from(0U, node_id_max));
   add_set_option(command, options);
 }
 

@@ -14,6 +14,8 @@
 
 namespace spindrift::tools {
 
+inline constexpr std::uint32_t node_id_max = 0xffff'fffe;
+
 /// The options that commands share; a command that takes more derives from it.
 struct CommandOptions {
   std::string config;
@@ -25,7 +27,7 @@ struct CommandOptions {
 /// --config, --id and --set.
 void add_member_options(CLI::App& command, CommandOptions& options);
 /// --set alone, for commands that name the file otherwise.
-void add_set_option(CLI::App& command, CommandOptions& options);
+CLI::Option* add_set_option(CLI::App& command, CommandOptions& options);
 /// --json; `prints` says what.
 void add_json_option(CLI::App& command, CommandOptions& options, const std::string& prints = "Print JSON");
 

@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <new>
 #include <span>
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -18,14 +19,16 @@
 #include <CLI/CLI.hpp>
 
 #include "exit_code.hpp"
+#include "output.hpp"
 
 namespace spindrift::tools {
 namespace {
 
-/// A program that is started without standard input, output or error must not take a file of its own for one of them.
+/// A program that is started without standard input, output or error must not take a file of its own for one of them. What
+/// it writes there fails, and is not lost without a word.
 void occupy_standard_descriptors() {
   int lowest = 0;
-  while (lowest <= 2 && (lowest = ::open("/dev/null", O_RDWR)) >= 0) {
+  while (lowest <= 2 && (lowest = ::open("/dev/null", O_RDONLY)) >= 0) {
     if (lowest > 2) ::close(lowest);
   }
 }
@@ -66,6 +69,43 @@ void require_known_command(CLI::App& app, std::span<char* const> arguments) {
   }
 }
 
+/// The parser's word for a mistake. It asks for what is missing before it looks at what it does not know, and names the
+/// words that are left over from the last to the first.
+Error usage_error(const CLI::App& app, const CLI::ParseError& mistake) {
+  const CLI::App* at = &app;
+  std::string path = app.get_name();
+  for (auto named = at->get_subcommands(); !named.empty(); named = at->get_subcommands()) {
+    at = named.front();
+    path += " " + at->get_name();
+  }
+  std::string left;
+  std::string message = mistake.what();
+  for (const std::string& word : app.remaining(true)) {
+    if (word.size() > 1 && word.front() == '-')
+      return Error(ErrorKind::bad_argument, path + " has no option " + word).fix("see `" + path + " --help`");
+    left += " " + word;
+  }
+  if (!left.empty()) message = path + " does not take:" + left;
+  return Error(ErrorKind::bad_argument, message).fix("see `" + path + " --help`");
+}
+
+/// Does the work that the command line chooses.
+int parse_and_work(CLI::App& app, const Work& chosen, int argument_count, char** arguments) {
+  require_stack();
+  require_known_command(app, {arguments, static_cast<std::size_t>(argument_count)});
+  try {
+    app.parse(argument_count, arguments);
+  } catch (const CLI::Success& help) {  // --help and --version
+    std::ostringstream text;
+    const int code = app.exit(help, text, text);
+    std::fputs(text.str().c_str(), stdout);
+    return code;
+  } catch (const CLI::ParseError& mistake) {
+    throw Exception(usage_error(app, mistake));
+  }
+  return chosen();
+}
+
 }  // namespace
 
 int run_program(CLI::App& app, const Work& chosen, int argument_count, char** arguments) {
@@ -73,23 +113,15 @@ int run_program(CLI::App& app, const Work& chosen, int argument_count, char** ar
   std::signal(SIGPIPE, SIG_IGN);  // a reader that goes away is an error of a write, not this member's death
   std::set_new_handler(on_no_memory);
   try {
-    require_stack();
-    require_known_command(app, {arguments, static_cast<std::size_t>(argument_count)});
-    app.parse(argument_count, arguments);
-    const int code = chosen();
-    if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
-    throw Exception(Error(ErrorKind::resource, "standard output could not be written").fix("see to where it leads"));
-  } catch (const CLI::Success& help) {  // --help and --version
-    const int code = app.exit(help);
-    return std::fflush(stdout) == 0 ? code : number(ExitCode::resource);
-  } catch (const CLI::ParseError& mistake) {
-    app.exit(mistake);
-    return number(ExitCode::usage);
+    const int code = parse_and_work(app, chosen, argument_count, arguments);
+    value_or_throw(flush_output());
+    return code;
   } catch (const Exception& failure) {
     std::fprintf(stderr, "%s: %s\n", app.get_name().c_str(), failure.what());
     return number(exit_code_of(failure.error().kind()));
   } catch (const std::system_error& failure) {
-    std::fprintf(stderr, "%s: %s\n", app.get_name().c_str(), failure.what());
+    const std::string text = std::ferror(stdout) == 0 ? failure.what() : output_error(failure.code().value()).to_string();
+    std::fprintf(stderr, "%s: %s\n", app.get_name().c_str(), text.c_str());
     return number(ExitCode::resource);
   } catch (const std::exception& failure) {
     std::fprintf(stderr, "%s: %s\n", app.get_name().c_str(), failure.what());

@@ -22,6 +22,7 @@
 #include <spindrift/group/status.hpp>
 
 #include "exit_code.hpp"
+#include "output.hpp"
 
 namespace spindrift::tools {
 namespace {
@@ -47,7 +48,6 @@ FileDescriptor make_event() {
   return event;
 }
 
-timespec time_until(Time deadline) {
 /// That this process ended in order, for `spindrift group`; what cannot be written is left as it is.
 void leave_word(const Config& config) {
   const auto directory = GuardedDirectory::open(config.runtime_directory(), config.group_name());
@@ -59,6 +59,7 @@ void leave_word(const Config& config) {
   static_cast<void>(group::write_status(path, *status));
 }
 
+timespec time_until(Time deadline) {
   if (deadline == never) return {};
   const Duration left = std::max(Duration::zero(), deadline - SystemClock().now());
   const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(left);
@@ -88,8 +89,8 @@ JoinInterrupt::JoinInterrupt(const StopSignals& signals, const Config& config) :
     while (::poll(sources.data(), sources.size(), -1) < 0 && errno == EINTR) {
     }
     if (sources[0].revents != 0) return;
-    std::fputs("spindrift: interrupted before this member was in a view\n", stderr);
     leave_word(config);
+    std::fputs("spindrift: interrupted before this member was in a view\n", stderr);
     std::_Exit(number(ExitCode::interrupted));
   }));
 }
@@ -192,12 +193,11 @@ void print_in_view(const Group& group, bool json) {
                               {"view", view.id},
                               {"members", view.members},
                               {"subgroups", group.subgroup_names()}};
-    fmt::print("{}\n", line.dump());
+    value_or_throw(print_line(line.dump()));
   } else {
-    fmt::print("in view: node {}, members {}, subgroups {}\n", group.self(), listed(view.members),
-               listed(group.subgroup_names()));
+    value_or_throw(print_line(fmt::format("in view: node {}, members {}, subgroups {}", group.self(), listed(view.members),
+                                          listed(group.subgroup_names()))));
   }
-  std::fflush(stdout);
 }
 
 }  // namespace spindrift::tools

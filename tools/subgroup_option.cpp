@@ -16,7 +16,7 @@ namespace {
 
 }  // namespace
 
-void require_subgroup(const Config& config, const std::string& name, SubgroupUse use) {
+SubgroupView require_subgroup(const Config& config, const std::string& name, SubgroupUse use) {
   const View view = value_or_throw(config.view());
   const auto found = std::find_if(view.subgroups.begin(), view.subgroups.end(),
                                   [&](const SubgroupView& subgroup) { return subgroup.name == name; });
@@ -35,6 +35,7 @@ void require_subgroup(const Config& config, const std::string& name, SubgroupUse
     refuse(fmt::format("--subgroup {}: node {} is not one of its senders", name, self),
            "give --id one of: " + listed(found->senders));
   }
+  return *found;
 }
 
 }  // namespace spindrift::tools

@@ -10,7 +10,8 @@ namespace spindrift::tools {
 
 enum class SubgroupUse { receive, send };
 
-/// Throws bad_argument if there is no such subgroup, or this node is not a member, or not a sender where it must be.
-void require_subgroup(const Config& config, const std::string& name, SubgroupUse use);
+/// The subgroup in a view of all members. Throws bad_argument if there is none of that name, or this node is not a member,
+/// or not a sender where it must be.
+SubgroupView require_subgroup(const Config& config, const std::string& name, SubgroupUse use);
 
 }  // namespace spindrift::tools

@@ -69,6 +69,65 @@ TEST_CASE("a mistaken command line exits with 2 and says what is wrong") {
   CHECK(run({"demo", "--rate", "twice"}).code == 2);
 }
 
+TEST_CASE("an option that does not exist is named before what is missing, and words that are left over in their order") {
+  const auto refused = [](std::vector<std::string> words, const std::string& says) {
+    const CommandResult result = run(std::move(words));
+    CHECK(result.code == 2);
+    CHECK(result.errors == "spindrift: " + says + " --help`\n");
+  };
+  refused({"--hlep"}, "spindrift has no option --hlep; fix: see `spindrift");
+  refused({"node", "--confg", "x"}, "spindrift node has no option --confg; fix: see `spindrift node");
+  refused({"node", "--config", "x", "a", "b"}, "spindrift node does not take: a b; fix: see `spindrift node");
+  refused({"node"}, "--config is required; fix: see `spindrift node");
+}
+
+TEST_CASE("a number of another form, or out of its range, is refused") {
+  const Directory directory;
+  const std::string config = directory.file("good.cfg", good);
+  for (const char* count : {"-1", "0", "18446744073709551616", "0x10", "010", "1e3", "", "1 "}) {
+    CAPTURE(count);
+    const CommandResult result = run({"tail", "--config", config, "--subgroup", "orders", "--count", count});
+    CHECK(result.code == 2);
+    CHECK_THAT(result.errors, Contains(" is no whole number from 1"));
+  }
+  for (const char* id : {"0x1", "01", "-1", "4294967295"}) {
+    CHECK_THAT(run({"node", "--config", config, "--id", id}).errors, Contains("is no whole number from 0 to 4294967294"));
+  }
+  const CommandResult patience = run({"demo", "--patience", "0"});
+  CHECK(patience.code == 2);
+  CHECK_THAT(patience.errors, Contains("0 is no number from 0.001 to 1000000"));
+  CHECK(run({"demo", "--patience", "nan"}).code == 2);
+}
+
+TEST_CASE("an option that would say nothing is refused") {
+  const Directory directory;
+  CHECK_THAT(run({"doctor", "--id", "1"}).errors, Contains("--id requires --config"));
+  CHECK_THAT(run({"doctor", "--set", "SPINDRIFT/poll=spin"}).errors, Contains("--set requires --config"));
+  const CommandResult group = run({"group", "status", "--group-dir", directory.path(), "--set", "SPINDRIFT/poll=spin"});
+  CHECK(group.code == 2);
+  CHECK_THAT(group.errors, Contains("--set requires --config"));
+}
+
+TEST_CASE("output that cannot be written is an error of one form, also for those who have no output") {
+  const Directory directory;
+  const auto through = [&](const std::string& words) {
+    return Command({"-c", std::string(SPINDRIFT_COMMAND) + " " + words}, "/bin/sh").finish();
+  };
+  const std::string init = "keys init g --nodes 0 --dir " + directory.path();
+  for (const std::string& words : std::vector<std::string>{"--version", "--help", "config example", init + "/a"}) {
+    CAPTURE(words);
+    const CommandResult full = through(words + " >/dev/full");
+    CHECK(full.code == number(ExitCode::resource));
+    CHECK_THAT(full.errors, Contains("spindrift: standard output could not be written: No space left on device; fix: see"));
+  }
+  for (const std::string& words : std::vector<std::string>{"--version", "config example", init + "/b"}) {
+    CAPTURE(words);
+    const CommandResult none = through(words + " >&-");
+    CHECK(none.code == number(ExitCode::resource));
+    CHECK_THAT(none.errors, Contains("standard output could not be written: Bad file descriptor"));
+  }
+}
+
 TEST_CASE("config check accepts a good file and reports every problem of a bad one") {
   const Directory directory;
   const std::string fine = directory.file("good.cfg", good);

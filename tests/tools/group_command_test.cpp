@@ -109,13 +109,14 @@ TEST_CASE_METHOD(GroupFixture, "two senders at once give one order, and a tail t
 
 TEST_CASE_METHOD(GroupFixture, "tail prints each delivery as one harmless line, and --block cuts bytes") {
   Command node(arguments("node", 2));
-  Command tail(arguments("tail", 1, {"--subgroup", "orders", "--count", "3"}));
+  Command tail(arguments("tail", 1, {"--subgroup", "orders", "--count", "4"}));
   CHECK(run(arguments("send", 0, {"--subgroup", "orders", "--block", "4"}),
             "a\nb\x1b"
-            "cdefg")
+            "cdef\\x00g")
             .code == 0);
   const CommandResult printed = tail.finish();
-  CHECK_THAT(printed.output, Contains("0: a\\x0ab\\x1b\n") && Contains("0: cdef\n") && Contains("0: g\n"));
+  CHECK_THAT(printed.output,
+             Contains("0: a\\x0ab\\x1b\n") && Contains("0: cdef\n") && Contains("0: \\\\x00\n") && Contains("0: g\n"));
   CHECK(end(node).code == 0);
 }
 
@@ -173,6 +174,21 @@ TEST_CASE_METHOD(GroupFixture, "a member that is killed is removed with its reas
   CHECK(end(zero).code == 0);
 }
 
+TEST_CASE_METHOD(GroupFixture, "a node that comes back says of its first view that it has joined, and not the others") {
+  Command zero(arguments("node", 0));
+  Command one(arguments("node", 1));
+  Command two(arguments("node", 2));
+  REQUIRE(zero.wait_for("in view"));
+  two.send_signal(SIGKILL);
+  REQUIRE(zero.wait_for("view 1"));
+  Command again(arguments("node", 2));
+  REQUIRE(again.wait_for("view 2: members 0, 1, 2; joined 2\n"));
+  REQUIRE(again.wait_for("in view"));  // earlier, the signal would end it as it ends any process
+  CHECK(end(again).code == 0);
+  CHECK(end(one).code == 0);
+  CHECK(end(zero).code == 0);
+}
+
 TEST_CASE_METHOD(GroupFixture, "the last of three stops with an error of its own when the other two are killed at once") {
   Command zero(arguments("node", 0));
   Command one(arguments("node", 1));
@@ -184,6 +200,10 @@ TEST_CASE_METHOD(GroupFixture, "the last of three stops with an error of its own
   const CommandResult survivor = zero.finish();
   CHECK(survivor.code == number(ExitCode::no_majority));
   CHECK_THAT(survivor.errors, Contains("majority") && Contains("fix:"));
+  std::size_t told = 0;
+  for (auto at = survivor.errors.find("lost the majority"); at != std::string::npos; ++told)
+    at = survivor.errors.find("lost the majority", at + 1);
+  CHECK(told == 2);  // in the log, and as the command's own error
 }
 
 TEST_CASE_METHOD(GroupFixture, "a member that was stopped for too long finds itself removed, with the reason") {
@@ -259,15 +279,38 @@ TEST_CASE_METHOD(GroupFixture, "members with different configurations refuse eac
   CHECK_THAT(first.errors, Contains("config"));
 }
 
+TEST_CASE_METHOD(GroupFixture, "members that differ in a key of the group are told where to look") {
+  Command zero(arguments("node", 0));
+  Command one(arguments("node", 1, {"--set", "SPINDRIFT/suspect_after_ms=700"}));
+  const std::string said = zero.finish().errors + one.finish().errors;
+  CHECK_THAT(said, Contains("configurations differ") && Contains("spindrift config show --effective FILE") &&
+                       Contains("such as suspect_after_ms"));
+}
+
 TEST_CASE_METHOD(GroupFixture, "a line longer than a message may be is refused with the limit") {
   Command zero(arguments("node", 0));
   Command one(arguments("node", 1));
   const CommandResult sender =
       run(arguments("send", 2, {"--subgroup", "orders"}), "short\n" + std::string(20000, 'x') + "\n");
-  CHECK(sender.code == number(ExitCode::usage));
-  CHECK_THAT(sender.errors, Contains("message 2") && Contains("10240"));
+  CHECK(sender.code == number(ExitCode::failure));
+  CHECK_THAT(sender.errors,
+             Contains("message 2") && Contains("10240") && Contains("sent 1 message; every member has delivered it\n"));
   REQUIRE(zero.wait_for("view 1: members 0, 1; left 2"));
   CHECK(end(zero).code == 0);
+}
+
+TEST_CASE_METHOD(GroupFixture, "blocks longer than a message may be are refused before joining") {
+  const CommandResult sender = run(arguments("send", 2, {"--subgroup", "orders", "--block", "20000"}));
+  CHECK(sender.code == number(ExitCode::usage));
+  CHECK_THAT(sender.errors, Contains("--block 20000 is more than the 10240 bytes that subgroup orders takes"));
+}
+
+TEST_CASE_METHOD(GroupFixture, "who is no member is told so at once, by node and by counters") {
+  const CommandResult node = run(arguments("node", 7));
+  CHECK(node.code == number(ExitCode::usage));
+  CHECK(node.output.empty());
+  CHECK_THAT(node.errors, Contains("node 7, which is not among the members"));
+  CHECK_THAT(run(arguments("counters", 7)).errors, Contains("node 7, which is not among the members"));
 }
 
 TEST_CASE_METHOD(GroupFixture,
@@ -277,6 +320,25 @@ TEST_CASE_METHOD(GroupFixture,
   CHECK(node.code == number(ExitCode::resource));
   CHECK_THAT(node.errors, Contains(nowhere + "/log: cannot write the log: No such file") && Contains("fix: name a file"));
   CHECK(::access(nowhere.c_str(), F_OK) != 0);
+}
+
+TEST_CASE_METHOD(GroupFixture, "a node whose output cannot be written leaves with an error, whenever that happens") {
+  Command zero(arguments("node", 0));
+  const auto through = [&](int id, const std::string& what) {
+    std::string line = SPINDRIFT_COMMAND;
+    for (const std::string& word : arguments("node", id)) line += " " + word;
+    return std::vector<std::string>{"-c", "{ " + line + "; echo code $? >&2; } " + what};
+  };
+  Command full(through(1, ">/dev/full"), "/bin/sh");
+  CHECK_THAT(full.finish().errors, Contains("could not be written: No space left") && Contains("code 7\n"));
+  Command mute(through(1, "| { head -n 3; exec 0<&-; echo gone >&2; }"), "/bin/sh");
+  Command two(arguments("node", 2));
+  REQUIRE(mute.wait_for("gone"));  // after its lines of the first view
+  REQUIRE(two.wait_for("in view"));
+  CHECK(end(two).code == 0);
+  CHECK_THAT(mute.finish().errors, Contains("standard output could not be written: Broken pipe") && Contains("code 7\n"));
+  REQUIRE(zero.wait_for("view 2: members 0; left 1"));
+  CHECK(end(zero).code == 0);
 }
 
 TEST_CASE_METHOD(GroupFixture, "group why tells who ended before a view, and how") {

@@ -1,0 +1,29 @@
+// One form for every failure of standard output.
+#include "output.hpp"
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <string>
+
+namespace spindrift::tools {
+
+Error output_error(int error_number) {
+  const std::string reason = error_number == 0 ? "" : std::string(": ") + std::strerror(error_number);
+  return Error(ErrorKind::resource, "standard output could not be written" + reason).fix("see to where it leads");
+}
+
+Result<void> flush_output() {
+  errno = 0;
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return {};
+  return output_error(errno);
+}
+
+Result<void> print_line(std::string_view line) {
+  errno = 0;
+  const bool written = std::fwrite(line.data(), 1, line.size(), stdout) == line.size() && std::fputc('\n', stdout) != EOF;
+  if (!written) return output_error(errno);
+  return flush_output();
+}
+
+}  // namespace spindrift::tools
