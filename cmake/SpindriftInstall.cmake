@@ -33,4 +33,8 @@ install(FILES ${PROJECT_BINARY_DIR}/spindrift.pc DESTINATION ${CMAKE_INSTALL_LIB
 # With all pages that they point to, each at its place.
 install(FILES README.md ARCHITECTURE.md CHANGELOG.md CONTRIBUTING.md SECURITY.md LICENSE derecho.cfg.example
         DESTINATION ${CMAKE_INSTALL_DOCDIR})
-install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR} FILES_MATCHING PATTERN "*.md")
+install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR}
+        FILES_MATCHING PATTERN "*.md" PATTERN "spindrift.1" PATTERN "results/*.json")
+foreach(room IN ITEMS kernel tests/sim tests/model)
+  install(FILES ${room}/README.md DESTINATION ${CMAKE_INSTALL_DOCDIR}/${room})
+endforeach()

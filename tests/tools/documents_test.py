@@ -37,6 +37,15 @@ def script_of(page, hosts):
     return script + 'echo "=== end"\n', expected
 
 
+def dead_links(prefix):
+    """Links of installed pages that lead to no installed file, and directories without one."""
+    root = next(prefix.rglob('ARCHITECTURE.md')).parent
+    dead = [f'{page.relative_to(root)}: {target}' for page in sorted(root.rglob('*.md'))
+            for target in re.findall(r'\]\(([^)#\s]+)(?:#[^)]*)?\)', page.read_text())
+            if '://' not in target and not (page.parent / target).exists()]
+    return dead + [f'{path} is empty' for path in root.rglob('*') if path.is_dir() and not any(path.iterdir())]
+
+
 def play(page, prefix, hosts):
     """Runs the page; its output."""
     with tempfile.TemporaryDirectory(prefix='spindrift-documents-') as directory:
@@ -65,6 +74,7 @@ def main():
             return 77
     with tempfile.TemporaryDirectory(prefix='spindrift-prefix-') as prefix:
         subprocess.run(['cmake', '--install', build, '--prefix', prefix], check=True, stdout=subprocess.DEVNULL)
+        assert not dead_links(pathlib.Path(prefix)), dead_links(pathlib.Path(prefix))
         for page in (['docs/tutorial.md'] if hosts else ['README.md', 'docs/tutorial.md']):
             play(tree / page, pathlib.Path(prefix), hosts)
     return 0
