@@ -118,7 +118,8 @@ FigureReport::~FigureReport() {
 void FigureReport::add(const Figure& figure) {
   if (table_) print_row(figure);
   if (json_) fmt::print(json_, "{}\n", to_json(figure, provenance_));
-  std::fflush(nullptr);
+  if (json_ && std::fflush(json_) != 0) throw Exception(system_error("write what --json names", errno));
+  std::fflush(stdout);
 }
 
 void FigureReport::print_row(const Figure& figure) {

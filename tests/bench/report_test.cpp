@@ -115,4 +115,9 @@ TEST_CASE("a report that cannot be written is an error") {
     return 0;
   });
   CHECK(error.kind() == ErrorKind::resource);
+  const Error full = error_of([] {
+    FigureReport("/dev/full").add(throughput);
+    return 0;
+  });
+  CHECK(full.kind() == ErrorKind::resource);
 }
