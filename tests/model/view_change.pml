@@ -28,7 +28,8 @@
 #ifndef LAST
 #define LAST 2           /* the view in which the model ends; with 1 there is one view change, with 2 there are two */
 #endif
-/* JOIN: node 3 wants to join; needs MEMBERS 3.  TOLERANT: the failures must not end the group. */
+/* JOIN: node 3 wants to join; needs MEMBERS 3.  TOLERANT: the failures must not end the group.  SENIOR: a slander between
+ * the joiner and a member that was there before costs the joiner alone; needs CRASHES 0 and SLANDERS 1. */
 
 #define bit(q)         (1 << (q))
 #define has(set, q)    (((set) >> (q)) & 1)
@@ -64,6 +65,7 @@ byte crashes = CRASHES;
 byte slanders = SLANDERS;
 byte failures = FAILURES;
 byte stops;                 /* members that stopped themselves */
+bool joiner_slanders;       /* ghost: a slander was the joiner's, or of the joiner */
 byte voters[8];             /* ghost, [view * 4 + ballot - 1]: who ever accepted */
 byte outcome[2];            /* ghost, by view: the value that anybody took as decided */
 
@@ -120,10 +122,15 @@ inline stop() {
 #define broken(q)      (has(dead, q) || has(suspected_in(ROW(0, q)) | suspected_in(ROW(1, q)), p))
 /* Also between the decision and the next view. */
 #define suspectable(q) (q != p && alive(p) && view_of[p] < LAST && has(TRUSTED, q))
+#ifdef SENIOR
+#define note_joiner(q) joiner_slanders = joiner_slanders || p == 3 || q == 3
+#else
+#define note_joiner(q) skip
+#endif
 #define SUSPECT(q) \
   :: d_step { suspectable(q) && broken(q) -> MINE = MINE | bit(q); SEEN(p, q) = 0 } \
   :: d_step { suspectable(q) && !broken(q) && failures > 0 && slanders > 0 -> \
-              failures--; slanders--; MINE = MINE | bit(q); SEEN(p, q) = 0 }
+              failures--; slanders--; MINE = MINE | bit(q); SEEN(p, q) = 0; note_joiner(q) }
 
 #define trusts(q)      (q != p && has(TRUSTED, q))
 
@@ -140,7 +147,16 @@ inline stop() {
 #define listens(s)     (LEADER == p || LEADER == s)
 #endif
 #define names_me(s)    (s != p && has(TRUSTED, s) && has(suspected_in(SEEN(p, s)), p))
-#define says(s, q)     (s != p && has(TRUSTED, s) && listens(s) && has(suspected_in(SEEN(p, s)), q) && !names_me(s))
+/* The leader takes up nothing that a newcomer says while that accuses a member that was there before: the other accuses the
+ * newcomer as well, or the leader finds for itself that the other is gone. */
+#if defined(JOIN) && !defined(MUTANT_NEWCOMER_CONVICTS)
+#define waits_for_word(s)  (s == 3 && p != 3 && LEADER == p && view_of[p] == 1 && \
+                            (suspected_in(SEEN(p, s)) & TRUSTED & members[0] & ~bit(p)) != 0 && !names_me(s))
+#else
+#define waits_for_word(s)  false
+#endif
+#define says(s, q)     (s != p && has(TRUSTED, s) && listens(s) && has(suspected_in(SEEN(p, s)), q) && !names_me(s) && \
+                        !waits_for_word(s))
 #define heard(q)       (says(0, q) || says(1, q) || says(2, q) || says(3, q))
 #define ADOPT(q) \
   :: d_step { suspectable(q) && DECIDED == 0 && heard(q) -> MINE = MINE | bit(q); SEEN(p, q) = 0 }
@@ -174,7 +190,7 @@ inline stop() {
 /* The same for a leader that goes on with a value it found; it hears these suspicions from whoever accepted the value. */
 #define disputes(q)    ((q == p || trusts(q)) && disputed(q == p -> ACCEPTED : accepted_in(SEEN(p, q))))
 /* The leader arbitrates first: whom it has heard named, or who names it, is out before it proposes. */
-#define pending(q)     (q != p && has(TRUSTED, q) && (heard(q) || names_me(q)))
+#define pending(q)     (q != p && has(TRUSTED, q) && (heard(q) || names_me(q) || waits_for_word(q)))
 #define disputed(ballot)  ((ballot) != 0 && !agrees(ballot))
 #define may_propose    (ACTS_IN_MAJORITY && LEADER == p && WEDGED && ACCEPTED < p + 1 && all_wedged && all_promised && \
                         !any(disputes) && !any(pending))
@@ -381,6 +397,9 @@ end:
   assert(every(ended));
 #ifdef TOLERANT
   assert(stops <= SLANDERS);
+#endif
+#ifdef SENIOR
+  assert(!joiner_slanders || (dead & 7) == 0);
 #endif
 }
 
