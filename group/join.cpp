@@ -14,6 +14,7 @@
 #include <spindrift/fabric/fabric_name.hpp>
 #include <spindrift/group/group_core.hpp>
 #include <spindrift/group/group_fabric.hpp>
+#include <spindrift/views/parts.hpp>
 
 namespace spindrift {
 namespace {
@@ -113,7 +114,7 @@ void GroupCore::make_member(const group::Probe& probe) {
   begin_status(options.incarnation);
 
   member_ = std::make_unique<views::Member>(std::move(options), *environment_.fabric, *this, *counters_);
-  private_messages_.limit(member_->private_bytes_max());
+  private_messages_.limit(views::payload_bytes_max(*environment_.fabric));
   View before_the_first;
   before_the_first.subgroups = member_->shapes();
   for (std::uint32_t i = 0; i < before_the_first.subgroups.size(); ++i) {
@@ -135,13 +136,18 @@ void GroupCore::await_view() {
   const bool starved = !descriptors_left();
   end_poller();  // before its member is asked
   const auto waited = std::chrono::duration_cast<std::chrono::milliseconds>(config_.join_timeout());
-  const std::vector<NodeId> missing = member_->missing();
-  const std::string what = environment_.state.own_name() + " waited " + std::to_string(waited.count()) + " ms for " +
-                           (missing.empty() ? "a view" : "node " + joined(missing));
-  Error why = Error(ErrorKind::timed_out, what)
-                  .fix("start the missing nodes with the same configuration and [SPINDRIFT] " + meeting_place(missing) +
-                       ", or raise join_timeout_ms");
-  if (starved) why = Error(ErrorKind::resource, what).because(out_of_descriptors());
+  const auto [sees_group, missing] = member_->awaited();
+  const bool unlinked = sees_group && !missing.empty();
+  std::string what = environment_.state.own_name() + " waited " + std::to_string(waited.count()) + " ms for " +
+                     (missing.empty() || sees_group ? "a view" : "node " + joined(missing));
+  if (unlinked) what += ": it sees the group, and has no connection with node " + joined(missing);
+  const std::string fix =
+      unlinked ? "a group takes in who has a connection with all of its members: see that those of them that run and this "
+                 "node have the same [SPINDRIFT] " + meeting_place(missing)
+               : "start the missing nodes with the same configuration and [SPINDRIFT] " + meeting_place(missing) +
+                     ", or raise join_timeout_ms";
+  Error why = starved ? Error(ErrorKind::resource, what).because(out_of_descriptors())
+                      : Error(ErrorKind::timed_out, what).fix(fix);
   status_->on_failure(why);  // no poller does it any more
   throw Exception(std::move(why));
 }

@@ -2,18 +2,20 @@
 #include <spindrift/views/epoch.hpp>
 
 #include <spindrift/core/check.hpp>
+#include <spindrift/core/log.hpp>
 
 namespace spindrift::views {
 
 Epoch::Epoch(View view, std::vector<RankSet> loaded, NodeId self, fabric::Region row, std::vector<Beside> beside,
-             const smc::Policy& policy, bool partition_safety, smc::DeliverySink& sink, CounterBlock& counters)
+             const smc::Policy& policy, bool partition_safety, smc::DeliverySink& sink, CounterBlock& counters,
+             RankSet newcomers)
     : view_(std::move(view)),
       loaded_(std::move(loaded)),
       row_(row),
       beside_(std::move(beside)),
       table_(view_, self, row_.memory),
       scheduler_(table_, policy),
-      change_(view_, loaded_, table_, *this, partition_safety),
+      change_(view_, loaded_, table_, *this, partition_safety, newcomers),
       lines_(view_.members.size()) {
   CHECK(view_.incarnations.size() == view_.members.size() && loaded_.size() == view_.subgroups.size());
   CHECK(beside_.size() == view_.subgroups.size());
@@ -57,6 +59,24 @@ void Epoch::suspect_faulty() {
   scheduler_.for_each_fault([&](const smc::PeerFault& fault) {
     change_.suspect(*view_.rank_of(fault.node), "it wrote impossible bytes: " + fault.what);
   });
+}
+
+void Epoch::watch_joins(const std::vector<Candidate>& candidates, Time now) {
+  std::vector<JoinWatch::Waiting> waiting;
+  if (change_.leader() == self()) {
+    for (const Candidate& each : candidates) {
+      if (const RankSet without = change_.without_link(each); !without.empty()) waiting.push_back({each.who, without});
+    }
+  }
+  for (const JoinWatch::Waiting& each : join_watch_.look(waiting, now)) {
+    std::string nodes;
+    for (std::uint32_t i = 0; i < view_.members.size(); ++i) {
+      if (each.without_link.contains(Rank(i)))
+        nodes += (nodes.empty() ? "" : ", ") + std::to_string(view_.members[i].value());
+    }
+    log::warn(log::Room::views, "a node waits to join: members have no connection with it",
+              {{"node", view_.members[self().value()]}, {"whom", each.who.node}, {"members", nodes}});
+  }
 }
 
 void Epoch::wedge() {

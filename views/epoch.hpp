@@ -15,6 +15,7 @@
 #include <spindrift/core/view.hpp>
 #include <spindrift/smc/subgroup_scheduler.hpp>
 #include <spindrift/sst/table.hpp>
+#include <spindrift/views/join_watch.hpp>
 #include <spindrift/views/view_change.hpp>
 
 namespace spindrift::views {
@@ -38,10 +39,10 @@ class Epoch final : private Counts {
   };
 
   /// `row` is zeroed registered memory of `sst::RowLayout(view, self).shared_bytes()`; `beside`, by subgroup, has the own
-  /// rings. The rest outlives the epoch.
+  /// rings. `newcomers`: see ViewChange. The rest outlives the epoch.
   Epoch(View view, std::vector<RankSet> loaded, NodeId self, fabric::Region row, std::vector<Beside> beside,
         const smc::Policy& policy, bool partition_safety, smc::DeliverySink& sink,
-        CounterBlock& counters);
+        CounterBlock& counters, RankSet newcomers = {});
 
   [[nodiscard]] const View& view() const noexcept { return view_; }
   [[nodiscard]] ViewId id() const noexcept { return view_.id; }
@@ -75,6 +76,9 @@ class Epoch final : private Counts {
   /// The last pass left messages unpublished because earlier ones still wait for their receivers: run again soon.
   [[nodiscard]] bool holds_back() const noexcept { return !wedged_ && scheduler_.holds_back(); }
 
+  /// At the leader: says once of each candidate that it has waited for long for members to have a connection with it.
+  void watch_joins(const std::vector<Candidate>& candidates, Time now);
+
   /// After the decision: delivers up to the trim.
   void finish(Time now);
   /// After `finish`: every member that left on its own wish knows that it has, or had `patience` to learn it (0: as long as
@@ -92,6 +96,7 @@ class Epoch final : private Counts {
   sst::Table table_;
   smc::SubgroupScheduler scheduler_;
   ViewChange change_;
+  JoinWatch join_watch_;
   std::vector<Line> lines_;  // by rank
   bool begun_ = false;
   bool wedged_ = false;

@@ -20,9 +20,24 @@ Result<void> Installation::begin(View view, std::vector<RankSet> loaded) {
   const sst::RowLayout layout(view, options_.self);
   SPINDRIFT_TRY_ASSIGN(const fabric::Region row, fabric_.allocate(layout.shared_bytes(), "row"));
   SPINDRIFT_TRY_ASSIGN(auto beside, allocate_beside(view));
+  const RankSet newcomers = newcomers_in(view);
   epochs_.push_back(std::make_unique<Epoch>(std::move(view), std::move(loaded), options_.self, row, std::move(beside),
-                                            options_.policy, options_.partition_safety, sink_, counters_));
+                                            options_.policy, options_.partition_safety, sink_, counters_, newcomers));
   return {};
+}
+
+// Those that the present view has not, and those that are new there if not all of its members came to read each other. In
+// the own first view nobody is known to be.
+RankSet Installation::newcomers_in(const View& view) const {
+  RankSet newcomers;
+  const Epoch* const before = present();
+  if (before == nullptr) return newcomers;
+  const ViewChange& change = before->change();
+  for (std::uint32_t i = 0; i < view.members.size(); ++i) {
+    const auto rank = rank_of(before->view(), {view.members[i], view.incarnations[i]});
+    if (!rank || (change.newcomers().contains(*rank) && !change.everybody_ready())) newcomers.add(Rank(i));
+  }
+  return newcomers;
 }
 
 // Mirrors are allocated when the first peer is met that needs one.

@@ -107,6 +107,7 @@ class Installation {
     std::map<What, Offer> offers;  ///< for the present view and later ones
   };
 
+  [[nodiscard]] RankSet newcomers_in(const View& view) const;
   [[nodiscard]] Result<std::vector<Epoch::Beside>> allocate_beside(const View& view);
   [[nodiscard]] bool shows(Part part, const SubgroupView& subgroup, NodeId from, NodeId to, bool mapped) const;
   [[nodiscard]] Result<Showing> offer_bulk(SubgroupId id, const PeerConnection& to);

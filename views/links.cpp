@@ -149,11 +149,14 @@ void Links::on_message(Peer& peer, std::span<const std::byte> bytes) {
   if (const auto* hello = std::get_if<Hello>(&*message)) return on_hello(peer, *hello);
   if (on_refusal(peer, *message)) return;
   if (peer.state != Peer::State::agreed) return accuse(peer, "it spoke before its hello");
-  if (!std::holds_alternative<Settled>(*message)) {
+  if (auto* word = std::get_if<LinkedCandidates>(&*message)) {
+    peer.linked = std::move(word->candidates);
+  } else if (std::holds_alternative<Settled>(*message)) {
+    if (peer.standing == Peer::Standing::fresh) peer.standing = Peer::Standing::settled;
+  } else {
     consequences_.push_back(LinkHeard{peer.connection(), std::move(*message)});
     return;
   }
-  if (peer.standing == Peer::Standing::fresh) peer.standing = Peer::Standing::settled;
   note_candidates();
 }
 

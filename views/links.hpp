@@ -113,8 +113,10 @@ class Links {
   /// Lets a peer at memory.
   [[nodiscard]] Result<void> show(const PeerConnection& to, const Showing& showing);
 
-  /// Processes that could be taken into the next view.
-  [[nodiscard]] const std::vector<Join>& candidates() const noexcept { return candidates_; }
+  /// Processes that could be taken into the next view, and which members are linked with them, as far as they told this one.
+  [[nodiscard]] const std::vector<Candidate>& candidates() const noexcept { return candidates_; }
+  /// Tells the leader of the present view, unless it knows, which candidates this process is linked with.
+  void tell_candidates(NodeId leader);
   /// Members of the present view whose hello agrees.
   [[nodiscard]] std::vector<PeerConnection> members() const;
   /// All processes whose hello agrees.
@@ -124,7 +126,6 @@ class Links {
   /// Those of these nodes that are not here.
   [[nodiscard]] std::vector<NodeId> missing(std::span<const NodeId> nodes) const;
   [[nodiscard]] const Partings& partings() const noexcept { return partings_; }
-  [[nodiscard]] std::size_t private_bytes_max() const noexcept;
 
  private:
   /// This process's relation to one other node of the roster.
@@ -149,6 +150,8 @@ class Links {
     std::uint64_t incarnation = 0;  ///< 0: not known
     PartedMessage parts{};
     PendingConnections pending{};
+    std::vector<Join> linked{};  ///< candidates that it is linked with, by its word
+    std::vector<Join> told{};    ///< likewise of this process, as it was told
 
     [[nodiscard]] Join who() const { return {address.node, incarnation}; }
     [[nodiscard]] PeerConnection connection() const { return {who(), id, mappable}; }
@@ -194,7 +197,7 @@ class Links {
   std::size_t to_meet_ = ~std::size_t{0};  // the peer that a view's beginning is to be looked at with next
   std::vector<Peer> peers_;       // by place in the roster, without self
   Partings partings_;
-  std::vector<Join> candidates_;
+  std::vector<Candidate> candidates_;
   std::size_t revoked_ = 0;       // of the present view's suspicions, how many were acted upon
 };
 

@@ -71,6 +71,17 @@ Result<void> Links::show(const PeerConnection& to, const Showing& showing) {
   return fabric_.expose(to.id, showing.region, showing.access);
 }
 
+// It is told again only of what is new, on this connection.
+void Links::tell_candidates(NodeId leader) {
+  Peer* const peer = peer_of(leader);
+  if (peer == nullptr || peer->state != Peer::State::agreed || !rank_of(peer->who())) return;
+  std::vector<Join> linked;
+  for (const Candidate& candidate : candidates_) linked.push_back(candidate.who);
+  if (linked == peer->told) return;
+  peer->told = linked;
+  send_in_parts(fabric_, peer->id, encode(LinkedCandidates{std::move(linked)}));
+}
+
 // Fresh processes that the present view does not count yet, and that are no earlier start of one that it counts.
 void Links::note_candidates() {
   candidates_.clear();
@@ -79,7 +90,15 @@ void Links::note_candidates() {
     const auto rank = view_->rank_of(peer.address.node);
     const bool earlier = rank && peer.incarnation <= view_->incarnations[rank->value()];
     const bool fresh = peer.state == Peer::State::agreed && peer.standing == Peer::Standing::fresh;
-    if (fresh && !earlier) candidates_.push_back(peer.who());
+    if (fresh && !earlier) candidates_.push_back({peer.who(), {}});
+  }
+  for (Candidate& candidate : candidates_) {
+    if (const auto own = rank_of(self_)) candidate.linked.add(*own);
+    for (const Peer& peer : peers_) {
+      const auto rank = rank_of(peer.who());
+      if (rank && std::find(peer.linked.begin(), peer.linked.end(), candidate.who) != peer.linked.end())
+        candidate.linked.add(*rank);
+    }
   }
 }
 
@@ -113,11 +132,6 @@ std::vector<NodeId> Links::missing(std::span<const NodeId> nodes) const {
     if (std::any_of(peers_.begin(), peers_.end(), is_away)) missing.push_back(node);
   }
   return missing;
-}
-
-std::size_t Links::private_bytes_max() const noexcept {
-  const std::size_t most = fabric_.traits().message_bytes_max;
-  return most > message_overhead_bytes ? most - message_overhead_bytes : 0;
 }
 
 }  // namespace spindrift::views

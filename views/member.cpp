@@ -207,6 +207,8 @@ bool Member::look(Time now) {
   progress |= change.suspicions().size() > suspicions || !quiet_before.includes(watch_.quiet());
   links_.revoke(change.suspicions());
   settle_links();
+  links_.tell_candidates(present.view().members[change.leader().value()]);
+  present.watch_joins(links_.candidates(), now);
   return progress;
 }
 

@@ -66,6 +66,12 @@ enum class MemberState : std::uint8_t {
   failed,      ///< removed, refused, or without a majority; `failure()` says which
 };
 
+/// The nodes that a process without a view waits for.
+struct Awaited {
+  bool group = false;         ///< one is there, which takes in who has a connection with all of its members
+  std::vector<NodeId> nodes;  ///< without a connection: founders; or, if a group is there, any, be they members of it or not
+};
+
 /// For people, to whom a view that is changing, concluding or departed from is one that changes.
 [[nodiscard]] std::string_view to_string(MemberState state) noexcept;
 
@@ -100,9 +106,8 @@ class Member final {
   [[nodiscard]] bool leave_requested() const noexcept { return leave_requested_.load(std::memory_order_seq_cst); }
 
   /// Sends one message to one member of the present view, in order with others to the same; poller's thread. Dropped if it
-  /// is not there. Errors: bad_argument (too large).
+  /// is not there. Errors: bad_argument (larger than `payload_bytes_max` of the fabric).
   [[nodiscard]] Result<void> send_private(NodeId to, std::span<const std::byte> message);
-  [[nodiscard]] std::size_t private_bytes_max() const noexcept { return links_.private_bytes_max(); }
   /// The application found bytes of this member that no correct one sends; poller's thread.
   void accuse(NodeId node, const std::string& what);
 
@@ -116,8 +121,8 @@ class Member final {
   /// Set in state `failed`.
   [[nodiscard]] const std::optional<Error>& failure() const noexcept { return failure_; }
   [[nodiscard]] NodeId self() const noexcept { return options_.self; }
-  /// Founders that have not been met; while looking.
-  [[nodiscard]] std::vector<NodeId> missing() const { return links_.missing(options_.founders); }
+  /// While looking: the nodes that it waits for.
+  [[nodiscard]] Awaited awaited() const;
   /// The present view's epoch; null before the first.
   [[nodiscard]] Epoch* epoch() const noexcept { return installation_.present(); }
   /// Epochs whose memory is still here, oldest first, the present one last.

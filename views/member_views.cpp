@@ -1,6 +1,7 @@
 // Passes values between a member's parts: events of links, a view that begins, states on their way.
 #include <spindrift/views/member.hpp>
 
+#include <algorithm>
 #include <utility>
 
 #include <spindrift/core/log.hpp>
@@ -119,7 +120,7 @@ bool Member::exchange_states() {
       const Rank rank = *epoch()->view().rank_of(member.who.node);
       if (epoch()->change().ready(rank)) ready.add(rank);
     }
-    for (Addressed& piece : transfers_.next_pieces(epoch()->view(), ready, private_bytes_max())) {
+    for (Addressed& piece : transfers_.next_pieces(epoch()->view(), ready, payload_bytes_max(fabric_))) {
       links_.send(piece.to, std::move(piece.message));
       progress = true;
     }
@@ -142,15 +143,24 @@ bool Member::exchange_states() {
   return progress;
 }
 
+Awaited Member::awaited() const {
+  const std::vector<Founding::Met> met = links_.met();
+  if (std::all_of(met.begin(), met.end(), [](const Founding::Met& each) { return each.fresh; }))
+    return {false, links_.missing(options_.founders)};
+  std::vector<NodeId> roster;
+  for (const fabric::Address& address : options_.roster) roster.push_back(address.node);
+  return {true, links_.missing(roster)};
+}
+
 void Member::accuse(NodeId node, const std::string& what) {
   links_.accuse(node, what);
   settle_links();
 }
 
 Result<void> Member::send_private(NodeId to, std::span<const std::byte> message) {
-  if (message.size() > private_bytes_max()) {
+  if (const std::size_t most = payload_bytes_max(fabric_); message.size() > most) {
     return Error(ErrorKind::bad_argument, "a private message of " + std::to_string(message.size()) +
-                                              " bytes is larger than " + std::to_string(private_bytes_max()));
+                                              " bytes is larger than " + std::to_string(most));
   }
   const auto other = links_.connection_of(to);
   if (other && epoch() != nullptr && rank_of(epoch()->view(), other->who)) links_.send(to, encode(PrivateMessage{message}));

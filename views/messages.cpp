@@ -73,6 +73,10 @@ class FieldWriter {
     to_.put(static_cast<std::uint32_t>(roll.members.size()), static_cast<std::uint32_t>(more));
     for (std::size_t i = 0; i < roll.members.size(); ++i) to_.put(roll.members[i], roll.incarnations[i]);
   }
+  void joins(const std::vector<Join>& joins) {
+    to_.put(static_cast<std::uint32_t>(joins.size()), std::uint32_t{0});
+    for (const Join& join : joins) to_.put(join.node, join.incarnation);
+  }
   void digested(std::span<const std::byte> bytes) { to_.put(digest_of(bytes).words[0]).put_bytes(bytes); }
 
  private:
@@ -107,6 +111,17 @@ class FieldReader {
       roll.members.push_back(node);
       roll.incarnations.push_back(from_.get<std::uint64_t>());
       ok_ &= roll.incarnations.back() != 0;
+    }
+  }
+  /// Any number of them, or none; each node once, as some incarnation.
+  void joins(std::vector<Join>& joins) {
+    const auto count = from_.get<std::uint32_t>();
+    ok_ &= from_.get<std::uint32_t>() == 0 && count <= member_count_max;
+    for (std::uint32_t i = 0; i < count && ok(); ++i) {
+      const auto node = from_.get<NodeId>();
+      ok_ &= std::none_of(joins.begin(), joins.end(), [&](const Join& other) { return other.node == node; });
+      joins.push_back({node, from_.get<std::uint64_t>()});
+      ok_ &= joins.back().incarnation != 0;
     }
   }
   void digested(std::span<const std::byte>& bytes) {
@@ -154,6 +169,7 @@ concept OfSubgroup = Const<T, BulkNotice> || Const<T, RingNotice>;
 void fields(auto& with, Reasoned auto& message) { with.each(message.reason); }
 void fields(auto& with, OfView auto& message) { with.each(message.view); }
 void fields(auto& with, OfSubgroup auto& notice) { with.each(notice.view, notice.subgroup); }
+void fields(auto& with, Const<LinkedCandidates> auto& word) { with.joins(word.candidates); }
 void fields(auto& with, Const<StateAck> auto& ack) { with.each(ack.view, ack.subgroup, ack.offset); }
 void fields(auto& with, Const<StatePiece> auto& piece) {
   with.each(piece.view, piece.subgroup, piece.offset, piece.state_bytes, piece.total_bytes);

@@ -13,12 +13,13 @@
 #include <spindrift/core/ids.hpp>
 #include <spindrift/core/result.hpp>
 #include <spindrift/core/view.hpp>
+#include <spindrift/views/decree.hpp>
 #include <spindrift/views/rank_set.hpp>
 
 namespace spindrift::views {
 
 /// Changes whenever members of two builds could misread each other's rows, rings or messages.
-inline constexpr std::uint32_t protocol_version = 7;
+inline constexpr std::uint32_t protocol_version = 8;
 
 /// All members of a group must have this in common.
 struct GroupIdentity {
@@ -77,6 +78,11 @@ struct Promise {
 struct Settled {
   ViewId view;
 };
+/// All candidates that the peer has a connection with; it replaces what was said before. To the leader, which takes in
+/// nobody whom a member cannot reach.
+struct LinkedCandidates {
+  std::vector<Join> candidates;  ///< of different nodes
+};
 /// The next region that the peer exposes belongs to this view: its row, or a mirror for the receiver's.
 struct RowNotice {
   ViewId view;
@@ -123,8 +129,8 @@ struct Addressed {
 
 /// The number of a message's kind on its way is its place in this list.
 using Message = std::variant<Mismatch, Hello, Refusal, Removed, ViewNotice, RowNotice, StatePiece, StateAck, PrivateMessage,
-                             Stopped, MessagePart, PromiseRequest, Promise, Settled, BulkNotice,
-                             RingNotice>;
+                             Stopped, MessagePart, PromiseRequest, Promise, Settled, BulkNotice, RingNotice,
+                             LinkedCandidates>;
 
 /// For that node, on the connection of these words: taken on no other.
 [[nodiscard]] std::vector<std::byte> encode(const GroupIdentity& identity, const Hello& hello, NodeId to,

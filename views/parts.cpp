@@ -8,6 +8,11 @@
 #include <spindrift/core/log.hpp>
 
 namespace spindrift::views {
+
+std::size_t payload_bytes_max(const fabric::Fabric& fabric) noexcept {
+  const std::size_t most = fabric.traits().message_bytes_max;
+  return most > message_overhead_bytes ? most - message_overhead_bytes : 0;
+}
 namespace {
 
 void post(fabric::Fabric& fabric, fabric::PeerId to, std::vector<std::byte> message) {

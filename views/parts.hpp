@@ -12,6 +12,9 @@ namespace spindrift::views {
 /// Before its hello somebody may say so much in parts: a refusal.
 inline constexpr std::size_t stranger_message_bytes_max = 1024;
 
+/// A private message, or a piece of a state, has so much room in one message of this fabric.
+[[nodiscard]] std::size_t payload_bytes_max(const fabric::Fabric& fabric) noexcept;
+
 /// Posts the message, in parts if need be. What cannot be posted is logged: its connection is about to end.
 void send_in_parts(fabric::Fabric& fabric, fabric::PeerId to, std::vector<std::byte> message);
 

@@ -10,12 +10,13 @@
 namespace spindrift::views {
 
 ViewChange::ViewChange(const View& view, const std::vector<RankSet>& loaded, sst::Table& table, Counts& counts,
-                       bool partition_safety)
+                       bool partition_safety, RankSet newcomers)
     : view_(view),
       loaded_(loaded),
       table_(table),
       counts_(counts),
       partition_safety_(partition_safety),
+      newcomers_(newcomers),
       self_(table.self()),
       seen_(view.members.size()),
       heartbeats_(view.members.size()) {}
@@ -90,7 +91,7 @@ void ViewChange::store_told() {
   }
 }
 
-bool ViewChange::step(const std::vector<Join>& candidates, bool may_lead, const RankSet& quiet, bool just_woke) {
+bool ViewChange::step(const std::vector<Candidate>& candidates, bool may_lead, const RankSet& quiet, bool just_woke) {
   if (state_ == State::decided) look_for_life();
   if (state_ == State::decided || state_ == State::stuck) return false;
   bool changed = read_rows(quiet);
@@ -176,9 +177,22 @@ bool ViewChange::read_row(Rank rank) {
          seen.accepted != before.accepted || seen.decided != before.decided || !(seen.suspected == before.suspected);
 }
 
+// A newcomer accuses a member that was there before. If both live, the other one has no sign of the newcomer either, and
+// says so; if it is gone, the leader finds that for itself. Until then nobody knows which of the two it is.
+bool ViewChange::outranked(Rank accuser) const {
+  if (!newcomers_.contains(accuser)) return false;
+  for (std::uint32_t i = 0; i < seen_.size(); ++i) {
+    const Rank whom(i);
+    const bool here_before = !newcomers_.contains(whom) && !suspected_.contains(whom);
+    if (here_before && seen_[accuser.value()].suspected.contains(whom)) return true;
+  }
+  return false;
+}
+
 // Hearsay has one arbiter: the leader takes up what anybody says, the others what the leader says. So of two members that
 // accuse each other one goes, not both, and not those who believed either. Of the leader itself anybody is believed if it is
-// quiet to the reader too: it may have slept, and would remove those who noticed first.
+// quiet to the reader too: it may have slept, and would remove those who noticed first. A newcomer that has no link with a
+// member that was there before is not heard against it.
 bool ViewChange::hear(Rank from, const RankSet& quiet) {
   const RankSet accused = seen_[from.value()].suspected;
   const std::string who = "node " + std::to_string(view_.members[from.value()].value());
@@ -192,17 +206,31 @@ bool ViewChange::hear(Rank from, const RankSet& quiet) {
     suspect(chief, who + " suspects it");
     return true;
   }
+  if (outranked(from)) return false;
   for (std::uint32_t i = 0; i < seen_.size(); ++i) {
     if (accused.contains(Rank(i))) suspect(Rank(i), who + " suspects it");
   }
   return true;  // its accusations are all taken up: it is heard once
 }
 
-bool ViewChange::wedge_if_due(const std::vector<Join>& candidates, bool may_lead) {
+// A newcomer that a member cannot reach would show its row to all but that one, and hold up the view until one of them goes.
+RankSet ViewChange::without_link(const Candidate& candidate) const {
+  RankSet without;
+  for (std::uint32_t i = 0; i < seen_.size(); ++i) {
+    const bool stays = !suspected_.contains(Rank(i)) && !seen_[i].leaving && view_.members[i] != candidate.who.node;
+    if (stays && !candidate.linked.contains(Rank(i))) without.add(Rank(i));
+  }
+  return without;
+}
+
+bool ViewChange::wedge_if_due(const std::vector<Candidate>& candidates, bool may_lead) {
   if (state_ != State::steady) return false;
   bool due = !suspected_.empty();
   for (std::uint32_t i = 0; i < seen_.size(); ++i) due |= seen_[i].wedged && !suspected_.contains(Rank(i));
-  if (may_lead && leader() == self_) due |= !candidates.empty() || somebody_leaves();
+  if (may_lead && leader() == self_) {
+    const auto comes = [&](const Candidate& candidate) { return without_link(candidate).empty(); };
+    due |= std::any_of(candidates.begin(), candidates.end(), comes) || somebody_leaves();
+  }
   if (!due) return false;
   wedge();
   return true;
@@ -237,7 +265,7 @@ std::optional<Decree> ViewChange::decree_of(Rank rank) {
   return decree;
 }
 
-bool ViewChange::lead(const std::vector<Join>& candidates) {
+bool ViewChange::lead(const std::vector<Candidate>& candidates) {
   const std::uint64_t ballot = self_.value() + 1;
   if (seen_[self_.value()].accepted == ballot) return count_acceptances();
   if (!told_.includes(suspected_)) return false;  // those that it removes are told first
@@ -248,6 +276,7 @@ bool ViewChange::lead(const std::vector<Join>& candidates) {
     if (suspected_.contains(Rank(i))) continue;
     if (Rank(i) != self_ && (!table_.attached(Rank(i)) || !seen_[i].wedged || !seen_[i].suspected.includes(lower)))
       return false;
+    if (outranked(Rank(i))) return false;
     if (seen_[i].accepted > seen_[best.value()].accepted) best = Rank(i);
   }
   if (seen_[best.value()].accepted == 0) {
@@ -332,17 +361,18 @@ std::uint64_t ViewChange::received_of(Rank rank, std::uint32_t subgroup, std::ui
 }
 
 // All unsuspected members are wedged: their counts are final.
-Decree ViewChange::compose(const std::vector<Join>& candidates) const {
+Decree ViewChange::compose(const std::vector<Candidate>& candidates) const {
   Decree decree;
   decree.failed = suspected_;
   for (std::uint32_t i = 0; i < seen_.size(); ++i) {
     if (seen_[i].leaving && !suspected_.contains(Rank(i))) decree.left.add(Rank(i));
   }
   const std::size_t stay = view_.members.size() - decree.failed.count() - decree.left.count();
-  for (const Join& join : candidates) {
-    const auto rank = view_.rank_of(join.node);
-    if (rank && decree.stays(*rank)) continue;
-    if (decree.joins.size() < sst::joins_max && stay + decree.joins.size() < member_count_max) decree.joins.push_back(join);
+  for (const Candidate& candidate : candidates) {
+    const auto rank = view_.rank_of(candidate.who.node);
+    if ((rank && decree.stays(*rank)) || !without_link(candidate).empty()) continue;
+    if (decree.joins.size() < sst::joins_max && stay + decree.joins.size() < member_count_max)
+      decree.joins.push_back(candidate.who);
   }
   for (std::uint32_t s = 0; s < view_.subgroups.size(); ++s) {
     const SubgroupView& subgroup = view_.subgroups[s];

@@ -19,6 +19,13 @@
 
 namespace spindrift::views {
 
+/// A process that could be taken into the next view.
+struct Candidate {
+  Join who;
+  RankSet linked;  ///< members of the present view that have a connection with it, by their own words
+  bool operator==(const Candidate&) const noexcept = default;
+};
+
 /// The view change asks this of the multicasts.
 class Counts {
  public:
@@ -45,7 +52,9 @@ class ViewChange {
   };
 
   /// Everything outlives this object. `loaded`: by subgroup, the members that had its state when the view began.
-  ViewChange(const View& view, const std::vector<RankSet>& loaded, sst::Table& table, Counts& counts, bool partition_safety);
+  /// `newcomers`: members that have been in no active view before, among others that have.
+  ViewChange(const View& view, const std::vector<RankSet>& loaded, sst::Table& table, Counts& counts, bool partition_safety,
+             RankSet newcomers = {});
 
   /// An own finding about a member. Takes effect at once; ignored for oneself and when already suspected. The others are
   /// told at once, but of who turned this member away only when a pass has seen that a majority has not, and not just after
@@ -58,13 +67,14 @@ class ViewChange {
   /// `quiet`: members without a sign of life for long, if not for as long as it takes to suspect them. `just_woke`: this
   /// member slept for long until a moment ago, so that not all may be here yet that was said of it meanwhile. True if
   /// anything changed.
-  bool step(const std::vector<Join>& candidates, bool may_lead, const RankSet& quiet = {}, bool just_woke = false);
+  bool step(const std::vector<Candidate>& candidates, bool may_lead, const RankSet& quiet = {}, bool just_woke = false);
 
   /// Asks to be left out of the next view. False if that was done.
   bool leave();
 
   [[nodiscard]] State state() const noexcept { return state_; }
   [[nodiscard]] const RankSet& suspected() const noexcept { return suspected_; }
+  [[nodiscard]] const RankSet& newcomers() const noexcept { return newcomers_; }
   /// In the order of their discovery; grows.
   [[nodiscard]] const std::vector<Suspicion>& suspicions() const noexcept { return suspicions_; }
   /// Why a member was removed, as far as this one knows.
@@ -82,6 +92,8 @@ class ViewChange {
   void set_ready();
   /// In state `decided`: whether those members know the decree, or are suspected; reads their rows.
   [[nodiscard]] bool all_know(const RankSet& whom);
+  /// Members that have no connection with that candidate, and would be in the next view: it is not taken in.
+  [[nodiscard]] RankSet without_link(const Candidate& candidate) const;
   /// A member wants to leave.
   [[nodiscard]] bool somebody_leaves() const noexcept;
 
@@ -101,15 +113,16 @@ class ViewChange {
   bool read_rows(const RankSet& quiet);
   bool read_row(Rank rank);
   bool hear(Rank from, const RankSet& quiet);
-  bool wedge_if_due(const std::vector<Join>& candidates, bool may_lead);
+  [[nodiscard]] bool outranked(Rank accuser) const;
+  bool wedge_if_due(const std::vector<Candidate>& candidates, bool may_lead);
   bool learn_decision();
   void wedge();
   void declare_decided();
-  bool lead(const std::vector<Join>& candidates);
+  bool lead(const std::vector<Candidate>& candidates);
   bool follow();
   bool count_acceptances();
   void accept(std::uint64_t ballot, Decree decree);
-  [[nodiscard]] Decree compose(const std::vector<Join>& candidates) const;
+  [[nodiscard]] Decree compose(const std::vector<Candidate>& candidates) const;
   [[nodiscard]] std::optional<Decree> decree_of(Rank rank);
   [[nodiscard]] std::uint64_t quorum() const noexcept;
   [[nodiscard]] std::uint64_t received_of(Rank rank, std::uint32_t subgroup, std::uint32_t sender) const;
@@ -122,6 +135,7 @@ class ViewChange {
   sst::Table& table_;
   Counts& counts_;
   bool partition_safety_;
+  RankSet newcomers_;
   Rank self_;
   State state_ = State::steady;
   RankSet suspected_;

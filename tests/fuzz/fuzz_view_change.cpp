@@ -92,11 +92,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     }
     nodes[i].change.set_ready();
   }
-  const std::vector<Join> candidates{{NodeId(9), 77}};
+  const std::vector<Candidate> candidates{{{NodeId(9), 77}, RankSet::first(3)}};
   while (!choices.empty()) {
     const std::uint64_t what = choices.choice(8);
     Node& node = nodes[choices.choice(3)];
-    if (what < 3) (void)node.change.step(choices.choice(2) == 0 ? std::vector<Join>{} : candidates, true);
+    if (what < 3) (void)node.change.step(choices.choice(2) == 0 ? std::vector<Candidate>{} : candidates, true);
     if (what == 3) node.change.suspect(Rank(static_cast<std::uint32_t>(choices.choice(3))), "chosen");
     if (what == 4) (void)node.change.leave();
     if (what == 5) std::ranges::copy(nodes[hostile].row.span(), shown.span().begin());

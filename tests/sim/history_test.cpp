@@ -1,71 +1,9 @@
 // The checkers of what applications see find what they are for: histories made by hand, each with one violation.
 #include <catch2/catch.hpp>
 
-#include "views/history.hpp"
+#include "story.hpp"
 
 namespace spindrift::sim {
-namespace {
-
-Plan three_nodes(DeliveryMode mode = DeliveryMode::ordered, std::uint64_t state_bytes = 100) {
-  Plan plan;
-  plan.nodes.resize(3);
-  plan.founders = {0, 1, 2};
-  SubgroupPlan subgroup;
-  subgroup.name = "s";
-  subgroup.mode = mode;
-  subgroup.profile = {.ring_bytes = 4096, .window_messages = 8, .message_bytes_max = 256};
-  subgroup.state_bytes = state_bytes;
-  plan.subgroups = {subgroup};
-  plan.suspect_after = 1'000'000;
-  return plan;
-}
-
-/// Three processes in view 0, each with one thread; the test says what their applications see.
-struct Story {
-  explicit Story(Plan chosen = three_nodes()) : plan(std::move(chosen)), history(plan, report) {
-    for (std::uint32_t i = 0; i < 3; ++i) {
-      history.on_start(i, i, 100 + i);
-      streams[i] = history.add_stream(i, 0);
-    }
-  }
-  [[nodiscard]] std::string found() const { return report.violation() ? report.violation()->invariant : "nothing"; }
-
-  View view(std::uint64_t id, const std::vector<std::uint32_t>& members) const {
-    View made;
-    made.id = ViewId(id);
-    for (const std::uint32_t member : members) {
-      made.members.emplace_back(member);
-      made.incarnations.push_back(100 + member);
-    }
-    made.subgroups = layout_of(plan.subgroups)(made.members, nullptr);
-    return made;
-  }
-  void install(std::uint32_t process, const View& view, std::vector<views::Removal> failed = {}, bool loading = false,
-               std::vector<SubgroupId> lost = {}, std::vector<NodeId> joined = {}) {
-    history.on_view(process, {view, std::move(joined), {}, std::move(failed), std::move(lost)}, {loading});
-  }
-  void found_all() {
-    for (std::uint32_t i = 0; i < 3; ++i) install(i, view(0, {0, 1, 2}));
-  }
-  std::vector<std::byte> message(std::uint32_t sender) {
-    std::vector<std::byte> payload(64);
-    history.write_message(streams[sender], payload);
-    history.on_committed(streams[sender]);
-    return payload;
-  }
-  void deliver(std::uint32_t process, std::uint32_t sender, std::span<const std::byte> payload, std::uint64_t sequence) {
-    history.on_delivery(process, 0,
-                        {NodeId(sender), SenderRank(sender), MessageIndex(0), SequenceNumber(sequence), payload});
-  }
-
-  Plan plan;
-  Report report;
-  History history;
-  std::uint32_t streams[3] = {};
-};
-
-}  // namespace
-
 TEST_CASE("a group founded beside the rest of another is found (V3), one after its end is a new story") {
   Story story;
   story.found_all();
@@ -223,53 +161,6 @@ TEST_CASE("a delivery or a view after the end is found (V5)") {
   story.history.on_end(1);
   story.deliver(1, 0, story.message(0), 0);
   CHECK(story.found() == "V5");
-}
-
-TEST_CASE("a removal without a cause, and a member that never started, are found (V6)") {
-  Story story;
-  story.found_all();
-  story.install(0, story.view(1, {0, 1}), {{NodeId(2), "a mood"}});
-  CHECK(story.found() == "V6");
-  Story other;
-  View view = other.view(0, {0, 1, 2});
-  view.incarnations[2] = 777;
-  other.install(0, view);
-  CHECK(other.found() == "V6");
-}
-
-TEST_CASE("views that change and change nothing are found (V6)") {
-  Story story;
-  story.found_all();
-  for (std::uint64_t id = 1; id <= 3; ++id) story.install(0, story.view(id, {0, 1, 2}));
-  CHECK(story.found() == "nothing");
-  story.install(0, story.view(4, {0, 1, 2}));
-  CHECK(story.found() == "V6");
-}
-
-TEST_CASE("a change that is not told is found (V6)") {
-  Story story;
-  story.found_all();
-  story.history.blame(2);
-  story.install(0, story.view(1, {0, 1}));
-  CHECK(story.found() == "V6");
-}
-
-TEST_CASE("a node that is twice in a view is found (J4)") {
-  Story story;
-  story.history.on_start(3, 2, 103);
-  View view = story.view(0, {0, 1, 2});
-  view.members.emplace_back(2);
-  view.incarnations.push_back(103);
-  story.install(0, view);
-  CHECK(story.found() == "J4");
-}
-
-TEST_CASE("an imposter in a view is found (J5)") {
-  Plan plan = three_nodes();
-  plan.nodes[2].imposter = true;
-  Story story(plan);
-  story.install(0, story.view(0, {0, 1, 2}));
-  CHECK(story.found() == "J5");
 }
 
 TEST_CASE("a delivery before the newcomer's state is found, one behind it is honest (J1)") {

@@ -19,7 +19,9 @@ namespace spindrift::sim {
   return value ^ (value >> 31);
 }
 
-enum class Purpose : std::uint64_t { options = 1, fabric, schedule, workload, faults, messages, handlers, pacing, large };
+enum class Purpose : std::uint64_t {
+  options = 1, fabric, schedule, workload, faults, messages, handlers, pacing, large, links
+};
 
 /// xoshiro256++.
 class Random {

@@ -82,6 +82,7 @@ std::string_view to_string(Probe probe) noexcept {
     case Probe::delivered_by_trim: return "ragged tail delivered by the trim";
     case Probe::transfer_source_died: return "source of a state transfer died";
     case Probe::suspect_wrote: return "bytes of a suspect arrived, spoiled";
+    case Probe::newcomer_without_a_link: return "newcomer without a link with a member";
     case Probe::count: break;
   }
   return "unknown";

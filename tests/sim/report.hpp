@@ -92,6 +92,7 @@ enum class Probe : std::uint32_t {
   delivered_by_trim,
   transfer_source_died,
   suspect_wrote,
+  newcomer_without_a_link,
   count
 };
 

@@ -111,6 +111,8 @@ class Network final : public Handler {
   /// Both processes have the same connection, and neither is about to learn otherwise.
   [[nodiscard]] bool connected(std::uint32_t a, std::uint32_t b) const;
 
+  /// Whether the reader has taken a message of the speaker, on any of their connections.
+  [[nodiscard]] bool heard(std::uint32_t reader, std::uint32_t speaker) const;
   /// Connections that this process knows of and has not ended.
   [[nodiscard]] std::size_t connections_of(std::uint32_t endpoint) const;
 

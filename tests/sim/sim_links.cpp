@@ -254,6 +254,15 @@ bool Network::connected(std::uint32_t a, std::uint32_t b) const {
   return false;
 }
 
+bool Network::heard(std::uint32_t reader, std::uint32_t speaker) const {
+  const auto& all = endpoints_[reader]->connections_;
+  return std::any_of(all.begin(), all.end(), [&](std::uint32_t which) {
+    const Connection& connection = connections_[which];
+    const std::uint32_t end = end_of(connection, speaker);
+    return connection.ends[end] == speaker && connection.ways[end].heard;
+  });
+}
+
 const std::byte* Network::row_copy(std::uint32_t reader, std::uint32_t owner) const {
   for (const std::uint32_t which : endpoints_[reader]->connections_) {
     const Connection& connection = connections_[which];

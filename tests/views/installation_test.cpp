@@ -1,6 +1,8 @@
 // The memory that a member shows and takes up when a view begins, and that it gives back.
 #include <catch2/catch.hpp>
 
+#include <cstring>
+#include <span>
 #include <vector>
 
 #include <spindrift/core/log.hpp>
@@ -230,6 +232,36 @@ TEST_CASE("what was shown for a view that never began here is given back with th
   stage.installation.on_lost(stage.other);
   static_cast<void>(stage.offer(stage.other));
   CHECK(stage.attach().empty());
+}
+
+TEST_CASE("who was not in the view before is a newcomer, until a view that has it becomes active") {
+  Stage stage;
+  stage.begin(view_of(3));
+  CHECK(stage.installation.present()->change().newcomers().empty());
+  const auto with_next_start = [](std::uint64_t number) {
+    View view = view_of(number);
+    view.incarnations[1] = 201;
+    return view;
+  };
+  for (const std::uint64_t number : {4U, 5U}) {
+    stage.begin(with_next_start(number));
+    CHECK(stage.installation.present()->change().newcomers() == RankSet(0b10, 0));
+  }
+  static_cast<void>(stage.offer(stage.other));
+  REQUIRE(stage.show(5, 1 << 20));
+  static_cast<void>(stage.attach());
+  Epoch& active = *stage.installation.present();
+  active.begin();
+  const std::span<std::byte> row = active.line(Rank(1)).mirror->memory;
+  const auto says = [&](std::uint64_t offset, std::uint64_t value) {
+    std::memcpy(row.data() + offset, &value, sizeof value);
+  };
+  says(active.table().layout(Rank(1)).epoch(), 5);
+  says(active.table().layout(Rank(1)).phase(), 1);
+  static_cast<void>(active.change().step({}, true));
+  REQUIRE(active.change().everybody_ready());
+  stage.begin(with_next_start(6));
+  CHECK(stage.installation.present()->change().newcomers().empty());
 }
 
 TEST_CASE("an old epoch's memory goes when nobody needs it, and stays while it is used") {

@@ -67,7 +67,7 @@ TEST_CASE("a difference is named, with what to do about it") {
   CHECK_FALSE(digest.fix().empty());
   auto other_version = encode(ours, hello(), NodeId(), {});
   other_version[4] = std::byte{200};
-  CHECK(difference(other_version).message().find("protocol versions differ: 7 and 200") != std::string::npos);
+  CHECK(difference(other_version).message().find("protocol versions differ: 8 and 200") != std::string::npos);
 }
 
 TEST_CASE("a hello is taken from its sender alone, by whom it is for, on the connection that it was said on") {
@@ -98,6 +98,23 @@ TEST_CASE("reasons travel, cut to size and made printable") {
   const auto removed = read(encode(Removed{std::string(9999, 'x')}));
   REQUIRE((removed && std::holds_alternative<Removed>(*removed)));
   CHECK(std::get<Removed>(*removed).reason.size() == 512);
+}
+
+TEST_CASE("candidates travel, or none; each node once, as some incarnation") {
+  const auto travels = [](std::vector<Join> candidates) {
+    const auto message = read(encode(LinkedCandidates{candidates}));
+    return message && std::get<LinkedCandidates>(*message).candidates == candidates;
+  };
+  CHECK(travels({}));
+  CHECK(travels({{NodeId(3), 103}, {NodeId(1), 7}}));
+  CHECK_FALSE(read(encode(LinkedCandidates{{{NodeId(3), 103}, {NodeId(3), 104}}})));
+  CHECK_FALSE(read(encode(LinkedCandidates{{{NodeId(3), 0}}})));
+  auto cut = encode(LinkedCandidates{{{NodeId(3), 103}}});
+  cut.pop_back();
+  CHECK_FALSE(read(cut));
+  std::vector<Join> crowd;
+  for (std::uint32_t i = 0; i <= member_count_max; ++i) crowd.push_back({NodeId(i), 1});
+  CHECK_FALSE(read(encode(LinkedCandidates{crowd})));
 }
 
 TEST_CASE("a view travels with members, incarnations, subgroups and who has their state") {

@@ -79,7 +79,7 @@ struct Stage {
   void end(Epoch& epoch) {
     sends.close();
     for (int i = 0; i < 10 && epoch.change().state() != ViewChange::State::decided; ++i) {
-      static_cast<void>(epoch.change().step({{NodeId(9), 1}}, true));
+      static_cast<void>(epoch.change().step({{{NodeId(9), 1}, RankSet::first(2)}}, true));
     }
     REQUIRE(epoch.change().state() == ViewChange::State::decided);
     epoch.finish(Time{});

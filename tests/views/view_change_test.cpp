@@ -27,10 +27,10 @@ View five_members() {
 
 /// The member of one rank, and the rows that it reads.
 struct OneOfFive final : Counts {
-  explicit OneOfFive(std::uint32_t rank)
+  explicit OneOfFive(std::uint32_t rank, RankSet newcomers = {})
       : own(sst::RowLayout(view, NodeId(rank)).bytes()),
         table(view, NodeId(rank), own),
-        change(view, loaded, table, *this, true) {
+        change(view, loaded, table, *this, true, newcomers) {
     REQUIRE(log::set_levels("off").ok());
     for (std::uint32_t i = 0; i < 5; ++i) {
       rows[i].resize(table.layout(Rank(i)).bytes());
@@ -47,6 +47,25 @@ struct OneOfFive final : Counts {
   void wedges(std::uint32_t rank) {
     constexpr std::uint64_t yes = 1;
     std::memcpy(rows[rank].data() + table.layout(Rank(rank)).wedged(), &yes, sizeof yes);
+  }
+  void wants_to_leave(std::uint32_t rank) {
+    constexpr std::uint64_t yes = 1;
+    std::memcpy(rows[rank].data() + table.layout(Rank(rank)).leaving(), &yes, sizeof yes);
+  }
+  /// All others are wedged, so that a leader can propose.
+  void step_wedged(const std::vector<Candidate>& candidates = {}) {
+    for (std::uint32_t i = 0; i < 5; ++i) {
+      if (Rank(i) != table.self()) wedges(i);
+    }
+    for (int i = 0; i < 3; ++i) (void)change.step(candidates, true);
+  }
+  [[nodiscard]] std::vector<Join> proposed() const {
+    if (change.state() != ViewChange::State::accepted) return {};
+    std::vector<std::uint64_t> words;
+    const std::byte* const from = table.bytes(table.self(), table.layout(table.self()).decree());
+    for (std::uint64_t i = 0; i < table.layout(table.self()).decree_words(); ++i)
+      words.push_back(load_acquire(from + i * sst::word_bytes));
+    return decode(words, view)->joins;
   }
   [[nodiscard]] std::uint64_t told() const { return table.own(table.layout(table.self()).suspected(0)); }
   void step(const RankSet& quiet = {}, bool just_woke = false) { (void)change.step({}, true, quiet, just_woke); }
@@ -147,6 +166,74 @@ TEST_CASE("who is accused gives up its accuser, who leads what any member says")
   leader.accuses(2, 0b10001);
   leader.step();
   CHECK(leader.told() == 0b10100);
+}
+
+TEST_CASE("a newcomer convicts no member that was there before: that one's word decides; until then nothing is proposed") {
+  OneOfFive leader(0, RankSet(0b11000, 0));
+  leader.accuses(4, 0b00010);
+  leader.step_wedged();
+  CHECK(leader.told() == 0);
+  CHECK(leader.change.state() == ViewChange::State::wedged);
+  SECTION("it has no sign of life of the newcomer either") {
+    leader.accuses(1, 0b10000);
+    leader.step_wedged();
+    CHECK(leader.told() == 0b10000);
+  }
+  SECTION("it is gone, as the leader finds") {
+    leader.change.suspect(Rank(1), "connection lost");
+    leader.step_wedged();
+    CHECK(leader.told() == 0b00010);
+  }
+  SECTION("it is gone, as one says that was there before") {
+    leader.accuses(2, 0b00010);
+    leader.step_wedged();
+    CHECK(leader.told() == 0b00010);
+  }
+  CHECK(leader.change.state() == ViewChange::State::accepted);
+}
+
+TEST_CASE("what a newcomer says of others waits as long as its word against a member that was there before") {
+  OneOfFive leader(0, RankSet(0b11000, 0));
+  leader.accuses(4, 0b01010);
+  leader.step();
+  CHECK(leader.told() == 0);
+  leader.accuses(1, 0b10000);
+  leader.step();
+  CHECK(leader.told() == 0b10000);
+}
+
+TEST_CASE("of two newcomers, and of the leader, a newcomer is heard as any member") {
+  OneOfFive leader(0, RankSet(0b11000, 0));
+  leader.accuses(4, 0b01000);
+  leader.step();
+  CHECK(leader.told() == 0b01000);
+  leader.accuses(4, 0b01001);
+  leader.step();
+  CHECK(leader.told() == 0b11000);
+}
+
+TEST_CASE("the leader takes in a candidate when every member that stays has a connection with it") {
+  OneOfFive leader(0);
+  const Candidate reached{{NodeId(8), 800}, RankSet(0b11111, 0)};
+  const Candidate unreached{{NodeId(9), 900}, RankSet(0b11011, 0)};
+  (void)leader.change.step({unreached}, true);
+  CHECK(leader.change.state() == ViewChange::State::steady);
+  CHECK(leader.change.without_link(unreached) == RankSet(0b00100, 0));
+  CHECK(leader.change.without_link(reached).empty());
+  SECTION("another may come") {
+    leader.step_wedged({unreached, reached});
+    CHECK(leader.proposed() == std::vector{reached.who});
+  }
+  SECTION("the member without a connection is suspected") {
+    leader.change.suspect(Rank(2), "it died");
+    leader.step_wedged({unreached});
+    CHECK(leader.proposed() == std::vector{unreached.who});
+  }
+  SECTION("it leaves") {
+    leader.wants_to_leave(2);
+    leader.step_wedged({unreached});
+    CHECK(leader.proposed() == std::vector{unreached.who});
+  }
 }
 
 TEST_CASE("impossible words about the view are an end to their writer") {

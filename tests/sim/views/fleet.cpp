@@ -32,6 +32,7 @@ Fleet::Fleet(Plan plan)
     const RowBook* const book = rows_.book(view, process);
     return book == nullptr ? views::RankSet() : Rows::suspected(*book);
   });
+  history_.set_heard([this](std::uint32_t reader, std::uint32_t speaker) { return network_.heard(reader, speaker); });
 }
 
 Fleet::~Fleet() = default;
@@ -130,7 +131,9 @@ void Fleet::start_process(std::uint32_t node) {
   }
   // A node whose links were or will be cut may be missed by others at any time.
   for (const Action& action : plan_.actions) {
-    if (action.kind == Action::Kind::cut && (action.node == node || action.other == node)) history_.blame(index);
+    const bool apart = action.kind == Action::Kind::start_apart && action.at <= scheduler_.now();
+    if (action.kind != Action::Kind::cut && !apart) continue;
+    if (action.node == node || action.other == node) history_.blame(index);
   }
   launch(process);
 }
@@ -327,6 +330,7 @@ void Fleet::note_state(Process& process) {
       (state == MemberState::changing || (state == MemberState::installing && before == MemberState::looking))) {
     process.dies_at_ = process.effects_ + *std::exchange(process.change_fuse_, std::nullopt);
   }
+  if (before == MemberState::looking && history_.view_of(process.index_)) keep_apart(process);
   if (state == MemberState::changing && before == MemberState::installing) report_.hit(Probe::change_while_installing);
   if (state != MemberState::left && state != MemberState::failed) return;
   if (network_.connections_of(process.index_) > 0) {

@@ -116,6 +116,9 @@ class Fleet final : public Handler, public NetworkListener {
   void stand_still(Process& process, Ticks ticks);
   void light_fuse(const Write& write);
   void blame(std::uint32_t node);
+  void start_apart(const Action& action);
+  void keep_apart(Process& process);
+  void part(std::uint32_t node, std::uint32_t other, std::optional<Ticks> breaks);
   void note_crash_in_change(const Process& process);
   void note_view(Process& process, const views::NewView& news);
   void check_awake(const Process& process, const views::Member::Step& step);

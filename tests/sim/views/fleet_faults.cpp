@@ -18,6 +18,7 @@ void Fleet::act(const Action& action) {
   const bool runs = process != nullptr && process->running_;
   switch (action.kind) {
     case Action::Kind::start: return start_process(action.node);
+    case Action::Kind::start_apart: return start_apart(action);
     case Action::Kind::crash:
       if (!runs) return;
       note_crash_in_change(*process);
@@ -57,6 +58,7 @@ void Fleet::act(const Action& action) {
       return network_.cut_present(NodeId(action.node), NodeId(action.other), action.what);
     case Action::Kind::heal:
       report_.hit(Probe::partition_healed);
+      cause_at_ = scheduler_.now();  // what waited goes on: perhaps a state, and what is kept behind it
       return network_.heal(NodeId(action.node), NodeId(action.other));
     case Action::Kind::leave:
       if (!runs) return;
@@ -81,6 +83,34 @@ void Fleet::act(const Action& action) {
       stop_member(*process, "told to stop");
       return after_step(*process);
   }
+}
+
+// A process starts without a link with one other node, or loses it in its first view. If that other one is a member by then,
+// it is the newcomer that has to go.
+void Fleet::start_apart(const Action& action) {
+  if (alive(action.node)) return;
+  const Process* const other = newest(action.other);
+  if (other != nullptr && !(other->running_ && history_.view_of(other->index_))) history_.blame(other->index_);
+  const auto breaks = action.ticks > 0 ? std::optional(action.ticks) : std::nullopt;
+  if (action.count == 0) part(action.node, action.other, breaks);
+  start_process(action.node);
+  if (action.count > 0) newest(action.node)->loses_ = {action.other, breaks};
+}
+
+void Fleet::part(std::uint32_t node, std::uint32_t other, std::optional<Ticks> breaks) {
+  network_.cut(NodeId(node), NodeId(other), Cut::everything, breaks);
+  network_.cut(NodeId(other), NodeId(node), Cut::everything, breaks);
+  report_.hit(Probe::newcomer_without_a_link);
+}
+
+void Fleet::keep_apart(Process& process) {
+  if (!process.loses_) return;
+  const auto [node, breaks] = *std::exchange(process.loses_, std::nullopt);
+  const Process* const other = newest(node);
+  const View& view = *history_.view(*history_.view_of(process.index_));
+  if (calm_ || other == nullptr || !other->running_) return;
+  if (!history_.was_there_before(other->index_, view)) history_.blame(other->index_);
+  part(process.node_, node, breaks);
 }
 
 // A process that does not run is silent: whoever suspects it is right, if it takes long enough.
@@ -218,8 +248,9 @@ void Fleet::check_majority(const Process& process) {
   }
   // Some may have heard of a false suspicion, by a cut or for a dead start with a later clock, when another dies, and two
   // camps be left.
-  const bool cut = std::any_of(plan_.actions.begin(), plan_.actions.end(),
-                               [](const Action& action) { return action.kind == Action::Kind::cut; });
+  const bool cut = std::any_of(plan_.actions.begin(), plan_.actions.end(), [](const Action& action) {
+    return action.kind == Action::Kind::cut || action.kind == Action::Kind::start_apart;
+  });
   const auto ended = [&](std::uint64_t incarnation) {
     const Process& member = *processes_[*history_.process_of(incarnation)];
     return !member.running_ || member.frozen_;

@@ -13,22 +13,6 @@ std::uint64_t check_of(std::uint64_t incarnation, std::uint64_t name, std::size_
   return mix(mix(incarnation ^ bytes << 48) ^ name);
 }
 
-std::string name_of(const View& view) {
-  std::string text = "view " + std::to_string(view.id.value()) + " of";
-  for (std::size_t i = 0; i < view.members.size(); ++i) text += " " + std::to_string(view.members[i].value());
-  return text;
-}
-
-bool same(const SubgroupView& a, const SubgroupView& b) {
-  return a.name == b.name && a.members == b.members && a.senders == b.senders && a.inadequate == b.inadequate;
-}
-
-bool same(const View& a, const View& b) {
-  return a.members == b.members && a.incarnations == b.incarnations &&
-         std::equal(a.subgroups.begin(), a.subgroups.end(), b.subgroups.begin(), b.subgroups.end(),
-                    [](const SubgroupView& x, const SubgroupView& y) { return same(x, y); });
-}
-
 }  // namespace
 
 void History::violate(const char* invariant, std::uint32_t process, const std::string& what) {
@@ -76,102 +60,6 @@ const View* History::view(ViewId id) const {
 std::optional<std::uint32_t> History::process_of(std::uint64_t incarnation) const {
   const auto found = by_incarnation_.find(incarnation);
   return found == by_incarnation_.end() ? std::nullopt : std::optional(found->second);
-}
-
-// A total loss: all founders started anew, nobody of the old group is left.
-bool History::founded_again(std::uint32_t index, const View& view) {
-  if (processes_[index].view || views_.empty() || views_.begin()->second.incarnations == view.incarnations) return false;
-  const auto lives = [](const Process& process) { return process.view && !process.ended; };
-  if (std::any_of(processes_.begin(), processes_.end(), lives)) return false;
-  past_.push_back(std::exchange(views_, {}));
-  for (auto& logs : logs_of_) logs.clear();
-  ++generation_;
-  return true;
-}
-
-// V1–V3, V6, J4: who is in which view is one function, and every change has a cause.
-void History::check_view(std::uint32_t index, const View& view) {
-  const Process& process = processes_[index];
-  const auto rank = view.rank_of(NodeId(process.node));
-  if (!rank || view.incarnations.size() != view.members.size() || view.incarnations[rank->value()] != process.incarnation) {
-    return violate("V1", index, "installed " + name_of(view) + " without itself");
-  }
-  if (process.view && view.id.value() != process.view->value() + 1) {
-    violate("V2", index, "went from view " + std::to_string(process.view->value()) + " to " + name_of(view));
-  }
-  if (process.ended) violate("V5", index, "installed a view after its end");
-  const auto [known, fresh] = views_.emplace(view.id, view);
-  if (!fresh) {
-    if (!same(known->second, view)) violate("V3", index, name_of(view) + ", others: " + name_of(known->second));
-    return;
-  }
-  std::vector<NodeId> nodes = view.members;
-  std::sort(nodes.begin(), nodes.end());
-  if (std::adjacent_find(nodes.begin(), nodes.end()) != nodes.end())
-    violate("J4", index, "a node is twice in " + name_of(view));
-  const View* const before = view.id.value() > 0 ? this->view(ViewId(view.id.value() - 1)) : nullptr;
-  for (std::size_t i = 0; i < view.members.size(); ++i) {
-    const auto other = process_of(view.incarnations[i]);
-    if (!other || processes_[*other].node != view.members[i].value()) {
-      return violate("V6", index, "a member of " + name_of(view) + " never started");
-    }
-    if (plan_.nodes[view.members[i].value()].imposter) violate("J5", index, "an imposter is in " + name_of(view));
-    const auto old = before == nullptr ? std::nullopt : before->rank_of(view.members[i]);
-    const bool new_here = !old || before->incarnations[old->value()] != view.incarnations[i];
-    if (processes_[*other].view && !processes_[*other].ended && new_here) {  // what a dead one said may come late
-      violate("J4", index, "a process that was out came back in " + name_of(view));
-    }
-    processes_[*other].listed = true;
-  }
-  // A newcomer may die while the view changes for it; not again and again.
-  const bool idle = before != nullptr && before->members == view.members && before->incarnations == view.incarnations;
-  idle_changes_ = idle ? idle_changes_ + 1 : 0;
-  if (idle_changes_ == idle_changes_max) violate("V6", index, "views change and change nothing, up to " + name_of(view));
-}
-
-std::size_t History::starts_of(NodeId node) const {
-  return static_cast<std::size_t>(std::count_if(processes_.begin(), processes_.end(), [&](const Process& process) {
-    return process.node == node.value();
-  }));
-}
-
-// One of two that accuse each other goes: also the one that rightly suspected the other, if that comes back just then.
-bool History::accuses_one_that_stays(std::uint32_t index, const View& before, const View& after) const {
-  if (!suspects_) return false;
-  const views::RankSet suspects = suspects_(before.id, index);
-  for (std::uint32_t i = 0; i < before.members.size(); ++i) {
-    if (!suspects.contains(Rank(i)) || !processes_[*process_of(before.incarnations[i])].blamed) continue;
-    const auto rank = after.rank_of(before.members[i]);
-    if (rank && after.incarnations[rank->value()] == before.incarnations[i]) return true;
-  }
-  return false;
-}
-
-// V6: nobody is removed who did nothing and had nothing done to.
-void History::check_changes(std::uint32_t index, const views::NewView& news) {
-  const View* const before = news.view.id.value() > 0 ? view(ViewId(news.view.id.value() - 1)) : nullptr;
-  if (before == nullptr || !processes_[index].view) return;
-  for (const views::Removal& removal : news.failed) {
-    const auto rank = before->rank_of(removal.node);
-    if (!rank) return violate("V6", index, "removed a node that was not in the view");
-    const auto who = process_of(before->incarnations[rank->value()]);
-    // A process that comes late into the first view, or never, may have promised itself to another start of the founder.
-    const bool never_came =
-        before->id == ViewId(0) && who && (!processes_[*who].view || starts_of(before->members.front()) > 1);
-    const bool healthy = !plan_.storm && who && !processes_[*who].blamed && !never_came;
-    if (healthy && !accuses_one_that_stays(*who, *before, news.view)) {
-      violate("V6", index, "removed healthy node " + std::to_string(removal.node.value()) + ": " + removal.reason);
-    }
-  }
-  std::size_t gone = 0;
-  for (std::size_t i = 0; i < before->members.size(); ++i) {
-    const auto rank = news.view.rank_of(before->members[i]);
-    gone += !rank || news.view.incarnations[rank->value()] != before->incarnations[i] ? 1 : 0;
-  }
-  const std::size_t come = news.view.members.size() - (before->members.size() - gone);
-  if (gone != news.failed.size() + news.left.size() || come != news.joined.size()) {
-    violate("V6", index, "the changes that were told are not those that were made in " + name_of(news.view));
-  }
 }
 
 void History::on_view(std::uint32_t index, const views::NewView& news, const std::vector<bool>& loading) {

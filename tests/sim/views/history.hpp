@@ -69,6 +69,9 @@ class History {
   /// The members that a process suspects in a view; nobody is asked if this is not set.
   using Suspects = std::function<views::RankSet(ViewId, std::uint32_t process)>;
   void set_suspects(Suspects suspects) { suspects_ = std::move(suspects); }
+  /// Whether the first process has ever taken a message of the second; likewise.
+  using Heard = std::function<bool(std::uint32_t, std::uint32_t)>;
+  void set_heard(Heard heard) { heard_ = std::move(heard); }
 
   // Processes and what they send.
   void on_start(std::uint32_t process, std::uint32_t node, std::uint64_t incarnation);
@@ -111,6 +114,8 @@ class History {
   [[nodiscard]] std::optional<ViewId> view_of(std::uint32_t process) const { return processes_[process].view; }
   [[nodiscard]] const View* view(ViewId id) const;
   [[nodiscard]] const View* newest_view() const { return views_.empty() ? nullptr : &views_.rbegin()->second; }
+  /// It was in the view before that one.
+  [[nodiscard]] bool was_there_before(std::uint32_t process, const View& view) const;
   [[nodiscard]] bool was_in_a_view(std::uint32_t process) const { return processes_[process].listed; }
   [[nodiscard]] std::optional<std::uint32_t> process_of(std::uint64_t incarnation) const;
   [[nodiscard]] std::uint64_t deliveries() const noexcept { return deliveries_; }
@@ -172,6 +177,8 @@ class History {
   void note_last_view(std::uint32_t process);
   void check_leavers(Log& log, ViewId next);
   [[nodiscard]] std::size_t starts_of(NodeId node) const;
+  void check_linked(std::uint32_t newcomer, const View& before, const View& after);
+  [[nodiscard]] const View* before_of(const View& view) const;
   [[nodiscard]] bool accuses_one_that_stays(std::uint32_t process, const View& before, const View& after) const;
   void note_boundary(std::uint32_t process, std::uint32_t subgroup, ViewId id);
   void note_reach(std::uint32_t process, Participant& participant);
@@ -186,6 +193,7 @@ class History {
   const Plan& plan_;
   Report& report_;
   Suspects suspects_;
+  Heard heard_;
   std::uint32_t idle_changes_ = 0;  // views that are as the one before, the newest in a row
   std::vector<Process> processes_;
   std::map<std::uint64_t, std::uint32_t> by_incarnation_;

@@ -247,6 +247,30 @@ void draw_restarts(Random& random, Plan& plan) {
   plan.faults_end = std::max(plan.faults_end, at + 100'000);
 }
 
+// A node whose process is gone comes back, and does not reach one of the others; until everything heals, or not that long.
+void draw_missing_link(std::uint64_t seed, Plan& plan) {
+  Random random(seed, Purpose::links);
+  const auto nodes = static_cast<std::uint32_t>(plan.nodes.size());
+  if (nodes < 3 || !random.chance(1, 4)) return;
+  const auto node = static_cast<std::uint32_t>(random.below(nodes));
+  const std::uint32_t other = (node + 1 + static_cast<std::uint32_t>(random.below(nodes - 1))) % nodes;
+  const auto patience = static_cast<std::uint64_t>(plan.suspect_after > 0 ? plan.suspect_after : 2'000'000);
+  const auto end = random.chance(1, 2) ? Action::Kind::leave : Action::Kind::crash;
+  Ticks at = static_cast<Ticks>(random.spread(100'000, 2'000'000));
+  plan.actions.push_back({at, end, node, 0, 0, 0, Cut::nothing});
+  at += static_cast<Ticks>(random.spread(1'000, patience * 4));
+  const bool never = plan.suspect_after > 0 && random.chance(1, 2);
+  const Ticks breaks = never ? 0 : static_cast<Ticks>(random.spread(1, patience * 2));
+  const std::uint64_t late = random.below(2);
+  plan.actions.push_back({at, Action::Kind::start_apart, node, other, breaks, late, Cut::nothing});
+  at += static_cast<Ticks>(random.spread(patience, patience * 8));
+  if (random.chance(1, 2)) {
+    plan.actions.push_back({at, Action::Kind::heal, node, other, 0, 0, Cut::nothing});
+    plan.actions.push_back({at, Action::Kind::heal, other, node, 0, 0, Cut::nothing});
+  }
+  plan.faults_end = std::max(plan.faults_end, at + 100'000);
+}
+
 }  // namespace
 
 Plan Plan::of(std::uint64_t seed) {
@@ -307,6 +331,7 @@ Plan Plan::of(std::uint64_t seed) {
   drawer.draw();
   draw_senders(random, plan);
   if (random.chance(1, 6)) draw_restarts(random, plan);
+  draw_missing_link(seed, plan);
   std::stable_sort(plan.actions.begin(), plan.actions.end(), [](const Action& a, const Action& b) { return a.at < b.at; });
   return plan;
 }
@@ -318,6 +343,10 @@ std::string to_string(const Action& action) {
   std::string text = "at " + std::to_string(action.at) + "ns ";
   switch (action.kind) {
     case Action::Kind::start: return text + "start " + node;
+    case Action::Kind::start_apart:
+      return text + "start " + node + " apart from " + std::to_string(action.other) +
+             (action.count > 0 ? " from its first view on" : "") +
+             (action.ticks > 0 ? " breaks " + std::to_string(action.ticks) + "ns" : "");
     case Action::Kind::crash: return text + "crash " + node;
     case Action::Kind::crash_in_change: return text + "crash " + node + " in change " + std::to_string(action.count);
     case Action::Kind::crash_at: return text + "crash " + node + " effect " + std::to_string(action.count);

@@ -54,6 +54,8 @@ struct SenderPlan {
 struct Action {
   enum class Kind : std::uint8_t {
     start,            ///< a process of `node`, if none runs
+    start_apart,      ///< likewise; no link with `other` comes up or, if `count` is not 0, the one that there is ends in its
+                      ///< first view; what there was breaks after `ticks`, or never if 0
     crash,            ///< the process of `node`
     crash_in_change,  ///< the process of `node`, `count` effects after it next leaves the active state or installs a view
     crash_at,         ///< the process of `node`, at its `count`th effect from now

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include <spindrift/core/counters.hpp>
@@ -90,6 +91,7 @@ class Process final : public views::Upcalls {
   std::optional<std::uint64_t> dies_at_;      ///< before this effect
   std::optional<std::uint64_t> change_fuse_;  ///< this many effects after its next change of view begins
   std::optional<LargeFuse> large_fuse_;
+  std::optional<std::pair<std::uint32_t, std::optional<Ticks>>> loses_;  ///< the link with that node, in its first view
   std::optional<Pause> pauses_;
   std::vector<ViewId> watched_;               ///< views of which its row is known to the checkers
   std::optional<ViewId> complete_;            ///< likewise all mirrors

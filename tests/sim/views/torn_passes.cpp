@@ -48,12 +48,13 @@ struct Store {
 /// One member: the real table and view change over its own row and copies of the others'.
 class Actor final : public views::Counts {
  public:
-  Actor(const View& view, std::uint32_t rank, const std::vector<views::RankSet>& loaded, Random& random)
+  Actor(const View& view, std::uint32_t rank, const std::vector<views::RankSet>& loaded, views::RankSet newcomers,
+        Random& random)
       : layout_(view, view.members[rank]),
         row_(layout_.bytes()),
         known_(layout_.bytes()),
         table_(view, view.members[rank], row_),
-        change_(view, loaded, table_, *this, true) {
+        change_(view, loaded, table_, *this, true, newcomers) {
     for (std::uint32_t i = 0; i < view.members.size(); ++i) {
       copies_.emplace_back(sst::RowLayout(view, view.members[i]).bytes());
       if (i != rank) table_.attach_mapped(Rank(i), copies_.back());
@@ -130,7 +131,12 @@ class Ending {
       : random_(seed, Purpose::schedule), view_(view_of(random_.pick<std::uint32_t>({3, 3, 4, 5, 5, 6, 7}))) {
     const auto members = static_cast<std::uint32_t>(view_.members.size());
     loaded_.push_back(views::RankSet::first(members));
-    for (std::uint32_t i = 0; i < members; ++i) actors_.push_back(std::make_unique<Actor>(view_, i, loaded_, random_));
+    views::RankSet newcomers;
+    for (std::uint32_t i = 2; i < members; ++i) {
+      if ((seed >> i & 3) == 3) newcomers.add(Rank(i));
+    }
+    for (std::uint32_t i = 0; i < members; ++i)
+      actors_.push_back(std::make_unique<Actor>(view_, i, loaded_, newcomers, random_));
     for (const auto& actor : actors_) {
       actor->position.assign(members, 0);
       actor->end.assign(members, ~std::size_t{0});
@@ -138,7 +144,7 @@ class Ending {
     crashes_ = random_.chance(1, 8) ? random_.below(members) : random_.below((members + 1) / 2);
     accusations_ = random_.pick<std::uint64_t>({0, 0, 0, 1, 2});
     accused_ = accusations_ > 0;
-    if (random_.chance(1, 3)) candidates_.push_back({NodeId(50), 500});
+    if (random_.chance(1, 3)) candidates_.push_back({{NodeId(50), 500}, views::RankSet::first(members)});
     if (random_.chance(1, 4)) any().change().leave();
   }
 
@@ -303,7 +309,7 @@ class Ending {
   View view_;
   std::vector<views::RankSet> loaded_;
   std::vector<std::unique_ptr<Actor>> actors_;
-  std::vector<views::Join> candidates_;
+  std::vector<views::Candidate> candidates_;
   std::array<std::size_t, 8> shown_from_{};
   std::uint64_t crashes_ = 0;
   std::uint64_t accusations_ = 0;

@@ -1,0 +1,77 @@
+// The checkers of who is in which view find what they are for.
+#include <catch2/catch.hpp>
+
+#include "story.hpp"
+
+namespace spindrift::sim {
+
+TEST_CASE("a removal without a cause, and a member that never started, are found (V6)") {
+  Story story;
+  story.found_all();
+  story.install(0, story.view(1, {0, 1}), {{NodeId(2), "a mood"}});
+  CHECK(story.found() == "V6");
+  Story other;
+  View view = other.view(0, {0, 1, 2});
+  view.incarnations[2] = 777;
+  other.install(0, view);
+  CHECK(other.found() == "V6");
+}
+
+TEST_CASE("a newcomer that was taken in without a link with a member is found (V6)") {
+  for (const bool linked : {true, false}) {
+    Story story;
+    story.history.set_heard([&](std::uint32_t reader, std::uint32_t) { return reader != 1 || linked; });
+    for (std::uint32_t i = 0; i < 2; ++i) story.install(i, story.view(0, {0, 1}));
+    story.install(0, story.view(1, {0, 1, 2}), {}, false, {}, {NodeId(2)});
+    CHECK(story.found() == (linked ? "nothing" : "V6"));
+  }
+}
+
+TEST_CASE("a member that is removed because a newcomer accuses it is found (V6)") {
+  for (const bool newcomer : {true, false}) {
+    Story story;
+    story.history.set_suspects([](ViewId, std::uint32_t process) { return views::RankSet(process == 1 ? 0b100 : 0, 0); });
+    story.history.blame(2);
+    story.install(0, newcomer ? story.view(0, {0, 1}) : story.view(0, {0, 1, 2}));
+    story.install(0, story.view(1, {0, 1, 2}), {}, false, {}, std::vector<NodeId>(newcomer ? 1 : 0, NodeId(2)));
+    story.install(0, story.view(2, {0, 2}), {{NodeId(1), "node 2 suspects it"}});
+    CHECK(story.found() == (newcomer ? "V6" : "nothing"));
+  }
+}
+
+TEST_CASE("views that change and change nothing are found (V6)") {
+  Story story;
+  story.found_all();
+  for (std::uint64_t id = 1; id <= 3; ++id) story.install(0, story.view(id, {0, 1, 2}));
+  CHECK(story.found() == "nothing");
+  story.install(0, story.view(4, {0, 1, 2}));
+  CHECK(story.found() == "V6");
+}
+
+TEST_CASE("a change that is not told is found (V6)") {
+  Story story;
+  story.found_all();
+  story.history.blame(2);
+  story.install(0, story.view(1, {0, 1}));
+  CHECK(story.found() == "V6");
+}
+
+TEST_CASE("a node that is twice in a view is found (J4)") {
+  Story story;
+  story.history.on_start(3, 2, 103);
+  View view = story.view(0, {0, 1, 2});
+  view.members.emplace_back(2);
+  view.incarnations.push_back(103);
+  story.install(0, view);
+  CHECK(story.found() == "J4");
+}
+
+TEST_CASE("an imposter in a view is found (J5)") {
+  Plan plan = three_nodes();
+  plan.nodes[2].imposter = true;
+  Story story(plan);
+  story.install(0, story.view(0, {0, 1, 2}));
+  CHECK(story.found() == "J5");
+}
+
+}  // namespace spindrift::sim
