@@ -28,8 +28,8 @@
 #ifndef LAST
 #define LAST 2           /* the view in which the model ends; with 1 there is one view change, with 2 there are two */
 #endif
-/* JOIN: node 3 wants to join; needs MEMBERS 3.  TOLERANT: the failures must not end the group.  SENIOR: a slander between
- * the joiner and a member that was there before costs the joiner alone; needs CRASHES 0 and SLANDERS 1. */
+/* JOIN: node 3 wants to join; needs MEMBERS 3.  TOLERANT: the failures must not end the group.  SENIOR: all slanders
+ * are between the joiner and a member that was there before, and cost the joiner alone; needs CRASHES 0. */
 
 #define bit(q)         (1 << (q))
 #define has(set, q)    (((set) >> (q)) & 1)
@@ -65,7 +65,6 @@ byte crashes = CRASHES;
 byte slanders = SLANDERS;
 byte failures = FAILURES;
 byte stops;                 /* members that stopped themselves */
-bool joiner_slanders;       /* ghost: a slander was the joiner's, or of the joiner */
 byte voters[8];             /* ghost, [view * 4 + ballot - 1]: who ever accepted */
 byte outcome[2];            /* ghost, by view: the value that anybody took as decided */
 
@@ -123,14 +122,14 @@ inline stop() {
 /* Also between the decision and the next view. */
 #define suspectable(q) (q != p && alive(p) && view_of[p] < LAST && has(TRUSTED, q))
 #ifdef SENIOR
-#define note_joiner(q) joiner_slanders = joiner_slanders || p == 3 || q == 3
+#define slanders_left(q)  (slanders > 0 && (p == 3 || q == 3))
 #else
-#define note_joiner(q) skip
+#define slanders_left(q)  (slanders > 0)
 #endif
 #define SUSPECT(q) \
   :: d_step { suspectable(q) && broken(q) -> MINE = MINE | bit(q); SEEN(p, q) = 0 } \
-  :: d_step { suspectable(q) && !broken(q) && failures > 0 && slanders > 0 -> \
-              failures--; slanders--; MINE = MINE | bit(q); SEEN(p, q) = 0; note_joiner(q) }
+  :: d_step { suspectable(q) && !broken(q) && failures > 0 && slanders_left(q) -> \
+              failures--; slanders--; MINE = MINE | bit(q); SEEN(p, q) = 0 }
 
 #define trusts(q)      (q != p && has(TRUSTED, q))
 
@@ -399,7 +398,7 @@ end:
   assert(stops <= SLANDERS);
 #endif
 #ifdef SENIOR
-  assert(!joiner_slanders || (dead & 7) == 0);
+  assert((dead & 7) == 0);
 #endif
 }
 

@@ -27,6 +27,11 @@ TEST_CASE("a member's word says which candidates it is linked with, until it say
   CHECK(linked() == RankSet(0b111, 0));
   SECTION("it says otherwise") { desk.fabric.says(12, encode(LinkedCandidates{})); }
   SECTION("its connection ends") { desk.fabric.loses(12); }
+  SECTION("it is back, and has said nothing yet") {
+    desk.fabric.loses(12);
+    desk.hear();
+    desk.meet(22, 2, 102, false, ViewId(5));
+  }
   desk.hear();
   CHECK(linked() == RankSet(0b011, 0));
 }
