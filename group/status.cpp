@@ -12,10 +12,13 @@
 #include <cstdio>
 #include <limits>
 #include <set>
+#include <span>
+#include <string_view>
 #include <utility>
 
 #include <nlohmann/json.hpp>
 
+#include <spindrift/core/bytes.hpp>
 #include <spindrift/core/file_descriptor.hpp>
 #include <spindrift/core/log.hpp>
 #include <spindrift/views/member.hpp>
@@ -108,9 +111,10 @@ class Fields {
     if (!any(field).is_boolean()) throw broken(field, "is neither true nor false");
     return any(field).get<bool>();
   }
+  /// Fit for a terminal, whatever it holds: the directory may be another user's.
   [[nodiscard]] std::string text(const char* field) const {
     if (!any(field).is_string()) throw broken(field, "is no text");
-    return any(field).get<std::string>();
+    return printable(std::as_bytes(std::span(any(field).get_ref<const std::string&>())));
   }
   [[nodiscard]] const Json& list(const char* field, std::size_t most = list_max) const {
     if (!any(field).is_array() || any(field).size() > most) throw broken(field, "is no list, or too long");
@@ -162,6 +166,13 @@ MemberStatus::SubgroupEntry subgroup_from(const Json& json) {
           .blocked = fields.text("blocked")};
 }
 
+bool names_a_state(std::string_view name) {
+  using State = views::MemberState;
+  constexpr std::array states{State::idle,     State::looking,    State::installing, State::active, State::changing,
+                              State::concluding, State::departing, State::left,       State::failed};
+  return std::any_of(states.begin(), states.end(), [name](State state) { return to_string(state) == name; });
+}
+
 MemberStatus status_from(const Json& json) {
   const Fields fields(json, "the file");
   if (fields.number("version") != format_version) throw Broken{"it is of another version"};
@@ -173,6 +184,7 @@ MemberStatus status_from(const Json& json) {
   status.process_started = fields.number("process_started");
   status.partition_safety = fields.flag("partition_safety");
   status.state = fields.text("state");
+  if (!names_a_state(status.state)) throw Broken{"the file: state is none that a member can be in"};
   if (!fields.any("view").is_null()) status.view = ViewId(fields.number("view"));
   for (const Json& each : fields.list("members", member_count_max)) {
     const Fields member(each, "a member");

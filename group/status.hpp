@@ -68,7 +68,8 @@ struct MemberStatus {
 
 /// Replaces the file at `path` whole: a reader sees the old or the new one. Errors: resource.
 [[nodiscard]] Result<void> write_status(const std::string& path, const MemberStatus& status);
-/// Reads and checks every field. Errors: bad_input, resource, naming the file.
+/// Reads and checks every field. In texts, whatever is no printable ASCII is a question mark: a file may be anybody's, and
+/// is printed. Errors: bad_input, resource, naming the file.
 [[nodiscard]] Result<MemberStatus> read_status(const std::string& path);
 
 /// Since when the process of that id runs, in the kernel's clock ticks since boot; 0 if none runs, or it is not known.

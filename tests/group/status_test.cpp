@@ -85,7 +85,7 @@ TEST_CASE_METHOD(StatusFixture, "a status is read as it was written: views, reas
   CHECK(status->subgroups[0].blocked.empty());
   CHECK(status->subgroups[1].blocked == "it needs 4 members");
   REQUIRE(status->changes.size() == 2);
-  CHECK(status->changes[1].failed[0].reason == "its \"connection\" broke\n\x01");
+  CHECK(status->changes[1].failed[0].reason == "its \"connection\" broke??");
   CHECK(status->changes[0].joined == std::vector{NodeId(0), NodeId(2)});
   CHECK_FALSE(status->end);
 
@@ -174,6 +174,31 @@ TEST_CASE_METHOD(StatusFixture, "a file with a missing, mistyped or impossible f
   CHECK_THAT(with("\"mode\":\"ordered\"", "\"mode\":\"sorted\""), Contains("mode"));
   CHECK_THAT(with("\"members\":[0,1]", "\"members\":[1,1]"), Contains("twice"));
   CHECK_THAT(with("\"version\":1", "\"version\":2"), Contains("version"));
+}
+
+TEST_CASE_METHOD(StatusFixture, "no text of a status file commands a terminal or forges a line, and no state is invented") {
+  MemberStatus evil = first();
+  const std::string bytes = "a\x1b]0;x\x07\r\nnode 7: well\x7f\xc2\x9b\xe2\x80\xae";
+  evil.state = "active";
+  evil.group = bytes;
+  evil.subgroups = {{bytes, DeliveryMode::ordered, {}, {}, bytes, bytes}};
+  evil.changes = {{ViewId(1), 1, {NodeId(1)}, {}, {}, {{NodeId(2), bytes}}}};
+  evil.end = {{bytes, bytes, 1}};
+  REQUIRE(write_status(path, evil));
+  const auto read = read_status(path);
+  REQUIRE(read);
+  const std::string shown = "a?]0;x???node 7: well??????";
+  CHECK(read->group == shown);
+  CHECK(read->subgroups[0].name == shown);
+  CHECK(read->subgroups[0].inadequate == shown);
+  CHECK(read->subgroups[0].blocked == shown);
+  CHECK(read->changes[0].failed[0].reason == shown);
+  CHECK(read->end->kind == shown);
+  CHECK(read->end->reason == shown);
+
+  evil.state = "active and well";
+  REQUIRE(write_status(path, evil));
+  CHECK_THAT(read_status(path).error().to_string(), Contains(path) && Contains("state"));
 }
 
 TEST_CASE_METHOD(StatusFixture, "who reads while the next status is written reads the last one whole") {

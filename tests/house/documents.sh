@@ -20,7 +20,7 @@ for fabric in $fabrics; do
 done
 
 # Rows of the promises: | fabric | promise | `test`; `test` |. A long name of a test is in several literals.
-names=$([ ! -d tests ] || find tests -name '*_test.cpp' -exec cat {} + | tr '\n' ' ' | sed -E 's/" +"//g; s/TEST_CASE\( +"/TEST_CASE("/g')
+names=$([ ! -d tests ] || find tests -name '*_test.cpp' -exec cat {} + | tr '\n' ' ' | sed -E 's/" +"//g; s/TEST_CASE(_METHOD)?\(([A-Za-z]+,)? *"/TEST_CASE("/g')
 while IFS= read -r name; do
   [[ $names == *"TEST_CASE(\"$name\""* ]] || gap SECURITY.md "no such test: $name"
 done < <(sed -n '/^## Each promise/,/^## How/p' SECURITY.md | grep -E '^\|' | awk -F'|' '{ print $(NF - 1) }' | grep -oE '`[^`]+`' | tr -d '`')
