@@ -1,4 +1,4 @@
-// The addresses at which nodes are called, and the log's lines on calls that came to nothing.
+// The addresses at which nodes are called, and the log's lines on calls that came to nothing, theirs included.
 #pragma once
 
 #include <functional>
@@ -9,7 +9,9 @@
 
 #include <spindrift/core/ids.hpp>
 #include <spindrift/core/log.hpp>
+#include <spindrift/core/result.hpp>
 #include <spindrift/fabric/connected/resolver.hpp>
+#include <spindrift/fabric/refused_callers.hpp>
 
 namespace spindrift::fabric::connected {
 
@@ -31,6 +33,14 @@ class Callees {
     callee.last_failure = std::move(why);
     log::info(log::Room::fabric, "no connection yet", {{"endpoint", callee.endpoint}, {"reason", callee.last_failure}});
   }
+  /// A call of theirs. Most often the caller has gone meanwhile; one that stays calls again.
+  void on_unanswered(NodeId node, const Error& why, Time now) {
+    if (!log::enabled(log::Room::fabric, log::Level::info)) return;
+    const std::string reason = why.to_string();
+    const std::uint64_t times = unanswered_.due(node, reason, now);
+    if (times == 0) return;
+    log::info(log::Room::fabric, "cannot answer", {{"node", node}, {"reason", reason}, {"times", times}});
+  }
   void on_met(NodeId node) { nodes_[node].last_failure.clear(); }
 
  private:
@@ -40,6 +50,7 @@ class Callees {
   };
 
   std::map<NodeId, Callee> nodes_;
+  RefusedCallers<NodeId> unanswered_;
   Resolver resolver_;
 };
 

@@ -105,8 +105,7 @@ void PeerConnections::answer_calls() {
       add(std::move(connection).value());
       continue;
     }
-    // Most often the caller has gone meanwhile; one that stays calls again.
-    log::info(log::Room::fabric, "cannot answer", {{"node", greeting->node}, {"reason", connection.error().to_string()}});
+    callees_.on_unanswered(greeting->node, connection.error(), now_);
     rules_.on_ended(id, now_);
   }
 }
@@ -220,7 +219,7 @@ void PeerConnections::on_sealed(Connection& connection, std::span<const std::byt
     connection.ring();
   }
   if (!taken) {
-    proofs_.on_refused(connection.node(), taken.error());
+    proofs_.on_refused(connection.node(), taken.error(), now_);
     return end_unproved(connection, taken.error(), rules_, now_);
   }
   const bool proved = connection.session->state() == ControlSession::State::proved;

@@ -61,7 +61,7 @@ Result<void> Proofs::judge(const Connection& connection, bool other_keys, Time n
   } else {
     next_deadline_ = std::min(next_deadline_, session->deadline());
   }
-  if (!verdict) on_refused(connection.node(), verdict.error());
+  if (!verdict) on_refused(connection.node(), verdict.error(), now);
   return verdict;
 }
 

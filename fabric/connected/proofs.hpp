@@ -45,7 +45,7 @@ class Proofs {
   /// Judges a connection that is up. `other_keys`: as `on_time` said. Errors, which the log is told: refused, timed_out.
   [[nodiscard]] Result<void> judge(const Connection& connection, bool other_keys, Time now);
   /// The other end is not let in; told in the log.
-  void on_refused(NodeId node, const Error& why) { refusals_.tell(node, why); }
+  void on_refused(NodeId node, const Error& why, Time now) { refusals_.tell(node, why, now); }
   /// The connection is gone. A node that was not met is due in a second, if it is wanted.
   void on_gone(const Connection& connection, Time now);
 

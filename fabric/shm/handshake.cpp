@@ -128,8 +128,11 @@ void Handshake::on_frame(Serial serial, Call& call, Packet packet) {
 
 bool Handshake::credible(Serial serial, const Call& call, const GreetingFrame& greeting) {
   if (greeting.head.detail != wire_version) {
-    log::warn(log::Room::fabric, "other_version",
-              {{"pid", call.pid}, {"theirs", greeting.head.detail}, {"ours", wire_version}, {"fix", "run one version"}});
+    const std::uint64_t theirs = greeting.head.detail;
+    if (const auto times = context_.refusals.due(call.pid, "it is of version " + std::to_string(theirs)); times > 0)
+      log::warn(
+          log::Room::fabric, "other_version",
+          {{"pid", call.pid}, {"theirs", theirs}, {"ours", wire_version}, {"fix", "run one version"}, {"times", times}});
     answer_no(serial, TurnedAway::version);
     return false;
   }
@@ -214,9 +217,9 @@ void Handshake::on_turned_away(Serial serial, const FrameHead& head) {
                              : why == TurnedAway::version   ? "other version"
                              : why == TurnedAway::elsewhere ? "it takes this node for one of another host"
                                                             : nullptr;
-  const NodeId node = calls_.at(serial).node;
-  if (reason != nullptr) log::warn(log::Room::fabric, "turned_away", {{"node", node}, {"reason", reason}});
-  calls_.erase(serial);  // crossed: the other side's call is under way
+  const Call over = std::move(calls_.extract(serial).mapped());  // crossed: the other side's call is under way
+  const std::uint64_t times = reason == nullptr ? 0 : context_.refusals.due(over.pid, reason);
+  if (times > 0) log::warn(log::Room::fabric, "turned_away", {{"node", over.node}, {"reason", reason}, {"times", times}});
 }
 
 // The node that it had called is asked again, by a call to the process that listens there now.

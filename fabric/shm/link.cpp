@@ -53,7 +53,8 @@ void Refusals::count_in(CounterBlock* block) {
 
 // Best effort: to a peer that does not read, the end of the connection must do.
 void Refusals::reject(int socket, pid_t pid, const std::string& why) {
-  log::warn(log::Room::fabric, "connection_rejected", {{"pid", pid}, {"reason", why}});
+  if (const std::uint64_t times = due(pid, why); times > 0)
+    log::warn(log::Room::fabric, "connection_rejected", {{"pid", pid}, {"reason", why}, {"times", times}});
   count();
   static_cast<void>(send_packet(socket, field_bytes(head_of(FrameKind::goodbye, Goodbye::rejected)), {}, -1));
 }

@@ -8,14 +8,17 @@
 #include <set>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <sys/types.h>
 
+#include <spindrift/core/clock.hpp>
 #include <spindrift/core/counters.hpp>
-#include <spindrift/fabric/fabric.hpp>
-#include <spindrift/fabric/shm/wire.hpp>
 #include <spindrift/core/file_descriptor.hpp>
+#include <spindrift/fabric/fabric.hpp>
+#include <spindrift/fabric/refused_callers.hpp>
+#include <spindrift/fabric/shm/wire.hpp>
 
 namespace spindrift::fabric::shm {
 
@@ -68,10 +71,14 @@ class Refusals {
   void count() noexcept {
     if (counter_) counter_->add(1);
   }
+  /// How many refusals of that process, for that reason, the log is to tell of now; 0: none, they are told of later.
+  [[nodiscard]] std::uint64_t due(pid_t pid, std::string_view why) { return refused_.due(pid, why, clock_.now()); }
   /// For what no correct peer does: the other side is told that this is the end.
   void reject(int socket, pid_t pid, const std::string& why);
 
  private:
+  const SystemClock clock_;
+  RefusedCallers<pid_t> refused_;
   std::optional<Counter> counter_;
 };
 

@@ -87,8 +87,10 @@ void Watcher::on_callers() {
     FileDescriptor socket(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (!socket) {
       if (errno != EMFILE && errno != ENFILE) return;
-      log::warn(log::Room::fabric, "caller_turned_away",
-                {{"reason", "no file descriptors left"}, {"fix", "raise ulimit -n"}});
+      constexpr const char* reason = "no file descriptors left";
+      if (const auto times = refusals_.due(0, reason); times > 0)
+        log::warn(log::Room::fabric, "caller_turned_away",
+                  {{"reason", reason}, {"fix", "raise ulimit -n"}, {"times", times}});
       spare_.reset();
       FileDescriptor(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC)).reset();
       spare_ = FileDescriptor(::open("/dev/null", O_RDONLY | O_CLOEXEC));

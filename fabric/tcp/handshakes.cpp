@@ -15,8 +15,8 @@
 
 #include <spindrift/core/log.hpp>
 #include <spindrift/fabric/connected/node_refusals.hpp>
+#include <spindrift/fabric/refused_callers.hpp>
 #include <spindrift/fabric/tcp/admission.hpp>
-#include <spindrift/fabric/tcp/refusals.hpp>
 #include <spindrift/fabric/tcp/socket.hpp>
 #include <spindrift/fabric/tcp/tls_stream.hpp>
 #include <spindrift/fabric/tls/credentials.hpp>
@@ -267,7 +267,7 @@ class Handshakes::Worker {
   // A process that hangs up has most often met this one by a call of its own.
   void fail(const Pending& over, const Error& why) {
     if (over.call) {
-      if (why.kind() == ErrorKind::refused) refusals_.tell(over.call->node, why);
+      if (why.kind() == ErrorKind::refused) refusals_.tell(over.call->node, why, clock_.now());
       return owner_.tell(FailedCall{over.call->ticket, why.to_string()});
     }
     const auto level = why.kind() == ErrorKind::member_lost ? log::Level::info : log::Level::warn;
@@ -364,7 +364,7 @@ class Handshakes::Worker {
   Admission admission_{Admission::Limits{}};
   Admission callers_proved_{calls_of_a_node};
   connected::NodeRefusals refusals_;
-  RefusedCallers refused_callers_;
+  RefusedCallers<Source> refused_callers_;
   Pendings pending_;
   Time resting_until_ = never;
   tls::KeyWatch key_watch_{options_.credentials, clock_.now()};

@@ -93,7 +93,7 @@ class TcpTransport final : public connected::Transport {
     for (const Watched& each : connections_) {
       if (each.connection->ready()) any |= each.connection->receive(to);
       each.connection->tell_done(to);
-      if (const auto refusal = each.connection->take_refusal()) refusals_.tell(each.connection->node(), *refusal);
+      if (const auto refusal = each.connection->take_refusal()) refusals_.tell(each.connection->node(), *refusal, now);
       if (each.connection->awaits_acknowledgement()) next_look_ = now + between_looks_at_acknowledgements;
     }
     return any;

@@ -109,14 +109,16 @@ void Finder::on_linked(const Acquaintance& peer) {
     admitted_[node] = peer.record.incarnation;
   }
   if (!plausible_(node, peer.record.metadata)) {
-    log::warn(log::Room::fabric, "not in the meta table",
-              {{"node", node}, {"reason", "what it says of its device is not of its address here"}});
-    return;
+    return tell_unfit(node, "what it says of its device is not of its address here");
   }
   directory_.learn(node, peer.record);
-  if (auto kept = keeper_->on_linked(node, peer.record); !kept)
-    log::warn(log::Room::fabric, "not in the meta table", {{"node", node}, {"reason", kept.error().to_string()}});
+  if (auto kept = keeper_->on_linked(node, peer.record); !kept) tell_unfit(node, kept.error().to_string());
   counters_.table_nodes.set(keeper_->size());
+}
+
+void Finder::tell_unfit(NodeId node, const std::string& why) {
+  if (const std::uint64_t times = refused_.due(node, why, clock_.now()); times > 0)
+    log::warn(log::Room::fabric, "not in the meta table", {{"node", node}, {"reason", why}, {"times", times}});
 }
 
 void Finder::on_unlinked(NodeId node, std::uint64_t incarnation) {
@@ -138,8 +140,9 @@ std::vector<NodeId> Finder::progress() {
   static_cast<void>(directory_.progress());
   for (auto fault = directory_.take_fault(); fault; fault = directory_.take_fault()) {
     counters_.faults.add(1);
-    log::warn(log::Room::fabric, "a meta server is asked no more",
-              {{"node", fault->server}, {"reason", fault->what}, {"about", fault->about}});
+    if (const std::uint64_t times = refused_.due(fault->server, fault->what, clock_.now()); times > 0)
+      log::warn(log::Room::fabric, "a meta server is asked no more",
+                {{"node", fault->server}, {"reason", fault->what}, {"about", fault->about}, {"times", times}});
   }
   counters_.reads.set(directory_.reads());
   counters_.silent.set(directory_.silences());

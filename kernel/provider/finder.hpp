@@ -14,14 +14,16 @@
 #include <optional>
 #include <set>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
 #include <spindrift/core/clock.hpp>
 #include <spindrift/core/counters.hpp>
-#include <spindrift/fabric/fabric.hpp>
 #include <spindrift/core/ids.hpp>
 #include <spindrift/core/result.hpp>
+#include <spindrift/fabric/fabric.hpp>
+#include <spindrift/fabric/refused_callers.hpp>
 #include <spindrift/kernel/directory.hpp>
 #include <spindrift/kernel/provider/routes.hpp>
 #include <spindrift/kernel/provider/vq_fabric.hpp>
@@ -88,6 +90,7 @@ class Finder {
     Counter cached, looked_up, by_address, called_by, reads, faults, stale, silent, table_nodes;
   };
   [[nodiscard]] std::set<NodeId> kept_here() const;
+  void tell_unfit(NodeId node, const std::string& why);
 
   const NodeId self_;
   const Clock& clock_;
@@ -99,6 +102,7 @@ class Finder {
   std::optional<MetaKeeper> keeper_;
   std::map<NodeId, std::uint64_t> admitted_;        ///< servers that are asked, and which start of them
   std::map<NodeId, std::string_view> last_reason_;  ///< for which it was called at its address
+  fabric::RefusedCallers<NodeId> refused_;
   Counters counters_;
 };
 

@@ -76,6 +76,12 @@ class Log {
   std::string path_;
 };
 
+inline std::size_t count_of(const std::string& text, const std::string& word) {
+  std::size_t count = 0;
+  for (auto at = text.find(word); at != std::string::npos; at = text.find(word, at + 1)) ++count;
+  return count;
+}
+
 /// Makes the endpoints of one group; each provider under test is one of these.
 struct Provider {
   std::string name;

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <random>
 
+#include <spindrift/fabric/refused_callers.hpp>
 #include <spindrift/fabric/shm/bell.hpp>
 #include <spindrift/fabric/shm/wire.hpp>
 
@@ -181,6 +182,33 @@ TEST_CASE("a linked peer that breaks the rules is lost with the reason") {
     REQUIRE(intruder.closed());
     scene.pair.a.inbox.clear();
   }
+  scene.require_unharmed();
+}
+
+TEST_CASE("callers that are refused over shm without end are told of at once, and fill no log") {
+  Scene scene;
+  const Log log(scene.pair.directory);
+  const Time begun = now();
+  const auto bound = [&] {
+    const auto spans = static_cast<std::size_t>((now() - begun) / RefusedCallers<pid_t>::between_lines) + 2;
+    return spans * RefusedCallers<pid_t>::lines_max;
+  };
+  constexpr std::uint32_t calls = 1000;
+  for (std::uint32_t i = 0; i < calls; ++i) {
+    Intruder nobody(scene.pair.directory.path()), other(scene.pair.directory.path()), later(scene.pair.directory.path());
+    nobody.say(std::array{static_cast<std::byte>(i)});
+    GreetingFrame greeting = make_greeting(FrameKind::hello, NodeId(9), ::getpid(), 1);
+    greeting.pid += 1 + i;
+    other.say_frame(greeting, scene.bell.descriptor());
+    greeting.head.detail = wire_version + 1 + i;
+    later.say_frame(greeting, scene.bell.descriptor());
+    REQUIRE((nobody.closed() && other.closed() && later.closed()));
+    if (i == 0) CHECK(count_of(log.text(), "event=connection_rejected") == 2);
+    if (i == 0) CHECK(count_of(log.text(), "event=other_version") == 1);
+  }
+  const std::size_t lines = count_of(log.text(), "event=connection_rejected") + count_of(log.text(), "event=other_version");
+  REQUIRE(bound() < 3 * calls / 2);
+  CHECK(lines <= bound());
   scene.require_unharmed();
 }
 

@@ -7,7 +7,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include <spindrift/fabric/tcp/refusals.hpp>
+#include <spindrift/fabric/refused_callers.hpp>
+#include <spindrift/fabric/tcp/admission.hpp>
 
 using namespace spindrift;
 using namespace spindrift::fabric;
@@ -144,8 +145,9 @@ void check_silence_costs_little(const std::function<std::string(std::size_t)>& s
   members.check_undisturbed();
   const std::string told = log.text();
   CHECK_THAT(told, Catch::Contains("too many callers at once") && Catch::Contains("127.9."));
-  const auto periods = static_cast<std::size_t>((now() - begun) / tcp::RefusedCallers::between_lines) + 1;
-  CHECK(count_of(told, "a caller was refused") <= periods * tcp::RefusedCallers::lines_max);
+  using Refused = RefusedCallers<tcp::Source>;
+  const auto periods = static_cast<std::size_t>((now() - begun) / Refused::between_lines) + 1;
+  CHECK(count_of(told, "a caller was refused") <= periods * Refused::lines_max);
   CHECK(count_of(told, "too many callers at once") <= periods);
 }
 

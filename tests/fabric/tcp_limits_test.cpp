@@ -1,5 +1,5 @@
-// The TCP fabric at the end of what it has, be it descriptors or lines of the log, and at addresses that are not IPv4's, or
-// where somebody else listens: members go on, who cannot be accepted waits, and the log says why.
+// The TCP fabric at the end of its descriptors, and at addresses that are not IPv4's, or where somebody else listens:
+// members go on, who cannot be accepted waits, and the log says why.
 #include "tcp_members.hpp"
 
 #include "../skip.hpp"
@@ -8,7 +8,6 @@
 #include <sys/resource.h>
 
 #include <spindrift/fabric/connected/socket_address.hpp>
-#include <spindrift/fabric/tcp/refusals.hpp>
 #include <spindrift/fabric/tcp/socket.hpp>
 
 using namespace spindrift;
@@ -202,38 +201,6 @@ TEST_CASE("members over TCP find each other by names and in IPv6, and one addres
     }
     REQUIRE(now() < limit);
   }
-}
-
-namespace {
-
-constexpr Time start = Time{} + std::chrono::hours(1);
-constexpr auto between_lines = tcp::RefusedCallers::between_lines;
-
-}  // namespace
-
-TEST_CASE(
-    "a refused caller is told of at once, and again every ten seconds with how often it was so, or for another reason") {
-  tcp::RefusedCallers refused;
-  const tcp::Source source{0, 1}, other{0, 2};
-  CHECK(refused.due(source, "no key", start) == 1);
-  for (int i = 0; i < 100; ++i) CHECK(refused.due(source, "no key", start + between_lines / 2) == 0);
-  CHECK(refused.due(other, "no key", start + between_lines / 2) == 1);
-  CHECK(refused.due(source, "no key", start + between_lines) == 101);
-  CHECK(refused.due(source, "too slow", start + between_lines) == 1);
-}
-
-TEST_CASE(
-    "of refused callers there are twenty lines in ten seconds, however many addresses they call from, and then twenty "
-    "more") {
-  tcp::RefusedCallers refused;
-  const auto lines = [&](std::uint64_t first, Time at) {
-    std::size_t count = 0;
-    for (std::uint64_t i = first; i < first + 5000; ++i) count += refused.due(tcp::Source{0, i}, "no key", at) > 0 ? 1 : 0;
-    return count;
-  };
-  CHECK(lines(0, start) == tcp::RefusedCallers::lines_max);
-  CHECK(lines(10'000, start + between_lines / 2) == 0);
-  CHECK(lines(20'000, start + between_lines) == tcp::RefusedCallers::lines_max);
 }
 
 TEST_CASE("a node with a key that listens at the address of another hears nothing of who calls that") {

@@ -2,6 +2,14 @@
 // and that an entry of an earlier start is used for nothing.
 #include "directory_fixture.hpp"
 
+#include <stdlib.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include <spindrift/core/file_descriptor.hpp>
+#include <spindrift/core/log.hpp>
 #include <spindrift/kernel/provider/finder.hpp>
 
 using namespace spindrift;
@@ -292,6 +300,31 @@ TEST_CASE("a meta server that leads elsewhere is counted and asked no more, and 
        .table = {impostor.keys.remote_key, impostor.keys.remote_base, impostor.finder.table().geometry()},
        .reached_by = lie});
   CHECK(newcomer.finder.table().size() == 3);
+}
+
+TEST_CASE("a process whose device is not of its address is told of at once, and fills no log however often it links") {
+  std::string path = (std::filesystem::temp_directory_path() / "spindrift-finder-XXXXXX").string();
+  const FileDescriptor file(::mkstemp(path.data()));
+  value_or_throw(log::configure(log::Level::warn, path));
+  const auto lines = [&path] {
+    std::ifstream file_of_log(path);
+    std::vector<std::string> all;
+    for (std::string line; std::getline(file_of_log, line);) all.push_back(line);
+    return all;
+  };
+  SimNetwork network(10);
+  Member impostor(network, 3, 300);
+  Member newcomer(network, 2, 500, [](NodeId, const Metadata&) { return false; });
+  newcomer.hear(impostor);
+  CHECK(lines().size() == 1);
+  for (int again = 0; again < 1000; ++again) newcomer.hear(impostor);
+  CHECK(lines().size() == 1);
+  newcomer.clock.time += std::chrono::seconds(10);
+  newcomer.hear(impostor);
+  CHECK(lines().size() == 2);
+  CHECK_THAT(lines().back(), Catch::Contains("not in the meta table") && Catch::Contains("times=1001"));
+  value_or_throw(log::configure(log::Level::warn, ""));
+  std::filesystem::remove(path);
 }
 
 TEST_CASE("what a process says of its table and its device is checked whole") {
