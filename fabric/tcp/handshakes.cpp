@@ -219,8 +219,8 @@ class Handshakes::Worker {
     return false;
   }
 
-  // The oldest caller of the address that has the most gives way to a caller of an address that has fewer: so nobody
-  // keeps others out but by as many addresses as there are places.
+  // The oldest caller of the address that has the most gives way to a caller of an address that has fewer: so callers
+  // of other addresses are kept out only by as many addresses as there are places.
   bool make_way(const Source& newcomer) {
     auto crowd = pending_.end();
     std::size_t most = admission_.pending_of(newcomer) + 1;
