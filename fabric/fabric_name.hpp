@@ -9,7 +9,7 @@
 
 namespace spindrift::fabric {
 
-/// "shm", "tcp", "ofi:tcp", "vq:net", "verbs", or "shm+" before one of the latter four: a mixed fabric.
+/// "shm", "tcp", "ofi:tcp", "vq:net", "verbs", or "shm+" before one that begins otherwise: a mixed fabric.
 struct FabricName {
   /// The fabric that reaches members of other hosts.
   enum class BetweenHosts : std::uint8_t { none, tcp, ofi, vq, verbs };

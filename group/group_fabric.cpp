@@ -123,7 +123,8 @@ Result<std::unique_ptr<fabric::Fabric>> open_group_fabric(
     const Config& config, const std::function<std::unique_ptr<fabric::Fabric>(std::unique_ptr<fabric::Fabric>)>& watch) {
   SPINDRIFT_TRY_ASSIGN(auto fabric, make_fabric(config));
   if (watch) fabric = watch(std::move(fabric));
-  log::info(log::Room::fabric, "chosen", {{"fabric", fabric->traits().name}, {"reason", "[SPINDRIFT] fabric"}});
+  log::info(log::Room::fabric, "chosen",
+            {{"fabric", fabric->traits().name}, {"reason", config.origin("SPINDRIFT", "fabric")}});
   if (config.needs_trusted_network()) {
     log::warn(log::Room::fabric, "the network is trusted: whoever reaches a port is heard, and data are in the clear",
               {{"fabric", config.fabric()}, {"reason", "[SPINDRIFT] network_trusted"}});

@@ -204,6 +204,10 @@ const std::string& Config::text(std::string_view section, std::string_view key) 
   return state_->at(section, key).text;
 }
 
+const std::string& Config::origin(std::string_view section, std::string_view key) const {
+  return state_->at(section, key).origin;
+}
+
 Result<View> Config::view() const {
   if (state_->loaded.view) return *state_->loaded.view;
   return no_layout(name());

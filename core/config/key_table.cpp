@@ -60,20 +60,23 @@ constexpr Key table[] = {
      "Members that must all be there to found the group's first view; the others join it later. Default: all members. "
      "Founding is safe because no other set of members can found a group of this name; whoever lists fewer accepts that "
      "these alone may start one."},
-    choice_of(
-        {"SPINDRIFT", "fabric", choice, group, "shm",
-         "How members reach each other's memory. shm: processes of one host over shared memory. tcp: processes of any "
-         "hosts over TCP, encrypted and proved to each other unless security says none. ofi:tcp: over TCP by libfabric's "
-         "provider tcp, in the clear. ofi:net: the same by its provider net, a fork that libfabric 1.16 "
-         "and 1.17 have. vq:tcp, vq:net: over TCP too, by virtual queue pairs that share one connectionless endpoint for "
-         "each member. verbs: processes of hosts with RDMA devices, by rdma-core; addresses are then those of the devices' "
-         "network interfaces. shm+tcp, shm+ofi:tcp, shm+ofi:net, shm+vq:tcp, shm+vq:net, shm+verbs: a member whose address "
-         "has the same host as this node's, as it is written there, over shared memory, and all others as by the second "
-         "name; who shares a host then shares runtime_directory too."},
-        "shm|tcp|ofi:tcp|ofi:net|vq:tcp|vq:net|verbs|shm+tcp|shm+ofi:tcp|shm+ofi:net|shm+vq:tcp|shm+vq:net|shm+verbs",
-        "vq:verbs",
-        "libfabric's provider verbs does not tell that an operation has arrived, which virtual queue pairs rest on; verbs "
-        "goes over the same devices"),
+    with_example(
+        choice_of(
+            {"SPINDRIFT", "fabric", choice, group, "",
+             "How members reach each other's memory. shm: processes of one host over shared memory. tcp: processes of any "
+             "hosts over TCP, encrypted and proved to each other unless security says none. ofi:tcp: over TCP by "
+             "libfabric's provider tcp, in the clear. ofi:net: the same by its provider net, a fork that libfabric 1.16 "
+             "and 1.17 have. vq:tcp, vq:net: over TCP too, by virtual queue pairs that share one connectionless endpoint "
+             "for each member. verbs: processes of hosts with RDMA devices, by rdma-core; addresses are then those of the "
+             "devices' network interfaces. shm+tcp, shm+ofi:tcp, shm+ofi:net, shm+vq:tcp, shm+vq:net, shm+verbs: a member "
+             "whose address has the same host as this node's, as it is written there, over shared memory, and all others "
+             "as by the second name; who shares a host then shares runtime_directory too. Default: shm+tcp if addresses "
+             "are given, which all members then have to give; shm if none are."},
+            "shm|tcp|ofi:tcp|ofi:net|vq:tcp|vq:net|verbs|shm+tcp|shm+ofi:tcp|shm+ofi:net|shm+vq:tcp|shm+vq:net|shm+verbs",
+            "vq:verbs",
+            "libfabric's provider verbs does not tell that an operation has arrived, which virtual queue pairs rest on; "
+            "verbs goes over the same devices"),
+        "shm"),
     launched(with_example({"SPINDRIFT", "addresses", addresses, node, "",
                            "Where members listen, for every fabric but shm: id@host:port for each, separated by commas; "
                            "host is a name, an IPv4 address, or an IPv6 address in brackets. Or one pattern in which <id> "

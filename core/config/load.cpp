@@ -208,6 +208,16 @@ void load_founders(Loaded& loaded, const std::vector<NodeId>& members, std::vect
   value.text = listed(ordered);
 }
 
+/// The fabric if nobody has written it: members whose addresses are given may be on other hosts, and neighbors go on reading
+/// each other in place. All members come to the same one if all have addresses, which the digest holds them to.
+void choose_fabric(Loaded& loaded) {
+  Value& fabric = value_of(loaded, "SPINDRIFT", "fabric");
+  if (fabric.rank != OriginRank::standard || fabric.unusable) return;
+  const Value& addresses = value_of(loaded, "SPINDRIFT", "addresses");
+  fabric.text = addresses.text.empty() ? "shm" : "shm+tcp";
+  fabric.origin = addresses.text.empty() ? "default" : "default, because addresses are given";
+}
+
 /// On every fabric but shm each member has an address, another than everybody else's.
 void check_addresses(Loaded& loaded, const std::vector<NodeId>& members, std::vector<Error>& problems) {
   if (value_of(loaded, "SPINDRIFT", "fabric").text == "shm") return;
@@ -371,6 +381,7 @@ Error no_member(const Value& local_id, const Value& members) {
 
 Loaded load(const Sources& sources, std::vector<Error>& problems) {
   Loaded loaded = load_values(sources, problems);
+  choose_fabric(loaded);
   load_view(sources, loaded, problems);
   loaded.unfit = unfit_for_members(loaded);
   loaded.proves_members = proves_members(loaded);

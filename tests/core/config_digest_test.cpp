@@ -47,6 +47,17 @@ TEST_CASE("the digest takes founders as a set, and all members for none") {
   CHECK(digest(base, {{"SPINDRIFT/state_buffer_size", "1 MiB"}, {"SPINDRIFT/join_timeout_ms", "1"}}) == digest(base));
 }
 
+TEST_CASE("the digest holds members to one fabric, whether it is written or the default of who gives addresses") {
+  const std::vector<ConfigOverride> here = {{"SPINDRIFT/addresses", "127.0.0.1:740<id>"}};
+  const auto with = [&](const std::string& fabric) {
+    return digest(base, {{"SPINDRIFT/addresses", "h<id>:1"}, {"SPINDRIFT/fabric", fabric}});
+  };
+  CHECK(digest(base, here) == with("shm+tcp"));
+  CHECK(digest(base, {{"SPINDRIFT/addresses", "h<id>:1"}}) == digest(base, here));
+  CHECK(digest(base) == with("shm"));
+  CHECK_FALSE(digest(base, here) == digest(base));
+}
+
 TEST_CASE("the digest differs where members would misunderstand each other") {
   const auto changed = [](std::string_view from, std::string_view to) {
     std::string text = base;

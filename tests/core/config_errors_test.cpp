@@ -174,6 +174,8 @@ TEST_CASE("a fabric between hosts needs an address for every member, each its ow
   check_text_problems("[SPINDRIFT]\nfabric = ofi:tcp\naddresses = 0@a:1, 2@a:1\nnetwork_trusted = true\n" + layout,
                       {{"test.cfg:3", "node 1 has no address", "add 1@host:port"},
                        {"test.cfg:3", "nodes 0 and 2 have the same address, a:1", "of its own"}});
+  check_text_problems("[SPINDRIFT]\naddresses = 0@a:1, 2@b:1\n" + layout,
+                      {{"test.cfg:2", "node 1 has no address", "add 1@host:port"}});
   check_text_problems("[SPINDRIFT]\nfabric = udp\n",
                       {{"test.cfg:2", "fabric = \"udp\"",
                         "shm or tcp or ofi:tcp or ofi:net or vq:tcp or vq:net or verbs or shm+tcp or shm+ofi:tcp or "

@@ -203,6 +203,26 @@ TEST_CASE("a file that cannot be read is an error, and load throws it") {
   CHECK_THROWS_AS(Config::load("/nonexistent/derecho.cfg"), Exception);
 }
 
+TEST_CASE("who gives addresses reaches other hosts by tcp and neighbors in place, unless another fabric is written") {
+  const auto config = [](const std::string& lines, const std::vector<ConfigOverride>& flags = {},
+                         const Config::Environment& environment = {}) {
+    return parse("[SPINDRIFT]\nmembers = 0, 1\n" + lines + "[LAYOUT]\njson_layout = '[{\"name\": \"a\"}]'\n", flags,
+                 environment);
+  };
+  const std::string addresses = "addresses = 10.0.0.<id>:7400\n";
+  const Config between_hosts = config(addresses);
+  CHECK(between_hosts.fabric() == "shm+tcp");
+  CHECK(between_hosts.origin("SPINDRIFT", "fabric") == "default, because addresses are given");
+  CHECK(effective(between_hosts, "SPINDRIFT", "fabric").origin == "default, because addresses are given");
+  CHECK(between_hosts.proves_members());
+  CHECK(config("").fabric() == "shm");
+  CHECK(config("").origin("SPINDRIFT", "fabric") == "default");
+  CHECK(config("fabric = shm\n" + addresses).fabric() == "shm");
+  CHECK(config("fabric = tcp\n" + addresses).origin("SPINDRIFT", "fabric") == "test.cfg:3");
+  CHECK(config("", {{"SPINDRIFT/addresses", "127.0.0.1:740<id>"}}).fabric() == "shm+tcp");
+  CHECK(config("", {}, {{"SPINDRIFT_ADDRESSES", "127.0.0.1:740<id>"}}).fabric() == "shm+tcp");
+}
+
 TEST_CASE("a process that is no member is told how to become one") {
   const auto rank = parse(with_layout(R"([{"name": "main"}])"), {{"DERECHO/local_id", "7", "--id"}}).local_rank();
   REQUIRE_FALSE(rank);

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""hosts_test.py SPINDRIFT: four members on two hosts, two each, over shm+ofi:tcp. One of each host is killed and comes back;
-everybody delivers the same order all the while. Hosts are network namespaces: without the right to make them, 77 (skipped)."""
+"""hosts_test.py SPINDRIFT [FABRIC]: four members on two hosts, two each, over shm and FABRIC; without one nothing but addresses
+says which, and hosts are to be reached by tcp. One of each host is killed and comes back; everybody delivers the same order all
+the while. Hosts are network namespaces: without the right to make them, 77 (skipped)."""
 import os
 import pathlib
 import re
@@ -11,6 +12,8 @@ import tempfile
 import time
 
 SPINDRIFT = sys.argv[1]
+BETWEEN_HOSTS = sys.argv[2] if len(sys.argv) > 2 else 'tcp'
+FABRIC_LINES = f'fabric = shm+{BETWEEN_HOSTS}\nnetwork_trusted = true\n' if len(sys.argv) > 2 else ''
 LIMIT = 60.0  # seconds that nothing may take
 LINE = re.compile(r'\[(\d+)\.(\d+)\] (\d+): (\d+)')
 HOST_OF = {0: 'a', 1: 'a', 2: 'b', 3: 'b'}
@@ -78,9 +81,7 @@ class Group:
         self.config = self.directory / 'orders.cfg'
         self.config.write_text(f'''[SPINDRIFT]
 members = 0, 1, 2, 3
-fabric = shm+ofi:tcp
-network_trusted = true
-addresses = {addresses}
+{FABRIC_LINES}addresses = {addresses}
 keys = {directory}/keys/<id>
 runtime_directory = {directory}/runtime
 join_timeout_ms = {int(LIMIT * 1000)}
@@ -150,12 +151,14 @@ def judge_ways(group):
     for life in group.lives:
         log = life.log.read_text()
         ways = dict(re.findall(r'event="peer\'s way" node=(\d+) fabric=(\S+)', log))
-        expected = {str(node): 'shm' if host == HOST_OF[life.node] else 'ofi:tcp' for node, host in HOST_OF.items()
+        expected = {str(node): 'shm' if host == HOST_OF[life.node] else BETWEEN_HOSTS for node, host in HOST_OF.items()
                     if node != life.node}
         assert ways == expected, f'node {life.node} says {ways}'
         assert set(re.findall(r'event=peer_linked node=(\d+)', log)) <= {str(life.node ^ 1)}
+        reason = r'\S+orders.cfg:3' if FABRIC_LINES else '"default, because addresses are given"'
+        assert re.search(rf'event=chosen fabric=shm\+{BETWEEN_HOSTS} reason={reason}\n', log), log
     doctor = subprocess.run(group.command(0, 'doctor'), capture_output=True, text=True, check=False).stdout
-    assert re.search(r'over shm, in \S+/runtime/\S+: node 1; over ofi:tcp: node 2, 3', doctor), doctor
+    assert re.search(r'over shm, in \S+/runtime/\S+: node 1; over ' + BETWEEN_HOSTS + ': node 2, 3', doctor), doctor
 
 
 def main():
