@@ -37,6 +37,23 @@ TEST_CASE("a node loads the bundle that its authority made") {
   CHECK_FALSE(value_or_throw((*credentials)->reload()));
 }
 
+TEST_CASE("of all roles a fabric takes members alone, and says which role the others have") {
+  TwoNodes group;
+  const auto credentials = group.credentials(0);
+  for (const Role role : {Role::observer, Role::client, Role::admin}) {
+    const Identity other = value_or_throw(Identity::of_role("orders", role, "1"));
+    const auto admitted = credentials->admit_member(other, NodeId(1));
+    REQUIRE_FALSE(admitted);
+    CHECK(says(admitted.error(), "has the role " + std::string(to_string(role))));
+    // Nor does a process start as a member by such a bundle.
+    REQUIRE(group.authority.add(other, this_year()));
+    const auto loaded = Credentials::load(group.authority.bundle_directory(other), "orders", NodeId(1));
+    REQUIRE_FALSE(loaded);
+    CHECK(says(loaded.error(), other.uri()));
+  }
+  CHECK(credentials->admit_member(member(1), NodeId(1)));
+}
+
 TEST_CASE("a private key lies in memory that is kept out of core dumps") {
   const TwoNodes group;
   const std::size_t before = CRYPTO_secure_used();

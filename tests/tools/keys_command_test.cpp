@@ -87,6 +87,22 @@ TEST_CASE_METHOD(KeysFixture, "keys are added, rotated, revoked and shown") {
   CHECK_THAT(table.output, Contains("identity") && Contains(newest) && Contains("revoked 20"));
 }
 
+TEST_CASE_METHOD(KeysFixture, "a key of each role is made, and shown with it") {
+  REQUIRE(spindrift_keys({"init", "orders"}).code == 0);
+  const std::vector<std::pair<std::string, std::string>> roles{
+      {"member", "7"}, {"observer", "dashboard"}, {"client", "frontend"}, {"admin", "operations"}};
+  for (const auto& [role, name] : roles) {
+    const std::string identity = "spindrift://orders/" + (role == "member" ? name : role + "/" + name);
+    const std::string bundle = role == "member" ? name : role + "-" + name;
+    const CommandResult made = spindrift_keys({"add", "orders", role == "member" ? "--nodes" : "--" + role, name});
+    CHECK(made.code == 0);
+    CHECK_THAT(made.output, Contains(identity + ": serial number ") && Contains("tar -cC " + keys + " " + bundle + " |"));
+    const json certificate = shown(keys + "/" + bundle)["certificates"][0];
+    CHECK(certificate["identity"] == identity);
+    CHECK(certificate["role"] == role);
+  }
+}
+
 TEST_CASE_METHOD(KeysFixture, "a bundle that peers would refuse is shown with the reason, and a code") {
   REQUIRE(spindrift_keys({"init", "orders", "--nodes", "0"}).code == 0);
   CHECK(spindrift_keys({"show", keys + "/0"}).code == 0);
