@@ -55,6 +55,7 @@ std::string condition_of(const NodeReport& node) {
   switch (node.condition) {
     case NodeReport::Condition::running: return node.status.state;
     case NodeReport::Condition::ended: return node.status.end->kind;
+    case NodeReport::Condition::gone: return "gone";
     case NodeReport::Condition::died: return "died";
   }
   return "unknown";
@@ -188,6 +189,13 @@ Explanation explain_death(const NodeReport& node, const std::vector<Departure>& 
           fmt::format("node {} died: process {} is gone without a word; {}", id, node.status.process, said)};
 }
 
+Explanation explain_absence(const NodeReport& node) {
+  const NodeId id = node.status.node;
+  const std::string reason = "it ended before it was in a view";
+  return {{{"kind", "gone"}, {"node", id}, {"process", node.status.process}, {"reason", reason}},
+          fmt::format("node {} is gone: process {} ended before it was in a view", id, node.status.process)};
+}
+
 Explanation explain_end(const NodeReport& node) {
   const NodeId id = node.status.node;
   const MemberStatus::End& end = *node.status.end;
@@ -212,6 +220,7 @@ std::vector<Explanation> explanations_of(const GroupReport& report) {
   std::vector<Explanation> explanations;
   for (const Departure& departure : departures) explanations.push_back(explain(departure));
   for (const NodeReport& node : report.nodes) {
+    if (node.condition == NodeReport::Condition::gone) explanations.push_back(explain_absence(node));
     if (node.condition == NodeReport::Condition::died) explanations.push_back(explain_death(node, departures));
     if (node.condition == NodeReport::Condition::ended) explanations.push_back(explain_end(node));
     if (node.condition != NodeReport::Condition::running) continue;

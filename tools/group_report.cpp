@@ -16,7 +16,8 @@ NodeReport::Condition condition_of(const group::MemberStatus& status) {
   if (status.end) return NodeReport::Condition::ended;
   const std::uint64_t started = group::process_start_ticks(status.process);
   const bool same = started != 0 && (status.process_started == 0 || started == status.process_started);
-  return same ? NodeReport::Condition::running : NodeReport::Condition::died;
+  if (same) return NodeReport::Condition::running;
+  return status.view ? NodeReport::Condition::died : NodeReport::Condition::gone;
 }
 
 }  // namespace

@@ -14,7 +14,8 @@ struct NodeReport {
   enum class Condition {
     running,  ///< it lives
     ended,    ///< it wrote how it ended
-    died,     ///< it is gone without a word
+    gone,     ///< it is gone without a word, and was in no view
+    died,     ///< it was in a view, and is gone without a word
   };
   group::MemberStatus status;
   Condition condition = Condition::running;

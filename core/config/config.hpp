@@ -121,7 +121,7 @@ class Config {
   [[nodiscard]] std::int64_t integer(std::string_view section, std::string_view key) const;
   [[nodiscard]] bool boolean(std::string_view section, std::string_view key) const;  ///< CHECKs as integer()
   [[nodiscard]] const std::string& text(std::string_view section, std::string_view key) const;  ///< canonical form
-  /// Where that value comes from, as EffectiveValue::origin says it. CHECKs that the key exists.
+  /// The origin of that value, as EffectiveValue::origin says it. CHECKs that the key exists.
   [[nodiscard]] const std::string& origin(std::string_view section, std::string_view key) const;
 
   /// The view of all configured members, ViewId 0. Errors: bad_config if the configuration has no layout.

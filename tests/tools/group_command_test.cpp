@@ -345,10 +345,16 @@ TEST_CASE_METHOD(GroupFixture, "group why tells who ended before a view, and how
   const CommandResult late = run(arguments("node", 0, {"--set", "SPINDRIFT/join_timeout_ms=200"}));
   CHECK(late.code == number(ExitCode::timed_out));
   Command stopped(arguments("node", 1));
-  REQUIRE(stopped.wait_for("joining"));
-  while (::access((directory.path() + "/spindrift/1.sock").c_str(), F_OK) != 0) ::usleep(1000);
+  Command killed(arguments("node", 2, {"--set", "SPINDRIFT/group_name=other"}));
+  const std::string other = directory.path() + "/other";
+  for (const std::string& status : {directory.path() + "/spindrift/1.status", other + "/2.status"})
+    while (::access(status.c_str(), F_OK) != 0) ::usleep(1000);  // it is written anew in a view alone
   stopped.send_signal(SIGTERM);
   CHECK(stopped.finish().code == number(ExitCode::interrupted));
+  killed.send_signal(SIGKILL);
+  CHECK(killed.finish().code == -SIGKILL);
+  CHECK_THAT(run({"group", "why", "--group-dir", other}).output,
+             Contains("node 2 is gone: process " + std::to_string(killed.id()) + " ended before it was in a view\n"));
   const std::string why = run({"group", "why", "--config", config}).output;
   CHECK_THAT(why, Contains("node 0 ended: timed out: node 0 waited 200 ms for node 1, 2") &&
                       Contains("node 1 ended: interrupted: a signal came before it was in a view") && !Contains("died"));
