@@ -77,7 +77,7 @@ Result<void> Proofs::take_lists(Connection& connection, const Control& revoked, 
   if (whole && !*whole) return {};
   auto taken = whole ? credentials_->take_lists(**whole) : Result<bool>(std::move(whole).error());
   if (!taken && taken.error().kind() == ErrorKind::refused) {
-    on_refused(connection.node(), taken.error());
+    on_refused(connection.node(), taken.error(), now);
     return std::move(taken).error();
   }
   if (!taken) {
