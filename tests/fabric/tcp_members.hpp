@@ -78,13 +78,6 @@ inline FileDescriptor connection_to(const std::string& endpoint, const std::stri
   return socket;
 }
 
-/// How often the word is there, also overlapping itself.
-inline std::size_t count_of(const std::string& text, const std::string& word) {
-  std::size_t count = 0;
-  for (auto at = text.find(word); at != std::string::npos; at = text.find(word, at + 1)) ++count;
-  return count;
-}
-
 /// Nodes 1 and 2, linked; each writes to the other's memory.
 class Members {
  public:
