@@ -9,6 +9,7 @@
 #include <cstring>
 #include <memory>
 #include <mutex>
+#include <span>
 
 #include <fmt/format.h>
 #include <spdlog/logger.h>
@@ -19,6 +20,7 @@
 #include <spindrift/core/file_descriptor.hpp>
 #include <spindrift/core/log_file.hpp>
 #include <spindrift/core/log_levels.hpp>
+#include <spindrift/core/log_value.hpp>
 
 namespace spindrift::log {
 namespace {
@@ -26,7 +28,9 @@ namespace {
 constexpr Level default_level = Level::warn;
 
 std::array<std::atomic<Level>, room_count> levels = {default_level, default_level, default_level, default_level,
-                                                     default_level, default_level, default_level, default_level};
+                                                     default_level, default_level, default_level, default_level,
+                                                     default_level, default_level};
+static_assert(room_count == 10, "every room begins at that level");
 
 std::shared_ptr<spdlog::logger> make_logger(spdlog::sink_ptr sink) {
   auto logger = std::make_shared<spdlog::logger>("spindrift", std::move(sink));
@@ -59,38 +63,6 @@ class Output {
 Output& output() {
   static auto* const instance = new Output;
   return *instance;
-}
-
-bool needs_quotes(std::string_view text) {
-  if (text.empty()) return true;
-  for (const char c : text) {
-    if (static_cast<unsigned char>(c) <= 0x20 || c == '"' || c == '=' || c == '\\' || c == 0x7f) return true;
-  }
-  return false;
-}
-
-void append_value(std::string& line, std::string_view text) {
-  if (!needs_quotes(text)) {
-    line += text;
-    return;
-  }
-  line += '"';
-  for (const char c : text) {
-    switch (c) {
-      case '"': line += "\\\""; break;
-      case '\\': line += "\\\\"; break;
-      case '\n': line += "\\n"; break;
-      case '\r': line += "\\r"; break;
-      case '\t': line += "\\t"; break;
-      default:
-        if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
-          line += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
-        } else {
-          line += c;
-        }
-    }
-  }
-  line += '"';
 }
 
 LevelTable current_levels() {
@@ -151,7 +123,7 @@ bool enabled(Room room, Level level) noexcept {
   return level != Level::off && level >= levels[static_cast<std::size_t>(room)].load(std::memory_order_relaxed);
 }
 
-void write(Room room, Level level, std::string_view event, std::initializer_list<Field> fields) {
+void write_fields(Room room, Level level, std::string_view event, std::span<const Field> fields) {
   std::string line = fmt::format("level={} room={} event=", to_string(level), to_string(room));
   append_value(line, event);
   for (const Field& field : fields) {

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <initializer_list>
+#include <span>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -14,8 +15,8 @@
 namespace spindrift::log {
 
 enum class Level : std::uint8_t { trace, debug, info, warn, error, off };
-enum class Room : std::uint8_t { core, fabric, kernel, sst, smc, views, group, dds, tools };
-inline constexpr std::size_t room_count = 9;
+enum class Room : std::uint8_t { core, fabric, kernel, sst, smc, views, group, dds, tools, audit };
+inline constexpr std::size_t room_count = 10;
 
 [[nodiscard]] std::string_view to_string(Room room) noexcept;
 
@@ -43,7 +44,10 @@ void set_level(Room room, Level level) noexcept;
 
 [[nodiscard]] bool enabled(Room room, Level level) noexcept;
 /// Writes one line: time, level, room, event, fields. Call through the helpers below.
-void write(Room room, Level level, std::string_view event, std::initializer_list<Field> fields);
+void write_fields(Room room, Level level, std::string_view event, std::span<const Field> fields);
+inline void write(Room room, Level level, std::string_view event, std::initializer_list<Field> fields) {
+  write_fields(room, level, event, {fields.begin(), fields.size()});
+}
 
 #define SPINDRIFT_LOG_HELPER(name)                                                                      \
   inline void name(Room room, std::string_view event, std::initializer_list<Field> fields = {}) {       \

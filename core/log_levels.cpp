@@ -10,8 +10,8 @@
 namespace spindrift::log {
 namespace {
 
-constexpr std::array<std::string_view, room_count> room_names = {"core",  "fabric", "kernel", "sst", "smc",
-                                                                 "views", "group",  "dds",    "tools"};
+constexpr std::array<std::string_view, room_count> room_names = {"core",  "fabric", "kernel", "sst",   "smc",
+                                                                 "views", "group",  "dds",    "tools", "audit"};
 constexpr std::array<std::string_view, 6> level_names = {"trace", "debug", "info", "warn", "error", "off"};
 
 template <class Names>

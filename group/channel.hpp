@@ -10,8 +10,10 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include <spindrift/core/audit.hpp>
 #include <spindrift/core/clock.hpp>
 #include <spindrift/core/counters.hpp>
 #include <spindrift/fabric/fabric.hpp>
@@ -26,12 +28,13 @@ namespace spindrift::group {
 
 /// The surroundings that the parts of a group have in common; they outlive them.
 struct Environment {
-  explicit Environment(NodeId self) : state(self) {}
+  Environment(NodeId self, std::shared_ptr<AuditTrail> trail) : state(self), audit(std::move(trail)) {}
 
   SystemClock clock;
   std::unique_ptr<fabric::Fabric> fabric;  ///< from joining on
   SharedState state;
   HandlerThreads handler_threads;
+  std::shared_ptr<AuditTrail> audit;
   std::atomic<bool> has_workers{false};  ///< some handler runs on a thread of its own
 };
 

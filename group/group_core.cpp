@@ -8,6 +8,7 @@
 
 #include <spindrift/core/limits.hpp>
 #include <spindrift/core/log.hpp>
+#include <spindrift/group/group_audit.hpp>
 #include <spindrift/group/poll_loop.hpp>
 
 namespace spindrift {
@@ -15,6 +16,8 @@ namespace {
 
 using group::wall_clock_ms;
 using views::MemberState;
+
+bool is_over(MemberState state) noexcept { return state == MemberState::left || state == MemberState::failed; }
 
 /// A replicated object's channel into its group.
 class ReplicaChannelOf final : public ReplicaChannel {
@@ -62,7 +65,7 @@ void GroupCore::poll() {
   for (bool over = false; !over;) {
     const auto [progress, wake_at] = step();
     publish_state();
-    over = abort_.load(std::memory_order_seq_cst) || ended();
+    over = abort_.load(std::memory_order_seq_cst) || is_over(published_);
     switch (progress || over ? loop.on_work() : loop.on_nothing(environment_.clock.now())) {
       case Next::nothing: break;
       case Next::yield: sched_yield(); break;
@@ -121,14 +124,13 @@ void GroupCore::publish_state() {
 
   const auto handler = environment_.state.on_state(state, failure);
   for (const auto& channel : channels_) channel->let_all_go();
-  if (ended()) {
+  if (is_over(state)) {
+    group::tell_end(*environment_.audit, self(), failure);
     replicas_.on_end(failure ? *failure
                              : Error(ErrorKind::group_closed, environment_.state.own_name() + " has left the group"));
   }
   if (handler) handler(*failure);
 }
-
-bool GroupCore::ended() const noexcept { return published_ == MemberState::left || published_ == MemberState::failed; }
 
 void GroupCore::on_delivery(SubgroupId id, std::span<const Delivery> batch) {
   group::Channel& channel = channels_[id];
@@ -138,6 +140,9 @@ void GroupCore::on_delivery(SubgroupId id, std::span<const Delivery> batch) {
 void GroupCore::on_view(const NewView& news) {
   views_.add(1);
   status_->on_view(news, wall_clock_ms());
+  const bool first = environment_.state.view().members.empty();
+  group::tell_view(*environment_.audit, news, first ? news.view.members : news.joined,
+                   [this](NodeId node) { return config_.address_of(node); });
   environment_.state.on_view(news.view);
   for (const SubgroupId id : news.state_lost) {
     log::warn(log::Room::group, "all members that had the state are gone; it begins anew",
@@ -170,6 +175,10 @@ void GroupCore::on_dropped(SubgroupId id, std::uint64_t messages) {
             {{"subgroup", channel.name()}, {"messages", messages}});
   if (ObjectChannel* const objects = channel.objects()) objects->on_dropped();
   if (options_.on_dropped) options_.on_dropped(channel.handle(), messages);
+}
+
+void GroupCore::on_turned_away(NodeId node, const std::string& reason) {
+  group::tell_turned_away(*environment_.audit, node, reason, [this](NodeId each) { return config_.address_of(each); });
 }
 
 void GroupCore::on_private(NodeId from, std::span<const std::byte> message) {

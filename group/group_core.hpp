@@ -65,6 +65,7 @@ class GroupCore final : public views::Upcalls {
   [[nodiscard]] std::unique_ptr<views::StateReader> save_state(SubgroupId id) override { return channels_[id].save_state(); }
   [[nodiscard]] std::unique_ptr<views::StateWriter> load_state(SubgroupId id) override { return channels_[id].load_state(); }
   void on_private(NodeId from, std::span<const std::byte> message) override;
+  void on_turned_away(NodeId node, const std::string& reason) override;
 
   [[nodiscard]] views::MemberOptions member_options(const View& everybody, const group::Probe& probe) const;
   [[nodiscard]] std::string own_file(std::string_view suffix) const;
@@ -80,7 +81,6 @@ class GroupCore final : public views::Upcalls {
   views::Member::Step step();
   void post_private_messages();
   void publish_state();
-  [[nodiscard]] bool ended() const noexcept;
 
   Config config_;
   GroupOptions options_;

@@ -32,96 +32,113 @@ Result<std::vector<fabric::Address>> roster_of(const Config& config, const Fabri
   return roster;
 }
 
-using Credentials = std::shared_ptr<fabric::tls::Credentials>;
+/// The objects that all parts of a group's fabric share.
+struct FabricContext {
+  std::shared_ptr<fabric::tls::Credentials> credentials;  ///< null: nobody proves anything
+  std::shared_ptr<AuditTrail> audit;
+};
 
 /// The keys by which this node proves itself to nodes on other hosts; null if no node has to. Errors: as
 /// tls::Credentials::load.
-Result<Credentials> credentials_of(const Config& config, const FabricName& name) {
-  if (config.proves_members()) {
-    SPINDRIFT_TRY_ASSIGN(auto credentials,
-                         fabric::tls::Credentials::load(config.keys_directory(), config.group_name(), config.local_id()));
-    log::info(log::Room::fabric, "keys are in force", {{"identity", credentials->identity().uri()}});
-    return credentials;
-  }
+Result<std::shared_ptr<fabric::tls::Credentials>> credentials_of(const Config& config, const FabricName& name) {
+  if (name.between_hosts == BetweenHosts::none) return std::shared_ptr<fabric::tls::Credentials>();
+  if (config.proves_members())
+    return fabric::tls::Credentials::load(config.keys_directory(), config.group_name(), config.local_id());
   if (name.between_hosts == BetweenHosts::tcp || config.needs_trusted_network()) {
     log::warn(log::Room::fabric, "nothing proves who members are, and nothing is encrypted",
               {{"reason", "[SPINDRIFT] security = none"}});
   }
-  return Credentials();
+  return std::shared_ptr<fabric::tls::Credentials>();
 }
 
-Result<kernel::VqOptions> vq_options(const Config& config, const FabricName& name, Credentials credentials) {
+Result<kernel::VqOptions> vq_options(const Config& config, const FabricName& name, const FabricContext& context) {
   SPINDRIFT_TRY_ASSIGN(auto roster, roster_of(config, name));
   return kernel::VqOptions{.self = config.local_id(),
                            .provider = name.provider,
                            .runtime_directory = config.runtime_directory(),
                            .group_name = config.group_name(),
                            .roster = std::move(roster),
-                           .credentials = std::move(credentials)};
+                           .credentials = context.credentials,
+                           .audit = context.audit};
 }
 
-fabric::ShmOptions shm_options(const Config& config) {
-  return {.self = config.local_id(), .runtime_directory = config.runtime_directory(), .group_name = config.group_name()};
+fabric::ShmOptions shm_options(const Config& config, const FabricContext& context) {
+  return {.self = config.local_id(),
+          .runtime_directory = config.runtime_directory(),
+          .group_name = config.group_name(),
+          .audit = context.audit};
 }
 
-fabric::OfiOptions ofi_options(const Config& config, const FabricName& name, Credentials credentials) {
+fabric::OfiOptions ofi_options(const Config& config, const FabricName& name, const FabricContext& context) {
   return {.self = config.local_id(),
           .provider = name.provider,
           .runtime_directory = config.runtime_directory(),
           .group_name = config.group_name(),
-          .credentials = std::move(credentials)};
+          .credentials = context.credentials,
+          .audit = context.audit};
 }
 
-fabric::TcpOptions tcp_options(const Config& config, Credentials credentials) {
+fabric::TcpOptions tcp_options(const Config& config, const FabricContext& context) {
   return {.self = config.local_id(),
           .runtime_directory = config.runtime_directory(),
           .group_name = config.group_name(),
-          .credentials = std::move(credentials)};
+          .credentials = context.credentials,
+          .audit = context.audit};
 }
 
-fabric::VerbsOptions verbs_options(const Config& config, Credentials credentials) {
+fabric::VerbsOptions verbs_options(const Config& config, const FabricContext& context) {
   return {.self = config.local_id(),
           .runtime_directory = config.runtime_directory(),
           .group_name = config.group_name(),
-          .credentials = std::move(credentials)};
+          .credentials = context.credentials,
+          .audit = context.audit};
 }
 
 /// The part of a mixed fabric that reaches other hosts.
-Result<std::unique_ptr<fabric::connected::Endpoint>> make_far_part(const Config& config, const FabricName& name) {
-  SPINDRIFT_TRY_ASSIGN(Credentials credentials, credentials_of(config, name));
-  if (name.between_hosts == BetweenHosts::tcp) return fabric::make_tcp_part(tcp_options(config, std::move(credentials)));
-  if (name.between_hosts == BetweenHosts::verbs)
-    return fabric::make_verbs_part(verbs_options(config, std::move(credentials)));
-  if (name.between_hosts == BetweenHosts::ofi)
-    return fabric::make_ofi_part(ofi_options(config, name, std::move(credentials)));
-  SPINDRIFT_TRY_ASSIGN(const kernel::VqOptions options, vq_options(config, name, std::move(credentials)));
+Result<std::unique_ptr<fabric::connected::Endpoint>> make_far_part(const Config& config, const FabricName& name,
+                                                                   const FabricContext& context) {
+  if (name.between_hosts == BetweenHosts::tcp) return fabric::make_tcp_part(tcp_options(config, context));
+  if (name.between_hosts == BetweenHosts::verbs) return fabric::make_verbs_part(verbs_options(config, context));
+  if (name.between_hosts == BetweenHosts::ofi) return fabric::make_ofi_part(ofi_options(config, name, context));
+  SPINDRIFT_TRY_ASSIGN(const kernel::VqOptions options, vq_options(config, name, context));
   return kernel::make_vq_part(options);
 }
 
 /// A fabric that reaches all members, on whatever host.
-Result<std::unique_ptr<fabric::Fabric>> make_one_fabric(const Config& config, const FabricName& name) {
-  SPINDRIFT_TRY_ASSIGN(Credentials credentials, credentials_of(config, name));
-  if (name.between_hosts == BetweenHosts::tcp) return fabric::make_tcp(tcp_options(config, std::move(credentials)));
-  if (name.between_hosts == BetweenHosts::verbs) return fabric::make_verbs(verbs_options(config, std::move(credentials)));
-  if (name.between_hosts == BetweenHosts::ofi) return fabric::make_ofi(ofi_options(config, name, std::move(credentials)));
-  SPINDRIFT_TRY_ASSIGN(const kernel::VqOptions options, vq_options(config, name, std::move(credentials)));
+Result<std::unique_ptr<fabric::Fabric>> make_one_fabric(const Config& config, const FabricName& name,
+                                                        const FabricContext& context) {
+  if (name.between_hosts == BetweenHosts::tcp) return fabric::make_tcp(tcp_options(config, context));
+  if (name.between_hosts == BetweenHosts::verbs) return fabric::make_verbs(verbs_options(config, context));
+  if (name.between_hosts == BetweenHosts::ofi) return fabric::make_ofi(ofi_options(config, name, context));
+  SPINDRIFT_TRY_ASSIGN(const kernel::VqOptions options, vq_options(config, name, context));
   return kernel::make_vq(options);
 }
 
-Result<std::unique_ptr<fabric::Fabric>> make_fabric(const Config& config) {
-  SPINDRIFT_TRY_ASSIGN(const FabricName name, FabricName::parse(config.fabric()));
-  if (name.between_hosts == BetweenHosts::none) return fabric::make_shm(shm_options(config));
-  if (!name.mixed()) return make_one_fabric(config, name);
-  SPINDRIFT_TRY_ASSIGN(auto near, fabric::shm::make_part(shm_options(config)));
-  SPINDRIFT_TRY_ASSIGN(auto far, make_far_part(config, name));
+Result<std::unique_ptr<fabric::Fabric>> make_fabric(const Config& config, const FabricName& name,
+                                                    const FabricContext& context) {
+  if (name.between_hosts == BetweenHosts::none) return fabric::make_shm(shm_options(config, context));
+  if (!name.mixed()) return make_one_fabric(config, name, context);
+  SPINDRIFT_TRY_ASSIGN(auto near, fabric::shm::make_part(shm_options(config, context)));
+  SPINDRIFT_TRY_ASSIGN(auto far, make_far_part(config, name, context));
   return fabric::make_mixed(std::move(near), std::move(far));
+}
+
+void tell_beginning(const Config& config, const FabricContext& context) {
+  AuditEvent began{.kind = AuditKind::began, .subject = config.local_id(), .more = {{"fabric", config.fabric()}}};
+  if (context.credentials != nullptr) began.certificate = context.credentials->facts().own;
+  context.audit->write(std::move(began));
 }
 
 }  // namespace
 
 Result<std::unique_ptr<fabric::Fabric>> open_group_fabric(
-    const Config& config, const std::function<std::unique_ptr<fabric::Fabric>(std::unique_ptr<fabric::Fabric>)>& watch) {
-  SPINDRIFT_TRY_ASSIGN(auto fabric, make_fabric(config));
+    const Config& config, const std::shared_ptr<AuditTrail>& audit,
+    const std::function<std::unique_ptr<fabric::Fabric>(std::unique_ptr<fabric::Fabric>)>& watch) {
+  SPINDRIFT_TRY_ASSIGN(const FabricName name, FabricName::parse(config.fabric()));
+  SPINDRIFT_TRY_ASSIGN(auto credentials, credentials_of(config, name));
+  const FabricContext context{std::move(credentials), audit};
+  SPINDRIFT_TRY_ASSIGN(auto fabric, make_fabric(config, name, context));
+  tell_beginning(config, context);
   if (watch) fabric = watch(std::move(fabric));
   log::info(log::Room::fabric, "chosen",
             {{"fabric", fabric->traits().name}, {"reason", config.origin("SPINDRIFT", "fabric")}});

@@ -4,15 +4,17 @@
 #include <functional>
 #include <memory>
 
+#include <spindrift/core/audit.hpp>
 #include <spindrift/core/config/config.hpp>
 #include <spindrift/fabric/fabric.hpp>
 #include <spindrift/core/result.hpp>
 
 namespace spindrift::group {
 
-/// Opens it and listens where the configuration says that this node does. Logs the choice. `watch`, if there is one, puts a
-/// decorator around it before it listens. Errors: those of the fabric.
+/// Opens it and listens where the configuration says that this node does. Logs the choice, and `audit` is told of it and of
+/// who calls. `watch`, if there is one, puts a decorator around it before it listens. Errors: those of the fabric.
 [[nodiscard]] Result<std::unique_ptr<fabric::Fabric>> open_group_fabric(
-    const Config& config, const std::function<std::unique_ptr<fabric::Fabric>(std::unique_ptr<fabric::Fabric>)>& watch = {});
+    const Config& config, const std::shared_ptr<AuditTrail>& audit,
+    const std::function<std::unique_ptr<fabric::Fabric>(std::unique_ptr<fabric::Fabric>)>& watch = {});
 
 }  // namespace spindrift::group

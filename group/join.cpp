@@ -47,12 +47,15 @@ LayoutFunction with_split_rows(LayoutFunction layout) {
 }  // namespace
 
 GroupCore::GroupCore(Config config, GroupOptions options)
-    : config_(std::move(config)), options_(std::move(options)), environment_(config_.local_id()) {}
+    : config_(std::move(config)),
+      options_(std::move(options)),
+      environment_(config_.local_id(),
+                   std::make_shared<AuditTrail>(config_.group_name(), config_.local_id(), config_.audit_file())) {}
 
 void GroupCore::join(const group::Probe& probe) {
   value_or_throw(config_.begin_logging());
   directory_.emplace(value_or_throw(GuardedDirectory::open(config_.runtime_directory(), config_.group_name())));
-  environment_.fabric = value_or_throw(group::open_group_fabric(config_, probe.watch_fabric));
+  environment_.fabric = value_or_throw(group::open_group_fabric(config_, environment_.audit, probe.watch_fabric));
   make_member(probe);
   poller_ = value_or_throw(start_thread([this] { poll(); }));
   await_view();

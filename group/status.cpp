@@ -42,7 +42,7 @@ Json to_json(const std::vector<NodeId>& nodes) {
 
 Json to_json(const MemberStatus::Change& change) {
   Json failed = Json::array();
-  for (const auto& [node, reason] : change.failed) failed.push_back({{"node", node.value()}, {"reason", reason}});
+  for (const views::Removal& each : change.failed) failed.push_back({{"node", each.node.value()}, {"reason", each.reason}});
   return {{"view", change.view.value()},      {"at_ms", change.at_ms},        {"members", to_json(change.members)},
           {"joined", to_json(change.joined)}, {"left", to_json(change.left)}, {"failed", failed}};
 }

@@ -73,7 +73,7 @@ std::vector<Departure> GroupReport::departures() const {
         departure.at_ms = std::min(departure.at_ms, change.at_ms);
       };
       for (const NodeId who : change.left) note(who, false, {});
-      for (const auto& [who, reason] : change.failed) note(who, true, reason);
+      for (const views::Removal& each : change.failed) note(each.node, true, each.reason);
     }
   }
   std::vector<Departure> departures;

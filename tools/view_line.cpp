@@ -11,7 +11,7 @@ namespace {
 
 std::string json_line(const NewView& news, NodeId self) {
   auto failed = nlohmann::json::array();
-  for (const auto& [node, reason] : news.failed) failed.push_back({{"node", node}, {"reason", reason}});
+  for (const Removal& each : news.failed) failed.push_back({{"node", each.node}, {"reason", each.reason}});
   auto inadequate = nlohmann::json::array();
   for (const SubgroupView& subgroup : news.view.subgroups) {
     if (!subgroup.inadequate.empty()) inadequate.push_back({{"subgroup", subgroup.name}, {"reason", subgroup.inadequate}});
@@ -29,7 +29,7 @@ std::string view_line(const NewView& news, NodeId self, bool json) {
   std::string line = fmt::format("view {}: members {}", news.view.id, listed(news.view.members));
   if (!news.joined.empty()) line += "; joined " + listed(news.joined);
   if (!news.left.empty()) line += "; left " + listed(news.left);
-  for (const auto& [node, reason] : news.failed) line += fmt::format("; failed {} ({})", node, reason);
+  for (const Removal& each : news.failed) line += fmt::format("; failed {} ({})", each.node, each.reason);
   for (const SubgroupView& subgroup : news.view.subgroups) {
     if (!subgroup.inadequate.empty()) line += fmt::format("; subgroup {} waits: {}", subgroup.name, subgroup.inadequate);
   }

@@ -126,6 +126,7 @@ void Links::on_connected(const fabric::Event& event) {
   Peer* const peer = peer_of(event.node);
   if (peer == nullptr) {
     send_in_parts(fabric_, event.peer, encode(Refusal{"this group knows no node with your id"}));
+    consequences_.push_back(LinkTurnedAway{event.node, "this group knows no node with its id"});
     return fabric_.disconnect(event.peer);
   }
   const bool fresh = view_ == nullptr;
@@ -258,6 +259,7 @@ void Links::hang_up(Peer& peer, bool broke) {
 
 void Links::refuse(Peer& peer, std::string_view reason) {
   send_in_parts(fabric_, peer.id, encode(Refusal{std::string(reason)}));
+  consequences_.push_back(LinkTurnedAway{peer.address.node, std::string(reason)});
   hang_up(peer);
 }
 
@@ -271,6 +273,7 @@ void Links::accuse(Peer& peer, std::string reason) {
             .fix("run the same release of spindrift on all nodes")});
     return;
   }
+  consequences_.push_back(LinkTurnedAway{peer.address.node, std::move(reason)});
   part_from(peer, {}, false);
   hang_up(peer);
 }

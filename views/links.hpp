@@ -57,7 +57,13 @@ struct LinkOver {
 struct LinkRefused {
   Error error;
 };
-using LinkEvent = std::variant<LinkHandled, LinkSuspects, LinkAgreed, LinkHeard, LinkExposed, LinkOver, LinkRefused>;
+/// A process of that node, which is in no view, is not taken for one that could be.
+struct LinkTurnedAway {
+  NodeId node;
+  std::string reason;
+};
+using LinkEvent =
+    std::variant<LinkHandled, LinkSuspects, LinkAgreed, LinkHeard, LinkExposed, LinkOver, LinkRefused, LinkTurnedAway>;
 
 /// The fabric's events, batch by batch, behind those that were kept of connections that have just taken another's place.
 class FabricEvents {

@@ -34,6 +34,12 @@ Error removed_error(const Epoch& present, const std::string& by_whom) {
       .fix("start it again: it joins as a new incarnation");
 }
 
+Removal removal_of(NodeId node, Rank rank, const Epoch& old) {
+  const ViewChange::Suspicion* const why = suspicion_of(old.change(), rank);
+  if (why == nullptr) return {node, "another member suspected it", std::nullopt};
+  return {node, why->reason, old.view().members[why->by.value()]};
+}
+
 Error lost_majority(const Epoch& present) {
   std::string gone;
   std::size_t turned_away = 0;
@@ -283,7 +289,7 @@ bool Member::conclude(Time now) {
   for (std::uint32_t i = 0; i < old.view().members.size(); ++i) {
     const NodeId node = old.view().members[i];
     if (decree.left.contains(Rank(i))) news.left.push_back(node);
-    if (decree.failed.contains(Rank(i))) news.failed.push_back({node, old.change().reason_of(Rank(i))});
+    if (decree.failed.contains(Rank(i))) news.failed.push_back(removal_of(node, Rank(i), old));
   }
   install(std::move(next), std::move(news), now);
   return true;

@@ -38,6 +38,7 @@ void Member::on_event(LinkEvent& event) {
                    founding_.on_lost();
                  },
                  [&](LinkRefused& what) { fail(std::move(what.error)); },
+                 [&](LinkTurnedAway& what) { upcalls_.on_turned_away(what.node, what.reason); },
              },
              event);
 }

@@ -1,6 +1,7 @@
 // The news that an application hears of a view that begins.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,9 @@ namespace spindrift::views {
 struct Removal {
   NodeId node;         ///< its later starts are other members
   std::string reason;  ///< for people, with who says so
+  /// The member that accused it first, as far as this one knows: this one by its own finding, or another. Nothing: others
+  /// alone know.
+  std::optional<NodeId> by{};
 };
 
 /// A view that begins here.

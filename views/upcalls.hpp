@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 
 #include <spindrift/core/view.hpp>
 #include <spindrift/smc/multicast.hpp>
@@ -49,6 +50,11 @@ class Upcalls : public smc::DeliverySink {
   /// ordered mode only what this node can send no more, because it was moved out of the subgroup's senders or leaves while
   /// it is inadequate, and what it sent before it had a state that is lost now.
   virtual void on_dropped(SubgroupId subgroup, std::uint64_t messages) = 0;
+  /// A process of that node asked to be in the group and was turned away, or left, for what it said. `reason` is for people.
+  virtual void on_turned_away(NodeId node, const std::string& reason) {
+    static_cast<void>(node);
+    static_cast<void>(reason);
+  }
   /// The application's state of this subgroup, now: at the boundary of two views. Null: it has none.
   [[nodiscard]] virtual std::unique_ptr<StateReader> save_state(SubgroupId subgroup) = 0;
   /// A state is coming for this newcomer.

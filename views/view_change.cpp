@@ -44,13 +44,6 @@ bool ViewChange::somebody_leaves() const noexcept {
   return false;
 }
 
-std::string ViewChange::reason_of(Rank rank) const {
-  for (const Suspicion& suspicion : suspicions_) {
-    if (suspicion.rank == rank) return suspicion.reason;
-  }
-  return "another member suspected it";
-}
-
 Rank ViewChange::leader() const noexcept {
   Rank rank(0);
   while (suspected_.contains(rank)) ++rank;
@@ -67,13 +60,13 @@ std::uint64_t ViewChange::quorum() const noexcept {
 }
 
 // Freezing comes first: nothing that the suspect wrote or writes has an effect here any more.
-void ViewChange::suspect(Rank rank, std::string reason, bool turned_away) {
+void ViewChange::suspect_by(Rank accuser, Rank rank, std::string reason, bool turned_away) {
   if (rank == self_ || suspected_.contains(rank)) return;
   table_.freeze(rank);
   suspected_.add(rank);
   log::info(log::Room::views, "suspects",
             {{"node", view_.members[self_.value()]}, {"whom", view_.members[rank.value()]}, {"reason", reason}});
-  suspicions_.push_back({rank, std::move(reason), turned_away});
+  suspicions_.push_back({rank, std::move(reason), turned_away, accuser});
   if (turned_away) return;
   told_.add(rank);
   store_told();
@@ -203,12 +196,12 @@ bool ViewChange::hear(Rank from, const RankSet& quiet) {
   if (leader() != self_ && leader() != from) {
     const Rank chief = leader();
     if (!accused.contains(chief) || !quiet.contains(chief)) return false;
-    suspect(chief, who + " suspects it");
+    suspect_by(from, chief, who + " suspects it", false);
     return true;
   }
   if (outranked(from)) return false;
   for (std::uint32_t i = 0; i < seen_.size(); ++i) {
-    if (accused.contains(Rank(i))) suspect(Rank(i), who + " suspects it");
+    if (accused.contains(Rank(i))) suspect_by(from, Rank(i), who + " suspects it", false);
   }
   return true;  // its accusations are all taken up: it is heard once
 }
@@ -394,6 +387,12 @@ Decree ViewChange::compose(const std::vector<Candidate>& candidates) const {
     for (std::uint64_t& count : trim) count = count == ~std::uint64_t{0} ? 0 : count;
   }
   return decree;
+}
+
+const ViewChange::Suspicion* suspicion_of(const ViewChange& change, Rank rank) noexcept {
+  const auto& all = change.suspicions();
+  const auto at = std::ranges::find(all, rank, &ViewChange::Suspicion::rank);
+  return at == all.end() ? nullptr : &*at;
 }
 
 }  // namespace spindrift::views

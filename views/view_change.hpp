@@ -49,6 +49,7 @@ class ViewChange {
     Rank rank;
     std::string reason;
     bool turned_away = false;  ///< it suspected this member first
+    Rank by{};                 ///< whose finding it is
   };
 
   /// Everything outlives this object. `loaded`: by subgroup, the members that had its state when the view began.
@@ -59,7 +60,9 @@ class ViewChange {
   /// An own finding about a member. Takes effect at once; ignored for oneself and when already suspected. The others are
   /// told at once, but of who turned this member away only when a pass has seen that a majority has not, and not just after
   /// it woke: a member that slept and is given up takes nobody along.
-  void suspect(Rank rank, std::string reason, bool turned_away = false);
+  void suspect(Rank rank, std::string reason, bool turned_away = false) {
+    suspect_by(self_, rank, std::move(reason), turned_away);
+  }
   /// Tells the others of every suspicion.
   void tell_all();
 
@@ -77,8 +80,6 @@ class ViewChange {
   [[nodiscard]] const RankSet& newcomers() const noexcept { return newcomers_; }
   /// In the order of their discovery; grows.
   [[nodiscard]] const std::vector<Suspicion>& suspicions() const noexcept { return suspicions_; }
-  /// Why a member was removed, as far as this one knows.
-  [[nodiscard]] std::string reason_of(Rank rank) const;
   /// The lowest rank that is not suspected.
   [[nodiscard]] Rank leader() const noexcept;
   /// In state `decided`.
@@ -108,6 +109,7 @@ class ViewChange {
     RankSet suspected;
   };
 
+  void suspect_by(Rank accuser, Rank rank, std::string reason, bool turned_away);
   void look_for_life();
   void store_told();
   bool read_rows(const RankSet& quiet);
@@ -145,5 +147,8 @@ class ViewChange {
   std::vector<std::uint64_t> heartbeats_;  // by rank
   std::optional<Decree> decree_;
 };
+
+/// The suspicion of a member, or null: this one does not suspect it.
+[[nodiscard]] const ViewChange::Suspicion* suspicion_of(const ViewChange& change, Rank rank) noexcept;
 
 }  // namespace spindrift::views

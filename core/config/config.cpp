@@ -169,6 +169,7 @@ Duration Config::suspect_after() const { return std::chrono::milliseconds(intege
 bool Config::partitioning_safety_disabled() const { return boolean("DERECHO", "disable_partitioning_safety"); }
 const std::string& Config::log_level() const { return text("SPINDRIFT", "log_level"); }
 const std::string& Config::log_file() const { return text("SPINDRIFT", "log_file"); }
+const std::string& Config::audit_file() const { return text("SPINDRIFT", "audit_file"); }
 
 Result<void> Config::begin_logging() const {
   if (state_->at("SPINDRIFT", "log_file").rank != OriginRank::standard) SPINDRIFT_TRY(log::set_file(log_file()));

@@ -113,6 +113,8 @@ class Config {
   [[nodiscard]] const std::string& log_level() const;
   /// Empty: standard error.
   [[nodiscard]] const std::string& log_file() const;
+  /// Empty: the audit is in the log alone.
+  [[nodiscard]] const std::string& audit_file() const;
   /// Makes the log of this process as log_level and log_file say; what is set nowhere leaves it as it is. Group's
   /// constructor calls it: of several configurations in one process the last wins. Errors: resource.
   [[nodiscard]] Result<void> begin_logging() const;

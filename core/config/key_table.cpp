@@ -127,10 +127,14 @@ constexpr Key table[] = {
      65'536, bytes_max, "bytes"},
     {"SPINDRIFT", "log_level", log_levels, node, "warn",
      "What is logged: a level for every room, then exceptions; example: info,smc=trace. Levels: trace, debug, info, warn, "
-     "error, off. Rooms: core, fabric, kernel, sst, smc, views, group, dds, tools."},
+     "error, off. Rooms: core, fabric, kernel, sst, smc, views, group, dds, tools, audit."},
     {"SPINDRIFT", "log_file", path, node, "",
      "File that log lines are appended to, in a directory that is there. Empty: standard error. This and log_level hold for "
      "the whole process from the start of its member on."},
+    {"SPINDRIFT", "audit_file", path, node, "",
+     "File that lines of the audit are appended to: who came in, was refused or removed, and which keys changed, each with "
+     "who and why. It is made with mode 0600, may be renamed at any time, and has all of them whatever log_level says. "
+     "Empty: they are in the log alone, room audit."},
 
     // [DERECHO]
     launched({"DERECHO", "local_id", integer, node, "0",

@@ -94,6 +94,10 @@ class Connection {
 
   /// Whether the other end, once proved, would be let in today as well. Errors: refused.
   [[nodiscard]] virtual Result<void> recheck() const { return session == nullptr ? Result<void>() : session->recheck(); }
+  /// The certificate that the other end has shown, if it has.
+  [[nodiscard]] virtual std::optional<ShownCertificate> certificate() const {
+    return session == nullptr ? std::nullopt : session->certificate();
+  }
 
   void say(std::span<const std::byte> message, bool signaled) {
     send(message, signaled, 0);

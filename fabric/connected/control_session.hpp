@@ -45,6 +45,9 @@ class ControlSession {
   /// Once proved: whether the other end would be let in today as well. Errors: refused.
   [[nodiscard]] Result<void> recheck() const { return records_.recheck(); }
 
+  /// The certificate that the other end has shown so far; nothing: it has shown none.
+  [[nodiscard]] std::optional<ShownCertificate> certificate() const { return records_.certificate(); }
+
   /// Seals a message, once proved. Errors: resource.
   [[nodiscard]] Result<void> say(std::span<const std::byte> message);
   /// Messages of the connection that carry what is sealed.

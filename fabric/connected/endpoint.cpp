@@ -66,8 +66,9 @@ Endpoint::Endpoint(EndpointOptions options, Character character, std::uint64_t i
       connections_(
           self_, incarnation_,
           {.connections_max = peers_max, .remote_key_max = character_.remote_key_max, .silence_max = options.silence_max},
-          Proofs(std::move(options.credentials), self_, incarnation_, clock_.now(), options.proved_by), *transport_,
-          regions_, [this] { sleeper_.ring(); }) {}
+          Proofs(std::move(options.credentials), std::move(options.audit), self_, incarnation_, clock_.now(),
+                 options.proved_by),
+          *transport_, regions_, [this] { sleeper_.ring(); }) {}
 
 Result<std::unique_ptr<Fabric>> Endpoint::alone(Result<std::unique_ptr<Endpoint>> part, const std::string& runtime_directory,
                                                 const std::string& group_name) {

@@ -46,6 +46,8 @@ struct EndpointOptions {
   Duration silence_max{};
   /// The keys by which the members prove themselves. Null: nobody proves anything.
   std::shared_ptr<tls::Credentials> credentials{};
+  /// The audit that is told of callers, proved and refused.
+  std::shared_ptr<AuditTrail> audit = std::make_shared<AuditTrail>();
   ProvedBy proved_by = ProvedBy::session;
 };
 

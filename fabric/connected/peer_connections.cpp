@@ -219,11 +219,14 @@ void PeerConnections::on_sealed(Connection& connection, std::span<const std::byt
     connection.ring();
   }
   if (!taken) {
-    proofs_.on_refused(connection.node(), taken.error(), now_);
+    proofs_.on_refused(connection, taken.error(), now_);
     return end_unproved(connection, taken.error(), rules_, now_);
   }
   const bool proved = connection.session->state() == ControlSession::State::proved;
-  if (proved && connection.peer == PeerId{}) introduce(connection);
+  if (proved && connection.peer == PeerId{}) {
+    proofs_.on_proved(connection);
+    introduce(connection);
+  }
   for (auto message = connection.session->next(); message && !connection.broken(); message = connection.session->next()) {
     const auto control = decode_control(*message);
     if (!control || control->kind == Kind::sealed)

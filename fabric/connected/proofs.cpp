@@ -16,13 +16,15 @@ constexpr auto between_attempts = std::chrono::seconds(1);
 
 }  // namespace
 
-Proofs::Proofs(std::shared_ptr<tls::Credentials> credentials, NodeId self, std::uint64_t incarnation, Time now,
-               ProvedBy proved_by)
+Proofs::Proofs(std::shared_ptr<tls::Credentials> credentials, std::shared_ptr<AuditTrail> audit, NodeId self,
+               std::uint64_t incarnation, Time now, ProvedBy proved_by)
     : credentials_(std::move(credentials)),
+      audit_(std::move(audit)),
       self_(self),
       incarnation_(incarnation),
       proved_by_(proved_by),
-      key_watch_(proved_by == ProvedBy::session ? credentials_ : nullptr, now) {
+      key_watch_(proved_by == ProvedBy::session ? credentials_ : nullptr, audit_, now),
+      refusals_(audit_) {
   if (credentials_ == nullptr) return;
   revision_ = credentials_->revision();
   lists_ = credentials_->lists();
@@ -53,16 +55,31 @@ bool Proofs::may_be_clear(const Connection& connection, Kind kind) const noexcep
 Result<void> Proofs::judge(const Connection& connection, bool other_keys, Time now) {
   if (credentials_ == nullptr) return {};
   const ControlSession* const session = connection.session.get();
+  if (session == nullptr || session->state() == ControlSession::State::proved)
+    return other_keys ? judge_again(connection) : Result<void>();
   Result<void> verdict;
-  if (session == nullptr || session->state() == ControlSession::State::proved) {
-    if (other_keys) verdict = connection.recheck();
-  } else if (now >= session->deadline()) {
+  if (now >= session->deadline()) {
     verdict = Error(ErrorKind::timed_out, "it did not prove who it is in 3 s");
   } else {
     next_deadline_ = std::min(next_deadline_, session->deadline());
   }
-  if (!verdict) on_refused(connection.node(), verdict.error(), now);
+  if (!verdict) on_refused(connection, verdict.error(), now);
   return verdict;
+}
+
+Result<void> Proofs::judge_again(const Connection& connection) const {
+  auto verdict = connection.recheck();
+  if (!verdict) {
+    audit_->write({.kind = AuditKind::cut_off,
+                   .subject = connection.node(),
+                   .certificate = connection.certificate(),
+                   .reason = verdict.error().to_string()});
+  }
+  return verdict;
+}
+
+void Proofs::on_proved(const Connection& connection) {
+  audit_->write({.kind = AuditKind::proved, .subject = connection.node(), .certificate = connection.certificate()});
 }
 
 void Proofs::give_lists(Connection& connection) const {
@@ -75,16 +92,17 @@ void Proofs::give_lists(Connection& connection) const {
 Result<void> Proofs::take_lists(Connection& connection, const Control& revoked, Time now) {
   auto whole = connection.heard_lists.take(revoked.payload, revoked.rest, now);
   if (whole && !*whole) return {};
+  const tls::KeyFacts before = credentials_->facts();
   auto taken = whole ? credentials_->take_lists(**whole) : Result<bool>(std::move(whole).error());
   if (!taken && taken.error().kind() == ErrorKind::refused) {
-    on_refused(connection.node(), taken.error(), now);
+    on_refused(connection, taken.error(), now);
     return std::move(taken).error();
   }
   if (!taken) {
     log::error(log::Room::fabric, "lists of revoked certificates are not taken",
                {{"from", connection.node()}, {"reason", taken.error().to_string()}});
   } else if (*taken) {
-    log::warn(log::Room::fabric, "newer lists of revoked certificates are in force", {{"from", connection.node()}});
+    tls::tell_revocations(before, credentials_->facts(), connection.node(), *audit_);
   }
   return {};
 }

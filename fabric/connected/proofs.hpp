@@ -10,6 +10,7 @@
 #include <set>
 #include <vector>
 
+#include <spindrift/core/audit.hpp>
 #include <spindrift/core/clock.hpp>
 #include <spindrift/core/ids.hpp>
 #include <spindrift/core/result.hpp>
@@ -32,8 +33,8 @@ class Proofs {
   static constexpr auto lingering = std::chrono::seconds(2);
 
   /// Without credentials nobody has to prove anything, and nothing is sealed. `self` and `incarnation`: as greetings say.
-  Proofs(std::shared_ptr<tls::Credentials> credentials, NodeId self, std::uint64_t incarnation, Time now,
-         ProvedBy proved_by = ProvedBy::session);
+  Proofs(std::shared_ptr<tls::Credentials> credentials, std::shared_ptr<AuditTrail> audit, NodeId self,
+         std::uint64_t incarnation, Time now, ProvedBy proved_by = ProvedBy::session);
 
   // A connection's life.
   /// Gives it a session, if it needs one; it is broken down if there is none to give. Before it is up.
@@ -42,17 +43,21 @@ class Proofs {
   void begin(ControlSession& session, Time now);
   /// Whether a message of that kind may come in the clear.
   [[nodiscard]] bool may_be_clear(const Connection& connection, Kind kind) const noexcept;
-  /// Judges a connection that is up. `other_keys`: as `on_time` said. Errors, which the log is told: refused, timed_out.
+  /// Judges a connection that is up. `other_keys`: as `on_time` said. Errors, which the audit is told: refused, timed_out.
   [[nodiscard]] Result<void> judge(const Connection& connection, bool other_keys, Time now);
-  /// The other end is not let in; told in the log.
-  void on_refused(NodeId node, const Error& why, Time now) { refusals_.tell(node, why, now); }
+  /// The other end is not let in, which the audit is told.
+  void on_refused(const Connection& connection, const Error& why, Time now) {
+    refusals_.tell(connection.node(), why, now, {}, connection.certificate());
+  }
+  /// The other end is let in.
+  void on_proved(const Connection& connection);
   /// The connection is gone. A node that was not met is due in a second, if it is wanted.
   void on_gone(const Connection& connection, Time now);
 
   // Lists of revoked certificates.
   /// Hands those in force on to a peer.
   void give_lists(Connection& connection) const;
-  /// Takes a part of those that a peer hands on. Errors, which the log is told: refused (the peer is at fault).
+  /// Takes a part of those that a peer hands on. Errors, which the audit is told: refused (the peer is at fault).
   [[nodiscard]] Result<void> take_lists(Connection& connection, const Control& revoked, Time now);
   /// Whether there are newer ones since the last time, so that everybody is to be given them.
   [[nodiscard]] bool take_newer_lists();
@@ -74,7 +79,10 @@ class Proofs {
   [[nodiscard]] std::vector<NodeId> take_due(Time now);
 
  private:
+  [[nodiscard]] Result<void> judge_again(const Connection& connection) const;
+
   const std::shared_ptr<tls::Credentials> credentials_;
+  const std::shared_ptr<AuditTrail> audit_;
   const NodeId self_;
   const std::uint64_t incarnation_;
   const ProvedBy proved_by_;

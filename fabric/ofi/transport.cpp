@@ -189,7 +189,7 @@ namespace spindrift::fabric {
 Result<std::unique_ptr<connected::Endpoint>> make_ofi_part(const OfiOptions& options) {
   const auto& sockets = ofi::over_sockets;
   const bool buffers = std::find(sockets.begin(), sockets.end(), options.provider) != sockets.end();
-  return connected::Endpoint::make({options.self, options.silence_max, options.credentials},
+  return connected::Endpoint::make({options.self, options.silence_max, options.credentials, options.audit},
                                    {.name = "ofi:" + options.provider,
                                     .needs_target_progress = true,
                                     .gathers_small_writes = true,

@@ -128,11 +128,9 @@ void Handshake::on_frame(Serial serial, Call& call, Packet packet) {
 
 bool Handshake::credible(Serial serial, const Call& call, const GreetingFrame& greeting) {
   if (greeting.head.detail != wire_version) {
-    const std::uint64_t theirs = greeting.head.detail;
-    if (const auto times = context_.refusals.due(call.pid, "it is of version " + std::to_string(theirs)); times > 0)
-      log::warn(
-          log::Room::fabric, "other_version",
-          {{"pid", call.pid}, {"theirs", theirs}, {"ours", wire_version}, {"fix", "run one version"}, {"times", times}});
+    context_.refusals.tell(call.pid, "it speaks version " + std::to_string(greeting.head.detail) +
+                                         " of the protocol, and this node " + std::to_string(wire_version) +
+                                         "; run one version");
     answer_no(serial, TurnedAway::version);
     return false;
   }

@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include <spindrift/core/bytes.hpp>
-#include <spindrift/core/log.hpp>
 
 namespace spindrift::fabric::shm {
 
@@ -53,20 +52,30 @@ void Refusals::count_in(CounterBlock* block) {
 
 // Best effort: to a peer that does not read, the end of the connection must do.
 void Refusals::reject(int socket, pid_t pid, const std::string& why) {
-  if (const std::uint64_t times = due(pid, why); times > 0)
-    log::warn(log::Room::fabric, "connection_rejected", {{"pid", pid}, {"reason", why}, {"times", times}});
+  tell(pid, why);
   count();
   static_cast<void>(send_packet(socket, field_bytes(head_of(FrameKind::goodbye, Goodbye::rejected)), {}, -1));
 }
 
-std::optional<pid_t> trusted_process(int socket) noexcept {
+void Refusals::tell(pid_t pid, const std::string& why) {
+  if (const std::uint64_t times = due(pid, why); times > 0)
+    audit_->write({.kind = AuditKind::refused, .reason = why, .more = {{"pid", pid}, {"times", times}}});
+}
+
+void Refusals::tell_stranger(const Error& why) {
+  if (const std::uint64_t times = due(0, why.message()); times > 0)
+    audit_->write({.kind = AuditKind::refused, .reason = why.message(), .more = {{"times", times}}});
+  count();
+}
+
+Result<pid_t> trusted_process(int socket) {
   ucred credentials{};
   socklen_t length = sizeof credentials;
-  if (::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &credentials, &length) != 0 || length != sizeof credentials) {
-    return std::nullopt;
-  }
-  if (credentials.uid != ::geteuid() || credentials.pid <= 0) return std::nullopt;
-  return credentials.pid;
+  if (::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &credentials, &length) != 0 || length != sizeof credentials)
+    return Error(ErrorKind::refused, "nobody knows whose process it is");
+  if (credentials.uid == ::geteuid() && credentials.pid > 0) return credentials.pid;
+  return Error(ErrorKind::refused, "process " + std::to_string(credentials.pid) + " runs as user " +
+                                       std::to_string(credentials.uid) + ", not as this member's");
 }
 
 bool hung_up(int socket) noexcept {

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <optional>
 #include <set>
 #include <span>
@@ -13,6 +14,7 @@
 
 #include <sys/types.h>
 
+#include <spindrift/core/audit.hpp>
 #include <spindrift/core/clock.hpp>
 #include <spindrift/core/counters.hpp>
 #include <spindrift/core/file_descriptor.hpp>
@@ -66,24 +68,31 @@ struct PeerLink {
 /// Processes that were refused, told of and counted.
 class Refusals {
  public:
+  explicit Refusals(std::shared_ptr<AuditTrail> audit) : audit_(std::move(audit)) {}
+
   /// As Fabric::count_in.
   void count_in(CounterBlock* block);
   void count() noexcept {
     if (counter_) counter_->add(1);
   }
-  /// How many refusals of that process, for that reason, the log is to tell of now; 0: none, they are told of later.
+  /// How many refusals of that process, for that reason, are to be told of now; 0: none, they are told of later.
   [[nodiscard]] std::uint64_t due(pid_t pid, std::string_view why) { return refused_.due(pid, why, clock_.now()); }
   /// For what no correct peer does: the other side is told that this is the end.
   void reject(int socket, pid_t pid, const std::string& why);
+  /// Tells the audit of a process that is not let in.
+  void tell(pid_t pid, const std::string& why);
+  /// The same of a process that is not even answered.
+  void tell_stranger(const Error& why);
 
  private:
+  const std::shared_ptr<AuditTrail> audit_;
   const SystemClock clock_;
   RefusedCallers<pid_t> refused_;
   std::optional<Counter> counter_;
 };
 
-/// The process at the other end, if it runs as this process's user.
-[[nodiscard]] std::optional<pid_t> trusted_process(int socket) noexcept;
+/// The process at the other end. Errors: refused, if it does not run as this process's user.
+[[nodiscard]] Result<pid_t> trusted_process(int socket);
 
 /// Whether the other end is closed; there may still be packets to read.
 [[nodiscard]] bool hung_up(int socket) noexcept;

@@ -41,7 +41,7 @@ class ShmFabric final : public LocalPart {
       : self_(options.self),
         meeting_place_(options.runtime_directory + "/" + options.group_name),
         bell_(std::move(bell)),
-        watcher_(options.self, incarnation, bell_, std::move(rendezvous)) {}
+        watcher_(options.self, incarnation, bell_, std::move(rendezvous), options.audit) {}
 
   [[nodiscard]] const Traits& traits() const noexcept override { return shm_traits; }
   [[nodiscard]] Result<Region> allocate(std::size_t bytes, std::string_view name) override;

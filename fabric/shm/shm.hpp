@@ -6,6 +6,7 @@
 #include <string>
 
 #include <spindrift/fabric/fabric.hpp>
+#include <spindrift/core/audit.hpp>
 #include <spindrift/core/ids.hpp>
 #include <spindrift/core/result.hpp>
 
@@ -19,6 +20,8 @@ struct ShmOptions {
   /// Names `<runtime_directory>/<group_name>/`, where the group's processes meet: 1 … 64 characters of [A-Za-z0-9._-], the
   /// first of them no dot.
   std::string group_name;
+  /// The audit that is told of callers that are refused.
+  std::shared_ptr<AuditTrail> audit = std::make_shared<AuditTrail>();
 };
 
 /// One endpoint of this host's fabric.

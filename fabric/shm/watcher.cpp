@@ -21,10 +21,12 @@ constexpr std::size_t callers_per_turn = 64;
 
 }  // namespace
 
-Watcher::Watcher(NodeId self, std::uint64_t incarnation, Bell& bell, Rendezvous rendezvous)
+Watcher::Watcher(NodeId self, std::uint64_t incarnation, Bell& bell, Rendezvous rendezvous,
+                 std::shared_ptr<AuditTrail> audit)
     : beside_(readiness_, bell, tag_beside),
       news_(bell),
       rendezvous_(std::move(rendezvous)),
+      refusals_(std::move(audit)),
       links_({readiness_, news_, refusals_}),
       handshake_(self, incarnation, bell, rendezvous_, first_serial, {readiness_, news_, refusals_}, links_) {}
 
@@ -96,7 +98,10 @@ void Watcher::on_callers() {
       spare_ = FileDescriptor(::open("/dev/null", O_RDONLY | O_CLOEXEC));
       return;
     }
-    if (const auto pid = trusted_process(socket.get())) handshake_.on_caller(std::move(socket), *pid);
+    if (const auto pid = trusted_process(socket.get()))
+      handshake_.on_caller(std::move(socket), *pid);
+    else
+      refusals_.tell_stranger(pid.error());
   }
 }
 

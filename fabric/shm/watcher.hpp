@@ -26,7 +26,7 @@ class Locked {
 
 class Watcher {
  public:
-  Watcher(NodeId self, std::uint64_t incarnation, Bell& bell, Rendezvous rendezvous);
+  Watcher(NodeId self, std::uint64_t incarnation, Bell& bell, Rendezvous rendezvous, std::shared_ptr<AuditTrail> audit);
   ~Watcher();
   Watcher(const Watcher&) = delete;
   Watcher& operator=(const Watcher&) = delete;

@@ -6,9 +6,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string_view>
 
+#include <spindrift/core/audit.hpp>
 #include <spindrift/core/file_descriptor.hpp>
 #include <spindrift/core/ids.hpp>
 #include <spindrift/core/result.hpp>
@@ -38,6 +40,9 @@ class ByteStream {
   [[nodiscard]] virtual Result<Need> establish() = 0;
   /// Once established: whether the other end may speak for that node. Errors: refused.
   [[nodiscard]] virtual Result<void> vouches_for(NodeId node) const = 0;
+
+  /// The certificate that the other end has shown so far, accepted or refused; nothing: it has shown none, or nobody does.
+  [[nodiscard]] virtual std::optional<ShownCertificate> certificate() const = 0;
 
   /// Once established: whether the other end would be let in today as well, after the keys in force have changed.
   /// Errors: refused.

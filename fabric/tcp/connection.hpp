@@ -34,6 +34,9 @@ class TcpConnection final : public connected::Connection {
   void send(std::span<const std::byte> message, bool signaled, std::uint64_t context) override;
   void transfer(const connected::Transfer& transfer) override;
   [[nodiscard]] Result<void> recheck() const override { return stream_ == nullptr ? Result<void>() : stream_->recheck(); }
+  [[nodiscard]] std::optional<ShownCertificate> certificate() const override {
+    return stream_ == nullptr ? std::nullopt : stream_->certificate();
+  }
   void ring() override { flush(); }
   void flush() override;
   [[nodiscard]] bool idle() const noexcept override;

@@ -14,9 +14,8 @@
 #include <utility>
 
 #include <spindrift/core/log.hpp>
-#include <spindrift/fabric/connected/node_refusals.hpp>
-#include <spindrift/fabric/refused_callers.hpp>
 #include <spindrift/fabric/tcp/admission.hpp>
+#include <spindrift/fabric/tcp/caller_audit.hpp>
 #include <spindrift/fabric/tcp/socket.hpp>
 #include <spindrift/fabric/tcp/tls_stream.hpp>
 #include <spindrift/fabric/tls/credentials.hpp>
@@ -41,11 +40,6 @@ void ring(const FileDescriptor& bell) noexcept {
 void take_rings(const FileDescriptor& bell) noexcept {
   std::uint64_t rings = 0;
   [[maybe_unused]] const auto taken = ::read(bell.get(), &rings, sizeof rings);
-}
-
-std::string text_of(const connected::SocketAddress& address) {
-  const auto numbers = connected::in_numbers(address);
-  return numbers ? numbers->host + " port " + numbers->port : "an unknown address";
 }
 
 /// One connection that has begun.
@@ -258,25 +252,20 @@ class Handshakes::Worker {
     if (done && !*done) return;
     Pending over = take_out(at);
     if (!done) return fail(over, done.error());
-    if (over.call)
+    if (over.call) {
+      audit_.on_called(over.call->node, over.call->address, *over.stream);
       owner_.tell(MadeCall{over.call->ticket, std::move(over.stream)});
-    else
+    } else {
+      if (const auto greeting = connected::decode_greeting(over.greeting))
+        audit_.on_caller(greeting->node, over.address, *over.stream);
       owner_.tell(ReceivedCall{std::move(over.stream), over.greeting});
+    }
   }
 
-  // A process that hangs up has most often met this one by a call of its own.
   void fail(const Pending& over, const Error& why) {
-    if (over.call) {
-      if (why.kind() == ErrorKind::refused) refusals_.tell(over.call->node, why, clock_.now());
-      return owner_.tell(FailedCall{over.call->ticket, why.to_string()});
-    }
-    const auto level = why.kind() == ErrorKind::member_lost ? log::Level::info : log::Level::warn;
-    if (!log::enabled(log::Room::fabric, level)) return;
-    const std::string reason = why.to_string();
-    const std::uint64_t times = refused_callers_.due(Source::of(over.address), reason, clock_.now());
-    if (times == 0) return;
-    log::write(log::Room::fabric, level, "a caller was refused",
-               {{"from", text_of(over.address)}, {"reason", reason}, {"times", times}});
+    if (!over.call) return audit_.on_failed_caller(over.address, over.stream.get(), why, clock_.now());
+    audit_.on_failed_call(over.call->node, over.call->address, over.stream.get(), why, clock_.now());
+    owner_.tell(FailedCall{over.call->ticket, why.to_string()});
   }
 
   /// As far as it goes now; whether it is done. Errors: it failed.
@@ -363,11 +352,10 @@ class Handshakes::Worker {
   const SystemClock clock_;
   Admission admission_{Admission::Limits{}};
   Admission callers_proved_{calls_of_a_node};
-  connected::NodeRefusals refusals_;
-  RefusedCallers<Source> refused_callers_;
+  CallerAudit audit_{options_.audit};
   Pendings pending_;
   Time resting_until_ = never;
-  tls::KeyWatch key_watch_{options_.credentials, clock_.now()};
+  tls::KeyWatch key_watch_{options_.credentials, options_.audit, clock_.now()};
   Time next_report_{};
   Time next_complaint_{};
   std::uint64_t dropped_ = 0;  ///< callers that had said nothing when others needed their place

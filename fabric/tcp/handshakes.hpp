@@ -14,6 +14,7 @@
 #include <variant>
 #include <vector>
 
+#include <spindrift/core/audit.hpp>
 #include <spindrift/core/clock.hpp>
 #include <spindrift/core/file_descriptor.hpp>
 #include <spindrift/core/ids.hpp>
@@ -54,6 +55,7 @@ class Handshakes {
   struct Options {
     std::shared_ptr<tls::Credentials> credentials;  ///< null: streams are in the clear
     Duration silence_max{};
+    std::shared_ptr<AuditTrail> audit = std::make_shared<AuditTrail>();
   };
   struct Call {
     CallTicket ticket;

@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 
+#include <spindrift/core/audit.hpp>
 #include <spindrift/core/clock.hpp>
 #include <spindrift/core/ids.hpp>
 #include <spindrift/core/result.hpp>
@@ -28,6 +29,8 @@ struct TcpOptions {
   /// The keys by which this process proves itself, and judges others. Null: nobody proves anything, and nothing is
   /// encrypted.
   std::shared_ptr<tls::Credentials> credentials{};
+  /// The audit that is told of callers, proved and refused.
+  std::shared_ptr<AuditTrail> audit = std::make_shared<AuditTrail>();
   /// A peer from which nothing came for so long is lost. Every side says something four times in that time.
   Duration silence_max = std::chrono::seconds(10);
 };

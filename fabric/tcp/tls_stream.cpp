@@ -144,6 +144,7 @@ class TlsStream final : public ByteStream {
   }
 
   [[nodiscard]] Result<void> vouches_for(NodeId node) const override { return credentials_->admit_member(*peer_, node); }
+  [[nodiscard]] std::optional<ShownCertificate> certificate() const override { return tls::shown_by_peer(*session_); }
   [[nodiscard]] Result<void> recheck() const override { return credentials_->recheck(*session_); }
 
   [[nodiscard]] Result<std::size_t> read(std::span<const iovec> to) override {

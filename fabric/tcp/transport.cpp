@@ -23,7 +23,7 @@ constexpr auto between_looks_at_acknowledgements = std::chrono::milliseconds(1);
 
 class TcpTransport final : public connected::Transport {
  public:
-  explicit TcpTransport(Handshakes::Options options) : options_(std::move(options)) {}
+  explicit TcpTransport(Handshakes::Options options) : options_(std::move(options)), refusals_(options_.audit) {}
 
   [[nodiscard]] Result<Descriptors> open(const connected::SocketAddress& at, NodeId, std::uint64_t) override {
     SPINDRIFT_TRY_ASSIGN(auto listener, listen_at(at));
@@ -93,7 +93,8 @@ class TcpTransport final : public connected::Transport {
     for (const Watched& each : connections_) {
       if (each.connection->ready()) any |= each.connection->receive(to);
       each.connection->tell_done(to);
-      if (const auto refusal = each.connection->take_refusal()) refusals_.tell(each.connection->node(), *refusal, now);
+      if (const auto refusal = each.connection->take_refusal())
+        refusals_.tell(each.connection->node(), *refusal, now, {}, each.connection->certificate());
       if (each.connection->awaits_acknowledgement()) next_look_ = now + between_looks_at_acknowledgements;
     }
     return any;
@@ -156,9 +157,10 @@ namespace spindrift::fabric {
 
 Result<std::unique_ptr<connected::Endpoint>> make_tcp_part(const TcpOptions& options) {
   return connected::Endpoint::make(
-      {options.self, options.silence_max, options.credentials, connected::ProvedBy::transport},
+      {options.self, options.silence_max, options.credentials, options.audit, connected::ProvedBy::transport},
       {.name = "tcp", .needs_target_progress = true, .buffered_bytes = connected::socket_bytes},
-      std::make_unique<tcp::TcpTransport>(tcp::Handshakes::Options{options.credentials, options.silence_max}));
+      std::make_unique<tcp::TcpTransport>(
+          tcp::Handshakes::Options{options.credentials, options.silence_max, options.audit}));
 }
 
 Result<std::unique_ptr<Fabric>> make_tcp(const TcpOptions& options) {

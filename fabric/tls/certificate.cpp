@@ -11,6 +11,7 @@
 #include <span>
 
 #include <fmt/chrono.h>
+#include <fmt/ranges.h>
 
 #include <spindrift/core/bytes.hpp>
 
@@ -89,13 +90,27 @@ Result<Validity> validity_of(const X509& certificate) {
   return Validity{from, until};
 }
 
-std::string serial_of(const X509& certificate) {
-  const Owned<BIGNUM> number(ASN1_INTEGER_to_BN(X509_get0_serialNumber(&certificate), nullptr));
+namespace {
+
+std::string digits_of(const ASN1_INTEGER* serial) {
+  const Owned<BIGNUM> number(ASN1_INTEGER_to_BN(serial, nullptr));
   char* const digits = number == nullptr ? nullptr : BN_bn2hex(number.get());
   if (digits == nullptr) return "?";
   std::string text(digits);
   OPENSSL_free(digits);
   return text;
+}
+
+}  // namespace
+
+std::string serial_of(const X509& certificate) { return digits_of(X509_get0_serialNumber(&certificate)); }
+
+std::set<std::string> serials_in(const X509_CRL& list) {
+  std::set<std::string> serials;
+  STACK_OF(X509_REVOKED)* const revoked = X509_CRL_get_REVOKED(const_cast<X509_CRL*>(&list));  // which it only reads
+  for (int i = 0; i < sk_X509_REVOKED_num(revoked); ++i)
+    serials.insert(digits_of(X509_REVOKED_get0_serialNumber(sk_X509_REVOKED_value(revoked, i))));
+  return serials;
 }
 
 std::string claim_of(const X509& certificate) {
@@ -104,6 +119,20 @@ std::string claim_of(const X509& certificate) {
   X509_NAME_oneline(X509_get_subject_name(&certificate), line.data(), static_cast<int>(line.size()));
   const std::string text = printable(std::as_bytes(std::span(std::string_view(line.data()))));
   return text.empty() ? "a certificate without a name" : "a certificate of " + text;
+}
+
+std::string fingerprint_of(const X509& certificate) {
+  std::array<unsigned char, EVP_MAX_MD_SIZE> digest{};
+  unsigned int size = 0;
+  if (X509_digest(&certificate, EVP_sha256(), digest.data(), &size) != 1) {
+    ERR_clear_error();
+    return "?";
+  }
+  return fmt::format("{:02x}", fmt::join(std::span(digest).first(size), ""));
+}
+
+ShownCertificate shown_by(const X509& certificate) {
+  return {claim_of(certificate), serial_of(certificate), fingerprint_of(certificate)};
 }
 
 Result<std::vector<Owned<X509>>> certificates_in(std::string_view pem) {

@@ -3,10 +3,12 @@
 #pragma once
 
 #include <chrono>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include <spindrift/core/audit.hpp>
 #include <spindrift/core/result.hpp>
 #include <spindrift/fabric/tls/identity.hpp>
 #include <spindrift/fabric/tls/openssl.hpp>
@@ -31,9 +33,16 @@ struct Validity {
 [[nodiscard]] Result<Validity> validity_of(const X509& certificate);
 /// In hexadecimal digits, as `openssl x509 -serial` prints it; what a revocation names.
 [[nodiscard]] std::string serial_of(const X509& certificate);
+/// Those that a list revokes, in the same form.
+[[nodiscard]] std::set<std::string> serials_in(const X509_CRL& list);
 /// For logs, of certificates that nobody has verified: the identity that it claims, else its subject's first 100 characters;
 /// printable whatever it holds.
 [[nodiscard]] std::string claim_of(const X509& certificate);
+
+/// SHA-256 over all of it, in hexadecimal digits.
+[[nodiscard]] std::string fingerprint_of(const X509& certificate);
+/// For the audit: what is above.
+[[nodiscard]] ShownCertificate shown_by(const X509& certificate);
 
 /// Every certificate of a text in PEM, in its order; at least one. Errors: bad_input.
 [[nodiscard]] Result<std::vector<Owned<X509>>> certificates_in(std::string_view pem);

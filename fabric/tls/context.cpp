@@ -31,11 +31,11 @@ bool cpu_has_aes() {
 #endif
 }
 
-void free_text(void*, void* text, CRYPTO_EX_DATA*, int, long, void*) { delete static_cast<std::string*>(text); }
+void free_shown(void*, void* shown, CRYPTO_EX_DATA*, int, long, void*) { delete static_cast<ShownCertificate*>(shown); }
 
 /// The index at which a session keeps what a refused certificate claimed.
 int claim_index() {
-  static const int index = SSL_get_ex_new_index(0, nullptr, nullptr, nullptr, free_text);
+  static const int index = SSL_get_ex_new_index(0, nullptr, nullptr, nullptr, free_shown);
   return index;
 }
 
@@ -46,7 +46,7 @@ int verify_peer(int so_far, X509_STORE_CTX* verification) {
   auto* session = static_cast<SSL*>(X509_STORE_CTX_get_ex_data(verification, SSL_get_ex_data_X509_STORE_CTX_idx()));
   const X509* certificate = X509_STORE_CTX_get0_cert(verification);
   if (session == nullptr || certificate == nullptr || SSL_get_ex_data(session, claim_index()) != nullptr) return accepted;
-  auto claim = std::make_unique<std::string>(claim_of(*certificate) + ", serial number " + serial_of(*certificate));
+  auto claim = std::make_unique<ShownCertificate>(shown_by(*certificate));
   if (SSL_set_ex_data(session, claim_index(), claim.get()) == 1) static_cast<void>(claim.release());
   return accepted;
 }
@@ -150,9 +150,15 @@ Error reading_error() {
       .fix("see there why (the log of that node), and compare spindrift keys show of both");
 }
 
+std::optional<ShownCertificate> shown_by_peer(const SSL& session) {
+  if (const auto* refused = static_cast<const ShownCertificate*>(SSL_get_ex_data(&session, claim_index()))) return *refused;
+  if (const X509* accepted = SSL_get0_peer_certificate(&session)) return shown_by(*accepted);
+  return std::nullopt;
+}
+
 Error handshake_error(const SSL& session) {
   const long verdict = SSL_get_verify_result(&session);
-  const auto* claim = static_cast<const std::string*>(SSL_get_ex_data(&session, claim_index()));
+  const auto* claim = static_cast<const ShownCertificate*>(SSL_get_ex_data(&session, claim_index()));
   if (claim == nullptr || verdict == X509_V_OK) return openssl_error(ErrorKind::refused, "the TLS handshake failed");
   ERR_clear_error();
   const char* const fix = verdict == X509_V_ERR_CERT_REVOKED ? "give the node a new certificate, if it is to come back"
@@ -161,7 +167,7 @@ Error handshake_error(const SSL& session) {
                               : "give both nodes keys of one authority";
   const std::string reason = X509_verify_cert_error_string(verdict);
   return Error(ErrorKind::refused, "the peer's certificate is refused: " + reason)
-      .because(Error(ErrorKind::refused, "it claims to be " + *claim))
+      .because(Error(ErrorKind::refused, "it claims to be " + claim->identity + ", serial number " + claim->serial))
       .fix(fix);
 }
 

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
+#include <spindrift/core/audit.hpp>
 #include <spindrift/core/result.hpp>
 #include <spindrift/fabric/tls/bundle.hpp>
 #include <spindrift/fabric/tls/openssl.hpp>
@@ -29,6 +31,9 @@ inline constexpr std::uint64_t records_per_key = std::uint64_t{1} << 22U;
 /// end finds fault with this one's key, which it may do after this one has done its part. Clears this thread's queue of
 /// errors. Kind: refused.
 [[nodiscard]] Error reading_error();
+
+/// The certificate that the peer has shown so far, verified or refused; nothing: it has shown none.
+[[nodiscard]] std::optional<ShownCertificate> shown_by_peer(const SSL& session);
 
 /// Why a handshake failed, once SSL_do_handshake has said so: what was wrong with the peer's certificate and whose that
 /// claims to be (a stranger's word, printable), or OpenSSL's complaint. Clears this thread's queue of errors. Kind: refused.

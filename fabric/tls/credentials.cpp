@@ -20,6 +20,13 @@ Error not_admitted(const Identity& peer, std::string why, std::string fix) {
 
 std::chrono::sys_seconds this_second() { return std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now()); }
 
+KeyFacts facts_of(const Bundle& bundle) {
+  KeyFacts facts{shown_by(bundle.certificate()), {}, {}};
+  for (const auto& authority : bundle.authorities) facts.authorities.insert(fingerprint_of(*authority));
+  for (const auto& list : bundle.revoked) facts.revoked.merge(serials_in(*list));
+  return facts;
+}
+
 }  // namespace
 
 Result<std::shared_ptr<Credentials>> Credentials::load(const std::string& directory, std::string_view group, NodeId self) {
@@ -44,11 +51,13 @@ Result<Credentials::Loaded> Credentials::loaded_of(Bundle bundle, const BundleSt
         .fix("copy the file anew from where the authority is");
   }
   SPINDRIFT_TRY_ASSIGN(auto bytes, bytes_of(*lists));
+  KeyFacts facts = facts_of(bundle);
   return Loaded{std::make_shared<const Bundle>(std::move(bundle)),
                 std::shared_ptr<SSL_CTX>(std::move(context)),
                 std::make_shared<const std::vector<std::byte>>(std::move(bytes)),
                 stamp,
                 validity,
+                std::move(facts),
                 has_revocations,
                 false};
 }

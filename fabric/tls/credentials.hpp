@@ -7,12 +7,14 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include <spindrift/core/audit.hpp>
 #include <spindrift/core/ids.hpp>
 #include <spindrift/core/result.hpp>
 #include <spindrift/fabric/tls/bundle.hpp>
@@ -23,6 +25,13 @@
 #include <spindrift/fabric/tls/revocation_lists.hpp>
 
 namespace spindrift::fabric::tls {
+
+/// The names and numbers in a bundle's certificates and lists.
+struct KeyFacts {
+  ShownCertificate own;
+  std::set<std::string> authorities;  ///< fingerprints
+  std::set<std::string> revoked;      ///< serial numbers
+};
 
 /// Threads: all functions may be called by any thread at any time; a session, by one thread at a time, as OpenSSL has it.
 /// A connection's life: `new_session` (then SSL_set_connect_state or SSL_set_accept_state, SSL_do_handshake), and on success
@@ -72,6 +81,8 @@ class Credentials {
   [[nodiscard]] Result<void> recheck(const SSL& session) const;
 
   [[nodiscard]] const Identity& identity() const noexcept { return identity_; }
+  /// The facts in force, from which a reader tells what a change has changed.
+  [[nodiscard]] KeyFacts facts() const { return loaded().facts; }
   /// The dates of our own certificate, the newest one.
   [[nodiscard]] Validity validity() const;
 
@@ -83,6 +94,7 @@ class Credentials {
     std::shared_ptr<const std::vector<std::byte>> lists;
     BundleStamp stamp;
     Validity validity;
+    KeyFacts facts;
     bool has_revocations = false;  ///< the file
     bool revoked = false;
   };

@@ -79,6 +79,8 @@ Result<void> RecordSession::open() {
 
 Result<void> RecordSession::vouches_for(NodeId node) const { return credentials_->admit_member(*peer_, node); }
 
+std::optional<ShownCertificate> RecordSession::certificate() const { return shown_by_peer(*session_); }
+
 Result<void> RecordSession::recheck() const { return credentials_->recheck(*session_); }
 
 Result<void> RecordSession::seal(std::span<const std::byte> bytes) {

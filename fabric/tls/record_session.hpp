@@ -10,6 +10,7 @@
 #include <vector>
 
 #include <spindrift/core/ids.hpp>
+#include <spindrift/core/audit.hpp>
 #include <spindrift/core/result.hpp>
 #include <spindrift/fabric/tls/identity.hpp>
 #include <spindrift/fabric/tls/openssl.hpp>
@@ -35,6 +36,9 @@ class RecordSession {
   [[nodiscard]] Result<void> vouches_for(NodeId node) const;
   /// As of Credentials::recheck, once established.
   [[nodiscard]] Result<void> recheck() const;
+
+  /// As of shown_by_peer.
+  [[nodiscard]] std::optional<ShownCertificate> certificate() const;
 
   /// Seals bytes, once established. Errors: resource.
   [[nodiscard]] Result<void> seal(std::span<const std::byte> bytes);

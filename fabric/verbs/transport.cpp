@@ -198,7 +198,7 @@ namespace spindrift::fabric {
 
 Result<std::unique_ptr<connected::Endpoint>> make_verbs_part(const VerbsOptions& options) {
   SPINDRIFT_TRY(verbs::library());
-  return connected::Endpoint::make({options.self, options.silence_max, options.credentials},
+  return connected::Endpoint::make({options.self, options.silence_max, options.credentials, options.audit},
                                    {.name = "verbs", .prepares_memory = true, .remote_key_max = UINT32_MAX},
                                    std::make_unique<verbs::VerbsTransport>(options.memory_windows));
 }

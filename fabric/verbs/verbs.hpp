@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include <spindrift/core/audit.hpp>
 #include <spindrift/core/clock.hpp>
 #include <spindrift/fabric/fabric.hpp>
 #include <spindrift/core/ids.hpp>
@@ -29,6 +30,8 @@ struct VerbsOptions {
   /// The keys by which members prove themselves, inside of a TLS session that carries all but data. Null: nobody proves
   /// anything.
   std::shared_ptr<tls::Credentials> credentials{};
+  /// The audit that is told of callers, proved and refused.
+  std::shared_ptr<AuditTrail> audit = std::make_shared<AuditTrail>();
   /// A peer from which nothing came for so long is lost. Every side says something four times in that time.
   Duration silence_max = std::chrono::seconds(10);
   /// Whether what peers may do is given to them by memory windows, where the device has those of type 2. Else, and on other

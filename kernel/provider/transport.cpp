@@ -401,7 +401,7 @@ namespace spindrift::kernel {
 Result<std::unique_ptr<fabric::connected::Endpoint>> make_vq_part(const VqOptions& options) {
   auto arena = std::make_unique<vq::RegionArena>();
   auto transport = std::make_unique<vq::VqTransport>(options, *arena);
-  return fabric::connected::Endpoint::make({options.self, options.silence_max, options.credentials},
+  return fabric::connected::Endpoint::make({options.self, options.silence_max, options.credentials, options.audit},
                                            {.name = "vq:" + options.provider,
                                             .needs_target_progress = true,
                                             .gathers_small_writes = true,

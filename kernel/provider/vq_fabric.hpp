@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include <spindrift/core/audit.hpp>
 #include <spindrift/core/clock.hpp>
 #include <spindrift/fabric/fabric.hpp>
 #include <spindrift/core/ids.hpp>
@@ -36,6 +37,8 @@ struct VqOptions {
   /// The keys by which members prove themselves, inside of a TLS session that carries all but data. Null: nobody proves
   /// anything.
   std::shared_ptr<fabric::tls::Credentials> credentials{};
+  /// The audit that is told of callers, proved and refused.
+  std::shared_ptr<AuditTrail> audit = std::make_shared<AuditTrail>();
   /// So long a meta server is given to answer at its address before the next one is met at its own, and after the last one
   /// everybody: at the start, when nobody's table is known.
   Duration meet_max = std::chrono::milliseconds(50);

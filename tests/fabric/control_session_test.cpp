@@ -218,7 +218,7 @@ struct Silent final : connected::Connection {
 
 TEST_CASE("who is up has three seconds to prove himself, and who needs no proof, for ever") {
   Ends ends;
-  connected::Proofs proofs(ends.keys.of(NodeId(1)), NodeId(1), incarnation_of(1), Time{});
+  connected::Proofs proofs(ends.keys.of(NodeId(1)), std::make_shared<AuditTrail>(), NodeId(1), incarnation_of(1), Time{});
   Silent connection(ends.caller.call);
   connection.session = std::make_unique<ControlSession>(std::move(ends.caller.session));
   const Time begun = Time{} + std::chrono::seconds(10);
@@ -228,7 +228,7 @@ TEST_CASE("who is up has three seconds to prove himself, and who needs no proof,
   const auto late = proofs.judge(connection, false, begun + std::chrono::seconds(3));
   REQUIRE_FALSE(late.ok());
   CHECK(late.error().kind() == ErrorKind::timed_out);
-  connected::Proofs nobody(nullptr, NodeId(1), incarnation_of(1), Time{});
+  connected::Proofs nobody(nullptr, std::make_shared<AuditTrail>(), NodeId(1), incarnation_of(1), Time{});
   connection.session.reset();
   CHECK(nobody.judge(connection, true, begun + std::chrono::hours(1)).ok());
   CHECK(nobody.next_time() == never);
@@ -310,12 +310,15 @@ TEST_CASE_METHOD(ProvedPair, "over libfabric, too, nobody without the group's ke
   meet();
 }
 
-TEST_CASE_METHOD(ProvedPair, "over libfabric, too, who is connected is lost when his key is revoked") {
+TEST_CASE_METHOD(ProvedPair, "over libfabric, too, who is connected is lost when his key is revoked, as the audit says") {
+  const Log log(directory);
   meet();
   value_or_throw(keys.authority.revoke(keys.member(2), tls::test::now()));
   const Event lost = await(a, Event::Kind::lost, {&b});
   CHECK(lost.node == NodeId(2));
   CHECK(lost.reason->to_string().find("revoked") != std::string::npos);
+  const std::string whose = " subject=2 identity=" + keys.member(2).uri() + " serial=";
+  CHECK_THAT(log.text(), Catch::Contains("event=proved" + whose) && Catch::Contains("event=cut_off" + whose));
 }
 
 TEST_CASE_METHOD(ProvedPair, "a caller over libfabric that proves nothing is given up, and the member calls on") {

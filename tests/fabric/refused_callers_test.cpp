@@ -52,23 +52,23 @@ TEST_CASE(
 TEST_CASE("a node with which there is no connection is told of once in an hour for each reason") {
   const TemporaryDirectory directory;
   const Log log(directory);
-  connected::NodeRefusals refusals;
+  connected::NodeRefusals refusals(std::make_shared<AuditTrail>());
   for (int second = 0; second < 3600; ++second) refusals.tell(NodeId(1), reason(2), start + std::chrono::seconds(second));
-  CHECK(count_of(log.text(), "no connection with a node") == 1);
+  CHECK(count_of(log.text(), "room=audit event=refused") == 1);
   refusals.tell(NodeId(1), reason(2), start + connected::NodeRefusals::until_repeated);
-  CHECK(count_of(log.text(), "no connection with a node") == 2);
+  CHECK(count_of(log.text(), "room=audit event=refused") == 2);
   CHECK_THAT(log.text(), Catch::Contains("times=3600"));
   refusals.tell(NodeId(1), reason(3), start + connected::NodeRefusals::until_repeated);
-  CHECK(count_of(log.text(), "no connection with a node") == 3);
+  CHECK(count_of(log.text(), "room=audit event=refused") == 3);
 }
 
 TEST_CASE("a stranger who is refused in the names of many nodes, for one reason after the other, fills no log") {
   const TemporaryDirectory directory;
   const Log log(directory);
-  connected::NodeRefusals refusals;
+  connected::NodeRefusals refusals(std::make_shared<AuditTrail>());
   for (int call = 0; call < 1000; ++call) {
     refusals.tell(NodeId(1), reason(call % 2), start);
     refusals.tell(NodeId(static_cast<std::uint32_t>(call)), reason(0), start);
   }
-  CHECK(count_of(log.text(), "no connection with a node") == Refused::lines_max);
+  CHECK(count_of(log.text(), "room=audit event=refused") == Refused::lines_max);
 }

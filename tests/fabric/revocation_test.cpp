@@ -77,6 +77,7 @@ TEST_CASE("a list that one member was given is taken by all, and whom it names l
   meet(a.endpoint, b.endpoint);
   meet(a.endpoint, c.endpoint);
   meet(b.endpoint, c.endpoint);
+  const Log log(hosts.directory);
   hosts.revoke(3);
   hosts.copy_list_to(GENERATE(1U, 3U));
   const Event at_a = await(a.endpoint, Event::Kind::lost, {&b.endpoint, &c.endpoint});
@@ -93,6 +94,10 @@ TEST_CASE("a list that one member was given is taken by all, and whom it names l
   drive({&a.endpoint, &b.endpoint, &c.endpoint}, [&] { return c.endpoint.count(Event::Kind::lost) == 2; });
   CHECK(a.endpoint.inbox.empty());
   CHECK(b.endpoint.inbox.empty());
+  const std::string told = log.text();
+  CHECK_THAT(told, Contains("event=revocations_changed by=") && Contains("event=cut_off subject=3 identity="));
+  CHECK(count_of(told, "event=revocations_changed") == 3);
+  CHECK(count_of(told, "event=revocations_changed by=") == 2);
 }
 
 TEST_CASE("a member that starts with an old list learns the newer one from the first that it meets") {

@@ -147,7 +147,7 @@ void check_silence_costs_little(const std::function<std::string(std::size_t)>& s
   CHECK_THAT(told, Catch::Contains("too many callers at once") && Catch::Contains("127.9."));
   using Refused = RefusedCallers<tcp::Source>;
   const auto periods = static_cast<std::size_t>((now() - begun) / Refused::between_lines) + 1;
-  CHECK(count_of(told, "a caller was refused") <= periods * Refused::lines_max);
+  CHECK(count_of(told, "event=refused") <= periods * Refused::lines_max);
   CHECK(count_of(told, "too many callers at once") <= periods);
 }
 

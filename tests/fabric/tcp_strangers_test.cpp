@@ -52,8 +52,15 @@ TEST_CASE("who has no key of the group, or one for something else, hears nothing
   check_refused(members, keys.pair_of(keys.member(5)));
   check_refused(members, keys.pair_of(keys.member(3)));  // who greets as node 1
   check_refused(members, keys.pair_of(keys.member(2)));  // node 2's own
-  for (const auto role : {tls::Role::client, tls::Role::observer, tls::Role::admin})
-    check_refused(members, keys.pair_of(identity(role)));
+  for (const auto role : {tls::Role::client, tls::Role::observer, tls::Role::admin}) {
+    const Log log(members.directory);
+    const tls::KeyPair other = keys.pair_of(identity(role));
+    check_refused(members, other);
+    const std::string told = log.text();
+    CHECK_THAT(told, Catch::Contains("room=audit event=refused from=\"127.0.0.1 port ") &&
+                         Catch::Contains(" identity=" + identity(role).uri() + " serial=") &&
+                         Catch::Contains("has the role " + std::string(to_string(role))));
+  }
   const tls::KeyPair good = keys.pair_of(keys.member(1));
   tls::Owned<SSL> old = caller_with(&good);
   SSL_set_max_proto_version(old.get(), TLS1_2_VERSION);
@@ -242,9 +249,12 @@ TEST_CASE("a member whose key is revoked is lost though it is connected, and one
   Members members(keys);
   value_or_throw(keys.authority.rotate(keys.member(1), tls::test::this_year()));
   members.check_undisturbed();
+  const Log log(members.directory);
   value_or_throw(keys.authority.revoke(keys.member(2), tls::test::now()));
   const Event lost = await(members.a, Event::Kind::lost, {&members.b});
   CHECK(lost.peer == members.b_at_a);
   REQUIRE(lost.reason);
   CHECK_THAT(lost.reason->to_string(), Catch::Matchers::Contains("revoked"));
+  CHECK_THAT(log.text(), Catch::Contains("event=revocations_changed reason=") &&
+                             Catch::Contains("event=cut_off subject=2 identity=" + keys.member(2).uri() + " serial="));
 }

@@ -161,7 +161,7 @@ TEST_CASE("impossible bytes make a suspect of their writer, with the reason") {
   group.rows[1][group.epochs[1]->table().layout(Rank(1)).activity(all_three) / 8] = 1;
   group.run({0});
   CHECK(group.epochs[0]->change().suspected().contains(Rank(1)));
-  CHECK(group.epochs[0]->change().reason_of(Rank(1)).find("committed fell, or rose") != std::string::npos);
+  CHECK(suspicion_of(group.epochs[0]->change(), Rank(1))->reason.find("committed fell, or rose") != std::string::npos);
 }
 
 TEST_CASE("at the end of a view survivors deliver what all of them hold, ready for it or not, and no more") {

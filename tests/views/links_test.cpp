@@ -9,6 +9,14 @@
 namespace spindrift::views {
 namespace {
 
+/// The reason that is told of why that node's connection is over.
+std::string only_turned_away(const std::vector<LinkEvent>& events, NodeId node) {
+  REQUIRE(events.size() == 2);
+  REQUIRE((std::holds_alternative<LinkTurnedAway>(events[0]) && std::holds_alternative<LinkOver>(events[1])));
+  CHECK(std::get<LinkTurnedAway>(events[0]).node == node);
+  return std::get<LinkTurnedAway>(events[0]).reason;
+}
+
 TEST_CASE("a process asks for all of the roster, greets who comes, and knows whom it has met") {
   Desk desk;
   CHECK(desk.fabric.asked == std::vector{NodeId(1), NodeId(2), NodeId(3)});
@@ -59,7 +67,7 @@ TEST_CASE("a pending connection outranks the present one by a hello of its own a
 TEST_CASE("a node that no roster has is turned away") {
   Desk desk;
   desk.fabric.connected(19, 9);
-  CHECK(desk.hear().empty());
+  CHECK(only<LinkTurnedAway>(desk.hear()).node == NodeId(9));
   CHECK(desk.sent_to<Refusal>(19).size() == 1);
   CHECK(desk.ended(19));
 }
@@ -100,7 +108,7 @@ TEST_CASE("a process of a view that the group has left behind is refused, and so
   Desk desk;
   desk.links.begin_view(desk.view);
   desk.meet(13, 3, 103, false, ViewId(4));
-  only<LinkOver>(desk.hear());
+  CHECK(only_turned_away(desk.hear(), NodeId(3)) == "the group went on without it");
   CHECK(desk.sent_to<Refusal>(13).size() == 1);
   desk.meet(11, 1, 101, false, ViewId(5));
   only<LinkAgreed>(desk.hear());
@@ -112,7 +120,7 @@ TEST_CASE("a process of a view that the group has left behind is refused, and so
   desk.links.revoke(suspicions);
   CHECK(desk.hear().empty());
   desk.meet(21, 1, 101, false, ViewId(5));
-  only<LinkOver>(desk.hear());
+  CHECK(only_turned_away(desk.hear(), NodeId(1)) == "it was removed from the group");
   CHECK(desk.sent_to<Refusal>(21).size() == 1);
 }
 
@@ -174,11 +182,11 @@ TEST_CASE("who speaks or shows memory before its hello breaks the protocol") {
   desk.links.begin_view(desk.view);
   desk.fabric.connected(13, 3);
   desk.fabric.says(13, encode(Settled{ViewId(1)}));
-  only<LinkOver>(desk.hear());
+  CHECK(only_turned_away(desk.hear(), NodeId(3)) == "it spoke before its hello");
   CHECK(desk.ended(13));
   desk.fabric.connected(23, 3);
   desk.fabric.shows(23, 100);
-  only<LinkOver>(desk.hear());
+  CHECK(only_turned_away(desk.hear(), NodeId(3)) == "it exposed memory out of turn");
   CHECK(desk.ended(23));
 }
 
@@ -268,7 +276,7 @@ TEST_CASE("a part of what no stranger may say so long breaks the protocol") {
   desk.fabric.connected(13, 3);
   const std::vector<std::byte> bytes(1000);
   desk.fabric.says(13, encode(MessagePart{1000, bytes}));
-  only<LinkOver>(desk.hear());
+  CHECK(only_turned_away(desk.hear(), NodeId(3)) == "it sent a part of a message that is too large");
   CHECK(desk.ended(13));
 }
 

@@ -91,6 +91,18 @@ TEST_CASE("an own finding is told at once, an answer to an accusation when a maj
   CHECK(leader.told() == 0b10010);
 }
 
+TEST_CASE("a suspicion says whose finding it is: one's own, or that of the member that is believed") {
+  OneOfFive leader(0);
+  leader.change.suspect(Rank(4), "it died");
+  leader.accuses(2, 0b01000);
+  leader.step();
+  CHECK(suspicion_of(leader.change, Rank(4))->by == Rank(0));
+  REQUIRE(suspicion_of(leader.change, Rank(3)) != nullptr);
+  CHECK(suspicion_of(leader.change, Rank(3))->by == Rank(2));
+  CHECK(suspicion_of(leader.change, Rank(3))->reason == "node 2 suspects it");
+  CHECK(suspicion_of(leader.change, Rank(1)) == nullptr);
+}
+
 TEST_CASE("who slept and is given up by the majority takes nobody along") {
   OneOfFive leader(0);
   SECTION("it hears so from them") {
@@ -133,6 +145,7 @@ TEST_CASE("of the leader a member is believed to whose reader the leader is quie
   CHECK(member.change.suspected().empty());
   member.step(RankSet::first(1));
   CHECK(member.change.suspected() == RankSet::first(1));
+  CHECK(suspicion_of(member.change, Rank(0))->by == Rank(1));
   CHECK(member.change.leader() == Rank(1));
 }
 

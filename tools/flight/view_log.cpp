@@ -20,7 +20,8 @@ void ViewLog::on_view(const views::NewView& news) {
                   .failed = {},
                   .delivered = 0,
                   .gap_ms = {}};
-  for (const auto& [node, reason] : news.failed) entry.failed.push_back(std::to_string(node.value()) + " (" + reason + ")");
+  for (const views::Removal& each : news.failed)
+    entry.failed.push_back(std::to_string(each.node.value()) + " (" + each.reason + ")");
   entries_.push_back(std::move(entry));
 }
 

@@ -1,0 +1,99 @@
+// The audit of a member: who came into its group, who was refused or removed, and which keys changed, each with who and why.
+// One line for each, in the log and, if there is one, in a file of its own.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <spindrift/core/clock.hpp>
+#include <spindrift/core/ids.hpp>
+#include <spindrift/core/log.hpp>
+#include <spindrift/core/result.hpp>
+
+namespace spindrift {
+
+enum class AuditKind : std::uint8_t {
+  began,                ///< this member starts
+  proved,               ///< a connection stands, and its other end has shown whose key it holds
+  refused,              ///< somebody is not let in, or a node that was called is not who it should be
+  cut_off,              ///< a connection was ended because its certificate no longer counts
+  joined,               ///< a node is in the view
+  left,                 ///< a member left on its own wish
+  removed,              ///< a member was removed
+  stopped,              ///< this member ended with an error
+  key_changed,          ///< this node has another key
+  authorities_changed,  ///< this node trusts others to sign
+  revocations_changed,  ///< other certificates are revoked
+  keys_rejected,        ///< new files of keys are not taken
+};
+inline constexpr std::size_t audit_kind_count = 12;
+
+[[nodiscard]] std::string_view to_string(AuditKind kind) noexcept;
+
+/// A certificate's own words, as text; nobody need have verified it.
+struct ShownCertificate {
+  std::string identity;     ///< as its URI, or what it calls itself
+  std::string serial;       ///< in hexadecimal digits
+  std::string fingerprint;  ///< SHA-256, in hexadecimal digits
+};
+
+/// An event is one line, from which a member that was not set is left out.
+struct AuditEvent {
+  AuditKind kind = AuditKind::began;
+  std::optional<NodeId> subject{};  ///< whom it is about
+  std::optional<NodeId> by{};       ///< who said so
+  std::string address{};            ///< where the subject listens, as configured
+  std::string from{};               ///< a caller's address
+  std::string to{};                 ///< the address that was called
+  std::optional<ShownCertificate> certificate{};
+  std::string reason{};
+  std::vector<log::Field> more{};
+};
+
+/// Threads: any. Of what strangers cause, refusals and proofs, 40 lines of each in ten seconds are written, and behind them
+/// how many were not. Values are cut at 1000 bytes, and hold printable ASCII alone.
+class AuditTrail {
+ public:
+  static constexpr std::size_t lines_max = 40;
+  static constexpr auto between_lines = std::chrono::seconds(10);
+
+  /// The log alone, without saying whose it is.
+  AuditTrail() = default;
+  /// `file` empty: the log alone. A file that cannot be written is told of in the log, with how much it lacks, and stops
+  /// nothing; each line opens it anew.
+  AuditTrail(std::string group, NodeId node, std::string file, const Clock& clock = system_clock)
+      : clock_(clock), group_(std::move(group)), node_(node), file_(std::move(file)) {}
+
+  void write(AuditEvent event);
+
+ private:
+  struct Budget {
+    Time until{};
+    std::size_t lines = 0;     ///< since `between_lines` before
+    std::uint64_t unsaid = 0;  ///< since the last line
+  };
+
+  [[nodiscard]] bool within_budget(AuditEvent& event);
+  void append(const std::vector<log::Field>& fields, std::string_view name);
+  void on_failure(const Error& why);
+
+  static const SystemClock system_clock;
+
+  std::mutex mutex_;
+  const Clock& clock_ = system_clock;
+  const std::string group_;
+  const NodeId node_{};
+  const std::string file_;
+  std::array<Budget, audit_kind_count> budgets_;
+  std::string complaint_;   ///< as it was told last; empty: the file can be written
+  std::uint64_t lost_ = 0;  ///< lines that the file lacks
+  bool torn_ = false;       ///< the file's last line is not whole
+};
+
+}  // namespace spindrift

@@ -1,0 +1,27 @@
+// A group's life in a member's audit.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <spindrift/core/audit.hpp>
+#include <spindrift/core/ids.hpp>
+#include <spindrift/core/result.hpp>
+#include <spindrift/views/new_view.hpp>
+
+namespace spindrift::group {
+
+/// The address at which a node listens; empty: it listens on this host alone, or nobody knows.
+using AddressOf = std::function<std::string(NodeId)>;
+
+/// Tells of members that have left, were removed or `joined`: in a member's own first view, that are all of its members.
+void tell_view(AuditTrail& audit, const views::NewView& news, const std::vector<NodeId>& joined,
+               const AddressOf& address_of);
+/// A process that asked to be in the group was turned away.
+void tell_turned_away(AuditTrail& audit, NodeId node, const std::string& reason, const AddressOf& address_of);
+/// Tells how this member ended: well, or by that error.
+void tell_end(AuditTrail& audit, NodeId self, const std::optional<Error>& failure);
+
+}  // namespace spindrift::group
