@@ -234,6 +234,16 @@ Finding keys(const HostFacts& host) {
   return finding_of("keys", *host.network.keys_error);
 }
 
+// A device's memory is locked by the kernel, within the limit of locked memory or by that one capability.
+Finding privileges(const HostFacts& host, const std::optional<Needs>& needs) {
+  const char* const fix = "run members as a user of their own, without capabilities: docs/deploy.md has a systemd unit";
+  if (host.privileges.root) return {Grade::note, "privileges", "root's; a member needs none of them", fix};
+  std::vector<std::string> beyond = host.privileges.capabilities;
+  if (needs && needs->verbs) std::erase(beyond, "CAP_IPC_LOCK");
+  if (beyond.empty()) return {Grade::good, "privileges", "none that a member does not need", ""};
+  return {Grade::note, "privileges", listed(beyond) + ": a member needs none of them", fix};
+}
+
 /// Says by whose meta tables the nodes of virtual queue pairs find each other.
 std::string tables_of(const Config& config, const View& view) {
   std::vector<fabric::Address> roster;
@@ -326,7 +336,8 @@ Result<Needs> needs_of(const Config& config) {
 }
 
 std::vector<Finding> examine(const HostFacts& host, const std::optional<Needs>& needs) {
-  std::vector<Finding> findings{cpus(host, needs), memory(host, needs), open_files(host, needs), shared_memory(host)};
+  std::vector<Finding> findings{cpus(host, needs), memory(host, needs), open_files(host, needs), shared_memory(host),
+                                privileges(host, needs)};
   if (needs && needs->stranger) findings.push_back(finding_of("node", *needs->stranger));
   if (needs) findings.push_back(directory(host, *needs));
   if (needs && !needs->log_file.empty()) findings.push_back(log(host, *needs));

@@ -13,6 +13,8 @@
 #include <spindrift/fabric/verbs/verbs.hpp>
 #include <spindrift/core/result.hpp>
 
+#include "privileges.hpp"
+
 namespace spindrift::tools {
 
 /// A device of /sys/class/infiniband.
@@ -57,6 +59,7 @@ struct HostFacts {
   NetworkFacts network;
   std::optional<Error> directory_error;  ///< why the runtime directory cannot be used; none: it can
   std::optional<Error> log_error;        ///< why the log file cannot be written; none: it can
+  Privileges privileges;                 ///< of this process, as a member that is started like it would have them
 };
 
 /// By which a member proves itself.

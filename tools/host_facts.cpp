@@ -238,6 +238,7 @@ HostFacts look_at_host(const std::optional<Needs>& needs) {
   if (needs && needs->verbs) look_at_verbs(host.network, *needs);
   if (needs && needs->tcp) look_at_tcp(host.network, *needs);
   if (needs && needs->keys) look_at_keys(host.network, *needs->keys);
+  host.privileges = own_privileges();
   return host;
 }
 

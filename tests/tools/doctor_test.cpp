@@ -82,6 +82,34 @@ TEST_CASE("memory has to hold a member twice, and a container's limit counts") {
   CHECK(finding(host, std::nullopt, "memory").grade == Grade::good);
 }
 
+TEST_CASE("what a member may do beyond what it needs is worth a note") {
+  HostFacts host = a_good_host();
+  host.privileges.capabilities = {"CAP_IPC_LOCK"};
+  CHECK(finding(host, std::nullopt, "privileges").grade == Grade::note);
+  CHECK_THAT(finding(host, three_members(), "privileges").text, Contains("CAP_IPC_LOCK"));
+  Needs device = three_members();
+  device.verbs = true;
+  host.network.verbs_ports = {
+      {.device = "rxe0", .port = 1, .active = true, .memory_windows = true, .addresses = {"10.0.0.1"}}};
+  CHECK(finding(host, device, "privileges").grade == Grade::good);
+  host.privileges.capabilities.push_back("CAP_NET_ADMIN");
+  CHECK(finding(host, device, "privileges").text == "CAP_NET_ADMIN: a member needs none of them");
+  host.privileges = {.root = true, .capabilities = {}};
+  CHECK(finding(host, three_members(), "privileges").grade == Grade::note);
+  CHECK_THAT(finding(host, three_members(), "privileges").text, Contains("root"));
+  CHECK_THAT(finding(host, three_members(), "privileges").fix, Contains("user of their own"));
+}
+
+TEST_CASE("the kernel's mask of capabilities has a name for each bit") {
+  CHECK(capabilities_in("0000000000000000") == std::vector<std::string>());
+  CHECK(capabilities_in("0000000000005000") == std::vector<std::string>{"CAP_NET_ADMIN", "CAP_IPC_LOCK"});
+  CHECK(capabilities_in("8000010000000001") ==
+        std::vector<std::string>{"CAP_CHOWN", "CAP_CHECKPOINT_RESTORE", "CAP_63"});
+  CHECK_FALSE(capabilities_in(""));
+  CHECK_FALSE(capabilities_in("5x"));
+  CHECK_FALSE(capabilities_in("10000000000000000"));
+}
+
 TEST_CASE("a low limit of open files can be raised by the user or only by root") {
   HostFacts host = a_good_host();
   host.open_files_max = 60;
