@@ -8,6 +8,8 @@
 
 namespace spindrift {
 
+static_assert(Group::private_window_bytes == group::PrivateMessages::window_bytes);
+
 SubgroupView Subgroup::description() const { return channel_.description(); }
 bool Subgroup::is_sender() const { return channel_.is_sender(); }
 std::string Subgroup::blocked() const { return channel_.blocked(); }
@@ -51,9 +53,12 @@ NodeId Group::self() const noexcept { return core_->self(); }
 View Group::view() const { return core_->view(); }
 std::vector<CounterValue> Group::counters() const { return core_->counters(); }
 void Group::send_private(NodeId to, std::span<const std::byte> message) {
-  core_->send_private(to, group::PrivateMessages::of_application, message);
+  core_->private_post().send(to, message);
 }
-std::size_t Group::private_bytes_max() const noexcept { return core_->private_bytes_max(); }
+bool Group::try_send_private(NodeId to, std::span<const std::byte> message) {
+  return core_->private_post().try_send(to, message);
+}
+std::size_t Group::private_bytes_max() const noexcept { return core_->private_post().bytes_max(); }
 void Group::leave() { core_->leave(); }
 void Group::wait() { core_->wait(); }
 bool Group::open() const noexcept { return core_->open(); }

@@ -190,9 +190,17 @@ class Group {
   [[nodiscard]] View view() const;
   [[nodiscard]] std::vector<CounterValue> counters() const;  ///< any thread
 
-  /// Sends to one member of the present view alone, in order with other private messages to it; dropped if it is not there.
-  /// Any thread. Throws bad_argument (larger than private_bytes_max).
+  /// Private messages of up to so many bytes, each counted with 264 more, may be on their way to one member before it has
+  /// taken them: `on_private` has returned there.
+  static constexpr std::size_t private_window_bytes = std::size_t{1} << 20;
+
+  /// Sends to one member of the present view alone, in order with other private messages to it; dropped if it is not there,
+  /// or goes before it has taken it. Waits while `private_window_bytes` are on their way to that member, and for no other;
+  /// `leave` waits until what was sent before is on its way. Any thread. Throws bad_argument (larger than
+  /// private_bytes_max), group_closed, removed, no_majority, would_block (from a handler that would have to wait).
   void send_private(NodeId to, std::span<const std::byte> message);
+  /// The same without waiting: false if it would have to.
+  [[nodiscard]] bool try_send_private(NodeId to, std::span<const std::byte> message);
   [[nodiscard]] std::size_t private_bytes_max() const noexcept;  ///< of send_private
 
   /// Leaves gracefully: sends are refused from now on, everything sent before is delivered at every member, then the others

@@ -25,7 +25,7 @@ class ReplicaChannelOf final : public ReplicaChannel {
   ReplicaChannelOf(GroupCore& core, group::Channel& channel) noexcept : core_(core), channel_(channel) {}
   void send_ordered(std::span<const std::byte> message) override { channel_.handle().send(message); }
   void send_private(NodeId to, std::span<const std::byte> message) override {
-    core_.send_private(to, group::PrivateMessages::of_replica(channel_.id()), message);
+    core_.private_post().send_answer(to, group::PrivateMessages::of_replica(channel_.id()), message);
   }
   [[nodiscard]] NodeId self() const noexcept override { return core_.self(); }
   [[nodiscard]] bool on_poller_thread() const noexcept override { return core_.on_handler_thread(); }
@@ -81,13 +81,14 @@ void GroupCore::poll() {
 
 views::Member::Step GroupCore::step() {
   try {
-    if (private_messages_.any()) post_private_messages();
+    const bool posted = post_private_messages();
     if (environment_.has_workers.load(std::memory_order_relaxed)) {
       for (const auto& channel : channels_) channel->rethrow();
     }
     const Time now = environment_.clock.now();
     views::Member::Step done = member_->step(now);
     if (replicas_.any() && member_->epoch() != nullptr) replicas_.on_pass(*member_->epoch());
+    done.progress = done.progress || posted;
     done.wake_at = std::min(done.wake_at, channels_.offer_space(now));
     return done;
   } catch (const std::bad_alloc&) {
@@ -101,14 +102,11 @@ views::Member::Step GroupCore::step() {
   return {.progress = true, .wake_at = never};
 }
 
-void GroupCore::post_private_messages() {
-  for (const auto& [to, bytes] : private_messages_.take()) {
-    if (to == self()) {
-      on_private(to, bytes);
-    } else if (auto sent = member_->send_private(to, bytes); !sent) {
-      log::warn(log::Room::group, "private message", {{"reason", sent.error().to_string()}});
-    }
-  }
+bool GroupCore::post_private_messages() {
+  if (!private_post_.any()) return false;
+  const group::PrivatePost::Posted posted = private_post_.post();
+  for (const auto& message : posted.to_self) on_private(self(), message);
+  return posted.any;
 }
 
 // Tells waiting application threads what the poller knows.
@@ -125,6 +123,7 @@ void GroupCore::publish_state() {
   const auto handler = environment_.state.on_state(state, failure);
   for (const auto& channel : channels_) channel->let_all_go();
   if (is_over(state)) {
+    private_post_.end();
     group::tell_end(*environment_.audit, self(), failure);
     replicas_.on_end(failure ? *failure
                              : Error(ErrorKind::group_closed, environment_.state.own_name() + " has left the group"));
@@ -182,13 +181,14 @@ void GroupCore::on_turned_away(NodeId node, const std::string& reason) {
 }
 
 void GroupCore::on_private(NodeId from, std::span<const std::byte> message) {
-  const auto parsed = group::PrivateMessages::parse(message);
-  if (!parsed) return accuse(from, "it sent a private message without a head");
-  if (parsed->tag != group::PrivateMessages::of_application) {
-    replicas_.on_private(parsed->tag, from, parsed->bytes);
+  const auto opened = private_post_.open(from, message);
+  if (!opened) return;
+  if (opened->tag != group::PrivateMessages::of_application) {
+    replicas_.on_private(opened->tag, from, opened->bytes);
   } else if (options_.on_private) {
-    options_.on_private(from, parsed->bytes);
+    options_.on_private(from, opened->bytes);
   }
+  private_post_.on_taken(from, message);
 }
 
 ReplicaBase& GroupCore::attach_replica(std::string_view name, const group::Replicas::Maker& make) {
@@ -201,11 +201,6 @@ ObjectChannel& GroupCore::attach_objects(std::string_view name, ObjectHandlers h
                                              [this](NodeId node, const std::string& what) { accuse(node, what); });
 }
 
-void GroupCore::send_private(NodeId to, std::uint64_t tag, std::span<const std::byte> message) {
-  private_messages_.add(to, tag, message);
-  environment_.fabric->wake();
-}
-
 void GroupCore::refuse_handlers(const std::string& call) const {
   if (!on_handler_thread()) return;
   throw Exception(Error(ErrorKind::bad_argument, call + " was called from a handler, whose return it would wait for")
@@ -215,6 +210,7 @@ void GroupCore::refuse_handlers(const std::string& call) const {
 void GroupCore::leave() {
   refuse_handlers("leave");
   environment_.state.close();
+  private_post_.wind_up();
   member_->request_leave();
   for (const auto& channel : channels_) channel->let_all_go();
   environment_.fabric->wake();

@@ -19,7 +19,7 @@
 #include <spindrift/group/channel.hpp>
 #include <spindrift/group/group.hpp>
 #include <spindrift/group/objects.hpp>
-#include <spindrift/group/private_messages.hpp>
+#include <spindrift/group/private_post.hpp>
 #include <spindrift/group/probe.hpp>
 #include <spindrift/group/replicas.hpp>
 #include <spindrift/group/status.hpp>
@@ -42,13 +42,12 @@ class GroupCore final : public views::Upcalls {
   [[nodiscard]] bool on_handler_thread() const noexcept { return environment_.handler_threads.is_one(); }
   [[nodiscard]] const group::Channels& channels() const noexcept { return channels_; }
   [[nodiscard]] std::vector<CounterValue> counters() const { return counters_->values(); }
-  [[nodiscard]] std::size_t private_bytes_max() const noexcept { return private_messages_.bytes_max(); }
+  [[nodiscard]] group::PrivatePost& private_post() noexcept { return private_post_; }
 
   [[nodiscard]] ReplicaBase& attach_replica(std::string_view subgroup, const group::Replicas::Maker& make);
   [[nodiscard]] ObjectChannel& attach_objects(std::string_view subgroup, ObjectHandlers handlers);
   /// The poller: it sent bytes that no correct member sends.
   void accuse(NodeId node, const std::string& what) { member_->accuse(node, what); }
-  void send_private(NodeId to, std::uint64_t tag, std::span<const std::byte> message);
   void leave();
   void wait() const;
   void on_failure(std::function<void(const Error&)> handler) { environment_.state.set_failure_handler(std::move(handler)); }
@@ -57,8 +56,8 @@ class GroupCore final : public views::Upcalls {
   // Upcalls, on the poller thread.
   void on_delivery(SubgroupId id, std::span<const Delivery> batch) override;
   void on_space(SubgroupId id) override { channels_.on_space(id); }
-  [[nodiscard]] bool accepts(SubgroupId id) const override { return channels_[id].accepts(); }
-  [[nodiscard]] bool busy(SubgroupId id) const override { return channels_[id].busy(); }
+  [[nodiscard]] bool accepts(SubgroupId id) const override { return channels_[id].accepts() && !held_up(id); }
+  [[nodiscard]] bool busy(SubgroupId id) const override { return channels_[id].busy() || held_up(id); }
   void on_view(const NewView& news) override;
   void on_boundary(SubgroupId id, const ObjectBoundary& boundary) override;
   void on_dropped(SubgroupId id, std::uint64_t messages) override;
@@ -79,7 +78,9 @@ class GroupCore final : public views::Upcalls {
 
   void poll();
   views::Member::Step step();
-  void post_private_messages();
+  bool post_private_messages();
+  /// Too many answers wait for their callers to apply more of this subgroup's calls.
+  [[nodiscard]] bool held_up(SubgroupId id) const { return private_post_.crowded() && replicas_.any_of(id); }
   void publish_state();
 
   Config config_;
@@ -90,7 +91,7 @@ class GroupCore final : public views::Upcalls {
   Counter sleeps_;
   Counter views_;
   std::unique_ptr<views::Member> member_;
-  group::PrivateMessages private_messages_;
+  group::PrivatePost private_post_{environment_};
   group::Replicas replicas_;
   group::Channels channels_;
   std::optional<group::SlowHandlers> slow_handlers_;

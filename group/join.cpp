@@ -117,7 +117,7 @@ void GroupCore::make_member(const group::Probe& probe) {
   begin_status(options.incarnation);
 
   member_ = std::make_unique<views::Member>(std::move(options), *environment_.fabric, *this, *counters_);
-  private_messages_.limit(views::payload_bytes_max(*environment_.fabric));
+  private_post_.begin(*member_, views::payload_bytes_max(*environment_.fabric));
   View before_the_first;
   before_the_first.subgroups = member_->shapes();
   for (std::uint32_t i = 0; i < before_the_first.subgroups.size(); ++i) {

@@ -1,4 +1,4 @@
-// Keeping private messages for the poller.
+// Keeping private messages for the poller, and counting room.
 #include <spindrift/group/private_messages.hpp>
 
 #include <string>
@@ -9,7 +9,22 @@
 
 namespace spindrift::group {
 
-void PrivateMessages::add(NodeId to, std::uint64_t tag, std::span<const std::byte> message) {
+using Way = PrivateRoute::Way;
+
+// A message that is larger than the window goes alone.
+bool PrivateMessages::Peer::has_room(std::uint64_t room) const noexcept {
+  const std::uint64_t used = waiting_room + posted_room;
+  return used == 0 || used + room <= window_bytes;
+}
+
+void PrivateMessages::Peer::meet(fabric::PeerId now) noexcept {
+  if (connection == now) return;
+  connection = now;
+  posted_room = 0;
+  taken_room = 0;
+}
+
+std::vector<std::byte> PrivateMessages::with_tag(std::uint64_t tag, std::span<const std::byte> message) const {
   if (message.size() > bytes_max_) {
     throw Exception(Error(ErrorKind::bad_argument, "a private message of " + std::to_string(message.size()) +
                                                        " bytes is larger than " + std::to_string(bytes_max_))
@@ -17,17 +32,137 @@ void PrivateMessages::add(NodeId to, std::uint64_t tag, std::span<const std::byt
   }
   ByteWriter writer;
   writer.put(tag).put_bytes(message);
-  {
-    std::lock_guard lock(mutex_);
-    messages_.push_back({to, writer.take()});
-  }
+  return writer.take();
+}
+
+void PrivateMessages::push(Peer& peer, Waiting message) {
+  peer.waiting_room += room_of(message.bytes.size());
+  if (message.answer) answers_bytes_ += message.bytes.size();
+  if (!message.answer) ++application_waiting_;
+  peer.waiting.push_back(std::move(message));
   waiting_.store(true, std::memory_order_seq_cst);
 }
 
-std::vector<PrivateMessages::Outgoing> PrivateMessages::take() {
-  std::lock_guard lock(mutex_);
-  waiting_.store(false, std::memory_order_seq_cst);
-  return std::exchange(messages_, {});
+PrivateMessages::Waiting PrivateMessages::pop(Peer& peer) {
+  Waiting message = std::move(peer.waiting.front());
+  peer.waiting.pop_front();
+  peer.waiting_room -= room_of(message.bytes.size());
+  if (message.answer) answers_bytes_ -= message.bytes.size();
+  if (!message.answer) --application_waiting_;
+  return message;
+}
+
+PrivateMessages::Outcome PrivateMessages::try_add(NodeId to, std::span<const std::byte> message) {
+  std::vector<std::byte> bytes = with_tag(of_application, message);
+  const std::lock_guard lock(mutex_);
+  if (closed_) return Outcome::closed;
+  Peer& peer = peers_[to];
+  if (!peer.has_room(room_of(bytes.size()))) return Outcome::full;
+  push(peer, {std::move(bytes), false});
+  return Outcome::taken;
+}
+
+PrivateMessages::Outcome PrivateMessages::add(NodeId to, std::span<const std::byte> message) {
+  std::vector<std::byte> bytes = with_tag(of_application, message);
+  std::unique_lock lock(mutex_);
+  Peer& peer = peers_[to];
+  changed_.wait(lock, [&] { return closed_ || peer.has_room(room_of(bytes.size())); });
+  if (closed_) return Outcome::closed;
+  push(peer, {std::move(bytes), false});
+  return Outcome::taken;
+}
+
+void PrivateMessages::add_answer(NodeId to, std::uint64_t tag, std::span<const std::byte> message) {
+  std::vector<std::byte> bytes = with_tag(tag, message);
+  const std::lock_guard lock(mutex_);
+  if (!ended_) push(peers_[to], {std::move(bytes), true});
+}
+
+void PrivateMessages::close() {
+  {
+    const std::lock_guard lock(mutex_);
+    closed_ = true;
+  }
+  changed_.notify_all();
+}
+
+void PrivateMessages::await_posted() {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return application_waiting_ == 0; });
+}
+
+void PrivateMessages::end() {
+  {
+    const std::lock_guard lock(mutex_);
+    closed_ = true;
+    ended_ = true;
+    for (auto& [node, peer] : peers_) drop(peer);
+    waiting_.store(false, std::memory_order_seq_cst);
+  }
+  changed_.notify_all();
+}
+
+// A peer stays in the map, for a thread may be waiting for room to it.
+void PrivateMessages::drop(Peer& peer) {
+  while (!peer.waiting.empty()) static_cast<void>(pop(peer));
+  peer.connection.reset();
+  peer.posted_room = 0;
+  peer.taken_room = 0;
+}
+
+std::vector<PrivateMessages::Outgoing> PrivateMessages::take(const Routes& routes) {
+  std::vector<Outgoing> taken;
+  {
+    const std::lock_guard lock(mutex_);
+    waiting_.store(false, std::memory_order_seq_cst);
+    for (auto& [node, peer] : peers_) {
+      if (peer.waiting.empty() && peer.taken_room < tell_bytes) continue;
+      const PrivateRoute route = routes(node);
+      if (route.way == Way::gone) drop(peer);
+      if (route.connection) peer.meet(*route.connection);
+      if (route.connection && peer.taken_room >= tell_bytes) {
+        taken.push_back({node, with_tag(of_flow, field_bytes(std::exchange(peer.taken_room, 0)))});
+      }
+      if (route.way == Way::open) take_from(node, peer, taken);
+      if (!peer.waiting.empty() || peer.taken_room >= tell_bytes) waiting_.store(true, std::memory_order_seq_cst);
+    }
+  }
+  changed_.notify_all();
+  return taken;
+}
+
+void PrivateMessages::take_from(NodeId node, Peer& peer, std::vector<Outgoing>& to) {
+  while (!peer.waiting.empty()) {
+    const std::uint64_t room = room_of(peer.waiting.front().bytes.size());
+    if (peer.posted_room > 0 && peer.posted_room + room > window_bytes) return;
+    peer.posted_room += room;
+    to.push_back({node, pop(peer).bytes});
+  }
+}
+
+void PrivateMessages::on_taken(NodeId from, const PrivateRoute& route, std::size_t bytes) {
+  if (!route.connection) return;
+  const std::lock_guard lock(mutex_);
+  Peer& peer = peers_[from];
+  peer.meet(*route.connection);
+  peer.taken_room += room_of(bytes);
+  if (peer.taken_room >= tell_bytes) waiting_.store(true, std::memory_order_seq_cst);
+}
+
+bool PrivateMessages::on_told(NodeId from, const PrivateRoute& route, std::span<const std::byte> message) {
+  ByteReader reader(message);
+  const auto room = reader.get<std::uint64_t>();
+  if (!reader.complete()) return false;
+  if (!route.connection) return true;
+  {
+    const std::lock_guard lock(mutex_);
+    Peer& peer = peers_[from];
+    peer.meet(*route.connection);
+    if (room > peer.posted_room) return false;
+    peer.posted_room -= room;
+  }
+  changed_.notify_all();
+  return true;
 }
 
 std::optional<PrivateMessages::Incoming> PrivateMessages::parse(std::span<const std::byte> message) noexcept {

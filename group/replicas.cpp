@@ -1,6 +1,7 @@
 // Attaching replicated objects, and telling them what happens to their group.
 #include <spindrift/group/replicas.hpp>
 
+#include <algorithm>
 #include <istream>
 #include <iterator>
 #include <ostream>
@@ -50,6 +51,11 @@ std::vector<Replicas::Replica*> Replicas::all() const {
   std::vector<Replica*> all;
   for (const auto& replica : replicas_) all.push_back(replica.get());
   return all;
+}
+
+bool Replicas::any_of(SubgroupId id) const {
+  std::lock_guard lock(mutex_);
+  return std::any_of(replicas_.begin(), replicas_.end(), [&](const auto& replica) { return replica->id == id; });
 }
 
 // A replica that is attached later begins with this view.

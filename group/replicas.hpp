@@ -29,6 +29,7 @@ class Replicas {
 
   // The poller.
   [[nodiscard]] bool any() const noexcept { return any_.load(std::memory_order_seq_cst); }
+  [[nodiscard]] bool any_of(SubgroupId id) const;
   void on_view(const View& view);
   /// Tells each what has become stable in its subgroup.
   void on_pass(views::Epoch& epoch);

@@ -58,14 +58,23 @@ std::string SharedState::blocked(SubgroupId id) const {
   return {};
 }
 
-// A thread that only has to wait gets no error; one that would wait for what never comes does.
-void SharedState::check_may_send(SubgroupId id) const {
-  std::lock_guard lock(mutex_);
+void SharedState::check_open_unlocked() const {
   if (failure_) throw Exception(*failure_);
   if (!open()) {
     throw Exception(Error(ErrorKind::group_closed, own_name() + (state_ == MemberState::left ? " has left the group"
                                                                                              : " is leaving the group")));
   }
+}
+
+void SharedState::check_open() const {
+  std::lock_guard lock(mutex_);
+  check_open_unlocked();
+}
+
+// A thread that only has to wait gets no error; one that would wait for what never comes does.
+void SharedState::check_may_send(SubgroupId id) const {
+  std::lock_guard lock(mutex_);
+  check_open_unlocked();
   const SubgroupView& subgroup = view_.subgroup(id);
   if (state_ == MemberState::active && subgroup.inadequate.empty() && !subgroup.sender_rank(self_)) {
     throw Exception(Error(ErrorKind::bad_argument, own_name() + " is no sender of subgroup " + subgroup.name)

@@ -50,6 +50,8 @@ class SharedState {
   [[nodiscard]] bool is_sender(SubgroupId id) const { return subgroup(id).sender_rank(self_).has_value(); }
   /// Why a send would have to wait for more than space. Empty: it would not.
   [[nodiscard]] std::string blocked(SubgroupId id) const;
+  /// Throws the failure, or group_closed, unless this member is in the group and does not leave.
+  void check_open() const;
   /// Throws if waiting for space in this subgroup would be in vain.
   void check_may_send(SubgroupId id) const;
   /// `handler` is called here and now if the failure has come already.
@@ -58,6 +60,8 @@ class SharedState {
   [[nodiscard]] std::string own_name() const { return "node " + std::to_string(self_.value()); }
 
  private:
+  void check_open_unlocked() const;
+
   const NodeId self_;
   std::atomic<bool> open_{false};
   mutable std::mutex mutex_;

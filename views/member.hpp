@@ -127,6 +127,7 @@ class Member final {
   [[nodiscard]] Epoch* epoch() const noexcept { return installation_.present(); }
   /// Epochs whose memory is still here, oldest first, the present one last.
   [[nodiscard]] const std::vector<std::unique_ptr<Epoch>>& epochs() const noexcept { return installation_.epochs(); }
+  [[nodiscard]] const Links& links() const noexcept { return links_; }
   /// States on their way to newcomers, and from others.
   [[nodiscard]] const Transfers& transfers() const noexcept { return transfers_; }
   /// Whether this subgroup's state is still on its way here.
