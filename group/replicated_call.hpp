@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <condition_variable>
+#include <cstdint>
 #include <exception>
 #include <memory>
 #include <mutex>
@@ -13,7 +14,6 @@
 #include <span>
 #include <thread>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include <spindrift/core/clock.hpp>
@@ -84,9 +84,18 @@ struct Nothing {};
 template <class R>
 using Stored = std::conditional_t<std::is_void_v<R>, Nothing, R>;
 
-/// One replica's answer: a value, an exception, or none because the replica was lost.
+/// One replica's answer. All parts are there at any time: compilers that look into a variant of them warn of what is not.
 template <class R>
-using Answer = std::variant<std::monostate, Stored<R>, std::exception_ptr>;
+struct Answer {
+  enum class Kind : std::uint8_t {
+    lost,      ///< none: the replica was
+    returned,  ///< `value`
+    threw,     ///< `thrown`
+  };
+  Kind kind = Kind::lost;
+  Stored<R> value{};
+  std::exception_ptr thrown{};
+};
 
 template <class R>
 class CallOf final : public ReplicatedCall {
@@ -117,10 +126,10 @@ class CallOf final : public ReplicatedCall {
     } else {
       take(bytes, value);
     }
-    answers_.emplace_back(from, Answer<R>(std::in_place_index<1>, std::move(value)));
+    answers_.emplace_back(from, Answer<R>{Answer<R>::Kind::returned, std::move(value)});
   }
   void store_thrown(NodeId from, std::exception_ptr thrown) override {
-    answers_.emplace_back(from, Answer<R>(std::in_place_index<2>, std::move(thrown)));
+    answers_.emplace_back(from, Answer<R>{Answer<R>::Kind::threw, {}, std::move(thrown)});
   }
   void store_lost(NodeId node) override { answers_.emplace_back(node, Answer<R>()); }
 

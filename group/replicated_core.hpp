@@ -232,11 +232,11 @@ class ReplicaCore final : public ReplicaBase {
     typename Traits::Arguments arguments;
     std::apply([&](auto&... each) { replicated::take(bytes, each...); }, arguments);
     replicated::Answer<R> answer = invoke<method>(arguments);
-    const bool threw = answer.index() == 2;
+    const bool threw = answer.kind == replicated::Answer<R>::Kind::threw;
     if (reply != nullptr && threw) {
-      replicated::put_exception(*reply, std::get<2>(answer));
+      replicated::put_exception(*reply, answer.thrown);
     } else if constexpr (!std::is_void_v<R>) {
-      if (reply != nullptr) replicated::put(*reply, std::get<1>(answer));
+      if (reply != nullptr) replicated::put(*reply, answer.value);
     }
     if (auto* call = dynamic_cast<replicated::CallOf<R>*>(own)) call->on_own_answer(channel().self(), std::move(answer));
     return threw;
@@ -245,20 +245,21 @@ class ReplicaCore final : public ReplicaBase {
   template <auto method, class Traits = replicated::Traits<method>>
   replicated::Answer<typename Traits::Result> invoke(typename Traits::Arguments& arguments) {
     using R = typename Traits::Result;
+    using Kind = typename replicated::Answer<R>::Kind;
     try {
       const std::unique_lock lock(object_mutex_);
       return std::apply(
           [&](auto&... each) {
             if constexpr (std::is_void_v<R>) {
               (object_.*method)(std::move(each)...);
-              return replicated::Answer<R>(std::in_place_index<1>);
+              return replicated::Answer<R>{Kind::returned};
             } else {
-              return replicated::Answer<R>(std::in_place_index<1>, (object_.*method)(std::move(each)...));
+              return replicated::Answer<R>{Kind::returned, (object_.*method)(std::move(each)...)};
             }
           },
           arguments);
     } catch (...) {
-      return replicated::Answer<R>(std::in_place_index<2>, std::current_exception());
+      return replicated::Answer<R>{Kind::threw, {}, std::current_exception()};
     }
   }
 

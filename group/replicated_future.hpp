@@ -6,7 +6,6 @@
 #include <optional>
 #include <string>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include <spindrift/core/result.hpp>
@@ -24,24 +23,24 @@ class ReplicaResult {
 
   [[nodiscard]] NodeId node() const noexcept { return node_; }  ///< whose replica it is
   /// Whether the method returned.
-  [[nodiscard]] bool ok() const noexcept { return answer_.index() == 1; }
+  [[nodiscard]] bool ok() const noexcept { return answer_.kind == Kind::returned; }
   /// Whether the replica left the view before its answer came.
-  [[nodiscard]] bool lost() const noexcept { return answer_.index() == 0; }
+  [[nodiscard]] bool lost() const noexcept { return answer_.kind == Kind::lost; }
   /// The value that it returned. Throws the exception that it threw (see ReplicaError), or member_lost.
   R value() const {
     if (lost()) {
       throw Exception(
           Error(ErrorKind::member_lost, "node " + std::to_string(node_.value()) + " was lost before it answered"));
     }
-    if (!ok()) std::rethrow_exception(std::get<2>(answer_));
-    if constexpr (!std::is_void_v<R>) return std::get<1>(answer_);
+    if (!ok()) std::rethrow_exception(answer_.thrown);
+    if constexpr (!std::is_void_v<R>) return answer_.value;
   }
   /// The exception that it threw; null if it did not.
-  [[nodiscard]] std::exception_ptr exception() const noexcept {
-    return answer_.index() == 2 ? std::get<2>(answer_) : std::exception_ptr{};
-  }
+  [[nodiscard]] std::exception_ptr exception() const noexcept { return answer_.thrown; }
 
  private:
+  using Kind = typename replicated::Answer<R>::Kind;
+
   NodeId node_;
   replicated::Answer<R> answer_;
 };
