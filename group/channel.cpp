@@ -48,7 +48,7 @@ bool Channel::try_reserve(std::uint64_t bytes, Claim& claim) { return reserve_on
 
 void Channel::reserve(std::uint64_t bytes, Claim& claim) {
   if (reserve_once(bytes, claim) == Outcome::reserved) return;
-  if (environment_.handler_threads.is_one()) {
+  if (environment_.handler_threads->is_one()) {
     throw Exception(Error(ErrorKind::would_block, "subgroup " + name() + " takes nothing now, and a handler cannot wait for "
                                                   "what only its own return brings")
                         .fix("use try_send in handlers, and keep what does not fit for later"));
@@ -86,7 +86,7 @@ void Channel::set_handler(Subgroup::DeliveryHandler handler, HandlerThread threa
   if (thread == HandlerThread::own) {
     worker_ = std::make_unique<HandlerWorker>(
         [this](std::span<const Delivery> batch) {
-          environment_.handler_threads.enter();
+          const HandlerThreads::Entry entry(*environment_.handler_threads, HandlerThreads::Kind::own);
           handler_(batch);
         },
         [this] { wake(); });

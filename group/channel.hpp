@@ -18,6 +18,7 @@
 #include <spindrift/core/counters.hpp>
 #include <spindrift/fabric/fabric.hpp>
 #include <spindrift/group/group.hpp>
+#include <spindrift/group/handler_threads.hpp>
 #include <spindrift/group/handler_worker.hpp>
 #include <spindrift/group/objects.hpp>
 #include <spindrift/group/shared_state.hpp>
@@ -33,7 +34,7 @@ struct Environment {
   SystemClock clock;
   std::unique_ptr<fabric::Fabric> fabric;  ///< from joining on
   SharedState state;
-  HandlerThreads handler_threads;
+  const std::shared_ptr<const HandlerThreads> handler_threads = std::make_shared<HandlerThreads>();
   std::shared_ptr<AuditTrail> audit;
   std::atomic<bool> has_workers{false};  ///< some handler runs on a thread of its own
 };

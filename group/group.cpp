@@ -62,7 +62,7 @@ std::size_t Group::private_bytes_max() const noexcept { return core_->private_po
 void Group::leave() { core_->leave(); }
 void Group::wait() { core_->wait(); }
 bool Group::open() const noexcept { return core_->open(); }
-bool Group::on_poller_thread() const noexcept { return core_->on_handler_thread(); }
+bool Group::on_poller_thread() const noexcept { return core_->handler_threads()->is_one(); }
 void Group::on_failure(std::function<void(const Error&)> handler) { core_->on_failure(std::move(handler)); }
 
 }  // namespace spindrift

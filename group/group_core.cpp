@@ -28,7 +28,9 @@ class ReplicaChannelOf final : public ReplicaChannel {
     core_.private_post().send_answer(to, group::PrivateMessages::of_replica(channel_.id()), message);
   }
   [[nodiscard]] NodeId self() const noexcept override { return core_.self(); }
-  [[nodiscard]] bool on_poller_thread() const noexcept override { return core_.on_handler_thread(); }
+  [[nodiscard]] const std::shared_ptr<const group::HandlerThreads>& handler_threads() const noexcept override {
+    return core_.handler_threads();
+  }
   void accuse(NodeId node, const std::string& what) override { core_.accuse(node, what); }
 
  private:
@@ -39,7 +41,7 @@ class ReplicaChannelOf final : public ReplicaChannel {
 }  // namespace
 
 GroupCore::~GroupCore() {
-  if (poller_.joinable() && !on_handler_thread()) {
+  if (poller_.joinable() && !handler_threads()->is_one()) {
     try {
       leave();
     } catch (const Exception&) {  // the member's own failure: it was logged when it stopped
@@ -59,7 +61,7 @@ void GroupCore::end_poller() noexcept {
 // Runs until the group has ended.
 void GroupCore::poll() {
   using Next = group::PollLoop::Next;
-  environment_.handler_threads.enter();
+  const group::HandlerThreads::Entry entry(*environment_.handler_threads, group::HandlerThreads::Kind::poller);
   fabric::Fabric& fabric = *environment_.fabric;
   group::PollLoop loop(config_.poll_mode() == PollMode::block, config_.spin());
   for (bool over = false; !over;) {
@@ -202,7 +204,7 @@ ObjectChannel& GroupCore::attach_objects(std::string_view name, ObjectHandlers h
 }
 
 void GroupCore::refuse_handlers(const std::string& call) const {
-  if (!on_handler_thread()) return;
+  if (!handler_threads()->is_one()) return;
   throw Exception(Error(ErrorKind::bad_argument, call + " was called from a handler, whose return it would wait for")
                       .fix("tell another thread to " + call));
 }

@@ -39,7 +39,7 @@ class GroupCore final : public views::Upcalls {
   [[nodiscard]] NodeId self() const noexcept { return member_->self(); }
   [[nodiscard]] View view() const { return environment_.state.view(); }
   [[nodiscard]] bool open() const noexcept { return environment_.state.open(); }
-  [[nodiscard]] bool on_handler_thread() const noexcept { return environment_.handler_threads.is_one(); }
+  [[nodiscard]] const auto& handler_threads() const noexcept { return environment_.handler_threads; }
   [[nodiscard]] const group::Channels& channels() const noexcept { return channels_; }
   [[nodiscard]] std::vector<CounterValue> counters() const { return counters_->values(); }
   [[nodiscard]] group::PrivatePost& private_post() noexcept { return private_post_; }

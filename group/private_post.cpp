@@ -26,7 +26,7 @@ bool PrivatePost::try_send(NodeId to, std::span<const std::byte> message) {
 
 void PrivatePost::send(NodeId to, std::span<const std::byte> message) {
   if (try_send(to, message)) return;
-  if (environment_.handler_threads.is_one()) {
+  if (environment_.handler_threads->is_one()) {
     throw Exception(Error(ErrorKind::would_block, "node " + std::to_string(to.value()) + " takes no more private messages "
                                                   "now, and a handler cannot wait for what only its own return brings")
                         .fix("use try_send_private in handlers, and keep what does not fit for later"));

@@ -45,9 +45,9 @@ void ReplicatedCall::wait(CallStage stage, std::optional<Duration> limit) const 
   std::unique_lock lock(mutex_);
   const auto over = [&] { return reached_unlocked(stage) || ended_.has_value(); };
   if (!over()) {
-    if (poller_->load() == std::this_thread::get_id()) {
-      throw Exception(Error(ErrorKind::would_block, "a handler cannot wait for a replicated call: it runs on the very "
-                                                    "thread that has to do the work")
+    if (handlers_->is_one()) {
+      throw Exception(Error(ErrorKind::would_block, "a handler cannot wait for a replicated call: its group waits for the "
+                                                    "handler's return, at the latest when the view changes")
                           .fix("keep the future, and wait for it on a thread of the application"));
     }
     if (!limit) {

@@ -4,7 +4,6 @@
 // throws.
 #pragma once
 
-#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <exception>
@@ -12,19 +11,16 @@
 #include <mutex>
 #include <optional>
 #include <span>
-#include <thread>
 #include <utility>
 #include <vector>
 
 #include <spindrift/core/clock.hpp>
 #include <spindrift/core/ids.hpp>
 #include <spindrift/core/result.hpp>
+#include <spindrift/group/handler_threads.hpp>
 #include <spindrift/group/replicated_bytes.hpp>
 
 namespace spindrift::replicated {
-
-/// The thread that must not wait for what it has to do itself. Shared by a replica and its calls.
-using PollerThread = std::atomic<std::thread::id>;
 
 /// The stages of a call that a caller may wait for.
 enum class CallStage {
@@ -36,13 +32,13 @@ enum class CallStage {
 /// The part that does not depend on the result's type. Threads: any.
 class ReplicatedCall {
  public:
-  explicit ReplicatedCall(std::shared_ptr<const PollerThread> poller) : poller_(std::move(poller)) {}
+  explicit ReplicatedCall(std::shared_ptr<const group::HandlerThreads> handlers) : handlers_(std::move(handlers)) {}
   virtual ~ReplicatedCall() = default;
   ReplicatedCall(const ReplicatedCall&) = delete;
   ReplicatedCall& operator=(const ReplicatedCall&) = delete;
 
-  // For those who wait. `limit`: how long; none waits for ever. Throws would_block on the poller thread, timed_out, and the
-  // reason for the group's end if the stage was not reached before it.
+  // For those who wait. `limit`: how long; none waits for ever. Throws would_block on a thread of handlers, timed_out, and
+  // the reason for the group's end if the stage was not reached before it.
   void wait(CallStage stage, std::optional<Duration> limit) const;
   [[nodiscard]] bool reached(CallStage stage) const;
 
@@ -68,7 +64,7 @@ class ReplicatedCall {
   virtual void store_lost(NodeId node) = 0;
   [[nodiscard]] bool reached_unlocked(CallStage stage) const noexcept;
 
-  std::shared_ptr<const PollerThread> poller_;
+  std::shared_ptr<const group::HandlerThreads> handlers_;
   mutable std::mutex mutex_;
   mutable std::condition_variable changed_;
   bool delivered_ = false;

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <iterator>
 #include <memory>
-#include <thread>
 
 #include <spindrift/core/bytes.hpp>
 
@@ -32,7 +31,7 @@ ReplicaBase::ReplicaBase(ReplicaChannel& channel, std::uint64_t methods_digest, 
     : channel_(channel),
       methods_digest_(methods_digest),
       method_count_(method_count),
-      poller_(std::make_shared<replicated::PollerThread>()) {}
+      handlers_(channel.handler_threads()) {}
 
 ReplicaBase::~ReplicaBase() {
   on_end(Error(ErrorKind::group_closed, "the group of this replicated object has ended"));
@@ -51,7 +50,6 @@ void ReplicaBase::start(std::vector<std::byte>& message, std::uint32_t method, A
 }
 
 void ReplicaBase::on_delivery(std::span<const Delivery> batch) {
-  poller_->store(std::this_thread::get_id());
   for (const Delivery& delivery : batch) {
     try {
       deliver(delivery);
@@ -124,7 +122,6 @@ void ReplicaBase::send_reply(NodeId caller, std::uint64_t call) {
 }
 
 void ReplicaBase::on_private(NodeId from, std::span<const std::byte> message) {
-  poller_->store(std::this_thread::get_id());
   try {
     take_reply(from, message);
   } catch (const replicated::BadBytes& bad) {
@@ -146,19 +143,12 @@ void ReplicaBase::take_reply(NodeId from, std::span<const std::byte> message) {
 }
 
 void ReplicaBase::on_view(std::span<const NodeId> members) {
-  poller_->store(std::this_thread::get_id());
   members_.assign(members.begin(), members.end());
   calls_.on_view(members);
 }
 
-void ReplicaBase::on_stable(SequenceNumber frontier) {
-  poller_->store(std::this_thread::get_id());
-  calls_.on_stable(frontier);
-}
+void ReplicaBase::on_stable(SequenceNumber frontier) { calls_.on_stable(frontier); }
 
-void ReplicaBase::on_end(const Error& why) {
-  poller_->store({});
-  calls_.on_end(why);
-}
+void ReplicaBase::on_end(const Error& why) { calls_.on_end(why); }
 
 }  // namespace spindrift

@@ -7,6 +7,7 @@
 
 #include <array>
 #include <istream>
+#include <memory>
 #include <ostream>
 #include <shared_mutex>
 #include <span>
@@ -19,6 +20,7 @@
 #include <spindrift/core/ids.hpp>
 #include <spindrift/core/result.hpp>
 #include <spindrift/smc/delivery.hpp>
+#include <spindrift/group/handler_threads.hpp>
 #include <spindrift/group/replicated_bytes.hpp>
 #include <spindrift/group/replicated_call.hpp>
 #include <spindrift/group/replicated_error.hpp>
@@ -38,7 +40,8 @@ class ReplicaChannel {
   /// nothing.
   virtual void send_private(NodeId to, std::span<const std::byte> message) = 0;
   [[nodiscard]] virtual NodeId self() const noexcept = 0;
-  [[nodiscard]] virtual bool on_poller_thread() const noexcept = 0;
+  /// The threads that must not wait for this group.
+  [[nodiscard]] virtual const std::shared_ptr<const group::HandlerThreads>& handler_threads() const noexcept = 0;
   /// Accuses the node of bytes that no correct member writes; `what` says what is wrong with them. On the poller thread.
   virtual void accuse(NodeId node, const std::string& what) = 0;
 };
@@ -92,7 +95,7 @@ class ReplicaBase {
   /// Starts a call: the message is sent when this returns. It is space for the request, then the arguments.
   void start(std::vector<std::byte>& message, std::uint32_t method, Ask ask,
              const std::shared_ptr<replicated::ReplicatedCall>& call);
-  [[nodiscard]] const std::shared_ptr<replicated::PollerThread>& poller() const noexcept { return poller_; }
+  [[nodiscard]] const std::shared_ptr<const group::HandlerThreads>& handlers() const noexcept { return handlers_; }
   [[nodiscard]] ReplicaChannel& channel() const noexcept { return channel_; }
   [[nodiscard]] std::uint64_t methods_digest() const noexcept { return methods_digest_; }
 
@@ -111,7 +114,7 @@ class ReplicaBase {
   ReplicaChannel& channel_;
   const std::uint64_t methods_digest_;
   const std::size_t method_count_;
-  std::shared_ptr<replicated::PollerThread> poller_;
+  const std::shared_ptr<const group::HandlerThreads> handlers_;
   replicated::OpenCalls calls_;
   std::vector<NodeId> members_;  // the poller's
   std::vector<std::byte> reply_;  // the poller's; kept for its memory
@@ -140,7 +143,7 @@ class ReplicaCore final : public ReplicaBase {
     const Ask ask = Traits::is_const ? Ask::own : wants_answers ? Ask::all : Ask::apply;
     std::vector<std::byte> message(sizeof(Request));
     std::apply([&](const auto&... each) { replicated::put(message, each...); }, values);
-    auto started = std::make_shared<replicated::CallOf<Returned>>(poller());
+    auto started = std::make_shared<replicated::CallOf<Returned>>(handlers());
     start(message, static_cast<std::uint32_t>(replicated::position_in<method, Methods>), ask, started);
     return Future<Returned>(std::move(started));
   }
@@ -149,7 +152,7 @@ class ReplicaCore final : public ReplicaBase {
   auto read(Given&&... given) const {
     // The poller alone writes; it may be here from within a method of the object, and then holds the lock.
     std::shared_lock lock(object_mutex_, std::defer_lock);
-    if (!channel().on_poller_thread()) lock.lock();
+    if (!handlers()->is_poller()) lock.lock();
     using Returned = typename replicated::Traits<method>::Result;
     return static_cast<Returned>((object_.*method)(std::forward<Given>(given)...));
   }

@@ -49,8 +49,8 @@ class ReplicaResult {
 /// Threads: any.
 ///
 /// Everything that waits takes a limit, and throws timed_out when it is over (the call itself goes on); would_block when
-/// called from a handler; and the reason for the group's end, group_closed after an orderly one, if what is waited for had
-/// not happened before.
+/// called from a handler of the group, also from one with a thread of its own; and the reason for the group's end,
+/// group_closed after an orderly one, if what is waited for had not happened before.
 template <class R>
 class Future {
  public:

@@ -7,8 +7,6 @@ namespace spindrift::group {
 
 using views::MemberState;
 
-thread_local const HandlerThreads* HandlerThreads::current_ = nullptr;
-
 void SharedState::on_view(const View& view) {
   std::lock_guard lock(mutex_);
   view_ = view;

@@ -15,16 +15,6 @@
 
 namespace spindrift::group {
 
-/// Knows of the calling thread whether it runs a group's handlers, and so must not wait for that group.
-class HandlerThreads {
- public:
-  void enter() const noexcept { current_ = this; }
-  [[nodiscard]] bool is_one() const noexcept { return current_ == this; }
-
- private:
-  static thread_local const HandlerThreads* current_;
-};
-
 /// A member's state as of the poller's last pass. Threads: any, but for those under "the poller".
 class SharedState {
  public:

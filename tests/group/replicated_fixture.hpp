@@ -1,20 +1,18 @@
 // Several replicas in one process: a channel whose order the test decides, message by message.
 #pragma once
 
-#include <atomic>
 #include <deque>
 #include <memory>
 #include <mutex>
 #include <span>
 #include <stdexcept>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
 #include <spindrift/group/replicated.hpp>
 
-/// Stands for a group. The thread that calls `deliver…`, `fail` and `end` is the poller of all members.
+/// Stands for a group. A thread that calls `deliver…` is the poller of all members meanwhile.
 template <class T>
 class ReplicaFixture {
  public:
@@ -48,7 +46,9 @@ class ReplicaFixture {
       fixture_.private_.push_back({self_, to, {message.begin(), message.end()}});
     }
     [[nodiscard]] spindrift::NodeId self() const noexcept override { return self_; }
-    [[nodiscard]] bool on_poller_thread() const noexcept override { return fixture_.poller_ == std::this_thread::get_id(); }
+    [[nodiscard]] const std::shared_ptr<const spindrift::group::HandlerThreads>& handler_threads() const noexcept override {
+      return fixture_.handlers_;
+    }
     void accuse(spindrift::NodeId node, const std::string& what) override { faults.push_back({node, what}); }
 
     std::vector<Fault> faults;
@@ -120,11 +120,10 @@ class ReplicaFixture {
   void deliver_to_all(spindrift::NodeId from, std::span<const std::byte> bytes) {
     const spindrift::Delivery delivery{.sender = from, .sender_rank = {}, .index = {},
                                        .sequence = spindrift::SequenceNumber(sequence_++), .payload = bytes};
-    poller_ = std::this_thread::get_id();
+    const spindrift::group::HandlerThreads::Entry entry(*handlers_, spindrift::group::HandlerThreads::Kind::poller);
     for (Member& member : members) {
       if (member.alive) member.core->on_delivery(std::span(&delivery, 1));
     }
-    poller_ = std::thread::id();
   }
   void report_stable() {
     for (Member& member : members) {
@@ -160,7 +159,7 @@ class ReplicaFixture {
   }
 
   std::mutex mutex_;
-  std::atomic<std::thread::id> poller_;
+  std::shared_ptr<const spindrift::group::HandlerThreads> handlers_ = std::make_shared<spindrift::group::HandlerThreads>();
   std::deque<Sent> ordered_;
   std::deque<Sent> private_;
   std::uint64_t sequence_ = 0;

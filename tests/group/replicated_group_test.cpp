@@ -2,6 +2,7 @@
 #include <catch2/catch.hpp>
 
 #include <chrono>
+#include <future>
 #include <istream>
 #include <map>
 #include <ostream>
@@ -91,5 +92,79 @@ TEST_CASE("calls become stable in a view that has seen fewer of them than the on
   auto call = ledgers[0].update<&Ledger::deposit>("a", 1);
   CHECK(call.get() == 101);
   CHECK_NOTHROW(call.stable(std::chrono::seconds(20)));
+  leave_all(groups);
+}
+
+TEST_CASE("no handler waits for a replicated call: not before the first one, nor on a thread of its own") {
+  GroupFixture fixture;
+  auto groups = fixture.join(2);
+  std::vector<Replicated<Ledger>> ledgers;
+  for (auto& group : groups) ledgers.push_back(group->replicated<Ledger>("orders"));
+  const bool own = GENERATE(false, true);
+  Journal ticks;
+  std::atomic<ErrorKind> refused{ErrorKind::unsupported};
+  groups[0]->subgroup("ticks").on_delivery(
+      [&](auto batch) {
+        try {
+          static_cast<void>(ledgers[0].ordered_query<&Ledger::balance>("a").get(std::chrono::seconds(20)));
+        } catch (const Exception& thrown) {
+          refused = thrown.error().kind();
+        }
+        ticks.keep(batch);
+      },
+      own ? HandlerThread::own : HandlerThread::shared);
+  groups[1]->subgroup("ticks").on_delivery([](auto) {});
+  groups[1]->subgroup("ticks").send("now");
+  ticks.await(1);
+  CHECK(refused == ErrorKind::would_block);
+  leave_all(groups);
+}
+
+namespace {
+
+/// Sees whether somebody reads it while it is being changed.
+class Lamp {
+ public:
+  void flash() {
+    lit_ = true;
+    begun.set_value();
+    static_cast<void>(read.get_future().wait_for(std::chrono::milliseconds(200)));
+    lit_ = false;
+  }
+  [[nodiscard]] bool lit() const { return lit_; }
+  template <class Archive>
+  void serialize(Archive& archive) {
+    archive(lit_);
+  }
+  using Methods = Replicates<&Lamp::flash>;
+
+  static inline std::promise<void> begun;
+  static inline std::promise<void> read;
+
+ private:
+  bool lit_ = false;
+};
+
+}  // namespace
+
+TEST_CASE("a query on a handler's own thread waits until the object is not being changed") {
+  GroupFixture fixture;
+  auto groups = fixture.join(1);
+  auto lamp = groups[0]->replicated<Lamp>("orders");
+  Journal ticks;
+  std::atomic<bool> lit{true};
+  groups[0]->subgroup("ticks").on_delivery(
+      [&](auto batch) {
+        Lamp::begun.get_future().wait();
+        lit = lamp.query<&Lamp::lit>();
+        Lamp::read.set_value();
+        ticks.keep(batch);
+      },
+      HandlerThread::own);
+  groups[0]->subgroup("ticks").send("look");
+  // That the query waits has no event: on a busy machine a query that does not may go unnoticed, never the other way.
+  lamp.post<&Lamp::flash>().get();
+  ticks.await(1);
+  CHECK_FALSE(lit);
   leave_all(groups);
 }
