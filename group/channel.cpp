@@ -77,6 +77,7 @@ void Channel::reserve_asleep(std::uint64_t bytes, Claim& claim) {
 
 void Channel::set_handler(Subgroup::DeliveryHandler handler, HandlerThread thread) {
   std::lock_guard lock(setting_);
+  if (accepting() && discards_) environment_.state.check_open();
   if (!handler || accepting()) {
     throw Exception(Error(ErrorKind::bad_argument, "on_delivery of subgroup " + name() +
                                                        (handler ? " is already set" : " needs a handler"))
@@ -106,6 +107,23 @@ void Channel::set_state(Subgroup::StateSaver save, Subgroup::StateLoader load) {
   }
   save_ = std::move(save);
   load_ = std::move(load);
+}
+
+void Channel::discard_if_unhandled() {
+  {
+    const std::lock_guard lock(setting_);
+    if (accepting()) return;
+    discards_ = true;
+    handler_ = [this](std::span<const Delivery> batch) {
+      if (discarded_ == 0) {
+        log::warn(log::Room::group, "deliveries are discarded: this member leaves before it has set on_delivery",
+                  {{"subgroup", name()}});
+      }
+      discarded_ += batch.size();
+    };
+    accepting_.store(true, std::memory_order_seq_cst);
+  }
+  wake();
 }
 
 ObjectChannel& Channel::attach_objects(ObjectHandlers handlers, ObjectChannel::Accuse accuse) {
@@ -144,10 +162,15 @@ void Channel::rethrow() const {
 }
 
 std::unique_ptr<views::StateReader> Channel::save_state() const {
+  if (accepting() && discarded_ > 0) {
+    throw Exception(Error(ErrorKind::group_closed, "this member was asked for the state of subgroup " + name() +
+                                                       " for a newcomer while it left, and has discarded what makes it"));
+  }
   return accepts() && save_ ? keep_state(save_) : nullptr;
 }
 
 std::unique_ptr<views::StateWriter> Channel::load_state() const {
+  if (accepting() && discards_) return collect_state([](std::istream&) {});
   if (!load_) {
     throw Exception(Error(ErrorKind::bad_argument,
                           "subgroup " + name() + " has a state, and this process has no function to load it")

@@ -59,6 +59,8 @@ class Channel {
   void wake() noexcept { environment_.fabric->wake(); }
   void set_handler(Subgroup::DeliveryHandler handler, HandlerThread thread);
   void set_state(Subgroup::StateSaver save, Subgroup::StateLoader load);
+  /// This member leaves: if nobody takes the deliveries here, they are dropped from now on, so that it can.
+  void discard_if_unhandled();
   [[nodiscard]] ObjectChannel& attach_objects(ObjectHandlers handlers, ObjectChannel::Accuse accuse);
   /// All threads that wait for space look what is the matter.
   void let_all_go() noexcept { space_.let_all_go(); }
@@ -100,6 +102,8 @@ class Channel {
   std::unique_ptr<ObjectChannel> objects_;  // if the subgroup carries objects
   std::unique_ptr<HandlerWorker> worker_;   // if the handler runs on a thread of its own
   std::atomic<bool> accepting_{false};
+  bool discards_ = false;  // set like the handler
+  std::uint64_t discarded_ = 0;  // messages; the poller's
 };
 
 /// The channels of all subgroups of the layout. The poller's, but for `find` and `names`, which any thread may call.

@@ -165,7 +165,7 @@ class Group {
   explicit Group(const Config& config, GroupOptions options = {});
   /// The same, for experiments alone (group/probe.hpp, which is not installed).
   Group(const Config& config, GroupOptions options, const group::Probe& probe);
-  /// Leaves first, if `leave` was not called. Never throws; what went wrong is logged.
+  /// Leaves first, if `leave` was not called, and waits as that does. Never throws; what went wrong is logged.
   ~Group();
   Group(const Group&) = delete;
   Group& operator=(const Group&) = delete;
@@ -204,7 +204,10 @@ class Group {
   [[nodiscard]] std::size_t private_bytes_max() const noexcept;  ///< of send_private
 
   /// Leaves gracefully: sends are refused from now on, everything sent before is delivered at every member, then the others
-  /// go on without this one, and this returns. Throws removed or no_majority if that came first. Not from a handler.
+  /// go on without this one, and this returns. Waits for the handlers of all members of its subgroups; the log says for
+  /// whom, if that takes long. What would still be delivered here in a subgroup without on_delivery is discarded, so that a
+  /// program which gives up before it has set its handlers holds up nobody. Throws removed or no_majority if that came
+  /// first. Not from a handler.
   void leave();
 
   /// Blocks until this member has left: returns after a graceful leave, throws the failure otherwise. Not from a handler.

@@ -91,7 +91,7 @@ views::Member::Step GroupCore::step() {
     views::Member::Step done = member_->step(now);
     if (replicas_.any() && member_->epoch() != nullptr) replicas_.on_pass(*member_->epoch());
     done.progress = done.progress || posted;
-    done.wake_at = std::min(done.wake_at, channels_.offer_space(now));
+    done.wake_at = std::min({done.wake_at, channels_.offer_space(now), reports_->leave.look(*member_, now)});
     return done;
   } catch (const std::bad_alloc&) {
     member_->stop(out_of_memory());
@@ -135,7 +135,7 @@ void GroupCore::publish_state() {
 
 void GroupCore::on_delivery(SubgroupId id, std::span<const Delivery> batch) {
   group::Channel& channel = channels_[id];
-  slow_handlers_->on_delivery(channel.name(), channel.deliver(batch));
+  reports_->slow_handlers.on_delivery(channel.name(), channel.deliver(batch));
 }
 
 void GroupCore::on_view(const NewView& news) {
@@ -212,6 +212,7 @@ void GroupCore::refuse_handlers(const std::string& call) const {
 void GroupCore::leave() {
   refuse_handlers("leave");
   environment_.state.close();
+  for (const auto& channel : channels_) channel->discard_if_unhandled();
   private_post_.wind_up();
   member_->request_leave();
   for (const auto& channel : channels_) channel->let_all_go();

@@ -18,6 +18,7 @@
 #include <spindrift/core/guarded_directory.hpp>
 #include <spindrift/group/channel.hpp>
 #include <spindrift/group/group.hpp>
+#include <spindrift/group/leave_watch.hpp>
 #include <spindrift/group/objects.hpp>
 #include <spindrift/group/private_post.hpp>
 #include <spindrift/group/probe.hpp>
@@ -26,6 +27,15 @@
 #include <spindrift/views/member.hpp>
 
 namespace spindrift {
+namespace group {
+
+/// Says what holds up the protocol, for people. The poller's.
+struct Reports {
+  SlowHandlers slow_handlers;
+  LeaveWatch leave;
+};
+
+}  // namespace group
 
 class GroupCore final : public views::Upcalls {
  public:
@@ -94,7 +104,7 @@ class GroupCore final : public views::Upcalls {
   group::PrivatePost private_post_{environment_};
   group::Replicas replicas_;
   group::Channels channels_;
-  std::optional<group::SlowHandlers> slow_handlers_;
+  std::optional<group::Reports> reports_;
   std::optional<group::StatusKeeper> status_;
   views::MemberState published_ = views::MemberState::looking;  // the poller's
   std::atomic<bool> abort_{false};  // the poller ends without a word; only before the view

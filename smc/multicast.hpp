@@ -107,6 +107,7 @@ class Multicast {
   [[nodiscard]] std::uint64_t delivered_everywhere() const noexcept { return progress_.delivered_everywhere(); }
   /// Own messages that every member has delivered; both modes.
   [[nodiscard]] std::uint64_t own_delivered_everywhere() const noexcept { return progress_.own_delivered_everywhere(); }
+  [[nodiscard]] std::vector<Rank> furthest_behind() const { return progress_.furthest_behind(); }
   /// Messages of each sender received (ordered) or consumed (unordered) here, by sender rank.
   [[nodiscard]] std::span<const std::uint64_t> received_of() const noexcept {
     return rows_.ordered() ? progress_.taken() : delivery_.consumed();

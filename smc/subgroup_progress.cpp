@@ -81,6 +81,17 @@ bool SubgroupProgress::read_acknowledgements(std::uint64_t delivered) {
   return std::exchange(stable_, stable) != stable;
 }
 
+std::vector<Rank> SubgroupProgress::furthest_behind() const {
+  const std::uint64_t all = rows_.ordered() ? received_ : rows_.sends() ? published_[rows_.own().sender] : 0;
+  std::vector<Rank> behind;
+  for (std::size_t position = 0; position < members_.size(); ++position) {
+    const Rank rank = rows_.member(position);
+    const std::uint64_t delivered = members_[position].delivered;
+    if (rank != rows_.table().self() && delivered < all && delivered == delivered_everywhere_) behind.push_back(rank);
+  }
+  return behind;
+}
+
 std::uint64_t SubgroupProgress::own_delivered_everywhere() const noexcept {
   return rows_.ordered() ? messages_below(delivered_everywhere_, rows_.own().sender, taken_.size()) : delivered_everywhere_;
 }

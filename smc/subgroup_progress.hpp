@@ -34,6 +34,9 @@ class SubgroupProgress {
   /// Own messages that every member has delivered; both modes.
   [[nodiscard]] std::uint64_t own_delivered_everywhere() const noexcept;
 
+  /// The other members that have delivered least, if that is not all there is here; for people.
+  [[nodiscard]] std::vector<Rank> furthest_behind() const;
+
   /// The most that a sender can have published. `delivered`: the frontier here, or that sender's messages in unordered mode.
   [[nodiscard]] std::uint64_t published_highest(std::uint64_t delivered) const noexcept;
   /// Reads how much another sender has published. False: the count is impossible.

@@ -1,6 +1,9 @@
 // How groups end badly, and what users are told: mistakes of the caller, of the config, and of the application.
 #include <catch2/catch.hpp>
 
+#include <fstream>
+#include <iterator>
+
 #include "group_fixture.hpp"
 
 using namespace spindrift;
@@ -118,4 +121,47 @@ TEST_CASE("leave and wait from a handler are refused instead of waiting for them
   group.subgroup("orders").send("now");
   group.leave();
   CHECK(kinds == std::vector<ErrorKind>{ErrorKind::bad_argument, ErrorKind::bad_argument});
+}
+
+TEST_CASE("a member without handlers leaves, and so can the others") {
+  GroupFixture fixture;
+  auto groups = fixture.join(3);
+  accept_everything(*groups[0]);
+  accept_everything(*groups[2]);
+  for (int i = 0; i < 10; ++i) groups[0]->subgroup("orders").send("for all");
+  for (int i = 0; i < 10; ++i) groups[1]->subgroup("ticks").send("from one that never listened");
+  groups[1].reset();
+  groups[0]->leave();
+  groups[2]->leave();
+  CHECK(groups[0]->view().members.size() == 2);
+}
+
+TEST_CASE("handlers that are set while a member leaves without them are refused as too late") {
+  GroupFixture fixture;
+  Group group(fixture.config(0, 1));
+  group.leave();
+  const Error error = error_of([&] { group.subgroup("orders").on_delivery([](auto) {}); });
+  CHECK(error.kind() == ErrorKind::group_closed);
+}
+
+TEST_CASE("a leave that waits for a member without a handler says so") {
+  GroupFixture fixture;
+  const std::string path = fixture.directory() + "/log";
+  auto groups = fixture.join(2);
+  accept_everything(*groups[0]);
+  groups[1]->subgroup("orders").on_delivery([](auto) {});
+  groups[0]->subgroup("ticks").send("unheard");
+  value_or_throw(log::configure(log::Level::warn, path));
+  std::thread leaver([&] { groups[0]->leave(); });
+  std::string text;
+  while (text.find("leaving waits") == std::string::npos) {
+    std::ifstream file(path);
+    text.assign(std::istreambuf_iterator<char>(file), {});
+    std::this_thread::yield();
+  }
+  value_or_throw(log::configure(log::Level::warn, ""));
+  CHECK_THAT(text, Contains("subgroup=ticks") && Contains("nodes=1"));
+  groups[1]->subgroup("ticks").on_delivery([](auto) {});
+  leaver.join();
+  groups[1]->leave();
 }

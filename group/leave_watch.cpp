@@ -1,0 +1,40 @@
+// Finding who holds up a leave.
+#include <spindrift/group/leave_watch.hpp>
+
+#include <chrono>
+
+#include <spindrift/core/log.hpp>
+
+namespace spindrift::group {
+
+std::vector<AwaitedTaking> awaited_by(const views::Epoch& present) {
+  std::vector<AwaitedTaking> awaited;
+  const View& view = present.view();
+  for (std::uint32_t s = 0; s < view.subgroups.size(); ++s) {
+    smc::Multicast* const multicast = present.multicast(SubgroupId(s));
+    if (multicast == nullptr || multicast->ring() == nullptr) continue;
+    if (multicast->own_delivered_everywhere() >= multicast->ring()->reserved_count()) continue;
+    AwaitedTaking& here = awaited.emplace_back(AwaitedTaking{view.subgroups[s].name, {}});
+    for (const Rank rank : multicast->furthest_behind()) here.nodes.push_back(view.members[rank.value()]);
+  }
+  return awaited;
+}
+
+Time LeaveWatch::look(const views::Member& member, Time now) {
+  const bool over = member.state() == views::MemberState::left || member.state() == views::MemberState::failed;
+  if (!member.leave_requested() || member.epoch() == nullptr || over) return never;
+  if (!next_report_) next_report_ = now + report_after;
+  if (now < *next_report_) return *next_report_;
+  next_report_ = now + report_interval;
+  for (const AwaitedTaking& awaited : awaited_by(*member.epoch())) {
+    std::string nodes;
+    for (const NodeId node : awaited.nodes) nodes += (nodes.empty() ? "" : ",") + std::to_string(node.value());
+    log::warn(log::Room::group, "leaving waits until members have taken what was sent",
+              {{"subgroup", awaited.subgroup},
+               {"nodes", nodes.empty() ? "own handler" : nodes},
+               {"fix", "on_delivery at those members, or a handler that returns"}});
+  }
+  return *next_report_;
+}
+
+}  // namespace spindrift::group
