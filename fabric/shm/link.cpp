@@ -6,6 +6,11 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
+#include <fstream>
+#include <sstream>
+
 #include <spindrift/core/bytes.hpp>
 
 namespace spindrift::fabric::shm {
@@ -76,6 +81,25 @@ Result<pid_t> trusted_process(int socket) {
   if (credentials.uid == ::geteuid() && credentials.pid > 0) return credentials.pid;
   return Error(ErrorKind::refused, "process " + std::to_string(credentials.pid) + " runs as user " +
                                        std::to_string(credentials.uid) + ", not as this member's");
+}
+
+// The kernel marks each thread of a process as exiting before it closes what the process had.
+bool is_over(const FileDescriptor& process, pid_t pid) {
+  constexpr unsigned long exiting = 0x4;  // PF_EXITING of the kernel's sched.h
+  pollfd state{process.get(), POLLIN, 0};
+  if (::poll(&state, 1, 0) == 1) return true;
+  std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
+  std::string name;
+  std::string field;
+  std::getline(file, name, '(');
+  std::getline(file, field);
+  // Behind the last bracket: state, parent, group, session, terminal, its group, flags.
+  std::istringstream rest(field.substr(std::min(field.rfind(')') + 1, field.size())));
+  std::array<std::string, 6> before;
+  for (std::string& each : before) rest >> each;
+  unsigned long flags = exiting;  // for one that cannot be looked at
+  rest >> flags;
+  return (flags & exiting) != 0 || !rest;
 }
 
 bool hung_up(int socket) noexcept {

@@ -94,6 +94,10 @@ class Refusals {
 /// The process at the other end. Errors: refused, if it does not run as this process's user.
 [[nodiscard]] Result<pid_t> trusted_process(int socket);
 
+/// Whether the process is dead or dying: also while it still ends, when its sockets are closed already. So a death is told
+/// apart from a live process that hung up.
+[[nodiscard]] bool is_over(const FileDescriptor& process, pid_t pid);
+
 /// Whether the other end is closed; there may still be packets to read.
 [[nodiscard]] bool hung_up(int socket) noexcept;
 

@@ -132,7 +132,8 @@ void PeerLinks::on_exposure(Serial serial, PeerLink& link, Packet packet) {
 void PeerLinks::on_died(Serial serial) {
   const PeerLink& link = links_.at(serial);
   died_.push_back(link.node);
-  lose(serial, Error(ErrorKind::member_lost, link.name() + " died"), std::nullopt);
+  const char* const how = is_over(link.process, link.pid) ? " died" : " ended the connection without a word";
+  lose(serial, Error(ErrorKind::member_lost, link.name() + how), std::nullopt);
 }
 
 void PeerLinks::report(Serial serial, PeerLink& link, Event event, std::optional<PeerSegment> segment) {

@@ -36,7 +36,8 @@ struct ShmOptions {
 ///   that were not unmapped here.
 /// - `disconnect` cannot take a mapping away from a process of the same host. A process that must not write any longer must
 ///   never have been given a region that is still in use: a new view has new regions.
-/// - `lost` says "process 1234 of node 2 died" when the connection ended without a goodbye.
+/// - `lost` says "process 1234 of node 2 died" when the connection ended without a goodbye and the process is gone, and
+///   that it "ended the connection without a word" when it lives.
 /// - `fabric.shm.refused_connections` counts those that were closed for a malformed or unwelcome greeting (`count_in`).
 /// - Processes of one group run as one user, in one pid namespace.
 ///

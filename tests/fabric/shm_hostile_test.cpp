@@ -246,3 +246,17 @@ TEST_CASE("random packets do no harm") {
   scene.pair.a.inbox.clear();
   scene.require_unharmed();
 }
+
+TEST_CASE("a process that hangs up without a word and lives is not said to have died") {
+  Scene scene;
+  {
+    Intruder intruder(scene.pair.directory.path());
+    intruder.greet(9, scene.bell.descriptor());
+    await(scene.pair.a, Event::Kind::connected);
+  }
+  const Event lost = await(scene.pair.a, Event::Kind::lost);
+  REQUIRE(lost.reason->message() ==
+          "process " + std::to_string(::getpid()) + " of node 9 ended the connection without a word");
+  scene.pair.a.inbox.clear();
+  scene.require_unharmed();
+}
