@@ -16,18 +16,19 @@ namespace spindrift {
 /// The kinds of error that a program may want to tell apart; the text is for people. Each kind has one exit code of the
 /// command.
 enum class ErrorKind {
-  bad_config,    ///< the configuration is wrong; nothing was started
-  bad_argument,  ///< a call's argument is out of its documented range
-  bad_input,     ///< a file or stream is broken
-  refused,       ///< a peer refused us, or we refused it: config, version or id differ
-  removed,       ///< the others go on without this node: it was silent or unreachable for too long, or broke the protocol
-  no_majority,   ///< less than a majority of the view is left here; the rest may go on without us, so we must not
-  member_lost,   ///< a member died before it could answer
-  group_closed,  ///< the group is leaving or has left
-  would_block,   ///< no space now and the caller asked not to wait
-  timed_out,     ///< others did not come in the configured time
-  resource,      ///< the operating system refused: memory, descriptors, permissions
-  unsupported,   ///< this machine or provider cannot do it
+  bad_config,     ///< the configuration is wrong; nothing was started
+  bad_argument,   ///< a call's argument is out of its documented range
+  bad_input,      ///< a file or stream is broken
+  refused,        ///< a peer refused us, or we refused it: config, version or id differ
+  removed,        ///< the others go on without this node: it was silent or unreachable for too long, or broke the protocol
+  no_majority,    ///< less than a majority of the view is left here; the rest may go on without us, so we must not
+  member_lost,    ///< a member died before it could answer
+  group_closed,   ///< the group is leaving or has left
+  handler_failed, ///< a handler of the application threw, which ended this member
+  would_block,    ///< no space now and the caller asked not to wait
+  timed_out,      ///< others did not come in the configured time
+  resource,       ///< the operating system refused: memory, descriptors, permissions
+  unsupported,    ///< this machine or provider cannot do it
 };
 
 [[nodiscard]] std::string_view to_string(ErrorKind kind) noexcept;

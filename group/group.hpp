@@ -83,7 +83,8 @@ class Subgroup {
   /// the window is full, the view changes or the subgroup is inadequate. If `build` throws, nothing is sent and the
   /// exception goes on. Returns when the message is on its way; delivery here and elsewhere follows in order, if need be in
   /// a later view. A change of the view waits for `build` to return. Throws: bad_argument (too large, not a sender),
-  /// group_closed, removed, no_majority, would_block (from a handler).
+  /// would_block (from a handler), group_closed (this member leaves or has left), and what ended it otherwise: removed,
+  /// no_majority, handler_failed (a handler threw), resource.
   template <class Build>
   void send(std::uint64_t bytes, Build&& build) {
     fill(reserve(bytes), build);
@@ -97,7 +98,7 @@ class Subgroup {
   /// The same for text.
   void send(std::string_view text) { send(std::as_bytes(std::span(text))); }
 
-  /// The same without waiting: false if it would have to.
+  /// The same without waiting: false if it would have to. Throws as `send`, but not would_block.
   template <class Build>
   [[nodiscard]] bool try_send(std::uint64_t bytes, Build&& build) {
     Claim claim;
@@ -150,9 +151,11 @@ struct GroupOptions {
   /// Called on the poller thread for every view that this process is in, the first included: after the last delivery of the
   /// view before and before the first of the new one. May send as a delivery handler may.
   std::function<void(const NewView&)> on_view;
-  /// This many own messages of an ended view may not have reached every survivor (unordered subgroups).
+  /// This many own messages of an ended view may not have reached every survivor (unordered subgroups). On the poller
+  /// thread; may send as a delivery handler may, where `send` throws would_block as long as the view changes.
   std::function<void(Subgroup&, std::uint64_t messages)> on_dropped;
-  /// A private message of another member. On the poller thread.
+  /// A private message of another member. On the poller thread; may send as a delivery handler may. Also before the
+  /// constructor of this Group has returned.
   std::function<void(NodeId from, std::span<const std::byte>)> on_private;
 };
 
@@ -197,7 +200,8 @@ class Group {
   /// Sends to one member of the present view alone, in order with other private messages to it; dropped if it is not there,
   /// or goes before it has taken it. Waits while `private_window_bytes` are on their way to that member, and for no other;
   /// `leave` waits until what was sent before is on its way. Any thread. Throws bad_argument (larger than
-  /// private_bytes_max), group_closed, removed, no_majority, would_block (from a handler that would have to wait).
+  /// private_bytes_max), would_block (from a handler that would have to wait), and as Subgroup::send when this member
+  /// leaves, has left or was ended.
   void send_private(NodeId to, std::span<const std::byte> message);
   /// The same without waiting: false if it would have to.
   [[nodiscard]] bool try_send_private(NodeId to, std::span<const std::byte> message);
@@ -206,11 +210,12 @@ class Group {
   /// Leaves gracefully: sends are refused from now on, everything sent before is delivered at every member, then the others
   /// go on without this one, and this returns. Waits for the handlers of all members of its subgroups; the log says for
   /// whom, if that takes long. What would still be delivered here in a subgroup without on_delivery is discarded, so that a
-  /// program which gives up before it has set its handlers holds up nobody. Throws removed or no_majority if that came
-  /// first. Not from a handler.
+  /// program which gives up before it has set its handlers holds up nobody. Returns at once if this member has left already.
+  /// Throws what ended this member if that came first: removed, no_majority, handler_failed (a handler threw), resource;
+  /// and bad_argument from a handler, whose return it would wait for.
   void leave();
 
-  /// Blocks until this member has left: returns after a graceful leave, throws the failure otherwise. Not from a handler.
+  /// Blocks until this member has left: returns after a graceful leave. Throws as `leave`.
   void wait();
   /// Whether this member is in the group and does not leave.
   [[nodiscard]] bool open() const noexcept;

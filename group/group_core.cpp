@@ -96,10 +96,10 @@ views::Member::Step GroupCore::step() {
   } catch (const std::bad_alloc&) {
     member_->stop(out_of_memory());
   } catch (const std::exception& thrown) {
-    member_->stop(Error(ErrorKind::group_closed, std::string("a handler threw: ") + thrown.what())
+    member_->stop(Error(ErrorKind::handler_failed, std::string("a handler threw: ") + thrown.what())
                       .fix("let handlers deal with their own errors: a member that skips a message differs from the rest"));
   } catch (...) {
-    member_->stop(Error(ErrorKind::group_closed, "a handler threw"));
+    member_->stop(Error(ErrorKind::handler_failed, "a handler threw"));
   }
   return {.progress = true, .wake_at = never};
 }

@@ -37,7 +37,8 @@ ExitCode exit_code_of(ErrorKind kind) noexcept {
   switch (kind) {
     case ErrorKind::bad_config:
     case ErrorKind::bad_argument: return ExitCode::usage;
-    case ErrorKind::bad_input: return ExitCode::failure;
+    case ErrorKind::bad_input:
+    case ErrorKind::handler_failed: return ExitCode::failure;
     case ErrorKind::refused: return ExitCode::refused;
     case ErrorKind::removed: return ExitCode::removed;
     case ErrorKind::no_majority: return ExitCode::no_majority;

@@ -2,6 +2,7 @@
 #include <catch2/catch.hpp>
 
 #include <fstream>
+#include <functional>
 #include <iterator>
 
 #include "group_fixture.hpp"
@@ -104,6 +105,15 @@ TEST_CASE("a handler that throws ends its member, with its words everywhere") {
   accept_everything(*groups[1]);
   groups[1]->subgroup("orders").send("provoke");
   CHECK_THAT(error_of([&] { groups[0]->wait(); }).to_string(), Contains("out of luck"));
+  Subgroup& ticks = groups[0]->subgroup("ticks");
+  const std::vector<std::function<void()>> calls{
+      [&] { groups[0]->wait(); },
+      [&] { groups[0]->leave(); },
+      [&] { ticks.send("too late"); },
+      [&] { static_cast<void>(ticks.try_send(1, [](auto) {})); },
+      [&] { groups[0]->send_private(NodeId(1), {}); },
+  };
+  for (const auto& call : calls) CHECK(error_of(call).kind() == ErrorKind::handler_failed);
   const Error elsewhere = error_of([&] { groups[1]->wait(); });
   CHECK(elsewhere.kind() == ErrorKind::no_majority);
   CHECK_THAT(elsewhere.to_string(), Contains("node 0") && Contains("out of luck"));
