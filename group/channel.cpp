@@ -126,16 +126,39 @@ void Channel::discard_if_unhandled() {
   wake();
 }
 
+// Behind the mutex.
+void Channel::refuse_second_handler(std::string_view call) const {
+  if (accepting() && discards_) environment_.state.check_open();
+  if (!save_ && carries_ == Carries::messages && !accepting()) return;
+  throw Exception(Error(ErrorKind::bad_argument, "subgroup " + name() + " has a handler already")
+                      .fix("call " + std::string(call) + " once, in place of on_delivery and on_state"));
+}
+
+void Channel::set_replica(Subgroup::StateSaver save, Subgroup::StateLoader load) {
+  const std::lock_guard lock(setting_);
+  refuse_second_handler("replicated");
+  save_ = std::move(save);
+  load_ = std::move(load);
+  carries_ = Carries::replica;
+}
+
+std::string_view Channel::cure_of_slowness() const noexcept {
+  switch (carries_) {
+    case Carries::messages: return "HandlerThread::own";
+    case Carries::objects: return "a shorter on_piece, on_end or on_message";
+    case Carries::replica: return "shorter methods of the replicated object";
+  }
+  return "";
+}
+
 ObjectChannel& Channel::attach_objects(ObjectHandlers handlers, ObjectChannel::Accuse accuse) {
   auto made = std::make_unique<ObjectChannel>(handle_, std::move(handlers));
   ObjectChannel& objects = *made;
   {
     std::lock_guard lock(setting_);
-    if (objects_ || accepting()) {
-      throw Exception(Error(ErrorKind::bad_argument, "subgroup " + name() + " has a handler already")
-                          .fix("call objects once, in place of on_delivery"));
-    }
+    refuse_second_handler("objects");
     objects_ = std::move(made);
+    carries_ = Carries::objects;
   }
   const auto deliver = [&objects, accuse = std::move(accuse)](auto batch) { objects.on_delivery(batch, accuse); };
   set_handler(deliver, HandlerThread::shared);
@@ -232,15 +255,15 @@ Time Channels::offer_space(Time now) {
   return next;
 }
 
-void SlowHandlers::on_delivery(const std::string& subgroup, Duration took) {
+void SlowHandlers::on_delivery(const Channel& channel, Duration took) {
   if (took < slow_upcall) return;
   count_.add(1);
   const Time now = clock_.now();
   if (reported_ && now - *reported_ < slow_report_interval) return;
   reported_ = now;
   log::warn(log::Room::group, "slow delivery handler",
-            {{"subgroup", subgroup},
-             {"fix", "HandlerThread::own"},
+            {{"subgroup", channel.name()},
+             {"fix", channel.cure_of_slowness()},
              {"ms", std::chrono::duration_cast<std::chrono::milliseconds>(took).count()},
              {"since_start", count_.get()}});
 }

@@ -61,6 +61,8 @@ class Channel {
   void set_state(Subgroup::StateSaver save, Subgroup::StateLoader load);
   /// This member leaves: if nobody takes the deliveries here, they are dropped from now on, so that it can.
   void discard_if_unhandled();
+  /// A replicated object takes the place of the application's handlers; its delivery handler is set next.
+  void set_replica(Subgroup::StateSaver save, Subgroup::StateLoader load);
   [[nodiscard]] ObjectChannel& attach_objects(ObjectHandlers handlers, ObjectChannel::Accuse accuse);
   /// All threads that wait for space look what is the matter.
   void let_all_go() noexcept { space_.let_all_go(); }
@@ -69,6 +71,9 @@ class Channel {
   /// Returns how long the handler took on this thread.
   Duration deliver(std::span<const Delivery> batch);
   [[nodiscard]] bool accepts() const;
+  [[nodiscard]] bool carries_replica() const noexcept { return accepting() && carries_ == Carries::replica; }
+  /// The step to take against a handler that is slow here.
+  [[nodiscard]] std::string_view cure_of_slowness() const noexcept;
   [[nodiscard]] bool busy() const;
   /// Throws what a handler on a thread of its own has thrown, as if it had been thrown here.
   void rethrow() const;
@@ -88,6 +93,9 @@ class Channel {
   [[nodiscard]] views::SendGate::Outcome reserve_large(std::uint64_t bytes, Claim& claim);
   void reserve_asleep(std::uint64_t bytes, Claim& claim);
 
+  enum class Carries : std::uint8_t { messages, objects, replica };
+  void refuse_second_handler(std::string_view call) const;
+
   Environment& environment_;
   views::SendGate& gate_;
   const SubgroupId id_;
@@ -102,6 +110,7 @@ class Channel {
   std::unique_ptr<ObjectChannel> objects_;  // if the subgroup carries objects
   std::unique_ptr<HandlerWorker> worker_;   // if the handler runs on a thread of its own
   std::atomic<bool> accepting_{false};
+  Carries carries_ = Carries::messages;
   bool discards_ = false;  // set like the handler
   std::uint64_t discarded_ = 0;  // messages; the poller's
 };
@@ -131,7 +140,7 @@ class Channels {
 class SlowHandlers {
  public:
   SlowHandlers(const Clock& clock, Counter count) noexcept : clock_(clock), count_(count) {}
-  void on_delivery(const std::string& subgroup, Duration took);
+  void on_delivery(const Channel& channel, Duration took);
 
  private:
   const Clock& clock_;

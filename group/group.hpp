@@ -180,7 +180,7 @@ class Group {
 
   /// An object of type T that all members of the subgroup change in the same order, made from `arguments`; once per
   /// subgroup, in place of on_delivery and on_state. Include <spindrift/replicated.hpp>. Throws bad_argument (unknown
-  /// subgroup, or it has a handler already).
+  /// subgroup, or it has handlers or an object already), group_closed.
   template <class T, class... Arguments>
   [[nodiscard]] Replicated<T> replicated(std::string_view subgroup, Arguments&&... arguments);
 

@@ -135,7 +135,7 @@ void GroupCore::publish_state() {
 
 void GroupCore::on_delivery(SubgroupId id, std::span<const Delivery> batch) {
   group::Channel& channel = channels_[id];
-  reports_->slow_handlers.on_delivery(channel.name(), channel.deliver(batch));
+  reports_->slow_handlers.on_delivery(channel, channel.deliver(batch));
 }
 
 void GroupCore::on_view(const NewView& news) {
@@ -195,7 +195,7 @@ void GroupCore::on_private(NodeId from, std::span<const std::byte> message) {
 
 ReplicaBase& GroupCore::attach_replica(std::string_view name, const group::Replicas::Maker& make) {
   group::Channel& channel = channels_.find(name);
-  return replicas_.attach(channel.handle(), channel.id(), std::make_unique<ReplicaChannelOf>(*this, channel), make);
+  return replicas_.attach(channel, std::make_unique<ReplicaChannelOf>(*this, channel), make);
 }
 
 ObjectChannel& GroupCore::attach_objects(std::string_view name, ObjectHandlers handlers) {

@@ -90,7 +90,7 @@ class GroupCore final : public views::Upcalls {
   views::Member::Step step();
   bool post_private_messages();
   /// Too many answers wait for their callers to apply more of this subgroup's calls.
-  [[nodiscard]] bool held_up(SubgroupId id) const { return private_post_.crowded() && replicas_.any_of(id); }
+  [[nodiscard]] bool held_up(SubgroupId id) const { return private_post_.crowded() && channels_[id].carries_replica(); }
   void publish_state();
 
   Config config_;

@@ -1,7 +1,6 @@
 // Attaching replicated objects, and telling them what happens to their group.
 #include <spindrift/group/replicas.hpp>
 
-#include <algorithm>
 #include <istream>
 #include <iterator>
 #include <ostream>
@@ -22,11 +21,11 @@ struct Replicas::Replica {
 Replicas::Replicas() = default;
 Replicas::~Replicas() = default;
 
-ReplicaBase& Replicas::attach(Subgroup& subgroup, SubgroupId id, std::unique_ptr<ReplicaChannel> channel,
-                              const Maker& make) {
+ReplicaBase& Replicas::attach(Channel& subgroup, std::unique_ptr<ReplicaChannel> channel, const Maker& make) {
+  const SubgroupId id = subgroup.id();
   auto object_made = make(*channel);
   ReplicaBase& object = *object_made;
-  subgroup.on_state(
+  subgroup.set_replica(
       [&object](std::ostream& to) {
         const std::vector<std::byte> state = value_or_throw(object.save());
         to.write(reinterpret_cast<const char*>(state.data()), static_cast<std::streamsize>(state.size()));
@@ -42,7 +41,7 @@ ReplicaBase& Replicas::attach(Subgroup& subgroup, SubgroupId id, std::unique_ptr
     any_.store(true, std::memory_order_seq_cst);
     if (ended_) object.on_end(*ended_);
   }
-  subgroup.on_delivery([&object](std::span<const Delivery> batch) { object.on_delivery(batch); });
+  subgroup.set_handler([&object](std::span<const Delivery> batch) { object.on_delivery(batch); }, HandlerThread::shared);
   return object;
 }
 
@@ -51,11 +50,6 @@ std::vector<Replicas::Replica*> Replicas::all() const {
   std::vector<Replica*> all;
   for (const auto& replica : replicas_) all.push_back(replica.get());
   return all;
-}
-
-bool Replicas::any_of(SubgroupId id) const {
-  std::lock_guard lock(mutex_);
-  return std::any_of(replicas_.begin(), replicas_.end(), [&](const auto& replica) { return replica->id == id; });
 }
 
 // A replica that is attached later begins with this view.

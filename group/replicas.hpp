@@ -11,7 +11,7 @@
 
 #include <spindrift/core/result.hpp>
 #include <spindrift/core/view.hpp>
-#include <spindrift/group/group.hpp>
+#include <spindrift/group/channel.hpp>
 #include <spindrift/group/replicated_core.hpp>
 #include <spindrift/views/epoch.hpp>
 
@@ -25,11 +25,10 @@ class Replicas {
   ~Replicas();
 
   /// Any thread. `channel` is what the object has of its group. Throws bad_argument: the subgroup has handlers.
-  ReplicaBase& attach(Subgroup& subgroup, SubgroupId id, std::unique_ptr<ReplicaChannel> channel, const Maker& make);
+  ReplicaBase& attach(Channel& subgroup, std::unique_ptr<ReplicaChannel> channel, const Maker& make);
 
   // The poller.
   [[nodiscard]] bool any() const noexcept { return any_.load(std::memory_order_seq_cst); }
-  [[nodiscard]] bool any_of(SubgroupId id) const;
   void on_view(const View& view);
   /// Tells each what has become stable in its subgroup.
   void on_pass(views::Epoch& epoch);

@@ -3,11 +3,14 @@
 
 #include <chrono>
 #include <future>
+#include <fstream>
 #include <istream>
+#include <iterator>
 #include <map>
 #include <ostream>
 #include <stdexcept>
 
+#include <spindrift/group/objects.hpp>
 #include <spindrift/group/replicated.hpp>
 
 #include "group_fixture.hpp"
@@ -167,4 +170,54 @@ TEST_CASE("a query on a handler's own thread waits until the object is not being
   ticks.await(1);
   CHECK_FALSE(lit);
   leave_all(groups);
+}
+
+TEST_CASE("a subgroup with a replicated object refuses a second one, and handlers, by their names") {
+  GroupFixture fixture;
+  Group group(fixture.config(0, 1));
+  static_cast<void>(group.replicated<Ledger>("orders"));
+  const auto words_of = [](auto&& call) -> std::string {
+    try {
+      call();
+    } catch (const Exception& refused) {
+      CHECK(refused.error().kind() == ErrorKind::bad_argument);
+      return refused.what();
+    }
+    return "nothing was thrown";
+  };
+  const std::string second = words_of([&] { static_cast<void>(group.replicated<Ledger>("orders")); });
+  CHECK_THAT(second, Catch::Contains("call replicated once") && !Catch::Contains("on_state of"));
+  const std::string objects = words_of([&] {
+    static_cast<void>(group.objects("orders", ObjectHandlers{.on_piece = [](const auto&) {}, .on_end = [](const auto&) {}}));
+  });
+  CHECK_THAT(objects, Catch::Contains("call objects once"));
+  group.leave();
+}
+
+namespace {
+
+struct Slow {
+  void work() {
+    const auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(12);
+    while (std::chrono::steady_clock::now() < until) {
+    }
+  }
+  using Methods = Replicates<&Slow::work>;
+};
+
+}  // namespace
+
+TEST_CASE("slow methods of a replicated object are told of with what helps there") {
+  GroupFixture fixture;
+  const std::string path = fixture.directory() + "/log";
+  Group group(fixture.config(0, 1));
+  auto slow = group.replicated<Slow>("orders");
+  value_or_throw(log::configure(log::Level::warn, path));
+  slow.post<&Slow::work>().get();
+  group.leave();
+  value_or_throw(log::configure(log::Level::warn, ""));
+  std::ifstream file(path);
+  const std::string text(std::istreambuf_iterator<char>(file), {});
+  CHECK_THAT(text, Catch::Contains("slow delivery handler") && Catch::Contains("shorter methods of the replicated object"));
+  CHECK_THAT(text, !Catch::Contains("HandlerThread::own"));
 }
