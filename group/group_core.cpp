@@ -27,6 +27,7 @@ class ReplicaChannelOf final : public ReplicaChannel {
   void send_private(NodeId to, std::span<const std::byte> message) override {
     core_.private_post().send_answer(to, group::PrivateMessages::of_replica(channel_.id()), message);
   }
+  [[nodiscard]] std::size_t private_bytes_max() const noexcept override { return core_.private_post().bytes_max(); }
   [[nodiscard]] NodeId self() const noexcept override { return core_.self(); }
   [[nodiscard]] const std::shared_ptr<const group::HandlerThreads>& handler_threads() const noexcept override {
     return core_.handler_threads();

@@ -32,7 +32,8 @@ class Replicated {
   explicit Replicated(ReplicaCore<T>& core) noexcept : core_(core) {}
 
   /// Calls a non-const member function at every replica, at the same place of the order. Returns when the call is on its
-  /// way. Throws as Subgroup::send; what the method throws comes out of the future.
+  /// way. Throws as Subgroup::send (bad_argument: the arguments are larger than its messages may be); what the method throws
+  /// comes out of the future.
   template <auto method, class... Arguments>
   auto update(Arguments&&... arguments) {
     check_update<method>();

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <random>
 #include <string>
+#include <utility>
 
 #include <spindrift/group/replicated_error.hpp>
 
@@ -61,9 +62,16 @@ void ReplicatedCall::wait(CallStage stage, std::optional<Duration> limit) const 
   if (!reached_unlocked(stage)) throw Exception(*ended_);
 }
 
-bool ReplicatedCall::on_answer(NodeId from, bool threw, std::span<const std::byte> bytes) {
-  const std::lock_guard lock(mutex_);
-  if (contains(answered_, from) || (delivered_ && !contains(awaited_, from))) return false;
+void PartedAnswer::add(bool piece_threw, std::uint64_t left_then, std::span<const std::byte> piece) {
+  const bool first = bytes.empty();
+  if (piece.empty() || left_then > answer_bytes_max) throw BadBytes("a piece of an answer is empty, or of too large a one");
+  if (!first && (piece_threw != threw || left_then + piece.size() != left)) throw BadBytes("its pieces do not fit");
+  threw = piece_threw;
+  left = left_then;
+  bytes.insert(bytes.end(), piece.begin(), piece.end());
+}
+
+void ReplicatedCall::store(NodeId from, bool threw, std::span<const std::byte> bytes) {
   if (threw) {
     store_thrown(from, take_exception(bytes));
   } else {
@@ -72,6 +80,22 @@ bool ReplicatedCall::on_answer(NodeId from, bool threw, std::span<const std::byt
   answered_.push_back(from);
   std::erase(awaited_, from);
   changed_.notify_all();
+}
+
+bool ReplicatedCall::on_answer(NodeId from, bool threw, std::uint64_t left, std::span<const std::byte> piece) {
+  const std::lock_guard lock(mutex_);
+  if (contains(answered_, from) || (delivered_ && !contains(awaited_, from))) return false;
+  auto parted = std::find_if(parted_.begin(), parted_.end(), [&](const PartedAnswer& each) { return each.from == from; });
+  if (parted == parted_.end() && left == 0) {
+    store(from, threw, piece);
+    return true;
+  }
+  if (parted == parted_.end()) parted = parted_.insert(parted_.end(), PartedAnswer{from});
+  parted->add(threw, left, piece);
+  if (left > 0) return true;
+  const std::vector<std::byte> whole = std::move(parted->bytes);
+  parted_.erase(parted);
+  store(from, threw, whole);
   return true;
 }
 
@@ -95,6 +119,7 @@ void ReplicatedCall::on_view(std::span<const NodeId> members) {
   for (const NodeId node : awaited_) {
     if (!contains(members, node)) store_lost(node);
   }
+  std::erase_if(parted_, [&](const PartedAnswer& parted) { return !contains(members, parted.from); });
   std::erase_if(awaited_, [&](NodeId node) { return !contains(members, node); });
   changed_.notify_all();
 }

@@ -29,6 +29,19 @@ enum class CallStage {
   stable,     ///< applied at every replica of the view
 };
 
+/// An answer larger than a private message comes in pieces. At most so many bytes: what a peer can make its caller hold.
+inline constexpr std::uint64_t answer_bytes_max = std::uint64_t{1} << 30;
+
+/// The pieces of one replica's answer that have come so far.
+struct PartedAnswer {
+  NodeId from;
+  bool threw = false;
+  std::uint64_t left = 0;
+  std::vector<std::byte> bytes{};
+  /// Throws BadBytes: the piece is not the next one.
+  void add(bool piece_threw, std::uint64_t left_then, std::span<const std::byte> piece);
+};
+
 /// The part that does not depend on the result's type. Threads: any.
 class ReplicatedCall {
  public:
@@ -44,8 +57,9 @@ class ReplicatedCall {
 
   // For the poller.
 
-  /// A replica's answer. False: it had answered already, or is not one that should. Throws BadBytes.
-  [[nodiscard]] bool on_answer(NodeId from, bool threw, std::span<const std::byte> bytes);
+  /// The next piece of a replica's answer, of which `left` bytes follow. False: it had answered already, or is not one that
+  /// should. Throws BadBytes.
+  [[nodiscard]] bool on_answer(NodeId from, bool threw, std::uint64_t left, std::span<const std::byte> piece);
   /// Applied here; `others` are the replicas that will answer.
   void on_delivery(std::span<const NodeId> others);
   void on_stable();
@@ -63,6 +77,7 @@ class ReplicatedCall {
   virtual void store_thrown(NodeId from, std::exception_ptr thrown) = 0;
   virtual void store_lost(NodeId node) = 0;
   [[nodiscard]] bool reached_unlocked(CallStage stage) const noexcept;
+  void store(NodeId from, bool threw, std::span<const std::byte> bytes);
 
   std::shared_ptr<const group::HandlerThreads> handlers_;
   mutable std::mutex mutex_;
@@ -72,6 +87,7 @@ class ReplicatedCall {
   std::optional<Error> ended_;
   std::vector<NodeId> answered_;
   std::vector<NodeId> awaited_;  // once delivered
+  std::vector<PartedAnswer> parted_;  // begun, and not whole
 };
 
 /// The result of a method that returns nothing.

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <iterator>
 #include <memory>
+#include <string>
 
 #include <spindrift/core/bytes.hpp>
 
@@ -97,28 +98,29 @@ void ReplicaBase::apply(NodeId caller, const Request& request, std::span<const s
   }
   reply_.assign(sizeof(Reply), std::byte{});
   const bool threw = run(request.method, arguments, nullptr, &reply_);
-  put_head(reply_, Reply{methods_digest_, request.call, threw ? std::uint64_t{1} : 0});
-  send_reply(caller, request.call);
+  send_reply(caller, Reply{methods_digest_, request.call, threw ? std::uint64_t{1} : 0, 0});
 }
 
-void ReplicaBase::send_reply(NodeId caller, std::uint64_t call) {
-  try {
-    channel_.send_private(caller, reply_);
-    return;
-  } catch (const Exception& refused) {
-    if (refused.error().kind() != ErrorKind::bad_argument) return;  // the caller or the group is gone
+// `reply_` is space for a head, then the whole answer. Each piece gets its head where the one before was sent from.
+void ReplicaBase::send_reply(NodeId caller, Reply head) {
+  if (reply_.size() - sizeof(Reply) > replicated::answer_bytes_max) {
+    const Exception too_long(Error(ErrorKind::unsupported, "the result of " + std::to_string(reply_.size() - sizeof(Reply)) +
+                                                               " bytes is larger than an answer may be"));
+    head.threw = 1;
+    reply_.resize(sizeof(Reply));
+    replicated::put_exception(reply_, std::make_exception_ptr(too_long));
   }
-  // Too long to travel: say so instead, for the caller waits.
-  const std::length_error too_long("the result of " + std::to_string(reply_.size() - sizeof(Reply)) +
-                                   " bytes is longer than a private message may be");
-  reply_.resize(sizeof(Reply));
-  put_head(reply_, Reply{methods_digest_, call, 1});
-  replicated::put_exception(reply_, std::make_exception_ptr(too_long));
-  try {
-    channel_.send_private(caller, reply_);
-  } catch (const Exception&) {
-    return;
-  }
+  const std::size_t piece_max = channel_.private_bytes_max() - sizeof(Reply);
+  const std::span<std::byte> all = reply_;
+  std::size_t sent = 0;
+  do {
+    const std::size_t piece = std::min(piece_max, all.size() - sizeof(Reply) - sent);
+    const std::span<std::byte> message = all.subspan(sent, sizeof(Reply) + piece);
+    sent += piece;
+    head.left = all.size() - sizeof(Reply) - sent;
+    put_head(message, head);
+    channel_.send_private(caller, message);
+  } while (head.left > 0);
 }
 
 void ReplicaBase::on_private(NodeId from, std::span<const std::byte> message) {
@@ -136,7 +138,7 @@ void ReplicaBase::take_reply(NodeId from, std::span<const std::byte> message) {
   // Late answers of a lost replica meet no call, and neither do those to a former incarnation of this node.
   const std::shared_ptr<replicated::ReplicatedCall> call = calls_.find(reply.call);
   if (!call || std::find(members_.begin(), members_.end(), from) == members_.end()) return;
-  if (!call->on_answer(from, reply.threw == 1, message.subspan(sizeof reply))) {
+  if (!call->on_answer(from, reply.threw == 1, reply.left, message.subspan(sizeof reply))) {
     throw replicated::BadBytes("nobody asked for it, or it came before");
   }
   calls_.forget_if_done(reply.call);

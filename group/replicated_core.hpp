@@ -36,9 +36,9 @@ class ReplicaChannel {
   virtual ~ReplicaChannel();
   /// From any thread; throws as Subgroup::send.
   virtual void send_ordered(std::span<const std::byte> message) = 0;
-  /// From any thread; first in, first out for each receiver. Throws as Subgroup::send; to a member that is lost it does
-  /// nothing.
+  /// From any thread; first in, first out for each receiver. Does not wait; to a member that is lost it does nothing.
   virtual void send_private(NodeId to, std::span<const std::byte> message) = 0;
+  [[nodiscard]] virtual std::size_t private_bytes_max() const noexcept = 0;  ///< of one
   [[nodiscard]] virtual NodeId self() const noexcept = 0;
   /// The threads that must not wait for this group.
   [[nodiscard]] virtual const std::shared_ptr<const group::HandlerThreads>& handler_threads() const noexcept = 0;
@@ -90,6 +90,7 @@ class ReplicaBase {
     std::uint64_t digest;
     std::uint64_t call;
     std::uint64_t threw;  ///< 0 or 1
+    std::uint64_t left;   ///< bytes of the answer that follow in later pieces
   };
 
   /// Starts a call: the message is sent when this returns. It is space for the request, then the arguments.
@@ -108,7 +109,7 @@ class ReplicaBase {
   void deliver(const Delivery& delivery);
   void apply_own(const Delivery& delivery, const Request& request, std::span<const std::byte> arguments);
   void apply(NodeId caller, const Request& request, std::span<const std::byte> arguments);
-  void send_reply(NodeId caller, std::uint64_t call);
+  void send_reply(NodeId caller, Reply head);
   void take_reply(NodeId from, std::span<const std::byte> message);
 
   ReplicaChannel& channel_;

@@ -45,6 +45,7 @@ class ReplicaFixture {
       }
       fixture_.private_.push_back({self_, to, {message.begin(), message.end()}});
     }
+    [[nodiscard]] std::size_t private_bytes_max() const noexcept override { return fixture_.message_bytes_max; }
     [[nodiscard]] spindrift::NodeId self() const noexcept override { return self_; }
     [[nodiscard]] const std::shared_ptr<const spindrift::group::HandlerThreads>& handler_threads() const noexcept override {
       return fixture_.handlers_;

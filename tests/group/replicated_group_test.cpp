@@ -221,3 +221,31 @@ TEST_CASE("slow methods of a replicated object are told of with what helps there
   CHECK_THAT(text, Catch::Contains("slow delivery handler") && Catch::Contains("shorter methods of the replicated object"));
   CHECK_THAT(text, !Catch::Contains("HandlerThread::own"));
 }
+
+namespace {
+
+struct Archive {
+  std::string copies(std::uint64_t bytes) { return std::string(bytes, 'x'); }
+  using Methods = Replicates<&Archive::copies>;
+};
+
+}  // namespace
+
+TEST_CASE("results of megabytes come from every replica") {
+  GroupFixture fixture;
+  auto groups = fixture.join(3);
+  std::vector<Replicated<Archive>> archives;
+  for (auto& group : groups) {
+    archives.push_back(group->replicated<Archive>("orders"));
+    group->subgroup("ticks").on_delivery([](auto) {});
+  }
+  std::vector<Future<std::string>> futures;
+  for (int i = 0; i < 10; ++i) futures.push_back(archives[0].update<&Archive::copies>(3'000'000));
+  for (const auto& future : futures) {
+    const auto results = future.all(std::chrono::seconds(60));
+    CHECK(results.size() == 3);
+    for (const auto& result : results) CHECK(result.value().size() == 3'000'000);
+  }
+  CHECK(groups[0]->view().members.size() == 3);
+  leave_all(groups);
+}

@@ -1,6 +1,8 @@
 // Replicated objects over a channel whose order the test decides: calls, answers, failures, exceptions, ends.
 #include <catch2/catch.hpp>
 
+#include <algorithm>
+
 #include <chrono>
 #include <map>
 #include <optional>
@@ -224,12 +226,52 @@ TEST_CASE("what a method throws reaches the caller from every replica") {
   CHECK(shops.fault_count() == 0);
 }
 
-TEST_CASE("an answer too long to travel arrives as an error that says so") {
+TEST_CASE("an answer longer than a private message arrives whole, in pieces, from each replica") {
+  Fixture shops(3);
+  for (const std::uint32_t length : {4064U - 8U, 4064U - 7U, 5000U, 20'000U}) {
+    const auto future = shops[0].update<&Shop::long_text>(length);
+    shops.deliver_ordered();
+    const std::size_t pieces = (length + 8 + 4063) / 4064;
+    CHECK(shops.privately().size() == 2 * pieces);
+    // The pieces of one replica among those of the other.
+    std::stable_sort(shops.privately().begin(), shops.privately().end(), [](const auto& left, const auto& right) {
+      return left.bytes.size() > right.bytes.size();
+    });
+    shops.deliver_all();
+    for (const auto& result : future.all(1s)) CHECK(result.value() == std::string(length, 'x'));
+  }
+  CHECK(shops.fault_count() == 0);
+}
+
+TEST_CASE("pieces of an answer that do not fit are reported, and a lost replica's are forgotten") {
   Fixture shops(2);
-  const auto future = shops[0].update<&Shop::long_text>(5000);
-  shops.deliver_all();
-  CHECK(future.get().size() == 5000);
-  CHECK_THROWS_WITH(future.all()[1].value(), Contains("longer than a private message"));
+  const auto future = shops[0].update<&Shop::long_text>(9000);
+  shops.deliver_ordered();
+  REQUIRE(shops.privately().size() == 3);
+  const std::vector<Fixture::Sent> good(shops.privately().begin(), shops.privately().end());
+  shops.privately().clear();
+  const auto changed = [&](std::size_t which, std::size_t at, int to) {
+    auto bytes = good[which].bytes;
+    bytes[at] = static_cast<std::byte>(to);
+    return bytes;
+  };
+  constexpr std::size_t threw = 16;
+  constexpr std::size_t left = 24;
+  CHECK(shops.refuses(0, NodeId(1), changed(0, left + 4, 1)));  // more than an answer may have
+  CHECK_FALSE(shops.refuses(0, NodeId(1), good[0].bytes));
+  CHECK(shops.refuses(0, NodeId(1), good[0].bytes));
+  CHECK(shops.refuses(0, NodeId(1), good[2].bytes));
+  CHECK(shops.refuses(0, NodeId(1), changed(1, threw, 1)));
+  CHECK(shops.refuses(0, NodeId(1), std::span(good[1].bytes).first(32)));  // nothing but a head
+  CHECK_FALSE(shops.refuses(0, NodeId(1), good[1].bytes));
+  CHECK_FALSE(shops.refuses(0, NodeId(1), good[2].bytes));
+  CHECK(future.all(1s).at(1).value().size() == 9000);
+
+  const auto unfinished = shops[0].update<&Shop::long_text>(9000);
+  shops.deliver_ordered();
+  shops.deliver_private();
+  shops.fail(1);
+  CHECK(unfinished.all(1s).at(1).lost());
 }
 
 TEST_CASE("a call that cannot be sent leaves nothing behind") {
