@@ -36,43 +36,55 @@ class Replicated {
   /// comes out of the future.
   template <auto method, class... Arguments>
   auto update(Arguments&&... arguments) {
-    check_update<method>();
-    return core_.template call<method>(true, std::forward<Arguments>(arguments)...);
+    if constexpr (check_update<method>())
+      return core_.template call<method>(true, std::forward<Arguments>(arguments)...);
   }
 
   /// The same, but only the own replica's result is asked for: no member sends an answer.
   template <auto method, class... Arguments>
   auto post(Arguments&&... arguments) {
-    check_update<method>();
-    return core_.template call<method>(false, std::forward<Arguments>(arguments)...);
+    if constexpr (check_update<method>())
+      return core_.template call<method>(false, std::forward<Arguments>(arguments)...);
   }
 
   /// Calls a const member function of the own replica, now: it sees what is applied here, which may be behind. Costs no
   /// message, and holds up updates while it runs. It must not start calls.
   template <auto method, class... Arguments>
   auto query(Arguments&&... arguments) const {
-    static_assert(QueryOf<method, T>,
-                  "not a const member function of the replicated type: what changes the object is called with update<>");
-    return core_.template read<method>(std::forward<Arguments>(arguments)...);
+    if constexpr (check_query<method>()) return core_.template read<method>(std::forward<Arguments>(arguments)...);
   }
 
   /// Calls a const member function of the own replica at its place in the order: it sees every update that was delivered
   /// anywhere before this call began (a linearizable read). Costs one message.
   template <auto method, class... Arguments>
   auto ordered_query(Arguments&&... arguments) {
-    static_assert(QueryOf<method, T>,
-                  "not a const member function of the replicated type: what changes the object is called with update<>");
-    static_assert(ReplicatedMethodOf<method, T>, "not in the type's list of Methods: add it to Replicates<…>");
-    return core_.template call<method>(false, std::forward<Arguments>(arguments)...);
+    if constexpr (check_query<method>() && check_listed<method>())
+      return core_.template call<method>(false, std::forward<Arguments>(arguments)...);
   }
 
  private:
+  // The compiler says one sentence of a mistake: nothing that would not compile either is looked at after it.
   template <auto method>
-  static constexpr void check_update() {
-    static_assert(UpdateOf<method, T>,
+  static consteval bool check_query() {
+    constexpr bool query = QueryOf<method, T>;
+    static_assert(query,
+                  "not a const member function of the replicated type: what changes the object is called with update<>");
+    return query;
+  }
+  template <auto method>
+  static consteval bool check_listed() {
+    constexpr bool listed = ReplicatedMethodOf<method, T>;
+    static_assert(listed, "not in the type's list of Methods: add it to Replicates<…>");
+    return listed;
+  }
+  template <auto method>
+  static consteval bool check_update() {
+    constexpr bool update = UpdateOf<method, T>;
+    static_assert(update,
                   "not a non-const member function of the replicated type: what only reads is called with query<> "
                   "or ordered_query<>");
-    static_assert(ReplicatedMethodOf<method, T>, "not in the type's list of Methods: add it to Replicates<…>");
+    if constexpr (update) return check_listed<method>();
+    return false;
   }
 
   ReplicaCore<T>& core_;

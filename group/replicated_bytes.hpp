@@ -178,6 +178,16 @@ void CEREAL_SERIALIZE_FUNCTION_NAME(ValueReader& from, cereal::NameValuePair<T>&
 template <class T>
 inline constexpr bool copies_in_place = (std::is_arithmetic_v<T> && !std::is_same_v<T, bool>) || travels_as_bytes<T>;
 
+/// Whether a T can be written as bytes and read from them; of a container, whether it is one.
+template <class T>
+inline constexpr bool travels =
+    copies_in_place<T> || (cereal::traits::is_output_serializable<T, ValueWriter>::value &&
+                           cereal::traits::is_input_serializable<T, ValueReader>::value);
+template <class Tuple>
+inline constexpr bool all_travel = false;
+template <class... T>
+inline constexpr bool all_travel<std::tuple<T...>> = (travels<T> && ...);
+
 /// Appends all `values`. What can be copied is, without the archive's machinery.
 template <class... T>
 void put(std::vector<std::byte>& to, const T&... values) {

@@ -135,27 +135,28 @@ class ReplicaCore final : public ReplicaBase {
   auto call(bool wants_answers, Given&&... given) {
     using Traits = replicated::Traits<method>;
     using Returned = typename Traits::Result;
-    static_assert(Traits::arguments_travel && replicated::owns_its_values<typename Traits::Arguments>,
-                  "a replicated method takes values: no pointers, spans, string_views or references that it writes to");
-    static_assert(std::is_default_constructible_v<typename Traits::Arguments> &&
-                      std::is_default_constructible_v<replicated::Stored<Returned>>,
-                  "parameters and results of a replicated method must be default-constructible, to be read from bytes");
-    const typename Traits::Arguments values(std::forward<Given>(given)...);
-    const Ask ask = Traits::is_const ? Ask::own : wants_answers ? Ask::all : Ask::apply;
-    std::vector<std::byte> message(sizeof(Request));
-    std::apply([&](const auto&... each) { replicated::put(message, each...); }, values);
-    auto started = std::make_shared<replicated::CallOf<Returned>>(handlers());
-    start(message, static_cast<std::uint32_t>(replicated::position_in<method, Methods>), ask, started);
+    constexpr bool fits = check<method>() && check_given<method, Given...>();
+    std::shared_ptr<replicated::CallOf<Returned>> started;
+    if constexpr (fits) {
+      const typename Traits::Arguments values(std::forward<Given>(given)...);
+      const Ask ask = Traits::is_const ? Ask::own : wants_answers ? Ask::all : Ask::apply;
+      std::vector<std::byte> message(sizeof(Request));
+      std::apply([&](const auto&... each) { replicated::put(message, each...); }, values);
+      started = std::make_shared<replicated::CallOf<Returned>>(handlers());
+      start(message, static_cast<std::uint32_t>(replicated::position_in<method, Methods>), ask, started);
+    }
     return Future<Returned>(std::move(started));
   }
 
   template <auto method, class... Given>
   auto read(Given&&... given) const {
-    // The poller alone writes; it may be here from within a method of the object, and then holds the lock.
-    std::shared_lock lock(object_mutex_, std::defer_lock);
-    if (!handlers()->is_poller()) lock.lock();
     using Returned = typename replicated::Traits<method>::Result;
-    return static_cast<Returned>((object_.*method)(std::forward<Given>(given)...));
+    if constexpr (check_given<method, Given...>()) {
+      // The poller alone writes; it may be here from within a method of the object, and then holds the lock.
+      std::shared_lock lock(object_mutex_, std::defer_lock);
+      if (!handlers()->is_poller()) lock.lock();
+      return static_cast<Returned>((object_.*method)(std::forward<Given>(given)...));
+    }
   }
 
   [[nodiscard]] Result<std::vector<std::byte>> save() const override {
@@ -197,6 +198,36 @@ class ReplicaCore final : public ReplicaBase {
   }
 
  private:
+  // The compiler says one sentence of a mistake: nothing that would not compile either is looked at after these.
+
+  template <auto method>
+  static consteval bool check() {
+    using Traits = replicated::Traits<method>;
+    using Arguments = typename Traits::Arguments;
+    using Stored = replicated::Stored<typename Traits::Result>;
+    constexpr bool values = Traits::arguments_travel && replicated::owns_its_values<Arguments>;
+    static_assert(values,
+                  "a replicated method takes values: no pointers, spans, string_views or references that it writes to");
+    constexpr bool made = std::is_default_constructible_v<Arguments> && std::is_default_constructible_v<Stored>;
+    static_assert(!values || made,
+                  "parameters and results of a replicated method must be default-constructible, to be read from bytes");
+    constexpr bool travel = replicated::all_travel<Arguments> &&
+                            (std::is_void_v<typename Traits::Result> || replicated::travels<Stored>);
+    static_assert(!values || !made || travel,
+                  "a parameter or the result of a replicated method cannot be written as bytes: give its type "
+                  "`template <class Archive> void serialize(Archive&)`, or make it a plain aggregate");
+    return values && made && travel;
+  }
+  template <auto method, class... Given>
+  static consteval bool check_given() {
+    using Arguments = typename replicated::Traits<method>::Arguments;
+    constexpr bool as_many = sizeof...(Given) == std::tuple_size_v<Arguments>;
+    static_assert(as_many, "a call of a replicated method takes as many arguments as the method has parameters");
+    constexpr bool convert = std::is_constructible_v<Arguments, Given&&...>;
+    static_assert(!as_many || convert, "an argument cannot be converted to the parameter of the replicated method");
+    return as_many && convert;
+  }
+
   static constexpr bool streams = requires(const T& from, T& to, std::ostream& out, std::istream& in) {
     from.save(out);
     to.load(in);
@@ -231,6 +262,11 @@ class ReplicaCore final : public ReplicaBase {
 
   template <auto method>
   bool run_method(std::span<const std::byte> bytes, replicated::ReplicatedCall* own, std::vector<std::byte>* reply) {
+    if constexpr (check<method>()) return run_checked<method>(bytes, own, reply);
+    return false;
+  }
+  template <auto method>
+  bool run_checked(std::span<const std::byte> bytes, replicated::ReplicatedCall* own, std::vector<std::byte>* reply) {
     using Traits = replicated::Traits<method>;
     using R = typename Traits::Result;
     typename Traits::Arguments arguments;

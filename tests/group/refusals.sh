@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# refusals.sh COMPILER SOURCE -I…: each case of SOURCE must fail to compile, for the reason that stands beside it; without a
-# case it compiles.
+# refusals.sh COMPILER SOURCE -I…: each case of SOURCE must fail to compile, for the reason that stands beside it and with no
+# other error; without a case it compiles.
 set -eu
 compiler=$1 source=$2
 shift 2
@@ -13,8 +13,9 @@ for entry in "${cases[@]}"; do
     echo "case $number compiles, but should not: $reason"
     exit 1
   fi
-  if ! grep -qF "$reason" <<<"$output"; then
-    printf 'case %s fails for another reason than: %s\n%s\n' "$number" "$reason" "$output"
+  errors=$(grep -c 'error: ' <<<"$output")
+  if ! grep 'error: ' <<<"$output" | grep -qF "$reason" || [ "$errors" -gt 1 ]; then
+    printf 'case %s fails for another reason than, or not alone for: %s\n%s\n' "$number" "$reason" "$output"
     exit 1
   fi
 done

@@ -26,6 +26,12 @@ void use(spindrift::Replicated<Counter>& counter) {
   counter.update<&Counter::unlisted>();
 #elif MISTAKE == 5  // what only reads is called with query<>
   counter.post<&Counter::get>();
+#elif MISTAKE == 8  // takes as many arguments as the method has parameters
+  counter.update<&Counter::add>(1, 2);
+#elif MISTAKE == 9  // an argument cannot be converted
+  counter.update<&Counter::add>("one");
+#elif MISTAKE == 10  // takes as many arguments as the method has parameters
+  static_cast<void>(counter.query<&Counter::get>(1));
 #endif
 }
 
@@ -41,4 +47,22 @@ struct Filler {
   using Methods = spindrift::Replicates<&Filler::fill>;
 };
 void use(spindrift::Replicated<Filler>& filler) { filler.update<&Filler::fill>(1); }
+#elif MISTAKE == 11  // cannot be written as bytes
+class Sealed {
+  int inside_ = 0;
+};
+struct Keeper {
+  void keep(Sealed) {}
+  using Methods = spindrift::Replicates<&Keeper::keep>;
+};
+void use(spindrift::Group& group) { static_cast<void>(group.replicated<Keeper>("keeper")); }
+#elif MISTAKE == 12  // must be default-constructible
+struct Numbered {
+  explicit Numbered(int) {}
+};
+struct Taker {
+  void take(Numbered) {}
+  using Methods = spindrift::Replicates<&Taker::take>;
+};
+void use(spindrift::Group& group) { static_cast<void>(group.replicated<Taker>("taker")); }
 #endif
