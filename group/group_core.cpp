@@ -90,7 +90,7 @@ views::Member::Step GroupCore::step() {
     }
     const Time now = environment_.clock.now();
     views::Member::Step done = member_->step(now);
-    if (replicas_.any() && member_->epoch() != nullptr) replicas_.on_pass(*member_->epoch());
+    if (replicas_.any() && member_->epoch() != nullptr) replicas_.on_pass(*member_);
     done.progress = done.progress || posted;
     done.wake_at = std::min({done.wake_at, channels_.offer_space(now), reports_->leave.look(*member_, now)});
     return done;
@@ -155,7 +155,7 @@ void GroupCore::on_view(const NewView& news) {
       log::warn(log::Room::group, "inadequate", {{"subgroup", subgroup.name}, {"reason", subgroup.inadequate}});
     }
   }
-  replicas_.on_view(news.view);
+  replicas_.on_view(news.view, *member_);
   // Senders hear at once that the others end their objects, and so do not go on with them when they are senders again.
   for (const auto& channel : channels_) {
     ObjectChannel* const objects = channel->objects();

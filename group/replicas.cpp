@@ -15,6 +15,7 @@ struct Replicas::Replica {
   SubgroupId id;
   std::unique_ptr<ReplicaChannel> channel;
   std::unique_ptr<ReplicaBase> object;
+  bool loading;
   std::uint64_t stable = 0;  ///< as last told; the poller's
 };
 
@@ -36,8 +37,9 @@ ReplicaBase& Replicas::attach(Channel& subgroup, std::unique_ptr<ReplicaChannel>
       });
   {
     std::lock_guard lock(mutex_);
-    object.begin(view_.subgroup(id).members);
-    replicas_.push_back(std::make_unique<Replica>(Replica{id, std::move(channel), std::move(object_made)}));
+    object.begin(view_.subgroup(id).members, loading_[id.value()]);
+    replicas_.push_back(
+        std::make_unique<Replica>(Replica{id, std::move(channel), std::move(object_made), loading_[id.value()]}));
     any_.store(true, std::memory_order_seq_cst);
     if (ended_) object.on_end(*ended_);
   }
@@ -53,20 +55,27 @@ std::vector<Replicas::Replica*> Replicas::all() const {
 }
 
 // A replica that is attached later begins with this view.
-void Replicas::on_view(const View& view) {
+void Replicas::on_view(const View& view, const views::Member& member) {
   {
     std::lock_guard lock(mutex_);
     view_ = view;
+    loading_.clear();
+    for (std::uint32_t s = 0; s < view.subgroups.size(); ++s) loading_.push_back(member.loading(SubgroupId(s)));
   }
   for (Replica* const replica : all()) {
-    replica->object->on_view(view.subgroup(replica->id).members);
+    replica->loading = member.loading(replica->id);
+    replica->object->on_view(view.subgroup(replica->id).members, replica->loading);
     replica->stable = 0;
   }
 }
 
-void Replicas::on_pass(views::Epoch& epoch) {
+void Replicas::on_pass(const views::Member& member) {
   for (Replica* const replica : all()) {
-    const smc::Multicast* const multicast = epoch.multicast(replica->id);
+    if (replica->loading && !member.loading(replica->id)) {
+      replica->loading = false;
+      replica->object->on_loaded();
+    }
+    const smc::Multicast* const multicast = member.epoch()->multicast(replica->id);
     if (multicast == nullptr || multicast->delivered_everywhere() <= replica->stable) continue;
     replica->stable = multicast->delivered_everywhere();
     replica->object->on_stable(SequenceNumber(replica->stable));

@@ -13,7 +13,7 @@
 #include <spindrift/core/view.hpp>
 #include <spindrift/group/channel.hpp>
 #include <spindrift/group/replicated_core.hpp>
-#include <spindrift/views/epoch.hpp>
+#include <spindrift/views/member.hpp>
 
 namespace spindrift::group {
 
@@ -29,9 +29,9 @@ class Replicas {
 
   // The poller.
   [[nodiscard]] bool any() const noexcept { return any_.load(std::memory_order_seq_cst); }
-  void on_view(const View& view);
-  /// Tells each what has become stable in its subgroup.
-  void on_pass(views::Epoch& epoch);
+  void on_view(const View& view, const views::Member& member);
+  /// Tells each what has become stable in its subgroup, and that the state is here.
+  void on_pass(const views::Member& member);
   /// A private message with a replica's tag.
   void on_private(std::uint64_t tag, NodeId from, std::span<const std::byte> message);
   void on_end(const Error& why);
@@ -45,6 +45,7 @@ class Replicas {
   // Behind the mutex. The list only grows.
   std::vector<std::unique_ptr<Replica>> replicas_;
   View view_;
+  std::vector<bool> loading_;  // by subgroup, as of the view's beginning: it ends when a handler has been set
   std::optional<Error> ended_;
 };
 

@@ -17,6 +17,7 @@
 // but not wait for them.
 #pragma once
 
+#include <optional>
 #include <utility>
 
 #include <spindrift/group/group.hpp>
@@ -47,8 +48,16 @@ class Replicated {
       return core_.template call<method>(false, std::forward<Arguments>(arguments)...);
   }
 
+  /// Waits until the own replica has the subgroup's state, which a member that joins a running group gets from another one
+  /// once it has attached the object; at all others at once. Throws timed_out, would_block in a handler that would have to
+  /// wait, and the reason for the group's end.
+  void loaded(std::optional<Duration> limit = {}) const { core_.state().await_loaded(limit); }
+  /// Whether `loaded` would return at once.
+  [[nodiscard]] bool is_loaded() const noexcept { return core_.state().is_loaded(); }
+
   /// Calls a const member function of the own replica, now: it sees what is applied here, which may be behind. Costs no
-  /// message, and holds up updates while it runs. It must not start calls.
+  /// message, and holds up updates while it runs. It must not start calls. Waits for the state as `loaded` does, so that it
+  /// never sees an object that has not got it.
   template <auto method, class... Arguments>
   auto query(Arguments&&... arguments) const {
     if constexpr (check_query<method>()) return core_.template read<method>(std::forward<Arguments>(arguments)...);

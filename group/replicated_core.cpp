@@ -32,7 +32,8 @@ ReplicaBase::ReplicaBase(ReplicaChannel& channel, std::uint64_t methods_digest, 
     : channel_(channel),
       methods_digest_(methods_digest),
       method_count_(method_count),
-      handlers_(channel.handler_threads()) {}
+      handlers_(channel.handler_threads()),
+      state_(channel.handler_threads()) {}
 
 ReplicaBase::~ReplicaBase() {
   on_end(Error(ErrorKind::group_closed, "the group of this replicated object has ended"));
@@ -144,13 +145,17 @@ void ReplicaBase::take_reply(NodeId from, std::span<const std::byte> message) {
   calls_.forget_if_done(reply.call);
 }
 
-void ReplicaBase::on_view(std::span<const NodeId> members) {
+void ReplicaBase::on_view(std::span<const NodeId> members, bool loading) {
+  state_.set_loading(loading);
   members_.assign(members.begin(), members.end());
   calls_.on_view(members);
 }
 
 void ReplicaBase::on_stable(SequenceNumber frontier) { calls_.on_stable(frontier); }
 
-void ReplicaBase::on_end(const Error& why) { calls_.on_end(why); }
+void ReplicaBase::on_end(const Error& why) {
+  state_.end(why);
+  calls_.on_end(why);
+}
 
 }  // namespace spindrift

@@ -21,6 +21,7 @@
 #include <spindrift/core/result.hpp>
 #include <spindrift/smc/delivery.hpp>
 #include <spindrift/group/handler_threads.hpp>
+#include <spindrift/group/replica_state.hpp>
 #include <spindrift/group/replicated_bytes.hpp>
 #include <spindrift/group/replicated_call.hpp>
 #include <spindrift/group/replicated_error.hpp>
@@ -54,18 +55,28 @@ class ReplicaBase {
   ReplicaBase(const ReplicaBase&) = delete;
   ReplicaBase& operator=(const ReplicaBase&) = delete;
 
-  /// The members of the subgroup at first. Before any other entry point; any thread.
-  void begin(std::span<const NodeId> members) { members_.assign(members.begin(), members.end()); }
+  /// The members of the subgroup at first, and whether its state is on its way here. Before any other entry point; any
+  /// thread.
+  void begin(std::span<const NodeId> members, bool loading) {
+    members_.assign(members.begin(), members.end());
+    state_.set_loading(loading);
+  }
   /// Messages of the subgroup in their order.
   void on_delivery(std::span<const Delivery> batch);
   /// A private message of another member.
   void on_private(NodeId from, std::span<const std::byte> message);
-  /// The members of the subgroup from now on: with every view, after all deliveries of the last one.
-  void on_view(std::span<const NodeId> members);
+  /// The members of the subgroup from now on: with every view, after all deliveries of the last one. `loading`: its state is
+  /// on its way here.
+  void on_view(std::span<const NodeId> members, bool loading);
+  /// The state is here.
+  void on_loaded() { state_.set_loading(false); }
   /// All members have delivered what is below `frontier` in the current view. Called when it grew.
   void on_stable(SequenceNumber frontier);
   /// Nothing will be called any more; waiting callers are told `why`. The channel is not used after it.
   void on_end(const Error& why);
+
+  /// Any thread.
+  [[nodiscard]] const replicated::ReplicaState& state() const noexcept { return state_; }
 
   /// The object's state for a joiner, between two deliveries. Errors: unsupported, if the type gives no way to save it.
   [[nodiscard]] virtual Result<std::vector<std::byte>> save() const = 0;
@@ -116,6 +127,7 @@ class ReplicaBase {
   const std::uint64_t methods_digest_;
   const std::size_t method_count_;
   const std::shared_ptr<const group::HandlerThreads> handlers_;
+  replicated::ReplicaState state_;
   replicated::OpenCalls calls_;
   std::vector<NodeId> members_;  // the poller's
   std::vector<std::byte> reply_;  // the poller's; kept for its memory
@@ -152,6 +164,7 @@ class ReplicaCore final : public ReplicaBase {
   auto read(Given&&... given) const {
     using Returned = typename replicated::Traits<method>::Result;
     if constexpr (check_given<method, Given...>()) {
+      state().await_loaded({});
       // The poller alone writes; it may be here from within a method of the object, and then holds the lock.
       std::shared_lock lock(object_mutex_, std::defer_lock);
       if (!handlers()->is_poller()) lock.lock();

@@ -86,7 +86,7 @@ class ReplicaFixture {
     }
     sequence_ = 0;
     for (Member& member : members) {
-      if (member.alive) member.core->on_view(alive);
+      if (member.alive) member.core->on_view(alive, false);
     }
   }
   void fail(std::size_t which) {

@@ -82,6 +82,8 @@ TEST_CASE("a newcomer's replica has the state, and survivors go on") {
   groups[2] = std::make_unique<Group>(fixture.config(2, 3));
   Replicated<Ledger> again = groups[2]->replicated<Ledger>("orders");
   groups[2]->subgroup("ticks").on_delivery([](auto) {});
+  CHECK(again.query<&Ledger::balance>("a") == 8);  // waits for the state
+  CHECK(again.is_loaded());
   CHECK(again.ordered_query<&Ledger::balance>("a").get() == 8);
   leave_all(groups);
 }

@@ -2,6 +2,7 @@
 #include <catch2/catch.hpp>
 
 #include <algorithm>
+#include <array>
 
 #include <chrono>
 #include <map>
@@ -396,6 +397,33 @@ TEST_CASE("a joiner starts from a member's state") {
   for (std::size_t length = 0; length < state.value().size(); ++length) {
     CHECK(shops.core(1).load(std::span(state.value()).first(length)).error().kind() == ErrorKind::bad_input);
   }
+}
+
+TEST_CASE("a query of a replica whose state is on its way waits for it, and a handler is told so") {
+  Fixture shops(2);
+  const std::array nodes{NodeId(0), NodeId(1)};
+  shops.core(1).on_view(nodes, true);
+  CHECK_FALSE(shops[1].is_loaded());
+  CHECK(kind_of([&] { shops[1].loaded(1ms); }) == ErrorKind::timed_out);
+  {
+    const group::HandlerThreads::Entry entry(*shops.members[1].channel->handler_threads(), group::HandlerThreads::Kind::own);
+    CHECK(kind_of([&] { static_cast<void>(shops[1].query<&Shop::total>()); }) == ErrorKind::would_block);
+  }
+  std::uint64_t total = 0;
+  std::thread reader([&] { total = shops[1].query<&Shop::total>(); });
+  static_cast<void>(shops[0].update<&Shop::add>(5));
+  shops.deliver_all();
+  shops.core(1).on_loaded();
+  reader.join();
+  CHECK(total == 5);
+  shops[1].loaded();
+
+  shops.core(1).on_view(nodes, true);
+  ErrorKind ended = ErrorKind::unsupported;
+  std::thread waiter([&] { ended = kind_of([&] { shops[1].loaded(); }); });
+  shops.end(1, Error(ErrorKind::group_closed, "over"));
+  waiter.join();
+  CHECK(ended == ErrorKind::group_closed);
 }
 
 TEST_CASE("methods of one name and type list are told apart from others by their digest") {

@@ -1,0 +1,44 @@
+// Waiting for a state.
+#include <spindrift/group/replica_state.hpp>
+
+#include <chrono>
+#include <string>
+
+namespace spindrift::replicated {
+
+void ReplicaState::set_loading(bool loading) {
+  {
+    const std::lock_guard lock(mutex_);
+    loading_.store(loading, std::memory_order_release);
+  }
+  changed_.notify_all();
+}
+
+void ReplicaState::end(const Error& why) {
+  {
+    const std::lock_guard lock(mutex_);
+    ended_ = why;
+  }
+  changed_.notify_all();
+}
+
+void ReplicaState::await_loaded(std::optional<Duration> limit) const {
+  if (is_loaded()) return;
+  if (handlers_->is_one()) {
+    throw Exception(Error(ErrorKind::would_block, "the state of this replicated object is still on its way here, and a "
+                                                  "handler cannot wait for it")
+                        .fix("call loaded() on a thread of the application first"));
+  }
+  std::unique_lock lock(mutex_);
+  const auto over = [&] { return is_loaded() || ended_.has_value(); };
+  if (!limit) {
+    changed_.wait(lock, over);
+  } else if (!changed_.wait_for(lock, *limit, over)) {
+    const auto milliseconds = std::chrono::duration_cast<std::chrono::milliseconds>(*limit).count();
+    throw Exception(Error(ErrorKind::timed_out, "the state of the replicated object did not come within " +
+                                                    std::to_string(milliseconds) + " ms"));
+  }
+  if (!is_loaded()) throw Exception(*ended_);
+}
+
+}  // namespace spindrift::replicated
