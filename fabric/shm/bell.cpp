@@ -50,8 +50,10 @@ bool kernel_has_futex_waitv() noexcept { return futex_waitv_call(nullptr, 0, nul
 
 Result<Bell> Bell::create() {
   if (!kernel_has_futex_waitv()) {
-    return Error(ErrorKind::unsupported, "this kernel has no futex_waitv, with which shm waits for all peers at once")
-        .fix("run Linux 5.16 or newer, and allow system call 449 in the container's seccomp profile");
+    return Error(ErrorKind::unsupported,
+                 "this kernel, or what runs this process, has no futex_waitv, with which shm waits for all peers at once")
+        .fix("run Linux 5.16 or newer, allow system call 449 in the container's seccomp profile, and run members outside of "
+             "tools that do not know the call, as valgrind");
   }
   SPINDRIFT_TRY_ASSIGN(OwnSegment segment, OwnSegment::create(bell_bytes, "bell"));
   SPINDRIFT_TRY(segment.seal(Access::read));
