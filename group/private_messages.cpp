@@ -21,7 +21,6 @@ void PrivateMessages::Peer::meet(fabric::PeerId now) noexcept {
   if (connection == now) return;
   connection = now;
   posted_room = 0;
-  taken_room = 0;
 }
 
 std::vector<std::byte> PrivateMessages::with_tag(std::uint64_t tag, std::span<const std::byte> message) const {
@@ -107,7 +106,6 @@ void PrivateMessages::drop(Peer& peer) {
   while (!peer.waiting.empty()) static_cast<void>(pop(peer));
   peer.connection.reset();
   peer.posted_room = 0;
-  peer.taken_room = 0;
 }
 
 std::vector<PrivateMessages::Outgoing> PrivateMessages::take(const Routes& routes) {
@@ -115,20 +113,28 @@ std::vector<PrivateMessages::Outgoing> PrivateMessages::take(const Routes& route
   {
     const std::lock_guard lock(mutex_);
     waiting_.store(false, std::memory_order_seq_cst);
+    tell(routes, taken);
     for (auto& [node, peer] : peers_) {
-      if (peer.waiting.empty() && peer.taken_room < tell_bytes) continue;
+      if (peer.waiting.empty()) continue;
       const PrivateRoute route = routes(node);
       if (route.way == Way::gone) drop(peer);
       if (route.connection) peer.meet(*route.connection);
-      if (route.connection && peer.taken_room >= tell_bytes) {
-        taken.push_back({node, with_tag(of_flow, field_bytes(std::exchange(peer.taken_room, 0)))});
-      }
       if (route.way == Way::open) take_from(node, peer, taken);
-      if (!peer.waiting.empty() || peer.taken_room >= tell_bytes) waiting_.store(true, std::memory_order_seq_cst);
+      if (!peer.waiting.empty()) waiting_.store(true, std::memory_order_seq_cst);
     }
   }
   changed_.notify_all();
   return taken;
+}
+
+// Room on a connection that is over is nobody's.
+void PrivateMessages::tell(const Routes& routes, std::vector<Outgoing>& to) {
+  for (auto& [node, taken] : taken_) {
+    if (taken.room < tell_bytes) continue;
+    const std::uint64_t room = std::exchange(taken.room, 0);
+    const PrivateRoute route = routes(node);
+    if (route.connection == taken.connection) to.push_back({node, with_tag(of_flow, field_bytes(room))});
+  }
 }
 
 void PrivateMessages::take_from(NodeId node, Peer& peer, std::vector<Outgoing>& to) {
@@ -142,11 +148,10 @@ void PrivateMessages::take_from(NodeId node, Peer& peer, std::vector<Outgoing>& 
 
 void PrivateMessages::on_taken(NodeId from, const PrivateRoute& route, std::size_t bytes) {
   if (!route.connection) return;
-  const std::lock_guard lock(mutex_);
-  Peer& peer = peers_[from];
-  peer.meet(*route.connection);
-  peer.taken_room += room_of(bytes);
-  if (peer.taken_room >= tell_bytes) waiting_.store(true, std::memory_order_seq_cst);
+  Taken& taken = taken_[from];
+  if (taken.connection != route.connection) taken = {route.connection, 0};
+  taken.room += room_of(bytes);
+  if (taken.room >= tell_bytes) waiting_.store(true, std::memory_order_seq_cst);
 }
 
 bool PrivateMessages::on_told(NodeId from, const PrivateRoute& route, std::span<const std::byte> message) {

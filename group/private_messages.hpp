@@ -97,21 +97,28 @@ class PrivateMessages {
     std::deque<Waiting> waiting;
     std::uint64_t waiting_room = 0;
     std::uint64_t posted_room = 0;  ///< on its way, and not known to be taken
-    std::uint64_t taken_room = 0;   ///< of its own messages, and not told
 
     [[nodiscard]] bool has_room(std::uint64_t room) const noexcept;
     void meet(fabric::PeerId now) noexcept;
+  };
+  /// Messages of a peer that were taken here. The poller's alone: it must not wait for a lock with each of them, whose
+  /// holder may have lost its CPU.
+  struct Taken {
+    std::optional<fabric::PeerId> connection;
+    std::uint64_t room = 0;  ///< not told yet
   };
   [[nodiscard]] static std::uint64_t room_of(std::size_t bytes) noexcept { return bytes + room_beside_bytes; }
   [[nodiscard]] std::vector<std::byte> with_tag(std::uint64_t tag, std::span<const std::byte> message) const;
   void push(Peer& peer, Waiting message);
   [[nodiscard]] Waiting pop(Peer& peer);
   void take_from(NodeId node, Peer& peer, std::vector<Outgoing>& to);
+  void tell(const Routes& routes, std::vector<Outgoing>& to);
   void drop(Peer& peer);
 
   std::size_t bytes_max_ = 0;
   std::atomic<bool> waiting_{false};
   std::atomic<std::size_t> answers_bytes_{0};
+  std::map<NodeId, Taken> taken_;
   std::mutex mutex_;
   std::condition_variable changed_;
   // Behind the mutex:

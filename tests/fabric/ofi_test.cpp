@@ -160,7 +160,7 @@ TEST_CASE("an address, an id or a port that cannot be used is refused with the r
     const auto first = value_or_throw(make(directory, 1));
     value_or_throw(first->listen(here));
     const auto refused = value_or_throw(make(directory, 2))->listen({NodeId(2), here.endpoint});
-    CHECK(kind_of(refused) == "refused");
+    CHECK(kind_of(refused) == "resource");
     CHECK_THAT(refused.error().fix(), Catch::Contains("ss -ltnp"));
   }
   SECTION("a provider that is not there, or cannot do it") {

@@ -50,8 +50,9 @@ class Keys {
   }
 
  private:
+  /// The same for all: no certificate may outlive its authority.
   [[nodiscard]] static tls::Validity this_year() {
-    const auto now = std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
+    static const auto now = std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
     return tls::valid_for(now, std::chrono::days(365));
   }
   [[nodiscard]] static std::string temporary_directory() {

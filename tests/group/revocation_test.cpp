@@ -22,7 +22,7 @@ class Member {
     options.on_view = [this](const NewView& news) {
       const std::lock_guard lock(mutex_);
       views_.push_back(news.view.members);
-      for (const auto& [node, reason] : news.failed) failures_ += reason + "\n";
+      for (const auto& removal : news.failed) failures_ += removal.reason + "\n";
       changed_.notify_all();
     };
     group_ = std::make_unique<Group>(config, std::move(options));
