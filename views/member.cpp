@@ -341,7 +341,7 @@ void Member::stop(Error reason) {
 // Ends this member for good; the others hear why.
 void Member::fail(Error error) {
   if (state_ == MemberState::failed) return;
-  log::warn(log::Room::views, "stops", {{"node", options_.self}, {"reason", error.to_string()}});
+  log::info(log::Room::views, "stops", {{"node", options_.self}, {"reason", error.to_string()}});
   failure_ = std::move(error);
   enter(MemberState::failed);
 }

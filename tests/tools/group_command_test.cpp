@@ -203,7 +203,7 @@ TEST_CASE_METHOD(GroupFixture, "the last of three stops with an error of its own
   std::size_t told = 0;
   for (auto at = survivor.errors.find("lost the majority"); at != std::string::npos; ++told)
     at = survivor.errors.find("lost the majority", at + 1);
-  CHECK(told == 2);  // in the log, and as the command's own error
+  CHECK(told == 2);  // in the audit, and as the command's own error
 }
 
 TEST_CASE_METHOD(GroupFixture, "a member that was stopped for too long finds itself removed, with the reason") {
