@@ -65,7 +65,9 @@ struct Ends {
   /// Until nobody has anything to say; records come in pieces of at most so many bytes.
   void talk(std::size_t piece_max = SIZE_MAX) {
     caller.take({});
-    while (pass(caller, called, piece_max) | pass(called, caller, piece_max)) {
+    for (bool any = true; any;) {
+      any = pass(caller, called, piece_max);
+      any = pass(called, caller, piece_max) || any;
     }
   }
   static bool pass(SessionEnd& from, SessionEnd& to, std::size_t piece_max) {
