@@ -50,7 +50,8 @@ struct AuditedGroup {
   std::string await(const std::string& pattern) {
     const Time limit = SystemClock().now() + std::chrono::seconds(30);
     std::smatch found;
-    for (std::string now = text(0); !std::regex_search(now, found, std::regex(pattern)); now = text(0)) {
+    std::string now = text(0);
+    for (; !std::regex_search(now, found, std::regex(pattern)); now = text(0)) {
       if (SystemClock().now() > limit) FAIL("node 0's audit has no line " << pattern << "\n" << now);
       pollfd changed{watch.get(), POLLIN, 0};
       static_cast<void>(::poll(&changed, 1, 1000));

@@ -80,7 +80,9 @@ class GroupFixture {
   void make_keys() const {
     const auto now = std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
     const auto today = fabric::tls::valid_for(now, std::chrono::days(1));
-    auto authority = value_or_throw(fabric::tls::Authority::create(directory_ + "/keys", "test", today));
+    // It outlives what it signs, also what it signs later.
+    auto authority = value_or_throw(
+        fabric::tls::Authority::create(directory_ + "/keys", "test", fabric::tls::valid_for(now, std::chrono::days(2))));
     for (std::uint32_t node = 0; node < 8; ++node)
       value_or_throw(authority.add(value_or_throw(fabric::tls::Identity::of_member("test", NodeId(node))), today));
   }
