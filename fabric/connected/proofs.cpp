@@ -92,7 +92,6 @@ void Proofs::give_lists(Connection& connection) const {
 Result<void> Proofs::take_lists(Connection& connection, const Control& revoked, Time now) {
   auto whole = connection.heard_lists.take(revoked.payload, revoked.rest, now);
   if (whole && !*whole) return {};
-  const tls::KeyFacts before = credentials_->facts();
   auto taken = whole ? credentials_->take_lists(**whole) : Result<bool>(std::move(whole).error());
   if (!taken && taken.error().kind() == ErrorKind::refused) {
     on_refused(connection, taken.error(), now);
@@ -102,7 +101,7 @@ Result<void> Proofs::take_lists(Connection& connection, const Control& revoked, 
     log::error(log::Room::fabric, "lists of revoked certificates are not taken",
                {{"from", connection.node()}, {"reason", taken.error().to_string()}});
   } else if (*taken) {
-    tls::tell_revocations(before, credentials_->facts(), connection.node(), *audit_);
+    tls::tell_change(credentials_->take_change(), connection.node(), *audit_);
   }
   return {};
 }

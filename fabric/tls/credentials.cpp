@@ -62,6 +62,11 @@ Result<Credentials::Loaded> Credentials::loaded_of(Bundle bundle, const BundleSt
                 false};
 }
 
+KeyChange Credentials::take_change() {
+  const std::lock_guard lock(mutex_);
+  return {std::exchange(told_, loaded_.facts), loaded_.facts};
+}
+
 Credentials::Loaded Credentials::loaded() const {
   const std::lock_guard lock(mutex_);
   return loaded_;

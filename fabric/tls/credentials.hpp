@@ -33,6 +33,12 @@ struct KeyFacts {
   std::set<std::string> revoked;      ///< serial numbers
 };
 
+/// The facts that were told last, and those in force.
+struct KeyChange {
+  KeyFacts before;
+  KeyFacts now;
+};
+
 /// Threads: all functions may be called by any thread at any time; a session, by one thread at a time, as OpenSSL has it.
 /// A connection's life: `new_session` (then SSL_set_connect_state or SSL_set_accept_state, SSL_do_handshake), and on success
 /// `peer_identity` and `admit_member`, before any byte of the peer is read; on failure `handshake_error`. Whenever
@@ -83,6 +89,8 @@ class Credentials {
   [[nodiscard]] const Identity& identity() const noexcept { return identity_; }
   /// The facts in force, from which a reader tells what a change has changed.
   [[nodiscard]] KeyFacts facts() const { return loaded().facts; }
+  /// All that has changed since the last call, or since the beginning: of several threads one gets each change.
+  [[nodiscard]] KeyChange take_change();
   /// The dates of our own certificate, the newest one.
   [[nodiscard]] Validity validity() const;
 
@@ -100,7 +108,10 @@ class Credentials {
   };
 
   Credentials(std::string directory, Identity identity, Loaded loaded)
-      : directory_(std::move(directory)), identity_(std::move(identity)), loaded_(std::move(loaded)) {}
+      : directory_(std::move(directory)),
+        identity_(std::move(identity)),
+        loaded_(std::move(loaded)),
+        told_(loaded_.facts) {}
 
   [[nodiscard]] static Result<Loaded> loaded_of(Bundle bundle, const BundleStamp& stamp, bool has_revocations);
   [[nodiscard]] Loaded loaded() const;
@@ -113,6 +124,7 @@ class Credentials {
   std::mutex changes_;        ///< one change at a time
   mutable std::mutex mutex_;  ///< of what follows
   Loaded loaded_;
+  KeyFacts told_;  ///< by `take_change`
   std::atomic<std::uint64_t> revision_{1};
 };
 

@@ -20,7 +20,20 @@ std::string listed_beyond(const std::set<std::string>& some, const std::set<std:
   return beyond.size() <= listed_max ? text : text + " and " + std::to_string(beyond.size() - listed_max) + " more";
 }
 
-void tell_changes(const KeyFacts& before, const KeyFacts& now, AuditTrail& audit) {
+void tell_revocations(const KeyFacts& before, const KeyFacts& now, std::optional<NodeId> by, AuditTrail& audit) {
+  if (before.revoked == now.revoked) return;
+  audit.write({.kind = AuditKind::revocations_changed,
+               .by = by,
+               .reason = by ? "a member has handed on a newer list" : "the files in keys have changed",
+               .more = {{"added", listed_beyond(now.revoked, before.revoked)},
+                        {"gone", listed_beyond(before.revoked, now.revoked)},
+                        {"revoked", now.revoked.size()}}});
+}
+
+}  // namespace
+
+void tell_change(const KeyChange& change, std::optional<NodeId> by, AuditTrail& audit) {
+  const auto& [before, now] = change;
   if (before.own.fingerprint != now.own.fingerprint) {
     audit.write({.kind = AuditKind::key_changed,
                  .certificate = now.own,
@@ -33,36 +46,23 @@ void tell_changes(const KeyFacts& before, const KeyFacts& now, AuditTrail& audit
                  .more = {{"added", listed_beyond(now.authorities, before.authorities)},
                           {"gone", listed_beyond(before.authorities, now.authorities)}}});
   }
-  tell_revocations(before, now, std::nullopt, audit);
-}
-
-}  // namespace
-
-void tell_revocations(const KeyFacts& before, const KeyFacts& now, std::optional<NodeId> by, AuditTrail& audit) {
-  if (before.revoked == now.revoked) return;
-  audit.write({.kind = AuditKind::revocations_changed,
-               .by = by,
-               .reason = by ? "a member has handed on a newer list" : "the files in keys have changed",
-               .more = {{"added", listed_beyond(now.revoked, before.revoked)},
-                        {"gone", listed_beyond(before.revoked, now.revoked)},
-                        {"revoked", now.revoked.size()}}});
+  tell_revocations(before, now, by, audit);
 }
 
 bool KeyWatch::look(Time now) {
   if (now < next_look_) return false;
   next_look_ = now + between_looks;
   const std::uint64_t revision = credentials_->revision();
-  const KeyFacts before = credentials_->facts();
   const auto changed = credentials_->reload();
   if (!changed) {
     std::string why = changed.error().to_string();
     if (why != wrong_) audit_->write({.kind = AuditKind::keys_rejected, .reason = why});
     wrong_ = std::move(why);
-    tell_revocations(before, credentials_->facts(), std::nullopt, *audit_);
+    tell_change(credentials_->take_change(), std::nullopt, *audit_);
     return credentials_->revision() != revision;
   }
   wrong_.clear();
-  if (*changed) tell_changes(before, credentials_->facts(), *audit_);
+  if (*changed) tell_change(credentials_->take_change(), std::nullopt, *audit_);
   return *changed;
 }
 

@@ -14,11 +14,11 @@
 namespace spindrift::fabric::tls {
 
 class Credentials;
-struct KeyFacts;
+struct KeyChange;
 
-/// Tells which certificates are revoked now and were not, or the other way round; nothing, if none are. `by`: the member
-/// that has handed the lists on; nothing: they are from the files.
-void tell_revocations(const KeyFacts& before, const KeyFacts& now, std::optional<NodeId> by, AuditTrail& audit);
+/// Tells of another key, other authorities, and which certificates are revoked now and were not, or the other way round;
+/// nothing, if all is as before. `by`: the member that has handed the lists on; nothing: they are from the files.
+void tell_change(const KeyChange& change, std::optional<NodeId> by, AuditTrail& audit);
 
 /// Belongs to one thread.
 class KeyWatch {

@@ -94,6 +94,8 @@ TEST_CASE("a list that one member was given is taken by all, and whom it names l
   drive({&a.endpoint, &b.endpoint, &c.endpoint}, [&] { return c.endpoint.count(Event::Kind::lost) == 2; });
   CHECK(a.endpoint.inbox.empty());
   CHECK(b.endpoint.inbox.empty());
+  // A thread writes down what it has read when that is in force already.
+  drive({&a.endpoint, &b.endpoint}, [&] { return count_of(log.text(), "event=revocations_changed") >= 3; });
   const std::string told = log.text();
   CHECK_THAT(told, Contains("event=revocations_changed by=") && Contains("event=cut_off subject=3 identity="));
   CHECK(count_of(told, "event=revocations_changed") == 3);

@@ -61,6 +61,24 @@ TEST_CASE("lists that a peer hands on are in force if they are newer, and an old
   }
 }
 
+TEST_CASE_METHOD(Lists, "each change of keys and lists is taken once, by whichever thread asks first") {
+  const auto one = credentials(0);
+  const KeyChange nothing = one->take_change();
+  CHECK(nothing.before.revoked == nothing.now.revoked);
+  CHECK(nothing.before.own.serial == nothing.now.own.serial);
+  REQUIRE(value_or_throw(one->take_lists(bytes(7, {serial(1)}))));
+  value_or_throw(authority.rotate(member(0), this_year()));
+  REQUIRE(value_or_throw(one->reload()));
+  const KeyChange both = one->take_change();
+  CHECK(both.before.revoked.empty());
+  CHECK(both.now.revoked == std::set<std::string>{serial(1)});
+  CHECK(both.before.own.serial == nothing.now.own.serial);
+  CHECK(both.now.own.serial == serial(0));
+  const KeyChange after = one->take_change();
+  CHECK(after.before.revoked == both.now.revoked);
+  CHECK(after.before.own.serial == both.now.own.serial);
+}
+
 TEST_CASE_METHOD(Lists, "an older list in the files takes back nothing of what a peer has handed on") {
   const auto one = credentials(0);
   const Bytes newer = bytes(7, {serial(1)});
