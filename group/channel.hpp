@@ -75,6 +75,8 @@ class Channel {
   /// The step to take against a handler that is slow here.
   [[nodiscard]] std::string_view cure_of_slowness() const noexcept;
   [[nodiscard]] bool busy() const;
+  /// To a handler on a thread of its own, so far.
+  [[nodiscard]] std::uint64_t batches_given() const { return accepting() && worker_ ? worker_->given() : 0; }
   /// Throws what a handler on a thread of its own has thrown, as if it had been thrown here.
   void rethrow() const;
   /// Null: the subgroup carries none, or has no handlers yet.

@@ -92,7 +92,11 @@ views::Member::Step GroupCore::step() {
     views::Member::Step done = member_->step(now);
     if (replicas_.any() && member_->epoch() != nullptr) replicas_.on_pass(*member_);
     done.progress = done.progress || posted;
-    done.wake_at = std::min({done.wake_at, channels_.offer_space(now), reports_->leave.look(*member_, now)});
+    // A member that others wait for in vain ends by itself, and says why; nobody has to remove it.
+    const group::ConclusionWatch::Finding held_up = reports_->conclusion.look(*member_, channels_, now);
+    if (held_up.stuck) member_->stop(*held_up.stuck);
+    done.wake_at = std::min(
+        {done.wake_at, channels_.offer_space(now), reports_->leave.look(*member_, now), held_up.look_again});
     return done;
   } catch (const std::bad_alloc&) {
     member_->stop(out_of_memory());
@@ -115,6 +119,7 @@ bool GroupCore::post_private_messages() {
 // Tells waiting application threads what the poller knows.
 void GroupCore::publish_state() {
   const MemberState state = member_->state();
+  if (views::is_between_views(state)) status_->on_waiting(group::awaited_applications(*member_, channels_));
   if (state == published_) return;
   published_ = state;
   const std::optional<Error>& failure = member_->failure();

@@ -17,6 +17,7 @@
 #include <spindrift/core/counters.hpp>
 #include <spindrift/core/guarded_directory.hpp>
 #include <spindrift/group/channel.hpp>
+#include <spindrift/group/conclusion_watch.hpp>
 #include <spindrift/group/group.hpp>
 #include <spindrift/group/leave_watch.hpp>
 #include <spindrift/group/objects.hpp>
@@ -33,6 +34,7 @@ namespace group {
 struct Reports {
   SlowHandlers slow_handlers;
   LeaveWatch leave;
+  ConclusionWatch conclusion;
 };
 
 }  // namespace group

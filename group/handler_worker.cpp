@@ -21,6 +21,7 @@ HandlerWorker::HandlerWorker(Handler handler, std::function<void()> done)
 
 void HandlerWorker::give(std::span<const Delivery> batch) {
   CHECK(!busy() && !failure_ && !batch.empty());
+  ++given_count_;
   batch_.assign(batch.begin(), batch.end());
   std::size_t total = 0;
   for (const Delivery& delivery : batch_) total += aligned(delivery.payload.size());

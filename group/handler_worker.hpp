@@ -5,6 +5,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <cstddef>
+#include <cstdint>
 #include <exception>
 #include <functional>
 #include <mutex>
@@ -29,6 +30,8 @@ class HandlerWorker {
   void give(std::span<const Delivery> batch);
   /// Whether the handler still has a batch. What it has done with that is visible to the thread that sees false.
   [[nodiscard]] bool busy() const noexcept { return busy_.load(std::memory_order_acquire); }
+  /// How many batches it was given. One thread only.
+  [[nodiscard]] std::uint64_t given() const noexcept { return given_count_; }
   /// The exception that the handler threw; it gets nothing more then. By the thread that gives, while not busy.
   [[nodiscard]] std::exception_ptr failure() const noexcept { return failure_; }
 
@@ -37,6 +40,7 @@ class HandlerWorker {
 
   Handler handler_;
   std::function<void()> done_;
+  std::uint64_t given_count_ = 0;  // the giver's
   // The giver's while not busy, then the worker's.
   std::vector<Delivery> batch_;
   std::vector<std::byte> bytes_;

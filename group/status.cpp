@@ -299,7 +299,15 @@ void StatusKeeper::on_view(const views::NewView& news, std::uint64_t now_ms) {
 void StatusKeeper::on_state(std::string state, std::optional<MemberStatus::End> end) {
   if (state == status_.state) return;
   status_.state = std::move(state);
+  waits_for_.clear();
   status_.end = std::move(end);
+  block_subgroups();
+  write();
+}
+
+void StatusKeeper::on_waiting(std::string applications) {
+  if (applications == waits_for_) return;
+  waits_for_ = std::move(applications);
   block_subgroups();
   write();
 }
@@ -320,7 +328,7 @@ void StatusKeeper::block_subgroups() {
     } else if (status_.end) {
       subgroup.blocked = "this node is out of the group";
     } else if (status_.state != "active") {
-      subgroup.blocked = "the view is changing";
+      subgroup.blocked = "the view is changing" + (waits_for_.empty() ? "" : ": it waits for " + waits_for_);
     }
   }
 }

@@ -86,6 +86,8 @@ class StatusKeeper {
   void on_view(const views::NewView& news, std::uint64_t now_ms);
   /// `state` is a MemberState's name, which several states may have; `end` is set once it is the last.
   void on_state(std::string state, std::optional<MemberStatus::End> end);
+  /// While a view is changing: the applications that it waits for. Empty: it waits for none.
+  void on_waiting(std::string applications);
   /// That it gave up before it was in a view.
   void on_failure(const Error& why);
 
@@ -97,6 +99,7 @@ class StatusKeeper {
 
   std::string path_;
   MemberStatus status_;
+  std::string waits_for_;  // while the view is changing
   bool warned_ = false;
 };
 

@@ -68,12 +68,12 @@ void Deliveries::pass_boundaries() {
   for (std::uint32_t s = 0; s < backlogs_.size(); ++s) backlogs_[s].pass_boundaries(SubgroupId(s), upcalls_);
 }
 
-bool Deliveries::handed_over() const {
+std::optional<SubgroupId> Deliveries::at_work() const {
   for (std::uint32_t s = 0; s < backlogs_.size(); ++s) {
     const SubgroupId id(s);
-    if (upcalls_.busy(id) || (!backlogs_[s].passes() && !backlogs_[s].loading() && upcalls_.accepts(id))) return false;
+    if (upcalls_.busy(id) || (!backlogs_[s].passes() && !backlogs_[s].loading() && upcalls_.accepts(id))) return id;
   }
-  return true;
+  return std::nullopt;
 }
 
 bool Deliveries::all_taken() const {

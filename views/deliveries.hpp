@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -43,7 +44,9 @@ class Deliveries final : public smc::DeliverySink {
   /// Tells of the boundaries that no delivery is before.
   void pass_boundaries();
   /// Nobody is at work on a delivery, and nothing waits that the application would take.
-  [[nodiscard]] bool handed_over() const;
+  [[nodiscard]] bool handed_over() const { return !at_work(); }
+  /// While that is not so: the first subgroup whose application is at work, or is yet to take what it would.
+  [[nodiscard]] std::optional<SubgroupId> at_work() const;
   /// Nobody is at work on a delivery, and none waits.
   [[nodiscard]] bool all_taken() const;
   /// So many subgroups, the first ones, have nothing that the application is still to take, a state included.

@@ -61,6 +61,16 @@ void Epoch::suspect_faulty() {
   });
 }
 
+std::optional<Rank> Epoch::on_concluding(const Join& who, ViewId ended, SubgroupId at_work) {
+  const auto rank = id().value() == ended.value() + 1 ? rank_of(view_, who) : std::nullopt;
+  if (!rank || *rank == self() || table_.attached(*rank)) return std::nullopt;
+  if (!std::exchange(line(*rank).at_work, at_work)) {
+    log::warn(log::Room::views, "the view waits for a member whose application is at work on the one before",
+              {{"node", view_.members[self().value()]}, {"whom", who.node}, {"subgroup", view_.subgroup(at_work).name}});
+  }
+  return rank;
+}
+
 void Epoch::watch_joins(const std::vector<Candidate>& candidates, Time now) {
   std::vector<JoinWatch::Waiting> waiting;
   if (change_.leader() == self()) {

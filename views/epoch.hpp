@@ -25,6 +25,7 @@ class Epoch final : private Counts {
   /// The state of one other member's row here, at the fabric.
   struct Line {
     bool offered = false;                  ///< my row, or a mirror, was exposed to it
+    std::optional<SubgroupId> at_work{};   ///< by its word, where its application is at work on the view before
     std::uint32_t beside_offered = 0;      ///< so much of what may lie beside the row was gone through
     std::optional<fabric::Region> mirror;  ///< of its row, here
     std::optional<std::pair<fabric::PeerId, fabric::RegionKey>> theirs;  ///< its row, or its mirror of mine
@@ -75,6 +76,10 @@ class Epoch final : private Counts {
   void suspect_faulty();
   /// The last pass left messages unpublished because earlier ones still wait for their receivers: run again soon.
   [[nodiscard]] bool holds_back() const noexcept { return !wedged_ && scheduler_.holds_back(); }
+
+  /// That process says that its application is still at work, in this subgroup, on a view whose end is decided. Its rank, if
+  /// that is the view before and this one waits for its row: it lives.
+  [[nodiscard]] std::optional<Rank> on_concluding(const Join& who, ViewId ended, SubgroupId at_work);
 
   /// At the leader: says once of each candidate that it has waited for long for members to have a connection with it.
   void watch_joins(const std::vector<Candidate>& candidates, Time now);

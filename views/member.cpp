@@ -54,6 +54,20 @@ Error lost_majority(const Epoch& present) {
       .fix("the rest may go on elsewhere: see to the others or the network, and start this node again");
 }
 
+// The others go on without waiting for this member's application, and look for it in the next view's rows, which it has not
+// yet; newcomers have no other. So all that will be in that view are told by messages.
+std::vector<Addressed> signs_of_life(const Epoch& old, std::optional<SubgroupId> at_work) {
+  std::vector<Addressed> all;
+  if (!at_work) return all;
+  const Decree& decree = old.change().decree();
+  const std::vector<std::byte> word = encode(Concluding{old.id(), *at_work});
+  for (std::uint32_t i = 0; i < old.view().members.size(); ++i) {
+    if (decree.stays(Rank(i)) && Rank(i) != old.self()) all.push_back({old.view().members[i], word});
+  }
+  for (const Join& join : decree.joins) all.push_back({join.node, word});
+  return all;
+}
+
 }  // namespace
 
 std::string_view to_string(MemberState state) noexcept {
@@ -126,6 +140,8 @@ Member::Step Member::step(Time now) {
     progress |= deliveries_.flush();
     if (epoch() != nullptr && watch_.take_beat(now)) {
       for (const auto& each : epochs()) each->table().beat();
+      const auto at_work = state_ == MemberState::concluding ? deliveries_.at_work() : std::nullopt;
+      for (Addressed& each : signs_of_life(*epoch(), at_work)) links_.send(each.to, std::move(each.message));
     }
   }
   push();
@@ -193,7 +209,7 @@ bool Member::look(Time now) {
   if (!present.begun()) {
     const RankSet attached = installation_.attach(links_.members());
     for (std::uint32_t i = 0; i < present.view().members.size(); ++i) {
-      if (attached.contains(Rank(i))) watch_.hear(Rank(i), now);
+      if (attached.contains(Rank(i))) watch_.hear(Rank(i));
     }
     progress = !attached.empty();
     if (present.all_attached() && change.state() == ViewChange::State::steady) {

@@ -58,6 +58,9 @@ void Member::on_message(const PeerConnection& from, Message& message) {
     installation_.on_notice(from, {ring->view, Installation::Part::ring, ring->subgroup});
   } else if (const auto* bulk = std::get_if<BulkNotice>(&message)) {
     installation_.on_notice(from, {bulk->view, Installation::Part::bulk, bulk->subgroup});
+  } else if (const auto* word = std::get_if<Concluding>(&message)) {
+    const auto rank = epoch() == nullptr ? std::nullopt : epoch()->on_concluding(from.who, word->view, word->subgroup);
+    if (rank) watch_.hear(*rank);
   } else if (const auto* piece = std::get_if<StatePiece>(&message)) {
     const bool steady = epoch() != nullptr && epoch()->change().state() == ViewChange::State::steady;
     if (steady && !transfers_.on_piece(node, *piece)) links_.accuse(node, "it sent a piece of a state out of turn");

@@ -164,7 +164,7 @@ concept Reasoned = Const<T, Refusal> || Const<T, Removed> || Const<T, Stopped>;
 template <class T>
 concept OfView = Const<T, RowNotice> || Const<T, Settled>;
 template <class T>
-concept OfSubgroup = Const<T, BulkNotice> || Const<T, RingNotice>;
+concept OfSubgroup = Const<T, BulkNotice> || Const<T, RingNotice> || Const<T, Concluding>;
 
 void fields(auto& with, Reasoned auto& message) { with.each(message.reason); }
 void fields(auto& with, OfView auto& message) { with.each(message.view); }

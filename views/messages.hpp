@@ -19,7 +19,7 @@
 namespace spindrift::views {
 
 /// Changes whenever members of two builds could misread each other's rows, rings or messages.
-inline constexpr std::uint32_t protocol_version = 8;
+inline constexpr std::uint32_t protocol_version = 9;
 
 /// All members of a group must have this in common.
 struct GroupIdentity {
@@ -97,6 +97,12 @@ struct RingNotice {
   ViewId view;
   SubgroupId subgroup;
 };
+/// How that view ends is decided, and the peer's application is still at work on it in this subgroup: the next view waits
+/// for the peer. A sign of life, said again and again.
+struct Concluding {
+  ViewId view;
+  SubgroupId subgroup;
+};
 /// A piece of a subgroup's state for a newcomer; travels with a digest.
 struct StatePiece {
   ViewId view;
@@ -130,7 +136,7 @@ struct Addressed {
 /// The number of a message's kind on its way is its place in this list.
 using Message = std::variant<Mismatch, Hello, Refusal, Removed, ViewNotice, RowNotice, StatePiece, StateAck, PrivateMessage,
                              Stopped, MessagePart, PromiseRequest, Promise, Settled, BulkNotice, RingNotice,
-                             LinkedCandidates>;
+                             LinkedCandidates, Concluding>;
 
 /// For that node, on the connection of these words: taken on no other.
 [[nodiscard]] std::vector<std::byte> encode(const GroupIdentity& identity, const Hello& hello, NodeId to,

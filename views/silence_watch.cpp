@@ -2,12 +2,13 @@
 #include <spindrift/views/silence_watch.hpp>
 
 #include <algorithm>
+#include <utility>
 
 namespace spindrift::views {
 
 void SilenceWatch::begin_view(std::size_t members, Rank self, Time now) {
   self_ = self;
-  signs_.assign(members, Sign{0, now});
+  signs_.assign(members, Sign{0, now, false});
   quiet_ = {};
 }
 
@@ -19,7 +20,7 @@ RankSet SilenceWatch::look(std::span<const std::uint64_t> heartbeats, const Rank
   for (std::uint32_t i = 0; i < signs_.size(); ++i) {
     if (Rank(i) == self_ || passed_over.contains(Rank(i))) continue;
     Sign& sign = signs_[i];
-    if (away || heartbeats[i] != sign.heartbeat) {
+    if (std::exchange(sign.spoke, false) || away || heartbeats[i] != sign.heartbeat) {
       sign.heartbeat = heartbeats[i];
       sign.heard = now;
     } else if (now - sign.heard >= patience_) {

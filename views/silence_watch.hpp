@@ -26,8 +26,8 @@ class SilenceWatch {
   void begin_view(std::size_t members, Rank self, Time now);
   /// The connection of this member broke before the view began: it may come back, but is not waited for as long as others.
   void expect_back(Rank rank, Time now) { signs_[rank.value()].heard = now - patience_ / 4 * 3; }
-  /// A sign of life other than the heartbeat.
-  void hear(Rank rank, Time now) { signs_[rank.value()].heard = now; }
+  /// A sign of life other than the heartbeat, since the last look.
+  void hear(Rank rank) { signs_[rank.value()].spoke = true; }
   /// Looks at the heartbeats, by rank, as last read, of all but `passed_over`. Returns who was silent for too long.
   [[nodiscard]] RankSet look(std::span<const std::uint64_t> heartbeats, const RankSet& passed_over, Time now);
 
@@ -47,7 +47,8 @@ class SilenceWatch {
  private:
   struct Sign {
     std::uint64_t heartbeat = 0;  ///< as last seen
-    Time heard{};                 ///< when that changed, or the view began
+    Time heard{};                 ///< when that changed, the member spoke, or the view began
+    bool spoke = false;           ///< since the last look
   };
   [[nodiscard]] Duration beat_interval() const noexcept { return patience_ / 4; }
 

@@ -47,6 +47,7 @@ void check(const RowNotice&) {}
 void check(const BulkNotice& notice) { expect(notice.subgroup.value() < 2, "a subgroup that exists"); }
 void check(const RingNotice& notice) { expect(notice.subgroup.value() < 2, "a subgroup that exists"); }
 void check(const Settled&) {}
+void check(const Concluding& word) { expect(word.subgroup.value() < 2, "a subgroup that exists"); }
 void check(const LinkedCandidates& word) {
   const auto again = decode(encode(word), ours, two_shapes());
   expect(again && std::get<LinkedCandidates>(*again).candidates == word.candidates, "candidates survive their own encoding");

@@ -73,6 +73,67 @@ TEST_CASE("a view does not end, and nobody leaves, before a handler on its own t
   others[0]->leave();
 }
 
+TEST_CASE("a handler on its own thread may take longer than silence may last: members and a newcomer wait for it") {
+  using namespace std::chrono_literals;
+  GroupFixture fixture(GENERATE("shm", "tcp"));
+  const std::string extra = "founders = 0, 1\nsuspect_after_ms = 300\njoin_timeout_ms = 60000\n";
+  std::promise<void> begun;
+  std::promise<void> release;
+  std::unique_ptr<Group> other;
+  std::thread joining([&] { other = std::make_unique<Group>(fixture.config(1, 3, extra)); });
+  Group busy(fixture.config(0, 3, extra));
+  joining.join();
+  busy.subgroup("orders").on_delivery(
+      [&](std::span<const Delivery>) {
+        begun.set_value();
+        release.get_future().wait();
+      },
+      HandlerThread::own);
+  other->subgroup("orders").on_delivery([](auto) {});
+  other->subgroup("orders").send("one");
+  begun.get_future().wait();
+  auto newcomer = std::async(std::launch::async, [&] { return std::make_unique<Group>(fixture.config(2, 3, extra)); });
+  // That nobody is removed meanwhile has no event: on a busy machine it may go unnoticed, never the other way.
+  CHECK(newcomer.wait_for(1500ms) == std::future_status::timeout);
+  CHECK(busy.open());
+  release.set_value();
+  auto third = newcomer.get();
+  const std::vector<NodeId> everybody{NodeId(0), NodeId(1), NodeId(2)};
+  CHECK(third->view().members == everybody);
+  CHECK(busy.view().members == everybody);
+  for (Group* each : {third.get(), other.get(), &busy}) each->leave();
+}
+
+TEST_CASE("a member whose handler is stuck while a view is to end ends by itself and says which, and the others go on") {
+  GroupFixture fixture;
+  std::promise<void> begun;
+  std::promise<void> release;
+  const std::string extra = "join_timeout_ms = 20000\nhandler_stuck_after_ms = 200\n";
+  auto groups = fixture.join_from(0, 4, extra);
+  groups[0]->subgroup("orders").on_delivery(
+      [&](std::span<const Delivery>) {
+        begun.set_value();
+        release.get_future().wait();
+      },
+      HandlerThread::own);
+  for (unsigned i = 1; i < 4; ++i) groups[i]->subgroup("orders").on_delivery([](auto) {});
+  for (auto& group : groups) group->subgroup("ticks").on_delivery([](auto) {});
+  groups[1]->subgroup("orders").send("one");
+  begun.get_future().wait();
+  groups[2]->leave();  // which is over when the one that is stuck has gone
+  try {
+    groups[0]->wait();
+    FAIL("the group goes on");
+  } catch (const Exception& failure) {
+    CHECK(failure.error().kind() == ErrorKind::handler_failed);
+    CHECK_THAT(failure.what(), Contains("orders") && Contains("handler_stuck_after_ms"));
+  }
+  release.set_value();
+  groups[0].reset();
+  groups[1]->leave();
+  groups[3]->leave();
+}
+
 TEST_CASE("what a handler throws on its own thread ends its member, with its words everywhere") {
   GroupFixture fixture;
   auto groups = fixture.join(2);

@@ -67,7 +67,7 @@ TEST_CASE("a difference is named, with what to do about it") {
   CHECK_FALSE(digest.fix().empty());
   auto other_version = encode(ours, hello(), NodeId(), {});
   other_version[4] = std::byte{200};
-  CHECK(difference(other_version).message().find("protocol versions differ: 8 and 200") != std::string::npos);
+  CHECK(difference(other_version).message().find("protocol versions differ: 9 and 200") != std::string::npos);
 }
 
 TEST_CASE("a hello is taken from its sender alone, by whom it is for, on the connection that it was said on") {
@@ -115,6 +115,14 @@ TEST_CASE("candidates travel, or none; each node once, as some incarnation") {
   std::vector<Join> crowd;
   for (std::uint32_t i = 0; i <= member_count_max; ++i) crowd.push_back({NodeId(i), 1});
   CHECK_FALSE(read(encode(LinkedCandidates{crowd})));
+}
+
+TEST_CASE("a member that concludes a view says which, and in which of the group's subgroups it is at work") {
+  const auto message = read(encode(Concluding{ViewId(3), SubgroupId(1)}));
+  REQUIRE((message && std::holds_alternative<Concluding>(*message)));
+  CHECK(std::get<Concluding>(*message).view == ViewId(3));
+  CHECK(std::get<Concluding>(*message).subgroup == SubgroupId(1));
+  CHECK_FALSE(read(encode(Concluding{ViewId(3), SubgroupId(2)})));
 }
 
 TEST_CASE("a view travels with members, incarnations, subgroups and who has their state") {

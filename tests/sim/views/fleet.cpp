@@ -244,6 +244,7 @@ void Fleet::guarded_step(Process& process) {
   } catch (const ProcessDied&) {
     process.in_step_ = false;
     cause_at_ = scheduler_.now();
+    unheard_until_ = scheduler_.now() + plan_.fabric.lost_ns_max;
     note_crash_in_change(process);
     return crash(process);
   } catch (const ApplicationFailed&) {
@@ -324,6 +325,7 @@ void Fleet::note_state(Process& process) {
   if (state == process.state_) return;
   const MemberState before = process.state_;
   process.state_ = state;
+  process.was_active_ |= state == MemberState::active;
   say(process, std::string(views::to_string(state)) +
                    (process.member_->failure() ? "  " + process.member_->failure()->to_string() : ""));
   if (process.change_fuse_ &&

@@ -167,6 +167,7 @@ class Fleet final : public Handler, public NetworkListener {
   std::vector<Delivery> tampered_;
   std::map<std::uint32_t, std::vector<std::uint64_t>> at_crash_;  ///< by node
   Ticks cause_at_ = 0;  ///< when something happened last that may let somebody deliver; heartbeats do not
+  Ticks unheard_until_ = 0;  ///< peers have heard of the last death in a step, whose stores they may see without a bell
   bool calm_ = false;                                             ///< no more faults, everybody is quick
   bool verbose_ = false;
   bool leaving_ = false;

@@ -90,7 +90,8 @@ void Fleet::act(const Action& action) {
 void Fleet::start_apart(const Action& action) {
   if (alive(action.node)) return;
   const Process* const other = newest(action.other);
-  if (other != nullptr && !(other->running_ && history_.view_of(other->index_))) history_.blame(other->index_);
+  // One that was in no active view is a newcomer itself when they meet: of those two either goes.
+  if (other != nullptr && !(other->running_ && other->was_active_)) history_.blame(other->index_);
   const auto breaks = action.ticks > 0 ? std::optional(action.ticks) : std::nullopt;
   if (action.count == 0) part(action.node, action.other, breaks);
   start_process(action.node);

@@ -91,6 +91,7 @@ void Fleet::check_proposal(const Process& process) {
 void Fleet::check_prompt(const Process& process, Ticks since) {
   if (process.state_ != MemberState::active) return;
   if (process.member_->epoch()->change().state() != views::ViewChange::State::steady) return;
+  if (scheduler_.now() <= unheard_until_) return;
   const FabricOptions& fabric = plan_.fabric;
   // A member that holds messages back looks for room at the receivers from time to time: nothing tells it that there is
   // some.

@@ -303,6 +303,11 @@ Plan Plan::of(std::uint64_t seed) {
     node.busy_ns_max = static_cast<Ticks>(handlers.spread(100, 300'000));
     if (handlers.chance(1, 4)) node.late_ns_max = static_cast<Ticks>(handlers.spread(1'000, 4'000'000));
   }
+  if (plan.suspect_after > 0 && handlers.chance(1, 6)) {  // slow is not dead: longer than silence may last
+    NodePlan& slow = plan.nodes[handlers.below(nodes)];
+    slow.busy_in_1000 = std::max<std::uint64_t>(slow.busy_in_1000, 50);
+    slow.busy_ns_max = plan.suspect_after * static_cast<Ticks>(handlers.between(1, 4));
+  }
   plan.subgroups = draw_subgroups(random, nodes);
   if (Random large(seed, Purpose::large); large.chance(1, 3)) {
     for (SubgroupPlan& subgroup : plan.subgroups) draw_bulk_ring(large, subgroup.profile);

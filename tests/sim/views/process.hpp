@@ -75,6 +75,7 @@ class Process final : public views::Upcalls {
   std::vector<bool> accepting_;             // by subgroup
   std::vector<std::vector<Work>> at_work_;  // by subgroup
   views::MemberState state_ = views::MemberState::idle;
+  bool was_active_ = false;
   bool founds_ = false;   ///< knows the founders
   bool running_ = false;  ///< started, and neither crashed nor exited
   bool crashed_ = false;
