@@ -34,6 +34,12 @@ Time LeaveWatch::look(const views::Member& member, Time now) {
                {"nodes", nodes.empty() ? "own handler" : nodes},
                {"fix", "on_delivery at those members, or a handler that returns"}});
   }
+  for (const views::Transfers::Receiver& receiver : member.transfers().receivers()) {
+    log::warn(log::Room::group, "leaving waits until a newcomer has the state",
+              {{"subgroup", member.epoch()->view().subgroup(receiver.subgroup).name},
+               {"node", receiver.node},
+               {"fix", "on_state and on_delivery at that member, or a load that returns"}});
+  }
   return *next_report_;
 }
 

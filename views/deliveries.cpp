@@ -20,7 +20,8 @@ void Deliveries::on_delivery(SubgroupId id, std::span<const Delivery> batch) {
 
 bool Deliveries::accepts(SubgroupId id) const {
   const KeptDeliveries& backlog = backlogs_[id.value()];
-  return backlog.passes() ? upcalls_.accepts(id) : backlog.has_space();
+  if (!backlog.passes()) return backlog.has_space();
+  return upcalls_.accepts(id) || (backlog.settling() && backlog.has_space());
 }
 
 void Deliveries::begin_view(const View& view, const std::vector<RankSet>& loaded, std::span<const NodeId> joined) {

@@ -106,7 +106,9 @@ void KeptDeliveries::pass_boundaries(SubgroupId id, Upcalls& to) {
 
 bool KeptDeliveries::flush(SubgroupId id, Upcalls& to) {
   pass_boundaries(id, to);
-  if (loading_ || empty() || !to.accepts(id)) return false;
+  if (loading_ || (empty() && !settling_) || !to.accepts(id)) return false;
+  settling_ = false;
+  if (empty()) return false;
   batch_.clear();
   for (const Kept& kept : kept_) {
     const auto* const message = std::get_if<Message>(&kept);

@@ -22,10 +22,13 @@ class KeptDeliveries {
   /// The state is on its way; whatever is kept belongs to a past that it includes.
   void begin_loading() {
     loading_ = true;
+    settling_ = true;
     drop_deliveries();
   }
   void end_loading() noexcept { loading_ = false; }
   [[nodiscard]] bool loading() const noexcept { return loading_; }
+  /// Since it began to load, the application has not been ready: deliveries are kept until it first is.
+  [[nodiscard]] bool settling() const noexcept { return settling_; }
 
   /// Deliveries may go past, behind `pass_boundaries`.
   [[nodiscard]] bool passes() const noexcept { return !loading_ && empty(); }
@@ -33,7 +36,7 @@ class KeptDeliveries {
   /// No delivery is kept.
   [[nodiscard]] bool empty() const noexcept { return deliveries_ == 0; }
   /// Neither a delivery nor a boundary waits, nor anything for the state.
-  [[nodiscard]] bool idle() const noexcept { return !loading_ && kept_.empty(); }
+  [[nodiscard]] bool idle() const noexcept { return !loading_ && !settling_ && kept_.empty(); }
 
   void keep(std::span<const Delivery> batch);
   /// A view begins, behind all that is kept.
@@ -70,6 +73,7 @@ class KeptDeliveries {
   std::uint64_t bytes_ = 0;
   std::uint64_t deliveries_ = 0;  // in kept_
   bool loading_ = false;
+  bool settling_ = false;
   std::deque<Kept> kept_;
   std::vector<Delivery> batch_;
 };

@@ -317,12 +317,13 @@ void Member::drop_old_epochs(Time now) {
   installation_.drop_old(now, watch_.patience(), [this](const Epoch& old) { return sends_.uses(old); });
 }
 
-// New sends are refused; when all sent ones are delivered everywhere, the row asks the others to go on without this node.
+// New sends are refused; when all sent ones are delivered everywhere, and newcomers have the states that this node gives
+// them, the row asks the others to go on without it.
 bool Member::advance_leave() {
   const Sends::Outlook outlook = sends_.wind_up(*epoch(), deliveries_.drained());
   if (!outlook.sent) return outlook.progress;
   if (epochs().size() > 1) return outlook.progress;  // somebody who left before does not know it yet
-  if (!sends_.delivered_everywhere(*epoch())) return outlook.progress;
+  if (transfers_.sending() || !sends_.delivered_everywhere(*epoch())) return outlook.progress;
   return epoch()->change().leave() || outlook.progress;
 }
 

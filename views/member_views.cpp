@@ -132,8 +132,11 @@ bool Member::exchange_states() {
   if (!transfers_.receiving() || epoch()->change().state() != ViewChange::State::steady) return progress;
   while (auto taken = transfers_.take()) {
     progress = true;
-    links_.send(taken->from, encode(taken->ack));
-    if (!taken->complete) continue;
+    const auto acknowledge = [&] { links_.send(taken->from, encode(taken->ack)); };
+    if (!taken->complete) {
+      acknowledge();
+      continue;
+    }
     const SubgroupId id = taken->ack.subgroup;
     if (!deliveries_.end_loading(id, taken->kept)) {
       accuse(taken->from, "it sent impossible deliveries behind a state");
@@ -141,6 +144,7 @@ bool Member::exchange_states() {
     }
     if (taken->writer) taken->writer->finish();
     epoch()->set_loaded(id);
+    acknowledge();
     log::info(log::Room::views, "state loaded",
               {{"node", self()}, {"subgroup", epoch()->view().subgroup(id).name}, {"bytes", taken->ack.offset}});
   }

@@ -52,7 +52,6 @@ std::vector<Addressed> Transfers::next_pieces(const View& view, const RankSet& r
     const auto rank = view.rank_of(out.to);
     if (rank && ready.contains(*rank)) send_next(out, bytes_max, pieces);
   }
-  std::erase_if(outgoing_, [](const Outgoing& out) { return out.begun && out.acknowledged == out.state->total_bytes(); });
   return pieces;
 }
 
@@ -67,11 +66,19 @@ void Transfers::send_next(Outgoing& out, std::size_t bytes_max, std::vector<Addr
   }
 }
 
+// An acknowledgement of the whole state says that it is loaded.
 void Transfers::on_ack(NodeId from, const StateAck& ack) {
-  for (Outgoing& out : outgoing_) {
-    if (out.to != from || out.view != ack.view || out.subgroup != ack.subgroup) continue;
+  std::erase_if(outgoing_, [&](Outgoing& out) {
+    if (out.to != from || out.view != ack.view || out.subgroup != ack.subgroup) return false;
     if (ack.offset >= out.acknowledged && ack.offset <= out.sent) out.acknowledged = ack.offset;
-  }
+    return out.begun && ack.offset == out.state->total_bytes() && out.acknowledged == ack.offset;
+  });
+}
+
+std::vector<Transfers::Receiver> Transfers::receivers() const {
+  std::vector<Receiver> all;
+  for (const Outgoing& out : outgoing_) all.push_back({out.to, out.subgroup});
+  return all;
 }
 
 // Pieces of another view than the present one are late and void.
@@ -95,7 +102,7 @@ bool Transfers::on_piece(NodeId from, const StatePiece& piece) {
 
 std::optional<Transfers::Taken> Transfers::take() {
   const auto found = std::find_if(incoming_.begin(), incoming_.end(), [&](const Incoming& in) {
-    return in.begun && upcalls_.accepts(in.subgroup) && (!in.waiting.empty() || in.total_bytes == 0);
+    return in.begun && (in.total_bytes == 0 || (!in.waiting.empty() && upcalls_.accepts(in.subgroup)));
   });
   if (found == incoming_.end()) return std::nullopt;
   Taken taken = take(*found);

@@ -50,7 +50,7 @@ class Transfers {
   /// A piece that the application took, and what is to be done about it.
   struct Taken {
     NodeId from;
-    StateAck ack;                          ///< for the source
+    StateAck ack;                          ///< for the source; of a complete state once it is loaded
     bool complete = false;                 ///< and then:
     std::unique_ptr<StateWriter> writer;   ///< to be finished; null: the state has no bytes
     std::vector<std::byte> kept;           ///< at the source, behind the state
@@ -61,7 +61,14 @@ class Transfers {
 
   /// A view begins, with nothing of it delivered yet; `deliveries` have heard of it. Saves the states that this node gives.
   void begin_view(const View& view, const std::vector<RankSet>& loaded, const Deliveries& deliveries);
+  /// Some newcomer has not yet said that its application has the state that this node gives it.
   [[nodiscard]] bool sending() const noexcept { return !outgoing_.empty(); }
+  /// The newcomers that are to say so.
+  struct Receiver {
+    NodeId node;
+    SubgroupId subgroup;
+  };
+  [[nodiscard]] std::vector<Receiver> receivers() const;
   [[nodiscard]] bool receiving() const noexcept { return !incoming_.empty(); }
 
   /// The next pieces for newcomers that are `ready`: they know of the view. `bytes_max`: of a piece, as the fabric has it.
@@ -69,7 +76,8 @@ class Transfers {
   void on_ack(NodeId from, const StateAck& ack);
   /// False: it is out of turn.
   [[nodiscard]] bool on_piece(NodeId from, const StatePiece& piece);
-  /// Hands to the application what has arrived of one state, if the application is ready to take deliveries.
+  /// Hands to the application what has arrived of one state, if the application is ready to take deliveries; a state of no
+  /// bytes asks nothing of it.
   [[nodiscard]] std::optional<Taken> take();
 
  private:

@@ -324,6 +324,22 @@ TEST_CASE("a transfer that outlives its view is found (J3)") {
   CHECK(story.found() == "J3");
 }
 
+TEST_CASE("a state that members take along when they leave is found (J6)") {
+  for (const bool fails : {true, false}) {
+    Story story;
+    for (std::uint32_t i = 0; i < 2; ++i) story.install(i, story.view(0, {0, 1}));
+    for (std::uint32_t i = 0; i < 3; ++i) story.install(i, story.view(1, {0, 1, 2}), {}, i == 2, {}, {NodeId(2)});
+    REQUIRE(story.found() == "nothing");
+    std::vector<views::Removal> failed;
+    if (fails) failed.push_back({NodeId(1), "it gave no sign of life", std::nullopt});
+    for (const std::uint32_t leaver : {0U, 1U}) story.history.blame(leaver);
+    std::vector<NodeId> left{NodeId(0)};
+    if (!fails) left.emplace_back(1);
+    story.history.on_view(2, {story.view(2, {2}), {}, left, failed, {SubgroupId(0)}}, {false});
+    CHECK(story.found() == (fails ? "nothing" : "J6"));
+  }
+}
+
 TEST_CASE("a member that is to load a state that it has is found (J3)") {
   Story story;
   story.found_all();

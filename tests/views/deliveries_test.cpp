@@ -133,5 +133,20 @@ TEST_CASE("own messages that wait for a state are reported when the state is los
   CHECK(newcomer.application.dropped[0] == 3);
 }
 
+TEST_CASE("behind its state, a newcomer's deliveries are kept until its application first is ready") {
+  Stage stage;
+  stage.application.ready = false;
+  stage.begin(7, set_of({1, 2}));
+  REQUIRE(stage.deliveries.end_loading(first, {}));
+  CHECK(stage.deliveries.accepts(first));
+  stage.come("a");
+  CHECK(stage.application.heard[0] == "7");
+  stage.application.ready = true;
+  CHECK(stage.deliveries.flush());
+  CHECK(stage.application.heard[0] == "7a");
+  stage.application.ready = false;
+  CHECK_FALSE(stage.deliveries.accepts(first));
+}
+
 }  // namespace
 }  // namespace spindrift::views

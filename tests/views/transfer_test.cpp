@@ -119,7 +119,7 @@ TEST_CASE("a state goes out in pieces within a window, and arrives as it was sav
   CHECK_FALSE(newcomer.transfers.receiving());
 }
 
-TEST_CASE("a state of no bytes is one empty piece") {
+TEST_CASE("a state of no bytes is one empty piece, asks nothing of the application, and is over when acknowledged") {
   const View view = view_of(1);
   Side source(5);
   Side newcomer(4);
@@ -129,8 +129,14 @@ TEST_CASE("a state of no bytes is one empty piece") {
   REQUIRE(pieces.size() == 1);
   CHECK_FALSE(newcomer.transfers.take());
   REQUIRE(newcomer.transfers.on_piece(NodeId(5), piece_of(pieces[0])));
+  newcomer.application.ready = false;
   const auto taken = newcomer.transfers.take();
   REQUIRE((taken && taken->complete));
+  CHECK(source.transfers.sending());
+  REQUIRE(source.transfers.receivers().size() == 1);
+  CHECK(source.transfers.receivers()[0].node == NodeId(4));
+  source.transfers.on_ack(NodeId(4), taken->ack);
+  CHECK_FALSE(source.transfers.sending());
   CHECK_FALSE(taken->writer);
   CHECK(taken->kept.empty());
 }

@@ -79,6 +79,7 @@ void History::on_view(std::uint32_t index, const views::NewView& news, const std
     ++here.resets;
     check_untouched(index, s, view, loading[s]);
     const bool lost = std::find(news.state_lost.begin(), news.state_lost.end(), SubgroupId(s)) != news.state_lost.end();
+    if (lost) check_loss(index, s, news);
     // With the state went what was on its way into it.
     const bool forgives = lost && plan_.subgroups[s].mode == DeliveryMode::unordered;
     for (Stream& stream : streams_) {

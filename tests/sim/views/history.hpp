@@ -175,6 +175,7 @@ class History {
   void begin_log(std::uint32_t process, std::uint32_t subgroup, ViewId id);
   void begin_without_state(std::uint32_t process, std::uint32_t subgroup, const View& view);
   void note_last_view(std::uint32_t process);
+  void check_loss(std::uint32_t process, std::uint32_t subgroup, const views::NewView& news);
   void check_leavers(Log& log, ViewId next);
   [[nodiscard]] std::size_t starts_of(NodeId node) const;
   void check_linked(std::uint32_t newcomer, const View& before, const View& after);

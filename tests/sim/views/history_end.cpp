@@ -76,6 +76,22 @@ void History::check_untouched(std::uint32_t index, std::uint32_t subgroup, const
   here.settled = here.member ? !loading : here.settled && view.subgroups[subgroup].members.empty();
 }
 
+// J6: members that leave in order do not take a state along while one that stays was to get it. A process that was there
+// before hears of every failure.
+void History::check_loss(std::uint32_t index, std::uint32_t subgroup, const views::NewView& news) {
+  if (*processes_[index].first_view == news.view.id || !news.failed.empty()) return;
+  const View* const before = view(ViewId(news.view.id.value() - 1));
+  if (before == nullptr) return;
+  for (const NodeId node : before->subgroups[subgroup].members) {
+    const auto stays = news.view.rank_of(node);
+    const std::uint64_t incarnation = before->incarnations[before->rank_of(node)->value()];
+    if (!stays || news.view.incarnations[stays->value()] != incarnation) continue;
+    return violate("J6", index,
+                   "the state of subgroup " + std::to_string(subgroup) + " is lost although nobody failed, and node " +
+                       std::to_string(node.value()) + " was to get it");
+  }
+}
+
 void History::check_transfer(std::uint32_t index, ViewId began) {
   if (processes_[index].ended) return violate("J3", index, "a state still comes after the end");
   if (processes_[index].view != began)
