@@ -25,7 +25,7 @@ constexpr Duration slow_report_interval = std::chrono::seconds(1);
 }  // namespace
 
 Channel::Channel(Environment& environment, views::SendGate& gate, SubgroupId id, const SubgroupView& shape)
-    : environment_(environment), gate_(gate), id_(id), handle_(*this, gate, shape) {}
+    : environment_(environment), gate_(gate), id_(id), handle_(*this, gate, shape), state_([this] { wake(); }) {}
 
 Outcome Channel::reserve_once(std::uint64_t bytes, Claim& claim) {
   const bool large = bytes > handle_.ring_payload_max_;
@@ -99,14 +99,28 @@ void Channel::set_handler(Subgroup::DeliveryHandler handler, HandlerThread threa
 
 void Channel::set_state(Subgroup::StateSaver save, Subgroup::StateLoader load) {
   std::lock_guard lock(setting_);
-  if (!save || !load || save_ || accepting()) {
+  if (!save || !load || state_.carried() || accepting()) {
     throw Exception(Error(ErrorKind::bad_argument, "on_state of subgroup " + name() +
                                                        (save && load ? " comes too late, or is already set"
                                                                      : " needs both functions"))
                         .fix("set both, once, before on_delivery"));
   }
-  save_ = std::move(save);
-  load_ = std::move(load);
+  set_state_functions(std::move(save), std::move(load));
+}
+
+// Behind the mutex. What they call is told from other threads: it must not wait for this group.
+void Channel::set_state_functions(Subgroup::StateSaver save, Subgroup::StateLoader load) {
+  using Entry = HandlerThreads::Entry;
+  const HandlerThreads& threads = *environment_.handler_threads;
+  state_.set(
+      [&threads, save = std::move(save)](std::ostream& to) {
+        const Entry entry(threads, HandlerThreads::Kind::own);
+        save(to);
+      },
+      [&threads, load = std::move(load)](std::istream& from) {
+        const Entry entry(threads, HandlerThreads::Kind::own);
+        load(from);
+      });
 }
 
 void Channel::discard_if_unhandled() {
@@ -129,7 +143,7 @@ void Channel::discard_if_unhandled() {
 // Behind the mutex.
 void Channel::refuse_second_handler(std::string_view call) const {
   if (accepting() && discards_) environment_.state.check_open();
-  if (!save_ && carries_ == Carries::messages && !accepting()) return;
+  if (!state_.carried() && carries_ == Carries::messages && !accepting()) return;
   throw Exception(Error(ErrorKind::bad_argument, "subgroup " + name() + " has a handler already")
                       .fix("call " + std::string(call) + " once, in place of on_delivery and on_state"));
 }
@@ -137,8 +151,7 @@ void Channel::refuse_second_handler(std::string_view call) const {
 void Channel::set_replica(Subgroup::StateSaver save, Subgroup::StateLoader load) {
   const std::lock_guard lock(setting_);
   refuse_second_handler("replicated");
-  save_ = std::move(save);
-  load_ = std::move(load);
+  set_state_functions(std::move(save), std::move(load));
   carries_ = Carries::replica;
 }
 
@@ -175,31 +188,38 @@ Duration Channel::deliver(std::span<const Delivery> batch) {
   return environment_.clock.now() - before;
 }
 
-bool Channel::accepts() const { return accepting() && (!worker_ || (!worker_->busy() && !worker_->failure())); }
+bool Channel::accepts() const {
+  return accepting() && !state_.busy() && (!worker_ || (!worker_->busy() && !worker_->failure()));
+}
 
 bool Channel::busy() const { return accepting() && worker_ && worker_->busy(); }
 
 void Channel::rethrow() const {
-  if (!accepting() || !worker_ || worker_->busy()) return;
+  if (!accepting()) return;
+  state_.rethrow();
+  if (!worker_ || worker_->busy()) return;
   if (const std::exception_ptr failure = worker_->failure()) std::rethrow_exception(failure);
 }
 
-std::unique_ptr<views::StateReader> Channel::save_state() const {
+std::unique_ptr<views::StateReader> Channel::save_state() {
   if (accepting() && discarded_ > 0) {
     throw Exception(Error(ErrorKind::group_closed, "this member was asked for the state of subgroup " + name() +
                                                        " for a newcomer while it left, and has discarded what makes it"));
   }
-  return accepts() && save_ ? keep_state(save_) : nullptr;
+  if (!accepting() || !state_.carried()) return nullptr;
+  environment_.has_workers.store(true, std::memory_order_seq_cst);
+  return state_.save();
 }
 
-std::unique_ptr<views::StateWriter> Channel::load_state() const {
+std::unique_ptr<views::StateWriter> Channel::load_state() {
   if (accepting() && discards_) return collect_state([](std::istream&) {});
-  if (!load_) {
+  if (!state_.carried()) {
     throw Exception(Error(ErrorKind::bad_argument,
                           "subgroup " + name() + " has a state, and this process has no function to load it")
                         .fix("set on_state before on_delivery"));
   }
-  return collect_state(load_);
+  environment_.has_workers.store(true, std::memory_order_seq_cst);
+  return state_.load();
 }
 
 // A full ring is worth a wake-up only when a good part of it is free again: a thread that wakes for every message would

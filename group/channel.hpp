@@ -23,6 +23,7 @@
 #include <spindrift/group/objects.hpp>
 #include <spindrift/group/shared_state.hpp>
 #include <spindrift/group/space_queue.hpp>
+#include <spindrift/group/state_work.hpp>
 #include <spindrift/views/send_gate.hpp>
 
 namespace spindrift::group {
@@ -81,8 +82,11 @@ class Channel {
   void rethrow() const;
   /// Null: the subgroup carries none, or has no handlers yet.
   [[nodiscard]] ObjectChannel* objects() const noexcept { return accepting() ? objects_.get() : nullptr; }
-  [[nodiscard]] std::unique_ptr<views::StateReader> save_state() const;
-  [[nodiscard]] std::unique_ptr<views::StateWriter> load_state() const;
+  [[nodiscard]] std::unique_ptr<views::StateReader> save_state();
+  [[nodiscard]] std::unique_ptr<views::StateWriter> load_state();
+  /// The application saves or loads its state.
+  [[nodiscard]] bool state_at_work() const noexcept { return state_.busy(); }
+  [[nodiscard]] bool state_loading() const noexcept { return state_.loading(); }
   /// Space became free; whether a turn at it is out, so that `offer_space` is to be called.
   [[nodiscard]] bool on_space();
   /// Ends a turn that is over although no space became free since. Returns when to look again.
@@ -97,6 +101,7 @@ class Channel {
 
   enum class Carries : std::uint8_t { messages, objects, replica };
   void refuse_second_handler(std::string_view call) const;
+  void set_state_functions(Subgroup::StateSaver save, Subgroup::StateLoader load);
 
   Environment& environment_;
   views::SendGate& gate_;
@@ -107,8 +112,7 @@ class Channel {
   std::mutex setting_;
   // Set behind the mutex, before `accepting_`.
   Subgroup::DeliveryHandler handler_;
-  Subgroup::StateSaver save_;
-  Subgroup::StateLoader load_;
+  StateWork state_;
   std::unique_ptr<ObjectChannel> objects_;  // if the subgroup carries objects
   std::unique_ptr<HandlerWorker> worker_;   // if the handler runs on a thread of its own
   std::atomic<bool> accepting_{false};

@@ -68,8 +68,13 @@ class GroupCore final : public views::Upcalls {
   // Upcalls, on the poller thread.
   void on_delivery(SubgroupId id, std::span<const Delivery> batch) override;
   void on_space(SubgroupId id) override { channels_.on_space(id); }
-  [[nodiscard]] bool accepts(SubgroupId id) const override { return channels_[id].accepts() && !held_up(id); }
-  [[nodiscard]] bool busy(SubgroupId id) const override { return channels_[id].busy() || held_up(id); }
+  [[nodiscard]] bool accepts(SubgroupId id) const override {
+    return channels_[id].accepts() && !private_post_.holds_up(channels_[id]);
+  }
+  [[nodiscard]] bool busy(SubgroupId id) const override {
+    return channels_[id].busy() || private_post_.holds_up(channels_[id]);
+  }
+  [[nodiscard]] bool state_at_work(SubgroupId id) const override { return channels_[id].state_at_work(); }
   void on_view(const NewView& news) override;
   void on_boundary(SubgroupId id, const ObjectBoundary& boundary) override;
   void on_dropped(SubgroupId id, std::uint64_t messages) override;
@@ -91,8 +96,6 @@ class GroupCore final : public views::Upcalls {
   void poll();
   views::Member::Step step();
   bool post_private_messages();
-  /// Too many answers wait for their callers to apply more of this subgroup's calls.
-  [[nodiscard]] bool held_up(SubgroupId id) const { return private_post_.crowded() && channels_[id].carries_replica(); }
   void publish_state();
 
   Config config_;

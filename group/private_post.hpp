@@ -42,7 +42,10 @@ class PrivatePost {
   [[nodiscard]] std::optional<PrivateMessages::Incoming> open(NodeId from, std::span<const std::byte> message);
   /// The message that `open` returned has been dealt with.
   void on_taken(NodeId from, std::span<const std::byte> message);
-  [[nodiscard]] bool crowded() const noexcept { return messages_.crowded(); }
+  /// Too many answers wait for their callers to apply more of this subgroup's calls.
+  [[nodiscard]] bool holds_up(const Channel& subgroup) const noexcept {
+    return messages_.crowded() && subgroup.carries_replica();
+  }
   /// The member has left, or failed.
   void end() { messages_.end(); }
 

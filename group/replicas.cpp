@@ -13,10 +13,13 @@ namespace spindrift::group {
 
 struct Replicas::Replica {
   SubgroupId id;
+  const Channel& subgroup;
   std::unique_ptr<ReplicaChannel> channel;
   std::unique_ptr<ReplicaBase> object;
   bool loading;
   std::uint64_t stable = 0;  ///< as last told; the poller's
+
+  [[nodiscard]] bool loads(const views::Member& member) const { return member.loading(id) || subgroup.state_loading(); }
 };
 
 Replicas::Replicas() = default;
@@ -39,7 +42,7 @@ ReplicaBase& Replicas::attach(Channel& subgroup, std::unique_ptr<ReplicaChannel>
     std::lock_guard lock(mutex_);
     object.begin(view_.subgroup(id).members, loading_[id.value()]);
     replicas_.push_back(
-        std::make_unique<Replica>(Replica{id, std::move(channel), std::move(object_made), loading_[id.value()]}));
+        std::make_unique<Replica>(Replica{id, subgroup, std::move(channel), std::move(object_made), loading_[id.value()]}));
     any_.store(true, std::memory_order_seq_cst);
     if (ended_) object.on_end(*ended_);
   }
@@ -63,7 +66,7 @@ void Replicas::on_view(const View& view, const views::Member& member) {
     for (std::uint32_t s = 0; s < view.subgroups.size(); ++s) loading_.push_back(member.loading(SubgroupId(s)));
   }
   for (Replica* const replica : all()) {
-    replica->loading = member.loading(replica->id);
+    replica->loading = replica->loads(member);
     replica->object->on_view(view.subgroup(replica->id).members, replica->loading);
     replica->stable = 0;
   }
@@ -71,7 +74,7 @@ void Replicas::on_view(const View& view, const views::Member& member) {
 
 void Replicas::on_pass(const views::Member& member) {
   for (Replica* const replica : all()) {
-    if (replica->loading && !member.loading(replica->id)) {
+    if (replica->loading && !replica->loads(member)) {
       replica->loading = false;
       replica->object->on_loaded();
     }

@@ -1,8 +1,8 @@
 // A replica: one object that all members of a subgroup change in the same order. Behind Replicated (replicated.hpp), which
-// is what users see; the Group calls the entry points of ReplicaBase, all on its poller thread.
+// is what users see; the Group calls the entry points of ReplicaBase, all on its poller thread but save and load.
 //
-// To remember: only the poller thread changes the object, and it holds `object_mutex_` alone while it does; others read
-// under it.
+// To remember: only the poller thread changes the object, or `load` while the poller delivers nothing, and holds
+// `object_mutex_` alone while it does; others read under it.
 #pragma once
 
 #include <array>
@@ -47,7 +47,8 @@ class ReplicaChannel {
   virtual void accuse(NodeId node, const std::string& what) = 0;
 };
 
-/// The entry points, independent of the object's type. All on the poller thread; they throw nothing of the application's.
+/// The entry points, independent of the object's type. All on the poller thread, but for `save` and `load`; they throw
+/// nothing of the application's.
 class ReplicaBase {
  public:
   ReplicaBase(ReplicaChannel& channel, std::uint64_t methods_digest, std::size_t method_count);
@@ -78,9 +79,11 @@ class ReplicaBase {
   /// Any thread.
   [[nodiscard]] const replicated::ReplicaState& state() const noexcept { return state_; }
 
-  /// The object's state for a joiner, between two deliveries. Errors: unsupported, if the type gives no way to save it.
+  /// The object's state for a joiner, between two deliveries; any thread. Errors: unsupported, if the type gives no way to
+  /// save it.
   [[nodiscard]] virtual Result<std::vector<std::byte>> save() const = 0;
-  /// Replaces the state by what another member saved. Errors: bad_input.
+  /// Replaces the state by what another member saved; any thread, between two deliveries, before `on_loaded`. Errors:
+  /// bad_input.
   [[nodiscard]] virtual Result<void> load(std::span<const std::byte> state) = 0;
 
  protected:
@@ -177,6 +180,7 @@ class ReplicaCore final : public ReplicaBase {
     const std::uint64_t digest = methods_digest();
     replicated::put(bytes, digest);
     try {
+      const std::shared_lock lock(object_mutex_);
       if constexpr (streams) {
         std::ostringstream text;
         object_.save(text);

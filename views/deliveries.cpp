@@ -79,7 +79,7 @@ std::optional<SubgroupId> Deliveries::at_work() const {
 
 bool Deliveries::all_taken() const {
   for (std::uint32_t s = 0; s < backlogs_.size(); ++s) {
-    if (!backlogs_[s].empty() || upcalls_.busy(SubgroupId(s))) return false;
+    if (!backlogs_[s].empty() || upcalls_.busy(SubgroupId(s)) || upcalls_.state_at_work(SubgroupId(s))) return false;
   }
   return true;
 }
@@ -87,7 +87,7 @@ bool Deliveries::all_taken() const {
 std::size_t Deliveries::drained() const {
   const auto waits = [&](const KeptDeliveries& backlog) {
     const SubgroupId id(static_cast<std::uint32_t>(&backlog - backlogs_.data()));
-    return !backlog.passes() || upcalls_.busy(id);
+    return !backlog.passes() || upcalls_.busy(id) || upcalls_.state_at_work(id);
   };
   return static_cast<std::size_t>(std::find_if(backlogs_.begin(), backlogs_.end(), waits) - backlogs_.begin());
 }

@@ -47,7 +47,7 @@ class Deliveries final : public smc::DeliverySink {
   [[nodiscard]] bool handed_over() const { return !at_work(); }
   /// While that is not so: the first subgroup whose application is at work, or is yet to take what it would.
   [[nodiscard]] std::optional<SubgroupId> at_work() const;
-  /// Nobody is at work on a delivery, and none waits.
+  /// Nobody is at work on a delivery or a state, and no delivery waits.
   [[nodiscard]] bool all_taken() const;
   /// So many subgroups, the first ones, have nothing that the application is still to take, a state included.
   [[nodiscard]] std::size_t drained() const;

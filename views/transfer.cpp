@@ -50,7 +50,7 @@ std::vector<Addressed> Transfers::next_pieces(const View& view, const RankSet& r
   std::vector<Addressed> pieces;
   for (Outgoing& out : outgoing_) {
     const auto rank = view.rank_of(out.to);
-    if (rank && ready.contains(*rank)) send_next(out, bytes_max, pieces);
+    if (rank && ready.contains(*rank) && out.state->ready()) send_next(out, bytes_max, pieces);
   }
   return pieces;
 }
@@ -66,7 +66,7 @@ void Transfers::send_next(Outgoing& out, std::size_t bytes_max, std::vector<Addr
   }
 }
 
-// An acknowledgement of the whole state says that it is loaded.
+// An acknowledgement of the whole state says that the newcomer counts as loaded.
 void Transfers::on_ack(NodeId from, const StateAck& ack) {
   std::erase_if(outgoing_, [&](Outgoing& out) {
     if (out.to != from || out.view != ack.view || out.subgroup != ack.subgroup) return false;

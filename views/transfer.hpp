@@ -34,6 +34,8 @@ struct SavedState {
   std::unique_ptr<StateReader> reader;  ///< null: the application has no state
   std::vector<std::byte> kept;          ///< KeptDeliveries::encode
 
+  [[nodiscard]] bool ready() const noexcept { return !reader || reader->ready(); }
+  // Once it is ready:
   [[nodiscard]] std::uint64_t state_bytes() const { return reader ? reader->bytes() : 0; }
   [[nodiscard]] std::uint64_t total_bytes() const { return state_bytes() + kept.size(); }
   /// The stream's bytes from `offset` on; `to` ends within the stream.
@@ -50,7 +52,7 @@ class Transfers {
   /// A piece that the application took, and what is to be done about it.
   struct Taken {
     NodeId from;
-    StateAck ack;                          ///< for the source; of a complete state once it is loaded
+    StateAck ack;                          ///< for the source; of a complete state once `loaded` is stored
     bool complete = false;                 ///< and then:
     std::unique_ptr<StateWriter> writer;   ///< to be finished; null: the state has no bytes
     std::vector<std::byte> kept;           ///< at the source, behind the state
@@ -61,7 +63,7 @@ class Transfers {
 
   /// A view begins, with nothing of it delivered yet; `deliveries` have heard of it. Saves the states that this node gives.
   void begin_view(const View& view, const std::vector<RankSet>& loaded, const Deliveries& deliveries);
-  /// Some newcomer has not yet said that its application has the state that this node gives it.
+  /// Some newcomer has not yet said that it has all of the state that this node gives it.
   [[nodiscard]] bool sending() const noexcept { return !outgoing_.empty(); }
   /// The newcomers that are to say so.
   struct Receiver {

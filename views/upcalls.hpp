@@ -21,6 +21,8 @@ namespace spindrift::views {
 class StateReader {
  public:
   virtual ~StateReader() = default;
+  /// All of it is here: the application may save it on a thread of its own. The rest is not called before.
+  [[nodiscard]] virtual bool ready() const noexcept { return true; }
   [[nodiscard]] virtual std::uint64_t bytes() const noexcept = 0;  ///< of the whole state
   /// Fills `to` with the bytes from `offset` on; in range.
   virtual void read(std::uint64_t offset, std::span<std::byte> to) = 0;
@@ -31,7 +33,8 @@ class StateWriter {
  public:
   virtual ~StateWriter() = default;
   virtual void write(std::span<const std::byte> piece) = 0;  ///< in order, without a gap
-  /// All of it is here and its digest is right: load it. Deliveries follow.
+  /// All of it is here and its digest is right: load it. Deliveries follow when that is done, which may be on a thread of
+  /// the application's own.
   virtual void finish() = 0;
 };
 /// The calls by which a member tells its application, on the poller thread.
@@ -55,7 +58,14 @@ class Upcalls : public smc::DeliverySink {
     static_cast<void>(node);
     static_cast<void>(reason);
   }
-  /// The application's state of this subgroup, now: at the boundary of two views. Null: it has none.
+  /// Whether the application still saves or loads this subgroup's state, on a thread of its own. `accepts` is false then;
+  /// but the view may end meanwhile.
+  [[nodiscard]] virtual bool state_at_work(SubgroupId subgroup) const {
+    static_cast<void>(subgroup);
+    return false;
+  }
+  /// The application's state of this subgroup, now: at the boundary of two views, as `load_state` has left it. Null: it has
+  /// none.
   [[nodiscard]] virtual std::unique_ptr<StateReader> save_state(SubgroupId subgroup) = 0;
   /// A state is coming for this newcomer.
   [[nodiscard]] virtual std::unique_ptr<StateWriter> load_state(SubgroupId subgroup) = 0;

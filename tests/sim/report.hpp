@@ -52,6 +52,7 @@ enum class Probe : std::uint32_t {
   // Runs with views.
   state_loaded,
   handler_at_work,
+  state_took_long,
   unordered_dropped,
   took_over,
   takeover_adopted_a_decree,

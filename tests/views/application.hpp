@@ -14,7 +14,8 @@ namespace spindrift::views {
 /// A state that is a string.
 class TextReader final : public StateReader {
  public:
-  explicit TextReader(std::string text) : text_(std::move(text)) {}
+  TextReader(std::string text, const bool& ready) : text_(std::move(text)), ready_(ready) {}
+  [[nodiscard]] bool ready() const noexcept override { return ready_; }
   [[nodiscard]] std::uint64_t bytes() const noexcept override { return text_.size(); }
   void read(std::uint64_t offset, std::span<std::byte> to) override {
     for (std::size_t i = 0; i < to.size(); ++i) to[i] = static_cast<std::byte>(text_[offset + i]);
@@ -22,6 +23,7 @@ class TextReader final : public StateReader {
 
  private:
   std::string text_;
+  const bool& ready_;
 };
 
 /// Notes for every subgroup a character per delivery, a view's number per boundary, and in words what happened otherwise.
@@ -32,8 +34,9 @@ class Application final : public Upcalls {
     at_work = works;
   }
   void on_space(SubgroupId id) override { ++spaces[id.value()]; }
-  [[nodiscard]] bool accepts(SubgroupId) const override { return ready && !at_work; }
+  [[nodiscard]] bool accepts(SubgroupId) const override { return ready && !at_work && saved; }
   [[nodiscard]] bool busy(SubgroupId) const override { return at_work; }
+  [[nodiscard]] bool state_at_work(SubgroupId) const override { return !saved; }
   void on_view(const NewView&) override {}
   void on_boundary(SubgroupId id, const ObjectBoundary& boundary) override {
     heard[id.value()] += std::to_string(boundary.view.value());
@@ -41,7 +44,7 @@ class Application final : public Upcalls {
   }
   void on_dropped(SubgroupId id, std::uint64_t messages) override { dropped[id.value()] += messages; }
   [[nodiscard]] std::unique_ptr<StateReader> save_state(SubgroupId) override {
-    return state.empty() ? nullptr : std::make_unique<TextReader>(state);
+    return state.empty() ? nullptr : std::make_unique<TextReader>(state, saved);
   }
   [[nodiscard]] std::unique_ptr<StateWriter> load_state(SubgroupId) override { return std::make_unique<Writer>(*this); }
   void on_private(NodeId, std::span<const std::byte>) override {}
@@ -53,6 +56,7 @@ class Application final : public Upcalls {
   std::string loaded;  ///< what was written, and "!" when it was finished
   ObjectBoundary last{};
   bool ready = true;
+  bool saved = true;   ///< what is to be saved
   bool works = false;  ///< on a thread of its own
   bool at_work = false;
 

@@ -141,6 +141,24 @@ TEST_CASE("a state of no bytes is one empty piece, asks nothing of the applicati
   CHECK(taken->kept.empty());
 }
 
+TEST_CASE("nothing goes out while the application still saves, and it is asked for nothing else meanwhile") {
+  const View view = view_of(1);
+  Side source(5);
+  source.application.state = "all";
+  source.application.saved = false;
+  source.begin(view, set_of({0, 2, 3}));
+  CHECK(source.transfers.next_pieces(view, set_of({1}), piece_max).empty());
+  CHECK(source.transfers.sending());
+  CHECK_FALSE(source.deliveries.accepts(id));
+  CHECK(source.deliveries.handed_over());  // the view may end
+  CHECK_FALSE(source.deliveries.all_taken());
+  CHECK(source.deliveries.drained() == 0);
+  source.application.saved = true;
+  CHECK(source.transfers.next_pieces(view, set_of({1}), piece_max).size() == 1);
+  CHECK(source.deliveries.accepts(id));
+  CHECK(source.deliveries.drained() == 1);
+}
+
 TEST_CASE("nothing is taken for an application that is not ready, and not more than a window waits for it") {
   const View view = view_of(1);
   Side newcomer(2);

@@ -12,6 +12,7 @@ using views::MemberState;
 constexpr std::uint32_t subgroup_bits = 8;
 constexpr std::uint32_t wake_alone = 0xff;  ///< in place of a subgroup: only a wake-up is due
 constexpr std::uint32_t exit_due = 0xfe;    ///< the process ends
+constexpr std::uint32_t subgroup_mask = 0x3f;
 
 }  // namespace
 
@@ -91,7 +92,7 @@ void Fleet::on_event(EventKind kind, std::uint32_t which) {
       if (what == exit_due) return exit_process(process);
       if (what != wake_alone) {
         cause_at_ = scheduler_.now();
-        process.resume(what);
+        (what & state_done) != 0 ? process.end_state_work(what & subgroup_mask) : process.resume(what);
       }
       on_news(process.index_);
       break;

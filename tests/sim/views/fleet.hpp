@@ -93,6 +93,9 @@ class Fleet final : public Handler, public NetworkListener {
   friend class Process;
   friend class StateSink;
 
+  /// In the number of a timer, beside the subgroup: its thread has saved or loaded a state.
+  static constexpr std::uint32_t state_done = 0x40;
+
   // fleet.cpp: processes and their steps
   void start_process(std::uint32_t node);
   void launch(Process& process);

@@ -94,6 +94,10 @@ class History {
   [[nodiscard]] bool lags(std::uint32_t process, std::uint32_t subgroup) { return participant(process, subgroup).lags > 0; }
   [[nodiscard]] std::vector<std::byte> save_state(std::uint32_t process, std::uint32_t subgroup);
   void load_state(std::uint32_t process, std::uint32_t subgroup, std::span<const std::byte> state);
+  /// A piece of a state goes out, whether or not all of that is saved.
+  void check_sent(bool saved) {
+    if (!saved) report_.violate("J1", "a state is sent that is not saved yet");
+  }
   /// Pieces of a state that began to come in view `began` still come.
   void check_transfer(std::uint32_t process, ViewId began);
 

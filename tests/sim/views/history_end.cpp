@@ -136,6 +136,8 @@ void History::check_left(std::uint32_t process) {
   note_last_view(process);
   for (std::uint32_t s = 0; s < plan_.subgroups.size(); ++s) {
     if (plan_.subgroups[s].mode == DeliveryMode::unordered) continue;
+    // A member without the state has handed nothing over itself, and the others may keep what it sent until they are ready.
+    if (!participant(process, s).log) continue;
     std::uint64_t owed = 0;
     for (const Stream& stream : streams_) {
       if (stream.process == process && stream.subgroup == s)

@@ -303,6 +303,11 @@ Plan Plan::of(std::uint64_t seed) {
     node.busy_ns_max = static_cast<Ticks>(handlers.spread(100, 300'000));
     if (handlers.chance(1, 4)) node.late_ns_max = static_cast<Ticks>(handlers.spread(1'000, 4'000'000));
   }
+  for (NodePlan& node : plan.nodes) {
+    if (!handlers.chance(1, 4)) continue;
+    const auto patience = static_cast<std::uint64_t>(plan.suspect_after > 0 ? plan.suspect_after : 1'000'000);
+    node.state_ns_max = static_cast<Ticks>(handlers.spread(1'000, 4 * patience));
+  }
   if (plan.suspect_after > 0 && handlers.chance(1, 6)) {  // slow is not dead: longer than silence may last
     NodePlan& slow = plan.nodes[handlers.below(nodes)];
     slow.busy_in_1000 = std::max<std::uint64_t>(slow.busy_in_1000, 50);
@@ -390,7 +395,8 @@ std::string Plan::describe() const {
     text += "\n  node " + std::to_string(i) + ": host " + std::to_string(node.host) + ", step " +
             std::to_string(node.step_ns_max) + ", refusals " + std::to_string(node.refusals_in_1000) + "/1000 of " +
             std::to_string(node.refusal_ns_max) + ", busy " + std::to_string(node.busy_in_1000) + "/1000 of " +
-            std::to_string(node.busy_ns_max) + ", late " + std::to_string(node.late_ns_max) +
+            std::to_string(node.busy_ns_max) + ", states " + std::to_string(node.state_ns_max) + ", late " +
+            std::to_string(node.late_ns_max) +
             (node.throws_after > 0 ? ", throws after " + std::to_string(node.throws_after) : "") +
             (node.imposter ? ", imposter" : "");
   }

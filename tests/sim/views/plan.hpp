@@ -32,6 +32,7 @@ struct NodePlan {
   Ticks refusal_ns_max = 1;
   std::uint64_t busy_in_1000 = 0;  ///< upcalls that a thread of their own takes, for a while
   Ticks busy_ns_max = 1;
+  Ticks state_ns_max = 0;          ///< saving or loading a state takes up to so long, on a thread of its own; 0: no time
   Ticks late_ns_max = 0;           ///< after its start the application takes nothing for so long
   std::uint64_t echoes = 0;        ///< messages sent from inside upcalls, by each process
   std::uint64_t throws_after = 0;  ///< the first process's application throws in this upcall; 0: never

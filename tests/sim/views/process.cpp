@@ -10,14 +10,19 @@ constexpr std::size_t counters_per_process = 256;
 
 class SavedState final : public views::StateReader {
  public:
-  explicit SavedState(std::vector<std::byte> bytes) : bytes_(std::move(bytes)) {}
+  SavedState(History& history, std::vector<std::byte> bytes, std::shared_ptr<const bool> saved)
+      : history_(history), bytes_(std::move(bytes)), saved_(std::move(saved)) {}
+  [[nodiscard]] bool ready() const noexcept override { return *saved_; }
   [[nodiscard]] std::uint64_t bytes() const noexcept override { return bytes_.size(); }
   void read(std::uint64_t offset, std::span<std::byte> to) override {
+    history_.check_sent(ready());
     std::copy_n(bytes_.begin() + static_cast<std::ptrdiff_t>(offset), to.size(), to.begin());
   }
 
  private:
+  History& history_;
   std::vector<std::byte> bytes_;
+  std::shared_ptr<const bool> saved_;
 };
 
 }  // namespace
@@ -34,6 +39,7 @@ class StateSink final : public views::StateWriter {
     process_.fleet_.upcall(process_);
     process_.fleet_.history_.check_transfer(process_.index_, view_);
     process_.fleet_.history_.load_state(process_.index_, subgroup_, bytes_);
+    process_.work_on_state(subgroup_, std::make_shared<bool>(false));
   }
 
  private:
@@ -50,13 +56,15 @@ Process::Process(Fleet& fleet, std::uint32_t index, std::uint32_t node, std::uin
       incarnation_(incarnation),
       counters_(CounterBlock::in_memory(counters_per_process)),
       accepting_(fleet.plan_.subgroups.size(), true),
-      at_work_(fleet.plan_.subgroups.size()) {}
+      at_work_(fleet.plan_.subgroups.size()),
+      state_works_(fleet.plan_.subgroups.size()),
+      saves_(fleet.plan_.subgroups.size()) {}
 
 void Process::on_delivery(SubgroupId id, std::span<const Delivery> batch) {
   ++told_;
   fleet_.upcall(*this);
   const NodePlan& plan = fleet_.plan_.nodes[node_];
-  if (!accepting_[id.value()] || busy(id)) {
+  if (!accepting_[id.value()] || busy(id) || state_at_work(id)) {
     fleet_.report_.violate("M11", "an upcall although the application takes none now");
   }
   if (batch.empty()) return fleet_.report_.violate("M11", "an upcall without messages");
@@ -132,6 +140,28 @@ void Process::resume(std::uint32_t subgroup) {
   if (!stops) take(subgroup, batch);
 }
 
+void Process::work_on_state(std::uint32_t subgroup, std::shared_ptr<bool> done) {
+  const Ticks most = fleet_.calm_ ? std::min<Ticks>(fleet_.plan_.nodes[node_].state_ns_max, 1000)
+                                  : fleet_.plan_.nodes[node_].state_ns_max;
+  if (most == 0 && state_works_[subgroup].left == 0) {
+    *done = true;
+    return;
+  }
+  StateWorks& works = state_works_[subgroup];
+  ++works.left;
+  saves_[subgroup].push_back(std::move(done));
+  works.until = std::max(works.until, fleet_.now()) + 1 +
+                static_cast<Ticks>(fleet_.schedule_.below(static_cast<std::uint64_t>(most) + 1));
+  fleet_.scheduler_.at(works.until, fleet_, EventKind::timer, index_ << 8U | Fleet::state_done | subgroup);
+}
+
+void Process::end_state_work(std::uint32_t subgroup) {
+  --state_works_[subgroup].left;
+  *saves_[subgroup].front() = true;
+  saves_[subgroup].erase(saves_[subgroup].begin());
+  fleet_.report_.hit(Probe::state_took_long);
+}
+
 void Process::on_space(SubgroupId id) {
   ++told_;
   fleet_.upcall(*this);
@@ -139,8 +169,9 @@ void Process::on_space(SubgroupId id) {
 }
 
 bool Process::accepts(SubgroupId id) const {
-  if (!accepting_[id.value()]) fleet_.history_.on_refused(index_, id.value());
-  return accepting_[id.value()] && !busy(id);
+  const bool takes = accepting_[id.value()] && !state_at_work(id);
+  if (!takes) fleet_.history_.on_refused(index_, id.value());
+  return takes && !busy(id);
 }
 
 void Process::on_view(const views::NewView& news) {
@@ -173,7 +204,10 @@ void Process::on_dropped(SubgroupId id, std::uint64_t messages) {
 std::unique_ptr<views::StateReader> Process::save_state(SubgroupId id) {
   fleet_.upcall(*this);
   if (fleet_.plan_.subgroups[id.value()].state_bytes == 0) return nullptr;
-  return std::make_unique<SavedState>(fleet_.history_.save_state(index_, id.value()));
+  auto saved = std::make_shared<bool>(false);
+  auto state = std::make_unique<SavedState>(fleet_.history_, fleet_.history_.save_state(index_, id.value()), saved);
+  work_on_state(id.value(), std::move(saved));
+  return state;
 }
 
 std::unique_ptr<views::StateWriter> Process::load_state(SubgroupId id) {

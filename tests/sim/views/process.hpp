@@ -31,6 +31,7 @@ class Process final : public views::Upcalls {
   void on_space(SubgroupId subgroup) override;
   [[nodiscard]] bool accepts(SubgroupId subgroup) const override;
   [[nodiscard]] bool busy(SubgroupId subgroup) const override { return !at_work_[subgroup.value()].empty(); }
+  [[nodiscard]] bool state_at_work(SubgroupId subgroup) const override { return state_works_[subgroup.value()].left > 0; }
   void on_view(const views::NewView& news) override;
   void on_boundary(SubgroupId subgroup, const ObjectBoundary& boundary) override;
   void on_dropped(SubgroupId subgroup, std::uint64_t messages) override;
@@ -56,6 +57,14 @@ class Process final : public views::Upcalls {
     std::uint64_t at = 0;  ///< before this effect
     Ticks ticks = 0;
   };
+  /// The work of the thread that saves and loads one subgroup's states.
+  struct StateWorks {
+    std::uint32_t left = 0;
+    Ticks until = 0;  ///< the last of it is over
+  };
+  /// Begins to save or load; `done` becomes true when that is over.
+  void work_on_state(std::uint32_t subgroup, std::shared_ptr<bool> done);
+  void end_state_work(std::uint32_t subgroup);
   /// A handler's thread is done, or the application is ready again.
   void resume(std::uint32_t subgroup);
   void comes_late();
@@ -74,6 +83,8 @@ class Process final : public views::Upcalls {
   std::unique_ptr<views::Member> member_;
   std::vector<bool> accepting_;             // by subgroup
   std::vector<std::vector<Work>> at_work_;  // by subgroup
+  std::vector<StateWorks> state_works_;     // by subgroup
+  std::vector<std::vector<std::shared_ptr<bool>>> saves_;  // by subgroup, those that are not over
   views::MemberState state_ = views::MemberState::idle;
   bool was_active_ = false;
   bool founds_ = false;   ///< knows the founders
