@@ -40,15 +40,20 @@ Removal removal_of(NodeId node, Rank rank, const Epoch& old) {
   return {node, why->reason, old.view().members[why->by.value()]};
 }
 
+// Its leader's word, or that of many, is the group's; that of few may be theirs alone.
 Error lost_majority(const Epoch& present) {
   std::string gone;
   std::size_t turned_away = 0;
+  RankSet before;
+  bool by_leader = false;
   for (const ViewChange::Suspicion& suspicion : present.change().suspicions()) {
     turned_away += suspicion.turned_away ? 1 : 0;
+    by_leader |= suspicion.turned_away && before.includes(RankSet::first(suspicion.rank.value()));
+    before.add(suspicion.rank);
     gone += (gone.empty() ? "node " : ", node ") + std::to_string(present.view().members[suspicion.rank.value()].value()) +
             " (" + suspicion.reason + ")";
   }
-  if (2 * turned_away >= present.change().suspicions().size()) return removed_error(present, ": " + gone);
+  if (by_leader || 2 * turned_away >= present.change().suspicions().size()) return removed_error(present, ": " + gone);
   return Error(ErrorKind::no_majority, "lost the majority of view " + std::to_string(present.id().value()) + ": of its " +
                                            std::to_string(present.view().members.size()) + " members are gone " + gone)
       .fix("the rest may go on elsewhere: see to the others or the network, and start this node again");
@@ -217,7 +222,10 @@ bool Member::look(Time now) {
       progress = true;
     }
   }
-  progress |= change.step(links_.candidates(), state_ == MemberState::active, watch_.quiet(), watch_.just_woke());
+  if (change.state() != ViewChange::State::steady) watch_.on_accusations(change.disputes().accusations(), now);
+  progress |= change.step(links_.candidates(), state_ == MemberState::active,
+                          {watch_.quiet(), watch_.just_woke(), watch_.accusations_considered(),
+                           watch_.accusations_stale(now)});
   const std::size_t suspicions = change.suspicions().size();
   const RankSet quiet_before = watch_.quiet();
   const RankSet silent = watch_.look(change.heartbeats(), change.suspected(), now);

@@ -104,7 +104,7 @@ void Member::install(ViewNotice begun, NewView news, Time now) {
     if (partings.parted_from(who)) present.change().suspect(Rank(i), "removed before", partings.turned_away_by(who));
     if (partings.lost(who) && !watch_.judges()) present.change().suspect(Rank(i), "connection lost");
   }
-  present.change().tell_all();
+  present.change().tell(present.change().suspected());
   links_.begin_view(view);
   settle_links();
   if (state_ == MemberState::failed) return;

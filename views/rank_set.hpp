@@ -23,9 +23,21 @@ class RankSet {
     return {mask(count), count > 64 ? mask(count - 64) : 0};
   }
 
+  [[nodiscard]] static constexpr RankSet of(Rank rank) noexcept {
+    RankSet one;
+    one.add(rank);
+    return one;
+  }
+
   constexpr void add(Rank rank) noexcept {
     SPINDRIFT_CHECK(rank.value() < member_count_max);
     bits_[rank.value() / 64] |= std::uint64_t{1} << rank.value() % 64;
+  }
+  constexpr void add(const RankSet& other) noexcept {
+    for (std::uint32_t half = 0; half < words; ++half) bits_[half] |= other.bits_[half];
+  }
+  [[nodiscard]] constexpr RankSet without(const RankSet& other) const noexcept {
+    return {bits_[0] & ~other.bits_[0], bits_[1] & ~other.bits_[1]};
   }
   [[nodiscard]] constexpr bool contains(Rank rank) const noexcept {
     return rank.value() < member_count_max && (bits_[rank.value() / 64] >> rank.value() % 64 & 1) != 0;

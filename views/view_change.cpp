@@ -67,27 +67,21 @@ void ViewChange::suspect_by(Rank accuser, Rank rank, std::string reason, bool tu
   log::info(log::Room::views, "suspects",
             {{"node", view_.members[self_.value()]}, {"whom", view_.members[rank.value()]}, {"reason", reason}});
   suspicions_.push_back({rank, std::move(reason), turned_away, accuser});
-  if (turned_away) return;
-  told_.add(rank);
-  store_told();
+  if (!turned_away) tell(RankSet::of(rank));
 }
 
-void ViewChange::tell_all() {
-  told_ = suspected_;
-  store_told();
-}
-
-void ViewChange::store_told() {
+void ViewChange::tell(const RankSet& suspects) {
+  told_.add(suspects);
   for (const std::uint32_t half : {0U, 1U}) {
     const std::uint64_t offset = layout(self_).suspected(half);
     if (table_.own(offset) != told_.word(half)) store(offset, told_.word(half));
   }
 }
 
-bool ViewChange::step(const std::vector<Candidate>& candidates, bool may_lead, const RankSet& quiet, bool just_woke) {
+bool ViewChange::step(const std::vector<Candidate>& candidates, bool may_lead, const LifeSigns& signs) {
   if (state_ == State::decided) look_for_life();
   if (state_ == State::decided || state_ == State::stuck) return false;
-  bool changed = read_rows(quiet);
+  bool changed = read_rows(signs);
   changed |= learn_decision();  // it needs no majority any more: others may be gone because they went on
   if (state_ == State::decided) return true;
   if (unsuspected_count() < quorum()) {
@@ -95,7 +89,7 @@ bool ViewChange::step(const std::vector<Candidate>& candidates, bool may_lead, c
     state_ = State::stuck;
     return true;
   }
-  if (!just_woke) tell_all();
+  if (!signs.just_woke) tell(suspected_);
   changed |= wedge_if_due(candidates, may_lead);
   if (state_ == State::steady) return changed;
   changed |= leader() == self_ ? lead(candidates) : follow();
@@ -111,16 +105,16 @@ void ViewChange::look_for_life() {
   }
 }
 
-bool ViewChange::read_rows(const RankSet& quiet) {
+bool ViewChange::read_rows(const LifeSigns& signs) {
   bool changed = false;
   for (std::uint32_t i = 0; i < seen_.size(); ++i) {
     if (Rank(i) == self_ || !table_.attached(Rank(i)) || suspected_.contains(Rank(i))) continue;
     changed |= read_row(Rank(i));
   }
-  // To the end: a member that proposes has taken up everything that it sees, or it keeps both ends of a broken connection.
+  // To the end: a member that proposes has drawn all conclusions from what it sees.
   // The leader last: it may have slept, and a member that accuses it for that is heard before it accuses them.
   const auto hear_from = [&](std::uint32_t i) {
-    return !suspected_.contains(Rank(i)) && !suspected_.includes(seen_[i].suspected) && hear(Rank(i), quiet);
+    return !suspected_.contains(Rank(i)) && !suspected_.includes(seen_[i].suspected) && hear(Rank(i), signs.quiet);
   };
   for (bool heard = true; heard;) {
     heard = false;
@@ -128,6 +122,7 @@ bool ViewChange::read_rows(const RankSet& quiet) {
       if (Rank(i) != leader()) heard |= hear_from(i);
     }
     if (!heard) heard = hear_from(leader().value());
+    if (!heard) heard = settle(signs);
     changed |= heard;
   }
   return changed;
@@ -170,22 +165,8 @@ bool ViewChange::read_row(Rank rank) {
          seen.accepted != before.accepted || seen.decided != before.decided || !(seen.suspected == before.suspected);
 }
 
-// A newcomer accuses a member that was there before. If both live, the other one has no sign of the newcomer either, and
-// says so; if it is gone, the leader finds that for itself. Until then nobody knows which of the two it is.
-bool ViewChange::outranked(Rank accuser) const {
-  if (!newcomers_.contains(accuser)) return false;
-  for (std::uint32_t i = 0; i < seen_.size(); ++i) {
-    const Rank whom(i);
-    const bool here_before = !newcomers_.contains(whom) && !suspected_.contains(whom);
-    if (here_before && seen_[accuser.value()].suspected.contains(whom)) return true;
-  }
-  return false;
-}
-
-// Hearsay has one arbiter: the leader takes up what anybody says, the others what the leader says. So of two members that
-// accuse each other one goes, not both, and not those who believed either. Of the leader itself anybody is believed if it is
-// quiet to the reader too: it may have slept, and would remove those who noticed first. A newcomer that has no link with a
-// member that was there before is not heard against it.
+// An accuser of this member is lost to it: the connection of the two is over. Of the leader any accuser is believed if the
+// leader is quiet to the reader too: it may have slept, and would remove those who noticed first.
 bool ViewChange::hear(Rank from, const RankSet& quiet) {
   const RankSet accused = seen_[from.value()].suspected;
   const std::string who = "node " + std::to_string(view_.members[from.value()].value());
@@ -193,17 +174,48 @@ bool ViewChange::hear(Rank from, const RankSet& quiet) {
     suspect(from, who + " removed this node", true);
     return true;
   }
-  if (leader() != self_ && leader() != from) {
-    const Rank chief = leader();
-    if (!accused.contains(chief) || !quiet.contains(chief)) return false;
-    suspect_by(from, chief, who + " suspects it", false);
+  const Rank chief = leader();
+  if (chief == self_ || chief == from || !accused.contains(chief) || !quiet.contains(chief)) return false;
+  suspect_by(from, chief, who + " suspects it", false);
+  return true;
+}
+
+bool ViewChange::all_wedged() const {
+  for (std::uint32_t i = 0; i < seen_.size(); ++i) {
+    if (Rank(i) == self_ || suspected_.contains(Rank(i))) continue;
+    if (!table_.attached(Rank(i)) || !seen_[i].wedged) return false;
+  }
+  return true;
+}
+
+Disputes ViewChange::disputes() const {
+  RankSet trusted;
+  std::vector<RankSet> accused;
+  for (std::uint32_t i = 0; i < seen_.size(); ++i) {
+    const bool trusts = Rank(i) != self_ && table_.attached(Rank(i)) && !suspected_.contains(Rank(i));
+    if (trusts) trusted.add(Rank(i));
+    accused.push_back(trusts ? seen_[i].suspected : Rank(i) == self_ ? suspected_ : RankSet());
+  }
+  return {trusted, newcomers_, std::move(accused)};
+}
+
+// The leader judges between any two; the others between the leader and another, which the leader cannot. Once all are
+// wedged, what was found until then lies in the rows; and links that break of one cause do not break in one moment. A
+// member that tells the leader of an accusation and hides it from the accused would hold up the view, and goes itself.
+bool ViewChange::settle(const LifeSigns& signs) {
+  if (!all_wedged()) return false;
+  const bool leads = leader() == self_;
+  const Disputes open = disputes();
+  if (open.accusations() != signs.accusations_considered) return false;
+  const auto name = [&](Rank rank) { return "node " + std::to_string(view_.members[rank.value()].value()); };
+  if (const auto verdict = open.verdict(leads ? std::nullopt : std::optional(leader()))) {
+    suspect_by(verdict->stays, verdict->goes, "it and " + name(verdict->stays) + " accuse each other", false);
     return true;
   }
-  if (outranked(from)) return false;
-  for (std::uint32_t i = 0; i < seen_.size(); ++i) {
-    if (accused.contains(Rank(i))) suspect_by(from, Rank(i), who + " suspects it", false);
-  }
-  return true;  // its accusations are all taken up: it is heard once
+  if (!leads || !signs.accusations_stale) return false;
+  const auto lone = open.unanswered();
+  if (lone) suspect(lone->goes, "it accuses " + name(lone->stays) + ", which is well");
+  return lone.has_value();
 }
 
 // A newcomer that a member cannot reach would show its row to all but that one, and hold up the view until one of them goes.
@@ -263,13 +275,13 @@ bool ViewChange::lead(const std::vector<Candidate>& candidates) {
   if (seen_[self_.value()].accepted == ballot) return count_acceptances();
   if (!told_.includes(suspected_)) return false;  // those that it removes are told first
 
+  if (!all_wedged() || !disputes().none()) return false;
+
   const RankSet lower = RankSet::first(self_.value());
   Rank best = self_;
   for (std::uint32_t i = 0; i < seen_.size(); ++i) {
     if (suspected_.contains(Rank(i))) continue;
-    if (Rank(i) != self_ && (!table_.attached(Rank(i)) || !seen_[i].wedged || !seen_[i].suspected.includes(lower)))
-      return false;
-    if (outranked(Rank(i))) return false;
+    if (Rank(i) != self_ && !seen_[i].suspected.includes(lower)) return false;
     if (seen_[i].accepted > seen_[best.value()].accepted) best = Rank(i);
   }
   if (seen_[best.value()].accepted == 0) {
@@ -277,8 +289,8 @@ bool ViewChange::lead(const std::vector<Candidate>& candidates) {
     return true;
   }
   auto inherited = decree_of(best);
-  // A member that accepted it first suspected those that it removes, and made its promise after; this member has taken up
-  // both.
+  // A member that accepted it first suspected those that it removes, and made its promise after; none of these is left
+  // here, for they would be disputed.
   if (!inherited || !suspected_.includes(inherited->failed)) {
     suspect(best, "it accepted an impossible decree");
     return true;
@@ -348,11 +360,6 @@ void ViewChange::accept(std::uint64_t ballot, Decree decree) {
   state_ = State::accepted;
 }
 
-std::uint64_t ViewChange::received_of(Rank rank, std::uint32_t subgroup, std::uint32_t sender) const {
-  const std::uint64_t offset = layout(rank).subgroup(SubgroupId(subgroup))->received_of + sender * sst::word_bytes;
-  return table_.read(rank, offset).within(0, ~std::uint64_t{0}).value();  // can_deliver bounds what comes of it
-}
-
 // All unsuspected members are wedged: their counts are final.
 Decree ViewChange::compose(const std::vector<Candidate>& candidates) const {
   Decree decree;
@@ -381,8 +388,11 @@ Decree ViewChange::compose(const std::vector<Candidate>& candidates) const {
       if (suspected_.contains(rank)) continue;
       const bool says_so = table_.read(rank, layout(rank).subgroup(SubgroupId(s))->loaded).equals(1);
       if (says_so || loaded_[s].contains(rank)) loaded.add(rank);  // a view that never began has no words
-      for (std::uint32_t sender = 0; sender < trim.size(); ++sender)
-        trim[sender] = std::min(trim[sender], received_of(rank, s, sender));
+      const std::uint64_t counts = layout(rank).subgroup(SubgroupId(s))->received_of;
+      for (std::uint32_t sender = 0; sender < trim.size(); ++sender) {
+        const auto received = table_.read(rank, counts + sender * sst::word_bytes).within(0, ~std::uint64_t{0});
+        trim[sender] = std::min(trim[sender], received.value());  // can_deliver bounds what comes of it
+      }
     }
     for (std::uint64_t& count : trim) count = count == ~std::uint64_t{0} ? 0 : count;
   }

@@ -15,6 +15,7 @@
 #include <spindrift/core/view.hpp>
 #include <spindrift/sst/table.hpp>
 #include <spindrift/views/decree.hpp>
+#include <spindrift/views/disputes.hpp>
 #include <spindrift/views/rank_set.hpp>
 
 namespace spindrift::views {
@@ -24,6 +25,18 @@ struct Candidate {
   Join who;
   RankSet linked;  ///< members of the present view that have a connection with it, by their own words
   bool operator==(const Candidate&) const noexcept = default;
+};
+
+/// A member's knowledge of the others' life, and of its own, when it looks at their rows.
+struct LifeSigns {
+  /// Members without a sign of life for long, if not for as long as it takes to suspect them.
+  RankSet quiet;
+  /// This member slept for long until a moment ago, so that not all may be here yet that was said of it meanwhile.
+  bool just_woke = false;
+  /// So many accusations had been seen a while ago: with more, others of the same cause may be on their way.
+  std::uint64_t accusations_considered = 0;
+  /// None came for so long that whoever is accused and lives has found so.
+  bool accusations_stale = false;
 };
 
 /// The view change asks this of the multicasts.
@@ -63,14 +76,12 @@ class ViewChange {
   void suspect(Rank rank, std::string reason, bool turned_away = false) {
     suspect_by(self_, rank, std::move(reason), turned_away);
   }
-  /// Tells the others of every suspicion.
-  void tell_all();
+  /// Tells the others of these suspicions, as far as it has not.
+  void tell(const RankSet& suspects);
 
   /// One pass over the rows. `may_lead`: this member may begin a change for `candidates` or for somebody's wish to leave.
-  /// `quiet`: members without a sign of life for long, if not for as long as it takes to suspect them. `just_woke`: this
-  /// member slept for long until a moment ago, so that not all may be here yet that was said of it meanwhile. True if
-  /// anything changed.
-  bool step(const std::vector<Candidate>& candidates, bool may_lead, const RankSet& quiet = {}, bool just_woke = false);
+  /// True if anything changed.
+  bool step(const std::vector<Candidate>& candidates, bool may_lead, const LifeSigns& signs = {});
 
   /// Asks to be left out of the next view. False if that was done.
   bool leave();
@@ -87,6 +98,8 @@ class ViewChange {
   /// The member's row says that it reads every row.
   [[nodiscard]] bool ready(Rank rank) const noexcept { return seen_[rank.value()].ready; }
   [[nodiscard]] bool everybody_ready() const noexcept;
+  /// Between the members that this one trusts, by their rows as they were last read.
+  [[nodiscard]] Disputes disputes() const;
   /// By rank, as last read; the own one is 0.
   [[nodiscard]] const std::vector<std::uint64_t>& heartbeats() const noexcept { return heartbeats_; }
   /// Says so in the own row: every row is attached.
@@ -111,11 +124,11 @@ class ViewChange {
 
   void suspect_by(Rank accuser, Rank rank, std::string reason, bool turned_away);
   void look_for_life();
-  void store_told();
-  bool read_rows(const RankSet& quiet);
+  bool read_rows(const LifeSigns& signs);
   bool read_row(Rank rank);
   bool hear(Rank from, const RankSet& quiet);
-  [[nodiscard]] bool outranked(Rank accuser) const;
+  [[nodiscard]] bool all_wedged() const;
+  bool settle(const LifeSigns& signs);
   bool wedge_if_due(const std::vector<Candidate>& candidates, bool may_lead);
   bool learn_decision();
   void wedge();
@@ -127,7 +140,6 @@ class ViewChange {
   [[nodiscard]] Decree compose(const std::vector<Candidate>& candidates) const;
   [[nodiscard]] std::optional<Decree> decree_of(Rank rank);
   [[nodiscard]] std::uint64_t quorum() const noexcept;
-  [[nodiscard]] std::uint64_t received_of(Rank rank, std::uint32_t subgroup, std::uint32_t sender) const;
   [[nodiscard]] std::uint32_t unsuspected_count() const noexcept;
   [[nodiscard]] const sst::RowLayout& layout(Rank rank) const { return table_.layout(rank); }
   void store(std::uint64_t offset, std::uint64_t value) { table_.store(offset, value, sst::Table::everybody); }

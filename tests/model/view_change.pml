@@ -133,32 +133,32 @@ inline stop() {
 
 #define trusts(q)      (q != p && has(TRUSTED, q))
 
-/* Rule 1, by hearsay. */
+/* Rule 1, by what two say of each other. */
 #ifdef MUTANT_NO_FREEZE
 #define readable(q)    (q != p && has(VIEW, q))
 #else
 #define readable(q)    trusts(q)
 #endif
-/* Only the leader listens to all, and all listen only to the leader: one arbiter of contradicting suspicions. */
-#ifdef MUTANT_RUMORS
-#define listens(s)     true
-#else
-#define listens(s)     (LEADER == p || LEADER == s)
-#endif
+/* An accusation separates two and convicts neither: it is settled when each of the two accuses the other, and everybody whom
+ * the reader trusts is wedged, so that all are there that were made until then. Of two, who accuses more goes (what others say as
+ * well does not count), or else the higher rank, which a newcomer always has. Only the leader settles what is between others,
+ * and all what is between the leader and another. */
 #define names_me(s)    (s != p && has(TRUSTED, s) && has(suspected_in(SEEN(p, s)), p))
-/* The leader takes up nothing that a newcomer says while that accuses a member that was there before: the other accuses the
- * newcomer as well, or the leader finds for itself that the other is gone. */
-#if defined(JOIN) && !defined(MUTANT_NEWCOMER_CONVICTS)
-#define waits_for_word(s)  (s == 3 && p != 3 && LEADER == p && view_of[p] == 1 && \
-                            (suspected_in(SEEN(p, s)) & TRUSTED & members[0] & ~bit(p)) != 0 && !names_me(s))
+#define arbitrates(s, q)  (LEADER == p || LEADER == s || LEADER == q)
+#define said_by(r, s)  (r == s -> 0 : suspected_in(SEEN(p, r)))
+#define said_beside(s) (SUSPECTED | said_by(0, s) | said_by(1, s) | said_by(2, s) | said_by(3, s))
+#define burden(s)      (8 * count(suspected_in(SEEN(p, s)) & ~said_beside(s)) + s)
+#define accuses(s, q)  (s != q && trusts(s) && trusts(q) && has(suspected_in(SEEN(p, s)), q))
+#ifdef MUTANT_BOTH_GO
+#define weighs_more(q, s)  true
 #else
-#define waits_for_word(s)  false
+#define weighs_more(q, s)  (burden(q) > burden(s))
 #endif
-#define says(s, q)     (s != p && has(TRUSTED, s) && listens(s) && has(suspected_in(SEEN(p, s)), q) && !names_me(s) && \
-                        !waits_for_word(s))
-#define heard(q)       (says(0, q) || says(1, q) || says(2, q) || says(3, q))
+#define loses(q, s)    (accuses(s, q) && accuses(q, s) && arbitrates(s, q) && weighs_more(q, s))
+#define settled(q)     (all_wedged && (loses(q, 0) || loses(q, 1) || loses(q, 2) || loses(q, 3)))
+#define accused(q)     (accuses(0, q) || accuses(1, q) || accuses(2, q) || accuses(3, q))
 #define ADOPT(q) \
-  :: d_step { suspectable(q) && DECIDED == 0 && heard(q) -> MINE = MINE | bit(q); SEEN(p, q) = 0 }
+  :: d_step { suspectable(q) && ACTS_IN_MAJORITY && settled(q) -> MINE = MINE | bit(q); SEEN(p, q) = 0 }
 
 /* The reader's copy of q's row becomes what the row is now. */
 #define LOOK(q) \
@@ -188,8 +188,8 @@ inline stop() {
 #endif
 /* The same for a leader that goes on with a value it found; it hears these suspicions from whoever accepted the value. */
 #define disputes(q)    ((q == p || trusts(q)) && disputed(q == p -> ACCEPTED : accepted_in(SEEN(p, q))))
-/* The leader arbitrates first: whom it has heard named, or who names it, is out before it proposes. */
-#define pending(q)     (q != p && has(TRUSTED, q) && (heard(q) || names_me(q) || waits_for_word(q)))
+/* The leader proposes when no accusation is left between any that go on. */
+#define pending(q)     (trusts(q) && (accused(q) || names_me(q)))
 #define disputed(ballot)  ((ballot) != 0 && !agrees(ballot))
 #define may_propose    (ACTS_IN_MAJORITY && LEADER == p && WEDGED && ACCEPTED < p + 1 && all_wedged && all_promised && \
                         !any(disputes) && !any(pending))

@@ -64,6 +64,18 @@ TEST_CASE("a member that does not find its way is found (V13)") {
   CHECK(fleet.report().violation()->invariant == "V13");
 }
 
+TEST_CASE("more members that are gone than links broke are found (V14)") {
+  REQUIRE(log::set_levels("off").ok());
+  Plan plan = two_that_found();
+  plan.broken_links = 1;
+  plan.faults_end = 100'000'000;
+  plan.actions.push_back({10'000'000, Action::Kind::cut, 0, 1, 1'000, 0, Cut::everything});
+  Fleet fleet(plan);
+  fleet.run();
+  REQUIRE(fleet.report().violation());
+  CHECK(fleet.report().violation()->invariant == "V14");
+}
+
 TEST_CASE("a run notices a second delivery, a wrong view, and a message that never comes") {
   CHECK(found_in_run([](Fleet& fleet, bool& planted) {
           fleet.set_tamper([&planted](Fleet& at, std::uint32_t, std::uint32_t subgroup, std::vector<Delivery>& batch) {

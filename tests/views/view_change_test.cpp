@@ -53,11 +53,11 @@ struct OneOfFive final : Counts {
     std::memcpy(rows[rank].data() + table.layout(Rank(rank)).leaving(), &yes, sizeof yes);
   }
   /// All others are wedged, so that a leader can propose.
-  void step_wedged(const std::vector<Candidate>& candidates = {}) {
+  void step_wedged(int times = 3, const std::vector<Candidate>& candidates = {}) {
     for (std::uint32_t i = 0; i < 5; ++i) {
       if (Rank(i) != table.self()) wedges(i);
     }
-    for (int i = 0; i < 3; ++i) (void)change.step(candidates, true);
+    for (int i = 0; i < times; ++i) (void)change.step(candidates, true, {{}, false, change.disputes().accusations()});
   }
   [[nodiscard]] std::vector<Join> proposed() const {
     if (change.state() != ViewChange::State::accepted) return {};
@@ -68,7 +68,9 @@ struct OneOfFive final : Counts {
     return decode(words, view)->joins;
   }
   [[nodiscard]] std::uint64_t told() const { return table.own(table.layout(table.self()).suspected(0)); }
-  void step(const RankSet& quiet = {}, bool just_woke = false) { (void)change.step({}, true, quiet, just_woke); }
+  void step(const RankSet& quiet = {}, bool just_woke = false, bool stale = false) {
+    (void)change.step({}, true, {quiet, just_woke, change.disputes().accusations(), stale});
+  }
 
   View view = five_members();
   std::vector<RankSet> loaded{RankSet::first(5)};
@@ -91,15 +93,16 @@ TEST_CASE("an own finding is told at once, an answer to an accusation when a maj
   CHECK(leader.told() == 0b10010);
 }
 
-TEST_CASE("a suspicion says whose finding it is: one's own, or that of the member that is believed") {
+TEST_CASE("a suspicion says whose finding it is: one's own, or that of the member that the other is in dispute with") {
   OneOfFive leader(0);
   leader.change.suspect(Rank(4), "it died");
   leader.accuses(2, 0b01000);
-  leader.step();
+  leader.accuses(3, 0b00100);
+  leader.step_wedged();
   CHECK(suspicion_of(leader.change, Rank(4))->by == Rank(0));
   REQUIRE(suspicion_of(leader.change, Rank(3)) != nullptr);
   CHECK(suspicion_of(leader.change, Rank(3))->by == Rank(2));
-  CHECK(suspicion_of(leader.change, Rank(3))->reason == "node 2 suspects it");
+  CHECK(suspicion_of(leader.change, Rank(3))->reason == "it and node 2 accuse each other");
   CHECK(suspicion_of(leader.change, Rank(1)) == nullptr);
 }
 
@@ -159,70 +162,93 @@ TEST_CASE("a leader that slept, and accuses who noticed, is heard after those wh
   CHECK(member.change.leader() == Rank(1));
 }
 
-TEST_CASE("of another member only the leader is believed, however quiet that member is") {
-  OneOfFive member(3);
-  member.accuses(1, 0b00100);
-  RankSet quiet;
-  quiet.add(Rank(2));
-  member.step(quiet);
-  CHECK(member.change.suspected().empty());
-  member.accuses(0, 0b00100);
-  member.step();
-  CHECK(member.change.suspected() == quiet);
-}
-
-TEST_CASE("who is accused gives up its accuser, who leads what any member says") {
+TEST_CASE("an accusation convicts nobody: the leader waits for the accused one's word, or finds that it is gone") {
   OneOfFive leader(0);
-  leader.accuses(1, 0b10000);
-  leader.step();
-  CHECK(leader.told() == 0b10000);
-  leader.accuses(2, 0b10001);
-  leader.step();
-  CHECK(leader.told() == 0b10100);
-}
-
-TEST_CASE("a newcomer convicts no member that was there before: that one's word decides; until then nothing is proposed") {
-  OneOfFive leader(0, RankSet(0b11000, 0));
-  leader.accuses(4, 0b00010);
+  leader.accuses(2, 0b00010);
   leader.step_wedged();
   CHECK(leader.told() == 0);
   CHECK(leader.change.state() == ViewChange::State::wedged);
-  SECTION("it has no sign of life of the newcomer either") {
-    leader.accuses(1, 0b10000);
+  SECTION("the accused lives, and accuses it too") {
+    leader.accuses(1, 0b00100);
     leader.step_wedged();
-    CHECK(leader.told() == 0b10000);
+    CHECK(leader.told() == 0b00100);  // as many accusations: the higher rank
   }
-  SECTION("it is gone, as the leader finds") {
+  SECTION("the accused is gone") {
     leader.change.suspect(Rank(1), "connection lost");
     leader.step_wedged();
     CHECK(leader.told() == 0b00010);
   }
-  SECTION("it is gone, as one says that was there before") {
-    leader.accuses(2, 0b00010);
-    leader.step_wedged();
-    CHECK(leader.told() == 0b00010);
+  SECTION("nothing comes of it for long") {
+    leader.step({}, false, true);
+    CHECK(leader.told() == 0b00100);
+    CHECK(suspicion_of(leader.change, Rank(2))->reason == "it accuses node 1, which is well");
+    leader.step();
   }
   CHECK(leader.change.state() == ViewChange::State::accepted);
 }
 
-TEST_CASE("what a newcomer says of others waits as long as its word against a member that was there before") {
-  OneOfFive leader(0, RankSet(0b11000, 0));
-  leader.accuses(4, 0b01010);
-  leader.step();
-  CHECK(leader.told() == 0);
-  leader.accuses(1, 0b10000);
-  leader.step();
-  CHECK(leader.told() == 0b10000);
+TEST_CASE("who accuses many goes, not those") {
+  OneOfFive leader(0);
+  leader.accuses(1, 0b11000);
+  leader.accuses(3, 0b00010);
+  leader.accuses(4, 0b00010);
+  leader.step_wedged();
+  CHECK(leader.told() == 0b00010);
+  CHECK(leader.change.state() == ViewChange::State::accepted);
 }
 
-TEST_CASE("of two newcomers, and of the leader, a newcomer is heard as any member") {
+TEST_CASE("accusations are weighed when all are wedged, and none was seen just now") {
+  OneOfFive leader(0);
+  leader.accuses(1, 0b00100);
+  leader.accuses(2, 0b00010);
+  leader.step();
+  CHECK(leader.told() == 0);
+  leader.step_wedged(0);
+  (void)leader.change.step({}, true, {{}, false, 1});
+  CHECK(leader.told() == 0);
+  (void)leader.change.step({}, true, {{}, false, 2});
+  CHECK(leader.told() == 0b00100);
+}
+
+TEST_CASE("between the leader and another every member judges, between two others the leader alone") {
+  OneOfFive member(3);
+  member.accuses(1, 0b00100);
+  member.accuses(2, 0b00010);
+  member.step_wedged();
+  CHECK(member.change.suspected().empty());
+  member.accuses(0, 0b00100);
+  member.accuses(2, 0b00011);
+  member.step_wedged();
+  CHECK(member.change.suspected() == RankSet(0b00100, 0));
+  CHECK(member.change.leader() == Rank(0));
+}
+
+TEST_CASE("a leader that accuses many is the one to go, for all others") {
+  OneOfFive member(3);
+  member.accuses(0, 0b10110);
+  member.accuses(4, 0b00001);
+  member.step_wedged();
+  CHECK(member.change.suspected() == RankSet::first(1));
+  CHECK(member.change.leader() == Rank(1));
+}
+
+TEST_CASE("who is accused gives up its accuser") {
+  OneOfFive leader(0);
+  leader.accuses(2, 0b10001);
+  leader.step();
+  CHECK(leader.told() == 0b00100);
+}
+
+TEST_CASE("a newcomer goes before a member that was there before, whomever else that accuses") {
   OneOfFive leader(0, RankSet(0b11000, 0));
-  leader.accuses(4, 0b01000);
-  leader.step();
-  CHECK(leader.told() == 0b01000);
-  leader.accuses(4, 0b01001);
-  leader.step();
-  CHECK(leader.told() == 0b11000);
+  leader.accuses(4, 0b00010);
+  leader.step_wedged();
+  CHECK(leader.told() == 0);
+  leader.accuses(1, 0b10100);
+  leader.accuses(2, 0b00010);
+  leader.step_wedged();
+  CHECK(leader.told() == 0b10100);  // what was said of the newcomer counts against nobody
+  CHECK(leader.change.state() == ViewChange::State::accepted);
 }
 
 TEST_CASE("the leader takes in a candidate when every member that stays has a connection with it") {
@@ -234,17 +260,17 @@ TEST_CASE("the leader takes in a candidate when every member that stays has a co
   CHECK(leader.change.without_link(unreached) == RankSet(0b00100, 0));
   CHECK(leader.change.without_link(reached).empty());
   SECTION("another may come") {
-    leader.step_wedged({unreached, reached});
+    leader.step_wedged(3, {unreached, reached});
     CHECK(leader.proposed() == std::vector{reached.who});
   }
   SECTION("the member without a connection is suspected") {
     leader.change.suspect(Rank(2), "it died");
-    leader.step_wedged({unreached});
+    leader.step_wedged(3, {unreached});
     CHECK(leader.proposed() == std::vector{unreached.who});
   }
   SECTION("it leaves") {
     leader.wants_to_leave(2);
-    leader.step_wedged({unreached});
+    leader.step_wedged(3, {unreached});
     CHECK(leader.proposed() == std::vector{unreached.who});
   }
 }

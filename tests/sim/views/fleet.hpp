@@ -126,6 +126,7 @@ class Fleet final : public Handler, public NetworkListener {
   void note_view(Process& process, const views::NewView& news);
   void check_awake(const Process& process, const views::Member::Step& step);
   void check_majority(const Process& process);
+  void check_cost_of_links();
   void note_failure(const Process& process);
   void note_transfers(const Process& process);
 

@@ -267,7 +267,19 @@ void Fleet::check_majority(const Process& process) {
                             process.member_->failure()->to_string());
 }
 
+// V14: a broken link costs one member at most.
+void Fleet::check_cost_of_links() {
+  if (plan_.broken_links == 0 || calm_) return;
+  const auto failed = std::count_if(processes_.begin(), processes_.end(), [](const auto& each) {
+    return each->state_ == MemberState::failed;
+  });
+  if (failed <= plan_.broken_links) return;
+  report_.violate("V14", std::to_string(failed) + " members are gone, and " + std::to_string(plan_.broken_links) +
+                             " links broke");
+}
+
 void Fleet::note_failure(const Process& process) {
+  check_cost_of_links();
   const Error& error = *process.member_->failure();
   if (error.kind() == ErrorKind::no_majority) {
     report_.hit(Probe::lost_majority);

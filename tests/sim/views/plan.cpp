@@ -1,4 +1,4 @@
-// Drawing plans, and printing them.
+// Drawing plans.
 #include "plan.hpp"
 
 #include <algorithm>
@@ -271,6 +271,42 @@ void draw_missing_link(std::uint64_t seed, Plan& plan) {
   plan.faults_end = std::max(plan.faults_end, at + 100'000);
 }
 
+// Links break between members that are all well, and hosts sleep so shortly that nobody is given up for it. At most as many
+// break as a minority has members, so that the group can go on; often many of one member, and all of one cause.
+void draw_broken_links(std::uint64_t seed, Plan& plan) {
+  Random random(seed, Purpose::breaks);
+  const auto nodes = static_cast<std::uint32_t>(plan.nodes.size());
+  const auto different = [](const NodePlan& node) { return node.imposter || node.throws_after > 0; };
+  const bool fit = nodes >= 3 && plan.suspect_after > 0 && !plan.storm &&
+                   std::none_of(plan.nodes.begin(), plan.nodes.end(), different);
+  if (!fit || !random.chance(1, 8)) return;
+  plan.actions.clear();
+  plan.founders.clear();
+  for (std::uint32_t i = 0; i < nodes; ++i) {
+    plan.founders.push_back(i);
+    plan.actions.push_back({static_cast<Ticks>(random.spread(1, 20'000)), Action::Kind::start, i, 0, 0, 0, Cut::nothing});
+  }
+  random.shuffle(plan.founders);
+  const auto patience = static_cast<std::uint64_t>(plan.suspect_after);
+  Ticks at = static_cast<Ticks>(random.spread(4'000'000, 8'000'000));
+  const auto center = static_cast<std::uint32_t>(random.below(nodes));
+  const bool star = random.chance(1, 2);
+  const auto breaks = static_cast<Ticks>(random.spread(1, random.chance(1, 2) ? 20'000 : patience));
+  plan.broken_links = static_cast<std::uint32_t>(random.between(1, (nodes - 1) / 2));
+  for (std::uint32_t i = 0; i < plan.broken_links; ++i) {
+    if (random.chance(1, 3)) {
+      const auto lasts = static_cast<Ticks>(random.spread(1, patience / 3));
+      plan.actions.push_back({at, Action::Kind::sleep, 0, 0, lasts, 0, Cut::nothing});
+    }
+    if (random.chance(1, 3)) at += static_cast<Ticks>(random.spread(1, random.chance(1, 2) ? 20'000 : patience));
+    const std::uint32_t from = star ? center : static_cast<std::uint32_t>(random.below(nodes));
+    const std::uint32_t to = (from + 1 + (star ? i : static_cast<std::uint32_t>(random.below(nodes - 1)))) % nodes;
+    plan.actions.push_back({at, Action::Kind::cut, from, to, breaks, 0, Cut::everything});
+    if (random.chance(1, 2)) plan.actions.push_back({at, Action::Kind::cut, to, from, breaks, 0, Cut::everything});
+  }
+  plan.faults_end = at + static_cast<Ticks>(random.spread(patience, 4 * patience));
+}
+
 }  // namespace
 
 Plan Plan::of(std::uint64_t seed) {
@@ -342,75 +378,9 @@ Plan Plan::of(std::uint64_t seed) {
   draw_senders(random, plan);
   if (random.chance(1, 6)) draw_restarts(random, plan);
   draw_missing_link(seed, plan);
+  draw_broken_links(seed, plan);
   std::stable_sort(plan.actions.begin(), plan.actions.end(), [](const Action& a, const Action& b) { return a.at < b.at; });
   return plan;
-}
-
-std::string to_string(const Action& action) {
-  const std::string node = std::to_string(action.node);
-  const std::string pair = node + "-" + std::to_string(action.other);
-  const char* const what = action.what == Cut::writes ? " writes" : action.what == Cut::messages ? " messages" : "";
-  std::string text = "at " + std::to_string(action.at) + "ns ";
-  switch (action.kind) {
-    case Action::Kind::start: return text + "start " + node;
-    case Action::Kind::start_apart:
-      return text + "start " + node + " apart from " + std::to_string(action.other) +
-             (action.count > 0 ? " from its first view on" : "") +
-             (action.ticks > 0 ? " breaks " + std::to_string(action.ticks) + "ns" : "");
-    case Action::Kind::crash: return text + "crash " + node;
-    case Action::Kind::crash_in_change: return text + "crash " + node + " in change " + std::to_string(action.count);
-    case Action::Kind::crash_at: return text + "crash " + node + " effect " + std::to_string(action.count);
-    case Action::Kind::crash_in_large: return text + "crash " + node + " in large " + std::to_string(action.count);
-    case Action::Kind::crash_in_relay: return text + "crash " + node + " in relay " + std::to_string(action.count);
-    case Action::Kind::pause_in_relay:
-      return text + "pause " + node + " " + std::to_string(action.ticks) + "ns in relay " + std::to_string(action.count);
-    case Action::Kind::sleep: return text + "all sleep " + std::to_string(action.ticks) + "ns";
-    case Action::Kind::pause: return text + "pause " + node + " " + std::to_string(action.ticks) + "ns";
-    case Action::Kind::cut:
-      return text + "cut " + pair + what + (action.ticks > 0 ? " breaks " + std::to_string(action.ticks) + "ns" : "");
-    case Action::Kind::cut_present: return text + "cut " + pair + what + " present";
-    case Action::Kind::heal: return text + "heal " + pair;
-    case Action::Kind::leave: return text + "leave " + node;
-    case Action::Kind::send:
-      return text + "send " + node + " " + std::to_string(action.other) + " " + std::to_string(action.count) +
-             (action.large ? " large" : "") + (action.ticks > 0 ? " built " + std::to_string(action.ticks) + "ns" : "");
-    case Action::Kind::refuse: return text + "refuse " + node + " " + std::to_string(action.ticks) + "ns";
-    case Action::Kind::stop: return text + "stop " + node;
-  }
-  return text;
-}
-
-std::string Plan::describe() const {
-  std::string text = "seed " + std::to_string(seed) + ": " + std::to_string(nodes.size()) + " nodes, suspect after " +
-                     std::to_string(suspect_after) + " ns" + (storm ? " (storm)" : "") + ", founders";
-  for (const std::uint32_t founder : founders) text += " " + std::to_string(founder);
-  if (clocks_go_back) text += ", clocks go back";
-  text += "\n  delay " + std::to_string(fabric.delay_ns_max) + ", jitter " + std::to_string(fabric.jitter_ns_max) +
-          ", lost " + std::to_string(fabric.lost_ns_max) + ", clogs " + std::to_string(fabric.clogs_in_1000) +
-          "/1000, messages of " + std::to_string(fabric.message_bytes_max) +
-          ", batches " + std::to_string(policy.send_batch_max) + "/" + std::to_string(policy.receive_batch_max) + "/" +
-          std::to_string(policy.delivery_batch_max) + ", unsent " + std::to_string(policy.unsent_bytes_max);
-  for (std::size_t i = 0; i < nodes.size(); ++i) {
-    const NodePlan& node = nodes[i];
-    text += "\n  node " + std::to_string(i) + ": host " + std::to_string(node.host) + ", step " +
-            std::to_string(node.step_ns_max) + ", refusals " + std::to_string(node.refusals_in_1000) + "/1000 of " +
-            std::to_string(node.refusal_ns_max) + ", busy " + std::to_string(node.busy_in_1000) + "/1000 of " +
-            std::to_string(node.busy_ns_max) + ", states " + std::to_string(node.state_ns_max) + ", late " +
-            std::to_string(node.late_ns_max) +
-            (node.throws_after > 0 ? ", throws after " + std::to_string(node.throws_after) : "") +
-            (node.imposter ? ", imposter" : "");
-  }
-  for (const SubgroupPlan& subgroup : subgroups) {
-    text += "\n  " + subgroup.name + (subgroup.mode == DeliveryMode::ordered ? " ordered" : " unordered") + ", ring " +
-            std::to_string(subgroup.profile.ring_bytes) + ", window " + std::to_string(subgroup.profile.window_messages) +
-            ", message " + std::to_string(subgroup.profile.message_bytes_max) + ", state " +
-            std::to_string(subgroup.state_bytes) + ", minimum " + std::to_string(subgroup.minimum) +
-            (subgroup.profile.split_rows ? ", ring split off" : "") + ", members";
-    for (std::size_t i = 0; i < nodes.size(); ++i) text += (subgroup.members >> i & 1) != 0 ? " " + std::to_string(i) : "";
-  }
-  text += "\n  " + std::to_string(senders.size()) + " senders";
-  for (const Action& action : actions) text += "\n  " + to_string(action);
-  return text + "\n  at " + std::to_string(faults_end) + "ns healed";
 }
 
 LayoutFunction layout_of(const std::vector<SubgroupPlan>& subgroups) {

@@ -101,6 +101,7 @@ struct Plan {
   Ticks suspect_after = 0;
   bool clocks_go_back = false;  ///< a later start may have a lower incarnation
   bool partition_safety = true;
+  std::uint32_t broken_links = 0;  ///< if not 0, nothing else happens to members, but for sleeps that are hardly noticed
   bool storm = false;  ///< so impatient that live members are suspected: nothing is promised but safety
   smc::Ablation policy;
   FabricOptions fabric;

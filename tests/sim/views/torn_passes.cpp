@@ -219,7 +219,7 @@ class Ending {
     }
     const State before = reader.change().state();
     const std::uint64_t accepted = reader.word(reader.layout().accepted());
-    reader.change().step(candidates_, true, quiet_for(who));
+    reader.change().step(candidates_, true, {quiet_for(who), false, reader.change().disputes().accusations()});
     reader.note_stores();
     const State after = reader.change().state();
     if (after == State::decided && before != State::decided) check_decision(reader);

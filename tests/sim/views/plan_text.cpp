@@ -1,0 +1,74 @@
+// Printing plans.
+#include "plan.hpp"
+
+namespace spindrift::sim {
+
+std::string to_string(const Action& action) {
+  const std::string node = std::to_string(action.node);
+  const std::string pair = node + "-" + std::to_string(action.other);
+  const char* const what = action.what == Cut::writes ? " writes" : action.what == Cut::messages ? " messages" : "";
+  std::string text = "at " + std::to_string(action.at) + "ns ";
+  switch (action.kind) {
+    case Action::Kind::start: return text + "start " + node;
+    case Action::Kind::start_apart:
+      return text + "start " + node + " apart from " + std::to_string(action.other) +
+             (action.count > 0 ? " from its first view on" : "") +
+             (action.ticks > 0 ? " breaks " + std::to_string(action.ticks) + "ns" : "");
+    case Action::Kind::crash: return text + "crash " + node;
+    case Action::Kind::crash_in_change: return text + "crash " + node + " in change " + std::to_string(action.count);
+    case Action::Kind::crash_at: return text + "crash " + node + " effect " + std::to_string(action.count);
+    case Action::Kind::crash_in_large: return text + "crash " + node + " in large " + std::to_string(action.count);
+    case Action::Kind::crash_in_relay: return text + "crash " + node + " in relay " + std::to_string(action.count);
+    case Action::Kind::pause_in_relay:
+      return text + "pause " + node + " " + std::to_string(action.ticks) + "ns in relay " + std::to_string(action.count);
+    case Action::Kind::sleep: return text + "all sleep " + std::to_string(action.ticks) + "ns";
+    case Action::Kind::pause: return text + "pause " + node + " " + std::to_string(action.ticks) + "ns";
+    case Action::Kind::cut:
+      return text + "cut " + pair + what + (action.ticks > 0 ? " breaks " + std::to_string(action.ticks) + "ns" : "");
+    case Action::Kind::cut_present: return text + "cut " + pair + what + " present";
+    case Action::Kind::heal: return text + "heal " + pair;
+    case Action::Kind::leave: return text + "leave " + node;
+    case Action::Kind::send:
+      return text + "send " + node + " " + std::to_string(action.other) + " " + std::to_string(action.count) +
+             (action.large ? " large" : "") + (action.ticks > 0 ? " built " + std::to_string(action.ticks) + "ns" : "");
+    case Action::Kind::refuse: return text + "refuse " + node + " " + std::to_string(action.ticks) + "ns";
+    case Action::Kind::stop: return text + "stop " + node;
+  }
+  return text;
+}
+
+std::string Plan::describe() const {
+  std::string text = "seed " + std::to_string(seed) + ": " + std::to_string(nodes.size()) + " nodes, suspect after " +
+                     std::to_string(suspect_after) + " ns" + (storm ? " (storm)" : "") + ", founders";
+  for (const std::uint32_t founder : founders) text += " " + std::to_string(founder);
+  if (clocks_go_back) text += ", clocks go back";
+  if (broken_links > 0) text += ", nothing but links breaks";
+  text += "\n  delay " + std::to_string(fabric.delay_ns_max) + ", jitter " + std::to_string(fabric.jitter_ns_max) +
+          ", lost " + std::to_string(fabric.lost_ns_max) + ", clogs " + std::to_string(fabric.clogs_in_1000) +
+          "/1000, messages of " + std::to_string(fabric.message_bytes_max) +
+          ", batches " + std::to_string(policy.send_batch_max) + "/" + std::to_string(policy.receive_batch_max) + "/" +
+          std::to_string(policy.delivery_batch_max) + ", unsent " + std::to_string(policy.unsent_bytes_max);
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    const NodePlan& node = nodes[i];
+    text += "\n  node " + std::to_string(i) + ": host " + std::to_string(node.host) + ", step " +
+            std::to_string(node.step_ns_max) + ", refusals " + std::to_string(node.refusals_in_1000) + "/1000 of " +
+            std::to_string(node.refusal_ns_max) + ", busy " + std::to_string(node.busy_in_1000) + "/1000 of " +
+            std::to_string(node.busy_ns_max) + ", states " + std::to_string(node.state_ns_max) + ", late " +
+            std::to_string(node.late_ns_max) +
+            (node.throws_after > 0 ? ", throws after " + std::to_string(node.throws_after) : "") +
+            (node.imposter ? ", imposter" : "");
+  }
+  for (const SubgroupPlan& subgroup : subgroups) {
+    text += "\n  " + subgroup.name + (subgroup.mode == DeliveryMode::ordered ? " ordered" : " unordered") + ", ring " +
+            std::to_string(subgroup.profile.ring_bytes) + ", window " + std::to_string(subgroup.profile.window_messages) +
+            ", message " + std::to_string(subgroup.profile.message_bytes_max) + ", state " +
+            std::to_string(subgroup.state_bytes) + ", minimum " + std::to_string(subgroup.minimum) +
+            (subgroup.profile.split_rows ? ", ring split off" : "") + ", members";
+    for (std::size_t i = 0; i < nodes.size(); ++i) text += (subgroup.members >> i & 1) != 0 ? " " + std::to_string(i) : "";
+  }
+  text += "\n  " + std::to_string(senders.size()) + " senders";
+  for (const Action& action : actions) text += "\n  " + to_string(action);
+  return text + "\n  at " + std::to_string(faults_end) + "ns healed";
+}
+
+}  // namespace spindrift::sim
