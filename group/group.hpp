@@ -184,7 +184,8 @@ class Group {
 
   /// An object of type T that all members of the subgroup change in the same order, made from `arguments`; once per
   /// subgroup, in place of on_delivery and on_state. Include <spindrift/replicated.hpp>. Throws bad_argument (unknown
-  /// subgroup, or it has handlers or an object already), group_closed.
+  /// subgroup, unordered, or it has handlers or an object already), unsupported (its state is with other members, and T
+  /// gives no way to take it), group_closed.
   template <class T, class... Arguments>
   [[nodiscard]] Replicated<T> replicated(std::string_view subgroup, Arguments&&... arguments);
 
@@ -215,7 +216,8 @@ class Group {
   /// go on without this one, and this returns. Waits for the handlers of all members of its subgroups; the log says for
   /// whom, if that takes long. What would still be delivered here in a subgroup without on_delivery is discarded, so that a
   /// program which gives up before it has set its handlers holds up nobody. Returns at once if this member has left already.
-  /// Throws what ended this member if that came first: removed, no_majority, handler_failed (a handler threw), resource;
+  /// Throws what ended this member if that came first: removed, no_majority, handler_failed (a handler threw), resource,
+  /// refused, unsupported or bad_input (a replicated object could not take its subgroup's state, so that this member left);
   /// and bad_argument from a handler, whose return it would wait for.
   void leave();
 

@@ -29,6 +29,7 @@ class ReplicaChannelOf final : public ReplicaChannel {
   }
   [[nodiscard]] std::size_t private_bytes_max() const noexcept override { return core_.private_post().bytes_max(); }
   [[nodiscard]] NodeId self() const noexcept override { return core_.self(); }
+  [[nodiscard]] const std::string& subgroup() const noexcept override { return channel_.name(); }
   [[nodiscard]] const std::shared_ptr<const group::HandlerThreads>& handler_threads() const noexcept override {
     return core_.handler_threads();
   }
@@ -91,6 +92,13 @@ views::Member::Step GroupCore::step() {
     const Time now = environment_.clock.now();
     views::Member::Step done = member_->step(now);
     if (replicas_.any() && member_->epoch() != nullptr) replicas_.on_pass(*member_);
+    if (replicas_.refusal() && !member_->leave_requested()) {  // as `leave`, which no poller could wait for
+      environment_.state.close();
+      for (const auto& channel : channels_) channel->discard_if_unhandled();
+      private_post_.close();
+      member_->request_leave();
+      for (const auto& channel : channels_) channel->let_all_go();
+    }
     done.progress = done.progress || posted;
     // A member that others wait for in vain ends by itself, and says why; nobody has to remove it.
     const group::ConclusionWatch::Finding held_up = reports_->conclusion.look(*member_, channels_, now);
@@ -122,7 +130,7 @@ void GroupCore::publish_state() {
   if (views::is_between_views(state)) status_->on_waiting(group::awaited_applications(*member_, channels_));
   if (state == published_) return;
   published_ = state;
-  const std::optional<Error>& failure = member_->failure();
+  const std::optional<Error>& failure = state == MemberState::left ? replicas_.refusal() : member_->failure();
   std::optional<group::MemberStatus::End> end;
   if (state == MemberState::left) end = {{"left", {}, wall_clock_ms()}};
   if (failure) end = {{std::string(to_string(failure->kind())), failure->to_string(), wall_clock_ms()}};

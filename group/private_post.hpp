@@ -27,7 +27,9 @@ class PrivatePost {
   [[nodiscard]] bool try_send(NodeId to, std::span<const std::byte> message);
   /// An answer of a replica; never waits.
   void send_answer(NodeId to, std::uint64_t tag, std::span<const std::byte> message);
-  /// No more is taken; waits until what was taken of the application is on its way.
+  /// No more is taken.
+  void close() { messages_.close(); }
+  /// The same, and waits until what was taken of the application is on its way.
   void wind_up();
 
   // The poller.

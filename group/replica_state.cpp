@@ -6,10 +6,19 @@
 
 namespace spindrift::replicated {
 
-void ReplicaState::set_loading(bool loading) {
+void ReplicaState::set(Stage stage) {
   {
     const std::lock_guard lock(mutex_);
-    loading_.store(loading, std::memory_order_release);
+    if (stage_.load(std::memory_order_relaxed) != Stage::given_up) stage_.store(stage, std::memory_order_release);
+  }
+  changed_.notify_all();
+}
+
+void ReplicaState::give_up(const Error& why) {
+  {
+    const std::lock_guard lock(mutex_);
+    ended_ = why;
+    stage_.store(Stage::given_up, std::memory_order_release);
   }
   changed_.notify_all();
 }
@@ -17,14 +26,14 @@ void ReplicaState::set_loading(bool loading) {
 void ReplicaState::end(const Error& why) {
   {
     const std::lock_guard lock(mutex_);
-    ended_ = why;
+    if (!ended_) ended_ = why;
   }
   changed_.notify_all();
 }
 
 void ReplicaState::await_loaded(std::optional<Duration> limit) const {
   if (is_loaded()) return;
-  if (handlers_->is_one()) {
+  if (stage() == Stage::loading && handlers_->is_one()) {
     throw Exception(Error(ErrorKind::would_block, "the state of this replicated object is still on its way here, and a "
                                                   "handler cannot wait for it")
                         .fix("call loaded() on a thread of the application first"));

@@ -1,5 +1,5 @@
 // Whether a replica has its subgroup's state, and waiting for it: a member that joins gets the state after it has attached
-// its object.
+// its object. A node outside of the subgroup has none, and who cannot take the state gives up.
 #pragma once
 
 #include <atomic>
@@ -7,6 +7,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <utility>
 
 #include <spindrift/core/clock.hpp>
@@ -17,20 +18,35 @@ namespace spindrift::replicated {
 
 class ReplicaState {
  public:
+  enum class Stage : std::uint8_t {
+    outside,   ///< this node is not in the subgroup
+    loading,   ///< the state is on its way
+    here,      ///< deliveries keep it up
+    given_up,  ///< the state cannot be taken here; for good
+  };
+
   explicit ReplicaState(std::shared_ptr<const group::HandlerThreads> handlers) : handlers_(std::move(handlers)) {}
 
   /// Any thread.
-  [[nodiscard]] bool is_loaded() const noexcept { return !loading_.load(std::memory_order_acquire); }
-  /// Any thread. Throws would_block in a handler, timed_out, and the reason for the group's end, if it is not loaded.
+  [[nodiscard]] Stage stage() const noexcept { return stage_.load(std::memory_order_acquire); }
+  [[nodiscard]] bool is_loaded() const noexcept {
+    const Stage now = stage();
+    return now == Stage::here || now == Stage::outside;
+  }
+  /// Any thread. Throws would_block in a handler, timed_out, and the reason for the end or for giving up, if it is not
+  /// loaded.
   void await_loaded(std::optional<Duration> limit) const;
 
   // The poller, or before it knows of the replica.
-  void set_loading(bool loading);
+  void set(Stage stage);
+  /// No state comes any more.
   void end(const Error& why);
+  /// It cannot be taken.
+  void give_up(const Error& why);
 
  private:
   const std::shared_ptr<const group::HandlerThreads> handlers_;
-  std::atomic<bool> loading_{false};
+  std::atomic<Stage> stage_{Stage::here};
   mutable std::mutex mutex_;
   mutable std::condition_variable changed_;
   std::optional<Error> ended_;  // behind the mutex

@@ -27,16 +27,22 @@ Replicas::~Replicas() = default;
 
 ReplicaBase& Replicas::attach(Channel& subgroup, std::unique_ptr<ReplicaChannel> channel, const Maker& make) {
   const SubgroupId id = subgroup.id();
+  if (subgroup.description().mode != DeliveryMode::ordered) {
+    throw Exception(Error(ErrorKind::bad_argument, "subgroup " + subgroup.name() + " carries no replicated object: it is "
+                                                   "unordered, and the replicas would come to differ")
+                        .fix("use a subgroup in ordered mode"));
+  }
   auto object_made = make(*channel);
   ReplicaBase& object = *object_made;
+  require_way_in(object, id);
   subgroup.set_replica(
       [&object](std::ostream& to) {
         const std::vector<std::byte> state = value_or_throw(object.save());
         to.write(reinterpret_cast<const char*>(state.data()), static_cast<std::streamsize>(state.size()));
       },
-      [&object](std::istream& from) {
+      [this, &object](std::istream& from) {
         const std::string state{std::istreambuf_iterator<char>(from), {}};
-        value_or_throw(object.load(std::as_bytes(std::span(state))));
+        load(object, std::as_bytes(std::span(state)));
       });
   {
     std::lock_guard lock(mutex_);
@@ -48,6 +54,21 @@ ReplicaBase& Replicas::attach(Channel& subgroup, std::unique_ptr<ReplicaChannel>
   }
   subgroup.set_handler([&object](std::span<const Delivery> batch) { object.on_delivery(batch); }, HandlerThread::shared);
   return object;
+}
+
+// Thrown while nothing has been attached, so that the program may leave in order.
+void Replicas::require_way_in(const ReplicaBase& object, SubgroupId id) const {
+  const std::optional<Error> untransferable = object.untransferable();
+  std::lock_guard lock(mutex_);
+  if (untransferable && loading_[id.value()]) throw Exception(*untransferable);
+}
+
+// A member that cannot take the state leaves in order: one that failed would cost a small group its majority.
+void Replicas::load(ReplicaBase& object, std::span<const std::byte> state) {
+  const auto loaded = object.load(state);
+  if (loaded) return;
+  if (!refusal_) refusal_ = loaded.error();
+  object.give_up(loaded.error());
 }
 
 std::vector<Replicas::Replica*> Replicas::all() const {

@@ -24,7 +24,8 @@ class Replicas {
   Replicas();
   ~Replicas();
 
-  /// Any thread. `channel` is what the object has of its group. Throws bad_argument: the subgroup has handlers.
+  /// Any thread. `channel` is what the object has of its group. Throws bad_argument: the subgroup has handlers, or is
+  /// unordered; unsupported: the subgroup has a state, which the object's type cannot take.
   ReplicaBase& attach(Channel& subgroup, std::unique_ptr<ReplicaChannel> channel, const Maker& make);
 
   // The poller.
@@ -35,12 +36,17 @@ class Replicas {
   /// A private message with a replica's tag.
   void on_private(std::uint64_t tag, NodeId from, std::span<const std::byte> message);
   void on_end(const Error& why);
+  /// Why this member has to leave: a state came that an object cannot take.
+  [[nodiscard]] const std::optional<Error>& refusal() const noexcept { return refusal_; }
 
  private:
   struct Replica;
+  void require_way_in(const ReplicaBase& object, SubgroupId id) const;
+  void load(ReplicaBase& object, std::span<const std::byte> state);
   [[nodiscard]] std::vector<Replica*> all() const;
 
   std::atomic<bool> any_{false};
+  std::optional<Error> refusal_;  // the poller's
   mutable std::mutex mutex_;
   // Behind the mutex. The list only grows.
   std::vector<std::unique_ptr<Replica>> replicas_;

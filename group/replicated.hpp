@@ -33,8 +33,8 @@ class Replicated {
   explicit Replicated(ReplicaCore<T>& core) noexcept : core_(core) {}
 
   /// Calls a non-const member function at every replica, at the same place of the order. Returns when the call is on its
-  /// way. Throws as Subgroup::send (bad_argument: the arguments are larger than its messages may be); what the method throws
-  /// comes out of the future.
+  /// way; waits for the state as `loaded` before. Throws as Subgroup::send (bad_argument: the arguments are larger than its
+  /// messages may be) and as `loaded`; what the method throws comes out of the future.
   template <auto method, class... Arguments>
   auto update(Arguments&&... arguments) {
     if constexpr (check_update<method>())
@@ -50,14 +50,15 @@ class Replicated {
 
   /// Waits until the own replica has the subgroup's state, which a member that joins a running group gets from another one
   /// once it has attached the object; at all others at once. Throws timed_out, would_block in a handler that would have to
-  /// wait, and the reason for the group's end.
+  /// wait, the reason for the group's end, and why the state cannot be taken here: refused (this program's Methods differ
+  /// from those of the others), unsupported (the type cannot be loaded), bad_input. This member has left, or leaves, then.
   void loaded(std::optional<Duration> limit = {}) const { core_.state().await_loaded(limit); }
   /// Whether `loaded` would return at once.
   [[nodiscard]] bool is_loaded() const noexcept { return core_.state().is_loaded(); }
 
   /// Calls a const member function of the own replica, now: it sees what is applied here, which may be behind. Costs no
   /// message, and holds up updates while it runs. It must not start calls. Waits for the state as `loaded` does, so that it
-  /// never sees an object that has not got it.
+  /// never sees an object that has not got it. Throws as `loaded`, and bad_argument at a node that is not in the subgroup.
   template <auto method, class... Arguments>
   auto query(Arguments&&... arguments) const {
     if constexpr (check_query<method>()) return core_.template read<method>(std::forward<Arguments>(arguments)...);

@@ -39,8 +39,51 @@ ReplicaBase::~ReplicaBase() {
   on_end(Error(ErrorKind::group_closed, "the group of this replicated object has ended"));
 }
 
+Error ReplicaBase::no_way_to_travel() const {
+  return Error(ErrorKind::unsupported, "node " + std::to_string(channel_.self().value()) +
+                                           " cannot get the state of the replicated object in subgroup " +
+                                           channel_.subgroup() + ": its type gives no way to save and load it")
+      .fix("give the type `template <class Archive> void serialize(Archive&)`, or save(std::ostream&) const and "
+           "load(std::istream&), at all members");
+}
+
+Error ReplicaBase::no_state_here() const {
+  return Error(ErrorKind::refused, "node " + std::to_string(channel_.self().value()) +
+                                       " was asked for the state of the replicated object in subgroup " +
+                                       channel_.subgroup() + ", which it could not take itself");
+}
+
+std::vector<std::byte> ReplicaBase::begin_state(StateForm form) const {
+  const auto head = field_bytes(StateHead{methods_digest_, static_cast<std::uint64_t>(form)});
+  return {head.begin(), head.end()};
+}
+
+Result<std::span<const std::byte>> ReplicaBase::open_state(std::span<const std::byte> state, StateForm own) const {
+  const auto head = field_at_front<StateHead>(state);
+  if (!head) return Error(ErrorKind::bad_input, "the state of a replicated object is cut off");
+  const bool other_methods = head->digest != methods_digest_;
+  if (!other_methods && own == StateForm::none) return no_way_to_travel();
+  if (other_methods || head->form != static_cast<std::uint64_t>(own)) {
+    return Error(ErrorKind::refused, "node " + std::to_string(channel_.self().value()) +
+                                         " cannot join in the replicated object of subgroup " + channel_.subgroup() +
+                                         ": the members that have its state " +
+                                         (other_methods ? "list other Methods" : "save it in another form, or not at all"))
+        .fix("run the same program at all members");
+  }
+  return state.subspan(sizeof *head);
+}
+
+void ReplicaBase::require_membership() const {
+  if (state_.stage() != replicated::ReplicaState::Stage::outside) return;
+  throw Exception(Error(ErrorKind::bad_argument, "node " + std::to_string(channel_.self().value()) +
+                                                     " is not in subgroup " + channel_.subgroup() +
+                                                     " now, and its replica is not kept up")
+                      .fix("query at a member of the subgroup, or let the layout put this node into it"));
+}
+
 void ReplicaBase::start(std::vector<std::byte>& message, std::uint32_t method, Ask ask,
                         const std::shared_ptr<replicated::ReplicatedCall>& call) {
+  state_.await_loaded({});
   const std::uint64_t id = calls_.add(call);
   put_head(message, Request{methods_digest_, id, method, ask});
   try {
@@ -52,6 +95,7 @@ void ReplicaBase::start(std::vector<std::byte>& message, std::uint32_t method, A
 }
 
 void ReplicaBase::on_delivery(std::span<const Delivery> batch) {
+  if (state_.stage() == replicated::ReplicaState::Stage::given_up) return;
   for (const Delivery& delivery : batch) {
     try {
       deliver(delivery);
@@ -125,6 +169,7 @@ void ReplicaBase::send_reply(NodeId caller, Reply head) {
 }
 
 void ReplicaBase::on_private(NodeId from, std::span<const std::byte> message) {
+  if (state_.stage() == replicated::ReplicaState::Stage::given_up) return;
   try {
     take_reply(from, message);
   } catch (const replicated::BadBytes& bad) {
@@ -145,8 +190,26 @@ void ReplicaBase::take_reply(NodeId from, std::span<const std::byte> message) {
   calls_.forget_if_done(reply.call);
 }
 
+// A subgroup without enough members is empty: what its members had stays as it is.
+replicated::ReplicaState::Stage ReplicaBase::stage_with(std::span<const NodeId> members, bool loading) const {
+  using Stage = replicated::ReplicaState::Stage;
+  if (loading) return Stage::loading;
+  if (members.empty()) return state_.stage();
+  return std::find(members.begin(), members.end(), channel_.self()) == members.end() ? Stage::outside : Stage::here;
+}
+
+void ReplicaBase::begin(std::span<const NodeId> members, bool loading) {
+  members_.assign(members.begin(), members.end());
+  state_.set(members.empty() ? replicated::ReplicaState::Stage::outside : stage_with(members, loading));
+}
+
+void ReplicaBase::give_up(const Error& why) {
+  state_.give_up(why);
+  calls_.on_end(why);
+}
+
 void ReplicaBase::on_view(std::span<const NodeId> members, bool loading) {
-  state_.set_loading(loading);
+  state_.set(stage_with(members, loading));
   members_.assign(members.begin(), members.end());
   calls_.on_view(members);
 }

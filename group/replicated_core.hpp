@@ -8,6 +8,7 @@
 #include <array>
 #include <istream>
 #include <memory>
+#include <optional>
 #include <ostream>
 #include <shared_mutex>
 #include <span>
@@ -41,6 +42,7 @@ class ReplicaChannel {
   virtual void send_private(NodeId to, std::span<const std::byte> message) = 0;
   [[nodiscard]] virtual std::size_t private_bytes_max() const noexcept = 0;  ///< of one
   [[nodiscard]] virtual NodeId self() const noexcept = 0;
+  [[nodiscard]] virtual const std::string& subgroup() const noexcept = 0;  ///< its name
   /// The threads that must not wait for this group.
   [[nodiscard]] virtual const std::shared_ptr<const group::HandlerThreads>& handler_threads() const noexcept = 0;
   /// Accuses the node of bytes that no correct member writes; `what` says what is wrong with them. On the poller thread.
@@ -58,10 +60,7 @@ class ReplicaBase {
 
   /// The members of the subgroup at first, and whether its state is on its way here. Before any other entry point; any
   /// thread.
-  void begin(std::span<const NodeId> members, bool loading) {
-    members_.assign(members.begin(), members.end());
-    state_.set_loading(loading);
-  }
+  void begin(std::span<const NodeId> members, bool loading);
   /// Messages of the subgroup in their order.
   void on_delivery(std::span<const Delivery> batch);
   /// A private message of another member.
@@ -70,21 +69,25 @@ class ReplicaBase {
   /// on its way here.
   void on_view(std::span<const NodeId> members, bool loading);
   /// The state is here.
-  void on_loaded() { state_.set_loading(false); }
+  void on_loaded() { state_.set(replicated::ReplicaState::Stage::here); }
   /// All members have delivered what is below `frontier` in the current view. Called when it grew.
   void on_stable(SequenceNumber frontier);
   /// Nothing will be called any more; waiting callers are told `why`. The channel is not used after it.
   void on_end(const Error& why);
+  /// The state that came cannot be taken here: whoever waits is told `why`, and the object takes and gives nothing any more.
+  void give_up(const Error& why);
 
   /// Any thread.
   [[nodiscard]] const replicated::ReplicaState& state() const noexcept { return state_; }
 
-  /// The object's state for a joiner, between two deliveries; any thread. Errors: unsupported, if the type gives no way to
-  /// save it.
+  /// The object's state for a joiner, between two deliveries; any thread. A type that gives no way to save it saves that it
+  /// has none, which no joiner can load. Errors: resource; refused, where it was given up.
   [[nodiscard]] virtual Result<std::vector<std::byte>> save() const = 0;
   /// Replaces the state by what another member saved; any thread, between two deliveries, before `on_loaded`. Errors:
-  /// bad_input.
+  /// unsupported (the type gives no way to), refused (it is of a type with other methods), bad_input.
   [[nodiscard]] virtual Result<void> load(std::span<const std::byte> state) = 0;
+  /// Why the type's state cannot travel. Nothing: it can.
+  [[nodiscard]] virtual std::optional<Error> untransferable() const = 0;
 
  protected:
   /// The replicas' part in a call.
@@ -107,7 +110,22 @@ class ReplicaBase {
     std::uint64_t left;   ///< bytes of the answer that follow in later pieces
   };
 
-  /// Starts a call: the message is sent when this returns. It is space for the request, then the arguments.
+  /// The words before a saved state.
+  struct StateHead {
+    std::uint64_t digest;  ///< of the list of methods
+    std::uint64_t form;    ///< StateForm
+  };
+  enum class StateForm : std::uint64_t { none, stream, archive };
+  /// The bytes behind the head. Errors: refused, unsupported, bad_input.
+  [[nodiscard]] Result<std::span<const std::byte>> open_state(std::span<const std::byte> state, StateForm own) const;
+  [[nodiscard]] std::vector<std::byte> begin_state(StateForm form) const;
+  [[nodiscard]] Error no_way_to_travel() const;
+  [[nodiscard]] Error no_state_here() const;
+  /// Throws bad_argument: this node is not in the subgroup, so that no delivery keeps the object up.
+  void require_membership() const;
+
+  /// Starts a call: the message is sent when this returns. It is space for the request, then the arguments. Waits until the
+  /// state is here: a member that has another list of methods finds out by that, and does not speak before.
   void start(std::vector<std::byte>& message, std::uint32_t method, Ask ask,
              const std::shared_ptr<replicated::ReplicatedCall>& call);
   [[nodiscard]] const std::shared_ptr<const group::HandlerThreads>& handlers() const noexcept { return handlers_; }
@@ -124,6 +142,7 @@ class ReplicaBase {
   void apply_own(const Delivery& delivery, const Request& request, std::span<const std::byte> arguments);
   void apply(NodeId caller, const Request& request, std::span<const std::byte> arguments);
   void send_reply(NodeId caller, Reply head);
+  [[nodiscard]] replicated::ReplicaState::Stage stage_with(std::span<const NodeId> members, bool loading) const;
   void take_reply(NodeId from, std::span<const std::byte> message);
 
   ReplicaChannel& channel_;
@@ -168,6 +187,7 @@ class ReplicaCore final : public ReplicaBase {
     using Returned = typename replicated::Traits<method>::Result;
     if constexpr (check_given<method, Given...>()) {
       state().await_loaded({});
+      require_membership();
       // The poller alone writes; it may be here from within a method of the object, and then holds the lock.
       std::shared_lock lock(object_mutex_, std::defer_lock);
       if (!handlers()->is_poller()) lock.lock();
@@ -176,9 +196,8 @@ class ReplicaCore final : public ReplicaBase {
   }
 
   [[nodiscard]] Result<std::vector<std::byte>> save() const override {
-    std::vector<std::byte> bytes;
-    const std::uint64_t digest = methods_digest();
-    replicated::put(bytes, digest);
+    if (state().stage() == replicated::ReplicaState::Stage::given_up) return no_state_here();
+    std::vector<std::byte> bytes = begin_state(form);
     try {
       const std::shared_lock lock(object_mutex_);
       if constexpr (streams) {
@@ -187,10 +206,6 @@ class ReplicaCore final : public ReplicaBase {
         replicated::put(bytes, text.str());
       } else if constexpr (archives) {
         replicated::put(bytes, object_);
-      } else {
-        return Error(ErrorKind::unsupported, "the state of this replicated type cannot be given to a joiner")
-            .fix("give the type `template <class Archive> void serialize(Archive&)`, or save(std::ostream&) const and "
-                 "load(std::istream&)");
       }
     } catch (const std::exception& failure) {
       return Error(ErrorKind::resource, "the state of a replicated object could not be saved")
@@ -200,18 +215,20 @@ class ReplicaCore final : public ReplicaBase {
   }
 
   [[nodiscard]] Result<void> load(std::span<const std::byte> state) override {
+    SPINDRIFT_TRY_ASSIGN(const std::span<const std::byte> object, open_state(state, form));
     try {
-      if (state.size() < sizeof(std::uint64_t)) throw replicated::BadBytes("the state is cut off");
-      std::uint64_t digest = 0;
-      replicated::take(state.first(sizeof digest), digest);
-      if (digest != methods_digest()) throw replicated::BadBytes("the state is of a type with other methods");
       const std::unique_lock lock(object_mutex_);
-      load_object(state.subspan(sizeof digest));
+      load_object(object);
     } catch (const std::exception& broken) {
       return Error(ErrorKind::bad_input, "the state of a replicated object cannot be read")
           .because(Error(ErrorKind::bad_input, broken.what()));
     }
     return {};
+  }
+
+  [[nodiscard]] std::optional<Error> untransferable() const override {
+    if (form != StateForm::none) return std::nullopt;
+    return no_way_to_travel();
   }
 
  private:
@@ -251,6 +268,7 @@ class ReplicaCore final : public ReplicaBase {
   };
   static constexpr bool archives = cereal::traits::is_output_serializable<T, replicated::ValueWriter>::value &&
                                    cereal::traits::is_input_serializable<T, replicated::ValueReader>::value;
+  static constexpr StateForm form = streams ? StateForm::stream : archives ? StateForm::archive : StateForm::none;
 
   void load_object([[maybe_unused]] std::span<const std::byte> bytes) {
     if constexpr (streams) {
@@ -260,8 +278,6 @@ class ReplicaCore final : public ReplicaBase {
       object_.load(stream);
     } else if constexpr (archives) {
       replicated::take(bytes, object_);
-    } else {
-      throw replicated::BadBytes("this type has no way to load it");
     }
   }
 

@@ -47,6 +47,7 @@ class ReplicaFixture {
     }
     [[nodiscard]] std::size_t private_bytes_max() const noexcept override { return fixture_.message_bytes_max; }
     [[nodiscard]] spindrift::NodeId self() const noexcept override { return self_; }
+    [[nodiscard]] const std::string& subgroup() const noexcept override { return fixture_.subgroup_; }
     [[nodiscard]] const std::shared_ptr<const spindrift::group::HandlerThreads>& handler_threads() const noexcept override {
       return fixture_.handlers_;
     }
@@ -160,6 +161,7 @@ class ReplicaFixture {
   }
 
   std::mutex mutex_;
+  const std::string subgroup_ = "orders";
   std::shared_ptr<const spindrift::group::HandlerThreads> handlers_ = std::make_shared<spindrift::group::HandlerThreads>();
   std::deque<Sent> ordered_;
   std::deque<Sent> private_;
