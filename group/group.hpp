@@ -167,8 +167,10 @@ struct GroupOptions {
 class Group {
  public:
   /// Joins: returns when this process is in an active view: the first one, founded with all [SPINDRIFT] founders, or that of
-  /// a running group. Throws: bad_config, resource, unsupported, refused (a peer's configuration differs, or the id is in
-  /// use), timed_out (nobody was there within [SPINDRIFT] join_timeout_ms; the message names who is missing).
+  /// a running group. Throws: bad_config, resource, unsupported, refused (a peer's configuration differs, the id is in use,
+  /// or its keys do not do), timed_out (nobody was there within [SPINDRIFT] join_timeout_ms; the message names who is
+  /// missing), handler_failed (`on_view` or another of the options threw), and removed or no_majority, where the first view
+  /// ends before it is active.
   explicit Group(const Config& config, GroupOptions options = {});
   /// The same, for experiments alone (group/probe.hpp, which is not installed).
   Group(const Config& config, GroupOptions options, const group::Probe& probe);

@@ -105,6 +105,7 @@ views::Member::Step GroupCore::step() {
     if (held_up.stuck) member_->stop(*held_up.stuck);
     done.wake_at = std::min(
         {done.wake_at, channels_.offer_space(now), reports_->leave.look(*member_, now), held_up.look_again});
+    status_->on_leave_waits(reports_->leave.waits());
     return done;
   } catch (const std::bad_alloc&) {
     member_->stop(out_of_memory());

@@ -89,7 +89,6 @@ class GroupCore final : public views::Upcalls {
   void begin_status(std::uint64_t incarnation);
   void make_member(const group::Probe& probe);
   void await_view();
-  [[nodiscard]] std::string meeting_place(const std::vector<NodeId>& missing) const;
   void end_poller() noexcept;
   void refuse_handlers(const std::string& call) const;
 

@@ -11,6 +11,7 @@
 #include <spindrift/core/limits.hpp>
 #include <spindrift/core/log.hpp>
 #include <spindrift/core/runtime_path.hpp>
+#include <spindrift/fabric/connected/socket_address.hpp>
 #include <spindrift/fabric/fabric_name.hpp>
 #include <spindrift/group/group_core.hpp>
 #include <spindrift/group/group_fabric.hpp>
@@ -33,6 +34,60 @@ std::string joined(const std::vector<NodeId>& nodes) {
   std::string text;
   for (const NodeId node : nodes) text += (text.empty() ? "" : ", ") + std::to_string(node.value());
   return text;
+}
+
+/// Why one of these nodes cannot be called: its host's name has no address. A name server may be asked.
+std::optional<Error> nameless(const Config& config, const std::vector<NodeId>& nodes) {
+  const auto fabric = fabric::FabricName::parse(config.fabric());
+  CHECK(fabric.ok());  // it was opened
+  const std::string own = config.address_of(config.local_id());
+  for (const NodeId node : nodes) {
+    const std::string address = config.address_of(node);
+    if (address.empty() || (fabric->shm && (!fabric->mixed() || fabric->maps(own, address)))) continue;
+    if (const auto resolved = fabric::connected::resolve(address, false); !resolved) return resolved.error();
+  }
+  return std::nullopt;
+}
+
+/// Names what this node and those that it has not met must have alike.
+std::string meeting_place(const Config& config, const std::vector<NodeId>& missing) {
+  const auto fabric = fabric::FabricName::parse(config.fabric());
+  CHECK(fabric.ok());  // it was opened
+  if (fabric->shm && !fabric->mixed()) return "runtime_directory";
+  std::vector<NodeId> neighbors;
+  std::copy_if(missing.begin(), missing.end(), std::back_inserter(neighbors),
+               [&](NodeId node) { return fabric->maps(config.address_of(config.local_id()), config.address_of(node)); });
+  if (neighbors.empty()) return "addresses, which they can reach";
+  return "addresses, and node " + joined(neighbors) + ", on this node's host as addresses say, with runtime_directory " +
+         config.runtime_directory();
+}
+
+std::string waited_for(const std::string& node, std::chrono::milliseconds waited, const std::string& what) {
+  return node + " waited " + std::to_string(waited.count()) + " ms for " + what;
+}
+
+/// Why no view came in time. `missing`: the nodes without a connection.
+Error late(const Config& config, std::chrono::milliseconds waited, bool sees_group, const std::vector<NodeId>& missing) {
+  const std::string self = "node " + std::to_string(config.local_id().value());
+  // A group takes in a second process of a node when the first gives no sign of life.
+  if (sees_group && missing.empty()) {
+    return Error(ErrorKind::refused, waited_for(self, waited, "a view") +
+                                         ": it has a connection with every node of the group, which does not take it in, as "
+                                         "it does where another process is " + self + " already and lives")
+        .fix("end that process, which may run on another host or with another runtime_directory, or give this one another "
+             "id ([DERECHO] local_id, --id)");
+  }
+  const std::string what = waited_for(self, waited, sees_group || missing.empty() ? "a view" : "node " + joined(missing));
+  if (const std::optional<Error> unresolved = nameless(config, missing))
+    return Error(ErrorKind::timed_out, what).because(*unresolved).fix(unresolved->fix());
+  if (sees_group) {
+    return Error(ErrorKind::timed_out, what + ": it sees the group, and has no connection with node " + joined(missing))
+        .fix("a group takes in who has a connection with all of its members: see that those of them that run and this node "
+             "have the same [SPINDRIFT] " + meeting_place(config, missing) + ", and that no other process is " + self);
+  }
+  return Error(ErrorKind::timed_out, what)
+      .fix("start the missing nodes with the same configuration and [SPINDRIFT] " + meeting_place(config, missing) +
+           ", or raise join_timeout_ms");
 }
 
 /// A program's own layout may not know what the configuration says of rows.
@@ -142,32 +197,11 @@ void GroupCore::await_view() {
   end_poller();  // before its member is asked
   const auto waited = std::chrono::duration_cast<std::chrono::milliseconds>(config_.join_timeout());
   const auto [sees_group, missing] = member_->awaited();
-  const bool unlinked = sees_group && !missing.empty();
-  std::string what = environment_.state.own_name() + " waited " + std::to_string(waited.count()) + " ms for " +
-                     (missing.empty() || sees_group ? "a view" : "node " + joined(missing));
-  if (unlinked) what += ": it sees the group, and has no connection with node " + joined(missing);
-  const std::string fix =
-      unlinked ? "a group takes in who has a connection with all of its members: see that those of them that run and this "
-                 "node have the same [SPINDRIFT] " + meeting_place(missing)
-               : "start the missing nodes with the same configuration and [SPINDRIFT] " + meeting_place(missing) +
-                     ", or raise join_timeout_ms";
-  Error why = starved ? Error(ErrorKind::resource, what).because(out_of_descriptors())
-                      : Error(ErrorKind::timed_out, what).fix(fix);
+  Error why = starved ? Error(ErrorKind::resource, waited_for(environment_.state.own_name(), waited, "a view"))
+                            .because(out_of_descriptors())
+                      : late(config_, waited, sees_group, missing);
   status_->on_failure(why);  // no poller does it any more
   throw Exception(std::move(why));
-}
-
-// Names what this node and those that it has not met must have alike.
-std::string GroupCore::meeting_place(const std::vector<NodeId>& missing) const {
-  const auto fabric = fabric::FabricName::parse(config_.fabric());
-  CHECK(fabric.ok());  // it was opened
-  if (fabric->shm && !fabric->mixed()) return "runtime_directory";
-  std::vector<NodeId> neighbors;
-  std::copy_if(missing.begin(), missing.end(), std::back_inserter(neighbors),
-               [&](NodeId node) { return fabric->maps(config_.address_of(self()), config_.address_of(node)); });
-  if (neighbors.empty()) return "addresses, which they can reach";
-  return "addresses, and node " + joined(neighbors) + ", on this node's host as addresses say, with runtime_directory " +
-         config_.runtime_directory();
 }
 
 }  // namespace spindrift

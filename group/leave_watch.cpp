@@ -26,6 +26,7 @@ Time LeaveWatch::look(const views::Member& member, Time now) {
   if (!next_report_) next_report_ = now + report_after;
   if (now < *next_report_) return *next_report_;
   next_report_ = now + report_interval;
+  waits_.clear();
   for (const AwaitedTaking& awaited : awaited_by(*member.epoch())) {
     std::string nodes;
     for (const NodeId node : awaited.nodes) nodes += (nodes.empty() ? "" : ",") + std::to_string(node.value());
@@ -33,6 +34,8 @@ Time LeaveWatch::look(const views::Member& member, Time now) {
               {{"subgroup", awaited.subgroup},
                {"nodes", nodes.empty() ? "own handler" : nodes},
                {"fix", "on_delivery at those members, or a handler that returns"}});
+    waits_ += (waits_.empty() ? "" : "; ") + (nodes.empty() ? "its own handler" : "node " + nodes) +
+              " has not taken what it sent in subgroup " + awaited.subgroup;
   }
   for (const views::Transfers::Receiver& receiver : member.transfers().receivers()) {
     log::warn(log::Room::group, "leaving waits until a newcomer has the state",

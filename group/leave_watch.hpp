@@ -26,8 +26,11 @@ class LeaveWatch {
 
   /// Logs what a leave that has been asked for waits for, if that has lasted. Returns when to look again.
   [[nodiscard]] Time look(const views::Member& member, Time now);
+  /// The same as a sentence, as of the last report; empty: nothing, or not for long.
+  [[nodiscard]] const std::string& waits() const noexcept { return waits_; }
 
  private:
+  std::string waits_;
   std::optional<Time> next_report_;  // once the leave was asked for
 };
 

@@ -1,15 +1,19 @@
 // A replicated object: every member of a subgroup has one, and all change theirs by the same calls in the same order.
 //
 //   struct Ledger {
-//     bool withdraw(Account from, Cents amount);          // not const: an ordered update
-//     Cents balance(Account of) const;                    // const: a query
-//     template <class Archive> void serialize(Archive& archive) { archive(balances); }   // for members that join later
-//     std::map<Account, Cents> balances;
-//     using Methods = spindrift::Replicates<&Ledger::withdraw, &Ledger::balance>;
+//     long deposit(std::string account, long cents) { return balances[account] += cents; }  // not const: an ordered update
+//     long balance(std::string account) const { return balances.at(account); }              // const: a query
+//     template <class Archive>
+//     void serialize(Archive& archive) { archive(balances); }                               // for members that join later
+//     std::map<std::string, long> balances;
+//     using Methods = spindrift::Replicates<&Ledger::deposit, &Ledger::balance>;
 //   };
 //
-//   auto ledger = group.replicated<Ledger>("ledger");
-//   bool done = ledger.update<&Ledger::withdraw>(account, 100).get();
+//   void use(spindrift::Group& group) {
+//     auto ledger = group.replicated<Ledger>("ledger");
+//     long left = ledger.update<&Ledger::deposit>("Ann", 100).get();
+//     long seen = ledger.query<&Ledger::balance>("Ann");
+//   }
 //
 // Updates must be deterministic: the same calls in the same order leave the same state, and the same result, everywhere.
 // They take their parameters by value or by reference to const; parameters and results are default-constructible, and

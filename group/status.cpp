@@ -66,7 +66,8 @@ std::string text_of(const MemberStatus& status) {
             {"partition_safety", status.partition_safety},
             {"state", status.state},
             {"view", status.view ? Json(status.view->value()) : Json()},
-            {"end", Json()}};
+            {"end", Json()},
+            {"leave_waits", status.leave_waits}};
   json["members"] = Json::array();
   for (const MemberStatus::MemberEntry& member : status.members) {
     json["members"].push_back(
@@ -195,6 +196,7 @@ MemberStatus status_from(const Json& json) {
   for (std::size_t i = 1; i < status.changes.size(); ++i) {
     if (status.changes[i].view <= status.changes[i - 1].view) throw Broken{"its changes are out of order"};
   }
+  status.leave_waits = fields.text("leave_waits");
   if (!fields.any("end").is_null()) {
     const Fields end(fields.any("end"), "the end");
     status.end = MemberStatus::End{end.text("kind"), end.text("reason"), end.number("at_ms")};
@@ -265,6 +267,12 @@ std::uint64_t process_start_ticks(std::uint64_t process) {
   return at == std::string::npos ? 0 : std::strtoull(text->c_str() + at, nullptr, 10);
 }
 
+bool runs(const MemberStatus& status) {
+  if (status.end) return false;
+  const std::uint64_t started = process_start_ticks(status.process);
+  return started != 0 && (status.process_started == 0 || started == status.process_started);
+}
+
 std::uint64_t wall_clock_ms() {
   const auto since_epoch = std::chrono::system_clock::now().time_since_epoch();
   return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::milliseconds>(since_epoch).count());
@@ -309,6 +317,12 @@ void StatusKeeper::on_waiting(std::string applications) {
   if (applications == waits_for_) return;
   waits_for_ = std::move(applications);
   block_subgroups();
+  write();
+}
+
+void StatusKeeper::on_leave_waits(const std::string& what) {
+  if (what == status_.leave_waits) return;
+  status_.leave_waits = what;
   write();
 }
 

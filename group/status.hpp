@@ -59,6 +59,7 @@ struct MemberStatus {
   std::vector<SubgroupEntry> subgroups;
   std::deque<Change> changes;  ///< oldest first, at most changes_max
   std::optional<End> end;
+  std::string leave_waits;  ///< what a leave that lasts waits for; empty: nothing
 
   static constexpr std::size_t changes_max = 32;
 };
@@ -74,6 +75,9 @@ struct MemberStatus {
 
 /// Since when the process of that id runs, in the kernel's clock ticks since boot; 0 if none runs, or it is not known.
 [[nodiscard]] std::uint64_t process_start_ticks(std::uint64_t process);
+/// Whether the process that wrote this still runs and has not ended its membership: one of the same id that started at
+/// another time is another.
+[[nodiscard]] bool runs(const MemberStatus& status);
 
 /// A member's own status, kept and written through. Not thread-safe: the poller's. What cannot be written is logged once;
 /// the group goes on.
@@ -88,6 +92,8 @@ class StatusKeeper {
   void on_state(std::string state, std::optional<MemberStatus::End> end);
   /// While a view is changing: the applications that it waits for. Empty: it waits for none.
   void on_waiting(std::string applications);
+  /// The reason why a leave waits; empty: it does not, any more.
+  void on_leave_waits(const std::string& what);
   /// That it gave up before it was in a view.
   void on_failure(const Error& why);
 

@@ -177,7 +177,18 @@ const std::string& Config::audit_file() const { return text("SPINDRIFT", "audit_
 Result<void> Config::begin_logging() const {
   if (state_->at("SPINDRIFT", "log_file").rank != OriginRank::standard) SPINDRIFT_TRY(log::set_file(log_file()));
   if (state_->at("SPINDRIFT", "log_level").rank != OriginRank::standard) SPINDRIFT_TRY(log::set_levels(log_level()));
+  warn_of_unused();
   return {};
+}
+
+void Config::warn_of_unused() const {
+  for (const Value& value : state_->loaded.values) {
+    if (value.rank == OriginRank::standard || value.key->used) continue;
+    log::warn(log::Room::core, "a key of the configuration has no effect in this version",
+              {{"place", value.origin},
+               {"key", fmt::format("[{}] {}", value.section, value.key->name)},
+               {"fix", "remove it"}});
+  }
 }
 
 std::uint64_t Config::state_buffer_bytes() const {

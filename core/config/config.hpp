@@ -117,9 +117,12 @@ class Config {
   [[nodiscard]] const std::string& log_file() const;
   /// Empty: the audit is in the log alone.
   [[nodiscard]] const std::string& audit_file() const;
-  /// Makes the log of this process as log_level and log_file say; what is set nowhere leaves it as it is. Group's
-  /// constructor calls it: of several configurations in one process the last wins. Errors: resource.
+  /// Makes the log of this process as log_level and log_file say; what is set nowhere leaves it as it is. Then warns there
+  /// as warn_of_unused does. Group's constructor calls it: of several configurations in one process the last wins. Errors:
+  /// resource.
   [[nodiscard]] Result<void> begin_logging() const;
+  /// Writes a line of the log for each key that is set and has no effect in this version: where, and which.
+  void warn_of_unused() const;
 
   /// Any value of the table by section and key. CHECKs that the key exists and is an integer, for integer().
   [[nodiscard]] std::int64_t integer(std::string_view section, std::string_view key) const;

@@ -33,6 +33,14 @@ class Callees {
     callee.last_failure = std::move(why);
     log::info(log::Room::fabric, "no connection yet", {{"endpoint", callee.endpoint}, {"reason", callee.last_failure}});
   }
+  /// The same where its name has no address: most often a mistake, which waiting does not mend.
+  void on_unresolved(NodeId node, const Error& why) {
+    Callee& callee = nodes_[node];
+    if (why.message() == callee.last_failure) return;
+    callee.last_failure = why.message();
+    log::warn(log::Room::fabric, "a node has no address",
+              {{"node", node}, {"endpoint", callee.endpoint}, {"reason", why.message()}, {"fix", why.fix()}});
+  }
   /// A call of theirs. Most often the caller has gone meanwhile; one that stays calls again.
   void on_unanswered(NodeId node, const Error& why, Time now) {
     if (!log::enabled(log::Room::fabric, log::Level::info)) return;

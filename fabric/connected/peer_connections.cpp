@@ -81,7 +81,7 @@ void PeerConnections::look_at_reports() {
       place(answer->node, &answer->address.value());
     } else if (rules_.reaching(answer->node)) {
       rules_.on_unreachable(answer->node, now_);
-      callees_.on_failed(answer->node, answer->address.error().to_string());
+      callees_.on_unresolved(answer->node, answer->address.error());
     }
   }
 }

@@ -5,6 +5,8 @@
 #include <functional>
 #include <iterator>
 
+#include <spindrift/group/status.hpp>
+
 #include "group_fixture.hpp"
 
 using namespace spindrift;
@@ -154,7 +156,7 @@ TEST_CASE("handlers that are set while a member leaves without them are refused 
   CHECK(error.kind() == ErrorKind::group_closed);
 }
 
-TEST_CASE("a leave that waits for a member without a handler says so") {
+TEST_CASE("a leave that waits for a member without a handler says so, in the log and in its status") {
   GroupFixture fixture;
   const std::string path = fixture.directory() + "/log";
   auto groups = fixture.join(2);
@@ -171,6 +173,9 @@ TEST_CASE("a leave that waits for a member without a handler says so") {
   }
   value_or_throw(log::configure(log::Level::warn, ""));
   CHECK_THAT(text, Contains("subgroup=ticks") && Contains("nodes=1"));
+  const std::string status = fixture.directory() + "/test/0.status";
+  while (value_or_throw(group::read_status(status)).leave_waits != "node 1 has not taken what it sent in subgroup ticks")
+    std::this_thread::yield();
   groups[1]->subgroup("ticks").on_delivery([](auto) {});
   leaver.join();
   groups[1]->leave();

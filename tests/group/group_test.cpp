@@ -20,6 +20,23 @@ TEST_CASE("a group of one delivers to itself") {
   CHECK(journal.lines == std::vector<std::string>{"0:alone"});
 }
 
+TEST_CASE("a program's log goes where its configuration says, and names each key without effect once") {
+  GroupFixture fixture;
+  const std::string path = fixture.directory() + "/log";
+  Group group(fixture.config(0, 1, "log_level = warn,group=info\nlog_file = " + path + "\n[PERS]\nreset = true\n"));
+  log::info(log::Room::group, "of a program");
+  log::info(log::Room::core, "too low");
+  group.subgroup("orders").on_delivery([](auto) {});
+  group.leave();
+  value_or_throw(log::configure(log::Level::warn, ""));
+  std::ifstream file(path);
+  const std::string text(std::istreambuf_iterator<char>(file), {});
+  CHECK_THAT(text, Catch::Contains("of a program") && !Catch::Contains("too low"));
+  const std::string warning = "has no effect in this version\" place=test.cfg:13 key=\"[PERS] reset\" fix=\"remove it\"";
+  CHECK_THAT(text, Catch::Contains(warning));
+  CHECK(text.find(warning) == text.rfind(warning));
+}
+
 TEST_CASE("everything is counted, however many subgroups with large messages there are") {
   GroupFixture fixture;
   std::string text = "[DERECHO]\nlocal_id = 0\n[SPINDRIFT]\ngroup_name = test\nmembers = 0\nfabric = shm\n";

@@ -88,6 +88,9 @@ TEST_CASE_METHOD(StatusFixture, "a status is read as it was written: views, reas
   CHECK(status->changes[1].failed[0].reason == "its \"connection\" broke??");
   CHECK(status->changes[0].joined == std::vector{NodeId(0), NodeId(2)});
   CHECK_FALSE(status->end);
+  CHECK(status->leave_waits.empty());
+  keeper.on_leave_waits("node 2 has not taken what it sent in subgroup orders");
+  CHECK(read_status(path)->leave_waits == "node 2 has not taken what it sent in subgroup orders");
 
   keeper.on_state("failed", MemberStatus::End{"removed", "too slow", 3000});
   const auto ended = read_status(path);
@@ -152,6 +155,7 @@ TEST_CASE_METHOD(StatusFixture, "a file with a missing, mistyped or impossible f
                             "subgroups",
                             "changes",
                             "end",
+                            "leave_waits",
                             "at_ms",
                             "kind",
                             "reason",
