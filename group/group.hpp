@@ -152,6 +152,9 @@ struct GroupOptions {
   /// In place of the configuration's layout: which members are in which subgroup. Must be pure, the same at all members, and
   /// always give the same subgroups in the same order.
   LayoutFunction layout;
+  /// While this process looks for its group: the nodes that it waits for, whenever they are others; none, when only the view
+  /// is still to come. On the poller thread, before the constructor of this Group has returned.
+  std::function<void(const std::vector<NodeId>& missing)> on_waiting;
   /// Called on the poller thread for every view that this process is in, the first included: after the last delivery of the
   /// view before and before the first of the new one. May send as a delivery handler may.
   std::function<void(const NewView&)> on_view;

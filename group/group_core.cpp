@@ -106,6 +106,7 @@ views::Member::Step GroupCore::step() {
     done.wake_at = std::min(
         {done.wake_at, channels_.offer_space(now), reports_->leave.look(*member_, now), held_up.look_again});
     status_->on_leave_waits(reports_->leave.waits());
+    reports_->joining.look(*member_, options_.on_waiting);
     return done;
   } catch (const std::bad_alloc&) {
     member_->stop(out_of_memory());

@@ -19,6 +19,7 @@
 #include <spindrift/group/channel.hpp>
 #include <spindrift/group/conclusion_watch.hpp>
 #include <spindrift/group/group.hpp>
+#include <spindrift/group/join_report.hpp>
 #include <spindrift/group/leave_watch.hpp>
 #include <spindrift/group/objects.hpp>
 #include <spindrift/group/private_post.hpp>
@@ -35,6 +36,7 @@ struct Reports {
   SlowHandlers slow_handlers;
   LeaveWatch leave;
   ConclusionWatch conclusion;
+  JoinReport joining;
 };
 
 }  // namespace group

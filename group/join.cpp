@@ -145,7 +145,8 @@ void GroupCore::open_counters(const View& everybody) {
   sleeps_ = counters_->counter("poller.sleeps");
   reports_.emplace(group::Reports{{environment_.clock, counters_->counter("poller.slow_upcalls")},
                                   {},
-                                  group::ConclusionWatch(config_.handler_stuck_after())});
+                                  group::ConclusionWatch(config_.handler_stuck_after()),
+                                  {}});
   views_ = counters_->counter("views.installed");
   environment_.fabric->count_in(&*counters_);
 }

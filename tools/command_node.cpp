@@ -62,7 +62,7 @@ int run_node(const CommandOptions& options) {
   GroupOptions group;
   ViewPrinter printer(self, options.json);
   group.on_view = [&](const NewView& news) { printer.print(news); };
-  Session session(config, std::move(group));
+  Session session(config, std::move(group), options.quiet);
   session.drop_deliveries();
   printer.ends(session);
   print_in_view(session.group(), options.json);
@@ -88,6 +88,7 @@ Examples:
   spindrift node --config derecho.cfg --id 2 --set SPINDRIFT/join_timeout_ms=5000 --json)"};
   CLI::App* command = add_command(app, chosen, text, options, run_node);
   add_member_options(*command, *options);
+  add_quiet_option(*command, *options);
   add_json_option(*command, *options, "Print one JSON object per line");
 }
 

@@ -115,7 +115,7 @@ int run_send(const SendOptions& options) {
   require_fitting_block(require_subgroup(config, options.subgroup, SubgroupUse::send), options);
   GroupOptions group;
   group.on_view = [&](const NewView& news) { warn_if_inadequate(news, options.subgroup); };
-  Session session(config, std::move(group));
+  Session session(config, std::move(group), options.quiet);
   session.drop_deliveries();
   MessageSender sender(session.group().subgroup(options.subgroup), options.block_bytes);
   std::array<char, 65536> buffer;
@@ -154,6 +154,7 @@ void add_send_command(CLI::App& app, Work& chosen) {
       "  spindrift send --config derecho.cfg --id 0 --subgroup orders --block 1024 < photo.jpg"};
   CLI::App* command = add_command(app, chosen, text, options, run_send);
   add_member_options(*command, *options);
+  add_quiet_option(*command, *options);
   command->add_option("--subgroup", options->subgroup, "Subgroup to send to")->type_name("NAME")->required();
   command->add_option("--block", options->block_bytes, "Send blocks of this many bytes instead of lines")
       ->type_name("BYTES")

@@ -77,7 +77,7 @@ class Printer {
 int run_tail(const TailOptions& options) {
   const Config config = load_config(options);
   require_subgroup(config, options.subgroup, SubgroupUse::receive);
-  Session session(config);
+  Session session(config, {}, options.quiet);
   Printer printer(options, session);
   session.drop_deliveries(options.subgroup);
   session.group().subgroup(options.subgroup).on_delivery([&](std::span<const Delivery> batch) { printer.print(batch); });
@@ -102,6 +102,7 @@ Examples:
   spindrift tail --config derecho.cfg --id 1 --subgroup orders --count 10 --json)"};
   CLI::App* command = add_command(app, chosen, text, options, run_tail);
   add_member_options(*command, *options);
+  add_quiet_option(*command, *options);
   command->add_option("--subgroup", options->subgroup, "Subgroup to print")->type_name("NAME")->required();
   command->add_option("--count", options->count, "Leave after this many deliveries")
       ->type_name("N")

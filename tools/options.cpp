@@ -42,6 +42,10 @@ void add_member_options(CLI::App& command, CommandOptions& options) {
   add_set_option(command, options);
 }
 
+void add_quiet_option(CLI::App& command, CommandOptions& options) {
+  command.add_flag("-q,--quiet", options.quiet, "Do not say for whom it waits before it is in a view");
+}
+
 void add_json_option(CLI::App& command, CommandOptions& options, const std::string& prints) {
   command.add_flag("--json", options.json, prints);
 }

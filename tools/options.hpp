@@ -22,12 +22,15 @@ struct CommandOptions {
   std::optional<std::uint32_t> id;
   std::vector<std::string> settings;  ///< "SECTION/key=value"
   bool json = false;
+  bool quiet = false;
 };
 
 /// --config, --id and --set.
 void add_member_options(CLI::App& command, CommandOptions& options);
 /// --set alone, for commands that name the file otherwise.
 CLI::Option* add_set_option(CLI::App& command, CommandOptions& options);
+/// --quiet, for commands that join.
+void add_quiet_option(CLI::App& command, CommandOptions& options);
 /// --json; `prints` says what.
 void add_json_option(CLI::App& command, CommandOptions& options, const std::string& prints = "Print JSON");
 

@@ -59,6 +59,11 @@ void leave_word(const Config& config) {
   static_cast<void>(group::write_status(path, *status));
 }
 
+GroupOptions telling(GroupOptions options, JoinProgress& progress) {
+  options.on_waiting = [&progress](const std::vector<NodeId>& missing) { progress.set(missing); };
+  return options;
+}
+
 timespec time_until(Time deadline) {
   if (deadline == never) return {};
   const Duration left = std::max(Duration::zero(), deadline - SystemClock().now());
@@ -83,16 +88,27 @@ StopSignals::~StopSignals() {
   signal_event.store(-1, std::memory_order_relaxed);
 }
 
-JoinInterrupt::JoinInterrupt(const StopSignals& signals, const Config& config) : over_(make_event()) {
-  thread_ = value_or_throw(start_thread([this, &signals, config] {
-    std::array<pollfd, 2> sources{{readable(over_.get()), readable(signals.descriptor())}};
-    while (::poll(sources.data(), sources.size(), -1) < 0 && errno == EINTR) {
-    }
-    if (sources[0].revents != 0) return;
+JoinInterrupt::JoinInterrupt(const StopSignals& signals, const Config& config, JoinProgress* progress)
+    : over_(make_event()) {
+  thread_ = value_or_throw(start_thread([this, &signals, config, progress] {
+    if (!await_signal(signals, progress)) return;
     leave_word(config);
     std::fputs("spindrift: interrupted before this member was in a view\n", stderr);
     std::_Exit(number(ExitCode::interrupted));
   }));
+}
+
+// False: the wait for the group is over.
+bool JoinInterrupt::await_signal(const StopSignals& signals, JoinProgress* progress) const {
+  std::array<pollfd, 2> sources{{readable(over_.get()), readable(signals.descriptor())}};
+  for (;;) {
+    const timespec left = time_until(progress == nullptr ? never : progress->next());
+    const int ready = ::ppoll(sources.data(), sources.size(), progress == nullptr ? nullptr : &left, nullptr);
+    if (ready > 0) return sources[0].revents == 0;
+    if (ready < 0 && errno != EINTR) return false;
+    if (ready < 0 || progress == nullptr) continue;
+    if (const auto line = progress->line(SystemClock().now())) std::fprintf(stderr, "spindrift: %s\n", line->c_str());
+  }
 }
 
 JoinInterrupt::~JoinInterrupt() {
@@ -100,11 +116,12 @@ JoinInterrupt::~JoinInterrupt() {
   thread_.join();
 }
 
-Session::Session(const Config& config, GroupOptions options)
-    : joining_(std::in_place, signals_, config),
+Session::Session(const Config& config, GroupOptions options, bool quiet)
+    : progress_(SystemClock().now(), config.join_timeout(), ::isatty(STDERR_FILENO) == 1),
+      joining_(std::in_place, signals_, config, quiet ? nullptr : &progress_),
       requested_(make_event()),
       ended_(make_event()),
-      group_(config, std::move(options)) {
+      group_(config, telling(std::move(options), progress_)) {
   joining_.reset();
   watcher_ = value_or_throw(start_thread([this] {
     try {

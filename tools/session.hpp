@@ -13,6 +13,8 @@
 #include <spindrift/core/file_descriptor.hpp>
 #include <spindrift/group/group.hpp>
 
+#include "join_progress.hpp"
+
 namespace spindrift::tools {
 
 /// For poll: whether the descriptor is readable, or at its end; -1 never is.
@@ -36,16 +38,19 @@ class StopSignals {
 };
 
 /// While it lives, a signal ends the process with the exit code for that: a member that looks for its group has nothing to
-/// leave, and its connections end with it; its status says so. A thread, for the one that joins waits.
+/// leave, and its connections end with it; its status says so. A thread, for the one that joins waits. The same thread says
+/// for whom, unless `progress` is null.
 class JoinInterrupt {
  public:
   /// Throws resource.
-  JoinInterrupt(const StopSignals& signals, const Config& config);
+  JoinInterrupt(const StopSignals& signals, const Config& config, JoinProgress* progress);
   ~JoinInterrupt();
   JoinInterrupt(const JoinInterrupt&) = delete;
   JoinInterrupt& operator=(const JoinInterrupt&) = delete;
 
  private:
+  [[nodiscard]] bool await_signal(const StopSignals& signals, JoinProgress* progress) const;
+
   FileDescriptor over_;
   std::thread thread_;
 };
@@ -61,7 +66,8 @@ class Session {
   };
 
   /// Joins. Throws what Group's constructor throws. A signal before the group is in view ends the process with code 130.
-  explicit Session(const Config& config, GroupOptions options = {});
+  /// Says on standard error for whom it waits, unless `quiet`.
+  explicit Session(const Config& config, GroupOptions options = {}, bool quiet = false);
   /// Leaves if that was not done.
   ~Session();
   Session(const Session&) = delete;
@@ -85,6 +91,7 @@ class Session {
   void leave_on_signal() noexcept;
 
   StopSignals signals_;
+  JoinProgress progress_;
   std::optional<JoinInterrupt> joining_;
   FileDescriptor requested_;
   FileDescriptor ended_;
