@@ -20,6 +20,7 @@ void add_commands(CLI::App& app, Work& chosen) {
   add_group_command(app, chosen);
   add_doctor_command(app, chosen);
   add_keys_command(app, chosen);
+  add_completion_command(app, chosen);
   add_demo_command(app, chosen);
   add_demo_member_command(app, chosen);
 #ifdef SPINDRIFT_WITH_BENCH
