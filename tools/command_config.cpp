@@ -1,11 +1,14 @@
 // `spindrift config`: checks, shows and writes configurations.
+#include <algorithm>
 #include <memory>
+#include <span>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "commands.hpp"
+#include "escaped.hpp"
 #include "exit_code.hpp"
 #include "options.hpp"
 
@@ -23,25 +26,39 @@ std::string join_chain(const Error& error) {
   return text;
 }
 
+/// The problems that are shown: a file that is no configuration at all may have any number.
+constexpr std::size_t problems_shown_max = 100;
+
+std::span<const Error> shown(const std::vector<Error>& problems) {
+  return std::span(problems).first(std::min(problems.size(), problems_shown_max));
+}
+
+void print_json(const std::vector<Error>& problems, const std::vector<std::string>& notes) {
+  auto listed = nlohmann::json::array();
+  for (const Error& problem : shown(problems)) {
+    listed.push_back({{"place", problem.place()}, {"cause", join_chain(problem)}, {"fix", problem.fix()}});
+  }
+  const nlohmann::json json{
+      {"ok", problems.empty()}, {"problem_count", problems.size()}, {"problems", listed}, {"notes", notes}};
+  fmt::print("{}\n", json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+}
+
+void print_text(const std::string& file, const std::vector<Error>& problems, const std::vector<std::string>& notes) {
+  for (const Error& problem : shown(problems)) fmt::print(stderr, "{}\n", harmless(problem.to_string()));
+  if (problems.size() > problems_shown_max) fmt::print(stderr, "… and {} more\n", problems.size() - problems_shown_max);
+  for (const std::string& note : notes) fmt::print("note: {}\n", harmless(note));
+  if (problems.empty()) fmt::print("{}: ok\n", harmless(file));
+  if (!problems.empty())
+    fmt::print(stderr, "{}: {} {}\n", harmless(file), problems.size(), problems.size() == 1 ? "problem" : "problems");
+}
+
 int check_config(const ConfigCommandOptions& options) {
   const auto overrides = overrides_of(options);
   const std::vector<Error> problems = Config::check_member(options.config, overrides);
   std::vector<std::string> notes;
   if (problems.empty()) notes = value_or_throw(Config::read(options.config, overrides)).notes();
 
-  if (options.json) {
-    auto listed = nlohmann::json::array();
-    for (const Error& problem : problems) {
-      listed.push_back({{"place", problem.place()}, {"cause", join_chain(problem)}, {"fix", problem.fix()}});
-    }
-    fmt::print("{}\n", nlohmann::json{{"ok", problems.empty()}, {"problems", listed}, {"notes", notes}}.dump(2));
-  } else {
-    for (const Error& problem : problems) fmt::print(stderr, "{}\n", problem.to_string());
-    for (const std::string& note : notes) fmt::print("note: {}\n", note);
-    if (problems.empty()) fmt::print("{}: ok\n", options.config);
-    if (!problems.empty())
-      fmt::print(stderr, "{}: {} {}\n", options.config, problems.size(), problems.size() == 1 ? "problem" : "problems");
-  }
+  options.json ? print_json(problems, notes) : print_text(options.config, problems, notes);
   return number(problems.empty() ? ExitCode::success : ExitCode::usage);
 }
 
@@ -83,7 +100,7 @@ int show_config(const ConfigCommandOptions& options) {
   return number(ExitCode::success);
 }
 
-int print_text(const std::string& text) {
+int print_page(const std::string& text) {
   fmt::print("{}", text);
   return number(ExitCode::success);
 }
@@ -91,7 +108,9 @@ int print_text(const std::string& text) {
 CLI::App* add_file_command(CLI::App& parent, Work& chosen, const CommandText& text,
                            const std::shared_ptr<ConfigCommandOptions>& options, int (*run)(const ConfigCommandOptions&)) {
   CLI::App* command = add_command(parent, chosen, text, options, run);
-  command->add_option("file", options->config, "Configuration file")->type_name("FILE")->required();
+  command->add_option("file,--config", options->config, "Configuration file; may be given as --config FILE, too")
+      ->type_name("FILE")
+      ->required();
   add_set_option(*command, *options);
   add_json_option(*command, *options);
   return command;
@@ -118,11 +137,11 @@ void add_config_command(CLI::App& app, Work& chosen) {
 
   CLI::App* example = config->add_subcommand("example", "Print an example that sets and explains every key");
   example->footer("Example:\n  spindrift config example > derecho.cfg\n");
-  example->callback([&chosen] { chosen = [] { return print_text(Config::example()); }; });
+  example->callback([&chosen] { chosen = [] { return print_page(Config::example()); }; });
 
   CLI::App* keys = config->add_subcommand("keys", "Print a page that explains every key, in Markdown");
   keys->footer("Example:\n  spindrift config keys > config.md\n");
-  keys->callback([&chosen] { chosen = [] { return print_text(Config::reference()); }; });
+  keys->callback([&chosen] { chosen = [] { return print_page(Config::reference()); }; });
 }
 
 }  // namespace spindrift::tools

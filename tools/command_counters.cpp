@@ -17,7 +17,7 @@ namespace spindrift::tools {
 namespace {
 
 int print_counters(const CommandOptions& options) {
-  const Config config = load_config(options);
+  const Config config = load_config_with_warnings(options);
   if (config.view()) value_or_throw(config.local_rank());  // no member has counters
   const std::string path =
       group_directory(config.runtime_directory(), config.group_name()) + "/" +

@@ -1,8 +1,5 @@
 // `spindrift demo`: a recorded flight through a group of processes on this machine, and the proof that all of them delivered
 // the same. Also the hidden command that each of those processes runs.
-#include <unistd.h>
-
-#include <cerrno>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -14,6 +11,7 @@
 #include <spindrift/core/ids_text.hpp>
 
 #include "commands.hpp"
+#include "escaped.hpp"
 #include "exit_code.hpp"
 #include "flight/member.hpp"
 #include "flight/plan.hpp"
@@ -21,6 +19,7 @@
 #include "flight/schedule.hpp"
 #include "flight/verdict.hpp"
 #include "number_option.hpp"
+#include "work_directory.hpp"
 
 namespace spindrift::tools {
 namespace {
@@ -36,28 +35,6 @@ struct DemoOptions : CommandOptions {
   double patience_seconds = 0;
   std::string kill;  ///< "none", a node id, or empty: the last one if the others are a majority
   bool keep = false;
-};
-
-/// A directory of this demo alone, in memory where possible; removed with everything in it unless it is to be kept.
-class WorkDirectory {
- public:
-  explicit WorkDirectory(bool keep) : keep_(keep) {
-    const files::path parent = ::access("/dev/shm", W_OK) == 0 ? files::path("/dev/shm") : files::temp_directory_path();
-    path_ = (parent / "spindrift-demo-XXXXXX").string();
-    if (::mkdtemp(path_.data()) == nullptr) throw Exception(system_error("make a directory in " + parent.string(), errno));
-  }
-  ~WorkDirectory() {
-    std::error_code ignored;  // what cannot be removed is in memory or a temporary directory
-    if (!keep_) files::remove_all(path_, ignored);
-  }
-  WorkDirectory(const WorkDirectory&) = delete;
-  WorkDirectory& operator=(const WorkDirectory&) = delete;
-
-  [[nodiscard]] const std::string& path() const noexcept { return path_; }
-
- private:
-  bool keep_;
-  std::string path_;
 };
 
 /// The recording that comes with this program: beside it in an installation and in a build alike.
@@ -117,11 +94,11 @@ std::optional<NodeId> victim_of(const DemoOptions& options, const View& view) {
 int run_demo(const DemoOptions& options) {
   const std::string path = options.recording.empty() ? own_recording() : options.recording;
   const ulog::Recording recording = value_or_throw(ulog::Recording::read(path));
-  if (recording.damage()) fmt::print(stderr, "spindrift: {}\n", recording.damage()->to_string());
+  if (recording.damage()) fmt::print(stderr, "spindrift: {}\n", harmless(recording.damage()->to_string()));
   if (recording.samples().empty()) {
     throw Exception(Error(ErrorKind::bad_input, "the recording holds no samples to replay").at(path));
   }
-  const WorkDirectory directory(options.keep);
+  const WorkDirectory directory("spindrift-demo-", options.keep);
   CommandOptions member = options;
   if (member.config.empty()) member.config = write_config(directory.path(), recording, options.members);
   const Config config = load_config(member);
@@ -129,9 +106,9 @@ int run_demo(const DemoOptions& options) {
   const FlightPlan plan = value_or_throw(plan_flight(recording, view));
   const std::optional<NodeId> victim = victim_of(options, view);
   if (!options.json) {
-    fmt::print("{}: {}, {}\n{}, {}, configured by {}\n", path, counted(recording.topics().size(), "topic"),
+    fmt::print("{}: {}, {}\n{}, {}, configured by {}\n", harmless(path), counted(recording.topics().size(), "topic"),
                counted(recording.samples().size(), "sample"), counted(view.members.size(), "member"),
-               counted(view.subgroups.size(), "subgroup"), member.config);
+               counted(view.subgroups.size(), "subgroup"), harmless(member.config));
     std::fflush(stdout);
   }
   const std::vector<MemberOutcome> outcomes = replay({.config = member.config,

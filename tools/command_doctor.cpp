@@ -26,7 +26,7 @@ const char* name_of(Finding::Grade grade) {
 
 int examine_host(const CommandOptions& options) {
   std::optional<Needs> needs;
-  if (!options.config.empty()) needs = value_or_throw(needs_of(load_config(options)));
+  if (!options.config.empty()) needs = value_or_throw(needs_of(load_config_with_warnings(options)));
   const std::vector<Finding> findings = examine(look_at_host(needs), needs);
   bool bad = false;
   for (const Finding& finding : findings) bad |= finding.grade == Finding::Grade::bad;

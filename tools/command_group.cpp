@@ -32,7 +32,7 @@ GroupReport report_for(const GroupCommandOptions& options) {
   }
   std::string directory = options.directory;
   if (directory.empty()) {
-    const Config config = load_config(options);
+    const Config config = load_config_with_warnings(options);
     directory = group_directory(config.runtime_directory(), config.group_name());
   }
   GroupReport report = value_or_throw(read_group(directory));
@@ -215,6 +215,13 @@ Explanation explain_blocked(const NodeReport& node, const MemberStatus::Subgroup
                       subgroup.name, subgroup.blocked)};
 }
 
+Explanation explain_leave(const NodeReport& node) {
+  const NodeId id = node.status.node;
+  return {{{"kind", "leaving"}, {"node", id}, {"reason", node.status.leave_waits}},
+          fmt::format("node {} leaves, and waits: {}; fix: set on_delivery there, or let the handler return", id,
+                      node.status.leave_waits)};
+}
+
 std::vector<Explanation> explanations_of(const GroupReport& report) {
   const std::vector<Departure> departures = report.departures();
   std::vector<Explanation> explanations;
@@ -224,6 +231,7 @@ std::vector<Explanation> explanations_of(const GroupReport& report) {
     if (node.condition == NodeReport::Condition::died) explanations.push_back(explain_death(node, departures));
     if (node.condition == NodeReport::Condition::ended) explanations.push_back(explain_end(node));
     if (node.condition != NodeReport::Condition::running) continue;
+    if (!node.status.leave_waits.empty()) explanations.push_back(explain_leave(node));
     for (const MemberStatus::SubgroupEntry& subgroup : node.status.subgroups) {
       if (!subgroup.blocked.empty()) explanations.push_back(explain_blocked(node, subgroup));
     }
@@ -269,7 +277,7 @@ void add_group_command(CLI::App& app, Work& chosen) {
   };
   add("status", "Every node: its state, view and subgroups", print_status);
   add("members", "The members of the newest view", print_members);
-  add("why", "Why nodes are gone, subgroups inadequate, or sends not possible", print_why);
+  add("why", "Why nodes are gone or do not get away, subgroups are inadequate, or sends not possible", print_why);
 }
 
 }  // namespace spindrift::tools

@@ -213,10 +213,15 @@ Finding rdma_core(const HostFacts& host) {
 }
 
 Finding address(const HostFacts& host, const Needs& needs) {
+  if (host.network.member_process) {
+    return {Grade::good, "address",
+            fmt::format("this node's member runs, in process {}, and listens at {}", *host.network.member_process,
+                        needs.address),
+            ""};
+  }
   if (!host.network.address_error) return {Grade::good, "address", "this node can listen at " + needs.address, ""};
   Finding finding = finding_of("address", *host.network.address_error);
   finding.text = needs.address + ": " + finding.text;
-  finding.fix += "; if it is this node's member that has it, all is well";
   return finding;
 }
 
@@ -312,6 +317,8 @@ Result<Needs> needs_of(const Config& config) {
   needs.members = static_cast<std::uint32_t>(view.members.size());
   needs.spins = config.poll_mode() == PollMode::spin;
   needs.runtime_directory = config.runtime_directory();
+  needs.status_file = group_directory(config.runtime_directory(), config.group_name()) + "/" +
+                      node_file_name(config.local_id(), status_suffix);
   needs.log_file = config.log_file();
   needs.stranger = stranger_in(config);
   SPINDRIFT_TRY_ASSIGN(const FabricName name, FabricName::parse(config.fabric()));

@@ -39,6 +39,7 @@ struct NetworkFacts {
   std::vector<fabric::VerbsPort> verbs_ports;  ///< that it has
   std::map<std::string, std::string> no_dc;    ///< by its devices: why there are no DC queue pairs; empty: there are
   std::optional<Error> address_error;          ///< why the member cannot listen at its address; none: it can
+  std::optional<std::uint64_t> member_process;  ///< this node's member runs, in that process, and has the address
   std::optional<Error> keys_error;             ///< why its keys cannot be used; none: they can, or it needs none
   std::string keys;                            ///< their identity, and until when they hold
 };
@@ -76,6 +77,7 @@ struct Needs {
   std::uint64_t rings = 0;         ///< memory files of one view beside its row
   bool spins = false;              ///< its poller never sleeps
   std::string runtime_directory;
+  std::string status_file;        ///< of this node
   std::string log_file;           ///< empty: standard error
   std::optional<Error> stranger;  ///< that this node, if something says which it is, is no member
   std::string provider;  ///< of libfabric; empty: not needed

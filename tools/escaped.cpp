@@ -41,14 +41,16 @@ bool is_control(std::string_view character) {
 
 }  // namespace
 
-std::string escaped(std::string_view text) {
+namespace {
+
+std::string with_bytes_shown(std::string_view text, std::string_view backslash) {
   std::string result;
   while (!text.empty()) {
     const std::size_t length = character_length(text);
     const std::string_view character = text.substr(0, length == 0 ? 1 : length);
     text.remove_prefix(character.size());
     if (character == "\\") {
-      result += "\\\\";
+      result += backslash;
     } else if (length != 0 && !is_control(character)) {
       result += character;
     } else {
@@ -57,5 +59,11 @@ std::string escaped(std::string_view text) {
   }
   return result;
 }
+
+}  // namespace
+
+std::string escaped(std::string_view text) { return with_bytes_shown(text, "\\\\"); }
+
+std::string harmless(std::string_view text) { return with_bytes_shown(text, "\\"); }
 
 }  // namespace spindrift::tools

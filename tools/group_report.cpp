@@ -11,12 +11,9 @@
 namespace spindrift::tools {
 namespace {
 
-// A process of the same id that started at another time is another process.
 NodeReport::Condition condition_of(const group::MemberStatus& status) {
   if (status.end) return NodeReport::Condition::ended;
-  const std::uint64_t started = group::process_start_ticks(status.process);
-  const bool same = started != 0 && (status.process_started == 0 || started == status.process_started);
-  if (same) return NodeReport::Condition::running;
+  if (group::runs(status)) return NodeReport::Condition::running;
   return status.view ? NodeReport::Condition::died : NodeReport::Condition::gone;
 }
 

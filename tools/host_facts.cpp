@@ -19,6 +19,7 @@
 #include <spindrift/fabric/shm/region.hpp>
 #include <spindrift/fabric/tcp/tcp.hpp>
 #include <spindrift/fabric/tls/credentials.hpp>
+#include <spindrift/group/status.hpp>
 #include <spindrift/kernel/provider/vq_fabric.hpp>
 #include <spindrift/kernel/verbs/verbs_device.hpp>
 
@@ -200,6 +201,13 @@ void look_at_tcp(NetworkFacts& network, const Needs& needs) {
   if (!listened) network.address_error = listened.error();
 }
 
+/// An address that is taken may be so by this node's own member.
+void look_for_member(NetworkFacts& network, const Needs& needs) {
+  if (!network.address_error) return;
+  const auto status = group::read_status(needs.status_file);
+  if (status && group::runs(*status)) network.member_process = status->process;
+}
+
 void look_at_keys(NetworkFacts& network, const KeyNeeds& needs) {
   const auto keys = fabric::tls::Credentials::load(needs.directory, needs.group, needs.node);
   if (!keys)
@@ -237,6 +245,7 @@ HostFacts look_at_host(const std::optional<Needs>& needs) {
   if (needs && !needs->provider.empty()) look_at_fabric(host.network, *needs);
   if (needs && needs->verbs) look_at_verbs(host.network, *needs);
   if (needs && needs->tcp) look_at_tcp(host.network, *needs);
+  if (needs) look_for_member(host.network, *needs);
   if (needs && needs->keys) look_at_keys(host.network, *needs->keys);
   host.privileges = own_privileges();
   return host;

@@ -68,4 +68,10 @@ Config load_config(const CommandOptions& options) {
   return value_or_throw(Config::read(options.config, overrides_of(options)));
 }
 
+Config load_config_with_warnings(const CommandOptions& options) {
+  Config config = load_config(options);
+  config.warn_of_unused();
+  return config;
+}
+
 }  // namespace spindrift::tools

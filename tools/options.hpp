@@ -54,5 +54,7 @@ CLI::App* add_command(CLI::App& parent, Work& chosen, const CommandText& text, c
 [[nodiscard]] std::vector<ConfigOverride> overrides_of(const CommandOptions& options);
 /// The configuration with the options applied. Throws bad_config, bad_argument, bad_input.
 [[nodiscard]] Config load_config(const CommandOptions& options);
+/// The same for a command that joins no group, which would warn: it warns of keys without effect.
+[[nodiscard]] Config load_config_with_warnings(const CommandOptions& options);
 
 }  // namespace spindrift::tools

@@ -13,6 +13,8 @@ Error output_error(int error_number) {
   return Error(ErrorKind::resource, "standard output could not be written" + reason).fix("see to where it leads");
 }
 
+bool is_reader_gone(const Error& error) { return error.message() == output_error(EPIPE).message(); }
+
 Result<void> flush_output() {
   errno = 0;
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return {};

@@ -1,5 +1,5 @@
-// Standard output that may fail: a full disk, a reader that went away, a descriptor that was closed. A command that says
-// what nobody can read ends with an error.
+// Standard output that may fail: a full disk, a descriptor that was closed, a reader that went away. A command whose output
+// is lost ends with an error; one whose reader has had enough ends quietly.
 #pragma once
 
 #include <string_view>
@@ -10,6 +10,8 @@ namespace spindrift::tools {
 
 /// That standard output did not take everything, by the errno of the write; 0: it is not known any more.
 [[nodiscard]] Error output_error(int error_number);
+/// Whether it is the error of a reader that went away, as `| head` does: it has what it wanted.
+[[nodiscard]] bool is_reader_gone(const Error& error);
 /// Writes what was printed so far. Errors: resource, also for what could not be written before.
 [[nodiscard]] Result<void> flush_output();
 /// Writes the line at once. Errors: resource.

@@ -15,9 +15,13 @@
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 
+#include <spindrift/core/config/nearest.hpp>
+
+#include "escaped.hpp"
 #include "exit_code.hpp"
 #include "output.hpp"
 
@@ -52,6 +56,31 @@ void require_stack() {
           .fix("raise it to " + std::to_string(least >> 10U) + " KiB or more: ulimit -s"));
 }
 
+/// The step to take against a word that is none of the known ones.
+std::string fix_of(std::string_view word, const std::vector<std::string>& known, const std::string& path) {
+  const std::vector<std::string_view> words(known.begin(), known.end());
+  const std::string_view near = config::nearest(word, words);
+  const std::string help = "see `" + path + " --help`";
+  return near.empty() ? help : "did you mean `" + std::string(near) + "`? otherwise " + help;
+}
+
+/// The names of a command's commands that help shows.
+std::vector<std::string> commands_of(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* each : app.get_subcommands([](const CLI::App* one) { return !one->get_group().empty(); }))
+    names.push_back(each->get_name());
+  return names;
+}
+
+/// Those of its options, as one writes them.
+std::vector<std::string> options_of(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  }
+  return names;
+}
+
 /// The parser names the options that a command lacks, and not the command that it does not know.
 void require_known_command(CLI::App& app, std::span<char* const> arguments) {
   CLI::App* at = &app;
@@ -62,7 +91,7 @@ void require_known_command(CLI::App& app, std::span<char* const> arguments) {
     const auto named = at->get_subcommands([&word](const CLI::App* each) { return each->check_name(word); });
     if (named.empty()) {
       throw Exception(Error(ErrorKind::bad_argument, "there is no command \"" + path + " " + word + "\"")
-                          .fix("see `" + path + " --help`"));
+                          .fix(fix_of(word, commands_of(*at), path)));
     }
     at = named.front();
     path += " " + word;
@@ -82,11 +111,18 @@ Error usage_error(const CLI::App& app, const CLI::ParseError& mistake) {
   std::string message = mistake.what();
   for (const std::string& word : app.remaining(true)) {
     if (word.size() > 1 && word.front() == '-')
-      return Error(ErrorKind::bad_argument, path + " has no option " + word).fix("see `" + path + " --help`");
+      return Error(ErrorKind::bad_argument, path + " has no option " + word).fix(fix_of(word, options_of(*at), path));
     left += " " + word;
   }
   if (!left.empty()) message = path + " does not take:" + left;
   return Error(ErrorKind::bad_argument, message).fix("see `" + path + " --help`");
+}
+
+/// Tells the error, and returns its code.
+int end_with(const CLI::App& app, const Error& error) {
+  if (is_reader_gone(error)) return number(ExitCode::success);
+  std::fprintf(stderr, "%s: %s\n", app.get_name().c_str(), harmless(error.to_string()).c_str());
+  return number(exit_code_of(error.kind()));
 }
 
 /// Does the work that the command line chooses.
@@ -117,14 +153,12 @@ int run_program(CLI::App& app, const Work& chosen, int argument_count, char** ar
     value_or_throw(flush_output());
     return code;
   } catch (const Exception& failure) {
-    std::fprintf(stderr, "%s: %s\n", app.get_name().c_str(), failure.what());
-    return number(exit_code_of(failure.error().kind()));
+    return end_with(app, failure.error());
   } catch (const std::system_error& failure) {
-    const std::string text = std::ferror(stdout) == 0 ? failure.what() : output_error(failure.code().value()).to_string();
-    std::fprintf(stderr, "%s: %s\n", app.get_name().c_str(), text.c_str());
-    return number(ExitCode::resource);
+    return end_with(app, std::ferror(stdout) == 0 ? Error(ErrorKind::resource, failure.what())
+                                                  : output_error(failure.code().value()));
   } catch (const std::exception& failure) {
-    std::fprintf(stderr, "%s: %s\n", app.get_name().c_str(), failure.what());
+    std::fprintf(stderr, "%s: %s\n", app.get_name().c_str(), harmless(failure.what()).c_str());
     return number(ExitCode::failure);
   }
 }

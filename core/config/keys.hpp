@@ -74,7 +74,4 @@ inline constexpr std::string_view default_profile = "SUBGROUP/DEFAULT";
 /// The fix for a key that does not exist: names the nearest one that does.
 [[nodiscard]] std::string suggest_key(std::string_view section, std::string_view name);
 [[nodiscard]] std::string suggest_section(std::string_view section);
-/// The candidate nearest to `word` by edits, or empty if none is near.
-[[nodiscard]] std::string_view nearest(std::string_view word, std::span<const std::string_view> candidates);
-
 }  // namespace spindrift::config

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <spindrift/core/config/keys.hpp>
+#include <spindrift/core/config/nearest.hpp>
 #include <spindrift/core/ids_text.hpp>
 
 namespace spindrift::config {

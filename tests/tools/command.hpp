@@ -33,6 +33,8 @@ class Command {
   [[nodiscard]] bool wait_for(std::string_view text);
   /// The text that it has written to standard error so far.
   [[nodiscard]] const std::string& errors() const noexcept { return result_.errors; }
+  /// The same of standard output.
+  [[nodiscard]] const std::string& output() const noexcept { return result_.output; }
   /// Waits for the end. A command that outlasts the patience of a minute is killed, which shows in the code.
   CommandResult finish();
 

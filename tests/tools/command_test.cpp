@@ -1,4 +1,5 @@
 // The command line: help, exit codes, configurations. No groups here.
+#include <algorithm>
 #include <fstream>
 #include <iterator>
 
@@ -75,8 +76,14 @@ TEST_CASE("an option that does not exist is named before what is missing, and wo
     CHECK(result.code == 2);
     CHECK(result.errors == "spindrift: " + says + " --help`\n");
   };
-  refused({"--hlep"}, "spindrift has no option --hlep; fix: see `spindrift");
-  refused({"node", "--confg", "x"}, "spindrift node has no option --confg; fix: see `spindrift node");
+  refused({"--hlep"}, "spindrift has no option --hlep; fix: did you mean `--help`? otherwise see `spindrift");
+  refused({"node", "--confg", "x"},
+          "spindrift node has no option --confg; fix: did you mean `--config`? otherwise see `spindrift node");
+  refused({"node", "--zzzzzz", "x"}, "spindrift node has no option --zzzzzz; fix: see `spindrift node");
+  refused({"tial"}, "there is no command \"spindrift tial\"; fix: did you mean `tail`? otherwise see `spindrift");
+  refused({"group", "statsu"},
+          "there is no command \"spindrift group statsu\"; fix: did you mean `status`? otherwise see `spindrift group");
+  refused({"demo-membr"}, "there is no command \"spindrift demo-membr\"; fix: see `spindrift");  // a hidden one
   refused({"node", "--config", "x", "a", "b"}, "spindrift node does not take: a b; fix: see `spindrift node");
   refused({"node"}, "--config is required; fix: see `spindrift node");
 }
@@ -146,6 +153,43 @@ TEST_CASE("config check accepts a good file and reports every problem of a bad o
   CHECK(problems.at("ok") == false);
   REQUIRE(problems.at("problems").size() >= 2);
   for (const json& problem : problems.at("problems")) CHECK_FALSE(problem.at("fix").get<std::string>().empty());
+}
+
+TEST_CASE("config check takes its file as the other commands do, too") {
+  const Directory directory;
+  const std::string fine = directory.file("good.cfg", good);
+  CHECK(run({"config", "check", "--config", fine}).code == 0);
+  CHECK(run({"config", "show", "--config", fine}).output == run({"config", "show", fine}).output);
+}
+
+TEST_CASE("of any number of problems a hundred are shown, and all are counted") {
+  const Directory directory;
+  std::string text = "[SPINDRIFT]\n";
+  for (int i = 0; i < 20000; ++i) text += "unknown" + std::to_string(i) + " = 1\n";
+  const std::string wrong = directory.file("wrong.cfg", text);
+  const CommandResult bad = run({"config", "check", wrong});
+  CHECK(std::count(bad.errors.begin(), bad.errors.end(), '\n') == 102);
+  CHECK_THAT(bad.errors, Contains("… and 19901 more\n") && Contains("wrong.cfg: 20001 problems\n"));
+  const json problems = json::parse(run({"config", "check", wrong, "--json"}).output);
+  CHECK(problems.at("problem_count") == 20001);
+  CHECK(problems.at("problems").size() == 100);
+}
+
+TEST_CASE("no name that a user gives commands the terminal by a message") {
+  const Directory directory;
+  const std::string name = directory.path() + "/a\x1b[31m";
+  const std::vector<std::vector<std::string>> lines{{"config", "check", name},
+                                                    {"node", "--config", name},
+                                                    {"demo", name},
+                                                    {"group", "status", "--group-dir", name},
+                                                    {"keys", "show", name},
+                                                    {"node", "--a\x1b[31m"},
+                                                    {"a\x1b[31m"}};
+  for (const auto& words : lines) {
+    const CommandResult result = run(words);
+    CHECK(result.code != 0);
+    CHECK_THAT(result.errors, Contains("a\\x1b[31m") && !Contains("\x1b"));
+  }
 }
 
 TEST_CASE("config check refuses what a member would refuse") {

@@ -196,3 +196,29 @@ TEST_CASE("an interrupted demo ends its members and leaves nothing behind") {
   const auto from = result.output.find("configured by ") + 14;
   CHECK_FALSE(std::filesystem::exists(result.output.substr(from, result.output.find('\n', from) - from)));
 }
+
+TEST_CASE("what a killed demo left is removed by the next one, and what one of now uses is not") {
+  const auto directory_of = [](Command& demo) {
+    REQUIRE(demo.wait_for("configured by "));
+    REQUIRE(demo.wait_for("replaying: "));
+    const std::string path = demo.output().substr(demo.output().find("configured by ") + 14);
+    return path.substr(0, path.rfind('/', path.find('\n')));
+  };
+  Command killed({"demo", "--rate", "real"});
+  const std::string left = directory_of(killed);
+  Command running({"demo", "--rate", "real"});
+  const std::string used = directory_of(running);
+  CHECK(std::filesystem::exists(left));
+  killed.send_signal(SIGKILL);
+  CHECK(killed.finish().code == -SIGKILL);
+  CHECK(std::filesystem::exists(left));
+  Command next({"demo", "--rate", "real"});
+  static_cast<void>(directory_of(next));
+  CHECK_FALSE(std::filesystem::exists(left));
+  CHECK(std::filesystem::exists(used));
+  for (Command* demo : {&running, &next}) {
+    demo->send_signal(SIGINT);
+    CHECK(demo->finish().code == number(ExitCode::interrupted));
+  }
+  CHECK_FALSE(std::filesystem::exists(used));
+}

@@ -28,4 +28,9 @@ TEST_CASE("a backslash is doubled, so that no text looks like another's bytes") 
   CHECK(escaped("\\x00") != escaped(std::string_view("\0", 1)));
 }
 
+TEST_CASE("in a message a backslash stays, and a command for the terminal does not") {
+  CHECK(harmless("C:\\file: Grüße") == "C:\\file: Grüße");
+  CHECK(harmless("a\x1b[31m") == R"(a\x1b[31m)");
+}
+
 }  // namespace spindrift::tools

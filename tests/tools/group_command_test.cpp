@@ -10,43 +10,13 @@
 #include <nlohmann/json.hpp>
 
 #include "command.hpp"
+#include "command_group.hpp"
 #include "exit_code.hpp"
 
 using namespace spindrift::test;
 using namespace spindrift::tools;
 using Catch::Matchers::Contains;
 using nlohmann::json;
-
-namespace {
-
-/// A group of three in a runtime directory of its own.
-struct GroupFixture {
-  Directory directory;
-  std::string config =
-      directory.file("group.cfg", "[SPINDRIFT]\nmembers = 0, 1, 2\nruntime_directory = " + directory.path() + "\n" +
-                                      "join_timeout_ms = 30000\n[LAYOUT]\njson_layout = '[{\"name\": \"orders\"}, "
-                                      "{\"name\": \"audit\", \"senders\": [1]}]'\n");
-
-  [[nodiscard]] std::vector<std::string> arguments(const std::string& command, int id,
-                                                   std::vector<std::string> more = {}) const {
-    more.insert(more.begin(), {command, "--config", config, "--id", std::to_string(id)});
-    return more;
-  }
-};
-
-/// Lets a node leave.
-CommandResult end(Command& node) {
-  node.send_signal(SIGTERM);
-  return node.finish();
-}
-
-std::string lines(int from, int to) {
-  std::string text;
-  for (int i = from; i <= to; ++i) text += "line " + std::to_string(i) + "\n";
-  return text;
-}
-
-}  // namespace
 
 TEST_CASE_METHOD(GroupFixture, "what one member sends, all tails print in the same order") {
   Command first_tail(arguments("tail", 1, {"--subgroup", "orders", "--count", "2001"}));
@@ -320,25 +290,6 @@ TEST_CASE_METHOD(GroupFixture,
   CHECK(node.code == number(ExitCode::resource));
   CHECK_THAT(node.errors, Contains(nowhere + "/log: cannot write the log: No such file") && Contains("fix: name a file"));
   CHECK(::access(nowhere.c_str(), F_OK) != 0);
-}
-
-TEST_CASE_METHOD(GroupFixture, "a node whose output cannot be written leaves with an error, whenever that happens") {
-  Command zero(arguments("node", 0));
-  const auto through = [&](int id, const std::string& what) {
-    std::string line = SPINDRIFT_COMMAND;
-    for (const std::string& word : arguments("node", id)) line += " " + word;
-    return std::vector<std::string>{"-c", "{ " + line + "; echo code $? >&2; } " + what};
-  };
-  Command full(through(1, ">/dev/full"), "/bin/sh");
-  CHECK_THAT(full.finish().errors, Contains("could not be written: No space left") && Contains("code 7\n"));
-  Command mute(through(1, "| { head -n 3; exec 0<&-; echo gone >&2; }"), "/bin/sh");
-  Command two(arguments("node", 2));
-  REQUIRE(mute.wait_for("gone"));  // after its lines of the first view
-  REQUIRE(two.wait_for("in view"));
-  CHECK(end(two).code == 0);
-  CHECK_THAT(mute.finish().errors, Contains("standard output could not be written: Broken pipe") && Contains("code 7\n"));
-  REQUIRE(zero.wait_for("view 2: members 0; left 1"));
-  CHECK(end(zero).code == 0);
 }
 
 TEST_CASE_METHOD(GroupFixture, "group why tells who ended before a view, and how") {
