@@ -38,8 +38,11 @@ Time LeaveWatch::look(const views::Member& member, Time now) {
               " has not taken what it sent in subgroup " + awaited.subgroup;
   }
   for (const views::Transfers::Receiver& receiver : member.transfers().receivers()) {
+    const std::string& subgroup = member.epoch()->view().subgroup(receiver.subgroup).name;
+    waits_ += (waits_.empty() ? "node " : "; node ") + std::to_string(receiver.node.value()) +
+              " does not have all of its state of subgroup " + subgroup + " yet";
     log::warn(log::Room::group, "leaving waits until a newcomer has the state",
-              {{"subgroup", member.epoch()->view().subgroup(receiver.subgroup).name},
+              {{"subgroup", subgroup},
                {"node", receiver.node},
                {"fix", "on_state and on_delivery at that member, or a load that returns"}});
   }
