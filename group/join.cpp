@@ -143,9 +143,10 @@ void GroupCore::open_counters(const View& everybody) {
   if (!counters) throw Exception(std::move(counters).error().at(directory_->path()));
   counters_.emplace(std::move(counters).value());
   sleeps_ = counters_->counter("poller.sleeps");
+  const std::chrono::milliseconds stuck_after(config_.integer("SPINDRIFT", "handler_stuck_after_ms"));
   reports_.emplace(group::Reports{{environment_.clock, counters_->counter("poller.slow_upcalls")},
                                   {},
-                                  group::ConclusionWatch(config_.handler_stuck_after()),
+                                  group::ConclusionWatch(stuck_after),
                                   {}});
   views_ = counters_->counter("views.installed");
   environment_.fabric->count_in(&*counters_);

@@ -166,9 +166,6 @@ PollMode Config::poll_mode() const { return text("SPINDRIFT", "poll") == "spin" 
 Duration Config::spin() const { return std::chrono::microseconds(integer("SPINDRIFT", "spin_us")); }
 Duration Config::join_timeout() const { return std::chrono::milliseconds(integer("SPINDRIFT", "join_timeout_ms")); }
 Duration Config::suspect_after() const { return std::chrono::milliseconds(integer("SPINDRIFT", "suspect_after_ms")); }
-Duration Config::handler_stuck_after() const {
-  return std::chrono::milliseconds(integer("SPINDRIFT", "handler_stuck_after_ms"));
-}
 bool Config::partitioning_safety_disabled() const { return boolean("DERECHO", "disable_partitioning_safety"); }
 const std::string& Config::log_level() const { return text("SPINDRIFT", "log_level"); }
 const std::string& Config::log_file() const { return text("SPINDRIFT", "log_file"); }

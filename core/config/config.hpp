@@ -105,8 +105,6 @@ class Config {
   [[nodiscard]] std::vector<NodeId> founders() const;
   /// How long a member may show no sign of life before the others remove it.
   [[nodiscard]] Duration suspect_after() const;
-  /// How long a handler may be at work on one batch while a view is to end, before its member ends; 0: as long as it takes.
-  [[nodiscard]] Duration handler_stuck_after() const;
   /// Whether a minority may go on alone.
   [[nodiscard]] bool partitioning_safety_disabled() const;
   /// Most bytes of messages that a joiner keeps while its state is on the way.
