@@ -127,9 +127,11 @@ class ReplicaFixture {
       if (member.alive) member.core->on_delivery(std::span(&delivery, 1));
     }
   }
-  void report_stable() {
+  void report_stable() { report_stable(sequence_); }
+  /// The first `count` deliveries are stable.
+  void report_stable(std::uint64_t count) {
     for (Member& member : members) {
-      if (member.alive) member.core->on_stable(spindrift::SequenceNumber(sequence_));
+      if (member.alive) member.core->on_stable(spindrift::SequenceNumber(count));
     }
   }
   void end(std::size_t which, const spindrift::Error& why) { members[which].core->on_end(why); }

@@ -317,6 +317,18 @@ TEST_CASE("a call is stable once every member has delivered it, at the latest wi
   CHECK(second.is_stable());
 }
 
+TEST_CASE("a call is stable when it is delivered everywhere itself, not when those before it are") {
+  Fixture shops(2);
+  const auto first = shops[0].update<&Shop::add>(1);
+  const auto second = shops[0].update<&Shop::add>(1);
+  shops.deliver_all();
+  shops.report_stable(1);
+  CHECK(first.is_stable());
+  CHECK_FALSE(second.is_stable());
+  shops.report_stable(2);
+  CHECK(second.is_stable());
+}
+
 TEST_CASE("the end of the group wakes those who wait, and whoever comes later learns it") {
   auto shops = std::make_unique<Fixture>(2);
   const auto answered = (*shops)[0].update<&Shop::add>(0);
