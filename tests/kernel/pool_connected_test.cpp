@@ -106,6 +106,26 @@ TEST_CASE("the connected queue pair that is used least goes for one that is used
   CHECK(b.text(64, 4) + c.text(64, 5) == "backthere");
 }
 
+TEST_CASE("of several connected queue pairs the idle one goes for a newcomer, however busy another is") {
+  SimNetwork network(4);
+  Node a(network, 0, {}, with_connected(2));
+  Node b(network, 1);
+  Node c(network, 2);
+  Node d(network, 3);
+  const PairId to_b = a.pair(b);
+  const PairId to_c = a.pair(c);
+  const PairId to_d = a.pair(d);
+  talk(network, a, to_b, b, 20, b, c, d);
+  talk(network, a, to_c, c, 20, b, c, d);
+  CHECK(a.pool->counts().connected == 2);
+  for (int period = 0; period < 2; ++period) {
+    post_many(network, a, to_c, c, 30, b, c, d);
+    talk(network, a, to_d, d, 40, b, c, d);
+  }
+  CHECK(a.pool->counts().connected == 3);
+  CHECK(a.pool->counts().moves == 4);  // three there, and the one of b back
+}
+
 TEST_CASE("a connected queue pair that breaks by one's fault carries the others' requests back") {
   SimNetwork network(GENERATE(range(1U, 20U)));
   Node a(network, 0, {}, with_connected(1));
