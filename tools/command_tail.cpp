@@ -27,7 +27,8 @@ struct TailOptions : CommandOptions {
   std::optional<std::uint64_t> count;
 };
 
-/// Writes deliveries on the poller thread: a slow reader of standard output holds up the group rather than losing messages.
+/// Writes deliveries on a thread of its own: a slow reader of standard output holds up the subgroup rather than losing
+/// messages, and does not cost this member its place.
 class Printer {
  public:
   Printer(const TailOptions& options, Session& session) : options_(options), session_(session) {}
@@ -80,7 +81,8 @@ int run_tail(const TailOptions& options) {
   Session session(config, {}, options.quiet);
   Printer printer(options, session);
   session.drop_deliveries(options.subgroup);
-  session.group().subgroup(options.subgroup).on_delivery([&](std::span<const Delivery> batch) { printer.print(batch); });
+  session.group().subgroup(options.subgroup).on_delivery([&](std::span<const Delivery> batch) { printer.print(batch); },
+                                                         HandlerThread::own);
   static_cast<void>(session.wait_for());
   session.finish();
   if (const int refused = printer.refused()) throw Exception(output_error(refused));
