@@ -23,6 +23,12 @@ void ReplicaState::give_up(const Error& why) {
   changed_.notify_all();
 }
 
+std::optional<Error> ReplicaState::refusal() const {
+  if (stage() != Stage::given_up) return std::nullopt;
+  const std::lock_guard lock(mutex_);
+  return ended_;
+}
+
 void ReplicaState::end(const Error& why) {
   {
     const std::lock_guard lock(mutex_);

@@ -7,7 +7,6 @@
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <string>
 #include <utility>
 
 #include <spindrift/core/clock.hpp>
@@ -37,12 +36,15 @@ class ReplicaState {
   /// loaded.
   void await_loaded(std::optional<Duration> limit) const;
 
+  /// It cannot be taken. Any thread.
+  void give_up(const Error& why);
+  /// Any thread. Why that is so.
+  [[nodiscard]] std::optional<Error> refusal() const;
+
   // The poller, or before it knows of the replica.
   void set(Stage stage);
   /// No state comes any more.
   void end(const Error& why);
-  /// It cannot be taken.
-  void give_up(const Error& why);
 
  private:
   const std::shared_ptr<const group::HandlerThreads> handlers_;

@@ -40,9 +40,10 @@ ReplicaBase& Replicas::attach(Channel& subgroup, std::unique_ptr<ReplicaChannel>
         const std::vector<std::byte> state = value_or_throw(object.save());
         to.write(reinterpret_cast<const char*>(state.data()), static_cast<std::streamsize>(state.size()));
       },
-      [this, &object](std::istream& from) {
+      [&object](std::istream& from) {
         const std::string state{std::istreambuf_iterator<char>(from), {}};
-        load(object, std::as_bytes(std::span(state)));
+        const auto loaded = object.load(std::as_bytes(std::span(state)));
+        if (!loaded) object.give_up(loaded.error());
       });
   {
     std::lock_guard lock(mutex_);
@@ -61,14 +62,6 @@ void Replicas::require_way_in(const ReplicaBase& object, SubgroupId id) const {
   const std::optional<Error> untransferable = object.untransferable();
   std::lock_guard lock(mutex_);
   if (untransferable && loading_[id.value()]) throw Exception(*untransferable);
-}
-
-// A member that cannot take the state leaves in order: one that failed would cost a small group its majority.
-void Replicas::load(ReplicaBase& object, std::span<const std::byte> state) {
-  const auto loaded = object.load(state);
-  if (loaded) return;
-  if (!refusal_) refusal_ = loaded.error();
-  object.give_up(loaded.error());
 }
 
 std::vector<Replicas::Replica*> Replicas::all() const {
@@ -93,8 +86,10 @@ void Replicas::on_view(const View& view, const views::Member& member) {
   }
 }
 
+// A member that cannot take the state leaves in order: one that failed would cost a small group its majority.
 void Replicas::on_pass(const views::Member& member) {
   for (Replica* const replica : all()) {
+    if (!refusal_) refusal_ = replica->object->state().refusal();
     if (replica->loading && !replica->loads(member)) {
       replica->loading = false;
       replica->object->on_loaded();

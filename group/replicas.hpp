@@ -42,7 +42,6 @@ class Replicas {
  private:
   struct Replica;
   void require_way_in(const ReplicaBase& object, SubgroupId id) const;
-  void load(ReplicaBase& object, std::span<const std::byte> state);
   [[nodiscard]] std::vector<Replica*> all() const;
 
   std::atomic<bool> any_{false};

@@ -1,5 +1,5 @@
 // A replica: one object that all members of a subgroup change in the same order. Behind Replicated (replicated.hpp), which
-// is what users see; the Group calls the entry points of ReplicaBase, all on its poller thread but save and load.
+// is what users see; the Group calls the entry points of ReplicaBase, all on its poller thread but those about the state.
 //
 // To remember: only the poller thread changes the object, or `load` while the poller delivers nothing, and holds
 // `object_mutex_` alone while it does; others read under it.
@@ -49,7 +49,7 @@ class ReplicaChannel {
   virtual void accuse(NodeId node, const std::string& what) = 0;
 };
 
-/// The entry points, independent of the object's type. All on the poller thread, but for `save` and `load`; they throw
+/// The entry points, independent of the object's type. All on the poller thread, but for those that say so; they throw
 /// nothing of the application's.
 class ReplicaBase {
  public:
@@ -75,6 +75,7 @@ class ReplicaBase {
   /// Nothing will be called any more; waiting callers are told `why`. The channel is not used after it.
   void on_end(const Error& why);
   /// The state that came cannot be taken here: whoever waits is told `why`, and the object takes and gives nothing any more.
+  /// Any thread; returns before anything is delivered.
   void give_up(const Error& why);
 
   /// Any thread.
