@@ -106,8 +106,8 @@ void KeptDeliveries::pass_boundaries(SubgroupId id, Upcalls& to) {
 
 bool KeptDeliveries::flush(SubgroupId id, Upcalls& to) {
   pass_boundaries(id, to);
-  if (loading_ || (empty() && !settling_) || !to.accepts(id)) return false;
-  settling_ = false;
+  if (loading() || !to.accepts(id)) return false;
+  state_ = State::settled;
   if (empty()) return false;
   batch_.clear();
   for (const Kept& kept : kept_) {

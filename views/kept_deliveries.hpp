@@ -21,22 +21,23 @@ class KeptDeliveries {
 
   /// The state is on its way; whatever is kept belongs to a past that it includes.
   void begin_loading() {
-    loading_ = true;
-    settling_ = true;
+    state_ = State::loading;
     drop_deliveries();
   }
-  void end_loading() noexcept { loading_ = false; }
-  [[nodiscard]] bool loading() const noexcept { return loading_; }
-  /// Since it began to load, the application has not been ready: deliveries are kept until it first is.
-  [[nodiscard]] bool settling() const noexcept { return settling_; }
+  void end_loading() noexcept {
+    if (loading()) state_ = State::settling;
+  }
+  [[nodiscard]] bool loading() const noexcept { return state_ == State::loading; }
+  /// The state is here, and the application has not been ready since: deliveries are kept until it first is.
+  [[nodiscard]] bool settling() const noexcept { return state_ == State::settling; }
 
   /// Deliveries may go past, behind `pass_boundaries`.
-  [[nodiscard]] bool passes() const noexcept { return !loading_ && empty(); }
+  [[nodiscard]] bool passes() const noexcept { return !loading() && empty(); }
   [[nodiscard]] bool has_space() const noexcept { return bytes_ < bytes_max_; }
   /// No delivery is kept.
   [[nodiscard]] bool empty() const noexcept { return deliveries_ == 0; }
   /// Neither a delivery nor a boundary waits, nor anything for the state.
-  [[nodiscard]] bool idle() const noexcept { return !loading_ && !settling_ && kept_.empty(); }
+  [[nodiscard]] bool idle() const noexcept { return state_ == State::settled && kept_.empty(); }
 
   void keep(std::span<const Delivery> batch);
   /// A view begins, behind all that is kept.
@@ -58,6 +59,7 @@ class KeptDeliveries {
   [[nodiscard]] bool prepend(std::span<const std::byte> bytes);
 
  private:
+  enum class State : std::uint8_t { settled, loading, settling };
   struct Message {
     Delivery delivery;  ///< payload points into bytes
     std::vector<std::byte> bytes;
@@ -72,8 +74,7 @@ class KeptDeliveries {
   std::uint64_t bytes_max_;
   std::uint64_t bytes_ = 0;
   std::uint64_t deliveries_ = 0;  // in kept_
-  bool loading_ = false;
-  bool settling_ = false;
+  State state_ = State::settled;
   std::deque<Kept> kept_;
   std::vector<Delivery> batch_;
 };
