@@ -71,6 +71,12 @@ std::optional<Rank> Epoch::on_concluding(const Join& who, ViewId ended, Subgroup
   return rank;
 }
 
+// While the view goes on nobody has accused anybody; a pass that sees it wedges.
+AccusationWatch::Finding Epoch::watch_accusations(Time now, Duration patience) {
+  const bool steady = change_.state() == ViewChange::State::steady;
+  return accusation_watch_.look(steady ? 0 : change_.disputes().accusations(), now, patience);
+}
+
 void Epoch::watch_joins(const std::vector<Candidate>& candidates, Time now) {
   std::vector<JoinWatch::Waiting> waiting;
   if (change_.leader() == self()) {

@@ -15,6 +15,7 @@
 #include <spindrift/core/view.hpp>
 #include <spindrift/smc/subgroup_scheduler.hpp>
 #include <spindrift/sst/table.hpp>
+#include <spindrift/views/accusation_watch.hpp>
 #include <spindrift/views/join_watch.hpp>
 #include <spindrift/views/view_change.hpp>
 
@@ -81,6 +82,8 @@ class Epoch final : private Counts {
   /// that is the view before and this one waits for its row: it lives.
   [[nodiscard]] std::optional<Rank> on_concluding(const Join& who, ViewId ended, SubgroupId at_work);
 
+  /// When what its members accuse each other of may be weighed. `patience`: for how long a member may be silent.
+  [[nodiscard]] AccusationWatch::Finding watch_accusations(Time now, Duration patience);
   /// At the leader: says once of each candidate that it has waited for long for members to have a connection with it.
   void watch_joins(const std::vector<Candidate>& candidates, Time now);
 
@@ -101,6 +104,7 @@ class Epoch final : private Counts {
   sst::Table table_;
   smc::SubgroupScheduler scheduler_;
   ViewChange change_;
+  AccusationWatch accusation_watch_;
   JoinWatch join_watch_;
   std::vector<Line> lines_;  // by rank
   bool begun_ = false;

@@ -40,7 +40,7 @@ Removal removal_of(NodeId node, Rank rank, const Epoch& old) {
   return {node, why->reason, old.view().members[why->by.value()]};
 }
 
-// Its leader's word, or that of many, is the group's; that of few may be theirs alone.
+// The word of this member's leader, or of many members, is the group's; that of few may be theirs alone.
 Error lost_majority(const Epoch& present) {
   std::string gone;
   std::size_t turned_away = 0;
@@ -222,10 +222,9 @@ bool Member::look(Time now) {
       progress = true;
     }
   }
-  if (change.state() != ViewChange::State::steady) watch_.on_accusations(change.disputes().accusations(), now);
+  const AccusationWatch::Finding accusations = present.watch_accusations(now, watch_.patience());
   progress |= change.step(links_.candidates(), state_ == MemberState::active,
-                          {watch_.quiet(), watch_.just_woke(), watch_.accusations_considered(),
-                           watch_.accusations_stale(now)});
+                          {watch_.quiet(), watch_.just_woke(), accusations.considered, accusations.stale});
   const std::size_t suspicions = change.suspicions().size();
   const RankSet quiet_before = watch_.quiet();
   const RankSet silent = watch_.look(change.heartbeats(), change.suspected(), now);

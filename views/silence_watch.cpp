@@ -10,12 +10,6 @@ void SilenceWatch::begin_view(std::size_t members, Rank self, Time now) {
   self_ = self;
   signs_.assign(members, Sign{0, now, false});
   quiet_ = {};
-  accusations_ = {};
-}
-
-void SilenceWatch::on_accusations(std::uint64_t count, Time now) noexcept {
-  if (count != accusations_.count) accusations_ = {count, now, accusations_.considered};
-  if (!judges() || now - accusations_.last >= beat_interval()) accusations_.considered = count;
 }
 
 RankSet SilenceWatch::look(std::span<const std::uint64_t> heartbeats, const RankSet& passed_over, Time now) {

@@ -31,15 +31,6 @@ class SilenceWatch {
   /// Looks at the heartbeats, by rank, as last read, of all but `passed_over`. Returns who was silent for too long.
   [[nodiscard]] RankSet look(std::span<const std::uint64_t> heartbeats, const RankSet& passed_over, Time now);
 
-  /// So many accusations lie in the rows by now.
-  void on_accusations(std::uint64_t count, Time now) noexcept;
-  /// As many lay there a beat's time ago, and none came since; otherwise what was last returned.
-  [[nodiscard]] std::uint64_t accusations_considered() const noexcept { return accusations_.considered; }
-  /// None came for twice the patience: whoever is accused has missed its accuser by then, even if it was away before.
-  [[nodiscard]] bool accusations_stale(Time now) const noexcept {
-    return judges() && now - accusations_.last >= 2 * patience_;
-  }
-
   [[nodiscard]] bool judges() const noexcept { return patience_ != Duration{}; }
   [[nodiscard]] Duration patience() const noexcept { return patience_; }
   /// Members that the last look found without a sign of life for half of the patience. To a member that was away none is.
@@ -59,11 +50,6 @@ class SilenceWatch {
     Time heard{};                 ///< when that changed, the member spoke, or the view began
     bool spoke = false;           ///< since the last look
   };
-  struct Accusations {
-    std::uint64_t count = 0;
-    Time last{};  ///< when the count changed
-    std::uint64_t considered = 0;
-  };
   [[nodiscard]] Duration beat_interval() const noexcept { return patience_ / 4; }
 
   Duration patience_;
@@ -71,7 +57,6 @@ class SilenceWatch {
   Rank self_;
   std::vector<Sign> signs_;  // by rank
   RankSet quiet_;
-  Accusations accusations_;
   Time last_beat_{};
 };
 

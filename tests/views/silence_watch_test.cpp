@@ -123,26 +123,6 @@ TEST_CASE("where silence is no ground for suspicion, nobody is silent, nobody be
   CHECK_FALSE(watch.take_beat(at(100'000)));
   CHECK(watch.next_beat() == never);
   CHECK(watch.next_verdict({}) == never);
-  watch.on_accusations(3, at(100'000));
-  CHECK(watch.accusations_considered() == 3);
-  CHECK_FALSE(watch.accusations_stale(at(200'000)));
-}
-
-TEST_CASE("accusations are considered when none came for a beat, and are stale after twice the patience") {
-  SilenceWatch watch{patience};
-  watch.begin_view(3, Rank(0), at(0));
-  watch.on_accusations(1, at(10));
-  CHECK(watch.accusations_considered() == 0);
-  watch.on_accusations(2, at(34));
-  CHECK(watch.accusations_considered() == 0);
-  watch.on_accusations(2, at(58));
-  CHECK(watch.accusations_considered() == 0);
-  watch.on_accusations(2, at(59));
-  CHECK(watch.accusations_considered() == 2);
-  CHECK_FALSE(watch.accusations_stale(at(233)));
-  CHECK(watch.accusations_stale(at(234)));
-  watch.begin_view(3, Rank(0), at(300));
-  CHECK(watch.accusations_considered() == 0);
 }
 
 }  // namespace
