@@ -12,6 +12,8 @@ bool Disputes::accuses(Rank accuser, Rank whom) const {
   return trusted_.contains(accuser) && trusted_.contains(whom) && accused_[accuser.value()].contains(whom);
 }
 
+bool Disputes::in_dispute(Rank one, Rank other) const { return accuses(one, other) && accuses(other, one); }
+
 std::uint64_t Disputes::accusations() const noexcept {
   std::uint64_t count = 0;
   for (std::uint32_t i = 0; i < accused_.size(); ++i) count += trusted_.contains(Rank(i)) ? accused_[i].count() : 0;
@@ -44,12 +46,20 @@ std::optional<Disputes::Verdict> Disputes::verdict(std::optional<Rank> party) co
     for (std::uint32_t j = 0; j < accused_.size(); ++j) {
       const Verdict each{Rank(i), Rank(j)};
       if (party && each.goes != *party && each.stays != *party) continue;
-      if (!accuses(each.goes, each.stays) || !accuses(each.stays, each.goes)) continue;
+      if (!in_dispute(each.goes, each.stays)) continue;
       if (burden(each.goes) < burden(each.stays)) continue;
       if (!worst || burden(worst->goes) < burden(each.goes)) worst = each;
     }
   }
+  if (worst && worst->stays == party) worst->stays = first_opponent(worst->goes, party).value_or(worst->stays);
   return worst;
+}
+
+std::optional<Rank> Disputes::first_opponent(Rank of, std::optional<Rank> other_than) const {
+  for (std::uint32_t i = 0; i < accused_.size(); ++i) {
+    if (Rank(i) != other_than && in_dispute(of, Rank(i))) return Rank(i);
+  }
+  return std::nullopt;
 }
 
 }  // namespace spindrift::views

@@ -33,12 +33,16 @@ class Disputes {
   /// Nobody who is trusted accuses another.
   [[nodiscard]] bool none() const;
   /// The first to go of all who accuse each other or, with `party`, of those who do so with that member. Nothing: no two do.
+  /// Another than `party` counts as the one that stays, where several are in dispute with the one that goes: `party` may
+  /// only have judged between them.
   [[nodiscard]] std::optional<Verdict> verdict(std::optional<Rank> party) const;
   /// The first who accuses another that does not answer, and that other.
   [[nodiscard]] std::optional<Verdict> unanswered() const;
 
  private:
   [[nodiscard]] bool accuses(Rank accuser, Rank whom) const;
+  [[nodiscard]] bool in_dispute(Rank one, Rank other) const;
+  [[nodiscard]] std::optional<Rank> first_opponent(Rank of, std::optional<Rank> other_than) const;
   [[nodiscard]] std::tuple<bool, std::uint32_t, Rank> burden(Rank rank) const;
 
   RankSet trusted_;

@@ -50,6 +50,12 @@ TEST_CASE("with a party, only what is between it and another is weighed") {
   CHECK(four.verdict(std::nullopt)->goes == Rank(3));
 }
 
+TEST_CASE("the word is of the one that the party judged for, not of the party, if there is such a one") {
+  // 0 leads, and has judged between 1 and 2.
+  CHECK(among(0b1111, {0b0100, 0b0100, 0b0011, 0}).verdict(Rank(0)) == Verdict{Rank(2), Rank(1)});
+  CHECK(among(0b1111, {0b0100, 0, 0b0001, 0}).verdict(Rank(0)) == Verdict{Rank(2), Rank(0)});
+}
+
 TEST_CASE("an accusation that is not answered is no verdict, and is open as long as both are trusted") {
   const Disputes one_way = among(0b1111, {0, 0b0100, 0, 0});
   CHECK_FALSE(one_way.verdict(std::nullopt));
