@@ -44,7 +44,7 @@ Time LeaveWatch::look(const views::Member& member, Time now) {
     log::warn(log::Room::group, "leaving waits until a newcomer has the state",
               {{"subgroup", subgroup},
                {"node", receiver.node},
-               {"fix", "on_state and on_delivery at that member, or a load that returns"}});
+               {"fix", "on_state and on_delivery at that member"}});
   }
   return *next_report_;
 }
