@@ -39,10 +39,6 @@ bool is_control(std::string_view character) {
   return first == 0xc2 && byte_at(character, 1) < 0xa0;
 }
 
-}  // namespace
-
-namespace {
-
 std::string with_bytes_shown(std::string_view text, std::string_view backslash) {
   std::string result;
   while (!text.empty()) {

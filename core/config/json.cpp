@@ -9,8 +9,8 @@
 
 #include <spindrift/core/config/ini.hpp>
 #include <spindrift/core/config/keys.hpp>
-#include <spindrift/core/config/text.hpp>
 #include <spindrift/core/config/nearest.hpp>
+#include <spindrift/core/config/text.hpp>
 #include <spindrift/core/ids_text.hpp>
 
 namespace spindrift::config {

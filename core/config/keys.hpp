@@ -74,4 +74,5 @@ inline constexpr std::string_view default_profile = "SUBGROUP/DEFAULT";
 /// The fix for a key that does not exist: names the nearest one that does.
 [[nodiscard]] std::string suggest_key(std::string_view section, std::string_view name);
 [[nodiscard]] std::string suggest_section(std::string_view section);
+
 }  // namespace spindrift::config
