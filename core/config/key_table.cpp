@@ -116,7 +116,7 @@ constexpr Key table[] = {
     {"SPINDRIFT", "join_timeout_ms", integer, node, "30000",
      "How long a starting member looks for a group to found or to join before it gives up and names who is missing.", 1,
      86'400'000, "milliseconds"},
-    {"SPINDRIFT", "suspect_after_ms", integer, group, "500",
+    {"SPINDRIFT", "suspect_after_ms", integer, group, "2000",
      "How long a member may show no sign of life before the others remove it. A process that ends is noticed at once; this "
      "is for one that hangs. Too short, and a member that the machine does not let run for a while is removed although it "
      "is well.",

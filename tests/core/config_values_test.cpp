@@ -24,7 +24,7 @@ TEST_CASE("an empty configuration has the documented defaults") {
   CHECK(config.spin() == std::chrono::microseconds(50));
   CHECK(config.join_timeout() == std::chrono::seconds(30));
   CHECK(config.founders().empty());
-  CHECK(config.suspect_after() == std::chrono::milliseconds(500));
+  CHECK(config.suspect_after() == std::chrono::milliseconds(2000));
   CHECK(config.integer("SPINDRIFT", "handler_stuck_after_ms") == 30'000);
   CHECK_FALSE(config.partitioning_safety_disabled());
   CHECK(config.state_buffer_bytes() == 64U << 20U);
