@@ -166,7 +166,10 @@ class Scene {
     for (std::thread& each : threads_) each.join();
     threads_.clear();
     for (auto& group : groups_) {
-      group->subgroup("orders").on_delivery([this](auto batch) { delivered_ += batch.size(); });
+      group->subgroup("orders").on_delivery([this](auto batch) {
+        delivered_ += batch.size();
+        delivered_.notify_all();
+      });
       group->subgroup("ticks").on_delivery([](auto) {});
     }
     for (auto& group : groups_)
@@ -201,6 +204,11 @@ class Scene {
     std::this_thread::sleep_for(time);
     return static_cast<double>(delivered_ - before) / std::chrono::duration<double>(SystemClock().now() - begun).count();
   }
+  /// So many more deliveries have been made, at all members together.
+  void await_deliveries(std::uint64_t more) const {
+    const std::uint64_t wanted = delivered_ + more;
+    for (std::uint64_t now = delivered_; now < wanted; now = delivered_) delivered_.wait(now);
+  }
   [[nodiscard]] bool whole() const {
     return std::all_of(groups_.begin(), groups_.end(),
                        [](const auto& each) { return each->view().members.size() == members; });
@@ -227,24 +235,45 @@ struct Measured {
   double attacker_cores = 0;  ///< that the attacker itself took of this host
 };
 
-Measured measure(const Scene& scene, Attack& attack, Duration time) {
-  std::atomic<bool> ending{false};
-  std::atomic<double> busy{0};
-  std::thread attacker([&] {
+/// Goes on with an attack from its beginning to its end, behind everything else that this host has to do.
+class Attacker {
+ public:
+  explicit Attacker(Attack& attack) : attack_(attack), thread_([this] { run(); }) {}
+  ~Attacker() { end(); }
+  Attacker(const Attacker&) = delete;
+  Attacker& operator=(const Attacker&) = delete;
+
+  void end() {
+    ending_ = true;
+    if (thread_.joinable()) thread_.join();
+  }
+  /// Seconds of a core that it took. After `end`.
+  [[nodiscard]] double busy() const { return busy_; }
+
+ private:
+  void run() {
     ::setpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()), 19);
-    while (!ending) attack.step();
+    while (!ending_) attack_.step();
     rusage used{};
     ::getrusage(RUSAGE_THREAD, &used);
-    busy = static_cast<double>(used.ru_utime.tv_sec + used.ru_stime.tv_sec) +
-           static_cast<double>(used.ru_utime.tv_usec + used.ru_stime.tv_usec) / 1e6;
-  });
+    busy_ = static_cast<double>(used.ru_utime.tv_sec + used.ru_stime.tv_sec) +
+            static_cast<double>(used.ru_utime.tv_usec + used.ru_stime.tv_usec) / 1e6;
+  }
+
+  Attack& attack_;
+  std::atomic<bool> ending_{false};
+  double busy_ = 0;
+  std::thread thread_;  // the last: it uses the others
+};
+
+Measured measure(const Scene& scene, Attack& attack, Duration time) {
+  Attacker attacker(attack);
   const double seconds = std::chrono::duration<double>(time).count();
   Measured measured;
   measured.rate = scene.rate(time);
-  ending = true;
-  attacker.join();
+  attacker.end();
   measured.calls = static_cast<double>(attack.calls()) / seconds;
-  measured.attacker_cores = busy / seconds;
+  measured.attacker_cores = attacker.busy() / seconds;
   return measured;
 }
 
@@ -280,9 +309,11 @@ TEST_CASE(
   for (const NamedAttack& each : attacks_on(scene, others)) {
     CAPTURE(each.name);
     const auto attack = each.make();
-    const Measured measured = measure(scene, *attack, std::chrono::milliseconds(400));
-    CHECK(measured.rate > 0);
-    CHECK(measured.calls > 0);
+    Attacker attacker(*attack);
+    std::this_thread::sleep_for(std::chrono::milliseconds(400));  // for as long as that everything is under attack
+    scene.await_deliveries(100);
+    attacker.end();
+    CHECK(attack->calls() > 0);
     CHECK(scene.whole());
   }
 }
