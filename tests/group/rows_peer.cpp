@@ -7,6 +7,7 @@
 #include <exception>
 #include <mutex>
 #include <queue>
+#include <span>
 #include <string>
 #include <thread>
 #include <utility>
@@ -49,7 +50,8 @@ class Echo {
       lock.unlock();
       try {
         to_.send(text);
-      } catch (const spindrift::Exception&) {  // the group has ended; `wait` says why, where that matters
+      } catch (const spindrift::Exception& failure) {
+        std::fprintf(stderr, "cannot answer: %s\n", failure.what());
         return;
       }
       lock.lock();
