@@ -81,8 +81,8 @@ std::vector<log::Field> fields_of(AuditEvent event) {
   return fields;
 }
 
-std::string now_text() {
-  const auto now = std::chrono::floor<std::chrono::microseconds>(std::chrono::system_clock::now());
+std::string text_of(std::chrono::system_clock::time_point at) {
+  const auto now = std::chrono::floor<std::chrono::microseconds>(at);
   const auto seconds = std::chrono::floor<std::chrono::seconds>(now);
   return fmt::format("{:%Y-%m-%dT%H:%M:%S}.{:06}Z", fmt::gmtime(std::chrono::system_clock::to_time_t(seconds)),
                      (now - seconds).count());
@@ -102,11 +102,59 @@ Result<FileDescriptor> open_file(const std::string& path) {
       .fix("name another file, or chown and chmod 600 this one");
 }
 
+/// Appends lines to a file that may be full, be renamed or be forbidden meanwhile.
+class AuditFile {
+ public:
+  explicit AuditFile(std::string path) : path_(std::move(path)) {}
+
+  void append(const Line& line, std::uint64_t lost) {
+    lost_ += lost;
+    std::string text = fmt::format("{}time={} {}", torn_ ? "\n" : "", text_of(line.at), line.text);
+    if (lost_ > 0) text += fmt::format(" lost={}", lost_);
+    text += '\n';
+    const auto file = open_file(path_);
+    if (!file) return on_failure(file.error());
+    const ssize_t written = ::write(file->get(), text.data(), text.size());
+    if (written != static_cast<ssize_t>(text.size())) {
+      torn_ = torn_ || written > 0;
+      return on_failure(system_error("write it", written < 0 ? errno : ENOSPC).at(path_).fix("see to the disk"));
+    }
+    torn_ = false;
+    lost_ = 0;
+    complaint_.clear();
+  }
+
+ private:
+  // Told once, until the file can be written again.
+  void on_failure(const Error& why) {
+    ++lost_;
+    std::string complaint = why.to_string();
+    if (complaint_ == complaint) return;
+    complaint_ = std::move(complaint);
+    log::error(log::Room::audit, "the audit file cannot be written", {{"reason", complaint_}});
+  }
+
+  const std::string path_;
+  std::string complaint_;   ///< as it was told last; empty: the file can be written
+  std::uint64_t lost_ = 0;  ///< lines that the file lacks
+  bool torn_ = false;       ///< the file's last line is not whole
+};
+
+std::unique_ptr<LineWriter> writer_to(const std::string& path) {
+  if (path.empty()) return nullptr;
+  return std::make_unique<LineWriter>([file = std::make_shared<AuditFile>(path)](const Line& line, std::uint64_t lost) {
+    file->append(line, lost);
+  });
+}
+
 }  // namespace
 
 const SystemClock AuditTrail::system_clock;
 
 std::string_view to_string(AuditKind kind) noexcept { return names.at(static_cast<std::size_t>(kind)); }
+
+AuditTrail::AuditTrail(std::string group, NodeId node, const std::string& file, const Clock& clock)
+    : clock_(clock), group_(std::move(group)), node_(node), file_(writer_to(file)) {}
 
 void AuditTrail::write(AuditEvent event) {
   const std::lock_guard lock(mutex_);
@@ -119,8 +167,18 @@ void AuditTrail::write(AuditEvent event) {
   }
   const std::string_view name = to_string(kind);
   if (log::enabled(log::Room::audit, level_of(kind))) log::write_fields(log::Room::audit, level_of(kind), name, fields);
-  if (!file_.empty()) append(fields, name);
+  if (!file_) return;
+  std::string line = fmt::format("event={}", name);
+  for (const log::Field& field : fields) {
+    line += ' ';
+    line += field.key;
+    line += '=';
+    log::append_value(line, field.value, log::Plain::ascii);
+  }
+  file_->write(std::move(line));
 }
+
+bool AuditTrail::await_written(std::chrono::milliseconds limit) { return !file_ || file_->await_written(limit); }
 
 /// Whether the event is to be told of; it says then how many before it were not.
 bool AuditTrail::within_budget(AuditEvent& event) {
@@ -137,39 +195,6 @@ bool AuditTrail::within_budget(AuditEvent& event) {
   ++budget.lines;
   if (const std::uint64_t unsaid = std::exchange(budget.unsaid, 0); unsaid > 0) event.more.emplace_back("unsaid", unsaid);
   return true;
-}
-
-void AuditTrail::append(const std::vector<log::Field>& fields, std::string_view name) {
-  std::string line = torn_ ? "\n" : "";
-  line += "time=" + now_text() + " event=";
-  line += name;
-  for (const log::Field& field : fields) {
-    line += ' ';
-    line += field.key;
-    line += '=';
-    log::append_value(line, field.value, log::Plain::ascii);
-  }
-  if (lost_ > 0) line += fmt::format(" lost={}", lost_);
-  line += '\n';
-  const auto file = open_file(file_);
-  if (!file) return on_failure(file.error());
-  const ssize_t written = ::write(file->get(), line.data(), line.size());
-  if (written != static_cast<ssize_t>(line.size())) {
-    torn_ = torn_ || written > 0;
-    return on_failure(system_error("write it", written < 0 ? errno : ENOSPC).at(file_).fix("see to the disk"));
-  }
-  torn_ = false;
-  lost_ = 0;
-  complaint_.clear();
-}
-
-// Told once, until the file can be written again.
-void AuditTrail::on_failure(const Error& why) {
-  ++lost_;
-  std::string complaint = why.to_string();
-  if (complaint_ == complaint) return;
-  complaint_ = std::move(complaint);
-  log::error(log::Room::audit, "the audit file cannot be written", {{"reason", complaint_}});
 }
 
 }  // namespace spindrift

@@ -3,7 +3,9 @@
 #pragma once
 
 #include <array>
+#include <chrono>
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -13,8 +15,8 @@
 
 #include <spindrift/core/clock.hpp>
 #include <spindrift/core/ids.hpp>
+#include <spindrift/core/line_writer.hpp>
 #include <spindrift/core/log.hpp>
-#include <spindrift/core/result.hpp>
 
 namespace spindrift {
 
@@ -66,11 +68,12 @@ class AuditTrail {
   /// The log alone, without saying whose it is.
   AuditTrail() = default;
   /// `file` empty: the log alone. A file that cannot be written is told of in the log, with how much it lacks, and stops
-  /// nothing; each line opens it anew.
-  AuditTrail(std::string group, NodeId node, std::string file, const Clock& clock = system_clock)
-      : clock_(clock), group_(std::move(group)), node_(node), file_(std::move(file)) {}
+  /// nothing; each line opens it anew. One that stands still holds up a caller for a few milliseconds, once.
+  AuditTrail(std::string group, NodeId node, const std::string& file, const Clock& clock = system_clock);
 
   void write(AuditEvent event);
+  /// Whether everything that was written before is in the file, or was lost, within `limit`.
+  [[nodiscard]] bool await_written(std::chrono::milliseconds limit);
 
  private:
   struct Budget {
@@ -80,8 +83,6 @@ class AuditTrail {
   };
 
   [[nodiscard]] bool within_budget(AuditEvent& event);
-  void append(const std::vector<log::Field>& fields, std::string_view name);
-  void on_failure(const Error& why);
 
   static const SystemClock system_clock;
 
@@ -89,11 +90,8 @@ class AuditTrail {
   const Clock& clock_ = system_clock;
   const std::string group_;
   const NodeId node_{};
-  const std::string file_;
+  const std::unique_ptr<LineWriter> file_;  ///< null: the log alone
   std::array<Budget, audit_kind_count> budgets_;
-  std::string complaint_;   ///< as it was told last; empty: the file can be written
-  std::uint64_t lost_ = 0;  ///< lines that the file lacks
-  bool torn_ = false;       ///< the file's last line is not whole
 };
 
 }  // namespace spindrift

@@ -11,6 +11,7 @@
 #include <string>
 
 #include <spindrift/core/audit.hpp>
+#include <spindrift/core/log_file.hpp>
 
 namespace {
 
@@ -42,14 +43,22 @@ struct AuditFixture {
     static_cast<void>(log::configure(log::Level::warn, ""));
     std::filesystem::remove_all(directory);
   }
-  [[nodiscard]] std::string log() const { return text_of(directory + "/log"); }
-  [[nodiscard]] std::string audit() const { return text_of(file()); }
+  [[nodiscard]] std::string log() const {
+    REQUIRE(trail->await_written(limit));  // it may have to say something of its file
+    REQUIRE(log::await_written(limit));
+    return text_of(directory + "/log");
+  }
+  [[nodiscard]] std::string audit() const {
+    REQUIRE(trail->await_written(limit));
+    return text_of(file());
+  }
   [[nodiscard]] std::string file() const { return directory + "/audit"; }
   void fill() {
     for (std::size_t i = 0; i < AuditTrail::lines_max; ++i)
       trail->write({.kind = AuditKind::refused, .reason = "it may not"});
   }
 
+  static constexpr std::chrono::seconds limit{60};
   std::string directory;
   SetClock clock;
   std::unique_ptr<AuditTrail> trail;
@@ -133,10 +142,10 @@ TEST_CASE("the file of the audit is its owner's alone, grows, and is made anew w
   fixture.trail.reset();
   fixture.begin();
   fixture.trail->write({.kind = AuditKind::joined, .subject = NodeId(1)});
+  CHECK(lines_of(fixture.audit()) == 2);
   struct stat found {};
   REQUIRE(::stat(fixture.file().c_str(), &found) == 0);
   CHECK((found.st_mode & 07777U) == 0600U);
-  CHECK(lines_of(fixture.audit()) == 2);
   std::filesystem::rename(fixture.file(), fixture.directory + "/before");
   fixture.trail->write({.kind = AuditKind::joined, .subject = NodeId(2)});
   CHECK(lines_of(fixture.audit()) == 1);

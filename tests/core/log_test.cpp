@@ -6,6 +6,7 @@
 #include <sstream>
 #include <string>
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <spindrift/core/config/config.hpp>
@@ -28,7 +29,9 @@ class LogFile {
     (void)log::configure(log::Level::warn, "");
     std::filesystem::remove(path_);
   }
+  [[nodiscard]] std::string path() const { return path_; }
   [[nodiscard]] std::string text() const {
+    REQUIRE(log::await_written(std::chrono::seconds(60)));
     std::ostringstream text;
     text << std::ifstream(path_).rdbuf();
     return text.str();
@@ -112,6 +115,27 @@ TEST_CASE("a log file that cannot be written is an error with its path") {
   CHECK(refused.error().kind() == ErrorKind::resource);
   CHECK(refused.error().place() == "/proc/spindrift/log");
   CHECK_FALSE(refused.error().fix().empty());
+}
+
+TEST_CASE("a pipe that nobody reads is no log file, and is not waited for") {
+  const std::string pipe = std::filesystem::temp_directory_path() / ("spindrift-log-pipe-" + std::to_string(::getpid()));
+  REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
+  const auto refused = log::set_file(pipe);
+  std::filesystem::remove(pipe);
+  REQUIRE_FALSE(refused);
+  CHECK(contains(refused.error().to_string(), "nobody reads this pipe"));
+}
+
+TEST_CASE("a log file that is renamed is made anew") {
+  const LogFile file(log::Level::info);
+  log::info(log::Room::core, "before");
+  CHECK(contains(file.text(), "event=before"));
+  const std::string rotated = file.path() + ".1";
+  std::filesystem::rename(file.path(), rotated);
+  log::info(log::Room::core, "after");
+  CHECK(contains(file.text(), "event=after"));
+  CHECK_FALSE(contains(file.text(), "event=before"));
+  std::filesystem::remove(rotated);
 }
 
 TEST_CASE("a configuration that says nothing of the log leaves it as it is, and the last that does wins") {

@@ -21,6 +21,7 @@
 
 #include <spindrift/core/clock.hpp>
 #include <spindrift/core/log.hpp>
+#include <spindrift/core/log_file.hpp>
 #include <spindrift/fabric/connected/endpoint.hpp>
 #include <spindrift/fabric/fabric.hpp>
 #include <spindrift/fabric/shm/shm.hpp>
@@ -67,6 +68,7 @@ class Log {
   Log(const Log&) = delete;
   Log& operator=(const Log&) = delete;
   [[nodiscard]] std::string text() const {
+    static_cast<void>(log::await_written(std::chrono::seconds(60)));
     std::stringstream all;
     all << std::ifstream(path_).rdbuf();
     return all.str();

@@ -10,6 +10,7 @@
 
 #include <spindrift/core/file_descriptor.hpp>
 #include <spindrift/core/log.hpp>
+#include <spindrift/core/log_file.hpp>
 #include <spindrift/kernel/provider/finder.hpp>
 
 using namespace spindrift;
@@ -307,6 +308,7 @@ TEST_CASE("a process whose device is not of its address is told of at once, and 
   const FileDescriptor file(::mkstemp(path.data()));
   value_or_throw(log::configure(log::Level::warn, path));
   const auto lines = [&path] {
+    REQUIRE(log::await_written(std::chrono::seconds(60)));
     std::ifstream file_of_log(path);
     std::vector<std::string> all;
     for (std::string line; std::getline(file_of_log, line);) all.push_back(line);
