@@ -1,11 +1,16 @@
 // `spindrift node`: a member that takes part until it is told to leave, and says what view it is in.
-#include <atomic>
+#include <chrono>
 #include <memory>
+#include <mutex>
 #include <optional>
+#include <string>
+#include <utility>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
+
+#include <spindrift/core/line_writer.hpp>
 
 #include "commands.hpp"
 #include "exit_code.hpp"
@@ -17,37 +22,83 @@
 namespace spindrift::tools {
 namespace {
 
-/// `event` is for programs, `text` for people.
-void print_event(const char* event, const std::string& text, NodeId node, bool json) {
-  value_or_throw(print_line(json ? nlohmann::json{{"event", event}, {"node", node.value()}}.dump() : text));
-}
-
-/// Prints views on the poller thread, which must not throw: where nobody can read them, the member leaves.
-class ViewPrinter {
+/// Prints lines on a thread of its own: views are told on the poller, which must not wait for whoever reads them. Where
+/// nobody can read them, the member leaves. Lines that a reader who has stopped is not going to see are counted.
+class EventPrinter {
  public:
-  ViewPrinter(NodeId self, bool json) : self_(self), json_(json) {}
+  explicit EventPrinter(bool json)
+      : lines_([output = output_, json](const Line& line, std::uint64_t lost) {
+          if (lost > 0) output->print(lost_line(lost, json));
+          output->print(line.text);
+        }) {}
 
-  void print(const NewView& news) {
-    NewView told = news;
-    const bool came_later = first_ && news.view.id > ViewId(0);
-    if (came_later) told.joined = {self_};  // the others were there
-    first_ = false;
-    auto printed = print_line(view_line(told, self_, json_));
-    if (printed || failure_) return;
-    failure_ = std::move(printed).error();
-    if (Session* const session = session_.load()) session->request_stop();
+  /// Any thread.
+  void print(std::string line) { lines_.write(std::move(line)); }
+  /// The session whose wait a failure ends; null: none.
+  void end_on_failure(Session* session) {
+    const std::lock_guard lock(output_->mutex);
+    output_->session = session;
+    if (session != nullptr && output_->failure) session->request_stop();
   }
-  /// From now on a failure ends its wait; one before is met again by what is printed next.
-  void ends(Session& session) { session_.store(&session); }
-  /// Once the group has ended.
-  [[nodiscard]] const std::optional<Error>& failure() const noexcept { return failure_; }
+  /// Waits until everything is printed, for `limit` at most. Throws what was in its way.
+  void await(std::chrono::milliseconds limit) {
+    static_cast<void>(lines_.await_written(limit));
+    const std::lock_guard lock(output_->mutex);
+    if (output_->failure) throw Exception(*output_->failure);
+  }
+
+ private:
+  /// It belongs to the printing thread, too, which outlives this object if the reader has stopped.
+  struct Output {
+    std::mutex mutex;
+    std::optional<Error> failure;
+    Session* session = nullptr;
+
+    void print(const std::string& line) {
+      auto printed = print_line(line);
+      const std::lock_guard lock(mutex);
+      if (printed || failure) return;
+      failure = std::move(printed).error();
+      if (session != nullptr) session->request_stop();
+    }
+  };
+
+  static std::string lost_line(std::uint64_t lost, bool json) {
+    return json ? nlohmann::json{{"event", "lost"}, {"lines", lost}}.dump()
+                : fmt::format("lost {} lines: the reader of this output had stopped", lost);
+  }
+
+  std::shared_ptr<Output> output_ = std::make_shared<Output>();
+  LineWriter lines_;
+};
+
+/// A session in whose life its wait ends if its lines cannot be printed.
+class PrintedSession {
+ public:
+  PrintedSession(Session& session, EventPrinter& printer) : printer_(printer) { printer_.end_on_failure(&session); }
+  ~PrintedSession() { printer_.end_on_failure(nullptr); }
+  PrintedSession(const PrintedSession&) = delete;
+  PrintedSession& operator=(const PrintedSession&) = delete;
+
+ private:
+  EventPrinter& printer_;
+};
+
+/// The first view of a member is told as that member's joining: who was there before has not joined.
+class ViewLines {
+ public:
+  ViewLines(NodeId self, bool json) : self_(self), json_(json) {}
+
+  std::string of(const NewView& news) {
+    NewView told = news;
+    if (std::exchange(first_, false) && news.view.id > ViewId(0)) told.joined = {self_};
+    return view_line(told, self_, json_);
+  }
 
  private:
   NodeId self_;
   bool json_;
   bool first_ = true;
-  std::optional<Error> failure_;
-  std::atomic<Session*> session_{nullptr};
 };
 
 int run_node(const CommandOptions& options) {
@@ -55,21 +106,25 @@ int run_node(const CommandOptions& options) {
   const NodeId self = config.local_id();
   const View view = value_or_throw(config.view());
   value_or_throw(config.local_rank());
-  print_event(
-      "joining",
-      fmt::format("joining group {} as node {}, one of {} members", config.group_name(), self.value(), view.members.size()),
-      self, options.json);
+  EventPrinter printer(options.json);
+  // `event` is for programs, `text` for people.
+  const auto print = [&](const char* event, const std::string& text) {
+    printer.print(options.json ? nlohmann::json{{"event", event}, {"node", self.value()}}.dump() : text);
+  };
+  print("joining", fmt::format("joining group {} as node {}, one of {} members", config.group_name(), self.value(),
+                               view.members.size()));
+  printer.await(LineWriter::farewell);  // a group is not held up by a reader who has stopped
   GroupOptions group;
-  ViewPrinter printer(self, options.json);
-  group.on_view = [&](const NewView& news) { printer.print(news); };
+  ViewLines views(self, options.json);
+  group.on_view = [&](const NewView& news) { printer.print(views.of(news)); };
   Session session(config, std::move(group), options.quiet);
   session.drop_deliveries();
-  printer.ends(session);
-  print_in_view(session.group(), options.json);
-  if (session.wait_for() == Session::Event::signal) print_event("leaving", "leaving; the others go on", self, options.json);
+  const PrintedSession printed(session, printer);
+  printer.print(in_view_line(session.group(), options.json));
+  if (session.wait_for() == Session::Event::signal) print("leaving", "leaving; the others go on");
   session.finish();
-  if (printer.failure()) throw Exception(*printer.failure());
-  print_event("left", "left: what this member sent was delivered at every member", self, options.json);
+  print("left", "left: what this member sent was delivered at every member");
+  printer.await(std::chrono::hours(24 * 365));
   return number(ExitCode::success);
 }
 

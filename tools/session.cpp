@@ -89,7 +89,9 @@ StopSignals::~StopSignals() {
 }
 
 JoinInterrupt::JoinInterrupt(const StopSignals& signals, const Config& config, JoinProgress* progress)
-    : over_(make_event()) {
+    : over_(make_event()), waiting_([](const Line& line, std::uint64_t) {
+        write_to_standard_error("spindrift: " + line.text + "\n");
+      }) {
   thread_ = value_or_throw(start_thread([this, &signals, config, progress] {
     if (!await_signal(signals, progress)) return;
     leave_word(config);
@@ -99,7 +101,7 @@ JoinInterrupt::JoinInterrupt(const StopSignals& signals, const Config& config, J
 }
 
 // False: the wait for the group is over.
-bool JoinInterrupt::await_signal(const StopSignals& signals, JoinProgress* progress) const {
+bool JoinInterrupt::await_signal(const StopSignals& signals, JoinProgress* progress) {
   std::array<pollfd, 2> sources{{readable(over_.get()), readable(signals.descriptor())}};
   for (;;) {
     const timespec left = time_until(progress == nullptr ? never : progress->next());
@@ -107,7 +109,7 @@ bool JoinInterrupt::await_signal(const StopSignals& signals, JoinProgress* progr
     if (ready > 0) return sources[0].revents == 0;
     if (ready < 0 && errno != EINTR) return false;
     if (ready < 0 || progress == nullptr) continue;
-    if (const auto line = progress->line(SystemClock().now())) std::fprintf(stderr, "spindrift: %s\n", line->c_str());
+    if (const auto line = progress->line(SystemClock().now())) waiting_.write(*line);
   }
 }
 
@@ -202,7 +204,7 @@ void Session::finish() {
   if (failure_) throw Exception(*failure_);
 }
 
-void print_in_view(const Group& group, bool json) {
+std::string in_view_line(const Group& group, bool json) {
   const View view = group.view();
   if (json) {
     const nlohmann::json line{{"event", "in view"},
@@ -210,11 +212,10 @@ void print_in_view(const Group& group, bool json) {
                               {"view", view.id},
                               {"members", view.members},
                               {"subgroups", group.subgroup_names()}};
-    value_or_throw(print_line(line.dump()));
-  } else {
-    value_or_throw(print_line(fmt::format("in view: node {}, members {}, subgroups {}", group.self(), listed(view.members),
-                                          listed(group.subgroup_names()))));
+    return line.dump();
   }
+  return fmt::format("in view: node {}, members {}, subgroups {}", group.self(), listed(view.members),
+                     listed(group.subgroup_names()));
 }
 
 }  // namespace spindrift::tools

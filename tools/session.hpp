@@ -11,6 +11,7 @@
 
 #include <spindrift/core/clock.hpp>
 #include <spindrift/core/file_descriptor.hpp>
+#include <spindrift/core/line_writer.hpp>
 #include <spindrift/group/group.hpp>
 
 #include "join_progress.hpp"
@@ -49,9 +50,10 @@ class JoinInterrupt {
   JoinInterrupt& operator=(const JoinInterrupt&) = delete;
 
  private:
-  [[nodiscard]] bool await_signal(const StopSignals& signals, JoinProgress* progress) const;
+  [[nodiscard]] bool await_signal(const StopSignals& signals, JoinProgress* progress);
 
   FileDescriptor over_;
+  LineWriter waiting_;  ///< says for whom this member waits, to a reader who may have stopped
   std::thread thread_;
 };
 
@@ -102,6 +104,6 @@ class Session {
 };
 
 /// "in view: node 1, members 0, 1, 2, subgroups …", as an event line for people, or as JSON.
-void print_in_view(const Group& group, bool json);
+[[nodiscard]] std::string in_view_line(const Group& group, bool json);
 
 }  // namespace spindrift::tools

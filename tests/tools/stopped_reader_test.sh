@@ -12,6 +12,7 @@ cat >group.cfg <<END
 [SPINDRIFT]
 members = 0, 1, 2
 runtime_directory = $scratch/run
+suspect_after_ms = 500
 [LAYOUT]
 json_layout = '[{"name": "orders"}]'
 END
