@@ -1,6 +1,7 @@
 // The limits by name, as a shell and getrlimit call them.
 #include <spindrift/core/limits.hpp>
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -31,6 +32,18 @@ Error out_of_descriptors() {
 // Opening what is always there needs no descriptor of the caller's that it could copy.
 bool descriptors_left() noexcept {
   return static_cast<bool>(FileDescriptor(::open("/", O_PATH | O_CLOEXEC))) || (errno != EMFILE && errno != ENFILE);
+}
+
+std::optional<std::size_t> descriptors_free() noexcept {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return std::nullopt;
+  DIR* const listing = ::opendir("/proc/self/fd");
+  if (listing == nullptr) return errno == EMFILE ? std::optional<std::size_t>(0) : std::nullopt;
+  std::size_t open = 0;
+  while (const dirent* entry = ::readdir(listing)) open += entry->d_name[0] == '.' ? 0 : 1;
+  ::closedir(listing);
+  open -= 1;  // the listing's own
+  return limit.rlim_cur > open ? limit.rlim_cur - open : 0;
 }
 
 Error out_of_memory() {

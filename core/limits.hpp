@@ -2,6 +2,7 @@
 // whose start can fail.
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <system_error>
 #include <thread>
@@ -17,6 +18,8 @@ namespace spindrift {
 [[nodiscard]] Error out_of_descriptors();
 /// Whether it can open one more at this moment.
 [[nodiscard]] bool descriptors_left() noexcept;
+/// How many more it can open by its own limit; nothing: that cannot be told. The time grows with how many are open.
+[[nodiscard]] std::optional<std::size_t> descriptors_free() noexcept;
 /// That this process gets no more memory.
 [[nodiscard]] Error out_of_memory();
 /// That no thread could be started.

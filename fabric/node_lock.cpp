@@ -82,6 +82,8 @@ NodeLock::~NodeLock() {
 
 bool NodeLock::ours() const noexcept { return process_ == ::getpid(); }
 
+bool NodeLock::named(int directory) const noexcept { return still_named(file_.get(), directory, key_.name); }
+
 std::optional<NodeLock::Key> NodeLock::key_of(int directory, const std::string& name) {
   struct stat status {};
   if (::fstat(directory, &status) != 0) return std::nullopt;

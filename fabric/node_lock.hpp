@@ -29,6 +29,8 @@ class NodeLock {
 
   /// Whether this process took it; a child that has a copy of the object did not.
   [[nodiscard]] bool ours() const noexcept;
+  /// Whether the name still means the file that is locked.
+  [[nodiscard]] bool named(int directory) const noexcept;
 
  private:
   struct Key {

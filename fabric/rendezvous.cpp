@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <sys/inotify.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 
 #include <algorithm>
@@ -163,13 +164,28 @@ Result<FileDescriptor> Rendezvous::watch_arrivals() const {
     return Error(ErrorKind::resource, "inotify_init1: this user has as many instances of inotify as it may")
         .fix("raise the sysctl fs.inotify.max_user_instances");
   }
+  constexpr std::uint32_t taken_out = IN_DELETE | IN_MOVED_FROM | IN_MOVE_SELF;
   const std::string through = "/proc/self/fd/" + std::to_string(directory_.descriptor());
-  if (::inotify_add_watch(watch.get(), through.c_str(), IN_MOVED_TO | IN_ONLYDIR) < 0) {
+  if (::inotify_add_watch(watch.get(), through.c_str(), IN_MOVED_TO | taken_out | IN_ONLYDIR) < 0) {
     return system_error("inotify_add_watch", errno)
         .at(directory_.path())
         .fix("raise the sysctl fs.inotify.max_user_watches");
   }
   return watch;
+}
+
+bool Rendezvous::in_place() const noexcept {
+  struct stat socket {};
+  return lock_ && lock_->named(directory_.descriptor()) &&
+         ::fstatat(directory_.descriptor(), node_file_name(self_, socket_suffix).c_str(), &socket, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+Error Rendezvous::displaced() const {
+  return Error(ErrorKind::resource,
+               "this directory, or what this node has in it, was removed or renamed while the node ran: no process finds "
+               "the node any more, and a second group of this name could begin")
+      .at(directory_.path())
+      .fix("leave the directory alone as long as members run, and start them again");
 }
 
 std::optional<NodeId> Rendezvous::node_of_socket(std::string_view file_name) noexcept {

@@ -34,8 +34,13 @@ class Rendezvous {
   /// A connected socket to a node; nothing if that node does not listen now.
   [[nodiscard]] Result<std::optional<FileDescriptor>> call(NodeId node) const;
 
-  /// An inotify descriptor that reports sockets appearing in the directory.
+  /// An inotify descriptor that reports sockets appearing in the directory, and what is taken out of it.
   [[nodiscard]] Result<FileDescriptor> watch_arrivals() const;
+
+  /// Whether the lock and the socket of the node, which listens, are still in the directory.
+  [[nodiscard]] bool in_place() const noexcept;
+  /// That they are not, or the directory is not where it was.
+  [[nodiscard]] Error displaced() const;
 
   /// The node whose socket a reported file name is.
   [[nodiscard]] static std::optional<NodeId> node_of_socket(std::string_view file_name) noexcept;

@@ -43,6 +43,7 @@ Result<void> Handshake::connect(NodeId node) {
 /// somebody does.
 Result<void> Handshake::call(NodeId node) {
   if (links_.find(node) != nullptr || calling(node) != calls_.end()) return {};
+  if (!has_room()) return {};
   SPINDRIFT_TRY_ASSIGN(auto socket, rendezvous_.call(node));
   if (!socket) return {};
   const auto pid = trusted_process(socket->get());
@@ -157,6 +158,19 @@ std::optional<TurnedAway> Handshake::make_way(NodeId node, std::uint64_t incarna
   return std::nullopt;
 }
 
+/// A process without peers has nobody to lose: it takes what it gets, and ends with the error of what is missing.
+bool Handshake::has_room() {
+  if (links_.size() == 0) return true;
+  const auto free = descriptors_free();
+  if (!free || *free >= keep_free_) return true;
+  constexpr const char* reason = "few file descriptors are left";
+  if (const auto times = context_.refusals.due(0, reason); times > 0) {
+    log::warn(log::Room::fabric, "peer_not_taken_in",
+              {{"reason", reason}, {"left", *free}, {"needed", keep_free_}, {"fix", "raise ulimit -n"}, {"times", times}});
+  }
+  return false;
+}
+
 void Handshake::on_hello(Serial serial, const GreetingFrame& greeting, FileDescriptor bell) {
   const NodeId node(greeting.node);
   if (turned_away_.contains(node)) {
@@ -164,6 +178,7 @@ void Handshake::on_hello(Serial serial, const GreetingFrame& greeting, FileDescr
     return answer_no(serial, TurnedAway::elsewhere);
   }
   if (const auto why = make_way(node, greeting.incarnation)) return answer_no(serial, *why);
+  if (!has_room()) return answer_no(serial, TurnedAway::full);
   if (const auto ours = calling(node); ours != calls_.end()) {
     if (self_ < node) return answer_no(serial, TurnedAway::crossed);
     calls_.erase(ours);

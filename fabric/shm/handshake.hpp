@@ -7,6 +7,7 @@
 // a process has ended, and that a call is over. Under the watcher's lock.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -40,6 +41,9 @@ class Handshake {
     if (const auto node = links_.disconnect(peer)) wanted_.erase(*node);
   }
   void turn_away(NodeId node, std::optional<Error> why);
+  /// So many descriptors this process must still be able to open when it takes in another peer: its present peers would lose
+  /// it if it ran out of them in the next view.
+  void keep_free(std::size_t descriptors) { keep_free_ = descriptors; }
 
   /// A process of this user has called.
   void on_caller(FileDescriptor socket, pid_t pid);
@@ -69,6 +73,7 @@ class Handshake {
   [[nodiscard]] bool credible(Serial serial, const Call& call, const GreetingFrame& greeting);
   void on_hello(Serial serial, const GreetingFrame& greeting, FileDescriptor bell);
   void on_welcome(Serial serial, const GreetingFrame& greeting, FileDescriptor bell);
+  [[nodiscard]] bool has_room();
   [[nodiscard]] std::optional<TurnedAway> make_way(NodeId node, std::uint64_t incarnation);
   void establish(Serial serial, const GreetingFrame& greeting, FileDescriptor bell);
   void answer_no(Serial serial, TurnedAway why);
@@ -88,6 +93,7 @@ class Handshake {
   Serial next_serial_;
   Calls calls_;
   std::map<NodeId, unsigned> wanted_;  ///< and how many more calls may fail in a row
+  std::size_t keep_free_ = 0;
 };
 
 }  // namespace spindrift::fabric::shm

@@ -35,13 +35,18 @@ constexpr Traits shm_traits{
     .peers_max = bells_max,
 };
 
+// A new link takes some, and a member opens files now and then.
+constexpr std::size_t descriptors_for_files = 16;
+
 class ShmFabric final : public LocalPart {
  public:
   ShmFabric(const ShmOptions& options, std::uint64_t incarnation, Bell bell, Rendezvous rendezvous)
       : self_(options.self),
         meeting_place_(options.runtime_directory + "/" + options.group_name),
         bell_(std::move(bell)),
-        watcher_(options.self, incarnation, bell_, std::move(rendezvous), options.audit) {}
+        watcher_(options.self, incarnation, bell_, std::move(rendezvous), options.audit) {
+    reserve_descriptors();
+  }
 
   [[nodiscard]] const Traits& traits() const noexcept override { return shm_traits; }
   [[nodiscard]] Result<Region> allocate(std::size_t bytes, std::string_view name) override;
@@ -85,6 +90,7 @@ class ShmFabric final : public LocalPart {
   void execute(const Operation& operation);
   void note(News& news);
   void forget(PeerId peer);
+  void reserve_descriptors();
 
   const NodeId self_;
   const std::string meeting_place_;
@@ -108,6 +114,7 @@ Result<Region> ShmFabric::allocate(std::size_t bytes, std::string_view name) {
   SPINDRIFT_TRY_ASSIGN(OwnSegment segment, OwnSegment::create(bytes, name));
   const auto [at, fresh] = own_regions_.emplace(RegionKey(key), std::move(segment));
   if (!fresh) return Error(ErrorKind::resource, "the kernel gave the same random number twice");
+  reserve_descriptors();
   return Region{at->first, at->second.memory()};
 }
 
@@ -117,7 +124,11 @@ void ShmFabric::release(RegionKey region) {
   for (auto& [id, peer] : peers_) peer.exposed.erase(region);
   watcher_.defer_unmap(std::move(at->second).into_mapping());
   own_regions_.erase(at);
+  reserve_descriptors();
 }
+
+// A view's regions stand beside those of the next one for a while.
+void ShmFabric::reserve_descriptors() { watcher_.handshake()->keep_free(own_regions_.size() + descriptors_for_files); }
 
 Result<void> ShmFabric::listen(const Address& self) {
   if (self.node != self_ || watcher_.started()) {

@@ -108,17 +108,21 @@ void Watcher::on_callers() {
 void Watcher::on_arrivals() {
   alignas(inotify_event) std::array<char, 4096> buffer;
   const ssize_t bytes = ::read(arrivals_.get(), buffer.data(), buffer.size());
-  bool overflowed = false;
+  std::uint32_t happened = 0;
   for (std::size_t at = 0; bytes > 0 && at < static_cast<std::size_t>(bytes);) {
     inotify_event event;
     std::memcpy(&event, buffer.data() + at, sizeof event);
-    overflowed = overflowed || (event.mask & IN_Q_OVERFLOW) != 0;
+    happened |= event.mask;
     const char* const name = buffer.data() + at + sizeof event;
     const auto node = Rendezvous::node_of_socket(std::string_view(name, ::strnlen(name, event.len)));
-    if (node) handshake_.on_arrival(node);
+    if (node && (event.mask & IN_MOVED_TO) != 0) handshake_.on_arrival(node);
     at += sizeof event + event.len;
   }
-  if (overflowed) handshake_.on_arrival(std::nullopt);
+  if ((happened & IN_Q_OVERFLOW) != 0) handshake_.on_arrival(std::nullopt);
+  // Others take out what the dead have left.
+  constexpr std::uint32_t taken_out = IN_DELETE | IN_MOVED_FROM | IN_Q_OVERFLOW;
+  if ((happened & IN_MOVE_SELF) != 0 || ((happened & taken_out) != 0 && !rendezvous_.in_place()))
+    news_.push_own_end(rendezvous_.displaced());
 }
 
 }  // namespace spindrift::fabric::shm
