@@ -68,11 +68,10 @@ class Subgroup {
   [[nodiscard]] std::string blocked() const;
 
   /// Sets who takes the deliveries, once. Until then messages wait (and finally the senders: nothing is lost). The handler
-  /// gets batches in delivery order. On the poller thread it should return soon, for it holds up this process's protocol,
-  /// and a member that holds that up for [SPINDRIFT] suspect_after_ms is removed; one that may take longer gets a thread of
-  /// its own. The view cannot change while it runs: all members wait, for [SPINDRIFT] handler_stuck_after_ms at most, then
-  /// its own one ends. It may send; where a `send` would have to wait it throws would_block
-  /// instead. An exception that leaves it ends this member.
+  /// gets batches in delivery order. On the poller thread it should return soon, for it holds up this process's protocol
+  /// and, with full windows, all senders; one that may take longer gets a thread of its own. The view cannot change while it
+  /// runs, on either: all members wait, for [SPINDRIFT] handler_stuck_after_ms at most, then its own one ends. It may send;
+  /// where a `send` would have to wait it throws would_block instead. An exception that leaves it ends this member.
   void on_delivery(DeliveryHandler handler, HandlerThread thread = HandlerThread::shared);
 
   /// Sets how the application's state of this subgroup is saved for newcomers and loaded by one, once, before on_delivery.

@@ -19,6 +19,14 @@ using views::MemberState;
 
 bool is_over(MemberState state) noexcept { return state == MemberState::left || state == MemberState::failed; }
 
+Error stuck_in_upcall(Duration lasted) {
+  return Error(ErrorKind::handler_failed,
+               "a handler was at work for " +
+                   std::to_string(std::chrono::duration_cast<std::chrono::milliseconds>(lasted).count()) +
+                   " ms on the thread that runs the protocol, and everybody waited for it")
+      .fix("let it return, give it HandlerThread::own, or raise [SPINDRIFT] handler_stuck_after_ms");
+}
+
 /// A replicated object's channel into its group.
 class ReplicaChannelOf final : public ReplicaChannel {
  public:
@@ -76,7 +84,7 @@ void GroupCore::poll() {
       case Next::prepare: fabric.prepare_sleep(); break;
       case Next::cancel: fabric.cancel_sleep(); break;
       case Next::sleep:
-        sleeps_.add(1);
+        poller_counters_.sleeps.add(1);
         fabric.sleep(wake_at);
         break;
     }
@@ -103,6 +111,8 @@ views::Member::Step GroupCore::step() {
     // A member that others wait for in vain ends by itself, and says why; nobody has to remove it.
     const group::ConclusionWatch::Finding held_up = reports_->conclusion.look(*member_, channels_, now);
     if (held_up.stuck) member_->stop(*held_up.stuck);
+    status_->on_handler_at_work("");
+    if (const auto lasted = heartbeats_->take_stuck()) member_->stop(stuck_in_upcall(*lasted));
     done.wake_at = std::min(
         {done.wake_at, channels_.offer_space(now), reports_->leave.look(*member_, now), held_up.look_again});
     status_->on_leave_waits(reports_->leave.waits());
@@ -151,11 +161,16 @@ void GroupCore::publish_state() {
 
 void GroupCore::on_delivery(SubgroupId id, std::span<const Delivery> batch) {
   group::Channel& channel = channels_[id];
-  reports_->slow_handlers.on_delivery(channel, channel.deliver(batch));
+  Duration took{};
+  {
+    const group::UpcallHeartbeats::Upcall upcall(*heartbeats_, id);
+    took = channel.deliver(batch);
+  }
+  reports_->slow_handlers.on_delivery(channel, took);
 }
 
 void GroupCore::on_view(const NewView& news) {
-  views_.add(1);
+  poller_counters_.views.add(1);
   status_->on_view(news, wall_clock_ms());
   const bool first = environment_.state.view().members.empty();
   group::tell_view(*environment_.audit, news, first ? news.view.members : news.joined,
@@ -175,21 +190,28 @@ void GroupCore::on_view(const NewView& news) {
   for (const auto& channel : channels_) {
     ObjectChannel* const objects = channel->objects();
     if (objects != nullptr && !ObjectBoundary::of(news.view, channel->id(), self(), {}).lets_go_on(self())) {
+      const group::UpcallHeartbeats::Upcall upcall(*heartbeats_, channel->id());
       objects->on_dropped();
     }
   }
-  if (options_.on_view) options_.on_view(news);
+  if (!options_.on_view) return;
+  const group::UpcallHeartbeats::Upcall upcall(*heartbeats_, std::nullopt);
+  options_.on_view(news);
 }
 
 // Without a handler there is nothing under way.
 void GroupCore::on_boundary(SubgroupId id, const ObjectBoundary& boundary) {
-  if (ObjectChannel* const objects = channels_[id].objects()) objects->on_boundary(boundary);
+  ObjectChannel* const objects = channels_[id].objects();
+  if (objects == nullptr) return;
+  const group::UpcallHeartbeats::Upcall upcall(*heartbeats_, id);
+  objects->on_boundary(boundary);
 }
 
 void GroupCore::on_dropped(SubgroupId id, std::uint64_t messages) {
   group::Channel& channel = channels_[id];
   log::warn(log::Room::group, "messages may not have reached everybody",
             {{"subgroup", channel.name()}, {"messages", messages}});
+  const group::UpcallHeartbeats::Upcall upcall(*heartbeats_, id);
   if (ObjectChannel* const objects = channel.objects()) objects->on_dropped();
   if (options_.on_dropped) options_.on_dropped(channel.handle(), messages);
 }
@@ -201,12 +223,20 @@ void GroupCore::on_turned_away(NodeId node, const std::string& reason) {
 void GroupCore::on_private(NodeId from, std::span<const std::byte> message) {
   const auto opened = private_post_.open(from, message);
   if (!opened) return;
-  if (opened->tag != group::PrivateMessages::of_application) {
-    replicas_.on_private(opened->tag, from, opened->bytes);
-  } else if (options_.on_private) {
-    options_.on_private(from, opened->bytes);
+  {
+    const group::UpcallHeartbeats::Upcall upcall(*heartbeats_, std::nullopt);
+    if (opened->tag != group::PrivateMessages::of_application) {
+      replicas_.on_private(opened->tag, from, opened->bytes);
+    } else if (options_.on_private) {
+      options_.on_private(from, opened->bytes);
+    }
   }
   private_post_.on_taken(from, message);
+}
+
+void GroupCore::accuse(NodeId node, const std::string& what) {
+  const group::UpcallHeartbeats::Interlude protocol(*heartbeats_);
+  member_->accuse(node, what);
 }
 
 ReplicaBase& GroupCore::attach_replica(std::string_view name, const group::Replicas::Maker& make) {

@@ -26,6 +26,7 @@
 #include <spindrift/group/probe.hpp>
 #include <spindrift/group/replicas.hpp>
 #include <spindrift/group/status.hpp>
+#include <spindrift/group/upcall_heartbeats.hpp>
 #include <spindrift/views/member.hpp>
 
 namespace spindrift {
@@ -37,6 +38,12 @@ struct Reports {
   LeaveWatch leave;
   ConclusionWatch conclusion;
   JoinReport joining;
+};
+
+/// The poller's own counters.
+struct PollerCounters {
+  Counter sleeps;
+  Counter views;
 };
 
 }  // namespace group
@@ -60,8 +67,8 @@ class GroupCore final : public views::Upcalls {
 
   [[nodiscard]] ReplicaBase& attach_replica(std::string_view subgroup, const group::Replicas::Maker& make);
   [[nodiscard]] ObjectChannel& attach_objects(std::string_view subgroup, ObjectHandlers handlers);
-  /// The poller: it sent bytes that no correct member sends.
-  void accuse(NodeId node, const std::string& what) { member_->accuse(node, what); }
+  /// The poller, also in a handler: it sent bytes that no correct member sends.
+  void accuse(NodeId node, const std::string& what);
   void leave();
   void wait() const;
   void on_failure(std::function<void(const Error&)> handler) { environment_.state.set_failure_handler(std::move(handler)); }
@@ -104,14 +111,14 @@ class GroupCore final : public views::Upcalls {
   group::Environment environment_;
   std::optional<GuardedDirectory> directory_;  ///< of what is kept for others on this host
   std::optional<CounterBlock> counters_;
-  Counter sleeps_;
-  Counter views_;
+  group::PollerCounters poller_counters_;
   std::unique_ptr<views::Member> member_;
   group::PrivatePost private_post_{environment_};
   group::Replicas replicas_;
   group::Channels channels_;
   std::optional<group::Reports> reports_;
   std::optional<group::StatusKeeper> status_;
+  std::optional<group::UpcallHeartbeats> heartbeats_;  // with the member
   views::MemberState published_ = views::MemberState::looking;  // the poller's
   std::atomic<bool> abort_{false};  // the poller ends without a word; only before the view
   std::thread poller_;

@@ -78,12 +78,20 @@ fabric::OfiOptions ofi_options(const Config& config, const FabricName& name, con
           .audit = context.audit};
 }
 
+/// A member whose handler holds it up reads nothing, and keeps its place until that is stuck.
+Duration unread_max(const Config& config) {
+  const std::chrono::milliseconds stuck_after(config.integer("SPINDRIFT", "handler_stuck_after_ms"));
+  const Duration lasts = stuck_after.count() > 0 ? stuck_after : std::chrono::hours(24);
+  return fabric::TcpOptions{}.unread_max + config.suspect_after() + lasts;
+}
+
 fabric::TcpOptions tcp_options(const Config& config, const FabricContext& context) {
   return {.self = config.local_id(),
           .runtime_directory = config.runtime_directory(),
           .group_name = config.group_name(),
           .credentials = context.credentials,
-          .audit = context.audit};
+          .audit = context.audit,
+          .unread_max = unread_max(config)};
 }
 
 fabric::VerbsOptions verbs_options(const Config& config, const FabricContext& context) {

@@ -99,6 +99,19 @@ LayoutFunction with_split_rows(LayoutFunction layout) {
   };
 }
 
+Duration stuck_after(const Config& config) {
+  return std::chrono::milliseconds(config.integer("SPINDRIFT", "handler_stuck_after_ms"));
+}
+
+// While a handler holds up the poller, whose things are another thread's for the moment.
+void report_upcall(const std::string& whose, Duration lasted, group::StatusKeeper& status) {
+  const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(lasted).count();
+  log::warn(log::Room::group, "a handler holds up this member, and all others wait for it",
+            {{"whose", whose}, {"ms", ms}, {"fix", "give it HandlerThread::own"}});
+  status.on_handler_at_work(whose + " has been at work for " + std::to_string(ms) +
+                            " ms on the thread that runs the protocol");
+}
+
 }  // namespace
 
 GroupCore::GroupCore(Config config, GroupOptions options)
@@ -112,6 +125,7 @@ void GroupCore::join(const group::Probe& probe) {
   directory_.emplace(value_or_throw(GuardedDirectory::open(config_.runtime_directory(), config_.group_name())));
   environment_.fabric = value_or_throw(group::open_group_fabric(config_, environment_.audit, probe.watch_fabric));
   make_member(probe);
+  value_or_throw(heartbeats_->start());
   poller_ = value_or_throw(start_thread([this] { poll(); }));
   await_view();
 }
@@ -142,13 +156,11 @@ void GroupCore::open_counters(const View& everybody) {
   auto counters = CounterBlock::in_file(own_file(counters_suffix), most);
   if (!counters) throw Exception(std::move(counters).error().at(directory_->path()));
   counters_.emplace(std::move(counters).value());
-  sleeps_ = counters_->counter("poller.sleeps");
-  const std::chrono::milliseconds stuck_after(config_.integer("SPINDRIFT", "handler_stuck_after_ms"));
+  poller_counters_ = {counters_->counter("poller.sleeps"), counters_->counter("views.installed")};
   reports_.emplace(group::Reports{{environment_.clock, counters_->counter("poller.slow_upcalls")},
                                   {},
-                                  group::ConclusionWatch(stuck_after),
+                                  group::ConclusionWatch(stuck_after(config_)),
                                   {}});
-  views_ = counters_->counter("views.installed");
   environment_.fabric->count_in(&*counters_);
 }
 
@@ -176,6 +188,14 @@ void GroupCore::make_member(const group::Probe& probe) {
   begin_status(options.incarnation);
 
   member_ = std::make_unique<views::Member>(std::move(options), *environment_.fabric, *this, *counters_);
+  using group::UpcallHeartbeats;
+  UpcallHeartbeats::Duties duties{
+      [this](UpcallHeartbeats::Whose whose) { member_->show_life(whose.value_or(SubgroupId(0))); },
+      [this](UpcallHeartbeats::Whose whose, Duration lasted) {
+        const std::string name = whose ? "a handler of subgroup " + channels_[*whose].name() : "a handler of the group's";
+        report_upcall(name, lasted, *status_);
+      }};
+  heartbeats_.emplace(config_.suspect_after(), stuck_after(config_), std::move(duties), environment_.clock);
   private_post_.begin(*member_, views::payload_bytes_max(*environment_.fabric));
   View before_the_first;
   before_the_first.subgroups = member_->shapes();

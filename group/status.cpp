@@ -67,7 +67,8 @@ std::string text_of(const MemberStatus& status) {
             {"state", status.state},
             {"view", status.view ? Json(status.view->value()) : Json()},
             {"end", Json()},
-            {"leave_waits", status.leave_waits}};
+            {"leave_waits", status.leave_waits},
+            {"handler_at_work", status.handler_at_work}};
   json["members"] = Json::array();
   for (const MemberStatus::MemberEntry& member : status.members) {
     json["members"].push_back(
@@ -197,6 +198,7 @@ MemberStatus status_from(const Json& json) {
     if (status.changes[i].view <= status.changes[i - 1].view) throw Broken{"its changes are out of order"};
   }
   status.leave_waits = fields.text("leave_waits");
+  status.handler_at_work = fields.text("handler_at_work");
   if (!fields.any("end").is_null()) {
     const Fields end(fields.any("end"), "the end");
     status.end = MemberStatus::End{end.text("kind"), end.text("reason"), end.number("at_ms")};
@@ -323,6 +325,12 @@ void StatusKeeper::on_waiting(std::string applications) {
 void StatusKeeper::on_leave_waits(const std::string& what) {
   if (what == status_.leave_waits) return;
   status_.leave_waits = what;
+  write();
+}
+
+void StatusKeeper::on_handler_at_work(const std::string& what) {
+  if (what == status_.handler_at_work) return;
+  status_.handler_at_work = what;
   write();
 }
 

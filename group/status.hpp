@@ -59,7 +59,8 @@ struct MemberStatus {
   std::vector<SubgroupEntry> subgroups;
   std::deque<Change> changes;  ///< oldest first, at most changes_max
   std::optional<End> end;
-  std::string leave_waits;  ///< what a leave that lasts waits for; empty: nothing
+  std::string leave_waits;      ///< what a leave that lasts waits for; empty: nothing
+  std::string handler_at_work;  ///< the handler that holds up this member, and with it all others; empty: none for long
 
   static constexpr std::size_t changes_max = 32;
 };
@@ -94,6 +95,8 @@ class StatusKeeper {
   void on_waiting(std::string applications);
   /// The reason why a leave waits; empty: it does not, any more.
   void on_leave_waits(const std::string& what);
+  /// The handler that holds up this member, with how long it has; empty: none. Another thread's while the poller is in it.
+  void on_handler_at_work(const std::string& what);
   /// That it gave up before it was in a view.
   void on_failure(const Error& why);
 

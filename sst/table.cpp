@@ -128,6 +128,24 @@ void Table::beat() {
   beating_ = true;
 }
 
+Result<void> Table::beat_amid_pass(fabric::Fabric& fabric) {
+  const std::uint64_t offset = layout(self_).heartbeat();
+  store_release(own_row_.data() + offset, own(offset) + 1);
+  std::vector<fabric::Operation> words;
+  for (std::uint32_t rank = 0; any_mirrored_ && rank < rows_.size(); ++rank) {
+    // A mirror that is still to be caught up with gets its words in their order.
+    if (!hears(rank, everybody) || rows_[rank].behind) continue;
+    words.push_back({.kind = fabric::Operation::Kind::write,
+                     .copied = true,
+                     .peer = rows_[rank].peer,
+                     .local = own_row_.data() + offset,
+                     .bytes = word_bytes,
+                     .region = rows_[rank].remote,
+                     .offset = offset});
+  }
+  return fabric.post(words);
+}
+
 bool Table::hears(std::uint32_t rank, Audience audience) const noexcept {
   if (!rows_[rank].mirrored || rows_[rank].frozen) return false;
   return audience == everybody || in_subgroup_[static_cast<std::uint32_t>(audience)][rank];

@@ -86,6 +86,9 @@ class Table {
 
   /// Shows that this member lives, without waking anybody for it.
   void beat();
+  /// The same at once, in the middle of a pass whose thread is in an upcall: nothing that is staged goes along, so that no
+  /// guard overtakes what it guards.
+  [[nodiscard]] Result<void> beat_amid_pass(fabric::Fabric& fabric);
 
   /// Members of a subgroup whose mirrors a push writes to, bytes of earlier pushes to any of them of whose end nothing is
   /// known, and as many of these as wait elsewhere (fabric::Traits::buffered_bytes).

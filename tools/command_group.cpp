@@ -222,6 +222,13 @@ Explanation explain_leave(const NodeReport& node) {
                       node.status.leave_waits)};
 }
 
+Explanation explain_handler(const NodeReport& node) {
+  const NodeId id = node.status.node;
+  return {{{"kind", "handler"}, {"node", id}, {"reason", node.status.handler_at_work}},
+          fmt::format("node {} holds up the group: {}; fix: let it return, or give it HandlerThread::own", id,
+                      node.status.handler_at_work)};
+}
+
 std::vector<Explanation> explanations_of(const GroupReport& report) {
   const std::vector<Departure> departures = report.departures();
   std::vector<Explanation> explanations;
@@ -232,6 +239,7 @@ std::vector<Explanation> explanations_of(const GroupReport& report) {
     if (node.condition == NodeReport::Condition::ended) explanations.push_back(explain_end(node));
     if (node.condition != NodeReport::Condition::running) continue;
     if (!node.status.leave_waits.empty()) explanations.push_back(explain_leave(node));
+    if (!node.status.handler_at_work.empty()) explanations.push_back(explain_handler(node));
     for (const MemberStatus::SubgroupEntry& subgroup : node.status.subgroups) {
       if (!subgroup.blocked.empty()) explanations.push_back(explain_blocked(node, subgroup));
     }

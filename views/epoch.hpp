@@ -79,7 +79,7 @@ class Epoch final : private Counts {
   [[nodiscard]] bool holds_back() const noexcept { return !wedged_ && scheduler_.holds_back(); }
 
   /// That process says that its application is still at work, in this subgroup, on a view whose end is decided. Its rank, if
-  /// that is the view before and this one waits for its row: it lives.
+  /// that is the view before and this one waits for its row, or for it to be ready: it lives.
   [[nodiscard]] std::optional<Rank> on_concluding(const Join& who, ViewId ended, SubgroupId at_work);
 
   /// When what its members accuse each other of may be weighed. `patience`: for how long a member may be silent.

@@ -134,7 +134,7 @@ Member::Step Member::step(Time now) {
     case MemberState::installing: progress |= step_installing(now); break;
     case MemberState::active: progress |= step_active(now); break;
     case MemberState::changing:
-    case MemberState::concluding: progress |= step_changing(now); break;
+    case MemberState::concluding: static_cast<void>(goes_on(now, progress)); break;
     case MemberState::departing: progress |= step_departing(now); break;
     case MemberState::idle:
     case MemberState::left:
@@ -153,6 +153,25 @@ Member::Step Member::step(Time now) {
   Time wake_at = next_wake();
   if (epoch() != nullptr && epoch()->holds_back()) wake_at = std::min(wake_at, now + look_for_room);
   return {.progress = progress, .wake_at = wake_at};
+}
+
+// The others wait for this member wherever they are: in this view, where its heartbeat tells them; or in one in which they
+// do not read its row yet, the next one or this, where the message does. The pass finds what cannot be posted.
+void Member::show_life(SubgroupId at_work) {
+  if (epoch() == nullptr || !watch_.judges() || state_ == MemberState::left || state_ == MemberState::failed) return;
+  for (const auto& each : epochs()) static_cast<void>(each->table().beat_amid_pass(fabric_));
+  const Epoch& present = *epoch();
+  std::vector<Addressed> words;
+  if (state_ == MemberState::concluding) {
+    words = signs_of_life(present, at_work);
+  } else {
+    const bool began = state_ == MemberState::active || state_ == MemberState::installing;
+    const ViewId ended(present.id().value() - (began ? 1 : 0));
+    for (const NodeId node : present.view().members) {
+      if (node != self()) words.push_back({node, encode(Concluding{ended, at_work})});
+    }
+  }
+  for (Addressed& each : words) links_.send(each.to, std::move(each.message));
 }
 
 bool Member::step_looking(Time now) {
@@ -184,12 +203,6 @@ bool Member::step_active(Time now) {
   bool progress = false;
   if (!goes_on(now, progress)) return progress;
   return run(now) || progress;
-}
-
-bool Member::step_changing(Time now) {
-  bool progress = false;
-  static_cast<void>(goes_on(now, progress));
-  return progress;
 }
 
 // The others need this node's rows until they know the decree too; then it may go.

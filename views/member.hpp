@@ -97,6 +97,11 @@ class Member final {
   /// then call `stop`.
   Step step(Time now);
 
+  /// Shows the others that this member lives, while the poller's thread is in an upcall in the middle of a pass and its
+  /// application is at work on what that brought, of this subgroup. Another thread's, which keeps the upcall from returning
+  /// meanwhile.
+  void show_life(SubgroupId at_work);
+
   /// Leaves at once and tells the others why. For failures outside the protocol; the poller's thread.
   void stop(Error reason);
 
@@ -138,7 +143,6 @@ class Member final {
   bool step_looking(Time now);
   bool step_installing(Time now);
   bool step_active(Time now);
-  bool step_changing(Time now);
   bool step_departing(Time now);
   bool look(Time now);
   [[nodiscard]] bool goes_on(Time now, bool& progress);

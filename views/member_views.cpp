@@ -110,6 +110,7 @@ void Member::install(ViewNotice begun, NewView news, Time now) {
   if (state_ == MemberState::failed) return;
   installation_.forget_earlier();
   if (first) links_.tell_settled();
+  push();  // the others learn of the decision before the application is at work on the view, perhaps for long
   upcalls_.on_view({view, std::move(news.joined), std::move(news.left), std::move(news.failed), state_lost_});
   deliveries_.pass_boundaries();
 }

@@ -122,9 +122,8 @@ constexpr Key table[] = {
      "is well.",
      10, 600'000, "milliseconds"},
     {"SPINDRIFT", "handler_stuck_after_ms", integer, node, "30000",
-     "How long a delivery handler on a thread of its own may be at work on one batch while a view is to end: all members "
-     "wait for it. A member whose handler takes longer ends with an error that names the subgroup. 0: they wait as long as "
-     "it takes.",
+     "How long a handler may hold up everybody: on the poller's thread, or on a thread of its own while a view is to end. A "
+     "member whose handler takes longer ends with an error that says so. 0: they wait as long as it takes.",
      0, 86'400'000, "milliseconds"},
     {"SPINDRIFT", "state_buffer_size", integer, node, "64 MiB",
      "Most bytes of messages that this member keeps while the state of a group that it joins is on the way; with more, it "

@@ -131,7 +131,7 @@ class Handshakes::Worker {
   }
 
   void begin(Call call, Time now) {
-    auto socket = begin_connecting(call.address, options_.silence_max);
+    auto socket = begin_connecting(call.address, options_.patience);
     if (!socket) return owner_.tell(FailedCall{call.ticket, socket.error().to_string()});
     const int descriptor = socket->get();
     Pending& each = pending_[descriptor];
@@ -145,7 +145,7 @@ class Handshakes::Worker {
   void accept_all(Time now) {
     for (int calls = 0; calls < calls_per_round; ++calls) {
       connected::SocketAddress from;
-      auto socket = accept_from(listener_, from, options_.silence_max);
+      auto socket = accept_from(listener_, from, options_.patience);
       if (!socket) return rest(now, socket.error());
       if (!*socket) return;
       const auto silent =

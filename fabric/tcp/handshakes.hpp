@@ -22,6 +22,7 @@
 #include <spindrift/fabric/connected/socket_address.hpp>
 #include <spindrift/fabric/connected/wire.hpp>
 #include <spindrift/fabric/tcp/byte_stream.hpp>
+#include <spindrift/fabric/tcp/socket.hpp>
 
 namespace spindrift::fabric::tls {
 class Credentials;
@@ -54,7 +55,7 @@ class Handshakes {
  public:
   struct Options {
     std::shared_ptr<tls::Credentials> credentials;  ///< null: streams are in the clear
-    Duration silence_max{};
+    SocketPatience patience;
     std::shared_ptr<AuditTrail> audit = std::make_shared<AuditTrail>();
   };
   struct Call {

@@ -33,10 +33,11 @@ const sockaddr* general(const connected::SocketAddress& address) noexcept {
   return reinterpret_cast<const sockaddr*>(&address.storage);
 }
 
-// Probes of the kernel find a cable that was cut while nothing is under way; its patience ends with `silence_max`, too.
-void prepare(const FileDescriptor& socket, Duration silence_max) noexcept {
-  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(silence_max).count();
-  const auto milliseconds = std::chrono::duration_cast<std::chrono::milliseconds>(silence_max).count();
+// Probes of the kernel find a cable that was cut while nothing is under way. While something is, the kernel cannot tell a
+// host that is gone from a process that does not read.
+void prepare(const FileDescriptor& socket, const SocketPatience& patience) noexcept {
+  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(patience.silence).count();
+  const auto milliseconds = std::chrono::duration_cast<std::chrono::milliseconds>(patience.unread).count();
   constexpr int probes = 3;
   set(socket, IPPROTO_TCP, TCP_NODELAY, 1);
   set(socket, IPPROTO_TCP, TCP_NOTSENT_LOWAT, not_sent_max);
@@ -72,20 +73,21 @@ Result<FileDescriptor> listen_at(const connected::SocketAddress& at) {
   return socket;
 }
 
-Result<FileDescriptor> begin_connecting(const connected::SocketAddress& to, Duration silence_max) {
+Result<FileDescriptor> begin_connecting(const connected::SocketAddress& to, const SocketPatience& patience) {
   FileDescriptor socket(::socket(to.storage.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   if (!socket) return system_error("socket", errno);
-  prepare(socket, silence_max);
+  prepare(socket, patience);
   if (::connect(socket.get(), general(to), to.bytes) == 0 || errno == EINPROGRESS) return socket;
   return system_error("connect", errno);
 }
 
-Result<FileDescriptor> accept_from(const FileDescriptor& listener, connected::SocketAddress& from, Duration silence_max) {
+Result<FileDescriptor> accept_from(const FileDescriptor& listener, connected::SocketAddress& from,
+                                   const SocketPatience& patience) {
   from.bytes = sizeof from.storage;
   FileDescriptor socket(
       ::accept4(listener.get(), reinterpret_cast<sockaddr*>(&from.storage), &from.bytes, SOCK_NONBLOCK | SOCK_CLOEXEC));
   if (socket) {
-    prepare(socket, silence_max);
+    prepare(socket, patience);
     fit_to_distance(socket);
     return socket;
   }

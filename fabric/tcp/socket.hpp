@@ -12,11 +12,17 @@ namespace spindrift::fabric::tcp {
 
 /// Listens there. Errors: resource, also if the port is in use or the address is not this host's.
 [[nodiscard]] Result<FileDescriptor> listen_at(const connected::SocketAddress& at);
-/// Begins to connect. `silence_max`: after so long without a word from the other host the socket fails. Errors: resource.
-[[nodiscard]] Result<FileDescriptor> begin_connecting(const connected::SocketAddress& to, Duration silence_max);
+/// A socket fails after so long without a word from the other host, or with bytes that the process there does not read.
+struct SocketPatience {
+  Duration silence{};
+  Duration unread{};
+};
+
+/// Begins to connect. Errors: resource.
+[[nodiscard]] Result<FileDescriptor> begin_connecting(const connected::SocketAddress& to, const SocketPatience& patience);
 /// A caller of a listening socket; empty if nobody waits. Errors: resource.
 [[nodiscard]] Result<FileDescriptor> accept_from(const FileDescriptor& listener, connected::SocketAddress& from,
-                                                 Duration silence_max);
+                                                 const SocketPatience& patience);
 /// The outcome of a connection that was begun and is writable now. Errors: member_lost.
 [[nodiscard]] Result<void> connected_socket(const FileDescriptor& socket);
 /// Whether the other end has said something that waits to be read. Errors: member_lost (it has gone).

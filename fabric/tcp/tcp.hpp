@@ -33,6 +33,8 @@ struct TcpOptions {
   std::shared_ptr<AuditTrail> audit = std::make_shared<AuditTrail>();
   /// A peer from which nothing came for so long is lost. Every side says something four times in that time.
   Duration silence_max = std::chrono::seconds(10);
+  /// A peer that lives, and takes nothing of what was sent to it for so long, is lost.
+  Duration unread_max = std::chrono::seconds(10);
 };
 
 /// One endpoint. Where nodes are, is in Address::endpoint: "host:port", "[v6]:port"; a name is resolved anew for each

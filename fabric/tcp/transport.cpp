@@ -160,7 +160,7 @@ Result<std::unique_ptr<connected::Endpoint>> make_tcp_part(const TcpOptions& opt
       {options.self, options.silence_max, options.credentials, options.audit, connected::ProvedBy::transport},
       {.name = "tcp", .needs_target_progress = true, .buffered_bytes = connected::socket_bytes},
       std::make_unique<tcp::TcpTransport>(
-          tcp::Handshakes::Options{options.credentials, options.silence_max, options.audit}));
+          tcp::Handshakes::Options{options.credentials, {options.silence_max, options.unread_max}, options.audit}));
 }
 
 Result<std::unique_ptr<Fabric>> make_tcp(const TcpOptions& options) {

@@ -138,16 +138,16 @@ TEST_CASE("keys that cannot be looked at for want of descriptors blame the limit
   CHECK_THAT(reloaded.error().to_string(), Catch::Contains("ulimit -n") && !Catch::Contains("let nobody"));
 }
 
-TEST_CASE("the kernel gives a host that is gone the time of silence, be something under way to it or not") {
+TEST_CASE("the kernel gives a host that is gone the time of silence, and one that does not read a time of its own") {
   TemporaryDirectory group;
   const auto at = value_or_throw(connected::resolve(address_of(NodeId(1)).endpoint, false));
-  constexpr auto silence_max = std::chrono::seconds(6);
+  constexpr tcp::SocketPatience patience{std::chrono::seconds(6), std::chrono::seconds(40)};
   const FileDescriptor listener = value_or_throw(tcp::listen_at(at));
-  const FileDescriptor calls = value_or_throw(tcp::begin_connecting(at, silence_max));
+  const FileDescriptor calls = value_or_throw(tcp::begin_connecting(at, patience));
   FileDescriptor called;
   drive({}, [&] {
     connected::SocketAddress from;
-    called = value_or_throw(tcp::accept_from(listener, from, silence_max));
+    called = value_or_throw(tcp::accept_from(listener, from, patience));
     return static_cast<bool>(called);
   });
   for (const FileDescriptor* const each : std::initializer_list<const FileDescriptor*>{&calls, &called}) {
@@ -157,7 +157,7 @@ TEST_CASE("the kernel gives a host that is gone the time of silence, be somethin
       REQUIRE(::getsockopt(each->get(), level, name, &value, &bytes) == 0);
       return value;
     };
-    CHECK(option(IPPROTO_TCP, TCP_USER_TIMEOUT) == 6000);
+    CHECK(option(IPPROTO_TCP, TCP_USER_TIMEOUT) == 40000);
     CHECK(option(SOL_SOCKET, SO_KEEPALIVE) == 1);
     CHECK(option(IPPROTO_TCP, TCP_KEEPIDLE) + option(IPPROTO_TCP, TCP_KEEPINTVL) * option(IPPROTO_TCP, TCP_KEEPCNT) == 6);
     CHECK(option(IPPROTO_TCP, TCP_NODELAY) == 1);
@@ -166,7 +166,7 @@ TEST_CASE("the kernel gives a host that is gone the time of silence, be somethin
 
 TEST_CASE("on a short way the kernel holds no more than a cache does") {
   const auto at = value_or_throw(connected::resolve(address_of(NodeId(1)).endpoint, false));
-  constexpr auto silence_max = std::chrono::seconds(6);
+  constexpr tcp::SocketPatience patience{std::chrono::seconds(6), std::chrono::seconds(6)};
   constexpr int twice_the_bytes = 2 * (256 << 10);  // as the kernel counts them
   const FileDescriptor listener = value_or_throw(tcp::listen_at(at));
   const auto held_by = [](const FileDescriptor& socket) {
@@ -178,11 +178,11 @@ TEST_CASE("on a short way the kernel holds no more than a cache does") {
   bool caller = false, called = false;
   // Some ways over loopback are long while others want the CPUs.
   for (int i = 0; i < 200 && !(caller && called); ++i) {
-    const FileDescriptor calls = value_or_throw(tcp::begin_connecting(at, silence_max));
+    const FileDescriptor calls = value_or_throw(tcp::begin_connecting(at, patience));
     FileDescriptor answers;
     drive({}, [&] {
       connected::SocketAddress from;
-      answers = value_or_throw(tcp::accept_from(listener, from, silence_max));
+      answers = value_or_throw(tcp::accept_from(listener, from, patience));
       return static_cast<bool>(answers);
     });
     value_or_throw(tcp::connected_socket(calls));

@@ -56,6 +56,8 @@ std::string_view to_string(Probe probe) noexcept {
     case Probe::partition_healed: return "partition healed";
     case Probe::leave_with_pending_sends: return "leave with pending sends";
     case Probe::paused_beyond_patience: return "paused beyond the timeout";
+    case Probe::worked: return "an application at work";
+    case Probe::worked_beyond_patience: return "an application at work beyond the timeout";
     case Probe::all_slept: return "all slept at once";
     case Probe::crash_while_installing: return "crash while installing";
     case Probe::crash_while_changing: return "crash while the view changes";

@@ -66,6 +66,8 @@ enum class Probe : std::uint32_t {
   partition_healed,
   leave_with_pending_sends,
   paused_beyond_patience,
+  worked,
+  worked_beyond_patience,
   all_slept,
   crash_while_installing,
   crash_while_changing,

@@ -24,6 +24,7 @@ enum class EventKind : std::uint32_t {
   fault,
   link_broken,
   idle,  ///< time passes
+  beat,
 };
 
 class Handler {

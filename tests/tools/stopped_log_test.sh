@@ -13,7 +13,6 @@ cat >group.cfg <<END
 members = 0, 1, 2, 3
 founders = 1, 2, 3
 runtime_directory = $scratch/run
-suspect_after_ms = 500
 log_level = info
 [LAYOUT]
 json_layout = '[{"name": "orders"}]'

@@ -82,6 +82,7 @@ void Fleet::on_event(EventKind kind, std::uint32_t which) {
   switch (kind) {
     case EventKind::start: start_process(which); break;
     case EventKind::step: step_process(*processes_[which]); break;
+    case EventKind::beat: beat(*processes_[which]); break;
     case EventKind::fault:
       // After the healing there are no faults any more; all that were to start have started.
       if (!calm_) act(plan_.actions[which]);

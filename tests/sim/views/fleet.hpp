@@ -115,6 +115,9 @@ class Fleet final : public Handler, public NetworkListener {
 
   // fleet_faults.cpp
   void pause(Process& process, Ticks ticks);
+  void work(Process& process, Ticks ticks);
+  [[nodiscard]] Ticks beat_beside() const;
+  void beat(Process& process);
   void sleep(Process& process, Ticks ticks);
   void stand_still(Process& process, Ticks ticks);
   void light_fuse(const Write& write);

@@ -40,6 +40,9 @@ void Fleet::act(const Action& action) {
     case Action::Kind::pause:
       if (runs) pause(*process, action.ticks);
       return;
+    case Action::Kind::work:
+      if (runs && process->member_->epoch() != nullptr) work(*process, action.ticks);  // before, nothing calls it
+      return;
     case Action::Kind::sleep:
       report_.hit(Probe::all_slept);
       for (const auto& each : processes_) {
@@ -119,6 +122,23 @@ void Fleet::pause(Process& process, Ticks ticks) {
   sleep(process, ticks);
   if (plan_.suspect_after > 0 && ticks > plan_.suspect_after / 4) blame(process.node_);
   report_.hit(plan_.suspect_after > 0 && ticks > plan_.suspect_after ? Probe::paused_beyond_patience : Probe::paused);
+}
+
+// A process whose application holds up the thread that steps it shows that it lives: nobody has a reason to suspect it.
+void Fleet::work(Process& process, Ticks ticks) {
+  sleep(process, ticks);
+  report_.hit(ticks > plan_.suspect_after ? Probe::worked_beyond_patience : Probe::worked);
+  if (std::exchange(process.works_, true)) return;
+  scheduler_.at(scheduler_.now() + beat_beside(), *this, EventKind::beat, process.index_);
+}
+
+Ticks Fleet::beat_beside() const { return std::max<Ticks>(plan_.suspect_after / 4, 1); }
+
+void Fleet::beat(Process& process) {
+  process.works_ = process.running_ && !process.frozen_ && process.paused_until_ > scheduler_.now();
+  if (!process.works_) return;
+  process.member_->show_life(SubgroupId(0));
+  scheduler_.at(scheduler_.now() + beat_beside(), *this, EventKind::beat, process.index_);
 }
 
 // In the middle of what it posts: the rest goes out when it wakes.

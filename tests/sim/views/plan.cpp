@@ -184,7 +184,9 @@ class FaultDrawer {
   // One that does not run for a while, or all: their host is suspended.
   void pause(std::uint32_t which) {
     const auto lasts = static_cast<Ticks>(random_.spread(1'000, static_cast<std::uint64_t>(patience() * 8)));
-    add(random_.chance(1, 4) ? Action::Kind::sleep : Action::Kind::pause, which, 0, lasts);
+    const bool all = random_.chance(1, 4);
+    const bool works = lasts % 2 == 0 && plan_.suspect_after > 0;  // without a draw: other plans stay as they are
+    add(all ? Action::Kind::sleep : works ? Action::Kind::work : Action::Kind::pause, which, 0, lasts);
   }
 
   void partition() {

@@ -64,6 +64,7 @@ struct Action {
     crash_in_relay,   ///< the process of `node`, `count` effects into its next handing on of a large message
     pause_in_relay,   ///< the process of `node`, for `ticks`, `count` effects into its next handing on
     pause,            ///< the process of `node`, for `ticks`
+    work,             ///< the application of `node` is at work, on the thread that steps the member, for `ticks`
     sleep,            ///< all processes, for `ticks`: the host they are on is suspended
     cut,              ///< `what`, from `node` to `other`; breaks after `ticks`, or never if 0
     cut_present,      ///< likewise, on the connections that are there and no later ones; never breaks

@@ -95,6 +95,7 @@ class Process final : public views::Upcalls {
   bool step_scheduled_ = false;
   bool in_step_ = false;
   Ticks paused_until_ = 0;
+  bool works_ = false;  ///< shows that it lives although it is paused
   Time wake_at_ = never;
   std::uint64_t steps_ = 0;
   std::uint64_t effects_ = 0;

@@ -221,13 +221,15 @@ class Player {
       action.kind = Action::Kind::stop;
     else if (what == "pause")
       action.kind = Action::Kind::pause;
+    else if (what == "work")
+      action.kind = Action::Kind::work;
     else if (what == "send")
       action.kind = Action::Kind::send;
     else if (what == "refuse")
       action.kind = Action::Kind::refuse;
     else
       throw BadLine("unknown: " + what);
-    if (what == "pause" || what == "refuse") action.ticks = ticks_of(word(words, 4));
+    if (what == "pause" || what == "work" || what == "refuse") action.ticks = ticks_of(word(words, 4));
     if (what == "send") {
       action.other = subgroup(word(words, 4));
       action.count = number_of(word(words, 5));

@@ -1,0 +1,82 @@
+// The word that poller and thread hand to each other, and the thread's turns.
+#include <spindrift/group/upcall_heartbeats.hpp>
+
+#include <utility>
+
+#include <spindrift/core/limits.hpp>
+
+namespace spindrift::group {
+
+UpcallHeartbeats::~UpcallHeartbeats() {
+  if (!thread_.joinable()) return;
+  {
+    const std::lock_guard lock(mutex_);
+    ending_ = true;
+  }
+  ends_.notify_one();
+  thread_.join();
+}
+
+Result<void> UpcallHeartbeats::start() {
+  if (patience_ == Duration{}) return {};
+  SPINDRIFT_TRY_ASSIGN(thread_, start_thread([this] { run(); }));
+  return {};
+}
+
+void UpcallHeartbeats::run() {
+  std::unique_lock lock(mutex_);
+  while (!ends_.wait_for(lock, patience_ / 8, [this] { return ending_; })) {
+    lock.unlock();
+    on_turn(clock_.now());
+    lock.lock();
+  }
+}
+
+void UpcallHeartbeats::enter(Whose whose) noexcept {
+  whose_ = whose;
+  word_.store(word_of(++upcall_, Holder::application), std::memory_order_release);
+}
+
+void UpcallHeartbeats::leave() noexcept {
+  const std::uint64_t ours = word_of(upcall_, Holder::application);
+  const std::uint64_t back = word_of(upcall_, Holder::protocol);
+  for (std::uint64_t found = ours; !word_.compare_exchange_strong(found, back, std::memory_order_acq_rel);
+       found = ours) {
+    word_.wait(found, std::memory_order_acquire);
+  }
+}
+
+std::optional<Duration> UpcallHeartbeats::take_stuck() noexcept {
+  if (stuck_.load(std::memory_order_relaxed) == 0) return std::nullopt;
+  return Duration(stuck_.exchange(0, std::memory_order_acquire));
+}
+
+// An upcall that two turns have seen has lasted; to the first it may be one of many short ones.
+void UpcallHeartbeats::on_turn(Time now) {
+  std::uint64_t word = word_.load(std::memory_order_acquire);
+  const bool at_work = word == word_of(word >> holder_bits, Holder::application);
+  if (!at_work || !seen_ || seen_->word != word) {
+    seen_.reset();
+    if (at_work) seen_ = {word, now, now + report_after};
+    return;
+  }
+  const Duration lasted = now - seen_->since;
+  if (stuck_after_ != Duration{} && lasted >= stuck_after_) {
+    if (stuck_.load(std::memory_order_relaxed) == 0) stuck_.store(lasted.count(), std::memory_order_release);
+    return;
+  }
+  const std::uint64_t ours = word_of(word >> holder_bits, Holder::heartbeat);
+  if (!word_.compare_exchange_strong(word, ours, std::memory_order_acq_rel)) return;  // it has returned just now
+  cover(lasted, now);
+  word_.store(seen_->word, std::memory_order_release);
+  word_.notify_one();
+}
+
+void UpcallHeartbeats::cover(Duration lasted, Time now) {
+  duties_.show_life(whose_);
+  if (now < seen_->next_report) return;
+  seen_->next_report = now + report_interval;
+  duties_.report(whose_, lasted);
+}
+
+}  // namespace spindrift::group

@@ -1,0 +1,122 @@
+// The heartbeats of a member whose application holds up the poller: as long as the poller is in an upcall, another thread
+// shows from time to time that the member lives. The others wait for it then, and do not take it for dead.
+//
+// The invariant to remember: the thread touches what is the poller's only between two exchanges of one word, which keep the
+// upcall from returning; and the poller is in the protocol only outside of them.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <thread>
+
+#include <spindrift/core/clock.hpp>
+#include <spindrift/core/ids.hpp>
+#include <spindrift/core/result.hpp>
+
+namespace spindrift::group {
+
+class UpcallHeartbeats {
+ public:
+  static constexpr Duration report_after = std::chrono::seconds(1);
+  static constexpr Duration report_interval = std::chrono::seconds(10);
+
+  /// The subgroup whose handler is at work; nothing: a handler of the group's, such as on_view.
+  using Whose = std::optional<SubgroupId>;
+  /// The thread does this while the poller cannot return from its upcall.
+  struct Duties {
+    std::function<void(Whose)> show_life;
+    std::function<void(Whose, Duration)> report;  ///< that the upcall has lasted so long
+  };
+
+  /// `patience`: for how long a member may be silent; 0: silence is no ground for suspicion, and there is no thread.
+  /// `stuck_after`: for how long one upcall is covered up; 0: as long as it takes. `clock` outlives this.
+  UpcallHeartbeats(Duration patience, Duration stuck_after, Duties duties, const Clock& clock) noexcept
+      : patience_(patience), stuck_after_(stuck_after), duties_(std::move(duties)), clock_(clock) {}
+  /// Outside of upcalls.
+  ~UpcallHeartbeats();
+  UpcallHeartbeats(const UpcallHeartbeats&) = delete;
+  UpcallHeartbeats& operator=(const UpcallHeartbeats&) = delete;
+
+  /// Starts the thread. Errors: resource.
+  [[nodiscard]] Result<void> start();
+
+  /// The poller is in an upcall while this lives.
+  class Upcall {
+   public:
+    Upcall(UpcallHeartbeats& heartbeats, Whose whose) noexcept : heartbeats_(heartbeats) { heartbeats_.enter(whose); }
+    ~Upcall() { heartbeats_.leave(); }
+    Upcall(const Upcall&) = delete;
+    Upcall& operator=(const Upcall&) = delete;
+
+   private:
+    UpcallHeartbeats& heartbeats_;
+  };
+  /// The poller is in the protocol for a moment, on behalf of a handler, while this lives. Inside of an upcall or not.
+  class Interlude {
+   public:
+    explicit Interlude(UpcallHeartbeats& heartbeats) noexcept
+        : heartbeats_(heartbeats), whose_(heartbeats.whose_), in_upcall_(heartbeats.in_upcall()) {
+      if (in_upcall_) heartbeats_.leave();
+    }
+    ~Interlude() {
+      if (in_upcall_) heartbeats_.enter(whose_);
+    }
+    Interlude(const Interlude&) = delete;
+    Interlude& operator=(const Interlude&) = delete;
+
+   private:
+    UpcallHeartbeats& heartbeats_;
+    const Whose whose_;
+    const bool in_upcall_;
+  };
+
+  /// The poller, outside of upcalls: how long an upcall since the last call had lasted when its member was no longer shown
+  /// to live, if there was one.
+  [[nodiscard]] std::optional<Duration> take_stuck() noexcept;
+
+  /// The thread's turn, in a time of its own; what `start` makes it do each eighth of the patience.
+  void on_turn(Time now);
+
+ private:
+  // The word: the number of the upcall, and behind it who has the member.
+  enum class Holder : std::uint64_t { protocol, application, heartbeat };
+  static constexpr std::uint64_t holder_bits = 2;
+
+  [[nodiscard]] static constexpr std::uint64_t word_of(std::uint64_t upcall, Holder holder) noexcept {
+    return upcall << holder_bits | static_cast<std::uint64_t>(holder);
+  }
+  [[nodiscard]] bool in_upcall() const noexcept {
+    return word_.load(std::memory_order_relaxed) != word_of(upcall_, Holder::protocol);
+  }
+  void enter(Whose whose) noexcept;
+  void leave() noexcept;
+  void cover(Duration lasted, Time now);
+  void run();
+
+  /// An upcall that a turn has seen.
+  struct Seen {
+    std::uint64_t word = 0;
+    Time since{};
+    Time next_report{};
+  };
+
+  const Duration patience_;
+  const Duration stuck_after_;
+  const Duties duties_;
+  const Clock& clock_;
+  std::uint64_t upcall_ = 0;  ///< the poller's: the number of the last one
+  Whose whose_;               ///< of whoever has the member
+  std::atomic<std::uint64_t> word_{0};
+  std::optional<Seen> seen_;               ///< the thread's
+  std::atomic<Duration::rep> stuck_{0};    ///< how long the upcall had lasted; 0: none was given up
+  std::mutex mutex_;
+  std::condition_variable ends_;
+  bool ending_ = false;  ///< behind the mutex
+  std::thread thread_;
+};
+
+}  // namespace spindrift::group
