@@ -57,6 +57,7 @@ std::string condition_of(const NodeReport& node) {
     case NodeReport::Condition::ended: return node.status.end->kind;
     case NodeReport::Condition::gone: return "gone";
     case NodeReport::Condition::died: return "died";
+    case NodeReport::Condition::removed: return "removed";
   }
   return "unknown";
 }
@@ -189,6 +190,16 @@ Explanation explain_death(const NodeReport& node, const std::vector<Departure>& 
           fmt::format("node {} died: process {} is gone without a word; {}", id, node.status.process, said)};
 }
 
+Explanation explain_removal(const NodeReport& node, const std::vector<Departure>& departures) {
+  const NodeId id = node.status.node;
+  const std::string said = what_others_said(departures, id);
+  const std::string reason = said + "; its process runs, and has not taken note: it is stopped, starved or cut off";
+  return {{{"kind", "unaware"}, {"node", id}, {"process", node.status.process}, {"reason", reason}},
+          fmt::format("node {} is out of the group and does not know: {}; fix: kill -CONT {}, or end it, and start the node "
+                      "again",
+                      id, reason, node.status.process)};
+}
+
 Explanation explain_absence(const NodeReport& node) {
   const NodeId id = node.status.node;
   const std::string reason = "it ended before it was in a view";
@@ -236,6 +247,7 @@ std::vector<Explanation> explanations_of(const GroupReport& report) {
   for (const NodeReport& node : report.nodes) {
     if (node.condition == NodeReport::Condition::gone) explanations.push_back(explain_absence(node));
     if (node.condition == NodeReport::Condition::died) explanations.push_back(explain_death(node, departures));
+    if (node.condition == NodeReport::Condition::removed) explanations.push_back(explain_removal(node, departures));
     if (node.condition == NodeReport::Condition::ended) explanations.push_back(explain_end(node));
     if (node.condition != NodeReport::Condition::running) continue;
     if (!node.status.leave_waits.empty()) explanations.push_back(explain_leave(node));

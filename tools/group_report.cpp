@@ -17,6 +17,18 @@ NodeReport::Condition condition_of(const group::MemberStatus& status) {
   return status.view ? NodeReport::Condition::died : NodeReport::Condition::gone;
 }
 
+/// Members that were removed after the view that they know.
+void mark_removed(GroupReport& report) {
+  const std::vector<Departure> departures = report.departures();
+  for (NodeReport& node : report.nodes) {
+    if (node.condition != NodeReport::Condition::running || !node.status.view) continue;
+    const bool removed = std::any_of(departures.begin(), departures.end(), [&](const Departure& departure) {
+      return departure.failed && departure.node == node.status.node && departure.view > *node.status.view;
+    });
+    if (removed) node.condition = NodeReport::Condition::removed;
+  }
+}
+
 }  // namespace
 
 Result<GroupReport> read_group(const std::string& directory) {
@@ -40,6 +52,7 @@ Result<GroupReport> read_group(const std::string& directory) {
   }
   std::sort(report.nodes.begin(), report.nodes.end(),
             [](const NodeReport& a, const NodeReport& b) { return a.status.node < b.status.node; });
+  mark_removed(report);
   std::sort(report.problems.begin(), report.problems.end());
   return report;
 }

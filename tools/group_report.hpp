@@ -16,6 +16,7 @@ struct NodeReport {
     ended,    ///< it wrote how it ended
     gone,     ///< it is gone without a word, and was in no view
     died,     ///< it was in a view, and is gone without a word
+    removed,  ///< it lives, and has not taken note that the others removed it: it is stopped, or reaches nobody
   };
   group::MemberStatus status;
   Condition condition = Condition::running;

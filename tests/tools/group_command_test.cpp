@@ -184,6 +184,9 @@ TEST_CASE_METHOD(GroupFixture, "a member that was stopped for too long finds its
   REQUIRE(one.wait_for("in view"));
   one.send_signal(SIGSTOP);
   REQUIRE(zero.wait_for("view 1: members 0, 2; failed 1 ("));
+  CHECK_THAT(run({"group", "status", "--config", config}).output, Contains("node 1: removed, process "));
+  const std::string why = run({"group", "why", "--config", config}).output;
+  CHECK_THAT(why, Contains("node 1 is out of the group and does not know: the others (node 0") && Contains("kill -CONT"));
   one.send_signal(SIGCONT);
   const CommandResult removed = one.finish();
   CHECK(removed.code == number(ExitCode::removed));
