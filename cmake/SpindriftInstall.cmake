@@ -3,13 +3,6 @@
 
 include(CMakePackageConfigHelpers)
 
-# The umbrella: whoever links spindrift::spindrift has every room.
-get_property(rooms GLOBAL PROPERTY SPINDRIFT_ROOMS)
-add_library(spindrift_umbrella INTERFACE)
-add_library(spindrift::spindrift ALIAS spindrift_umbrella)
-set_target_properties(spindrift_umbrella PROPERTIES EXPORT_NAME spindrift)
-list(TRANSFORM rooms PREPEND spindrift_ OUTPUT_VARIABLE room_targets)
-target_link_libraries(spindrift_umbrella INTERFACE ${room_targets})
 install(TARGETS spindrift_umbrella EXPORT spindrift)
 spindrift_install_headers()
 

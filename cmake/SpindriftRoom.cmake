@@ -20,9 +20,7 @@ function(spindrift_room name)
   set_target_properties(${target} PROPERTIES EXPORT_NAME ${name})
   target_compile_features(${target} PUBLIC cxx_std_20)
   target_compile_definitions(${target} PRIVATE SPINDRIFT_BUILDING)
-  target_include_directories(${target} PUBLIC
-    $<BUILD_INTERFACE:${include_root}>
-    $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+  target_include_directories(${target} PUBLIC $<BUILD_INTERFACE:${include_root}>)
   list(TRANSFORM ROOM_ROOMS PREPEND spindrift_)
   target_link_libraries(${target} PUBLIC ${ROOM_ROOMS} ${ROOM_LIBRARIES}
                         PRIVATE ${ROOM_PRIVATE_LIBRARIES} $<BUILD_INTERFACE:spindrift_flags>)
@@ -31,7 +29,10 @@ function(spindrift_room name)
     return()
   endif()
   set_property(GLOBAL APPEND PROPERTY SPINDRIFT_ROOMS ${name})
-  install(TARGETS ${target} EXPORT spindrift ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+  if(SPINDRIFT_INSTALL)
+    target_include_directories(${target} PUBLIC $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+    install(TARGETS ${target} EXPORT spindrift ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+  endif()
   foreach(header IN LISTS ROOM_PUBLIC_HEADERS)
     set_property(GLOBAL APPEND PROPERTY SPINDRIFT_PUBLIC_HEADERS ${name}/${header})
     spindrift_front_door(${name} ${header} ${include_root}/spindrift)
@@ -43,7 +44,9 @@ function(spindrift_front_door room header directory)
   cmake_path(GET header FILENAME door)
   file(CONFIGURE OUTPUT ${directory}/${door} CONTENT
        "// The front door of spindrift/@room@/@header@.\n#pragma once\n\n#include <spindrift/@room@/@header@>\n" @ONLY)
-  install(FILES ${directory}/${door} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/spindrift)
+  if(SPINDRIFT_INSTALL)
+    install(FILES ${directory}/${door} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/spindrift)
+  endif()
 endfunction()
 
 # Installs the public headers of all rooms and whatever headers of this tree they include. Called behind the last room.
