@@ -24,6 +24,7 @@ configure_file(cmake/spindrift.pc.in ${PROJECT_BINARY_DIR}/spindrift.pc @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/spindrift.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 
 # With all pages that they point to, each at its place.
+set(CMAKE_INSTALL_DEFAULT_COMPONENT_NAME spindrift_doc)
 install(FILES README.md ARCHITECTURE.md CHANGELOG.md CONTRIBUTING.md SECURITY.md LICENSE derecho.cfg.example
         DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR}

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # subproject.sh CMAKE SOURCE CXX SCRATCH [--build]: another project adds this tree, by add_subdirectory and by FetchContent.
-# It gets the libraries alone, and none of our flags, settings and rules of installation, until it asks for more. With --build
-# it also links a program and runs it; without, it only compiles that against the headers, for all libraries take minutes.
+# It gets the libraries alone, and none of our flags, settings and rules of installation, until it asks for more. With
+# --build it also links a program and runs it; without, it only compiles that against the headers, for all libraries take minutes.
 set -eu
 cmake=$1 source=$2 cxx=$3 scratch=$4 build=${5:-}
 rm -rf "$scratch"
