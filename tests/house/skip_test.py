@@ -22,6 +22,10 @@ add_custom_target(fabric_peer)
 "testPresets": [{"name": "release", "configurePreset": "release"}]}''',
     'tools/setup': '#!/bin/sh\n',
     'tools/chaos': '#!/bin/sh\n',
+    'tools/package': '#!/bin/sh\n',
+    'tests/house/subproject.sh': '#!/bin/sh\n',
+    'tests/package/run': '#!/bin/sh\necho "skipped: packages in a clean root: no debootstrap"\nexit 77\n',
+    'bin/lintian': '#!/bin/sh\n',
     'tests/vm/run': '#!/bin/sh\nexit 125\n',
     'bin/ip': '#!/bin/sh\nexit 1\n',
 }
@@ -54,6 +58,9 @@ def main():
     expect('a skipped test', 0, ['skipped: lacking: no device', '\n1 passed, 0 failed, 1 skipped\n'], [test, '--only', 'release'])
     expect('a skipped step', 0, ['guest', 'skipped (', '\n0 passed, 0 failed, 1 skipped\n'], [test, '--only', 'guest'])
     expect('a skipped part of a step', 0, ['skipped: ', '\n1 passed, 0 failed, 1 skipped\n'], [test, '--only', 'chaos'])
+    expect('a fresh root that cannot be made', 0, ['no debootstrap', '\n1 passed, 0 failed, 1 skipped\n'], [test, '--only', 'package'])
+    (tree / 'tools/setup').write_text('#!/bin/sh\n[ "$1" != --package ]\n')
+    expect('a step that cannot be set up', 0, ['cannot install it', '\n0 passed, 0 failed, 1 skipped\n'], [test, '--only', 'package'])
     expect('all of it', 0, ['\n2 passed, 0 failed, 3 skipped\n'],
            [test, *(word for step in ('release', 'guest', 'chaos') for word in ('--only', step))])
     print('\n'.join(failures) or 'skip: what is skipped is counted and named')
