@@ -1,59 +1,140 @@
-// `spindrift counters`: what a running member counts, read from outside without touching it.
+// `spindrift counters`: what members count, read from outside without touching them.
+#include <algorithm>
 #include <memory>
+#include <optional>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include <spindrift/core/counters.hpp>
+#include <spindrift/core/ids_text.hpp>
 #include <spindrift/core/runtime_path.hpp>
 
 #include "commands.hpp"
 #include "exit_code.hpp"
+#include "group_option.hpp"
 #include "options.hpp"
+#include "prometheus.hpp"
 #include "table.hpp"
 
 namespace spindrift::tools {
 namespace {
 
-int print_counters(const CommandOptions& options) {
-  const Config config = load_config_with_warnings(options);
+using Json = nlohmann::json;
+
+struct CountersOptions : CommandOptions {
+  std::string format;
+};
+
+/// The nodes that are asked for, and how their process fares.
+struct Selection {
+  GroupPlace place;
+  std::optional<NodeId> only;  ///< none: all of this host
+  GroupCounters counters;
+  GroupReport report{};
+};
+
+/// A flag names one node. What names a process of its own, a file or the environment, asks for no other than all do.
+std::optional<NodeId> node_asked_for(const CountersOptions& options, const Config& config) {
+  const auto overrides = overrides_of(options);
+  const bool named = std::any_of(overrides.begin(), overrides.end(),
+                                 [](const ConfigOverride& each) { return each.name == "DERECHO/local_id"; });
+  if (!named) return std::nullopt;
   if (config.view()) value_or_throw(config.local_rank());  // no member has counters
-  const std::string path =
-      group_directory(config.runtime_directory(), config.group_name()) + "/" +
-      node_file_name(config.local_id(), counters_suffix);
-  auto counters = CounterBlock::read_file(path);
-  if (!counters) {
-    throw Exception(
-        Error(counters.error().kind(), fmt::format("node {} of group {} has no counters here; it is not running, or "
-                                                   "with another runtime_directory",
-                                                   config.local_id().value(), config.group_name()))
-            .because(std::move(counters).error())
-            .fix("start it, or give --id and --config as it was started"));
+  return config.local_id();
+}
+
+GroupCounters counters_of(NodeId node, const GroupPlace& place) {
+  auto values = CounterBlock::read_file(place.directory + "/" + node_file_name(node, counters_suffix));
+  if (values) return {.nodes = {{node, std::move(values).value()}}, .problems = {}};
+  throw Exception(Error(values.error().kind(), fmt::format("node {} of group {} has no counters here; it is not running, or "
+                                                           "with another runtime_directory",
+                                                           node, place.name))
+                      .because(std::move(values).error())
+                      .fix("start it, or give --id and --config as it was started"));
+}
+
+Selection select_nodes(const CountersOptions& options) {
+  const Config config = load_config_with_warnings(options);
+  GroupPlace place = place_of(config);
+  const auto only = node_asked_for(options, config);
+  GroupCounters counters = only ? counters_of(*only, place) : value_or_throw(read_group_counters(place.directory));
+  Selection selection{std::move(place), only, std::move(counters)};
+  if (options.format != "prometheus") return selection;
+  selection.report = value_or_throw(read_group(selection.place.directory));
+  if (only) std::erase_if(selection.report.nodes, [&](const NodeReport& node) { return node.status.node != *only; });
+  return selection;
+}
+
+void print_table(const Selection& selection) {
+  using Align = TextTable::Align;
+  if (selection.only) {
+    TextTable table({Align::right, Align::left});
+    for (const CounterValue& counter : selection.counters.nodes.front().values)
+      table.add({std::to_string(counter.value), counter.name});
+    return table.print();
   }
-  if (options.json) {
-    auto values = nlohmann::json::object();
-    for (const CounterValue& counter : *counters) values[counter.name] = counter.value;
-    fmt::print("{}\n", nlohmann::json{{"node", config.local_id().value()}, {"counters", values}}.dump(2));
+  TextTable table({Align::right, Align::right, Align::left});
+  table.add({"node", "value", "counter"});
+  for (const NodeCounters& node : selection.counters.nodes) {
+    for (const CounterValue& counter : node.values)
+      table.add({std::to_string(node.node.value()), std::to_string(counter.value), counter.name});
+  }
+  table.print();
+}
+
+Json json_of(const NodeCounters& node) {
+  Json values = Json::object();
+  for (const CounterValue& counter : node.values) values[counter.name] = counter.value;
+  return {{"node", node.node}, {"counters", std::move(values)}};
+}
+
+void print_json(const Selection& selection) {
+  Json json{{"group", selection.place.name}, {"nodes", Json::array()}};
+  for (const NodeCounters& node : selection.counters.nodes) json["nodes"].push_back(json_of(node));
+  if (selection.only) json = json_of(selection.counters.nodes.front());
+  json["version"] = 1;
+  fmt::print("{}\n", json.dump(2));
+}
+
+int print_counters(const CountersOptions& options) {
+  const Selection selection = select_nodes(options);
+  const GroupCounters& counters = selection.counters;
+  if (counters.nodes.empty() && counters.problems.empty() && selection.report.nodes.empty()) {
+    throw Exception(Error(ErrorKind::resource, fmt::format("no node of group {} has counters here", selection.place.name))
+                        .at(selection.place.directory)
+                        .fix("start a node of the group, or give --config as it was started"));
+  }
+  if (options.format == "prometheus") {
+    fmt::print("{}", prometheus_text(selection.place.name, selection.report, counters));
   } else {
-    TextTable table({TextTable::Align::right, TextTable::Align::left});
-    for (const CounterValue& counter : *counters) table.add({std::to_string(counter.value), counter.name});
-    table.print();
+    options.json || options.format == "json" ? print_json(selection) : print_table(selection);
   }
-  return number(ExitCode::success);
+  bool whole = true;
+  for (const auto* problems : {&counters.problems, &selection.report.problems}) {
+    for (const std::string& problem : *problems) fmt::print(stderr, "spindrift: {}\n", problem);
+    whole = whole && problems->empty();
+  }
+  return number(whole ? ExitCode::success : ExitCode::failure);
 }
 
 }  // namespace
 
 void add_counters_command(CLI::App& app, Work& chosen) {
-  auto options = std::make_shared<CommandOptions>();
+  auto options = std::make_shared<CountersOptions>();
   const CommandText text{
-      "counters", "Print the counters of a running member of this host",
-      "Examples:\n  spindrift counters --config derecho.cfg --id 1\n"
-      "  watch -n 1 spindrift counters --config derecho.cfg --id 1"};
+      "counters", "Print the counters of members of this host",
+      "Of all nodes of this host, or with --id of one. Reads the files that nodes keep, and asks no process: of one that "
+      "stands still or was killed, they are what it had counted.\n\n"
+      "Examples:\n  spindrift counters --config derecho.cfg\n"
+      "  watch -n 1 spindrift counters --config derecho.cfg --id 1\n"
+      "  spindrift counters --config derecho.cfg --format prometheus > /var/lib/node_exporter/spindrift.prom"};
   CLI::App* command = add_command(app, chosen, text, options, print_counters);
   add_member_options(*command, *options);
-  add_json_option(*command, *options);
+  add_json_option(*command, *options, "Short for --format json");
+  command->add_option("--format", options->format, "table (default), json, or prometheus: its text format 0.0.4")
+      ->check(CLI::IsMember({"table", "json", "prometheus"}))
+      ->excludes("--json");
 }
 
 }  // namespace spindrift::tools

@@ -7,12 +7,11 @@
 #include <nlohmann/json.hpp>
 
 #include <spindrift/core/ids_text.hpp>
-#include <spindrift/core/runtime_path.hpp>
 
 #include "commands.hpp"
 #include "exit_code.hpp"
+#include "group_option.hpp"
 #include "group_report.hpp"
-#include "options.hpp"
 #include "table.hpp"
 
 namespace spindrift::tools {
@@ -21,20 +20,8 @@ namespace {
 using group::MemberStatus;
 using Json = nlohmann::json;
 
-struct GroupCommandOptions : CommandOptions {
-  std::string directory;
-};
-
 GroupReport report_for(const GroupCommandOptions& options) {
-  if (options.directory.empty() == options.config.empty()) {
-    throw Exception(Error(ErrorKind::bad_argument, "the group is not named, or named twice")
-                        .fix("give either --config FILE or --group-dir DIRECTORY"));
-  }
-  std::string directory = options.directory;
-  if (directory.empty()) {
-    const Config config = load_config_with_warnings(options);
-    directory = group_directory(config.runtime_directory(), config.group_name());
-  }
+  const std::string directory = place_of(options).directory;
   GroupReport report = value_or_throw(read_group(directory));
   if (report.nodes.empty() && report.problems.empty()) {
     throw Exception(
@@ -288,11 +275,7 @@ void add_group_command(CLI::App& app, Work& chosen) {
       exit_codes_text());
   const auto add = [&](const char* name, const char* description, int (*run)(const GroupCommandOptions&)) {
     CLI::App* command = add_command(*group, chosen, {name, description}, options, run);
-    CLI::Option* config =
-        command->add_option("--config", options->config, "The group's configuration file")->type_name("FILE");
-    command->add_option("--group-dir", options->directory, "The group's directory, in place of --config")
-        ->type_name("DIRECTORY");
-    add_set_option(*command, *options)->needs(config);
+    add_group_options(*command, *options);
     add_json_option(*command, *options);
   };
   add("status", "Every node: its state, view and subgroups", print_status);

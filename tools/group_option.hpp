@@ -1,0 +1,28 @@
+// The group that a command looks at from outside, without being in it: named by its configuration, or by its directory.
+#pragma once
+
+#include <string>
+
+#include "options.hpp"
+
+namespace spindrift::tools {
+
+/// --config, or --group-dir in its place.
+struct GroupCommandOptions : CommandOptions {
+  std::string directory;
+};
+
+/// The directory in which a group keeps the files of its nodes of this host.
+struct GroupPlace {
+  std::string directory;
+  std::string name;  ///< of the group
+};
+
+/// --config, --group-dir and --set.
+void add_group_options(CLI::App& command, GroupCommandOptions& options);
+/// Throws bad_argument if the group is not named, or named twice; else as `load_config`.
+[[nodiscard]] GroupPlace place_of(const GroupCommandOptions& options);
+/// The place of the group of a configuration.
+[[nodiscard]] GroupPlace place_of(const Config& config);
+
+}  // namespace spindrift::tools
