@@ -18,6 +18,7 @@ void add_send_command(CLI::App& app, Work& chosen);
 void add_tail_command(CLI::App& app, Work& chosen);
 void add_config_command(CLI::App& app, Work& chosen);
 void add_counters_command(CLI::App& app, Work& chosen);
+void add_metrics_command(CLI::App& app, Work& chosen);
 void add_group_command(CLI::App& app, Work& chosen);
 void add_keys_command(CLI::App& app, Work& chosen);
 void add_demo_command(CLI::App& app, Work& chosen);
