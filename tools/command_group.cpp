@@ -38,17 +38,6 @@ std::string time_text(std::uint64_t ms) {
   return {text, std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts)};
 }
 
-std::string condition_of(const NodeReport& node) {
-  switch (node.condition) {
-    case NodeReport::Condition::running: return node.status.state;
-    case NodeReport::Condition::ended: return node.status.end->kind;
-    case NodeReport::Condition::gone: return "gone";
-    case NodeReport::Condition::died: return "died";
-    case NodeReport::Condition::removed: return "removed";
-  }
-  return "unknown";
-}
-
 /// Ends every line of a group that may have split, so that an operator who greps one line sees it.
 std::string warning(const GroupReport& report) { return report.partition_safety() ? "" : "  (NO PARTITION SAFETY)"; }
 
@@ -68,7 +57,7 @@ void print_json(const GroupReport& report, const char* field, Json value) {
 
 Json status_json(const NodeReport& node) {
   Json json{{"node", node.status.node},
-            {"condition", condition_of(node)},
+            {"condition", condition_text(node)},
             {"process", node.status.process},
             {"incarnation", node.status.incarnation},
             {"view", node.status.view ? Json(node.status.view->value()) : Json()},
@@ -94,7 +83,7 @@ int print_status(const GroupCommandOptions& options) {
   TextTable table({TextTable::Align::left});
   for (const NodeReport& node : report.nodes) {
     const std::string view = node.status.view ? fmt::format("view {}", node.status.view->value()) : "in no view yet";
-    table.add({fmt::format("node {}: {}, process {}, {}{}", node.status.node, condition_of(node),
+    table.add({fmt::format("node {}: {}, process {}, {}{}", node.status.node, condition_text(node),
                            node.status.process, view, warning(report))});
     if (node.condition != NodeReport::Condition::running) continue;
     for (const MemberStatus::SubgroupEntry& subgroup : node.status.subgroups) {

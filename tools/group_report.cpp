@@ -31,6 +31,17 @@ void mark_removed(GroupReport& report) {
 
 }  // namespace
 
+std::string condition_text(const NodeReport& node) {
+  switch (node.condition) {
+    case NodeReport::Condition::running: return node.status.state;
+    case NodeReport::Condition::ended: return node.status.end->kind;
+    case NodeReport::Condition::gone: return "gone";
+    case NodeReport::Condition::died: return "died";
+    case NodeReport::Condition::removed: return "removed";
+  }
+  return "unknown";
+}
+
 Result<GroupReport> read_group(const std::string& directory) {
   GroupReport report;
   std::error_code error;

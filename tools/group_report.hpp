@@ -22,6 +22,9 @@ struct NodeReport {
   Condition condition = Condition::running;
 };
 
+/// In words: what it says of itself while it runs, else how it ended.
+[[nodiscard]] std::string condition_text(const NodeReport& node);
+
 /// A removal or a leave, seen by some nodes.
 struct Departure {
   ViewId view;  ///< the first one without the node

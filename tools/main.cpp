@@ -18,6 +18,7 @@ void add_commands(CLI::App& app, Work& chosen) {
   add_config_command(app, chosen);
   add_counters_command(app, chosen);
   add_metrics_command(app, chosen);
+  add_top_command(app, chosen);
   add_group_command(app, chosen);
   add_doctor_command(app, chosen);
   add_keys_command(app, chosen);
