@@ -128,9 +128,16 @@ void Table::beat() {
   beating_ = true;
 }
 
+// Lines that were captured before carry the heartbeat along, which must not fall where they land.
 Result<void> Table::beat_amid_pass(fabric::Fabric& fabric) {
   const std::uint64_t offset = layout(self_).heartbeat();
   store_release(own_row_.data() + offset, own(offset) + 1);
+  for (auto* lines : {&staged_lines_, &staged_activity_}) {
+    for (StagedLine& line : *lines) {
+      if (line.offset == offset / cache_line_bytes * cache_line_bytes)
+        std::memcpy(line.words.data() + offset % cache_line_bytes, own_row_.data() + offset, word_bytes);
+    }
+  }
   std::vector<fabric::Operation> words;
   for (std::uint32_t rank = 0; any_mirrored_ && rank < rows_.size(); ++rank) {
     // A mirror that is still to be caught up with gets its words in their order.

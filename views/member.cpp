@@ -161,12 +161,12 @@ void Member::show_life(SubgroupId at_work) {
   if (epoch() == nullptr || !watch_.judges() || state_ == MemberState::left || state_ == MemberState::failed) return;
   for (const auto& each : epochs()) static_cast<void>(each->table().beat_amid_pass(fabric_));
   const Epoch& present = *epoch();
+  const ViewChange::State change = present.change().state();  // the member's own state may be that of the view before
   std::vector<Addressed> words;
-  if (state_ == MemberState::concluding) {
+  if (change == ViewChange::State::decided) {
     words = signs_of_life(present, at_work);
   } else {
-    const bool began = state_ == MemberState::active || state_ == MemberState::installing;
-    const ViewId ended(present.id().value() - (began ? 1 : 0));
+    const ViewId ended(present.id().value() - (change == ViewChange::State::steady ? 1 : 0));
     for (const NodeId node : present.view().members) {
       if (node != self()) words.push_back({node, encode(Concluding{ended, at_work})});
     }

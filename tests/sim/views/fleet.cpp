@@ -200,7 +200,11 @@ void Fleet::on_action(std::uint32_t index) {
   if (process.in_step_ && process.dies_at_ && effect >= *process.dies_at_) throw ProcessDied{};
 }
 
-void Fleet::upcall(Process& process) { on_action(process.index_); }
+// From time to time an upcall takes so long that its member is shown to live in the middle of the pass.
+void Fleet::upcall(Process& process) {
+  on_action(process.index_);
+  if (plan_.suspect_after > 0 && process.in_step_ && process.effects_ % 8 == 0) process.member_->show_life(SubgroupId(0));
+}
 
 void Fleet::schedule_step(Process& process) {
   if (process.step_scheduled_ || !process.running_ || process.frozen_) return;
