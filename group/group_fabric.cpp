@@ -12,6 +12,7 @@
 #include <spindrift/fabric/tls/credentials.hpp>
 #include <spindrift/fabric/verbs/verbs.hpp>
 #include <spindrift/core/log.hpp>
+#include <spindrift/group/upcall_heartbeats.hpp>
 #include <spindrift/kernel/provider/vq_fabric.hpp>
 
 namespace spindrift::group {
@@ -80,8 +81,8 @@ fabric::OfiOptions ofi_options(const Config& config, const FabricName& name, con
 
 /// A member whose handler holds it up reads nothing, and keeps its place until that is stuck.
 Duration unread_max(const Config& config) {
-  const std::chrono::milliseconds stuck_after(config.integer("SPINDRIFT", "handler_stuck_after_ms"));
-  const Duration lasts = stuck_after.count() > 0 ? stuck_after : std::chrono::hours(24);
+  const Duration stuck_after = handler_stuck_after(config);
+  const Duration lasts = stuck_after > Duration{} ? stuck_after : std::chrono::hours(24);
   return fabric::TcpOptions{}.unread_max + config.suspect_after() + lasts;
 }
 

@@ -99,10 +99,6 @@ LayoutFunction with_split_rows(LayoutFunction layout) {
   };
 }
 
-Duration stuck_after(const Config& config) {
-  return std::chrono::milliseconds(config.integer("SPINDRIFT", "handler_stuck_after_ms"));
-}
-
 // While a handler holds up the poller, whose things are another thread's for the moment.
 void report_upcall(const std::string& whose, Duration lasted, group::StatusKeeper& status) {
   const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(lasted).count();
@@ -159,7 +155,7 @@ void GroupCore::open_counters(const View& everybody) {
   poller_counters_ = {counters_->counter("poller.sleeps"), counters_->counter("views.installed")};
   reports_.emplace(group::Reports{{environment_.clock, counters_->counter("poller.slow_upcalls")},
                                   {},
-                                  group::ConclusionWatch(stuck_after(config_)),
+                                  group::ConclusionWatch(group::handler_stuck_after(config_)),
                                   {}});
   environment_.fabric->count_in(&*counters_);
 }
@@ -195,7 +191,7 @@ void GroupCore::make_member(const group::Probe& probe) {
         const std::string name = whose ? "a handler of subgroup " + channels_[*whose].name() : "a handler of the group's";
         report_upcall(name, lasted, *status_);
       }};
-  heartbeats_.emplace(config_.suspect_after(), stuck_after(config_), std::move(duties), environment_.clock);
+  heartbeats_.emplace(config_.suspect_after(), group::handler_stuck_after(config_), std::move(duties), environment_.clock);
   private_post_.begin(*member_, views::payload_bytes_max(*environment_.fabric));
   View before_the_first;
   before_the_first.subgroups = member_->shapes();

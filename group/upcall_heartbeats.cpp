@@ -7,6 +7,10 @@
 
 namespace spindrift::group {
 
+Duration handler_stuck_after(const Config& config) {
+  return std::chrono::milliseconds(config.integer("SPINDRIFT", "handler_stuck_after_ms"));
+}
+
 UpcallHeartbeats::~UpcallHeartbeats() {
   if (!thread_.joinable()) return;
   {

@@ -14,10 +14,14 @@
 #include <thread>
 
 #include <spindrift/core/clock.hpp>
+#include <spindrift/core/config/config.hpp>
 #include <spindrift/core/ids.hpp>
 #include <spindrift/core/result.hpp>
 
 namespace spindrift::group {
+
+/// How long a handler may hold up everybody, by [SPINDRIFT] handler_stuck_after_ms; 0: as long as it takes.
+[[nodiscard]] Duration handler_stuck_after(const Config& config);
 
 class UpcallHeartbeats {
  public:
