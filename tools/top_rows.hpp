@@ -36,7 +36,7 @@ struct TopRow {
   std::optional<ViewId> view;
   std::optional<TopRates> rates;        ///< nothing: it does not run, or began between the looks
   std::optional<std::uint64_t> behind;  ///< messages that another node here has delivered; nothing: there is none to compare
-  std::string waits;                    ///< why sends or a leave wait; empty: they do not
+  std::string waits;                    ///< the handler that holds it up, why a leave or sends wait; empty: nothing does
 };
 
 /// By node id.

@@ -93,6 +93,8 @@ TEST_CASE("a row says the first thing that its node waits for, and how many ther
   CHECK(node_rows(now, now)[0].waits == "audit: node 1 must deliver");
   now.report.nodes[0].status.leave_waits = "a handler";
   CHECK(node_rows(now, now)[0].waits == "(2) to leave: a handler");
+  now.report.nodes[0].status.handler_at_work = "a handler of subgroup audit has been at work";
+  CHECK(node_rows(now, now)[0].waits == "(3) a handler of subgroup audit has been at work");
 }
 
 TEST_CASE("numbers are short") {
