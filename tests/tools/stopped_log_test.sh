@@ -3,11 +3,7 @@
 # lines: the group changes its view and delivers, and whoever is told to end does.
 set -u
 spindrift=$1
-scratch=$(mktemp -d) || exit 1
-members=()
-trap 'kill -9 "${members[@]}" 2>/dev/null; wait; rm -rf "$scratch"' EXIT
-cd "$scratch" || exit 1
-mkdir -m 700 run
+. "$(dirname "$0")/scratch.sh"
 cat >group.cfg <<END
 [SPINDRIFT]
 members = 0, 1, 2, 3
@@ -17,7 +13,6 @@ log_level = info
 [LAYOUT]
 json_layout = '[{"name": "orders"}]'
 END
-until_said() { until grep -qs "$1" "$2"; do sleep 0.1; done; }
 
 # Pipes that are full from the start, and that nobody reads.
 mkfifo log views

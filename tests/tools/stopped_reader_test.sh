@@ -3,11 +3,7 @@
 # while the view changes; what it waits for is said, and when the reader goes on nothing is missing.
 set -u
 spindrift=$1
-scratch=$(mktemp -d) || exit 1
-members=()
-trap 'kill -9 "${members[@]}" 2>/dev/null; wait; rm -rf "$scratch"' EXIT
-cd "$scratch" || exit 1
-mkdir -m 700 run
+. "$(dirname "$0")/scratch.sh"
 cat >group.cfg <<END
 [SPINDRIFT]
 members = 0, 1, 2
@@ -16,7 +12,6 @@ suspect_after_ms = 500
 [LAYOUT]
 json_layout = '[{"name": "orders"}]'
 END
-until_said() { until grep -qs "$1" "$2"; do sleep 0.1; done; }
 
 mkfifo reader
 "$spindrift" tail --config group.cfg --id 1 --subgroup orders --count 20000 >reader 2>errors1 &
