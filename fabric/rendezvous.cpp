@@ -4,10 +4,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
-#include <sys/inotify.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 
 #include <algorithm>
 #include <array>
@@ -19,9 +16,9 @@
 #include <system_error>
 #include <utility>
 
-#include <spindrift/core/limits.hpp>
 #include <spindrift/core/log.hpp>
 #include <spindrift/core/runtime_path.hpp>
+#include <spindrift/fabric/host_sockets.hpp>
 
 namespace spindrift::fabric {
 namespace {
@@ -29,9 +26,10 @@ namespace {
 constexpr std::string_view lock_suffix = ".lock";
 constexpr std::string_view socket_suffix = ".sock";
 constexpr std::string_view new_socket_suffix = ".sock.new";
+/// What a node may leave behind when it dies; its lock, which says that it is dead, goes last.
+constexpr std::array left_behind{socket_suffix, new_socket_suffix, counters_suffix, lock_suffix};
 constexpr const char* turn_file = "claims.lock";
 constexpr std::size_t group_name_length_max = 64;
-constexpr int backlog = 256;
 
 std::optional<NodeId> node_of_file(std::string_view name, std::string_view suffix) noexcept {
   if (!name.ends_with(suffix)) return std::nullopt;
@@ -49,20 +47,6 @@ bool valid_group_name(std::string_view name) noexcept {
   };
   return !name.empty() && name.size() <= group_name_length_max && name.front() != '.' &&
          std::all_of(name.begin(), name.end(), allowed);
-}
-
-/// An address through the open directory: any path fits into sun_path, and nobody can swap the directory under us.
-sockaddr_un address_in(int directory, const std::string& name) noexcept {
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  std::snprintf(address.sun_path, sizeof address.sun_path, "/proc/self/fd/%d/%s", directory, name.c_str());
-  return address;
-}
-
-Result<FileDescriptor> new_socket() {
-  FileDescriptor socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  if (!socket) return system_error("socket", errno);
-  return socket;
 }
 
 }  // namespace
@@ -116,7 +100,7 @@ void Rendezvous::remove_stale_files() const {
   if (directory == nullptr) return;  // stale files hurt nobody but the eye; the next start tries again
   std::set<NodeId> nodes;
   while (const dirent* entry = ::readdir(directory)) {
-    for (const auto suffix : {lock_suffix, socket_suffix, new_socket_suffix, counters_suffix}) {
+    for (const auto suffix : left_behind) {
       if (const auto node = node_of_file(entry->d_name, suffix)) nodes.insert(*node);
     }
   }
@@ -125,54 +109,18 @@ void Rendezvous::remove_stale_files() const {
     if (node == self_) continue;
     const auto lock = try_lock(node);
     if (!lock || !*lock) continue;
-    for (const auto suffix : {socket_suffix, new_socket_suffix, counters_suffix, lock_suffix}) remove(node, suffix);
+    for (const auto suffix : left_behind) remove(node, suffix);
     log::info(log::Room::fabric, "stale_files_removed", {{"node", node}, {"directory", directory_.path()}});
   }
 }
 
-Result<FileDescriptor> Rendezvous::listen() {
-  SPINDRIFT_TRY_ASSIGN(auto socket, new_socket());
-  remove(self_, new_socket_suffix);
-  const std::string hidden = node_file_name(self_, new_socket_suffix);
-  const std::string name = node_file_name(self_, socket_suffix);
-  const sockaddr_un address = address_in(directory_.descriptor(), hidden);
-  if (::bind(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
-    return system_error("bind", errno).at(directory_.path() + "/" + hidden);
-  }
-  if (::listen(socket.get(), backlog) != 0) return system_error("listen", errno).at(directory_.path() + "/" + hidden);
-  if (::renameat(directory_.descriptor(), hidden.c_str(), directory_.descriptor(), name.c_str()) != 0) {
-    return system_error("rename", errno).at(directory_.path() + "/" + name);
-  }
-  return socket;
-}
+Result<FileDescriptor> Rendezvous::listen() { return listen_in(directory_, node_file_name(self_, socket_suffix)); }
 
 Result<std::optional<FileDescriptor>> Rendezvous::call(NodeId node) const {
-  SPINDRIFT_TRY_ASSIGN(auto socket, new_socket());
-  const std::string name = node_file_name(node, socket_suffix);
-  const sockaddr_un address = address_in(directory_.descriptor(), name);
-  if (::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0) {
-    return std::optional<FileDescriptor>(std::move(socket));
-  }
-  if (errno == ENOENT || errno == ECONNREFUSED) return std::optional<FileDescriptor>();
-  return system_error("connect", errno).at(directory_.path() + "/" + name);
+  return call_in(directory_, node_file_name(node, socket_suffix));
 }
 
-Result<FileDescriptor> Rendezvous::watch_arrivals() const {
-  FileDescriptor watch(::inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
-  if (!watch && !descriptors_left()) return out_of_descriptors();
-  if (!watch) {
-    return Error(ErrorKind::resource, "inotify_init1: this user has as many instances of inotify as it may")
-        .fix("raise the sysctl fs.inotify.max_user_instances");
-  }
-  constexpr std::uint32_t taken_out = IN_DELETE | IN_MOVED_FROM | IN_MOVE_SELF;
-  const std::string through = "/proc/self/fd/" + std::to_string(directory_.descriptor());
-  if (::inotify_add_watch(watch.get(), through.c_str(), IN_MOVED_TO | taken_out | IN_ONLYDIR) < 0) {
-    return system_error("inotify_add_watch", errno)
-        .at(directory_.path())
-        .fix("raise the sysctl fs.inotify.max_user_watches");
-  }
-  return watch;
-}
+Result<FileDescriptor> Rendezvous::watch_arrivals() const { return watch_directory(directory_); }
 
 bool Rendezvous::in_place() const noexcept {
   struct stat socket {};

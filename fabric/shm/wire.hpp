@@ -10,9 +10,9 @@
 
 #include <sys/types.h>
 
-#include <spindrift/fabric/fabric.hpp>
-#include <spindrift/core/file_descriptor.hpp>
 #include <spindrift/core/ids.hpp>
+#include <spindrift/fabric/fabric.hpp>
+#include <spindrift/fabric/shm/packet.hpp>
 
 namespace spindrift::fabric::shm {
 
@@ -70,27 +70,8 @@ enum class Goodbye : std::uint32_t {
 /// The largest packet that a correct peer sends.
 inline constexpr std::size_t frame_bytes_max = sizeof(FrameHead) + message_bytes_max;
 
-/// One packet as it came. `bytes` points into the receiver's buffer.
-struct Packet {
-  /// starved: it carried a descriptor, and this process may have no more of them.
-  enum class Outcome : std::uint8_t { frame, nothing, ended, broken, starved };
-  Outcome outcome = Outcome::nothing;
-  std::span<const std::byte> bytes;
-  FileDescriptor descriptor;
-};
-
 /// The buffer of a receiver that takes any frame: one that is too long shows.
 using PacketBuffer = std::array<std::byte, frame_bytes_max + 1>;
-
-/// Takes one packet without blocking. Ordinary ends of a connection are `ended`; anything that no correct peer sends, and
-/// what is longer than the buffer, `broken`.
-[[nodiscard]] Packet receive_packet(int socket, std::span<std::byte> buffer) noexcept;
-
-enum class SendOutcome : std::uint8_t { sent, full, failed };
-
-/// Sends one packet without blocking; `descriptor` goes along unless it is -1.
-[[nodiscard]] SendOutcome send_packet(int socket, std::span<const std::byte> head, std::span<const std::byte> body,
-                                      int descriptor) noexcept;
 
 /// The head of a frame about which there is that to say.
 template <class Detail = std::uint32_t>
