@@ -10,6 +10,8 @@ namespace spindrift {
 
 inline constexpr std::string_view counters_suffix = ".counters";
 inline constexpr std::string_view status_suffix = ".status";
+inline constexpr std::string_view observers_suffix = ".observers";  ///< of the socket that observers call
+inline constexpr std::string_view new_observers_suffix = ".observers.new";
 
 /// The directory of everything that members of this group keep on this host.
 [[nodiscard]] inline std::string group_directory(const std::string& runtime_directory, const std::string& group_name) {

@@ -26,7 +26,7 @@ namespace {
 constexpr std::string_view lock_suffix = ".lock";
 constexpr std::string_view socket_suffix = ".sock";
 constexpr std::string_view new_socket_suffix = ".sock.new";
-/// What a node may leave behind when it dies; its lock, which says that it is dead, goes last.
+/// A node may leave these behind when it dies; its lock, which says that it is dead, goes last.
 constexpr std::array left_behind{socket_suffix, new_socket_suffix, counters_suffix, lock_suffix};
 constexpr const char* turn_file = "claims.lock";
 constexpr std::size_t group_name_length_max = 64;

@@ -84,7 +84,7 @@ void GroupCore::poll() {
       case Next::prepare: fabric.prepare_sleep(); break;
       case Next::cancel: fabric.cancel_sleep(); break;
       case Next::sleep:
-        poller_counters_.sleeps.add(1);
+        counters_->sleeps.add(1);
         fabric.sleep(wake_at);
         break;
     }
@@ -153,6 +153,7 @@ void GroupCore::publish_state() {
   if (is_over(state)) {
     private_post_.end();
     group::tell_end(*environment_.audit, self(), failure);
+    observers_->end(failure ? failure->to_string() : environment_.state.own_name() + " has left the group");
     replicas_.on_end(failure ? *failure
                              : Error(ErrorKind::group_closed, environment_.state.own_name() + " has left the group"));
   }
@@ -160,6 +161,7 @@ void GroupCore::publish_state() {
 }
 
 void GroupCore::on_delivery(SubgroupId id, std::span<const Delivery> batch) {
+  observers_->on_delivery(id, batch);
   group::Channel& channel = channels_[id];
   Duration took{};
   {
@@ -170,12 +172,13 @@ void GroupCore::on_delivery(SubgroupId id, std::span<const Delivery> batch) {
 }
 
 void GroupCore::on_view(const NewView& news) {
-  poller_counters_.views.add(1);
+  counters_->views.add(1);
   status_->on_view(news, wall_clock_ms());
   const bool first = environment_.state.view().members.empty();
   group::tell_view(*environment_.audit, news, first ? news.view.members : news.joined,
                    [this](NodeId node) { return config_.address_of(node); });
   environment_.state.on_view(news.view);
+  observers_->on_view();
   for (const SubgroupId id : news.state_lost) {
     log::warn(log::Room::group, "all members that had the state are gone; it begins anew",
               {{"subgroup", news.view.subgroup(id).name}});

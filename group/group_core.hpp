@@ -22,6 +22,7 @@
 #include <spindrift/group/join_report.hpp>
 #include <spindrift/group/leave_watch.hpp>
 #include <spindrift/group/objects.hpp>
+#include <spindrift/group/observers.hpp>
 #include <spindrift/group/private_post.hpp>
 #include <spindrift/group/probe.hpp>
 #include <spindrift/group/replicas.hpp>
@@ -40,8 +41,9 @@ struct Reports {
   JoinReport joining;
 };
 
-/// The poller's own counters.
-struct PollerCounters {
+/// The counters of this process, and those that are the poller's own.
+struct OwnCounters {
+  CounterBlock block;
   Counter sleeps;
   Counter views;
 };
@@ -62,7 +64,7 @@ class GroupCore final : public views::Upcalls {
   [[nodiscard]] bool open() const noexcept { return environment_.state.open(); }
   [[nodiscard]] const auto& handler_threads() const noexcept { return environment_.handler_threads; }
   [[nodiscard]] const group::Channels& channels() const noexcept { return channels_; }
-  [[nodiscard]] std::vector<CounterValue> counters() const { return counters_->values(); }
+  [[nodiscard]] std::vector<CounterValue> counters() const { return counters_->block.values(); }
   [[nodiscard]] group::PrivatePost& private_post() noexcept { return private_post_; }
 
   [[nodiscard]] ReplicaBase& attach_replica(std::string_view subgroup, const group::Replicas::Maker& make);
@@ -110,8 +112,7 @@ class GroupCore final : public views::Upcalls {
   GroupOptions options_;
   group::Environment environment_;
   std::optional<GuardedDirectory> directory_;  ///< of what is kept for others on this host
-  std::optional<CounterBlock> counters_;
-  group::PollerCounters poller_counters_;
+  std::optional<group::OwnCounters> counters_;
   std::unique_ptr<views::Member> member_;
   group::PrivatePost private_post_{environment_};
   group::Replicas replicas_;
@@ -119,6 +120,7 @@ class GroupCore final : public views::Upcalls {
   std::optional<group::Reports> reports_;
   std::optional<group::StatusKeeper> status_;
   std::optional<group::UpcallHeartbeats> heartbeats_;  // with the member
+  std::optional<group::Observers> observers_;
   views::MemberState published_ = views::MemberState::looking;  // the poller's
   std::atomic<bool> abort_{false};  // the poller ends without a word; only before the view
   std::thread poller_;

@@ -151,13 +151,15 @@ void GroupCore::open_counters(const View& everybody) {
   const std::size_t most = everybody.subgroups.size() * smc::Multicast::counters_max + counters_per_process;
   auto counters = CounterBlock::in_file(own_file(counters_suffix), most);
   if (!counters) throw Exception(std::move(counters).error().at(directory_->path()));
-  counters_.emplace(std::move(counters).value());
-  poller_counters_ = {counters_->counter("poller.sleeps"), counters_->counter("views.installed")};
-  reports_.emplace(group::Reports{{environment_.clock, counters_->counter("poller.slow_upcalls")},
+  CounterBlock block = std::move(counters).value();
+  const Counter sleeps = block.counter("poller.sleeps"), views = block.counter("views.installed");
+  const Counter slow_upcalls = block.counter("poller.slow_upcalls");
+  counters_.emplace(group::OwnCounters{std::move(block), sleeps, views});
+  reports_.emplace(group::Reports{{environment_.clock, slow_upcalls},
                                   {},
                                   group::ConclusionWatch(group::handler_stuck_after(config_)),
                                   {}});
-  environment_.fabric->count_in(&*counters_);
+  environment_.fabric->count_in(&counters_->block);
 }
 
 void GroupCore::begin_status(std::uint64_t incarnation) {
@@ -183,7 +185,7 @@ void GroupCore::make_member(const group::Probe& probe) {
   open_counters(everybody);
   begin_status(options.incarnation);
 
-  member_ = std::make_unique<views::Member>(std::move(options), *environment_.fabric, *this, *counters_);
+  member_ = std::make_unique<views::Member>(std::move(options), *environment_.fabric, *this, counters_->block);
   using group::UpcallHeartbeats;
   UpcallHeartbeats::Duties duties{
       [this](UpcallHeartbeats::Whose whose) { member_->show_life(whose.value_or(SubgroupId(0))); },
@@ -200,6 +202,8 @@ void GroupCore::make_member(const group::Probe& probe) {
     channels_.add(environment_, member_->gate(id), id, before_the_first.subgroups[i]);
   }
   environment_.state.on_view(before_the_first);
+  observers_.emplace(self(), *directory_, before_the_first.subgroups, [this] { return view(); });
+  value_or_throw(observers_->start());
   value_or_throw(member_->start());
 }
 

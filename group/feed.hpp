@@ -1,0 +1,51 @@
+// One subgroup's feed at a member that observers may call: written while somebody observes.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+
+#include <spindrift/core/result.hpp>
+#include <spindrift/core/view.hpp>
+#include <spindrift/fabric/shm/region.hpp>
+#include <spindrift/group/feed_ring.hpp>
+
+namespace spindrift::group {
+
+class Feed {
+ public:
+  explicit Feed(const SubgroupView& shape)
+      : name_(shape.name), mode_(shape.mode), message_bytes_max_(shape.profile.message_bytes_max) {}
+
+  [[nodiscard]] const std::string& name() const noexcept { return name_; }
+  [[nodiscard]] DeliveryMode mode() const noexcept { return mode_; }
+
+  /// The poller: this member delivers these. Whether an observer waits for it, and is to be woken.
+  [[nodiscard]] bool on_delivery(std::span<const Delivery> batch) noexcept;
+
+  // The thread of the observers.
+  /// From now on deliveries are written. Errors: resource (the first time).
+  [[nodiscard]] Result<void> begin();
+  /// From now on they are not; what was written stays.
+  void end() noexcept { observed_.store(false, std::memory_order_seq_cst); }
+  /// After `begin`: the memory, which observers can map for reading alone.
+  [[nodiscard]] int descriptor() const noexcept { return memory_->descriptor(); }
+  [[nodiscard]] std::size_t bytes() const noexcept { return memory_->memory().size(); }
+  /// Whether more is written than that. If not, the next delivery says that somebody waits.
+  [[nodiscard]] bool passed(std::uint64_t position) noexcept;
+
+ private:
+  const std::string name_;
+  const DeliveryMode mode_;
+  const std::uint64_t message_bytes_max_;
+  std::optional<fabric::shm::OwnSegment> memory_;
+  std::optional<FeedWriter> writer_;  // made before `observed_` is true, then the poller's
+  std::atomic<bool> observed_{false};
+  std::atomic<bool> awaited_{false};
+  std::uint64_t delivered_ = 0;  // messages; the poller's, as is what follows
+  MessagePlace last_;
+};
+
+}  // namespace spindrift::group

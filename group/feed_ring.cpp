@@ -1,0 +1,183 @@
+// The ring of a feed: header words, records, and the copies into it and out of it.
+#include <spindrift/group/feed_ring.hpp>
+
+#include <algorithm>
+#include <atomic>
+#include <bit>
+#include <utility>
+
+#include <spindrift/core/bytes.hpp>
+#include <spindrift/core/check.hpp>
+#include <spindrift/fabric/word_copy.hpp>
+
+namespace spindrift::group {
+namespace {
+
+static_assert(WireField<FeedRecord>);
+
+constexpr std::uint64_t magic = 0x3164'6565'6664'7073;  // "spdfeed1"
+constexpr std::size_t header_bytes = 4096;
+constexpr std::size_t data_bytes_min = std::size_t{8} << 20U;
+constexpr std::size_t data_bytes_max = std::size_t{256} << 20U;
+constexpr std::uint64_t marks = 16;  ///< parts of a lap
+
+// Words of the header, each on a line of its own but for the marks.
+constexpr std::size_t at_magic = 0;
+constexpr std::size_t at_writing = cache_line_bytes;
+constexpr std::size_t at_written = 2 * cache_line_bytes;
+constexpr std::size_t at_marks = 3 * cache_line_bytes;  ///< by part: where the first record begins that begins in it
+
+constexpr std::uint64_t padded(std::uint64_t bytes) noexcept { return (bytes + 7) / 8 * 8; }
+
+void store(std::span<std::byte> header, std::size_t offset, std::uint64_t value, std::memory_order order) noexcept {
+  std::atomic_ref<std::uint64_t>(*reinterpret_cast<std::uint64_t*>(header.data() + offset)).store(value, order);
+}
+
+}  // namespace
+
+std::size_t feed_bytes(std::uint64_t message_bytes_max) noexcept {
+  const std::uint64_t four = 4 * std::min<std::uint64_t>(message_bytes_max + sizeof(FeedRecord), data_bytes_max);
+  return header_bytes + std::bit_ceil(std::clamp<std::uint64_t>(four, data_bytes_min, data_bytes_max));
+}
+
+FeedWriter::FeedWriter(std::span<std::byte> memory) noexcept
+    : header_(memory.first(header_bytes)), data_(memory.subspan(header_bytes)) {
+  CHECK(std::has_single_bit(data_.size()));
+  store(header_, at_magic, magic, std::memory_order_release);
+}
+
+void FeedWriter::append(const FeedRecord& record, std::span<const std::byte> payload) noexcept {
+  FeedRecord head = record;
+  head.payload_bytes = payload.size();
+  if (sizeof head + payload.size() > data_.size() / 4) {
+    head.omitted = 1;
+    payload = {};
+  }
+  const std::uint64_t part = position_ / (data_.size() / marks);
+  const std::uint64_t end = position_ + sizeof head + padded(payload.size());
+  // Copies are releases, so that none of their bytes is seen before this.
+  store(header_, at_writing, end, std::memory_order_release);
+  put(position_, std::as_bytes(std::span(&head, 1)));
+  put(position_ + sizeof head, payload);
+  const std::size_t mark = at_marks + part % marks * sizeof part;
+  const std::uint64_t marked = std::atomic_ref(*reinterpret_cast<std::uint64_t*>(header_.data() + mark)).load();
+  if (marked / (data_.size() / marks) != part) store(header_, mark, position_, std::memory_order_release);
+  position_ = end;
+}
+
+void FeedWriter::publish() noexcept { store(header_, at_written, position_, std::memory_order_seq_cst); }
+
+std::uint64_t FeedWriter::written() const noexcept {
+  return std::atomic_ref(*reinterpret_cast<std::uint64_t*>(header_.data() + at_written)).load(std::memory_order_seq_cst);
+}
+
+void FeedWriter::put(std::uint64_t position, std::span<const std::byte> bytes) noexcept {
+  const std::size_t at = position % data_.size();
+  const std::size_t straight = std::min(bytes.size(), data_.size() - at);
+  fabric::copy_to_shared(data_.data() + at, bytes.data(), straight);
+  fabric::copy_to_shared(data_.data(), bytes.data() + straight, bytes.size() - straight);
+}
+
+FeedReader::FeedReader(std::span<const std::byte> memory) noexcept
+    : header_(memory.first(header_bytes)), data_(memory.subspan(header_bytes)) {}
+
+Result<FeedReader> FeedReader::open(std::span<const std::byte> memory) {
+  if (memory.size() <= header_bytes || !std::has_single_bit(memory.size() - header_bytes) ||
+      memory.size() - header_bytes < 2 * sizeof(FeedRecord) * marks) {
+    return Error(ErrorKind::bad_input, "a feed of " + std::to_string(memory.size()) + " bytes, which none has");
+  }
+  FeedReader reader(memory);
+  if (reader.word(at_magic) != magic) {
+    return Error(ErrorKind::bad_input, "the memory that a member sent is no feed of this version")
+        .fix("use the same version of spindrift for members and observers");
+  }
+  reader.position_ = reader.word(at_written);
+  return reader;
+}
+
+std::uint64_t FeedReader::word(std::size_t offset) const noexcept {
+  // Loads do not write, and the page is mapped read-only.
+  auto* at = reinterpret_cast<std::uint64_t*>(const_cast<std::byte*>(header_.data() + offset));
+  return std::atomic_ref(*at).load(std::memory_order_seq_cst);
+}
+
+void FeedReader::get(std::uint64_t position, std::span<std::byte> to) const noexcept {
+  const std::size_t at = position % data_.size();
+  const std::size_t straight = std::min(to.size(), data_.size() - at);
+  fabric::copy_from_shared(to.data(), data_.data() + at, straight);
+  fabric::copy_from_shared(to.data() + straight, data_.data(), to.size() - straight);
+}
+
+bool FeedReader::behind() const noexcept { return word(at_written) != position_; }
+
+// A record half a lap behind stays for about as long as it takes to write the other half.
+void FeedReader::rewind() noexcept {
+  const std::uint64_t written = word(at_written);
+  const std::uint64_t part_bytes = data_.size() / marks;
+  const std::uint64_t from = written - std::min<std::uint64_t>(written, data_.size() / 2);
+  position_ = written;
+  for (std::uint64_t part = from / part_bytes; part <= written / part_bytes; ++part) {
+    const std::uint64_t mark = word(at_marks + part % marks * sizeof part);
+    if (mark / part_bytes != part || mark > written) continue;
+    position_ = mark;
+    return;
+  }
+}
+
+bool FeedReader::intact() const noexcept { return word(at_writing) - position_ <= data_.size(); }
+
+Result<FeedReader::Found> FeedReader::next(FeedMessage& to) {
+  const std::uint64_t written = word(at_written);
+  if (written == position_) return Found::nothing;
+  const auto overtaken = [this] {
+    rewind();
+    return Found::overtaken;
+  };
+  FeedRecord& record = to.record;
+  get(position_, std::as_writable_bytes(std::span(&record, 1)));
+  if (!intact()) return overtaken();
+  const std::uint64_t there = written - position_;
+  const std::uint64_t payload = record.omitted == 0 ? record.payload_bytes : 0;
+  if (record.omitted > 1 || payload > data_.size() || there > data_.size() || sizeof record + padded(payload) > there) {
+    return Error(ErrorKind::bad_input, "a feed has a record that no member writes").fix("report it, with the member's log");
+  }
+  to.payload.resize(payload);
+  get(position_ + sizeof record, to.payload);
+  if (!intact()) return overtaken();
+  position_ += sizeof record + padded(payload);
+  return Found::message;
+}
+
+FeedCursor::Verdict FeedCursor::judge(const FeedRecord& record) {
+  const auto gap = [this](std::optional<MessagePlace> last, std::optional<std::uint64_t> messages) {
+    gap_ = {last_, last, messages};
+    return Verdict::with_gap;
+  };
+  Verdict verdict = Verdict::next;
+  if (expected_) {
+    if (record.number != *expected_) verdict = gap(record.previous(), record.number - *expected_);
+  } else if (!last_) {
+    if (overtaken_) verdict = gap(record.previous(), std::nullopt);
+  } else if (mode_ == DeliveryMode::unordered) {
+    verdict = gap(std::nullopt, std::nullopt);
+  } else if (record.place() <= *last_) {
+    return Verdict::known;
+  } else if (!record.previous() || *record.previous() > *last_) {
+    verdict = gap(record.previous(), std::nullopt);
+  }
+  if (record.omitted != 0) {
+    const std::optional<std::uint64_t> before = verdict == Verdict::next ? std::optional<std::uint64_t>(0) : gap_.messages;
+    gap_ = {last_, record.place(), before ? std::optional(*before + 1) : std::nullopt};
+    verdict = Verdict::missing;
+  }
+  take(record);
+  return verdict;
+}
+
+void FeedCursor::take(const FeedRecord& record) noexcept {
+  last_ = record.place();
+  expected_ = record.number + 1;
+  overtaken_ = false;
+}
+
+}  // namespace spindrift::group

@@ -1,0 +1,135 @@
+// A feed: the copy of a subgroup's deliveries that a member keeps in shared memory for its observers. One ring of records,
+// written by the poller without a look at who reads, and read by any number of processes that cannot write it. A reader that
+// is too slow is overtaken and notices; nobody waits for it.
+//
+// The invariant to remember: the writer says how far it is going to write before it writes, and how far it has written
+// behind that. A reader that has copied bytes out and then sees that the writer was not yet going to overwrite them has what
+// was written.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include <spindrift/core/result.hpp>
+#include <spindrift/core/view.hpp>
+#include <spindrift/group/observation.hpp>
+
+namespace spindrift::group {
+
+/// Stands before each payload. All fields but the last are as the member delivered the message.
+struct FeedRecord {
+  std::uint64_t view = 0;
+  std::uint64_t sequence = 0;
+  std::uint64_t index = 0;
+  std::uint64_t payload_bytes = 0;
+  std::uint64_t number = 0;  ///< of messages that this member had delivered in the subgroup before
+  std::uint64_t previous_view = 0;  ///< the place of the one before; if `number` is not 0
+  std::uint64_t previous_sequence = 0;
+  std::uint32_t sender = 0;
+  std::uint32_t sender_rank = 0;
+  std::uint64_t omitted = 0;  ///< 1: the payload is too large for the feed, and not here
+
+  [[nodiscard]] MessagePlace place() const noexcept { return {ViewId(view), SequenceNumber(sequence)}; }
+  [[nodiscard]] std::optional<MessagePlace> previous() const noexcept {
+    if (number == 0) return std::nullopt;
+    return MessagePlace{ViewId(previous_view), SequenceNumber(previous_sequence)};
+  }
+};
+
+/// The memory that a feed of messages of up to so many bytes takes, in bytes: 8 MiB, or room for four of them, at most
+/// 256 MiB. Messages of more than a quarter of that are omitted.
+[[nodiscard]] std::size_t feed_bytes(std::uint64_t message_bytes_max) noexcept;
+
+/// The poller's; `written` for any thread.
+class FeedWriter {
+ public:
+  /// Zeroed memory of `feed_bytes`, which outlives this object.
+  explicit FeedWriter(std::span<std::byte> memory) noexcept;
+
+  /// Writes a record; readers see it from `publish` on, at the latest.
+  void append(const FeedRecord& record, std::span<const std::byte> payload) noexcept;
+  void publish() noexcept;
+  /// How far records are complete.
+  [[nodiscard]] std::uint64_t written() const noexcept;
+
+ private:
+  void put(std::uint64_t position, std::span<const std::byte> bytes) noexcept;
+
+  std::span<std::byte> header_;
+  std::span<std::byte> data_;
+  std::uint64_t position_ = 0;
+};
+
+/// One message out of a feed, copied.
+struct FeedMessage {
+  FeedRecord record;
+  std::vector<std::byte> payload;
+};
+
+/// Reads memory that another process writes at the same time. Not thread-safe.
+class FeedReader {
+ public:
+  enum class Found : std::uint8_t {
+    nothing,    ///< all that is complete was read
+    message,    ///< the next one
+    overtaken,  ///< what would have been next is gone; the next call goes on with what is still there
+  };
+
+  /// At the end of what is written by now. `memory` is mapped for as long as this object lives. Errors: bad_input (no feed).
+  [[nodiscard]] static Result<FeedReader> open(std::span<const std::byte> memory);
+
+  /// To the oldest record that is likely to stay there for a while.
+  void rewind() noexcept;
+  /// Errors: bad_input (what no correct member writes).
+  [[nodiscard]] Result<Found> next(FeedMessage& to);
+  [[nodiscard]] std::uint64_t position() const noexcept { return position_; }
+  /// Whether `next` would find anything but nothing.
+  [[nodiscard]] bool behind() const noexcept;
+
+ private:
+  explicit FeedReader(std::span<const std::byte> memory) noexcept;
+
+  [[nodiscard]] std::uint64_t word(std::size_t offset) const noexcept;
+  void get(std::uint64_t position, std::span<std::byte> to) const noexcept;
+  /// Whether what lies from `position_` on was still there when it was copied.
+  [[nodiscard]] bool intact() const noexcept;
+
+  std::span<const std::byte> header_;
+  std::span<const std::byte> data_;
+  std::uint64_t position_ = 0;
+};
+
+/// Puts together what feeds say, of one member after the other: each message once, in order, with the gaps between.
+class FeedCursor {
+ public:
+  enum class Verdict : std::uint8_t {
+    next,      ///< follows on the last one
+    with_gap,  ///< messages are missing before it, as `gap` says
+    missing,   ///< it was omitted: the gap ends with it
+    known,     ///< was here already
+  };
+
+  explicit FeedCursor(DeliveryMode mode) noexcept : mode_(mode) {}
+
+  /// A feed begins, of the same member after a reader was moved there or of another one.
+  void on_feed() noexcept { expected_.reset(); }
+  /// Messages of this feed were lost to this reader.
+  void on_overtaken() noexcept { overtaken_ = true; }
+  /// The next record of the feed.
+  [[nodiscard]] Verdict judge(const FeedRecord& record);
+  [[nodiscard]] const Gap& gap() const noexcept { return gap_; }
+
+ private:
+  void take(const FeedRecord& record) noexcept;
+
+  const DeliveryMode mode_;
+  std::optional<MessagePlace> last_;       // that was handed over
+  std::optional<std::uint64_t> expected_;  // number of the next one in this feed
+  bool overtaken_ = false;
+  Gap gap_;
+};
+
+}  // namespace spindrift::group

@@ -1,0 +1,73 @@
+// An observer's search for a member that feeds it: it calls all of this host, and takes the first one that has the feed.
+#pragma once
+
+#include <poll.h>
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <spindrift/core/clock.hpp>
+#include <spindrift/core/file_descriptor.hpp>
+#include <spindrift/core/guarded_directory.hpp>
+#include <spindrift/core/result.hpp>
+#include <spindrift/core/view.hpp>
+#include <spindrift/fabric/shm/region.hpp>
+
+namespace spindrift::group {
+
+/// A member's answer that it feeds the caller.
+struct FoundFeed {
+  NodeId source;
+  DeliveryMode mode = DeliveryMode::ordered;
+  FileDescriptor socket;
+  fabric::shm::PeerSegment memory;
+};
+
+class ObserverSearch {
+ public:
+  /// `source`: that member alone. The directory outlives this object.
+  ObserverSearch(const GuardedDirectory& directory, std::string subgroup, std::optional<NodeId> source)
+      : directory_(directory), subgroup_(std::move(subgroup)), source_(source) {}
+  /// For an observer that this member feeds: the others answer once that one is not in the subgroup any more, which it may
+  /// not know itself.
+  [[nodiscard]] static ObserverSearch beside(const GuardedDirectory& directory, std::string subgroup, NodeId fed_by) {
+    ObserverSearch search(directory, std::move(subgroup), std::nullopt);
+    search.fed_by_ = fed_by;
+    return search;
+  }
+
+  /// Nobody says when a member that had no room has some: it is called again, unless another one feeds the observer.
+  static constexpr Duration between_calls = std::chrono::seconds(1);
+
+  /// Calls whoever is there. Errors: resource.
+  [[nodiscard]] Result<void> begin(Time now);
+  /// Takes what was answered since; to be called again at `next_calls`, too. Errors: bad_argument (no such subgroup),
+  /// bad_input (what no member sends), resource.
+  [[nodiscard]] Result<std::optional<FoundFeed>> look(Time now);
+  [[nodiscard]] Time next_calls() const noexcept { return next_calls_; }
+  /// Adds the descriptors whose news `look` takes.
+  void add_waits(std::vector<pollfd>& to) const;
+  /// The members that were there and what they said, in words; empty: none was.
+  [[nodiscard]] std::string answers() const;
+
+ private:
+  struct Call {
+    FileDescriptor socket;  // empty: the call is over
+    std::string answer;     // so far
+  };
+
+  [[nodiscard]] Result<void> call_everybody(Time now);
+  [[nodiscard]] Result<std::optional<FoundFeed>> on_packet(NodeId node, Call& call);
+
+  const GuardedDirectory& directory_;
+  std::string subgroup_;
+  std::optional<NodeId> source_;
+  std::optional<NodeId> fed_by_;
+  FileDescriptor arrivals_;
+  std::map<NodeId, Call> calls_;
+  Time next_calls_{};
+};
+
+}  // namespace spindrift::group

@@ -1,0 +1,276 @@
+// Observers of real groups: what they get, what becomes of them when members go, and that whatever they do harms no member.
+#include <spindrift/group/observer.hpp>
+
+#include <poll.h>
+
+#include <algorithm>
+#include <deque>
+
+#include <catch2/catch.hpp>
+
+#include <spindrift/core/guarded_directory.hpp>
+#include <spindrift/fabric/host_sockets.hpp>
+#include <spindrift/fabric/shm/packet.hpp>
+#include <spindrift/group/observer_calls.hpp>
+#include <spindrift/group/observers.hpp>
+
+#include "group_fixture.hpp"
+
+using namespace spindrift;
+using namespace std::chrono_literals;
+
+namespace {
+
+/// An observer with what it got.
+struct Watch {
+  explicit Watch(const Config& config, std::string_view subgroup = "orders", ObserverOptions options = {})
+      : observer(config, subgroup, handlers(), options) {}
+
+  ObserverHandlers handlers() {
+    return {[this](const Delivery& message) {
+              lines.push_back(std::to_string(message.sender.value()) + ":" +
+                              std::string(reinterpret_cast<const char*>(message.payload.data()), message.payload.size()));
+              places.push_back(MessagePlace::of(message));
+            },
+            [this](const Gap& gap) { gaps.push_back(gap); }};
+  }
+  template <class Condition>
+  void until(Condition condition) {
+    const auto limit = std::chrono::steady_clock::now() + 60s;
+    while (!condition()) {
+      REQUIRE(std::chrono::steady_clock::now() < limit);
+      if (observer.poll() == 0 && !condition()) static_cast<void>(observer.wait(-1, 1000ms));
+    }
+  }
+  void until_fed() {
+    until([this] { return observer.source().has_value(); });
+  }
+  void until_lines(std::size_t least) {
+    until([this, least] { return lines.size() >= least; });
+  }
+
+  std::vector<std::string> lines;
+  std::vector<MessagePlace> places;
+  std::vector<Gap> gaps;
+  Observer observer;
+};
+
+/// Deliveries of every member, in "orders".
+std::deque<Journal> keep_journals(std::vector<std::unique_ptr<Group>>& groups) {
+  std::deque<Journal> journals(groups.size());
+  for (std::size_t i = 0; i < groups.size(); ++i) {
+    groups[i]->subgroup("orders").on_delivery(
+        [&journal = journals[i]](std::span<const Delivery> batch) { journal.keep(batch); });
+    groups[i]->subgroup("ticks").on_delivery([](std::span<const Delivery>) {});
+  }
+  return journals;
+}
+
+}  // namespace
+
+TEST_CASE("an observer gets what the members deliver from its beginning on, and is no member") {
+  const std::string fabric = GENERATE("shm", "tcp");
+  CAPTURE(fabric);
+  const GroupFixture fixture(fabric);
+  auto groups = fixture.join(2);
+  auto journals = keep_journals(groups);
+  groups[0]->subgroup("orders").send("before");
+  journals[0].await(1);
+  journals[1].await(1);
+  Watch watch(fixture.config(0, 2));
+  watch.until_fed();
+  for (int i = 0; i < 1000; ++i) groups[static_cast<std::size_t>(i % 2)]->subgroup("orders").send(std::to_string(i));
+  groups[0]->subgroup("ticks").send("elsewhere");
+  watch.until_lines(1000);
+  journals[1].await(1001);
+  CHECK(watch.lines == std::vector<std::string>(journals[1].lines.begin() + 1, journals[1].lines.end()));
+  CHECK(std::is_sorted(watch.places.begin(), watch.places.end()));
+  CHECK(watch.gaps.empty());
+  CHECK(groups[0]->view().members.size() == 2);
+  leave_all(groups);
+}
+
+TEST_CASE("when the member that feeds it leaves, an observer goes on with another, and knows what came in between") {
+  const GroupFixture fixture;
+  auto groups = fixture.join(3);
+  auto journals = keep_journals(groups);
+  Watch watch(fixture.config(0, 3));
+  watch.until_fed();
+  const auto send = [&](int from, int to) {
+    for (int i = from; i < to; ++i) groups[0]->subgroup("orders").send(std::to_string(i));
+  };
+  const auto source_leaves = [&] {
+    const NodeId source = *watch.observer.source();
+    const auto at = std::find_if(groups.begin(), groups.end(), [&](const auto& each) { return each->self() == source; });
+    (*at)->leave();
+    groups.erase(at);
+    return source;
+  };
+  send(0, 100);
+  watch.until_lines(100);
+  const NodeId first = source_leaves();
+  watch.until([&] { return watch.observer.source() && watch.observer.source() != first; });
+  send(100, 200);
+  watch.until_lines(200);
+  CHECK(watch.gaps.empty());
+
+  source_leaves();
+  send(200, 210);  // perhaps before the next one has heard that it has to feed
+  watch.until([&] { return watch.observer.source() == groups[0]->self(); });
+  send(210, 300);
+  watch.until([&] { return !watch.lines.empty() && watch.lines.back().ends_with(":299"); });
+  const std::size_t missing = 300 - watch.lines.size();
+  REQUIRE(watch.gaps.size() == (missing == 0 ? 0 : 1));
+  for (const Gap& gap : watch.gaps) {
+    CHECK(gap.after == watch.places[199]);
+    REQUIRE(gap.last);
+    CHECK(*gap.last < watch.places[200]);
+  }
+  for (std::size_t i = 0; i < watch.lines.size(); ++i)
+    CHECK(watch.lines[i].ends_with(":" + std::to_string(i < 200 ? i : i + missing)));
+  leave_all(groups);
+}
+
+TEST_CASE("an observer that reads nothing holds up nobody, and then learns what it has missed") {
+  const GroupFixture fixture;
+  auto groups = fixture.join(2);
+  auto journals = keep_journals(groups);
+  Watch watch(fixture.config(0, 2));
+  watch.until_fed();
+  groups[0]->subgroup("orders").send("first");
+  watch.until_lines(1);
+  const std::string large(5000, 'x');
+  constexpr std::size_t messages = 8000;  // 40 MB: five times what a feed holds
+  for (std::size_t i = 0; i < messages; ++i) groups[0]->subgroup("orders").send(large);
+  journals[0].await(messages + 1);
+  journals[1].await(messages + 1);
+  watch.until([&] { return watch.lines.size() > 1 && watch.observer.poll() == 0; });
+  REQUIRE(watch.gaps.size() == 1);
+  CHECK(watch.gaps[0].after == watch.places[0]);
+  REQUIRE(watch.gaps[0].messages);
+  CHECK(*watch.gaps[0].messages + watch.lines.size() == messages + 1);
+  CHECK(*watch.gaps[0].last < watch.places[1]);
+  CHECK(watch.lines.size() > 500);  // what still was there
+  leave_all(groups);
+}
+
+TEST_CASE("an observer waits for members, says for whom, and gives up after join_timeout_ms") {
+  const GroupFixture fixture;
+  Watch watch(fixture.config(0, 1));
+  CHECK(watch.observer.poll() == 0);
+  CHECK_FALSE(watch.observer.source());
+  CHECK_THAT(watch.observer.waits_for(), Catch::Contains("a member of group test on this host"));
+  auto groups = fixture.join(1);
+  auto journals = keep_journals(groups);
+  watch.until_fed();
+  CHECK(watch.observer.source() == NodeId(0));
+  groups[0]->subgroup("orders").send("here");
+  watch.until_lines(1);
+  leave_all(groups);
+
+  Watch nobody(fixture.config(0, 1, "join_timeout_ms = 100"));
+  try {
+    nobody.until([] { return false; });
+    FAIL("it has found somebody");
+  } catch (const Exception& thrown) {
+    CHECK(thrown.error().kind() == ErrorKind::timed_out);
+    CHECK_THAT(thrown.what(), Catch::Contains("waited 100 ms for a member of group test"));
+  }
+}
+
+TEST_CASE("a subgroup that the group does not have is refused with those that it has") {
+  const GroupFixture fixture;
+  auto groups = fixture.join(1);
+  Watch watch(fixture.config(0, 1), "order");
+  try {
+    watch.until_fed();
+    FAIL("there is such a subgroup");
+  } catch (const Exception& thrown) {
+    CHECK(thrown.error().kind() == ErrorKind::bad_argument);
+    CHECK_THAT(thrown.what(), Catch::Contains("no subgroup \"order\"; there are orders, ticks"));
+  }
+  leave_all(groups);
+}
+
+TEST_CASE("an observer of one member alone waits until that is in the subgroup") {
+  const GroupFixture fixture;
+  const std::string founders = "founders = 0\njoin_timeout_ms = 60000";
+  Group zero(fixture.config(0, 2, founders));
+  zero.subgroup("orders").on_delivery([](std::span<const Delivery>) {});
+  zero.subgroup("ticks").on_delivery([](std::span<const Delivery>) {});
+  Watch watch(fixture.config(0, 2, founders), "orders", {NodeId(1)});
+  CHECK(watch.observer.poll() == 0);
+  CHECK_THAT(watch.observer.waits_for(), Catch::StartsWith("node 1 of group test"));
+  Group one(fixture.config(1, 2, founders));
+  one.subgroup("orders").on_delivery([](std::span<const Delivery>) {});
+  one.subgroup("ticks").on_delivery([](std::span<const Delivery>) {});
+  watch.until_fed();
+  zero.subgroup("orders").send("to both");
+  watch.until_lines(1);
+  one.leave();
+  watch.until([&] { return !watch.observer.source(); });
+  zero.leave();
+}
+
+TEST_CASE("callers that say what no observer says are cut off, too many are refused, and no member is harmed") {
+  const GroupFixture fixture;
+  auto groups = fixture.join(1);
+  auto journals = keep_journals(groups);
+  const auto directory = value_or_throw(GuardedDirectory::open(fixture.directory(), "test"));
+  const auto call = [&] {
+    auto socket = value_or_throw(fabric::call_in(directory, "0.observers"));
+    REQUIRE(socket);
+    return std::move(*socket);
+  };
+  const auto answer = [](const FileDescriptor& socket) {
+    std::array<std::byte, group::observer_packet_bytes_max> buffer;
+    pollfd wait{.fd = socket.get(), .events = POLLIN, .revents = 0};
+    REQUIRE(::poll(&wait, 1, 60'000) == 1);
+    const auto packet = fabric::shm::receive_packet(socket.get(), buffer);
+    const bool came = packet.outcome == fabric::shm::Packet::Outcome::frame;
+    return came ? group::decode_observer_packet(packet.bytes) : std::nullopt;
+  };
+  const auto say = [](const FileDescriptor& socket, std::span<const std::byte> bytes) {
+    CHECK(fabric::shm::send_packet(socket.get(), bytes, {}, -1) == fabric::shm::SendOutcome::sent);
+  };
+  using group::ObserverCall;
+
+  auto hello = group::encode({ObserverCall::hello, 0, {}, "orders"});
+  std::vector<std::vector<std::byte>> wrong{std::vector<std::byte>(5), std::vector<std::byte>(2000, std::byte{0xff}), hello};
+  wrong[2][2] = std::byte{0};                                          // another magic
+  wrong.push_back(group::encode({ObserverCall::await, 0, {}, {}}));    // before it has a feed
+  wrong.push_back(group::encode({ObserverCall::welcome, 1, {}, {}}));  // what members say
+  for (const auto& bytes : wrong) {
+    const FileDescriptor socket = call();
+    say(socket, bytes);
+    CHECK_FALSE(answer(socket));
+  }
+  {
+    const FileDescriptor socket = call();
+    auto later = hello;
+    later[4] = std::byte{99};
+    say(socket, later);
+    const auto refused = answer(socket);
+    REQUIRE(refused);
+    CHECK(refused->call == ObserverCall::refused);
+    CHECK(refused->number == static_cast<std::uint64_t>(group::ObserverRefusal::version));
+  }
+  std::vector<FileDescriptor> silent;
+  std::optional<group::ObserverPacket> refused;
+  for (std::size_t i = 0; i < group::Observers::callers_max + 1; ++i) {
+    silent.push_back(call());
+    say(silent.back(), hello);
+    const auto said = answer(silent.back());
+    REQUIRE(said);
+    if (said->call == ObserverCall::refused) refused = said;
+    if (refused) break;
+  }
+  REQUIRE(refused);
+  CHECK(refused->number == static_cast<std::uint64_t>(group::ObserverRefusal::full));
+  silent.clear();
+  Watch watch(fixture.config(0, 1));
+  watch.until_fed();
+  groups[0]->subgroup("orders").send("all is well");
+  watch.until_lines(1);
+  leave_all(groups);
+}
