@@ -1,7 +1,10 @@
 // `spindrift tail`: prints what a subgroup delivers, in delivery order.
+#include <poll.h>
+
 #include <cerrno>
+#include <chrono>
 #include <cstdio>
-#include <cstring>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -9,6 +12,8 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
+
+#include <spindrift/group/observer.hpp>
 
 #include "commands.hpp"
 #include "escaped.hpp"
@@ -25,40 +30,56 @@ namespace {
 struct TailOptions : CommandOptions {
   std::string subgroup;
   std::optional<std::uint64_t> count;
+  bool reliable = false;
 };
 
-/// Writes deliveries on a thread of its own: a slow reader of standard output holds up the subgroup rather than losing
-/// messages, and does not cost this member its place.
+nlohmann::json json_of(const std::optional<MessagePlace>& place) {
+  if (!place) return nullptr;
+  return {{"view", place->view.value()}, {"sequence", place->sequence.value()}};
+}
+
+std::string text_of(const MessagePlace& place) {
+  return fmt::format("[{}.{}]", place.view.value(), place.sequence.value());
+}
+
+/// Writes deliveries to standard output, as far as that takes them.
 class Printer {
  public:
-  Printer(const TailOptions& options, Session& session) : options_(options), session_(session) {}
+  /// `on_done` is called once, when there is no use in more of them.
+  Printer(const TailOptions& options, std::function<void()> on_done) : options_(options), on_done_(std::move(on_done)) {}
 
-  void print(std::span<const Delivery> batch) {
-    for (const Delivery& delivery : batch) {
-      if (done_) return;
-      const std::string line = line_of(delivery);
-      const bool written = std::fwrite(line.data(), 1, line.size(), stdout) == line.size();
-      if (!written || (options_.count && ++printed_ == *options_.count)) stop(written);
-    }
+  void print(const Delivery& delivery) {
+    if (done_) return;
+    const bool written = write(line_of(delivery));
+    if (!written || (options_.count && ++printed_ == *options_.count)) stop(written);
+  }
+  void print(const Gap& gap) {
+    if (!done_ && !write(line_of(gap))) stop(false);
+  }
+  void flush() {
     if (!done_ && std::fflush(stdout) != 0) stop(false);
   }
 
-  /// The errno of what standard output did not take; 0: it took everything. After the group has ended.
+  [[nodiscard]] bool done() const noexcept { return done_; }
+  /// The errno of what standard output did not take; 0: it took everything.
   [[nodiscard]] int refused() const noexcept { return refused_; }
   [[nodiscard]] bool complete() const noexcept { return !options_.count || printed_ >= *options_.count; }
 
  private:
+  [[nodiscard]] static bool write(const std::string& line) {
+    return std::fwrite(line.data(), 1, line.size(), stdout) == line.size();
+  }
+
   void stop(bool written) {
     done_ = true;
     if (!written || std::fflush(stdout) != 0) refused_ = errno;
-    session_.request_stop();
+    on_done_();
   }
 
   [[nodiscard]] std::string line_of(const Delivery& delivery) const {
     const std::string_view text(reinterpret_cast<const char*>(delivery.payload.data()), delivery.payload.size());
     if (!options_.json)
-      return fmt::format("[{}.{}] {}: {}\n", delivery.view.value(), delivery.sequence.value(), delivery.sender.value(),
-                         escaped(text));
+      return fmt::format("{} {}: {}\n", text_of(MessagePlace::of(delivery)), delivery.sender.value(), escaped(text));
     const nlohmann::json line{{"view", delivery.view.value()},
                               {"sequence", delivery.sequence.value()},
                               {"node", delivery.sender.value()},
@@ -68,26 +89,106 @@ class Printer {
     return line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
   }
 
+  [[nodiscard]] std::string line_of(const Gap& gap) const {
+    if (options_.json) {
+      const nlohmann::json messages = gap.messages ? nlohmann::json(*gap.messages) : nlohmann::json();
+      const nlohmann::json line{
+          {"gap", {{"after", json_of(gap.after)}, {"last", json_of(gap.last)}, {"messages", messages}}}};
+      return line.dump() + "\n";
+    }
+    return "missed " + (gap.messages ? std::to_string(*gap.messages) + " messages" : std::string("messages")) +
+           (gap.after ? " behind " + text_of(*gap.after) : "") + (gap.last ? " up to " + text_of(*gap.last) : "") + "\n";
+  }
+
   const TailOptions& options_;
-  Session& session_;
+  const std::function<void()> on_done_;
   std::uint64_t printed_ = 0;
   bool done_ = false;
   int refused_ = 0;
 };
 
-int run_tail(const TailOptions& options) {
-  const Config config = load_config(options);
-  require_subgroup(config, options.subgroup, SubgroupUse::receive);
-  Session session(config, {}, options.quiet);
-  Printer printer(options, session);
-  session.drop_deliveries(options.subgroup);
-  session.group().subgroup(options.subgroup).on_delivery([&](std::span<const Delivery> batch) { printer.print(batch); },
-                                                         HandlerThread::own);
-  static_cast<void>(session.wait_for());
-  session.finish();
+int exit_code(const Printer& printer) {
   if (const int refused = printer.refused()) throw Exception(output_error(refused));
   return number(printer.complete() ? ExitCode::success : ExitCode::interrupted);
 }
+
+// On a thread of its own: a slow reader of standard output holds up the subgroup rather than losing messages, and does not
+// cost this member its place.
+int run_member(const TailOptions& options) {
+  const Config config = load_config(options);
+  require_subgroup(config, options.subgroup, SubgroupUse::receive);
+  Session session(config, {}, options.quiet);
+  Printer printer(options, [&session] { session.request_stop(); });
+  session.drop_deliveries(options.subgroup);
+  const auto print = [&printer](std::span<const Delivery> batch) {
+    for (const Delivery& delivery : batch) printer.print(delivery);
+    printer.flush();
+  };
+  session.group().subgroup(options.subgroup).on_delivery(print, HandlerThread::own);
+  static_cast<void>(session.wait_for());
+  session.finish();
+  return exit_code(printer);
+}
+
+bool is_readable(int descriptor) {
+  pollfd wait = readable(descriptor);
+  return ::poll(&wait, 1, 0) > 0;
+}
+
+/// Says on standard error whom the observer reads, and for whom it waits.
+class SourceLines {
+ public:
+  SourceLines(const Observer& observer, bool quiet) : observer_(observer), quiet_(quiet) {}
+
+  void look() {
+    const auto source = observer_.source();
+    if (quiet_) return;
+    if (source) return on_source(*source);
+    constexpr std::chrono::seconds before_telling(1);
+    const auto now = std::chrono::steady_clock::now();
+    if (!waits_since_) waits_since_ = now;
+    if (now - *waits_since_ < before_telling) return;
+    const std::string waits = observer_.waits_for();
+    if (waits != waits_) say("waiting for " + waits);
+    waits_ = waits;
+  }
+
+ private:
+  void on_source(NodeId source) {
+    waits_since_.reset();
+    waits_.clear();
+    if (source_ != source) say("observes node " + std::to_string(source.value()));
+    source_ = source;
+  }
+  static void say(const std::string& line) { std::fputs(("spindrift: " + line + "\n").c_str(), stderr); }
+
+  const Observer& observer_;
+  const bool quiet_;
+  std::optional<NodeId> source_;
+  std::optional<std::chrono::steady_clock::time_point> waits_since_;
+  std::string waits_;
+};
+
+int run_observer(const TailOptions& options) {
+  const Config config = load_config_with_warnings(options);
+  const StopSignals signals;
+  Printer printer(options, [] {});
+  const ObserverHandlers handlers{[&printer](const Delivery& delivery) { printer.print(delivery); },
+                                  [&printer](const Gap& gap) { printer.print(gap); }};
+  Observer observer(config, options.subgroup, handlers,
+                    {options.id ? std::optional(NodeId(*options.id)) : std::nullopt});
+  SourceLines lines(observer, options.quiet);
+  while (!printer.done() && !is_readable(signals.descriptor())) {
+    const std::size_t messages = observer.poll();
+    printer.flush();
+    lines.look();
+    constexpr std::chrono::seconds between_looks(1);
+    if (messages == 0) static_cast<void>(observer.wait(signals.descriptor(), between_looks));
+  }
+  return exit_code(printer);
+}
+
+int run_tail(const TailOptions& options) { return options.reliable ? run_member(options) : run_observer(options); }
 
 }  // namespace
 
@@ -95,22 +196,28 @@ void add_tail_command(CLI::App& app, Work& chosen) {
   auto options = std::make_shared<TailOptions>();
   const CommandText text{
       "tail", "Print what a subgroup delivers",
-      R"(Joins as a member and prints "[view.sequence] node: text" for each delivery, view after view. Sequence numbers begin
-at 0 in each view and have gaps where a member had nothing to send. Leaves gracefully after --count deliveries, or on
-SIGINT or SIGTERM; the others go on.
+      R"(Prints "[view.sequence] node: text" for each message that members deliver from now on, view after view. Sequence
+numbers begin at 0 in each view and have gaps where a member had nothing to send.
+
+Observes: reads what a member of this host delivers, without being one. It counts for nothing and holds up nobody: what it
+is too slow for it misses, and a line says so. When that member goes, it goes on with another one of this host. --id names
+the one to observe. With --reliable it joins as member --id instead: then it misses nothing, and the group waits for whoever
+reads its output. It ends after --count messages, or on SIGINT or SIGTERM.
 
 Examples:
-  spindrift tail --config derecho.cfg --id 1 --subgroup orders
-  spindrift tail --config derecho.cfg --id 1 --subgroup orders --count 10 --json)"};
+  spindrift tail --config derecho.cfg --subgroup orders
+  spindrift tail --config derecho.cfg --subgroup orders --json | less
+  spindrift tail --config derecho.cfg --id 1 --subgroup orders --reliable --count 10)"};
   CLI::App* command = add_command(app, chosen, text, options, run_tail);
   add_member_options(*command, *options);
   add_quiet_option(*command, *options);
   command->add_option("--subgroup", options->subgroup, "Subgroup to print")->type_name("NAME")->required();
-  command->add_option("--count", options->count, "Leave after this many deliveries")
+  command->add_option("--count", options->count, "End after this many messages")
       ->type_name("N")
       ->check(number_from(std::uint64_t{1}, std::numeric_limits<std::uint64_t>::max()));
+  command->add_flag("--reliable", options->reliable, "Join as a member, and miss nothing");
   add_json_option(*command, *options,
-                  "Print one JSON object per delivery; text that is no UTF-8 has replacement characters");
+                  "Print one JSON object per message; text that is no UTF-8 has replacement characters");
 }
 
 }  // namespace spindrift::tools

@@ -19,8 +19,8 @@ using Catch::Matchers::Contains;
 using nlohmann::json;
 
 TEST_CASE_METHOD(GroupFixture, "what one member sends, all tails print in the same order") {
-  Command first_tail(arguments("tail", 1, {"--subgroup", "orders", "--count", "2001"}));
-  Command second_tail(arguments("tail", 2, {"--subgroup", "orders", "--count", "2001"}));
+  Command first_tail(arguments("tail", 1, {"--subgroup", "orders", "--reliable", "--count", "2001"}));
+  Command second_tail(arguments("tail", 2, {"--subgroup", "orders", "--reliable", "--count", "2001"}));
   const CommandResult sender = run(arguments("send", 0, {"--subgroup", "orders"}), lines(1, 2000) + "no newline at the end");
   CHECK(sender.code == 0);
   CHECK_THAT(sender.errors, Contains("sent 2001 messages"));
@@ -48,7 +48,7 @@ TEST_CASE_METHOD(GroupFixture, "a sender that was started without standard input
 }
 
 TEST_CASE_METHOD(GroupFixture, "two senders at once give one order, and a tail that leaves after --count leaves alone") {
-  Command tail(arguments("tail", 2, {"--subgroup", "orders", "--count", "20", "--json"}));
+  Command tail(arguments("tail", 2, {"--subgroup", "orders", "--reliable", "--count", "20", "--json"}));
   Command first(arguments("send", 0, {"--subgroup", "orders"}));
   Command second(arguments("send", 1, {"--subgroup", "orders"}));
   first.write(lines(1, 10));
@@ -79,7 +79,7 @@ TEST_CASE_METHOD(GroupFixture, "two senders at once give one order, and a tail t
 
 TEST_CASE_METHOD(GroupFixture, "tail prints each delivery as one harmless line, and --block cuts bytes") {
   Command node(arguments("node", 2));
-  Command tail(arguments("tail", 1, {"--subgroup", "orders", "--count", "4"}));
+  Command tail(arguments("tail", 1, {"--subgroup", "orders", "--reliable", "--count", "4"}));
   CHECK(run(arguments("send", 0, {"--subgroup", "orders", "--block", "4"}),
             "a\nb\x1b"
             "cdef\\x00g")
@@ -125,7 +125,7 @@ TEST_CASE_METHOD(GroupFixture, "a node prints every view, shows counters from ou
 
 TEST_CASE_METHOD(GroupFixture, "a member that is killed is removed with its reason, the others go on, and it comes back") {
   Command zero(arguments("node", 0));
-  Command tail(arguments("tail", 2, {"--subgroup", "orders", "--count", "6"}));
+  Command tail(arguments("tail", 2, {"--subgroup", "orders", "--reliable", "--count", "6"}));
   Command one(arguments("send", 1, {"--subgroup", "orders"}));
   one.write(lines(1, 3));
   REQUIRE(tail.wait_for("] 1: line 3\n"));

@@ -45,7 +45,7 @@ TEST_CASE_METHOD(GroupFixture, "a node whose output cannot be written leaves wit
 TEST_CASE_METHOD(GroupFixture, "a tail whose reader has had enough leaves as after --count") {
   Command zero(arguments("node", 0));
   std::string line = SPINDRIFT_COMMAND;
-  for (const std::string& word : arguments("tail", 1, {"--subgroup", "orders"})) line += " " + word;
+  for (const std::string& word : arguments("tail", 1, {"--subgroup", "orders", "--reliable"})) line += " " + word;
   Command tail({"-c", "{ " + line + "; echo code $? >&2; } | { head -n 2; exec 0<&-; echo gone >&2; }"}, "/bin/sh");
   Command sender(arguments("send", 2, {"--subgroup", "orders"}));
   sender.write(lines(1, 2));

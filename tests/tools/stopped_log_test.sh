@@ -20,7 +20,7 @@ exec 3<>log 4<>views
 head -c 65536 /dev/zero >&3
 head -c 65536 /dev/zero >&4
 
-"$spindrift" tail --config group.cfg --id 1 --subgroup orders >out1 2>log &
+"$spindrift" tail --config group.cfg --id 1 --subgroup orders --reliable >out1 2>log &
 members+=($!)
 "$spindrift" node --config group.cfg --id 2 >views 2>log &
 members+=($!)
@@ -32,7 +32,7 @@ until_said ': 20000$' out1
 # A loss and a leave: all who stay log and print their views.
 kill -9 "${members[0]}"
 until_said '; failed 1 ' out3
-"$spindrift" tail --config group.cfg --id 1 --subgroup orders >out1 2>log &
+"$spindrift" tail --config group.cfg --id 1 --subgroup orders --reliable >out1 2>log &
 members+=($!)
 seq 20000 | "$spindrift" send --config group.cfg --id 0 --subgroup orders >out0 2>errors0 || { cat errors0; exit 1; }
 until_said ': 20000$' out1

@@ -14,10 +14,10 @@ json_layout = '[{"name": "orders"}]'
 END
 
 mkfifo reader
-"$spindrift" tail --config group.cfg --id 1 --subgroup orders --count 20000 >reader 2>errors1 &
+"$spindrift" tail --config group.cfg --id 1 --subgroup orders --reliable --count 20000 >reader 2>errors1 &
 members+=($!)
 exec 3<reader
-"$spindrift" tail --config group.cfg --id 2 --subgroup orders >out2 2>errors2 &
+"$spindrift" tail --config group.cfg --id 2 --subgroup orders --reliable >out2 2>errors2 &
 members+=($!)
 seq 20000 | "$spindrift" send --config group.cfg --id 0 --subgroup orders >out0 2>errors0 &
 members+=($!)
