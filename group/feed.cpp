@@ -6,13 +6,14 @@ namespace spindrift::group {
 bool Feed::on_delivery(std::span<const Delivery> batch) noexcept {
   if (batch.empty()) return false;
   const bool observed = observed_.load(std::memory_order_seq_cst);
+  std::uint64_t number = delivered_.load(std::memory_order_relaxed);
   for (const Delivery& each : batch) {
     if (!observed) break;
     FeedRecord record;
     record.view = each.view.value();
     record.sequence = each.sequence.value();
     record.index = each.index.value();
-    record.number = delivered_++;
+    record.number = number++;
     record.previous_view = last_.view.value();
     record.previous_sequence = last_.sequence.value();
     record.sender = each.sender.value();
@@ -20,11 +21,9 @@ bool Feed::on_delivery(std::span<const Delivery> batch) noexcept {
     writer_->append(record, each.payload);
     last_ = MessagePlace::of(each);
   }
-  if (!observed) {
-    delivered_ += batch.size();
-    last_ = MessagePlace::of(batch.back());
-    return false;
-  }
+  last_ = MessagePlace::of(batch.back());
+  delivered_.store(delivered_.load(std::memory_order_relaxed) + batch.size(), std::memory_order_seq_cst);
+  if (!observed) return false;
   writer_->publish();
   return awaited_.load(std::memory_order_seq_cst) && awaited_.exchange(false, std::memory_order_seq_cst);
 }

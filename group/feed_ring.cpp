@@ -81,7 +81,7 @@ void FeedWriter::put(std::uint64_t position, std::span<const std::byte> bytes) n
 FeedReader::FeedReader(std::span<const std::byte> memory) noexcept
     : header_(memory.first(header_bytes)), data_(memory.subspan(header_bytes)) {}
 
-Result<FeedReader> FeedReader::open(std::span<const std::byte> memory) {
+Result<FeedReader> FeedReader::open(std::span<const std::byte> memory, std::uint64_t position) {
   if (memory.size() <= header_bytes || !std::has_single_bit(memory.size() - header_bytes) ||
       memory.size() - header_bytes < 2 * sizeof(FeedRecord) * marks) {
     return Error(ErrorKind::bad_input, "a feed of " + std::to_string(memory.size()) + " bytes, which none has");
@@ -91,7 +91,10 @@ Result<FeedReader> FeedReader::open(std::span<const std::byte> memory) {
     return Error(ErrorKind::bad_input, "the memory that a member sent is no feed of this version")
         .fix("use the same version of spindrift for members and observers");
   }
-  reader.position_ = reader.word(at_written);
+  if (position > reader.word(at_written) || position % 8 != 0) {
+    return Error(ErrorKind::bad_input, "a feed that begins behind its end").fix("report it, with the member's log");
+  }
+  reader.position_ = position;
   return reader;
 }
 
@@ -155,14 +158,12 @@ FeedCursor::Verdict FeedCursor::judge(const FeedRecord& record) {
   };
   Verdict verdict = Verdict::next;
   if (expected_) {
-    if (record.number != *expected_) verdict = gap(record.previous(), record.number - *expected_);
-  } else if (!last_) {
-    if (overtaken_) verdict = gap(record.previous(), std::nullopt);
+    if (record.number > *expected_) verdict = gap(record.previous(), record.number - *expected_);
   } else if (mode_ == DeliveryMode::unordered) {
     verdict = gap(std::nullopt, std::nullopt);
-  } else if (record.place() <= *last_) {
+  } else if (last_ && record.place() <= *last_) {
     return Verdict::known;
-  } else if (!record.previous() || *record.previous() > *last_) {
+  } else if (!record.previous() || !last_ || *record.previous() > *last_) {
     verdict = gap(record.previous(), std::nullopt);
   }
   if (record.omitted != 0) {
@@ -177,7 +178,6 @@ FeedCursor::Verdict FeedCursor::judge(const FeedRecord& record) {
 void FeedCursor::take(const FeedRecord& record) noexcept {
   last_ = record.place();
   expected_ = record.number + 1;
-  overtaken_ = false;
 }
 
 }  // namespace spindrift::group

@@ -78,8 +78,9 @@ class FeedReader {
     overtaken,  ///< what would have been next is gone; the next call goes on with what is still there
   };
 
-  /// At the end of what is written by now. `memory` is mapped for as long as this object lives. Errors: bad_input (no feed).
-  [[nodiscard]] static Result<FeedReader> open(std::span<const std::byte> memory);
+  /// At a position that the writer's `written` has been. `memory` is mapped for as long as this object lives. Errors:
+  /// bad_input (no feed, or no such position).
+  [[nodiscard]] static Result<FeedReader> open(std::span<const std::byte> memory, std::uint64_t position);
 
   /// To the oldest record that is likely to stay there for a while.
   void rewind() noexcept;
@@ -112,12 +113,11 @@ class FeedCursor {
     known,     ///< was here already
   };
 
-  explicit FeedCursor(DeliveryMode mode) noexcept : mode_(mode) {}
+  /// A member's feed begins; it had delivered so many messages before, or a few more.
+  FeedCursor(DeliveryMode mode, std::uint64_t delivered) noexcept : mode_(mode), expected_(delivered) {}
 
-  /// A feed begins, of the same member after a reader was moved there or of another one.
+  /// The feed of another member begins.
   void on_feed() noexcept { expected_.reset(); }
-  /// Messages of this feed were lost to this reader.
-  void on_overtaken() noexcept { overtaken_ = true; }
   /// The next record of the feed.
   [[nodiscard]] Verdict judge(const FeedRecord& record);
   [[nodiscard]] const Gap& gap() const noexcept { return gap_; }
@@ -127,8 +127,7 @@ class FeedCursor {
 
   const DeliveryMode mode_;
   std::optional<MessagePlace> last_;       // that was handed over
-  std::optional<std::uint64_t> expected_;  // number of the next one in this feed
-  bool overtaken_ = false;
+  std::optional<std::uint64_t> expected_;  // number of the next one in this feed; at first, at most
   Gap gap_;
 };
 

@@ -55,7 +55,7 @@ class ObserverCore {
     while (messages < most) {
       switch (value_or_throw(attached_->reader.next(message_))) {
         case FeedReader::Found::message: messages += hand_over() ? 1 : 0; break;
-        case FeedReader::Found::overtaken: cursor_->on_overtaken(); break;
+        case FeedReader::Found::overtaken: break;
         case FeedReader::Found::nothing:
           if (attached_->state == State::finished) detach();
           return messages;
@@ -126,13 +126,13 @@ class ObserverCore {
   }
 
   void attach(FoundFeed found) {
-    FeedReader reader = value_or_throw(FeedReader::open(found.memory.memory()));
+    FeedReader reader = value_or_throw(FeedReader::open(found.memory.memory(), found.position));
     if (!cursor_) {
-      cursor_.emplace(found.mode);
-    } else if (found.mode == DeliveryMode::ordered) {
-      reader.rewind();  // what came since may be there
+      cursor_.emplace(found.mode, found.delivered);
+    } else {
+      if (found.mode == DeliveryMode::ordered) reader.rewind();  // what came since may be there
+      cursor_->on_feed();
     }
-    cursor_->on_feed();
     search_.reset();
     if (!source_) {
       search_.emplace(group::ObserverSearch::beside(directory_, subgroup_, found.source));

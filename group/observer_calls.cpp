@@ -15,13 +15,15 @@ struct CallHead {
   std::uint32_t call;
   std::uint32_t mode;
   std::uint64_t number;
+  std::uint64_t position;
+  std::uint64_t delivered;
 };
 
 }  // namespace
 
 std::vector<std::byte> encode(const ObserverPacket& packet) {
   const CallHead head{magic, version, static_cast<std::uint32_t>(packet.call), static_cast<std::uint32_t>(packet.mode),
-                  packet.number};
+                  packet.number, packet.position, packet.delivered};
   return ByteWriter().put(head).put_text(packet.text, observer_text_bytes_max).take();
 }
 
@@ -35,7 +37,8 @@ std::optional<ObserverPacket> decode_observer_packet(std::span<const std::byte> 
   }
   const auto text = bytes.subspan(sizeof *head);
   return ObserverPacket{static_cast<ObserverCall>(head->call), head->number, static_cast<DeliveryMode>(head->mode),
-                        std::string(reinterpret_cast<const char*>(text.data()), text.size())};
+                        std::string(reinterpret_cast<const char*>(text.data()), text.size()), head->position,
+                        head->delivered};
 }
 
 bool is_other_version(std::span<const std::byte> bytes) noexcept {

@@ -41,7 +41,9 @@ struct ObserverPacket {
   /// bytes of the feed; await: the position; refused: an ObserverRefusal
   std::uint64_t number = 0;
   DeliveryMode mode = DeliveryMode::ordered;  ///< welcome
-  std::string text;                           ///< hello, standing_by, refused, ended
+  std::string text{};                         ///< hello, standing_by, refused, ended
+  std::uint64_t position = 0;   ///< welcome: where in the feed it begins for this observer
+  std::uint64_t delivered = 0;  ///< welcome: this many messages were delivered before, or a few more
 };
 
 [[nodiscard]] std::vector<std::byte> encode(const ObserverPacket& packet);

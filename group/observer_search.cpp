@@ -99,7 +99,8 @@ Result<std::optional<FoundFeed>> ObserverSearch::on_packet(NodeId node, Call& ca
     case ObserverCall::welcome: {
       SPINDRIFT_TRY_ASSIGN(auto memory, fabric::shm::PeerSegment::open(std::move(packet.descriptor), said->number,
                                                                        fabric::Access::read));
-      return std::optional<FoundFeed>(FoundFeed{node, said->mode, std::move(call.socket), std::move(memory)});
+      return std::optional<FoundFeed>(FoundFeed{node, said->mode, said->position, said->delivered,
+                                                std::move(call.socket), std::move(memory)});
     }
     case ObserverCall::refused:
       if (said->number == static_cast<std::uint64_t>(ObserverRefusal::unknown_subgroup))

@@ -21,6 +21,8 @@ namespace spindrift::group {
 struct FoundFeed {
   NodeId source;
   DeliveryMode mode = DeliveryMode::ordered;
+  std::uint64_t position = 0;  ///< as in ObserverPacket
+  std::uint64_t delivered = 0;
   FileDescriptor socket;
   fabric::shm::PeerSegment memory;
 };

@@ -192,7 +192,8 @@ void Observers::feed(Caller& caller) {
   }
   caller.state = State::reading;
   caller.fed_by = 0;
-  say(caller, {ObserverCall::welcome, feed.bytes(), feed.mode(), {}}, feed.descriptor());
+  const std::uint64_t written = feed.written();  // before it is asked how many that were
+  say(caller, {ObserverCall::welcome, feed.bytes(), feed.mode(), {}, written, feed.delivered()}, feed.descriptor());
 }
 
 void Observers::look_at_view() {

@@ -68,7 +68,7 @@ bool is_whole(const FeedMessage& message) {
 TEST_CASE("a reader gets what was written, in order, of any size, lap after lap") {
   const auto memory = std::make_unique<Memory>();
   Member member(memory->bytes);
-  FeedReader reader = value_or_throw(FeedReader::open(memory->bytes));
+  FeedReader reader = value_or_throw(FeedReader::open(memory->bytes, member.writer.written()));
   FeedMessage message;
   for (std::uint64_t i = 0; i < 5000; ++i) {
     const std::size_t bytes = i % 601;
@@ -87,7 +87,7 @@ TEST_CASE("a reader that opens later begins with the next message") {
   const auto memory = std::make_unique<Memory>();
   Member member(memory->bytes);
   for (int i = 0; i < 3; ++i) static_cast<void>(member.deliver(100));
-  FeedReader reader = value_or_throw(FeedReader::open(memory->bytes));
+  FeedReader reader = value_or_throw(FeedReader::open(memory->bytes, member.writer.written()));
   FeedMessage message;
   CHECK(value_or_throw(reader.next(message)) == FeedReader::Found::nothing);
   static_cast<void>(member.deliver(5));
@@ -101,8 +101,8 @@ TEST_CASE("whoever is overtaken learns exactly which messages are missing, and l
     CAPTURE(round);
     const auto memory = std::make_unique<Memory>();
     Member member(memory->bytes);
-    FeedReader reader = value_or_throw(FeedReader::open(memory->bytes));
-    FeedCursor cursor(DeliveryMode::ordered);
+    FeedReader reader = value_or_throw(FeedReader::open(memory->bytes, member.writer.written()));
+    FeedCursor cursor(DeliveryMode::ordered, 0);
     FeedMessage message;
     std::vector<MessagePlace> places;
     std::size_t at = 0;  // the next one of `places` that is not accounted for
@@ -111,10 +111,7 @@ TEST_CASE("whoever is overtaken learns exactly which messages are missing, and l
       for (int i = 0; i < most; ++i) {
         const auto found = value_or_throw(reader.next(message));
         if (found == FeedReader::Found::nothing) return;
-        if (found == FeedReader::Found::overtaken) {
-          cursor.on_overtaken();
-          continue;
-        }
+        if (found == FeedReader::Found::overtaken) continue;
         REQUIRE(is_whole(message));
         const auto verdict = cursor.judge(message.record);
         REQUIRE(verdict != FeedCursor::Verdict::known);
@@ -126,7 +123,7 @@ TEST_CASE("whoever is overtaken learns exactly which messages are missing, and l
           const auto last = std::find(places.begin(), places.end(), *gap.last);
           REQUIRE(last != places.end());
           const auto missing = static_cast<std::size_t>(last - places.begin()) + 1 - at;
-          REQUIRE(gap.messages == (at == 0 ? std::nullopt : std::optional<std::uint64_t>(missing)));
+          REQUIRE(gap.messages == missing);
           at += missing;
         }
         REQUIRE(message.record.place() == places[at]);
@@ -146,8 +143,8 @@ TEST_CASE("whoever is overtaken learns exactly which messages are missing, and l
 TEST_CASE("a message that is too large for the feed is missing, and the gap ends with it") {
   const auto memory = std::make_unique<Memory>();
   Member member(memory->bytes);
-  FeedReader reader = value_or_throw(FeedReader::open(memory->bytes));
-  FeedCursor cursor(DeliveryMode::ordered);
+  FeedReader reader = value_or_throw(FeedReader::open(memory->bytes, member.writer.written()));
+  FeedCursor cursor(DeliveryMode::ordered, 0);
   FeedMessage message;
   const MessagePlace first = member.deliver(10), large = member.deliver(data_bytes / 4), next = member.deliver(10);
   REQUIRE(value_or_throw(reader.next(message)) == FeedReader::Found::message);
@@ -164,8 +161,8 @@ TEST_CASE("from one member's feed to another's, each message comes once, and wha
   const auto memory = std::make_unique<Memory>(), other_memory = std::make_unique<Memory>();
   Member member(memory->bytes), other(other_memory->bytes);
   FeedMessage message;
-  FeedCursor cursor(DeliveryMode::ordered);
-  FeedReader reader = value_or_throw(FeedReader::open(memory->bytes));
+  FeedCursor cursor(DeliveryMode::ordered, 0);
+  FeedReader reader = value_or_throw(FeedReader::open(memory->bytes, member.writer.written()));
   MessagePlace last;
   for (int i = 0; i < 10; ++i) {
     last = member.deliver(8);
@@ -175,7 +172,7 @@ TEST_CASE("from one member's feed to another's, each message comes once, and wha
   }
   SECTION("the other is further, and has everything in between") {
     const MessagePlace next = other.deliver(8);
-    FeedReader second = value_or_throw(FeedReader::open(other_memory->bytes));
+    FeedReader second = value_or_throw(FeedReader::open(other_memory->bytes, other.writer.written()));
     second.rewind();
     cursor.on_feed();
     for (int i = 0; i < 10; ++i) {
@@ -189,7 +186,7 @@ TEST_CASE("from one member's feed to another's, each message comes once, and wha
   SECTION("the other has overwritten some of it") {
     std::vector<MessagePlace> places;
     for (int i = 0; i < 100; ++i) places.push_back(other.deliver(800));
-    FeedReader second = value_or_throw(FeedReader::open(other_memory->bytes));
+    FeedReader second = value_or_throw(FeedReader::open(other_memory->bytes, other.writer.written()));
     second.rewind();
     cursor.on_feed();
     REQUIRE(value_or_throw(second.next(message)) == FeedReader::Found::message);
@@ -202,7 +199,7 @@ TEST_CASE("from one member's feed to another's, each message comes once, and wha
 }
 
 TEST_CASE("in an unordered subgroup nobody knows what is missing between two feeds") {
-  FeedCursor cursor(DeliveryMode::unordered);
+  FeedCursor cursor(DeliveryMode::unordered, 0);
   FeedRecord record;
   record.view = 3;
   CHECK(cursor.judge(record) == FeedCursor::Verdict::next);
@@ -224,24 +221,20 @@ TEST_CASE("while one process writes as fast as it can, no reader sees a message 
   std::atomic<int> torn{0};
   for (int i = 0; i < 2; ++i) {
     reading.emplace_back([&] {
-      while (!FeedReader::open(memory->bytes).ok()) std::this_thread::yield();
-      FeedReader reader = value_or_throw(FeedReader::open(memory->bytes));
-      FeedCursor cursor(DeliveryMode::ordered);
+      while (!FeedReader::open(memory->bytes, 0).ok()) std::this_thread::yield();
+      FeedReader reader = value_or_throw(FeedReader::open(memory->bytes, 0));
+      FeedCursor cursor(DeliveryMode::ordered, 0);
       FeedMessage message;
       std::uint64_t expected = 0;
-      bool first = true;
       for (int messages = 0; messages < 20'000;) {
         const auto found = value_or_throw(reader.next(message));
         if (found == FeedReader::Found::nothing) std::this_thread::yield();
-        if (found == FeedReader::Found::overtaken) cursor.on_overtaken();
         if (found != FeedReader::Found::message) continue;
         const auto verdict = cursor.judge(message.record);
-        const std::uint64_t missed =
-            verdict == FeedCursor::Verdict::with_gap ? cursor.gap().messages.value_or(message.record.number) : 0;
-        if (!first && message.record.number != expected + missed) ++torn;
+        const std::uint64_t missed = verdict == FeedCursor::Verdict::with_gap ? *cursor.gap().messages : 0;
+        if (message.record.number != expected + missed) ++torn;
         if (!is_whole(message)) ++torn;
         expected = message.record.number + 1;
-        first = false;
         ++messages;
       }
     });
@@ -254,11 +247,12 @@ TEST_CASE("while one process writes as fast as it can, no reader sees a message 
 
 TEST_CASE("memory that is no feed is refused, and records that no member writes are an error") {
   const auto memory = std::make_unique<Memory>();
-  CHECK_FALSE(FeedReader::open(std::span(memory->bytes).first(header_bytes)).ok());
-  CHECK_FALSE(FeedReader::open(std::span(memory->bytes).first(header_bytes + data_bytes - 8)).ok());
-  CHECK(FeedReader::open(memory->bytes).error().kind() == ErrorKind::bad_input);  // no magic
+  CHECK_FALSE(FeedReader::open(std::span(memory->bytes).first(header_bytes), 0).ok());
+  CHECK_FALSE(FeedReader::open(std::span(memory->bytes).first(header_bytes + data_bytes - 8), 0).ok());
+  CHECK(FeedReader::open(memory->bytes, 0).error().kind() == ErrorKind::bad_input);  // no magic
   Member member(memory->bytes);
-  FeedReader reader = value_or_throw(FeedReader::open(memory->bytes));
+  CHECK(FeedReader::open(memory->bytes, 8).error().kind() == ErrorKind::bad_input);  // behind the end
+  FeedReader reader = value_or_throw(FeedReader::open(memory->bytes, 0));
   static_cast<void>(member.deliver(100));
   FeedMessage message;
   const auto lie = [&](std::size_t field, std::uint64_t value) {
