@@ -15,6 +15,7 @@ void add_bench_command(CLI::App& app, Work& chosen) {
   bench::add_limits_command(to);
   bench::add_view_change_command(to);
   bench::add_subgroups_command(to);
+  bench::add_observers_command(to);
   bench::add_wire_command(to);
   bench::add_connect_command(to);
   bench::add_idle_command(to);

@@ -123,6 +123,7 @@ void add_start_command(const Commands& to);
 void add_resident_member_command(const Commands& to);
 void add_view_change_command(const Commands& to);
 void add_subgroups_command(const Commands& to);
+void add_observers_command(const Commands& to);
 void add_connect_command(const Commands& to);
 void add_wire_command(const Commands& to);
 

@@ -18,6 +18,7 @@
 
 #include <spindrift/bench/payload.hpp>
 #include <spindrift/bench/processes.hpp>
+#include <spindrift/bench/traffic_arena.hpp>
 #include <spindrift/group/group.hpp>
 #include <spindrift/group/probe.hpp>
 
@@ -29,49 +30,6 @@ constexpr Duration patience = std::chrono::seconds(30);
 /// Waiting is no shorter than this on an idle machine.
 constexpr Duration shortest_wait = std::chrono::microseconds(50);
 constexpr std::uint32_t threads_max = 256;
-constexpr std::array counter_names{"sent",      "null_runs",       "send_batches",    "receive_batches",
-                                   "delivered", "delivered_nulls", "delivery_batches"};
-enum CounterPlace : std::size_t {
-  sent,
-  null_runs,
-  send_batches,
-  receive_batches,
-  delivered,
-  delivered_nulls,
-  delivery_batches
-};
-
-using CountsBySender = std::array<std::atomic<std::uint64_t>, traffic_members_max>;
-
-/// One member's part in one stream, written by that member but for what is noted.
-struct alignas(cache_line_bytes) StreamCounts {
-  CountsBySender delivered_of{};
-  std::array<CountsBySender, 2> noted{};  ///< `delivered_of` before and after the watch
-  std::array<std::atomic<std::uint64_t>, batch_classes> delivery_batches{};
-  std::array<std::uint64_t, counter_names.size()> counters{};
-  std::array<std::uint64_t, predicate_names.size()> predicate_ns{};
-  std::atomic<std::uint64_t> sent{0};
-};
-
-/// All processes of a run share this.
-struct TrafficArena {
-  const TrafficRun& run;
-  const GroupShape& shape;
-  const std::string& directory;
-  std::span<Gate> gates;
-  SharedWord& stop;
-  std::span<SharedWord> noted_at_ns;
-  std::span<StreamCounts> places;  ///< stream by stream, in it member by member
-
-  [[nodiscard]] StreamCounts& place(std::size_t stream, std::size_t member) const noexcept {
-    return places[stream * run.members + member];
-  }
-  [[nodiscard]] Gate& started() const noexcept { return gates[0]; }
-  [[nodiscard]] Gate& stopped() const noexcept { return gates[1]; }
-  [[nodiscard]] Gate& silent() const noexcept { return gates[2]; }
-  [[nodiscard]] Gate& ended() const noexcept { return gates[3]; }
-};
-
 void pause(Duration time) noexcept {
   const timespec request{std::chrono::duration_cast<std::chrono::seconds>(time).count(), time.count() % 1'000'000'000};
   ::clock_nanosleep(CLOCK_MONOTONIC, 0, &request, nullptr);
@@ -175,14 +133,14 @@ class TrafficMember {
   void run() {
     group_.on_failure([this](const Error& failure) { complain(failure.to_string()); });
     for (std::uint32_t number = 0; number < run_.streams.size(); ++number) take(number);
-    arena_.started().pass_asleep(run_.members);
+    arena_.started().pass_asleep(arena_.processes());
     start_senders();
     if (self_ == 0) watch();
     arena_.stopped().pass_asleep(run_.members);
     if (run_.policy.null_sends) await_the_rest();
     note_counters();
     over_.store(true);
-    arena_.ended().pass_asleep(run_.members);
+    arena_.ended().pass_asleep(arena_.processes());
     if (run_.policy.null_sends) return group_.leave();
     ::_exit(0);  // senders may wait for space that never comes
   }
@@ -269,12 +227,8 @@ class TrafficMember {
 
   void await_the_rest() {
     for (std::thread& sender : senders_) sender.join();
-    arena_.silent().pass_asleep(run_.members);
-    for (std::size_t stream = 0; stream < run_.streams.size(); ++stream) {
-      std::uint64_t messages = 0;
-      for (std::size_t member = 0; member < run_.members; ++member) messages += arena_.place(stream, member).sent.load();
-      receivers_[stream]->await(messages);
-    }
+    arena_.silent().pass_asleep(arena_.processes());
+    for (std::size_t stream = 0; stream < run_.streams.size(); ++stream) receivers_[stream]->await(arena_.sent(stream));
   }
 
   // Everything awaited is counted by now, for a batch is counted before it is handled.
@@ -326,9 +280,14 @@ double by(std::uint64_t count, std::uint64_t batches) {
   return batches == 0 ? 0 : static_cast<double>(count) / static_cast<double>(batches);
 }
 
+double watched_share(const TrafficArena& arena, std::uint64_t sent) {
+  std::uint64_t watched = 0;
+  for (std::size_t i = 0; i < arena.run.watchers.reading; ++i) watched += arena.watched[i].value.load();
+  return by(watched, sent * arena.run.watchers.reading);
+}
+
 StreamResult summarize_stream(const TrafficArena& arena, std::size_t stream) {
   const TrafficRun& run = arena.run;
-  const double seconds = seconds_between(arena.noted_at_ns[0].value.load(), arena.noted_at_ns[1].value.load());
   StreamResult result;
   std::array<std::uint64_t, counter_names.size()> sums{};
   std::array<std::uint64_t, predicate_names.size()> predicate_ns{};
@@ -354,8 +313,9 @@ StreamResult summarize_stream(const TrafficArena& arena, std::size_t stream) {
     for (std::size_t counter = 0; counter < sums.size(); ++counter) sums[counter] += place.counters[counter];
     for (std::size_t i = 0; i < predicate_ns.size(); ++i) predicate_ns[i] += place.predicate_ns[i];
   }
-  result.messages_per_second = static_cast<double>(fewest) / seconds;
-  result.prompt_per_second = static_cast<double>(fewest_prompt) / seconds;
+  result.messages_per_second = static_cast<double>(fewest) / arena.watched_seconds();
+  result.prompt_per_second = static_cast<double>(fewest_prompt) / arena.watched_seconds();
+  result.watched_share = watched_share(arena, result.sent);
   result.null_runs = sums[null_runs];
   const std::uint64_t of_others =
       sums[delivered] + sums[delivered_nulls] - std::min(sums[sent], sums[delivered] + sums[delivered_nulls]);
@@ -367,11 +327,13 @@ StreamResult summarize_stream(const TrafficArena& arena, std::size_t stream) {
   return result;
 }
 
-}  // namespace
-
-std::vector<StreamResult> run_traffic(const TrafficRun& run) {
+void check_run(const TrafficRun& run) {
   CHECK(run.members >= 2 && run.members <= traffic_members_max && run.slow_senders < run.members && run.message_bytes >= 8);
+  CHECK(run.watchers.count() == 0 || run.policy.null_sends);
   for (const Stream& stream : run.streams) CHECK(stream.threads >= 1 && stream.threads <= threads_max);
+}
+
+GroupShape shape_of(const TrafficRun& run) {
   // A handler that is slow on purpose is no sign of a member that hangs.
   GroupShape shape{run.members,
                    run.members,
@@ -379,6 +341,14 @@ std::vector<StreamResult> run_traffic(const TrafficRun& run) {
                    {{"SPINDRIFT/suspect_after_ms", "60000", "the bench"}},
                    static_cast<std::uint32_t>(run.streams.size())};
   shape.settings.insert(shape.settings.end(), run.settings.begin(), run.settings.end());
+  return shape;
+}
+
+}  // namespace
+
+std::vector<StreamResult> run_traffic(const TrafficRun& run) {
+  check_run(run);
+  const GroupShape shape = shape_of(run);
   auto directory = PrivateDirectory::make();
   static_cast<void>(
       member_config(shape, directory.path(), NodeId(0)));  // a wrong setting is an error before the first process
@@ -387,7 +357,8 @@ std::vector<StreamResult> run_traffic(const TrafficRun& run) {
   const std::size_t words_offset = gates * sizeof(Gate);
   const std::size_t places_offset = words_offset + 3 * sizeof(SharedWord);
   const std::size_t places = run.streams.size() * run.members;
-  auto memory = SharedMemory::make(places_offset + places * sizeof(StreamCounts));
+  const std::size_t watched_offset = places_offset + places * sizeof(StreamCounts);
+  auto memory = SharedMemory::make(watched_offset + run.watchers.count() * sizeof(SharedWord));
   const auto words = memory.make_objects<SharedWord>(words_offset, 3);
   const TrafficArena arena{run,
                            shape,
@@ -395,13 +366,16 @@ std::vector<StreamResult> run_traffic(const TrafficRun& run) {
                            memory.make_objects<Gate>(0, gates),
                            words[0],
                            words.subspan(1),
-                           memory.make_objects<StreamCounts>(places_offset, places)};
+                           memory.make_objects<StreamCounts>(places_offset, places),
+                           memory.make_objects<SharedWord>(watched_offset, run.watchers.count())};
   const auto what = [&] {
     return fmt::format("traffic of {} members in {} subgroups failed", run.members, run.streams.size());
   };
   explained(what, [&] {
-    run_processes(run.members, run.warm_up + run.watch + patience,
-                  [&](std::uint32_t self) { run_traffic_member(arena, self); });
+    const auto body = [&](std::uint32_t self) {
+      self < run.members ? run_traffic_member(arena, self) : run_watcher(arena, self - run.members);
+    };
+    run_processes(run.members + run.watchers.count(), run.warm_up + run.watch + patience, body);
   });
   std::vector<StreamResult> results;
   for (std::size_t stream = 0; stream < run.streams.size(); ++stream) results.push_back(summarize_stream(arena, stream));

@@ -33,6 +33,15 @@ struct Stream {
   bool own_thread = false;  ///< the delivery handler has one, at every member
 };
 
+/// Processes that observe the first subgroup.
+struct Watchers {
+  std::uint32_t reading = 0;
+  std::uint32_t standing = 0;  ///< read nothing as long as messages flow
+  bool idle_class = false;     ///< the reading ones get CPUs that nobody else wants (SCHED_IDLE)
+
+  [[nodiscard]] std::uint32_t count() const noexcept { return reading + standing; }
+};
+
 struct TrafficRun {
   std::uint32_t members = 3;              ///< all may send
   std::vector<Stream> streams{Stream()};  ///< one subgroup each
@@ -42,6 +51,7 @@ struct TrafficRun {
   std::optional<Duration>
       slow_after{};      ///< what they wait after each message, computing if it is short; nothing: they never send
   bool in_turn = false;  ///< one thread of each member sends to all active streams in turn, instead of one for each
+  Watchers watchers;     ///< only with null-sends
   smc::Ablation policy;  ///< without null-sends nothing is counted to the end: some of it can never be delivered
   Duration warm_up = std::chrono::milliseconds(100);
   Duration watch = std::chrono::milliseconds(500);
@@ -59,6 +69,8 @@ struct BatchMeans {
 inline constexpr std::array predicate_names{"receive", "null-sends", "send", "stability", "delivery", "upcall", "post"};
 
 struct StreamResult {
+  /// The part of all messages of the run that a reading watcher got, mean of them; the rest was told to them as missed.
+  double watched_share = 0;
   double messages_per_second = 0;        ///< of all senders while watched, at the member that delivered the fewest
   double prompt_per_second = 0;          ///< the same of the senders that are not slow
   std::uint64_t sent = 0;                ///< by all threads of all senders; 0 where that was not counted

@@ -1,11 +1,14 @@
 // Deliveries into the ring, and who waits for them.
 #include <spindrift/group/feed.hpp>
 
+#include <algorithm>
+
 namespace spindrift::group {
 
 bool Feed::on_delivery(std::span<const Delivery> batch) noexcept {
   if (batch.empty()) return false;
   const bool observed = observed_.load(std::memory_order_seq_cst);
+  const std::uint64_t limit = limit_.load(std::memory_order_relaxed);
   std::uint64_t number = delivered_.load(std::memory_order_relaxed);
   for (const Delivery& each : batch) {
     if (!observed) break;
@@ -18,13 +21,13 @@ bool Feed::on_delivery(std::span<const Delivery> batch) noexcept {
     record.previous_sequence = last_.sequence.value();
     record.sender = each.sender.value();
     record.sender_rank = each.sender_rank.value();
-    writer_->append(record, each.payload);
+    writer_->append(record, each.payload, limit);
     last_ = MessagePlace::of(each);
   }
   last_ = MessagePlace::of(batch.back());
   delivered_.store(delivered_.load(std::memory_order_relaxed) + batch.size(), std::memory_order_seq_cst);
   if (!observed) return false;
-  writer_->publish();
+  writer_->publish({number, last_});
   return awaited_.load(std::memory_order_seq_cst) && awaited_.exchange(false, std::memory_order_seq_cst);
 }
 
@@ -39,11 +42,17 @@ Result<void> Feed::begin() {
   return {};
 }
 
-// Either the poller's next look at the word finds it set, or the position that is read here has what the poller wrote.
-bool Feed::passed(std::uint64_t position) noexcept {
-  if (writer_->written() != position) return true;
+void Feed::on_position(std::uint64_t position) noexcept {
+  const std::uint64_t limit = std::min(position, writer_->written()) + writer_->lap();
+  if (limit > limit_.load(std::memory_order_relaxed)) limit_.store(limit, std::memory_order_relaxed);
+}
+
+// Either the poller's next look at the word finds it set, or what is read here has what the poller wrote.
+bool Feed::passed(std::uint64_t position, std::uint64_t delivered_before) noexcept {
+  const auto news = [&] { return writer_->written() != position || delivered() > delivered_before; };
+  if (news()) return true;
   awaited_.store(true, std::memory_order_seq_cst);
-  return writer_->written() != position;
+  return news();
 }
 
 }  // namespace spindrift::group

@@ -33,11 +33,14 @@ class Feed {
   /// After `begin`: the memory, which observers can map for reading alone.
   [[nodiscard]] int descriptor() const noexcept { return memory_->descriptor(); }
   [[nodiscard]] std::size_t bytes() const noexcept { return memory_->memory().size(); }
-  /// Who begins to read at `written`, misses what comes behind `delivered` messages and is not there.
+  /// A reader is that far: there may be a lap more.
+  void on_position(std::uint64_t position) noexcept;
+  /// A reader that begins at `written` misses what comes behind `delivered` messages and is not there.
   [[nodiscard]] std::uint64_t written() const noexcept { return writer_->written(); }
   [[nodiscard]] std::uint64_t delivered() const noexcept { return delivered_.load(std::memory_order_seq_cst); }
-  /// Whether more is written than that. If not, the next delivery says that somebody waits.
-  [[nodiscard]] bool passed(std::uint64_t position) noexcept;
+  /// Whether more is written than that, or more was delivered than so many messages. If not, the next delivery says that
+  /// somebody waits.
+  [[nodiscard]] bool passed(std::uint64_t position, std::uint64_t delivered_before) noexcept;
 
  private:
   const std::string name_;
@@ -47,6 +50,7 @@ class Feed {
   std::optional<FeedWriter> writer_;  // made before `observed_` is true, then the poller's
   std::atomic<bool> observed_{false};
   std::atomic<bool> awaited_{false};
+  std::atomic<std::uint64_t> limit_{0};  // nothing is written behind it
   std::atomic<std::uint64_t> delivered_{0};  // messages; never less than what is written
   MessagePlace last_;                         // the poller's
 };

@@ -25,7 +25,8 @@ constexpr std::uint64_t marks = 16;  ///< parts of a lap
 constexpr std::size_t at_magic = 0;
 constexpr std::size_t at_writing = cache_line_bytes;
 constexpr std::size_t at_written = 2 * cache_line_bytes;
-constexpr std::size_t at_marks = 3 * cache_line_bytes;  ///< by part: where the first record begins that begins in it
+constexpr std::size_t at_end = 3 * cache_line_bytes;    ///< four words: odd while the rest changes; a FeedEnd
+constexpr std::size_t at_marks = 4 * cache_line_bytes;  ///< by part: where the first record begins that begins in it
 
 constexpr std::uint64_t padded(std::uint64_t bytes) noexcept { return (bytes + 7) / 8 * 8; }
 
@@ -46,7 +47,7 @@ FeedWriter::FeedWriter(std::span<std::byte> memory) noexcept
   store(header_, at_magic, magic, std::memory_order_release);
 }
 
-void FeedWriter::append(const FeedRecord& record, std::span<const std::byte> payload) noexcept {
+void FeedWriter::append(const FeedRecord& record, std::span<const std::byte> payload, std::uint64_t limit) noexcept {
   FeedRecord head = record;
   head.payload_bytes = payload.size();
   if (sizeof head + payload.size() > data_.size() / 4) {
@@ -55,6 +56,7 @@ void FeedWriter::append(const FeedRecord& record, std::span<const std::byte> pay
   }
   const std::uint64_t part = position_ / (data_.size() / marks);
   const std::uint64_t end = position_ + sizeof head + padded(payload.size());
+  if (end > limit) return;
   // Copies are releases, so that none of their bytes is seen before this.
   store(header_, at_writing, end, std::memory_order_release);
   put(position_, std::as_bytes(std::span(&head, 1)));
@@ -65,7 +67,14 @@ void FeedWriter::append(const FeedRecord& record, std::span<const std::byte> pay
   position_ = end;
 }
 
-void FeedWriter::publish() noexcept { store(header_, at_written, position_, std::memory_order_seq_cst); }
+void FeedWriter::publish(const FeedEnd& end) noexcept {
+  store(header_, at_written, position_, std::memory_order_seq_cst);
+  store(header_, at_end, ++publications_ * 2 - 1, std::memory_order_seq_cst);
+  store(header_, at_end + 8, end.delivered, std::memory_order_release);
+  store(header_, at_end + 16, end.last.view.value(), std::memory_order_release);
+  store(header_, at_end + 24, end.last.sequence.value(), std::memory_order_release);
+  store(header_, at_end, publications_ * 2, std::memory_order_release);
+}
 
 std::uint64_t FeedWriter::written() const noexcept {
   return std::atomic_ref(*reinterpret_cast<std::uint64_t*>(header_.data() + at_written)).load(std::memory_order_seq_cst);
@@ -113,6 +122,13 @@ void FeedReader::get(std::uint64_t position, std::span<std::byte> to) const noex
 
 bool FeedReader::behind() const noexcept { return word(at_written) != position_; }
 
+std::optional<FeedEnd> FeedReader::end() const noexcept {
+  const std::uint64_t version = word(at_end);
+  const FeedEnd end{word(at_end + 8), {ViewId(word(at_end + 16)), SequenceNumber(word(at_end + 24))}};
+  if (version % 2 != 0 || word(at_end) != version) return std::nullopt;
+  return end;
+}
+
 // A record half a lap behind stays for about as long as it takes to write the other half.
 void FeedReader::rewind() noexcept {
   const std::uint64_t written = word(at_written);
@@ -149,6 +165,21 @@ Result<FeedReader::Found> FeedReader::next(FeedMessage& to) {
   if (!intact()) return overtaken();
   position_ += sizeof record + padded(payload);
   return Found::message;
+}
+
+bool FeedCursor::on_end(const FeedEnd& end) {
+  if (end.delivered == 0) return false;
+  if (expected_) {
+    if (end.delivered <= *expected_) return false;
+    gap_ = {last_, end.last, end.delivered - *expected_};
+  } else if (mode_ == DeliveryMode::unordered || (last_ && end.last <= *last_)) {
+    return false;
+  } else {
+    gap_ = {last_, end.last, std::nullopt};
+  }
+  last_ = end.last;
+  expected_ = end.delivered;
+  return true;
 }
 
 FeedCursor::Verdict FeedCursor::judge(const FeedRecord& record) {

@@ -1,6 +1,7 @@
 // A feed: the copy of a subgroup's deliveries that a member keeps in shared memory for its observers. One ring of records,
-// written by the poller without a look at who reads, and read by any number of processes that cannot write it. A reader that
-// is too slow is overtaken and notices; nobody waits for it.
+// written by the poller, and read by any number of processes that cannot write it. It is written at most one lap further
+// than its quickest reader says that it is; the messages behind are left out. A reader that is slower is overtaken. Each
+// notices, and nobody waits for it.
 //
 // The invariant to remember: the writer says how far it is going to write before it writes, and how far it has written
 // behind that. A reader that has copied bytes out and then sees that the writer was not yet going to overwrite them has what
@@ -43,17 +44,25 @@ struct FeedRecord {
 /// 256 MiB. Messages of more than a quarter of that are omitted.
 [[nodiscard]] std::size_t feed_bytes(std::uint64_t message_bytes_max) noexcept;
 
+/// How far the subgroup has come, by what was written and what was left out.
+struct FeedEnd {
+  std::uint64_t delivered = 0;  ///< messages
+  MessagePlace last;            ///< of the last one, if there was one
+};
+
 /// The poller's; `written` for any thread.
 class FeedWriter {
  public:
   /// Zeroed memory of `feed_bytes`, which outlives this object.
   explicit FeedWriter(std::span<std::byte> memory) noexcept;
 
-  /// Writes a record; readers see it from `publish` on, at the latest.
-  void append(const FeedRecord& record, std::span<const std::byte> payload) noexcept;
-  void publish() noexcept;
+  /// Writes a record, unless it would end behind `limit`: then it is left out. Readers see it from `publish` on, at the
+  /// latest.
+  void append(const FeedRecord& record, std::span<const std::byte> payload, std::uint64_t limit) noexcept;
+  void publish(const FeedEnd& end) noexcept;
   /// How far records are complete.
   [[nodiscard]] std::uint64_t written() const noexcept;
+  [[nodiscard]] std::uint64_t lap() const noexcept { return data_.size(); }
 
  private:
   void put(std::uint64_t position, std::span<const std::byte> bytes) noexcept;
@@ -61,6 +70,7 @@ class FeedWriter {
   std::span<std::byte> header_;
   std::span<std::byte> data_;
   std::uint64_t position_ = 0;
+  std::uint64_t publications_ = 0;
 };
 
 /// One message out of a feed, copied.
@@ -89,6 +99,11 @@ class FeedReader {
   [[nodiscard]] std::uint64_t position() const noexcept { return position_; }
   /// Whether `next` would find anything but nothing.
   [[nodiscard]] bool behind() const noexcept;
+  /// The end as of the last `publish`; nothing while it changes. A caller that finds nothing more to read after that knows
+  /// what was left out.
+  [[nodiscard]] std::optional<FeedEnd> end() const noexcept;
+  /// A reader that is this much further than when it said so last, says so again.
+  [[nodiscard]] std::uint64_t report_interval() const noexcept { return data_.size() / 4; }
 
  private:
   explicit FeedReader(std::span<const std::byte> memory) noexcept;
@@ -118,6 +133,8 @@ class FeedCursor {
 
   /// The feed of another member begins.
   void on_feed() noexcept { expected_.reset(); }
+  /// Nothing more is to be read of the feed, whose end was this before: `gap` says what is missing, if it returns true.
+  [[nodiscard]] bool on_end(const FeedEnd& end);
   /// The next record of the feed.
   [[nodiscard]] Verdict judge(const FeedRecord& record);
   [[nodiscard]] const Gap& gap() const noexcept { return gap_; }

@@ -32,6 +32,8 @@ struct Attached {
   };
   FoundFeed feed;
   FeedReader reader;
+  std::uint64_t reported = 0;   ///< position
+  std::uint64_t delivered = 0;  ///< messages, at the end of what was read
   State state = State::reading;
 };
 
@@ -52,15 +54,18 @@ class ObserverCore {
   std::size_t poll(std::size_t most) {
     if (!look()) return 0;
     std::size_t messages = 0;
-    while (messages < most) {
+    // A feed that is rewritten all the time, or lies, gives the caller its thread back all the same.
+    for (std::size_t turns = 0; messages < most && turns < 2 * most; ++turns) {
       switch (value_or_throw(attached_->reader.next(message_))) {
         case FeedReader::Found::message: messages += hand_over() ? 1 : 0; break;
         case FeedReader::Found::overtaken: break;
         case FeedReader::Found::nothing:
+          if (!at_end()) continue;
           if (attached_->state == State::finished) detach();
           return messages;
       }
     }
+    report();
     return messages;
   }
 
@@ -138,7 +143,8 @@ class ObserverCore {
       search_.emplace(group::ObserverSearch::beside(directory_, subgroup_, found.source));
       value_or_throw(search_->begin(clock_.now()));
     }
-    attached_.emplace(Attached{std::move(found), std::move(reader)});
+    const std::uint64_t position = reader.position();
+    attached_.emplace(Attached{std::move(found), std::move(reader), position});
   }
 
   [[noreturn]] void give_up() const {
@@ -161,8 +167,28 @@ class ObserverCore {
     return true;
   }
 
+  // Whether that is all, what was left out told.
+  bool at_end() {
+    const auto end = attached_->reader.end();
+    if (!end || attached_->reader.behind()) return false;
+    attached_->delivered = end->delivered;
+    if (cursor_->on_end(*end) && handlers_.on_gap) handlers_.on_gap(cursor_->gap());
+    return true;
+  }
+
+  void report() {
+    const std::uint64_t position = attached_->reader.position();
+    if (attached_->state == State::waiting) on_news();
+    if (attached_->state != State::reading || position - attached_->reported < attached_->reader.report_interval())
+      return;
+    const auto packet = group::encode({ObserverCall::reading, position, {}, {}});
+    // A member that is slow to take it leaves out more.
+    static_cast<void>(fabric::shm::send_packet(attached_->feed.socket.get(), packet, {}, -1));
+    attached_->reported = position;
+  }
+
   void await_more() {
-    const auto packet = group::encode({ObserverCall::await, attached_->reader.position(), {}, {}});
+    const auto packet = group::encode({ObserverCall::await, attached_->reader.position(), {}, {}, 0, attached_->delivered});
     attached_->state = State::waiting;
     // A packet that could not be sent shows as the end of the connection.
     static_cast<void>(fabric::shm::send_packet(attached_->feed.socket.get(), packet, {}, -1));

@@ -31,7 +31,7 @@ std::optional<ObserverPacket> decode_observer_packet(std::span<const std::byte> 
   const auto head = field_at_front<CallHead>(bytes);
   if (!head || head->magic != magic || head->version != version || bytes.size() > sizeof *head + observer_text_bytes_max ||
       head->call < static_cast<std::uint32_t>(ObserverCall::hello) ||
-      head->call > static_cast<std::uint32_t>(ObserverCall::ended) ||
+      head->call > static_cast<std::uint32_t>(ObserverCall::reading) ||
       head->mode > static_cast<std::uint32_t>(DeliveryMode::unordered)) {
     return std::nullopt;
   }

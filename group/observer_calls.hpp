@@ -23,9 +23,10 @@ enum class ObserverCall : std::uint32_t {
   welcome = 2,      ///< member: the feed, whose descriptor goes along
   standing_by = 3,  ///< member: why there is no feed yet; a welcome may follow
   refused = 4,      ///< member: why there will be none, and it closes
-  await = 5,        ///< observer: tell me once more is written than this
-  woken = 6,        ///< member: it is
+  await = 5,        ///< observer: tell me once there is more than this
+  woken = 6,        ///< member: it is, or messages were left out
   ended = 7,        ///< member: why nothing follows, and it closes
+  reading = 8,      ///< observer: I am that far
 };
 
 /// Why a member does not feed an observer.
@@ -38,12 +39,12 @@ enum class ObserverRefusal : std::uint32_t {
 struct ObserverPacket {
   ObserverCall call{};
   /// hello: 0, or 1 + the node that feeds it: it asks for a feed once that one is not in the subgroup any more; welcome:
-  /// bytes of the feed; await: the position; refused: an ObserverRefusal
+  /// bytes of the feed; await, reading: the position; refused: an ObserverRefusal
   std::uint64_t number = 0;
   DeliveryMode mode = DeliveryMode::ordered;  ///< welcome
   std::string text{};                         ///< hello, standing_by, refused, ended
   std::uint64_t position = 0;   ///< welcome: where in the feed it begins for this observer
-  std::uint64_t delivered = 0;  ///< welcome: this many messages were delivered before, or a few more
+  std::uint64_t delivered = 0;  ///< welcome: this many messages were delivered before, or a few more; await: as known
 };
 
 [[nodiscard]] std::vector<std::byte> encode(const ObserverPacket& packet);

@@ -82,13 +82,14 @@ void Observers::run() {
   while (true) {
     waits = {readable(event_), readable(listening_)};
     for (const Caller& caller : callers_) waits.push_back(readable(caller.socket));
-    if (::poll(waits.data(), waits.size(), -1) < 0) continue;  // a signal
+    if (::poll(waits.data(), waits.size(), milliseconds_to_wake()) < 0) continue;  // a signal
     auto wait = waits.begin() + 2;
     for (Caller& caller : callers_) {
       if ((wait++)->revents != 0) on_packet(caller);
     }
     if (waits[1].revents != 0) accept_callers();
     if (waits[0].revents != 0 && !on_woken()) return;
+    if (wake_due_ && clock_.now() >= next_wake_) wake_waiting();
     tidy();
   }
 }
@@ -109,7 +110,7 @@ bool Observers::on_woken() {
     return false;
   }
   if (view_changed_.exchange(false, std::memory_order_acquire)) look_at_view();
-  wake_waiting();
+  wake_due_ = true;
   return true;
 }
 
@@ -145,10 +146,15 @@ void Observers::on_packet(Caller& caller) {
   const auto said = decode_observer_packet(packet.bytes);
   if (!said && is_other_version(packet.bytes)) return refuse(caller, ObserverRefusal::version, "it runs another version");
   if (said && said->call == ObserverCall::hello && caller.state == State::greeting) return on_hello(caller, *said);
+  if (said && said->call == ObserverCall::reading && caller.state == State::reading) {
+    return feeds_[caller.subgroup.value()].on_position(said->number);
+  }
   if (said && said->call == ObserverCall::await && caller.state == State::reading) {
+    feeds_[caller.subgroup.value()].on_position(said->number);
     caller.position = said->number;
+    caller.delivered = said->delivered;
     caller.state = State::waiting;
-    if (feeds_[caller.subgroup.value()].passed(caller.position)) wake_waiting();
+    wake_due_ = true;
     return;
   }
   caller.state = State::over;
@@ -193,6 +199,7 @@ void Observers::feed(Caller& caller) {
   caller.state = State::reading;
   caller.fed_by = 0;
   const std::uint64_t written = feed.written();  // before it is asked how many that were
+  feed.on_position(written);
   say(caller, {ObserverCall::welcome, feed.bytes(), feed.mode(), {}, written, feed.delivered()}, feed.descriptor());
 }
 
@@ -207,9 +214,18 @@ void Observers::look_at_view() {
   }
 }
 
+int Observers::milliseconds_to_wake() const {
+  if (!wake_due_) return -1;
+  const Duration left = std::max(next_wake_ - clock_.now(), Duration(0));
+  return static_cast<int>(std::chrono::ceil<std::chrono::milliseconds>(left).count());
+}
+
 void Observers::wake_waiting() {
+  wake_due_ = false;
+  next_wake_ = clock_.now() + between_wakes;
   for (Caller& caller : callers_) {
-    if (caller.state != State::waiting || !feeds_[caller.subgroup.value()].passed(caller.position)) continue;
+    if (caller.state != State::waiting) continue;
+    if (!feeds_[caller.subgroup.value()].passed(caller.position, caller.delivered)) continue;
     caller.state = State::reading;
     say(caller, {ObserverCall::woken, 0, {}, {}});
   }

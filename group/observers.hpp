@@ -27,6 +27,8 @@ class Observers {
   static constexpr std::size_t callers_max = 256;
   /// So many descriptors this process keeps free of observers.
   static constexpr std::size_t descriptors_kept = 128;
+  /// Observers are woken no more often than that; of a quiet subgroup, at once.
+  static constexpr Duration between_wakes = std::chrono::milliseconds(1);
 
   /// `view` gives the present one, on any thread; of `shapes`, a feed each. The directory outlives this object.
   Observers(NodeId self, const GuardedDirectory& directory, const std::vector<SubgroupView>& shapes,
@@ -61,7 +63,8 @@ class Observers {
     State state = State::greeting;
     SubgroupId subgroup{};
     std::uint64_t fed_by = 0;    ///< 1 + the node of another member that feeds it; 0: none
-    std::uint64_t position = 0;  ///< waiting: until there is more than that
+    std::uint64_t position = 0;  ///< waiting: until there is more than that, or more was delivered
+    std::uint64_t delivered = 0;
   };
   using State = Caller::State;
 
@@ -75,6 +78,7 @@ class Observers {
   void feed(Caller& caller);
   void look_at_view();
   void wake_waiting();
+  [[nodiscard]] int milliseconds_to_wake() const;
   void refuse(Caller& caller, ObserverRefusal why, std::string text);
   void say(Caller& caller, const ObserverPacket& packet, int descriptor = -1);
   /// Feeds that nobody has any more are not written; callers that are over go.
@@ -90,6 +94,8 @@ class Observers {
   FileDescriptor spare_;       // given up to turn callers away when the process may open nothing more
   const SystemClock clock_;
   Time next_line_{};           // of the log, about callers that are none; the thread's, as is what follows
+  Time next_wake_{};           // not before
+  bool wake_due_ = false;      // somebody who waits may have to be woken then
   std::list<Caller> callers_;
   std::atomic<bool> view_changed_{false};
   std::mutex mutex_;

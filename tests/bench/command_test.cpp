@@ -153,6 +153,16 @@ TEST_CASE("bench subgroups prints the sum, and of busy ones each one's share bes
   CHECK(percent == Approx(100));
 }
 
+TEST_CASE("bench observers prints the senders' rate beside that without observers, who account for all messages") {
+  const Output output = bench("observers --observers 4 --size 64 --seconds 0.05 --repeat 1");
+  CHECK(output.exit_code == 0);
+  REQUIRE(output.lines.size() == 1 + 2 * 2);
+  for (const auto& line : output.lines) {
+    if (line["unit"] == "messages/s") CHECK(line["limit_median"] > 0);
+    if (line["unit"] == "percent") CHECK((line["median"] > 0 && line["median"] <= 100));
+  }
+}
+
 TEST_CASE("the papers' comparisons print each figure beside the run that it is compared with") {
   const std::string small = " --size 64 --seconds 0.01 --repeat 1";
   const auto [arguments, lines] = GENERATE(table<std::string, std::size_t>(

@@ -47,13 +47,14 @@ class Member {
     record.previous_view = last.view.value();
     record.previous_sequence = last.sequence.value();
     record.sender = 7;
-    writer.append(record, payload_of(number, bytes));
-    writer.publish();
-    ++number;
-    return last = place;
+    writer.append(record, payload_of(number, bytes), limit);
+    last = place;
+    writer.publish({++number, last});
+    return last;
   }
 
   FeedWriter writer;
+  std::uint64_t limit = ~std::uint64_t{0};
   std::uint64_t number = 0;
   MessagePlace place;
   MessagePlace last;
@@ -138,6 +139,32 @@ TEST_CASE("whoever is overtaken learns exactly which messages are missing, and l
     CHECK(at == places.size());
     CHECK(gaps);
   }
+}
+
+TEST_CASE("what is left out behind the limit is known at once, and what follows it as well") {
+  const auto memory = std::make_unique<Memory>();
+  Member member(memory->bytes);
+  FeedReader reader = value_or_throw(FeedReader::open(memory->bytes, 0));
+  FeedCursor cursor(DeliveryMode::ordered, 0);
+  FeedMessage message;
+  const MessagePlace first = member.deliver(40);
+  member.limit = member.writer.written();
+  static_cast<void>(member.deliver(40));
+  const MessagePlace second = member.deliver(40);
+  REQUIRE(value_or_throw(reader.next(message)) == FeedReader::Found::message);
+  CHECK(cursor.judge(message.record) == FeedCursor::Verdict::next);
+  REQUIRE(reader.end());
+  REQUIRE(value_or_throw(reader.next(message)) == FeedReader::Found::nothing);
+  REQUIRE(cursor.on_end(*reader.end()));
+  CHECK(cursor.gap() == Gap{first, second, 2});
+  CHECK_FALSE(cursor.on_end(*reader.end()));
+  const MessagePlace third = member.deliver(40);
+  member.limit += 1000;
+  static_cast<void>(member.deliver(40));
+  REQUIRE(value_or_throw(reader.next(message)) == FeedReader::Found::message);
+  REQUIRE(cursor.judge(message.record) == FeedCursor::Verdict::with_gap);
+  CHECK(cursor.gap() == Gap{second, third, 1});
+  CHECK_FALSE(cursor.on_end(*reader.end()));
 }
 
 TEST_CASE("a message that is too large for the feed is missing, and the gap ends with it") {
