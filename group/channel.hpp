@@ -87,6 +87,8 @@ class Channel {
   /// The application saves or loads its state.
   [[nodiscard]] bool state_at_work() const noexcept { return state_.busy(); }
   [[nodiscard]] bool state_loading() const noexcept { return state_.loading(); }
+  /// Some thread waits for space.
+  [[nodiscard]] bool sends_wait() const noexcept { return space_.has_waiters(); }
   /// Space became free; whether a turn at it is out, so that `offer_space` is to be called.
   [[nodiscard]] bool on_space();
   /// Ends a turn that is over although no space became free since. Returns when to look again.

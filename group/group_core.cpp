@@ -114,8 +114,10 @@ views::Member::Step GroupCore::step() {
     status_->on_handler_at_work("");
     if (const auto lasted = heartbeats_->take_stuck()) member_->stop(stuck_in_upcall(*lasted));
     done.wake_at = std::min(
-        {done.wake_at, channels_.offer_space(now), reports_->leave.look(*member_, now), held_up.look_again});
+        {done.wake_at, channels_.offer_space(now), reports_->leave.look(*member_, now), held_up.look_again,
+         reports_->sends.look(*member_, channels_, now)});
     status_->on_leave_waits(reports_->leave.waits());
+    status_->on_sends_wait(reports_->sends.words());
     reports_->joining.look(*member_, options_.on_waiting);
     return done;
   } catch (const std::bad_alloc&) {

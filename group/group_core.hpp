@@ -26,6 +26,7 @@
 #include <spindrift/group/private_post.hpp>
 #include <spindrift/group/probe.hpp>
 #include <spindrift/group/replicas.hpp>
+#include <spindrift/group/send_waits.hpp>
 #include <spindrift/group/status.hpp>
 #include <spindrift/group/upcall_heartbeats.hpp>
 #include <spindrift/views/member.hpp>
@@ -39,6 +40,7 @@ struct Reports {
   LeaveWatch leave;
   ConclusionWatch conclusion;
   JoinReport joining;
+  SendWaits sends;
 };
 
 /// The counters of this process, and those that are the poller's own.

@@ -148,7 +148,10 @@ std::string GroupCore::own_file(std::string_view suffix) const {
 }
 
 void GroupCore::open_counters(const View& everybody) {
-  const std::size_t most = everybody.subgroups.size() * smc::Multicast::counters_max + counters_per_process;
+  std::vector<std::string> names;
+  for (const SubgroupView& subgroup : everybody.subgroups) names.push_back(subgroup.name);
+  const std::size_t of_subgroups = names.size() * (smc::Multicast::counters_max + 1);
+  const std::size_t most = of_subgroups + everybody.members.size() + counters_per_process;
   auto counters = CounterBlock::in_file(own_file(counters_suffix), most);
   if (!counters) throw Exception(std::move(counters).error().at(directory_->path()));
   CounterBlock block = std::move(counters).value();
@@ -158,7 +161,8 @@ void GroupCore::open_counters(const View& everybody) {
   reports_.emplace(group::Reports{{environment_.clock, slow_upcalls},
                                   {},
                                   group::ConclusionWatch(group::handler_stuck_after(config_)),
-                                  {}});
+                                  {},
+                                  group::SendWaits(counters_->block, names, everybody.members)});
   environment_.fabric->count_in(&counters_->block);
 }
 

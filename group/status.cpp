@@ -68,7 +68,8 @@ std::string text_of(const MemberStatus& status) {
             {"view", status.view ? Json(status.view->value()) : Json()},
             {"end", Json()},
             {"leave_waits", status.leave_waits},
-            {"handler_at_work", status.handler_at_work}};
+            {"handler_at_work", status.handler_at_work},
+            {"sends_wait", status.sends_wait}};
   json["members"] = Json::array();
   for (const MemberStatus::MemberEntry& member : status.members) {
     json["members"].push_back(
@@ -199,6 +200,7 @@ MemberStatus status_from(const Json& json) {
   }
   status.leave_waits = fields.text("leave_waits");
   status.handler_at_work = fields.text("handler_at_work");
+  status.sends_wait = fields.text("sends_wait");
   if (!fields.any("end").is_null()) {
     const Fields end(fields.any("end"), "the end");
     status.end = MemberStatus::End{end.text("kind"), end.text("reason"), end.number("at_ms")};
@@ -325,6 +327,12 @@ void StatusKeeper::on_waiting(std::string applications) {
 void StatusKeeper::on_leave_waits(const std::string& what) {
   if (what == status_.leave_waits) return;
   status_.leave_waits = what;
+  write();
+}
+
+void StatusKeeper::on_sends_wait(const std::string& whom) {
+  if (whom == status_.sends_wait) return;
+  status_.sends_wait = whom;
   write();
 }
 

@@ -60,6 +60,7 @@ struct MemberStatus {
   std::deque<Change> changes;  ///< oldest first, at most changes_max
   std::optional<End> end;
   std::string leave_waits;      ///< what a leave that lasts waits for; empty: nothing
+  std::string sends_wait;       ///< whom its sends wait for most of the time; empty: for nobody
   std::string handler_at_work;  ///< the handler that holds up this member, and with it all others; empty: none for long
 
   static constexpr std::size_t changes_max = 32;
@@ -95,6 +96,8 @@ class StatusKeeper {
   void on_waiting(std::string applications);
   /// The reason why a leave waits; empty: it does not, any more.
   void on_leave_waits(const std::string& what);
+  /// The members that sends of this one wait for most of the time. Empty: they do not wait.
+  void on_sends_wait(const std::string& whom);
   /// The handler that holds up this member, with how long it has; empty: none. Another thread's while the poller is in it.
   void on_handler_at_work(const std::string& what);
   /// That it gave up before it was in a view.

@@ -216,6 +216,13 @@ Explanation explain_handler(const NodeReport& node) {
                       node.status.handler_at_work)};
 }
 
+Explanation explain_sends(const NodeReport& node) {
+  const NodeId id = node.status.node;
+  return {{{"kind", "slow"}, {"node", id}, {"reason", node.status.sends_wait}},
+          fmt::format("sends of node {} wait most of the time for {}; fix: let its handler return sooner, or let it leave",
+                      id, node.status.sends_wait)};
+}
+
 std::vector<Explanation> explanations_of(const GroupReport& report) {
   const std::vector<Departure> departures = report.departures();
   std::vector<Explanation> explanations;
@@ -228,6 +235,7 @@ std::vector<Explanation> explanations_of(const GroupReport& report) {
     if (node.condition != NodeReport::Condition::running) continue;
     if (!node.status.leave_waits.empty()) explanations.push_back(explain_leave(node));
     if (!node.status.handler_at_work.empty()) explanations.push_back(explain_handler(node));
+    if (!node.status.sends_wait.empty()) explanations.push_back(explain_sends(node));
     for (const MemberStatus::SubgroupEntry& subgroup : node.status.subgroups) {
       if (!subgroup.blocked.empty()) explanations.push_back(explain_blocked(node, subgroup));
     }

@@ -24,6 +24,8 @@ struct Metric {
 constexpr std::array of_subgroups{
     Metric{"sent", "spindrift_subgroup_sent_messages_total", "Messages that this node sent."},
     Metric{"delivered", "spindrift_subgroup_delivered_messages_total", "Messages that this node delivered."},
+    Metric{"send_wait_ms", "spindrift_subgroup_send_wait_milliseconds_total",
+           "Time in which sends of this node waited for space."},
     Metric{"delivered_bytes", "spindrift_subgroup_delivered_bytes_total", "Bytes of the messages that this node delivered."},
     Metric{"delivered_nulls", "spindrift_subgroup_delivered_nulls_total", "Turns of silent senders that were passed over."},
     Metric{"null_runs", "spindrift_subgroup_null_runs_total", "Times that this node gave up turns for want of messages."},
@@ -58,6 +60,9 @@ constexpr std::array of_nodes{
     Metric{"vq.fenced_bytes", "spindrift_vq_fenced_bytes_total",
            "Address space that is used no more, because a peer that was shut out may write there."},
 };
+constexpr std::string_view waits_for_node = "sends.wait_ms_for.";
+constexpr Metric wait_for_node{"", "spindrift_send_wait_for_node_milliseconds_total",
+                               "Time in which sends of this node waited, and that one had taken least."};
 constexpr Metric other{"", "spindrift_other", "A counter that this version does not know.", MetricType::untyped};
 constexpr Metric unreadable{"", "spindrift_unreadable_files",
                             "Files of nodes that could not be read; spindrift counters says why.", MetricType::gauge};
@@ -148,6 +153,8 @@ void add_status(Exposition& to, const NodeReport& report) {
 void add_counter(Exposition& to, NodeId node, const CounterValue& counter) {
   const CounterName name = split_counter_name(counter.name);
   const std::string labels = label_of(node);
+  if (const std::string_view whole = counter.name; whole.starts_with(waits_for_node))
+    return to.add(wait_for_node, counter.value, labels + ",for=" + quoted(whole.substr(waits_for_node.size())));
   const Metric* const metric = name.subgroup.empty() ? find_metric(of_nodes, name.counter)
                                                      : find_metric(of_subgroups, name.counter);
   if (metric == nullptr) return to.add(other, counter.value, labels + ",counter=" + quoted(counter.name));

@@ -4,6 +4,8 @@
 #include <chrono>
 #include <future>
 
+#include <spindrift/group/status.hpp>
+
 #include "group_fixture.hpp"
 
 using namespace spindrift;
@@ -32,6 +34,46 @@ TEST_CASE("a handler on its own thread holds up its subgroup alone") {
   release.set_value();
   slow.await(500);
   for (std::size_t i = 0; i < slow.lines.size(); ++i) CHECK(slow.lines[i] == "1:" + std::to_string(i));
+  leave_all(groups);
+}
+
+TEST_CASE("a member that slows the others' sends down is named in their status, and its time is counted") {
+  GroupFixture fixture;
+  auto groups = fixture.join(3);
+  std::promise<void> release;
+  const std::shared_future<void> released = release.get_future().share();
+  for (auto& group : groups) {
+    const bool slow = group->self() == NodeId(2);
+    group->subgroup("orders").on_delivery(
+        [slow, &released](auto) {
+          if (slow) released.wait();
+        },
+        HandlerThread::own);
+    group->subgroup("ticks").on_delivery([](auto) {});
+  }
+  const std::string status = fixture.directory() + "/test/0.status";
+  const auto named = [&status] { return value_or_throw(group::read_status(status)).sends_wait; };
+  CHECK(named().empty());
+  std::atomic<bool> over{false};
+  std::thread sending([&] {
+    while (!over) groups[0]->subgroup("orders").send("as many as there is space for");
+  });
+  while (named() != "node 2, whose application takes least of subgroup orders")
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  std::uint64_t in_subgroup = 0, for_two = 0, for_others = 0;
+  for (const CounterValue& counter : groups[0]->counters()) {
+    if (counter.name == "subgroup.orders.send_wait_ms") in_subgroup = counter.value;
+    if (counter.name == "sends.wait_ms_for.2") for_two = counter.value;
+    if (counter.name == "sends.wait_ms_for.0" || counter.name == "sends.wait_ms_for.1") for_others += counter.value;
+    if (counter.name == "subgroup.ticks.send_wait_ms") CHECK(counter.value == 0);
+  }
+  CHECK(for_two > 100);  // of a second, on a machine with other work
+  CHECK(for_two > 2 * for_others);
+  CHECK(in_subgroup >= for_two);
+  over = true;
+  release.set_value();
+  sending.join();
+  while (!named().empty()) std::this_thread::sleep_for(std::chrono::milliseconds(10));
   leave_all(groups);
 }
 

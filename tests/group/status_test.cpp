@@ -156,6 +156,7 @@ TEST_CASE_METHOD(StatusFixture, "a file with a missing, mistyped or impossible f
                             "changes",
                             "end",
                             "leave_waits",
+                            "sends_wait",
                             "at_ms",
                             "kind",
                             "reason",
