@@ -173,6 +173,7 @@ void GroupCore::begin_status(std::uint64_t incarnation) {
   status.incarnation = incarnation;
   status.process = static_cast<std::uint64_t>(::getpid());
   status.process_started = group::process_start_ticks(status.process);
+  status.began_ms = group::wall_clock_ms();
   status.partition_safety = !config_.partitioning_safety_disabled();
   status.state = to_string(views::MemberState::looking);
   status_.emplace(own_file(status_suffix), std::move(status));

@@ -1,8 +1,9 @@
-// Tells the application for which nodes this process waits while it looks for its group. The poller's.
+// Tells the application, and whoever asks, for which nodes this process waits while it looks for its group. The poller's.
 #pragma once
 
 #include <functional>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include <spindrift/core/ids.hpp>
@@ -16,9 +17,12 @@ class JoinReport {
 
   /// Calls `handler`, if there is one, when the nodes are others than the last time.
   void look(const views::Member& member, const Handler& handler);
+  /// The same in words: "nodes 0, 2", "a view". Empty: it does not look for its group.
+  [[nodiscard]] const std::string& words() const noexcept { return words_; }
 
  private:
   std::optional<std::vector<NodeId>> told_;
+  std::string words_;
 };
 
 }  // namespace spindrift::group

@@ -67,9 +67,11 @@ std::string text_of(const MemberStatus& status) {
             {"state", status.state},
             {"view", status.view ? Json(status.view->value()) : Json()},
             {"end", Json()},
-            {"leave_waits", status.leave_waits},
-            {"handler_at_work", status.handler_at_work},
-            {"sends_wait", status.sends_wait}};
+            {"began_ms", status.began_ms},
+            {"looks_for", status.waits.group},
+            {"leave_waits", status.waits.leave},
+            {"handler_at_work", status.waits.handler},
+            {"sends_wait", status.waits.sends}};
   json["members"] = Json::array();
   for (const MemberStatus::MemberEntry& member : status.members) {
     json["members"].push_back(
@@ -198,9 +200,11 @@ MemberStatus status_from(const Json& json) {
   for (std::size_t i = 1; i < status.changes.size(); ++i) {
     if (status.changes[i].view <= status.changes[i - 1].view) throw Broken{"its changes are out of order"};
   }
-  status.leave_waits = fields.text("leave_waits");
-  status.handler_at_work = fields.text("handler_at_work");
-  status.sends_wait = fields.text("sends_wait");
+  status.began_ms = fields.number("began_ms");
+  status.waits.group = fields.text("looks_for");
+  status.waits.leave = fields.text("leave_waits");
+  status.waits.handler = fields.text("handler_at_work");
+  status.waits.sends = fields.text("sends_wait");
   if (!fields.any("end").is_null()) {
     const Fields end(fields.any("end"), "the end");
     status.end = MemberStatus::End{end.text("kind"), end.text("reason"), end.number("at_ms")};
@@ -325,20 +329,26 @@ void StatusKeeper::on_waiting(std::string applications) {
 }
 
 void StatusKeeper::on_leave_waits(const std::string& what) {
-  if (what == status_.leave_waits) return;
-  status_.leave_waits = what;
+  if (what == status_.waits.leave) return;
+  status_.waits.leave = what;
+  write();
+}
+
+void StatusKeeper::on_looking(const std::string& whom) {
+  if (whom == status_.waits.group) return;
+  status_.waits.group = whom;
   write();
 }
 
 void StatusKeeper::on_sends_wait(const std::string& whom) {
-  if (whom == status_.sends_wait) return;
-  status_.sends_wait = whom;
+  if (whom == status_.waits.sends) return;
+  status_.waits.sends = whom;
   write();
 }
 
 void StatusKeeper::on_handler_at_work(const std::string& what) {
-  if (what == status_.handler_at_work) return;
-  status_.handler_at_work = what;
+  if (what == status_.waits.handler) return;
+  status_.waits.handler = what;
   write();
 }
 

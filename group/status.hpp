@@ -46,6 +46,14 @@ struct MemberStatus {
     std::uint64_t at_ms = 0;
   };
 
+  /// In words, each empty where it waits for nothing.
+  struct Waits {
+    std::string group;    ///< what it lacks while it looks for its group: "nodes 0, 2"
+    std::string leave;    ///< what a leave that lasts waits for
+    std::string sends;    ///< whom its sends wait for most of the time
+    std::string handler;  ///< its handler that has been at work for long, for which all members wait
+  };
+
   std::string group;
   NodeId node;
   std::uint64_t incarnation = 0;
@@ -59,9 +67,8 @@ struct MemberStatus {
   std::vector<SubgroupEntry> subgroups;
   std::deque<Change> changes;  ///< oldest first, at most changes_max
   std::optional<End> end;
-  std::string leave_waits;      ///< what a leave that lasts waits for; empty: nothing
-  std::string sends_wait;       ///< whom its sends wait for most of the time; empty: for nobody
-  std::string handler_at_work;  ///< the handler that holds up this member, and with it all others; empty: none for long
+  std::uint64_t began_ms = 0;   ///< wall clock: when the process began to look for its group
+  Waits waits;
 
   static constexpr std::size_t changes_max = 32;
 };
@@ -96,6 +103,8 @@ class StatusKeeper {
   void on_waiting(std::string applications);
   /// The reason why a leave waits; empty: it does not, any more.
   void on_leave_waits(const std::string& what);
+  /// Empty: this process does not look for its group.
+  void on_looking(const std::string& whom);
   /// The members that sends of this one wait for most of the time. Empty: they do not wait.
   void on_sends_wait(const std::string& whom);
   /// The handler that holds up this member, with how long it has; empty: none. Another thread's while the poller is in it.

@@ -202,25 +202,35 @@ Explanation explain_blocked(const NodeReport& node, const MemberStatus::Subgroup
                       subgroup.name, subgroup.blocked)};
 }
 
+Explanation explain_looking(const NodeReport& node) {
+  const NodeId id = node.status.node;
+  return {{{"kind", "looking"}, {"node", id}, {"reason", node.status.waits.group}, {"at_ms", node.status.began_ms}},
+          fmt::format("{} node {} began to look for its group, and waits for {}; fix: {}", time_text(node.status.began_ms),
+                      id, node.status.waits.group,
+                      node.status.waits.group == "a view"
+                          ? "see that no other process is this node, and that the members of the group run"
+                          : "start what is missing with the same configuration, or see `spindrift doctor` there")};
+}
+
 Explanation explain_leave(const NodeReport& node) {
   const NodeId id = node.status.node;
-  return {{{"kind", "leaving"}, {"node", id}, {"reason", node.status.leave_waits}},
+  return {{{"kind", "leaving"}, {"node", id}, {"reason", node.status.waits.leave}},
           fmt::format("node {} leaves, and waits: {}; fix: set on_delivery there, or let the handler return", id,
-                      node.status.leave_waits)};
+                      node.status.waits.leave)};
 }
 
 Explanation explain_handler(const NodeReport& node) {
   const NodeId id = node.status.node;
-  return {{{"kind", "handler"}, {"node", id}, {"reason", node.status.handler_at_work}},
+  return {{{"kind", "handler"}, {"node", id}, {"reason", node.status.waits.handler}},
           fmt::format("node {} holds up the group: {}; fix: let it return, or give it HandlerThread::own", id,
-                      node.status.handler_at_work)};
+                      node.status.waits.handler)};
 }
 
 Explanation explain_sends(const NodeReport& node) {
   const NodeId id = node.status.node;
-  return {{{"kind", "slow"}, {"node", id}, {"reason", node.status.sends_wait}},
+  return {{{"kind", "slow"}, {"node", id}, {"reason", node.status.waits.sends}},
           fmt::format("sends of node {} wait most of the time for {}; fix: let its handler return sooner, or let it leave",
-                      id, node.status.sends_wait)};
+                      id, node.status.waits.sends)};
 }
 
 std::vector<Explanation> explanations_of(const GroupReport& report) {
@@ -233,9 +243,10 @@ std::vector<Explanation> explanations_of(const GroupReport& report) {
     if (node.condition == NodeReport::Condition::removed) explanations.push_back(explain_removal(node, departures));
     if (node.condition == NodeReport::Condition::ended) explanations.push_back(explain_end(node));
     if (node.condition != NodeReport::Condition::running) continue;
-    if (!node.status.leave_waits.empty()) explanations.push_back(explain_leave(node));
-    if (!node.status.handler_at_work.empty()) explanations.push_back(explain_handler(node));
-    if (!node.status.sends_wait.empty()) explanations.push_back(explain_sends(node));
+    if (!node.status.waits.group.empty()) explanations.push_back(explain_looking(node));
+    if (!node.status.waits.leave.empty()) explanations.push_back(explain_leave(node));
+    if (!node.status.waits.handler.empty()) explanations.push_back(explain_handler(node));
+    if (!node.status.waits.sends.empty()) explanations.push_back(explain_sends(node));
     for (const MemberStatus::SubgroupEntry& subgroup : node.status.subgroups) {
       if (!subgroup.blocked.empty()) explanations.push_back(explain_blocked(node, subgroup));
     }

@@ -122,9 +122,9 @@ class LookComparison {
 std::string waits_of(const NodeReport& node) {
   if (node.condition != NodeReport::Condition::running) return {};
   std::vector<std::string> waits;
-  if (!node.status.handler_at_work.empty()) waits.push_back(node.status.handler_at_work);
-  if (!node.status.sends_wait.empty()) waits.push_back("to send: " + node.status.sends_wait);
-  if (!node.status.leave_waits.empty()) waits.push_back("to leave: " + node.status.leave_waits);
+  if (!node.status.waits.handler.empty()) waits.push_back(node.status.waits.handler);
+  if (!node.status.waits.sends.empty()) waits.push_back("to send: " + node.status.waits.sends);
+  if (!node.status.waits.leave.empty()) waits.push_back("to leave: " + node.status.waits.leave);
   for (const group::MemberStatus::SubgroupEntry& subgroup : node.status.subgroups) {
     if (!subgroup.blocked.empty()) waits.push_back(subgroup.name + ": " + subgroup.blocked);
   }

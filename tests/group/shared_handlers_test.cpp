@@ -157,14 +157,14 @@ TEST_CASE("a member whose handler holds it up for long keeps its place, in every
   const std::string status = fixture.directory() + "/test/0.status";
   groups[1]->subgroup("orders").send("one");
   bar.await_first();
-  while (!Contains("subgroup orders").match(value_or_throw(group::read_status(status)).handler_at_work))
+  while (!Contains("subgroup orders").match(value_or_throw(group::read_status(status)).waits.handler))
     std::this_thread::yield();
   std::this_thread::sleep_for(long_silence);
   for (const auto& each : groups) CHECK(each->view().members == everybody);
   bar.open();
   groups[2]->leave();
   groups[1]->leave();
-  CHECK(value_or_throw(group::read_status(status)).handler_at_work.empty());
+  CHECK(value_or_throw(group::read_status(status)).waits.handler.empty());
   groups[0]->leave();
 }
 

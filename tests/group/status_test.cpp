@@ -88,9 +88,15 @@ TEST_CASE_METHOD(StatusFixture, "a status is read as it was written: views, reas
   CHECK(status->changes[1].failed[0].reason == "its \"connection\" broke??");
   CHECK(status->changes[0].joined == std::vector{NodeId(0), NodeId(2)});
   CHECK_FALSE(status->end);
-  CHECK(status->leave_waits.empty());
+  CHECK(status->waits.group.empty());
+  keeper.on_looking("nodes 0, 2");
+  keeper.on_sends_wait("node 2");
+  CHECK(read_status(path)->waits.group == "nodes 0, 2");
+  CHECK(read_status(path)->waits.sends == "node 2");
+  CHECK(read_status(path)->began_ms == first().began_ms);
+  CHECK(status->waits.leave.empty());
   keeper.on_leave_waits("node 2 has not taken what it sent in subgroup orders");
-  CHECK(read_status(path)->leave_waits == "node 2 has not taken what it sent in subgroup orders");
+  CHECK(read_status(path)->waits.leave == "node 2 has not taken what it sent in subgroup orders");
 
   keeper.on_state("failed", MemberStatus::End{"removed", "too slow", 3000});
   const auto ended = read_status(path);
@@ -155,6 +161,8 @@ TEST_CASE_METHOD(StatusFixture, "a file with a missing, mistyped or impossible f
                             "subgroups",
                             "changes",
                             "end",
+                            "began_ms",
+                            "looks_for",
                             "leave_waits",
                             "sends_wait",
                             "at_ms",

@@ -91,9 +91,9 @@ TEST_CASE("a row says the first thing that its node waits for, and how many ther
   GroupLook now = look(second, {{0, 1}});
   now.report.nodes[0].status.subgroups[1].blocked = "node 1 must deliver";
   CHECK(node_rows(now, now)[0].waits == "audit: node 1 must deliver");
-  now.report.nodes[0].status.leave_waits = "a handler";
+  now.report.nodes[0].status.waits.leave = "a handler";
   CHECK(node_rows(now, now)[0].waits == "(2) to leave: a handler");
-  now.report.nodes[0].status.handler_at_work = "a handler of subgroup audit has been at work";
+  now.report.nodes[0].status.waits.handler = "a handler of subgroup audit has been at work";
   CHECK(node_rows(now, now)[0].waits == "(3) a handler of subgroup audit has been at work");
 }
 
