@@ -25,8 +25,11 @@ bool Feed::on_delivery(std::span<const Delivery> batch) noexcept {
     last_ = MessagePlace::of(each);
   }
   last_ = MessagePlace::of(batch.back());
-  delivered_.store(delivered_.load(std::memory_order_relaxed) + batch.size(), std::memory_order_seq_cst);
-  if (!observed) return false;
+  if (!observed) {
+    delivered_.store(number + batch.size(), std::memory_order_release);
+    return false;
+  }
+  delivered_.store(number, std::memory_order_seq_cst);
   writer_->publish({number, last_});
   return awaited_.load(std::memory_order_seq_cst) && awaited_.exchange(false, std::memory_order_seq_cst);
 }

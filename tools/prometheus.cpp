@@ -13,19 +13,21 @@ namespace spindrift::tools {
 namespace {
 
 enum class MetricType : std::uint8_t { counter, gauge, untyped };
+enum class Unit : std::uint8_t { as_counted, milliseconds };  ///< of the counter; the metric's is the second
 
 struct Metric {
   std::string_view counter;  ///< the name in the file of counters, without its subgroup; empty: from the status files
   std::string_view name;
   std::string_view help;
   MetricType type = MetricType::counter;
+  Unit unit = Unit::as_counted;
 };
 
 constexpr std::array of_subgroups{
     Metric{"sent", "spindrift_subgroup_sent_messages_total", "Messages that this node sent."},
     Metric{"delivered", "spindrift_subgroup_delivered_messages_total", "Messages that this node delivered."},
-    Metric{"send_wait_ms", "spindrift_subgroup_send_wait_milliseconds_total",
-           "Time in which sends of this node waited for space."},
+    Metric{"send_wait_ms", "spindrift_subgroup_send_wait_seconds_total",
+           "Time in which sends of this node waited for space.", MetricType::counter, Unit::milliseconds},
     Metric{"delivered_bytes", "spindrift_subgroup_delivered_bytes_total", "Bytes of the messages that this node delivered."},
     Metric{"delivered_nulls", "spindrift_subgroup_delivered_nulls_total", "Turns of silent senders that were passed over."},
     Metric{"null_runs", "spindrift_subgroup_null_runs_total", "Times that this node gave up turns for want of messages."},
@@ -61,8 +63,9 @@ constexpr std::array of_nodes{
            "Address space that is used no more, because a peer that was shut out may write there."},
 };
 constexpr std::string_view waits_for_node = "sends.wait_ms_for.";
-constexpr Metric wait_for_node{"", "spindrift_send_wait_for_node_milliseconds_total",
-                               "Time in which sends of this node waited, and that one had taken least."};
+constexpr Metric wait_for_node{"", "spindrift_send_wait_for_node_seconds_total",
+                               "Time in which sends of this node waited, and that one had taken least.",
+                               MetricType::counter, Unit::milliseconds};
 constexpr Metric other{"", "spindrift_other", "A counter that this version does not know.", MetricType::untyped};
 constexpr Metric unreadable{"", "spindrift_unreadable_files",
                             "Files of nodes that could not be read; spindrift counters says why.", MetricType::gauge};
@@ -112,7 +115,9 @@ class Exposition {
   void add(const Metric& metric, std::uint64_t value, const std::string& more = {}) {
     Samples& samples = samples_[metric.name];
     samples.metric = &metric;
-    samples.lines += fmt::format("{}{{group={}{}}} {}\n", metric.name, group_, more, value);
+    const std::string number =
+        metric.unit == Unit::milliseconds ? fmt::format("{}.{:03}", value / 1000, value % 1000) : std::to_string(value);
+    samples.lines += fmt::format("{}{{group={}{}}} {}\n", metric.name, group_, more, number);
   }
 
   [[nodiscard]] std::string text() const {

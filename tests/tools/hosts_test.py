@@ -53,8 +53,9 @@ class Member:
         self.output = group.directory / f'{node}.{time.monotonic_ns()}'
         self.log = self.output.with_suffix('.log')
         with open(self.output, 'wb') as output, open(self.log, 'wb') as log:
-            self.process = subprocess.Popen(group.command(node, command, '--subgroup', 'orders'), stdin=subprocess.PIPE,
-                                            stdout=output, stderr=log)
+            reliable = ['--reliable'] if command == 'tail' else []
+            self.process = subprocess.Popen(group.command(node, command, '--subgroup', 'orders', *reliable),
+                                            stdin=subprocess.PIPE, stdout=output, stderr=log)
         self.sent = 0
 
     def send(self, count):
