@@ -80,15 +80,17 @@ Provenance provenance() {
 }
 
 std::string to_json(const Figure& figure, const Provenance& provenance) {
+  constexpr int version = 1;  // of the line: docs/schemas/bench.json
   nlohmann::ordered_json parameters = nlohmann::ordered_json::object();
   for (const auto& [name, parameter] : figure.parameters) {
     std::visit([&, &key = name](const auto& value) { parameters[key] = value; }, parameter);
   }
   const Summary summary = summarize(figure.values);
   nlohmann::ordered_json line{
+      {"version", version},
       {"bench", figure.bench},
       {"machine", {{"cpus", provenance.cpus}, {"model", provenance.model}, {"kernel", provenance.kernel}}},
-      {"version", provenance.version},
+      {"release", provenance.release},
       {"commit", provenance.commit},
       {"parameters", std::move(parameters)},
       {"median", summary.median},

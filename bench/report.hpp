@@ -46,7 +46,7 @@ struct Provenance {
   std::uint64_t cpus = 0;  ///< that this process may use
   std::string model;
   std::string kernel;
-  std::string version;  ///< of Spindrift
+  std::string release;  ///< of Spindrift
   std::string commit;   ///< with "+changes" if the tree had any; "unknown" outside of a repository
 };
 [[nodiscard]] Provenance provenance();

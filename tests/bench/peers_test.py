@@ -89,7 +89,7 @@ class Running(unittest.TestCase):
         with tempfile.TemporaryDirectory() as empty:
             program = pathlib.Path(empty) / 'bench/peers/peer_spindrift'
             program.parent.mkdir(parents=True)
-            program.write_text('#!/bin/sh\necho \'{"machine": {}, "version": "", "commit": ""}\'\n')
+            program.write_text('#!/bin/sh\necho \'{"machine": {}, "release": "", "commit": ""}\'\n')
             program.chmod(0o755)
             done = subprocess.run([sys.executable, PEERS / 'run', '--build', empty, '--only', 'zeromq,nats', '--json', '-'],
                                   env=dict(os.environ, PATH='/nowhere'), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)

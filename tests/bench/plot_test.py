@@ -13,7 +13,7 @@ PLOT = pathlib.Path(sys.argv.pop(1)) / "tools/plot"
 def line(bench, parameters, median, **more):
     return {"bench": bench, "parameters": parameters, "median": median, "min": median, "max": median, "unit": "GB/s",
             "limit_median": None, "ratio": None, "machine": {"cpus": 2, "model": "a <model>", "kernel": "6"},
-            "version": "1", "commit": "c"} | more
+            "version": 1, "release": "0.1", "commit": "c"} | more
 
 
 def plot(lines):

@@ -66,7 +66,8 @@ TEST_CASE("a line carries the figure, its parameters and where it comes from") {
   const auto line = nlohmann::json::parse(to_json(throughput, {2, "a model", "6.1", "0.1.0", "abc"}));
   CHECK(line["bench"] == "multicast throughput");
   CHECK(line["machine"] == nlohmann::json{{"cpus", 2}, {"model", "a model"}, {"kernel", "6.1"}});
-  CHECK(line["version"] == "0.1.0");
+  CHECK(line["version"] == 1);
+  CHECK(line["release"] == "0.1.0");
   CHECK(line["commit"] == "abc");
   CHECK(line["parameters"] == nlohmann::json{{"members", 3}, {"touched", true}, {"rate", 0.5}, {"kind", "a \"b\""}});
   CHECK(line["median"] == 20);
@@ -91,7 +92,7 @@ TEST_CASE("the provenance names this machine and build") {
   CHECK(here.cpus >= 1);
   CHECK_FALSE(here.model.empty());
   CHECK_FALSE(here.kernel.empty());
-  CHECK_FALSE(here.version.empty());
+  CHECK_FALSE(here.release.empty());
   CHECK_FALSE(here.commit.empty());
 }
 
