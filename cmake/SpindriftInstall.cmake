@@ -28,7 +28,7 @@ set(CMAKE_INSTALL_DEFAULT_COMPONENT_NAME spindrift_doc)
 install(FILES README.md ARCHITECTURE.md CHANGELOG.md CONTRIBUTING.md SECURITY.md LICENSE derecho.cfg.example
         DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR}
-        FILES_MATCHING PATTERN "*.md" PATTERN "spindrift.1" PATTERN "results/*.json")
+        FILES_MATCHING PATTERN "*.md" PATTERN "spindrift.1" PATTERN "results/*.json" PATTERN "schemas/*.json")
 foreach(room IN ITEMS kernel tests/sim tests/model)
   install(FILES ${room}/README.md DESTINATION ${CMAKE_INSTALL_DOCDIR}/${room})
 endforeach()

@@ -10,6 +10,7 @@
 #include "commands.hpp"
 #include "escaped.hpp"
 #include "exit_code.hpp"
+#include "json_output.hpp"
 #include "options.hpp"
 
 namespace spindrift::tools {
@@ -19,13 +20,6 @@ struct ConfigCommandOptions : CommandOptions {
   bool effective = false;
 };
 
-std::string join_chain(const Error& error) {
-  std::string text = error.message();
-  for (const Error* cause = error.cause(); cause != nullptr; cause = cause->cause())
-    text += "; because: " + cause->message();
-  return text;
-}
-
 /// The problems that are shown: a file that is no configuration at all may have any number.
 constexpr std::size_t problems_shown_max = 100;
 
@@ -34,13 +28,11 @@ std::span<const Error> shown(const std::vector<Error>& problems) {
 }
 
 void print_json(const std::vector<Error>& problems, const std::vector<std::string>& notes) {
+  constexpr int version = 1;
   auto listed = nlohmann::json::array();
-  for (const Error& problem : shown(problems)) {
-    listed.push_back({{"place", problem.place()}, {"cause", join_chain(problem)}, {"fix", problem.fix()}});
-  }
-  const nlohmann::json json{
-      {"ok", problems.empty()}, {"problem_count", problems.size()}, {"problems", listed}, {"notes", notes}};
-  fmt::print("{}\n", json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+  for (const Error& problem : shown(problems)) listed.push_back(json_of(problem));
+  print_document(versioned(
+      version, {{"ok", problems.empty()}, {"problem_count", problems.size()}, {"problems", listed}, {"notes", notes}}));
 }
 
 void print_text(const std::string& file, const std::vector<Error>& problems, const std::vector<std::string>& notes) {
@@ -74,17 +66,8 @@ void print_values(const std::vector<EffectiveValue>& values) {
   }
 }
 
-int show_config(const ConfigCommandOptions& options) {
-  const Config config = load_config(options);
-  std::vector<EffectiveValue> values;
-  for (EffectiveValue& value : config.effective()) {
-    const bool set = value.origin.rfind("default", 0) != 0;  // "default", or "default, derived from …"
-    if (options.effective || set) values.push_back(std::move(value));
-  }
-  if (!options.json) {
-    print_values(values);
-    return number(ExitCode::success);
-  }
+void print_json(const std::string& digest, const std::vector<EffectiveValue>& values) {
+  constexpr int version = 1;
   auto listed = nlohmann::json::array();
   for (const EffectiveValue& value : values) {
     listed.push_back({{"section", value.section},
@@ -96,7 +79,17 @@ int show_config(const ConfigCommandOptions& options) {
                       {"group_wide", value.group_wide},
                       {"used", value.used}});
   }
-  fmt::print("{}\n", nlohmann::json{{"digest", config.digest().to_string()}, {"values", listed}}.dump(2));
+  print_document(versioned(version, {{"digest", digest}, {"values", listed}}));
+}
+
+int show_config(const ConfigCommandOptions& options) {
+  const Config config = load_config(options);
+  std::vector<EffectiveValue> values;
+  for (EffectiveValue& value : config.effective()) {
+    const bool set = value.origin.rfind("default", 0) != 0;  // "default", or "default, derived from …"
+    if (options.effective || set) values.push_back(std::move(value));
+  }
+  options.json ? print_json(config.digest().to_string(), values) : print_values(values);
   return number(ExitCode::success);
 }
 

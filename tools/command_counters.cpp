@@ -13,6 +13,7 @@
 #include "commands.hpp"
 #include "exit_code.hpp"
 #include "group_option.hpp"
+#include "json_output.hpp"
 #include "options.hpp"
 #include "prometheus.hpp"
 #include "table.hpp"
@@ -90,11 +91,13 @@ Json json_of(const NodeCounters& node) {
 }
 
 void print_json(const Selection& selection) {
-  Json json{{"group", selection.place.name}, {"nodes", Json::array()}};
-  for (const NodeCounters& node : selection.counters.nodes) json["nodes"].push_back(json_of(node));
-  if (selection.only) json = json_of(selection.counters.nodes.front());
-  json["version"] = 1;
-  fmt::print("{}\n", json.dump(2));
+  constexpr int version = 1;
+  if (selection.only) return print_document(versioned(version, json_of(selection.counters.nodes.front())));
+  Json nodes = Json::array();
+  for (const NodeCounters& node : selection.counters.nodes) nodes.push_back(json_of(node));
+  print_document(versioned(version, {{"group", selection.place.name},
+                                     {"nodes", std::move(nodes)},
+                                     {"problems", tools::json_of(selection.counters.problems)}}));
 }
 
 int print_counters(const CountersOptions& options) {
@@ -105,14 +108,17 @@ int print_counters(const CountersOptions& options) {
                         .at(selection.place.directory)
                         .fix("start a node of the group, or give --config as it was started"));
   }
+  const bool json = options.json || options.format == "json";
   if (options.format == "prometheus") {
     fmt::print("{}", prometheus_text(selection.place.name, selection.report, counters));
   } else {
-    options.json || options.format == "json" ? print_json(selection) : print_table(selection);
+    json ? print_json(selection) : print_table(selection);
   }
   bool whole = true;
   for (const auto* problems : {&counters.problems, &selection.report.problems}) {
-    for (const std::string& problem : *problems) fmt::print(stderr, "spindrift: {}\n", problem);
+    for (const Error& problem : *problems) {
+      if (!json) fmt::print(stderr, "spindrift: {}\n", problem.to_string());
+    }
     whole = whole && problems->empty();
   }
   return number(whole ? ExitCode::success : ExitCode::failure);

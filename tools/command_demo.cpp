@@ -94,7 +94,7 @@ std::optional<NodeId> victim_of(const DemoOptions& options, const View& view) {
 int run_demo(const DemoOptions& options) {
   const std::string path = options.recording.empty() ? own_recording() : options.recording;
   const ulog::Recording recording = value_or_throw(ulog::Recording::read(path));
-  if (recording.damage()) fmt::print(stderr, "spindrift: {}\n", harmless(recording.damage()->to_string()));
+  if (recording.damage() && !options.json) fmt::print(stderr, "spindrift: {}\n", harmless(recording.damage()->to_string()));
   if (recording.samples().empty()) {
     throw Exception(Error(ErrorKind::bad_input, "the recording holds no samples to replay").at(path));
   }

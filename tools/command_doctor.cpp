@@ -8,6 +8,7 @@
 #include "commands.hpp"
 #include "doctor.hpp"
 #include "exit_code.hpp"
+#include "json_output.hpp"
 #include "number_option.hpp"
 #include "options.hpp"
 #include "table.hpp"
@@ -24,6 +25,16 @@ const char* name_of(Finding::Grade grade) {
   return "";
 }
 
+void print_json(const std::vector<Finding>& findings, bool bad) {
+  constexpr int version = 1;
+  auto listed = nlohmann::json::array();
+  for (const Finding& finding : findings) {
+    listed.push_back(
+        {{"what", finding.what}, {"grade", name_of(finding.grade)}, {"text", finding.text}, {"fix", finding.fix}});
+  }
+  print_document(versioned(version, {{"ok", !bad}, {"findings", listed}}));
+}
+
 int examine_host(const CommandOptions& options) {
   std::optional<Needs> needs;
   if (!options.config.empty()) needs = value_or_throw(needs_of(load_config_with_warnings(options)));
@@ -31,12 +42,7 @@ int examine_host(const CommandOptions& options) {
   bool bad = false;
   for (const Finding& finding : findings) bad |= finding.grade == Finding::Grade::bad;
   if (options.json) {
-    auto listed = nlohmann::json::array();
-    for (const Finding& finding : findings) {
-      listed.push_back(
-          {{"what", finding.what}, {"grade", name_of(finding.grade)}, {"text", finding.text}, {"fix", finding.fix}});
-    }
-    fmt::print("{}\n", nlohmann::json{{"ok", !bad}, {"findings", listed}}.dump(2));
+    print_json(findings, bad);
   } else {
     TextTable table({TextTable::Align::left, TextTable::Align::left, TextTable::Align::left});
     for (const Finding& finding : findings) {

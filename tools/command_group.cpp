@@ -12,6 +12,7 @@
 #include "exit_code.hpp"
 #include "group_option.hpp"
 #include "group_report.hpp"
+#include "json_output.hpp"
 #include "table.hpp"
 
 namespace spindrift::tools {
@@ -41,16 +42,23 @@ std::string time_text(std::uint64_t ms) {
 /// Ends every line of a group that may have split, so that an operator who greps one line sees it.
 std::string warning(const GroupReport& report) { return report.partition_safety() ? "" : "  (NO PARTITION SAFETY)"; }
 
-int finish(const GroupReport& report) {
-  for (const std::string& problem : report.problems) fmt::print(stderr, "spindrift: {}\n", problem);
+int code_of(const GroupReport& report) {
   return number(report.problems.empty() ? ExitCode::success : ExitCode::failure);
 }
 
-void print_json(const GroupReport& report, const char* field, Json value) {
-  fmt::print(
-      "{}\n",
-      Json{{"partition_safety", report.partition_safety()}, {"problems", report.problems}, {field, std::move(value)}}.dump(
-          2, ' ', false, Json::error_handler_t::replace));
+int finish(const GroupReport& report) {
+  for (const Error& problem : report.problems) fmt::print(stderr, "spindrift: {}\n", problem.to_string());
+  return code_of(report);
+}
+
+/// The three commands share what they print but for one field.
+constexpr int group_json_version = 1;
+
+int finish_json(const GroupReport& report, const char* field, Json value) {
+  print_document(versioned(group_json_version, {{"partition_safety", report.partition_safety()},
+                                                {"problems", json_of(report.problems)},
+                                                {field, std::move(value)}}));
+  return code_of(report);
 }
 
 // ---- status
@@ -59,7 +67,7 @@ Json status_json(const NodeReport& node) {
   Json json{{"node", node.status.node},
             {"condition", condition_text(node)},
             {"process", node.status.process},
-            {"incarnation", node.status.incarnation},
+            {"incarnation", identity_text(node.status.incarnation)},
             {"view", node.status.view ? Json(node.status.view->value()) : Json()},
             {"subgroups", Json::array()}};
   for (const MemberStatus::SubgroupEntry& subgroup : node.status.subgroups) {
@@ -77,8 +85,7 @@ int print_status(const GroupCommandOptions& options) {
   if (options.json) {
     Json nodes = Json::array();
     for (const NodeReport& node : report.nodes) nodes.push_back(status_json(node));
-    print_json(report, "nodes", std::move(nodes));
-    return finish(report);
+    return finish_json(report, "nodes", std::move(nodes));
   }
   TextTable table({TextTable::Align::left});
   for (const NodeReport& node : report.nodes) {
@@ -110,16 +117,18 @@ int print_members(const GroupCommandOptions& options) {
   for (const MemberStatus::MemberEntry& member : known) {
     const std::uint64_t since_ms = report.since_ms(member);
     if (options.json) {
-      members.push_back({{"node", member.node}, {"incarnation", member.incarnation}, {"since_ms", since_ms}});
+      members.push_back(
+          {{"node", member.node}, {"incarnation", identity_text(member.incarnation)}, {"since_ms", since_ms}});
     } else {
-      table.add({std::to_string(member.node.value()), fmt::format("{:016x}", member.incarnation),
+      table.add({std::to_string(member.node.value()), identity_text(member.incarnation),
                  time_text(since_ms) + warning(report)});
     }
   }
   if (options.json) {
     const Json view = newest == nullptr ? Json() : Json(newest->view->value());
-    print_json(report, "newest", {{"view", view}, {"members", std::move(members)}});
-  } else if (newest == nullptr) {
+    return finish_json(report, "newest", {{"view", view}, {"members", std::move(members)}});
+  }
+  if (newest == nullptr) {
     fmt::print("no node has been in a view yet{}\n", warning(report));
   } else {
     fmt::print("view {}, as node {} has it{}\n", newest->view->value(), newest->node, warning(report));
@@ -260,8 +269,7 @@ int print_why(const GroupCommandOptions& options) {
   if (options.json) {
     Json list = Json::array();
     for (const Explanation& explanation : explanations) list.push_back(explanation.json);
-    print_json(report, "findings", std::move(list));
-    return finish(report);
+    return finish_json(report, "findings", std::move(list));
   }
   TextTable table({TextTable::Align::left});
   for (const Explanation& explanation : explanations) table.add({explanation.text + warning(report)});

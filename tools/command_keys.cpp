@@ -16,6 +16,7 @@
 
 #include "commands.hpp"
 #include "exit_code.hpp"
+#include "json_output.hpp"
 #include "number_option.hpp"
 #include "table.hpp"
 
@@ -232,13 +233,13 @@ Shown shown_of(const KeysOptions& options) {
 int show_keys(const KeysOptions& options) {
   const Shown shown = shown_of(options);
   if (options.json) {
+    constexpr int version = 1;
     Json certificates = Json::array();
     for (const IssuedCertificate& certificate : shown.certificates)
       certificates.push_back(json_of(certificate, shown.problem));
-    fmt::print("{}\n", Json{{"group", shown.group},
-                            {"certificates", certificates},
-                            {"problem", shown.problem ? Json(shown.problem->to_string()) : Json()}}
-                           .dump(2));
+    print_document(versioned(version, {{"group", shown.group},
+                                       {"certificates", certificates},
+                                       {"problem", shown.problem ? tools::json_of(*shown.problem) : Json()}}));
   } else {
     using enum TextTable::Align;
     TextTable table({left, left, left, left, left});

@@ -14,6 +14,7 @@
 
 #include "commands.hpp"
 #include "exit_code.hpp"
+#include "json_output.hpp"
 #include "options.hpp"
 #include "output.hpp"
 #include "session.hpp"
@@ -64,7 +65,7 @@ class EventPrinter {
   };
 
   static std::string lost_line(std::uint64_t lost, bool json) {
-    return json ? nlohmann::json{{"event", "lost"}, {"lines", lost}}.dump()
+    return json ? event_line({{"event", "lost"}, {"lines", lost}})
                 : fmt::format("lost {} lines: the reader of this output had stopped", lost);
   }
 
@@ -109,7 +110,7 @@ int run_node(const CommandOptions& options) {
   EventPrinter printer(options.json);
   // `event` is for programs, `text` for people.
   const auto print = [&](const char* event, const std::string& text) {
-    printer.print(options.json ? nlohmann::json{{"event", event}, {"node", self.value()}}.dump() : text);
+    printer.print(options.json ? event_line({{"event", event}, {"node", self.value()}}) : text);
   };
   print("joining", fmt::format("joining group {} as node {}, one of {} members", config.group_name(), self.value(),
                                view.members.size()));
@@ -117,7 +118,7 @@ int run_node(const CommandOptions& options) {
   GroupOptions group;
   ViewLines views(self, options.json);
   group.on_view = [&](const NewView& news) { printer.print(views.of(news)); };
-  Session session(config, std::move(group), options.quiet);
+  Session session(config, std::move(group), {.quiet = options.quiet, .json = options.json});
   session.drop_deliveries();
   const PrintedSession printed(session, printer);
   printer.print(in_view_line(session.group(), options.json));

@@ -115,7 +115,7 @@ int run_send(const SendOptions& options) {
   require_fitting_block(require_subgroup(config, options.subgroup, SubgroupUse::send), options);
   GroupOptions group;
   group.on_view = [&](const NewView& news) { warn_if_inadequate(news, options.subgroup); };
-  Session session(config, std::move(group), options.quiet);
+  Session session(config, std::move(group), {.quiet = options.quiet, .json = options.json});
   session.drop_deliveries();
   MessageSender sender(session.group().subgroup(options.subgroup), options.block_bytes);
   std::array<char, 65536> buffer;

@@ -11,13 +11,13 @@
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <spindrift/group/observer.hpp>
 
 #include "commands.hpp"
 #include "escaped.hpp"
 #include "exit_code.hpp"
+#include "json_output.hpp"
 #include "number_option.hpp"
 #include "options.hpp"
 #include "output.hpp"
@@ -41,6 +41,8 @@ nlohmann::json json_of(const std::optional<MessagePlace>& place) {
 std::string text_of(const MessagePlace& place) {
   return fmt::format("[{}.{}]", place.view.value(), place.sequence.value());
 }
+
+constexpr int format_version = 1;  ///< of a line of JSON
 
 /// Writes deliveries to standard output, as far as that takes them.
 class Printer {
@@ -80,21 +82,23 @@ class Printer {
     const std::string_view text(reinterpret_cast<const char*>(delivery.payload.data()), delivery.payload.size());
     if (!options_.json)
       return fmt::format("{} {}: {}\n", text_of(MessagePlace::of(delivery)), delivery.sender.value(), escaped(text));
-    const nlohmann::json line{{"view", delivery.view.value()},
-                              {"sequence", delivery.sequence.value()},
-                              {"node", delivery.sender.value()},
-                              {"index", delivery.index.value()},
-                              {"bytes", text.size()},
-                              {"text", text}};
-    return line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+    return one_line_of(versioned(format_version, {{"view", delivery.view.value()},
+                                                  {"sequence", delivery.sequence.value()},
+                                                  {"node", delivery.sender.value()},
+                                                  {"index", delivery.index.value()},
+                                                  {"bytes", text.size()},
+                                                  {"text", text}})) +
+           "\n";
   }
 
   [[nodiscard]] std::string line_of(const Gap& gap) const {
     if (options_.json) {
       const nlohmann::json messages = gap.messages ? nlohmann::json(*gap.messages) : nlohmann::json();
-      const nlohmann::json line{
-          {"gap", {{"after", json_of(gap.after)}, {"last", json_of(gap.last)}, {"messages", messages}}}};
-      return line.dump() + "\n";
+      return one_line_of(versioned(format_version, {{"gap",
+                                                     {{"after", json_of(gap.after)},
+                                                      {"last", json_of(gap.last)},
+                                                      {"messages", messages}}}})) +
+             "\n";
     }
     return "missed " + (gap.messages ? std::to_string(*gap.messages) + " messages" : std::string("messages")) +
            (gap.after ? " behind " + text_of(*gap.after) : "") + (gap.last ? " up to " + text_of(*gap.last) : "") + "\n";
@@ -117,7 +121,7 @@ int exit_code(const Printer& printer) {
 int run_member(const TailOptions& options) {
   const Config config = load_config(options);
   require_subgroup(config, options.subgroup, SubgroupUse::receive);
-  Session session(config, {}, options.quiet);
+  Session session(config, {}, {.quiet = options.quiet, .json = options.json});
   Printer printer(options, [&session] { session.request_stop(); });
   session.drop_deliveries(options.subgroup);
   const auto print = [&printer](std::span<const Delivery> batch) {

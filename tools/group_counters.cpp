@@ -38,7 +38,7 @@ Result<GroupCounters> read_group_counters(const std::string& directory) {
     if (node) {
       counters.nodes.push_back(std::move(node).value());
     } else if (files::exists(entry.path(), unknown) || unknown) {  // else its node left meanwhile
-      counters.problems.push_back(node.error().to_string());
+      counters.problems.push_back(std::move(node).error());
     }
   }
   if (error) {
@@ -48,7 +48,8 @@ Result<GroupCounters> read_group_counters(const std::string& directory) {
   }
   std::sort(counters.nodes.begin(), counters.nodes.end(),
             [](const NodeCounters& a, const NodeCounters& b) { return a.node < b.node; });
-  std::sort(counters.problems.begin(), counters.problems.end());
+  std::sort(counters.problems.begin(), counters.problems.end(),
+            [](const Error& a, const Error& b) { return a.to_string() < b.to_string(); });
   return counters;
 }
 

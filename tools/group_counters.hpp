@@ -18,8 +18,8 @@ struct NodeCounters {
 };
 
 struct GroupCounters {
-  std::vector<NodeCounters> nodes;    ///< by node id
-  std::vector<std::string> problems;  ///< files that could not be read, as errors
+  std::vector<NodeCounters> nodes;  ///< by node id
+  std::vector<Error> problems;      ///< files that could not be read, by their text
 };
 
 /// Reads every file of counters of a directory. Errors: resource if the directory cannot be read; broken files are problems.

@@ -49,7 +49,7 @@ Result<GroupReport> read_group(const std::string& directory) {
     if (entry.path().extension() != status_suffix) continue;
     auto status = group::read_status(entry.path().string());
     if (!status) {
-      report.problems.push_back(status.error().to_string());
+      report.problems.push_back(std::move(status).error());
       continue;
     }
     NodeReport node{std::move(*status), {}};
@@ -64,7 +64,8 @@ Result<GroupReport> read_group(const std::string& directory) {
   std::sort(report.nodes.begin(), report.nodes.end(),
             [](const NodeReport& a, const NodeReport& b) { return a.status.node < b.status.node; });
   mark_removed(report);
-  std::sort(report.problems.begin(), report.problems.end());
+  std::sort(report.problems.begin(), report.problems.end(),
+            [](const Error& a, const Error& b) { return a.to_string() < b.to_string(); });
   return report;
 }
 

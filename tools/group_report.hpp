@@ -36,8 +36,8 @@ struct Departure {
 };
 
 struct GroupReport {
-  std::vector<NodeReport> nodes;      ///< by node id
-  std::vector<std::string> problems;  ///< files that could not be read, as errors
+  std::vector<NodeReport> nodes;  ///< by node id
+  std::vector<Error> problems;    ///< files that could not be read, by their text
 
   [[nodiscard]] bool partition_safety() const;
   /// The status with the greatest view of a node that runs, else of any; null if nobody has seen a view.

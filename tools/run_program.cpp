@@ -21,7 +21,7 @@
 
 #include <spindrift/core/config/nearest.hpp>
 
-#include "escaped.hpp"
+#include "error_output.hpp"
 #include "exit_code.hpp"
 #include "output.hpp"
 
@@ -38,10 +38,9 @@ void occupy_standard_descriptors() {
 }
 
 /// An exception for want of memory would end a thread of the library without a word.
+template <ErrorForm form>
 [[noreturn]] void on_no_memory() {
-  constexpr std::string_view text =
-      "spindrift: this process gets no more memory; fix: raise the limit of address space (ulimit -v), or the memory of the "
-      "container or the machine\n";
+  const std::string_view text = no_memory_line(form);
   [[maybe_unused]] const auto written = ::write(STDERR_FILENO, text.data(), text.size());
   std::_Exit(number(ExitCode::resource));
 }
@@ -119,18 +118,18 @@ Error usage_error(const CLI::App& app, const CLI::ParseError& mistake) {
 }
 
 /// Tells the error, and returns its code.
-int end_with(const CLI::App& app, const Error& error) {
+int end_with(ErrorForm form, const CLI::App& app, const Error& error) {
   if (is_reader_gone(error)) return number(ExitCode::success);
-  std::fprintf(stderr, "%s: %s\n", app.get_name().c_str(), harmless(error.to_string()).c_str());
+  std::fputs(error_line(form, app.get_name(), error).c_str(), stderr);
   return number(exit_code_of(error.kind()));
 }
 
 /// Does the work that the command line chooses.
-int parse_and_work(CLI::App& app, const Work& chosen, int argument_count, char** arguments) {
+int parse_and_work(CLI::App& app, const Work& chosen, std::span<char* const> arguments) {
   require_stack();
-  require_known_command(app, {arguments, static_cast<std::size_t>(argument_count)});
+  require_known_command(app, arguments);
   try {
-    app.parse(argument_count, arguments);
+    app.parse(static_cast<int>(arguments.size()), arguments.data());
   } catch (const CLI::Success& help) {  // --help and --version
     std::ostringstream text;
     const int code = app.exit(help, text, text);
@@ -144,21 +143,24 @@ int parse_and_work(CLI::App& app, const Work& chosen, int argument_count, char**
 
 }  // namespace
 
-int run_program(CLI::App& app, const Work& chosen, int argument_count, char** arguments) {
+int run_program(CLI::App& app, const Work& chosen, int argument_count, char** argument_values) {
+  const std::span<char* const> arguments(argument_values, static_cast<std::size_t>(argument_count));
+  const ErrorForm form = error_form_of(arguments);
   occupy_standard_descriptors();
   std::signal(SIGPIPE, SIG_IGN);  // a reader that goes away is an error of a write, not this member's death
-  std::set_new_handler(on_no_memory);
+  const bool json = form == ErrorForm::json;
+  std::set_new_handler(json ? on_no_memory<ErrorForm::json> : on_no_memory<ErrorForm::text>);
   try {
-    const int code = parse_and_work(app, chosen, argument_count, arguments);
+    const int code = parse_and_work(app, chosen, arguments);
     value_or_throw(flush_output());
     return code;
   } catch (const Exception& failure) {
-    return end_with(app, failure.error());
+    return end_with(form, app, failure.error());
   } catch (const std::system_error& failure) {
-    return end_with(app, std::ferror(stdout) == 0 ? Error(ErrorKind::resource, failure.what())
-                                                  : output_error(failure.code().value()));
+    return end_with(form, app, std::ferror(stdout) == 0 ? Error(ErrorKind::resource, failure.what())
+                                                        : output_error(failure.code().value()));
   } catch (const std::exception& failure) {
-    std::fprintf(stderr, "%s: %s\n", app.get_name().c_str(), harmless(failure.what()).c_str());
+    std::fputs(failure_line(form, app.get_name(), failure.what()).c_str(), stderr);
     return number(ExitCode::failure);
   }
 }

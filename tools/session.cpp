@@ -13,7 +13,6 @@
 #include <cstdlib>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <spindrift/core/guarded_directory.hpp>
 #include <spindrift/core/ids_text.hpp>
@@ -23,6 +22,7 @@
 
 #include "exit_code.hpp"
 #include "output.hpp"
+#include "view_line.hpp"
 
 namespace spindrift::tools {
 namespace {
@@ -88,14 +88,14 @@ StopSignals::~StopSignals() {
   signal_event.store(-1, std::memory_order_relaxed);
 }
 
-JoinInterrupt::JoinInterrupt(const StopSignals& signals, const Config& config, JoinProgress* progress)
+JoinInterrupt::JoinInterrupt(const StopSignals& signals, const Config& config, JoinProgress* progress, ErrorForm form)
     : over_(make_event()), waiting_([](const Line& line, std::uint64_t) {
         write_to_standard_error("spindrift: " + line.text + "\n");
       }) {
-  thread_ = value_or_throw(start_thread([this, &signals, config, progress] {
+  thread_ = value_or_throw(start_thread([this, &signals, config, progress, form] {
     if (!await_signal(signals, progress)) return;
     leave_word(config);
-    std::fputs("spindrift: interrupted before this member was in a view\n", stderr);
+    write_to_standard_error(interruption_line(form, "spindrift", "interrupted before this member was in a view"));
     std::_Exit(number(ExitCode::interrupted));
   }));
 }
@@ -118,9 +118,10 @@ JoinInterrupt::~JoinInterrupt() {
   thread_.join();
 }
 
-Session::Session(const Config& config, GroupOptions options, bool quiet)
+Session::Session(const Config& config, GroupOptions options, const SessionOutput& output)
     : progress_(SystemClock().now(), config.join_timeout(), ::isatty(STDERR_FILENO) == 1),
-      joining_(std::in_place, signals_, config, quiet ? nullptr : &progress_),
+      joining_(std::in_place, signals_, config, output.quiet ? nullptr : &progress_,
+               output.json ? ErrorForm::json : ErrorForm::text),
       requested_(make_event()),
       ended_(make_event()),
       group_(config, telling(std::move(options), progress_)) {
@@ -207,12 +208,11 @@ void Session::finish() {
 std::string in_view_line(const Group& group, bool json) {
   const View view = group.view();
   if (json) {
-    const nlohmann::json line{{"event", "in view"},
-                              {"node", group.self()},
-                              {"view", view.id},
-                              {"members", view.members},
-                              {"subgroups", group.subgroup_names()}};
-    return line.dump();
+    return event_line({{"event", "in view"},
+                       {"node", group.self()},
+                       {"view", view.id},
+                       {"members", view.members},
+                       {"subgroups", group.subgroup_names()}});
   }
   return fmt::format("in view: node {}, members {}, subgroups {}", group.self(), listed(view.members),
                      listed(group.subgroup_names()));

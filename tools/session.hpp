@@ -14,6 +14,7 @@
 #include <spindrift/core/line_writer.hpp>
 #include <spindrift/group/group.hpp>
 
+#include "error_output.hpp"
 #include "join_progress.hpp"
 
 namespace spindrift::tools {
@@ -40,11 +41,11 @@ class StopSignals {
 
 /// While it lives, a signal ends the process with the exit code for that: a member that looks for its group has nothing to
 /// leave, and its connections end with it; its status says so. A thread, for the one that joins waits. The same thread says
-/// for whom, unless `progress` is null.
+/// for whom, unless `progress` is null. `form` is that of the interrupted command's last word.
 class JoinInterrupt {
  public:
   /// Throws resource.
-  JoinInterrupt(const StopSignals& signals, const Config& config, JoinProgress* progress);
+  JoinInterrupt(const StopSignals& signals, const Config& config, JoinProgress* progress, ErrorForm form);
   ~JoinInterrupt();
   JoinInterrupt(const JoinInterrupt&) = delete;
   JoinInterrupt& operator=(const JoinInterrupt&) = delete;
@@ -55,6 +56,12 @@ class JoinInterrupt {
   FileDescriptor over_;
   LineWriter waiting_;  ///< says for whom this member waits, to a reader who may have stopped
   std::thread thread_;
+};
+
+/// The choices about what a session says on standard error.
+struct SessionOutput {
+  bool quiet = false;  ///< not for whom it waits
+  bool json = false;   ///< that it was interrupted, as JSON
 };
 
 class Session {
@@ -68,8 +75,7 @@ class Session {
   };
 
   /// Joins. Throws what Group's constructor throws. A signal before the group is in view ends the process with code 130.
-  /// Says on standard error for whom it waits, unless `quiet`.
-  explicit Session(const Config& config, GroupOptions options = {}, bool quiet = false);
+  Session(const Config& config, GroupOptions options, const SessionOutput& output);
   /// Leaves if that was not done.
   ~Session();
   Session(const Session&) = delete;

@@ -1,10 +1,13 @@
 // Describing a change of the view.
 #include "view_line.hpp"
 
+#include <utility>
+
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <spindrift/core/ids_text.hpp>
+
+#include "json_output.hpp"
 
 namespace spindrift::tools {
 namespace {
@@ -16,13 +19,22 @@ std::string json_line(const NewView& news, NodeId self) {
   for (const SubgroupView& subgroup : news.view.subgroups) {
     if (!subgroup.inadequate.empty()) inadequate.push_back({{"subgroup", subgroup.name}, {"reason", subgroup.inadequate}});
   }
-  const nlohmann::json line{
-      {"event", "view"},       {"node", self},      {"view", news.view.id}, {"members", news.view.members},
-      {"joined", news.joined}, {"left", news.left}, {"failed", failed},     {"inadequate", inadequate}};
-  return line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  return event_line({{"event", "view"},
+                     {"node", self},
+                     {"view", news.view.id},
+                     {"members", news.view.members},
+                     {"joined", news.joined},
+                     {"left", news.left},
+                     {"failed", failed},
+                     {"inadequate", inadequate}});
 }
 
 }  // namespace
+
+std::string event_line(nlohmann::json event) {
+  constexpr int version = 1;
+  return one_line_of(versioned(version, std::move(event)));
+}
 
 std::string view_line(const NewView& news, NodeId self, bool json) {
   if (json) return json_line(news, self);

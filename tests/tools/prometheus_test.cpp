@@ -78,8 +78,9 @@ TEST_CASE("samples of one metric stand together, also where nodes have several")
 TEST_CASE("a status says of a node that runs how it fares, and of one that died only that") {
   const GroupReport report{
       .nodes = {report_of(1, NodeReport::Condition::running), report_of(2, NodeReport::Condition::died)},
-      .problems = {"a broken file"}};
-  const std::string text = prometheus_text("orders", report, {.nodes = {}, .problems = {"another"}});
+      .problems = {Error(ErrorKind::bad_input, "a broken file")}};
+  const GroupCounters counters{.nodes = {}, .problems = {Error(ErrorKind::bad_input, "another")}};
+  const std::string text = prometheus_text("orders", report, counters);
   CHECK_THAT(text, Contains("spindrift_node_running{group=\"orders\",node=\"1\"} 1\n") &&
                        Contains("spindrift_node_running{group=\"orders\",node=\"2\"} 0\n") &&
                        Contains("spindrift_node_view{group=\"orders\",node=\"1\"} 7\n") &&

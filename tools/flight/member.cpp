@@ -170,7 +170,7 @@ class FlightMember {
         tally_(
             recording_, plan_, view_.subgroups.size(),
             [this](std::size_t topic, const Sender& sender, std::uint64_t number) { on_assigned(topic, sender, number); }),
-        session_(config, group_options(), true) {}
+        session_(config, group_options(), {.quiet = true}) {}
 
   ExitCode run() {
     running_.store(true, std::memory_order_release);

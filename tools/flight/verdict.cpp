@@ -9,6 +9,8 @@
 
 #include <spindrift/core/ids_text.hpp>
 
+#include "json_output.hpp"
+
 namespace spindrift::tools {
 namespace {
 
@@ -247,11 +249,12 @@ void print_text(const FlightReport& report) {
 }
 
 void print_json(const FlightReport& report) {
+  constexpr int version = 1;
   const auto& damage = report.recording.damage();
   nlohmann::json json{{"recording", report.recording.name()},
                       {"config", report.config},
                       {"samples", report.recording.samples().size()},
-                      {"damage", damage ? nlohmann::json(damage->to_string()) : nlohmann::json()},
+                      {"damage", damage ? json_of(*damage) : nlohmann::json()},
                       {"ok", report.verdict.ok()},
                       {"exit_code", number(report.verdict.code)}};
   json["members"] = nlohmann::json::array();
@@ -265,7 +268,7 @@ void print_json(const FlightReport& report) {
                                  {"equal", static_cast<bool>(report.verdict.sequence_equal[s])}});
   }
   json["views"] = views_json(report);
-  fmt::print("{}\n", json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+  print_document(versioned(version, std::move(json)));
 }
 
 }  // namespace spindrift::tools

@@ -1,0 +1,397 @@
+#!/usr/bin/env python3
+"""json_test.py SPINDRIFT SCHEMAS KIND: what the command prints of that kind with --json is what SCHEMAS/KIND.json describes, and nothing
+else: an object with one field more, or one that it must have less, is refused. KIND `schemas` compares the schemas with the commands.
+77 (skipped) where Debian's python3-jsonschema is not installed."""
+import contextlib
+import copy
+import json
+import pathlib
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+try:
+    import jsonschema
+except ImportError:
+    print('skipped: JSON beside its schemas: jsonschema is not installed (apt-get install python3-jsonschema)')
+    sys.exit(77)
+
+SPINDRIFT, SCHEMAS, KIND = sys.argv[1], pathlib.Path(sys.argv[2]), sys.argv[3]
+PATIENCE = 60  # seconds
+EXACT = 2 ** 53  # a reader of JSON may round what is greater
+# Commands below `bench` share a kind. Errors come from all of them.
+KINDS = {'node': 'node', 'tail': 'tail', 'counters': 'counters', 'group status': 'group_status', 'group members': 'group_members',
+         'group why': 'group_why', 'doctor': 'doctor', 'config check': 'config_check', 'config show': 'config_show',
+         'keys show': 'keys_show', 'demo': 'demo', 'bench': 'bench'}
+# Objects whose fields are names that users give, or that depend on the bench.
+MAPS = {'counters', 'digests', 'parameters', 'delivered', 'gap_ms'}
+CONFIG = '''[SPINDRIFT]
+members = 0, 1, 2
+runtime_directory = {directory}
+suspect_after_ms = {suspect_after_ms}
+join_timeout_ms = 30000
+[LAYOUT]
+json_layout = '[{{"name": "orders"}}, {{"name": "audit", "senders": [1]}}]'
+'''
+
+
+def run(*words, code=0, **options):
+    done = subprocess.run([SPINDRIFT, *map(str, words)], capture_output=True, timeout=PATIENCE, check=False, **options)
+    assert done.returncode == code, f'{words} ended with {done.returncode}, not {code}: {done.stdout.decode()}{done.stderr.decode()}'
+    return done
+
+
+def validator(kind):
+    return jsonschema.Draft202012Validator(json.loads((SCHEMAS / f'{kind}.json').read_text()))
+
+
+def places(value, name=''):
+    """Paths of all objects in it, of a list's only those that differ in their fields; with the name of the field that holds each."""
+    if isinstance(value, dict):
+        yield (), name
+        for key, below in value.items():
+            yield from (((key, *path), last) for path, last in places(below, key))
+    elif isinstance(value, list):
+        forms = {}
+        for number, each in enumerate(value):
+            forms.setdefault(tuple(sorted(each)) if isinstance(each, dict) else None, number)
+        for number in forms.values():
+            yield from (((number, *path), last) for path, last in places(value[number], ''))
+
+
+def at(value, path):
+    for step in path:
+        value = value[step]
+    return value
+
+
+def numbers(value):
+    if isinstance(value, (dict, list)):
+        for each in value.values() if isinstance(value, dict) else value:
+            yield from numbers(each)
+    elif isinstance(value, int) and not isinstance(value, bool):
+        yield value
+
+
+def check(document, kind=KIND):
+    """The document is one of that kind; a field more or less is noticed wherever there is an object."""
+    judge = validator(kind)
+    judge.validate(document)
+    assert document['version'] == 1
+    assert all(number <= EXACT for number in numbers(document)), document
+    for path, name in places(document):
+        more = copy.deepcopy(document)
+        at(more, path)['planted'] = []
+        assert not judge.is_valid(more), f'{kind}: a field more at {path} is not noticed'
+        for field in [] if name in MAPS else at(document, path):
+            less = copy.deepcopy(document)
+            del at(less, path)[field]
+            assert not judge.is_valid(less), f'{kind}: {field} at {path} may be missing'
+    return document
+
+
+def output_of(*words, code=0, kind=KIND):
+    done = run(*words, code=code)
+    return check(json.loads(done.stdout), kind)
+
+
+def error_of(*words, code, **options):
+    """The line for which a program looks: other lines of standard error are the log's, or say for whom a member waits."""
+    done = run(*words, code=code, **options)
+    line, = [line for line in done.stderr.decode().splitlines() if line.startswith('{')]
+    assert 'spindrift: ' not in done.stderr.decode().replace('spindrift: waiting for', ''), done.stderr
+    document = check(json.loads(line), 'error')
+    assert document['exit_code'] == code and document['error']['message'], document
+    return document['error']
+
+
+class Member:
+    """A process whose lines are all of the kind that it prints."""
+
+    def __init__(self, kind, *words, **options):
+        self.process = subprocess.Popen([SPINDRIFT, *map(str, words)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, **options)
+        self.kind, self.lines = kind, []
+
+    def next(self):
+        line = self.process.stdout.readline()
+        assert line, f'{self.process.args} ended after {self.lines[-3:]}'
+        self.lines.append(check(json.loads(line), self.kind))
+        return self.lines[-1]
+
+    def wait_for(self, **fields):
+        while True:
+            line = self.next()
+            if all(line.get(field) == value for field, value in fields.items()):
+                return line
+
+    def end(self, how=signal.SIGTERM):
+        self.process.send_signal(how)
+        rest, _ = self.process.communicate(timeout=PATIENCE)
+        self.lines += [check(json.loads(line), self.kind) for line in rest.splitlines()]
+        return self.process.returncode
+
+
+class Group(contextlib.ExitStack):
+    """A configuration, and the members that a test starts; they end with the block."""
+
+    def __init__(self, suspect_after_ms=2000):
+        super().__init__()
+        self.directory = pathlib.Path(self.enter_context(tempfile.TemporaryDirectory(prefix='spindrift-')))
+        self.config = self.directory / 'group.cfg'
+        self.config.write_text(CONFIG.format(directory=self.directory, suspect_after_ms=suspect_after_ms))
+        self.files = self.directory / 'spindrift'
+
+    def start(self, kind, node, *more, **options):
+        member = Member(kind, kind, '--config', self.config, '--id', node, '--json', *more, **options)
+        self.callback(member.process.stdout.close)
+        self.callback(member.process.wait)
+        self.callback(member.process.kill)
+        return member
+
+    def start_alone(self):
+        """A member that waits for the others, and has left a status."""
+        member = self.start('node', 0)
+        while not (self.files / '0.status').exists():
+            assert member.process.poll() is None, 'it ended'
+            time.sleep(0.001)  # nobody tells when it is written
+        return member
+
+    def found(self):
+        members = [self.start('node', node) for node in range(3)]
+        for member in members:
+            member.wait_for(event='in view')
+        return members
+
+
+class Kinds(unittest.TestCase):
+    """Each test is one KIND."""
+
+    def test_schemas(self):
+        kinds = {path.stem for path in SCHEMAS.glob('*.json')}
+        self.assertEqual(kinds, {*KINDS.values(), 'error'})
+        with_json = {' '.join(words) for words in commands() if '--json' in help_of(*words)}
+        built = set(KINDS) - (set() if ('bench', 'limits') in commands() else {'bench'})
+        self.assertEqual({'bench' if name.startswith('bench ') else name for name in with_json}, built)
+        page = (SCHEMAS.parent / 'cli.md').read_text()
+        definitions = {}
+        for kind in kinds:
+            schema = json.loads((SCHEMAS / f'{kind}.json').read_text())
+            jsonschema.Draft202012Validator.check_schema(schema)
+            self.assertIn(f'schemas/{kind}.json', page)
+            for name, definition in schema.get('$defs', {}).items():
+                self.assertEqual(definitions.setdefault(name, definition), definition, f'{kind}: another {name} than elsewhere')
+            self.judge_strictness(kind, schema)
+
+    def judge_strictness(self, kind, schema):
+        if isinstance(schema, list):
+            for each in schema:
+                self.judge_strictness(kind, each)
+        if not isinstance(schema, dict):
+            return
+        if 'properties' in schema and schema.get('type') == 'object':
+            self.assertIs(schema['additionalProperties'], False, kind)
+            self.assertEqual(sorted(schema['required']), sorted(schema['properties']), kind)
+        elif schema.get('type') == 'object':
+            self.assertTrue({'type', '$ref'} & set(schema['additionalProperties']), kind)
+        for each in schema.values():
+            self.judge_strictness(kind, each)
+
+    def test_node(self):
+        with Group() as group:
+            zero, one, two = group.found()
+            one.end(signal.SIGKILL)
+            self.assertEqual(zero.wait_for(event='view', view=1)['failed'][0]['node'], 1)
+            self.assertEqual(two.end(), 0)
+            self.assertEqual(zero.wait_for(event='view', view=2)['left'], [2])
+            back = group.start('node', 1)
+            back.wait_for(event='in view')
+            self.assertEqual(zero.wait_for(event='view', view=3)['joined'], [1])
+            for member in (back, zero):
+                self.assertEqual(member.end(), 0)
+            self.assertEqual({line['event'] for line in zero.lines}, {'joining', 'in view', 'view', 'leaving', 'left'})
+            self.assertTrue(any(line.get('inadequate') for line in zero.lines))
+
+    def test_tail(self):
+        with Group() as group:
+            tail = group.start('tail', 1, '--subgroup', 'orders', '--count', 3)
+            node = group.start('node', 2)
+            run('send', '--config', group.config, '--id', 0, '--subgroup', 'orders', input=b'one\n\xfftwo\nthree\n')
+            self.assertEqual([tail.next()['text'] for _ in range(3)], ['one', '\ufffdtwo', 'three'])
+            self.assertEqual(tail.process.wait(PATIENCE), 0)
+            node.wait_for(event='view', left=[1])
+
+    def test_counters(self):
+        with Group() as group:
+            group.found()
+            (group.files / '7.counters').write_text('nonsense')
+            everything = output_of('counters', '--config', group.config, '--json', code=1)
+            self.assertEqual([node['node'] for node in everything['nodes']], [0, 1, 2])
+            self.assertIn('7.counters', everything['problems'][0]['place'])
+            self.assertEqual(run('counters', '--config', group.config, '--format', 'json', code=1).stderr, b'')
+            one = output_of('counters', '--config', group.config, '--id', 1, '--format', 'json')
+            self.assertEqual(one['counters']['views.installed'], 1)
+
+    def test_group_status(self):
+        with Group() as group:
+            waiting = group.start_alone()
+            self.assertIsNone(output_of('group', 'status', '--config', group.config, '--json')['nodes'][0]['view'])
+            others = [group.start('node', node) for node in (1, 2)]
+            for member in (waiting, *others):
+                member.wait_for(event='in view')
+            (group.files / '7.status').write_text('{}')
+            status = output_of('group', 'status', '--group-dir', group.files, '--json', code=1)
+            self.assertEqual([node['condition'] for node in status['nodes']], ['active'] * 3)
+            self.assertEqual(len({node['incarnation'] for node in status['nodes']}), 3)
+            self.assertIn('7.status', status['problems'][0]['place'] + status['problems'][0]['message'])
+
+    def test_group_members(self):
+        with Group() as group:
+            waiting = group.start_alone()
+            self.assertIsNone(output_of('group', 'members', '--config', group.config, '--json')['newest']['view'])
+            others = [group.start('node', node) for node in (1, 2)]
+            for member in (waiting, *others):
+                member.wait_for(event='in view')
+            told = output_of('group', 'members', '--config', group.config, '--json')
+            self.assertEqual([member['node'] for member in told['newest']['members']], [0, 1, 2])
+            table = run('group', 'members', '--config', group.config).stdout.decode()
+            for member in told['newest']['members']:
+                self.assertIn(member['incarnation'], table)
+
+    def test_group_why(self):
+        kinds = set()
+
+        def look(group):
+            found = output_of('group', 'why', '--config', group.config, '--json')['findings']
+            kinds.update(finding['kind'] for finding in found)
+
+        with Group(suspect_after_ms=300) as group:
+            zero, one, two = group.found()
+            look(group)
+            two.process.send_signal(signal.SIGSTOP)  # it does not take note of its removal
+            zero.wait_for(event='view', view=1)
+            one.wait_for(event='view', view=1)
+            look(group)
+            two.end(signal.SIGKILL)
+            self.assertEqual(one.end(), 0)
+            zero.wait_for(event='view', left=[1])
+            look(group)
+            # What an application does to its member, which this command has none of, stands in the same file.
+            zero.process.send_signal(signal.SIGSTOP)
+            path = group.files / '0.status'
+            path.write_text(json.dumps(json.loads(path.read_text()) | {'leave_waits': 'a handler', 'handler_at_work': 'on_delivery'}))
+            look(group)
+        with Group() as group:
+            group.start_alone().end(signal.SIGKILL)
+            look(group)
+        self.assertEqual(kinds, {'removed', 'left', 'died', 'unaware', 'gone', 'ended', 'inadequate', 'blocked', 'leaving', 'handler'})
+
+    def test_doctor(self):
+        self.assertTrue(output_of('doctor', '--json')['ok'])
+        with Group() as group:
+            output_of('doctor', '--config', group.config, '--id', 1, '--json')
+            bad = output_of('doctor', '--config', group.config, '--set', 'SPINDRIFT/log_file=/nowhere/log', '--json', code=7)
+            self.assertIn('bad', [finding['grade'] for finding in bad['findings']])
+
+    def test_config_check(self):
+        with Group() as group:
+            self.assertTrue(output_of('config', 'check', group.config, '--json')['ok'])
+            group.config.write_text('nonsense\n' * 101)
+            bad = output_of('config', 'check', group.config, '--json', code=2)
+            self.assertEqual((len(bad['problems']), bad['ok']), (100, False))
+            self.assertGreater(bad['problem_count'], 100)
+            self.assertEqual(bad['problems'][0]['place'], f'{group.config}:1')
+
+    def test_config_show(self):
+        with Group() as group:
+            everything = output_of('config', 'show', '--effective', group.config, '--json')
+            self.assertGreater(len(everything['values']), 20)
+            self.assertEqual(output_of('config', 'show', group.config, '--json')['digest'], everything['digest'])
+
+    def test_keys_show(self):
+        with tempfile.TemporaryDirectory() as directory:
+            run('keys', 'init', 'orders', '--dir', directory, '--nodes', '0,1')
+            for role in ('observer', 'client', 'admin'):
+                run('keys', 'add', 'orders', '--dir', directory, f'--{role}', f'some-{role}')
+            run('keys', 'revoke', 'orders', '--dir', directory, '--nodes', 1)
+            shown = output_of('keys', 'show', 'orders', '--dir', directory, '--json')
+            self.assertEqual(len(shown['certificates']), 5)
+            self.assertEqual(output_of('keys', 'show', f'{directory}/0', '--json')['problem'], None)
+            refused = output_of('keys', 'show', f'{directory}/1', '--json', code=2)
+            self.assertTrue(refused['certificates'][0]['revoked'])
+            self.assertEqual(error_of('keys', 'show', f'{directory}/1', '--json', code=2), refused['problem'])
+
+    def test_demo(self):
+        self.assertTrue(output_of('demo', '--json')['ok'])
+        hurried = output_of('demo', '--json', '--rate', 'real', '--patience', '0.2', code=5)
+        self.assertFalse(hurried['members'][0]['ok'])
+        recording = SCHEMAS.parent.parent / 'examples/flight/sample_log_small.ulg'
+        with tempfile.TemporaryDirectory() as directory:
+            cut = pathlib.Path(directory) / 'cut.ulg'
+            cut.write_bytes(recording.read_bytes()[:300000])
+            self.assertTrue(output_of('demo', cut, '--json', code=1)['damage']['message'])
+
+    def test_bench(self):
+        figures = []
+        for words in (['limits', '--members', '2', '--size', '100', '--threads', '1', '--seconds', '0.01'],
+                      ['multicast', '--members', '2', '--size', '100', '--senders', 'one', '--messages', '1000']):
+            done = run('bench', *words, '--repeat', '1', '--json', '-')
+            figures += [check(json.loads(line)) for line in done.stdout.decode().splitlines()]
+        self.assertIn(None, [figure['limit_median'] for figure in figures])
+        self.assertTrue(any(figure['ratio'] for figure in figures))
+
+    def test_error(self):
+        with Group() as group:
+            missing = error_of('node', '--config', '/nowhere.cfg', '--json', code=2)
+            self.assertEqual((missing['kind'], missing['place']), ('bad config', '/nowhere.cfg'))
+            self.assertIn('`node`', error_of('nod', '--json', code=2)['fix'])
+            error_of('node', '--json', '--no-such-option', code=2)
+            error_of('counters', '--config', group.config, '--format', 'json', code=7)
+            error_of('counters', '--config', group.config, '--format=json', '--id', 0, code=7)
+            error_of('bench', 'limits', '--json', '-', '--members', '1', code=2)
+            late = error_of('node', '--config', group.config, '--id', 0, '--set', 'SPINDRIFT/join_timeout_ms=100', '--json', code=5)
+            self.assertEqual(late['kind'], 'timed out')
+            chain = error_of('counters', '--config', group.config, '--id', 0, '--json', code=7)
+            self.assertTrue(chain['cause'] and chain['fix'])
+            with open('/dev/full', 'w', encoding='utf-8') as full:
+                done = subprocess.run([SPINDRIFT, 'doctor', '--json'], stdout=full, stderr=subprocess.PIPE, check=False)
+            self.assertEqual(check(json.loads(done.stderr), 'error')['exit_code'], done.returncode)
+            self.judge_interruption(group)
+            self.judge_want_of_memory(group)
+
+    def judge_interruption(self, group):
+        words = ['node', '--config', group.config, '--id', '0', '--json']
+        process = subprocess.Popen([SPINDRIFT, *words], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        while 'waiting for' not in process.stderr.readline():
+            self.assertIsNone(process.poll())
+        process.send_signal(signal.SIGTERM)
+        line, = [line for line in process.communicate(timeout=PATIENCE)[1].splitlines() if line.startswith('{')]
+        told = check(json.loads(line), 'error')
+        self.assertEqual((told['error']['kind'], told['exit_code'], process.returncode), ('interrupted', 130, 130))
+
+    def judge_want_of_memory(self, group):
+        """A configuration with more mistakes than there is memory to remember them."""
+        group.config.write_text('x\n' * 400000)
+        limited = ['/bin/bash', '-c', 'ulimit -v 60000 && exec "$0" "$@"', SPINDRIFT, 'config', 'check', group.config, '--json']
+        done = subprocess.run(limited, capture_output=True, text=True, timeout=PATIENCE, check=False)
+        told = check(json.loads(done.stderr), 'error')
+        self.assertEqual((told['error']['message'], told['exit_code'], done.returncode), ('this process gets no more memory', 7, 7))
+
+
+def help_of(*words):
+    return run(*words, '--help').stdout.decode()
+
+
+def commands(*words):
+    """Every command that has none below it, as a tuple of words."""
+    below = re.search(r'^Subcommands:\n((?: +.*\n)+)', help_of(*words), re.MULTILINE)
+    if not below:
+        return [words]
+    return [leaf for name in re.findall(r'^  (\S+)', below.group(1), re.MULTILINE) for leaf in commands(*words, name)]
+
+
+if __name__ == '__main__':
+    unittest.main(argv=[sys.argv[0], f'Kinds.test_{KIND}'])
