@@ -12,7 +12,6 @@
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
-#include <spindrift/core/file_descriptor.hpp>
 #include <spindrift/core/log_value.hpp>
 
 namespace spindrift {
@@ -88,20 +87,6 @@ std::string text_of(std::chrono::system_clock::time_point at) {
                      (now - seconds).count());
 }
 
-/// The file is made anew if somebody has renamed it. Another user that may write it could make the audit say anything.
-Result<FileDescriptor> open_file(const std::string& path) {
-  constexpr mode_t owner_alone = S_IRUSR | S_IWUSR;
-  FileDescriptor file(
-      ::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, owner_alone));
-  if (!file) return system_error("open it", errno).at(path).fix("name a file in a directory that this user may write");
-  struct stat found {};
-  if (::fstat(file.get(), &found) != 0) return system_error("look at it", errno).at(path);
-  if (S_ISREG(found.st_mode) && found.st_uid == ::geteuid() && (found.st_mode & (S_IWGRP | S_IWOTH)) == 0) return file;
-  return Error(ErrorKind::bad_config, "it is no file of this user that nobody else may write")
-      .at(path)
-      .fix("name another file, or chown and chmod 600 this one");
-}
-
 /// Appends lines to a file that may be full, be renamed or be forbidden meanwhile.
 class AuditFile {
  public:
@@ -112,7 +97,7 @@ class AuditFile {
     std::string text = fmt::format("{}time={} {}", torn_ ? "\n" : "", text_of(line.at), line.text);
     if (lost_ > 0) text += fmt::format(" lost={}", lost_);
     text += '\n';
-    const auto file = open_file(path_);
+    const auto file = open_audit_file(path_, AbsentFile::make);  // anew if somebody has renamed it
     if (!file) return on_failure(file.error());
     const ssize_t written = ::write(file->get(), text.data(), text.size());
     if (written != static_cast<ssize_t>(text.size())) {
@@ -148,6 +133,19 @@ std::unique_ptr<LineWriter> writer_to(const std::string& path) {
 }
 
 }  // namespace
+
+Result<FileDescriptor> open_audit_file(const std::string& path, AbsentFile absent) {
+  constexpr mode_t owner_alone = S_IRUSR | S_IWUSR;
+  const int flags = O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
+  FileDescriptor file(::open(path.c_str(), absent == AbsentFile::make ? flags | O_CREAT : flags, owner_alone));
+  if (!file) return system_error("open it", errno).at(path).fix("name a file in a directory that this user may write");
+  struct stat found {};
+  if (::fstat(file.get(), &found) != 0) return system_error("look at it", errno).at(path);
+  if (S_ISREG(found.st_mode) && found.st_uid == ::geteuid() && (found.st_mode & (S_IWGRP | S_IWOTH)) == 0) return file;
+  return Error(ErrorKind::bad_config, "it is no file of this user that nobody else may write")
+      .at(path)
+      .fix("name another file, or chown and chmod 600 this one");
+}
 
 const SystemClock AuditTrail::system_clock;
 

@@ -14,9 +14,11 @@
 #include <vector>
 
 #include <spindrift/core/clock.hpp>
+#include <spindrift/core/file_descriptor.hpp>
 #include <spindrift/core/ids.hpp>
 #include <spindrift/core/line_writer.hpp>
 #include <spindrift/core/log.hpp>
+#include <spindrift/core/result.hpp>
 
 namespace spindrift {
 
@@ -57,6 +59,12 @@ struct AuditEvent {
   std::string reason{};
   std::vector<log::Field> more{};
 };
+
+enum class AbsentFile : std::uint8_t { make, refuse };
+
+/// Opens a file to which lines of the audit may be appended: another user that may write it could make the audit say
+/// anything. Errors: resource, bad_config.
+[[nodiscard]] Result<FileDescriptor> open_audit_file(const std::string& path, AbsentFile absent);
 
 /// Threads: any. Of what strangers cause, refusals and proofs, 40 lines of each in ten seconds are written, and behind them
 /// how many were not. Values are cut at 1000 bytes, and hold printable ASCII alone.

@@ -103,13 +103,13 @@ Finding shared_memory(const HostFacts& host) {
 }
 
 Finding directory(const HostFacts& host, const Needs& needs) {
-  if (!host.directory_error) return {Grade::good, "runtime directory", needs.runtime_directory + " can be used", ""};
-  return finding_of("runtime directory", *host.directory_error);
+  if (!host.files.directory_error)
+    return {Grade::good, "runtime directory", needs.files.runtime_directory + " can be used", ""};
+  return finding_of("runtime directory", *host.files.directory_error);
 }
 
-Finding log(const HostFacts& host, const Needs& needs) {
-  if (!host.log_error) return {Grade::good, "log file", needs.log_file + " can be written", ""};
-  return finding_of("log file", *host.log_error);
+Finding appended_file(const char* what, const std::string& path, const std::optional<Error>& error) {
+  return error ? finding_of(what, *error) : Finding{Grade::good, what, path + " can be written", ""};
 }
 
 Finding barrier(const HostFacts& host) {
@@ -316,10 +316,11 @@ Result<Needs> needs_of(const Config& config) {
   Needs needs;
   needs.members = static_cast<std::uint32_t>(view.members.size());
   needs.spins = config.poll_mode() == PollMode::spin;
-  needs.runtime_directory = config.runtime_directory();
-  needs.status_file = group_directory(config.runtime_directory(), config.group_name()) + "/" +
-                      node_file_name(config.local_id(), status_suffix);
-  needs.log_file = config.log_file();
+  needs.files = {.runtime_directory = config.runtime_directory(),
+                 .status = group_directory(config.runtime_directory(), config.group_name()) + "/" +
+                           node_file_name(config.local_id(), status_suffix),
+                 .log = config.log_file(),
+                 .audit = config.audit_file()};
   needs.stranger = stranger_in(config);
   SPINDRIFT_TRY_ASSIGN(const FabricName name, FabricName::parse(config.fabric()));
   needs.provider = name.provider;
@@ -347,7 +348,10 @@ std::vector<Finding> examine(const HostFacts& host, const std::optional<Needs>& 
                                 privileges(host, needs)};
   if (needs && needs->stranger) findings.push_back(finding_of("node", *needs->stranger));
   if (needs) findings.push_back(directory(host, *needs));
-  if (needs && !needs->log_file.empty()) findings.push_back(log(host, *needs));
+  if (needs && !needs->files.log.empty())
+    findings.push_back(appended_file("log file", needs->files.log, host.files.log_error));
+  if (needs && !needs->files.audit.empty())
+    findings.push_back(appended_file("audit file", needs->files.audit, host.files.audit_error));
   if (needs && !needs->provider.empty()) findings.push_back(libfabric(host, *needs));
   if (needs && needs->verbs) findings.push_back(rdma_core(host));
   if (needs && !needs->address.empty() && !host.network.verbs_error) findings.push_back(address(host, *needs));

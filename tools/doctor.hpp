@@ -44,6 +44,13 @@ struct NetworkFacts {
   std::string keys;                            ///< their identity, and until when they hold
 };
 
+/// By place that a member writes to: why it cannot; none: it can.
+struct FileFacts {
+  std::optional<Error> directory_error;  ///< the runtime directory
+  std::optional<Error> log_error;
+  std::optional<Error> audit_error;
+};
+
 /// The facts that were seen of this host, for this user.
 struct HostFacts {
   std::uint32_t cpus = 1;           ///< that this process may run on
@@ -58,9 +65,8 @@ struct HostFacts {
   ClockFacts clock;
   std::string shared_huge_pages;  ///< "never", "advise", …; empty: unknown
   NetworkFacts network;
-  std::optional<Error> directory_error;  ///< why the runtime directory cannot be used; none: it can
-  std::optional<Error> log_error;        ///< why the log file cannot be written; none: it can
-  Privileges privileges;                 ///< of this process, as a member that is started like it would have them
+  FileFacts files;
+  Privileges privileges;  ///< of this process, as a member that is started like it would have them
 };
 
 /// By which a member proves itself.
@@ -70,15 +76,21 @@ struct KeyNeeds {
   NodeId node;
 };
 
+/// The places of the file system that a member writes to.
+struct FileNeeds {
+  std::string runtime_directory;
+  std::string status;  ///< of this node
+  std::string log;     ///< empty: standard error
+  std::string audit;   ///< empty: the audit is in the log alone
+};
+
 /// The needs of one member of a configuration.
 struct Needs {
   std::uint32_t members = 1;       ///< of the group, at most as many on this host
   std::uint64_t member_bytes = 0;  ///< memory that one member shares
   std::uint64_t rings = 0;         ///< memory files of one view beside its row
   bool spins = false;              ///< its poller never sleeps
-  std::string runtime_directory;
-  std::string status_file;        ///< of this node
-  std::string log_file;           ///< empty: standard error
+  FileNeeds files;
   std::optional<Error> stranger;  ///< that this node, if something says which it is, is no member
   std::string provider;  ///< of libfabric; empty: not needed
   std::string pairs;     ///< of a fabric of virtual queue pairs, what it calls `provider`; empty: it is another fabric

@@ -15,6 +15,7 @@
 #include <sstream>
 
 #include <spindrift/core/asymmetric_barrier.hpp>
+#include <spindrift/core/audit.hpp>
 #include <spindrift/core/guarded_directory.hpp>
 #include <spindrift/fabric/shm/region.hpp>
 #include <spindrift/fabric/tcp/tcp.hpp>
@@ -133,16 +134,34 @@ std::optional<Error> why_no_directory(const files::path& path) {
       "set runtime_directory in [SPINDRIFT] to one that this user may write, on a local file system with space");
 }
 
+bool can_be_made(const std::string& path) {
+  const files::path parent = files::path(path).parent_path();
+  return ::access(parent.empty() ? "." : parent.c_str(), W_OK | X_OK) == 0;
+}
+
 // As a member opens it, but what is not there is not made.
 std::optional<Error> why_no_log(const std::string& path) {
   const FileDescriptor file(::open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC | O_NONBLOCK));
   if (file) return std::nullopt;
   const int refused = errno;
-  const files::path parent = files::path(path).parent_path();
-  if (refused == ENOENT && ::access(parent.empty() ? "." : parent.c_str(), W_OK | X_OK) == 0) return std::nullopt;
+  if (refused == ENOENT && can_be_made(path)) return std::nullopt;
   return system_error("open", refused)
       .at(path)
       .fix("set log_file in [SPINDRIFT] to a file in a directory that is there and that this user may write");
+}
+
+std::optional<Error> why_no_audit(const std::string& path) {
+  std::error_code unknown;
+  if (files::symlink_status(path, unknown).type() == files::file_type::not_found && can_be_made(path)) return std::nullopt;
+  auto file = open_audit_file(path, AbsentFile::refuse);
+  if (file) return std::nullopt;
+  return std::move(file).error();
+}
+
+void look_at_files(FileFacts& facts, const FileNeeds& needs) {
+  facts.directory_error = why_no_directory(needs.runtime_directory);
+  if (!needs.log.empty()) facts.log_error = why_no_log(needs.log);
+  if (!needs.audit.empty()) facts.audit_error = why_no_audit(needs.audit);
 }
 
 std::vector<RdmaDevice> rdma_devices() {
@@ -204,7 +223,7 @@ void look_at_tcp(NetworkFacts& network, const Needs& needs) {
 /// An address that is taken may be so by this node's own member.
 void look_for_member(NetworkFacts& network, const Needs& needs) {
   if (!network.address_error) return;
-  const auto status = group::read_status(needs.status_file);
+  const auto status = group::read_status(needs.files.status);
   if (status && group::runs(*status)) network.member_process = status->process;
 }
 
@@ -240,8 +259,7 @@ HostFacts look_at_host(const std::optional<Needs>& needs) {
   host.clock.unix_seconds = ::time(nullptr);
   host.shared_huge_pages = chosen_in(first_line("/sys/kernel/mm/transparent_hugepage/shmem_enabled"));
   host.network.rdma_devices = rdma_devices();
-  if (needs) host.directory_error = why_no_directory(needs->runtime_directory);
-  if (needs && !needs->log_file.empty()) host.log_error = why_no_log(needs->log_file);
+  if (needs) look_at_files(host.files, needs->files);
   if (needs && !needs->provider.empty()) look_at_fabric(host.network, *needs);
   if (needs && needs->verbs) look_at_verbs(host.network, *needs);
   if (needs && needs->tcp) look_at_tcp(host.network, *needs);

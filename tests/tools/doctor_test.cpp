@@ -1,9 +1,13 @@
 // The doctor's findings on hosts that are well, and on those that lack something.
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 
 #include <catch2/catch.hpp>
+
+#include <spindrift/core/file_descriptor.hpp>
 
 #include "doctor.hpp"
 
@@ -29,7 +33,7 @@ Needs three_members() {
   Needs needs;
   needs.members = 3;
   needs.member_bytes = std::uint64_t{3} << 20;
-  needs.runtime_directory = "/dev/shm/x";
+  needs.files.runtime_directory = "/dev/shm/x";
   return needs;
 }
 
@@ -138,7 +142,7 @@ TEST_CASE("what a container forbids is named") {
   CHECK_THAT(finding(host, std::nullopt, "shared memory").text, Contains("Operation not permitted"));
   host.membarrier = false;
   CHECK(finding(host, std::nullopt, "membarrier").grade == Grade::note);
-  host.directory_error = Error(ErrorKind::refused, "it belongs to user 7").at("/dev/shm/x").fix("chown it");
+  host.files.directory_error = Error(ErrorKind::refused, "it belongs to user 7").at("/dev/shm/x").fix("chown it");
   CHECK(finding(host, three_members(), "runtime directory").grade == Grade::bad);
   CHECK(finding(host, three_members(), "runtime directory").text == "/dev/shm/x: it belongs to user 7");
   CHECK(finding(host, three_members(), "runtime directory").fix == "chown it");
@@ -215,7 +219,7 @@ TEST_CASE("the fabric of RDMA devices needs an active port with an address") {
 
 TEST_CASE("this host's libfabric is asked, and its address tried") {
   Needs needs = three_members();
-  needs.runtime_directory = "/dev/shm";
+  needs.files.runtime_directory = "/dev/shm";
   needs.provider = "tcp";
   needs.address = "127.0.0.1:0";
   const HostFacts good = look_at_host(needs);
@@ -229,7 +233,7 @@ TEST_CASE("this host's libfabric is asked, and its address tried") {
 TEST_CASE("this host can be looked at, with a directory that is there, one that could be made, and one that could not") {
   const auto with_directory = [](const char* directory) {
     Needs needs = three_members();
-    needs.runtime_directory = directory;
+    needs.files.runtime_directory = directory;
     return look_at_host(needs);
   };
   const HostFacts here = look_at_host({});
@@ -237,26 +241,57 @@ TEST_CASE("this host can be looked at, with a directory that is there, one that 
   CHECK(here.memory_available_bytes > 0);
   CHECK(here.open_files_max > 0);
   CHECK(here.memory_file_error.empty());
-  CHECK_FALSE(with_directory("/dev/shm/spindrift-never-made").directory_error);
-  CHECK_THAT(with_directory("/proc/version").directory_error->to_string(), Contains("no directory"));
-  CHECK_THAT(with_directory("/proc/nowhere/here").directory_error->to_string(),
+  CHECK_FALSE(with_directory("/dev/shm/spindrift-never-made").files.directory_error);
+  CHECK_THAT(with_directory("/proc/version").files.directory_error->to_string(), Contains("no directory"));
+  CHECK_THAT(with_directory("/proc/nowhere/here").files.directory_error->to_string(),
              Contains("/proc/nowhere: open: No such file") && Contains("fix: mkdir -m 700 -p /proc/nowhere, "));
 }
 
-TEST_CASE("a log file that cannot be written is found, and none is made") {
-  const auto with_log = [](const char* file) {
+TEST_CASE("a log file or an audit file that cannot be written is found, and none is made") {
+  const auto with = [](const char* log, const char* audit) {
     Needs needs = three_members();
-    needs.log_file = file;
-    return look_at_host(needs);
+    needs.files.log = log;
+    needs.files.audit = audit;
+    return needs;
   };
-  CHECK_FALSE(with_log("/dev/shm/spindrift-never-logged").log_error);
-  CHECK(::access("/dev/shm/spindrift-never-logged", F_OK) != 0);
+  const Needs good = with("/dev/shm/spindrift-never-logged", "/dev/shm/spindrift-never-audited");
+  const HostFacts fine = look_at_host(good);
+  for (const char* what : {"log file", "audit file"}) CHECK(finding(fine, good, what).grade == Grade::good);
+  for (const std::string& file : {good.files.log, good.files.audit}) CHECK(::access(file.c_str(), F_OK) != 0);
+
+  const Needs bad = with("/proc/nowhere/log", "/proc/nowhere/audit");
+  const HostFacts host = look_at_host(bad);
+  CHECK(finding(host, bad, "log file").grade == Grade::bad);
+  CHECK_THAT(finding(host, bad, "log file").text, Contains("/proc/nowhere/log: open: No such file"));
+  CHECK_THAT(finding(host, bad, "log file").fix, Contains("log_file"));
+  CHECK(finding(host, bad, "audit file").grade == Grade::bad);
+  CHECK_THAT(finding(host, bad, "audit file").text, Contains("/proc/nowhere/audit: open it: No such file"));
+  CHECK_THAT(finding(host, bad, "audit file").fix, Contains("a directory that this user may write"));
+}
+
+TEST_CASE("an audit file that others may write is found, as a member would refuse it") {
+  std::string path = "/tmp/spindrift-audit-XXXXXX";
+  const FileDescriptor made(::mkstemp(path.data()));
+  REQUIRE(made);
   Needs needs = three_members();
-  needs.log_file = "/proc/nowhere/log";
-  const HostFacts host = look_at_host(needs);
-  CHECK(finding(host, needs, "log file").grade == Grade::bad);
-  CHECK_THAT(finding(host, needs, "log file").text, Contains("/proc/nowhere/log: open: No such file"));
-  CHECK_THAT(finding(host, needs, "log file").fix, Contains("log_file"));
+  needs.files.audit = path;
+  CHECK_FALSE(look_at_host(needs).files.audit_error);
+  REQUIRE(::fchmod(made.get(), 0622) == 0);
+  const auto refused = look_at_host(needs).files.audit_error;
+  ::unlink(path.c_str());
+  REQUIRE(refused);
+  CHECK_THAT(refused->to_string(), Contains("it is no file of this user that nobody else may write"));
+}
+
+TEST_CASE("the files of a configuration are those that are looked at") {
+  const char text[] =
+      "[SPINDRIFT]\nmembers = 0, 1\ngroup_name = g\nruntime_directory = /run/here\nlog_file = /var/log/a\n"
+      "audit_file = /var/log/b\n[LAYOUT]\njson_layout = '[{\"name\": \"orders\"}]'\n";
+  const FileNeeds files = value_or_throw(needs_of(value_or_throw(Config::parse(text, "test")))).files;
+  CHECK(files.runtime_directory == "/run/here");
+  CHECK(files.status == "/run/here/g/0.status");
+  CHECK(files.log == "/var/log/a");
+  CHECK(files.audit == "/var/log/b");
 }
 
 TEST_CASE("a node that is no member will not start, one that nothing names might") {
