@@ -120,6 +120,7 @@ views::Member::Step GroupCore::step() {
     status_->on_sends_wait(reports_->sends.words());
     reports_->joining.look(*member_, options_.on_waiting);
     status_->on_looking(reports_->joining.words());
+    done.wake_at = std::min(done.wake_at, status_->look(now));
     return done;
   } catch (const std::bad_alloc&) {
     member_->stop(out_of_memory());

@@ -352,6 +352,15 @@ void StatusKeeper::on_handler_at_work(const std::string& what) {
   write();
 }
 
+Time StatusKeeper::look(Time now) {
+  constexpr auto between_attempts = std::chrono::seconds(1);
+  if (unwritten_ && now >= try_at_) {
+    try_at_ = now + between_attempts;
+    write();
+  }
+  return unwritten_ ? try_at_ : never;
+}
+
 void StatusKeeper::on_failure(const Error& why) {
   on_state(std::string(to_string(views::MemberState::failed)),
            MemberStatus::End{std::string(to_string(why.kind())), why.to_string(), wall_clock_ms()});
@@ -375,7 +384,7 @@ void StatusKeeper::block_subgroups() {
 
 void StatusKeeper::write() {
   const auto written = write_status(path_, status_);
-  if (written || std::exchange(warned_, true)) return;
+  if (std::exchange(unwritten_, !written) || written) return;
   log::warn(log::Room::group, "the status file cannot be written", {{"reason", written.error().to_string()}});
 }
 

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include <spindrift/core/clock.hpp>
 #include <spindrift/core/ids.hpp>
 #include <spindrift/core/result.hpp>
 #include <spindrift/core/view.hpp>
@@ -88,8 +89,8 @@ struct MemberStatus {
 /// another time is another.
 [[nodiscard]] bool runs(const MemberStatus& status);
 
-/// A member's own status, kept and written through. Not thread-safe: the poller's. What cannot be written is logged once;
-/// the group goes on.
+/// A member's own status, kept and written through. Not thread-safe: the poller's. What cannot be written is logged, once
+/// until it can be again; the group goes on.
 class StatusKeeper {
  public:
   /// `first` names the process and its group; state and what follows is filled in here.
@@ -109,6 +110,8 @@ class StatusKeeper {
   void on_sends_wait(const std::string& whom);
   /// The handler that holds up this member, with how long it has; empty: none. Another thread's while the poller is in it.
   void on_handler_at_work(const std::string& what);
+  /// Tries again, once a second, what could not be written. Returns when to call it next; never: everything is written.
+  [[nodiscard]] Time look(Time now);
   /// That it gave up before it was in a view.
   void on_failure(const Error& why);
 
@@ -121,7 +124,8 @@ class StatusKeeper {
   std::string path_;
   MemberStatus status_;
   std::string waits_for_;  // while the view is changing
-  bool warned_ = false;
+  bool unwritten_ = false;  // the file is not as the status is, which the log has said
+  Time try_at_{};           // again, then
 };
 
 }  // namespace spindrift::group

@@ -126,6 +126,23 @@ TEST_CASE_METHOD(StatusFixture, "a state of the same name is not written again")
   CHECK(read_status(path)->state == "active");
 }
 
+TEST_CASE_METHOD(StatusFixture, "a status that met a full disk is written when there is space, without another change") {
+  StatusKeeper keeper(path, first());
+  const Time begin{std::chrono::seconds(100)};
+  CHECK(keeper.look(begin) == never);
+  std::filesystem::create_symlink("/dev/full", path + ".new");  // every write to it ends with ENOSPC
+  keeper.on_state("active", std::nullopt);
+  CHECK(read_status(path)->state == "looking");
+  const Time again = keeper.look(begin);
+  CHECK(again > begin);
+  CHECK(again <= begin + std::chrono::seconds(1));
+  std::filesystem::remove(path + ".new");
+  CHECK(keeper.look(again - Duration(1)) == again);
+  CHECK(read_status(path)->state == "looking");
+  CHECK(keeper.look(again) == never);
+  CHECK(read_status(path)->state == "active");
+}
+
 TEST_CASE_METHOD(StatusFixture, "the last 32 changes are kept") {
   StatusKeeper keeper(path, first());
   for (std::uint64_t id = 0; id < 40; ++id) keeper.on_view({view_of(id, {NodeId(1)}), {}, {}, {}, {}}, id);
