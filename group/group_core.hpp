@@ -31,6 +31,10 @@
 #include <spindrift/group/upcall_heartbeats.hpp>
 #include <spindrift/views/member.hpp>
 
+namespace spindrift::fabric::tls {
+class Credentials;
+}
+
 namespace spindrift {
 namespace group {
 
@@ -101,7 +105,8 @@ class GroupCore final : public views::Upcalls {
   void open_counters(const View& everybody);
   void begin_status(std::uint64_t incarnation);
   void make_member(const group::Probe& probe);
-  void await_view();
+  /// `credentials` null: nobody proves anything.
+  void await_view(const fabric::tls::Credentials* credentials);
   void end_poller() noexcept;
   void refuse_handlers(const std::string& call) const;
 

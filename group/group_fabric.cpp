@@ -140,7 +140,7 @@ void tell_beginning(const Config& config, const FabricContext& context) {
 
 }  // namespace
 
-Result<std::unique_ptr<fabric::Fabric>> open_group_fabric(
+Result<GroupFabric> open_group_fabric(
     const Config& config, const std::shared_ptr<AuditTrail>& audit,
     const std::function<std::unique_ptr<fabric::Fabric>(std::unique_ptr<fabric::Fabric>)>& watch) {
   SPINDRIFT_TRY_ASSIGN(const FabricName name, FabricName::parse(config.fabric()));
@@ -157,7 +157,7 @@ Result<std::unique_ptr<fabric::Fabric>> open_group_fabric(
   }
   const NodeId self = config.local_id();
   SPINDRIFT_TRY(fabric->listen({self, config.address_of(self)}));
-  return fabric;
+  return GroupFabric{std::move(fabric), context.credentials};
 }
 
 }  // namespace spindrift::group

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <iterator>
 #include <random>
+#include <set>
 #include <utility>
 
 #include <spindrift/core/check.hpp>
@@ -13,6 +14,7 @@
 #include <spindrift/core/runtime_path.hpp>
 #include <spindrift/fabric/connected/socket_address.hpp>
 #include <spindrift/fabric/fabric_name.hpp>
+#include <spindrift/fabric/tls/credentials.hpp>
 #include <spindrift/group/group_core.hpp>
 #include <spindrift/group/group_fabric.hpp>
 #include <spindrift/views/parts.hpp>
@@ -64,6 +66,16 @@ std::string meeting_place(const Config& config, const std::vector<NodeId>& missi
 
 std::string waited_for(const std::string& node, std::chrono::milliseconds waited, const std::string& what) {
   return node + " waited " + std::to_string(waited.count()) + " ms for " + what;
+}
+
+/// Those that have turned this node away, for by their lists its certificate is revoked. `credentials` null: nobody proves
+/// anything.
+std::vector<NodeId> say_revoked(const fabric::tls::Credentials* credentials, const std::vector<NodeId>& nodes) {
+  if (credentials == nullptr) return {};
+  const std::set<NodeId> known = credentials->who_say_revoked();
+  std::vector<NodeId> found;
+  std::copy_if(nodes.begin(), nodes.end(), std::back_inserter(found), [&](NodeId node) { return known.contains(node); });
+  return found;
 }
 
 /// Why no view came in time. `missing`: the nodes without a connection.
@@ -119,11 +131,12 @@ GroupCore::GroupCore(Config config, GroupOptions options)
 void GroupCore::join(const group::Probe& probe) {
   value_or_throw(config_.begin_logging());
   directory_.emplace(value_or_throw(GuardedDirectory::open(config_.runtime_directory(), config_.group_name())));
-  environment_.fabric = value_or_throw(group::open_group_fabric(config_, environment_.audit, probe.watch_fabric));
+  auto opened = value_or_throw(group::open_group_fabric(config_, environment_.audit, probe.watch_fabric));
+  environment_.fabric = std::move(opened.fabric);
   make_member(probe);
   value_or_throw(heartbeats_->start());
   poller_ = value_or_throw(start_thread([this] { poll(); }));
-  await_view();
+  await_view(opened.credentials.get());
 }
 
 views::MemberOptions GroupCore::member_options(const View& everybody, const group::Probe& probe) const {
@@ -212,7 +225,7 @@ void GroupCore::make_member(const group::Probe& probe) {
   value_or_throw(member_->start());
 }
 
-void GroupCore::await_view() {
+void GroupCore::await_view(const fabric::tls::Credentials* credentials) {
   try {
     if (environment_.state.await_first_view(config_.join_timeout())) return;
   } catch (const Exception&) {
@@ -227,6 +240,10 @@ void GroupCore::await_view() {
   Error why = starved ? Error(ErrorKind::resource, waited_for(environment_.state.own_name(), waited, "a view"))
                             .because(out_of_descriptors())
                       : late(config_, waited, sees_group, missing);
+  if (const auto witnesses = say_revoked(credentials, missing); !starved && !witnesses.empty()) {
+    why = Error(ErrorKind::refused, waited_for(environment_.state.own_name(), waited, "a view"))
+              .because(fabric::tls::own_certificate_revoked("the list of node " + joined(witnesses)));
+  }
   status_->on_failure(why);  // no poller does it any more
   throw Exception(std::move(why));
 }

@@ -82,6 +82,11 @@ void Proofs::on_proved(const Connection& connection) {
   audit_->write({.kind = AuditKind::proved, .subject = connection.node(), .certificate = connection.certificate()});
 }
 
+void Proofs::on_refused(const Connection& connection, const Error& why, Time now) {
+  refusals_.tell(connection.node(), why, now, {}, connection.certificate());
+  if (credentials_ != nullptr) credentials_->note_refusal(connection.node(), why);
+}
+
 void Proofs::give_lists(Connection& connection) const {
   if (lists_ == nullptr) return;
   for (const auto& message : revoked_messages(*lists_)) connection.send_sealed(message, false, 0);
@@ -113,9 +118,7 @@ bool Proofs::take_newer_lists() {
 
 std::optional<Error> Proofs::take_own_end() {
   if (!credentials_->revoked() || std::exchange(own_end_told_, true)) return std::nullopt;
-  return Error(ErrorKind::refused, "this node's certificate is revoked")
-      .at(credentials_->identity().uri())
-      .fix("give the node a new certificate, if it is to come back");
+  return tls::own_certificate_revoked(credentials_->identity().uri());
 }
 
 void Proofs::on_gone(const Connection& connection, Time now) {

@@ -45,10 +45,8 @@ class Proofs {
   [[nodiscard]] bool may_be_clear(const Connection& connection, Kind kind) const noexcept;
   /// Judges a connection that is up. `other_keys`: as `on_time` said. Errors, which the audit is told: refused, timed_out.
   [[nodiscard]] Result<void> judge(const Connection& connection, bool other_keys, Time now);
-  /// The other end is not let in, which the audit is told.
-  void on_refused(const Connection& connection, const Error& why, Time now) {
-    refusals_.tell(connection.node(), why, now, {}, connection.certificate());
-  }
+  /// The other end is not let in, or does not let this one in, which the audit is told.
+  void on_refused(const Connection& connection, const Error& why, Time now);
   /// The other end is let in.
   void on_proved(const Connection& connection);
   /// The connection is gone. A node that was not met is due in a second, if it is wanted.

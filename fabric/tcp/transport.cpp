@@ -13,6 +13,7 @@
 #include <spindrift/fabric/tcp/handshakes.hpp>
 #include <spindrift/fabric/tcp/socket.hpp>
 #include <spindrift/fabric/tcp/tcp.hpp>
+#include <spindrift/fabric/tls/credentials.hpp>
 
 namespace spindrift::fabric::tcp {
 namespace {
@@ -93,8 +94,10 @@ class TcpTransport final : public connected::Transport {
     for (const Watched& each : connections_) {
       if (each.connection->ready()) any |= each.connection->receive(to);
       each.connection->tell_done(to);
-      if (const auto refusal = each.connection->take_refusal())
+      if (const auto refusal = each.connection->take_refusal()) {
         refusals_.tell(each.connection->node(), *refusal, now, {}, each.connection->certificate());
+        if (options_.credentials != nullptr) options_.credentials->note_refusal(each.connection->node(), *refusal);
+      }
       if (each.connection->awaits_acknowledgement()) next_look_ = now + between_looks_at_acknowledgements;
     }
     return any;

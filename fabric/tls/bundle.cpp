@@ -74,6 +74,8 @@ int verdict_of(const Bundle& bundle, X509_STORE& trust, int purpose, std::chrono
 Result<void> check_accepted(const Bundle& bundle, X509_STORE& trust, int purpose, std::chrono::sys_seconds now) {
   const int verdict = verdict_of(bundle, trust, purpose, now);
   if (verdict == X509_V_OK) return {};
+  const bool revoked = verdict == X509_V_ERR_CERT_REVOKED && revoked_since(bundle);  // and not one that vouches for it
+  if (revoked) return own_certificate_revoked(bundle.directory + "/" + certificate_file);
   return Error(ErrorKind::bad_config, fmt::format("peers with the same {} and {} would refuse the certificate: {}",
                                                   authority_file, revoked_file, X509_verify_cert_error_string(verdict)))
       .at(bundle.directory + "/" + certificate_file)
@@ -83,6 +85,12 @@ Result<void> check_accepted(const Bundle& bundle, X509_STORE& trust, int purpose
 }
 
 }  // namespace
+
+Error own_certificate_revoked(std::string place) {
+  return Error(ErrorKind::refused, "this node's certificate is revoked")
+      .at(std::move(place))
+      .fix("give the node a new certificate, if it is to come back: spindrift keys rotate");
+}
 
 Result<BundleStamp> stamp_of(const std::string& directory) {
   SPINDRIFT_TRY_ASSIGN(const KeyDirectory opened, KeyDirectory::open(directory));

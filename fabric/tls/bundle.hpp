@@ -54,6 +54,8 @@ int accept_unlisted_issuers(int so_far, X509_STORE_CTX* verification);
 /// The verdict of a peer with the same authorities and lists on this process's certificate, as OpenSSL counts them:
 /// X509_V_OK, X509_V_ERR_CERT_REVOKED, …. Errors: resource.
 [[nodiscard]] Result<int> own_verdict(const Bundle& bundle, std::chrono::sys_seconds now);
+/// The error of a node that others must not take any more. `place`: whose certificate it is, or where.
+[[nodiscard]] Error own_certificate_revoked(std::string place);
 /// Since when its certificate is revoked, as its own lists have it; nothing: it is not.
 [[nodiscard]] std::optional<std::chrono::sys_seconds> revoked_since(const Bundle& bundle);
 /// The identity of its certificate. Errors: bad_config, with the file and what to do.
@@ -61,7 +63,7 @@ int accept_unlisted_issuers(int so_far, X509_STORE_CTX* verification);
 
 /// Whether a process can prove by this bundle that it is `wanted`: it is the certificate's identity, the key is the
 /// certificate's, and peers with the same authorities and lists would accept it at `now`, no matter which called the other.
-/// Errors: bad_config, each with the file and what to do.
+/// Errors: bad_config, each with the file and what to do; refused: that certificate is revoked.
 [[nodiscard]] Result<void> check_bundle(const Bundle& bundle, const Identity& wanted, std::chrono::sys_seconds now);
 
 }  // namespace spindrift::fabric::tls

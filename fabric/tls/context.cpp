@@ -13,6 +13,8 @@
 namespace spindrift::fabric::tls {
 namespace {
 
+constexpr const char* refused_as_revoked = "the other end refused this node, whose certificate it holds for revoked";
+
 constexpr const char* ciphers_with_aes = "TLS_AES_256_GCM_SHA384:TLS_AES_128_GCM_SHA256:TLS_CHACHA20_POLY1305_SHA256";
 constexpr const char* ciphers_without_aes = "TLS_CHACHA20_POLY1305_SHA256:TLS_AES_256_GCM_SHA384:TLS_AES_128_GCM_SHA256";
 // The most that a stranger may make us hold before it is verified: a few RSA certificates.
@@ -141,11 +143,13 @@ Result<void> check_session(const SSL& session) {
 }
 
 Error reading_error() {
-  const bool told = ERR_GET_REASON(ERR_peek_error()) >= SSL_AD_REASON_OFFSET;
+  const int reason = ERR_GET_REASON(ERR_peek_error());
+  const bool told = reason >= SSL_AD_REASON_OFFSET;
   Error cause(ErrorKind::refused, openssl_complaint());
   if (!told)
     return Error(ErrorKind::refused, "what came is not what was sent, or not in its order").because(std::move(cause));
-  return Error(ErrorKind::refused, "the other end refused this node")
+  const bool revoked = reason == SSL_R_SSLV3_ALERT_CERTIFICATE_REVOKED;
+  return Error(ErrorKind::refused, revoked ? refused_as_revoked : "the other end refused this node")
       .because(std::move(cause))
       .fix("see there why (the log of that node), and compare spindrift keys show of both");
 }
@@ -155,6 +159,8 @@ std::optional<ShownCertificate> shown_by_peer(const SSL& session) {
   if (const X509* accepted = SSL_get0_peer_certificate(&session)) return shown_by(*accepted);
   return std::nullopt;
 }
+
+bool tells_revocation(const Error& reading) { return reading.message() == refused_as_revoked; }
 
 Error handshake_error(const SSL& session) {
   const long verdict = SSL_get_verify_result(&session);

@@ -31,6 +31,8 @@ inline constexpr std::uint64_t records_per_key = std::uint64_t{1} << 22U;
 /// end finds fault with this one's key, which it may do after this one has done its part. Clears this thread's queue of
 /// errors. Kind: refused.
 [[nodiscard]] Error reading_error();
+/// Whether such an error says that the other end holds this node's certificate for revoked.
+[[nodiscard]] bool tells_revocation(const Error& reading);
 
 /// The certificate that the peer has shown so far, verified or refused; nothing: it has shown none.
 [[nodiscard]] std::optional<ShownCertificate> shown_by_peer(const SSL& session);

@@ -108,8 +108,20 @@ Result<void> Credentials::admit_member(const Identity& peer, NodeId claimed) con
 
 void Credentials::replace(Loaded now) {
   const std::lock_guard lock(mutex_);
+  if (now.facts.own.serial != loaded_.facts.own.serial) say_revoked_.clear();
   loaded_ = std::move(now);
   revision_.fetch_add(1, std::memory_order_release);
+}
+
+void Credentials::note_refusal(NodeId by, const Error& why) {
+  if (!tells_revocation(why)) return;
+  const std::lock_guard lock(mutex_);
+  say_revoked_.insert(by);
+}
+
+std::set<NodeId> Credentials::who_say_revoked() const {
+  const std::lock_guard lock(mutex_);
+  return say_revoked_;
 }
 
 Result<bool> Credentials::reload() {

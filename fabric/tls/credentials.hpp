@@ -49,7 +49,7 @@ struct KeyChange {
 class Credentials {
  public:
   /// Reads the bundle in `directory`, which must be that of this node. Errors: bad_config, bad_input, resource: the
-  /// file, what is wrong with it, and what to do.
+  /// file, what is wrong with it, and what to do; refused: its certificate is revoked.
   [[nodiscard]] static Result<std::shared_ptr<Credentials>> load(const std::string& directory, std::string_view group,
                                                                  NodeId self);
 
@@ -78,6 +78,11 @@ class Credentials {
   [[nodiscard]] std::shared_ptr<const std::vector<std::byte>> lists() const { return loaded().lists; }
   /// Whether this node's own certificate is on the lists in force.
   [[nodiscard]] bool revoked() const { return loaded().revoked; }
+  /// A proved peer has ended its connection with that error. If it was because it holds this node's certificate for revoked,
+  /// it has lists that this node lacks, and which it gives to nobody whom it refuses: its word is kept, and no more.
+  void note_refusal(NodeId by, const Error& why);
+  /// The peers that said so since this certificate came into force.
+  [[nodiscard]] std::set<NodeId> who_say_revoked() const;
   /// A number that grows whenever other keys or lists are in force.
   [[nodiscard]] std::uint64_t revision() const noexcept { return revision_.load(std::memory_order_acquire); }
 
@@ -125,6 +130,7 @@ class Credentials {
   mutable std::mutex mutex_;  ///< of what follows
   Loaded loaded_;
   KeyFacts told_;  ///< by `take_change`
+  std::set<NodeId> say_revoked_;
   std::atomic<std::uint64_t> revision_{1};
 };
 

@@ -198,7 +198,10 @@ TEST_CASE("a certificate of another authority of the same name is refused") {
 TEST_CASE("a node whose own certificate is revoked does not start") {
   TwoNodes group;
   REQUIRE(group.authority.revoke(member(0), now()));
-  CHECK(says(refusal(group), "certificate revoked"));
+  const auto refused = Credentials::load(group.bundle(0), "orders", NodeId(0));
+  REQUIRE_FALSE(refused);
+  CHECK(refused.error().kind() == ErrorKind::refused);
+  CHECK(says(refused.error(), "node.crt: this node's certificate is revoked; fix: give the node a new certificate"));
   CHECK(Credentials::load(group.bundle(1), "orders", NodeId(1)));
 }
 

@@ -165,7 +165,7 @@ TEST_CASE("if there are lists, the issuer of each node must have one; an authori
   CHECK(complaint(list_of(between, {}) + list_of(wide, {})) == "none");
   CHECK(has(complaint(list_of(wide, {})), "unable to get certificate CRL"));
   CHECK(has(complaint(list_of(stranger, {})), "unable to get certificate CRL"));
-  CHECK(has(complaint(list_of(between, {{serial_of(*node.certificate), now()}})), "certificate revoked"));
+  CHECK(has(complaint(list_of(between, {{serial_of(*node.certificate), now()}})), "this node's certificate is revoked"));
   const std::string without_between = list_of(wide, {{serial_of(*between.certificate), now()}});
   CHECK(has(complaint(list_of(between, {}) + without_between), "certificate revoked"));
 }

@@ -320,9 +320,9 @@ class Kinds(unittest.TestCase):
             shown = output_of('keys', 'show', 'orders', '--dir', directory, '--json')
             self.assertEqual(len(shown['certificates']), 5)
             self.assertEqual(output_of('keys', 'show', f'{directory}/0', '--json')['problem'], None)
-            refused = output_of('keys', 'show', f'{directory}/1', '--json', code=2)
+            refused = output_of('keys', 'show', f'{directory}/1', '--json', code=3)
             self.assertTrue(refused['certificates'][0]['revoked'])
-            self.assertEqual(error_of('keys', 'show', f'{directory}/1', '--json', code=2), refused['problem'])
+            self.assertEqual(error_of('keys', 'show', f'{directory}/1', '--json', code=3), refused['problem'])
 
     def test_demo(self):
         self.assertTrue(output_of('demo', '--json')['ok'])
