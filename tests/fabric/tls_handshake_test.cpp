@@ -1,6 +1,7 @@
 // Handshakes between credentials: who gets in, who does not, and what a reload changes.
 #include "tls_fixture.hpp"
 
+#include <openssl/err.h>
 #include <openssl/pem.h>
 
 using namespace spindrift;
@@ -143,6 +144,28 @@ TEST_CASE("a revoked node is refused from the next connection on, and its connec
   CHECK(after.called_outcome != 1);
   CHECK(says(handshake_error(*after.called), "certificate revoked"));
   CHECK_FALSE(other->reload());  // its own is revoked; it goes on with what it has
+}
+
+TEST_CASE("a peer that holds this node's certificate for revoked is remembered until there is another") {
+  TwoNodes group;
+  const auto one = group.credentials(0), other = group.credentials(1);
+  REQUIRE(*group.authority.revoke(member(1), now()) == 1);
+  REQUIRE(value_or_throw(one->reload()));
+  const Handshake refused = shake(*other, *one);
+  REQUIRE(refused.caller_outcome == 1);
+  ERR_clear_error();
+  std::byte none{};
+  std::size_t count = 0;
+  REQUIRE(SSL_read_ex(refused.caller.get(), &none, 1, &count) == 0);
+  const Error told = reading_error();
+  CHECK(says(told, "holds for revoked"));
+  other->note_refusal(NodeId(7), Error(ErrorKind::refused, "the other end refused this node"));
+  CHECK(other->who_say_revoked().empty());
+  other->note_refusal(NodeId(0), told);
+  CHECK(other->who_say_revoked() == std::set<NodeId>{NodeId(0)});
+  REQUIRE(group.authority.rotate(member(1), this_year()));
+  REQUIRE(value_or_throw(other->reload()));
+  CHECK(other->who_say_revoked().empty());
 }
 
 TEST_CASE("a rotated key is used from the next connection on; peers take both until one is revoked") {
