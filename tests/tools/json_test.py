@@ -7,6 +7,7 @@ import copy
 import json
 import pathlib
 import re
+import select
 import signal
 import subprocess
 import sys
@@ -217,12 +218,24 @@ class Kinds(unittest.TestCase):
 
     def test_tail(self):
         with Group() as group:
-            tail = group.start('tail', 1, '--subgroup', 'orders', '--count', 3)
+            tail = group.start('tail', 1, '--subgroup', 'orders', '--reliable', '--count', 3)
             node = group.start('node', 2)
             run('send', '--config', group.config, '--id', 0, '--subgroup', 'orders', input=b'one\n\xfftwo\nthree\n')
             self.assertEqual([tail.next()['text'] for _ in range(3)], ['one', '\ufffdtwo', 'three'])
             self.assertEqual(tail.process.wait(PATIENCE), 0)
             node.wait_for(event='view', left=[1])
+            group.start('node', 1).wait_for(event='in view')
+            # An observer whose lines nobody reads misses what its member's feed does not hold.
+            observer = group.start('tail', 1, '--subgroup', 'orders')
+            send = [SPINDRIFT, 'send', '--config', group.config, '--id', '0', '--subgroup', 'orders', '--quiet']
+            with subprocess.Popen(send, stdin=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as sender:
+                while not select.select([observer.process.stdout], [], [], 0.05)[0]:
+                    sender.stdin.write('first\n')
+                    sender.stdin.flush()
+                sender.stdin.write('more\n' * 200_000)
+            self.assertEqual(sender.returncode, 0)
+            gap = next(line for line in observer.process.stdout if '"gap"' in line)
+            self.assertGreater(check(json.loads(gap), 'tail')['gap']['messages'], 1)
 
     def test_counters(self):
         with Group() as group:
@@ -282,12 +295,17 @@ class Kinds(unittest.TestCase):
             # What an application does to its member, which this command has none of, stands in the same file.
             zero.process.send_signal(signal.SIGSTOP)
             path = group.files / '0.status'
-            path.write_text(json.dumps(json.loads(path.read_text()) | {'leave_waits': 'a handler', 'handler_at_work': 'on_delivery'}))
+            path.write_text(json.dumps(json.loads(path.read_text()) | {'leave_waits': 'a handler', 'handler_at_work': 'on_delivery',
+                                                                          'sends_wait': 'node 2'}))
             look(group)
         with Group() as group:
-            group.start_alone().end(signal.SIGKILL)
+            alone = group.start_alone()
+            while 'looking' not in kinds:
+                look(group)
+            alone.end(signal.SIGKILL)
             look(group)
-        self.assertEqual(kinds, {'removed', 'left', 'died', 'unaware', 'gone', 'ended', 'inadequate', 'blocked', 'leaving', 'handler'})
+        self.assertEqual(kinds, {'removed', 'left', 'died', 'unaware', 'gone', 'ended', 'inadequate', 'blocked', 'leaving', 'handler',
+                                 'slow', 'looking'})
 
     def test_doctor(self):
         self.assertTrue(output_of('doctor', '--json')['ok'])
