@@ -111,15 +111,12 @@ views::Member::Step GroupCore::step() {
     // A member that others wait for in vain ends by itself, and says why; nobody has to remove it.
     const group::ConclusionWatch::Finding held_up = reports_->conclusion.look(*member_, channels_, now);
     if (held_up.stuck) member_->stop(*held_up.stuck);
-    status_->on_handler_at_work("");
     if (const auto lasted = heartbeats_->take_stuck()) member_->stop(stuck_in_upcall(*lasted));
     done.wake_at = std::min(
         {done.wake_at, channels_.offer_space(now), reports_->leave.look(*member_, now), held_up.look_again,
          reports_->sends.look(*member_, channels_, now)});
-    status_->on_leave_waits(reports_->leave.waits());
-    status_->on_sends_wait(reports_->sends.words());
     reports_->joining.look(*member_, options_.on_waiting);
-    status_->on_looking(reports_->joining.words());
+    status_->on_waits({reports_->joining.words(), reports_->leave.waits(), reports_->sends.words(), {}});
     done.wake_at = std::min(done.wake_at, status_->look(now));
     return done;
   } catch (const std::bad_alloc&) {

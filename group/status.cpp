@@ -328,21 +328,9 @@ void StatusKeeper::on_waiting(std::string applications) {
   write();
 }
 
-void StatusKeeper::on_leave_waits(const std::string& what) {
-  if (what == status_.waits.leave) return;
-  status_.waits.leave = what;
-  write();
-}
-
-void StatusKeeper::on_looking(const std::string& whom) {
-  if (whom == status_.waits.group) return;
-  status_.waits.group = whom;
-  write();
-}
-
-void StatusKeeper::on_sends_wait(const std::string& whom) {
-  if (whom == status_.waits.sends) return;
-  status_.waits.sends = whom;
+void StatusKeeper::on_waits(const MemberStatus::Waits& waits) {
+  if (waits == status_.waits) return;
+  status_.waits = waits;
   write();
 }
 

@@ -53,6 +53,7 @@ struct MemberStatus {
     std::string leave;    ///< what a leave that lasts waits for
     std::string sends;    ///< whom its sends wait for most of the time
     std::string handler;  ///< its handler that has been at work for long, for which all members wait
+    bool operator==(const Waits&) const = default;
   };
 
   std::string group;
@@ -102,12 +103,8 @@ class StatusKeeper {
   void on_state(std::string state, std::optional<MemberStatus::End> end);
   /// While a view is changing: the applications that it waits for. Empty: it waits for none.
   void on_waiting(std::string applications);
-  /// The reason why a leave waits; empty: it does not, any more.
-  void on_leave_waits(const std::string& what);
-  /// Empty: this process does not look for its group.
-  void on_looking(const std::string& whom);
-  /// The members that sends of this one wait for most of the time. Empty: they do not wait.
-  void on_sends_wait(const std::string& whom);
+  /// Everything that it waits for now, outside of handlers.
+  void on_waits(const MemberStatus::Waits& waits);
   /// The handler that holds up this member, with how long it has; empty: none. Another thread's while the poller is in it.
   void on_handler_at_work(const std::string& what);
   /// Tries again, once a second, what could not be written. Returns when to call it next; never: everything is written.

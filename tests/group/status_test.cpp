@@ -89,13 +89,12 @@ TEST_CASE_METHOD(StatusFixture, "a status is read as it was written: views, reas
   CHECK(status->changes[0].joined == std::vector{NodeId(0), NodeId(2)});
   CHECK_FALSE(status->end);
   CHECK(status->waits.group.empty());
-  keeper.on_looking("nodes 0, 2");
-  keeper.on_sends_wait("node 2");
+  keeper.on_waits({"nodes 0, 2", {}, "node 2", {}});
   CHECK(read_status(path)->waits.group == "nodes 0, 2");
   CHECK(read_status(path)->waits.sends == "node 2");
   CHECK(read_status(path)->began_ms == first().began_ms);
   CHECK(status->waits.leave.empty());
-  keeper.on_leave_waits("node 2 has not taken what it sent in subgroup orders");
+  keeper.on_waits({{}, "node 2 has not taken what it sent in subgroup orders", {}, {}});
   CHECK(read_status(path)->waits.leave == "node 2 has not taken what it sent in subgroup orders");
 
   keeper.on_state("failed", MemberStatus::End{"removed", "too slow", 3000});
