@@ -178,6 +178,8 @@ void GroupCore::on_view(const NewView& news) {
   const bool first = environment_.state.view().members.empty();
   group::tell_view(*environment_.audit, news, first ? news.view.members : news.joined,
                    [this](NodeId node) { return config_.address_of(node); });
+  for (const NodeId node : news.left) private_post_.on_gone(node);
+  for (const Removal& removal : news.failed) private_post_.on_gone(removal.node);
   environment_.state.on_view(news.view);
   observers_->on_view();
   for (const SubgroupId id : news.state_lost) {

@@ -108,6 +108,15 @@ void PrivateMessages::drop(Peer& peer) {
   peer.posted_room = 0;
 }
 
+// Without it a thread would wait for ever for room to a receiver for which nothing waits to be posted.
+void PrivateMessages::on_gone(NodeId node) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (const auto peer = peers_.find(node); peer != peers_.end()) drop(peer->second);
+  }
+  changed_.notify_all();
+}
+
 std::vector<PrivateMessages::Outgoing> PrivateMessages::take(const Routes& routes) {
   std::vector<Outgoing> taken;
   {

@@ -77,6 +77,9 @@ class PrivateMessages {
   /// The messages that may be posted now, for each receiver in the order in which they were added. Those to a receiver that
   /// is gone are dropped.
   [[nodiscard]] std::vector<Outgoing> take(const Routes& routes);
+  /// That member is gone, also if its node comes again with the same view: what waits for it is dropped, and its room is
+  /// free. Threads that wait for that go on.
+  void on_gone(NodeId node);
   /// The application has taken a message of that many bytes, tag included.
   void on_taken(NodeId from, const PrivateRoute& route, std::size_t bytes);
   /// The receiver tells what it has taken, in `message`, which is behind the tag. False: it cannot have.

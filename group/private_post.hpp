@@ -48,6 +48,8 @@ class PrivatePost {
   [[nodiscard]] bool holds_up(const Channel& subgroup) const noexcept {
     return messages_.crowded() && subgroup.carries_replica();
   }
+  /// A member left the view, or was removed from it.
+  void on_gone(NodeId node) { messages_.on_gone(node); }
   /// The member has left, or failed.
   void end() { messages_.end(); }
 

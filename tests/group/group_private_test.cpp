@@ -104,6 +104,27 @@ TEST_CASE("private messages wait for a member that does not take them, and go on
   leave_all(all.groups);
 }
 
+TEST_CASE("a message to a member that is gone waits for nothing, however much that one had not taken") {
+  Members all(3);
+  std::promise<void> release;
+  const std::shared_future<void> released = release.get_future().share();
+  all.on_private = [&](NodeId) {
+    released.wait();
+    throw std::runtime_error("that is too much");
+  };
+  Group& sender = *all.groups[0];
+  std::uint64_t sent = 0;
+  while (sender.try_send_private(NodeId(1), numbered(sent, 60'000))) ++sent;
+  std::thread waiter([&] { sender.send_private(NodeId(1), numbered(sent, 60'000)); });
+  release.set_value();
+  CHECK_THROWS_AS(all.groups[1]->wait(), Exception);
+  waiter.join();
+  while (sender.view().rank_of(NodeId(1))) std::this_thread::yield();
+  sender.send_private(NodeId(1), numbered(sent + 1, 60'000));
+  all.groups[2]->leave();
+  all.groups[0]->leave();
+}
+
 TEST_CASE("a handler that would have to wait for room for a private message is told so") {
   GroupFixture fixture;
   Group group(fixture.config(0, 1));

@@ -144,6 +144,20 @@ TEST_CASE("private messages wait for a member that is coming, and are dropped wi
   CHECK(messages.take(all_open()).size() == 1);
 }
 
+TEST_CASE("a member that is gone needs no room, whether a message waits for it or not") {
+  Messages messages;
+  for (int i = 0; i < 4; ++i) CHECK(messages.add_large(NodeId(1)) == Outcome::taken);
+  CHECK(messages.take(all_open()).size() == 4);
+  Outcome outcome = Outcome::full;
+  std::thread waiter([&] { outcome = messages.add(NodeId(1), std::vector<std::byte>(large_bytes - 8)); });
+  messages.on_gone(NodeId(1));
+  waiter.join();
+  CHECK(outcome == Outcome::taken);
+  messages.on_gone(NodeId(1));
+  CHECK(messages.take(all_open()).empty());
+  messages.on_gone(NodeId(7));  // nobody wrote to it
+}
+
 TEST_CASE("a new connection begins with all of its room") {
   Messages messages;
   for (int i = 0; i < 4; ++i) CHECK(messages.add_large(NodeId(1)) == Outcome::taken);
