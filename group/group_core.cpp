@@ -35,6 +35,10 @@ class ReplicaChannelOf final : public ReplicaChannel {
   void send_private(NodeId to, std::span<const std::byte> message) override {
     core_.private_post().send_answer(to, group::PrivateMessages::of_replica(channel_.id()), message);
   }
+  void send_query(NodeId to, std::span<const std::byte> message) override {
+    core_.private_post().send(to, message, group::PrivateMessages::of_query(channel_.id()));
+  }
+  [[nodiscard]] bool crowded() const noexcept override { return core_.private_post().crowded(); }
   [[nodiscard]] std::size_t private_bytes_max() const noexcept override { return core_.private_post().bytes_max(); }
   [[nodiscard]] NodeId self() const noexcept override { return core_.self(); }
   [[nodiscard]] const std::string& subgroup() const noexcept override { return channel_.name(); }
@@ -134,6 +138,10 @@ bool GroupCore::post_private_messages() {
   if (!private_post_.any()) return false;
   const group::PrivatePost::Posted posted = private_post_.post();
   for (const auto& message : posted.to_self) on_private(self(), message);
+  if (replicas_.any()) {
+    const group::UpcallHeartbeats::Upcall upcall(*heartbeats_, std::nullopt);
+    replicas_.answer_waiting();
+  }
   return posted.any;
 }
 
@@ -191,7 +199,7 @@ void GroupCore::on_view(const NewView& news) {
       log::warn(log::Room::group, "inadequate", {{"subgroup", subgroup.name}, {"reason", subgroup.inadequate}});
     }
   }
-  replicas_.on_view(news.view, *member_);
+  replicas_.on_view(news, *member_);
   // Senders hear at once that the others end their objects, and so do not go on with them when they are senders again.
   for (const auto& channel : channels_) {
     ObjectChannel* const objects = channel->objects();

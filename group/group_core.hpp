@@ -122,7 +122,7 @@ class GroupCore final : public views::Upcalls {
   std::optional<group::OwnCounters> counters_;
   std::unique_ptr<views::Member> member_;
   group::PrivatePost private_post_{environment_};
-  group::Replicas replicas_;
+  group::Replicas replicas_{private_post_};
   group::Channels channels_;
   std::optional<group::Reports> reports_;
   std::optional<group::StatusKeeper> status_;

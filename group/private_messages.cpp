@@ -51,8 +51,8 @@ PrivateMessages::Waiting PrivateMessages::pop(Peer& peer) {
   return message;
 }
 
-PrivateMessages::Outcome PrivateMessages::try_add(NodeId to, std::span<const std::byte> message) {
-  std::vector<std::byte> bytes = with_tag(of_application, message);
+PrivateMessages::Outcome PrivateMessages::try_add(NodeId to, std::span<const std::byte> message, std::uint64_t tag) {
+  std::vector<std::byte> bytes = with_tag(tag, message);
   const std::lock_guard lock(mutex_);
   if (closed_) return Outcome::closed;
   Peer& peer = peers_[to];
@@ -61,8 +61,8 @@ PrivateMessages::Outcome PrivateMessages::try_add(NodeId to, std::span<const std
   return Outcome::taken;
 }
 
-PrivateMessages::Outcome PrivateMessages::add(NodeId to, std::span<const std::byte> message) {
-  std::vector<std::byte> bytes = with_tag(of_application, message);
+PrivateMessages::Outcome PrivateMessages::add(NodeId to, std::span<const std::byte> message, std::uint64_t tag) {
+  std::vector<std::byte> bytes = with_tag(tag, message);
   std::unique_lock lock(mutex_);
   Peer& peer = peers_[to];
   changed_.wait(lock, [&] { return closed_ || peer.has_room(room_of(bytes.size())); });

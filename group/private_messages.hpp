@@ -29,7 +29,15 @@ class PrivateMessages {
   static constexpr std::size_t tag_bytes = 8;
   static constexpr std::uint64_t of_application = 0;
   static constexpr std::uint64_t of_flow = ~std::uint64_t{0};
+  /// An answer to a call of the subgroup's replicated object.
   [[nodiscard]] static std::uint64_t of_replica(SubgroupId id) noexcept { return std::uint64_t{id.value()} + 1; }
+  /// A query of the receiver's replica.
+  [[nodiscard]] static std::uint64_t of_query(SubgroupId id) noexcept { return first_query + id.value(); }
+  /// The subgroup of a query's tag. Nothing: it is another tag.
+  [[nodiscard]] static std::optional<SubgroupId> queried(std::uint64_t tag) noexcept {
+    if (tag < first_query || tag - first_query > UINT32_MAX) return std::nullopt;
+    return SubgroupId(static_cast<std::uint32_t>(tag - first_query));
+  }
 
   /// Room for one receiver. Well below what every fabric keeps for a peer that reads slowly.
   static constexpr std::size_t window_bytes = 1U << 20U;
@@ -58,10 +66,10 @@ class PrivateMessages {
 
   // Any thread; then wake the poller. Throws bad_argument: too large.
 
-  /// One of the application's, if there is room.
-  [[nodiscard]] Outcome try_add(NodeId to, std::span<const std::byte> message);
+  /// One of the application's, or a query that it makes, if there is room.
+  [[nodiscard]] Outcome try_add(NodeId to, std::span<const std::byte> message, std::uint64_t tag = of_application);
   /// The same, and waits for room. `full` is no outcome.
-  [[nodiscard]] Outcome add(NodeId to, std::span<const std::byte> message);
+  [[nodiscard]] Outcome add(NodeId to, std::span<const std::byte> message, std::uint64_t tag = of_application);
   /// An answer: takes its place whether there is room or not.
   void add_answer(NodeId to, std::uint64_t tag, std::span<const std::byte> message);
   /// The application sends no more. Threads that wait for room go.
@@ -91,6 +99,8 @@ class PrivateMessages {
   [[nodiscard]] static std::optional<Incoming> parse(std::span<const std::byte> message) noexcept;
 
  private:
+  static constexpr std::uint64_t first_query = std::uint64_t{1} << 33;  // above the tags of answers
+
   struct Waiting {
     std::vector<std::byte> bytes;
     bool answer;

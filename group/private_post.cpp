@@ -24,14 +24,14 @@ bool PrivatePost::try_send(NodeId to, std::span<const std::byte> message) {
   return was_taken(messages_.try_add(to, message));
 }
 
-void PrivatePost::send(NodeId to, std::span<const std::byte> message) {
-  if (try_send(to, message)) return;
+void PrivatePost::send(NodeId to, std::span<const std::byte> message, std::uint64_t tag) {
+  if (was_taken(messages_.try_add(to, message, tag))) return;
   if (environment_.handler_threads->is_one()) {
     throw Exception(Error(ErrorKind::would_block, "node " + std::to_string(to.value()) + " takes no more private messages "
                                                   "now, and a handler cannot wait for what only its own return brings")
-                        .fix("use try_send_private in handlers, and keep what does not fit for later"));
+                        .fix("use try_send_private in handlers, and query on another thread"));
   }
-  static_cast<void>(was_taken(messages_.add(to, message)));
+  static_cast<void>(was_taken(messages_.add(to, message, tag)));
 }
 
 void PrivatePost::send_answer(NodeId to, std::uint64_t tag, std::span<const std::byte> message) {

@@ -21,8 +21,8 @@ class PrivatePost {
 
   // Any thread.
   [[nodiscard]] std::size_t bytes_max() const noexcept { return messages_.bytes_max(); }
-  /// As Group::send_private.
-  void send(NodeId to, std::span<const std::byte> message);
+  /// As Group::send_private; with a tag, a message of somebody else's than the application's.
+  void send(NodeId to, std::span<const std::byte> message, std::uint64_t tag = PrivateMessages::of_application);
   /// The same without waiting: false if it would have to.
   [[nodiscard]] bool try_send(NodeId to, std::span<const std::byte> message);
   /// An answer of a replica; never waits.
@@ -50,6 +50,8 @@ class PrivatePost {
   }
   /// A member left the view, or was removed from it.
   void on_gone(NodeId node) { messages_.on_gone(node); }
+  /// Too many answers wait for their callers to give more.
+  [[nodiscard]] bool crowded() const noexcept { return messages_.crowded(); }
   /// The member has left, or failed.
   void end() { messages_.end(); }
 

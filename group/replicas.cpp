@@ -22,7 +22,7 @@ struct Replicas::Replica {
   [[nodiscard]] bool loads(const views::Member& member) const { return member.loading(id) || subgroup.state_loading(); }
 };
 
-Replicas::Replicas() = default;
+Replicas::Replicas(PrivatePost& post) : post_(post) {}
 Replicas::~Replicas() = default;
 
 ReplicaBase& Replicas::attach(Channel& subgroup, std::unique_ptr<ReplicaChannel> channel, const Maker& make) {
@@ -72,7 +72,10 @@ std::vector<Replicas::Replica*> Replicas::all() const {
 }
 
 // A replica that is attached later begins with this view.
-void Replicas::on_view(const View& view, const views::Member& member) {
+void Replicas::on_view(const NewView& news, const views::Member& member) {
+  const View& view = news.view;
+  std::vector<NodeId> gone = news.left;
+  for (const Removal& removal : news.failed) gone.push_back(removal.node);
   {
     std::lock_guard lock(mutex_);
     view_ = view;
@@ -81,7 +84,7 @@ void Replicas::on_view(const View& view, const views::Member& member) {
   }
   for (Replica* const replica : all()) {
     replica->loading = replica->loads(member);
-    replica->object->on_view(view.subgroup(replica->id).members, replica->loading);
+    replica->object->on_view(view.subgroup(replica->id).members, replica->loading, gone);
     replica->stable = 0;
   }
 }
@@ -102,9 +105,23 @@ void Replicas::on_pass(const views::Member& member) {
 }
 
 void Replicas::on_private(std::uint64_t tag, NodeId from, std::span<const std::byte> message) {
+  if (const auto queried = PrivateMessages::queried(tag)) return on_query(*queried, from, message);
   for (Replica* const replica : all()) {
     if (PrivateMessages::of_replica(replica->id) == tag) replica->object->on_private(from, message);
   }
+}
+
+void Replicas::answer_waiting() {
+  for (Replica* const replica : all()) replica->object->answer_waiting();
+}
+
+// The caller waits for an answer also where no object is.
+void Replicas::on_query(SubgroupId id, NodeId from, std::span<const std::byte> message) {
+  for (Replica* const replica : all()) {
+    if (replica->id == id) return replica->object->on_query(from, message);
+  }
+  const auto reply = ReplicaBase::refusal(message, replicated::AnswerOutcome::no_object);
+  if (reply) post_.send_answer(from, PrivateMessages::of_replica(id), *reply);
 }
 
 void Replicas::on_end(const Error& why) {

@@ -12,6 +12,7 @@
 #include <spindrift/core/result.hpp>
 #include <spindrift/core/view.hpp>
 #include <spindrift/group/channel.hpp>
+#include <spindrift/group/private_post.hpp>
 #include <spindrift/group/replicated_core.hpp>
 #include <spindrift/views/member.hpp>
 
@@ -21,7 +22,7 @@ class Replicas {
  public:
   using Maker = std::function<std::unique_ptr<ReplicaBase>(ReplicaChannel&)>;
 
-  Replicas();
+  explicit Replicas(PrivatePost& post);
   ~Replicas();
 
   /// Any thread. `channel` is what the object has of its group. Throws bad_argument: the subgroup has handlers, or is
@@ -30,10 +31,12 @@ class Replicas {
 
   // The poller.
   [[nodiscard]] bool any() const noexcept { return any_.load(std::memory_order_seq_cst); }
-  void on_view(const View& view, const views::Member& member);
+  void on_view(const NewView& news, const views::Member& member);
   /// Tells each what has become stable in its subgroup, and that the state is here.
   void on_pass(const views::Member& member);
-  /// A private message with a replica's tag.
+  /// Answers queries that wait, as far as there is room for their answers. When answers have been posted.
+  void answer_waiting();
+  /// A private message with a replica's tag, or a query's.
   void on_private(std::uint64_t tag, NodeId from, std::span<const std::byte> message);
   void on_end(const Error& why);
   /// Why this member has to leave: a state came that an object cannot take.
@@ -43,7 +46,9 @@ class Replicas {
   struct Replica;
   void require_way_in(const ReplicaBase& object, SubgroupId id) const;
   [[nodiscard]] std::vector<Replica*> all() const;
+  void on_query(SubgroupId id, NodeId from, std::span<const std::byte> message);
 
+  PrivatePost& post_;
   std::atomic<bool> any_{false};
   std::optional<Error> refusal_;  // the poller's
   mutable std::mutex mutex_;

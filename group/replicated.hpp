@@ -72,11 +72,44 @@ class Replicated {
   /// anywhere before this call began (a linearizable read). Costs one message.
   template <auto method, class... Arguments>
   auto ordered_query(Arguments&&... arguments) {
-    if constexpr (check_query<method>() && check_listed<method>())
+    if constexpr (check_listed_query<method>())
       return core_.template call<method>(false, std::forward<Arguments>(arguments)...);
   }
 
+  /// The same at every replica: Future::all has what each returned at that place, which is the same where methods are
+  /// deterministic. Costs one message, and an answer of each other replica.
+  template <auto method, class... Arguments>
+  auto ordered_query_all(Arguments&&... arguments) {
+    if constexpr (check_listed_query<method>())
+      return core_.template call<method>(true, std::forward<Arguments>(arguments)...);
+  }
+
+  /// Calls a const member function of the replica of one member of the subgroup, there and as soon as the query arrives: it
+  /// sees what is applied there then. `of` may be this node; this node need not be in the subgroup, but has attached the
+  /// object. Costs a private message and its answer, and holds up that member's updates while it runs. Returns when the
+  /// query is on its way: waits while too many private messages are on theirs to that member, and for the state as `loaded`.
+  /// Throws as Group::send_private (bad_argument: the arguments are larger than one may be) and as `loaded`; that the method
+  /// threw, or that there is nobody to answer, comes out of the QueryFuture.
+  template <auto method, class... Arguments>
+  auto query_at(NodeId of, Arguments&&... arguments) {
+    if constexpr (check_listed_query<method>())
+      return QueryFuture<Result<method>>(core_.template query<method>(of, std::forward<Arguments>(arguments)...));
+  }
+
+  /// The same at the replica of every member that the subgroup has now, this one included: QueryAllFuture has a result of
+  /// each. A subgroup that is inadequate now has none, and so no results.
+  template <auto method, class... Arguments>
+  auto query_all(Arguments&&... arguments) {
+    if constexpr (check_listed_query<method>()) {
+      return QueryAllFuture<Result<method>>(
+          core_.template query<method>(std::nullopt, std::forward<Arguments>(arguments)...));
+    }
+  }
+
  private:
+  template <auto method>
+  using Result = typename replicated::Traits<method>::Result;
+
   // The compiler says one sentence of a mistake: nothing that would not compile either is looked at after it.
   template <auto method>
   static consteval bool check_query() {
@@ -90,6 +123,11 @@ class Replicated {
     constexpr bool listed = ReplicatedMethodOf<method, T>;
     static_assert(listed, "not in the type's list of Methods: add it to Replicates<…>");
     return listed;
+  }
+  template <auto method>
+  static consteval bool check_listed_query() {
+    if constexpr (check_query<method>()) return check_listed<method>();
+    return false;
   }
   template <auto method>
   static consteval bool check_update() {

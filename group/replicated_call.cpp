@@ -99,6 +99,15 @@ bool ReplicatedCall::on_answer(NodeId from, bool threw, std::uint64_t left, std:
   return true;
 }
 
+bool ReplicatedCall::on_refusal(NodeId from, const Error& why) {
+  const std::lock_guard lock(mutex_);
+  if (way_ != CallWay::direct || !contains(awaited_, from)) return false;
+  store_thrown(from, std::make_exception_ptr(Exception(why)));
+  std::erase(awaited_, from);
+  changed_.notify_all();
+  return true;
+}
+
 void ReplicatedCall::on_delivery(std::span<const NodeId> others) {
   const std::lock_guard lock(mutex_);
   for (const NodeId node : others) {
@@ -114,13 +123,14 @@ void ReplicatedCall::on_stable() {
   changed_.notify_all();
 }
 
-void ReplicatedCall::on_view(std::span<const NodeId> members) {
+void ReplicatedCall::on_view(std::span<const NodeId> members, std::span<const NodeId> gone) {
+  const auto lost = [&](NodeId node) { return !contains(members, node) || contains(gone, node); };
   const std::lock_guard lock(mutex_);
   for (const NodeId node : awaited_) {
-    if (!contains(members, node)) store_lost(node);
+    if (lost(node)) store_lost(node);
   }
-  std::erase_if(parted_, [&](const PartedAnswer& parted) { return !contains(members, parted.from); });
-  std::erase_if(awaited_, [&](NodeId node) { return !contains(members, node); });
+  std::erase_if(parted_, [&](const PartedAnswer& parted) { return lost(parted.from); });
+  std::erase_if(awaited_, lost);
   changed_.notify_all();
 }
 
@@ -138,6 +148,23 @@ std::uint64_t OpenCalls::add(std::shared_ptr<ReplicatedCall> call) {
   if (ended_) throw Exception(*ended_);
   open_.push_back({next_id_, std::move(call)});
   return next_id_++;
+}
+
+// Membership is looked at and the call is added in one step: every view after it is one that the call hears of.
+OpenCalls::Queried OpenCalls::add_query(const std::shared_ptr<ReplicatedCall>& call, std::optional<NodeId> of) {
+  const std::lock_guard lock(mutex_);
+  if (ended_) throw Exception(*ended_);
+  Queried queried;
+  if (!of) {
+    queried.members = members_;
+  } else if (contains(members_, *of)) {
+    queried.members = {*of};
+  }
+  call->on_delivery(of ? std::span<const NodeId>(&*of, 1) : std::span<const NodeId>(members_));
+  if (queried.members.empty()) return queried;
+  queried.id = next_id_++;
+  open_.push_back({queried.id, call});
+  return queried;
 }
 
 void OpenCalls::drop(std::uint64_t id) {
@@ -178,14 +205,20 @@ void OpenCalls::on_stable(SequenceNumber frontier) {
   unstable_.erase(unstable_.begin(), first_unstable);
 }
 
-void OpenCalls::on_view(std::span<const NodeId> members) {
+void OpenCalls::begin(std::span<const NodeId> members) {
   const std::lock_guard lock(mutex_);
+  members_.assign(members.begin(), members.end());
+}
+
+void OpenCalls::on_view(std::span<const NodeId> members, std::span<const NodeId> gone) {
+  const std::lock_guard lock(mutex_);
+  members_.assign(members.begin(), members.end());
   // A member that installs the next view has delivered everything that was delivered in this one.
   for (const Unstable& entry : unstable_) {
     if (const std::shared_ptr<ReplicatedCall> call = entry.call.lock()) call->on_stable();
   }
   unstable_.clear();
-  for (const Open& open : open_) open.call->on_view(members);
+  for (const Open& open : open_) open.call->on_view(members, gone);
   std::erase_if(open_, [](const Open& open) { return open.call->reached(CallStage::answered); });
 }
 

@@ -18,6 +18,7 @@
 #include <spindrift/core/ids.hpp>
 #include <spindrift/core/result.hpp>
 #include <spindrift/group/handler_threads.hpp>
+#include <spindrift/group/replica_refusal.hpp>
 #include <spindrift/group/replicated_bytes.hpp>
 
 namespace spindrift::replicated {
@@ -42,10 +43,17 @@ struct PartedAnswer {
   void add(bool piece_threw, std::uint64_t left_then, std::span<const std::byte> piece);
 };
 
+/// The way of a call to the replicas that run it.
+enum class CallWay : std::uint8_t {
+  ordered,  ///< by a multicast: no replica refuses it
+  direct,   ///< by private messages, a query: a replica may refuse it
+};
+
 /// The part that does not depend on the result's type. Threads: any.
 class ReplicatedCall {
  public:
-  explicit ReplicatedCall(std::shared_ptr<const group::HandlerThreads> handlers) : handlers_(std::move(handlers)) {}
+  explicit ReplicatedCall(std::shared_ptr<const group::HandlerThreads> handlers, CallWay way = CallWay::ordered)
+      : handlers_(std::move(handlers)), way_(way) {}
   virtual ~ReplicatedCall() = default;
   ReplicatedCall(const ReplicatedCall&) = delete;
   ReplicatedCall& operator=(const ReplicatedCall&) = delete;
@@ -60,11 +68,13 @@ class ReplicatedCall {
   /// The next piece of a replica's answer, of which `left` bytes follow. False: it had answered already, or is not one that
   /// should. Throws BadBytes.
   [[nodiscard]] bool on_answer(NodeId from, bool threw, std::uint64_t left, std::span<const std::byte> piece);
-  /// Applied here; `others` are the replicas that will answer.
+  /// A replica does not run it, for that reason. False: it had answered already, or is not one that may refuse. Any thread.
+  [[nodiscard]] bool on_refusal(NodeId from, const Error& why);
+  /// Applied here, or on its way as a query; `others` are the replicas that will answer. Any thread, for a query.
   void on_delivery(std::span<const NodeId> others);
   void on_stable();
-  /// A node that is not among `members` will not answer any more.
-  void on_view(std::span<const NodeId> members);
+  /// A node that is not among `members` will not answer any more, nor will one among `gone`, whose process is another now.
+  void on_view(std::span<const NodeId> members, std::span<const NodeId> gone);
   /// The group has ended.
   void on_end(const Error& why);
 
@@ -80,6 +90,7 @@ class ReplicatedCall {
   void store(NodeId from, bool threw, std::span<const std::byte> bytes);
 
   std::shared_ptr<const group::HandlerThreads> handlers_;
+  const CallWay way_;
   mutable std::mutex mutex_;
   mutable std::condition_variable changed_;
   bool delivered_ = false;
@@ -156,6 +167,13 @@ class OpenCalls {
   /// Throws the reason for the end after it.
   [[nodiscard]] std::uint64_t add(std::shared_ptr<ReplicatedCall> call);
   void drop(std::uint64_t id);
+  /// A query of `of`, or of all members of the subgroup. Those members that are to be asked are returned and will answer, or
+  /// be lost; nobody is asked for an id of 0. Throws as `add`.
+  struct Queried {
+    std::uint64_t id = 0;
+    std::vector<NodeId> members{};
+  };
+  [[nodiscard]] Queried add_query(const std::shared_ptr<ReplicatedCall>& call, std::optional<NodeId> of);
   /// Null if there is none: it was given up.
   [[nodiscard]] std::shared_ptr<ReplicatedCall> find(std::uint64_t id) const;
 
@@ -164,7 +182,9 @@ class OpenCalls {
   /// It was delivered, or has an answer more.
   void forget_if_done(std::uint64_t id);
   void on_stable(SequenceNumber frontier);
-  void on_view(std::span<const NodeId> members);
+  /// Before the first view, any thread.
+  void begin(std::span<const NodeId> members);
+  void on_view(std::span<const NodeId> members, std::span<const NodeId> gone);
   void on_end(const Error& why);
 
  private:
@@ -180,6 +200,7 @@ class OpenCalls {
   mutable std::mutex mutex_;
   std::vector<Open> open_;          // by id, which grows
   std::vector<Unstable> unstable_;  // by sequence number, of the current view
+  std::vector<NodeId> members_;     // of the subgroup
   std::uint64_t next_id_;
   std::optional<Error> ended_;
 };

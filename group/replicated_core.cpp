@@ -9,6 +9,8 @@
 #include <spindrift/core/bytes.hpp>
 
 namespace spindrift {
+using Outcome = replicated::AnswerOutcome;
+
 namespace {
 
 template <WireField Head>
@@ -94,6 +96,30 @@ void ReplicaBase::start(std::vector<std::byte>& message, std::uint32_t method, A
   }
 }
 
+void ReplicaBase::start_query(std::vector<std::byte>& message, std::uint32_t method, std::optional<NodeId> of,
+                              const std::shared_ptr<replicated::ReplicatedCall>& call) {
+  state_.await_loaded({});
+  if (const std::size_t most = channel_.private_bytes_max(); message.size() > most) {
+    throw Exception(Error(ErrorKind::bad_argument, "the arguments of a query of subgroup " + channel_.subgroup() + " take " +
+                                                       std::to_string(message.size() - sizeof(Request)) +
+                                                       " bytes, and a private message has room for " +
+                                                       std::to_string(most - sizeof(Request)))
+                        .fix("query in parts, or by ordered_query, which takes arguments of max_smc_payload_size"));
+  }
+  const replicated::OpenCalls::Queried queried = calls_.add_query(call, of);
+  if (of && queried.members.empty()) {
+    static_cast<void>(call->on_refusal(*of, replicated::refusal_error(Outcome::outside, *of, channel_.subgroup())));
+    return;
+  }
+  put_head(message, Request{methods_digest_, queried.id, method, Ask::direct});
+  try {
+    for (const NodeId member : queried.members) channel_.send_query(member, message);
+  } catch (...) {
+    calls_.drop(queried.id);
+    throw;
+  }
+}
+
 void ReplicaBase::on_delivery(std::span<const Delivery> batch) {
   if (state_.stage() == replicated::ReplicaState::Stage::given_up) return;
   for (const Delivery& delivery : batch) {
@@ -142,8 +168,59 @@ void ReplicaBase::apply(NodeId caller, const Request& request, std::span<const s
     return;
   }
   reply_.assign(sizeof(Reply), std::byte{});
-  const bool threw = run(request.method, arguments, nullptr, &reply_);
-  send_reply(caller, Reply{methods_digest_, request.call, threw ? std::uint64_t{1} : 0, 0});
+  const Outcome outcome = run(request.method, arguments, nullptr, &reply_) ? Outcome::threw : Outcome::returned;
+  send_reply(caller, Reply{methods_digest_, request.call, static_cast<std::uint64_t>(outcome), 0});
+}
+
+std::optional<std::vector<std::byte>> ReplicaBase::refusal(std::span<const std::byte> query, Outcome outcome) {
+  const auto request = field_at_front<Request>(query);
+  if (!request) return std::nullopt;
+  const auto reply = field_bytes(Reply{request->digest, request->call, static_cast<std::uint64_t>(outcome), 0});
+  return std::vector<std::byte>(reply.begin(), reply.end());
+}
+
+// A query whose answer would wait with too many others waits here, where it needs less memory.
+void ReplicaBase::on_query(NodeId from, std::span<const std::byte> message) {
+  if (waiting_.empty() && !channel_.crowded()) return answer_query(from, message);
+  if (waiting_.add(from, message)) return;
+  if (const auto reply = refusal(message, Outcome::too_many)) channel_.send_private(from, *reply);
+}
+
+void ReplicaBase::answer_waiting() {
+  while (!waiting_.empty() && !channel_.crowded()) {
+    const replicated::WaitingQueries::Query query = waiting_.take();
+    answer_query(query.from, query.message);
+  }
+}
+
+// Outcome::returned: there is none.
+Outcome ReplicaBase::hindrance(const Request& query) const noexcept {
+  using Stage = replicated::ReplicaState::Stage;
+  if (query.digest != methods_digest_) return Outcome::other_methods;
+  switch (state_.stage()) {
+    case Stage::here: return Outcome::returned;
+    case Stage::outside: return Outcome::outside;
+    case Stage::loading:
+    case Stage::given_up: break;
+  }
+  return Outcome::not_loaded;
+}
+
+void ReplicaBase::answer_query(NodeId caller, std::span<const std::byte> message) {
+  try {
+    const auto request = take_head<Request>(message);
+    if (request.ask != Ask::direct) throw replicated::BadBytes("it asks for nothing known");
+    if (const Outcome outcome = hindrance(request); replicated::is_refusal(outcome)) {
+      channel_.send_private(caller, *refusal(message, outcome));
+      return;
+    }
+    if (request.method >= method_count_ || !is_query(request.method)) {
+      throw replicated::BadBytes("it is of a method that is not in the list, or changes the object");
+    }
+    apply(caller, request, message.subspan(sizeof request));
+  } catch (const replicated::BadBytes& bad) {
+    channel_.accuse(caller, std::string("a query that nobody can have made: ") + bad.what());
+  }
 }
 
 // `reply_` is space for a head, then the whole answer. Each piece gets its head where the one before was sent from.
@@ -151,7 +228,7 @@ void ReplicaBase::send_reply(NodeId caller, Reply head) {
   if (reply_.size() - sizeof(Reply) > replicated::answer_bytes_max) {
     const Exception too_long(Error(ErrorKind::unsupported, "the result of " + std::to_string(reply_.size() - sizeof(Reply)) +
                                                                " bytes is larger than an answer may be"));
-    head.threw = 1;
+    head.outcome = static_cast<std::uint64_t>(Outcome::threw);
     reply_.resize(sizeof(Reply));
     replicated::put_exception(reply_, std::make_exception_ptr(too_long));
   }
@@ -180,13 +257,20 @@ void ReplicaBase::on_private(NodeId from, std::span<const std::byte> message) {
 void ReplicaBase::take_reply(NodeId from, std::span<const std::byte> message) {
   const auto reply = take_head<Reply>(message);
   if (reply.digest != methods_digest_) throw replicated::BadBytes("its list of replicated methods is another than here");
-  if (reply.threw > 1) throw replicated::BadBytes("it neither returned nor threw");
+  if (reply.outcome > static_cast<std::uint64_t>(replicated::outcome_last)) {
+    throw replicated::BadBytes("it neither returned nor threw, and was not refused");
+  }
+  const Outcome outcome{reply.outcome};
+  const std::span<const std::byte> bytes = message.subspan(sizeof reply);
+  const bool refused = replicated::is_refusal(outcome);
+  if (refused && (reply.left > 0 || !bytes.empty())) throw replicated::BadBytes("a refusal has bytes");
   // Late answers of a lost replica meet no call, and neither do those to a former incarnation of this node.
   const std::shared_ptr<replicated::ReplicatedCall> call = calls_.find(reply.call);
   if (!call || std::find(members_.begin(), members_.end(), from) == members_.end()) return;
-  if (!call->on_answer(from, reply.threw == 1, reply.left, message.subspan(sizeof reply))) {
-    throw replicated::BadBytes("nobody asked for it, or it came before");
-  }
+  const bool wanted = refused
+                          ? call->on_refusal(from, replicated::refusal_error(outcome, from, channel_.subgroup()))
+                          : call->on_answer(from, outcome == Outcome::threw, reply.left, bytes);
+  if (!wanted) throw replicated::BadBytes("nobody asked for it, or it came before");
   calls_.forget_if_done(reply.call);
 }
 
@@ -200,6 +284,7 @@ replicated::ReplicaState::Stage ReplicaBase::stage_with(std::span<const NodeId> 
 
 void ReplicaBase::begin(std::span<const NodeId> members, bool loading) {
   members_.assign(members.begin(), members.end());
+  calls_.begin(members);
   state_.set(members.empty() ? replicated::ReplicaState::Stage::outside : stage_with(members, loading));
 }
 
@@ -208,10 +293,10 @@ void ReplicaBase::give_up(const Error& why) {
   calls_.on_end(why);
 }
 
-void ReplicaBase::on_view(std::span<const NodeId> members, bool loading) {
+void ReplicaBase::on_view(std::span<const NodeId> members, bool loading, std::span<const NodeId> gone) {
   state_.set(stage_with(members, loading));
   members_.assign(members.begin(), members.end());
-  calls_.on_view(members);
+  calls_.on_view(members, gone);
 }
 
 void ReplicaBase::on_stable(SequenceNumber frontier) { calls_.on_stable(frontier); }

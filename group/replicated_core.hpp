@@ -22,12 +22,14 @@
 #include <spindrift/core/result.hpp>
 #include <spindrift/smc/delivery.hpp>
 #include <spindrift/group/handler_threads.hpp>
+#include <spindrift/group/replica_refusal.hpp>
 #include <spindrift/group/replica_state.hpp>
 #include <spindrift/group/replicated_bytes.hpp>
 #include <spindrift/group/replicated_call.hpp>
 #include <spindrift/group/replicated_error.hpp>
 #include <spindrift/group/replicated_future.hpp>
 #include <spindrift/group/replicated_methods.hpp>
+#include <spindrift/group/waiting_queries.hpp>
 
 namespace spindrift {
 
@@ -40,6 +42,10 @@ class ReplicaChannel {
   virtual void send_ordered(std::span<const std::byte> message) = 0;
   /// From any thread; first in, first out for each receiver. Does not wait; to a member that is lost it does nothing.
   virtual void send_private(NodeId to, std::span<const std::byte> message) = 0;
+  /// The same for a query, which waits for room. Throws as Group::send_private.
+  virtual void send_query(NodeId to, std::span<const std::byte> message) = 0;
+  /// Too many answers wait to be sent for more to be given. On the poller thread.
+  [[nodiscard]] virtual bool crowded() const noexcept = 0;
   [[nodiscard]] virtual std::size_t private_bytes_max() const noexcept = 0;  ///< of one
   [[nodiscard]] virtual NodeId self() const noexcept = 0;
   [[nodiscard]] virtual const std::string& subgroup() const noexcept = 0;  ///< its name
@@ -63,11 +69,18 @@ class ReplicaBase {
   void begin(std::span<const NodeId> members, bool loading);
   /// Messages of the subgroup in their order.
   void on_delivery(std::span<const Delivery> batch);
-  /// A private message of another member.
+  /// A private message of another member: an answer.
   void on_private(NodeId from, std::span<const std::byte> message);
+  /// A query of any member, this one included.
+  void on_query(NodeId from, std::span<const std::byte> message);
+  /// Answers queries that wait, as far as there is room for their answers.
+  void answer_waiting();
+  /// The answer to a query that no replica takes. Nothing: it is no query.
+  [[nodiscard]] static std::optional<std::vector<std::byte>> refusal(std::span<const std::byte> query,
+                                                                     replicated::AnswerOutcome outcome);
   /// The members of the subgroup from now on: with every view, after all deliveries of the last one. `loading`: its state is
-  /// on its way here.
-  void on_view(std::span<const NodeId> members, bool loading);
+  /// on its way here. `gone`: the members that left the view before or were removed from it; they may be here again.
+  void on_view(std::span<const NodeId> members, bool loading, std::span<const NodeId> gone);
   /// The state is here.
   void on_loaded() { state_.set(replicated::ReplicaState::Stage::here); }
   /// All members have delivered what is below `frontier` in the current view. Called when it grew.
@@ -96,6 +109,7 @@ class ReplicaBase {
     all,     ///< all apply and answer
     apply,   ///< all apply; only the caller's own replica has an answer
     own,     ///< only the caller's own replica runs it
+    direct,  ///< the replica that gets it as a private message runs it: a query
   };
   struct Request {
     std::uint64_t digest;  ///< of the list of methods
@@ -105,10 +119,10 @@ class ReplicaBase {
   };
   static_assert(sizeof(Request) == 24);
   struct Reply {
-    std::uint64_t digest;
+    std::uint64_t digest;  ///< as the request has it
     std::uint64_t call;
-    std::uint64_t threw;  ///< 0 or 1
-    std::uint64_t left;   ///< bytes of the answer that follow in later pieces
+    std::uint64_t outcome;  ///< replicated::AnswerOutcome
+    std::uint64_t left;     ///< bytes of the answer that follow in later pieces
   };
 
   /// The words before a saved state.
@@ -129,6 +143,9 @@ class ReplicaBase {
   /// state is here: a member that has another list of methods finds out by that, and does not speak before.
   void start(std::vector<std::byte>& message, std::uint32_t method, Ask ask,
              const std::shared_ptr<replicated::ReplicatedCall>& call);
+  /// The same for a query of one member's replica, or of those of all members.
+  void start_query(std::vector<std::byte>& message, std::uint32_t method, std::optional<NodeId> of,
+                   const std::shared_ptr<replicated::ReplicatedCall>& call);
   [[nodiscard]] const std::shared_ptr<const group::HandlerThreads>& handlers() const noexcept { return handlers_; }
   [[nodiscard]] ReplicaChannel& channel() const noexcept { return channel_; }
   [[nodiscard]] std::uint64_t methods_digest() const noexcept { return methods_digest_; }
@@ -137,11 +154,15 @@ class ReplicaBase {
   /// behind those of `reply` if that is not null. Throws BadBytes before the object is touched.
   [[nodiscard]] virtual bool run(std::uint32_t method, std::span<const std::byte> arguments, replicated::ReplicatedCall* own,
                                  std::vector<std::byte>* reply) = 0;
+  /// Whether that method, which is in the list, changes nothing.
+  [[nodiscard]] virtual bool is_query(std::uint32_t method) const noexcept = 0;
 
  private:
   void deliver(const Delivery& delivery);
   void apply_own(const Delivery& delivery, const Request& request, std::span<const std::byte> arguments);
   void apply(NodeId caller, const Request& request, std::span<const std::byte> arguments);
+  void answer_query(NodeId caller, std::span<const std::byte> message);
+  [[nodiscard]] replicated::AnswerOutcome hindrance(const Request& query) const noexcept;
   void send_reply(NodeId caller, Reply head);
   [[nodiscard]] replicated::ReplicaState::Stage stage_with(std::span<const NodeId> members, bool loading) const;
   void take_reply(NodeId from, std::span<const std::byte> message);
@@ -154,6 +175,7 @@ class ReplicaBase {
   replicated::OpenCalls calls_;
   std::vector<NodeId> members_;  // the poller's
   std::vector<std::byte> reply_;  // the poller's; kept for its memory
+  replicated::WaitingQueries waiting_;
 };
 
 template <class T>
@@ -166,6 +188,7 @@ class ReplicaCore final : public ReplicaBase {
       : ReplicaBase(channel, replicated::DigestOf<Methods>::value(), Methods::count),
         object_(std::forward<Arguments>(arguments)...) {}
 
+  /// A call at its place of the order; `wants_answers` of all replicas.
   template <auto method, class... Given>
   auto call(bool wants_answers, Given&&... given) {
     using Traits = replicated::Traits<method>;
@@ -173,14 +196,26 @@ class ReplicaCore final : public ReplicaBase {
     constexpr bool fits = check<method>() && check_given<method, Given...>();
     std::shared_ptr<replicated::CallOf<Returned>> started;
     if constexpr (fits) {
-      const typename Traits::Arguments values(std::forward<Given>(given)...);
-      const Ask ask = Traits::is_const ? Ask::own : wants_answers ? Ask::all : Ask::apply;
-      std::vector<std::byte> message(sizeof(Request));
-      std::apply([&](const auto&... each) { replicated::put(message, each...); }, values);
+      const Ask ask = wants_answers ? Ask::all : Traits::is_const ? Ask::own : Ask::apply;
+      std::vector<std::byte> message = request<method>(std::forward<Given>(given)...);
       started = std::make_shared<replicated::CallOf<Returned>>(handlers());
-      start(message, static_cast<std::uint32_t>(replicated::position_in<method, Methods>), ask, started);
+      start(message, position<method>, ask, started);
     }
     return Future<Returned>(std::move(started));
+  }
+
+  /// A query of one replica, or of all.
+  template <auto method, class... Given>
+  auto query(std::optional<NodeId> of, Given&&... given) {
+    using Returned = typename replicated::Traits<method>::Result;
+    constexpr bool fits = check<method>() && check_given<method, Given...>();
+    std::shared_ptr<replicated::CallOf<Returned>> started;
+    if constexpr (fits) {
+      std::vector<std::byte> message = request<method>(std::forward<Given>(given)...);
+      started = std::make_shared<replicated::CallOf<Returned>>(handlers(), replicated::CallWay::direct);
+      start_query(message, position<method>, of, started);
+    }
+    return started;
   }
 
   template <auto method, class... Given>
@@ -233,6 +268,18 @@ class ReplicaCore final : public ReplicaBase {
   }
 
  private:
+  template <auto method>
+  static constexpr auto position = static_cast<std::uint32_t>(replicated::position_in<method, Methods>);
+
+  /// Space for the head, then the arguments.
+  template <auto method, class... Given>
+  static std::vector<std::byte> request(Given&&... given) {
+    const typename replicated::Traits<method>::Arguments values(std::forward<Given>(given)...);
+    std::vector<std::byte> message(sizeof(Request));
+    std::apply([&](const auto&... each) { replicated::put(message, each...); }, values);
+    return message;
+  }
+
   // The compiler says one sentence of a mistake: nothing that would not compile either is looked at after these.
 
   template <auto method>
@@ -294,6 +341,13 @@ class ReplicaCore final : public ReplicaBase {
     return (this->*table[method])(arguments, own, reply);
   }
 
+  bool is_query(std::uint32_t method) const noexcept override { return is_query_in_list(Methods{}, method); }
+  template <auto... methods>
+  static bool is_query_in_list(Replicates<methods...>, std::uint32_t method) noexcept {
+    static constexpr std::array<bool, sizeof...(methods)> table = {replicated::Traits<methods>::is_const...};
+    return table[method];
+  }
+
   template <auto method>
   bool run_method(std::span<const std::byte> bytes, replicated::ReplicatedCall* own, std::vector<std::byte>* reply) {
     if constexpr (check<method>()) return run_checked<method>(bytes, own, reply);
@@ -320,8 +374,10 @@ class ReplicaCore final : public ReplicaBase {
   replicated::Answer<typename Traits::Result> invoke(typename Traits::Arguments& arguments) {
     using R = typename Traits::Result;
     using Kind = typename replicated::Answer<R>::Kind;
+    using Mutex = std::shared_mutex;
+    using Lock = std::conditional_t<Traits::is_const, std::shared_lock<Mutex>, std::unique_lock<Mutex>>;
     try {
-      const std::unique_lock lock(object_mutex_);
+      const Lock lock(object_mutex_);
       return std::apply(
           [&](auto&... each) {
             if constexpr (std::is_void_v<R>) {

@@ -26,7 +26,7 @@ class ReplicaResult {
   [[nodiscard]] bool ok() const noexcept { return answer_.kind == Kind::returned; }
   /// Whether the replica left the view before its answer came.
   [[nodiscard]] bool lost() const noexcept { return answer_.kind == Kind::lost; }
-  /// The value that it returned. Throws the exception that it threw (see ReplicaError), or member_lost.
+  /// The value that it returned. Throws `exception()` (for one that it threw see ReplicaError), or member_lost.
   R value() const {
     if (lost()) {
       throw Exception(
@@ -35,7 +35,7 @@ class ReplicaResult {
     if (!ok()) std::rethrow_exception(answer_.thrown);
     if constexpr (!std::is_void_v<R>) return answer_.value;
   }
-  /// The exception that it threw; null if it did not.
+  /// The exception that it threw, or the Exception that says why a query was refused there; null: neither.
   [[nodiscard]] std::exception_ptr exception() const noexcept { return answer_.thrown; }
 
  private:
@@ -79,6 +79,52 @@ class Future {
   [[nodiscard]] bool is_delivered() const { return call_->reached(replicated::CallStage::delivered); }
   /// Whether `stable` would return at once.
   [[nodiscard]] bool is_stable() const { return call_->reached(replicated::CallStage::stable); }
+
+ private:
+  std::shared_ptr<const replicated::CallOf<R>> call_;
+};
+
+/// The outcome of a query of one member's replica, now or later. As a Future otherwise: what waits takes a limit and throws
+/// timed_out, would_block in a handler, and the reason for the group's end. Threads: any.
+template <class R>
+class QueryFuture {
+ public:
+  /// Made by a Replicated.
+  explicit QueryFuture(std::shared_ptr<const replicated::CallOf<R>> call) : call_(std::move(call)) {}
+
+  /// Waits for the answer: the value that the method returned there. Throws what the method threw (see ReplicaError);
+  /// member_lost: that member left the subgroup, or its view, before its answer came; bad_argument: it is not in the
+  /// subgroup; refused: it has no object or no state there yet, or other Methods; resource: too many queries wait there.
+  R get(std::optional<Duration> limit = {}) const {
+    call_->wait(replicated::CallStage::answered, limit);
+    auto [node, answer] = call_->answers().front();
+    return ReplicaResult<R>(node, std::move(answer)).value();
+  }
+  /// Whether `get` would return or throw at once.
+  [[nodiscard]] bool is_answered() const { return call_->reached(replicated::CallStage::answered); }
+
+ private:
+  std::shared_ptr<const replicated::CallOf<R>> call_;
+};
+
+/// The same for a query of all members' replicas.
+template <class R>
+class QueryAllFuture {
+ public:
+  /// Made by a Replicated.
+  explicit QueryAllFuture(std::shared_ptr<const replicated::CallOf<R>> call) : call_(std::move(call)) {}
+
+  /// Waits until each replica of the view in which the query began has answered, has refused, or is lost, and returns one
+  /// result for each, in the order in which they came. `value()` of one throws what QueryFuture::get throws. Throws itself
+  /// only what Future::all throws.
+  [[nodiscard]] std::vector<ReplicaResult<R>> get(std::optional<Duration> limit = {}) const {
+    call_->wait(replicated::CallStage::answered, limit);
+    std::vector<ReplicaResult<R>> results;
+    for (auto& [node, answer] : call_->answers()) results.emplace_back(node, std::move(answer));
+    return results;
+  }
+  /// Whether `get` would return at once.
+  [[nodiscard]] bool is_answered() const { return call_->reached(replicated::CallStage::answered); }
 
  private:
   std::shared_ptr<const replicated::CallOf<R>> call_;

@@ -77,9 +77,14 @@ TEST_CASE("a private message may be as large as the limit without the tag, and n
 TEST_CASE("bytes without a whole tag are no private message, and no tag is of two kinds") {
   const std::array<std::byte, 7> cut_off{};
   CHECK_FALSE(PrivateMessages::parse(cut_off));
+  CHECK_FALSE(PrivateMessages::queried(PrivateMessages::of_application));
+  CHECK_FALSE(PrivateMessages::queried(PrivateMessages::of_flow));
+  CHECK_FALSE(PrivateMessages::queried(PrivateMessages::of_query(SubgroupId(UINT32_MAX)) + 1));
   for (const SubgroupId id : {SubgroupId(0), SubgroupId(UINT32_MAX)}) {
     CHECK(PrivateMessages::of_replica(id) != PrivateMessages::of_application);
     CHECK(PrivateMessages::of_replica(id) != PrivateMessages::of_flow);
+    CHECK(PrivateMessages::queried(PrivateMessages::of_query(id)) == id);
+    CHECK_FALSE(PrivateMessages::queried(PrivateMessages::of_replica(id)));
   }
 }
 

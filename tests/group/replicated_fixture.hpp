@@ -45,6 +45,11 @@ class ReplicaFixture {
       }
       fixture_.private_.push_back({self_, to, {message.begin(), message.end()}});
     }
+    void send_query(spindrift::NodeId to, std::span<const std::byte> message) override {
+      const std::lock_guard lock(fixture_.mutex_);
+      fixture_.queries_.push_back({self_, to, {message.begin(), message.end()}});
+    }
+    [[nodiscard]] bool crowded() const noexcept override { return fixture_.crowded; }
     [[nodiscard]] std::size_t private_bytes_max() const noexcept override { return fixture_.message_bytes_max; }
     [[nodiscard]] spindrift::NodeId self() const noexcept override { return self_; }
     [[nodiscard]] const std::string& subgroup() const noexcept override { return fixture_.subgroup_; }
@@ -80,14 +85,15 @@ class ReplicaFixture {
     members.push_back(std::move(member));
   }
 
-  void install_view() {
+  /// `gone`: those that were in the view before, and are other processes now if they are in this one.
+  void install_view(std::span<const spindrift::NodeId> gone = {}) {
     std::vector<spindrift::NodeId> alive;
     for (const Member& member : members) {
       if (member.alive) alive.push_back(member.channel->self());
     }
     sequence_ = 0;
     for (Member& member : members) {
-      if (member.alive) member.core->on_view(alive, false);
+      if (member.alive) member.core->on_view(alive, false, gone);
     }
   }
   void fail(std::size_t which) {
@@ -100,8 +106,17 @@ class ReplicaFixture {
 
   /// Delivers everything that is under way, and what that sends.
   void deliver_all() {
-    while (deliver_ordered() || deliver_private()) {
+    while (deliver_ordered() || deliver_query() || deliver_private()) {
     }
+  }
+  /// The next query. False: there is none.
+  bool deliver_query() {
+    Sent sent;
+    if (!take(queries_, sent)) return false;
+    for (Member& member : members) {
+      if (member.channel->self() == sent.to && member.alive) member.core->on_query(sent.from, sent.bytes);
+    }
+    return true;
   }
   /// The next message of the order, at every live member. False: there is none.
   bool deliver_ordered() {
@@ -149,9 +164,11 @@ class ReplicaFixture {
   }
   [[nodiscard]] std::deque<Sent>& ordered() { return ordered_; }
   [[nodiscard]] std::deque<Sent>& privately() { return private_; }
+  [[nodiscard]] std::deque<Sent>& queries() { return queries_; }
 
   std::vector<Member> members;
   std::size_t message_bytes_max = 4096;
+  bool crowded = false;  ///< too many answers wait everywhere
 
  private:
   bool take(std::deque<Sent>& from, Sent& to) {
@@ -167,5 +184,6 @@ class ReplicaFixture {
   std::shared_ptr<const spindrift::group::HandlerThreads> handlers_ = std::make_shared<spindrift::group::HandlerThreads>();
   std::deque<Sent> ordered_;
   std::deque<Sent> private_;
+  std::deque<Sent> queries_;
   std::uint64_t sequence_ = 0;
 };

@@ -7,6 +7,7 @@ struct Counter {
   int add(int amount) { return value += amount; }
   int get() const { return value; }
   int unlisted() { return value; }
+  int hidden() const { return value; }
   int value = 0;
   using Methods = spindrift::Replicates<&Counter::add, &Counter::get>;
 };
@@ -15,6 +16,8 @@ void use(spindrift::Replicated<Counter>& counter) {
   counter.update<&Counter::add>(1);
   counter.post<&Counter::add>(1);
   counter.ordered_query<&Counter::get>();
+  counter.query_at<&Counter::get>(spindrift::NodeId(1));
+  counter.query_all<&Counter::get>();
   static_cast<void>(counter.query<&Counter::get>());
 #if MISTAKE == 1  // what only reads is called with query<>
   counter.update<&Counter::get>();
@@ -30,6 +33,14 @@ void use(spindrift::Replicated<Counter>& counter) {
   counter.update<&Counter::add>(1, 2);
 #elif MISTAKE == 9  // an argument cannot be converted
   counter.update<&Counter::add>("one");
+#elif MISTAKE == 13  // what changes the object is called with update<>
+  counter.query_at<&Counter::add>(spindrift::NodeId(1), 1);
+#elif MISTAKE == 14  // what changes the object is called with update<>
+  counter.query_all<&Counter::unlisted>();
+#elif MISTAKE == 15  // not in the type's list of Methods
+  counter.query_all<&Counter::hidden>();
+#elif MISTAKE == 16  // takes as many arguments as the method has parameters
+  counter.query_at<&Counter::get>(spindrift::NodeId(1), 1);
 #elif MISTAKE == 10  // takes as many arguments as the method has parameters
   static_cast<void>(counter.query<&Counter::get>(1));
 #endif

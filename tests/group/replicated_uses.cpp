@@ -30,3 +30,10 @@ std::string each(Handle& handle) {
   }
   return text;
 }
+std::vector<std::string> there(Handle& handle) { return handle.query_at<&Register::names>(spindrift::NodeId(1)).get(); }
+std::size_t everywhere(Handle& handle) {
+  std::size_t names = 0;
+  for (const auto& result : handle.query_all<&Register::names>().get()) names += result.ok() ? result.value().size() : 0;
+  for (const auto& result : handle.ordered_query_all<&Register::names>().all()) names += result.ok() ? 1 : 0;
+  return names;
+}
