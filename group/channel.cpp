@@ -254,6 +254,13 @@ Channel& Channels::find(std::string_view name) const {
                       .fix("use one of: " + known));
 }
 
+std::optional<SubgroupId> Channels::seek(std::string_view name) const {
+  for (const auto& channel : channels_) {
+    if (channel->name() == name) return channel->id();
+  }
+  return std::nullopt;
+}
+
 std::vector<std::string> Channels::names() const {
   std::vector<std::string> names;
   for (const auto& channel : channels_) names.push_back(channel->name());

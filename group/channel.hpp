@@ -123,7 +123,7 @@ class Channel {
   std::uint64_t discarded_ = 0;  // messages; the poller's
 };
 
-/// The channels of all subgroups of the layout. The poller's, but for `find` and `names`, which any thread may call.
+/// The channels of all subgroups of the layout. The poller's, but for `find`, `seek` and `names`, which any thread may call.
 class Channels {
  public:
   void add(Environment& environment, views::SendGate& gate, SubgroupId id, const SubgroupView& shape);
@@ -131,6 +131,8 @@ class Channels {
   [[nodiscard]] Channel& operator[](SubgroupId id) const noexcept { return *channels_[id.value()]; }
   /// Throws bad_argument, naming the known ones.
   [[nodiscard]] Channel& find(std::string_view name) const;
+  /// Nothing: no subgroup has that name.
+  [[nodiscard]] std::optional<SubgroupId> seek(std::string_view name) const;
   [[nodiscard]] std::vector<std::string> names() const;
   [[nodiscard]] auto begin() const noexcept { return channels_.begin(); }
   [[nodiscard]] auto end() const noexcept { return channels_.end(); }

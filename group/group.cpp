@@ -48,6 +48,7 @@ ObjectChannel& Group::objects(std::string_view subgroup, ObjectHandlers handlers
   return core_->attach_objects(subgroup, std::move(handlers));
 }
 Subgroup& Group::subgroup(std::string_view name) { return core_->channels().find(name).handle(); }
+Shards Group::shards(std::string_view name) { return Shards(*core_, name); }
 std::vector<std::string> Group::subgroup_names() const { return core_->channels().names(); }
 NodeId Group::self() const noexcept { return core_->self(); }
 View Group::view() const { return core_->view(); }

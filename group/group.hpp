@@ -16,6 +16,7 @@
 #include <spindrift/core/config/config.hpp>
 #include <spindrift/core/counters.hpp>
 #include <spindrift/core/view.hpp>
+#include <spindrift/group/shards.hpp>
 #include <spindrift/smc/delivery.hpp>
 #include <spindrift/views/new_view.hpp>
 #include <spindrift/views/send_claim.hpp>
@@ -183,7 +184,10 @@ class Group {
 
   /// The subgroup of that name. Throws bad_argument, naming the known ones, if there is none.
   [[nodiscard]] Subgroup& subgroup(std::string_view name);
-  /// The names of all subgroups of the layout.
+  /// The shards of the subgroup of that name, which is the first one's; a subgroup that the layout does not cut has one.
+  /// Throws bad_argument, naming the known ones, if there is none.
+  [[nodiscard]] Shards shards(std::string_view name);
+  /// The names of all subgroups of the layout, shards among them.
   [[nodiscard]] std::vector<std::string> subgroup_names() const;
 
   /// An object of type T that all members of the subgroup change in the same order, made from `arguments`; once per

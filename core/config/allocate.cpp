@@ -3,6 +3,8 @@
 #include <spindrift/core/config/allocate.hpp>
 
 #include <algorithm>
+#include <iterator>
+#include <map>
 #include <set>
 #include <utility>
 
@@ -34,10 +36,10 @@ struct Filling {
 
 class Allocator {
  public:
-  Allocator(const Layout& layout, const Ids& members, const View* previous) : members_(members) {
+  /// `even`: the smallest plan grows first.
+  Allocator(const Layout& layout, const Ids& members, const View* previous, bool even) : members_(members), even_(even) {
     for (std::size_t rank = 0; rank < members.size(); ++rank) rank_of_.emplace(members[rank], rank);
     for (const SubgroupPlan& plan : layout.subgroups) reserved_.insert(plan.reserved.begin(), plan.reserved.end());
-    CHECK(previous == nullptr || previous->subgroups.size() == layout.subgroups.size());
     for (std::size_t i = 0; i < layout.subgroups.size(); ++i) {
       fillings_.push_back(begin(layout.subgroups[i], previous == nullptr ? nullptr : &previous->subgroups[i]));
     }
@@ -120,6 +122,7 @@ class Allocator {
   }
 
   void grow(std::size_t left) {
+    if (even_) return grow_evenly(left);
     for (bool grew = true; grew && left > 0;) {
       grew = false;
       for (Filling& filling : fillings_) {
@@ -129,6 +132,19 @@ class Allocator {
         --left;
         grew = true;
       }
+    }
+  }
+
+  void grow_evenly(std::size_t left) {
+    const auto size = [](const Filling& filling) { return filling.reserved + filling.from_pool; };
+    for (; left > 0; --left) {
+      Filling* smallest = nullptr;
+      for (Filling& filling : fillings_) {
+        if (!filling.adequate || size(filling) >= filling.plan->maximum) continue;
+        if (smallest == nullptr || size(filling) < size(*smallest)) smallest = &filling;
+      }
+      if (smallest == nullptr) return;
+      ++smallest->from_pool;
     }
   }
 
@@ -197,6 +213,7 @@ class Allocator {
   }
 
   const Ids& members_;
+  const bool even_;
   std::map<NodeId, std::size_t> rank_of_;
   std::set<NodeId> reserved_;  // by any plan, there or not
   std::vector<Filling> fillings_;
@@ -210,9 +227,51 @@ std::size_t missing(const SubgroupPlan& plan) {
   return plan.minimum - plan.reserved.size();
 }
 
+namespace {
+
+/// The plans of one pool, with their places in the layout.
+struct PoolPlans {
+  Layout layout;
+  std::vector<std::size_t> places;
+  View before;
+};
+
+/// By number. A layout is small enough for its plans to be copied for every view.
+std::map<std::uint32_t, PoolPlans> pools_of(const Layout& layout, const View* previous) {
+  std::map<std::uint32_t, PoolPlans> pools;
+  for (std::size_t i = 0; i < layout.subgroups.size(); ++i) {
+    PoolPlans& pool = pools[layout.subgroups[i].pool];
+    pool.layout.subgroups.push_back(layout.subgroups[i]);
+    pool.places.push_back(i);
+    if (previous != nullptr) pool.before.subgroups.push_back(previous->subgroups[i]);
+  }
+  return pools;
+}
+
+/// The members that a pool's plans may have.
+Ids members_of_pool(const PoolPlans& pool, const Ids& members) {
+  const SubgroupPlan& first = pool.layout.subgroups.front();
+  if (!first.assigned || !first.members) return members;
+  Ids named;
+  std::copy_if(members.begin(), members.end(), std::back_inserter(named), [&](NodeId id) {
+    return std::find(first.members->begin(), first.members->end(), id) != first.members->end();
+  });
+  return named;
+}
+
+}  // namespace
+
 std::vector<SubgroupView> allocate(const Layout& layout, const Profiles& profiles, const Ids& members,
                                    const View* previous) {
-  return Allocator(layout, members, previous).allocate(profiles);
+  CHECK(previous == nullptr || previous->subgroups.size() == layout.subgroups.size());
+  std::vector<SubgroupView> subgroups(layout.subgroups.size());
+  for (const auto& [number, pool] : pools_of(layout, previous)) {
+    const Ids among = number == 0 ? members : members_of_pool(pool, members);
+    const View* const before = previous == nullptr ? nullptr : &pool.before;
+    auto filled = Allocator(pool.layout, among, before, number != 0).allocate(profiles);
+    for (std::size_t i = 0; i < filled.size(); ++i) subgroups[pool.places[i]] = std::move(filled[i]);
+  }
+  return subgroups;
 }
 
 }  // namespace spindrift::config

@@ -24,13 +24,16 @@ using Profiles = std::map<std::string, Profile, std::less<>>;
 /// The members of a plan:
 ///  - of the plain form: the members that it names, as far as they are there; if it names none, all members;
 ///  - of Derecho's form: the members that it reserves, as far as they are there, and of those that no plan reserves (the
-///    pool) what fills it up. A member of the pool is in one such plan at most, a reserved one in those that reserve it.
-/// How plans are filled up from the pool:
+///    pool) what fills it up. A member of the pool is in one such plan at most, a reserved one in those that reserve it;
+///  - of the plain form with shards: what fills it up of the members that it names, if it names none, of all: a pool that
+///    its shards have to themselves.
+/// How plans are filled up from their pool:
 ///  1. A member that was in the subgroup stays.
 ///  2. Each plan in turn takes from the spare members what it lacks to its minimum, or none if there are too few.
 ///  3. Where that failed, the members become spare too, and each such plan in turn tries again with them.
 ///  4. Each plan in turn takes one more, while it has fewer than its maximum, reserved ones counted, and while more members
-///     are spare than the plans without their minimum wait for.
+///     are spare than the plans without their minimum wait for. Of a plain subgroup's shards the smallest takes it, the
+///     first of several.
 /// So a member never leaves a subgroup that has its minimum, and a reserved newcomer may bring it above its maximum.
 ///
 /// A subgroup is inadequate, that is, without members in this view and with the reason, if it stays below its minimum, or

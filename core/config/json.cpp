@@ -126,10 +126,10 @@ const Json* JsonReader::list_by_shard(const Json& object, std::string_view path,
   return values;
 }
 
-std::optional<std::uint32_t> JsonReader::count(const Json& value, std::string_view path) {
+std::optional<std::uint32_t> JsonReader::count(const Json& value, std::string_view path, std::string_view of_what) {
   const auto number = unsigned_number(value);
   if (number && *number >= 1 && *number <= count_max) return static_cast<std::uint32_t>(*number);
-  problem(path, "a number of nodes belongs here", fmt::format("write a number from 1 to {}", count_max));
+  problem(path, fmt::format("a number of {} belongs here", of_what), fmt::format("write a number from 1 to {}", count_max));
   return std::nullopt;
 }
 

@@ -47,7 +47,8 @@ class JsonReader {
   /// A list that has one element for each of `shards`, if the field is there at all.
   const Json* list_by_shard(const Json& object, std::string_view path, std::string_view name, std::size_t shards);
   /// 1 … 1024; a string of digits counts, as in Derecho's files.
-  std::optional<std::uint32_t> count(const Json& value, std::string_view path);
+  std::optional<std::uint32_t> count(const Json& value, std::string_view path,
+                                                   std::string_view of_what = "nodes");
   /// 1 … 64 of A-Z, a-z, 0-9 and _.-
   std::optional<std::string> name(const Json& value, std::string_view path);
   std::optional<DeliveryMode> mode(const Json& value, std::string_view path);

@@ -187,7 +187,9 @@ constexpr Key table[] = {
          "name (else its type_alias), and either Derecho's layout (min_nodes_by_shard, max_nodes_by_shard, "
          "reserved_node_ids_by_shard, delivery_modes_by_shard, profiles_by_shard, topics_by_shard; an id written \"*7\" is "
          "a sender, and if any id is so marked, the others of its shard are not) or the plain form: members (default: all), "
-         "min_members (default: 1), senders (default: all of its members), mode (ordered or unordered), profile, topics. "
+         "min_members (default: 1), senders (default: all of its members), mode (ordered or unordered), profile, topics; "
+         "or, with shards, how many disjoint parts the members are cut into, each with min_members to max_members (default: "
+         "no limit), as even as members that stay allow. "
          "The second subgroup of one layout has the suffix .1, the second shard /1, and so on. In each view a subgroup has "
          "those of its members that are there; with fewer than its minimum, or without a sender that it names, it has none. "
          "Members agree on what the layout means, not on its text."},

@@ -11,6 +11,7 @@
 #include <spindrift/core/config/json.hpp>
 #include <spindrift/core/config/text.hpp>
 #include <spindrift/core/ids_text.hpp>
+#include <spindrift/core/shards.hpp>
 
 namespace spindrift::config {
 namespace {
@@ -43,7 +44,8 @@ class LayoutParser {
       parse_derecho(entry, path, name);
     } else {
       reader_.check_fields(entry, path,
-                           {"name", "type_alias", "members", "min_members", "senders", "mode", "profile", "topics"});
+                           {"name", "type_alias", "members", "min_members", "max_members", "shards", "senders", "mode",
+                            "profile", "topics"});
       parse_plain(entry, path, name);
     }
   }
@@ -62,7 +64,37 @@ class LayoutParser {
     read_mode(entry, "mode", path, plan);
     if (entry.contains("profile")) read_profile(entry.at("profile"), field(path, "profile"), plan);
     if (entry.contains("topics")) plan.topics = reader_.topics(entry.at("topics"), field(path, "topics"));
+    if (entry.contains("shards")) return cut(entry, path, plan);
+    if (entry.contains("max_members")) {
+      reader_.problem(field(path, "max_members"), "a subgroup without shards has all members that are there",
+                      R"(remove it, or cut the subgroup: "shards": 3)");
+    }
     add(std::move(plan));
+  }
+
+  /// Adds the shards of a plain subgroup: they are filled from a pool of their own.
+  void cut(const Json& entry, const std::string& path, SubgroupPlan plan) {
+    for (const std::string_view name : {"senders", "topics"}) {
+      if (!entry.contains(name)) continue;
+      reader_.problem(field(path, name), fmt::format("\"{}\" belongs to one shard, and the entry does not say which", name),
+                      "remove it, or write Derecho's form, which lists them by shard");
+    }
+    const auto shards = reader_.count(entry.at("shards"), field(path, "shards"), "shards");
+    plan.maximum = member_count_max;
+    if (entry.contains("max_members")) {
+      const std::string least = field(path, "min_members");
+      const Json minimum = plan.minimum;
+      read_size(minimum, entry.at("max_members"), least, field(path, "max_members"), plan);
+    }
+    plan.senders.clear();
+    plan.topics.clear();
+    plan.assigned = true;
+    plan.pool = next_pool(layout_);
+    const std::string name = plan.name;
+    for (std::uint32_t i = 0; i < shards.value_or(0) && !overflow_reported_; ++i) {
+      plan.name = shard_name(name, i);
+      add(plan);
+    }
   }
 
   void parse_derecho(const Json& entry, const std::string& path, const std::string& name) {
@@ -109,7 +141,7 @@ class LayoutParser {
     for (std::size_t i = 0; i < shards && !overflow_reported_; ++i) {
       const auto in = [&](std::string_view list) { return element(field(path, list), i); };
       SubgroupPlan plan;
-      plan.name = i == 0 ? name : fmt::format("{}/{}", name, i);
+      plan.name = shard_name(name, static_cast<std::uint32_t>(i));
       plan.path = in("min_nodes_by_shard");
       plan.assigned = true;
       read_size((*minima)[i], (*maxima)[i], in("min_nodes_by_shard"), in("max_nodes_by_shard"), plan);
@@ -220,6 +252,12 @@ void check_unique(const Layout& layout, const LayoutSource& source, std::vector<
 }
 
 }  // namespace
+
+std::uint32_t next_pool(const Layout& layout) {
+  std::uint32_t last = 0;
+  for (const SubgroupPlan& plan : layout.subgroups) last = std::max(last, plan.pool);
+  return last + 1;
+}
 
 Layout parse_layout(const LayoutSource& source, std::vector<Error>& problems) {
   auto document = parse_json(source);

@@ -19,7 +19,9 @@ struct SubgroupPlan {
   std::string name;                            ///< unique in the layout
   std::string path;                            ///< where the JSON says it: "[0].layout[1] shard 0"
   std::optional<std::vector<NodeId>> members;  ///< the plain form names them; nothing: all members of the group
-  bool assigned = false;                       ///< Derecho's form: members are reserved and filled up, see allocate.hpp
+  bool assigned = false;    ///< members are reserved and filled up from a pool, see allocate.hpp
+  std::uint32_t pool = 0;   ///< assigned: which pool; 0 is that of all plans of Derecho's form, each sharded plain one has
+                            ///< another, of the members that it names
   std::uint32_t minimum = 1;                   ///< least members
   std::uint32_t maximum = 0;                   ///< assigned: up to how many it grows; reserved ones may exceed it
   std::vector<NodeId> reserved;                ///< assigned: members in any case
@@ -32,6 +34,9 @@ struct SubgroupPlan {
 struct Layout {
   std::vector<SubgroupPlan> subgroups;
 };
+
+/// The pool of the plans that are added to this layout next: no other has it.
+[[nodiscard]] std::uint32_t next_pool(const Layout& layout);
 
 /// The text of a layout, and the place where it stands.
 struct LayoutSource {

@@ -319,6 +319,10 @@ std::string in_order(const std::vector<NodeId>& members, const std::vector<NodeI
 
 /// Writes down which members belong to a plan in every view: lists that say the same become the same text.
 std::string agreement(const SubgroupPlan& plan, const std::vector<NodeId>& members) {
+  if (plan.assigned && plan.pool != 0) {
+    return fmt::format("filled {} to {} from pool {}\n members{}\n", plan.minimum, plan.maximum, plan.pool,
+                       in_order(members, plan.members.value_or(members)));
+  }
   if (plan.assigned) {
     return fmt::format("filled {} to {}\n reserved{}\n senders{}\n", plan.minimum, plan.maximum,
                        in_order(members, plan.reserved), plan.senders.empty() ? " all" : in_order(members, plan.senders));

@@ -2,6 +2,7 @@
 #include <spindrift/core/config/resolve.hpp>
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <string_view>
 
@@ -25,10 +26,13 @@ std::set<NodeId> named_ids(const Layout& layout) {
   return ids;
 }
 
+/// Each pool may have the same members as the others.
 std::size_t missing(const Layout& layout) {
-  std::size_t sum = 0;
-  for (const SubgroupPlan& plan : layout.subgroups) sum += missing(plan);
-  return sum;
+  std::map<std::uint32_t, std::size_t> sums;
+  for (const SubgroupPlan& plan : layout.subgroups) sums[plan.pool] += missing(plan);
+  std::size_t most = 0;
+  for (const auto& [pool, sum] : sums) most = std::max(most, sum);
+  return most;
 }
 
 class PlanChecker {
@@ -50,8 +54,9 @@ class PlanChecker {
   void check_filled(const SubgroupPlan& plan, const SubgroupView& subgroup) {
     if (!plan.assigned || subgroup.inadequate.empty()) return;
     report(plan, "it " + subgroup.inadequate,
-           "add ids to [SPINDRIFT] members, lower min_nodes_by_shard, or reserve one node in several subgroups (a node that "
-           "nobody reserves fills only one)");
+           plan.pool != 0 ? "add ids to [SPINDRIFT] members, or to the subgroup's, lower min_members, or have fewer shards"
+                          : "add ids to [SPINDRIFT] members, lower min_nodes_by_shard, or reserve one node in several "
+                            "subgroups (a node that nobody reserves fills only one)");
   }
 
  private:
@@ -63,7 +68,7 @@ class PlanChecker {
 
   void check_ids(const SubgroupPlan& plan) {
     std::set<NodeId> inside = members_;
-    if (plan.assigned) inside = {plan.reserved.begin(), plan.reserved.end()};
+    if (plan.assigned && plan.pool == 0) inside = {plan.reserved.begin(), plan.reserved.end()};
     if (plan.members) inside = {plan.members->begin(), plan.members->end()};
     for (const NodeId id : plan.members ? *plan.members : plan.reserved) {
       if (members_.contains(id)) continue;

@@ -28,8 +28,23 @@ std::vector<NodeId> some(Random& random, const std::vector<NodeId>& of, unsigned
   return chosen;
 }
 
+/// Shards of a plain subgroup.
+void cut(Random& random, const std::vector<NodeId>& all, Layout& layout) {
+  SubgroupPlan plan;
+  plan.assigned = true;
+  plan.pool = next_pool(layout);
+  plan.minimum = between(random, 1, 3);
+  plan.maximum = plan.minimum + between(random, 0, 3);
+  if (random() % 2 == 0) plan.members = some(random, all, 2);
+  for (unsigned shard = between(random, 1, 3); shard > 0; --shard) {
+    plan.name = std::to_string(layout.subgroups.size());
+    layout.subgroups.push_back(plan);
+  }
+}
+
 Layout random_layout(Random& random, const std::vector<NodeId>& all) {
   Layout layout;
+  if (random() % 3 == 0) cut(random, all, layout);
   for (unsigned type = between(random, 1, 3); type > 0; --type) {
     std::vector<NodeId> not_reserved = all;  // by a shard of this type
     for (unsigned shard = between(random, 1, 3); shard > 0; --shard) {
@@ -73,6 +88,11 @@ std::vector<NodeId> common(const std::vector<NodeId>& ids, const std::vector<Nod
   return result;
 }
 
+/// Whether an assigned plan's pool has that member.
+bool in_pool(const SubgroupPlan& plan, NodeId id, const std::set<NodeId>& reserved) {
+  return plan.pool == 0 ? !reserved.contains(id) : !plan.members || contains(*plan.members, id);
+}
+
 void check_subgroup(const SubgroupPlan& plan, const SubgroupView& now, const View& view, const std::set<NodeId>& reserved) {
   if (!now.inadequate.empty()) {
     CHECK(now.members.empty());
@@ -88,7 +108,7 @@ void check_subgroup(const SubgroupPlan& plan, const SubgroupView& now, const Vie
       common(plan.assigned ? plan.reserved : plan.members.value_or(view.members), view.members);
   CHECK(common(entitled, now.members) == entitled);
   for (const NodeId id : now.members) {
-    CHECK((contains(entitled, id) || (plan.assigned && !reserved.contains(id))));
+    CHECK((contains(entitled, id) || (plan.assigned && in_pool(plan, id, reserved))));
   }
 }
 
@@ -102,30 +122,46 @@ void check_stable(const SubgroupView& now, const SubgroupView& before, const Vie
   CHECK(std::is_sorted(come.begin(), come.end(), [&](NodeId a, NodeId b) { return *view.rank_of(a) < *view.rank_of(b); }));
 }
 
-/// Counts of one view: no member of the pool twice, and nobody spare who could have made a subgroup adequate.
-void check_pool(const Layout& layout, const View& view, const std::set<NodeId>& reserved) {
+/// Counts of one pool in one view: no member of it twice, and nobody spare who could have made a subgroup adequate.
+void check_pool(const std::vector<SubgroupPlan>& plans, const std::vector<SubgroupView>& subgroups, const View& view,
+                const std::set<NodeId>& reserved) {
   std::map<NodeId, unsigned> times;
-  for (std::size_t i = 0; i < layout.subgroups.size(); ++i) {
-    if (!layout.subgroups[i].assigned) continue;
-    for (const NodeId id : view.subgroups[i].members) ++times[id];
+  for (std::size_t i = 0; i < plans.size(); ++i) {
+    if (!plans[i].assigned) continue;
+    for (const NodeId id : subgroups[i].members) ++times[id];
   }
+  const auto some_assigned =
+      std::find_if(plans.begin(), plans.end(), [](const SubgroupPlan& plan) { return plan.assigned; });
   std::size_t spare = 0;
   for (const NodeId id : view.members) {
-    if (reserved.contains(id)) continue;
+    if (some_assigned == plans.end() || !in_pool(*some_assigned, id, reserved)) continue;
     CHECK(times[id] <= 1);
     if (times[id] == 0) ++spare;
   }
   bool all_adequate = true;
-  for (std::size_t i = 0; i < layout.subgroups.size(); ++i) {
-    const SubgroupPlan& plan = layout.subgroups[i];
-    if (view.subgroups[i].inadequate.empty()) continue;
+  for (std::size_t i = 0; i < plans.size(); ++i) {
+    const SubgroupPlan& plan = plans[i];
+    if (subgroups[i].inadequate.empty()) continue;
     all_adequate = all_adequate && !plan.assigned;
     const bool sends = plan.senders.empty() || !common(plan.senders, view.members).empty();
     const std::size_t own = common(plan.assigned ? plan.reserved : plan.members.value_or(view.members), view.members).size();
     CHECK_FALSE((sends && own + (plan.assigned ? spare : 0) >= plan.minimum));
   }
-  for (std::size_t i = 0; i < layout.subgroups.size() && all_adequate && spare > 0; ++i) {
-    if (layout.subgroups[i].assigned) CHECK(view.subgroups[i].members.size() >= layout.subgroups[i].maximum);
+  for (std::size_t i = 0; i < plans.size() && all_adequate && spare > 0; ++i) {
+    if (plans[i].assigned) CHECK(subgroups[i].members.size() >= plans[i].maximum);
+  }
+}
+
+void check_pools(const Layout& layout, const View& view, const std::set<NodeId>& reserved) {
+  for (std::uint32_t pool = 0; pool < next_pool(layout); ++pool) {
+    std::vector<SubgroupPlan> plans;
+    std::vector<SubgroupView> subgroups;
+    for (std::size_t i = 0; i < layout.subgroups.size(); ++i) {
+      if (layout.subgroups[i].pool != pool) continue;
+      plans.push_back(layout.subgroups[i]);
+      subgroups.push_back(view.subgroups[i]);
+    }
+    check_pool(plans, subgroups, view, reserved);
   }
 }
 
@@ -162,7 +198,7 @@ TEST_CASE("any layout keeps its rules through any views") {
         }
         ++(now.inadequate.empty() ? adequate : inadequate);
       }
-      check_pool(layout, view, reserved);
+      check_pools(layout, view, reserved);
       last = std::move(view);
     }
   }

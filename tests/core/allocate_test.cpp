@@ -170,3 +170,49 @@ TEST_CASE("a reserved member comes to its shard, above the maximum if need be, a
   CHECK(views.at(0).members == ids({1, 7, 6}));
   CHECK(views.at(2).members == ids({6}));
 }
+
+TEST_CASE("the shards of a plain subgroup cut the members as even as can be, beside others that have the same") {
+  Views views(R"([{"name": "all"}, {"name": "s", "shards": 3, "mode": "unordered"}, {"name": "t", "shards": 2}])");
+  views.next({0, 1, 2, 3, 4, 5, 6});
+  CHECK(views.at(0).members.size() == 7);
+  CHECK(views.at(1).name == "s");
+  CHECK(views.at(2).name == "s/1");
+  CHECK(views.at(3).name == "s/2");
+  CHECK(views.at(1).members == ids({0, 1, 2}));
+  CHECK(views.at(2).members == ids({3, 4}));
+  CHECK(views.at(3).members == ids({5, 6}));
+  CHECK(views.at(3).mode == DeliveryMode::unordered);
+  CHECK(views.at(3).senders == views.at(3).members);
+  CHECK(views.at(4).members == ids({0, 1, 2, 3}));
+  CHECK(views.at(5).members == ids({4, 5, 6}));
+}
+
+TEST_CASE("newcomers come to the smallest shard, and nobody leaves one that has its minimum") {
+  Views views(R"([{"name": "s", "shards": 2, "min_members": 2, "max_members": 3}])");
+  views.next({0, 1, 2, 3, 4, 5, 6});
+  CHECK(views.at(0).members == ids({0, 1, 2}));
+  CHECK(views.at(1).members == ids({3, 4, 5}));  // 6 has no place
+  views.next({0, 1, 3});
+  CHECK(views.at(0).members == ids({0, 1}));
+  CHECK(views.at(1).inadequate == "needs 2 members and lacks 1: 1 of the view's can be given: 3");
+  views.next({0, 1, 3, 4});
+  CHECK(views.at(1).members == ids({3, 4}));
+  views.next({0, 1, 3, 4, 7});
+  CHECK(views.at(0).members == ids({0, 1, 7}));
+  views.next({0, 1, 3, 4, 7, 8, 9});
+  CHECK(views.at(0).members == ids({0, 1, 7}));
+  CHECK(views.at(1).members == ids({3, 4, 8}));
+}
+
+TEST_CASE("shards of named members have no others, whatever the rest does") {
+  Views views(R"([{"name": "s", "shards": 2, "members": [5, 2, 7]},
+                  {"name": "d", "layout": [{"min_nodes_by_shard": [2], "max_nodes_by_shard": [2],
+                                            "reserved_node_ids_by_shard": [[2]]}]}])");
+  views.next({0, 1, 2, 5, 7});
+  CHECK(views.at(0).members == ids({2, 5}));
+  CHECK(views.at(1).members == ids({7}));
+  CHECK(views.at(2).members == ids({0, 2}));
+  views.next({0, 1, 2});
+  CHECK(views.at(0).members == ids({2}));
+  CHECK(views.at(1).inadequate == "needs 1 members and lacks 1: none of the view's can be given");
+}

@@ -41,6 +41,22 @@ TEST_CASE("the digest is over what the layout means for every view, not only for
   CHECK(named == digest(with_layout(R"([{"name": "a", "members": [0, 1], "min_members": 1, "senders": [1]}])")));
 }
 
+TEST_CASE("the digest is over shards: how many, how large, of whom") {
+  const auto cut = [](std::string_view how) {
+    return digest(with_layout(R"([{"name": "a", )" + std::string(how) + "}]", 6));
+  };
+  const auto two = cut(R"("shards": 2)");
+  CHECK(two == cut(R"("shards": 2, "min_members": 1, "members": [5, 4, 3, 2, 1, 0])"));
+  CHECK_FALSE(two == cut(R"("shards": 3)"));
+  CHECK_FALSE(two == cut(R"("shards": 2, "min_members": 2)"));
+  CHECK_FALSE(two == cut(R"("shards": 2, "max_members": 3)"));
+  CHECK_FALSE(two == cut(R"("shards": 2, "members": [0, 1, 2, 3, 4])"));
+  CHECK_FALSE(two == cut(R"("layout": [{"min_nodes_by_shard": [1, 1], "max_nodes_by_shard": [128, 128]}])"));
+  const auto apart = digest(with_layout(R"([{"name": "a", "shards": 1}, {"name": "b", "shards": 1}])"));
+  CHECK_FALSE(apart == digest(with_layout(R"([
+      {"name": "a", "layout": [{"min_nodes_by_shard": [1], "max_nodes_by_shard": [128]}]}, {"name": "b", "shards": 1}])")));
+}
+
 TEST_CASE("the digest takes founders as a set, and all members for none") {
   CHECK(digest(base, {{"SPINDRIFT/founders", "2, 1, 0"}}) == digest(base));
   CHECK(digest(base, {{"SPINDRIFT/founders", "2, 0"}}) == digest(base, {{"SPINDRIFT/founders", "0,2"}}));

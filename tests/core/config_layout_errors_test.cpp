@@ -164,3 +164,24 @@ TEST_CASE("a layout cannot need more members than a group may have") {
   check_text_problems("[LAYOUT]\njson_layout = '[{\"name\": \"a\", \"members\": [" + many + "]}]'\n",
                       {{"test.cfg:2", "needs 129 members, and a group has 128 at most", "fewer"}});
 }
+
+TEST_CASE("shards that cannot be are refused where they stand") {
+  check_layout(R"([{"name": "a", "shards": 0}])",
+               {{"test.cfg:4, layout[0].shards", "a number of shards belongs here", "1 to"}});
+  check_layout(R"([{"name": "a", "shard": 2}])",
+               {{"test.cfg:4, layout[0]", "\"shard\" is unknown", "did you mean shards?"}});
+  check_layout(R"([{"name": "a", "max_members": 2}])",
+               {{"test.cfg:4, layout[0].max_members", "without shards has all members", "\"shards\": 3"}});
+  check_layout(R"([{"name": "a", "shards": 1, "min_members": 2, "max_members": 1}])",
+               {{"test.cfg:4, layout[0].max_members", "the most members, 1, are fewer than the least", "raise"}});
+  check_layout(R"([{"name": "a", "shards": 2, "senders": [0], "topics": ["x"]}])",
+               {{"test.cfg:4, layout[0].senders", "\"senders\" belongs to one shard", "Derecho's form"},
+                {"test.cfg:4, layout[0].topics", "\"topics\" belongs to one shard", "Derecho's form"}});
+  check_layout(R"([{"name": "a", "shards": 2, "min_members": 2}])",
+               {{"test.cfg:4, layout[0]", "subgroup \"a/1\": it needs 2 members and lacks 1", "have fewer shards"}});
+  check_layout(R"([{"name": "a", "shards": 2, "members": [0, 9]}])",
+               {{"test.cfg:4, layout[0]", "node 9 is no member of the group", "add 9"},
+                {"test.cfg:4, layout[0]", "node 9 is no member of the group", "add 9"}});
+  check_text_problems(with_layout(R"([{"name": "a", "shards": 1024}, {"name": "b"}])", 128),
+                      {{"test.cfg:4, layout[1]", "the layout has more than 1024 subgroups", "use fewer"}});
+}

@@ -133,3 +133,12 @@ TEST_CASE("a layout from a flag replaces the one of the file") {
   const Config config = parse(with_layout(R"([{"name": "file"}])"), {{"LAYOUT/json_layout", R"([{"name": "flag"}])"}});
   CHECK(config.view()->subgroups.at(0).name == "flag");
 }
+
+TEST_CASE("without any id, shards of a plain subgroup need as many members as all of them together, others the same ones") {
+  const View view = view_of(R"([LAYOUT]
+json_layout = '[{"name": "s", "shards": 3, "min_members": 2}, {"name": "t", "shards": 2}]'
+)");
+  CHECK(view.members == ids({0, 1, 2, 3, 4, 5}));
+  CHECK(view.subgroups.at(2).members == ids({4, 5}));
+  CHECK(view.subgroups.at(3).members == ids({0, 1, 2}));
+}
