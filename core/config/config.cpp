@@ -14,6 +14,7 @@
 
 #include <spindrift/core/config/addresses.hpp>
 #include <spindrift/core/config/keys.hpp>
+#include <spindrift/core/config/layout_parts.hpp>
 #include <spindrift/core/config/load.hpp>
 #include <spindrift/core/file_descriptor.hpp>
 #include <spindrift/core/keys_path.hpp>
@@ -231,6 +232,10 @@ Result<LayoutFunction> Config::layout_function() const {
       [plans = state_->loaded.plans](const std::vector<NodeId>& members, const View* previous) -> std::vector<SubgroupView> {
         return allocate(plans->layout, plans->profiles, members, previous);
       });
+}
+
+LayoutParts::LayoutParts(const Config& config) : name_(config.name()), plans_(config.state_->loaded.plans) {
+  if (const auto& view = config.state_->loaded.view) members_ = view->members;
 }
 
 Result<Rank> Config::local_rank() const {

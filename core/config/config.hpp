@@ -145,6 +145,7 @@ class Config {
   [[nodiscard]] const std::string& name() const;
 
  private:
+  friend class LayoutParts;
   struct State;
   explicit Config(std::shared_ptr<const State> state) noexcept : state_(std::move(state)) {}
   std::shared_ptr<const State> state_;

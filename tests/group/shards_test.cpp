@@ -4,6 +4,7 @@
 #include <map>
 #include <string>
 
+#include <spindrift/core/config/layout_parts.hpp>
 #include <spindrift/group/replicated.hpp>
 
 #include "group_fixture.hpp"
@@ -129,4 +130,29 @@ TEST_CASE("a member keeps its shard over views, and a shard that is too small ha
   groups[2]->leave();
   groups[1]->leave();
   groups[0]->leave();
+}
+
+TEST_CASE("a program's own layout of parts has shards, and its members send where it says") {
+  GroupFixture fixture;
+  GroupOptions options;
+  options.layout = value_or_throw(LayoutParts(fixture.config(0, 3))
+                                      .add(LayoutPart("store").shards(3))
+                                      .add(LayoutPart("news").senders({NodeId(1)}))
+                                      .function());
+  auto groups = fixture.join_from(0, 3, "", options);
+  Journal news;
+  for (auto& group : groups) {
+    const Shards shards = group->shards("store");
+    CHECK(shards.count() == 3);
+    CHECK(shards.mine() == group->self().value());
+    for (std::uint32_t shard = 0; shard < 3; ++shard) shards.subgroup(shard).on_delivery([](auto) {});
+    group->subgroup("news").on_delivery([&news, first = group == groups[0]](auto batch) {
+      if (first) news.keep(batch);
+    });
+  }
+  CHECK(thrown_by([&] { groups[0]->subgroup("news").send("mine"); }).has_value());
+  groups[1]->subgroup("news").send("theirs");
+  news.await(1);
+  CHECK(news.lines.front() == "1:theirs");
+  for (unsigned node : {2U, 0U, 1U}) groups[node]->leave();
 }
