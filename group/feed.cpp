@@ -1,6 +1,8 @@
 // Deliveries into the ring, and who waits for them.
 #include <spindrift/group/feed.hpp>
 
+#include <sched.h>
+
 #include <algorithm>
 
 namespace spindrift::group {
@@ -25,13 +27,27 @@ bool Feed::on_delivery(std::span<const Delivery> batch) noexcept {
     last_ = MessagePlace::of(each);
   }
   last_ = MessagePlace::of(batch.back());
-  if (!observed) {
-    delivered_.store(number + batch.size(), std::memory_order_release);
-    return false;
+  if (!observed) number += batch.size();
+  const std::uint64_t version = version_.load(std::memory_order_relaxed);
+  version_.store(version + 1, std::memory_order_seq_cst);
+  if (observed) writer_->publish({number, last_});
+  last_view_.store(last_.view.value(), std::memory_order_release);
+  last_sequence_.store(last_.sequence.value(), std::memory_order_release);
+  delivered_.store(number, std::memory_order_release);
+  version_.store(version + 2, std::memory_order_seq_cst);
+  return observed && awaited_.load(std::memory_order_seq_cst) && awaited_.exchange(false, std::memory_order_seq_cst);
+}
+
+Feed::Snapshot Feed::snapshot() const noexcept {
+  while (true) {
+    const std::uint64_t version = version_.load(std::memory_order_seq_cst);
+    const Snapshot seen{writer_->written(),
+                        {delivered_.load(std::memory_order_acquire),
+                         {ViewId(last_view_.load(std::memory_order_acquire)),
+                          SequenceNumber(last_sequence_.load(std::memory_order_acquire))}}};
+    if (version % 2 == 0 && version_.load(std::memory_order_seq_cst) == version) return seen;
+    sched_yield();  // the poller may be waiting for its CPU
   }
-  delivered_.store(number, std::memory_order_seq_cst);
-  writer_->publish({number, last_});
-  return awaited_.load(std::memory_order_seq_cst) && awaited_.exchange(false, std::memory_order_seq_cst);
 }
 
 Result<void> Feed::begin() {
@@ -52,7 +68,9 @@ void Feed::on_position(std::uint64_t position) noexcept {
 
 // Either the poller's next look at the word finds it set, or what is read here has what the poller wrote.
 bool Feed::passed(std::uint64_t position, std::uint64_t delivered_before) noexcept {
-  const auto news = [&] { return writer_->written() != position || delivered() > delivered_before; };
+  const auto news = [&] {
+    return writer_->written() != position || delivered_.load(std::memory_order_seq_cst) > delivered_before;
+  };
   if (news()) return true;
   awaited_.store(true, std::memory_order_seq_cst);
   return news();

@@ -35,9 +35,12 @@ class Feed {
   [[nodiscard]] std::size_t bytes() const noexcept { return memory_->memory().size(); }
   /// A reader is that far: there may be a lap more.
   void on_position(std::uint64_t position) noexcept;
-  /// A reader that begins at `written` misses what comes behind `delivered` messages and is not there.
-  [[nodiscard]] std::uint64_t written() const noexcept { return writer_->written(); }
-  [[nodiscard]] std::uint64_t delivered() const noexcept { return delivered_.load(std::memory_order_seq_cst); }
+  /// How far the subgroup and the feed are at one moment. After `begin`.
+  struct Snapshot {
+    std::uint64_t written = 0;
+    FeedEnd end;
+  };
+  [[nodiscard]] Snapshot snapshot() const noexcept;
   /// Whether more is written than that, or more was delivered than so many messages. If not, the next delivery says that
   /// somebody waits.
   [[nodiscard]] bool passed(std::uint64_t position, std::uint64_t delivered_before) noexcept;
@@ -51,8 +54,12 @@ class Feed {
   std::atomic<bool> observed_{false};
   std::atomic<bool> awaited_{false};
   std::atomic<std::uint64_t> limit_{0};  // nothing is written behind it
-  std::atomic<std::uint64_t> delivered_{0};  // messages; never less than what is written
-  MessagePlace last_;                         // the poller's
+  // The poller's words: odd while the others and the feed's end change, and a FeedEnd.
+  std::atomic<std::uint64_t> version_{0};
+  std::atomic<std::uint64_t> delivered_{0};
+  std::atomic<std::uint64_t> last_view_{0};
+  std::atomic<std::uint64_t> last_sequence_{0};
+  MessagePlace last_;  // the same for the poller itself
 };
 
 }  // namespace spindrift::group

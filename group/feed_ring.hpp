@@ -128,8 +128,10 @@ class FeedCursor {
     known,     ///< was here already
   };
 
-  /// A member's feed begins; it had delivered so many messages before, or a few more.
-  FeedCursor(DeliveryMode mode, std::uint64_t delivered) noexcept : mode_(mode), expected_(delivered) {}
+  /// A member's feed begins; it had delivered that before.
+  FeedCursor(DeliveryMode mode, const FeedEnd& before) noexcept : mode_(mode), expected_(before.delivered) {
+    if (before.delivered > 0) last_ = before.last;
+  }
 
   /// The feed of another member begins.
   void on_feed() noexcept { expected_.reset(); }
@@ -143,8 +145,8 @@ class FeedCursor {
   void take(const FeedRecord& record) noexcept;
 
   const DeliveryMode mode_;
-  std::optional<MessagePlace> last_;       // that was handed over
-  std::optional<std::uint64_t> expected_;  // number of the next one in this feed; at first, at most
+  std::optional<MessagePlace> last_;       // that was handed over, or came before the first
+  std::optional<std::uint64_t> expected_;  // number of the next one in this feed
   Gap gap_;
 };
 

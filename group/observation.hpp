@@ -23,8 +23,11 @@ struct MessagePlace {
 
 /// Messages of a subgroup that an observer has missed: those behind `after`, up to `last` and with it.
 struct Gap {
-  std::optional<MessagePlace> after;      ///< the last one that the observer got; nothing: it had got none
-  std::optional<MessagePlace> last;       ///< nothing: not known, in an unordered subgroup whose feeding member changed
+  /// The last one that the observer got, or behind which it began; nothing: it began before the first.
+  std::optional<MessagePlace> after;
+  /// Nothing: not known, where another member feeds the observer now, in an unordered subgroup or one that had delivered
+  /// nothing before.
+  std::optional<MessagePlace> last;
   std::optional<std::uint64_t> messages;  ///< how many; nothing: not known, when the feeding member changed meanwhile
   bool operator==(const Gap&) const = default;
 };

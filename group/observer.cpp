@@ -46,7 +46,7 @@ class ObserverCore {
         subgroup_(subgroup),
         patience_(config.join_timeout()),
         source_(options.source),
-        handlers_(std::move(handlers)),
+        handlers_(checked(std::move(handlers))),
         directory_(value_or_throw(GuardedDirectory::open(config.runtime_directory(), config.group_name()))) {
     begin_search();
   }
@@ -78,6 +78,8 @@ class ObserverCore {
     }
     if (search_) search_->add_waits(waits);
     const int ready = ::poll(waits.data(), waits.size(), milliseconds(at_most));
+    if ((waits[0].revents & POLLNVAL) != 0)
+      throw Exception(Error(ErrorKind::bad_argument, "the descriptor to interrupt an observer is not open"));
     if (attached_ && waits[1].revents != 0) on_news();
     return waits[0].revents == 0 && (ready > 0 || clock_.now() >= next_look());
   }
@@ -95,6 +97,11 @@ class ObserverCore {
   }
 
  private:
+  static ObserverHandlers checked(ObserverHandlers handlers) {
+    if (handlers.on_message) return handlers;
+    throw Exception(Error(ErrorKind::bad_argument, "an observer has no on_message").fix("set it; on_gap may be null"));
+  }
+
   void begin_search() {
     until_ = clock_.now() + patience_;
     search_.emplace(directory_, subgroup_, source_);
@@ -133,7 +140,7 @@ class ObserverCore {
   void attach(FoundFeed found) {
     FeedReader reader = value_or_throw(FeedReader::open(found.memory.memory(), found.position));
     if (!cursor_) {
-      cursor_.emplace(found.mode, found.delivered);
+      cursor_.emplace(found.mode, found.end);
     } else {
       if (found.mode == DeliveryMode::ordered) reader.rewind();  // what came since may be there
       cursor_->on_feed();
@@ -152,7 +159,9 @@ class ObserverCore {
     throw Exception(
         Error(ErrorKind::timed_out, "an observer waited " + std::to_string(waited) + " ms for " + waits_for())
             .at(directory_.path())
-            .fix("start a member on this host with the same [SPINDRIFT] runtime_directory, or become one"));
+            .fix(search_->answers().empty()
+                     ? "start a member on this host with the same [SPINDRIFT] runtime_directory, or become one"
+                     : "see to what these members answer, or become one"));
   }
 
   // True: a message, which counts.
@@ -169,8 +178,10 @@ class ObserverCore {
 
   // Whether that is all, what was left out told.
   bool at_end() {
-    const auto end = attached_->reader.end();
+    auto end = attached_->reader.end();
     if (!end || attached_->reader.behind()) return false;
+    // A feed that was not written for a while says how far it was then.
+    if (end->delivered < attached_->feed.end.delivered) end = attached_->feed.end;
     attached_->delivered = end->delivered;
     if (cursor_->on_end(*end) && handlers_.on_gap) handlers_.on_gap(cursor_->gap());
     return true;

@@ -17,13 +17,16 @@ struct CallHead {
   std::uint64_t number;
   std::uint64_t position;
   std::uint64_t delivered;
+  std::uint64_t last_view;
+  std::uint64_t last_sequence;
 };
 
 }  // namespace
 
 std::vector<std::byte> encode(const ObserverPacket& packet) {
   const CallHead head{magic, version, static_cast<std::uint32_t>(packet.call), static_cast<std::uint32_t>(packet.mode),
-                  packet.number, packet.position, packet.delivered};
+                  packet.number, packet.position, packet.delivered,
+                      packet.last.view.value(), packet.last.sequence.value()};
   return ByteWriter().put(head).put_text(packet.text, observer_text_bytes_max).take();
 }
 
@@ -38,7 +41,7 @@ std::optional<ObserverPacket> decode_observer_packet(std::span<const std::byte> 
   const auto text = bytes.subspan(sizeof *head);
   return ObserverPacket{static_cast<ObserverCall>(head->call), head->number, static_cast<DeliveryMode>(head->mode),
                         std::string(reinterpret_cast<const char*>(text.data()), text.size()), head->position,
-                        head->delivered};
+                        head->delivered, {ViewId(head->last_view), SequenceNumber(head->last_sequence)}};
 }
 
 bool is_other_version(std::span<const std::byte> bytes) noexcept {

@@ -11,6 +11,7 @@
 
 #include <spindrift/core/result.hpp>
 #include <spindrift/core/view.hpp>
+#include <spindrift/group/observation.hpp>
 
 namespace spindrift::group {
 
@@ -44,7 +45,8 @@ struct ObserverPacket {
   DeliveryMode mode = DeliveryMode::ordered;  ///< welcome
   std::string text{};                         ///< hello, standing_by, refused, ended
   std::uint64_t position = 0;   ///< welcome: where in the feed it begins for this observer
-  std::uint64_t delivered = 0;  ///< welcome: this many messages were delivered before, or a few more; await: as known
+  std::uint64_t delivered = 0;  ///< welcome: this many messages were delivered before; await: as known
+  MessagePlace last{};          ///< welcome: the last of these
 };
 
 [[nodiscard]] std::vector<std::byte> encode(const ObserverPacket& packet);

@@ -33,12 +33,15 @@ std::optional<NodeId> node_of(std::string_view file_name) noexcept {
 }  // namespace
 
 Result<void> ObserverSearch::begin(Time now) {
-  SPINDRIFT_TRY_ASSIGN(arrivals_, fabric::watch_directory(directory_));
+  if (!fed_by_) {
+    auto arrivals = fabric::watch_directory(directory_);
+    if (arrivals) arrivals_ = std::move(arrivals).value();  // or they are heard of with the next calls
+  }
   return call_everybody(now);
 }
 
 Result<void> ObserverSearch::call_everybody(Time now) {
-  next_calls_ = fed_by_ ? never : now + between_calls;
+  next_calls_ = now + (fed_by_ ? 5 : 1) * between_calls;
   const int listing = ::openat(directory_.descriptor(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   const std::unique_ptr<DIR, int (*)(DIR*)> files(listing < 0 ? nullptr : ::fdopendir(listing), ::closedir);
   if (!files) return system_error("open", errno).at(directory_.path());
@@ -47,14 +50,20 @@ Result<void> ObserverSearch::call_everybody(Time now) {
     if (!node || node == fed_by_ || (source_ && node != source_)) continue;
     Call& call = calls_[*node];
     if (call.socket) continue;
-    SPINDRIFT_TRY_ASSIGN(auto socket, fabric::call_in(directory_, entry->d_name));
+    auto called = fabric::call_in(directory_, entry->d_name);
+    if (!called) {
+      call.answer = called.error().to_string();  // others may be well
+      continue;
+    }
+    auto& socket = *called;
     if (!socket) {
       calls_.erase(*node);
       continue;
     }
     const std::uint64_t fed_by = fed_by_ ? std::uint64_t{1} + fed_by_->value() : 0;
     const auto hello = encode({ObserverCall::hello, fed_by, {}, subgroup_});
-    if (fabric::shm::send_packet(socket->get(), hello, {}, -1) != fabric::shm::SendOutcome::sent) continue;
+    // One that has refused already takes nothing, and has said why.
+    static_cast<void>(fabric::shm::send_packet(socket->get(), hello, {}, -1));
     call = {std::move(*socket), "has not answered yet"};
   }
   return {};
@@ -99,7 +108,7 @@ Result<std::optional<FoundFeed>> ObserverSearch::on_packet(NodeId node, Call& ca
     case ObserverCall::welcome: {
       SPINDRIFT_TRY_ASSIGN(auto memory, fabric::shm::PeerSegment::open(std::move(packet.descriptor), said->number,
                                                                        fabric::Access::read));
-      return std::optional<FoundFeed>(FoundFeed{node, said->mode, said->position, said->delivered,
+      return std::optional<FoundFeed>(FoundFeed{node, said->mode, said->position, {said->delivered, said->last},
                                                 std::move(call.socket), std::move(memory)});
     }
     case ObserverCall::refused:

@@ -14,6 +14,7 @@
 #include <spindrift/core/result.hpp>
 #include <spindrift/core/view.hpp>
 #include <spindrift/fabric/shm/region.hpp>
+#include <spindrift/group/feed_ring.hpp>
 
 namespace spindrift::group {
 
@@ -22,7 +23,7 @@ struct FoundFeed {
   NodeId source;
   DeliveryMode mode = DeliveryMode::ordered;
   std::uint64_t position = 0;  ///< as in ObserverPacket
-  std::uint64_t delivered = 0;
+  FeedEnd end;                 ///< as of the welcome
   FileDescriptor socket;
   fabric::shm::PeerSegment memory;
 };
@@ -40,7 +41,8 @@ class ObserverSearch {
     return search;
   }
 
-  /// Nobody says when a member that had no room has some: it is called again, unless another one feeds the observer.
+  /// Nobody says when a member that had no room has some: all that are not heard of are called again. An observer that is
+  /// fed has no descriptor that tells of new members, for a user may have few of these, and members need them.
   static constexpr Duration between_calls = std::chrono::seconds(1);
 
   /// Calls whoever is there. Errors: resource.

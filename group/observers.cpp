@@ -198,9 +198,11 @@ void Observers::feed(Caller& caller) {
   }
   caller.state = State::reading;
   caller.fed_by = 0;
-  const std::uint64_t written = feed.written();  // before it is asked how many that were
-  feed.on_position(written);
-  say(caller, {ObserverCall::welcome, feed.bytes(), feed.mode(), {}, written, feed.delivered()}, feed.descriptor());
+  const Feed::Snapshot now = feed.snapshot();
+  feed.on_position(now.written);
+  ObserverPacket welcome{ObserverCall::welcome, feed.bytes(), feed.mode(), {}, now.written, now.end.delivered};
+  welcome.last = now.end.last;
+  say(caller, welcome, feed.descriptor());
 }
 
 void Observers::look_at_view() {

@@ -175,12 +175,13 @@ class SourceLines {
 
 int run_observer(const TailOptions& options) {
   const Config config = load_config_with_warnings(options);
+  const auto source = options.id ? std::optional(NodeId(*options.id)) : std::nullopt;
+  require_observable(config, options.subgroup, source);
   const StopSignals signals;
   Printer printer(options, [] {});
   const ObserverHandlers handlers{[&printer](const Delivery& delivery) { printer.print(delivery); },
                                   [&printer](const Gap& gap) { printer.print(gap); }};
-  Observer observer(config, options.subgroup, handlers,
-                    {options.id ? std::optional(NodeId(*options.id)) : std::nullopt});
+  Observer observer(config, options.subgroup, handlers, {source});
   SourceLines lines(observer, options.quiet);
   while (!printer.done() && !is_readable(signals.descriptor())) {
     const std::size_t messages = observer.poll();

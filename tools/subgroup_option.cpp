@@ -14,9 +14,7 @@ namespace {
   throw Exception(Error(ErrorKind::bad_argument, std::move(message)).fix(std::move(fix)));
 }
 
-}  // namespace
-
-SubgroupView require_subgroup(const Config& config, const std::string& name, SubgroupUse use) {
+SubgroupView find_subgroup(const Config& config, const std::string& name) {
   const View view = value_or_throw(config.view());
   const auto found = std::find_if(view.subgroups.begin(), view.subgroups.end(),
                                   [&](const SubgroupView& subgroup) { return subgroup.name == name; });
@@ -26,16 +24,31 @@ SubgroupView require_subgroup(const Config& config, const std::string& name, Sub
     refuse(fmt::format("--subgroup {}: {} has no subgroup of that name", name, config.name()),
            "use one of: " + listed(names));
   }
-  const NodeId self = config.local_id();
-  if (!found->member_position(self)) {
-    refuse(fmt::format("--subgroup {}: node {} is not one of its members", name, self),
-           "give --id one of: " + listed(found->members));
-  }
-  if (use == SubgroupUse::send && !found->sender_rank(self)) {
-    refuse(fmt::format("--subgroup {}: node {} is not one of its senders", name, self),
-           "give --id one of: " + listed(found->senders));
-  }
   return *found;
+}
+
+void require_member(const SubgroupView& subgroup, NodeId node) {
+  if (subgroup.member_position(node)) return;
+  refuse(fmt::format("--subgroup {}: node {} is not one of its members", subgroup.name, node),
+         "give --id one of: " + listed(subgroup.members));
+}
+
+}  // namespace
+
+void require_observable(const Config& config, const std::string& name, std::optional<NodeId> source) {
+  const SubgroupView found = find_subgroup(config, name);
+  if (source) require_member(found, *source);
+}
+
+SubgroupView require_subgroup(const Config& config, const std::string& name, SubgroupUse use) {
+  const SubgroupView found = find_subgroup(config, name);
+  const NodeId self = config.local_id();
+  require_member(found, self);
+  if (use == SubgroupUse::send && !found.sender_rank(self)) {
+    refuse(fmt::format("--subgroup {}: node {} is not one of its senders", name, self),
+           "give --id one of: " + listed(found.senders));
+  }
+  return found;
 }
 
 }  // namespace spindrift::tools

@@ -35,7 +35,7 @@ void read_feed(std::span<const std::byte> bytes) {
               std::min(bytes.size(), sizeof position));
   auto reader = FeedReader::open(memory.bytes, position);
   if (!reader) return;
-  FeedCursor cursor(spindrift::DeliveryMode::ordered, 0);
+  FeedCursor cursor(spindrift::DeliveryMode::ordered, {});
   FeedMessage message;
   for (int i = 0; i < 100; ++i) {
     const auto found = reader->next(message);

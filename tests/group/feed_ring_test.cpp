@@ -103,7 +103,7 @@ TEST_CASE("whoever is overtaken learns exactly which messages are missing, and l
     const auto memory = std::make_unique<Memory>();
     Member member(memory->bytes);
     FeedReader reader = value_or_throw(FeedReader::open(memory->bytes, member.writer.written()));
-    FeedCursor cursor(DeliveryMode::ordered, 0);
+    FeedCursor cursor(DeliveryMode::ordered, {});
     FeedMessage message;
     std::vector<MessagePlace> places;
     std::size_t at = 0;  // the next one of `places` that is not accounted for
@@ -145,7 +145,7 @@ TEST_CASE("what is left out behind the limit is known at once, and what follows 
   const auto memory = std::make_unique<Memory>();
   Member member(memory->bytes);
   FeedReader reader = value_or_throw(FeedReader::open(memory->bytes, 0));
-  FeedCursor cursor(DeliveryMode::ordered, 0);
+  FeedCursor cursor(DeliveryMode::ordered, {});
   FeedMessage message;
   const MessagePlace first = member.deliver(40);
   member.limit = member.writer.written();
@@ -171,7 +171,7 @@ TEST_CASE("a message that is too large for the feed is missing, and the gap ends
   const auto memory = std::make_unique<Memory>();
   Member member(memory->bytes);
   FeedReader reader = value_or_throw(FeedReader::open(memory->bytes, member.writer.written()));
-  FeedCursor cursor(DeliveryMode::ordered, 0);
+  FeedCursor cursor(DeliveryMode::ordered, {});
   FeedMessage message;
   const MessagePlace first = member.deliver(10), large = member.deliver(data_bytes / 4), next = member.deliver(10);
   REQUIRE(value_or_throw(reader.next(message)) == FeedReader::Found::message);
@@ -188,7 +188,7 @@ TEST_CASE("from one member's feed to another's, each message comes once, and wha
   const auto memory = std::make_unique<Memory>(), other_memory = std::make_unique<Memory>();
   Member member(memory->bytes), other(other_memory->bytes);
   FeedMessage message;
-  FeedCursor cursor(DeliveryMode::ordered, 0);
+  FeedCursor cursor(DeliveryMode::ordered, {});
   FeedReader reader = value_or_throw(FeedReader::open(memory->bytes, member.writer.written()));
   MessagePlace last;
   for (int i = 0; i < 10; ++i) {
@@ -226,7 +226,7 @@ TEST_CASE("from one member's feed to another's, each message comes once, and wha
 }
 
 TEST_CASE("in an unordered subgroup nobody knows what is missing between two feeds") {
-  FeedCursor cursor(DeliveryMode::unordered, 0);
+  FeedCursor cursor(DeliveryMode::unordered, {});
   FeedRecord record;
   record.view = 3;
   CHECK(cursor.judge(record) == FeedCursor::Verdict::next);
@@ -250,7 +250,7 @@ TEST_CASE("while one process writes as fast as it can, no reader sees a message 
     reading.emplace_back([&] {
       while (!FeedReader::open(memory->bytes, 0).ok()) std::this_thread::yield();
       FeedReader reader = value_or_throw(FeedReader::open(memory->bytes, 0));
-      FeedCursor cursor(DeliveryMode::ordered, 0);
+      FeedCursor cursor(DeliveryMode::ordered, {});
       FeedMessage message;
       std::uint64_t expected = 0;
       for (int messages = 0; messages < 20'000;) {

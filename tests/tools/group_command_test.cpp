@@ -394,3 +394,11 @@ TEST_CASE_METHOD(GroupFixture, "without partition safety every line of group sta
     CHECK(seen > 0);
   }
 }
+
+TEST_CASE_METHOD(GroupFixture, "a tail of what the configuration does not have is refused before anybody is looked for") {
+  const CommandResult subgroup = run({"tail", "--config", config, "--subgroup", "oders"});
+  CHECK(subgroup.code == 2);
+  CHECK_THAT(subgroup.errors, Contains("has no subgroup of that name; fix: use one of: orders, audit"));
+  const CommandResult node = run(arguments("tail", 9, {"--subgroup", "orders"}));
+  CHECK(node.code == 2);
+}
