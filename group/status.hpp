@@ -103,7 +103,7 @@ class StatusKeeper {
   void on_state(std::string state, std::optional<MemberStatus::End> end);
   /// While a view is changing: the applications that it waits for. Empty: it waits for none.
   void on_waiting(std::string applications);
-  /// Everything that it waits for now, outside of handlers.
+  /// Everything that it waits for at present, outside of handlers.
   void on_waits(const MemberStatus::Waits& waits);
   /// The handler that holds up this member, with how long it has; empty: none. Another thread's while the poller is in it.
   void on_handler_at_work(const std::string& what);
