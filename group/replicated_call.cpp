@@ -84,6 +84,7 @@ void ReplicatedCall::store(NodeId from, bool threw, std::span<const std::byte> b
 
 bool ReplicatedCall::on_answer(NodeId from, bool threw, std::uint64_t left, std::span<const std::byte> piece) {
   const std::lock_guard lock(mutex_);
+  if (contains(lost_, from)) return true;
   if (contains(answered_, from) || (delivered_ && !contains(awaited_, from))) return false;
   auto parted = std::find_if(parted_.begin(), parted_.end(), [&](const PartedAnswer& each) { return each.from == from; });
   if (parted == parted_.end() && left == 0) {
@@ -101,7 +102,9 @@ bool ReplicatedCall::on_answer(NodeId from, bool threw, std::uint64_t left, std:
 
 bool ReplicatedCall::on_refusal(NodeId from, const Error& why) {
   const std::lock_guard lock(mutex_);
-  if (way_ != CallWay::direct || !contains(awaited_, from)) return false;
+  if (way_ != CallWay::direct) return false;
+  if (contains(lost_, from)) return true;
+  if (!contains(awaited_, from)) return false;
   store_thrown(from, std::make_exception_ptr(Exception(why)));
   std::erase(awaited_, from);
   changed_.notify_all();
@@ -127,7 +130,9 @@ void ReplicatedCall::on_view(std::span<const NodeId> members, std::span<const No
   const auto lost = [&](NodeId node) { return !contains(members, node) || contains(gone, node); };
   const std::lock_guard lock(mutex_);
   for (const NodeId node : awaited_) {
-    if (lost(node)) store_lost(node);
+    if (!lost(node)) continue;
+    store_lost(node);
+    lost_.push_back(node);
   }
   std::erase_if(parted_, [&](const PartedAnswer& parted) { return lost(parted.from); });
   std::erase_if(awaited_, lost);

@@ -98,6 +98,7 @@ class ReplicatedCall {
   std::optional<Error> ended_;
   std::vector<NodeId> answered_;
   std::vector<NodeId> awaited_;  // once delivered
+  std::vector<NodeId> lost_;     // not awaited any more; what they still say is no fault of theirs
   std::vector<PartedAnswer> parted_;  // begun, and not whole
 };
 

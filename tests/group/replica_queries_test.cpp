@@ -228,6 +228,21 @@ TEST_CASE("a member without the state, or outside, refuses a query by a sentence
   CHECK(depots.fault_count() == 0);
 }
 
+TEST_CASE("the answer of a member that was moved out of the subgroup meanwhile is no fault of it") {
+  Depots depots(3);
+  const std::array without{NodeId(0), NodeId(2)};
+  const std::array with{NodeId(0), NodeId(1), NodeId(2)};
+  const bool refuses = GENERATE(false, true);
+  const bool comes_back = GENERATE(false, true);
+  const auto all = depots[0].query_all<&Depot::stock>();
+  depots.core(0).on_view(without, false, {});
+  if (refuses) depots.core(1).on_view(without, false, {});
+  if (comes_back) depots.core(0).on_view(with, false, {});
+  depots.deliver_all();
+  CHECK(depots.fault_count() == 0);
+  for (const auto& result : all.get()) CHECK(result.lost() == (result.node() == NodeId(1)));
+}
+
 TEST_CASE("a member with other Methods refuses a query, and nobody is accused") {
   Depots depots(2);
   const auto one = depots[0].query_at<&Depot::stock>(NodeId(1));
