@@ -1,6 +1,8 @@
-// A group of one: sends ten messages to itself and gets them back in order, with nothing but what is installed.
+// A group of one: sends ten messages to itself and gets them back in order, as an observer does, with nothing but what is
+// installed.
 #include <spindrift/config.hpp>
 #include <spindrift/group.hpp>
+#include <spindrift/observer.hpp>
 
 #include <atomic>
 #include <filesystem>
@@ -42,7 +44,15 @@ int deliver_ten(const std::string& directory) {
         ++delivered;
       }
     });
+    int observed = 0;
+    spindrift::Observer observer(*config, "greetings", {[&](const spindrift::Delivery&) { ++observed; }, {}});
+    while (!observer.source()) {
+      if (observer.poll() == 0 && !observer.source()) static_cast<void>(observer.wait());
+    }
     for (int i = 0; i < 10; ++i) greetings.send(1, [&](std::span<std::byte> to) { to[0] = static_cast<std::byte>(i); });
+    while (observed < 10) {
+      if (observer.poll() == 0) static_cast<void>(observer.wait());
+    }
     group.leave();
   }
   std::cout << delivered << " delivered, " << (in_order ? "in order" : "out of order") << '\n';
