@@ -1,5 +1,7 @@
 // `spindrift tail`: prints what a subgroup delivers, in delivery order.
+#include <fcntl.h>
 #include <poll.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <chrono>
@@ -60,6 +62,18 @@ class Printer {
   }
   void flush() {
     if (!done_ && std::fflush(stdout) != 0) stop(false);
+  }
+
+  /// Ends the printing if nobody reads it any more: no message may come that would tell.
+  void look_at_reader() {
+    if (done_) return;
+    pollfd output{.fd = STDOUT_FILENO, .events = 0, .revents = 0};
+    const bool gone = ::poll(&output, 1, 0) > 0;
+    const bool closed = (::fcntl(STDOUT_FILENO, F_GETFL) & O_ACCMODE) == O_RDONLY;  // what stands for a closed one
+    if (!gone && !closed) return;
+    done_ = true;
+    refused_ = closed ? EBADF : EPIPE;
+    on_done_();
   }
 
   [[nodiscard]] bool done() const noexcept { return done_; }
@@ -186,6 +200,7 @@ int run_observer(const TailOptions& options) {
   while (!printer.done() && !is_readable(signals.descriptor())) {
     const std::size_t messages = observer.poll();
     printer.flush();
+    printer.look_at_reader();
     lines.look();
     constexpr std::chrono::seconds between_looks(1);
     if (messages == 0) static_cast<void>(observer.wait(signals.descriptor(), between_looks));

@@ -42,6 +42,15 @@ TEST_CASE_METHOD(GroupFixture, "a node whose output cannot be written leaves wit
   CHECK(end(zero).code == 0);
 }
 
+TEST_CASE_METHOD(GroupFixture, "an observer whose reader is gone, or never was, ends although no message comes") {
+  const auto tail = [&](const std::string& what) {
+    const std::string line = std::string(SPINDRIFT_COMMAND) + " tail --config " + config + " --subgroup orders";
+    return Command({"-c", "{ " + line + "; echo code $? >&2; } " + what}, "/bin/sh").finish();
+  };
+  CHECK_THAT(tail("| true").errors, Contains("code 0\n") && !Contains("could not"));
+  CHECK_THAT(tail(">&-").errors, Contains("code 7\n") && Contains("could not be written"));
+}
+
 TEST_CASE_METHOD(GroupFixture, "a tail whose reader has had enough leaves as after --count") {
   Command zero(arguments("node", 0));
   std::string line = SPINDRIFT_COMMAND;
