@@ -102,7 +102,7 @@ class GroupCore final : public views::Upcalls {
 
   [[nodiscard]] views::MemberOptions member_options(const View& everybody, const group::Probe& probe) const;
   [[nodiscard]] std::string own_file(std::string_view suffix) const;
-  void open_counters(const View& everybody);
+  void open_counters(const std::vector<NodeId>& nodes, const std::vector<SubgroupView>& subgroups);
   void begin_status(std::uint64_t incarnation);
   void make_member(const group::Probe& probe);
   /// `credentials` null: nobody proves anything.

@@ -160,11 +160,11 @@ std::string GroupCore::own_file(std::string_view suffix) const {
   return directory_->through(node_file_name(config_.local_id(), suffix));
 }
 
-void GroupCore::open_counters(const View& everybody) {
+// The subgroups are those of the layout that is used, which may be the program's own.
+void GroupCore::open_counters(const std::vector<NodeId>& nodes, const std::vector<SubgroupView>& subgroups) {
   std::vector<std::string> names;
-  for (const SubgroupView& subgroup : everybody.subgroups) names.push_back(subgroup.name);
-  const std::size_t of_subgroups = names.size() * (smc::Multicast::counters_max + 1);
-  const std::size_t most = of_subgroups + everybody.members.size() + counters_per_process;
+  for (const SubgroupView& subgroup : subgroups) names.push_back(subgroup.name);
+  const std::size_t most = names.size() * (smc::Multicast::counters_max + 1) + nodes.size() + counters_per_process;
   auto counters = CounterBlock::in_file(own_file(counters_suffix), most);
   if (!counters) throw Exception(std::move(counters).error().at(directory_->path()));
   CounterBlock block = std::move(counters).value();
@@ -175,7 +175,7 @@ void GroupCore::open_counters(const View& everybody) {
                                   {},
                                   group::ConclusionWatch(group::handler_stuck_after(config_)),
                                   {},
-                                  group::SendWaits(counters_->block, names, everybody.members)});
+                                  group::SendWaits(counters_->block, names, nodes)});
   environment_.fabric->count_in(&counters_->block);
 }
 
@@ -200,7 +200,7 @@ void GroupCore::make_member(const group::Probe& probe) {
     log::warn(log::Room::group, "partition safety is off: parts of a split group will go on and differ",
               {{"because", "[DERECHO] disable_partitioning_safety"}});
   }
-  open_counters(everybody);
+  open_counters(everybody.members, options.layout(everybody.members, nullptr));
   begin_status(options.incarnation);
 
   member_ = std::make_unique<views::Member>(std::move(options), *environment_.fabric, *this, counters_->block);

@@ -26,6 +26,7 @@ struct ObserverHandlers {
   std::function<void(const Gap&)> on_gap;
 };
 
+/// The options that an observer may be given.
 struct ObserverOptions {
   /// The member that feeds the observer; nothing: any of this host, and another one when that one leaves or dies.
   std::optional<NodeId> source;

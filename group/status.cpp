@@ -11,6 +11,7 @@
 #include <chrono>
 #include <cstdio>
 #include <limits>
+#include <mutex>
 #include <set>
 #include <span>
 #include <string_view>
@@ -29,6 +30,9 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr std::uint64_t format_version = 1;
+/// One mutex for all of the process, which says its last word once.
+std::mutex last_word_mutex;
+bool last_word_said = false;  // behind the mutex
 constexpr std::size_t file_bytes_max = 4U << 20U;
 constexpr std::size_t list_max = 4096;
 
@@ -232,6 +236,15 @@ Result<std::string> read_file(const std::string& path) {
 
 }  // namespace
 
+Result<void> write_last_status(const std::string& path, MemberStatus::End end) {
+  const std::lock_guard lock(last_word_mutex);
+  last_word_said = true;
+  SPINDRIFT_TRY_ASSIGN(MemberStatus status, read_status(path));
+  if (status.process != static_cast<std::uint64_t>(::getpid())) return {};
+  status.end = std::move(end);
+  return write_status(path, status);
+}
+
 Result<void> write_status(const std::string& path, const MemberStatus& status) {
   const std::string temporary = path + ".new";
   FileDescriptor file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
@@ -371,6 +384,8 @@ void StatusKeeper::block_subgroups() {
 }
 
 void StatusKeeper::write() {
+  const std::lock_guard lock(last_word_mutex);
+  if (last_word_said) return;
   const auto written = write_status(path_, status_);
   if (std::exchange(unwritten_, !written) || written) return;
   log::warn(log::Room::group, "the status file cannot be written", {{"reason", written.error().to_string()}});

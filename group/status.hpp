@@ -80,6 +80,9 @@ struct MemberStatus {
 
 /// Replaces the file at `path` whole: a reader sees the old or the new one. Errors: resource.
 [[nodiscard]] Result<void> write_status(const std::string& path, const MemberStatus& status);
+/// The last word about this process, which is about to end: its status at `path`, with that end. No StatusKeeper of this
+/// process writes from then on. A status of another process stays as it is. Any thread. Errors: bad_input, resource.
+[[nodiscard]] Result<void> write_last_status(const std::string& path, MemberStatus::End end);
 /// Reads and checks every field. In texts, whatever is no printable ASCII is a question mark: a file may be anybody's, and
 /// is printed. Errors: bad_input, resource, naming the file.
 [[nodiscard]] Result<MemberStatus> read_status(const std::string& path);

@@ -53,10 +53,8 @@ void leave_word(const Config& config) {
   const auto directory = GuardedDirectory::open(config.runtime_directory(), config.group_name());
   if (!directory) return;
   const std::string path = directory->through(node_file_name(config.local_id(), status_suffix));
-  auto status = group::read_status(path);
-  if (!status || status->process != static_cast<std::uint64_t>(::getpid())) return;
-  status->end = {"interrupted", "a signal came before it was in a view", group::wall_clock_ms()};
-  static_cast<void>(group::write_status(path, *status));
+  static_cast<void>(group::write_last_status(
+      path, {"interrupted", "a signal came before it was in a view", group::wall_clock_ms()}));
 }
 
 GroupOptions telling(GroupOptions options, JoinProgress& progress) {

@@ -77,8 +77,8 @@ class LayoutParts {
   /// Takes the group's nodes and profiles from `config`.
   explicit LayoutParts(const Config& config);
   ~LayoutParts();
-  LayoutParts(const LayoutParts&) = default;
-  LayoutParts& operator=(const LayoutParts&) = default;
+  LayoutParts(const LayoutParts&) = default;             ///< with all its parts
+  LayoutParts& operator=(const LayoutParts&) = default;  ///< with all its parts
 
   /// The next subgroup, or the next shards.
   LayoutParts& add(LayoutPart part);
