@@ -60,8 +60,8 @@ class ObserverCore {
         case FeedReader::Found::message: messages += hand_over() ? 1 : 0; break;
         case FeedReader::Found::overtaken: break;
         case FeedReader::Found::nothing:
-          if (!at_end()) continue;
-          if (attached_->state == State::finished) detach();
+          if (!at_end()) break;
+          attached_->state == State::finished ? detach() : report();
           return messages;
       }
     }

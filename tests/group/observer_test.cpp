@@ -198,6 +198,23 @@ TEST_CASE("an observer that reads nothing holds up nobody, and then learns what 
   leave_all(groups);
 }
 
+TEST_CASE("an observer that polls and never waits misses nothing, lap after lap") {
+  const GroupFixture fixture;
+  auto groups = fixture.join(1);
+  auto journals = keep_journals(groups);
+  Watch watch(fixture.config(0, 1));
+  watch.until_fed();
+  const std::string large(5000, 'x');
+  constexpr std::size_t messages = 5000;  // three laps of a feed
+  for (std::size_t i = 1; i <= messages; ++i) {
+    groups[0]->subgroup("orders").send(large);
+    journals[0].await(i);
+    while (watch.lines.size() < i && watch.gaps.empty()) watch.observer.poll();
+    REQUIRE(watch.gaps.empty());
+  }
+  leave_all(groups);
+}
+
 TEST_CASE("an observer waits for members, says for whom, and gives up after join_timeout_ms") {
   const GroupFixture fixture;
   Watch watch(fixture.config(0, 1));
