@@ -9,45 +9,34 @@ namespace spindrift::group {
 
 bool Feed::on_delivery(std::span<const Delivery> batch) noexcept {
   if (batch.empty()) return false;
-  const bool observed = observed_.load(std::memory_order_seq_cst);
+  if (!observed_.load(std::memory_order_seq_cst)) {
+    now_ = {now_.delivered + batch.size(), MessagePlace::of(batch.back())};
+    end_.write(now_, [] {});
+    return false;
+  }
   const std::uint64_t limit = limit_.load(std::memory_order_relaxed);
-  std::uint64_t number = delivered_.load(std::memory_order_relaxed);
   for (const Delivery& each : batch) {
-    if (!observed) break;
     FeedRecord record;
     record.view = each.view.value();
     record.sequence = each.sequence.value();
     record.index = each.index.value();
-    record.number = number++;
-    record.previous_view = last_.view.value();
-    record.previous_sequence = last_.sequence.value();
+    record.number = now_.delivered;
+    record.previous_view = now_.last.view.value();
+    record.previous_sequence = now_.last.sequence.value();
     record.sender = each.sender.value();
     record.sender_rank = each.sender_rank.value();
     writer_->append(record, each.payload, limit);
-    last_ = MessagePlace::of(each);
+    now_ = {now_.delivered + 1, MessagePlace::of(each)};
   }
-  last_ = MessagePlace::of(batch.back());
-  if (!observed) number += batch.size();
-  const std::uint64_t version = version_.load(std::memory_order_relaxed);
-  version_.store(version + 1, std::memory_order_seq_cst);
-  if (observed) writer_->publish({number, last_});
-  last_view_.store(last_.view.value(), std::memory_order_release);
-  last_sequence_.store(last_.sequence.value(), std::memory_order_release);
-  delivered_.store(number, std::memory_order_release);
-  version_.store(version + 2, std::memory_order_seq_cst);
-  return observed && awaited_.load(std::memory_order_seq_cst) && awaited_.exchange(false, std::memory_order_seq_cst);
+  end_.write(now_, [this] { writer_->publish(now_); });
+  return awaited_.load(std::memory_order_seq_cst) && awaited_.exchange(false, std::memory_order_seq_cst);
 }
 
 Feed::Snapshot Feed::snapshot() const noexcept {
-  while (true) {
-    const std::uint64_t version = version_.load(std::memory_order_seq_cst);
-    const Snapshot seen{writer_->written(),
-                        {delivered_.load(std::memory_order_acquire),
-                         {ViewId(last_view_.load(std::memory_order_acquire)),
-                          SequenceNumber(last_sequence_.load(std::memory_order_acquire))}}};
-    if (version % 2 == 0 && version_.load(std::memory_order_seq_cst) == version) return seen;
-    sched_yield();  // the poller may be waiting for its CPU
-  }
+  std::uint64_t written = 0;
+  std::optional<FeedEnd> end;
+  while (!(end = end_.read([&] { written = writer_->written(); }))) sched_yield();  // the poller may wait for its CPU
+  return {written, *end};
 }
 
 Result<void> Feed::begin() {
@@ -69,7 +58,8 @@ void Feed::on_position(std::uint64_t position) noexcept {
 // Either the poller's next look at the word finds it set, or what is read here has what the poller wrote.
 bool Feed::passed(std::uint64_t position, std::uint64_t delivered_before) noexcept {
   const auto news = [&] {
-    return writer_->written() != position || delivered_.load(std::memory_order_seq_cst) > delivered_before;
+    const std::optional<FeedEnd> end = end_.read();
+    return writer_->written() != position || !end || end->delivered > delivered_before;
   };
   if (news()) return true;
   awaited_.store(true, std::memory_order_seq_cst);

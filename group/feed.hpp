@@ -1,6 +1,7 @@
 // One subgroup's feed at a member that observers may call: written while somebody observes.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <optional>
@@ -41,8 +42,8 @@ class Feed {
     FeedEnd end;
   };
   [[nodiscard]] Snapshot snapshot() const noexcept;
-  /// Whether more is written than that, or more was delivered than so many messages. If not, the next delivery says that
-  /// somebody waits.
+  /// Whether more is written than that, or more was delivered than so many messages, as far as can be told. If not, the
+  /// next delivery says that somebody waits.
   [[nodiscard]] bool passed(std::uint64_t position, std::uint64_t delivered_before) noexcept;
 
  private:
@@ -54,12 +55,9 @@ class Feed {
   std::atomic<bool> observed_{false};
   std::atomic<bool> awaited_{false};
   std::atomic<std::uint64_t> limit_{0};  // nothing is written behind it
-  // The poller's words: odd while the others and the feed's end change, and a FeedEnd.
-  std::atomic<std::uint64_t> version_{0};
-  std::atomic<std::uint64_t> delivered_{0};
-  std::atomic<std::uint64_t> last_view_{0};
-  std::atomic<std::uint64_t> last_sequence_{0};
-  MessagePlace last_;  // the same for the poller itself
+  std::array<std::uint64_t, SharedEnd::words> end_words_{};
+  SharedEnd end_{end_words_};
+  FeedEnd now_;  // the same for the poller itself
 };
 
 }  // namespace spindrift::group

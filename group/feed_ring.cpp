@@ -25,13 +25,19 @@ constexpr std::uint64_t marks = 16;  ///< parts of a lap
 constexpr std::size_t at_magic = 0;
 constexpr std::size_t at_writing = cache_line_bytes;
 constexpr std::size_t at_written = 2 * cache_line_bytes;
-constexpr std::size_t at_end = 3 * cache_line_bytes;    ///< four words: odd while the rest changes; a FeedEnd
+constexpr std::size_t at_end = 3 * cache_line_bytes;    ///< a SharedEnd
 constexpr std::size_t at_marks = 4 * cache_line_bytes;  ///< by part: where the first record begins that begins in it
 
 constexpr std::uint64_t padded(std::uint64_t bytes) noexcept { return (bytes + 7) / 8 * 8; }
 
 void store(std::span<std::byte> header, std::size_t offset, std::uint64_t value, std::memory_order order) noexcept {
   std::atomic_ref<std::uint64_t>(*reinterpret_cast<std::uint64_t*>(header.data() + offset)).store(value, order);
+}
+
+std::span<std::uint64_t, SharedEnd::words> end_words(std::span<const std::byte> memory) noexcept {
+  // A reader's loads do not write, and its page is mapped read-only.
+  auto* at = reinterpret_cast<std::uint64_t*>(const_cast<std::byte*>(memory.data() + at_end));
+  return std::span<std::uint64_t, SharedEnd::words>(at, SharedEnd::words);
 }
 
 }  // namespace
@@ -42,7 +48,7 @@ std::size_t feed_bytes(std::uint64_t message_bytes_max) noexcept {
 }
 
 FeedWriter::FeedWriter(std::span<std::byte> memory) noexcept
-    : header_(memory.first(header_bytes)), data_(memory.subspan(header_bytes)) {
+    : header_(memory.first(header_bytes)), data_(memory.subspan(header_bytes)), end_(end_words(memory)) {
   CHECK(std::has_single_bit(data_.size()));
   store(header_, at_magic, magic, std::memory_order_release);
 }
@@ -69,11 +75,7 @@ void FeedWriter::append(const FeedRecord& record, std::span<const std::byte> pay
 
 void FeedWriter::publish(const FeedEnd& end) noexcept {
   store(header_, at_written, position_, std::memory_order_seq_cst);
-  store(header_, at_end, ++publications_ * 2 - 1, std::memory_order_seq_cst);
-  store(header_, at_end + 8, end.delivered, std::memory_order_release);
-  store(header_, at_end + 16, end.last.view.value(), std::memory_order_release);
-  store(header_, at_end + 24, end.last.sequence.value(), std::memory_order_release);
-  store(header_, at_end, publications_ * 2, std::memory_order_release);
+  end_.write(end, [] {});
 }
 
 std::uint64_t FeedWriter::written() const noexcept {
@@ -88,7 +90,7 @@ void FeedWriter::put(std::uint64_t position, std::span<const std::byte> bytes) n
 }
 
 FeedReader::FeedReader(std::span<const std::byte> memory) noexcept
-    : header_(memory.first(header_bytes)), data_(memory.subspan(header_bytes)) {}
+    : header_(memory.first(header_bytes)), data_(memory.subspan(header_bytes)), end_(end_words(memory)) {}
 
 Result<FeedReader> FeedReader::open(std::span<const std::byte> memory, std::uint64_t position) {
   if (memory.size() <= header_bytes || !std::has_single_bit(memory.size() - header_bytes) ||
@@ -121,13 +123,6 @@ void FeedReader::get(std::uint64_t position, std::span<std::byte> to) const noex
 }
 
 bool FeedReader::behind() const noexcept { return word(at_written) != position_; }
-
-std::optional<FeedEnd> FeedReader::end() const noexcept {
-  const std::uint64_t version = word(at_end);
-  const FeedEnd end{word(at_end + 8), {ViewId(word(at_end + 16)), SequenceNumber(word(at_end + 24))}};
-  if (version % 2 != 0 || word(at_end) != version) return std::nullopt;
-  return end;
-}
 
 // A record half a lap behind stays for about as long as it takes to write the other half.
 void FeedReader::rewind() noexcept {
@@ -165,50 +160,6 @@ Result<FeedReader::Found> FeedReader::next(FeedMessage& to) {
   if (!intact()) return overtaken();
   position_ += sizeof record + padded(payload);
   return Found::message;
-}
-
-bool FeedCursor::on_end(const FeedEnd& end) {
-  if (end.delivered == 0) return false;
-  if (expected_) {
-    if (end.delivered <= *expected_) return false;
-    gap_ = {last_, end.last, end.delivered - *expected_};
-  } else if (mode_ == DeliveryMode::unordered || (last_ && end.last <= *last_)) {
-    return false;
-  } else {
-    gap_ = {last_, end.last, std::nullopt};
-  }
-  last_ = end.last;
-  expected_ = end.delivered;
-  return true;
-}
-
-FeedCursor::Verdict FeedCursor::judge(const FeedRecord& record) {
-  const auto gap = [this](std::optional<MessagePlace> last, std::optional<std::uint64_t> messages) {
-    gap_ = {last_, last, messages};
-    return Verdict::with_gap;
-  };
-  Verdict verdict = Verdict::next;
-  if (expected_) {
-    if (record.number > *expected_) verdict = gap(record.previous(), record.number - *expected_);
-  } else if (mode_ == DeliveryMode::unordered) {
-    verdict = gap(std::nullopt, std::nullopt);
-  } else if (last_ && record.place() <= *last_) {
-    return Verdict::known;
-  } else if (!record.previous() || !last_ || *record.previous() > *last_) {
-    verdict = gap(record.previous(), std::nullopt);
-  }
-  if (record.omitted != 0) {
-    const std::optional<std::uint64_t> before = verdict == Verdict::next ? std::optional<std::uint64_t>(0) : gap_.messages;
-    gap_ = {last_, record.place(), before ? std::optional(*before + 1) : std::nullopt};
-    verdict = Verdict::missing;
-  }
-  take(record);
-  return verdict;
-}
-
-void FeedCursor::take(const FeedRecord& record) noexcept {
-  last_ = record.place();
-  expected_ = record.number + 1;
 }
 
 }  // namespace spindrift::group

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include <spindrift/core/result.hpp>
-#include <spindrift/core/view.hpp>
+#include <spindrift/group/feed_end.hpp>
 #include <spindrift/group/observation.hpp>
 
 namespace spindrift::group {
@@ -44,12 +44,6 @@ struct FeedRecord {
 /// 256 MiB. Messages of more than a quarter of that are omitted.
 [[nodiscard]] std::size_t feed_bytes(std::uint64_t message_bytes_max) noexcept;
 
-/// How far the subgroup has come, by what was written and what was left out.
-struct FeedEnd {
-  std::uint64_t delivered = 0;  ///< messages
-  MessagePlace last;            ///< of the last one, if there was one
-};
-
 /// The poller's; `written` for any thread.
 class FeedWriter {
  public:
@@ -69,8 +63,8 @@ class FeedWriter {
 
   std::span<std::byte> header_;
   std::span<std::byte> data_;
+  SharedEnd end_;
   std::uint64_t position_ = 0;
-  std::uint64_t publications_ = 0;
 };
 
 /// One message out of a feed, copied.
@@ -101,7 +95,7 @@ class FeedReader {
   [[nodiscard]] bool behind() const noexcept;
   /// The end as of the last `publish`; nothing while it changes. A caller that finds nothing more to read after that knows
   /// what was left out.
-  [[nodiscard]] std::optional<FeedEnd> end() const noexcept;
+  [[nodiscard]] std::optional<FeedEnd> end() const noexcept { return end_.read(); }
   /// A reader that is this much further than when it said so last, says so again.
   [[nodiscard]] std::uint64_t report_interval() const noexcept { return data_.size() / 4; }
 
@@ -115,39 +109,8 @@ class FeedReader {
 
   std::span<const std::byte> header_;
   std::span<const std::byte> data_;
+  SharedEnd end_;
   std::uint64_t position_ = 0;
-};
-
-/// Puts together what feeds say, of one member after the other: each message once, in order, with the gaps between.
-class FeedCursor {
- public:
-  enum class Verdict : std::uint8_t {
-    next,      ///< follows on the last one
-    with_gap,  ///< messages are missing before it, as `gap` says
-    missing,   ///< it was omitted: the gap ends with it
-    known,     ///< was here already
-  };
-
-  /// A member's feed begins; it had delivered that before.
-  FeedCursor(DeliveryMode mode, const FeedEnd& before) noexcept : mode_(mode), expected_(before.delivered) {
-    if (before.delivered > 0) last_ = before.last;
-  }
-
-  /// The feed of another member begins.
-  void on_feed() noexcept { expected_.reset(); }
-  /// Nothing more is to be read of the feed, whose end was this before: `gap` says what is missing, if it returns true.
-  [[nodiscard]] bool on_end(const FeedEnd& end);
-  /// The next record of the feed.
-  [[nodiscard]] Verdict judge(const FeedRecord& record);
-  [[nodiscard]] const Gap& gap() const noexcept { return gap_; }
-
- private:
-  void take(const FeedRecord& record) noexcept;
-
-  const DeliveryMode mode_;
-  std::optional<MessagePlace> last_;       // that was handed over, or came before the first
-  std::optional<std::uint64_t> expected_;  // number of the next one in this feed
-  Gap gap_;
 };
 
 }  // namespace spindrift::group

@@ -9,7 +9,7 @@
 
 #include <spindrift/core/clock.hpp>
 #include <spindrift/fabric/shm/packet.hpp>
-#include <spindrift/group/feed_ring.hpp>
+#include <spindrift/group/feed_cursor.hpp>
 #include <spindrift/group/observer_calls.hpp>
 #include <spindrift/group/observer_search.hpp>
 

@@ -14,7 +14,7 @@
 #include <spindrift/core/result.hpp>
 #include <spindrift/core/view.hpp>
 #include <spindrift/fabric/shm/region.hpp>
-#include <spindrift/group/feed_ring.hpp>
+#include <spindrift/group/feed_end.hpp>
 
 namespace spindrift::group {
 

@@ -1,5 +1,5 @@
 // The memory of a feed, whose every byte a member may have written, and the packets between members and observers.
-#include <spindrift/group/feed_ring.hpp>
+#include <spindrift/group/feed_cursor.hpp>
 #include <spindrift/group/observer_calls.hpp>
 
 #include <algorithm>

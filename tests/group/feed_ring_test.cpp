@@ -1,6 +1,6 @@
 // A feed's ring: what is read is what was written, who is overtaken learns exactly what is missing, and memory that no
 // member writes leads to an error.
-#include <spindrift/group/feed_ring.hpp>
+#include <spindrift/group/feed_cursor.hpp>
 
 #include <atomic>
 #include <cstring>
