@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <fstream>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -127,6 +128,17 @@ class GroupFixture {
   std::string fabric_;
   std::string directory_;
 };
+
+/// The error that the call threw, if it threw one.
+template <class Call>
+std::optional<Error> thrown_by(Call&& call) {
+  try {
+    call();
+  } catch (const Exception& thrown) {
+    return thrown.error();
+  }
+  return std::nullopt;
+}
 
 /// One after the other: what each sent before is delivered at all that are still there.
 inline void leave_all(std::vector<std::unique_ptr<Group>>& groups) {

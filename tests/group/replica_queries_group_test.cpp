@@ -6,7 +6,7 @@
 
 #include <spindrift/group/replicated.hpp>
 
-#include "group_fixture.hpp"
+#include "group_replicas.hpp"
 
 using namespace spindrift;
 using namespace std::chrono_literals;
@@ -41,26 +41,6 @@ class Tally {
   int sum_ = 0;
 };
 
-/// The error that the call threw, if it threw one.
-template <class Call>
-std::optional<Error> thrown_by(Call&& call) {
-  try {
-    call();
-  } catch (const Exception& thrown) {
-    return thrown.error();
-  }
-  return std::nullopt;
-}
-
-std::vector<Replicated<Tally>> tallies_of(std::vector<std::unique_ptr<Group>>& groups) {
-  std::vector<Replicated<Tally>> tallies;
-  for (auto& group : groups) {
-    tallies.push_back(group->replicated<Tally>("orders"));
-    group->subgroup("ticks").on_delivery([](auto) {});
-  }
-  return tallies;
-}
-
 /// Members outside of "orders" from node `first` on.
 GroupOptions with_orders_below(const GroupFixture& fixture, unsigned members, std::uint32_t first) {
   GroupOptions options;
@@ -80,7 +60,7 @@ GroupOptions with_orders_below(const GroupFixture& fixture, unsigned members, st
 TEST_CASE("a member queries another, and all, and gets values and exceptions") {
   GroupFixture fixture;
   auto groups = fixture.join(3);
-  auto tallies = tallies_of(groups);
+  auto tallies = replicas_of<Tally>(groups);
   tallies[0].update<&Tally::add>(7).stable();
   CHECK(tallies[0].query_at<&Tally::sum>(NodeId(2)).get(20s) == 7);
   CHECK(tallies[0].query_at<&Tally::sum>(NodeId(0)).get(20s) == 7);
@@ -97,7 +77,7 @@ TEST_CASE("a member queries another, and all, and gets values and exceptions") {
 TEST_CASE("a node outside of the subgroup queries its members, and is none itself") {
   GroupFixture fixture;
   auto groups = fixture.join_from(0, 3, "", with_orders_below(fixture, 3, 2));
-  auto tallies = tallies_of(groups);
+  auto tallies = replicas_of<Tally>(groups);
   tallies[0].update<&Tally::add>(3).stable();
   CHECK(tallies[2].query_at<&Tally::sum>(NodeId(1)).get(20s) == 3);
   CHECK(tallies[2].query_all<&Tally::sum>().get(20s).size() == 2);
@@ -171,7 +151,7 @@ TEST_CASE("queries of a member that ends in the middle of one are answered or lo
 TEST_CASE("queries of members that come and go all end with a value or an error that says why") {
   GroupFixture fixture;
   auto groups = fixture.join(3);
-  auto tallies = tallies_of(groups);
+  auto tallies = replicas_of<Tally>(groups);
   std::atomic<bool> over{false};
   std::atomic<std::uint64_t> values{0};
   std::atomic<std::uint64_t> odd{0};

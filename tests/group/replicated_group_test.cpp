@@ -13,7 +13,7 @@
 #include <spindrift/group/objects.hpp>
 #include <spindrift/group/replicated.hpp>
 
-#include "group_fixture.hpp"
+#include "group_replicas.hpp"
 
 using namespace spindrift;
 
@@ -44,21 +44,12 @@ class Ledger {
 };
 
 /// One in "orders" of each group.
-std::vector<Replicated<Ledger>> ledgers_of(std::vector<std::unique_ptr<Group>>& groups) {
-  std::vector<Replicated<Ledger>> ledgers;
-  for (auto& group : groups) {
-    ledgers.push_back(group->replicated<Ledger>("orders"));
-    group->subgroup("ticks").on_delivery([](auto) {});
-  }
-  return ledgers;
-}
-
 }  // namespace
 
 TEST_CASE("an update changes every replica, and every replica answers") {
   GroupFixture fixture;
   auto groups = fixture.join(3);
-  auto ledgers = ledgers_of(groups);
+  auto ledgers = replicas_of<Ledger>(groups);
   auto first = ledgers[0].update<&Ledger::deposit>("a", 10);
   CHECK(first.get() == 10);
   const auto answers = ledgers[1].update<&Ledger::deposit>("a", 5).all();
@@ -74,7 +65,7 @@ TEST_CASE("an update changes every replica, and every replica answers") {
 TEST_CASE("a newcomer's replica has the state, and survivors go on") {
   GroupFixture fixture;
   auto groups = fixture.join(3);
-  auto ledgers = ledgers_of(groups);
+  auto ledgers = replicas_of<Ledger>(groups);
   CHECK(ledgers[2].update<&Ledger::deposit>("a", 7).get() == 7);
   groups[2]->leave();
   groups[2].reset();
@@ -91,7 +82,7 @@ TEST_CASE("a newcomer's replica has the state, and survivors go on") {
 TEST_CASE("calls become stable in a view that has seen fewer of them than the one before") {
   GroupFixture fixture;
   auto groups = fixture.join(3);
-  auto ledgers = ledgers_of(groups);
+  auto ledgers = replicas_of<Ledger>(groups);
   for (int i = 0; i < 100; ++i) ledgers[0].update<&Ledger::deposit>("a", 1).stable();
   groups[2]->leave();
   auto call = ledgers[0].update<&Ledger::deposit>("a", 1);

@@ -57,17 +57,6 @@ class LaterTally {
   int sum_ = 0;
 };
 
-/// The error that the call threw, if it threw one.
-template <class Call>
-std::optional<Error> thrown_by(Call&& call) {
-  try {
-    call();
-  } catch (const Exception& thrown) {
-    return thrown.error();
-  }
-  return std::nullopt;
-}
-
 /// A view without that node, and with nobody removed, is there.
 void await_without(Group& group, NodeId node) {
   while (group.view().rank_of(node)) std::this_thread::yield();

@@ -42,17 +42,6 @@ std::vector<std::unique_ptr<Group>> join(const GroupFixture& fixture, unsigned m
   return fixture.join_from(0, members, "", options);
 }
 
-/// The error that the call threw, if it threw one.
-template <class Call>
-std::optional<Error> thrown_by(Call&& call) {
-  try {
-    call();
-  } catch (const Exception& thrown) {
-    return thrown.error();
-  }
-  return std::nullopt;
-}
-
 }  // namespace
 
 TEST_CASE("a member knows how many shards there are, which is its own, and their names") {

@@ -4,14 +4,7 @@
 set -u
 spindrift=$1
 . "$(dirname "$0")/scratch.sh"
-cat >group.cfg <<END
-[SPINDRIFT]
-members = 0, 1, 2
-runtime_directory = $scratch/run
-suspect_after_ms = 500
-[LAYOUT]
-json_layout = '[{"name": "orders"}]'
-END
+write_group_of_three
 
 mkfifo reader
 "$spindrift" tail --config group.cfg --id 1 --subgroup orders --reliable --count 20000 >reader 2>errors1 &
