@@ -1,25 +1,19 @@
 // `spindrift tail`: prints what a subgroup delivers, in delivery order.
-#include <fcntl.h>
 #include <poll.h>
-#include <unistd.h>
 
-#include <cerrno>
 #include <chrono>
 #include <cstdio>
-#include <functional>
 #include <limits>
 #include <memory>
 #include <optional>
 
 #include <CLI/CLI.hpp>
-#include <fmt/format.h>
 
 #include <spindrift/group/observer.hpp>
 
 #include "commands.hpp"
-#include "escaped.hpp"
 #include "exit_code.hpp"
-#include "json_output.hpp"
+#include "message_printer.hpp"
 #include "number_option.hpp"
 #include "options.hpp"
 #include "output.hpp"
@@ -35,97 +29,7 @@ struct TailOptions : CommandOptions {
   bool reliable = false;
 };
 
-nlohmann::json json_of(const std::optional<MessagePlace>& place) {
-  if (!place) return nullptr;
-  return {{"view", place->view.value()}, {"sequence", place->sequence.value()}};
-}
-
-std::string text_of(const MessagePlace& place) {
-  return fmt::format("[{}.{}]", place.view.value(), place.sequence.value());
-}
-
-constexpr int format_version = 1;  ///< of a line of JSON
-
-/// Writes deliveries to standard output, as far as that takes them.
-class Printer {
- public:
-  /// `on_done` is called once, when there is no use in more of them.
-  Printer(const TailOptions& options, std::function<void()> on_done) : options_(options), on_done_(std::move(on_done)) {}
-
-  void print(const Delivery& delivery) {
-    if (done_) return;
-    const bool written = write(line_of(delivery));
-    if (!written || (options_.count && ++printed_ == *options_.count)) stop(written);
-  }
-  void print(const Gap& gap) {
-    if (!done_ && !write(line_of(gap))) stop(false);
-  }
-  void flush() {
-    if (!done_ && std::fflush(stdout) != 0) stop(false);
-  }
-
-  /// Ends the printing if nobody reads it any more: no message may come that would tell.
-  void look_at_reader() {
-    if (done_) return;
-    pollfd output{.fd = STDOUT_FILENO, .events = 0, .revents = 0};
-    const bool gone = ::poll(&output, 1, 0) > 0;
-    const bool closed = (::fcntl(STDOUT_FILENO, F_GETFL) & O_ACCMODE) == O_RDONLY;  // what stands for a closed one
-    if (!gone && !closed) return;
-    done_ = true;
-    refused_ = closed ? EBADF : EPIPE;
-    on_done_();
-  }
-
-  [[nodiscard]] bool done() const noexcept { return done_; }
-  /// The errno of what standard output did not take; 0: it took everything.
-  [[nodiscard]] int refused() const noexcept { return refused_; }
-  [[nodiscard]] bool complete() const noexcept { return !options_.count || printed_ >= *options_.count; }
-
- private:
-  [[nodiscard]] static bool write(const std::string& line) {
-    return std::fwrite(line.data(), 1, line.size(), stdout) == line.size();
-  }
-
-  void stop(bool written) {
-    done_ = true;
-    if (!written || std::fflush(stdout) != 0) refused_ = errno;
-    on_done_();
-  }
-
-  [[nodiscard]] std::string line_of(const Delivery& delivery) const {
-    const std::string_view text(reinterpret_cast<const char*>(delivery.payload.data()), delivery.payload.size());
-    if (!options_.json)
-      return fmt::format("{} {}: {}\n", text_of(MessagePlace::of(delivery)), delivery.sender.value(), escaped(text));
-    return one_line_of(versioned(format_version, {{"view", delivery.view.value()},
-                                                  {"sequence", delivery.sequence.value()},
-                                                  {"node", delivery.sender.value()},
-                                                  {"index", delivery.index.value()},
-                                                  {"bytes", text.size()},
-                                                  {"text", text}})) +
-           "\n";
-  }
-
-  [[nodiscard]] std::string line_of(const Gap& gap) const {
-    if (options_.json) {
-      const nlohmann::json messages = gap.messages ? nlohmann::json(*gap.messages) : nlohmann::json();
-      return one_line_of(versioned(format_version, {{"gap",
-                                                     {{"after", json_of(gap.after)},
-                                                      {"last", json_of(gap.last)},
-                                                      {"messages", messages}}}})) +
-             "\n";
-    }
-    return "missed " + (gap.messages ? std::to_string(*gap.messages) + " messages" : std::string("messages")) +
-           (gap.after ? " behind " + text_of(*gap.after) : "") + (gap.last ? " up to " + text_of(*gap.last) : "") + "\n";
-  }
-
-  const TailOptions& options_;
-  const std::function<void()> on_done_;
-  std::uint64_t printed_ = 0;
-  bool done_ = false;
-  int refused_ = 0;
-};
-
-int exit_code(const Printer& printer) {
+int exit_code(const MessagePrinter& printer) {
   if (const int refused = printer.refused()) throw Exception(output_error(refused));
   return number(printer.complete() ? ExitCode::success : ExitCode::interrupted);
 }
@@ -136,7 +40,7 @@ int run_member(const TailOptions& options) {
   const Config config = load_config(options);
   require_subgroup(config, options.subgroup, SubgroupUse::receive);
   Session session(config, {}, {.quiet = options.quiet, .json = options.json});
-  Printer printer(options, [&session] { session.request_stop(); });
+  MessagePrinter printer(options.json, options.count, [&session] { session.request_stop(); });
   session.drop_deliveries(options.subgroup);
   const auto print = [&printer](std::span<const Delivery> batch) {
     for (const Delivery& delivery : batch) printer.print(delivery);
@@ -192,7 +96,7 @@ int run_observer(const TailOptions& options) {
   const auto source = options.id ? std::optional(NodeId(*options.id)) : std::nullopt;
   require_observable(config, options.subgroup, source);
   const StopSignals signals;
-  Printer printer(options, [] {});
+  MessagePrinter printer(options.json, options.count, [] {});
   const ObserverHandlers handlers{[&printer](const Delivery& delivery) { printer.print(delivery); },
                                   [&printer](const Gap& gap) { printer.print(gap); }};
   Observer observer(config, options.subgroup, handlers, {source});
