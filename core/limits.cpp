@@ -72,6 +72,10 @@ std::optional<Error> limit_behind(int error_number) {
     case EDQUOT:
       return Error(ErrorKind::resource, "the file system, or this user's share of it, is full")
           .fix("make space there: `df` shows how much there is");
+    case EFBIG:
+      return Error(ErrorKind::resource, "a file of this process, shared memory counted as one, may have " +
+                                            value_of(RLIMIT_FSIZE, 1024) + " KiB (ulimit -f)")
+          .fix("raise the limit of file sizes (ulimit -f)");
     default: return std::nullopt;
   }
 }

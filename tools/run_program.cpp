@@ -147,7 +147,8 @@ int run_program(CLI::App& app, const Work& chosen, int argument_count, char** ar
   const std::span<char* const> arguments(argument_values, static_cast<std::size_t>(argument_count));
   const ErrorForm form = error_form_of(arguments);
   occupy_standard_descriptors();
-  std::signal(SIGPIPE, SIG_IGN);  // a reader that goes away is an error of a write, not this member's death
+  // A reader that goes away, and a file that may not grow (ulimit -f), are errors of a write, not this member's death.
+  for (const int signal : {SIGPIPE, SIGXFSZ}) std::signal(signal, SIG_IGN);
   const bool json = form == ErrorForm::json;
   std::set_new_handler(json ? on_no_memory<ErrorForm::json> : on_no_memory<ErrorForm::text>);
   try {

@@ -78,11 +78,16 @@ StopSignals::StopSignals() : event_(make_event()) {
   action.sa_flags = static_cast<int>(SA_RESTART | SA_RESETHAND);  // a second signal ends the process
   ::sigaction(SIGINT, &action, nullptr);
   ::sigaction(SIGTERM, &action, nullptr);
+  struct sigaction before {};
+  ::sigaction(SIGHUP, nullptr, &before);
+  hangup_ = before.sa_handler == SIG_IGN ? Hangup::ignored : Hangup::taken;  // `nohup` asks to outlive the terminal
+  if (hangup_ == Hangup::taken) ::sigaction(SIGHUP, &action, nullptr);
 }
 
 StopSignals::~StopSignals() {
   std::signal(SIGINT, SIG_DFL);
   std::signal(SIGTERM, SIG_DFL);
+  if (hangup_ == Hangup::taken) std::signal(SIGHUP, SIG_DFL);
   signal_event.store(-1, std::memory_order_relaxed);
 }
 

@@ -1,6 +1,6 @@
 // A command's membership in a group: joins, and lets one thread wait for whatever comes first, the end of the membership, a
-// signal, a request from a handler, or input. SIGINT and SIGTERM make this member leave gracefully, even while a thread
-// waits in a send; a second one ends the process.
+// signal, a request from a handler, or input. A stop signal makes this member leave gracefully, even while a thread waits in
+// a send; a second one ends the process.
 #pragma once
 
 #include <poll.h>
@@ -24,7 +24,8 @@ namespace spindrift::tools {
   return {.fd = descriptor, .events = POLLIN, .revents = 0};
 }
 
-/// Turns the first SIGINT or SIGTERM into a readable descriptor while it lives. One at a time in a process.
+/// Turns the first stop signal into a readable descriptor while it lives: SIGINT, SIGTERM, or SIGHUP, unless the process was
+/// started to ignore that. One at a time in a process.
 class StopSignals {
  public:
   /// Throws resource.
@@ -36,7 +37,10 @@ class StopSignals {
   [[nodiscard]] int descriptor() const noexcept { return event_.get(); }
 
  private:
+  enum class Hangup { taken, ignored };
+
   FileDescriptor event_;
+  Hangup hangup_ = Hangup::taken;
 };
 
 /// While it lives, a signal ends the process with the exit code for that: a member that looks for its group has nothing to
@@ -69,7 +73,7 @@ class Session {
   enum class Event {
     input,      ///< the descriptor given to wait_for is readable, or at its end
     requested,  ///< `request_stop` was called since the last time
-    signal,     ///< SIGINT or SIGTERM: this member is leaving
+    signal,     ///< a stop signal: this member is leaving
     ended,      ///< this member is out of the group; `finish` says how
     deadline,   ///< the deadline has passed
   };

@@ -123,6 +123,23 @@ TEST_CASE_METHOD(GroupFixture, "a node prints every view, shows counters from ou
   CHECK(views[2].at("members") == json::array({1}));
 }
 
+TEST_CASE_METHOD(GroupFixture, "a node whose terminal is closed leaves, and one started by nohup goes on") {
+  Command zero(arguments("node", 0));
+  Command one(arguments("node", 1));
+  std::vector<std::string> kept{SPINDRIFT_COMMAND};
+  const std::vector<std::string> words = arguments("node", 2);
+  kept.insert(kept.end(), words.begin(), words.end());
+  Command two(kept, "/usr/bin/nohup");
+  for (Command* each : {&zero, &one, &two}) REQUIRE(each->wait_for("in view"));
+  two.send_signal(SIGHUP);
+  one.send_signal(SIGHUP);
+  CHECK(one.finish().code == 0);
+  REQUIRE(zero.wait_for("view 1: members 0, 2; left 1"));
+  CHECK(end(zero).code == 0);
+  CHECK(two.wait_for("view 2: members 2; left 0"));
+  CHECK(end(two).code == 0);
+}
+
 TEST_CASE_METHOD(GroupFixture, "a member that is killed is removed with its reason, the others go on, and it comes back") {
   Command zero(arguments("node", 0));
   Command tail(arguments("tail", 2, {"--subgroup", "orders", "--reliable", "--count", "6"}));

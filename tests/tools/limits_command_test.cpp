@@ -136,9 +136,22 @@ TEST_CASE_METHOD(Group, "a user who may have no more threads is told so, with co
   CHECK(Command({"-rf", where}, "/bin/rm").finish().code == 0);
 }
 
+TEST_CASE_METHOD(Group, "a limit on the size of files is named, and kills nobody") {
+  const std::string alone = config("0");
+  for (const std::string blocks : {"1", "100"}) {
+    Command running({"-c", "ulimit -f " + blocks + "; exec \"$0\" send --config \"$1\" --id 0 --subgroup a", SPINDRIFT_COMMAND, alone},
+                    "/bin/bash");
+    running.close_input();
+    const CommandResult result = running.finish();
+    CAPTURE(blocks, result.errors);
+    CHECK(result.code == number(ExitCode::resource));
+    CHECK_THAT(result.errors, Contains("may have " + blocks + " KiB (ulimit -f)") && Contains("fix: "));
+  }
+}
+
 TEST_CASE_METHOD(Group, "a signal ends a member that still looks for its group with code 130") {
   const std::string three = config("0, 1, 2");
-  for (const int signal : {SIGINT, SIGTERM}) {
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
     const std::string socket = directory.path() + "/run/spindrift/0.sock";
     ::unlink(socket.c_str());
     Command waiting({"node", "--config", three, "--id", "0", "--set", "SPINDRIFT/log_level=info"});
