@@ -90,9 +90,15 @@ class KeptState final : public views::StateReader {
     bytes_ = static_cast<std::uint64_t>(::lseek(file_.get(), 0, SEEK_CUR));
   }
   [[nodiscard]] std::uint64_t bytes() const noexcept override { return bytes_; }
-  void read(std::uint64_t offset, std::span<std::byte> to) override { read_all(file_.get(), offset, to); }
+  void read(std::uint64_t offset, std::span<std::byte> to) override {
+    // The kernel fetches meanwhile what has left the memory again: the poller, which reads it, must not wait for a disk.
+    if (offset / ahead_bytes != (offset + to.size()) / ahead_bytes)
+      ::posix_fadvise(file_.get(), static_cast<off_t>(offset + to.size()), 2 * ahead_bytes, POSIX_FADV_WILLNEED);
+    read_all(file_.get(), offset, to);
+  }
 
  private:
+  static constexpr std::uint64_t ahead_bytes = 1U << 20U;
   FileDescriptor file_;
   std::uint64_t bytes_ = 0;
 };

@@ -1,11 +1,9 @@
 // Saving and loading beside the poller.
 #include <spindrift/group/state_work.hpp>
 
-#include <system_error>
 #include <utility>
+#include <vector>
 
-#include <spindrift/core/limits.hpp>
-#include <spindrift/core/result.hpp>
 #include <spindrift/group/state_file.hpp>
 
 namespace spindrift::group {
@@ -27,22 +25,33 @@ class StateWork::Saved {
 
 class StateWork::Reader final : public views::StateReader {
  public:
-  explicit Reader(std::shared_ptr<Saved> saved) : saved_(std::move(saved)) {}
+  Reader(std::shared_ptr<Saved> saved, std::shared_ptr<StateThread> thread)
+      : saved_(std::move(saved)), thread_(std::move(thread)) {}
+  ~Reader() override { thread_->dispose(std::move(saved_)); }
+  Reader(const Reader&) = delete;
+  Reader& operator=(const Reader&) = delete;
   [[nodiscard]] bool ready() const noexcept override { return saved_->ready(); }
   [[nodiscard]] std::uint64_t bytes() const noexcept override { return saved_->file().bytes(); }
   void read(std::uint64_t offset, std::span<std::byte> to) override { saved_->file().read(offset, to); }
 
  private:
   std::shared_ptr<Saved> saved_;
+  std::shared_ptr<StateThread> thread_;
 };
 
 class StateWork::Writer final : public views::StateWriter {
  public:
-  explicit Writer(StateWork& work) : work_(work), collected_(collect_state(work.load_)) {}
-  void write(std::span<const std::byte> piece) override { collected_->write(piece); }
+  explicit Writer(StateWork& work) : work_(work), collected_(collect_state(work.load_)), thread_(work.thread_) {}
+  ~Writer() override { thread_->dispose(std::move(collected_)); }
+  Writer(const Writer&) = delete;
+  Writer& operator=(const Writer&) = delete;
+  // At most a window of the transfer at a time: the next one is not given to an application that does not accept it.
+  void write(std::span<const std::byte> piece) override {
+    work_.give([state = collected_, bytes = std::vector(piece.begin(), piece.end())] { state->write(bytes); });
+  }
   void finish() override {
     work_.loads_.fetch_add(1, std::memory_order_relaxed);
-    work_.give([&work = work_, state = std::shared_ptr(std::move(collected_))] {
+    work_.give([&work = work_, state = std::move(collected_)] {
       state->finish();
       work.loads_.fetch_sub(1, std::memory_order_release);
     });
@@ -50,7 +59,8 @@ class StateWork::Writer final : public views::StateWriter {
 
  private:
   StateWork& work_;
-  std::unique_ptr<views::StateWriter> collected_;
+  std::shared_ptr<views::StateWriter> collected_;
+  std::shared_ptr<StateThread> thread_;
 };
 
 void StateWork::set(Saver save, Loader load) {
@@ -65,45 +75,27 @@ std::unique_ptr<views::StateReader> StateWork::save() {
     saved_ = saved;
     give([saved, this] { saved->keep(save_); });
   }
-  return std::make_unique<Reader>(std::move(saved));
+  return std::make_unique<Reader>(std::move(saved), thread_);
 }
 
 std::unique_ptr<views::StateWriter> StateWork::load() { return std::make_unique<Writer>(*this); }
 
 void StateWork::give(std::function<void()> work) {
   waiting_.fetch_add(1, std::memory_order_relaxed);
-  {
-    const std::lock_guard lock(mutex_);
-    works_.push_back(std::move(work));
-  }
-  given_.notify_one();
-  if (thread_.joinable()) return;
-  try {
-    thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
-  } catch (const std::system_error& why) {
-    throw Exception(out_of_threads(why));
-  }
+  thread_->give([this, work = std::move(work)] { this->work(work); });
 }
 
-// After a failure the member ends: nothing more is called, and what waits stays.
-void StateWork::run(const std::stop_token& stop) {
-  std::unique_lock lock(mutex_);
-  while (given_.wait(lock, stop, [this] { return !works_.empty(); })) {
-    if (stop.stop_requested()) return;
-    const std::function<void()> work = std::move(works_.front());
-    works_.pop_front();
-    lock.unlock();
-    try {
-      work();
-    } catch (...) {
-      failure_ = std::current_exception();
-      failed_.store(true, std::memory_order_release);
-      return done_();
-    }
+// After a failure the member ends: nothing more is called.
+void StateWork::work(const std::function<void()>& work) {
+  if (failed_.load(std::memory_order_relaxed)) return;
+  try {
+    work();
     waiting_.fetch_sub(1, std::memory_order_release);
-    done_();
-    lock.lock();
+  } catch (...) {
+    failure_ = std::current_exception();
+    failed_.store(true, std::memory_order_release);
   }
+  done_();
 }
 
 void StateWork::rethrow() const {

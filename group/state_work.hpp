@@ -1,23 +1,19 @@
 // The application's functions that save and load the state of one subgroup, on a thread of their own: the protocol goes on
-// for as long as they take.
+// for as long as they take. What comes of a state is written to its file there, too, for a disk may be slower than the
+// poller can wait.
 //
 // The invariant to remember: while one of them is at work the application takes no deliveries (Channel::accepts); so what is
 // saved is the state of one moment, and it is the same for every view that begins meanwhile.
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
 #include <cstdint>
-#include <deque>
 #include <exception>
 #include <functional>
 #include <iosfwd>
 #include <memory>
-#include <mutex>
-#include <optional>
-#include <stop_token>
-#include <thread>
 
+#include <spindrift/group/state_thread.hpp>
 #include <spindrift/views/upcalls.hpp>
 
 namespace spindrift::group {
@@ -30,7 +26,7 @@ class StateWork {
   /// `done` is called on the thread when one of the functions has returned, or thrown.
   explicit StateWork(std::function<void()> done) : done_(std::move(done)) {}
   /// Waits until the function that is at work has returned; others are not called any more.
-  ~StateWork() = default;
+  ~StateWork() { thread_->stop(); }
   StateWork(const StateWork&) = delete;
   StateWork& operator=(const StateWork&) = delete;
 
@@ -43,7 +39,7 @@ class StateWork {
   [[nodiscard]] std::unique_ptr<views::StateReader> save();
   /// Collects a state, and loads it once it is finished. Throws resource.
   [[nodiscard]] std::unique_ptr<views::StateWriter> load();
-  /// Something is to be saved or loaded, or has failed.
+  /// Something is to be saved, written or loaded, or has failed.
   [[nodiscard]] bool busy() const noexcept { return waiting_.load(std::memory_order_acquire) > 0; }
   /// Some state is still to be loaded.
   [[nodiscard]] bool loading() const noexcept { return loads_.load(std::memory_order_acquire) > 0; }
@@ -55,7 +51,7 @@ class StateWork {
   class Reader;
   class Writer;
   void give(std::function<void()> work);
-  void run(const std::stop_token& stop);
+  void work(const std::function<void()>& work);
 
   std::function<void()> done_;
   Saver save_;
@@ -65,10 +61,7 @@ class StateWork {
   std::atomic<std::uint32_t> loads_{0};    // of these, loads
   std::atomic<bool> failed_{false};
   std::exception_ptr failure_;  // before `failed_`
-  std::mutex mutex_;
-  std::condition_variable_any given_;
-  std::deque<std::function<void()>> works_;  // behind the mutex
-  std::jthread thread_;                      // from the first work on
+  std::shared_ptr<StateThread> thread_ = std::make_shared<StateThread>();  // readers and writers may outlive this
 };
 
 }  // namespace spindrift::group

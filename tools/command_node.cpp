@@ -136,8 +136,8 @@ void add_node_command(CLI::App& app, Work& chosen) {
   const CommandText text{
       "node", "Run a member of a group until it is told to leave",
       R"(Joins, takes part in every subgroup, drops what is delivered, and prints a line for every view: its members, and who
-joined, left or failed, and why. SIGINT, SIGTERM and SIGHUP make it leave gracefully; the others go on. It ends by itself, with
-an error, when the others removed it or a majority of the view is gone. Started again, it joins again.
+joined, left or failed, and why. SIGINT, SIGTERM and SIGHUP make it leave gracefully; the others go on. It ends by itself,
+with an error, when the others removed it or a majority of the view is gone. Started again, it joins again.
 
 Examples:
   spindrift node --config derecho.cfg --id 1

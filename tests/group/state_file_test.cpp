@@ -1,10 +1,7 @@
 // States on their way through a file: what is saved is what is loaded, or somebody hears of it.
 #include <catch2/catch.hpp>
 
-#include <sys/resource.h>
-
 #include <algorithm>
-#include <csignal>
 #include <istream>
 #include <iterator>
 #include <ostream>
@@ -14,31 +11,11 @@
 #include <spindrift/core/result.hpp>
 #include <spindrift/group/state_file.hpp>
 
+#include "file_size_limit.hpp"
+
 using namespace spindrift;
 using namespace spindrift::group;
 using Catch::Matchers::Contains;
-
-namespace {
-
-/// No file of this process grows beyond that, as on a full disk.
-class FileSizeLimit {
- public:
-  explicit FileSizeLimit(rlim_t bytes) : before_(std::signal(SIGXFSZ, SIG_IGN)) {
-    REQUIRE(::getrlimit(RLIMIT_FSIZE, &limit_) == 0);
-    const rlimit lower{bytes, limit_.rlim_max};
-    REQUIRE(::setrlimit(RLIMIT_FSIZE, &lower) == 0);
-  }
-  ~FileSizeLimit() {
-    ::setrlimit(RLIMIT_FSIZE, &limit_);
-    std::signal(SIGXFSZ, before_);
-  }
-
- private:
-  rlimit limit_{};
-  void (*before_)(int);
-};
-
-}  // namespace
 
 TEST_CASE("a state that goes through a file comes out as it went in, piece by piece") {
   std::string saved;

@@ -139,8 +139,8 @@ TEST_CASE_METHOD(Group, "a user who may have no more threads is told so, with co
 TEST_CASE_METHOD(Group, "a limit on the size of files is named, and kills nobody") {
   const std::string alone = config("0");
   for (const std::string blocks : {"1", "100"}) {
-    Command running({"-c", "ulimit -f " + blocks + "; exec \"$0\" send --config \"$1\" --id 0 --subgroup a", SPINDRIFT_COMMAND, alone},
-                    "/bin/bash");
+    const std::string script = "ulimit -f " + blocks + "; exec \"$0\" send --config \"$1\" --id 0 --subgroup a";
+    Command running({"-c", script, SPINDRIFT_COMMAND, alone}, "/bin/bash");
     running.close_input();
     const CommandResult result = running.finish();
     CAPTURE(blocks, result.errors);
