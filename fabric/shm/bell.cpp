@@ -78,6 +78,10 @@ void Bell::prepare(std::span<const PeerBell* const> peers) noexcept {
   heavy_barrier();  // for `wake`
   wait_count_ = 1;
   for (const PeerBell* peer : peers) waits_[wait_count_++] = wait_for(peer->news_word(), peer->news(), 0);
+  for (const PeerBell* peer : peers) {
+    if (wait_count_ == waits_.size()) break;
+    waits_[wait_count_++] = wait_for(peer->life_word(), peer->life(), 0);
+  }
 }
 
 void Bell::sleep(Time deadline) noexcept {
@@ -101,6 +105,25 @@ void Bell::wake() noexcept {
   futex_wake_all(&wake_word_, FUTEX_PRIVATE_FLAG);
   std::atomic_ref(page()->news).fetch_add(1, std::memory_order_seq_cst);
   futex_wake_all(&page()->news, 0);
+}
+
+void PeerBell::tell_others() const noexcept { futex_wake_all(life_word(), 0); }
+
+LifeMark::LifeMark(Bell& bell) noexcept : word_(bell.life_word()) {
+  std::size_t bytes = 0;
+  CHECK(::syscall(SYS_get_robust_list, 0, &before_, &bytes) == 0);
+  head_.list.next = &entry_;
+  entry_.next = &head_.list;
+  head_.futex_offset = reinterpret_cast<std::intptr_t>(word_) - reinterpret_cast<std::intptr_t>(&entry_);
+  CHECK(::syscall(SYS_set_robust_list, &head_, sizeof head_) == 0);
+  // The kernel wakes a sleeper only where the word says that there is one, and no peer can write it.
+  const auto holder = static_cast<std::uint32_t>(::syscall(SYS_gettid)) | FUTEX_WAITERS;
+  std::atomic_ref(*word_).store(holder, std::memory_order_seq_cst);
+}
+
+LifeMark::~LifeMark() {
+  std::atomic_ref(*word_).store(0, std::memory_order_seq_cst);
+  CHECK(::syscall(SYS_set_robust_list, before_, sizeof head_) == 0);
 }
 
 }  // namespace spindrift::fabric::shm

@@ -1,6 +1,8 @@
 // Sleeping and waking. Every process rings its own bell, a page that its peers map read-only; a sleeper waits for all its
 // peers' bells at once. The invariant: a sleeper says that it sleeps before it reads the bells, and who has news rings
 // before it looks for sleepers, both in one total order; so one of the two always sees the other.
+//
+// The kernel rings for who cannot any more: it marks the word `life` when a thread of a process ends that made a LifeMark.
 #pragma once
 
 #include <array>
@@ -17,17 +19,23 @@
 
 namespace spindrift::fabric::shm {
 
-/// The page that one process shows its peers. Both words are written by the owner alone, `news` by any thread of it.
+/// The page that one process shows its peers. All words are written by the owner alone, or by the kernel in its name; `news`
+/// by any thread of it.
 struct BellPage {
   /// Counts the owner's news, wrapping. A futex that sleeping peers wait on. Any value is valid: only change matters.
   alignas(64) std::uint32_t news;
   /// 1 while the owner's poller sleeps or is about to, else 0. A lie costs its readers one system call per ring.
   alignas(64) std::uint32_t sleeping;
+  /// A robust futex: the thread that holds it while the owner lives, FUTEX_OWNER_DIED once that has ended without a word.
+  /// A lie costs its owner its links. 0: none holds it.
+  alignas(64) std::uint32_t life;
 };
-static_assert(offsetof(BellPage, news) == 0 && offsetof(BellPage, sleeping) == 64 && sizeof(BellPage) == 128);
+static_assert(offsetof(BellPage, news) == 0 && offsetof(BellPage, sleeping) == 64 && offsetof(BellPage, life) == 128 &&
+              sizeof(BellPage) == 192);
 
 inline constexpr std::size_t bell_bytes = sizeof(BellPage);
-/// futex_waitv takes 128 words; one is the own wake word.
+/// futex_waitv takes 128 words; one is the own wake word. Words of life come behind all bells, as far as they fit: the
+/// deaths of others are known when the kernel has taken their memory down.
 inline constexpr std::size_t bells_max = 127;
 
 /// A peer's bell.
@@ -39,6 +47,12 @@ class PeerBell {
   [[nodiscard]] bool sleeping() const noexcept {
     return std::atomic_ref(page()->sleeping).load(std::memory_order_seq_cst) != 0;
   }
+  [[nodiscard]] std::uint32_t* life_word() const noexcept { return &page()->life; }
+  [[nodiscard]] std::uint32_t life() const noexcept { return std::atomic_ref(page()->life).load(std::memory_order_seq_cst); }
+  /// The owner has died, or is dying: none of its threads will do anything again.
+  [[nodiscard]] bool owner_died() const noexcept { return (life() & FUTEX_OWNER_DIED) != 0; }
+  /// Wakes all others that sleep on the owner's life, for the kernel has woken but one.
+  void tell_others() const noexcept;
 
  private:
   [[nodiscard]] BellPage* page() const noexcept { return reinterpret_cast<BellPage*>(segment_.memory().data()); }
@@ -65,6 +79,8 @@ class Bell {
   /// Any thread. If the own poller sleeps, it and the peers that wait for its news wake together.
   void wake() noexcept;
 
+  [[nodiscard]] std::uint32_t* life_word() noexcept { return &page()->life; }
+
  private:
   explicit Bell(OwnSegment segment) noexcept : segment_(std::move(segment)) {}
   [[nodiscard]] BellPage* page() const noexcept { return reinterpret_cast<BellPage*>(segment_.memory().data()); }
@@ -73,6 +89,23 @@ class Bell {
   std::array<futex_waitv, bells_max + 1> waits_{};
   std::uint32_t wait_count_ = 0;
   alignas(64) std::atomic<std::uint32_t> wake_word_ = 0;  ///< private to this process; counts wakes, wrapping
+};
+
+/// While it lives, the thread that made it holds the bell's word of life: should the process die, the kernel says so in that
+/// word as soon as the thread ends, before it takes down the process's memory, which for some gigabytes takes a good part of
+/// a second. That thread has no robust mutexes of its own meanwhile. One for each bell; it ends on the thread that made it.
+class LifeMark {
+ public:
+  explicit LifeMark(Bell& bell) noexcept;
+  ~LifeMark();
+  LifeMark(const LifeMark&) = delete;
+  LifeMark& operator=(const LifeMark&) = delete;
+
+ private:
+  std::uint32_t* word_;
+  robust_list entry_{};
+  robust_list_head head_{};
+  robust_list_head* before_ = nullptr;  ///< the C library's
 };
 
 }  // namespace spindrift::fabric::shm

@@ -68,6 +68,14 @@ void PeerLinks::on_process_end(Serial serial) {
   if (links_.contains(serial)) on_died(serial);
 }
 
+void PeerLinks::on_owner_died(PeerId peer) {
+  const auto found = at(peer);
+  if (found == links_.end()) return;
+  const Serial serial = found->first;
+  read(serial, packets_of_the_dead, true);
+  if (links_.contains(serial)) lose_dead(serial, "died");
+}
+
 void PeerLinks::settle(NodeId node) {
   const auto found = at(node);
   if (found == links_.end()) return;
@@ -131,9 +139,13 @@ void PeerLinks::on_exposure(Serial serial, PeerLink& link, Packet packet) {
 
 void PeerLinks::on_died(Serial serial) {
   const PeerLink& link = links_.at(serial);
+  lose_dead(serial, is_over(link.process, link.pid) ? "died" : "ended the connection without a word");
+}
+
+void PeerLinks::lose_dead(Serial serial, const char* how) {
+  const PeerLink& link = links_.at(serial);
   died_.push_back(link.node);
-  const char* const how = is_over(link.process, link.pid) ? " died" : " ended the connection without a word";
-  lose(serial, Error(ErrorKind::member_lost, link.name() + how), std::nullopt);
+  lose(serial, Error(ErrorKind::member_lost, link.name() + " " + how), std::nullopt);
 }
 
 void PeerLinks::report(Serial serial, PeerLink& link, Event event, std::optional<PeerSegment> segment) {

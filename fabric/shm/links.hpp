@@ -52,6 +52,8 @@ class PeerLinks {
   /// Both do nothing if there is no such link any more.
   void on_socket(Serial serial, std::uint32_t readiness);
   void on_process_end(Serial serial);
+  /// The same, told by the peer's bell, while its process may still be ending.
+  void on_owner_died(PeerId peer);
 
   // The poller's wishes; nothing happens for a peer that is gone.
   void send_message(PeerId peer, std::span<const std::byte> bytes);
@@ -73,6 +75,7 @@ class PeerLinks {
   void on_frame(Serial serial, PeerLink& link, Packet packet);
   void on_exposure(Serial serial, PeerLink& link, Packet packet);
   void on_died(Serial serial);
+  void lose_dead(Serial serial, const char* how);
   void send(PeerId peer, std::span<const std::byte> head, std::span<const std::byte> body, int descriptor);
   void on_outbox(Serial serial, PeerLink& link, Outbox::Outcome outcome);
   void report(Serial serial, PeerLink& link, Event event, std::optional<PeerSegment> segment);

@@ -2,6 +2,7 @@
 // here belongs to the poller; the watcher hands over finished events.
 #include <spindrift/fabric/shm/shm.hpp>
 
+#include <algorithm>
 #include <deque>
 #include <limits>
 #include <map>
@@ -89,6 +90,7 @@ class ShmFabric final : public LocalPart {
   [[nodiscard]] Result<void> check_one(const Operation& operation);
   void execute(const Operation& operation);
   void note(News& news);
+  void look_for_deaths();
   void forget(PeerId peer);
   void reserve_descriptors();
 
@@ -230,6 +232,7 @@ Result<void> ShmFabric::post(std::span<const Operation> operations) {
 }
 
 std::size_t ShmFabric::poll(std::span<Event> events) {
+  look_for_deaths();
   std::size_t count = 0;
   for (; count < events.size() && !completions_.empty(); ++count) {
     events[count] = std::move(completions_.front());
@@ -242,6 +245,16 @@ std::size_t ShmFabric::poll(std::span<Event> events) {
     events[count] = std::move(news->event);
   }
   return count;
+}
+
+void ShmFabric::look_for_deaths() {
+  for (const PeerBell* bell : bells_) {
+    if (!bell->owner_died()) continue;
+    bell->tell_others();
+    const auto owner =
+        std::find_if(peers_.begin(), peers_.end(), [bell](const auto& each) { return each.second.bell.get() == bell; });
+    watcher_.on_owner_died(owner->first);
+  }
 }
 
 /// Takes note of an event at this side before the caller sees it.

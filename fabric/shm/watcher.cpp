@@ -23,7 +23,8 @@ constexpr std::size_t callers_per_turn = 64;
 
 Watcher::Watcher(NodeId self, std::uint64_t incarnation, Bell& bell, Rendezvous rendezvous,
                  std::shared_ptr<AuditTrail> audit)
-    : beside_(readiness_, bell, tag_beside),
+    : bell_(bell),
+      beside_(readiness_, bell, tag_beside),
       news_(bell),
       rendezvous_(std::move(rendezvous)),
       refusals_(std::move(audit)),
@@ -57,7 +58,14 @@ Result<void> Watcher::start(NodeId self) {
   return {};
 }
 
+void Watcher::on_owner_died(PeerId peer) {
+  const std::lock_guard lock(mutex_);
+  links_.on_owner_died(peer);
+  for (const NodeId node : links_.take_died()) handshake_.call_again(node);
+}
+
 void Watcher::run() {
+  const LifeMark life(bell_);  // this thread does little else, and lives as long as the endpoint
   for (;;) {
     for (const epoll_event& event : readiness_.wait()) {
       const std::uint64_t tag = event.data.u64;

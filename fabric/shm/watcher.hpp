@@ -26,6 +26,7 @@ class Locked {
 
 class Watcher {
  public:
+  /// `bell` outlives this object.
   Watcher(NodeId self, std::uint64_t incarnation, Bell& bell, Rendezvous rendezvous, std::shared_ptr<AuditTrail> audit);
   ~Watcher();
   Watcher(const Watcher&) = delete;
@@ -40,6 +41,8 @@ class Watcher {
   [[nodiscard]] BesideWatch& beside() noexcept { return beside_; }
   [[nodiscard]] const BesideWatch& beside() const noexcept { return beside_; }
   void defer_unmap(Mapping mapping) { unmaps_.add(std::move(mapping)); }
+  /// The peer's bell says that it has died: what it sent before, and that, becomes news.
+  void on_owner_died(PeerId peer);
 
   // The poller's, under the lock for as long as what is returned lives.
   [[nodiscard]] Locked<Handshake> handshake() { return {handshake_, mutex_}; }
@@ -61,6 +64,7 @@ class Watcher {
   void on_callers();
   void on_arrivals();
 
+  Bell& bell_;
   Readiness readiness_;
   BesideWatch beside_;
   DeferredUnmaps unmaps_;

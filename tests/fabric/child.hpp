@@ -48,6 +48,7 @@ class Child {
     if (pid_ > 0 && ::waitpid(pid_, &status, WNOHANG) == pid_) pid_ = -1;
     return pid_ < 0;
   }
+  [[nodiscard]] pid_t id() const noexcept { return pid_; }
   [[nodiscard]] std::string name(const std::string& node) const {
     return "process " + std::to_string(pid_) + " of node " + node;
   }

@@ -2,11 +2,56 @@
 #include "child.hpp"
 #include "harness.hpp"
 
+#include <poll.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
 #include <cstdio>
+#include <thread>
+
+#include <spindrift/core/file_descriptor.hpp>
 
 using namespace spindrift;
 using namespace spindrift::fabric;
 using namespace spindrift::fabric::test;
+
+namespace {
+
+/// Has the first thread of a child halt where it begins to end, until this goes.
+class HeldExit {
+ public:
+  explicit HeldExit(pid_t child) : child_(child) {
+    REQUIRE(::ptrace(PTRACE_SEIZE, child, nullptr, PTRACE_O_TRACEEXIT) == 0);
+  }
+  ~HeldExit() {
+    int status = 0;
+    ::waitpid(child_, &status, __WALL);  // that it has halted
+    ::ptrace(PTRACE_DETACH, child_, nullptr, nullptr);
+  }
+  HeldExit(const HeldExit&) = delete;
+  HeldExit& operator=(const HeldExit&) = delete;
+
+ private:
+  pid_t child_;
+};
+
+/// Sleeps as a poller does, until a peer is lost or the deadline has passed, and returns the reason of the loss.
+std::string sleep_until_lost(Endpoint& endpoint, Time deadline) {
+  for (;;) {
+    endpoint.fabric->prepare_sleep();
+    endpoint.pump();
+    if (endpoint.count(Event::Kind::lost) > 0 || now() >= deadline) break;
+    endpoint.fabric->sleep(deadline);
+  }
+  endpoint.fabric->cancel_sleep();
+  for (const Event& event : endpoint.inbox) {
+    if (event.kind == Event::Kind::lost) return event.reason->message();
+  }
+  return "nothing was lost";
+}
+
+}  // namespace
 
 TEST_CASE("a killed process is reported at once, by its pid") {
   const TemporaryDirectory directory;
@@ -26,6 +71,31 @@ TEST_CASE("a killed process is reported at once, by its pid") {
   std::sort(delays_us.begin(), delays_us.end());
   std::printf("kill -9 to `lost`: median %.0f us, worst of %zu: %.0f us\n", delays_us[delays_us.size() / 2],
               delays_us.size(), delays_us.back());
+}
+
+TEST_CASE("a death is known before the process is gone, which may take long, and wakes all who sleep") {
+  const TemporaryDirectory directory;
+  std::vector<std::unique_ptr<Endpoint>> survivors;
+  for (const std::uint32_t node : {1U, 4U, 5U}) {
+    survivors.push_back(std::make_unique<Endpoint>(node, make_shm_or_throw(NodeId(node), directory.path())));
+    value_or_throw(survivors.back()->fabric->connect({NodeId(2), ""}));
+  }
+  Child child(directory.path(), "2", "stay");
+  for (const auto& each : survivors) await(*each, Event::Kind::connected);
+  // Its first thread halts on its way out, as one that takes down gigabytes does for a while.
+  const HeldExit held_exit(child.id());
+  const FileDescriptor process(static_cast<int>(::syscall(SYS_pidfd_open, child.id(), 0)));
+  const Time deadline = now() + std::chrono::seconds(60);
+  std::vector<std::string> reasons(survivors.size());
+  std::vector<std::thread> sleepers;
+  for (std::size_t i = 0; i < survivors.size(); ++i)
+    sleepers.emplace_back([&, i] { reasons[i] = sleep_until_lost(*survivors[i], deadline); });
+  child.kill(SIGKILL);
+  for (std::thread& each : sleepers) each.join();
+  CHECK(now() < deadline);
+  for (const std::string& reason : reasons) CHECK(reason == child.name("2") + " died");
+  pollfd over{process.get(), POLLIN, 0};
+  CHECK(::poll(&over, 1, 0) == 0);
 }
 
 TEST_CASE("what a process sent before its death comes before the news of it, and what it exposed can still be read") {
