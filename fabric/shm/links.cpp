@@ -64,6 +64,7 @@ void PeerLinks::on_socket(Serial serial, std::uint32_t readiness) {
 }
 
 void PeerLinks::on_process_end(Serial serial) {
+  if (const auto over = dying_.extract(serial)) died_.push_back(over.mapped().node);
   read(serial, packets_of_the_dead, true);
   if (links_.contains(serial)) on_died(serial);
 }
@@ -73,7 +74,9 @@ void PeerLinks::on_owner_died(PeerId peer) {
   if (found == links_.end()) return;
   const Serial serial = found->first;
   read(serial, packets_of_the_dead, true);
-  if (links_.contains(serial)) lose_dead(serial, "died");
+  if (!links_.contains(serial)) return;
+  PeerLink link = end(serial, Error(ErrorKind::member_lost, links_.at(serial).name() + " died"), std::nullopt);
+  dying_.emplace(serial, Dying{link.node, std::move(link.process)});
 }
 
 void PeerLinks::settle(NodeId node) {
@@ -139,13 +142,9 @@ void PeerLinks::on_exposure(Serial serial, PeerLink& link, Packet packet) {
 
 void PeerLinks::on_died(Serial serial) {
   const PeerLink& link = links_.at(serial);
-  lose_dead(serial, is_over(link.process, link.pid) ? "died" : "ended the connection without a word");
-}
-
-void PeerLinks::lose_dead(Serial serial, const char* how) {
-  const PeerLink& link = links_.at(serial);
   died_.push_back(link.node);
-  lose(serial, Error(ErrorKind::member_lost, link.name() + " " + how), std::nullopt);
+  const char* const how = is_over(link.process, link.pid) ? " died" : " ended the connection without a word";
+  lose(serial, Error(ErrorKind::member_lost, link.name() + how), std::nullopt);
 }
 
 void PeerLinks::report(Serial serial, PeerLink& link, Event event, std::optional<PeerSegment> segment) {
@@ -160,7 +159,7 @@ void PeerLinks::report(Serial serial, PeerLink& link, Event event, std::optional
   context_.news.push({std::move(event), std::move(segment)});
 }
 
-void PeerLinks::lose(Serial serial, Error reason, std::optional<Goodbye> goodbye) {
+PeerLink PeerLinks::end(Serial serial, Error reason, std::optional<Goodbye> goodbye) {
   PeerLink link = std::move(links_.extract(serial).mapped());
   // Best effort: to a peer that does not read, the end of the connection must do.
   if (goodbye && link.outbox.flush(link.socket.get()) == Outbox::Outcome::sent) {
@@ -169,6 +168,7 @@ void PeerLinks::lose(Serial serial, Error reason, std::optional<Goodbye> goodbye
   log::info(log::Room::fabric, "peer_lost", {{"node", link.node}, {"pid", link.pid}, {"reason", reason.message()}});
   Event lost{.kind = Event::Kind::lost, .peer = link.peer, .node = link.node, .reason = std::move(reason)};
   context_.news.push({std::move(lost), std::nullopt});
+  return link;
 }
 
 void PeerLinks::lose(NodeId node, const std::string& reason, std::optional<Goodbye> goodbye) {

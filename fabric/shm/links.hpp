@@ -75,16 +75,22 @@ class PeerLinks {
   void on_frame(Serial serial, PeerLink& link, Packet packet);
   void on_exposure(Serial serial, PeerLink& link, Packet packet);
   void on_died(Serial serial);
-  void lose_dead(Serial serial, const char* how);
   void send(PeerId peer, std::span<const std::byte> head, std::span<const std::byte> body, int descriptor);
   void on_outbox(Serial serial, PeerLink& link, Outbox::Outcome outcome);
   void report(Serial serial, PeerLink& link, Event event, std::optional<PeerSegment> segment);
-  void lose(Serial serial, Error reason, std::optional<Goodbye> goodbye);
+  PeerLink end(Serial serial, Error reason, std::optional<Goodbye> goodbye);
+  void lose(Serial serial, Error reason, std::optional<Goodbye> goodbye) { end(serial, std::move(reason), goodbye); }
   void reject(Serial serial, const std::string& why);
   void starve(Serial serial, Error why);
 
   const LinkContext context_;
   Map links_;
+  /// Processes that are known to die and still have to end: nobody calls their nodes before that.
+  struct Dying {
+    NodeId node;
+    FileDescriptor process;
+  };
+  std::map<Serial, Dying> dying_;
   PeerId newest_peer_;
   std::vector<NodeId> died_;
   std::unique_ptr<PacketBuffer> buffer_;

@@ -61,7 +61,6 @@ Result<void> Watcher::start(NodeId self) {
 void Watcher::on_owner_died(PeerId peer) {
   const std::lock_guard lock(mutex_);
   links_.on_owner_died(peer);
-  for (const NodeId node : links_.take_died()) handshake_.call_again(node);
 }
 
 void Watcher::run() {
