@@ -153,6 +153,14 @@ class Fabric {
     return 0;
   }
 
+  /// The kernel says that the thread which polls at the peer is there, and waits for a CPU or a disk at this moment: so its
+  /// silence is its machine's, and says nothing of itself. False where nothing is known, as of other hosts. Takes some
+  /// system calls.
+  [[nodiscard]] virtual bool starved(PeerId peer) {
+    static_cast<void>(peer);
+    return false;
+  }
+
   /// From now on what this endpoint counts is counted in `block`, until the next call; null: nowhere. Most count nothing.
   virtual void count_in(CounterBlock* block) { static_cast<void>(block); }
 

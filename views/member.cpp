@@ -73,6 +73,17 @@ std::vector<Addressed> signs_of_life(const Epoch& old, std::optional<SubgroupId>
   return all;
 }
 
+/// Silence is no sign of death where the kernel says that the member waits for it.
+bool excused(SilenceWatch& watch, Rank rank, const PeerConnection& with, Time now) {
+  const std::uint32_t excuses = watch.excuse(rank, now);
+  if (excuses == 1) {
+    const auto silent = std::chrono::duration_cast<std::chrono::milliseconds>(watch.patience());
+    log::warn(log::Room::views, "a silent member waits for its machine, and is not removed",
+              {{"whom", with.who.node}, {"silent_ms", silent.count()}});
+  }
+  return excuses > 0;
+}
+
 }  // namespace
 
 std::string_view to_string(MemberState state) noexcept {
@@ -243,6 +254,8 @@ bool Member::look(Time now) {
   const RankSet silent = watch_.look(change.heartbeats(), change.suspected(), now);
   for (std::uint32_t i = 0; !silent.empty() && i < present.view().members.size(); ++i) {
     if (!silent.contains(Rank(i))) continue;
+    const auto link = links_.connection_of(present.view().members[i]);
+    if (link && fabric_.starved(link->id) && excused(watch_, Rank(i), *link, now)) continue;
     const bool shown = present.table().attached(Rank(i));
     change.suspect(Rank(i), shown ? "it gave no sign of life" : "it did not show its row");
   }

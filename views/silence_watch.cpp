@@ -23,6 +23,7 @@ RankSet SilenceWatch::look(std::span<const std::uint64_t> heartbeats, const Rank
     if (std::exchange(sign.spoke, false) || away || heartbeats[i] != sign.heartbeat) {
       sign.heartbeat = heartbeats[i];
       sign.heard = now;
+      sign.excuses = 0;
     } else if (now - sign.heard >= patience_) {
       silent.add(Rank(i));
     } else if (now - sign.heard >= patience_ / 2) {
@@ -30,6 +31,14 @@ RankSet SilenceWatch::look(std::span<const std::uint64_t> heartbeats, const Rank
     }
   }
   return silent;
+}
+
+std::uint32_t SilenceWatch::excuse(Rank rank, Time now) {
+  Sign& sign = signs_[rank.value()];
+  if (sign.excuses >= 4 * (patience_with_machines - 1)) return 0;
+  sign.heard = now - patience_ + beat_interval();
+  quiet_.add(rank);
+  return ++sign.excuses;
 }
 
 bool SilenceWatch::take_beat(Time now) noexcept {

@@ -31,6 +31,12 @@ class SilenceWatch {
   /// Looks at the heartbeats, by rank, as last read, of all but `passed_over`. Returns who was silent for too long.
   [[nodiscard]] RankSet look(std::span<const std::uint64_t> heartbeats, const RankSet& passed_over, Time now);
 
+  /// A member that was found silent waits for its machine: it is judged again after a beat's time. Returns how often that
+  /// was so since its last sign of life; 0: too often, it is to be taken for silent.
+  [[nodiscard]] std::uint32_t excuse(Rank rank, Time now);
+  /// For so many times the patience a member may wait for its machine.
+  static constexpr std::uint32_t patience_with_machines = 15;
+
   [[nodiscard]] bool judges() const noexcept { return patience_ != Duration{}; }
   [[nodiscard]] Duration patience() const noexcept { return patience_; }
   /// Members that the last look found without a sign of life for half of the patience. To a member that was away none is.
@@ -49,6 +55,7 @@ class SilenceWatch {
     std::uint64_t heartbeat = 0;  ///< as last seen
     Time heard{};                 ///< when that changed, the member spoke, or the view began
     bool spoke = false;           ///< since the last look
+    std::uint32_t excuses = 0;    ///< since it was heard
   };
   [[nodiscard]] Duration beat_interval() const noexcept { return patience_ / 4; }
 

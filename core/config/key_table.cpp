@@ -119,7 +119,7 @@ constexpr Key table[] = {
     {"SPINDRIFT", "suspect_after_ms", integer, group, "2000",
      "How long a member may show no sign of life before the others remove it. A process that ends is noticed at once; this "
      "is for one that hangs. Too short, and a member that the machine does not let run for a while is removed although it "
-     "is well.",
+     "is well; over shm the kernel tells which is which, and such a member has fifteen times as long.",
      10, 600'000, "milliseconds"},
     {"SPINDRIFT", "handler_stuck_after_ms", integer, node, "30000",
      "How long a handler may hold up everybody: on the poller's thread, or on a thread of its own while a view is to end. A "

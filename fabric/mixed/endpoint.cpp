@@ -115,6 +115,7 @@ class MixedFabric final : public Fabric {
   [[nodiscard]] std::uint64_t unsent_bytes(PeerId peer) const noexcept override {
     return part_of(peer).unsent_bytes(inner(peer));
   }
+  [[nodiscard]] bool starved(PeerId peer) override { return part_of(peer).starved(inner(peer)); }
   void count_in(CounterBlock* block) override {
     near_->count_in(block);
     far_->count_in(block);

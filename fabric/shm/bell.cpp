@@ -60,7 +60,15 @@ Result<Bell> Bell::create() {
   return Bell(std::move(segment));
 }
 
+// The thread that makes an endpoint need not be the one that polls it later.
+void Bell::name_poller() noexcept {
+  thread_local const auto self = static_cast<std::uint32_t>(::syscall(SYS_gettid));
+  const std::atomic_ref poller(page()->poller);
+  if (poller.load(std::memory_order_relaxed) != self) poller.store(self, std::memory_order_relaxed);
+}
+
 void Bell::ring(std::span<const PeerBell* const> peers) noexcept {
+  name_poller();
   std::atomic_ref(page()->news).fetch_add(1, std::memory_order_seq_cst);
   for (const PeerBell* peer : peers) {
     if (!peer->sleeping()) continue;
@@ -71,6 +79,7 @@ void Bell::ring(std::span<const PeerBell* const> peers) noexcept {
 
 void Bell::prepare(std::span<const PeerBell* const> peers) noexcept {
   CHECK(peers.size() <= bells_max);
+  name_poller();
   // The wake word is read first: a `wake` that takes the flag away changes the word afterwards, and then this sleep must
   // end, or nobody would see it.
   waits_[0] = wait_for(&wake_word_, wake_word_.load(std::memory_order_seq_cst), FUTEX_PRIVATE_FLAG);

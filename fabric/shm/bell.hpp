@@ -29,6 +29,9 @@ struct BellPage {
   /// A robust futex: the thread that holds it while the owner lives, FUTEX_OWNER_DIED once that has ended without a word.
   /// A lie costs its owner its links. 0: none holds it.
   alignas(64) std::uint32_t life;
+  /// The thread of the owner that polls, as the kernel numbers it; 0: none has. A lie has no effect but on how long its
+  /// owner may be silent.
+  std::uint32_t poller;
 };
 static_assert(offsetof(BellPage, news) == 0 && offsetof(BellPage, sleeping) == 64 && offsetof(BellPage, life) == 128 &&
               sizeof(BellPage) == 192);
@@ -51,6 +54,9 @@ class PeerBell {
   [[nodiscard]] std::uint32_t life() const noexcept { return std::atomic_ref(page()->life).load(std::memory_order_seq_cst); }
   /// The owner has died, or is dying: none of its threads will do anything again.
   [[nodiscard]] bool owner_died() const noexcept { return (life() & FUTEX_OWNER_DIED) != 0; }
+  [[nodiscard]] std::uint32_t poller() const noexcept {
+    return std::atomic_ref(page()->poller).load(std::memory_order_relaxed);
+  }
   /// Wakes all others that sleep on the owner's life, for the kernel has woken but one.
   void tell_others() const noexcept;
 
@@ -83,6 +89,7 @@ class Bell {
 
  private:
   explicit Bell(OwnSegment segment) noexcept : segment_(std::move(segment)) {}
+  void name_poller() noexcept;
   [[nodiscard]] BellPage* page() const noexcept { return reinterpret_cast<BellPage*>(segment_.memory().data()); }
 
   OwnSegment segment_;

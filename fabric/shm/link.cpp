@@ -14,6 +14,32 @@
 #include <spindrift/core/bytes.hpp>
 
 namespace spindrift::fabric::shm {
+namespace {
+
+struct TaskState {
+  char state = 0;  ///< as ps prints it
+  unsigned long flags = 0;
+};
+
+/// The kernel's word on a process or a thread, in that file; nothing: there is none, or it cannot be read.
+std::optional<TaskState> task_state(const std::string& path) {
+  std::ifstream file(path);
+  std::string name;
+  std::string field;
+  std::getline(file, name, '(');
+  std::getline(file, field);
+  // Behind the last bracket: state, parent, group, session, terminal, its group, flags.
+  std::istringstream rest(field.substr(std::min(field.rfind(')') + 1, field.size())));
+  TaskState task;
+  rest >> task.state;
+  std::array<std::string, 5> between;
+  for (std::string& each : between) rest >> each;
+  rest >> task.flags;
+  return rest ? std::optional(task) : std::nullopt;
+}
+
+}  // namespace
+
 
 Outbox::Outcome Outbox::push(int socket, std::span<const std::byte> head, std::span<const std::byte> body, int descriptor) {
   if (frames_.empty()) {
@@ -88,18 +114,13 @@ bool is_over(const FileDescriptor& process, pid_t pid) {
   constexpr unsigned long exiting = 0x4;  // PF_EXITING of the kernel's sched.h
   pollfd state{process.get(), POLLIN, 0};
   if (::poll(&state, 1, 0) == 1) return true;
-  std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
-  std::string name;
-  std::string field;
-  std::getline(file, name, '(');
-  std::getline(file, field);
-  // Behind the last bracket: state, parent, group, session, terminal, its group, flags.
-  std::istringstream rest(field.substr(std::min(field.rfind(')') + 1, field.size())));
-  std::array<std::string, 6> before;
-  for (std::string& each : before) rest >> each;
-  unsigned long flags = exiting;  // for one that cannot be looked at
-  rest >> flags;
-  return (flags & exiting) != 0 || !rest;
+  const auto task = task_state("/proc/" + std::to_string(pid) + "/stat");
+  return !task || (task->flags & exiting) != 0;  // also one that cannot be looked at
+}
+
+bool waits_for_machine(pid_t pid, std::uint32_t thread) {
+  const auto task = task_state("/proc/" + std::to_string(pid) + "/task/" + std::to_string(thread) + "/stat");
+  return task && (task->state == 'R' || task->state == 'D');
 }
 
 bool hung_up(int socket) noexcept {

@@ -98,6 +98,9 @@ class Refusals {
 /// apart from a live process that hung up.
 [[nodiscard]] bool is_over(const FileDescriptor& process, pid_t pid);
 
+/// Whether that thread of the process waits for a CPU, or for a disk, as one that is paged in does. False if there is none.
+[[nodiscard]] bool waits_for_machine(pid_t pid, std::uint32_t thread);
+
 /// Whether the other end is closed; there may still be packets to read.
 [[nodiscard]] bool hung_up(int socket) noexcept;
 

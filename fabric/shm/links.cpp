@@ -43,6 +43,12 @@ PeerLinks::Map::iterator PeerLinks::at(PeerId peer) {
   return std::find_if(links_.begin(), links_.end(), [peer](const auto& each) { return each.second.peer == peer; });
 }
 
+std::optional<pid_t> PeerLinks::process_of(PeerId peer) const {
+  const auto is = [peer](const auto& each) { return each.second.peer == peer; };
+  const auto found = std::find_if(links_.begin(), links_.end(), is);
+  return found == links_.end() ? std::nullopt : std::optional(found->second.pid);
+}
+
 const PeerLink* PeerLinks::find(NodeId node) const {
   const auto found = at(node);
   return found == links_.end() ? nullptr : &found->second;

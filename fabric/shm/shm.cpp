@@ -61,6 +61,7 @@ class ShmFabric final : public LocalPart {
   [[nodiscard]] Result<void> check(std::span<const Operation> operations) override;
   [[nodiscard]] Result<void> post(std::span<const Operation> operations) override;
   [[nodiscard]] std::size_t poll(std::span<Event> events) override;
+  [[nodiscard]] bool starved(PeerId peer) override;
   void count_in(CounterBlock* block) override { watcher_.refusals()->count_in(block); }
   void notify() noexcept override { bell_.ring(bells_); }
   void prepare_sleep() noexcept override { bell_.prepare(bells_); }
@@ -245,6 +246,12 @@ std::size_t ShmFabric::poll(std::span<Event> events) {
     events[count] = std::move(news->event);
   }
   return count;
+}
+
+bool ShmFabric::starved(PeerId peer) {
+  const Peer* const of = find(peer);
+  const auto process = watcher_.links()->process_of(peer);
+  return of != nullptr && process && waits_for_machine(*process, of->bell->poller());
 }
 
 void ShmFabric::look_for_deaths() {

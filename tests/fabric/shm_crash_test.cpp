@@ -7,7 +7,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdio>
+#include <semaphore>
 #include <thread>
 
 #include <spindrift/core/file_descriptor.hpp>
@@ -96,6 +98,41 @@ TEST_CASE("a death is known before the process is gone, which may take long, and
   for (const std::string& reason : reasons) CHECK(reason == child.name("2") + " died");
   pollfd over{process.get(), POLLIN, 0};
   CHECK(::poll(&over, 1, 0) == 0);
+}
+
+TEST_CASE("a peer is starved while its poller waits for a CPU or has one, and not while it sleeps, is stopped or dead") {
+  const TemporaryDirectory directory;
+  Endpoint a(1, make_shm_or_throw(NodeId(1), directory.path()));
+  Endpoint b(4, make_shm_or_throw(NodeId(4), directory.path()));
+  value_or_throw(b.fabric->connect({NodeId(1), ""}));
+  const PeerId spinner = await(a, Event::Kind::connected).peer;
+  std::atomic<bool> spins{true};
+  std::atomic<bool> polls{false};
+  std::binary_semaphore over(0);
+  std::thread poller([&] {
+    b.fabric->prepare_sleep();
+    b.fabric->cancel_sleep();
+    polls = true;
+    while (spins) {
+    }
+    over.acquire();
+  });
+  while (!polls) std::this_thread::yield();
+  CHECK(a.fabric->starved(spinner));
+  spins = false;
+  while (a.fabric->starved(spinner)) std::this_thread::yield();  // it needs a moment to sleep
+  over.release();
+  poller.join();
+  CHECK_FALSE(a.fabric->starved(spinner));  // there is no such thread
+  Child child(directory.path(), "2", "stay");
+  const PeerId peer = await(a, Event::Kind::connected).peer;
+  child.kill(SIGSTOP);
+  int status = 0;
+  REQUIRE(::waitpid(child.id(), &status, WUNTRACED) == child.id());
+  CHECK_FALSE(a.fabric->starved(peer));
+  child.kill(SIGKILL);
+  await(a, Event::Kind::lost);
+  CHECK_FALSE(a.fabric->starved(peer));
 }
 
 TEST_CASE("what a process sent before its death comes before the news of it, and what it exposed can still be read") {

@@ -57,6 +57,8 @@ std::string_view to_string(Probe probe) noexcept {
     case Probe::leave_with_pending_sends: return "leave with pending sends";
     case Probe::paused_beyond_patience: return "paused beyond the timeout";
     case Probe::worked: return "an application at work";
+    case Probe::starved: return "a process without a CPU";
+    case Probe::starved_beyond_patience: return "a process without a CPU beyond the timeout";
     case Probe::worked_beyond_patience: return "an application at work beyond the timeout";
     case Probe::all_slept: return "all slept at once";
     case Probe::crash_while_installing: return "crash while installing";

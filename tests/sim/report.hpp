@@ -68,6 +68,8 @@ enum class Probe : std::uint32_t {
   paused_beyond_patience,
   worked,
   worked_beyond_patience,
+  starved,
+  starved_beyond_patience,
   all_slept,
   crash_while_installing,
   crash_while_changing,

@@ -164,6 +164,14 @@ std::uint64_t SimFabric::unsent_bytes(fabric::PeerId peer) const noexcept {
   return bytes;
 }
 
+bool SimFabric::starved(fabric::PeerId peer) {
+  const auto index = connection_of(peer);
+  if (!index) return false;
+  const Network::Connection& connection = network_.connections_[*index];
+  const std::uint32_t other = connection.ends[1 - network_.end_of(connection, index_)];
+  return network_.mappable(index_, other) && network_.endpoints_[other]->starved_until_ > network_.scheduler_.now();
+}
+
 SimFabric::OwnRegion* SimFabric::region(fabric::RegionKey key) {
   for (auto own = regions_.rbegin(); own != regions_.rend(); ++own) {
     if (own->key == key) return &*own;

@@ -106,6 +106,8 @@ class Network final : public Handler {
   [[nodiscard]] std::size_t message_bytes_max() const noexcept { return options_.message_bytes_max; }
   /// Operations that the process posts from now on go out so much later.
   void stall(std::uint32_t index, Ticks ticks);
+  /// For so long the process waits for its machine, as its neighbors can see.
+  void starve(std::uint32_t index, Ticks ticks);
   /// From now on links are quiet: no clogs.
   void calm() { options_.clogs_in_1000 = 0; }
   /// Both processes have the same connection, and neither is about to learn otherwise.
@@ -245,6 +247,7 @@ class SimFabric final : public fabric::Fabric {
   void unmap(fabric::PeerId peer, fabric::RegionKey region) override;
   [[nodiscard]] Result<void> post(std::span<const fabric::Operation> operations) override;
   [[nodiscard]] std::uint64_t unsent_bytes(fabric::PeerId peer) const noexcept override;
+  [[nodiscard]] bool starved(fabric::PeerId peer) override;
   [[nodiscard]] std::size_t poll(std::span<fabric::Event> events) override;
   void notify() noexcept override;
   void prepare_sleep() noexcept override {}
@@ -298,6 +301,7 @@ class SimFabric final : public fabric::Fabric {
                          .copied_bytes_max = 64,
                          .message_bytes_max = 4096,
                          .peers_max = 63};
+  Ticks starved_until_ = 0;
   bool alive_ = true;
   bool listening_ = false;
   std::uint64_t actions_ = 0;

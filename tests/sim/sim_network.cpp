@@ -134,6 +134,10 @@ void Network::post_write(std::uint32_t index, std::uint32_t from_end, const fabr
   }
 }
 
+void Network::starve(std::uint32_t index, Ticks ticks) {
+  endpoints_[index]->starved_until_ = std::max(endpoints_[index]->starved_until_, scheduler_.now() + ticks);
+}
+
 void Network::stall(std::uint32_t index, Ticks ticks) {
   for (const std::uint32_t which : endpoints_[index]->unended_) {
     Connection& connection = connections_[which];

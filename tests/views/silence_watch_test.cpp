@@ -102,6 +102,39 @@ TEST_CASE("a view that begins knows nothing of the silence in the one before") {
   CHECK(own.look_until(190) == set_of({1, 2}));
 }
 
+TEST_CASE("a silent member that waits for its machine is judged again beat by beat, for fifteen times the patience") {
+  Watch own;
+  int judged = 0;
+  int last = 0;
+  for (; own.looked < 5000; own.looked += 10) {
+    own.heartbeats[1] = static_cast<std::uint64_t>(own.looked);  // the other one is well
+    const RankSet silent = own.look(own.looked + 10);
+    if (silent.empty()) continue;
+    REQUIRE(silent == set_of({2}));
+    CHECK(own.looked + 10 - last >= (judged == 0 ? 100 : 25));
+    last = own.looked + 10;
+    if (own.watch.excuse(Rank(2), at(last)) == 0) break;
+    ++judged;
+    CHECK(own.watch.quiet().contains(Rank(2)));
+  }
+  CHECK(judged == 4 * 14);
+  CHECK(last >= 15 * 100);
+  CHECK(last < 20 * 100);  // each time it is looked at with the next pass
+}
+
+TEST_CASE("a sign of life ends the excuses of a member") {
+  Watch own;
+  CHECK(own.look_until(100) == set_of({1, 2}));
+  CHECK(own.watch.excuse(Rank(2), at(100)) == 1);
+  CHECK(own.look_until(130).contains(Rank(2)));
+  CHECK(own.watch.excuse(Rank(2), at(130)) == 2);
+  own.heartbeats[2] = 7;
+  CHECK_FALSE(own.look_until(140).contains(Rank(2)));
+  CHECK_FALSE(own.look_until(230).contains(Rank(2)));
+  CHECK(own.look_until(240).contains(Rank(2)));
+  CHECK(own.watch.excuse(Rank(2), at(240)) == 1);
+}
+
 TEST_CASE("the own heartbeat is due four times in the time of the patience") {
   SilenceWatch watch(patience);
   CHECK(watch.take_beat(at(0)));

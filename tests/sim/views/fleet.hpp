@@ -115,6 +115,7 @@ class Fleet final : public Handler, public NetworkListener {
 
   // fleet_faults.cpp
   void pause(Process& process, Ticks ticks);
+  void starve(Process& process, Ticks ticks);
   void work(Process& process, Ticks ticks);
   [[nodiscard]] Ticks beat_beside() const;
   void beat(Process& process);

@@ -185,8 +185,11 @@ class FaultDrawer {
   void pause(std::uint32_t which) {
     const auto lasts = static_cast<Ticks>(random_.spread(1'000, static_cast<std::uint64_t>(patience() * 8)));
     const bool all = random_.chance(1, 4);
-    const bool works = lasts % 2 == 0 && plan_.suspect_after > 0;  // without a draw: other plans stay as they are
-    add(all ? Action::Kind::sleep : works ? Action::Kind::work : Action::Kind::pause, which, 0, lasts);
+    // Without a draw: other plans stay as they are.
+    const bool works = lasts % 2 == 0 && plan_.suspect_after > 0;
+    const bool starves = lasts % 3 == 0 && plan_.suspect_after > 0;
+    const Action::Kind one = works ? Action::Kind::work : starves ? Action::Kind::starve : Action::Kind::pause;
+    add(all ? Action::Kind::sleep : one, which, 0, lasts);
   }
 
   void partition() {

@@ -65,6 +65,7 @@ struct Action {
     pause_in_relay,   ///< the process of `node`, for `ticks`, `count` effects into its next handing on
     pause,            ///< the process of `node`, for `ticks`
     work,             ///< the application of `node` is at work, on the thread that steps the member, for `ticks`
+    starve,           ///< the process of `node` gets no CPU for `ticks`, and its neighbors can see that
     sleep,            ///< all processes, for `ticks`: the host they are on is suspended
     cut,              ///< `what`, from `node` to `other`; breaks after `ticks`, or never if 0
     cut_present,      ///< likewise, on the connections that are there and no later ones; never breaks

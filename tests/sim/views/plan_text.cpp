@@ -23,6 +23,7 @@ std::string to_string(const Action& action) {
       return text + "pause " + node + " " + std::to_string(action.ticks) + "ns in relay " + std::to_string(action.count);
     case Action::Kind::sleep: return text + "all sleep " + std::to_string(action.ticks) + "ns";
     case Action::Kind::pause: return text + "pause " + node + " " + std::to_string(action.ticks) + "ns";
+    case Action::Kind::starve: return text + "starve " + node + " " + std::to_string(action.ticks) + "ns";
     case Action::Kind::work: return text + "work " + node + " " + std::to_string(action.ticks) + "ns";
     case Action::Kind::cut:
       return text + "cut " + pair + what + (action.ticks > 0 ? " breaks " + std::to_string(action.ticks) + "ns" : "");

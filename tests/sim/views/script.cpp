@@ -221,6 +221,8 @@ class Player {
       action.kind = Action::Kind::stop;
     else if (what == "pause")
       action.kind = Action::Kind::pause;
+    else if (what == "starve")
+      action.kind = Action::Kind::starve;
     else if (what == "work")
       action.kind = Action::Kind::work;
     else if (what == "send")
@@ -229,7 +231,7 @@ class Player {
       action.kind = Action::Kind::refuse;
     else
       throw BadLine("unknown: " + what);
-    if (what == "pause" || what == "work" || what == "refuse") action.ticks = ticks_of(word(words, 4));
+    if (what == "pause" || what == "work" || what == "starve" || what == "refuse") action.ticks = ticks_of(word(words, 4));
     if (what == "send") {
       action.other = subgroup(word(words, 4));
       action.count = number_of(word(words, 5));
