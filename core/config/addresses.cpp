@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include <spindrift/core/config/config.hpp>
 #include <spindrift/core/config/text.hpp>
 
 namespace spindrift::config {
@@ -131,6 +132,27 @@ std::optional<std::string> address_in(std::string_view addresses, NodeId node) {
     }
   }
   return by_pattern;
+}
+
+std::optional<std::string> observer_address_in(std::string_view addresses, std::span<const NodeId> members, NodeId node,
+                                               std::int64_t port) {
+  constexpr std::int64_t port_max = 65535;
+  const auto own = address_in(addresses, node);
+  if (!own) return std::nullopt;
+  for (const NodeId other : members) {
+    if (other == node) break;
+    const auto address = address_in(addresses, other);
+    if (address && same_host(*address, *own) == true) ++port;
+  }
+  if (port > port_max) return std::nullopt;
+  return own->substr(0, own->rfind(':') + 1) + std::to_string(port);
+}
+
+std::string observer_address_of(const Config& config, NodeId node) {
+  const std::int64_t port = config.integer("SPINDRIFT", "observer_port");
+  const auto view = config.view();
+  if (port == 0 || !view) return {};
+  return observer_address_in(config.text("SPINDRIFT", "addresses"), view->members, node, port).value_or("");
 }
 
 }  // namespace spindrift::config

@@ -2,12 +2,18 @@
 // for all nodes that the list does not name: `node-<id>.cluster:7400`.
 #pragma once
 
+#include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
 #include <spindrift/core/ids.hpp>
 #include <spindrift/core/result.hpp>
+
+namespace spindrift {
+class Config;
+}
 
 namespace spindrift::config {
 
@@ -31,5 +37,13 @@ struct HostPort {
 
 /// The entry of `node` in a canonical list; nothing if neither an entry nor a pattern covers it.
 [[nodiscard]] std::optional<std::string> address_in(std::string_view addresses, NodeId node);
+
+/// The address at which a node of a canonical list listens for observers: that of its own, with `port`, or as many ports
+/// behind it as `members` before it have the same host. Nothing: it has no address, or there is no such port.
+[[nodiscard]] std::optional<std::string> observer_address_in(std::string_view addresses, std::span<const NodeId> members,
+                                                             NodeId node, std::int64_t port);
+/// The same of a configuration, as its [SPINDRIFT] observer_port says; empty: nowhere, for that is 0, or there is no layout
+/// to say which nodes are members.
+[[nodiscard]] std::string observer_address_of(const Config& config, NodeId node);
 
 }  // namespace spindrift::config

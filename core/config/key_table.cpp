@@ -104,6 +104,12 @@ constexpr Key table[] = {
      "Whether neighbors see messages of their own subgroups alone. A member's messages lie in its row, which all members of "
      "the same host map over shared memory. true: the messages of each subgroup lie in memory of their own, which only its "
      "members get; the counters stay in the row. Between hosts it is so anyway."},
+    {"SPINDRIFT", "observer_port", integer, node, "0",
+     "Where a member listens for observers of other hosts: this port of its host in addresses; of several members of one "
+     "host the first in rank order has it, the next one the port behind it, and so on. Observers call the same ports, so "
+     "everybody's files have to agree. security says how both ends prove themselves: by keys of the group, of the role "
+     "member or observer, with everything encrypted; or not at all. 0: nobody but processes of the same host may observe.",
+     0, 65'535},
     {"SPINDRIFT", "runtime_directory", directory, node, "/dev/shm/spindrift-<uid>",
      "Where this node's sockets, locks and counters live. Members on one host must name the same directory. <uid> stands "
      "for the number of the user."},

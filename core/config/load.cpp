@@ -237,6 +237,36 @@ void check_addresses(Loaded& loaded, const std::vector<NodeId>& members, std::ve
   }
 }
 
+/// Observers of other hosts call members at their addresses, at ports that nobody else listens at.
+void check_observer_port(Loaded& loaded, const std::vector<NodeId>& members, std::vector<Error>& problems) {
+  const Value& value = value_of(loaded, "SPINDRIFT", "observer_port");
+  if (value.unusable || value.text == "0") return;
+  if (value_of(loaded, "SPINDRIFT", "fabric").text == "shm") {
+    return report(problems, value.origin,
+                  "observers of other hosts call members at their addresses, which fabric shm has not",
+                  "give [SPINDRIFT] addresses and no fabric, which is shm+tcp then; or remove it");
+  }
+  const std::string& addresses = value_of(loaded, "SPINDRIFT", "addresses").text;
+  std::map<std::string, NodeId> taken;
+  for (const NodeId id : members) {
+    if (auto address = address_in(addresses, id)) taken.emplace(std::move(*address), id);
+  }
+  for (const NodeId id : members) {
+    if (!address_in(addresses, id)) continue;
+    const auto at = observer_address_in(addresses, members, id, std::stoll(value.text));
+    if (!at) {
+      return report(problems, value.origin, fmt::format("the port of node {} for observers would be above 65535", id),
+                    "take a lower one: members of one host have one after the other");
+    }
+    if (const auto other = taken.find(*at); other != taken.end()) {
+      return report(problems, value.origin,
+                    fmt::format("node {} would listen for observers at {}, where node {} listens for members", id, *at,
+                                other->second),
+                    "take another port: members of one host have one after the other");
+    }
+  }
+}
+
 /// Whether the fabric hands strangers' bytes to a library before anything shows who sent them.
 bool provider_meets_strangers(std::string_view fabric) {
   const std::string_view name = fabric.starts_with("shm+") ? fabric.substr(4) : fabric;
@@ -285,6 +315,7 @@ void load_view(const Sources& sources, Loaded& loaded, std::vector<Error>& probl
   if (members.empty()) return;
   load_founders(loaded, members, problems);
   check_addresses(loaded, members, problems);
+  check_observer_port(loaded, members, problems);
   check_network(loaded, members, problems);
   if (!sound) return check_plans(plans->layout, members, plans->profiles, layout_text.source, problems);
   loaded.view = resolve(plans->layout, members, plans->profiles, layout_text.source, problems);

@@ -184,6 +184,22 @@ TEST_CASE("a fabric between hosts needs an address for every member, each its ow
                       {{"test.cfg:2", "vq:verbs\" is not offered: libfabric's provider verbs", "or verbs or"}});
 }
 
+TEST_CASE("the ports for observers are ports, those of members are none of them, and shm has none") {
+  const auto text = [](const std::string& addresses, const std::string& port, const std::string& more = "") {
+    return "[SPINDRIFT]\nmembers = 0, 1\naddresses = " + addresses + "\nobserver_port = " + port + "\n" + more +
+           "[LAYOUT]\njson_layout = '[{\"name\": \"orders\"}]'\n";
+  };
+  check_text_problems(text("0@a:1, 1@a:2", "65535"), {{"test.cfg:4", "node 1 for observers would be above 65535", "lower"}});
+  check_text_problems(text("0@a:7400, 1@a:7401", "7400"),
+                      {{"test.cfg:4", "node 0 would listen for observers at a:7400, where node 0 listens", "another"}});
+  check_text_problems(text("0@a:7400, 1@a:7401", "7399"),
+                      {{"test.cfg:4", "node 1 would listen for observers at a:7400, where node 0 listens", "another"}});
+  check_text_problems(text("0@a:1, 1@b:1", "7500", "fabric = shm\n"),
+                      {{"test.cfg:4", "which fabric shm has not", "shm+tcp"}});
+  check_text_problems(text("0@a:1, 1@b:1", "65536"), {{"test.cfg:4", "observer_port", "65535"}});
+  CHECK(Config::check_text(text("0@a:7400, 1@b:7400", "7401"), "test.cfg").empty());
+}
+
 TEST_CASE("a fabric that cannot tell members from strangers stays on loopback unless the network is trusted") {
   const auto text = [](const std::string& fabric, const std::string& addresses) {
     return "[SPINDRIFT]\nmembers = 0, 1\nfabric = " + fabric + "\naddresses = " + addresses +

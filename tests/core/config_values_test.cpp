@@ -7,6 +7,7 @@
 
 #include <unistd.h>
 
+#include <spindrift/core/config/addresses.hpp>
 #include <spindrift/core/keys_path.hpp>
 
 using namespace spindrift;
@@ -127,6 +128,21 @@ TEST_CASE("members of different hosts prove who they are unless it is written th
     CHECK(proves(fabric + beyond));
     CHECK_FALSE(proves(fabric + "security = none\n" + beyond));
   }
+}
+
+TEST_CASE("members listen for observers at their hosts, those of one host at one port after the other") {
+  const std::string text =
+      "[SPINDRIFT]\naddresses = 0@10.0.0.1:7400, 1@Host-b:7400, 2@10.0.0.1:7401, 3@host-b:7401, 4@[fd00::1]:7400\n"
+      "[LAYOUT]\njson_layout = '[{\"name\": \"orders\", \"members\": [0, 1, 2, 3, 4]}]'\n";
+  const Config given = parse(text, {{"SPINDRIFT/observer_port", "7500"}});
+  CHECK(config::observer_address_of(given, NodeId(0)) == "10.0.0.1:7500");
+  CHECK(config::observer_address_of(given, NodeId(1)) == "Host-b:7500");
+  CHECK(config::observer_address_of(given, NodeId(2)) == "10.0.0.1:7501");
+  CHECK(config::observer_address_of(given, NodeId(3)) == "host-b:7501");
+  CHECK(config::observer_address_of(given, NodeId(4)) == "[fd00::1]:7500");
+  CHECK(config::observer_address_of(given, NodeId(9)).empty());
+  CHECK(config::observer_address_of(parse(text), NodeId(0)).empty());
+  CHECK(parse(text).digest() == given.digest());
 }
 
 TEST_CASE("a hash inside a value starts no comment unless a blank stands before it") {
