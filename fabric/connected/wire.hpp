@@ -30,6 +30,8 @@ struct Greeting {
 using GreetingBytes = std::array<std::byte, 48>;
 [[nodiscard]] GreetingBytes encode(const Greeting& greeting) noexcept;
 [[nodiscard]] std::optional<Greeting> decode_greeting(std::span<const std::byte> bytes) noexcept;
+/// The greeting of a process that is no node, and only wants to observe.
+[[nodiscard]] GreetingBytes observer_greeting() noexcept;
 
 enum class Kind : std::uint64_t {
   user = 1,  ///< the rest is the application's

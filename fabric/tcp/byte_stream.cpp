@@ -24,6 +24,7 @@ class PlainStream final : public ByteStream {
 
   [[nodiscard]] Result<Need> establish() override { return Need::nothing; }
   [[nodiscard]] Result<void> vouches_for(NodeId) const override { return {}; }
+  [[nodiscard]] Result<void> may_observe() const override { return {}; }
   [[nodiscard]] std::optional<ShownCertificate> certificate() const override { return std::nullopt; }
   [[nodiscard]] Result<void> recheck() const override { return {}; }
 

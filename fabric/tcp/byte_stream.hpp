@@ -41,6 +41,9 @@ class ByteStream {
   /// Once established: whether the other end may speak for that node. Errors: refused.
   [[nodiscard]] virtual Result<void> vouches_for(NodeId node) const = 0;
 
+  /// Once established: whether the other end may read what members deliver. Errors: refused.
+  [[nodiscard]] virtual Result<void> may_observe() const = 0;
+
   /// The certificate that the other end has shown so far, accepted or refused; nothing: it has shown none, or nobody does.
   [[nodiscard]] virtual std::optional<ShownCertificate> certificate() const = 0;
 

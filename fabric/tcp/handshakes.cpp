@@ -72,7 +72,7 @@ class Handshakes::Worker {
   Worker(Handshakes& owner, FileDescriptor listener, FileDescriptor events, Options options)
       : owner_(owner), listener_(std::move(listener)), events_(std::move(events)), options_(std::move(options)) {
     watch(owner_.orders_bell_.get(), EPOLLIN);
-    watch(listener_.get(), EPOLLIN);
+    if (listener_) watch(listener_.get(), EPOLLIN);
   }
 
   void run() {
@@ -258,7 +258,7 @@ class Handshakes::Worker {
     } else {
       if (const auto greeting = connected::decode_greeting(over.greeting))
         audit_.on_caller(greeting->node, over.address, *over.stream);
-      owner_.tell(ReceivedCall{std::move(over.stream), over.greeting});
+      owner_.tell(ReceivedCall{std::move(over.stream), over.greeting, text_of(over.address)});
     }
   }
 
@@ -313,8 +313,10 @@ class Handshakes::Worker {
       watch(each.descriptor(), EPOLLIN);
       return false;
     }
+    const bool observers = options_.purpose == Purpose::observed;
+    if (observers && each.greeting == connected::observer_greeting()) return true;
     const auto greeting = connected::decode_greeting(each.greeting);
-    if (!greeting) return Error(ErrorKind::refused, "it speaks another protocol");
+    if (observers || !greeting) return Error(ErrorKind::refused, "it speaks another protocol");
     SPINDRIFT_TRY(each.stream->vouches_for(greeting->node));
     if (options_.credentials != nullptr) SPINDRIFT_TRY(count_call(greeting->node));
     return true;
@@ -355,7 +357,8 @@ class Handshakes::Worker {
   CallerAudit audit_{options_.audit};
   Pendings pending_;
   Time resting_until_ = never;
-  tls::KeyWatch key_watch_{options_.credentials, options_.audit, clock_.now()};
+  tls::KeyWatch key_watch_{options_.purpose == Purpose::observed ? nullptr : options_.credentials, options_.audit,
+                           clock_.now()};
   Time next_report_{};
   Time next_complaint_{};
   std::uint64_t dropped_ = 0;  ///< callers that had said nothing when others needed their place

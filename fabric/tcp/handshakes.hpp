@@ -33,10 +33,11 @@ namespace spindrift::fabric::tcp {
 /// Names a call of this process until its outcome was taken.
 using CallTicket = Strong<struct CallTicketTag, std::uint64_t>;
 
-/// Somebody called, and may speak for the node that its greeting names.
+/// Somebody called, and may speak for the node that its greeting names; or is to be judged by `may_observe`.
 struct ReceivedCall {
   std::unique_ptr<ByteStream> stream;
   connected::GreetingBytes greeting{};
+  std::string from;  ///< "10.0.0.1 port 7400"
 };
 /// The other end of a call is the node that was called, and was sent the greeting.
 struct MadeCall {
@@ -53,10 +54,16 @@ using HandshakeOutcome = std::variant<ReceivedCall, MadeCall, FailedCall, Change
 
 class Handshakes {
  public:
+  enum class Purpose : std::uint8_t {
+    fabric,    ///< members call each other
+    observed,  ///< observers call a member, whose fabric looks after its keys
+    observe,   ///< an observer calls members, and nobody calls it
+  };
   struct Options {
     std::shared_ptr<tls::Credentials> credentials;  ///< null: streams are in the clear
     SocketPatience patience;
     std::shared_ptr<AuditTrail> audit = std::make_shared<AuditTrail>();
+    Purpose purpose = Purpose::fabric;
   };
   struct Call {
     CallTicket ticket;
@@ -65,7 +72,7 @@ class Handshakes {
     connected::GreetingBytes greeting{};
   };
 
-  /// Begins to accept. Errors: resource.
+  /// Begins to accept; an empty listener: calls are made alone. Errors: resource.
   [[nodiscard]] static Result<std::unique_ptr<Handshakes>> start(FileDescriptor listener, Options options);
   /// Gives up all that has no outcome.
   ~Handshakes();

@@ -18,6 +18,8 @@ Error not_admitted(const Identity& peer, std::string why, std::string fix) {
   return Error(ErrorKind::refused, fmt::format("{} is not admitted: {}", peer.uri(), why)).fix(std::move(fix));
 }
 
+bool may_read(Role role) noexcept { return role == Role::member || role == Role::observer; }
+
 std::chrono::sys_seconds this_second() { return std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now()); }
 
 KeyFacts facts_of(const Bundle& bundle) {
@@ -35,6 +37,27 @@ Result<std::shared_ptr<Credentials>> Credentials::load(const std::string& direct
   // Before the files are read: one that changes meanwhile is read again by the next reload.
   SPINDRIFT_TRY_ASSIGN(const BundleStamp stamp, stamp_of(directory));
   SPINDRIFT_TRY_ASSIGN(Bundle bundle, read_bundle(directory));
+  return load_as(directory, stamp, std::move(bundle), std::move(identity));
+}
+
+Result<std::shared_ptr<Credentials>> Credentials::load_observer(const std::string& directory, std::string_view group) {
+  protect_private_keys();
+  SPINDRIFT_TRY_ASSIGN(const BundleStamp stamp, stamp_of(directory));
+  SPINDRIFT_TRY_ASSIGN(Bundle bundle, read_bundle(directory));
+  SPINDRIFT_TRY_ASSIGN(Identity identity, identity_in(bundle));
+  if (identity.group != group || !may_read(identity.role)) {
+    return Error(ErrorKind::bad_config, fmt::format("these are the keys of {}, which may not observe group {}",
+                                                    identity.uri(), group))
+        .at(directory + "/" + certificate_file)
+        .fix(fmt::format("make others with spindrift keys add {} --observer NAME, and name their directory in [SPINDRIFT] "
+                         "keys",
+                         group));
+  }
+  return load_as(directory, stamp, std::move(bundle), std::move(identity));
+}
+
+Result<std::shared_ptr<Credentials>> Credentials::load_as(const std::string& directory, const BundleStamp& stamp,
+                                                          Bundle bundle, Identity identity) {
   SPINDRIFT_TRY(check_bundle(bundle, identity, this_second()));
   const bool has_revocations = !bundle.revoked.empty();
   SPINDRIFT_TRY_ASSIGN(Loaded loaded, loaded_of(std::move(bundle), stamp, has_revocations));
@@ -103,6 +126,17 @@ Result<void> Credentials::admit_member(const Identity& peer, NodeId claimed) con
   }
   if (node == identity_.node())
     return not_admitted(peer, "that is this node", "give each node a key of its own, and look who has copied this one");
+  return {};
+}
+
+Result<void> Credentials::admit_observer(const Identity& peer) const {
+  if (peer.group != identity_.group)
+    return not_admitted(peer, fmt::format("this is the group {}", identity_.group), "use keys of this group's authority");
+  if (!may_read(peer.role)) {
+    return not_admitted(peer, fmt::format("it has the role {}, and members and observers alone may observe",
+                                          to_string(peer.role)),
+                        "make it a key as an observer: spindrift keys add GROUP --observer NAME");
+  }
   return {};
 }
 

@@ -52,6 +52,10 @@ class Credentials {
   /// file, what is wrong with it, and what to do; refused: its certificate is revoked.
   [[nodiscard]] static Result<std::shared_ptr<Credentials>> load(const std::string& directory, std::string_view group,
                                                                  NodeId self);
+  /// The same for a process that only observes: the bundle of an observer or a member of the group, whose name does not
+  /// matter. Errors: as load.
+  [[nodiscard]] static Result<std::shared_ptr<Credentials>> load_observer(const std::string& directory,
+                                                                          std::string_view group);
 
   /// For a new connection in either direction, with the newest keys. Errors: resource.
   [[nodiscard]] Result<Owned<SSL>> new_session() const;
@@ -63,6 +67,8 @@ class Credentials {
   /// Whether such a peer may be the member that it says it is, or that was called: of this group, in the role of a member,
   /// with that id, which is not our own. Errors: refused.
   [[nodiscard]] Result<void> admit_member(const Identity& peer, NodeId claimed) const;
+  /// Whether such a peer may read what members deliver: of this group, an observer or a member. Errors: refused.
+  [[nodiscard]] Result<void> admit_observer(const Identity& peer) const;
 
   /// Looks whether the bundle's files have changed, and if so reads them; true: new connections use the new ones. Existing
   /// connections live on. Errors: as load, and bad_config if revoked.crl was there and is not; then all stays as it was, but
@@ -118,6 +124,8 @@ class Credentials {
         loaded_(std::move(loaded)),
         told_(loaded_.facts) {}
 
+  [[nodiscard]] static Result<std::shared_ptr<Credentials>> load_as(const std::string& directory, const BundleStamp& stamp,
+                                                                    Bundle bundle, Identity identity);
   [[nodiscard]] static Result<Loaded> loaded_of(Bundle bundle, const BundleStamp& stamp, bool has_revocations);
   [[nodiscard]] Loaded loaded() const;
   void replace(Loaded now);

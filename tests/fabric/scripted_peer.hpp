@@ -19,6 +19,7 @@ class ScriptedStream final : public tcp::ByteStream {
  public:
   [[nodiscard]] Result<Need> establish() override { return Need::nothing; }
   [[nodiscard]] Result<void> vouches_for(NodeId) const override { return {}; }
+  [[nodiscard]] Result<void> may_observe() const override { return {}; }
   [[nodiscard]] std::optional<ShownCertificate> certificate() const override { return std::nullopt; }
   [[nodiscard]] Result<void> recheck() const override { return {}; }
   [[nodiscard]] Result<std::size_t> read(std::span<const iovec> to) override {
