@@ -18,7 +18,7 @@ static_assert(WireField<FeedRecord>);
 constexpr std::uint64_t magic = 0x3164'6565'6664'7073;  // "spdfeed1"
 constexpr std::size_t header_bytes = 4096;
 constexpr std::size_t data_bytes_min = std::size_t{8} << 20U;
-constexpr std::size_t data_bytes_max = std::size_t{256} << 20U;
+constexpr std::size_t data_bytes_max = 4 * feed_record_bytes_max;
 constexpr std::uint64_t marks = 16;  ///< parts of a lap
 
 // Words of the header, each on a line of its own but for the marks.

@@ -40,6 +40,9 @@ struct FeedRecord {
   }
 };
 
+/// No feed has a larger record, its payload with it.
+inline constexpr std::size_t feed_record_bytes_max = std::size_t{64} << 20U;
+
 /// The memory that a feed of messages of up to so many bytes takes, in bytes: 8 MiB, or room for four of them, at most
 /// 256 MiB. Messages of more than a quarter of that are omitted.
 [[nodiscard]] std::size_t feed_bytes(std::uint64_t message_bytes_max) noexcept;

@@ -35,18 +35,21 @@ enum class ObserverRefusal : std::uint32_t {
   unknown_subgroup = 1,
   full = 2,  ///< it has as many observers as it may, or lacks memory or descriptors
   version = 3,
+  not_admitted = 4,  ///< over the network: the caller's key is none of an observer
 };
 
 struct ObserverPacket {
   ObserverCall call{};
   /// hello: 0, or 1 + the node that feeds it: it asks for a feed once that one is not in the subgroup any more; welcome:
-  /// bytes of the feed; await, reading: the position; refused: an ObserverRefusal
+  /// bytes of the feed, or over the network FeedOrigin::life; await, reading: the position; refused: an ObserverRefusal
   std::uint64_t number = 0;
   DeliveryMode mode = DeliveryMode::ordered;  ///< welcome
   std::string text{};                         ///< hello, standing_by, refused, ended
-  std::uint64_t position = 0;   ///< welcome: where in the feed it begins for this observer
-  std::uint64_t delivered = 0;  ///< welcome: this many messages were delivered before; await: as known
-  MessagePlace last{};          ///< welcome: the last of these
+  std::uint64_t position = 0;   ///< welcome: where in the feed it begins for this observer; hello over the network: 1, to
+                                ///< begin with what was delivered a while before
+  std::uint64_t delivered = 0;  ///< welcome: this many messages were delivered before; await: as known; hello over the
+                                ///< network: 1 with a `last`
+  MessagePlace last{};          ///< welcome: the last of these; hello: nothing up to there is wanted
 };
 
 [[nodiscard]] std::vector<std::byte> encode(const ObserverPacket& packet);
