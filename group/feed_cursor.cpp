@@ -25,6 +25,7 @@ FeedCursor::Verdict FeedCursor::judge(const FeedRecord& record) {
   };
   Verdict verdict = Verdict::next;
   if (expected_) {
+    if (record.number < *expected_) return Verdict::known;
     if (record.number > *expected_) verdict = gap(record.previous(), record.number - *expected_);
   } else if (mode_ == DeliveryMode::unordered) {
     verdict = gap(std::nullopt, std::nullopt);

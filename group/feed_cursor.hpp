@@ -10,6 +10,12 @@
 
 namespace spindrift::group {
 
+/// An observer goes on with another feed of an ordered subgroup: what came since may be there. In an unordered one nobody
+/// could tell that from what it has.
+struct Resumption {
+  std::optional<MessagePlace> last;  ///< messages up to there need not come again
+};
+
 class FeedCursor {
  public:
   enum class Verdict : std::uint8_t {
@@ -24,13 +30,16 @@ class FeedCursor {
     if (before.delivered > 0) last_ = before.last;
   }
 
-  /// The feed of another member begins.
+  /// The feed of another process begins, which counts messages anew. Where the same goes on with another feed, it counts on.
   void on_feed() noexcept { expected_.reset(); }
   /// Nothing more is to be read of the feed, whose end was this before: `gap` says what is missing, if it returns true.
   [[nodiscard]] bool on_end(const FeedEnd& end);
   /// The next record of the feed.
   [[nodiscard]] Verdict judge(const FeedRecord& record);
   [[nodiscard]] const Gap& gap() const noexcept { return gap_; }
+  [[nodiscard]] std::optional<Resumption> resumption() const noexcept {
+    return mode_ == DeliveryMode::ordered ? std::optional(Resumption{last_}) : std::nullopt;
+  }
 
  private:
   void take(const FeedRecord& record) noexcept;

@@ -22,7 +22,7 @@
 #include <spindrift/group/join_report.hpp>
 #include <spindrift/group/leave_watch.hpp>
 #include <spindrift/group/objects.hpp>
-#include <spindrift/group/observers.hpp>
+#include <spindrift/group/observer_service.hpp>
 #include <spindrift/group/private_post.hpp>
 #include <spindrift/group/probe.hpp>
 #include <spindrift/group/replicas.hpp>
@@ -127,7 +127,7 @@ class GroupCore final : public views::Upcalls {
   std::optional<group::Reports> reports_;
   std::optional<group::StatusKeeper> status_;
   std::optional<group::UpcallHeartbeats> heartbeats_;  // with the member
-  std::optional<group::Observers> observers_;
+  std::optional<group::ObserverService> observers_;
   views::MemberState published_ = views::MemberState::looking;  // the poller's
   std::atomic<bool> abort_{false};  // the poller ends without a word; only before the view
   std::thread poller_;

@@ -17,7 +17,7 @@ namespace spindrift::group {
 
 struct GroupFabric {
   std::unique_ptr<fabric::Fabric> fabric;
-  std::shared_ptr<const fabric::tls::Credentials> credentials;  ///< null: nobody proves anything
+  std::shared_ptr<fabric::tls::Credentials> credentials;  ///< null: nobody proves anything
 };
 
 /// Opens it and listens where the configuration says that this node does. Logs the choice, and `audit` is told of it and of

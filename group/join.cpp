@@ -134,6 +134,7 @@ void GroupCore::join(const group::Probe& probe) {
   auto opened = value_or_throw(group::open_group_fabric(config_, environment_.audit, probe.watch_fabric));
   environment_.fabric = std::move(opened.fabric);
   make_member(probe);
+  value_or_throw(observers_->start_elsewhere(config_, opened.credentials, environment_.audit));
   value_or_throw(heartbeats_->start());
   poller_ = value_or_throw(start_thread([this] { poll(); }));
   await_view(opened.credentials.get());

@@ -28,20 +28,24 @@ struct ObserverHandlers {
 
 /// The options that an observer may be given.
 struct ObserverOptions {
-  /// The member that feeds the observer; nothing: any of this host, and another one when that one leaves or dies.
+  /// The member that feeds the observer; nothing: any, and another one when that one leaves or dies.
   std::optional<NodeId> source;
 };
 
-/// One subgroup, observed from the next message on that a member of this host delivers, view after view. Members copy what
-/// they deliver into a ring in shared memory as long as somebody observes (about 8 MiB per subgroup, more where messages are
-/// large; what is larger than a quarter of 256 MiB counts as missed), and observers map it for reading. When the member that
-/// feeds it goes, an observer goes on with another one of this host; in an ordered subgroup it then still gets each message
-/// once, or is told of the gap. Not thread-safe: one thread at a time.
+/// One subgroup, observed from the next message on that a member delivers, view after view. Members copy what they deliver
+/// into a ring in shared memory as long as somebody observes (about 8 MiB per subgroup, more where messages are large; what
+/// is larger than a quarter of 256 MiB counts as missed), and observers of their host map it for reading. Where no member of
+/// this host answers within 200 ms, those of other hosts are asked over the network, if [SPINDRIFT] observer_port says
+/// where; a thread beside their pollers sends what it reads in that ring. When the member that feeds it goes, an observer
+/// goes on with another one; in an ordered subgroup it then still gets each message once, or is told of the gap. Not
+/// thread-safe: one thread at a time; a search over the network has threads of its own, which end with it or with this
+/// object.
 class Observer {
  public:
-  /// The configuration says by [SPINDRIFT] group_name and runtime_directory where the members are, and by join_timeout_ms
-  /// how long to look for one; it needs no local_id. Does not wait. Throws: refused (others could write the
-  /// directory), resource.
+  /// The configuration says by [SPINDRIFT] group_name and runtime_directory where the members of this host are, by addresses
+  /// and observer_port where those of others, and by join_timeout_ms how long to look for one; it needs no local_id. With
+  /// security = tls, keys names the bundle of an observer or a member, which is read once others are asked. Does not wait.
+  /// Throws: refused (others could write the directory), resource.
   Observer(const Config& config, std::string_view subgroup, ObserverHandlers handlers, ObserverOptions options = {});
   ~Observer();
   Observer(const Observer&) = delete;
@@ -49,8 +53,8 @@ class Observer {
 
   /// Hands over what is there by now, at most so many messages, without waiting. Returns how many it was. Throws: what a
   /// handler throws; bad_argument (the group has no such subgroup); refused (another version, or a member has no room for
-  /// another observer, and no other is there); timed_out (no member of this host was there for join_timeout_ms); bad_input
-  /// (what no correct member writes); resource.
+  /// another observer, and no other is there); timed_out (no member was there for join_timeout_ms; it has what each one
+  /// answered); bad_input (what no correct member writes or sends); resource.
   std::size_t poll(std::size_t most = 1024);
   /// Returns when `poll` has something to do (true), or when `interrupt`, a descriptor, is readable or the time is over
   /// (false). -1: none; nothing: for as long as it takes.

@@ -1,9 +1,11 @@
-// An observer's search for a member that feeds it: it calls all of this host, and takes the first one that has the feed.
+// An observer's search on its own host for a member that feeds it: it calls all that are there, and takes the first one that
+// has the feed.
 #pragma once
 
 #include <poll.h>
 
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -12,21 +14,9 @@
 #include <spindrift/core/file_descriptor.hpp>
 #include <spindrift/core/guarded_directory.hpp>
 #include <spindrift/core/result.hpp>
-#include <spindrift/core/view.hpp>
-#include <spindrift/fabric/shm/region.hpp>
-#include <spindrift/group/feed_end.hpp>
+#include <spindrift/group/local_feed.hpp>
 
 namespace spindrift::group {
-
-/// A member's answer that it feeds the caller.
-struct FoundFeed {
-  NodeId source;
-  DeliveryMode mode = DeliveryMode::ordered;
-  std::uint64_t position = 0;  ///< as in ObserverPacket
-  FeedEnd end;                 ///< as of the welcome
-  FileDescriptor socket;
-  fabric::shm::PeerSegment memory;
-};
 
 class ObserverSearch {
  public:
@@ -49,7 +39,8 @@ class ObserverSearch {
   [[nodiscard]] Result<void> begin(Time now);
   /// Takes what was answered since; to be called again at `next_calls`, too. Errors: bad_argument (no such subgroup),
   /// bad_input (what no member sends), resource.
-  [[nodiscard]] Result<std::optional<FoundFeed>> look(Time now);
+  /// Null: nobody feeds this observer yet.
+  [[nodiscard]] Result<std::unique_ptr<LocalFeed>> look(Time now);
   [[nodiscard]] Time next_calls() const noexcept { return next_calls_; }
   /// Adds the descriptors whose news `look` takes.
   void add_waits(std::vector<pollfd>& to) const;
@@ -63,7 +54,7 @@ class ObserverSearch {
   };
 
   [[nodiscard]] Result<void> call_everybody(Time now);
-  [[nodiscard]] Result<std::optional<FoundFeed>> on_packet(NodeId node, Call& call);
+  [[nodiscard]] Result<std::unique_ptr<LocalFeed>> on_answer(NodeId node, Call& call);
 
   const GuardedDirectory& directory_;
   std::string subgroup_;

@@ -184,6 +184,24 @@ TEST_CASE("a message that is too large for the feed is missing, and the gap ends
   CHECK(message.record.place() == next);
 }
 
+TEST_CASE("a feed that the same process goes on with counts on, and what came before is known") {
+  const auto memory = std::make_unique<Memory>();
+  Member member(memory->bytes);
+  FeedReader reader = value_or_throw(FeedReader::open(memory->bytes, member.writer.written()));
+  FeedReader again = value_or_throw(FeedReader::open(memory->bytes, member.writer.written()));
+  FeedCursor cursor(DeliveryMode::unordered, {});
+  FeedMessage message;
+  static_cast<void>(member.deliver(8));
+  REQUIRE(value_or_throw(reader.next(message)) == FeedReader::Found::message);
+  CHECK(cursor.judge(message.record) == FeedCursor::Verdict::next);
+  REQUIRE(value_or_throw(again.next(message)) == FeedReader::Found::message);
+  CHECK(cursor.judge(message.record) == FeedCursor::Verdict::known);
+  for (int i = 0; i < 3; ++i) static_cast<void>(member.deliver(8));
+  for (int i = 0; i < 3; ++i) REQUIRE(value_or_throw(again.next(message)) == FeedReader::Found::message);
+  REQUIRE(cursor.judge(message.record) == FeedCursor::Verdict::with_gap);
+  CHECK(cursor.gap().messages == 2U);
+}
+
 TEST_CASE("from one member's feed to another's, each message comes once, and what neither has is a gap") {
   const auto memory = std::make_unique<Memory>(), other_memory = std::make_unique<Memory>();
   Member member(memory->bytes), other(other_memory->bytes);

@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <deque>
 #include <filesystem>
 
 #include <catch2/catch.hpp>
@@ -18,58 +17,10 @@
 #include <spindrift/group/observers.hpp>
 
 #include "group_fixture.hpp"
+#include "observer_watch.hpp"
 
 using namespace spindrift;
 using namespace std::chrono_literals;
-
-namespace {
-
-/// An observer with what it got.
-struct Watch {
-  explicit Watch(const Config& config, std::string_view subgroup = "orders", ObserverOptions options = {})
-      : observer(config, subgroup, handlers(), options) {}
-
-  ObserverHandlers handlers() {
-    return {[this](const Delivery& message) {
-              lines.push_back(std::to_string(message.sender.value()) + ":" +
-                              std::string(reinterpret_cast<const char*>(message.payload.data()), message.payload.size()));
-              places.push_back(MessagePlace::of(message));
-            },
-            [this](const Gap& gap) { gaps.push_back(gap); }};
-  }
-  template <class Condition>
-  void until(Condition condition) {
-    const auto limit = std::chrono::steady_clock::now() + 60s;
-    while (!condition()) {
-      REQUIRE(std::chrono::steady_clock::now() < limit);
-      if (observer.poll() == 0 && !condition()) static_cast<void>(observer.wait(-1, 1000ms));
-    }
-  }
-  void until_fed() {
-    until([this] { return observer.source().has_value(); });
-  }
-  void until_lines(std::size_t least) {
-    until([this, least] { return lines.size() >= least; });
-  }
-
-  std::vector<std::string> lines;
-  std::vector<MessagePlace> places;
-  std::vector<Gap> gaps;
-  Observer observer;
-};
-
-/// Deliveries of every member, in "orders".
-std::deque<Journal> keep_journals(std::vector<std::unique_ptr<Group>>& groups) {
-  std::deque<Journal> journals(groups.size());
-  for (std::size_t i = 0; i < groups.size(); ++i) {
-    groups[i]->subgroup("orders").on_delivery(
-        [&journal = journals[i]](std::span<const Delivery> batch) { journal.keep(batch); });
-    groups[i]->subgroup("ticks").on_delivery([](std::span<const Delivery>) {});
-  }
-  return journals;
-}
-
-}  // namespace
 
 TEST_CASE("an observer gets what the members deliver from its beginning on, and is no member") {
   const std::string fabric = GENERATE("shm", "tcp");
@@ -181,12 +132,7 @@ TEST_CASE("an observer that reads nothing holds up nobody, and then learns what 
   for (std::size_t i = 0; i < messages; ++i) groups[0]->subgroup("orders").send(large);
   journals[0].await(messages + 1);
   journals[1].await(messages + 1);
-  const auto missed = [&] {
-    std::size_t sum = 0;
-    for (const Gap& gap : watch.gaps) sum += gap.messages.value();
-    return sum;
-  };
-  watch.until([&] { return watch.lines.size() + missed() == messages + 1; });
+  watch.until([&] { return watch.accounted() == messages + 1; });
   REQUIRE(watch.gaps.size() == 1);  // behind what the feed held
   CHECK(watch.gaps[0].after == watch.places.back());
   CHECK(watch.lines.size() > 500);
