@@ -123,10 +123,10 @@ void add_tail_command(CLI::App& app, Work& chosen) {
       R"(Prints "[view.sequence] node: text" for each message that members deliver from now on, view after view. Sequence
 numbers begin at 0 in each view and have gaps where a member had nothing to send.
 
-Observes: reads what a member of this host delivers, without being one. It counts for nothing and holds up nobody: what it
-is too slow for it misses, and a line says so. When that member goes, it goes on with another one of this host. --id names
-the one to observe. With --reliable it joins as member --id instead: then it misses nothing, and the group waits for whoever
-reads its output. It ends after --count messages, or on SIGINT, SIGTERM or SIGHUP.
+Observes: reads what a member delivers, without being one: of this host, else of another, if the file sets observer_port. It
+counts for nothing and holds up nobody: what it is too slow for it misses, and a line says so. When that member goes, it goes
+on with another one. --id names the one to observe. With --reliable it joins as member --id instead: then it misses nothing,
+and the group waits for whoever reads its output. It ends after --count messages, or on SIGINT, SIGTERM or SIGHUP.
 
 Examples:
   spindrift tail --config derecho.cfg --subgroup orders

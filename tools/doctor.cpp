@@ -225,6 +225,22 @@ Finding address(const HostFacts& host, const Needs& needs) {
   return finding;
 }
 
+// A member that runs has the port as it has its address.
+Finding observer_port(const HostFacts& host, const Needs& needs) {
+  if (host.network.observer_port_error && !host.network.member_process) {
+    Finding finding = finding_of("observer port", *host.network.observer_port_error);
+    finding.text = needs.observers + ": " + finding.text;
+    return finding;
+  }
+  if (needs.keys) {
+    return {Grade::good, "observer port",
+            "observers of other hosts are fed at " + needs.observers + ", if they have keys of a member or an observer", ""};
+  }
+  return {Grade::note, "observer port",
+          "whoever reaches " + needs.observers + " can read what this node's member delivers, and so can who is on the path",
+          "let the firewall admit the observers' hosts alone; or say security = tls, with keys"};
+}
+
 Finding network(const Needs& needs) {
   return {Grade::note, "network",
           std::string("trusted, says network_trusted: ") +
@@ -334,6 +350,7 @@ Result<Needs> needs_of(const Config& config) {
     needs.keys = KeyNeeds{config.keys_directory(), config.group_name(), config.local_id()};
   needs.ways = ways_of(config, name, view);
   needs.trust = config.needs_trusted_network();
+  needs.observers = config::observer_address_of(config, config.local_id());
   if (name.between_hosts != FabricName::BetweenHosts::none) needs.address = config.address_of(config.local_id());
   for (const NodeId node : view.members) {
     needs.member_bytes =
@@ -355,6 +372,7 @@ std::vector<Finding> examine(const HostFacts& host, const std::optional<Needs>& 
   if (needs && !needs->provider.empty()) findings.push_back(libfabric(host, *needs));
   if (needs && needs->verbs) findings.push_back(rdma_core(host));
   if (needs && !needs->address.empty() && !host.network.verbs_error) findings.push_back(address(host, *needs));
+  if (needs && !needs->observers.empty()) findings.push_back(observer_port(host, *needs));
   if (needs && needs->keys) findings.push_back(keys(host));
   if (needs && needs->trust) findings.push_back(network(*needs));
   if (needs && !needs->ways.empty()) findings.push_back(ways(*needs));

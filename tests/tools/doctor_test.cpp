@@ -197,6 +197,21 @@ TEST_CASE("a fabric between hosts needs libfabric with an ordered provider, and 
   CHECK_THAT(finding(host, needs, "libfabric").fix, Contains("apt-get install libfabric1"));
 }
 
+TEST_CASE("a port for observers of other hosts has to be free, and is open to everybody without keys") {
+  HostFacts host = a_good_host();
+  Needs needs = three_members();
+  needs.observers = "10.0.0.1:7500";
+  CHECK(finding(host, needs, "observer port").grade == Grade::note);
+  CHECK_THAT(finding(host, needs, "observer port").text, Contains("whoever reaches 10.0.0.1:7500 can read"));
+  needs.keys = KeyNeeds{"/keys", "orders", NodeId(0)};
+  CHECK(finding(host, needs, "observer port").grade == Grade::good);
+  host.network.observer_port_error = Error(ErrorKind::resource, "cannot listen").fix("look: ss -ltnp");
+  CHECK(finding(host, needs, "observer port").grade == Grade::bad);
+  CHECK(finding(host, needs, "observer port").text == "10.0.0.1:7500: cannot listen");
+  host.network.member_process = 42;
+  CHECK(finding(host, needs, "observer port").grade == Grade::good);
+}
+
 TEST_CASE("the fabric of RDMA devices needs an active port with an address") {
   HostFacts host = a_good_host();
   Needs needs = three_members();
