@@ -125,6 +125,18 @@ class CounterBlock::Storage {
     return Counter(&entry(index)->value);
   }
 
+  CounterRun run(std::size_t count, const std::function<std::string(std::size_t)>& name_of) {
+    const std::string first = name_of(0);
+    auto found = index_.find(first);
+    if (found == index_.end()) {
+      const std::size_t index = index_.size();
+      for (std::size_t i = 0; i < count; ++i) static_cast<void>(counter(name_of(i)));
+      CHECK(index_.size() == index + count);  // none of them was there
+      found = index_.find(first);
+    }
+    return {&entry(found->second)->value, sizeof(Entry) / sizeof(std::uint64_t)};
+  }
+
   std::vector<CounterValue> values() const {
     std::vector<CounterValue> result;
     for (std::size_t i = 0; i < index_.size(); ++i) {
@@ -219,6 +231,9 @@ Result<std::vector<CounterValue>> CounterBlock::read_file(const std::string& pat
 }
 
 Counter CounterBlock::counter(std::string_view name) { return storage_->counter(name); }
+CounterRun CounterBlock::run(std::size_t count, const std::function<std::string(std::size_t)>& name_of) {
+  return storage_->run(count, name_of);
+}
 std::vector<CounterValue> CounterBlock::values() const { return storage_->values(); }
 
 }  // namespace spindrift

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -31,6 +32,20 @@ class Counter {
   std::uint64_t* word_;
 };
 
+/// Counters that were made together and lie one behind another, so that one lookup finds all of them.
+class CounterRun {
+ public:
+  /// A run of no counters.
+  CounterRun() noexcept = default;
+  CounterRun(std::uint64_t* first, std::size_t stride) noexcept : first_(first), stride_(stride) {}
+  /// `i` is below the count that the run was made with.
+  [[nodiscard]] Counter operator[](std::size_t i) const noexcept { return Counter(first_ + i * stride_); }
+
+ private:
+  std::uint64_t* first_ = nullptr;
+  std::size_t stride_ = 0;  ///< in words
+};
+
 struct CounterValue {
   std::string name;  ///< "subgroup.orders.delivered_messages"
   std::uint64_t value = 0;
@@ -53,6 +68,9 @@ class CounterBlock {
   /// The counter of that name, made on first use. Names: 1 … 119 characters, no spaces. CHECKs the capacity: callers know
   /// how many they make. Not thread-safe.
   [[nodiscard]] Counter counter(std::string_view name);
+  /// The same for `count` counters, 1 or more, that are made by this call alone: on first use, which is when there is none
+  /// of the name `name_of(0)`. Only then `name_of` is asked for the others' names.
+  [[nodiscard]] CounterRun run(std::size_t count, const std::function<std::string(std::size_t)>& name_of);
 
   [[nodiscard]] std::vector<CounterValue> values() const;
 

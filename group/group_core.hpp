@@ -20,6 +20,7 @@
 #include <spindrift/group/conclusion_watch.hpp>
 #include <spindrift/group/group.hpp>
 #include <spindrift/group/join_report.hpp>
+#include <spindrift/group/lag_gauges.hpp>
 #include <spindrift/group/leave_watch.hpp>
 #include <spindrift/group/objects.hpp>
 #include <spindrift/group/observer_service.hpp>
@@ -45,6 +46,7 @@ struct Reports {
   ConclusionWatch conclusion;
   JoinReport joining;
   SendWaits sends;
+  LagGauges lags;
 };
 
 /// The counters of this process, and those that are the poller's own.

@@ -165,7 +165,8 @@ std::string GroupCore::own_file(std::string_view suffix) const {
 void GroupCore::open_counters(const std::vector<NodeId>& nodes, const std::vector<SubgroupView>& subgroups) {
   std::vector<std::string> names;
   for (const SubgroupView& subgroup : subgroups) names.push_back(subgroup.name);
-  const std::size_t most = names.size() * (smc::Multicast::counters_max + 1) + nodes.size() + counters_per_process;
+  const std::size_t most = names.size() * (smc::Multicast::counters_max + 1) + nodes.size() + counters_per_process +
+                           group::LagGauges::counters(names.size(), nodes.size());
   auto counters = CounterBlock::in_file(own_file(counters_suffix), most);
   if (!counters) throw Exception(std::move(counters).error().at(directory_->path()));
   CounterBlock block = std::move(counters).value();
@@ -176,7 +177,8 @@ void GroupCore::open_counters(const std::vector<NodeId>& nodes, const std::vecto
                                   {},
                                   group::ConclusionWatch(group::handler_stuck_after(config_)),
                                   {},
-                                  group::SendWaits(counters_->block, names, nodes)});
+                                  group::SendWaits(counters_->block, names, nodes),
+                                  group::LagGauges(counters_->block, names, nodes)});
   environment_.fabric->count_in(&counters_->block);
 }
 

@@ -33,6 +33,12 @@ class BulkRing {
 
   /// The poller: everything before this position in the stream may be taken again.
   void release(std::uint64_t end) noexcept;
+  /// The position in the stream up to which space was given back; the poller.
+  [[nodiscard]] std::uint64_t released() const noexcept { return free_.load(std::memory_order_relaxed); }
+  /// How much is in use: 1 to 100, 0 for nothing at all. The poller.
+  [[nodiscard]] std::uint64_t used_percent() const noexcept {
+    return (100 * (tail_.load(std::memory_order_relaxed) - released()) + bytes_ - 1) / bytes_;
+  }
   /// At most half is in use.
   [[nodiscard]] bool half_free() const noexcept;
   /// The ring that holds the descriptors.

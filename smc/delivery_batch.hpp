@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <spindrift/core/counters.hpp>
+#include <spindrift/core/histogram.hpp>
 #include <spindrift/smc/delivery.hpp>
 #include <spindrift/smc/subgroup_rows.hpp>
 
@@ -34,6 +35,9 @@ class DeliverySink {
   [[nodiscard]] virtual bool accepts(SubgroupId subgroup) const = 0;
 };
 
+/// Histograms of messages per batch have bounds up to 2^10.
+inline constexpr std::size_t batch_bounds = 11;
+
 class DeliveryBatch {
  public:
   /// A batch has at most `messages_max` messages. `sink` and the view outlive this object.
@@ -45,7 +49,8 @@ class DeliveryBatch {
         batch_(messages_max),
         messages_(rows.counter(counters, "delivered")),
         delivered_bytes_(rows.counter(counters, "delivered_bytes")),
-        batches_(rows.counter(counters, "delivery_batches")) {}
+        batches_(rows.counter(counters, "delivery_batches")),
+        sizes_(rows.histogram(counters, "delivery_batch", batch_bounds)) {}
 
   [[nodiscard]] bool accepted() const { return sink_.accepts(subgroup_); }
   /// Messages that still fit.
@@ -83,6 +88,7 @@ class DeliveryBatch {
     messages_.add(size_);
     delivered_bytes_.add(bytes_);
     batches_.add(1);
+    sizes_.add(size_);
     sink_.on_delivery(subgroup_, std::span(batch_).first(size_));
     size_ = 0;
     bytes_ = 0;
@@ -99,6 +105,7 @@ class DeliveryBatch {
   Counter messages_;
   Counter delivered_bytes_;
   Counter batches_;
+  Histogram sizes_;
 };
 
 }  // namespace spindrift::smc

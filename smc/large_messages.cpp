@@ -92,7 +92,8 @@ void LargeMessages::write(std::size_t sender, const Large& large) {
 }
 
 // The own records that this step publishes: where the large ones lie, and to whom this member itself writes them.
-void LargeMessages::send(std::uint64_t published) {
+std::uint64_t LargeMessages::send(std::uint64_t published) {
+  std::uint64_t bytes = 0;
   const std::size_t own = rows_.own().sender;
   Walk& walk = walks_[own];
   while (walk.reader.count() < published) {
@@ -105,7 +106,15 @@ void LargeMessages::send(std::uint64_t published) {
     if (message->null) continue;
     write(own, {index, walk.large++, where.offset(rows_.subgroup().profile.bulk_ring_bytes), where.length});
     sent_.add(1);
+    bytes += where.length;
   }
+  return bytes;
+}
+
+std::uint64_t LargeMessages::bytes_behind(std::uint64_t count) const {
+  const auto first = std::find_if(pieces_.begin(), pieces_.end(), [&](const Piece& piece) { return piece.index >= count; });
+  if (first == pieces_.end()) return 0;
+  return pieces_.back().end - (first == pieces_.begin() ? ring_->released() : std::prev(first)->end);
 }
 
 void LargeMessages::release(std::uint64_t count) {

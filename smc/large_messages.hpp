@@ -27,8 +27,11 @@ class LargeMessages {
 
   /// The own ring; null if this member does not send here.
   [[nodiscard]] BulkRing* ring() noexcept { return ring_ ? &*ring_ : nullptr; }
-  /// The first `published` own messages go out with this step.
-  void send(std::uint64_t published);
+  [[nodiscard]] const BulkRing* ring() const noexcept { return ring_ ? &*ring_ : nullptr; }
+  /// The first `published` own messages go out with this step. The bytes of the large ones that do.
+  std::uint64_t send(std::uint64_t published);
+  /// Bytes of the own bulk ring that hold published messages with an index of at least `count`.
+  [[nodiscard]] std::uint64_t bytes_behind(std::uint64_t count) const;
   /// Everybody has delivered the first `count` own messages, so everybody who handed one on is through with it.
   void release(std::uint64_t count);
 

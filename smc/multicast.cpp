@@ -28,13 +28,18 @@ Multicast::Multicast(SubgroupId id, sst::Table& table, const Policy& policy, Del
     : rows_(id, table),
       sink_(sink),
       sent_messages_(rows_.counter(counters, "sent")),
+      sent_bytes_(rows_.counter(counters, "sent_bytes")),
+      send_sizes_(rows_.histogram(counters, "send_batch", batch_bounds)),
       sent_null_runs_(rows_.counter(counters, "null_runs")),
       send_batches_(rows_.counter(counters, "send_batches")),
       receive_batches_(rows_.counter(counters, "receive_batches")),
       progress_(rows_),
       delivery_(rows_, progress_, policy.delivery_batch_max, sink, counters) {
   const Profile& profile = rows_.subgroup().profile;
-  if (rows_.sends()) ring_.emplace(table.own_ring(id), profile);
+  if (rows_.sends()) {
+    ring_.emplace(table.own_ring(id), profile);
+    latencies_.emplace(rows_, counters);
+  }
   if (profile.bulk_ring_bytes > 0) large_.emplace(rows_, policy.relay, ring(), counters);
 }
 
@@ -69,6 +74,32 @@ bool Multicast::receive(std::uint64_t batch_max) {
   return changed;
 }
 
+void Multicast::on_stepped(Time now) {
+  if (!latencies_) return;
+  const std::size_t own = rows_.own().sender;
+  const std::uint64_t here = rows_.ordered() ? messages_below(delivery_.delivered(), own, rows_.senders())
+                                             : delivery_.consumed()[own];
+  latencies_->on_delivered(here, progress_.own_delivered_everywhere(), now);
+}
+
+std::uint64_t Multicast::ring_used_percent() const noexcept {
+  const BulkRing* const bulk = large_ ? large_->ring() : nullptr;
+  return std::max(ring_ ? ring_->used_percent() : 0, bulk != nullptr ? bulk->used_percent() : 0);
+}
+
+std::vector<Lag> Multicast::lags() const {
+  std::vector<Lag> lags;
+  if (!ring_) return lags;
+  for (std::size_t position = 0; position < rows_.members(); ++position) {
+    const Rank rank = rows_.member(position);
+    if (rank == rows_.table().self()) continue;
+    const std::uint64_t delivered = progress_.own_delivered_by(position);
+    const std::uint64_t bytes = ring_->bytes_behind(delivered) + (large_ ? large_->bytes_behind(delivered) : 0);
+    lags.push_back({rank, ring_->committed_count() - std::min(ring_->committed_count(), delivered), bytes});
+  }
+  return lags;
+}
+
 void Multicast::queue_owed_nulls() {
   const std::uint64_t owed = count_owed(progress_.taken(), rows_.own().sender);
   const std::uint64_t runs_before = ring_->null_runs();
@@ -80,15 +111,21 @@ void Multicast::queue_owed_nulls() {
 bool Multicast::send(std::uint64_t records_max, std::uint64_t bytes_max) {
   if (!ring_) return false;
   const std::uint64_t before = ring_->committed_count();
+  const std::uint64_t messages_before = ring_->messages_collected();
   const bool paced = bytes_max != ~std::uint64_t{0};
   const CommittedRanges ranges = ring_->collect(records_max, bytes_max, large_.has_value() && paced);
   const std::uint64_t count = ring_->committed_count();
   if (count == before) return false;
 
-  if (large_) large_->send(count);
+  std::uint64_t bytes = ranges.range[0].bytes + ranges.range[1].bytes;
+  if (large_) bytes += large_->send(count);
   for (const auto& range : ranges.range) rows_.table().stage_ring(rows_.id(), range.offset, range.bytes);
   progress_.publish(count);
-  sent_messages_.add(count - before);
+  if (const std::uint64_t messages = ring_->messages_collected() - messages_before; messages > 0) {
+    sent_messages_.add(messages);
+    send_sizes_.add(messages);
+  }
+  sent_bytes_.add(bytes);
   send_batches_.add(1);
   return true;
 }

@@ -13,9 +13,12 @@
 #include <optional>
 #include <span>
 
+#include <spindrift/core/clock.hpp>
 #include <spindrift/core/counters.hpp>
+#include <spindrift/core/histogram.hpp>
 #include <spindrift/smc/delivery_order.hpp>
 #include <spindrift/smc/large_messages.hpp>
+#include <spindrift/smc/latencies.hpp>
 #include <spindrift/smc/send_ring.hpp>
 #include <spindrift/smc/subgroup_progress.hpp>
 #include <spindrift/smc/subgroup_rows.hpp>
@@ -49,10 +52,17 @@ struct Policy {
   return (most - backlog.unsent_bytes - 1) / backlog.mirrors + 1;
 }
 
+/// Another member, and what it has still to deliver of what this one has published.
+struct Lag {
+  Rank rank;
+  std::uint64_t messages = 0;  ///< of this member, nulls included
+  std::uint64_t bytes = 0;     ///< what these take in the own rings, heads and padding included
+};
+
 class Multicast {
  public:
   /// One multicast takes at most so many counters.
-  static constexpr std::size_t counters_max = 16;
+  static constexpr std::size_t counters_max = 16 + Latencies::counters_count + 2 * Histogram::counters(batch_bounds);
 
   /// The member must be in the subgroup. `table` and `sink` outlive this object; every member's row is attached before the
   /// first step.
@@ -74,6 +84,12 @@ class Multicast {
   /// Second half: hands everything stable (ordered) or here (unordered) to the sink, as far as the turn goes, then advances
   /// `delivered` in the own row; the caller pushes it with the next pass. True if anything was delivered.
   bool deliver(const TurnLimits& turn);
+  // Around the first half of a pass that began at `now`: takes the times of own messages (smc/latencies.hpp).
+  void on_turn(Time now) {
+    if (latencies_) latencies_->on_turn(*ring_, now);
+  }
+  void on_stepped(Time now);
+
   /// Whether something waits for `deliver`, perhaps only for the sink to accept it.
   [[nodiscard]] bool deliverable() const noexcept { return !fault() && !wedged_ && delivery_.waiting(); }
 
@@ -108,6 +124,14 @@ class Multicast {
   /// Own messages that every member has delivered; both modes.
   [[nodiscard]] std::uint64_t own_delivered_everywhere() const noexcept { return progress_.own_delivered_everywhere(); }
   [[nodiscard]] std::vector<Rank> furthest_behind() const { return progress_.furthest_behind(); }
+  /// All other members, by position, with what they have still to deliver of the own messages; empty if this one sends
+  /// nothing here.
+  [[nodiscard]] std::vector<Lag> lags() const;
+  /// Own messages are in the own rings, published or not, that somebody has still to deliver.
+  [[nodiscard]] bool holds_messages() const noexcept { return ring_ && ring_->used_percent() > 0; }
+  /// How full the fullest is of what bounds own sends: the window, the ring, the ring for large messages; 1 at least where
+  /// anything is in use, 0 if this member sends nothing here.
+  [[nodiscard]] std::uint64_t ring_used_percent() const noexcept;
   /// Messages of each sender received (ordered) or consumed (unordered) here, by sender rank.
   [[nodiscard]] std::span<const std::uint64_t> received_of() const noexcept {
     return rows_.ordered() ? progress_.taken() : delivery_.consumed();
@@ -128,6 +152,8 @@ class Multicast {
   SubgroupRows rows_;
   DeliverySink& sink_;
   Counter sent_messages_;
+  Counter sent_bytes_;
+  Histogram send_sizes_;
   Counter sent_null_runs_;
   Counter send_batches_;
   Counter receive_batches_;
@@ -135,6 +161,7 @@ class Multicast {
   DeliveryOrder delivery_;
   std::optional<SendRing> ring_;
   std::optional<LargeMessages> large_;
+  std::optional<Latencies> latencies_;  // with the own ring
   bool wedged_ = false;
 };
 

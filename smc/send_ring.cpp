@@ -74,23 +74,50 @@ RecordKind SendRing::kind_at(std::uint64_t offset) const noexcept {
   return static_cast<RecordKind>(load_acquire(ring_ + offset * unit_bytes) >> 32 & 0xff);
 }
 
-bool SendRing::release(std::uint64_t count) noexcept {
-  CHECK(count <= committed_count());
-  std::uint64_t record = released_;
+SendRing::Passed SendRing::passed_with(std::uint64_t count) const noexcept {
+  Passed passed{released_, released_extra_, null_runs_released_};
   bool inside_run = false;
-  while (null_runs_released_ < null_runs_collected_) {
-    const NullRun& run = null_run(null_runs_released_);
-    const std::uint64_t first = run.record + released_extra_;  // index of the run's first message
+  while (passed.null_runs < null_runs_collected_) {
+    const NullRun& run = null_runs_[passed.null_runs & slot_mask_];
+    const std::uint64_t first = run.record + passed.extra;  // index of the run's first message
     if (count < first + run.count) {
-      if (count >= first) record = run.record;
+      if (count >= first) passed.records = run.record;
       inside_run = count >= first;
       break;
     }
-    released_extra_ += run.count - 1;
-    record = run.record + 1;
-    ++null_runs_released_;
+    passed.extra += run.count - 1;
+    passed.records = run.record + 1;
+    ++passed.null_runs;
   }
-  if (!inside_run && count > released_extra_) record = std::max(record, count - released_extra_);
+  if (!inside_run && count > passed.extra) passed.records = std::max(passed.records, count - passed.extra);
+  return passed;
+}
+
+std::uint64_t SendRing::bytes_behind(std::uint64_t count) const noexcept {
+  const std::uint64_t record = passed_with(count).records;
+  if (record >= collected_) return 0;
+  // The slot of what was released may be another record's by now.
+  const std::uint64_t word = record == released_ ? free_.load(std::memory_order_relaxed)
+                                                 : slots_[(record - 1) & slot_mask_].load(std::memory_order_relaxed);
+  return ((collected_position_ - Mark::unpack(word).position) & position_mask) * unit_bytes;
+}
+
+std::optional<std::uint64_t> SendRing::next_message() const noexcept {
+  const Mark behind = Mark::unpack(slots_[collected_ & slot_mask_].load(std::memory_order_acquire));
+  if (behind.number != ((collected_ + 1) & record_number_mask)) return std::nullopt;
+  const std::uint64_t offset = collected_position_ & (ring_units_ - 1);
+  const bool wraps = offset + ((behind.position - collected_position_) & position_mask) > ring_units_;
+  const RecordKind kind = kind_at(wraps ? 0 : offset);
+  if (kind != RecordKind::data && kind != RecordKind::large) return std::nullopt;
+  return committed_count();
+}
+
+bool SendRing::release(std::uint64_t count) noexcept {
+  CHECK(count <= committed_count());
+  const Passed passed = passed_with(count);
+  const std::uint64_t record = passed.records;
+  released_extra_ = passed.extra;
+  null_runs_released_ = passed.null_runs;
   if (record == released_) return false;
 
   CHECK(record > released_ && record <= collected_);
@@ -111,6 +138,14 @@ std::uint64_t SendRing::reserved_count() const noexcept {
 
 bool SendRing::drained() const noexcept {
   return Mark::unpack(tail_.load(std::memory_order_seq_cst)).number == (collected_ & record_number_mask);
+}
+
+std::uint64_t SendRing::used_percent() const noexcept {
+  const Mark tail = Mark::unpack(tail_.load(std::memory_order_relaxed));
+  const Mark free = Mark::unpack(free_.load(std::memory_order_relaxed));
+  const std::uint64_t records = (tail.number - free.number) & record_number_mask;
+  const std::uint64_t units = (tail.position - free.position) & position_mask;
+  return std::max((100 * records + window_ - 1) / window_, (100 * units + ring_units_ - 1) / ring_units_);
 }
 
 bool SendRing::half_free() const noexcept {

@@ -66,9 +66,18 @@ class SendRing {
   [[nodiscard]] std::uint64_t committed_count() const noexcept { return collected_ + collected_extra_; }
   /// Messages reserved so far, committed or not.
   [[nodiscard]] std::uint64_t reserved_count() const noexcept;
+  /// Messages collected so far, nulls left out.
+  [[nodiscard]] std::uint64_t messages_collected() const noexcept { return collected_ - null_runs_collected_; }
+  /// The index of the next message to be collected, if it is committed, and neither a null run nor abandoned.
+  [[nodiscard]] std::optional<std::uint64_t> next_message() const noexcept;
+  /// Bytes of the ring, heads and padding included, of what was collected behind the first `count` messages; what was
+  /// released is not among them.
+  [[nodiscard]] std::uint64_t bytes_behind(std::uint64_t count) const noexcept;
   /// Gives back the space of the first `count` messages. Returns whether any space became free.
   bool release(std::uint64_t count) noexcept;
 
+  /// How much of the window, or of the ring if that is more, is in use: 1 to 100, 0 for nothing at all.
+  [[nodiscard]] std::uint64_t used_percent() const noexcept;
   /// Nothing is reserved that was not collected.
   [[nodiscard]] bool drained() const noexcept;
   /// Something is committed that was not collected.
@@ -103,6 +112,13 @@ class SendRing {
   [[nodiscard]] RecordKind kind_at(std::uint64_t offset) const noexcept;
   [[nodiscard]] std::uint64_t full_number(std::uint64_t number) const noexcept;
   [[nodiscard]] NullRun& null_run(std::uint64_t at) noexcept { return null_runs_[at & slot_mask_]; }
+  /// The records that are wholly among the first `count` messages, and what that passes of null runs.
+  struct Passed {
+    std::uint64_t records = 0;
+    std::uint64_t extra = 0;      ///< as `released_extra_`
+    std::uint64_t null_runs = 0;  ///< as `null_runs_released_`
+  };
+  [[nodiscard]] Passed passed_with(std::uint64_t count) const noexcept;
 
   std::byte* ring_;
   std::uint64_t ring_units_;

@@ -92,6 +92,11 @@ std::vector<Rank> SubgroupProgress::furthest_behind() const {
   return behind;
 }
 
+std::uint64_t SubgroupProgress::own_delivered_by(std::size_t position) const noexcept {
+  const std::uint64_t delivered = members_[position].delivered;
+  return rows_.ordered() ? messages_below(delivered, rows_.own().sender, taken_.size()) : delivered;
+}
+
 std::uint64_t SubgroupProgress::own_delivered_everywhere() const noexcept {
   return rows_.ordered() ? messages_below(delivered_everywhere_, rows_.own().sender, taken_.size()) : delivered_everywhere_;
 }

@@ -33,6 +33,8 @@ class SubgroupProgress {
   [[nodiscard]] std::uint64_t delivered_everywhere() const noexcept { return delivered_everywhere_; }
   /// Own messages that every member has delivered; both modes.
   [[nodiscard]] std::uint64_t own_delivered_everywhere() const noexcept;
+  /// Own messages that another member has delivered, by its position and as last read; both modes.
+  [[nodiscard]] std::uint64_t own_delivered_by(std::size_t position) const noexcept;
 
   /// The other members that have delivered least, if that is not all there is here; for people.
   [[nodiscard]] std::vector<Rank> furthest_behind() const;

@@ -46,4 +46,8 @@ Counter SubgroupRows::counter(CounterBlock& counters, const char* name) const {
   return counters.counter("subgroup." + subgroup_.name + "." + name);
 }
 
+Histogram SubgroupRows::histogram(CounterBlock& counters, const char* name, std::size_t bounds) const {
+  return {counters, "subgroup." + subgroup_.name + "." + name, bounds};
+}
+
 }  // namespace spindrift::smc

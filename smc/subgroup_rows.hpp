@@ -11,6 +11,7 @@
 #include <vector>
 
 #include <spindrift/core/counters.hpp>
+#include <spindrift/core/histogram.hpp>
 #include <spindrift/core/view.hpp>
 #include <spindrift/sst/table.hpp>
 
@@ -65,6 +66,8 @@ class SubgroupRows {
 
   /// A counter of this subgroup.
   [[nodiscard]] Counter counter(CounterBlock& counters, const char* name) const;
+  /// A histogram of this subgroup.
+  [[nodiscard]] Histogram histogram(CounterBlock& counters, const char* name, std::size_t bounds) const;
 
  private:
   SubgroupId id_;

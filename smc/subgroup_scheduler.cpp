@@ -62,22 +62,24 @@ bool SubgroupScheduler::look_at_cold(std::size_t count) {
   return any;
 }
 
-Result<bool> SubgroupScheduler::run(fabric::Fabric& fabric, Stepper& stepper) {
+Result<bool> SubgroupScheduler::run(fabric::Fabric& fabric, Stepper& stepper, Time now) {
   hear_peers();
   look_at_cold(std::min(cold_looks, multicasts_.size()));
-  auto progress = pass(fabric, stepper);
+  auto progress = pass(fabric, stepper, now);
   if (!progress || *progress || !look_at_cold(multicasts_.size())) return progress;
-  return pass(fabric, stepper);
+  return pass(fabric, stepper, now);
 }
 
-Result<bool> SubgroupScheduler::pass(fabric::Fabric& fabric, Stepper& stepper) {
+Result<bool> SubgroupScheduler::pass(fabric::Fabric& fabric, Stepper& stepper, Time now) {
   bool progress = false;
   holds_back_ = false;
   for (const std::uint32_t s : warm_) {
     Multicast& multicast = *multicasts_[s];
     if (!active_[s] && !multicast.has_news() && !multicast.deliverable()) continue;
     const std::uint64_t room = publish_bytes(policy_, table_.backlog(fabric, SubgroupId(s)));
+    multicast.on_turn(now);
     active_[s] = stepper.send_and_receive(multicast, room);
+    multicast.on_stepped(now);
     progress |= active_[s];
     holds_back_ |= room == 0 && multicast.has_news();
   }

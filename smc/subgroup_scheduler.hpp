@@ -12,6 +12,7 @@
 #include <span>
 #include <vector>
 
+#include <spindrift/core/clock.hpp>
 #include <spindrift/core/counters.hpp>
 #include <spindrift/core/result.hpp>
 #include <spindrift/fabric/fabric.hpp>
@@ -44,10 +45,10 @@ class SubgroupScheduler {
   /// By subgroup; null where not a member.
   [[nodiscard]] std::span<const std::unique_ptr<Multicast>> multicasts() const noexcept { return multicasts_; }
 
-  /// One pass over the predicates of the subgroups with news, each of which was started, by the steps of `stepper`. True if
-  /// anything changed. Nobody waits for more than all the passes that it takes to look at all subgroups, and a pass that
-  /// finds nothing to do has looked at all.
-  [[nodiscard]] Result<bool> run(fabric::Fabric& fabric, Stepper& stepper);
+  /// One pass, which begins at `now`, over the predicates of the subgroups with news, each of which was started, by the
+  /// steps of `stepper`. True if anything changed. Nobody waits for more than all the passes that it takes to look at all
+  /// subgroups, and a pass that finds nothing to do has looked at all.
+  [[nodiscard]] Result<bool> run(fabric::Fabric& fabric, Stepper& stepper, Time now);
   /// The last pass left messages unpublished because earlier ones still wait for their receivers: run again soon.
   [[nodiscard]] bool holds_back() const noexcept { return holds_back_; }
   /// Every subgroup is looked at in the next pass, whether its members told of news or not.
@@ -67,7 +68,7 @@ class SubgroupScheduler {
   void hear_peers();
   void note_news(std::size_t subgroup);
   bool look_at_cold(std::size_t count);
-  [[nodiscard]] Result<bool> pass(fabric::Fabric& fabric, Stepper& stepper);
+  [[nodiscard]] Result<bool> pass(fabric::Fabric& fabric, Stepper& stepper, Time now);
   void cool_down();
 
   sst::Table& table_;

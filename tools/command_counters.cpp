@@ -1,5 +1,6 @@
 // `spindrift counters`: what members count, read from outside without touching them.
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <optional>
 
@@ -67,19 +68,44 @@ Selection select_nodes(const CountersOptions& options) {
   return selection;
 }
 
+/// A histogram's line: the number of its values, and how they lie.
+CounterValue line_of(const std::string& name, const HistogramValues& values) {
+  const auto bound = [&](unsigned of_hundred) {
+    const auto found = values.percentile(of_hundred);
+    if (!found) return std::string("-");
+    return *found == ~std::uint64_t{0} ? fmt::format("above {}", values.buckets.back().bound) : std::to_string(*found);
+  };
+  return {fmt::format("{} (p50 {}, p99 {}, sum {})", name, bound(50), bound(99), values.sum), values.count()};
+}
+
+/// As a table has them: a histogram is one line, in the place of its first counter.
+std::vector<CounterValue> lines_of(const NodeCounters& node) {
+  std::map<std::string, HistogramValues> histograms = histograms_of(node.values);
+  std::vector<CounterValue> lines;
+  for (const CounterValue& counter : node.values) {
+    const auto part = histogram_part(counter.name);
+    if (!part) {
+      lines.push_back(counter);
+    } else if (auto found = histograms.extract(std::string(part->histogram))) {
+      lines.push_back(line_of(found.key(), found.mapped()));
+    }
+  }
+  return lines;
+}
+
 void print_table(const Selection& selection) {
   using Align = TextTable::Align;
   if (selection.only) {
     TextTable table({Align::right, Align::left});
-    for (const CounterValue& counter : selection.counters.nodes.front().values)
-      table.add({std::to_string(counter.value), counter.name});
+    for (const CounterValue& line : lines_of(selection.counters.nodes.front()))
+      table.add({std::to_string(line.value), line.name});
     return table.print();
   }
   TextTable table({Align::right, Align::right, Align::left});
   table.add({"node", "value", "counter"});
   for (const NodeCounters& node : selection.counters.nodes) {
-    for (const CounterValue& counter : node.values)
-      table.add({std::to_string(node.node.value()), std::to_string(counter.value), counter.name});
+    for (const CounterValue& line : lines_of(node))
+      table.add({std::to_string(node.node.value()), std::to_string(line.value), line.name});
   }
   table.print();
 }

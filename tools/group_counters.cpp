@@ -60,4 +60,12 @@ CounterName split_counter_name(const std::string& name) {
   return {name.substr(prefix.size(), dot - prefix.size()), name.substr(dot + 1)};
 }
 
+std::map<std::string, HistogramValues> histograms_of(const std::vector<CounterValue>& counters) {
+  std::map<std::string, HistogramValues> all;
+  for (const CounterValue& counter : counters) {
+    if (const auto part = histogram_part(counter.name)) put(all[std::string(part->histogram)], *part, counter.value);
+  }
+  return all;
+}
+
 }  // namespace spindrift::tools

@@ -2,11 +2,13 @@
 // was killed.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include <spindrift/core/counters.hpp>
+#include <spindrift/core/histogram.hpp>
 #include <spindrift/core/ids.hpp>
 #include <spindrift/core/result.hpp>
 
@@ -31,5 +33,8 @@ struct CounterName {
   std::string counter;   ///< "delivered", or "views.installed"
 };
 [[nodiscard]] CounterName split_counter_name(const std::string& name);
+
+/// The histograms among them, by the full name that the counters of each have in common.
+[[nodiscard]] std::map<std::string, HistogramValues> histograms_of(const std::vector<CounterValue>& counters);
 
 }  // namespace spindrift::tools

@@ -12,8 +12,9 @@
 namespace spindrift::tools {
 namespace {
 
-enum class MetricType : std::uint8_t { counter, gauge, untyped };
-enum class Unit : std::uint8_t { as_counted, milliseconds };  ///< of the counter; the metric's is the second
+enum class MetricType : std::uint8_t { counter, gauge, histogram, untyped };
+/// The counter's; the metric's is the second, or 1.
+enum class Unit : std::uint8_t { as_counted, microseconds, milliseconds, percent };
 
 struct Metric {
   std::string_view counter;  ///< the name in the file of counters, without its subgroup; empty: from the status files
@@ -25,6 +26,11 @@ struct Metric {
 
 constexpr std::array of_subgroups{
     Metric{"sent", "spindrift_subgroup_sent_messages_total", "Messages that this node sent."},
+    Metric{"sent_bytes", "spindrift_subgroup_sent_bytes_total",
+           "Bytes that this node put into its rings: messages, their heads and padding."},
+    Metric{"ring_used_percent", "spindrift_subgroup_ring_used_ratio",
+           "How full the fullest is of what bounds this node's sends: window, ring, ring for large messages.",
+           MetricType::gauge, Unit::percent},
     Metric{"delivered", "spindrift_subgroup_delivered_messages_total", "Messages that this node delivered."},
     Metric{"send_wait_ms", "spindrift_subgroup_send_wait_seconds_total",
            "Time in which sends of this node waited for space.", MetricType::counter, Unit::milliseconds},
@@ -37,6 +43,18 @@ constexpr std::array of_subgroups{
     Metric{"large_sent", "spindrift_subgroup_large_sent_messages_total", "Large messages that this node sent."},
     Metric{"large_handed_on", "spindrift_subgroup_large_handed_on_messages_total",
            "Large messages of others that this node handed on."},
+};
+constexpr std::array histograms_of_subgroups{
+    Metric{"own_latency_us", "spindrift_subgroup_own_latency_seconds",
+           "From the pass that finds a message of this node committed to its delivery here; samples.",
+           MetricType::histogram, Unit::microseconds},
+    Metric{"stable_latency_us", "spindrift_subgroup_stable_latency_seconds",
+           "From the pass that finds a message of this node committed until every member has delivered it; samples.",
+           MetricType::histogram, Unit::microseconds},
+    Metric{"send_batch", "spindrift_subgroup_send_batch_messages", "Messages that this node published at once.",
+           MetricType::histogram},
+    Metric{"delivery_batch", "spindrift_subgroup_delivery_batch_messages", "Messages in one call of this node's handler.",
+           MetricType::histogram},
 };
 constexpr std::array of_nodes{
     Metric{"views.installed", "spindrift_views_installed_total", "Views that this process has been in."},
@@ -66,6 +84,14 @@ constexpr std::string_view waits_for_node = "sends.wait_ms_for.";
 constexpr Metric wait_for_node{"", "spindrift_send_wait_for_node_seconds_total",
                                "Time in which sends of this node waited, and that one had taken least.",
                                MetricType::counter, Unit::milliseconds};
+constexpr std::string_view lag_messages_of = "lag_messages_of_";
+constexpr Metric lag_messages{"", "spindrift_subgroup_lag_messages",
+                              "Messages of this node, nulls included, that the other one has still to deliver.",
+                              MetricType::gauge};
+constexpr std::string_view lag_bytes_of = "lag_bytes_of_";
+constexpr Metric lag_bytes{"", "spindrift_subgroup_lag_bytes",
+                           "Bytes of this node's rings that hold messages which the other one has still to deliver.",
+                           MetricType::gauge};
 constexpr Metric other{"", "spindrift_other", "A counter that this version does not know.", MetricType::untyped};
 constexpr Metric unreadable{"", "spindrift_unreadable_files",
                             "Files of nodes that could not be read; spindrift counters says why.", MetricType::gauge};
@@ -82,6 +108,7 @@ std::string_view name_of(MetricType type) {
   switch (type) {
     case MetricType::counter: return "counter";
     case MetricType::gauge: return "gauge";
+    case MetricType::histogram: return "histogram";
     case MetricType::untyped: return "untyped";
   }
   return "untyped";
@@ -101,6 +128,17 @@ std::string quoted(std::string_view value) {
   return result + '"';
 }
 
+/// The value in the metric's unit, exactly.
+std::string in_unit(Unit unit, std::uint64_t value) {
+  switch (unit) {
+    case Unit::as_counted: break;
+    case Unit::microseconds: return fmt::format("{}.{:06}", value / 1'000'000, value % 1'000'000);
+    case Unit::milliseconds: return fmt::format("{}.{:03}", value / 1000, value % 1000);
+    case Unit::percent: return fmt::format("{}.{:02}", value / 100, value % 100);
+  }
+  return std::to_string(value);
+}
+
 const Metric* find_metric(std::span<const Metric> among, std::string_view counter) {
   const auto found = std::find_if(among.begin(), among.end(), [&](const Metric& each) { return each.counter == counter; });
   return found == among.end() ? nullptr : &*found;
@@ -113,11 +151,18 @@ class Exposition {
 
   /// `more`: further labels, each with a comma before it.
   void add(const Metric& metric, std::uint64_t value, const std::string& more = {}) {
-    Samples& samples = samples_[metric.name];
-    samples.metric = &metric;
-    const std::string number =
-        metric.unit == Unit::milliseconds ? fmt::format("{}.{:03}", value / 1000, value % 1000) : std::to_string(value);
-    samples.lines += fmt::format("{}{{group={}{}}} {}\n", metric.name, group_, more, number);
+    sample(metric, "", more, in_unit(metric.unit, value));
+  }
+  void add(const Metric& metric, const HistogramValues& values, const std::string& more) {
+    std::uint64_t count = 0;
+    for (const HistogramValues::Bucket& bucket : values.buckets) {
+      count += bucket.count;
+      const std::string labels = fmt::format("{},le=\"{}\"", more, in_unit(metric.unit, bucket.bound));
+      sample(metric, "_bucket", labels, std::to_string(count));
+    }
+    sample(metric, "_bucket", more + ",le=\"+Inf\"", std::to_string(values.count()));
+    sample(metric, "_sum", more, in_unit(metric.unit, values.sum));
+    sample(metric, "_count", more, std::to_string(values.count()));
   }
 
   [[nodiscard]] std::string text() const {
@@ -130,6 +175,12 @@ class Exposition {
   }
 
  private:
+  void sample(const Metric& metric, std::string_view suffix, const std::string& more, const std::string& number) {
+    Samples& samples = samples_[metric.name];
+    samples.metric = &metric;
+    samples.lines += fmt::format("{}{}{{group={}{}}} {}\n", metric.name, suffix, group_, more, number);
+  }
+
   struct Samples {
     const Metric* metric = nullptr;
     std::string lines;
@@ -155,8 +206,30 @@ void add_status(Exposition& to, const NodeReport& report) {
   }
 }
 
+/// True if it is a gauge of one member's lag, which has the member in its name.
+bool add_lag(Exposition& to, NodeId node, const CounterName& name, std::uint64_t value) {
+  const std::string_view counter = name.counter;
+  const bool messages = counter.starts_with(lag_messages_of);
+  if (name.subgroup.empty() || (!messages && !counter.starts_with(lag_bytes_of))) return false;
+  const std::string_view whose = counter.substr((messages ? lag_messages_of : lag_bytes_of).size());
+  to.add(messages ? lag_messages : lag_bytes, value,
+         label_of(node) + ",subgroup=" + quoted(name.subgroup) + ",for=" + quoted(whose));
+  return true;
+}
+
+void add_histograms(Exposition& to, const NodeCounters& node) {
+  for (const auto& [full, values] : histograms_of(node.values)) {
+    const CounterName name = split_counter_name(full);
+    if (const Metric* const metric = find_metric(histograms_of_subgroups, name.counter))
+      to.add(*metric, values, label_of(node.node) + ",subgroup=" + quoted(name.subgroup));
+  }
+}
+
 void add_counter(Exposition& to, NodeId node, const CounterValue& counter) {
   const CounterName name = split_counter_name(counter.name);
+  const auto part = histogram_part(name.counter);
+  if (part && find_metric(histograms_of_subgroups, part->histogram) != nullptr) return;
+  if (add_lag(to, node, name, counter.value)) return;
   const std::string labels = label_of(node);
   if (const std::string_view whole = counter.name; whole.starts_with(waits_for_node))
     return to.add(wait_for_node, counter.value, labels + ",for=" + quoted(whole.substr(waits_for_node.size())));
@@ -174,6 +247,7 @@ std::string prometheus_text(std::string_view group, const GroupReport& report, c
   for (const NodeReport& node : report.nodes) add_status(exposition, node);
   for (const NodeCounters& node : counters.nodes) {
     for (const CounterValue& counter : node.values) add_counter(exposition, node.node, counter);
+    add_histograms(exposition, node);
   }
   return exposition.text();
 }

@@ -31,24 +31,46 @@ double rank_by(const TopRow& row, TopColumn column) {
   return 0;
 }
 
-std::vector<std::string> cells_of(const TopRow& row) {
-  const auto rate = [&](double TopRates::*which) { return row.rates ? short_number((*row.rates).*which) : "-"; };
-  return {row.subgroup.empty() ? std::to_string(row.node.value()) : row.subgroup,
-          row.state,
-          row.view ? std::to_string(row.view->value()) : "-",
-          rate(&TopRates::sent),
-          rate(&TopRates::delivered),
-          rate(&TopRates::bytes),
-          row.behind ? short_number(static_cast<double>(*row.behind)) : "-",
-          row.waits};
+using Cells = std::vector<std::string>;
+
+/// Cells that nodes and subgroups have in common.
+void add_rates(Cells& cells, const TopRow& row) {
+  for (const auto which : {&TopRates::sent, &TopRates::sent_bytes, &TopRates::delivered, &TopRates::bytes})
+    cells.push_back(row.rates ? short_number((*row.rates).*which) : "-");
+}
+
+void add_end(Cells& cells, const TopRow& row) {
+  cells.push_back(row.behind ? short_number(static_cast<double>(*row.behind)) : "-");
+  cells.push_back(row.waits);
+}
+
+Cells cells_of_node(const TopRow& row) {
+  Cells cells{std::to_string(row.node.value()), row.state, row.view ? std::to_string(row.view->value()) : "-"};
+  add_rates(cells, row);
+  add_end(cells, row);
+  return cells;
+}
+
+/// Whether the subgroup is adequate is among what it waits for, and the view is its node's.
+Cells cells_of_subgroup(const TopRow& row) {
+  Cells cells{row.subgroup};
+  add_rates(cells, row);
+  cells.push_back(row.latency ? short_time(row.latency->p50) : "-");
+  cells.push_back(row.latency ? short_time(row.latency->p99) : "-");
+  add_end(cells, row);
+  return cells;
 }
 
 std::string table_of(const std::vector<TopRow>& rows, bool of_nodes) {
-  using Align = TextTable::Align;
-  const Align right = Align::right;
-  TextTable table({of_nodes ? right : Align::left, Align::left, right, right, right, right, right, Align::left});
-  table.add({of_nodes ? "node" : "subgroup", "state", "view", "sent/s", "delivered/s", "bytes/s", "behind", "waits"});
-  for (const TopRow& row : rows) table.add(cells_of(row));
+  constexpr auto left = TextTable::Align::left, right = TextTable::Align::right;
+  TextTable table(of_nodes ? std::vector{right, left, right, right, right, right, right, right, left}
+                           : std::vector{left, right, right, right, right, right, right, right, left});
+  if (of_nodes) {
+    table.add({"node", "state", "view", "sent/s", "bytes/s", "delivered/s", "bytes/s", "behind", "waits"});
+  } else {
+    table.add({"subgroup", "sent/s", "bytes/s", "delivered/s", "bytes/s", "p50", "p99", "behind", "waits"});
+  }
+  for (const TopRow& row : rows) table.add(of_nodes ? cells_of_node(row) : cells_of_subgroup(row));
   return table.text({});
 }
 
@@ -82,6 +104,13 @@ std::string short_number(double value) {
   if (unit == 0) return fmt::format("{:.0f}", value);
   const int digits = value < 9.995 ? 2 : value < 99.95 ? 1 : 0;
   return fmt::format("{:.{}f}{}", value, digits, units[unit]);
+}
+
+std::string short_time(std::uint64_t us) {
+  if (us == ~std::uint64_t{0}) return ">4.2s";
+  if (us < 1000) return fmt::format("{}us", us);
+  if (us < 1'000'000) return fmt::format("{:.1f}ms", static_cast<double>(us) / 1e3);
+  return fmt::format("{:.1f}s", static_cast<double>(us) / 1e6);
 }
 
 void TopPage::on_key(char key) {

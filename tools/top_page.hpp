@@ -40,5 +40,7 @@ class TopPage {
 
 /// In four or five characters: "0", "999", "1.50k", "12.3M".
 [[nodiscard]] std::string short_number(double value);
+/// In up to six characters: "64us", "1.0ms", "4.2s"; of the greatest number ">4.2s", for no bucket has a higher bound.
+[[nodiscard]] std::string short_time(std::uint64_t us);
 
 }  // namespace spindrift::tools

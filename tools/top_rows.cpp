@@ -11,8 +11,10 @@ namespace {
 
 struct Totals {
   std::uint64_t sent = 0;
+  std::uint64_t sent_bytes = 0;
   std::uint64_t delivered = 0;
   std::uint64_t bytes = 0;
+  HistogramValues stable_us{};  ///< of one subgroup
 };
 
 /// The counters of one process.
@@ -32,6 +34,9 @@ ByNode counted(const GroupCounters& counters) {
       if (name.counter == "views.installed") one.views = counter.value;
       if (name.subgroup.empty()) continue;
       Totals& totals = one.subgroups[name.subgroup];
+      if (name.counter == "sent_bytes") totals.sent_bytes = counter.value;
+      if (const auto part = histogram_part(name.counter); part && part->histogram == "stable_latency_us")
+        put(totals.stable_us, *part, counter.value);
       if (name.counter == "sent") totals.sent = counter.value;
       if (name.counter == "delivered") totals.delivered = counter.value;
       if (name.counter == "delivered_bytes") totals.bytes = counter.value;
@@ -46,6 +51,7 @@ Totals totals_of(const Counted& node, const std::string& subgroup) {
   for (const auto& [name, totals] : node.subgroups) {
     if (!subgroup.empty() && name != subgroup) continue;
     sum.sent += totals.sent;
+    sum.sent_bytes += totals.sent_bytes;
     sum.delivered += totals.delivered;
     sum.bytes += totals.bytes;
   }
@@ -67,10 +73,28 @@ class LookComparison {
     if (!lives(node) || before == before_counted_.end() || after == now_counted_.end()) return std::nullopt;
     const Totals old = totals_of(before->second, subgroup);
     const Totals present = totals_of(after->second, subgroup);
-    const bool same_process = present.sent >= old.sent && present.delivered >= old.delivered && present.bytes >= old.bytes;
+    const bool same_process = present.sent >= old.sent && present.sent_bytes >= old.sent_bytes &&
+                              present.delivered >= old.delivered && present.bytes >= old.bytes;
     if (!same_process || seconds_ <= 0) return std::nullopt;
     const auto rate = [this](std::uint64_t from, std::uint64_t to) { return static_cast<double>(to - from) / seconds_; };
-    return TopRates{rate(old.sent, present.sent), rate(old.delivered, present.delivered), rate(old.bytes, present.bytes)};
+    return TopRates{rate(old.sent, present.sent), rate(old.sent_bytes, present.sent_bytes),
+                    rate(old.delivered, present.delivered), rate(old.bytes, present.bytes)};
+  }
+
+  /// That of the messages that were watched between the looks.
+  [[nodiscard]] std::optional<TopLatency> latency(const NodeReport& node, const std::string& subgroup) const {
+    const auto found = [&](const ByNode& counted) -> const Totals* {
+      const auto process = counted.find(node.status.node);
+      if (process == counted.end()) return nullptr;
+      const auto totals = process->second.subgroups.find(subgroup);
+      return totals == process->second.subgroups.end() ? nullptr : &totals->second;
+    };
+    const Totals* const before = found(before_counted_);
+    const Totals* const after = found(now_counted_);
+    if (!lives(node) || before == nullptr || after == nullptr) return std::nullopt;
+    const auto between = after->stable_us.since(before->stable_us);
+    if (!between || between->count() == 0) return std::nullopt;
+    return TopLatency{*between->percentile(50), *between->percentile(99)};
   }
 
   /// Sums what the node lacks in the subgroup, or in all of its own.
@@ -144,7 +168,7 @@ std::vector<TopRow> node_rows(const GroupLook& before, const GroupLook& now) {
   const LookComparison compared(before, now);
   std::vector<TopRow> rows;
   for (const NodeReport& node : now.report.nodes) {
-    rows.push_back({node.status.node, {}, condition_text(node), node.status.view, compared.rates(node, {}),
+    rows.push_back({node.status.node, {}, condition_text(node), node.status.view, compared.rates(node, {}), {},
                     compared.behind(node, {}), waits_of(node)});
   }
   return rows;
@@ -157,7 +181,8 @@ std::vector<TopRow> subgroup_rows(const GroupLook& before, const GroupLook& now,
     if (each.status.node != node) continue;
     for (const group::MemberStatus::SubgroupEntry& subgroup : each.status.subgroups) {
       rows.push_back({node, subgroup.name, subgroup.inadequate.empty() ? "adequate" : "inadequate", each.status.view,
-                      compared.rates(each, subgroup.name), compared.behind(each, subgroup.name), subgroup.blocked});
+                      compared.rates(each, subgroup.name), compared.latency(each, subgroup.name),
+                      compared.behind(each, subgroup.name), subgroup.blocked});
     }
   }
   return rows;

@@ -24,9 +24,17 @@ struct GroupLook {
 [[nodiscard]] Result<GroupLook> look_at(const std::string& directory);
 
 struct TopRates {
-  double sent = 0;       ///< messages per second
-  double delivered = 0;  ///< the same
-  double bytes = 0;      ///< delivered ones per second
+  double sent = 0;        ///< messages per second
+  double sent_bytes = 0;  ///< put into the own rings, per second
+  double delivered = 0;   ///< messages per second
+  double bytes = 0;       ///< delivered ones per second
+};
+
+/// How long messages took, from when they were found committed until every member had delivered them, in microseconds: the
+/// bound of the bucket that the percentile lies in, or the greatest number.
+struct TopLatency {
+  std::uint64_t p50 = 0;
+  std::uint64_t p99 = 0;
 };
 
 struct TopRow {
@@ -35,6 +43,7 @@ struct TopRow {
   std::string state;
   std::optional<ViewId> view;
   std::optional<TopRates> rates;        ///< nothing: it does not run, or began between the looks
+  std::optional<TopLatency> latency;    ///< of a subgroup's row; nothing: of no message between the looks
   std::optional<std::uint64_t> behind;  ///< messages that another node here has delivered; nothing: there is none to compare
   std::string waits;                    ///< the handler that holds it up, why a leave or sends wait; empty: nothing does
 };

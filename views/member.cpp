@@ -295,7 +295,7 @@ bool Member::goes_on(Time now, bool& progress) {
 // An active view: predicates, gates, and what is left of views before.
 bool Member::run(Time now) {
   Epoch& present = *epoch();
-  auto ran = present.running().run(fabric_, *options_.stepper);
+  auto ran = present.running().run(fabric_, *options_.stepper, now);
   if (!ran) {
     fail(std::move(ran).error());
     return true;

@@ -58,7 +58,7 @@ class Node final : public smc::DeliverySink {
   Node(Group& group, std::uint32_t self, const View& view)
       : group_(group),
         row(sst::RowLayout(view, NodeId(self)).bytes()),
-        counters(CounterBlock::in_memory(64)),
+        counters(CounterBlock::in_memory(smc::Multicast::counters_max)),
         table(view, NodeId(self), row.span()),
         multicast(SubgroupId(0), table, {}, *this, counters) {}
 

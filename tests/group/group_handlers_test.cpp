@@ -11,6 +11,18 @@
 using namespace spindrift;
 using Catch::Matchers::Contains;
 
+namespace {
+
+std::uint64_t counter_of(const Group& group, const std::string& name) {
+  for (const CounterValue& counter : group.counters()) {
+    if (counter.name == name) return counter.value;
+  }
+  FAIL("no counter " << name);
+  return 0;
+}
+
+}  // namespace
+
 TEST_CASE("a handler on its own thread holds up its subgroup alone") {
   GroupFixture fixture;
   auto groups = fixture.join(2);
@@ -60,6 +72,11 @@ TEST_CASE("a member that slows the others' sends down is named in their status, 
   });
   while (named() != "node 2, whose application takes least of subgroup orders")
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  CHECK(counter_of(*groups[0], "subgroup.orders.lag_messages_of_2") > 0);
+  CHECK(counter_of(*groups[0], "subgroup.orders.lag_bytes_of_2") >
+        10 * counter_of(*groups[0], "subgroup.orders.lag_messages_of_2"));
+  CHECK(counter_of(*groups[0], "subgroup.orders.ring_used_percent") > 50);
+  CHECK(counter_of(*groups[0], "subgroup.ticks.ring_used_percent") == 0);
   std::uint64_t in_subgroup = 0, for_two = 0, for_others = 0;
   for (const CounterValue& counter : groups[0]->counters()) {
     if (counter.name == "subgroup.orders.send_wait_ms") in_subgroup = counter.value;
@@ -74,6 +91,11 @@ TEST_CASE("a member that slows the others' sends down is named in their status, 
   release.set_value();
   sending.join();
   while (!named().empty()) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  while (counter_of(*groups[0], "subgroup.orders.lag_messages_of_2") > 0)
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  CHECK(counter_of(*groups[0], "subgroup.orders.lag_bytes_of_2") == 0);
+  while (counter_of(*groups[0], "subgroup.orders.ring_used_percent") > 0)
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
   leave_all(groups);
 }
 

@@ -9,7 +9,7 @@ namespace {
 
 using views::MemberState;
 
-constexpr std::size_t counters_per_node = 256;
+constexpr std::size_t counters_per_node = 64;
 constexpr std::uint32_t subgroup_bits = 8;
 constexpr std::uint32_t wake_alone = 0xff;  ///< in place of a subgroup: only a wake-up is due
 
@@ -18,7 +18,8 @@ constexpr std::uint32_t wake_alone = 0xff;  ///< in place of a subgroup: only a 
 Node::Node(Cluster& cluster, std::uint32_t rank)
     : cluster_(cluster),
       rank_(rank),
-      counters_(CounterBlock::in_memory(counters_per_node)),
+      counters_(CounterBlock::in_memory(counters_per_node +
+                                        cluster.options_.view.subgroups.size() * smc::Multicast::counters_max)),
       accepting_(cluster.options_.view.subgroups.size(), true),
       refused_in_step_(cluster.options_.view.subgroups.size()) {}
 

@@ -30,7 +30,7 @@ struct Node final : DeliverySink {
   Node(const View& view, std::uint32_t rank, const Ablation& given)
       : row(sst::RowLayout(view, view.members[rank]).bytes() / 8 + 8),
         table(view, view.members[rank], bytes()),
-        counters(CounterBlock::in_memory(32)),
+        counters(CounterBlock::in_memory(Multicast::counters_max)),
         policy(given),
         delivered_of(view.members.size()) {
     DeliverySink& sink = *this;

@@ -64,7 +64,7 @@ struct Node final : DeliverySink {
         bulk(1024),
         mirrors(1024),
         table(view, view.members[rank], row.bytes()),
-        counters(CounterBlock::in_memory(32)) {
+        counters(CounterBlock::in_memory(Multicast::counters_max)) {
     if (rank == 0) table.bulk(SubgroupId(0)).set_own(bulk.bytes());
     if (rank != 0) table.bulk(SubgroupId(0)).set_mirrors(mirrors.bytes());
     for (std::uint32_t peer = 0; peer < count; ++peer) {

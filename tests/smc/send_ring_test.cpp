@@ -220,3 +220,75 @@ TEST_CASE("many laps of mixed sizes and nulls keep every message and give back e
   f.ring.release(f.ring.committed_count());
   for (int i = 0; i < 6; ++i) CHECK(f.send(""));
 }
+
+TEST_CASE("the bytes behind the first messages are what the ring holds from there on") {
+  RingFixture f;
+  for (const char* text : {"12345678", "a", "ABCDEFGH"}) REQUIRE(f.send(text));
+  CHECK(f.ring.bytes_behind(0) == 0);  // nothing is collected
+  static_cast<void>(f.ring.collect(10));
+  CHECK(f.ring.bytes_behind(0) == 48);
+  CHECK(f.ring.bytes_behind(1) == 32);
+  CHECK(f.ring.bytes_behind(3) == 0);
+  REQUIRE(f.ring.release(1));
+  CHECK(f.ring.bytes_behind(0) == 32);
+  CHECK(f.ring.bytes_behind(1) == 32);
+  CHECK(f.ring.bytes_behind(2) == 16);
+  REQUIRE(f.ring.release(3));
+  CHECK(f.ring.bytes_behind(3) == 0);
+}
+
+TEST_CASE("a null run that a count ends in is still held") {
+  RingFixture f;
+  REQUIRE(f.send("12345678"));
+  REQUIRE(f.ring.queue_nulls(5));  // indices 1 to 4
+  REQUIRE(f.send("ABCDEFGH"));
+  static_cast<void>(f.ring.collect(10));
+  CHECK(f.ring.messages_collected() == 2);
+  CHECK(f.ring.bytes_behind(1) == 24);
+  CHECK(f.ring.bytes_behind(3) == 24);
+  CHECK(f.ring.bytes_behind(5) == 16);
+  CHECK(f.ring.bytes_behind(6) == 0);
+}
+
+TEST_CASE("the bytes behind a count have the padding at the end of the ring among them, round after round") {
+  RingFixture f(256, 8, 64);
+  std::uint64_t count = 0;
+  for (int round = 0; round < 100; ++round) {
+    REQUIRE(f.send(std::string(40, 'x')));
+    REQUIRE(f.send(std::string(static_cast<std::size_t>(round % 30), 'y')));
+    static_cast<void>(f.ring.collect(10));
+    const std::uint64_t held = f.ring.bytes_behind(count);
+    CHECK(held >= 48 + 8);
+    CHECK(held <= 256);
+    CHECK(f.ring.bytes_behind(count + 2) == 0);
+    count += 2;
+    REQUIRE(f.ring.release(count));
+  }
+}
+
+TEST_CASE("the next message is one that is committed, and neither a null run nor given up") {
+  RingFixture f;
+  CHECK_FALSE(f.ring.next_message());
+  const auto first = f.ring.reserve(8);
+  REQUIRE(f.send("second"));
+  CHECK_FALSE(f.ring.next_message());
+  f.ring.abandon(*first);
+  CHECK_FALSE(f.ring.next_message());
+  static_cast<void>(f.ring.collect(1));
+  CHECK(f.ring.next_message() == 1U);
+  static_cast<void>(f.ring.collect(1));
+  REQUIRE(f.ring.queue_nulls(5));
+  CHECK_FALSE(f.ring.next_message());
+  static_cast<void>(f.ring.collect(1));
+  REQUIRE(f.send("after nulls"));
+  CHECK(f.ring.next_message() == 5U);
+}
+
+TEST_CASE("the next message is found at the ring's beginning when it did not fit before the end") {
+  RingFixture f(256, 8, 64);
+  for (int i = 0; i < 3; ++i) REQUIRE(f.send(std::string(56, 'x')));
+  static_cast<void>(f.ring.collect(3));
+  REQUIRE(f.ring.release(3));
+  REQUIRE(f.send(std::string(64, 'y')));
+  CHECK(f.ring.next_message() == 3U);
+}

@@ -192,7 +192,7 @@ class World {
   bool step(Member& member) {
     if (member.running || member.sleep == Member::Sleep::asleep) return false;
     member.running = true;
-    const auto progress = member.scheduler.run(member.fabric, member.stepper);
+    const auto progress = member.scheduler.run(member.fabric, member.stepper, Time());
     REQUIRE(progress);
     member.scheduler.for_each_fault([](const PeerFault& fault) { FAIL(fault.what); });
     interleave();

@@ -91,6 +91,42 @@ TEST_CASE("a status says of a node that runs how it fares, and of one that died 
                        Contains("spindrift_unreadable_files{group=\"orders\"} 2\n"));
 }
 
+TEST_CASE("a histogram comes out with buckets that add up, sum and count, in seconds") {
+  const GroupCounters counters{.nodes = {{NodeId(1),
+                                          {{"subgroup.orders.stable_latency_us_to_1", 2},
+                                           {"subgroup.orders.stable_latency_us_to_2", 3},
+                                           {"subgroup.orders.stable_latency_us_over_2", 1},
+                                           {"subgroup.orders.stable_latency_us_sum", 1000008},
+                                           {"subgroup.orders.send_batch_to_1", 4},
+                                           {"subgroup.orders.send_batch_over_1", 0},
+                                           {"subgroup.orders.send_batch_sum", 4}}}},
+                               .problems = {}};
+  const std::string text = prometheus_text("g", {}, counters);
+  const std::string labels = "{group=\"g\",node=\"1\",subgroup=\"orders\"";
+  CHECK_THAT(text, Contains("# TYPE spindrift_subgroup_stable_latency_seconds histogram\n"
+                            "spindrift_subgroup_stable_latency_seconds_bucket" + labels + ",le=\"0.000001\"} 2\n"
+                            "spindrift_subgroup_stable_latency_seconds_bucket" + labels + ",le=\"0.000002\"} 5\n"
+                            "spindrift_subgroup_stable_latency_seconds_bucket" + labels + ",le=\"+Inf\"} 6\n"
+                            "spindrift_subgroup_stable_latency_seconds_sum" + labels + "} 1.000008\n"
+                            "spindrift_subgroup_stable_latency_seconds_count" + labels + "} 6\n"));
+  CHECK_THAT(text, Contains("spindrift_subgroup_send_batch_messages_bucket" + labels + ",le=\"1\"} 4\n") &&
+                       !Contains("spindrift_other"));
+}
+
+TEST_CASE("a member's lag is a gauge with the member in a label, and how full a ring is a ratio") {
+  const GroupCounters counters{.nodes = {{NodeId(1),
+                                          {{"subgroup.orders.lag_messages_of_12", 3},
+                                           {"subgroup.orders.lag_bytes_of_12", 72},
+                                           {"subgroup.orders.ring_used_percent", 7}}}},
+                               .problems = {}};
+  const std::string labels = "{group=\"g\",node=\"1\",subgroup=\"orders\"";
+  CHECK_THAT(prometheus_text("g", {}, counters),
+             Contains("# TYPE spindrift_subgroup_lag_bytes gauge\n"
+                      "spindrift_subgroup_lag_bytes" + labels + ",for=\"12\"} 72\n") &&
+                 Contains("spindrift_subgroup_lag_messages" + labels + ",for=\"12\"} 3\n") &&
+                 Contains("spindrift_subgroup_ring_used_ratio" + labels + "} 0.07\n"));
+}
+
 TEST_CASE("a counter that is not known is told of under its own name") {
   const GroupCounters counters{.nodes = {{NodeId(0), {{"subgroup.orders.laughs", 3}, {"laughs", 4}}}}, .problems = {}};
   CHECK_THAT(prometheus_text("g", {}, counters),
@@ -104,6 +140,11 @@ TEST_CASE("every counter of the code has a metric, and every metric a row in the
   for (const std::string& name : names_in_sources(R"re(\bcounter\(counters, "([a-z_]+)"\))re"))
     node.values.push_back({"subgroup.orders." + name, 1});
   CHECK(node.values.size() >= 10);
+  for (const std::string& name : names_in_sources(R"re(\bhistogram\(counters, "([a-z_]+)")re"))
+    node.values.push_back({"subgroup.orders." + name + "_sum", 1});
+  for (const std::string& name : names_in_sources(R"re("\.(lag_[a-z_]+_of_|ring_used_percent)")re"))
+    node.values.push_back({"subgroup.orders." + name + (name.ends_with('_') ? "1" : ""), 1});
+  CHECK(node.values.size() >= 17);
   for (const std::string& name : names_in_sources(R"re("((?:vq|views|poller|fabric\.shm)\.[a-z_]+)")re"))
     node.values.push_back({name, 1});
   CHECK(node.values.size() >= 30);

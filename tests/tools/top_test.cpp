@@ -37,6 +37,11 @@ GroupLook look(std::chrono::seconds at, const std::vector<NodeFacts>& facts) {
     look.counters.nodes.push_back({NodeId(each.node),
                                    {{"views.installed", each.views},
                                     {"subgroup.orders.sent", each.delivered / 2},
+                                    {"subgroup.orders.sent_bytes", each.delivered * 20},
+                                    {"subgroup.orders.stable_latency_us_to_64", each.delivered},
+                                    {"subgroup.orders.stable_latency_us_to_2048", each.delivered / 20},
+                                    {"subgroup.orders.stable_latency_us_over_2048", 7},
+                                    {"subgroup.orders.stable_latency_us_sum", each.delivered * 50},
                                     {"subgroup.orders.delivered", each.delivered},
                                     {"subgroup.orders.delivered_bytes", each.delivered * 10},
                                     {"subgroup.audit.delivered", 5}}});
@@ -58,6 +63,7 @@ TEST_CASE("rates are of the time between two looks, and of a process that began 
   REQUIRE(rows.size() == 3);
   REQUIRE(rows[0].rates);
   CHECK(rows[0].rates->sent == 50);
+  CHECK(rows[0].rates->sent_bytes == 2000);
   CHECK(rows[0].rates->delivered == 100);
   CHECK(rows[0].rates->bytes == 1000);
   CHECK_FALSE(rows[1].rates);
@@ -95,6 +101,29 @@ TEST_CASE("a row says the first thing that its node waits for, and how many ther
   CHECK(node_rows(now, now)[0].waits == "(2) to leave: a handler");
   now.report.nodes[0].status.waits.handler = "a handler of subgroup audit has been at work";
   CHECK(node_rows(now, now)[0].waits == "(3) a handler of subgroup audit has been at work");
+}
+
+TEST_CASE("latencies are those of the messages between two looks, by subgroup") {
+  const auto rows = subgroup_rows(look(first, {{0, 100}}), look(second, {{0, 300}}), NodeId(0));
+  REQUIRE(rows.size() == 2);
+  REQUIRE(rows[0].latency);
+  CHECK(rows[0].latency->p50 == 64);
+  CHECK(rows[0].latency->p99 == 2048);
+  CHECK_FALSE(rows[1].latency);
+  CHECK_FALSE(subgroup_rows(look(first, {{0, 300}}), look(second, {{0, 100}}), NodeId(0))[0].latency);
+  CHECK_FALSE(node_rows(look(first, {{0, 100}}), look(second, {{0, 300}}))[0].latency);
+  TopPage page;
+  page.on_key('0');
+  const std::string text = page.text("orders", look(first, {{0, 100}}), look(second, {{0, 300}}), {80, 24});
+  CHECK_THAT(text, Contains("\norders        50    2.00k          100    1.00k  64us  2.0ms       -\n"));
+}
+
+TEST_CASE("times are short") {
+  CHECK(short_time(1) == "1us");
+  CHECK(short_time(512) == "512us");
+  CHECK(short_time(1024) == "1.0ms");
+  CHECK(short_time(1048576) == "1.0s");
+  CHECK(short_time(~std::uint64_t{0}) == ">4.2s");
 }
 
 TEST_CASE("numbers are short") {
@@ -148,5 +177,5 @@ TEST_CASE("a page fits its terminal, whatever that is") {
   }
   CHECK_THAT(TopPage().text("group", now, now, {80, 24}), Contains("\nand 44 more lines\n"));
   const std::string usual = TopPage().text("orders", look(first, {{0, 1}}), look(second, {{0, 1234567}}), {80, 24});
-  CHECK_THAT(usual, Contains("\n   0  active     3    309k         617k    6.17M       -\n"));
+  CHECK_THAT(usual, Contains("\n   0  active     3    309k    12.3M         617k    6.17M       -\n"));
 }

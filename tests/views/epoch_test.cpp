@@ -66,7 +66,7 @@ struct ThreeEpochs {
     for (bool progress = true; progress;) {
       progress = false;
       for (const std::uint32_t member : members) {
-        const auto pass = epochs[member]->running().run(fabric, stepper);
+        const auto pass = epochs[member]->running().run(fabric, stepper, Time());
         REQUIRE(pass);
         epochs[member]->suspect_faulty();
         progress |= *pass;
@@ -99,7 +99,7 @@ struct ThreeEpochs {
   std::vector<std::uint64_t> rows[3];
   smc::Stepper stepper;
   smc::NullFabric fabric;
-  CounterBlock counters = CounterBlock::in_memory(64);
+  CounterBlock counters = CounterBlock::in_memory(4 * smc::Multicast::counters_max);
   struct Sink final : smc::DeliverySink {
     void on_delivery(SubgroupId id, std::span<const Delivery> batch) override {
       for (const Delivery& each : batch) heard[id.value()] += static_cast<char>(each.payload.front());

@@ -89,7 +89,7 @@ struct Stage {
 
   std::uint64_t next_shown = 1000;
   Application application;
-  CounterBlock counters = CounterBlock::in_memory(256);
+  CounterBlock counters = CounterBlock::in_memory(2 * smc::Multicast::counters_max);
   PaperFabric fabric;
   PeerConnection other{{NodeId(1), 101}, fabric::PeerId(11), false};
   Installation installation{{NodeId(0), 1, {}, false}, fabric, application, counters};

@@ -74,7 +74,7 @@ struct Stage {
     }
   }
   void run(Epoch& epoch) {
-    for (int i = 0; i < 10; ++i) REQUIRE(epoch.running().run(fabric, stepper).ok());
+    for (int i = 0; i < 10; ++i) REQUIRE(epoch.running().run(fabric, stepper, Time()).ok());
   }
   void end(Epoch& epoch) {
     sends.close();
@@ -87,7 +87,7 @@ struct Stage {
   }
 
   Application application;
-  CounterBlock counters = CounterBlock::in_memory(256);
+  CounterBlock counters = CounterBlock::in_memory(smc::Multicast::counters_max);
   smc::Stepper stepper;
   PaperFabric fabric;
   std::deque<std::vector<std::uint64_t>> rows;

@@ -12,7 +12,7 @@ namespace spindrift::bench::model {
 namespace {
 
 constexpr std::uint64_t real_payload_bytes = 8;  ///< a record's number of bytes here; the experiment's size is charged
-constexpr std::size_t counters_per_subgroup = 16;
+constexpr std::size_t counters_per_subgroup = smc::Multicast::counters_max;
 
 std::unique_ptr<std::byte[], decltype(&std::free)> zeroed(std::uint64_t bytes) {
   const std::uint64_t size = (bytes + sst::page_bytes - 1) / sst::page_bytes * sst::page_bytes;
@@ -114,7 +114,7 @@ Ticks ModeledMember::pass(Ticks now) {
   produce_until(now);
   const std::uint64_t activity_words = table_->layout(table_->self()).activity_words() * (view_.members.size() - 1);
   endpoint_.clock += software().row_ns * static_cast<double>(activity_words);
-  const auto progress = scheduler_->run(endpoint_, *this);
+  const auto progress = scheduler_->run(endpoint_, *this, Time(Duration(static_cast<Duration::rep>(now))));
   CHECK(progress);
   account_.active += endpoint_.clock - now;
   if (*progress) return endpoint_.clock;

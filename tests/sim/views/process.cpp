@@ -6,7 +6,7 @@
 namespace spindrift::sim {
 namespace {
 
-constexpr std::size_t counters_per_process = 256;
+constexpr std::size_t counters_per_process = 64;
 
 class SavedState final : public views::StateReader {
  public:
@@ -54,7 +54,8 @@ Process::Process(Fleet& fleet, std::uint32_t index, std::uint32_t node, std::uin
       index_(index),
       node_(node),
       incarnation_(incarnation),
-      counters_(CounterBlock::in_memory(counters_per_process)),
+      counters_(CounterBlock::in_memory(counters_per_process +
+                                        fleet.plan_.subgroups.size() * smc::Multicast::counters_max)),
       accepting_(fleet.plan_.subgroups.size(), true),
       at_work_(fleet.plan_.subgroups.size()),
       state_works_(fleet.plan_.subgroups.size()),
