@@ -19,6 +19,7 @@ namespace spindrift::smc {
 struct TurnLimits {
   std::uint64_t messages = 1024;
   std::uint64_t bytes = std::uint64_t{1} << 20;
+  std::uint64_t batch = ~std::uint64_t{0};  ///< messages of one upcall; its batch may be smaller yet
 };
 inline constexpr TurnLimits no_limits{~std::uint64_t{0}, ~std::uint64_t{0}};
 
@@ -47,6 +48,7 @@ class DeliveryBatch {
         senders_(rows.subgroup().senders),
         sink_(sink),
         batch_(messages_max),
+        room_max_(messages_max),
         messages_(rows.counter(counters, "delivered")),
         delivered_bytes_(rows.counter(counters, "delivered_bytes")),
         batches_(rows.counter(counters, "delivery_batches")),
@@ -54,7 +56,9 @@ class DeliveryBatch {
 
   [[nodiscard]] bool accepted() const { return sink_.accepts(subgroup_); }
   /// Messages that still fit.
-  [[nodiscard]] std::size_t room() const noexcept { return batch_.size() - size_; }
+  [[nodiscard]] std::size_t room() const noexcept { return room_max_ - size_; }
+  /// The batches of this turn have at most so many, 1 or more; while the batch is empty.
+  void limit(std::uint64_t messages) noexcept { room_max_ = std::min<std::uint64_t>(batch_.size(), messages); }
 
   /// The place of the next message. A caller that puts in several counts on from here, and calls `extend` once.
   [[nodiscard]] Delivery* next() noexcept { return batch_.data() + size_; }
@@ -100,6 +104,7 @@ class DeliveryBatch {
   std::span<const NodeId> senders_;
   DeliverySink& sink_;
   std::vector<Delivery> batch_;  // has the largest size always
+  std::size_t room_max_;         // deliveries that fit
   std::size_t size_ = 0;         // deliveries in it
   std::uint64_t bytes_ = 0;
   Counter messages_;

@@ -2,6 +2,7 @@
 #include <spindrift/smc/delivery_order.hpp>
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include <spindrift/core/check.hpp>
@@ -36,8 +37,18 @@ bool DeliveryOrder::waiting() const noexcept {
   return !std::equal(consumed_.begin(), consumed_.end(), progress_.taken().begin());
 }
 
+std::uint64_t DeliveryOrder::deliverable_count() const noexcept {
+  if (rows_.ordered()) return progress_.stable();
+  return std::accumulate(progress_.taken().begin(), progress_.taken().end(), std::uint64_t{0});
+}
+
+std::uint64_t DeliveryOrder::delivered_count() const noexcept {
+  return rows_.ordered() ? delivered_ : std::accumulate(consumed_.begin(), consumed_.end(), std::uint64_t{0});
+}
+
 bool DeliveryOrder::deliver(const TurnLimits& turn) {
   if (!batch_.accepted()) return false;
+  batch_.limit(turn.batch);
   rows_.ordered() ? deliver_ordered(turn) : deliver_unordered(turn);
   return true;
 }

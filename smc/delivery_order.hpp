@@ -31,6 +31,11 @@ class DeliveryOrder {
   /// Whether there is something to hand over, perhaps only for the sink to accept it.
   [[nodiscard]] bool waiting() const noexcept;
 
+  /// Messages of all senders, nulls included, that could be handed over so far; never falls.
+  [[nodiscard]] std::uint64_t deliverable_count() const noexcept;
+  /// Those of them that were.
+  [[nodiscard]] std::uint64_t delivered_count() const noexcept;
+
   /// Hands over what is `waiting`, as far as the turn goes. False: the sink takes nothing now.
   bool deliver(const TurnLimits& turn);
 

@@ -12,10 +12,12 @@ SubgroupScheduler::SubgroupScheduler(sst::Table& table, const Policy& policy)
       active_(multicasts_.size()),
       warmth_(multicasts_.size()),
       activity_seen_(table.view().members.size(),
-                     std::vector<std::uint64_t>(table.layout(table.self()).activity_words())) {}
+                     std::vector<std::uint64_t>(table.layout(table.self()).activity_words())),
+      pacer_(policy.turn) {}
 
 void SubgroupScheduler::add(SubgroupId id, DeliverySink& sink, CounterBlock& counters) {
   multicasts_.at(id.value()) = std::make_unique<Multicast>(id, table_, policy_, sink, counters);
+  ++own_subgroups_;
 }
 
 // An activity counter covers several subgroups and says that one of them has news: the words of each tell which.
@@ -72,7 +74,9 @@ Result<bool> SubgroupScheduler::run(fabric::Fabric& fabric, Stepper& stepper, Ti
 
 Result<bool> SubgroupScheduler::pass(fabric::Fabric& fabric, Stepper& stepper, Time now) {
   bool progress = false;
+  bool delivered = false;
   holds_back_ = false;
+  pacer_.begin_pass(now, own_subgroups_ > 1);
   for (const std::uint32_t s : warm_) {
     Multicast& multicast = *multicasts_[s];
     if (!active_[s] && !multicast.has_news() && !multicast.deliverable()) continue;
@@ -85,10 +89,11 @@ Result<bool> SubgroupScheduler::pass(fabric::Fabric& fabric, Stepper& stepper, T
   }
   SPINDRIFT_TRY(stepper.push(table_, fabric));
   for (const std::uint32_t s : warm_) {
-    if (!stepper.deliver(*multicasts_[s], policy_.turn)) continue;
+    if (!stepper.deliver(*multicasts_[s], pacer_.limits())) continue;
     active_[s] = true;
-    progress = true;
+    delivered = progress = true;
   }
+  pacer_.end_pass(delivered);
   cool_down();
   return progress;
 }

@@ -1,6 +1,6 @@
 // The subgroups of one view at one member, and which of them a pass looks at: of many subgroups with few busy ones, a pass
-// costs what the busy ones cost. Each of these has one turn in it, of `Policy::turn` and what its receivers have room for
-// (`publish_bytes`). Pure; stepped by the poller.
+// costs what the busy ones cost. Each of these has one turn in it, of `Policy::turn`, or less where handlers are slow
+// (turn_pacer.hpp), and what its receivers have room for (`publish_bytes`). Pure; stepped by the poller.
 //
 // The invariant to remember: acknowledgements are pushed before the upcalls, so that a slow handler holds up nobody's
 // stability; what the upcalls advance goes out with the next pass, which follows at once.
@@ -17,6 +17,7 @@
 #include <spindrift/core/result.hpp>
 #include <spindrift/fabric/fabric.hpp>
 #include <spindrift/smc/multicast.hpp>
+#include <spindrift/smc/turn_pacer.hpp>
 #include <spindrift/sst/table.hpp>
 
 namespace spindrift::smc {
@@ -80,6 +81,8 @@ class SubgroupScheduler {
   std::size_t next_cold_ = 0;
   std::vector<std::vector<std::uint64_t>> activity_seen_;  // by rank, by activity word
   bool holds_back_ = false;
+  TurnPacer pacer_;
+  std::size_t own_subgroups_ = 0;  // in which this member is
 };
 
 }  // namespace spindrift::smc

@@ -42,6 +42,8 @@ struct Node final : DeliverySink, Stepper {
   void on_delivery(SubgroupId subgroup, std::span<const Delivery> batch) override {
     delivered[subgroup.value()] += batch.size();
     for (const Delivery& each : batch) ++delivered_of[each.sender.value()];
+    now += message_cost * batch.size();
+    batch_longest = std::max(batch_longest, batch.size());
   }
   void on_space(SubgroupId) override {}
   [[nodiscard]] bool accepts(SubgroupId subgroup) const override { return subgroup != closed; }
@@ -70,6 +72,8 @@ struct Node final : DeliverySink, Stepper {
   CounterBlock counters;
   NullFabric fabric;
   Time now{};
+  Duration message_cost{};  // of its handler
+  std::size_t batch_longest = 0;
   std::map<std::uint32_t, std::uint64_t> delivered;     // by subgroup
   std::map<std::uint32_t, std::uint64_t> delivered_of;  // by sender
   std::map<std::uint32_t, std::uint32_t> stepped;       // by subgroup, in the last run
