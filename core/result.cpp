@@ -17,6 +17,7 @@ std::string_view to_string(ErrorKind kind) noexcept {
     case ErrorKind::no_majority: return "no majority";
     case ErrorKind::member_lost: return "member lost";
     case ErrorKind::group_closed: return "group closed";
+    case ErrorKind::lagging: return "lagging";
     case ErrorKind::handler_failed: return "handler failed";
     case ErrorKind::would_block: return "would block";
     case ErrorKind::timed_out: return "timed out";

@@ -24,6 +24,7 @@ enum class ErrorKind {
   no_majority,    ///< less than a majority of the view is left here; the rest may go on without us, so we must not
   member_lost,    ///< a member died before it could answer
   group_closed,   ///< the group is leaving or has left
+  lagging,        ///< this member's handler was behind for too long, and by [SPINDRIFT] lagging_member it ended
   handler_failed, ///< a handler of the application threw, which ended this member
   would_block,    ///< no space now and the caller asked not to wait
   timed_out,      ///< others did not come in the configured time

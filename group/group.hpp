@@ -88,7 +88,8 @@ class Subgroup {
   /// exception goes on. Returns when the message is on its way; delivery here and elsewhere follows in order, if need be in
   /// a later view. A change of the view waits for `build` to return. Throws: bad_argument (too large, not a sender),
   /// would_block (from a handler), group_closed (this member leaves or has left), and what ended it otherwise: removed,
-  /// no_majority, handler_failed (a handler threw), resource.
+  /// no_majority, lagging (its handlers were behind, and [SPINDRIFT] lagging_member is remove), handler_failed (a handler
+  /// threw), resource.
   template <class Build>
   void send(std::uint64_t bytes, Build&& build) {
     fill(reserve(bytes), build);
@@ -224,9 +225,9 @@ class Group {
   /// go on without this one, and this returns. Waits for the handlers of all members of its subgroups; the log says for
   /// whom, if that takes long. What would still be delivered here in a subgroup without on_delivery is discarded, so that a
   /// program which gives up before it has set its handlers holds up nobody. Returns at once if this member has left already.
-  /// Throws what ended this member if that came first: removed, no_majority, handler_failed (a handler threw), resource,
-  /// refused, unsupported or bad_input (a replicated object could not take its subgroup's state, so that this member left);
-  /// and bad_argument from a handler, whose return it would wait for.
+  /// Throws what ended this member if that came first: removed, no_majority, lagging, handler_failed (a handler threw),
+  /// resource, refused, unsupported or bad_input (a replicated object could not take its subgroup's state, so that this
+  /// member left); and bad_argument from a handler, whose return it would wait for.
   void leave();
 
   /// Blocks until this member has left: returns after a graceful leave. Throws as `leave`.

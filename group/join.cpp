@@ -153,6 +153,8 @@ views::MemberOptions GroupCore::member_options(const View& everybody, const grou
   options.stepper = probe.stepper;
   options.suspect_after = config_.suspect_after();
   options.partition_safety = !config_.partitioning_safety_disabled();
+  if (config_.text("SPINDRIFT", "lagging_member") == "remove")
+    options.lagging_after = std::chrono::milliseconds(config_.integer("SPINDRIFT", "lagging_after_ms"));
   options.backlog_bytes_max = config_.state_buffer_bytes();
   return options;
 }

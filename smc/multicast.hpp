@@ -93,6 +93,10 @@ class Multicast {
   /// Whether something waits for `deliver`, perhaps only for the sink to accept it.
   [[nodiscard]] bool deliverable() const noexcept { return !fault() && !wedged_ && delivery_.waiting(); }
 
+  /// Messages, nulls included, that could be delivered so far, and those of them that were handed over; of all senders.
+  [[nodiscard]] std::uint64_t deliverable_count() const noexcept { return delivery_.deliverable_count(); }
+  [[nodiscard]] std::uint64_t delivered_count() const noexcept { return delivery_.delivered_count(); }
+
   // The end of a view. After `wedge` neither half of a pass is run any more.
 
   /// Ends sending and receiving: what was received so far is final, and written to the own row for everybody. Unordered:

@@ -38,6 +38,7 @@ ExitCode exit_code_of(ErrorKind kind) noexcept {
     case ErrorKind::bad_config:
     case ErrorKind::bad_argument: return ExitCode::usage;
     case ErrorKind::bad_input:
+    case ErrorKind::lagging:
     case ErrorKind::handler_failed: return ExitCode::failure;
     case ErrorKind::refused: return ExitCode::refused;
     case ErrorKind::removed: return ExitCode::removed;

@@ -6,8 +6,12 @@
 
 namespace spindrift::views {
 
-Deliveries::Deliveries(NodeId self, std::size_t subgroups, std::uint64_t bytes_max, Upcalls& upcalls)
-    : self_(self), upcalls_(upcalls), backlogs_(subgroups, KeptDeliveries(bytes_max)), own_unloaded_(subgroups) {}
+Deliveries::Deliveries(NodeId self, std::size_t subgroups, std::uint64_t bytes_max, Upcalls& upcalls, Duration lagging_after)
+    : self_(self),
+      upcalls_(upcalls),
+      backlogs_(subgroups, KeptDeliveries(bytes_max)),
+      lag_(lagging_after),
+      own_unloaded_(subgroups) {}
 
 void Deliveries::on_delivery(SubgroupId id, std::span<const Delivery> batch) {
   KeptDeliveries& backlog = backlogs_[id.value()];
@@ -26,6 +30,7 @@ bool Deliveries::accepts(SubgroupId id) const {
 
 void Deliveries::begin_view(const View& view, const std::vector<RankSet>& loaded, std::span<const NodeId> joined) {
   state_ = State::keeping;
+  lag_.begin_view(backlogs_.size());
   const Rank rank = *view.rank_of(self_);
   for (std::uint32_t s = 0; s < backlogs_.size(); ++s) {
     const SubgroupId id(s);
@@ -52,6 +57,20 @@ bool Deliveries::end_loading(SubgroupId id, std::span<const std::byte> kept_at_s
   own_unloaded_[id.value()] = 0;
   backlog.end_loading();
   return true;
+}
+
+std::optional<Deliveries::Lag> Deliveries::find_lag(std::span<const std::unique_ptr<smc::Multicast>> multicasts, Time now) {
+  if (!lag_.due(now)) return std::nullopt;
+  lag_.begin_look(now);
+  for (std::uint32_t s = 0; s < multicasts.size(); ++s) {
+    const SubgroupId id(s);
+    if (multicasts[s] == nullptr || loading(id) || upcalls_.state_at_work(id)) {
+      lag_.pass_over(id);
+    } else if (const auto waited = lag_.look(id, multicasts[s]->deliverable_count(), multicasts[s]->delivered_count())) {
+      return Lag{id, *waited};
+    }
+  }
+  return std::nullopt;
 }
 
 bool Deliveries::flush() {

@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
@@ -16,6 +17,7 @@
 #include <spindrift/core/view.hpp>
 #include <spindrift/smc/multicast.hpp>
 #include <spindrift/views/kept_deliveries.hpp>
+#include <spindrift/views/lag_watch.hpp>
 #include <spindrift/views/rank_set.hpp>
 #include <spindrift/views/upcalls.hpp>
 
@@ -24,7 +26,8 @@ namespace spindrift::views {
 class Deliveries final : public smc::DeliverySink {
  public:
   /// Up to `bytes_max` bytes of each subgroup wait; more only at the end of a view. `upcalls` outlives this object.
-  Deliveries(NodeId self, std::size_t subgroups, std::uint64_t bytes_max, Upcalls& upcalls);
+  /// `lagging_after`: see LagWatch.
+  Deliveries(NodeId self, std::size_t subgroups, std::uint64_t bytes_max, Upcalls& upcalls, Duration lagging_after = {});
 
   void on_delivery(SubgroupId id, std::span<const Delivery> batch) override;
   void on_space(SubgroupId id) override { upcalls_.on_space(id); }
@@ -38,6 +41,17 @@ class Deliveries final : public smc::DeliverySink {
   /// The state is here, and this waited at its source. False, and nothing changed: the bytes are impossible.
   [[nodiscard]] bool end_loading(SubgroupId id, std::span<const std::byte> kept_at_source);
   [[nodiscard]] bool loading(SubgroupId id) const { return backlogs_[id.value()].loading(); }
+
+  /// A subgroup with a message that waits for this member's application for too long.
+  struct Lag {
+    SubgroupId subgroup;
+    Duration waited{};
+  };
+  /// Behind a pass over the multicasts of the present view, by subgroup: finds one, if a look is due. A subgroup whose state
+  /// is on its way, or at work, is not judged.
+  [[nodiscard]] std::optional<Lag> find_lag(std::span<const std::unique_ptr<smc::Multicast>> multicasts, Time now);
+  /// When it is to be called next; never: as late as anything else calls for a pass.
+  [[nodiscard]] Time next_look_for_lag() const noexcept { return lag_.judges() ? lag_.next_look() : never; }
 
   /// Hands over what the application takes by now, a batch per subgroup; true if it did.
   bool flush();
@@ -62,6 +76,7 @@ class Deliveries final : public smc::DeliverySink {
   Upcalls& upcalls_;
   State state_ = State::through;
   std::vector<KeptDeliveries> backlogs_;               // by subgroup
+  LagWatch lag_;
   std::vector<std::uint64_t> own_unloaded_;  // by subgroup: own messages in the state that is on its way
 };
 

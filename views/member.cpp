@@ -2,6 +2,7 @@
 #include <spindrift/views/member.hpp>
 
 #include <algorithm>
+#include <chrono>
 
 #include <spindrift/core/check.hpp>
 #include <spindrift/core/log.hpp>
@@ -38,6 +39,15 @@ Removal removal_of(NodeId node, Rank rank, const Epoch& old) {
   const ViewChange::Suspicion* const why = suspicion_of(old.change(), rank);
   if (why == nullptr) return {node, "another member suspected it", std::nullopt};
   return {node, why->reason, old.view().members[why->by.value()]};
+}
+
+Error lagging_error(const Deliveries::Lag& lag, const Epoch& present) {
+  const auto waited = std::chrono::duration_cast<std::chrono::milliseconds>(lag.waited).count();
+  return Error(ErrorKind::lagging, "this member ends because it lags: a message of subgroup " +
+                                       present.view().subgroup(lag.subgroup).name + " has waited for its handler for " +
+                                       std::to_string(waited) + " ms")
+      .fix("let the handler return sooner or do its work elsewhere, raise [SPINDRIFT] lagging_after_ms, or let everybody "
+           "wait with lagging_member = wait; then start this node again");
 }
 
 // The word of this member's leader, or of many members, is the group's; that of few may be theirs alone.
@@ -110,7 +120,7 @@ Member::Member(MemberOptions options, fabric::Fabric& fabric, Upcalls& upcalls, 
       links_({options_.self, options_.incarnation}, options_.roster, options_.identity, shapes_, fabric, founding_),
       watch_(options_.suspect_after),
       sends_(shapes_.size(), upcalls),
-      deliveries_(options_.self, shapes_.size(), options_.backlog_bytes_max, upcalls),
+      deliveries_(options_.self, shapes_.size(), options_.backlog_bytes_max, upcalls, options_.lagging_after),
       transfers_(options_.self, upcalls),
       installation_(
           {options_.self, shapes_.size(), policy_of(options_, fabric), options_.partition_safety}, fabric,
@@ -300,6 +310,10 @@ bool Member::run(Time now) {
     fail(std::move(ran).error());
     return true;
   }
+  if (const auto lag = deliveries_.find_lag(present.running().multicasts(), now)) {
+    fail(lagging_error(*lag, present));
+    return true;
+  }
   present.suspect_faulty();
   links_.revoke(present.change().suspicions());
   settle_links();
@@ -361,10 +375,11 @@ bool Member::advance_leave() {
 }
 
 Time Member::next_wake() const {
-  if (epoch() == nullptr || !watch_.judges()) return never;
+  const Time lag = state_ == MemberState::active ? deliveries_.next_look_for_lag() : never;
+  if (epoch() == nullptr || !watch_.judges()) return lag;
   const bool departing = state_ == MemberState::departing;
   const Time next = departing ? departing_since_ + watch_.patience() : watch_.next_verdict(epoch()->change().suspected());
-  return std::min(watch_.next_beat(), next);
+  return std::min({watch_.next_beat(), next, lag});
 }
 
 void Member::push() {

@@ -51,6 +51,9 @@ struct MemberOptions {
   std::shared_ptr<smc::Stepper> stepper = std::make_shared<smc::Stepper>();  ///< how multicasts are stepped
   Duration suspect_after{};                        ///< without a sign of life; 0: silence is no ground for suspicion
   bool partition_safety = true;                    ///< go on with a majority only
+  /// A message that this member could deliver may wait so long for its own application, which is behind; then it ends. 0: as
+  /// long as it takes.
+  Duration lagging_after{};
   std::uint64_t backlog_bytes_max = 64ULL << 20U;  ///< per subgroup, of deliveries kept while its state is on the way
 };
 

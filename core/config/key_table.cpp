@@ -131,6 +131,16 @@ constexpr Key table[] = {
      "How long a handler may hold up everybody: on the poller's thread, or on a thread of its own while a view is to end. A "
      "member whose handler takes longer ends with an error that says so. 0: they wait as long as it takes.",
      0, 86'400'000, "milliseconds"},
+    choice_of({"SPINDRIFT", "lagging_member", choice, node, "wait",
+               "What becomes of this member when its own handlers are behind, for which all senders wait before long. wait: "
+               "everybody waits. remove: once a message has waited for lagging_after_ms for its handler, this member ends "
+               "with an error that names the subgroup, and the others go on."},
+              "wait|remove"),
+    {"SPINDRIFT", "lagging_after_ms", integer, node, "10000",
+     "With lagging_member = remove: how long a message that this member could deliver may wait for its handler, or for "
+     "on_delivery to be set. Time in which this process did not run does not count; a message that lags is found after "
+     "twice as long at the latest.",
+     100, 86'400'000, "milliseconds"},
     {"SPINDRIFT", "state_buffer_size", integer, node, "64 MiB",
      "Most bytes of messages that this member keeps while the state of a group that it joins is on the way; with more, it "
      "gives up joining.",

@@ -198,6 +198,36 @@ TEST_CASE("a member whose handler is stuck while a view is to end ends by itself
   groups[3]->leave();
 }
 
+TEST_CASE("a member that nobody is to wait for ends when its handler is behind, names the subgroup, and the others go on") {
+  GroupFixture fixture;
+  std::promise<void> begun;
+  std::promise<void> release;
+  auto groups = fixture.join_from(0, 3, "join_timeout_ms = 20000\nlagging_member = remove\nlagging_after_ms = 200\n");
+  groups[0]->subgroup("orders").on_delivery(
+      [&, first = true](std::span<const Delivery>) mutable {
+        if (!std::exchange(first, false)) return;
+        begun.set_value();
+        release.get_future().wait();
+      },
+      HandlerThread::own);
+  for (unsigned i = 1; i < 3; ++i) groups[i]->subgroup("orders").on_delivery([](auto) {});
+  for (auto& group : groups) group->subgroup("ticks").on_delivery([](auto) {});
+  groups[1]->subgroup("orders").send("one");
+  begun.get_future().wait();
+  groups[1]->subgroup("orders").send("two");  // which waits for the handler
+  try {
+    groups[0]->wait();
+    FAIL("the group goes on");
+  } catch (const Exception& failure) {
+    CHECK(failure.error().kind() == ErrorKind::lagging);
+    CHECK_THAT(failure.what(), Contains("subgroup orders") && Contains("lagging_after_ms") && Contains("lagging_member"));
+  }
+  release.set_value();
+  groups[0].reset();
+  groups[1]->leave();
+  groups[2]->leave();
+}
+
 TEST_CASE("what a handler throws on its own thread ends its member, with its words everywhere") {
   GroupFixture fixture;
   auto groups = fixture.join(2);

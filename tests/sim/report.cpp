@@ -51,6 +51,7 @@ std::string_view to_string(Probe probe) noexcept {
     case Probe::zombie_write: return "zombie write after eviction";
     case Probe::change_while_installing: return "view changed while installing";
     case Probe::upcall_threw: return "upcall threw";
+    case Probe::ended_for_lag: return "member ended because it lagged";
     case Probe::stopped_by_its_application: return "member stopped by its application";
     case Probe::cut_link: return "link cut";
     case Probe::partition_healed: return "partition healed";

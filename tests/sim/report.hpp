@@ -61,6 +61,7 @@ enum class Probe : std::uint32_t {
   zombie_write,
   change_while_installing,
   upcall_threw,
+  ended_for_lag,
   stopped_by_its_application,
   cut_link,
   partition_healed,

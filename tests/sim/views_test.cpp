@@ -76,6 +76,21 @@ TEST_CASE("more members that are gone than links broke are found (V14)") {
   CHECK(fleet.report().violation()->invariant == "V14");
 }
 
+TEST_CASE("a member that ends for lag although its application took everything is found (V15)") {
+  REQUIRE(log::set_levels("off").ok());
+  for (const bool told_to : {true, false}) {
+    Plan plan = two_that_found();
+    if (told_to) plan.nodes[0].lagging_after = 1'000'000'000;
+    Fleet fleet(plan);
+    fleet.set_meddler([](Fleet&, std::uint32_t process, views::Member& member) {
+      if (process == 0 && member.state() == views::MemberState::active) member.stop(Error(ErrorKind::lagging, "planted"));
+    });
+    fleet.run();
+    REQUIRE(fleet.report().violation());
+    CHECK(fleet.report().violation()->invariant == "V15");
+  }
+}
+
 TEST_CASE("a run notices a second delivery, a wrong view, and a message that never comes") {
   CHECK(found_in_run([](Fleet& fleet, bool& planted) {
           fleet.set_tamper([&planted](Fleet& at, std::uint32_t, std::uint32_t subgroup, std::vector<Delivery>& batch) {

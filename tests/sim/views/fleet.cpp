@@ -159,6 +159,7 @@ void Fleet::launch(Process& process) {
   options.stepper = smc::stepper_of(plan_.policy);
   options.suspect_after = Duration(plan_.suspect_after);
   options.partition_safety = plan_.partition_safety;
+  if (process.index_ < plan_.nodes.size()) options.lagging_after = Duration(plan_.nodes[process.node_].lagging_after);
   SimFabric& endpoint = network_.endpoint(process.index_);
   if (auto listening = endpoint.listen({NodeId(process.node_), {}}); !listening) {
     return report_.violate("L1", listening.error().to_string());

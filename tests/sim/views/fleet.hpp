@@ -132,6 +132,7 @@ class Fleet final : public Handler, public NetworkListener {
   void check_majority(const Process& process);
   void check_cost_of_links();
   void note_failure(const Process& process);
+  void check_lag(const Process& process);
   void note_transfers(const Process& process);
 
   // fleet_liveness.cpp

@@ -312,6 +312,14 @@ void Fleet::check_cost_of_links() {
                              " links broke");
 }
 
+// V15: a member ends for lag only if it was told to, and its application has kept it waiting.
+void Fleet::check_lag(const Process& process) {
+  report_.hit(Probe::ended_for_lag);
+  if (process.kept_waiting_ && plan_.nodes[process.node_].lagging_after > 0) return;
+  report_.violate("V15", "node " + std::to_string(process.node_) + " ended for lag, and " +
+                             (process.kept_waiting_ ? "was to wait" : "its application took everything at once"));
+}
+
 void Fleet::note_failure(const Process& process) {
   check_cost_of_links();
   const Error& error = *process.member_->failure();
@@ -320,6 +328,7 @@ void Fleet::note_failure(const Process& process) {
     if (!plan_.storm) check_majority(process);
   }
   if (error.kind() == ErrorKind::removed) report_.hit(Probe::was_removed);
+  if (error.kind() == ErrorKind::lagging) check_lag(process);
   if (error.kind() != ErrorKind::refused) return;
   if (plan_.nodes[process.node_].imposter) return report_.hit(Probe::imposter_refused);
   const bool imposters =

@@ -90,6 +90,8 @@ void Fleet::check_proposal(const Process& process) {
 // member is a lost wake-up.
 void Fleet::check_prompt(const Process& process, Ticks since) {
   if (process.state_ != MemberState::active) return;
+  // A member that lags ends when its time is over, which wakes it by itself.
+  if (const auto& failure = process.member_->failure(); failure && failure->kind() == ErrorKind::lagging) return;
   if (process.member_->epoch()->change().state() != views::ViewChange::State::steady) return;
   if (scheduler_.now() <= unheard_until_) return;
   const FabricOptions& fabric = plan_.fabric;

@@ -94,6 +94,7 @@ bool calm_down(Striker& striker) {
     const NodePlan node = striker.plan().nodes[i];  // an attempt replaces the plan
     if (node.busy_in_1000 > 0) any |= striker.attempt([&](Plan& plan) { plan.nodes[i].busy_in_1000 = 0; });
     if (node.refusals_in_1000 > 0) any |= striker.attempt([&](Plan& plan) { plan.nodes[i].refusals_in_1000 = 0; });
+    if (node.lagging_after > 0) any |= striker.attempt([&](Plan& plan) { plan.nodes[i].lagging_after = 0; });
     if (node.throws_after > 0) any |= striker.attempt([&](Plan& plan) { plan.nodes[i].throws_after = 0; });
     if (node.echoes > 0) any |= striker.attempt([&](Plan& plan) { plan.nodes[i].echoes = 0; });
   }

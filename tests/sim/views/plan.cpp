@@ -276,12 +276,26 @@ void draw_missing_link(std::uint64_t seed, Plan& plan) {
   plan.faults_end = std::max(plan.faults_end, at + 100'000);
 }
 
+// Nodes whose application is to fail: some are patient with it, and end when it takes nothing for too long.
+void draw_lag(std::uint64_t seed, Plan& plan) {
+  Random random(seed, Purpose::lag);
+  for (NodePlan& node : plan.nodes) {
+    if (node.throws_after == 0 || !random.chance(1, 2)) continue;
+    node.throws_after = 0;
+    node.lagging_after = static_cast<Ticks>(random.spread(20'000, 2'000'000));
+    node.refusals_in_1000 = 200;
+    node.refusal_ns_max = 4 * node.lagging_after;
+  }
+}
+
 // Links break between members that are all well, and hosts sleep so shortly that nobody is given up for it. At most as many
 // break as a minority has members, so that the group can go on; often many of one member, and all of one cause.
 void draw_broken_links(std::uint64_t seed, Plan& plan) {
   Random random(seed, Purpose::breaks);
   const auto nodes = static_cast<std::uint32_t>(plan.nodes.size());
-  const auto different = [](const NodePlan& node) { return node.imposter || node.throws_after > 0; };
+  const auto different = [](const NodePlan& node) {
+    return node.imposter || node.throws_after > 0 || node.lagging_after > 0;
+  };
   const bool fit = nodes >= 3 && plan.suspect_after > 0 && !plan.storm &&
                    std::none_of(plan.nodes.begin(), plan.nodes.end(), different);
   if (!fit || !random.chance(1, 8)) return;
@@ -383,6 +397,7 @@ Plan Plan::of(std::uint64_t seed) {
   draw_senders(random, plan);
   if (random.chance(1, 6)) draw_restarts(random, plan);
   draw_missing_link(seed, plan);
+  draw_lag(seed, plan);
   draw_broken_links(seed, plan);
   std::stable_sort(plan.actions.begin(), plan.actions.end(), [](const Action& a, const Action& b) { return a.at < b.at; });
   return plan;

@@ -36,6 +36,7 @@ struct NodePlan {
   Ticks late_ns_max = 0;           ///< after its start the application takes nothing for so long
   std::uint64_t echoes = 0;        ///< messages sent from inside upcalls, by each process
   std::uint64_t throws_after = 0;  ///< the first process's application throws in this upcall; 0: never
+  Ticks lagging_after = 0;         ///< the first process ends when a message waits so long for its application; 0: never
   bool imposter = false;           ///< its config differs
   Ticks lingers_ns_max = 1;        ///< from the end of its member to the end of the process
 };

@@ -58,6 +58,7 @@ std::string Plan::describe() const {
             std::to_string(node.busy_ns_max) + ", states " + std::to_string(node.state_ns_max) + ", late " +
             std::to_string(node.late_ns_max) +
             (node.throws_after > 0 ? ", throws after " + std::to_string(node.throws_after) : "") +
+            (node.lagging_after > 0 ? ", lagging after " + std::to_string(node.lagging_after) : "") +
             (node.imposter ? ", imposter" : "");
   }
   for (const SubgroupPlan& subgroup : subgroups) {

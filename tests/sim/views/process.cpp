@@ -172,6 +172,7 @@ void Process::on_space(SubgroupId id) {
 bool Process::accepts(SubgroupId id) const {
   const bool takes = accepting_[id.value()] && !state_at_work(id);
   if (!takes) fleet_.history_.on_refused(index_, id.value());
+  if (!takes || busy(id)) kept_waiting_ = true;
   return takes && !busy(id);
 }
 

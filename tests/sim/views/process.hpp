@@ -95,6 +95,7 @@ class Process final : public views::Upcalls {
   bool step_scheduled_ = false;
   bool in_step_ = false;
   Ticks paused_until_ = 0;
+  mutable bool kept_waiting_ = false;  ///< its application has not taken messages when it was asked
   bool works_ = false;  ///< shows that it lives although it is paused
   Time wake_at_ = never;
   std::uint64_t steps_ = 0;

@@ -130,6 +130,8 @@ class Player {
       NodePlan& busy = plan_.nodes.at(node(word(words, 1)));
       busy.busy_in_1000 = 1000;
       busy.busy_ns_max = ticks_of(word(words, 2));
+    } else if (words[0] == "lagging") {  // lagging NODE TIME
+      plan_.nodes.at(node(word(words, 1))).lagging_after = ticks_of(word(words, 2));
     } else if (words[0] == "states") {
       plan_.nodes.at(node(word(words, 1))).state_ns_max = ticks_of(word(words, 2));
     } else if (words[0] == "state") {
