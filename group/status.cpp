@@ -46,7 +46,10 @@ Json to_json(const std::vector<NodeId>& nodes) {
 
 Json to_json(const MemberStatus::Change& change) {
   Json failed = Json::array();
-  for (const views::Removal& each : change.failed) failed.push_back({{"node", each.node.value()}, {"reason", each.reason}});
+  for (const views::Removal& each : change.failed) {
+    failed.push_back(
+        {{"node", each.node.value()}, {"reason", each.reason}, {"by", each.by ? Json(each.by->value()) : Json()}});
+  }
   return {{"view", change.view.value()},      {"at_ms", change.at_ms},        {"members", to_json(change.members)},
           {"joined", to_json(change.joined)}, {"left", to_json(change.left)}, {"failed", failed}};
 }
@@ -69,6 +72,7 @@ std::string text_of(const MemberStatus& status) {
             {"process_started", status.process_started},
             {"partition_safety", status.partition_safety},
             {"state", status.state},
+            {"state_since_ms", status.state_since_ms},
             {"view", status.view ? Json(status.view->value()) : Json()},
             {"end", Json()},
             {"began_ms", status.began_ms},
@@ -158,7 +162,8 @@ MemberStatus::Change change_from(const Json& json) {
                         .failed = {}};
   for (const Json& each : fields.list("failed", member_count_max)) {
     const Fields removal(each, "a removal");
-    change.failed.push_back({removal.node("node"), removal.text("reason")});
+    change.failed.push_back({removal.node("node"), removal.text("reason"), {}});
+    if (!removal.any("by").is_null()) change.failed.back().by = removal.node("by");
   }
   return change;
 }
@@ -193,6 +198,7 @@ MemberStatus status_from(const Json& json) {
   status.process_started = fields.number("process_started");
   status.partition_safety = fields.flag("partition_safety");
   status.state = fields.text("state");
+  status.state_since_ms = fields.number("state_since_ms");
   if (!names_a_state(status.state)) throw Broken{"the file: state is none that a member can be in"};
   if (!fields.any("view").is_null()) status.view = ViewId(fields.number("view"));
   for (const Json& each : fields.list("members", member_count_max)) {
@@ -300,6 +306,7 @@ std::uint64_t wall_clock_ms() {
 }
 
 StatusKeeper::StatusKeeper(std::string path, MemberStatus first) : path_(std::move(path)), status_(std::move(first)) {
+  status_.state_since_ms = wall_clock_ms();
   write();
 }
 
@@ -328,6 +335,7 @@ void StatusKeeper::on_view(const views::NewView& news, std::uint64_t now_ms) {
 void StatusKeeper::on_state(std::string state, std::optional<MemberStatus::End> end) {
   if (state == status_.state) return;
   status_.state = std::move(state);
+  status_.state_since_ms = wall_clock_ms();
   waits_for_.clear();
   status_.end = std::move(end);
   block_subgroups();

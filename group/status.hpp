@@ -64,6 +64,7 @@ struct MemberStatus {
       0;  ///< by the kernel's count, so that a later process of the same id is another; 0: unknown
   bool partition_safety = true;
   std::string state;                 ///< a MemberState's name
+  std::uint64_t state_since_ms = 0;  ///< wall clock: since when it is in that state
   std::optional<ViewId> view;        ///< none before the first
   std::vector<MemberEntry> members;  ///< by rank
   std::vector<SubgroupEntry> subgroups;

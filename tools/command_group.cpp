@@ -156,16 +156,48 @@ std::string what_others_said(const std::vector<Departure>& departures, NodeId no
   return said;
 }
 
-Explanation explain(const Departure& departure) {
-  return {{{"kind", departure.failed ? "removed" : "left"},
-           {"node", departure.node},
-           {"view", departure.view},
-           {"reason", departure.reason},
-           {"says", departure.witnesses},
-           {"at_ms", departure.at_ms}},
-          fmt::format("{} view {}: node {} {}; says node {}", time_text(departure.at_ms), departure.view,
-                      departure.node, departure.failed ? "was removed: " + departure.reason : "left",
-                      listed(departure.witnesses))};
+/// The words of the other side: of the node that was removed, as far as its status is here and of the same start.
+std::string last_words(const GroupReport& report, NodeId node) {
+  for (const NodeReport& each : report.nodes) {
+    if (each.status.node != node || !each.status.end || !report.of_newest_founding(each.status)) continue;
+    return each.status.end->reason.empty() ? each.status.end->kind : each.status.end->reason;
+  }
+  return {};
+}
+
+/// The one whose finding it was, and who saw it otherwise: a link that broke is told of by both ends, and by a third.
+std::string testimonies_of(const Departure& departure) {
+  std::string text;
+  if (departure.testimonies.empty()) return text;
+  if (const auto by = departure.testimonies.front().by)
+    text = fmt::format(", found by node {}{}", *by, *by == departure.testimonies.front().witness ? " itself" : "");
+  for (const Testimony& each : departure.testimonies) {
+    if (!each.reason.empty() && each.reason != departure.reason)
+      text += fmt::format("; node {} says: {}", each.witness, each.reason);
+  }
+  return text;
+}
+
+Explanation explain(const Departure& departure, const GroupReport& report) {
+  Json json{{"kind", departure.failed ? "removed" : "left"},
+            {"node", departure.node},
+            {"view", departure.view},
+            {"reason", departure.reason},
+            {"says", departure.witnesses},
+            {"at_ms", departure.at_ms}};
+  const std::string start = fmt::format("{} view {}: node {} ", time_text(departure.at_ms), departure.view, departure.node);
+  if (!departure.failed) return {json, start + "left; says node " + listed(departure.witnesses)};
+  const std::string words = last_words(report, departure.node);
+  json["last_words"] = words;
+  json["testimonies"] = Json::array();
+  for (const Testimony& each : departure.testimonies) {
+    json["testimonies"].push_back(
+        {{"node", each.witness}, {"reason", each.reason}, {"by", each.by ? Json(each.by->value()) : Json()}});
+  }
+  return {json, fmt::format("{}was removed: {}{}{}; says node {}", start,
+                            departure.reason.empty() ? "nobody here knows why" : departure.reason,
+                            testimonies_of(departure), words.empty() ? "" : "; its own last words: " + words,
+                            listed(departure.witnesses))};
 }
 
 Explanation explain_death(const NodeReport& node, const std::vector<Departure>& departures) {
@@ -192,12 +224,28 @@ Explanation explain_absence(const NodeReport& node) {
           fmt::format("node {} is gone: process {} ended before it was in a view", id, node.status.process)};
 }
 
-Explanation explain_end(const NodeReport& node) {
+/// The step that an end of that kind calls for, as a command where it is one.
+std::string next_step(const MemberStatus::End& end, NodeId id) {
+  if (end.kind == "left" || end.kind == "interrupted") return {};
+  if (end.kind == "bad config" || end.kind == "refused")
+    return fmt::format("; fix: spindrift doctor --config FILE --id {}", id);
+  if (end.kind == "no majority") return "; fix: see to the others or the network, then start it again";
+  return fmt::format("; fix: start it again, as by spindrift node --config FILE --id {}", id);
+}
+
+Explanation explain_end(const NodeReport& node, bool of_newest_founding) {
   const NodeId id = node.status.node;
   const MemberStatus::End& end = *node.status.end;
   return {{{"kind", "ended"}, {"node", id}, {"end", end.kind}, {"reason", end.reason}, {"at_ms", end.at_ms}},
-          fmt::format("{} node {} ended: {}{}", time_text(end.at_ms), id, end.kind,
-                      end.reason.empty() ? "" : ": " + end.reason)};
+          fmt::format("{} node {} ended{}: {}{}{}", time_text(end.at_ms), id,
+                      of_newest_founding ? "" : ", of an earlier founding", end.kind,
+                      end.reason.empty() ? "" : ": " + end.reason,
+                      end.reason.find("; fix: ") == std::string::npos ? next_step(end, id) : "")};
+}
+
+/// A majority, or the applications of others, are waited for since then.
+std::string changing_since(const MemberStatus& status) {
+  return status.state == "active" ? "" : fmt::format(" (it is {} since {})", status.state, time_text(status.state_since_ms));
 }
 
 Explanation explain_blocked(const NodeReport& node, const MemberStatus::SubgroupEntry& subgroup) {
@@ -206,9 +254,10 @@ Explanation explain_blocked(const NodeReport& node, const MemberStatus::Subgroup
   return {{{"kind", inadequate ? "inadequate" : "blocked"},
            {"node", id},
            {"subgroup", subgroup.name},
-           {"reason", subgroup.blocked}},
-          fmt::format("node {}: {} in subgroup {}: {}", id, inadequate ? "nobody can send" : "sends are not possible",
-                      subgroup.name, subgroup.blocked)};
+           {"reason", subgroup.blocked},
+           {"at_ms", node.status.state_since_ms}},
+          fmt::format("node {}: {} in subgroup {}: {}{}", id, inadequate ? "nobody can send" : "sends are not possible",
+                      subgroup.name, subgroup.blocked, changing_since(node.status))};
 }
 
 Explanation explain_looking(const NodeReport& node) {
@@ -245,12 +294,13 @@ Explanation explain_sends(const NodeReport& node) {
 std::vector<Explanation> explanations_of(const GroupReport& report) {
   const std::vector<Departure> departures = report.departures();
   std::vector<Explanation> explanations;
-  for (const Departure& departure : departures) explanations.push_back(explain(departure));
+  for (const Departure& departure : departures) explanations.push_back(explain(departure, report));
   for (const NodeReport& node : report.nodes) {
     if (node.condition == NodeReport::Condition::gone) explanations.push_back(explain_absence(node));
     if (node.condition == NodeReport::Condition::died) explanations.push_back(explain_death(node, departures));
     if (node.condition == NodeReport::Condition::removed) explanations.push_back(explain_removal(node, departures));
-    if (node.condition == NodeReport::Condition::ended) explanations.push_back(explain_end(node));
+    if (node.condition == NodeReport::Condition::ended)
+      explanations.push_back(explain_end(node, report.of_newest_founding(node.status)));
     if (node.condition != NodeReport::Condition::running) continue;
     if (!node.status.waits.group.empty()) explanations.push_back(explain_looking(node));
     if (!node.status.waits.leave.empty()) explanations.push_back(explain_leave(node));

@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
+#include <set>
 #include <tuple>
+#include <utility>
 
 #include <spindrift/core/runtime_path.hpp>
 
@@ -84,18 +86,47 @@ const group::MemberStatus* GroupReport::newest() const {
   return best == nullptr ? nullptr : &best->status;
 }
 
+// A process is in one founding all its life, so who has a member with the same incarnation is of the same one.
+bool GroupReport::of_newest_founding(const group::MemberStatus& status) const {
+  const group::MemberStatus* const first = newest();
+  if (first == nullptr || !status.view) return true;
+  std::set<std::pair<NodeId, std::uint64_t>> known;
+  std::vector<const group::MemberStatus*> left;
+  for (const NodeReport& node : nodes) {
+    if (node.status.view) left.push_back(&node.status);
+  }
+  const auto shares = [&](const group::MemberStatus* each) {
+    return each == first || known.contains({each->node, each->incarnation}) ||
+           std::any_of(each->members.begin(), each->members.end(),
+                       [&](const auto& member) { return known.contains({member.node, member.incarnation}); });
+  };
+  for (bool more = true; more;) {
+    const auto found = std::find_if(left.begin(), left.end(), shares);
+    more = found != left.end();
+    if (!more) break;
+    if (*found == &status || ((*found)->node == status.node && (*found)->incarnation == status.incarnation)) return true;
+    known.emplace((*found)->node, (*found)->incarnation);
+    for (const auto& member : (*found)->members) known.emplace(member.node, member.incarnation);
+    left.erase(found);
+  }
+  return false;
+}
+
 std::vector<Departure> GroupReport::departures() const {
   std::map<std::tuple<ViewId, NodeId, bool>, Departure> found;
   for (const NodeReport& node : nodes) {
+    if (!of_newest_founding(node.status)) continue;
     for (const group::MemberStatus::Change& change : node.status.changes) {
-      const auto note = [&](NodeId who, bool failed, const std::string& reason) {
+      const auto note = [&](NodeId who, bool failed, const std::string& reason) -> Departure& {
         Departure& departure = found[{change.view, who, failed}];
-        if (departure.witnesses.empty()) departure = {change.view, who, failed, reason, {}, change.at_ms};
+        if (departure.witnesses.empty()) departure = {change.view, who, failed, reason, {}, {}, change.at_ms};
         departure.witnesses.push_back(node.status.node);
         departure.at_ms = std::min(departure.at_ms, change.at_ms);
+        return departure;
       };
       for (const NodeId who : change.left) note(who, false, {});
-      for (const views::Removal& each : change.failed) note(each.node, true, each.reason);
+      for (const views::Removal& each : change.failed)
+        note(each.node, true, each.reason).testimonies.push_back({node.status.node, each.reason, each.by});
     }
   }
   std::vector<Departure> departures;

@@ -2,6 +2,7 @@
 // node vouches for the end of which.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,13 @@ struct NodeReport {
 /// In words: what it says of itself while it runs, else how it ended.
 [[nodiscard]] std::string condition_text(const NodeReport& node);
 
+/// A node's word on a removal.
+struct Testimony {
+  NodeId witness;
+  std::string reason;
+  std::optional<NodeId> by;  ///< whose finding it was, as far as the witness knows
+};
+
 /// A removal or a leave, seen by some nodes.
 struct Departure {
   ViewId view;  ///< the first one without the node
@@ -32,6 +40,7 @@ struct Departure {
   bool failed = false;
   std::string reason;  ///< of a failure, as the first witness has it
   std::vector<NodeId> witnesses;
+  std::vector<Testimony> testimonies;  ///< of a failure, by witness
   std::uint64_t at_ms = 0;
 };
 
@@ -42,8 +51,11 @@ struct GroupReport {
   [[nodiscard]] bool partition_safety() const;
   /// The status with the greatest view of a node that runs, else of any; null if nobody has seen a view.
   [[nodiscard]] const group::MemberStatus* newest() const;
-  /// Oldest first; one entry for the same event seen by several nodes.
+  /// Oldest first; one entry for the same event seen by several nodes. Those of the newest founding alone: an earlier one
+  /// has views of the same numbers.
   [[nodiscard]] std::vector<Departure> departures() const;
+  /// Whether that node's process was in the founding that `newest` is of, or in no view: it shared a view with one that was.
+  [[nodiscard]] bool of_newest_founding(const group::MemberStatus& status) const;
   /// Since when a member is in the group, by its earliest witness.
   [[nodiscard]] std::uint64_t since_ms(const group::MemberStatus::MemberEntry& member) const;
 };

@@ -35,6 +35,17 @@ Error removed_error(const Epoch& present, const std::string& by_whom) {
       .fix("start it again: it joins as a new incarnation");
 }
 
+/// The findings of a member that is removed: those on the other side of what broke.
+std::string own_accusations(const Epoch& present) {
+  std::string text;
+  for (const ViewChange::Suspicion& suspicion : present.change().suspicions()) {
+    if (suspicion.by != present.self() || suspicion.turned_away) continue;
+    text += (text.empty() ? "; it had itself accused node " : ", node ") +
+            std::to_string(present.view().members[suspicion.rank.value()].value()) + " (" + suspicion.reason + ")";
+  }
+  return text;
+}
+
 Removal removal_of(NodeId node, Rank rank, const Epoch& old) {
   const ViewChange::Suspicion* const why = suspicion_of(old.change(), rank);
   if (why == nullptr) return {node, "another member suspected it", std::nullopt};
@@ -330,7 +341,7 @@ bool Member::conclude(Time now) {
   Epoch& old = *epoch();
   const Decree& decree = old.change().decree();
   if (decree.failed.contains(old.self())) {
-    fail(removed_error(old, {}));
+    fail(removed_error(old, own_accusations(old)));
     return true;
   }
   if (state_ != MemberState::concluding) {

@@ -71,7 +71,7 @@ TEST_CASE_METHOD(StatusFixture, "a status is read as it was written: views, reas
   CHECK(read_status(path)->subgroups[0].blocked == "the view is changing");
   keeper.on_state("active", {});
   const View one = view_of(1, {NodeId(1), NodeId(2)});
-  keeper.on_view({one, {}, {}, {{NodeId(0), "its \"connection\" broke\n\x01"}}, {}}, 2000);
+  keeper.on_view({one, {}, {}, {{NodeId(0), "its \"connection\" broke\n\x01", NodeId(2)}}, {}}, 2000);
   keeper.on_state("active", {});
 
   const auto status = read_status(path);
@@ -86,6 +86,8 @@ TEST_CASE_METHOD(StatusFixture, "a status is read as it was written: views, reas
   CHECK(status->subgroups[1].blocked == "it needs 4 members");
   REQUIRE(status->changes.size() == 2);
   CHECK(status->changes[1].failed[0].reason == "its \"connection\" broke??");
+  CHECK(status->changes[1].failed[0].by == NodeId(2));
+  CHECK(status->state_since_ms > 0);
   CHECK(status->changes[0].joined == std::vector{NodeId(0), NodeId(2)});
   CHECK_FALSE(status->end);
   CHECK(status->waits.group.empty());

@@ -1,0 +1,82 @@
+// Status files together: those of one founding, and a removal from all sides.
+#include <catch2/catch.hpp>
+
+#include <spindrift/group/status.hpp>
+
+#include "command.hpp"
+#include "group_report.hpp"
+
+using namespace spindrift;
+using namespace spindrift::test;
+using namespace spindrift::tools;
+using Catch::Matchers::Contains;
+using group::MemberStatus;
+
+namespace {
+
+/// A node that was in a view of these members, whose incarnations begin at `first`.
+MemberStatus status_of(std::uint32_t node, std::uint64_t first, std::vector<std::uint32_t> members) {
+  MemberStatus status;
+  status.group = "spindrift";
+  status.node = NodeId(node);
+  status.incarnation = first + node;
+  status.state = "failed";
+  status.view = ViewId(1);
+  for (const std::uint32_t each : members) status.members.push_back({NodeId(each), first + each, 1000});
+  status.end = MemberStatus::End{"left", "", 5000};
+  return status;
+}
+
+MemberStatus::Change removal(std::uint32_t node, const std::string& reason, std::optional<NodeId> by) {
+  MemberStatus::Change change;
+  change.view = ViewId(1);
+  change.at_ms = 2000;
+  change.failed.push_back({NodeId(node), reason, by});
+  return change;
+}
+
+}  // namespace
+
+TEST_CASE("a removal in an earlier founding is none in this one, though the views have the same numbers") {
+  GroupReport report;
+  MemberStatus now = status_of(0, 900, {0, 1});
+  now.end.reset();
+  now.state = "active";
+  MemberStatus also_now = status_of(1, 900, {1, 2});
+  also_now.changes.push_back(removal(0, "it is slow", NodeId(1)));
+  MemberStatus before = status_of(2, 100, {0, 1, 2});
+  before.changes.push_back(removal(1, "its connection broke", NodeId(2)));
+  report.nodes = {{now, NodeReport::Condition::running},
+                  {also_now, NodeReport::Condition::ended},
+                  {before, NodeReport::Condition::ended}};
+  CHECK(report.of_newest_founding(report.nodes[0].status));
+  CHECK(report.of_newest_founding(report.nodes[1].status));
+  CHECK_FALSE(report.of_newest_founding(report.nodes[2].status));
+  REQUIRE(report.departures().size() == 1);
+  CHECK(report.departures()[0].reason == "it is slow");
+}
+
+TEST_CASE("a process that was in no view is of no earlier founding") {
+  GroupReport report;
+  MemberStatus newcomer = status_of(3, 500, {});
+  newcomer.view.reset();
+  report.nodes = {{status_of(0, 900, {0}), NodeReport::Condition::running}, {newcomer, NodeReport::Condition::running}};
+  CHECK(report.of_newest_founding(report.nodes[1].status));
+}
+
+TEST_CASE("why tells a removal from all sides: whose finding it was, what others say, and the removed one's last words") {
+  Directory directory;
+  MemberStatus accuser = status_of(0, 100, {0, 2});
+  accuser.changes.push_back(removal(1, "its connection broke", NodeId(0)));
+  MemberStatus third = status_of(2, 100, {0, 2});
+  third.changes.push_back(removal(1, "it and node 0 accuse each other", NodeId(0)));
+  MemberStatus gone = status_of(1, 100, {0, 1, 2});
+  gone.end = MemberStatus::End{"removed", "the others removed this node; it had itself accused node 0 (silent)", 2500};
+  for (const MemberStatus& each : {accuser, gone, third})
+    REQUIRE(group::write_status(directory.path() + "/" + std::to_string(each.node.value()) + ".status", each).ok());
+  const std::string told = run({"group", "why", "--group-dir", directory.path()}).output;
+  CHECK_THAT(told, Contains("node 1 was removed: its connection broke, found by node 0 itself; node 2 says: it and node 0 "
+                            "accuse each other; its own last words: the others removed this node; it had itself accused "
+                            "node 0 (silent); says node 0, 2\n"));
+  CHECK_THAT(told, Contains("node 1 ended: removed: ") && Contains("; fix: start it again, as by spindrift node"));
+}
