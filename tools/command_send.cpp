@@ -1,10 +1,13 @@
 // `spindrift send`: what comes on standard input becomes messages of one subgroup.
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
+#include <atomic>
 #include <cerrno>
 #include <memory>
 #include <optional>
+#include <span>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -110,32 +113,61 @@ void require_fitting_block(const SubgroupView& subgroup, const SendOptions& opti
                       .fix("give smaller blocks, or raise max_smc_payload_size in the subgroup's profile"));
 }
 
-int run_send(const SendOptions& options) {
-  const Config config = load_config(options);
-  require_fitting_block(require_subgroup(config, options.subgroup, SubgroupUse::send), options);
-  GroupOptions group;
-  group.on_view = [&](const NewView& news) { warn_if_inadequate(news, options.subgroup); };
-  Session session(config, std::move(group), {.quiet = options.quiet, .json = options.json});
-  session.drop_deliveries();
-  MessageSender sender(session.group().subgroup(options.subgroup), options.block_bytes);
+/// The member has ended before all was done. Whatever it has delivered in an ordered subgroup, all that go on deliver.
+void tell_how_far(std::uint64_t sent, std::uint64_t delivered, DeliveryMode mode) {
+  if (sent == 0) return;
+  const char* const messages = sent == 1 ? "message" : "messages";
+  if (mode == DeliveryMode::unordered) {
+    fmt::print(stderr, "sent {} {}; which of them other members have is not known\n", sent, messages);
+    return;
+  }
+  fmt::print(stderr,
+             "sent {} {}; the first {} of them every member delivers that goes on, of the other {} it is not known\n", sent,
+             messages, delivered, sent - delivered);
+}
+
+/// Until the end of input, or of the member; what ended that, `finish` reports.
+void send_input(Session& session, MessageSender& sender) {
   std::array<char, 65536> buffer;
-  for (;;) {
-    const Session::Event event = session.wait_for(STDIN_FILENO);
-    if (event != Session::Event::input) break;  // what else there is, `finish` reports
+  while (session.wait_for(STDIN_FILENO) == Session::Event::input) {
     const std::string_view bytes = read_some(buffer);
     try {
       bytes.empty() ? sender.end() : sender.add(bytes);
     } catch (const Exception& failure) {
-      if (failure.error().kind() == ErrorKind::bad_input) {  // what came before it was sent all the same
-        session.finish();
-        tell_how_many(sender.sent());
-      }
       if (failure.error().kind() != ErrorKind::group_closed || !session.signaled()) throw;
-      break;  // the signal came while the sender waited for space
+      return;  // the signal came while the sender waited for space
     }
-    if (bytes.empty()) break;
+    if (bytes.empty()) return;
   }
-  session.finish();
+}
+
+int run_send(const SendOptions& options) {
+  const Config config = load_config(options);
+  const SubgroupView shape = require_subgroup(config, options.subgroup, SubgroupUse::send);
+  require_fitting_block(shape, options);
+  GroupOptions group;
+  group.on_view = [&](const NewView& news) { warn_if_inadequate(news, options.subgroup); };
+  std::atomic<std::uint64_t> delivered{0};  // own messages, here
+  Session session(config, std::move(group), {.quiet = options.quiet, .json = options.json});
+  session.drop_deliveries(options.subgroup);
+  Subgroup& subgroup = session.group().subgroup(options.subgroup);
+  subgroup.on_delivery([&, self = session.group().self()](std::span<const Delivery> batch) {
+    delivered += static_cast<std::uint64_t>(
+        std::count_if(batch.begin(), batch.end(), [self](const Delivery& each) { return each.sender == self; }));
+  });
+  MessageSender sender(subgroup, options.block_bytes);
+  try {
+    send_input(session, sender);
+    session.finish();
+  } catch (const Exception& failure) {
+    if (failure.error().kind() != ErrorKind::bad_input) {
+      tell_how_far(sender.sent(), delivered, shape.mode);
+      throw;
+    }
+    session.finish();  // what came before it was sent all the same
+    tell_how_many(sender.sent());
+    throw;
+  }
   tell_how_many(sender.sent());
   return number(session.signaled() ? ExitCode::interrupted : ExitCode::success);
 }

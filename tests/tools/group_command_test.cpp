@@ -419,3 +419,17 @@ TEST_CASE_METHOD(GroupFixture, "a tail of what the configuration does not have i
   const CommandResult node = run(arguments("tail", 9, {"--subgroup", "orders"}));
   CHECK(node.code == 2);
 }
+
+TEST_CASE_METHOD(GroupFixture, "a sender whose group ends before it was done says how far its messages came") {
+  Command zero(arguments("tail", 0, {"--subgroup", "orders", "--reliable"}));
+  Command one(arguments("node", 1));
+  Command sender(arguments("send", 2, {"--subgroup", "orders"}));
+  sender.write(lines(1, 5));
+  REQUIRE(zero.wait_for("line 5"));
+  zero.send_signal(SIGKILL);
+  one.send_signal(SIGKILL);
+  const CommandResult ended = sender.finish();
+  CHECK(ended.code == number(ExitCode::no_majority));
+  CHECK_THAT(ended.errors,
+             Contains("sent 5 messages; the first ") && Contains(" every member delivers that goes on, of the other "));
+}
