@@ -44,6 +44,9 @@ Group::~Group() = default;
 ReplicaBase& Group::attach_replica(std::string_view subgroup, const ReplicaMaker& make) {
   return core_->attach_replica(subgroup, make);
 }
+group::TableCore& Group::attach_table(std::string_view name, const group::TableForm& form) {
+  return core_->tables().attach(name, form);
+}
 ObjectChannel& Group::objects(std::string_view subgroup, ObjectHandlers handlers) {
   return core_->attach_objects(subgroup, std::move(handlers));
 }
@@ -51,7 +54,7 @@ Subgroup& Group::subgroup(std::string_view name) { return core_->channels().find
 Shards Group::shards(std::string_view name) { return Shards(*core_, name); }
 std::vector<std::string> Group::subgroup_names() const { return core_->channels().names(); }
 NodeId Group::self() const noexcept { return core_->self(); }
-View Group::view() const { return core_->view(); }
+View Group::view() const { return core_->state().view(); }
 std::vector<CounterValue> Group::counters() const { return core_->counters(); }
 void Group::send_private(NodeId to, std::span<const std::byte> message) {
   core_->private_post().send(to, message);
@@ -62,8 +65,8 @@ bool Group::try_send_private(NodeId to, std::span<const std::byte> message) {
 std::size_t Group::private_bytes_max() const noexcept { return core_->private_post().bytes_max(); }
 void Group::leave() { core_->leave(); }
 void Group::wait() { core_->wait(); }
-bool Group::open() const noexcept { return core_->open(); }
+bool Group::open() const noexcept { return core_->state().open(); }
 bool Group::on_poller_thread() const noexcept { return core_->handler_threads()->is_one(); }
-void Group::on_failure(std::function<void(const Error&)> handler) { core_->on_failure(std::move(handler)); }
+void Group::on_failure(std::function<void(const Error&)> handler) { core_->state().set_failure_handler(std::move(handler)); }
 
 }  // namespace spindrift

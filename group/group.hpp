@@ -29,10 +29,14 @@ class ObjectChannel;
 class ReplicaBase;
 class ReplicaChannel;
 template <class T>
+class ProgramTable;
+template <class T>
 class Replicated;
 namespace group {
 class Channel;
+class TableCore;
 struct Probe;
+struct TableForm;
 }  // namespace group
 namespace views {
 class SendGate;
@@ -47,6 +51,12 @@ enum class HandlerThread : std::uint8_t {
   shared,  ///< on the poller thread, with all others that share it: never two at a time, and the payloads lie in the rings
   own,     ///< on one of its own: for a handler that may take long, so that it holds up its subgroup alone. At the price of
            ///< a copy, and beside other handlers; still never beside on_view, or its own subgroup's save and load
+};
+
+/// The rule for the rows of a program's table.
+enum class TableRows : std::uint8_t {
+  latest,    ///< any value may follow any other
+  monotone,  ///< numbers of 64 bits, none of which ever falls
 };
 
 /// A subgroup of the layout as this process sees it, whether it is a member now or not. Lives as long as its Group. All
@@ -202,6 +212,15 @@ class Group {
   /// Include <spindrift/objects.hpp>. Throws bad_argument (unknown subgroup, unordered, it has a handler already).
   [[nodiscard]] ObjectChannel& objects(std::string_view subgroup, ObjectHandlers handlers);
 
+  /// The program's own table of that name, made if there is none: a row of type T for every member, which its owner alone
+  /// writes and all see. T is trivially copyable; with TableRows::monotone it is std::uint64_t, or a struct of these.
+  /// Members make their tables when they like; rows of another type or rule belong to another table. Any thread; outside of
+  /// handlers it waits until the poller has looked at the others' rows, so hold no lock that a handler takes. Include
+  /// <spindrift/table.hpp>. Throws bad_argument (no name, another type or rule than before, or one that is not monotone),
+  /// resource (no room in [SPINDRIFT] table_bytes), group_closed, and what ended this member otherwise.
+  template <class T>
+  [[nodiscard]] ProgramTable<T> table(std::string_view name, TableRows rows = TableRows::latest);
+
   [[nodiscard]] NodeId self() const noexcept;  ///< this process's id
   /// The present view; it may be another one when this returns.
   [[nodiscard]] View view() const;
@@ -244,6 +263,7 @@ class Group {
  private:
   using ReplicaMaker = std::function<std::unique_ptr<ReplicaBase>(ReplicaChannel&)>;
   [[nodiscard]] ReplicaBase& attach_replica(std::string_view subgroup, const ReplicaMaker& make);
+  [[nodiscard]] group::TableCore& attach_table(std::string_view name, const group::TableForm& form);
 
   std::unique_ptr<GroupCore> core_;
 };

@@ -97,21 +97,22 @@ void GroupCore::poll() {
 
 views::Member::Step GroupCore::step() {
   try {
-    const bool posted = post_private_messages();
+    const bool taken = take_from_application();
     if (environment_.has_workers.load(std::memory_order_relaxed)) {
       for (const auto& channel : channels_) channel->rethrow();
     }
     const Time now = environment_.clock.now();
     views::Member::Step done = member_->step(now);
-    if (replicas_.any() && member_->epoch() != nullptr) replicas_.on_pass(*member_);
-    if (replicas_.refusal() && !member_->leave_requested()) {  // as `leave`, which no poller could wait for
+    if (attached_.replicas.any() && member_->epoch() != nullptr) attached_.replicas.on_pass(*member_);
+    if (attached_.replicas.refusal() && !member_->leave_requested()) {  // as `leave`, which no poller could wait for
       environment_.state.close();
       for (const auto& channel : channels_) channel->discard_if_unhandled();
       private_post_.close();
       member_->request_leave();
       for (const auto& channel : channels_) channel->let_all_go();
     }
-    done.progress = done.progress || posted;
+    done.progress |= taken;
+    done.progress |= read_tables();
     // A member that others wait for in vain ends by itself, and says why; nobody has to remove it.
     const group::ConclusionWatch::Finding held_up = reports_->conclusion.look(*member_, channels_, now);
     if (held_up.stuck) member_->stop(*held_up.stuck);
@@ -134,15 +135,30 @@ views::Member::Step GroupCore::step() {
   return {.progress = true, .wake_at = never};
 }
 
-bool GroupCore::post_private_messages() {
-  if (!private_post_.any()) return false;
+// Takes what the application's threads have left for the pass, beside messages of subgroups. False: nothing.
+bool GroupCore::take_from_application() {
+  const bool written = attached_.tables.any() && member_->epoch() != nullptr &&
+                       attached_.tables.write(member_->epoch()->table());
+  if (!private_post_.any()) return written;
   const group::PrivatePost::Posted posted = private_post_.post();
   for (const auto& message : posted.to_self) on_private(self(), message);
-  if (replicas_.any()) {
+  if (attached_.replicas.any()) {
     const group::UpcallHeartbeats::Upcall upcall(*heartbeats_, std::nullopt);
-    replicas_.answer_waiting();
+    attached_.replicas.answer_waiting();
   }
-  return posted.any;
+  return posted.any || written;
+}
+
+// Behind a pass. True: something of the program's tables was new.
+bool GroupCore::read_tables() {
+  if (!attached_.tables.any() || member_->epoch() == nullptr || is_over(member_->state())) return false;
+  const group::Tables::Look look = attached_.tables.read(member_->epoch()->table());
+  for (const group::Tables::Fault& fault : look.faults) accuse(fault.node, fault.what);
+  for (const auto* const handler : look.handlers) {
+    const group::UpcallHeartbeats::Upcall upcall(*heartbeats_, std::nullopt);
+    (*handler)();
+  }
+  return look.any || !look.faults.empty();
 }
 
 // Tells waiting application threads what the poller knows.
@@ -151,7 +167,7 @@ void GroupCore::publish_state() {
   if (views::is_between_views(state)) status_->on_waiting(group::awaited_applications(*member_, channels_));
   if (state == published_) return;
   published_ = state;
-  const std::optional<Error>& failure = state == MemberState::left ? replicas_.refusal() : member_->failure();
+  const std::optional<Error>& failure = state == MemberState::left ? attached_.replicas.refusal() : member_->failure();
   std::optional<group::MemberStatus::End> end;
   if (state == MemberState::left) end = {{"left", {}, wall_clock_ms()}};
   if (failure) end = {{std::string(to_string(failure->kind())), failure->to_string(), wall_clock_ms()}};
@@ -163,8 +179,10 @@ void GroupCore::publish_state() {
     private_post_.end();
     group::tell_end(*environment_.audit, self(), failure);
     observers_->end(failure ? failure->to_string() : environment_.state.own_name() + " has left the group");
-    replicas_.on_end(failure ? *failure
-                             : Error(ErrorKind::group_closed, environment_.state.own_name() + " has left the group"));
+    const Error why = failure ? *failure
+                              : Error(ErrorKind::group_closed, environment_.state.own_name() + " has left the group");
+    attached_.replicas.on_end(why);
+    attached_.tables.on_end(why);
   }
   if (handler) handler(*failure);
 }
@@ -199,7 +217,8 @@ void GroupCore::on_view(const NewView& news) {
       log::warn(log::Room::group, "inadequate", {{"subgroup", subgroup.name}, {"reason", subgroup.inadequate}});
     }
   }
-  replicas_.on_view(news, *member_);
+  attached_.replicas.on_view(news, *member_);
+  attached_.tables.on_view(news.view, member_->epoch()->table());
   // Senders hear at once that the others end their objects, and so do not go on with them when they are senders again.
   for (const auto& channel : channels_) {
     ObjectChannel* const objects = channel->objects();
@@ -240,7 +259,7 @@ void GroupCore::on_private(NodeId from, std::span<const std::byte> message) {
   {
     const group::UpcallHeartbeats::Upcall upcall(*heartbeats_, std::nullopt);
     if (opened->tag != group::PrivateMessages::of_application) {
-      replicas_.on_private(opened->tag, from, opened->bytes);
+      attached_.replicas.on_private(opened->tag, from, opened->bytes);
     } else if (options_.on_private) {
       options_.on_private(from, opened->bytes);
     }
@@ -255,7 +274,7 @@ void GroupCore::accuse(NodeId node, const std::string& what) {
 
 ReplicaBase& GroupCore::attach_replica(std::string_view name, const group::Replicas::Maker& make) {
   group::Channel& channel = channels_.find(name);
-  return replicas_.attach(channel, std::make_unique<ReplicaChannelOf>(*this, channel), make);
+  return attached_.replicas.attach(channel, std::make_unique<ReplicaChannelOf>(*this, channel), make);
 }
 
 ObjectChannel& GroupCore::attach_objects(std::string_view name, ObjectHandlers handlers) {

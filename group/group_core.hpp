@@ -29,6 +29,7 @@
 #include <spindrift/group/replicas.hpp>
 #include <spindrift/group/send_waits.hpp>
 #include <spindrift/group/status.hpp>
+#include <spindrift/group/tables.hpp>
 #include <spindrift/group/upcall_heartbeats.hpp>
 #include <spindrift/views/member.hpp>
 
@@ -47,6 +48,12 @@ struct Reports {
   JoinReport joining;
   SendWaits sends;
   LagGauges lags;
+};
+
+/// The things that the program makes of the group beside subgroups' handlers.
+struct Attachments {
+  Replicas replicas;
+  Tables tables;
 };
 
 /// The counters of this process, and those that are the poller's own.
@@ -68,20 +75,19 @@ class GroupCore final : public views::Upcalls {
   void join(const group::Probe& probe);
 
   [[nodiscard]] NodeId self() const noexcept { return member_->self(); }
-  [[nodiscard]] View view() const { return environment_.state.view(); }
-  [[nodiscard]] bool open() const noexcept { return environment_.state.open(); }
+  [[nodiscard]] group::SharedState& state() noexcept { return environment_.state; }
   [[nodiscard]] const auto& handler_threads() const noexcept { return environment_.handler_threads; }
   [[nodiscard]] const group::Channels& channels() const noexcept { return channels_; }
   [[nodiscard]] std::vector<CounterValue> counters() const { return counters_->block.values(); }
   [[nodiscard]] group::PrivatePost& private_post() noexcept { return private_post_; }
 
+  [[nodiscard]] group::Tables& tables() noexcept { return attached_.tables; }
   [[nodiscard]] ReplicaBase& attach_replica(std::string_view subgroup, const group::Replicas::Maker& make);
   [[nodiscard]] ObjectChannel& attach_objects(std::string_view subgroup, ObjectHandlers handlers);
   /// The poller, also in a handler: it sent bytes that no correct member sends.
   void accuse(NodeId node, const std::string& what);
   void leave();
   void wait() const;
-  void on_failure(std::function<void(const Error&)> handler) { environment_.state.set_failure_handler(std::move(handler)); }
 
  private:
   // Upcalls, on the poller thread.
@@ -114,7 +120,8 @@ class GroupCore final : public views::Upcalls {
 
   void poll();
   views::Member::Step step();
-  bool post_private_messages();
+  bool take_from_application();
+  bool read_tables();
   void publish_state();
 
   Config config_;
@@ -124,7 +131,7 @@ class GroupCore final : public views::Upcalls {
   std::optional<group::OwnCounters> counters_;
   std::unique_ptr<views::Member> member_;
   group::PrivatePost private_post_{environment_};
-  group::Replicas replicas_{private_post_};
+  group::Attachments attached_{group::Replicas(private_post_), group::Tables(environment_)};
   group::Channels channels_;
   std::optional<group::Reports> reports_;
   std::optional<group::StatusKeeper> status_;

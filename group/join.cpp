@@ -155,6 +155,7 @@ views::MemberOptions GroupCore::member_options(const View& everybody, const grou
   options.partition_safety = !config_.partitioning_safety_disabled();
   if (config_.text("SPINDRIFT", "lagging_member") == "remove")
     options.lagging_after = std::chrono::milliseconds(config_.integer("SPINDRIFT", "lagging_after_ms"));
+  options.table_bytes = everybody.table_bytes;
   options.backlog_bytes_max = config_.state_buffer_bytes();
   return options;
 }
@@ -217,6 +218,7 @@ void GroupCore::make_member(const group::Probe& probe) {
         report_upcall(name, lasted, *status_);
       }};
   heartbeats_.emplace(config_.suspect_after(), group::handler_stuck_after(config_), std::move(duties), environment_.clock);
+  attached_.tables.begin(self(), everybody.table_bytes);
   private_post_.begin(*member_, views::payload_bytes_max(*environment_.fabric));
   View before_the_first;
   before_the_first.subgroups = member_->shapes();
@@ -225,7 +227,7 @@ void GroupCore::make_member(const group::Probe& probe) {
     channels_.add(environment_, member_->gate(id), id, before_the_first.subgroups[i]);
   }
   environment_.state.on_view(before_the_first);
-  observers_.emplace(self(), *directory_, before_the_first.subgroups, [this] { return view(); });
+  observers_.emplace(self(), *directory_, before_the_first.subgroups, [this] { return environment_.state.view(); });
   value_or_throw(observers_->start());
   value_or_throw(member_->start());
 }

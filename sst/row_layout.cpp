@@ -42,10 +42,13 @@ RowLayout::RowLayout(const View& view, NodeId owner)
     }
     blocks_.emplace_back(block);
   }
-  control_bytes_ = next;
+  table_bytes_ = view.table_bytes / cache_line_bytes * cache_line_bytes;
+  table_versions_ = next;
+  control_bytes_ = next + round_up(table_versions() * word_bytes, cache_line_bytes);
   decree_words_ = decree_words_of(view);
+  table_area_ = round_up(control_bytes_ + decree_words_ * word_bytes, cache_line_bytes);
 
-  shared_bytes_ = place_rings(view, owner, false, round_up(next + decree_words_ * word_bytes, page_bytes));
+  shared_bytes_ = place_rings(view, owner, false, round_up(lines_end(), page_bytes));
   bytes_ = place_rings(view, owner, true, shared_bytes_);
 }
 

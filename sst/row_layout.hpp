@@ -1,8 +1,8 @@
 // The place of every word of a member's row: a pure function of (view, owner), so that all members compute the same offsets.
 //
-// A row is one segment: control words first, then the decree (what the view change decides), then the owner's rings. Control
-// words of one subgroup sit in cache lines of their own; each ring starts on a page. The fields, their writers, guards and
-// bounds: docs/protocol.md.
+// A row is one segment: control words first, then the decree (what the view change decides), then the words of the program's
+// own tables, then the owner's rings. Control words of one subgroup sit in cache lines of their own; each ring starts on a
+// page. The fields, their writers, guards and bounds: docs/protocol.md.
 //
 // The rings of a split row come last, and the owner's segment ends before them: each is a segment of its own. A mirror,
 // which nobody but its reader sees, has them at their places.
@@ -22,6 +22,9 @@ inline constexpr std::uint64_t page_bytes = 4096;
 inline constexpr std::uint32_t subgroups_per_activity = 8;
 /// Newcomers that one view change takes in at most; further ones wait for the next.
 inline constexpr std::size_t joins_max = 32;
+
+/// Program tables of a row have a version word each; a row has one for this many bytes of View::table_bytes.
+inline constexpr std::uint64_t table_bytes_per_version = 256;
 
 /// Words that the decree of a view takes: a head, two words per possible newcomer, and per subgroup a bitmap of members and
 /// a count per sender.
@@ -54,6 +57,8 @@ class RowLayout {
   [[nodiscard]] std::uint64_t wedged() const noexcept { return 4 * word_bytes; }
   [[nodiscard]] std::uint64_t accepted() const noexcept { return 5 * word_bytes; }
   [[nodiscard]] std::uint64_t decided() const noexcept { return 6 * word_bytes; }
+  /// Counts the changes of the owner's program tables.
+  [[nodiscard]] std::uint64_t tables() const noexcept { return 7 * word_bytes; }
   /// Ranks 64 · half … 64 · half + 63, a bit each.
   [[nodiscard]] std::uint64_t suspected(std::uint32_t half) const noexcept { return cache_line_bytes + half * word_bytes; }
   /// The decree's words; guarded by `accepted`.
@@ -68,11 +73,22 @@ class RowLayout {
   }
   [[nodiscard]] std::uint32_t activity_words() const noexcept { return activity_words_; }
 
+  /// How often the owner has written its program table number `position`; guard of the bytes.
+  [[nodiscard]] std::uint64_t table_version(std::size_t position) const noexcept {
+    return table_versions_ + position * word_bytes;
+  }
+  [[nodiscard]] std::size_t table_versions() const noexcept { return table_bytes_ / table_bytes_per_version; }
+  /// The place of the bytes of the owner's program tables.
+  [[nodiscard]] std::uint64_t table_area() const noexcept { return table_area_; }
+  [[nodiscard]] std::uint64_t table_bytes() const noexcept { return table_bytes_; }
+
   /// Empty if the owner is not a member of that subgroup.
   [[nodiscard]] const std::optional<SubgroupBlock>& subgroup(SubgroupId id) const { return blocks_.at(id.value()); }
 
   /// Bytes before the decree: every word that never decreases.
   [[nodiscard]] std::uint64_t control_bytes() const noexcept { return control_bytes_; }
+  /// Behind the last of the lines that lie before the rings.
+  [[nodiscard]] std::uint64_t lines_end() const noexcept { return table_area_ + table_bytes_; }
   /// Size of the owner's segment, which all members are shown: without rings that are split off. A multiple of the page.
   [[nodiscard]] std::uint64_t shared_bytes() const noexcept { return shared_bytes_; }
   /// Size of the whole row, and of a mirror of it; a multiple of the page.
@@ -84,6 +100,9 @@ class RowLayout {
   std::uint32_t activity_words_;
   std::uint64_t control_bytes_ = 0;
   std::uint64_t decree_words_ = 0;
+  std::uint64_t table_versions_ = 0;
+  std::uint64_t table_area_ = 0;
+  std::uint64_t table_bytes_ = 0;
   std::uint64_t shared_bytes_ = 0;
   std::uint64_t bytes_ = 0;
   std::vector<std::optional<SubgroupBlock>> blocks_;

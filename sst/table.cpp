@@ -160,7 +160,7 @@ bool Table::hears(std::uint32_t rank, Audience audience) const noexcept {
 
 void Table::store_data(std::uint64_t offset, std::span<const std::uint64_t> words, Audience audience) {
   CHECK(offset % cache_line_bytes == 0 && offset >= layout(self_).control_bytes());
-  CHECK(offset + words.size_bytes() <= layout(self_).decree() + layout(self_).decree_words() * word_bytes);
+  CHECK(offset + words.size_bytes() <= layout(self_).lines_end());
   for (std::size_t i = 0; i < words.size(); ++i) {
     const std::uint64_t at = offset + i * word_bytes;
     store_release(own_row_.data() + at, words[i]);
@@ -177,7 +177,7 @@ bool Table::catch_up(std::uint32_t rank) {
   const RowLayout& own_layout = layout(self_);
   const std::uint64_t activity_lines = (own_layout.activity_words() * word_bytes + cache_line_bytes - 1) / cache_line_bytes;
   const std::uint64_t activity_end = own_layout.activity_word(0) + activity_lines * cache_line_bytes;
-  const std::uint64_t end = own_layout.decree() + own_layout.decree_words() * word_bytes;
+  const std::uint64_t end = own_layout.lines_end();
   const auto post_line = [&](std::uint64_t offset) {
     const auto line = own_row_.subspan(offset, cache_line_bytes);
     if (std::all_of(line.begin(), line.end(), [](std::byte byte) { return byte == std::byte{0}; })) return;

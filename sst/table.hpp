@@ -65,7 +65,7 @@ class Table {
   static constexpr Audience members_of(SubgroupId id) noexcept { return Audience{id.value()}; }
   void store(std::uint64_t offset, std::uint64_t value, Audience audience);
 
-  /// Sets data behind the words (the decree) that a word stored afterwards guards.
+  /// Sets data behind the words (the decree, or bytes of program tables) that a word stored afterwards guards.
   void store_data(std::uint64_t offset, std::span<const std::uint64_t> words, Audience audience);
 
   /// Stages bytes of the own ring for the mirrors of the subgroup's members. Stage before the guard's `store`.

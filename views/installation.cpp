@@ -17,6 +17,7 @@ Installation::Installation(Options options, fabric::Fabric& fabric, smc::Deliver
     : options_(std::move(options)), fabric_(fabric), sink_(sink), counters_(counters) {}
 
 Result<void> Installation::begin(View view, std::vector<RankSet> loaded) {
+  view.table_bytes = options_.table_bytes;
   const sst::RowLayout layout(view, options_.self);
   SPINDRIFT_TRY_ASSIGN(const fabric::Region row, fabric_.allocate(layout.shared_bytes(), "row"));
   SPINDRIFT_TRY_ASSIGN(auto beside, allocate_beside(view));

@@ -47,6 +47,7 @@ class Installation {
     std::size_t subgroups = 0;  ///< of the layout
     smc::Policy policy;
     bool partition_safety = true;
+    std::uint64_t table_bytes = 0;  ///< of each row, for the program's own tables
   };
   /// The row, or of one subgroup what lies beside it.
   enum class Part : std::uint8_t { row, ring, bulk };

@@ -134,8 +134,8 @@ Member::Member(MemberOptions options, fabric::Fabric& fabric, Upcalls& upcalls, 
       deliveries_(options_.self, shapes_.size(), options_.backlog_bytes_max, upcalls, options_.lagging_after),
       transfers_(options_.self, upcalls),
       installation_(
-          {options_.self, shapes_.size(), policy_of(options_, fabric), options_.partition_safety}, fabric,
-          deliveries_, counters) {}
+          {options_.self, shapes_.size(), policy_of(options_, fabric), options_.partition_safety, options_.table_bytes},
+          fabric, deliveries_, counters) {}
 
 Result<void> Member::start() {
   CHECK(state_ == MemberState::idle);

@@ -54,6 +54,7 @@ struct MemberOptions {
   /// A message that this member could deliver may wait so long for its own application, which is behind; then it ends. 0: as
   /// long as it takes.
   Duration lagging_after{};
+  std::uint64_t table_bytes = 0;                   ///< of each row, for the program's own tables; the same at all members
   std::uint64_t backlog_bytes_max = 64ULL << 20U;  ///< per subgroup, of deliveries kept while its state is on the way
 };
 

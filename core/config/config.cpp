@@ -222,8 +222,10 @@ const std::string& Config::origin(std::string_view section, std::string_view key
 }
 
 Result<View> Config::view() const {
-  if (state_->loaded.view) return *state_->loaded.view;
-  return no_layout(name());
+  if (!state_->loaded.view) return no_layout(name());
+  View view = *state_->loaded.view;
+  view.table_bytes = static_cast<std::uint64_t>(integer("SPINDRIFT", "table_bytes"));
+  return view;
 }
 
 Result<LayoutFunction> Config::layout_function() const {
