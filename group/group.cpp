@@ -63,6 +63,15 @@ bool Group::try_send_private(NodeId to, std::span<const std::byte> message) {
   return core_->private_post().try_send(to, message);
 }
 std::size_t Group::private_bytes_max() const noexcept { return core_->private_post().bytes_max(); }
+void Group::loaded(std::optional<Duration> limit) const {
+  if (core_->state().loading() && core_->handler_threads()->is_one()) {
+    throw Exception(Error(ErrorKind::would_block, "the state of a subgroup is still on its way here, and a handler cannot "
+                                                  "wait for it")
+                        .fix("call loaded() on a thread of the application first"));
+  }
+  core_->state().await_loaded(limit);
+}
+bool Group::is_loaded() const noexcept { return !core_->state().loading(); }
 void Group::leave() { core_->leave(); }
 void Group::wait() { core_->wait(); }
 bool Group::open() const noexcept { return core_->state().open(); }

@@ -8,11 +8,13 @@
 #include <functional>
 #include <iosfwd>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include <spindrift/core/clock.hpp>
 #include <spindrift/core/config/config.hpp>
 #include <spindrift/core/counters.hpp>
 #include <spindrift/core/view.hpp>
@@ -181,10 +183,10 @@ struct GroupOptions {
 class Group {
  public:
   /// Joins: returns when this process is in an active view: the first one, founded with all [SPINDRIFT] founders, or that of
-  /// a running group. Throws: bad_config, resource, unsupported, refused (a peer's configuration differs, the id is in use,
-  /// or its keys do not do), timed_out (nobody was there within [SPINDRIFT] join_timeout_ms; the message names who is
-  /// missing), handler_failed (`on_view` or another of the options threw), and removed or no_majority, where the first view
-  /// ends before it is active.
+  /// a running group, whose subgroups' states may then still be to come: see `loaded`. Throws: bad_config, resource,
+  /// unsupported, refused (a peer's configuration differs, the id is in use, or its keys do not do), timed_out (nobody was
+  /// there within [SPINDRIFT] join_timeout_ms; the message names who is missing), handler_failed (`on_view` or another of
+  /// the options threw), and removed or no_majority, where the first view ends before it is active.
   explicit Group(const Config& config, GroupOptions options = {});
   /// The same, for experiments alone (group/probe.hpp, which is not installed).
   Group(const Config& config, GroupOptions options, const group::Probe& probe);
@@ -248,6 +250,15 @@ class Group {
   /// resource, refused, unsupported or bad_input (a replicated object could not take its subgroup's state, so that this
   /// member left); and bad_argument from a handler, whose return it would wait for.
   void leave();
+
+  /// Waits until this member has the states of all its subgroups that have one to give, by replicated objects and by
+  /// on_state alike: the functions that load them have returned. A member that joins a running group gets them from others,
+  /// once it has set its handlers: a subgroup without any waits for ever. At founders, and where nobody has a state, it
+  /// returns at once. Throws timed_out, would_block in a handler that would have to wait, and what ended this member if that
+  /// came first: also refused, unsupported or bad_input, where a replicated object could not take its state.
+  void loaded(std::optional<Duration> limit = {}) const;
+  /// Whether `loaded` would return at once.
+  [[nodiscard]] bool is_loaded() const noexcept;
 
   /// Blocks until this member has left: returns after a graceful leave. Throws as `leave`.
   void wait();

@@ -27,6 +27,13 @@ Error stuck_in_upcall(Duration lasted) {
       .fix("let it return, give it HandlerThread::own, or raise [SPINDRIFT] handler_stuck_after_ms");
 }
 
+/// Some subgroup's state is on its way here, or the application loads it.
+bool loads_state(const views::Member& member, const group::Channels& channels) {
+  return std::any_of(channels.begin(), channels.end(), [&](const auto& channel) {
+    return member.loading(channel->id()) || channel->state_loading();
+  });
+}
+
 /// A replicated object's channel into its group.
 class ReplicaChannelOf final : public ReplicaChannel {
  public:
@@ -103,14 +110,7 @@ views::Member::Step GroupCore::step() {
     }
     const Time now = environment_.clock.now();
     views::Member::Step done = member_->step(now);
-    if (attached_.replicas.any() && member_->epoch() != nullptr) attached_.replicas.on_pass(*member_);
-    if (attached_.replicas.refusal() && !member_->leave_requested()) {  // as `leave`, which no poller could wait for
-      environment_.state.close();
-      for (const auto& channel : channels_) channel->discard_if_unhandled();
-      private_post_.close();
-      member_->request_leave();
-      for (const auto& channel : channels_) channel->let_all_go();
-    }
+    follow_states();
     done.progress |= taken;
     done.progress |= read_tables();
     // A member that others wait for in vain ends by itself, and says why; nobody has to remove it.
@@ -147,6 +147,21 @@ bool GroupCore::take_from_application() {
     attached_.replicas.answer_waiting();
   }
   return posted.any || written;
+}
+
+// Behind a pass: tells objects and whoever waits what has come of states. A state that an object could not take is none that
+// is here: that member leaves as by `leave`, which no poller could wait for.
+void GroupCore::follow_states() {
+  const bool loads = environment_.state.loading() && loads_state(*member_, channels_);
+  if (attached_.replicas.any() && member_->epoch() != nullptr) attached_.replicas.on_pass(*member_);
+  const bool refused = attached_.replicas.refusal().has_value();
+  if (environment_.state.loading() && !loads && !refused) environment_.state.on_loading(false);
+  if (!refused || member_->leave_requested()) return;
+  environment_.state.close();
+  for (const auto& channel : channels_) channel->discard_if_unhandled();
+  private_post_.close();
+  member_->request_leave();
+  for (const auto& channel : channels_) channel->let_all_go();
 }
 
 // Behind a pass. True: something of the program's tables was new.
@@ -207,6 +222,7 @@ void GroupCore::on_view(const NewView& news) {
   for (const NodeId node : news.left) private_post_.on_gone(node);
   for (const Removal& removal : news.failed) private_post_.on_gone(removal.node);
   environment_.state.on_view(news.view);
+  environment_.state.on_loading(loads_state(*member_, channels_));
   observers_->on_view();
   for (const SubgroupId id : news.state_lost) {
     log::warn(log::Room::group, "all members that had the state are gone; it begins anew",

@@ -121,6 +121,7 @@ class GroupCore final : public views::Upcalls {
   void poll();
   views::Member::Step step();
   bool take_from_application();
+  void follow_states();
   bool read_tables();
   void publish_state();
 

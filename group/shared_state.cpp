@@ -1,6 +1,7 @@
 // Publishing a member's state, and waiting for it.
 #include <spindrift/group/shared_state.hpp>
 
+#include <chrono>
 #include <utility>
 
 namespace spindrift::group {
@@ -31,6 +32,28 @@ bool SharedState::await_first_view(Duration limit) const {
   const bool decided = changed_.wait_for(lock, limit, [&] { return was_active_ || failure_; });
   if (failure_) throw Exception(*failure_);
   return decided;
+}
+
+void SharedState::on_loading(bool loading) {
+  {
+    std::lock_guard lock(mutex_);
+    loading_.store(loading, std::memory_order_seq_cst);
+  }
+  changed_.notify_all();
+}
+
+void SharedState::await_loaded(std::optional<Duration> limit) const {
+  std::unique_lock lock(mutex_);
+  const auto over = [&] { return !loading() || state_ == MemberState::left || state_ == MemberState::failed; };
+  if (!limit) {
+    changed_.wait(lock, over);
+  } else if (!changed_.wait_for(lock, *limit, over)) {
+    const auto milliseconds = std::chrono::duration_cast<std::chrono::milliseconds>(*limit).count();
+    throw Exception(Error(ErrorKind::timed_out, own_name() + " has not got the states of its subgroups within " +
+                                                    std::to_string(milliseconds) + " ms")
+                        .fix("set the handlers of all subgroups first: no state comes without them"));
+  }
+  if (loading()) check_open_unlocked();
 }
 
 void SharedState::await_end() const {

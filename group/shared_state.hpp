@@ -24,6 +24,8 @@ class SharedState {
 
   // The poller.
   void on_view(const View& view);
+  /// Whether a state of some subgroup is on its way to this member's application.
+  void on_loading(bool loading);
   /// Returns the failure handler that the application has set, if it is to be called now.
   [[nodiscard]] FailureHandler on_state(views::MemberState state, const std::optional<Error>& failure);
 
@@ -31,6 +33,9 @@ class SharedState {
   [[nodiscard]] bool await_first_view(Duration limit) const;
   /// Returns when this member has left. Throws the failure that came instead.
   void await_end() const;
+  /// Waits until no state is on its way here. Throws timed_out, and the reason for the end that came instead.
+  void await_loaded(std::optional<Duration> limit) const;
+  [[nodiscard]] bool loading() const noexcept { return loading_.load(std::memory_order_seq_cst); }
   /// In the group, and not leaving.
   [[nodiscard]] bool open() const noexcept { return open_.load(std::memory_order_seq_cst); }
   void close() noexcept { open_.store(false, std::memory_order_seq_cst); }
@@ -54,6 +59,7 @@ class SharedState {
 
   const NodeId self_;
   std::atomic<bool> open_{false};
+  std::atomic<bool> loading_{false};  // written behind the mutex
   mutable std::mutex mutex_;
   mutable std::condition_variable changed_;
   // Behind the mutex:

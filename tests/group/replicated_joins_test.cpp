@@ -119,6 +119,10 @@ TEST_CASE("a joiner with other Methods leaves in order, says why, and never spea
   CHECK(spoke->kind() == ErrorKind::refused);
   CHECK_THAT(spoke->to_string(), Catch::Contains("node 1 cannot join in the replicated object of subgroup orders") &&
                                      Catch::Contains("list other Methods") && Catch::Contains("fix: run the same program"));
+  const auto awaited = thrown_by([&] { again->loaded(); });
+  REQUIRE(awaited);
+  CHECK(awaited->kind() == ErrorKind::refused);
+  CHECK_FALSE(again->is_loaded());
   const auto end = thrown_by([&] { again->wait(); });
   REQUIRE(end);
   CHECK(end->kind() == ErrorKind::refused);

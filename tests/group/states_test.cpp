@@ -153,6 +153,47 @@ constexpr auto longer_than_silence_may_last = 1200ms;
 
 }  // namespace
 
+TEST_CASE("a group is loaded when its application has the state of every subgroup, and a handler cannot wait for that") {
+  GroupFixture fixture;
+  Founders all(fixture);
+  CHECK(all.zero->group().is_loaded());
+  all.zero->group().loaded(0ms);
+  Group two(fixture.config(2, 4, extra));
+  Journal ticks, orders;
+  std::optional<Error> refused;
+  two.subgroup("ticks").on_delivery([&](auto batch) {
+    refused = thrown_by([&] { two.loaded(); });
+    ticks.keep(batch);
+  });
+  all.one->group().subgroup("ticks").send("tick");
+  ticks.await(1);
+  REQUIRE(refused);
+  CHECK(refused->kind() == ErrorKind::would_block);
+  CHECK_FALSE(two.is_loaded());
+  CHECK(thrown_by([&] { two.loaded(1ms); })->kind() == ErrorKind::timed_out);
+
+  Barrier loading;
+  loading.close();
+  std::atomic<bool> returned{false};
+  two.subgroup("orders").on_state([](std::ostream&) {}, [&](std::istream& from) {
+    loading.pass();
+    from.ignore(std::numeric_limits<std::streamsize>::max());
+    returned = true;
+  });
+  two.subgroup("orders").on_delivery([&](auto batch) { orders.keep(batch); });
+  loading.await_arrival();
+  CHECK_FALSE(two.is_loaded());
+  CHECK(thrown_by([&] { two.loaded(1ms); })->kind() == ErrorKind::timed_out);
+  std::thread waiting([&] {
+    two.loaded();
+    CHECK(returned);
+  });
+  loading.open();
+  waiting.join();
+  CHECK(two.is_loaded());
+  for (Group* const each : {&two, &all.zero->group(), &all.one->group()}) each->leave();
+}
+
 TEST_CASE("a save that takes long holds up its subgroup at its member alone, and views go on: all get one state") {
   GroupFixture fixture(GENERATE("shm", "tcp"));
   Founders all(fixture);
