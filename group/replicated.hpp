@@ -84,6 +84,15 @@ class Replicated {
       return core_.template call<method>(true, std::forward<Arguments>(arguments)...);
   }
 
+  /// The same at the replica of one member of the subgroup, which may be this one: only that one runs it, at its place in
+  /// the order, and sends its answer. What the QueryFuture throws is as for `query_at`; but like an update it waits for a
+  /// replica that has no object or no state yet. Costs one message, and one answer.
+  template <auto method, class... Arguments>
+  auto ordered_query_at(NodeId of, Arguments&&... arguments) {
+    if constexpr (check_listed_query<method>())
+      return QueryFuture<Result<method>>(core_.template call_at<method>(of, std::forward<Arguments>(arguments)...));
+  }
+
   /// Calls a const member function of the replica of one member of the subgroup, there and as soon as the query arrives: it
   /// sees what is applied there then. `of` may be this node; this node need not be in the subgroup, but has attached the
   /// object. Costs a private message and its answer, and holds up that member's updates while it runs. Returns when the

@@ -102,7 +102,7 @@ bool ReplicatedCall::on_answer(NodeId from, bool threw, std::uint64_t left, std:
 
 bool ReplicatedCall::on_refusal(NodeId from, const Error& why) {
   const std::lock_guard lock(mutex_);
-  if (way_ != CallWay::direct) return false;
+  if (way_ != CallWay::chosen) return false;
   if (contains(lost_, from)) return true;
   if (!contains(awaited_, from)) return false;
   store_thrown(from, std::make_exception_ptr(Exception(why)));
@@ -151,6 +151,14 @@ OpenCalls::OpenCalls() : next_id_((std::uint64_t{std::random_device{}()} << 31) 
 std::uint64_t OpenCalls::add(std::shared_ptr<ReplicatedCall> call) {
   const std::lock_guard lock(mutex_);
   if (ended_) throw Exception(*ended_);
+  open_.push_back({next_id_, std::move(call)});
+  return next_id_++;
+}
+
+std::optional<std::uint64_t> OpenCalls::add_at(std::shared_ptr<ReplicatedCall> call, NodeId of) {
+  const std::lock_guard lock(mutex_);
+  if (ended_) throw Exception(*ended_);
+  if (!contains(members_, of)) return std::nullopt;
   open_.push_back({next_id_, std::move(call)});
   return next_id_++;
 }

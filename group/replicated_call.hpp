@@ -46,7 +46,7 @@ struct PartedAnswer {
 /// The way of a call to the replicas that run it.
 enum class CallWay : std::uint8_t {
   ordered,  ///< by a multicast: no replica refuses it
-  direct,   ///< by private messages, a query: a replica may refuse it
+  chosen,   ///< a query of chosen replicas, by private messages or the order: who is asked may refuse it
 };
 
 /// The part that does not depend on the result's type. Threads: any.
@@ -168,6 +168,8 @@ class OpenCalls {
   /// Throws the reason for the end after it.
   [[nodiscard]] std::uint64_t add(std::shared_ptr<ReplicatedCall> call);
   void drop(std::uint64_t id);
+  /// The same for a call that `of` alone answers. Nothing: that node is not in the subgroup, and the call not open.
+  [[nodiscard]] std::optional<std::uint64_t> add_at(std::shared_ptr<ReplicatedCall> call, NodeId of);
   /// A query of `of`, or of all members of the subgroup. Those members that are to be asked are returned and will answer, or
   /// be lost; nobody is asked for an id of 0. Throws as `add`.
   struct Queried {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <limits>
 #include <memory>
 #include <string>
 
@@ -96,6 +97,25 @@ void ReplicaBase::start(std::vector<std::byte>& message, std::uint32_t method, A
   }
 }
 
+void ReplicaBase::start_at(std::vector<std::byte>& message, std::uint32_t method, NodeId of,
+                           const std::shared_ptr<replicated::ReplicatedCall>& call) {
+  state_.await_loaded({});
+  const auto id = calls_.add_at(call, of);
+  if (!id) {
+    call->on_delivery(std::span(&of, 1));
+    static_cast<void>(call->on_refusal(of, replicated::refusal_error(Outcome::outside, of, channel_.subgroup())));
+    return;
+  }
+  put_head(message, Request{methods_digest_, *id, method, Ask::one});
+  put_head(std::span(message).subspan(sizeof(Request)), Place{of.value()});
+  try {
+    channel_.send_ordered(message);
+  } catch (...) {
+    calls_.drop(*id);
+    throw;
+  }
+}
+
 void ReplicaBase::start_query(std::vector<std::byte>& message, std::uint32_t method, std::optional<NodeId> of,
                               const std::shared_ptr<replicated::ReplicatedCall>& call) {
   state_.await_loaded({});
@@ -135,14 +155,35 @@ void ReplicaBase::deliver(const Delivery& delivery) {
   const auto request = take_head<Request>(delivery.payload);
   if (request.digest != methods_digest_) throw replicated::BadBytes("its list of replicated methods is another than here");
   if (request.method >= method_count_) throw replicated::BadBytes("it is of a method that is not in the list");
-  if (request.ask > Ask::own) throw replicated::BadBytes("it asks for nothing known");
+  if (request.ask > Ask::own && request.ask != Ask::one) throw replicated::BadBytes("it asks for nothing known");
 
   const auto arguments = delivery.payload.subspan(sizeof request);
-  if (delivery.sender == channel_.self()) {
+  if (request.ask == Ask::one) {
+    deliver_at(delivery, request, arguments);
+  } else if (delivery.sender == channel_.self()) {
     apply_own(delivery, request, arguments);
   } else if (request.ask != Ask::own) {
     apply(delivery.sender, request, arguments);
   }
+}
+
+// A member that has gone since the call was made will not answer; one that has come in its place does.
+void ReplicaBase::deliver_at(const Delivery& delivery, const Request& request, std::span<const std::byte> arguments) {
+  const auto place = take_head<Place>(arguments);
+  if (place > std::numeric_limits<NodeId::representation>::max()) throw replicated::BadBytes("it is for no node");
+  if (!is_query(request.method)) throw replicated::BadBytes("it would change one replica alone");
+  const NodeId of(static_cast<NodeId::representation>(place));
+  arguments = arguments.subspan(sizeof place);
+  if (delivery.sender != channel_.self()) {
+    if (of == channel_.self()) apply(delivery.sender, request, arguments);
+    return;
+  }
+  if (of == channel_.self()) return apply_own(delivery, request, arguments);
+  const std::shared_ptr<replicated::ReplicatedCall> call = calls_.find(request.call);
+  calls_.on_delivery(request.call, delivery.sequence, std::span(&of, 1));
+  if (!call || std::find(members_.begin(), members_.end(), of) != members_.end()) return;
+  call->on_view(members_, {});
+  calls_.forget_if_done(request.call);
 }
 
 void ReplicaBase::apply_own(const Delivery& delivery, const Request& request, std::span<const std::byte> arguments) {

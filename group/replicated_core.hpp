@@ -110,6 +110,7 @@ class ReplicaBase {
     apply,   ///< all apply; only the caller's own replica has an answer
     own,     ///< only the caller's own replica runs it
     direct,  ///< the replica that gets it as a private message runs it: a query
+    one,     ///< a query that the replica alone runs whose node comes before the arguments, in 8 bytes
   };
   struct Request {
     std::uint64_t digest;  ///< of the list of methods
@@ -118,6 +119,7 @@ class ReplicaBase {
     Ask ask;
   };
   static_assert(sizeof(Request) == 24);
+  using Place = std::uint64_t;  ///< behind the Request of Ask::one: the node
   struct Reply {
     std::uint64_t digest;  ///< as the request has it
     std::uint64_t call;
@@ -143,7 +145,10 @@ class ReplicaBase {
   /// state is here: a member that has another list of methods finds out by that, and does not speak before.
   void start(std::vector<std::byte>& message, std::uint32_t method, Ask ask,
              const std::shared_ptr<replicated::ReplicatedCall>& call);
-  /// The same for a query of one member's replica, or of those of all members.
+  /// The same for a query that one member's replica runs at its place in the order. There is space for the node, too.
+  void start_at(std::vector<std::byte>& message, std::uint32_t method, NodeId of,
+                const std::shared_ptr<replicated::ReplicatedCall>& call);
+  /// The same for a query of one member's replica, or of those of all members, beside the order.
   void start_query(std::vector<std::byte>& message, std::uint32_t method, std::optional<NodeId> of,
                    const std::shared_ptr<replicated::ReplicatedCall>& call);
   [[nodiscard]] const std::shared_ptr<const group::HandlerThreads>& handlers() const noexcept { return handlers_; }
@@ -159,6 +164,7 @@ class ReplicaBase {
 
  private:
   void deliver(const Delivery& delivery);
+  void deliver_at(const Delivery& delivery, const Request& request, std::span<const std::byte> arguments);
   void apply_own(const Delivery& delivery, const Request& request, std::span<const std::byte> arguments);
   void apply(NodeId caller, const Request& request, std::span<const std::byte> arguments);
   void answer_query(NodeId caller, std::span<const std::byte> message);
@@ -197,22 +203,36 @@ class ReplicaCore final : public ReplicaBase {
     std::shared_ptr<replicated::CallOf<Returned>> started;
     if constexpr (fits) {
       const Ask ask = wants_answers ? Ask::all : Traits::is_const ? Ask::own : Ask::apply;
-      std::vector<std::byte> message = request<method>(std::forward<Given>(given)...);
+      std::vector<std::byte> message = request<method>(sizeof(Request), std::forward<Given>(given)...);
       started = std::make_shared<replicated::CallOf<Returned>>(handlers());
       start(message, position<method>, ask, started);
     }
     return Future<Returned>(std::move(started));
   }
 
-  /// A query of one replica, or of all.
+  /// A query of one replica at its place of the order.
+  template <auto method, class... Given>
+  auto call_at(NodeId of, Given&&... given) {
+    using Returned = typename replicated::Traits<method>::Result;
+    constexpr bool fits = check<method>() && check_given<method, Given...>();
+    std::shared_ptr<replicated::CallOf<Returned>> started;
+    if constexpr (fits) {
+      std::vector<std::byte> message = request<method>(sizeof(Request) + sizeof(Place), std::forward<Given>(given)...);
+      started = std::make_shared<replicated::CallOf<Returned>>(handlers(), replicated::CallWay::chosen);
+      start_at(message, position<method>, of, started);
+    }
+    return started;
+  }
+
+  /// A query of one replica, or of all, beside the order.
   template <auto method, class... Given>
   auto query(std::optional<NodeId> of, Given&&... given) {
     using Returned = typename replicated::Traits<method>::Result;
     constexpr bool fits = check<method>() && check_given<method, Given...>();
     std::shared_ptr<replicated::CallOf<Returned>> started;
     if constexpr (fits) {
-      std::vector<std::byte> message = request<method>(std::forward<Given>(given)...);
-      started = std::make_shared<replicated::CallOf<Returned>>(handlers(), replicated::CallWay::direct);
+      std::vector<std::byte> message = request<method>(sizeof(Request), std::forward<Given>(given)...);
+      started = std::make_shared<replicated::CallOf<Returned>>(handlers(), replicated::CallWay::chosen);
       start_query(message, position<method>, of, started);
     }
     return started;
@@ -271,11 +291,11 @@ class ReplicaCore final : public ReplicaBase {
   template <auto method>
   static constexpr auto position = static_cast<std::uint32_t>(replicated::position_in<method, Methods>);
 
-  /// Space for the head, then the arguments.
+  /// Space for the head, of so many bytes, then the arguments.
   template <auto method, class... Given>
-  static std::vector<std::byte> request(Given&&... given) {
+  static std::vector<std::byte> request(std::size_t head, Given&&... given) {
     const typename replicated::Traits<method>::Arguments values(std::forward<Given>(given)...);
-    std::vector<std::byte> message(sizeof(Request));
+    std::vector<std::byte> message(head);
     std::apply([&](const auto&... each) { replicated::put(message, each...); }, values);
     return message;
   }

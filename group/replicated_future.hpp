@@ -84,8 +84,8 @@ class Future {
   std::shared_ptr<const replicated::CallOf<R>> call_;
 };
 
-/// The outcome of a query of one member's replica, now or later. As a Future otherwise: what waits takes a limit and throws
-/// timed_out, would_block in a handler, and the reason for the group's end. Threads: any.
+/// The outcome of a query of one member's replica, in the order or beside it, now or later. As a Future otherwise: what
+/// waits takes a limit and throws timed_out, would_block in a handler, and the reason for the group's end. Threads: any.
 template <class R>
 class QueryFuture {
  public:

@@ -70,6 +70,13 @@ TEST_CASE("a member queries another, and all, and gets values and exceptions") {
   CHECK(results.size() == 3);
   for (const auto& result : results) CHECK(result.value() == 7);
   for (const auto& result : tallies[2].ordered_query_all<&Tally::sum>().all(20s)) CHECK(result.value() == 7);
+  const auto there = tallies[0].ordered_query_at<&Tally::sum>(NodeId(1));
+  static_cast<void>(tallies[2].post<&Tally::add>(1));
+  CHECK(there.get(20s) >= 7);
+  tallies[1].update<&Tally::add>(2).get(20s);
+  for (std::uint32_t node = 0; node < 3; ++node) {
+    CHECK(tallies[1].ordered_query_at<&Tally::sum>(NodeId(node)).get(20s) == 10);  // it sees all that was delivered before
+  }
   leave_all(groups);
   CHECK(thrown_by([&] { static_cast<void>(tallies[2].query_all<&Tally::sum>()); })->kind() == ErrorKind::group_closed);
 }

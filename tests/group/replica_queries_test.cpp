@@ -151,6 +151,68 @@ TEST_CASE("an ordered query of all members has what each returned at that place 
   CHECK(depots.fault_count() == 0);
 }
 
+TEST_CASE("an ordered query of one member is run by that replica alone, at its place of the order") {
+  Depots depots(3);
+  static_cast<void>(depots[0].post<&Depot::store>(10));
+  const QueryFuture<int> other = depots[1].ordered_query_at<&Depot::stock>(NodeId(2));
+  const QueryFuture<int> own = depots[1].ordered_query_at<&Depot::stock>(NodeId(1));
+  const QueryFuture<int> thrown = depots[1].ordered_query_at<&Depot::share>(NodeId(2), "Ann", 0);
+  const QueryFuture<void> nothing = depots[1].ordered_query_at<&Depot::audit>(NodeId(0));
+  static_cast<void>(depots[0].post<&Depot::store>(100));
+  CHECK(depots.queries().empty());
+  while (depots.deliver_ordered()) {
+  }
+  CHECK(depots.privately().size() == 3);  // of the other replicas that were asked
+  CHECK_FALSE(other.is_answered());
+  CHECK(own.get() == 12);
+  depots.deliver_all();
+  CHECK(other.get() == 13);
+  CHECK_THROWS_AS(thrown.get(), std::invalid_argument);
+  nothing.get();
+  CHECK(depots.fault_count() == 0);
+}
+
+TEST_CASE("an ordered query of one member fails where that is not in the subgroup, or goes before or behind its place") {
+  Depots depots(3);
+  const auto outside = depots[0].ordered_query_at<&Depot::stock>(NodeId(7));
+  REQUIRE(outside.is_answered());
+  CHECK(kind_of(error_of(outside)) == ErrorKind::bad_argument);
+  CHECK(depots.ordered().empty());
+  const auto behind = depots[0].ordered_query_at<&Depot::stock>(NodeId(2));
+  const auto before = depots[0].ordered_query_at<&Depot::stock>(NodeId(2));
+  const auto another = depots[0].ordered_query_at<&Depot::stock>(NodeId(1));
+  depots.deliver_ordered();
+  depots.privately().clear();
+  depots.fail(2);
+  CHECK(kind_of(error_of(behind)) == ErrorKind::member_lost);
+  CHECK_FALSE(before.is_answered());
+  depots.deliver_all();
+  CHECK(kind_of(error_of(before)) == ErrorKind::member_lost);
+  CHECK(another.get() == 2);
+  const auto ended = depots[0].ordered_query_at<&Depot::stock>(NodeId(1));
+  depots.end(0, Error(ErrorKind::removed, "too silent"));
+  CHECK(kind_of(error_of(ended)) == ErrorKind::removed);
+}
+
+TEST_CASE("an ordered query of one member that would change it, or is for no node, is its sender's fault") {
+  Depots depots(2);
+  static_cast<void>(depots[0].ordered_query_at<&Depot::stock>(NodeId(1)));
+  const std::vector<std::byte> good = depots.ordered().front().bytes;
+  depots.ordered().clear();
+  const auto accused = [&](std::vector<std::byte> bytes, std::size_t at, unsigned value) {
+    const std::size_t before = depots.fault_count();
+    if (at < bytes.size()) bytes[at] = static_cast<std::byte>(value);
+    depots.deliver_to_all(NodeId(0), bytes);
+    return depots.fault_count() > before;
+  };
+  CHECK_FALSE(accused(good, good.size(), 0));
+  CHECK(accused(good, 16, 0));                                              // store
+  CHECK(accused(good, 20, 5));                                              // asks for nothing known
+  CHECK(accused(good, 24 + 7, 1));                                          // no node has so high an id
+  CHECK(accused(std::vector(good.begin(), good.end() - 1), good.size(), 0));  // cut off
+  CHECK(depots[1].query<&Depot::stock>() == 2);
+}
+
 TEST_CASE("a query of a member that goes fails with the view that is without it, also where its node comes again") {
   const bool comes_again = GENERATE(false, true);
   Depots depots(3);

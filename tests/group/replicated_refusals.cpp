@@ -18,6 +18,7 @@ void use(spindrift::Replicated<Counter>& counter) {
   counter.ordered_query<&Counter::get>();
   counter.query_at<&Counter::get>(spindrift::NodeId(1));
   counter.query_all<&Counter::get>();
+  counter.ordered_query_at<&Counter::get>(spindrift::NodeId(1));
   static_cast<void>(counter.query<&Counter::get>());
 #if MISTAKE == 1  // what only reads is called with query<>
   counter.update<&Counter::get>();
@@ -41,6 +42,8 @@ void use(spindrift::Replicated<Counter>& counter) {
   counter.query_all<&Counter::hidden>();
 #elif MISTAKE == 16  // takes as many arguments as the method has parameters
   counter.query_at<&Counter::get>(spindrift::NodeId(1), 1);
+#elif MISTAKE == 17  // what changes the object is called with update<>
+  counter.ordered_query_at<&Counter::add>(spindrift::NodeId(1), 1);
 #elif MISTAKE == 10  // takes as many arguments as the method has parameters
   static_cast<void>(counter.query<&Counter::get>(1));
 #endif

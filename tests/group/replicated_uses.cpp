@@ -31,6 +31,9 @@ std::string each(Handle& handle) {
   return text;
 }
 std::vector<std::string> there(Handle& handle) { return handle.query_at<&Register::names>(spindrift::NodeId(1)).get(); }
+std::vector<std::string> there_in_order(Handle& handle) {
+  return handle.ordered_query_at<&Register::names>(spindrift::NodeId(1)).get();
+}
 std::size_t everywhere(Handle& handle) {
   std::size_t names = 0;
   for (const auto& result : handle.query_all<&Register::names>().get()) names += result.ok() ? result.value().size() : 0;
