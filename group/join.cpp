@@ -17,6 +17,7 @@
 #include <spindrift/fabric/tls/credentials.hpp>
 #include <spindrift/group/group_core.hpp>
 #include <spindrift/group/group_fabric.hpp>
+#include <spindrift/group/layout_digest.hpp>
 #include <spindrift/views/parts.hpp>
 
 namespace spindrift {
@@ -145,9 +146,10 @@ views::MemberOptions GroupCore::member_options(const View& everybody, const grou
   for (const NodeId node : everybody.members) options.roster.push_back({node, config_.address_of(node)});
   options.self = config_.local_id();
   options.founders = config_.founders();
-  options.identity = {config_.group_name(), config_.digest().words};
   options.incarnation = new_incarnation();
   options.layout = options_.layout ? options_.layout : value_or_throw(config_.layout_function());
+  options.identity = {config_.group_name(),
+                      group::group_digest(config_.digest(), options.layout, everybody.members).words};
   if (config_.boolean("SPINDRIFT", "split_rows")) options.layout = with_split_rows(std::move(options.layout));
   options.policy = probe.policy;
   options.stepper = probe.stepper;

@@ -223,7 +223,8 @@ std::optional<Message> decode_hello(ByteReader reader, const GroupIdentity& ours
   if (!equal(proof, prove(ours, hello, hearer.self, hearer.words.peer, hearer.words.own))) {
     return mismatch("configurations differ in what the whole group must share",
                     "compare `spindrift config show --effective FILE` on both hosts: every key must be equal that "
-                    "`spindrift config keys` calls the group's, such as suspect_after_ms, and what the layout means");
+                    "`spindrift config keys` calls the group's, such as suspect_after_ms, and what the layout means; and "
+                    "programs with a layout in C++ must have the same");
   }
   return hello;
 }
