@@ -184,12 +184,13 @@ Explanation explain(const Departure& departure, const GroupReport& report) {
             {"view", departure.view},
             {"reason", departure.reason},
             {"says", departure.witnesses},
+            {"last_words", ""},
+            {"testimonies", Json::array()},
             {"at_ms", departure.at_ms}};
   const std::string start = fmt::format("{} view {}: node {} ", time_text(departure.at_ms), departure.view, departure.node);
   if (!departure.failed) return {json, start + "left; says node " + listed(departure.witnesses)};
   const std::string words = last_words(report, departure.node);
   json["last_words"] = words;
-  json["testimonies"] = Json::array();
   for (const Testimony& each : departure.testimonies) {
     json["testimonies"].push_back(
         {{"node", each.witness}, {"reason", each.reason}, {"by", each.by ? Json(each.by->value()) : Json()}});
