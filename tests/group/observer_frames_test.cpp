@@ -69,7 +69,7 @@ std::vector<std::byte> head(std::uint32_t kind, std::uint32_t bytes) {
 }  // namespace
 
 TEST_CASE("frames come out as they were put in, however they were cut") {
-  const std::size_t at_once = GENERATE(1, 7, 100, 100'000);
+  const std::size_t at_once = GENERATE(std::size_t{1}, std::size_t{7}, std::size_t{100}, std::size_t{100'000});
   Pipe pipe(at_once);
   OutgoingFrames out;
   FeedMessage message;
