@@ -3,8 +3,11 @@
 
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
+#include <functional>
 #include <limits>
 #include <memory>
+#include <mutex>
 #include <optional>
 
 #include <CLI/CLI.hpp>
@@ -12,6 +15,7 @@
 #include <spindrift/group/observer.hpp>
 
 #include "commands.hpp"
+#include "error_output.hpp"
 #include "exit_code.hpp"
 #include "message_printer.hpp"
 #include "number_option.hpp"
@@ -34,6 +38,27 @@ int exit_code(const MessagePrinter& printer) {
   return number(printer.complete() ? ExitCode::success : ExitCode::interrupted);
 }
 
+/// A member that is out of its group says so and ends, although its handler waits for a reader who has stopped.
+class StuckPrinting {
+ public:
+  explicit StuckPrinting(ErrorForm form) : form_(form) {}
+
+  void run(const std::function<void()>& print) {
+    const std::lock_guard lock(at_work_);
+    print();
+  }
+  void end_with(const Error& why) {
+    constexpr std::chrono::seconds patience(1);
+    if (at_work_.try_lock_for(patience)) return at_work_.unlock();
+    write_to_standard_error(error_line(form_, "spindrift", why));
+    std::_Exit(number(exit_code_of(why.kind())));
+  }
+
+ private:
+  const ErrorForm form_;
+  std::timed_mutex at_work_;
+};
+
 // On a thread of its own: a slow reader of standard output holds up the subgroup rather than losing messages, and does not
 // cost this member its place.
 int run_member(const TailOptions& options) {
@@ -42,13 +67,21 @@ int run_member(const TailOptions& options) {
   Session session(config, {}, {.quiet = options.quiet, .json = options.json});
   MessagePrinter printer(options.json, options.count, [&session] { session.request_stop(); });
   session.drop_deliveries(options.subgroup);
-  const auto print = [&printer](std::span<const Delivery> batch) {
-    for (const Delivery& delivery : batch) printer.print(delivery);
-    printer.flush();
+  StuckPrinting printing(options.json ? ErrorForm::json : ErrorForm::text);
+  const auto print = [&](std::span<const Delivery> batch) {
+    printing.run([&] {
+      for (const Delivery& delivery : batch) printer.print(delivery);
+      printer.flush();
+    });
   };
   session.group().subgroup(options.subgroup).on_delivery(print, HandlerThread::own);
   static_cast<void>(session.wait_for());
-  session.finish();
+  try {
+    session.finish();
+  } catch (const Exception& failure) {
+    printing.end_with(failure.error());
+    throw;
+  }
   return exit_code(printer);
 }
 

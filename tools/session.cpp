@@ -39,6 +39,12 @@ void signal_number(int descriptor) noexcept {
 extern "C" void on_stop_signal(int) {
   const int saved = errno;
   signal_number(signal_event.load(std::memory_order_relaxed));
+  // The next one ends the process, whichever of them it is.
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+    struct sigaction now {};
+    ::sigaction(signal, nullptr, &now);
+    if (now.sa_handler == on_stop_signal) std::signal(signal, SIG_DFL);
+  }
   errno = saved;
 }
 
@@ -75,7 +81,7 @@ StopSignals::StopSignals() : event_(make_event()) {
   signal_event.store(event_.get(), std::memory_order_relaxed);
   struct sigaction action {};
   action.sa_handler = on_stop_signal;
-  action.sa_flags = static_cast<int>(SA_RESTART | SA_RESETHAND);  // a second signal ends the process
+  action.sa_flags = SA_RESTART;
   ::sigaction(SIGINT, &action, nullptr);
   ::sigaction(SIGTERM, &action, nullptr);
   struct sigaction before {};

@@ -111,8 +111,9 @@ constexpr Key table[] = {
      "member or observer, with everything encrypted; or not at all. 0: nobody but processes of the same host may observe.",
      0, 65'535},
     {"SPINDRIFT", "table_bytes", integer, group, "4 KiB",
-     "Room in each member's row for the tables that programs make for themselves: of each its value twice, and about 130 "
-     "bytes; 0: none can be made. Where a program makes none, this is memory and nothing else.",
+     "Room in each member's row for the tables that programs make for themselves: each takes 64 bytes, and twice its value "
+     "with 16 bytes more, in lines of 64; there can be one for each 256 bytes. 0: none can be made. Where a program makes "
+     "none, this is memory and nothing else.",
      0, 1'048'576, "bytes"},
     {"SPINDRIFT", "runtime_directory", directory, node, "/dev/shm/spindrift-<uid>",
      "Where this node's sockets, locks and counters live. Members on one host must name the same directory. <uid> stands "

@@ -1,7 +1,8 @@
-// A member to which its machine gives no CPU keeps its place.
+// A member to which its machine gives no CPU keeps its place; one whose reader has stopped ends, where that is wanted.
 #include <catch2/catch.hpp>
 
 #include <sched.h>
+#include <sys/wait.h>
 
 #include <filesystem>
 #include <memory>
@@ -9,8 +10,10 @@
 #include <vector>
 
 #include "command_group.hpp"
+#include "exit_code.hpp"
 
 using namespace spindrift::test;
+using namespace spindrift::tools;
 using Catch::Matchers::Contains;
 
 namespace {
@@ -57,4 +60,27 @@ TEST_CASE_METHOD(GroupFixture, "a member without a CPU is silent for longer than
   REQUIRE(one.wait_for("view 1: members 1, 2; left 0"));
   CHECK(end(one).code == 0);
   CHECK(end(two).code == 0);
+}
+
+TEST_CASE_METHOD(GroupFixture, "a tail that lags behind a reader who has stopped leaves the group, says why, and ends") {
+  const std::vector<std::string> strict{"--set", "SPINDRIFT/lagging_member=remove", "--set",
+                                        "SPINDRIFT/lagging_after_ms=300"};
+  std::vector<std::string> reliable{"--subgroup", "orders", "--reliable"};
+  reliable.insert(reliable.end(), strict.begin(), strict.end());
+  Command zero(arguments("node", 0, strict));
+  Command tail(arguments("tail", 2, reliable));
+  std::vector<std::string> sends{"--subgroup", "orders"};
+  sends.insert(sends.end(), strict.begin(), strict.end());
+  Command send(arguments("send", 1, sends));
+  REQUIRE(zero.wait_for("in view"));
+  send.write(lines(1, 20'000));  // more than a pipe holds that nobody reads
+  REQUIRE(zero.wait_for("failed 2"));
+  siginfo_t ended{};
+  REQUIRE(::waitid(P_PID, static_cast<id_t>(tail.id()), &ended, WEXITED | WNOWAIT) == 0);  // its output is still unread
+  const CommandResult result = tail.finish();
+  CHECK(result.code == number(ExitCode::failure));
+  CHECK_THAT(result.errors, Contains("lag") && Contains("orders"));
+  send.close_input();
+  CHECK(send.finish().code == 0);
+  CHECK(end(zero).code == 0);
 }
