@@ -97,10 +97,13 @@ void SharedState::check_may_send(SubgroupId id) const {
   std::lock_guard lock(mutex_);
   check_open_unlocked();
   const SubgroupView& subgroup = view_.subgroup(id);
-  if (state_ == MemberState::active && subgroup.inadequate.empty() && !subgroup.sender_rank(self_)) {
+  if (state_ != MemberState::active || !subgroup.inadequate.empty() || subgroup.sender_rank(self_)) return;
+  if (subgroup.member_position(self_)) {
     throw Exception(Error(ErrorKind::bad_argument, own_name() + " is no sender of subgroup " + subgroup.name)
                         .fix("add it to the subgroup's senders in the layout"));
   }
+  throw Exception(Error(ErrorKind::bad_argument, own_name() + " is no member of subgroup " + subgroup.name)
+                      .fix("add it to the subgroup's members in the layout, or ask one of them: query_at, send_private"));
 }
 
 void SharedState::set_failure_handler(FailureHandler handler) {
