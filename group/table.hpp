@@ -11,6 +11,7 @@
 //     load.set({.requests = 17, .share = 0.5});  // the own row: here at once, and soon at all others
 //     double sum = 0;
 //     for (const auto& [node, value] : load.rows()) sum += value.share;
+//     if (sum > 1) load.set({.requests = 0, .share = 0});  // this member takes no more
 //     load.wait([](const auto& rows) { return rows.size() == 3; });  // until three members have set theirs
 //     load.barrier();                                                // until all members have come here
 //   }
