@@ -14,19 +14,13 @@ namespace {
 
 [[nodiscard]] bool means_later(int error) noexcept { return error == EAGAIN || error == EWOULDBLOCK || error == EINTR; }
 
-class PlainStream final : public ByteStream {
+class PlainStream final : public UnprovenStream {
  public:
   explicit PlainStream(FileDescriptor socket) : socket_(std::move(socket)) {
     // The kernel's count of the bytes behind those that were read saves a look, and keeps words whole.
     const int on = 1;
     tells_more_ = ::setsockopt(socket_.get(), IPPROTO_TCP, TCP_INQ, &on, sizeof on) == 0;
   }
-
-  [[nodiscard]] Result<Need> establish() override { return Need::nothing; }
-  [[nodiscard]] Result<void> vouches_for(NodeId) const override { return {}; }
-  [[nodiscard]] Result<void> may_observe() const override { return {}; }
-  [[nodiscard]] std::optional<ShownCertificate> certificate() const override { return std::nullopt; }
-  [[nodiscard]] Result<void> recheck() const override { return {}; }
 
   [[nodiscard]] Result<std::size_t> read(std::span<const iovec> to) override {
     alignas(cmsghdr) std::array<std::byte, CMSG_SPACE(sizeof(int))> control;

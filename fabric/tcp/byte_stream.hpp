@@ -67,6 +67,16 @@ class ByteStream {
   [[nodiscard]] virtual int descriptor() const noexcept = 0;
 };
 
+/// A stream whose ends prove nothing: whoever is at the other end may do everything.
+class UnprovenStream : public ByteStream {
+ public:
+  [[nodiscard]] Result<Need> establish() final { return Need::nothing; }
+  [[nodiscard]] Result<void> vouches_for(NodeId) const final { return {}; }
+  [[nodiscard]] Result<void> may_observe() const final { return {}; }
+  [[nodiscard]] std::optional<ShownCertificate> certificate() const final { return std::nullopt; }
+  [[nodiscard]] Result<void> recheck() const final { return {}; }
+};
+
 /// Not encrypted, and nobody proved. `socket`: connected or connecting, not blocking.
 [[nodiscard]] std::unique_ptr<ByteStream> plain_stream(FileDescriptor socket);
 

@@ -15,13 +15,8 @@
 namespace spindrift::fabric::test {
 
 /// Gives the parts one after the other: all of the next one is surely there, as the kernel or TLS says.
-class ScriptedStream final : public tcp::ByteStream {
+class ScriptedStream final : public tcp::UnprovenStream {
  public:
-  [[nodiscard]] Result<Need> establish() override { return Need::nothing; }
-  [[nodiscard]] Result<void> vouches_for(NodeId) const override { return {}; }
-  [[nodiscard]] Result<void> may_observe() const override { return {}; }
-  [[nodiscard]] std::optional<ShownCertificate> certificate() const override { return std::nullopt; }
-  [[nodiscard]] Result<void> recheck() const override { return {}; }
   [[nodiscard]] Result<std::size_t> read(std::span<const iovec> to) override {
     if (parts_.empty()) return 0;
     std::vector<std::byte>& part = parts_.front();

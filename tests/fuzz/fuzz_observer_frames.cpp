@@ -16,15 +16,10 @@ using spindrift::fuzz::Choices;
 using spindrift::fuzz::expect;
 
 /// Gives bytes in parts of that size.
-class Parts final : public fabric::tcp::ByteStream {
+class Parts final : public fabric::tcp::UnprovenStream {
  public:
   Parts(std::span<const std::byte> bytes, std::size_t at_once) : rest_(bytes), at_once_(at_once) {}
 
-  [[nodiscard]] Result<Need> establish() override { return Need::nothing; }
-  [[nodiscard]] Result<void> vouches_for(NodeId) const override { return {}; }
-  [[nodiscard]] Result<void> may_observe() const override { return {}; }
-  [[nodiscard]] std::optional<ShownCertificate> certificate() const override { return std::nullopt; }
-  [[nodiscard]] Result<void> recheck() const override { return {}; }
   [[nodiscard]] Result<std::size_t> read(std::span<const iovec> to) override {
     expect(to[0].iov_len > 0 && to[0].iov_len <= 3 * came_ + (std::size_t{256} << 10U), "memory grows with what came");
     const std::size_t count = std::min({to[0].iov_len, at_once_, rest_.size()});

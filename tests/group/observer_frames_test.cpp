@@ -14,15 +14,10 @@ using Kind = ObserverFrame::Kind;
 namespace {
 
 /// Bytes on their way, of which at most so many pass at a time.
-class Pipe final : public fabric::tcp::ByteStream {
+class Pipe final : public fabric::tcp::UnprovenStream {
  public:
   explicit Pipe(std::size_t at_once) : at_once_(at_once) {}
 
-  [[nodiscard]] Result<Need> establish() override { return Need::nothing; }
-  [[nodiscard]] Result<void> vouches_for(NodeId) const override { return {}; }
-  [[nodiscard]] Result<void> may_observe() const override { return {}; }
-  [[nodiscard]] std::optional<ShownCertificate> certificate() const override { return std::nullopt; }
-  [[nodiscard]] Result<void> recheck() const override { return {}; }
   [[nodiscard]] Result<std::size_t> read(std::span<const iovec> to) override {
     largest_room_ = std::max(largest_room_, to[0].iov_len);
     const std::size_t count = std::min({to[0].iov_len, at_once_, bytes_.size()});
