@@ -53,35 +53,7 @@ TEST_CASE("when the member that feeds it leaves, an observer goes on with anothe
   const auto send = [&](int from, int to) {
     for (int i = from; i < to; ++i) groups[0]->subgroup("orders").send(std::to_string(i));
   };
-  const auto source_leaves = [&] {
-    const NodeId source = *watch.observer.source();
-    const auto at = std::find_if(groups.begin(), groups.end(), [&](const auto& each) { return each->self() == source; });
-    (*at)->leave();
-    groups.erase(at);
-    return source;
-  };
-  send(0, 100);
-  watch.until_lines(100);
-  const NodeId first = source_leaves();
-  watch.until([&] { return watch.observer.source() && watch.observer.source() != first; });
-  send(100, 200);
-  watch.until_lines(200);
-  CHECK(watch.gaps.empty());
-
-  source_leaves();
-  send(200, 210);  // perhaps before the next one has heard that it has to feed
-  watch.until([&] { return watch.observer.source() == groups[0]->self(); });
-  send(210, 300);
-  watch.until([&] { return !watch.lines.empty() && watch.lines.back().ends_with(":299"); });
-  const std::size_t missing = 300 - watch.lines.size();
-  REQUIRE(watch.gaps.size() == (missing == 0 ? 0 : 1));
-  for (const Gap& gap : watch.gaps) {
-    CHECK(gap.after == watch.places[199]);
-    REQUIRE(gap.last);
-    CHECK(*gap.last < watch.places[200]);
-  }
-  for (std::size_t i = 0; i < watch.lines.size(); ++i)
-    CHECK(watch.lines[i].ends_with(":" + std::to_string(i < 200 ? i : i + missing)));
+  follow_two_leavers(watch, groups, send);
   leave_all(groups);
 }
 

@@ -56,6 +56,41 @@ struct Watch {
   Observer observer;
 };
 
+/// The member that feeds the observer leaves, twice, while `send(from, to)` sends numbers: the observer goes on with the
+/// next one, and its messages have no hole that it was not told of.
+template <class Send>
+void follow_two_leavers(Watch& watch, std::vector<std::unique_ptr<Group>>& groups, const Send& send) {
+  const auto source_leaves = [&] {
+    const NodeId source = *watch.observer.source();
+    const auto at = std::find_if(groups.begin(), groups.end(), [&](const auto& each) { return each->self() == source; });
+    (*at)->leave();
+    groups.erase(at);
+    return source;
+  };
+  send(0, 100);
+  watch.until_lines(100);
+  const NodeId first = source_leaves();
+  watch.until([&] { return watch.observer.source() && watch.observer.source() != first; });
+  send(100, 200);
+  watch.until_lines(200);
+  CHECK(watch.gaps.empty());
+
+  source_leaves();
+  send(200, 210);  // perhaps before the next one has heard that it has to feed
+  watch.until([&] { return watch.observer.source() == groups[0]->self(); });
+  send(210, 300);
+  watch.until([&] { return !watch.lines.empty() && watch.lines.back().ends_with(":299"); });
+  const std::size_t missing = 300 - watch.lines.size();
+  REQUIRE(watch.gaps.size() == (missing == 0 ? 0 : 1));
+  for (const Gap& gap : watch.gaps) {
+    CHECK(gap.after == watch.places[199]);
+    REQUIRE(gap.last);
+    CHECK(*gap.last < watch.places[200]);
+  }
+  for (std::size_t i = 0; i < watch.lines.size(); ++i)
+    CHECK(watch.lines[i].ends_with(":" + std::to_string(i < 200 ? i : i + missing)));
+}
+
 /// Deliveries of every member, in "orders".
 inline std::deque<Journal> keep_journals(std::vector<std::unique_ptr<Group>>& groups) {
   std::deque<Journal> journals(groups.size());

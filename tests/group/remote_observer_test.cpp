@@ -160,36 +160,7 @@ TEST_CASE("an observer elsewhere goes on with another member when one leaves, at
   ObservedGroup group(3);
   Watch watch(group.elsewhere());
   watch.until_fed();
-  group.send(0, 0, 100);
-  watch.until_lines(100);
-  const auto source_leaves = [&] {
-    const NodeId source = *watch.observer.source();
-    const auto at =
-        std::find_if(group.groups.begin(), group.groups.end(), [&](const auto& each) { return each->self() == source; });
-    (*at)->leave();
-    group.groups.erase(at);
-    return source;
-  };
-  const NodeId first = source_leaves();
-  watch.until([&] { return watch.observer.source() && watch.observer.source() != first; });
-  group.send(0, 100, 200);
-  watch.until_lines(200);
-  CHECK(watch.gaps.empty());
-
-  source_leaves();
-  group.send(0, 200, 210);  // perhaps before the next one feeds it
-  watch.until([&] { return watch.observer.source() == group.groups[0]->self(); });
-  group.send(0, 210, 300);
-  watch.until([&] { return watch.lines.back().ends_with(":299"); });
-  const std::size_t missing = 300 - watch.lines.size();
-  REQUIRE(watch.gaps.size() == (missing == 0 ? 0 : 1));
-  for (const Gap& gap : watch.gaps) {
-    CHECK(gap.after == watch.places[199]);
-    REQUIRE(gap.last);
-    CHECK(*gap.last < watch.places[200]);
-  }
-  for (std::size_t i = 0; i < watch.lines.size(); ++i)
-    CHECK(watch.lines[i].ends_with(":" + std::to_string(i < 200 ? i : i + missing)));
+  follow_two_leavers(watch, group.groups, [&](int from, int to) { group.send(0, from, to); });
   leave_all(group.groups);
 }
 

@@ -2,7 +2,6 @@
 """hosts_test.py SPINDRIFT [FABRIC]: four members on two hosts, two each, over shm and FABRIC; without one nothing but addresses
 says which, and hosts are to be reached by tcp. One of each host is killed and comes back; everybody delivers the same order all
 the while. Hosts are network namespaces: without the right to make them, 77 (skipped)."""
-import os
 import pathlib
 import re
 import signal
@@ -11,6 +10,8 @@ import sys
 import tempfile
 import time
 
+from namespaces import Hosts
+
 SPINDRIFT = sys.argv[1]
 BETWEEN_HOSTS = sys.argv[2] if len(sys.argv) > 2 else 'tcp'
 FABRIC_LINES = f'fabric = shm+{BETWEEN_HOSTS}\nnetwork_trusted = true\n' if len(sys.argv) > 2 else ''
@@ -18,31 +19,6 @@ LIMIT = 60.0  # seconds that nothing may take
 LINE = re.compile(r'\[(\d+)\.(\d+)\] (\d+): (\d+)')
 HOST_OF = {0: 'a', 1: 'a', 2: 'b', 3: 'b'}
 ADDRESS = {'a': '10.78.0.1', 'b': '10.78.0.2'}
-
-
-class Hosts:
-    """Two namespaces with a cable between them."""
-
-    def __init__(self):
-        self.names = {host: f'spindrift-hosts-{os.getpid()}-{host}' for host in ADDRESS}
-        self.made = []
-
-    def make(self):
-        for name in self.names.values():
-            subprocess.run(['ip', 'netns', 'add', name], check=True, capture_output=True, text=True)
-            self.made.append(name)
-        self.ip('a', 'link', 'add', 'eth0', 'type', 'veth', 'peer', 'name', 'eth0', 'netns', self.names['b'])
-        for host, address in ADDRESS.items():
-            self.ip(host, 'address', 'add', address + '/24', 'dev', 'eth0')
-            self.ip(host, 'link', 'set', 'lo', 'up')
-            self.ip(host, 'link', 'set', 'eth0', 'up')
-
-    def ip(self, host, *words):
-        subprocess.run(['ip', '-n', self.names[host], *words], check=True, capture_output=True, text=True)
-
-    def remove(self):
-        for name in self.made:
-            subprocess.run(['ip', 'netns', 'delete', name], check=False)
 
 
 class Member:
@@ -163,7 +139,7 @@ def judge_ways(group):
 
 
 def main():
-    hosts = Hosts()
+    hosts = Hosts('hosts', ADDRESS)
     try:
         try:
             hosts.make()

@@ -4,7 +4,6 @@ stopped, and then says exactly what it has missed; the member that feeds it is k
 each time. A key of another role is refused by name. Hosts are network namespaces: without the right to make them, 77
 (skipped)."""
 import json
-import os
 import pathlib
 import re
 import signal
@@ -13,39 +12,12 @@ import sys
 import tempfile
 import time
 
+from namespaces import Hosts
+
 SPINDRIFT = sys.argv[1]
 LIMIT = 60.0  # seconds that nothing may take
 HOST_OF = {0: 'a', 1: 'a', 2: 'b', 3: 'b'}
 ADDRESS = {'a': '10.79.0.1', 'b': '10.79.0.2', 'c': '10.79.0.3'}
-
-
-class Hosts:
-    """Three namespaces, each with a cable to a switch in a fourth one."""
-
-    def __init__(self):
-        self.names = {host: f'spindrift-observed-{os.getpid()}-{host}' for host in [*ADDRESS, 'switch']}
-        self.made = []
-
-    def make(self):
-        for name in self.names.values():
-            subprocess.run(['ip', 'netns', 'add', name], check=True, capture_output=True, text=True)
-            self.made.append(name)
-        self.ip('switch', 'link', 'add', 'bridge', 'type', 'bridge')
-        self.ip('switch', 'link', 'set', 'bridge', 'up')
-        for host, address in ADDRESS.items():
-            self.ip(host, 'link', 'add', 'eth0', 'type', 'veth', 'peer', 'name', f'to-{host}', 'netns', self.names['switch'])
-            self.ip('switch', 'link', 'set', f'to-{host}', 'master', 'bridge')
-            self.ip('switch', 'link', 'set', f'to-{host}', 'up')
-            self.ip(host, 'address', 'add', address + '/24', 'dev', 'eth0')
-            self.ip(host, 'link', 'set', 'lo', 'up')
-            self.ip(host, 'link', 'set', 'eth0', 'up')
-
-    def ip(self, host, *words):
-        subprocess.run(['ip', '-n', self.names[host], *words], check=True, capture_output=True, text=True)
-
-    def remove(self):
-        for name in self.made:
-            subprocess.run(['ip', 'netns', 'delete', name], check=False)
 
 
 class Scene:
@@ -157,7 +129,7 @@ def play(scene):
 
 
 def main():
-    hosts = Hosts()
+    hosts = Hosts('observed', ADDRESS)
     try:
         try:
             hosts.make()
