@@ -4,7 +4,6 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <functional>
 #include <limits>
 #include <memory>
 #include <mutex>
@@ -43,10 +42,8 @@ class StuckPrinting {
  public:
   explicit StuckPrinting(ErrorForm form) : form_(form) {}
 
-  void run(const std::function<void()>& print) {
-    const std::lock_guard lock(at_work_);
-    print();
-  }
+  /// The printing goes on for as long as what is returned lives.
+  [[nodiscard]] std::unique_lock<std::timed_mutex> begin() { return std::unique_lock(at_work_); }
   void end_with(const Error& why) {
     constexpr std::chrono::seconds patience(1);
     if (at_work_.try_lock_for(patience)) return at_work_.unlock();
@@ -69,10 +66,9 @@ int run_member(const TailOptions& options) {
   session.drop_deliveries(options.subgroup);
   StuckPrinting printing(options.json ? ErrorForm::json : ErrorForm::text);
   const auto print = [&](std::span<const Delivery> batch) {
-    printing.run([&] {
-      for (const Delivery& delivery : batch) printer.print(delivery);
-      printer.flush();
-    });
+    const auto at_work = printing.begin();
+    for (const Delivery& delivery : batch) printer.print(delivery);
+    printer.flush();
   };
   session.group().subgroup(options.subgroup).on_delivery(print, HandlerThread::own);
   static_cast<void>(session.wait_for());

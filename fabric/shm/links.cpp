@@ -43,9 +43,8 @@ PeerLinks::Map::iterator PeerLinks::at(PeerId peer) {
   return std::find_if(links_.begin(), links_.end(), [peer](const auto& each) { return each.second.peer == peer; });
 }
 
-std::optional<pid_t> PeerLinks::process_of(PeerId peer) const {
-  const auto is = [peer](const auto& each) { return each.second.peer == peer; };
-  const auto found = std::find_if(links_.begin(), links_.end(), is);
+std::optional<pid_t> PeerLinks::process_of(PeerId peer) {
+  const auto found = at(peer);
   return found == links_.end() ? std::nullopt : std::optional(found->second.pid);
 }
 

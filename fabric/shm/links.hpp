@@ -42,7 +42,7 @@ class PeerLinks {
   [[nodiscard]] const PeerLink* find(NodeId node) const;
   [[nodiscard]] std::size_t size() const noexcept { return links_.size(); }
   /// The process at the other end; nothing: the peer is gone.
-  [[nodiscard]] std::optional<pid_t> process_of(PeerId peer) const;
+  [[nodiscard]] std::optional<pid_t> process_of(PeerId peer);
   /// Takes what an ended link with the node still holds, and tells of its loss.
   void settle(NodeId node);
   /// The link with that node, if there is one, ends for that reason.
