@@ -48,8 +48,8 @@ class ReplicaResult {
 /// The outcome of one call, now or later. Copies are of the same call; it may be dropped, and may outlive the group.
 /// Threads: any.
 ///
-/// Everything that waits takes a limit, and throws timed_out when it is over (the call itself goes on); would_block when
-/// called from a handler of the group, also from one with a thread of its own; and the reason for the group's end,
+/// Everything that waits takes a limit, and throws timed_out when it is over (the call itself goes on); would_block where a
+/// handler of the group would have to wait, also one with a thread of its own; and the reason for the group's end,
 /// group_closed after an orderly one, if what is waited for had not happened before.
 template <class R>
 class Future {

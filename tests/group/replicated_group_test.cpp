@@ -98,6 +98,7 @@ TEST_CASE("no handler waits for a replicated call: not before the first one, nor
   for (auto& group : groups) ledgers.push_back(group->replicated<Ledger>("orders"));
   const bool own = GENERATE(false, true);
   Journal ticks;
+  std::promise<void> asked;
   std::atomic<ErrorKind> refused{ErrorKind::unsupported};
   groups[0]->subgroup("ticks").on_delivery(
       [&](auto batch) {
@@ -106,10 +107,12 @@ TEST_CASE("no handler waits for a replicated call: not before the first one, nor
         } catch (const Exception& thrown) {
           refused = thrown.error().kind();
         }
+        asked.set_value();
         ticks.keep(batch);
       },
       own ? HandlerThread::own : HandlerThread::shared);
-  groups[1]->subgroup("ticks").on_delivery([](auto) {});
+  // The other member receives no query as long as its handler runs, so that there is no answer yet where it is waited for.
+  groups[1]->subgroup("ticks").on_delivery([&](auto) { asked.get_future().wait(); });
   groups[1]->subgroup("ticks").send("now");
   ticks.await(1);
   CHECK(refused == ErrorKind::would_block);

@@ -34,6 +34,7 @@ kill -9 "${members[0]}"
 until_said '; failed 1 ' out3
 "$spindrift" tail --config group.cfg --id 1 --subgroup orders --reliable >out1 2>log &
 members+=($!)
+until_said '; joined 1$' out3
 seq 20000 | "$spindrift" send --config group.cfg --id 0 --subgroup orders >out0 2>errors0 || { cat errors0; exit 1; }
 until_said ': 20000$' out1
 kill -TERM "${members[1]}"
