@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -34,16 +35,28 @@ bool descriptors_left() noexcept {
   return static_cast<bool>(FileDescriptor(::open("/", O_PATH | O_CLOEXEC))) || (errno != EMFILE && errno != ENFILE);
 }
 
-std::optional<std::size_t> descriptors_free() noexcept {
-  rlimit limit{};
-  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return std::nullopt;
+namespace {
+
+// The kernel tells it as the directory's size since Linux 6.2; to list it takes ten times as long, and a descriptor.
+std::optional<std::size_t> descriptors_open() noexcept {
+  struct stat about {};
+  if (::stat("/proc/self/fd", &about) == 0 && about.st_size > 0) return static_cast<std::size_t>(about.st_size);
   DIR* const listing = ::opendir("/proc/self/fd");
-  if (listing == nullptr) return errno == EMFILE ? std::optional<std::size_t>(0) : std::nullopt;
+  if (listing == nullptr) return std::nullopt;
   std::size_t open = 0;
   while (const dirent* entry = ::readdir(listing)) open += entry->d_name[0] == '.' ? 0 : 1;
   ::closedir(listing);
-  open -= 1;  // the listing's own
-  return limit.rlim_cur > open ? limit.rlim_cur - open : 0;
+  return open - 1;  // the listing's own
+}
+
+}  // namespace
+
+std::optional<std::size_t> descriptors_free() noexcept {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return std::nullopt;
+  const auto open = descriptors_open();
+  if (!open) return errno == EMFILE ? std::optional<std::size_t>(0) : std::nullopt;
+  return limit.rlim_cur > *open ? limit.rlim_cur - *open : 0;
 }
 
 Error out_of_memory() {

@@ -10,6 +10,8 @@ namespace spindrift {
 
 inline constexpr std::string_view counters_suffix = ".counters";
 inline constexpr std::string_view status_suffix = ".status";
+/// A directory of their own in the group's: members are woken by every name that comes into that one, for a peer's socket.
+inline constexpr std::string_view status_directory = "status";
 inline constexpr std::string_view observers_suffix = ".observers";  ///< of the socket that observers call
 inline constexpr std::string_view new_observers_suffix = ".observers.new";
 
@@ -21,6 +23,11 @@ inline constexpr std::string_view new_observers_suffix = ".observers.new";
 /// The name of one node's file in it.
 [[nodiscard]] inline std::string node_file_name(NodeId node, std::string_view suffix) {
   return std::to_string(node.value()).append(suffix);
+}
+
+/// The path of a node's status, from the group's directory on.
+[[nodiscard]] inline std::string status_file_name(NodeId node) {
+  return std::string(status_directory) + "/" + node_file_name(node, status_suffix);
 }
 
 }  // namespace spindrift

@@ -96,7 +96,7 @@ void GroupCore::poll() {
       case Next::cancel: fabric.cancel_sleep(); break;
       case Next::sleep:
         counters_->sleeps.add(1);
-        fabric.sleep(wake_at);
+        fabric.sleep(std::min(wake_at, status_->look(environment_.clock.now())));  // the state may be another now
         break;
     }
   }

@@ -28,7 +28,7 @@
 #include <spindrift/group/probe.hpp>
 #include <spindrift/group/replicas.hpp>
 #include <spindrift/group/send_waits.hpp>
-#include <spindrift/group/status.hpp>
+#include <spindrift/group/status_keeper.hpp>
 #include <spindrift/group/tables.hpp>
 #include <spindrift/group/upcall_heartbeats.hpp>
 #include <spindrift/views/member.hpp>

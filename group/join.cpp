@@ -1,7 +1,9 @@
 // How a GroupCore comes to be: from the configuration to a member in its first view.
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <iterator>
 #include <random>
@@ -197,7 +199,10 @@ void GroupCore::begin_status(std::uint64_t incarnation) {
   status.began_ms = group::wall_clock_ms();
   status.partition_safety = !config_.partitioning_safety_disabled();
   status.state = to_string(views::MemberState::looking);
-  status_.emplace(own_file(status_suffix), std::move(status));
+  if (::mkdirat(directory_->descriptor(), std::string(status_directory).c_str(), 0700) != 0 && errno != EEXIST) {
+    throw Exception(system_error("mkdir", errno).at(directory_->path() + "/" + std::string(status_directory)));
+  }
+  status_.emplace(directory_->through(status_file_name(config_.local_id())), std::move(status));
 }
 
 void GroupCore::make_member(const group::Probe& probe) {
@@ -236,7 +241,7 @@ void GroupCore::make_member(const group::Probe& probe) {
 
 void GroupCore::await_view(const fabric::tls::Credentials* credentials) {
   try {
-    if (environment_.state.await_first_view(config_.join_timeout())) return;
+    if (environment_.state.await_first_view(config_.join_timeout())) return status_->await_file();
   } catch (const Exception&) {
     end_poller();
     throw;

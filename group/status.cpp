@@ -251,6 +251,11 @@ Result<void> write_last_status(const std::string& path, MemberStatus::End end) {
   return write_status(path, status);
 }
 
+Result<void> write_status_unless_over(const std::string& path, const MemberStatus& status) {
+  const std::lock_guard lock(last_word_mutex);
+  return last_word_said ? Result<void>{} : write_status(path, status);
+}
+
 Result<void> write_status(const std::string& path, const MemberStatus& status) {
   const std::string temporary = path + ".new";
   FileDescriptor file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
@@ -303,100 +308,6 @@ bool runs(const MemberStatus& status) {
 std::uint64_t wall_clock_ms() {
   const auto since_epoch = std::chrono::system_clock::now().time_since_epoch();
   return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::milliseconds>(since_epoch).count());
-}
-
-StatusKeeper::StatusKeeper(std::string path, MemberStatus first) : path_(std::move(path)), status_(std::move(first)) {
-  status_.state_since_ms = wall_clock_ms();
-  write();
-}
-
-void StatusKeeper::on_view(const views::NewView& news, std::uint64_t now_ms) {
-  const View& view = news.view;
-  std::vector<MemberStatus::MemberEntry> members;
-  for (std::size_t i = 0; i < view.members.size(); ++i) {
-    MemberStatus::MemberEntry entry{view.members[i], i < view.incarnations.size() ? view.incarnations[i] : 0, now_ms};
-    for (const MemberStatus::MemberEntry& known : status_.members) {
-      if (known.node == entry.node && known.incarnation == entry.incarnation) entry.since_ms = known.since_ms;
-    }
-    members.push_back(entry);
-  }
-  status_.members = std::move(members);
-  status_.view = view.id;
-  status_.subgroups.clear();
-  for (const SubgroupView& subgroup : view.subgroups) {
-    status_.subgroups.push_back({subgroup.name, subgroup.mode, subgroup.members, subgroup.senders, subgroup.inadequate, {}});
-  }
-  if (status_.changes.size() == MemberStatus::changes_max) status_.changes.pop_front();
-  status_.changes.push_back({view.id, now_ms, view.members, news.joined, news.left, news.failed});
-  block_subgroups();
-  write();
-}
-
-void StatusKeeper::on_state(std::string state, std::optional<MemberStatus::End> end) {
-  if (state == status_.state) return;
-  status_.state = std::move(state);
-  status_.state_since_ms = wall_clock_ms();
-  waits_for_.clear();
-  status_.end = std::move(end);
-  block_subgroups();
-  write();
-}
-
-void StatusKeeper::on_waiting(std::string applications) {
-  if (applications == waits_for_) return;
-  waits_for_ = std::move(applications);
-  block_subgroups();
-  write();
-}
-
-void StatusKeeper::on_waits(const MemberStatus::Waits& waits) {
-  if (waits == status_.waits) return;
-  status_.waits = waits;
-  write();
-}
-
-void StatusKeeper::on_handler_at_work(const std::string& what) {
-  if (what == status_.waits.handler) return;
-  status_.waits.handler = what;
-  write();
-}
-
-Time StatusKeeper::look(Time now) {
-  constexpr auto between_attempts = std::chrono::seconds(1);
-  if (unwritten_ && now >= try_at_) {
-    try_at_ = now + between_attempts;
-    write();
-  }
-  return unwritten_ ? try_at_ : never;
-}
-
-void StatusKeeper::on_failure(const Error& why) {
-  on_state(std::string(to_string(views::MemberState::failed)),
-           MemberStatus::End{std::string(to_string(why.kind())), why.to_string(), wall_clock_ms()});
-}
-
-void StatusKeeper::block_subgroups() {
-  for (MemberStatus::SubgroupEntry& subgroup : status_.subgroups) {
-    subgroup.blocked.clear();
-    const bool sends = std::find(subgroup.senders.begin(), subgroup.senders.end(), status_.node) != subgroup.senders.end();
-    if (!subgroup.inadequate.empty()) {
-      subgroup.blocked = subgroup.inadequate;
-    } else if (!sends) {
-      subgroup.blocked = "this node is none of its senders";
-    } else if (status_.end) {
-      subgroup.blocked = "this node is out of the group";
-    } else if (status_.state != "active") {
-      subgroup.blocked = "the view is changing" + (waits_for_.empty() ? "" : ": it waits for " + waits_for_);
-    }
-  }
-}
-
-void StatusKeeper::write() {
-  const std::lock_guard lock(last_word_mutex);
-  if (last_word_said) return;
-  const auto written = write_status(path_, status_);
-  if (std::exchange(unwritten_, !written) || written) return;
-  log::warn(log::Room::group, "the status file cannot be written", {{"reason", written.error().to_string()}});
 }
 
 }  // namespace spindrift::group

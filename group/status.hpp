@@ -1,6 +1,6 @@
-// The status that a member shows of itself to people and programs of its host: a small file beside its counters, replaced
-// whole at every change, that outlives the process. Written by the poller, read by `spindrift group`. It is testimony, not
-// protocol: nothing in the group depends on it.
+// The status that a member shows of itself to people and programs of its host: a small file, replaced whole some
+// milliseconds after every change, that outlives the process. Read by `spindrift group`. It is testimony, not protocol:
+// nothing in the group depends on it.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,6 @@
 #include <string>
 #include <vector>
 
-#include <spindrift/core/clock.hpp>
 #include <spindrift/core/ids.hpp>
 #include <spindrift/core/result.hpp>
 #include <spindrift/core/view.hpp>
@@ -81,7 +80,9 @@ struct MemberStatus {
 
 /// Replaces the file at `path` whole: a reader sees the old or the new one. Errors: resource.
 [[nodiscard]] Result<void> write_status(const std::string& path, const MemberStatus& status);
-/// The last word about this process, which is about to end: its status at `path`, with that end. No StatusKeeper of this
+/// As `write_status`, but writes nothing once the last word about this process was said. Any thread.
+[[nodiscard]] Result<void> write_status_unless_over(const std::string& path, const MemberStatus& status);
+/// The last word about this process, which is about to end: its status at `path`, with that end. No StatusFile of this
 /// process writes from then on. A status of another process stays as it is. Any thread. Errors: bad_input, resource.
 [[nodiscard]] Result<void> write_last_status(const std::string& path, MemberStatus::End end);
 /// Reads and checks every field. In texts, whatever is no printable ASCII is a question mark: a file may be anybody's, and
@@ -93,40 +94,5 @@ struct MemberStatus {
 /// Whether the process that wrote this still runs and has not ended its membership: one of the same id that started at
 /// another time is another.
 [[nodiscard]] bool runs(const MemberStatus& status);
-
-/// A member's own status, kept and written through. Not thread-safe: the poller's. What cannot be written is logged, once
-/// until it can be again; the group goes on.
-class StatusKeeper {
- public:
-  /// `first` names the process and its group; state and what follows is filled in here.
-  StatusKeeper(std::string path, MemberStatus first);
-
-  /// Call before the application hears of the view.
-  void on_view(const views::NewView& news, std::uint64_t now_ms);
-  /// `state` is a MemberState's name, which several states may have; `end` is set once it is the last.
-  void on_state(std::string state, std::optional<MemberStatus::End> end);
-  /// While a view is changing: the applications that it waits for. Empty: it waits for none.
-  void on_waiting(std::string applications);
-  /// Everything that it waits for at present, outside of handlers.
-  void on_waits(const MemberStatus::Waits& waits);
-  /// The handler that holds up this member, with how long it has; empty: none. Another thread's while the poller is in it.
-  void on_handler_at_work(const std::string& what);
-  /// Tries again, once a second, what could not be written. Returns when to call it next; never: everything is written.
-  [[nodiscard]] Time look(Time now);
-  /// That it gave up before it was in a view.
-  void on_failure(const Error& why);
-
-  [[nodiscard]] const MemberStatus& status() const noexcept { return status_; }
-
- private:
-  void block_subgroups();
-  void write();
-
-  std::string path_;
-  MemberStatus status_;
-  std::string waits_for_;  // while the view is changing
-  bool unwritten_ = false;  // the file is not as the status is, which the log has said
-  Time try_at_{};           // again, then
-};
 
 }  // namespace spindrift::group

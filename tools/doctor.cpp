@@ -334,7 +334,7 @@ Result<Needs> needs_of(const Config& config) {
   needs.spins = config.poll_mode() == PollMode::spin;
   needs.files = {.runtime_directory = config.runtime_directory(),
                  .status = group_directory(config.runtime_directory(), config.group_name()) + "/" +
-                           node_file_name(config.local_id(), status_suffix),
+                           status_file_name(config.local_id()),
                  .log = config.log_file(),
                  .audit = config.audit_file()};
   needs.stranger = stranger_in(config);

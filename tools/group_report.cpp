@@ -47,7 +47,8 @@ std::string condition_text(const NodeReport& node) {
 Result<GroupReport> read_group(const std::string& directory) {
   GroupReport report;
   std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator(directory, error)) {
+  const std::filesystem::path statuses = std::filesystem::path(directory) / status_directory;
+  for (const auto& entry : std::filesystem::directory_iterator(statuses, error)) {
     if (entry.path().extension() != status_suffix) continue;
     auto status = group::read_status(entry.path().string());
     if (!status) {
@@ -58,6 +59,7 @@ Result<GroupReport> read_group(const std::string& directory) {
     node.condition = condition_of(node.status);
     report.nodes.push_back(std::move(node));
   }
+  if (error == std::errc::no_such_file_or_directory && std::filesystem::is_directory(directory)) error.clear();
   if (error) {
     return system_error("read the directory", error.value())
         .at(directory)

@@ -58,7 +58,7 @@ FileDescriptor make_event() {
 void leave_word(const Config& config) {
   const auto directory = GuardedDirectory::open(config.runtime_directory(), config.group_name());
   if (!directory) return;
-  const std::string path = directory->through(node_file_name(config.local_id(), status_suffix));
+  const std::string path = directory->through(status_file_name(config.local_id()));
   static_cast<void>(group::write_last_status(
       path, {"interrupted", "a signal came before it was in a view", group::wall_clock_ms()}));
 }

@@ -173,7 +173,7 @@ TEST_CASE("a leave that waits for a member without a handler says so, in the log
   }
   value_or_throw(log::configure(log::Level::warn, ""));
   CHECK_THAT(text, Contains("subgroup=ticks") && Contains("nodes=1"));
-  const std::string status = fixture.directory() + "/test/0.status";
+  const std::string status = fixture.directory() + "/test/status/0.status";
   while (value_or_throw(group::read_status(status)).waits.leave != "node 1 has not taken what it sent in subgroup ticks")
     std::this_thread::yield();
   groups[1]->subgroup("ticks").on_delivery([](auto) {});

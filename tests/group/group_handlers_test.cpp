@@ -63,7 +63,7 @@ TEST_CASE("a member that slows the others' sends down is named in their status, 
         HandlerThread::own);
     group->subgroup("ticks").on_delivery([](auto) {});
   }
-  const std::string status = fixture.directory() + "/test/0.status";
+  const std::string status = fixture.directory() + "/test/status/0.status";
   const auto named = [&status] { return value_or_throw(group::read_status(status)).waits.sends; };
   CHECK(named().empty());
   std::atomic<bool> over{false};

@@ -154,7 +154,7 @@ TEST_CASE("a member whose handler holds it up for long keeps its place, in every
   groups[0]->subgroup("orders").on_delivery([&](auto) { bar.pass(); });
   groups[0]->subgroup("ticks").on_delivery([](auto) {});
   for (unsigned i = 1; i < 3; ++i) take_all(*groups[i]);
-  const std::string status = fixture.directory() + "/test/0.status";
+  const std::string status = fixture.directory() + "/test/status/0.status";
   groups[1]->subgroup("orders").send("one");
   bar.await_first();
   while (!Contains("subgroup orders").match(value_or_throw(group::read_status(status)).waits.handler))

@@ -9,10 +9,11 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <thread>
 
 #include <catch2/catch.hpp>
 
-#include <spindrift/group/status.hpp>
+#include <spindrift/group/status_keeper.hpp>
 
 using namespace spindrift;
 using Catch::Matchers::Contains;
@@ -39,6 +40,14 @@ struct StatusFixture {
     status.process = 42;
     status.state = "looking";
     return status;
+  }
+  /// Until the file says so, which another thread writes.
+  template <class Condition>
+  void await(Condition&& holds) const {
+    while (!holds(value_or_throw(read_status(path)))) std::this_thread::yield();
+  }
+  void await_state(const std::string& state) const {
+    await([&](const MemberStatus& status) { return status.state == state; });
   }
   void replace(const std::string& text) const { std::ofstream(path) << text; }
   [[nodiscard]] std::string text() const {
@@ -68,11 +77,13 @@ TEST_CASE_METHOD(StatusFixture, "a status is read as it was written: views, reas
   StatusKeeper keeper(path, first());
   const View zero = view_of(0, {NodeId(0), NodeId(1), NodeId(2)});
   keeper.on_view({zero, {NodeId(0), NodeId(2)}, {}, {}, {}}, 1000);
+  keeper.flush();
   CHECK(read_status(path)->subgroups[0].blocked == "the view is changing");
   keeper.on_state("active", {});
   const View one = view_of(1, {NodeId(1), NodeId(2)});
   keeper.on_view({one, {}, {}, {{NodeId(0), "its \"connection\" broke\n\x01", NodeId(2)}}, {}}, 2000);
   keeper.on_state("active", {});
+  keeper.flush();
 
   const auto status = read_status(path);
   REQUIRE(status.ok());
@@ -92,11 +103,13 @@ TEST_CASE_METHOD(StatusFixture, "a status is read as it was written: views, reas
   CHECK_FALSE(status->end);
   CHECK(status->waits.group.empty());
   keeper.on_waits({"nodes 0, 2", {}, "node 2", {}});
+  keeper.flush();
   CHECK(read_status(path)->waits.group == "nodes 0, 2");
   CHECK(read_status(path)->waits.sends == "node 2");
   CHECK(read_status(path)->began_ms == first().began_ms);
   CHECK(status->waits.leave.empty());
   keeper.on_waits({{}, "node 2 has not taken what it sent in subgroup orders", {}, {}});
+  keeper.flush();
   CHECK(read_status(path)->waits.leave == "node 2 has not taken what it sent in subgroup orders");
 
   keeper.on_state("failed", MemberStatus::End{"removed", "too slow", 3000});
@@ -113,6 +126,7 @@ TEST_CASE_METHOD(StatusFixture, "a member that came back is a new entry, one tha
   View next = view_of(1, {NodeId(0), NodeId(1)});
   next.incarnations[0] = 7;
   keeper.on_view({next, {}, {}, {}, {}}, 2000);
+  keeper.flush();
   const std::vector<MemberStatus::MemberEntry> members{{NodeId(0), 7, 2000}, {NodeId(1), 101, 1000}};
   CHECK(read_status(path)->members == members);
 }
@@ -120,33 +134,57 @@ TEST_CASE_METHOD(StatusFixture, "a member that came back is a new entry, one tha
 TEST_CASE_METHOD(StatusFixture, "a state of the same name is not written again") {
   StatusKeeper keeper(path, first());
   keeper.on_state("changing", {});
-  std::filesystem::remove(path);
+  keeper.flush();
   keeper.on_state("changing", {});
-  CHECK_FALSE(std::filesystem::exists(path));
+  CHECK(keeper.look(Time{}) == never);
   keeper.on_state("active", {});
-  CHECK(read_status(path)->state == "active");
+  CHECK(keeper.look(Time{}) != never);
 }
 
 TEST_CASE_METHOD(StatusFixture, "a status that met a full disk is written when there is space, without another change") {
   StatusKeeper keeper(path, first());
   const Time begin{std::chrono::seconds(100)};
-  CHECK(keeper.look(begin) == never);
   std::filesystem::create_symlink("/dev/full", path + ".new");  // every write to it ends with ENOSPC
   keeper.on_state("active", std::nullopt);
+  keeper.flush();
   CHECK(read_status(path)->state == "looking");
-  const Time again = keeper.look(begin);
-  CHECK(again > begin);
-  CHECK(again <= begin + std::chrono::seconds(1));
   std::filesystem::remove(path + ".new");
-  CHECK(keeper.look(again - Duration(1)) == again);
-  CHECK(read_status(path)->state == "looking");
-  CHECK(keeper.look(again) == never);
+  await_state("active");
+}
+
+TEST_CASE_METHOD(StatusFixture, "a status is shown once it has settled, whatever else changes until then") {
+  StatusKeeper keeper(path, first());
+  const Time begin{std::chrono::seconds(100)};
+  CHECK(keeper.look(begin) == never);
+  keeper.on_state("changing", {});
+  const Time due = keeper.look(begin);
+  CHECK(due == begin + StatusKeeper::settles_within);
+  keeper.on_state("active", {});
+  CHECK(keeper.look(due - Duration(1)) == due);
+  CHECK(keeper.look(due) == never);
+  await_state("active");
+}
+
+TEST_CASE_METHOD(StatusFixture, "the first view is shown without settling") {
+  StatusKeeper keeper(path, first());
+  keeper.on_view({view_of(0, {NodeId(0), NodeId(1)}), {}, {}, {}, {}}, 1000);
+  keeper.on_state("active", {});
+  keeper.await_file();
   CHECK(read_status(path)->state == "active");
+}
+
+TEST_CASE_METHOD(StatusFixture, "a handler at work is shown though no pass looks, and an end at once") {
+  StatusKeeper keeper(path, first());
+  keeper.on_handler_at_work("a handler of subgroup orders");
+  await([](const MemberStatus& status) { return status.waits.handler == "a handler of subgroup orders"; });
+  keeper.on_state("left", MemberStatus::End{"left", {}, 7});
+  CHECK(read_status(path)->end->at_ms == 7);
 }
 
 TEST_CASE_METHOD(StatusFixture, "the last 32 changes are kept") {
   StatusKeeper keeper(path, first());
   for (std::uint64_t id = 0; id < 40; ++id) keeper.on_view({view_of(id, {NodeId(1)}), {}, {}, {}, {}}, id);
+  keeper.flush();
   const auto status = read_status(path);
   REQUIRE(status->changes.size() == 32);
   CHECK(status->changes.front().view == ViewId(8));
@@ -235,6 +273,7 @@ TEST_CASE_METHOD(StatusFixture, "no text of a status file commands a terminal or
 TEST_CASE_METHOD(StatusFixture, "who reads while the next status is written reads the last one whole") {
   StatusKeeper keeper(path, first());
   keeper.on_state("active", {});
+  keeper.flush();
   const std::string before = text();
   std::ifstream reader(path);
   keeper.on_state("failed", MemberStatus::End{"removed", "x", 1});
@@ -245,6 +284,7 @@ TEST_CASE_METHOD(StatusFixture, "who reads while the next status is written read
 TEST_CASE_METHOD(StatusFixture, "changes that do not follow one another are refused") {
   StatusKeeper keeper(path, first());
   for (const std::uint64_t id : {3U, 4U}) keeper.on_view({view_of(id, {NodeId(1)}), {}, {}, {}, {}}, 1000);
+  keeper.flush();
   std::string twice = text();
   twice.replace(twice.find("\"view\":4"), 8, "\"view\":3");  // the first of the two: fields are in the order of the alphabet
   replace(twice);

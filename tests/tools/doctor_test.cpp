@@ -304,7 +304,7 @@ TEST_CASE("the files of a configuration are those that are looked at") {
       "audit_file = /var/log/b\n[LAYOUT]\njson_layout = '[{\"name\": \"orders\"}]'\n";
   const FileNeeds files = value_or_throw(needs_of(value_or_throw(Config::parse(text, "test")))).files;
   CHECK(files.runtime_directory == "/run/here");
-  CHECK(files.status == "/run/here/g/0.status");
+  CHECK(files.status == "/run/here/g/status/0.status");
   CHECK(files.log == "/var/log/a");
   CHECK(files.audit == "/var/log/b");
 }

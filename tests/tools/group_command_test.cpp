@@ -318,7 +318,7 @@ TEST_CASE_METHOD(GroupFixture, "group why tells who ended before a view, and how
   Command stopped(arguments("node", 1));
   Command killed(arguments("node", 2, {"--set", "SPINDRIFT/group_name=other"}));
   const std::string other = directory.path() + "/other";
-  for (const std::string& status : {directory.path() + "/spindrift/1.status", other + "/2.status"})
+  for (const std::string& status : {directory.path() + "/spindrift/status/1.status", other + "/status/2.status"})
     while (::access(status.c_str(), F_OK) != 0) ::usleep(1000);  // it is written anew in a view alone
   stopped.send_signal(SIGTERM);
   CHECK(stopped.finish().code == number(ExitCode::interrupted));
@@ -365,7 +365,7 @@ TEST_CASE_METHOD(GroupFixture, "group status, members and why tell of the living
                              Contains("the others (node 0, 2) removed it for view 1") && Contains("node 2 ended: left") &&
                              Contains("nobody can send in subgroup audit"));
 
-  directory.file("spindrift/7.status", "{}");
+  directory.file("spindrift/status/7.status", "{}");
   const CommandResult broken = run({"group", "status", "--config", config});
   CHECK(broken.code == number(ExitCode::failure));
   CHECK_THAT(broken.errors, Contains("7.status"));
@@ -378,13 +378,15 @@ TEST_CASE_METHOD(GroupFixture, "a status that met a full disk is written when th
   Command one(arguments("node", 1));
   Command two(arguments("node", 2));
   for (Command* each : {&zero, &one, &two}) REQUIRE(each->wait_for("in view"));
-  const std::string next = directory.path() + "/spindrift/0.status.new";
+  const auto status = [&] { return run({"group", "status", "--config", config}).output; };
+  const std::string before = "node 0: active, process " + std::to_string(zero.id()) + ", view 0\n";
+  while (status().find(before) == std::string::npos) ::usleep(1000);
+  const std::string next = directory.path() + "/spindrift/status/0.status.new";
   REQUIRE(::symlink("/dev/full", next.c_str()) == 0);
   CHECK(end(one).code == 0);
   REQUIRE(zero.wait_for("the status file cannot be written"));
   REQUIRE(zero.wait_for("view 1: members 0, 2; left 1"));
-  const auto status = [&] { return run({"group", "status", "--config", config}).output; };
-  CHECK_THAT(status(), Contains("node 0: active, process " + std::to_string(zero.id()) + ", view 0\n"));
+  CHECK_THAT(status(), Contains(before));
   REQUIRE(::unlink(next.c_str()) == 0);
   const std::string written = "node 0: active, process " + std::to_string(zero.id()) + ", view 1\n";
   const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(30);

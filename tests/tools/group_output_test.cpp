@@ -109,7 +109,7 @@ TEST_CASE("doctor finds a member's own address taken by that member, and by nobo
   const Directory directory;
   const std::string config = tcp_config(directory, "127.0.0.1:7431");
   Command node({"node", "--config", config, "--id", "0"});
-  while (::access((directory.path() + "/spindrift/0.status").c_str(), F_OK) != 0) ::usleep(1000);
+  while (::access((directory.path() + "/spindrift/status/0.status").c_str(), F_OK) != 0) ::usleep(1000);
   const CommandResult own = run({"doctor", "--config", config, "--id", "0"});
   CHECK_THAT(own.output, Contains("this node's member runs, in process " + std::to_string(node.id()) + ", and listens at"));
   const CommandResult strange =

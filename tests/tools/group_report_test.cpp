@@ -1,6 +1,9 @@
 // Status files together: those of one founding, and a removal from all sides.
+#include <filesystem>
+
 #include <catch2/catch.hpp>
 
+#include <spindrift/core/runtime_path.hpp>
 #include <spindrift/group/status.hpp>
 
 #include "command.hpp"
@@ -72,8 +75,9 @@ TEST_CASE("why tells a removal from all sides: whose finding it was, what others
   third.changes.push_back(removal(1, "it and node 0 accuse each other", NodeId(0)));
   MemberStatus gone = status_of(1, 100, {0, 1, 2});
   gone.end = MemberStatus::End{"removed", "the others removed this node; it had itself accused node 0 (silent)", 2500};
+  REQUIRE(std::filesystem::create_directory(directory.path() + "/" + std::string(status_directory)));
   for (const MemberStatus& each : {accuser, gone, third})
-    REQUIRE(group::write_status(directory.path() + "/" + std::to_string(each.node.value()) + ".status", each).ok());
+    REQUIRE(group::write_status(directory.path() + "/" + status_file_name(each.node), each).ok());
   const std::string told = run({"group", "why", "--group-dir", directory.path()}).output;
   CHECK_THAT(told, Contains("node 1 was removed: its connection broke, found by node 0 itself; node 2 says: it and node 0 "
                             "accuse each other; its own last words: the others removed this node; it had itself accused "

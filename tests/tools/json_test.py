@@ -156,7 +156,7 @@ class Group(contextlib.ExitStack):
     def start_alone(self):
         """A member that waits for the others, and has left a status."""
         member = self.start('node', 0)
-        while not (self.files / '0.status').exists():
+        while not (self.files / 'status' / '0.status').exists():
             assert member.process.poll() is None, 'it ended'
             time.sleep(0.001)  # nobody tells when it is written
         return member
@@ -255,7 +255,7 @@ class Kinds(unittest.TestCase):
             others = [group.start('node', node) for node in (1, 2)]
             for member in (waiting, *others):
                 member.wait_for(event='in view')
-            (group.files / '7.status').write_text('{}')
+            (group.files / 'status' / '7.status').write_text('{}')
             status = output_of('group', 'status', '--group-dir', group.files, '--json', code=1)
             self.assertEqual([node['condition'] for node in status['nodes']], ['active'] * 3)
             self.assertEqual(len({node['incarnation'] for node in status['nodes']}), 3)
@@ -294,7 +294,7 @@ class Kinds(unittest.TestCase):
             look(group)
             # What an application does to its member, which this command has none of, stands in the same file.
             zero.process.send_signal(signal.SIGSTOP)
-            path = group.files / '0.status'
+            path = group.files / 'status' / '0.status'
             path.write_text(json.dumps(json.loads(path.read_text()) | {'leave_waits': 'a handler', 'handler_at_work': 'on_delivery',
                                                                           'sends_wait': 'node 2'}))
             look(group)

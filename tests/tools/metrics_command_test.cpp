@@ -68,7 +68,7 @@ struct MetricsFixture : GroupFixture {
     REQUIRE(server.wait_for("/metrics\n"));
     const std::string& told = server.output();
     port = static_cast<std::uint16_t>(std::stoul(told.substr(told.rfind(':') + 1)));
-    while (!std::filesystem::exists(directory.path() + "/spindrift/0.status")) ::usleep(1000);
+    while (!std::filesystem::exists(directory.path() + "/spindrift/status/0.status")) ::usleep(1000);
   }
 
   [[nodiscard]] std::string ask(const std::string& request) const {

@@ -1,0 +1,73 @@
+// One write after the other, each of the newest status.
+#include <spindrift/group/status_file.hpp>
+
+#include <chrono>
+#include <system_error>
+#include <utility>
+
+#include <spindrift/core/limits.hpp>
+#include <spindrift/core/log.hpp>
+
+namespace spindrift::group {
+
+StatusFile::StatusFile(std::string path) : path_(std::move(path)) {
+  try {
+    thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
+  } catch (const std::system_error& why) {
+    throw Exception(out_of_threads(why));
+  }
+}
+
+StatusFile::~StatusFile() {
+  thread_.request_stop();
+  thread_.join();
+  write_waiting();
+}
+
+void StatusFile::give(MemberStatus status) {
+  put(std::move(status));
+  given_.notify_one();
+}
+
+void StatusFile::write(MemberStatus status) {
+  put(std::move(status));
+  if (!write_waiting()) given_.notify_one();
+}
+
+void StatusFile::put(MemberStatus status) {
+  const std::lock_guard lock(mutex_);
+  waiting_ = std::move(status);
+}
+
+bool StatusFile::write_waiting() {
+  const std::lock_guard writing(writing_);
+  std::optional<MemberStatus> status;
+  {
+    const std::lock_guard lock(mutex_);
+    status = std::exchange(waiting_, std::nullopt);
+  }
+  if (!status) return true;
+  const auto written = write_status_unless_over(path_, *status);
+  if (!written) {
+    const std::lock_guard lock(mutex_);
+    if (!waiting_) waiting_ = std::move(status);
+  }
+  if (!std::exchange(failed_, !written) && !written) {
+    log::warn(log::Room::group, "the status file cannot be written", {{"reason", written.error().to_string()}});
+  }
+  return written.ok();
+}
+
+void StatusFile::run(const std::stop_token& stop) {
+  constexpr auto between_attempts = std::chrono::seconds(1);
+  std::unique_lock lock(mutex_);
+  while (given_.wait(lock, stop, [this] { return waiting_.has_value(); })) {
+    if (stop.stop_requested()) return;
+    lock.unlock();
+    const bool written = write_waiting();
+    lock.lock();
+    if (!written) given_.wait_for(lock, stop, between_attempts, [] { return false; });
+  }
+}
+
+}  // namespace spindrift::group
