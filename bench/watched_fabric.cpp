@@ -100,6 +100,8 @@ class WatchedFabric final : public fabric::Fabric {
   }
   [[nodiscard]] Result<void> post(std::span<const Operation> operations) override { return inner_->post(operations); }
   [[nodiscard]] std::uint64_t unsent_bytes(PeerId peer) const noexcept override { return inner_->unsent_bytes(peer); }
+  [[nodiscard]] bool starved(PeerId peer) override { return inner_->starved(peer); }
+  [[nodiscard]] Result<std::vector<NodeId>> present() const override { return inner_->present(); }
   [[nodiscard]] std::size_t poll(std::span<Event> events) override;
   void notify() noexcept override { inner_->notify(); }
   void prepare_sleep() noexcept override { inner_->prepare_sleep(); }

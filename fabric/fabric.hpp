@@ -161,6 +161,12 @@ class Fabric {
     return false;
   }
 
+  /// The nodes as which processes run, but this one: all that had become a node before the call and have not ended, be they
+  /// connected or not. Takes some system calls. Errors: unsupported where that cannot be known, as of other hosts; resource.
+  [[nodiscard]] virtual Result<std::vector<NodeId>> present() const {
+    return Error(ErrorKind::unsupported, "fabric " + std::string(traits().name) + " does not know who is there");
+  }
+
   /// From now on what this endpoint counts is counted in `block`, until the next call; null: nowhere. Most count nothing.
   virtual void count_in(CounterBlock* block) { static_cast<void>(block); }
 

@@ -111,6 +111,19 @@ Result<std::optional<NodeLock>> NodeLock::try_take(int directory, const std::str
   }
 }
 
+// A file that this process has locked is not opened: to close it would give up the lock.
+bool NodeLock::held(int directory, const std::string& name) {
+  const auto key = key_of(directory, name);
+  Held& held = Held::instance();
+  const std::lock_guard lock(held.mutex);
+  if (key && held.of_this_process().contains(*key)) return true;
+  const FileDescriptor file(::openat(directory, name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  struct flock whole {};
+  whole.l_type = F_WRLCK;
+  whole.l_whence = SEEK_SET;
+  return file && ::fcntl(file.get(), F_GETLK, &whole) == 0 && whole.l_type != F_UNLCK;
+}
+
 std::string NodeLock::holder(int directory, const std::string& name) {
   const auto key = key_of(directory, name);
   Held& held = Held::instance();

@@ -20,6 +20,8 @@ class NodeLock {
   /// Takes the lock, making the file if it is missing; nothing if somebody has it. The file that is locked is the one that
   /// the name means. Errors: resource.
   [[nodiscard]] static Result<std::optional<NodeLock>> try_take(int directory, const std::string& name);
+  /// Whether somebody has it: this process or another.
+  [[nodiscard]] static bool held(int directory, const std::string& name);
   /// The holder of the lock, for people: a process id, or "unknown".
   [[nodiscard]] static std::string holder(int directory, const std::string& name);
 

@@ -94,18 +94,37 @@ Result<void> Rendezvous::claim(NodeId self) {
   return {};
 }
 
-void Rendezvous::remove_stale_files() const {
+Result<std::set<NodeId>> Rendezvous::nodes_with(std::span<const std::string_view> suffixes) const {
+  std::set<NodeId> nodes;
   const int listing = ::openat(directory_.descriptor(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   DIR* directory = listing < 0 ? nullptr : ::fdopendir(listing);
-  if (directory == nullptr) return;  // stale files hurt nobody but the eye; the next start tries again
-  std::set<NodeId> nodes;
+  if (directory == nullptr) return system_error("open", errno).at(directory_.path());
   while (const dirent* entry = ::readdir(directory)) {
-    for (const auto suffix : left_behind) {
+    for (const auto suffix : suffixes) {
       if (const auto node = node_of_file(entry->d_name, suffix)) nodes.insert(*node);
     }
   }
   ::closedir(directory);
+  return nodes;
+}
+
+Result<std::vector<NodeId>> Rendezvous::others() const {
+  SPINDRIFT_TRY_ASSIGN(const std::set<NodeId> nodes, nodes_with(std::span(&lock_suffix, 1)));
+  std::vector<NodeId> others;
   for (const NodeId node : nodes) {
+    if (node != self_ && is_claimed(directory_, node)) others.push_back(node);
+  }
+  return others;
+}
+
+bool Rendezvous::is_claimed(const GuardedDirectory& directory, NodeId node) {
+  return NodeLock::held(directory.descriptor(), node_file_name(node, lock_suffix));
+}
+
+void Rendezvous::remove_stale_files() const {
+  const auto nodes = nodes_with(left_behind);
+  if (!nodes) return;  // they hurt nobody but the eye; the next start tries again
+  for (const NodeId node : *nodes) {
     if (node == self_) continue;
     const auto lock = try_lock(node);
     if (!lock || !*lock) continue;

@@ -3,8 +3,11 @@
 #pragma once
 
 #include <optional>
+#include <set>
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <spindrift/core/file_descriptor.hpp>
 #include <spindrift/core/guarded_directory.hpp>
@@ -37,11 +40,16 @@ class Rendezvous {
   /// An inotify descriptor that reports sockets appearing in the directory, and what is taken out of it.
   [[nodiscard]] Result<FileDescriptor> watch_arrivals() const;
 
+  /// The other nodes that some process has claimed, and not ended since, ascending. Errors: resource.
+  [[nodiscard]] Result<std::vector<NodeId>> others() const;
+
   /// Whether the lock and the socket of the node, which listens, are still in the directory.
   [[nodiscard]] bool in_place() const noexcept;
   /// That they are not, or the directory is not where it was.
   [[nodiscard]] Error displaced() const;
 
+  /// Whether some process is that node of the group.
+  [[nodiscard]] static bool is_claimed(const GuardedDirectory& directory, NodeId node);
   /// The node whose socket a reported file name is.
   [[nodiscard]] static std::optional<NodeId> node_of_socket(std::string_view file_name) noexcept;
 
@@ -51,6 +59,8 @@ class Rendezvous {
   /// The lock of a node, held; nothing if a live process holds it.
   [[nodiscard]] Result<std::optional<NodeLock>> try_lock(NodeId node) const;
   void remove_stale_files() const;
+  /// Those of which a file with one of these names is there. Errors: resource.
+  [[nodiscard]] Result<std::set<NodeId>> nodes_with(std::span<const std::string_view> suffixes) const;
   void remove(NodeId node, std::string_view suffix) const noexcept;
 
   GuardedDirectory directory_;

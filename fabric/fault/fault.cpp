@@ -87,6 +87,7 @@ class FaultFabric final : public Fabric {
 
   [[nodiscard]] std::uint64_t unsent_bytes(PeerId peer) const noexcept override { return inner_->unsent_bytes(peer); }
   [[nodiscard]] bool starved(PeerId peer) override { return inner_->starved(peer); }
+  [[nodiscard]] Result<std::vector<NodeId>> present() const override { return inner_->present(); }
   void count_in(CounterBlock* block) override { inner_->count_in(block); }
   [[nodiscard]] std::size_t poll(std::span<Event> events) override {
     const Time now = clock_.now();

@@ -62,6 +62,7 @@ class ShmFabric final : public LocalPart {
   [[nodiscard]] Result<void> post(std::span<const Operation> operations) override;
   [[nodiscard]] std::size_t poll(std::span<Event> events) override;
   [[nodiscard]] bool starved(PeerId peer) override;
+  [[nodiscard]] Result<std::vector<NodeId>> present() const override { return watcher_.rendezvous().others(); }
   void count_in(CounterBlock* block) override { watcher_.refusals()->count_in(block); }
   void notify() noexcept override { bell_.ring(bells_); }
   void prepare_sleep() noexcept override { bell_.prepare(bells_); }

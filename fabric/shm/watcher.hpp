@@ -40,6 +40,7 @@ class Watcher {
   [[nodiscard]] bool has_news() const noexcept { return news_.any(); }
   [[nodiscard]] BesideWatch& beside() noexcept { return beside_; }
   [[nodiscard]] const BesideWatch& beside() const noexcept { return beside_; }
+  [[nodiscard]] const Rendezvous& rendezvous() const noexcept { return rendezvous_; }
   void defer_unmap(Mapping mapping) { unmaps_.add(std::move(mapping)); }
   /// The peer's bell says that it has died: what it sent before, and that, becomes news.
   void on_owner_died(PeerId peer);

@@ -1,4 +1,5 @@
 // The rendezvous directory: who may be which node, and which directories are trusted.
+#include "child.hpp"
 #include "harness.hpp"
 
 #include <sys/stat.h>
@@ -18,6 +19,26 @@ TEST_CASE("an id of a live process is refused with its pid, and free again after
   REQUIRE(refused.error().message() == "node 2 is already running as pid " + std::to_string(::getpid()));
   first.reset();
   REQUIRE(second->listen({NodeId(2), ""}).ok());
+}
+
+TEST_CASE("an endpoint knows which other nodes have a process, be they connected or not, until that has ended") {
+  const TemporaryDirectory directory;
+  const auto own = make_shm_or_throw(NodeId(1), directory.path());
+  REQUIRE(own->listen({NodeId(1), ""}).ok());
+  CHECK(value_or_throw(own->present()).empty());
+  auto other = make_shm_or_throw(NodeId(2), directory.path());
+  CHECK(value_or_throw(own->present()).empty());  // it is no node yet
+  REQUIRE(other->listen({NodeId(2), ""}).ok());
+  std::ofstream(directory.path() + "/group/3.lock") << "17\n";  // of a process that has ended
+  CHECK(value_or_throw(own->present()) == std::vector{NodeId(2)});
+  CHECK(value_or_throw(other->present()) == std::vector{NodeId(1)});
+  {
+    const Child child(directory.path(), "0", "stay");
+    // A process that starts holds the locks of the dead for a moment, to clean up after them.
+    while (value_or_throw(own->present()) != std::vector{NodeId(0), NodeId(2)}) ::usleep(1000);
+  }
+  other.reset();
+  CHECK(value_or_throw(own->present()).empty());
 }
 
 TEST_CASE("an endpoint listens as itself, once, and before it connects to others") {
