@@ -28,6 +28,9 @@ std::optional<std::uint64_t> incarnation_in(const PromiseRequest& request, NodeI
 Founding::Founding(Join self, std::vector<NodeId> founders, LayoutFunction layout)
     : self_(self), founders_(std::move(founders)), layout_(std::move(layout)) {}
 
+Founding::Founding(Join self, LayoutFunction layout)
+    : self_(self), by_(FoundedBy::present), layout_(std::move(layout)) {}
+
 bool Founding::on_request(const Join& from, PromiseRequest request) {
   const bool known = founders_.empty() || request.members == founders_;
   const bool founder = request.members.front() == from.node && request.incarnations.front() == from.incarnation;
@@ -63,12 +66,17 @@ bool Founding::may_follow(const Join& from) const {
   return !promised_to_ || incarnation_in(*promised_to_, from.node) == from.incarnation;
 }
 
-Founding::Step Founding::step(std::span<const Met> met) {
+Founding::Step Founding::step(std::span<const Met> met, const std::optional<std::vector<NodeId>>& present) {
   Step step;
   step.view = std::exchange(notice_, std::nullopt);
   if (step.view) return step;
   promise(met, step);
-  found(met, step);
+  std::vector<NodeId> founders = founders_;
+  if (by_ == FoundedBy::present && present) {
+    founders = *present;
+    founders.insert(std::lower_bound(founders.begin(), founders.end(), self_.node), self_.node);
+  }
+  found(met, std::move(founders), step);
   return step;
 }
 
@@ -78,17 +86,22 @@ void Founding::promise(std::span<const Met> met, Step& step) {
   const PromiseRequest asked = *std::exchange(asked_, std::nullopt);
   const Met* const founder = find(met, asked.members.front());
   if (founder == nullptr || founder->who.incarnation != asked.incarnations.front()) return;
-  if (!promised_to_ || promised_to_->ballot < asked.ballot) promised_to_ = asked;
+  if (!promised_to_ || promised_to_->ballot < asked.ballot) {
+    promised_to_ = asked;
+    request_.reset();
+  }
   step.messages.push_back(
       {founder->who.node, encode(Promise{promised_to_->ballot, promised_to_->incarnations.front()})});
 }
 
 // All founders as they are here, each of them fresh, if no group is: where one runs already, it takes this node in.
-std::optional<PromiseRequest> Founding::complete(std::span<const Met> met) const {
-  if (founders_.empty() || founders_.front() != self_.node || sees_a_group(met)) return std::nullopt;
-  PromiseRequest request{.ballot = 0, .members = founders_, .incarnations = {self_.incarnation}};
-  for (std::size_t i = 1; i < founders_.size(); ++i) {
-    const Met* const each = find(met, founders_[i]);
+std::optional<PromiseRequest> Founding::complete(std::span<const Met> met, std::vector<NodeId> founders) const {
+  if (sees_a_group(met)) return std::nullopt;
+  if (by_ == FoundedBy::present && request_) return request_;  // who came later asks this one
+  if (founders.empty() || founders.front() != self_.node) return std::nullopt;
+  PromiseRequest request{.ballot = 0, .members = std::move(founders), .incarnations = {self_.incarnation}};
+  for (std::size_t i = 1; i < request.members.size(); ++i) {
+    const Met* const each = find(met, request.members[i]);
     if (each == nullptr) return std::nullopt;
     request.incarnations.push_back(each->who.incarnation);
   }
@@ -96,12 +109,15 @@ std::optional<PromiseRequest> Founding::complete(std::span<const Met> met) const
 }
 
 // The first of the founders founds, when all of them are here, none has seen a view, and all have promised to see no other.
-void Founding::found(std::span<const Met> met, Step& step) {
-  std::optional<PromiseRequest> request = complete(met);
+// One that founds with those who are present has promised itself, too: it goes into another first view only as they do.
+void Founding::found(std::span<const Met> met, std::vector<NodeId> founders, Step& step) {
+  std::optional<PromiseRequest> request = complete(met, std::move(founders));
   if (!request) return request_.reset();
   if (!request_) {
+    if (promised_to_) ballot_ = std::max(ballot_, promised_to_->ballot);
     request->ballot = ++ballot_;
     request_ = std::move(request);
+    if (by_ == FoundedBy::present) promised_to_ = request_;
     promises_ = RankSet::first(1);
     for (const Met& each : met) {
       if (incarnation_in(*request_, each.who.node)) step.messages.push_back({each.who.node, encode(*request_)});

@@ -1,12 +1,13 @@
 // How a process comes into its first view: it founds one with others, or is told of one that has taken it in. The founder
 // has heard of every founder that it is fresh; but what it heard may be over, and a group that it does not see may just have
-// taken that process in. So it asks all of them for a promise, and founds when it has every one.
+// taken that process in. So it asks all of them for a promise, and founds when it has every one. The founders are named by
+// the configuration, the first of which founds; or they are whoever is present, of whom the lowest founds.
 //
 // The invariant to remember: a node that has promised itself to a founding goes into no other view, unless it is told of
 // that by a process of the same founding. That one is in a view already: either it never made the promise, so the founding
 // is void, or it was told likewise, by one that never did.
 //
-// Pure; of use until the first view. A process is the founder or one that follows, never both.
+// Pure; of use until the first view. With named founders a process is the founder or one that follows, never both.
 #pragma once
 
 #include <cstdint>
@@ -20,6 +21,12 @@
 #include <spindrift/views/rank_set.hpp>
 
 namespace spindrift::views {
+
+/// The processes that have to promise themselves to the first view, and are in it.
+enum class FoundedBy : std::uint8_t {
+  named,    ///< the founders of the configuration
+  present,  ///< every process that lives: the fabric knows them all
+};
 
 class Founding {
  public:
@@ -36,6 +43,8 @@ class Founding {
 
   /// `founders`: all of them in rank order, the founder first; empty: the founder's word is taken for who they are.
   Founding(Join self, std::vector<NodeId> founders, LayoutFunction layout);
+  /// Founded by whoever is present.
+  Founding(Join self, LayoutFunction layout);
 
   /// The founder asks. False: it founds a group of others than are configured and here.
   [[nodiscard]] bool on_request(const Join& from, PromiseRequest request);
@@ -44,8 +53,10 @@ class Founding {
   void on_notice(const Join& from, ViewNotice notice);
   /// A connection is over. A node that comes back, with the same process or another, has to be asked again.
   void on_lost() noexcept { request_.reset(); }
-  /// Takes the steps that are possible now, by what these others have said of themselves.
-  [[nodiscard]] Step step(std::span<const Met> met);
+  /// Takes the steps that are possible now, by what these others have said of themselves. `present`, where it is they who
+  /// found: the nodes as which other processes run, ascending, all of them at a moment after whatever was heard until now;
+  /// nothing: nobody knows.
+  [[nodiscard]] Step step(std::span<const Met> met, const std::optional<std::vector<NodeId>>& present = {});
 
   /// Whether that view has this very process in it, and may be believed from there.
   [[nodiscard]] bool accepts(const Join& from, const ViewNotice& notice) const;
@@ -53,16 +64,17 @@ class Founding {
  private:
   [[nodiscard]] bool may_follow(const Join& from) const;
   void promise(std::span<const Met> met, Step& step);
-  void found(std::span<const Met> met, Step& step);
-  [[nodiscard]] std::optional<PromiseRequest> complete(std::span<const Met> met) const;
+  void found(std::span<const Met> met, std::vector<NodeId> founders, Step& step);
+  [[nodiscard]] std::optional<PromiseRequest> complete(std::span<const Met> met, std::vector<NodeId> founders) const;
   [[nodiscard]] ViewNotice first_view() const;
 
   Join self_;
-  std::vector<NodeId> founders_;
+  std::vector<NodeId> founders_;  // named
+  FoundedBy by_ = FoundedBy::named;
   LayoutFunction layout_;
   std::optional<ViewNotice> notice_;          // of a view with this process in it
   std::optional<PromiseRequest> asked_;       // by the founder, and not answered yet
-  std::optional<PromiseRequest> promised_to_;
+  std::optional<PromiseRequest> promised_to_;  // by somebody else; where founders are not named, the own request, too
   std::optional<PromiseRequest> request_;     // the founder's own, under way
   RankSet promises_;                          // the founders that have promised themselves to it
   std::uint64_t ballot_ = 0;                  // the highest that the founder has used or heard of

@@ -105,6 +105,12 @@ bool excused(SilenceWatch& watch, Rank rank, const PeerConnection& with, Time no
   return excuses > 0;
 }
 
+Founding founding_by(const MemberOptions& options) {
+  const Join self{options.self, options.incarnation};
+  if (options.founded_by == FoundedBy::present) return {self, options.layout};
+  return {self, options.founders, options.layout};
+}
+
 }  // namespace
 
 std::string_view to_string(MemberState state) noexcept {
@@ -127,8 +133,9 @@ Member::Member(MemberOptions options, fabric::Fabric& fabric, Upcalls& upcalls, 
       fabric_(fabric),
       upcalls_(upcalls),
       shapes_(shapes_of(options_)),
-      founding_({options_.self, options_.incarnation}, options_.founders, options_.layout),
-      links_({options_.self, options_.incarnation}, options_.roster, options_.identity, shapes_, fabric, founding_),
+      beginning_{founding_by(options_), PresentWatch(fabric)},
+      links_({options_.self, options_.incarnation}, options_.roster, options_.identity, shapes_, fabric,
+             beginning_.founding),
       watch_(options_.suspect_after),
       sends_(shapes_.size(), upcalls),
       deliveries_(options_.self, shapes_.size(), options_.backlog_bytes_max, upcalls, options_.lagging_after),
@@ -150,6 +157,7 @@ Result<void> Member::start() {
                                              std::to_string(traits.peers_max + 1) + " members")
         .fix("configure fewer members");
   }
+  if (options_.founded_by == FoundedBy::present) SPINDRIFT_TRY(fabric_.present());
   SPINDRIFT_TRY(links_.start());
   enter(MemberState::looking);
   return {};
@@ -207,7 +215,8 @@ void Member::show_life(SubgroupId at_work) {
 }
 
 bool Member::step_looking(Time now) {
-  Founding::Step found = founding_.step(links_.met());
+  const bool present = options_.founded_by == FoundedBy::present;
+  Founding::Step found = beginning_.founding.step(links_.met(), present ? beginning_.present.look(now) : std::nullopt);
   bool progress = !found.messages.empty() || found.view;
   for (Addressed& each : found.messages) links_.send(each.to, std::move(each.message));
   if (found.view) {
@@ -386,6 +395,7 @@ bool Member::advance_leave() {
 }
 
 Time Member::next_wake() const {
+  if (state_ == MemberState::looking && options_.founded_by == FoundedBy::present) return beginning_.present.next_look();
   const Time lag = state_ == MemberState::active ? deliveries_.next_look_for_lag() : never;
   if (epoch() == nullptr || !watch_.judges()) return lag;
   const bool departing = state_ == MemberState::departing;

@@ -28,6 +28,7 @@
 #include <spindrift/views/installation.hpp>
 #include <spindrift/views/links.hpp>
 #include <spindrift/views/messages.hpp>
+#include <spindrift/views/present_watch.hpp>
 #include <spindrift/views/sends.hpp>
 #include <spindrift/views/silence_watch.hpp>
 #include <spindrift/views/transfer.hpp>
@@ -45,6 +46,8 @@ struct MemberOptions {
   /// found a second group while the others of the first run out of their sight: an operator who configures so must know that
   /// none runs. Empty: the founder's word is taken for who they are.
   std::vector<NodeId> founders;
+  /// By whom the first view is founded instead: `present` needs a fabric that knows who is there, and takes no `founders`.
+  FoundedBy founded_by = FoundedBy::named;
   GroupIdentity identity;  ///< what all members must agree on
   LayoutFunction layout;
   smc::Policy policy;
@@ -143,6 +146,12 @@ class Member final {
   [[nodiscard]] bool loading(SubgroupId id) const { return deliveries_.loading(id); }
 
  private:
+  /// The parts that matter until the first view.
+  struct Beginning {
+    Founding founding;
+    PresentWatch present;  ///< where those present found
+  };
+
   // member.cpp: passes
   bool step_looking(Time now);
   bool step_installing(Time now);
@@ -171,7 +180,7 @@ class Member final {
   fabric::Fabric& fabric_;
   Upcalls& upcalls_;
   std::vector<SubgroupView> shapes_;  // every subgroup's name, mode, profile and topics
-  Founding founding_;
+  Beginning beginning_;
   Links links_;
   SilenceWatch watch_;
   Sends sends_;

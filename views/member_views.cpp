@@ -16,6 +16,12 @@ struct Overloaded : Ts... {
 template <class... Ts>
 Overloaded(Ts...) -> Overloaded<Ts...>;  // clang before 17 deduces none for aggregates
 
+// Those that are named, or present as far as was seen.
+std::vector<NodeId> founders_of(const MemberOptions& options, const PresentWatch& present) {
+  if (options.founded_by == FoundedBy::named) return options.founders;
+  return present.nodes().value_or(std::vector<NodeId>());
+}
+
 }  // namespace
 
 // Does what follows for the other parts from what links did.
@@ -35,7 +41,7 @@ void Member::on_event(LinkEvent& event) {
                  },
                  [&](LinkOver& what) {
                    installation_.on_lost(what.with);
-                   founding_.on_lost();
+                   beginning_.founding.on_lost();
                  },
                  [&](LinkRefused& what) { fail(std::move(what.error)); },
                  [&](LinkTurnedAway& what) { upcalls_.on_turned_away(what.node, what.reason); },
@@ -46,12 +52,12 @@ void Member::on_event(LinkEvent& event) {
 void Member::on_message(const PeerConnection& from, Message& message) {
   const NodeId node = from.who.node;
   if (auto* notice = std::get_if<ViewNotice>(&message)) {
-    founding_.on_notice(from.who, std::move(*notice));
+    beginning_.founding.on_notice(from.who, std::move(*notice));
   } else if (auto* request = std::get_if<PromiseRequest>(&message)) {
-    if (!founding_.on_request(from.who, std::move(*request)))
+    if (!beginning_.founding.on_request(from.who, std::move(*request)))
       links_.accuse(node, "it founds a group of others than are configured and here");
   } else if (const auto* promise = std::get_if<Promise>(&message)) {
-    founding_.on_promise(node, *promise);
+    beginning_.founding.on_promise(node, *promise);
   } else if (const auto* row = std::get_if<RowNotice>(&message)) {
     installation_.on_notice(from, {row->view, Installation::Part::row, {}});
   } else if (const auto* ring = std::get_if<RingNotice>(&message)) {
@@ -155,7 +161,7 @@ bool Member::exchange_states() {
 Awaited Member::awaited() const {
   const std::vector<Founding::Met> met = links_.met();
   if (std::all_of(met.begin(), met.end(), [](const Founding::Met& each) { return each.fresh; }))
-    return {false, links_.missing(options_.founders)};
+    return {false, links_.missing(founders_of(options_, beginning_.present))};
   std::vector<NodeId> roster;
   for (const fabric::Address& address : options_.roster) roster.push_back(address.node);
   return {true, links_.missing(roster)};

@@ -172,6 +172,16 @@ bool SimFabric::starved(fabric::PeerId peer) {
   return network_.mappable(index_, other) && network_.endpoints_[other]->starved_until_ > network_.scheduler_.now();
 }
 
+// Every process that lives, as if all were on one host.
+Result<std::vector<NodeId>> SimFabric::present() const {
+  std::vector<NodeId> nodes;
+  for (const auto& each : network_.endpoints_) {
+    if (each->alive_ && each->node_ != node_) nodes.push_back(each->node_);
+  }
+  std::sort(nodes.begin(), nodes.end());
+  return nodes;
+}
+
 SimFabric::OwnRegion* SimFabric::region(fabric::RegionKey key) {
   for (auto own = regions_.rbegin(); own != regions_.rend(); ++own) {
     if (own->key == key) return &*own;

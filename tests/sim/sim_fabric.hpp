@@ -248,6 +248,7 @@ class SimFabric final : public fabric::Fabric {
   [[nodiscard]] Result<void> post(std::span<const fabric::Operation> operations) override;
   [[nodiscard]] std::uint64_t unsent_bytes(fabric::PeerId peer) const noexcept override;
   [[nodiscard]] bool starved(fabric::PeerId peer) override;
+  [[nodiscard]] Result<std::vector<NodeId>> present() const override;
   [[nodiscard]] std::size_t poll(std::span<fabric::Event> events) override;
   void notify() noexcept override;
   void prepare_sleep() noexcept override {}

@@ -68,6 +68,59 @@ TEST_CASE("the founder asks when all founders are here and fresh, and founds whe
   CHECK(founds.view->loaded[0] == RankSet::first(3));
 }
 
+/// The founding of a process that founds with whoever is present.
+Founding founding_with_present(std::uint32_t id) { return {node(id, 100 + id), one_subgroup}; }
+std::optional<std::vector<NodeId>> there(std::vector<NodeId> nodes) { return nodes; }
+
+TEST_CASE("the lowest of those present founds with all of them, or alone") {
+  const Founding::Step alone = founding_with_present(3).step({}, there({}));
+  REQUIRE(alone.view);
+  CHECK(alone.view->view.members == std::vector{NodeId(3)});
+
+  Founding founder = founding_with_present(1);
+  const std::vector<Founding::Met> one{fresh(2)};
+  const std::vector<Founding::Met> both{fresh(2), fresh(5)};
+  CHECK(founder.step(both).messages.empty());                                   // nobody knows who is there
+  CHECK(founder.step(one, there({NodeId(2), NodeId(5)})).messages.empty());     // one of them has not said that it is fresh
+  CHECK(founder.step(both, there({NodeId(0), NodeId(2)})).messages.empty());    // a lower one founds
+  const std::vector<Founding::Met> with_group{fresh(2), in_a_view(5)};
+  CHECK(founder.step(with_group, there({NodeId(2), NodeId(5)})).messages.empty());
+  const Founding::Step asks = founder.step(both, there({NodeId(2), NodeId(5)}));
+  REQUIRE(asks.messages.size() == 2);
+  CHECK(sent<PromiseRequest>(asks) == PromiseRequest{1, {NodeId(1), NodeId(2), NodeId(5)}, {101, 102, 105}});
+  founder.on_promise(NodeId(2), {1, 101});
+  founder.on_promise(NodeId(5), {1, 101});
+  const Founding::Step founds = founder.step(both, there({NodeId(0), NodeId(2), NodeId(5)}));  // who came later joins
+  REQUIRE(founds.view);
+  CHECK(founds.view->view.members == std::vector{NodeId(1), NodeId(2), NodeId(5)});
+}
+
+TEST_CASE("one of those present that promises itself to another founds no more, and asks again with a higher ballot") {
+  Founding process = founding_with_present(2);
+  const std::vector<Founding::Met> one{fresh(5)};
+  CHECK(sent<PromiseRequest>(process.step(one, there({NodeId(5)}))).ballot == 1);
+  const std::vector<Founding::Met> both{fresh(1), fresh(5)};
+  const PromiseRequest lower{1, {NodeId(1), NodeId(2), NodeId(5)}, {101, 102, 105}};
+  REQUIRE(process.on_request(node(1, 101), lower));
+  CHECK(sent<Promise>(process.step(both, there({NodeId(1), NodeId(5)}))).founder == 102);  // its own is as high
+  PromiseRequest higher = lower;
+  higher.ballot = 4;
+  REQUIRE(process.on_request(node(1, 101), higher));
+  CHECK(sent<Promise>(process.step(both, there({NodeId(1), NodeId(5)}))).ballot == 4);
+  process.on_promise(NodeId(5), {1, 102});  // comes too late
+  CHECK_FALSE(process.step(both, there({NodeId(1), NodeId(5)})).view);
+  process.on_lost();  // of node 1
+  CHECK(sent<PromiseRequest>(process.step(one, there({NodeId(5)}))).ballot == 5);
+}
+
+TEST_CASE("one that asks those present follows none but them into another view") {
+  Founding process = founding_with_present(1);
+  const std::vector<Founding::Met> one{fresh(2)};
+  REQUIRE(process.step(one, there({NodeId(2)})).messages.size() == 1);
+  CHECK_FALSE(process.accepts(node(7, 107), notice_with(1, 101)));
+  CHECK(process.accepts(node(2, 102), notice_with(1, 101)));
+}
+
 TEST_CASE("only the first of the founders asks, and nobody who sees a group") {
   const std::vector<Founding::Met> others{fresh(0), fresh(2)};
   CHECK(founding_of(1).step(others).messages.empty());

@@ -149,8 +149,10 @@ void Fleet::launch(Process& process) {
   const bool restarted = std::any_of(processes_.begin(), processes_.end(), [&](const auto& other) {
     return other->node_ == process.node_ && other.get() != &process;
   });
-  process.founds_ = !restarted || plan_.founders.size() == plan_.nodes.size();
-  if (process.founds_) {
+  options.founded_by = plan_.founded_by;
+  const bool named = plan_.founded_by == views::FoundedBy::named;
+  process.founds_ = !named || !restarted || plan_.founders.size() == plan_.nodes.size();
+  if (named && process.founds_) {
     for (const std::uint32_t founder : plan_.founders) options.founders.emplace_back(founder);
   }
   options.identity = {"simulated", {plan_.seed, plan_.nodes[process.node_].imposter ? 2u : 1u}};

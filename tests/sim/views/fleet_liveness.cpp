@@ -169,6 +169,11 @@ bool Fleet::at_rest_in(ViewId least) {
 }
 
 bool Fleet::founders_complete() {
+  if (plan_.founded_by == views::FoundedBy::present) {  // of those that are there: none that does not answer
+    return std::none_of(processes_.begin(), processes_.end(), [](const auto& process) {
+      return process->running_ && (process->frozen_ || process->state_ != MemberState::looking);
+    });
+  }
   return std::all_of(plan_.founders.begin(), plan_.founders.end(), [&](std::uint32_t node) {
     const Process* const process = newest(node);
     if (process != nullptr && !process->founds_) return false;

@@ -326,6 +326,13 @@ void draw_broken_links(std::uint64_t seed, Plan& plan) {
   plan.faults_end = at + static_cast<Ticks>(random.spread(patience, 4 * patience));
 }
 
+// Founders are named, or whoever is there. An imposter is there and answers to nobody.
+void draw_founding(std::uint64_t seed, Plan& plan) {
+  const bool imposters =
+      std::any_of(plan.nodes.begin(), plan.nodes.end(), [](const NodePlan& node) { return node.imposter; });
+  if (!imposters && Random(seed, Purpose::founding).chance(1, 6)) plan.founded_by = views::FoundedBy::present;
+}
+
 }  // namespace
 
 Plan Plan::of(std::uint64_t seed) {
@@ -399,6 +406,7 @@ Plan Plan::of(std::uint64_t seed) {
   draw_missing_link(seed, plan);
   draw_lag(seed, plan);
   draw_broken_links(seed, plan);
+  draw_founding(seed, plan);
   std::stable_sort(plan.actions.begin(), plan.actions.end(), [](const Action& a, const Action& b) { return a.at < b.at; });
   return plan;
 }

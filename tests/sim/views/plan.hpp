@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include <spindrift/views/founding.hpp>
 #include <spindrift/core/view.hpp>
 #include <spindrift/smc/ablation.hpp>
 
@@ -95,7 +96,8 @@ struct CrashPoint {
 struct Plan {
   std::uint64_t seed = 0;
   std::vector<NodePlan> nodes;          ///< node id i is nodes[i]
-  std::vector<std::uint32_t> founders;  ///< in rank order
+  std::vector<std::uint32_t> founders;  ///< in rank order; where they are named
+  views::FoundedBy founded_by = views::FoundedBy::named;
   std::vector<SubgroupPlan> subgroups;
   std::vector<SenderPlan> senders;
   std::vector<Action> actions;

@@ -43,6 +43,7 @@ std::string Plan::describe() const {
   std::string text = "seed " + std::to_string(seed) + ": " + std::to_string(nodes.size()) + " nodes, suspect after " +
                      std::to_string(suspect_after) + " ns" + (storm ? " (storm)" : "") + ", founders";
   for (const std::uint32_t founder : founders) text += " " + std::to_string(founder);
+  if (founded_by == views::FoundedBy::present) text += ", or rather whoever is present";
   if (clocks_go_back) text += ", clocks go back";
   if (broken_links > 0) text += ", nothing but links breaks";
   text += "\n  delay " + std::to_string(fabric.delay_ns_max) + ", jitter " + std::to_string(fabric.jitter_ns_max) +

@@ -117,7 +117,9 @@ class Player {
         plan_.founders.push_back(i);
       }
     } else if (words[0] == "founders") {
-      plan_.founders = nodes_of(word(words, 1));
+      const bool present = word(words, 1) == "present";
+      if (present) plan_.founded_by = views::FoundedBy::present;
+      if (!present || words.size() > 2) plan_.founders = nodes_of(word(words, present ? 2 : 1));
     } else if (words[0] == "suspect") {
       plan_.suspect_after = word(words, 1) == "never" ? 0 : ticks_of(words[1]);
     } else if (words[0] == "lost") {

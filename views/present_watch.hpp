@@ -1,0 +1,39 @@
+// The processes that are there while a first view is looked for, as the fabric knows them. Nobody tells of one that ends
+// before it was met, so they are looked at again from time to time.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include <spindrift/core/clock.hpp>
+#include <spindrift/core/ids.hpp>
+#include <spindrift/fabric/fabric.hpp>
+
+namespace spindrift::views {
+
+class PresentWatch {
+ public:
+  static constexpr Duration look_interval = std::chrono::milliseconds(10);
+
+  /// `fabric` outlives it.
+  explicit PresentWatch(const fabric::Fabric& fabric) noexcept : fabric_(fabric) {}
+
+  /// The nodes as which other processes run at this moment; nothing: nobody knows.
+  [[nodiscard]] const std::optional<std::vector<NodeId>>& look(Time now) {
+    next_ = now + look_interval;
+    auto present = fabric_.present();
+    nodes_ = present ? std::optional(std::move(present).value()) : std::nullopt;
+    return nodes_;
+  }
+  /// The nodes that were seen last.
+  [[nodiscard]] const std::optional<std::vector<NodeId>>& nodes() const noexcept { return nodes_; }
+  /// The time of the next look, if nothing calls for one before.
+  [[nodiscard]] Time next_look() const noexcept { return next_; }
+
+ private:
+  const fabric::Fabric& fabric_;
+  std::optional<std::vector<NodeId>> nodes_;
+  Time next_{};
+};
+
+}  // namespace spindrift::views
