@@ -67,7 +67,8 @@ struct OwnCounters {
 
 class GroupCore final : public views::Upcalls {
  public:
-  GroupCore(Config config, GroupOptions options);
+  /// `id`: the one that the configuration has, if this process took it.
+  GroupCore(Config config, GroupOptions options, std::optional<fabric::OwnId> id);
   /// Leaves if the group is open, then ends the poller.
   ~GroupCore() override;
 

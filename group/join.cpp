@@ -11,6 +11,7 @@
 #include <utility>
 
 #include <spindrift/core/check.hpp>
+#include <spindrift/core/config/without_file.hpp>
 #include <spindrift/core/limits.hpp>
 #include <spindrift/core/log.hpp>
 #include <spindrift/core/runtime_path.hpp>
@@ -125,11 +126,12 @@ void report_upcall(const std::string& whose, Duration lasted, group::StatusKeepe
 
 }  // namespace
 
-GroupCore::GroupCore(Config config, GroupOptions options)
+GroupCore::GroupCore(Config config, GroupOptions options, std::optional<fabric::OwnId> id)
     : config_(std::move(config)),
       options_(std::move(options)),
       environment_(config_.local_id(),
-                   std::make_shared<AuditTrail>(config_.group_name(), config_.local_id(), config_.audit_file())) {}
+                   std::make_shared<AuditTrail>(config_.group_name(), config_.local_id(), config_.audit_file()),
+                   std::move(id)) {}
 
 void GroupCore::join(const group::Probe& probe) {
   value_or_throw(config_.begin_logging());
@@ -148,6 +150,7 @@ views::MemberOptions GroupCore::member_options(const View& everybody, const grou
   for (const NodeId node : everybody.members) options.roster.push_back({node, config_.address_of(node)});
   options.self = config_.local_id();
   options.founders = config_.founders();
+  if (founded_by_present(config_)) options.founded_by = views::FoundedBy::present;
   options.incarnation = new_incarnation();
   options.layout = options_.layout ? options_.layout : value_or_throw(config_.layout_function());
   options.identity = {config_.group_name(),

@@ -17,6 +17,7 @@
 #include "json_output.hpp"
 #include "options.hpp"
 #include "output.hpp"
+#include "own_config.hpp"
 #include "session.hpp"
 #include "view_line.hpp"
 
@@ -103,7 +104,8 @@ class ViewLines {
 };
 
 int run_node(const CommandOptions& options) {
-  const Config config = load_config(options);
+  const OwnConfig own(load_config(options));
+  const Config& config = *own;
   const NodeId self = config.local_id();
   const View view = value_or_throw(config.view());
   value_or_throw(config.local_rank());

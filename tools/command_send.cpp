@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cerrno>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 
@@ -16,15 +17,16 @@
 #include "exit_code.hpp"
 #include "number_option.hpp"
 #include "options.hpp"
+#include "own_config.hpp"
 #include "session.hpp"
 #include "subgroup_option.hpp"
 
 namespace spindrift::tools {
 namespace {
 
-struct SendOptions : CommandOptions {
-  std::string subgroup;
+struct SendOptions : SubgroupCommandOptions {
   std::optional<std::uint64_t> block_bytes;
+  std::uint64_t members = 1;
 };
 
 /// Cuts a stream of bytes into messages: lines, or blocks of one size.
@@ -126,6 +128,41 @@ void tell_how_far(std::uint64_t sent, std::uint64_t delivered, DeliveryMode mode
              messages, delivered, sent - delivered);
 }
 
+/// The members of the subgroup in the present view, for one thread that waits until there are enough.
+class MembersAwaited {
+ public:
+  MembersAwaited(std::string subgroup, std::uint64_t needed) : subgroup_(std::move(subgroup)), needed_(needed) {}
+
+  /// Any thread.
+  void on_view(const NewView& news) {
+    const std::lock_guard lock(mutex_);
+    for (const SubgroupView& each : news.view.subgroups) {
+      if (each.name == subgroup_) there_ = each.members.size();
+    }
+    if (waiting_ != nullptr) waiting_->request_stop();
+  }
+  /// False: the member is to end, or has.
+  [[nodiscard]] bool wait(Session& session) {
+    std::unique_lock lock(mutex_);
+    waiting_ = &session;
+    bool goes_on = true;
+    while (goes_on && there_ < needed_) {
+      lock.unlock();
+      goes_on = session.wait_for() == Session::Event::requested;
+      lock.lock();
+    }
+    waiting_ = nullptr;
+    return goes_on;
+  }
+
+ private:
+  const std::string subgroup_;
+  const std::uint64_t needed_;
+  std::mutex mutex_;
+  std::uint64_t there_ = 0;     // behind the mutex
+  Session* waiting_ = nullptr;  // behind the mutex
+};
+
 /// Until the end of input, or of the member; what ended that, `finish` reports.
 void send_input(Session& session, MessageSender& sender) {
   std::array<char, 65536> buffer;
@@ -142,11 +179,16 @@ void send_input(Session& session, MessageSender& sender) {
 }
 
 int run_send(const SendOptions& options) {
-  const Config config = load_config(options);
+  const OwnConfig own(load_subgroup_config(options));
+  const Config& config = *own;
   const SubgroupView shape = require_subgroup(config, options.subgroup, SubgroupUse::send);
   require_fitting_block(shape, options);
   GroupOptions group;
-  group.on_view = [&](const NewView& news) { warn_if_inadequate(news, options.subgroup); };
+  MembersAwaited awaited(options.subgroup, options.members);
+  group.on_view = [&](const NewView& news) {
+    warn_if_inadequate(news, options.subgroup);
+    awaited.on_view(news);
+  };
   std::atomic<std::uint64_t> delivered{0};  // own messages, here
   Session session(config, std::move(group), {.quiet = options.quiet, .json = options.json});
   session.drop_deliveries(options.subgroup);
@@ -157,7 +199,7 @@ int run_send(const SendOptions& options) {
   });
   MessageSender sender(subgroup, options.block_bytes);
   try {
-    send_input(session, sender);
+    if (awaited.wait(session)) send_input(session, sender);
     session.finish();
   } catch (const Exception& failure) {
     if (failure.error().kind() != ErrorKind::bad_input) {
@@ -181,13 +223,18 @@ void add_send_command(CLI::App& app, Work& chosen) {
       "Joins as a member, sends each line without its newline, and leaves gracefully at the end of input, when every member "
       "has\n"
       "delivered everything. The others go on. A change of the view on the way loses nothing and repeats nothing.\n\n"
+      "Without --config the group is one of this user on this host, which whoever is there founds; each process takes an\n"
+      "id that nobody has.\n\n"
       "Examples:\n"
+      "  seq 1000 | spindrift send orders\n"
       "  seq 1000 | spindrift send --config derecho.cfg --id 0 --subgroup orders\n"
       "  spindrift send --config derecho.cfg --id 0 --subgroup orders --block 1024 < photo.jpg"};
   CLI::App* command = add_command(app, chosen, text, options, run_send);
-  add_member_options(*command, *options);
+  add_subgroup_options(*command, *options, "to send to");
   add_quiet_option(*command, *options);
-  command->add_option("--subgroup", options->subgroup, "Subgroup to send to")->type_name("NAME")->required();
+  command->add_option("--members", options->members, "Send once so many members are in the subgroup, this one included")
+      ->type_name("N")
+      ->check(number_from(std::uint64_t{1}, std::uint64_t{member_count_max}));
   command->add_option("--block", options->block_bytes, "Send blocks of this many bytes instead of lines")
       ->type_name("BYTES")
       ->check(number_from(std::uint64_t{1}, std::uint64_t{1} << 28));

@@ -20,14 +20,14 @@
 #include "number_option.hpp"
 #include "options.hpp"
 #include "output.hpp"
+#include "own_config.hpp"
 #include "session.hpp"
 #include "subgroup_option.hpp"
 
 namespace spindrift::tools {
 namespace {
 
-struct TailOptions : CommandOptions {
-  std::string subgroup;
+struct TailOptions : SubgroupCommandOptions {
   std::optional<std::uint64_t> count;
   bool reliable = false;
 };
@@ -59,7 +59,8 @@ class StuckPrinting {
 // On a thread of its own: a slow reader of standard output holds up the subgroup rather than losing messages, and does not
 // cost this member its place.
 int run_member(const TailOptions& options) {
-  const Config config = load_config(options);
+  const OwnConfig own(load_subgroup_config(options));
+  const Config& config = *own;
   require_subgroup(config, options.subgroup, SubgroupUse::receive);
   Session session(config, {}, {.quiet = options.quiet, .json = options.json});
   MessagePrinter printer(options.json, options.count, [&session] { session.request_stop(); });
@@ -141,7 +142,10 @@ int run_observer(const TailOptions& options) {
   return exit_code(printer);
 }
 
-int run_tail(const TailOptions& options) { return options.reliable ? run_member(options) : run_observer(options); }
+// Without a file there may be nobody yet to observe: whoever comes first founds.
+int run_tail(const TailOptions& options) {
+  return options.reliable || options.config.empty() ? run_member(options) : run_observer(options);
+}
 
 }  // namespace
 
@@ -152,19 +156,23 @@ void add_tail_command(CLI::App& app, Work& chosen) {
       R"(Prints "[view.sequence] node: text" for each message that members deliver from now on, view after view. Sequence
 numbers begin at 0 in each view and have gaps where a member had nothing to send.
 
-Observes: reads what a member delivers, without being one: of this host, else of another, if the file sets observer_port. It
-counts for nothing and holds up nobody: what it is too slow for it misses, and a line says so. When that member goes, it goes
-on with another one. --id names the one to observe. With --reliable it joins as member --id instead: then it misses nothing,
-and the group waits for whoever reads its output. It ends after --count messages, or on SIGINT, SIGTERM or SIGHUP.
+With --config it observes: reads what a member delivers, without being one: of this host, else of another, if the file sets
+observer_port. It counts for nothing and holds up nobody: what it is too slow for it misses, and a line says so. When that
+member goes, it goes on with another one. --id names the one to observe. With --reliable it joins as member --id instead:
+then it misses nothing, and the group waits for whoever reads its output. It ends after --count messages, or on SIGINT,
+SIGTERM or SIGHUP.
+
+Without --config the group is one of this user on this host, which whoever is there founds; each process takes an id that
+nobody has. There may be nobody to observe: tail is a member then, as with --reliable.
 
 Examples:
+  spindrift tail orders
   spindrift tail --config derecho.cfg --subgroup orders
   spindrift tail --config derecho.cfg --subgroup orders --json | less
   spindrift tail --config derecho.cfg --id 1 --subgroup orders --reliable --count 10)"};
   CLI::App* command = add_command(app, chosen, text, options, run_tail);
-  add_member_options(*command, *options);
+  add_subgroup_options(*command, *options, "to print");
   add_quiet_option(*command, *options);
-  command->add_option("--subgroup", options->subgroup, "Subgroup to print")->type_name("NAME")->required();
   command->add_option("--count", options->count, "End after this many messages")
       ->type_name("N")
       ->check(number_from(std::uint64_t{1}, std::numeric_limits<std::uint64_t>::max()));

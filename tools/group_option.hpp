@@ -7,9 +7,10 @@
 
 namespace spindrift::tools {
 
-/// --config, or --group-dir in its place.
+/// --config, or --group or --group-dir in its place.
 struct GroupCommandOptions : CommandOptions {
   std::string directory;
+  std::string group;  ///< one without a file
 };
 
 /// The directory in which a group keeps the files of its nodes of this host.

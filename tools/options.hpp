@@ -25,8 +25,8 @@ struct CommandOptions {
   bool quiet = false;
 };
 
-/// --config, --id and --set.
-void add_member_options(CLI::App& command, CommandOptions& options);
+/// --config, which it returns, --id and --set.
+CLI::Option* add_member_options(CLI::App& command, CommandOptions& options);
 /// --set alone, for commands that name the file otherwise.
 CLI::Option* add_set_option(CLI::App& command, CommandOptions& options);
 /// --quiet, for commands that join.

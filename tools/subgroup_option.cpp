@@ -3,8 +3,10 @@
 
 #include <algorithm>
 
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include <spindrift/core/config/without_file.hpp>
 #include <spindrift/core/ids_text.hpp>
 
 namespace spindrift::tools {
@@ -34,6 +36,21 @@ void require_member(const SubgroupView& subgroup, NodeId node) {
 }
 
 }  // namespace
+
+void add_subgroup_options(CLI::App& command, SubgroupCommandOptions& options, const std::string& does) {
+  command.add_option("subgroup,--subgroup", options.subgroup, "The subgroup " + does)->type_name("NAME")->required();
+  CLI::Option* const config = add_member_options(command, options)->required(false)->description(
+      "Configuration file, the same for all members; without one the group is this user's on this host");
+  command.add_option("--group", options.group, "Name of a group without a file; by default that of the subgroup")
+      ->type_name("NAME")
+      ->excludes(config);
+}
+
+Config load_subgroup_config(const SubgroupCommandOptions& options) {
+  if (!options.config.empty()) return load_config(options);
+  const std::string& group = options.group.empty() ? options.subgroup : options.group;
+  return value_or_throw(config_without_file(group, {options.subgroup}, overrides_of(options)));
+}
 
 void require_observable(const Config& config, const std::string& name, std::optional<NodeId> source) {
   const SubgroupView found = find_subgroup(config, name);

@@ -7,7 +7,20 @@
 
 #include <spindrift/core/config/config.hpp>
 
+#include "options.hpp"
+
 namespace spindrift::tools {
+
+/// The options of commands that work on one subgroup and need no file: without one it is all that its group has.
+struct SubgroupCommandOptions : CommandOptions {
+  std::string subgroup;
+  std::string group;  ///< without a file; empty: named as the subgroup
+};
+
+/// The subgroup, by place or as --subgroup, and --config, --group, --id, --set. `does` says what the command does to it.
+void add_subgroup_options(CLI::App& command, SubgroupCommandOptions& options, const std::string& does);
+/// The configuration with the options applied: the file's, or that of a group without one. Throws as `load_config`.
+[[nodiscard]] Config load_subgroup_config(const SubgroupCommandOptions& options);
 
 enum class SubgroupUse { receive, send };
 

@@ -1,6 +1,7 @@
 // The configuration comes in here: files and the environment of the process are read in this file, and nowhere else.
 #include <spindrift/core/config/config.hpp>
 
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <filesystem>
@@ -16,6 +17,8 @@
 #include <spindrift/core/config/keys.hpp>
 #include <spindrift/core/config/layout_parts.hpp>
 #include <spindrift/core/config/load.hpp>
+#include <spindrift/core/config/without_file.hpp>
+#include <spindrift/core/config/text.hpp>
 #include <spindrift/core/file_descriptor.hpp>
 #include <spindrift/core/keys_path.hpp>
 #include <spindrift/core/log.hpp>
@@ -92,6 +95,17 @@ Loaded load_text(std::string_view text, const std::string& name, const std::vect
     return Error(ErrorKind::bad_config, "a configuration given as text reads no files").fix("use json_layout");
   };
   return load(sources, problems);
+}
+
+/// Names that need no quotes, in a file or anywhere.
+Result<void> check_plain_name(std::string_view of, const std::string& name) {
+  constexpr std::size_t length_max = 32;
+  const bool plain = std::all_of(name.begin(), name.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '_' || c == '-';
+  });
+  if (plain && !name.empty() && name.size() <= length_max && name.front() != '.') return {};
+  return Error(ErrorKind::bad_argument, fmt::format("{} cannot name a {} without a configuration file", in_quotes(name), of))
+      .fix("use 1 to 32 characters of A-Z a-z 0-9 . _ -, not beginning with a dot; or write a file");
 }
 
 /// The first of several, saying how many there are.
@@ -194,7 +208,7 @@ std::uint64_t Config::state_buffer_bytes() const {
 }
 
 std::vector<NodeId> Config::founders() const {
-  if (!state_->loaded.view) return {};
+  if (!state_->loaded.view || founded_by_present(*this)) return {};
   return ids_of(state_->at("SPINDRIFT", "founders"));
 }
 
@@ -258,6 +272,36 @@ std::vector<EffectiveValue> Config::effective() const {
                       environment_variable(value.section, key.name), key.scope == KeyScope::group, key.used});
   }
   return values;
+}
+
+Result<Config> config_without_file(const std::string& group_name, const std::vector<std::string>& subgroups,
+                                   const std::vector<ConfigOverride>& overrides) {
+  std::string layout;
+  for (const std::string& name : subgroups) {
+    SPINDRIFT_TRY(check_plain_name("subgroup", name));
+    layout += fmt::format("{}{{\"name\": \"{}\"}}", layout.empty() ? "" : ", ", name);
+  }
+  SPINDRIFT_TRY(check_plain_name("group", group_name));
+  const std::string text = fmt::format(
+      "[SPINDRIFT]\ngroup_name = {}\nfounding = present\n[LAYOUT]\njson_layout = '[{}]'\n", group_name, layout);
+  return Config::parse(text, "no file", overrides, process_environment());
+}
+
+bool founded_by_present(const Config& config) { return config.text("SPINDRIFT", "founding") == "present"; }
+
+bool takes_free_id(const Config& config) {
+  return founded_by_present(config) && config.origin("DERECHO", "local_id") == "default";
+}
+
+Config as_node(const Config& config, NodeId node) {
+  auto state = std::make_shared<Config::State>(*config.state_);
+  for (Value& value : state->loaded.values) {
+    if (value.section != "DERECHO" || value.key->name != "local_id") continue;
+    value.text = std::to_string(node.value());
+    value.rank = OriginRank::flag;
+    value.origin = "the lowest id that no process had";
+  }
+  return Config(std::move(state));
 }
 
 }  // namespace spindrift

@@ -101,7 +101,7 @@ class Config {
   /// How long to look for a group to found or to join.
   [[nodiscard]] Duration join_timeout() const;
   /// The nodes that must be there to found the group's first view: in rank order, some or all of the configured members.
-  /// Empty if the configuration has no layout.
+  /// Empty if the configuration has no layout, or whoever is present founds.
   [[nodiscard]] std::vector<NodeId> founders() const;
   /// How long a member may show no sign of life before the others remove it.
   [[nodiscard]] Duration suspect_after() const;
@@ -146,6 +146,7 @@ class Config {
 
  private:
   friend class LayoutParts;
+  friend Config as_node(const Config& config, NodeId node);
   struct State;
   explicit Config(std::shared_ptr<const State> state) noexcept : state_(std::move(state)) {}
   std::shared_ptr<const State> state_;

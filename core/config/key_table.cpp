@@ -53,11 +53,18 @@ constexpr Key table[] = {
     launched(with_example({"SPINDRIFT", "members", node_list, group, "",
                            "Node ids of all nodes that may ever be in the group, 128 at most, in rank order. Default: the "
                            "ids that the layout names, ascending; if it names none, 0 up to the smallest group that "
-                           "satisfies it. "
+                           "satisfies it; with founding = present also 0 to 31. "
                            "launcher: the numbers of the processes that mpirun, mpiexec or srun has started together."},
                           "0, 1, 2")),
+    choice_of({"SPINDRIFT", "founding", choice, group, "named",
+               "Who founds the group's first view. named: the founders, who must all be there. present: whoever runs on "
+               "this host when nobody has founded it yet, be it one process; the others join it later, in any order. Each "
+               "process whose local_id nobody has set takes the lowest id that no process has. present needs fabric shm, "
+               "which alone knows every process that lives."},
+              "named|present"),
     {"SPINDRIFT", "founders", node_list, group, "",
-     "Members that must all be there to found the group's first view; the others join it later. Default: all members. "
+     "Members that must all be there to found the group's first view, with founding = named; the others join it later. "
+     "Default: all members. "
      "Founding is safe because no other set of members can found a group of this name; whoever lists fewer accepts that "
      "these alone may start one."},
     with_example(

@@ -166,12 +166,21 @@ bool load_layout_text(const Value& value, const Sources& sources, LayoutText& to
   return true;
 }
 
+/// Ids of a group that whoever is present founds, where nothing names them.
+constexpr std::uint32_t members_by_default = 32;
+
 std::vector<NodeId> load_members(Loaded& loaded, const Layout& layout, const LayoutSource& source,
                                  std::vector<Error>& problems) {
   Value& value = value_of(loaded, "SPINDRIFT", "members");
   if (value.unusable) return {};
   if (!value.text.empty()) return ids_of(value);
   std::vector<NodeId> members = members_of(layout);
+  const bool present = value_of(loaded, "SPINDRIFT", "founding").text == "present";
+  if (present) {
+    std::set<NodeId> all(members.begin(), members.end());
+    for (std::uint32_t id = 0; id < members_by_default; ++id) all.emplace(id);
+    members.assign(all.begin(), all.end());
+  }
   if (members.empty()) {
     report(problems, place_in(source), "nothing says who the members of the group are",
            "name them: [SPINDRIFT] members = 0, 1, 2");
@@ -183,13 +192,23 @@ std::vector<NodeId> load_members(Loaded& loaded, const Layout& layout, const Lay
     return {};
   }
   value.text = listed(members);
-  value.origin = "default, derived from the layout";
+  value.origin = present ? "default, because [SPINDRIFT] founding is present" : "default, derived from the layout";
   return members;
 }
 
 /// The founders among `members`, in their order, so that equal sets are equal text.
 void load_founders(Loaded& loaded, const std::vector<NodeId>& members, std::vector<Error>& problems) {
   Value& value = value_of(loaded, "SPINDRIFT", "founders");
+  if (const Value& founding = value_of(loaded, "SPINDRIFT", "founding"); founding.text == "present") {
+    if (!value.text.empty())
+      report(problems, value.origin, "founders are named, and whoever is present founds the group",
+             "remove [SPINDRIFT] founders, or founding = present");
+    if (value_of(loaded, "SPINDRIFT", "fabric").text != "shm")
+      report(problems, founding.origin,
+             "whoever is present founds the group, and the fabric, which is not shm, does not know who is",
+             "name the founders ([SPINDRIFT] founding = named), or remove fabric and addresses");
+    return;
+  }
   if (value.text.empty()) {
     value.text = listed(members);
     value.origin = "default, all members";

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <spindrift/core/config/addresses.hpp>
+#include <spindrift/core/config/without_file.hpp>
 #include <spindrift/core/keys_path.hpp>
 
 using namespace spindrift;
@@ -63,6 +64,46 @@ TEST_CASE("founders are all members, or those that are named, in rank order") {
   CHECK(parse(text, {{"SPINDRIFT/founders", "2,0"}}).founders() == ids({0, 2}));
   check_problems(Config::check_text(text, "test.cfg", {{"SPINDRIFT/founders", "0, 3"}}),
                  {{"flag --set", "founder 3 is no member of the group", "add 3 to [SPINDRIFT] members"}});
+}
+
+TEST_CASE("a group that whoever is present founds names no founders, and its processes take free ids") {
+  const std::string text =
+      "[SPINDRIFT]\nfounding = present\n[LAYOUT]\njson_layout = '[{\"name\": \"main\", \"members\": [0, 40]}]'\n";
+  const Config config = parse(text);
+  CHECK(founded_by_present(config));
+  CHECK(config.founders().empty());
+  CHECK(value_or_throw(config.view()).members.size() == 33);  // 0 to 31, and whom the layout names
+  CHECK(takes_free_id(config));
+  const Config own = as_node(config, NodeId(7));
+  CHECK(own.local_id() == NodeId(7));
+  CHECK_FALSE(takes_free_id(own));
+  CHECK(own.digest() == config.digest());
+  CHECK(takes_free_id(config));
+  CHECK_FALSE(takes_free_id(parse(text, {{"DERECHO/local_id", "0"}})));
+  CHECK_FALSE(takes_free_id(parse(with_layout(R"([{"name": "main"}])"))));
+  check_problems(Config::check_text(text, "test.cfg", {{"SPINDRIFT/founders", "0"}}),
+                 {{"flag --set", "founders are named, and whoever is present founds the group",
+                   "remove [SPINDRIFT] founders, or founding = present"}});
+  check_problems(Config::check_text(text, "test.cfg", {{"SPINDRIFT/addresses", "<id>.cluster:7400"}}),
+                 {{"test.cfg:2",
+                   "whoever is present founds the group, and the fabric, which is not shm, does not know who is",
+                   "name the founders ([SPINDRIFT] founding = named), or remove fabric and addresses"}});
+}
+
+TEST_CASE("a group without a file has the subgroups that are named, and plain names") {
+  const Config config = value_or_throw(config_without_file("quick", {"orders", "audit"}, {{"SPINDRIFT/spin_us", "7"}}));
+  CHECK(config.group_name() == "quick");
+  CHECK(founded_by_present(config));
+  CHECK(config.spin() == std::chrono::microseconds(7));
+  const View view = value_or_throw(config.view());
+  REQUIRE(view.subgroups.size() == 2);
+  CHECK(view.subgroups[1].name == "audit");
+  CHECK(view.subgroups[1].senders == view.members);
+  for (const std::string name : {"", ".a", "a\"b", "a'b", "a b", "a/b"}) {
+    CHECK(config_without_file("quick", {name}).error().kind() == ErrorKind::bad_argument);
+    CHECK(config_without_file(name, {"orders"}).error().kind() == ErrorKind::bad_argument);
+  }
+  CHECK(config_without_file("quick", {std::string(33, 'a')}).error().kind() == ErrorKind::bad_argument);
 }
 
 TEST_CASE("the keys of membership are read") {

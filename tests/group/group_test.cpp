@@ -5,6 +5,8 @@
 #include <atomic>
 #include <future>
 
+#include <spindrift/core/config/without_file.hpp>
+
 #include "group_fixture.hpp"
 
 using namespace spindrift;
@@ -18,6 +20,26 @@ TEST_CASE("a group of one delivers to itself") {
   group.subgroup("orders").send("alone");
   group.leave();
   CHECK(journal.lines == std::vector<std::string>{"0:alone"});
+}
+
+TEST_CASE("groups to which nobody gave an id take the lowest ones that are free, and found or join one group") {
+  GroupFixture fixture;
+  const Config config = value_or_throw(config_without_file(
+      "quick", {"orders"}, {{"SPINDRIFT/runtime_directory", fixture.directory()}}));
+  auto first = std::make_unique<Group>(config);
+  Group second(config);
+  CHECK(first->self() == NodeId(0));
+  CHECK(second.self() == NodeId(1));
+  CHECK(second.view().members == std::vector{NodeId(0), NodeId(1)});
+  second.subgroup("orders").on_delivery([](auto) {});
+  first.reset();
+  Group third(config);
+  CHECK(third.self() == NodeId(0));
+  CHECK(third.view().members == std::vector{NodeId(1), NodeId(0)});
+  third.subgroup("orders").on_delivery([](auto) {});
+  Config few = value_or_throw(config_without_file(
+      "quick", {"orders"}, {{"SPINDRIFT/runtime_directory", fixture.directory()}, {"SPINDRIFT/members", "0, 1"}}));
+  CHECK_THROWS_WITH(Group(few), Catch::Contains("each of the 2 ids of the group's members has a process on this host"));
 }
 
 TEST_CASE("a program's log goes where its configuration says, and names each key without effect once") {

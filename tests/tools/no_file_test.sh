@@ -1,0 +1,40 @@
+#!/usr/bin/env bash
+# no_file_test.sh SPINDRIFT: processes find one group without a file and without ids, in whatever order they start, and go on
+# when one is killed; a name that cannot be one is refused.
+set -u
+spindrift=$1
+. "$(dirname "$0")/scratch.sh"
+export SPINDRIFT_RUNTIME_DIRECTORY=$scratch/run
+
+# Five at once: whoever founds, all are in one group, and each prints what any of them sends.
+for one in 1 2 3 4 5; do
+  "$spindrift" tail orders --json >"out$one" 2>"errors$one" &
+  members+=($!)
+done
+until [ "$("$spindrift" group status --group orders 2>/dev/null | grep -c ': active, ')" = 5 ]; do sleep 0.1; done
+seq 1000 | "$spindrift" send orders >sent 2>errors || { cat errors; exit 1; }
+grep -qx 'sent 1000 messages; every member has delivered them' errors sent || { cat errors sent; exit 1; }
+for one in 1 2 3 4 5; do until_said '"text":"1000"' "out$one"; done
+
+# One that is killed leaves its id to the next that comes.
+kill -9 "${members[0]}"
+wait "${members[0]}"
+"$spindrift" tail orders --json >out6 2>errors6 &
+members+=($!)
+until "$spindrift" group status --group orders | grep -q ": active, process ${members[5]},"; do sleep 0.1; done
+seq 1001 2000 | "$spindrift" send orders --quiet >/dev/null 2>errors || { cat errors; exit 1; }
+for one in 2 3 4 5; do
+  until_said '"text":"2000"' "out$one"
+  grep -o '"text":"[0-9]*"' "out$one" | grep -o '[0-9]*' >numbers
+  seq 2000 | cmp -s - numbers || { echo "member $one printed something else than 1 to 2000"; exit 1; }
+done
+until_said '"text":"2000"' out6
+
+# Another name is another group.
+"$spindrift" send audit </dev/null >/dev/null 2>errors || { cat errors; exit 1; }
+"$spindrift" send 'a"b' </dev/null >/dev/null 2>errors && { echo 'a name with quotes was taken'; exit 1; }
+grep -q 'cannot name a subgroup without a configuration file; fix: ' errors || { cat errors; exit 1; }
+for one in 1 2 3 4 5; do
+  kill -TERM "${members[one]}"
+  wait "${members[one]}" || [ $? = 130 ] || { echo "member ${members[one]} ended with code $?"; exit 1; }
+done
