@@ -22,6 +22,10 @@ struct GroupFixture {
     more.insert(more.begin(), {command, "--config", config, "--id", std::to_string(id)});
     return more;
   }
+  /// Until `spindrift group` says so: members write down some milliseconds later what they say.
+  void await_word(const std::string& what, const std::string& text) const {
+    while (run({"group", what, "--config", config}).output.find(text) == std::string::npos) ::usleep(1000);
+  }
 };
 
 /// Lets a node leave.

@@ -201,7 +201,7 @@ TEST_CASE_METHOD(GroupFixture, "a member that was stopped for too long finds its
   REQUIRE(one.wait_for("in view"));
   one.send_signal(SIGSTOP);
   REQUIRE(zero.wait_for("view 1: members 0, 2; failed 1 ("));
-  CHECK_THAT(run({"group", "status", "--config", config}).output, Contains("node 1: removed, process "));
+  await_word("status", "node 1: removed, process ");
   const std::string why = run({"group", "why", "--config", config}).output;
   CHECK_THAT(why, Contains("node 1 is out of the group and does not know: the others (node 0") && Contains("kill -CONT"));
   one.send_signal(SIGCONT);
@@ -348,6 +348,7 @@ TEST_CASE_METHOD(GroupFixture, "group status, members and why tell of the living
   CHECK(end(two).code == 0);
   REQUIRE(zero.wait_for("view 2"));
 
+  await_word("status", "node 0: active, process " + std::to_string(zero.id()) + ", view 2\n");
   const std::string group = directory.path() + "/spindrift";
   const CommandResult status = run({"group", "status", "--group-dir", group});
   CHECK(status.code == 0);
@@ -380,7 +381,7 @@ TEST_CASE_METHOD(GroupFixture, "a status that met a full disk is written when th
   for (Command* each : {&zero, &one, &two}) REQUIRE(each->wait_for("in view"));
   const auto status = [&] { return run({"group", "status", "--config", config}).output; };
   const std::string before = "node 0: active, process " + std::to_string(zero.id()) + ", view 0\n";
-  while (status().find(before) == std::string::npos) ::usleep(1000);
+  await_word("status", before);
   const std::string next = directory.path() + "/spindrift/status/0.status.new";
   REQUIRE(::symlink("/dev/full", next.c_str()) == 0);
   CHECK(end(one).code == 0);

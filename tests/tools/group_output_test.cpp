@@ -72,8 +72,7 @@ TEST_CASE_METHOD(GroupFixture, "who waits for others says for whom and how long,
   Command quiet(arguments("node", 1, {"--quiet"}));
   Command sender(arguments("send", 0, {"--subgroup", "orders"}));
   REQUIRE(sender.wait_for("spindrift: waiting for node 2: "));
-  CHECK_THAT(run({"group", "why", "--config", config}).output,
-             Contains("node 0 began to look for its group, and waits for node 2; fix: start what is missing"));
+  await_word("why", "node 0 began to look for its group, and waits for node 2; fix: start what is missing");
   CHECK_THAT(sender.errors(), Contains(" s left\n"));
   quiet.send_signal(SIGTERM);
   CHECK_THAT(quiet.finish().errors, !Contains("waiting for"));
