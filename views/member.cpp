@@ -210,6 +210,11 @@ void Member::show_life(SubgroupId at_work) {
     for (const NodeId node : present.view().members) {
       if (node != self()) words.push_back({node, encode(Concluding{ended, at_work})});
     }
+    // The others may have taken these in by now, without a word of it having come here.
+    if (change != ViewChange::State::steady) {
+      for (const Candidate& each : links_.candidates())
+        words.push_back({each.who.node, encode(Concluding{ended, at_work})});
+    }
   }
   for (Addressed& each : words) links_.send(each.to, std::move(each.message));
 }

@@ -127,14 +127,15 @@ void Fleet::pause(Process& process, Ticks ticks) {
   report_.hit(plan_.suspect_after > 0 && ticks > plan_.suspect_after ? Probe::paused_beyond_patience : Probe::paused);
 }
 
-// A process that waits for its machine is silent, and its neighbors see why: of them nobody has a reason to suspect it.
+// A process that waits for its machine is silent, and its neighbors see why, if they map each other: of them nobody has a
+// reason to suspect it.
 void Fleet::starve(Process& process, Ticks ticks) {
   sleep(process, ticks);
   network_.starve(process.index_, ticks);
   const std::uint32_t host = plan_.nodes[process.node_].host;
   const auto elsewhere = [host](const NodePlan& node) { return node.host != host; };
   const bool for_ever = ticks > (views::SilenceWatch::patience_with_machines - 1) * plan_.suspect_after;
-  if (for_ever || std::any_of(plan_.nodes.begin(), plan_.nodes.end(), elsewhere)) blame(process.node_);
+  if (for_ever || !plan_.fabric.mappable || std::any_of(plan_.nodes.begin(), plan_.nodes.end(), elsewhere)) blame(process.node_);
   report_.hit(ticks > plan_.suspect_after ? Probe::starved_beyond_patience : Probe::starved);
 }
 
