@@ -10,6 +10,18 @@
 #include <spindrift/group/private_messages.hpp>
 
 namespace spindrift::group {
+namespace {
+
+/// The members of the view before whose process is another now or is gone, and those that get the state in this one.
+std::vector<NodeId> begins_anew(const NewView& news, SubgroupId id, const views::RankSet& loaded) {
+  std::vector<NodeId> anew = news.left;
+  for (const Removal& removal : news.failed) anew.push_back(removal.node);
+  const views::TransferPlan plan = views::transfer_plan(news.view, id, loaded);
+  anew.insert(anew.end(), plan.newcomers.begin(), plan.newcomers.end());
+  return anew;
+}
+
+}  // namespace
 
 struct Replicas::Replica {
   SubgroupId id;
@@ -47,7 +59,7 @@ ReplicaBase& Replicas::attach(Channel& subgroup, std::unique_ptr<ReplicaChannel>
       });
   {
     std::lock_guard lock(mutex_);
-    object.begin(view_.subgroup(id).members, loading_[id.value()]);
+    object.begin(members_[id.value()], loading_[id.value()]);
     replicas_.push_back(
         std::make_unique<Replica>(Replica{id, subgroup, std::move(channel), std::move(object_made), loading_[id.value()]}));
     any_.store(true, std::memory_order_seq_cst);
@@ -74,17 +86,22 @@ std::vector<Replicas::Replica*> Replicas::all() const {
 // A replica that is attached later begins with this view.
 void Replicas::on_view(const NewView& news, const views::Member& member) {
   const View& view = news.view;
-  std::vector<NodeId> gone = news.left;
-  for (const Removal& removal : news.failed) gone.push_back(removal.node);
+  std::vector<std::vector<NodeId>> anew;
   {
     std::lock_guard lock(mutex_);
-    view_ = view;
+    members_.resize(view.subgroups.size());
     loading_.clear();
-    for (std::uint32_t s = 0; s < view.subgroups.size(); ++s) loading_.push_back(member.loading(SubgroupId(s)));
+    for (std::uint32_t s = 0; s < view.subgroups.size(); ++s) {
+      const SubgroupId id(s);
+      loading_.push_back(member.loading(id));
+      anew.push_back(begins_anew(news, id, member.epoch()->loaded()[s]));
+      members_[s].begin_view(view.id, view.subgroup(id).members, anew[s]);
+    }
   }
   for (Replica* const replica : all()) {
+    const std::uint32_t s = replica->id.value();
     replica->loading = replica->loads(member);
-    replica->object->on_view(view.subgroup(replica->id).members, replica->loading, gone);
+    replica->object->on_view(members_[s], replica->loading, anew[s]);
     replica->stable = 0;
   }
 }

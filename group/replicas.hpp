@@ -54,7 +54,7 @@ class Replicas {
   mutable std::mutex mutex_;
   // Behind the mutex. The list only grows.
   std::vector<std::unique_ptr<Replica>> replicas_;
-  View view_;
+  std::vector<replicated::ReplicaMembers> members_;  // by subgroup
   std::vector<bool> loading_;  // by subgroup, as of the view's beginning: it ends when a handler has been set
   std::optional<Error> ended_;
 };

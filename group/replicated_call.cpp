@@ -126,8 +126,8 @@ void ReplicatedCall::on_stable() {
   changed_.notify_all();
 }
 
-void ReplicatedCall::on_view(std::span<const NodeId> members, std::span<const NodeId> gone) {
-  const auto lost = [&](NodeId node) { return !contains(members, node) || contains(gone, node); };
+void ReplicatedCall::on_view(std::span<const NodeId> members, std::span<const NodeId> anew) {
+  const auto lost = [&](NodeId node) { return !contains(members, node) || contains(anew, node); };
   const std::lock_guard lock(mutex_);
   for (const NodeId node : awaited_) {
     if (!lost(node)) continue;
@@ -197,12 +197,14 @@ void OpenCalls::forget_if_done(std::uint64_t id) {
   if (call && call->reached(CallStage::answered)) drop(id);
 }
 
-void OpenCalls::on_delivery(std::uint64_t id, SequenceNumber sequence, std::span<const NodeId> others) {
+void OpenCalls::on_delivery(std::uint64_t id, std::optional<SequenceNumber> sequence, std::span<const NodeId> others) {
   const std::shared_ptr<ReplicatedCall> call = find(id);
   if (!call) return;
-  {
+  if (sequence) {
     const std::lock_guard lock(mutex_);
-    unstable_.push_back({sequence, call});
+    unstable_.push_back({*sequence, call});
+  } else {
+    call->on_stable();
   }
   call->on_delivery(others);
   forget_if_done(id);
@@ -223,7 +225,7 @@ void OpenCalls::begin(std::span<const NodeId> members) {
   members_.assign(members.begin(), members.end());
 }
 
-void OpenCalls::on_view(std::span<const NodeId> members, std::span<const NodeId> gone) {
+void OpenCalls::on_view(std::span<const NodeId> members, std::span<const NodeId> anew) {
   const std::lock_guard lock(mutex_);
   members_.assign(members.begin(), members.end());
   // A member that installs the next view has delivered everything that was delivered in this one.
@@ -231,7 +233,7 @@ void OpenCalls::on_view(std::span<const NodeId> members, std::span<const NodeId>
     if (const std::shared_ptr<ReplicatedCall> call = entry.call.lock()) call->on_stable();
   }
   unstable_.clear();
-  for (const Open& open : open_) open.call->on_view(members, gone);
+  for (const Open& open : open_) open.call->on_view(members, anew);
   std::erase_if(open_, [](const Open& open) { return open.call->reached(CallStage::answered); });
 }
 

@@ -73,8 +73,9 @@ class ReplicatedCall {
   /// Applied here, or on its way as a query; `others` are the replicas that will answer. Any thread, for a query.
   void on_delivery(std::span<const NodeId> others);
   void on_stable();
-  /// A node that is not among `members` will not answer any more, nor will one among `gone`, whose process is another now.
-  void on_view(std::span<const NodeId> members, std::span<const NodeId> gone);
+  /// A node that is not among `members` will not answer any more, nor will one among `anew`: its process is another now, or
+  /// gets the state, which may have the call in it.
+  void on_view(std::span<const NodeId> members, std::span<const NodeId> anew);
   /// The group has ended.
   void on_end(const Error& why);
 
@@ -181,13 +182,15 @@ class OpenCalls {
   [[nodiscard]] std::shared_ptr<ReplicatedCall> find(std::uint64_t id) const;
 
   // For the poller.
-  void on_delivery(std::uint64_t id, SequenceNumber sequence, std::span<const NodeId> others);
+
+  /// `sequence`: its place in the order of the current view; nothing: it is of an earlier one, and so stable.
+  void on_delivery(std::uint64_t id, std::optional<SequenceNumber> sequence, std::span<const NodeId> others);
   /// It was delivered, or has an answer more.
   void forget_if_done(std::uint64_t id);
   void on_stable(SequenceNumber frontier);
   /// Before the first view, any thread.
   void begin(std::span<const NodeId> members);
-  void on_view(std::span<const NodeId> members, std::span<const NodeId> gone);
+  void on_view(std::span<const NodeId> members, std::span<const NodeId> anew);
   void on_end(const Error& why);
 
  private:

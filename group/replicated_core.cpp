@@ -152,7 +152,7 @@ void ReplicaBase::on_delivery(std::span<const Delivery> batch) {
 }
 
 void ReplicaBase::deliver(const Delivery& delivery) {
-  const auto request = take_head<Request>(delivery.payload);
+  auto request = take_head<Request>(delivery.payload);
   if (request.digest != methods_digest_) throw replicated::BadBytes("its list of replicated methods is another than here");
   if (request.method >= method_count_) throw replicated::BadBytes("it is of a method that is not in the list");
   if (request.ask > Ask::own && request.ask != Ask::one) throw replicated::BadBytes("it asks for nothing known");
@@ -163,11 +163,13 @@ void ReplicaBase::deliver(const Delivery& delivery) {
   } else if (delivery.sender == channel_.self()) {
     apply_own(delivery, request, arguments);
   } else if (request.ask != Ask::own) {
+    if (!members_.answers(channel_.self(), delivery.view)) request.ask = Ask::apply;
     apply(delivery.sender, request, arguments);
   }
 }
 
-// A member that has gone since the call was made will not answer; one that has come in its place does.
+// A member that has gone since the call was made will not answer, nor one that got the state since it was delivered; one
+// that has come in its place before that does.
 void ReplicaBase::deliver_at(const Delivery& delivery, const Request& request, std::span<const std::byte> arguments) {
   const auto place = take_head<Place>(arguments);
   if (place > std::numeric_limits<NodeId::representation>::max()) throw replicated::BadBytes("it is for no node");
@@ -175,15 +177,21 @@ void ReplicaBase::deliver_at(const Delivery& delivery, const Request& request, s
   const NodeId of(static_cast<NodeId::representation>(place));
   arguments = arguments.subspan(sizeof place);
   if (delivery.sender != channel_.self()) {
-    if (of == channel_.self()) apply(delivery.sender, request, arguments);
+    if (of == channel_.self() && members_.answers(of, delivery.view)) apply(delivery.sender, request, arguments);
     return;
   }
   if (of == channel_.self()) return apply_own(delivery, request, arguments);
   const std::shared_ptr<replicated::ReplicatedCall> call = calls_.find(request.call);
-  calls_.on_delivery(request.call, delivery.sequence, std::span(&of, 1));
-  if (!call || std::find(members_.begin(), members_.end(), of) != members_.end()) return;
-  call->on_view(members_, {});
+  calls_.on_delivery(request.call, place_of(delivery), std::span(&of, 1));
+  if (!call || members_.answers(of, delivery.view)) return;
+  call->on_view(members_.nodes(), std::span(&of, 1));
   calls_.forget_if_done(request.call);
+}
+
+// A member of a view has been delivered everything of those before it.
+std::optional<SequenceNumber> ReplicaBase::place_of(const Delivery& delivery) const {
+  if (delivery.view < members_.view()) return std::nullopt;
+  return delivery.sequence;
 }
 
 void ReplicaBase::apply_own(const Delivery& delivery, const Request& request, std::span<const std::byte> arguments) {
@@ -197,10 +205,10 @@ void ReplicaBase::apply_own(const Delivery& delivery, const Request& request, st
   }
   std::vector<NodeId> others;
   if (request.ask == Ask::all) {
-    std::copy_if(members_.begin(), members_.end(), std::back_inserter(others),
-                 [&](NodeId node) { return node != channel_.self(); });
+    std::copy_if(members_.nodes().begin(), members_.nodes().end(), std::back_inserter(others),
+                 [&](NodeId node) { return node != channel_.self() && members_.answers(node, delivery.view); });
   }
-  calls_.on_delivery(request.call, delivery.sequence, others);
+  calls_.on_delivery(request.call, place_of(delivery), others);
 }
 
 void ReplicaBase::apply(NodeId caller, const Request& request, std::span<const std::byte> arguments) {
@@ -307,7 +315,7 @@ void ReplicaBase::take_reply(NodeId from, std::span<const std::byte> message) {
   if (refused && (reply.left > 0 || !bytes.empty())) throw replicated::BadBytes("a refusal has bytes");
   // Late answers of a lost replica meet no call, and neither do those to a former incarnation of this node.
   const std::shared_ptr<replicated::ReplicatedCall> call = calls_.find(reply.call);
-  if (!call || std::find(members_.begin(), members_.end(), from) == members_.end()) return;
+  if (!call || !members_.contains(from)) return;
   const bool wanted = refused
                           ? call->on_refusal(from, replicated::refusal_error(outcome, from, channel_.subgroup()))
                           : call->on_answer(from, outcome == Outcome::threw, reply.left, bytes);
@@ -323,10 +331,11 @@ replicated::ReplicaState::Stage ReplicaBase::stage_with(std::span<const NodeId> 
   return std::find(members.begin(), members.end(), channel_.self()) == members.end() ? Stage::outside : Stage::here;
 }
 
-void ReplicaBase::begin(std::span<const NodeId> members, bool loading) {
-  members_.assign(members.begin(), members.end());
-  calls_.begin(members);
-  state_.set(members.empty() ? replicated::ReplicaState::Stage::outside : stage_with(members, loading));
+void ReplicaBase::begin(const replicated::ReplicaMembers& members, bool loading) {
+  members_ = members;
+  calls_.begin(members.nodes());
+  const bool any = !members.nodes().empty();
+  state_.set(any ? stage_with(members.nodes(), loading) : replicated::ReplicaState::Stage::outside);
 }
 
 void ReplicaBase::give_up(const Error& why) {
@@ -334,10 +343,10 @@ void ReplicaBase::give_up(const Error& why) {
   calls_.on_end(why);
 }
 
-void ReplicaBase::on_view(std::span<const NodeId> members, bool loading, std::span<const NodeId> gone) {
-  state_.set(stage_with(members, loading));
-  members_.assign(members.begin(), members.end());
-  calls_.on_view(members, gone);
+void ReplicaBase::on_view(const replicated::ReplicaMembers& members, bool loading, std::span<const NodeId> anew) {
+  state_.set(stage_with(members.nodes(), loading));
+  members_ = members;
+  calls_.on_view(members.nodes(), anew);
 }
 
 void ReplicaBase::on_stable(SequenceNumber frontier) { calls_.on_stable(frontier); }

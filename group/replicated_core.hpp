@@ -22,6 +22,7 @@
 #include <spindrift/core/result.hpp>
 #include <spindrift/smc/delivery.hpp>
 #include <spindrift/group/handler_threads.hpp>
+#include <spindrift/group/replica_members.hpp>
 #include <spindrift/group/replica_refusal.hpp>
 #include <spindrift/group/replica_state.hpp>
 #include <spindrift/group/replicated_bytes.hpp>
@@ -66,7 +67,7 @@ class ReplicaBase {
 
   /// The members of the subgroup at first, and whether its state is on its way here. Before any other entry point; any
   /// thread.
-  void begin(std::span<const NodeId> members, bool loading);
+  void begin(const replicated::ReplicaMembers& members, bool loading);
   /// Messages of the subgroup in their order.
   void on_delivery(std::span<const Delivery> batch);
   /// A private message of another member: an answer.
@@ -78,9 +79,9 @@ class ReplicaBase {
   /// The answer to a query that no replica takes. Nothing: it is no query.
   [[nodiscard]] static std::optional<std::vector<std::byte>> refusal(std::span<const std::byte> query,
                                                                      replicated::AnswerOutcome outcome);
-  /// The members of the subgroup from now on: with every view, after all deliveries of the last one. `loading`: its state is
-  /// on its way here. `gone`: the members that left the view before or were removed from it; they may be here again.
-  void on_view(std::span<const NodeId> members, bool loading, std::span<const NodeId> gone);
+  /// The members of the subgroup from now on: with every view; deliveries of those before that were kept may follow.
+  /// `loading`: its state is on its way here. `anew`: see ReplicaMembers; nobody who waits for an answer of theirs gets it.
+  void on_view(const replicated::ReplicaMembers& members, bool loading, std::span<const NodeId> anew);
   /// The state is here.
   void on_loaded() { state_.set(replicated::ReplicaState::Stage::here); }
   /// All members have delivered what is below `frontier` in the current view. Called when it grew.
@@ -165,6 +166,8 @@ class ReplicaBase {
  private:
   void deliver(const Delivery& delivery);
   void deliver_at(const Delivery& delivery, const Request& request, std::span<const std::byte> arguments);
+  /// Nothing: of an earlier view.
+  [[nodiscard]] std::optional<SequenceNumber> place_of(const Delivery& delivery) const;
   void apply_own(const Delivery& delivery, const Request& request, std::span<const std::byte> arguments);
   void apply(NodeId caller, const Request& request, std::span<const std::byte> arguments);
   void answer_query(NodeId caller, std::span<const std::byte> message);
@@ -179,7 +182,7 @@ class ReplicaBase {
   const std::shared_ptr<const group::HandlerThreads> handlers_;
   replicated::ReplicaState state_;
   replicated::OpenCalls calls_;
-  std::vector<NodeId> members_;  // the poller's
+  replicated::ReplicaMembers members_;  // the poller's
   std::vector<std::byte> reply_;  // the poller's; kept for its memory
   replicated::WaitingQueries waiting_;
 };

@@ -65,7 +65,9 @@ class Future {
     return ReplicaResult<R>(NodeId{}, call_->own_answer()).value();
   }
   /// The results of all replicas of the view in which the call was delivered, the own one first. A replica that is lost
-  /// before it answers is listed as lost. Of a call that asked for no answers, the own result alone.
+  /// before it answers is listed as lost, also one whose state has to come anew meanwhile, with the call in it. Those that
+  /// were lost before the own replica ran the call are not listed. Of a call that asked for no answers, the own result
+  /// alone.
   [[nodiscard]] std::vector<ReplicaResult<R>> all(std::optional<Duration> limit = {}) const {
     call_->wait(replicated::CallStage::answered, limit);
     std::vector<ReplicaResult<R>> results;
@@ -93,8 +95,9 @@ class QueryFuture {
   explicit QueryFuture(std::shared_ptr<const replicated::CallOf<R>> call) : call_(std::move(call)) {}
 
   /// Waits for the answer: the value that the method returned there. Throws what the method threw (see ReplicaError);
-  /// member_lost: that member left the subgroup, or its view, before its answer came; bad_argument: it is not in the
-  /// subgroup; refused: it has no object or no state there yet, or other Methods; resource: too many queries wait there.
+  /// member_lost: that member left the subgroup, or its view, before its answer came, or its state has to come anew;
+  /// bad_argument: it is not in the subgroup; refused: it has no object or no state there yet, or other Methods; resource:
+  /// too many queries wait there.
   R get(std::optional<Duration> limit = {}) const {
     call_->wait(replicated::CallStage::answered, limit);
     auto [node, answer] = call_->answers().front();

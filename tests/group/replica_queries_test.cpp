@@ -77,7 +77,7 @@ struct Depots : Fixture {
       static_cast<void>((*this)[node].post<&Depot::store>(static_cast<int>(node) + 1));
       const Sent sent = ordered().front();
       ordered().clear();
-      const Delivery delivery{.sender = NodeId(node), .sender_rank = {}, .index = {}, .sequence = {}, .payload = sent.bytes};
+      const Delivery delivery = next_delivery(NodeId(node), sent.bytes);
       core(node).on_delivery(std::span(&delivery, 1));
     }
   }
@@ -262,7 +262,7 @@ TEST_CASE("a query of a node that is not in the subgroup fails at once, and one 
 
 TEST_CASE("a query of all members of a subgroup that has none has no results") {
   Depots depots(1);
-  depots.core(0).on_view({}, false, {});
+  depots.begin_view(0, {}, false);
   const auto all = depots[0].query_all<&Depot::stock>();
   REQUIRE(all.is_answered());
   CHECK(all.get().empty());
@@ -273,7 +273,7 @@ TEST_CASE("a member without the state, or outside, refuses a query by a sentence
   const std::array nodes{NodeId(0), NodeId(1), NodeId(2)};
   const std::array without{NodeId(0), NodeId(2)};
   const bool outside = GENERATE(false, true);
-  depots.core(1).on_view(outside ? std::span<const NodeId>(without) : std::span<const NodeId>(nodes), !outside, {});
+  depots.begin_view(1, outside ? std::span<const NodeId>(without) : std::span<const NodeId>(nodes), !outside);
   const auto one = depots[0].query_at<&Depot::stock>(NodeId(1));
   const auto all = depots[0].query_all<&Depot::stock>();
   depots.deliver_all();
@@ -297,9 +297,9 @@ TEST_CASE("the answer of a member that was moved out of the subgroup meanwhile i
   const bool refuses = GENERATE(false, true);
   const bool comes_back = GENERATE(false, true);
   const auto all = depots[0].query_all<&Depot::stock>();
-  depots.core(0).on_view(without, false, {});
-  if (refuses) depots.core(1).on_view(without, false, {});
-  if (comes_back) depots.core(0).on_view(with, false, {});
+  depots.begin_view(0, without, false);
+  if (refuses) depots.begin_view(1, without, false);
+  if (comes_back) depots.begin_view(0, with, false);
   depots.deliver_all();
   CHECK(depots.fault_count() == 0);
   for (const auto& result : all.get()) CHECK(result.lost() == (result.node() == NodeId(1)));

@@ -70,6 +70,7 @@ class ReplicaFixture {
     std::unique_ptr<spindrift::ReplicaCore<T>> core;
     std::unique_ptr<spindrift::Replicated<T>> object;
     bool alive = true;
+    spindrift::replicated::ReplicaMembers view{};
   };
 
   explicit ReplicaFixture(std::uint32_t count) {
@@ -85,16 +86,22 @@ class ReplicaFixture {
     members.push_back(std::move(member));
   }
 
-  /// `gone`: those that were in the view before, and are other processes now if they are in this one.
-  void install_view(std::span<const spindrift::NodeId> gone = {}) {
+  /// `anew`: those that were in the view before, and are other processes now or get the state anew.
+  void install_view(std::span<const spindrift::NodeId> anew = {}) {
     std::vector<spindrift::NodeId> alive;
     for (const Member& member : members) {
       if (member.alive) alive.push_back(member.channel->self());
     }
     sequence_ = 0;
+    ++view_;
     for (Member& member : members) {
-      if (member.alive) member.core->on_view(alive, false, gone);
+      if (member.alive) begin_view(member, alive, false, anew);
     }
+  }
+  /// A view of these nodes at one member alone.
+  void begin_view(std::size_t which, std::span<const spindrift::NodeId> nodes, bool loading) {
+    ++view_;
+    begin_view(members[which], nodes, loading, {});
   }
   void fail(std::size_t which) {
     members[which].alive = false;
@@ -135,12 +142,20 @@ class ReplicaFixture {
     return true;
   }
   void deliver_to_all(spindrift::NodeId from, std::span<const std::byte> bytes) {
-    const spindrift::Delivery delivery{.sender = from, .sender_rank = {}, .index = {},
-                                       .sequence = spindrift::SequenceNumber(sequence_++), .payload = bytes};
-    const spindrift::group::HandlerThreads::Entry entry(*handlers_, spindrift::group::HandlerThreads::Kind::poller);
-    for (Member& member : members) {
-      if (member.alive) member.core->on_delivery(std::span(&delivery, 1));
+    const spindrift::Delivery delivery = next_delivery(from, bytes);
+    for (std::size_t which = 0; which < members.size(); ++which) {
+      if (members[which].alive) deliver_to(which, delivery);
     }
+  }
+  /// A member that handles it in a later view, or after others, had it kept until then.
+  void deliver_to(std::size_t which, const spindrift::Delivery& delivery) {
+    const spindrift::group::HandlerThreads::Entry entry(*handlers_, spindrift::group::HandlerThreads::Kind::poller);
+    members[which].core->on_delivery(std::span(&delivery, 1));
+  }
+  /// The next one of the present view; `bytes` outlive it.
+  spindrift::Delivery next_delivery(spindrift::NodeId from, std::span<const std::byte> bytes) {
+    return {.sender = from, .sender_rank = {}, .index = {}, .sequence = spindrift::SequenceNumber(sequence_++),
+            .payload = bytes, .view = spindrift::ViewId(view_)};
   }
   void report_stable() { report_stable(sequence_); }
   /// The first `count` deliveries are stable.
@@ -171,6 +186,11 @@ class ReplicaFixture {
   bool crowded = false;  ///< too many answers wait everywhere
 
  private:
+  void begin_view(Member& member, std::span<const spindrift::NodeId> nodes, bool loading,
+                  std::span<const spindrift::NodeId> anew) {
+    member.view.begin_view(spindrift::ViewId(view_), nodes, anew);
+    member.core->on_view(member.view, loading, anew);
+  }
   bool take(std::deque<Sent>& from, Sent& to) {
     const std::lock_guard lock(mutex_);
     if (from.empty()) return false;
@@ -186,4 +206,5 @@ class ReplicaFixture {
   std::deque<Sent> private_;
   std::deque<Sent> queries_;
   std::uint64_t sequence_ = 0;
+  std::uint64_t view_ = 0;
 };

@@ -169,7 +169,7 @@ TEST_CASE("answers that come before the own delivery are kept") {
   const auto future = shops[0].update<&Shop::add>(5);
   const Fixture::Sent sent = shops.ordered().front();
   shops.ordered().clear();
-  const Delivery delivery{.sender = NodeId(0), .sender_rank = {}, .index = {}, .sequence = {}, .payload = sent.bytes};
+  const Delivery delivery = shops.next_delivery(NodeId(0), sent.bytes);
   shops.core(1).on_delivery(std::span(&delivery, 1));
   shops.deliver_all();
   CHECK_FALSE(future.is_delivered());
@@ -403,7 +403,7 @@ TEST_CASE("a joiner starts from a member's state") {
 TEST_CASE("a query of a replica whose state is on its way waits for it, and a handler is told so") {
   Fixture shops(2);
   const std::array nodes{NodeId(0), NodeId(1)};
-  shops.core(1).on_view(nodes, true, {});
+  shops.begin_view(1, nodes, true);
   CHECK_FALSE(shops[1].is_loaded());
   CHECK(kind_of([&] { shops[1].loaded(1ms); }) == ErrorKind::timed_out);
   {
@@ -419,7 +419,7 @@ TEST_CASE("a query of a replica whose state is on its way waits for it, and a ha
   CHECK(total == 5);
   shops[1].loaded();
 
-  shops.core(1).on_view(nodes, true, {});
+  shops.begin_view(1, nodes, true);
   ErrorKind ended = ErrorKind::unsupported;
   std::thread waiter([&] { ended = kind_of([&] { shops[1].loaded(); }); });
   shops.end(1, Error(ErrorKind::group_closed, "over"));
