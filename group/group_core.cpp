@@ -167,7 +167,8 @@ void GroupCore::follow_states() {
 // Behind a pass. True: something of the program's tables was new.
 bool GroupCore::read_tables() {
   if (!attached_.tables.any() || member_->epoch() == nullptr || is_over(member_->state())) return false;
-  const group::Tables::Look look = attached_.tables.read(member_->epoch()->table());
+  const views::Epoch& epoch = *member_->epoch();
+  const group::Tables::Look look = attached_.tables.read(epoch.table(), epoch.change().everybody_ready());
   for (const group::Tables::Fault& fault : look.faults) accuse(fault.node, fault.what);
   for (const auto* const handler : look.handlers) {
     const group::UpcallHeartbeats::Upcall upcall(*heartbeats_, std::nullopt);

@@ -148,21 +148,38 @@ void TableCore::settle_barrier() {
 
 // Nobody passes a round without all members of its view; so the highest that somebody has passed is the one before that in
 // which a member that has just come is awaited.
+std::optional<std::uint64_t> TableCore::come() {
+  channel_.check_open();
+  const std::lock_guard lock(mutex_);
+  if (!looked_) return std::nullopt;
+  if (own_[arrived] > own_[passed]) return own_[arrived];
+  own_[arrived] = rounds_passed() + 1;
+  own_[passed] = own_[arrived] - 1;
+  unwritten_ = true;
+  channel_.call_poller();
+  settle_barrier();
+  return own_[arrived];
+}
+
+bool TableCore::is_over(std::uint64_t round) const {
+  const std::lock_guard lock(mutex_);
+  return own_[passed] >= round;
+}
+
 std::uint64_t TableCore::barrier(std::optional<Duration> limit) {
   channel_.refuse_handlers("the barrier of table " + name_);
-  channel_.check_open();
-  std::unique_lock lock(mutex_);
-  if (own_[arrived] == own_[passed]) {
-    own_[arrived] = rounds_passed() + 1;
-    own_[passed] = own_[arrived] - 1;
-    unwritten_ = true;
-    channel_.call_poller();
-    settle_barrier();
-  }
-  const std::uint64_t round = own_[arrived];
+  const Deadline until = deadline_of(limit);
   const std::string what = "all members at the barrier of table " + name_;
-  wait_until(lock, [&] { return own_[passed] >= round; }, deadline_of(limit), what);
-  return round;
+  std::optional<std::uint64_t> round = come();
+  std::unique_lock lock(mutex_);
+  while (!round) {
+    wait_until(lock, [&] { return looked_; }, until, what);
+    lock.unlock();
+    round = come();
+    lock.lock();
+  }
+  wait_until(lock, [&] { return own_[passed] >= *round; }, until, what);
+  return *round;
 }
 
 void TableCore::await_look() const {
@@ -216,12 +233,13 @@ bool TableCore::on_row(NodeId node, std::span<const std::uint64_t> content) {
   return true;
 }
 
-const std::function<void()>* TableCore::on_look() {
+const std::function<void()>* TableCore::on_look(bool all) {
   const std::function<void()>* call = nullptr;
   bool news = false;
   {
     const std::lock_guard lock(mutex_);
-    news = !std::exchange(looked_, true) || changes_ != told_;
+    news = (all && !looked_) || changes_ != told_;
+    looked_ |= all;
     if (handler_ && changes_ != told_) call = &handler_;
     if (news) told_ = changes_;
   }

@@ -76,7 +76,12 @@ class TableCore {
   void watch(std::function<void()> handler);
   void wait(const std::function<bool()>& satisfied, std::optional<Duration> limit) const;
   std::uint64_t barrier(std::optional<Duration> limit);
-  /// Waits until the poller has looked at all rows once; not in handlers.
+  /// The part of it that waits for nobody: this member comes to the barrier, if it does not wait there. Returns the round in
+  /// which it waits; nothing while rows have not been looked at, for only these say which one that is.
+  std::optional<std::uint64_t> come();
+  /// All have come to that round, which is one to which this member has come.
+  [[nodiscard]] bool is_over(std::uint64_t round) const;
+  /// Waits until the poller has looked at the rows of all members of a view; not in handlers.
   void await_look() const;
 
   // The poller.
@@ -87,8 +92,9 @@ class TableCore {
   /// A content that was read in the row of that member. The words are of the right number. False: no correct member writes
   /// it.
   [[nodiscard]] bool on_row(NodeId node, std::span<const std::uint64_t> content);
-  /// All rows were looked at. Returns the handler, if it is to be called now.
-  [[nodiscard]] const std::function<void()>* on_look();
+  /// Rows were looked at; `all`: every member's, with all that it had set when the view began. Returns the handler, if it is
+  /// to be called now.
+  [[nodiscard]] const std::function<void()>* on_look(bool all);
   void on_end(const Error& why);
 
  private:

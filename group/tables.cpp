@@ -67,8 +67,8 @@ TableCore& Tables::find_or_make(std::string_view name, const TableForm& form) {
   }
   core->on_view(view_, self_);
   const sst::ProgramTableHead head = head_of(name, form, core->words());
+  made_.store(true, std::memory_order_seq_cst);  // before it is in the list, so that whoever finds it there sees this
   tables_.push_back(std::make_unique<Attached>(Attached{head, std::move(core)}));
-  made_.store(true, std::memory_order_seq_cst);
   any_.store(true, std::memory_order_seq_cst);
   return *tables_.back()->core;
 }
@@ -118,11 +118,13 @@ void Tables::write_changed(sst::Table& own) {
 
 void Tables::begin_reading(const sst::Table& table) {
   readers_.clear();
+  all_seen_ = false;
   for (std::uint32_t i = 0; i < table.view().members.size(); ++i) readers_.emplace_back(table, Rank(i));
 }
 
-Tables::Look Tables::read(const sst::Table& table) {
+Tables::Look Tables::read(const sst::Table& table, bool begun) {
   Look look;
+  bool complete = begun;
   if (made_.exchange(false, std::memory_order_seq_cst)) begin_reading(table);
   for (std::uint32_t i = 0; i < readers_.size(); ++i) {
     const Rank rank(i);
@@ -133,13 +135,17 @@ Tables::Look Tables::read(const sst::Table& table) {
       possible = possible && take(node, head, content);
     });
     look_due_ |= found != sst::ProgramTableReader::Found::nothing;
+    complete &= found != sst::ProgramTableReader::Found::unfinished;
     if (!possible) look.faults.push_back({node, "it wrote an impossible row into a table of the program's"});
     if (found == sst::ProgramTableReader::Found::impossible) look.faults.push_back({node, readers_[i].fault()});
   }
+  if (complete && !all_seen_) all_seen_ = look_due_ = true;
   if (!std::exchange(look_due_, false)) return look;
   look.any = true;
-  for (Attached* const each : all()) {
-    if (const auto* handler = each->core->on_look()) look.handlers.push_back(handler);
+  const std::vector<Attached*> tables = all();
+  complete = complete && !made_.load(std::memory_order_seq_cst);  // one that came meanwhile has not seen what was taken
+  for (Attached* const each : tables) {
+    if (const auto* handler = each->core->on_look(complete)) look.handlers.push_back(handler);
   }
   return look;
 }

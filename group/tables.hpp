@@ -51,8 +51,9 @@ class Tables final : public TableChannel {
     std::vector<Fault> faults;
     std::vector<const std::function<void()>*> handlers;  ///< that are to be called
   };
-  /// Behind a pass: takes what others have written.
-  [[nodiscard]] Look read(const sst::Table& table);
+  /// Behind a pass: takes what others have written. `begun`: all members of the view are ready in it, and had written their
+  /// tables before.
+  [[nodiscard]] Look read(const sst::Table& table, bool begun);
   void on_end(const Error& why);
 
  private:
@@ -85,6 +86,7 @@ class Tables final : public TableChannel {
   // The poller's:
   std::vector<sst::ProgramTableReader> readers_;  // of the present view's rows, by rank
   bool look_due_ = false;                         // rows may have changed since tables were told so
+  bool all_seen_ = false;                         // since readers began, every row in a view that has begun
   std::set<std::pair<NodeId, std::string>> told_;  // tables of other forms that were told of
 };
 

@@ -46,6 +46,7 @@ Words row(std::uint64_t arrived, std::uint64_t passed) { return {0, arrived, pas
 struct Table {
   explicit Table(const std::vector<std::uint32_t>& nodes, const group::TableForm& form = any) : core("t", form, channel) {
     core.on_view(view_of(nodes), NodeId(1));
+    static_cast<void>(core.on_look(true));
   }
   void set(std::uint64_t first, std::uint64_t second) {
     const std::array values{first, second};
@@ -162,6 +163,25 @@ TEST_CASE("a barrier's round is over when all members have come to it") {
   CHECK(table.core.take_own() == Words{0, 2, 2, 0, 0});
 }
 
+TEST_CASE("a member comes to a barrier when the rows of all were looked at, and to that round in which they wait") {
+  Channel channel;
+  TableCore core("t", any, channel);
+  core.on_view(view_of({0, 1}), NodeId(1));
+  CHECK_FALSE(core.come());
+  CHECK(thrown_by([&] { static_cast<void>(core.barrier(Duration{})); })->kind() == ErrorKind::timed_out);
+  static_cast<void>(core.on_look(false));
+  CHECK_FALSE(core.come());
+  CHECK(core.take_own() == Words{0, 0, 0, 0, 0});
+  REQUIRE(core.on_row(NodeId(0), row(6, 5)));
+  std::uint64_t round = 0;
+  std::thread waiter([&] { round = core.barrier({}); });
+  static_cast<void>(core.on_look(true));
+  waiter.join();
+  CHECK(round == 6);
+  CHECK(core.is_over(6));
+  CHECK_FALSE(core.is_over(7));
+}
+
 TEST_CASE("who goes is not waited for at the barrier, and who comes is") {
   Table table({0, 1, 2});
   CHECK(table.barrier() == ErrorKind::timed_out);
@@ -212,7 +232,7 @@ TEST_CASE("who waits for rows looks whenever one has changed, and ends with the 
   std::thread poller([&] {
     for (std::uint64_t value = 1; value <= 5; ++value) {
       static_cast<void>(table.core.on_row(NodeId(0), Words{1, 0, 0, value, value}));
-      static_cast<void>(table.core.on_look());
+      static_cast<void>(table.core.on_look(true));
     }
   });
   table.core.wait([&] { return table.read(0) == std::vector<std::uint64_t>{5, 5}; }, {});
@@ -230,12 +250,12 @@ TEST_CASE("who waits for rows looks whenever one has changed, and ends with the 
 TEST_CASE("a table's handler is called when rows have changed, once for all, and at first for those that are there") {
   Table table({0, 1});
   REQUIRE(table.core.on_row(NodeId(0), Words{1, 0, 0, 1, 1}));
-  CHECK(table.core.on_look() == nullptr);
+  CHECK(table.core.on_look(true) == nullptr);
   int called = 0;
   table.core.watch([&] { ++called; });
   CHECK(thrown_by([&] { table.core.watch([] {}); })->kind() == ErrorKind::bad_argument);
   const auto look = [&] {
-    const auto* const handler = table.core.on_look();
+    const auto* const handler = table.core.on_look(true);
     if (handler != nullptr) (*handler)();
     return called;
   };
