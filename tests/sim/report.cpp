@@ -89,6 +89,9 @@ std::string_view to_string(Probe probe) noexcept {
     case Probe::transfer_source_died: return "source of a state transfer died";
     case Probe::suspect_wrote: return "bytes of a suspect arrived, spoiled";
     case Probe::newcomer_without_a_link: return "newcomer without a link with a member";
+    case Probe::table_row_read: return "row of a program table read";
+    case Probe::table_barrier_passed: return "barrier of a program table passed";
+    case Probe::table_newcomer_left_out: return "barrier passed without a newcomer";
     case Probe::count: break;
   }
   return "unknown";

@@ -99,6 +99,9 @@ enum class Probe : std::uint32_t {
   transfer_source_died,
   suspect_wrote,
   newcomer_without_a_link,
+  table_row_read,
+  table_barrier_passed,
+  table_newcomer_left_out,
   count
 };
 

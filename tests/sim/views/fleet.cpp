@@ -28,6 +28,7 @@ Fleet::Fleet(Plan plan)
         cause_at_ = scheduler_.now();
         on_news(process);
       }),
+      tables_(scheduler_, plan_, report_, [this](std::uint32_t process) { on_news(process); }),
       layout_(layout_of(plan_.subgroups)) {
   history_.set_suspects([this](ViewId view, std::uint32_t process) {
     const RowBook* const book = rows_.book(view, process);
@@ -158,6 +159,7 @@ void Fleet::launch(Process& process) {
   options.identity = {"simulated", {plan_.seed, plan_.nodes[process.node_].imposter ? 2u : 1u}};
   options.layout = layout_;
   options.policy = plan_.policy;
+  options.table_bytes = plan_.table_bytes;
   options.stepper = smc::stepper_of(plan_.policy);
   options.suspect_after = Duration(plan_.suspect_after);
   options.partition_safety = plan_.partition_safety;
@@ -169,6 +171,7 @@ void Fleet::launch(Process& process) {
   process.member_ = std::make_unique<views::Member>(std::move(options), endpoint, process, process.counters_);
   process.running_ = true;
   senders_.begin(process.index_, process.node_, *process.member_);
+  tables_.begin(process.index_, process.node_);
   if (auto started = process.member_->start(); !started) return report_.violate("L1", started.error().to_string());
   note_state(process);
   process.comes_late();
@@ -235,7 +238,7 @@ void Fleet::guarded_step(Process& process) {
   const std::uint64_t told = process.told_;
   const views::Epoch* const epoch = process.member_->epoch();
   try {
-    const views::Member::Step step = process.member_->step(scheduler_.time());
+    const views::Member::Step step = step_with_tables(process);
     process.in_step_ = false;
     if (process.told_ > told && process.member_->epoch() == epoch) check_prompt(process, cause_at);
     if (step.progress) cause_at_ = scheduler_.now();
@@ -262,6 +265,18 @@ void Fleet::guarded_step(Process& process) {
     stop_member(process, "the application failed");
   }
   after_step(process);
+}
+
+// A pass of the poller: what the application has set goes with it, and what others have set is taken behind it.
+views::Member::Step Fleet::step_with_tables(Process& process) {
+  views::Member& member = *process.member_;
+  const bool wrote = member.epoch() != nullptr && tables_.write(process.index_, member.epoch()->table());
+  views::Member::Step step = member.step(scheduler_.time());
+  const bool ended = member.state() == MemberState::failed || member.state() == MemberState::left;
+  step.progress |= wrote;
+  if (ended || member.epoch() == nullptr) return step;
+  step.progress |= tables_.read(process.index_, member.epoch()->table(), member.epoch()->change().everybody_ready());
+  return step;
 }
 
 // L1: nobody sleeps over a suspicion that it has not acted upon.
@@ -335,6 +350,7 @@ void Fleet::note_state(Process& process) {
   const MemberState before = process.state_;
   process.state_ = state;
   process.was_active_ |= state == MemberState::active;
+  tables_.on_state(process.index_, state, process.member_->failure());
   say(process, std::string(views::to_string(state)) +
                    (process.member_->failure() ? "  " + process.member_->failure()->to_string() : ""));
   if (process.change_fuse_ &&
@@ -363,6 +379,7 @@ void Fleet::exit_process(Process& process) {
   if (!process.running_) return;
   process.running_ = false;
   senders_.end(process.index_);
+  tables_.end(process.index_);
   rows_.on_end(process.index_);
   history_.blame(process.index_);
   network_.close(process.index_);
@@ -380,6 +397,7 @@ void Fleet::crash(Process& process) {
   history_.on_end(process.index_);
   history_.blame(process.index_);
   senders_.end(process.index_);
+  tables_.end(process.index_);
   // Others may have seen what it stored in its last, unfinished step; memory that it gave back in it is gone.
   for (const ViewId id : process.watched_) {
     const RowBook* const book = rows_.book(id, process.index_);

@@ -20,6 +20,7 @@
 #include "process.hpp"
 #include "rows.hpp"
 #include "senders.hpp"
+#include "table_users.hpp"
 
 namespace spindrift::sim {
 
@@ -76,6 +77,7 @@ class Fleet final : public Handler, public NetworkListener {
   [[nodiscard]] History& history() noexcept { return history_; }
   [[nodiscard]] Rows& rows() noexcept { return rows_; }
   [[nodiscard]] Objects& objects() noexcept { return objects_; }
+  [[nodiscard]] TableUsers& tables() noexcept { return tables_; }
   [[nodiscard]] Network& network() noexcept { return network_; }
 
   void on_event(EventKind kind, std::uint32_t which) override;
@@ -103,6 +105,7 @@ class Fleet final : public Handler, public NetworkListener {
   void step_process(Process& process);
   void guarded_step(Process& process);
   void step_again(Process& process);
+  [[nodiscard]] views::Member::Step step_with_tables(Process& process);
   void after_step(Process& process);
   void watch_epochs(Process& process);
   void note_state(Process& process);
@@ -168,6 +171,7 @@ class Fleet final : public Handler, public NetworkListener {
   Objects objects_;
   Rows rows_;
   Senders senders_;
+  TableUsers tables_;
   LayoutFunction layout_;
   std::vector<std::unique_ptr<Process>> processes_;
   Tamper tamper_;

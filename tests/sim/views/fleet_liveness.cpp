@@ -15,6 +15,7 @@ void Fleet::heal_everything() {
   cause_at_ = scheduler_.now();
   network_.calm();
   senders_.hurry();
+  tables_.hurry();
   for (std::uint32_t a = 0; a < plan_.nodes.size(); ++a) {
     for (std::uint32_t b = 0; b < plan_.nodes.size(); ++b) {
       if (a != b) network_.heal(NodeId(a), NodeId(b));
@@ -209,17 +210,19 @@ void Fleet::judge() {
     settle("after a minority was lost");
     if (report_.failed() || !group_lives()) return;
   }
+  tables_.finish(core());
   const auto quiet = [&] {
     const std::vector<std::uint32_t> members = core();
     if (unsettled()) return false;
     return std::none_of(members.begin(), members.end(), [&](std::uint32_t process) { return senders_.busy(process); }) &&
-           history_.complete(members) && !objects_.left_open(members) && !wrong_gate();
+           history_.complete(members) && !objects_.left_open(members) && !wrong_gate() && !tables_.unfinished(members);
   };
   const bool done = run_while_not(quiet, patience() + 2'000'000'000);
   if (report_.failed() || plan_.storm) return;
   history_.check_complete(core());
   if (const auto open = objects_.left_open(core())) report_.violate("M12", *open);
   if (const auto wrong = wrong_gate()) report_.violate("L2", *wrong);
+  if (const auto wrong = tables_.unfinished(core())) report_.violate(wrong->invariant, wrong->what);
   if (!done && !report_.failed()) report_.violate("L2", "a thread still waits for space");
   if (!report_.failed()) check_memory();
   if (report_.failed()) return;

@@ -90,6 +90,11 @@ bool calm_down(Striker& striker) {
     while (striker.plan().senders[i].messages > 1 && striker.attempt([&](Plan& plan) { plan.senders[i].messages /= 2; }))
       any = true;
   }
+  for (std::size_t i = 0; i < striker.plan().tables.size(); ++i) {
+    while (striker.plan().tables[i].sets > 0 && striker.attempt([&](Plan& plan) { plan.tables[i].sets /= 2; })) any = true;
+    while (striker.plan().tables[i].rounds > 0 && striker.attempt([&](Plan& plan) { plan.tables[i].rounds /= 2; }))
+      any = true;
+  }
   for (std::size_t i = 0; i < striker.plan().nodes.size(); ++i) {
     const NodePlan node = striker.plan().nodes[i];  // an attempt replaces the plan
     if (node.busy_in_1000 > 0) any |= striker.attempt([&](Plan& plan) { plan.nodes[i].busy_in_1000 = 0; });
@@ -110,6 +115,7 @@ Minimized minimize(Plan plan) {
   for (bool any = striker.fails(); any;) {
     any = strike_entries(striker, &Plan::actions);
     any |= strike_entries(striker, &Plan::senders);
+    any |= strike_entries(striker, &Plan::tables);
     while (strike_subgroup(striker)) any = true;
     while (strike_node(striker)) any = true;
     any |= calm_down(striker);

@@ -54,6 +54,18 @@ struct SenderPlan {
   bool large = false;  ///< none fits into the row's ring
 };
 
+/// A table of the program's own, with rows of numbers.
+struct TablePlan {
+  std::uint64_t words = 1;  ///< of a row's value
+  bool monotone = false;
+  bool watched = false;     ///< rows are looked at when its handler is called
+  std::uint64_t nodes = ~std::uint64_t{0};  ///< a bit per node: those that make it
+  std::uint32_t sets = 0;    ///< by each process
+  std::uint32_t rounds = 0;  ///< of its barrier, to which each process comes; 0 if not all nodes make it
+  Ticks late_ns_max = 1;     ///< from a process's first active view to its making
+  Ticks think_ns_max = 1;
+};
+
 struct Action {
   enum class Kind : std::uint8_t {
     start,            ///< a process of `node`, if none runs
@@ -100,6 +112,8 @@ struct Plan {
   views::FoundedBy founded_by = views::FoundedBy::named;
   std::vector<SubgroupPlan> subgroups;
   std::vector<SenderPlan> senders;
+  std::vector<TablePlan> tables;
+  std::uint64_t table_bytes = 0;  ///< of a row, for these
   std::vector<Action> actions;
   std::vector<CrashPoint> crashes;
   Ticks faults_end = 0;  ///< then everything is healed
@@ -122,6 +136,8 @@ struct Plan {
 };
 
 [[nodiscard]] std::string to_string(const Action& action);
+/// Tables of the program's own, in some plans.
+void draw_tables(std::uint64_t seed, Plan& plan);
 /// Which nodes are in which subgroup.
 [[nodiscard]] LayoutFunction layout_of(const std::vector<SubgroupPlan>& subgroups);
 

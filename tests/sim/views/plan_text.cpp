@@ -70,6 +70,13 @@ std::string Plan::describe() const {
             (subgroup.profile.split_rows ? ", ring split off" : "") + ", members";
     for (std::size_t i = 0; i < nodes.size(); ++i) text += (subgroup.members >> i & 1) != 0 ? " " + std::to_string(i) : "";
   }
+  for (const TablePlan& table : tables) {
+    text += "\n  table of " + std::to_string(table.words) + " words" + (table.monotone ? ", monotone" : "") +
+            (table.watched ? ", watched" : "") + ", sets " + std::to_string(table.sets) + ", rounds " +
+            std::to_string(table.rounds) + ", late " + std::to_string(table.late_ns_max) + ", think " +
+            std::to_string(table.think_ns_max) + ", nodes";
+    for (std::size_t i = 0; i < nodes.size(); ++i) text += (table.nodes >> i & 1) != 0 ? " " + std::to_string(i) : "";
+  }
   text += "\n  " + std::to_string(senders.size()) + " senders";
   for (const Action& action : actions) text += "\n  " + to_string(action);
   return text + "\n  at " + std::to_string(faults_end) + "ns healed";

@@ -190,6 +190,12 @@ void Process::on_view(const views::NewView& news) {
   if (first && before != nullptr && fleet_.plan_.partition_safety && !fleet_.report_.failed())
     fleet_.rows_.check_quorum(*before);
   fleet_.note_view(*this, news);
+  std::vector<std::uint32_t> members;
+  for (const std::uint64_t incarnation : news.view.incarnations) {
+    if (const auto member = fleet_.history_.process_of(incarnation)) members.push_back(*member);
+  }
+  if (members.size() == news.view.members.size())
+    fleet_.tables_.on_view(index_, news.view, std::move(members), member_->epoch()->table());
 }
 
 // No point at which the process dies: what it has told is as in the upcall before.
