@@ -90,7 +90,8 @@ class ProgramTable {
     core_->watch([*this, handler = std::move(handler)] { handler(rows()); });
   }
   /// Waits until `predicate(const Rows&)` is true, which is asked on this thread at once and whenever rows have changed.
-  /// Throws timed_out, would_block in a handler, as `set` when this member leaves or ends, and what the predicate throws.
+  /// Throws timed_out, which names the members that have set no row, and why; would_block in a handler, as `set` when this
+  /// member leaves or ends, and what the predicate throws.
   template <class Predicate>
   void wait(Predicate&& predicate, std::optional<Duration> limit = {}) const {
     core_->wait([&] { return static_cast<bool>(predicate(rows())); }, limit);
@@ -99,8 +100,9 @@ class ProgramTable {
   /// Waits until all members of the view have come to this table's barrier as often as this one: each member calls it, on
   /// one thread or several, which count once if they wait together. A member that goes is waited for no more; one that comes
   /// is, and begins with the round in which the others wait. Returns the number of the round, from 1, the same at all
-  /// members; then `rows` has what the others had set before they came. Throws timed_out (this member has come; another call
-  /// goes on waiting for the same round), would_block in a handler, and as `set` when this member leaves or ends.
+  /// members; then `rows` has what the others had set before they came. Throws timed_out (it names the members that have not
+  /// come, and why; this one has, and another call goes on waiting for the same round), would_block in a handler, and as
+  /// `set` when this member leaves or ends.
   std::uint64_t barrier(std::optional<Duration> limit = {}) { return core_->barrier(limit); }
 
  private:

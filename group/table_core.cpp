@@ -102,19 +102,41 @@ void TableCore::wait(const std::function<bool()>& satisfied, std::optional<Durat
     if (satisfied()) return;
     lock.lock();
     const std::string what = "the rows of table " + name_ + " to be as they are waited for";
-    wait_until(lock, [&] { return changes_ != seen; }, until, what);
+    wait_until(lock, [&] { return changes_ != seen; }, until, what, 0);
   }
 }
 
+// The reason why a member keeps others waiting, for its value or in a round of the barrier. Empty: it does not.
+std::string TableCore::missing(const Row& row, std::uint64_t round) const {
+  const std::string node = "node " + std::to_string(row.node.value());
+  if (row.content.empty()) return node + (row.other_form ? " has another table of this name" : " has no such table");
+  if (round > 0 && row.content[arrived] < round) return node + " has not come";
+  if (round == 0 && !shows_value(row.content)) return node + " has not set its row";
+  return {};
+}
+
+Error TableCore::timed_out(const std::string& what, std::uint64_t round) const {
+  std::string missed;
+  bool other_form = false;
+  for (const Row& row : others_) {
+    const std::string why = missing(row, round);
+    if (!why.empty()) missed += (missed.empty() ? ": " : ", ") + why;
+    other_form |= row.content.empty() && row.other_form;
+  }
+  Error error(ErrorKind::timed_out, "waited in vain for " + what + missed);
+  if (!other_form) return error;
+  return std::move(error).fix("run the same program at all members: a table is one of a name, a type and a rule");
+}
+
 void TableCore::wait_until(std::unique_lock<std::mutex>& lock, const std::function<bool()>& over, Deadline until,
-                           const std::string& what) const {
+                           const std::string& what, std::uint64_t round) const {
   if (over()) return;
   channel_.refuse_handlers(what);
   const auto either = [&] { return over() || ended_.has_value(); };
   if (until == Deadline::max()) {
     changed_.wait(lock, either);
   } else if (!changed_.wait_until(lock, until, either)) {
-    throw Exception(Error(ErrorKind::timed_out, "waited in vain for " + what));
+    throw Exception(timed_out(what, round));
   }
   if (!over()) throw Exception(*ended_);
 }
@@ -173,12 +195,12 @@ std::uint64_t TableCore::barrier(std::optional<Duration> limit) {
   std::optional<std::uint64_t> round = come();
   std::unique_lock lock(mutex_);
   while (!round) {
-    wait_until(lock, [&] { return looked_; }, until, what);
+    wait_until(lock, [&] { return looked_; }, until, what, 1);
     lock.unlock();
     round = come();
     lock.lock();
   }
-  wait_until(lock, [&] { return own_[passed] >= *round; }, until, what);
+  wait_until(lock, [&] { return own_[passed] >= *round; }, until, what, *round);
   return *round;
 }
 
@@ -231,6 +253,12 @@ bool TableCore::on_row(NodeId node, std::span<const std::uint64_t> content) {
   row->content.assign(content.begin(), content.end());
   settle_barrier();
   return true;
+}
+
+void TableCore::on_other_form(NodeId node) {
+  const std::lock_guard lock(mutex_);
+  const auto row = std::find_if(others_.begin(), others_.end(), [&](const Row& each) { return each.node == node; });
+  if (row != others_.end()) row->other_form = true;
 }
 
 const std::function<void()>* TableCore::on_look(bool all) {

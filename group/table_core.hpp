@@ -92,6 +92,8 @@ class TableCore {
   /// A content that was read in the row of that member. The words are of the right number. False: no correct member writes
   /// it.
   [[nodiscard]] bool on_row(NodeId node, std::span<const std::uint64_t> content);
+  /// That member has a table of this name and another form, so that its row is none of this one's.
+  void on_other_form(NodeId node);
   /// Rows were looked at; `all`: every member's, with all that it had set when the view began. Returns the handler, if it is
   /// to be called now.
   [[nodiscard]] const std::function<void()>* on_look(bool all);
@@ -103,7 +105,8 @@ class TableCore {
     NodeId node;
     std::uint64_t incarnation = 0;
     std::uint64_t came_in_round = 0;  ///< so far this member had come when that one came into the view, and waited; else 0
-    Words content;
+    Words content;                    ///< empty: none has been seen
+    bool other_form = false;          ///< its table of this name is another one
   };
 
   // All with the mutex held.
@@ -112,7 +115,9 @@ class TableCore {
   [[nodiscard]] std::uint64_t rounds_passed() const;
   void settle_barrier();
   void wait_until(std::unique_lock<std::mutex>& lock, const std::function<bool()>& over, Deadline until,
-                  const std::string& what) const;
+                  const std::string& what, std::uint64_t round) const;
+  [[nodiscard]] std::string missing(const Row& row, std::uint64_t round) const;
+  [[nodiscard]] Error timed_out(const std::string& what, std::uint64_t round) const;
 
   const std::string name_;
   const TableForm form_;

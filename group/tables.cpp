@@ -153,7 +153,9 @@ Tables::Look Tables::read(const sst::Table& table, bool begun) {
 bool Tables::take(NodeId node, const sst::ProgramTableHead& head, std::span<const std::uint64_t> content) {
   for (Attached* const each : all()) {
     if (each->head == head) return each->core->on_row(node, content);
-    if (each->head.name != head.name || !told_.insert({node, each->core->name()}).second) continue;
+    if (each->head.name != head.name) continue;
+    each->core->on_other_form(node);
+    if (!told_.insert({node, each->core->name()}).second) continue;
     log::warn(log::Room::group, "a member has another table under this name: its row is not seen here",
               {{"node", node}, {"table", each->core->name()}, {"fix", "run the same program at all members"}});
   }

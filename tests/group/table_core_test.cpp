@@ -182,6 +182,29 @@ TEST_CASE("a member comes to a barrier when the rows of all were looked at, and 
   CHECK_FALSE(core.is_over(7));
 }
 
+TEST_CASE("who waits in vain at a table hears for whom, and why") {
+  using Catch::Matchers::Contains;
+  Table table({0, 1, 2, 3, 4});
+  table.core.on_other_form(NodeId(0));
+  table.core.on_other_form(NodeId(7));  // it is not in the view any more
+  REQUIRE(table.core.on_row(NodeId(2), row(0, 0)));
+  REQUIRE(table.core.on_row(NodeId(3), Words{1, 1, 0, 5, 5}));
+  const auto barrier = thrown_by([&] { static_cast<void>(table.core.barrier(Duration{})); });
+  REQUIRE(barrier);
+  CHECK(barrier->kind() == ErrorKind::timed_out);
+  CHECK_THAT(barrier->to_string(),
+             Contains("at the barrier of table t: node 0 has another table of this name, node 2 has not come, node 4 has no "
+                      "such table") &&
+                 Contains("fix: run the same program at all members") && !Contains("node 3"));
+  const auto rows = thrown_by([&] { table.core.wait([] { return false; }, Duration{}); });
+  REQUIRE(rows);
+  CHECK_THAT(rows->to_string(), Contains("node 0 has another table of this name, node 2 has not set its row, node 4 has no "
+                                         "such table") &&
+                                    !Contains("node 3"));
+  Table alike({0, 1});
+  CHECK_THAT(thrown_by([&] { static_cast<void>(alike.core.barrier(Duration{})); })->to_string(), !Contains("fix:"));
+}
+
 TEST_CASE("who goes is not waited for at the barrier, and who comes is") {
   Table table({0, 1, 2});
   CHECK(table.barrier() == ErrorKind::timed_out);

@@ -146,6 +146,9 @@ TEST_CASE("members make tables in any order and at any time, and each finds its 
   first_a.set(6);
   second_a.wait([](const auto& rows) { return rows[0].value == 6; }, patience);  // what was set before is here, too
   CHECK(other_type.rows().size() == 1);
+  const auto in_vain = thrown_by([&] { static_cast<void>(other_type.barrier(1ms)); });
+  REQUIRE(in_vain);
+  CHECK_THAT(in_vain->to_string(), Catch::Contains("node 0 has another table of this name"));
   leave_all(groups);
 }
 
