@@ -360,6 +360,29 @@ void ViewChange::accept(std::uint64_t ballot, Decree decree) {
   state_ = State::accepted;
 }
 
+namespace {
+
+// A member with which the last of a subgroup's state would go stays if somebody comes in that can get it from there; it
+// leaves when it has given it in the next view. A newcomer is not kept that has no connection with who stays for that.
+void keep_last_holders(Decree& decree, const View& view, const std::vector<Candidate>& candidates) {
+  for (const RankSet& loaded : decree.loaded) {
+    if (loaded.empty() || !decree.left.includes(loaded)) continue;
+    std::uint32_t giver = 0;
+    while (!loaded.contains(Rank(giver))) ++giver;
+    const auto can_get = [&](const Join& join) {
+      const auto is_linked = [&](const Candidate& each) {
+        return each.who == join && each.linked.contains(Rank(giver));
+      };
+      return join.node != view.members[giver] && std::any_of(candidates.begin(), candidates.end(), is_linked);
+    };
+    if (std::none_of(decree.joins.begin(), decree.joins.end(), can_get)) continue;
+    decree.left = decree.left.without(RankSet::of(Rank(giver)));
+    std::erase_if(decree.joins, [&](const Join& join) { return !can_get(join); });
+  }
+}
+
+}  // namespace
+
 // All unsuspected members are wedged: their counts are final.
 Decree ViewChange::compose(const std::vector<Candidate>& candidates) const {
   Decree decree;
@@ -367,7 +390,7 @@ Decree ViewChange::compose(const std::vector<Candidate>& candidates) const {
   for (std::uint32_t i = 0; i < seen_.size(); ++i) {
     if (seen_[i].leaving && !suspected_.contains(Rank(i))) decree.left.add(Rank(i));
   }
-  const std::size_t stay = view_.members.size() - decree.failed.count() - decree.left.count();
+  const std::size_t stay = view_.members.size() - decree.failed.count();  // who leaves may have to stay, see below
   for (const Candidate& candidate : candidates) {
     const auto rank = view_.rank_of(candidate.who.node);
     if ((rank && decree.stays(*rank)) || !without_link(candidate).empty()) continue;
@@ -396,6 +419,7 @@ Decree ViewChange::compose(const std::vector<Candidate>& candidates) const {
     }
     for (std::uint64_t& count : trim) count = count == ~std::uint64_t{0} ? 0 : count;
   }
+  keep_last_holders(decree, view_, candidates);
   return decree;
 }
 

@@ -59,13 +59,14 @@ struct OneOfFive final : Counts {
     }
     for (int i = 0; i < times; ++i) (void)change.step(candidates, true, {{}, false, change.disputes().accusations()});
   }
-  [[nodiscard]] std::vector<Join> proposed() const {
+  [[nodiscard]] std::vector<Join> proposed() const { return proposal().joins; }
+  [[nodiscard]] Decree proposal() const {
     if (change.state() != ViewChange::State::accepted) return {};
     std::vector<std::uint64_t> words;
     const std::byte* const from = table.bytes(table.self(), table.layout(table.self()).decree());
     for (std::uint64_t i = 0; i < table.layout(table.self()).decree_words(); ++i)
       words.push_back(load_acquire(from + i * sst::word_bytes));
-    return decode(words, view)->joins;
+    return *decode(words, view);
   }
   [[nodiscard]] std::uint64_t told() const { return table.own(table.layout(table.self()).suspected(0)); }
   void step(const RankSet& quiet = {}, bool just_woke = false, bool stale = false) {
@@ -272,6 +273,34 @@ TEST_CASE("the leader takes in a candidate when every member that stays has a co
     leader.wants_to_leave(2);
     leader.step_wedged(3, {unreached});
     CHECK(leader.proposed() == std::vector{unreached.who});
+  }
+}
+
+TEST_CASE("the last that have a state leave when they have given it to who comes in, and with nobody to come at once") {
+  OneOfFive leader(0);
+  leader.loaded = {RankSet(0b01100, 0)};
+  const auto come = [](std::uint32_t node, std::uint64_t linked) {
+    return Candidate{{NodeId(node), 100 * node}, RankSet(linked, 0)};
+  };
+  for (const std::uint32_t rank : {1U, 2U, 3U}) leader.wants_to_leave(rank);
+  SECTION("somebody comes") {
+    leader.step_wedged(3, {come(8, 0b11111), come(9, 0b11011)});
+    CHECK(leader.proposed() == std::vector{come(8, 0).who});  // the other one could not reach the giver
+    CHECK(leader.proposal().left == RankSet(0b01010, 0));
+  }
+  SECTION("who comes is the next start of the one that would give it, or cannot reach that") {
+    leader.step_wedged(3, {come(2, 0b11111), come(9, 0b10001)});
+    CHECK(leader.proposed() == std::vector{come(2, 0).who, come(9, 0).who});
+    CHECK(leader.proposal().left == RankSet(0b01110, 0));
+  }
+  SECTION("nobody comes") {
+    leader.step_wedged();
+    CHECK(leader.proposal().left == RankSet(0b01110, 0));
+  }
+  SECTION("another that has it stays") {
+    leader.loaded = {RankSet(0b11100, 0)};
+    leader.step_wedged(3, {come(8, 0b11111)});
+    CHECK(leader.proposal().left == RankSet(0b01110, 0));
   }
 }
 
