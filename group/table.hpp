@@ -48,6 +48,10 @@ struct TableRow {
 
 /// A program's table as this process sees it. Made by Group::table; copies are of the same table, which lives as long as its
 /// Group. All functions from any thread.
+///
+/// `T` is a trivially copyable value, default-constructible, without pointers, views or references, which would mean nothing
+/// in another process. The compiler refuses what is a pointer itself, or has a reference in it; into a struct, for pointers
+/// and views, C++20 cannot look, so that is up to whoever writes it.
 template <class T>
 class ProgramTable {
   static_assert(std::is_trivially_copyable_v<T> && std::is_default_constructible_v<T> && !std::is_pointer_v<T>,
