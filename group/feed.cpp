@@ -7,14 +7,28 @@
 
 namespace spindrift::group {
 
-bool Feed::on_delivery(std::span<const Delivery> batch) noexcept {
+bool Feed::on_delivery(std::span<const Delivery> batch, const Clock& clock) noexcept {
   if (batch.empty()) return false;
   if (!observed_.load(std::memory_order_seq_cst)) {
     now_ = {now_.delivered + batch.size(), MessagePlace::of(batch.back())};
     end_.write(now_, [] {});
     return false;
   }
-  const std::uint64_t limit = limit_.load(std::memory_order_relaxed);
+  const std::uint64_t of_readers = limit_.load(std::memory_order_relaxed);
+  writer_->show_limit(of_readers);
+  const std::uint64_t shares = 1 + readers_.load(std::memory_order_relaxed);
+  const std::uint64_t affordable = budget_.limit(writer_->written(), writer_->lap(), shares, clock.now());
+  const std::uint64_t limit = std::min(of_readers, affordable);
+  if (writer_->written() + sizeof(FeedRecord) <= limit) {
+    write(batch, limit);
+  } else {
+    now_ = {now_.delivered + batch.size(), MessagePlace::of(batch.back())};
+  }
+  end_.write(now_, [this] { writer_->publish(now_); });
+  return awaited_.load(std::memory_order_seq_cst) && awaited_.exchange(false, std::memory_order_seq_cst);
+}
+
+void Feed::write(std::span<const Delivery> batch, std::uint64_t limit) noexcept {
   for (const Delivery& each : batch) {
     FeedRecord record;
     record.view = each.view.value();
@@ -28,8 +42,6 @@ bool Feed::on_delivery(std::span<const Delivery> batch) noexcept {
     writer_->append(record, each.payload, limit);
     now_ = {now_.delivered + 1, MessagePlace::of(each)};
   }
-  end_.write(now_, [this] { writer_->publish(now_); });
-  return awaited_.load(std::memory_order_seq_cst) && awaited_.exchange(false, std::memory_order_seq_cst);
 }
 
 Feed::Snapshot Feed::snapshot() const noexcept {
@@ -48,6 +60,11 @@ Result<void> Feed::begin() {
   }
   observed_.store(true, std::memory_order_seq_cst);
   return {};
+}
+
+void Feed::on_readers(std::uint64_t count) noexcept {
+  readers_.store(count, std::memory_order_relaxed);
+  if (count == 0) observed_.store(false, std::memory_order_seq_cst);
 }
 
 void Feed::on_position(std::uint64_t position) noexcept {

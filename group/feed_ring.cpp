@@ -19,7 +19,8 @@ constexpr std::uint64_t magic = 0x3164'6565'6664'7073;  // "spdfeed1"
 constexpr std::size_t header_bytes = 4096;
 constexpr std::size_t data_bytes_min = std::size_t{8} << 20U;
 constexpr std::size_t data_bytes_max = 4 * feed_record_bytes_max;
-constexpr std::uint64_t marks = 16;  ///< parts of a lap
+constexpr std::uint64_t marks = 16;   ///< parts of a lap
+constexpr std::uint64_t steps = 128;  ///< parts of a lap in which a writer announces it: what it is near to is given up
 
 // Words of the header, each on a line of its own but for the marks.
 constexpr std::size_t at_magic = 0;
@@ -27,6 +28,8 @@ constexpr std::size_t at_writing = cache_line_bytes;
 constexpr std::size_t at_written = 2 * cache_line_bytes;
 constexpr std::size_t at_end = 3 * cache_line_bytes;    ///< a SharedEnd
 constexpr std::size_t at_marks = 4 * cache_line_bytes;  ///< by part: where the first record begins that begins in it
+constexpr std::size_t at_limit = at_marks + marks * sizeof(std::uint64_t);  ///< 0 from a writer that does not say
+static_assert(at_limit % cache_line_bytes == 0);
 
 constexpr std::uint64_t padded(std::uint64_t bytes) noexcept { return (bytes + 7) / 8 * 8; }
 
@@ -63,14 +66,25 @@ void FeedWriter::append(const FeedRecord& record, std::span<const std::byte> pay
   const std::uint64_t part = position_ / (data_.size() / marks);
   const std::uint64_t end = position_ + sizeof head + padded(payload.size());
   if (end > limit) return;
-  // Copies are releases, so that none of their bytes is seen before this.
-  store(header_, at_writing, end, std::memory_order_release);
+  announce(end, limit);
   put(position_, std::as_bytes(std::span(&head, 1)));
   put(position_ + sizeof head, payload);
   const std::size_t mark = at_marks + part % marks * sizeof part;
   const std::uint64_t marked = std::atomic_ref(*reinterpret_cast<std::uint64_t*>(header_.data() + mark)).load();
   if (marked / (data_.size() / marks) != part) store(header_, mark, position_, std::memory_order_release);
   position_ = end;
+}
+
+void FeedWriter::announce(std::uint64_t end, std::uint64_t limit) noexcept {
+  if (end <= announced_) return;
+  // The quickest reader may be a whole lap behind the limit, and has to find that intact.
+  announced_ = std::min(end + data_.size() / steps, limit);
+  // Copies are releases, so that none of their bytes is seen before this.
+  store(header_, at_writing, announced_, std::memory_order_release);
+}
+
+void FeedWriter::show_limit(std::uint64_t limit) noexcept {
+  if (limit != limit_) store(header_, at_limit, limit_ = limit, std::memory_order_relaxed);
 }
 
 void FeedWriter::publish(const FeedEnd& end) noexcept {
@@ -105,7 +119,7 @@ Result<FeedReader> FeedReader::open(std::span<const std::byte> memory, std::uint
   if (position > reader.word(at_written) || position % 8 != 0) {
     return Error(ErrorKind::bad_input, "a feed that begins behind its end").fix("report it, with the member's log");
   }
-  reader.position_ = position;
+  reader.position_ = reader.written_ = position;
   return reader;
 }
 
@@ -124,12 +138,18 @@ void FeedReader::get(std::uint64_t position, std::span<std::byte> to) const noex
 
 bool FeedReader::behind() const noexcept { return word(at_written) != position_; }
 
+// A member that lies about its limit has less read of what it writes, and harms nobody.
+bool FeedReader::report_due(std::uint64_t reported) const noexcept {
+  const std::uint64_t interval = data_.size() / 4;
+  return position_ - reported >= interval && word(at_limit) <= position_ + data_.size() - interval;
+}
+
 // A record half a lap behind stays for about as long as it takes to write the other half.
 void FeedReader::rewind() noexcept {
   const std::uint64_t written = word(at_written);
   const std::uint64_t part_bytes = data_.size() / marks;
   const std::uint64_t from = written - std::min<std::uint64_t>(written, data_.size() / 2);
-  position_ = written;
+  position_ = written_ = written;
   for (std::uint64_t part = from / part_bytes; part <= written / part_bytes; ++part) {
     const std::uint64_t mark = word(at_marks + part % marks * sizeof part);
     if (mark / part_bytes != part || mark > written) continue;
@@ -141,7 +161,8 @@ void FeedReader::rewind() noexcept {
 bool FeedReader::intact() const noexcept { return word(at_writing) - position_ <= data_.size(); }
 
 Result<FeedReader::Found> FeedReader::next(FeedMessage& to) {
-  const std::uint64_t written = word(at_written);
+  if (written_ == position_) written_ = word(at_written);
+  const std::uint64_t written = written_;
   if (written == position_) return Found::nothing;
   const auto overtaken = [this] {
     rewind();

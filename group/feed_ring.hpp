@@ -26,7 +26,7 @@ struct FeedRecord {
   std::uint64_t sequence = 0;
   std::uint64_t index = 0;
   std::uint64_t payload_bytes = 0;
-  std::uint64_t number = 0;  ///< of messages that this member had delivered in the subgroup before
+  std::uint64_t number = 0;         ///< of messages that this member had delivered in the subgroup before
   std::uint64_t previous_view = 0;  ///< the place of the one before; if `number` is not 0
   std::uint64_t previous_sequence = 0;
   std::uint32_t sender = 0;
@@ -57,17 +57,23 @@ class FeedWriter {
   /// latest.
   void append(const FeedRecord& record, std::span<const std::byte> payload, std::uint64_t limit) noexcept;
   void publish(const FeedEnd& end) noexcept;
+  /// Readers are shown how far they let it be written; what is left out for other reasons is not theirs to change.
+  void show_limit(std::uint64_t limit) noexcept;
   /// How far records are complete.
   [[nodiscard]] std::uint64_t written() const noexcept;
   [[nodiscard]] std::uint64_t lap() const noexcept { return data_.size(); }
 
  private:
   void put(std::uint64_t position, std::span<const std::byte> bytes) noexcept;
+  /// Readers look at this for each record, so it is written once for many.
+  void announce(std::uint64_t end, std::uint64_t limit) noexcept;
 
   std::span<std::byte> header_;
   std::span<std::byte> data_;
   SharedEnd end_;
   std::uint64_t position_ = 0;
+  std::uint64_t announced_ = 0;  // how far it is going to write, as readers know
+  std::uint64_t limit_ = 0;      // as readers know
 };
 
 /// One message out of a feed, copied.
@@ -94,13 +100,18 @@ class FeedReader {
   /// Errors: bad_input (what no correct member writes).
   [[nodiscard]] Result<Found> next(FeedMessage& to);
   [[nodiscard]] std::uint64_t position() const noexcept { return position_; }
+  /// Laps that it is further than that position.
+  [[nodiscard]] double laps_from(std::uint64_t position) const noexcept {
+    return static_cast<double>(position_ - position) / static_cast<double>(data_.size());
+  }
   /// Whether `next` would find anything but nothing.
   [[nodiscard]] bool behind() const noexcept;
   /// The end as of the last `publish`; nothing while it changes. A caller that finds nothing more to read after that knows
   /// what was left out.
   [[nodiscard]] std::optional<FeedEnd> end() const noexcept { return end_.read(); }
-  /// A reader that is this much further than when it said so last, says so again.
-  [[nodiscard]] std::uint64_t report_interval() const noexcept { return data_.size() / 4; }
+  /// Whether a reader that has last said that it was at `reported` is to say where it is: it is a quarter of a lap further,
+  /// and nobody else has let the writer go as far as that. So one word of a quick reader is enough for all slower ones.
+  [[nodiscard]] bool report_due(std::uint64_t reported) const noexcept;
 
  private:
   explicit FeedReader(std::span<const std::byte> memory) noexcept;
@@ -114,6 +125,7 @@ class FeedReader {
   std::span<const std::byte> data_;
   SharedEnd end_;
   std::uint64_t position_ = 0;
+  std::uint64_t written_ = 0;  // when it looked last
 };
 
 }  // namespace spindrift::group

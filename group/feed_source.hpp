@@ -47,10 +47,11 @@ class FeedSource {
   virtual void finish() noexcept = 0;
 
   // To wait for more.
+  /// The caller is going to wait until the descriptor is readable, or `deadline`, at most until `at_most`; unless something
+  /// is pending then. To be called again once that is over and nothing came.
+  virtual void rest(Time now, Time at_most) = 0;
   /// Whether there is no need to.
   [[nodiscard]] virtual bool pending() const noexcept = 0;
-  /// The caller is going to wait until the descriptor is readable, or `deadline`.
-  virtual void rest() = 0;
   [[nodiscard]] virtual int descriptor() const noexcept = 0;
   virtual void on_readable() = 0;
   [[nodiscard]] virtual Time deadline() const noexcept = 0;

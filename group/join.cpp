@@ -237,7 +237,9 @@ void GroupCore::make_member(const group::Probe& probe) {
     channels_.add(environment_, member_->gate(id), id, before_the_first.subgroups[i]);
   }
   environment_.state.on_view(before_the_first);
-  observers_.emplace(self(), *directory_, before_the_first.subgroups, [this] { return environment_.state.view(); });
+  observers_.emplace(self(), *directory_, before_the_first.subgroups,
+                     static_cast<std::uint64_t>(config_.integer("SPINDRIFT", "observer_bytes_per_s")),
+                     [this] { return environment_.state.view(); });
   value_or_throw(observers_->start());
   value_or_throw(member_->start());
 }

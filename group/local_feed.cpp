@@ -1,6 +1,7 @@
 // Reading a feed, and the words with the member that writes it.
 #include <spindrift/group/local_feed.hpp>
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -20,11 +21,23 @@ Result<std::unique_ptr<LocalFeed>> LocalFeed::open(const FeedOrigin& origin, Fil
 
 Result<FeedSource::Found> LocalFeed::next(FeedMessage& to) {
   if (state_ == State::over) return Found::over;
+  if (state_ == State::napping) state_ = State::reading;
   SPINDRIFT_TRY_ASSIGN(const FeedReader::Found found, reader_.next(to));
-  if (found == FeedReader::Found::message) return Found::message;
+  read_all_ = found == FeedReader::Found::nothing;
+  if (found == FeedReader::Found::message) {
+    naps_.on_messages(1);
+    known_ = to.record.number + 1;
+    return Found::message;
+  }
   if (found == FeedReader::Found::overtaken) return Found::again;
   const auto end = reader_.end();
   if (!end || reader_.behind()) return Found::again;
+  if (end->delivered > std::max(known_, left_out_)) {  // as long as that goes on, it is one gap
+    naps_.on_messages(end->delivered - std::max(known_, left_out_));
+    left_out_ = end->delivered;
+    return Found::nothing;
+  }
+  known_ = end->delivered;
   // A feed that was not written for a while says how far it was then.
   end_ = end->delivered < origin_.before.delivered ? origin_.before : *end;
   if (state_ == State::finished) state_ = State::over;
@@ -34,7 +47,7 @@ Result<FeedSource::Found> LocalFeed::next(FeedMessage& to) {
 void LocalFeed::report() {
   const std::uint64_t position = reader_.position();
   if (state_ == State::waiting) on_readable();
-  if (state_ != State::reading || position - reported_ < reader_.report_interval()) return;
+  if (state_ != State::reading || !reader_.report_due(reported_)) return;
   const auto packet = encode({ObserverCall::reading, position, {}, {}});
   // A member that is slow to take it leaves out more.
   static_cast<void>(fabric::shm::send_packet(socket_.get(), packet, {}, -1));
@@ -45,12 +58,31 @@ void LocalFeed::finish() noexcept {
   if (state_ != State::over) state_ = State::finished;
 }
 
-bool LocalFeed::pending() const noexcept {
-  return state_ == State::finished || state_ == State::over || reader_.behind();
+bool LocalFeed::news() const noexcept {
+  if (reader_.behind()) return true;
+  const auto end = reader_.end();
+  return !end || end->delivered > known_;
 }
 
-void LocalFeed::rest() {
+bool LocalFeed::pending() const noexcept {
+  return state_ == State::finished || state_ == State::over || (state_ != State::napping && news());
+}
+
+void LocalFeed::rest(Time now, Time at_most) {
+  if (state_ == State::napping && now >= nap_until_) state_ = State::reading;
   if (state_ != State::reading) return;
+  Duration nap{};
+  if (read_all_) {
+    nap = naps_.next(reader_.laps_from(rested_));
+    rested_ = reader_.position();
+  }
+  read_all_ = false;
+  if (nap > Duration(0) && now <= at_most - nap) {
+    state_ = State::napping;
+    nap_until_ = now + nap;
+    return;
+  }
+  if (news()) return;
   const auto packet = encode({ObserverCall::await, reader_.position(), {}, {}, 0, end_.delivered});
   state_ = State::waiting;
   // A packet that could not be sent shows as the end of the connection.
@@ -94,8 +126,8 @@ Result<LocalAnswer> take_answer(NodeId node, FileDescriptor& socket) {
   if (!said) return impossible();
   switch (said->call) {
     case ObserverCall::welcome: {
-      SPINDRIFT_TRY_ASSIGN(auto memory, fabric::shm::PeerSegment::open(std::move(packet.descriptor), said->number,
-                                                                       fabric::Access::read));
+      SPINDRIFT_TRY_ASSIGN(auto memory,
+                           fabric::shm::PeerSegment::open(std::move(packet.descriptor), said->number, fabric::Access::read));
       const FeedOrigin origin{node, said->mode, {said->delivered, said->last}, 0};
       SPINDRIFT_TRY_ASSIGN(auto feed, LocalFeed::open(origin, std::move(socket), std::move(memory), said->position));
       return LocalAnswer{Kind::fed, {}, 0, std::move(feed)};

@@ -10,6 +10,7 @@
 #include <spindrift/fabric/shm/region.hpp>
 #include <spindrift/group/feed_source.hpp>
 #include <spindrift/group/observer_calls.hpp>
+#include <spindrift/group/reader_naps.hpp>
 
 namespace spindrift::group {
 
@@ -30,14 +31,16 @@ class LocalFeed final : public FeedSource {
   void report() override;
   void finish() noexcept override;
   [[nodiscard]] bool pending() const noexcept override;
-  void rest() override;
+  void rest(Time now, Time at_most) override;
   [[nodiscard]] int descriptor() const noexcept override { return socket_.get(); }
   void on_readable() override;
-  [[nodiscard]] Time deadline() const noexcept override { return never; }
+  /// The end of a nap.
+  [[nodiscard]] Time deadline() const noexcept override { return state_ == State::napping ? nap_until_ : never; }
 
  private:
   enum class State : std::uint8_t {
     reading,
+    napping,   ///< and found much: there may be more by now, of which it wants to know nothing yet
     waiting,   ///< the member is to wake this reader
     finished,  ///< nothing more will be written
     over,      ///< and all of it was read
@@ -49,15 +52,26 @@ class LocalFeed final : public FeedSource {
         memory_(std::move(memory)),
         reader_(std::move(reader)),
         end_(origin.before),
-        reported_(reader_.position()) {}
+        known_(origin.before.delivered),
+        reported_(reader_.position()),
+        rested_(reported_) {}
+
+  /// Whether more was written, or left out, than was read.
+  [[nodiscard]] bool news() const noexcept;
 
   const FeedOrigin origin_;
   const FileDescriptor socket_;
   const fabric::shm::PeerSegment memory_;
   FeedReader reader_;
   FeedEnd end_;
+  std::uint64_t known_ = 0;     // messages that were read, or of which the caller knows that they were left out
+  std::uint64_t left_out_ = 0;  // up to this one, as it looked last
   std::uint64_t reported_ = 0;  // position
   State state_ = State::reading;
+  bool read_all_ = false;  // when it looked last
+  ReaderNaps naps_;
+  std::uint64_t rested_ = 0;  // position
+  Time nap_until_{};
   std::string why_;
 };
 

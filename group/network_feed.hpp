@@ -32,7 +32,7 @@ class NetworkFeed final : public FeedSource {
   void report() override {}
   void finish() noexcept override { over_ = true; }
   [[nodiscard]] bool pending() const noexcept override;
-  void rest() override {}
+  void rest(Time, Time) override {}
   [[nodiscard]] int descriptor() const noexcept override { return stream_->descriptor(); }
   void on_readable() override {}
   [[nodiscard]] Time deadline() const noexcept override { return heard_ + silence_max; }

@@ -15,6 +15,16 @@ namespace spindrift {
 using group::FeedCursor;
 using group::FeedSource;
 
+namespace {
+
+timespec time_until(Time end, Time now) {
+  const Duration left = std::max(end - now, Duration(0));
+  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(left);
+  return {.tv_sec = seconds.count(), .tv_nsec = static_cast<long>((left - seconds).count())};
+}
+
+}  // namespace
+
 class ObserverCore {
  public:
   ObserverCore(const Config& config, std::string_view subgroup, ObserverHandlers handlers, ObserverOptions options)
@@ -45,14 +55,16 @@ class ObserverCore {
   }
 
   bool wait(int interrupt, std::optional<std::chrono::milliseconds> at_most) {
+    const Time now = clock_.now();
+    constexpr std::chrono::milliseconds long_time = std::chrono::hours(1);
+    const Time until = now + (at_most ? std::clamp(*at_most, std::chrono::milliseconds(0), long_time) : long_time);
+    if (feed_) feed_->rest(now, until);
     if (next_ || (feed_ && feed_->pending())) return true;
     std::vector<pollfd> waits{{.fd = interrupt, .events = POLLIN, .revents = 0}};
-    if (feed_) {
-      feed_->rest();
-      waits.push_back({.fd = feed_->descriptor(), .events = POLLIN, .revents = 0});
-    }
+    if (feed_) waits.push_back({.fd = feed_->descriptor(), .events = POLLIN, .revents = 0});
     search_->add_waits(waits);
-    const int ready = ::poll(waits.data(), waits.size(), milliseconds(at_most));
+    const timespec time = time_until(std::min(until, next_look()), now);
+    const int ready = ::ppoll(waits.data(), waits.size(), &time, nullptr);
     if ((waits[0].revents & POLLNVAL) != 0)
       throw Exception(Error(ErrorKind::bad_argument, "the descriptor to interrupt an observer is not open"));
     if (feed_ && waits[1].revents != 0) feed_->on_readable();
@@ -119,10 +131,9 @@ class ObserverCore {
 
   [[noreturn]] void give_up() const {
     const auto waited = std::chrono::duration_cast<std::chrono::milliseconds>(patience_).count();
-    throw Exception(
-        Error(ErrorKind::timed_out, "an observer waited " + std::to_string(waited) + " ms for " + waits_for())
-            .at(search_->directory())
-            .fix(search_->fix()));
+    throw Exception(Error(ErrorKind::timed_out, "an observer waited " + std::to_string(waited) + " ms for " + waits_for())
+                        .at(search_->directory())
+                        .fix(search_->fix()));
   }
 
   // True: a message, which counts.
@@ -137,19 +148,7 @@ class ObserverCore {
     return true;
   }
 
-  [[nodiscard]] Time next_look() const {
-    return std::min(search_->next_look(), feed_ ? feed_->deadline() : until_);
-  }
-
-  [[nodiscard]] int milliseconds(std::optional<std::chrono::milliseconds> at_most) const {
-    constexpr std::chrono::milliseconds long_time = std::chrono::hours(1);
-    auto time = at_most ? std::clamp(*at_most, std::chrono::milliseconds(0), long_time) : long_time;
-    if (const Time next = next_look(); next != never) {
-      const Duration left = std::max(next - clock_.now(), Duration(0));
-      time = std::min(time, std::chrono::ceil<std::chrono::milliseconds>(left));
-    }
-    return static_cast<int>(time.count());
-  }
+  [[nodiscard]] Time next_look() const { return std::min(search_->next_look(), feed_ ? feed_->deadline() : until_); }
 
   const SystemClock clock_;
   const Duration patience_;

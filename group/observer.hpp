@@ -36,10 +36,11 @@ struct ObserverOptions {
 /// into a ring in shared memory as long as somebody observes (about 8 MiB per subgroup, more where messages are large; what
 /// is larger than a quarter of 256 MiB counts as missed), and observers of their host map it for reading. Where no member of
 /// this host answers within 200 ms, those of other hosts are asked over the network, if [SPINDRIFT] observer_port says
-/// where; a thread beside their pollers sends what it reads in that ring. When the member that feeds it goes, an observer
-/// goes on with another one; in an ordered subgroup it then still gets each message once, or is told of the gap. Not
-/// thread-safe: one thread at a time; a search over the network has threads of its own, which end with it or with this
-/// object.
+/// where; a thread beside their pollers sends what it reads in that ring. Of a subgroup that delivers more than [SPINDRIFT]
+/// observer_bytes_per_s of that member allows, observers get a part, in runs, and are told of the gaps. When the member that
+/// feeds it goes, an observer goes on with another one; in an ordered subgroup it then still gets each message once, or is
+/// told of the gap. Not thread-safe: one thread at a time; a search over the network has threads of its own, which end with
+/// it or with this object.
 class Observer {
  public:
   /// The configuration says by [SPINDRIFT] group_name and runtime_directory where the members of this host are, by addresses
@@ -56,8 +57,9 @@ class Observer {
   /// another observer, and no other is there); timed_out (no member was there for join_timeout_ms; it has what each one
   /// answered); bad_input (what no correct member writes or sends); resource.
   std::size_t poll(std::size_t most = 1024);
-  /// Returns when `poll` has something to do (true), or when `interrupt`, a descriptor, is readable or the time is over
-  /// (false). -1: none; nothing: for as long as it takes.
+  /// Returns when `poll` has something to do, or may have (true): in a busy subgroup it sleeps for up to 8 ms first (64 ms
+  /// while all is left out), so that there is much to do at once. Or when `interrupt`, a descriptor, is readable or the time
+  /// is over (false). -1: none; nothing: for as long as it takes.
   [[nodiscard]] bool wait(int interrupt = -1, std::optional<std::chrono::milliseconds> at_most = std::nullopt);
 
   /// The member that feeds this observer; nothing: it looks for one.

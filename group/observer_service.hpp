@@ -22,8 +22,8 @@ class ObserverService {
  public:
   /// As Observers.
   ObserverService(NodeId self, const GuardedDirectory& directory, const std::vector<SubgroupView>& shapes,
-                  std::function<View()> view)
-      : self_(self), directory_(directory), here_(self, directory, shapes, std::move(view)) {}
+                  std::uint64_t bytes_per_second, std::function<View()> view)
+      : self_(self), directory_(directory), here_(self, directory, shapes, bytes_per_second, std::move(view)) {}
 
   /// Lets processes of this host observe. Errors: resource.
   [[nodiscard]] Result<void> start() { return here_.start(); }

@@ -33,16 +33,15 @@ pollfd readable(const FileDescriptor& descriptor) noexcept {
 bool trusted(int socket) noexcept {
   ucred peer{};
   socklen_t bytes = sizeof peer;
-  return ::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &bytes) == 0 &&
-         (peer.uid == ::geteuid() || peer.uid == 0);
+  return ::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &bytes) == 0 && (peer.uid == ::geteuid() || peer.uid == 0);
 }
 
 }  // namespace
 
 Observers::Observers(NodeId self, const GuardedDirectory& directory, const std::vector<SubgroupView>& shapes,
-                     std::function<View()> view)
+                     std::uint64_t bytes_per_second, std::function<View()> view)
     : self_(self), directory_(directory), view_(std::move(view)) {
-  for (const SubgroupView& shape : shapes) feeds_.emplace_back(shape);
+  for (const SubgroupView& shape : shapes) feeds_.emplace_back(shape, bytes_per_second);
 }
 
 Observers::~Observers() {
@@ -166,8 +165,7 @@ void Observers::on_packet(Caller& caller) {
 
 void Observers::on_hello(Caller& caller, const ObserverPacket& hello) {
   const std::string& subgroup = hello.text;
-  const auto found =
-      std::find_if(feeds_.begin(), feeds_.end(), [&](const Feed& each) { return each.name() == subgroup; });
+  const auto found = std::find_if(feeds_.begin(), feeds_.end(), [&](const Feed& each) { return each.name() == subgroup; });
   if (found == feeds_.end()) {
     std::string known;
     for (const Feed& each : feeds_) known += (known.empty() ? "" : ", ") + each.name();
@@ -178,7 +176,9 @@ void Observers::on_hello(Caller& caller, const ObserverPacket& hello) {
   caller.fed_by = hello.number;
   if (to_be_fed(caller, view_())) return feed(caller);
   caller.state = State::standing_by;
-  say(caller, {ObserverCall::standing_by, 0, {},
+  say(caller, {ObserverCall::standing_by,
+               0,
+               {},
                caller.fed_by != 0 ? "another member feeds it" : "it is not in the subgroup at present"});
 }
 
@@ -251,7 +251,7 @@ void Observers::tidy() {
     const auto reads = [i](const Caller& each) {
       return each.subgroup == SubgroupId(i) && (each.state == State::reading || each.state == State::waiting);
     };
-    if (std::none_of(callers_.begin(), callers_.end(), reads)) feeds_[i].end();
+    feeds_[i].on_readers(static_cast<std::uint64_t>(std::count_if(callers_.begin(), callers_.end(), reads)));
   }
 }
 

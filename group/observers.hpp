@@ -31,9 +31,10 @@ class Observers {
   /// Observers are woken no more often than that; of a quiet subgroup, at once.
   static constexpr Duration between_wakes = std::chrono::milliseconds(1);
 
-  /// `view` gives the present one, on any thread; of `shapes`, a feed each. The directory outlives this object.
+  /// `view` gives the present one, on any thread; of `shapes`, a feed each, for which FeedBudget allows so many bytes each
+  /// second. The directory outlives this object.
   Observers(NodeId self, const GuardedDirectory& directory, const std::vector<SubgroupView>& shapes,
-            std::function<View()> view);
+            std::uint64_t bytes_per_second, std::function<View()> view);
   /// Ends, as by `end`.
   ~Observers();
   Observers(const Observers&) = delete;
@@ -44,7 +45,7 @@ class Observers {
 
   // The poller.
   void on_delivery(SubgroupId subgroup, std::span<const Delivery> batch) noexcept {
-    if (feeds_[subgroup.value()].on_delivery(batch)) wake();
+    if (feeds_[subgroup.value()].on_delivery(batch, clock_)) wake();
   }
   /// Another view: who stood by may be fed, and who is fed may have to look elsewhere.
   void on_view() noexcept;
@@ -82,7 +83,7 @@ class Observers {
   [[nodiscard]] int milliseconds_to_wake() const;
   void refuse(Caller& caller, ObserverRefusal why, std::string text);
   void say(Caller& caller, const ObserverPacket& packet, int descriptor = -1);
-  /// Feeds that nobody has any more are not written; callers that are over go.
+  /// Callers that are over go, and feeds hear how many read them.
   void tidy();
   [[nodiscard]] bool to_be_fed(const Caller& caller, const View& view) const;
 
@@ -92,11 +93,11 @@ class Observers {
   std::deque<Feed> feeds_;  // by subgroup
   FileDescriptor listening_;
   FileDescriptor event_;
-  FileDescriptor spare_;       // given up to turn callers away when the process may open nothing more
+  FileDescriptor spare_;  // given up to turn callers away when the process may open nothing more
   const SystemClock clock_;
-  Time next_line_{};           // of the log, about callers that are none; the thread's, as is what follows
-  Time next_wake_{};           // not before
-  bool wake_due_ = false;      // somebody who waits may have to be woken then
+  Time next_line_{};       // of the log, about callers that are none; the thread's, as is what follows
+  Time next_wake_{};       // not before
+  bool wake_due_ = false;  // somebody who waits may have to be woken then
   std::list<Caller> callers_;
   std::atomic<bool> view_changed_{false};
   std::mutex mutex_;

@@ -1,6 +1,7 @@
 // Relaying a feed of this host.
 #include <spindrift/group/remote_observer.hpp>
 
+#include <algorithm>
 #include <utility>
 
 #include <spindrift/core/log.hpp>
@@ -28,7 +29,7 @@ Result<void> RemoteObserver::advance(FeedMessage& scratch, Time now) {
   SPINDRIFT_TRY(hear(now));
   if (state_ == State::asking) SPINDRIFT_TRY(ask(now));
   SPINDRIFT_TRY(flush(now));
-  if (state_ == State::feeding && !blocked_) SPINDRIFT_TRY(feed(scratch, now));
+  if (state_ == State::feeding && !blocked_ && !naps(now)) SPINDRIFT_TRY(feed(scratch, now));
   const bool due = now >= deadline_;
   if (state_ == State::closing && (!blocked_ || due)) state_ = State::over;
   if (state_ == State::greeting && due) return Error(ErrorKind::timed_out, "it did not say what it wants in 3 s");
@@ -52,8 +53,7 @@ Result<void> RemoteObserver::hear(Time now) {
         refuse(ObserverRefusal::version, "it runs another version", now);
         continue;
       }
-      if (!hello || hello->call != ObserverCall::hello)
-        return Error(ErrorKind::bad_input, "it said what no observer says");
+      if (!hello || hello->call != ObserverCall::hello) return Error(ErrorKind::bad_input, "it said what no observer says");
       SPINDRIFT_TRY(on_hello(*hello, now));
       continue;
     }
@@ -119,6 +119,7 @@ Result<void> RemoteObserver::feed(FeedMessage& scratch, Time now) {
       break;
     }
     if (found == FeedSource::Found::message && wanted(scratch.record)) outgoing_.put(scratch);
+    if (found == FeedSource::Found::nothing) break;
     if (found == FeedSource::Found::end) {
       if (feed_->end().delivered != told_) outgoing_.put(feed_->end());
       told_ = feed_->end().delivered;
@@ -127,7 +128,7 @@ Result<void> RemoteObserver::feed(FeedMessage& scratch, Time now) {
     if (outgoing_.bytes() >= batch_bytes) SPINDRIFT_TRY(flush(now));
   }
   feed_->report();
-  if (state_ == State::feeding && !blocked_ && !feed_->pending()) feed_->rest();
+  if (state_ == State::feeding && !blocked_) feed_->rest(now, never);
   return flush(now);
 }
 
@@ -159,6 +160,12 @@ void RemoteObserver::recheck() {
                         .certificate = stream_->certificate(),
                         .reason = good.error().to_string()});
   state_ = State::over;
+}
+
+bool RemoteObserver::naps(Time now) const noexcept { return feed_->deadline() != never && now < feed_->deadline(); }
+
+Time RemoteObserver::deadline() const noexcept {
+  return state_ == State::feeding && !blocked_ ? std::min(deadline_, feed_->deadline()) : deadline_;
 }
 
 bool RemoteObserver::busy() const noexcept {

@@ -50,7 +50,7 @@ class RemoteObserver {
   [[nodiscard]] bool over() const noexcept { return state_ == State::over; }
   /// Whether `step` can do more without anything coming.
   [[nodiscard]] bool busy() const noexcept;
-  [[nodiscard]] Time deadline() const noexcept { return deadline_; }
+  [[nodiscard]] Time deadline() const noexcept;
   void add_waits(std::vector<pollfd>& to) const;
 
  private:
@@ -68,6 +68,8 @@ class RemoteObserver {
   [[nodiscard]] Result<void> ask(Time now);
   [[nodiscard]] Result<void> feed(FeedMessage& scratch, Time now);
   [[nodiscard]] Result<void> flush(Time now);
+  /// Feeding: whether its feed wants to be left alone for a moment.
+  [[nodiscard]] bool naps(Time now) const noexcept;
   [[nodiscard]] bool wanted(const FeedRecord& record) const noexcept;
 
   const ObservedMember& member_;

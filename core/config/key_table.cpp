@@ -117,6 +117,13 @@ constexpr Key table[] = {
      "everybody's files have to agree. security says how both ends prove themselves: by keys of the group, of the role "
      "member or observer, with everything encrypted; or not at all. 0: nobody but processes of the same host may observe.",
      0, 65'535},
+    {"SPINDRIFT", "observer_bytes_per_s", integer, node, "512 MiB",
+     "Most bytes that this member and the observers of a subgroup that read it copy each second, all together: one copy by "
+     "the member, and one more for each observer, with 72 bytes for each message. So one observer gets half of that, and "
+     "each of 63 gets 8 MiB of 512. After a pause, 8 MiB or more come at once. What is delivered beyond that, all of them "
+     "miss, and are told how much it was: this bounds what observers cost the senders. 0: no bound, for observers that are "
+     "to get everything on hosts that can bear it.",
+     0, std::int64_t{1} << 40, "bytes"},
     {"SPINDRIFT", "table_bytes", integer, group, "4 KiB",
      "Room in each member's row for the tables that programs make for themselves: each takes 64 bytes, and twice its value "
      "with 16 bytes more, in lines of 64; there can be one for each 256 bytes. 0: none can be made. Where a program makes "

@@ -118,7 +118,7 @@ TEST_CASE("an observer that reads nothing holds up nobody, and then learns what 
 
 TEST_CASE("an observer that polls and never waits misses nothing, lap after lap") {
   const GroupFixture fixture;
-  auto groups = fixture.join(1);
+  auto groups = fixture.join_from(0, 1, "join_timeout_ms = 20000\nobserver_bytes_per_s = 0\n");
   auto journals = keep_journals(groups);
   Watch watch(fixture.config(0, 1));
   watch.until_fed();
