@@ -57,7 +57,12 @@ Result<std::unique_ptr<FeedSource>> FeedSearch::look() {
     elsewhere_from_ = never;
     elsewhere_->begin(from_);
   }
-  return elsewhere_ ? elsewhere_->look() : Result<std::unique_ptr<FeedSource>>(nullptr);
+  if (!elsewhere_) return std::unique_ptr<FeedSource>();
+  auto found = elsewhere_->look();
+  // Members of the own host ask for no keys, and one that has answered may feed it yet.
+  const bool alone = !here_ || here_->answers().empty();
+  if (found && *found == nullptr && elsewhere_->refusal() && alone) return *elsewhere_->refusal();
+  return found;
 }
 
 Time FeedSearch::next_look() const noexcept {

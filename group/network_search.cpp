@@ -76,6 +76,7 @@ void NetworkSearch::begin(std::optional<Resumption> from) {
 
 void NetworkSearch::stop() {
   handshakes_.reset();
+  refusal_.reset();
   next_call_ = never;
   for (Callee& callee : callees_) {
     if (callee.state != State::resolving) callee.state = State::idle;
@@ -110,6 +111,7 @@ Result<std::unique_ptr<FeedSource>> NetworkSearch::look() {
     if (clock_.now() < next_call_) return std::unique_ptr<FeedSource>();
     const auto opened = open();
     unable_ = opened ? "" : opened.error().to_string();
+    if (!opened && opened.error().kind() == ErrorKind::refused) refusal_ = opened.error();
     if (!opened) next_call_ = clock_.now() + between_attempts;
     if (!opened) return std::unique_ptr<FeedSource>();
   }
@@ -140,7 +142,7 @@ void NetworkSearch::take_outcomes() {
     if (auto* const made = std::get_if<fabric::tcp::MadeCall>(&*outcome)) {
       if (const auto at = with(made->ticket); at != callees_.end()) ask(*at, std::move(made->stream));
     } else if (const auto* const failed = std::get_if<fabric::tcp::FailedCall>(&*outcome)) {
-      if (const auto at = with(failed->ticket); at != callees_.end()) fail(*at, failed->reason);
+      if (const auto at = with(failed->ticket); at != callees_.end()) fail(*at, explained(failed->reason));
     }
   }
 }
@@ -190,6 +192,15 @@ void NetworkSearch::fail(Callee& callee, std::string why) {
   next_call_ = clock_.now();
 }
 
+std::string NetworkSearch::explained(const std::string& reason) const {
+  using fabric::tcp::connection_broke;
+  using fabric::tcp::connection_ended;
+  if (!reason.starts_with(connection_ended) && !reason.starts_with(connection_broke)) return reason;
+  const std::string own = config_.proves_members() ? "proves itself by keys" : "proves nothing";
+  return reason + "; it did not answer, and may have another [SPINDRIFT] security: this observer " + own +
+         "; fix: give both the same security, and read that member's log";
+}
+
 Result<std::unique_ptr<FeedSource>> NetworkSearch::hear(Callee& callee) {
   while (true) {
     SPINDRIFT_TRY_ASSIGN(const auto frame, callee.frames.next());
@@ -209,7 +220,8 @@ Result<std::unique_ptr<FeedSource>> NetworkSearch::hear(Callee& callee) {
       if (callee.state == State::standing_by) callee.deadline = clock_.now() + answer_max;
       continue;
     }
-    if (!came) fail(callee, came.error().to_string());
+    const bool heard = callee.state == State::standing_by;
+    if (!came) fail(callee, heard ? came.error().to_string() : explained(came.error().to_string()));
     else if (clock_.now() >= callee.deadline) fail(callee, "did not answer in 3 s");
     return std::unique_ptr<FeedSource>();
   }
@@ -229,6 +241,11 @@ Result<std::unique_ptr<FeedSource>> NetworkSearch::on_packet(Callee& callee, con
     case ObserverCall::refused:
       if (said.number == static_cast<std::uint64_t>(ObserverRefusal::unknown_subgroup))
         return Error(ErrorKind::bad_argument, said.text).fix("name one of those");
+      if (said.number == static_cast<std::uint64_t>(ObserverRefusal::not_admitted)) {
+        refusal_ = Error(ErrorKind::refused, "node " + std::to_string(callee.node.value()) + " refuses this observer")
+                       .at(callee.endpoint)
+                       .because(Error(ErrorKind::refused, said.text));
+      }
       [[fallthrough]];
     default: fail(callee, said.text.empty() ? "has ended" : said.text); break;
   }

@@ -44,6 +44,8 @@ class NetworkSearch {
   [[nodiscard]] Time next_look() const noexcept;
   /// Adds the descriptors whose news `look` takes.
   void add_waits(std::vector<pollfd>& to) const;
+  /// A fault of this observer's own keys, which no other member and no time will mend.
+  [[nodiscard]] const std::optional<Error>& refusal() const noexcept { return refusal_; }
   /// The members' answers, or why they cannot be called, in words.
   [[nodiscard]] std::string answers() const;
 
@@ -67,6 +69,8 @@ class NetworkSearch {
   void call(Callee& callee, const Result<fabric::connected::SocketAddress>& address);
   void ask(Callee& callee, std::unique_ptr<fabric::tcp::ByteStream> stream);
   void fail(Callee& callee, std::string why);
+  /// The reason with its likely cause, if a connection ended without a word.
+  [[nodiscard]] std::string explained(const std::string& reason) const;
   [[nodiscard]] Result<std::unique_ptr<FeedSource>> hear(Callee& callee);
   [[nodiscard]] Result<std::unique_ptr<FeedSource>> on_packet(Callee& callee, const ObserverPacket& said);
 
@@ -78,6 +82,7 @@ class NetworkSearch {
   std::optional<Resumption> from_;
   std::unique_ptr<fabric::tcp::Handshakes> handshakes_;  // null: it is not searching, or cannot
   std::string unable_;                                   // why not
+  std::optional<Error> refusal_;
   fabric::tcp::CallTicket newest_{0};
   Time next_call_{};
   fabric::connected::Resolver resolver_;

@@ -53,9 +53,9 @@ class Observer {
   Observer& operator=(const Observer&) = delete;
 
   /// Hands over what is there by now, at most so many messages, without waiting. Returns how many it was. Throws: what a
-  /// handler throws; bad_argument (the group has no such subgroup); refused (another version, or a member has no room for
-  /// another observer, and no other is there); timed_out (no member was there for join_timeout_ms; it has what each one
-  /// answered); bad_input (what no correct member writes or sends); resource.
+  /// handler throws; bad_argument (the group has no such subgroup); refused (keys that may not observe this group, and no
+  /// member of this host is there); timed_out (no member was there for join_timeout_ms, or none had room; it has what each
+  /// one answered); bad_input (what no correct member writes or sends); resource.
   std::size_t poll(std::size_t most = 1024);
   /// Returns when `poll` has something to do, or may have (true): in a busy subgroup it sleeps for up to 8 ms first (64 ms
   /// while all is left out), so that there is much to do at once. Or when `interrupt`, a descriptor, is readable or the time

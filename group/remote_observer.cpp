@@ -152,6 +152,11 @@ void RemoteObserver::end(const std::string& why, Time now) {
   deadline_ = now + greeting_max;
 }
 
+std::string RemoteObserver::identity() const {
+  const auto certificate = stream_->certificate();
+  return certificate ? certificate->identity : std::string();
+}
+
 void RemoteObserver::recheck() {
   const auto good = stream_->recheck();
   if (good) return;

@@ -47,6 +47,8 @@ class RemoteObserver {
   /// Whether its certificate still counts; if not, it is over.
   void recheck();
 
+  /// The identity of the certificate that it has shown; empty: it proves nothing.
+  [[nodiscard]] std::string identity() const;
   [[nodiscard]] bool over() const noexcept { return state_ == State::over; }
   /// Whether `step` can do more without anything coming.
   [[nodiscard]] bool busy() const noexcept;

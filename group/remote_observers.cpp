@@ -83,14 +83,20 @@ void RemoteObservers::accept_callers() {
     auto* const call = std::get_if<fabric::tcp::ReceivedCall>(&*outcome);
     if (call == nullptr) continue;
     RemoteObserver& caller = observers_.emplace_back(member_, std::move(call->stream), std::move(call->from), now);
-    const std::size_t free = descriptors_free().value_or(Observers::descriptors_kept + 1);
-    if (observers_.size() > callers_max) {
-      caller.refuse(ObserverRefusal::full,
-                    "it has " + std::to_string(callers_max) + " observers of other hosts, as many as it may", now);
-    } else if (free <= Observers::descriptors_kept) {
-      caller.refuse(ObserverRefusal::full, "its process can open hardly any more files", now);
-    }
+    if (const std::string why = full(); !why.empty()) caller.refuse(ObserverRefusal::full, why, now);
   }
+}
+
+std::string RemoteObservers::full() const {
+  if (observers_.size() > callers_max)
+    return "it has " + std::to_string(callers_max) + " observers of other hosts, as many as it may";
+  if (descriptors_free().value_or(Observers::descriptors_kept + 1) <= Observers::descriptors_kept)
+    return "its process can open hardly any more files";
+  const std::string identity = observers_.back().identity();
+  const auto same = [&](const RemoteObserver& each) { return each.identity() == identity; };
+  if (identity.empty() || std::count_if(observers_.begin(), observers_.end(), same) <= std::ptrdiff_t{callers_per_identity})
+    return {};
+  return "it has " + std::to_string(callers_per_identity) + " observers that are " + identity + ", as many as one may have";
 }
 
 // The fabric's threads look at the files, and hear what other members say of them.

@@ -21,6 +21,8 @@ namespace spindrift::group {
 class RemoteObservers {
  public:
   static constexpr std::size_t callers_max = 64;
+  /// So many of these may show the certificate of one identity.
+  static constexpr std::size_t callers_per_identity = 16;
 
   /// `credentials` null: nobody proves anything. The directory in `member` outlives this object.
   RemoteObservers(ObservedMember member, std::shared_ptr<fabric::tls::Credentials> credentials)
@@ -36,6 +38,8 @@ class RemoteObservers {
  private:
   void run();
   void accept_callers();
+  /// Why there is no place for another one, who is the last in the list; empty: there is.
+  [[nodiscard]] std::string full() const;
   void look_at_keys();
   [[nodiscard]] int milliseconds_to_wait() const;
 

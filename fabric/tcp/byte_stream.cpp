@@ -68,7 +68,7 @@ class PlainStream final : public UnprovenStream {
 }  // namespace
 
 Error broken_connection(std::string_view call, int error) {
-  return Error(ErrorKind::member_lost, "the connection broke").because(system_error(call, error));
+  return Error(ErrorKind::member_lost, std::string(connection_broke)).because(system_error(call, error));
 }
 
 std::unique_ptr<ByteStream> plain_stream(FileDescriptor socket) { return std::make_unique<PlainStream>(std::move(socket)); }

@@ -19,6 +19,7 @@ namespace spindrift::fabric::tcp {
 
 /// The reason that is given for a stream that its other end has closed.
 inline constexpr std::string_view connection_ended = "the connection ended";
+inline constexpr std::string_view connection_broke = "the connection broke";
 
 /// The error of a system call that failed because of the network or the other end.
 [[nodiscard]] Error broken_connection(std::string_view call, int error);

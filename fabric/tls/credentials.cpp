@@ -46,7 +46,7 @@ Result<std::shared_ptr<Credentials>> Credentials::load_observer(const std::strin
   SPINDRIFT_TRY_ASSIGN(Bundle bundle, read_bundle(directory));
   SPINDRIFT_TRY_ASSIGN(Identity identity, identity_in(bundle));
   if (identity.group != group || !may_read(identity.role)) {
-    return Error(ErrorKind::bad_config, fmt::format("these are the keys of {}, which may not observe group {}",
+    return Error(ErrorKind::refused, fmt::format("these are the keys of {}, which may not observe group {}",
                                                     identity.uri(), group))
         .at(directory + "/" + certificate_file)
         .fix(fmt::format("make others with spindrift keys add {} --observer NAME, and name their directory in [SPINDRIFT] "
