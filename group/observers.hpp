@@ -1,8 +1,8 @@
 // The observers of a member: processes of this host that read what it delivers, and that it never waits for. A thread
 // answers them; the poller writes feeds, and at most tells that thread that somebody waits for news.
 //
-// The invariant to remember: of what an observer does or leaves undone, two words reach the poller: that somebody waits, and
-// how far the feed may be written. Neither makes it wait, or write more than the feed holds.
+// The invariant to remember: of what an observer does or leaves undone, three words reach the poller: that somebody waits,
+// how far the feed may be written, and how many have it. None makes it wait, or write more than the feed holds.
 #pragma once
 
 #include <atomic>
