@@ -135,7 +135,9 @@ void Fleet::starve(Process& process, Ticks ticks) {
   const std::uint32_t host = plan_.nodes[process.node_].host;
   const auto elsewhere = [host](const NodePlan& node) { return node.host != host; };
   const bool for_ever = ticks > (views::SilenceWatch::patience_with_machines - 1) * plan_.suspect_after;
-  if (for_ever || !plan_.fabric.mappable || std::any_of(plan_.nodes.begin(), plan_.nodes.end(), elsewhere)) blame(process.node_);
+  const bool seen =
+      plan_.fabric.mappable && std::none_of(plan_.nodes.begin(), plan_.nodes.end(), elsewhere);
+  if (for_ever || !seen) blame(process.node_);
   report_.hit(ticks > plan_.suspect_after ? Probe::starved_beyond_patience : Probe::starved);
 }
 
