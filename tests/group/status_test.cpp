@@ -143,7 +143,6 @@ TEST_CASE_METHOD(StatusFixture, "a state of the same name is not written again")
 
 TEST_CASE_METHOD(StatusFixture, "a status that met a full disk is written when there is space, without another change") {
   StatusKeeper keeper(path, first());
-  const Time begin{std::chrono::seconds(100)};
   std::filesystem::create_symlink("/dev/full", path + ".new");  // every write to it ends with ENOSPC
   keeper.on_state("active", std::nullopt);
   keeper.flush();
