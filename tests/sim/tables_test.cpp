@@ -100,7 +100,7 @@ TEST_CASE("a member that leaves out a round of a barrier is found (T5)") {
   tables.checks.on_come(0, 0, 7);
   CHECK(tables.found() == "T5");
 
-  for (const std::uint64_t begins : {2, 1}) {
+  for (const std::uint64_t begins : {2U, 1U}) {
     Tables newcomer;
     for (const std::uint32_t process : {0U, 1U}) newcomer.checks.on_come(process, 0, 1);
     for (const std::uint32_t process : {0U, 1U}) newcomer.checks.on_pass(process, 0, 1);
