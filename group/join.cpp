@@ -101,6 +101,10 @@ Error late(const Config& config, std::chrono::milliseconds waited, bool sees_gro
         .fix("a group takes in who has a connection with all of its members: see that those of them that run and this node "
              "have the same [SPINDRIFT] " + meeting_place(config, missing) + ", and that no other process is " + self);
   }
+  if (founded_by_present(config)) {
+    return Error(ErrorKind::timed_out, what + (missing.empty() ? "" : ", of which a process runs here and does not answer"))
+        .fix("let it go on if it is stopped (kill -CONT), or end it; [SPINDRIFT] join_timeout_ms says how long to wait");
+  }
   return Error(ErrorKind::timed_out, what)
       .fix("start the missing nodes with the same configuration and [SPINDRIFT] " + meeting_place(config, missing) +
            ", or raise join_timeout_ms");
