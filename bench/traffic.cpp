@@ -242,6 +242,8 @@ class TrafficMember {
     };
     for (std::uint32_t stream = 0; stream < run_.streams.size(); ++stream) {
       StreamCounts& place = arena_.place(stream, self_);
+      for (std::size_t sender = 0; sender < run_.members; ++sender)
+        place.at_end[sender].store(place.delivered_of[sender].load());
       const std::string prefix = fmt::format("subgroup.{}.", numbered_subgroup(stream));
       for (std::size_t i = 0; i < counter_names.size(); ++i) place.counters[i] = value(prefix + counter_names[i]);
       if (run_.policy.clock == nullptr) continue;
@@ -302,7 +304,7 @@ StreamResult summarize_stream(const TrafficArena& arena, std::size_t stream) {
       const std::uint64_t count = place.noted[1][sender].load() - place.noted[0][sender].load();
       watched += count;
       if (sender < run.members - run.slow_senders) prompt += count;
-      total += place.delivered_of[sender].load();
+      total += place.at_end[sender].load();
     }
     fewest = std::min(fewest, watched);
     fewest_prompt = std::min(fewest_prompt, prompt);

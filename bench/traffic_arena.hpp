@@ -30,6 +30,7 @@ using CountsBySender = std::array<std::atomic<std::uint64_t>, traffic_members_ma
 struct alignas(cache_line_bytes) StreamCounts {
   CountsBySender delivered_of{};
   std::array<CountsBySender, 2> noted{};  ///< `delivered_of` before and after the watch
+  CountsBySender at_end{};  ///< the same when all that is awaited has come, and nobody has gone: an end delivers more
   std::array<std::atomic<std::uint64_t>, batch_classes> delivery_batches{};
   std::array<std::uint64_t, counter_names.size()> counters{};
   std::array<std::uint64_t, predicate_names.size()> predicate_ns{};
