@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <spindrift/core/ids.hpp>
+#include <spindrift/core/roster.hpp>
 
 namespace spindrift {
 
@@ -54,6 +55,7 @@ struct View {
   std::vector<SubgroupView> subgroups;      ///< SubgroupId is the position, the same in every view of a group
   std::vector<std::uint64_t> incarnations{};  ///< by rank; empty where it does not matter (tests of one view)
   std::uint64_t table_bytes = 0;  ///< of each row, for the program's own tables; the same in all views
+  Roster roster{};  ///< the nodes that may be in the group, all members among them; empty where it does not matter, likewise
 
   [[nodiscard]] std::optional<Rank> rank_of(NodeId node) const;  ///< none: no member
   [[nodiscard]] const SubgroupView& subgroup(SubgroupId which) const { return subgroups.at(which.value()); }  ///< in range

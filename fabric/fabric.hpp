@@ -21,6 +21,7 @@
 #include <spindrift/core/counters.hpp>
 #include <spindrift/core/ids.hpp>
 #include <spindrift/core/result.hpp>
+#include <spindrift/core/roster.hpp>
 
 namespace spindrift::fabric {
 
@@ -37,12 +38,7 @@ struct Traits {
   std::uint64_t buffered_bytes = 0;  ///< of `unsent_bytes` to one peer: so many wait elsewhere, in sockets
 };
 
-/// The address at which a process listens. `endpoint` is the provider's own form; shm derives it from the node id and
-/// ignores it.
-struct Address {
-  NodeId node;
-  std::string endpoint;
-};
+using Address = NodeAddress;
 
 /// One connection to one incarnation of a process, as this endpoint numbers it. Never reused in an endpoint's life: who
 /// comes back, also the same incarnation after a `disconnect`, is a new peer to whom nothing is exposed.
@@ -120,8 +116,9 @@ class Fabric {
 
   /// Starts connecting to a peer that may not be there yet. One `connected` event per pair of processes follows at each
   /// side, whichever of the two asked; the provider waits for the peer by events, not by polling. Does nothing while a
-  /// connection to that node is wanted or live. After a `lost`, or a `disconnect`, it may be called again, and leads to a
-  /// new `connected` once a process of that node is there, the same or a later one. Errors: resource.
+  /// connection to that node is live; while it is wanted, `peer` says where to look for it from now on. After a `lost`, or a
+  /// `disconnect`, it may be called again, and leads to a new `connected` once a process of that node is there, the same or
+  /// a later one. Errors: resource.
   [[nodiscard]] virtual Result<void> connect(const Address& peer) = 0;
 
   /// Ends the connection and the wish for it, and with them every access of the peer to this process's regions. The other

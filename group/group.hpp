@@ -163,8 +163,9 @@ class Subgroup {
 /// The options that a Group may be given before it joins.
 struct GroupOptions {
   /// In place of the configuration's layout: which members are in which subgroup. Must be pure, the same at all members, and
-  /// always give the same subgroups in the same order. Members compare what theirs give for all configured nodes, and for
-  /// all but any one of them: a process whose layout gives something else there is refused. Called before this process
+  /// always give the same subgroups in the same order. Members compare what theirs give for all founders, and for all
+  /// but any one of them, so the files of all members name the same ones: a process whose layout gives something else there
+  /// is refused. Called before this process
   /// joins, too.
   LayoutFunction layout;
   /// While this process looks for its group: the nodes that it waits for, whenever they are others; none, when only the view

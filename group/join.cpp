@@ -151,14 +151,16 @@ void GroupCore::join(const group::Probe& probe) {
 
 views::MemberOptions GroupCore::member_options(const View& everybody, const group::Probe& probe) const {
   views::MemberOptions options;
-  for (const NodeId node : everybody.members) options.roster.push_back({node, config_.address_of(node)});
+  for (const NodeId node : everybody.members) options.roster.nodes.push_back({node, config_.address_of(node)});
   options.self = config_.local_id();
   options.founders = config_.founders();
   if (founded_by_present(config_)) options.founded_by = views::FoundedBy::present;
   options.incarnation = new_incarnation();
   options.layout = options_.layout ? options_.layout : value_or_throw(config_.layout_function());
-  options.identity = {config_.group_name(),
-                      group::group_digest(config_.digest(), options.layout, everybody.members).words};
+  const std::vector<NodeId>& tried_with = options.founders.empty() ? everybody.members : options.founders;
+  const ConfigDigest digest = options_.layout ? group::digest_with_layout(config_, options.layout, tried_with)
+                                              : config_.digest();
+  options.identity = {config_.group_name(), digest.words};
   if (config_.boolean("SPINDRIFT", "split_rows")) options.layout = with_split_rows(std::move(options.layout));
   options.policy = probe.policy;
   options.stepper = probe.stepper;
@@ -171,17 +173,13 @@ views::MemberOptions GroupCore::member_options(const View& everybody, const grou
   return options;
 }
 
-std::string GroupCore::own_file(std::string_view suffix) const {
-  return directory_->through(node_file_name(config_.local_id(), suffix));
-}
-
 // The subgroups are those of the layout that is used, which may be the program's own.
 void GroupCore::open_counters(const std::vector<NodeId>& nodes, const std::vector<SubgroupView>& subgroups) {
   std::vector<std::string> names;
   for (const SubgroupView& subgroup : subgroups) names.push_back(subgroup.name);
   const std::size_t most = names.size() * (smc::Multicast::counters_max + 1) + nodes.size() + counters_per_process +
                            group::LagGauges::counters(names.size(), nodes.size());
-  auto counters = CounterBlock::in_file(own_file(counters_suffix), most);
+  auto counters = CounterBlock::in_file(directory_->through(node_file_name(config_.local_id(), counters_suffix)), most);
   if (!counters) throw Exception(std::move(counters).error().at(directory_->path()));
   CounterBlock block = std::move(counters).value();
   const Counter sleeps = block.counter("poller.sleeps"), views = block.counter("views.installed");

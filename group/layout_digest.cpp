@@ -62,10 +62,13 @@ Digest digest_of_layout(const LayoutFunction& layout, const std::vector<NodeId>&
   return digest.value();
 }
 
-ConfigDigest group_digest(const ConfigDigest& config, const LayoutFunction& layout, const std::vector<NodeId>& nodes) {
+ConfigDigest digest_with_layout(const Config& config, const LayoutFunction& layout, const std::vector<NodeId>& nodes) {
+  const Digest own = digest_of_layout(layout, nodes);
+  if (const auto configured = config.layout_function(); configured && digest_of_layout(*configured, nodes) == own)
+    return config.digest();
   RunningDigest digest;
-  digest.add(config.to_string());
-  digest.add(digest_of_layout(layout, nodes).to_string());
+  digest.add(config.digest().to_string());
+  digest.add(own.to_string());
   return digest.value();
 }
 

@@ -14,9 +14,9 @@ namespace spindrift::group {
 /// that are not among these. A layout that throws for such a view is told by that; for the view of all it throws here.
 [[nodiscard]] Digest digest_of_layout(const LayoutFunction& layout, const std::vector<NodeId>& nodes);
 
-/// The digest that members compare: over the configuration's, and that of the layout that is used, which may be the
-/// program's own.
-[[nodiscard]] ConfigDigest group_digest(const ConfigDigest& config, const LayoutFunction& layout,
-                                        const std::vector<NodeId>& nodes);
+/// The digest that members compare where a program has a layout of its own, tried with these nodes, which all members have
+/// in common: the configuration's, if its layout gives the same; otherwise over both.
+[[nodiscard]] ConfigDigest digest_with_layout(const Config& config, const LayoutFunction& layout,
+                                              const std::vector<NodeId>& nodes);
 
 }  // namespace spindrift::group

@@ -12,7 +12,7 @@ PrivateRoute private_route(const views::Member& from, NodeId to) {
   if (present == nullptr || ended) return {};
   const auto rank = present->view().rank_of(to);
   if (!rank || present->change().suspected().contains(*rank)) return {};
-  const auto other = from.links().connection_of(to);
+  const auto other = from.links().peers().connection_of(to);
   if (!other || !views::rank_of(present->view(), other->who)) return {Way::shut};
   return {present->change().ready(*rank) ? Way::open : Way::shut, other->id};
 }

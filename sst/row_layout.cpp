@@ -6,7 +6,7 @@ namespace {
 
 constexpr std::uint64_t round_up(std::uint64_t value, std::uint64_t to) noexcept { return (value + to - 1) / to * to; }
 
-constexpr std::uint64_t decree_head_words = 8;
+constexpr std::uint64_t decree_head_words = 10;
 constexpr std::uint64_t rank_set_words = 2;
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Words: digest, view id, failed (2), left (2), number of joins, reserved; joins_max × {node, incarnation}; then by subgroup
-// {loaded (2), one count per sender}.
+// Words: digest, view id, failed (2), left (2), number of joins, whether there is another roster, its digest (2);
+// joins_max × {node, incarnation}; then by subgroup {loaded (2), one count per sender}.
 #include <spindrift/views/decree.hpp>
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 namespace spindrift::views {
 namespace {
 
-constexpr std::size_t head_words = 8;
+constexpr std::size_t head_words = 10;
 
 std::uint64_t digest_of_words(std::span<const std::uint64_t> words) { return digest_of(std::as_bytes(words)).words[0]; }
 
@@ -37,7 +37,8 @@ std::vector<std::uint64_t> encode(const Decree& decree, const View& view) {
   put(words, decree.failed);
   put(words, decree.left);
   words.push_back(decree.joins.size());
-  words.push_back(0);
+  words.push_back(decree.roster ? 1 : 0);
+  for (const std::uint64_t word : decree.roster.value_or(Digest()).words) words.push_back(word);
   for (const Join& join : decree.joins) {
     words.push_back(join.node.value());
     words.push_back(join.incarnation);
@@ -65,7 +66,10 @@ std::optional<Decree> decode(std::span<const std::uint64_t> words, const View& v
     return std::nullopt;
   }
   const std::uint64_t joins = next();
-  if (joins > sst::joins_max || next() != 0) return std::nullopt;
+  const std::uint64_t rosters = next();
+  const Digest roster = reader.get<Digest>();
+  if (joins > sst::joins_max || rosters > 1 || (rosters == 0 && roster != Digest())) return std::nullopt;
+  if (rosters == 1) decree.roster = roster;
   for (std::size_t i = 0; i < sst::joins_max; ++i) {
     const std::uint64_t node = next();
     const std::uint64_t incarnation = next();
@@ -91,9 +95,10 @@ std::optional<Rank> rank_of(const View& view, const Join& who) {
   return rank;
 }
 
-View successor(const View& view, const Decree& decree, const LayoutFunction& layout) {
+View successor(const View& view, const Decree& decree, const LayoutFunction& layout, const Roster& roster) {
   View next;
   next.id = ViewId(view.id.value() + 1);
+  next.roster = roster;
   for (std::uint32_t i = 0; i < view.members.size(); ++i) {
     if (!decree.stays(Rank(i))) continue;
     next.members.push_back(view.members[i]);

@@ -7,6 +7,8 @@
 #include <span>
 #include <vector>
 
+#include <spindrift/core/digest.hpp>
+#include <spindrift/core/roster.hpp>
 #include <spindrift/core/view.hpp>
 #include <spindrift/views/rank_set.hpp>
 
@@ -27,6 +29,8 @@ struct Decree {
   std::vector<Join> joins;                       ///< newcomers, in the order of their ranks to be
   std::vector<RankSet> loaded;                   ///< by subgroup: members that have its state, also while it is inadequate
   std::vector<std::vector<std::uint64_t>> trim;  ///< by subgroup and sender: messages that everybody delivers
+  /// The digest of the next view's roster, which all who stay hold; nothing: that stays as it is.
+  std::optional<Digest> roster{};
 
   [[nodiscard]] bool stays(Rank rank) const noexcept { return !failed.contains(rank) && !left.contains(rank); }
 };
@@ -36,8 +40,10 @@ struct Decree {
 /// Checks every word. Nothing: no decree of this view.
 [[nodiscard]] std::optional<Decree> decode(std::span<const std::uint64_t> words, const View& view);
 
-/// The members of the view after `view`: those that stay in their order, then the newcomers. Its subgroups are `layout`'s.
-[[nodiscard]] View successor(const View& view, const Decree& decree, const LayoutFunction& layout);
+/// The members of the view after `view`: those that stay in their order, then the newcomers. Its subgroups are `layout`'s,
+/// its roster is this one.
+[[nodiscard]] View successor(const View& view, const Decree& decree, const LayoutFunction& layout,
+                             const Roster& roster = {});
 /// By subgroup of `next`: the members that have its state when `next` begins. Where nobody has it, all of the subgroup begin
 /// with none; if somebody had it in `view` (`before`), the subgroup is appended to `lost`, be it adequate or not.
 [[nodiscard]] std::vector<RankSet> loaded_in(const View& next, const View& view, const std::vector<RankSet>& before,

@@ -15,7 +15,8 @@ Epoch::Epoch(View view, std::vector<RankSet> loaded, NodeId self, fabric::Region
       beside_(std::move(beside)),
       table_(view_, self, row_.memory),
       scheduler_(table_, policy),
-      change_(view_, loaded_, table_, *this, partition_safety, newcomers),
+      rosters_(view_, table_.self()),
+      change_(view_, loaded_, table_, *this, rosters_, partition_safety, newcomers),
       lines_(view_.members.size()) {
   CHECK(view_.incarnations.size() == view_.members.size() && loaded_.size() == view_.subgroups.size());
   CHECK(beside_.size() == view_.subgroups.size());

@@ -58,6 +58,8 @@ class Epoch final : private Counts {
   [[nodiscard]] const sst::Table& table() const noexcept { return table_; }
   [[nodiscard]] ViewChange& change() noexcept { return change_; }
   [[nodiscard]] const ViewChange& change() const noexcept { return change_; }
+  /// The roster of the next view, as far as this one's members have come with it.
+  [[nodiscard]] RosterAgreement& rosters() noexcept { return rosters_; }
   [[nodiscard]] Line& line(Rank rank) { return lines_[rank.value()]; }
   [[nodiscard]] const std::vector<Line>& lines() const noexcept { return lines_; }
   /// Null if this member is not in that subgroup.
@@ -103,6 +105,7 @@ class Epoch final : private Counts {
   std::vector<Beside> beside_;  // by subgroup
   sst::Table table_;
   smc::SubgroupScheduler scheduler_;
+  RosterAgreement rosters_;
   ViewChange change_;
   AccusationWatch accusation_watch_;
   JoinWatch join_watch_;

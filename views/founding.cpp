@@ -25,11 +25,11 @@ std::optional<std::uint64_t> incarnation_in(const PromiseRequest& request, NodeI
 
 }  // namespace
 
-Founding::Founding(Join self, std::vector<NodeId> founders, LayoutFunction layout)
-    : self_(self), founders_(std::move(founders)), layout_(std::move(layout)) {}
+Founding::Founding(Join self, std::vector<NodeId> founders, LayoutFunction layout, Roster roster)
+    : self_(self), founders_(std::move(founders)), layout_(std::move(layout)), roster_(std::move(roster)) {}
 
-Founding::Founding(Join self, LayoutFunction layout)
-    : self_(self), by_(FoundedBy::present), layout_(std::move(layout)) {}
+Founding::Founding(Join self, LayoutFunction layout, Roster roster)
+    : self_(self), by_(FoundedBy::present), layout_(std::move(layout)), roster_(std::move(roster)) {}
 
 bool Founding::on_request(const Join& from, PromiseRequest request) {
   const bool known = founders_.empty() || request.members == founders_;
@@ -130,6 +130,7 @@ ViewNotice Founding::first_view() const {
   ViewNotice first;
   first.view.members = request_->members;
   first.view.incarnations = request_->incarnations;
+  first.view.roster = roster_;
   first.view.subgroups = layout_(first.view.members, nullptr);
   for (const SubgroupView& subgroup : first.view.subgroups) {
     RankSet& loaded = first.loaded.emplace_back();

@@ -42,9 +42,10 @@ class Founding {
   };
 
   /// `founders`: all of them in rank order, the founder first; empty: the founder's word is taken for who they are.
-  Founding(Join self, std::vector<NodeId> founders, LayoutFunction layout);
+  /// `roster`: of a view that this process founds.
+  Founding(Join self, std::vector<NodeId> founders, LayoutFunction layout, Roster roster = {});
   /// Founded by whoever is present.
-  Founding(Join self, LayoutFunction layout);
+  Founding(Join self, LayoutFunction layout, Roster roster = {});
 
   /// The founder asks. False: it founds a group of others than are configured and here.
   [[nodiscard]] bool on_request(const Join& from, PromiseRequest request);
@@ -58,6 +59,7 @@ class Founding {
   /// nothing: nobody knows.
   [[nodiscard]] Step step(std::span<const Met> met, const std::optional<std::vector<NodeId>>& present = {});
 
+  [[nodiscard]] FoundedBy by() const noexcept { return by_; }
   /// Whether that view has this very process in it, and may be believed from there.
   [[nodiscard]] bool accepts(const Join& from, const ViewNotice& notice) const;
 
@@ -72,6 +74,7 @@ class Founding {
   std::vector<NodeId> founders_;  // named
   FoundedBy by_ = FoundedBy::named;
   LayoutFunction layout_;
+  Roster roster_;
   std::optional<ViewNotice> notice_;          // of a view with this process in it
   std::optional<PromiseRequest> asked_;       // by the founder, and not answered yet
   std::optional<PromiseRequest> promised_to_;  // by somebody else; where founders are not named, the own request, too

@@ -38,11 +38,8 @@ Links::Links(Join self, std::span<const fabric::Address> roster, const GroupIden
       }),
       fabric_(fabric),
       founding_(founding),
-      events_(fabric) {
-  for (const fabric::Address& address : roster) {
-    if (address.node != self.node) peers_.emplace_back().address = address;
-  }
-}
+      events_(fabric),
+      peers_(self.node, roster) {}
 
 Result<void> Links::start() {
   for (const Peer& peer : peers_) SPINDRIFT_TRY(fabric_.connect(peer.address));
@@ -64,11 +61,10 @@ std::optional<LinkEvent> Links::next_consequence() {
 }
 
 std::optional<LinkEvent> Links::next() {
-  if (Peer* const met = std::exchange(met_, nullptr); met != nullptr && consequences_.empty()) {
+  if (Peer* const met = met_ && consequences_.empty() ? peers_.find(*met_) : nullptr; met != nullptr) {
+    met_.reset();
     note_candidates();
     prefer_pending(*met);
-  } else {
-    met_ = met;
   }
   if (auto event = next_consequence()) return event;
   fabric::Event* const event = events_.next();
@@ -76,13 +72,6 @@ std::optional<LinkEvent> Links::next() {
   on_event(*event);
   if (consequences_.empty()) return LinkHandled{};
   return next_consequence();
-}
-
-Links::Peer* Links::peer_of(NodeId node) {
-  for (Peer& peer : peers_) {
-    if (peer.address.node == node) return &peer;
-  }
-  return nullptr;
 }
 
 // The rank of this very incarnation in the present view.
@@ -105,10 +94,8 @@ void Links::on_event(fabric::Event& event) {
     return;
   }
   if (on_pending(event)) return;
-  const auto peer = std::find_if(peers_.begin(), peers_.end(), [&](const Peer& each) {
-    return each.state != Peer::State::away && each.id == event.peer;
-  });
-  if (peer == peers_.end()) return;  // a peer that was refused or hung up on; its last words do not matter
+  Peer* const peer = peers_.find(event.peer);
+  if (peer == nullptr) return;  // a peer that was refused or hung up on; its last words do not matter
   switch (event.kind) {
     case fabric::Event::Kind::connected:
     case fabric::Event::Kind::completed: break;
@@ -123,8 +110,11 @@ void Links::on_event(fabric::Event& event) {
 }
 
 void Links::on_connected(const fabric::Event& event) {
-  Peer* const peer = peer_of(event.node);
-  if (peer == nullptr) {
+  Peer* peer = peers_.find(event.node);
+  // A process that looks for a group may have an old file, and does not know whom the group takes in by now. Where whoever
+  // is present founds, all have the same one.
+  if (peer == nullptr && state_ == State::looking && founding_.by() == FoundedBy::named) peer = peers_.host(event.node);
+  if (peer == nullptr || peer->place == Peer::Place::struck) {
     send_in_parts(fabric_, event.peer, encode(Refusal{"this group knows no node with your id"}));
     consequences_.push_back(LinkTurnedAway{event.node, "this group knows no node with its id"});
     return fabric_.disconnect(event.peer);
@@ -150,6 +140,8 @@ void Links::on_message(Peer& peer, std::span<const std::byte> bytes) {
   if (const auto* hello = std::get_if<Hello>(&*message)) return on_hello(peer, *hello);
   if (on_refusal(peer, *message)) return;
   if (peer.state != Peer::State::agreed) return accuse(peer, "it spoke before its hello");
+  if (std::holds_alternative<RosterNotice>(*message) && peer.standing == Peer::Standing::fresh)
+    return accuse(peer, "it speaks for a group that it is not in");
   if (auto* word = std::get_if<LinkedCandidates>(&*message)) {
     peer.linked = std::move(word->candidates);
   } else if (std::holds_alternative<Settled>(*message)) {
@@ -194,7 +186,8 @@ bool Links::on_refusal(Peer& peer, const Message& message) {
   if (state_ != State::looking) return farewell("refused this node: " + refusal->reason, true);
   consequences_.push_back(
       LinkRefused{Error(ErrorKind::refused, node + " refused this node: " + refusal->reason)
-                      .fix("start this node again; refused again, compare `spindrift config show --effective` of both")});
+                      .fix("start this node again; refused again, compare `spindrift config show --effective` of both, and "
+                           "see that this node is in the group's roster (spindrift group roster, spindrift group add)")});
   return true;
 }
 
@@ -215,7 +208,8 @@ void Links::on_hello(Peer& peer, const Hello& hello) {
   partings_.regain(peer.who());
   peer.state = Peer::State::agreed;
   if (rank_of(peer.who())) consequences_.push_back(LinkAgreed{peer.connection()});
-  met_ = &peer;
+  met_ = peer.address.node;
+  if (view_ != nullptr && hello.fresh) send_in_parts(fabric_, peer.id, encode(RosterNotice{view_->roster}));
 }
 
 // A node's later start means that the one in the view is over.
@@ -245,12 +239,16 @@ void Links::hang_up(Peer& peer, bool broke) {
   consequences_.push_back(LinkOver{peer.connection()});
   Peer next;
   next.address = peer.address;
+  next.place = peer.place;
   next.pending = std::move(peer.pending);
   peer = std::move(next);
   note_candidates();
-  if (state_ == State::ended) return drop_pending(peer);
+  if (state_ == State::ended || peer.place == Peer::Place::struck) return drop_pending(peer);
   if (!peer.pending.empty()) return adopt_pending(peer);
-  if (!broke && state_ != State::looking) return;
+  if ((broke || state_ == State::looking) && peer.place == Peer::Place::listed) ask(peer);
+}
+
+void Links::ask(const Peer& peer) {
   if (auto connecting = fabric_.connect(peer.address); !connecting) {
     log::error(log::Room::views, "cannot wait for a node to come back",
                {{"node", self_.node}, {"peer", peer.address.node}, {"reason", connecting.error().to_string()}});

@@ -23,7 +23,7 @@
 #include <spindrift/views/installation.hpp>
 #include <spindrift/views/messages.hpp>
 #include <spindrift/views/partings.hpp>
-#include <spindrift/views/pending.hpp>
+#include <spindrift/views/peers.hpp>
 #include <spindrift/views/view_change.hpp>
 
 namespace spindrift::views {
@@ -95,6 +95,11 @@ class Links {
         const std::vector<SubgroupView>& shapes, fabric::Fabric& fabric, const Founding& founding);
   /// Asks for connections with everybody. Errors: the fabric's.
   [[nodiscard]] Result<void> start();
+  /// These nodes may call from now on, beside those that may already. Nobody is asked for a connection.
+  void expect(const Roster& also) { peers_.expect(also); }
+  /// The nodes that may be here, and where they are, are these from now on: asks for connections with those that are new or
+  /// elsewhere. Of others only a member of the present view keeps its connection, until it is over.
+  void set_roster(const Roster& roster);
 
   /// The next event, of the fabric if none follows from the last one. Nothing: none waits at the moment.
   [[nodiscard]] std::optional<LinkEvent> next();
@@ -125,45 +130,11 @@ class Links {
   void tell_candidates(NodeId leader);
   /// Members of the present view whose hello agrees.
   [[nodiscard]] std::vector<PeerConnection> members() const;
-  /// All processes whose hello agrees.
-  [[nodiscard]] std::vector<Founding::Met> met() const;
-  /// With a process whose hello agrees.
-  [[nodiscard]] std::optional<PeerConnection> connection_of(NodeId node) const;
-  /// Those of these nodes that are not here.
-  [[nodiscard]] std::vector<NodeId> missing(std::span<const NodeId> nodes) const;
+  [[nodiscard]] const Peers& peers() const noexcept { return peers_; }
   [[nodiscard]] const Partings& partings() const noexcept { return partings_; }
 
  private:
-  /// This process's relation to one other node of the roster.
-  struct Peer {
-    enum class State : std::uint8_t {
-      away,     ///< not connected
-      greeted,  ///< the own hello is on its way
-      spoke,    ///< the same, and its own words were kept when it was pending: they are being heard
-      agreed,   ///< its hello agrees
-    };
-    enum class Standing : std::uint8_t {
-      fresh,    ///< in no view yet, or not known to be
-      settled,  ///< it said that it was fresh, and since then that it is in a view
-      member,   ///< of a view, by its word or by this process's notice
-    };
-    fabric::Address address;
-    State state = State::away;
-    Standing standing = Standing::member;
-    fabric::PeerId id;
-    bool mappable = false;
-    ConnectionWords words{};
-    std::uint64_t incarnation = 0;  ///< 0: not known
-    PartedMessage parts{};
-    PendingConnections pending{};
-    std::vector<Join> linked{};  ///< candidates that it is linked with, by its word
-    std::vector<Join> told{};    ///< likewise of this process, as it was told
-
-    [[nodiscard]] Join who() const { return {address.node, incarnation}; }
-    [[nodiscard]] PeerConnection connection() const { return {who(), id, mappable}; }
-  };
-
-  [[nodiscard]] Peer* peer_of(NodeId node);
+  void ask(const Peer& peer);
   [[nodiscard]] std::optional<Rank> rank_of(const Join& who) const;
   void suspect(Rank rank, std::string reason, bool turned_away = false);
   void suspect_if_older(const Peer& peer);
@@ -199,9 +170,9 @@ class Links {
   FabricEvents events_;
   std::deque<LinkEvent> consequences_;
   std::vector<std::byte> whole_;  // a message that came in parts
-  Peer* met_ = nullptr;           // its hello has just agreed, and its pending connections are to be looked at
+  std::optional<NodeId> met_;     // its hello has just agreed, and its pending connections are to be looked at
   std::size_t to_meet_ = ~std::size_t{0};  // the peer that a view's beginning is to be looked at with next
-  std::vector<Peer> peers_;       // by place in the roster, without self
+  Peers peers_;
   Partings partings_;
   std::vector<Candidate> candidates_;
   std::size_t revoked_ = 0;       // of the present view's suspicions, how many were acted upon

@@ -24,13 +24,40 @@ void Links::tell_settled() {
   }
 }
 
+// A process that is here, and in no view yet, may not know of the nodes that are new.
+void Links::set_roster(const Roster& roster) {
+  const std::vector<NodeId> known = peers_.nodes();
+  const auto was_asked = [&](NodeId node) {
+    return view_ != nullptr ? view_->roster.contains(node) : std::ranges::find(known, node) != known.end();
+  };
+  expect(roster);
+  for (Peer& peer : peers_) {
+    const NodeAddress* const now = roster.find(peer.address.node);
+    if (now == nullptr) {
+      peer.place = Peer::Place::struck;
+      drop_pending(peer);
+      // A member that leaves with this view still has to learn how it ended.
+      const bool knows = peer.state != Peer::State::away && !rank_of(peer.who());
+      if (knows) refuse(peer, "it was removed from the group's roster");
+      continue;
+    }
+    peer.place = Peer::Place::listed;
+    const bool moved = std::exchange(peer.address, *now) != *now;
+    if (peer.state == Peer::State::away && (moved || !was_asked(now->node))) ask(peer);
+    if (view_ != nullptr && peer.state == Peer::State::agreed && peer.standing == Peer::Standing::fresh)
+      send_in_parts(fabric_, peer.id, encode(RosterNotice{roster}));
+  }
+  peers_.forget_struck();
+  note_candidates();
+}
+
 // A suspect is told so, and let at nothing any more.
 void Links::revoke(std::span<const ViewChange::Suspicion> suspicions) {
   for (; revoked_ < suspicions.size(); ++revoked_) {
     const ViewChange::Suspicion& suspicion = suspicions[revoked_];
     const Join who{view_->members[suspicion.rank.value()], view_->incarnations[suspicion.rank.value()]};
     partings_.part(who, suspicion.turned_away);
-    Peer* const peer = peer_of(who.node);
+    Peer* const peer = peers_.find(who.node);
     if (peer == nullptr || peer->state == Peer::State::away || peer->incarnation != who.incarnation) continue;
     send_in_parts(fabric_, peer->id, encode(Removed{suspicion.reason}));
     hang_up(*peer);
@@ -38,12 +65,12 @@ void Links::revoke(std::span<const ViewChange::Suspicion> suspicions) {
 }
 
 void Links::accuse(NodeId node, std::string reason) {
-  if (Peer* const peer = peer_of(node)) accuse(*peer, std::move(reason));
+  if (Peer* const peer = peers_.find(node)) accuse(*peer, std::move(reason));
 }
 
 void Links::end(const std::optional<std::string>& reason) {
   state_ = State::ended;
-  met_ = nullptr;
+  met_.reset();
   to_meet_ = peers_.size();
   events_.forget_kept();
   for (Peer& peer : peers_) {
@@ -54,12 +81,12 @@ void Links::end(const std::optional<std::string>& reason) {
 }
 
 void Links::send(NodeId to, std::vector<std::byte> message) {
-  const Peer* const peer = peer_of(to);
+  const Peer* const peer = peers_.find(to);
   if (peer != nullptr && peer->state == Peer::State::agreed) send_in_parts(fabric_, peer->id, std::move(message));
 }
 
 void Links::notify(NodeId newcomer, const ViewNotice& notice) {
-  Peer* const peer = peer_of(newcomer);
+  Peer* const peer = peers_.find(newcomer);
   if (peer == nullptr || peer->standing == Peer::Standing::member) return;
   peer->standing = Peer::Standing::member;
   send_in_parts(fabric_, peer->id, encode(notice));
@@ -73,7 +100,7 @@ Result<void> Links::show(const PeerConnection& to, const Showing& showing) {
 
 // It is told again only of what is new, on this connection.
 void Links::tell_candidates(NodeId leader) {
-  Peer* const peer = peer_of(leader);
+  Peer* const peer = peers_.find(leader);
   if (peer == nullptr || peer->state != Peer::State::agreed || !rank_of(peer->who())) return;
   std::vector<Join> linked;
   for (const Candidate& candidate : candidates_) linked.push_back(candidate.who);
@@ -108,30 +135,6 @@ std::vector<PeerConnection> Links::members() const {
     if (peer.state == Peer::State::agreed && rank_of(peer.who())) members.push_back(peer.connection());
   }
   return members;
-}
-
-std::vector<Founding::Met> Links::met() const {
-  std::vector<Founding::Met> met;
-  for (const Peer& peer : peers_) {
-    if (peer.state == Peer::State::agreed) met.push_back({peer.who(), peer.standing != Peer::Standing::member});
-  }
-  return met;
-}
-
-std::optional<PeerConnection> Links::connection_of(NodeId node) const {
-  for (const Peer& peer : peers_) {
-    if (peer.address.node == node && peer.state == Peer::State::agreed) return peer.connection();
-  }
-  return std::nullopt;
-}
-
-std::vector<NodeId> Links::missing(std::span<const NodeId> nodes) const {
-  std::vector<NodeId> missing;
-  for (const NodeId node : nodes) {
-    const auto is_away = [&](const Peer& peer) { return peer.address.node == node && peer.state != Peer::State::agreed; };
-    if (std::any_of(peers_.begin(), peers_.end(), is_away)) missing.push_back(node);
-  }
-  return missing;
 }
 
 }  // namespace spindrift::views

@@ -17,8 +17,8 @@ constexpr Duration look_for_room = std::chrono::microseconds(100);
 std::vector<SubgroupView> shapes_of(const MemberOptions& options) {
   CHECK(options.incarnation != 0 && options.layout);
   std::vector<NodeId> nodes;
-  for (const fabric::Address& address : options.roster) nodes.push_back(address.node);
-  CHECK(std::count(nodes.begin(), nodes.end(), options.self) == 1 && nodes.size() <= member_count_max);
+  for (const NodeAddress& address : options.roster.nodes) nodes.push_back(address.node);
+  CHECK(std::count(nodes.begin(), nodes.end(), options.self) == 1 && nodes.size() <= roster_count_max);
   return options.layout(nodes, nullptr);
 }
 
@@ -107,8 +107,8 @@ bool excused(SilenceWatch& watch, Rank rank, const PeerConnection& with, Time no
 
 Founding founding_by(const MemberOptions& options) {
   const Join self{options.self, options.incarnation};
-  if (options.founded_by == FoundedBy::present) return {self, options.layout};
-  return {self, options.founders, options.layout};
+  if (options.founded_by == FoundedBy::present) return {self, options.layout, options.roster};
+  return {self, options.founders, options.layout, options.roster};
 }
 
 }  // namespace
@@ -134,8 +134,9 @@ Member::Member(MemberOptions options, fabric::Fabric& fabric, Upcalls& upcalls, 
       upcalls_(upcalls),
       shapes_(shapes_of(options_)),
       beginning_{founding_by(options_), PresentWatch(fabric)},
-      links_({options_.self, options_.incarnation}, options_.roster, options_.identity, shapes_, fabric,
+      links_({options_.self, options_.incarnation}, options_.roster.nodes, options_.identity, shapes_, fabric,
              beginning_.founding),
+      rosters_(options_.self, links_),
       watch_(options_.suspect_after),
       sends_(shapes_.size(), upcalls),
       deliveries_(options_.self, shapes_.size(), options_.backlog_bytes_max, upcalls, options_.lagging_after),
@@ -152,7 +153,7 @@ Result<void> Member::start() {
                                              " does not order writes to one peer, which the shared state table rests on")
         .fix("choose another [SPINDRIFT] fabric");
   }
-  if (traits.peers_max < options_.roster.size() - 1) {
+  if (traits.peers_max < options_.roster.nodes.size() - 1) {
     return Error(ErrorKind::unsupported, "fabric " + std::string(traits.name) + " connects at most " +
                                              std::to_string(traits.peers_max + 1) + " members")
         .fix("configure fewer members");
@@ -221,7 +222,8 @@ void Member::show_life(SubgroupId at_work) {
 
 bool Member::step_looking(Time now) {
   const bool present = options_.founded_by == FoundedBy::present;
-  Founding::Step found = beginning_.founding.step(links_.met(), present ? beginning_.present.look(now) : std::nullopt);
+  const auto there = present ? beginning_.present.look(now) : std::nullopt;
+  Founding::Step found = beginning_.founding.step(links_.peers().met(), there);
   bool progress = !found.messages.empty() || found.view;
   for (Addressed& each : found.messages) links_.send(each.to, std::move(each.message));
   if (found.view) {
@@ -257,7 +259,7 @@ bool Member::step_departing(Time now) {
   const bool all_know = change.all_know(RankSet::first(epoch()->view().members.size()));
   links_.revoke(change.suspicions());
   settle_links();
-  const bool waited = watch_.judges() && now - departing_since_ >= watch_.patience();
+  const bool waited = watch_.judges() && now - leaving_.departing_since >= watch_.patience();
   if ((!all_know && !waited) || !deliveries_.all_taken()) return false;
   push();
   enter(MemberState::left);
@@ -289,7 +291,7 @@ bool Member::look(Time now) {
   const RankSet silent = watch_.look(change.heartbeats(), change.suspected(), now);
   for (std::uint32_t i = 0; !silent.empty() && i < present.view().members.size(); ++i) {
     if (!silent.contains(Rank(i))) continue;
-    const auto link = links_.connection_of(present.view().members[i]);
+    const auto link = links_.peers().connection_of(present.view().members[i]);
     if (link && fabric_.starved(link->id) && excused(watch_, Rank(i), *link, now)) continue;
     const bool shown = present.table().attached(Rank(i));
     change.suspect(Rank(i), shown ? "it gave no sign of life" : "it did not show its row");
@@ -320,7 +322,7 @@ bool Member::goes_on(Time now, bool& progress) {
       return false;
     case ViewChange::State::decided: progress |= conclude(now); return false;
     case ViewChange::State::stuck:
-      fail(lost_majority(*epoch()));
+      stop(lost_majority(*epoch()));
       progress = true;
       return false;
   }
@@ -332,17 +334,19 @@ bool Member::run(Time now) {
   Epoch& present = *epoch();
   auto ran = present.running().run(fabric_, *options_.stepper, now);
   if (!ran) {
-    fail(std::move(ran).error());
+    stop(std::move(ran).error());
     return true;
   }
   if (const auto lag = deliveries_.find_lag(present.running().multicasts(), now)) {
-    fail(lagging_error(*lag, present));
+    stop(lagging_error(*lag, present));
     return true;
   }
   present.suspect_faulty();
   links_.revoke(present.change().suspicions());
   settle_links();
   bool progress = *ran;
+  progress |= rosters_.step(present);
+  if (rosters_.is_struck() && !leave_requested()) request_leave();
   progress |= sends_.settle(present, leave_requested());
   if (epochs().size() > 1) drop_old_epochs(now);
   if (leave_requested()) progress |= advance_leave();
@@ -355,7 +359,7 @@ bool Member::conclude(Time now) {
   Epoch& old = *epoch();
   const Decree& decree = old.change().decree();
   if (decree.failed.contains(old.self())) {
-    fail(removed_error(old, own_accusations(old)));
+    stop(removed_error(old, own_accusations(old)));
     return true;
   }
   if (state_ != MemberState::concluding) {
@@ -365,12 +369,12 @@ bool Member::conclude(Time now) {
   if (!deliveries_.handed_over()) return false;
   sends_.report_dropped(old);
   if (decree.left.contains(old.self())) {
-    departing_since_ = now;
+    leaving_.departing_since = now;
     enter(MemberState::departing);
     return true;
   }
   sends_.keep_leftovers(old);
-  ViewNotice next{successor(old.view(), decree, options_.layout), {}, {}};
+  ViewNotice next{successor(old.view(), decree, options_.layout, *old.rosters().next(decree)), {}, {}};
   next.loaded = loaded_in(next.view, old.view(), old.loaded(), decree, next.state_lost);
   NewView news{next.view, {}, {}, {}, {}};
   for (const Join& join : decree.joins) news.joined.push_back(join.node);
@@ -404,14 +408,15 @@ Time Member::next_wake() const {
   const Time lag = state_ == MemberState::active ? deliveries_.next_look_for_lag() : never;
   if (epoch() == nullptr || !watch_.judges()) return lag;
   const bool departing = state_ == MemberState::departing;
-  const Time next = departing ? departing_since_ + watch_.patience() : watch_.next_verdict(epoch()->change().suspected());
+  const Time next = departing ? leaving_.departing_since + watch_.patience()
+                              : watch_.next_verdict(epoch()->change().suspected());
   return std::min({watch_.next_beat(), next, lag});
 }
 
 void Member::push() {
   if (state_ == MemberState::failed) return;
   for (const auto& each : epochs()) {
-    if (auto pushed = each->table().push(fabric_); !pushed) return fail(std::move(pushed).error());
+    if (auto pushed = each->table().push(fabric_); !pushed) return stop(std::move(pushed).error());
   }
 }
 
@@ -425,15 +430,11 @@ void Member::enter(MemberState state) {
   settle_links();
 }
 
-void Member::stop(Error reason) {
-  if (state_ != MemberState::failed && state_ != MemberState::left) fail(std::move(reason));
-}
-
 // Ends this member for good; the others hear why.
-void Member::fail(Error error) {
-  if (state_ == MemberState::failed) return;
-  log::info(log::Room::views, "stops", {{"node", options_.self}, {"reason", error.to_string()}});
-  failure_ = std::move(error);
+void Member::stop(Error reason) {
+  if (state_ == MemberState::failed || state_ == MemberState::left) return;
+  log::info(log::Room::views, "stops", {{"node", options_.self}, {"reason", reason.to_string()}});
+  failure_ = std::move(reason);
   enter(MemberState::failed);
 }
 

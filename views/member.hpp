@@ -29,6 +29,7 @@
 #include <spindrift/views/links.hpp>
 #include <spindrift/views/messages.hpp>
 #include <spindrift/views/present_watch.hpp>
+#include <spindrift/views/roster_exchange.hpp>
 #include <spindrift/views/sends.hpp>
 #include <spindrift/views/silence_watch.hpp>
 #include <spindrift/views/transfer.hpp>
@@ -41,7 +42,8 @@ struct MemberOptions {
   /// Not 0, and differs from start to start of the same node. If it grows, others see at once which start is the later one;
   /// if not, they have to wait until the one in their view gives no sign of life.
   std::uint64_t incarnation = 0;
-  std::vector<fabric::Address> roster;  ///< of all nodes that may be in the group, this one included
+  /// The nodes that may be in the group that this process founds, this one included; a group that is there tells its own.
+  Roster roster;
   /// The nodes that must all be present to found the first view, in rank order. If these are not the whole roster, they can
   /// found a second group while the others of the first run out of their sight: an operator who configures so must know that
   /// none runs. Empty: the founder's word is taken for who they are.
@@ -109,13 +111,17 @@ class Member final {
   /// meanwhile.
   void show_life(SubgroupId at_work);
 
-  /// Leaves at once and tells the others why. For failures outside the protocol; the poller's thread.
+  /// Ends at once and tells the others why; nothing, if it has ended. The poller's thread.
   void stop(Error reason);
 
   /// Asks for a graceful leave; any thread. Sends are refused from now on; when everything sent before is delivered
   /// everywhere, the others agree on a view without this node, and the state becomes `left`.
-  void request_leave() noexcept { leave_requested_.store(true, std::memory_order_seq_cst); }
-  [[nodiscard]] bool leave_requested() const noexcept { return leave_requested_.load(std::memory_order_seq_cst); }
+  void request_leave() noexcept { leaving_.requested.store(true, std::memory_order_seq_cst); }
+  [[nodiscard]] bool leave_requested() const noexcept { return leaving_.requested.load(std::memory_order_seq_cst); }
+
+  /// Wants the roster of the present view changed so, until it is, or until that is impossible: each view says (`check`,
+  /// `in_effect`). A node that is removed and in the view leaves first. Not before the first view. The poller's thread.
+  void change_roster(const std::vector<RosterChange>& changes);
 
   /// Sends one message to one member of the present view, in order with others to the same; poller's thread. Dropped if it
   /// is not there. Errors: bad_argument (larger than `payload_bytes_max` of the fabric).
@@ -137,9 +143,9 @@ class Member final {
   [[nodiscard]] Awaited awaited() const;
   /// The present view's epoch; null before the first.
   [[nodiscard]] Epoch* epoch() const noexcept { return installation_.present(); }
+  [[nodiscard]] const Links& links() const noexcept { return links_; }
   /// Epochs whose memory is still here, oldest first, the present one last.
   [[nodiscard]] const std::vector<std::unique_ptr<Epoch>>& epochs() const noexcept { return installation_.epochs(); }
-  [[nodiscard]] const Links& links() const noexcept { return links_; }
   /// States on their way to newcomers, and from others.
   [[nodiscard]] const Transfers& transfers() const noexcept { return transfers_; }
   /// Whether this subgroup's state is still on its way here.
@@ -150,6 +156,11 @@ class Member final {
   struct Beginning {
     Founding founding;
     PresentWatch present;  ///< where those present found
+  };
+
+  struct Leaving {
+    std::atomic<bool> requested{false};
+    Time departing_since{};  ///< in state `departing`
   };
 
   // member.cpp: passes
@@ -166,7 +177,6 @@ class Member final {
   void push();
   [[nodiscard]] Time next_wake() const;
   void enter(MemberState state);
-  void fail(Error error);
 
   // member_views.cpp: what passes between the parts
   void settle_links();
@@ -182,6 +192,7 @@ class Member final {
   std::vector<SubgroupView> shapes_;  // every subgroup's name, mode, profile and topics
   Beginning beginning_;
   Links links_;
+  RosterExchange rosters_;
   SilenceWatch watch_;
   Sends sends_;
   Deliveries deliveries_;
@@ -189,9 +200,8 @@ class Member final {
   Installation installation_;
   MemberState state_ = MemberState::idle;
   std::optional<Error> failure_;
-  std::atomic<bool> leave_requested_{false};
+  Leaving leaving_;
   std::vector<SubgroupId> state_lost_;  // as the present view's members were told
-  Time departing_since_{};
 };
 
 }  // namespace spindrift::views

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include <spindrift/core/check.hpp>
 #include <spindrift/core/log.hpp>
 
 namespace spindrift::views {
@@ -43,7 +44,7 @@ void Member::on_event(LinkEvent& event) {
                    installation_.on_lost(what.with);
                    beginning_.founding.on_lost();
                  },
-                 [&](LinkRefused& what) { fail(std::move(what.error)); },
+                 [&](LinkRefused& what) { stop(std::move(what.error)); },
                  [&](LinkTurnedAway& what) { upcalls_.on_turned_away(what.node, what.reason); },
              },
              event);
@@ -51,6 +52,7 @@ void Member::on_event(LinkEvent& event) {
 
 void Member::on_message(const PeerConnection& from, Message& message) {
   const NodeId node = from.who.node;
+  if (rosters_.on_message(epoch(), from, message)) return settle_links();
   if (auto* notice = std::get_if<ViewNotice>(&message)) {
     beginning_.founding.on_notice(from.who, std::move(*notice));
   } else if (auto* request = std::get_if<PromiseRequest>(&message)) {
@@ -77,15 +79,20 @@ void Member::on_message(const PeerConnection& from, Message& message) {
   }
 }
 
+void Member::change_roster(const std::vector<RosterChange>& changes) {
+  CHECK(epoch() != nullptr);
+  rosters_.want(changes, epoch()->view().roster);
+}
+
 // A member of the present view is here: if it is new, it hears of the view; and it is shown what it is to read or write.
 void Member::meet(const PeerConnection& member) {
   installation_.forget_earlier(member.id);
   links_.notify(member.who.node, {epoch()->view(), epoch()->loaded(), state_lost_});
   auto showing = installation_.next_offer(member);
   for (; showing && *showing; showing = installation_.next_offer(member)) {
-    if (auto shown = links_.show(member, **showing); !shown) return fail(std::move(shown).error());
+    if (auto shown = links_.show(member, **showing); !shown) return stop(std::move(shown).error());
   }
-  if (!showing) fail(std::move(showing).error());
+  if (!showing) stop(std::move(showing).error());
 }
 
 // In the own first view only this process is known to be new: the others may have been there.
@@ -94,7 +101,7 @@ void Member::install(ViewNotice begun, NewView news, Time now) {
   const std::vector<NodeId> joined = first ? std::vector{self()} : news.joined;
   state_lost_ = begun.state_lost;
   if (auto made = installation_.begin(std::move(begun.view), std::move(begun.loaded)); !made)
-    return fail(std::move(made).error());
+    return stop(std::move(made).error());
   Epoch& present = *epoch();
   const View& view = present.view();
   deliveries_.begin_view(view, present.loaded(), joined);
@@ -111,6 +118,7 @@ void Member::install(ViewNotice begun, NewView news, Time now) {
     if (partings.lost(who) && !watch_.judges()) present.change().suspect(Rank(i), "connection lost");
   }
   present.change().tell(present.change().suspected());
+  rosters_.begin_view(view);
   links_.begin_view(view);
   settle_links();
   if (state_ == MemberState::failed) return;
@@ -159,12 +167,10 @@ bool Member::exchange_states() {
 }
 
 Awaited Member::awaited() const {
-  const std::vector<Founding::Met> met = links_.met();
+  const std::vector<Founding::Met> met = links_.peers().met();
   if (std::all_of(met.begin(), met.end(), [](const Founding::Met& each) { return each.fresh; }))
-    return {false, links_.missing(founders_of(options_, beginning_.present))};
-  std::vector<NodeId> roster;
-  for (const fabric::Address& address : options_.roster) roster.push_back(address.node);
-  return {true, links_.missing(roster)};
+    return {false, links_.peers().missing(founders_of(options_, beginning_.present))};
+  return {true, links_.peers().missing(links_.peers().nodes())};
 }
 
 void Member::accuse(NodeId node, const std::string& what) {
@@ -177,7 +183,7 @@ Result<void> Member::send_private(NodeId to, std::span<const std::byte> message)
     return Error(ErrorKind::bad_argument, "a private message of " + std::to_string(message.size()) +
                                               " bytes is larger than " + std::to_string(most));
   }
-  const auto other = links_.connection_of(to);
+  const auto other = links_.peers().connection_of(to);
   if (other && epoch() != nullptr && rank_of(epoch()->view(), other->who)) links_.send(to, encode(PrivateMessage{message}));
   return {};
 }

@@ -77,9 +77,24 @@ class FieldWriter {
     to_.put(static_cast<std::uint32_t>(joins.size()), std::uint32_t{0});
     for (const Join& join : joins) to_.put(join.node, join.incarnation);
   }
+  void roster(const Roster& roster) {
+    to_.put(roster.edition, std::uint64_t{roster.nodes.size()});
+    for (const NodeAddress& each : roster.nodes) address(each.node, each.endpoint);
+  }
+  void changes(const std::vector<RosterChange>& changes) {
+    to_.put(std::uint64_t{changes.size()});
+    for (const RosterChange& each : changes) {
+      to_.put(static_cast<std::uint32_t>(each.kind));
+      address(each.node, each.endpoint);
+    }
+  }
   void digested(std::span<const std::byte> bytes) { to_.put(digest_of(bytes).words[0]).put_bytes(bytes); }
 
  private:
+  void address(NodeId node, const std::string& endpoint) {
+    to_.put(node, static_cast<std::uint32_t>(std::min(endpoint.size(), endpoint_bytes_max)));
+    to_.put_text(endpoint, endpoint_bytes_max);
+  }
   template <WireField Field>
   void one(const Field& field) {
     to_.put(field);
@@ -124,6 +139,29 @@ class FieldReader {
       ok_ &= joins.back().incarnation != 0;
     }
   }
+  /// Any number of nodes, or none; each once.
+  void roster(Roster& roster) {
+    roster.edition = from_.get<std::uint64_t>();
+    const auto count = from_.get<std::uint64_t>();
+    ok_ &= count <= roster_count_max;
+    for (std::uint64_t i = 0; i < count && ok(); ++i) {
+      NodeAddress next;
+      address(next.node, next.endpoint);
+      ok_ &= !roster.contains(next.node);
+      roster.nodes.push_back(std::move(next));
+    }
+  }
+  void changes(std::vector<RosterChange>& changes) {
+    const auto count = from_.get<std::uint64_t>();
+    ok_ &= count > 0 && count <= roster_count_max;
+    for (std::uint64_t i = 0; i < count && ok(); ++i) {
+      RosterChange& next = changes.emplace_back();
+      const auto kind = from_.get<std::uint32_t>();
+      ok_ &= kind <= static_cast<std::uint32_t>(RosterChange::Kind::move);
+      if (ok_) next.kind = static_cast<RosterChange::Kind>(kind);
+      address(next.node, next.endpoint);
+    }
+  }
   void digested(std::span<const std::byte>& bytes) {
     const auto digest = from_.get<std::uint64_t>();
     one(bytes);
@@ -134,6 +172,15 @@ class FieldReader {
   [[nodiscard]] bool complete() const noexcept { return ok_ && from_.complete(); }
 
  private:
+  void address(NodeId& node, std::string& endpoint) {
+    node = from_.get<NodeId>();
+    const auto size = from_.get<std::uint32_t>();
+    ok_ &= size <= endpoint_bytes_max;
+    if (!ok()) return;
+    const auto text = from_.get_bytes(size);
+    endpoint = printable(text);
+    ok_ &= std::ranges::equal(std::as_bytes(std::span(endpoint)), text);
+  }
   template <WireField Field>
   void one(Field& field) {
     field = from_.get<Field>();
@@ -183,6 +230,14 @@ void fields(auto& with, Const<PromiseRequest> auto& request) {
   with.members(request, 0);
 }
 
+void fields(auto& with, Const<RosterRequest> auto& request) { with.changes(request.changes); }
+void fields(auto& with, Const<RosterProposal> auto& proposal) {
+  with.each(proposal.view);
+  with.roster(proposal.roster);
+}
+void fields(auto& with, Const<RosterHeld> auto& held) { with.each(held.view, held.roster); }
+void fields(auto& with, Const<RosterNotice> auto& notice) { with.roster(notice.roster); }
+
 // Ballots end one below the largest: so there is always a higher one.
 bool is_ballot(std::uint64_t ballot) { return ballot != 0 && ballot + 1 != 0; }
 
@@ -191,6 +246,8 @@ bool plausible(const auto&) { return true; }
 bool plausible(const MessagePart& part) { return !part.bytes.empty() && part.left <= parted_message_bytes_max; }
 bool plausible(const Promise& promise) { return is_ballot(promise.ballot) && promise.founder != 0; }
 bool plausible(const PromiseRequest& request) { return is_ballot(request.ballot); }
+bool plausible(const RosterProposal& proposal) { return !proposal.roster.nodes.empty(); }
+bool plausible(const RosterNotice& notice) { return !notice.roster.nodes.empty(); }
 bool plausible(const StatePiece& piece) {
   return piece.state_bytes <= piece.total_bytes && piece.offset <= piece.total_bytes &&
          piece.bytes.size() <= piece.total_bytes - piece.offset && (!piece.bytes.empty() || piece.total_bytes == 0);
@@ -234,7 +291,9 @@ std::optional<Message> decode_view(FieldReader fields, const std::vector<Subgrou
   View& view = notice.view;
   fields.each(view.id);
   fields.members(view, shapes.size());
-  if (!fields.ok()) return std::nullopt;
+  fields.roster(view.roster);
+  const auto may_be_in = [&view](NodeId node) { return view.roster.contains(node); };
+  if (!fields.ok() || !std::ranges::all_of(view.members, may_be_in)) return std::nullopt;
   view.subgroups = shapes;
   const RankSet everybody = RankSet::first(view.members.size());
   ByteReader& reader = fields.rest();
@@ -257,6 +316,7 @@ void put_view(ByteWriter& writer, const ViewNotice& notice) {
   FieldWriter fields(writer);
   fields.each(view.id);
   fields.members(view, view.subgroups.size());
+  fields.roster(view.roster);
   for (std::uint32_t s = 0; s < view.subgroups.size(); ++s) {
     const SubgroupView& subgroup = view.subgroups[s];
     writer.put(notice.loaded[s]);

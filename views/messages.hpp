@@ -12,6 +12,7 @@
 
 #include <spindrift/core/ids.hpp>
 #include <spindrift/core/result.hpp>
+#include <spindrift/core/roster.hpp>
 #include <spindrift/core/view.hpp>
 #include <spindrift/views/decree.hpp>
 #include <spindrift/views/rank_set.hpp>
@@ -19,7 +20,7 @@
 namespace spindrift::views {
 
 /// Changes whenever members of two builds could misread each other's rows, rings or messages.
-inline constexpr std::uint32_t protocol_version = 9;
+inline constexpr std::uint32_t protocol_version = 10;
 
 /// All members of a group must have this in common.
 struct GroupIdentity {
@@ -118,6 +119,24 @@ struct StateAck {
   SubgroupId subgroup;
   std::uint64_t offset = 0;
 };
+/// The peer, a member, wants the roster changed; to the leader of its view.
+struct RosterRequest {
+  std::vector<RosterChange> changes;  ///< at most `roster_count_max`
+};
+/// The leader proposes the roster of the next view to all members of this one.
+struct RosterProposal {
+  ViewId view;
+  Roster roster;
+};
+/// The peer holds the roster that the receiver proposed, and could go into a view with it.
+struct RosterHeld {
+  ViewId view;
+  Digest roster;
+};
+/// The roster of the peer's group, to a process that is in no view yet.
+struct RosterNotice {
+  Roster roster;
+};
 struct PrivateMessage {
   std::span<const std::byte> bytes;  ///< points into the message
 };
@@ -136,7 +155,7 @@ struct Addressed {
 /// The number of a message's kind on its way is its place in this list.
 using Message = std::variant<Mismatch, Hello, Refusal, Removed, ViewNotice, RowNotice, StatePiece, StateAck, PrivateMessage,
                              Stopped, MessagePart, PromiseRequest, Promise, Settled, BulkNotice, RingNotice,
-                             LinkedCandidates, Concluding>;
+                             LinkedCandidates, Concluding, RosterRequest, RosterProposal, RosterHeld, RosterNotice>;
 
 /// For that node, on the connection of these words: taken on no other.
 [[nodiscard]] std::vector<std::byte> encode(const GroupIdentity& identity, const Hello& hello, NodeId to,

@@ -10,11 +10,12 @@
 namespace spindrift::views {
 
 ViewChange::ViewChange(const View& view, const std::vector<RankSet>& loaded, sst::Table& table, Counts& counts,
-                       bool partition_safety, RankSet newcomers)
+                       const RosterAgreement& rosters, bool partition_safety, RankSet newcomers)
     : view_(view),
       loaded_(loaded),
       table_(table),
       counts_(counts),
+      rosters_(rosters),
       partition_safety_(partition_safety),
       newcomers_(newcomers),
       self_(table.self()),
@@ -37,11 +38,13 @@ bool ViewChange::everybody_ready() const noexcept {
   return std::all_of(seen_.begin(), seen_.end(), [](const Seen& seen) { return seen.ready; });
 }
 
-bool ViewChange::somebody_leaves() const noexcept {
+// As far as is known now: those that neither go nor have to.
+RankSet ViewChange::staying() const noexcept {
+  RankSet staying = RankSet::first(seen_.size()).without(suspected_);
   for (std::uint32_t i = 0; i < seen_.size(); ++i) {
-    if (seen_[i].leaving && !suspected_.contains(Rank(i))) return true;
+    if (seen_[i].leaving) staying = staying.without(RankSet::of(Rank(i)));
   }
-  return false;
+  return staying;
 }
 
 Rank ViewChange::leader() const noexcept {
@@ -233,8 +236,12 @@ bool ViewChange::wedge_if_due(const std::vector<Candidate>& candidates, bool may
   bool due = !suspected_.empty();
   for (std::uint32_t i = 0; i < seen_.size(); ++i) due |= seen_[i].wedged && !suspected_.contains(Rank(i));
   if (may_lead && leader() == self_) {
-    const auto comes = [&](const Candidate& candidate) { return without_link(candidate).empty(); };
-    due |= std::any_of(candidates.begin(), candidates.end(), comes) || somebody_leaves();
+    const RankSet stay = staying();
+    const auto comes = [&](const Candidate& candidate) {
+      return rosters_.may_join(candidate.who.node, stay) && without_link(candidate).empty();
+    };
+    due |= std::any_of(candidates.begin(), candidates.end(), comes) || rosters_.agreed(stay) ||
+           stay.count() < unsuspected_count();
   }
   if (!due) return false;
   wedge();
@@ -267,6 +274,7 @@ std::optional<Decree> ViewChange::decree_of(Rank rank) {
   for (std::uint64_t i = 0; i < layout(rank).decree_words(); ++i) words.push_back(load_acquire(from + i * sst::word_bytes));
   auto decree = decode(words, view_);
   if (decree && !decree->failed.contains(self_) && !counts_.can_deliver(*decree)) return std::nullopt;
+  if (decree && decree->stays(self_) && !rosters_.admits(*decree)) return std::nullopt;
   return decree;
 }
 
@@ -387,15 +395,14 @@ void keep_last_holders(Decree& decree, const View& view, const std::vector<Candi
 Decree ViewChange::compose(const std::vector<Candidate>& candidates) const {
   Decree decree;
   decree.failed = suspected_;
-  for (std::uint32_t i = 0; i < seen_.size(); ++i) {
-    if (seen_[i].leaving && !suspected_.contains(Rank(i))) decree.left.add(Rank(i));
-  }
-  const std::size_t stay = view_.members.size() - decree.failed.count();  // who leaves may have to stay, see below
+  const RankSet stay = staying();
+  decree.left = RankSet::first(seen_.size()).without(suspected_).without(stay);
   for (const Candidate& candidate : candidates) {
     const auto rank = view_.rank_of(candidate.who.node);
     if ((rank && decree.stays(*rank)) || !without_link(candidate).empty()) continue;
-    if (decree.joins.size() < sst::joins_max && stay + decree.joins.size() < member_count_max)
-      decree.joins.push_back(candidate.who);
+    if (!rosters_.may_join(candidate.who.node, stay)) continue;
+    if (decree.joins.size() < sst::joins_max && unsuspected_count() + decree.joins.size() < member_count_max)
+      decree.joins.push_back(candidate.who);  // who leaves may have to stay, see below
   }
   for (std::uint32_t s = 0; s < view_.subgroups.size(); ++s) {
     const SubgroupView& subgroup = view_.subgroups[s];
@@ -420,6 +427,9 @@ Decree ViewChange::compose(const std::vector<Candidate>& candidates) const {
     for (std::uint64_t& count : trim) count = count == ~std::uint64_t{0} ? 0 : count;
   }
   keep_last_holders(decree, view_, candidates);
+  const RankSet kept = RankSet::first(seen_.size()).without(decree.failed).without(decree.left);
+  decree.roster = rosters_.agreed(kept);
+  std::erase_if(decree.joins, [&](const Join& join) { return !rosters_.may_join(join.node, kept); });
   return decree;
 }
 

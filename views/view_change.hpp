@@ -17,6 +17,7 @@
 #include <spindrift/views/decree.hpp>
 #include <spindrift/views/disputes.hpp>
 #include <spindrift/views/rank_set.hpp>
+#include <spindrift/views/roster_agreement.hpp>
 
 namespace spindrift::views {
 
@@ -67,8 +68,8 @@ class ViewChange {
 
   /// Everything outlives this object. `loaded`: by subgroup, the members that had its state when the view began.
   /// `newcomers`: members that have been in no active view before, among others that have.
-  ViewChange(const View& view, const std::vector<RankSet>& loaded, sst::Table& table, Counts& counts, bool partition_safety,
-             RankSet newcomers = {});
+  ViewChange(const View& view, const std::vector<RankSet>& loaded, sst::Table& table, Counts& counts,
+             const RosterAgreement& rosters, bool partition_safety, RankSet newcomers = {});
 
   /// An own finding about a member. Takes effect at once; ignored for oneself and when already suspected. The others are
   /// told at once, but of who turned this member away only when a pass has seen that a majority has not, and not just after
@@ -79,8 +80,8 @@ class ViewChange {
   /// Tells the others of these suspicions, as far as it has not.
   void tell(const RankSet& suspects);
 
-  /// One pass over the rows. `may_lead`: this member may begin a change for `candidates` or for somebody's wish to leave.
-  /// True if anything changed.
+  /// One pass over the rows. `may_lead`: this member may begin a change for `candidates`, for somebody's wish to leave, or
+  /// for another roster. True if anything changed.
   bool step(const std::vector<Candidate>& candidates, bool may_lead, const LifeSigns& signs = {});
 
   /// Asks to be left out of the next view. False if that was done.
@@ -108,8 +109,6 @@ class ViewChange {
   [[nodiscard]] bool all_know(const RankSet& whom);
   /// Members that have no connection with that candidate, and would be in the next view: it is not taken in.
   [[nodiscard]] RankSet without_link(const Candidate& candidate) const;
-  /// A member wants to leave.
-  [[nodiscard]] bool somebody_leaves() const noexcept;
 
  private:
   /// The words of a member's row when it was last read; validated.
@@ -122,6 +121,7 @@ class ViewChange {
     RankSet suspected;
   };
 
+  [[nodiscard]] RankSet staying() const noexcept;
   void suspect_by(Rank accuser, Rank rank, std::string reason, bool turned_away);
   void look_for_life();
   bool read_rows(const LifeSigns& signs);
@@ -148,6 +148,7 @@ class ViewChange {
   const std::vector<RankSet>& loaded_;
   sst::Table& table_;
   Counts& counts_;
+  const RosterAgreement& rosters_;
   bool partition_safety_;
   RankSet newcomers_;
   Rank self_;

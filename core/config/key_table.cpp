@@ -50,10 +50,13 @@ constexpr Key table[] = {
     // [SPINDRIFT]
     {"SPINDRIFT", "group_name", group_name, group, "spindrift",
      "Name of the group. Processes of different groups never meet, even in one runtime directory."},
-    launched(with_example({"SPINDRIFT", "members", node_list, group, "",
-                           "Node ids of all nodes that may ever be in the group, 128 at most, in rank order. Default: the "
-                           "ids that the layout names, ascending; if it names none, 0 up to the smallest group that "
-                           "satisfies it; with founding = present also 0 to 31. "
+    launched(with_example({"SPINDRIFT", "members", node_list, node, "",
+                           "Node ids of the nodes that may be in the group, 128 at most, in rank order: its first roster, "
+                           "and those that this node looks for when it starts. A group that runs has its roster from its "
+                           "members, and changes it at run time (spindrift group add): files that name fewer or other "
+                           "nodes are no hindrance, as long as one that is named is a member. Default: the ids that the "
+                           "layout names, ascending; if it names none, 0 up to the smallest group that satisfies it; with "
+                           "founding = present also 0 to 31. "
                            "launcher: the numbers of the processes that mpirun, mpiexec or srun has started together."},
                           "0, 1, 2")),
     choice_of({"SPINDRIFT", "founding", choice, group, "named",
@@ -62,11 +65,12 @@ constexpr Key table[] = {
                "process whose local_id nobody has set takes the lowest id that no process has. present needs fabric shm, "
                "which alone knows every process that lives."},
               "named|present"),
-    {"SPINDRIFT", "founders", node_list, group, "",
+    {"SPINDRIFT", "founders", node_list, node, "",
      "Members that must all be there to found the group's first view, with founding = named; the others join it later. "
      "Default: all members. "
-     "Founding is safe because no other set of members can found a group of this name; whoever lists fewer accepts that "
-     "these alone may start one."},
+     "The same in the files of all founders: founding is safe because no other set of members can found a group of this "
+     "name. Whoever lists fewer than all members accepts that these alone may start one. A node that joins a group that "
+     "runs founds nothing, whatever it lists."},
     with_example(
         choice_of(
             {"SPINDRIFT", "fabric", choice, group, "",

@@ -39,6 +39,7 @@ void check(const ViewNotice& notice) {
     for (const NodeId node : subgroup.members) expect(view.rank_of(node).has_value(), "a subgroup's members are the view's");
     for (const NodeId node : subgroup.senders) expect(subgroup.member_position(node).has_value(), "senders are members");
   }
+  for (const NodeId node : view.members) expect(view.roster.contains(node), "a view's roster has its members");
   const auto again = decode(encode(notice), ours, two_shapes());
   expect(again && std::holds_alternative<ViewNotice>(*again) && std::get<ViewNotice>(*again).view.members == view.members,
          "a view survives its own encoding");
@@ -48,6 +49,24 @@ void check(const BulkNotice& notice) { expect(notice.subgroup.value() < 2, "a su
 void check(const RingNotice& notice) { expect(notice.subgroup.value() < 2, "a subgroup that exists"); }
 void check(const Settled&) {}
 void check(const Concluding& word) { expect(word.subgroup.value() < 2, "a subgroup that exists"); }
+void check(const Roster& roster) {
+  expect(!roster.nodes.empty() && roster.nodes.size() <= roster_count_max, "a roster has some nodes");
+  for (const NodeAddress& each : roster.nodes) {
+    check_words(each.endpoint);
+    expect(roster.find(each.node) == &each, "a node is in a roster once");
+  }
+}
+void check(const RosterNotice& notice) {
+  check(notice.roster);
+  const auto again = decode(encode(notice), ours, two_shapes());
+  expect(again && std::get<RosterNotice>(*again).roster == notice.roster, "a roster survives its own encoding");
+}
+void check(const RosterProposal& proposal) { check(proposal.roster); }
+void check(const RosterHeld&) {}
+void check(const RosterRequest& request) {
+  const auto again = decode(encode(request), ours, two_shapes());
+  expect(again && std::get<RosterRequest>(*again).changes == request.changes, "wishes survive their own encoding");
+}
 void check(const LinkedCandidates& word) {
   const auto again = decode(encode(word), ours, two_shapes());
   expect(again && std::get<LinkedCandidates>(*again).candidates == word.candidates, "candidates survive their own encoding");

@@ -43,7 +43,8 @@ class Node final : public Counts {
       : received(std::move(held)),
         row(sst::RowLayout(view, NodeId(self)).bytes()),
         table(view, NodeId(self), row.span()),
-        change(view, loaded, table, *this, true) {}
+        rosters(view, table.self()),
+        change(view, loaded, table, *this, rosters, true) {}
 
   void wedge() override {
     expect(!wedged, "a view is wedged once");
@@ -62,6 +63,7 @@ class Node final : public Counts {
   std::vector<std::uint64_t> received;
   RowMemory row;
   sst::Table table;
+  RosterAgreement rosters;
   ViewChange change;
 };
 

@@ -115,7 +115,7 @@ void Cluster::start_node(std::uint32_t rank) {
   Node& node = *nodes_[rank];
   views::MemberOptions options;
   options.self = options_.view.members[rank];
-  for (const NodeId member : options_.view.members) options.roster.push_back({member, {}});
+  for (const NodeId member : options_.view.members) options.roster.nodes.push_back({member, {}});
   options.founders = options_.view.members;
   options.identity = {"simulated", {options_.seed, 1}};
   options.incarnation = rank + 1;

@@ -92,6 +92,9 @@ std::string_view to_string(Probe probe) noexcept {
     case Probe::table_row_read: return "row of a program table read";
     case Probe::table_barrier_passed: return "barrier of a program table passed";
     case Probe::table_newcomer_left_out: return "barrier passed without a newcomer";
+    case Probe::roster_changed: return "roster changed";
+    case Probe::removed_from_the_roster: return "left because the roster is without it";
+    case Probe::found_by_a_notice: return "newcomer told of a newer roster";
     case Probe::count: break;
   }
   return "unknown";

@@ -102,6 +102,9 @@ enum class Probe : std::uint32_t {
   table_row_read,
   table_barrier_passed,
   table_newcomer_left_out,
+  roster_changed,
+  removed_from_the_roster,
+  found_by_a_notice,
   count
 };
 

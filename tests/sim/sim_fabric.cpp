@@ -116,6 +116,7 @@ Result<void> SimFabric::listen(const fabric::Address& self) {
     }
   }
   listening_ = true;
+  listens_at_ = self.endpoint;
   network_.establish_wanted(index_);
   return {};
 }
@@ -128,7 +129,8 @@ Result<void> SimFabric::connect(const fabric::Address& peer) {
     const std::uint32_t other = connection.ends[1 - network_.end_of(connection, index_)];
     if (network_.endpoints_[other]->node_ == peer.node && !connection.ended[network_.end_of(connection, index_)]) return {};
   }
-  if (!network_.wants(index_, peer.node)) wanted_.push_back(peer.node);
+  std::erase_if(wanted_, [&](const fabric::Address& each) { return each.node == peer.node; });
+  wanted_.push_back(peer);
   network_.establish_wanted(index_);
   return {};
 }

@@ -190,7 +190,8 @@ class Network final : public Handler {
 
   // sim_links.cpp
   [[nodiscard]] std::uint32_t newest(NodeId node) const;
-  [[nodiscard]] bool wants(std::uint32_t from, NodeId node) const;
+  /// Whether `from` looks for the node of `to` where that listens.
+  [[nodiscard]] bool wants(std::uint32_t from, std::uint32_t to) const;
   void establish_wanted(std::uint32_t index);
   void establish_if_possible(std::uint32_t a, std::uint32_t b);
   void end_connection(std::uint32_t connection, std::uint32_t gone_end, Ticks earliest, const char* why);
@@ -260,6 +261,7 @@ class SimFabric final : public fabric::Fabric {
   [[nodiscard]] bool alive() const noexcept { return alive_; }
   /// A region that was not released begins there.
   [[nodiscard]] bool holds(const std::byte* memory) const;
+  [[nodiscard]] const std::string& listens_at() const noexcept { return listens_at_; }
   [[nodiscard]] bool has_events() const noexcept { return !events_.empty(); }
   /// Posts and notifications so far: what the outside can notice of this process.
   [[nodiscard]] std::uint64_t actions() const noexcept { return actions_; }
@@ -309,7 +311,8 @@ class SimFabric final : public fabric::Fabric {
   std::vector<std::uint32_t> connections_;  // by PeerId
   std::vector<std::uint32_t> unended_;      // of them, those that not both ends have ended
   std::vector<bool> known_;                 // by PeerId: it was told
-  std::vector<NodeId> wanted_;
+  std::vector<fabric::Address> wanted_;
+  std::string listens_at_;
   std::vector<std::uint32_t> watchers_;  // endpoints that map a region of this one, once per region
   std::vector<OwnRegion> regions_;
   std::deque<fabric::Event> events_;

@@ -37,9 +37,10 @@ std::uint32_t Network::newest(NodeId node) const {
   return static_cast<std::uint32_t>(endpoints_.size());
 }
 
-bool Network::wants(std::uint32_t from, NodeId node) const {
+bool Network::wants(std::uint32_t from, std::uint32_t to) const {
   const auto& wanted = endpoints_[from]->wanted_;
-  return std::find(wanted.begin(), wanted.end(), node) != wanted.end();
+  const fabric::Address there{endpoints_[to]->node_, endpoints_[to]->listens_at_};
+  return std::find(wanted.begin(), wanted.end(), there) != wanted.end();
 }
 
 void Network::establish_wanted(std::uint32_t index) {
@@ -53,14 +54,14 @@ void Network::establish_if_possible(std::uint32_t a, std::uint32_t b) {
   SimFabric& first = *endpoints_[a];
   SimFabric& second = *endpoints_[b];
   if (a == b || !first.listening_ || !second.listening_ || !first.alive_ || !second.alive_) return;
-  if (!wants(a, second.node_) && !wants(b, first.node_)) return;
+  if (!wants(a, b) && !wants(b, a)) return;
   if (cut_between(a, b) != Cut::nothing || cut_between(b, a) != Cut::nothing) return;
   for (const std::uint32_t index : first.unended_) {
     const Connection& old = connections_[index];
     if (old.ends[0] == b || old.ends[1] == b) return;
   }
-  std::erase(first.wanted_, second.node_);
-  std::erase(second.wanted_, first.node_);
+  std::erase_if(first.wanted_, [&](const fabric::Address& each) { return each.node == second.node_; });
+  std::erase_if(second.wanted_, [&](const fabric::Address& each) { return each.node == first.node_; });
 
   const auto index = static_cast<std::uint32_t>(connections_.size());
   Connection& connection = connections_.emplace_back();

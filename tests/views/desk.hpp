@@ -24,6 +24,7 @@ inline View view_of(std::uint64_t id, std::initializer_list<Join> members) {
   for (const Join& member : members) {
     view.members.push_back(member.node);
     view.incarnations.push_back(member.incarnation);
+    view.roster.nodes.push_back({member.node, {}});
   }
   view.subgroups[0].members = view.subgroups[0].senders = view.members;
   return view;
@@ -36,6 +37,7 @@ inline NodeId node_at(fabric::PeerId peer) { return NodeId(static_cast<std::uint
 struct Desk {
   Desk() {
     REQUIRE(log::set_levels("off").ok());
+    view.roster.nodes = roster;
     REQUIRE(links.start());
   }
   /// Everything that follows from what the fabric has to tell.
@@ -71,7 +73,7 @@ struct Desk {
     for (std::uint32_t i = 0; i < 4; ++i) addresses[i].node = NodeId(i);
     return addresses;
   }();
-  Founding founding{{NodeId(0), 100}, {}, {}};
+  Founding founding{{NodeId(0), 100}, std::vector<NodeId>(), {}};
   View view = view_of(5, {{NodeId(0), 100}, {NodeId(1), 101}, {NodeId(2), 102}});
   Links links{{NodeId(0), 100}, roster, group, shapes, fabric, founding};
 };

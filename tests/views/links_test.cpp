@@ -24,9 +24,9 @@ TEST_CASE("a process asks for all of the roster, greets who comes, and knows who
   CHECK(desk.hear().empty());
   REQUIRE(desk.sent_to<Hello>(11).size() == 1);
   CHECK(desk.sent_to<Hello>(11)[0].fresh);
-  REQUIRE(desk.links.met().size() == 1);
-  CHECK(desk.links.met()[0].fresh);
-  CHECK(desk.links.missing(std::vector{NodeId(0), NodeId(1), NodeId(2)}) == std::vector{NodeId(2)});
+  REQUIRE(desk.links.peers().met().size() == 1);
+  CHECK(desk.links.peers().met()[0].fresh);
+  CHECK(desk.links.peers().missing(std::vector{NodeId(0), NodeId(1), NodeId(2)}) == std::vector{NodeId(2)});
 }
 
 TEST_CASE("a hello that was recorded is worth nothing on a later connection, and only one of this connection is a peer's") {
@@ -64,8 +64,95 @@ TEST_CASE("a pending connection outranks the present one by a hello of its own a
   CHECK(desk.links.members()[0].id == fabric::PeerId(31));
 }
 
+TEST_CASE("a process that looks for a group hears also whom its file does not name, and asks nobody for that") {
+  Desk desk;
+  const std::size_t asked = desk.fabric.asked.size();
+  desk.meet(19, 9, 109, false, ViewId(3));
+  CHECK(desk.hear().empty());
+  REQUIRE(desk.links.peers().met().size() == 1);
+  CHECK(desk.links.peers().met()[0].who == Join{NodeId(9), 109});
+  CHECK(desk.links.peers().nodes().size() == 3);
+  desk.fabric.loses(19);
+  desk.hear();
+  CHECK(desk.links.peers().met().empty());
+  CHECK(desk.fabric.asked.size() == asked);
+  for (std::uint32_t node = 10; node < 600; ++node) desk.fabric.connected(10 * node, node);  // not so many at once
+  std::size_t turned_away = 0;
+  for (const LinkEvent& event : desk.hear()) turned_away += std::holds_alternative<LinkTurnedAway>(event) ? 1 : 0;
+  CHECK(turned_away > 300);
+}
+
+TEST_CASE("a node that may call is heard before it is in the roster, and asked for a connection only then") {
+  Desk desk;
+  desk.links.begin_view(desk.view);
+  Roster next{1, desk.roster};
+  next.nodes.push_back({NodeId(9), "i:1"});
+  desk.links.expect(next);
+  const std::size_t asked = desk.fabric.asked.size();
+  CHECK(desk.links.peers().nodes().size() == 3);
+  desk.meet(19, 9, 109);
+  CHECK(desk.hear().empty());
+  CHECK(desk.links.candidates() == std::vector{Candidate{{NodeId(9), 109}, RankSet(0b001, 0)}});
+  next.nodes.push_back({NodeId(8), "h:1"});
+  desk.links.set_roster(next);
+  CHECK(desk.links.peers().nodes().size() == 5);
+  CHECK(std::vector(desk.fabric.asked.begin() + static_cast<std::ptrdiff_t>(asked), desk.fabric.asked.end()) ==
+        std::vector{NodeId(8)});
+  CHECK(desk.sent_to<RosterNotice>(19).back().roster == next);
+}
+
+TEST_CASE("a node that is struck from the roster is refused, and a member of the view not before its connection is over") {
+  Desk desk;
+  desk.links.begin_view(desk.view);
+  desk.meet(11, 1, 101, false, ViewId(5));
+  desk.meet(13, 3, 103);
+  desk.hear();
+  const Roster without{1, {{NodeId(0), {}}, {NodeId(2), {}}}};
+  desk.links.set_roster(without);
+  desk.hear();
+  CHECK(desk.sent_to<Refusal>(13).size() == 1);
+  CHECK(desk.ended(13));
+  CHECK(desk.sent_to<Refusal>(11).empty());
+  CHECK_FALSE(desk.ended(11));
+  const std::size_t asked = desk.fabric.asked.size();
+  desk.fabric.loses(11);
+  desk.hear();
+  CHECK(desk.fabric.asked.size() == asked);
+  desk.fabric.connected(21, 1);
+  CHECK(only<LinkTurnedAway>(desk.hear()).node == NodeId(1));
+  desk.links.set_roster({2, desk.roster});
+  desk.meet(31, 1, 201);
+  CHECK_FALSE(desk.hear().empty());
+  CHECK(desk.sent_to<Hello>(31).size() == 1);
+}
+
+TEST_CASE("a node that moves is asked for where it is, if it is not here") {
+  Desk desk;
+  desk.links.begin_view(desk.view);
+  desk.meet(11, 1, 101, false, ViewId(5));
+  desk.hear();
+  desk.fabric.asked.clear();
+  Roster moved{1, desk.roster};
+  moved.nodes[1].endpoint = "b:2";
+  moved.nodes[2].endpoint = "c:2";
+  desk.links.set_roster(moved);
+  CHECK(desk.fabric.asked == std::vector{NodeId(2)});
+  desk.fabric.loses(11);
+  desk.hear();
+  CHECK(desk.fabric.asked == std::vector{NodeId(2), NodeId(1)});
+}
+
+TEST_CASE("a process that is in no view speaks for no roster") {
+  Desk desk;
+  desk.meet(13, 3, 103);
+  desk.hear();
+  desk.fabric.says(13, encode(RosterNotice{{5, desk.roster}}));
+  CHECK(std::holds_alternative<LinkRefused>(desk.hear().front()));
+}
+
 TEST_CASE("a node that no roster has is turned away") {
   Desk desk;
+  desk.links.begin_view(desk.view);
   desk.fabric.connected(19, 9);
   CHECK(only<LinkTurnedAway>(desk.hear()).node == NodeId(9));
   CHECK(desk.sent_to<Refusal>(19).size() == 1);
@@ -195,11 +282,11 @@ TEST_CASE("a pending connection waits for the end of the present one, and what i
   desk.meet(11, 1, 101);
   desk.meet(21, 1, 201);
   CHECK(desk.hear().empty());
-  CHECK(desk.links.met()[0].who == Join{NodeId(1), 101});
+  CHECK(desk.links.peers().met()[0].who == Join{NodeId(1), 101});
   desk.fabric.asked.clear();
   desk.fabric.loses(11);
   only<LinkOver>(desk.hear());
-  CHECK(desk.links.met()[0].who == Join{NodeId(1), 201});
+  CHECK(desk.links.peers().met()[0].who == Join{NodeId(1), 201});
   CHECK(desk.fabric.asked.empty());
 }
 
@@ -208,15 +295,15 @@ TEST_CASE("a pending connection that speaks takes the place of one that is silen
   desk.fabric.connected(11, 1);
   desk.meet(21, 1, 201);
   CHECK(desk.hear().empty());
-  REQUIRE(desk.links.met().size() == 1);
-  CHECK(desk.links.met()[0].who == Join{NodeId(1), 201});
+  REQUIRE(desk.links.peers().met().size() == 1);
+  CHECK(desk.links.peers().met()[0].who == Join{NodeId(1), 201});
   CHECK_FALSE(desk.ended(11));  // it is the pending one now
   desk.fabric.says(11, encode(group, Hello{NodeId(1), 101, true, ViewId(0)}, NodeId(0), {}));
   CHECK(desk.hear().empty());
-  CHECK(desk.links.met()[0].who == Join{NodeId(1), 201});
+  CHECK(desk.links.peers().met()[0].who == Join{NodeId(1), 201});
   desk.fabric.loses(21);
   only<LinkOver>(desk.hear());
-  CHECK(desk.links.met()[0].who == Join{NodeId(1), 101});
+  CHECK(desk.links.peers().met()[0].who == Join{NodeId(1), 101});
 }
 
 TEST_CASE("a pending connection of the start that is in the view ends that of an earlier one") {
@@ -232,7 +319,7 @@ TEST_CASE("a pending connection of the start that is in the view ends that of an
   CHECK(desk.ended(11));
   desk.meet(31, 1, 98);
   CHECK(desk.hear().empty());
-  CHECK(desk.links.connection_of(NodeId(1))->id == fabric::PeerId(21));
+  CHECK(desk.links.peers().connection_of(NodeId(1))->id == fabric::PeerId(21));
 }
 
 TEST_CASE("of a node's pending connections the oldest goes when there are five, and a lost one is forgotten") {
@@ -246,7 +333,7 @@ TEST_CASE("of a node's pending connections the oldest goes when there are five, 
   only<LinkOver>(desk.hear());
   desk.fabric.says(24, encode(group, Hello{NodeId(1), 102, true, ViewId(0)}, NodeId(0), {}));
   CHECK(desk.hear().empty());
-  CHECK(desk.links.met()[0].who == Join{NodeId(1), 102});
+  CHECK(desk.links.peers().met()[0].who == Join{NodeId(1), 102});
 }
 
 TEST_CASE("a message in parts is heard whole, on a pending connection too") {

@@ -29,6 +29,10 @@ std::optional<Message> read(const std::vector<std::byte>& bytes) { return decode
 
 Hello hello() { return {NodeId(7), 99, false, ViewId(5)}; }
 
+Roster roster() {
+  return {2, {{NodeId(4), "10.0.0.4:7400"}, {NodeId(1), ""}, {NodeId(9), "b:2"}, {NodeId(11), "[fd00::1]:7"}}};
+}
+
 ViewNotice notice() {
   ViewNotice notice;
   notice.view.id = ViewId(3);
@@ -40,6 +44,7 @@ ViewNotice notice() {
   notice.view.subgroups[1].inadequate = "needs 4 members";
   notice.loaded = {RankSet(2, 0), RankSet()};
   notice.state_lost = {SubgroupId(1)};
+  notice.view.roster = roster();
   return notice;
 }
 
@@ -67,7 +72,7 @@ TEST_CASE("a difference is named, with what to do about it") {
   CHECK_FALSE(digest.fix().empty());
   auto other_version = encode(ours, hello(), NodeId(), {});
   other_version[4] = std::byte{200};
-  CHECK(difference(other_version).message().find("protocol versions differ: 9 and 200") != std::string::npos);
+  CHECK(difference(other_version).message().find("protocol versions differ: 10 and 200") != std::string::npos);
 }
 
 TEST_CASE("a hello is taken from its sender alone, by whom it is for, on the connection that it was said on") {
@@ -117,6 +122,50 @@ TEST_CASE("candidates travel, or none; each node once, as some incarnation") {
   CHECK_FALSE(read(encode(LinkedCandidates{crowd})));
 }
 
+TEST_CASE("a roster travels with its edition, in a proposal, a notice and a view, and each node is in it once") {
+  const auto proposal = read(encode(RosterProposal{ViewId(3), roster()}));
+  REQUIRE((proposal && std::holds_alternative<RosterProposal>(*proposal)));
+  CHECK(std::get<RosterProposal>(*proposal).view == ViewId(3));
+  CHECK(std::get<RosterProposal>(*proposal).roster == roster());
+  const auto told = read(encode(RosterNotice{roster()}));
+  REQUIRE((told && std::holds_alternative<RosterNotice>(*told)));
+  CHECK(std::get<RosterNotice>(*told).roster == roster());
+  Roster twice = roster();
+  twice.nodes.push_back(twice.nodes.front());
+  CHECK_FALSE(read(encode(RosterNotice{twice})));
+  CHECK_FALSE(read(encode(RosterNotice{})));
+  CHECK_FALSE(read(encode(RosterProposal{ViewId(3), {}})));
+  Roster ugly = roster();
+  ugly.nodes[2].endpoint = "b\n:2";
+  CHECK_FALSE(read(encode(RosterNotice{ugly})));
+  Roster crowd;
+  for (std::uint32_t i = 0; i <= roster_count_max; ++i) crowd.nodes.push_back({NodeId(i), ""});
+  CHECK_FALSE(read(encode(RosterNotice{crowd})));
+  crowd.nodes.pop_back();
+  CHECK(read(encode(RosterNotice{crowd})));
+}
+
+TEST_CASE("a view whose roster lacks one of its members is none") {
+  ViewNotice without = notice();
+  without.view.roster.nodes.erase(without.view.roster.nodes.begin() + 1);
+  CHECK_FALSE(read(encode(without)));
+  without.view.roster = {};
+  CHECK_FALSE(read(encode(without)));
+}
+
+TEST_CASE("wishes for another roster travel, each of a kind that there is") {
+  const RosterRequest wishes{{{RosterChange::Kind::add, NodeId(7), "c:70"},
+                              {RosterChange::Kind::remove, NodeId(1), ""},
+                              {RosterChange::Kind::move, NodeId(4), "d:9"}}};
+  const auto message = read(encode(wishes));
+  REQUIRE((message && std::holds_alternative<RosterRequest>(*message)));
+  CHECK(std::get<RosterRequest>(*message).changes == wishes.changes);
+  auto other_kind = encode(wishes);
+  other_kind[24] = std::byte{3};
+  CHECK_FALSE(read(other_kind));
+  CHECK_FALSE(read(encode(RosterRequest{})));
+}
+
 TEST_CASE("a member that concludes a view says which, and in which of the group's subgroups it is at work") {
   const auto message = read(encode(Concluding{ViewId(3), SubgroupId(1)}));
   REQUIRE((message && std::holds_alternative<Concluding>(*message)));
@@ -137,6 +186,7 @@ TEST_CASE("a view travels with members, incarnations, subgroups and who has thei
   CHECK(got.view.subgroups[1].inadequate == "needs 4 members");
   CHECK(got.loaded == notice().loaded);
   CHECK(got.state_lost == notice().state_lost);
+  CHECK(got.view.roster == roster());
 }
 
 TEST_CASE("an impossible view is none") {
@@ -206,7 +256,9 @@ TEST_CASE("a piece of a state travels with a digest and within its bounds") {
 TEST_CASE("anything else is no message, whatever its length") {
   for (const auto& whole : {encode(ours, hello(), NodeId(), {}), encode(notice()), encode(RowNotice{ViewId(1)}),
                             encode(BulkNotice{ViewId(1), SubgroupId(1)}), encode(RingNotice{ViewId(1), SubgroupId(1)}),
-                            encode(Settled{ViewId(1)}),
+                            encode(Settled{ViewId(1)}), encode(RosterHeld{ViewId(1), {{3, 4}}}),
+                            encode(RosterNotice{roster()}), encode(RosterProposal{ViewId(1), roster()}),
+                            encode(RosterRequest{{{RosterChange::Kind::add, NodeId(7), "c:70"}}}),
                             encode(StateAck{ViewId(1), SubgroupId(0), 9})}) {
     REQUIRE(read(whole));
     for (std::size_t length = 0; length < whole.size(); ++length) {

@@ -30,7 +30,7 @@ struct OneOfFive final : Counts {
   explicit OneOfFive(std::uint32_t rank, RankSet newcomers = {})
       : own(sst::RowLayout(view, NodeId(rank)).bytes()),
         table(view, NodeId(rank), own),
-        change(view, loaded, table, *this, true, newcomers) {
+        change(view, loaded, table, *this, rosters, true, newcomers) {
     REQUIRE(log::set_levels("off").ok());
     for (std::uint32_t i = 0; i < 5; ++i) {
       rows[i].resize(table.layout(Rank(i)).bytes());
@@ -78,6 +78,7 @@ struct OneOfFive final : Counts {
   std::vector<std::byte> own;
   std::vector<std::byte> rows[5];
   sst::Table table;
+  RosterAgreement rosters{view, table.self()};
   ViewChange change;
 };
 
@@ -315,6 +316,48 @@ TEST_CASE("impossible words about the view are an end to their writer") {
   }
   member.step();
   CHECK(member.told() == 0b00010);
+}
+
+TEST_CASE("a leader ends the view for a roster when all who stay hold it, and takes in whom it brings") {
+  OneOfFive leader(0);
+  for (std::uint32_t i = 0; i < 5; ++i) leader.view.roster.nodes.push_back({NodeId(i), ""});
+  const RosterChange change{RosterChange::Kind::add, NodeId(7), "d:1"};
+  leader.rosters.request(std::span(&change, 1));
+  const std::vector<Candidate> candidates{{{NodeId(7), 5}, RankSet::first(5)}};
+  const auto step = [&] { (void)leader.change.step(candidates, true, {}); };
+  step();
+  CHECK(leader.change.state() == ViewChange::State::steady);  // node 7 may not be in the group
+  const Roster proposal = leader.rosters.propose().value();
+  for (std::uint32_t i = 1; i < 4; ++i) leader.rosters.on_held(Rank(i), proposal.digest());
+  step();
+  CHECK(leader.change.state() == ViewChange::State::steady);
+  leader.rosters.on_held(Rank(4), proposal.digest());
+  leader.step_wedged(3, candidates);
+  CHECK(leader.proposal().roster == proposal.digest());
+  CHECK(leader.proposed() == std::vector<Join>{{NodeId(7), 5}});
+}
+
+TEST_CASE("a follower accepts no decree that names a roster which it does not hold") {
+  OneOfFive member(1);
+  for (std::uint32_t i = 0; i < 5; ++i) member.view.roster.nodes.push_back({NodeId(i), ""});
+  Roster next = member.view.roster;
+  ++next.edition;
+  next.nodes.push_back({NodeId(7), "d:1"});
+  Decree decree;
+  decree.loaded = {RankSet::first(5)};
+  decree.trim = {std::vector<std::uint64_t>(5)};
+  decree.roster = next.digest();
+  SECTION("not held") {}
+  SECTION("held") { REQUIRE(member.rosters.hold(Rank(0), next)); }
+  const bool held = member.rosters.held(next.digest()) != nullptr;
+  const std::vector<std::uint64_t> words = encode(decree, member.view);
+  constexpr std::uint64_t ballot = 1;
+  std::memcpy(member.rows[0].data() + member.table.layout(Rank(0)).decree(), words.data(), words.size() * sizeof words[0]);
+  std::memcpy(member.rows[0].data() + member.table.layout(Rank(0)).accepted(), &ballot, sizeof ballot);
+  member.wedges(0);
+  for (int i = 0; i < 3; ++i) member.step();
+  CHECK((member.change.state() == ViewChange::State::accepted) == held);
+  CHECK(member.change.suspected().contains(Rank(0)) == !held);
 }
 
 }  // namespace spindrift::views

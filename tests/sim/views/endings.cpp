@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::uint32_t ranks_max = 256;  // in a key of `Ending::ends`
 constexpr std::size_t failed_at = 2;      // words of the decree: digest, view, failed (2), …
-constexpr std::size_t head_words = 8;
+constexpr std::size_t head_words = 10;
 constexpr std::size_t loaded_words = 2;
 
 std::vector<std::uint64_t> decree_in(const RowBook& book) {

@@ -29,6 +29,7 @@ Fleet::Fleet(Plan plan)
         on_news(process);
       }),
       tables_(scheduler_, plan_, report_, [this](std::uint32_t process) { on_news(process); }),
+      rosters_(plan_, report_),
       layout_(layout_of(plan_.subgroups)) {
   history_.set_suspects([this](ViewId view, std::uint32_t process) {
     const RowBook* const book = rows_.book(view, process);
@@ -145,7 +146,8 @@ void Fleet::launch(Process& process) {
   views::MemberOptions options;
   options.self = NodeId(process.node_);
   options.incarnation = process.incarnation_;
-  for (std::uint32_t i = 0; i < plan_.nodes.size(); ++i) options.roster.push_back({NodeId(i), {}});
+  options.roster = rosters_.file_of(process.node_);
+  rosters_.on_start(process.index_, process.node_, running_rosters());
   // Founders are named at the first start. If they are not everybody, a second start must not found a second group.
   const bool restarted = std::any_of(processes_.begin(), processes_.end(), [&](const auto& other) {
     return other->node_ == process.node_ && other.get() != &process;
@@ -165,7 +167,7 @@ void Fleet::launch(Process& process) {
   options.partition_safety = plan_.partition_safety;
   if (process.index_ < plan_.nodes.size()) options.lagging_after = Duration(plan_.nodes[process.node_].lagging_after);
   SimFabric& endpoint = network_.endpoint(process.index_);
-  if (auto listening = endpoint.listen({NodeId(process.node_), {}}); !listening) {
+  if (auto listening = endpoint.listen({NodeId(process.node_), rosters_.endpoint_of(process.node_)}); !listening) {
     return report_.violate("L1", listening.error().to_string());
   }
   process.member_ = std::make_unique<views::Member>(std::move(options), endpoint, process, process.counters_);

@@ -18,6 +18,7 @@
 #include "objects.hpp"
 #include "plan.hpp"
 #include "process.hpp"
+#include "rosters.hpp"
 #include "rows.hpp"
 #include "senders.hpp"
 #include "table_users.hpp"
@@ -78,6 +79,8 @@ class Fleet final : public Handler, public NetworkListener {
   [[nodiscard]] Rows& rows() noexcept { return rows_; }
   [[nodiscard]] Objects& objects() noexcept { return objects_; }
   [[nodiscard]] TableUsers& tables() noexcept { return tables_; }
+  [[nodiscard]] Rosters& rosters() noexcept { return rosters_; }
+  [[nodiscard]] std::vector<const Roster*> running_rosters() const;
   [[nodiscard]] Network& network() noexcept { return network_; }
 
   void on_event(EventKind kind, std::uint32_t which) override;
@@ -129,6 +132,8 @@ class Fleet final : public Handler, public NetworkListener {
   void start_apart(const Action& action);
   void keep_apart(Process& process);
   void part(std::uint32_t node, std::uint32_t other, std::optional<Ticks> breaks);
+  void want(const Action& action);
+  void blame_misplaced(const View& view);
   void note_crash_in_change(const Process& process);
   void note_view(Process& process, const views::NewView& news);
   void check_awake(const Process& process, const views::Member::Step& step);
@@ -150,6 +155,7 @@ class Fleet final : public Handler, public NetworkListener {
   void check_prompt(const Process& process, Ticks since);
   [[nodiscard]] bool waits_for_the_dead(const Process& process) const;
   [[nodiscard]] std::optional<Unsettled> unsettled();
+  [[nodiscard]] std::optional<Unsettled> unsettled_looking(const Process& process);
   [[nodiscard]] std::vector<std::uint32_t> core();
   [[nodiscard]] bool group_lives();
   [[nodiscard]] bool founders_complete();
@@ -172,6 +178,7 @@ class Fleet final : public Handler, public NetworkListener {
   Rows rows_;
   Senders senders_;
   TableUsers tables_;
+  Rosters rosters_;
   LayoutFunction layout_;
   std::vector<std::unique_ptr<Process>> processes_;
   Tamper tamper_;

@@ -88,7 +88,48 @@ void Fleet::act(const Action& action) {
       if (!runs) return;
       stop_member(*process, "told to stop");
       return after_step(*process);
+    case Action::Kind::move:
+    case Action::Kind::add:
+    case Action::Kind::remove: return want(action);
   }
+}
+
+// The rosters of the views in which processes run.
+std::vector<const Roster*> Fleet::running_rosters() const {
+  std::vector<const Roster*> rosters;
+  for (const auto& process : processes_) {
+    const views::Epoch* const epoch = process->running_ && process->member_ ? process->member_->epoch() : nullptr;
+    if (epoch != nullptr) rosters.push_back(&epoch->view().roster);
+  }
+  return rosters;
+}
+
+// Two newcomers that listen elsewhere than the roster says do not find each other.
+void Fleet::blame_misplaced(const View& view) {
+  for (const std::uint64_t incarnation : view.incarnations) {
+    const auto process = history_.process_of(incarnation);
+    if (!process) continue;
+    const NodeAddress* const known = view.roster.find(NodeId(processes_[*process]->node_));
+    if (known != nullptr && known->endpoint != network_.endpoint(*process).listens_at()) history_.blame(*process);
+  }
+}
+
+// A change that is impossible is wanted by nobody.
+void Fleet::want(const Action& action) {
+  Process* const process = newest(action.node);
+  if (process == nullptr || !process->running_ || process->frozen_ || process->state_ != MemberState::active) return;
+  const bool add = action.kind == Action::Kind::add;
+  const bool remove = action.kind == Action::Kind::remove;
+  const bool move = action.kind == Action::Kind::move;
+  const std::string there = move ? Rosters::endpoint_at(action.count) : rosters_.endpoint_of(action.other);
+  const RosterChange change{add      ? RosterChange::Kind::add
+                            : remove ? RosterChange::Kind::remove
+                                     : RosterChange::Kind::move,
+                            NodeId(action.other), remove ? std::string() : there};
+  if (!rosters_.on_wish(process->index_, change, process->member_->epoch()->view().roster)) return;
+  if (move) rosters_.relocate(action.other, action.count);
+  process->member_->change_roster({change});
+  on_news(process->index_);
 }
 
 // A process starts without a link with one other node, or loses it in its first view. If that other one is a member by then,
@@ -336,8 +377,8 @@ void Fleet::note_failure(const Process& process) {
   if (plan_.nodes[process.node_].imposter) return report_.hit(Probe::imposter_refused);
   const bool imposters =
       std::any_of(plan_.nodes.begin(), plan_.nodes.end(), [](const NodePlan& node) { return node.imposter; });
-  // J5 refuses strangers; a process that agrees and was in no view is no stranger.
-  if (!imposters && !history_.was_in_a_view(process.index_)) {
+  // J5 refuses strangers; a process that agrees, is in the roster and was in no view is no stranger.
+  if (!imposters && !rosters_.unlisted(process.index_) && !history_.was_in_a_view(process.index_)) {
     report_.violate("L6", "node " + std::to_string(process.node_) + " was turned away: " + error.to_string());
   }
 }

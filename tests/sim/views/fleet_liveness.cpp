@@ -118,7 +118,23 @@ bool Fleet::waits_for_the_dead(const Process& process) const {
   return false;
 }
 
-// L1, L6, V5: everybody is in the newest view, or has ended, or waits for a group that does not exist.
+std::optional<Fleet::Unsettled> Fleet::unsettled_looking(const Process& process) {
+  const std::string name = "node " + std::to_string(process.node_);
+  const View* const newest = history_.newest_view();
+  if (process.member_->leave_requested()) return Unsettled{.what = name + " wants to leave and does not"};
+  const auto endpoint_of = [&](NodeId node) -> std::optional<std::string> {
+    const Process* const member = this->newest(node.value());
+    if (member == nullptr || !member->running_ || member->frozen_) return std::nullopt;
+    return network_.endpoint(member->index_).listens_at();
+  };
+  const bool owed = newest != nullptr && !plan_.nodes[process.node_].imposter &&
+                    rosters_.finds(process.index_, *newest, endpoint_of);
+  if (owed && !core().empty()) return Unsettled{"L6", name + " is not taken in"};
+  if (newest == nullptr && founders_complete()) return Unsettled{.what = name + " waits for a group that could begin"};
+  return std::nullopt;
+}
+
+// L1, L6, V5, V18: everybody is in the newest view, or has ended, or waits for a group that does not exist.
 std::optional<Fleet::Unsettled> Fleet::unsettled() {
   const std::vector<std::uint32_t> members = core();
   const View* const newest = history_.newest_view();
@@ -129,11 +145,10 @@ std::optional<Fleet::Unsettled> Fleet::unsettled() {
       case MemberState::active:
         if (history_.view_of(process->index_) != newest->id) return Unsettled{.what = name + " is in an old view"};
         if (process->member_->leave_requested()) return Unsettled{.what = name + " wants to leave and does not"};
+        if (const auto wish = rosters_.open_wish(process->index_)) return Unsettled{"V18", name + " " + *wish};
         break;
       case MemberState::looking:
-        if (process->member_->leave_requested()) return Unsettled{.what = name + " wants to leave and does not"};
-        if (!members.empty() && !plan_.nodes[process->node_].imposter) return Unsettled{"L6", name + " is not taken in"};
-        if (newest == nullptr && founders_complete()) return Unsettled{.what = name + " waits for a group that could begin"};
+        if (const auto found = unsettled_looking(*process)) return found;
         break;
       case MemberState::installing:
       case MemberState::changing:
@@ -175,6 +190,9 @@ bool Fleet::founders_complete() {
       return process->running_ && (process->frozen_ || process->state_ != MemberState::looking);
     });
   }
+  // Two that have moved do not find each other by their files.
+  const auto moved = [&](std::uint32_t node) { return !rosters_.endpoint_of(node).empty(); };
+  if (std::count_if(plan_.founders.begin(), plan_.founders.end(), moved) > 1) return false;
   return std::all_of(plan_.founders.begin(), plan_.founders.end(), [&](std::uint32_t node) {
     const Process* const process = newest(node);
     if (process != nullptr && !process->founds_) return false;

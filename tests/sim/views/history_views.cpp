@@ -17,7 +17,7 @@ bool same(const SubgroupView& a, const SubgroupView& b) {
 }
 
 bool same(const View& a, const View& b) {
-  return a.members == b.members && a.incarnations == b.incarnations &&
+  return a.members == b.members && a.incarnations == b.incarnations && a.roster == b.roster &&
          std::equal(a.subgroups.begin(), a.subgroups.end(), b.subgroups.begin(), b.subgroups.end(),
                     [](const SubgroupView& x, const SubgroupView& y) { return same(x, y); });
 }
@@ -71,7 +71,8 @@ void History::check_view(std::uint32_t index, const View& view) {
     processes_[*other].listed = true;
   }
   // A newcomer may die while the view changes for it; not again and again.
-  const bool idle = before != nullptr && before->members == view.members && before->incarnations == view.incarnations;
+  const bool idle = before != nullptr && before->members == view.members && before->incarnations == view.incarnations &&
+                    before->roster == view.roster;
   idle_changes_ = idle ? idle_changes_ + 1 : 0;
   if (idle_changes_ == idle_changes_max) violate("V6", index, "views change and change nothing, up to " + name_of(view));
 }

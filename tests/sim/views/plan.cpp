@@ -408,6 +408,7 @@ Plan Plan::of(std::uint64_t seed) {
   draw_broken_links(seed, plan);
   draw_founding(seed, plan);
   draw_tables(seed, plan);
+  draw_rosters(seed, plan);
   std::stable_sort(plan.actions.begin(), plan.actions.end(), [](const Action& a, const Action& b) { return a.at < b.at; });
   return plan;
 }

@@ -39,6 +39,7 @@ struct NodePlan {
   std::uint64_t throws_after = 0;  ///< the first process's application throws in this upcall; 0: never
   Ticks lagging_after = 0;         ///< the first process ends when a message waits so long for its application; 0: never
   bool imposter = false;           ///< its config differs
+  bool listed = true;              ///< in the roster with which the group begins
   Ticks lingers_ns_max = 1;        ///< from the end of its member to the end of the process
 };
 
@@ -88,6 +89,9 @@ struct Action {
     send,             ///< `count` messages from `node` to subgroup `other`, each built for up to `ticks`
     refuse,           ///< the application of `node` takes no messages for `ticks`
     stop,             ///< the process of `node` stops itself: its application failed
+    add,              ///< the process of `node` wants `other` in the roster, where that listens
+    remove,           ///< likewise, out of it
+    move,             ///< likewise, at the place `count`, where later processes of `other` then listen
   };
   Ticks at = 0;
   Kind kind = Kind::start;
@@ -138,6 +142,8 @@ struct Plan {
 [[nodiscard]] std::string to_string(const Action& action);
 /// Tables of the program's own, in some plans.
 void draw_tables(std::uint64_t seed, Plan& plan);
+/// Changes of the roster, in some plans.
+void draw_rosters(std::uint64_t seed, Plan& plan);
 /// Which nodes are in which subgroup.
 [[nodiscard]] LayoutFunction layout_of(const std::vector<SubgroupPlan>& subgroups);
 

@@ -35,6 +35,9 @@ std::string to_string(const Action& action) {
              (action.large ? " large" : "") + (action.ticks > 0 ? " built " + std::to_string(action.ticks) + "ns" : "");
     case Action::Kind::refuse: return text + "refuse " + node + " " + std::to_string(action.ticks) + "ns";
     case Action::Kind::stop: return text + "stop " + node;
+    case Action::Kind::add: return text + "add " + pair;
+    case Action::Kind::remove: return text + "remove " + pair;
+    case Action::Kind::move: return text + "move " + pair + " to place " + std::to_string(action.count);
   }
   return text;
 }
@@ -60,7 +63,7 @@ std::string Plan::describe() const {
             std::to_string(node.late_ns_max) +
             (node.throws_after > 0 ? ", throws after " + std::to_string(node.throws_after) : "") +
             (node.lagging_after > 0 ? ", lagging after " + std::to_string(node.lagging_after) : "") +
-            (node.imposter ? ", imposter" : "");
+            (node.imposter ? ", imposter" : "") + (node.listed ? "" : ", not listed");
   }
   for (const SubgroupPlan& subgroup : subgroups) {
     text += "\n  " + subgroup.name + (subgroup.mode == DeliveryMode::ordered ? " ordered" : " unordered") + ", ring " +

@@ -187,6 +187,8 @@ void Process::on_view(const views::NewView& news) {
   const bool first = fleet_.history_.view(view.id) == nullptr;
   fleet_.history_.on_view(index_, {view, news.joined, news.left, news.failed, news.state_lost}, loading);
   if (fleet_.history_.generation() != generation) fleet_.rows_.forget();
+  fleet_.rosters_.on_view(index_, view, before);
+  fleet_.blame_misplaced(view);
   if (first && before != nullptr && fleet_.plan_.partition_safety && !fleet_.report_.failed())
     fleet_.rows_.check_quorum(*before);
   fleet_.note_view(*this, news);

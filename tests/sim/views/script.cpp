@@ -134,6 +134,11 @@ class Player {
       busy.busy_ns_max = ticks_of(word(words, 2));
     } else if (words[0] == "lagging") {  // lagging NODE TIME
       plan_.nodes.at(node(word(words, 1))).lagging_after = ticks_of(word(words, 2));
+    } else if (words[0] == "unlisted") {  // unlisted A,B
+      for (const std::uint32_t other : nodes_of(word(words, 1))) {
+        plan_.nodes.at(other).listed = false;
+        std::erase(plan_.founders, other);
+      }
     } else if (words[0] == "states") {
       plan_.nodes.at(node(word(words, 1))).state_ns_max = ticks_of(word(words, 2));
     } else if (words[0] == "state") {
@@ -233,9 +238,17 @@ class Player {
       action.kind = Action::Kind::send;
     else if (what == "refuse")
       action.kind = Action::Kind::refuse;
+    else if (what == "add")
+      action.kind = Action::Kind::add;
+    else if (what == "remove")
+      action.kind = Action::Kind::remove;
+    else if (what == "move")
+      action.kind = Action::Kind::move;
     else
       throw BadLine("unknown: " + what);
     if (what == "pause" || what == "work" || what == "starve" || what == "refuse") action.ticks = ticks_of(word(words, 4));
+    if (what == "add" || what == "remove" || what == "move") action.other = node(word(words, 4));
+    if (what == "move") action.count = number_of(word(words, 5));
     if (what == "send") {
       action.other = subgroup(word(words, 4));
       action.count = number_of(word(words, 5));

@@ -80,6 +80,7 @@ void TableChecks::on_come(std::uint32_t process, std::uint32_t table, std::uint6
 // T5: a newcomer begins with no round that was over for somebody when that one came into the newcomer's first view.
 void TableChecks::check_first_round(std::uint32_t process, std::uint32_t table, std::uint64_t round) {
   for (const std::uint32_t other : views_[process]) {
+    if (ended_.contains(other)) continue;  // it may have gone before the newcomer saw its row
     const Owner& owner = owners_[{other, table}];
     const auto passed = owner.passed_by.find(first_views_[process]);
     if (passed == owner.passed_by.end() || passed->second < round) continue;

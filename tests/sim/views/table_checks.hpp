@@ -45,6 +45,9 @@ class TableChecks {
   /// Some process's last value that another one does not see; nothing: none.
   [[nodiscard]] std::optional<std::string> unseen(const std::vector<std::uint32_t>& core);
 
+  /// This process's rows may not be seen any more by who has not seen them yet.
+  void on_end(std::uint32_t process) { ended_.insert(process); }
+
  private:
   using Row = std::pair<std::uint32_t, std::uint32_t>;  ///< of that process in that table
   struct Owner {
@@ -64,6 +67,7 @@ class TableChecks {
   Report& report_;
   std::map<std::uint32_t, std::vector<std::uint32_t>> views_;
   std::map<std::uint32_t, ViewId> first_views_;
+  std::set<std::uint32_t> ended_;
   std::map<Row, Owner> owners_;
   std::set<Row> made_;
   std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, std::uint64_t> seen_;  ///< reader, owner, table: number

@@ -58,7 +58,9 @@ void TableUsers::begin(std::uint32_t process, std::uint32_t node) {
 }
 
 void TableUsers::end(std::uint32_t process) {
-  if (!plan_.tables.empty()) users_[process]->gone = true;
+  if (plan_.tables.empty()) return;
+  users_[process]->gone = true;
+  checks_.on_end(process);
 }
 
 void TableUsers::on_state(std::uint32_t process, MemberState state, const std::optional<Error>& failure) {
@@ -192,7 +194,9 @@ void TableUsers::finish(const std::vector<std::uint32_t>& core) {
 std::optional<TableUsers::Unfinished> TableUsers::unfinished(const std::vector<std::uint32_t>& core) {
   for (const Use& use : uses_) {
     if (std::find(core.begin(), core.end(), use.process) == core.end()) continue;
-    if (use.core != nullptr && use.sets_left == 0 && use.round >= use.last_round && !use.waits) continue;
+    // One that comes when the others have had their last round waits in vain.
+    const bool too_late = plan_.tables[use.table].rounds > 0 && use.last_round == 0;
+    if (use.core != nullptr && use.sets_left == 0 && (too_late || (use.round >= use.last_round && !use.waits))) continue;
     return Unfinished{"T5", "process " + std::to_string(use.process) + " waits for round " + std::to_string(use.round) +
                                 " of the barrier of table " + std::to_string(use.table)};
   }

@@ -54,7 +54,8 @@ class Actor final : public views::Counts {
         row_(layout_.bytes()),
         known_(layout_.bytes()),
         table_(view, view.members[rank], row_),
-        change_(view, loaded, table_, *this, true, newcomers) {
+        rosters_(view, table_.self()),
+        change_(view, loaded, table_, *this, rosters_, true, newcomers) {
     for (std::uint32_t i = 0; i < view.members.size(); ++i) {
       copies_.emplace_back(sst::RowLayout(view, view.members[i]).bytes());
       if (i != rank) table_.attach_mapped(Rank(i), copies_.back());
@@ -122,6 +123,7 @@ class Actor final : public views::Counts {
   std::array<std::uint64_t, 2> received_{};
   std::vector<std::uint64_t> stored_;
   sst::Table table_;
+  views::RosterAgreement rosters_;
   ViewChange change_;
 };
 

@@ -1,0 +1,54 @@
+// Drawing changes of the roster.
+#include <algorithm>
+
+#include "../random.hpp"
+#include "plan.hpp"
+
+namespace spindrift::sim {
+namespace {
+
+Ticks patience_of(const Plan& plan) { return plan.suspect_after > 0 ? plan.suspect_after : 2'000'000; }
+
+}  // namespace
+
+// Nodes that the group does not begin with are added and come; others are removed, and perhaps come back; or move.
+void draw_rosters(std::uint64_t seed, Plan& plan) {
+  Random random(seed, Purpose::rosters);
+  const auto nodes = static_cast<std::uint32_t>(plan.nodes.size());
+  const bool imposters = std::ranges::any_of(plan.nodes, [](const NodePlan& node) { return node.imposter; });
+  const bool named = plan.founded_by == views::FoundedBy::named;
+  if (!named || imposters || plan.broken_links > 0 || nodes < 3 || !random.chance(1, 4)) return;
+  for (std::uint32_t i = 0; i < nodes; ++i) {
+    const bool founds = std::find(plan.founders.begin(), plan.founders.end(), i) != plan.founders.end();
+    if (!founds && random.chance(2, 3)) plan.nodes[i].listed = false;
+  }
+  Ticks at = static_cast<Ticks>(random.spread(20'000, 2'000'000));
+  for (std::uint64_t left = random.between(1, 8); left > 0; --left) {
+    const auto subject = static_cast<std::uint32_t>(random.below(nodes));
+    const auto asker = static_cast<std::uint32_t>(random.below(nodes));
+    const auto start = [&] {
+      const auto later = static_cast<Ticks>(random.spread(1, random.chance(1, 2) ? 50'000 : 2'000'000));
+      plan.actions.push_back({at + later, Action::Kind::start, subject, 0, 0, 0, Cut::nothing});
+    };
+    if (!plan.nodes[subject].listed || random.chance(1, 3)) {
+      plan.actions.push_back({at, Action::Kind::add, asker, subject, 0, 0, Cut::nothing});
+      start();
+    } else if (random.chance(1, 2)) {
+      plan.actions.push_back({at, Action::Kind::remove, asker, subject, 0, 0, Cut::nothing});
+      if (random.chance(1, 3)) start();
+    } else {
+      const std::uint64_t place = random.between(1, 1'000);
+      plan.actions.push_back({at, Action::Kind::move, asker, subject, 0, place, Cut::nothing});
+      if (random.chance(2, 3)) {
+        const auto end = random.chance(1, 2) ? Action::Kind::leave : Action::Kind::crash;
+        plan.actions.push_back({at, end, subject, 0, 0, 0, Cut::nothing});
+        start();
+      }
+    }
+    const auto most = static_cast<std::uint64_t>(random.chance(1, 2) ? 30'000 : 3 * patience_of(plan));
+    at += static_cast<Ticks>(random.spread(1, most));
+  }
+  plan.faults_end = std::max(plan.faults_end, at + 100'000);
+}
+
+}  // namespace spindrift::sim

@@ -1,0 +1,63 @@
+// Rosters in a run: which nodes every process's file names, where processes listen, what they want changed, and whether the
+// views grant it. (docs/protocol.md, "The roster")
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <spindrift/core/roster.hpp>
+#include <spindrift/core/view.hpp>
+
+#include "../report.hpp"
+#include "plan.hpp"
+
+namespace spindrift::sim {
+
+class Rosters {
+ public:
+  Rosters(const Plan& plan, Report& report) : plan_(plan), report_(report), places_(plan.nodes.size()) {}
+
+  /// As the node's file says it: the nodes with which the group begins, where they were then, and itself where it is now.
+  [[nodiscard]] Roster file_of(std::uint32_t node) const;
+  [[nodiscard]] std::string endpoint_of(std::uint32_t node) const { return endpoint_at(places_[node]); }
+  /// The node's later processes listen elsewhere.
+  void relocate(std::uint32_t node, std::uint64_t place) { places_[node] = place; }
+
+  /// A process begins to listen, while views of these rosters run.
+  void on_start(std::uint32_t process, std::uint32_t node, const std::vector<const Roster*>& running);
+  /// A process wants that, in a view with this roster. False: it is impossible.
+  [[nodiscard]] bool on_wish(std::uint32_t process, const RosterChange& change, const Roster& roster);
+  /// V16, V17: the roster of a view that a process begins. `before`: of the view before, if that is known.
+  void on_view(std::uint32_t process, const View& view, const View* before);
+
+  /// Whether a group may have turned that process away: at some time since its start its node was not in the roster.
+  [[nodiscard]] bool unlisted(std::uint32_t process) const {
+    return starts_.contains(process) && starts_.at(process).unlisted;
+  }
+  /// Whether that process could find some member of this view by its file, and then all of them by the view's roster.
+  [[nodiscard]] bool finds(std::uint32_t process, const View& view,
+                           const std::function<std::optional<std::string>(NodeId)>& endpoint_of_member) const;
+  /// V18: a wish of a process that the views have neither granted nor made impossible.
+  [[nodiscard]] std::optional<std::string> open_wish(std::uint32_t process) const;
+
+  [[nodiscard]] static std::string endpoint_at(std::uint64_t place) { return place == 0 ? "" : "p" + std::to_string(place); }
+
+ private:
+  struct Start {
+    NodeId node;
+    bool unlisted = false;
+    Roster file;
+  };
+
+  const Plan& plan_;
+  Report& report_;
+  std::vector<std::uint64_t> places_;  // by node
+  std::map<std::uint32_t, Start> starts_;
+  std::map<std::uint32_t, std::vector<RosterChange>> wishes_;  // by process
+};
+
+}  // namespace spindrift::sim

@@ -1,0 +1,152 @@
+// The roster: its changes, a proposal, who holds it, and what a decree may say of it.
+#include <catch2/catch.hpp>
+
+#include <spindrift/views/roster_agreement.hpp>
+#include <spindrift/views/roster_wishes.hpp>
+
+namespace spindrift::views {
+namespace {
+
+using Kind = RosterChange::Kind;
+
+const Roster three{4, {{NodeId(0), "a:1"}, {NodeId(1), "b:1"}, {NodeId(2), "c:1"}}};
+
+View view_of_three() {
+  View view;
+  view.id = ViewId(9);
+  view.members = {NodeId(0), NodeId(1), NodeId(2)};
+  view.incarnations = {1, 1, 1};
+  view.roster = three;
+  return view;
+}
+
+RosterChange add(std::uint32_t node, std::string at) { return {Kind::add, NodeId(node), std::move(at)}; }
+RosterChange remove(std::uint32_t node) { return {Kind::remove, NodeId(node), {}}; }
+RosterChange move(std::uint32_t node, std::string to) { return {Kind::move, NodeId(node), std::move(to)}; }
+
+Roster changed(const Roster& roster, std::vector<RosterChange> changes) { return next_edition(roster, changes); }
+
+Decree decree_with(std::optional<Digest> roster, RankSet left = {}, std::vector<Join> joins = {}) {
+  Decree decree;
+  decree.left = left;
+  decree.joins = std::move(joins);
+  decree.roster = roster;
+  return decree;
+}
+
+const RankSet all = RankSet::first(3);
+
+}  // namespace
+
+TEST_CASE("a roster changes by one edition, whatever is possible of the changes, in their order") {
+  const Roster next = changed(three, {add(7, "d:1"), remove(1), move(2, "c:9"), move(8, "e:1"), add(0, "f:1")});
+  CHECK(next.edition == 5);
+  CHECK(next.nodes == std::vector<NodeAddress>{{NodeId(0), "a:1"}, {NodeId(2), "c:9"}, {NodeId(7), "d:1"}});
+  CHECK(changed(three, {add(0, "a:1"), remove(9), move(1, "b:1")}) == three);
+  CHECK(next.digest() != three.digest());
+}
+
+TEST_CASE("a change is in effect, possible or impossible, and the reason says what to do instead") {
+  CHECK(in_effect(three, add(1, "b:1")));
+  CHECK(in_effect(three, remove(5)));
+  CHECK_FALSE(in_effect(three, move(1, "b:2")));
+  CHECK(check(three, add(5, "e:1")));
+  CHECK(check(three, add(1, "b:1")));
+  for (const RosterChange& impossible :
+       {add(1, "x:1"), remove(5), move(5, "e:1"), add(5, std::string(300, 'h')), move(1, "a\nb")}) {
+    const auto checked = check(three, impossible);
+    REQUIRE_FALSE(checked);
+    CHECK_FALSE(checked.error().fix().empty());
+  }
+  CHECK_FALSE(check(Roster{0, {{NodeId(3), ""}}}, remove(3)));
+  Roster full;
+  for (std::uint32_t i = 0; i < roster_count_max; ++i) full.nodes.push_back({NodeId(i), ""});
+  CHECK_FALSE(check(full, add(500, "")));
+  CHECK(changed(full, {add(500, "")}) == full);
+}
+
+TEST_CASE("a leader proposes once in a view, all that it knows, and holds it") {
+  const View view = view_of_three();
+  RosterAgreement leader(view, Rank(0));
+  CHECK_FALSE(leader.propose());
+  leader.request(std::vector{remove(9)});
+  CHECK_FALSE(leader.propose());
+  leader.request(std::vector{add(7, "d:1")});
+  leader.request(std::vector{add(7, "d:1"), move(1, "b:2")});
+  const auto proposal = leader.propose();
+  REQUIRE(proposal);
+  CHECK(*proposal == changed(three, {add(7, "d:1"), move(1, "b:2")}));
+  CHECK(leader.held(proposal->digest()) != nullptr);
+  leader.request(std::vector{add(8, "e:1")});
+  CHECK_FALSE(leader.propose());
+}
+
+TEST_CASE("a roster is agreed when all who stay hold it and are in it") {
+  const View view = view_of_three();
+  RosterAgreement leader(view, Rank(0));
+  leader.request(std::vector{remove(2), add(7, "d:1")});
+  const Roster proposal = leader.propose().value();
+  CHECK_FALSE(leader.agreed(all));
+  leader.on_held(Rank(1), proposal.digest());
+  leader.on_held(Rank(2), Digest{{1, 2}});
+  CHECK_FALSE(leader.agreed(all));
+  leader.on_held(Rank(2), proposal.digest());
+  CHECK_FALSE(leader.agreed(all));  // node 2 has not left yet
+  const RankSet without_two = all.without(RankSet::of(Rank(2)));
+  CHECK(leader.agreed(without_two) == proposal.digest());
+  CHECK_FALSE(leader.agreed({}));
+  CHECK(leader.may_join(NodeId(7), without_two));
+  CHECK_FALSE(leader.may_join(NodeId(7), all));
+  CHECK_FALSE(leader.may_join(NodeId(2), without_two));
+}
+
+TEST_CASE("a member holds one roster of each that proposes, of the next edition, and keeps it") {
+  const View view = view_of_three();
+  RosterAgreement member(view, Rank(2));
+  const Roster first = changed(three, {add(7, "d:1")});
+  const Roster second = changed(three, {add(8, "e:1")});
+  CHECK_FALSE(member.hold(Rank(0), three));
+  CHECK(member.hold(Rank(0), first));
+  CHECK_FALSE(member.hold(Rank(0), second));
+  CHECK(member.hold(Rank(1), second));
+  CHECK(member.held(first.digest()) != nullptr);
+  CHECK(*member.held(second.digest()) == second);
+  CHECK(member.held(three.digest()) == nullptr);
+  Roster later = second;
+  later.edition = 7;
+  RosterAgreement other(view, Rank(2));
+  CHECK_FALSE(other.hold(Rank(0), later));
+}
+
+TEST_CASE("a decree brings nobody into a view who is not in its roster, and names no roster that is not held") {
+  const View view = view_of_three();
+  RosterAgreement member(view, Rank(2));
+  const Roster next = changed(three, {add(7, "d:1"), remove(1)});
+  REQUIRE(member.hold(Rank(0), next));
+  const RankSet one = RankSet::of(Rank(1));
+  CHECK(member.admits(decree_with({})));
+  CHECK_FALSE(member.admits(decree_with({}, {}, {{NodeId(7), 5}})));
+  CHECK_FALSE(member.admits(decree_with(next.digest())));
+  CHECK(member.admits(decree_with(next.digest(), one)));
+  CHECK(member.admits(decree_with(next.digest(), one, {{NodeId(7), 5}})));
+  CHECK_FALSE(member.admits(decree_with(next.digest(), one, {{NodeId(1), 5}})));
+  CHECK_FALSE(member.admits(decree_with(Digest{{1, 2}})));
+  CHECK(*member.next(decree_with(next.digest())) == next);
+  CHECK(*member.next(decree_with({})) == three);
+}
+
+TEST_CASE("wishes are said once in each view, until they are granted or impossible") {
+  RosterWishes wishes;
+  wishes.want({add(7, "d:1"), remove(1)}, three);
+  wishes.want({remove(1), remove(5), move(0, "a:1"), add(2, "x:1")}, three);
+  CHECK(wishes.take_unsaid() == std::vector{add(7, "d:1"), remove(1)});
+  CHECK(wishes.take_unsaid().empty());
+  wishes.want({move(2, "c:2")}, three);
+  CHECK(wishes.take_unsaid() == std::vector{move(2, "c:2")});
+  wishes.begin_view(changed(three, {add(7, "x:1"), move(2, "c:2")}));  // somebody else's node 7
+  CHECK(wishes.take_unsaid() == std::vector{remove(1)});
+  wishes.begin_view(changed(three, {remove(1)}));
+  CHECK(wishes.take_unsaid().empty());
+}
+
+}  // namespace spindrift::views

@@ -1,0 +1,66 @@
+// Another roster for the next view: the leader proposes it, each member holds it and says so, and when all hold it that will
+// stay, the decree that ends the view names it by its digest. Pure; of one view, in its Epoch.
+//
+// The invariant to remember: a roster is named by a decree only if every member that the decree keeps holds it, and what a
+// member holds it holds until the view is over. So whoever follows the decree, under whatever leader, has the roster.
+// (docs/protocol.md, "The roster")
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include <spindrift/core/digest.hpp>
+#include <spindrift/core/roster.hpp>
+#include <spindrift/core/view.hpp>
+#include <spindrift/views/decree.hpp>
+#include <spindrift/views/rank_set.hpp>
+
+namespace spindrift::views {
+
+class RosterAgreement {
+ public:
+  /// The view outlives this object.
+  RosterAgreement(const View& view, Rank self) : view_(view), self_(self) {}
+
+  /// Changes that somebody wants, this member or another; for when it leads. What is beyond `roster_count_max` is dropped:
+  /// who wants it says so again in the next view.
+  void request(std::span<const RosterChange> changes);
+  /// At the leader, of an active view: the roster to propose to all others, once; this member holds it from now on. Nothing:
+  /// it was proposed, or nobody wants another.
+  [[nodiscard]] std::optional<Roster> propose();
+  /// A member proposes this one. False: no correct member does.
+  [[nodiscard]] bool hold(Rank from, Roster roster);
+  /// A member holds what this one proposed, if it is that.
+  void on_held(Rank from, const Digest& roster);
+
+  /// The digest of what this member proposed, if all of these hold it, and it has all of them in it: so they may go into the
+  /// next view with it.
+  [[nodiscard]] std::optional<Digest> agreed(const RankSet& staying) const;
+  /// Whether that node may be in the next view, which these go into.
+  [[nodiscard]] bool may_join(NodeId node, const RankSet& staying) const;
+  /// The roster with this digest, which some member proposed; null: this member does not hold it.
+  [[nodiscard]] const Roster* held(const Digest& roster) const noexcept;
+  /// The roster of the next view, if this decree is the one that ends this; null: this member does not hold it.
+  [[nodiscard]] const Roster* next(const Decree& decree) const noexcept {
+    return decree.roster ? held(*decree.roster) : &view_.roster;
+  }
+  /// Whether all that this decree brings into the next view may be in it, as far as this member can know.
+  [[nodiscard]] bool admits(const Decree& decree) const noexcept;
+
+ private:
+  struct Held {
+    Digest digest;
+    Roster roster;
+  };
+
+  const View& view_;
+  Rank self_;
+  std::vector<RosterChange> wanted_;
+  std::map<Rank, Held> held_;  // by who proposed it
+  RankSet holders_;            // of what this member proposed
+};
+
+}  // namespace spindrift::views

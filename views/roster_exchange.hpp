@@ -1,0 +1,46 @@
+// The messages about rosters: wishes to the leader, its proposal to all members, that it is held, and the group's roster to
+// who is in no view yet. Pure; the poller's. (docs/protocol.md, "The roster")
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include <spindrift/core/roster.hpp>
+#include <spindrift/views/epoch.hpp>
+#include <spindrift/views/installation.hpp>
+#include <spindrift/views/links.hpp>
+#include <spindrift/views/messages.hpp>
+#include <spindrift/views/roster_wishes.hpp>
+
+namespace spindrift::views {
+
+class RosterExchange {
+ public:
+  /// The links outlive this object.
+  RosterExchange(NodeId self, Links& links) : self_(self), links_(links) {}
+
+  /// The application of this member wants that, in a view with this roster.
+  void want(const std::vector<RosterChange>& changes, const Roster& roster) { wishes_.want(changes, roster); }
+  void begin_view(const View& view);
+  /// Takes what is said of rosters. `epoch`: the present view's; null before the first. False: it is about something else.
+  /// The consequences at the links are to be settled behind it.
+  [[nodiscard]] bool on_message(Epoch* epoch, const PeerConnection& from, Message& message);
+  /// One pass in an active view, whose members are all in it. True: something was said.
+  bool step(Epoch& epoch);
+  /// A roster is proposed that is without this node: it leaves in order.
+  [[nodiscard]] bool is_struck() const noexcept { return struck_; }
+
+ private:
+  void on_notice(const Roster& roster);
+  void on_proposal(Epoch& epoch, Rank from, RosterProposal proposal);
+  void expect(const Roster& roster);
+
+  NodeId self_;
+  Links& links_;
+  RosterWishes wishes_;
+  std::optional<std::uint64_t> told_;  // the edition that a group told this process before its first view
+  bool struck_ = false;
+};
+
+}  // namespace spindrift::views
