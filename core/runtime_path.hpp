@@ -14,6 +14,7 @@ inline constexpr std::string_view status_suffix = ".status";
 inline constexpr std::string_view status_directory = "status";
 inline constexpr std::string_view observers_suffix = ".observers";  ///< of the socket that observers call
 inline constexpr std::string_view new_observers_suffix = ".observers.new";
+inline constexpr std::string_view roster_suffix = ".roster";  ///< of the socket through which the roster is changed
 
 /// The directory of everything that members of this group keep on this host.
 [[nodiscard]] inline std::string group_directory(const std::string& runtime_directory, const std::string& group_name) {

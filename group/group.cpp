@@ -70,6 +70,10 @@ Shards Group::shards(std::string_view name) { return Shards(*core_, name); }
 std::vector<std::string> Group::subgroup_names() const { return core_->channels().names(); }
 NodeId Group::self() const noexcept { return core_->self(); }
 View Group::view() const { return core_->state().view(); }
+Roster Group::change_roster(const std::vector<RosterChange>& changes, std::optional<Duration> limit) {
+  core_->state().check_open();
+  return value_or_throw(core_->change_roster(changes, limit));
+}
 std::vector<CounterValue> Group::counters() const { return core_->counters(); }
 void Group::send_private(NodeId to, std::span<const std::byte> message) {
   core_->private_post().send(to, message);

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include <spindrift/core/config/addresses.hpp>
 #include <spindrift/core/limits.hpp>
 #include <spindrift/core/log.hpp>
 #include <spindrift/group/group_audit.hpp>
@@ -13,6 +14,28 @@
 
 namespace spindrift {
 namespace {
+
+void refuse_handlers(const group::HandlerThreads& threads, const std::string& call) {
+  if (!threads.is_one()) return;
+  throw Exception(Error(ErrorKind::bad_argument, call + " was called from a handler, whose return it would wait for")
+                      .fix("tell another thread to " + call));
+}
+
+/// Over shared memory alone nobody has an address; otherwise everybody needs one.
+Result<void> check_address(const RosterChange& change, const std::string& fabric) {
+  if (change.kind == RosterChange::Kind::remove || (fabric == "shm" && change.endpoint.empty())) return {};
+  const std::string node = "node " + std::to_string(change.node.value());
+  if (fabric == "shm") {
+    return Error(ErrorKind::bad_argument, node + " is given an address, and over shared memory nobody has one")
+        .fix("leave the address out");
+  }
+  if (auto parsed = config::parse_host_port(change.endpoint); !parsed) {
+    return Error(ErrorKind::bad_argument, node + " needs an address for [SPINDRIFT] fabric = " + fabric)
+        .because(std::move(parsed).error())
+        .fix("give it as host:port");
+  }
+  return {};
+}
 
 using group::wall_clock_ms;
 using views::MemberState;
@@ -139,6 +162,7 @@ views::Member::Step GroupCore::step() {
 bool GroupCore::take_from_application() {
   const bool written = attached_.tables.any() && member_->epoch() != nullptr &&
                        attached_.tables.write(member_->epoch()->table());
+  if (attached_.rosters.any() && member_->epoch() != nullptr) member_->change_roster(attached_.rosters.take());
   if (!private_post_.any()) return written;
   const group::PrivatePost::Posted posted = private_post_.post();
   for (const auto& message : posted.to_self) on_private(self(), message);
@@ -156,7 +180,11 @@ void GroupCore::follow_states() {
   if (attached_.replicas.any() && member_->epoch() != nullptr) attached_.replicas.on_pass(*member_);
   const bool refused = attached_.replicas.refusal().has_value();
   if (environment_.state.loading() && !loads && !refused) environment_.state.on_loading(false);
-  if (!refused || member_->leave_requested()) return;
+  const bool struck = member_->leave_requested() && environment_.state.open();  // by the group's roster
+  if (struck || (refused && !member_->leave_requested())) begin_to_leave();
+}
+
+void GroupCore::begin_to_leave() {
   environment_.state.close();
   for (const auto& channel : channels_) channel->discard_if_unhandled();
   private_post_.close();
@@ -199,6 +227,7 @@ void GroupCore::publish_state() {
                               : Error(ErrorKind::group_closed, environment_.state.own_name() + " has left the group");
     attached_.replicas.on_end(why);
     attached_.tables.on_end(why);
+    attached_.rosters.on_end(why);
   }
   if (handler) handler(*failure);
 }
@@ -219,10 +248,11 @@ void GroupCore::on_view(const NewView& news) {
   status_->on_view(news, wall_clock_ms());
   const bool first = environment_.state.view().members.empty();
   group::tell_view(*environment_.audit, news, first ? news.view.members : news.joined,
-                   [this](NodeId node) { return config_.address_of(node); });
+                   [&](NodeId node) { return news.view.roster.find(node)->endpoint; });
   for (const NodeId node : news.left) private_post_.on_gone(node);
   for (const Removal& removal : news.failed) private_post_.on_gone(removal.node);
   environment_.state.on_view(news.view);
+  attached_.rosters.on_view(news.view.roster);
   environment_.state.on_loading(loads_state(*member_, channels_));
   observers_->on_view();
   for (const SubgroupId id : news.state_lost) {
@@ -299,14 +329,14 @@ ObjectChannel& GroupCore::attach_objects(std::string_view name, ObjectHandlers h
                                              [this](NodeId node, const std::string& what) { accuse(node, what); });
 }
 
-void GroupCore::refuse_handlers(const std::string& call) const {
-  if (!handler_threads()->is_one()) return;
-  throw Exception(Error(ErrorKind::bad_argument, call + " was called from a handler, whose return it would wait for")
-                      .fix("tell another thread to " + call));
+Result<Roster> GroupCore::change_roster(const std::vector<RosterChange>& changes, std::optional<Duration> limit) {
+  refuse_handlers(*handler_threads(), "change_roster");
+  for (const RosterChange& change : changes) SPINDRIFT_TRY(check_address(change, config_.fabric()));
+  return attached_.rosters.change(changes, environment_.state.view().roster, limit, [this] { environment_.fabric->wake(); });
 }
 
 void GroupCore::leave() {
-  refuse_handlers("leave");
+  refuse_handlers(*handler_threads(), "leave");
   environment_.state.close();
   for (const auto& channel : channels_) channel->discard_if_unhandled();
   private_post_.wind_up();
@@ -317,7 +347,7 @@ void GroupCore::leave() {
 }
 
 void GroupCore::wait() const {
-  refuse_handlers("wait");
+  refuse_handlers(*handler_threads(), "wait");
   environment_.state.await_end();
 }
 

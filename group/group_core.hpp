@@ -27,6 +27,8 @@
 #include <spindrift/group/private_post.hpp>
 #include <spindrift/group/probe.hpp>
 #include <spindrift/group/replicas.hpp>
+#include <spindrift/group/roster_calls.hpp>
+#include <spindrift/group/roster_service.hpp>
 #include <spindrift/group/send_waits.hpp>
 #include <spindrift/group/status_keeper.hpp>
 #include <spindrift/group/tables.hpp>
@@ -54,6 +56,8 @@ struct Reports {
 struct Attachments {
   Replicas replicas;
   Tables tables;
+  RosterCalls rosters{};
+  std::optional<RosterService> roster_service{};
 };
 
 /// The counters of this process, and those that are the poller's own.
@@ -85,6 +89,8 @@ class GroupCore final : public views::Upcalls {
   [[nodiscard]] group::Tables& tables() noexcept { return attached_.tables; }
   [[nodiscard]] ReplicaBase& attach_replica(std::string_view subgroup, const group::Replicas::Maker& make);
   [[nodiscard]] ObjectChannel& attach_objects(std::string_view subgroup, ObjectHandlers handlers);
+  /// Any thread that runs no handlers; without changes, the present roster.
+  [[nodiscard]] Result<Roster> change_roster(const std::vector<RosterChange>& changes, std::optional<Duration> limit);
   /// The poller, also in a handler: it sent bytes that no correct member sends.
   void accuse(NodeId node, const std::string& what);
   void leave();
@@ -110,19 +116,18 @@ class GroupCore final : public views::Upcalls {
   void on_turned_away(NodeId node, const std::string& reason) override;
 
   [[nodiscard]] views::MemberOptions member_options(const View& everybody, const group::Probe& probe) const;
-  [[nodiscard]] std::string own_file(std::string_view suffix) const;
   void open_counters(const std::vector<NodeId>& nodes, const std::vector<SubgroupView>& subgroups);
   void begin_status(std::uint64_t incarnation);
   void make_member(const group::Probe& probe);
   /// `credentials` null: nobody proves anything.
   void await_view(const fabric::tls::Credentials* credentials);
   void end_poller() noexcept;
-  void refuse_handlers(const std::string& call) const;
 
   void poll();
   views::Member::Step step();
   bool take_from_application();
   void follow_states();
+  void begin_to_leave();
   bool read_tables();
   void publish_state();
 

@@ -147,6 +147,10 @@ void GroupCore::join(const group::Probe& probe) {
   value_or_throw(heartbeats_->start());
   poller_ = value_or_throw(start_thread([this] { poll(); }));
   await_view(opened.credentials.get());
+  attached_.roster_service.emplace(self(), *directory_, [this](const group::RosterCall& call) {
+    return change_roster(call.changes, call.patience);
+  });
+  value_or_throw(attached_.roster_service->start());
 }
 
 views::MemberOptions GroupCore::member_options(const View& everybody, const group::Probe& probe) const {

@@ -8,6 +8,7 @@
 
 #include <spindrift/core/ids_text.hpp>
 
+#include "command_roster.hpp"
 #include "commands.hpp"
 #include "exit_code.hpp"
 #include "group_option.hpp"
@@ -333,11 +334,14 @@ int print_why(const GroupCommandOptions& options) {
 
 void add_group_command(CLI::App& app, Work& chosen) {
   auto options = std::make_shared<GroupCommandOptions>();
-  CLI::App* group = app.add_subcommand("group", "Show the state of a group of this host, running or not");
+  CLI::App* group = app.add_subcommand(
+      "group", "Show the state of a group of this host, running or not, and change which nodes may be in it");
   group->require_subcommand(1);
   group->footer(
-      "Reads the status files that every node keeps in <runtime_directory>/<group_name>; asks no process.\n\n"
+      "status, members and why read the status files that every node keeps in <runtime_directory>/<group_name>, and ask no "
+      "process. The others ask a member that runs here; all members agree on what they change.\n\n"
       "Examples:\n  spindrift group status --config derecho.cfg\n"
+      "  spindrift group add 3@10.0.0.4:7400 --config derecho.cfg\n"
       "  spindrift group why --group-dir /dev/shm/spindrift-0/spindrift --json\n\n" +
       exit_codes_text());
   const auto add = [&](const char* name, const char* description, int (*run)(const GroupCommandOptions&)) {
@@ -347,6 +351,7 @@ void add_group_command(CLI::App& app, Work& chosen) {
   };
   add("status", "Every node: its state, view and subgroups", print_status);
   add("members", "The members of the newest view", print_members);
+  add_roster_commands(*group, chosen);
   add("why", "Why nodes are gone or do not get away, subgroups are inadequate, or sends not possible", print_why);
 }
 

@@ -26,7 +26,8 @@ PATIENCE = 60  # seconds
 EXACT = 2 ** 53  # a reader of JSON may round what is greater
 # Commands below `bench` share a kind. Errors come from all of them.
 KINDS = {'node': 'node', 'tail': 'tail', 'counters': 'counters', 'group status': 'group_status', 'group members': 'group_members',
-         'group why': 'group_why', 'doctor': 'doctor', 'config check': 'config_check', 'config show': 'config_show',
+         'group why': 'group_why', 'group roster': 'group_roster', 'group add': 'group_roster', 'group remove': 'group_roster',
+         'group move': 'group_roster', 'doctor': 'doctor', 'config check': 'config_check', 'config show': 'config_show',
          'keys show': 'keys_show', 'demo': 'demo', 'bench': 'bench'}
 # Objects whose fields are names that users give, or that depend on the bench.
 MAPS = {'counters', 'digests', 'parameters', 'delivered', 'gap_ms'}
@@ -260,6 +261,15 @@ class Kinds(unittest.TestCase):
             self.assertEqual([node['condition'] for node in status['nodes']], ['active'] * 3)
             self.assertEqual(len({node['incarnation'] for node in status['nodes']}), 3)
             self.assertIn('7.status', status['problems'][0]['place'] + status['problems'][0]['message'])
+
+    def test_group_roster(self):
+        with Group() as group:
+            members = [group.start('node', node) for node in (0, 1, 2)]
+            for member in members:
+                member.wait_for(event='in view')
+            self.assertEqual(output_of('group', 'roster', '--config', group.config, '--json')['edition'], 0)
+            self.assertIn(9, [each['node'] for each in output_of('group', 'add', '9', '--config', group.config, '--json')['nodes']])
+            self.assertEqual(output_of('group', 'remove', '9', '--config', group.config, '--json')['edition'], 2)
 
     def test_group_members(self):
         with Group() as group:

@@ -1,0 +1,73 @@
+// From calls to views.
+#include <spindrift/group/roster_calls.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace spindrift::group {
+
+// A change that a view grants is no part of the call any more: it may be undone later, by others.
+void RosterCalls::settle(Call& call, const Roster& roster) {
+  std::erase_if(call.left, [&](const RosterChange& change) { return in_effect(roster, change); });
+  if (call.left.empty()) {
+    call.outcome = roster;
+    return;
+  }
+  for (const RosterChange& change : call.left) {
+    if (auto possible = check(roster, change); !possible) call.outcome = std::move(possible).error();
+  }
+}
+
+Result<std::list<RosterCalls::Call>::iterator> RosterCalls::begin(const std::vector<RosterChange>& changes,
+                                                                   const Roster& now) {
+  if (changes.size() > roster_count_max) {
+    return Error(ErrorKind::bad_argument, "more changes of the roster at once than it may have nodes")
+        .fix("make at most " + std::to_string(roster_count_max) + " in one call");
+  }
+  const std::lock_guard lock(mutex_);
+  if (end_) return *end_;
+  const auto call = calls_.insert(calls_.end(), Call{changes, {}});
+  settle(*call, now);
+  if (call->outcome) return call;
+  untaken_.insert(untaken_.end(), call->left.begin(), call->left.end());
+  any_.store(true, std::memory_order_seq_cst);
+  return call;
+}
+
+Result<Roster> RosterCalls::await(std::list<Call>::iterator call, std::optional<Duration> limit) {
+  std::unique_lock lock(mutex_);
+  const auto is_over = [&] { return call->outcome.has_value(); };
+  const bool over = limit ? changed_.wait_for(lock, *limit, is_over) : (changed_.wait(lock, is_over), true);
+  Result<Roster> outcome =
+      over ? *std::move(call->outcome)
+           : Error(ErrorKind::timed_out, "the members have not agreed on the roster in time: the change is still wanted, "
+                                         "and may come to be")
+                 .fix("see that all members are well (spindrift group why), and ask again: what is done costs nothing");
+  calls_.erase(call);
+  return outcome;
+}
+
+std::vector<RosterChange> RosterCalls::take() {
+  const std::lock_guard lock(mutex_);
+  any_.store(false, std::memory_order_seq_cst);
+  return std::exchange(untaken_, {});
+}
+
+void RosterCalls::on_view(const Roster& roster) {
+  const std::lock_guard lock(mutex_);
+  for (Call& call : calls_) {
+    if (!call.outcome) settle(call, roster);
+  }
+  changed_.notify_all();
+}
+
+void RosterCalls::on_end(const Error& why) {
+  const std::lock_guard lock(mutex_);
+  end_ = why;
+  for (Call& call : calls_) {
+    if (!call.outcome) call.outcome = why;
+  }
+  changed_.notify_all();
+}
+
+}  // namespace spindrift::group

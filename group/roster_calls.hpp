@@ -1,0 +1,59 @@
+// Calls for another roster, from application threads to the poller, and what comes of them: each is over when the views have
+// granted all of it, or made some of it impossible.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <list>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include <spindrift/core/clock.hpp>
+#include <spindrift/core/result.hpp>
+#include <spindrift/core/roster.hpp>
+
+namespace spindrift::group {
+
+class RosterCalls {
+ public:
+  /// Wants `changes` of the roster of the present view, `now`; `call_poller` is called when the poller has something to
+  /// take. Waits until a view has all of it, which it returns the roster of. Any thread that runs no handlers. Errors:
+  /// bad_argument (impossible, or another change has made it so), timed_out, and the reason for this member's end.
+  template <class CallPoller>
+  [[nodiscard]] Result<Roster> change(const std::vector<RosterChange>& changes, const Roster& now,
+                                      std::optional<Duration> limit, const CallPoller& call_poller) {
+    SPINDRIFT_TRY_ASSIGN(const auto call, begin(changes, now));
+    call_poller();
+    return await(call, limit);
+  }
+
+  // The poller.
+  [[nodiscard]] bool any() const noexcept { return any_.load(std::memory_order_seq_cst); }
+  /// The changes that were wanted since.
+  [[nodiscard]] std::vector<RosterChange> take();
+  void on_view(const Roster& roster);
+  /// This member is in no view any more.
+  void on_end(const Error& why);
+
+ private:
+  struct Call {
+    std::vector<RosterChange> left;  ///< what is not granted yet
+    std::optional<Result<Roster>> outcome;
+  };
+
+  [[nodiscard]] Result<std::list<Call>::iterator> begin(const std::vector<RosterChange>& changes, const Roster& now);
+  [[nodiscard]] Result<Roster> await(std::list<Call>::iterator call, std::optional<Duration> limit);
+  static void settle(Call& call, const Roster& roster);
+
+  std::atomic<bool> any_{false};
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  // Behind the mutex:
+  std::list<Call> calls_;
+  std::vector<RosterChange> untaken_;
+  std::optional<Error> end_;
+};
+
+}  // namespace spindrift::group

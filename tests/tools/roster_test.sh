@@ -1,0 +1,97 @@
+#!/usr/bin/env bash
+# roster_test.sh SPINDRIFT: nodes that no file names are added to a group that runs, one by one, and the first ones removed,
+# while lines go through it; nothing is lost, and what is impossible is refused with the reason.
+set -u
+spindrift=$1
+. "$(dirname "$0")/scratch.sh"
+
+config() { # NODES: a file that names these
+  cat >"file_$1" <<END
+[SPINDRIFT]
+group_name = growing
+members = $1
+runtime_directory = $scratch/run
+[LAYOUT]
+json_layout = '[{"name": "orders"}]'
+END
+}
+run_node() { # ID NODES
+  "$spindrift" tail orders --reliable --id "$1" --config "file_$2" --json >"out$1" 2>"errors$1" 3>&- &
+  members[$1]=$!
+}
+until_in_view() { # NODES…: those and no others are members
+  until [ "$("$spindrift" group members --config file_0,1,2 --json | tr -d ' \n' | grep -o '"node":[0-9]*' | cut -d: -f2 |
+    sort -n | tr '\n' ' ')" = "$* " ]; do sleep 0.05; done
+}
+fails() { # TEXT COMMAND…: ends with an error that has this text
+  local text=$1
+  shift
+  "$@" >printed 2>errors && { echo "succeeded: $*"; exit 1; }
+  grep -qF "$text" errors || { echo "no \"$text\" of $*:"; cat errors; exit 1; }
+}
+
+numbers_of() { # NODE: the lines that it printed
+  grep -o '"text":"[0-9]*"' "out$1" | grep -o '[0-9]*'
+}
+one_run() { # NODE FIRST LAST: it printed these numbers, or those from some number on if FIRST is -, or up to some if LAST is -
+  numbers_of "$1" >numbers
+  first=$2 last=$3
+  [ "$first" != - ] || first=$(head -n 1 numbers)
+  [ "$last" != - ] || last=$(tail -n 1 numbers)
+  seq "$first" "$last" | cmp -s - numbers || { echo "node $1 printed something else than $first to $last"; exit 1; }
+}
+
+config 0,1,2
+config 2,3
+for node in 0 1; do run_node $node 0,1,2; done
+mkfifo lines
+exec 3<>lines
+"$spindrift" send orders --id 2 --config file_0,1,2 <lines >sent 2>errors_sent &
+sender=$!
+until_in_view 0 1 2
+
+# What is impossible, or from a node that nobody has added.
+fails 'spindrift group add' "$spindrift" tail orders --reliable --id 3 --config file_2,3
+fails "not a node's id" "$spindrift" group add three --config file_0,1,2
+fails 'nobody has one' "$spindrift" group add 3@host:1 --config file_0,1,2
+fails 'does not run here' "$spindrift" group add 3 --through 9 --config file_0,1,2
+
+# From 0, 1, 2 to 2, 3, 4, 5, one at a time, while somebody sends.
+seq 3000 >lines &
+filler=$!
+for node in 3 4 5; do
+  config 2,$node
+  "$spindrift" group add $node --config file_0,1,2 >printed || exit 1
+  grep -q "^ *$node  -$" printed || { cat printed; exit 1; }
+  run_node $node 2,$node
+done
+until_in_view 0 1 2 3 4 5
+for node in 0 1; do
+  "$spindrift" group remove $node --config file_0,1,2 --timeout 20000 >printed || exit 1
+  wait "${members[node]}" || [ $? = 6 ] || { echo "node $node ended with code $?"; cat "errors$node"; exit 1; }
+done
+wait $filler
+until_in_view 2 3 4 5
+seq 3001 3010 >&3
+exec 3>&-
+wait $sender || { cat errors_sent; exit 1; }
+grep -qx 'sent 3010 messages; every member has delivered them' sent errors_sent || { cat sent errors_sent; exit 1; }
+for node in 3 4 5; do
+  until_said '"text":"3010"' "out$node"
+  one_run $node - 3010
+done
+for node in 0 1; do one_run $node 1 -; done
+
+# The sender's node is removed while it is away, and does not come in again; one that is killed does.
+"$spindrift" group remove 2 0 --through 4 --config file_2,3 --json | tr -d ' \n' | grep -q '"edition":6,' || exit 1
+fails "group's roster" "$spindrift" send orders --id 2 --config file_2,3 </dev/null
+kill -9 "${members[3]}"
+wait "${members[3]}"
+until_in_view 4 5
+config 3,5
+run_node 3 3,5
+until_in_view 3 4 5
+for node in 3 4 5; do
+  kill -TERM "${members[node]}"
+  wait "${members[node]}" || [ $? = 130 ] || { echo "node $node ended with code $?"; exit 1; }
+done

@@ -1,0 +1,11 @@
+// The commands of `spindrift group` that ask a running member, beside those that read files.
+#pragma once
+
+#include "commands.hpp"
+
+namespace spindrift::tools {
+
+/// add, remove, move and roster.
+void add_roster_commands(CLI::App& group, Work& chosen);
+
+}  // namespace spindrift::tools
