@@ -169,7 +169,8 @@ struct GroupOptions {
   /// joins, too.
   LayoutFunction layout;
   /// While this process looks for its group: the nodes that it waits for, whenever they are others; none, when only the view
-  /// is still to come. On the poller thread, before the constructor of this Group has returned.
+  /// is still to come. On the poller thread, before the constructor of this Group has returned; on the constructor's, before
+  /// that, with this node alone: the name of its own host has no address yet.
   std::function<void(const std::vector<NodeId>& missing)> on_waiting;
   /// Called on the poller thread for every view that this process is in, the first included: after the last delivery of the
   /// view before and before the first of the new one. May send as a delivery handler may.

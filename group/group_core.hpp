@@ -120,7 +120,7 @@ class GroupCore final : public views::Upcalls {
   void begin_status(std::uint64_t incarnation);
   void make_member(const group::Probe& probe);
   /// `credentials` null: nobody proves anything.
-  void await_view(const fabric::tls::Credentials* credentials);
+  void await_view(const fabric::tls::Credentials* credentials, Time limit);
   void end_poller() noexcept;
 
   void poll();

@@ -18,6 +18,7 @@
 #include <spindrift/fabric/connected/socket_address.hpp>
 #include <spindrift/fabric/fabric_name.hpp>
 #include <spindrift/fabric/tls/credentials.hpp>
+#include <spindrift/group/called_names.hpp>
 #include <spindrift/group/group_core.hpp>
 #include <spindrift/group/group_fabric.hpp>
 #include <spindrift/group/layout_digest.hpp>
@@ -44,13 +45,10 @@ std::string joined(const std::vector<NodeId>& nodes) {
 
 /// Why one of these nodes cannot be called: its host's name has no address. A name server may be asked.
 std::optional<Error> nameless(const Config& config, const std::vector<NodeId>& nodes) {
-  const auto fabric = fabric::FabricName::parse(config.fabric());
-  CHECK(fabric.ok());  // it was opened
-  const std::string own = config.address_of(config.local_id());
   for (const NodeId node : nodes) {
-    const std::string address = config.address_of(node);
-    if (address.empty() || (fabric->shm && (!fabric->mixed() || fabric->maps(own, address)))) continue;
-    if (const auto resolved = fabric::connected::resolve(address, false); !resolved) return resolved.error();
+    const auto address = group::called_name(config, node);
+    if (!address) continue;
+    if (const auto resolved = fabric::connected::resolve(*address, false); !resolved) return resolved.error();
   }
   return std::nullopt;
 }
@@ -140,13 +138,18 @@ GroupCore::GroupCore(Config config, GroupOptions options, std::optional<fabric::
 void GroupCore::join(const group::Probe& probe) {
   value_or_throw(config_.begin_logging());
   directory_.emplace(value_or_throw(GuardedDirectory::open(config_.runtime_directory(), config_.group_name())));
+  value_or_throw(config_.local_rank());
+  const Time limit = environment_.clock.now() + config_.join_timeout();
+  value_or_throw(group::await_own_name(config_, config_.join_timeout(), environment_.clock, [this] {
+    if (options_.on_waiting) options_.on_waiting({config_.local_id()});
+  }));
   auto opened = value_or_throw(group::open_group_fabric(config_, environment_.audit, probe.watch_fabric));
   environment_.fabric = std::move(opened.fabric);
   make_member(probe);
   value_or_throw(observers_->start_elsewhere(config_, opened.credentials, environment_.audit));
   value_or_throw(heartbeats_->start());
   poller_ = value_or_throw(start_thread([this] { poll(); }));
-  await_view(opened.credentials.get());
+  await_view(opened.credentials.get(), limit);
   attached_.roster_service.emplace(self(), *directory_, [this](const group::RosterCall& call) {
     return change_roster(call.changes, call.patience);
   });
@@ -215,7 +218,6 @@ void GroupCore::begin_status(std::uint64_t incarnation) {
 }
 
 void GroupCore::make_member(const group::Probe& probe) {
-  value_or_throw(config_.local_rank());
   const View everybody = value_or_throw(config_.view());
   views::MemberOptions options = member_options(everybody, probe);
   if (!options.partition_safety) {
@@ -250,9 +252,9 @@ void GroupCore::make_member(const group::Probe& probe) {
   value_or_throw(member_->start());
 }
 
-void GroupCore::await_view(const fabric::tls::Credentials* credentials) {
+void GroupCore::await_view(const fabric::tls::Credentials* credentials, Time limit) {
   try {
-    if (environment_.state.await_first_view(config_.join_timeout())) return status_->await_file();
+    if (environment_.state.await_first_view(limit - environment_.clock.now())) return status_->await_file();
   } catch (const Exception&) {
     end_poller();
     throw;

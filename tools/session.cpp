@@ -18,6 +18,7 @@
 #include <spindrift/core/ids_text.hpp>
 #include <spindrift/core/limits.hpp>
 #include <spindrift/core/runtime_path.hpp>
+#include <spindrift/group/called_names.hpp>
 #include <spindrift/group/status.hpp>
 
 #include "exit_code.hpp"
@@ -128,7 +129,8 @@ JoinInterrupt::~JoinInterrupt() {
 }
 
 Session::Session(const Config& config, GroupOptions options, const SessionOutput& output)
-    : progress_(SystemClock().now(), config.join_timeout(), ::isatty(STDERR_FILENO) == 1),
+    : progress_(SystemClock().now(), config.join_timeout(), ::isatty(STDERR_FILENO) == 1,
+                [config](NodeId node) { return group::called_name(config, node); }),
       joining_(std::in_place, signals_, config, output.quiet ? nullptr : &progress_,
                output.json ? ErrorForm::json : ErrorForm::text),
       requested_(make_event()),

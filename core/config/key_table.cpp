@@ -182,7 +182,8 @@ constexpr Key table[] = {
     // [DERECHO]
     launched({"DERECHO", "local_id", integer, node, "0",
               "This process's node id, unique in the group. One file serves all members when each sets this by flag or "
-              "environment. launcher: its number among those that mpirun, mpiexec or srun has started together.",
+              "environment. launcher: its number among those that mpirun, mpiexec or srun has started together. hostname: "
+              "the number at the end of this host's name, up to its first dot: 3 of orders-3, as a StatefulSet names pods.",
               0, 0xffff'fffe}),
     {"DERECHO", "json_layout", json, group, "", "As [LAYOUT] json_layout; older Derecho files have it here."},
     {"DERECHO", "json_layout_path", path, group, "", "As [LAYOUT] json_layout_file; older Derecho files have it here."},

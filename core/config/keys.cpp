@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include <spindrift/core/config/addresses.hpp>
+#include <spindrift/core/config/host_number.hpp>
 #include <spindrift/core/config/launcher.hpp>
 #include <spindrift/core/config/nearest.hpp>
 #include <spindrift/core/config/text.hpp>
@@ -163,7 +164,7 @@ Result<std::string> canonical_value(const Key& key, std::string_view text) {
   text = trimmed(text);
   // An unset Derecho key may be written with an empty value; it has no effect either way.
   if (!key.used && text.empty()) return std::string();
-  if (key.launched && is_launched(text)) return std::string(text);
+  if ((key.launched && is_launched(text)) || is_host_number(key, text)) return std::string(text);
   switch (key.type) {
     case KeyType::integer: return canonical_integer(key, text);
     case KeyType::boolean: return canonical_boolean(key, text);
@@ -210,6 +211,7 @@ std::string describe_type(const Key& key) {
 std::string describe_values(const Key& key) {
   std::string text = describe_type(key);
   if (key.launched) text += key.type == KeyType::addresses ? "; or launcher:7400" : "; or launcher";
+  if (is_host_number(key, "hostname")) text += "; or hostname";
   return text;
 }
 

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <spindrift/core/config/ini.hpp>
+#include <spindrift/core/config/host_number.hpp>
 #include <spindrift/core/config/launcher.hpp>
 #include <spindrift/core/config/load.hpp>
 #include <spindrift/core/config/text.hpp>
@@ -158,6 +159,10 @@ class ValueLoader {
       text = from_launcher(*value.key, text.value());
       if (!text) return give_up(value, std::move(text).error(), given);
       value.origin += " by " + launch_->value().launcher;
+    } else if (is_host_number(*value.key, text.value())) {
+      text = from_host_name(*value.key);
+      if (!text) return give_up(value, std::move(text).error(), given);
+      value.origin += " by the name of this host";
     }
     value.text = std::move(text).value();
     value.rank = rank;
@@ -177,6 +182,13 @@ class ValueLoader {
     if (!*launch_) return launch_->error();
     auto said = launched_value(key.type, text, launch_->value());
     return said ? canonical_value(key, said.value()) : said;
+  }
+
+  /// The number of this host's name, in canonical form.
+  static Result<std::string> from_host_name(const Key& key) {
+    SPINDRIFT_TRY_ASSIGN(const std::string name, own_host_name());
+    SPINDRIFT_TRY_ASSIGN(const std::uint32_t number, host_number(name));
+    return canonical_value(key, std::to_string(number));
   }
 
   /// A profile's key that is set nowhere has the value of the default profile, which comes first.

@@ -1,9 +1,26 @@
 // A thread with a queue of names.
 #include <spindrift/fabric/connected/resolver.hpp>
 
+#include <netinet/in.h>
+#include <resolv.h>
+
 #include <utility>
 
 namespace spindrift::fabric::connected {
+namespace {
+
+constexpr int answer_within_s = 1;  // of each server, for the first question; twice that for the second
+constexpr int questions_max = 2;
+
+/// From here on this thread waits for each name server a few seconds at most, whatever /etc/resolv.conf says. The state of
+/// the resolver belongs to the thread; it is read anew each time, for the servers may be others by now.
+void bound_lookups() noexcept {
+  if (::res_init() != 0) return;
+  _res.retrans = answer_within_s;
+  _res.retry = questions_max;
+}
+
+}  // namespace
 
 Resolver::~Resolver() {
   {
@@ -39,6 +56,7 @@ void Resolver::work() {
     const auto [node, endpoint] = std::move(questions_.front());
     questions_.pop_front();
     lock.unlock();
+    bound_lookups();
     auto address = resolve(endpoint, false);
     lock.lock();
     answers_.push_back({node, std::move(address)});

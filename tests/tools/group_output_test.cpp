@@ -104,6 +104,22 @@ TEST_CASE("a host name without an address is told of at once, and as the cause w
                                Contains("; fix: compare [SPINDRIFT] addresses with the host's names\n"));
 }
 
+TEST_CASE("a member whose own name has no address yet waits for it, and says so") {
+  const Directory directory;
+  const std::string config = directory.file(
+      "own.cfg",
+      "[SPINDRIFT]\nmembers = 0, 1\nfabric = tcp\nsecurity = none\njoin_timeout_ms = 4000\n"
+      "addresses = 0@no-such-host.invalid:7431, 1@127.0.0.1:7432\nruntime_directory = " +
+          directory.path() + "\n[LAYOUT]\njson_layout = '[{\"name\": \"orders\"}]'\n");
+  Command node({"node", "--config", config, "--id", "0"});
+  REQUIRE(node.wait_for("event=\"a node has no address\" node=0 endpoint=no-such-host.invalid:7431"));
+  REQUIRE(node.wait_for("spindrift: waiting for node 0: "));
+  const CommandResult ended = node.finish();
+  CHECK(ended.code == number(ExitCode::timed_out));
+  CHECK_THAT(ended.errors, Contains("node 0 waited 4000 ms for an address of its own host's name; because: cannot resolve "
+                                    "no-such-host.invalid: "));
+}
+
 TEST_CASE("doctor finds a member's own address taken by that member, and by nobody else") {
   const Directory directory;
   const std::string config = tcp_config(directory, "127.0.0.1:7431");
