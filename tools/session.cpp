@@ -64,8 +64,22 @@ void leave_word(const Config& config) {
       path, {"interrupted", "a signal came before it was in a view", group::wall_clock_ms()}));
 }
 
-GroupOptions telling(GroupOptions options, JoinProgress& progress) {
-  options.on_waiting = [&progress](const std::vector<NodeId>& missing) { progress.set(missing); };
+std::string whom(const std::vector<NodeId>& missing) {
+  return missing.empty() ? std::string("a view") : fmt::format("node {}", listed(missing));
+}
+
+std::string where(const View& view) { return fmt::format("in view {}: node {}", view.id, listed(view.members)); }
+
+/// Those who want to know how the join and the views go: the command's own lines, and the service manager.
+GroupOptions telling(GroupOptions options, JoinProgress& progress, const ServiceManager& manager) {
+  options.on_waiting = [&](const std::vector<NodeId>& missing) {
+    progress.set(missing);
+    manager.status("waiting for " + whom(missing));
+  };
+  options.on_view = [&manager, on_view = std::move(options.on_view)](const NewView& news) {
+    manager.status(where(news.view));
+    if (on_view) on_view(news);
+  };
   return options;
 }
 
@@ -135,8 +149,9 @@ Session::Session(const Config& config, GroupOptions options, const SessionOutput
                output.json ? ErrorForm::json : ErrorForm::text),
       requested_(make_event()),
       ended_(make_event()),
-      group_(config, telling(std::move(options), progress_)) {
+      group_(config, telling(std::move(options), progress_, manager_)) {
   joining_.reset();
+  value_or_throw(manager_.ready(where(group_.view())));
   watcher_ = value_or_throw(start_thread([this] {
     try {
       group_.wait();
@@ -159,6 +174,7 @@ void Session::leave_on_signal() noexcept {
   while (::poll(sources.data(), sources.size(), -1) < 0 && errno == EINTR) {
   }
   if (sources[0].revents != 0) return;
+  manager_.stopping();
   try {
     group_.leave();
   } catch (const Exception&) {  // the watcher has the same failure

@@ -1,6 +1,7 @@
 // A command's membership in a group: joins, and lets one thread wait for whatever comes first, the end of the membership, a
 // signal, a request from a handler, or input. A stop signal makes this member leave gracefully, even while a thread waits in
-// a send; a second one ends the process.
+// a send; a second one ends the process. A service manager that waits for word is told when it is in a view, and when it
+// leaves.
 #pragma once
 
 #include <poll.h>
@@ -16,6 +17,7 @@
 
 #include "error_output.hpp"
 #include "join_progress.hpp"
+#include "service_manager.hpp"
 
 namespace spindrift::tools {
 
@@ -103,6 +105,7 @@ class Session {
   void leave_on_signal() noexcept;
 
   StopSignals signals_;
+  const ServiceManager manager_;
   JoinProgress progress_;
   std::optional<JoinInterrupt> joining_;
   FileDescriptor requested_;
