@@ -17,8 +17,9 @@ namespace spindrift::group {
 /// this node finds it by shared memory.
 [[nodiscard]] std::optional<std::string> called_name(const Config& config, NodeId node);
 
-/// Returns when the name of this node's own host has an address, at once if it needs none. `told` is called if it has none
-/// yet, once. Looks again and again, for nobody tells of names. Errors: timed_out, after `limit`, with the reason.
+/// Returns when the name of this node's own host has an address of this host, at once if it needs none. `told` is called if
+/// it has none yet, or one of the host that had the name before, once. Looks again and again, for nobody tells of names.
+/// Errors: timed_out, after `limit`, with the reason.
 [[nodiscard]] Result<void> await_own_name(const Config& config, Duration limit, const Clock& clock,
                                           const std::function<void()>& told);
 

@@ -4,6 +4,9 @@
 #include <netinet/in.h>
 #include <resolv.h>
 
+#include <condition_variable>
+#include <deque>
+#include <mutex>
 #include <utility>
 
 namespace spindrift::fabric::connected {
@@ -22,45 +25,71 @@ void bound_lookups() noexcept {
 
 }  // namespace
 
+struct Resolver::Shared {
+  enum class State : std::uint8_t { idle, asking, over };
+
+  explicit Shared(std::function<void()> on_answer) : wake(std::move(on_answer)) {}
+
+  void work();
+
+  const std::function<void()> wake;  // behind the mutex, as all that follows, and not called when it is over
+  std::mutex mutex;
+  std::condition_variable asked;
+  std::deque<std::pair<NodeId, std::string>> questions;
+  std::deque<Answer> answers;
+  State state = State::idle;
+};
+
+Resolver::Resolver(std::function<void()> wake) : shared_(std::make_shared<Shared>(std::move(wake))) {}
+
 Resolver::~Resolver() {
+  if (!thread_.joinable()) return;
+  bool asking = false;
   {
-    const std::lock_guard lock(mutex_);
-    ends_ = true;
+    const std::lock_guard lock(shared_->mutex);
+    asking = std::exchange(shared_->state, Shared::State::over) == Shared::State::asking;
   }
-  asked_.notify_one();
-  if (thread_.joinable()) thread_.join();
+  shared_->asked.notify_one();
+  if (asking) {
+    thread_.detach();
+  } else {
+    thread_.join();
+  }
 }
 
 void Resolver::ask(NodeId node, std::string endpoint) {
   {
-    const std::lock_guard lock(mutex_);
-    questions_.emplace_back(node, std::move(endpoint));
+    const std::lock_guard lock(shared_->mutex);
+    shared_->questions.emplace_back(node, std::move(endpoint));
   }
-  if (!thread_.joinable()) thread_ = std::thread([this] { work(); });
-  asked_.notify_one();
+  if (!thread_.joinable()) thread_ = std::thread([shared = shared_] { shared->work(); });
+  shared_->asked.notify_one();
 }
 
 std::optional<Resolver::Answer> Resolver::take() {
-  const std::lock_guard lock(mutex_);
-  if (answers_.empty()) return std::nullopt;
-  Answer answer = std::move(answers_.front());
-  answers_.pop_front();
+  const std::lock_guard lock(shared_->mutex);
+  if (shared_->answers.empty()) return std::nullopt;
+  Answer answer = std::move(shared_->answers.front());
+  shared_->answers.pop_front();
   return answer;
 }
 
-void Resolver::work() {
-  std::unique_lock lock(mutex_);
+void Resolver::Shared::work() {
+  std::unique_lock lock(mutex);
   while (true) {
-    asked_.wait(lock, [this] { return ends_ || !questions_.empty(); });
-    if (ends_) return;
-    const auto [node, endpoint] = std::move(questions_.front());
-    questions_.pop_front();
+    asked.wait(lock, [this] { return state == State::over || !questions.empty(); });
+    if (state == State::over) return;
+    const auto [node, endpoint] = std::move(questions.front());
+    questions.pop_front();
+    state = State::asking;
     lock.unlock();
     bound_lookups();
     auto address = resolve(endpoint, false);
     lock.lock();
-    answers_.push_back({node, std::move(address)});
-    wake_();
+    if (state == State::over) return;
+    state = State::idle;
+    answers.push_back({node, std::move(address)});
+    wake();
   }
 }
 

@@ -1,10 +1,8 @@
 // Looks addresses up beside the poller, which must not wait for a name server.
 #pragma once
 
-#include <condition_variable>
-#include <deque>
 #include <functional>
-#include <mutex>
+#include <memory>
 #include <optional>
 #include <string>
 #include <thread>
@@ -21,24 +19,23 @@ class Resolver {
     NodeId node;
     Result<SocketAddress> address;
   };
-  /// `wake` is called on the resolver's thread when there is an answer.
-  explicit Resolver(std::function<void()> wake) : wake_(std::move(wake)) {}
-  /// Waits for a question that is under way.
+  /// `wake` is called on the resolver's thread when there is an answer; never again once this object's end has begun.
+  explicit Resolver(std::function<void()> wake);
+  /// Waits for nobody: a question that is under way is left to its thread, which ends with it, some seconds later at most
+  /// for each domain that /etc/resolv.conf searches.
   ~Resolver();
+  Resolver(const Resolver&) = delete;
+  Resolver& operator=(const Resolver&) = delete;
 
   /// Starts the thread with the first question.
   void ask(NodeId node, std::string endpoint);
   [[nodiscard]] std::optional<Answer> take();
 
  private:
-  void work();
+  struct Shared;
 
-  const std::function<void()> wake_;
-  std::mutex mutex_;
-  std::condition_variable asked_;
-  std::deque<std::pair<NodeId, std::string>> questions_;
-  std::deque<Answer> answers_;
-  bool ends_ = false;
+  /// It belongs to the thread, too, which may outlive this object.
+  std::shared_ptr<Shared> shared_;
   std::thread thread_;
 };
 

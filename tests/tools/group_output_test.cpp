@@ -116,8 +116,8 @@ TEST_CASE("a member whose own name has no address yet waits for it, and says so"
   REQUIRE(node.wait_for("spindrift: waiting for node 0: "));
   const CommandResult ended = node.finish();
   CHECK(ended.code == number(ExitCode::timed_out));
-  CHECK_THAT(ended.errors, Contains("node 0 waited 4000 ms for an address of its own host's name; because: cannot resolve "
-                                    "no-such-host.invalid: "));
+  CHECK_THAT(ended.errors, Contains("node 0 waited 4000 ms for its own host's name to have an address here; because: cannot "
+                                    "resolve no-such-host.invalid: "));
 }
 
 TEST_CASE("doctor finds a member's own address taken by that member, and by nobody else") {
