@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
-"""service_manager_test.py SPINDRIFT: what a member tells the service manager that started it, in which order, and that one whom
-nobody started that way tells nobody."""
+"""service_manager_test.py SPINDRIFT: what a member tells the service manager that started it, in which order."""
 import os
 import pathlib
 import signal
@@ -29,20 +28,20 @@ class Manager:
 
 def start(config, node, notify, **how):
     environment = dict(os.environ)
-    environment.pop('NOTIFY_SOCKET', None)
-    if notify is not None:
-        environment['NOTIFY_SOCKET'] = notify
+    environment['NOTIFY_SOCKET'] = notify
     return subprocess.Popen([SPINDRIFT, 'node', '--quiet', '--config', config, '--id', str(node)], env=environment,
                             stdout=subprocess.DEVNULL, **how)
 
 
-def life(config, manager, notify):
+def life(config, address, notify):
     """A member that waits for another one, is in a view with it, is alone, and leaves."""
+    manager, of_other = Manager(address), Manager(address + '-other')
     told = start(config, 0, notify)
     manager.until('STATUS=waiting for node 1')
     assert 'READY=1' not in manager.lines, manager.lines
-    other = start(config, 1, None)
+    other = start(config, 1, notify + '-other')
     manager.until('READY=1')
+    of_other.until('READY=1')
     manager.until('STATUS=in view 0: node 0, 1')
     other.send_signal(signal.SIGTERM)
     assert other.wait(LIMIT) == 0
@@ -59,8 +58,8 @@ def main():
         config = directory / 'orders.cfg'
         config.write_text(f'[SPINDRIFT]\nmembers = 0, 1\nruntime_directory = {directory}/run\n'
                           '[LAYOUT]\njson_layout = \'[{"name": "orders"}]\'\n')
-        life(config, Manager(f'{directory}/notify'), f'{directory}/notify')
-        life(config, Manager(f'\0spindrift-{os.getpid()}'), f'@spindrift-{os.getpid()}')
+        life(config, f'{directory}/notify', f'{directory}/notify')
+        life(config, f'\0spindrift-{os.getpid()}', f'@spindrift-{os.getpid()}')
         for wrong in ('notify', '/' + 200 * 'n'):
             refused = start(config, 0, wrong, stderr=subprocess.PIPE)
             assert b'NOTIFY_SOCKET is no address of a socket' in refused.communicate(timeout=LIMIT)[1]
