@@ -16,6 +16,12 @@ namespace {
   throw Exception(Error(ErrorKind::bad_argument, std::move(message)).fix(std::move(fix)));
 }
 
+/// A subgroup's name may be longer than a group's, and have capitals and dots.
+[[noreturn]] void refuse_as_group(const Error& cause) {
+  refuse("without --group the subgroup's name is the group's, too: " + cause.message(),
+         "give --group NAME: 1 to 32 characters of a-z, 0-9, _ and -");
+}
+
 SubgroupView find_subgroup(const Config& config, const std::string& name) {
   const View view = value_or_throw(config.view());
   const auto found = std::find_if(view.subgroups.begin(), view.subgroups.end(),
@@ -41,15 +47,20 @@ void add_subgroup_options(CLI::App& command, SubgroupCommandOptions& options, co
   command.add_option("subgroup,--subgroup", options.subgroup, "The subgroup " + does)->type_name("NAME")->required();
   CLI::Option* const config = add_member_options(command, options)->required(false)->description(
       "Configuration file, the same for all members; without one the group is this user's on this host");
-  command.add_option("--group", options.group, "Name of a group without a file; by default that of the subgroup")
+  command.add_option("--group", options.group,
+                     "Name of a group without a file, of a-z, 0-9, _ and -; by default that of the subgroup")
       ->type_name("NAME")
       ->excludes(config);
 }
 
 Config load_subgroup_config(const SubgroupCommandOptions& options) {
   if (!options.config.empty()) return load_config(options);
-  const std::string& group = options.group.empty() ? options.subgroup : options.group;
-  return value_or_throw(config_without_file(group, {options.subgroup}, overrides_of(options)));
+  const std::vector<ConfigOverride> overrides = overrides_of(options);
+  if (!options.group.empty()) return value_or_throw(config_without_file(options.group, {options.subgroup}, overrides));
+  auto config = config_without_file(options.subgroup, {options.subgroup}, overrides);
+  const bool would_do = config || config_without_file("spindrift", {options.subgroup}, overrides);
+  if (!config && would_do) refuse_as_group(config.error());
+  return value_or_throw(std::move(config));
 }
 
 void require_observable(const Config& config, const std::string& name, std::optional<NodeId> source) {

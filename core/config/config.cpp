@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <spindrift/core/config/addresses.hpp>
 #include <spindrift/core/config/keys.hpp>
@@ -97,15 +98,15 @@ Loaded load_text(std::string_view text, const std::string& name, const std::vect
   return load(sources, problems);
 }
 
-/// Names that need no quotes, in a file or anywhere.
-Result<void> check_plain_name(std::string_view of, const std::string& name) {
-  constexpr std::size_t length_max = 32;
-  const bool plain = std::all_of(name.begin(), name.end(), [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '_' || c == '-';
-  });
-  if (plain && !name.empty() && name.size() <= length_max && name.front() != '.') return {};
-  return Error(ErrorKind::bad_argument, fmt::format("{} cannot name a {} without a configuration file", in_quotes(name), of))
-      .fix("use 1 to 32 characters of A-Z a-z 0-9 . _ -, not beginning with a dot; or write a file");
+/// A group without a file, as the command line would say it: so it has the config's own checks. The library writes
+/// the JSON, so that a name stays one string.
+std::vector<ConfigOverride> overrides_for(const std::string& group_name, const std::vector<std::string>& subgroups) {
+  nlohmann::json layout = nlohmann::json::array();
+  for (const std::string& name : subgroups) layout.push_back({{"name", name}});
+  const std::string text = layout.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  return {{"SPINDRIFT/group_name", group_name, "the group's name"},
+          {"SPINDRIFT/founding", "present", "a group without a file"},
+          {"LAYOUT/json_layout", text, "the names of the subgroups"}};
 }
 
 /// The first of several, saying how many there are.
@@ -276,21 +277,20 @@ std::vector<EffectiveValue> Config::effective() const {
 
 Result<Config> config_without_file(const std::string& group_name, const std::vector<std::string>& subgroups,
                                    const std::vector<ConfigOverride>& overrides) {
-  std::string layout;
-  for (const std::string& name : subgroups) {
-    SPINDRIFT_TRY(check_plain_name("subgroup", name));
-    layout += fmt::format("{}{{\"name\": \"{}\"}}", layout.empty() ? "" : ", ", name);
-  }
-  SPINDRIFT_TRY(check_plain_name("group", group_name));
-  const std::string text = fmt::format(
-      "[SPINDRIFT]\ngroup_name = {}\nfounding = present\n[LAYOUT]\njson_layout = '[{}]'\n", group_name, layout);
-  return Config::parse(text, "no file", overrides, process_environment());
+  std::vector<ConfigOverride> all = overrides_for(group_name, subgroups);
+  all.insert(all.end(), overrides.begin(), overrides.end());
+  std::vector<Error> problems;
+  const std::string name = fmt::format("the group {} without a file", in_quotes(group_name));
+  auto state = std::make_shared<const Config::State>(
+      Config::State{load_text("", name, all, process_environment(), problems)});
+  if (!problems.empty()) return problems.front();
+  return Config(std::move(state));
 }
 
 bool founded_by_present(const Config& config) { return config.text("SPINDRIFT", "founding") == "present"; }
 
 bool takes_free_id(const Config& config) {
-  return founded_by_present(config) && config.origin("DERECHO", "local_id") == "default";
+  return founded_by_present(config) && config.state_->at("DERECHO", "local_id").rank == OriginRank::standard;
 }
 
 Config as_node(const Config& config, NodeId node) {

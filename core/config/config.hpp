@@ -23,7 +23,7 @@ using ConfigDigest = Digest;
 struct ConfigOverride {
   std::string name;  ///< "SECTION/key": "DERECHO/local_id", "SUBGROUP/DEFAULT/window_size"
   std::string value;  ///< as one would write it in the file
-  std::string flag = "--set";  ///< how the user said it, for origins and errors
+  std::string flag = "--set";  ///< how the user said it, for origins and errors: an option, or words
 };
 
 /// One value in force, as `config show` prints it.
@@ -31,7 +31,7 @@ struct EffectiveValue {
   std::string section;        ///< without brackets
   std::string key;            ///< its name in the section
   std::string value;          ///< in canonical form
-  std::string origin;         ///< "flag --set", "environment SPINDRIFT_POLL", "derecho.cfg:12" or "default"
+  std::string origin;         ///< "flag --set", "environment SPINDRIFT_POLL", "derecho.cfg:12", "default"; or words
   std::string documentation;  ///< one paragraph: meaning, unit, range
   std::string environment;    ///< the variable that sets it
   bool group_wide = false;    ///< all members must agree on it
@@ -146,6 +146,9 @@ class Config {
 
  private:
   friend class LayoutParts;
+  friend Result<Config> config_without_file(const std::string& group_name, const std::vector<std::string>& subgroups,
+                                            const std::vector<ConfigOverride>& overrides);
+  friend bool takes_free_id(const Config& config);
   friend Config as_node(const Config& config, NodeId node);
   struct State;
   explicit Config(std::shared_ptr<const State> state) noexcept : state_(std::move(state)) {}

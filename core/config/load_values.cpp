@@ -101,7 +101,7 @@ class ValueLoader {
   void take_flags() {
     if (sources_.flags == nullptr) return;
     for (const ConfigOverride& flag : *sources_.flags) {
-      const std::string place = fmt::format("flag {}", flag.flag);
+      const std::string place = flag.flag.starts_with('-') ? "flag " + flag.flag : flag.flag;
       const auto slash = flag.name.rfind('/');
       const std::string section = slash == std::string::npos ? std::string() : flag.name.substr(0, slash);
       const std::string name = slash == std::string::npos ? flag.name : flag.name.substr(slash + 1);

@@ -9,9 +9,10 @@
 namespace spindrift {
 
 /// The configuration of a group of this host for which nobody wrote a file: founded by whoever is present, with these
-/// subgroups, of which every node is a member and a sender. All its processes name the same ones. Names have 1 to 32
-/// characters of A-Z a-z 0-9 . _ - each. The environment and `overrides` count as for Config::read. Errors: bad_argument;
-/// bad_config as Config::read.
+/// subgroups, of which every node is a member and a sender. All its processes name the same ones. The names are checked as
+/// in a file: a group's has 1 to 32 characters of a-z 0-9 _ -, a subgroup's 1 to 64 of A-Z a-z 0-9 _ . -. Name, founding and
+/// layout `overrides` alone change, and nothing in the environment; for all else both count as for Config::read. Errors:
+/// bad_config, the first problem.
 [[nodiscard]] Result<Config> config_without_file(const std::string& group_name, const std::vector<std::string>& subgroups,
                                                  const std::vector<ConfigOverride>& overrides = {});
 

@@ -90,20 +90,51 @@ TEST_CASE("a group that whoever is present founds names no founders, and its pro
                    "name the founders ([SPINDRIFT] founding = named), or remove fabric and addresses"}});
 }
 
-TEST_CASE("a group without a file has the subgroups that are named, and plain names") {
-  const Config config = value_or_throw(config_without_file("quick", {"orders", "audit"}, {{"SPINDRIFT/spin_us", "7"}}));
+TEST_CASE("a group without a file has the subgroups that are named") {
+  const Config config = value_or_throw(config_without_file("quick", {"Orders.1", "audit"}, {{"SPINDRIFT/spin_us", "7"}}));
   CHECK(config.group_name() == "quick");
   CHECK(founded_by_present(config));
+  CHECK(takes_free_id(config));
   CHECK(config.spin() == std::chrono::microseconds(7));
   const View view = value_or_throw(config.view());
   REQUIRE(view.subgroups.size() == 2);
+  CHECK(view.subgroups[0].name == "Orders.1");
   CHECK(view.subgroups[1].name == "audit");
   CHECK(view.subgroups[1].senders == view.members);
-  for (const std::string name : {"", ".a", "a\"b", "a'b", "a b", "a/b"}) {
-    CHECK(config_without_file("quick", {name}).error().kind() == ErrorKind::bad_argument);
-    CHECK(config_without_file(name, {"orders"}).error().kind() == ErrorKind::bad_argument);
+  CHECK(value_or_throw(config_without_file("quick", {"a"}, {{"SPINDRIFT/group_name", "other"}})).group_name() == "other");
+}
+
+TEST_CASE("names of a group without a file are checked as in one, and the error says which it is") {
+  for (const std::string name : {"", ".a", "Orders", "a\"b", "a'b", "a b", "a/b", "a]", "\xff"}) {
+    const auto group = config_without_file(name, {"orders"});
+    REQUIRE_FALSE(group);
+    CHECK(group.error().kind() == ErrorKind::bad_config);
+    CHECK(group.error().place() == "the group's name SPINDRIFT/group_name");
+    CHECK(group.error().fix() == "write 1 to 32 characters of a-z, 0-9, _ and -");
   }
-  CHECK(config_without_file("quick", {std::string(33, 'a')}).error().kind() == ErrorKind::bad_argument);
+  for (const std::string name : {"", "a\"b", "a'b", "a b", "a/b", "a]", "\xff"}) {
+    const auto subgroup = config_without_file("quick", {"orders", name});
+    REQUIRE_FALSE(subgroup);
+    CHECK(subgroup.error().place() == "the names of the subgroups:1, layout[1].name");
+    CHECK(subgroup.error().fix() == "write a string of 1 to 64 of A-Z, a-z, 0-9, _, . and -");
+  }
+  CHECK_FALSE(config_without_file(std::string(33, 'a'), {"orders"}));
+  CHECK_FALSE(config_without_file("quick", {"orders", "orders"}));
+  CHECK_FALSE(config_without_file("quick", {}));
+}
+
+TEST_CASE("nothing in the environment makes another group of one without a file") {
+  ::setenv("SPINDRIFT_GROUP_NAME", "elsewhere", 1);
+  ::setenv("SPINDRIFT_FOUNDING", "named", 1);
+  ::setenv("SPINDRIFT_LAYOUT_JSON_LAYOUT", R"([{"name": "elsewhere"}])", 1);
+  ::setenv("SPINDRIFT_SPIN_US", "7", 1);
+  const Config config = value_or_throw(config_without_file("quick", {"orders"}));
+  for (const char* each : {"GROUP_NAME", "FOUNDING", "LAYOUT_JSON_LAYOUT", "SPIN_US"})
+    ::unsetenv(("SPINDRIFT_" + std::string(each)).c_str());
+  CHECK(config.group_name() == "quick");
+  CHECK(founded_by_present(config));
+  CHECK(value_or_throw(config.view()).subgroups.at(0).name == "orders");
+  CHECK(config.spin() == std::chrono::microseconds(7));
 }
 
 TEST_CASE("the keys of membership are read") {

@@ -31,9 +31,12 @@ done
 until_said '"text":"2000"' out6
 
 # Another name is another group.
-"$spindrift" send audit </dev/null >/dev/null 2>errors || { cat errors; exit 1; }
-"$spindrift" send 'a"b' </dev/null >/dev/null 2>errors && { echo 'a name with quotes was taken'; exit 1; }
-grep -q 'cannot name a subgroup without a configuration file; fix: ' errors || { cat errors; exit 1; }
+SPINDRIFT_GROUP_NAME=orders "$spindrift" send audit </dev/null >/dev/null 2>errors || { cat errors; exit 1; }
+"$spindrift" send 'a"b' --group audit </dev/null >/dev/null 2>errors && { echo 'a name with quotes was taken'; exit 1; }
+grep -q 'layout\[0\].name: a name belongs here; fix: ' errors || { cat errors; exit 1; }
+"$spindrift" send Audit </dev/null >/dev/null 2>errors && { echo 'a group has a name that none can have'; exit 1; }
+grep -q "the subgroup's name is the group's, too: .*; fix: give --group NAME" errors || { cat errors; exit 1; }
+"$spindrift" send Audit.1 --group audit-1 </dev/null >/dev/null 2>errors || { cat errors; exit 1; }
 for one in 1 2 3 4 5; do
   kill -TERM "${members[one]}"
   wait "${members[one]}" || [ $? = 130 ] || { echo "member ${members[one]} ended with code $?"; exit 1; }
