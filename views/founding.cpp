@@ -66,17 +66,12 @@ bool Founding::may_follow(const Join& from) const {
   return !promised_to_ || incarnation_in(*promised_to_, from.node) == from.incarnation;
 }
 
-Founding::Step Founding::step(std::span<const Met> met, const std::optional<std::vector<NodeId>>& present) {
+Founding::Step Founding::step(std::span<const Met> met, const Look& look) {
   Step step;
   step.view = std::exchange(notice_, std::nullopt);
   if (step.view) return step;
   promise(met, step);
-  std::vector<NodeId> founders = founders_;
-  if (by_ == FoundedBy::present && present) {
-    founders = *present;
-    founders.insert(std::lower_bound(founders.begin(), founders.end(), self_.node), self_.node);
-  }
-  found(met, std::move(founders), step);
+  found(met, look, step);
   return step;
 }
 
@@ -94,12 +89,22 @@ void Founding::promise(std::span<const Met> met, Step& step) {
       {founder->who.node, encode(Promise{promised_to_->ballot, promised_to_->incarnations.front()})});
 }
 
+// Those that are named, or all that are there at this moment; none if nobody knows.
+std::vector<NodeId> Founding::founders(const Look& look) const {
+  if (by_ == FoundedBy::named) return founders_;
+  auto all = look ? look() : std::nullopt;
+  if (!all) return {};
+  all->insert(std::lower_bound(all->begin(), all->end(), self_.node), self_.node);
+  return *std::move(all);
+}
+
 // All founders as they are here, each of them fresh, if no group is: where one runs already, it takes this node in.
-std::optional<PromiseRequest> Founding::complete(std::span<const Met> met, std::vector<NodeId> founders) const {
+std::optional<PromiseRequest> Founding::complete(std::span<const Met> met, const Look& look) const {
   if (sees_a_group(met)) return std::nullopt;
   if (by_ == FoundedBy::present && request_) return request_;  // who came later asks this one
-  if (founders.empty() || founders.front() != self_.node) return std::nullopt;
-  PromiseRequest request{.ballot = 0, .members = std::move(founders), .incarnations = {self_.incarnation}};
+  std::vector<NodeId> all = founders(look);
+  if (all.empty() || all.front() != self_.node) return std::nullopt;
+  PromiseRequest request{.ballot = 0, .members = std::move(all), .incarnations = {self_.incarnation}};
   for (std::size_t i = 1; i < request.members.size(); ++i) {
     const Met* const each = find(met, request.members[i]);
     if (each == nullptr) return std::nullopt;
@@ -110,8 +115,8 @@ std::optional<PromiseRequest> Founding::complete(std::span<const Met> met, std::
 
 // The first of the founders founds, when all of them are here, none has seen a view, and all have promised to see no other.
 // One that founds with those who are present has promised itself, too: it goes into another first view only as they do.
-void Founding::found(std::span<const Met> met, std::vector<NodeId> founders, Step& step) {
-  std::optional<PromiseRequest> request = complete(met, std::move(founders));
+void Founding::found(std::span<const Met> met, const Look& look, Step& step) {
+  std::optional<PromiseRequest> request = complete(met, look);
   if (!request) return request_.reset();
   if (!request_) {
     if (promised_to_) ballot_ = std::max(ballot_, promised_to_->ballot);

@@ -11,6 +11,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <vector>
@@ -54,10 +55,11 @@ class Founding {
   void on_notice(const Join& from, ViewNotice notice);
   /// A connection is over. A node that comes back, with the same process or another, has to be asked again.
   void on_lost() noexcept { request_.reset(); }
-  /// Takes the steps that are possible now, by what these others have said of themselves. `present`, where it is they who
-  /// found: the nodes as which other processes run, ascending, all of them at a moment after whatever was heard until now;
-  /// nothing: nobody knows.
-  [[nodiscard]] Step step(std::span<const Met> met, const std::optional<std::vector<NodeId>>& present = {});
+  /// The nodes as which other processes run, ascending, all of them at the moment of the call; nothing: nobody knows.
+  using Look = std::function<std::optional<std::vector<NodeId>>()>;
+  /// Takes the steps that are possible now, by what these others have said of themselves. `look`, where those present found,
+  /// is called if this process could ask them now, behind whatever was heard and promised until then.
+  [[nodiscard]] Step step(std::span<const Met> met, const Look& look = {});
 
   [[nodiscard]] FoundedBy by() const noexcept { return by_; }
   /// Whether that view has this very process in it, and may be believed from there.
@@ -66,8 +68,9 @@ class Founding {
  private:
   [[nodiscard]] bool may_follow(const Join& from) const;
   void promise(std::span<const Met> met, Step& step);
-  void found(std::span<const Met> met, std::vector<NodeId> founders, Step& step);
-  [[nodiscard]] std::optional<PromiseRequest> complete(std::span<const Met> met, std::vector<NodeId> founders) const;
+  void found(std::span<const Met> met, const Look& look, Step& step);
+  [[nodiscard]] std::optional<PromiseRequest> complete(std::span<const Met> met, const Look& look) const;
+  [[nodiscard]] std::vector<NodeId> founders(const Look& look) const;
   [[nodiscard]] ViewNotice first_view() const;
 
   Join self_;

@@ -221,9 +221,8 @@ void Member::show_life(SubgroupId at_work) {
 }
 
 bool Member::step_looking(Time now) {
-  const bool present = options_.founded_by == FoundedBy::present;
-  const auto there = present ? beginning_.present.look(now) : std::nullopt;
-  Founding::Step found = beginning_.founding.step(links_.peers().met(), there);
+  beginning_.present.begin_pass();
+  Founding::Step found = beginning_.founding.step(links_.peers().met(), [&] { return beginning_.present.look(now); });
   bool progress = !found.messages.empty() || found.view;
   for (Addressed& each : found.messages) links_.send(each.to, std::move(each.message));
   if (found.view) {
@@ -404,7 +403,7 @@ bool Member::advance_leave() {
 }
 
 Time Member::next_wake() const {
-  if (state_ == MemberState::looking && options_.founded_by == FoundedBy::present) return beginning_.present.next_look();
+  if (state_ == MemberState::looking) return beginning_.present.next_look();
   const Time lag = state_ == MemberState::active ? deliveries_.next_look_for_lag() : never;
   if (epoch() == nullptr || !watch_.judges()) return lag;
   const bool departing = state_ == MemberState::departing;

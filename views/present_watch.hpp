@@ -18,6 +18,8 @@ class PresentWatch {
   /// `fabric` outlives it.
   explicit PresentWatch(const fabric::Fabric& fabric) noexcept : fabric_(fabric) {}
 
+  /// A pass begins: unless it looks, nothing calls for another look.
+  void begin_pass() noexcept { next_ = never; }
   /// The nodes as which other processes run at this moment; nothing: nobody knows.
   [[nodiscard]] const std::optional<std::vector<NodeId>>& look(Time now) {
     next_ = now + look_interval;
@@ -33,7 +35,7 @@ class PresentWatch {
  private:
   const fabric::Fabric& fabric_;
   std::optional<std::vector<NodeId>> nodes_;
-  Time next_{};
+  Time next_ = never;
 };
 
 }  // namespace spindrift::views

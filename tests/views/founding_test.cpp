@@ -70,7 +70,9 @@ TEST_CASE("the founder asks when all founders are here and fresh, and founds whe
 
 /// The founding of a process that founds with whoever is present.
 Founding founding_with_present(std::uint32_t id) { return {node(id, 100 + id), one_subgroup}; }
-std::optional<std::vector<NodeId>> there(std::vector<NodeId> nodes) { return nodes; }
+Founding::Look there(std::vector<NodeId> nodes) {
+  return [nodes = std::move(nodes)] { return std::optional(nodes); };
+}
 
 TEST_CASE("the lowest of those present founds with all of them, or alone") {
   const Founding::Step alone = founding_with_present(3).step({}, there({}));

@@ -13,7 +13,7 @@
 
 namespace spindrift::views {
 
-class PaperFabric final : public smc::NullFabric {
+class PaperFabric : public smc::NullFabric {
  public:
   struct Sent {
     fabric::PeerId to;
