@@ -17,7 +17,6 @@
 #include <spindrift/core/clock.hpp>
 #include <spindrift/core/counters.hpp>
 #include <spindrift/fabric/fabric.hpp>
-#include <spindrift/fabric/own_id.hpp>
 #include <spindrift/group/group.hpp>
 #include <spindrift/group/handler_threads.hpp>
 #include <spindrift/group/handler_worker.hpp>
@@ -31,11 +30,9 @@ namespace spindrift::group {
 
 /// The surroundings that the parts of a group have in common; they outlive them.
 struct Environment {
-  Environment(NodeId self, std::shared_ptr<AuditTrail> trail, std::optional<fabric::OwnId> id)
-      : own_id(std::move(id)), state(self), audit(std::move(trail)) {}
+  Environment(NodeId self, std::shared_ptr<AuditTrail> trail) : state(self), audit(std::move(trail)) {}
 
   SystemClock clock;
-  const std::optional<fabric::OwnId> own_id;  ///< if nobody gave it one
   std::unique_ptr<fabric::Fabric> fabric;  ///< from joining on
   SharedState state;
   const std::shared_ptr<const HandlerThreads> handler_threads = std::make_shared<HandlerThreads>();

@@ -3,27 +3,12 @@
 
 #include <utility>
 
-#include <spindrift/core/config/without_file.hpp>
-#include <spindrift/fabric/own_id.hpp>
 #include <spindrift/group/channel.hpp>
 #include <spindrift/group/group_core.hpp>
 
 namespace spindrift {
 
 static_assert(Group::private_window_bytes == group::PrivateMessages::window_bytes);
-
-namespace {
-
-std::unique_ptr<GroupCore> make_core(const Config& config, GroupOptions options) {
-  if (!takes_free_id(config)) return std::make_unique<GroupCore>(config, std::move(options), std::nullopt);
-  const View everybody = value_or_throw(config.view());
-  fabric::OwnId id =
-      value_or_throw(fabric::OwnId::take(config.runtime_directory(), config.group_name(), everybody.members));
-  Config own = as_node(config, id.node());
-  return std::make_unique<GroupCore>(std::move(own), std::move(options), std::move(id));
-}
-
-}  // namespace
 
 SubgroupView Subgroup::description() const { return channel_.description(); }
 bool Subgroup::is_sender() const { return channel_.is_sender(); }
@@ -52,7 +37,7 @@ void Subgroup::abandon(const Claim& claim) noexcept {
 
 Group::Group(const Config& config, GroupOptions options) : Group(config, std::move(options), group::Probe{}) {}
 Group::Group(const Config& config, GroupOptions options, const group::Probe& probe)
-    : core_(make_core(config, std::move(options))) {
+    : core_(std::make_unique<GroupCore>(OwnConfig(config), std::move(options))) {
   core_->join(probe);
 }
 Group::~Group() = default;

@@ -107,7 +107,7 @@ void GroupCore::poll() {
   using Next = group::PollLoop::Next;
   const group::HandlerThreads::Entry entry(*environment_.handler_threads, group::HandlerThreads::Kind::poller);
   fabric::Fabric& fabric = *environment_.fabric;
-  group::PollLoop loop(config_.poll_mode() == PollMode::block, config_.spin());
+  group::PollLoop loop(config_->poll_mode() == PollMode::block, config_->spin());
   for (bool over = false; !over;) {
     const auto [progress, wake_at] = step();
     publish_state();
@@ -297,7 +297,7 @@ void GroupCore::on_dropped(SubgroupId id, std::uint64_t messages) {
 }
 
 void GroupCore::on_turned_away(NodeId node, const std::string& reason) {
-  group::tell_turned_away(*environment_.audit, node, reason, [this](NodeId each) { return config_.address_of(each); });
+  group::tell_turned_away(*environment_.audit, node, reason, [this](NodeId each) { return config_->address_of(each); });
 }
 
 void GroupCore::on_private(NodeId from, std::span<const std::byte> message) {
@@ -331,7 +331,7 @@ ObjectChannel& GroupCore::attach_objects(std::string_view name, ObjectHandlers h
 
 Result<Roster> GroupCore::change_roster(const std::vector<RosterChange>& changes, std::optional<Duration> limit) {
   refuse_handlers(*handler_threads(), "change_roster");
-  for (const RosterChange& change : changes) SPINDRIFT_TRY(check_address(change, config_.fabric()));
+  for (const RosterChange& change : changes) SPINDRIFT_TRY(check_address(change, config_->fabric()));
   return attached_.rosters.change(changes, environment_.state.view().roster, limit, [this] { environment_.fabric->wake(); });
 }
 

@@ -24,6 +24,7 @@
 #include <spindrift/group/leave_watch.hpp>
 #include <spindrift/group/objects.hpp>
 #include <spindrift/group/observer_service.hpp>
+#include <spindrift/group/own_config.hpp>
 #include <spindrift/group/private_post.hpp>
 #include <spindrift/group/probe.hpp>
 #include <spindrift/group/replicas.hpp>
@@ -71,8 +72,7 @@ struct OwnCounters {
 
 class GroupCore final : public views::Upcalls {
  public:
-  /// `id`: the one that the configuration has, if this process took it.
-  GroupCore(Config config, GroupOptions options, std::optional<fabric::OwnId> id);
+  GroupCore(OwnConfig config, GroupOptions options);
   /// Leaves if the group is open, then ends the poller.
   ~GroupCore() override;
 
@@ -131,7 +131,7 @@ class GroupCore final : public views::Upcalls {
   bool read_tables();
   void publish_state();
 
-  Config config_;
+  OwnConfig config_;  // keeps the id as long as the fabric's endpoint lives
   GroupOptions options_;
   group::Environment environment_;
   std::optional<GuardedDirectory> directory_;  ///< of what is kept for others on this host

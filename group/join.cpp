@@ -128,25 +128,24 @@ void report_upcall(const std::string& whose, Duration lasted, group::StatusKeepe
 
 }  // namespace
 
-GroupCore::GroupCore(Config config, GroupOptions options, std::optional<fabric::OwnId> id)
+GroupCore::GroupCore(OwnConfig config, GroupOptions options)
     : config_(std::move(config)),
       options_(std::move(options)),
-      environment_(config_.local_id(),
-                   std::make_shared<AuditTrail>(config_.group_name(), config_.local_id(), config_.audit_file()),
-                   std::move(id)) {}
+      environment_(config_->local_id(),
+                   std::make_shared<AuditTrail>(config_->group_name(), config_->local_id(), config_->audit_file())) {}
 
 void GroupCore::join(const group::Probe& probe) {
-  value_or_throw(config_.begin_logging());
-  directory_.emplace(value_or_throw(GuardedDirectory::open(config_.runtime_directory(), config_.group_name())));
-  value_or_throw(config_.local_rank());
-  const Time limit = environment_.clock.now() + config_.join_timeout();
-  value_or_throw(group::await_own_name(config_, config_.join_timeout(), environment_.clock, [this] {
-    if (options_.on_waiting) options_.on_waiting({config_.local_id()});
+  value_or_throw(config_->begin_logging());
+  directory_.emplace(value_or_throw(GuardedDirectory::open(config_->runtime_directory(), config_->group_name())));
+  value_or_throw(config_->local_rank());
+  const Time limit = environment_.clock.now() + config_->join_timeout();
+  value_or_throw(group::await_own_name(*config_, config_->join_timeout(), environment_.clock, [this] {
+    if (options_.on_waiting) options_.on_waiting({config_->local_id()});
   }));
-  auto opened = value_or_throw(group::open_group_fabric(config_, environment_.audit, probe.watch_fabric));
+  auto opened = value_or_throw(group::open_group_fabric(*config_, environment_.audit, probe.watch_fabric));
   environment_.fabric = std::move(opened.fabric);
   make_member(probe);
-  value_or_throw(observers_->start_elsewhere(config_, opened.credentials, environment_.audit));
+  value_or_throw(observers_->start_elsewhere(*config_, opened.credentials, environment_.audit));
   value_or_throw(heartbeats_->start());
   poller_ = value_or_throw(start_thread([this] { poll(); }));
   await_view(opened.credentials.get(), limit);
@@ -158,25 +157,25 @@ void GroupCore::join(const group::Probe& probe) {
 
 views::MemberOptions GroupCore::member_options(const View& everybody, const group::Probe& probe) const {
   views::MemberOptions options;
-  for (const NodeId node : everybody.members) options.roster.nodes.push_back({node, config_.address_of(node)});
-  options.self = config_.local_id();
-  options.founders = config_.founders();
-  if (founded_by_present(config_)) options.founded_by = views::FoundedBy::present;
+  for (const NodeId node : everybody.members) options.roster.nodes.push_back({node, config_->address_of(node)});
+  options.self = config_->local_id();
+  options.founders = config_->founders();
+  if (founded_by_present(*config_)) options.founded_by = views::FoundedBy::present;
   options.incarnation = new_incarnation();
-  options.layout = options_.layout ? options_.layout : value_or_throw(config_.layout_function());
+  options.layout = options_.layout ? options_.layout : value_or_throw(config_->layout_function());
   const std::vector<NodeId>& tried_with = options.founders.empty() ? everybody.members : options.founders;
-  const ConfigDigest digest = options_.layout ? group::digest_with_layout(config_, options.layout, tried_with)
-                                              : config_.digest();
-  options.identity = {config_.group_name(), digest.words};
-  if (config_.boolean("SPINDRIFT", "split_rows")) options.layout = with_split_rows(std::move(options.layout));
+  const ConfigDigest digest = options_.layout ? group::digest_with_layout(*config_, options.layout, tried_with)
+                                              : config_->digest();
+  options.identity = {config_->group_name(), digest.words};
+  if (config_->boolean("SPINDRIFT", "split_rows")) options.layout = with_split_rows(std::move(options.layout));
   options.policy = probe.policy;
   options.stepper = probe.stepper;
-  options.suspect_after = config_.suspect_after();
-  options.partition_safety = !config_.partitioning_safety_disabled();
-  if (config_.text("SPINDRIFT", "lagging_member") == "remove")
-    options.lagging_after = std::chrono::milliseconds(config_.integer("SPINDRIFT", "lagging_after_ms"));
+  options.suspect_after = config_->suspect_after();
+  options.partition_safety = !config_->partitioning_safety_disabled();
+  if (config_->text("SPINDRIFT", "lagging_member") == "remove")
+    options.lagging_after = std::chrono::milliseconds(config_->integer("SPINDRIFT", "lagging_after_ms"));
   options.table_bytes = everybody.table_bytes;
-  options.backlog_bytes_max = config_.state_buffer_bytes();
+  options.backlog_bytes_max = config_->state_buffer_bytes();
   return options;
 }
 
@@ -194,7 +193,7 @@ void GroupCore::open_counters(const std::vector<NodeId>& nodes, const std::vecto
   counters_.emplace(group::OwnCounters{std::move(block), sleeps, views});
   reports_.emplace(group::Reports{{environment_.clock, slow_upcalls},
                                   {},
-                                  group::ConclusionWatch(group::handler_stuck_after(config_)),
+                                  group::ConclusionWatch(group::handler_stuck_after(*config_)),
                                   {},
                                   group::SendWaits(counters_->block, names, nodes),
                                   group::LagGauges(counters_->block, names, nodes)});
@@ -203,22 +202,22 @@ void GroupCore::open_counters(const std::vector<NodeId>& nodes, const std::vecto
 
 void GroupCore::begin_status(std::uint64_t incarnation) {
   group::MemberStatus status;
-  status.group = config_.group_name();
-  status.node = config_.local_id();
+  status.group = config_->group_name();
+  status.node = config_->local_id();
   status.incarnation = incarnation;
   status.process = static_cast<std::uint64_t>(::getpid());
   status.process_started = group::process_start_ticks(status.process);
   status.began_ms = group::wall_clock_ms();
-  status.partition_safety = !config_.partitioning_safety_disabled();
+  status.partition_safety = !config_->partitioning_safety_disabled();
   status.state = to_string(views::MemberState::looking);
   if (::mkdirat(directory_->descriptor(), std::string(status_directory).c_str(), 0700) != 0 && errno != EEXIST) {
     throw Exception(system_error("mkdir", errno).at(directory_->path() + "/" + std::string(status_directory)));
   }
-  status_.emplace(directory_->through(status_file_name(config_.local_id())), std::move(status));
+  status_.emplace(directory_->through(status_file_name(config_->local_id())), std::move(status));
 }
 
 void GroupCore::make_member(const group::Probe& probe) {
-  const View everybody = value_or_throw(config_.view());
+  const View everybody = value_or_throw(config_->view());
   views::MemberOptions options = member_options(everybody, probe);
   if (!options.partition_safety) {
     log::warn(log::Room::group, "partition safety is off: parts of a split group will go on and differ",
@@ -235,7 +234,7 @@ void GroupCore::make_member(const group::Probe& probe) {
         const std::string name = whose ? "a handler of subgroup " + channels_[*whose].name() : "a handler of the group's";
         report_upcall(name, lasted, *status_);
       }};
-  heartbeats_.emplace(config_.suspect_after(), group::handler_stuck_after(config_), std::move(duties), environment_.clock);
+  heartbeats_.emplace(config_->suspect_after(), group::handler_stuck_after(*config_), std::move(duties), environment_.clock);
   attached_.tables.begin(self(), everybody.table_bytes);
   private_post_.begin(*member_, views::payload_bytes_max(*environment_.fabric));
   View before_the_first;
@@ -246,7 +245,7 @@ void GroupCore::make_member(const group::Probe& probe) {
   }
   environment_.state.on_view(before_the_first);
   observers_.emplace(self(), *directory_, before_the_first.subgroups,
-                     static_cast<std::uint64_t>(config_.integer("SPINDRIFT", "observer_bytes_per_s")),
+                     static_cast<std::uint64_t>(config_->integer("SPINDRIFT", "observer_bytes_per_s")),
                      [this] { return environment_.state.view(); });
   value_or_throw(observers_->start());
   value_or_throw(member_->start());
@@ -262,11 +261,11 @@ void GroupCore::await_view(const fabric::tls::Credentials* credentials, Time lim
   // A process that can open nothing has turned away the nodes that called: they are not missing.
   const bool starved = !descriptors_left();
   end_poller();  // before its member is asked
-  const auto waited = std::chrono::duration_cast<std::chrono::milliseconds>(config_.join_timeout());
+  const auto waited = std::chrono::duration_cast<std::chrono::milliseconds>(config_->join_timeout());
   const auto [sees_group, missing] = member_->awaited();
   Error why = starved ? Error(ErrorKind::resource, waited_for(environment_.state.own_name(), waited, "a view"))
                             .because(out_of_descriptors())
-                      : late(config_, waited, sees_group, missing);
+                      : late(*config_, waited, sees_group, missing);
   if (const auto witnesses = say_revoked(credentials, missing); !starved && !witnesses.empty()) {
     why = Error(ErrorKind::refused, waited_for(environment_.state.own_name(), waited, "a view"))
               .because(fabric::tls::own_certificate_revoked("the list of node " + joined(witnesses)));

@@ -11,13 +11,13 @@
 #include <nlohmann/json.hpp>
 
 #include <spindrift/core/line_writer.hpp>
+#include <spindrift/group/own_config.hpp>
 
 #include "commands.hpp"
 #include "exit_code.hpp"
 #include "json_output.hpp"
 #include "options.hpp"
 #include "output.hpp"
-#include "own_config.hpp"
 #include "session.hpp"
 #include "view_line.hpp"
 

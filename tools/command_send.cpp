@@ -13,11 +13,12 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include <spindrift/group/own_config.hpp>
+
 #include "commands.hpp"
 #include "exit_code.hpp"
 #include "number_option.hpp"
 #include "options.hpp"
-#include "own_config.hpp"
 #include "session.hpp"
 #include "subgroup_option.hpp"
 

@@ -12,6 +12,7 @@
 #include <CLI/CLI.hpp>
 
 #include <spindrift/group/observer.hpp>
+#include <spindrift/group/own_config.hpp>
 
 #include "commands.hpp"
 #include "error_output.hpp"
@@ -20,7 +21,6 @@
 #include "number_option.hpp"
 #include "options.hpp"
 #include "output.hpp"
-#include "own_config.hpp"
 #include "session.hpp"
 #include "subgroup_option.hpp"
 

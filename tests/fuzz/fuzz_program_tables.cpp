@@ -30,7 +30,7 @@ View two_members() {
 
 /// The honest member's tables, and the row that the hostile one writes.
 struct Members {
-  Members() : environment(honest, nullptr, std::nullopt), tables(environment) {
+  Members() : environment(honest, nullptr), tables(environment) {
     environment.fabric = std::make_unique<smc::NullFabric>();
     static_cast<void>(environment.state.on_state(views::MemberState::active, std::nullopt));
     tables.begin(honest, table_bytes);

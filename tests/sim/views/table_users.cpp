@@ -27,7 +27,7 @@ class Caller final : public smc::NullFabric {
 
 struct TableUsers::User {
   User(NodeId node, std::function<void()> wake, std::uint64_t table_bytes)
-      : self(node), environment(node, nullptr, std::nullopt), tables(environment) {
+      : self(node), environment(node, nullptr), tables(environment) {
     environment.fabric = std::make_unique<Caller>(std::move(wake));
     tables.begin(node, table_bytes);
   }
