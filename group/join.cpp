@@ -185,7 +185,7 @@ void GroupCore::open_counters(const std::vector<NodeId>& nodes, const std::vecto
   for (const SubgroupView& subgroup : subgroups) names.push_back(subgroup.name);
   const std::size_t most = names.size() * (smc::Multicast::counters_max + 1) + nodes.size() + counters_per_process +
                            group::LagGauges::counters(names.size(), nodes.size());
-  auto counters = CounterBlock::in_file(directory_->through(node_file_name(config_.local_id(), counters_suffix)), most);
+  auto counters = CounterBlock::in_file(directory_->through(node_file_name(config_->local_id(), counters_suffix)), most);
   if (!counters) throw Exception(std::move(counters).error().at(directory_->path()));
   CounterBlock block = std::move(counters).value();
   const Counter sleeps = block.counter("poller.sleeps"), views = block.counter("views.installed");

@@ -6,7 +6,6 @@
 #include <atomic>
 #include <cerrno>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <span>
 
@@ -17,6 +16,7 @@
 
 #include "commands.hpp"
 #include "exit_code.hpp"
+#include "members_awaited.hpp"
 #include "number_option.hpp"
 #include "options.hpp"
 #include "session.hpp"
@@ -103,9 +103,16 @@ void warn_if_inadequate(const NewView& news, const std::string& name) {
 }
 
 void tell_how_many(std::uint64_t sent) {
-  const char* const words =
-      sent == 1 ? "message; every member has delivered it" : "messages; every member has delivered them";
+  const char* const words = sent == 0   ? "messages"
+                            : sent == 1 ? "message; every member has delivered it"
+                                        : "messages; every member has delivered them";
   fmt::print(stderr, "sent {} {}\n", sent, words);
+}
+
+/// A signal ended the wait for other members.
+int tell_of_none(const std::string& lacking) {
+  fmt::print(stderr, "sent nothing: {}\n", lacking);
+  return number(ExitCode::interrupted);
 }
 
 void require_fitting_block(const SubgroupView& subgroup, const SendOptions& options) {
@@ -129,41 +136,6 @@ void tell_how_far(std::uint64_t sent, std::uint64_t delivered, DeliveryMode mode
              messages, delivered, sent - delivered);
 }
 
-/// The members of the subgroup in the present view, for one thread that waits until there are enough.
-class MembersAwaited {
- public:
-  MembersAwaited(std::string subgroup, std::uint64_t needed) : subgroup_(std::move(subgroup)), needed_(needed) {}
-
-  /// Any thread.
-  void on_view(const NewView& news) {
-    const std::lock_guard lock(mutex_);
-    for (const SubgroupView& each : news.view.subgroups) {
-      if (each.name == subgroup_) there_ = each.members.size();
-    }
-    if (waiting_ != nullptr) waiting_->request_stop();
-  }
-  /// False: the member is to end, or has.
-  [[nodiscard]] bool wait(Session& session) {
-    std::unique_lock lock(mutex_);
-    waiting_ = &session;
-    bool goes_on = true;
-    while (goes_on && there_ < needed_) {
-      lock.unlock();
-      goes_on = session.wait_for() == Session::Event::requested;
-      lock.lock();
-    }
-    waiting_ = nullptr;
-    return goes_on;
-  }
-
- private:
-  const std::string subgroup_;
-  const std::uint64_t needed_;
-  std::mutex mutex_;
-  std::uint64_t there_ = 0;     // behind the mutex
-  Session* waiting_ = nullptr;  // behind the mutex
-};
-
 /// Until the end of input, or of the member; what ended that, `finish` reports.
 void send_input(Session& session, MessageSender& sender) {
   std::array<char, 65536> buffer;
@@ -185,7 +157,8 @@ int run_send(const SendOptions& options) {
   const SubgroupView shape = require_subgroup(config, options.subgroup, SubgroupUse::send);
   require_fitting_block(shape, options);
   GroupOptions group;
-  MembersAwaited awaited(options.subgroup, options.members);
+  using Words = MembersAwaited::Words;
+  MembersAwaited awaited(options.subgroup, options.members, options.quiet ? Words::quiet : Words::spoken);
   group.on_view = [&](const NewView& news) {
     warn_if_inadequate(news, options.subgroup);
     awaited.on_view(news);
@@ -200,8 +173,11 @@ int run_send(const SendOptions& options) {
   });
   MessageSender sender(subgroup, options.block_bytes);
   try {
-    if (awaited.wait(session)) send_input(session, sender);
+    const bool enough = awaited.wait(session);
+    const std::string lacking = awaited.lacking();
+    if (enough) send_input(session, sender);
     session.finish();
+    if (!enough) return tell_of_none(lacking);
   } catch (const Exception& failure) {
     if (failure.error().kind() != ErrorKind::bad_input) {
       tell_how_far(sender.sent(), delivered, shape.mode);

@@ -42,15 +42,29 @@ for one in 1 2 3 4 5; do
   wait "${members[one]}" || [ $? = 130 ] || { echo "member ${members[one]} ended with code $?"; exit 1; }
 done
 
+# One that waits for others says for how many, again when some have come, and when it is told to end, that it sent nothing.
+seq 10 | "$spindrift" send crowd --members 3 2>crowd &
+members+=($!)
+until_said '^spindrift: waiting: of the 3 members of subgroup crowd 1 is there$' crowd
+"$spindrift" tail crowd >/dev/null 2>&1 &
+members+=($!)
+until_said '^spindrift: waiting: of the 3 members of subgroup crowd 2 are there$' crowd
+kill -TERM "${members[6]}"
+wait "${members[6]}"
+[ $? = 130 ] || { echo 'a sender that was told to end while it waited is not interrupted'; exit 1; }
+[ "$(tail -n 1 crowd)" = 'sent nothing: of the 3 members of subgroup crowd 2 are there' ] || { cat crowd; exit 1; }
+kill -TERM "${members[7]}"
+wait "${members[7]}"
+
 # A process that is stopped may be in a group: whoever comes waits for it, and says so.
 "$spindrift" tail halted >halted 2>&1 &
 members+=($!)
 until "$spindrift" group status --group halted 2>/dev/null | grep -q ': active, '; do sleep 0.1; done
-kill -STOP "${members[6]}"
+kill -STOP "${members[8]}"
 "$spindrift" tail halted --set SPINDRIFT/join_timeout_ms=500 >/dev/null 2>errors
 [ $? = 5 ] || { echo 'one that came to a stopped process went on'; exit 1; }
 grep -q 'for node 0, of which a process runs here and does not answer; fix: let it go on' errors || { cat errors; exit 1; }
-kill -CONT "${members[6]}"
+kill -CONT "${members[8]}"
 "$spindrift" tail halted --count 1 >heard 2>errors &
 members+=($!)
 echo now | "$spindrift" send halted --members 3 --quiet 2>/dev/null
