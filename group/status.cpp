@@ -240,6 +240,15 @@ Result<std::string> read_file(const std::string& path) {
   }
 }
 
+/// The kernel's fields about a process from the third on, its state in one character; empty: there is none of that id. The
+/// second is the program's name in brackets, which may hold blanks and brackets; the start is the 22nd.
+std::string process_fields(std::uint64_t process) {
+  const auto text = read_file("/proc/" + std::to_string(process) + "/stat");
+  if (!text) return {};
+  const std::size_t at = text->rfind(')');
+  return at == std::string::npos || at + 2 >= text->size() ? std::string() : text->substr(at + 2);
+}
+
 }  // namespace
 
 Result<void> write_last_status(const std::string& path, MemberStatus::End end) {
@@ -289,14 +298,17 @@ Result<MemberStatus> read_status(const std::string& path) {
 }
 
 std::uint64_t process_start_ticks(std::uint64_t process) {
-  const auto text = read_file("/proc/" + std::to_string(process) + "/stat");
-  if (!text) return 0;
-  // The second field is the program's name in brackets, which may hold blanks and brackets; the start is the 22nd field.
-  std::size_t at = text->rfind(')');
+  const std::string fields = process_fields(process);
   // The third says Z or X of one that has ended and waits to be reaped.
-  if (at == std::string::npos || at + 2 >= text->size() || (*text)[at + 2] == 'Z' || (*text)[at + 2] == 'X') return 0;
-  for (int field = 2; field < 22 && at != std::string::npos; ++field) at = text->find(' ', at + 1);
-  return at == std::string::npos ? 0 : std::strtoull(text->c_str() + at, nullptr, 10);
+  if (fields.empty() || fields[0] == 'Z' || fields[0] == 'X') return 0;
+  std::size_t at = 0;
+  for (int field = 3; field < 22 && at != std::string::npos; ++field) at = fields.find(' ', at + 1);
+  return at == std::string::npos ? 0 : std::strtoull(fields.c_str() + at, nullptr, 10);
+}
+
+bool process_stopped(std::uint64_t process) {
+  const std::string fields = process_fields(process);
+  return !fields.empty() && (fields[0] == 'T' || fields[0] == 't');
 }
 
 bool runs(const MemberStatus& status) {

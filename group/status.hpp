@@ -94,5 +94,7 @@ struct MemberStatus {
 /// Whether the process that wrote this still runs and has not ended its membership: one of the same id that started at
 /// another time is another.
 [[nodiscard]] bool runs(const MemberStatus& status);
+/// Whether the process of that id is stopped, by a signal or a debugger, and does nothing until it is told to go on.
+[[nodiscard]] bool process_stopped(std::uint64_t process);
 
 }  // namespace spindrift::group

@@ -93,7 +93,7 @@ int print_status(const GroupCommandOptions& options) {
     const std::string view = node.status.view ? fmt::format("view {}", node.status.view->value()) : "in no view yet";
     table.add({fmt::format("node {}: {}, process {}, {}{}", node.status.node, condition_text(node),
                            node.status.process, view, warning(report))});
-    if (node.condition != NodeReport::Condition::running) continue;
+    if (!node.lives()) continue;
     for (const MemberStatus::SubgroupEntry& subgroup : node.status.subgroups) {
       const std::string state = subgroup.inadequate.empty()
                                     ? fmt::format("adequate, members {}, senders {}", listed(subgroup.members),
@@ -219,6 +219,13 @@ Explanation explain_removal(const NodeReport& node, const std::vector<Departure>
                       id, reason, node.status.process)};
 }
 
+Explanation explain_stop(const NodeReport& node) {
+  const NodeId id = node.status.node;
+  const std::string reason = "a signal (SIGSTOP, Ctrl-Z) or a debugger has stopped its process, and the others wait for it";
+  return {{{"kind", "stopped"}, {"node", id}, {"process", node.status.process}, {"reason", reason}},
+          fmt::format("node {} is stopped: {}; fix: kill -CONT {}, or end it", id, reason, node.status.process)};
+}
+
 Explanation explain_absence(const NodeReport& node) {
   const NodeId id = node.status.node;
   const std::string reason = "it ended before it was in a view";
@@ -298,12 +305,13 @@ std::vector<Explanation> explanations_of(const GroupReport& report) {
   std::vector<Explanation> explanations;
   for (const Departure& departure : departures) explanations.push_back(explain(departure, report));
   for (const NodeReport& node : report.nodes) {
+    if (node.condition == NodeReport::Condition::stopped) explanations.push_back(explain_stop(node));
     if (node.condition == NodeReport::Condition::gone) explanations.push_back(explain_absence(node));
     if (node.condition == NodeReport::Condition::died) explanations.push_back(explain_death(node, departures));
     if (node.condition == NodeReport::Condition::removed) explanations.push_back(explain_removal(node, departures));
     if (node.condition == NodeReport::Condition::ended)
       explanations.push_back(explain_end(node, report.of_newest_founding(node.status)));
-    if (node.condition != NodeReport::Condition::running) continue;
+    if (!node.lives()) continue;
     if (!node.status.waits.group.empty()) explanations.push_back(explain_looking(node));
     if (!node.status.waits.leave.empty()) explanations.push_back(explain_leave(node));
     if (!node.status.waits.handler.empty()) explanations.push_back(explain_handler(node));

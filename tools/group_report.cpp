@@ -15,7 +15,9 @@ namespace {
 
 NodeReport::Condition condition_of(const group::MemberStatus& status) {
   if (status.end) return NodeReport::Condition::ended;
-  if (group::runs(status)) return NodeReport::Condition::running;
+  if (group::runs(status)) {
+    return group::process_stopped(status.process) ? NodeReport::Condition::stopped : NodeReport::Condition::running;
+  }
   return status.view ? NodeReport::Condition::died : NodeReport::Condition::gone;
 }
 
@@ -23,7 +25,7 @@ NodeReport::Condition condition_of(const group::MemberStatus& status) {
 void mark_removed(GroupReport& report) {
   const std::vector<Departure> departures = report.departures();
   for (NodeReport& node : report.nodes) {
-    if (node.condition != NodeReport::Condition::running || !node.status.view) continue;
+    if (!node.lives() || !node.status.view) continue;
     const bool removed = std::any_of(departures.begin(), departures.end(), [&](const Departure& departure) {
       return departure.failed && departure.node == node.status.node && departure.view > *node.status.view;
     });
@@ -36,6 +38,7 @@ void mark_removed(GroupReport& report) {
 std::string condition_text(const NodeReport& node) {
   switch (node.condition) {
     case NodeReport::Condition::running: return node.status.state;
+    case NodeReport::Condition::stopped: return "stopped";
     case NodeReport::Condition::ended: return node.status.end->kind;
     case NodeReport::Condition::gone: return "gone";
     case NodeReport::Condition::died: return "died";

@@ -14,6 +14,7 @@ namespace spindrift::tools {
 struct NodeReport {
   enum class Condition {
     running,  ///< it lives
+    stopped,  ///< it lives, and does nothing until a signal lets it go on
     ended,    ///< it wrote how it ended
     gone,     ///< it is gone without a word, and was in no view
     died,     ///< it was in a view, and is gone without a word
@@ -21,6 +22,9 @@ struct NodeReport {
   };
   group::MemberStatus status;
   Condition condition = Condition::running;
+
+  /// Its process is there, and was not removed as far as is known.
+  [[nodiscard]] bool lives() const noexcept { return condition == Condition::running || condition == Condition::stopped; }
 };
 
 /// In words: what it says of itself while it runs, else how it ended.

@@ -194,7 +194,7 @@ std::string label_of(NodeId node) { return fmt::format(",node=\"{}\"", node.valu
 void add_status(Exposition& to, const NodeReport& report) {
   const group::MemberStatus& status = report.status;
   const std::string node = label_of(status.node);
-  const bool runs = report.condition == NodeReport::Condition::running;
+  const bool runs = report.lives();
   to.add(running, runs ? 1 : 0, node);
   if (!runs || !status.view) return;  // what a view was is no sign of life
   to.add(number_of_view, status.view->value(), node);

@@ -70,7 +70,7 @@ class LookComparison {
   [[nodiscard]] std::optional<TopRates> rates(const NodeReport& node, const std::string& subgroup) const {
     const auto before = before_counted_.find(node.status.node);
     const auto after = now_counted_.find(node.status.node);
-    if (!lives(node) || before == before_counted_.end() || after == now_counted_.end()) return std::nullopt;
+    if (!node.lives() || before == before_counted_.end() || after == now_counted_.end()) return std::nullopt;
     const Totals old = totals_of(before->second, subgroup);
     const Totals present = totals_of(after->second, subgroup);
     const bool same_process = present.sent >= old.sent && present.sent_bytes >= old.sent_bytes &&
@@ -91,7 +91,7 @@ class LookComparison {
     };
     const Totals* const before = found(before_counted_);
     const Totals* const after = found(now_counted_);
-    if (!lives(node) || before == nullptr || after == nullptr) return std::nullopt;
+    if (!node.lives() || before == nullptr || after == nullptr) return std::nullopt;
     const auto between = after->stable_us.since(before->stable_us);
     if (!between || between->count() == 0) return std::nullopt;
     return TopLatency{*between->percentile(50), *between->percentile(99)};
@@ -112,12 +112,10 @@ class LookComparison {
   }
 
  private:
-  static bool lives(const NodeReport& node) { return node.condition == NodeReport::Condition::running; }
-
   /// The view that its process came in; nothing: it is in none.
   [[nodiscard]] std::optional<std::uint64_t> first_view(const NodeReport& node) const {
     const auto own = now_counted_.find(node.status.node);
-    if (!lives(node) || !node.status.view || own == now_counted_.end()) return std::nullopt;
+    if (!node.lives() || !node.status.view || own == now_counted_.end()) return std::nullopt;
     const std::uint64_t later = own->second.views;
     if (later == 0 || later > node.status.view->value() + 1) return std::nullopt;  // its files are of different moments
     return node.status.view->value() + 1 - later;
@@ -144,7 +142,7 @@ class LookComparison {
 
 /// The first thing that a node waits for, and how many more there are.
 std::string waits_of(const NodeReport& node) {
-  if (node.condition != NodeReport::Condition::running) return {};
+  if (!node.lives()) return {};
   std::vector<std::string> waits;
   if (!node.status.waits.handler.empty()) waits.push_back(node.status.waits.handler);
   if (!node.status.waits.sends.empty()) waits.push_back("to send: " + node.status.waits.sends);

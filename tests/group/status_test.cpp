@@ -307,7 +307,7 @@ TEST_CASE("the start of a running process is known, and that of none is not") {
   CHECK(group::process_start_ticks(0x7fffffff) == 0);
 }
 
-TEST_CASE("the start of a process is known whatever it is called, and that of one that has ended is not") {
+TEST_CASE("the start of a process is known whatever it is called, that of an ended one is not, and one may be stopped") {
   const pid_t child = ::fork();
   if (child == 0) {
     ::prctl(PR_SET_NAME, "a) Z 1 (b");
@@ -320,8 +320,12 @@ TEST_CASE("the start of a process is known whatever it is called, and that of on
   while (name() != "a) Z 1 (b\n") ::usleep(100);  // nothing tells
   CHECK(group::process_start_ticks(static_cast<std::uint64_t>(child)) >=
         group::process_start_ticks(static_cast<std::uint64_t>(::getpid())));
-  ::kill(child, SIGKILL);
   siginfo_t ended{};
+  CHECK_FALSE(group::process_stopped(static_cast<std::uint64_t>(child)));
+  ::kill(child, SIGSTOP);
+  REQUIRE(::waitid(P_PID, static_cast<id_t>(child), &ended, WSTOPPED) == 0);
+  CHECK(group::process_stopped(static_cast<std::uint64_t>(child)));
+  ::kill(child, SIGKILL);
   REQUIRE(::waitid(P_PID, static_cast<id_t>(child), &ended, WEXITED | WNOWAIT) == 0);
   CHECK(group::process_start_ticks(static_cast<std::uint64_t>(child)) == 0);  // nobody has reaped it
   ::waitpid(child, nullptr, 0);

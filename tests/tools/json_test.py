@@ -315,7 +315,7 @@ class Kinds(unittest.TestCase):
             alone.end(signal.SIGKILL)
             look(group)
         self.assertEqual(kinds, {'removed', 'left', 'died', 'unaware', 'gone', 'ended', 'inadequate', 'blocked', 'leaving', 'handler',
-                                 'slow', 'looking'})
+                                 'slow', 'looking', 'stopped'})
 
     def test_doctor(self):
         self.assertTrue(output_of('doctor', '--json')['ok'])

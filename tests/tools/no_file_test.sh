@@ -63,6 +63,9 @@ until "$spindrift" group status --group halted 2>/dev/null | grep -q ': active, 
 kill -STOP "${members[8]}"
 "$spindrift" tail halted --set SPINDRIFT/join_timeout_ms=500 >/dev/null 2>errors
 [ $? = 5 ] || { echo 'one that came to a stopped process went on'; exit 1; }
+"$spindrift" group status --group halted | grep -q '^node 0: stopped, ' || { echo 'a stopped process is called active'; exit 1; }
+"$spindrift" group why --group halted | grep -q "^node 0 is stopped: .*; fix: kill -CONT ${members[8]}, or" ||
+  { echo 'why does not tell of a stopped process'; exit 1; }
 grep -q 'for node 0, of which a process runs here and does not answer; fix: let it go on' errors || { cat errors; exit 1; }
 kill -CONT "${members[8]}"
 "$spindrift" tail halted --count 1 >heard 2>errors &
