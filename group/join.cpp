@@ -213,7 +213,9 @@ void GroupCore::begin_status(std::uint64_t incarnation) {
   if (::mkdirat(directory_->descriptor(), std::string(status_directory).c_str(), 0700) != 0 && errno != EEXIST) {
     throw Exception(system_error("mkdir", errno).at(directory_->path() + "/" + std::string(status_directory)));
   }
-  status_.emplace(directory_->through(status_file_name(config_->local_id())), std::move(status));
+  const std::string path = directory_->through(status_file_name(config_->local_id()));
+  status.before = group::predecessor_at(path);
+  status_.emplace(path, std::move(status));
 }
 
 void GroupCore::make_member(const group::Probe& probe) {

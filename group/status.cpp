@@ -29,12 +29,13 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr std::uint64_t format_version = 1;
+constexpr std::uint64_t format_version = 2;
 /// One mutex for all of the process, which says its last word once.
 std::mutex last_word_mutex;
 bool last_word_said = false;  // behind the mutex
 constexpr std::size_t file_bytes_max = 4U << 20U;
 constexpr std::size_t list_max = 4096;
+constexpr std::uint64_t process_max = static_cast<std::uint64_t>(std::numeric_limits<int>::max());
 
 // ---- writing
 
@@ -63,6 +64,15 @@ Json to_json(const MemberStatus::SubgroupEntry& subgroup) {
           {"blocked", subgroup.blocked}};
 }
 
+Json to_json(const MemberStatus::End& end) { return {{"kind", end.kind}, {"reason", end.reason}, {"at_ms", end.at_ms}}; }
+
+Json to_json(const MemberStatus::Predecessor& before) {
+  return {{"process", before.process},
+          {"view", before.view ? Json(before.view->value()) : Json()},
+          {"end", before.end ? to_json(*before.end) : Json()},
+          {"began_ms", before.began_ms}};
+}
+
 std::string text_of(const MemberStatus& status) {
   Json json{{"version", format_version},
             {"group", status.group},
@@ -74,7 +84,8 @@ std::string text_of(const MemberStatus& status) {
             {"state", status.state},
             {"state_since_ms", status.state_since_ms},
             {"view", status.view ? Json(status.view->value()) : Json()},
-            {"end", Json()},
+            {"end", status.end ? to_json(*status.end) : Json()},
+            {"before", status.before ? to_json(*status.before) : Json()},
             {"began_ms", status.began_ms},
             {"looks_for", status.waits.group},
             {"leave_waits", status.waits.leave},
@@ -89,7 +100,6 @@ std::string text_of(const MemberStatus& status) {
   for (const MemberStatus::SubgroupEntry& subgroup : status.subgroups) json["subgroups"].push_back(to_json(subgroup));
   json["changes"] = Json::array();
   for (const MemberStatus::Change& change : status.changes) json["changes"].push_back(to_json(change));
-  if (status.end) json["end"] = {{"kind", status.end->kind}, {"reason", status.end->reason}, {"at_ms", status.end->at_ms}};
   return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
@@ -187,6 +197,22 @@ bool names_a_state(std::string_view name) {
   return std::any_of(states.begin(), states.end(), [name](State state) { return to_string(state) == name; });
 }
 
+std::optional<MemberStatus::End> end_from(const Json& json) {
+  if (json.is_null()) return std::nullopt;
+  const Fields end(json, "the end");
+  return MemberStatus::End{end.text("kind"), end.text("reason"), end.number("at_ms")};
+}
+
+MemberStatus::Predecessor predecessor_from(const Json& json) {
+  const Fields fields(json, "the process before");
+  MemberStatus::Predecessor before;
+  before.process = fields.number("process", process_max);
+  if (!fields.any("view").is_null()) before.view = ViewId(fields.number("view"));
+  before.end = end_from(fields.any("end"));
+  before.began_ms = fields.number("began_ms");
+  return before;
+}
+
 MemberStatus status_from(const Json& json) {
   const Fields fields(json, "the file");
   if (fields.number("version") != format_version) throw Broken{"it is of another version"};
@@ -194,7 +220,7 @@ MemberStatus status_from(const Json& json) {
   status.group = fields.text("group");
   status.node = fields.node("node");
   status.incarnation = fields.number("incarnation");
-  status.process = fields.number("process", static_cast<std::uint64_t>(std::numeric_limits<int>::max()));
+  status.process = fields.number("process", process_max);
   status.process_started = fields.number("process_started");
   status.partition_safety = fields.flag("partition_safety");
   status.state = fields.text("state");
@@ -215,10 +241,8 @@ MemberStatus status_from(const Json& json) {
   status.waits.leave = fields.text("leave_waits");
   status.waits.handler = fields.text("handler_at_work");
   status.waits.sends = fields.text("sends_wait");
-  if (!fields.any("end").is_null()) {
-    const Fields end(fields.any("end"), "the end");
-    status.end = MemberStatus::End{end.text("kind"), end.text("reason"), end.number("at_ms")};
-  }
+  status.end = end_from(fields.any("end"));
+  if (!fields.any("before").is_null()) status.before = predecessor_from(fields.any("before"));
   return status;
 }
 
@@ -295,6 +319,13 @@ Result<MemberStatus> read_status(const std::string& path) {
   } catch (const Broken& broken) {
     return refuse(broken.what);
   }
+}
+
+std::optional<MemberStatus::Predecessor> predecessor_at(const std::string& path) {
+  const auto status = read_status(path);
+  if (!status) return std::nullopt;
+  if (!status->view && status->before && status->before->view) return status->before;
+  return MemberStatus::Predecessor{status->process, status->view, status->end, status->began_ms};
 }
 
 std::uint64_t process_start_ticks(std::uint64_t process) {

@@ -46,6 +46,14 @@ struct MemberStatus {
     std::uint64_t at_ms = 0;
   };
 
+  /// The process that was this node before.
+  struct Predecessor {
+    std::uint64_t process = 0;
+    std::optional<ViewId> view;  ///< its last one
+    std::optional<End> end;      ///< none: it was gone without a word
+    std::uint64_t began_ms = 0;
+  };
+
   /// In words, each empty where it waits for nothing.
   struct Waits {
     std::string group;    ///< what it lacks while it looks for its group: "nodes 0, 2"
@@ -70,6 +78,7 @@ struct MemberStatus {
   std::deque<Change> changes;  ///< oldest first, at most changes_max
   std::optional<End> end;
   std::uint64_t began_ms = 0;   ///< wall clock: when the process began to look for its group
+  std::optional<Predecessor> before;  ///< the last one that was in a view; else the last one, if there was any
   Waits waits;
 
   static constexpr std::size_t changes_max = 32;
@@ -88,6 +97,9 @@ struct MemberStatus {
 /// Reads and checks every field. In texts, whatever is no printable ASCII is a question mark: a file may be anybody's, and
 /// is printed. Errors: bad_input, resource, naming the file.
 [[nodiscard]] Result<MemberStatus> read_status(const std::string& path);
+
+/// The predecessor of a process that is about to write its first status at this path; nothing: no status is to be read.
+[[nodiscard]] std::optional<MemberStatus::Predecessor> predecessor_at(const std::string& path);
 
 /// Since when the process of that id runs, in the kernel's clock ticks since boot; 0 if none runs, or it is not known.
 [[nodiscard]] std::uint64_t process_start_ticks(std::uint64_t process);

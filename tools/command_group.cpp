@@ -252,6 +252,27 @@ Explanation explain_end(const NodeReport& node, bool of_newest_founding) {
                       end.reason.find("; fix: ") == std::string::npos ? next_step(end, id) : "")};
 }
 
+/// Whether an end is worth a word: that of a process which left, or never was in the group, explains nothing.
+bool ended_badly(const MemberStatus::Predecessor& before) {
+  if (!before.end) return before.view.has_value();
+  return before.end->kind != "left" && before.end->kind != "interrupted";
+}
+
+Explanation explain_predecessor(const NodeReport& node) {
+  const NodeId id = node.status.node;
+  const MemberStatus::Predecessor& before = *node.status.before;
+  const MemberStatus::End death{"died", "it was gone without a word", before.began_ms};
+  const MemberStatus::End end = before.end.value_or(death);
+  return {{{"kind", "ended before"},
+           {"node", id},
+           {"process", before.process},
+           {"end", end.kind},
+           {"reason", end.reason},
+           {"at_ms", end.at_ms}},
+          fmt::format("{} node {} was process {} before, which {}: {}{}", time_text(end.at_ms), id, before.process,
+                      before.end ? "ended" : "began then, and died", before.end ? end.kind + ": " : "", end.reason)};
+}
+
 /// A majority, or the applications of others, are waited for since then.
 std::string changing_since(const MemberStatus& status) {
   return status.state == "active" ? "" : fmt::format(" (it is {} since {})", status.state, time_text(status.state_since_ms));
@@ -305,6 +326,7 @@ std::vector<Explanation> explanations_of(const GroupReport& report) {
   std::vector<Explanation> explanations;
   for (const Departure& departure : departures) explanations.push_back(explain(departure, report));
   for (const NodeReport& node : report.nodes) {
+    if (node.status.before && ended_badly(*node.status.before)) explanations.push_back(explain_predecessor(node));
     if (node.condition == NodeReport::Condition::stopped) explanations.push_back(explain_stop(node));
     if (node.condition == NodeReport::Condition::gone) explanations.push_back(explain_absence(node));
     if (node.condition == NodeReport::Condition::died) explanations.push_back(explain_death(node, departures));

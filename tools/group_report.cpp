@@ -21,6 +21,11 @@ NodeReport::Condition condition_of(const group::MemberStatus& status) {
   return status.view ? NodeReport::Condition::died : NodeReport::Condition::gone;
 }
 
+/// The time of the newest view that it was in, by its own clock.
+std::uint64_t last_view_ms(const group::MemberStatus& status) {
+  return status.changes.empty() ? 0 : status.changes.back().at_ms;
+}
+
 /// Members that were removed after the view that they know.
 void mark_removed(GroupReport& report) {
   const std::vector<Departure> departures = report.departures();
@@ -80,41 +85,58 @@ bool GroupReport::partition_safety() const {
   return std::all_of(nodes.begin(), nodes.end(), [](const NodeReport& node) { return node.status.partition_safety; });
 }
 
+// The views of a founding are all later than those of one before it, whose numbers may be greater.
 const group::MemberStatus* GroupReport::newest() const {
-  const auto rank = [](const NodeReport& node) {
-    return std::tuple(node.condition == NodeReport::Condition::running, *node.status.view);
+  const auto runs = [](const NodeReport& node) { return node.condition == NodeReport::Condition::running; };
+  const auto later = [&](const NodeReport& a, const NodeReport& b) {
+    return std::pair(runs(a), last_view_ms(a.status)) > std::pair(runs(b), last_view_ms(b.status));
   };
-  const NodeReport* best = nullptr;
+  const NodeReport* last = nullptr;
   for (const NodeReport& node : nodes) {
-    if (node.status.view && (best == nullptr || rank(node) > rank(*best))) best = &node;
+    if (node.status.view && (last == nullptr || later(node, *last))) last = &node;
   }
-  return best == nullptr ? nullptr : &best->status;
+  if (last == nullptr) return nullptr;
+  const auto rank = [&](const NodeReport& node) { return std::pair(runs(node), *node.status.view); };
+  const NodeReport* best = last;
+  for (const NodeReport* node : founding_of(*last)) {
+    if (rank(*node) > rank(*best)) best = node;
+  }
+  return &best->status;
 }
 
 // A process is in one founding all its life, so who has a member with the same incarnation is of the same one.
+std::vector<const NodeReport*> GroupReport::founding_of(const NodeReport& first) const {
+  std::set<std::pair<NodeId, std::uint64_t>> known{{first.status.node, first.status.incarnation}};
+  std::vector<const NodeReport*> left;
+  for (const NodeReport& node : nodes) {
+    if (node.status.view) left.push_back(&node);
+  }
+  const auto shares = [&](const NodeReport* each) {
+    const group::MemberStatus& status = each->status;
+    return known.contains({status.node, status.incarnation}) ||
+           std::any_of(status.members.begin(), status.members.end(),
+                       [&](const auto& member) { return known.contains({member.node, member.incarnation}); });
+  };
+  std::vector<const NodeReport*> founding;
+  for (auto found = std::find_if(left.begin(), left.end(), shares); found != left.end();
+       found = std::find_if(left.begin(), left.end(), shares)) {
+    known.emplace((*found)->status.node, (*found)->status.incarnation);
+    for (const auto& member : (*found)->status.members) known.emplace(member.node, member.incarnation);
+    founding.push_back(*found);
+    left.erase(found);
+  }
+  return founding;
+}
+
 bool GroupReport::of_newest_founding(const group::MemberStatus& status) const {
   const group::MemberStatus* const first = newest();
   if (first == nullptr || !status.view) return true;
-  std::set<std::pair<NodeId, std::uint64_t>> known;
-  std::vector<const group::MemberStatus*> left;
-  for (const NodeReport& node : nodes) {
-    if (node.status.view) left.push_back(&node.status);
-  }
-  const auto shares = [&](const group::MemberStatus* each) {
-    return each == first || known.contains({each->node, each->incarnation}) ||
-           std::any_of(each->members.begin(), each->members.end(),
-                       [&](const auto& member) { return known.contains({member.node, member.incarnation}); });
-  };
-  for (bool more = true; more;) {
-    const auto found = std::find_if(left.begin(), left.end(), shares);
-    more = found != left.end();
-    if (!more) break;
-    if (*found == &status || ((*found)->node == status.node && (*found)->incarnation == status.incarnation)) return true;
-    known.emplace((*found)->node, (*found)->incarnation);
-    for (const auto& member : (*found)->members) known.emplace(member.node, member.incarnation);
-    left.erase(found);
-  }
-  return false;
+  const auto owner =
+      std::find_if(nodes.begin(), nodes.end(), [&](const NodeReport& each) { return &each.status == first; });
+  const std::vector<const NodeReport*> founding = founding_of(*owner);
+  return std::any_of(founding.begin(), founding.end(), [&](const NodeReport* each) {
+    return each->status.node == status.node && each->status.incarnation == status.incarnation;
+  });
 }
 
 std::vector<Departure> GroupReport::departures() const {

@@ -53,7 +53,8 @@ struct GroupReport {
   std::vector<Error> problems;    ///< files that could not be read, by their text
 
   [[nodiscard]] bool partition_safety() const;
-  /// The status with the greatest view of a node that runs, else of any; null if nobody has seen a view.
+  /// The status with the greatest view in the newest founding, of a node that runs, else of any; null if nobody has seen a
+  /// view. A founding in which nobody runs is older than one in which somebody does.
   [[nodiscard]] const group::MemberStatus* newest() const;
   /// Oldest first; one entry for the same event seen by several nodes. Those of the newest founding alone: an earlier one
   /// has views of the same numbers.
@@ -62,6 +63,9 @@ struct GroupReport {
   [[nodiscard]] bool of_newest_founding(const group::MemberStatus& status) const;
   /// Since when a member is in the group, by its earliest witness.
   [[nodiscard]] std::uint64_t since_ms(const group::MemberStatus::MemberEntry& member) const;
+
+ private:
+  [[nodiscard]] std::vector<const NodeReport*> founding_of(const NodeReport& first) const;
 };
 
 /// Reads every status file of a directory. Errors: resource if the directory cannot be read; broken files are problems.

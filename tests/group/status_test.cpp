@@ -180,6 +180,37 @@ TEST_CASE_METHOD(StatusFixture, "a handler at work is shown though no pass looks
   CHECK(read_status(path)->end->at_ms == 7);
 }
 
+TEST_CASE_METHOD(StatusFixture, "a status tells of a process before: the last one that was in a view, else the last one") {
+  CHECK_FALSE(group::predecessor_at(path));
+  MemberStatus member = first();
+  member.view = ViewId(3);
+  member.began_ms = 500;
+  REQUIRE(write_status(path, member));
+  MemberStatus seeker = first();
+  seeker.process = 43;
+  seeker.before = group::predecessor_at(path);
+  REQUIRE(seeker.before);
+  CHECK(seeker.before->process == 42);
+  CHECK_FALSE(seeker.before->end);  // it was gone without a word
+  seeker.end = MemberStatus::End{"timed out", "nobody came", 7};
+  REQUIRE(write_status(path, seeker));
+  const auto of_member = group::predecessor_at(path);
+  REQUIRE(of_member);
+  CHECK(of_member->process == 42);
+  CHECK(of_member->view == ViewId(3));
+  CHECK(of_member->began_ms == 500);
+  seeker.before.reset();
+  REQUIRE(write_status(path, seeker));
+  const auto of_seeker = group::predecessor_at(path);
+  REQUIRE(of_seeker);
+  CHECK(of_seeker->process == 43);
+  CHECK(of_seeker->end->reason == "nobody came");
+  MemberStatus member_again = first();
+  member_again.before = of_seeker;
+  REQUIRE(write_status(path, member_again));
+  CHECK(read_status(path)->before->end->kind == "timed out");
+}
+
 TEST_CASE_METHOD(StatusFixture, "the last 32 changes are kept") {
   StatusKeeper keeper(path, first());
   for (std::uint64_t id = 0; id < 40; ++id) keeper.on_view({view_of(id, {NodeId(1)}), {}, {}, {}, {}}, id);
@@ -216,6 +247,7 @@ TEST_CASE_METHOD(StatusFixture, "a file with a missing, mistyped or impossible f
                             "subgroups",
                             "changes",
                             "end",
+                            "before",
                             "began_ms",
                             "looks_for",
                             "leave_waits",
@@ -241,7 +273,7 @@ TEST_CASE_METHOD(StatusFixture, "a file with a missing, mistyped or impossible f
   CHECK_THAT(with("\"partition_safety\":true", "\"partition_safety\":1"), Contains("partition_safety"));
   CHECK_THAT(with("\"mode\":\"ordered\"", "\"mode\":\"sorted\""), Contains("mode"));
   CHECK_THAT(with("\"members\":[0,1]", "\"members\":[1,1]"), Contains("twice"));
-  CHECK_THAT(with("\"version\":1", "\"version\":2"), Contains("version"));
+  CHECK_THAT(with("\"version\":2", "\"version\":3"), Contains("version"));
 }
 
 TEST_CASE_METHOD(StatusFixture, "no text of a status file commands a terminal or forges a line, and no state is invented") {

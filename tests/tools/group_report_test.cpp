@@ -59,6 +59,27 @@ TEST_CASE("a removal in an earlier founding is none in this one, though the view
   CHECK(report.departures()[0].reason == "it is slow");
 }
 
+TEST_CASE("the newest founding is that of the latest views, though all have ended and an earlier one came to more") {
+  GroupReport report;
+  MemberStatus before = status_of(1, 100, {0, 1});
+  before.view = ViewId(7);
+  before.changes.push_back({ViewId(7), 2000, {}, {}, {}, {}});
+  MemberStatus earlier_in_last = status_of(2, 900, {0, 2});
+  earlier_in_last.view = ViewId(0);
+  earlier_in_last.changes.push_back({ViewId(0), 3000, {}, {}, {}, {}});
+  MemberStatus last = status_of(0, 900, {0});
+  last.changes.push_back({ViewId(1), 3500, {}, {}, {}, {}});
+  report.nodes = {{last, NodeReport::Condition::ended},
+                  {before, NodeReport::Condition::ended},
+                  {earlier_in_last, NodeReport::Condition::ended}};
+  REQUIRE(report.newest() != nullptr);
+  CHECK(report.newest()->node == NodeId(0));
+  CHECK_FALSE(report.of_newest_founding(report.nodes[1].status));
+  CHECK(report.of_newest_founding(report.nodes[2].status));
+  report.nodes[1].condition = NodeReport::Condition::running;
+  CHECK(report.newest()->node == NodeId(1));
+}
+
 TEST_CASE("a process that was in no view is of no earlier founding") {
   GroupReport report;
   MemberStatus newcomer = status_of(3, 500, {});

@@ -314,8 +314,12 @@ class Kinds(unittest.TestCase):
                 look(group)
             alone.end(signal.SIGKILL)
             look(group)
+            path = group.files / 'status' / '0.status'
+            left = {'process': 7, 'view': 3, 'end': None, 'began_ms': 5}
+            path.write_text(json.dumps(json.loads(path.read_text()) | {'before': left}))
+            look(group)
         self.assertEqual(kinds, {'removed', 'left', 'died', 'unaware', 'gone', 'ended', 'inadequate', 'blocked', 'leaving', 'handler',
-                                 'slow', 'looking', 'stopped'})
+                                 'slow', 'looking', 'stopped', 'ended before'})
 
     def test_doctor(self):
         self.assertTrue(output_of('doctor', '--json')['ok'])

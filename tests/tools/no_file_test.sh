@@ -56,18 +56,28 @@ wait "${members[6]}"
 kill -TERM "${members[7]}"
 wait "${members[7]}"
 
+# One that takes the id of another that is gone does not wipe out what became of that.
+"$spindrift" tail heirs >/dev/null 2>&1 &
+members+=($!)
+until "$spindrift" group status --group heirs 2>/dev/null | grep -q ': active, '; do sleep 0.1; done
+kill -9 "${members[8]}"
+wait "${members[8]}"
+"$spindrift" send heirs </dev/null 2>/dev/null
+"$spindrift" group why --group heirs | grep -q "node 0 was process ${members[8]} before, which began then, and died: " ||
+  { "$spindrift" group why --group heirs; exit 1; }
+
 # A process that is stopped may be in a group: whoever comes waits for it, and says so.
 "$spindrift" tail halted >halted 2>&1 &
 members+=($!)
 until "$spindrift" group status --group halted 2>/dev/null | grep -q ': active, '; do sleep 0.1; done
-kill -STOP "${members[8]}"
+kill -STOP "${members[9]}"
 "$spindrift" tail halted --set SPINDRIFT/join_timeout_ms=500 >/dev/null 2>errors
 [ $? = 5 ] || { echo 'one that came to a stopped process went on'; exit 1; }
 "$spindrift" group status --group halted | grep -q '^node 0: stopped, ' || { echo 'a stopped process is called active'; exit 1; }
-"$spindrift" group why --group halted | grep -q "^node 0 is stopped: .*; fix: kill -CONT ${members[8]}, or" ||
+"$spindrift" group why --group halted | grep -q "^node 0 is stopped: .*; fix: kill -CONT ${members[9]}, or" ||
   { echo 'why does not tell of a stopped process'; exit 1; }
 grep -q 'for node 0, of which a process runs here and does not answer; fix: let it go on' errors || { cat errors; exit 1; }
-kill -CONT "${members[8]}"
+kill -CONT "${members[9]}"
 "$spindrift" tail halted --count 1 >heard 2>errors &
 members+=($!)
 echo now | "$spindrift" send halted --members 3 --quiet 2>/dev/null
