@@ -33,18 +33,20 @@ constexpr std::array<std::string_view, audit_kind_count> names = {"began",
 /// Events of these kinds strangers can cause as often as they like.
 bool bounded(AuditKind kind) { return kind == AuditKind::refused || kind == AuditKind::proved; }
 
-/// At the level that is the default, nothing is invisible that somebody may have to act on.
-log::Level level_of(AuditKind kind) {
+/// At the level that is the default, nothing is invisible that somebody may have to act on and that nobody else says. The
+/// end of this very member is an error of its program's, too.
+log::Level level_of(AuditKind kind, bool own) {
+  if (kind == AuditKind::removed && own) return log::Level::info;
   switch (kind) {
     case AuditKind::began:
     case AuditKind::proved:
     case AuditKind::joined:
-    case AuditKind::left: return log::Level::info;
+    case AuditKind::left:
+    case AuditKind::stopped: return log::Level::info;
     case AuditKind::keys_rejected: return log::Level::error;
     case AuditKind::refused:
     case AuditKind::cut_off:
     case AuditKind::removed:
-    case AuditKind::stopped:
     case AuditKind::key_changed:
     case AuditKind::authorities_changed:
     case AuditKind::revocations_changed: break;
@@ -158,13 +160,14 @@ void AuditTrail::write(AuditEvent event) {
   const std::lock_guard lock(mutex_);
   if (!within_budget(event)) return;
   const AuditKind kind = event.kind;
+  const log::Level level = level_of(kind, !group_.empty() && event.subject == node_);
   std::vector<log::Field> fields = fields_of(std::move(event));
   if (!group_.empty()) {
     const std::array whose{log::Field("group", group_), log::Field("node", node_)};
     fields.insert(fields.begin(), whose.begin(), whose.end());
   }
   const std::string_view name = to_string(kind);
-  if (log::enabled(log::Room::audit, level_of(kind))) log::write_fields(log::Room::audit, level_of(kind), name, fields);
+  if (log::enabled(log::Room::audit, level)) log::write_fields(log::Room::audit, level, name, fields);
   if (!file_) return;
   std::string line = fmt::format("event={}", name);
   for (const log::Field& field : fields) {

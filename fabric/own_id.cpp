@@ -29,7 +29,8 @@ Result<OwnId> OwnId::take(const std::string& runtime_directory, const std::strin
   return Error(ErrorKind::resource, "each of the " + std::to_string(nodes.size()) +
                                         " ids of the group's members has a process on this host")
       .at(directory.path())
-      .fix("end one of them, or add ids to [SPINDRIFT] members");
+      .fix("end one of them, or let all of the group's processes name more ids in [SPINDRIFT] members (in its file, or by "
+           "--set)");
 }
 
 // The file goes first: once the lock is free, another process may have made it its own.

@@ -30,6 +30,11 @@ struct SendOptions : SubgroupCommandOptions {
   std::uint64_t members = 1;
 };
 
+/// The advice about messages that are too large, with a file or without.
+const std::string raise_the_limit =
+    "raise max_smc_payload_size in the subgroup's profile, at all members alike: in the file, or by --set "
+    "SUBGROUP/DEFAULT/max_smc_payload_size=BYTES";
+
 /// Cuts a stream of bytes into messages: lines, or blocks of one size.
 class MessageSender {
  public:
@@ -72,7 +77,7 @@ class MessageSender {
       throw Exception(Error(ErrorKind::bad_input, fmt::format("message {} has more than the {} bytes that subgroup {} takes",
                                                               sent_ + 1, subgroup_.message_bytes_max(), subgroup_.name()))
                           .at("standard input")
-                          .fix("send shorter lines, or raise max_smc_payload_size in the subgroup's profile"));
+                          .fix("send shorter lines, or " + raise_the_limit));
     }
     subgroup_.send(message);
     ++sent_;
@@ -120,7 +125,7 @@ void require_fitting_block(const SubgroupView& subgroup, const SendOptions& opti
   if (options.block_bytes.value_or(0) <= most) return;
   throw Exception(Error(ErrorKind::bad_argument, fmt::format("--block {} is more than the {} bytes that subgroup {} takes",
                                                              *options.block_bytes, most, subgroup.name))
-                      .fix("give smaller blocks, or raise max_smc_payload_size in the subgroup's profile"));
+                      .fix("give smaller blocks, or " + raise_the_limit));
 }
 
 /// The member has ended before all was done. Whatever it has delivered in an ordered subgroup, all that go on deliver.

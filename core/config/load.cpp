@@ -206,7 +206,7 @@ void load_founders(Loaded& loaded, const std::vector<NodeId>& members, std::vect
     if (value_of(loaded, "SPINDRIFT", "fabric").text != "shm")
       report(problems, founding.origin,
              "whoever is present founds the group, and the fabric, which is not shm, does not know who is",
-             "name the founders ([SPINDRIFT] founding = named), or remove fabric and addresses");
+             "write a file that names the founders ([SPINDRIFT] founding = named), or set neither fabric nor addresses");
     return;
   }
   if (value.text.empty()) {

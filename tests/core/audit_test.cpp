@@ -129,7 +129,10 @@ TEST_CASE("what somebody may have to act on is in the log at its default level, 
   CHECK(contains(fixture.log(), "level=warn room=audit event=refused group=orders node=2 reason=\"no key\"\n"));
   CHECK(contains(fixture.log(), "event=removed"));
   CHECK(contains(fixture.log(), "event=revocations_changed"));
+  fixture.trail->write({.kind = AuditKind::removed, .subject = NodeId(2), .reason = "as its program knows"});
+  fixture.trail->write({.kind = AuditKind::stopped, .subject = NodeId(2), .reason = "as its program knows"});
   CHECK_FALSE(contains(fixture.log(), "event=joined"));
+  CHECK_FALSE(contains(fixture.log(), "as its program knows"));
   REQUIRE(log::set_levels("warn,audit=info"));
   fixture.trail->write({.kind = AuditKind::joined, .subject = NodeId(3)});
   CHECK(contains(fixture.log(), "level=info room=audit event=joined"));

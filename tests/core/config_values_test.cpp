@@ -87,7 +87,7 @@ TEST_CASE("a group that whoever is present founds names no founders, and its pro
   check_problems(Config::check_text(text, "test.cfg", {{"SPINDRIFT/addresses", "<id>.cluster:7400"}}),
                  {{"test.cfg:2",
                    "whoever is present founds the group, and the fabric, which is not shm, does not know who is",
-                   "name the founders ([SPINDRIFT] founding = named), or remove fabric and addresses"}});
+                   "write a file that names the founders ([SPINDRIFT] founding = named), or set neither fabric"}});
 }
 
 TEST_CASE("a group without a file has the subgroups that are named") {

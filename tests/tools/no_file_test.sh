@@ -66,6 +66,14 @@ wait "${members[8]}"
 "$spindrift" group why --group heirs | grep -q "node 0 was process ${members[8]} before, which began then, and died: " ||
   { "$spindrift" group why --group heirs; exit 1; }
 
+# Advice that needs no file, and an error once.
+yes x | head -c 40000 | tr -d '\n' | "$spindrift" send large >/dev/null 2>errors
+[ $? = 1 ] && grep -q 'at all members alike: in the file, or by --set SUBGROUP/DEFAULT/max_smc_payload_size=' errors ||
+  { cat errors; exit 1; }
+[ "$(grep -c 'has more than the 10240 bytes' errors)" = 1 ] || { cat errors; exit 1; }
+"$spindrift" send large --set SPINDRIFT/fabric=tcp </dev/null >/dev/null 2>errors
+[ $? = 2 ] && grep -q 'a group without a file: whoever is present founds the group' errors || { cat errors; exit 1; }
+
 # A process that is stopped may be in a group: whoever comes waits for it, and says so.
 "$spindrift" tail halted >halted 2>&1 &
 members+=($!)
