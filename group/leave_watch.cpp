@@ -33,7 +33,7 @@ Time LeaveWatch::look(const views::Member& member, Time now) {
     log::warn(log::Room::group, "leaving waits until members have taken what was sent",
               {{"subgroup", awaited.subgroup},
                {"nodes", nodes.empty() ? "own handler" : nodes},
-               {"fix", "on_delivery at those members, or a handler that returns"}});
+               {"fix", "on_delivery at those members, or a handler that returns; a command's waits for its reader"}});
     waits_ += (waits_.empty() ? "" : "; ") + (nodes.empty() ? "its own handler" : "node " + nodes) +
               " has not taken what it sent in subgroup " + awaited.subgroup;
   }

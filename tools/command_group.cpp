@@ -303,8 +303,9 @@ Explanation explain_looking(const NodeReport& node) {
 Explanation explain_leave(const NodeReport& node) {
   const NodeId id = node.status.node;
   return {{{"kind", "leaving"}, {"node", id}, {"reason", node.status.waits.leave}},
-          fmt::format("node {} leaves, and waits: {}; fix: set on_delivery there, or let the handler return", id,
-                      node.status.waits.leave)};
+          fmt::format("node {} leaves, and waits: {}; fix: set on_delivery there, or let the handler return; "
+                      "that of a command waits for the reader of its output",
+                      id, node.status.waits.leave)};
 }
 
 Explanation explain_handler(const NodeReport& node) {

@@ -175,10 +175,25 @@ void Session::leave_on_signal() noexcept {
   }
   if (sources[0].revents != 0) return;
   manager_.stopping();
+  auto words = start_thread([this] { tell_of_long_leave(); });
   try {
     group_.leave();
   } catch (const Exception&) {  // the watcher has the same failure
   }
+  if (words) words->join();
+}
+
+// The one who sent the signal may not know that it depends on others, nor how to end this process all the same.
+void Session::tell_of_long_leave() const {
+  constexpr int patience_ms = 1000;
+  pollfd ended = readable(ended_.get());
+  int ready = 0;
+  while ((ready = ::poll(&ended, 1, patience_ms)) < 0 && errno == EINTR) {
+  }
+  if (ready != 0) return;
+  write_to_standard_error(
+      "spindrift: still leaving: all members, this one too, have to take what was sent, and a reader what was printed "
+      "(`spindrift group why` says who does not); a second signal ends this process at once\n");
 }
 
 Session::~Session() {

@@ -103,6 +103,7 @@ class Session {
 
  private:
   void leave_on_signal() noexcept;
+  void tell_of_long_leave() const;
 
   StopSignals signals_;
   const ServiceManager manager_;

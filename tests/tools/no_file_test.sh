@@ -66,6 +66,26 @@ wait "${members[8]}"
 "$spindrift" group why --group heirs | grep -q "node 0 was process ${members[8]} before, which began then, and died: " ||
   { "$spindrift" group why --group heirs; exit 1; }
 
+# One whose reader has stopped waits for it when it is to leave, and says so, and that a second signal does not wait.
+mkfifo reader
+"$spindrift" tail stuck >reader 2>stuck &
+members+=($!)
+exec 3<reader
+"$spindrift" tail stuck >others 2>/dev/null &
+members+=($!)
+until [ "$("$spindrift" group status --group stuck 2>/dev/null | grep -c ': active, ')" = 2 ]; do sleep 0.1; done
+seq 20000 | timeout 60 "$spindrift" send stuck 2>/dev/null &
+members+=($!)
+until_said ': 1000$' others
+kill -INT "${members[9]}"
+until_said '^spindrift: still leaving: .*; a second signal ends this process at once$' stuck
+kill -INT "${members[9]}"
+wait "${members[9]}"
+[ $? = 130 ] || { echo 'a second signal did not end a member whose reader has stopped'; exit 1; }
+exec 3<&-
+kill -TERM "${members[10]}"
+wait "${members[10]}" "${members[11]}"
+
 # Advice that needs no file, and an error once.
 yes x | head -c 40000 | tr -d '\n' | "$spindrift" send large >/dev/null 2>errors
 [ $? = 1 ] && grep -q 'at all members alike: in the file, or by --set SUBGROUP/DEFAULT/max_smc_payload_size=' errors ||
@@ -78,14 +98,14 @@ yes x | head -c 40000 | tr -d '\n' | "$spindrift" send large >/dev/null 2>errors
 "$spindrift" tail halted >halted 2>&1 &
 members+=($!)
 until "$spindrift" group status --group halted 2>/dev/null | grep -q ': active, '; do sleep 0.1; done
-kill -STOP "${members[9]}"
+kill -STOP "${members[12]}"
 "$spindrift" tail halted --set SPINDRIFT/join_timeout_ms=500 >/dev/null 2>errors
 [ $? = 5 ] || { echo 'one that came to a stopped process went on'; exit 1; }
 "$spindrift" group status --group halted | grep -q '^node 0: stopped, ' || { echo 'a stopped process is called active'; exit 1; }
-"$spindrift" group why --group halted | grep -q "^node 0 is stopped: .*; fix: kill -CONT ${members[9]}, or" ||
+"$spindrift" group why --group halted | grep -q "^node 0 is stopped: .*; fix: kill -CONT ${members[12]}, or" ||
   { echo 'why does not tell of a stopped process'; exit 1; }
 grep -q 'for node 0, of which a process runs here and does not answer; fix: let it go on' errors || { cat errors; exit 1; }
-kill -CONT "${members[9]}"
+kill -CONT "${members[12]}"
 "$spindrift" tail halted --count 1 >heard 2>errors &
 members+=($!)
 echo now | "$spindrift" send halted --members 3 --quiet 2>/dev/null
