@@ -9,6 +9,7 @@
 #include <spindrift/core/config/addresses.hpp>
 #include <spindrift/core/limits.hpp>
 #include <spindrift/core/log.hpp>
+#include <spindrift/group/differing_nodes.hpp>
 #include <spindrift/group/group_audit.hpp>
 #include <spindrift/group/poll_loop.hpp>
 
@@ -297,7 +298,12 @@ void GroupCore::on_dropped(SubgroupId id, std::uint64_t messages) {
 }
 
 void GroupCore::on_turned_away(NodeId node, const std::string& reason) {
-  group::tell_turned_away(*environment_.audit, node, reason, [this](NodeId each) { return config_->address_of(each); });
+  // While it looks for its group nobody waits for this thread.
+  const bool looks = member_->state() == views::MemberState::looking;
+  const std::string differing = looks ? group::differing_nodes(*directory_, agreed_values(*config_), {node})
+                                      : std::string();
+  const std::string why = differing.empty() ? reason : reason + ": " + differing;
+  group::tell_turned_away(*environment_.audit, node, why, [this](NodeId each) { return config_->address_of(each); });
 }
 
 void GroupCore::on_private(NodeId from, std::span<const std::byte> message) {

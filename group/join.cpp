@@ -19,6 +19,7 @@
 #include <spindrift/fabric/fabric_name.hpp>
 #include <spindrift/fabric/tls/credentials.hpp>
 #include <spindrift/group/called_names.hpp>
+#include <spindrift/group/differing_nodes.hpp>
 #include <spindrift/group/group_core.hpp>
 #include <spindrift/group/group_fabric.hpp>
 #include <spindrift/group/layout_digest.hpp>
@@ -106,6 +107,26 @@ Error late(const Config& config, std::chrono::milliseconds waited, bool sees_gro
   return Error(ErrorKind::timed_out, what)
       .fix("start the missing nodes with the same configuration and [SPINDRIFT] " + meeting_place(config, missing) +
            ", or raise join_timeout_ms");
+}
+
+std::vector<NodeId> nodes_of(const std::vector<views::Apart>& apart) {
+  std::vector<NodeId> nodes;
+  for (const views::Apart& each : apart) nodes.push_back(each.node);
+  return nodes;
+}
+
+/// That no view came, and who was there and could be in none with this process.
+Error set_apart(const std::string& what, const std::vector<views::Apart>& apart) {
+  return Error(ErrorKind::refused, what + ": node " + joined(nodes_of(apart)) +
+                                       " was there, and could not be in one with it: " + apart.front().reason)
+      .fix(views::how_to_compare());
+}
+
+/// `differing` empty: nothing is known of it.
+Error with_differences(const Error& error, const std::string& differing) {
+  if (differing.empty()) return error;
+  std::string fix = error.fix();
+  return Error(error.kind(), error.message() + ": " + differing).at(error.place()).fix(std::move(fix));
 }
 
 /// A program's own layout may not know what the configuration says of rows.
@@ -204,17 +225,18 @@ void GroupCore::begin_status(std::uint64_t incarnation) {
   group::MemberStatus status;
   status.group = config_->group_name();
   status.node = config_->local_id();
+  status.beginning.agreed = agreed_values(*config_);
   status.incarnation = incarnation;
   status.process = static_cast<std::uint64_t>(::getpid());
   status.process_started = group::process_start_ticks(status.process);
-  status.began_ms = group::wall_clock_ms();
+  status.beginning.at_ms = group::wall_clock_ms();
   status.partition_safety = !config_->partitioning_safety_disabled();
   status.state = to_string(views::MemberState::looking);
   if (::mkdirat(directory_->descriptor(), std::string(status_directory).c_str(), 0700) != 0 && errno != EEXIST) {
     throw Exception(system_error("mkdir", errno).at(directory_->path() + "/" + std::string(status_directory)));
   }
   const std::string path = directory_->through(status_file_name(config_->local_id()));
-  status.before = group::predecessor_at(path);
+  status.beginning.before = group::predecessor_at(path);
   status_.emplace(path, std::move(status));
 }
 
@@ -254,20 +276,28 @@ void GroupCore::make_member(const group::Probe& probe) {
 }
 
 void GroupCore::await_view(const fabric::tls::Credentials* credentials, Time limit) {
+  const auto differing_from = [this](const std::vector<NodeId>& nodes) {
+    return group::differing_nodes(*directory_, agreed_values(*config_), nodes);
+  };
   try {
     if (environment_.state.await_first_view(limit - environment_.clock.now())) return status_->await_file();
-  } catch (const Exception&) {
+  } catch (const Exception& failure) {
     end_poller();
-    throw;
+    if (failure.error().kind() != ErrorKind::refused) throw;
+    throw Exception(with_differences(failure.error(), differing_from(value_or_throw(config_->view()).members)));
   }
   // A process that can open nothing has turned away the nodes that called: they are not missing.
   const bool starved = !descriptors_left();
   end_poller();  // before its member is asked
   const auto waited = std::chrono::duration_cast<std::chrono::milliseconds>(config_->join_timeout());
-  const auto [sees_group, missing] = member_->awaited();
+  const auto [sees_group, missing, apart] = member_->awaited();
   Error why = starved ? Error(ErrorKind::resource, waited_for(environment_.state.own_name(), waited, "a view"))
                             .because(out_of_descriptors())
                       : late(*config_, waited, sees_group, missing);
+  if (!starved && !apart.empty()) {
+    const std::string what = waited_for(environment_.state.own_name(), waited, "a view");
+    why = with_differences(set_apart(what, apart), differing_from(nodes_of(apart)));
+  }
   if (const auto witnesses = say_revoked(credentials, missing); !starved && !witnesses.empty()) {
     why = Error(ErrorKind::refused, waited_for(environment_.state.own_name(), waited, "a view"))
               .because(fabric::tls::own_certificate_revoked("the list of node " + joined(witnesses)));

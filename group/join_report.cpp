@@ -11,14 +11,20 @@ void JoinReport::look(const views::Member& member, const Handler& handler) {
     words_.clear();
     return;
   }
-  std::vector<NodeId> missing = member.awaited().nodes;
-  if (told_ == missing) return;
-  told_ = std::move(missing);
+  views::Awaited awaited = member.awaited();
+  if (told_ == awaited.nodes && apart_ == awaited.apart.size()) return;
+  const bool others = told_ != awaited.nodes;
+  told_ = std::move(awaited.nodes);
+  apart_ = awaited.apart.size();
   words_.clear();
   for (const NodeId node : *told_)
     words_ += (words_.empty() ? (told_->size() == 1 ? "node " : "nodes ") : ", ") + std::to_string(node.value());
   if (words_.empty()) words_ = "a view";
-  if (handler) handler(*told_);
+  for (const views::Apart& each : awaited.apart) {
+    words_ += "; node " + std::to_string(each.node.value());
+    words_ += " is there, and cannot be in one group with it: " + each.reason;
+  }
+  if (handler && others) handler(*told_);
 }
 
 }  // namespace spindrift::group

@@ -22,6 +22,7 @@ class JoinReport {
 
  private:
   std::optional<std::vector<NodeId>> told_;
+  std::size_t apart_ = 0;  // as many were told of
   std::string words_;
 };
 

@@ -85,8 +85,9 @@ std::string text_of(const MemberStatus& status) {
             {"state_since_ms", status.state_since_ms},
             {"view", status.view ? Json(status.view->value()) : Json()},
             {"end", status.end ? to_json(*status.end) : Json()},
-            {"before", status.before ? to_json(*status.before) : Json()},
-            {"began_ms", status.began_ms},
+            {"before", status.beginning.before ? to_json(*status.beginning.before) : Json()},
+            {"agreed", status.beginning.agreed},
+            {"began_ms", status.beginning.at_ms},
             {"looks_for", status.waits.group},
             {"leave_waits", status.waits.leave},
             {"handler_at_work", status.waits.handler},
@@ -213,6 +214,16 @@ MemberStatus::Predecessor predecessor_from(const Json& json) {
   return before;
 }
 
+std::map<std::string, std::string> agreed_from(const Json& json) {
+  if (!json.is_object() || json.size() > list_max) throw Broken{"the file: agreed is no object, or too long"};
+  std::map<std::string, std::string> agreed;
+  for (const auto& [name, value] : json.items()) {
+    const Fields fields(json, "agreed");
+    agreed.emplace(printable(std::as_bytes(std::span(name))), fields.text(name.c_str()));
+  }
+  return agreed;
+}
+
 MemberStatus status_from(const Json& json) {
   const Fields fields(json, "the file");
   if (fields.number("version") != format_version) throw Broken{"it is of another version"};
@@ -236,13 +247,14 @@ MemberStatus status_from(const Json& json) {
   for (std::size_t i = 1; i < status.changes.size(); ++i) {
     if (status.changes[i].view <= status.changes[i - 1].view) throw Broken{"its changes are out of order"};
   }
-  status.began_ms = fields.number("began_ms");
+  status.beginning.at_ms = fields.number("began_ms");
   status.waits.group = fields.text("looks_for");
   status.waits.leave = fields.text("leave_waits");
   status.waits.handler = fields.text("handler_at_work");
   status.waits.sends = fields.text("sends_wait");
+  status.beginning.agreed = agreed_from(fields.any("agreed"));
   status.end = end_from(fields.any("end"));
-  if (!fields.any("before").is_null()) status.before = predecessor_from(fields.any("before"));
+  if (!fields.any("before").is_null()) status.beginning.before = predecessor_from(fields.any("before"));
   return status;
 }
 
@@ -324,8 +336,8 @@ Result<MemberStatus> read_status(const std::string& path) {
 std::optional<MemberStatus::Predecessor> predecessor_at(const std::string& path) {
   const auto status = read_status(path);
   if (!status) return std::nullopt;
-  if (!status->view && status->before && status->before->view) return status->before;
-  return MemberStatus::Predecessor{status->process, status->view, status->end, status->began_ms};
+  if (!status->view && status->beginning.before && status->beginning.before->view) return status->beginning.before;
+  return MemberStatus::Predecessor{status->process, status->view, status->end, status->beginning.at_ms};
 }
 
 std::uint64_t process_start_ticks(std::uint64_t process) {

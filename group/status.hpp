@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -54,6 +55,12 @@ struct MemberStatus {
     std::uint64_t began_ms = 0;
   };
 
+  struct Beginning {
+    std::uint64_t at_ms = 0;                    ///< wall clock: when the process began to look for its group
+    std::map<std::string, std::string> agreed;  ///< as agreed_values has it
+    std::optional<Predecessor> before;          ///< the last one that was in a view; else the last one, if there was any
+  };
+
   /// In words, each empty where it waits for nothing.
   struct Waits {
     std::string group;    ///< what it lacks while it looks for its group: "nodes 0, 2"
@@ -77,8 +84,7 @@ struct MemberStatus {
   std::vector<SubgroupEntry> subgroups;
   std::deque<Change> changes;  ///< oldest first, at most changes_max
   std::optional<End> end;
-  std::uint64_t began_ms = 0;   ///< wall clock: when the process began to look for its group
-  std::optional<Predecessor> before;  ///< the last one that was in a view; else the last one, if there was any
+  Beginning beginning;
   Waits waits;
 
   static constexpr std::size_t changes_max = 32;

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include <spindrift/core/ids_text.hpp>
+#include <spindrift/group/differing_nodes.hpp>
 
 #include "command_roster.hpp"
 #include "commands.hpp"
@@ -260,7 +261,7 @@ bool ended_badly(const MemberStatus::Predecessor& before) {
 
 Explanation explain_predecessor(const NodeReport& node) {
   const NodeId id = node.status.node;
-  const MemberStatus::Predecessor& before = *node.status.before;
+  const MemberStatus::Predecessor& before = *node.status.beginning.before;
   const MemberStatus::End death{"died", "it was gone without a word", before.began_ms};
   const MemberStatus::End end = before.end.value_or(death);
   return {{{"kind", "ended before"},
@@ -290,14 +291,25 @@ Explanation explain_blocked(const NodeReport& node, const MemberStatus::Subgroup
                       subgroup.name, subgroup.blocked, changing_since(node.status))};
 }
 
-Explanation explain_looking(const NodeReport& node) {
+/// The keys in which others that run differ from a node that looks for its group.
+std::string differences_of(const NodeReport& node, const GroupReport& report) {
+  std::string text;
+  for (const NodeReport& other : report.nodes) {
+    const std::string differing = group::differences(node.status.beginning.agreed, other.status.beginning.agreed);
+    if (other.lives() && !differing.empty()) text += fmt::format("; of node {}, {}", other.status.node, differing);
+  }
+  return text;
+}
+
+Explanation explain_looking(const NodeReport& node, const GroupReport& report) {
   const NodeId id = node.status.node;
-  return {{{"kind", "looking"}, {"node", id}, {"reason", node.status.waits.group}, {"at_ms", node.status.began_ms}},
-          fmt::format("{} node {} began to look for its group, and waits for {}; fix: {}", time_text(node.status.began_ms),
-                      id, node.status.waits.group,
-                      node.status.waits.group == "a view"
-                          ? "see that no other process is this node, and that the members of the group run"
-                          : "start what is missing with the same configuration, or see `spindrift doctor` there")};
+  const std::string reason = node.status.waits.group + differences_of(node, report);
+  const bool for_a_view = node.status.waits.group.starts_with("a view");
+  return {{{"kind", "looking"}, {"node", id}, {"reason", reason}, {"at_ms", node.status.beginning.at_ms}},
+          fmt::format("{} node {} began to look for its group, and waits for {}; fix: {}",
+                      time_text(node.status.beginning.at_ms), id, reason,
+                      for_a_view ? "see that no other process is this node, and that the members of the group run"
+                                 : "start what is missing with the same configuration, or see `spindrift doctor` there")};
 }
 
 Explanation explain_leave(const NodeReport& node) {
@@ -327,7 +339,8 @@ std::vector<Explanation> explanations_of(const GroupReport& report) {
   std::vector<Explanation> explanations;
   for (const Departure& departure : departures) explanations.push_back(explain(departure, report));
   for (const NodeReport& node : report.nodes) {
-    if (node.status.before && ended_badly(*node.status.before)) explanations.push_back(explain_predecessor(node));
+    if (node.status.beginning.before && ended_badly(*node.status.beginning.before))
+      explanations.push_back(explain_predecessor(node));
     if (node.condition == NodeReport::Condition::stopped) explanations.push_back(explain_stop(node));
     if (node.condition == NodeReport::Condition::gone) explanations.push_back(explain_absence(node));
     if (node.condition == NodeReport::Condition::died) explanations.push_back(explain_death(node, departures));
@@ -335,7 +348,7 @@ std::vector<Explanation> explanations_of(const GroupReport& report) {
     if (node.condition == NodeReport::Condition::ended)
       explanations.push_back(explain_end(node, report.of_newest_founding(node.status)));
     if (!node.lives()) continue;
-    if (!node.status.waits.group.empty()) explanations.push_back(explain_looking(node));
+    if (!node.status.waits.group.empty()) explanations.push_back(explain_looking(node, report));
     if (!node.status.waits.leave.empty()) explanations.push_back(explain_leave(node));
     if (!node.status.waits.handler.empty()) explanations.push_back(explain_handler(node));
     if (!node.status.waits.sends.empty()) explanations.push_back(explain_sends(node));

@@ -25,6 +25,36 @@ std::optional<std::uint64_t> incarnation_in(const PromiseRequest& request, NodeI
 
 }  // namespace
 
+std::vector<NodeId> founders_among(std::vector<NodeId> present, std::span<const fabric::Address> roster, const Join& self,
+                                   std::span<const Founding::Met> met, std::span<const Apart> apart) {
+  std::uint64_t earliest = self.incarnation;
+  for (const Founding::Met& each : met) {
+    if (each.fresh) earliest = std::min(earliest, each.who.incarnation);
+  }
+  std::erase_if(present, [&](NodeId node) {
+    const auto is_node = [node](const auto& each) { return each.node == node; };
+    if (std::none_of(roster.begin(), roster.end(), is_node)) return true;
+    const auto found = std::find_if(apart.begin(), apart.end(), is_node);
+    return found != apart.end() && found->fresh_as > earliest;
+  });
+  return present;
+}
+
+std::optional<Error> in_minority(std::span<const NodeId> founders, std::span<const Apart> apart) {
+  std::string nodes;
+  std::string reason;
+  std::size_t count = 0;
+  for (const Apart& each : apart) {
+    if (std::find(founders.begin(), founders.end(), each.node) == founders.end()) continue;
+    nodes += (nodes.empty() ? "node " : ", ") + std::to_string(each.node.value());
+    reason = each.reason;
+    ++count;
+  }
+  if (2 * count <= founders.size()) return std::nullopt;
+  const std::string what = "most of the founders, " + nodes + ", and this node cannot be in one group: " + reason;
+  return Error(ErrorKind::refused, what).fix(how_to_compare());
+}
+
 Founding::Founding(Join self, std::vector<NodeId> founders, LayoutFunction layout, Roster roster)
     : self_(self), founders_(std::move(founders)), layout_(std::move(layout)), roster_(std::move(roster)) {}
 

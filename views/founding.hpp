@@ -14,9 +14,11 @@
 #include <functional>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include <spindrift/core/view.hpp>
+#include <spindrift/fabric/fabric.hpp>
 #include <spindrift/views/decree.hpp>
 #include <spindrift/views/messages.hpp>
 #include <spindrift/views/rank_set.hpp>
@@ -27,6 +29,13 @@ namespace spindrift::views {
 enum class FoundedBy : std::uint8_t {
   named,    ///< the founders of the configuration
   present,  ///< every process that lives: the fabric knows them all
+};
+
+/// A process that runs as that node and cannot be in a group with this one.
+struct Apart {
+  NodeId node;
+  std::uint64_t fresh_as = 0;  ///< its incarnation, if it says that it is in no view; 0: it is, or unknown
+  std::string reason;
 };
 
 class Founding {
@@ -85,5 +94,16 @@ class Founding {
   RankSet promises_;                          // the founders that have promised themselves to it
   std::uint64_t ballot_ = 0;                  // the highest that the founder has used or heard of
 };
+
+/// Those of the nodes present that found with `self`, whose group may have the nodes of `roster`. One that is set apart is
+/// left out, for it can promise nothing; but if it began before everybody who agrees with this process, `met` and itself, or
+/// is in a view, it comes first, and is waited for.
+[[nodiscard]] std::vector<NodeId> founders_among(std::vector<NodeId> present, std::span<const fabric::Address> roster,
+                                                 const Join& self, std::span<const Founding::Met> met,
+                                                 std::span<const Apart> apart);
+
+/// The error of a process from which most of the named founders are set apart: it is this one that is mistaken. A single
+/// other one proves nothing, and as many on either side wait for somebody to see to it. Nothing: it goes on waiting.
+[[nodiscard]] std::optional<Error> in_minority(std::span<const NodeId> founders, std::span<const Apart> apart);
 
 }  // namespace spindrift::views

@@ -79,10 +79,6 @@ std::optional<Rank> Links::rank_of(const Join& who) const {
   return view_ == nullptr ? std::nullopt : views::rank_of(*view_, who);
 }
 
-void Links::suspect(Rank rank, std::string reason, bool turned_away) {
-  consequences_.push_back(LinkSuspects{rank, std::move(reason), turned_away});
-}
-
 void Links::on_event(fabric::Event& event) {
   if (state_ == State::ended) {
     if (event.kind == fabric::Event::Kind::connected) fabric_.disconnect(event.peer);
@@ -114,14 +110,15 @@ void Links::on_connected(const fabric::Event& event) {
   // A process that looks for a group may have an old file, and does not know whom the group takes in by now. Where whoever
   // is present founds, all have the same one.
   if (peer == nullptr && state_ == State::looking && founding_.by() == FoundedBy::named) peer = peers_.host(event.node);
-  if (peer == nullptr || peer->place == Peer::Place::struck) {
-    send_in_parts(fabric_, event.peer, encode(Refusal{"this group knows no node with your id"}));
-    consequences_.push_back(LinkTurnedAway{event.node, "this group knows no node with its id"});
-    return fabric_.disconnect(event.peer);
-  }
   const bool fresh = view_ == nullptr;
   const Hello hello{self_.node, self_.incarnation, fresh, fresh ? ViewId(0) : view_->id};
   const ConnectionWords words{event.words[0], event.words[1]};
+  if (peer == nullptr || peer->place == Peer::Place::struck) {
+    consequences_.push_back(LinkTurnedAway{event.node, "this group knows no node with its id"});
+    if (fresh) return send_in_parts(fabric_, event.peer, encode(identity_, hello, event.node, words));
+    send_in_parts(fabric_, event.peer, encode(Refusal{"this group knows no node with your id"}));
+    return fabric_.disconnect(event.peer);
+  }
   send_in_parts(fabric_, event.peer, encode(identity_, hello, event.node, words));
   if (peer->state != Peer::State::away) {
     if (const auto oldest = peer->pending.add({event.peer, event.mappable, words})) fabric_.disconnect(*oldest);
@@ -135,6 +132,10 @@ void Links::on_connected(const fabric::Event& event) {
 
 void Links::on_message(Peer& peer, std::span<const std::byte> bytes) {
   auto message = decode_(bytes, peer.words);
+  if (peer.state == Peer::State::apart) {
+    if (message && std::holds_alternative<Refusal>(*message)) on_refusal(peer, *message);
+    return;
+  }
   if (!message) return accuse(peer, "it sent a message that is none of this protocol");
   if (const auto* part = std::get_if<MessagePart>(&*message)) return on_part(peer, *part);
   if (const auto* hello = std::get_if<Hello>(&*message)) return on_hello(peer, *hello);
@@ -176,18 +177,22 @@ bool Links::on_refusal(Peer& peer, const Message& message) {
   if (const auto* removed = std::get_if<Removed>(&message)) return farewell("removed this node: " + removed->reason, true);
   if (const auto* stopped = std::get_if<Stopped>(&message)) return farewell("stopped: " + stopped->reason, false);
   if (const auto* mismatch = std::get_if<Mismatch>(&message)) {
-    refuse(peer, mismatch->error.message());
-    if (state_ != State::looking) return true;
-    consequences_.push_back(LinkRefused{Error(ErrorKind::refused, "refused " + node).because(mismatch->error)});
+    if (state_ == State::looking) {
+      peer.set_apart(mismatch->fresh_as, mismatch->error.message());
+      consequences_.push_back(LinkTurnedAway{peer.address.node, peer.apart.reason});
+    } else {
+      refuse(peer, mismatch->error.message());
+    }
     return true;
   }
   const auto* const refusal = std::get_if<Refusal>(&message);
   if (refusal == nullptr) return false;
   if (state_ != State::looking) return farewell("refused this node: " + refusal->reason, true);
+  const std::string fix = peer.state == Peer::State::apart
+                              ? how_to_compare()
+                              : "start this node again; refused again, " + how_to_compare();
   consequences_.push_back(
-      LinkRefused{Error(ErrorKind::refused, node + " refused this node: " + refusal->reason)
-                      .fix("start this node again; refused again, compare `spindrift config show --effective` of both, and "
-                           "see that this node is in the group's roster (spindrift group roster, spindrift group add)")});
+      LinkRefused{Error(ErrorKind::refused, node + " refused this node: " + refusal->reason).fix(fix)});
   return true;
 }
 
@@ -215,26 +220,30 @@ void Links::on_hello(Peer& peer, const Hello& hello) {
 // A node's later start means that the one in the view is over.
 void Links::suspect_if_older(const Peer& peer) {
   const auto rank = view_->rank_of(peer.address.node);
-  if (rank && view_->incarnations[rank->value()] < peer.incarnation) suspect(*rank, "it has been started anew");
+  if (rank && view_->incarnations[rank->value()] < peer.incarnation)
+    consequences_.push_back(LinkSuspects{*rank, "it has been started anew"});
 }
 
 // Not with this start of its: a member of this view is suspected, and one that is first met in a later view is there.
 void Links::part_from(Peer& peer, std::string reason, bool turned_away) {
-  if (const auto rank = rank_of(peer.who())) return suspect(*rank, std::move(reason), turned_away);
+  if (const auto rank = rank_of(peer.who())) {
+    return consequences_.push_back(LinkSuspects{*rank, std::move(reason), turned_away});
+  }
   if (peer.incarnation != 0) partings_.part(peer.who(), turned_away);
 }
 
 void Links::on_lost(Peer& peer, const std::string& reason) {
   log::info(log::Room::views, "connection lost", {{"node", self_.node}, {"peer", peer.address.node}, {"reason", reason}});
-  if (const auto rank = rank_of(peer.who())) suspect(*rank, reason);
+  if (const auto rank = rank_of(peer.who())) consequences_.push_back(LinkSuspects{*rank, reason});
   if (peer.incarnation != 0) partings_.lose(peer.who());
   hang_up(peer, true);
 }
 
 // Forgets the connection, and takes up the node's next one if that is here already. A member asks for another only if this
 // one broke: a node that was turned away would be so again, and its next start asks itself. A process that looks for a group
-// always asks.
+// always asks, but for one that it had set apart.
 void Links::hang_up(Peer& peer, bool broke) {
+  const bool was_apart = peer.state == Peer::State::apart;
   if (peer.state != Peer::State::away) fabric_.disconnect(peer.id);
   consequences_.push_back(LinkOver{peer.connection()});
   Peer next;
@@ -245,7 +254,8 @@ void Links::hang_up(Peer& peer, bool broke) {
   note_candidates();
   if (state_ == State::ended || peer.place == Peer::Place::struck) return drop_pending(peer);
   if (!peer.pending.empty()) return adopt_pending(peer);
-  if ((broke || state_ == State::looking) && peer.place == Peer::Place::listed) ask(peer);
+  if (was_apart || peer.place != Peer::Place::listed) return;
+  if (broke || state_ == State::looking) ask(peer);
 }
 
 void Links::ask(const Peer& peer) {
@@ -263,12 +273,11 @@ void Links::refuse(Peer& peer, std::string_view reason) {
 
 void Links::accuse(Peer& peer, std::string reason) {
   log::warn(log::Room::views, "broken protocol", {{"node", self_.node}, {"peer", peer.address.node}, {"reason", reason}});
-  if (const auto rank = rank_of(peer.who())) return suspect(*rank, std::move(reason));
+  if (const auto rank = rank_of(peer.who())) return consequences_.push_back(LinkSuspects{*rank, std::move(reason)});
   if (state_ == State::looking) {
-    consequences_.push_back(LinkRefused{
-        Error(ErrorKind::refused,
-              "node " + std::to_string(peer.address.node.value()) + " does not keep to the protocol: " + reason)
-            .fix("run the same release of spindrift on all nodes")});
+    consequences_.push_back(LinkOver{peer.connection()});
+    peer.set_apart(0, "it does not keep to the protocol: " + reason);
+    consequences_.push_back(LinkTurnedAway{peer.address.node, peer.apart.reason});
     return;
   }
   consequences_.push_back(LinkTurnedAway{peer.address.node, std::move(reason)});

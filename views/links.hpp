@@ -136,7 +136,6 @@ class Links {
  private:
   void ask(const Peer& peer);
   [[nodiscard]] std::optional<Rank> rank_of(const Join& who) const;
-  void suspect(Rank rank, std::string reason, bool turned_away = false);
   void suspect_if_older(const Peer& peer);
   void note_candidates();
 

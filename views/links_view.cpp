@@ -18,7 +18,8 @@ void Links::begin_view(const View& view) {
 // A process that has this one's hello takes it for fresh, and would take it in when the view that it was in is out of sight.
 void Links::tell_settled() {
   const auto message = encode(Settled{view_->id});
-  for (const Peer& peer : peers_) {
+  for (Peer& peer : peers_) {
+    if (peer.state == Peer::State::apart) refuse(peer, std::string(peer.apart.reason));
     if (peer.state != Peer::State::away && !rank_of(peer.who())) send_in_parts(fabric_, peer.id, message);
     for (const PendingConnection& pending : peer.pending.list()) send_in_parts(fabric_, pending.id, message);
   }

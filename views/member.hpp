@@ -79,6 +79,7 @@ enum class MemberState : std::uint8_t {
 struct Awaited {
   bool group = false;         ///< one is there, which takes in who has a connection with all of its members
   std::vector<NodeId> nodes;  ///< without a connection: founders; or, if a group is there, any, be they members of it or not
+  std::vector<Apart> apart;   ///< processes that are here, and cannot be in a group with this one
 };
 
 /// For people, to whom a view that is changing, concluding or departed from is one that changes.

@@ -17,12 +17,6 @@ struct Overloaded : Ts... {
 template <class... Ts>
 Overloaded(Ts...) -> Overloaded<Ts...>;  // clang before 17 deduces none for aggregates
 
-// Those that are named, or present as far as was seen.
-std::vector<NodeId> founders_of(const MemberOptions& options, const PresentWatch& present) {
-  if (options.founded_by == FoundedBy::named) return options.founders;
-  return present.nodes().value_or(std::vector<NodeId>());
-}
-
 }  // namespace
 
 // Does what follows for the other parts from what links did.
@@ -167,10 +161,16 @@ bool Member::exchange_states() {
 }
 
 Awaited Member::awaited() const {
-  const std::vector<Founding::Met> met = links_.peers().met();
-  if (std::all_of(met.begin(), met.end(), [](const Founding::Met& each) { return each.fresh; }))
-    return {false, links_.peers().missing(founders_of(options_, beginning_.present))};
-  return {true, links_.peers().missing(links_.peers().nodes())};
+  const Peers& peers = links_.peers();
+  const std::vector<Founding::Met> met = peers.met();
+  if (std::all_of(met.begin(), met.end(), [](const Founding::Met& each) { return each.fresh; })) {
+    const bool named = options_.founded_by == FoundedBy::named;
+    const auto present = beginning_.present.nodes().value_or(std::vector<NodeId>());
+    const Join who{options_.self, options_.incarnation};
+    const auto founders = named ? options_.founders : founders_among(present, options_.roster.nodes, who, met, peers.apart());
+    return {false, peers.missing(founders), peers.apart()};
+  }
+  return {true, peers.missing(peers.nodes()), peers.apart()};
 }
 
 void Member::accuse(NodeId node, const std::string& what) {

@@ -23,8 +23,8 @@ ByteWriter begin(std::size_t kind) {
   return writer;
 }
 
-Message mismatch(std::string what, std::string fix) {
-  return Mismatch{Error(ErrorKind::refused, std::move(what)).fix(std::move(fix))};
+Message mismatch(std::string what, std::string fix, std::uint64_t fresh_as = 0) {
+  return Mismatch{Error(ErrorKind::refused, std::move(what)).fix(std::move(fix)), fresh_as};
 }
 
 void put_nodes(ByteWriter& writer, const View& view, const std::vector<NodeId>& nodes) {
@@ -273,15 +273,15 @@ std::optional<Message> decode_hello(ByteReader reader, const GroupIdentity& ours
   if (std::any_of(end, raw.end(), [](std::byte byte) { return byte != std::byte{0}; })) return std::nullopt;
   const std::string name = printable(raw.first(static_cast<std::size_t>(end - raw.begin())));
 
+  const std::uint64_t fresh_as = hello.fresh ? hello.incarnation : 0;
   if (name != ours.group_name) {
     return mismatch("group names differ: \"" + ours.group_name + "\" and \"" + name + "\"",
-                    "give both nodes the same [SPINDRIFT] group_name");
+                    "give both nodes the same [SPINDRIFT] group_name", fresh_as);
   }
   if (!equal(proof, prove(ours, hello, hearer.self, hearer.words.peer, hearer.words.own))) {
     return mismatch("configurations differ in what the whole group must share",
-                    "compare `spindrift config show --effective FILE` on both hosts: every key must be equal that "
-                    "`spindrift config keys` calls the group's, such as suspect_after_ms, and what the layout means; and "
-                    "programs with a layout in C++ must have the same");
+                    how_to_compare(),
+                    fresh_as);
   }
   return hello;
 }
@@ -354,6 +354,12 @@ constexpr std::array<DecodeKind, sizeof...(kinds)> decoders_of(std::index_sequen
 constexpr auto decoders = decoders_of(std::make_index_sequence<std::variant_size_v<Message>>());
 
 }  // namespace
+
+std::string how_to_compare() {
+  return "compare `spindrift config show --effective FILE` on both hosts, or what --set and the environment say: every key "
+         "must be equal that `spindrift config keys` calls the group's, such as suspect_after_ms, and what the layout "
+         "means; and programs with a layout in C++ must have the same";
+}
 
 std::vector<std::byte> encode(const GroupIdentity& identity, const Hello& hello, NodeId to, const ConnectionWords& words) {
   std::array<char, group_name_bytes> name{};

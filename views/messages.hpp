@@ -44,6 +44,7 @@ struct Hello {
 /// A peer's hello that differs from ours in what must be equal.
 struct Mismatch {
   Error error;
+  std::uint64_t fresh_as = 0;  ///< its incarnation, if it says that it is in no view; 0: it is, or unknown
 };
 /// The peer will not talk to this process.
 struct Refusal {
@@ -162,6 +163,9 @@ using Message = std::variant<Mismatch, Hello, Refusal, Removed, ViewNotice, RowN
                                             const ConnectionWords& words);
 /// The bytes of every other message but `Mismatch`, which nobody sends. Reasons are cut at 512 bytes.
 [[nodiscard]] std::vector<std::byte> encode(const Message& message);
+
+/// The step against two configurations that differ.
+[[nodiscard]] std::string how_to_compare();
 
 /// Bytes that a message with a payload (a state's piece, a private message) takes beside it.
 inline constexpr std::size_t message_overhead_bytes = 64;

@@ -65,6 +65,14 @@ std::vector<Founding::Met> Peers::met() const {
   return met;
 }
 
+std::vector<Apart> Peers::apart() const {
+  std::vector<Apart> apart;
+  for (const Peer& peer : all_) {
+    if (peer.state == Peer::State::apart) apart.push_back(peer.apart);
+  }
+  return apart;
+}
+
 std::optional<PeerConnection> Peers::connection_of(NodeId node) const {
   const Peer* const peer = find(node);
   return peer != nullptr && peer->state == Peer::State::agreed ? std::optional(peer->connection()) : std::nullopt;

@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include <spindrift/core/roster.hpp>
@@ -27,6 +29,7 @@ struct Peer {
     greeted,  ///< the own hello is on its way
     spoke,    ///< the same, and its own words were kept when it was pending: they are being heard
     agreed,   ///< its hello agrees
+    apart,    ///< its hello differs, or it broke the protocol; this process looks for a group, and may go on without it
   };
   enum class Standing : std::uint8_t {
     fresh,    ///< in no view yet, or not known to be
@@ -45,9 +48,17 @@ struct Peer {
   PendingConnections pending{};
   std::vector<Join> linked{};  ///< candidates that it is linked with, by its word
   std::vector<Join> told{};    ///< likewise of this process, as it was told
+  Apart apart{};               ///< in that state
 
   [[nodiscard]] Join who() const { return {address.node, incarnation}; }
   [[nodiscard]] PeerConnection connection() const { return {who(), id, mappable}; }
+  /// Not the end of a process that looks for a group: a visitor could end all of one that is being founded. The connection
+  /// stays, by which each learns that the other has gone, or is in a group.
+  void set_apart(std::uint64_t fresh_as, std::string reason) {
+    state = State::apart;
+    incarnation = 0;
+    apart = {address.node, fresh_as, std::move(reason)};
+  }
 };
 
 class Peers {
@@ -82,6 +93,8 @@ class Peers {
   [[nodiscard]] std::vector<NodeId> nodes() const;
   /// All processes whose hello agrees.
   [[nodiscard]] std::vector<Founding::Met> met() const;
+  /// Processes that are here and cannot be in a group with this one, while it looks for one.
+  [[nodiscard]] std::vector<Apart> apart() const;
   /// With a process whose hello agrees.
   [[nodiscard]] std::optional<PeerConnection> connection_of(NodeId node) const;
   /// Those of these nodes that are not here.

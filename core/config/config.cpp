@@ -261,6 +261,12 @@ Result<Rank> Config::local_rank() const {
   return no_member(state_->at("DERECHO", "local_id"), state_->at("SPINDRIFT", "members"));
 }
 
+std::map<std::string, std::string> agreed_values(const Config& config) {
+  std::map<std::string, std::string> agreed;
+  for (const AgreedValue& each : config.state_->loaded.agreed) agreed.emplace(each.name, each.value);
+  return agreed;
+}
+
 ConfigDigest Config::digest() const { return state_->loaded.digest; }
 const std::vector<std::string>& Config::notes() const { return state_->loaded.notes; }
 const std::string& Config::name() const { return state_->loaded.name; }

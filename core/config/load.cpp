@@ -357,53 +357,6 @@ std::vector<Error> unfit_for_members(Loaded& loaded) {
   return unfit;
 }
 
-/// In ascending order, each once, each after a blank.
-std::string in_order(const std::vector<NodeId>& nodes) {
-  std::string text;
-  for (const NodeId id : std::set<NodeId>(nodes.begin(), nodes.end())) text += fmt::format(" {}", id);
-  return text;
-}
-
-/// Writes down which members belong to a plan in every view, of whatever roster: lists that say the same become the same
-/// text.
-std::string agreement(const SubgroupPlan& plan) {
-  const std::string members = plan.members ? in_order(*plan.members) : " all";
-  const std::string senders = plan.senders.empty() ? " all" : in_order(plan.senders);
-  if (plan.assigned && plan.pool != 0)
-    return fmt::format("filled {} to {} from pool {}\n members{}\n", plan.minimum, plan.maximum, plan.pool, members);
-  if (plan.assigned) {
-    return fmt::format("filled {} to {}\n reserved{}\n senders{}\n", plan.minimum, plan.maximum, in_order(plan.reserved),
-                       senders);
-  }
-  return fmt::format("named, at least {}\n members{}\n senders{}\n", plan.minimum, members, senders);
-}
-
-/// One line for each thing that members must agree on. Names hold neither blanks nor line ends, so no two configurations
-/// that differ have the same text.
-std::string agreement(const Loaded& loaded) {
-  std::string text = "spindrift configuration 3\n";
-  for (const Value& value : loaded.values) {
-    const Key& key = *value.key;
-    const bool in_view =
-        key.section == profile_section || key.section == "LAYOUT" || key.name.starts_with("json_layout");
-    if (key.scope != KeyScope::group || !key.used || (in_view && loaded.view)) continue;
-    text += fmt::format("{}/{} {}\n", value.section, key.name, value.text);
-  }
-  if (!loaded.view) return text;
-  for (std::size_t i = 0; i < loaded.view->subgroups.size(); ++i) {
-    const SubgroupView& subgroup = loaded.view->subgroups[i];
-    const Profile& profile = subgroup.profile;
-    const std::string bulk = profile.bulk_ring_bytes == 0
-                                 ? ""
-                                 : fmt::format(" bulk {} above {}", profile.bulk_ring_bytes, profile.large_message_bytes);
-    text += fmt::format("subgroup {} {} ring {} window {} message {}{}\n topics {}\n {}", subgroup.name,
-                        subgroup.mode == DeliveryMode::ordered ? "ordered" : "unordered", profile.ring_bytes,
-                        profile.window_messages, profile.message_bytes_max, bulk, fmt::join(subgroup.topics, " "),
-                        agreement(loaded.plans->layout.subgroups[i]));
-  }
-  return text;
-}
-
 }  // namespace
 
 std::vector<NodeId> ids_of(const Value& value) {
@@ -433,7 +386,8 @@ Loaded load(const Sources& sources, std::vector<Error>& problems) {
   load_view(sources, loaded, problems);
   loaded.unfit = unfit_for_members(loaded);
   loaded.proves_members = proves_members(loaded);
-  loaded.digest = digest_of(agreement(loaded));
+  loaded.agreed = agreement(loaded);
+  loaded.digest = digest_of(loaded.agreed);
   return loaded;
 }
 

@@ -34,6 +34,13 @@ struct Plans {
   Profiles profiles;
 };
 
+/// Something that all members must have alike.
+struct AgreedValue {
+  std::string name;   ///< "[SPINDRIFT] fabric", "subgroup orders"
+  std::string value;  ///< for people; equal if and only if the line is
+  std::string line;   ///< for the digest
+};
+
 struct Loaded {
   std::string name;
   std::vector<Value> values;           ///< in the table's order; the keys of each profile together
@@ -41,6 +48,7 @@ struct Loaded {
   std::optional<View> view;            ///< of all configured members
   bool needs_trust = false;            ///< see Config::needs_trusted_network
   bool proves_members = false;         ///< see Config::proves_members
+  std::vector<AgreedValue> agreed;
   ConfigDigest digest;
   std::vector<std::string> notes;
   std::vector<Error> unfit;  ///< see Config::check_member
@@ -60,6 +68,11 @@ struct Sources {
 
 /// Complete only if nothing was appended to `problems`.
 [[nodiscard]] Loaded load(const Sources& sources, std::vector<Error>& problems);
+
+/// Everything that members must agree on, in order. A part of load().
+[[nodiscard]] std::vector<AgreedValue> agreement(const Loaded& loaded);
+/// The digest of all of it.
+[[nodiscard]] ConfigDigest digest_of(const std::vector<AgreedValue>& agreed);
 
 /// That there is nothing from which a view could be made.
 [[nodiscard]] Error no_layout(const std::string& name);

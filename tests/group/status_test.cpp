@@ -106,7 +106,7 @@ TEST_CASE_METHOD(StatusFixture, "a status is read as it was written: views, reas
   keeper.flush();
   CHECK(read_status(path)->waits.group == "nodes 0, 2");
   CHECK(read_status(path)->waits.sends == "node 2");
-  CHECK(read_status(path)->began_ms == first().began_ms);
+  CHECK(read_status(path)->beginning.at_ms == first().beginning.at_ms);
   CHECK(status->waits.leave.empty());
   keeper.on_waits({{}, "node 2 has not taken what it sent in subgroup orders", {}, {}});
   keeper.flush();
@@ -184,14 +184,14 @@ TEST_CASE_METHOD(StatusFixture, "a status tells of a process before: the last on
   CHECK_FALSE(group::predecessor_at(path));
   MemberStatus member = first();
   member.view = ViewId(3);
-  member.began_ms = 500;
+  member.beginning.at_ms = 500;
   REQUIRE(write_status(path, member));
   MemberStatus seeker = first();
   seeker.process = 43;
-  seeker.before = group::predecessor_at(path);
-  REQUIRE(seeker.before);
-  CHECK(seeker.before->process == 42);
-  CHECK_FALSE(seeker.before->end);  // it was gone without a word
+  seeker.beginning.before = group::predecessor_at(path);
+  REQUIRE(seeker.beginning.before);
+  CHECK(seeker.beginning.before->process == 42);
+  CHECK_FALSE(seeker.beginning.before->end);  // it was gone without a word
   seeker.end = MemberStatus::End{"timed out", "nobody came", 7};
   REQUIRE(write_status(path, seeker));
   const auto of_member = group::predecessor_at(path);
@@ -199,16 +199,16 @@ TEST_CASE_METHOD(StatusFixture, "a status tells of a process before: the last on
   CHECK(of_member->process == 42);
   CHECK(of_member->view == ViewId(3));
   CHECK(of_member->began_ms == 500);
-  seeker.before.reset();
+  seeker.beginning.before.reset();
   REQUIRE(write_status(path, seeker));
   const auto of_seeker = group::predecessor_at(path);
   REQUIRE(of_seeker);
   CHECK(of_seeker->process == 43);
   CHECK(of_seeker->end->reason == "nobody came");
   MemberStatus member_again = first();
-  member_again.before = of_seeker;
+  member_again.beginning.before = of_seeker;
   REQUIRE(write_status(path, member_again));
-  CHECK(read_status(path)->before->end->kind == "timed out");
+  CHECK(read_status(path)->beginning.before->end->kind == "timed out");
 }
 
 TEST_CASE_METHOD(StatusFixture, "the last 32 changes are kept") {
@@ -248,6 +248,7 @@ TEST_CASE_METHOD(StatusFixture, "a file with a missing, mistyped or impossible f
                             "changes",
                             "end",
                             "before",
+                            "agreed",
                             "began_ms",
                             "looks_for",
                             "leave_waits",

@@ -86,6 +86,15 @@ exec 3<&-
 kill -TERM "${members[10]}"
 wait "${members[10]}" "${members[11]}"
 
+# A visitor with another configuration does not found a group of its own beside one, and is told which key it is.
+"$spindrift" tail guests >/dev/null 2>guests &
+members+=($!)
+until "$spindrift" group status --group guests 2>/dev/null | grep -q ': active, '; do sleep 0.1; done
+"$spindrift" send guests --set SPINDRIFT/suspect_after_ms=700 </dev/null >/dev/null 2>errors
+[ $? = 3 ] && grep -q 'suspect_after_ms is 700 here and 2000 there' errors || { cat errors; exit 1; }
+kill -TERM "${members[12]}"
+wait "${members[12]}"
+
 # Advice that needs no file, and an error once.
 yes x | head -c 40000 | tr -d '\n' | "$spindrift" send large >/dev/null 2>errors
 [ $? = 1 ] && grep -q 'at all members alike: in the file, or by --set SUBGROUP/DEFAULT/max_smc_payload_size=' errors ||
@@ -98,14 +107,14 @@ yes x | head -c 40000 | tr -d '\n' | "$spindrift" send large >/dev/null 2>errors
 "$spindrift" tail halted >halted 2>&1 &
 members+=($!)
 until "$spindrift" group status --group halted 2>/dev/null | grep -q ': active, '; do sleep 0.1; done
-kill -STOP "${members[12]}"
+kill -STOP "${members[13]}"
 "$spindrift" tail halted --set SPINDRIFT/join_timeout_ms=500 >/dev/null 2>errors
 [ $? = 5 ] || { echo 'one that came to a stopped process went on'; exit 1; }
 "$spindrift" group status --group halted | grep -q '^node 0: stopped, ' || { echo 'a stopped process is called active'; exit 1; }
-"$spindrift" group why --group halted | grep -q "^node 0 is stopped: .*; fix: kill -CONT ${members[12]}, or" ||
+"$spindrift" group why --group halted | grep -q "^node 0 is stopped: .*; fix: kill -CONT ${members[13]}, or" ||
   { echo 'why does not tell of a stopped process'; exit 1; }
 grep -q 'for node 0, of which a process runs here and does not answer; fix: let it go on' errors || { cat errors; exit 1; }
-kill -CONT "${members[12]}"
+kill -CONT "${members[13]}"
 "$spindrift" tail halted --count 1 >heard 2>errors &
 members+=($!)
 echo now | "$spindrift" send halted --members 3 --quiet 2>/dev/null

@@ -15,6 +15,7 @@
 namespace spindrift::views {
 
 inline const GroupIdentity group{"g", {1, 2}};
+inline const GroupIdentity other_group{"g", {1, 3}};  ///< of another configuration
 inline const std::vector<SubgroupView> shapes(1);
 
 inline View view_of(std::uint64_t id, std::initializer_list<Join> members) {

@@ -153,6 +153,7 @@ TEST_CASE("a process that is in no view speaks for no roster") {
 TEST_CASE("a node that no roster has is turned away") {
   Desk desk;
   desk.links.begin_view(desk.view);
+  CHECK_FALSE(desk.links.next_consequence());
   desk.fabric.connected(19, 9);
   CHECK(only<LinkTurnedAway>(desk.hear()).node == NodeId(9));
   CHECK(desk.sent_to<Refusal>(19).size() == 1);
@@ -242,15 +243,76 @@ TEST_CASE("who turns this process away is suspected as one that did so first, an
   CHECK(desk.fabric.asked.empty());
 }
 
-TEST_CASE("a refusal ends who looks for a group, and what is no message does too") {
+TEST_CASE("a refusal ends who looks for a group, also by one that was set apart") {
   Desk refused;
   refused.meet(11, 1, 101);
   refused.fabric.says(11, encode(Refusal{"no"}));
   only<LinkRefused>(refused.hear());
+  Desk differing;
+  differing.fabric.connected(11, 1);
+  differing.fabric.says(11, encode(other_group, Hello{NodeId(1), 101, false, ViewId(5)}, NodeId(0), {}));
+  only<LinkTurnedAway>(differing.hear());
+  CHECK(differing.links.peers().apart()[0].fresh_as == 0);  // it is in a view: nobody founds beside it
+  differing.fabric.says(11, encode(Refusal{"configurations differ"}));
+  only<LinkRefused>(differing.hear());
+}
+
+TEST_CASE("who looks for a group sets apart a process that differs, hears it no more, and lets it go when in a view") {
+  Desk desk;
+  desk.meet(12, 2, 102);
+  desk.fabric.connected(11, 1);
+  desk.fabric.says(11, encode(other_group, Hello{NodeId(1), 101, true, ViewId(0)}, NodeId(0), {}));
+  CHECK(only<LinkTurnedAway>(desk.hear()).node == NodeId(1));
+  CHECK_FALSE(desk.ended(11));
+  REQUIRE(desk.links.peers().apart().size() == 1);
+  CHECK(desk.links.peers().apart()[0].fresh_as == 101);
+  CHECK(desk.links.met().size() == 1);
+  CHECK(desk.links.missing(std::vector{NodeId(1)}) == std::vector{NodeId(1)});
+  desk.fabric.says(11, std::vector<std::byte>(7));
+  desk.fabric.says(11, encode(Settled{ViewId(2)}));
+  CHECK(desk.hear().empty());
+  CHECK(desk.sent_to<Refusal>(11).empty());
+  desk.fabric.asked.clear();
+  desk.links.begin_view(desk.view);
+  desk.links.tell_settled();
+  CHECK(desk.sent_to<Refusal>(11).size() == 1);
+  CHECK(desk.ended(11));
+  CHECK(desk.fabric.asked.empty());
+}
+
+TEST_CASE("one that was set apart and is lost is not called again, and its next start agrees") {
+  Desk desk;
+  desk.fabric.connected(11, 1);
+  desk.fabric.says(11, encode(other_group, Hello{NodeId(1), 101, true, ViewId(0)}, NodeId(0), {}));
+  desk.hear();
+  desk.fabric.asked.clear();
+  desk.fabric.loses(11);
+  desk.hear();
+  CHECK(desk.fabric.asked.empty());
+  CHECK(desk.links.peers().apart().empty());
+  desk.meet(21, 1, 110);
+  desk.hear();
+  CHECK(desk.links.met().size() == 1);
+}
+
+TEST_CASE("what is no message sets its sender apart, and ends nobody who looks for a group") {
   Desk deceived;
   deceived.meet(11, 1, 101);
   deceived.fabric.says(11, std::vector<std::byte>(7));
-  only<LinkRefused>(deceived.hear());
+  const auto events = deceived.hear();
+  REQUIRE(events.size() == 2);
+  CHECK(std::holds_alternative<LinkOver>(events[0]));
+  CHECK(std::holds_alternative<LinkTurnedAway>(events[1]));
+  CHECK(deceived.links.met().empty());
+  CHECK(deceived.links.peers().apart()[0].fresh_as == 0);
+}
+
+TEST_CASE("a node that no roster has is greeted by who looks for a group, so that it knows whom it differs from") {
+  Desk desk;
+  desk.fabric.connected(19, 9);
+  CHECK(only<LinkTurnedAway>(desk.hear()).node == NodeId(9));
+  CHECK(desk.sent_to<Refusal>(19).empty());
+  CHECK_FALSE(desk.ended(19));
 }
 
 TEST_CASE("a fabric that cannot go on ends the member with its reason, and blames no peer") {

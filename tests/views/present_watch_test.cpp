@@ -26,9 +26,9 @@ class CountingFabric : public PaperFabric {
 
 const GroupIdentity group{"g", {1, 2}};
 
-/// Node 2 of a roster of four.
+/// Node 2 of a roster of four, started as 102. `founders` empty: whoever is present founds.
 struct Seeker {
-  Seeker() {
+  explicit Seeker(std::vector<NodeId> founders = {}) {
     REQUIRE(log::set_levels("off"));
     fabric.own_traits.ordered_writes = true;
     fabric.own_traits.peers_max = 3;
@@ -36,11 +36,15 @@ struct Seeker {
     options.self = NodeId(2);
     options.incarnation = 102;
     for (std::uint32_t id = 0; id < 4; ++id) options.roster.push_back({NodeId(id), {}});
-    options.founded_by = FoundedBy::present;
+    if (founders.empty()) options.founded_by = FoundedBy::present;
+    options.founders = std::move(founders);
     options.identity = group;
     options.layout = [](const std::vector<NodeId>& members, const View*) {
       std::vector<SubgroupView> subgroups(1);
       subgroups[0].members = subgroups[0].senders = members;
+      subgroups[0].profile.ring_bytes = 4096;
+      subgroups[0].profile.window_messages = 16;
+      subgroups[0].profile.message_bytes_max = 1000;
       return subgroups;
     };
     member.emplace(std::move(options), fabric, application, counters);
@@ -72,6 +76,61 @@ TEST_CASE("a process looks who is present while that may let it found, and not w
   seeker.fabric.loses(13);
   CHECK(seeker.member->step(now).wake_at == now + PresentWatch::look_interval);
   CHECK(seeker.fabric.looks == 3);
+}
+
+TEST_CASE("of those present one that differs is waited for if it began first, and left out if another that agrees did") {
+  const std::vector<fabric::Address> roster{{NodeId(1), {}}, {NodeId(2), {}}, {NodeId(3), {}}};
+  const std::vector<NodeId> present{NodeId(1), NodeId(2), NodeId(3), NodeId(9)};
+  const std::vector<Founding::Met> met{{{NodeId(3), 100}, true}};
+  const auto among = [&](std::vector<Apart> apart) { return founders_among(present, roster, {NodeId(0), 105}, met, apart); };
+  CHECK(among({}) == std::vector{NodeId(1), NodeId(2), NodeId(3)});  // 9 is no node of the group's
+  CHECK(among({{NodeId(2), 101, {}}}) == std::vector{NodeId(1), NodeId(3)});
+  CHECK(among({{NodeId(2), 99, {}}}).size() == 3);
+  CHECK(among({{NodeId(2), 0, {}}}).size() == 3);  // it is in a view, or nobody knows when it began
+}
+
+TEST_CASE("a process founds beside a later one that differs, and waits for an earlier, unless one that agrees was first") {
+  Seeker seeker;
+  const auto differs = [&](std::uint32_t id, std::uint64_t incarnation) {
+    seeker.fabric.connected(10 + id, id);
+    seeker.fabric.says(10 + id, encode({"g", {1, 3}}, Hello{NodeId(id), incarnation, true, ViewId(0)}, NodeId(2), {}));
+  };
+  const Time now(Duration(1000));
+  seeker.fabric.there = {NodeId(3)};
+  SECTION("a later one") {
+    differs(3, 103);
+    CHECK(seeker.member->step(now).progress);
+    CHECK(seeker.member->state() == MemberState::active);
+  }
+  SECTION("an earlier one") {
+    differs(3, 99);
+    static_cast<void>(seeker.member->step(now));
+    CHECK(seeker.member->state() == MemberState::looking);
+    CHECK(seeker.member->awaited().nodes == std::vector{NodeId(3)});
+    REQUIRE(seeker.member->awaited().apart.size() == 1);
+    CHECK_THAT(seeker.member->awaited().apart[0].reason, Catch::Contains("configurations differ"));
+    seeker.fabric.there = {NodeId(0), NodeId(3)};
+    seeker.fabric.connected(10, 0);
+    seeker.fabric.says(10, encode(group, Hello{NodeId(0), 98, true, ViewId(0)}, NodeId(2), {}));
+    static_cast<void>(seeker.member->step(now));
+    CHECK(seeker.member->awaited().nodes.empty());  // node 0 founds with it
+  }
+}
+
+TEST_CASE("a process ends if most of the named founders differ, and goes on waiting beside as many that do as do not") {
+  Seeker seeker({NodeId(0), NodeId(2), NodeId(3)});
+  const auto differs = [&](std::uint32_t id) {
+    seeker.fabric.connected(10 + id, id);
+    seeker.fabric.says(10 + id, encode({"g", {1, 3}}, Hello{NodeId(id), 100 + id, true, ViewId(0)}, NodeId(2), {}));
+    static_cast<void>(seeker.member->step(Time(Duration(1000))));
+  };
+  differs(1);
+  differs(3);
+  CHECK(seeker.member->state() == MemberState::looking);  // node 1 is no founder
+  differs(0);
+  REQUIRE(seeker.member->state() == MemberState::failed);
+  CHECK(seeker.member->failure()->kind() == ErrorKind::refused);
+  CHECK_THAT(seeker.member->failure()->message(), Catch::Contains("most of the founders, node 0, 3"));
 }
 
 TEST_CASE("a process that has asked those present looks no more for others until one of them is lost") {

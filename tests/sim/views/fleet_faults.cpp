@@ -364,6 +364,13 @@ void Fleet::check_lag(const Process& process) {
                              (process.kept_waiting_ ? "was to wait" : "its application took everything at once"));
 }
 
+// The first found where whoever is there does, be they imposters or not, and then the others are strangers to the group.
+bool Fleet::strangers_rule(std::uint32_t node) const {
+  const View* const newest = history_.newest_view();
+  if (newest == nullptr || plan_.founded_by == views::FoundedBy::named) return false;
+  return is_imposter(newest->members.front().value()) != is_imposter(node);
+}
+
 void Fleet::note_failure(const Process& process) {
   check_cost_of_links();
   const Error& error = *process.member_->failure();
@@ -375,10 +382,10 @@ void Fleet::note_failure(const Process& process) {
   if (error.kind() == ErrorKind::lagging) check_lag(process);
   if (error.kind() != ErrorKind::refused) return;
   if (plan_.nodes[process.node_].imposter) return report_.hit(Probe::imposter_refused);
-  const bool imposters =
-      std::any_of(plan_.nodes.begin(), plan_.nodes.end(), [](const NodePlan& node) { return node.imposter; });
-  // J5 refuses strangers; a process that agrees, is in the roster and was in no view is no stranger.
-  if (!imposters && !rosters_.unlisted(process.index_) && !history_.was_in_a_view(process.index_)) {
+  // J5 refuses strangers; a process that agrees, is in the roster and was in no view is no stranger, whatever strangers there
+  // are.
+  const bool stranger = rosters_.unlisted(process.index_) || strangers_rule(process.node_);
+  if (!history_.was_in_a_view(process.index_) && !stranger) {
     report_.violate("L6", "node " + std::to_string(process.node_) + " was turned away: " + error.to_string());
   }
 }

@@ -127,7 +127,7 @@ std::optional<Fleet::Unsettled> Fleet::unsettled_looking(const Process& process)
     if (member == nullptr || !member->running_ || member->frozen_) return std::nullopt;
     return network_.endpoint(member->index_).listens_at();
   };
-  const bool owed = newest != nullptr && !plan_.nodes[process.node_].imposter &&
+  const bool owed = newest != nullptr && is_imposter(process.node_) == is_imposter(newest->members.front().value()) &&
                     rosters_.finds(process.index_, *newest, endpoint_of);
   if (owed && !core().empty()) return Unsettled{"L6", name + " is not taken in"};
   if (newest == nullptr && founders_complete()) return Unsettled{.what = name + " waits for a group that could begin"};

@@ -61,7 +61,8 @@ void History::check_view(std::uint32_t index, const View& view) {
     if (!other || processes_[*other].node != view.members[i].value()) {
       return violate("V6", index, "a member of " + name_of(view) + " never started");
     }
-    if (plan_.nodes[view.members[i].value()].imposter) violate("J5", index, "an imposter is in " + name_of(view));
+    if (plan_.nodes[view.members[i].value()].imposter != plan_.nodes[process.node].imposter)
+      violate("J5", index, "an imposter is in " + name_of(view));
     const auto old = before == nullptr ? std::nullopt : before->rank_of(view.members[i]);
     const bool new_here = !old || before->incarnations[old->value()] != view.incarnations[i];
     if (processes_[*other].view && !processes_[*other].ended && new_here) {  // what a dead one said may come late

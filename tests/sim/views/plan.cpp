@@ -326,11 +326,11 @@ void draw_broken_links(std::uint64_t seed, Plan& plan) {
   plan.faults_end = at + static_cast<Ticks>(random.spread(patience, 4 * patience));
 }
 
-// Founders are named, or whoever is there. An imposter is there and answers to nobody.
+// Founders are named, or whoever is there: then imposters may be the first, who found, and all others strangers to them.
 void draw_founding(std::uint64_t seed, Plan& plan) {
   const bool imposters =
       std::any_of(plan.nodes.begin(), plan.nodes.end(), [](const NodePlan& node) { return node.imposter; });
-  if (!imposters && Random(seed, Purpose::founding).chance(1, 6)) plan.founded_by = views::FoundedBy::present;
+  if (Random(seed, Purpose::founding).chance(1, imposters ? 2 : 6)) plan.founded_by = views::FoundedBy::present;
 }
 
 }  // namespace
