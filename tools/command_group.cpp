@@ -1,4 +1,5 @@
 // `spindrift group`: the state of a group of this host, from the status files of its nodes, running or not.
+#include <algorithm>
 #include <ctime>
 #include <memory>
 
@@ -133,7 +134,11 @@ int print_members(const GroupCommandOptions& options) {
   if (newest == nullptr) {
     fmt::print("no node has been in a view yet{}\n", warning(report));
   } else {
-    fmt::print("view {}, as node {} has it{}\n", newest->view->value(), newest->node, warning(report));
+    const bool lives = std::any_of(report.nodes.begin(), report.nodes.end(), [](const NodeReport& each) {
+      return each.lives() && each.status.view;
+    });
+    fmt::print("view {}, as node {} has it{}{}\n", newest->view->value(), newest->node,
+               lives ? "" : "; none of its members runs on this host any more", warning(report));
     table.print();
   }
   return finish(report);

@@ -103,6 +103,10 @@ yes x | head -c 40000 | tr -d '\n' | "$spindrift" send large >/dev/null 2>errors
 "$spindrift" send large --set SPINDRIFT/fabric=tcp </dev/null >/dev/null 2>errors
 [ $? = 2 ] && grep -q 'a group without a file: whoever is present founds the group' errors || { cat errors; exit 1; }
 
+# The last members of a group that is gone are called what they are.
+"$spindrift" group members --group large | grep -q '^view .*; none of its members runs on this host any more$' ||
+  { "$spindrift" group members --group large; exit 1; }
+
 # A process that is stopped may be in a group: whoever comes waits for it, and says so.
 "$spindrift" tail halted >halted 2>&1 &
 members+=($!)
