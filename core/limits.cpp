@@ -22,21 +22,6 @@ std::string value_of(__rlimit_resource resource, std::uint64_t unit = 1) {
   return std::to_string(limit.rlim_cur / unit);
 }
 
-}  // namespace
-
-Error out_of_descriptors() {
-  return Error(ErrorKind::resource,
-               "this process has no file descriptors left: it may have " + value_of(RLIMIT_NOFILE) + " (ulimit -n)")
-      .fix("raise the limit of open files (ulimit -n); `spindrift doctor` tells how many a member needs");
-}
-
-// Opening what is always there needs no descriptor of the caller's that it could copy.
-bool descriptors_left() noexcept {
-  return static_cast<bool>(FileDescriptor(::open("/", O_PATH | O_CLOEXEC))) || (errno != EMFILE && errno != ENFILE);
-}
-
-namespace {
-
 // The kernel tells it as the directory's size since Linux 6.2; to list it takes ten times as long, and a descriptor.
 std::optional<std::size_t> descriptors_open() noexcept {
   struct stat about {};
@@ -50,6 +35,17 @@ std::optional<std::size_t> descriptors_open() noexcept {
 }
 
 }  // namespace
+
+Error out_of_descriptors() {
+  return Error(ErrorKind::resource,
+               "this process has no file descriptors left: it may have " + value_of(RLIMIT_NOFILE) + " (ulimit -n)")
+      .fix("raise the limit of open files (ulimit -n); `spindrift doctor` tells how many a member needs");
+}
+
+// Opening what is always there needs no descriptor of the caller's that it could copy.
+bool descriptors_left() noexcept {
+  return static_cast<bool>(FileDescriptor(::open("/", O_PATH | O_CLOEXEC))) || (errno != EMFILE && errno != ENFILE);
+}
 
 std::optional<std::size_t> descriptors_free() noexcept {
   rlimit limit{};

@@ -19,10 +19,16 @@
 namespace spindrift::fabric {
 namespace {
 
-bool lock_file(int file, int command) noexcept {
+/// A lock for writing on a whole file, however long it gets.
+struct flock whole_file() noexcept {
   struct flock whole {};
   whole.l_type = F_WRLCK;
   whole.l_whence = SEEK_SET;
+  return whole;
+}
+
+bool lock_file(int file, int command) noexcept {
+  struct flock whole = whole_file();
   int result = -1;
   while ((result = ::fcntl(file, command, &whole)) != 0 && errno == EINTR) {
   }
@@ -118,9 +124,7 @@ bool NodeLock::held(int directory, const std::string& name) {
   const std::lock_guard lock(held.mutex);
   if (key && held.of_this_process().contains(*key)) return true;
   const FileDescriptor file(::openat(directory, name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
-  struct flock whole {};
-  whole.l_type = F_WRLCK;
-  whole.l_whence = SEEK_SET;
+  struct flock whole = whole_file();
   return file && ::fcntl(file.get(), F_GETLK, &whole) == 0 && whole.l_type != F_UNLCK;
 }
 

@@ -33,10 +33,9 @@ CLI::Option* add_set_option(CLI::App& command, CommandOptions& options) {
 }
 
 CLI::Option* add_member_options(CLI::App& command, CommandOptions& options) {
-  CLI::Option* const config =
-      command.add_option("--config", options.config, "Configuration file, the same for all members")
-      ->type_name("FILE")
-      ->required();
+  CLI::Option* const config = command.add_option("--config", options.config, "Configuration file, the same for all members")
+                                  ->type_name("FILE")
+                                  ->required();
   command.add_option("--id", options.id, "This process's node id; short for --set DERECHO/local_id=N")
       ->type_name("N")
       ->check(number_from(0U, node_id_max));

@@ -47,7 +47,7 @@ Result<std::shared_ptr<Credentials>> Credentials::load_observer(const std::strin
   SPINDRIFT_TRY_ASSIGN(Identity identity, identity_in(bundle));
   if (identity.group != group || !may_read(identity.role)) {
     return Error(ErrorKind::refused, fmt::format("these are the keys of {}, which may not observe group {}",
-                                                    identity.uri(), group))
+                                                 identity.uri(), group))
         .at(directory + "/" + certificate_file)
         .fix(fmt::format("make others with spindrift keys add {} --observer NAME, and name their directory in [SPINDRIFT] "
                          "keys",
