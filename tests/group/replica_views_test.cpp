@@ -11,25 +11,13 @@
 
 #include "group_fixture.hpp"
 #include "replicated_fixture.hpp"
+#include "tally.hpp"
 
 using namespace spindrift;
 using namespace std::chrono_literals;
 
 namespace {
 
-class Tally {
- public:
-  int add(int value) { return sum_ += value; }
-  [[nodiscard]] int sum() const { return sum_; }
-  template <class Archive>
-  void serialize(Archive& archive) {
-    archive(sum_);
-  }
-  using Methods = Replicates<&Tally::add, &Tally::sum>;
-
- private:
-  int sum_ = 0;
-};
 using Tallies = ReplicaFixture<Tally>;
 
 /// The nodes that answered.

@@ -8,6 +8,7 @@
 #include <spindrift/group/replicated.hpp>
 
 #include "group_fixture.hpp"
+#include "tally.hpp"
 
 using namespace spindrift;
 
@@ -25,20 +26,6 @@ class Mute {
 
  private:
   std::vector<std::unique_ptr<int>> values_;
-};
-
-class Tally {
- public:
-  int add(int value) { return sum_ += value; }
-  [[nodiscard]] int sum() const { return sum_; }
-  template <class Archive>
-  void serialize(Archive& archive) {
-    archive(sum_);
-  }
-  using Methods = Replicates<&Tally::add, &Tally::sum>;
-
- private:
-  int sum_ = 0;
 };
 
 /// The same program a version later.
