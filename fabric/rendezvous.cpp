@@ -4,7 +4,10 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -49,6 +52,19 @@ bool valid_group_name(std::string_view name) noexcept {
          std::all_of(name.begin(), name.end(), allowed);
 }
 
+/// Whether that process, whose id is this text, has ended within a moment: one that runs on is not waited for.
+bool await_end(const std::string& process) noexcept {
+  constexpr int moment_ms = 1000;
+  pid_t id = 0;
+  const auto [end, error] = std::from_chars(process.data(), process.data() + process.size(), id);
+  const bool other = error == std::errc{} && end == process.data() + process.size() && id > 0 && id != ::getpid();
+  if (!other) return false;
+  const FileDescriptor handle(static_cast<int>(::syscall(SYS_pidfd_open, id, 0)));
+  if (!handle) return errno == ESRCH;
+  pollfd wait{.fd = handle.get(), .events = POLLIN, .revents = 0};
+  return ::poll(&wait, 1, moment_ms) > 0;
+}
+
 }  // namespace
 
 Result<Rendezvous> Rendezvous::open(const std::string& runtime_directory, const std::string& group_name) {
@@ -78,20 +94,31 @@ Result<std::optional<NodeLock>> Rendezvous::try_lock(NodeId node) const {
 }
 
 Result<void> Rendezvous::claim(NodeId self) {
-  const auto turn = Turn::wait(directory_.descriptor(), turn_file);
-  if (!turn) return Error(turn.error()).at(directory_.path() + "/" + turn_file);
-  SPINDRIFT_TRY_ASSIGN(auto lock, try_lock(self));
-  if (!lock) {
+  SPINDRIFT_TRY_ASSIGN(bool claimed, try_claim(self));
+  // Others know of a death before the kernel has given back what the process held: whoever starts its node again may come
+  // in between.
+  if (!claimed && await_end(NodeLock::holder(directory_.descriptor(), node_file_name(self, lock_suffix)))) {
+    SPINDRIFT_TRY_ASSIGN(claimed, try_claim(self));
+  }
+  if (!claimed) {
     const std::string holder = NodeLock::holder(directory_.descriptor(), node_file_name(self, lock_suffix));
     return Error(ErrorKind::refused, "node " + std::to_string(self.value()) + " is already running as pid " + holder)
         .at(directory_.path())
         .fix("stop that process, or give this one another node id");
   }
+  return {};
+}
+
+Result<bool> Rendezvous::try_claim(NodeId self) {
+  const auto turn = Turn::wait(directory_.descriptor(), turn_file);
+  if (!turn) return Error(turn.error()).at(directory_.path() + "/" + turn_file);
+  SPINDRIFT_TRY_ASSIGN(auto lock, try_lock(self));
+  if (!lock) return false;
   lock_.emplace(std::move(*lock));
   self_ = self;
   remove(self, socket_suffix);
   remove_stale_files();
-  return {};
+  return true;
 }
 
 Result<std::set<NodeId>> Rendezvous::nodes_with(std::span<const std::string_view> suffixes) const {

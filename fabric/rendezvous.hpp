@@ -56,6 +56,8 @@ class Rendezvous {
  private:
   explicit Rendezvous(GuardedDirectory directory) : directory_(std::move(directory)) {}
 
+  /// As `claim`; false if some process has the node.
+  [[nodiscard]] Result<bool> try_claim(NodeId self);
   /// The lock of a node, held; nothing if a live process holds it.
   [[nodiscard]] Result<std::optional<NodeLock>> try_lock(NodeId node) const;
   void remove_stale_files() const;

@@ -190,7 +190,8 @@ bool Links::on_refusal(Peer& peer, const Message& message) {
   if (state_ != State::looking) return farewell("refused this node: " + refusal->reason, true);
   const std::string fix = peer.state == Peer::State::apart
                               ? how_to_compare()
-                              : "start this node again; refused again, " + how_to_compare();
+                              : "start this node again; refused again, see that it is in the group's roster (spindrift "
+                                "group roster, spindrift group add), and " + how_to_compare();
   consequences_.push_back(
       LinkRefused{Error(ErrorKind::refused, node + " refused this node: " + refusal->reason).fix(fix)});
   return true;

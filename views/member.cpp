@@ -222,11 +222,12 @@ void Member::show_life(SubgroupId at_work) {
 
 bool Member::step_looking(Time now) {
   beginning_.present.begin_pass();
-  Founding::Step found = beginning_.founding.step(links_.peers().met(), [&]() -> std::optional<std::vector<NodeId>> {
+  const Peers& peers = links_.peers();
+  Founding::Step found = beginning_.founding.step(peers.met(), [&]() -> std::optional<std::vector<NodeId>> {
     const auto& present = beginning_.present.look(now);
     const Join who{self(), options_.incarnation};
     if (!present) return present;
-    return std::optional(founders_among(*present, options_.roster.nodes, who, links_.peers().met(), links_.peers().apart()));
+    return std::optional(founders_among(*present, options_.roster.nodes, who, peers.met(), peers.apart()));
   });
   bool progress = !found.messages.empty() || found.view;
   for (Addressed& each : found.messages) links_.send(each.to, std::move(each.message));
@@ -239,7 +240,7 @@ bool Member::step_looking(Time now) {
   }
   if (state_ == MemberState::looking && leave_requested()) enter(MemberState::left);
   if (auto mistaken = in_minority(options_.founders, links_.peers().apart()); mistaken && state_ == MemberState::looking)
-    fail(*std::move(mistaken));
+    stop(*std::move(mistaken));
   if (state_ == MemberState::installing) progress |= step_installing(now);
   return progress;
 }

@@ -21,6 +21,21 @@ TEST_CASE("an id of a live process is refused with its pid, and free again after
   REQUIRE(second->listen({NodeId(2), ""}).ok());
 }
 
+TEST_CASE("a node that is started again at the moment of its death gets its id, when the kernel is through with that") {
+  const TemporaryDirectory directory;
+  for (int round = 0; round < 50; ++round) {
+    const Child child(directory.path(), "2", "stay");
+    const auto observer = make_shm_or_throw(NodeId(1), directory.path());
+    REQUIRE(observer->listen({NodeId(1), ""}).ok());
+    while (value_or_throw(observer->present()) != std::vector{NodeId(2)}) ::usleep(1000);
+    const auto next = make_shm_or_throw(NodeId(2), directory.path());
+    child.kill(SIGKILL);
+    const auto listening = next->listen({NodeId(2), ""});
+    INFO((listening ? std::string() : listening.error().to_string()));
+    REQUIRE(listening.ok());
+  }
+}
+
 TEST_CASE("an endpoint knows which other nodes have a process, be they connected or not, until that has ended") {
   const TemporaryDirectory directory;
   const auto own = make_shm_or_throw(NodeId(1), directory.path());

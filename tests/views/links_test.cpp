@@ -64,92 +64,6 @@ TEST_CASE("a pending connection outranks the present one by a hello of its own a
   CHECK(desk.links.members()[0].id == fabric::PeerId(31));
 }
 
-TEST_CASE("a process that looks for a group hears also whom its file does not name, and asks nobody for that") {
-  Desk desk;
-  const std::size_t asked = desk.fabric.asked.size();
-  desk.meet(19, 9, 109, false, ViewId(3));
-  CHECK(desk.hear().empty());
-  REQUIRE(desk.links.peers().met().size() == 1);
-  CHECK(desk.links.peers().met()[0].who == Join{NodeId(9), 109});
-  CHECK(desk.links.peers().nodes().size() == 3);
-  desk.fabric.loses(19);
-  desk.hear();
-  CHECK(desk.links.peers().met().empty());
-  CHECK(desk.fabric.asked.size() == asked);
-  for (std::uint32_t node = 10; node < 600; ++node) desk.fabric.connected(10 * node, node);  // not so many at once
-  std::size_t turned_away = 0;
-  for (const LinkEvent& event : desk.hear()) turned_away += std::holds_alternative<LinkTurnedAway>(event) ? 1 : 0;
-  CHECK(turned_away > 300);
-}
-
-TEST_CASE("a node that may call is heard before it is in the roster, and asked for a connection only then") {
-  Desk desk;
-  desk.links.begin_view(desk.view);
-  Roster next{1, desk.roster};
-  next.nodes.push_back({NodeId(9), "i:1"});
-  desk.links.expect(next);
-  const std::size_t asked = desk.fabric.asked.size();
-  CHECK(desk.links.peers().nodes().size() == 3);
-  desk.meet(19, 9, 109);
-  CHECK(desk.hear().empty());
-  CHECK(desk.links.candidates() == std::vector{Candidate{{NodeId(9), 109}, RankSet(0b001, 0)}});
-  next.nodes.push_back({NodeId(8), "h:1"});
-  desk.links.set_roster(next);
-  CHECK(desk.links.peers().nodes().size() == 5);
-  CHECK(std::vector(desk.fabric.asked.begin() + static_cast<std::ptrdiff_t>(asked), desk.fabric.asked.end()) ==
-        std::vector{NodeId(8)});
-  CHECK(desk.sent_to<RosterNotice>(19).back().roster == next);
-}
-
-TEST_CASE("a node that is struck from the roster is refused, and a member of the view not before its connection is over") {
-  Desk desk;
-  desk.links.begin_view(desk.view);
-  desk.meet(11, 1, 101, false, ViewId(5));
-  desk.meet(13, 3, 103);
-  desk.hear();
-  const Roster without{1, {{NodeId(0), {}}, {NodeId(2), {}}}};
-  desk.links.set_roster(without);
-  desk.hear();
-  CHECK(desk.sent_to<Refusal>(13).size() == 1);
-  CHECK(desk.ended(13));
-  CHECK(desk.sent_to<Refusal>(11).empty());
-  CHECK_FALSE(desk.ended(11));
-  const std::size_t asked = desk.fabric.asked.size();
-  desk.fabric.loses(11);
-  desk.hear();
-  CHECK(desk.fabric.asked.size() == asked);
-  desk.fabric.connected(21, 1);
-  CHECK(only<LinkTurnedAway>(desk.hear()).node == NodeId(1));
-  desk.links.set_roster({2, desk.roster});
-  desk.meet(31, 1, 201);
-  CHECK_FALSE(desk.hear().empty());
-  CHECK(desk.sent_to<Hello>(31).size() == 1);
-}
-
-TEST_CASE("a node that moves is asked for where it is, if it is not here") {
-  Desk desk;
-  desk.links.begin_view(desk.view);
-  desk.meet(11, 1, 101, false, ViewId(5));
-  desk.hear();
-  desk.fabric.asked.clear();
-  Roster moved{1, desk.roster};
-  moved.nodes[1].endpoint = "b:2";
-  moved.nodes[2].endpoint = "c:2";
-  desk.links.set_roster(moved);
-  CHECK(desk.fabric.asked == std::vector{NodeId(2)});
-  desk.fabric.loses(11);
-  desk.hear();
-  CHECK(desk.fabric.asked == std::vector{NodeId(2), NodeId(1)});
-}
-
-TEST_CASE("a process that is in no view speaks for no roster") {
-  Desk desk;
-  desk.meet(13, 3, 103);
-  desk.hear();
-  desk.fabric.says(13, encode(RosterNotice{{5, desk.roster}}));
-  CHECK(std::holds_alternative<LinkRefused>(desk.hear().front()));
-}
-
 TEST_CASE("a node that no roster has is turned away") {
   Desk desk;
   desk.links.begin_view(desk.view);
@@ -266,8 +180,8 @@ TEST_CASE("who looks for a group sets apart a process that differs, hears it no 
   CHECK_FALSE(desk.ended(11));
   REQUIRE(desk.links.peers().apart().size() == 1);
   CHECK(desk.links.peers().apart()[0].fresh_as == 101);
-  CHECK(desk.links.met().size() == 1);
-  CHECK(desk.links.missing(std::vector{NodeId(1)}) == std::vector{NodeId(1)});
+  CHECK(desk.links.peers().met().size() == 1);
+  CHECK(desk.links.peers().missing(std::vector{NodeId(1)}) == std::vector{NodeId(1)});
   desk.fabric.says(11, std::vector<std::byte>(7));
   desk.fabric.says(11, encode(Settled{ViewId(2)}));
   CHECK(desk.hear().empty());
@@ -292,7 +206,7 @@ TEST_CASE("one that was set apart and is lost is not called again, and its next 
   CHECK(desk.links.peers().apart().empty());
   desk.meet(21, 1, 110);
   desk.hear();
-  CHECK(desk.links.met().size() == 1);
+  CHECK(desk.links.peers().met().size() == 1);
 }
 
 TEST_CASE("what is no message sets its sender apart, and ends nobody who looks for a group") {
@@ -303,14 +217,15 @@ TEST_CASE("what is no message sets its sender apart, and ends nobody who looks f
   REQUIRE(events.size() == 2);
   CHECK(std::holds_alternative<LinkOver>(events[0]));
   CHECK(std::holds_alternative<LinkTurnedAway>(events[1]));
-  CHECK(deceived.links.met().empty());
+  CHECK(deceived.links.peers().met().empty());
   CHECK(deceived.links.peers().apart()[0].fresh_as == 0);
 }
 
 TEST_CASE("a node that no roster has is greeted by who looks for a group, so that it knows whom it differs from") {
   Desk desk;
   desk.fabric.connected(19, 9);
-  CHECK(only<LinkTurnedAway>(desk.hear()).node == NodeId(9));
+  CHECK(desk.hear().empty());
+  CHECK(desk.sent_to<Hello>(19).size() == 1);
   CHECK(desk.sent_to<Refusal>(19).empty());
   CHECK_FALSE(desk.ended(19));
 }

@@ -35,7 +35,7 @@ struct Seeker {
     MemberOptions options;
     options.self = NodeId(2);
     options.incarnation = 102;
-    for (std::uint32_t id = 0; id < 4; ++id) options.roster.push_back({NodeId(id), {}});
+    for (std::uint32_t id = 0; id < 4; ++id) options.roster.nodes.push_back({NodeId(id), {}});
     if (founders.empty()) options.founded_by = FoundedBy::present;
     options.founders = std::move(founders);
     options.identity = group;

@@ -382,8 +382,7 @@ void Fleet::note_failure(const Process& process) {
   if (error.kind() == ErrorKind::lagging) check_lag(process);
   if (error.kind() != ErrorKind::refused) return;
   if (plan_.nodes[process.node_].imposter) return report_.hit(Probe::imposter_refused);
-  // J5 refuses strangers; a process that agrees, is in the roster and was in no view is no stranger, whatever strangers there
-  // are.
+  // J5 refuses strangers; a process that agrees, is in the roster and was in no view is no stranger, whoever else is one.
   const bool stranger = rosters_.unlisted(process.index_) || strangers_rule(process.node_);
   if (!history_.was_in_a_view(process.index_) && !stranger) {
     report_.violate("L6", "node " + std::to_string(process.node_) + " was turned away: " + error.to_string());
