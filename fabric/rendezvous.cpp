@@ -15,7 +15,10 @@
 #include <charconv>
 #include <cstdio>
 #include <cstring>
+#include <fstream>
 #include <set>
+#include <sstream>
+#include <string>
 #include <system_error>
 #include <utility>
 
@@ -52,9 +55,28 @@ bool valid_group_name(std::string_view name) noexcept {
          std::all_of(name.begin(), name.end(), allowed);
 }
 
-/// Whether that process, whose id is this text, has ended within a moment: one that runs on is not waited for.
-bool await_end(const std::string& process) noexcept {
-  constexpr int moment_ms = 1000;
+/// Whether the kernel is taking that process down: it says so of the first thread, by the flag PF_EXITING among its
+/// numbers in /proc, the seventh behind the name.
+bool is_ending(pid_t process) {
+  constexpr unsigned long exiting = 0x4;
+  std::ifstream file("/proc/" + std::to_string(process) + "/stat");
+  std::string text;
+  std::getline(file, text);
+  const std::size_t name_end = text.rfind(')');
+  if (name_end == std::string::npos) return true;  // it is gone
+  std::istringstream fields(text.substr(name_end + 1));
+  std::string skipped;
+  for (int field = 0; field < 6; ++field) fields >> skipped;
+  unsigned long flags = 0;
+  fields >> flags;
+  return (flags & exiting) != 0;
+}
+
+/// Whether that process, whose id is this text, has ended soon. One that runs on is waited for a moment alone: it may just
+/// have been killed.
+bool await_end(const std::string& process) {
+  constexpr int moment_ms = 50;
+  constexpr int most_ms = 10'000;  // for gigabytes to be taken down on a busy machine
   pid_t id = 0;
   const auto [end, error] = std::from_chars(process.data(), process.data() + process.size(), id);
   const bool other = error == std::errc{} && end == process.data() + process.size() && id > 0 && id != ::getpid();
@@ -62,7 +84,8 @@ bool await_end(const std::string& process) noexcept {
   const FileDescriptor handle(static_cast<int>(::syscall(SYS_pidfd_open, id, 0)));
   if (!handle) return errno == ESRCH;
   pollfd wait{.fd = handle.get(), .events = POLLIN, .revents = 0};
-  return ::poll(&wait, 1, moment_ms) > 0;
+  if (::poll(&wait, 1, moment_ms) > 0) return true;
+  return is_ending(id) && ::poll(&wait, 1, most_ms) > 0;
 }
 
 }  // namespace

@@ -46,7 +46,7 @@ config 2,3
 for node in 0 1; do run_node $node 0,1,2; done
 mkfifo lines
 exec 3<>lines
-"$spindrift" send orders --id 2 --config file_0,1,2 <lines >sent 2>errors_sent &
+"$spindrift" send orders --id 2 --config file_0,1,2 <lines >sent 2>errors_sent 3>&- &
 sender=$!
 until_in_view 0 1 2
 
