@@ -128,12 +128,16 @@ bool NodeLock::held(int directory, const std::string& name) {
   return file && ::fcntl(file.get(), F_GETLK, &whole) == 0 && whole.l_type != F_UNLCK;
 }
 
+// The kernel knows the holder before that has written its id; where it is in a namespace out of sight, the file tells.
 std::string NodeLock::holder(int directory, const std::string& name) {
   const auto key = key_of(directory, name);
   Held& held = Held::instance();
   const std::lock_guard lock(held.mutex);
   if (key && held.of_this_process().contains(*key)) return std::to_string(::getpid());
   const FileDescriptor file(::openat(directory, name.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
+  struct flock whole = whole_file();
+  const bool known = file && ::fcntl(file.get(), F_GETLK, &whole) == 0 && whole.l_type != F_UNLCK && whole.l_pid > 0;
+  if (known) return std::to_string(whole.l_pid);
   std::array<char, 16> text{};
   const ssize_t bytes = ::pread(file.get(), text.data(), text.size(), 0);
   const std::string_view written(text.data(), static_cast<std::size_t>(std::max<ssize_t>(bytes, 0)));

@@ -79,8 +79,9 @@ bool await_end(const std::string& process) {
   constexpr int most_ms = 10'000;  // for gigabytes to be taken down on a busy machine
   pid_t id = 0;
   const auto [end, error] = std::from_chars(process.data(), process.data() + process.size(), id);
-  const bool other = error == std::errc{} && end == process.data() + process.size() && id > 0 && id != ::getpid();
-  if (!other) return false;
+  const bool known = error == std::errc{} && end == process.data() + process.size() && id > 0;
+  if (!known) return true;  // it has given the lock back since, or is out of sight: another look tells
+  if (id == ::getpid()) return false;
   const FileDescriptor handle(static_cast<int>(::syscall(SYS_pidfd_open, id, 0)));
   if (!handle) return errno == ESRCH;
   pollfd wait{.fd = handle.get(), .events = POLLIN, .revents = 0};
