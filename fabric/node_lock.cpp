@@ -12,8 +12,8 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <charconv>
 #include <set>
-#include <string_view>
 #include <utility>
 
 namespace spindrift::fabric {
@@ -129,20 +129,20 @@ bool NodeLock::held(int directory, const std::string& name) {
 }
 
 // The kernel knows the holder before that has written its id; where it is in a namespace out of sight, the file tells.
-std::string NodeLock::holder(int directory, const std::string& name) {
+std::optional<pid_t> NodeLock::holder(int directory, const std::string& name) {
   const auto key = key_of(directory, name);
   Held& held = Held::instance();
   const std::lock_guard lock(held.mutex);
-  if (key && held.of_this_process().contains(*key)) return std::to_string(::getpid());
+  if (key && held.of_this_process().contains(*key)) return ::getpid();
   const FileDescriptor file(::openat(directory, name.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
   struct flock whole = whole_file();
-  const bool known = file && ::fcntl(file.get(), F_GETLK, &whole) == 0 && whole.l_type != F_UNLCK && whole.l_pid > 0;
-  if (known) return std::to_string(whole.l_pid);
+  if (!file || ::fcntl(file.get(), F_GETLK, &whole) != 0 || whole.l_type == F_UNLCK) return std::nullopt;
+  if (whole.l_pid > 0) return whole.l_pid;
   std::array<char, 16> text{};
   const ssize_t bytes = ::pread(file.get(), text.data(), text.size(), 0);
-  const std::string_view written(text.data(), static_cast<std::size_t>(std::max<ssize_t>(bytes, 0)));
-  const std::string pid(written.substr(0, written.find_first_not_of("0123456789")));
-  return pid.empty() ? "unknown" : pid;
+  pid_t process = 0;
+  static_cast<void>(std::from_chars(text.data(), text.data() + std::max<ssize_t>(bytes, 0), process));  // or it stays 0
+  return process > 0 ? std::optional(process) : std::nullopt;
 }
 
 Result<Turn> Turn::wait(int directory, const std::string& name) {

@@ -22,8 +22,9 @@ class NodeLock {
   [[nodiscard]] static Result<std::optional<NodeLock>> try_take(int directory, const std::string& name);
   /// Whether somebody has it: this process or another.
   [[nodiscard]] static bool held(int directory, const std::string& name);
-  /// The holder of the lock, for people: a process id, or "unknown".
-  [[nodiscard]] static std::string holder(int directory, const std::string& name);
+  /// The process that holds the lock, this one or another; nothing: none does, or it is out of sight and has not written
+  /// down yet which it is.
+  [[nodiscard]] static std::optional<pid_t> holder(int directory, const std::string& name);
 
   NodeLock(NodeLock&& other) noexcept;
   NodeLock& operator=(NodeLock&&) = delete;

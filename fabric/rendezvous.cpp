@@ -6,7 +6,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -15,14 +14,12 @@
 #include <charconv>
 #include <cstdio>
 #include <cstring>
-#include <fstream>
 #include <set>
-#include <sstream>
-#include <string>
 #include <system_error>
 #include <utility>
 
 #include <spindrift/core/log.hpp>
+#include <spindrift/core/process.hpp>
 #include <spindrift/core/runtime_path.hpp>
 #include <spindrift/fabric/host_sockets.hpp>
 
@@ -55,38 +52,18 @@ bool valid_group_name(std::string_view name) noexcept {
          std::all_of(name.begin(), name.end(), allowed);
 }
 
-/// Whether the kernel is taking that process down: it says so of the first thread, by the flag PF_EXITING among its
-/// numbers in /proc, the seventh behind the name.
-bool is_ending(pid_t process) {
-  constexpr unsigned long exiting = 0x4;
-  std::ifstream file("/proc/" + std::to_string(process) + "/stat");
-  std::string text;
-  std::getline(file, text);
-  const std::size_t name_end = text.rfind(')');
-  if (name_end == std::string::npos) return true;  // it is gone
-  std::istringstream fields(text.substr(name_end + 1));
-  std::string skipped;
-  for (int field = 0; field < 6; ++field) fields >> skipped;
-  unsigned long flags = 0;
-  fields >> flags;
-  return (flags & exiting) != 0;
-}
-
-/// Whether that process, whose id is this text, has ended soon. One that runs on is waited for a moment alone: it may just
-/// have been killed.
-bool await_end(const std::string& process) {
+/// Whether the holder of a lock has ended soon, or has given it back. One that runs on is waited for a moment alone: it may
+/// just have been killed.
+bool await_end(std::optional<pid_t> holder) {
   constexpr int moment_ms = 50;
   constexpr int most_ms = 10'000;  // for gigabytes to be taken down on a busy machine
-  pid_t id = 0;
-  const auto [end, error] = std::from_chars(process.data(), process.data() + process.size(), id);
-  const bool known = error == std::errc{} && end == process.data() + process.size() && id > 0;
-  if (!known) return true;  // it has given the lock back since, or is out of sight: another look tells
-  if (id == ::getpid()) return false;
-  const FileDescriptor handle(static_cast<int>(::syscall(SYS_pidfd_open, id, 0)));
-  if (!handle) return errno == ESRCH;
-  pollfd wait{.fd = handle.get(), .events = POLLIN, .revents = 0};
+  if (!holder) return true;        // another look tells
+  if (*holder == ::getpid()) return false;
+  const FileDescriptor process = open_process(*holder);
+  if (!process) return errno == ESRCH;
+  pollfd wait{.fd = process.get(), .events = POLLIN, .revents = 0};
   if (::poll(&wait, 1, moment_ms) > 0) return true;
-  return is_ending(id) && ::poll(&wait, 1, most_ms) > 0;
+  return is_over(process, *holder) && ::poll(&wait, 1, most_ms) > 0;
 }
 
 }  // namespace
@@ -117,20 +94,20 @@ Result<std::optional<NodeLock>> Rendezvous::try_lock(NodeId node) const {
   return lock;
 }
 
+// Others know of a death before the kernel has given back what the process held: whoever starts its node again may come in
+// between.
 Result<void> Rendezvous::claim(NodeId self) {
   SPINDRIFT_TRY_ASSIGN(bool claimed, try_claim(self));
-  // Others know of a death before the kernel has given back what the process held: whoever starts its node again may come
-  // in between.
-  if (!claimed && await_end(NodeLock::holder(directory_.descriptor(), node_file_name(self, lock_suffix)))) {
+  if (claimed) return {};
+  const auto holder = NodeLock::holder(directory_.descriptor(), node_file_name(self, lock_suffix));
+  if (await_end(holder)) {
     SPINDRIFT_TRY_ASSIGN(claimed, try_claim(self));
   }
-  if (!claimed) {
-    const std::string holder = NodeLock::holder(directory_.descriptor(), node_file_name(self, lock_suffix));
-    return Error(ErrorKind::refused, "node " + std::to_string(self.value()) + " is already running as pid " + holder)
-        .at(directory_.path())
-        .fix("stop that process, or give this one another node id");
-  }
-  return {};
+  if (claimed) return {};
+  const std::string process = holder ? std::to_string(*holder) : "unknown";
+  return Error(ErrorKind::refused, "node " + std::to_string(self.value()) + " is already running as pid " + process)
+      .at(directory_.path())
+      .fix("stop that process, or give this one another node id");
 }
 
 Result<bool> Rendezvous::try_claim(NodeId self) {

@@ -22,6 +22,7 @@
 #include <spindrift/core/bytes.hpp>
 #include <spindrift/core/file_descriptor.hpp>
 #include <spindrift/core/log.hpp>
+#include <spindrift/core/process.hpp>
 #include <spindrift/views/member.hpp>
 
 namespace spindrift::group {
@@ -276,15 +277,6 @@ Result<std::string> read_file(const std::string& path) {
   }
 }
 
-/// The kernel's fields about a process from the third on, its state in one character; empty: there is none of that id. The
-/// second is the program's name in brackets, which may hold blanks and brackets; the start is the 22nd.
-std::string process_fields(std::uint64_t process) {
-  const auto text = read_file("/proc/" + std::to_string(process) + "/stat");
-  if (!text) return {};
-  const std::size_t at = text->rfind(')');
-  return at == std::string::npos || at + 2 >= text->size() ? std::string() : text->substr(at + 2);
-}
-
 }  // namespace
 
 Result<void> write_last_status(const std::string& path, MemberStatus::End end) {
@@ -340,18 +332,15 @@ std::optional<MemberStatus::Predecessor> predecessor_at(const std::string& path)
   return MemberStatus::Predecessor{status->process, status->view, status->end, status->beginning.at_ms};
 }
 
+// The state says Z or X of one that has ended and waits to be reaped.
 std::uint64_t process_start_ticks(std::uint64_t process) {
-  const std::string fields = process_fields(process);
-  // The third says Z or X of one that has ended and waits to be reaped.
-  if (fields.empty() || fields[0] == 'Z' || fields[0] == 'X') return 0;
-  std::size_t at = 0;
-  for (int field = 3; field < 22 && at != std::string::npos; ++field) at = fields.find(' ', at + 1);
-  return at == std::string::npos ? 0 : std::strtoull(fields.c_str() + at, nullptr, 10);
+  const auto task = task_state(static_cast<pid_t>(process));
+  return !task || task->state == 'Z' || task->state == 'X' ? 0 : task->started;
 }
 
 bool process_stopped(std::uint64_t process) {
-  const std::string fields = process_fields(process);
-  return !fields.empty() && (fields[0] == 'T' || fields[0] == 't');
+  const auto task = task_state(static_cast<pid_t>(process));
+  return task && (task->state == 'T' || task->state == 't');
 }
 
 bool runs(const MemberStatus& status) {

@@ -1,7 +1,6 @@
 // Calls, greetings, and what stands against a link.
 #include <spindrift/fabric/shm/handshake.hpp>
 
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -10,16 +9,13 @@
 #include <spindrift/core/bytes.hpp>
 #include <spindrift/core/limits.hpp>
 #include <spindrift/core/log.hpp>
+#include <spindrift/core/process.hpp>
 
 namespace spindrift::fabric::shm {
 namespace {
 
 constexpr unsigned calls_in_a_row_max = 8;
 constexpr std::size_t callers_waiting_max = 64;
-
-FileDescriptor open_process(pid_t pid) noexcept {
-  return FileDescriptor(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
-}
 
 }  // namespace
 

@@ -7,39 +7,11 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
-#include <fstream>
-#include <sstream>
 
 #include <spindrift/core/bytes.hpp>
+#include <spindrift/core/process.hpp>
 
 namespace spindrift::fabric::shm {
-namespace {
-
-struct TaskState {
-  char state = 0;  ///< as ps prints it
-  unsigned long flags = 0;
-};
-
-/// The kernel's word on a process or a thread, in that file; nothing: there is none, or it cannot be read.
-std::optional<TaskState> task_state(const std::string& path) {
-  std::ifstream file(path);
-  std::string name;
-  std::string field;
-  std::getline(file, name, '(');
-  std::getline(file, field);
-  // Behind the last bracket: state, parent, group, session, terminal, its group, flags.
-  std::istringstream rest(field.substr(std::min(field.rfind(')') + 1, field.size())));
-  TaskState task;
-  rest >> task.state;
-  std::array<std::string, 5> between;
-  for (std::string& each : between) rest >> each;
-  rest >> task.flags;
-  return rest ? std::optional(task) : std::nullopt;
-}
-
-}  // namespace
-
 
 Outbox::Outcome Outbox::push(int socket, std::span<const std::byte> head, std::span<const std::byte> body, int descriptor) {
   if (frames_.empty()) {
@@ -109,17 +81,8 @@ Result<pid_t> trusted_process(int socket) {
                                        std::to_string(credentials.uid) + ", not as this member's");
 }
 
-// The kernel marks each thread of a process as exiting before it closes what the process had.
-bool is_over(const FileDescriptor& process, pid_t pid) {
-  constexpr unsigned long exiting = 0x4;  // PF_EXITING of the kernel's sched.h
-  pollfd state{process.get(), POLLIN, 0};
-  if (::poll(&state, 1, 0) == 1) return true;
-  const auto task = task_state("/proc/" + std::to_string(pid) + "/stat");
-  return !task || (task->flags & exiting) != 0;  // also one that cannot be looked at
-}
-
 bool waits_for_machine(pid_t pid, std::uint32_t thread) {
-  const auto task = task_state("/proc/" + std::to_string(pid) + "/task/" + std::to_string(thread) + "/stat");
+  const auto task = task_state(pid, static_cast<pid_t>(thread));
   return task && (task->state == 'R' || task->state == 'D');
 }
 

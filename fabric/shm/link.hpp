@@ -94,10 +94,6 @@ class Refusals {
 /// The process at the other end. Errors: refused, if it does not run as this process's user.
 [[nodiscard]] Result<pid_t> trusted_process(int socket);
 
-/// Whether the process is dead or dying: also while it still ends, when its sockets are closed already. So a death is told
-/// apart from a live process that hung up.
-[[nodiscard]] bool is_over(const FileDescriptor& process, pid_t pid);
-
 /// Whether that thread of the process waits for a CPU, or for a disk, as one that is paged in does. False if there is none.
 [[nodiscard]] bool waits_for_machine(pid_t pid, std::uint32_t thread);
 

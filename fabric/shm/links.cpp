@@ -8,6 +8,7 @@
 #include <spindrift/core/bytes.hpp>
 #include <spindrift/core/limits.hpp>
 #include <spindrift/core/log.hpp>
+#include <spindrift/core/process.hpp>
 
 namespace spindrift::fabric::shm {
 namespace {

@@ -147,7 +147,7 @@ TEST_CASE("threads of one process race for a lock as processes do, and none lose
     }
     for (std::thread& thread : threads) thread.join();
     REQUIRE(std::count_if(locks.begin(), locks.end(), [](const auto& lock) { return lock.has_value(); }) == 1);
-    CHECK(NodeLock::holder(at.get(), "1.lock") == std::to_string(::getpid()));
+    CHECK(NodeLock::holder(at.get(), "1.lock") == ::getpid());
     const Pipe pipe;
     const Forked other([&] { pipe.say(NodeLock::try_take(at.get(), "1.lock").value() ? 1 : 0); });
     REQUIRE(pipe.hear() == 0);
@@ -165,8 +165,9 @@ TEST_CASE("a lock counts only on the file that its name means") {
   });
   REQUIRE(pipe.hear() == 1);
   CHECK_FALSE(NodeLock::try_take(at.get(), "1.lock").value());
-  CHECK(NodeLock::holder(at.get(), "1.lock") == std::to_string(holder.pid()));
+  CHECK(NodeLock::holder(at.get(), "1.lock") == holder.pid());
   REQUIRE(::unlinkat(at.get(), "1.lock", 0) == 0);
+  CHECK_FALSE(NodeLock::holder(at.get(), "1.lock"));
   CHECK(NodeLock::try_take(at.get(), "1.lock").value());
 }
 
