@@ -59,6 +59,12 @@ Result<std::optional<FileDescriptor>> call_in(const GuardedDirectory& directory,
   return system_error("connect", errno).at(directory.path() + "/" + name);
 }
 
+bool is_own_or_root(int socket) noexcept {
+  ucred peer{};
+  socklen_t bytes = sizeof peer;
+  return ::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &bytes) == 0 && (peer.uid == ::geteuid() || peer.uid == 0);
+}
+
 Result<FileDescriptor> watch_directory(const GuardedDirectory& directory) {
   FileDescriptor watch(::inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
   if (!watch && !descriptors_left()) return out_of_descriptors();

@@ -21,6 +21,9 @@ inline constexpr std::string_view not_yet_listening_suffix = ".new";
 /// A socket connected to the one of that name, which neither blocks; nothing if nobody listens there now. Errors: resource.
 [[nodiscard]] Result<std::optional<FileDescriptor>> call_in(const GuardedDirectory& directory, const std::string& name);
 
+/// Whether the process at the other end is this user's or root's.
+[[nodiscard]] bool is_own_or_root(int socket) noexcept;
+
 /// An inotify descriptor that reports sockets appearing in the directory, and what is taken out of it. Errors: resource.
 [[nodiscard]] Result<FileDescriptor> watch_directory(const GuardedDirectory& directory);
 

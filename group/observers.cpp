@@ -29,13 +29,6 @@ pollfd readable(const FileDescriptor& descriptor) noexcept {
   return {.fd = descriptor.get(), .events = POLLIN, .revents = 0};
 }
 
-/// Whether the process at the other end is this user's or root's.
-bool trusted(int socket) noexcept {
-  ucred peer{};
-  socklen_t bytes = sizeof peer;
-  return ::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &bytes) == 0 && (peer.uid == ::geteuid() || peer.uid == 0);
-}
-
 }  // namespace
 
 Observers::Observers(NodeId self, const GuardedDirectory& directory, const std::vector<SubgroupView>& shapes,
@@ -122,7 +115,7 @@ void Observers::accept_callers() {
       spare_ = FileDescriptor(::fcntl(event_.get(), F_DUPFD_CLOEXEC, 0));
     }
     if (!socket) return;
-    if (!trusted(socket.get())) continue;
+    if (!fabric::is_own_or_root(socket.get())) continue;
     Caller& caller = callers_.emplace_back(Caller{std::move(socket)});
     const std::size_t free = descriptors_free().value_or(descriptors_kept + 1);
     if (callers_.size() > callers_max || free <= descriptors_kept) {

@@ -31,13 +31,6 @@ pollfd readable(const FileDescriptor& descriptor) noexcept {
   return {.fd = descriptor.get(), .events = POLLIN, .revents = 0};
 }
 
-/// Whether the process at the other end is this user's or root's.
-bool is_trusted(int socket) noexcept {
-  ucred peer{};
-  socklen_t bytes = sizeof peer;
-  return ::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &bytes) == 0 && (peer.uid == ::geteuid() || peer.uid == 0);
-}
-
 std::string_view text_of(std::span<const std::byte> bytes) noexcept {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
@@ -88,7 +81,7 @@ void RosterService::accept_callers() {
       if (errno == EMFILE || errno == ENFILE) callers_.clear();
       return;
     }
-    if (!is_trusted(socket.get())) continue;
+    if (!fabric::is_own_or_root(socket.get())) continue;
     if (callers_.size() == callers_max) callers_.pop_front();
     callers_.push_back(std::move(socket));
   }
