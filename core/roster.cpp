@@ -33,6 +33,11 @@ const NodeAddress* Roster::find(NodeId node) const noexcept {
   return at == nodes.end() ? nullptr : &*at;
 }
 
+std::string Roster::endpoint_of(NodeId node) const {
+  const NodeAddress* const there = find(node);
+  return there == nullptr ? std::string() : there->endpoint;
+}
+
 Digest Roster::digest() const {
   ByteWriter writer;
   writer.put(edition);

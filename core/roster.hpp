@@ -31,6 +31,8 @@ struct Roster {
 
   [[nodiscard]] const NodeAddress* find(NodeId node) const noexcept;  ///< null: not in it
   [[nodiscard]] bool contains(NodeId node) const noexcept { return find(node) != nullptr; }
+  /// The node's address; empty: it has none, or is not in it.
+  [[nodiscard]] std::string endpoint_of(NodeId node) const;
   [[nodiscard]] Digest digest() const;  ///< of all of it
   bool operator==(const Roster&) const noexcept = default;
 };

@@ -1,6 +1,8 @@
 // Views and ends as events.
 #include <spindrift/group/group_audit.hpp>
 
+#include <utility>
+
 namespace spindrift::group {
 
 void tell_view(AuditTrail& audit, const views::NewView& news, const std::vector<NodeId>& joined,
@@ -25,8 +27,8 @@ void tell_view(AuditTrail& audit, const views::NewView& news, const std::vector<
   }
 }
 
-void tell_turned_away(AuditTrail& audit, NodeId node, const std::string& reason, const AddressOf& address_of) {
-  audit.write({.kind = AuditKind::refused, .subject = node, .address = address_of(node), .reason = reason});
+void tell_turned_away(AuditTrail& audit, NodeId node, const std::string& reason, std::string address) {
+  audit.write({.kind = AuditKind::refused, .subject = node, .address = std::move(address), .reason = reason});
 }
 
 void tell_end(AuditTrail& audit, NodeId self, const std::optional<Error>& failure) {

@@ -20,7 +20,7 @@ using AddressOf = std::function<std::string(NodeId)>;
 void tell_view(AuditTrail& audit, const views::NewView& news, const std::vector<NodeId>& joined,
                const AddressOf& address_of);
 /// A process that asked to be in the group was turned away.
-void tell_turned_away(AuditTrail& audit, NodeId node, const std::string& reason, const AddressOf& address_of);
+void tell_turned_away(AuditTrail& audit, NodeId node, const std::string& reason, std::string address);
 /// Tells how this member ended: well, or by that error.
 void tell_end(AuditTrail& audit, NodeId self, const std::optional<Error>& failure);
 

@@ -247,9 +247,12 @@ void GroupCore::on_delivery(SubgroupId id, std::span<const Delivery> batch) {
 void GroupCore::on_view(const NewView& news) {
   counters_->views.add(1);
   status_->on_view(news, wall_clock_ms());
-  const bool first = environment_.state.view().members.empty();
-  group::tell_view(*environment_.audit, news, first ? news.view.members : news.joined,
-                   [&](NodeId node) { return news.view.roster.find(node)->endpoint; });
+  const View before = environment_.state.view();
+  const bool first = before.members.empty();
+  // A member that is removed may be in the new roster no more.
+  group::tell_view(*environment_.audit, news, first ? news.view.members : news.joined, [&](NodeId node) {
+    return (news.view.roster.contains(node) ? news.view.roster : before.roster).endpoint_of(node);
+  });
   for (const NodeId node : news.left) private_post_.on_gone(node);
   for (const Removal& removal : news.failed) private_post_.on_gone(removal.node);
   environment_.state.on_view(news.view);
@@ -303,7 +306,9 @@ void GroupCore::on_turned_away(NodeId node, const std::string& reason) {
   const std::string differing = looks ? group::differing_nodes(*directory_, agreed_values(*config_), {node})
                                       : std::string();
   const std::string why = differing.empty() ? reason : reason + ": " + differing;
-  group::tell_turned_away(*environment_.audit, node, why, [this](NodeId each) { return config_->address_of(each); });
+  const Roster roster = environment_.state.view().roster;
+  group::tell_turned_away(*environment_.audit, node, why, roster.contains(node) ? roster.endpoint_of(node)
+                                                                                : config_->address_of(node));
 }
 
 void GroupCore::on_private(NodeId from, std::span<const std::byte> message) {
@@ -338,7 +343,7 @@ ObjectChannel& GroupCore::attach_objects(std::string_view name, ObjectHandlers h
 Result<Roster> GroupCore::change_roster(const std::vector<RosterChange>& changes, std::optional<Duration> limit) {
   refuse_handlers(*handler_threads(), "change_roster");
   for (const RosterChange& change : changes) SPINDRIFT_TRY(check_address(change, config_->fabric()));
-  return attached_.rosters.change(changes, environment_.state.view().roster, limit, [this] { environment_.fabric->wake(); });
+  return attached_.rosters.change(changes, limit, [this] { environment_.fabric->wake(); });
 }
 
 void GroupCore::leave() {

@@ -7,19 +7,18 @@
 namespace spindrift::group {
 
 // A change that a view grants is no part of the call any more: it may be undone later, by others.
-void RosterCalls::settle(Call& call, const Roster& roster) {
-  std::erase_if(call.left, [&](const RosterChange& change) { return in_effect(roster, change); });
+void RosterCalls::settle(Call& call) const {
+  std::erase_if(call.left, [&](const RosterChange& change) { return in_effect(roster_, change); });
   if (call.left.empty()) {
-    call.outcome = roster;
+    call.outcome = roster_;
     return;
   }
   for (const RosterChange& change : call.left) {
-    if (auto possible = check(roster, change); !possible) call.outcome = std::move(possible).error();
+    if (auto possible = check(roster_, change); !possible) call.outcome = std::move(possible).error();
   }
 }
 
-Result<std::list<RosterCalls::Call>::iterator> RosterCalls::begin(const std::vector<RosterChange>& changes,
-                                                                   const Roster& now) {
+Result<std::list<RosterCalls::Call>::iterator> RosterCalls::begin(const std::vector<RosterChange>& changes) {
   if (changes.size() > roster_count_max) {
     return Error(ErrorKind::bad_argument, "more changes of the roster at once than it may have nodes")
         .fix("make at most " + std::to_string(roster_count_max) + " in one call");
@@ -27,7 +26,7 @@ Result<std::list<RosterCalls::Call>::iterator> RosterCalls::begin(const std::vec
   const std::lock_guard lock(mutex_);
   if (end_) return *end_;
   const auto call = calls_.insert(calls_.end(), Call{changes, {}});
-  settle(*call, now);
+  settle(*call);
   if (call->outcome) return call;
   untaken_.insert(untaken_.end(), call->left.begin(), call->left.end());
   any_.store(true, std::memory_order_seq_cst);
@@ -55,8 +54,9 @@ std::vector<RosterChange> RosterCalls::take() {
 
 void RosterCalls::on_view(const Roster& roster) {
   const std::lock_guard lock(mutex_);
+  roster_ = roster;
   for (Call& call : calls_) {
-    if (!call.outcome) settle(call, roster);
+    if (!call.outcome) settle(call);
   }
   changed_.notify_all();
 }

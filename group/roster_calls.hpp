@@ -18,13 +18,13 @@ namespace spindrift::group {
 
 class RosterCalls {
  public:
-  /// Wants `changes` of the roster of the present view, `now`; `call_poller` is called when the poller has something to
-  /// take. Waits until a view has all of it, which it returns the roster of. Any thread that runs no handlers. Errors:
-  /// bad_argument (impossible, or another change has made it so), timed_out, and the reason for this member's end.
+  /// Wants these changes of the present view's roster; `call_poller` is called when the poller has something to take. Waits
+  /// until a view has all of it, which it returns the roster of. Any thread that runs no handlers; behind the first view.
+  /// Errors: bad_argument (impossible, or another change has made it so), timed_out, and the reason for this member's end.
   template <class CallPoller>
-  [[nodiscard]] Result<Roster> change(const std::vector<RosterChange>& changes, const Roster& now,
-                                      std::optional<Duration> limit, const CallPoller& call_poller) {
-    SPINDRIFT_TRY_ASSIGN(const auto call, begin(changes, now));
+  [[nodiscard]] Result<Roster> change(const std::vector<RosterChange>& changes, std::optional<Duration> limit,
+                                      const CallPoller& call_poller) {
+    SPINDRIFT_TRY_ASSIGN(const auto call, begin(changes));
     call_poller();
     return await(call, limit);
   }
@@ -43,14 +43,15 @@ class RosterCalls {
     std::optional<Result<Roster>> outcome;
   };
 
-  [[nodiscard]] Result<std::list<Call>::iterator> begin(const std::vector<RosterChange>& changes, const Roster& now);
+  [[nodiscard]] Result<std::list<Call>::iterator> begin(const std::vector<RosterChange>& changes);
   [[nodiscard]] Result<Roster> await(std::list<Call>::iterator call, std::optional<Duration> limit);
-  static void settle(Call& call, const Roster& roster);
+  void settle(Call& call) const;
 
   std::atomic<bool> any_{false};
   std::mutex mutex_;
   std::condition_variable changed_;
   // Behind the mutex:
+  Roster roster_;  // the present view's: a call that it came too late for hears of it here
   std::list<Call> calls_;
   std::vector<RosterChange> untaken_;
   std::optional<Error> end_;

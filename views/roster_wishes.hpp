@@ -24,10 +24,10 @@ class RosterWishes {
     std::erase_if(wanted_, [&](const RosterChange& each) { return is_over(each, roster); });
     said_ = 0;
   }
-  /// Those that the leader of this view was not told yet.
+  /// The next ones that the leader of this view was not told yet, as many as one message may have.
   [[nodiscard]] std::vector<RosterChange> take_unsaid() {
-    const std::size_t from = std::exchange(said_, wanted_.size());
-    return {wanted_.begin() + static_cast<std::ptrdiff_t>(from), wanted_.end()};
+    const std::size_t from = std::exchange(said_, std::min(wanted_.size(), said_ + roster_count_max));
+    return {wanted_.begin() + static_cast<std::ptrdiff_t>(from), wanted_.begin() + static_cast<std::ptrdiff_t>(said_)};
   }
 
  private:

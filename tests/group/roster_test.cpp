@@ -89,7 +89,8 @@ TEST_CASE("calls for a roster and their outcomes travel as JSON, and what is non
 
 TEST_CASE("a call is over when views have granted all of it, and also if that is undone later") {
   group::RosterCalls calls;
-  auto waiting = std::async(std::launch::async, [&] { return calls.change({add_seven, remove_one}, two, {}, [] {}); });
+  calls.on_view(two);
+  auto waiting = std::async(std::launch::async, [&] { return calls.change({add_seven, remove_one}, {}, [] {}); });
   while (!calls.any()) std::this_thread::yield();
   CHECK(calls.take() == std::vector{add_seven, remove_one});
   CHECK_FALSE(calls.any());
@@ -100,26 +101,28 @@ TEST_CASE("a call is over when views have granted all of it, and also if that is
   const auto outcome = waiting.get();
   REQUIRE(outcome);
   CHECK(*outcome == last);
-  CHECK(calls.change({remove_one}, last, {}, [] {}).value() == last);
+  CHECK(calls.change({remove_one}, {}, [] {}).value() == last);
   CHECK_FALSE(calls.any());
 }
 
 TEST_CASE("a call ends with the reason if it is impossible, becomes so, takes too long, or the member ends") {
   group::RosterCalls calls;
+  calls.on_view(two);
   const RosterChange other{Kind::add, NodeId(0), "x:1"};
-  CHECK(calls.change({other}, two, {}, [] {}).error().kind() == ErrorKind::bad_argument);
-  CHECK(calls.change({add_seven}, two, 1ms, [] {}).error().kind() == ErrorKind::timed_out);
+  CHECK(calls.change({other}, {}, [] {}).error().kind() == ErrorKind::bad_argument);
+  CHECK(calls.change({add_seven}, 1ms, [] {}).error().kind() == ErrorKind::timed_out);
   CHECK(calls.take() == std::vector{add_seven});
-  auto overtaken = std::async(std::launch::async, [&] { return calls.change({add_seven}, two, {}, [] {}); });
+  auto overtaken = std::async(std::launch::async, [&] { return calls.change({add_seven}, {}, [] {}); });
   while (!calls.any()) std::this_thread::yield();
   calls.on_view(with(two, {{Kind::add, NodeId(7), "elsewhere:1"}}));
   CHECK(overtaken.get().error().kind() == ErrorKind::bad_argument);
   static_cast<void>(calls.take());
-  auto ended = std::async(std::launch::async, [&] { return calls.change({add_seven}, two, {}, [] {}); });
+  calls.on_view(two);
+  auto ended = std::async(std::launch::async, [&] { return calls.change({add_seven}, {}, [] {}); });
   while (!calls.any()) std::this_thread::yield();
   calls.on_end(Error(ErrorKind::removed, "it is over"));
   CHECK(ended.get().error().kind() == ErrorKind::removed);
-  CHECK(calls.change({add_seven}, two, {}, [] {}).error().kind() == ErrorKind::removed);
+  CHECK(calls.change({add_seven}, {}, [] {}).error().kind() == ErrorKind::removed);
 }
 
 TEST_CASE("a member's roster is asked for and changed through its socket, and garbage there changes nothing") {

@@ -91,7 +91,15 @@ until_in_view 4 5
 config 3,5
 run_node 3 3,5
 until_in_view 3 4 5
-for node in 3 4 5; do
+
+# A member that cannot leave holds up its removal, and goes with it when it dies: the same view is without it and has the roster.
+kill -STOP "${members[3]}"
+fails 'still wanted' "$spindrift" group remove 3 --through 4 --timeout 300 --config file_3,5
+kill -9 "${members[3]}"
+wait "${members[3]}"
+until_in_view 4 5
+"$spindrift" group roster --through 5 --config file_3,5 --json | tr -d ' \n' | grep -q '"node":3' && exit 1
+for node in 4 5; do
   kill -TERM "${members[node]}"
   wait "${members[node]}" || [ $? = 130 ] || { echo "node $node ended with code $?"; exit 1; }
 done
