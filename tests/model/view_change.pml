@@ -28,7 +28,8 @@
 #ifndef LAST
 #define LAST 2           /* the view in which the model ends; with 1 there is one view change, with 2 there are two */
 #endif
-/* JOIN: node 3 wants to join; needs MEMBERS 3.  TOLERANT: the failures must not end the group.  SENIOR: all slanders
+/* TESTIMONY: all members are of one host, so that a crash can be known for certain, and last rows be read (V16).
+ * JOIN: node 3 wants to join; needs MEMBERS 3.  TOLERANT: the failures must not end the group.  SENIOR: all slanders
  * are between the joiner and a member that was there before, and cost the joiner alone; needs CRASHES 0. */
 
 #define bit(q)         (1 << (q))
@@ -59,6 +60,8 @@ byte values[8];             /* [view * 4 + ballot - 1] */
 byte members[3];            /* by view; 0: nobody has installed it yet */
 byte view_of[4];
 byte dead;                  /* crashed or stopped */
+byte crashed;               /* those of them that are no processes any more */
+byte certain[4];            /* TESTIMONY, by reader: suspects that it knows to be crashed */
 byte received[8];           /* [view * 4 + node]: messages of the view's tracked sender; final once the node is wedged */
 byte delivered[2];          /* by view: the most that anybody delivered */
 byte crashes = CRASHES;
@@ -85,7 +88,26 @@ hidden byte acks;
 #define alive(q)       (!has(dead, q))
 /* In its view, and neither stopped nor about to install the next one. */
 #define ACTS           (alive(p) && view_of[p] < LAST && DECIDED == 0)
-#define ACTS_IN_MAJORITY   (ACTS && majority(TRUSTED, VIEW))
+/* V16: below a majority, and everybody else is dead for certain. Else a member below it waits as long as all others are at
+ * least on their way to that, and stops when one of them may live. */
+#ifdef TESTIMONY
+#ifdef MUTANT_DESPITE_LIVING
+#define all_testify    (certain[p] != 0)
+#else
+#define all_testify    ((VIEW & SUSPECTED & ~certain[p]) == 0)
+#endif
+#define BY_TESTIMONY   (!in_majority && all_testify)
+#define hopeless       (!in_majority && (VIEW & SUSPECTED & ~crashed) != 0)
+#else
+#define BY_TESTIMONY   false
+#define hopeless       (!in_majority)
+#endif
+#ifdef MUTANT_COUNT_DEAD
+#define in_majority    majority(TRUSTED | (VIEW & certain[p]), VIEW)
+#else
+#define in_majority    majority(TRUSTED, VIEW)
+#endif
+#define GOES_ON        (ACTS && (in_majority || BY_TESTIMONY))
 /* An incarnation that was once in a view is no candidate any more. */
 #define CANDIDATE      (joiner_waits && !has(members[1] | members[2], 3))
 bool joiner_waits;
@@ -93,11 +115,14 @@ bool joiner_waits;
 #define any(predicate)     (predicate(0) || predicate(1) || predicate(2) || predicate(3))
 #define every(predicate)   (predicate(0) && predicate(1) && predicate(2) && predicate(3))
 
-/* Invariant V7, as stated for ballots: what a majority ever accepted is what every later ballot carries. */
+/* Invariant V7, as stated for ballots: what a majority ever accepted is what every later ballot carries; but one whose leader
+ * crashed without a decision was never decided, nor will be, and a testimony says so. */
+#define undecided_death(v, b)     (has(crashed, (b) - 1) && decided_in(ROW(v, (b) - 1)) == 0)
 inline check_chosen(v) {
   for (i : 1 .. 3) {
     for (b : i + 1 .. 4) {
-      assert(!majority(voters[(v) * 4 + i - 1], members[v]) || VALUE(v, b) == 0 || VALUE(v, b) == VALUE(v, i))
+      assert(!majority(voters[(v) * 4 + i - 1], members[v]) || VALUE(v, b) == 0 || VALUE(v, b) == VALUE(v, i) ||
+             undecided_death(v, i))
     }
   }
   i = 0; b = 0
@@ -119,6 +144,14 @@ inline stop() {
 
 /* Rule 1, first hand: the connection is lost because q died or has suspected p; or p is wrong. */
 #define broken(q)      (has(dead, q) || has(suspected_in(ROW(0, q)) | suspected_in(ROW(1, q)), p))
+/* What was seen of a suspect is forgotten; but where rows of the dead are taken for as they were seen last. */
+#ifdef MUTANT_READ_EARLY
+#define forget_seen(q) skip
+#define last_row(q)    SEEN(p, q)
+#else
+#define forget_seen(q) SEEN(p, q) = 0
+#define last_row(q)    ROW(view_of[p], q)
+#endif
 /* Also between the decision and the next view. */
 #define suspectable(q) (q != p && alive(p) && view_of[p] < LAST && has(TRUSTED, q))
 #ifdef SENIOR
@@ -127,9 +160,26 @@ inline stop() {
 #define slanders_left(q)  (slanders > 0)
 #endif
 #define SUSPECT(q) \
-  :: d_step { suspectable(q) && broken(q) -> MINE = MINE | bit(q); SEEN(p, q) = 0 } \
+  :: d_step { suspectable(q) && broken(q) -> MINE = MINE | bit(q); forget_seen(q) } \
   :: d_step { suspectable(q) && !broken(q) && failures > 0 && slanders_left(q) -> \
-              failures--; slanders--; MINE = MINE | bit(q); SEEN(p, q) = 0 }
+              failures--; slanders--; MINE = MINE | bit(q); forget_seen(q) }
+
+/* V16: a death is certain. Whatever was read of the living before that may be older than what the dead have done with it. */
+inline look_again() {
+  for (i : 0 .. 3) {
+    if
+    :: has(TRUSTED, i) -> SEEN(p, i) = 0
+    :: else
+    fi
+  }
+  i = 0
+}
+#ifdef TESTIMONY
+#define LEARN(q) \
+  :: d_step { ACTS && has(VIEW & SUSPECTED & crashed & ~certain[p], q) -> certain[p] = certain[p] | bit(q); look_again() }
+#else
+#define LEARN(q)
+#endif
 
 #define trusts(q)      (q != p && has(TRUSTED, q))
 
@@ -158,11 +208,11 @@ inline stop() {
 #define settled(q)     (all_wedged && (loses(q, 0) || loses(q, 1) || loses(q, 2) || loses(q, 3)))
 #define accused(q)     (accuses(0, q) || accuses(1, q) || accuses(2, q) || accuses(3, q))
 #define ADOPT(q) \
-  :: d_step { suspectable(q) && ACTS_IN_MAJORITY && settled(q) -> MINE = MINE | bit(q); SEEN(p, q) = 0 }
+  :: d_step { suspectable(q) && GOES_ON && settled(q) -> MINE = MINE | bit(q); forget_seen(q) }
 
 /* The reader's copy of q's row becomes what the row is now. */
 #define LOOK(q) \
-  :: d_step { ACTS_IN_MAJORITY && readable(q) && SEEN(p, q) != ROW(view_of[p], q) -> SEEN(p, q) = ROW(view_of[p], q) }
+  :: d_step { GOES_ON && readable(q) && SEEN(p, q) != ROW(view_of[p], q) -> SEEN(p, q) = ROW(view_of[p], q) }
 
 /* Whoever accepts has suspected all that the value calls failed: nobody accepts the end of a member that it may follow
  * later. */
@@ -191,8 +241,16 @@ inline stop() {
 /* The leader proposes when no accusation is left between any that go on. */
 #define pending(q)     (trusts(q) && (accused(q) || names_me(q)))
 #define disputed(ballot)  ((ballot) != 0 && !agrees(ballot))
-#define may_propose    (ACTS_IN_MAJORITY && LEADER == p && WEDGED && ACCEPTED < p + 1 && all_wedged && all_promised && \
-                        !any(disputes) && !any(pending))
+#define may_propose    (GOES_ON && LEADER == p && WEDGED && ACCEPTED < p + 1 && all_wedged && all_promised && \
+                        (BY_TESTIMONY || !any(disputes)) && !any(pending) && !any(testified))
+
+/* V16: the decision of a member that is dead. */
+#ifdef MUTANT_WITHOUT_ACCUSERS
+#define heard_of(q)    (!has(suspected_in(last_row(q)), p))
+#else
+#define heard_of(q)    true
+#endif
+#define testified(q)   (BY_TESTIMONY && has(certain[p] & VIEW, q) && heard_of(q) && decided_in(last_row(q)) != 0)
 
 /* Rule 4: the value of the highest ballot that an unsuspected member accepted, or else a new one. */
 inline propose(join) {
@@ -220,6 +278,10 @@ inline propose(join) {
   best = 0;
 #endif
   if
+  :: BY_TESTIMONY -> best = 0   /* all that could have decided it are dead, and have not */
+  :: else
+  fi;
+  if
   :: best == 0 -> VALUE(view_of[p], p + 1) = make_value(SUSPECTED, join, trim)
 #ifdef MUTANT_NEW_TRIM
   :: best != 0 ->
@@ -239,7 +301,7 @@ inline propose(join) {
 #define offers(q)      (q != p && LEADER == q && accepted_in(SEEN(p, q)) == q + 1 && q + 1 > ACCEPTED && agrees(q + 1))
 #endif
 #define ACCEPT(q) \
-  :: d_step { ACTS_IN_MAJORITY && WEDGED && offers(q) -> \
+  :: d_step { GOES_ON && WEDGED && offers(q) -> \
               assert(trim_in(VALUE(view_of[p], q + 1)) <= received[view_of[p] * 4 + p]);  /* V10 */ \
               store_accepted(q + 1); \
               assert(LEADER == q) /* V12 */ }
@@ -250,8 +312,15 @@ inline propose(join) {
 #ifdef MUTANT_HALF
 #define enough_votes   (2 * VOTES + 1 >= count(VIEW))
 #else
-#define enough_votes   (2 * VOTES > count(VIEW))
+#define enough_votes   (2 * VOTES > count(VIEW) || (BY_TESTIMONY && VOTES == count(TRUSTED) && !any(testified)))
 #endif
+#ifdef MUTANT_COUNT_DEAD
+#undef enough_votes
+#define enough_votes   (2 * (VOTES + count(VIEW & certain[p])) > count(VIEW))
+#endif
+
+/* All who could decide otherwise have accepted it. */
+#define testimony_of(set)   (((set) & ~crashed) == 0)
 
 inline store_decided(ballot) {
   assert(outcome[view_of[p]] == 0 || outcome[view_of[p]] == VALUE(view_of[p], ballot));       /* V4, V10: one */
@@ -270,11 +339,23 @@ inline store_decided(ballot) {
 #define later(q)       (decided_in(SEEN(p, q)) > ACCEPTED)
 #endif
 #define FOLLOW(q) \
-  :: d_step { ACTS_IN_MAJORITY && announces(q) && later(q) -> store_accepted(decided_in(SEEN(p, q))) } \
-  :: d_step { ACTS_IN_MAJORITY && announces(q) && !later(q) -> assert(outcome[view_of[p]] != 0); store_decided(ACCEPTED) }
+  :: d_step { GOES_ON && announces(q) && later(q) -> store_accepted(decided_in(SEEN(p, q))) } \
+  :: d_step { GOES_ON && announces(q) && !later(q) -> assert(outcome[view_of[p]] != 0); store_decided(ACCEPTED) }
+#ifdef TESTIMONY
+#define TESTIFY(q) \
+  :: d_step { GOES_ON && WEDGED && testified(q) && decided_in(last_row(q)) > ACCEPTED -> \
+              store_accepted(decided_in(last_row(q))) } \
+  :: d_step { GOES_ON && WEDGED && testified(q) && decided_in(last_row(q)) <= ACCEPTED -> store_decided(ACCEPTED) }
+#else
+#define TESTIFY(q)
+#endif
 
 /* Rule 7. Once nobody is left in the old view its state is forgotten, which merges states that differ in nothing else. */
+#ifdef MUTANT_RELEASE_EARLY
+#define lingers(q)     (has(members[0] & members[1], q) && !has(dead, q) && view_of[q] == 0)
+#else
 #define lingers(q)     (has(members[0], q) && !has(dead, q) && view_of[q] == 0)
+#endif
 inline install() {
   trim = VALUE(view_of[p], ACCEPTED);
   best = (VIEW & ~failed_in(trim)) | (join_in(trim) << 3);
@@ -282,7 +363,7 @@ inline install() {
   members[view_of[p] + 1] = best;
   assert(has(best, p));                                                                      /* V1 */
   assert(trim_in(trim) <= received[view_of[p] * 4 + p]);                                      /* V10 */
-  assert(majority(VIEW & best, VIEW));                                                       /* V4 */
+  assert(majority(VIEW & best, VIEW) || testimony_of(VIEW & ~best));                         /* V4, V16 */
   /* Suspicions outlive the view: the connection is gone. Without this a cut-off member could be the first to accuse. */
 #ifndef MUTANT_FORGIVE
   if
@@ -322,7 +403,8 @@ end_waiting:
         break
      :: d_step { alive(p) && joiner_waits && has(members[2], p) -> joiner_waits = false; view_of[p] = 2 }
         break
-     :: d_step { alive(p) && joiner_waits && failures > 0 && crashes > 0 -> failures--; crashes--; dead = dead | bit(p) }
+     :: d_step { alive(p) && joiner_waits && failures > 0 && crashes > 0 ->
+                 failures--; crashes--; dead = dead | bit(p); crashed = crashed | bit(p) }
         break
      od
   :: else
@@ -331,7 +413,7 @@ end_waiting:
 end:
   do
   :: d_step { alive(p) && failures > 0 && crashes > 0 ->
-              failures--; crashes--; dead = dead | bit(p);
+              failures--; crashes--; dead = dead | bit(p); crashed = crashed | bit(p);
               for (i : 0 .. 3) { SEEN(p, i) = 0 }
               i = 0;
               forget() }
@@ -350,14 +432,15 @@ end:
 
   SUSPECT(0) SUSPECT(1) SUSPECT(2) SUSPECT(3)
   ADOPT(0) ADOPT(1) ADOPT(2) ADOPT(3)
+  LEARN(0) LEARN(1) LEARN(2) LEARN(3)
   LOOK(0) LOOK(1) LOOK(2) LOOK(3)
 
   /* Rule 2. */
-  :: d_step { ACTS_IN_MAJORITY && !WEDGED && (SUSPECTED != 0 || any(shows_wedge) || (LEADER == p && CANDIDATE)) ->
+  :: d_step { GOES_ON && !WEDGED && (SUSPECTED != 0 || any(shows_wedge) || (LEADER == p && CANDIDATE)) ->
               MINE = MINE | 16 }
 
   /* Rule 3. */
-  :: d_step { ACTS && !majority(TRUSTED, VIEW) -> stop(); forget() }
+  :: d_step { ACTS && hopeless -> stop(); forget() }
 
   /* Rule 4. The leader may not have heard of the candidate yet. */
   :: d_step { may_propose -> propose(0) }
@@ -367,10 +450,12 @@ end:
   ACCEPT(0) ACCEPT(1) ACCEPT(2) ACCEPT(3)
 
   /* Rule 6. */
-  :: d_step { ACTS_IN_MAJORITY && ACCEPTED == p + 1 && enough_votes ->
-              assert(majority(voters[view_of[p] * 4 + p], VIEW));  /* V4 */
+  :: d_step { GOES_ON && ACCEPTED == p + 1 && enough_votes ->
+              assert(majority(voters[view_of[p] * 4 + p], VIEW) ||
+                     testimony_of(VIEW & ~voters[view_of[p] * 4 + p]));  /* V4, V16 */
               store_decided(p + 1) }
   FOLLOW(0) FOLLOW(1) FOLLOW(2) FOLLOW(3)
+  TESTIFY(0) TESTIFY(1) TESTIFY(2) TESTIFY(3)
 
   /* Rule 7. */
   :: d_step { alive(p) && view_of[p] < LAST && DECIDED != 0 && has(failed_in(VALUE(view_of[p], ACCEPTED)), p) ->
