@@ -206,6 +206,7 @@ class FabricPeer {
         peers_.push_back({event.peer, {}, 0});
         value_or_throw(fabric_->expose(event.peer, target_.key, fabric::Access::write));
         break;
+      case fabric::Event::Kind::died: break;
       case fabric::Event::Kind::exposed:
         find(event.peer).target = event.region;
         ++ready_;

@@ -79,12 +79,19 @@ struct Event {
     message,    ///< `bytes` is one send of the peer
     exposed,    ///< the peer exposed a region: `region`, `region_bytes`, `access`
     completed,  ///< the signaled operation `context` is done; what that proves, see Traits
-    lost,       ///< the connection is gone: crash, close or error; `reason` says which. Last event of this peer
+    lost,       ///< the connection is gone: crash, close or error; `reason` says which. Last event of this peer; but if it
+                ///< is `dying`, `died` follows
+    died,       ///< of a peer that was lost and dying: the process is gone with all its threads, so nothing that it wrote
+                ///< changes any more. At any time after; `complete`, see there
     ended,      ///< of no peer: this process cannot go on, for `reason`: it has run out of something
   };
   Kind kind = Kind::lost;
   Access access = Access::read;
   bool mappable = false;
+  /// The connection stood at both ends until the peer's process began to end, and neither end had ended it.
+  bool dying = false;
+  /// The peer left nothing unsaid: whatever it sent or exposed to this process has been told.
+  bool complete = false;
   PeerId peer{};
   NodeId node{};
   RegionKey region{};
@@ -122,20 +129,21 @@ class Fabric {
   [[nodiscard]] virtual Result<void> connect(const Address& peer) = 0;
 
   /// Ends the connection and the wish for it, and with them every access of the peer to this process's regions. The other
-  /// side gets `lost`; no event follows at this side.
+  /// side gets `lost`; no event follows at this side, but `died` of a peer that was told to be lost and dying.
   virtual void disconnect(PeerId peer) = 0;
 
   /// Lets one peer use one region; an `exposed` event follows there, in order with sends.
   [[nodiscard]] virtual Result<void> expose(PeerId peer, RegionKey region, Access access) = 0;
 
   /// A peer's region in place, read-only; valid until `unmap` or the end of the endpoint, also after the peer released it,
-  /// was lost or died. Needs `mappable`, a peer that is not lost, and a preceding `exposed` event. Errors: unsupported,
-  /// resource.
+  /// was lost or died. Needs `mappable`, a peer that is not lost, or was dying then, and a preceding `exposed` event.
+  /// Errors: unsupported, resource.
   [[nodiscard]] virtual Result<std::span<const std::byte>> map(PeerId peer, RegionKey region) = 0;
 
   /// Gives back what a peer exposed: a mapping's span is dead, operations on the region fail. Also after the peer was lost.
   /// To be called, even for a region that was never mapped, when it is not needed any more: otherwise it takes space until
-  /// the peer is gone, and a mapping until the endpoint ends. No operation on it may be in flight. Unknown keys are ignored.
+  /// the peer is gone, and a mapping, or what a dying peer had exposed, until the endpoint ends. No operation on it may be
+  /// in flight. Unknown keys are ignored.
   virtual void unmap(PeerId peer, RegionKey region) = 0;
 
   /// Posts the list in order. Takes all of it or fails; never blocks on the peer. An operation to a lost or disconnected

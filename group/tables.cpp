@@ -128,6 +128,8 @@ Tables::Look Tables::read(const sst::Table& table, bool begun) {
   if (made_.exchange(false, std::memory_order_seq_cst)) begin_reading(table);
   for (std::uint32_t i = 0; i < readers_.size(); ++i) {
     const Rank rank(i);
+    // A row that is not read any more may have had rounds that are over: a newcomer comes to none before the next view.
+    if (rank != table.self() && table.attached(rank) && table.frozen(rank)) complete = false;
     if (rank == table.self() || !table.attached(rank) || table.frozen(rank)) continue;
     const NodeId node = table.view().members[i];
     bool possible = true;

@@ -46,6 +46,9 @@ class Table {
   void attach_mirrored(Rank rank, std::span<const std::byte> mirror, fabric::PeerId peer, fabric::RegionKey remote);
   [[nodiscard]] bool attached(Rank rank) const { return rows_[rank.value()].memory != nullptr; }
 
+  /// Its row is read in place: what is stored there is seen at once.
+  [[nodiscard]] bool mapped(Rank rank) const { return attached(rank) && !rows_[rank.value()].mirrored; }
+
   /// A word of any row, the own one included. `offset` comes from `layout(rank)`.
   [[nodiscard]] Untrusted<std::uint64_t> read(Rank rank, std::uint64_t offset) const {
     return read_word(word_of(rank, offset));
@@ -83,6 +86,11 @@ class Table {
   /// Nothing of this row is read any more, and nothing pushed to it: every later `read` of it is a bug.
   void freeze(Rank rank);
   [[nodiscard]] bool frozen(Rank rank) const { return rows_[rank.value()].frozen; }
+  /// The same as `read`, also of a frozen row: what it says in the end, for its owner is gone.
+  [[nodiscard]] Untrusted<std::uint64_t> read_last(Rank rank, std::uint64_t offset) const {
+    SPINDRIFT_CHECK(attached(rank) && offset + word_bytes <= layout(rank).control_bytes());
+    return read_word(rows_[rank.value()].memory + offset);
+  }
 
   /// Shows that this member lives, without waking anybody for it.
   void beat();

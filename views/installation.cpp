@@ -24,6 +24,14 @@ Result<void> Installation::begin(View view, std::vector<RankSet> loaded) {
   const RankSet newcomers = newcomers_in(view);
   epochs_.push_back(std::make_unique<Epoch>(std::move(view), std::move(loaded), options_.self, row, std::move(beside),
                                             options_.policy, options_.partition_safety, sink_, counters_, newcomers));
+  for (auto& [peer, shown] : shown_) {
+    if (shown.end != Shown::End::none) hear_the_dead(*present(), shown);
+  }
+  std::erase_if(shown_, [&](const auto& each) {
+    if (each.second.end == Shown::End::none || rank_of(present()->view(), each.second.with.who)) return false;
+    give_up(each.first, each.second);
+    return true;
+  });
   return {};
 }
 
@@ -117,7 +125,9 @@ bool Installation::on_exposed(const PeerConnection& from, const Offer& offer) {
     fabric_.unmap(from.id, offer.region);
     return true;
   }
-  shown.offers[what] = offer;
+  Offer& kept = shown.offers[what] = offer;
+  if (!from.mappable) return true;
+  if (auto memory = fabric_.map(from.id, offer.region)) kept.memory = *memory;  // else it is found out when it is attached
   return true;
 }
 
@@ -135,11 +145,59 @@ void Installation::forget_earlier() {
   for (const auto& [peer, shown] : shown_) forget_earlier(peer);
 }
 
-void Installation::on_lost(const PeerConnection& with) {
-  shown_.erase(with.id);
+void Installation::on_lost(const PeerConnection& with, bool dying) {
+  Shown& shown = shown_[with.id];
+  shown.with = with;
+  if (dying && present() != nullptr) {
+    shown.end = Shown::End::dying;
+    for (const auto& epoch : epochs_) hear_the_dead(*epoch, shown);
+  } else {
+    give_up(with.id, shown);
+    shown_.erase(with.id);
+  }
   for (std::size_t i = 0; i + 1 < epochs_.size(); ++i) {
     if (const auto rank = rank_of(epochs_[i]->view(), with.who)) epochs_[i]->change().suspect(*rank, "connection lost");
   }
+}
+
+void Installation::on_died(fabric::PeerId peer, bool complete) {
+  const auto shown = shown_.find(peer);
+  if (shown == shown_.end() || shown->second.end != Shown::End::dying) return;
+  shown->second.end = complete ? Shown::End::dead_and_heard : Shown::End::dead;
+  for (const auto& epoch : epochs_) hear_the_dead(*epoch, shown->second);
+}
+
+void Installation::give_up(fabric::PeerId peer, const Shown& shown) {
+  for (const auto& [what, offer] : shown.offers) fabric_.unmap(peer, offer.region);
+}
+
+void Installation::hear_the_dead(Epoch& epoch, Shown& shown) {
+  const auto rank = rank_of(epoch.view(), shown.with.who);
+  if (!rank) return;
+  const bool dying = shown.end == Shown::End::dying;
+  epoch.change().testimonies().hear(*rank, dying ? Testimonies::Word::announced : word_of(epoch, *rank, shown));
+}
+
+// A member that has shown nothing in this view has done nothing there, if it was connected, and on this very connection had
+// shown its row of the view before: it shows its row to all that it is connected with before it does anything. A process in
+// its first view knows nothing of the group before all have read each other, and takes no testimony.
+Testimonies::Word Installation::word_of(Epoch& epoch, Rank rank, Shown& shown) {
+  const auto before = std::ranges::find_if(
+      epochs_, [&](const auto& each) { return each->id().value() + 1 == epoch.id().value(); });
+  if (before == epochs_.end() && !epoch.change().everybody_ready()) return Testimonies::Word::none;
+  const bool offered = shown.offers.contains(What{epoch.id()});
+  if (offered && !epoch.table().attached(rank)) attach(epoch, rank, shown.with, shown.offers);
+  if (epoch.table().mapped(rank)) return Testimonies::Word::row;
+  if (offered || shown.end != Shown::End::dead_and_heard) return Testimonies::Word::none;
+  const auto rank_then = before == epochs_.end() ? std::nullopt : rank_of((*before)->view(), shown.with.who);
+  if (!rank_then) return Testimonies::Word::none;
+  const auto& row_then = (*before)->line(*rank_then).theirs;
+  return row_then && row_then->first == shown.with.id ? Testimonies::Word::nothing : Testimonies::Word::none;
+}
+
+Result<std::span<const std::byte>> Installation::map(const PeerConnection& from, const Offer& offer) {
+  if (offer.memory.empty()) return fabric_.map(from.id, offer.region);
+  return offer.memory;
 }
 
 RankSet Installation::attach(std::span<const PeerConnection> members) {
@@ -151,34 +209,33 @@ RankSet Installation::attach(std::span<const PeerConnection> members) {
     if (epoch.table().attached(rank) || epoch.change().suspected().contains(rank)) continue;
     if (!epoch.line(rank).offered || shown == shown_.end()) continue;
     if (!shown->second.offers.contains(What{epoch.id()})) continue;
-    attach(rank, from, shown->second.offers);
+    attach(epoch, rank, from, shown->second.offers);
     attached.add(rank);
   }
   return attached;
 }
 
-void Installation::attach(Rank rank, const PeerConnection& from, std::map<What, Offer>& offers) {
-  Epoch& epoch = *present();
+void Installation::attach(Epoch& epoch, Rank rank, const PeerConnection& from, std::map<What, Offer>& offers) {
   const Offer offer = offers.extract(What{epoch.id()}).mapped();
   const std::uint64_t needed =
       from.mappable ? epoch.table().layout(rank).shared_bytes() : epoch.table().layout(epoch.self()).bytes();
   if (offer.bytes < needed) return epoch.change().suspect(rank, "it exposed a row of the wrong size");
   epoch.line(rank).theirs = {from.id, offer.region};
-  if (std::string fault = attach_beside(rank, from, offers); !fault.empty()) {
+  if (std::string fault = attach_beside(epoch, rank, from, offers); !fault.empty()) {
     return epoch.change().suspect(rank, std::move(fault));
   }
   if (!from.mappable) {
     epoch.table().attach_mirrored(rank, epoch.line(rank).mirror->memory, from.id, offer.region);
     return;
   }
-  auto row = fabric_.map(from.id, offer.region);
+  auto row = map(from, offer);
   if (!row) return epoch.change().suspect(rank, "its row cannot be mapped: " + row.error().to_string());
   epoch.table().attach_mapped(rank, *row);
 }
 
 // The rings of that member's messages, or its mirrors. Returns what is wrong with them, if anything is.
-std::string Installation::attach_beside(Rank rank, const PeerConnection& from, std::map<What, Offer>& offers) {
-  Epoch& epoch = *present();
+std::string Installation::attach_beside(Epoch& epoch, Rank rank, const PeerConnection& from,
+                                        std::map<What, Offer>& offers) {
   for (std::uint32_t s = 0; s < epoch.view().subgroups.size(); ++s) {
     const SubgroupId id(s);
     for (const Part part : parts_beside) {
@@ -187,24 +244,24 @@ std::string Installation::attach_beside(Rank rank, const PeerConnection& from, s
       if (offered.empty()) return "it did not show its rings before its row";
       const Offer offer = offered.mapped();
       epoch.line(rank).beside.emplace_back(from.id, offer.region);
-      std::string fault = part == Part::ring ? attach_ring(rank, id, from, offer) : attach_bulk(id, from, offer);
+      std::string fault =
+          part == Part::ring ? attach_ring(epoch, rank, id, from, offer) : attach_bulk(epoch, id, from, offer);
       if (!fault.empty()) return fault;
     }
   }
   return {};
 }
 
-std::string Installation::attach_ring(Rank rank, SubgroupId id, const PeerConnection& from, const Offer& offer) {
-  Epoch& epoch = *present();
+std::string Installation::attach_ring(Epoch& epoch, Rank rank, SubgroupId id, const PeerConnection& from,
+                                      const Offer& offer) {
   if (offer.bytes < epoch.view().subgroup(id).profile.ring_bytes) return "it exposed a ring of the wrong size";
-  auto ring = fabric_.map(from.id, offer.region);
+  auto ring = map(from, offer);
   if (!ring) return "its ring cannot be mapped: " + ring.error().to_string();
   epoch.table().attach_ring(rank, id, *ring);
   return {};
 }
 
-std::string Installation::attach_bulk(SubgroupId id, const PeerConnection& from, const Offer& offer) {
-  Epoch& epoch = *present();
+std::string Installation::attach_bulk(Epoch& epoch, SubgroupId id, const PeerConnection& from, const Offer& offer) {
   const SubgroupView& subgroup = epoch.view().subgroup(id);
   const std::uint64_t needed =
       from.mappable ? subgroup.profile.bulk_ring_bytes : sst::BulkRings::mirrors_bytes(subgroup, from.who.node);
@@ -214,7 +271,7 @@ std::string Installation::attach_bulk(SubgroupId id, const PeerConnection& from,
     rings.attach_mirrored(from.who.node, offer.region);
     return {};
   }
-  auto ring = fabric_.map(from.id, offer.region);
+  auto ring = map(from, offer);
   if (!ring) return "its bulk ring cannot be mapped: " + ring.error().to_string();
   rings.attach_mapped(from.who.node, *ring);
   return {};

@@ -62,6 +62,7 @@ class Installation {
     fabric::RegionKey region;
     std::uint64_t bytes = 0;
     fabric::Access access = fabric::Access::read;
+    std::span<const std::byte> memory{};  ///< mapped as soon as it came: it stays when its owner dies before it is used
   };
 
   /// The rest outlives this object. `sink`: where deliveries of all epochs go.
@@ -85,8 +86,12 @@ class Installation {
   /// Gives up what was shown for earlier views than the present one: by that peer, by all.
   void forget_earlier(fabric::PeerId peer);
   void forget_earlier();
-  /// A connection is over: in older views its process is waited for no more.
-  void on_lost(const PeerConnection& with);
+  /// A connection is over: in older views its process is waited for no more. What was shown on it is given up, unless that
+  /// process is `dying`: then it will testify.
+  void on_lost(const PeerConnection& with, bool dying = false);
+  /// The process at the other end of a connection that is over, dying, is dead for certain. `complete`: all that it had
+  /// shown this one is here.
+  void on_died(fabric::PeerId peer, bool complete);
 
   /// Takes up the rows of the present view that are here by now. Returns the members whose rows it was.
   RankSet attach(std::span<const PeerConnection> members);
@@ -106,16 +111,25 @@ class Installation {
   struct Shown {
     std::optional<What> announced;
     std::map<What, Offer> offers;  ///< for the present view and later ones
+    PeerConnection with{};         ///< known once the connection is over
+    enum class End : std::uint8_t { none, dying, dead, dead_and_heard } end = End::none;
   };
+
+  void give_up(fabric::PeerId peer, const Shown& shown);
+  void hear_the_dead(Epoch& epoch, Shown& shown);
+  [[nodiscard]] Testimonies::Word word_of(Epoch& epoch, Rank rank, Shown& shown);
+  [[nodiscard]] Result<std::span<const std::byte>> map(const PeerConnection& from, const Offer& offer);
 
   [[nodiscard]] RankSet newcomers_in(const View& view) const;
   [[nodiscard]] Result<std::vector<Epoch::Beside>> allocate_beside(const View& view);
   [[nodiscard]] bool shows(Part part, const SubgroupView& subgroup, NodeId from, NodeId to, bool mapped) const;
   [[nodiscard]] Result<Showing> offer_bulk(SubgroupId id, const PeerConnection& to);
-  void attach(Rank rank, const PeerConnection& from, std::map<What, Offer>& offers);
-  [[nodiscard]] std::string attach_beside(Rank rank, const PeerConnection& from, std::map<What, Offer>& offers);
-  [[nodiscard]] std::string attach_ring(Rank rank, SubgroupId id, const PeerConnection& from, const Offer& offer);
-  [[nodiscard]] std::string attach_bulk(SubgroupId id, const PeerConnection& from, const Offer& offer);
+  void attach(Epoch& epoch, Rank rank, const PeerConnection& from, std::map<What, Offer>& offers);
+  [[nodiscard]] std::string attach_beside(Epoch& epoch, Rank rank, const PeerConnection& from,
+                                          std::map<What, Offer>& offers);
+  [[nodiscard]] std::string attach_ring(Epoch& epoch, Rank rank, SubgroupId id, const PeerConnection& from,
+                                        const Offer& offer);
+  [[nodiscard]] std::string attach_bulk(Epoch& epoch, SubgroupId id, const PeerConnection& from, const Offer& offer);
   void release(Epoch& old);
 
   Options options_;

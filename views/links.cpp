@@ -89,6 +89,10 @@ void Links::on_event(fabric::Event& event) {
     consequences_.push_back(LinkRefused{event.reason.value_or(Error(ErrorKind::resource, "the fabric cannot go on"))});
     return;
   }
+  if (event.kind == fabric::Event::Kind::died) {
+    consequences_.push_back(LinkDied{event.peer, event.complete});
+    return;
+  }
   if (on_pending(event)) return;
   Peer* const peer = peers_.find(event.peer);
   if (peer == nullptr) return;  // a peer that was refused or hung up on; its last words do not matter
@@ -100,8 +104,11 @@ void Links::on_event(fabric::Event& event) {
       if (peer->state != Peer::State::agreed) return accuse(*peer, "it exposed memory out of turn");
       consequences_.push_back(LinkExposed{peer->connection(), {event.region, event.region_bytes, event.access}});
       break;
-    case fabric::Event::Kind::lost: on_lost(*peer, event.reason ? event.reason->to_string() : "connection lost"); break;
-    case fabric::Event::Kind::ended: break;  // of no peer, above
+    case fabric::Event::Kind::lost:
+      on_lost(*peer, event.reason ? event.reason->to_string() : "connection lost", event.dying ? End::died : End::broke);
+      break;
+    case fabric::Event::Kind::died:
+    case fabric::Event::Kind::ended: break;  // above
   }
 }
 
@@ -233,20 +240,20 @@ void Links::part_from(Peer& peer, std::string reason, bool turned_away) {
   if (peer.incarnation != 0) partings_.part(peer.who(), turned_away);
 }
 
-void Links::on_lost(Peer& peer, const std::string& reason) {
+void Links::on_lost(Peer& peer, const std::string& reason, End end) {
   log::info(log::Room::views, "connection lost", {{"node", self_.node}, {"peer", peer.address.node}, {"reason", reason}});
   if (const auto rank = rank_of(peer.who())) consequences_.push_back(LinkSuspects{*rank, reason});
   if (peer.incarnation != 0) partings_.lose(peer.who());
-  hang_up(peer, true);
+  hang_up(peer, end);
 }
 
 // Forgets the connection, and takes up the node's next one if that is here already. A member asks for another only if this
 // one broke: a node that was turned away would be so again, and its next start asks itself. A process that looks for a group
 // always asks, but for one that it had set apart.
-void Links::hang_up(Peer& peer, bool broke) {
+void Links::hang_up(Peer& peer, End end) {
   const bool was_apart = peer.state == Peer::State::apart;
   if (peer.state != Peer::State::away) fabric_.disconnect(peer.id);
-  consequences_.push_back(LinkOver{peer.connection()});
+  consequences_.push_back(LinkOver{peer.connection(), end == End::died});
   Peer next;
   next.address = peer.address;
   next.place = peer.place;
@@ -256,7 +263,7 @@ void Links::hang_up(Peer& peer, bool broke) {
   if (state_ == State::ended || peer.place == Peer::Place::struck) return drop_pending(peer);
   if (!peer.pending.empty()) return adopt_pending(peer);
   if (was_apart || peer.place != Peer::Place::listed) return;
-  if (broke || state_ == State::looking) ask(peer);
+  if (end != End::here || state_ == State::looking) ask(peer);
 }
 
 void Links::ask(const Peer& peer) {

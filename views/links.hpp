@@ -52,6 +52,12 @@ struct LinkExposed {
 /// A connection is over.
 struct LinkOver {
   PeerConnection with;
+  bool dying = false;  ///< the process at its other end is about to be dead: LinkDied may follow
+};
+/// The process at the other end of a connection that is over is dead for certain.
+struct LinkDied {
+  fabric::PeerId id;
+  bool complete = false;  ///< all that it said to this process was heard
 };
 /// This process cannot be in the group.
 struct LinkRefused {
@@ -63,7 +69,8 @@ struct LinkTurnedAway {
   std::string reason;
 };
 using LinkEvent =
-    std::variant<LinkHandled, LinkSuspects, LinkAgreed, LinkHeard, LinkExposed, LinkOver, LinkRefused, LinkTurnedAway>;
+    std::variant<LinkHandled, LinkSuspects, LinkAgreed, LinkHeard, LinkExposed, LinkOver, LinkDied, LinkRefused,
+                 LinkTurnedAway>;
 
 /// The fabric's events, batch by batch, behind those that were kept of connections that have just taken another's place.
 class FabricEvents {
@@ -146,11 +153,17 @@ class Links {
   void on_part(Peer& peer, const MessagePart& part);
   void on_hello(Peer& peer, const Hello& hello);
   bool on_refusal(Peer& peer, const Message& message);
-  void on_lost(Peer& peer, const std::string& reason);
+  /// The connections' ends.
+  enum class End : std::uint8_t {
+    here,   ///< this process has ended it
+    broke,  ///< it broke
+    died,   ///< it broke when the process at its other end began to end
+  };
+  void on_lost(Peer& peer, const std::string& reason, End end = End::broke);
   void part_from(Peer& peer, std::string reason, bool turned_away);
   void refuse(Peer& peer, std::string_view reason);
   void accuse(Peer& peer, std::string reason);
-  void hang_up(Peer& peer, bool broke = false);
+  void hang_up(Peer& peer, End end = End::here);
 
   // links_pending.cpp
   bool on_pending(fabric::Event& event);

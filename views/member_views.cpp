@@ -35,9 +35,10 @@ void Member::on_event(LinkEvent& event) {
                      links_.accuse(what.from.who.node, "it exposed memory out of turn");
                  },
                  [&](LinkOver& what) {
-                   installation_.on_lost(what.with);
+                   installation_.on_lost(what.with, what.dying);
                    beginning_.founding.on_lost();
                  },
+                 [&](LinkDied& what) { installation_.on_died(what.id, what.complete); },
                  [&](LinkRefused& what) { stop(std::move(what.error)); },
                  [&](LinkTurnedAway& what) { upcalls_.on_turned_away(what.node, what.reason); },
              },

@@ -2,12 +2,25 @@
 #include <spindrift/views/view_change.hpp>
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include <spindrift/core/check.hpp>
 #include <spindrift/core/log.hpp>
 
 namespace spindrift::views {
+namespace {
+
+void log_testimony(const View& view, Rank self, const RankSet& dead) {
+  std::string nodes;
+  for (std::uint32_t i = 0; i < view.members.size(); ++i) {
+    if (dead.contains(Rank(i))) nodes += (nodes.empty() ? "" : ", ") + std::to_string(view.members[i].value());
+  }
+  log::info(log::Room::views, "goes on by the testimony of the dead",
+            {{"node", view.members[self.value()]}, {"dead", nodes}});
+}
+
+}  // namespace
 
 ViewChange::ViewChange(const View& view, const std::vector<RankSet>& loaded, sst::Table& table, Counts& counts,
                        const RosterAgreement& rosters, bool partition_safety, RankSet newcomers)
@@ -20,7 +33,8 @@ ViewChange::ViewChange(const View& view, const std::vector<RankSet>& loaded, sst
       newcomers_(newcomers),
       self_(table.self()),
       seen_(view.members.size()),
-      heartbeats_(view.members.size()) {}
+      heartbeats_(view.members.size()),
+      testimonies_(view.members.size()) {}
 
 void ViewChange::set_ready() {
   if (std::exchange(seen_[self_.value()].ready, true)) return;
@@ -38,13 +52,17 @@ bool ViewChange::everybody_ready() const noexcept {
   return std::all_of(seen_.begin(), seen_.end(), [](const Seen& seen) { return seen.ready; });
 }
 
+RankSet ViewChange::leaving() const noexcept {
+  RankSet leaving;
+  for (std::uint32_t i = 0; i < seen_.size(); ++i) {
+    if (seen_[i].leaving && !suspected_.contains(Rank(i))) leaving.add(Rank(i));
+  }
+  return leaving;
+}
+
 // As far as is known now: those that neither go nor have to.
 RankSet ViewChange::staying() const noexcept {
-  RankSet staying = RankSet::first(seen_.size()).without(suspected_);
-  for (std::uint32_t i = 0; i < seen_.size(); ++i) {
-    if (seen_[i].leaving) staying = staying.without(RankSet::of(Rank(i)));
-  }
-  return staying;
+  return RankSet::first(seen_.size()).without(suspected_).without(leaving());
 }
 
 Rank ViewChange::leader() const noexcept {
@@ -53,13 +71,29 @@ Rank ViewChange::leader() const noexcept {
   return rank;
 }
 
-std::uint32_t ViewChange::unsuspected_count() const noexcept {
-  return static_cast<std::uint32_t>(view_.members.size()) - suspected_.count();
-}
-
 // More than half of the view. Without partition safety, all that are left.
 std::uint64_t ViewChange::quorum() const noexcept {
   return partition_safety_ ? view_.members.size() / 2 + 1 : unsuspected_count();
+}
+
+bool ViewChange::reads_in_place() const {
+  for (std::uint32_t i = 0; i < seen_.size(); ++i) {
+    if (Rank(i) == self_ || suspected_.contains(Rank(i))) continue;
+    if (table_.attached(Rank(i)) && !table_.mapped(Rank(i))) return false;
+  }
+  return true;
+}
+
+// The dead testify where every row is read in place: what is mirrored may be older than their deaths.
+ViewChange::Standing ViewChange::standing() const {
+  if (unsuspected_count() >= quorum()) return Standing::majority;
+  if (!reads_in_place()) return Standing::lost;
+  switch (testimonies_.outlook(suspected_)) {
+    case Testimonies::Outlook::complete: return Standing::testimony;
+    case Testimonies::Outlook::awaited: return Standing::awaited;
+    case Testimonies::Outlook::none: break;
+  }
+  return Standing::lost;
 }
 
 // Freezing comes first: nothing that the suspect wrote or writes has an effect here any more.
@@ -87,14 +121,16 @@ bool ViewChange::step(const std::vector<Candidate>& candidates, bool may_lead, c
   bool changed = read_rows(signs);
   changed |= learn_decision();  // it needs no majority any more: others may be gone because they went on
   if (state_ == State::decided) return true;
-  if (unsuspected_count() < quorum()) {
+  const Standing standing = this->standing();
+  if (standing == Standing::lost) {
     if (state_ == State::steady) counts_.wedge();
     state_ = State::stuck;
     return true;
   }
   if (!signs.just_woke) tell(suspected_);
   changed |= wedge_if_due(candidates, may_lead);
-  if (state_ == State::steady) return changed;
+  if (state_ == State::steady || standing == Standing::awaited) return changed;
+  if (standing == Standing::testimony && hear_the_dead()) return true;
   changed |= leader() == self_ ? lead(candidates) : follow();
   return changed;
 }
@@ -169,7 +205,8 @@ bool ViewChange::read_row(Rank rank) {
 }
 
 // An accuser of this member is lost to it: the connection of the two is over. Of the leader any accuser is believed if the
-// leader is quiet to the reader too: it may have slept, and would remove those who noticed first.
+// leader is quiet to the reader too: it may have slept, and would remove those who noticed first. Few of one host wait for
+// an own finding: a suspicion ends the connection, and with it what the leader can testify if it is dead.
 bool ViewChange::hear(Rank from, const RankSet& quiet) {
   const RankSet accused = seen_[from.value()].suspected;
   const std::string who = "node " + std::to_string(view_.members[from.value()].value());
@@ -179,6 +216,7 @@ bool ViewChange::hear(Rank from, const RankSet& quiet) {
   }
   const Rank chief = leader();
   if (chief == self_ || chief == from || !accused.contains(chief) || !quiet.contains(chief)) return false;
+  if (partition_safety_ && unsuspected_count() <= quorum() && reads_in_place()) return false;
   suspect_by(from, chief, who + " suspects it", false);
   return true;
 }
@@ -266,6 +304,26 @@ bool ViewChange::learn_decision() {
   return false;
 }
 
+// A decision of the dead stands, whomever they accused; their rows are final. All deaths were known before this pass read
+// the rows of those that live: what these say is no older.
+bool ViewChange::hear_the_dead() {
+  for (std::uint32_t i = 0; i < seen_.size(); ++i) {
+    if (!testimonies_.left_row(Rank(i))) continue;
+    const Testimonies::LastWords last = Testimonies::last_words(table_, Rank(i));
+    if (last.decided == 0) continue;
+    auto decree = last.decided == last.accepted ? decree_of(Rank(i)) : std::nullopt;
+    if (!decree) {
+      testimonies_.hear(Rank(i), Testimonies::Word::none);  // no correct member leaves such a row, and it is no witness
+      return true;
+    }
+    log_testimony(view_, self_, suspected_);
+    if (seen_[self_.value()].accepted < last.decided) accept(last.decided, std::move(*decree));
+    declare_decided();
+    return true;
+  }
+  return false;
+}
+
 // The decree in a row, copied once and checked. Of the own row too: there is one way in.
 std::optional<Decree> ViewChange::decree_of(Rank rank) {
   const std::byte* const from = table_.bytes(rank, layout(rank).decree());
@@ -292,8 +350,10 @@ bool ViewChange::lead(const std::vector<Candidate>& candidates) {
     if (Rank(i) != self_ && !seen_[i].suspected.includes(lower)) return false;
     if (seen_[i].accepted > seen_[best.value()].accepted) best = Rank(i);
   }
-  if (seen_[best.value()].accepted == 0) {
-    accept(ballot, compose(candidates));
+  // By testimony nothing is repeated: whoever could have decided it is dead, and did not.
+  if (seen_[best.value()].accepted == 0 || standing() == Standing::testimony) {
+    if (standing() == Standing::testimony) log_testimony(view_, self_, suspected_);
+    accept(ballot, compose_with_roster(candidates));
     return true;
   }
   auto inherited = decree_of(best);
@@ -326,7 +386,7 @@ bool ViewChange::count_acceptances() {
   std::uint64_t count = 0;
   for (std::uint32_t i = 0; i < seen_.size(); ++i)
     count += seen_[i].accepted == ballot && !suspected_.contains(Rank(i)) ? 1 : 0;
-  if (count < quorum()) return false;
+  if (count < quorum() && (standing() != Standing::testimony || count < unsuspected_count())) return false;
   declare_decided();
   return true;
 }
@@ -368,65 +428,13 @@ void ViewChange::accept(std::uint64_t ballot, Decree decree) {
   state_ = State::accepted;
 }
 
-namespace {
-
-// A member with which the last of a subgroup's state would go stays if somebody comes in that can get it from there; it
-// leaves when it has given it in the next view. A newcomer is not kept that has no connection with who stays for that.
-void keep_last_holders(Decree& decree, const View& view, const std::vector<Candidate>& candidates) {
-  for (const RankSet& loaded : decree.loaded) {
-    if (loaded.empty() || !decree.left.includes(loaded)) continue;
-    std::uint32_t giver = 0;
-    while (!loaded.contains(Rank(giver))) ++giver;
-    const auto can_get = [&](const Join& join) {
-      const auto is_linked = [&](const Candidate& each) {
-        return each.who == join && each.linked.contains(Rank(giver));
-      };
-      return join.node != view.members[giver] && std::any_of(candidates.begin(), candidates.end(), is_linked);
-    };
-    if (std::none_of(decree.joins.begin(), decree.joins.end(), can_get)) continue;
-    decree.left = decree.left.without(RankSet::of(Rank(giver)));
-    std::erase_if(decree.joins, [&](const Join& join) { return !can_get(join); });
-  }
-}
-
-}  // namespace
-
-// All unsuspected members are wedged: their counts are final.
-Decree ViewChange::compose(const std::vector<Candidate>& candidates) const {
-  Decree decree;
-  decree.failed = suspected_;
-  const RankSet stay = staying();
-  decree.left = RankSet::first(seen_.size()).without(suspected_).without(stay);
-  for (const Candidate& candidate : candidates) {
-    const auto rank = view_.rank_of(candidate.who.node);
-    if ((rank && decree.stays(*rank)) || !without_link(candidate).empty()) continue;
-    if (!rosters_.may_join(candidate.who.node, stay)) continue;
-    if (decree.joins.size() < sst::joins_max && unsuspected_count() + decree.joins.size() < member_count_max)
-      decree.joins.push_back(candidate.who);  // who leaves may have to stay, see below
-  }
-  for (std::uint32_t s = 0; s < view_.subgroups.size(); ++s) {
-    const SubgroupView& subgroup = view_.subgroups[s];
-    std::vector<std::uint64_t>& trim = decree.trim.emplace_back(subgroup.senders.size(), ~std::uint64_t{0});
-    RankSet& loaded = decree.loaded.emplace_back();
-    if (subgroup.members.empty()) {
-      for (std::uint32_t i = 0; i < seen_.size(); ++i) {
-        if (loaded_[s].contains(Rank(i)) && !suspected_.contains(Rank(i))) loaded.add(Rank(i));
-      }
-    }
-    for (const NodeId node : subgroup.members) {
-      const Rank rank = *view_.rank_of(node);
-      if (suspected_.contains(rank)) continue;
-      const bool says_so = table_.read(rank, layout(rank).subgroup(SubgroupId(s))->loaded).equals(1);
-      if (says_so || loaded_[s].contains(rank)) loaded.add(rank);  // a view that never began has no words
-      const std::uint64_t counts = layout(rank).subgroup(SubgroupId(s))->received_of;
-      for (std::uint32_t sender = 0; sender < trim.size(); ++sender) {
-        const auto received = table_.read(rank, counts + sender * sst::word_bytes).within(0, ~std::uint64_t{0});
-        trim[sender] = std::min(trim[sender], received.value());  // can_deliver bounds what comes of it
-      }
-    }
-    for (std::uint64_t& count : trim) count = count == ~std::uint64_t{0} ? 0 : count;
-  }
-  keep_last_holders(decree, view_, candidates);
+// With another roster, if all that stay hold it. A newcomer may be in that one alone.
+Decree ViewChange::compose_with_roster(const std::vector<Candidate>& candidates) const {
+  std::vector<Candidate> fit;
+  std::ranges::copy_if(candidates, std::back_inserter(fit), [&, stay = staying()](const Candidate& each) {
+    return rosters_.may_join(each.who.node, stay) && without_link(each).empty();
+  });
+  Decree decree = compose({view_, loaded_, table_, suspected_, leaving()}, fit);
   const RankSet kept = RankSet::first(seen_.size()).without(decree.failed).without(decree.left);
   decree.roster = rosters_.agreed(kept);
   std::erase_if(decree.joins, [&](const Join& join) { return !rosters_.may_join(join.node, kept); });

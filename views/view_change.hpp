@@ -14,19 +14,14 @@
 
 #include <spindrift/core/view.hpp>
 #include <spindrift/sst/table.hpp>
+#include <spindrift/views/compose.hpp>
 #include <spindrift/views/decree.hpp>
 #include <spindrift/views/disputes.hpp>
 #include <spindrift/views/rank_set.hpp>
 #include <spindrift/views/roster_agreement.hpp>
+#include <spindrift/views/testimonies.hpp>
 
 namespace spindrift::views {
-
-/// A process that could be taken into the next view.
-struct Candidate {
-  Join who;
-  RankSet linked;  ///< members of the present view that have a connection with it, by their own words
-  bool operator==(const Candidate&) const noexcept = default;
-};
 
 /// A member's knowledge of the others' life, and of its own, when it looks at their rows.
 struct LifeSigns {
@@ -57,7 +52,13 @@ class ViewChange {
     wedged,    ///< counts are final; waiting for the leader's decree, or leading and waiting for everybody's wedge
     accepted,  ///< a decree lies in the own row
     decided,   ///< it is the view's
-    stuck,     ///< no majority is left; nothing can ever be decided here
+    stuck,     ///< no majority is left, nor the dead's testimony instead; nothing can ever be decided here
+  };
+  enum class Standing : std::uint8_t {
+    majority,   ///< enough members are left
+    testimony,  ///< not enough, and all others are dead for certain and testify
+    awaited,    ///< not enough; all others testify, or will when the kernel says that they are gone
+    lost,       ///< not enough, and somebody else may live
   };
   struct Suspicion {
     Rank rank;
@@ -109,6 +110,10 @@ class ViewChange {
   [[nodiscard]] bool all_know(const RankSet& whom);
   /// Members that have no connection with that candidate, and would be in the next view: it is not taken in.
   [[nodiscard]] RankSet without_link(const Candidate& candidate) const;
+  /// The words of the dead, to be told before the next pass.
+  [[nodiscard]] Testimonies& testimonies() noexcept { return testimonies_; }
+  /// Its end may rest on this.
+  [[nodiscard]] Standing standing() const;
 
  private:
   /// The words of a member's row when it was last read; validated.
@@ -121,6 +126,8 @@ class ViewChange {
     RankSet suspected;
   };
 
+  /// Members that want to leave.
+  [[nodiscard]] RankSet leaving() const noexcept;
   [[nodiscard]] RankSet staying() const noexcept;
   void suspect_by(Rank accuser, Rank rank, std::string reason, bool turned_away);
   void look_for_life();
@@ -137,10 +144,12 @@ class ViewChange {
   bool follow();
   bool count_acceptances();
   void accept(std::uint64_t ballot, Decree decree);
-  [[nodiscard]] Decree compose(const std::vector<Candidate>& candidates) const;
+  [[nodiscard]] Decree compose_with_roster(const std::vector<Candidate>& candidates) const;
   [[nodiscard]] std::optional<Decree> decree_of(Rank rank);
   [[nodiscard]] std::uint64_t quorum() const noexcept;
-  [[nodiscard]] std::uint32_t unsuspected_count() const noexcept;
+  [[nodiscard]] std::uint64_t unsuspected_count() const noexcept { return view_.members.size() - suspected_.count(); }
+  bool hear_the_dead();
+  [[nodiscard]] bool reads_in_place() const;
   [[nodiscard]] const sst::RowLayout& layout(Rank rank) const { return table_.layout(rank); }
   void store(std::uint64_t offset, std::uint64_t value) { table_.store(offset, value, sst::Table::everybody); }
 
@@ -159,6 +168,7 @@ class ViewChange {
   std::vector<Seen> seen_;                 // by rank, the own one included
   std::vector<std::uint64_t> heartbeats_;  // by rank
   std::optional<Decree> decree_;
+  Testimonies testimonies_;
 };
 
 /// The suspicion of a member, or null: this one does not suspect it.

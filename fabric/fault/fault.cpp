@@ -222,7 +222,7 @@ class FaultFabric final : public Fabric {
       newest_peer_ = std::max(newest_peer_, event.peer);
       return true;
     }
-    if (event.kind == Event::Kind::ended) return true;
+    if (event.kind == Event::Kind::ended || event.kind == Event::Kind::died) return true;
     const auto at = links_.find(event.peer);
     if (at == links_.end()) return false;
     DelayedLink& link = at->second;

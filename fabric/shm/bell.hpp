@@ -20,7 +20,7 @@
 namespace spindrift::fabric::shm {
 
 /// The page that one process shows its peers. All words are written by the owner alone, or by the kernel in its name; `news`
-/// by any thread of it.
+/// and `unsaid` by any thread of it.
 struct BellPage {
   /// Counts the owner's news, wrapping. A futex that sleeping peers wait on. Any value is valid: only change matters.
   alignas(64) std::uint32_t news;
@@ -32,6 +32,9 @@ struct BellPage {
   /// The thread of the owner that polls, as the kernel numbers it; 0: none has. A lie has no effect but on how long its
   /// owner may be silent.
   std::uint32_t poller;
+  /// The owner's connections on which words of its still wait for room, or were lost when it ended them. Not 0 when it dies:
+  /// not everything that it had to say is heard. A lie has no effect but on what its silence says when it is dead.
+  std::uint32_t unsaid;
 };
 static_assert(offsetof(BellPage, news) == 0 && offsetof(BellPage, sleeping) == 64 && offsetof(BellPage, life) == 128 &&
               sizeof(BellPage) == 192);
@@ -56,6 +59,10 @@ class PeerBell {
   [[nodiscard]] bool owner_died() const noexcept { return (life() & FUTEX_OWNER_DIED) != 0; }
   [[nodiscard]] std::uint32_t poller() const noexcept {
     return std::atomic_ref(page()->poller).load(std::memory_order_relaxed);
+  }
+  /// The owner, which is gone, left nothing unsaid.
+  [[nodiscard]] bool said_all() const noexcept {
+    return std::atomic_ref(page()->unsaid).load(std::memory_order_acquire) == 0;
   }
   /// Wakes all others that sleep on the owner's life, for the kernel has woken but one.
   void tell_others() const noexcept;
@@ -84,6 +91,11 @@ class Bell {
 
   /// Any thread. If the own poller sleeps, it and the peers that wait for its news wake together.
   void wake() noexcept;
+
+  /// Words to one peer more wait, or are lost: before anything is done that is to come behind them. One caller at a time.
+  void withhold() noexcept { std::atomic_ref(page()->unsaid).fetch_add(1, std::memory_order_seq_cst); }
+  /// Those of one that waited are said.
+  void said() noexcept { std::atomic_ref(page()->unsaid).fetch_sub(1, std::memory_order_seq_cst); }
 
   [[nodiscard]] std::uint32_t* life_word() noexcept { return &page()->life; }
 

@@ -58,6 +58,7 @@ struct PeerLink {
   std::size_t inbox_bytes = 0;  ///< received and not yet taken by the poller
   std::size_t inbox_count = 0;
   std::set<RegionKey> regions{};  ///< exposed by the peer and not given back
+  bool unsaid = false;            ///< the bell says that words wait in the outbox
   bool reading = true;            ///< false while the inbox is full: the rest waits in the socket, then with the sender
 
   [[nodiscard]] std::string name() const {

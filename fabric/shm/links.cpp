@@ -70,9 +70,12 @@ void PeerLinks::on_socket(Serial serial, std::uint32_t readiness) {
 }
 
 void PeerLinks::on_process_end(Serial serial) {
-  if (const auto over = dying_.extract(serial)) died_.push_back(over.mapped().node);
   read(serial, packets_of_the_dead, true);
-  if (links_.contains(serial)) on_died(serial);
+  if (links_.contains(serial)) on_dying(serial);
+  const auto over = dying_.extract(serial);
+  if (over.empty()) return;
+  died_.push_back(over.mapped().node);
+  context_.news.push({{.kind = Event::Kind::died, .peer = over.mapped().peer, .node = over.mapped().node}, std::nullopt});
 }
 
 void PeerLinks::on_owner_died(PeerId peer) {
@@ -80,9 +83,13 @@ void PeerLinks::on_owner_died(PeerId peer) {
   if (found == links_.end()) return;
   const Serial serial = found->first;
   read(serial, packets_of_the_dead, true);
-  if (!links_.contains(serial)) return;
-  PeerLink link = end(serial, Error(ErrorKind::member_lost, links_.at(serial).name() + " died"), std::nullopt);
-  dying_.emplace(serial, Dying{link.node, std::move(link.process)});
+  if (links_.contains(serial)) on_dying(serial);
+}
+
+// Its process is still to end, which is told when it has.
+void PeerLinks::on_dying(Serial serial) {
+  PeerLink link = end(serial, Error(ErrorKind::member_lost, links_.at(serial).name() + " died"), std::nullopt, true);
+  dying_.emplace(serial, Dying{link.node, link.peer, std::move(link.process)});
 }
 
 void PeerLinks::settle(NodeId node) {
@@ -99,7 +106,7 @@ void PeerLinks::read(Serial serial, std::size_t packets_max, bool even_if_full) 
     Packet packet = receive_packet(found->second.socket.get(), *buffer_);
     switch (packet.outcome) {
       case Packet::Outcome::nothing: return;
-      case Packet::Outcome::ended: return on_died(serial);
+      case Packet::Outcome::ended: return on_hang_up(serial);
       case Packet::Outcome::broken: return reject(serial, "it sent a packet that no peer sends");
       case Packet::Outcome::starved: return starve(serial, out_of_descriptors());
       case Packet::Outcome::frame: on_frame(serial, found->second, std::move(packet)); break;
@@ -146,11 +153,11 @@ void PeerLinks::on_exposure(Serial serial, PeerLink& link, Packet packet) {
          std::move(segment).value());
 }
 
-void PeerLinks::on_died(Serial serial) {
+void PeerLinks::on_hang_up(Serial serial) {
   const PeerLink& link = links_.at(serial);
+  if (is_over(link.process, link.pid)) return on_dying(serial);
   died_.push_back(link.node);
-  const char* const how = is_over(link.process, link.pid) ? " died" : " ended the connection without a word";
-  lose(serial, Error(ErrorKind::member_lost, link.name() + how), std::nullopt);
+  lose(serial, Error(ErrorKind::member_lost, link.name() + " ended the connection without a word"), std::nullopt);
 }
 
 void PeerLinks::report(Serial serial, PeerLink& link, Event event, std::optional<PeerSegment> segment) {
@@ -165,14 +172,21 @@ void PeerLinks::report(Serial serial, PeerLink& link, Event event, std::optional
   context_.news.push({std::move(event), std::move(segment)});
 }
 
-PeerLink PeerLinks::end(Serial serial, Error reason, std::optional<Goodbye> goodbye) {
+PeerLink PeerLinks::end(Serial serial, Error reason, std::optional<Goodbye> goodbye, bool dying) {
   PeerLink link = std::move(links_.extract(serial).mapped());
-  // Best effort: to a peer that does not read, the end of the connection must do.
-  if (goodbye && link.outbox.flush(link.socket.get()) == Outbox::Outcome::sent) {
-    static_cast<void>(send_packet(link.socket.get(), field_bytes(head_of(FrameKind::goodbye, *goodbye)), {}, -1));
-  }
+  // Best effort: to a peer that does not read, the end of the connection must do. What it does not hear is never said, and
+  // the bell goes on saying so; where it was the peer that ended, nobody is left to hear.
+  const auto farewell = [&] {
+    return send_packet(link.socket.get(), field_bytes(head_of(FrameKind::goodbye, *goodbye)), {}, -1);
+  };
+  if (goodbye && !hung_up(link.socket.get()) &&
+      (link.outbox.flush(link.socket.get()) != Outbox::Outcome::sent || farewell() != SendOutcome::sent))
+    withhold(link);
+  else if (link.unsaid)
+    context_.bell.said();
   log::info(log::Room::fabric, "peer_lost", {{"node", link.node}, {"pid", link.pid}, {"reason", reason.message()}});
   Event lost{.kind = Event::Kind::lost, .peer = link.peer, .node = link.node, .reason = std::move(reason)};
+  lost.dying = dying;
   context_.news.push({std::move(lost), std::nullopt});
   return link;
 }
@@ -200,8 +214,10 @@ void PeerLinks::starve(Serial serial, Error why) {
 
 void PeerLinks::on_outbox(Serial serial, PeerLink& link, Outbox::Outcome outcome) {
   switch (outcome) {
-    case Outbox::Outcome::sent: set_interest(serial, link, false); return;
-    case Outbox::Outcome::queued: set_interest(serial, link, true); return;
+    case Outbox::Outcome::sent:
+      if (std::exchange(link.unsaid, false)) context_.bell.said();
+      return set_interest(serial, link, false);
+    case Outbox::Outcome::queued: withhold(link); return set_interest(serial, link, true);
     case Outbox::Outcome::failed:
       if (hung_up(link.socket.get())) return;  // its socket reports the end, after what it still holds
       return lose(serial, Error(ErrorKind::member_lost, link.name() + " cannot be sent to: " + std::strerror(errno)),
@@ -209,6 +225,10 @@ void PeerLinks::on_outbox(Serial serial, PeerLink& link, Outbox::Outcome outcome
     case Outbox::Outcome::overflow:
       lose(serial, Error(ErrorKind::member_lost, link.name() + " does not take its messages"), Goodbye::stuck);
   }
+}
+
+void PeerLinks::withhold(PeerLink& link) {
+  if (!std::exchange(link.unsaid, true)) context_.bell.withhold();
 }
 
 void PeerLinks::send(PeerId peer, std::span<const std::byte> head, std::span<const std::byte> body, int descriptor) {

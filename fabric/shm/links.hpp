@@ -26,6 +26,7 @@ struct LinkContext {
   const Readiness& readiness;
   NewsQueue& news;
   Refusals& refusals;
+  Bell& bell;
 };
 
 class PeerLinks {
@@ -76,11 +77,13 @@ class PeerLinks {
   void read(Serial serial, std::size_t packets_max, bool even_if_full);
   void on_frame(Serial serial, PeerLink& link, Packet packet);
   void on_exposure(Serial serial, PeerLink& link, Packet packet);
-  void on_died(Serial serial);
+  void on_hang_up(Serial serial);
+  void on_dying(Serial serial);
   void send(PeerId peer, std::span<const std::byte> head, std::span<const std::byte> body, int descriptor);
   void on_outbox(Serial serial, PeerLink& link, Outbox::Outcome outcome);
   void report(Serial serial, PeerLink& link, Event event, std::optional<PeerSegment> segment);
-  PeerLink end(Serial serial, Error reason, std::optional<Goodbye> goodbye);
+  PeerLink end(Serial serial, Error reason, std::optional<Goodbye> goodbye, bool dying = false);
+  void withhold(PeerLink& link);
   void lose(Serial serial, Error reason, std::optional<Goodbye> goodbye) { end(serial, std::move(reason), goodbye); }
   void reject(Serial serial, const std::string& why);
   void starve(Serial serial, Error why);
@@ -90,6 +93,7 @@ class PeerLinks {
   /// Processes that are known to die and still have to end: nobody calls their nodes before that.
   struct Dying {
     NodeId node;
+    PeerId peer;
     FileDescriptor process;
   };
   std::map<Serial, Dying> dying_;

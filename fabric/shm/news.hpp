@@ -43,8 +43,11 @@ class NewsQueue {
     any_.store(!news_.empty(), std::memory_order_relaxed);
     return news;
   }
+  /// But for its death.
   void forget(PeerId peer) {
-    std::erase_if(news_, [peer](const News& news) { return news.event.peer == peer; });
+    std::erase_if(news_, [peer](const News& news) {
+      return news.event.peer == peer && news.event.kind != Event::Kind::died;
+    });
     any_.store(!news_.empty(), std::memory_order_relaxed);
   }
 

@@ -91,9 +91,10 @@ class ShmFabric final : public LocalPart {
   [[nodiscard]] Peer* find(PeerId peer) noexcept;
   [[nodiscard]] Result<void> check_one(const Operation& operation);
   void execute(const Operation& operation);
-  void note(News& news);
+  [[nodiscard]] bool note(News& news);
   void look_for_deaths();
-  void forget(PeerId peer);
+  void forget(PeerId peer, bool dying = false);
+  [[nodiscard]] bool note_death(Event& event);
   void reserve_descriptors();
 
   const NodeId self_;
@@ -103,6 +104,7 @@ class ShmFabric final : public LocalPart {
   PeerId newest_peer_;
   std::vector<const PeerBell*> bells_;                        ///< of all linked peers
   std::map<std::pair<PeerId, RegionKey>, PeerSegment> kept_;  ///< regions of lost peers that somebody may still read
+  std::map<PeerId, std::unique_ptr<PeerBell>> dying_;         ///< of lost peers whose processes still end
   std::deque<Event> completions_;
   Bell bell_;
   Watcher watcher_;
@@ -171,6 +173,9 @@ Result<void> ShmFabric::expose(PeerId peer, RegionKey region, Access access) {
 
 Result<std::span<const std::byte>> ShmFabric::map(PeerId peer, RegionKey region) {
   Peer* from = find(peer);
+  const auto kept = kept_.find({peer, region});
+  if (kept != kept_.end() && kept->second.access() == Access::read)
+    return std::span<const std::byte>(kept->second.memory());
   if (from == nullptr) return Error(ErrorKind::bad_argument, "the peer is gone");
   const auto at = from->regions.find(region);
   if (at == from->regions.end() || at->second.segment.access() != Access::read) return not_exposed("reading");
@@ -240,11 +245,10 @@ std::size_t ShmFabric::poll(std::span<Event> events) {
     events[count] = std::move(completions_.front());
     completions_.pop_front();
   }
-  for (; count < events.size() && watcher_.has_news(); ++count) {
+  while (count < events.size() && watcher_.has_news()) {
     auto news = watcher_.links()->take();
     if (!news) break;
-    note(*news);
-    events[count] = std::move(news->event);
+    if (note(*news)) events[count++] = std::move(news->event);
   }
   return count;
 }
@@ -265,8 +269,8 @@ void ShmFabric::look_for_deaths() {
   }
 }
 
-/// Takes note of an event at this side before the caller sees it.
-void ShmFabric::note(News& news) {
+/// Takes note of an event at this side before the caller sees it. Whether it is to be seen.
+bool ShmFabric::note(News& news) {
   Event& event = news.event;
   switch (event.kind) {
     case Event::Kind::connected: {
@@ -276,24 +280,39 @@ void ShmFabric::note(News& news) {
       peer.bell = std::make_unique<PeerBell>(std::move(*news.segment));
       bells_.push_back(peer.bell.get());
       newest_peer_ = event.peer;
-      return;
+      return true;
     }
     case Event::Kind::exposed:
       peers_.at(event.peer).regions.try_emplace(event.region, PeerRegion{std::move(*news.segment)});
-      return;
-    case Event::Kind::lost: return forget(event.peer);
+      return true;
+    case Event::Kind::lost:
+      if (Peer* const peer = find(event.peer); peer != nullptr && event.dying)
+        dying_.emplace(event.peer, std::make_unique<PeerBell>(std::move(*peer->bell)));
+      forget(event.peer, event.dying);
+      return true;
+    case Event::Kind::died: return note_death(event);
     case Event::Kind::message:
     case Event::Kind::completed:
-    case Event::Kind::ended: return;
+    case Event::Kind::ended: return true;
   }
+  return true;
 }
 
-void ShmFabric::forget(PeerId peer) {
+/// Whether the caller was told that the peer is dying.
+bool ShmFabric::note_death(Event& event) {
+  const auto bell = dying_.extract(event.peer);
+  if (bell.empty()) return false;
+  event.complete = bell.mapped()->said_all();
+  return true;
+}
+
+// The caller may not know yet what a peer that dies has shown; it gives that back.
+void ShmFabric::forget(PeerId peer, bool dying) {
   const auto at = peers_.find(peer);
   if (at == peers_.end()) return;
   std::erase(bells_, at->second.bell.get());
   for (auto& [key, region] : at->second.regions) {
-    if (region.mapped) {
+    if (region.mapped || dying) {
       kept_.emplace(std::pair{peer, key}, std::move(region.segment));
     } else {
       watcher_.defer_unmap(std::move(region.segment).into_mapping());

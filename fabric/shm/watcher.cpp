@@ -28,8 +28,8 @@ Watcher::Watcher(NodeId self, std::uint64_t incarnation, Bell& bell, Rendezvous 
       news_(bell),
       rendezvous_(std::move(rendezvous)),
       refusals_(std::move(audit)),
-      links_({readiness_, news_, refusals_}),
-      handshake_(self, incarnation, bell, rendezvous_, first_serial, {readiness_, news_, refusals_}, links_) {}
+      links_({readiness_, news_, refusals_, bell}),
+      handshake_(self, incarnation, bell, rendezvous_, first_serial, {readiness_, news_, refusals_, bell}, links_) {}
 
 Watcher::~Watcher() {
   if (thread_.joinable()) {

@@ -17,7 +17,7 @@
 namespace spindrift::fabric::shm {
 
 /// Changes with any change of the frames, the bell page or the meaning of a region.
-inline constexpr std::uint32_t wire_version = 1;
+inline constexpr std::uint32_t wire_version = 2;
 inline constexpr std::size_t message_bytes_max = 65536;
 
 enum class FrameKind : std::uint32_t {

@@ -28,7 +28,7 @@
 #ifndef LAST
 #define LAST 2           /* the view in which the model ends; with 1 there is one view change, with 2 there are two */
 #endif
-/* TESTIMONY: all members are of one host, so that a crash can be known for certain, and last rows be read (V16).
+/* TESTIMONY: all members are of one host, so that a crash can be known for certain, and last rows be read (V19).
  * JOIN: node 3 wants to join; needs MEMBERS 3.  TOLERANT: the failures must not end the group.  SENIOR: all slanders
  * are between the joiner and a member that was there before, and cost the joiner alone; needs CRASHES 0. */
 
@@ -88,7 +88,7 @@ hidden byte acks;
 #define alive(q)       (!has(dead, q))
 /* In its view, and neither stopped nor about to install the next one. */
 #define ACTS           (alive(p) && view_of[p] < LAST && DECIDED == 0)
-/* V16: below a majority, and everybody else is dead for certain. Else a member below it waits as long as all others are at
+/* V19: below a majority, and everybody else is dead for certain. Else a member below it waits as long as all others are at
  * least on their way to that, and stops when one of them may live. */
 #ifdef TESTIMONY
 #ifdef MUTANT_DESPITE_LIVING
@@ -164,7 +164,7 @@ inline stop() {
   :: d_step { suspectable(q) && !broken(q) && failures > 0 && slanders_left(q) -> \
               failures--; slanders--; MINE = MINE | bit(q); forget_seen(q) }
 
-/* V16: a death is certain. Whatever was read of the living before that may be older than what the dead have done with it. */
+/* V19: a death is certain. Whatever was read of the living before that may be older than what the dead have done with it. */
 inline look_again() {
   for (i : 0 .. 3) {
     if
@@ -244,7 +244,7 @@ inline look_again() {
 #define may_propose    (GOES_ON && LEADER == p && WEDGED && ACCEPTED < p + 1 && all_wedged && all_promised && \
                         (BY_TESTIMONY || !any(disputes)) && !any(pending) && !any(testified))
 
-/* V16: the decision of a member that is dead. */
+/* V19: the decision of a member that is dead. */
 #ifdef MUTANT_WITHOUT_ACCUSERS
 #define heard_of(q)    (!has(suspected_in(last_row(q)), p))
 #else
@@ -363,7 +363,7 @@ inline install() {
   members[view_of[p] + 1] = best;
   assert(has(best, p));                                                                      /* V1 */
   assert(trim_in(trim) <= received[view_of[p] * 4 + p]);                                      /* V10 */
-  assert(majority(VIEW & best, VIEW) || testimony_of(VIEW & ~best));                         /* V4, V16 */
+  assert(majority(VIEW & best, VIEW) || testimony_of(VIEW & ~best));                         /* V4, V19 */
   /* Suspicions outlive the view: the connection is gone. Without this a cut-off member could be the first to accuse. */
 #ifndef MUTANT_FORGIVE
   if
@@ -452,7 +452,7 @@ end:
   /* Rule 6. */
   :: d_step { GOES_ON && ACCEPTED == p + 1 && enough_votes ->
               assert(majority(voters[view_of[p] * 4 + p], VIEW) ||
-                     testimony_of(VIEW & ~voters[view_of[p] * 4 + p]));  /* V4, V16 */
+                     testimony_of(VIEW & ~voters[view_of[p] * 4 + p]));  /* V4, V19 */
               store_decided(p + 1) }
   FOLLOW(0) FOLLOW(1) FOLLOW(2) FOLLOW(3)
   TESTIFY(0) TESTIFY(1) TESTIFY(2) TESTIFY(3)

@@ -88,6 +88,8 @@ std::string_view to_string(Probe probe) noexcept {
     case Probe::delivered_by_trim: return "ragged tail delivered by the trim";
     case Probe::transfer_source_died: return "source of a state transfer died";
     case Probe::suspect_wrote: return "bytes of a suspect arrived, spoiled";
+    case Probe::decided_by_all_that_live: return "decided by all that live, less than a majority";
+    case Probe::decided_without_a_row: return "the same, and a dead member never showed its row";
     case Probe::newcomer_without_a_link: return "newcomer without a link with a member";
     case Probe::table_row_read: return "row of a program table read";
     case Probe::table_barrier_passed: return "barrier of a program table passed";

@@ -99,6 +99,8 @@ enum class Probe : std::uint32_t {
   transfer_source_died,
   suspect_wrote,
   newcomer_without_a_link,
+  decided_by_all_that_live,
+  decided_without_a_row,
   table_row_read,
   table_barrier_passed,
   table_newcomer_left_out,

@@ -28,6 +28,8 @@ struct FabricOptions {
   Ticks line_gap_ns_max = 1'000;  ///< between the lines of one write
   Ticks connect_ns_max = 50'000;
   Ticks lost_ns_max = 100'000;  ///< from a crash to the peers' `lost`
+  Ticks died_ns_max = 500'000;  ///< from there to `died`, on one host
+  std::uint64_t unsaid_in_8 = 1;  ///< crashes on one host at which messages still waited for room with the sender
   Ticks clog_ns_max = 200'000;
   std::size_t message_bytes_max = 4096;
   std::uint64_t clogs_in_1000 = 0;   ///< posts at which the link stops for a while
@@ -169,6 +171,7 @@ class Network final : public Handler {
     bool access = true;                         ///< the receiving side has not ended the connection
     bool open = true;                           ///< the sending side may post
     bool heard = false;                         ///< the receiving side took a message of the sender's
+    bool unsaid = false;                        ///< the sending side died with messages that did not get out
     const std::byte* written_region = nullptr;  ///< that the receiver exposed for writing
     const std::byte* mapped_region = nullptr;   ///< of the receiver, that the sender mapped
   };
@@ -194,7 +197,8 @@ class Network final : public Handler {
   [[nodiscard]] bool wants(std::uint32_t from, std::uint32_t to) const;
   void establish_wanted(std::uint32_t index);
   void establish_if_possible(std::uint32_t a, std::uint32_t b);
-  void end_connection(std::uint32_t connection, std::uint32_t gone_end, Ticks earliest, const char* why);
+  void end_connection(std::uint32_t connection, std::uint32_t gone_end, Ticks earliest, const char* why,
+                      bool dying = false);
   void break_connection(std::uint32_t connection);
   void mark_ended(std::uint32_t connection, std::uint32_t end);
   bool cut_in_flight(Direction& way, bool messages_too);
@@ -208,6 +212,7 @@ class Network final : public Handler {
   void land_group(std::uint32_t slot, bool may_wait);
   void land_line(InFlight& write, std::uint32_t line);
   void deliver_event(std::uint32_t slot, bool may_wait);
+  void schedule_death(std::uint32_t connection, std::uint32_t to);
   [[nodiscard]] std::uint64_t line_count(const NetworkListener::Write& write) const noexcept;
 
   Scheduler& scheduler_;

@@ -94,7 +94,7 @@ void Network::mark_ended(std::uint32_t index, std::uint32_t end) {
 }
 
 // One end goes; the other hears of it behind everything that was said before.
-void Network::end_connection(std::uint32_t index, std::uint32_t gone_end, Ticks earliest, const char* why) {
+void Network::end_connection(std::uint32_t index, std::uint32_t gone_end, Ticks earliest, const char* why, bool dying) {
   Connection& connection = connections_[index];
   Direction& outgoing = connection.ways[gone_end];
   const bool over = !outgoing.open;
@@ -104,6 +104,7 @@ void Network::end_connection(std::uint32_t index, std::uint32_t gone_end, Ticks 
     fabric::Event event;
     event.kind = fabric::Event::Kind::lost;
     event.reason = Error(ErrorKind::member_lost, why);
+    event.dying = dying;
     outgoing.messages_last = std::max(outgoing.messages_last, earliest);
     schedule_event(outgoing.messages_last, index, gone_end, std::move(event));
   }
@@ -176,11 +177,14 @@ bool Network::crash(std::uint32_t index) {
     Connection& connection = connections_[which];
     const std::uint32_t end = end_of(connection, index);
     if (connection.ended[end]) continue;
-    torn |= cut_in_flight(connection.ways[end], true);
+    // The kernel has what a process of the same host has said, but for what had no room there.
+    const bool near = mappable(connection.ends[0], connection.ends[1]);
+    connection.ways[end].unsaid = near && random_.chance(options_.unsaid_in_8, 8);
+    torn |= cut_in_flight(connection.ways[end], !near || connection.ways[end].unsaid);
     for (const std::uint32_t slot : connection.ways[end].writes) in_flight_[slot].captured = true;
     const Ticks noticed =
         scheduler_.now() + static_cast<Ticks>(random_.below(static_cast<std::uint64_t>(options_.lost_ns_max)));
-    end_connection(which, end, noticed, "the process died");
+    end_connection(which, end, noticed, "the process died", near);
   }
   return torn;
 }

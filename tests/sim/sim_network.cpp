@@ -70,6 +70,13 @@ void Network::deliver_event(std::uint32_t slot, bool may_wait) {
   PendingEvent& pending = pending_[slot];
   Connection& connection = connections_[pending.connection];
   const std::uint32_t to = pending.to;
+  if (pending.event.kind == fabric::Event::Kind::died) {  // on no connection
+    SimFabric& reader = *endpoints_[connection.ends[to]];
+    if (reader.alive_) reader.events_.push_back(std::move(pending.event));
+    if (reader.alive_) listener_.on_news(connection.ends[to]);
+    pending_unused_.push_back(slot);
+    return;
+  }
   Direction& way = connection.ways[1 - to];
   if (may_wait && !pending.dropped && (!way.held_messages.empty() || stopped(connection, 1 - to, Cut::messages))) {
     way.held_messages.push_back(slot);
@@ -84,11 +91,26 @@ void Network::deliver_event(std::uint32_t slot, bool may_wait) {
       way.access = false;
       connection.ways[to].open = false;
       mark_ended(pending.connection, to);
+      if (pending.event.dying) schedule_death(pending.connection, to);
     }
     target.events_.push_back(std::move(pending_[slot].event));
     listener_.on_news(connection.ends[to]);
   }
   pending_unused_.push_back(slot);
+}
+
+// The kernel says that the process is gone, whatever has become of its connections.
+void Network::schedule_death(std::uint32_t index, std::uint32_t to) {
+  const Connection& connection = connections_[index];
+  fabric::Event event;
+  event.kind = fabric::Event::Kind::died;
+  event.peer = connection.ids[to];
+  event.node = endpoints_[connection.ends[1 - to]]->node_;
+  event.complete = !connection.ways[1 - to].unsaid;
+  const std::uint32_t slot = take_slot(pending_, pending_unused_);
+  pending_[slot] = {index, to, false, std::move(event)};
+  const auto later = static_cast<Ticks>(random_.below(static_cast<std::uint64_t>(options_.died_ns_max)));
+  scheduler_.at(scheduler_.now() + later, *this, EventKind::fabric_event, slot);
 }
 
 std::uint64_t Network::line_count(const NetworkListener::Write& write) const noexcept {

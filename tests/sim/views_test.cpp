@@ -76,6 +76,18 @@ TEST_CASE("more members that are gone than links broke are found (V14)") {
   CHECK(fleet.report().violation()->invariant == "V14");
 }
 
+TEST_CASE("a member that gives up although all others are dead is found (V19)") {
+  REQUIRE(log::set_levels("off").ok());
+  Plan plan = two_that_found();
+  plan.deaths = true;  // but each is on a host of its own, where nobody testifies
+  plan.faults_end = 100'000'000;
+  plan.actions.push_back({10'000'000, Action::Kind::crash, 0, 0, 0, 0, Cut::nothing});
+  Fleet fleet(plan);
+  fleet.run();
+  REQUIRE(fleet.report().violation());
+  CHECK(fleet.report().violation()->invariant == "V19");
+}
+
 TEST_CASE("a member that ends for lag although its application took everything is found (V15)") {
   REQUIRE(log::set_levels("off").ok());
   for (const bool told_to : {true, false}) {

@@ -176,7 +176,7 @@ TEST_CASE_METHOD(GroupFixture, "a node that comes back says of its first view th
   CHECK(end(zero).code == 0);
 }
 
-TEST_CASE_METHOD(GroupFixture, "the last of three stops with an error of its own when the other two are killed at once") {
+TEST_CASE_METHOD(GroupFixture, "the last of three goes on when the other two are killed at once") {
   Command zero(arguments("node", 0));
   Command one(arguments("node", 1));
   Command two(arguments("node", 2));
@@ -184,6 +184,19 @@ TEST_CASE_METHOD(GroupFixture, "the last of three stops with an error of its own
   one.send_signal(SIGSTOP);  // so that the first death is not decided before the second
   two.send_signal(SIGKILL);
   one.send_signal(SIGKILL);
+  REQUIRE(zero.wait_for("members 0; "));
+  zero.send_signal(SIGTERM);
+  CHECK(zero.finish().code == 0);
+}
+
+TEST_CASE_METHOD(GroupFixture, "the last of three stops with an error of its own when the other two are silent, and may live") {
+  const std::vector<std::string> hasty{"--set", "SPINDRIFT/suspect_after_ms=300"};
+  Command zero(arguments("node", 0, hasty));
+  Command one(arguments("node", 1, hasty));
+  Command two(arguments("node", 2, hasty));
+  REQUIRE(zero.wait_for("in view"));
+  one.send_signal(SIGSTOP);
+  two.send_signal(SIGSTOP);
   const CommandResult survivor = zero.finish();
   CHECK(survivor.code == number(ExitCode::no_majority));
   CHECK_THAT(survivor.errors, Contains("majority") && Contains("fix:"));
@@ -425,13 +438,14 @@ TEST_CASE_METHOD(GroupFixture, "a tail of what the configuration does not have i
 }
 
 TEST_CASE_METHOD(GroupFixture, "a sender whose group ends before it was done says how far its messages came") {
-  Command zero(arguments("tail", 0, {"--subgroup", "orders", "--reliable"}));
-  Command one(arguments("node", 1));
-  Command sender(arguments("send", 2, {"--subgroup", "orders"}));
+  const std::vector<std::string> hasty{"--set", "SPINDRIFT/suspect_after_ms=300"};
+  Command zero(arguments("tail", 0, {"--subgroup", "orders", "--reliable", hasty[0], hasty[1]}));
+  Command one(arguments("node", 1, hasty));
+  Command sender(arguments("send", 2, {"--subgroup", "orders", hasty[0], hasty[1]}));
   sender.write(lines(1, 5));
   REQUIRE(zero.wait_for("line 5"));
-  zero.send_signal(SIGKILL);
-  one.send_signal(SIGKILL);
+  zero.send_signal(SIGSTOP);
+  one.send_signal(SIGSTOP);
   const CommandResult ended = sender.finish();
   CHECK(ended.code == number(ExitCode::no_majority));
   CHECK_THAT(ended.errors,

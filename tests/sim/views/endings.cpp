@@ -109,7 +109,7 @@ void Endings::on_acceptance(const RowBook& book, const Books& books, Ending& end
   const views::RankSet suspects = book.suspects_now();
   const bool learned = std::any_of(books.begin(), books.end(), [&](const auto& entry) {
     const RowBook& other = entry.second;
-    return &other != &book && !suspects.contains(other.rank) &&
+    return &other != &book && (!suspects.contains(other.rank) || crashed(*book.view, other.rank)) &&
            (other.released || other.now(other.layout.decided()) == ballot);
   });
   if (!learned && book.suspected_earlier().contains(Rank(static_cast<std::uint32_t>(ballot - 1)))) {
@@ -128,6 +128,15 @@ void Endings::on_acceptance(const RowBook& book, const Books& books, Ending& end
     ending.chosen = ballot;
   }
   if (ending.chosen == 0) return;
+  const auto leader = std::ranges::find_if(books, [&](const auto& each) {
+    return each.second.rank.value() + 1 == ending.chosen;
+  });
+  const bool void_for_ever = leader != books.end() && crashed(*book.view, leader->second.rank) &&
+                             leader->second.last(book.layout.decided()) == 0;
+  if (ballot > ending.chosen && void_for_ever && by_testimony(book)) {
+    ending.chosen = 0;  // and nobody is left to make another one
+    return;
+  }
   const std::vector<std::uint64_t>& chosen = ending.ballots[ending.chosen].words;
   for (auto later = ending.ballots.upper_bound(ending.chosen); later != ending.ballots.end(); ++later) {
     if (later->second.words == chosen) continue;
@@ -137,11 +146,44 @@ void Endings::on_acceptance(const RowBook& book, const Books& books, Ending& end
   }
 }
 
-// V4, V7: what is decided a majority accepted. V10: of the trim all deciders know the same, within what survivors hold.
+// V19: those that this member trusts are less than a majority, and all others dead.
+bool Endings::by_testimony(const RowBook& book) const {
+  const views::RankSet suspects = book.suspects_now();
+  const std::size_t members = book.view->members.size();
+  if (2 * (members - suspects.count()) > members) return false;
+  for (std::uint32_t i = 0; i < members; ++i) {
+    if (suspects.contains(Rank(i)) && !crashed(*book.view, Rank(i))) return false;
+  }
+  return true;
+}
+
+bool Endings::accepted_by_all_that_live(const std::vector<std::uint64_t>& words, const RowBook& book,
+                                        const Books& books) const {
+  for (std::uint32_t i = 0; i < book.view->members.size(); ++i) {
+    if (crashed(*book.view, Rank(i))) continue;
+    const auto other = std::ranges::find_if(books, [i](const auto& each) { return each.second.rank == Rank(i); });
+    if (other == books.end()) return false;
+    if (!other->second.released && (other->second.now(other->second.layout.accepted()) == 0 ||
+                                    decree_in(other->second) != words)) return false;
+  }
+  return true;
+}
+
+// V4, V7: what is decided a majority accepted, or all that live. V10: of the trim all deciders know the same, within what
+// survivors hold.
 void Endings::on_decision(const RowBook& book, const Books& books, Ending& ending) {
   const std::vector<std::uint64_t> words = decree_in(book);
-  if (majority_rules_ && ending.chosen == 0) return violate("V4", book, "it decided what no majority had accepted");
-  if (majority_rules_ && words != ending.ballots[ending.chosen].words) {
+  if (majority_rules_ && !ending.decided.empty() && words != ending.decided)
+    return violate("V7", book, "it decided another decree than a member before");
+  const bool first = ending.decided.empty();
+  ending.decided = words;
+  if (majority_rules_ && first && ending.chosen == 0 && !accepted_by_all_that_live(words, book, books))
+    return violate("V4", book, "it decided what no majority had accepted, nor all that live");
+  if (first && by_testimony(book)) {
+    report_.hit(Probe::decided_by_all_that_live);
+    if (books.size() < book.view->members.size()) report_.hit(Probe::decided_without_a_row);
+  }
+  if (majority_rules_ && ending.chosen != 0 && words != ending.ballots[ending.chosen].words) {
     return violate("V7", book, "it decided another decree than a majority accepted");
   }
   const auto trim = trim_of(words, *book.view);

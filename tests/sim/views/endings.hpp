@@ -2,12 +2,14 @@
 // had promised what, and how much of the view's messages everybody is to deliver.
 //
 // The invariant to remember: a decree that a majority accepted is every later ballot's decree (docs/protocol.md, "How a view
-// ends"). A dead member's words count: others may have seen them.
+// ends"). A dead member's words count: others may have seen them. But where all who live are less than a majority, and that
+// ballot's leader is dead and has not decided, nobody ever will.
 #pragma once
 
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <vector>
 
@@ -65,6 +67,11 @@ class Endings {
   void on_delivered(RowBook& book, std::uint32_t subgroup, std::uint64_t frontier);
   /// The decree that the view's ballot stands for, as it was first accepted; empty if it never was.
   [[nodiscard]] std::span<const std::uint64_t> decree(ViewId view, std::uint64_t ballot) const;
+  /// A process has crashed, in whatever view: it does nothing any more.
+  void on_crash(std::uint64_t incarnation) { crashed_.insert(incarnation); }
+  [[nodiscard]] bool crashed(const View& view, Rank rank) const {
+    return crashed_.contains(view.incarnations[rank.value()]);
+  }
   void forget() { endings_.clear(); }
 
  private:
@@ -75,6 +82,7 @@ class Endings {
   struct Ending {
     std::map<std::uint64_t, Ballot> ballots;
     std::uint64_t chosen = 0;                                  ///< the lowest ballot that a majority accepted; 0: none
+    std::vector<std::uint64_t> decided;                        ///< words of the decree; empty: nobody has decided
     std::vector<std::vector<std::uint64_t>> trim;              ///< by subgroup and sender; empty: nobody has decided
     std::vector<bool> survives;                                ///< by subgroup: a survivor is in it
     std::map<std::uint32_t, std::vector<std::uint64_t>> ends;  ///< by suspecter · 256 + suspect: `committed` by subgroup
@@ -84,6 +92,9 @@ class Endings {
   void on_wedge(const RowBook& book, const Ending& ending);
   void on_acceptance(const RowBook& book, const Books& books, Ending& ending);
   void on_decision(const RowBook& book, const Books& books, Ending& ending);
+  [[nodiscard]] bool by_testimony(const RowBook& book) const;
+  [[nodiscard]] bool accepted_by_all_that_live(const std::vector<std::uint64_t>& words, const RowBook& book,
+                                               const Books& books) const;
   void check_survivor(const RowBook& book, Ending& ending);
   void check_delivered(const RowBook& book, const Ending& ending);
   void violate(const char* invariant, const RowBook& book, const std::string& what);
@@ -91,6 +102,7 @@ class Endings {
   Report& report_;
   bool majority_rules_;
   std::map<ViewId, Ending> endings_;
+  std::set<std::uint64_t> crashed_;  // incarnations
 };
 
 }  // namespace spindrift::sim

@@ -393,6 +393,7 @@ void Fleet::crash(Process& process) {
   note_transfers(process);
   process.running_ = false;
   process.crashed_ = true;
+  rows_.on_crash(process.incarnation_);
   if (std::vector<std::uint64_t>& effects = at_crash_[process.node_]; effects.empty()) {
     for (std::uint32_t node = 0; node < plan_.nodes.size(); ++node) effects.push_back(effects_of(node));
   }

@@ -138,6 +138,7 @@ class Fleet final : public Handler, public NetworkListener {
   void note_view(Process& process, const views::NewView& news);
   void check_awake(const Process& process, const views::Member::Step& step);
   void check_majority(const Process& process);
+  void check_deaths(const Process& process);
   void check_cost_of_links();
   [[nodiscard]] bool is_imposter(std::uint32_t node) const { return plan_.nodes[node].imposter; }
   [[nodiscard]] bool strangers_rule(std::uint32_t node) const;

@@ -308,6 +308,13 @@ void Fleet::note_transfers(const Process& process) {
   }
 }
 
+// V19: where processes of one host do nothing but die, whoever is left goes on, once all have read each other.
+void Fleet::check_deaths(const Process& process) {
+  if (!plan_.deaths || calm_ || !process.was_active_) return;
+  report_.violate("V19", "node " + std::to_string(process.node_) + " gave up, and all that are gone are dead: " +
+                             process.member_->failure()->to_string());
+}
+
 // L1: nobody gives up among a majority that nothing happened to.
 void Fleet::check_majority(const Process& process) {
   const View& view = *history_.view(*history_.view_of(process.index_));
@@ -376,6 +383,7 @@ void Fleet::note_failure(const Process& process) {
   const Error& error = *process.member_->failure();
   if (error.kind() == ErrorKind::no_majority) {
     report_.hit(Probe::lost_majority);
+    check_deaths(process);
     if (!plan_.storm) check_majority(process);
   }
   if (error.kind() == ErrorKind::removed) report_.hit(Probe::was_removed);

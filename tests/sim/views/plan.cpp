@@ -330,7 +330,9 @@ void draw_broken_links(std::uint64_t seed, Plan& plan) {
 void draw_founding(std::uint64_t seed, Plan& plan) {
   const bool imposters =
       std::any_of(plan.nodes.begin(), plan.nodes.end(), [](const NodePlan& node) { return node.imposter; });
-  if (Random(seed, Purpose::founding).chance(1, imposters ? 2 : 6)) plan.founded_by = views::FoundedBy::present;
+  if (!Random(seed, Purpose::founding).chance(1, imposters ? 2 : 6)) return;
+  plan.founded_by = views::FoundedBy::present;
+  plan.deaths = false;  // beside newcomers now: of one that dies early nobody can testify, and few may have to stop
 }
 
 }  // namespace
@@ -406,6 +408,7 @@ Plan Plan::of(std::uint64_t seed) {
   draw_missing_link(seed, plan);
   draw_lag(seed, plan);
   draw_broken_links(seed, plan);
+  draw_deaths(seed, plan);
   draw_founding(seed, plan);
   draw_tables(seed, plan);
   draw_rosters(seed, plan);

@@ -125,6 +125,7 @@ struct Plan {
   bool clocks_go_back = false;  ///< a later start may have a lower incarnation
   bool partition_safety = true;
   std::uint32_t broken_links = 0;  ///< if not 0, nothing else happens to members, but for sleeps that are hardly noticed
+  bool deaths = false;  ///< nothing happens but that processes of one host die, one after another, up to the last but one
   bool storm = false;  ///< so impatient that live members are suspected: nothing is promised but safety
   smc::Ablation policy;
   FabricOptions fabric;
@@ -144,6 +145,8 @@ struct Plan {
 void draw_tables(std::uint64_t seed, Plan& plan);
 /// Changes of the roster, in some plans.
 void draw_rosters(std::uint64_t seed, Plan& plan);
+/// Nothing but deaths on one host, in some plans that are fit for it.
+void draw_deaths(std::uint64_t seed, Plan& plan);
 /// Which nodes are in which subgroup.
 [[nodiscard]] LayoutFunction layout_of(const std::vector<SubgroupPlan>& subgroups);
 

@@ -18,6 +18,7 @@ void draw_rosters(std::uint64_t seed, Plan& plan) {
   const bool imposters = std::ranges::any_of(plan.nodes, [](const NodePlan& node) { return node.imposter; });
   const bool named = plan.founded_by == views::FoundedBy::named;
   if (!named || imposters || plan.broken_links > 0 || nodes < 3 || !random.chance(1, 4)) return;
+  plan.deaths = false;  // beside them now: of a newcomer that dies early nobody can testify, and few may have to stop
   for (std::uint32_t i = 0; i < nodes; ++i) {
     const bool founds = std::find(plan.founders.begin(), plan.founders.end(), i) != plan.founders.end();
     if (!founds && random.chance(2, 3)) plan.nodes[i].listed = false;

@@ -49,6 +49,7 @@ std::string Plan::describe() const {
   if (founded_by == views::FoundedBy::present) text += ", or rather whoever is present";
   if (clocks_go_back) text += ", clocks go back";
   if (broken_links > 0) text += ", nothing but links breaks";
+  if (deaths) text += ", nothing happens but deaths on one host";
   text += "\n  delay " + std::to_string(fabric.delay_ns_max) + ", jitter " + std::to_string(fabric.jitter_ns_max) +
           ", lost " + std::to_string(fabric.lost_ns_max) + ", clogs " + std::to_string(fabric.clogs_in_1000) +
           "/1000, messages of " + std::to_string(fabric.message_bytes_max) +

@@ -39,7 +39,7 @@ class Rows {
 
   /// After every step of a process: its own row.
   void after_step(std::uint32_t process);
-  /// Somebody goes to the view after this one: a majority accepted one decree (V4).
+  /// Somebody goes to the view after this one: a majority accepted one decree, or all that live (V4).
   void check_quorum(const View& view);
   /// A delivery by the ordinary way: everybody had acknowledged it (M5w), and the view's trim has it (V10).
   void on_delivered(const View& view, std::uint32_t process, std::uint32_t subgroup, std::uint64_t sequence);
@@ -54,6 +54,8 @@ class Rows {
   void on_landed(const NetworkListener::Write& write, std::uint64_t offset, std::size_t size);
 
   [[nodiscard]] const RowBook* book(ViewId view, std::uint32_t process) const;
+  /// The process crashed.
+  void on_crash(std::uint64_t incarnation) { endings_.on_crash(incarnation); }
   /// Nothing of a process is watched any more; what it wrote stays.
   void on_end(std::uint32_t process) { present_.erase(process); }
 
@@ -83,6 +85,7 @@ class Rows {
   void check_own(RowBook& book, const Endings::Books& books);
   void check_memory_of(RowBook& book);
   void note_acceptance(const RowBook& book);
+  [[nodiscard]] bool consent_of_all_that_live(const View& view);
 
   // guards.cpp
   Region* mirror_of(const NetworkListener::Write& write);

@@ -1,0 +1,121 @@
+// A member of few, and what the dead testify to it: the rows are written by the test.
+#include <catch2/catch.hpp>
+
+#include <cstring>
+#include <vector>
+
+#include <spindrift/core/log.hpp>
+#include <spindrift/views/view_change.hpp>
+
+namespace spindrift::views {
+namespace {
+
+using Word = Testimonies::Word;
+
+View four_members() {
+  View view;
+  view.id = ViewId(3);
+  for (std::uint32_t i = 0; i < 4; ++i) {
+    view.members.emplace_back(i);
+    view.incarnations.push_back(100 + i);
+  }
+  return view;
+}
+
+/// Rank 2 of four, whose rows it maps, and those that it suspects, of which rank 3 is of the same mind.
+struct OneOfFew final : Counts {
+  explicit OneOfFew(RankSet gone = RankSet(0b0011, 0)) {
+    REQUIRE(log::set_levels("off").ok());
+    for (const std::uint32_t i : {0U, 1U, 3U}) {
+      rows[i].resize(table.layout(Rank(i)).bytes());
+      table.attach_mapped(Rank(i), rows[i]);
+    }
+    for (const std::uint32_t i : {0U, 1U}) {
+      if (gone.contains(Rank(i))) change.suspect(Rank(i), "it died");
+    }
+    set(3, table.layout(Rank(3)).suspected(0), gone.word(0));
+    set(3, table.layout(Rank(3)).wedged(), 1);
+  }
+  void wedge() override {}
+  [[nodiscard]] bool can_deliver(const Decree&) const override { return true; }
+
+  void set(std::uint32_t rank, std::uint64_t offset, std::uint64_t value) {
+    std::memcpy(rows[rank].data() + offset, &value, sizeof value);
+  }
+  void hear(Word of_0, Word of_1) {
+    change.testimonies().hear(Rank(0), of_0);
+    change.testimonies().hear(Rank(1), of_1);
+  }
+  ViewChange::State step() {
+    for (int i = 0; i < 3; ++i) (void)change.step({}, true, {{}, false, change.disputes().accusations()});
+    return change.state();
+  }
+
+  View view = four_members();
+  std::vector<RankSet> loaded;
+  std::vector<std::byte> own = std::vector<std::byte>(sst::RowLayout(view, NodeId(2)).bytes());
+  std::vector<std::byte> rows[4];
+  sst::Table table{view, NodeId(2), own};
+  ViewChange change{view, loaded, table, *this, true};
+};
+
+}  // namespace
+
+TEST_CASE("few wait for those that are about to be dead, and go on when all are and those that live have accepted") {
+  OneOfFew member;
+  member.hear(Word::announced, Word::nothing);
+  CHECK(member.step() == ViewChange::State::wedged);
+  CHECK(member.change.standing() == ViewChange::Standing::awaited);
+  member.hear(Word::row, Word::nothing);
+  CHECK(member.step() == ViewChange::State::accepted);  // its own decree, and rank 3 is still to accept it
+  member.set(3, member.table.layout(Rank(3)).accepted(), 3);
+  CHECK(member.step() == ViewChange::State::decided);
+  CHECK(member.change.decree().failed == RankSet(0b0011, 0));
+}
+
+TEST_CASE("one suspect that may live keeps few from going on") {
+  OneOfFew member;
+  member.hear(Word::row, Word::none);
+  CHECK(member.step() == ViewChange::State::stuck);
+}
+
+TEST_CASE("a decision of the dead stands, also of one that accused the reader, and no mere acceptance does") {
+  Decree theirs;
+  theirs.failed = RankSet::of(Rank(1));
+  for (const bool decided : {false, true}) {
+    OneOfFew member;
+    const sst::RowLayout& row = member.table.layout(Rank(0));
+    const auto words = encode(theirs, member.view);
+    std::memcpy(member.rows[0].data() + row.decree(), words.data(), words.size() * sst::word_bytes);
+    member.set(0, row.suspected(0), 0b0110);
+    member.set(0, row.accepted(), 1);
+    member.set(0, row.decided(), decided ? 1 : 0);
+    member.hear(Word::row, Word::nothing);
+    member.step();
+    member.set(3, member.table.layout(Rank(3)).accepted(), 3);
+    REQUIRE(member.step() == ViewChange::State::decided);
+    CHECK(member.change.decree().failed == (decided ? theirs.failed : RankSet(0b0011, 0)));
+  }
+}
+
+TEST_CASE("few take from nobody that the leader is dead, for they would part from it before it can testify") {
+  for (const bool few : {false, true}) {
+    OneOfFew member(few ? RankSet::of(Rank(1)) : RankSet());
+    member.set(3, member.table.layout(Rank(3)).suspected(0), few ? 0b0011 : 0b0001);
+    for (int i = 0; i < 3; ++i) (void)member.change.step({}, true, {RankSet::of(Rank(0)), false, 0});
+    CHECK(member.change.suspected().contains(Rank(0)) == !few);
+    if (!few) continue;
+    member.change.suspect(Rank(0), "it died");
+    member.hear(Word::row, Word::row);
+    CHECK(member.step() == ViewChange::State::accepted);
+  }
+}
+
+TEST_CASE("a last row that no correct member leaves is no testimony") {
+  OneOfFew member;
+  member.set(0, member.table.layout(Rank(0)).decided(), 1);  // and nothing accepted
+  member.hear(Word::row, Word::nothing);
+  CHECK(member.step() == ViewChange::State::stuck);
+}
+
+}  // namespace spindrift::views

@@ -1,0 +1,32 @@
+// A leader's own decree, where there is none to repeat: who goes, who comes, and how much all deliver. Pure.
+#pragma once
+
+#include <vector>
+
+#include <spindrift/core/view.hpp>
+#include <spindrift/sst/table.hpp>
+#include <spindrift/views/decree.hpp>
+#include <spindrift/views/rank_set.hpp>
+
+namespace spindrift::views {
+
+/// A process that could be taken into the next view.
+struct Candidate {
+  Join who;
+  RankSet linked;  ///< members of the present view that have a connection with it, by their own words
+  bool operator==(const Candidate&) const noexcept = default;
+};
+
+/// A decree is made of this. All members that are not in `failed` are wedged: their counts are final.
+struct Composition {
+  const View& view;
+  const std::vector<RankSet>& loaded;  ///< by subgroup, the members that had its state when the view began
+  const sst::Table& table;
+  RankSet failed;
+  RankSet leaving;  ///< none of `failed`
+};
+
+/// `candidates`: those with which every member that stays is linked.
+[[nodiscard]] Decree compose(const Composition& of, const std::vector<Candidate>& candidates);
+
+}  // namespace spindrift::views
