@@ -80,6 +80,10 @@ class ShmFabric final : public LocalPart {
     PeerSegment segment;
     bool mapped = false;  ///< handed out by `map`: stays until it is unmapped, also when the peer is gone
   };
+  struct KeptRegion {
+    PeerSegment segment;
+    bool mappable;  ///< its owner was dying, so the caller may not have heard of it yet
+  };
   struct Peer {
     NodeId node;
     std::unique_ptr<PeerBell> bell;
@@ -103,7 +107,7 @@ class ShmFabric final : public LocalPart {
   std::unordered_map<PeerId, Peer> peers_;
   PeerId newest_peer_;
   std::vector<const PeerBell*> bells_;                        ///< of all linked peers
-  std::map<std::pair<PeerId, RegionKey>, PeerSegment> kept_;  ///< regions of lost peers that somebody may still read
+  std::map<std::pair<PeerId, RegionKey>, KeptRegion> kept_;  ///< regions of lost peers that somebody may still read
   std::map<PeerId, std::unique_ptr<PeerBell>> dying_;         ///< of lost peers whose processes still end
   std::deque<Event> completions_;
   Bell bell_;
@@ -173,9 +177,8 @@ Result<void> ShmFabric::expose(PeerId peer, RegionKey region, Access access) {
 
 Result<std::span<const std::byte>> ShmFabric::map(PeerId peer, RegionKey region) {
   Peer* from = find(peer);
-  const auto kept = kept_.find({peer, region});
-  if (kept != kept_.end() && kept->second.access() == Access::read)
-    return std::span<const std::byte>(kept->second.memory());
+  if (const auto kept = kept_.find({peer, region}); kept != kept_.end() && kept->second.mappable)
+    return std::span<const std::byte>(kept->second.segment.memory());
   if (from == nullptr) return Error(ErrorKind::bad_argument, "the peer is gone");
   const auto at = from->regions.find(region);
   if (at == from->regions.end() || at->second.segment.access() != Access::read) return not_exposed("reading");
@@ -185,7 +188,7 @@ Result<std::span<const std::byte>> ShmFabric::map(PeerId peer, RegionKey region)
 
 void ShmFabric::unmap(PeerId peer, RegionKey region) {
   if (const auto kept = kept_.find({peer, region}); kept != kept_.end()) {
-    watcher_.defer_unmap(std::move(kept->second).into_mapping());
+    watcher_.defer_unmap(std::move(kept->second.segment).into_mapping());
     kept_.erase(kept);
   }
   Peer* from = find(peer);
@@ -313,7 +316,8 @@ void ShmFabric::forget(PeerId peer, bool dying) {
   std::erase(bells_, at->second.bell.get());
   for (auto& [key, region] : at->second.regions) {
     if (region.mapped || dying) {
-      kept_.emplace(std::pair{peer, key}, std::move(region.segment));
+      const bool mappable = dying && region.segment.access() == Access::read;
+      kept_.emplace(std::pair{peer, key}, KeptRegion{std::move(region.segment), mappable});
     } else {
       watcher_.defer_unmap(std::move(region.segment).into_mapping());
     }

@@ -56,7 +56,8 @@ struct OneOfFew final : Counts {
   std::vector<std::byte> own = std::vector<std::byte>(sst::RowLayout(view, NodeId(2)).bytes());
   std::vector<std::byte> rows[4];
   sst::Table table{view, NodeId(2), own};
-  ViewChange change{view, loaded, table, *this, true};
+  RosterAgreement rosters{view, table.self()};
+  ViewChange change{view, loaded, table, *this, rosters, true};
 };
 
 }  // namespace
