@@ -163,10 +163,12 @@ std::string what_others_said(const std::vector<Departure>& departures, NodeId no
   return said;
 }
 
-/// The words of the other side: of the node that was removed, as far as its status is here and of the same start.
-std::string last_words(const GroupReport& report, NodeId node) {
+/// The words of the other side: of the node that was removed, as far as its status is here and of the same start. A later
+/// start is in later views, or was in none.
+std::string last_words(const GroupReport& report, const Departure& departure) {
   for (const NodeReport& each : report.nodes) {
-    if (each.status.node != node || !each.status.end || !report.of_newest_founding(each.status)) continue;
+    if (each.status.node != departure.node || !each.status.end || !report.of_newest_founding(each.status)) continue;
+    if (!each.status.view || *each.status.view >= departure.view) continue;
     return each.status.end->reason.empty() ? each.status.end->kind : each.status.end->reason;
   }
   return {};
@@ -196,7 +198,7 @@ Explanation explain(const Departure& departure, const GroupReport& report) {
             {"at_ms", departure.at_ms}};
   const std::string start = fmt::format("{} view {}: node {} ", time_text(departure.at_ms), departure.view, departure.node);
   if (!departure.failed) return {json, start + "left; says node " + listed(departure.witnesses)};
-  const std::string words = last_words(report, departure.node);
+  const std::string words = last_words(report, departure);
   json["last_words"] = words;
   for (const Testimony& each : departure.testimonies) {
     json["testimonies"].push_back(

@@ -141,19 +141,22 @@ void tell_how_far(std::uint64_t sent, std::uint64_t delivered, DeliveryMode mode
              messages, delivered, sent - delivered);
 }
 
-/// Until the end of input, or of the member; what ended that, `finish` reports.
-void send_input(Session& session, MessageSender& sender) {
+enum class Input : std::uint8_t { sent, cut_short };
+
+/// Until the end of input, or of the member; if that failed, `finish` says so.
+Input send_input(Session& session, MessageSender& sender) {
   std::array<char, 65536> buffer;
   while (session.wait_for(STDIN_FILENO) == Session::Event::input) {
     const std::string_view bytes = read_some(buffer);
     try {
       bytes.empty() ? sender.end() : sender.add(bytes);
     } catch (const Exception& failure) {
-      if (failure.error().kind() != ErrorKind::group_closed || !session.signaled()) throw;
-      return;  // the signal came while the sender waited for space
+      if (failure.error().kind() != ErrorKind::group_closed) throw;
+      return Input::cut_short;  // the member left while the sender waited for space
     }
-    if (bytes.empty()) return;
+    if (bytes.empty()) return Input::sent;
   }
+  return Input::cut_short;
 }
 
 int run_send(const SendOptions& options) {
@@ -177,10 +180,11 @@ int run_send(const SendOptions& options) {
         std::count_if(batch.begin(), batch.end(), [self](const Delivery& each) { return each.sender == self; }));
   });
   MessageSender sender(subgroup, options.block_bytes);
+  Input input = Input::cut_short;
   try {
     const bool enough = awaited.wait(session);
     const std::string lacking = awaited.lacking();
-    if (enough) send_input(session, sender);
+    if (enough) input = send_input(session, sender);
     session.finish();
     if (!enough) return tell_of_none(lacking);
   } catch (const Exception& failure) {
@@ -193,6 +197,9 @@ int run_send(const SendOptions& options) {
     throw;
   }
   tell_how_many(sender.sent());
+  if (input == Input::cut_short && !session.signaled()) {
+    throw Exception(taken_out(session.group().self(), "standard input was sent").at("standard input"));
+  }
   return number(session.signaled() ? ExitCode::interrupted : ExitCode::success);
 }
 

@@ -72,13 +72,15 @@ int run_member(const TailOptions& options) {
     printer.flush();
   };
   session.group().subgroup(options.subgroup).on_delivery(print, HandlerThread::own);
-  static_cast<void>(session.wait_for());
+  const Session::Event end = session.wait_for();
   try {
     session.finish();
   } catch (const Exception& failure) {
     printing.end_with(failure.error());
     throw;
   }
+  if (end == Session::Event::ended && !session.signaled() && !printer.done())
+    throw Exception(taken_out(session.group().self(), options.count ? "--count messages came" : "it was told to end"));
   return exit_code(printer);
 }
 

@@ -251,6 +251,11 @@ void Session::finish() {
   if (failure_) throw Exception(*failure_);
 }
 
+Error taken_out(NodeId self, std::string_view undone) {
+  return Error(ErrorKind::group_closed, fmt::format("node {} was taken out of the group before {}", self, undone))
+      .fix(fmt::format("use another node, or add this one again: spindrift group add {}", self));
+}
+
 std::string in_view_line(const Group& group, bool json) {
   const View view = group.view();
   if (json) {

@@ -117,6 +117,10 @@ class Session {
   std::thread leaver_;
 };
 
+/// The member left in order, and neither a signal nor this command asked it to: others changed the group's roster.
+/// `undone`: "standard input was sent".
+[[nodiscard]] Error taken_out(NodeId self, std::string_view undone);
+
 /// "in view: node 1, members 0, 1, 2, subgroups …", as an event line for people, or as JSON.
 [[nodiscard]] std::string in_view_line(const Group& group, bool json);
 

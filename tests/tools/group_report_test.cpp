@@ -95,6 +95,7 @@ TEST_CASE("why tells a removal from all sides: whose finding it was, what others
   MemberStatus third = status_of(2, 100, {0, 2});
   third.changes.push_back(removal(1, "it and node 0 accuse each other", NodeId(0)));
   MemberStatus gone = status_of(1, 100, {0, 1, 2});
+  gone.view = ViewId(0);
   gone.end = MemberStatus::End{"removed", "the others removed this node; it had itself accused node 0 (silent)", 2500};
   REQUIRE(std::filesystem::create_directory(directory.path() + "/" + std::string(status_directory)));
   for (const MemberStatus& each : {accuser, gone, third})
@@ -104,4 +105,7 @@ TEST_CASE("why tells a removal from all sides: whose finding it was, what others
                             "accuse each other; its own last words: the others removed this node; it had itself accused "
                             "node 0 (silent); says node 0, 2\n"));
   CHECK_THAT(told, Contains("node 1 ended: removed: ") && Contains("; fix: start it again, as by spindrift node"));
+  gone.view = ViewId(7);  // a later start of that node
+  REQUIRE(group::write_status(directory.path() + "/" + status_file_name(gone.node), gone).ok());
+  CHECK_THAT(run({"group", "why", "--group-dir", directory.path()}).output, !Contains("its own last words"));
 }
