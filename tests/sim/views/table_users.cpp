@@ -54,6 +54,10 @@ void TableUsers::begin(std::uint32_t process, std::uint32_t node) {
     if ((plan.nodes >> node & 1) == 0) continue;
     users_[process]->uses.push_back(static_cast<std::uint32_t>(uses_.size()));
     uses_.push_back({.process = process, .table = table, .sets_left = plan.sets, .rounds_left = plan.rounds});
+    if (last_rounds_.empty()) continue;
+    // The others may wait for it, up to their last round.
+    uses_.back().rounds_left = 0;
+    uses_.back().last_round = last_rounds_[table];
   }
 }
 
@@ -176,17 +180,17 @@ void TableUsers::come(Use& use) {
 }
 
 void TableUsers::finish(const std::vector<std::uint32_t>& core) {
-  std::vector<std::uint64_t> last;
   for (std::uint32_t table = 0; table < plan_.tables.size(); ++table) {
     const bool any = plan_.tables[table].rounds > 0;
-    last.push_back(any ? checks_.last_round(table, core) + 1 : 0);
+    last_rounds_.push_back(any ? checks_.last_round(table, core) + 1 : 0);
   }
   for (std::uint32_t which = 0; which < uses_.size(); ++which) {
     Use& use = uses_[which];
+    // One that is still to come into a view is waited for there.
+    use.rounds_left = 0;
+    use.last_round = last_rounds_[use.table];
     if (std::find(core.begin(), core.end(), use.process) == core.end()) continue;
     use.sets_left = std::min<std::uint32_t>(use.sets_left, 1);
-    use.rounds_left = 0;
-    use.last_round = last[use.table];
     if (use.core == nullptr || wants(use)) schedule(which, 1'000);
   }
 }
@@ -195,7 +199,7 @@ std::optional<TableUsers::Unfinished> TableUsers::unfinished(const std::vector<s
   for (const Use& use : uses_) {
     if (std::find(core.begin(), core.end(), use.process) == core.end()) continue;
     // One that comes when the others have had their last round waits in vain.
-    const bool too_late = plan_.tables[use.table].rounds > 0 && use.last_round == 0;
+    const bool too_late = use.round > use.last_round;
     if (use.core != nullptr && use.sets_left == 0 && (too_late || (use.round >= use.last_round && !use.waits))) continue;
     return Unfinished{"T5", "process " + std::to_string(use.process) + " waits for round " + std::to_string(use.round) +
                                 " of the barrier of table " + std::to_string(use.table)};

@@ -85,6 +85,7 @@ class TableUsers final : public Handler {
   Wake wake_;
   std::vector<std::unique_ptr<User>> users_;  // by process
   std::vector<Use> uses_;
+  std::vector<std::uint64_t> last_rounds_;  // by table, once it is known
   bool hurry_ = false;
 };
 
