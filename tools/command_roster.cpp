@@ -1,8 +1,9 @@
-// `spindrift group add|remove|move|roster`: which nodes may be in a group, through one of its members that runs here.
+// `spindrift group add|remove|replace|move|roster`: who may be in a group, through a member that runs here.
 #include <algorithm>
 #include <charconv>
+#include <cstdio>
+#include <map>
 #include <memory>
-#include <set>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -30,54 +31,66 @@ constexpr int roster_json_version = 1;
 
 struct RosterOptions : GroupCommandOptions {
   std::vector<std::string> nodes;
+  std::string leaving, coming;  // of replace
   std::optional<std::uint32_t> through;
   std::uint32_t timeout_ms = 10'000;
 };
 
-/// "7@10.0.0.4:7400", or "7" where nodes have no addresses.
+/// "7@10.0.0.4:7400" or "7=10.0.0.4:7400", or "7" where nodes have no addresses.
 RosterChange change_of(RosterChange::Kind kind, const std::string& text) {
   const auto wrong = [&](const std::string& why) {
     return Exception(Error(ErrorKind::bad_argument, why).at(text).fix("give it as ID@HOST:PORT, or as ID alone over shared "
                                                                      "memory and to remove a node: 7@10.0.0.4:7400"));
   };
-  const std::size_t at = text.find('@');
+  const std::size_t at = text.find_first_of("@=");
   const std::string digits = text.substr(0, at);
   std::uint32_t id = 0;
   if (!number_from(0U, node_id_max)(digits).empty()) throw wrong("not a node's id");
   static_cast<void>(std::from_chars(digits.data(), digits.data() + digits.size(), id));  // as just checked
   const std::string endpoint = at == std::string::npos ? std::string() : text.substr(at + 1);
   if (kind == RosterChange::Kind::remove && !endpoint.empty()) throw wrong("a node is removed by its id alone");
-  if (at != std::string::npos && endpoint.empty()) throw wrong("no address behind the @");
+  if (at != std::string::npos && endpoint.empty()) throw wrong(std::string("no address behind the ") + text[at]);
   if (kind == RosterChange::Kind::move && endpoint.empty()) throw wrong("a node moves to an address");
   return {kind, NodeId(id), endpoint};
 }
 
+/// The member that is asked, and whom its status counts as members.
+struct Asked {
+  NodeId node;
+  std::vector<NodeId> members;
+};
+
 /// The lowest node of the group that runs here, unless the user says which; one that stays, if there is one, for who leaves
 /// cannot tell what became of it.
-NodeId member_here(const RosterOptions& options, const GroupPlace& place, const std::vector<RosterChange>& changes) {
-  if (options.through) return NodeId(*options.through);
-  std::set<NodeId> running;
+Asked member_here(const RosterOptions& options, const GroupPlace& place, const std::vector<RosterChange>& changes) {
+  std::map<NodeId, std::vector<NodeId>> running;
   for (const NodeReport& each : value_or_throw(read_group(place.directory)).nodes) {
-    if (each.condition == NodeReport::Condition::running && each.status.view) running.insert(each.status.node);
+    if (each.condition != NodeReport::Condition::running || !each.status.view) continue;
+    for (const auto& member : each.status.members) running[each.status.node].push_back(member.node);
   }
-  const auto stays = [&](NodeId node) {
-    return std::ranges::find(changes, RosterChange{RosterChange::Kind::remove, node, {}}) == changes.end();
+  if (options.through) return {NodeId(*options.through), running[NodeId(*options.through)]};
+  const auto stays = [&](const auto& each) {
+    return std::ranges::find(changes, RosterChange{RosterChange::Kind::remove, each.first, {}}) == changes.end();
   };
-  if (const auto at = std::ranges::find_if(running, stays); at != running.end()) return *at;
-  if (!running.empty()) return *running.begin();
+  const auto at = std::ranges::find_if(running, stays);
+  if (at != running.end()) return {at->first, at->second};
+  if (!running.empty()) return {running.begin()->first, running.begin()->second};
   throw Exception(Error(ErrorKind::member_lost, "no member of the group runs on this host")
                       .at(place.directory)
                       .fix("run this where a member runs: any one will do"));
 }
 
-int run(const RosterOptions& options, std::vector<RosterChange> changes) {
-  const GroupPlace place = place_of(options);
-  const NodeId through = member_here(options, place, changes);
+/// The roster, as the member that is asked has it when these changes are made.
+Roster roster_with(const RosterOptions& options, const GroupPlace& place, NodeId through,
+                   std::vector<RosterChange> changes) {
   const std::size_t slash = place.directory.find_last_of('/');
   const GuardedDirectory directory =
       value_or_throw(GuardedDirectory::open(place.directory.substr(0, slash), place.directory.substr(slash + 1)));
   const group::RosterCall call{std::move(changes), std::chrono::milliseconds(options.timeout_ms)};
-  Roster roster = value_or_throw(group::change_roster_through(directory, through, call));
+  return value_or_throw(group::change_roster_through(directory, through, call));
+}
+
+int print(const RosterOptions& options, NodeId through, Roster roster) {
   std::ranges::sort(roster.nodes, {}, &NodeAddress::node);
   if (options.json) {
     Json nodes = Json::array();
@@ -94,6 +107,12 @@ int run(const RosterOptions& options, std::vector<RosterChange> changes) {
   return number(ExitCode::success);
 }
 
+int run(const RosterOptions& options, std::vector<RosterChange> changes) {
+  const GroupPlace place = place_of(options);
+  const NodeId through = member_here(options, place, changes).node;
+  return print(options, through, roster_with(options, place, through, std::move(changes)));
+}
+
 template <RosterChange::Kind kind>
 int change(const RosterOptions& options) {
   std::vector<RosterChange> changes;
@@ -102,6 +121,43 @@ int change(const RosterOptions& options) {
 }
 
 int show(const RosterOptions& options) { return run(options, {}); }
+
+/// A replacement that is made already is none any more, and costs nothing; one that is made in half never was one.
+void check_replacement(const Roster& roster, const RosterChange& leaves, const RosterChange& comes) {
+  const auto wrong = [&](NodeId node, const std::string& what, const std::string& fix) {
+    return Exception(Error(ErrorKind::bad_argument, fmt::format("node {} {}", node, what)).fix(fix));
+  };
+  if (leaves.node == comes.node) {
+    throw wrong(leaves.node, "cannot be replaced by itself",
+                "to call it at another address: spindrift group move; otherwise give the new node another id");
+  }
+  if (in_effect(roster, leaves) && in_effect(roster, comes)) return;
+  if (in_effect(roster, leaves)) {
+    throw wrong(leaves.node, "is not in the roster: there is nothing to replace",
+                fmt::format("see who is: spindrift group roster; or let node {} in alone: spindrift group add", comes.node));
+  }
+  if (roster.contains(comes.node)) {
+    throw wrong(comes.node, "is in the roster already",
+                fmt::format("give the new node another id, or take out the other alone: spindrift group remove {}",
+                            leaves.node));
+  }
+}
+
+int replace(const RosterOptions& options) {
+  const RosterChange leaves = change_of(RosterChange::Kind::remove, options.leaving);
+  const RosterChange comes = change_of(RosterChange::Kind::add, options.coming);
+  const GroupPlace place = place_of(options);
+  const Asked asked = member_here(options, place, {leaves});
+  const Roster before = roster_with(options, place, asked.node, {});
+  check_replacement(before, leaves, comes);
+  if (!options.json && before.contains(leaves.node)) {
+    const bool is_member = std::ranges::find(asked.members, leaves.node) != asked.members.end();
+    fmt::print("node {} {}\n", leaves.node,
+               is_member ? "is a member: it leaves first, in order" : "is no member now: it is struck from the roster");
+    std::fflush(stdout);  // for who waits for the members to agree
+  }
+  return print(options, asked.node, roster_with(options, place, asked.node, {leaves, comes}));
+}
 
 }  // namespace
 
@@ -128,6 +184,14 @@ void add_roster_commands(CLI::App& group, Work& chosen) {
   nodes(add("remove", "Take nodes out of the group for good; members among them leave first, in order",
             change<RosterChange::Kind::remove>),
         "ID of each");
+  CLI::App* const replace_command =
+      add("replace", "Take a node out of the group and let another one in, by one change of the roster", replace);
+  replace_command->add_option("old", options->leaving, "ID of the node that goes; a member leaves first, in order")
+      ->required()
+      ->type_name("OLD");
+  replace_command->add_option("new", options->coming, "ID@HOST:PORT of the one that then may start; over shared memory ID")
+      ->required()
+      ->type_name("NEW");
   nodes(add("move", "Call nodes at other addresses from now on", change<RosterChange::Kind::move>), "ID@HOST:PORT of each");
   add("roster", "The nodes that may be in the group, and their addresses", show);
 }

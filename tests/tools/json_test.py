@@ -27,7 +27,7 @@ EXACT = 2 ** 53  # a reader of JSON may round what is greater
 # Commands below `bench` share a kind. Errors come from all of them.
 KINDS = {'node': 'node', 'tail': 'tail', 'counters': 'counters', 'group status': 'group_status', 'group members': 'group_members',
          'group why': 'group_why', 'group roster': 'group_roster', 'group add': 'group_roster', 'group remove': 'group_roster',
-         'group move': 'group_roster', 'doctor': 'doctor', 'config check': 'config_check', 'config show': 'config_show',
+         'group replace': 'group_roster', 'group move': 'group_roster', 'doctor': 'doctor', 'config check': 'config_check', 'config show': 'config_show',
          'keys show': 'keys_show', 'demo': 'demo', 'bench': 'bench'}
 # Objects whose fields are names that users give, or that depend on the bench.
 MAPS = {'counters', 'digests', 'parameters', 'delivered', 'gap_ms'}
@@ -274,7 +274,9 @@ class Kinds(unittest.TestCase):
                 member.wait_for(event='in view')
             self.assertEqual(output_of('group', 'roster', '--config', group.config, '--json')['edition'], 0)
             self.assertIn(9, [each['node'] for each in output_of('group', 'add', '9', '--config', group.config, '--json')['nodes']])
-            self.assertEqual(output_of('group', 'remove', '9', '--config', group.config, '--json')['edition'], 2)
+            replaced = output_of('group', 'replace', '9', '8', '--config', group.config, '--json')
+            self.assertEqual((replaced['edition'], [each['node'] for each in replaced['nodes']]), (2, [0, 1, 2, 8]))
+            self.assertEqual(output_of('group', 'remove', '8', '--config', group.config, '--json')['edition'], 3)
 
     def test_group_members(self):
         with Group() as group:

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # roster_test.sh SPINDRIFT: nodes that no file names are added to a group that runs, one by one, and the first ones removed,
-# while lines go through it; nothing is lost, and what is impossible is refused with the reason.
+# while lines go through it, and later others replaced; nothing is lost, and what is impossible is refused with the reason.
 set -u
 spindrift=$1
 . "$(dirname "$0")/scratch.sh"
@@ -114,6 +114,34 @@ until_said '"text":"3011"' out4
 taken_out 2 $sender errors_2
 exec 3>&-
 grep -q '^sent 1 message; every member has delivered it' sent_2 errors_2 || { cat sent_2 errors_2; exit 1; }
+
+# One is replaced by another in one edition: a member leaves first, and who is dead is struck. Asking again changes nothing.
+edition() { # the roster's
+  "$spindrift" group roster --through 4 --config file_3,5 --json | tr -d ' \n' | grep -o '"edition":[0-9]*' | cut -d: -f2
+}
+fails 'node 3 is in the roster already' "$spindrift" group replace 4 3 --config file_3,5
+fails 'node 9 is not in the roster' "$spindrift" group replace 9 6 --config file_3,5
+fails 'cannot be replaced by itself' "$spindrift" group replace 5 5 --config file_3,5
+fails 'by its id alone' "$spindrift" group replace 5@host:1 6 --config file_3,5
+fails 'nobody has one' "$spindrift" group replace 5 6=host:1 --config file_3,5
+before=$(edition)
+"$spindrift" group replace 5 6 --timeout 20000 --config file_3,5 >printed || exit 1
+grep -qx 'node 5 is a member: it leaves first, in order' printed || { cat printed; exit 1; }
+grep -q '^ *5  ' printed && exit 1
+taken_out 5 "${members[5]}" errors5
+config 3,6
+run_node 6 3,6
+until_in_view 3 4 6
+[ "$(edition)" = $((before + 1)) ] || exit 1
+kill -9 "${members[6]}"
+wait "${members[6]}"
+until_in_view 3 4
+"$spindrift" group replace 6 5 --timeout 20000 --config file_3,5 >printed || exit 1
+grep -qx 'node 6 is no member now: it is struck from the roster' printed || { cat printed; exit 1; }
+"$spindrift" group replace 6 5 --config file_3,5 >printed || exit 1
+[ "$(edition)" = $((before + 2)) ] || exit 1
+run_node 5 3,5
+until_in_view 3 4 5
 
 # A member that cannot leave holds up its removal, and goes with it when it dies: the same view is without it and has the roster.
 kill -STOP "${members[3]}"
