@@ -10,10 +10,16 @@ namespace {
 
 void apply(Roster& roster, const RosterChange& change) {
   const auto at = std::ranges::find(roster.nodes, change.node, &NodeAddress::node);
+  std::vector<NodeId>& drained = roster.drained;
   switch (change.kind) {
     case RosterChange::Kind::add: roster.nodes.push_back({change.node, change.endpoint}); break;
-    case RosterChange::Kind::remove: roster.nodes.erase(at); break;
+    case RosterChange::Kind::remove:
+      roster.nodes.erase(at);
+      std::erase(drained, change.node);
+      break;
     case RosterChange::Kind::move: at->endpoint = change.endpoint; break;
+    case RosterChange::Kind::drain: drained.insert(std::ranges::lower_bound(drained, change.node), change.node); break;
+    case RosterChange::Kind::undrain: std::erase(drained, change.node); break;
   }
 }
 
@@ -26,7 +32,55 @@ Result<void> check_endpoint(const std::string& endpoint) {
       .fix("give it as host:port");
 }
 
+std::string name_of(NodeId node) { return "node " + std::to_string(node.value()); }
+
+Result<void> check_addition(const Roster& roster, const RosterChange& change) {
+  const NodeAddress* const there = roster.find(change.node);
+  if (there != nullptr && roster.is_drained(change.node)) {
+    return impossible(name_of(change.node) + " is in the roster already, and drained")
+        .fix("let it in again: spindrift group drain " + std::to_string(change.node.value()) + " --undo");
+  }
+  if (there != nullptr && there->endpoint == change.endpoint) return {};
+  if (there != nullptr) {
+    return impossible(name_of(change.node) + " is in the roster already, at " +
+                      (there->endpoint.empty() ? "no address" : there->endpoint))
+        .fix("move it to another address, or add a node with another id");
+  }
+  if (roster.nodes.size() >= roster_count_max) {
+    return impossible("the roster has " + std::to_string(roster_count_max) + " nodes, as many as it may")
+        .fix("remove nodes that are not needed any more");
+  }
+  return check_endpoint(change.endpoint);
+}
+
+/// A group is one of nodes that may be in it.
+Result<void> check_rest(const Roster& roster, NodeId without) {
+  const auto stays = [&](const NodeAddress& each) { return each.node != without && roster.admits(each.node); };
+  if (std::ranges::any_of(roster.nodes, stays)) return {};
+  return impossible(name_of(without) + " is the only one in the roster" +
+                    (roster.drained.empty() ? "" : " that is not drained"))
+      .fix("add another one first, or end the group by stopping it");
+}
+
+/// Members that are drained leave while the view lasts, and may be gone before they have: the others have to be able to end
+/// it alone.
+Result<void> check_drain(const Roster& roster, NodeId node, std::span<const NodeId> members) {
+  SPINDRIFT_TRY(check_rest(roster, node));
+  if (std::ranges::find(members, node) == members.end()) return {};
+  const auto stays = [&](NodeId member) { return member != node && roster.admits(member); };
+  const auto left = static_cast<std::size_t>(std::ranges::count_if(members, stays));
+  const std::size_t majority = members.size() / 2 + 1;
+  if (left >= majority) return {};
+  return impossible(name_of(node) + " cannot be drained: of the view's " + std::to_string(members.size()) +
+                    (members.size() == 1 ? " member " : " members ") + std::to_string(left) +
+                    " would stay, and a majority is " + std::to_string(majority))
+      .fix("let other nodes in first (spindrift group add, or spindrift group drain with --undo), or drain fewer at once; "
+           "who is not to come back is removed (spindrift group remove)");
+}
+
 }  // namespace
+
+bool Roster::is_drained(NodeId node) const noexcept { return std::ranges::binary_search(drained, node); }
 
 const NodeAddress* Roster::find(NodeId node) const noexcept {
   const auto at = std::ranges::find(nodes, node, &NodeAddress::node);
@@ -40,47 +94,63 @@ std::string Roster::endpoint_of(NodeId node) const {
 
 Digest Roster::digest() const {
   ByteWriter writer;
-  writer.put(edition);
+  writer.put(edition, std::uint64_t{nodes.size()});
   for (const NodeAddress& each : nodes) {
     writer.put(each.node, std::uint64_t{each.endpoint.size()});
     writer.put_text(each.endpoint, each.endpoint.size());
   }
+  for (const NodeId node : drained) writer.put(node);
   return digest_of(writer.take());
 }
 
 bool in_effect(const Roster& roster, const RosterChange& change) {
   const NodeAddress* const there = roster.find(change.node);
-  if (change.kind == RosterChange::Kind::remove) return there == nullptr;
-  return there != nullptr && there->endpoint == change.endpoint;
-}
-
-Result<void> check(const Roster& roster, const RosterChange& change) {
-  const NodeAddress* const there = roster.find(change.node);
-  const std::string node = "node " + std::to_string(change.node.value());
-  if (change.kind == RosterChange::Kind::add) {
-    if (there != nullptr && there->endpoint == change.endpoint) return {};
-    if (there != nullptr) {
-      return impossible(node + " is in the roster already, at " + (there->endpoint.empty() ? "no address" : there->endpoint))
-          .fix("move it to another address, or add a node with another id");
-    }
-    if (roster.nodes.size() >= roster_count_max) {
-      return impossible("the roster has " + std::to_string(roster_count_max) + " nodes, as many as it may")
-          .fix("remove nodes that are not needed any more");
-    }
-    return check_endpoint(change.endpoint);
+  switch (change.kind) {
+    case RosterChange::Kind::add:
+      return there != nullptr && there->endpoint == change.endpoint && !roster.is_drained(change.node);
+    case RosterChange::Kind::remove: return there == nullptr;
+    case RosterChange::Kind::move: return there != nullptr && there->endpoint == change.endpoint;
+    case RosterChange::Kind::drain: return roster.is_drained(change.node);
+    case RosterChange::Kind::undrain: return roster.admits(change.node);
   }
-  if (there == nullptr) return impossible(node + " is not in the roster").fix("see the roster: spindrift group roster");
-  if (change.kind == RosterChange::Kind::move) return check_endpoint(change.endpoint);
-  if (roster.nodes.size() > 1) return {};
-  return impossible(node + " is the only one in the roster").fix("add another one first, or end the group by stopping it");
+  return false;
 }
 
-Roster next_edition(const Roster& roster, std::span<const RosterChange> changes) {
+Result<void> check(const Roster& roster, const RosterChange& change, std::span<const NodeId> members) {
+  if (!change.has_endpoint() && !change.endpoint.empty()) {
+    return impossible(name_of(change.node) + " is given an address, and does not change it").fix("leave the address out");
+  }
+  if (change.kind == RosterChange::Kind::add) return check_addition(roster, change);
+  if (!roster.contains(change.node)) {
+    return impossible(name_of(change.node) + " is not in the roster").fix("see the roster: spindrift group roster");
+  }
+  switch (change.kind) {
+    case RosterChange::Kind::add:
+    case RosterChange::Kind::undrain: return {};
+    case RosterChange::Kind::move: return check_endpoint(change.endpoint);
+    case RosterChange::Kind::remove: return check_rest(roster, change.node);
+    case RosterChange::Kind::drain:
+      return in_effect(roster, change) ? Result<void>() : check_drain(roster, change.node, members);
+  }
+  return {};
+}
+
+Result<void> check(const Roster& roster, std::span<const RosterChange> changes, std::span<const NodeId> members) {
   Roster next = roster;
   for (const RosterChange& change : changes) {
-    if (check(next, change) && !in_effect(next, change)) apply(next, change);
+    if (in_effect(next, change)) continue;
+    SPINDRIFT_TRY(check(next, change, members));
+    apply(next, change);
   }
-  if (next.nodes != roster.nodes) ++next.edition;
+  return {};
+}
+
+Roster next_edition(const Roster& roster, std::span<const RosterChange> changes, std::span<const NodeId> members) {
+  Roster next = roster;
+  for (const RosterChange& change : changes) {
+    if (check(next, change, members) && !in_effect(next, change)) apply(next, change);
+  }
+  if (next != roster) ++next.edition;
   return next;
 }
 

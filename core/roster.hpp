@@ -28,9 +28,14 @@ inline constexpr std::size_t roster_count_max = 128;
 struct Roster {
   std::uint64_t edition = 0;       ///< grows by one with each change that a group agrees on; 0: as the founders began
   std::vector<NodeAddress> nodes;  ///< at most `roster_count_max`, no node twice; empty only where no group is meant
+  /// Those of them that are asked to leave, and are not let in again until that is undone: ascending, each once, not all.
+  std::vector<NodeId> drained;
 
   [[nodiscard]] const NodeAddress* find(NodeId node) const noexcept;  ///< null: not in it
   [[nodiscard]] bool contains(NodeId node) const noexcept { return find(node) != nullptr; }
+  [[nodiscard]] bool is_drained(NodeId node) const noexcept;
+  /// Whether a process of the node may be in a view that has this roster.
+  [[nodiscard]] bool admits(NodeId node) const noexcept { return contains(node) && !is_drained(node); }
   /// The node's address; empty: it has none, or is not in it.
   [[nodiscard]] std::string endpoint_of(NodeId node) const;
   [[nodiscard]] Digest digest() const;  ///< of all of it
@@ -40,22 +45,33 @@ struct Roster {
 /// A wish for another roster.
 struct RosterChange {
   enum class Kind : std::uint8_t {
-    add,     ///< the node may be in the group, at this address
-    remove,  ///< it may not; a member leaves first, in order
-    move,    ///< it is called at this address from now on
+    add,      ///< the node may be in the group, at this address
+    remove,   ///< it may not; a member leaves first, in order
+    move,     ///< it is called at this address from now on
+    drain,    ///< it stays in the roster, and is not let in until that is undone; a member leaves first, in order
+    undrain,  ///< it is let in again
   };
   Kind kind = Kind::add;
   NodeId node;
-  std::string endpoint;  ///< empty for `remove`; as NodeAddress::endpoint
+  std::string endpoint;  ///< for `add` and `move`, as NodeAddress::endpoint; else empty
   bool operator==(const RosterChange&) const noexcept = default;
+  /// Whether the kind says where the node is.
+  [[nodiscard]] bool has_endpoint() const noexcept { return kind == Kind::add || kind == Kind::move; }
 };
 
 /// Whether the roster is already as that change wants it.
 [[nodiscard]] bool in_effect(const Roster& roster, const RosterChange& change);
-/// Errors: bad_argument: the roster cannot be changed so (the node to be added is in it at another address, one to be
-/// removed or moved is not, it would have too many nodes or none, the address is none), with what to do instead.
-[[nodiscard]] Result<void> check(const Roster& roster, const RosterChange& change);
+/// `members`: those of the view whose next roster this is to be; none where there is no view.
+/// Errors: bad_argument: the roster cannot be changed so, with what to do instead. The node to be added is in it at another
+/// address, or drained; one to be removed, moved, drained or let in again is not; it would have too many nodes, or none that
+/// may be in the group; the address is none, or is given where there is none to give; or a member is to be drained, and
+/// those that stay would be no majority of the view: they could not go on if the others died before they have left.
+[[nodiscard]] Result<void> check(const Roster& roster, const RosterChange& change, std::span<const NodeId> members);
+/// Whether all these changes that are not in effect can be made, one behind the other. Errors: as of the first that cannot.
+[[nodiscard]] Result<void> check(const Roster& roster, std::span<const RosterChange> changes,
+                                 std::span<const NodeId> members);
 /// The next edition, with every change that is possible and not in effect; the same edition if there is none.
-[[nodiscard]] Roster next_edition(const Roster& roster, std::span<const RosterChange> changes);
+[[nodiscard]] Roster next_edition(const Roster& roster, std::span<const RosterChange> changes,
+                                  std::span<const NodeId> members);
 
 }  // namespace spindrift

@@ -230,13 +230,16 @@ class Group {
   [[nodiscard]] NodeId self() const noexcept;  ///< this process's id
   /// The present view; it may be another one when this returns.
   [[nodiscard]] View view() const;
-  /// Changes which nodes may be in the group, and where they are called: nodes are added, removed, or moved to another
-  /// address. All members agree on it as on a view, and the next one has it (`view().roster`), with all other changes that
-  /// members want at that time. A member that is removed leaves first, in order; so does this one. Changes that are in
-  /// effect already cost nothing. Returns the roster of the first view that has all of them. Without `limit` it waits as
-  /// long as it takes; what it has not waited for is still wanted. Throws bad_argument (a change is impossible, or others
-  /// have made it so; or it is called from a handler), timed_out, group_closed (this member leaves or has left, also because
-  /// the change removes it), and what ended it otherwise.
+  /// Changes which nodes may be in the group, and where they are called: nodes are added, removed, moved to another address,
+  /// drained, which leaves them in the roster and lets none of their processes in, or let in again. All members agree on it
+  /// as on a view, and the next one has it (`view().roster`), with all other changes that members want at that time. A
+  /// member that is removed or drained leaves first, in order; so does this one. Changes that are in effect already cost
+  /// nothing. Returns the roster of the first view that has all of them. Without `limit` it waits as long as it takes; what
+  /// it has not waited for is still wanted. Throws bad_argument (a change is impossible, or others have made it so, for the
+  /// reasons that `check` in <spindrift/core/roster.hpp> knows: among others, a member is drained and those that stay would
+  /// be no majority of the view; an address is none of the group's fabric; or it is called from a handler), timed_out,
+  /// group_closed (this member leaves or has left, also because the change removes or drains it), and what ended it
+  /// otherwise.
   Roster change_roster(const std::vector<RosterChange>& changes, std::optional<Duration> limit = {});
   [[nodiscard]] std::vector<CounterValue> counters() const;  ///< any thread
 

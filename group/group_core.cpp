@@ -24,7 +24,7 @@ void refuse_handlers(const group::HandlerThreads& threads, const std::string& ca
 
 /// Over shared memory alone nobody has an address; otherwise everybody needs one.
 Result<void> check_address(const RosterChange& change, const std::string& fabric) {
-  if (change.kind == RosterChange::Kind::remove || (fabric == "shm" && change.endpoint.empty())) return {};
+  if (!change.has_endpoint() || (fabric == "shm" && change.endpoint.empty())) return {};
   const std::string node = "node " + std::to_string(change.node.value());
   if (fabric == "shm") {
     return Error(ErrorKind::bad_argument, node + " is given an address, and over shared memory nobody has one")
@@ -256,7 +256,7 @@ void GroupCore::on_view(const NewView& news) {
   for (const NodeId node : news.left) private_post_.on_gone(node);
   for (const Removal& removal : news.failed) private_post_.on_gone(removal.node);
   environment_.state.on_view(news.view);
-  attached_.rosters.on_view(news.view.roster);
+  attached_.rosters.on_view(news.view);
   environment_.state.on_loading(loads_state(*member_, channels_));
   observers_->on_view();
   for (const SubgroupId id : news.state_lost) {

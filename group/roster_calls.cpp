@@ -8,13 +8,11 @@ namespace spindrift::group {
 
 // A change that a view grants is no part of the call any more: it may be undone later, by others.
 void RosterCalls::settle(Call& call) const {
-  std::erase_if(call.left, [&](const RosterChange& change) { return in_effect(roster_, change); });
+  std::erase_if(call.left, [&](const RosterChange& change) { return in_effect(view_.roster, change); });
   if (call.left.empty()) {
-    call.outcome = roster_;
-    return;
-  }
-  for (const RosterChange& change : call.left) {
-    if (auto possible = check(roster_, change); !possible) call.outcome = std::move(possible).error();
+    call.outcome = view_.roster;
+  } else if (auto possible = check(view_.roster, call.left, view_.members); !possible) {
+    call.outcome = std::move(possible).error();
   }
 }
 
@@ -52,9 +50,9 @@ std::vector<RosterChange> RosterCalls::take() {
   return std::exchange(untaken_, {});
 }
 
-void RosterCalls::on_view(const Roster& roster) {
+void RosterCalls::on_view(const View& view) {
   const std::lock_guard lock(mutex_);
-  roster_ = roster;
+  view_ = view;
   for (Call& call : calls_) {
     if (!call.outcome) settle(call);
   }

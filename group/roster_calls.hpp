@@ -13,6 +13,7 @@
 #include <spindrift/core/clock.hpp>
 #include <spindrift/core/result.hpp>
 #include <spindrift/core/roster.hpp>
+#include <spindrift/core/view.hpp>
 
 namespace spindrift::group {
 
@@ -33,7 +34,7 @@ class RosterCalls {
   [[nodiscard]] bool any() const noexcept { return any_.load(std::memory_order_seq_cst); }
   /// The changes that were wanted since.
   [[nodiscard]] std::vector<RosterChange> take();
-  void on_view(const Roster& roster);
+  void on_view(const View& view);
   /// This member is in no view any more.
   void on_end(const Error& why);
 
@@ -51,7 +52,7 @@ class RosterCalls {
   std::mutex mutex_;
   std::condition_variable changed_;
   // Behind the mutex:
-  Roster roster_;  // the present view's: a call that it came too late for hears of it here
+  View view_;  // the present one: a call that it came too late for hears of it here
   std::list<Call> calls_;
   std::vector<RosterChange> untaken_;
   std::optional<Error> end_;

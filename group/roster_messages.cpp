@@ -13,7 +13,7 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr int version = 1;
-constexpr std::array<std::string_view, 3> kinds{"add", "remove", "move"};
+constexpr std::array<std::string_view, 5> kinds{"add", "remove", "move", "drain", "undrain"};
 
 Error not_understood(const std::string& what) {
   return Error(ErrorKind::bad_input, "not understood: " + what)
@@ -23,7 +23,9 @@ Error not_understood(const std::string& what) {
 Json json_of(const Roster& roster) {
   Json nodes = Json::array();
   for (const NodeAddress& each : roster.nodes) nodes.push_back({{"node", each.node.value()}, {"endpoint", each.endpoint}});
-  return {{"edition", roster.edition}, {"nodes", std::move(nodes)}};
+  Json drained = Json::array();
+  for (const NodeId node : roster.drained) drained.push_back(node.value());
+  return {{"edition", roster.edition}, {"nodes", std::move(nodes)}, {"drained", std::move(drained)}};
 }
 
 NodeAddress address_from(const Json& json) {
@@ -98,6 +100,7 @@ Result<Roster> decode_roster_outcome(std::string_view text) {
     Roster roster;
     roster.edition = json.at("roster").at("edition").get<std::uint64_t>();
     for (const Json& each : json.at("roster").at("nodes")) roster.nodes.push_back(address_from(each));
+    for (const Json& each : json.at("roster").at("drained")) roster.drained.emplace_back(each.get<std::uint32_t>());
     return roster;
   });
 }

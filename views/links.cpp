@@ -7,6 +7,27 @@
 #include <spindrift/core/log.hpp>
 
 namespace spindrift::views {
+namespace {
+
+/// Why the peer's group does not take this process, if that is what the message says.
+std::optional<std::string> refusal_in(const Message& message) {
+  if (std::holds_alternative<Drained>(message)) return "it is drained";
+  const auto* const refusal = std::get_if<Refusal>(&message);
+  return refusal == nullptr ? std::nullopt : std::optional(refusal->reason);
+}
+
+/// The next step for whoever started the process that this message refuses.
+std::string way_in(const Message& refusal, const Peer& from, NodeId self) {
+  if (std::holds_alternative<Drained>(refusal)) {
+    return "let it in again, on the host of any member, and then start it: spindrift group drain " +
+           std::to_string(self.value()) + " --undo";
+  }
+  if (from.state == Peer::State::apart) return how_to_compare();
+  return "start this node again; refused again, see that it is in the group's roster (spindrift group roster, spindrift "
+         "group add), and " + how_to_compare();
+}
+
+}  // namespace
 
 fabric::Event* FabricEvents::next() {
   if (!kept_.empty()) {
@@ -121,9 +142,12 @@ void Links::on_connected(const fabric::Event& event) {
   const Hello hello{self_.node, self_.incarnation, fresh, fresh ? ViewId(0) : view_->id};
   const ConnectionWords words{event.words[0], event.words[1]};
   if (peer == nullptr || peer->place == Peer::Place::struck) {
-    consequences_.push_back(LinkTurnedAway{event.node, "this group knows no node with its id"});
+    const bool drained = !fresh && view_->roster.is_drained(event.node);
+    consequences_.push_back(
+        LinkTurnedAway{event.node, drained ? "its node is drained" : "this group knows no node with its id"});
     if (fresh) return send_in_parts(fabric_, event.peer, encode(identity_, hello, event.node, words));
-    send_in_parts(fabric_, event.peer, encode(Refusal{"this group knows no node with your id"}));
+    const Refusal unknown{"this group knows no node with your id"};
+    send_in_parts(fabric_, event.peer, encode(drained ? Message(Drained{}) : Message(unknown)));
     return fabric_.disconnect(event.peer);
   }
   send_in_parts(fabric_, event.peer, encode(identity_, hello, event.node, words));
@@ -140,7 +164,7 @@ void Links::on_connected(const fabric::Event& event) {
 void Links::on_message(Peer& peer, std::span<const std::byte> bytes) {
   auto message = decode_(bytes, peer.words);
   if (peer.state == Peer::State::apart) {
-    if (message && std::holds_alternative<Refusal>(*message)) on_refusal(peer, *message);
+    if (message && refusal_in(*message)) on_refusal(peer, *message);
     return;
   }
   if (!message) return accuse(peer, "it sent a message that is none of this protocol");
@@ -192,15 +216,11 @@ bool Links::on_refusal(Peer& peer, const Message& message) {
     }
     return true;
   }
-  const auto* const refusal = std::get_if<Refusal>(&message);
-  if (refusal == nullptr) return false;
-  if (state_ != State::looking) return farewell("refused this node: " + refusal->reason, true);
-  const std::string fix = peer.state == Peer::State::apart
-                              ? how_to_compare()
-                              : "start this node again; refused again, see that it is in the group's roster (spindrift "
-                                "group roster, spindrift group add), and " + how_to_compare();
-  consequences_.push_back(
-      LinkRefused{Error(ErrorKind::refused, node + " refused this node: " + refusal->reason).fix(fix)});
+  const auto reason = refusal_in(message);
+  if (!reason) return false;
+  if (state_ != State::looking) return farewell("refused this node: " + *reason, true);
+  consequences_.push_back(LinkRefused{
+      Error(ErrorKind::refused, node + " refused this node: " + *reason).fix(way_in(message, peer, self_.node))});
   return true;
 }
 
@@ -274,8 +294,12 @@ void Links::ask(const Peer& peer) {
 }
 
 void Links::refuse(Peer& peer, std::string_view reason) {
-  send_in_parts(fabric_, peer.id, encode(Refusal{std::string(reason)}));
-  consequences_.push_back(LinkTurnedAway{peer.address.node, std::string(reason)});
+  turn_away(peer, Refusal{std::string(reason)}, std::string(reason));
+}
+
+void Links::turn_away(Peer& peer, const Message& refusal, std::string reason) {
+  send_in_parts(fabric_, peer.id, encode(refusal));
+  consequences_.push_back(LinkTurnedAway{peer.address.node, std::move(reason)});
   hang_up(peer);
 }
 

@@ -162,6 +162,7 @@ class Links {
   void on_lost(Peer& peer, const std::string& reason, End end = End::broke);
   void part_from(Peer& peer, std::string reason, bool turned_away);
   void refuse(Peer& peer, std::string_view reason);
+  void turn_away(Peer& peer, const Message& refusal, std::string reason);
   void accuse(Peer& peer, std::string reason);
   void hang_up(Peer& peer, End end = End::here);
 

@@ -29,17 +29,22 @@ void Links::tell_settled() {
 void Links::set_roster(const Roster& roster) {
   const std::vector<NodeId> known = peers_.nodes();
   const auto was_asked = [&](NodeId node) {
-    return view_ != nullptr ? view_->roster.contains(node) : std::ranges::find(known, node) != known.end();
+    return view_ != nullptr ? view_->roster.admits(node) : std::ranges::find(known, node) != known.end();
   };
   expect(roster);
   for (Peer& peer : peers_) {
-    const NodeAddress* const now = roster.find(peer.address.node);
+    const NodeId node = peer.address.node;
+    const NodeAddress* const now = roster.admits(node) ? roster.find(node) : nullptr;
     if (now == nullptr) {
       peer.place = Peer::Place::struck;
       drop_pending(peer);
       // A member that leaves with this view still has to learn how it ended.
       const bool knows = peer.state != Peer::State::away && !rank_of(peer.who());
-      if (knows) refuse(peer, "it was removed from the group's roster");
+      if (knows && roster.is_drained(node)) {
+        turn_away(peer, Drained{}, "its node is drained");
+      } else if (knows) {
+        refuse(peer, "it was removed from the group's roster");
+      }
       continue;
     }
     peer.place = Peer::Place::listed;

@@ -353,7 +353,7 @@ bool Member::run(Time now) {
   settle_links();
   bool progress = *ran;
   progress |= rosters_.step(present);
-  if (rosters_.is_struck() && !leave_requested()) request_leave();
+  if (rosters_.is_to_leave() && !leave_requested()) request_leave();
   progress |= sends_.settle(present, leave_requested());
   if (epochs().size() > 1) drop_old_epochs(now);
   if (leave_requested()) progress |= advance_leave();

@@ -121,7 +121,7 @@ class Member final {
   [[nodiscard]] bool leave_requested() const noexcept { return leaving_.requested.load(std::memory_order_seq_cst); }
 
   /// Wants the roster of the present view changed so, until it is, or until that is impossible: each view says (`check`,
-  /// `in_effect`). A node that is removed and in the view leaves first. Not before the first view. The poller's thread.
+  /// `in_effect`). A member that is removed or drained leaves first. Not before the first view. The poller's thread.
   void change_roster(const std::vector<RosterChange>& changes);
 
   /// Sends one message to one member of the present view, in order with others to the same; poller's thread. Dropped if it

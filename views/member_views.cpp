@@ -76,7 +76,7 @@ void Member::on_message(const PeerConnection& from, Message& message) {
 
 void Member::change_roster(const std::vector<RosterChange>& changes) {
   CHECK(epoch() != nullptr);
-  rosters_.want(changes, epoch()->view().roster);
+  rosters_.want(changes, epoch()->view());
 }
 
 // A member of the present view is here: if it is new, it hears of the view; and it is shown what it is to read or write.

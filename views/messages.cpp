@@ -80,6 +80,8 @@ class FieldWriter {
   void roster(const Roster& roster) {
     to_.put(roster.edition, std::uint64_t{roster.nodes.size()});
     for (const NodeAddress& each : roster.nodes) address(each.node, each.endpoint);
+    to_.put(std::uint64_t{roster.drained.size()});
+    for (const NodeId node : roster.drained) to_.put(node);
   }
   void changes(const std::vector<RosterChange>& changes) {
     to_.put(std::uint64_t{changes.size()});
@@ -139,7 +141,7 @@ class FieldReader {
       ok_ &= joins.back().incarnation != 0;
     }
   }
-  /// Any number of nodes, or none; each once.
+  /// Any number of nodes, or none; each once. Drained are some of them, ascending, and never all.
   void roster(Roster& roster) {
     roster.edition = from_.get<std::uint64_t>();
     const auto count = from_.get<std::uint64_t>();
@@ -150,6 +152,13 @@ class FieldReader {
       ok_ &= !roster.contains(next.node);
       roster.nodes.push_back(std::move(next));
     }
+    const auto drained = from_.get<std::uint64_t>();
+    ok_ &= drained == 0 || drained < roster.nodes.size();
+    for (std::uint64_t i = 0; i < drained && ok(); ++i) {
+      const auto node = from_.get<NodeId>();
+      ok_ &= roster.contains(node) && (roster.drained.empty() || roster.drained.back() < node);
+      roster.drained.push_back(node);
+    }
   }
   void changes(std::vector<RosterChange>& changes) {
     const auto count = from_.get<std::uint64_t>();
@@ -157,9 +166,10 @@ class FieldReader {
     for (std::uint64_t i = 0; i < count && ok(); ++i) {
       RosterChange& next = changes.emplace_back();
       const auto kind = from_.get<std::uint32_t>();
-      ok_ &= kind <= static_cast<std::uint32_t>(RosterChange::Kind::move);
+      ok_ &= kind <= static_cast<std::uint32_t>(RosterChange::Kind::undrain);
       if (ok_) next.kind = static_cast<RosterChange::Kind>(kind);
       address(next.node, next.endpoint);
+      ok_ &= next.has_endpoint() || next.endpoint.empty();
     }
   }
   void digested(std::span<const std::byte>& bytes) {
@@ -237,6 +247,7 @@ void fields(auto& with, Const<RosterProposal> auto& proposal) {
 }
 void fields(auto& with, Const<RosterHeld> auto& held) { with.each(held.view, held.roster); }
 void fields(auto& with, Const<RosterNotice> auto& notice) { with.roster(notice.roster); }
+void fields(auto&, Const<Drained> auto&) {}
 
 // Ballots end one below the largest: so there is always a higher one.
 bool is_ballot(std::uint64_t ballot) { return ballot != 0 && ballot + 1 != 0; }
@@ -292,7 +303,7 @@ std::optional<Message> decode_view(FieldReader fields, const std::vector<Subgrou
   fields.each(view.id);
   fields.members(view, shapes.size());
   fields.roster(view.roster);
-  const auto may_be_in = [&view](NodeId node) { return view.roster.contains(node); };
+  const auto may_be_in = [&view](NodeId node) { return view.roster.admits(node); };
   if (!fields.ok() || !std::ranges::all_of(view.members, may_be_in)) return std::nullopt;
   view.subgroups = shapes;
   const RankSet everybody = RankSet::first(view.members.size());

@@ -20,7 +20,7 @@
 namespace spindrift::views {
 
 /// Changes whenever members of two builds could misread each other's rows, rings or messages.
-inline constexpr std::uint32_t protocol_version = 10;
+inline constexpr std::uint32_t protocol_version = 11;
 
 /// All members of a group must have this in common.
 struct GroupIdentity {
@@ -134,6 +134,8 @@ struct RosterHeld {
   ViewId view;
   Digest roster;
 };
+/// The peer's group has drained the receiver's node, and takes no process of it until that is undone.
+struct Drained {};
 /// The roster of the peer's group, to a process that is in no view yet.
 struct RosterNotice {
   Roster roster;
@@ -156,7 +158,8 @@ struct Addressed {
 /// The number of a message's kind on its way is its place in this list.
 using Message = std::variant<Mismatch, Hello, Refusal, Removed, ViewNotice, RowNotice, StatePiece, StateAck, PrivateMessage,
                              Stopped, MessagePart, PromiseRequest, Promise, Settled, BulkNotice, RingNotice,
-                             LinkedCandidates, Concluding, RosterRequest, RosterProposal, RosterHeld, RosterNotice>;
+                             LinkedCandidates, Concluding, RosterRequest, RosterProposal, RosterHeld, RosterNotice,
+                             Drained>;
 
 /// For that node, on the connection of these words: taken on no other.
 [[nodiscard]] std::vector<std::byte> encode(const GroupIdentity& identity, const Hello& hello, NodeId to,

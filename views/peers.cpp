@@ -32,7 +32,7 @@ void Peers::forget_struck() {
 
 void Peers::expect(const Roster& also) {
   for (const NodeAddress& each : also.nodes) {
-    if (each.node == self_) continue;
+    if (each.node == self_ || !also.admits(each.node)) continue;
     Peer* const known = find(each.node);
     Peer& peer = known == nullptr ? all_.emplace_back() : *known;
     if (known == nullptr) peer.address = each;

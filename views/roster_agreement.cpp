@@ -7,7 +7,7 @@
 namespace spindrift::views {
 namespace {
 
-bool may_be_in(const Roster& roster, NodeId node) { return roster.nodes.empty() || roster.contains(node); }
+bool may_be_in(const Roster& roster, NodeId node) { return roster.nodes.empty() || roster.admits(node); }
 
 }  // namespace
 
@@ -20,7 +20,7 @@ void RosterAgreement::request(std::span<const RosterChange> changes) {
 
 std::optional<Roster> RosterAgreement::propose() {
   if (held_.contains(self_)) return std::nullopt;
-  Roster next = next_edition(view_.roster, wanted_);
+  Roster next = next_edition(view_.roster, wanted_, view_.members);
   if (next.edition == view_.roster.edition) return std::nullopt;
   held_.emplace(self_, Held{next.digest(), next});
   holders_ = RankSet::of(self_);
@@ -43,7 +43,7 @@ std::optional<Digest> RosterAgreement::agreed(const RankSet& staying) const {
   const auto own = held_.find(self_);
   if (own == held_.end() || staying.empty() || !holders_.includes(staying)) return std::nullopt;
   for (std::uint32_t i = 0; i < view_.members.size(); ++i) {
-    if (staying.contains(Rank(i)) && !own->second.roster.contains(view_.members[i])) return std::nullopt;
+    if (staying.contains(Rank(i)) && !own->second.roster.admits(view_.members[i])) return std::nullopt;
   }
   return own->second.digest;
 }

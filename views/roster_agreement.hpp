@@ -36,7 +36,7 @@ class RosterAgreement {
   /// A member holds what this one proposed, if it is that.
   void on_held(Rank from, const Digest& roster);
 
-  /// The digest of what this member proposed, if all of these hold it, and it has all of them in it: so they may go into the
+  /// The digest of what this member proposed, if all of these hold it, and it admits all of them: so they may go into the
   /// next view with it.
   [[nodiscard]] std::optional<Digest> agreed(const RankSet& staying) const;
   /// Whether that node may be in the next view, which these go into.

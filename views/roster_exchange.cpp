@@ -8,7 +8,7 @@
 namespace spindrift::views {
 
 void RosterExchange::begin_view(const View& view) {
-  wishes_.begin_view(view.roster);
+  wishes_.begin_view(view);
   links_.set_roster(view.roster);
 }
 
@@ -28,9 +28,9 @@ bool RosterExchange::on_message(Epoch* epoch, const PeerConnection& from, Messag
   return true;
 }
 
-// One without this node is of no use to it: who comes too early is turned away, and starts again.
+// One that does not admit this node is of no use to it: who comes too early is turned away, and starts again.
 void RosterExchange::on_notice(const Roster& roster) {
-  if ((told_ && *told_ >= roster.edition) || !roster.contains(self_)) return;
+  if ((told_ && *told_ >= roster.edition) || !roster.admits(self_)) return;
   told_ = roster.edition;
   links_.set_roster(roster);
 }
@@ -70,8 +70,12 @@ bool RosterExchange::step(Epoch& epoch) {
 // A node that may be in the next view may call from now on: some members may go on to that before others.
 void RosterExchange::expect(const Roster& roster) {
   links_.expect(roster);
-  if (roster.contains(self_) || std::exchange(struck_, true)) return;
-  log::warn(log::Room::views, "leaves: the group's roster is to be without this node", {{"node", self_}});
+  if (roster.admits(self_) || std::exchange(to_leave_, true)) return;
+  if (roster.is_drained(self_)) {
+    log::warn(log::Room::views, "leaves: this node is drained", {{"node", self_}});
+  } else {
+    log::warn(log::Room::views, "leaves: the group's roster is to be without this node", {{"node", self_}});
+  }
 }
 
 }  // namespace spindrift::views

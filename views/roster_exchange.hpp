@@ -20,16 +20,16 @@ class RosterExchange {
   /// The links outlive this object.
   RosterExchange(NodeId self, Links& links) : self_(self), links_(links) {}
 
-  /// The application of this member wants that, in a view with this roster.
-  void want(const std::vector<RosterChange>& changes, const Roster& roster) { wishes_.want(changes, roster); }
+  /// The application of this member wants that, in this view.
+  void want(const std::vector<RosterChange>& changes, const View& view) { wishes_.want(changes, view); }
   void begin_view(const View& view);
   /// Takes what is said of rosters. `epoch`: the present view's; null before the first. False: it is about something else.
   /// The consequences at the links are to be settled behind it.
   [[nodiscard]] bool on_message(Epoch* epoch, const PeerConnection& from, Message& message);
   /// One pass in an active view, whose members are all in it. True: something was said.
   bool step(Epoch& epoch);
-  /// A roster is proposed that is without this node: it leaves in order.
-  [[nodiscard]] bool is_struck() const noexcept { return struck_; }
+  /// A roster is proposed that does not admit this node: it leaves in order.
+  [[nodiscard]] bool is_to_leave() const noexcept { return to_leave_; }
 
  private:
   void on_notice(const Roster& roster);
@@ -40,7 +40,7 @@ class RosterExchange {
   Links& links_;
   RosterWishes wishes_;
   std::optional<std::uint64_t> told_;  // the edition that a group told this process before its first view
-  bool struck_ = false;
+  bool to_leave_ = false;
 };
 
 }  // namespace spindrift::views

@@ -7,21 +7,24 @@
 #include <vector>
 
 #include <spindrift/core/roster.hpp>
+#include <spindrift/core/view.hpp>
 
 namespace spindrift::views {
 
 class RosterWishes {
  public:
-  /// In a view with this roster; what it has already, or makes impossible, is no wish.
-  void want(const std::vector<RosterChange>& changes, const Roster& roster) {
+  /// In this view; what its roster has already, or makes impossible, is no wish.
+  void want(const std::vector<RosterChange>& changes, const View& view) {
+    Roster ahead = next_edition(view.roster, wanted_, view.members);
     for (const RosterChange& each : changes) {
       const bool known = std::ranges::find(wanted_, each) != wanted_.end();
-      if (!known && !is_over(each, roster)) wanted_.push_back(each);
+      if (!known && !is_over(each, ahead, view)) wanted_.push_back(each);
     }
   }
-  /// A view begins with this roster: what it grants or makes impossible is no wish any more.
-  void begin_view(const Roster& roster) {
-    std::erase_if(wanted_, [&](const RosterChange& each) { return is_over(each, roster); });
+  /// This view begins: what its roster grants or makes impossible is no wish any more.
+  void begin_view(const View& view) {
+    Roster ahead = view.roster;
+    std::erase_if(wanted_, [&](const RosterChange& each) { return is_over(each, ahead, view); });
     said_ = 0;
   }
   /// The next ones that the leader of this view was not told yet, as many as one message may have.
@@ -31,8 +34,12 @@ class RosterWishes {
   }
 
  private:
-  [[nodiscard]] static bool is_over(const RosterChange& wish, const Roster& roster) {
-    return in_effect(roster, wish) || !check(roster, wish);
+  // `ahead`: the roster with the wishes in front of this one, which may make it possible; with it afterwards.
+  [[nodiscard]] static bool is_over(const RosterChange& wish, Roster& ahead, const View& view) {
+    const bool possible = check(view.roster, wish, view.members).ok() || check(ahead, wish, view.members).ok();
+    if (in_effect(view.roster, wish) || !possible) return true;
+    ahead = next_edition(ahead, {&wish, 1}, view.members);
+    return false;
   }
 
   std::vector<RosterChange> wanted_;

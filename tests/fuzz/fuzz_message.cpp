@@ -39,7 +39,7 @@ void check(const ViewNotice& notice) {
     for (const NodeId node : subgroup.members) expect(view.rank_of(node).has_value(), "a subgroup's members are the view's");
     for (const NodeId node : subgroup.senders) expect(subgroup.member_position(node).has_value(), "senders are members");
   }
-  for (const NodeId node : view.members) expect(view.roster.contains(node), "a view's roster has its members");
+  for (const NodeId node : view.members) expect(view.roster.admits(node), "a view's roster admits its members");
   const auto again = decode(encode(notice), ours, two_shapes());
   expect(again && std::holds_alternative<ViewNotice>(*again) && std::get<ViewNotice>(*again).view.members == view.members,
          "a view survives its own encoding");
@@ -55,6 +55,8 @@ void check(const Roster& roster) {
     check_words(each.endpoint);
     expect(roster.find(each.node) == &each, "a node is in a roster once");
   }
+  expect(std::ranges::is_sorted(roster.drained) && roster.drained.size() < roster.nodes.size(), "a roster admits some");
+  for (const NodeId node : roster.drained) expect(roster.contains(node), "who is drained is in the roster");
 }
 void check(const RosterNotice& notice) {
   check(notice.roster);
@@ -63,6 +65,7 @@ void check(const RosterNotice& notice) {
 }
 void check(const RosterProposal& proposal) { check(proposal.roster); }
 void check(const RosterHeld&) {}
+void check(const Drained&) {}
 void check(const RosterRequest& request) {
   const auto again = decode(encode(request), ours, two_shapes());
   expect(again && std::get<RosterRequest>(*again).changes == request.changes, "wishes survive their own encoding");

@@ -24,11 +24,21 @@ namespace {
 using Kind = RosterChange::Kind;
 using namespace std::chrono_literals;
 
-const Roster two{3, {{NodeId(0), "a:1"}, {NodeId(1), "b:1"}}};
+const Roster two{3, {{NodeId(0), "a:1"}, {NodeId(1), "b:1"}}, {}};
 const RosterChange add_seven{Kind::add, NodeId(7), "c:1"};
 const RosterChange remove_one{Kind::remove, NodeId(1), ""};
 
-Roster with(const Roster& roster, std::vector<RosterChange> changes) { return next_edition(roster, changes); }
+Roster with(const Roster& roster, std::vector<RosterChange> changes) { return next_edition(roster, changes, {}); }
+
+/// All may be in it that the roster admits.
+View view_with(Roster roster) {
+  View view;
+  for (const NodeAddress& each : roster.nodes) {
+    if (roster.admits(each.node)) view.members.push_back(each.node);
+  }
+  view.roster = std::move(roster);
+  return view;
+}
 
 /// A group with one subgroup, in which everybody is.
 Config config_of(const GroupFixture& fixture, unsigned node, const std::string& members, const std::string& extra = "") {
@@ -59,7 +69,9 @@ void await_members(const Group& group, std::size_t count) {
 }  // namespace
 
 TEST_CASE("calls for a roster and their outcomes travel as JSON, and what is none is told why") {
-  const group::RosterCall call{{add_seven, remove_one}, 1500ms};
+  const group::RosterCall call{{add_seven, remove_one, {Kind::move, NodeId(1), "d:1"}, {Kind::drain, NodeId(1), ""},
+                                {Kind::undrain, NodeId(0), ""}},
+                               1500ms};
   const auto read = group::decode_roster_call(group::encode(call));
   REQUIRE(read);
   CHECK(read->changes == call.changes);
@@ -67,6 +79,8 @@ TEST_CASE("calls for a roster and their outcomes travel as JSON, and what is non
   const auto roster = group::decode_roster_outcome(group::encode(Result<Roster>(two)));
   REQUIRE(roster);
   CHECK(*roster == two);
+  const Roster drained = with(two, {{Kind::drain, NodeId(1), ""}});
+  CHECK(group::decode_roster_outcome(group::encode(Result<Roster>(drained))).value() == drained);
   const Error error = Error(ErrorKind::bad_argument, "no \"such\" node").at("here").fix("do it");
   const auto told = group::decode_roster_outcome(group::encode(Result<Roster>(error)));
   REQUIRE_FALSE(told);
@@ -89,15 +103,15 @@ TEST_CASE("calls for a roster and their outcomes travel as JSON, and what is non
 
 TEST_CASE("a call is over when views have granted all of it, and also if that is undone later") {
   group::RosterCalls calls;
-  calls.on_view(two);
+  calls.on_view(view_with(two));
   auto waiting = std::async(std::launch::async, [&] { return calls.change({add_seven, remove_one}, {}, [] {}); });
   while (!calls.any()) std::this_thread::yield();
   CHECK(calls.take() == std::vector{add_seven, remove_one});
   CHECK_FALSE(calls.any());
-  calls.on_view(with(two, {add_seven}));
+  calls.on_view(view_with(with(two, {add_seven})));
   CHECK(waiting.wait_for(20ms) == std::future_status::timeout);
   const Roster last = with(two, {remove_one});  // node 7 is out again
-  calls.on_view(last);
+  calls.on_view(view_with(last));
   const auto outcome = waiting.get();
   REQUIRE(outcome);
   CHECK(*outcome == last);
@@ -107,22 +121,37 @@ TEST_CASE("a call is over when views have granted all of it, and also if that is
 
 TEST_CASE("a call ends with the reason if it is impossible, becomes so, takes too long, or the member ends") {
   group::RosterCalls calls;
-  calls.on_view(two);
+  calls.on_view(view_with(two));
   const RosterChange other{Kind::add, NodeId(0), "x:1"};
   CHECK(calls.change({other}, {}, [] {}).error().kind() == ErrorKind::bad_argument);
   CHECK(calls.change({add_seven}, 1ms, [] {}).error().kind() == ErrorKind::timed_out);
   CHECK(calls.take() == std::vector{add_seven});
   auto overtaken = std::async(std::launch::async, [&] { return calls.change({add_seven}, {}, [] {}); });
   while (!calls.any()) std::this_thread::yield();
-  calls.on_view(with(two, {{Kind::add, NodeId(7), "elsewhere:1"}}));
+  calls.on_view(view_with(with(two, {{Kind::add, NodeId(7), "elsewhere:1"}})));
   CHECK(overtaken.get().error().kind() == ErrorKind::bad_argument);
   static_cast<void>(calls.take());
-  calls.on_view(two);
+  calls.on_view(view_with(two));
   auto ended = std::async(std::launch::async, [&] { return calls.change({add_seven}, {}, [] {}); });
   while (!calls.any()) std::this_thread::yield();
   calls.on_end(Error(ErrorKind::removed, "it is over"));
   CHECK(ended.get().error().kind() == ErrorKind::removed);
   CHECK(calls.change({add_seven}, {}, [] {}).error().kind() == ErrorKind::removed);
+}
+
+TEST_CASE("a call that would drain too many at once is impossible as a whole, and nobody is asked") {
+  group::RosterCalls calls;
+  View view = view_with(with(two, {add_seven}));
+  calls.on_view(view);
+  const RosterChange drain_one{Kind::drain, NodeId(1), ""};
+  const RosterChange drain_seven{Kind::drain, NodeId(7), ""};
+  CHECK(calls.change({drain_one, drain_seven}, {}, [] {}).error().kind() == ErrorKind::bad_argument);
+  CHECK_FALSE(calls.any());
+  auto waiting = std::async(std::launch::async, [&] { return calls.change({drain_one}, {}, [] {}); });
+  while (!calls.any()) std::this_thread::yield();
+  view.roster = with(view.roster, {drain_seven});  // another member's wish was first, and node 7 is on its way out
+  calls.on_view(view);
+  CHECK(waiting.get().error().kind() == ErrorKind::bad_argument);
 }
 
 TEST_CASE("a member's roster is asked for and changed through its socket, and garbage there changes nothing") {
@@ -198,6 +227,49 @@ TEST_CASE("a member that removes itself leaves, and its call says so; the others
   groups[0]->wait();
   await_members(*groups[1], 1);
   CHECK(groups[1]->view().roster.nodes == std::vector<NodeAddress>{{NodeId(1), ""}});
+}
+
+TEST_CASE("a node that is drained leaves, is refused with the command that ends that, and comes back when it is undone") {
+  const bool tcp = GENERATE(false, true);
+  const GroupFixture fixture(tcp ? "tcp" : "shm");
+  const std::string extra = tcp ? over_tcp(fixture, "3") : "";
+  const std::string all = "0, 1, 2";
+  std::vector<std::unique_ptr<Group>> groups(3);
+  std::vector<std::future<std::unique_ptr<Group>>> others;
+  for (const unsigned node : {1U, 2U}) {
+    others.push_back(
+        std::async(std::launch::async, [&, node] { return std::make_unique<Group>(config_of(fixture, node, all, extra)); }));
+  }
+  groups[0] = std::make_unique<Group>(config_of(fixture, 0, all, extra));
+  for (const unsigned node : {1U, 2U}) groups[node] = others[node - 1].get();
+
+  const RosterChange drain{Kind::drain, NodeId(2), ""};
+  const Roster drained = groups[1]->change_roster({drain}, 20s);
+  CHECK(drained.edition == 1);
+  CHECK(drained.nodes == groups[0]->view().roster.nodes);
+  CHECK(drained.drained == std::vector{NodeId(2)});
+  groups[2]->wait();
+  CHECK_FALSE(groups[2]->open());
+  groups[2].reset();
+  await_members(*groups[0], 2);
+  CHECK(groups[1]->change_roster({drain}, 20s) == drained);
+
+  const auto refusal = thrown_by([&] { Group(config_of(fixture, 2, all, extra)); });
+  REQUIRE(refusal);
+  CHECK(refusal->kind() == ErrorKind::refused);
+  CHECK_THAT(refusal->message(), Catch::Matchers::EndsWith("refused this node: it is drained"));
+  CHECK_THAT(refusal->fix(), Catch::Matchers::Contains("spindrift group drain 2 --undo"));
+  const auto too_many = thrown_by([&] { groups[0]->change_roster({{Kind::drain, NodeId(1), ""}}, 20s); });
+  REQUIRE(too_many);
+  CHECK(too_many->kind() == ErrorKind::bad_argument);
+  CHECK_THAT(too_many->message(), Catch::Matchers::Contains("a majority is 2"));
+  CHECK(groups[0]->view().roster == drained);
+
+  CHECK(groups[0]->change_roster({{Kind::undrain, NodeId(2), ""}}, 20s).drained.empty());
+  groups[2] = std::make_unique<Group>(config_of(fixture, 2, all, extra));
+  await_members(*groups[0], 3);
+  await_members(*groups[1], 3);
+  CHECK(groups[2]->view().roster.edition == 2);
 }
 
 TEST_CASE("what is no address for the group's fabric is refused before anybody is asked, and so is a call of a handler") {

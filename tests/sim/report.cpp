@@ -97,6 +97,9 @@ std::string_view to_string(Probe probe) noexcept {
     case Probe::roster_changed: return "roster changed";
     case Probe::removed_from_the_roster: return "left because the roster is without it";
     case Probe::found_by_a_notice: return "newcomer told of a newer roster";
+    case Probe::left_when_drained: return "left because it is drained";
+    case Probe::let_in_again: return "drained node let in again";
+    case Probe::refused_when_drained: return "process of a drained node refused";
     case Probe::count: break;
   }
   return "unknown";

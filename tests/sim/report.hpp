@@ -107,6 +107,9 @@ enum class Probe : std::uint32_t {
   roster_changed,
   removed_from_the_roster,
   found_by_a_notice,
+  left_when_drained,
+  let_in_again,
+  refused_when_drained,
   count
 };
 

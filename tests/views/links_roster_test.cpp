@@ -24,7 +24,7 @@ TEST_CASE("a process that looks for a group hears also whom its file does not na
 TEST_CASE("a node that may call is heard before it is in the roster, and asked for a connection only then") {
   Desk desk;
   desk.links.begin_view(desk.view);
-  Roster next{1, desk.roster};
+  Roster next{1, desk.roster, {}};
   next.nodes.push_back({NodeId(9), "i:1"});
   desk.links.expect(next);
   const std::size_t asked = desk.fabric.asked.size();
@@ -46,7 +46,7 @@ TEST_CASE("a node that is struck from the roster is refused, and a member of the
   desk.meet(11, 1, 101, false, ViewId(5));
   desk.meet(13, 3, 103);
   desk.hear();
-  const Roster without{1, {{NodeId(0), {}}, {NodeId(2), {}}}};
+  const Roster without{1, {{NodeId(0), {}}, {NodeId(2), {}}}, {}};
   desk.links.set_roster(without);
   desk.hear();
   CHECK(desk.sent_to<Refusal>(13).size() == 1);
@@ -59,10 +59,53 @@ TEST_CASE("a node that is struck from the roster is refused, and a member of the
   CHECK(desk.fabric.asked.size() == asked);
   desk.fabric.connected(21, 1);
   CHECK(only<LinkTurnedAway>(desk.hear()).node == NodeId(1));
-  desk.links.set_roster({2, desk.roster});
+  desk.links.set_roster({2, desk.roster, {}});
   desk.meet(31, 1, 201);
   CHECK_FALSE(desk.hear().empty());
   CHECK(desk.sent_to<Hello>(31).size() == 1);
+}
+
+TEST_CASE("a process of a drained node is told so and turned away, and a node that is let in again is heard and asked") {
+  Desk desk;
+  desk.links.begin_view(desk.view);
+  desk.meet(13, 3, 103);
+  desk.hear();
+  const Roster drained{1, desk.roster, {NodeId(3)}};
+  desk.links.set_roster(drained);
+  desk.view.roster = drained;
+  CHECK(only<LinkTurnedAway>([&] {
+          auto events = desk.hear();
+          std::erase_if(events, [](const LinkEvent& event) { return std::holds_alternative<LinkOver>(event); });
+          return events;
+        }()).reason == "its node is drained");
+  CHECK(desk.sent_to<Drained>(13).size() == 1);
+  CHECK(desk.ended(13));
+  desk.fabric.asked.clear();
+  desk.fabric.connected(23, 3);
+  CHECK(only<LinkTurnedAway>(desk.hear()).reason == "its node is drained");
+  CHECK(desk.sent_to<Drained>(23).size() == 1);
+  CHECK(desk.sent_to<Hello>(23).empty());
+  CHECK(desk.fabric.asked.empty());
+  const Roster open{2, desk.roster, {}};
+  desk.links.expect(open);  // proposed: others may be in its view already
+  desk.meet(33, 3, 203);
+  CHECK(desk.hear().empty());
+  CHECK(desk.links.candidates().size() == 1);
+  desk.fabric.loses(33);
+  desk.hear();
+  desk.links.set_roster(open);
+  CHECK(desk.fabric.asked == std::vector{NodeId(3)});
+}
+
+TEST_CASE("a process that looks for its group ends when a member says that it is drained, and says how to undo that") {
+  Desk desk;
+  desk.fabric.connected(12, 2);
+  desk.fabric.says(12, encode(Drained{}));
+  const auto events = desk.hear();
+  const Error& why = only<LinkRefused>(events).error;
+  CHECK(why.kind() == ErrorKind::refused);
+  CHECK(why.message() == "node 2 refused this node: it is drained");
+  CHECK(why.fix().find("spindrift group drain 0 --undo") != std::string::npos);
 }
 
 TEST_CASE("a node that moves is asked for where it is, if it is not here") {
@@ -71,7 +114,7 @@ TEST_CASE("a node that moves is asked for where it is, if it is not here") {
   desk.meet(11, 1, 101, false, ViewId(5));
   desk.hear();
   desk.fabric.asked.clear();
-  Roster moved{1, desk.roster};
+  Roster moved{1, desk.roster, {}};
   moved.nodes[1].endpoint = "b:2";
   moved.nodes[2].endpoint = "c:2";
   desk.links.set_roster(moved);
@@ -85,7 +128,7 @@ TEST_CASE("a process that is in no view speaks for no roster") {
   Desk desk;
   desk.meet(13, 3, 103);
   desk.hear();
-  desk.fabric.says(13, encode(RosterNotice{{5, desk.roster}}));
+  desk.fabric.says(13, encode(RosterNotice{{5, desk.roster, {}}}));
   CHECK((desk.hear(), desk.links.peers().apart().size() == 1));
 }
 

@@ -30,7 +30,7 @@ std::optional<Message> read(const std::vector<std::byte>& bytes) { return decode
 Hello hello() { return {NodeId(7), 99, false, ViewId(5)}; }
 
 Roster roster() {
-  return {2, {{NodeId(4), "10.0.0.4:7400"}, {NodeId(1), ""}, {NodeId(9), "b:2"}, {NodeId(11), "[fd00::1]:7"}}};
+  return {2, {{NodeId(4), "10.0.0.4:7400"}, {NodeId(1), ""}, {NodeId(9), "b:2"}, {NodeId(11), "[fd00::1]:7"}}, {NodeId(11)}};
 }
 
 ViewNotice notice() {
@@ -72,7 +72,7 @@ TEST_CASE("a difference is named, with what to do about it") {
   CHECK_FALSE(digest.fix().empty());
   auto other_version = encode(ours, hello(), NodeId(), {});
   other_version[4] = std::byte{200};
-  CHECK(difference(other_version).message().find("protocol versions differ: 10 and 200") != std::string::npos);
+  CHECK(difference(other_version).message().find("protocol versions differ: 11 and 200") != std::string::npos);
 }
 
 TEST_CASE("a hello is taken from its sender alone, by whom it is for, on the connection that it was said on") {
@@ -145,9 +145,28 @@ TEST_CASE("a roster travels with its edition, in a proposal, a notice and a view
   CHECK(read(encode(RosterNotice{crowd})));
 }
 
-TEST_CASE("a view whose roster lacks one of its members is none") {
+TEST_CASE("drained are nodes of the roster, ascending, each once, and not all") {
+  const auto with = [](std::vector<NodeId> drained) {
+    Roster tampered = roster();
+    tampered.drained = std::move(drained);
+    return read(encode(RosterNotice{tampered}));
+  };
+  const auto told = with({NodeId(1), NodeId(4), NodeId(9)});
+  REQUIRE(told);
+  CHECK(std::get<RosterNotice>(*told).roster.drained == std::vector{NodeId(1), NodeId(4), NodeId(9)});
+  CHECK(with({}));
+  CHECK_FALSE(with({NodeId(2)}));
+  CHECK_FALSE(with({NodeId(4), NodeId(1)}));
+  CHECK_FALSE(with({NodeId(4), NodeId(4)}));
+  CHECK_FALSE(with({NodeId(1), NodeId(4), NodeId(9), NodeId(11)}));
+}
+
+TEST_CASE("a view whose roster lacks one of its members, or has it drained, is none") {
   ViewNotice without = notice();
   without.view.roster.nodes.erase(without.view.roster.nodes.begin() + 1);
+  CHECK_FALSE(read(encode(without)));
+  without.view.roster = roster();
+  without.view.roster.drained = {NodeId(9)};
   CHECK_FALSE(read(encode(without)));
   without.view.roster = {};
   CHECK_FALSE(read(encode(without)));
@@ -156,14 +175,17 @@ TEST_CASE("a view whose roster lacks one of its members is none") {
 TEST_CASE("wishes for another roster travel, each of a kind that there is") {
   const RosterRequest wishes{{{RosterChange::Kind::add, NodeId(7), "c:70"},
                               {RosterChange::Kind::remove, NodeId(1), ""},
-                              {RosterChange::Kind::move, NodeId(4), "d:9"}}};
+                              {RosterChange::Kind::move, NodeId(4), "d:9"},
+                              {RosterChange::Kind::drain, NodeId(4), ""},
+                              {RosterChange::Kind::undrain, NodeId(9), ""}}};
   const auto message = read(encode(wishes));
   REQUIRE((message && std::holds_alternative<RosterRequest>(*message)));
   CHECK(std::get<RosterRequest>(*message).changes == wishes.changes);
   auto other_kind = encode(wishes);
-  other_kind[24] = std::byte{3};
+  other_kind[24] = std::byte{5};
   CHECK_FALSE(read(other_kind));
   CHECK_FALSE(read(encode(RosterRequest{})));
+  CHECK_FALSE(read(encode(RosterRequest{{{RosterChange::Kind::drain, NodeId(4), "d:9"}}})));
 }
 
 TEST_CASE("a member that concludes a view says which, and in which of the group's subgroups it is at work") {
@@ -256,7 +278,7 @@ TEST_CASE("a piece of a state travels with a digest and within its bounds") {
 TEST_CASE("anything else is no message, whatever its length") {
   for (const auto& whole : {encode(ours, hello(), NodeId(), {}), encode(notice()), encode(RowNotice{ViewId(1)}),
                             encode(BulkNotice{ViewId(1), SubgroupId(1)}), encode(RingNotice{ViewId(1), SubgroupId(1)}),
-                            encode(Settled{ViewId(1)}), encode(RosterHeld{ViewId(1), {{3, 4}}}),
+                            encode(Settled{ViewId(1)}), encode(RosterHeld{ViewId(1), {{3, 4}}}), encode(Drained{}),
                             encode(RosterNotice{roster()}), encode(RosterProposal{ViewId(1), roster()}),
                             encode(RosterRequest{{{RosterChange::Kind::add, NodeId(7), "c:70"}}}),
                             encode(StateAck{ViewId(1), SubgroupId(0), 9})}) {

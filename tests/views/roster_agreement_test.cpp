@@ -9,7 +9,16 @@ namespace {
 
 using Kind = RosterChange::Kind;
 
-const Roster three{4, {{NodeId(0), "a:1"}, {NodeId(1), "b:1"}, {NodeId(2), "c:1"}}};
+const Roster three{4, {{NodeId(0), "a:1"}, {NodeId(1), "b:1"}, {NodeId(2), "c:1"}}, {}};
+
+View view_with(Roster roster) {
+  View view;
+  for (const NodeAddress& each : roster.nodes) {
+    if (roster.admits(each.node)) view.members.push_back(each.node);
+  }
+  view.roster = std::move(roster);
+  return view;
+}
 
 View view_of_three() {
   View view;
@@ -22,9 +31,11 @@ View view_of_three() {
 
 RosterChange add(std::uint32_t node, std::string at) { return {Kind::add, NodeId(node), std::move(at)}; }
 RosterChange remove(std::uint32_t node) { return {Kind::remove, NodeId(node), {}}; }
+RosterChange drain(std::uint32_t node) { return {Kind::drain, NodeId(node), {}}; }
+RosterChange undrain(std::uint32_t node) { return {Kind::undrain, NodeId(node), {}}; }
 RosterChange move(std::uint32_t node, std::string to) { return {Kind::move, NodeId(node), std::move(to)}; }
 
-Roster changed(const Roster& roster, std::vector<RosterChange> changes) { return next_edition(roster, changes); }
+Roster changed(const Roster& roster, std::vector<RosterChange> changes) { return next_edition(roster, changes, {}); }
 
 Decree decree_with(std::optional<Digest> roster, RankSet left = {}, std::vector<Join> joins = {}) {
   Decree decree;
@@ -50,18 +61,18 @@ TEST_CASE("a change is in effect, possible or impossible, and the reason says wh
   CHECK(in_effect(three, add(1, "b:1")));
   CHECK(in_effect(three, remove(5)));
   CHECK_FALSE(in_effect(three, move(1, "b:2")));
-  CHECK(check(three, add(5, "e:1")));
-  CHECK(check(three, add(1, "b:1")));
+  CHECK(check(three, add(5, "e:1"), {}));
+  CHECK(check(three, add(1, "b:1"), {}));
   for (const RosterChange& impossible :
        {add(1, "x:1"), remove(5), move(5, "e:1"), add(5, std::string(300, 'h')), move(1, "a\nb")}) {
-    const auto checked = check(three, impossible);
+    const auto checked = check(three, impossible, {});
     REQUIRE_FALSE(checked);
     CHECK_FALSE(checked.error().fix().empty());
   }
-  CHECK_FALSE(check(Roster{0, {{NodeId(3), ""}}}, remove(3)));
+  CHECK_FALSE(check(Roster{0, {{NodeId(3), ""}}, {}}, remove(3), {}));
   Roster full;
   for (std::uint32_t i = 0; i < roster_count_max; ++i) full.nodes.push_back({NodeId(i), ""});
-  CHECK_FALSE(check(full, add(500, "")));
+  CHECK_FALSE(check(full, add(500, ""), {}));
   CHECK(changed(full, {add(500, "")}) == full);
 }
 
@@ -135,17 +146,94 @@ TEST_CASE("a decree brings nobody into a view who is not in its roster, and name
   CHECK(*member.next(decree_with({})) == three);
 }
 
+TEST_CASE("a drained node stays in the roster, may be in no view, and is let in again, or removed and forgotten") {
+  const Roster next = changed(three, {drain(2), drain(1), drain(1), drain(9)});
+  CHECK(next.edition == 5);
+  CHECK(next.nodes == three.nodes);
+  CHECK(next.drained == std::vector{NodeId(1), NodeId(2)});
+  CHECK((next.contains(NodeId(1)) && next.is_drained(NodeId(1)) && !next.admits(NodeId(1)) && next.admits(NodeId(0))));
+  CHECK_FALSE(next.admits(NodeId(9)));
+  CHECK(next.digest() != three.digest());
+  CHECK(next.digest() != changed(three, {drain(1)}).digest());
+  CHECK((in_effect(next, drain(1)) && in_effect(next, undrain(0)) && in_effect(three, undrain(1))));
+  CHECK_FALSE((in_effect(three, drain(1)) || in_effect(next, undrain(1)) || in_effect(three, undrain(9))));
+  CHECK(changed(next, {undrain(1), move(2, "c:2")}).drained == std::vector{NodeId(2)});
+  CHECK(changed(next, {undrain(0)}) == next);
+  CHECK(changed(next, {remove(1), add(1, "b:1")}).drained == std::vector{NodeId(2)});
+  CHECK(changed(three, {drain(1), undrain(1)}) == three);
+}
+
+TEST_CASE("a drain is impossible that would leave no majority of the view, or nobody, and says why and what to do instead") {
+  const std::vector<NodeId> members{NodeId(0), NodeId(1), NodeId(2)};
+  CHECK(check(three, drain(2), members));
+  const Roster less = next_edition(three, std::vector{drain(2)}, members);
+  const auto refused = check(less, drain(1), members);
+  REQUIRE_FALSE(refused);
+  CHECK(refused.error().kind() == ErrorKind::bad_argument);
+  CHECK(refused.error().message() ==
+        "node 1 cannot be drained: of the view's 3 members 1 would stay, and a majority is 2");
+  CHECK_FALSE(refused.error().fix().empty());
+  CHECK_FALSE(check(three, std::vector{drain(2), drain(1)}, members));  // nor in one breath
+  CHECK(check(three, std::vector{drain(2), undrain(2), drain(1)}, members));
+  CHECK(next_edition(three, std::vector{drain(2), drain(1), drain(0)}, members) == less);
+  CHECK(check(less, drain(2), members));  // it is
+  const std::vector pair{NodeId(0), NodeId(1)};
+  CHECK_FALSE(check(three, drain(1), pair));
+  CHECK(check(three, drain(2), pair));  // no member: nobody misses it
+  CHECK_FALSE(check(three, drain(0), std::vector{NodeId(0)}));
+  CHECK_FALSE(check(changed(three, {drain(1), drain(2)}), drain(0), {}));
+  CHECK_FALSE(check(changed(three, {drain(1), drain(2)}), remove(0), {}));
+  const auto twice = check(less, add(2, "c:1"), members);
+  REQUIRE_FALSE(twice);
+  CHECK(twice.error().fix().find("drain 2 --undo") != std::string::npos);
+  for (const RosterChange& wrong : {drain(9), undrain(9), RosterChange{Kind::drain, NodeId(2), "c:1"},
+                                    RosterChange{Kind::undrain, NodeId(2), "c:1"}}) {
+    CHECK_FALSE(check(three, wrong, members));
+  }
+}
+
+TEST_CASE("a roster that drains a member is agreed when that has left, and a decree brings it into no view") {
+  const View view = view_of_three();
+  RosterAgreement leader(view, Rank(0));
+  leader.request(std::vector{drain(2), drain(1)});  // of three members two have to stay
+  const Roster proposal = leader.propose().value();
+  CHECK(proposal.drained == std::vector{NodeId(2)});
+  leader.on_held(Rank(1), proposal.digest());
+  leader.on_held(Rank(2), proposal.digest());
+  CHECK_FALSE(leader.agreed(all));  // node 2 has not left yet
+  const RankSet two = RankSet::of(Rank(2));
+  CHECK(leader.agreed(all.without(two)) == proposal.digest());
+  CHECK_FALSE(leader.may_join(NodeId(2), all.without(two)));
+  CHECK_FALSE(leader.admits(decree_with(proposal.digest())));
+  CHECK(leader.admits(decree_with(proposal.digest(), two)));
+  CHECK_FALSE(leader.admits(decree_with(proposal.digest(), two, {{NodeId(2), 5}})));
+}
+
+TEST_CASE("a wish is kept that one in front of it makes possible") {
+  Roster full;
+  for (std::uint32_t i = 0; i < roster_count_max; ++i) full.nodes.push_back({NodeId(i), ""});
+  View view;
+  view.members = {NodeId(0)};
+  view.roster = full;
+  RosterWishes wishes;
+  wishes.want({remove(5), add(500, "")}, view);
+  wishes.want({add(501, "")}, view);
+  CHECK(wishes.take_unsaid() == std::vector{remove(5), add(500, "")});
+  wishes.begin_view(view);
+  CHECK(wishes.take_unsaid() == std::vector{remove(5), add(500, "")});
+}
+
 TEST_CASE("wishes are said once in each view, until they are granted or impossible") {
   RosterWishes wishes;
-  wishes.want({add(7, "d:1"), remove(1)}, three);
-  wishes.want({remove(1), remove(5), move(0, "a:1"), add(2, "x:1")}, three);
+  wishes.want({add(7, "d:1"), remove(1)}, view_with(three));
+  wishes.want({remove(1), remove(5), move(0, "a:1"), add(2, "x:1")}, view_with(three));
   CHECK(wishes.take_unsaid() == std::vector{add(7, "d:1"), remove(1)});
   CHECK(wishes.take_unsaid().empty());
-  wishes.want({move(2, "c:2")}, three);
+  wishes.want({move(2, "c:2")}, view_with(three));
   CHECK(wishes.take_unsaid() == std::vector{move(2, "c:2")});
-  wishes.begin_view(changed(three, {add(7, "x:1"), move(2, "c:2")}));  // somebody else's node 7
+  wishes.begin_view(view_with(changed(three, {add(7, "x:1"), move(2, "c:2")})));  // somebody else's node 7
   CHECK(wishes.take_unsaid() == std::vector{remove(1)});
-  wishes.begin_view(changed(three, {remove(1)}));
+  wishes.begin_view(view_with(changed(three, {remove(1)})));
   CHECK(wishes.take_unsaid().empty());
 }
 
@@ -155,11 +243,11 @@ TEST_CASE("no more wishes are said at once than a message may have") {
   for (std::uint32_t i = 0; i < roster_count_max + 5; ++i) {
     many.push_back(move(2, "c:" + std::to_string(i + 10)));
   }
-  wishes.want(many, three);
+  wishes.want(many, view_with(three));
   CHECK(wishes.take_unsaid().size() == roster_count_max);
   CHECK(wishes.take_unsaid().size() == 5);
   CHECK(wishes.take_unsaid().empty());
-  wishes.begin_view(three);
+  wishes.begin_view(view_with(three));
   CHECK(wishes.take_unsaid().front() == many.front());
 }
 

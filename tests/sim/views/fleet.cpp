@@ -147,7 +147,7 @@ void Fleet::launch(Process& process) {
   options.self = NodeId(process.node_);
   options.incarnation = process.incarnation_;
   options.roster = rosters_.file_of(process.node_);
-  rosters_.on_start(process.index_, process.node_, running_rosters());
+  rosters_.on_start(process.index_, process.node_, running_views());
   // Founders are named at the first start. If they are not everybody, a second start must not found a second group.
   const bool restarted = std::any_of(processes_.begin(), processes_.end(), [&](const auto& other) {
     return other->node_ == process.node_ && other.get() != &process;

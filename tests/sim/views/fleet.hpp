@@ -80,7 +80,7 @@ class Fleet final : public Handler, public NetworkListener {
   [[nodiscard]] Objects& objects() noexcept { return objects_; }
   [[nodiscard]] TableUsers& tables() noexcept { return tables_; }
   [[nodiscard]] Rosters& rosters() noexcept { return rosters_; }
-  [[nodiscard]] std::vector<const Roster*> running_rosters() const;
+  [[nodiscard]] std::vector<const View*> running_views() const;
   [[nodiscard]] Network& network() noexcept { return network_; }
 
   void on_event(EventKind kind, std::uint32_t which) override;
@@ -133,6 +133,7 @@ class Fleet final : public Handler, public NetworkListener {
   void keep_apart(Process& process);
   void part(std::uint32_t node, std::uint32_t other, std::optional<Ticks> breaks);
   void want(const Action& action);
+  [[nodiscard]] std::vector<std::uint32_t> misplaced_in(const View& view);
   void blame_misplaced(const View& view);
   void note_crash_in_change(const Process& process);
   void note_view(Process& process, const views::NewView& news);
@@ -157,6 +158,7 @@ class Fleet final : public Handler, public NetworkListener {
   void check_proposal(const Process& process);
   void check_prompt(const Process& process, Ticks since);
   [[nodiscard]] bool waits_for_the_dead(const Process& process) const;
+  [[nodiscard]] bool waits_for_the_misplaced(const Process& process);
   [[nodiscard]] std::optional<Unsettled> unsettled();
   [[nodiscard]] std::optional<Unsettled> unsettled_looking(const Process& process);
   [[nodiscard]] std::vector<std::uint32_t> core();

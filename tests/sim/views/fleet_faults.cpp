@@ -90,43 +90,47 @@ void Fleet::act(const Action& action) {
       return after_step(*process);
     case Action::Kind::move:
     case Action::Kind::add:
-    case Action::Kind::remove: return want(action);
+    case Action::Kind::remove:
+    case Action::Kind::drain:
+    case Action::Kind::undrain: return want(action);
   }
 }
 
-// The rosters of the views in which processes run.
-std::vector<const Roster*> Fleet::running_rosters() const {
-  std::vector<const Roster*> rosters;
+// The views in which processes run.
+std::vector<const View*> Fleet::running_views() const {
+  std::vector<const View*> views;
   for (const auto& process : processes_) {
     const views::Epoch* const epoch = process->running_ && process->member_ ? process->member_->epoch() : nullptr;
-    if (epoch != nullptr) rosters.push_back(&epoch->view().roster);
+    if (epoch != nullptr) views.push_back(&epoch->view());
   }
-  return rosters;
+  return views;
 }
 
 // Two newcomers that listen elsewhere than the roster says do not find each other.
-void Fleet::blame_misplaced(const View& view) {
+std::vector<std::uint32_t> Fleet::misplaced_in(const View& view) {
+  std::vector<std::uint32_t> misplaced;
   for (const std::uint64_t incarnation : view.incarnations) {
     const auto process = history_.process_of(incarnation);
     if (!process) continue;
     const NodeAddress* const known = view.roster.find(NodeId(processes_[*process]->node_));
-    if (known != nullptr && known->endpoint != network_.endpoint(*process).listens_at()) history_.blame(*process);
+    if (known != nullptr && known->endpoint != network_.endpoint(*process).listens_at()) misplaced.push_back(*process);
   }
+  return misplaced;
+}
+
+void Fleet::blame_misplaced(const View& view) {
+  for (const std::uint32_t process : misplaced_in(view)) history_.blame(process);
 }
 
 // A change that is impossible is wanted by nobody.
 void Fleet::want(const Action& action) {
   Process* const process = newest(action.node);
   if (process == nullptr || !process->running_ || process->frozen_ || process->state_ != MemberState::active) return;
-  const bool add = action.kind == Action::Kind::add;
-  const bool remove = action.kind == Action::Kind::remove;
   const bool move = action.kind == Action::Kind::move;
   const std::string there = move ? Rosters::endpoint_at(action.count) : rosters_.endpoint_of(action.other);
-  const RosterChange change{add      ? RosterChange::Kind::add
-                            : remove ? RosterChange::Kind::remove
-                                     : RosterChange::Kind::move,
-                            NodeId(action.other), remove ? std::string() : there};
-  if (!rosters_.on_wish(process->index_, change, process->member_->epoch()->view().roster)) return;
+  RosterChange change{*change_of(action.kind), NodeId(action.other), {}};
+  if (change.has_endpoint()) change.endpoint = there;
+  if (!rosters_.on_wish(process->index_, change, process->member_->epoch()->view())) return;
   if (move) rosters_.relocate(action.other, action.count);
   process->member_->change_roster({change});
   on_news(process->index_);
@@ -390,6 +394,7 @@ void Fleet::note_failure(const Process& process) {
   if (error.kind() == ErrorKind::lagging) check_lag(process);
   if (error.kind() != ErrorKind::refused) return;
   if (plan_.nodes[process.node_].imposter) return report_.hit(Probe::imposter_refused);
+  if (error.message().ends_with("it is drained")) report_.hit(Probe::refused_when_drained);
   // J5 refuses strangers; a process that agrees, is in the roster and was in no view is no stranger, whoever else is one.
   const bool stranger = rosters_.unlisted(process.index_) || strangers_rule(process.node_);
   if (!history_.was_in_a_view(process.index_) && !stranger) {

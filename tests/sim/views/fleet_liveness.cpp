@@ -118,6 +118,13 @@ bool Fleet::waits_for_the_dead(const Process& process) const {
   return false;
 }
 
+// Two newcomers that do not find each other wait for ever where nobody suspects silence: their view never begins.
+bool Fleet::waits_for_the_misplaced(const Process& process) {
+  const views::Epoch* const epoch = process.member_->epoch();
+  return plan_.suspect_after == 0 && epoch != nullptr && process.state_ == MemberState::installing &&
+         misplaced_in(epoch->view()).size() > 1;
+}
+
 std::optional<Fleet::Unsettled> Fleet::unsettled_looking(const Process& process) {
   const std::string name = "node " + std::to_string(process.node_);
   const View* const newest = history_.newest_view();
@@ -154,7 +161,7 @@ std::optional<Fleet::Unsettled> Fleet::unsettled() {
       case MemberState::changing:
       case MemberState::concluding:
       case MemberState::departing:
-        if (waits_for_the_dead(*process)) break;
+        if (waits_for_the_dead(*process) || waits_for_the_misplaced(*process)) break;
         return Unsettled{.what = name + " is " + std::string(views::to_string(process->state_))};
       case MemberState::idle:
       case MemberState::left:
@@ -348,6 +355,7 @@ void Fleet::leave_all() {
   };
   for (const std::uint32_t index : members) {
     if (processes_[index]->state_ == MemberState::left || newcomer_died(*processes_[index])) continue;
+    if (waits_for_the_misplaced(*processes_[index])) continue;
     return report_.violate("L1", "node " + std::to_string(processes_[index]->node_) + " asked to leave and did not");
   }
   report_.hit(Probe::all_left);

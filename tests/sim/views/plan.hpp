@@ -92,6 +92,8 @@ struct Action {
     add,              ///< the process of `node` wants `other` in the roster, where that listens
     remove,           ///< likewise, out of it
     move,             ///< likewise, at the place `count`, where later processes of `other` then listen
+    drain,            ///< the process of `node` wants `other` drained
+    undrain,          ///< likewise, let in again
   };
   Ticks at = 0;
   Kind kind = Kind::start;
@@ -147,6 +149,8 @@ void draw_tables(std::uint64_t seed, Plan& plan);
 void draw_rosters(std::uint64_t seed, Plan& plan);
 /// Nothing but deaths on one host, in some plans that are fit for it.
 void draw_deaths(std::uint64_t seed, Plan& plan);
+/// Nodes that are drained, and perhaps let in again, in some plans.
+void draw_drains(std::uint64_t seed, Plan& plan);
 /// Which nodes are in which subgroup.
 [[nodiscard]] LayoutFunction layout_of(const std::vector<SubgroupPlan>& subgroups);
 

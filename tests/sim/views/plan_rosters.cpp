@@ -52,4 +52,39 @@ void draw_rosters(std::uint64_t seed, Plan& plan) {
   plan.faults_end = std::max(plan.faults_end, at + 100'000);
 }
 
+// Members are asked to leave, and dead nodes to stay away; some die on their way out; their next processes are refused until
+// somebody lets the node in again, or the group is forgotten.
+void draw_drains(std::uint64_t seed, Plan& plan) {
+  Random random(seed, Purpose::drains);
+  const auto nodes = static_cast<std::uint32_t>(plan.nodes.size());
+  const bool imposters = std::ranges::any_of(plan.nodes, [](const NodePlan& node) { return node.imposter; });
+  const bool named = plan.founded_by == views::FoundedBy::named;
+  if (!named || imposters || plan.broken_links > 0 || nodes < 3 || !random.chance(1, 4)) return;
+  plan.deaths = false;  // as with other changes of the roster
+  Ticks at = static_cast<Ticks>(random.spread(20'000, 2'000'000));
+  const auto act = [&](Action::Kind kind, std::uint32_t node, std::uint32_t other = 0) {
+    plan.actions.push_back({at, kind, node, other, 0, 0, Cut::nothing});
+  };
+  const auto pass = [&](std::uint64_t most) { at += static_cast<Ticks>(random.spread(1, most)); };
+  const auto anybody = [&] { return static_cast<std::uint32_t>(random.below(nodes)); };
+  for (std::uint64_t left = random.between(1, 5); left > 0; --left) {
+    const std::uint32_t subject = anybody();
+    act(Action::Kind::drain, anybody(), subject);
+    if (random.chance(1, 4)) act(Action::Kind::drain, anybody(), anybody());  // two at once, and perhaps one too many
+    pass(30'000);
+    if (random.chance(1, 4)) act(Action::Kind::crash, subject);
+    if (random.chance(1, 2)) {
+      pass(random.chance(1, 2) ? 50'000 : 2'000'000);
+      act(Action::Kind::start, subject);
+    }
+    pass(random.chance(1, 2) ? 30'000 : 3 * static_cast<std::uint64_t>(patience_of(plan)));
+    if (random.chance(2, 3)) {
+      act(Action::Kind::undrain, anybody(), subject);
+      pass(random.chance(1, 2) ? 50'000 : 2'000'000);
+      act(Action::Kind::start, subject);
+    }
+  }
+  plan.faults_end = std::max(plan.faults_end, at + 100'000);
+}
+
 }  // namespace spindrift::sim

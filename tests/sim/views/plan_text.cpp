@@ -37,6 +37,8 @@ std::string to_string(const Action& action) {
     case Action::Kind::stop: return text + "stop " + node;
     case Action::Kind::add: return text + "add " + pair;
     case Action::Kind::remove: return text + "remove " + pair;
+    case Action::Kind::drain: return text + "drain " + pair;
+    case Action::Kind::undrain: return text + "undrain " + pair;
     case Action::Kind::move: return text + "move " + pair + " to place " + std::to_string(action.count);
   }
   return text;

@@ -5,6 +5,17 @@
 
 namespace spindrift::sim {
 
+std::optional<RosterChange::Kind> change_of(Action::Kind kind) noexcept {
+  switch (kind) {
+    case Action::Kind::add: return RosterChange::Kind::add;
+    case Action::Kind::remove: return RosterChange::Kind::remove;
+    case Action::Kind::move: return RosterChange::Kind::move;
+    case Action::Kind::drain: return RosterChange::Kind::drain;
+    case Action::Kind::undrain: return RosterChange::Kind::undrain;
+    default: return std::nullopt;
+  }
+}
+
 Roster Rosters::file_of(std::uint32_t node) const {
   Roster file;
   for (std::uint32_t i = 0; i < plan_.nodes.size(); ++i) {
@@ -13,15 +24,15 @@ Roster Rosters::file_of(std::uint32_t node) const {
   return file;
 }
 
-void Rosters::on_start(std::uint32_t process, std::uint32_t node, const std::vector<const Roster*>& running) {
+void Rosters::on_start(std::uint32_t process, std::uint32_t node, const std::vector<const View*>& running) {
   Start& start = starts_[process];
   start = {NodeId(node), !plan_.nodes[node].listed && running.empty(), file_of(node)};
-  for (const Roster* const roster : running) start.unlisted |= !roster->contains(NodeId(node));
+  for (const View* const view : running) start.unlisted |= !view->roster.admits(NodeId(node));
 }
 
-bool Rosters::on_wish(std::uint32_t process, const RosterChange& change, const Roster& roster) {
-  if (!check(roster, change)) return false;
-  if (!in_effect(roster, change)) wishes_[process].push_back(change);
+bool Rosters::on_wish(std::uint32_t process, const RosterChange& change, const View& view) {
+  if (!check(view.roster, change, view.members)) return false;
+  if (!in_effect(view.roster, change)) wishes_[process].push_back(change);
   return true;
 }
 
@@ -32,28 +43,38 @@ void Rosters::on_view(std::uint32_t process, const View& view, const View* befor
   };
   for (const NodeId node : view.members) {
     if (!view.roster.contains(node)) violate("V16", "node " + std::to_string(node.value()) + " is not in the roster");
+    if (view.roster.is_drained(node)) violate("V20", "node " + std::to_string(node.value()) + " is drained");
   }
   if (before != nullptr) {
     const bool same = view.roster == before->roster;
-    const bool next = view.roster.edition == before->roster.edition + 1 && view.roster.nodes != before->roster.nodes;
+    Roster as_before = view.roster;
+    as_before.edition = before->roster.edition;
+    const bool next = view.roster.edition == before->roster.edition + 1 && as_before != before->roster;
     if (!same && !next) violate("V17", "the roster of edition " + std::to_string(view.roster.edition) + " follows none");
     if (next) report_.hit(Probe::roster_changed);
     for (const NodeId node : before->members) {
       if (next && !view.roster.contains(node)) report_.hit(Probe::removed_from_the_roster);
+      if (next && view.roster.is_drained(node)) report_.hit(Probe::left_when_drained);
     }
+  }
+  const auto was_drained = [&](NodeId node) { return before != nullptr && before->roster.is_drained(node); };
+  for (const NodeAddress& each : view.roster.nodes) {
+    if (was_drained(each.node) && view.roster.admits(each.node)) report_.hit(Probe::let_in_again);
   }
   const auto knows = [&](NodeId node) { return starts_.at(process).file.contains(node); };
   if (before != nullptr && !before->rank_of(starts_.at(process).node) && !std::ranges::all_of(view.members, knows))
     report_.hit(Probe::found_by_a_notice);
-  for (auto& [other, start] : starts_) start.unlisted |= !view.roster.contains(start.node);
-  const auto over = [&](const RosterChange& wish) { return in_effect(view.roster, wish) || !check(view.roster, wish); };
+  for (auto& [other, start] : starts_) start.unlisted |= !view.roster.admits(start.node);
+  const auto over = [&](const RosterChange& wish) {
+    return in_effect(view.roster, wish) || !check(view.roster, wish, view.members);
+  };
   if (const auto own = wishes_.find(process); own != wishes_.end()) std::erase_if(own->second, over);
 }
 
 bool Rosters::finds(std::uint32_t process, const View& view,
                     const std::function<std::optional<std::string>(NodeId)>& endpoint_of_member) const {
   const Start& start = starts_.at(process);
-  if (!view.roster.contains(start.node)) return false;
+  if (!view.roster.admits(start.node)) return false;
   const auto is_at = [&](const Roster& roster, NodeId member) {
     const NodeAddress* const known = roster.find(member);
     return known != nullptr && endpoint_of_member(member) == known->endpoint;
@@ -66,7 +87,7 @@ std::optional<std::string> Rosters::open_wish(std::uint32_t process) const {
   const auto own = wishes_.find(process);
   if (own == wishes_.end() || own->second.empty()) return std::nullopt;
   const RosterChange& wish = own->second.front();
-  constexpr const char* kinds[] = {"added", "removed", "moved"};
+  constexpr const char* kinds[] = {"added", "removed", "moved", "drained", "let in again"};
   return "wants node " + std::to_string(wish.node.value()) + " " + kinds[static_cast<std::size_t>(wish.kind)] +
          ", which is neither granted nor impossible";
 }

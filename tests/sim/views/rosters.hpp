@@ -17,6 +17,9 @@
 
 namespace spindrift::sim {
 
+/// The change that a process wants by that action; nothing: it is about something else.
+[[nodiscard]] std::optional<RosterChange::Kind> change_of(Action::Kind kind) noexcept;
+
 class Rosters {
  public:
   Rosters(const Plan& plan, Report& report) : plan_(plan), report_(report), places_(plan.nodes.size()) {}
@@ -27,14 +30,14 @@ class Rosters {
   /// The node's later processes listen elsewhere.
   void relocate(std::uint32_t node, std::uint64_t place) { places_[node] = place; }
 
-  /// A process begins to listen, while views of these rosters run.
-  void on_start(std::uint32_t process, std::uint32_t node, const std::vector<const Roster*>& running);
-  /// A process wants that, in a view with this roster. False: it is impossible.
-  [[nodiscard]] bool on_wish(std::uint32_t process, const RosterChange& change, const Roster& roster);
-  /// V16, V17: the roster of a view that a process begins. `before`: of the view before, if that is known.
+  /// A process begins to listen, while these views run.
+  void on_start(std::uint32_t process, std::uint32_t node, const std::vector<const View*>& running);
+  /// A process wants that, in this view. False: it is impossible.
+  [[nodiscard]] bool on_wish(std::uint32_t process, const RosterChange& change, const View& view);
+  /// V16, V17, V20: the roster of a view that a process begins. `before`: of the view before, if that is known.
   void on_view(std::uint32_t process, const View& view, const View* before);
 
-  /// Whether a group may have turned that process away: at some time since its start its node was not in the roster.
+  /// Whether a group may have turned that process away: at some time since its start the roster did not admit its node.
   [[nodiscard]] bool unlisted(std::uint32_t process) const {
     return starts_.contains(process) && starts_.at(process).unlisted;
   }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "fleet.hpp"
+#include "rosters.hpp"
 
 namespace spindrift::sim {
 namespace {
@@ -244,10 +245,14 @@ class Player {
       action.kind = Action::Kind::remove;
     else if (what == "move")
       action.kind = Action::Kind::move;
+    else if (what == "drain")
+      action.kind = Action::Kind::drain;
+    else if (what == "undrain")
+      action.kind = Action::Kind::undrain;
     else
       throw BadLine("unknown: " + what);
     if (what == "pause" || what == "work" || what == "starve" || what == "refuse") action.ticks = ticks_of(word(words, 4));
-    if (what == "add" || what == "remove" || what == "move") action.other = node(word(words, 4));
+    if (change_of(action.kind)) action.other = node(word(words, 4));
     if (what == "move") action.count = number_of(word(words, 5));
     if (what == "send") {
       action.other = subgroup(word(words, 4));

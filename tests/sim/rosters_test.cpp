@@ -1,0 +1,63 @@
+// The checkers of rosters find what they are for.
+#include <catch2/catch.hpp>
+
+#include <functional>
+#include <string>
+
+#include "two_nodes.hpp"
+#include "views/fleet.hpp"
+
+namespace spindrift::sim {
+namespace {
+
+/// The invariant that is found where each view's roster is changed on its way to the checkers.
+std::string found_with_roster(const std::function<void(View&)>& change) {
+  Plan plan = two_that_found();
+  plan.actions.push_back({10'000'000, Action::Kind::leave, 1, 0, 0, 0, Cut::nothing});
+  plan.faults_end = 20'000'000;
+  Fleet fleet(plan);
+  fleet.set_view_tamper([&](Fleet&, std::uint32_t, View& view) { change(view); });
+  fleet.run();
+  return fleet.report().violation() ? fleet.report().violation()->invariant : "nothing";
+}
+
+}  // namespace
+
+TEST_CASE("a member that is not in its view's roster is found (V16)") {
+  CHECK(found_with_roster([](View&) {}) == "nothing");
+  CHECK(found_with_roster([](View& view) { view.roster.nodes.pop_back(); }) == "V16");
+}
+
+TEST_CASE("a roster of the wrong edition, and one that changes without one, are found (V17)") {
+  const auto in_later_views = [](auto change) {
+    return [change](View& view) {
+      if (view.id.value() > 0) change(view.roster);
+    };
+  };
+  CHECK(found_with_roster(in_later_views([](Roster& roster) { roster.nodes[0].endpoint = "elsewhere"; })) == "V17");
+  CHECK(found_with_roster(in_later_views([](Roster& roster) { ++roster.edition; })) == "V17");
+}
+
+TEST_CASE("a drained node in a view whose roster has it drained is found (V20)") {
+  CHECK(found_with_roster([](View& view) { view.roster.drained = {view.members.back()}; }) == "V20");
+}
+
+TEST_CASE("a wish for a roster that is neither granted nor impossible is found (V18)") {
+  Plan plan = two_that_found();
+  plan.nodes.emplace_back();
+  plan.nodes.back().listed = false;
+  plan.actions.push_back({10'000'000, Action::Kind::add, 0, 2, 0, 0, Cut::nothing});
+  plan.faults_end = 20'000'000;
+  Fleet granted(plan);
+  granted.run();
+  CHECK_FALSE(granted.report().violation());
+  CHECK(granted.report().hits(Probe::roster_changed) > 0);
+  Fleet unheard(plan);
+  unheard.begin();
+  unheard.run_until(15'000'000);
+  REQUIRE(unheard.rosters().on_wish(0, {RosterChange::Kind::remove, NodeId(2), {}}, *unheard.running_views().front()));
+  unheard.end();
+  CHECK((unheard.report().violation() ? unheard.report().violation()->invariant : "nothing") == "V18");
+}
+
+}  // namespace spindrift::sim
