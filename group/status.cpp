@@ -30,7 +30,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr std::uint64_t format_version = 2;
+constexpr std::uint64_t format_version = 3;
 /// One mutex for all of the process, which says its last word once.
 std::mutex last_word_mutex;
 bool last_word_said = false;  // behind the mutex
@@ -98,6 +98,7 @@ std::string text_of(const MemberStatus& status) {
     json["members"].push_back(
         {{"node", member.node.value()}, {"incarnation", member.incarnation}, {"since_ms", member.since_ms}});
   }
+  json["drained"] = to_json(status.drained);
   json["subgroups"] = Json::array();
   for (const MemberStatus::SubgroupEntry& subgroup : status.subgroups) json["subgroups"].push_back(to_json(subgroup));
   json["changes"] = Json::array();
@@ -243,6 +244,7 @@ MemberStatus status_from(const Json& json) {
     const Fields member(each, "a member");
     status.members.push_back({member.node("node"), member.number("incarnation"), member.number("since_ms")});
   }
+  status.drained = fields.nodes("drained");
   for (const Json& each : fields.list("subgroups")) status.subgroups.push_back(subgroup_from(each));
   for (const Json& each : fields.list("changes", MemberStatus::changes_max)) status.changes.push_back(change_from(each));
   for (std::size_t i = 1; i < status.changes.size(); ++i) {

@@ -81,6 +81,7 @@ struct MemberStatus {
   std::uint64_t state_since_ms = 0;  ///< wall clock: since when it is in that state
   std::optional<ViewId> view;        ///< none before the first
   std::vector<MemberEntry> members;  ///< by rank
+  std::vector<NodeId> drained;       ///< of the view's roster, ascending
   std::vector<SubgroupEntry> subgroups;
   std::deque<Change> changes;  ///< oldest first, at most changes_max
   std::optional<End> end;

@@ -25,6 +25,7 @@ void StatusKeeper::on_view(const views::NewView& news, std::uint64_t now_ms) {
   }
   status_.members = std::move(members);
   status_.view = view.id;
+  status_.drained = view.roster.drained;
   status_.subgroups.clear();
   for (const SubgroupView& subgroup : view.subgroups) {
     status_.subgroups.push_back({subgroup.name, subgroup.mode, subgroup.members, subgroup.senders, subgroup.inadequate, {}});

@@ -66,9 +66,12 @@ int finish_json(const GroupReport& report, const char* field, Json value) {
 
 // ---- status
 
-Json status_json(const NodeReport& node) {
+bool contains(const std::vector<NodeId>& nodes, NodeId node) { return std::ranges::find(nodes, node) != nodes.end(); }
+
+Json status_json(const NodeReport& node, bool drained) {
   Json json{{"node", node.status.node},
             {"condition", condition_text(node)},
+            {"drained", drained},
             {"process", node.status.process},
             {"incarnation", identity_text(node.status.incarnation)},
             {"view", node.status.view ? Json(node.status.view->value()) : Json()},
@@ -85,16 +88,17 @@ Json status_json(const NodeReport& node) {
 
 int print_status(const GroupCommandOptions& options) {
   const GroupReport report = report_for(options);
+  const std::vector<NodeId> drained = report.drained();
   if (options.json) {
     Json nodes = Json::array();
-    for (const NodeReport& node : report.nodes) nodes.push_back(status_json(node));
+    for (const NodeReport& node : report.nodes) nodes.push_back(status_json(node, contains(drained, node.status.node)));
     return finish_json(report, "nodes", std::move(nodes));
   }
   TextTable table({TextTable::Align::left});
   for (const NodeReport& node : report.nodes) {
     const std::string view = node.status.view ? fmt::format("view {}", node.status.view->value()) : "in no view yet";
-    table.add({fmt::format("node {}: {}, process {}, {}{}", node.status.node, condition_text(node),
-                           node.status.process, view, warning(report))});
+    table.add({fmt::format("node {}: {}, process {}, {}{}{}", node.status.node, condition_text(node), node.status.process,
+                           view, contains(drained, node.status.node) ? ", drained" : "", warning(report))});
     if (!node.lives()) continue;
     for (const MemberStatus::SubgroupEntry& subgroup : node.status.subgroups) {
       const std::string state = subgroup.inadequate.empty()
@@ -341,10 +345,18 @@ Explanation explain_sends(const NodeReport& node) {
                       id, node.status.waits.sends)};
 }
 
+Explanation explain_drain(NodeId node) {
+  const std::string reason = "it was asked to leave, and is not let in until that is undone";
+  return {{{"kind", "drained"}, {"node", node}, {"reason", reason}},
+          fmt::format("node {} is drained: {}; fix: spindrift group drain {} --undo, when it may come back", node, reason,
+                      node)};
+}
+
 std::vector<Explanation> explanations_of(const GroupReport& report) {
   const std::vector<Departure> departures = report.departures();
   std::vector<Explanation> explanations;
   for (const Departure& departure : departures) explanations.push_back(explain(departure, report));
+  for (const NodeId node : report.drained()) explanations.push_back(explain_drain(node));
   for (const NodeReport& node : report.nodes) {
     if (node.status.beginning.before && ended_badly(*node.status.beginning.before))
       explanations.push_back(explain_predecessor(node));

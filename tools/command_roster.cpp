@@ -1,4 +1,4 @@
-// `spindrift group add|remove|replace|move|roster`: who may be in a group, through a member that runs here.
+// `spindrift group add|remove|replace|move|drain|roster`: who may be in a group, through a member that runs here.
 #include <algorithm>
 #include <charconv>
 #include <cstdio>
@@ -32,6 +32,7 @@ constexpr int roster_json_version = 1;
 struct RosterOptions : GroupCommandOptions {
   std::vector<std::string> nodes;
   std::string leaving, coming;  // of replace
+  bool undo = false;  // of drain
   std::optional<std::uint32_t> through;
   std::uint32_t timeout_ms = 10'000;
 };
@@ -39,8 +40,10 @@ struct RosterOptions : GroupCommandOptions {
 /// "7@10.0.0.4:7400" or "7=10.0.0.4:7400", or "7" where nodes have no addresses.
 RosterChange change_of(RosterChange::Kind kind, const std::string& text) {
   const auto wrong = [&](const std::string& why) {
-    return Exception(Error(ErrorKind::bad_argument, why).at(text).fix("give it as ID@HOST:PORT, or as ID alone over shared "
-                                                                     "memory and to remove a node: 7@10.0.0.4:7400"));
+    return Exception(Error(ErrorKind::bad_argument, why)
+                         .at(text)
+                         .fix("give it as ID@HOST:PORT, or as ID alone over shared memory, and to remove or drain a node: "
+                              "7@10.0.0.4:7400"));
   };
   const std::size_t at = text.find_first_of("@=");
   const std::string digits = text.substr(0, at);
@@ -48,10 +51,11 @@ RosterChange change_of(RosterChange::Kind kind, const std::string& text) {
   if (!number_from(0U, node_id_max)(digits).empty()) throw wrong("not a node's id");
   static_cast<void>(std::from_chars(digits.data(), digits.data() + digits.size(), id));  // as just checked
   const std::string endpoint = at == std::string::npos ? std::string() : text.substr(at + 1);
-  if (kind == RosterChange::Kind::remove && !endpoint.empty()) throw wrong("a node is removed by its id alone");
+  const RosterChange change{kind, NodeId(id), endpoint};
+  if (!change.has_endpoint() && at != std::string::npos) throw wrong("a node is removed or drained by its id alone");
   if (at != std::string::npos && endpoint.empty()) throw wrong(std::string("no address behind the ") + text[at]);
   if (kind == RosterChange::Kind::move && endpoint.empty()) throw wrong("a node moves to an address");
-  return {kind, NodeId(id), endpoint};
+  return change;
 }
 
 /// The member that is asked, and whom its status counts as members.
@@ -70,7 +74,10 @@ Asked member_here(const RosterOptions& options, const GroupPlace& place, const s
   }
   if (options.through) return {NodeId(*options.through), running[NodeId(*options.through)]};
   const auto stays = [&](const auto& each) {
-    return std::ranges::find(changes, RosterChange{RosterChange::Kind::remove, each.first, {}}) == changes.end();
+    return std::ranges::none_of(changes, [&](const RosterChange& change) {
+      const bool leaves = change.kind == RosterChange::Kind::remove || change.kind == RosterChange::Kind::drain;
+      return leaves && change.node == each.first;
+    });
   };
   const auto at = std::ranges::find_if(running, stays);
   if (at != running.end()) return {at->first, at->second};
@@ -94,15 +101,18 @@ int print(const RosterOptions& options, NodeId through, Roster roster) {
   std::ranges::sort(roster.nodes, {}, &NodeAddress::node);
   if (options.json) {
     Json nodes = Json::array();
-    for (const NodeAddress& each : roster.nodes) nodes.push_back({{"node", each.node}, {"address", each.endpoint}});
+    for (const NodeAddress& each : roster.nodes)
+      nodes.push_back({{"node", each.node}, {"address", each.endpoint}, {"drained", roster.is_drained(each.node)}});
     print_document(versioned(roster_json_version, {{"edition", roster.edition}, {"nodes", std::move(nodes)}}));
     return number(ExitCode::success);
   }
   fmt::print("roster of edition {}, as node {} has it\n", roster.edition, through);
-  TextTable table({TextTable::Align::right, TextTable::Align::left});
-  table.add({"node", "address"});
-  for (const NodeAddress& each : roster.nodes)
-    table.add({std::to_string(each.node.value()), each.endpoint.empty() ? "-" : each.endpoint});
+  TextTable table({TextTable::Align::right, TextTable::Align::left, TextTable::Align::left});
+  table.add({"node", "address", "drained"});
+  for (const NodeAddress& each : roster.nodes) {
+    table.add({std::to_string(each.node.value()), each.endpoint.empty() ? "-" : each.endpoint,
+               roster.is_drained(each.node) ? "yes" : "no"});
+  }
   table.print();
   return number(ExitCode::success);
 }
@@ -118,6 +128,10 @@ int change(const RosterOptions& options) {
   std::vector<RosterChange> changes;
   for (const std::string& node : options.nodes) changes.push_back(change_of(kind, node));
   return run(options, std::move(changes));
+}
+
+int drain(const RosterOptions& options) {
+  return options.undo ? change<RosterChange::Kind::undrain>(options) : change<RosterChange::Kind::drain>(options);
 }
 
 int show(const RosterOptions& options) { return run(options, {}); }
@@ -193,6 +207,10 @@ void add_roster_commands(CLI::App& group, Work& chosen) {
       ->required()
       ->type_name("NEW");
   nodes(add("move", "Call nodes at other addresses from now on", change<RosterChange::Kind::move>), "ID@HOST:PORT of each");
+  CLI::App* const drain_command =
+      add("drain", "Have nodes leave, and let none of their processes in until that is undone", drain);
+  nodes(drain_command, "ID of each");
+  drain_command->add_flag("--undo", options->undo, "Let them in again, which then may start");
   add("roster", "The nodes that may be in the group, and their addresses", show);
 }
 

@@ -5,7 +5,7 @@
 
 namespace spindrift::tools {
 
-/// add, remove, replace, move and roster.
+/// add, remove, replace, move, drain and roster.
 void add_roster_commands(CLI::App& group, Work& chosen);
 
 }  // namespace spindrift::tools

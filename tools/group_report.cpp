@@ -104,6 +104,12 @@ const group::MemberStatus* GroupReport::newest() const {
   return &best->status;
 }
 
+std::vector<NodeId> GroupReport::drained() const {
+  const group::MemberStatus* const status = newest();
+  const auto is_it = [status](const NodeReport& node) { return &node.status == status && node.lives(); };
+  return std::any_of(nodes.begin(), nodes.end(), is_it) ? status->drained : std::vector<NodeId>();
+}
+
 // A process is in one founding all its life, so who has a member with the same incarnation is of the same one.
 std::vector<const NodeReport*> GroupReport::founding_of(const NodeReport& first) const {
   std::set<std::pair<NodeId, std::uint64_t>> known{{first.status.node, first.status.incarnation}};

@@ -56,6 +56,8 @@ struct GroupReport {
   /// The status with the greatest view in the newest founding, of a node that runs, else of any; null if nobody has seen a
   /// view. A founding in which nobody runs is older than one in which somebody does.
   [[nodiscard]] const group::MemberStatus* newest() const;
+  /// The nodes that the group has drained, as a member that runs here has it; none if none does.
+  [[nodiscard]] std::vector<NodeId> drained() const;
   /// Oldest first; one entry for the same event seen by several nodes. Those of the newest founding alone: an earlier one
   /// has views of the same numbers.
   [[nodiscard]] std::vector<Departure> departures() const;

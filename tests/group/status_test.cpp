@@ -131,6 +131,20 @@ TEST_CASE_METHOD(StatusFixture, "a member that came back is a new entry, one tha
   CHECK(read_status(path)->members == members);
 }
 
+TEST_CASE_METHOD(StatusFixture, "a status tells which nodes are drained, and forgets who is let in again") {
+  StatusKeeper keeper(path, first());
+  View view = view_of(3, {NodeId(0), NodeId(1)});
+  view.roster = {1, {{NodeId(0), ""}, {NodeId(1), ""}, {NodeId(4), ""}, {NodeId(7), ""}}, {NodeId(4), NodeId(7)}};
+  keeper.on_view({view, {}, {NodeId(4), NodeId(7)}, {}, {}}, 1000);
+  keeper.flush();
+  CHECK(value_or_throw(read_status(path)).drained == std::vector{NodeId(4), NodeId(7)});
+  view.id = ViewId(4);
+  view.roster.drained = {NodeId(7)};
+  keeper.on_view({view, {}, {}, {}, {}}, 2000);
+  keeper.flush();
+  CHECK(value_or_throw(read_status(path)).drained == std::vector{NodeId(7)});
+}
+
 TEST_CASE_METHOD(StatusFixture, "a state of the same name is not written again") {
   StatusKeeper keeper(path, first());
   keeper.on_state("changing", {});
@@ -242,6 +256,7 @@ TEST_CASE_METHOD(StatusFixture, "a file with a missing, mistyped or impossible f
                             "process_started",
                             "partition_safety",
                             "state",
+                            "drained",
                             "view",
                             "members",
                             "subgroups",
@@ -274,7 +289,7 @@ TEST_CASE_METHOD(StatusFixture, "a file with a missing, mistyped or impossible f
   CHECK_THAT(with("\"partition_safety\":true", "\"partition_safety\":1"), Contains("partition_safety"));
   CHECK_THAT(with("\"mode\":\"ordered\"", "\"mode\":\"sorted\""), Contains("mode"));
   CHECK_THAT(with("\"members\":[0,1]", "\"members\":[1,1]"), Contains("twice"));
-  CHECK_THAT(with("\"version\":2", "\"version\":3"), Contains("version"));
+  CHECK_THAT(with("\"version\":3", "\"version\":2"), Contains("version"));
 }
 
 TEST_CASE_METHOD(StatusFixture, "no text of a status file commands a terminal or forges a line, and no state is invented") {

@@ -27,8 +27,8 @@ EXACT = 2 ** 53  # a reader of JSON may round what is greater
 # Commands below `bench` share a kind. Errors come from all of them.
 KINDS = {'node': 'node', 'tail': 'tail', 'counters': 'counters', 'group status': 'group_status', 'group members': 'group_members',
          'group why': 'group_why', 'group roster': 'group_roster', 'group add': 'group_roster', 'group remove': 'group_roster',
-         'group replace': 'group_roster', 'group move': 'group_roster', 'doctor': 'doctor', 'config check': 'config_check', 'config show': 'config_show',
-         'keys show': 'keys_show', 'demo': 'demo', 'bench': 'bench'}
+         'group replace': 'group_roster', 'group move': 'group_roster', 'group drain': 'group_roster', 'doctor': 'doctor',
+         'config check': 'config_check', 'config show': 'config_show', 'keys show': 'keys_show', 'demo': 'demo', 'bench': 'bench'}
 # Objects whose fields are names that users give, or that depend on the bench.
 MAPS = {'counters', 'digests', 'parameters', 'delivered', 'gap_ms'}
 CONFIG = '''[SPINDRIFT]
@@ -277,6 +277,9 @@ class Kinds(unittest.TestCase):
             replaced = output_of('group', 'replace', '9', '8', '--config', group.config, '--json')
             self.assertEqual((replaced['edition'], [each['node'] for each in replaced['nodes']]), (2, [0, 1, 2, 8]))
             self.assertEqual(output_of('group', 'remove', '8', '--config', group.config, '--json')['edition'], 3)
+            drained = output_of('group', 'drain', '2', '--config', group.config, '--json')
+            self.assertEqual([each['node'] for each in drained['nodes'] if each['drained']], [2])
+            self.assertEqual(output_of('group', 'drain', '2', '--undo', '--config', group.config, '--json')['edition'], 5)
 
     def test_group_members(self):
         with Group() as group:
@@ -300,10 +303,12 @@ class Kinds(unittest.TestCase):
 
         with Group(suspect_after_ms=300) as group:
             zero, one, two = group.found()
+            run('group', 'add', '9', '--config', group.config)
+            run('group', 'drain', '9', '--config', group.config)
             look(group)
             two.process.send_signal(signal.SIGSTOP)  # it does not take note of its removal
-            zero.wait_for(event='view', view=1)
-            one.wait_for(event='view', view=1)
+            zero.wait_for(event='view', view=3)
+            one.wait_for(event='view', view=3)
             look(group)
             two.end(signal.SIGKILL)
             self.assertEqual(one.end(), 0)
@@ -326,7 +331,7 @@ class Kinds(unittest.TestCase):
             path.write_text(json.dumps(json.loads(path.read_text()) | {'before': left}))
             look(group)
         self.assertEqual(kinds, {'removed', 'left', 'died', 'unaware', 'gone', 'ended', 'inadequate', 'blocked', 'leaving', 'handler',
-                                 'slow', 'looking', 'stopped', 'ended before'})
+                                 'slow', 'looking', 'stopped', 'ended before', 'drained'})
 
     def test_doctor(self):
         self.assertTrue(output_of('doctor', '--json')['ok'])

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # roster_test.sh SPINDRIFT: nodes that no file names are added to a group that runs, one by one, and the first ones removed,
-# while lines go through it, and later others replaced; nothing is lost, and what is impossible is refused with the reason.
+# while lines go through it, and later others replaced and drained; nothing is lost, and what is impossible is refused with the reason.
 set -u
 spindrift=$1
 . "$(dirname "$0")/scratch.sh"
@@ -71,7 +71,7 @@ filler=$!
 for node in 3 4 5; do
   config 2,$node
   "$spindrift" group add $node --config file_0,1,2 >printed || exit 1
-  grep -q "^ *$node  -$" printed || { cat printed; exit 1; }
+  grep -q "^ *$node  -  *no$" printed || { cat printed; exit 1; }
   run_node $node 2,$node
 done
 until_in_view 0 1 2 3 4 5
@@ -140,6 +140,28 @@ until_in_view 3 4
 grep -qx 'node 6 is no member now: it is struck from the roster' printed || { cat printed; exit 1; }
 "$spindrift" group replace 6 5 --config file_3,5 >printed || exit 1
 [ "$(edition)" = $((before + 2)) ] || exit 1
+run_node 5 3,5
+until_in_view 3 4 5
+
+# A drained member leaves, its process is refused with the command that ends that, and the node stays in the roster.
+fails 'by its id alone' "$spindrift" group drain 5@host:1 --config file_3,5
+fails 'not in the roster' "$spindrift" group drain 9 --config file_3,5
+fails 'a majority is 2' "$spindrift" group drain 5 3 --through 4 --config file_3,5
+"$spindrift" group drain 5 --timeout 20000 --config file_3,5 >printed || exit 1
+grep -q '^ *5  -  *yes$' printed || { cat printed; exit 1; }
+wait "${members[5]}" || [ $? = 6 ] || { cat errors5; exit 1; }
+until_in_view 3 4
+fails 'spindrift group drain 5 --undo' "$spindrift" tail orders --reliable --id 5 --config file_3,5
+"$spindrift" tail orders --reliable --id 5 --config file_3,5 >printed 2>errors
+[ $? = 3 ] || { cat errors; exit 1; }
+grep -q 'it is drained' errors || { cat errors; exit 1; }
+fails 'a majority is 2' "$spindrift" group drain 3 --through 4 --config file_3,5
+"$spindrift" group why --config file_3,5 >printed
+grep -q 'node 5 is drained: .*spindrift group drain 5 --undo' printed || { cat printed; exit 1; }
+"$spindrift" group status --config file_3,5 >printed
+grep -q '^node 5: .*, drained$' printed || { cat printed; exit 1; }
+"$spindrift" group drain 5 --undo --timeout 20000 --config file_3,5 >printed || exit 1
+grep -q yes printed && exit 1
 run_node 5 3,5
 until_in_view 3 4 5
 
