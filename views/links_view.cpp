@@ -9,6 +9,9 @@ namespace spindrift::views {
 
 void Links::begin_view(const View& view) {
   state_ = State::member;
+  if (view_ == nullptr) {
+    for (const Peer& peer : peers_) tell_roster(peer, view.roster);
+  }
   view_ = &view;
   revoked_ = 0;
   to_meet_ = 0;
@@ -26,6 +29,11 @@ void Links::tell_settled() {
 }
 
 // A process that is here, and in no view yet, may not know of the nodes that are new.
+void Links::tell_roster(const Peer& peer, const Roster& roster) {
+  if (peer.state == Peer::State::agreed && peer.standing == Peer::Standing::fresh)
+    send_in_parts(fabric_, peer.id, encode(RosterNotice{roster}));
+}
+
 void Links::set_roster(const Roster& roster) {
   const std::vector<NodeId> known = peers_.nodes();
   const auto was_asked = [&](NodeId node) {
@@ -50,8 +58,7 @@ void Links::set_roster(const Roster& roster) {
     peer.place = Peer::Place::listed;
     const bool moved = std::exchange(peer.address, *now) != *now;
     if (peer.state == Peer::State::away && (moved || !was_asked(now->node))) ask(peer);
-    if (view_ != nullptr && peer.state == Peer::State::agreed && peer.standing == Peer::Standing::fresh)
-      send_in_parts(fabric_, peer.id, encode(RosterNotice{roster}));
+    if (view_ != nullptr) tell_roster(peer, roster);
   }
   peers_.forget_struck();
   note_candidates();
