@@ -121,6 +121,7 @@ bool Installation::on_exposed(const PeerConnection& from, const Offer& offer) {
   if (!shown.announced || offer.access != expected || shown.offers.size() == most) return false;
   const What what = *std::exchange(shown.announced, std::nullopt);
   if (what.part == Part::ring && !from.mappable) return false;
+  if (what.part == Part::row && !shown.first) shown.first = what.view;
   if (epoch != nullptr && what.view < epoch->id()) {
     fabric_.unmap(from.id, offer.region);
     return true;
@@ -178,9 +179,9 @@ void Installation::hear_the_dead(Epoch& epoch, Shown& shown) {
   epoch.change().testimonies().hear(*rank, dying ? Testimonies::Word::announced : word_of(epoch, *rank, shown));
 }
 
-// A member that has shown nothing in this view has done nothing there, if it was connected, and on this very connection had
-// shown its row of the view before: it shows its row to all that it is connected with before it does anything. A process in
-// its first view knows nothing of the group before all have read each other, and takes no testimony.
+// A member that has shown nothing in this view has done nothing there, if on this very connection it had shown its row of an
+// earlier one: it shows its row to all that it is connected with before it does anything. A process in its first view knows
+// nothing of the group before all have read each other, and takes no testimony.
 Testimonies::Word Installation::word_of(Epoch& epoch, Rank rank, Shown& shown) {
   const auto before = std::ranges::find_if(
       epochs_, [&](const auto& each) { return each->id().value() + 1 == epoch.id().value(); });
@@ -189,10 +190,7 @@ Testimonies::Word Installation::word_of(Epoch& epoch, Rank rank, Shown& shown) {
   if (offered && !epoch.table().attached(rank)) attach(epoch, rank, shown.with, shown.offers);
   if (epoch.table().mapped(rank)) return Testimonies::Word::row;
   if (offered || shown.end != Shown::End::dead_and_heard) return Testimonies::Word::none;
-  const auto rank_then = before == epochs_.end() ? std::nullopt : rank_of((*before)->view(), shown.with.who);
-  if (!rank_then) return Testimonies::Word::none;
-  const auto& row_then = (*before)->line(*rank_then).theirs;
-  return row_then && row_then->first == shown.with.id ? Testimonies::Word::nothing : Testimonies::Word::none;
+  return shown.first && *shown.first < epoch.id() ? Testimonies::Word::nothing : Testimonies::Word::none;
 }
 
 Result<std::span<const std::byte>> Installation::map(const PeerConnection& from, const Offer& offer) {

@@ -110,8 +110,9 @@ class Installation {
   /// The memory that one peer has shown.
   struct Shown {
     std::optional<What> announced;
-    std::map<What, Offer> offers;  ///< for the present view and later ones
-    PeerConnection with{};         ///< known once the connection is over
+    std::map<What, Offer> offers;   ///< for the present view and later ones
+    std::optional<ViewId> first{};  ///< of whose row it came first
+    PeerConnection with{};          ///< known once the connection is over
     enum class End : std::uint8_t { none, dying, dead, dead_and_heard } end = End::none;
   };
 
