@@ -34,6 +34,17 @@ Result<void> check_endpoint(const std::string& endpoint) {
 
 std::string name_of(NodeId node) { return "node " + std::to_string(node.value()); }
 
+/// Two nodes at one address could not both be reached.
+Result<void> check_free(const Roster& roster, const RosterChange& change) {
+  const auto taken = [&](const NodeAddress& each) {
+    return !change.endpoint.empty() && each.endpoint == change.endpoint && each.node != change.node;
+  };
+  const auto other = std::ranges::find_if(roster.nodes, taken);
+  if (other == roster.nodes.end()) return check_endpoint(change.endpoint);
+  return impossible(name_of(change.node) + " cannot be at " + change.endpoint + ", the address of " + name_of(other->node))
+      .fix("give it a host or a port of its own, or move the other one first");
+}
+
 Result<void> check_addition(const Roster& roster, const RosterChange& change) {
   const NodeAddress* const there = roster.find(change.node);
   if (there != nullptr && roster.is_drained(change.node)) {
@@ -50,7 +61,7 @@ Result<void> check_addition(const Roster& roster, const RosterChange& change) {
     return impossible("the roster has " + std::to_string(roster_count_max) + " nodes, as many as it may")
         .fix("remove nodes that are not needed any more");
   }
-  return check_endpoint(change.endpoint);
+  return check_free(roster, change);
 }
 
 /// A group is one of nodes that may be in it.
@@ -127,7 +138,7 @@ Result<void> check(const Roster& roster, const RosterChange& change, std::span<c
   switch (change.kind) {
     case RosterChange::Kind::add:
     case RosterChange::Kind::undrain: return {};
-    case RosterChange::Kind::move: return check_endpoint(change.endpoint);
+    case RosterChange::Kind::move: return check_free(roster, change);
     case RosterChange::Kind::remove: return check_rest(roster, change.node);
     case RosterChange::Kind::drain:
       return in_effect(roster, change) ? Result<void>() : check_drain(roster, change.node, members);

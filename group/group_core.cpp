@@ -30,10 +30,15 @@ Result<void> check_address(const RosterChange& change, const std::string& fabric
     return Error(ErrorKind::bad_argument, node + " is given an address, and over shared memory nobody has one")
         .fix("leave the address out");
   }
-  if (auto parsed = config::parse_host_port(change.endpoint); !parsed) {
+  auto parsed = config::parse_host_port(change.endpoint);
+  if (!parsed) {
     return Error(ErrorKind::bad_argument, node + " needs an address for [SPINDRIFT] fabric = " + fabric)
         .because(std::move(parsed).error())
         .fix("give it as host:port");
+  }
+  if (parsed->host == "0.0.0.0" || parsed->host == "::" || parsed->port.find_first_not_of('0') == std::string::npos) {
+    return Error(ErrorKind::bad_argument, "nobody can call " + node + " at " + change.endpoint)
+        .fix("give the host and the port at which others reach it");
   }
   return {};
 }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <utility>
 
 #include <nlohmann/json.hpp>
@@ -28,8 +29,12 @@ Json json_of(const Roster& roster) {
   return {{"edition", roster.edition}, {"nodes", std::move(nodes)}, {"drained", std::move(drained)}};
 }
 
-NodeAddress address_from(const Json& json) {
-  return {NodeId(json.at("node").get<std::uint32_t>()), json.at("endpoint").get<std::string>()};
+/// The library converts what is no such number without a word.
+Result<NodeId> node_from(const Json& json) {
+  if (json.is_number_unsigned() && json.get<std::uint64_t>() < std::numeric_limits<std::uint32_t>::max())
+    return NodeId(json.get<std::uint32_t>());
+  return not_understood("a node's id is a number from 0 to " +
+                        std::to_string(std::numeric_limits<std::uint32_t>::max() - 1));
 }
 
 /// The value that `read` makes of the text; its own errors, and those of the parser, become one.
@@ -67,10 +72,13 @@ Result<RosterCall> decode_roster_call(std::string_view text) {
     for (const Json& each : json.at("changes")) {
       const auto kind = std::ranges::find(kinds, each.at("kind").get<std::string>());
       if (kind == kinds.end()) return not_understood("no such change of a roster");
-      auto [node, endpoint] = address_from(each);
-      call.changes.push_back({static_cast<RosterChange::Kind>(kind - kinds.begin()), node, std::move(endpoint)});
+      SPINDRIFT_TRY_ASSIGN(const NodeId node, node_from(each.at("node")));
+      call.changes.push_back({static_cast<RosterChange::Kind>(kind - kinds.begin()), node, each.at("endpoint")});
     }
-    if (call.changes.size() > roster_count_max) return not_understood("too many changes");
+    if (call.changes.size() > roster_count_max) {
+      return Error(ErrorKind::bad_argument, "more changes of the roster at once than it may have nodes")
+          .fix("make at most " + std::to_string(roster_count_max) + " in one call");
+    }
     return call;
   });
 }
@@ -99,8 +107,14 @@ Result<Roster> decode_roster_outcome(std::string_view text) {
     }
     Roster roster;
     roster.edition = json.at("roster").at("edition").get<std::uint64_t>();
-    for (const Json& each : json.at("roster").at("nodes")) roster.nodes.push_back(address_from(each));
-    for (const Json& each : json.at("roster").at("drained")) roster.drained.emplace_back(each.get<std::uint32_t>());
+    for (const Json& each : json.at("roster").at("nodes")) {
+      SPINDRIFT_TRY_ASSIGN(const NodeId node, node_from(each.at("node")));
+      roster.nodes.push_back({node, each.at("endpoint")});
+    }
+    for (const Json& each : json.at("roster").at("drained")) {
+      SPINDRIFT_TRY_ASSIGN(const NodeId node, node_from(each));
+      roster.drained.push_back(node);
+    }
     return roster;
   });
 }

@@ -253,7 +253,9 @@ void Session::finish() {
 
 Error taken_out(NodeId self, std::string_view undone) {
   return Error(ErrorKind::group_closed, fmt::format("node {} was taken out of the group before {}", self, undone))
-      .fix(fmt::format("use another node, or add this one again: spindrift group add {}", self));
+      .fix(fmt::format("use another node, or let this one in again: spindrift group add {0}, or drain {0} --undo if it was "
+                       "drained",
+                       self));
 }
 
 std::string in_view_line(const Group& group, bool json) {

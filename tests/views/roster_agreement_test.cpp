@@ -64,7 +64,8 @@ TEST_CASE("a change is in effect, possible or impossible, and the reason says wh
   CHECK(check(three, add(5, "e:1"), {}));
   CHECK(check(three, add(1, "b:1"), {}));
   for (const RosterChange& impossible :
-       {add(1, "x:1"), remove(5), move(5, "e:1"), add(5, std::string(300, 'h')), move(1, "a\nb")}) {
+       {add(1, "x:1"), remove(5), move(5, "e:1"), add(5, std::string(300, 'h')), move(1, "a\nb"),
+        add(5, "b:1"), move(1, "c:1")}) {
     const auto checked = check(three, impossible, {});
     REQUIRE_FALSE(checked);
     CHECK_FALSE(checked.error().fix().empty());
