@@ -16,6 +16,20 @@ const Founding::Met* find(std::span<const Founding::Met> met, NodeId node) {
   return found == met.end() ? nullptr : &*found;
 }
 
+/// The founders, some of whom the file may lack, and the rest of the file as far as there is room.
+Roster roster_of(std::span<const NodeId> founders, const Roster& file) {
+  Roster roster = file;
+  for (const NodeId node : founders) {
+    if (!roster.contains(node)) roster.nodes.push_back({node, {}});
+  }
+  const auto founds = [&](const NodeAddress& each) { return std::ranges::find(founders, each.node) != founders.end(); };
+  while (roster.nodes.size() > roster_count_max) {
+    const auto absent = std::find_if_not(roster.nodes.rbegin(), roster.nodes.rend(), founds);
+    roster.nodes.erase(std::next(absent).base());
+  }
+  return roster;
+}
+
 /// The incarnation with which that node is asked; nothing if it is not.
 std::optional<std::uint64_t> incarnation_in(const PromiseRequest& request, NodeId node) {
   const auto place = std::find(request.members.begin(), request.members.end(), node);
@@ -25,16 +39,14 @@ std::optional<std::uint64_t> incarnation_in(const PromiseRequest& request, NodeI
 
 }  // namespace
 
-std::vector<NodeId> founders_among(std::vector<NodeId> present, std::span<const fabric::Address> roster, const Join& self,
-                                   std::span<const Founding::Met> met, std::span<const Apart> apart) {
+std::vector<NodeId> founders_among(std::vector<NodeId> present, const Join& self, std::span<const Founding::Met> met,
+                                   std::span<const Apart> apart) {
   std::uint64_t earliest = self.incarnation;
   for (const Founding::Met& each : met) {
     if (each.fresh) earliest = std::min(earliest, each.who.incarnation);
   }
   std::erase_if(present, [&](NodeId node) {
-    const auto is_node = [node](const auto& each) { return each.node == node; };
-    if (std::none_of(roster.begin(), roster.end(), is_node)) return true;
-    const auto found = std::find_if(apart.begin(), apart.end(), is_node);
+    const auto found = std::find_if(apart.begin(), apart.end(), [node](const Apart& each) { return each.node == node; });
     return found != apart.end() && found->fresh_as > earliest;
   });
   return present;
@@ -119,11 +131,11 @@ void Founding::promise(std::span<const Met> met, Step& step) {
       {founder->who.node, encode(Promise{promised_to_->ballot, promised_to_->incarnations.front()})});
 }
 
-// Those that are named, or all that are there at this moment; none if nobody knows.
+// Those that are named, or all that are there at this moment; none if nobody knows, or if they are too many for one view.
 std::vector<NodeId> Founding::founders(const Look& look) const {
   if (by_ == FoundedBy::named) return founders_;
   auto all = look ? look() : std::nullopt;
-  if (!all) return {};
+  if (!all || all->size() >= roster_count_max) return {};
   all->insert(std::lower_bound(all->begin(), all->end(), self_.node), self_.node);
   return *std::move(all);
 }
@@ -165,7 +177,7 @@ ViewNotice Founding::first_view() const {
   ViewNotice first;
   first.view.members = request_->members;
   first.view.incarnations = request_->incarnations;
-  first.view.roster = roster_;
+  first.view.roster = roster_of(request_->members, roster_);
   first.view.subgroups = layout_(first.view.members, nullptr);
   for (const SubgroupView& subgroup : first.view.subgroups) {
     RankSet& loaded = first.loaded.emplace_back();

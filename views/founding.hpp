@@ -52,7 +52,7 @@ class Founding {
   };
 
   /// `founders`: all of them in rank order, the founder first; empty: the founder's word is taken for who they are.
-  /// `roster`: of a view that this process founds.
+  /// `roster`: of a view that this process founds, beside those that found with it.
   Founding(Join self, std::vector<NodeId> founders, LayoutFunction layout, Roster roster = {});
   /// Founded by whoever is present.
   Founding(Join self, LayoutFunction layout, Roster roster = {});
@@ -95,12 +95,11 @@ class Founding {
   std::uint64_t ballot_ = 0;                  // the highest that the founder has used or heard of
 };
 
-/// Those of the nodes present that found with `self`, whose group may have the nodes of `roster`. One that is set apart is
-/// left out, for it can promise nothing; but if it began before everybody who agrees with this process, `met` and itself, or
-/// is in a view, it comes first, and is waited for.
-[[nodiscard]] std::vector<NodeId> founders_among(std::vector<NodeId> present, std::span<const fabric::Address> roster,
-                                                 const Join& self, std::span<const Founding::Met> met,
-                                                 std::span<const Apart> apart);
+/// Those of the nodes present that found with `self`, be they in its file or not. One that is set apart is left out, for it
+/// can promise nothing; but if it began before everybody who agrees with this process, `met` and itself, or is in a view, it
+/// comes first, and is waited for.
+[[nodiscard]] std::vector<NodeId> founders_among(std::vector<NodeId> present, const Join& self,
+                                                 std::span<const Founding::Met> met, std::span<const Apart> apart);
 
 /// The error of a process from which most of the named founders are set apart: it is this one that is mistaken. A single
 /// other one proves nothing, and as many on either side wait for somebody to see to it. Nothing: it goes on waiting.

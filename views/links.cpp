@@ -67,6 +67,16 @@ Result<void> Links::start() {
   return {};
 }
 
+// A guest has called, and is called again from now on if its connection breaks.
+void Links::seek(std::span<const NodeId> present) {
+  for (const NodeId node : present) {
+    Peer* peer = peers_.find(node);
+    if (peer == nullptr) peer = peers_.host(node);
+    if (peer == nullptr || std::exchange(peer->place, Peer::Place::listed) == Peer::Place::listed) continue;
+    if (peer->state == Peer::State::away) ask(*peer);
+  }
+}
+
 // Behind the beginning of a view its members are met one by one: what follows for one comes before the next.
 std::optional<LinkEvent> Links::next_consequence() {
   while (consequences_.empty() && to_meet_ < peers_.size()) {
@@ -135,9 +145,8 @@ void Links::on_event(fabric::Event& event) {
 
 void Links::on_connected(const fabric::Event& event) {
   Peer* peer = peers_.find(event.node);
-  // A process that looks for a group may have an old file, and does not know whom the group takes in by now. Where whoever
-  // is present founds, all have the same one.
-  if (peer == nullptr && state_ == State::looking && founding_.by() == FoundedBy::named) peer = peers_.host(event.node);
+  // A process that looks for a group may have an old file, and does not know whom the group takes in by now.
+  if (peer == nullptr && state_ == State::looking) peer = peers_.host(event.node);
   const bool fresh = view_ == nullptr;
   const Hello hello{self_.node, self_.incarnation, fresh, fresh ? ViewId(0) : view_->id};
   const ConnectionWords words{event.words[0], event.words[1]};
@@ -145,7 +154,9 @@ void Links::on_connected(const fabric::Event& event) {
     const bool drained = !fresh && view_->roster.is_drained(event.node);
     consequences_.push_back(
         LinkTurnedAway{event.node, drained ? "its node is drained" : "this group knows no node with its id"});
-    if (fresh) return send_in_parts(fabric_, event.peer, encode(identity_, hello, event.node, words));
+    // A hello of this process would make a member say that the two are linked, and this one would be taken into a view of
+    // members that it does not hear. A refusal could end all of a group that is being founded.
+    if (fresh) return;
     const Refusal unknown{"this group knows no node with your id"};
     send_in_parts(fabric_, event.peer, encode(drained ? Message(Drained{}) : Message(unknown)));
     return fabric_.disconnect(event.peer);

@@ -97,6 +97,11 @@ class Links {
     member,   ///< of the present view
     ended,    ///< a process that comes finds nobody
   };
+  /// Processes that are here and not in a roster.
+  enum class Outsiders : std::uint8_t {
+    stay,  ///< a group's members told of the roster, and some of them may have gone on to another
+    go,    ///< a view has it: only a member of the present view keeps its connection, until it is over
+  };
 
   Links(Join self, std::span<const fabric::Address> roster, const GroupIdentity& identity,
         const std::vector<SubgroupView>& shapes, fabric::Fabric& fabric, const Founding& founding);
@@ -104,9 +109,12 @@ class Links {
   [[nodiscard]] Result<void> start();
   /// These nodes may call from now on, beside those that may already. Nobody is asked for a connection.
   void expect(const Roster& also) { peers_.expect(also); }
+  /// As these nodes other processes run, be they in the roster or not, while this one looks for a group: asks for
+  /// connections with those that it does not know.
+  void seek(std::span<const NodeId> present);
   /// The nodes that may be here, and where they are, are these from now on: asks for connections with those that are new or
-  /// elsewhere. Of others only a member of the present view keeps its connection, until it is over.
-  void set_roster(const Roster& roster);
+  /// elsewhere, and with others no more.
+  void set_roster(const Roster& roster, Outsiders outsiders);
 
   /// The next event, of the fabric if none follows from the last one. Nothing: none waits at the moment.
   [[nodiscard]] std::optional<LinkEvent> next();

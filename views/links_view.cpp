@@ -34,7 +34,7 @@ void Links::tell_roster(const Peer& peer, const Roster& roster) {
     send_in_parts(fabric_, peer.id, encode(RosterNotice{roster}));
 }
 
-void Links::set_roster(const Roster& roster) {
+void Links::set_roster(const Roster& roster, Outsiders outsiders) {
   const std::vector<NodeId> known = peers_.nodes();
   const auto was_asked = [&](NodeId node) {
     return view_ != nullptr ? view_->roster.admits(node) : std::ranges::find(known, node) != known.end();
@@ -43,22 +43,24 @@ void Links::set_roster(const Roster& roster) {
   for (Peer& peer : peers_) {
     const NodeId node = peer.address.node;
     const NodeAddress* const now = roster.admits(node) ? roster.find(node) : nullptr;
-    if (now == nullptr) {
-      peer.place = Peer::Place::struck;
-      drop_pending(peer);
-      // A member that leaves with this view still has to learn how it ended.
-      const bool knows = peer.state != Peer::State::away && !rank_of(peer.who());
-      if (knows && roster.is_drained(node)) {
-        turn_away(peer, Drained{}, "its node is drained");
-      } else if (knows) {
-        refuse(peer, "it was removed from the group's roster");
-      }
-      continue;
-    }
-    peer.place = Peer::Place::listed;
+    peer.place = now == nullptr ? Peer::Place::guest : Peer::Place::listed;
+    if (now == nullptr) continue;
     const bool moved = std::exchange(peer.address, *now) != *now;
     if (peer.state == Peer::State::away && (moved || !was_asked(now->node))) ask(peer);
     if (view_ != nullptr) tell_roster(peer, roster);
+  }
+  if (outsiders == Outsiders::stay) return;
+  for (Peer& peer : peers_) {
+    if (peer.place == Peer::Place::listed) continue;
+    peer.place = Peer::Place::struck;
+    drop_pending(peer);
+    // A member that leaves with this view still has to learn how it ended.
+    const bool knows = peer.state != Peer::State::away && !rank_of(peer.who());
+    if (knows && roster.is_drained(peer.address.node)) {
+      turn_away(peer, Drained{}, "its node is drained");
+    } else if (knows) {
+      refuse(peer, "it was removed from the group's roster");
+    }
   }
   peers_.forget_struck();
   note_candidates();

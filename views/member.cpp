@@ -227,7 +227,8 @@ bool Member::step_looking(Time now) {
     const auto& present = beginning_.present.look(now);
     const Join who{self(), options_.incarnation};
     if (!present) return present;
-    return std::optional(founders_among(*present, options_.roster.nodes, who, peers.met(), peers.apart()));
+    links_.seek(*present);
+    return std::optional(founders_among(*present, who, peers.met(), peers.apart()));
   });
   bool progress = !found.messages.empty() || found.view;
   for (Addressed& each : found.messages) links_.send(each.to, std::move(each.message));

@@ -168,7 +168,7 @@ Awaited Member::awaited() const {
     const bool named = options_.founded_by == FoundedBy::named;
     const auto present = beginning_.present.nodes().value_or(std::vector<NodeId>());
     const Join who{options_.self, options_.incarnation};
-    const auto among = founders_among(present, options_.roster.nodes, who, met, peers.apart());
+    const auto among = founders_among(present, who, met, peers.apart());
     const auto& founders = named ? options_.founders : among;
     return {false, peers.missing(founders), peers.apart()};
   }

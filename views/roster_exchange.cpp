@@ -9,7 +9,7 @@ namespace spindrift::views {
 
 void RosterExchange::begin_view(const View& view) {
   wishes_.begin_view(view);
-  links_.set_roster(view.roster);
+  links_.set_roster(view.roster, Links::Outsiders::go);
 }
 
 bool RosterExchange::on_message(Epoch* epoch, const PeerConnection& from, Message& message) {
@@ -32,7 +32,7 @@ bool RosterExchange::on_message(Epoch* epoch, const PeerConnection& from, Messag
 void RosterExchange::on_notice(const Roster& roster) {
   if ((told_ && *told_ >= roster.edition) || !roster.admits(self_)) return;
   told_ = roster.edition;
-  links_.set_roster(roster);
+  links_.set_roster(roster, Links::Outsiders::stay);
 }
 
 void RosterExchange::on_proposal(Epoch& epoch, Rank from, RosterProposal proposal) {

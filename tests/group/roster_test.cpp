@@ -181,6 +181,26 @@ TEST_CASE("a member's roster is asked for and changed through its socket, and ga
   CHECK(group::change_roster_through(directory, NodeId(4), {{}, 1s}).error().kind() == ErrorKind::member_lost);
 }
 
+TEST_CASE("where whoever is present founds, a newcomer's file names one that is there or none, and the group goes on") {
+  const GroupFixture fixture;
+  const std::string present = "founding = present\n";
+  std::vector<std::unique_ptr<Group>> groups;
+  const auto begin = [&](unsigned node, const std::string& members) {
+    groups.push_back(std::make_unique<Group>(config_of(fixture, node, members, present)));
+    groups.back()->subgroup("orders").on_delivery([](auto) {});
+  };
+  for (unsigned node = 0; node < 3; ++node) begin(node, "0, 1, 2");
+  const RosterChange add_five{Kind::add, NodeId(5), ""};
+  const RosterChange add_six{Kind::add, NodeId(6), ""};
+  static_cast<void>(groups[2]->change_roster({add_five, add_six}, 20s));
+  const ViewId before = groups[2]->view().id;
+  begin(5, "0, 5");
+  begin(6, "6");
+  const View all = groups.back()->view();
+  CHECK(all.members == std::vector{NodeId(0), NodeId(1), NodeId(2), NodeId(5), NodeId(6)});
+  CHECK(all.id.value() == before.value() + 2);  // nobody was removed, and came again
+}
+
 TEST_CASE("a node of no file is added, joins with a file of its own, and finds those that its file does not name") {
   const bool tcp = GENERATE(false, true);
   const GroupFixture fixture(tcp ? "tcp" : "shm");

@@ -100,6 +100,7 @@ std::string_view to_string(Probe probe) noexcept {
     case Probe::left_when_drained: return "left because it is drained";
     case Probe::let_in_again: return "drained node let in again";
     case Probe::refused_when_drained: return "process of a drained node refused";
+    case Probe::founded_beyond_a_file: return "founded with one that a file lacks";
     case Probe::count: break;
   }
   return "unknown";

@@ -110,6 +110,7 @@ enum class Probe : std::uint32_t {
   left_when_drained,
   let_in_again,
   refused_when_drained,
+  founded_beyond_a_file,
   count
 };
 

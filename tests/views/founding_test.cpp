@@ -97,6 +97,23 @@ TEST_CASE("the lowest of those present founds with all of them, or alone") {
   CHECK(founds.view->view.members == std::vector{NodeId(1), NodeId(2), NodeId(5)});
 }
 
+TEST_CASE("the roster of those present has all of them, and as much of the founder's file as there is room for") {
+  Roster file;
+  for (std::uint32_t id = 0; id < roster_count_max; ++id) file.nodes.push_back({NodeId(id), {}});
+  Founding founder({NodeId(0), 100}, one_subgroup, file);
+  const std::vector<Founding::Met> met{fresh(500), fresh(501)};
+  const auto look = [] { return std::optional(std::vector{NodeId(500), NodeId(501)}); };
+  REQUIRE(founder.step(met, look).messages.size() == 2);
+  founder.on_promise(NodeId(500), {1, 100});
+  founder.on_promise(NodeId(501), {1, 100});
+  const auto view = founder.step(met, look).view;
+  REQUIRE(view);
+  const Roster& roster = view->view.roster;
+  CHECK(roster.nodes.size() == roster_count_max);
+  for (const std::uint32_t id : {0U, 1U, 125U, 500U, 501U}) CHECK(roster.contains(NodeId(id)));
+  for (const std::uint32_t id : {126U, 127U}) CHECK_FALSE(roster.contains(NodeId(id)));
+}
+
 TEST_CASE("one of those present that promises itself to another founds no more, and asks again with a higher ballot") {
   Founding process = founding_with_present(2);
   const std::vector<Founding::Met> one{fresh(5)};

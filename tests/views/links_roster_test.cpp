@@ -16,9 +16,31 @@ TEST_CASE("a process that looks for a group hears also whom its file does not na
   CHECK(desk.links.peers().met().empty());
   CHECK(desk.fabric.asked.size() == asked);
   for (std::uint32_t node = 10; node < 600; ++node) desk.fabric.connected(10 * node, node);  // not so many at once
-  std::size_t turned_away = 0;
-  for (const LinkEvent& event : desk.hear()) turned_away += std::holds_alternative<LinkTurnedAway>(event) ? 1 : 0;
-  CHECK(turned_away > 300);
+  std::vector<NodeId> turned_away;
+  for (const LinkEvent& event : desk.hear()) {
+    if (const auto* const away = std::get_if<LinkTurnedAway>(&event)) turned_away.push_back(away->node);
+  }
+  CHECK(turned_away.size() > 300);
+  // They are not greeted either: nobody takes in a process that would not hear it.
+  const auto& sent = desk.fabric.sent;
+  CHECK(std::ranges::any_of(sent, [](const auto& each) { return each.to == fabric::PeerId(100); }));
+  CHECK(std::ranges::none_of(sent, [&](const auto& each) {
+    return std::ranges::find(turned_away, NodeId(static_cast<std::uint32_t>(each.to.value() / 10))) != turned_away.end();
+  }));
+}
+
+TEST_CASE("those that are present are asked for a connection, but once, and a guest that is here is asked when it is lost") {
+  Desk desk;
+  desk.meet(19, 9, 109);
+  desk.hear();
+  desk.fabric.asked.clear();
+  const std::vector<NodeId> present{NodeId(1), NodeId(8), NodeId(9)};
+  desk.links.seek(present);
+  desk.links.seek(present);
+  CHECK(desk.fabric.asked == std::vector{NodeId(8)});
+  desk.fabric.loses(19);
+  desk.hear();
+  CHECK(desk.fabric.asked == std::vector{NodeId(8), NodeId(9)});
 }
 
 TEST_CASE("a node that may call is heard before it is in the roster, and asked for a connection only then") {
@@ -33,7 +55,7 @@ TEST_CASE("a node that may call is heard before it is in the roster, and asked f
   CHECK(desk.hear().empty());
   CHECK(desk.links.candidates() == std::vector{Candidate{{NodeId(9), 109}, RankSet(0b001, 0)}});
   next.nodes.push_back({NodeId(8), "h:1"});
-  desk.links.set_roster(next);
+  desk.links.set_roster(next, Links::Outsiders::go);
   CHECK(desk.links.peers().nodes().size() == 5);
   CHECK(std::vector(desk.fabric.asked.begin() + static_cast<std::ptrdiff_t>(asked), desk.fabric.asked.end()) ==
         std::vector{NodeId(8)});
@@ -47,7 +69,7 @@ TEST_CASE("a node that is struck from the roster is refused, and a member of the
   desk.meet(13, 3, 103);
   desk.hear();
   const Roster without{1, {{NodeId(0), {}}, {NodeId(2), {}}}, {}};
-  desk.links.set_roster(without);
+  desk.links.set_roster(without, Links::Outsiders::go);
   desk.hear();
   CHECK(desk.sent_to<Refusal>(13).size() == 1);
   CHECK(desk.ended(13));
@@ -59,7 +81,7 @@ TEST_CASE("a node that is struck from the roster is refused, and a member of the
   CHECK(desk.fabric.asked.size() == asked);
   desk.fabric.connected(21, 1);
   CHECK(only<LinkTurnedAway>(desk.hear()).node == NodeId(1));
-  desk.links.set_roster({2, desk.roster, {}});
+  desk.links.set_roster({2, desk.roster, {}}, Links::Outsiders::go);
   desk.meet(31, 1, 201);
   CHECK_FALSE(desk.hear().empty());
   CHECK(desk.sent_to<Hello>(31).size() == 1);
@@ -71,7 +93,7 @@ TEST_CASE("a process of a drained node is told so and turned away, and a node th
   desk.meet(13, 3, 103);
   desk.hear();
   const Roster drained{1, desk.roster, {NodeId(3)}};
-  desk.links.set_roster(drained);
+  desk.links.set_roster(drained, Links::Outsiders::go);
   desk.view.roster = drained;
   CHECK(only<LinkTurnedAway>([&] {
           auto events = desk.hear();
@@ -93,7 +115,7 @@ TEST_CASE("a process of a drained node is told so and turned away, and a node th
   CHECK(desk.links.candidates().size() == 1);
   desk.fabric.loses(33);
   desk.hear();
-  desk.links.set_roster(open);
+  desk.links.set_roster(open, Links::Outsiders::go);
   CHECK(desk.fabric.asked == std::vector{NodeId(3)});
 }
 
@@ -108,6 +130,23 @@ TEST_CASE("a process that looks for its group ends when a member says that it is
   CHECK(why.fix().find("spindrift group drain 0 --undo") != std::string::npos);
 }
 
+TEST_CASE("a process that is told a roster before its first view refuses nobody by it: there may be a newer one") {
+  Desk desk;
+  desk.meet(13, 3, 103, false, ViewId(6));
+  desk.meet(19, 9, 109, false, ViewId(6));
+  desk.hear();
+  desk.links.set_roster({1, {{NodeId(0), {}}, {NodeId(1), {}}, {NodeId(7), {}}}, {}}, Links::Outsiders::stay);
+  CHECK(desk.hear().empty());
+  CHECK(desk.fabric.asked.back() == NodeId(7));
+  CHECK(desk.links.peers().nodes() == std::vector{NodeId(1), NodeId(7)});
+  CHECK(desk.links.peers().met().size() == 2);
+  CHECK_FALSE(desk.ended(13));
+  desk.links.set_roster({2, {{NodeId(0), {}}, {NodeId(1), {}}, {NodeId(9), {}}}, {}}, Links::Outsiders::go);  // its first view's
+  desk.hear();
+  CHECK(desk.ended(13));
+  CHECK(desk.links.peers().met().size() == 1);
+}
+
 TEST_CASE("a node that moves is asked for where it is, if it is not here") {
   Desk desk;
   desk.links.begin_view(desk.view);
@@ -117,7 +156,7 @@ TEST_CASE("a node that moves is asked for where it is, if it is not here") {
   Roster moved{1, desk.roster, {}};
   moved.nodes[1].endpoint = "b:2";
   moved.nodes[2].endpoint = "c:2";
-  desk.links.set_roster(moved);
+  desk.links.set_roster(moved, Links::Outsiders::go);
   CHECK(desk.fabric.asked == std::vector{NodeId(2)});
   desk.fabric.loses(11);
   desk.hear();

@@ -78,12 +78,43 @@ TEST_CASE("a process looks who is present while that may let it found, and not w
   CHECK(seeker.fabric.looks == 3);
 }
 
+TEST_CASE("a process asks those present whom its file does not name, founds with them, and its roster has them") {
+  Seeker seeker;
+  const std::size_t asked = seeker.fabric.asked.size();
+  seeker.fabric.there = {NodeId(7)};
+  static_cast<void>(seeker.member->step(Time(Duration(1000))));
+  CHECK(seeker.member->state() == MemberState::looking);
+  CHECK(seeker.member->awaited().nodes == std::vector{NodeId(7)});
+  static_cast<void>(seeker.member->step(Time(Duration(2000))));
+  REQUIRE(seeker.fabric.asked.size() == asked + 1);
+  CHECK(seeker.fabric.asked.back() == NodeId(7));
+  seeker.meet(7, true);
+  static_cast<void>(seeker.member->step(Time(Duration(3000))));
+  CHECK(seeker.member->awaited().nodes.empty());
+  seeker.fabric.says(17, encode(Promise{1, 102}));
+  static_cast<void>(seeker.member->step(Time(Duration(4000))));
+  REQUIRE(seeker.member->epoch() != nullptr);
+  CHECK(seeker.member->epoch()->view().members == std::vector{NodeId(2), NodeId(7)});
+  CHECK(seeker.member->epoch()->view().roster.contains(NodeId(7)));
+  CHECK(seeker.member->epoch()->view().roster.contains(NodeId(3)));
+}
+
+TEST_CASE("a process that its file does not name and that calls is called again where whoever is present founds") {
+  Seeker seeker;
+  seeker.meet(7, true);
+  seeker.fabric.there = {NodeId(0), NodeId(7)};
+  static_cast<void>(seeker.member->step(Time(Duration(1000))));
+  seeker.fabric.asked.clear();
+  seeker.fabric.loses(17);
+  static_cast<void>(seeker.member->step(Time(Duration(2000))));
+  CHECK(seeker.fabric.asked == std::vector{NodeId(7)});
+}
+
 TEST_CASE("of those present one that differs is waited for if it began first, and left out if another that agrees did") {
-  const std::vector<fabric::Address> roster{{NodeId(1), {}}, {NodeId(2), {}}, {NodeId(3), {}}};
-  const std::vector<NodeId> present{NodeId(1), NodeId(2), NodeId(3), NodeId(9)};
+  const std::vector<NodeId> present{NodeId(1), NodeId(2), NodeId(3)};
   const std::vector<Founding::Met> met{{{NodeId(3), 100}, true}};
-  const auto among = [&](std::vector<Apart> apart) { return founders_among(present, roster, {NodeId(0), 105}, met, apart); };
-  CHECK(among({}) == std::vector{NodeId(1), NodeId(2), NodeId(3)});  // 9 is no node of the group's
+  const auto among = [&](std::vector<Apart> apart) { return founders_among(present, {NodeId(0), 105}, met, apart); };
+  CHECK(among({}) == present);
   CHECK(among({{NodeId(2), 101, {}}}) == std::vector{NodeId(1), NodeId(3)});
   CHECK(among({{NodeId(2), 99, {}}}).size() == 3);
   CHECK(among({{NodeId(2), 0, {}}}).size() == 3);  // it is in a view, or nobody knows when it began

@@ -40,6 +40,7 @@ struct NodePlan {
   Ticks lagging_after = 0;         ///< the first process ends when a message waits so long for its application; 0: never
   bool imposter = false;           ///< its config differs
   bool listed = true;              ///< in the roster with which the group begins
+  std::uint64_t names = ~std::uint64_t{0};  ///< a bit per node: of those that are listed, the ones that its file names
   Ticks lingers_ns_max = 1;        ///< from the end of its member to the end of the process
 };
 

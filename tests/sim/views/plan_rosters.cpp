@@ -9,6 +9,14 @@ namespace {
 
 Ticks patience_of(const Plan& plan) { return plan.suspect_after > 0 ? plan.suspect_after : 2'000'000; }
 
+// A file need name nobody but its own node where whoever is present founds: in most plans some lack nodes that run.
+void draw_files(Random& random, Plan& plan) {
+  if (random.chance(1, 3)) return;
+  for (NodePlan& node : plan.nodes) {
+    if (random.chance(2, 3)) node.names = random.chance(1, 3) ? 0 : random.below(std::uint64_t{1} << plan.nodes.size());
+  }
+}
+
 }  // namespace
 
 // Nodes that the group does not begin with are added and come; others are removed, and perhaps come back; or move.
@@ -17,7 +25,8 @@ void draw_rosters(std::uint64_t seed, Plan& plan) {
   const auto nodes = static_cast<std::uint32_t>(plan.nodes.size());
   const bool imposters = std::ranges::any_of(plan.nodes, [](const NodePlan& node) { return node.imposter; });
   const bool named = plan.founded_by == views::FoundedBy::named;
-  if (!named || imposters || plan.broken_links > 0 || nodes < 3 || !random.chance(1, 4)) return;
+  if (!named && plan.broken_links == 0) draw_files(random, plan);
+  if (imposters || plan.broken_links > 0 || nodes < 3 || !random.chance(1, named ? 4 : 2)) return;
   plan.deaths = false;  // beside them now: of a newcomer that dies early nobody can testify, and few may have to stop
   for (std::uint32_t i = 0; i < nodes; ++i) {
     const bool founds = std::find(plan.founders.begin(), plan.founders.end(), i) != plan.founders.end();
@@ -31,10 +40,10 @@ void draw_rosters(std::uint64_t seed, Plan& plan) {
       const auto later = static_cast<Ticks>(random.spread(1, random.chance(1, 2) ? 50'000 : 2'000'000));
       plan.actions.push_back({at + later, Action::Kind::start, subject, 0, 0, 0, Cut::nothing});
     };
-    if (!plan.nodes[subject].listed || random.chance(1, 3)) {
+    if (!plan.nodes[subject].listed || random.chance(1, named ? 3 : 2)) {
       plan.actions.push_back({at, Action::Kind::add, asker, subject, 0, 0, Cut::nothing});
       start();
-    } else if (random.chance(1, 2)) {
+    } else if (!named || random.chance(1, 2)) {  // on one host there is nowhere to move to
       plan.actions.push_back({at, Action::Kind::remove, asker, subject, 0, 0, Cut::nothing});
       if (random.chance(1, 3)) start();
     } else {

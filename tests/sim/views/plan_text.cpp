@@ -67,6 +67,10 @@ std::string Plan::describe() const {
             (node.throws_after > 0 ? ", throws after " + std::to_string(node.throws_after) : "") +
             (node.lagging_after > 0 ? ", lagging after " + std::to_string(node.lagging_after) : "") +
             (node.imposter ? ", imposter" : "") + (node.listed ? "" : ", not listed");
+    if (node.names == ~std::uint64_t{0}) continue;
+    text += ", names";
+    for (std::size_t other = 0; other < nodes.size(); ++other)
+      text += (node.names >> other & 1) != 0 ? " " + std::to_string(other) : "";
   }
   for (const SubgroupPlan& subgroup : subgroups) {
     text += "\n  " + subgroup.name + (subgroup.mode == DeliveryMode::ordered ? " ordered" : " unordered") + ", ring " +

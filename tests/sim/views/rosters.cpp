@@ -19,14 +19,16 @@ std::optional<RosterChange::Kind> change_of(Action::Kind kind) noexcept {
 Roster Rosters::file_of(std::uint32_t node) const {
   Roster file;
   for (std::uint32_t i = 0; i < plan_.nodes.size(); ++i) {
-    if (plan_.nodes[i].listed || i == node) file.nodes.push_back({NodeId(i), i == node ? endpoint_of(i) : endpoint_at(0)});
+    const bool names = plan_.nodes[i].listed && (plan_.nodes[node].names >> i & 1) != 0;
+    if (names || i == node) file.nodes.push_back({NodeId(i), i == node ? endpoint_of(i) : endpoint_at(0)});
   }
   return file;
 }
 
 void Rosters::on_start(std::uint32_t process, std::uint32_t node, const std::vector<const View*>& running) {
   Start& start = starts_[process];
-  start = {NodeId(node), !plan_.nodes[node].listed && running.empty(), file_of(node)};
+  const bool named = plan_.founded_by == views::FoundedBy::named;
+  start = {NodeId(node), named && !plan_.nodes[node].listed && running.empty(), file_of(node)};
   for (const View* const view : running) start.unlisted |= !view->roster.admits(NodeId(node));
 }
 
@@ -45,6 +47,9 @@ void Rosters::on_view(std::uint32_t process, const View& view, const View* befor
     if (!view.roster.contains(node)) violate("V16", "node " + std::to_string(node.value()) + " is not in the roster");
     if (view.roster.is_drained(node)) violate("V20", "node " + std::to_string(node.value()) + " is drained");
   }
+  const auto knows = [&](NodeId node) { return starts_.at(process).file.contains(node); };
+  if (before == nullptr && view.id == ViewId(0) && !std::ranges::all_of(view.members, knows))
+    report_.hit(Probe::founded_beyond_a_file);
   if (before != nullptr) {
     const bool same = view.roster == before->roster;
     Roster as_before = view.roster;
@@ -61,7 +66,6 @@ void Rosters::on_view(std::uint32_t process, const View& view, const View* befor
   for (const NodeAddress& each : view.roster.nodes) {
     if (was_drained(each.node) && view.roster.admits(each.node)) report_.hit(Probe::let_in_again);
   }
-  const auto knows = [&](NodeId node) { return starts_.at(process).file.contains(node); };
   if (before != nullptr && !before->rank_of(starts_.at(process).node) && !std::ranges::all_of(view.members, knows))
     report_.hit(Probe::found_by_a_notice);
   for (auto& [other, start] : starts_) start.unlisted |= !view.roster.admits(start.node);
@@ -79,7 +83,8 @@ bool Rosters::finds(std::uint32_t process, const View& view,
     const NodeAddress* const known = roster.find(member);
     return known != nullptr && endpoint_of_member(member) == known->endpoint;
   };
-  return std::ranges::any_of(view.members, [&](NodeId member) { return is_at(start.file, member); }) &&
+  const bool present = plan_.founded_by == views::FoundedBy::present;  // it finds whoever is there
+  return (present || std::ranges::any_of(view.members, [&](NodeId member) { return is_at(start.file, member); })) &&
          std::ranges::all_of(view.members, [&](NodeId member) { return is_at(view.roster, member); });
 }
 

@@ -140,6 +140,10 @@ class Player {
         plan_.nodes.at(other).listed = false;
         std::erase(plan_.founders, other);
       }
+    } else if (words[0] == "names") {  // names NODE A,B
+      std::uint64_t& names = plan_.nodes.at(node(word(words, 1))).names;
+      names = 0;
+      for (const std::uint32_t other : nodes_of(word(words, 2))) names |= std::uint64_t{1} << other;
     } else if (words[0] == "states") {
       plan_.nodes.at(node(word(words, 1))).state_ns_max = ticks_of(word(words, 2));
     } else if (words[0] == "state") {
