@@ -16,8 +16,13 @@ constexpr std::string_view taken_suffix = ".taken";
 
 }  // namespace
 
+Result<std::vector<NodeId>> nodes_here(const std::string& runtime_directory, const std::string& group_name) {
+  SPINDRIFT_TRY_ASSIGN(const Rendezvous rendezvous, Rendezvous::open(runtime_directory, group_name));
+  return rendezvous.others();
+}
+
 Result<OwnId> OwnId::take(const std::string& runtime_directory, const std::string& group_name,
-                          const std::vector<NodeId>& nodes) {
+                          const std::vector<NodeId>& nodes, const std::string& how_to_have_more) {
   SPINDRIFT_TRY_ASSIGN(GuardedDirectory directory, GuardedDirectory::open(runtime_directory, group_name));
   for (const NodeId node : nodes) {
     const std::string name = node_file_name(node, taken_suffix);
@@ -26,11 +31,10 @@ Result<OwnId> OwnId::take(const std::string& runtime_directory, const std::strin
     if (!*lock || Rendezvous::is_claimed(directory, node)) continue;
     return OwnId(std::move(directory), node, std::move(**lock));
   }
-  return Error(ErrorKind::resource, "each of the " + std::to_string(nodes.size()) +
-                                        " ids of the group's members has a process on this host")
+  return Error(ErrorKind::resource, "no id is left: each of the " + std::to_string(nodes.size()) +
+                                        " ids of the group has a process on this host")
       .at(directory.path())
-      .fix("end one of them, or let all of the group's processes name more ids in [SPINDRIFT] members (in its file, or by "
-           "--set)");
+      .fix("end one of them, or " + how_to_have_more);
 }
 
 // The file goes first: once the lock is free, another process may have made it its own.

@@ -11,13 +11,17 @@
 
 namespace spindrift::fabric {
 
+/// The nodes of the group as which processes of this host run, ascending. Errors: bad_argument (name); refused, resource as
+/// of GuardedDirectory.
+[[nodiscard]] Result<std::vector<NodeId>> nodes_here(const std::string& runtime_directory, const std::string& group_name);
+
 /// Keeps others that look for an id from that one while it lives. It must live as long as the endpoint does. Move-only.
 class OwnId {
  public:
-  /// The first of these nodes for which nobody has a process. Errors: resource, also where each has one; refused as of
-  /// GuardedDirectory.
+  /// The first of these nodes for which nobody has a process. Errors: resource, also where each has one, with what then
+  /// gives more nodes; refused as of GuardedDirectory.
   [[nodiscard]] static Result<OwnId> take(const std::string& runtime_directory, const std::string& group_name,
-                                          const std::vector<NodeId>& nodes);
+                                          const std::vector<NodeId>& nodes, const std::string& how_to_have_more);
   OwnId(OwnId&&) noexcept = default;
   OwnId& operator=(OwnId&&) = delete;
   ~OwnId();

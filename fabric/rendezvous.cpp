@@ -140,7 +140,7 @@ Result<std::vector<NodeId>> Rendezvous::others() const {
   SPINDRIFT_TRY_ASSIGN(const std::set<NodeId> nodes, nodes_with(std::span(&lock_suffix, 1)));
   std::vector<NodeId> others;
   for (const NodeId node : nodes) {
-    if (node != self_ && is_claimed(directory_, node)) others.push_back(node);
+    if ((!lock_ || node != self_) && is_claimed(directory_, node)) others.push_back(node);
   }
   return others;
 }

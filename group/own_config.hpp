@@ -2,25 +2,19 @@
 #pragma once
 
 #include <optional>
-#include <utility>
 
 #include <spindrift/core/config/without_file.hpp>
 #include <spindrift/fabric/own_id.hpp>
 
 namespace spindrift {
 
-/// Takes a free id if the configuration leaves that to this process, and keeps others from it while it lives, which has to
-/// be as long as the endpoint does. Move-only.
+/// Takes a free id if the configuration leaves that to this process, of those in the roster that members of this host tell
+/// or, if no group runs, in the configuration. It keeps others from it while it lives, which has to be as long as the
+/// endpoint does. Move-only.
 class OwnConfig {
  public:
   /// Throws what fabric::OwnId::take refuses with; bad_config as Config::view.
-  explicit OwnConfig(Config config) : config_(std::move(config)) {
-    if (!takes_free_id(config_)) return;
-    const View everybody = value_or_throw(config_.view());
-    id_.emplace(value_or_throw(
-        fabric::OwnId::take(config_.runtime_directory(), config_.group_name(), everybody.members)));
-    config_ = as_node(config_, id_->node());
-  }
+  explicit OwnConfig(Config config);
 
   /// The configuration as that node's.
   [[nodiscard]] const Config& operator*() const noexcept { return config_; }

@@ -40,6 +40,24 @@ bool send_text(int socket, const std::string& text) noexcept {
   return fabric::shm::send_packet(socket, bytes, {}, -1) == fabric::shm::SendOutcome::sent;
 }
 
+/// The answer of a member, on a socket that has something to read. Nothing: it has ended.
+std::optional<Result<Roster>> outcome_from(int socket) {
+  std::vector<std::byte> buffer(roster_packet_bytes_max);
+  const Packet packet = fabric::shm::receive_packet(socket, buffer);
+  if (packet.outcome != Packet::Outcome::frame) return std::nullopt;
+  return decode_roster_outcome(text_of(packet.bytes));
+}
+
+/// Those of these nodes that have a member here, each asked for its roster.
+std::vector<FileDescriptor> ask_for_rosters(const GuardedDirectory& directory, std::span<const NodeId> nodes) {
+  std::vector<FileDescriptor> members;
+  for (const NodeId node : nodes) {
+    auto socket = fabric::call_in(directory, node_file_name(node, roster_suffix));
+    if (socket && *socket && send_text((*socket)->get(), encode(RosterCall{}))) members.push_back(*std::move(*socket));
+  }
+  return members;
+}
+
 }  // namespace
 
 std::string RosterService::socket_name(NodeId self) { return node_file_name(self, roster_suffix); }
@@ -119,10 +137,32 @@ Result<Roster> change_roster_through(const GuardedDirectory& directory, NodeId n
         .at(directory.path())
         .fix("let it go on (kill -CONT), or ask another member with --through");
   }
-  std::vector<std::byte> buffer(roster_packet_bytes_max);
-  const Packet packet = fabric::shm::receive_packet(socket->get(), buffer);
-  if (packet.outcome != Packet::Outcome::frame) return gone("ended before it answered");
-  return decode_roster_outcome(text_of(packet.bytes));
+  auto outcome = outcome_from(socket->get());
+  return outcome ? *std::move(outcome) : gone("ended before it answered");
+}
+
+std::optional<Roster> newest_roster(const GuardedDirectory& directory, std::span<const NodeId> nodes, Duration patience) {
+  std::vector<FileDescriptor> members = ask_for_rosters(directory, nodes);
+  const SystemClock clock;
+  const Time limit = clock.now() + patience;
+  std::optional<Roster> newest;
+  std::vector<pollfd> waits;
+  while (!members.empty()) {
+    waits.clear();
+    for (const FileDescriptor& member : members) waits.push_back(readable(member));
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(std::max(limit - clock.now(), Duration::zero()));
+    const int ready = ::poll(waits.data(), waits.size(), static_cast<int>(left.count()));
+    if (ready < 0 && errno == EINTR) continue;
+    if (ready <= 0) break;
+    auto wait = waits.begin();
+    std::erase_if(members, [&](const FileDescriptor& member) {
+      if ((wait++)->revents == 0) return false;
+      const auto told = outcome_from(member.get());
+      if (told && told->ok() && (!newest || newest->edition < told->value().edition)) newest = told->value();
+      return true;
+    });
+  }
+  return newest;
 }
 
 }  // namespace spindrift::group

@@ -4,9 +4,12 @@
 
 #include <functional>
 #include <list>
+#include <optional>
+#include <span>
 #include <string>
 #include <thread>
 
+#include <spindrift/core/clock.hpp>
 #include <spindrift/core/file_descriptor.hpp>
 #include <spindrift/core/guarded_directory.hpp>
 #include <spindrift/core/result.hpp>
@@ -49,5 +52,10 @@ class RosterService {
 /// Has that node's member, whose files are in this directory, change the roster. Errors: as Group::change_roster;
 /// member_lost (it does not run, or ended before it answered), timed_out (it does not answer).
 [[nodiscard]] Result<Roster> change_roster_through(const GuardedDirectory& directory, NodeId node, const RosterCall& call);
+
+/// The newest of the rosters that those of these nodes tell that are members and answer within this time: it waits for all
+/// of them, as one may not have heard yet of the last change. Nothing: none answers.
+[[nodiscard]] std::optional<Roster> newest_roster(const GuardedDirectory& directory, std::span<const NodeId> nodes,
+                                                  Duration patience);
 
 }  // namespace spindrift::group

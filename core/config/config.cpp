@@ -307,6 +307,12 @@ Config as_node(const Config& config, NodeId node) {
     value.rank = OriginRank::flag;
     value.origin = "the lowest id that no process had";
   }
+  // Added to the group while that ran, perhaps: beyond what its file names.
+  if (auto& view = state->loaded.view; view && !view->rank_of(node)) {
+    if (view->members.size() == member_count_max) view->members.pop_back();
+    view->members.push_back(node);
+    view->subgroups = config::allocate(state->loaded.plans->layout, state->loaded.plans->profiles, view->members, nullptr);
+  }
   return Config(std::move(state));
 }
 

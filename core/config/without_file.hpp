@@ -21,7 +21,7 @@ namespace spindrift {
 /// Whether this process takes an id that nobody has: whoever is present founds, and nobody has set local_id, which is not
 /// this process's then.
 [[nodiscard]] bool takes_free_id(const Config& config);
-/// The same configuration as that node's.
+/// The same configuration as that node's, which is a member of it.
 [[nodiscard]] Config as_node(const Config& config, NodeId node);
 
 }  // namespace spindrift

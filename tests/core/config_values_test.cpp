@@ -79,6 +79,10 @@ TEST_CASE("a group that whoever is present founds names no founders, and its pro
   CHECK_FALSE(takes_free_id(own));
   CHECK(own.digest() == config.digest());
   CHECK(takes_free_id(config));
+  const Config added = as_node(config, NodeId(50));  // the file does not name it, the group's roster may
+  CHECK(value_or_throw(added.local_rank()) == Rank(33));
+  CHECK(value_or_throw(added.view()).subgroups[0].members == ids({0, 40}));
+  CHECK(added.digest() == config.digest());
   CHECK_FALSE(takes_free_id(parse(text, {{"DERECHO/local_id", "0"}})));
   CHECK_FALSE(takes_free_id(parse(with_layout(R"([{"name": "main"}])"))));
   check_problems(Config::check_text(text, "test.cfg", {{"SPINDRIFT/founders", "0"}}),

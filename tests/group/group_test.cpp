@@ -37,9 +37,35 @@ TEST_CASE("groups to which nobody gave an id take the lowest ones that are free,
   CHECK(third.self() == NodeId(0));
   CHECK(third.view().members == std::vector{NodeId(1), NodeId(0)});
   third.subgroup("orders").on_delivery([](auto) {});
-  Config few = value_or_throw(config_without_file(
-      "quick", {"orders"}, {{"SPINDRIFT/runtime_directory", fixture.directory()}, {"SPINDRIFT/members", "0, 1"}}));
-  CHECK_THROWS_WITH(Group(few), Catch::Contains("each of the 2 ids of the group's members has a process on this host"));
+}
+
+TEST_CASE("groups to which nobody gave an id take one of the roster, and are told how to add one if none is left") {
+  GroupFixture fixture;
+  const Config config = value_or_throw(config_without_file(
+      "few", {"orders"}, {{"SPINDRIFT/runtime_directory", fixture.directory()}, {"SPINDRIFT/members", "0, 1, 2"}}));
+  const auto begin = [&] {
+    auto group = std::make_unique<Group>(config);
+    group->subgroup("orders").on_delivery([](auto) {});
+    return group;
+  };
+  const auto first = begin();
+  auto second = begin();
+  const auto change = [&](RosterChange::Kind kind, std::uint32_t node) {
+    static_cast<void>(first->change_roster({{kind, NodeId(node), ""}}, std::chrono::seconds(20)));
+  };
+  change(RosterChange::Kind::remove, 1);
+  second->wait();
+  second.reset();
+  const auto third = begin();
+  CHECK(third->self() == NodeId(2));
+  CHECK_THROWS_WITH(begin(), Catch::Contains("no id is left: each of the 2 ids of the group has a process on this host") &&
+                                 Catch::Contains("spindrift group add 1 --group few"));
+  change(RosterChange::Kind::add, 1);
+  const auto fourth = begin();
+  CHECK(fourth->self() == NodeId(1));
+  CHECK_THROWS_WITH(begin(), Catch::Contains("spindrift group add 3 --group few"));
+  change(RosterChange::Kind::add, 40);
+  CHECK(begin()->self() == NodeId(40));  // which its configuration does not name
 }
 
 TEST_CASE("a program's log goes where its configuration says, and names each key without effect once") {

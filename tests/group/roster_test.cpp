@@ -181,6 +181,24 @@ TEST_CASE("a member's roster is asked for and changed through its socket, and ga
   CHECK(group::change_roster_through(directory, NodeId(4), {{}, 1s}).error().kind() == ErrorKind::member_lost);
 }
 
+TEST_CASE("the newest roster is that of the highest edition of all members that answer, and of none that does not") {
+  const GroupFixture fixture;
+  const auto directory = value_or_throw(GuardedDirectory::open(fixture.directory(), "rosters"));
+  const std::vector<NodeId> nodes{NodeId(1), NodeId(2), NodeId(3), NodeId(4), NodeId(5)};
+  CHECK_FALSE(group::newest_roster(directory, nodes, 20s));
+  const Roster newer = with(two, {add_seven});
+  const auto tells = [](const Result<Roster>& what) { return [what](const group::RosterCall&) { return what; }; };
+  group::RosterService older_one(NodeId(1), directory, tells(two));
+  group::RosterService newer_one(NodeId(2), directory, tells(newer));
+  group::RosterService ended(NodeId(3), directory, tells(Error(ErrorKind::group_closed, "over")));
+  for (auto* const service : {&older_one, &newer_one, &ended}) REQUIRE(service->start());
+  CHECK(group::newest_roster(directory, nodes, 20s) == newer);
+  const std::vector<NodeId> some{NodeId(1), NodeId(3)};
+  CHECK(group::newest_roster(directory, some, 20s) == two);
+  const auto silent = value_or_throw(fabric::listen_in(directory, node_file_name(NodeId(4), roster_suffix)));
+  CHECK(group::newest_roster(directory, nodes, 50ms) == newer);
+}
+
 TEST_CASE("where whoever is present founds, a newcomer's file names one that is there or none, and the group goes on") {
   const GroupFixture fixture;
   const std::string present = "founding = present\n";
