@@ -40,7 +40,9 @@ OwnConfig::OwnConfig(Config config) : config_(std::move(config)) {
   std::string more = "let all of the group's processes name more ids in [SPINDRIFT] members (in its file, or by --set)";
   if (const auto roster = roster_here(config_)) {
     nodes.clear();
-    for (const NodeAddress& each : roster->nodes) nodes.push_back(each.node);
+    for (const NodeAddress& each : roster->nodes) {
+      if (roster->admits(each.node)) nodes.push_back(each.node);
+    }
     std::ranges::sort(nodes);
     more = "let another one into it: spindrift group add " + std::to_string(id_beyond(nodes)) + " --group " +
            config_.group_name() + " (with --config FILE if the group has a file)";

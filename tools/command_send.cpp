@@ -159,6 +159,14 @@ Input send_input(Session& session, MessageSender& sender) {
   return Input::cut_short;
 }
 
+/// The member has left in order.
+int tell_end(Session& session, const MessageSender& sender, Input input) {
+  tell_how_many(sender.sent());
+  if (session.signaled()) return number(ExitCode::interrupted);
+  if (input == Input::sent) return number(ExitCode::success);
+  throw Exception(taken_out(session.group().self(), "standard input was sent").at("standard input"));
+}
+
 int run_send(const SendOptions& options) {
   const OwnConfig own(load_subgroup_config(options));
   const Config& config = *own;
@@ -196,11 +204,7 @@ int run_send(const SendOptions& options) {
     tell_how_many(sender.sent());
     throw;
   }
-  tell_how_many(sender.sent());
-  if (input == Input::cut_short && !session.signaled()) {
-    throw Exception(taken_out(session.group().self(), "standard input was sent").at("standard input"));
-  }
-  return number(session.signaled() ? ExitCode::interrupted : ExitCode::success);
+  return tell_end(session, sender, input);
 }
 
 }  // namespace

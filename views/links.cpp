@@ -27,6 +27,13 @@ std::string way_in(const Message& refusal, const Peer& from, NodeId self) {
          "group add), and " + how_to_compare();
 }
 
+// A node's later start means that the one in the view is over.
+void suspect_if_older(const View& view, const Peer& peer, std::deque<LinkEvent>& consequences) {
+  const auto rank = view.rank_of(peer.address.node);
+  if (rank && view.incarnations[rank->value()] < peer.incarnation)
+    consequences.push_back(LinkSuspects{*rank, "it has been started anew"});
+}
+
 }  // namespace
 
 fabric::Event* FabricEvents::next() {
@@ -82,7 +89,7 @@ std::optional<LinkEvent> Links::next_consequence() {
   while (consequences_.empty() && to_meet_ < peers_.size()) {
     Peer& peer = peers_[to_meet_++];
     prefer_pending(peer);
-    suspect_if_older(peer);
+    suspect_if_older(*view_, peer, consequences_);
     if (peer.state == Peer::State::agreed && rank_of(peer.who())) consequences_.push_back(LinkAgreed{peer.connection()});
   }
   if (consequences_.empty()) return std::nullopt;
@@ -244,7 +251,7 @@ void Links::on_hello(Peer& peer, const Hello& hello) {
   peer.incarnation = hello.incarnation;
   peer.standing = hello.fresh ? Peer::Standing::fresh : Peer::Standing::member;
   if (view_ != nullptr) {
-    suspect_if_older(peer);
+    suspect_if_older(*view_, peer, consequences_);
     if (!view_->rank_of(hello.node) && !hello.fresh && hello.view <= view_->id) {
       return refuse(peer, "the group went on without it");
     }
@@ -254,13 +261,6 @@ void Links::on_hello(Peer& peer, const Hello& hello) {
   if (rank_of(peer.who())) consequences_.push_back(LinkAgreed{peer.connection()});
   met_ = peer.address.node;
   if (view_ != nullptr && hello.fresh) send_in_parts(fabric_, peer.id, encode(RosterNotice{view_->roster}));
-}
-
-// A node's later start means that the one in the view is over.
-void Links::suspect_if_older(const Peer& peer) {
-  const auto rank = view_->rank_of(peer.address.node);
-  if (rank && view_->incarnations[rank->value()] < peer.incarnation)
-    consequences_.push_back(LinkSuspects{*rank, "it has been started anew"});
 }
 
 // Not with this start of its: a member of this view is suspected, and one that is first met in a later view is there.

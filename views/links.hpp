@@ -150,9 +150,7 @@ class Links {
 
  private:
   void ask(const Peer& peer);
-  void tell_roster(const Peer& peer, const Roster& roster);
   [[nodiscard]] std::optional<Rank> rank_of(const Join& who) const;
-  void suspect_if_older(const Peer& peer);
   void note_candidates();
 
   // links.cpp

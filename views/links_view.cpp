@@ -6,12 +6,18 @@
 #include <spindrift/views/links.hpp>
 
 namespace spindrift::views {
+namespace {
+
+// A process that is here, and in no view yet, may not know of the nodes that are new.
+void tell_roster(fabric::Fabric& fabric, const Peer& peer, const Roster& roster) {
+  if (peer.state == Peer::State::agreed && peer.standing == Peer::Standing::fresh)
+    send_in_parts(fabric, peer.id, encode(RosterNotice{roster}));
+}
+
+}  // namespace
 
 void Links::begin_view(const View& view) {
   state_ = State::member;
-  if (view_ == nullptr) {
-    for (const Peer& peer : peers_) tell_roster(peer, view.roster);
-  }
   view_ = &view;
   revoked_ = 0;
   to_meet_ = 0;
@@ -23,15 +29,12 @@ void Links::tell_settled() {
   const auto message = encode(Settled{view_->id});
   for (Peer& peer : peers_) {
     if (peer.state == Peer::State::apart) refuse(peer, std::string(peer.apart.reason));
-    if (peer.state != Peer::State::away && !rank_of(peer.who())) send_in_parts(fabric_, peer.id, message);
+    if (peer.state != Peer::State::away && !rank_of(peer.who())) {
+      send_in_parts(fabric_, peer.id, message);
+      tell_roster(fabric_, peer, view_->roster);
+    }
     for (const PendingConnection& pending : peer.pending.list()) send_in_parts(fabric_, pending.id, message);
   }
-}
-
-// A process that is here, and in no view yet, may not know of the nodes that are new.
-void Links::tell_roster(const Peer& peer, const Roster& roster) {
-  if (peer.state == Peer::State::agreed && peer.standing == Peer::Standing::fresh)
-    send_in_parts(fabric_, peer.id, encode(RosterNotice{roster}));
 }
 
 void Links::set_roster(const Roster& roster, Outsiders outsiders) {
@@ -47,7 +50,7 @@ void Links::set_roster(const Roster& roster, Outsiders outsiders) {
     if (now == nullptr) continue;
     const bool moved = std::exchange(peer.address, *now) != *now;
     if (peer.state == Peer::State::away && (moved || !was_asked(now->node))) ask(peer);
-    if (view_ != nullptr) tell_roster(peer, roster);
+    if (view_ != nullptr) tell_roster(fabric_, peer, roster);
   }
   if (outsiders == Outsiders::stay) return;
   for (Peer& peer : peers_) {

@@ -20,6 +20,32 @@ void log_testimony(const View& view, Rank self, const RankSet& dead) {
             {{"node", view.members[self.value()]}, {"dead", nodes}});
 }
 
+std::uint64_t trusted_count(const View& view, const RankSet& suspected) noexcept {
+  return view.members.size() - suspected.count();
+}
+
+// All rows but those of suspects, as far as they are here.
+bool reads_in_place(const sst::Table& table, const RankSet& suspected) {
+  for (std::uint32_t i = 0; i < table.view().members.size(); ++i) {
+    if (Rank(i) == table.self() || suspected.contains(Rank(i))) continue;
+    if (table.attached(Rank(i)) && !table.mapped(Rank(i))) return false;
+  }
+  return true;
+}
+
+// With another roster, if all that stay hold it. A newcomer may be in that one alone.
+Decree compose_with_roster(const Composition& of, const RosterAgreement& rosters, std::vector<Candidate> candidates) {
+  const RankSet all = RankSet::first(of.view.members.size());
+  const auto stranger = [&](NodeId node, const RankSet& stay) { return !rosters.may_join(node, stay); };
+  const RankSet stay = all.without(of.failed).without(of.leaving);
+  std::erase_if(candidates, [&](const Candidate& each) { return stranger(each.who.node, stay); });
+  Decree decree = compose(of, candidates);
+  const RankSet kept = all.without(decree.failed).without(decree.left);
+  decree.roster = rosters.agreed(kept);
+  std::erase_if(decree.joins, [&](const Join& join) { return stranger(join.node, kept); });
+  return decree;
+}
+
 }  // namespace
 
 ViewChange::ViewChange(const View& view, const std::vector<RankSet>& loaded, sst::Table& table, Counts& counts,
@@ -38,13 +64,13 @@ ViewChange::ViewChange(const View& view, const std::vector<RankSet>& loaded, sst
 
 void ViewChange::set_ready() {
   if (std::exchange(seen_[self_.value()].ready, true)) return;
-  store(layout(self_).epoch(), view_.id.value());
-  store(layout(self_).phase(), 1);
+  store(table_.layout(self_).epoch(), view_.id.value());
+  store(table_.layout(self_).phase(), 1);
 }
 
 bool ViewChange::leave() {
   if (std::exchange(seen_[self_.value()].leaving, true)) return false;
-  store(layout(self_).leaving(), 1);
+  store(table_.layout(self_).leaving(), 1);
   return true;
 }
 
@@ -60,11 +86,6 @@ RankSet ViewChange::leaving() const noexcept {
   return leaving;
 }
 
-// As far as is known now: those that neither go nor have to.
-RankSet ViewChange::staying() const noexcept {
-  return RankSet::first(seen_.size()).without(suspected_).without(leaving());
-}
-
 Rank ViewChange::leader() const noexcept {
   Rank rank(0);
   while (suspected_.contains(rank)) ++rank;
@@ -73,21 +94,13 @@ Rank ViewChange::leader() const noexcept {
 
 // More than half of the view. Without partition safety, all that are left.
 std::uint64_t ViewChange::quorum() const noexcept {
-  return partition_safety_ ? view_.members.size() / 2 + 1 : unsuspected_count();
-}
-
-bool ViewChange::reads_in_place() const {
-  for (std::uint32_t i = 0; i < seen_.size(); ++i) {
-    if (Rank(i) == self_ || suspected_.contains(Rank(i))) continue;
-    if (table_.attached(Rank(i)) && !table_.mapped(Rank(i))) return false;
-  }
-  return true;
+  return partition_safety_ ? view_.members.size() / 2 + 1 : trusted_count(view_, suspected_);
 }
 
 // The dead testify where every row is read in place: what is mirrored may be older than their deaths.
 ViewChange::Standing ViewChange::standing() const {
-  if (unsuspected_count() >= quorum()) return Standing::majority;
-  if (!reads_in_place()) return Standing::lost;
+  if (trusted_count(view_, suspected_) >= quorum()) return Standing::majority;
+  if (!reads_in_place(table_, suspected_)) return Standing::lost;
   switch (testimonies_.outlook(suspected_)) {
     case Testimonies::Outlook::complete: return Standing::testimony;
     case Testimonies::Outlook::awaited: return Standing::awaited;
@@ -110,7 +123,7 @@ void ViewChange::suspect_by(Rank accuser, Rank rank, std::string reason, bool tu
 void ViewChange::tell(const RankSet& suspects) {
   told_.add(suspects);
   for (const std::uint32_t half : {0U, 1U}) {
-    const std::uint64_t offset = layout(self_).suspected(half);
+    const std::uint64_t offset = table_.layout(self_).suspected(half);
     if (table_.own(offset) != told_.word(half)) store(offset, told_.word(half));
   }
 }
@@ -139,7 +152,8 @@ bool ViewChange::step(const std::vector<Candidate>& candidates, bool may_lead, c
 void ViewChange::look_for_life() {
   for (std::uint32_t i = 0; i < seen_.size(); ++i) {
     if (Rank(i) == self_ || !table_.attached(Rank(i)) || suspected_.contains(Rank(i))) continue;
-    const auto heartbeat = table_.read(Rank(i), layout(Rank(i)).heartbeat()).within(heartbeats_[i], ~std::uint64_t{0});
+    const std::uint64_t offset = table_.layout(Rank(i)).heartbeat();
+    const auto heartbeat = table_.read(Rank(i), offset).within(heartbeats_[i], ~std::uint64_t{0});
     if (heartbeat) heartbeats_[i] = *heartbeat;
   }
 }
@@ -169,7 +183,7 @@ bool ViewChange::read_rows(const LifeSigns& signs) {
 
 // A promise (`suspected`) is read before what it vouches for (`accepted`), a decision before the acceptance under it.
 bool ViewChange::read_row(Rank rank) {
-  const sst::RowLayout& row = layout(rank);
+  const sst::RowLayout& row = table_.layout(rank);
   Seen& seen = seen_[rank.value()];
   const auto flag = [&](std::uint64_t offset, bool known) { return table_.read(rank, offset).within(known ? 1 : 0, 1); };
   const auto half = [&](std::uint32_t which) {
@@ -216,7 +230,7 @@ bool ViewChange::hear(Rank from, const RankSet& quiet) {
   }
   const Rank chief = leader();
   if (chief == self_ || chief == from || !accused.contains(chief) || !quiet.contains(chief)) return false;
-  if (partition_safety_ && unsuspected_count() <= quorum() && reads_in_place()) return false;
+  if (partition_safety_ && trusted_count(view_, suspected_) <= quorum() && reads_in_place(table_, suspected_)) return false;
   suspect_by(from, chief, who + " suspects it", false);
   return true;
 }
@@ -274,12 +288,12 @@ bool ViewChange::wedge_if_due(const std::vector<Candidate>& candidates, bool may
   bool due = !suspected_.empty();
   for (std::uint32_t i = 0; i < seen_.size(); ++i) due |= seen_[i].wedged && !suspected_.contains(Rank(i));
   if (may_lead && leader() == self_) {
-    const RankSet stay = staying();
+    const RankSet stay = RankSet::first(seen_.size()).without(suspected_).without(leaving());
     const auto comes = [&](const Candidate& candidate) {
       return rosters_.may_join(candidate.who.node, stay) && without_link(candidate).empty();
     };
     due |= std::any_of(candidates.begin(), candidates.end(), comes) || rosters_.agreed(stay) ||
-           stay.count() < unsuspected_count();
+           stay.count() < trusted_count(view_, suspected_);
   }
   if (!due) return false;
   wedge();
@@ -326,10 +340,9 @@ bool ViewChange::hear_the_dead() {
 
 // The decree in a row, copied once and checked. Of the own row too: there is one way in.
 std::optional<Decree> ViewChange::decree_of(Rank rank) {
-  const std::byte* const from = table_.bytes(rank, layout(rank).decree());
-  std::vector<std::uint64_t> words;
-  words.reserve(layout(rank).decree_words());
-  for (std::uint64_t i = 0; i < layout(rank).decree_words(); ++i) words.push_back(load_acquire(from + i * sst::word_bytes));
+  const std::byte* const from = table_.bytes(rank, table_.layout(rank).decree());
+  std::vector<std::uint64_t> words(table_.layout(rank).decree_words());
+  for (std::size_t i = 0; i < words.size(); ++i) words[i] = load_acquire(from + i * sst::word_bytes);
   auto decree = decode(words, view_);
   if (decree && !decree->failed.contains(self_) && !counts_.can_deliver(*decree)) return std::nullopt;
   if (decree && decree->stays(self_) && !rosters_.admits(*decree)) return std::nullopt;
@@ -353,7 +366,10 @@ bool ViewChange::lead(const std::vector<Candidate>& candidates) {
   // By testimony nothing is repeated: whoever could have decided it is dead, and did not.
   if (seen_[best.value()].accepted == 0 || standing() == Standing::testimony) {
     if (standing() == Standing::testimony) log_testimony(view_, self_, suspected_);
-    accept(ballot, compose_with_roster(candidates));
+    std::vector<Candidate> linked;
+    std::ranges::copy_if(candidates, std::back_inserter(linked),
+                         [&](const Candidate& each) { return without_link(each).empty(); });
+    accept(ballot, compose_with_roster({view_, loaded_, table_, suspected_, leaving()}, rosters_, std::move(linked)));
     return true;
   }
   auto inherited = decree_of(best);
@@ -386,7 +402,7 @@ bool ViewChange::count_acceptances() {
   std::uint64_t count = 0;
   for (std::uint32_t i = 0; i < seen_.size(); ++i)
     count += seen_[i].accepted == ballot && !suspected_.contains(Rank(i)) ? 1 : 0;
-  if (count < quorum() && (standing() != Standing::testimony || count < unsuspected_count())) return false;
+  if (count < quorum() && (standing() != Standing::testimony || count < trusted_count(view_, suspected_))) return false;
   declare_decided();
   return true;
 }
@@ -396,7 +412,7 @@ void ViewChange::declare_decided() {
   CHECK(decree_.has_value());
   Seen& own = seen_[self_.value()];
   own.decided = own.accepted;
-  store(layout(self_).decided(), own.decided);
+  store(table_.layout(self_).decided(), own.decided);
   state_ = State::decided;
 }
 
@@ -415,30 +431,17 @@ bool ViewChange::all_know(const RankSet& whom) {
 void ViewChange::wedge() {
   counts_.wedge();
   seen_[self_.value()].wedged = true;
-  store(layout(self_).wedged(), 1);
+  store(table_.layout(self_).wedged(), 1);
   state_ = State::wedged;
 }
 
 // The decree first, then its guard.
 void ViewChange::accept(std::uint64_t ballot, Decree decree) {
   CHECK(ballot > seen_[self_.value()].accepted && state_ != State::steady);
-  table_.store_data(layout(self_).decree(), encode(decree, view_), sst::Table::everybody);
-  store(layout(self_).accepted(), ballot);
+  table_.store_data(table_.layout(self_).decree(), encode(decree, view_), sst::Table::everybody);
+  store(table_.layout(self_).accepted(), ballot);
   seen_[self_.value()].accepted = ballot;
   state_ = State::accepted;
-}
-
-// With another roster, if all that stay hold it. A newcomer may be in that one alone.
-Decree ViewChange::compose_with_roster(const std::vector<Candidate>& candidates) const {
-  std::vector<Candidate> fit;
-  std::ranges::copy_if(candidates, std::back_inserter(fit), [&, stay = staying()](const Candidate& each) {
-    return rosters_.may_join(each.who.node, stay) && without_link(each).empty();
-  });
-  Decree decree = compose({view_, loaded_, table_, suspected_, leaving()}, fit);
-  const RankSet kept = RankSet::first(seen_.size()).without(decree.failed).without(decree.left);
-  decree.roster = rosters_.agreed(kept);
-  std::erase_if(decree.joins, [&](const Join& join) { return !rosters_.may_join(join.node, kept); });
-  return decree;
 }
 
 const ViewChange::Suspicion* suspicion_of(const ViewChange& change, Rank rank) noexcept {

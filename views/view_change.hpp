@@ -128,7 +128,6 @@ class ViewChange {
 
   /// Members that want to leave.
   [[nodiscard]] RankSet leaving() const noexcept;
-  [[nodiscard]] RankSet staying() const noexcept;
   void suspect_by(Rank accuser, Rank rank, std::string reason, bool turned_away);
   void look_for_life();
   bool read_rows(const LifeSigns& signs);
@@ -144,13 +143,9 @@ class ViewChange {
   bool follow();
   bool count_acceptances();
   void accept(std::uint64_t ballot, Decree decree);
-  [[nodiscard]] Decree compose_with_roster(const std::vector<Candidate>& candidates) const;
   [[nodiscard]] std::optional<Decree> decree_of(Rank rank);
   [[nodiscard]] std::uint64_t quorum() const noexcept;
-  [[nodiscard]] std::uint64_t unsuspected_count() const noexcept { return view_.members.size() - suspected_.count(); }
   bool hear_the_dead();
-  [[nodiscard]] bool reads_in_place() const;
-  [[nodiscard]] const sst::RowLayout& layout(Rank rank) const { return table_.layout(rank); }
   void store(std::uint64_t offset, std::uint64_t value) { table_.store(offset, value, sst::Table::everybody); }
 
   const View& view_;

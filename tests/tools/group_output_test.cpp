@@ -134,3 +134,16 @@ TEST_CASE("doctor finds a member's own address taken by that member, and by nobo
   node.send_signal(SIGTERM);
   CHECK(node.finish().code == number(ExitCode::interrupted));
 }
+
+TEST_CASE_METHOD(GroupFixture, "the last of three goes on when the other two are killed at once") {
+  Command zero(arguments("node", 0));
+  Command one(arguments("node", 1));
+  Command two(arguments("node", 2));
+  REQUIRE(zero.wait_for("in view"));
+  one.send_signal(SIGSTOP);  // so that the first death is not decided before the second
+  two.send_signal(SIGKILL);
+  one.send_signal(SIGKILL);
+  REQUIRE(zero.wait_for("members 0; "));
+  zero.send_signal(SIGTERM);
+  CHECK(zero.finish().code == 0);
+}

@@ -435,17 +435,4 @@ std::optional<std::string> Fleet::failure_of(std::uint32_t node) {
   return process->member_->failure()->to_string();
 }
 
-std::vector<std::uint32_t> Fleet::members_seen_by(std::uint32_t node) {
-  std::vector<std::uint32_t> members;
-  const Process* const process = newest(node);
-  if (process == nullptr || !history_.view_of(process->index_)) return members;
-  for (const NodeId member : history_.view(*history_.view_of(process->index_))->members) members.push_back(member.value());
-  return members;
-}
-
-std::uint64_t Fleet::delivered(std::uint32_t node, std::uint32_t subgroup) {
-  const Process* const process = newest(node);
-  return process == nullptr ? 0 : history_.delivered(process->index_, subgroup);
-}
-
 }  // namespace spindrift::sim
