@@ -143,6 +143,7 @@ class Fleet final : public Handler, public NetworkListener {
   void check_cost_of_links();
   [[nodiscard]] bool is_imposter(std::uint32_t node) const { return plan_.nodes[node].imposter; }
   [[nodiscard]] bool strangers_rule(std::uint32_t node) const;
+  [[nodiscard]] bool left_out_by_the_dead(NodeId node) const;
   void note_failure(const Process& process);
   void check_lag(const Process& process);
   void note_transfers(const Process& process);

@@ -382,6 +382,15 @@ bool Fleet::strangers_rule(std::uint32_t node) const {
   return is_imposter(newest->members.front().value()) != is_imposter(node);
 }
 
+// A member tells others of a view before its application hears of it, and may die between.
+bool Fleet::left_out_by_the_dead(NodeId node) const {
+  return std::ranges::any_of(processes_, [&](const auto& each) {
+    const views::Epoch* const epoch = each->member_->epoch();
+    return each->crashed_ && epoch != nullptr && history_.view_of(each->index_) != epoch->id() &&
+           !epoch->view().roster.admits(node);
+  });
+}
+
 void Fleet::note_failure(const Process& process) {
   check_cost_of_links();
   const Error& error = *process.member_->failure();
@@ -396,7 +405,8 @@ void Fleet::note_failure(const Process& process) {
   if (plan_.nodes[process.node_].imposter) return report_.hit(Probe::imposter_refused);
   if (error.message().ends_with("it is drained")) report_.hit(Probe::refused_when_drained);
   // J5 refuses strangers; a process that agrees, is in the roster and was in no view is no stranger, whoever else is one.
-  const bool stranger = rosters_.unlisted(process.index_) || strangers_rule(process.node_);
+  const bool stranger = rosters_.unlisted(process.index_) || left_out_by_the_dead(NodeId(process.node_)) ||
+                        strangers_rule(process.node_);
   if (!history_.was_in_a_view(process.index_) && !stranger) {
     report_.violate("L6", "node " + std::to_string(process.node_) + " was turned away: " + error.to_string());
   }
