@@ -62,4 +62,16 @@ Decree compose(const Composition& of, const std::vector<Candidate>& candidates) 
   return decree;
 }
 
+Decree compose_with_roster(const Composition& of, const RosterAgreement& rosters, std::vector<Candidate> candidates) {
+  const RankSet all = RankSet::first(of.view.members.size());
+  const auto stranger = [&](NodeId node, const RankSet& stay) { return !rosters.may_join(node, stay); };
+  const RankSet stay = all.without(of.failed).without(of.leaving);
+  std::erase_if(candidates, [&](const Candidate& each) { return stranger(each.who.node, stay); });
+  Decree decree = compose(of, candidates);
+  const RankSet kept = all.without(decree.failed).without(decree.left);
+  decree.roster = rosters.agreed(kept);
+  std::erase_if(decree.joins, [&](const Join& join) { return stranger(join.node, kept); });
+  return decree;
+}
+
 }  // namespace spindrift::views

@@ -7,6 +7,7 @@
 #include <spindrift/sst/table.hpp>
 #include <spindrift/views/decree.hpp>
 #include <spindrift/views/rank_set.hpp>
+#include <spindrift/views/roster_agreement.hpp>
 
 namespace spindrift::views {
 
@@ -28,5 +29,8 @@ struct Composition {
 
 /// `candidates`: those with which every member that stays is linked.
 [[nodiscard]] Decree compose(const Composition& of, const std::vector<Candidate>& candidates);
+/// The same with another roster, if all that stay hold it; a newcomer may be in that one alone.
+[[nodiscard]] Decree compose_with_roster(const Composition& of, const RosterAgreement& rosters,
+                                         std::vector<Candidate> candidates);
 
 }  // namespace spindrift::views

@@ -33,19 +33,6 @@ bool reads_in_place(const sst::Table& table, const RankSet& suspected) {
   return true;
 }
 
-// With another roster, if all that stay hold it. A newcomer may be in that one alone.
-Decree compose_with_roster(const Composition& of, const RosterAgreement& rosters, std::vector<Candidate> candidates) {
-  const RankSet all = RankSet::first(of.view.members.size());
-  const auto stranger = [&](NodeId node, const RankSet& stay) { return !rosters.may_join(node, stay); };
-  const RankSet stay = all.without(of.failed).without(of.leaving);
-  std::erase_if(candidates, [&](const Candidate& each) { return stranger(each.who.node, stay); });
-  Decree decree = compose(of, candidates);
-  const RankSet kept = all.without(decree.failed).without(decree.left);
-  decree.roster = rosters.agreed(kept);
-  std::erase_if(decree.joins, [&](const Join& join) { return stranger(join.node, kept); });
-  return decree;
-}
-
 }  // namespace
 
 ViewChange::ViewChange(const View& view, const std::vector<RankSet>& loaded, sst::Table& table, Counts& counts,

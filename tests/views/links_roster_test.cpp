@@ -141,7 +141,8 @@ TEST_CASE("a process that is told a roster before its first view refuses nobody 
   CHECK(desk.links.peers().nodes() == std::vector{NodeId(1), NodeId(7)});
   CHECK(desk.links.peers().met().size() == 2);
   CHECK_FALSE(desk.ended(13));
-  desk.links.set_roster({2, {{NodeId(0), {}}, {NodeId(1), {}}, {NodeId(9), {}}}, {}}, Links::Outsiders::go);  // its first view's
+  const Roster first{2, {{NodeId(0), {}}, {NodeId(1), {}}, {NodeId(9), {}}}, {}};  // its first view's
+  desk.links.set_roster(first, Links::Outsiders::go);
   desk.hear();
   CHECK(desk.ended(13));
   CHECK(desk.links.peers().met().size() == 1);
