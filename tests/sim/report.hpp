@@ -125,9 +125,12 @@ struct Violation {
 class Report {
  public:
   void violate(std::string_view invariant, std::string what) {
-    if (!violation_) violation_ = Violation{std::string(invariant), std::move(what), 0};
+    if (!failed()) violation_ = Violation{std::string(invariant), std::move(what), 0};
   }
-  [[nodiscard]] bool failed() const noexcept { return violation_.has_value(); }
+  /// The run ends here, and nothing of it is judged any more: it has come to a limit that the protocol names.
+  void end_unjudged() noexcept { unjudged_ = true; }
+  /// The run is to end here.
+  [[nodiscard]] bool failed() const noexcept { return violation_.has_value() || unjudged_; }
   [[nodiscard]] std::optional<Violation>& violation() noexcept { return violation_; }
   [[nodiscard]] const std::optional<Violation>& violation() const noexcept { return violation_; }
 
@@ -139,6 +142,7 @@ class Report {
 
  private:
   std::optional<Violation> violation_;
+  bool unjudged_ = false;
   std::array<std::uint64_t, static_cast<std::size_t>(Probe::count)> hits_{};
 };
 

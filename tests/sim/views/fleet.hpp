@@ -144,6 +144,7 @@ class Fleet final : public Handler, public NetworkListener {
   [[nodiscard]] bool is_imposter(std::uint32_t node) const { return plan_.nodes[node].imposter; }
   [[nodiscard]] bool strangers_rule(std::uint32_t node) const;
   [[nodiscard]] bool left_out_by_the_dead(NodeId node) const;
+  [[nodiscard]] bool founds_beside_strangers(const View& view) const;
   void note_failure(const Process& process);
   void check_lag(const Process& process);
   void note_transfers(const Process& process);

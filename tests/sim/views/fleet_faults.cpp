@@ -382,6 +382,13 @@ bool Fleet::strangers_rule(std::uint32_t node) const {
   return is_imposter(newest->members.front().value()) != is_imposter(node);
 }
 
+// The one limit of founding by who is present: those that differ, and the first of all has died (docs/protocol.md).
+bool Fleet::founds_beside_strangers(const View& view) const {
+  const View* const other = history_.view(view.id);
+  return plan_.founded_by == views::FoundedBy::present && view.id == ViewId(0) && other != nullptr &&
+         is_imposter(other->members.front().value()) != is_imposter(view.members.front().value());
+}
+
 // A member tells others of a view before its application hears of it, and may die between.
 bool Fleet::left_out_by_the_dead(NodeId node) const {
   return std::ranges::any_of(processes_, [&](const auto& each) {

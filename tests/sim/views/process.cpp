@@ -180,6 +180,7 @@ void Process::on_view(const views::NewView& news) {
   fleet_.upcall(*this);
   View view = news.view;
   if (fleet_.view_tamper_) fleet_.view_tamper_(fleet_, index_, view);
+  if (fleet_.founds_beside_strangers(view)) return fleet_.report_.end_unjudged();
   std::vector<bool> loading;
   for (std::uint32_t s = 0; s < accepting_.size(); ++s) loading.push_back(member_->loading(SubgroupId(s)));
   const std::uint32_t generation = fleet_.history_.generation();
