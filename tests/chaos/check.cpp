@@ -1,5 +1,5 @@
-// Judges the journals of one chaos run: chaos_check DIRECTORY prints what is wrong, a line each, then a line of counts as
-// JSON, and exits 1 if anything is.
+// Judges the journals of one chaos run: chaos_check DIRECTORY [--one-host] prints what is wrong, a line each, then a line of
+// counts as JSON, and exits 1 if anything is. The file `killed` there has a line for each process that was: name, when.
 //
 // The invariant behind most of it: of every ordered subgroup, from each beginning of its state, there is one log; what any
 // process ever delivered, loaded or had at a boundary is at its place in that log. Names as in the reliability document.
@@ -11,6 +11,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <vector>
 
@@ -30,6 +31,20 @@ struct Process {
   std::vector<Record> records;
 };
 
+/// Who of one host can testify when it is dead.
+struct Deaths {
+  bool one_host = false;
+  std::map<std::string, std::uint64_t> killed;  ///< by a process's name, when, in ns of the machine's clock
+};
+
+Deaths read_deaths(const std::filesystem::path& directory, bool one_host) {
+  Deaths deaths{one_host, {}};
+  std::ifstream file(directory / "killed");
+  std::string name;
+  for (std::uint64_t when = 0; file >> name >> when;) deaths.killed.emplace(name, when);
+  return deaths;
+}
+
 Process read_process(const std::filesystem::path& path) {
   Process process{.name = path.stem().string(), .records = {}};
   std::ifstream file(path, std::ios::binary);
@@ -48,7 +63,7 @@ Process read_process(const std::filesystem::path& path) {
 
 class Judge {
  public:
-  explicit Judge(std::vector<Process> processes) : processes_(std::move(processes)) {}
+  Judge(std::vector<Process> processes, Deaths deaths) : processes_(std::move(processes)), deaths_(std::move(deaths)) {}
 
   void run() {
     for (const Process& process : processes_) read(process);
@@ -224,7 +239,8 @@ class Judge {
   }
 
   // V4: at no time are two different views of one id installed, nobody is at a view before those who were at the one before
-  // it, and who goes on is more than half of the view before, those aside who asked to leave.
+  // it, and who goes on is more than half of the view before, those aside who asked to leave; or, on one host, all others
+  // were killed before.
   void check_installs() {
     std::sort(installs_.begin(), installs_.end(), [](const Install& a, const Install& b) { return a.when < b.when; });
     std::map<const Process*, std::uint64_t> at;  // the view of each process, at this time
@@ -250,9 +266,21 @@ class Judge {
       const auto removed = std::count_if(old.begin(), old.end(), [&](const auto& member) {
         return std::find(now.begin(), now.end(), member) == now.end() && !asked_to_leave(member, when);
       });
-      if (2 * static_cast<std::size_t>(removed) >= old.size())
+      const auto gone = [&](const auto& member) {
+        return std::find(now.begin(), now.end(), member) != now.end() || asked_to_leave(member, when) ||
+               was_killed(member, when);
+      };
+      const bool testified = deaths_.one_host && std::all_of(old.begin(), old.end(), gone);
+      if (2 * static_cast<std::size_t>(removed) >= old.size() && !testified)
         problem("V4 view {}: of {} members before, {} were removed", view, old.size(), removed);
     }
+  }
+
+  [[nodiscard]] bool was_killed(const Member& member, std::uint64_t before) const {
+    const auto life = lives_.find(member);
+    if (life == lives_.end()) return false;
+    const auto killed = deaths_.killed.find(life->second->name);
+    return killed != deaths_.killed.end() && killed->second < before;
   }
 
   [[nodiscard]] bool asked_to_leave(const Member& member, std::uint64_t before) const {
@@ -307,6 +335,7 @@ class Judge {
   };
 
   std::vector<Process> processes_;
+  Deaths deaths_;
   std::map<std::uint64_t, std::map<const Process*, Members>> views_;
   std::map<LogId, std::vector<Entry>> logs_;
   std::map<std::uint32_t, std::map<std::uint64_t, std::uint64_t>> delivered_;  // by subgroup and sender
@@ -331,8 +360,9 @@ class Judge {
 
 int main(int argument_count, char** arguments) {
   using namespace spindrift::chaos;
-  if (argument_count != 2) {
-    std::fprintf(stderr, "usage: chaos_check DIRECTORY\n");
+  const bool one_host = argument_count == 3 && std::string_view(arguments[2]) == "--one-host";
+  if (argument_count != 2 && !one_host) {
+    std::fprintf(stderr, "usage: chaos_check DIRECTORY [--one-host]\n");
     return 2;
   }
   std::vector<std::filesystem::path> paths;
@@ -342,7 +372,7 @@ int main(int argument_count, char** arguments) {
   std::sort(paths.begin(), paths.end());
   std::vector<Process> processes;
   for (const auto& path : paths) processes.push_back(read_process(path));
-  Judge judge(std::move(processes));
+  Judge judge(std::move(processes), read_deaths(arguments[1], one_host));
   judge.run();
   judge.print();
   return judge.good() ? 0 : 1;
