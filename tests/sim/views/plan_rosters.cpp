@@ -79,7 +79,10 @@ void draw_drains(std::uint64_t seed, Plan& plan) {
   for (std::uint64_t left = random.between(1, 5); left > 0; --left) {
     const std::uint32_t subject = anybody();
     act(Action::Kind::drain, anybody(), subject);
-    if (random.chance(1, 4)) act(Action::Kind::drain, anybody(), anybody());  // two at once, and perhaps one too many
+    if (random.chance(1, 4)) {
+      const std::uint32_t second = anybody();
+      act(Action::Kind::drain, anybody(), second);  // two at once, and perhaps one too many
+    }
     pass(30'000);
     if (random.chance(1, 4)) act(Action::Kind::crash, subject);
     if (random.chance(1, 2)) {
