@@ -31,7 +31,7 @@ struct Process {
   std::vector<Record> records;
 };
 
-/// Who of one host can testify when it is dead.
+/// Processes that were killed; on one host these can testify.
 struct Deaths {
   bool one_host = false;
   std::map<std::string, std::uint64_t> killed;  ///< by a process's name, when, in ns of the machine's clock
