@@ -194,7 +194,7 @@ int run_send(const SendOptions& options) {
     const std::string lacking = awaited.lacking();
     if (enough) input = send_input(session, sender);
     session.finish();
-    if (!enough) return tell_of_none(lacking);
+    if (!enough && session.signaled()) return tell_of_none(lacking);
   } catch (const Exception& failure) {
     if (failure.error().kind() != ErrorKind::bad_input) {
       tell_how_far(sender.sent(), delivered, shape.mode);

@@ -165,6 +165,15 @@ grep -q yes printed && exit 1
 run_node 5 3,5
 until_in_view 3 4 5
 
+# One that is taken out while it waits for more members has sent nothing, and no signal has ended it.
+"$spindrift" group add 2 --through 4 --config file_3,5 >printed || exit 1
+"$spindrift" send orders --members 9 --id 2 --config file_2,3 </dev/null >sent_2 2>errors_2 3>&- &
+sender=$!
+until_in_view 2 3 4 5
+"$spindrift" group remove 2 --through 4 --config file_3,5 >printed || exit 1
+taken_out 2 $sender errors_2
+grep -q '^sent 0 messages$' sent_2 errors_2 || { cat sent_2 errors_2; exit 1; }
+
 # A member that cannot leave holds up its removal, and goes with it when it dies: the same view is without it and has the roster.
 kill -STOP "${members[3]}"
 fails 'still wanted' "$spindrift" group remove 3 --through 4 --timeout 300 --config file_3,5
