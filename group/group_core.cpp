@@ -36,7 +36,7 @@ Result<void> check_address(const RosterChange& change, const std::string& fabric
         .because(std::move(parsed).error())
         .fix("give it as host:port");
   }
-  if (parsed->host == "0.0.0.0" || parsed->host == "::" || parsed->port.find_first_not_of('0') == std::string::npos) {
+  if (!config::is_callable(*std::move(parsed))) {
     return Error(ErrorKind::bad_argument, "nobody can call " + node + " at " + change.endpoint)
         .fix("give the host and the port at which others reach it");
   }

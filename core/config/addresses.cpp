@@ -72,6 +72,12 @@ bool on_loopback(std::string_view address) {
   return host == "::1" || host == "localhost";
 }
 
+bool is_callable(HostPort at) {
+  const std::string host = canonical_host(std::move(at.host));
+  const bool anywhere = host == "0.0.0.0" || host == "::" || host == "::ffff:0.0.0.0";
+  return !anywhere && at.port.find_first_not_of('0') != std::string::npos;
+}
+
 Result<HostPort> parse_host_port(std::string_view text) {
   const auto bad = [&] {
     return Error(ErrorKind::bad_argument, "\"" + std::string(text) + "\" is no address").fix("write " + std::string(form));

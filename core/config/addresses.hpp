@@ -32,6 +32,9 @@ struct HostPort {
 /// address is not.
 [[nodiscard]] bool on_loopback(std::string_view address);
 
+/// Whether others can call at that: it names a host, and not whatever this one has, and a port.
+[[nodiscard]] bool is_callable(HostPort at);
+
 /// One blank after each comma, every entry checked, no node twice. Errors: bad_config with cause and fix, without place.
 [[nodiscard]] Result<std::string> canonical_addresses(std::string_view text);
 

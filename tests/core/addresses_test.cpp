@@ -25,6 +25,17 @@ TEST_CASE("what one end says of two addresses the other says as well") {
     CHECK(same_host(one, other) == same_host(other, one));
 }
 
+TEST_CASE("nobody can call at port 0, or at whatever address a host has") {
+  for (const char* address : {"10.0.0.1:1", "host:65535", "[fd00::1]:7400"}) {
+    CAPTURE(address);
+    CHECK(is_callable(value_or_throw(parse_host_port(address))));
+  }
+  for (const char* address : {"0.0.0.0:1", "[::]:1", "[0:0::0]:1", "[::ffff:0.0.0.0]:1", "host:0", "host:00"}) {
+    CAPTURE(address);
+    CHECK_FALSE(is_callable(value_or_throw(parse_host_port(address))));
+  }
+}
+
 TEST_CASE("loopback is what is written as such") {
   for (const char* address :
        {"127.0.0.1:1", "127.9.8.7:1", "[::1]:1", "[0:0::1]:1", "localhost:1", "LocalHost.:1", "[::ffff:127.0.0.1]:1"}) {
