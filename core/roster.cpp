@@ -146,6 +146,12 @@ Result<void> check(const Roster& roster, const RosterChange& change, std::span<c
   return {};
 }
 
+Result<void> check_count(std::span<const RosterChange> changes) {
+  if (changes.size() <= roster_count_max) return {};
+  return impossible("more changes of the roster at once than it may have nodes")
+      .fix("make at most " + std::to_string(roster_count_max) + " in one call");
+}
+
 Result<void> check(const Roster& roster, std::span<const RosterChange> changes, std::span<const NodeId> members) {
   Roster next = roster;
   for (const RosterChange& change : changes) {

@@ -67,6 +67,8 @@ struct RosterChange {
 /// may be in the group; the address is none, or is given where there is none to give; or a member is to be drained, and
 /// those that stay would be no majority of the view: they could not go on if the others died before they have left.
 [[nodiscard]] Result<void> check(const Roster& roster, const RosterChange& change, std::span<const NodeId> members);
+/// One call makes at most `roster_count_max` changes. Errors: bad_argument.
+[[nodiscard]] Result<void> check_count(std::span<const RosterChange> changes);
 /// Whether all these changes that are not in effect can be made, one behind the other. Errors: as of the first that cannot.
 [[nodiscard]] Result<void> check(const Roster& roster, std::span<const RosterChange> changes,
                                  std::span<const NodeId> members);

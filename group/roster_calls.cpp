@@ -17,10 +17,7 @@ void RosterCalls::settle(Call& call) const {
 }
 
 Result<std::list<RosterCalls::Call>::iterator> RosterCalls::begin(const std::vector<RosterChange>& changes) {
-  if (changes.size() > roster_count_max) {
-    return Error(ErrorKind::bad_argument, "more changes of the roster at once than it may have nodes")
-        .fix("make at most " + std::to_string(roster_count_max) + " in one call");
-  }
+  SPINDRIFT_TRY(check_count(changes));
   const std::lock_guard lock(mutex_);
   if (end_) return *end_;
   const auto call = calls_.insert(calls_.end(), Call{changes, {}});

@@ -75,10 +75,7 @@ Result<RosterCall> decode_roster_call(std::string_view text) {
       SPINDRIFT_TRY_ASSIGN(const NodeId node, node_from(each.at("node")));
       call.changes.push_back({static_cast<RosterChange::Kind>(kind - kinds.begin()), node, each.at("endpoint")});
     }
-    if (call.changes.size() > roster_count_max) {
-      return Error(ErrorKind::bad_argument, "more changes of the roster at once than it may have nodes")
-          .fix("make at most " + std::to_string(roster_count_max) + " in one call");
-    }
+    SPINDRIFT_TRY(check_count(call.changes));
     return call;
   });
 }

@@ -16,6 +16,7 @@
 #include <spindrift/group/roster_messages.hpp>
 #include <spindrift/group/roster_service.hpp>
 
+#include "../roster_view.hpp"
 #include "group_fixture.hpp"
 
 namespace spindrift {
@@ -29,16 +30,6 @@ const RosterChange add_seven{Kind::add, NodeId(7), "c:1"};
 const RosterChange remove_one{Kind::remove, NodeId(1), ""};
 
 Roster with(const Roster& roster, std::vector<RosterChange> changes) { return next_edition(roster, changes, {}); }
-
-/// All may be in it that the roster admits.
-View view_with(Roster roster) {
-  View view;
-  for (const NodeAddress& each : roster.nodes) {
-    if (roster.admits(each.node)) view.members.push_back(each.node);
-  }
-  view.roster = std::move(roster);
-  return view;
-}
 
 /// A group with one subgroup, in which everybody is.
 Config config_of(const GroupFixture& fixture, unsigned node, const std::string& members, const std::string& extra = "") {
@@ -99,6 +90,22 @@ TEST_CASE("calls for a roster and their outcomes travel as JSON, and what is non
     CHECK(wrong.error().kind() == ErrorKind::bad_input);
     CHECK_FALSE(group::decode_roster_outcome(text));
   }
+}
+
+TEST_CASE("a call with more changes than a roster may have nodes is refused, wherever it comes from") {
+  const std::vector<RosterChange> most(roster_count_max, add_seven);
+  std::vector<RosterChange> more = most;
+  more.push_back(add_seven);
+  CHECK(group::decode_roster_call(group::encode(group::RosterCall{most, 1500ms})));
+  const auto decoded = group::decode_roster_call(group::encode(group::RosterCall{more, 1500ms}));
+  group::RosterCalls calls;
+  calls.on_view(view_with(two));
+  const auto called = calls.change(more, {}, [] {});
+  REQUIRE_FALSE(decoded);
+  REQUIRE_FALSE(called);
+  CHECK(decoded.error().kind() == ErrorKind::bad_argument);
+  CHECK(called.error().to_string() == decoded.error().to_string());
+  CHECK_FALSE(calls.any());
 }
 
 TEST_CASE("a call is over when views have granted all of it, and also if that is undone later") {

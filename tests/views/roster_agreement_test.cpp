@@ -4,21 +4,14 @@
 #include <spindrift/views/roster_agreement.hpp>
 #include <spindrift/views/roster_wishes.hpp>
 
+#include "../roster_view.hpp"
+
 namespace spindrift::views {
 namespace {
 
 using Kind = RosterChange::Kind;
 
 const Roster three{4, {{NodeId(0), "a:1"}, {NodeId(1), "b:1"}, {NodeId(2), "c:1"}}, {}};
-
-View view_with(Roster roster) {
-  View view;
-  for (const NodeAddress& each : roster.nodes) {
-    if (roster.admits(each.node)) view.members.push_back(each.node);
-  }
-  view.roster = std::move(roster);
-  return view;
-}
 
 View view_of_three() {
   View view;
