@@ -111,7 +111,7 @@ class Installation {
   struct Shown {
     std::optional<What> announced;
     std::map<What, Offer> offers;   ///< for the present view and later ones
-    std::optional<ViewId> first{};  ///< of whose row it came first
+    std::optional<ViewId> first{};  ///< the first view of which a row came
     PeerConnection with{};          ///< known once the connection is over
     enum class End : std::uint8_t { none, dying, dead, dead_and_heard } end = End::none;
   };

@@ -351,8 +351,9 @@ bool ViewChange::lead(const std::vector<Candidate>& candidates) {
     if (seen_[i].accepted > seen_[best.value()].accepted) best = Rank(i);
   }
   // By testimony nothing is repeated: whoever could have decided it is dead, and did not.
-  if (seen_[best.value()].accepted == 0 || standing() == Standing::testimony) {
-    if (standing() == Standing::testimony) log_testimony(view_, self_, suspected_);
+  const bool by_testimony = standing() == Standing::testimony;
+  if (seen_[best.value()].accepted == 0 || by_testimony) {
+    if (by_testimony) log_testimony(view_, self_, suspected_);
     std::vector<Candidate> linked;
     std::ranges::copy_if(candidates, std::back_inserter(linked),
                          [&](const Candidate& each) { return without_link(each).empty(); });
