@@ -152,7 +152,8 @@ class Messenger {
 class FabricPeer {
  public:
   FabricPeer(const WireRun& run, const Config& config)
-      : run_(run), fabric_(value_or_throw(group::open_group_fabric(config, std::make_shared<AuditTrail>())).fabric) {
+      : run_(run),
+        fabric_(value_or_throw(group::open_group_fabric(config, std::make_shared<AuditTrail>(), nullptr)).fabric) {
     if (fabric_->traits().mappable) {
       throw Exception(Error(ErrorKind::unsupported,
                             fmt::format("members on fabric {} read each other's memory, and write nothing", config.fabric()))

@@ -234,6 +234,7 @@ void GroupCore::publish_state() {
     attached_.replicas.on_end(why);
     attached_.tables.on_end(why);
     attached_.rosters.on_end(why);
+    attached_.discovery->set(group::encode(Result<Roster>(why)));
   }
   if (handler) handler(*failure);
 }
@@ -262,6 +263,8 @@ void GroupCore::on_view(const NewView& news) {
   for (const Removal& removal : news.failed) private_post_.on_gone(removal.node);
   environment_.state.on_view(news.view);
   attached_.rosters.on_view(news.view);
+  if (first || news.view.roster.edition != before.roster.edition)
+    attached_.discovery->set(group::encode(Result<Roster>(news.view.roster)));
   environment_.state.on_loading(loads_state(*member_, channels_));
   observers_->on_view();
   for (const SubgroupId id : news.state_lost) {

@@ -16,6 +16,7 @@
 #include <spindrift/core/config/config.hpp>
 #include <spindrift/core/counters.hpp>
 #include <spindrift/core/guarded_directory.hpp>
+#include <spindrift/fabric/tcp/discovery_answer.hpp>
 #include <spindrift/group/channel.hpp>
 #include <spindrift/group/conclusion_watch.hpp>
 #include <spindrift/group/group.hpp>
@@ -58,6 +59,8 @@ struct Attachments {
   Replicas replicas;
   Tables tables;
   RosterCalls rosters{};
+  /// The roster for whoever asks at this node's address, or why there is none.
+  std::shared_ptr<fabric::tcp::DiscoveryAnswer> discovery = std::make_shared<fabric::tcp::DiscoveryAnswer>();
   std::optional<RosterService> roster_service{};
 };
 

@@ -37,6 +37,7 @@ Result<std::vector<fabric::Address>> roster_of(const Config& config, const Fabri
 struct FabricContext {
   std::shared_ptr<fabric::tls::Credentials> credentials;  ///< null: nobody proves anything
   std::shared_ptr<AuditTrail> audit;
+  std::shared_ptr<const fabric::tcp::DiscoveryAnswer> discovery;
 };
 
 /// The keys by which this node proves itself to nodes on other hosts; null if no node has to. Errors: as
@@ -92,6 +93,7 @@ fabric::TcpOptions tcp_options(const Config& config, const FabricContext& contex
           .group_name = config.group_name(),
           .credentials = context.credentials,
           .audit = context.audit,
+          .discovery = context.discovery,
           .unread_max = unread_max(config)};
 }
 
@@ -142,10 +144,11 @@ void tell_beginning(const Config& config, const FabricContext& context) {
 
 Result<GroupFabric> open_group_fabric(
     const Config& config, const std::shared_ptr<AuditTrail>& audit,
+    const std::shared_ptr<const fabric::tcp::DiscoveryAnswer>& discovery,
     const std::function<std::unique_ptr<fabric::Fabric>(std::unique_ptr<fabric::Fabric>)>& watch) {
   SPINDRIFT_TRY_ASSIGN(const FabricName name, FabricName::parse(config.fabric()));
   SPINDRIFT_TRY_ASSIGN(auto credentials, credentials_of(config, name));
-  const FabricContext context{std::move(credentials), audit};
+  const FabricContext context{std::move(credentials), audit, discovery};
   SPINDRIFT_TRY_ASSIGN(auto fabric, make_fabric(config, name, context));
   tell_beginning(config, context);
   if (watch) fabric = watch(std::move(fabric));

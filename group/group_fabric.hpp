@@ -9,6 +9,9 @@
 #include <spindrift/fabric/fabric.hpp>
 #include <spindrift/core/result.hpp>
 
+namespace spindrift::fabric::tcp {
+class DiscoveryAnswer;
+}
 namespace spindrift::fabric::tls {
 class Credentials;
 }
@@ -21,9 +24,11 @@ struct GroupFabric {
 };
 
 /// Opens it and listens where the configuration says that this node does. Logs the choice, and `audit` is told of it and of
-/// who calls. `watch`, if there is one, puts a decorator around it before it listens. Errors: those of the fabric.
+/// who calls. `discovery`: what callers over TCP are told that ask for the group. `watch`, if there is one, puts a decorator
+/// around it before it listens. Errors: those of the fabric.
 [[nodiscard]] Result<GroupFabric> open_group_fabric(
     const Config& config, const std::shared_ptr<AuditTrail>& audit,
+    const std::shared_ptr<const fabric::tcp::DiscoveryAnswer>& discovery,
     const std::function<std::unique_ptr<fabric::Fabric>(std::unique_ptr<fabric::Fabric>)>& watch = {});
 
 }  // namespace spindrift::group

@@ -159,11 +159,14 @@ void GroupCore::join(const group::Probe& probe) {
   value_or_throw(config_->begin_logging());
   directory_.emplace(value_or_throw(GuardedDirectory::open(config_->runtime_directory(), config_->group_name())));
   value_or_throw(config_->local_rank());
+  attached_.discovery->set(group::encode(Result<Roster>(
+      Error(ErrorKind::group_closed, "node " + std::to_string(config_->local_id().value()) + " is in no group yet"))));
   const Time limit = environment_.clock.now() + config_->join_timeout();
   value_or_throw(group::await_own_name(*config_, config_->join_timeout(), environment_.clock, [this] {
     if (options_.on_waiting) options_.on_waiting({config_->local_id()});
   }));
-  auto opened = value_or_throw(group::open_group_fabric(*config_, environment_.audit, probe.watch_fabric));
+  auto opened = value_or_throw(
+      group::open_group_fabric(*config_, environment_.audit, attached_.discovery, probe.watch_fabric));
   environment_.fabric = std::move(opened.fabric);
   make_member(probe);
   value_or_throw(observers_->start_elsewhere(*config_, opened.credentials, environment_.audit));

@@ -4,9 +4,12 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <set>
 #include <utility>
 
 #include <nlohmann/json.hpp>
+
+#include <spindrift/core/config/addresses.hpp>
 
 namespace spindrift::group {
 namespace {
@@ -92,6 +95,27 @@ std::string encode(const Result<Roster>& outcome) {
       .dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
+namespace {
+
+// Contacts tell it over the network.
+Result<Roster> checked(Roster roster) {
+  if (roster.nodes.empty() || roster.nodes.size() > roster_count_max)
+    return not_understood("a roster of no size that one has");
+  std::set<NodeId> nodes;
+  for (const NodeAddress& each : roster.nodes) {
+    if (!nodes.insert(each.node).second) return not_understood("a roster that has a node twice");
+    if (each.endpoint.empty()) continue;
+    if (each.endpoint.size() > endpoint_bytes_max || !config::parse_host_port(each.endpoint))
+      return not_understood("a roster with an address that is none");
+  }
+  for (const NodeId node : roster.drained) {
+    if (!nodes.contains(node)) return not_understood("a roster with a drained node that it does not have");
+  }
+  return roster;
+}
+
+}  // namespace
+
 Result<Roster> decode_roster_outcome(std::string_view text) {
   return parsed<Roster>(text, [](const Json& json) -> Result<Roster> {
     if (json.contains("error")) {
@@ -112,7 +136,7 @@ Result<Roster> decode_roster_outcome(std::string_view text) {
       SPINDRIFT_TRY_ASSIGN(const NodeId node, node_from(each));
       roster.drained.push_back(node);
     }
-    return roster;
+    return checked(std::move(roster));
   });
 }
 

@@ -126,6 +126,22 @@ Result<std::string> canonical_addresses(std::string_view text) {
   return list;
 }
 
+Result<std::string> canonical_contacts(std::string_view text) {
+  std::string list;
+  if (trimmed(text).empty()) return list;
+  for (const std::string_view entry : split(text, ',')) {
+    const auto wrong_contact = [](std::string what) {
+      return Error(ErrorKind::bad_config, std::move(what))
+          .fix("write host:port for each contact, separated by commas: 10.0.0.1:7400, members.cluster:7400");
+    };
+    auto parsed = parse_host_port(entry);
+    if (!parsed) return wrong_contact(parsed.error().message());
+    if (!is_callable(std::move(*parsed))) return wrong_contact("nobody can be called at " + std::string(entry));
+    list += (list.empty() ? "" : ", ") + std::string(entry);
+  }
+  return list;
+}
+
 std::optional<std::string> address_in(std::string_view addresses, NodeId node) {
   std::optional<std::string> by_pattern;
   if (addresses.empty()) return by_pattern;

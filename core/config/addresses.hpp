@@ -37,6 +37,8 @@ struct HostPort {
 
 /// One blank after each comma, every entry checked, no node twice. Errors: bad_config with cause and fix, without place.
 [[nodiscard]] Result<std::string> canonical_addresses(std::string_view text);
+/// The same of a list of addresses that belong to no node in particular. Errors: bad_config, as before.
+[[nodiscard]] Result<std::string> canonical_contacts(std::string_view text);
 
 /// The entry of `node` in a canonical list; nothing if neither an entry nor a pattern covers it.
 [[nodiscard]] std::optional<std::string> address_in(std::string_view addresses, NodeId node);

@@ -15,11 +15,13 @@
 #include <nlohmann/json.hpp>
 
 #include <spindrift/core/config/addresses.hpp>
+#include <spindrift/core/config/contacts.hpp>
 #include <spindrift/core/config/keys.hpp>
 #include <spindrift/core/config/layout_parts.hpp>
 #include <spindrift/core/config/load.hpp>
 #include <spindrift/core/config/without_file.hpp>
 #include <spindrift/core/config/text.hpp>
+#include <spindrift/core/ids_text.hpp>
 #include <spindrift/core/file_descriptor.hpp>
 #include <spindrift/core/keys_path.hpp>
 #include <spindrift/core/log.hpp>
@@ -210,7 +212,8 @@ std::uint64_t Config::state_buffer_bytes() const {
 
 std::vector<NodeId> Config::founders() const {
   if (!state_->loaded.view || founded_by_present(*this)) return {};
-  return ids_of(state_->at("SPINDRIFT", "founders"));
+  const Value& founders = state_->at("SPINDRIFT", "founders");
+  return founders.text.empty() ? std::vector<NodeId>() : ids_of(founders);
 }
 
 std::int64_t Config::integer(std::string_view section, std::string_view key) const {
@@ -297,6 +300,43 @@ bool founded_by_present(const Config& config) { return config.text("SPINDRIFT", 
 
 bool takes_free_id(const Config& config) {
   return founded_by_present(config) && config.state_->at("DERECHO", "local_id").rank == OriginRank::standard;
+}
+
+std::vector<std::string> contacts_of(const Config& config) {
+  const std::string& text = config.text("SPINDRIFT", "contacts");
+  if (text.empty()) return {};
+  const auto entries = split(text, ',');
+  return {entries.begin(), entries.end()};
+}
+
+bool can_begin_group(const Config& config) { return !config.founders().empty(); }
+
+bool has_local_id(const Config& config) { return config.origin("DERECHO", "local_id") != "default"; }
+
+Config as_node_of(const Config& config, const Roster& roster, NodeId node) {
+  auto state = std::make_shared<Config::State>(*config.state_);
+  std::vector<NodeId> nodes;
+  std::string addresses;
+  for (const NodeAddress& each : roster.nodes) {
+    nodes.push_back(each.node);
+    addresses += fmt::format("{}{}@{}", addresses.empty() ? "" : ", ", each.node, each.endpoint);
+  }
+  const auto set = [&](std::string_view section, std::string_view key, std::string text) {
+    Value& value = value_of(state->loaded, section, key);
+    value.text = std::move(text);
+    value.rank = OriginRank::flag;
+    value.origin = "the group's roster, which a contact has told";
+  };
+  set("SPINDRIFT", "members", listed(nodes));
+  set("SPINDRIFT", "addresses", std::move(addresses));
+  set("SPINDRIFT", "founders", "");
+  set("SPINDRIFT", "contacts", "");
+  if (!has_local_id(config)) set("DERECHO", "local_id", std::to_string(node.value()));
+  View& view = state->loaded.view.emplace();
+  view.members = std::move(nodes);
+  const Plans& plans = *state->loaded.plans;
+  view.subgroups = allocate(plans.layout, plans.profiles, view.members, nullptr);
+  return Config(std::move(state));
 }
 
 Config as_node(const Config& config, NodeId node) {

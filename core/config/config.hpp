@@ -151,6 +151,7 @@ class Config {
                                             const std::vector<ConfigOverride>& overrides);
   friend bool takes_free_id(const Config& config);
   friend Config as_node(const Config& config, NodeId node);
+  friend Config as_node_of(const Config& config, const Roster& roster, NodeId node);
   struct State;
   explicit Config(std::shared_ptr<const State> state) noexcept : state_(std::move(state)) {}
   std::shared_ptr<const State> state_;

@@ -82,7 +82,7 @@ constexpr Key table[] = {
              "devices' network interfaces. shm+tcp, shm+ofi:tcp, shm+ofi:net, shm+vq:tcp, shm+vq:net, shm+verbs: a member "
              "whose address has the same host as this node's, as it is written there, over shared memory, and all others "
              "as by the second name; who shares a host then shares runtime_directory too. Default: shm+tcp if addresses "
-             "are given, which all members then have to give; shm if none are."},
+             "or contacts are given, as all members then have to do; shm if neither are."},
             "shm|tcp|ofi:tcp|ofi:net|vq:tcp|vq:net|verbs|shm+tcp|shm+ofi:tcp|shm+ofi:net|shm+vq:tcp|shm+vq:net|shm+verbs",
             "vq:verbs",
             "libfabric's provider verbs does not tell that an operation has arrived, which virtual queue pairs rest on; "
@@ -95,6 +95,17 @@ constexpr Key table[] = {
                            "connect. launcher:7400: on the hosts where srun has started them, or mpirun or mpiexec on this "
                            "one; the first process of a host has that port, the next one the next port."},
                           "0@10.0.0.1:7400, 1@10.0.0.2:7400, 2@10.0.0.3:7400")),
+    {"SPINDRIFT", "contacts", contacts, node, "",
+     "Addresses at which this node asks for the group before it looks for it: host:port for each, separated by commas; a "
+     "name is asked at all of its addresses, so a headless service is enough. A member that answers tells the roster, which "
+     "then stands for members and addresses: this node has to know neither, its own address included. Its id is local_id "
+     "or, if nobody sets that, the one of its key. If no contact is in a group, members and founders say how one begins; "
+     "where no members are given, it asks again until join_timeout_ms is over. Needs fabric tcp or shm+tcp, which is the "
+     "default then."},
+    {"SPINDRIFT", "bootstrap", boolean, node, "false",
+     "Whether this node founds the group alone, if no contact is in one: said once in a group's life, at its first node, "
+     "whose address has to stand in addresses. Others are let in by spindrift group add. Who says it while all members are "
+     "out of sight founds a second group of that name."},
     {"SPINDRIFT", "network_trusted", boolean, node, "false",
      "Whether every host that can reach the members' ports is trusted. ofi:..., vq:..., verbs and their forms behind shm+ "
      "hand the bytes of whoever reaches a port to libfabric or rdma-core before anything shows who sent them, and data "

@@ -174,6 +174,7 @@ Result<std::string> canonical_value(const Key& key, std::string_view text) {
     case KeyType::keys_directory: return canonical_keys_directory(key, text);
     case KeyType::node_list: return canonical_node_list(key, text);
     case KeyType::addresses: return canonical_addresses(text);
+    case KeyType::contacts: return canonical_contacts(text);
     case KeyType::log_levels: return canonical_log_levels(text);
     case KeyType::text:
     case KeyType::path:
@@ -198,6 +199,7 @@ std::string describe_type(const Key& key) {
     case KeyType::keys_directory: return "a path that is absolute or begins with ~/, in which <group> and <id> may occur";
     case KeyType::node_list: return "node ids from 0 to 4294967294 separated by commas: 0, 1, 2";
     case KeyType::addresses: return "id@host:port separated by commas: 0@10.0.0.1:7400, 1@10.0.0.2:7400";
+    case KeyType::contacts: return "host:port separated by commas: 10.0.0.1:7400, members.cluster:7400";
     case KeyType::log_levels: return "a level, then exceptions: info,smc=trace";
     case KeyType::path: return "a path";
     case KeyType::json: return "a JSON list of subgroups between single quotes";

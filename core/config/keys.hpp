@@ -23,6 +23,7 @@ enum class KeyType : std::uint8_t {
   keys_directory,  ///< a path that is absolute or begins with "~/"; <group> and <id> stand for those
   node_list,   ///< node ids separated by commas, no duplicates
   addresses,   ///< id@host:port, separated by commas, or a pattern with <id>
+  contacts,    ///< host:port, separated by commas
   log_levels,  ///< as log::set_levels takes it
   json,        ///< checked by the layout's own parser
 };

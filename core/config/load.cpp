@@ -13,6 +13,7 @@
 #include <spindrift/core/config/addresses.hpp>
 #include <spindrift/core/config/ini.hpp>
 #include <spindrift/core/config/layout.hpp>
+#include <spindrift/core/config/load_contacts.hpp>
 #include <spindrift/core/config/resolve.hpp>
 #include <spindrift/core/config/text.hpp>
 #include <spindrift/core/ids_text.hpp>
@@ -24,18 +25,6 @@ std::uint64_t number(std::string_view text) {
   std::uint64_t value = 0;
   CHECK(std::from_chars(text.data(), text.data() + text.size(), value).ec == std::errc());
   return value;
-}
-
-void report(std::vector<Error>& problems, std::string place, std::string cause, std::string fix) {
-  problems.push_back(Error(ErrorKind::bad_config, std::move(cause)).at(std::move(place)).fix(std::move(fix)));
-}
-
-Value& value_of(Loaded& loaded, std::string_view section, std::string_view key) {
-  for (Value& value : loaded.values) {
-    if (value.section == section && value.key->name == key) return value;
-  }
-  CHECK(false);
-  return loaded.values.front();
 }
 
 std::uint64_t derived_ring_bytes(std::uint64_t message_bytes_max) {
@@ -174,6 +163,7 @@ std::vector<NodeId> load_members(Loaded& loaded, const Layout& layout, const Lay
   Value& value = value_of(loaded, "SPINDRIFT", "members");
   if (value.unusable) return {};
   if (!value.text.empty()) return ids_of(value);
+  if (asks_contacts(loaded)) return own_node(loaded);
   std::vector<NodeId> members = members_of(layout);
   const bool present = value_of(loaded, "SPINDRIFT", "founding").text == "present";
   if (present) {
@@ -209,6 +199,7 @@ void load_founders(Loaded& loaded, const std::vector<NodeId>& members, std::vect
              "write a file that names the founders ([SPINDRIFT] founding = named), or set neither fabric nor addresses");
     return;
   }
+  if (bootstraps(loaded) || told_by_contacts(loaded)) return load_founders_by_contacts(loaded, problems);
   if (value.text.empty()) {
     value.text = listed(members);
     value.origin = "default, all members";
@@ -232,14 +223,17 @@ void load_founders(Loaded& loaded, const std::vector<NodeId>& members, std::vect
 void choose_fabric(Loaded& loaded) {
   Value& fabric = value_of(loaded, "SPINDRIFT", "fabric");
   if (fabric.rank != OriginRank::standard || fabric.unusable) return;
-  const Value& addresses = value_of(loaded, "SPINDRIFT", "addresses");
-  fabric.text = addresses.text.empty() ? "shm" : "shm+tcp";
-  fabric.origin = addresses.text.empty() ? "default" : "default, because addresses are given";
+  const bool has_addresses = !value_of(loaded, "SPINDRIFT", "addresses").text.empty();
+  const bool between_hosts = has_addresses || asks_contacts(loaded);
+  fabric.text = between_hosts ? "shm+tcp" : "shm";
+  if (between_hosts) fabric.origin = fmt::format("default, because {} are given", has_addresses ? "addresses" : "contacts");
 }
 
-/// On every fabric but shm each member has an address, another than everybody else's.
+/// On every fabric but shm each member has an address, another than everybody else's; where contacts tell of the nodes, they
+/// tell that as well.
 void check_addresses(Loaded& loaded, const std::vector<NodeId>& members, std::vector<Error>& problems) {
   if (value_of(loaded, "SPINDRIFT", "fabric").text == "shm") return;
+  if (told_by_contacts(loaded) && !bootstraps(loaded)) return;
   const Value& value = value_of(loaded, "SPINDRIFT", "addresses");
   if (value.unusable) return;
   const std::string place = value.rank == OriginRank::standard ? loaded.name : value.origin;
@@ -320,6 +314,14 @@ void check_network(Loaded& loaded, const std::vector<NodeId>& members, std::vect
       "of their own (SECURITY.md) and say [SPINDRIFT] network_trusted = true");
 }
 
+/// The subgroups that these members make, adequate or not.
+View view_of(const Plans& plans, const std::vector<NodeId>& members) {
+  View view;
+  view.members = members;
+  view.subgroups = allocate(plans.layout, plans.profiles, members, nullptr);
+  return view;
+}
+
 void load_view(const Sources& sources, Loaded& loaded, std::vector<Error>& problems) {
   auto plans = std::make_shared<Plans>();
   plans->profiles = load_profiles(loaded, problems);
@@ -333,11 +335,15 @@ void load_view(const Sources& sources, Loaded& loaded, std::vector<Error>& probl
   const std::vector<NodeId> members = load_members(loaded, plans->layout, layout_text.source, problems);
   if (members.empty()) return;
   load_founders(loaded, members, problems);
+  check_contacts(loaded, problems);
   check_addresses(loaded, members, problems);
   check_observer_port(loaded, members, problems);
   check_network(loaded, members, problems);
+  if (!sound && told_by_contacts(loaded)) return;
   if (!sound) return check_plans(plans->layout, members, plans->profiles, layout_text.source, problems);
-  loaded.view = resolve(plans->layout, members, plans->profiles, layout_text.source, problems);
+  loaded.view = told_by_contacts(loaded)
+                    ? view_of(*plans, members)  // the layout may name nodes that the roster has
+                    : resolve(plans->layout, members, plans->profiles, layout_text.source, problems);
   loaded.plans = std::move(plans);
 }
 
@@ -351,6 +357,7 @@ std::vector<Error> unfit_for_members(Loaded& loaded) {
   const Value& local_id = value_of(loaded, "DERECHO", "local_id");
   const Value& members = value_of(loaded, "SPINDRIFT", "members");
   if (local_id.unusable || local_id.rank == OriginRank::standard || members.unusable || members.text.empty()) return unfit;
+  if (asks_contacts(loaded)) return unfit;
   const std::vector<NodeId> ids = ids_of(members);
   const NodeId self(static_cast<std::uint32_t>(number(local_id.text)));
   if (std::find(ids.begin(), ids.end(), self) == ids.end()) unfit.push_back(no_member(local_id, members));
@@ -358,6 +365,18 @@ std::vector<Error> unfit_for_members(Loaded& loaded) {
 }
 
 }  // namespace
+
+void report(std::vector<Error>& problems, std::string place, std::string cause, std::string fix) {
+  problems.push_back(Error(ErrorKind::bad_config, std::move(cause)).at(std::move(place)).fix(std::move(fix)));
+}
+
+Value& value_of(Loaded& loaded, std::string_view section, std::string_view key) {
+  for (Value& value : loaded.values) {
+    if (value.section == section && value.key->name == key) return value;
+  }
+  CHECK(false);
+  return loaded.values.front();
+}
 
 std::vector<NodeId> ids_of(const Value& value) {
   std::vector<NodeId> ids;

@@ -79,6 +79,9 @@ struct Sources {
 /// That this process's node is none of the members.
 [[nodiscard]] Error no_member(const Value& local_id, const Value& members);
 
+void report(std::vector<Error>& problems, std::string place, std::string cause, std::string fix);
+/// The value of that key, to be changed. CHECKs that there is one.
+[[nodiscard]] Value& value_of(Loaded& loaded, std::string_view section, std::string_view key);
 /// The ids of a list of nodes.
 [[nodiscard]] std::vector<NodeId> ids_of(const Value& value);
 

@@ -3,16 +3,29 @@
 
 #include <netdb.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <memory>
 #include <utility>
 
 #include <spindrift/core/config/addresses.hpp>
 
 namespace spindrift::fabric::connected {
 
-Result<SocketAddress> resolve(const std::string& endpoint, bool numeric) {
+namespace {
+
+using Found = std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)>;
+
+SocketAddress address_of(const addrinfo& found) noexcept {
+  SocketAddress address;
+  std::memcpy(&address.storage, found.ai_addr, found.ai_addrlen);
+  address.bytes = found.ai_addrlen;
+  return address;
+}
+
+Result<Found> look_up(const std::string& endpoint, bool numeric) {
   SPINDRIFT_TRY_ASSIGN(auto parts, config::parse_host_port(endpoint));
   addrinfo hints{};
   hints.ai_family = AF_UNSPEC;
@@ -20,15 +33,29 @@ Result<SocketAddress> resolve(const std::string& endpoint, bool numeric) {
   hints.ai_flags = AI_NUMERICSERV | (numeric ? AI_NUMERICHOST : 0);
   addrinfo* found = nullptr;
   const int failed = ::getaddrinfo(parts.host.c_str(), parts.port.c_str(), &hints, &found);
-  if (failed != 0) {
-    return Error(ErrorKind::resource, "cannot resolve " + parts.host + ": " + ::gai_strerror(failed))
-        .fix("compare [SPINDRIFT] addresses with the host's names");
+  if (failed == 0) return Found(found, ::freeaddrinfo);
+  return Error(ErrorKind::resource, "cannot resolve " + parts.host + ": " + ::gai_strerror(failed))
+      .fix("compare [SPINDRIFT] addresses with the host's names");
+}
+
+}  // namespace
+
+Result<SocketAddress> resolve(const std::string& endpoint, bool numeric) {
+  SPINDRIFT_TRY_ASSIGN(const Found found, look_up(endpoint, numeric));
+  return address_of(*found);
+}
+
+Result<std::vector<SocketAddress>> resolve_all(const std::string& endpoint) {
+  SPINDRIFT_TRY_ASSIGN(const Found found, look_up(endpoint, false));
+  std::vector<SocketAddress> all;
+  for (const addrinfo* each = found.get(); each != nullptr; each = each->ai_next) {
+    const SocketAddress address = address_of(*each);
+    const bool known = std::ranges::any_of(all, [&](const SocketAddress& other) {
+      return other.bytes == address.bytes && std::memcmp(&other.storage, &address.storage, address.bytes) == 0;
+    });
+    if (!known) all.push_back(address);
   }
-  SocketAddress address;
-  std::memcpy(&address.storage, found->ai_addr, found->ai_addrlen);
-  address.bytes = found->ai_addrlen;
-  ::freeaddrinfo(found);
-  return address;
+  return all;
 }
 
 Result<NumericAddress> in_numbers(const SocketAddress& address) {

@@ -4,6 +4,7 @@
 #include <sys/socket.h>
 
 #include <string>
+#include <vector>
 
 #include <spindrift/core/result.hpp>
 
@@ -17,6 +18,9 @@ struct SocketAddress {
 /// `endpoint`: "host:port" or "[v6]:port". Errors: bad_argument, resource (the name is unknown now). May wait for a name
 /// server, unless `numeric`.
 [[nodiscard]] Result<SocketAddress> resolve(const std::string& endpoint, bool numeric);
+
+/// All addresses that the host has, each once. Errors: as resolve. May wait for a name server.
+[[nodiscard]] Result<std::vector<SocketAddress>> resolve_all(const std::string& endpoint);
 
 /// An address as people and libraries write it, without a name that somebody would have to look up.
 struct NumericAddress {

@@ -10,6 +10,7 @@ namespace spindrift::fabric::connected {
 namespace {
 
 constexpr std::uint64_t magic = 0x32'69'66'6f'44'4e'50'53;  // "SPNDofi2"
+constexpr std::uint64_t discovery_magic = 0x31'73'69'64'44'4e'50'53;  // "SPNDdis1"
 constexpr std::uint64_t observer_magic = 0x31'62'6f'44'4e'50'53;  // "SPNDob1"
 using Word = std::uint64_t;
 
@@ -27,6 +28,8 @@ GreetingBytes encode(const Greeting& greeting) noexcept {
 }
 
 GreetingBytes observer_greeting() noexcept { return field_bytes(observer_magic, Word{}, Word{}, Word{}, Word{}, Word{}); }
+
+GreetingBytes discovery_greeting() noexcept { return field_bytes(discovery_magic, Word{}, Word{}, Word{}, Word{}, Word{}); }
 
 // Providers may hand out more than was sent.
 std::optional<Greeting> decode_greeting(std::span<const std::byte> bytes) noexcept {

@@ -42,6 +42,8 @@ class ByteStream {
   /// Once established: whether the other end may speak for that node. Errors: refused.
   [[nodiscard]] virtual Result<void> vouches_for(NodeId node) const = 0;
 
+  /// Once established: whether the other end is some member of the group, other than this node. Errors: refused.
+  [[nodiscard]] virtual Result<void> is_member() const = 0;
   /// Once established: whether the other end may read what members deliver. Errors: refused.
   [[nodiscard]] virtual Result<void> may_observe() const = 0;
 
@@ -73,6 +75,7 @@ class UnprovenStream : public ByteStream {
  public:
   [[nodiscard]] Result<Need> establish() final { return Need::nothing; }
   [[nodiscard]] Result<void> vouches_for(NodeId) const final { return {}; }
+  [[nodiscard]] Result<void> is_member() const final { return {}; }
   [[nodiscard]] Result<void> may_observe() const final { return {}; }
   [[nodiscard]] std::optional<ShownCertificate> certificate() const final { return std::nullopt; }
   [[nodiscard]] Result<void> recheck() const final { return {}; }

@@ -13,6 +13,7 @@
 #include <system_error>
 #include <utility>
 
+#include <spindrift/core/bytes.hpp>
 #include <spindrift/core/log.hpp>
 #include <spindrift/fabric/tcp/admission.hpp>
 #include <spindrift/fabric/tcp/caller_audit.hpp>
@@ -49,6 +50,7 @@ struct Pending {
     silent,      ///< of a caller: nothing has come yet, and nothing but a descriptor was spent on it
     proving,
     greeting,
+    answering,  ///< a caller that asked for the group is told, and has to hang up then
   };
   Stage stage = Stage::silent;
   FileDescriptor socket;               ///< connecting or silent
@@ -57,7 +59,8 @@ struct Pending {
   connected::SocketAddress address;
   std::optional<Handshakes::Call> call;  ///< nothing: it was accepted
   connected::GreetingBytes greeting{};   ///< of an accepted one, as far as it came
-  std::size_t greeted = 0;               ///< bytes of a greeting that came, or were sent
+  std::size_t greeted = 0;               ///< bytes of a greeting that came, or were sent; then of the answer
+  std::vector<std::byte> answer{};       ///< its length, and the text
 
   [[nodiscard]] int descriptor() const noexcept { return stream != nullptr ? stream->descriptor() : socket.get(); }
   /// Whether admission counts it: a caller that has said something.
@@ -255,7 +258,7 @@ class Handshakes::Worker {
     if (over.call) {
       audit_.on_called(over.call->node, over.call->address, *over.stream);
       owner_.tell(MadeCall{over.call->ticket, std::move(over.stream)});
-    } else {
+    } else if (over.stage != Pending::Stage::answering) {
       if (const auto greeting = connected::decode_greeting(over.greeting))
         audit_.on_caller(greeting->node, over.address, *over.stream);
       owner_.tell(ReceivedCall{std::move(over.stream), over.greeting, text_of(over.address)});
@@ -287,13 +290,16 @@ class Handshakes::Worker {
       if (each.call) SPINDRIFT_TRY(each.stream->vouches_for(each.call->node));
       each.stage = Pending::Stage::greeting;
     }
-    return each.call ? send_greeting(each) : receive_greeting(each);
+    if (each.stage == Pending::Stage::answering) return send_rest(each, each.answer);
+    return each.call ? send_rest(each, each.call->greeting) : receive_greeting(each);
   }
 
-  [[nodiscard]] Result<bool> send_greeting(Pending& each) {
-    while (each.greeted < each.call->greeting.size()) {
-      const iovec rest{each.call->greeting.data() + each.greeted, each.call->greeting.size() - each.greeted};
-      SPINDRIFT_TRY_ASSIGN(const std::size_t sent, each.stream->write({&rest, 1}));
+  /// Says the rest of those bytes, `greeted` of which have been said; whether it is done.
+  [[nodiscard]] Result<bool> send_rest(Pending& each, std::span<const std::byte> bytes) {
+    while (each.greeted < bytes.size()) {
+      const auto rest = bytes.subspan(each.greeted);
+      const iovec range{const_cast<std::byte*>(rest.data()), rest.size()};
+      SPINDRIFT_TRY_ASSIGN(const std::size_t sent, each.stream->write({&range, 1}));
       each.greeted += sent;
       if (sent > 0) continue;
       watch(each.descriptor(), EPOLLOUT);
@@ -302,6 +308,17 @@ class Handshakes::Worker {
     SPINDRIFT_TRY_ASSIGN(const bool flushed, each.stream->flush());
     if (!flushed) watch(each.descriptor(), EPOLLOUT);
     return flushed;
+  }
+
+  /// A caller that only asks for the group gets its answer.
+  [[nodiscard]] Result<bool> begin_answer(Pending& each) {
+    SPINDRIFT_TRY(each.stream->may_observe());
+    const auto text = options_.discovery->get();
+    if (text == nullptr) return Error(ErrorKind::refused, "it asked for the group before this process looks for one");
+    each.answer = ByteWriter().put(std::uint64_t{text->size()}).put_bytes(std::as_bytes(std::span(*text))).take();
+    each.greeted = 0;
+    each.stage = Pending::Stage::answering;
+    return send_rest(each, each.answer);
   }
 
   [[nodiscard]] Result<bool> receive_greeting(Pending& each) {
@@ -315,6 +332,7 @@ class Handshakes::Worker {
     }
     const bool observers = options_.purpose == Purpose::observed;
     if (observers && each.greeting == connected::observer_greeting()) return true;
+    if (options_.discovery != nullptr && each.greeting == connected::discovery_greeting()) return begin_answer(each);
     const auto greeting = connected::decode_greeting(each.greeting);
     if (observers || !greeting) return Error(ErrorKind::refused, "it speaks another protocol");
     SPINDRIFT_TRY(each.stream->vouches_for(greeting->node));

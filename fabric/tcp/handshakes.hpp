@@ -22,6 +22,7 @@
 #include <spindrift/fabric/connected/socket_address.hpp>
 #include <spindrift/fabric/connected/wire.hpp>
 #include <spindrift/fabric/tcp/byte_stream.hpp>
+#include <spindrift/fabric/tcp/discovery_answer.hpp>
 #include <spindrift/fabric/tcp/socket.hpp>
 
 namespace spindrift::fabric::tls {
@@ -64,6 +65,8 @@ class Handshakes {
     SocketPatience patience;
     std::shared_ptr<AuditTrail> audit = std::make_shared<AuditTrail>();
     Purpose purpose = Purpose::fabric;
+    /// The answer to callers that ask for the group; null: they are none of the fabric's.
+    std::shared_ptr<const DiscoveryAnswer> discovery{};
   };
   struct Call {
     CallTicket ticket;

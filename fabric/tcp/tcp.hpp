@@ -17,6 +17,9 @@ namespace spindrift::fabric {
 namespace connected {
 class Endpoint;
 }
+namespace tcp {
+class DiscoveryAnswer;
+}
 namespace tls {
 class Credentials;
 }
@@ -31,6 +34,8 @@ struct TcpOptions {
   std::shared_ptr<tls::Credentials> credentials{};
   /// The audit that is told of callers, proved and refused.
   std::shared_ptr<AuditTrail> audit = std::make_shared<AuditTrail>();
+  /// The answer to callers that ask for the group (discovery.hpp); null: they are refused.
+  std::shared_ptr<const tcp::DiscoveryAnswer> discovery{};
   /// A peer from which nothing came for so long is lost. Every side says something four times in that time.
   Duration silence_max = std::chrono::seconds(10);
   /// A peer that lives, and takes nothing of what was sent to it for so long, is lost.

@@ -163,7 +163,10 @@ Result<std::unique_ptr<connected::Endpoint>> make_tcp_part(const TcpOptions& opt
       {options.self, options.silence_max, options.credentials, options.audit, connected::ProvedBy::transport},
       {.name = "tcp", .needs_target_progress = true, .buffered_bytes = connected::socket_bytes},
       std::make_unique<tcp::TcpTransport>(
-          tcp::Handshakes::Options{options.credentials, {options.silence_max, options.unread_max}, options.audit}));
+          tcp::Handshakes::Options{.credentials = options.credentials,
+                                   .patience = {options.silence_max, options.unread_max},
+                                   .audit = options.audit,
+                                   .discovery = options.discovery}));
 }
 
 Result<std::unique_ptr<Fabric>> make_tcp(const TcpOptions& options) {

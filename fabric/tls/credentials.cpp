@@ -110,7 +110,7 @@ Result<Identity> Credentials::peer_identity(const SSL& session) const {
   return identity_of(*SSL_get0_peer_certificate(&session));
 }
 
-Result<void> Credentials::admit_member(const Identity& peer, NodeId claimed) const {
+Result<void> Credentials::admit_some_member(const Identity& peer) const {
   if (peer.group != identity_.group) {
     return not_admitted(peer, fmt::format("this is the group {}", identity_.group),
                         "let each group listen at addresses of its own, and have an authority of its own");
@@ -119,14 +119,16 @@ Result<void> Credentials::admit_member(const Identity& peer, NodeId claimed) con
     return not_admitted(peer, fmt::format("it is no member, but has the role {}", to_string(peer.role)),
                         "make it a key as a member: spindrift keys add GROUP --nodes ID");
   }
-  const auto node = peer.node();
-  if (!node || *node != claimed) {
-    return not_admitted(peer, fmt::format("it says that it is node {}", claimed.value()),
-                        "correct addresses, or local_id and keys of that node");
-  }
-  if (node == identity_.node())
+  if (peer.node() == identity_.node())
     return not_admitted(peer, "that is this node", "give each node a key of its own, and look who has copied this one");
   return {};
+}
+
+Result<void> Credentials::admit_member(const Identity& peer, NodeId claimed) const {
+  SPINDRIFT_TRY(admit_some_member(peer));
+  if (peer.node() == claimed) return {};
+  return not_admitted(peer, fmt::format("it says that it is node {}", claimed.value()),
+                      "correct addresses, or local_id and keys of that node");
 }
 
 Result<void> Credentials::admit_observer(const Identity& peer) const {

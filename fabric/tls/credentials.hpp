@@ -67,6 +67,8 @@ class Credentials {
   /// Whether such a peer may be the member that it says it is, or that was called: of this group, in the role of a member,
   /// with that id, which is not our own. Errors: refused.
   [[nodiscard]] Result<void> admit_member(const Identity& peer, NodeId claimed) const;
+  /// Whether such a peer is a member of this group, whichever, but not this node. Errors: refused.
+  [[nodiscard]] Result<void> admit_some_member(const Identity& peer) const;
   /// Whether such a peer may read what members deliver: of this group, an observer or a member. Errors: refused.
   [[nodiscard]] Result<void> admit_observer(const Identity& peer) const;
 
