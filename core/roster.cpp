@@ -64,19 +64,24 @@ Result<void> check_addition(const Roster& roster, const RosterChange& change) {
   return check_free(roster, change);
 }
 
-/// A group is one of nodes that may be in it.
-Result<void> check_rest(const Roster& roster, NodeId without) {
-  const auto stays = [&](const NodeAddress& each) { return each.node != without && roster.admits(each.node); };
-  if (std::ranges::any_of(roster.nodes, stays)) return {};
-  return impossible(name_of(without) + " is the only one in the roster" +
-                    (roster.drained.empty() ? "" : " that is not drained"))
-      .fix("add another one first, or end the group by stopping it");
+/// A group is one of nodes that may be in it; and if all members that are there go, it is none, for those that may be in it
+/// find nobody.
+Result<void> check_rest(const Roster& roster, NodeId without, std::span<const NodeId> members) {
+  const auto stays = [&](NodeId node) { return node != without && roster.admits(node); };
+  if (std::ranges::none_of(roster.nodes, stays, &NodeAddress::node)) {
+    return impossible(name_of(without) + " is the only one in the roster" +
+                      (roster.drained.empty() ? "" : " that is not drained"))
+        .fix("add another one first, or end the group by stopping it");
+  }
+  if (std::ranges::find(members, without) == members.end() || std::ranges::any_of(members, stays)) return {};
+  return impossible(name_of(without) + " cannot be taken out: no member of the view would stay, and the group would end with it")
+      .fix("start another node of the roster first, or end the group by stopping its members");
 }
 
 /// Members that are drained leave while the view lasts, and may be gone before they have: the others have to be able to end
 /// it alone.
 Result<void> check_drain(const Roster& roster, NodeId node, std::span<const NodeId> members) {
-  SPINDRIFT_TRY(check_rest(roster, node));
+  SPINDRIFT_TRY(check_rest(roster, node, members));
   if (std::ranges::find(members, node) == members.end()) return {};
   const auto stays = [&](NodeId member) { return member != node && roster.admits(member); };
   const auto left = static_cast<std::size_t>(std::ranges::count_if(members, stays));
@@ -139,7 +144,7 @@ Result<void> check(const Roster& roster, const RosterChange& change, std::span<c
     case RosterChange::Kind::add:
     case RosterChange::Kind::undrain: return {};
     case RosterChange::Kind::move: return check_free(roster, change);
-    case RosterChange::Kind::remove: return check_rest(roster, change.node);
+    case RosterChange::Kind::remove: return check_rest(roster, change.node, members);
     case RosterChange::Kind::drain:
       return in_effect(roster, change) ? Result<void>() : check_drain(roster, change.node, members);
   }

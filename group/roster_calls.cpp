@@ -59,8 +59,10 @@ void RosterCalls::on_view(const View& view) {
 void RosterCalls::on_end(const Error& why) {
   const std::lock_guard lock(mutex_);
   end_ = why;
+  const Error unknown = Error(why.kind(), why.message() + ", before it saw what became of the change")
+                            .fix("see the roster at another member: spindrift group roster --through ID");
   for (Call& call : calls_) {
-    if (!call.outcome) call.outcome = why;
+    if (!call.outcome) call.outcome = unknown;
   }
   changed_.notify_all();
 }

@@ -64,6 +64,12 @@ TEST_CASE("a change is in effect, possible or impossible, and the reason says wh
     CHECK_FALSE(checked.error().fix().empty());
   }
   CHECK_FALSE(check(Roster{0, {{NodeId(3), ""}}, {}}, remove(3), {}));
+  const std::vector pair{NodeId(0), NodeId(1)};
+  CHECK(check(three, remove(1), pair));
+  CHECK(check(three, std::vector{remove(2), remove(1)}, pair));
+  const auto nobody_left = check(three, std::vector{remove(1), add(5, "e:1"), remove(0)}, pair);
+  REQUIRE_FALSE(nobody_left);  // nodes 2 and 5 may be in the group, and would find nobody
+  CHECK(nobody_left.error().message().find("node 0 cannot be taken out: no member of the view would stay") == 0);
   Roster full;
   for (std::uint32_t i = 0; i < roster_count_max; ++i) full.nodes.push_back({NodeId(i), ""});
   CHECK_FALSE(check(full, add(500, ""), {}));
