@@ -74,7 +74,8 @@ Result<void> check_rest(const Roster& roster, NodeId without, std::span<const No
         .fix("add another one first, or end the group by stopping it");
   }
   if (std::ranges::find(members, without) == members.end() || std::ranges::any_of(members, stays)) return {};
-  return impossible(name_of(without) + " cannot be taken out: no member of the view would stay, and the group would end with it")
+  return impossible(name_of(without) +
+                    " cannot be taken out: no member of the view would stay, and the group would end with it")
       .fix("start another node of the roster first, or end the group by stopping its members");
 }
 

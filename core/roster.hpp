@@ -63,9 +63,9 @@ struct RosterChange {
 [[nodiscard]] bool in_effect(const Roster& roster, const RosterChange& change);
 /// `members`: those of the view whose next roster this is to be; none where there is no view.
 /// Errors: bad_argument: the roster cannot be changed so, with what to do instead. The node to be added is in it at another
-/// address, or drained; one to be removed, moved, drained or let in again is not; it would have too many nodes, or no node or
-/// member that may be in the group; the address is none, or is given where there is none to give; or a member is to be drained, and
-/// those that stay would be no majority of the view: they could not go on if the others died before they have left.
+/// address, or drained; one to be removed, moved, drained or let in again is not; it would have too many nodes, or none,
+/// or no member, that may be in the group; the address is none, or is given where there is none to give; or a member is to
+/// be drained, and those that stay would be no majority: they could not go on if the others died before they have left.
 [[nodiscard]] Result<void> check(const Roster& roster, const RosterChange& change, std::span<const NodeId> members);
 /// One call makes at most `roster_count_max` changes. Errors: bad_argument.
 [[nodiscard]] Result<void> check_count(std::span<const RosterChange> changes);

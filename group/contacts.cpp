@@ -84,54 +84,93 @@ std::string Contacts::explained(const Error& why) const {
          (credentials_ != nullptr ? "proves itself by keys" : "proves nothing");
 }
 
-std::optional<Roster> Contacts::ask(const Clock& clock) {
-  answers_.clear();
-  const auto note = [this](const std::string& who, const Error& why) {
-    answers_ += (answers_.empty() ? "" : "; ") + who + ": " + explained(why);
+Contacts::Answers Contacts::ask(const Clock& clock) const {
+  Answers answers;
+  const auto note = [&](const std::string& who, const std::string& what) {
+    answers.texts += (answers.texts.empty() ? "" : "; ") + who + ": " + what;
   };
   std::vector<SocketAddress> addresses;
   for (const std::string& contact : contacts_of(config_)) {
-    auto found = fabric::connected::resolve_all(contact);
-    if (!found) note(contact, found.error());
+    const auto found = fabric::connected::resolve_all(contact);
+    if (!found) note(contact, found.error().message());
+    answers.in_no_group &= found.ok();
     if (found) addresses.insert(addresses.end(), found->begin(), found->end());
   }
-  std::optional<Roster> newest;
-  for (auto& [from, answer] : fabric::tcp::discover(addresses, {.credentials = credentials_}, clock)) {
-    auto roster = answer ? decode_roster_outcome(*answer) : Result<Roster>(answer.error());
+  const auto rank = [&](const Roster& roster) { return std::pair(roster.admits(self_), roster.edition); };
+  for (const auto& outcome : fabric::tcp::discover(addresses, {.credentials = credentials_}, clock)) {
+    auto roster = outcome.answer ? decode_roster_outcome(*outcome.answer, config_.group_name())
+                                 : Result<Roster>(outcome.answer.error());
     if (!roster) {
-      note(from, roster.error());
-    } else if (!newest || roster->edition > newest->edition) {
-      newest = std::move(roster).value();
+      const bool says_so = outcome.answer.ok() && roster.error().kind() == looks_for_group;
+      answers.in_no_group &= says_so || outcome.nobody;
+      note(outcome.from, explained(roster.error()));
+    } else if (!answers.roster || rank(*roster) > rank(*answers.roster)) {
+      answers.roster = std::move(roster).value();
     }
   }
-  return newest;
+  return answers;
 }
 
+namespace {
+
+/// Says for whom this node waits, now and then.
+class WaitingWords {
+ public:
+  explicit WaitingWords(Time limit) : limit_(limit) {}
+  void say(const std::string& contacts, Time now) {
+    constexpr Duration between = std::chrono::seconds(10);
+    if (now < next_) return;
+    next_ = now + between;
+    const auto left = std::chrono::duration_cast<std::chrono::seconds>(limit_ - now).count();
+    log::warn(log::Room::group, "no contact is in the group yet; they are asked again",
+              {{"contacts", contacts}, {"seconds left", left}});
+  }
+
+ private:
+  Time limit_;
+  Time next_{};
+};
+
+Error none_in_time(const Config& config, NodeId self, const std::string& contacts) {
+  const bool bootstraps = config.boolean("SPINDRIFT", "bootstrap");
+  const auto waited = std::chrono::duration_cast<std::chrono::milliseconds>(config.join_timeout()).count();
+  std::string what = "node " + std::to_string(self.value()) + " waited " + std::to_string(waited) +
+                     " ms for a contact that is in group " + config.group_name();
+  if (bootstraps) what += ", or until each was known to be in none";
+  return Error(ErrorKind::timed_out, what + ": " + contacts)
+      .fix(bootstraps ? "see to these contacts, or name others: the group may run where they cannot be asked, and this node "
+                        "would found a second one"
+                      : "start a member, or name where one listens in [SPINDRIFT] contacts; the first node of a new group "
+                        "begins it with [SPINDRIFT] bootstrap = true");
+}
+
+}  // namespace
+
 Config as_contacts_say(const Config& config, const Clock& clock) {
-  Contacts contacts = value_or_throw(Contacts::open(config));
+  const Contacts contacts = value_or_throw(Contacts::open(config));
+  const bool bootstraps = config.boolean("SPINDRIFT", "bootstrap");
   const Time limit = clock.now() + config.join_timeout();
-  for (bool told = false;; told = true) {
-    if (const auto roster = contacts.ask(clock)) {
-      if (auto why = not_admitted(config, *roster, contacts.self())) throw Exception(std::move(*why));
-      return as_node_of(config, *roster, contacts.self());
+  WaitingWords words(limit);
+  for (int refusals = 0;;) {
+    const Contacts::Answers answers = contacts.ask(clock);
+    if (answers.roster) {
+      auto why = not_admitted(config, *answers.roster, contacts.self());
+      if (!why) return as_node_of(config, *answers.roster, contacts.self());
+      // A member may not have come to the view yet that another one let this node in with.
+      if (++refusals == 2) throw Exception(std::move(*why));
+      std::this_thread::sleep_for(between_rounds);
+      continue;
     }
-    if (can_begin_group(config)) {
-      log::info(log::Room::group, "no contact is in a group: it is looked for as the configuration says",
-                {{"contacts", contacts.answers()}});
+    if (bootstraps ? answers.in_no_group : can_begin_group(config)) {
+      log::info(log::Room::group, "no contact is in the group: it is looked for as the configuration says",
+                {{"contacts", answers.texts}});
       return config;
     }
-    if (!told)
-      log::warn(log::Room::group, "no contact is in a group yet; they are asked again", {{"contacts", contacts.answers()}});
-    if (clock.now() + between_rounds >= limit) break;
+    const Time now = clock.now();
+    if (now + between_rounds >= limit) throw Exception(none_in_time(config, contacts.self(), answers.texts));
+    words.say(answers.texts, now);
     std::this_thread::sleep_for(between_rounds);
   }
-  const auto waited = std::chrono::duration_cast<std::chrono::milliseconds>(config.join_timeout()).count();
-  throw Exception(
-      Error(ErrorKind::timed_out, "node " + std::to_string(contacts.self().value()) + " waited " + std::to_string(waited) +
-                                      " ms for a contact that is in group " + config.group_name() + ": " +
-                                      contacts.answers())
-          .fix("start a member, or name where one listens in [SPINDRIFT] contacts; the first node of a new group begins "
-               "it with [SPINDRIFT] bootstrap = true"));
 }
 
 }  // namespace spindrift::group

@@ -16,6 +16,10 @@ class Credentials;
 
 namespace spindrift::group {
 
+/// The kind of the error that a process tells who looks for a group itself. One that has left one, or was removed, tells
+/// another: that group may go on.
+inline constexpr ErrorKind looks_for_group = ErrorKind::timed_out;
+
 class Contacts {
  public:
   /// Reads the keys, if members prove themselves. Errors: bad_config (nothing says which node this is, or its keys are
@@ -24,11 +28,15 @@ class Contacts {
 
   /// The node that this process is to be: the configuration's or its key's.
   [[nodiscard]] NodeId self() const noexcept { return self_; }
-  /// Asks all of them once. The newest roster that one of them tells; nothing: none of them is in a group, and `answers`
-  /// says what they are. Waits for name servers and for contacts that do not answer, 3 s at most for the latter.
-  [[nodiscard]] std::optional<Roster> ask(const Clock& clock);
-  /// The outcome of each that was asked last, in words, and how that can be mended.
-  [[nodiscard]] const std::string& answers() const noexcept { return answers_; }
+  /// The outcome of asking all of them.
+  struct Answers {
+    /// The newest roster that admits this node or, if none does, the newest. Nothing: none of them is in the group.
+    std::optional<Roster> roster;
+    bool in_no_group = true;  ///< each has said so, or its host has that nobody listens there: no other group is hidden
+    std::string texts;        ///< of the others: what came of each, in words, and how that can be mended
+  };
+  /// Asks all of them once. Waits for name servers and for contacts that do not answer, 3 s at most for the latter.
+  [[nodiscard]] Answers ask(const Clock& clock) const;
 
  private:
   Contacts(Config config, NodeId self, std::shared_ptr<fabric::tls::Credentials> credentials)
@@ -38,12 +46,12 @@ class Contacts {
   Config config_;
   NodeId self_;
   std::shared_ptr<fabric::tls::Credentials> credentials_;  // null: nobody proves anything
-  std::string answers_;
 };
 
-/// The configuration of a node that has contacts: with the nodes of the group that one of them is in, or as it is if they
-/// are in none and it can begin one. Throws what Contacts::open refuses with; timed_out (none was in a group until
-/// join_timeout_ms was over); refused (the group's roster does not admit this node).
+/// The configuration of a node that has contacts: with the nodes of the group that one of them is in. As it is, if none is
+/// and it can begin one: at once by founders that it names, for these have to be there; alone only when all contacts are
+/// known to be in no group. Throws what Contacts::open refuses with; timed_out (neither came to be until join_timeout_ms was
+/// over); refused (the group's roster does not admit this node).
 [[nodiscard]] Config as_contacts_say(const Config& config, const Clock& clock);
 
 }  // namespace spindrift::group

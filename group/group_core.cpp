@@ -48,6 +48,12 @@ using views::MemberState;
 
 bool is_over(MemberState state) noexcept { return state == MemberState::left || state == MemberState::failed; }
 
+/// The roster of the view that this member left for; null: it has not left one.
+const Roster* roster_left_with(const views::Member& member) {
+  if (member.state() != MemberState::left || member.epoch() == nullptr) return nullptr;
+  return member.epoch()->rosters().next(member.epoch()->change().decree());
+}
+
 Error stuck_in_upcall(Duration lasted) {
   return Error(ErrorKind::handler_failed,
                "a handler was at work for " +
@@ -233,8 +239,8 @@ void GroupCore::publish_state() {
                               : Error(ErrorKind::group_closed, environment_.state.own_name() + " has left the group");
     attached_.replicas.on_end(why);
     attached_.tables.on_end(why);
-    attached_.rosters.on_end(why);
-    attached_.discovery->set(group::encode(Result<Roster>(why)));
+    attached_.discovery->set(group::encode(config_->group_name(), why));
+    attached_.rosters.on_end(why, roster_left_with(*member_));
   }
   if (handler) handler(*failure);
 }
@@ -261,10 +267,11 @@ void GroupCore::on_view(const NewView& news) {
   });
   for (const NodeId node : news.left) private_post_.on_gone(node);
   for (const Removal& removal : news.failed) private_post_.on_gone(removal.node);
+  // Before whoever asked for a change is told of it, and starts a node that asks here.
+  if (first || news.view.roster.edition != before.roster.edition)
+    attached_.discovery->set(group::encode(config_->group_name(), news.view.roster));
   environment_.state.on_view(news.view);
   attached_.rosters.on_view(news.view);
-  if (first || news.view.roster.edition != before.roster.edition)
-    attached_.discovery->set(group::encode(Result<Roster>(news.view.roster)));
   environment_.state.on_loading(loads_state(*member_, channels_));
   observers_->on_view();
   for (const SubgroupId id : news.state_lost) {

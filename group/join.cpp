@@ -19,6 +19,7 @@
 #include <spindrift/fabric/fabric_name.hpp>
 #include <spindrift/fabric/tls/credentials.hpp>
 #include <spindrift/group/called_names.hpp>
+#include <spindrift/group/contacts.hpp>
 #include <spindrift/group/differing_nodes.hpp>
 #include <spindrift/group/group_core.hpp>
 #include <spindrift/group/group_fabric.hpp>
@@ -159,8 +160,9 @@ void GroupCore::join(const group::Probe& probe) {
   value_or_throw(config_->begin_logging());
   directory_.emplace(value_or_throw(GuardedDirectory::open(config_->runtime_directory(), config_->group_name())));
   value_or_throw(config_->local_rank());
-  attached_.discovery->set(group::encode(Result<Roster>(
-      Error(ErrorKind::group_closed, "node " + std::to_string(config_->local_id().value()) + " is in no group yet"))));
+  const std::string self_name = "node " + std::to_string(config_->local_id().value());
+  attached_.discovery->set(group::encode(config_->group_name(),
+                                         Error(group::looks_for_group, self_name + " looks for the group itself")));
   const Time limit = environment_.clock.now() + config_->join_timeout();
   value_or_throw(group::await_own_name(*config_, config_->join_timeout(), environment_.clock, [this] {
     if (options_.on_waiting) options_.on_waiting({config_->local_id()});

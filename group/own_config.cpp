@@ -37,7 +37,10 @@ std::uint32_t id_beyond(const std::vector<NodeId>& nodes) {
 
 // The files of a group that runs say nothing of it any more: its members have removed and added nodes since.
 OwnConfig::OwnConfig(Config config) : config_(std::move(config)) {
-  if (!contacts_of(config_).empty()) config_ = group::as_contacts_say(config_, SystemClock());
+  if (!contacts_of(config_).empty()) {
+    value_or_throw(config_.begin_logging());  // for what is told while they are asked
+    config_ = group::as_contacts_say(config_, SystemClock());
+  }
   if (!takes_free_id(config_)) return;
   std::vector<NodeId> nodes = value_or_throw(config_.view()).members;
   std::string more = "let all of the group's processes name more ids in [SPINDRIFT] members (in its file, or by --set)";

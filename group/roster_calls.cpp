@@ -56,13 +56,15 @@ void RosterCalls::on_view(const View& view) {
   changed_.notify_all();
 }
 
-void RosterCalls::on_end(const Error& why) {
+void RosterCalls::on_end(const Error& why, const Roster* left_with) {
   const std::lock_guard lock(mutex_);
   end_ = why;
   const Error unknown = Error(why.kind(), why.message() + ", before it saw what became of the change")
                             .fix("see the roster at another member: spindrift group roster --through ID");
   for (Call& call : calls_) {
-    if (!call.outcome) call.outcome = unknown;
+    if (call.outcome) continue;
+    const auto granted = [&](const RosterChange& change) { return in_effect(*left_with, change); };
+    call.outcome = left_with != nullptr && std::ranges::all_of(call.left, granted) ? Result<Roster>(*left_with) : unknown;
   }
   changed_.notify_all();
 }

@@ -35,8 +35,8 @@ class RosterCalls {
   /// The changes that were wanted since.
   [[nodiscard]] std::vector<RosterChange> take();
   void on_view(const View& view);
-  /// This member is in no view any more.
-  void on_end(const Error& why);
+  /// This member is in no view any more. `left_with`: the roster of the first view without it; null: it does not know it.
+  void on_end(const Error& why, const Roster* left_with);
 
  private:
   struct Call {

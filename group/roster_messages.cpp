@@ -47,8 +47,8 @@ Result<T> parsed(std::string_view text, const Read& read) {
     const Json json = Json::parse(text);
     if (json.at("version").get<int>() != version) return not_understood("it is of another version");
     return read(json);
-  } catch (const Json::exception& wrong) {
-    return not_understood(wrong.what());
+  } catch (const Json::exception&) {
+    return not_understood("it is no JSON of the form that it should have");
   }
 }
 
@@ -83,16 +83,29 @@ Result<RosterCall> decode_roster_call(std::string_view text) {
   });
 }
 
-std::string encode(const Result<Roster>& outcome) {
-  if (outcome.ok()) return Json{{"version", version}, {"roster", json_of(outcome.value())}}.dump();
+namespace {
+
+Json json_of(const Result<Roster>& outcome) {
+  if (outcome.ok()) return Json{{"version", version}, {"roster", json_of(outcome.value())}};
   const Error& error = outcome.error();
   return Json{{"version", version},
               {"error",
                {{"kind", static_cast<std::uint32_t>(error.kind())},
                 {"message", error.message()},
                 {"place", error.place()},
-                {"fix", error.fix()}}}}
-      .dump(-1, ' ', false, Json::error_handler_t::replace);
+                {"fix", error.fix()}}}};
+}
+
+std::string text_of(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
+
+}  // namespace
+
+std::string encode(const Result<Roster>& outcome) { return text_of(json_of(outcome)); }
+
+std::string encode(const std::string& group, const Result<Roster>& outcome) {
+  Json json = json_of(outcome);
+  json["group"] = group;
+  return text_of(json);
 }
 
 namespace {
@@ -114,30 +127,39 @@ Result<Roster> checked(Roster roster) {
   return roster;
 }
 
+Result<Roster> outcome_of(const Json& json) {
+  if (json.contains("error")) {
+    const Json& error = json.at("error");
+    const auto kind = error.at("kind").get<std::uint32_t>();
+    if (kind > static_cast<std::uint32_t>(ErrorKind::unsupported)) return not_understood("an error of unknown kind");
+    Error told(static_cast<ErrorKind>(kind), error.at("message").get<std::string>());
+    static_cast<void>(std::move(told).at(error.at("place").get<std::string>()));
+    return std::move(told).fix(error.at("fix").get<std::string>());
+  }
+  Roster roster;
+  roster.edition = json.at("roster").at("edition").get<std::uint64_t>();
+  for (const Json& each : json.at("roster").at("nodes")) {
+    SPINDRIFT_TRY_ASSIGN(const NodeId node, node_from(each.at("node")));
+    roster.nodes.push_back({node, each.at("endpoint")});
+  }
+  for (const Json& each : json.at("roster").at("drained")) {
+    SPINDRIFT_TRY_ASSIGN(const NodeId node, node_from(each));
+    roster.drained.push_back(node);
+  }
+  return checked(std::move(roster));
+}
+
 }  // namespace
 
-Result<Roster> decode_roster_outcome(std::string_view text) {
-  return parsed<Roster>(text, [](const Json& json) -> Result<Roster> {
-    if (json.contains("error")) {
-      const Json& error = json.at("error");
-      const auto kind = error.at("kind").get<std::uint32_t>();
-      if (kind > static_cast<std::uint32_t>(ErrorKind::unsupported)) return not_understood("an error of unknown kind");
-      Error told(static_cast<ErrorKind>(kind), error.at("message").get<std::string>());
-      static_cast<void>(std::move(told).at(error.at("place").get<std::string>()));
-      return std::move(told).fix(error.at("fix").get<std::string>());
-    }
-    Roster roster;
-    roster.edition = json.at("roster").at("edition").get<std::uint64_t>();
-    for (const Json& each : json.at("roster").at("nodes")) {
-      SPINDRIFT_TRY_ASSIGN(const NodeId node, node_from(each.at("node")));
-      roster.nodes.push_back({node, each.at("endpoint")});
-    }
-    for (const Json& each : json.at("roster").at("drained")) {
-      SPINDRIFT_TRY_ASSIGN(const NodeId node, node_from(each));
-      roster.drained.push_back(node);
-    }
-    return checked(std::move(roster));
+Result<Roster> decode_roster_outcome(std::string_view text, const std::string& group) {
+  return parsed<Roster>(text, [&](const Json& json) -> Result<Roster> {
+    const std::string told = json.at("group").get<std::string>();
+    constexpr std::size_t name_length_max = 32;
+    if (told != group) return Error(ErrorKind::refused, "it is of another group: " + told.substr(0, name_length_max));
+    return outcome_of(json);
   });
 }
+
+Result<Roster> decode_roster_outcome(std::string_view text) { return parsed<Roster>(text, outcome_of); }
 
 }  // namespace spindrift::group

@@ -26,6 +26,11 @@ struct RosterCall {
 
 /// The roster, or why there is none.
 [[nodiscard]] std::string encode(const Result<Roster>& outcome);
+/// The same for who has come over the network, and may mean another group.
+[[nodiscard]] std::string encode(const std::string& group, const Result<Roster>& outcome);
+/// Errors: refused (it is another group); that one's; bad_input (no member's words).
+[[nodiscard]] Result<Roster> decode_roster_outcome(std::string_view text, const std::string& group);
+
 /// The outcome that a member told. Errors: that one's, or bad_input (no member's words).
 [[nodiscard]] Result<Roster> decode_roster_outcome(std::string_view text);
 

@@ -11,7 +11,6 @@
 #include <nlohmann/json.hpp>
 
 #include <spindrift/core/line_writer.hpp>
-#include <spindrift/group/own_config.hpp>
 
 #include "commands.hpp"
 #include "exit_code.hpp"
@@ -104,7 +103,8 @@ class ViewLines {
 };
 
 int run_node(const CommandOptions& options) {
-  const OwnConfig own(load_config(options));
+  const OwnConfig own =
+      await_own_config(load_config(options), options.json ? ErrorForm::json : ErrorForm::text);
   const Config& config = *own;
   const NodeId self = config.local_id();
   const View view = value_or_throw(config.view());

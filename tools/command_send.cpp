@@ -12,7 +12,6 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
-#include <spindrift/group/own_config.hpp>
 
 #include "commands.hpp"
 #include "exit_code.hpp"
@@ -168,7 +167,8 @@ int tell_end(Session& session, const MessageSender& sender, Input input) {
 }
 
 int run_send(const SendOptions& options) {
-  const OwnConfig own(load_subgroup_config(options));
+  const OwnConfig own =
+      await_own_config(load_subgroup_config(options), options.json ? ErrorForm::json : ErrorForm::text);
   const Config& config = *own;
   const SubgroupView shape = require_subgroup(config, options.subgroup, SubgroupUse::send);
   require_fitting_block(shape, options);

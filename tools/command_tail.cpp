@@ -12,7 +12,6 @@
 #include <CLI/CLI.hpp>
 
 #include <spindrift/group/observer.hpp>
-#include <spindrift/group/own_config.hpp>
 
 #include "commands.hpp"
 #include "error_output.hpp"
@@ -59,7 +58,8 @@ class StuckPrinting {
 // On a thread of its own: a slow reader of standard output holds up the subgroup rather than losing messages, and does not
 // cost this member its place.
 int run_member(const TailOptions& options) {
-  const OwnConfig own(load_subgroup_config(options));
+  const OwnConfig own =
+      await_own_config(load_subgroup_config(options), options.json ? ErrorForm::json : ErrorForm::text);
   const Config& config = *own;
   require_subgroup(config, options.subgroup, SubgroupUse::receive);
   Session session(config, {}, {.quiet = options.quiet, .json = options.json});

@@ -112,13 +112,14 @@ StopSignals::~StopSignals() {
   signal_event.store(-1, std::memory_order_relaxed);
 }
 
-JoinInterrupt::JoinInterrupt(const StopSignals& signals, const Config& config, JoinProgress* progress, ErrorForm form)
+JoinInterrupt::JoinInterrupt(const StopSignals& signals, std::optional<Config> config, JoinProgress* progress,
+                             ErrorForm form)
     : over_(make_event()), waiting_([](const Line& line, std::uint64_t) {
         write_to_standard_error("spindrift: " + line.text + "\n");
       }) {
-  thread_ = value_or_throw(start_thread([this, &signals, config, progress, form] {
+  thread_ = value_or_throw(start_thread([this, &signals, config = std::move(config), progress, form] {
     if (!await_signal(signals, progress)) return;
-    leave_word(config);
+    if (config) leave_word(*config);
     write_to_standard_error(interruption_line(form, "spindrift", "interrupted before this member was in a view"));
     std::_Exit(number(ExitCode::interrupted));
   }));
@@ -140,6 +141,12 @@ bool JoinInterrupt::await_signal(const StopSignals& signals, JoinProgress* progr
 JoinInterrupt::~JoinInterrupt() {
   signal_number(over_.get());
   thread_.join();
+}
+
+OwnConfig await_own_config(const Config& config, ErrorForm form) {
+  const StopSignals signals;
+  const JoinInterrupt interrupt(signals, std::nullopt, nullptr, form);
+  return OwnConfig(config);
 }
 
 Session::Session(const Config& config, GroupOptions options, const SessionOutput& output)

@@ -14,6 +14,7 @@
 #include <spindrift/core/file_descriptor.hpp>
 #include <spindrift/core/line_writer.hpp>
 #include <spindrift/group/group.hpp>
+#include <spindrift/group/own_config.hpp>
 
 #include "error_output.hpp"
 #include "join_progress.hpp"
@@ -50,8 +51,8 @@ class StopSignals {
 /// for whom, unless `progress` is null. `form` is that of the interrupted command's last word.
 class JoinInterrupt {
  public:
-  /// Throws resource.
-  JoinInterrupt(const StopSignals& signals, const Config& config, JoinProgress* progress, ErrorForm form);
+  /// `config`: of the node whose status is to say so; nothing: it has none yet. Throws resource.
+  JoinInterrupt(const StopSignals& signals, std::optional<Config> config, JoinProgress* progress, ErrorForm form);
   ~JoinInterrupt();
   JoinInterrupt(const JoinInterrupt&) = delete;
   JoinInterrupt& operator=(const JoinInterrupt&) = delete;
@@ -63,6 +64,10 @@ class JoinInterrupt {
   LineWriter waiting_;  ///< says for whom this member waits, to a reader who may have stopped
   std::thread thread_;
 };
+
+/// The configuration of a member, with all in it that others have to be asked for. A signal meanwhile ends the process with
+/// code 130. Throws what OwnConfig throws.
+[[nodiscard]] OwnConfig await_own_config(const Config& config, ErrorForm form);
 
 /// The choices about what a session says on standard error.
 struct SessionOutput {

@@ -71,6 +71,8 @@ class Founding {
   [[nodiscard]] Step step(std::span<const Met> met, const Look& look = {});
 
   [[nodiscard]] FoundedBy by() const noexcept { return by_; }
+  /// Whether this process is of no founding that it could begin: it looks for a group that is there.
+  [[nodiscard]] bool only_follows() const noexcept { return by_ == FoundedBy::named && founders_.empty(); }
   /// Whether that view has this very process in it, and may be believed from there.
   [[nodiscard]] bool accepts(const Join& from, const ViewNotice& notice) const;
 

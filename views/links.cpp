@@ -164,7 +164,7 @@ void Links::on_connected(const fabric::Event& event) {
     // A hello of this process would make a member say that the two are linked, and this one would be taken into a view of
     // members that it does not hear. A refusal could end all of a group that is being founded.
     if (fresh) return;
-    const Refusal unknown{"this group knows no node with your id"};
+    const Refusal unknown{std::string(unknown_node)};
     send_in_parts(fabric_, event.peer, encode(drained ? Message(Drained{}) : Message(unknown)));
     return fabric_.disconnect(event.peer);
   }
@@ -215,7 +215,8 @@ void Links::on_part(Peer& peer, const MessagePart& part) {
   on_message(peer, whole_);
 }
 
-// The peer will not go on with this process, or not at all. A running group does not stop for a stranger.
+// The peer will not go on with this process, or not at all. A running group does not stop for a stranger. Nor does a process
+// that was sent here by a roster with its node for one whose group does not know that: it may be another of the same name.
 bool Links::on_refusal(Peer& peer, const Message& message) {
   const std::string node = "node " + std::to_string(peer.address.node.value());
   const auto farewell = [&](const std::string& reason, bool turned_away) {
@@ -236,6 +237,11 @@ bool Links::on_refusal(Peer& peer, const Message& message) {
   }
   const auto reason = refusal_in(message);
   if (!reason) return false;
+  if (state_ == State::looking && founding_.only_follows() && *reason == unknown_node) {
+    peer.set_apart(0, std::string(unknown_node));
+    consequences_.push_back(LinkTurnedAway{peer.address.node, peer.apart.reason});
+    return true;
+  }
   if (state_ != State::looking) return farewell("refused this node: " + *reason, true);
   consequences_.push_back(LinkRefused{
       Error(ErrorKind::refused, node + " refused this node: " + *reason).fix(way_in(message, peer, self_.node))});

@@ -47,6 +47,8 @@ struct Mismatch {
   std::uint64_t fresh_as = 0;  ///< its incarnation, if it says that it is in no view; 0: it is, or unknown
 };
 /// The peer will not talk to this process.
+/// The reason for a process whose node is not in the roster of the refusing one's group.
+inline constexpr std::string_view unknown_node = "this group knows no node with your id";
 struct Refusal {
   std::string reason;
 };

@@ -103,9 +103,10 @@ constexpr Key table[] = {
      "where no members are given, it asks again until join_timeout_ms is over. Needs fabric tcp or shm+tcp, which is the "
      "default then."},
     {"SPINDRIFT", "bootstrap", boolean, node, "false",
-     "Whether this node founds the group alone, if no contact is in one: said once in a group's life, at its first node, "
-     "whose address has to stand in addresses. Others are let in by spindrift group add. Who says it while all members are "
-     "out of sight founds a second group of that name."},
+     "Whether this node founds the group alone, once every contact is known to be in none, for it says so or nobody listens "
+     "there: said once in a group's life, at its first node, whose id has to be set and whose address has to stand in "
+     "addresses. Others are let in by spindrift group add. Who says it while all contacts are down, and the group goes on "
+     "elsewhere, founds a second one of that name."},
     {"SPINDRIFT", "network_trusted", boolean, node, "false",
      "Whether every host that can reach the members' ports is trusted. ofi:..., vq:..., verbs and their forms behind shm+ "
      "hand the bytes of whoever reaches a port to libfabric or rdma-core before anything shows who sent them, and data "

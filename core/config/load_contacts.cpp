@@ -38,6 +38,10 @@ void check_contacts(Loaded& loaded, std::vector<Error>& problems) {
   const Value& bootstrap = value_of(loaded, "SPINDRIFT", "bootstrap");
   const Value& fabric = value_of(loaded, "SPINDRIFT", "fabric");
   if (contacts.unusable || bootstrap.unusable || fabric.unusable) return;
+  if (bootstrap.text == "true" && value_of(loaded, "DERECHO", "local_id").rank == OriginRank::standard) {
+    report(problems, bootstrap.origin, "this node would found the group, and nothing says which one it is",
+           "give it an id ([DERECHO] local_id, --id)");
+  }
   if (contacts.text.empty() && bootstrap.text == "true") {
     report(problems, bootstrap.origin, "this node would found the group without a look whether there is one",
            "name in [SPINDRIFT] contacts where members of it may be, this node's own address at least");

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cstring>
 #include <optional>
 #include <span>
@@ -48,7 +49,9 @@ class DiscoveryCall {
     }
   }
   void give_up(Error why) { end(std::move(why)); }
-  [[nodiscard]] DiscoveryOutcome outcome() && { return {std::move(from_), std::move(*outcome_)}; }
+  [[nodiscard]] DiscoveryOutcome outcome() && {
+    return {std::move(from_), std::move(*outcome_), nobody_};
+  }
 
  private:
   enum class Stage : std::uint8_t { connecting, proving, asking, hearing, over };
@@ -66,7 +69,11 @@ class DiscoveryCall {
   }
 
   [[nodiscard]] Result<bool> connect() {
-    SPINDRIFT_TRY(connected_socket(socket_));
+    if (const int error = connect_error(socket_); error != 0) {
+      nobody_ = error == ECONNREFUSED;
+      return Error(ErrorKind::member_lost, nobody_ ? "nobody listens there" : "nobody answers there")
+          .because(system_error("connect", error));
+    }
     if (options_.credentials == nullptr) {
       stream_ = plain_stream(std::move(socket_));
     } else {
@@ -142,6 +149,7 @@ class DiscoveryCall {
   std::array<std::byte, sizeof(std::uint64_t)> length_{};
   std::vector<std::byte> heard_;
   std::optional<Result<std::string>> outcome_;
+  bool nobody_ = false;
 };
 
 /// Until one of those that are not over has news, or the time has come.

@@ -24,8 +24,9 @@ struct DiscoveryOptions {
 
 /// The outcome for one address.
 struct DiscoveryOutcome {
-  std::string from;  ///< "10.0.0.1 port 7400"
+  std::string from;            ///< "10.0.0.1 port 7400"
   Result<std::string> answer;  ///< errors: refused, member_lost, timed_out, resource, bad_input
+  bool nobody = false;         ///< that host has said that nobody listens there
 };
 
 /// Calls all of them at once, each on a connection of its own, and returns when each has answered, failed, or taken too

@@ -96,10 +96,14 @@ Result<FileDescriptor> accept_from(const FileDescriptor& listener, connected::So
   return nobody ? Result<FileDescriptor>(FileDescriptor()) : system_error("accept", errno);
 }
 
-Result<void> connected_socket(const FileDescriptor& socket) {
+int connect_error(const FileDescriptor& socket) noexcept {
   int error = 0;
   socklen_t bytes = sizeof error;
-  if (::getsockopt(socket.get(), SOL_SOCKET, SO_ERROR, &error, &bytes) != 0) error = errno;
+  return ::getsockopt(socket.get(), SOL_SOCKET, SO_ERROR, &error, &bytes) == 0 ? error : errno;
+}
+
+Result<void> connected_socket(const FileDescriptor& socket) {
+  const int error = connect_error(socket);
   if (error != 0) return Error(ErrorKind::member_lost, "nobody answers there").because(system_error("connect", error));
   fit_to_distance(socket);
   return {};

@@ -13,8 +13,9 @@ const std::string layout = "\n[LAYOUT]\njson_layout = '[{\"name\": \"orders\", \
 std::string with(const std::string& keys) { return "[SPINDRIFT]\n" + keys + layout; }
 
 /// The one problem of it.
-Error problem_of(const std::string& text) {
-  const auto problems = Config::check_text(text, "test.cfg");
+Error problem_of(const std::string& text,
+                 const std::vector<ConfigOverride>& overrides = {{"DERECHO/local_id", "0", "--id"}}) {
+  const auto problems = Config::check_text(text, "test.cfg", overrides);
   REQUIRE(problems.size() == 1);
   CHECK_FALSE(problems.front().place().empty());
   CHECK_FALSE(problems.front().fix().empty());
@@ -63,6 +64,8 @@ TEST_CASE("contacts that nobody could ask, and foundings that would look for nob
   CHECK(problem_of(with("bootstrap = true\nmembers = 0, 1, 2\n")).message().find("without a look") != std::string::npos);
   CHECK(problem_of(with("contacts = a:1\nbootstrap = true\n")).message().find("node 0 has no address") !=
         std::string::npos);
+  CHECK(problem_of(with("contacts = a:1\nbootstrap = true\naddresses = 0@a:1\n"), {}).message().find(
+            "nothing says which one it is") != std::string::npos);
   CHECK(problem_of(with("contacts = a:1\nfounders = 0\n")).message().find("founders are named") != std::string::npos);
   CHECK(problem_of(with("contacts = a:1\nbootstrap = true\naddresses = 0@a:1\nfounders = 0\n")).message().find(
             "founders are named") != std::string::npos);

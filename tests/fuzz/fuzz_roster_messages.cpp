@@ -48,5 +48,6 @@ void check_call(std::string_view text) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   check_outcome(as_text(data, size));
   check_call(as_text(data, size));
+  if (const auto named = group::decode_roster_outcome(as_text(data, size), "orders")) check_roster(*named);
   return 0;
 }

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include <spindrift/core/config/contacts.hpp>
-#include <spindrift/core/ids_text.hpp>
 #include <spindrift/fabric/tcp/discovery_answer.hpp>
+#include <spindrift/fabric/tcp/socket.hpp>
 #include <spindrift/fabric/tcp/tcp.hpp>
 #include <spindrift/group/contacts.hpp>
 #include <spindrift/group/roster_messages.hpp>
@@ -43,9 +43,9 @@ Config config_of(const GroupFixture& fixture, unsigned node, const std::string& 
 /// Listens as that node, and tells of a group what it is told to.
 class Teller {
  public:
-  Teller(const GroupFixture& fixture, unsigned node, const Result<Roster>& tells) {
+  Teller(const GroupFixture& fixture, unsigned node, const Result<Roster>& tells, const std::string& group = "test") {
     auto answer = std::make_shared<fabric::tcp::DiscoveryAnswer>();
-    answer->set(group::encode(tells));
+    answer->set(group::encode(group, tells));
     fabric_ = value_or_throw(fabric::make_tcp({.self = NodeId(node),
                                                .runtime_directory = fixture.directory(),
                                                .group_name = "tellers",
@@ -75,7 +75,7 @@ Error refusal_of(const Config& config) {
   return Error(ErrorKind::resource, "");
 }
 
-const Error in_no_group(ErrorKind::group_closed, "node 5 is in no group yet");
+const Error in_no_group(group::looks_for_group, "node 5 looks for the group itself");
 
 }  // namespace
 
@@ -91,7 +91,7 @@ TEST_CASE("of several contacts the newest roster counts, and those that are in n
   }
 }
 
-TEST_CASE("a node that the roster does not admit is told at once what to do, and so is one whose contacts are in no group") {
+TEST_CASE("a node that the roster does not admit is told what to do, and so is one whose contacts are in no group") {
   const GroupFixture fixture;
   Roster drained = roster(2, {0, 1, 2});
   drained.drained = {NodeId(2)};
@@ -106,7 +106,7 @@ TEST_CASE("a node that the roster does not admit is told at once what to do, and
   const Error late = refusal_of(config_of(fixture, 7, contacts({5, 9}), "1"));
   CHECK(late.kind() == ErrorKind::timed_out);
   CHECK(late.message().find(in_no_group.message()) != std::string::npos);
-  CHECK(late.message().find("nobody answers there") != std::string::npos);
+  CHECK(late.message().find("nobody listens there") != std::string::npos);
 }
 
 TEST_CASE("answers that are no roster, or one that none is, are passed over, and a long one is cut") {
@@ -127,14 +127,43 @@ TEST_CASE("answers that are no roster, or one that none is, are passed over, and
   CHECK(late.message().size() < 4'000);
 }
 
-TEST_CASE("who can begin a group asks once, and goes on as its file says if no contact is in one") {
+TEST_CASE("who founds alone waits until every contact is known to be in no group, and joins if one is in it") {
   const GroupFixture fixture;
-  const Teller none(fixture, 5, in_no_group);
-  const Config founder = config_of(fixture, 0, contacts({5}) + "bootstrap = true\naddresses = 0@" + endpoint_of(0) + "\n");
-  CHECK(group::as_contacts_say(founder, SystemClock()).founders() == std::vector{NodeId(0)});
+  const Teller none(fixture, 5, in_no_group), left(fixture, 6, Error(ErrorKind::group_closed, "node 6 has left the group"));
+  const Teller garbage(fixture, 7, Roster()), other(fixture, 8, roster(2, {0, 1}), "another");
+  const auto founder = [&](const std::string& asks) {
+    return config_of(fixture, 0, asks + "bootstrap = true\naddresses = 0@" + endpoint_of(0) + "\n", "1");
+  };
+  const auto listens = value_or_throw(fabric::tcp::listen_at(
+      value_or_throw(fabric::connected::resolve(endpoint_of(3), true))));  // and says nothing
+  CHECK(group::as_contacts_say(founder(contacts({0, 5, 9})), SystemClock()).founders() == std::vector{NodeId(0)});
+  for (const std::string& hidden : {contacts({5, 6}), contacts({5, 7}), contacts({5, 3}), contacts({8}),
+                                    std::string("contacts = no-such-host.invalid:7400\n")}) {
+    const Error waits = refusal_of(founder(hidden));
+    INFO(hidden);
+    CHECK(waits.kind() == ErrorKind::timed_out);
+    CHECK(waits.fix().find("would found a second one") != std::string::npos);
+  }
   const Teller group_there(fixture, 1, roster(1, {0, 1}));
-  const Config late = config_of(fixture, 0, contacts({5, 1}) + "bootstrap = true\naddresses = 0@" + endpoint_of(0) + "\n");
-  CHECK(group::as_contacts_say(late, SystemClock()).founders().empty());
+  CHECK(group::as_contacts_say(founder(contacts({5, 6, 7, 1})), SystemClock()).founders().empty());
+}
+
+TEST_CASE("who names founders asks once, for these have to be there") {
+  const GroupFixture fixture;
+  const Teller garbage(fixture, 7, Roster());
+  const Config config = config_of(fixture, 0, contacts({7, 9}) + "members = 0, 1\naddresses = 0@" + endpoint_of(0) + ", 1@" +
+                                                  endpoint_of(1) + "\n");
+  CHECK(group::as_contacts_say(config, SystemClock()).founders().size() == 2);
+}
+
+TEST_CASE("a roster that admits a node goes before a newer one that does not, and one of another group is none") {
+  const GroupFixture fixture;
+  const Teller newer(fixture, 0, roster(9, {0, 1})), admits(fixture, 1, roster(2, {1, 2}));
+  const Teller other(fixture, 3, roster(12, {2, 3}), "another");
+  CHECK(group::as_contacts_say(config_of(fixture, 2, contacts({0, 1, 3})), SystemClock()).view().value().members ==
+        std::vector{NodeId(1), NodeId(2)});
+  const Error late = refusal_of(config_of(fixture, 2, contacts({3}), "1"));
+  CHECK(late.message().find("it is of another group: another") != std::string::npos);
 }
 
 TEST_CASE("a group that one node bootstraps grows by nodes that know a contact and nothing else") {
@@ -149,6 +178,7 @@ TEST_CASE("a group that one node bootstraps grows by nodes that know a contact a
   CHECK(third.view().roster.edition == 1);
   first.leave();
   static_cast<void>(second.change_roster({{RosterChange::Kind::remove, NodeId(0), ""}}));
+  while (third.view().roster.edition < 2) std::this_thread::sleep_for(1ms);
   // A member that has left is in no group, and the others know the roster of today.
   const Error gone = refusal_of(config_of(fixture, 0, contacts({0, 1, 2})));
   CHECK(gone.message() == "node 0 is not in the roster of group test, which has 1, 2");

@@ -141,9 +141,25 @@ TEST_CASE("a call ends with the reason if it is impossible, becomes so, takes to
   calls.on_view(view_with(two));
   auto ended = std::async(std::launch::async, [&] { return calls.change({add_seven}, {}, [] {}); });
   while (!calls.any()) std::this_thread::yield();
-  calls.on_end(Error(ErrorKind::removed, "it is over"));
+  calls.on_end(Error(ErrorKind::removed, "it is over"), nullptr);
   CHECK(ended.get().error().kind() == ErrorKind::removed);
   CHECK(calls.change({add_seven}, {}, [] {}).error().kind() == ErrorKind::removed);
+}
+
+TEST_CASE("a member that leaves as it was told to has the roster of the first view without it, or says where to look") {
+  const Error left(ErrorKind::group_closed, "node 1 has left the group");
+  const Roster without = with(two, {remove_one});
+  for (const Roster* const known : {&without, &two, static_cast<const Roster*>(nullptr)}) {
+    group::RosterCalls calls;
+    calls.on_view(view_with(two));
+    auto waiting = std::async(std::launch::async, [&] { return calls.change({remove_one}, {}, [] {}); });
+    while (!calls.any()) std::this_thread::yield();
+    calls.on_end(left, known);
+    const auto outcome = waiting.get();
+    REQUIRE(outcome.ok() == (known == &without));
+    if (outcome) CHECK(*outcome == without);
+    if (!outcome) CHECK(outcome.error().fix().find("spindrift group roster") != std::string::npos);
+  }
 }
 
 TEST_CASE("a call that would drain too many at once is impossible as a whole, and nobody is asked") {
@@ -263,15 +279,14 @@ TEST_CASE("a node of no file is added, joins with a file of its own, and finds t
   CHECK(groups[1]->view().roster.edition == 2);
 }
 
-TEST_CASE("a member that removes itself leaves, and its call says so; the others go on without it") {
+TEST_CASE("a member that removes itself leaves, and its call has the roster without it; the others go on") {
   const GroupFixture fixture;
   auto groups = pair_of(fixture);
-  const auto error = thrown_by([&] { groups[0]->change_roster({{Kind::remove, NodeId(0), ""}}); });
-  REQUIRE(error);
-  CHECK(error->kind() == ErrorKind::group_closed);
+  const Roster without = groups[0]->change_roster({{Kind::remove, NodeId(0), ""}});
+  CHECK(without.nodes == std::vector<NodeAddress>{{NodeId(1), ""}});
   groups[0]->wait();
   await_members(*groups[1], 1);
-  CHECK(groups[1]->view().roster.nodes == std::vector<NodeAddress>{{NodeId(1), ""}});
+  CHECK(groups[1]->view().roster == without);
 }
 
 TEST_CASE("a node that is drained leaves, is refused with the command that ends that, and comes back when it is undone") {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <initializer_list>
+#include <utility>
 #include <vector>
 
 #include <spindrift/core/log.hpp>
@@ -36,7 +37,7 @@ inline NodeId node_at(fabric::PeerId peer) { return NodeId(static_cast<std::uint
 
 /// Node 0, of a roster of four, started as 100.
 struct Desk {
-  Desk() {
+  explicit Desk(std::vector<NodeId> founders = {}) : founding({NodeId(0), 100}, std::move(founders), {}) {
     REQUIRE(log::set_levels("off").ok());
     view.roster.nodes = roster;
     REQUIRE(links.start());
@@ -74,7 +75,7 @@ struct Desk {
     for (std::uint32_t i = 0; i < 4; ++i) addresses[i].node = NodeId(i);
     return addresses;
   }();
-  Founding founding{{NodeId(0), 100}, std::vector<NodeId>(), {}};
+  Founding founding;
   View view = view_of(5, {{NodeId(0), 100}, {NodeId(1), 101}, {NodeId(2), 102}});
   Links links{{NodeId(0), 100}, roster, group, shapes, fabric, founding};
 };

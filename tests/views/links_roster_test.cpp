@@ -130,6 +130,28 @@ TEST_CASE("a process that looks for its group ends when a member says that it is
   CHECK(why.fix().find("spindrift group drain 0 --undo") != std::string::npos);
 }
 
+TEST_CASE("a member whose group does not know this node ends a founder, and is set apart by one that a roster sent here") {
+  const auto told_by = [](Desk& desk) {
+    desk.fabric.connected(12, 2);
+    desk.fabric.says(12, encode(Refusal{std::string(unknown_node)}));
+    return desk.hear();
+  };
+  Desk sent;
+  CHECK(only<LinkTurnedAway>(told_by(sent)).reason == unknown_node);
+  sent.fabric.asked.clear();
+  sent.fabric.loses(12);
+  sent.hear();
+  CHECK(sent.fabric.asked.empty());  // it would say the same again
+  sent.meet(11, 1, 101, false, ViewId(6));
+  CHECK(sent.hear().empty());  // the others are met as ever
+  Desk founder{std::vector{NodeId(0), NodeId(1)}};
+  CHECK(only<LinkRefused>(told_by(founder)).error.message() == "node 2 refused this node: " + std::string(unknown_node));
+  Desk refused;
+  refused.fabric.connected(12, 2);
+  refused.fabric.says(12, encode(Refusal{"it was removed from the group"}));
+  CHECK(std::holds_alternative<LinkRefused>(refused.hear().at(0)));
+}
+
 TEST_CASE("a process that is told a roster before its first view refuses nobody by it: there may be a newer one") {
   Desk desk;
   desk.meet(13, 3, 103, false, ViewId(6));
