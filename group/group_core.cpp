@@ -239,7 +239,7 @@ void GroupCore::publish_state() {
                               : Error(ErrorKind::group_closed, environment_.state.own_name() + " has left the group");
     attached_.replicas.on_end(why);
     attached_.tables.on_end(why);
-    attached_.discovery->set(group::encode(config_->group_name(), why));
+    attached_.tell_askers(config_->group_name(), why);
     attached_.rosters.on_end(why, roster_left_with(*member_));
   }
   if (handler) handler(*failure);
@@ -267,9 +267,7 @@ void GroupCore::on_view(const NewView& news) {
   });
   for (const NodeId node : news.left) private_post_.on_gone(node);
   for (const Removal& removal : news.failed) private_post_.on_gone(removal.node);
-  // Before whoever asked for a change is told of it, and starts a node that asks here.
-  if (first || news.view.roster.edition != before.roster.edition)
-    attached_.discovery->set(group::encode(config_->group_name(), news.view.roster));
+  attached_.tell_askers(config_->group_name(), news.view.roster);  // before whoever wanted a change starts a node that asks
   environment_.state.on_view(news.view);
   attached_.rosters.on_view(news.view);
   environment_.state.on_loading(loads_state(*member_, channels_));

@@ -62,6 +62,8 @@ struct Attachments {
   /// The roster for whoever asks at this node's address, or why there is none.
   std::shared_ptr<fabric::tcp::DiscoveryAnswer> discovery = std::make_shared<fabric::tcp::DiscoveryAnswer>();
   std::optional<RosterService> roster_service{};
+
+  void tell_askers(const std::string& group, const Result<Roster>& roster) const { discovery->set(encode(group, roster)); }
 };
 
 /// The counters of this process, and those that are the poller's own.

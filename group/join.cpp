@@ -161,8 +161,7 @@ void GroupCore::join(const group::Probe& probe) {
   directory_.emplace(value_or_throw(GuardedDirectory::open(config_->runtime_directory(), config_->group_name())));
   value_or_throw(config_->local_rank());
   const std::string self_name = "node " + std::to_string(config_->local_id().value());
-  attached_.discovery->set(group::encode(config_->group_name(),
-                                         Error(group::looks_for_group, self_name + " looks for the group itself")));
+  attached_.tell_askers(config_->group_name(), Error(group::looks_for_group, self_name + " looks for the group itself"));
   const Time limit = environment_.clock.now() + config_->join_timeout();
   value_or_throw(group::await_own_name(*config_, config_->join_timeout(), environment_.clock, [this] {
     if (options_.on_waiting) options_.on_waiting({config_->local_id()});
