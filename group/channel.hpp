@@ -25,6 +25,7 @@
 #include <spindrift/group/space_queue.hpp>
 #include <spindrift/group/state_work.hpp>
 #include <spindrift/views/send_gate.hpp>
+#include <spindrift/views/view_memory.hpp>
 
 namespace spindrift::group {
 
@@ -34,6 +35,7 @@ struct Environment {
 
   SystemClock clock;
   std::unique_ptr<fabric::Fabric> fabric;  ///< from joining on
+  std::unique_ptr<views::ViewMemory> memory;  ///< likewise, where founders are named
   SharedState state;
   const std::shared_ptr<const HandlerThreads> handler_threads = std::make_shared<HandlerThreads>();
   std::shared_ptr<AuditTrail> audit;

@@ -172,6 +172,9 @@ struct GroupOptions {
   /// is still to come. On the poller thread, before the constructor of this Group has returned; on the constructor's, before
   /// that, with this node alone: the name of its own host has no address yet.
   std::function<void(const std::vector<NodeId>& missing)> on_waiting;
+  /// While this process looks for its group, and some node here remembers one: for which nodes of its last view all wait, in
+  /// words for people, whenever these are others; empty: for none any more. On the poller thread, likewise.
+  std::function<void(const std::string& words)> on_last_view_awaited;
   /// Called on the poller thread for every view that this process is in, the first included: after the last delivery of the
   /// view before and before the first of the new one. May send as a delivery handler may.
   std::function<void(const NewView&)> on_view;

@@ -155,7 +155,7 @@ views::Member::Step GroupCore::step() {
     done.wake_at = std::min(
         {done.wake_at, channels_.offer_space(now), reports_->leave.look(*member_, now), held_up.look_again,
          reports_->sends.look(*member_, channels_, now), reports_->lags.look(*member_, now)});
-    reports_->joining.look(*member_, options_.on_waiting);
+    reports_->joining.look(*member_, options_.on_waiting, options_.on_last_view_awaited);
     status_->on_waits({reports_->joining.words(), reports_->leave.waits(), reports_->sends.words(), {}});
     done.wake_at = std::min(done.wake_at, status_->look(now));
     return done;

@@ -24,6 +24,7 @@
 #include <spindrift/group/group_core.hpp>
 #include <spindrift/group/group_fabric.hpp>
 #include <spindrift/group/layout_digest.hpp>
+#include <spindrift/group/view_file.hpp>
 #include <spindrift/views/parts.hpp>
 
 namespace spindrift {
@@ -169,6 +170,10 @@ void GroupCore::join(const group::Probe& probe) {
   auto opened = value_or_throw(
       group::open_group_fabric(*config_, environment_.audit, attached_.discovery, probe.watch_fabric));
   environment_.fabric = std::move(opened.fabric);
+  if (!founded_by_present(*config_)) {
+    environment_.memory =
+        std::make_unique<group::ViewFile>(value_or_throw(group::ViewFile::open(*directory_, config_->local_id())));
+  }
   make_member(probe);
   value_or_throw(observers_->start_elsewhere(*config_, opened.credentials, environment_.audit));
   value_or_throw(heartbeats_->start());
@@ -186,6 +191,7 @@ views::MemberOptions GroupCore::member_options(const View& everybody, const grou
   options.self = config_->local_id();
   options.founders = config_->founders();
   if (founded_by_present(*config_)) options.founded_by = views::FoundedBy::present;
+  options.memory = environment_.memory.get();
   options.incarnation = new_incarnation();
   options.layout = options_.layout ? options_.layout : value_or_throw(config_->layout_function());
   const std::vector<NodeId>& tried_with = options.founders.empty() ? everybody.members : options.founders;
@@ -294,13 +300,17 @@ void GroupCore::await_view(const fabric::tls::Credentials* credentials, Time lim
   const bool starved = !descriptors_left();
   end_poller();  // before its member is asked
   const auto waited = std::chrono::duration_cast<std::chrono::milliseconds>(config_->join_timeout());
-  const auto [sees_group, missing, apart] = member_->awaited();
+  const auto [sees_group, missing, apart, memory] = member_->awaited();
   Error why = starved ? Error(ErrorKind::resource, waited_for(environment_.state.own_name(), waited, "a view"))
                             .because(out_of_descriptors())
                       : late(*config_, waited, sees_group, missing);
   if (!starved && !apart.empty()) {
     const std::string what = waited_for(environment_.state.own_name(), waited, "a view");
     why = with_differences(set_apart(what, apart), differing_from(nodes_of(apart)));
+  }
+  if (!starved && apart.empty() && !memory.empty()) {
+    why = Error(ErrorKind::timed_out, waited_for(environment_.state.own_name(), waited, "a view") + ": " + memory)
+              .fix("start those nodes, or, if they do not come back, see what spindrift group forget does");
   }
   if (const auto witnesses = say_revoked(credentials, missing); !starved && !witnesses.empty()) {
     why = Error(ErrorKind::refused, waited_for(environment_.state.own_name(), waited, "a view"))

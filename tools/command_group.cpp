@@ -10,6 +10,7 @@
 #include <spindrift/core/ids_text.hpp>
 #include <spindrift/group/differing_nodes.hpp>
 
+#include "command_forget.hpp"
 #include "command_roster.hpp"
 #include "commands.hpp"
 #include "exit_code.hpp"
@@ -315,11 +316,13 @@ std::string differences_of(const NodeReport& node, const GroupReport& report) {
 Explanation explain_looking(const NodeReport& node, const GroupReport& report) {
   const NodeId id = node.status.node;
   const std::string reason = node.status.waits.group + differences_of(node, report);
+  const bool for_the_last = node.status.waits.group.starts_with("a view: ");
   const bool for_a_view = node.status.waits.group.starts_with("a view");
   return {{{"kind", "looking"}, {"node", id}, {"reason", reason}, {"at_ms", node.status.beginning.at_ms}},
           fmt::format("{} node {} began to look for its group, and waits for {}; fix: {}",
                       time_text(node.status.beginning.at_ms), id, reason,
-                      for_a_view ? "see that no other process is this node, and that the members of the group run"
+                      for_the_last ? "start those nodes, or, if they never come back, see what `spindrift group forget` does"
+                      : for_a_view ? "see that no other process is this node, and that the members of the group run"
                                  : "start what is missing with the same configuration, or see `spindrift doctor` there")};
 }
 
@@ -402,10 +405,11 @@ void add_group_command(CLI::App& app, Work& chosen) {
   group->require_subcommand(1);
   group->footer(
       "status, members and why read the status files that every node keeps in <runtime_directory>/<group_name>, and ask no "
-      "process. The others ask a member that runs here; all members agree on what they change.\n\n"
+      "process; forget deletes what a node that does not run remembers. The others ask a member that runs here; all members "
+      "agree on what they change.\n\n"
       "Examples:\n  spindrift group status --config derecho.cfg\n"
       "  spindrift group add 3@10.0.0.4:7400 --config derecho.cfg\n"
-      "  spindrift group why --group-dir /dev/shm/spindrift-0/spindrift --json\n\n" +
+      "  spindrift group why --group-dir /dev/shm/spindrift-0/spindrift\n\n" +
       exit_codes_text());
   const auto add = [&](const char* name, const char* description, int (*run)(const GroupCommandOptions&)) {
     CLI::App* command = add_command(*group, chosen, {name, description}, options, run);
@@ -415,6 +419,7 @@ void add_group_command(CLI::App& app, Work& chosen) {
   add("status", "Every node: its state, view and subgroups", print_status);
   add("members", "The members of the newest view", print_members);
   add_roster_commands(*group, chosen);
+  add_forget_command(*group, chosen);
   add("why", "Why nodes are gone or do not get away, subgroups are inadequate, or sends not possible", print_why);
 }
 

@@ -17,6 +17,11 @@ void JoinProgress::set(std::vector<NodeId> nodes) {
   look_up();
 }
 
+void JoinProgress::set_last_view(std::string words) {
+  const std::lock_guard lock(mutex_);
+  last_view_ = std::move(words);
+}
+
 // The answers are for the next line: nobody waits for a name server.
 void JoinProgress::look_up() {
   if (asked_ > 0) return;
@@ -50,8 +55,9 @@ std::optional<std::string> JoinProgress::line(Time now) {
   const std::lock_guard lock(mutex_);
   if (!nodes_) return std::nullopt;
   const auto left = std::max<std::int64_t>(0, std::chrono::ceil<std::chrono::seconds>(deadline_ - now).count());
-  const std::string whom = nodes_->empty() ? std::string("a view")
-                                           : fmt::format("node{} {}", nodes_->size() == 1 ? "" : "s", listed(*nodes_));
+  const std::string whom = !last_view_.empty() ? "a view (" + last_view_ + ")"
+                           : nodes_->empty()   ? std::string("a view")
+                                               : fmt::format("node{} {}", nodes_->size() == 1 ? "" : "s", listed(*nodes_));
   const std::string names = without_address();
   look_up();
   return fmt::format("waiting for {}: {} s left{}", whom, left, names);

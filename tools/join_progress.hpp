@@ -33,9 +33,12 @@ class JoinProgress {
 
   /// The nodes that this one lacks; none: only the view is still to come. Any thread.
   void set(std::vector<NodeId> nodes);
+  /// The nodes for which those that remember the last view wait, in words; empty: none. Any thread.
+  void set_last_view(std::string words);
   /// When `line` has something to say, at the earliest.
   [[nodiscard]] Time next() const noexcept { return next_; }
-  /// The line that is due, if one is: "waiting for nodes 0, 2: 27 s left", and behind that "; node 2 (orders-2.orders): its
+  /// The line that is due, if one is: "waiting for nodes 0, 2: 27 s left", or "waiting for a view
+  /// (the last view of the group had …): 27 s left", and behind that "; node 2 (orders-2.orders): its
   /// name does not resolve yet".
   [[nodiscard]] std::optional<std::string> line(Time now);
 
@@ -47,6 +50,7 @@ class JoinProgress {
   Time next_;
   std::mutex mutex_;
   std::optional<std::vector<NodeId>> nodes_;  // behind the mutex, as all that follows; none: not known yet
+  std::string last_view_;
   const NameOf name_of_;
   std::map<NodeId, std::string> unresolved_;  // those that had no address when they were looked up last
   std::size_t asked_ = 0;                     // names whose answer is still to come

@@ -1,6 +1,7 @@
 // The `spindrift` command: parses the command line, runs the chosen subcommand, turns errors into messages and exit codes.
 #include <cstdio>
 #include <exception>
+#include <new>
 
 #include <CLI/CLI.hpp>
 
@@ -46,6 +47,10 @@ int parse_and_run(int argument_count, char** arguments) {
 int main(int argument_count, char** arguments) {
   try {
     return spindrift::tools::parse_and_run(argument_count, arguments);
+  } catch (const std::bad_alloc&) {  // before the commands are known; nothing is allocated any more
+    std::fputs("spindrift: this process gets no more memory, not even for its commands; fix: raise the limit of its address "
+               "space (ulimit -v)\n", stderr);
+    return spindrift::tools::number(spindrift::tools::ExitCode::resource);
   } catch (const std::exception& failure) {
     std::fprintf(stderr, "spindrift: %s\n", failure.what());
     return spindrift::tools::number(spindrift::tools::ExitCode::failure);

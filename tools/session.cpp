@@ -76,6 +76,10 @@ GroupOptions telling(GroupOptions options, JoinProgress& progress, const Service
     progress.set(missing);
     manager.status("waiting for " + whom(missing));
   };
+  options.on_last_view_awaited = [&](const std::string& words) {
+    progress.set_last_view(words);
+    if (!words.empty()) manager.status("waiting for a view: " + words);
+  };
   options.on_view = [&manager, on_view = std::move(options.on_view)](const NewView& news) {
     manager.status(where(news.view));
     if (on_view) on_view(news);

@@ -8,7 +8,7 @@ namespace spindrift::views {
 
 Epoch::Epoch(View view, std::vector<RankSet> loaded, NodeId self, fabric::Region row, std::vector<Beside> beside,
              const smc::Policy& policy, bool partition_safety, smc::DeliverySink& sink, CounterBlock& counters,
-             RankSet newcomers)
+             RankSet newcomers, OwnRecord* record)
     : view_(std::move(view)),
       loaded_(std::move(loaded)),
       row_(row),
@@ -17,7 +17,8 @@ Epoch::Epoch(View view, std::vector<RankSet> loaded, NodeId self, fabric::Region
       scheduler_(table_, policy),
       rosters_(view_, table_.self()),
       change_(view_, loaded_, table_, *this, rosters_, partition_safety, newcomers),
-      lines_(view_.members.size()) {
+      lines_(view_.members.size()),
+      record_(record) {
   CHECK(view_.incarnations.size() == view_.members.size() && loaded_.size() == view_.subgroups.size());
   CHECK(beside_.size() == view_.subgroups.size());
   for (std::uint32_t i = 0; i < beside_.size(); ++i) {
@@ -116,6 +117,19 @@ bool Epoch::can_deliver(const Decree& decree) const {
 bool Epoch::leavers_know(Time now, Duration patience) {
   if (change_.all_know(change_.decree().left)) return true;
   return patience != Duration{} && now - finished_at_ >= patience;
+}
+
+bool Epoch::remember(const Decree& decree) { return record_ == nullptr || record_->accept_decree(next(decree)); }
+
+// A member that the decree does not keep may not hold the roster that it names.
+RecordedView Epoch::next(const Decree& decree) const {
+  RecordedView next{ViewId(id().value() + 1), {}, {}};
+  for (std::uint32_t i = 0; i < view_.members.size(); ++i) {
+    if (decree.stays(Rank(i))) next.members.push_back({view_.members[i], view_.incarnations[i]});
+  }
+  next.members.insert(next.members.end(), decree.joins.begin(), decree.joins.end());
+  if (const Roster* const roster = rosters_.next(decree)) next.roster = *roster;
+  return next;
 }
 
 void Epoch::finish(Time now) {

@@ -17,6 +17,7 @@
 #include <spindrift/sst/table.hpp>
 #include <spindrift/views/accusation_watch.hpp>
 #include <spindrift/views/join_watch.hpp>
+#include <spindrift/views/own_record.hpp>
 #include <spindrift/views/view_change.hpp>
 
 namespace spindrift::views {
@@ -41,10 +42,10 @@ class Epoch final : private Counts {
   };
 
   /// `row` is zeroed registered memory of `sst::RowLayout(view, self).shared_bytes()`; `beside`, by subgroup, has the own
-  /// rings. `newcomers`: see ViewChange. The rest outlives the epoch.
+  /// rings. `newcomers`: see ViewChange. `record`: of what the node accepts; null: none. The rest outlives the epoch.
   Epoch(View view, std::vector<RankSet> loaded, NodeId self, fabric::Region row, std::vector<Beside> beside,
         const smc::Policy& policy, bool partition_safety, smc::DeliverySink& sink,
-        CounterBlock& counters, RankSet newcomers = {});
+        CounterBlock& counters, RankSet newcomers = {}, OwnRecord* record = nullptr);
 
   [[nodiscard]] const View& view() const noexcept { return view_; }
   [[nodiscard]] ViewId id() const noexcept { return view_.id; }
@@ -89,6 +90,8 @@ class Epoch final : private Counts {
   /// At the leader: says once of each candidate that it has waited for long for members to have a connection with it.
   void watch_joins(const std::vector<Candidate>& candidates, Time now);
 
+  /// The view that follows from this decree, as far as a node remembers it.
+  [[nodiscard]] RecordedView next(const Decree& decree) const;
   /// After the decision: delivers up to the trim.
   void finish(Time now);
   /// After `finish`: every member that left on its own wish knows that it has, or had `patience` to learn it (0: as long as
@@ -98,6 +101,7 @@ class Epoch final : private Counts {
  private:
   void wedge() override;
   [[nodiscard]] bool can_deliver(const Decree& decree) const override;
+  [[nodiscard]] bool remember(const Decree& decree) override;
 
   View view_;
   std::vector<RankSet> loaded_;
@@ -110,6 +114,7 @@ class Epoch final : private Counts {
   AccusationWatch accusation_watch_;
   JoinWatch join_watch_;
   std::vector<Line> lines_;  // by rank
+  OwnRecord* record_;
   bool begun_ = false;
   bool wedged_ = false;
   Time finished_at_{};

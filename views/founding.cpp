@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include <spindrift/core/ids_text.hpp>
+
 namespace spindrift::views {
 namespace {
 
@@ -14,6 +16,26 @@ bool sees_a_group(std::span<const Founding::Met> met) {
 const Founding::Met* find(std::span<const Founding::Met> met, NodeId node) {
   const auto found = std::find_if(met.begin(), met.end(), [&](const Founding::Met& each) { return each.who.node == node; });
   return found == met.end() ? nullptr : &*found;
+}
+
+/// Those that look for a group.
+std::vector<Join> joins_of(std::span<const Founding::Met> met) {
+  std::vector<Join> fresh;
+  for (const Founding::Met& each : met) {
+    if (each.fresh) fresh.push_back(each.who);
+  }
+  return fresh;
+}
+
+/// The founding of those that remember; nothing: another of them asks.
+std::optional<PromiseRequest> founding_of(const Recalled& recalled, const Join& self) {
+  if (recalled.founders.front() != self) return std::nullopt;
+  PromiseRequest request;
+  for (const Join& each : recalled.founders) {
+    request.members.push_back(each.node);
+    request.incarnations.push_back(each.incarnation);
+  }
+  return request;
 }
 
 /// The founders, some of whom the file may lack, and the rest of the file as far as there is room.
@@ -67,14 +89,16 @@ std::optional<Error> in_minority(std::span<const NodeId> founders, std::span<con
   return Error(ErrorKind::refused, what).fix(how_to_compare());
 }
 
-Founding::Founding(Join self, std::vector<NodeId> founders, LayoutFunction layout, Roster roster)
-    : self_(self), founders_(std::move(founders)), layout_(std::move(layout)), roster_(std::move(roster)) {}
+Founding::Founding(Join self, std::vector<NodeId> founders, LayoutFunction layout, Roster roster, OwnRecord* record)
+    : self_(self), founders_(std::move(founders)), layout_(std::move(layout)), roster_(std::move(roster)) {
+  if (record != nullptr && record->is_kept()) memories_.emplace(self, *record);
+}
 
 Founding::Founding(Join self, LayoutFunction layout, Roster roster)
     : self_(self), by_(FoundedBy::present), layout_(std::move(layout)), roster_(std::move(roster)) {}
 
 bool Founding::on_request(const Join& from, PromiseRequest request) {
-  const bool known = founders_.empty() || request.members == founders_;
+  const bool known = founders_.empty() || request.members == founders_ || (memories_ && request.by_memory());
   const bool founder = request.members.front() == from.node && request.incarnations.front() == from.incarnation;
   const bool meant = from.node != self_.node && incarnation_in(request, self_.node) == self_.incarnation;
   if (!known || !founder || !meant) return false;
@@ -95,40 +119,79 @@ void Founding::on_promise(NodeId from, const Promise& promise) {
   }
 }
 
+// A process whose memory is another than the request says does not promise itself: it is asked again.
+void Founding::on_remembered(const Join& from, Remembered said) {
+  if (!memories_) return;
+  memories_->on_remembered(from, std::move(said));
+  if (!request_ || incarnation_in(*request_, from.node) != from.incarnation) return;
+  const auto place = std::ranges::find(request_->members, from.node) - request_->members.begin();
+  const bool promised = promises_.contains(Rank(static_cast<std::uint32_t>(place)));
+  if (!promised && memories_->digest_of(from) != request_->basis[static_cast<std::size_t>(place)]) request_.reset();
+}
+
+void Founding::on_lost() {
+  request_.reset();
+  if (memories_) memories_->on_lost();
+}
+
 void Founding::on_notice(const Join& from, ViewNotice notice) {
   if (accepts(from, notice)) notice_ = std::move(notice);
 }
 
 bool Founding::accepts(const Join& from, const ViewNotice& notice) const {
   const auto rank = notice.view.rank_of(self_.node);
-  return rank && notice.view.incarnations[rank->value()] == self_.incarnation && may_follow(from);
+  return rank && notice.view.incarnations[rank->value()] == self_.incarnation && may_follow(from, notice.view.id);
 }
 
-bool Founding::may_follow(const Join& from) const {
-  return !promised_to_ || incarnation_in(*promised_to_, from.node) == from.incarnation;
+// A view behind that founding was made in knowledge of it, and without it, where nodes keep a record.
+bool Founding::may_follow(const Join& from, ViewId view) const {
+  if (!promised_to_ || incarnation_in(*promised_to_, from.node) == from.incarnation) return true;
+  return memories_ && view > promised_to_->view;
 }
 
-Founding::Step Founding::step(std::span<const Met> met, const Look& look) {
+Founding::Step Founding::step(std::span<const Met> met, const Look& look, std::span<const Apart> apart) {
   Step step;
   step.view = std::exchange(notice_, std::nullopt);
   if (step.view) return step;
+  exchange(met, apart, step);
   promise(met, step);
   found(met, look, step);
+  exchange(met, apart, step);  // what it has accepted just now
   return step;
+}
+
+// A process that is set apart, and says that it looks for a group, goes on from no view.
+void Founding::exchange(std::span<const Met> met, std::span<const Apart> apart, Step& step) {
+  living_.clear();
+  if (!memories_ || sees_a_group(met)) return;
+  memories_->tell(joins_of(met), step.messages);
+  living_ = memories_->living(joins_of(met));
+  std::erase_if(living_, [&](NodeId node) {
+    return std::ranges::any_of(apart, [node](const Apart& each) { return each.node == node && each.fresh_as != 0; });
+  });
 }
 
 // A process that sees a group waits to be taken in: it promises nothing while that group is there.
 void Founding::promise(std::span<const Met> met, Step& step) {
-  if (!asked_ || sees_a_group(met)) return;
+  if (!asked_ || sees_a_group(met) || !living_.empty()) return;
   const PromiseRequest asked = *std::exchange(asked_, std::nullopt);
   const Met* const founder = find(met, asked.members.front());
   if (founder == nullptr || founder->who.incarnation != asked.incarnations.front()) return;
   if (!promised_to_ || promised_to_->ballot < asked.ballot) {
+    if (!consents(asked)) return;
     promised_to_ = asked;
     request_.reset();
   }
   step.messages.push_back(
       {founder->who.node, encode(Promise{promised_to_->ballot, promised_to_->incarnations.front()})});
+}
+
+// The founder that does not know what this process remembers is told, and asks again.
+bool Founding::consents(const PromiseRequest& asked) {
+  if (!memories_) return true;
+  if (memories_->is_known_to(asked)) return memories_->accept(asked);
+  memories_->on_lost();
+  return false;
 }
 
 // Those that are named, or all that are there at this moment; none if nobody knows, or if they are too many for one view.
@@ -143,7 +206,12 @@ std::vector<NodeId> Founding::founders(const Look& look) const {
 // All founders as they are here, each of them fresh, if no group is: where one runs already, it takes this node in.
 std::optional<PromiseRequest> Founding::complete(std::span<const Met> met, const Look& look) const {
   if (sees_a_group(met)) return std::nullopt;
-  if (by_ == FoundedBy::present && request_) return request_;  // who came later asks this one
+  if ((by_ == FoundedBy::present || memories_) && request_) return request_;  // who came later asks this one
+  if (memories_) {
+    const Recalled recalled = memories_->recalled(joins_of(met));
+    if (recalled.state == Recalled::State::waits) return std::nullopt;
+    if (recalled.state == Recalled::State::enough) return founding_of(recalled, self_);
+  }
   std::vector<NodeId> all = founders(look);
   if (all.empty() || all.front() != self_.node) return std::nullopt;
   PromiseRequest request{.ballot = 0, .members = std::move(all), .incarnations = {self_.incarnation}};
@@ -155,16 +223,38 @@ std::optional<PromiseRequest> Founding::complete(std::span<const Met> met, const
   return request;
 }
 
+// Says what the founding rests on. False: somebody has not said yet what it remembers.
+bool Founding::remember(std::span<const Met> met, PromiseRequest& request) const {
+  const Recalled recalled = memories_->recalled(joins_of(met));
+  request.view = recalled.next;
+  request.roster = recalled.roster.nodes.empty() ? roster_of(request.members, roster_) : recalled.roster;
+  for (std::size_t i = 0; i < request.members.size(); ++i) {
+    const auto digest = memories_->digest_of({request.members[i], request.incarnations[i]});
+    if (!digest) return false;
+    request.basis.push_back(*digest);
+  }
+  if (is_last_asked(request) && recalled.next == ViewId(promised_to_->view.value() + 1)) request.view = promised_to_->view;
+  return true;
+}
+
+// The same founding, of which no more is to be remembered when it is asked for again. If it were another each time, those
+// that accepted the one could only refuse the next.
+bool Founding::is_last_asked(const PromiseRequest& request) const {
+  return promised_to_ && promised_to_->members == request.members && promised_to_->incarnations == request.incarnations &&
+         promised_to_->roster == request.roster;
+}
+
 // The first of the founders founds, when all of them are here, none has seen a view, and all have promised to see no other.
 // One that founds with those who are present has promised itself, too: it goes into another first view only as they do.
 void Founding::found(std::span<const Met> met, const Look& look, Step& step) {
   std::optional<PromiseRequest> request = complete(met, look);
   if (!request) return request_.reset();
   if (!request_) {
+    if (memories_ && (!living_.empty() || !remember(met, *request) || !memories_->accept(*request))) return;
     if (promised_to_) ballot_ = std::max(ballot_, promised_to_->ballot);
     request->ballot = ++ballot_;
     request_ = std::move(request);
-    if (by_ == FoundedBy::present) promised_to_ = request_;
+    if (by_ == FoundedBy::present || memories_) promised_to_ = request_;
     promises_ = RankSet::first(1);
     for (const Met& each : met) {
       if (incarnation_in(*request_, each.who.node)) step.messages.push_back({each.who.node, encode(*request_)});
@@ -173,11 +263,22 @@ void Founding::found(std::span<const Met> met, const Look& look, Step& step) {
   if (promises_ == RankSet::first(request_->members.size())) step.view = first_view();
 }
 
+std::string Founding::kept_by_memory(std::span<const Met> met) const {
+  if (!memories_ || sees_a_group(met)) return {};
+  const std::vector<Join> fresh = joins_of(met);
+  const Recalled recalled = memories_->recalled(fresh);
+  if (recalled.state == Recalled::State::waits) return words_of(recalled.awaited, self_.node, memories_->own());
+  if (living_.empty()) return {};
+  return "on this host node" + std::string(living_.size() == 1 ? " " : "s ") + listed(living_) +
+         (living_.size() == 1 ? " runs" : " run") + " without a connection with this one, and may go on from the last view";
+}
+
 ViewNotice Founding::first_view() const {
   ViewNotice first;
   first.view.members = request_->members;
   first.view.incarnations = request_->incarnations;
-  first.view.roster = roster_of(request_->members, roster_);
+  first.view.id = request_->view;
+  first.view.roster = request_->roster.nodes.empty() ? roster_of(request_->members, roster_) : request_->roster;
   first.view.subgroups = layout_(first.view.members, nullptr);
   for (const SubgroupView& subgroup : first.view.subgroups) {
     RankSet& loaded = first.loaded.emplace_back();

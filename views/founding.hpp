@@ -1,7 +1,8 @@
 // How a process comes into its first view: it founds one with others, or is told of one that has taken it in. The founder
 // has heard of every founder that it is fresh; but what it heard may be over, and a group that it does not see may just have
 // taken that process in. So it asks all of them for a promise, and founds when it has every one. The founders are named by
-// the configuration, the first of which founds; or they are whoever is present, of whom the lowest founds.
+// the configuration, the first of which founds; or they are whoever is present, of whom the lowest founds. Where nodes
+// remember that a group was there, a majority of its last view founds the next one, be they configured as founders or not.
 //
 // The invariant to remember: a node that has promised itself to a founding goes into no other view, unless it is told of
 // that by a process of the same founding. That one is in a view already: either it never made the promise, so the founding
@@ -20,6 +21,7 @@
 #include <spindrift/core/view.hpp>
 #include <spindrift/fabric/fabric.hpp>
 #include <spindrift/views/decree.hpp>
+#include <spindrift/views/memories.hpp>
 #include <spindrift/views/messages.hpp>
 #include <spindrift/views/rank_set.hpp>
 
@@ -52,35 +54,46 @@ class Founding {
   };
 
   /// `founders`: all of them in rank order, the founder first; empty: the founder's word is taken for who they are.
-  /// `roster`: of a view that this process founds, beside those that found with it.
-  Founding(Join self, std::vector<NodeId> founders, LayoutFunction layout, Roster roster = {});
+  /// `roster`: of a view that this process founds, beside those that found with it. `record`: outlives this object; null, or
+  /// none that is kept: nobody in the group remembers anything.
+  Founding(Join self, std::vector<NodeId> founders, LayoutFunction layout, Roster roster = {}, OwnRecord* record = nullptr);
   /// Founded by whoever is present.
   Founding(Join self, LayoutFunction layout, Roster roster = {});
 
   /// The founder asks. False: it founds a group of others than are configured and here.
   [[nodiscard]] bool on_request(const Join& from, PromiseRequest request);
   void on_promise(NodeId from, const Promise& promise);
+  void on_remembered(const Join& from, Remembered said);
   /// The sender of the notice is believed if `accepts` says so.
   void on_notice(const Join& from, ViewNotice notice);
   /// A connection is over. A node that comes back, with the same process or another, has to be asked again.
-  void on_lost() noexcept { request_.reset(); }
+  void on_lost();
   /// The nodes as which other processes run, ascending, all of them at the moment of the call; nothing: nobody knows.
   using Look = std::function<std::optional<std::vector<NodeId>>()>;
   /// Takes the steps that are possible now, by what these others have said of themselves. `look`, where those present found,
-  /// is called if this process could ask them now, behind whatever was heard and promised until then.
-  [[nodiscard]] Step step(std::span<const Met> met, const Look& look = {});
+  /// is called if this process could ask them now, behind whatever was heard and promised until then. `apart`: processes
+  /// that are set apart.
+  [[nodiscard]] Step step(std::span<const Met> met, const Look& look = {}, std::span<const Apart> apart = {});
 
   [[nodiscard]] FoundedBy by() const noexcept { return by_; }
   /// Whether this process is of no founding that it could begin: it looks for a group that is there.
   [[nodiscard]] bool only_follows() const noexcept { return by_ == FoundedBy::named && founders_.empty(); }
+  /// For people: why what nodes remember keeps these and this process from founding. Empty: it does not.
+  [[nodiscard]] std::string kept_by_memory(std::span<const Met> met) const;
+  /// Other processes of this host have to end, or to say that they look for a group, too; they do not tell that they have.
+  [[nodiscard]] bool awaits_neighbors() const noexcept { return !living_.empty(); }
   /// Whether that view has this very process in it, and may be believed from there.
   [[nodiscard]] bool accepts(const Join& from, const ViewNotice& notice) const;
 
  private:
-  [[nodiscard]] bool may_follow(const Join& from) const;
+  [[nodiscard]] bool may_follow(const Join& from, ViewId view) const;
   void promise(std::span<const Met> met, Step& step);
   void found(std::span<const Met> met, const Look& look, Step& step);
+  void exchange(std::span<const Met> met, std::span<const Apart> apart, Step& step);
+  [[nodiscard]] bool consents(const PromiseRequest& asked);
   [[nodiscard]] std::optional<PromiseRequest> complete(std::span<const Met> met, const Look& look) const;
+  [[nodiscard]] bool remember(std::span<const Met> met, PromiseRequest& request) const;
+  [[nodiscard]] bool is_last_asked(const PromiseRequest& request) const;
   [[nodiscard]] std::vector<NodeId> founders(const Look& look) const;
   [[nodiscard]] ViewNotice first_view() const;
 
@@ -95,6 +108,8 @@ class Founding {
   std::optional<PromiseRequest> request_;     // the founder's own, under way
   RankSet promises_;                          // the founders that have promised themselves to it
   std::uint64_t ballot_ = 0;                  // the highest that the founder has used or heard of
+  std::optional<Memories> memories_;          // where nodes keep a record
+  std::vector<NodeId> living_;  // processes of this host that may go on from a view: they are not known to be fresh
 };
 
 /// Those of the nodes present that found with `self`, be they in its file or not. One that is set apart is left out, for it

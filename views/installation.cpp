@@ -23,7 +23,8 @@ Result<void> Installation::begin(View view, std::vector<RankSet> loaded) {
   SPINDRIFT_TRY_ASSIGN(auto beside, allocate_beside(view));
   const RankSet newcomers = newcomers_in(view);
   epochs_.push_back(std::make_unique<Epoch>(std::move(view), std::move(loaded), options_.self, row, std::move(beside),
-                                            options_.policy, options_.partition_safety, sink_, counters_, newcomers));
+                                            options_.policy, options_.partition_safety, sink_, counters_, newcomers,
+                                            options_.record));
   for (auto& [peer, shown] : shown_) {
     if (shown.end != Shown::End::none) hear_the_dead(*present(), shown);
   }

@@ -48,6 +48,7 @@ class Installation {
     smc::Policy policy;
     bool partition_safety = true;
     std::uint64_t table_bytes = 0;  ///< of each row, for the program's own tables
+    OwnRecord* record = nullptr;    ///< outlives this object; null: the node remembers nothing
   };
   /// The row, or of one subgroup what lies beside it.
   enum class Part : std::uint8_t { row, ring, bulk };

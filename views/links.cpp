@@ -253,7 +253,8 @@ void Links::on_hello(Peer& peer, const Hello& hello) {
   if (!expected || hello.node != peer.address.node) {
     return accuse(peer, "it sent a hello out of turn or under another node id");
   }
-  if (partings_.parted_from({hello.node, hello.incarnation})) return refuse(peer, "it was removed from the group");
+  if (partings_.parted_from({hello.node, hello.incarnation}))
+    return turn_away(peer, Refusal{"it was removed from the group"}, "it was removed from the group", End::for_good);
   peer.incarnation = hello.incarnation;
   peer.standing = hello.fresh ? Peer::Standing::fresh : Peer::Standing::member;
   if (view_ != nullptr) {
@@ -286,9 +287,10 @@ void Links::on_lost(Peer& peer, const std::string& reason, End end) {
 
 // Forgets the connection, and takes up the node's next one if that is here already. A member asks for another only if this
 // one broke: a node that was turned away would be so again, and its next start asks itself. A process that looks for a group
-// always asks, but for one that it had set apart.
+// always asks, but for one that it had set apart, or from which it has parted: the two would turn each other away again and
+// again.
 void Links::hang_up(Peer& peer, End end) {
-  const bool was_apart = peer.state == Peer::State::apart;
+  const bool is_over = peer.state == Peer::State::apart || end == End::for_good;
   if (peer.state != Peer::State::away) fabric_.disconnect(peer.id);
   consequences_.push_back(LinkOver{peer.connection(), end == End::died});
   Peer next;
@@ -299,7 +301,7 @@ void Links::hang_up(Peer& peer, End end) {
   note_candidates();
   if (state_ == State::ended || peer.place == Peer::Place::struck) return drop_pending(peer);
   if (!peer.pending.empty()) return adopt_pending(peer);
-  if (was_apart || peer.place != Peer::Place::listed) return;
+  if (is_over || peer.place != Peer::Place::listed) return;
   if (end != End::here || state_ == State::looking) ask(peer);
 }
 
@@ -314,10 +316,10 @@ void Links::refuse(Peer& peer, std::string_view reason) {
   turn_away(peer, Refusal{std::string(reason)}, std::string(reason));
 }
 
-void Links::turn_away(Peer& peer, const Message& refusal, std::string reason) {
+void Links::turn_away(Peer& peer, const Message& refusal, std::string reason, End end) {
   send_in_parts(fabric_, peer.id, encode(refusal));
   consequences_.push_back(LinkTurnedAway{peer.address.node, std::move(reason)});
-  hang_up(peer);
+  hang_up(peer, end);
 }
 
 void Links::accuse(Peer& peer, std::string reason) {

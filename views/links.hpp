@@ -162,14 +162,15 @@ class Links {
   bool on_refusal(Peer& peer, const Message& message);
   /// The connections' ends.
   enum class End : std::uint8_t {
-    here,   ///< this process has ended it
-    broke,  ///< it broke
-    died,   ///< it broke when the process at its other end began to end
+    here,      ///< this process has ended it
+    broke,     ///< it broke
+    died,      ///< it broke when the process at its other end began to end
+    for_good,  ///< this process has ended it, and wants no other with that one
   };
   void on_lost(Peer& peer, const std::string& reason, End end = End::broke);
   void part_from(Peer& peer, std::string reason, bool turned_away);
   void refuse(Peer& peer, std::string_view reason);
-  void turn_away(Peer& peer, const Message& refusal, std::string reason);
+  void turn_away(Peer& peer, const Message& refusal, std::string reason, End end = End::here);
   void accuse(Peer& peer, std::string reason);
   void hang_up(Peer& peer, End end = End::here);
 

@@ -105,10 +105,10 @@ bool excused(SilenceWatch& watch, Rank rank, const PeerConnection& with, Time no
   return excuses > 0;
 }
 
-Founding founding_by(const MemberOptions& options) {
+Founding founding_by(const MemberOptions& options, OwnRecord& record) {
   const Join self{options.self, options.incarnation};
   if (options.founded_by == FoundedBy::present) return {self, options.layout, options.roster};
-  return {self, options.founders, options.layout, options.roster};
+  return {self, options.founders, options.layout, options.roster, &record};
 }
 
 }  // namespace
@@ -133,7 +133,8 @@ Member::Member(MemberOptions options, fabric::Fabric& fabric, Upcalls& upcalls, 
       fabric_(fabric),
       upcalls_(upcalls),
       shapes_(shapes_of(options_)),
-      beginning_{founding_by(options_), PresentWatch(fabric)},
+      beginning_{OwnRecord(options_.memory, fabric.traits().mappable), founding_by(options_, beginning_.record),
+                 PresentWatch(fabric)},
       links_({options_.self, options_.incarnation}, options_.roster.nodes, options_.identity, shapes_, fabric,
              beginning_.founding),
       rosters_(options_.self, links_),
@@ -142,7 +143,8 @@ Member::Member(MemberOptions options, fabric::Fabric& fabric, Upcalls& upcalls, 
       deliveries_(options_.self, shapes_.size(), options_.backlog_bytes_max, upcalls, options_.lagging_after),
       transfers_(options_.self, upcalls),
       installation_(
-          {options_.self, shapes_.size(), policy_of(options_, fabric), options_.partition_safety, options_.table_bytes},
+          {options_.self, shapes_.size(), policy_of(options_, fabric), options_.partition_safety, options_.table_bytes,
+           &beginning_.record},
           fabric, deliveries_, counters) {}
 
 Result<void> Member::start() {
@@ -159,7 +161,9 @@ Result<void> Member::start() {
         .fix("configure fewer members");
   }
   if (options_.founded_by == FoundedBy::present) SPINDRIFT_TRY(fabric_.present());
+  SPINDRIFT_TRY(beginning_.record.begin(options_.incarnation));
   SPINDRIFT_TRY(links_.start());
+  if (const auto& last = beginning_.record.record().last; last) rosters_.remember(last->roster, options_.roster);
   enter(MemberState::looking);
   return {};
 }
@@ -181,6 +185,7 @@ Member::Step Member::step(Time now) {
     case MemberState::left:
     case MemberState::failed: break;
   }
+  if (beginning_.record.failure()) stop(*beginning_.record.failure());  // it has accepted nothing since
   if (state_ != MemberState::failed) {
     progress |= exchange_states();
     progress |= deliveries_.flush();
@@ -191,7 +196,7 @@ Member::Step Member::step(Time now) {
     }
   }
   push();
-  Time wake_at = next_wake();
+  Time wake_at = next_wake(now);
   if (epoch() != nullptr && epoch()->holds_back()) wake_at = std::min(wake_at, now + look_for_room);
   return {.progress = progress, .wake_at = wake_at};
 }
@@ -218,32 +223,6 @@ void Member::show_life(SubgroupId at_work) {
     }
   }
   for (Addressed& each : words) links_.send(each.to, std::move(each.message));
-}
-
-bool Member::step_looking(Time now) {
-  beginning_.present.begin_pass();
-  const Peers& peers = links_.peers();
-  Founding::Step found = beginning_.founding.step(peers.met(), [&]() -> std::optional<std::vector<NodeId>> {
-    const auto& present = beginning_.present.look(now);
-    const Join who{self(), options_.incarnation};
-    if (!present) return present;
-    links_.seek(*present);
-    return std::optional(founders_among(*present, who, peers.met(), peers.apart()));
-  });
-  bool progress = !found.messages.empty() || found.view;
-  for (Addressed& each : found.messages) links_.send(each.to, std::move(each.message));
-  if (found.view) {
-    NewView news{found.view->view, {}, {}, {}, {}};
-    for (const NodeId node : found.view->view.members) {
-      if (node != self()) news.joined.push_back(node);
-    }
-    install(*found.view, std::move(news), now);
-  }
-  if (state_ == MemberState::looking && leave_requested()) enter(MemberState::left);
-  if (auto mistaken = in_minority(options_.founders, links_.peers().apart()); mistaken && state_ == MemberState::looking)
-    stop(*std::move(mistaken));
-  if (state_ == MemberState::installing) progress |= step_installing(now);
-  return progress;
 }
 
 bool Member::step_installing(Time now) {
@@ -367,6 +346,7 @@ bool Member::conclude(Time now) {
   Epoch& old = *epoch();
   const Decree& decree = old.change().decree();
   if (decree.failed.contains(old.self())) {
+    beginning_.record.part(old.next(decree), ViewRecord::Standing::removed);
     stop(removed_error(old, own_accusations(old)));
     return true;
   }
@@ -377,6 +357,7 @@ bool Member::conclude(Time now) {
   if (!deliveries_.handed_over()) return false;
   sends_.report_dropped(old);
   if (decree.left.contains(old.self())) {
+    beginning_.record.part(old.next(decree), ViewRecord::Standing::left);
     leaving_.departing_since = now;
     enter(MemberState::departing);
     return true;
@@ -411,8 +392,13 @@ bool Member::advance_leave() {
   return epoch()->change().leave() || outlook.progress;
 }
 
-Time Member::next_wake() const {
-  if (state_ == MemberState::looking) return beginning_.present.next_look();
+Time Member::next_wake(Time now) const {
+  if (state_ == MemberState::looking) {
+    if (!beginning_.founding.awaits_neighbors()) return beginning_.present.next_look();
+    // The same for all passes until then.
+    const Duration since = now.time_since_epoch() % PresentWatch::look_interval;
+    return std::min(beginning_.present.next_look(), now - since + PresentWatch::look_interval);
+  }
   const Time lag = state_ == MemberState::active ? deliveries_.next_look_for_lag() : never;
   if (epoch() == nullptr || !watch_.judges()) return lag;
   const bool departing = state_ == MemberState::departing;
@@ -433,6 +419,8 @@ void Member::enter(MemberState state) {
   log::debug(log::Room::views, "state", {{"node", options_.self}, {"from", to_string(state_)}, {"to", to_string(state)}});
   state_ = state;
   if (state != MemberState::left && state != MemberState::failed) return;
+  if (failure_ && failure_->kind() == ErrorKind::removed) beginning_.record.note_removal();
+  beginning_.record.close();
   sends_.end();
   links_.end(failure_ ? std::optional(failure_->to_string()) : std::nullopt);
   settle_links();

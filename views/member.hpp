@@ -28,6 +28,7 @@
 #include <spindrift/views/installation.hpp>
 #include <spindrift/views/links.hpp>
 #include <spindrift/views/messages.hpp>
+#include <spindrift/views/own_record.hpp>
 #include <spindrift/views/present_watch.hpp>
 #include <spindrift/views/roster_exchange.hpp>
 #include <spindrift/views/sends.hpp>
@@ -50,6 +51,8 @@ struct MemberOptions {
   std::vector<NodeId> founders;
   /// By whom the first view is founded instead: `present` needs a fabric that knows who is there, and takes no `founders`.
   FoundedBy founded_by = FoundedBy::named;
+  /// The node's record of views, where founders are named; outlives the member. Null: it remembers nothing.
+  ViewMemory* memory = nullptr;
   GroupIdentity identity;  ///< what all members must agree on
   LayoutFunction layout;
   smc::Policy policy;
@@ -80,6 +83,7 @@ struct Awaited {
   bool group = false;         ///< one is there, which takes in who has a connection with all of its members
   std::vector<NodeId> nodes;  ///< without a connection: founders; or, if a group is there, any, be they members of it or not
   std::vector<Apart> apart;   ///< processes that are here, and cannot be in a group with this one
+  std::string memory;  ///< for people: for whom those that remember the last view wait; empty: for nobody
 };
 
 /// For people, to whom a view that is changing, concluding or departed from is one that changes.
@@ -153,8 +157,9 @@ class Member final {
   [[nodiscard]] bool loading(SubgroupId id) const { return deliveries_.loading(id); }
 
  private:
-  /// The parts that matter until the first view.
+  /// The parts that matter until the first view, and the record from which the node's next process begins.
   struct Beginning {
+    OwnRecord record;
     Founding founding;
     PresentWatch present;  ///< where those present found
   };
@@ -165,7 +170,6 @@ class Member final {
   };
 
   // member.cpp: passes
-  bool step_looking(Time now);
   bool step_installing(Time now);
   bool step_active(Time now);
   bool step_departing(Time now);
@@ -176,7 +180,7 @@ class Member final {
   bool conclude(Time now);
   bool advance_leave();
   void push();
-  [[nodiscard]] Time next_wake() const;
+  [[nodiscard]] Time next_wake(Time now) const;
   void enter(MemberState state);
 
   // member_views.cpp: what passes between the parts
@@ -184,6 +188,7 @@ class Member final {
   void on_event(LinkEvent& event);
   void on_message(const PeerConnection& from, Message& message);
   void meet(const PeerConnection& member);
+  bool step_looking(Time now);
   void install(ViewNotice begun, NewView news, Time now);
   bool exchange_states();
 

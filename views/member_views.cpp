@@ -55,6 +55,8 @@ void Member::on_message(const PeerConnection& from, Message& message) {
       links_.accuse(node, "it founds a group of others than are configured and here");
   } else if (const auto* promise = std::get_if<Promise>(&message)) {
     beginning_.founding.on_promise(node, *promise);
+  } else if (auto* said = std::get_if<Remembered>(&message)) {
+    beginning_.founding.on_remembered(from.who, std::move(*said));
   } else if (const auto* row = std::get_if<RowNotice>(&message)) {
     installation_.on_notice(from, {row->view, Installation::Part::row, {}});
   } else if (const auto* ring = std::get_if<RingNotice>(&message)) {
@@ -90,11 +92,39 @@ void Member::meet(const PeerConnection& member) {
   if (!showing) stop(std::move(showing).error());
 }
 
+bool Member::step_looking(Time now) {
+  beginning_.present.begin_pass();
+  const Peers& peers = links_.peers();
+  const auto look = [&]() -> std::optional<std::vector<NodeId>> {
+    const auto& present = beginning_.present.look(now);
+    const Join who{self(), options_.incarnation};
+    if (!present) return present;
+    links_.seek(*present);
+    return std::optional(founders_among(*present, who, peers.met(), peers.apart()));
+  };
+  Founding::Step found = beginning_.founding.step(peers.met(), look, peers.apart());
+  bool progress = !found.messages.empty() || found.view;
+  for (Addressed& each : found.messages) links_.send(each.to, std::move(each.message));
+  if (found.view) {
+    NewView news{found.view->view, {}, {}, {}, {}};
+    for (const NodeId node : found.view->view.members) {
+      if (node != self()) news.joined.push_back(node);
+    }
+    install(*found.view, std::move(news), now);
+  }
+  if (state_ == MemberState::looking && leave_requested()) enter(MemberState::left);
+  if (auto mistaken = in_minority(options_.founders, links_.peers().apart()); mistaken && state_ == MemberState::looking)
+    stop(*std::move(mistaken));
+  if (state_ == MemberState::installing) progress |= step_installing(now);
+  return progress;
+}
+
 // In the own first view only this process is known to be new: the others may have been there.
 void Member::install(ViewNotice begun, NewView news, Time now) {
   const bool first = epoch() == nullptr;
   const std::vector<NodeId> joined = first ? std::vector{self()} : news.joined;
   state_lost_ = begun.state_lost;
+  if (!beginning_.record.install(begun.view)) return stop(*beginning_.record.failure());
   if (auto made = installation_.begin(std::move(begun.view), std::move(begun.loaded)); !made)
     return stop(std::move(made).error());
   Epoch& present = *epoch();
@@ -170,9 +200,9 @@ Awaited Member::awaited() const {
     const Join who{options_.self, options_.incarnation};
     const auto among = founders_among(present, who, met, peers.apart());
     const auto& founders = named ? options_.founders : among;
-    return {false, peers.missing(founders), peers.apart()};
+    return {false, peers.missing(founders), peers.apart(), beginning_.founding.kept_by_memory(met)};
   }
-  return {true, peers.missing(peers.nodes()), peers.apart()};
+  return {true, peers.missing(peers.nodes()), peers.apart(), {}};
 }
 
 void Member::accuse(NodeId node, const std::string& what) {

@@ -8,6 +8,7 @@
 #include <spindrift/core/check.hpp>
 #include <spindrift/core/digest.hpp>
 #include <spindrift/views/hello_proof.hpp>
+#include <spindrift/views/roster_bytes.hpp>
 
 namespace spindrift::views {
 namespace {
@@ -77,26 +78,26 @@ class FieldWriter {
     to_.put(static_cast<std::uint32_t>(joins.size()), std::uint32_t{0});
     for (const Join& join : joins) to_.put(join.node, join.incarnation);
   }
-  void roster(const Roster& roster) {
-    to_.put(roster.edition, std::uint64_t{roster.nodes.size()});
-    for (const NodeAddress& each : roster.nodes) address(each.node, each.endpoint);
-    to_.put(std::uint64_t{roster.drained.size()});
-    for (const NodeId node : roster.drained) to_.put(node);
+  void roster(const Roster& roster) { put_roster(to_, roster); }
+  void record(const ViewRecord& record) { put_record(to_, record); }
+  void view(const std::optional<RecordedView>& view) {
+    to_.put(std::uint64_t{view ? 1U : 0U});
+    if (view) put_view(to_, *view);
+  }
+  void words(const std::vector<std::uint64_t>& words) {
+    to_.put(std::uint64_t{words.size()});
+    for (const std::uint64_t word : words) to_.put(word);
   }
   void changes(const std::vector<RosterChange>& changes) {
     to_.put(std::uint64_t{changes.size()});
     for (const RosterChange& each : changes) {
       to_.put(static_cast<std::uint32_t>(each.kind));
-      address(each.node, each.endpoint);
+      put_address(to_, each.node, each.endpoint);
     }
   }
   void digested(std::span<const std::byte> bytes) { to_.put(digest_of(bytes).words[0]).put_bytes(bytes); }
 
  private:
-  void address(NodeId node, const std::string& endpoint) {
-    to_.put(node, static_cast<std::uint32_t>(std::min(endpoint.size(), endpoint_bytes_max)));
-    to_.put_text(endpoint, endpoint_bytes_max);
-  }
   template <WireField Field>
   void one(const Field& field) {
     to_.put(field);
@@ -141,24 +142,17 @@ class FieldReader {
       ok_ &= joins.back().incarnation != 0;
     }
   }
-  /// Any number of nodes, or none; each once. Drained are some of them, ascending, and never all.
-  void roster(Roster& roster) {
-    roster.edition = from_.get<std::uint64_t>();
+  void roster(Roster& roster) { ok_ &= get_roster(from_, roster); }
+  void record(ViewRecord& record) { ok_ &= get_record(from_, record); }
+  void view(std::optional<RecordedView>& view) {
+    const auto there = from_.get<std::uint64_t>();
+    ok_ &= there <= 1;
+    if (ok_ && there == 1) ok_ &= get_view(from_, view.emplace());
+  }
+  void words(std::vector<std::uint64_t>& words) {
     const auto count = from_.get<std::uint64_t>();
-    ok_ &= count <= roster_count_max;
-    for (std::uint64_t i = 0; i < count && ok(); ++i) {
-      NodeAddress next;
-      address(next.node, next.endpoint);
-      ok_ &= !roster.contains(next.node);
-      roster.nodes.push_back(std::move(next));
-    }
-    const auto drained = from_.get<std::uint64_t>();
-    ok_ &= drained == 0 || drained < roster.nodes.size();
-    for (std::uint64_t i = 0; i < drained && ok(); ++i) {
-      const auto node = from_.get<NodeId>();
-      ok_ &= roster.contains(node) && (roster.drained.empty() || roster.drained.back() < node);
-      roster.drained.push_back(node);
-    }
+    ok_ &= count <= member_count_max;
+    for (std::uint64_t i = 0; i < count && ok(); ++i) words.push_back(from_.get<std::uint64_t>());
   }
   void changes(std::vector<RosterChange>& changes) {
     const auto count = from_.get<std::uint64_t>();
@@ -168,7 +162,7 @@ class FieldReader {
       const auto kind = from_.get<std::uint32_t>();
       ok_ &= kind <= static_cast<std::uint32_t>(RosterChange::Kind::undrain);
       if (ok_) next.kind = static_cast<RosterChange::Kind>(kind);
-      address(next.node, next.endpoint);
+      ok_ &= get_address(from_, next.node, next.endpoint);
       ok_ &= next.has_endpoint() || next.endpoint.empty();
     }
   }
@@ -182,15 +176,6 @@ class FieldReader {
   [[nodiscard]] bool complete() const noexcept { return ok_ && from_.complete(); }
 
  private:
-  void address(NodeId& node, std::string& endpoint) {
-    node = from_.get<NodeId>();
-    const auto size = from_.get<std::uint32_t>();
-    ok_ &= size <= endpoint_bytes_max;
-    if (!ok()) return;
-    const auto text = from_.get_bytes(size);
-    endpoint = printable(text);
-    ok_ &= std::ranges::equal(std::as_bytes(std::span(endpoint)), text);
-  }
   template <WireField Field>
   void one(Field& field) {
     field = from_.get<Field>();
@@ -236,8 +221,14 @@ void fields(auto& with, Const<PrivateMessage> auto& message) { with.each(message
 void fields(auto& with, Const<MessagePart> auto& part) { with.each(part.left, part.bytes); }
 void fields(auto& with, Const<Promise> auto& promise) { with.each(promise.ballot, promise.founder); }
 void fields(auto& with, Const<PromiseRequest> auto& request) {
-  with.each(request.ballot);
+  with.each(request.ballot, request.view);
   with.members(request, 0);
+  with.words(request.basis);
+  with.roster(request.roster);
+}
+void fields(auto& with, Const<Remembered> auto& said) {
+  with.record(said.own);
+  with.view(said.beside);
 }
 
 void fields(auto& with, Const<RosterRequest> auto& request) { with.changes(request.changes); }
@@ -256,7 +247,9 @@ bool is_ballot(std::uint64_t ballot) { return ballot != 0 && ballot + 1 != 0; }
 bool plausible(const auto&) { return true; }
 bool plausible(const MessagePart& part) { return !part.bytes.empty() && part.left <= parted_message_bytes_max; }
 bool plausible(const Promise& promise) { return is_ballot(promise.ballot) && promise.founder != 0; }
-bool plausible(const PromiseRequest& request) { return is_ballot(request.ballot); }
+bool plausible(const PromiseRequest& request) {
+  return is_ballot(request.ballot) && (request.basis.empty() || request.basis.size() == request.members.size());
+}
 bool plausible(const RosterProposal& proposal) { return !proposal.roster.nodes.empty(); }
 bool plausible(const RosterNotice& notice) { return !notice.roster.nodes.empty(); }
 bool plausible(const StatePiece& piece) {

@@ -2,6 +2,7 @@
 // newcomer's state. Little-endian, validated field by field; a peer's bytes become one of these types or nothing.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <optional>
@@ -16,11 +17,12 @@
 #include <spindrift/core/view.hpp>
 #include <spindrift/views/decree.hpp>
 #include <spindrift/views/rank_set.hpp>
+#include <spindrift/views/view_record.hpp>
 
 namespace spindrift::views {
 
 /// Changes whenever members of two builds could misread each other's rows, rings or messages.
-inline constexpr std::uint32_t protocol_version = 11;
+inline constexpr std::uint32_t protocol_version = 12;
 
 /// All members of a group must have this in common.
 struct GroupIdentity {
@@ -71,6 +73,13 @@ struct PromiseRequest {
   std::uint64_t ballot = 0;  ///< not 0; grows with every attempt of any start of the founder
   std::vector<NodeId> members;
   std::vector<std::uint64_t> incarnations;  ///< parallel to members, none 0
+  ViewId view{};                            ///< the id of the first view
+  std::vector<std::uint64_t> basis{};  ///< likewise: digests of what they have said that they remember; empty: of nothing
+  Roster roster{};                     ///< of the first view; empty: the founder's file says it
+  /// Some of them remember a view: these found by that, whoever the configured founders are.
+  [[nodiscard]] bool by_memory() const noexcept {
+    return std::ranges::any_of(basis, [](std::uint64_t each) { return each != 0; });
+  }
   friend bool operator==(const PromiseRequest&, const PromiseRequest&) = default;
 };
 /// Which founding the peer has promised itself to, in answer to `PromiseRequest`.
@@ -142,6 +151,12 @@ struct Drained {};
 struct RosterNotice {
   Roster roster;
 };
+/// The views that the peer, which is in none yet, remembers from its node's processes before.
+struct Remembered {
+  ViewRecord own;
+  std::optional<RecordedView> beside;  ///< the last one of its host's other nodes, if that is a later one
+  friend bool operator==(const Remembered&, const Remembered&) = default;
+};
 struct PrivateMessage {
   std::span<const std::byte> bytes;  ///< points into the message
 };
@@ -161,7 +176,7 @@ struct Addressed {
 using Message = std::variant<Mismatch, Hello, Refusal, Removed, ViewNotice, RowNotice, StatePiece, StateAck, PrivateMessage,
                              Stopped, MessagePart, PromiseRequest, Promise, Settled, BulkNotice, RingNotice,
                              LinkedCandidates, Concluding, RosterRequest, RosterProposal, RosterHeld, RosterNotice,
-                             Drained>;
+                             Drained, Remembered>;
 
 /// For that node, on the connection of these words: taken on no other.
 [[nodiscard]] std::vector<std::byte> encode(const GroupIdentity& identity, const Hello& hello, NodeId to,
@@ -175,7 +190,8 @@ using Message = std::variant<Mismatch, Hello, Refusal, Removed, ViewNotice, RowN
 /// Bytes that a message with a payload (a state's piece, a private message) takes beside it.
 inline constexpr std::size_t message_overhead_bytes = 64;
 
-/// The largest message that is taken in parts: a view notice of the most members and subgroups that there can be.
+/// The largest message that is taken in parts: a view notice of the most members and subgroups that there
+/// can be; what is remembered of as many views as a node may have accepted takes less.
 inline constexpr std::size_t parted_message_bytes_max = 1U << 20U;
 
 /// Checks every byte. `shapes`: the group's subgroups, of which a view notice gives the members. Nothing: not a message of

@@ -35,6 +35,14 @@ void RosterExchange::on_notice(const Roster& roster) {
   links_.set_roster(roster, Links::Outsiders::stay);
 }
 
+void RosterExchange::remember(Roster roster, const Roster& file) {
+  if (roster.edition == 0) return;
+  for (const NodeAddress& each : file.nodes) {
+    if (!roster.contains(each.node) && roster.nodes.size() < roster_count_max) roster.nodes.push_back(each);
+  }
+  on_notice(roster);
+}
+
 void RosterExchange::on_proposal(Epoch& epoch, Rank from, RosterProposal proposal) {
   const Digest digest = proposal.roster.digest();
   const NodeId proposer = epoch.view().members[from.value()];

@@ -26,6 +26,9 @@ class RosterExchange {
   /// Takes what is said of rosters. `epoch`: the present view's; null before the first. False: it is about something else.
   /// The consequences at the links are to be settled behind it.
   [[nodiscard]] bool on_message(Epoch* epoch, const PeerConnection& from, Message& message);
+  /// The node was in a group with that roster, which may know other addresses than its file, or nodes that the file lacks;
+  /// before the first view.
+  void remember(Roster roster, const Roster& file);
   /// One pass in an active view, whose members are all in it. True: something was said.
   bool step(Epoch& epoch);
   /// A roster is proposed that does not admit this node: it leaves in order.

@@ -298,8 +298,7 @@ bool ViewChange::learn_decision() {
       suspect(Rank(i), "it wrote an impossible decree");
       return true;
     }
-    if (seen_[self_.value()].accepted < seen.decided) accept(seen.decided, std::move(*decree));
-    declare_decided();
+    if (seen_[self_.value()].accepted >= seen.decided || accept(seen.decided, *decree)) declare_decided();
     return true;
   }
   return false;
@@ -318,8 +317,7 @@ bool ViewChange::hear_the_dead() {
       return true;
     }
     log_testimony(view_, self_, suspected_);
-    if (seen_[self_.value()].accepted < last.decided) accept(last.decided, std::move(*decree));
-    declare_decided();
+    if (seen_[self_.value()].accepted >= last.decided || accept(last.decided, *decree)) declare_decided();
     return true;
   }
   return false;
@@ -357,8 +355,7 @@ bool ViewChange::lead(const std::vector<Candidate>& candidates) {
     std::vector<Candidate> linked;
     std::ranges::copy_if(candidates, std::back_inserter(linked),
                          [&](const Candidate& each) { return without_link(each).empty(); });
-    accept(ballot, compose_with_roster({view_, loaded_, table_, suspected_, leaving()}, rosters_, std::move(linked)));
-    return true;
+    return accept(ballot, compose_with_roster({view_, loaded_, table_, suspected_, leaving()}, rosters_, std::move(linked)));
   }
   auto inherited = decree_of(best);
   // A member that accepted it first suspected those that it removes, and made its promise after; none of these is left
@@ -367,8 +364,7 @@ bool ViewChange::lead(const std::vector<Candidate>& candidates) {
     suspect(best, "it accepted an impossible decree");
     return true;
   }
-  accept(ballot, std::move(*inherited));
-  return true;
+  return accept(ballot, *inherited);
 }
 
 bool ViewChange::follow() {
@@ -381,8 +377,7 @@ bool ViewChange::follow() {
     return true;
   }
   if (!suspected_.includes(decree->failed)) return false;  // its suspicions, written before, are heard first
-  accept(seen.accepted, std::move(*decree));
-  return true;
+  return accept(seen.accepted, *decree);
 }
 
 bool ViewChange::count_acceptances() {
@@ -423,13 +418,15 @@ void ViewChange::wedge() {
   state_ = State::wedged;
 }
 
-// The decree first, then its guard.
-void ViewChange::accept(std::uint64_t ballot, Decree decree) {
+// The node's record first, then the decree, then its guard.
+bool ViewChange::accept(std::uint64_t ballot, const Decree& decree) {
   CHECK(ballot > seen_[self_.value()].accepted && state_ != State::steady);
+  if (!counts_.remember(decree)) return false;
   table_.store_data(table_.layout(self_).decree(), encode(decree, view_), sst::Table::everybody);
   store(table_.layout(self_).accepted(), ballot);
   seen_[self_.value()].accepted = ballot;
   state_ = State::accepted;
+  return true;
 }
 
 const ViewChange::Suspicion* suspicion_of(const ViewChange& change, Rank rank) noexcept {

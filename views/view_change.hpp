@@ -43,6 +43,8 @@ class Counts {
   virtual void wedge() = 0;
   /// Whether this member can deliver up to this decree's trim: it holds all of it, and has delivered nothing beyond.
   [[nodiscard]] virtual bool can_deliver(const Decree& decree) const = 0;
+  /// This member is about to accept that decree: its node remembers so when this returns. False: it could not be stored.
+  [[nodiscard]] virtual bool remember(const Decree&) { return true; }
 };
 
 class ViewChange {
@@ -142,7 +144,7 @@ class ViewChange {
   bool lead(const std::vector<Candidate>& candidates);
   bool follow();
   bool count_acceptances();
-  void accept(std::uint64_t ballot, Decree decree);
+  [[nodiscard]] bool accept(std::uint64_t ballot, const Decree& decree);
   [[nodiscard]] std::optional<Decree> decree_of(Rank rank);
   [[nodiscard]] std::uint64_t quorum() const noexcept;
   bool hear_the_dead();

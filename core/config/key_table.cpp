@@ -67,7 +67,8 @@ constexpr Key table[] = {
               "named|present"),
     {"SPINDRIFT", "founders", node_list, node, "",
      "Members that must all be there to found the group's first view, with founding = named; the others join it later. "
-     "Default: all members. "
+     "Default: all members. After all have stopped a majority of the last view's nodes founds the next one instead, be they "
+     "listed here or not. "
      "The same in the files of all founders: founding is safe because no other set of members can found a group of this "
      "name. Whoever lists fewer than all members accepts that these alone may start one. A node that joins a group that "
      "runs founds nothing, whatever it lists."},

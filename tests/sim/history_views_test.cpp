@@ -74,4 +74,18 @@ TEST_CASE("an imposter in a view is found (J5)") {
   CHECK(story.found() == "J5");
 }
 
+TEST_CASE("a founding beside a living majority of the last view is found (V21)") {
+  for (const std::uint32_t living : {1u, 2u}) {
+    Story story;
+    story.history.set_decided([](const View&) { return false; });
+    story.found_all();
+    for (std::uint32_t i = living; i < 3; ++i) story.history.on_end(i);
+    story.history.on_start(3, 2, 103);
+    View view = story.view(1, {2});
+    view.incarnations = {103};
+    story.install(3, view);
+    CHECK(story.found() == (living == 2 ? "V21" : "nothing"));
+  }
+}
+
 }  // namespace spindrift::sim

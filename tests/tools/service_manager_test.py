@@ -55,13 +55,16 @@ def life(config, address, notify):
 def main():
     with tempfile.TemporaryDirectory() as name:
         directory = pathlib.Path(name)
-        config = directory / 'orders.cfg'
-        config.write_text(f'[SPINDRIFT]\nmembers = 0, 1\nruntime_directory = {directory}/run\n'
-                          '[LAYOUT]\njson_layout = \'[{"name": "orders"}]\'\n')
-        life(config, f'{directory}/notify', f'{directory}/notify')
-        life(config, f'\0spindrift-{os.getpid()}', f'@spindrift-{os.getpid()}')
+        configs = []
+        for number in range(2):  # each group's first view is view 0
+            config = directory / f'orders{number}.cfg'
+            config.write_text(f'[SPINDRIFT]\nmembers = 0, 1\nruntime_directory = {directory}/run{number}\n'
+                              '[LAYOUT]\njson_layout = \'[{"name": "orders"}]\'\n')
+            configs.append(config)
+        life(configs[0], f'{directory}/notify', f'{directory}/notify')
+        life(configs[1], f'\0spindrift-{os.getpid()}', f'@spindrift-{os.getpid()}')
         for wrong in ('notify', '/' + 200 * 'n'):
-            refused = start(config, 0, wrong, stderr=subprocess.PIPE)
+            refused = start(configs[0], 0, wrong, stderr=subprocess.PIPE)
             assert b'NOTIFY_SOCKET is no address of a socket' in refused.communicate(timeout=LIMIT)[1]
             assert refused.returncode == 2, refused.returncode
 

@@ -72,7 +72,7 @@ TEST_CASE("a difference is named, with what to do about it") {
   CHECK_FALSE(digest.fix().empty());
   auto other_version = encode(ours, hello(), NodeId(), {});
   other_version[4] = std::byte{200};
-  CHECK(difference(other_version).message().find("protocol versions differ: 11 and 200") != std::string::npos);
+  CHECK(difference(other_version).message().find("protocol versions differ: 12 and 200") != std::string::npos);
 }
 
 TEST_CASE("a hello is taken from its sender alone, by whom it is for, on the connection that it was said on") {

@@ -30,11 +30,13 @@ Fleet::Fleet(Plan plan)
       }),
       tables_(scheduler_, plan_, report_, [this](std::uint32_t process) { on_news(process); }),
       rosters_(plan_, report_),
+      records_(plan_),
       layout_(layout_of(plan_.subgroups)) {
   history_.set_suspects([this](ViewId view, std::uint32_t process) {
     const RowBook* const book = rows_.book(view, process);
     return book == nullptr ? views::RankSet() : Rows::suspected(*book);
   });
+  history_.set_decided([this](const View& view) { return is_decided(view); });
   history_.set_heard([this](std::uint32_t reader, std::uint32_t speaker) { return network_.heard(reader, speaker); });
 }
 
@@ -148,13 +150,15 @@ void Fleet::launch(Process& process) {
   options.incarnation = process.incarnation_;
   options.roster = rosters_.file_of(process.node_);
   rosters_.on_start(process.index_, process.node_, running_views());
-  // Founders are named at the first start. If they are not everybody, a second start must not found a second group.
+  // If founders are not everybody, a second start of a node that remembers nothing must not found a second group.
   const bool restarted = std::any_of(processes_.begin(), processes_.end(), [&](const auto& other) {
     return other->node_ == process.node_ && other.get() != &process;
   });
   options.founded_by = plan_.founded_by;
   const bool named = plan_.founded_by == views::FoundedBy::named;
-  process.founds_ = !named || !restarted || plan_.founders.size() == plan_.nodes.size();
+  const bool forgot = restarted && records_.was_lost(process.node_);
+  process.founds_ = !named || !forgot || plan_.founders.size() == plan_.nodes.size();
+  if (named) options.memory = &records_.open(process.node_);
   if (named && process.founds_) {
     for (const std::uint32_t founder : plan_.founders) options.founders.emplace_back(founder);
   }
@@ -383,6 +387,7 @@ void Fleet::exit_process(Process& process) {
   senders_.end(process.index_);
   tables_.end(process.index_);
   rows_.on_end(process.index_);
+  records_.on_end(process.node_);
   history_.blame(process.index_);
   network_.close(process.index_);
 }
@@ -393,6 +398,7 @@ void Fleet::crash(Process& process) {
   note_transfers(process);
   process.running_ = false;
   process.crashed_ = true;
+  records_.on_end(process.node_);
   rows_.on_crash(process.incarnation_);
   if (std::vector<std::uint64_t>& effects = at_crash_[process.node_]; effects.empty()) {
     for (std::uint32_t node = 0; node < plan_.nodes.size(); ++node) effects.push_back(effects_of(node));

@@ -18,6 +18,7 @@
 #include "objects.hpp"
 #include "plan.hpp"
 #include "process.hpp"
+#include "records.hpp"
 #include "rosters.hpp"
 #include "rows.hpp"
 #include "senders.hpp"
@@ -120,6 +121,7 @@ class Fleet final : public Handler, public NetworkListener {
   void say(const Process& process, const std::string& what);
 
   // fleet_faults.cpp
+  [[nodiscard]] bool is_decided(const View& view) const;
   void pause(Process& process, Ticks ticks);
   void starve(Process& process, Ticks ticks);
   void work(Process& process, Ticks ticks);
@@ -166,6 +168,8 @@ class Fleet final : public Handler, public NetworkListener {
   [[nodiscard]] std::vector<std::uint32_t> core();
   [[nodiscard]] bool group_lives();
   [[nodiscard]] bool founders_complete();
+  [[nodiscard]] bool memory_suffices();
+  [[nodiscard]] bool looks(std::uint32_t node);
   void freeze_minority();
   [[nodiscard]] std::optional<std::string> wrong_gate();
   void check_memory();
@@ -186,6 +190,7 @@ class Fleet final : public Handler, public NetworkListener {
   Senders senders_;
   TableUsers tables_;
   Rosters rosters_;
+  Records records_;
   LayoutFunction layout_;
   std::vector<std::unique_ptr<Process>> processes_;
   Tamper tamper_;

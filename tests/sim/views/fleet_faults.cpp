@@ -13,6 +13,19 @@ void Fleet::blame(std::uint32_t node) {
   }
 }
 
+// Some process knows that the view follows from the one before.
+bool Fleet::is_decided(const View& view) const {
+  const auto knows = [&](const std::unique_ptr<views::Epoch>& epoch) {
+    if (epoch == nullptr) return false;  // its process died when it gave that back
+    const views::ViewChange& change = epoch->change();
+    return epoch->id().value() + 1 == view.id.value() && change.state() == views::ViewChange::State::decided &&
+           std::ranges::equal(epoch->next(change.decree()).members, view.incarnations, {}, &views::Join::incarnation);
+  };
+  return std::ranges::any_of(processes_, [&](const auto& each) {
+    return each->member_ && std::ranges::any_of(each->member_->epochs(), knows);
+  });
+}
+
 void Fleet::act(const Action& action) {
   Process* const process = newest(action.node);
   const bool runs = process != nullptr && process->running_;
@@ -88,6 +101,10 @@ void Fleet::act(const Action& action) {
       if (!runs) return;
       stop_member(*process, "told to stop");
       return after_step(*process);
+    case Action::Kind::forget:
+      if (runs || records_.record(action.node) == nullptr) return;
+      report_.hit(Probe::record_lost);
+      return records_.lose(action.node);
     case Action::Kind::move:
     case Action::Kind::add:
     case Action::Kind::remove:
@@ -322,7 +339,7 @@ void Fleet::check_deaths(const Process& process) {
 // L1: nobody gives up among a majority that nothing happened to.
 void Fleet::check_majority(const Process& process) {
   const View& view = *history_.view(*history_.view_of(process.index_));
-  if (view.id == ViewId(0)) {
+  if (history_.is_first(view.id)) {
     // The nodes that a founder told before it died, and those that it did not, cannot become a group: all have to be started
     // again.
     if (!processes_[*history_.process_of(view.incarnations.front())]->running_) return;

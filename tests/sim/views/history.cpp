@@ -65,6 +65,7 @@ std::optional<std::uint32_t> History::process_of(std::uint64_t incarnation) cons
 void History::on_view(std::uint32_t index, const views::NewView& news, const std::vector<bool>& loading) {
   const View& view = news.view;
   if (view.id.value() == 0 && founded_again(index, view)) report_.hit(Probe::founded_again);
+  if (founded_by_memory(index, view)) check_founding(index, view);
   check_view(index, view);
   if (report_.failed()) return;
   check_changes(index, news);
@@ -96,7 +97,7 @@ void History::on_view(std::uint32_t index, const views::NewView& news, const std
     if (lost && logs_of_[s].empty() && *process.first_view != view.id)
       return violate("J1", index,
                      "told that the state of subgroup " + std::to_string(s) + " is lost, which nobody ever had");
-    if (view.id.value() == 0 || lost || logs_of_[s].empty()) begin_log(index, s, view.id);
+    if (is_first(view.id) || lost || logs_of_[s].empty()) begin_log(index, s, view.id);
     if (loading[s]) here.forget();
     if (!here.log && !loading[s] && plan_.subgroups[s].state_bytes > 0) begin_without_state(index, s, view);
     note_boundary(index, s, view.id);
@@ -160,7 +161,7 @@ void History::note_boundary(std::uint32_t index, std::uint32_t subgroup, ViewId 
   if (known == log->boundaries.end()) {
     log->boundaries[id] = here.position;
     check_leavers(*log, id);
-    const auto reached = id.value() == 0 ? log->reached.end() : log->reached.find(ViewId(id.value() - 1));
+    const auto reached = is_first(id) ? log->reached.end() : log->reached.find(ViewId(id.value() - 1));
     if (reached != log->reached.end() && reached->second > here.position) {
       violate("M5", index,
               "went to view " + std::to_string(id.value()) + " with " + std::to_string(here.position) +

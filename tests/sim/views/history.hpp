@@ -10,6 +10,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <unordered_map>
@@ -73,6 +74,10 @@ class History {
   using Heard = std::function<bool(std::uint32_t, std::uint32_t)>;
   void set_heard(Heard heard) { heard_ = std::move(heard); }
 
+  /// Whether some process knows that the view follows from the one before; likewise.
+  using Decided = std::function<bool(const View&)>;
+  void set_decided(Decided decided) { decided_ = std::move(decided); }
+
   // Processes and what they send.
   void on_start(std::uint32_t process, std::uint32_t node, std::uint64_t incarnation);
   [[nodiscard]] std::uint32_t add_stream(std::uint32_t process, std::uint32_t subgroup);
@@ -115,6 +120,8 @@ class History {
 
   /// A group was founded after all processes of the one before had ended; rows of before mean nothing any more.
   [[nodiscard]] std::uint32_t generation() const noexcept { return generation_; }
+  /// A view that was founded, not decided by members of another.
+  [[nodiscard]] bool is_first(ViewId id) const { return id == ViewId(0) || founded_.contains(id); }
   [[nodiscard]] std::optional<ViewId> view_of(std::uint32_t process) const { return processes_[process].view; }
   [[nodiscard]] const View* view(ViewId id) const;
   [[nodiscard]] const View* newest_view() const { return views_.empty() ? nullptr : &views_.rbegin()->second; }
@@ -173,6 +180,8 @@ class History {
   [[nodiscard]] Log* log_of(const Participant& participant) { return participant.log ? &logs_[*participant.log] : nullptr; }
   void violate(const char* invariant, std::uint32_t process, const std::string& what);
   bool founded_again(std::uint32_t process, const View& view);
+  [[nodiscard]] bool founded_by_memory(std::uint32_t process, const View& view) const;
+  void check_founding(std::uint32_t process, const View& view);
   void check_view(std::uint32_t process, const View& view);
   void check_changes(std::uint32_t process, const views::NewView& news);
   std::uint32_t log_begun(std::uint32_t subgroup, ViewId id);
@@ -199,12 +208,14 @@ class History {
   Report& report_;
   Suspects suspects_;
   Heard heard_;
+  Decided decided_;
   std::uint32_t idle_changes_ = 0;  // views that are as the one before, the newest in a row
   std::vector<Process> processes_;
   std::map<std::uint64_t, std::uint32_t> by_incarnation_;
   std::vector<Stream> streams_;
   std::uint32_t generation_ = 0;
   std::map<ViewId, View> views_;
+  std::set<ViewId> founded_;  // of them, those that were founded by nodes that remember another
   std::vector<Log> logs_;
   std::vector<std::vector<std::uint32_t>> logs_of_;  // by subgroup, oldest first
   std::vector<std::map<ViewId, View>> past_;         // of earlier groups; rows refer to them

@@ -30,9 +30,39 @@ bool History::founded_again(std::uint32_t index, const View& view) {
   const auto lives = [](const Process& process) { return process.view && !process.ended; };
   if (std::any_of(processes_.begin(), processes_.end(), lives)) return false;
   past_.push_back(std::exchange(views_, {}));
+  founded_.clear();
   for (auto& logs : logs_of_) logs.clear();
   ++generation_;
   return true;
+}
+
+// Nobody in it was in a view before, and it follows from none.
+bool History::founded_by_memory(std::uint32_t index, const View& view) const {
+  if (view.id == ViewId(0) || processes_[index].view || views_.contains(view.id)) return false;
+  if (!decided_ || decided_(view)) return false;
+  return std::ranges::all_of(view.incarnations, [&](std::uint64_t incarnation) {
+    const auto process = process_of(incarnation);
+    return process && !processes_[*process].view;
+  });
+}
+
+// V21: nodes that remember found only when no majority of the last view can go on, and behind it.
+void History::check_founding(std::uint32_t index, const View& view) {
+  founded_.insert(view.id);
+  report_.hit(Probe::founded_by_memory);
+  if (views_.empty()) return;
+  const View& last = views_.rbegin()->second;
+  std::size_t living = 0;
+  std::size_t back = 0;
+  for (std::size_t i = 0; i < last.members.size(); ++i) {
+    const Process& process = processes_[*process_of(last.incarnations[i])];
+    living += process.view && !process.ended ? 1 : 0;
+    back += view.rank_of(last.members[i]) ? 1 : 0;
+  }
+  if (back < last.members.size()) report_.hit(Probe::founded_without_a_minority);
+  if (view.id < last.id) violate("V21", index, "founded " + name_of(view) + " though there was " + name_of(last));
+  if (2 * living > last.members.size())
+    violate("V21", index, "founded " + name_of(view) + " beside a living majority of " + name_of(last));
 }
 
 // V1–V3, V6, J4: who is in which view is one function, and every change has a cause.
@@ -95,7 +125,7 @@ void History::check_linked(std::uint32_t newcomer, const View& before, const Vie
 }
 
 const View* History::before_of(const View& view) const {
-  return view.id.value() > 0 ? this->view(ViewId(view.id.value() - 1)) : nullptr;
+  return is_first(view.id) ? nullptr : this->view(ViewId(view.id.value() - 1));
 }
 
 bool History::was_there_before(std::uint32_t index, const View& view) const {
@@ -130,7 +160,7 @@ void History::check_changes(std::uint32_t index, const views::NewView& news) {
     const auto who = process_of(before->incarnations[rank->value()]);
     // A process that comes late into the first view, or never, may have promised itself to another start of the founder.
     const bool never_came =
-        before->id == ViewId(0) && who && (!processes_[*who].view || starts_of(before->members.front()) > 1);
+        is_first(before->id) && who && (!processes_[*who].view || starts_of(before->members.front()) > 1);
     const bool healthy = !plan_.storm && who && !processes_[*who].blamed && !never_came;
     if (healthy && !accuses_one_that_stays(*who, *before, news.view)) {
       violate("V6", index, "removed healthy node " + std::to_string(removal.node.value()) + ": " + removal.reason);

@@ -413,6 +413,7 @@ Plan Plan::of(std::uint64_t seed) {
   draw_tables(seed, plan);
   draw_rosters(seed, plan);
   draw_drains(seed, plan);
+  draw_stops(seed, plan);
   std::stable_sort(plan.actions.begin(), plan.actions.end(), [](const Action& a, const Action& b) { return a.at < b.at; });
   return plan;
 }

@@ -95,6 +95,7 @@ struct Action {
     move,             ///< likewise, at the place `count`, where later processes of `other` then listen
     drain,            ///< the process of `node` wants `other` drained
     undrain,          ///< likewise, let in again
+    forget,           ///< the record of `node` is lost, unless a process of it runs
   };
   Ticks at = 0;
   Kind kind = Kind::start;
@@ -152,6 +153,9 @@ void draw_rosters(std::uint64_t seed, Plan& plan);
 void draw_deaths(std::uint64_t seed, Plan& plan);
 /// Nodes that are drained, and perhaps let in again, in some plans.
 void draw_drains(std::uint64_t seed, Plan& plan);
+/// All processes end, and some are started again; or all that founded are removed, and come back out of sight; in some
+/// plans.
+void draw_stops(std::uint64_t seed, Plan& plan);
 /// Which nodes are in which subgroup.
 [[nodiscard]] LayoutFunction layout_of(const std::vector<SubgroupPlan>& subgroups);
 

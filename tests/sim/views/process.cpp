@@ -190,7 +190,8 @@ void Process::on_view(const views::NewView& news) {
   if (fleet_.history_.generation() != generation) fleet_.rows_.forget();
   fleet_.rosters_.on_view(index_, view, before);
   fleet_.blame_misplaced(view);
-  if (first && before != nullptr && fleet_.plan_.partition_safety && !fleet_.report_.failed())
+  const bool decided = before != nullptr && !fleet_.history_.is_first(view.id);
+  if (first && decided && fleet_.plan_.partition_safety && !fleet_.report_.failed())
     fleet_.rows_.check_quorum(*before);
   fleet_.note_view(*this, news);
   std::vector<std::uint32_t> members;

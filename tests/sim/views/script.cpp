@@ -229,6 +229,8 @@ class Player {
       action.kind = Action::Kind::start;
     else if (what == "crash")
       action.kind = Action::Kind::crash;
+    else if (what == "forget")
+      action.kind = Action::Kind::forget;
     else if (what == "leave")
       action.kind = Action::Kind::leave;
     else if (what == "stop")

@@ -1,0 +1,57 @@
+// Records as values; their bytes go through the codec, so that what is stored is what is read.
+#include "records.hpp"
+
+#include <spindrift/core/check.hpp>
+
+namespace spindrift::sim {
+
+class Records::Memory final : public views::ViewMemory {
+ public:
+  Memory(Records& records, std::uint32_t node) : records_(records), node_(node) {}
+
+  Result<std::optional<views::ViewRecord>> load() override { return records_.nodes_[node_].record; }
+  Result<void> store(const views::ViewRecord& record) override {
+    SPINDRIFT_CHECK(!closed_);
+    ByteWriter writer;
+    put_record(writer, record);
+    const std::vector<std::byte> bytes = writer.take();
+    ByteReader reader(bytes);
+    views::ViewRecord read;
+    SPINDRIFT_CHECK(get_record(reader, read) && reader.complete() && read == record);
+    records_.nodes_[node_].record = std::move(read);
+    return {};
+  }
+  Result<std::vector<Neighbor>> neighbors() override {
+    std::vector<Neighbor> all;
+    for (std::uint32_t i = 0; i < records_.nodes_.size(); ++i) {
+      const Node& node = records_.nodes_[i];
+      const bool beside = i != node_ && records_.plan_.nodes[i].host == records_.plan_.nodes[node_].host;
+      if (beside && node.record) all.push_back({NodeId(i), node.lives, *node.record});
+    }
+    return all;
+  }
+  void close() override {
+    if (!closed_) records_.on_end(node_);
+    closed_ = true;
+  }
+
+ private:
+  Records& records_;
+  std::uint32_t node_;
+  bool closed_ = false;
+};
+
+views::ViewMemory& Records::open(std::uint32_t node) {
+  SPINDRIFT_CHECK(!nodes_[node].lives);
+  nodes_[node].lives = true;
+  memories_.push_back(std::make_unique<Memory>(*this, node));
+  return *memories_.back();
+}
+
+void Records::lose(std::uint32_t node) {
+  if (nodes_[node].lives || !nodes_[node].record) return;
+  nodes_[node].record.reset();
+  nodes_[node].lost = true;
+}
+
+}  // namespace spindrift::sim

@@ -1,0 +1,46 @@
+// The nodes' records of views in a run: each outlives its node's processes, until the plan has it lost.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include <spindrift/views/view_memory.hpp>
+
+#include "plan.hpp"
+
+namespace spindrift::sim {
+
+class Records {
+ public:
+  explicit Records(const Plan& plan) : plan_(plan), nodes_(plan.nodes.size()) {}
+
+  /// The record of that node, for a process that begins; good as long as this object. No process of the node has it yet.
+  [[nodiscard]] views::ViewMemory& open(std::uint32_t node);
+  /// The node's process is gone.
+  void on_end(std::uint32_t node) { nodes_[node].lives = false; }
+  /// The record is lost, unless a process has it.
+  void lose(std::uint32_t node);
+  /// It was lost once.
+  [[nodiscard]] bool was_lost(std::uint32_t node) const { return nodes_[node].lost; }
+  [[nodiscard]] bool lives(std::uint32_t node) const { return nodes_[node].lives; }
+  /// As it is now; null: there is none.
+  [[nodiscard]] const views::ViewRecord* record(std::uint32_t node) const {
+    return nodes_[node].record ? &*nodes_[node].record : nullptr;
+  }
+
+ private:
+  class Memory;
+  struct Node {
+    std::optional<views::ViewRecord> record;
+    bool lives = false;
+    bool lost = false;
+  };
+
+  const Plan& plan_;
+  std::vector<Node> nodes_;
+  std::vector<std::unique_ptr<views::ViewMemory>> memories_;  // of all processes
+};
+
+}  // namespace spindrift::sim

@@ -1,0 +1,96 @@
+// `spindrift group forget`: the way out where those that the last view needs do not come back. It asks no process, and is
+// refused while one of the node runs here.
+#include "command_forget.hpp"
+
+#include <unistd.h>
+
+#include <cstdio>
+#include <memory>
+#include <string>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include <spindrift/core/ids_text.hpp>
+#include <spindrift/group/view_file.hpp>
+
+#include "exit_code.hpp"
+#include "group_option.hpp"
+#include "number_option.hpp"
+
+namespace spindrift::tools {
+namespace {
+
+struct ForgetOptions : GroupCommandOptions {
+  std::uint32_t node = 0;
+  bool yes = false;
+};
+
+/// Its lines say what the record is of, as far as it can be read.
+std::string content_of(group::ViewFile& file) {
+  const auto record = file.load();
+  if (!record) return "a record that cannot be read: " + record.error().to_string();
+  if (!*record || (*record)->empty()) return "no view";
+  const auto& last = (*record)->last;
+  if (!last) return "a founding that it has accepted";
+  std::vector<NodeId> members;
+  for (const views::Join& each : last->members) members.push_back(each.node);
+  if (members.empty()) return fmt::format("that the group has ended with view {}", last->id);
+  return fmt::format("view {} of node{} {}", last->id, members.size() == 1 ? "" : "s", listed(members));
+}
+
+bool confirmed(const ForgetOptions& options, const std::string& group) {
+  if (options.yes) return true;
+  if (::isatty(STDIN_FILENO) != 1) {
+    throw Exception(Error(ErrorKind::bad_argument, "nobody is here to be asked whether the node may forget")
+                        .fix("give --yes once you know that no other part of the group runs, or will be started with what "
+                             "it remembers"));
+  }
+  fmt::print(stderr,
+             "Node {} then takes part in founding group {} as on the first day, together with all configured founders.\n"
+             "If other nodes of the group run somewhere, or remember it and are started, there may be two groups of this "
+             "name,\nand what the last one agreed on since it was founded (its roster, say) is lost with its last record.\n"
+             "Forget? Type yes: ",
+             options.node, group);
+  std::string answer;
+  for (int next = std::getchar(); next != EOF && next != '\n'; next = std::getchar()) answer += static_cast<char>(next);
+  return answer == "yes";
+}
+
+int forget(const ForgetOptions& options) {
+  const GroupPlace place = place_of(options);
+  const std::size_t slash = place.directory.rfind('/', place.directory.find_last_not_of('/'));
+  const std::string above = slash == std::string::npos ? "." : place.directory.substr(0, slash);
+  const GuardedDirectory directory = value_or_throw(GuardedDirectory::open(above, place.name));
+  const NodeId node(options.node);
+  {
+    group::ViewFile file = value_or_throw(group::ViewFile::open(directory, node));
+    fmt::print("node {} remembers {}\n", node, content_of(file));
+    std::fflush(stdout);
+  }
+  if (!confirmed(options, place.name)) {
+    fmt::print("nothing was forgotten\n");
+    return number(ExitCode::interrupted);
+  }
+  value_or_throw(group::ViewFile::forget(directory, node));
+  fmt::print("node {} remembers nothing now\n", node);
+  return number(ExitCode::success);
+}
+
+}  // namespace
+
+void add_forget_command(CLI::App& group, Work& chosen) {
+  auto options = std::make_shared<ForgetOptions>();
+  CLI::App* const command = add_command(
+      group, chosen,
+      {"forget", "Let a node of this host that does not run forget the last view, if those that it needs never come back"},
+      options, forget);
+  add_group_options(*command, *options);
+  command->add_option("node", options->node, "ID of the node")
+      ->required()
+      ->check(number_from(0U, node_id_max))
+      ->type_name("NODE");
+  command->add_flag("--yes", options->yes, "Do not ask");
+}
+
+}  // namespace spindrift::tools

@@ -1,0 +1,64 @@
+// Two lists: what each process has said, and to whom this one has said what.
+#include <spindrift/views/memories.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace spindrift::views {
+
+void Memories::on_remembered(const Join& from, Remembered said) {
+  std::erase_if(heard_, [&](const Remembering& each) { return each.who.node == from.node; });
+  heard_.push_back({from, std::move(said)});
+}
+
+void Memories::tell(std::span<const Join> fresh, std::vector<Addressed>& messages) {
+  neighbors_ = record_.neighbors();
+  const Remembered own = said();
+  const std::uint64_t digest = views::digest_of(own);
+  for (const Join& whom : fresh) {
+    const Told told{whom, digest};
+    if (std::ranges::find(told_, told) != told_.end()) continue;
+    std::erase_if(told_, [&](const Told& each) { return each.whom.node == whom.node; });
+    told_.push_back(told);
+    messages.push_back({whom.node, encode(own)});
+  }
+}
+
+std::vector<NodeId> Memories::living(std::span<const Join> fresh) const {
+  std::vector<NodeId> living;
+  for (const OwnRecord::Neighbor& each : neighbors_) {
+    const auto here = std::ranges::find(fresh, each.node, &Join::node);
+    const auto in_view = each.record.last ? incarnation_in(*each.record.last, each.node) : std::nullopt;
+    if (each.lives && (here == fresh.end() || in_view == here->incarnation)) living.push_back(each.node);
+  }
+  return living;
+}
+
+Recalled Memories::recalled(std::span<const Join> fresh) const {
+  std::vector<Remembering> here{{self_, said()}};
+  for (const Remembering& each : heard_) {
+    if (std::ranges::find(fresh, each.who) != fresh.end()) here.push_back(each);
+  }
+  return recall(here);
+}
+
+std::optional<std::uint64_t> Memories::digest_of(const Join& who) const {
+  if (who == self_) return views::digest_of(said());
+  const auto at = std::ranges::find(heard_, who, &Remembering::who);
+  return at == heard_.end() ? std::nullopt : std::optional(views::digest_of(at->said));
+}
+
+bool Memories::is_known_to(const PromiseRequest& request) const {
+  const auto at = std::ranges::find(request.members, self_.node);
+  const auto rank = static_cast<std::size_t>(at - request.members.begin());
+  return rank < request.basis.size() && request.basis[rank] == views::digest_of(said());
+}
+
+bool Memories::accept(const PromiseRequest& request) {
+  RecordedView first{request.view, {}, request.roster, true};
+  for (std::size_t i = 0; i < request.members.size(); ++i)
+    first.members.push_back({request.members[i], request.incarnations[i]});
+  return record_.accept_founding(std::move(first));
+}
+
+}  // namespace spindrift::views

@@ -1,0 +1,55 @@
+// Keeps a process's record of views as the protocol goes on: each change is stored before anybody can see what follows from
+// it. A record that cannot be stored ends the process.
+//
+// Pure; the poller's. Without a memory nothing is remembered.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include <spindrift/core/result.hpp>
+#include <spindrift/views/view_memory.hpp>
+
+namespace spindrift::views {
+
+class OwnRecord {
+ public:
+  using Neighbor = ViewMemory::Neighbor;
+
+  /// `memory` outlives this object; null: none. `beside`: neighbors matter, for members of one host can go on by the
+  /// testimony of the dead.
+  OwnRecord(ViewMemory* memory, bool beside) : memory_(memory), beside_(beside) {}
+
+  /// Takes up what earlier processes of the node have stored, or begins with this one. Errors: the memory's.
+  [[nodiscard]] Result<void> begin(std::uint64_t incarnation);
+  [[nodiscard]] bool is_kept() const noexcept { return memory_ != nullptr; }
+  [[nodiscard]] const ViewRecord& record() const noexcept { return record_; }
+
+  /// A decree of the present view is accepted, in place of an earlier one of that view. False: it could not be stored.
+  [[nodiscard]] bool accept_decree(RecordedView next);
+  /// A founding is accepted, beside all that was accepted before. False: it could not be stored, or is one too many.
+  [[nodiscard]] bool accept_founding(RecordedView first);
+  /// This process goes into that view. False: it could not be stored.
+  [[nodiscard]] bool install(const View& view);
+  /// The view goes on in that one, without this process.
+  void part(RecordedView next, ViewRecord::Standing standing);
+  /// The others said that they go on without this process, if not in which view.
+  void note_removal();
+  /// Nothing follows any more.
+  void close();
+
+  /// The other nodes of this host; none where they do not matter.
+  [[nodiscard]] std::vector<Neighbor> neighbors();
+  /// The first error of the memory.
+  [[nodiscard]] const std::optional<Error>& failure() const noexcept { return failure_; }
+
+ private:
+  bool store(ViewRecord record);
+
+  ViewMemory* memory_;
+  bool beside_;
+  ViewRecord record_;
+  std::optional<Error> failure_;
+};
+
+}  // namespace spindrift::views

@@ -1,0 +1,182 @@
+// The last view, majorities of it, and what can be shown never to have been decided.
+#include <spindrift/views/recall.hpp>
+
+#include <algorithm>
+#include <utility>
+
+#include <spindrift/core/ids_text.hpp>
+
+namespace spindrift::views {
+namespace {
+
+/// The views that matter: the last that is known to be decided, and all that may have been decided since.
+class Lineage {
+ public:
+  explicit Lineage(std::span<const Remembering> here) : here_(here) {
+    for (const Remembering& each : here) {
+      note_last(each.said.own.last);
+      note_last(each.said.beside);
+    }
+    for (const Remembering& each : here) note_accepted(each.said.own);
+    std::erase_if(open_, [&](const RecordedView* view) { return is_void(*view); });
+  }
+
+  [[nodiscard]] Recalled conclude() const {
+    Recalled recalled;
+    recalled.next = next_;
+    std::vector<const RecordedView*> needed = open_;
+    if (last_ != nullptr && !last_->members.empty()) needed.push_back(last_);
+    if (needed.empty()) return recalled;
+    for (const RecordedView* const view : needed) {
+      if (LastView awaited = count(*view); !awaited.has_majority()) recalled.awaited.push_back(std::move(awaited));
+    }
+    std::ranges::sort(recalled.awaited, {}, &LastView::id);
+    recalled.state = recalled.awaited.empty() ? Recalled::State::enough : Recalled::State::waits;
+    if (recalled.state == Recalled::State::waits) return recalled;
+    const RecordedView& latest = **std::ranges::max_element(needed, is_earlier);
+    recalled.roster = latest.roster;
+    recalled.founders = founders_after(latest);
+    return recalled;
+  }
+
+ private:
+  // As they were in the latest view, whose first member asked last if it is a founding: so the same one asks again.
+  [[nodiscard]] std::vector<Join> founders_after(const RecordedView& latest) const {
+    std::vector<Join> founders;
+    for (const Remembering& each : here_) {
+      if (has_a_part(each)) founders.push_back(each.who);
+    }
+    const auto place = [&](const Join& who) {
+      const auto at = std::ranges::find(latest.members, who.node, &Join::node);
+      return std::pair(at - latest.members.begin(), who.node);
+    };
+    std::ranges::sort(founders, {}, place);
+    return founders;
+  }
+  // Two foundings may have one id: that of the lower node is taken for the later one, by all that know both.
+  static bool is_earlier(const RecordedView* a, const RecordedView* b) {
+    return a->id != b->id ? a->id < b->id : a->members.front().node > b->members.front().node;
+  }
+  void note_last(const std::optional<RecordedView>& view) {
+    if (!view) return;
+    next_ = std::max(next_, ViewId(view->id.value() + 1));
+    if (last_ == nullptr || last_->id < view->id) last_ = &*view;
+  }
+  void note_accepted(const ViewRecord& record) {
+    for (const RecordedView& view : record.accepted) {
+      next_ = std::max(next_, ViewId(view.id.value() + 1));
+      if (last_ != nullptr && view.id <= last_->id) continue;
+      accepted_.push_back(&view);
+      if (!view.members.empty()) open_.push_back(&view);  // nobody goes on from one without members
+    }
+  }
+
+  /// Whether the roster of the next view may be any of those that are known, and admits that node.
+  [[nodiscard]] bool is_admitted(NodeId node) const {
+    const auto admits = [node](const RecordedView* view) { return view->roster.nodes.empty() || view->roster.admits(node); };
+    return (last_ == nullptr || last_->members.empty() || admits(last_)) && std::ranges::all_of(accepted_, admits);
+  }
+  /// Whether the process speaks for that member: it has all that its node has accepted since the view was made.
+  [[nodiscard]] bool counts(const Remembering& process, const RecordedView& view) const {
+    const auto incarnation = incarnation_in(view, process.who.node);
+    return incarnation && process.said.own.since <= *incarnation && is_admitted(process.who.node);
+  }
+  /// All of them found, also those by which a view is shown never to have been decided: with their promise they accept no
+  /// other founding from then on.
+  [[nodiscard]] bool has_a_part(const Remembering& process) const {
+    return (last_ != nullptr && counts(process, *last_)) ||
+           std::ranges::any_of(accepted_, [&](const RecordedView* view) { return counts(process, *view); });
+  }
+
+  // A decree is decided by a majority of the view before, a founding by all that it names.
+  [[nodiscard]] bool is_void(const RecordedView& view) const {
+    if (last_ == nullptr || last_->members.empty()) return false;
+    const auto refuses = [&](const Remembering& process) {
+      return std::ranges::none_of(process.said.own.accepted,
+                                  [&](const RecordedView& each) { return same_nodes(each, view); });
+    };
+    if (view.founded) {
+      return std::ranges::any_of(here_, [&](const Remembering& each) { return counts(each, view) && refuses(each); });
+    }
+    if (view.id.value() != last_->id.value() + 1) return false;
+    const auto refusals = static_cast<std::size_t>(std::ranges::count_if(
+        here_, [&](const Remembering& each) { return counts(each, *last_) && refuses(each); }));
+    return 2 * (last_->members.size() - refusals) <= last_->members.size();
+  }
+
+  [[nodiscard]] LastView count(const RecordedView& view) const {
+    LastView awaited{view.id, {}, {}, {}};
+    for (const Join& member : view.members) {
+      awaited.nodes.push_back(member.node);
+      const auto at = std::ranges::find(here_, member.node, [](const Remembering& each) { return each.who.node; });
+      if (at != here_.end()) (counts(*at, view) ? awaited.here : awaited.forgetful).push_back(member.node);
+    }
+    return awaited;
+  }
+
+  std::span<const Remembering> here_;
+  const RecordedView* last_ = nullptr;
+  std::vector<const RecordedView*> accepted_;  // later ones
+  std::vector<const RecordedView*> open_;      // those of them that may have been decided
+  ViewId next_;
+};
+
+std::string verb(std::size_t count, const char* one, const char* more) { return count == 1 ? one : more; }
+
+std::string words_of(const LastView& view) {
+  std::vector<NodeId> rest;
+  for (const NodeId node : view.nodes) {
+    const bool there = std::ranges::find(view.here, node) != view.here.end() ||
+                       std::ranges::find(view.forgetful, node) != view.forgetful.end();
+    if (!there) rest.push_back(node);
+  }
+  std::string text = "had node" + verb(view.nodes.size(), " ", "s ") + listed(view.nodes);
+  text += view.here.empty() ? ", of which none is here"
+                            : ", of which " + listed(view.here) + verb(view.here.size(), " is here", " are here");
+  if (!view.forgetful.empty()) {
+    text += ", and " + listed(view.forgetful) + verb(view.forgetful.size(), " has", " have") +
+            " lost the record of it";
+  }
+  const std::size_t needed = view.nodes.size() / 2 + 1 - view.here.size();
+  if (rest.size() < needed) return text;
+  return text + (rest.size() == needed ? ": start " : ": start " + std::to_string(needed) + " of ") + listed(rest);
+}
+
+}  // namespace
+
+Recalled recall(std::span<const Remembering> here) { return Lineage(here).conclude(); }
+
+Remembered remembered(const ViewRecord& own, std::span<const ViewMemory::Neighbor> neighbors) {
+  Remembered said{own, {}};
+  for (const ViewMemory::Neighbor& each : neighbors) {
+    const auto& latest = said.beside ? said.beside : own.last;
+    if (each.record.last && (!latest || latest->id < each.record.last->id)) said.beside = each.record.last;
+  }
+  return said;
+}
+
+std::uint64_t digest_of(const Remembered& said) {
+  if (said.own.empty() && !said.beside) return 0;
+  ByteWriter writer;
+  put_record(writer, said.own);
+  if (said.beside) put_view(writer, *said.beside);
+  const std::vector<std::byte> bytes = writer.take();
+  return spindrift::digest_of(std::span<const std::byte>(bytes)).words[0] | 1;
+}
+
+std::string words_of(std::span<const LastView> awaited, NodeId self, const ViewRecord& own) {
+  std::string text;
+  const bool was_member = own.standing == ViewRecord::Standing::member;
+  if (!was_member) {
+    text = "the group went on without node " + std::to_string(self.value()) +
+           (own.standing == ViewRecord::Standing::left ? ", which had left it" : ", which it had removed");
+    const bool admitted = !own.last || own.last->roster.nodes.empty() || own.last->roster.admits(self);
+    if (!admitted) text += "; it is not in the group's roster any more (spindrift group add lets it in again)";
+  }
+  for (const LastView& view : awaited) {
+    text += (text.empty() ? "" : "; ") + std::string("the last view of the group ") + words_of(view);
+  }
+  return text;
+}
+
+}  // namespace spindrift::views

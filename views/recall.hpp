@@ -1,0 +1,57 @@
+// Concludes from the records of nodes whose processes look for a group: that none was there, that these can go on from its
+// last view, or for whom that waits. Pure functions. (docs/protocol.md, "After all have stopped")
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <spindrift/core/digest.hpp>
+#include <spindrift/views/messages.hpp>
+#include <spindrift/views/view_memory.hpp>
+
+namespace spindrift::views {
+
+/// A process that looks for a group, and what it has said.
+struct Remembering {
+  Join who;
+  Remembered said;
+};
+
+/// A view that may be the last one, and which of its nodes are here.
+struct LastView {
+  ViewId id;
+  std::vector<NodeId> nodes;      ///< its members
+  std::vector<NodeId> here;       ///< those of them that look for a group, and have kept their record since
+  std::vector<NodeId> forgetful;  ///< those that look for a group, and have lost it
+  [[nodiscard]] bool has_majority() const noexcept { return 2 * here.size() > nodes.size(); }
+};
+
+struct Recalled {
+  enum class State : std::uint8_t {
+    first_day,  ///< nobody remembers a view that could go on: a group is founded as the first one was
+    waits,      ///< for a majority of a view that may be the last one
+    enough,     ///< for these to found the view that follows the last one
+  };
+  State state = State::first_day;
+  ViewId next;                     ///< greater than every id that somebody remembers; 0 if nobody remembers one
+  std::vector<Join> founders;      ///< `enough`: in the order of the latest view, then by node; the first asks
+  Roster roster;                   ///< `enough`: of the view that they found; empty: none is known
+  std::vector<LastView> awaited;   ///< `waits`: the views without a majority here
+};
+
+/// `here`: each node once.
+[[nodiscard]] Recalled recall(std::span<const Remembering> here);
+
+/// The words of a process about its record, and those of its neighbors. A member that goes on by the testimony of the dead
+/// is of one host with them, and has recorded the view before it goes on in it; from what they accepted beyond nobody does.
+[[nodiscard]] Remembered remembered(const ViewRecord& own, std::span<const ViewMemory::Neighbor> neighbors);
+/// Differs where what is said does; 0: of no view.
+[[nodiscard]] std::uint64_t digest_of(const Remembered& said);
+
+/// For people: "the last view of the group had nodes 0, 1, 2, of which 1 is here: start one of 0, 2". `self` has `own`.
+[[nodiscard]] std::string words_of(std::span<const LastView> awaited, NodeId self, const ViewRecord& own);
+
+}  // namespace spindrift::views

@@ -1,0 +1,60 @@
+// The record of views, which a node keeps from one of its processes to the next: the last view that it knows to be decided,
+// and those that it has accepted since, which others may have decided. Plain data, with its bytes, which are the same in a
+// message and in a file. (docs/protocol.md, "After all have stopped")
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include <spindrift/core/bytes.hpp>
+#include <spindrift/core/roster.hpp>
+#include <spindrift/core/view.hpp>
+#include <spindrift/views/decree.hpp>
+
+namespace spindrift::views {
+
+struct RecordedView {
+  ViewId id;
+  std::vector<Join> members;  ///< in rank order; none: the last members have left, and the group has ended
+  Roster roster;              ///< empty where none is known
+  bool founded = false;       ///< by the acceptance of all of its members; else by a decree of the view before
+  friend bool operator==(const RecordedView&, const RecordedView&) = default;
+};
+
+/// Whether these are the same nodes, as whatever processes.
+[[nodiscard]] bool same_nodes(const RecordedView& a, const RecordedView& b);
+/// The view's incarnation of that node; nothing: it is no member.
+[[nodiscard]] std::optional<std::uint64_t> incarnation_in(const RecordedView& view, NodeId node);
+
+struct ViewRecord {
+  /// The node's place in the last view.
+  enum class Standing : std::uint8_t {
+    member,   ///< it is in it, or was in none yet
+    left,     ///< it left, as it had asked
+    removed,  ///< the others go on without it
+  };
+  /// Most views in `accepted`: a node that would have to remember more promises nothing.
+  static constexpr std::size_t accepted_max = 8;
+
+  /// The first incarnation of the node that this record has all of: what an earlier one had is lost. Not 0.
+  std::uint64_t since = 0;
+  std::optional<RecordedView> last;    ///< known to be decided; nothing: none was, as far as the node knows
+  std::vector<RecordedView> accepted;  ///< later ones, of different nodes each, which may be decided
+  Standing standing = Standing::member;
+  friend bool operator==(const ViewRecord&, const ViewRecord&) = default;
+
+  [[nodiscard]] bool empty() const noexcept { return !last && accepted.empty(); }
+  /// One more view is accepted, for good. In place of one of the same nodes, of which it keeps the earlier incarnations: a
+  /// majority of either is one of the other. False: there are too many.
+  [[nodiscard]] bool accept(RecordedView view);
+};
+
+void put_view(ByteWriter& writer, const RecordedView& view);
+/// False: it is none.
+[[nodiscard]] bool get_view(ByteReader& reader, RecordedView& view);
+void put_record(ByteWriter& writer, const ViewRecord& record);
+/// False: it is none.
+[[nodiscard]] bool get_record(ByteReader& reader, ViewRecord& record);
+
+}  // namespace spindrift::views
