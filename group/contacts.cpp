@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <spindrift/core/config/contacts.hpp>
+#include <spindrift/core/guarded_directory.hpp>
 #include <spindrift/core/ids_text.hpp>
 #include <spindrift/core/log.hpp>
 #include <spindrift/fabric/connected/socket_address.hpp>
@@ -14,6 +15,7 @@
 #include <spindrift/fabric/tcp/discovery.hpp>
 #include <spindrift/fabric/tls/credentials.hpp>
 #include <spindrift/group/roster_messages.hpp>
+#include <spindrift/group/view_file.hpp>
 
 namespace spindrift::group {
 
@@ -144,11 +146,30 @@ Error none_in_time(const Config& config, NodeId self, const std::string& contact
                         "begins it with [SPINDRIFT] bootstrap = true");
 }
 
+/// The roster of the last group that this node knows of, which may go on without it: as its record has it. Nothing: it
+/// remembers none, or that one has ended; or another process of the node has the record, which is told of later.
+std::optional<Roster> remembered(const Config& config, NodeId self) {
+  const auto directory = value_or_throw(GuardedDirectory::open(config.runtime_directory(), config.group_name()));
+  auto file = ViewFile::open(directory, self);
+  if (!file && file.error().kind() == ErrorKind::refused) return std::nullopt;
+  const auto record = value_or_throw(value_or_throw(std::move(file)).load());
+  if (!record) return std::nullopt;
+  if (!record->accepted.empty()) return record->accepted.back().roster;
+  if (!record->last || record->last->members.empty()) return std::nullopt;
+  return record->last->roster;
+}
+
+/// Whether that is enough to look for the group, or to begin it, with this configuration as it is.
+bool may_go_on(const Config& config, const Contacts::Answers& answers) {
+  return config.boolean("SPINDRIFT", "bootstrap") ? answers.in_no_group : can_begin_group(config);
+}
+
 }  // namespace
 
+// A node that remembers a group looks for that, and founds the next view of it with the others: it begins none alone.
 Config as_contacts_say(const Config& config, const Clock& clock) {
   const Contacts contacts = value_or_throw(Contacts::open(config));
-  const bool bootstraps = config.boolean("SPINDRIFT", "bootstrap");
+  const std::optional<Roster> before = remembered(config, contacts.self());
   const Time limit = clock.now() + config.join_timeout();
   WaitingWords words(limit);
   for (int refusals = 0;;) {
@@ -161,7 +182,12 @@ Config as_contacts_say(const Config& config, const Clock& clock) {
       std::this_thread::sleep_for(between_rounds);
       continue;
     }
-    if (bootstraps ? answers.in_no_group : can_begin_group(config)) {
+    if (before && before->admits(contacts.self())) {
+      log::info(log::Room::group, "no contact is in the group: it is looked for at the nodes of the last view",
+                {{"contacts", answers.texts}});
+      return as_node_of(config, *before, contacts.self());
+    }
+    if (!before && may_go_on(config, answers)) {
       log::info(log::Room::group, "no contact is in the group: it is looked for as the configuration says",
                 {{"contacts", answers.texts}});
       return config;

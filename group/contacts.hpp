@@ -48,10 +48,11 @@ class Contacts {
   std::shared_ptr<fabric::tls::Credentials> credentials_;  // null: nobody proves anything
 };
 
-/// The configuration of a node that has contacts: with the nodes of the group that one of them is in. As it is, if none is
-/// and it can begin one: at once by founders that it names, for these have to be there; alone only when all contacts are
-/// known to be in no group. Throws what Contacts::open refuses with; timed_out (neither came to be until join_timeout_ms was
-/// over); refused (the group's roster does not admit this node).
+/// The configuration of a node that has contacts: with the nodes of the group that one of them is in. If none is, with the
+/// nodes of the last view that this node remembers. If it remembers none, as it is, if it can begin one: at once by founders
+/// that it names, for these have to be there; alone only when all contacts are known to be in no group. Throws what
+/// Contacts::open refuses with; timed_out (none of this came to be until join_timeout_ms was over); refused (the group's
+/// roster does not admit this node).
 [[nodiscard]] Config as_contacts_say(const Config& config, const Clock& clock);
 
 }  // namespace spindrift::group

@@ -47,6 +47,11 @@ def members():
     return sorted(each["node"] for each in told["newest"]["members"])
 
 
+def active(process):
+    """Whether that process is a member."""
+    return f"active, process {process.pid}," in run("group", "status", "--config", "group.cfg")
+
+
 def ended(process, code, *texts, name):
     check(process.wait(patience) == code, f"{name} ended with {process.returncode}: " + pathlib.Path(name + ".err").read_text())
     said = pathlib.Path(name + ".err").read_text()
@@ -110,13 +115,27 @@ json_layout = '[{{"name": "orders"}}]'
 
     # Neither the clear nor a key of another group learns anything.
     run("keys", "init", "growing", "--dir", keys + "_of_others", "--nodes", "2")
-    said = run("node", "--config", "group.cfg", "--set", f"SPINDRIFT/keys={keys}_of_others/2", "--set",
-               "SPINDRIFT/join_timeout_ms=300", code=5)
+    elsewhere = ("--set", f"SPINDRIFT/runtime_directory={os.getcwd()}/elsewhere", "--set", "SPINDRIFT/join_timeout_ms=300")
+    said = run("node", "--config", "group.cfg", "--set", f"SPINDRIFT/keys={keys}_of_others/2", *elsewhere, code=5)
     check("growing, which has" not in said and "roster" not in said, said)
-    said = run("node", "--config", "group.cfg", "--id", "2", "--set", "SPINDRIFT/security=none", "--set",
-               "SPINDRIFT/join_timeout_ms=300", code=5)
+    said = run("node", "--config", "group.cfg", "--id", "2", "--set", "SPINDRIFT/security=none", *elsewhere, code=5)
     check("may have another [SPINDRIFT] security" in said, said)
     check(members() == [0, 1], "strangers came in")
+
+    # When all have stopped, the first one founds nothing alone, though it is told to begin a group and no contact is there: it
+    # waits for the other one, and together they go on, with the roster that they had.
+    for process in (founder, second):
+        process.kill()
+        process.wait()
+    founder = node(0, *first)
+    until(lambda: "the last view of the group had nodes 1, 0" in run("group", "why", "--config", "group.cfg"),
+          "node 0 says for whom it waits")
+    check(not active(founder), "node 0 founds alone")
+    second = node(1)
+    until(lambda: active(founder) and active(second), "the two go on")
+    check("drained" in run("group", "roster", "--config", "group.cfg"), "the roster is the last one")
+    said = run("node", "--config", "group.cfg", "--set", f"SPINDRIFT/keys={keys}/2", code=3)
+    check("node 2 is drained" in said, said)
     for process in (founder, second):
         process.send_signal(signal.SIGTERM)
         check(process.wait(patience) == 0, "a member leaves in order")
@@ -125,6 +144,7 @@ json_layout = '[{{"name": "orders"}}]'
 with tempfile.TemporaryDirectory() as scratch:
     os.chdir(scratch)
     os.mkdir("run", 0o700)
+    os.mkdir("elsewhere", 0o700)
     try:
         main()
     finally:
