@@ -16,6 +16,7 @@
 #include <fmt/format.h>
 
 #include <spindrift/core/file_descriptor.hpp>
+#include <spindrift/core/log.hpp>
 
 namespace spindrift {
 namespace {
@@ -92,25 +93,36 @@ Result<std::string> entry_name(const Entry& entry, std::size_t index, const std:
 
 thread_local std::uint64_t Counter::sink_ = 0;
 
-/// One mapping: anonymous, or of a file that disappears with it.
+/// The file behind a block, which disappears with it.
+struct OwnFile {
+  std::string path{};
+  FileDescriptor descriptor{};
+  dev_t device = 0;
+  ino_t inode = 0;
+  pid_t process = 0;
+
+  /// The inode tells whether somebody replaced it meanwhile; and a child that was forked has this object too, but not the
+  /// file.
+  void remove() const noexcept {
+    struct stat status {};
+    if (path.empty() || process != ::getpid() || ::stat(path.c_str(), &status) != 0) return;
+    if (status.st_dev == device && status.st_ino == inode) ::unlink(path.c_str());
+  }
+};
+
+/// One mapping, anonymous or of a file: as long as the file may become, of which only what is there is touched.
 class CounterBlock::Storage {
  public:
-  Storage(void* memory, std::size_t capacity) noexcept : memory_(static_cast<std::byte*>(memory)), capacity_(capacity) {
+  Storage(void* memory, std::size_t capacity, std::size_t capacity_most, OwnFile file = {}) noexcept
+      : memory_(static_cast<std::byte*>(memory)), capacity_(capacity), capacity_most_(capacity_most),
+        grows_(capacity_most > capacity), file_(std::move(file)) {
     *header() = Header{file_magic, file_version, capacity, 0, {}};
   }
   Storage(const Storage&) = delete;
   Storage& operator=(const Storage&) = delete;
   ~Storage() {
-    remove_file();
-    ::munmap(memory_, file_bytes(capacity_));
-  }
-
-  /// From here on the file is this object's to remove. The inode tells whether somebody replaced it meanwhile.
-  void own_file(std::string path, const struct stat& status) {
-    path_ = std::move(path);
-    device_ = status.st_dev;
-    inode_ = status.st_ino;
-    process_ = ::getpid();
+    file_.remove();
+    ::munmap(memory_, file_bytes(capacity_most_));
   }
 
   Counter counter(std::string_view name) {
@@ -118,7 +130,7 @@ class CounterBlock::Storage {
     if (found != index_.end()) return Counter(&entry(found->second)->value);
     CHECK(name_fits(name));
     const std::size_t index = index_.size();
-    CHECK(index < capacity_);
+    if (index == capacity_ && !grow(1)) return Counter(&nowhere_);
     std::memcpy(entry(index)->name.data(), name.data(), name.size());
     index_.emplace(name, index);
     std::atomic_ref(header()->count).store(index + 1, std::memory_order_release);
@@ -130,6 +142,7 @@ class CounterBlock::Storage {
     auto found = index_.find(first);
     if (found == index_.end()) {
       const std::size_t index = index_.size();
+      if (index + count > capacity_ && !grow(index + count - capacity_)) return {&nowhere_, 0};
       for (std::size_t i = 0; i < count; ++i) static_cast<void>(counter(name_of(i)));
       CHECK(index_.size() == index + count);  // none of them was there
       found = index_.find(first);
@@ -139,28 +152,46 @@ class CounterBlock::Storage {
 
   std::vector<CounterValue> values() const {
     std::vector<CounterValue> result;
-    for (std::size_t i = 0; i < index_.size(); ++i) {
+    const std::size_t count = std::atomic_ref(header()->count).load(std::memory_order_acquire);
+    for (std::size_t i = 0; i < count; ++i) {
       result.push_back({entry(i)->name.data(), Counter(&entry(i)->value).get()});
     }
     return result;
   }
 
  private:
-  void remove_file() noexcept {
-    struct stat status {};
-    // A child that was forked has this object too, and the file is not its own.
-    if (path_.empty() || process_ != ::getpid() || ::stat(path_.c_str(), &status) != 0) return;
-    if (status.st_dev == device_ && status.st_ino == inode_) ::unlink(path_.c_str());
+  // The file is longer before its header says so: a reader takes what the header says.
+  [[nodiscard]] bool grow(std::size_t count) {
+    CHECK(grows_);
+    const std::size_t next = std::min(capacity_most_, capacity_ + std::max(count, grows_by));
+    int why = 0;
+    if (next >= capacity_ + count) why = ::posix_fallocate(file_.descriptor.get(), 0, static_cast<off_t>(file_bytes(next)));
+    if (next < capacity_ + count || why != 0) {
+      if (!std::exchange(told_, true)) {
+        log::warn(log::Room::core, "counters that are new from here on count into nowhere",
+                  {{"counters", index_.size()},
+                   {"because", why != 0 ? system_error("posix_fallocate", why).message()
+                                        : std::string("a process has no more than so many in its time")}});
+      }
+      return false;
+    }
+    capacity_ = next;
+    std::atomic_ref(header()->capacity).store(next, std::memory_order_release);
+    return true;
   }
+
   Header* header() const noexcept { return reinterpret_cast<Header*>(memory_); }
   Entry* entry(std::size_t index) const noexcept { return reinterpret_cast<Entry*>(memory_ + sizeof(Header)) + index; }
 
+  static constexpr std::size_t grows_by = 1024;
+
   std::byte* memory_;
   std::size_t capacity_;
-  std::string path_;
-  dev_t device_ = 0;
-  ino_t inode_ = 0;
-  pid_t process_ = 0;
+  std::size_t capacity_most_;
+  const bool grows_;
+  OwnFile file_;
+  std::uint64_t nowhere_ = 0;
+  bool told_ = false;  // that there is no more room
   std::unordered_map<std::string, std::size_t> index_;
 };
 
@@ -173,14 +204,15 @@ CounterBlock CounterBlock::in_memory(std::size_t capacity) {
   CHECK(capacity <= capacity_max);
   void* const memory = ::mmap(nullptr, file_bytes(capacity), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) throw std::bad_alloc();
-  return CounterBlock(std::make_unique<Storage>(memory, capacity));
+  return CounterBlock(std::make_unique<Storage>(memory, capacity, capacity));
 }
 
-Result<CounterBlock> CounterBlock::in_file(const std::string& path, std::size_t capacity) {
+Result<CounterBlock> CounterBlock::in_file(const std::string& path, std::size_t capacity, std::size_t capacity_most) {
+  capacity_most = std::min(std::max(capacity, capacity_most), capacity_max);
   CHECK(capacity <= capacity_max);
   const std::string temporary = fmt::format("{}.{}.new", path, ::getpid());
   ::unlink(temporary.c_str());  // left by a dead process that had our process id
-  const FileDescriptor file(::open(temporary.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
+  FileDescriptor file(::open(temporary.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
   if (!file) return file_error(path, "open", errno);
   const auto fail = [&](const char* call, int error_number) -> Error {
     ::unlink(temporary.c_str());
@@ -191,11 +223,12 @@ Result<CounterBlock> CounterBlock::in_file(const std::string& path, std::size_t 
   if (allocated != 0) return fail("posix_fallocate", allocated);
   struct stat status {};
   if (::fstat(file.get(), &status) != 0) return fail("fstat", errno);
-  void* const memory = ::mmap(nullptr, file_bytes(capacity), PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0);
+  void* const memory = ::mmap(nullptr, file_bytes(capacity_most), PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0);
   if (memory == MAP_FAILED) return fail("mmap", errno);
-  auto storage = std::make_unique<Storage>(memory, capacity);
+  if (capacity_most == capacity) file.reset();
+  OwnFile own{path, std::move(file), status.st_dev, status.st_ino, ::getpid()};
+  auto storage = std::make_unique<Storage>(memory, capacity, capacity_most, std::move(own));
   if (::rename(temporary.c_str(), path.c_str()) != 0) return fail("rename", errno);
-  storage->own_file(path, status);
   return CounterBlock(std::move(storage));
 }
 
@@ -213,7 +246,8 @@ Result<std::vector<CounterValue>> CounterBlock::read_file(const std::string& pat
   if (header.count > header.capacity) {
     return broken(path, fmt::format("{} counters in a file for {}", header.count, header.capacity));
   }
-  if (static_cast<std::uint64_t>(status.st_size) != file_bytes(header.capacity)) {
+  const auto size = static_cast<std::uint64_t>(status.st_size);  // it may just grow, by whole entries
+  if (size < file_bytes(header.capacity) || (size - sizeof(Header)) % sizeof(Entry) != 0) {
     return broken(path, fmt::format("{} bytes where {} belong", status.st_size, file_bytes(header.capacity)));
   }
   // Copied with pread rather than mapped: a file that shrinks meanwhile is then an error and not a signal.

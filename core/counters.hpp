@@ -56,8 +56,11 @@ class CounterBlock {
  public:
   /// In this process's memory only.
   [[nodiscard]] static CounterBlock in_memory(std::size_t capacity);
-  /// In a fresh file at `path` (replaced if it exists; removed on destruction). Errors: resource.
-  [[nodiscard]] static Result<CounterBlock> in_file(const std::string& path, std::size_t capacity);
+  /// In a fresh file at `path` (replaced if it exists; removed on destruction), with room for `capacity`. It grows up to
+  /// `capacity_most` where more are made; if that is more than `capacity`, what finds no room any more
+  /// counts into nowhere, and the log says so once. Errors: resource.
+  [[nodiscard]] static Result<CounterBlock> in_file(const std::string& path, std::size_t capacity,
+                                                    std::size_t capacity_most = 0);
   /// The counters in another process's file as they are now. Validates every byte. Errors: bad_input, resource.
   [[nodiscard]] static Result<std::vector<CounterValue>> read_file(const std::string& path);
 
@@ -65,14 +68,14 @@ class CounterBlock {
   CounterBlock& operator=(CounterBlock&& other) noexcept;
   ~CounterBlock();
 
-  /// The counter of that name, made on first use. Names: 1 … 119 characters, no spaces. CHECKs the capacity: callers know
-  /// how many they make. Not thread-safe.
+  /// The counter of that name, made on first use. Names: 1 … 119 characters, no spaces. Of a block that does not grow,
+  /// CHECKs the capacity: callers know how many they make. Not thread-safe.
   [[nodiscard]] Counter counter(std::string_view name);
   /// The same for `count` counters, 1 or more, that are made by this call alone: on first use, which is when there is none
   /// of the name `name_of(0)`. Only then `name_of` is asked for the others' names.
   [[nodiscard]] CounterRun run(std::size_t count, const std::function<std::string(std::size_t)>& name_of);
 
-  [[nodiscard]] std::vector<CounterValue> values() const;
+  [[nodiscard]] std::vector<CounterValue> values() const;  ///< any thread
 
  private:
   class Storage;

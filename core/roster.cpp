@@ -4,11 +4,23 @@
 #include <algorithm>
 
 #include <spindrift/core/bytes.hpp>
+#include <spindrift/core/view.hpp>
 
 namespace spindrift {
 namespace {
 
-void apply(Roster& roster, const RosterChange& change) {
+// A place that this edition vacates is filled by none before the next one: in between every member sees it empty, and
+// forgets what was there.
+void create(Roster& roster, const AddedSubgroup& subgroup, const Roster& before) {
+  std::size_t place = 0;
+  const auto is_empty = [&](const Roster& in) { return place >= in.added.size() || in.added[place].name.empty(); };
+  while (!is_empty(before) || !is_empty(roster)) ++place;
+  if (place == roster.added.size()) roster.added.emplace_back();
+  roster.added[place] = subgroup;
+}
+
+/// `before`: the present edition, of which the roster is to be the next one.
+void apply(Roster& roster, const RosterChange& change, const Roster& before) {
   const auto at = std::ranges::find(roster.nodes, change.node, &NodeAddress::node);
   std::vector<NodeId>& drained = roster.drained;
   switch (change.kind) {
@@ -20,6 +32,11 @@ void apply(Roster& roster, const RosterChange& change) {
     case RosterChange::Kind::move: at->endpoint = change.endpoint; break;
     case RosterChange::Kind::drain: drained.insert(std::ranges::lower_bound(drained, change.node), change.node); break;
     case RosterChange::Kind::undrain: std::erase(drained, change.node); break;
+    case RosterChange::Kind::create: create(roster, change.subgroup, before); break;
+    case RosterChange::Kind::drop:
+      std::ranges::replace_if(
+          roster.added, [&](const AddedSubgroup& each) { return each.name == change.subgroup.name; }, AddedSubgroup());
+      break;
   }
 }
 
@@ -66,7 +83,7 @@ Result<void> check_addition(const Roster& roster, const RosterChange& change) {
 
 /// A group is one of nodes that may be in it; and if all members that are there go, it is none, for those that may be in it
 /// find nobody.
-Result<void> check_rest(const Roster& roster, NodeId without, std::span<const NodeId> members) {
+Result<void> check_rest(const Roster& roster, NodeId without, const std::vector<NodeId>& members) {
   const auto stays = [&](NodeId node) { return node != without && roster.admits(node); };
   if (std::ranges::none_of(roster.nodes, stays, &NodeAddress::node)) {
     return impossible(name_of(without) + " is the only one in the roster" +
@@ -81,7 +98,7 @@ Result<void> check_rest(const Roster& roster, NodeId without, std::span<const No
 
 /// Members that are drained leave while the view lasts, and may be gone before they have: the others have to be able to end
 /// it alone.
-Result<void> check_drain(const Roster& roster, NodeId node, std::span<const NodeId> members) {
+Result<void> check_drain(const Roster& roster, NodeId node, const std::vector<NodeId>& members) {
   SPINDRIFT_TRY(check_rest(roster, node, members));
   if (std::ranges::find(members, node) == members.end()) return {};
   const auto stays = [&](NodeId member) { return member != node && roster.admits(member); };
@@ -95,7 +112,73 @@ Result<void> check_drain(const Roster& roster, NodeId node, std::span<const Node
            "who is not to come back is removed (spindrift group remove)");
 }
 
+bool is_of_layout(const View& view, const std::string& name) {
+  const auto& all = view.subgroups;
+  const auto end = all.begin() + static_cast<std::ptrdiff_t>(std::min(view.layout_count(), all.size()));
+  return std::any_of(all.begin(), end, [&](const SubgroupView& each) { return each.name == name; });
+}
+
+/// The whole of the roster has to go into every row, and into messages.
+Result<void> check_creation(const Roster& roster, const AddedSubgroup& subgroup, const View& view) {
+  SPINDRIFT_TRY(check(subgroup));
+  const std::string name = "subgroup " + subgroup.name;
+  if (is_of_layout(view, subgroup.name))
+    return impossible(name + " is one of the configuration's").fix("use it, or give the new one another name");
+  if (const AddedSubgroup* const there = roster.find_added(subgroup.name)) {
+    if (*there == subgroup) return {};
+    return impossible(name + " is there already, with another mode, profile, members or senders")
+        .fix("use it as it is, or drop it first: spindrift group drop-subgroup " + subgroup.name);
+  }
+  if (added_count(roster.added) >= added_subgroup_count_max) {
+    return impossible(name + " would be one too many: " + std::to_string(added_subgroup_count_max) + " were created")
+        .fix("drop some that are not needed any more");
+  }
+  const std::uint64_t bytes = subgroup.profile.ring_bytes + subgroup.profile.bulk_ring_bytes;
+  const std::uint64_t taken = added_ring_bytes(roster.added);
+  if (taken + bytes <= added_ring_bytes_max) return {};
+  return impossible(name + " has rings of " + std::to_string(bytes) + " bytes, and of the " +
+                    std::to_string(added_ring_bytes_max) + " that created subgroups may have together " +
+                    std::to_string(taken) + " are taken")
+      .fix("give it smaller rings, or drop some subgroups");
+}
+
+Result<void> check_of_subgroup(const Roster& roster, const RosterChange& change, const View& view) {
+  if (change.node != NodeId() || !change.endpoint.empty()) {
+    return impossible("a subgroup is created or dropped for a node, or at an address").fix("leave node and address out");
+  }
+  if (change.kind == RosterChange::Kind::create) return check_creation(roster, change.subgroup, view);
+  const std::string& name = change.subgroup.name;
+  if (is_of_layout(view, name)) {
+    return impossible("subgroup " + name + " is one of the configuration's, and is there as long as the group")
+        .fix("take it out of the files of all members, and start the group again");
+  }
+  if (roster.find_added(name) != nullptr) return {};
+  return impossible("no subgroup is named \"" + name + "\"").fix("see which there are: spindrift group subgroups");
+}
+
+/// A change that is about a node, and adds none.
+Result<void> check_of_node(const Roster& roster, const RosterChange& change, const View& view) {
+  if (!change.has_endpoint() && !change.endpoint.empty()) {
+    return impossible(name_of(change.node) + " is given an address, and does not change it").fix("leave the address out");
+  }
+  if (!roster.contains(change.node)) {
+    return impossible(name_of(change.node) + " is not in the roster").fix("see the roster: spindrift group roster");
+  }
+  switch (change.kind) {
+    case RosterChange::Kind::move: return check_free(roster, change);
+    case RosterChange::Kind::remove: return check_rest(roster, change.node, view.members);
+    case RosterChange::Kind::drain:
+      return in_effect(roster, change) ? Result<void>() : check_drain(roster, change.node, view.members);
+    default: return {};
+  }
+}
+
 }  // namespace
+
+const AddedSubgroup* Roster::find_added(std::string_view name) const noexcept {
+  const auto at = std::ranges::find_if(added, [&](const auto& each) { return !name.empty() && each.name == name; });
+  return at == added.end() ? nullptr : &*at;
+}
 
 bool Roster::is_drained(NodeId node) const noexcept { return std::ranges::binary_search(drained, node); }
 
@@ -117,6 +200,8 @@ Digest Roster::digest() const {
     writer.put_text(each.endpoint, each.endpoint.size());
   }
   for (const NodeId node : drained) writer.put(node);
+  writer.put(std::uint64_t{added.size()});
+  for (const AddedSubgroup& each : added) put(writer, each);
   return digest_of(writer.take());
 }
 
@@ -129,27 +214,18 @@ bool in_effect(const Roster& roster, const RosterChange& change) {
     case RosterChange::Kind::move: return there != nullptr && there->endpoint == change.endpoint;
     case RosterChange::Kind::drain: return roster.is_drained(change.node);
     case RosterChange::Kind::undrain: return roster.admits(change.node);
+    case RosterChange::Kind::create: {
+      const AddedSubgroup* const same = roster.find_added(change.subgroup.name);
+      return same != nullptr && *same == change.subgroup;
+    }
+    case RosterChange::Kind::drop: return roster.find_added(change.subgroup.name) == nullptr;
   }
   return false;
 }
 
-Result<void> check(const Roster& roster, const RosterChange& change, std::span<const NodeId> members) {
-  if (!change.has_endpoint() && !change.endpoint.empty()) {
-    return impossible(name_of(change.node) + " is given an address, and does not change it").fix("leave the address out");
-  }
-  if (change.kind == RosterChange::Kind::add) return check_addition(roster, change);
-  if (!roster.contains(change.node)) {
-    return impossible(name_of(change.node) + " is not in the roster").fix("see the roster: spindrift group roster");
-  }
-  switch (change.kind) {
-    case RosterChange::Kind::add:
-    case RosterChange::Kind::undrain: return {};
-    case RosterChange::Kind::move: return check_free(roster, change);
-    case RosterChange::Kind::remove: return check_rest(roster, change.node, members);
-    case RosterChange::Kind::drain:
-      return in_effect(roster, change) ? Result<void>() : check_drain(roster, change.node, members);
-  }
-  return {};
+Result<void> check(const Roster& roster, const RosterChange& change, const View& view) {
+  if (change.is_of_subgroup()) return check_of_subgroup(roster, change, view);
+  return change.kind == RosterChange::Kind::add ? check_addition(roster, change) : check_of_node(roster, change, view);
 }
 
 Result<void> check_count(std::span<const RosterChange> changes) {
@@ -158,20 +234,20 @@ Result<void> check_count(std::span<const RosterChange> changes) {
       .fix("make at most " + std::to_string(roster_count_max) + " in one call");
 }
 
-Result<void> check(const Roster& roster, std::span<const RosterChange> changes, std::span<const NodeId> members) {
+Result<void> check(const Roster& roster, std::span<const RosterChange> changes, const View& view) {
   Roster next = roster;
   for (const RosterChange& change : changes) {
     if (in_effect(next, change)) continue;
-    SPINDRIFT_TRY(check(next, change, members));
-    apply(next, change);
+    SPINDRIFT_TRY(check(next, change, view));
+    apply(next, change, roster);
   }
   return {};
 }
 
-Roster next_edition(const Roster& roster, std::span<const RosterChange> changes, std::span<const NodeId> members) {
+Roster next_edition(const Roster& roster, std::span<const RosterChange> changes, const View& view) {
   Roster next = roster;
   for (const RosterChange& change : changes) {
-    if (check(next, change, members) && !in_effect(next, change)) apply(next, change);
+    if (check(next, change, view) && !in_effect(next, change)) apply(next, change, roster);
   }
   if (next != roster) ++next.edition;
   return next;

@@ -1,5 +1,6 @@
-// The roster: the nodes that may be in a group, and where each listens. A group begins with the one that its founders' files
-// say; from then on it is a part of the view, and changes by the members' agreement. Plain data.
+// The roster: the nodes that may be in a group, and where each listens, and the subgroups that it has beyond those of its
+// configuration. A group begins with the one that its founders' files say; from then on it is a part of the view, and
+// changes by the members' agreement. Plain data.
 #pragma once
 
 #include <cstdint>
@@ -7,11 +8,14 @@
 #include <string>
 #include <vector>
 
+#include <spindrift/core/added_subgroup.hpp>
 #include <spindrift/core/digest.hpp>
 #include <spindrift/core/ids.hpp>
 #include <spindrift/core/result.hpp>
 
 namespace spindrift {
+
+struct View;
 
 /// The address at which a process of a node listens. `endpoint` is the fabric's own form, "host:port" between hosts; shm
 /// derives it from the node id and ignores it.
@@ -30,6 +34,8 @@ struct Roster {
   std::vector<NodeAddress> nodes;  ///< at most `roster_count_max`, no node twice; empty only where no group is meant
   /// Those of them that are asked to leave, and are not let in again until that is undone: ascending, each once, not all.
   std::vector<NodeId> drained;
+  /// Behind the layout's subgroups, by place: no later roster has fewer places. See `possible`.
+  std::vector<AddedSubgroup> added{};
 
   [[nodiscard]] const NodeAddress* find(NodeId node) const noexcept;  ///< null: not in it
   [[nodiscard]] bool contains(NodeId node) const noexcept { return find(node) != nullptr; }
@@ -38,6 +44,7 @@ struct Roster {
   [[nodiscard]] bool admits(NodeId node) const noexcept { return contains(node) && !is_drained(node); }
   /// The node's address; empty: it has none, or is not in it.
   [[nodiscard]] std::string endpoint_of(NodeId node) const;
+  [[nodiscard]] const AddedSubgroup* find_added(std::string_view name) const noexcept;  ///< null: none has that name
   [[nodiscard]] Digest digest() const;  ///< of all of it
   bool operator==(const Roster&) const noexcept = default;
 };
@@ -50,30 +57,35 @@ struct RosterChange {
     move,     ///< it is called at this address from now on
     drain,    ///< it stays in the roster, and is not let in until that is undone; a member leaves first, in order
     undrain,  ///< it is let in again
+    create,   ///< the subgroup is there from now on
+    drop,     ///< the subgroup of that name is not; what was sent there before is delivered first
   };
   Kind kind = Kind::add;
-  NodeId node;
-  std::string endpoint;  ///< for `add` and `move`, as NodeAddress::endpoint; else empty
+  NodeId node{};            ///< unless it is about a subgroup
+  std::string endpoint{};   ///< for `add` and `move`, as NodeAddress::endpoint; else empty
+  AddedSubgroup subgroup{};  ///< for `create`; for `drop` its name alone
   bool operator==(const RosterChange&) const noexcept = default;
   /// Whether the kind says where the node is.
   [[nodiscard]] bool has_endpoint() const noexcept { return kind == Kind::add || kind == Kind::move; }
+  [[nodiscard]] bool is_of_subgroup() const noexcept { return kind == Kind::create || kind == Kind::drop; }
 };
 
 /// Whether the roster is already as that change wants it.
 [[nodiscard]] bool in_effect(const Roster& roster, const RosterChange& change);
-/// `members`: those of the view whose next roster this is to be; none where there is no view.
+/// `view`: the one whose next roster this is to be; one without members or subgroups where there is none.
 /// Errors: bad_argument: the roster cannot be changed so, with what to do instead. The node to be added is in it at another
 /// address, or drained; one to be removed, moved, drained or let in again is not; it would have too many nodes, or none,
-/// or no member, that may be in the group; the address is none, or is given where there is none to give; or a member is to
-/// be drained, and those that stay would be no majority: they could not go on if the others died before they have left.
-[[nodiscard]] Result<void> check(const Roster& roster, const RosterChange& change, std::span<const NodeId> members);
+/// or no member, that may be in the group; the address is none, or is given where there is none to give; a member is to be
+/// drained, and those that stay would be no majority: they could not go on if the others died before they have left; or a
+/// subgroup is to be created that is impossible by itself, is there with other values, is one of the layout's, or is one too
+/// many; or one of the layout's is to be dropped.
+[[nodiscard]] Result<void> check(const Roster& roster, const RosterChange& change, const View& view);
 /// One call makes at most `roster_count_max` changes. Errors: bad_argument.
 [[nodiscard]] Result<void> check_count(std::span<const RosterChange> changes);
 /// Whether all these changes that are not in effect can be made, one behind the other. Errors: as of the first that cannot.
-[[nodiscard]] Result<void> check(const Roster& roster, std::span<const RosterChange> changes,
-                                 std::span<const NodeId> members);
-/// The next edition, with every change that is possible and not in effect; the same edition if there is none.
-[[nodiscard]] Roster next_edition(const Roster& roster, std::span<const RosterChange> changes,
-                                  std::span<const NodeId> members);
+[[nodiscard]] Result<void> check(const Roster& roster, std::span<const RosterChange> changes, const View& view);
+/// The next edition, with every change that is possible and not in effect; the same edition if there is none. A subgroup is
+/// created at the first place that is empty in this edition, too, or behind all.
+[[nodiscard]] Roster next_edition(const Roster& roster, std::span<const RosterChange> changes, const View& view);
 
 }  // namespace spindrift

@@ -26,4 +26,24 @@ std::optional<Rank> View::rank_of(NodeId node) const {
   return at ? std::optional(Rank(*at)) : std::nullopt;
 }
 
+std::vector<SubgroupView> subgroups_of(const LayoutFunction& layout, const Roster& roster,
+                                       const std::vector<NodeId>& members, const View* previous) {
+  std::vector<SubgroupView> subgroups;
+  if (previous == nullptr || previous->roster.added.empty()) {
+    subgroups = layout(members, previous);
+  } else {
+    View shown = *previous;
+    shown.subgroups.resize(previous->layout_count());
+    shown.roster.added.clear();
+    subgroups = layout(members, &shown);
+  }
+  for (const AddedSubgroup& each : roster.added) {
+    const std::size_t place = subgroups.size();
+    const bool was_there = previous != nullptr && place < previous->subgroups.size() &&
+                           !previous->subgroups[place].dropped;
+    subgroups.push_back(in_view(each, members, was_there ? &previous->subgroups[place] : nullptr));
+  }
+  return subgroups;
+}
+
 }  // namespace spindrift

@@ -24,12 +24,16 @@ constexpr Duration slow_report_interval = std::chrono::seconds(1);
 
 }  // namespace
 
-Channel::Channel(Environment& environment, views::SendGate& gate, SubgroupId id, const SubgroupView& shape)
-    : environment_(environment), gate_(gate), id_(id), handle_(*this, gate, shape), state_([this] { wake(); }) {}
+Channel::Channel(Environment& environment, std::shared_ptr<views::SendGate> gate, SubgroupId id, const SubgroupView& shape)
+    : environment_(environment),
+      gate_(std::move(gate)),
+      id_(id),
+      handle_(*this, *gate_, shape),
+      state_([this] { wake(); }) {}
 
 Outcome Channel::reserve_once(std::uint64_t bytes, Claim& claim) {
   const bool large = bytes > handle_.ring_payload_max_;
-  const Outcome outcome = large ? reserve_large(bytes, claim) : gate_.reserve(bytes, claim);
+  const Outcome outcome = large ? reserve_large(bytes, claim) : gate_->reserve(bytes, claim);
   if (outcome == Outcome::closed) environment_.state.check_may_send(id_);
   return outcome;
 }
@@ -41,7 +45,7 @@ Outcome Channel::reserve_large(std::uint64_t bytes, Claim& claim) {
                         .fix("raise max_smc_payload_size in the subgroup's profile, or send it as an object"));
   }
   std::lock_guard lock(large_);
-  return gate_.reserve_large(bytes, claim);
+  return gate_->reserve_large(bytes, claim);
 }
 
 bool Channel::try_reserve(std::uint64_t bytes, Claim& claim) { return reserve_once(bytes, claim) == Outcome::reserved; }
@@ -226,7 +230,7 @@ std::unique_ptr<views::StateWriter> Channel::load_state() {
 // spend its time waking.
 bool Channel::on_space() {
   if (!space_.has_waiters() || !worth_waking()) return false;
-  if (!gate_.is_open()) {
+  if (!gate_->is_open()) {
     space_.let_all_go();
     return false;
   }
@@ -240,8 +244,9 @@ Time Channel::offer_space(Time now) {
   return space_.next_offer();
 }
 
-void Channels::add(Environment& environment, views::SendGate& gate, SubgroupId id, const SubgroupView& shape) {
-  channels_.push_back(std::make_unique<Channel>(environment, gate, id, shape));
+void Channels::add(Environment& environment, std::shared_ptr<views::SendGate> gate, SubgroupId id,
+                   const SubgroupView& shape) {
+  channels_.push_back(std::make_unique<Channel>(environment, std::move(gate), id, shape));
 }
 
 Channel& Channels::find(std::string_view name) const {

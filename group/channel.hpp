@@ -46,7 +46,7 @@ class Channel {
  public:
   using Claim = views::SendGate::Claim;
 
-  Channel(Environment& environment, views::SendGate& gate, SubgroupId id, const SubgroupView& shape);
+  Channel(Environment& environment, std::shared_ptr<views::SendGate> gate, SubgroupId id, const SubgroupView& shape);
 
   // Any thread.
   [[nodiscard]] Subgroup& handle() noexcept { return handle_; }
@@ -98,7 +98,7 @@ class Channel {
 
  private:
   [[nodiscard]] bool accepting() const noexcept { return accepting_.load(std::memory_order_seq_cst); }
-  [[nodiscard]] bool worth_waking() const noexcept { return gate_.half_free() || !gate_.is_open(); }
+  [[nodiscard]] bool worth_waking() const noexcept { return gate_->half_free() || !gate_->is_open(); }
   [[nodiscard]] views::SendGate::Outcome reserve_once(std::uint64_t bytes, Claim& claim);
   [[nodiscard]] views::SendGate::Outcome reserve_large(std::uint64_t bytes, Claim& claim);
   void reserve_asleep(std::uint64_t bytes, Claim& claim);
@@ -108,7 +108,7 @@ class Channel {
   void set_state_functions(Subgroup::StateSaver save, Subgroup::StateLoader load);
 
   Environment& environment_;
-  views::SendGate& gate_;
+  const std::shared_ptr<views::SendGate> gate_;
   const SubgroupId id_;
   Subgroup handle_;
   SpaceQueue space_;
@@ -128,7 +128,7 @@ class Channel {
 /// The channels of all subgroups of the layout. The poller's, but for `find`, `seek` and `names`, which any thread may call.
 class Channels {
  public:
-  void add(Environment& environment, views::SendGate& gate, SubgroupId id, const SubgroupView& shape);
+  void add(Environment& environment, std::shared_ptr<views::SendGate> gate, SubgroupId id, const SubgroupView& shape);
 
   [[nodiscard]] Channel& operator[](SubgroupId id) const noexcept { return *channels_[id.value()]; }
   /// Throws bad_argument, naming the known ones.

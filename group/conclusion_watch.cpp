@@ -39,7 +39,8 @@ std::string awaited_applications(const views::Member& member, const Channels& ch
   for (std::uint32_t i = 0; i < present.view().members.size(); ++i) {
     const auto at_work = present.line(Rank(i)).at_work;
     if (!at_work || present.table().attached(Rank(i)) || present.change().suspected().contains(Rank(i))) continue;
-    add(present.view().members[i], present.view().subgroup(*at_work).name);
+    const SubgroupView& subgroup = present.view().subgroup(*at_work);
+    add(present.view().members[i], subgroup.dropped ? "one that is dropped" : subgroup.name);
   }
   return text;
 }

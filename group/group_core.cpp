@@ -24,6 +24,10 @@ void refuse_handlers(const group::HandlerThreads& threads, const std::string& ca
 
 /// Over shared memory alone nobody has an address; otherwise everybody needs one.
 Result<void> check_address(const RosterChange& change, const std::string& fabric) {
+  if (change.is_of_subgroup()) {
+    return Error(ErrorKind::unsupported, "programs cannot create or drop subgroups yet, as members' protocol can")
+        .fix("put subgroups into the configuration's layout");
+  }
   if (!change.has_endpoint() || (fabric == "shm" && change.endpoint.empty())) return {};
   const std::string node = "node " + std::to_string(change.node.value());
   if (fabric == "shm") {

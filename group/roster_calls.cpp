@@ -11,7 +11,7 @@ void RosterCalls::settle(Call& call) const {
   std::erase_if(call.left, [&](const RosterChange& change) { return in_effect(view_.roster, change); });
   if (call.left.empty()) {
     call.outcome = view_.roster;
-  } else if (auto possible = check(view_.roster, call.left, view_.members); !possible) {
+  } else if (auto possible = check(view_.roster, call.left, view_); !possible) {
     call.outcome = std::move(possible).error();
   }
 }

@@ -108,8 +108,8 @@ View successor(const View& view, const Decree& decree, const LayoutFunction& lay
     next.members.push_back(join.node);
     next.incarnations.push_back(join.incarnation);
   }
-  next.subgroups = layout(next.members, &view);
-  CHECK(next.subgroups.size() == view.subgroups.size());  // LayoutFunction's contract
+  next.subgroups = subgroups_of(layout, roster, next.members, &view);
+  CHECK(next.layout_count() == view.layout_count() && next.subgroups.size() >= view.subgroups.size());
   return next;
 }
 
@@ -117,14 +117,16 @@ std::vector<RankSet> loaded_in(const View& next, const View& view, const std::ve
                                std::vector<SubgroupId>& lost) {
   std::vector<RankSet> loaded(next.subgroups.size());
   for (std::uint32_t s = 0; s < next.subgroups.size(); ++s) {
-    for (std::uint32_t i = 0; i < view.members.size(); ++i) {
+    if (next.subgroups[s].dropped) continue;
+    const bool was_there = s < view.subgroups.size();  // and if that was an empty place, nobody had any state of it
+    for (std::uint32_t i = 0; was_there && i < view.members.size(); ++i) {
       if (!decree.stays(Rank(i)) || !decree.loaded[s].contains(Rank(i))) continue;
       const Rank rank = *next.rank_of(view.members[i]);
       // A member of no adequate subgroup keeps what it has; one that was moved out of it does not.
       if (next.subgroups[s].members.empty() || next.subgroups[s].member_position(view.members[i])) loaded[s].add(rank);
     }
     if (!loaded[s].empty()) continue;
-    if (!before[s].empty()) lost.push_back(SubgroupId(s));
+    if (was_there && !before[s].empty()) lost.push_back(SubgroupId(s));
     for (const NodeId node : next.subgroups[s].members) loaded[s].add(*next.rank_of(node));
   }
   return loaded;

@@ -40,12 +40,13 @@ struct Decree {
 /// Checks every word. Nothing: no decree of this view.
 [[nodiscard]] std::optional<Decree> decode(std::span<const std::uint64_t> words, const View& view);
 
-/// The members of the view after `view`: those that stay in their order, then the newcomers. Its subgroups are `layout`'s,
-/// its roster is this one.
+/// The members of the view after `view`: those that stay in their order, then the newcomers. Its subgroups are `layout`'s
+/// and those that the roster, which is this one, adds.
 [[nodiscard]] View successor(const View& view, const Decree& decree, const LayoutFunction& layout,
                              const Roster& roster = {});
 /// By subgroup of `next`: the members that have its state when `next` begins. Where nobody has it, all of the subgroup begin
-/// with none; if somebody had it in `view` (`before`), the subgroup is appended to `lost`, be it adequate or not.
+/// with none; if somebody had it in `view` (`before`), the subgroup is appended to `lost`, be it adequate or not. Of what is
+/// dropped nobody has a state, and nobody is told so.
 [[nodiscard]] std::vector<RankSet> loaded_in(const View& next, const View& view, const std::vector<RankSet>& before,
                                              const Decree& decree, std::vector<SubgroupId>& lost);
 

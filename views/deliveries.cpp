@@ -9,9 +9,11 @@ namespace spindrift::views {
 Deliveries::Deliveries(NodeId self, std::size_t subgroups, std::uint64_t bytes_max, Upcalls& upcalls, Duration lagging_after)
     : self_(self),
       upcalls_(upcalls),
-      backlogs_(subgroups, KeptDeliveries(bytes_max)),
+      bytes_max_(bytes_max),
       lag_(lagging_after),
-      own_unloaded_(subgroups) {}
+      own_unloaded_(subgroups) {
+  for (std::size_t s = 0; s < subgroups; ++s) backlogs_.emplace_back(bytes_max_);
+}
 
 void Deliveries::on_delivery(SubgroupId id, std::span<const Delivery> batch) {
   KeptDeliveries& backlog = backlogs_[id.value()];
@@ -30,6 +32,9 @@ bool Deliveries::accepts(SubgroupId id) const {
 
 void Deliveries::begin_view(const View& view, const std::vector<RankSet>& loaded, std::span<const NodeId> joined) {
   state_ = State::keeping;
+  dropped_.clear();
+  while (backlogs_.size() < view.subgroups.size()) backlogs_.emplace_back(bytes_max_);
+  own_unloaded_.resize(view.subgroups.size());
   lag_.begin_view(backlogs_.size());
   const Rank rank = *view.rank_of(self_);
   for (std::uint32_t s = 0; s < backlogs_.size(); ++s) {
@@ -93,6 +98,8 @@ std::optional<SubgroupId> Deliveries::at_work() const {
     const SubgroupId id(s);
     if (upcalls_.busy(id) || (!backlogs_[s].passes() && !backlogs_[s].loading() && upcalls_.accepts(id))) return id;
   }
+  const auto left = std::ranges::find_if(dropped_, [&](SubgroupId id) { return !backlogs_[id.value()].empty(); });
+  if (left != dropped_.end()) return *left;
   return std::nullopt;
 }
 
@@ -104,11 +111,12 @@ bool Deliveries::all_taken() const {
 }
 
 std::size_t Deliveries::drained() const {
-  const auto waits = [&](const KeptDeliveries& backlog) {
-    const SubgroupId id(static_cast<std::uint32_t>(&backlog - backlogs_.data()));
-    return !backlog.passes() || upcalls_.busy(id) || upcalls_.state_at_work(id);
+  std::uint32_t s = 0;
+  const auto waits = [&](SubgroupId id) {
+    return !backlogs_[id.value()].passes() || upcalls_.busy(id) || upcalls_.state_at_work(id);
   };
-  return static_cast<std::size_t>(std::find_if(backlogs_.begin(), backlogs_.end(), waits) - backlogs_.begin());
+  while (s < backlogs_.size() && !waits(SubgroupId(s))) ++s;
+  return s;
 }
 
 }  // namespace spindrift::views

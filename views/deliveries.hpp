@@ -9,9 +9,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include <spindrift/core/view.hpp>
@@ -25,7 +27,8 @@ namespace spindrift::views {
 
 class Deliveries final : public smc::DeliverySink {
  public:
-  /// Up to `bytes_max` bytes of each subgroup wait; more only at the end of a view. `upcalls` outlives this object.
+  /// `subgroups`: of the layout. Up to `bytes_max` bytes of each subgroup wait; more only at the end of a view. `upcalls`
+  /// outlives this object.
   /// `lagging_after`: see LagWatch.
   Deliveries(NodeId self, std::size_t subgroups, std::uint64_t bytes_max, Upcalls& upcalls, Duration lagging_after = {});
 
@@ -40,7 +43,11 @@ class Deliveries final : public smc::DeliverySink {
   [[nodiscard]] std::vector<std::byte> kept(SubgroupId id) const { return backlogs_[id.value()].encode(); }
   /// The state is here, and this waited at its source. False, and nothing changed: the bytes are impossible.
   [[nodiscard]] bool end_loading(SubgroupId id, std::span<const std::byte> kept_at_source);
-  [[nodiscard]] bool loading(SubgroupId id) const { return backlogs_[id.value()].loading(); }
+  [[nodiscard]] bool loading(SubgroupId id) const {
+    return id.value() < backlogs_.size() && backlogs_[id.value()].loading();
+  }
+  /// The next view is without these: this one's end waits until the application has taken all of them.
+  void expect_drop(std::vector<SubgroupId> dropped) { dropped_ = std::move(dropped); }
 
   /// A subgroup with a message that waits for this member's application for too long.
   struct Lag {
@@ -75,7 +82,9 @@ class Deliveries final : public smc::DeliverySink {
   NodeId self_;
   Upcalls& upcalls_;
   State state_ = State::through;
-  std::vector<KeptDeliveries> backlogs_;               // by subgroup
+  std::uint64_t bytes_max_;
+  std::deque<KeptDeliveries> backlogs_;   // by subgroup; each stays where it is, as what it keeps points into it
+  std::vector<SubgroupId> dropped_;       // with the end of the present view
   LagWatch lag_;
   std::vector<std::uint64_t> own_unloaded_;  // by subgroup: own messages in the state that is on its way
 };

@@ -280,6 +280,8 @@ ViewNotice Founding::first_view() const {
   first.view.id = request_->view;
   first.view.roster = request_->roster.nodes.empty() ? roster_of(request_->members, roster_) : request_->roster;
   first.view.subgroups = layout_(first.view.members, nullptr);
+  for (const AddedSubgroup& each : first.view.roster.added)
+    first.view.subgroups.push_back(in_view(each, first.view.members, nullptr));
   for (const SubgroupView& subgroup : first.view.subgroups) {
     RankSet& loaded = first.loaded.emplace_back();
     for (const NodeId node : subgroup.members) loaded.add(*first.view.rank_of(node));

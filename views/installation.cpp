@@ -118,7 +118,8 @@ bool Installation::on_exposed(const PeerConnection& from, const Offer& offer) {
   const auto expected = from.mappable ? fabric::Access::read : fabric::Access::write;
   Shown& shown = shown_[from.id];
   const Epoch* const epoch = present();
-  const std::size_t most = offers_max * (1 + std::size(parts_beside) * options_.subgroups);
+  const std::size_t subgroups = options_.subgroups + added_place_count_max;
+  const std::size_t most = offers_max * (1 + std::size(parts_beside) * subgroups);
   if (!shown.announced || offer.access != expected || shown.offers.size() == most) return false;
   const What what = *std::exchange(shown.announced, std::nullopt);
   if (what.part == Part::ring && !from.mappable) return false;

@@ -18,6 +18,9 @@ namespace spindrift::views {
 class KeptDeliveries {
  public:
   explicit KeptDeliveries(std::uint64_t bytes_max) : bytes_max_(bytes_max) {}
+  KeptDeliveries(KeptDeliveries&&) = default;
+  KeptDeliveries(const KeptDeliveries&) = delete;  // what is kept points into itself
+  KeptDeliveries& operator=(const KeptDeliveries&) = delete;
 
   /// The state is on its way; whatever is kept belongs to a past that it includes.
   void begin_loading() {

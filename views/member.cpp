@@ -332,7 +332,7 @@ bool Member::run(Time now) {
   links_.revoke(present.change().suspicions());
   settle_links();
   bool progress = *ran;
-  progress |= rosters_.step(present);
+  progress |= rosters_.step(present, [&](SubgroupId id) { return sends_.silence(id, present) && !deliveries_.loading(id); });
   if (rosters_.is_to_leave() && !leave_requested()) request_leave();
   progress |= sends_.settle(present, leave_requested());
   if (epochs().size() > 1) drop_old_epochs(now);
@@ -352,6 +352,7 @@ bool Member::conclude(Time now) {
   }
   if (state_ != MemberState::concluding) {
     enter(MemberState::concluding);
+    if (decree.stays(old.self())) deliveries_.expect_drop(dropped_by(old.view(), *old.rosters().next(decree)));
     old.finish(now);
   }
   if (!deliveries_.handed_over()) return false;

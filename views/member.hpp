@@ -134,8 +134,9 @@ class Member final {
   /// The application found bytes of this member that no correct one sends; poller's thread.
   void accuse(NodeId node, const std::string& what);
 
-  /// The gates for application threads, one per subgroup, for the whole life of the member. Any thread.
-  [[nodiscard]] SendGate& gate(SubgroupId id) { return sends_.gate(id); }
+  /// The gate for application threads of a subgroup of the present view, or, before there is one, of the layout; null: there
+  /// is no such place. They may share it for longer than the subgroup is there. The poller's; the gate is any thread's.
+  [[nodiscard]] std::shared_ptr<SendGate> gate(SubgroupId id) const { return sends_.gate(id); }
   /// Name, mode, profile and topics of every subgroup of the layout.
   [[nodiscard]] const std::vector<SubgroupView>& shapes() const noexcept { return shapes_; }
 

@@ -131,7 +131,7 @@ void Member::install(ViewNotice begun, NewView news, Time now) {
   const View& view = present.view();
   deliveries_.begin_view(view, present.loaded(), joined);
   transfers_.begin_view(view, present.loaded(), deliveries_);
-  sends_.begin_view();
+  sends_.begin_view(view);
   watch_.begin_view(view.members.size(), present.self(), now);
   enter(MemberState::installing);
   log::info(log::Room::views, "view", {{"node", self()}, {"id", present.id()}, {"members", view.members.size()}});

@@ -93,6 +93,8 @@ class FieldWriter {
     for (const RosterChange& each : changes) {
       to_.put(static_cast<std::uint32_t>(each.kind));
       put_address(to_, each.node, each.endpoint);
+      if (each.kind == RosterChange::Kind::create) put(to_, each.subgroup);
+      if (each.kind == RosterChange::Kind::drop) put_address(to_, NodeId(), each.subgroup.name);
     }
   }
   void digested(std::span<const std::byte> bytes) { to_.put(digest_of(bytes).words[0]).put_bytes(bytes); }
@@ -112,6 +114,7 @@ class FieldWriter {
 /// Takes the fields of a message in the same order, each within what it can be; else `ok` is false.
 class FieldReader {
  public:
+  /// `subgroups`: of the layout.
   FieldReader(ByteReader from, std::size_t subgroups) : from_(from), subgroups_(subgroups) {}
 
   template <class... Fields>
@@ -160,10 +163,11 @@ class FieldReader {
     for (std::uint64_t i = 0; i < count && ok(); ++i) {
       RosterChange& next = changes.emplace_back();
       const auto kind = from_.get<std::uint32_t>();
-      ok_ &= kind <= static_cast<std::uint32_t>(RosterChange::Kind::undrain);
+      ok_ &= kind <= static_cast<std::uint32_t>(RosterChange::Kind::drop);
       if (ok_) next.kind = static_cast<RosterChange::Kind>(kind);
       ok_ &= get_address(from_, next.node, next.endpoint);
       ok_ &= next.has_endpoint() || next.endpoint.empty();
+      if (next.is_of_subgroup()) of_subgroup(next);
     }
   }
   void digested(std::span<const std::byte>& bytes) {
@@ -176,13 +180,26 @@ class FieldReader {
   [[nodiscard]] bool complete() const noexcept { return ok_ && from_.complete(); }
 
  private:
+  void of_subgroup(RosterChange& change) {
+    NodeId nobody;
+    if (change.kind == RosterChange::Kind::create) subgroup(change.subgroup);
+    if (change.kind == RosterChange::Kind::drop) ok_ &= get_address(from_, nobody, change.subgroup.name);
+    ok_ &= change.node == NodeId() && nobody == NodeId() && valid_subgroup_name(change.subgroup.name);
+  }
+  void subgroup(AddedSubgroup& subgroup) {
+    if (auto taken = get_added_subgroup(from_)) {
+      subgroup = *std::move(taken);
+    } else {
+      ok_ = false;
+    }
+  }
   template <WireField Field>
   void one(Field& field) {
     field = from_.get<Field>();
   }
   void one(SubgroupId& id) {
     const auto value = from_.get<std::uint64_t>();
-    ok_ &= value < subgroups_;
+    ok_ &= value < subgroups_ + added_place_count_max;
     id = SubgroupId(static_cast<std::uint32_t>(value));
   }
   void one(std::string& reason) {
@@ -299,6 +316,7 @@ std::optional<Message> decode_view(FieldReader fields, const std::vector<Subgrou
   const auto may_be_in = [&view](NodeId node) { return view.roster.admits(node); };
   if (!fields.ok() || !std::ranges::all_of(view.members, may_be_in)) return std::nullopt;
   view.subgroups = shapes;
+  for (const AddedSubgroup& each : view.roster.added) view.subgroups.push_back(in_view(each, {}, nullptr));
   const RankSet everybody = RankSet::first(view.members.size());
   ByteReader& reader = fields.rest();
   for (SubgroupView& subgroup : view.subgroups) {
@@ -307,6 +325,7 @@ std::optional<Message> decode_view(FieldReader fields, const std::vector<Subgrou
     if (lost > 1) return std::nullopt;
     if (lost == 1) notice.state_lost.emplace_back(static_cast<std::uint32_t>(notice.loaded.size() - 1));
     if (!everybody.includes(notice.loaded.back()) || !get_subgroup(reader, view, subgroup)) return std::nullopt;
+    if (subgroup.dropped && (lost == 1 || !notice.loaded.back().empty() || !subgroup.members.empty())) return std::nullopt;
     const auto loaded = [&](NodeId node) { return notice.loaded.back().contains(*view.rank_of(node)); };
     if (!subgroup.members.empty() && std::none_of(subgroup.members.begin(), subgroup.members.end(), loaded))
       return std::nullopt;
@@ -319,7 +338,7 @@ void put_view(ByteWriter& writer, const ViewNotice& notice) {
   const View& view = notice.view;
   FieldWriter fields(writer);
   fields.each(view.id);
-  fields.members(view, view.subgroups.size());
+  fields.members(view, view.layout_count());
   fields.roster(view.roster);
   for (std::uint32_t s = 0; s < view.subgroups.size(); ++s) {
     const SubgroupView& subgroup = view.subgroups[s];

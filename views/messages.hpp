@@ -22,7 +22,7 @@
 namespace spindrift::views {
 
 /// Changes whenever members of two builds could misread each other's rows, rings or messages.
-inline constexpr std::uint32_t protocol_version = 12;
+inline constexpr std::uint32_t protocol_version = 13;
 
 /// All members of a group must have this in common.
 struct GroupIdentity {
@@ -190,12 +190,12 @@ using Message = std::variant<Mismatch, Hello, Refusal, Removed, ViewNotice, RowN
 /// Bytes that a message with a payload (a state's piece, a private message) takes beside it.
 inline constexpr std::size_t message_overhead_bytes = 64;
 
-/// The largest message that is taken in parts: a view notice of the most members and subgroups that there
-/// can be; what is remembered of as many views as a node may have accepted takes less.
-inline constexpr std::size_t parted_message_bytes_max = 1U << 20U;
+/// The largest message that is taken in parts: what is remembered of as many views as a node may have accepted, with the most
+/// nodes and subgroups that there can be; a view notice takes less.
+inline constexpr std::size_t parted_message_bytes_max = 8U << 20U;
 
-/// Checks every byte. `shapes`: the group's subgroups, of which a view notice gives the members. Nothing: not a message of
-/// this protocol.
+/// Checks every byte. `shapes`: the layout's subgroups, of which a view notice gives the members, as of those that the
+/// view's roster adds. A subgroup that is named is one that there may be in some view. Nothing: no message of this protocol.
 /// `self` and `words`: of who hears it on which connection; a hello whose proof is for another is a mismatch.
 [[nodiscard]] std::optional<Message> decode(std::span<const std::byte> bytes, const GroupIdentity& ours,
                                             const std::vector<SubgroupView>& shapes, NodeId self = NodeId(),

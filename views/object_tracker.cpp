@@ -75,7 +75,7 @@ ObjectBoundary ObjectBoundary::of(const View& view, SubgroupId subgroup, NodeId 
   const SubgroupView& now = view.subgroup(subgroup);
   const bool adequate = now.inadequate.empty();
   return {.view = view.id,
-          .here = !adequate || now.member_position(self).has_value(),
+          .here = !now.dropped && (!adequate || now.member_position(self).has_value()),
           .senders = adequate ? now.senders : view.members,
           .began_anew = {joined.begin(), joined.end()}};
 }

@@ -2,10 +2,25 @@
 #include <spindrift/views/roster_agreement.hpp>
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace spindrift::views {
 namespace {
+
+// A subgroup stays what it is, at its place, until it is dropped; and none takes the name of one of the layout.
+bool keeps_places(const View& view, const Roster& next) {
+  const std::vector<AddedSubgroup>& now = view.roster.added;
+  if (next.added.size() < now.size()) return false;
+  for (std::size_t i = 0; i < now.size(); ++i) {
+    if (!now[i].name.empty() && !next.added[i].name.empty() && now[i] != next.added[i]) return false;
+  }
+  const auto in_layout = [&](const AddedSubgroup& each) {
+    return !each.name.empty() && std::any_of(view.subgroups.begin(), view.subgroups.end() - std::ssize(now),
+                                             [&](const SubgroupView& other) { return other.name == each.name; });
+  };
+  return std::ranges::none_of(next.added, in_layout);
+}
 
 bool may_be_in(const Roster& roster, NodeId node) { return roster.nodes.empty() || roster.admits(node); }
 
@@ -20,14 +35,14 @@ void RosterAgreement::request(std::span<const RosterChange> changes) {
 
 std::optional<Roster> RosterAgreement::propose() {
   if (held_.contains(self_)) return std::nullopt;
-  Roster next = next_edition(view_.roster, wanted_, view_.members);
+  Roster next = next_edition(view_.roster, wanted_, view_);
   if (next.edition == view_.roster.edition) return std::nullopt;
   held_.emplace(self_, Held{next.digest(), next});
-  holders_ = RankSet::of(self_);
   return next;
 }
 
 bool RosterAgreement::hold(Rank from, Roster roster) {
+  if (!keeps_places(view_, roster)) return false;
   if (roster.edition != view_.roster.edition + 1 || held_.contains(from)) return false;
   const Digest digest = roster.digest();
   held_.emplace(from, Held{digest, std::move(roster)});
@@ -55,6 +70,15 @@ bool RosterAgreement::may_join(NodeId node, const RankSet& staying) const {
 const Roster* RosterAgreement::held(const Digest& roster) const noexcept {
   const auto at = std::ranges::find_if(held_, [&](const auto& each) { return each.second.digest == roster; });
   return at == held_.end() ? nullptr : &at->second.roster;
+}
+
+std::vector<SubgroupId> dropped_by(const View& view, const Roster& next) {
+  std::vector<SubgroupId> dropped;
+  for (std::size_t i = 0; i < view.roster.added.size() && i < next.added.size(); ++i) {
+    if (view.roster.added[i].name.empty() || !next.added[i].name.empty()) continue;
+    dropped.emplace_back(static_cast<std::uint32_t>(view.layout_count() + i));
+  }
+  return dropped;
 }
 
 bool RosterAgreement::admits(const Decree& decree) const noexcept {

@@ -20,6 +20,9 @@
 
 namespace spindrift::views {
 
+/// The subgroups of that view that are not in the next one if that has this roster.
+[[nodiscard]] std::vector<SubgroupId> dropped_by(const View& view, const Roster& next);
+
 class RosterAgreement {
  public:
   /// The view outlives this object.
@@ -28,12 +31,12 @@ class RosterAgreement {
   /// Changes that somebody wants, this member or another; for when it leads. What is beyond `roster_count_max` is dropped:
   /// who wants it says so again in the next view.
   void request(std::span<const RosterChange> changes);
-  /// At the leader, of an active view: the roster to propose to all others, once; this member holds it from now on. Nothing:
-  /// it was proposed, or nobody wants another.
+  /// At the leader, of an active view: the roster to propose to all others, once. This member holds it as the others do, and
+  /// says so as they do: by `on_held`. Nothing: it was proposed, or nobody wants another.
   [[nodiscard]] std::optional<Roster> propose();
   /// A member proposes this one. False: no correct member does.
   [[nodiscard]] bool hold(Rank from, Roster roster);
-  /// A member holds what this one proposed, if it is that.
+  /// A member, also this one, holds what this one proposed, if it is that.
   void on_held(Rank from, const Digest& roster);
 
   /// The digest of what this member proposed, if all of these hold it, and it admits all of them: so they may go into the

@@ -24,6 +24,8 @@ void put_roster(ByteWriter& writer, const Roster& roster) {
   for (const NodeAddress& each : roster.nodes) put_address(writer, each.node, each.endpoint);
   writer.put(std::uint64_t{roster.drained.size()});
   for (const NodeId node : roster.drained) writer.put(node);
+  writer.put(std::uint64_t{roster.added.size()});
+  for (const AddedSubgroup& subgroup : roster.added) put(writer, subgroup);
 }
 
 bool get_roster(ByteReader& reader, Roster& roster) {
@@ -42,7 +44,14 @@ bool get_roster(ByteReader& reader, Roster& roster) {
     if (!roster.contains(node) || (!roster.drained.empty() && !(roster.drained.back() < node))) return false;
     roster.drained.push_back(node);
   }
-  return reader.ok();
+  const auto places = reader.get<std::uint64_t>();
+  if (!reader.ok() || places > added_place_count_max) return false;
+  for (std::uint64_t i = 0; i < places; ++i) {
+    auto subgroup = get_added_subgroup(reader);
+    if (!subgroup) return false;
+    roster.added.push_back(*std::move(subgroup));
+  }
+  return reader.ok() && possible(roster.added);
 }
 
 }  // namespace spindrift::views

@@ -9,6 +9,7 @@ namespace spindrift::views {
 
 void RosterExchange::begin_view(const View& view) {
   wishes_.begin_view(view);
+  owed_.clear();
   links_.set_roster(view.roster, Links::Outsiders::go);
 }
 
@@ -44,17 +45,42 @@ void RosterExchange::remember(Roster roster, const Roster& file) {
 }
 
 void RosterExchange::on_proposal(Epoch& epoch, Rank from, RosterProposal proposal) {
-  const Digest digest = proposal.roster.digest();
-  const NodeId proposer = epoch.view().members[from.value()];
+  const Roster roster = proposal.roster;
   if (!epoch.rosters().hold(from, std::move(proposal.roster))) {
-    links_.accuse(proposer, "it proposed a roster out of turn");
+    links_.accuse(epoch.view().members[from.value()], "it proposed a roster out of turn");
     return;
   }
-  links_.send(proposer, encode(RosterHeld{epoch.id(), digest}));
-  expect(*epoch.rosters().held(digest));
+  take(epoch, from, roster);
 }
 
-bool RosterExchange::step(Epoch& epoch) {
+bool RosterExchange::step(Epoch& epoch, const Silence& silence) {
+  const bool proposed = propose(epoch);
+  return say_owed(epoch, silence) || proposed;
+}
+
+// The proposer holds it likewise, and says so to itself.
+void RosterExchange::say_held(Epoch& epoch, Rank to, const Digest& roster) {
+  if (to == epoch.self()) {
+    epoch.rosters().on_held(to, roster);
+  } else {
+    links_.send(epoch.view().members[to.value()], encode(RosterHeld{epoch.id(), roster}));
+  }
+}
+
+bool RosterExchange::say_owed(Epoch& epoch, const Silence& silence) {
+  const std::size_t owed = owed_.size();
+  std::erase_if(owed_, [&](const Owed& each) {
+    bool silent = true;
+    for (const SubgroupId id : each.dropped) silent = silence(id) && silent;
+    if (!silent) return false;
+    say_held(epoch, each.to, each.roster);
+    return true;
+  });
+  return owed_.size() < owed;
+}
+
+// Wishes that were not said yet, and what the leader makes of them.
+bool RosterExchange::propose(Epoch& epoch) {
   const View& view = epoch.view();
   const NodeId leader = view.members[epoch.change().leader().value()];
   std::vector<RosterChange> unsaid = wishes_.take_unsaid();
@@ -67,16 +93,24 @@ bool RosterExchange::step(Epoch& epoch) {
   const std::optional<Roster> proposal = epoch.rosters().propose();
   if (!proposal) return any;
   log::info(log::Room::views, "proposes a roster",
-            {{"node", self_}, {"edition", proposal->edition}, {"nodes", proposal->nodes.size()}});
+            {{"node", self_},
+             {"edition", proposal->edition},
+             {"nodes", proposal->nodes.size()},
+             {"subgroups", added_count(proposal->added)}});
   for (const NodeId node : view.members) {
     if (node != self_) links_.send(node, encode(RosterProposal{view.id, *proposal}));
   }
-  expect(*proposal);
+  take(epoch, epoch.self(), *proposal);
   return true;
 }
 
 // A node that may be in the next view may call from now on: some members may go on to that before others.
-void RosterExchange::expect(const Roster& roster) {
+void RosterExchange::take(Epoch& epoch, Rank from, const Roster& roster) {
+  if (auto dropped = dropped_by(epoch.view(), roster); dropped.empty()) {
+    say_held(epoch, from, roster.digest());  // the view may end with the next look
+  } else {
+    owed_.push_back({from, roster.digest(), std::move(dropped)});
+  }
   links_.expect(roster);
   if (roster.admits(self_) || std::exchange(to_leave_, true)) return;
   if (roster.is_drained(self_)) {

@@ -1,8 +1,12 @@
 // The messages about rosters: wishes to the leader, its proposal to all members, that it is held, and the group's roster to
 // who is in no view yet. Pure; the poller's. (docs/protocol.md, "The roster")
+//
+// The invariant to remember: a member says that it holds a roster only once it sends nothing more to the subgroups which
+// that drops, and has delivered and taken everywhere what it sent there. So nothing of them is left when the view ends.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -29,21 +33,33 @@ class RosterExchange {
   /// The node was in a group with that roster, which may know other addresses than its file, or nodes that the file lacks;
   /// before the first view.
   void remember(Roster roster, const Roster& file);
+  /// Has this member send nothing more to a subgroup until the view is over. Whether nothing of that one is under way here.
+  using Silence = std::function<bool(SubgroupId)>;
   /// One pass in an active view, whose members are all in it. True: something was said.
-  bool step(Epoch& epoch);
+  bool step(Epoch& epoch, const Silence& silence);
   /// A roster is proposed that does not admit this node: it leaves in order.
   [[nodiscard]] bool is_to_leave() const noexcept { return to_leave_; }
 
  private:
+  /// A roster that this member has, and has not yet said that it holds.
+  struct Owed {
+    Rank to;
+    Digest roster;
+    std::vector<SubgroupId> dropped;
+  };
   void on_notice(const Roster& roster);
   void on_proposal(Epoch& epoch, Rank from, RosterProposal proposal);
-  void expect(const Roster& roster);
+  void take(Epoch& epoch, Rank from, const Roster& roster);
+  void say_held(Epoch& epoch, Rank to, const Digest& roster);
+  bool propose(Epoch& epoch);
+  bool say_owed(Epoch& epoch, const Silence& silence);
 
   NodeId self_;
   Links& links_;
   RosterWishes wishes_;
   std::optional<std::uint64_t> told_;  // the edition that a group told this process before its first view
   bool to_leave_ = false;
+  std::vector<Owed> owed_;  // in the present view
 };
 
 }  // namespace spindrift::views

@@ -15,7 +15,7 @@ class RosterWishes {
  public:
   /// In this view; what its roster has already, or makes impossible, is no wish.
   void want(const std::vector<RosterChange>& changes, const View& view) {
-    Roster ahead = next_edition(view.roster, wanted_, view.members);
+    Roster ahead = next_edition(view.roster, wanted_, view);
     for (const RosterChange& each : changes) {
       const bool known = std::ranges::find(wanted_, each) != wanted_.end();
       if (!known && !is_over(each, ahead, view)) wanted_.push_back(each);
@@ -36,9 +36,9 @@ class RosterWishes {
  private:
   // `ahead`: the roster with the wishes in front of this one, which may make it possible; with it afterwards.
   [[nodiscard]] static bool is_over(const RosterChange& wish, Roster& ahead, const View& view) {
-    const bool possible = check(view.roster, wish, view.members).ok() || check(ahead, wish, view.members).ok();
+    const bool possible = check(view.roster, wish, view).ok() || check(ahead, wish, view).ok();
     if (in_effect(view.roster, wish) || !possible) return true;
-    ahead = next_edition(ahead, {&wish, 1}, view.members);
+    ahead = next_edition(ahead, {&wish, 1}, view);
     return false;
   }
 

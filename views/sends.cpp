@@ -26,35 +26,66 @@ bool send_again(smc::Multicast& multicast, std::span<const std::byte> message) {
 
 }  // namespace
 
-Sends::Sends(std::size_t subgroups, Upcalls& upcalls)
-    : upcalls_(upcalls),
-      subgroups_(subgroups),
-      gates_(std::make_unique<SendGate[]>(subgroups)),
-      leftovers_(subgroups),
-      seals_(subgroups) {}
+Sends::Sends(std::size_t subgroups, Upcalls& upcalls) : upcalls_(upcalls) { grow(subgroups); }
+
+void Sends::grow(std::size_t subgroups) {
+  while (gates_.size() < subgroups) gates_.push_back(std::make_shared<SendGate>());
+  leftovers_.resize(gates_.size());
+  seals_.resize(gates_.size());
+  silent_.resize(gates_.size());
+}
+
+// All that stayed were silent in what was dropped, so nothing of it is left here.
+void Sends::begin_view(const View& view) {
+  state_ = State::unsettled;
+  for (std::uint32_t s = 0; s < gates_.size(); ++s) {
+    if (!view.subgroups[s].dropped) continue;
+    give_up(SubgroupId(s));
+    gates_[s] = std::make_shared<SendGate>();
+  }
+  grow(view.subgroups.size());
+  silent_.assign(gates_.size(), false);
+}
+
+bool Sends::silence(SubgroupId id, Epoch& present) {
+  SendGate& gate = *gates_[id.value()];
+  silent_[id.value()] = true;
+  if (gate.close()) heavy_barrier();
+  if (!gate.vacated()) return false;
+  smc::Multicast* const multicast = present.multicast(id);
+  if (!leftovers_[id.value()].empty()) {
+    if (multicast != nullptr) {  // they are sent first
+      state_ = State::unsettled;
+      return false;
+    }
+    give_up(id);
+  }
+  const smc::SendRing* const ring = ring_of(present, id.value());
+  return ring == nullptr || multicast->own_delivered_everywhere() >= ring->reserved_count();
+}
 
 void Sends::close() {
   if (state_ == State::settled) state_ = State::unsettled;
   bool any = false;
-  for (std::size_t s = 0; s < subgroups_; ++s) any |= gates_[s].close();
+  for (std::size_t s = 0; s < gates_.size(); ++s) any |= gates_[s]->close();
   if (any) heavy_barrier();
 }
 
 void Sends::end() {
   close();
-  for (std::uint32_t s = 0; s < subgroups_; ++s) upcalls_.on_space(SubgroupId(s));
+  for (std::uint32_t s = 0; s < gates_.size(); ++s) upcalls_.on_space(SubgroupId(s));
 }
 
 bool Sends::settle(Epoch& present, bool leaving) {
   if (state_ != State::unsettled) return false;
   state_ = State::settled;
   bool progress = false;
-  for (std::uint32_t s = 0; s < subgroups_; ++s) progress |= settle(SubgroupId(s), present, leaving);
+  for (std::uint32_t s = 0; s < gates_.size(); ++s) progress |= settle(SubgroupId(s), present, leaving);
   return progress;
 }
 
 bool Sends::settle(SubgroupId id, Epoch& present, bool leaving) {
-  SendGate& gate = gates_[id.value()];
+  SendGate& gate = *gates_[id.value()];
   if (gate.is_open()) return false;
   smc::Multicast* const multicast = present.multicast(id);
   smc::SendRing* const ring = ring_of(present, id.value());
@@ -71,7 +102,7 @@ bool Sends::settle(SubgroupId id, Epoch& present, bool leaving) {
       return progress;
     }
   }
-  if (ring == nullptr || leaving) return progress;
+  if (ring == nullptr || leaving || silent_[id.value()]) return progress;
   gate.open(*ring, multicast->bulk_ring());
   upcalls_.on_space(id);
   return true;
@@ -108,7 +139,7 @@ bool Sends::give_up(SubgroupId id) {
 }
 
 void Sends::report_dropped(Epoch& ended) {
-  for (std::uint32_t s = 0; s < subgroups_; ++s) {
+  for (std::uint32_t s = 0; s < gates_.size(); ++s) {
     smc::Multicast* const multicast = ended.multicast(SubgroupId(s));
     if (multicast == nullptr || multicast->subgroup().mode != DeliveryMode::unordered) continue;
     const std::uint64_t lost = multicast->own_beyond(ended.change().decree().trim[s]);
@@ -118,7 +149,7 @@ void Sends::report_dropped(Epoch& ended) {
 
 void Sends::keep_leftovers(Epoch& ended) {
   if (!ended.begun()) return;
-  for (std::uint32_t s = 0; s < subgroups_; ++s) {
+  for (std::uint32_t s = 0; s < gates_.size(); ++s) {
     if (ring_of(ended, s) == nullptr) continue;
     leftovers_[s].push_front({&ended, std::nullopt});  // before what an older view still has: that was sent later
   }
@@ -133,8 +164,8 @@ bool Sends::uses(const Epoch& epoch) const noexcept {
 Sends::Outlook Sends::wind_up(Epoch& present, std::size_t drained) {
   close();
   bool gave_up = false;
-  for (std::uint32_t s = 0; s < subgroups_; ++s) {
-    if (!gates_[s].vacated() || s >= drained) return {gave_up, false};
+  for (std::uint32_t s = 0; s < gates_.size(); ++s) {
+    if (!gates_[s]->vacated() || s >= drained) return {gave_up, false};
     if (leftovers_[s].empty()) continue;
     if (present.multicast(SubgroupId(s)) != nullptr) return {gave_up, false};
     gave_up |= give_up(SubgroupId(s));  // the subgroup is inadequate, and this node does not wait for better times
@@ -144,7 +175,7 @@ Sends::Outlook Sends::wind_up(Epoch& present, std::size_t drained) {
 
 bool Sends::delivered_everywhere(Epoch& present) {
   if (state_ != State::sealed) seal(present);
-  for (std::uint32_t s = 0; s < subgroups_; ++s) {
+  for (std::uint32_t s = 0; s < gates_.size(); ++s) {
     if (ring_of(present, s) == nullptr) continue;
     if (present.multicast(SubgroupId(s))->own_delivered_everywhere() < seals_[s]) return false;
   }
@@ -153,7 +184,7 @@ bool Sends::delivered_everywhere(Epoch& present) {
 
 void Sends::seal(Epoch& present) {
   state_ = State::sealed;
-  for (std::uint32_t s = 0; s < subgroups_; ++s) {
+  for (std::uint32_t s = 0; s < gates_.size(); ++s) {
     const smc::SendRing* const ring = ring_of(present, s);
     seals_[s] = ring == nullptr ? 0 : ring->reserved_count();
   }

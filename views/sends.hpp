@@ -34,15 +34,21 @@ class Sends {
     bool sent = false;  ///< nothing waits any more, here or with the application
   };
 
-  /// `upcalls` outlives this object.
+  /// `subgroups`: of the layout, whose gates are there before the first view. `upcalls` outlives this object.
   Sends(std::size_t subgroups, Upcalls& upcalls);
 
-  /// One per subgroup, for the whole life of this object. Any thread.
-  [[nodiscard]] SendGate& gate(SubgroupId id) { return gates_[id.value()]; }
+  /// One per subgroup of the present view, null beyond: what is created later at the place of one that was dropped gets
+  /// another. Threads that use it share it.
+  [[nodiscard]] std::shared_ptr<SendGate> gate(SubgroupId id) const {
+    return id.value() < gates_.size() ? gates_[id.value()] : nullptr;
+  }
   [[nodiscard]] State state() const noexcept { return state_; }
 
-  /// Another view is the present one; its gates open with the next `settle`.
-  void begin_view() noexcept { state_ = State::unsettled; }
+  /// This view is the present one; its gates open with the next `settle`.
+  void begin_view(const View& view);
+  /// Nothing new is sent in that subgroup as long as the present view lasts: its threads wait. Whether everything that this
+  /// node sent there is delivered by all its members, or reported as dropped where there are none. In an active view.
+  [[nodiscard]] bool silence(SubgroupId id, Epoch& present);
   /// In an active view: first what earlier views left over, in order, when no thread is inside any more; then new messages,
   /// unless this node leaves. True if anything was done.
   bool settle(Epoch& present, bool leaving);
@@ -70,14 +76,15 @@ class Sends {
     std::optional<std::span<const std::byte>> next;  ///< taken, and not yet sent
   };
   bool settle(SubgroupId id, Epoch& present, bool leaving);
+  void grow(std::size_t subgroups);
   bool resend(SubgroupId id, Epoch& present);
   bool give_up(SubgroupId id);
   void seal(Epoch& present);
 
   Upcalls& upcalls_;
-  std::size_t subgroups_;
   State state_ = State::unsettled;
-  std::unique_ptr<SendGate[]> gates_;
+  std::vector<std::shared_ptr<SendGate>> gates_;  // by subgroup
+  std::vector<bool> silent_;                      // by subgroup: until another view begins
   std::vector<std::deque<Leftovers>> leftovers_;  // by subgroup, in the order in which they are sent again
   std::vector<std::uint64_t> seals_;  // by subgroup: own messages that are to be delivered everywhere; sealed
 };

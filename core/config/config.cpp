@@ -254,6 +254,15 @@ Result<LayoutFunction> Config::layout_function() const {
       });
 }
 
+Result<Profile> profile_of(const Config& config, std::string_view name) {
+  if (config.state_->loaded.plans == nullptr) return no_layout(config.name());
+  const Profiles& profiles = config.state_->loaded.plans->profiles;
+  if (const auto found = profiles.find(name); found != profiles.end()) return found->second;
+  return Error(ErrorKind::bad_argument, fmt::format("the configuration has no profile \"{}\"", name))
+      .at(config.name())
+      .fix(fmt::format("add a section [SUBGROUP/{}] to the files of all members, or name another profile", name));
+}
+
 LayoutParts::LayoutParts(const Config& config) : name_(config.name()), plans_(config.state_->loaded.plans) {
   if (const auto& view = config.state_->loaded.view) members_ = view->members;
 }

@@ -146,6 +146,7 @@ class Config {
 
  private:
   friend class LayoutParts;
+  friend Result<Profile> profile_of(const Config& config, std::string_view name);
   friend std::map<std::string, std::string> agreed_values(const Config& config);
   friend Result<Config> config_without_file(const std::string& group_name, const std::vector<std::string>& subgroups,
                                             const std::vector<ConfigOverride>& overrides);
@@ -156,6 +157,9 @@ class Config {
   explicit Config(std::shared_ptr<const State> state) noexcept : state_(std::move(state)) {}
   std::shared_ptr<const State> state_;
 };
+
+/// The profile of that name: [SUBGROUP/<name>]. Errors: bad_argument: there is none; as Config::view().
+[[nodiscard]] Result<Profile> profile_of(const Config& config, std::string_view name);
 
 /// The things that members must agree on, by name: "[SPINDRIFT] suspect_after_ms" and its value, "subgroup orders" and what
 /// the layout makes of it, in short. They are the same of two configurations that have the same digest, and no others.

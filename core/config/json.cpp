@@ -134,15 +134,11 @@ std::optional<std::uint32_t> JsonReader::count(const Json& value, std::string_vi
 }
 
 std::optional<std::string> JsonReader::name(const Json& value, std::string_view path) {
-  constexpr std::size_t length_max = 64;
   if (value.is_string()) {
     const auto& text = value.get_ref<const std::string&>();
-    const bool fits = !text.empty() && text.size() <= length_max && std::all_of(text.begin(), text.end(), [](char c) {
-      return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.' || c == '-';
-    });
-    if (fits) return text;
+    if (valid_subgroup_name(text)) return text;
   }
-  problem(path, "a name belongs here", fmt::format("write a string of 1 to {} of A-Z, a-z, 0-9, _, . and -", length_max));
+  problem(path, "a name belongs here", "write a string of 1 to 64 of A-Z, a-z, 0-9, _, . and -");
   return std::nullopt;
 }
 

@@ -27,11 +27,6 @@ std::uint64_t number(std::string_view text) {
   return value;
 }
 
-std::uint64_t derived_ring_bytes(std::uint64_t message_bytes_max) {
-  constexpr std::uint64_t smallest = std::uint64_t{1} << 20;
-  return std::bit_ceil(std::max(smallest, 4 * (message_bytes_max + 16)));
-}
-
 /// The ring for large messages, if there is one.
 void load_bulk_ring(Loaded& loaded, const std::string& section, Profile& profile, std::vector<Error>& problems) {
   constexpr std::uint64_t smallest = 4096;

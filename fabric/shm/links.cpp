@@ -17,7 +17,7 @@ constexpr std::size_t packets_per_turn = 64;       // so that one busy peer does
 constexpr std::size_t packets_of_the_dead = 4096;  // more than any socket buffer holds
 constexpr std::size_t inbox_bytes_max = 1U << 20U;
 constexpr std::size_t inbox_count_max = 4096;
-constexpr std::size_t regions_per_peer_max = 4098;  // of two views a row, and of 1024 subgroups two rings each
+constexpr std::size_t regions_per_peer_max = 6146;  // of two views a row, and of 1536 subgroups two rings each
 
 bool inbox_full(const PeerLink& link) noexcept {
   return link.inbox_bytes >= inbox_bytes_max || link.inbox_count >= inbox_count_max;

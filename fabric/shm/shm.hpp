@@ -32,7 +32,7 @@ struct ShmOptions {
 /// - A region is exposed for reading or for writing, the same to every peer: only a region that nobody may write can be
 ///   sealed against writing. `allocate` as many as there are needs.
 /// - A region takes no memory before its pages are touched, so that a large one is made in microseconds. `release` and
-///   `unmap` leave the unmapping to the endpoint's thread. A peer may have 4098 regions exposed to this endpoint at a time
+///   `unmap` leave the unmapping to the endpoint's thread. A peer may have 6146 regions exposed to this endpoint at a time
 ///   that were not unmapped here.
 /// - `disconnect` cannot take a mapping away from a process of the same host. A process that must not write any longer must
 ///   never have been given a region that is still in use: a new view has new regions.

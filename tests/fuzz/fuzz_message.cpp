@@ -18,6 +18,9 @@ std::vector<SubgroupView> two_shapes() {
   return shapes;
 }
 
+/// Those of the layout, and as many as rosters may add.
+constexpr std::size_t subgroups_max = 2 + added_place_count_max;
+
 void check(const Hello& hello) {
   const auto again = decode(encode(ours, hello, NodeId(), {}), ours, two_shapes());
   expect(again && std::holds_alternative<Hello>(*again) && std::get<Hello>(*again).incarnation == hello.incarnation,
@@ -33,7 +36,7 @@ void check(const Stopped& stopped) { check_words(stopped.reason); }
 void check(const ViewNotice& notice) {
   const View& view = notice.view;
   expect(view.members.size() == view.incarnations.size() && !view.members.empty(), "members have incarnations");
-  expect(view.subgroups.size() == 2 && notice.loaded.size() == 2, "a view has the group's subgroups");
+  expect(view.layout_count() == 2 && notice.loaded.size() == view.subgroups.size(), "a view has the group's subgroups");
   for (const SubgroupView& subgroup : view.subgroups) {
     check_words(subgroup.inadequate);
     for (const NodeId node : subgroup.members) expect(view.rank_of(node).has_value(), "a subgroup's members are the view's");
@@ -45,10 +48,10 @@ void check(const ViewNotice& notice) {
          "a view survives its own encoding");
 }
 void check(const RowNotice&) {}
-void check(const BulkNotice& notice) { expect(notice.subgroup.value() < 2, "a subgroup that exists"); }
-void check(const RingNotice& notice) { expect(notice.subgroup.value() < 2, "a subgroup that exists"); }
+void check(const BulkNotice& notice) { expect(notice.subgroup.value() < subgroups_max, "a subgroup that exists"); }
+void check(const RingNotice& notice) { expect(notice.subgroup.value() < subgroups_max, "a subgroup that exists"); }
 void check(const Settled&) {}
-void check(const Concluding& word) { expect(word.subgroup.value() < 2, "a subgroup that exists"); }
+void check(const Concluding& word) { expect(word.subgroup.value() < subgroups_max, "a subgroup that exists"); }
 void check(const Roster& roster) {
   expect(!roster.nodes.empty() && roster.nodes.size() <= roster_count_max, "a roster has some nodes");
   for (const NodeAddress& each : roster.nodes) {
@@ -57,6 +60,7 @@ void check(const Roster& roster) {
   }
   expect(std::ranges::is_sorted(roster.drained) && roster.drained.size() < roster.nodes.size(), "a roster admits some");
   for (const NodeId node : roster.drained) expect(roster.contains(node), "who is drained is in the roster");
+  expect(possible(roster.added), "a roster adds subgroups that can be");
 }
 void check(const RosterNotice& notice) {
   check(notice.roster);
@@ -75,9 +79,10 @@ void check(const LinkedCandidates& word) {
   expect(again && std::get<LinkedCandidates>(*again).candidates == word.candidates, "candidates survive their own encoding");
 }
 void check(const StatePiece& piece) {
-  expect(piece.subgroup.value() < 2 && piece.offset + piece.bytes.size() <= piece.total_bytes, "a piece lies in its stream");
+  expect(piece.subgroup.value() < subgroups_max && piece.offset + piece.bytes.size() <= piece.total_bytes,
+         "a piece lies in its stream");
 }
-void check(const StateAck& ack) { expect(ack.subgroup.value() < 2, "a subgroup that exists"); }
+void check(const StateAck& ack) { expect(ack.subgroup.value() < subgroups_max, "a subgroup that exists"); }
 void check(const PrivateMessage&) {}
 void check(const MessagePart& part) {
   expect(!part.bytes.empty() && part.left <= parted_message_bytes_max, "a part has an end");

@@ -29,7 +29,7 @@ const Roster two{3, {{NodeId(0), "a:1"}, {NodeId(1), "b:1"}}, {}};
 const RosterChange add_seven{Kind::add, NodeId(7), "c:1"};
 const RosterChange remove_one{Kind::remove, NodeId(1), ""};
 
-Roster with(const Roster& roster, std::vector<RosterChange> changes) { return next_edition(roster, changes, {}); }
+Roster with(const Roster& roster, std::vector<RosterChange> changes) { return next_edition(roster, changes, View()); }
 
 /// A group with one subgroup, in which everybody is.
 Config config_of(const GroupFixture& fixture, unsigned node, const std::string& members, const std::string& extra = "") {

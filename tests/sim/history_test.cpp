@@ -38,6 +38,35 @@ TEST_CASE("an honest story violates nothing") {
   CHECK(story.found() == "nothing");
 }
 
+TEST_CASE("a subgroup that is dropped before all that a member sent there was delivered is found (V23)") {
+  Story story(three_nodes(DeliveryMode::ordered, 0));
+  story.found_all();
+  const auto message = story.message(0);
+  View without = story.view(1, {0, 1, 2});
+  without.subgroups[0] = in_view({}, {}, nullptr);
+  SECTION("it was not delivered") {
+    story.install(0, without);
+    CHECK(story.found() == "V23");
+  }
+  SECTION("it was") {
+    for (std::uint32_t i = 0; i < 3; ++i) story.deliver(i, 0, message, 0);
+    for (std::uint32_t i = 0; i < 3; ++i) story.install(i, without);
+    View again = story.view(2, {0, 1, 2});
+    for (std::uint32_t i = 0; i < 3; ++i) story.install(i, again);
+    const auto second = story.message(0);
+    for (std::uint32_t i = 0; i < 3; ++i) story.deliver(i, 0, second, 0);
+    CHECK(story.history.complete({0, 1, 2}));
+    CHECK(story.found() == "nothing");
+  }
+  SECTION("it is still being written") {
+    for (std::uint32_t i = 0; i < 3; ++i) story.deliver(i, 0, message, 0);
+    std::vector<std::byte> half(64);
+    story.history.write_message(story.streams[0], half);
+    story.install(0, without);
+    CHECK(story.found() == "V23");
+  }
+}
+
 TEST_CASE("bytes that nobody sent are found (M1)") {
   Story story;
   story.found_all();

@@ -104,6 +104,9 @@ std::string_view to_string(Probe probe) noexcept {
     case Probe::let_in_again: return "drained node let in again";
     case Probe::refused_when_drained: return "process of a drained node refused";
     case Probe::founded_beyond_a_file: return "founded with one that a file lacks";
+    case Probe::subgroup_created: return "subgroup created while the group runs";
+    case Probe::subgroup_dropped: return "subgroup dropped";
+    case Probe::place_filled_again: return "subgroup created at the place of one that was dropped";
     case Probe::count: break;
   }
   return "unknown";

@@ -114,6 +114,9 @@ enum class Probe : std::uint32_t {
   let_in_again,
   refused_when_drained,
   founded_beyond_a_file,
+  subgroup_created,
+  subgroup_dropped,
+  place_filled_again,
   count
 };
 

@@ -42,6 +42,32 @@ TEST_CASE("a drained node in a view whose roster has it drained is found (V20)")
   CHECK(found_with_roster([](View& view) { view.roster.drained = {view.members.back()}; }) == "V20");
 }
 
+TEST_CASE("a subgroup that is not at its place, or took that of another from one view to the next, is found (V22)") {
+  Plan plan = two_that_found();
+  for (int i = 0; i < 2; ++i) {
+    plan.subgroups.push_back(plan.subgroups[0]);
+    plan.subgroups.back().added = true;
+  }
+  plan.actions.push_back({10'000'000, Action::Kind::create, 0, 0, 0, 0, Cut::nothing});
+  plan.actions.push_back({15'000'000, Action::Kind::leave, 1, 0, 0, 0, Cut::nothing});
+  plan.faults_end = 20'000'000;
+  const auto found = [&](const std::function<void(View&)>& change) {
+    Fleet fleet(plan);
+    fleet.set_view_tamper([&](Fleet&, std::uint32_t, View& view) {
+      if (view.id.value() == 2) change(view);
+    });
+    fleet.run();
+    return fleet.report().violation() ? fleet.report().violation()->invariant : "nothing";
+  };
+  CHECK(found([](View&) {}) == "nothing");
+  CHECK(found([](View& view) { view.subgroups[1].name = "another"; }) == "V22");
+  CHECK(found([](View& view) { view.subgroups.emplace_back(); }) == "V22");
+  CHECK(found([](View& view) {
+          view.subgroups[1].name = view.roster.added[0].name = "another";
+          ++view.roster.edition;
+        }) == "V22");
+}
+
 TEST_CASE("a wish for a roster that is neither granted nor impossible is found (V18)") {
   Plan plan = two_that_found();
   plan.nodes.emplace_back();

@@ -226,7 +226,7 @@ TEST_CASE("a step that does something although nothing is new is found in runs w
           fleet.set_meddler([&planted, calls = 0](Fleet& at, std::uint32_t process, views::Member& member) mutable {
             if (++calls % 8 != 0 || member.state() != views::MemberState::active) return;
             views::SendGate::Claim claim;
-            views::SendGate& gate = member.gate(SubgroupId(0));
+            views::SendGate& gate = *member.gate(SubgroupId(0));
             if (gate.reserve(smallest_message, claim) != views::SendGate::Outcome::reserved) return;
             const std::uint32_t stream = at.history().add_stream(process, 0);
             at.history().write_message(stream, claim.reservation.payload);
@@ -274,7 +274,7 @@ TEST_CASE("a thread that waits for ever is found in runs with views (L2)") {
   Fleet fleet(plan);
   // A gate that is shut behind the member's back.
   fleet.set_meddler([](Fleet&, std::uint32_t process, views::Member& member) {
-    if (process == 0 && member.state() == views::MemberState::active) member.gate(SubgroupId(0)).close();
+    if (process == 0 && member.state() == views::MemberState::active) member.gate(SubgroupId(0))->close();
   });
   fleet.run();
   REQUIRE(fleet.report().violation());

@@ -31,7 +31,7 @@ Workload::Workload(Scheduler& scheduler, const Options& options, Ledger& ledger,
 }
 
 views::SendGate& Workload::gate(const Thread& thread) {
-  return members_[thread.options.node]->gate(SubgroupId(thread.options.subgroup));
+  return *members_[thread.options.node]->gate(SubgroupId(thread.options.subgroup));
 }
 
 void Workload::sleep(std::uint32_t which, Ticks at_most) {
@@ -163,7 +163,7 @@ void Workload::on_upcall(std::uint32_t node, std::uint32_t subgroup) {
   if (echoes_left_[node] == 0 || !random_.chance(1, 4)) return;
   const auto rank = options_.view.subgroups[subgroup].sender_rank(options_.view.members[node]);
   if (!rank) return;
-  views::SendGate& gate = members_[node]->gate(SubgroupId(subgroup));
+  views::SendGate& gate = *members_[node]->gate(SubgroupId(subgroup));
   const std::uint64_t seed = random_.next();
   views::SendGate::Claim claim;
   const Profile& profile = options_.view.subgroups[subgroup].profile;

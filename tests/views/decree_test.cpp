@@ -52,6 +52,33 @@ std::vector<SubgroupView> layout(const std::vector<NodeId>& members, const View*
   return subgroups;
 }
 
+TEST_CASE("created subgroups begin with all of their members, and of dropped ones nobody has a state") {
+  AddedSubgroup made;
+  made.name = "made";
+  made.profile = {.ring_bytes = 4096, .window_messages = 7, .message_bytes_max = 100};
+  made.members = {NodeId(10), NodeId(12), NodeId(20)};
+  AddedSubgroup old = made;
+  old.name = "old";
+  View view = four_members();
+  view.roster.added = {old};
+  view.subgroups.push_back(in_view(old, view.members, nullptr));
+  Decree decree = one_of_each();
+  decree.loaded.push_back(set_of({0, 2}));
+  decree.trim.push_back({7, 7});
+  Roster next_roster = view.roster;
+  next_roster.added = {AddedSubgroup(), made};
+  const View next = successor(view, decree, layout, next_roster);
+  REQUIRE(next.subgroups.size() == 4);
+  CHECK((next.subgroups[2].dropped && next.subgroups[2].members.empty()));
+  CHECK(next.subgroups[3].members == std::vector{NodeId(10), NodeId(12), NodeId(20)});
+  std::vector<SubgroupId> lost;
+  const std::vector<RankSet> before{set_of({0, 1, 2, 3}), set_of({0, 1}), set_of({0, 2})};
+  const auto loaded = loaded_in(next, view, before, decree, lost);
+  CHECK(loaded[2].empty());
+  CHECK(loaded[3] == set_of({0, 1, 2}));
+  CHECK(std::find(lost.begin(), lost.end(), SubgroupId(2)) == lost.end());
+}
+
 TEST_CASE("a decree survives its own encoding") {
   const View view = four_members();
   const auto words = encode(one_of_each(), view);

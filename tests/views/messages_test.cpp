@@ -72,7 +72,7 @@ TEST_CASE("a difference is named, with what to do about it") {
   CHECK_FALSE(digest.fix().empty());
   auto other_version = encode(ours, hello(), NodeId(), {});
   other_version[4] = std::byte{200};
-  CHECK(difference(other_version).message().find("protocol versions differ: 12 and 200") != std::string::npos);
+  CHECK(difference(other_version).message().find("protocol versions differ: 13 and 200") != std::string::npos);
 }
 
 TEST_CASE("a hello is taken from its sender alone, by whom it is for, on the connection that it was said on") {
@@ -161,6 +161,76 @@ TEST_CASE("drained are nodes of the roster, ascending, each once, and not all") 
   CHECK_FALSE(with({NodeId(1), NodeId(4), NodeId(9), NodeId(11)}));
 }
 
+AddedSubgroup orders() {
+  AddedSubgroup orders;
+  orders.name = "orders";
+  orders.mode = DeliveryMode::unordered;
+  orders.profile = {.ring_bytes = 4096, .window_messages = 7, .message_bytes_max = 100, .split_rows = true};
+  orders.members = {NodeId(1), NodeId(9)};
+  orders.senders = {NodeId(9)};
+  return orders;
+}
+
+TEST_CASE("a roster travels with the subgroups that it adds and the places of those that were dropped") {
+  Roster adds = roster();
+  adds.added = {AddedSubgroup(), orders()};
+  const auto told = read(encode(RosterNotice{adds}));
+  REQUIRE((told && std::holds_alternative<RosterNotice>(*told)));
+  CHECK(std::get<RosterNotice>(*told).roster == adds);
+  CHECK(adds.digest() != roster().digest());
+  const auto refused = [&](auto change) {
+    Roster wrong = adds;
+    change(wrong.added);
+    return !read(encode(RosterNotice{wrong}));
+  };
+  CHECK(refused([](auto& added) { added[0] = added[1]; }));  // one name twice
+  CHECK(refused([](auto& added) { added[0].profile.ring_bytes = 4096; }));
+  CHECK(refused([](auto& added) { added[1].name = "no name"; }));
+  CHECK(refused([](auto& added) { added[1].profile.ring_bytes = 5000; }));
+  CHECK(refused([](auto& added) { added[1].senders = {NodeId(4)}; }));
+  CHECK(refused([](auto& added) { added.resize(added_place_count_max + 1); }));
+  CHECK(refused([](auto& added) {
+    added.clear();
+    for (int i = 0; i < 3; ++i) {
+      added.push_back(orders());
+      added.back().name += std::to_string(i);
+      added.back().profile.ring_bytes = added_ring_bytes_max / 2;
+    }
+  }));
+}
+
+TEST_CASE("wishes for subgroups travel, with all that one is to be, or with its name") {
+  RosterRequest wishes;
+  wishes.changes = {{.kind = RosterChange::Kind::create, .subgroup = orders()},
+                    {.kind = RosterChange::Kind::drop, .subgroup = {.name = "orders"}}};
+  const auto message = read(encode(wishes));
+  REQUIRE((message && std::holds_alternative<RosterRequest>(*message)));
+  CHECK(std::get<RosterRequest>(*message).changes == wishes.changes);
+  wishes.changes[1].node = NodeId(3);
+  CHECK_FALSE(read(encode(wishes)));
+  wishes.changes[1] = {.kind = RosterChange::Kind::drop, .subgroup = {}};
+  CHECK_FALSE(read(encode(wishes)));
+}
+
+TEST_CASE("a view's subgroups are the layout's, and behind them those of its roster") {
+  ViewNotice added = notice();
+  added.view.roster.added = {AddedSubgroup(), orders()};
+  for (const AddedSubgroup& each : added.view.roster.added)
+    added.view.subgroups.push_back(in_view(each, added.view.members, nullptr));
+  added.loaded.resize(4);
+  added.loaded[3] = RankSet(6, 0);
+  const auto message = read(encode(added));
+  REQUIRE((message && std::holds_alternative<ViewNotice>(*message)));
+  const std::vector<SubgroupView>& got = std::get<ViewNotice>(*message).view.subgroups;
+  REQUIRE(got.size() == 4);
+  CHECK((got[2].dropped && got[2].name.empty() && got[2].members.empty()));
+  CHECK((got[3].name == "orders" && got[3].mode == DeliveryMode::unordered && got[3].profile == orders().profile));
+  CHECK(got[3].members == std::vector{NodeId(1), NodeId(9)});
+  CHECK(got[3].senders == std::vector{NodeId(9)});
+  added.loaded[2] = RankSet(1, 0);  // a state of what is not there
+  CHECK_FALSE(read(encode(added)));
+}
+
 TEST_CASE("a view whose roster lacks one of its members, or has it drained, is none") {
   ViewNotice without = notice();
   without.view.roster.nodes.erase(without.view.roster.nodes.begin() + 1);
@@ -182,7 +252,7 @@ TEST_CASE("wishes for another roster travel, each of a kind that there is") {
   REQUIRE((message && std::holds_alternative<RosterRequest>(*message)));
   CHECK(std::get<RosterRequest>(*message).changes == wishes.changes);
   auto other_kind = encode(wishes);
-  other_kind[24] = std::byte{5};
+  other_kind[24] = std::byte{7};
   CHECK_FALSE(read(other_kind));
   CHECK_FALSE(read(encode(RosterRequest{})));
   CHECK_FALSE(read(encode(RosterRequest{{{RosterChange::Kind::drain, NodeId(4), "d:9"}}})));
@@ -193,7 +263,9 @@ TEST_CASE("a member that concludes a view says which, and in which of the group'
   REQUIRE((message && std::holds_alternative<Concluding>(*message)));
   CHECK(std::get<Concluding>(*message).view == ViewId(3));
   CHECK(std::get<Concluding>(*message).subgroup == SubgroupId(1));
-  CHECK_FALSE(read(encode(Concluding{ViewId(3), SubgroupId(2)})));
+  const SubgroupId last(2 + added_place_count_max - 1);  // one that there may be in another view than this one's present
+  CHECK(read(encode(Concluding{ViewId(3), last})));
+  CHECK_FALSE(read(encode(Concluding{ViewId(3), SubgroupId(last.value() + 1)})));
 }
 
 TEST_CASE("a view travels with members, incarnations, subgroups and who has their state") {
@@ -270,7 +342,7 @@ TEST_CASE("a piece of a state travels with a digest and within its bounds") {
   auto damaged = encoded;
   damaged.back() ^= std::byte{1};
   CHECK_FALSE(read(damaged));
-  CHECK_FALSE(read(encode(StatePiece{ViewId(3), SubgroupId(2), 50, 120, 200, bytes})));
+  CHECK_FALSE(read(encode(StatePiece{ViewId(3), SubgroupId(2 + added_place_count_max), 50, 120, 200, bytes})));
   CHECK_FALSE(read(encode(StatePiece{ViewId(3), SubgroupId(1), 101, 120, 200, bytes})));
   CHECK_FALSE(read(encode(StatePiece{ViewId(3), SubgroupId(1), 50, 201, 200, bytes})));
 }
@@ -290,8 +362,8 @@ TEST_CASE("anything else is no message, whatever its length") {
     longer.push_back(std::byte{0});
     CHECK_FALSE(read(longer));
   }
-  CHECK_FALSE(read(encode(BulkNotice{ViewId(1), SubgroupId(2)})));
-  CHECK_FALSE(read(encode(RingNotice{ViewId(1), SubgroupId(2)})));
+  CHECK_FALSE(read(encode(BulkNotice{ViewId(1), SubgroupId(2 + added_place_count_max)})));
+  CHECK_FALSE(read(encode(RingNotice{ViewId(1), SubgroupId(2 + added_place_count_max)})));
   auto unknown_kind = encode(ours, hello(), NodeId(), {});
   unknown_kind[8] = std::byte{99};
   CHECK_FALSE(read(unknown_kind));

@@ -28,7 +28,7 @@ RosterChange drain(std::uint32_t node) { return {Kind::drain, NodeId(node), {}};
 RosterChange undrain(std::uint32_t node) { return {Kind::undrain, NodeId(node), {}}; }
 RosterChange move(std::uint32_t node, std::string to) { return {Kind::move, NodeId(node), std::move(to)}; }
 
-Roster changed(const Roster& roster, std::vector<RosterChange> changes) { return next_edition(roster, changes, {}); }
+Roster changed(const Roster& roster, std::vector<RosterChange> changes) { return next_edition(roster, changes, View()); }
 
 Decree decree_with(std::optional<Digest> roster, RankSet left = {}, std::vector<Join> joins = {}) {
   Decree decree;
@@ -64,7 +64,8 @@ TEST_CASE("a change is in effect, possible or impossible, and the reason says wh
     CHECK_FALSE(checked.error().fix().empty());
   }
   CHECK_FALSE(check(Roster{0, {{NodeId(3), ""}}, {}}, remove(3), {}));
-  const std::vector pair{NodeId(0), NodeId(1)};
+  View pair;
+  pair.members = {NodeId(0), NodeId(1)};
   CHECK(check(three, remove(1), pair));
   CHECK(check(three, std::vector{remove(2), remove(1)}, pair));
   const auto nobody_left = check(three, std::vector{remove(1), add(5, "e:1"), remove(0)}, pair);
@@ -98,6 +99,7 @@ TEST_CASE("a roster is agreed when all who stay hold it and are in it") {
   leader.request(std::vector{remove(2), add(7, "d:1")});
   const Roster proposal = leader.propose().value();
   CHECK_FALSE(leader.agreed(all));
+  leader.on_held(Rank(0), proposal.digest());
   leader.on_held(Rank(1), proposal.digest());
   leader.on_held(Rank(2), Digest{{1, 2}});
   CHECK_FALSE(leader.agreed(all));
@@ -164,31 +166,33 @@ TEST_CASE("a drained node stays in the roster, may be in no view, and is let in 
 }
 
 TEST_CASE("a drain is impossible that would leave no majority of the view, or nobody, and says why and what to do instead") {
-  const std::vector<NodeId> members{NodeId(0), NodeId(1), NodeId(2)};
-  CHECK(check(three, drain(2), members));
-  const Roster less = next_edition(three, std::vector{drain(2)}, members);
-  const auto refused = check(less, drain(1), members);
+  const View view = view_of_three();
+  CHECK(check(three, drain(2), view));
+  const Roster less = next_edition(three, std::vector{drain(2)}, view);
+  const auto refused = check(less, drain(1), view);
   REQUIRE_FALSE(refused);
   CHECK(refused.error().kind() == ErrorKind::bad_argument);
   CHECK(refused.error().message() ==
         "node 1 cannot be drained: of the view's 3 members 1 would stay, and a majority is 2");
   CHECK_FALSE(refused.error().fix().empty());
-  CHECK_FALSE(check(three, std::vector{drain(2), drain(1)}, members));  // nor in one breath
-  CHECK(check(three, std::vector{drain(2), undrain(2), drain(1)}, members));
-  CHECK(next_edition(three, std::vector{drain(2), drain(1), drain(0)}, members) == less);
-  CHECK(check(less, drain(2), members));  // it is
-  const std::vector pair{NodeId(0), NodeId(1)};
-  CHECK_FALSE(check(three, drain(1), pair));
-  CHECK(check(three, drain(2), pair));  // no member: nobody misses it
-  CHECK_FALSE(check(three, drain(0), std::vector{NodeId(0)}));
+  CHECK_FALSE(check(three, std::vector{drain(2), drain(1)}, view));  // nor in one breath
+  CHECK(check(three, std::vector{drain(2), undrain(2), drain(1)}, view));
+  CHECK(next_edition(three, std::vector{drain(2), drain(1), drain(0)}, view) == less);
+  CHECK(check(less, drain(2), view));  // it is
+  View two;
+  two.members = {NodeId(0), NodeId(1)};
+  CHECK_FALSE(check(three, drain(1), two));
+  CHECK(check(three, drain(2), two));  // no member: nobody misses it
+  two.members = {NodeId(0)};
+  CHECK_FALSE(check(three, drain(0), two));
   CHECK_FALSE(check(changed(three, {drain(1), drain(2)}), drain(0), {}));
   CHECK_FALSE(check(changed(three, {drain(1), drain(2)}), remove(0), {}));
-  const auto twice = check(less, add(2, "c:1"), members);
+  const auto twice = check(less, add(2, "c:1"), view);
   REQUIRE_FALSE(twice);
   CHECK(twice.error().fix().find("drain 2 --undo") != std::string::npos);
   for (const RosterChange& wrong : {drain(9), undrain(9), RosterChange{Kind::drain, NodeId(2), "c:1"},
                                     RosterChange{Kind::undrain, NodeId(2), "c:1"}}) {
-    CHECK_FALSE(check(three, wrong, members));
+    CHECK_FALSE(check(three, wrong, view));
   }
 }
 
@@ -198,8 +202,7 @@ TEST_CASE("a roster that drains a member is agreed when that has left, and a dec
   leader.request(std::vector{drain(2), drain(1)});  // of three members two have to stay
   const Roster proposal = leader.propose().value();
   CHECK(proposal.drained == std::vector{NodeId(2)});
-  leader.on_held(Rank(1), proposal.digest());
-  leader.on_held(Rank(2), proposal.digest());
+  for (std::uint32_t i = 0; i < 3; ++i) leader.on_held(Rank(i), proposal.digest());
   CHECK_FALSE(leader.agreed(all));  // node 2 has not left yet
   const RankSet two = RankSet::of(Rank(2));
   CHECK(leader.agreed(all.without(two)) == proposal.digest());
@@ -207,6 +210,104 @@ TEST_CASE("a roster that drains a member is agreed when that has left, and a dec
   CHECK_FALSE(leader.admits(decree_with(proposal.digest())));
   CHECK(leader.admits(decree_with(proposal.digest(), two)));
   CHECK_FALSE(leader.admits(decree_with(proposal.digest(), two, {{NodeId(2), 5}})));
+}
+
+RosterChange create(std::string name, std::uint64_t window = 8) {
+  RosterChange change{.kind = Kind::create};
+  change.subgroup.name = std::move(name);
+  change.subgroup.profile = {.ring_bytes = 4096, .window_messages = window, .message_bytes_max = 100};
+  return change;
+}
+RosterChange drop(std::string name) { return {.kind = Kind::drop, .subgroup = {.name = std::move(name)}}; }
+
+std::vector<std::string> names_of(const Roster& roster) {
+  std::vector<std::string> names;
+  for (const AddedSubgroup& each : roster.added) names.push_back(each.name);
+  return names;
+}
+
+TEST_CASE("subgroups are created at the first places that were empty before, and keep them until they are dropped") {
+  using Names = std::vector<std::string>;
+  const Roster two = changed(three, {create("a"), create("b")});
+  CHECK(names_of(two) == Names{"a", "b"});
+  CHECK(two.edition == three.edition + 1);
+  const Roster less = changed(two, {drop("a"), create("c")});
+  CHECK(names_of(less) == Names{"", "b", "c"});  // the place of "a" is empty for a view
+  CHECK(names_of(changed(less, {create("d"), create("a")})) == Names{"d", "b", "c", "a"});
+  CHECK(names_of(changed(less, {drop("b"), drop("c")})) == Names{"", "", ""});
+  CHECK((in_effect(two, create("a")) && in_effect(two, drop("c"))));
+  CHECK_FALSE((in_effect(two, create("a", 9)) || in_effect(two, drop("b")) || in_effect(two, create("c"))));
+}
+
+TEST_CASE("a subgroup is created only if it is possible and new, and none of the layout is created or dropped") {
+  View view = view_of_three();
+  view.subgroups.resize(1);
+  view.subgroups[0].name = "orders";
+  const Roster there = changed(three, {create("a")});
+  CHECK(check(three, create("a"), view));
+  CHECK(check(there, create("a"), view));
+  CHECK(check(there, drop("a"), view));
+  RosterChange large = create("b");
+  large.subgroup.profile.message_bytes_max = 4000;
+  RosterChange stranger = create("b");
+  stranger.subgroup.members = {NodeId(1)};
+  stranger.subgroup.senders = {NodeId(2)};
+  RosterChange placed = create("b");
+  placed.node = NodeId(1);
+  for (const RosterChange& wrong : {create("orders"), create("a", 9), create("no name"), large, stranger, placed,
+                                    drop("orders"), drop("b"), create("b", 0)}) {
+    const auto refused = check(there, wrong, view);
+    REQUIRE_FALSE(refused);
+    CHECK(refused.error().kind() == ErrorKind::bad_argument);
+    CHECK_FALSE(refused.error().fix().empty());
+  }
+  RosterChange huge = create("huge");
+  huge.subgroup.profile.ring_bytes = added_ring_bytes_max;
+  CHECK(check(three, huge, view));
+  CHECK_FALSE(check(there, huge, view));
+  Roster full = three;
+  for (std::size_t i = 0; i < added_subgroup_count_max; ++i) full = changed(full, {create("s" + std::to_string(i))});
+  CHECK_FALSE(check(full, create("a"), view));
+  CHECK(check(full, std::vector{drop("s7"), create("a")}, view));
+}
+
+TEST_CASE("places are never more than twice the subgroups, however many are dropped and created at once") {
+  Roster roster = three;
+  std::vector<RosterChange> first, second;
+  for (std::size_t i = 0; i < added_subgroup_count_max; ++i) {
+    first.push_back(create("a" + std::to_string(i)));
+    second.push_back(drop("a" + std::to_string(i)));
+  }
+  for (std::size_t i = 0; i < added_subgroup_count_max; ++i) second.push_back(create("b" + std::to_string(i)));
+  roster = changed(roster, first);
+  CHECK(roster.added.size() == added_subgroup_count_max);
+  roster = changed(roster, second);
+  CHECK(roster.added.size() == added_place_count_max);
+  CHECK(possible(roster.added));
+  for (RosterChange& each : second) each.subgroup.name[0] = each.kind == Kind::drop ? 'b' : 'c';
+  CHECK(changed(roster, second).added.size() == added_place_count_max);
+}
+
+TEST_CASE("a member holds no roster in which a subgroup became another, took a name of the layout, or lost its place") {
+  View view = view_of_three();
+  view.roster = changed(three, {create("a"), create("b")});
+  view.subgroups.resize(3);
+  view.subgroups[0].name = "orders";
+  const auto held = [&](auto change) {
+    Roster next = view.roster;
+    ++next.edition;
+    change(next.added);
+    return RosterAgreement(view, Rank(2)).hold(Rank(0), next);
+  };
+  CHECK(held([](auto& added) { added.push_back(create("c").subgroup); }));
+  CHECK(held([](auto& added) { added[0] = {}; }));
+  CHECK_FALSE(held([](auto& added) { added[0] = create("c").subgroup; }));
+  CHECK_FALSE(held([](auto& added) { added.pop_back(); }));
+  CHECK_FALSE(held([](auto& added) { added.push_back(create("orders").subgroup); }));
+  Roster next = view.roster;
+  next.added[1] = {};
+  CHECK(dropped_by(view, next) == std::vector{SubgroupId(2)});
+  CHECK(dropped_by(view, view.roster).empty());
 }
 
 TEST_CASE("a wish is kept that one in front of it makes possible") {

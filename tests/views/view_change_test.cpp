@@ -328,7 +328,7 @@ TEST_CASE("a leader ends the view for a roster when all who stay hold it, and ta
   step();
   CHECK(leader.change.state() == ViewChange::State::steady);  // node 7 may not be in the group
   const Roster proposal = leader.rosters.propose().value();
-  for (std::uint32_t i = 1; i < 4; ++i) leader.rosters.on_held(Rank(i), proposal.digest());
+  for (std::uint32_t i = 0; i < 4; ++i) leader.rosters.on_held(Rank(i), proposal.digest());
   step();
   CHECK(leader.change.state() == ViewChange::State::steady);
   leader.rosters.on_held(Rank(4), proposal.digest());

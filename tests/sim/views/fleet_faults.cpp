@@ -109,7 +109,9 @@ void Fleet::act(const Action& action) {
     case Action::Kind::add:
     case Action::Kind::remove:
     case Action::Kind::drain:
-    case Action::Kind::undrain: return want(action);
+    case Action::Kind::undrain:
+    case Action::Kind::create:
+    case Action::Kind::drop: return want(action);
   }
 }
 
@@ -143,12 +145,9 @@ void Fleet::blame_misplaced(const View& view) {
 void Fleet::want(const Action& action) {
   Process* const process = newest(action.node);
   if (process == nullptr || !process->running_ || process->frozen_ || process->state_ != MemberState::active) return;
-  const bool move = action.kind == Action::Kind::move;
-  const std::string there = move ? Rosters::endpoint_at(action.count) : rosters_.endpoint_of(action.other);
-  RosterChange change{*change_of(action.kind), NodeId(action.other), {}};
-  if (change.has_endpoint()) change.endpoint = there;
+  const RosterChange change = rosters_.wish_of(action);
   if (!rosters_.on_wish(process->index_, change, process->member_->epoch()->view())) return;
-  if (move) rosters_.relocate(action.other, action.count);
+  if (action.kind == Action::Kind::move) rosters_.relocate(action.other, action.count);
   process->member_->change_roster({change});
   on_news(process->index_);
 }

@@ -353,8 +353,9 @@ std::optional<std::string> Fleet::wrong_gate() {
   for (const std::uint32_t index : core()) {
     for (std::uint32_t s = 0; s < plan_.subgroups.size(); ++s) {
       const Process& process = *processes_[index];
-      const bool sends = newest->subgroups[s].sender_rank(NodeId(process.node_)).has_value();
-      if (sends == process.member_->gate(SubgroupId(s)).is_open()) continue;
+      const bool sends = subgroup_at(*newest, s).sender_rank(NodeId(process.node_)).has_value();
+      const auto gate = process.member_->gate(SubgroupId(s));
+      if (sends == (gate != nullptr && gate->is_open())) continue;
       return "node " + std::to_string(process.node_) + (sends ? " may not" : " may") + " send to subgroup " +
              std::to_string(s) + ", against its view";
     }

@@ -75,7 +75,14 @@ void History::on_view(std::uint32_t index, const views::NewView& news, const std
   hash_ = mix(hash_ ^ std::uint64_t{index} << 32 ^ view.id.value());
   for (std::uint32_t s = 0; s < process.participants.size(); ++s) {
     Participant& here = process.participants[s];
-    here.member = view.subgroups[s].member_position(NodeId(process.node)).has_value();
+    if (subgroup_at(view, s).dropped) {
+      if (!std::exchange(here.there, false)) continue;
+      if (here.log) note_boundary(index, s, view.id);
+      check_silent(index, s);
+      continue;
+    }
+    here.there = true;
+    here.member = subgroup_at(view, s).member_position(NodeId(process.node)).has_value();
     if (here.lags > 0) --here.lags;
     ++here.resets;
     check_untouched(index, s, view, loading[s]);
@@ -97,7 +104,7 @@ void History::on_view(std::uint32_t index, const views::NewView& news, const std
     if (lost && logs_of_[s].empty() && *process.first_view != view.id)
       return violate("J1", index,
                      "told that the state of subgroup " + std::to_string(s) + " is lost, which nobody ever had");
-    if (is_first(view.id) || lost || logs_of_[s].empty()) begin_log(index, s, view.id);
+    if (is_new(s, view) || lost || logs_of_[s].empty()) begin_log(index, s, view.id);
     if (loading[s]) here.forget();
     if (!here.log && !loading[s] && plan_.subgroups[s].state_bytes > 0) begin_without_state(index, s, view);
     note_boundary(index, s, view.id);
@@ -116,7 +123,40 @@ std::uint32_t History::log_begun(std::uint32_t subgroup, ViewId id) {
   log.subgroup = subgroup;
   log.begun = id;
   log.digests = {mix(logs_.size())};
+  const View* const begins = this->view(id);
+  log.whole = begins != nullptr && is_new(subgroup, *begins);
+  for (std::uint32_t i = 0; log.whole && i < streams_.size(); ++i) {
+    if (streams_[i].subgroup == subgroup) log.next[i] = streams_[i].committed;  // to one that was there before
+  }
   return index;
+}
+
+// Whether that view is the first one that has the subgroup.
+bool History::is_new(std::uint32_t subgroup, const View& view) const {
+  const View* const before = before_of(view);
+  return is_first(view.id) || (before != nullptr && subgroup_at(*before, subgroup).dropped);
+}
+
+// V23: the subgroup is dropped, and this process was in it: all that it sent there is delivered, or was reported. From here
+// on it is as if the subgroup had never been.
+void History::check_silent(std::uint32_t index, std::uint32_t subgroup) {
+  Participant& here = participant(index, subgroup);
+  std::uint64_t owed = 0;
+  for (Stream& stream : streams_) {
+    if (stream.process != index || stream.subgroup != subgroup) continue;
+    if (stream.issued != stream.committed)
+      violate("V23", index, "subgroup " + std::to_string(subgroup) + " is dropped while a message to it is written");
+    owed += stream.committed - std::min(stream.committed, std::max(stream.delivered, stream.forgiven));
+    stream.forgiven = stream.issued;
+    stream.skipped = 0;
+  }
+  if (owed > here.dropped) {
+    violate("V23", index, "subgroup " + std::to_string(subgroup) + " is dropped, and " + std::to_string(owed) +
+                              " messages to it were not delivered");
+  }
+  const std::uint32_t resets = here.resets + 1;
+  here = {};
+  here.resets = resets;
 }
 
 void History::begin_log(std::uint32_t index, std::uint32_t subgroup, ViewId id) {
@@ -136,7 +176,7 @@ void History::begin_without_state(std::uint32_t index, std::uint32_t subgroup, c
   }
   // A process that was there hears of it if anybody of the view before had one.
   const View* const before = this->view(ViewId(view.id.value() - 1));
-  if (before != nullptr && *processes_[index].first_view != view.id && !before->subgroups[subgroup].members.empty()) {
+  if (before != nullptr && *processes_[index].first_view != view.id && !subgroup_at(*before, subgroup).members.empty()) {
     for (const std::uint64_t incarnation : before->incarnations) {
       if (!participant(*process_of(incarnation), subgroup).log) continue;
       return violate("J1", index, "is not told that the state of subgroup " + std::to_string(subgroup) + " is lost");
@@ -190,7 +230,7 @@ void History::note_reach(std::uint32_t index, Participant& here) {
 void History::check_place(std::uint32_t index, std::uint32_t subgroup, const Delivery& delivery) {
   const View* const in = view(delivery.view);
   if (in == nullptr) return violate("M4", index, "a delivery in a view that nobody had");
-  const std::vector<NodeId>& senders = in->subgroups[subgroup].senders;
+  const std::vector<NodeId>& senders = subgroup_at(*in, subgroup).senders;
   const std::uint32_t rank = delivery.sender_rank.value();
   if (rank >= senders.size() || senders[rank] != delivery.sender)
     return violate("M4", index, "a delivery names a sender and a rank that do not belong together");
@@ -307,9 +347,8 @@ void History::deliver_ordered(std::uint32_t index, Participant& here, std::uint3
     Stream& stream = streams_[id];
     // The messages between were given up, and their sender knows how many. Or they went with a state that was lost.
     std::uint64_t& next = log.next[id];
-    const bool whole = log.begun.value() == 0;
-    if (whole && counter > next) stream.skipped += counter - next;
-    if (counter < next || (whole && stream.skipped > participant(stream.process, log.subgroup).dropped)) {
+    if (log.whole && counter > next) stream.skipped += counter - next;
+    if (counter < next || (log.whole && stream.skipped > participant(stream.process, log.subgroup).dropped)) {
       return violate("M3", index,
                      "message " + std::to_string(counter) + " of a thread of node " +
                          std::to_string(processes_[stream.process].node) + " was delivered behind " + std::to_string(next) +

@@ -53,6 +53,7 @@ struct Stream {
 struct Log {
   std::uint32_t subgroup = 0;
   ViewId begun;
+  bool whole = false;  ///< begun with the subgroup: no message was delivered to anybody before
   std::vector<std::uint64_t> keys;
   std::vector<std::uint64_t> digests;  ///< of the state before the message; one more than keys
   std::unordered_map<std::uint64_t, std::uint64_t> place;
@@ -156,6 +157,7 @@ class History {
     std::map<std::uint32_t, std::uint64_t> next;  ///< unordered, by stream
     std::map<std::uint32_t, std::uint64_t> got;   ///< unordered, by sending process
     std::uint64_t dropped = 0;
+    bool there = false;  ///< the subgroup is in its view
 
     /// It is to load a state: whatever it was given before is void, and may come again.
     void forget() {
@@ -185,6 +187,8 @@ class History {
   void check_view(std::uint32_t process, const View& view);
   void check_changes(std::uint32_t process, const views::NewView& news);
   std::uint32_t log_begun(std::uint32_t subgroup, ViewId id);
+  void check_silent(std::uint32_t process, std::uint32_t subgroup);
+  [[nodiscard]] bool is_new(std::uint32_t subgroup, const View& view) const;
   void begin_log(std::uint32_t process, std::uint32_t subgroup, ViewId id);
   void begin_without_state(std::uint32_t process, std::uint32_t subgroup, const View& view);
   void note_last_view(std::uint32_t process);

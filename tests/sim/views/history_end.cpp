@@ -73,7 +73,7 @@ void History::load_state(std::uint32_t index, std::uint32_t subgroup, std::span<
 void History::check_untouched(std::uint32_t index, std::uint32_t subgroup, const View& view, bool loading) {
   Participant& here = participant(index, subgroup);
   if (here.settled && loading) violate("J3", index, "is to load a state that it has");
-  here.settled = here.member ? !loading : here.settled && view.subgroups[subgroup].members.empty();
+  here.settled = here.member ? !loading : here.settled && subgroup_at(view, subgroup).members.empty();
 }
 
 // J6: members that leave in order do not take a state along while one that stays was to get it. A process that was there
@@ -82,7 +82,7 @@ void History::check_loss(std::uint32_t index, std::uint32_t subgroup, const view
   if (*processes_[index].first_view == news.view.id || !news.failed.empty()) return;
   const View* const before = view(ViewId(news.view.id.value() - 1));
   if (before == nullptr) return;
-  for (const NodeId node : before->subgroups[subgroup].members) {
+  for (const NodeId node : subgroup_at(*before, subgroup).members) {
     const auto stays = news.view.rank_of(node);
     const std::uint64_t incarnation = before->incarnations[before->rank_of(node)->value()];
     if (!stays || news.view.incarnations[stays->value()] != incarnation) continue;

@@ -77,7 +77,7 @@ bool strike_node(Striker& striker) {
 
 bool strike_subgroup(Striker& striker) {
   const auto last = static_cast<std::uint32_t>(striker.plan().subgroups.size() - 1);
-  if (last == 0) return false;
+  if (last == 0 || striker.plan().subgroups.back().added) return false;
   return striker.attempt([&](Plan& plan) {
     plan.subgroups.pop_back();
     std::erase_if(plan.senders, [&](const SenderPlan& sender) { return sender.subgroup == last; });

@@ -414,6 +414,7 @@ Plan Plan::of(std::uint64_t seed) {
   draw_rosters(seed, plan);
   draw_drains(seed, plan);
   draw_stops(seed, plan);
+  draw_added(seed, plan);
   std::stable_sort(plan.actions.begin(), plan.actions.end(), [](const Action& a, const Action& b) { return a.at < b.at; });
   return plan;
 }
@@ -422,6 +423,7 @@ LayoutFunction layout_of(const std::vector<SubgroupPlan>& subgroups) {
   return [subgroups](const std::vector<NodeId>& members, const View*) {
     std::vector<SubgroupView> views;
     for (const SubgroupPlan& plan : subgroups) {
+      if (plan.added) break;
       SubgroupView& view = views.emplace_back();
       view.name = plan.name;
       view.mode = plan.mode;

@@ -24,7 +24,12 @@ struct SubgroupPlan {
   std::uint64_t senders = ~std::uint64_t{0};  ///< likewise; if none is there, all members send
   std::uint32_t minimum = 1;                  ///< with fewer members the subgroup is inadequate
   std::uint64_t state_bytes = 0;              ///< of the application's state; 0: it has none
+  bool added = false;  ///< no subgroup of the layout, but the next place for those that are created: all of these are alike
+                       ///< but for their members, and have no state
 };
+
+/// That subgroup in that view; where the view has no such place yet, one that is dropped.
+[[nodiscard]] const SubgroupView& subgroup_at(const View& view, std::uint32_t subgroup);
 
 struct NodePlan {
   std::uint32_t host = 0;
@@ -96,6 +101,9 @@ struct Action {
     drain,            ///< the process of `node` wants `other` drained
     undrain,          ///< likewise, let in again
     forget,           ///< the record of `node` is lost, unless a process of it runs
+    create,           ///< the process of `node` wants the subgroup number `other` to be there, of the nodes of `count`, a
+                      ///< bit each; 0: of all
+    drop,             ///< likewise, not to be there
   };
   Ticks at = 0;
   Kind kind = Kind::start;
@@ -156,7 +164,9 @@ void draw_drains(std::uint64_t seed, Plan& plan);
 /// All processes end, and some are started again; or all that founded are removed, and come back out of sight; in some
 /// plans.
 void draw_stops(std::uint64_t seed, Plan& plan);
-/// Which nodes are in which subgroup.
+/// Subgroups that are created and dropped, in some plans.
+void draw_added(std::uint64_t seed, Plan& plan);
+/// Which nodes are in which subgroup of the layout.
 [[nodiscard]] LayoutFunction layout_of(const std::vector<SubgroupPlan>& subgroups);
 
 }  // namespace spindrift::sim

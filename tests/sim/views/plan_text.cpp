@@ -40,6 +40,10 @@ std::string to_string(const Action& action) {
     case Action::Kind::drain: return text + "drain " + pair;
     case Action::Kind::undrain: return text + "undrain " + pair;
     case Action::Kind::forget: return text + "forget " + node;
+    case Action::Kind::create:
+      return text + "create " + node + " a" + std::to_string(action.other) +
+             (action.count > 0 ? " of " + std::to_string(action.count) : "");
+    case Action::Kind::drop: return text + "drop " + node + " a" + std::to_string(action.other);
     case Action::Kind::move: return text + "move " + pair + " to place " + std::to_string(action.count);
   }
   return text;
@@ -78,7 +82,7 @@ std::string Plan::describe() const {
             std::to_string(subgroup.profile.ring_bytes) + ", window " + std::to_string(subgroup.profile.window_messages) +
             ", message " + std::to_string(subgroup.profile.message_bytes_max) + ", state " +
             std::to_string(subgroup.state_bytes) + ", minimum " + std::to_string(subgroup.minimum) +
-            (subgroup.profile.split_rows ? ", ring split off" : "") + ", members";
+            (subgroup.profile.split_rows ? ", ring split off" : "") + (subgroup.added ? ", created" : "") + ", members";
     for (std::size_t i = 0; i < nodes.size(); ++i) text += (subgroup.members >> i & 1) != 0 ? " " + std::to_string(i) : "";
   }
   for (const TablePlan& table : tables) {

@@ -12,6 +12,8 @@ std::optional<RosterChange::Kind> change_of(Action::Kind kind) noexcept {
     case Action::Kind::move: return RosterChange::Kind::move;
     case Action::Kind::drain: return RosterChange::Kind::drain;
     case Action::Kind::undrain: return RosterChange::Kind::undrain;
+    case Action::Kind::create: return RosterChange::Kind::create;
+    case Action::Kind::drop: return RosterChange::Kind::drop;
     default: return std::nullopt;
   }
 }
@@ -32,10 +34,59 @@ void Rosters::on_start(std::uint32_t process, std::uint32_t node, const std::vec
   for (const View* const view : running) start.unlisted |= !view->roster.admits(NodeId(node));
 }
 
+RosterChange Rosters::wish_of(const Action& action) const {
+  RosterChange wish{.kind = *change_of(action.kind)};
+  if (!is_of_subgroup(action.kind)) {
+    wish.node = NodeId(action.other);
+    const bool move = action.kind == Action::Kind::move;
+    if (wish.has_endpoint()) wish.endpoint = move ? endpoint_at(action.count) : endpoint_of(action.other);
+    return wish;
+  }
+  wish.subgroup.name = "a" + std::to_string(action.other);
+  if (action.kind == Action::Kind::drop) return wish;
+  const SubgroupPlan& shape = plan_.subgroups.back();  // all that are created are alike
+  wish.subgroup.mode = shape.mode;
+  wish.subgroup.profile = shape.profile;
+  for (std::uint32_t i = 0; i < plan_.nodes.size(); ++i) {
+    if ((action.count >> i & 1) != 0) wish.subgroup.members.emplace_back(i);
+  }
+  return wish;
+}
+
 bool Rosters::on_wish(std::uint32_t process, const RosterChange& change, const View& view) {
-  if (!check(view.roster, change, view.members)) return false;
+  if (!check(view.roster, change, view)) return false;
   if (!in_effect(view.roster, change)) wishes_[process].push_back(change);
   return true;
+}
+
+// V22: behind the layout's subgroups are those of the roster, each at its place as long as it is there; and between two at
+// one place there is a view without either.
+void Rosters::check_added(const View& view, const View* before, const Violate& violate) {
+  const auto of_layout = static_cast<std::size_t>(std::ranges::count(plan_.subgroups, false, &SubgroupPlan::added));
+  if (view.subgroups.size() != of_layout + view.roster.added.size())
+    return violate("V22", "it has " + std::to_string(view.subgroups.size()) + " subgroups");
+  for (std::size_t i = 0; i < view.roster.added.size(); ++i) {
+    const AddedSubgroup& should = view.roster.added[i];
+    const SubgroupView& is = view.subgroups[of_layout + i];
+    const bool known = before != nullptr && i < before->roster.added.size();
+    const AddedSubgroup was = known ? before->roster.added[i] : AddedSubgroup();
+    if (is.name != should.name || is.dropped != should.name.empty() || (is.dropped && !is.members.empty()))
+      return violate("V22", "its subgroup \"" + is.name + "\" is not that of the roster");
+    const auto belongs = [&](NodeId node) {
+      return should.members.empty() || std::ranges::find(should.members, node) != should.members.end();
+    };
+    for (const NodeId node : view.members) {
+      if (!is.members.empty() && is.member_position(node).has_value() != belongs(node))
+        violate("V22", "node " + std::to_string(node.value()) + " does not belong where it is");
+    }
+    if (!was.name.empty() && !should.name.empty() && was != should)
+      return violate("V22", "subgroup " + should.name + " took the place of " + was.name + " from one view to the next");
+    if (was.name.empty() && !should.name.empty()) report_.hit(Probe::subgroup_created);
+    if (known && was.name.empty() && !should.name.empty()) report_.hit(Probe::place_filled_again);
+    if (!was.name.empty() && should.name.empty()) report_.hit(Probe::subgroup_dropped);
+  }
+  if (before != nullptr && view.roster.added.size() < before->roster.added.size())
+    violate("V22", "it has fewer places than the one before");
 }
 
 void Rosters::on_view(std::uint32_t process, const View& view, const View* before) {
@@ -47,6 +98,7 @@ void Rosters::on_view(std::uint32_t process, const View& view, const View* befor
     if (!view.roster.contains(node)) violate("V16", "node " + std::to_string(node.value()) + " is not in the roster");
     if (view.roster.is_drained(node)) violate("V20", "node " + std::to_string(node.value()) + " is drained");
   }
+  check_added(view, before, violate);
   const auto knows = [&](NodeId node) { return starts_.at(process).file.contains(node); };
   if (before == nullptr && view.id == ViewId(0) && !std::ranges::all_of(view.members, knows))
     report_.hit(Probe::founded_beyond_a_file);
@@ -70,7 +122,7 @@ void Rosters::on_view(std::uint32_t process, const View& view, const View* befor
     report_.hit(Probe::found_by_a_notice);
   for (auto& [other, start] : starts_) start.unlisted |= !view.roster.admits(start.node);
   const auto over = [&](const RosterChange& wish) {
-    return in_effect(view.roster, wish) || !check(view.roster, wish, view.members);
+    return in_effect(view.roster, wish) || !check(view.roster, wish, view);
   };
   if (const auto own = wishes_.find(process); own != wishes_.end()) std::erase_if(own->second, over);
 }
@@ -92,8 +144,10 @@ std::optional<std::string> Rosters::open_wish(std::uint32_t process) const {
   const auto own = wishes_.find(process);
   if (own == wishes_.end() || own->second.empty()) return std::nullopt;
   const RosterChange& wish = own->second.front();
-  constexpr const char* kinds[] = {"added", "removed", "moved", "drained", "let in again"};
-  return "wants node " + std::to_string(wish.node.value()) + " " + kinds[static_cast<std::size_t>(wish.kind)] +
+  constexpr const char* kinds[] = {"added", "removed", "moved", "drained", "let in again", "created", "dropped"};
+  const std::string what =
+      wish.is_of_subgroup() ? "subgroup " + wish.subgroup.name : "node " + std::to_string(wish.node.value());
+  return "wants " + what + " " + kinds[static_cast<std::size_t>(wish.kind)] +
          ", which is neither granted nor impossible";
 }
 

@@ -17,8 +17,12 @@
 
 namespace spindrift::sim {
 
-/// The change that a process wants by that action; nothing: it is about something else.
+/// The kind of change that a process wants by that action; nothing: it is about something else.
 [[nodiscard]] std::optional<RosterChange::Kind> change_of(Action::Kind kind) noexcept;
+/// Whether that action is about a subgroup.
+[[nodiscard]] constexpr bool is_of_subgroup(Action::Kind kind) noexcept {
+  return kind == Action::Kind::create || kind == Action::Kind::drop;
+}
 
 class Rosters {
  public:
@@ -34,7 +38,9 @@ class Rosters {
   void on_start(std::uint32_t process, std::uint32_t node, const std::vector<const View*>& running);
   /// A process wants that, in this view. False: it is impossible.
   [[nodiscard]] bool on_wish(std::uint32_t process, const RosterChange& change, const View& view);
-  /// V16, V17, V20: the roster of a view that a process begins. `before`: of the view before, if that is known.
+  /// The change that a process wants by that action.
+  [[nodiscard]] RosterChange wish_of(const Action& action) const;
+  /// V16, V17, V20, V22: the roster of a view that a process begins. `before`: of the view before, if that is known.
   void on_view(std::uint32_t process, const View& view, const View* before);
 
   /// Whether a group may have turned that process away: at some time since its start the roster did not admit its node.
@@ -50,6 +56,9 @@ class Rosters {
   [[nodiscard]] static std::string endpoint_at(std::uint64_t place) { return place == 0 ? "" : "p" + std::to_string(place); }
 
  private:
+  using Violate = std::function<void(const char* invariant, const std::string& what)>;
+  void check_added(const View& view, const View* before, const Violate& violate);
+
   struct Start {
     NodeId node;
     bool unlisted = false;

@@ -164,6 +164,14 @@ class Player {
       plan_.split_rows();
     } else if (words[0] == "minimum") {
       plan_.subgroups[0].minimum = static_cast<std::uint32_t>(number_of(word(words, 1)));
+    } else if (words[0] == "places") {  // places COUNT: for subgroups that are created; place0, place1 … in `send`
+      SubgroupPlan place = plan_.subgroups[0];
+      place.added = true;
+      place.state_bytes = 0;
+      for (std::uint64_t i = number_of(word(words, 1)); i > 0; --i) {
+        place.name = "place" + std::to_string(std::ranges::count(plan_.subgroups, true, &SubgroupPlan::added));
+        plan_.subgroups.push_back(place);
+      }
     } else if (words[0] == "unordered") {
       SubgroupPlan news = plan_.subgroups[0];
       news.name = word(words, 1);
@@ -255,10 +263,16 @@ class Player {
       action.kind = Action::Kind::drain;
     else if (what == "undrain")
       action.kind = Action::Kind::undrain;
+    else if (what == "create")  // create N NUMBER: the subgroup of that number, of all nodes
+      action.kind = Action::Kind::create;
+    else if (what == "drop")
+      action.kind = Action::Kind::drop;
     else
       throw BadLine("unknown: " + what);
     if (what == "pause" || what == "work" || what == "starve" || what == "refuse") action.ticks = ticks_of(word(words, 4));
-    if (change_of(action.kind)) action.other = node(word(words, 4));
+    if (change_of(action.kind))
+      action.other = is_of_subgroup(action.kind) ? static_cast<std::uint32_t>(number_of(word(words, 4)))
+                                                 : node(word(words, 4));
     if (what == "move") action.count = number_of(word(words, 5));
     if (what == "send") {
       action.other = subgroup(word(words, 4));

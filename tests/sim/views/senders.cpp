@@ -73,10 +73,11 @@ void Senders::reserve(std::uint32_t which) {
     thread.state = State::finished;
     return;
   }
-  SendGate& gate = process.member->gate(SubgroupId(thread.plan.subgroup));
+  const auto gate = process.member->gate(SubgroupId(thread.plan.subgroup));
   const Profile& profile = plan_.subgroups[thread.plan.subgroup].profile;
   const std::uint64_t bytes = draw_bytes(thread.plan.subgroup, thread.plan.largest_in_8, thread.plan.large);
-  const SendGate::Outcome outcome = reserve_at(gate, profile, bytes, thread.claim);
+  const SendGate::Outcome outcome =
+      !gate ? SendGate::Outcome::closed : reserve_at(*gate, profile, bytes, thread.claim);
   if (outcome != SendGate::Outcome::reserved) {
     const auto state = process.member->state();
     const bool over = state == views::MemberState::left || state == views::MemberState::failed ||
@@ -97,7 +98,7 @@ void Senders::finish_message(std::uint32_t which) {
   Thread& thread = threads_[which];
   Process& process = processes_[thread.process];
   if (thread.reserved_in != history_.view_of(thread.process)) report_.hit(Probe::claim_held_over_views);
-  SendGate& gate = process.member->gate(SubgroupId(thread.plan.subgroup));
+  SendGate& gate = *process.member->gate(SubgroupId(thread.plan.subgroup));  // no view that drops it begins before this
   if (thread.abandons) {
     gate.abandon(thread.claim);
   } else {
@@ -131,14 +132,15 @@ void Senders::on_space(std::uint32_t index, std::uint32_t subgroup) {
 void Senders::on_upcall(std::uint32_t index, std::uint32_t subgroup) {
   Process& process = processes_[index];
   if (finished_ || process.echoes_left == 0 || !random_.chance(1, 4)) return;
-  SendGate& gate = process.member->gate(SubgroupId(subgroup));
+  const auto gate = process.member->gate(SubgroupId(subgroup));
+  if (!gate) return;
   SendGate::Claim claim;
   const std::uint64_t bytes = draw_bytes(subgroup, 0, false);
-  if (reserve_at(gate, plan_.subgroups[subgroup].profile, bytes, claim) != SendGate::Outcome::reserved) return;
+  if (reserve_at(*gate, plan_.subgroups[subgroup].profile, bytes, claim) != SendGate::Outcome::reserved) return;
   const std::uint32_t stream = process.echo_streams[subgroup];
   history_.write_message(stream, claim.reservation.payload);
   history_.on_committed(stream);
-  gate.commit(claim);
+  gate->commit(claim);
   --process.echoes_left;
   report_.hit(Probe::sent_from_upcall);
 }
@@ -153,7 +155,8 @@ bool Senders::busy(std::uint32_t index) const {
   const Process& process = processes_[index];
   return std::any_of(process.threads.begin(), process.threads.end(), [&](std::uint32_t which) {
     const Thread& thread = threads_[which];
-    if (thread.state == State::waiting) return process.member->gate(SubgroupId(thread.plan.subgroup)).is_open();
+    const auto gate = process.member->gate(SubgroupId(thread.plan.subgroup));
+    if (thread.state == State::waiting) return gate && gate->is_open();
     return thread.state != State::finished;
   });
 }
