@@ -22,19 +22,70 @@ constexpr unsigned yields_before_sleep = 20;
 constexpr Duration slow_upcall = std::chrono::milliseconds(10);
 constexpr Duration slow_report_interval = std::chrono::seconds(1);
 
+Exception dropped_error(const std::string& name) {
+  return Exception(Error(ErrorKind::refused, "subgroup " + name + " was dropped, and takes nothing any more")
+                       .fix("create it again (Group::create_subgroup, or spindrift group create-subgroup), or use another "
+                            "one"));
+}
+
+// A member that joins would need its state before it can have set its handlers.
+void refuse_state(Channel::Origin origin, const std::string& name, const std::string& call) {
+  if (origin == Channel::Origin::layout) return;
+  throw Exception(Error(ErrorKind::unsupported,
+                        "subgroup " + name + " was created while the group runs, and has no state that members could give " +
+                            "each other: " + call + " is for subgroups of the layout")
+                      .fix("put the subgroup into the configuration's layout"));
+}
+
+void discard(Counter& discarded, Channel::Origin origin, const std::string& name, std::size_t messages) {
+  if (discarded.get() == 0 && origin == Channel::Origin::layout) {
+    log::warn(log::Room::group, "deliveries are discarded: this member leaves before it has set on_delivery",
+              {{"subgroup", name}});
+  } else if (discarded.get() == 0) {
+    log::info(log::Room::group, "deliveries of a created subgroup are discarded: the program has not set on_delivery",
+              {{"subgroup", name}});
+  }
+  discarded.add(messages);
+}
+
 }  // namespace
 
-Channel::Channel(Environment& environment, std::shared_ptr<views::SendGate> gate, SubgroupId id, const SubgroupView& shape)
+Channel::Channel(Environment& environment, std::shared_ptr<views::SendGate> gate, SubgroupId id, const SubgroupView& shape,
+                 Origin origin, Counter discarded)
     : environment_(environment),
       gate_(std::move(gate)),
       id_(id),
       handle_(*this, *gate_, shape),
-      state_([this] { wake(); }) {}
+      state_([this] { wake(); }),
+      life_{origin, discarded} {}
+
+SubgroupView Channel::description() const {
+  if (!dropped()) return environment_.state.subgroup(id_);
+  SubgroupView gone;
+  gone.name = name();
+  gone.dropped = true;
+  gone.inadequate = "was dropped";
+  return gone;
+}
+
+std::string Channel::blocked() const { return dropped() ? "it was dropped" : environment_.state.blocked(id_); }
+
+// A view that drops it begins when the handler has returned and no thread sends there.
+void Channel::drop() {
+  {
+    const std::lock_guard lock(setting_);
+    life_.dropped.store(true, std::memory_order_seq_cst);
+    worker_.reset();
+  }
+  space_.let_all_go();
+}
 
 Outcome Channel::reserve_once(std::uint64_t bytes, Claim& claim) {
   const bool large = bytes > handle_.ring_payload_max_;
   const Outcome outcome = large ? reserve_large(bytes, claim) : gate_->reserve(bytes, claim);
-  if (outcome == Outcome::closed) environment_.state.check_may_send(id_);
+  if (outcome != Outcome::closed) return outcome;
+  if (dropped()) throw dropped_error(name());
+  environment_.state.check_may_send(id_);
   return outcome;
 }
 
@@ -81,6 +132,7 @@ void Channel::reserve_asleep(std::uint64_t bytes, Claim& claim) {
 
 void Channel::set_handler(Subgroup::DeliveryHandler handler, HandlerThread thread) {
   std::lock_guard lock(setting_);
+  if (dropped()) throw dropped_error(name());
   if (accepting() && discards_) environment_.state.check_open();
   if (!handler || accepting()) {
     throw Exception(Error(ErrorKind::bad_argument, "on_delivery of subgroup " + name() +
@@ -103,6 +155,7 @@ void Channel::set_handler(Subgroup::DeliveryHandler handler, HandlerThread threa
 
 void Channel::set_state(Subgroup::StateSaver save, Subgroup::StateLoader load) {
   std::lock_guard lock(setting_);
+  refuse_state(life_.origin, name(), "on_state");
   if (!save || !load || state_.carried() || accepting()) {
     throw Exception(Error(ErrorKind::bad_argument, "on_state of subgroup " + name() +
                                                        (save && load ? " comes too late, or is already set"
@@ -130,15 +183,9 @@ void Channel::set_state_functions(Subgroup::StateSaver save, Subgroup::StateLoad
 void Channel::discard_if_unhandled() {
   {
     const std::lock_guard lock(setting_);
-    if (accepting()) return;
+    if (accepting() || life_.origin == Origin::added) return;
     discards_ = true;
-    handler_ = [this](std::span<const Delivery> batch) {
-      if (discarded_ == 0) {
-        log::warn(log::Room::group, "deliveries are discarded: this member leaves before it has set on_delivery",
-                  {{"subgroup", name()}});
-      }
-      discarded_ += batch.size();
-    };
+    handler_ = [this](std::span<const Delivery> batch) { discard(life_.discarded, life_.origin, name(), batch.size()); };
     accepting_.store(true, std::memory_order_seq_cst);
   }
   wake();
@@ -154,6 +201,7 @@ void Channel::refuse_second_handler(std::string_view call) const {
 
 void Channel::set_replica(Subgroup::StateSaver save, Subgroup::StateLoader load) {
   const std::lock_guard lock(setting_);
+  refuse_state(life_.origin, name(), "replicated");
   refuse_second_handler("replicated");
   set_state_functions(std::move(save), std::move(load));
   carries_ = Carries::replica;
@@ -183,6 +231,10 @@ ObjectChannel& Channel::attach_objects(ObjectHandlers handlers, ObjectChannel::A
 }
 
 Duration Channel::deliver(std::span<const Delivery> batch) {
+  if (!accepting()) {
+    discard(life_.discarded, life_.origin, name(), batch.size());
+    return {};
+  }
   if (worker_) {
     worker_->give(batch);
     return {};
@@ -193,7 +245,8 @@ Duration Channel::deliver(std::span<const Delivery> batch) {
 }
 
 bool Channel::accepts() const {
-  return accepting() && !state_.busy() && (!worker_ || (!worker_->busy() && !worker_->failure()));
+  if (!accepting()) return life_.origin == Origin::added;
+  return !state_.busy() && (!worker_ || (!worker_->busy() && !worker_->failure()));
 }
 
 bool Channel::busy() const { return accepting() && worker_ && worker_->busy(); }
@@ -206,7 +259,7 @@ void Channel::rethrow() const {
 }
 
 std::unique_ptr<views::StateReader> Channel::save_state() {
-  if (accepting() && discarded_ > 0) {
+  if (accepting() && discards_ && life_.discarded.get() > 0) {
     throw Exception(Error(ErrorKind::group_closed, "this member was asked for the state of subgroup " + name() +
                                                        " for a newcomer while it left, and has discarded what makes it"));
   }
@@ -242,49 +295,6 @@ Time Channel::offer_space(Time now) {
   if (!worth_waking()) return never;  // on_space follows
   if (space_.next_offer() <= now) space_.offer(now);
   return space_.next_offer();
-}
-
-void Channels::add(Environment& environment, std::shared_ptr<views::SendGate> gate, SubgroupId id,
-                   const SubgroupView& shape) {
-  channels_.push_back(std::make_unique<Channel>(environment, std::move(gate), id, shape));
-}
-
-Channel& Channels::find(std::string_view name) const {
-  std::string known;
-  for (const auto& channel : channels_) {
-    if (channel->name() == name) return *channel;
-    known += (known.empty() ? "" : ", ") + channel->name();
-  }
-  throw Exception(Error(ErrorKind::bad_argument, "no subgroup is named \"" + std::string(name) + "\"")
-                      .fix("use one of: " + known));
-}
-
-std::optional<SubgroupId> Channels::seek(std::string_view name) const {
-  for (const auto& channel : channels_) {
-    if (channel->name() == name) return channel->id();
-  }
-  return std::nullopt;
-}
-
-std::vector<std::string> Channels::names() const {
-  std::vector<std::string> names;
-  for (const auto& channel : channels_) names.push_back(channel->name());
-  return names;
-}
-
-void Channels::on_space(SubgroupId id) {
-  Channel& channel = (*this)[id];
-  if (channel.on_space() && std::find(turns_.begin(), turns_.end(), &channel) == turns_.end()) turns_.push_back(&channel);
-}
-
-Time Channels::offer_space(Time now) {
-  Time next = never;
-  std::erase_if(turns_, [&](Channel* channel) {
-    const Time next_of_channel = channel->offer_space(now);
-    next = std::min(next, next_of_channel);
-    return next_of_channel == never;
-  });
-  return next;
 }
 
 void SlowHandlers::on_delivery(const Channel& channel, Duration took) {

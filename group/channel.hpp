@@ -1,6 +1,8 @@
 // One subgroup between the application's threads, which set handlers and wait for space, and the poller, which delivers.
 //
 // The invariant to remember: handlers are set once, before `accepting` becomes true, and the poller looks at them only then.
+// A subgroup that was created while the group runs takes deliveries without them, and discards these: nobody can be expected
+// to know its name beforehand.
 #pragma once
 
 #include <atomic>
@@ -46,14 +48,19 @@ class Channel {
  public:
   using Claim = views::SendGate::Claim;
 
-  Channel(Environment& environment, std::shared_ptr<views::SendGate> gate, SubgroupId id, const SubgroupView& shape);
+  /// An added one was created while the group runs. `discarded` counts messages that nobody takes.
+  enum class Origin : std::uint8_t { layout, added };
+  Channel(Environment& environment, std::shared_ptr<views::SendGate> gate, SubgroupId id, const SubgroupView& shape,
+          Origin origin = Origin::layout, Counter discarded = {});
 
   // Any thread.
   [[nodiscard]] Subgroup& handle() noexcept { return handle_; }
   [[nodiscard]] const std::string& name() const noexcept { return handle_.name(); }
-  [[nodiscard]] SubgroupView description() const { return environment_.state.subgroup(id_); }
-  [[nodiscard]] std::string blocked() const { return environment_.state.blocked(id_); }
-  [[nodiscard]] bool is_sender() const { return environment_.state.is_sender(id_); }
+  [[nodiscard]] SubgroupView description() const;
+  [[nodiscard]] std::string blocked() const;
+  [[nodiscard]] bool is_sender() const { return !dropped() && environment_.state.is_sender(id_); }
+  /// The subgroup is not in the group any more; another may be at its place.
+  [[nodiscard]] bool dropped() const noexcept { return life_.dropped.load(std::memory_order_seq_cst); }
   [[nodiscard]] SubgroupId id() const noexcept { return id_; }
   /// Waits for space, if need be.
   void reserve(std::uint64_t bytes, Claim& claim);
@@ -71,6 +78,8 @@ class Channel {
   void let_all_go() noexcept { space_.let_all_go(); }
 
   // The poller.
+  /// The present view drops the subgroup: who waits for space hears of it.
+  void drop();
   /// Returns how long the handler took on this thread.
   Duration deliver(std::span<const Delivery> batch);
   [[nodiscard]] bool accepts() const;
@@ -122,30 +131,13 @@ class Channel {
   std::atomic<bool> accepting_{false};
   Carries carries_ = Carries::messages;
   bool discards_ = false;  // set like the handler
-  std::uint64_t discarded_ = 0;  // messages; the poller's
-};
-
-/// The channels of all subgroups of the layout. The poller's, but for `find`, `seek` and `names`, which any thread may call.
-class Channels {
- public:
-  void add(Environment& environment, std::shared_ptr<views::SendGate> gate, SubgroupId id, const SubgroupView& shape);
-
-  [[nodiscard]] Channel& operator[](SubgroupId id) const noexcept { return *channels_[id.value()]; }
-  /// Throws bad_argument, naming the known ones.
-  [[nodiscard]] Channel& find(std::string_view name) const;
-  /// Nothing: no subgroup has that name.
-  [[nodiscard]] std::optional<SubgroupId> seek(std::string_view name) const;
-  [[nodiscard]] std::vector<std::string> names() const;
-  [[nodiscard]] auto begin() const noexcept { return channels_.begin(); }
-  [[nodiscard]] auto end() const noexcept { return channels_.end(); }
-
-  void on_space(SubgroupId id);
-  /// Ends the turns that are over; returns when to look again.
-  [[nodiscard]] Time offer_space(Time now);
-
- private:
-  std::vector<std::unique_ptr<Channel>> channels_;  // by subgroup
-  std::vector<Channel*> turns_;                     // where a turn may be out
+  /// The part of it that is about subgroups which come and go.
+  struct Life {
+    const Origin origin;
+    Counter discarded;  // messages that nobody takes; the poller's
+    std::atomic<bool> dropped{false};
+  };
+  Life life_;
 };
 
 /// Says that handlers hold up the protocol: counts every slow one, and logs at most one a second. The poller's.

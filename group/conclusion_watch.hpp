@@ -10,7 +10,7 @@
 
 #include <spindrift/core/clock.hpp>
 #include <spindrift/core/result.hpp>
-#include <spindrift/group/channel.hpp>
+#include <spindrift/group/channels.hpp>
 #include <spindrift/views/member.hpp>
 
 namespace spindrift::group {

@@ -59,6 +59,15 @@ Roster Group::change_roster(const std::vector<RosterChange>& changes, std::optio
   core_->state().check_open();
   return value_or_throw(core_->change_roster(changes, limit));
 }
+Subgroup& Group::create_subgroup(const AddedSubgroup& subgroup, std::optional<Duration> limit) {
+  static_cast<void>(change_roster({{.kind = RosterChange::Kind::create, .subgroup = subgroup}}, limit));
+  return this->subgroup(subgroup.name);
+}
+void Group::drop_subgroup(std::string_view name, std::optional<Duration> limit) {
+  AddedSubgroup subgroup;
+  subgroup.name = name;
+  static_cast<void>(change_roster({{.kind = RosterChange::Kind::drop, .subgroup = subgroup}}, limit));
+}
 std::vector<CounterValue> Group::counters() const { return core_->counters(); }
 void Group::send_private(NodeId to, std::span<const std::byte> message) {
   core_->private_post().send(to, message);

@@ -202,12 +202,13 @@ class Group {
   Group(const Group&) = delete;
   Group& operator=(const Group&) = delete;
 
-  /// The subgroup of that name. Throws bad_argument, naming the known ones, if there is none.
+  /// The subgroup of that name, of the layout or created; it may be used as long as this Group, and refuses sends once it
+  /// was dropped. Throws bad_argument, naming the known ones, if there is none.
   [[nodiscard]] Subgroup& subgroup(std::string_view name);
   /// The shards of the subgroup of that name, which is the first one's; a subgroup that the layout does not cut has one.
   /// Throws bad_argument, naming the known ones, if there is none.
   [[nodiscard]] Shards shards(std::string_view name);
-  /// The names of all subgroups of the layout, shards among them.
+  /// The names of all subgroups: of the layout, shards among them, and those that were created.
   [[nodiscard]] std::vector<std::string> subgroup_names() const;
 
   /// An object of type T that all members of the subgroup change in the same order, made from `arguments`; once per
@@ -244,6 +245,18 @@ class Group {
   /// group_closed (this member leaves or has left, also because the change removes or drains it), and what ended it
   /// otherwise.
   Roster change_roster(const std::vector<RosterChange>& changes, std::optional<Duration> limit = {});
+  /// Creates a subgroup while the group runs, by the agreement of all members as change_roster does; many are created by
+  /// one call of that (RosterChange::Kind::create), in one change of the view. What is 0 of its profile is as
+  /// [SUBGROUP/DEFAULT] has it. Returns when all members have it: `subgroup` finds it then, here and there. A program that
+  /// has not set on_delivery there discards what is delivered, which the counter subgroup.NAME.discarded tells; whoever is
+  /// to miss nothing sets it in `on_view` of the first view that has the subgroup. It has no state that newcomers get:
+  /// on_state and replicated objects are refused. Creating what is there already costs nothing, if it is the same. Throws
+  /// as change_roster; bad_argument also where a subgroup of that name is in the layout, or is there with other values.
+  Subgroup& create_subgroup(const AddedSubgroup& subgroup, std::optional<Duration> limit = {});
+  /// Drops a subgroup that was created so, when all that was sent there before is delivered; sends wait meanwhile, and are
+  /// refused afterwards: `refused`. Throws as change_roster; bad_argument also where none is named so, or the layout has
+  /// it.
+  void drop_subgroup(std::string_view name, std::optional<Duration> limit = {});
   [[nodiscard]] std::vector<CounterValue> counters() const;  ///< any thread
 
   /// Private messages of up to so many bytes, each counted with 264 more, may be on their way to one member before it has

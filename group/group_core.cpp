@@ -9,6 +9,7 @@
 #include <spindrift/core/config/addresses.hpp>
 #include <spindrift/core/limits.hpp>
 #include <spindrift/core/log.hpp>
+#include <spindrift/group/created_subgroups.hpp>
 #include <spindrift/group/differing_nodes.hpp>
 #include <spindrift/group/group_audit.hpp>
 #include <spindrift/group/poll_loop.hpp>
@@ -24,10 +25,6 @@ void refuse_handlers(const group::HandlerThreads& threads, const std::string& ca
 
 /// Over shared memory alone nobody has an address; otherwise everybody needs one.
 Result<void> check_address(const RosterChange& change, const std::string& fabric) {
-  if (change.is_of_subgroup()) {
-    return Error(ErrorKind::unsupported, "programs cannot create or drop subgroups yet, as members' protocol can")
-        .fix("put subgroups into the configuration's layout");
-  }
   if (!change.has_endpoint() || (fabric == "shm" && change.endpoint.empty())) return {};
   const std::string node = "node " + std::to_string(change.node.value());
   if (fabric == "shm") {
@@ -64,6 +61,13 @@ Error stuck_in_upcall(Duration lasted) {
                    std::to_string(std::chrono::duration_cast<std::chrono::milliseconds>(lasted).count()) +
                    " ms on the thread that runs the protocol, and everybody waited for it")
       .fix("let it return, give it HandlerThread::own, or raise [SPINDRIFT] handler_stuck_after_ms");
+}
+
+void warn_of_inadequate(const View& view) {
+  for (const SubgroupView& subgroup : view.subgroups) {
+    if (subgroup.inadequate.empty() || subgroup.dropped) continue;
+    log::warn(log::Room::group, "inadequate", {{"subgroup", subgroup.name}, {"reason", subgroup.inadequate}});
+  }
 }
 
 /// Some subgroup's state is on its way here, or the application loads it.
@@ -227,6 +231,8 @@ void GroupCore::publish_state() {
   if (views::is_between_views(state)) status_->on_waiting(group::awaited_applications(*member_, channels_));
   if (state == published_) return;
   published_ = state;
+  // All members have the view: what was wanted of the roster is told now.
+  if (state == MemberState::active) attached_.rosters.on_active();
   const std::optional<Error>& failure = state == MemberState::left ? attached_.replicas.refusal() : member_->failure();
   std::optional<group::MemberStatus::End> end;
   if (state == MemberState::left) end = {{"left", {}, wall_clock_ms()}};
@@ -264,9 +270,8 @@ void GroupCore::on_view(const NewView& news) {
   counters_->views.add(1);
   status_->on_view(news, wall_clock_ms());
   const View before = environment_.state.view();
-  const bool first = before.members.empty();
   // A member that is removed may be in the new roster no more.
-  group::tell_view(*environment_.audit, news, first ? news.view.members : news.joined, [&](NodeId node) {
+  group::tell_view(*environment_.audit, news, before.members.empty() ? news.view.members : news.joined, [&](NodeId node) {
     return (news.view.roster.contains(node) ? news.view.roster : before.roster).endpoint_of(node);
   });
   for (const NodeId node : news.left) private_post_.on_gone(node);
@@ -274,17 +279,17 @@ void GroupCore::on_view(const NewView& news) {
   attached_.tell_askers(config_->group_name(), news.view.roster);  // before whoever wanted a change starts a node that asks
   environment_.state.on_view(news.view);
   attached_.rosters.on_view(news.view);
+  for (const SubgroupId id : channels_.on_view(environment_, *member_, news.view, counters_->block)) {
+    reports_->add(counters_->block, id, news.view.subgroup(id).name);
+    observers_->add(id, news.view.subgroup(id));
+  }
   environment_.state.on_loading(loads_state(*member_, channels_));
   observers_->on_view();
   for (const SubgroupId id : news.state_lost) {
     log::warn(log::Room::group, "all members that had the state are gone; it begins anew",
               {{"subgroup", news.view.subgroup(id).name}});
   }
-  for (const SubgroupView& subgroup : news.view.subgroups) {
-    if (!subgroup.inadequate.empty()) {
-      log::warn(log::Room::group, "inadequate", {{"subgroup", subgroup.name}, {"reason", subgroup.inadequate}});
-    }
-  }
+  warn_of_inadequate(news.view);
   attached_.replicas.on_view(news, *member_);
   attached_.tables.on_view(news.view, member_->epoch()->table());
   // Senders hear at once that the others end their objects, and so do not go on with them when they are senders again.
@@ -357,19 +362,23 @@ ObjectChannel& GroupCore::attach_objects(std::string_view name, ObjectHandlers h
                                              [this](NodeId node, const std::string& what) { accuse(node, what); });
 }
 
-Result<Roster> GroupCore::change_roster(const std::vector<RosterChange>& changes, std::optional<Duration> limit) {
+Result<Roster> GroupCore::change_roster(std::vector<RosterChange> changes, std::optional<Duration> limit) {
   refuse_handlers(*handler_threads(), "change_roster");
-  for (const RosterChange& change : changes) SPINDRIFT_TRY(check_address(change, config_->fabric()));
+  for (RosterChange& change : changes) {
+    SPINDRIFT_TRY(check_address(change, config_->fabric()));
+    if (change.kind == RosterChange::Kind::create) SPINDRIFT_TRY(group::complete(change.subgroup, *config_));
+  }
+  SPINDRIFT_TRY(group::check_drops(changes, environment_.state.view()));
   return attached_.rosters.change(changes, limit, [this] { environment_.fabric->wake(); });
 }
 
 void GroupCore::leave() {
   refuse_handlers(*handler_threads(), "leave");
   environment_.state.close();
-  for (const auto& channel : channels_) channel->discard_if_unhandled();
+  for (group::Channel* const channel : channels_.all()) channel->discard_if_unhandled();
   private_post_.wind_up();
   member_->request_leave();
-  for (const auto& channel : channels_) channel->let_all_go();
+  for (group::Channel* const channel : channels_.all()) channel->let_all_go();
   environment_.fabric->wake();
   wait();
 }

@@ -17,7 +17,7 @@
 #include <spindrift/core/counters.hpp>
 #include <spindrift/core/guarded_directory.hpp>
 #include <spindrift/fabric/tcp/discovery_answer.hpp>
-#include <spindrift/group/channel.hpp>
+#include <spindrift/group/channels.hpp>
 #include <spindrift/group/conclusion_watch.hpp>
 #include <spindrift/group/group.hpp>
 #include <spindrift/group/join_report.hpp>
@@ -52,6 +52,12 @@ struct Reports {
   JoinReport joining;
   SendWaits sends;
   LagGauges lags;
+
+  /// A subgroup is new in the present view.
+  void add(CounterBlock& counters, SubgroupId id, const std::string& name) {
+    sends.add(counters, id, name);
+    lags.add(counters, id, name);
+  }
 };
 
 /// The things that the program makes of the group beside subgroups' handlers.
@@ -94,8 +100,9 @@ class GroupCore final : public views::Upcalls {
   [[nodiscard]] group::Tables& tables() noexcept { return attached_.tables; }
   [[nodiscard]] ReplicaBase& attach_replica(std::string_view subgroup, const group::Replicas::Maker& make);
   [[nodiscard]] ObjectChannel& attach_objects(std::string_view subgroup, ObjectHandlers handlers);
-  /// Any thread that runs no handlers; without changes, the present roster.
-  [[nodiscard]] Result<Roster> change_roster(const std::vector<RosterChange>& changes, std::optional<Duration> limit);
+  /// Any thread that runs no handlers; without changes, the present roster. What a subgroup that is to be created leaves
+  /// open is filled in.
+  [[nodiscard]] Result<Roster> change_roster(std::vector<RosterChange> changes, std::optional<Duration> limit);
   /// The poller, also in a handler: it sent bytes that no correct member sends.
   void accuse(NodeId node, const std::string& what);
   void leave();

@@ -18,6 +18,7 @@
 #include <spindrift/fabric/connected/socket_address.hpp>
 #include <spindrift/fabric/fabric_name.hpp>
 #include <spindrift/fabric/tls/credentials.hpp>
+#include <spindrift/group/created_subgroups.hpp>
 #include <spindrift/group/called_names.hpp>
 #include <spindrift/group/contacts.hpp>
 #include <spindrift/group/differing_nodes.hpp>
@@ -216,7 +217,9 @@ void GroupCore::open_counters(const std::vector<NodeId>& nodes, const std::vecto
   for (const SubgroupView& subgroup : subgroups) names.push_back(subgroup.name);
   const std::size_t most = names.size() * (smc::Multicast::counters_max + 1) + nodes.size() + counters_per_process +
                            group::LagGauges::counters(names.size(), nodes.size());
-  auto counters = CounterBlock::in_file(directory_->through(node_file_name(config_->local_id(), counters_suffix)), most);
+  const std::size_t of_each = smc::Multicast::counters_max + 2 + group::LagGauges::counters(1, nodes.size());
+  auto counters = CounterBlock::in_file(directory_->through(node_file_name(config_->local_id(), counters_suffix)), most,
+                                        most + group::counted_created_max * of_each);
   if (!counters) throw Exception(std::move(counters).error().at(directory_->path()));
   CounterBlock block = std::move(counters).value();
   const Counter sleeps = block.counter("poller.sleeps"), views = block.counter("views.installed");

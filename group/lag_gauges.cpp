@@ -6,15 +6,19 @@ namespace spindrift::group {
 LagGauges::LagGauges(CounterBlock& counters, const std::vector<std::string>& names, const std::vector<NodeId>& nodes) {
   const bool each = names.size() * nodes.size() <= pairs_max;
   for (std::size_t i = 0; each && i < nodes.size(); ++i) places_.emplace(nodes[i], i);
-  for (const std::string& name : names) {
-    OfSubgroup& gauges = of_subgroups_.emplace_back();
-    gauges.ring_used = counters.counter("subgroup." + name + ".ring_used_percent");
-    if (places_.empty()) continue;
-    gauges.lags = counters.run(2 * nodes.size(), [&](std::size_t i) {
-      const std::string node = std::to_string(nodes[i / 2].value());
-      return "subgroup." + name + (i % 2 == 0 ? ".lag_messages_of_" : ".lag_bytes_of_") + node;
-    });
-  }
+  for (std::uint32_t i = 0; i < names.size(); ++i) add(counters, SubgroupId(i), names[i]);
+}
+
+void LagGauges::add(CounterBlock& counters, SubgroupId id, const std::string& name) {
+  if (id.value() >= of_subgroups_.size()) of_subgroups_.resize(id.value() + std::size_t{1});
+  OfSubgroup& gauges = of_subgroups_[id.value()] = {};
+  gauges.ring_used = counters.counter("subgroup." + name + ".ring_used_percent");
+  if (places_.empty()) return;
+  std::vector<std::string> nodes(places_.size());
+  for (const auto& [node, place] : places_) nodes[place] = std::to_string(node.value());
+  gauges.lags = counters.run(2 * nodes.size(), [&](std::size_t i) {
+    return "subgroup." + name + (i % 2 == 0 ? ".lag_messages_of_" : ".lag_bytes_of_") + nodes[i / 2];
+  });
 }
 
 Time LagGauges::look(const views::Member& member, Time now) {

@@ -29,6 +29,8 @@ class LagGauges {
   /// For every subgroup of `names` "subgroup.NAME.ring_used_percent", of the fullest of what bounds this node's sends there;
   /// and, for each of `nodes`, "subgroup.NAME.lag_messages_of_ID" and "subgroup.NAME.lag_bytes_of_ID".
   LagGauges(CounterBlock& counters, const std::vector<std::string>& names, const std::vector<NodeId>& nodes);
+  /// Another subgroup, behind those that there are or in place of one that was dropped.
+  void add(CounterBlock& counters, SubgroupId id, const std::string& name);
 
   /// Returns when to look again; never: nothing is under way.
   [[nodiscard]] Time look(const views::Member& member, Time now);

@@ -33,6 +33,7 @@ class ObserverService {
 
   // The poller, as in Observers.
   void on_delivery(SubgroupId subgroup, std::span<const Delivery> batch) noexcept { here_.on_delivery(subgroup, batch); }
+  void add(SubgroupId id, const SubgroupView& shape) { here_.add(id, shape); }
   void on_view() noexcept { here_.on_view(); }
   void end(const std::string& why) noexcept { here_.end(why); }
 

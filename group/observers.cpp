@@ -33,9 +33,7 @@ pollfd readable(const FileDescriptor& descriptor) noexcept {
 
 Observers::Observers(NodeId self, const GuardedDirectory& directory, const std::vector<SubgroupView>& shapes,
                      std::uint64_t bytes_per_second, std::function<View()> view)
-    : self_(self), directory_(directory), view_(std::move(view)) {
-  for (const SubgroupView& shape : shapes) feeds_.emplace_back(shape, bytes_per_second);
-}
+    : self_(self), directory_(directory), view_(std::move(view)), feeds_(shapes, bytes_per_second) {}
 
 Observers::~Observers() {
   if (!thread_.joinable()) return;
@@ -101,7 +99,10 @@ bool Observers::on_woken() {
     listening_.reset();
     return false;
   }
-  if (view_changed_.exchange(false, std::memory_order_acquire)) look_at_view();
+  if (view_changed_.exchange(false, std::memory_order_acquire)) {
+    feeds_.take_new();
+    look_at_view();
+  }
   wake_due_ = true;
   return true;
 }
@@ -139,10 +140,10 @@ void Observers::on_packet(Caller& caller) {
   if (!said && is_other_version(packet.bytes)) return refuse(caller, ObserverRefusal::version, "it runs another version");
   if (said && said->call == ObserverCall::hello && caller.state == State::greeting) return on_hello(caller, *said);
   if (said && said->call == ObserverCall::reading && caller.state == State::reading) {
-    return feeds_[caller.subgroup.value()].on_position(said->number);
+    return feeds_[caller.subgroup].on_position(said->number);
   }
   if (said && said->call == ObserverCall::await && caller.state == State::reading) {
-    feeds_[caller.subgroup.value()].on_position(said->number);
+    feeds_[caller.subgroup].on_position(said->number);
     caller.position = said->number;
     caller.delivered = said->delivered;
     caller.state = State::waiting;
@@ -157,17 +158,16 @@ void Observers::on_packet(Caller& caller) {
 }
 
 void Observers::on_hello(Caller& caller, const ObserverPacket& hello) {
-  const std::string& subgroup = hello.text;
-  const auto found = std::find_if(feeds_.begin(), feeds_.end(), [&](const Feed& each) { return each.name() == subgroup; });
-  if (found == feeds_.end()) {
-    std::string known;
-    for (const Feed& each : feeds_) known += (known.empty() ? "" : ", ") + each.name();
+  feeds_.take_new();
+  const View view = view_();
+  const std::size_t found = feeds_.seek(hello.text, view);
+  if (found == feeds_.count()) {
     return refuse(caller, ObserverRefusal::unknown_subgroup,
-                  "the group has no subgroup \"" + subgroup + "\"; there are " + known);
+                  "the group has no subgroup \"" + hello.text + "\"; there are " + feeds_.names(view));
   }
-  caller.subgroup = SubgroupId(static_cast<std::uint32_t>(found - feeds_.begin()));
+  caller.subgroup = SubgroupId(static_cast<std::uint32_t>(found));
   caller.fed_by = hello.number;
-  if (to_be_fed(caller, view_())) return feed(caller);
+  if (to_be_fed(caller, view)) return feed(caller);
   caller.state = State::standing_by;
   say(caller, {ObserverCall::standing_by,
                0,
@@ -185,7 +185,7 @@ bool Observers::to_be_fed(const Caller& caller, const View& view) const {
 }
 
 void Observers::feed(Caller& caller) {
-  Feed& feed = feeds_[caller.subgroup.value()];
+  Feed& feed = feeds_[caller.subgroup];
   if (const auto begun = feed.begin(); !begun) {
     return refuse(caller, ObserverRefusal::full, "it has no memory for a feed: " + begun.error().to_string());
   }
@@ -201,6 +201,10 @@ void Observers::feed(Caller& caller) {
 void Observers::look_at_view() {
   const View view = view_();
   for (Caller& caller : callers_) {
+    if (caller.subgroup.value() < view.subgroups.size() && view.subgroup(caller.subgroup).dropped &&
+        caller.state == State::standing_by) {
+      refuse(caller, ObserverRefusal::unknown_subgroup, "the subgroup was dropped");
+    }
     const bool fed = caller.state == State::reading || caller.state == State::waiting;
     if (caller.state == State::standing_by && to_be_fed(caller, view)) feed(caller);
     if (!fed || to_be_fed(caller, view)) continue;
@@ -220,7 +224,7 @@ void Observers::wake_waiting() {
   next_wake_ = clock_.now() + between_wakes;
   for (Caller& caller : callers_) {
     if (caller.state != State::waiting) continue;
-    if (!feeds_[caller.subgroup.value()].passed(caller.position, caller.delivered)) continue;
+    if (!feeds_[caller.subgroup].passed(caller.position, caller.delivered)) continue;
     caller.state = State::reading;
     say(caller, {ObserverCall::woken, 0, {}, {}});
   }
@@ -240,11 +244,12 @@ void Observers::say(Caller& caller, const ObserverPacket& packet, int descriptor
 
 void Observers::tidy() {
   std::erase_if(callers_, [](const Caller& each) { return each.state == State::over; });
-  for (std::uint32_t i = 0; i < feeds_.size(); ++i) {
+  for (std::uint32_t i = 0; i < feeds_.count(); ++i) {
     const auto reads = [i](const Caller& each) {
       return each.subgroup == SubgroupId(i) && (each.state == State::reading || each.state == State::waiting);
     };
-    feeds_[i].on_readers(static_cast<std::uint64_t>(std::count_if(callers_.begin(), callers_.end(), reads)));
+    if (feeds_.at(i) == nullptr) continue;
+    feeds_.at(i)->on_readers(static_cast<std::uint64_t>(std::count_if(callers_.begin(), callers_.end(), reads)));
   }
 }
 

@@ -6,19 +6,19 @@
 #pragma once
 
 #include <atomic>
-#include <deque>
 #include <functional>
 #include <list>
 #include <mutex>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include <spindrift/core/clock.hpp>
 #include <spindrift/core/file_descriptor.hpp>
 #include <spindrift/core/guarded_directory.hpp>
 #include <spindrift/core/result.hpp>
 #include <spindrift/core/view.hpp>
-#include <spindrift/group/feed.hpp>
+#include <spindrift/group/feeds.hpp>
 #include <spindrift/group/observer_calls.hpp>
 
 namespace spindrift::group {
@@ -31,8 +31,8 @@ class Observers {
   /// Observers are woken no more often than that; of a quiet subgroup, at once.
   static constexpr Duration between_wakes = std::chrono::milliseconds(1);
 
-  /// `view` gives the present one, on any thread; of `shapes`, a feed each, for which FeedBudget allows so many bytes each
-  /// second. The directory outlives this object.
+  /// `view` gives the present one, on any thread; `shapes` and `bytes_per_second` are as in Feeds. The directory outlives
+  /// this object.
   Observers(NodeId self, const GuardedDirectory& directory, const std::vector<SubgroupView>& shapes,
             std::uint64_t bytes_per_second, std::function<View()> view);
   /// Ends, as by `end`.
@@ -45,8 +45,10 @@ class Observers {
 
   // The poller.
   void on_delivery(SubgroupId subgroup, std::span<const Delivery> batch) noexcept {
-    if (feeds_[subgroup.value()].on_delivery(batch, clock_)) wake();
+    if (feeds_.on_delivery(subgroup, batch, clock_)) wake();
   }
+  /// A subgroup is new in the view that is told of next.
+  void add(SubgroupId id, const SubgroupView& shape) { feeds_.add(id, shape); }
   /// Another view: who stood by may be fed, and who is fed may have to look elsewhere.
   void on_view() noexcept;
   /// This member delivers nothing any more: all observers are told why, and nobody can call.
@@ -90,7 +92,7 @@ class Observers {
   const NodeId self_;
   const GuardedDirectory& directory_;
   const std::function<View()> view_;
-  std::deque<Feed> feeds_;  // by subgroup
+  Feeds feeds_;
   FileDescriptor listening_;
   FileDescriptor event_;
   FileDescriptor spare_;  // given up to turn callers away when the process may open nothing more

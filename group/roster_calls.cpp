@@ -21,7 +21,7 @@ Result<std::list<RosterCalls::Call>::iterator> RosterCalls::begin(const std::vec
   const std::lock_guard lock(mutex_);
   if (end_) return *end_;
   const auto call = calls_.insert(calls_.end(), Call{changes, {}});
-  settle(*call);
+  if (active_ || changes.empty()) settle(*call);  // a question is answered at once
   if (call->outcome) return call;
   untaken_.insert(untaken_.end(), call->left.begin(), call->left.end());
   any_.store(true, std::memory_order_seq_cst);
@@ -50,6 +50,12 @@ std::vector<RosterChange> RosterCalls::take() {
 void RosterCalls::on_view(const View& view) {
   const std::lock_guard lock(mutex_);
   view_ = view;
+  active_ = false;
+}
+
+void RosterCalls::on_active() {
+  const std::lock_guard lock(mutex_);
+  active_ = true;
   for (Call& call : calls_) {
     if (!call.outcome) settle(call);
   }

@@ -34,7 +34,9 @@ class RosterCalls {
   [[nodiscard]] bool any() const noexcept { return any_.load(std::memory_order_seq_cst); }
   /// The changes that were wanted since.
   [[nodiscard]] std::vector<RosterChange> take();
+  /// This view begins; all members have it from `on_active` on, and calls hear of it then.
   void on_view(const View& view);
+  void on_active();
   /// This member is in no view any more. `left_with`: the roster of the first view without it; null: it does not know it.
   void on_end(const Error& why, const Roster* left_with);
 
@@ -53,6 +55,7 @@ class RosterCalls {
   std::condition_variable changed_;
   // Behind the mutex:
   View view_;  // the present one: a call that it came too late for hears of it here
+  bool active_ = false;
   std::list<Call> calls_;
   std::vector<RosterChange> untaken_;
   std::optional<Error> end_;

@@ -16,20 +16,43 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr int version = 1;
-constexpr std::array<std::string_view, 5> kinds{"add", "remove", "move", "drain", "undrain"};
+constexpr int version = 2;
+constexpr std::array<std::string_view, 7> kinds{"add", "remove", "move", "drain", "undrain", "create", "drop"};
 
 Error not_understood(const std::string& what) {
   return Error(ErrorKind::bad_input, "not understood: " + what)
       .fix("use the spindrift command of the release that runs there");
 }
 
+Json json_of(const std::vector<NodeId>& nodes) {
+  Json list = Json::array();
+  for (const NodeId node : nodes) list.push_back(node.value());
+  return list;
+}
+
+Json json_of(const AddedSubgroup& subgroup) {
+  const Profile& profile = subgroup.profile;
+  return {{"name", subgroup.name},
+          {"ordered", subgroup.mode == DeliveryMode::ordered},
+          {"ring_bytes", profile.ring_bytes},
+          {"window_messages", profile.window_messages},
+          {"message_bytes_max", profile.message_bytes_max},
+          {"bulk_ring_bytes", profile.bulk_ring_bytes},
+          {"large_message_bytes", profile.large_message_bytes},
+          {"split_rows", profile.split_rows},
+          {"members", json_of(subgroup.members)},
+          {"senders", json_of(subgroup.senders)}};
+}
+
 Json json_of(const Roster& roster) {
   Json nodes = Json::array();
   for (const NodeAddress& each : roster.nodes) nodes.push_back({{"node", each.node.value()}, {"endpoint", each.endpoint}});
-  Json drained = Json::array();
-  for (const NodeId node : roster.drained) drained.push_back(node.value());
-  return {{"edition", roster.edition}, {"nodes", std::move(nodes)}, {"drained", std::move(drained)}};
+  Json added = Json::array();
+  for (const AddedSubgroup& each : roster.added) added.push_back(json_of(each));
+  return {{"edition", roster.edition},
+          {"nodes", std::move(nodes)},
+          {"drained", json_of(roster.drained)},
+          {"added", std::move(added)}};
 }
 
 /// The library converts what is no such number without a word.
@@ -38,6 +61,38 @@ Result<NodeId> node_from(const Json& json) {
     return NodeId(json.get<std::uint32_t>());
   return not_understood("a node's id is a number from 0 to " +
                         std::to_string(std::numeric_limits<std::uint32_t>::max() - 1));
+}
+
+Result<std::vector<NodeId>> nodes_from(const Json& json) {
+  std::vector<NodeId> nodes;
+  for (const Json& each : json) {
+    SPINDRIFT_TRY_ASSIGN(const NodeId node, node_from(each));
+    nodes.push_back(node);
+  }
+  return nodes;
+}
+
+/// The library converts negative numbers without a word, too.
+std::uint64_t number_at(const Json& json, const char* name) {
+  const Json& value = json.at(name);
+  return value.is_number_unsigned() ? value.get<std::uint64_t>() : throw Json::type_error::create(302, name, &value);
+}
+
+/// Whether it makes sense is for whoever takes it to check: what it leaves open is 0.
+Result<AddedSubgroup> subgroup_from(const Json& json) {
+  AddedSubgroup subgroup;
+  subgroup.name = json.at("name").get<std::string>();
+  subgroup.mode = json.at("ordered").get<bool>() ? DeliveryMode::ordered : DeliveryMode::unordered;
+  Profile& profile = subgroup.profile;
+  profile.ring_bytes = number_at(json, "ring_bytes");
+  profile.window_messages = number_at(json, "window_messages");
+  profile.message_bytes_max = number_at(json, "message_bytes_max");
+  profile.bulk_ring_bytes = number_at(json, "bulk_ring_bytes");
+  profile.large_message_bytes = number_at(json, "large_message_bytes");
+  profile.split_rows = json.at("split_rows").get<bool>();
+  SPINDRIFT_TRY_ASSIGN(subgroup.members, nodes_from(json.at("members")));
+  SPINDRIFT_TRY_ASSIGN(subgroup.senders, nodes_from(json.at("senders")));
+  return subgroup;
 }
 
 /// The value that `read` makes of the text; its own errors, and those of the parser, become one.
@@ -60,6 +115,7 @@ std::string encode(const RosterCall& call) {
     changes.push_back({{"kind", kinds.at(static_cast<std::size_t>(each.kind))},
                        {"node", each.node.value()},
                        {"endpoint", each.endpoint}});
+    if (each.is_of_subgroup()) changes.back()["subgroup"] = json_of(each.subgroup);
   }
   const auto patience = std::chrono::duration_cast<std::chrono::milliseconds>(call.patience).count();
   return Json{{"version", version}, {"changes", std::move(changes)}, {"patience_ms", patience}}.dump();
@@ -76,7 +132,10 @@ Result<RosterCall> decode_roster_call(std::string_view text) {
       const auto kind = std::ranges::find(kinds, each.at("kind").get<std::string>());
       if (kind == kinds.end()) return not_understood("no such change of a roster");
       SPINDRIFT_TRY_ASSIGN(const NodeId node, node_from(each.at("node")));
-      call.changes.push_back({static_cast<RosterChange::Kind>(kind - kinds.begin()), node, each.at("endpoint")});
+      RosterChange& change = call.changes.emplace_back();
+      change = {static_cast<RosterChange::Kind>(kind - kinds.begin()), node, each.at("endpoint")};
+      if (!change.is_of_subgroup()) continue;
+      SPINDRIFT_TRY_ASSIGN(change.subgroup, subgroup_from(each.at("subgroup")));
     }
     SPINDRIFT_TRY(check_count(call.changes));
     return call;
@@ -105,6 +164,7 @@ std::string encode(const Result<Roster>& outcome) { return text_of(json_of(outco
 std::string encode(const std::string& group, const Result<Roster>& outcome) {
   Json json = json_of(outcome);
   json["group"] = group;
+  if (outcome.ok()) json["roster"]["added"] = Json::array();  // members tell these, to whom they have let in
   return text_of(json);
 }
 
@@ -124,6 +184,7 @@ Result<Roster> checked(Roster roster) {
   for (const NodeId node : roster.drained) {
     if (!nodes.contains(node)) return not_understood("a roster with a drained node that it does not have");
   }
+  if (!possible(roster.added)) return not_understood("a roster with subgroups that there cannot be");
   return roster;
 }
 
@@ -142,9 +203,10 @@ Result<Roster> outcome_of(const Json& json) {
     SPINDRIFT_TRY_ASSIGN(const NodeId node, node_from(each.at("node")));
     roster.nodes.push_back({node, each.at("endpoint")});
   }
-  for (const Json& each : json.at("roster").at("drained")) {
-    SPINDRIFT_TRY_ASSIGN(const NodeId node, node_from(each));
-    roster.drained.push_back(node);
+  SPINDRIFT_TRY_ASSIGN(roster.drained, nodes_from(json.at("roster").at("drained")));
+  for (const Json& each : json.at("roster").at("added")) {
+    SPINDRIFT_TRY_ASSIGN(AddedSubgroup subgroup, subgroup_from(each));
+    roster.added.push_back(std::move(subgroup));
   }
   return checked(std::move(roster));
 }

@@ -12,7 +12,7 @@
 
 namespace spindrift::group {
 
-inline constexpr std::size_t roster_packet_bytes_max = 64U << 10U;
+inline constexpr std::size_t roster_packet_bytes_max = 160U << 10U;
 inline constexpr Duration roster_patience_max = std::chrono::minutes(10);
 
 struct RosterCall {

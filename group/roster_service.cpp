@@ -112,7 +112,12 @@ bool RosterService::serve(const FileDescriptor& caller) const {
   if (packet.outcome != Packet::Outcome::frame) return false;
   const auto call = decode_roster_call(text_of(packet.bytes));
   const Result<Roster> outcome = call ? change_(*call) : Result<Roster>(call.error());
-  static_cast<void>(send_text(caller.get(), encode(outcome)));  // or it has gone
+  std::string text = encode(outcome);
+  if (text.size() > roster_packet_bytes_max) {  // hundreds of subgroups with long lists of members
+    text = encode(Result<Roster>(Error(ErrorKind::unsupported, "the roster is too long for an answer; the change is made")
+                                     .fix("see the subgroups in the group's status: spindrift group status")));
+  }
+  static_cast<void>(send_text(caller.get(), text));  // or it has gone
   return false;
 }
 
@@ -125,6 +130,9 @@ Result<Roster> change_roster_through(const GuardedDirectory& directory, NodeId n
   };
   SPINDRIFT_TRY_ASSIGN(const auto socket, fabric::call_in(directory, node_file_name(node, roster_suffix)));
   if (!socket) return gone("does not run here");
+  if (const std::string text = encode(call); text.size() > roster_packet_bytes_max) {
+    return Error(ErrorKind::bad_argument, "these are too many changes for one call").fix("make fewer in each");
+  }
   if (!send_text(socket->get(), encode(call))) return gone("does not listen");
   pollfd wait = readable(*socket);
   const auto most = std::chrono::ceil<std::chrono::milliseconds>(call.patience + answers_within).count();

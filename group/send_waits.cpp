@@ -7,7 +7,7 @@ namespace spindrift::group {
 namespace {
 
 /// The whole milliseconds go to the counter, the rest stays.
-void add(Counter& counter, Duration& unsaid, Duration time) {
+void count(Counter& counter, Duration& unsaid, Duration time) {
   unsaid += time;
   const auto whole = std::chrono::duration_cast<std::chrono::milliseconds>(unsaid);
   counter.add(static_cast<std::uint64_t>(whole.count()));
@@ -16,11 +16,20 @@ void add(Counter& counter, Duration& unsaid, Duration time) {
 
 }  // namespace
 
-SendWaits::SendWaits(CounterBlock& counters, const std::vector<std::string>& names, const std::vector<NodeId>& nodes)
-    : unsaid_here_(names.size()), tallies_(names.size()) {
-  for (const std::string& name : names) of_subgroups_.push_back(counters.counter("subgroup." + name + ".send_wait_ms"));
+SendWaits::SendWaits(CounterBlock& counters, const std::vector<std::string>& names, const std::vector<NodeId>& nodes) {
+  for (std::uint32_t i = 0; i < names.size(); ++i) add(counters, SubgroupId(i), names[i]);
   for (const NodeId node : nodes)
     of_nodes_.emplace(node, counters.counter("sends.wait_ms_for." + std::to_string(node.value())));
+}
+
+void SendWaits::add(CounterBlock& counters, SubgroupId id, const std::string& name) {
+  const std::size_t count = std::max<std::size_t>(of_subgroups_.size(), id.value() + std::size_t{1});
+  of_subgroups_.resize(count);
+  unsaid_here_.resize(count);
+  tallies_.resize(count);
+  of_subgroups_[id.value()] = counters.counter("subgroup." + name + ".send_wait_ms");
+  unsaid_here_[id.value()] = {};
+  tallies_[id.value()] = {};
 }
 
 Time SendWaits::look(const views::Member& member, const Channels& channels, Time now) {
@@ -44,7 +53,7 @@ bool SendWaits::tally(const views::Member& member, const Channel& channel, Durat
   smc::Multicast* const multicast = member.epoch()->multicast(channel.id());
   if (multicast == nullptr) return false;
   const std::size_t here = channel.id().value();
-  add(of_subgroups_[here], unsaid_here_[here], since);
+  count(of_subgroups_[here], unsaid_here_[here], since);
   std::vector<NodeId> nodes;
   for (const Rank rank : multicast->furthest_behind()) nodes.push_back(member.epoch()->view().members[rank.value()]);
   if (nodes.empty()) nodes.push_back(member.self());
@@ -52,7 +61,7 @@ bool SendWaits::tally(const views::Member& member, const Channel& channel, Durat
   for (const NodeId node : nodes) {
     ++tallies_[here].for_node[node];
     if (const auto counter = of_nodes_.find(node); counter != of_nodes_.end())
-      add(counter->second, unsaid_[node], since / nodes.size());
+      count(counter->second, unsaid_[node], since / nodes.size());
   }
   return true;
 }
@@ -60,6 +69,7 @@ bool SendWaits::tally(const views::Member& member, const Channel& channel, Durat
 void SendWaits::sum_up(const Channels& channels) {
   words_.clear();
   for (const auto& channel : channels) {
+    if (channel->id().value() >= tallies_.size()) continue;  // an empty place
     Tally& found = tallies_[channel->id().value()];
     for (const auto& [node, looks] : found.for_node) {
       if (2 * looks <= looks_) continue;

@@ -12,7 +12,7 @@
 #include <spindrift/core/clock.hpp>
 #include <spindrift/core/counters.hpp>
 #include <spindrift/core/ids.hpp>
-#include <spindrift/group/channel.hpp>
+#include <spindrift/group/channels.hpp>
 #include <spindrift/views/member.hpp>
 
 namespace spindrift::group {
@@ -26,6 +26,8 @@ class SendWaits {
   /// Counters for every subgroup of `names` ("subgroup.NAME.send_wait_ms": time in which sends of this node waited for
   /// space) and every node ("sends.wait_ms_for.ID": of that, the time in which this one had taken least; several share it).
   SendWaits(CounterBlock& counters, const std::vector<std::string>& names, const std::vector<NodeId>& nodes);
+  /// Another subgroup, behind those that there are or in place of one that was dropped.
+  void add(CounterBlock& counters, SubgroupId id, const std::string& name);
 
   /// Returns when to look again.
   [[nodiscard]] Time look(const views::Member& member, const Channels& channels, Time now);

@@ -28,6 +28,7 @@ void StatusKeeper::on_view(const views::NewView& news, std::uint64_t now_ms) {
   status_.drained = view.roster.drained;
   status_.subgroups.clear();
   for (const SubgroupView& subgroup : view.subgroups) {
+    if (subgroup.dropped) continue;
     status_.subgroups.push_back({subgroup.name, subgroup.mode, subgroup.members, subgroup.senders, subgroup.inadequate, {}});
   }
   if (status_.changes.size() == MemberStatus::changes_max) status_.changes.pop_front();

@@ -40,6 +40,8 @@ constexpr std::array of_subgroups{
     Metric{"send_batches", "spindrift_subgroup_send_batches_total", "Batches in which this node sent."},
     Metric{"receive_batches", "spindrift_subgroup_receive_batches_total", "Batches in which this node received."},
     Metric{"delivery_batches", "spindrift_subgroup_delivery_batches_total", "Batches in which this node delivered."},
+    Metric{"discarded", "spindrift_subgroup_discarded_messages_total",
+           "Messages of a created subgroup that this node delivered without a handler."},
     Metric{"large_sent", "spindrift_subgroup_large_sent_messages_total", "Large messages that this node sent."},
     Metric{"large_handed_on", "spindrift_subgroup_large_handed_on_messages_total",
            "Large messages of others that this node handed on."},

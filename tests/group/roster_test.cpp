@@ -57,6 +57,12 @@ void await_members(const Group& group, std::size_t count) {
   while (group.view().members.size() != count) std::this_thread::sleep_for(1ms);
 }
 
+/// That view begins, and all members have it.
+void show(group::RosterCalls& calls, const View& view) {
+  calls.on_view(view);
+  calls.on_active();
+}
+
 }  // namespace
 
 TEST_CASE("calls for a roster and their outcomes travel as JSON, and what is none is told why") {
@@ -78,12 +84,12 @@ TEST_CASE("calls for a roster and their outcomes travel as JSON, and what is non
   CHECK(told.error().kind() == ErrorKind::bad_argument);
   CHECK(told.error().to_string() == error.to_string());
   for (const char* const text :
-       {"", "[]", "{}", "{\"version\":2}", "{\"version\":1}", "{\"version\":1,\"changes\":[{}],\"patience_ms\":1}",
-        R"({"version":1,"changes":[{"kind":"drop","node":1,"endpoint":""}],"patience_ms":1})",
-        R"({"version":1,"changes":[],"patience_ms":99999999999})",
-        R"({"version":1,"changes":[{"kind":"add","node":-1,"endpoint":""}],"patience_ms":1})",
-        R"({"version":1,"changes":[{"kind":"add","node":1.5,"endpoint":""}],"patience_ms":1})",
-        R"({"version":1,"changes":[{"kind":"add","node":4294967295,"endpoint":""}],"patience_ms":1})"}) {
+       {"", "[]", "{}", "{\"version\":3}", "{\"version\":2}", "{\"version\":2,\"changes\":[{}],\"patience_ms\":1}",
+        R"({"version":2,"changes":[{"kind":"swap","node":1,"endpoint":""}],"patience_ms":1})",
+        R"({"version":2,"changes":[],"patience_ms":99999999999})",
+        R"({"version":2,"changes":[{"kind":"add","node":-1,"endpoint":""}],"patience_ms":1})",
+        R"({"version":2,"changes":[{"kind":"add","node":1.5,"endpoint":""}],"patience_ms":1})",
+        R"({"version":2,"changes":[{"kind":"add","node":4294967295,"endpoint":""}],"patience_ms":1})"}) {
     const auto wrong = group::decode_roster_call(text);
     INFO(text);
     REQUIRE_FALSE(wrong);
@@ -99,7 +105,7 @@ TEST_CASE("a call with more changes than a roster may have nodes is refused, whe
   CHECK(group::decode_roster_call(group::encode(group::RosterCall{most, 1500ms})));
   const auto decoded = group::decode_roster_call(group::encode(group::RosterCall{more, 1500ms}));
   group::RosterCalls calls;
-  calls.on_view(view_with(two));
+  show(calls, view_with(two));
   const auto called = calls.change(more, {}, [] {});
   REQUIRE_FALSE(decoded);
   REQUIRE_FALSE(called);
@@ -108,17 +114,32 @@ TEST_CASE("a call with more changes than a roster may have nodes is refused, whe
   CHECK_FALSE(calls.any());
 }
 
+TEST_CASE("a call hears of a view when all members have it, and one that comes meanwhile waits for that, too") {
+  group::RosterCalls calls;
+  show(calls, view_with(two));
+  auto waiting = std::async(std::launch::async, [&] { return calls.change({add_seven}, {}, [] {}); });
+  while (!calls.any()) std::this_thread::yield();
+  calls.on_view(view_with(with(two, {add_seven})));
+  auto late = std::async(std::launch::async, [&] { return calls.change({add_seven}, {}, [] {}); });
+  CHECK(waiting.wait_for(20ms) == std::future_status::timeout);
+  CHECK(late.wait_for(20ms) == std::future_status::timeout);
+  CHECK(calls.change({}, {}, [] {}).value() == with(two, {add_seven}));  // who only asks hears of it at once
+  calls.on_active();
+  CHECK(waiting.get());
+  CHECK(late.get());
+}
+
 TEST_CASE("a call is over when views have granted all of it, and also if that is undone later") {
   group::RosterCalls calls;
-  calls.on_view(view_with(two));
+  show(calls, view_with(two));
   auto waiting = std::async(std::launch::async, [&] { return calls.change({add_seven, remove_one}, {}, [] {}); });
   while (!calls.any()) std::this_thread::yield();
   CHECK(calls.take() == std::vector{add_seven, remove_one});
   CHECK_FALSE(calls.any());
-  calls.on_view(view_with(with(two, {add_seven})));
+  show(calls, view_with(with(two, {add_seven})));
   CHECK(waiting.wait_for(20ms) == std::future_status::timeout);
   const Roster last = with(two, {remove_one});  // node 7 is out again
-  calls.on_view(view_with(last));
+  show(calls, view_with(last));
   const auto outcome = waiting.get();
   REQUIRE(outcome);
   CHECK(*outcome == last);
@@ -128,17 +149,17 @@ TEST_CASE("a call is over when views have granted all of it, and also if that is
 
 TEST_CASE("a call ends with the reason if it is impossible, becomes so, takes too long, or the member ends") {
   group::RosterCalls calls;
-  calls.on_view(view_with(two));
+  show(calls, view_with(two));
   const RosterChange other{Kind::add, NodeId(0), "x:1"};
   CHECK(calls.change({other}, {}, [] {}).error().kind() == ErrorKind::bad_argument);
   CHECK(calls.change({add_seven}, 1ms, [] {}).error().kind() == ErrorKind::timed_out);
   CHECK(calls.take() == std::vector{add_seven});
   auto overtaken = std::async(std::launch::async, [&] { return calls.change({add_seven}, {}, [] {}); });
   while (!calls.any()) std::this_thread::yield();
-  calls.on_view(view_with(with(two, {{Kind::add, NodeId(7), "elsewhere:1"}})));
+  show(calls, view_with(with(two, {{Kind::add, NodeId(7), "elsewhere:1"}})));
   CHECK(overtaken.get().error().kind() == ErrorKind::bad_argument);
   static_cast<void>(calls.take());
-  calls.on_view(view_with(two));
+  show(calls, view_with(two));
   auto ended = std::async(std::launch::async, [&] { return calls.change({add_seven}, {}, [] {}); });
   while (!calls.any()) std::this_thread::yield();
   calls.on_end(Error(ErrorKind::removed, "it is over"), nullptr);
@@ -165,7 +186,7 @@ TEST_CASE("a member that leaves as it was told to has the roster of the first vi
 TEST_CASE("a call that would drain too many at once is impossible as a whole, and nobody is asked") {
   group::RosterCalls calls;
   View view = view_with(with(two, {add_seven}));
-  calls.on_view(view);
+  show(calls, view);
   const RosterChange drain_one{Kind::drain, NodeId(1), ""};
   const RosterChange drain_seven{Kind::drain, NodeId(7), ""};
   CHECK(calls.change({drain_one, drain_seven}, {}, [] {}).error().kind() == ErrorKind::bad_argument);
@@ -173,7 +194,7 @@ TEST_CASE("a call that would drain too many at once is impossible as a whole, an
   auto waiting = std::async(std::launch::async, [&] { return calls.change({drain_one}, {}, [] {}); });
   while (!calls.any()) std::this_thread::yield();
   view.roster = with(view.roster, {drain_seven});  // another member's wish was first, and node 7 is on its way out
-  calls.on_view(view);
+  show(calls, view);
   CHECK(waiting.get().error().kind() == ErrorKind::bad_argument);
 }
 
