@@ -2,24 +2,20 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdio>
-#include <map>
 #include <memory>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include <spindrift/core/guarded_directory.hpp>
 #include <spindrift/core/ids_text.hpp>
-#include <spindrift/group/roster_service.hpp>
 
 #include "command_roster.hpp"
 #include "commands.hpp"
 #include "exit_code.hpp"
-#include "group_option.hpp"
-#include "group_report.hpp"
 #include "json_output.hpp"
 #include "number_option.hpp"
+#include "roster_call.hpp"
 #include "table.hpp"
 
 namespace spindrift::tools {
@@ -29,12 +25,10 @@ using Json = nlohmann::json;
 
 constexpr int roster_json_version = 1;
 
-struct RosterOptions : GroupCommandOptions {
+struct RosterOptions : RosterCallOptions {
   std::vector<std::string> nodes;
   std::string leaving, coming;  // of replace
   bool undo = false;  // of drain
-  std::optional<std::uint32_t> through;
-  std::uint32_t timeout_ms = 10'000;
 };
 
 /// "7@10.0.0.4:7400" or "7=10.0.0.4:7400", or "7" where nodes have no addresses.
@@ -56,45 +50,6 @@ RosterChange change_of(RosterChange::Kind kind, const std::string& text) {
   if (at != std::string::npos && endpoint.empty()) throw wrong(std::string("no address behind the ") + text[at]);
   if (kind == RosterChange::Kind::move && endpoint.empty()) throw wrong("a node moves to an address");
   return change;
-}
-
-/// The member that is asked, and whom its status counts as members.
-struct Asked {
-  NodeId node;
-  std::vector<NodeId> members;
-};
-
-/// The lowest node of the group that runs here, unless the user says which; one that stays, if there is one, for who leaves
-/// cannot tell what became of it.
-Asked member_here(const RosterOptions& options, const GroupPlace& place, const std::vector<RosterChange>& changes) {
-  std::map<NodeId, std::vector<NodeId>> running;
-  for (const NodeReport& each : value_or_throw(read_group(place.directory)).nodes) {
-    if (each.condition != NodeReport::Condition::running || !each.status.view) continue;
-    for (const auto& member : each.status.members) running[each.status.node].push_back(member.node);
-  }
-  if (options.through) return {NodeId(*options.through), running[NodeId(*options.through)]};
-  const auto stays = [&](const auto& each) {
-    return std::ranges::none_of(changes, [&](const RosterChange& change) {
-      const bool leaves = change.kind == RosterChange::Kind::remove || change.kind == RosterChange::Kind::drain;
-      return leaves && change.node == each.first;
-    });
-  };
-  const auto at = std::ranges::find_if(running, stays);
-  if (at != running.end()) return {at->first, at->second};
-  if (!running.empty()) return {running.begin()->first, running.begin()->second};
-  throw Exception(Error(ErrorKind::member_lost, "no member of the group runs on this host")
-                      .at(place.directory)
-                      .fix("run this where a member runs: any one will do"));
-}
-
-/// The roster, as the member that is asked has it when these changes are made.
-Roster roster_with(const RosterOptions& options, const GroupPlace& place, NodeId through,
-                   std::vector<RosterChange> changes) {
-  const std::size_t slash = place.directory.find_last_of('/');
-  const GuardedDirectory directory =
-      value_or_throw(GuardedDirectory::open(place.directory.substr(0, slash), place.directory.substr(slash + 1)));
-  const group::RosterCall call{std::move(changes), std::chrono::milliseconds(options.timeout_ms)};
-  return value_or_throw(group::change_roster_through(directory, through, call));
 }
 
 int print(const RosterOptions& options, NodeId through, Roster roster) {
@@ -179,14 +134,7 @@ void add_roster_commands(CLI::App& group, Work& chosen) {
   auto options = std::make_shared<RosterOptions>();
   const auto add = [&](const char* name, const char* description, int (*work)(const RosterOptions&)) {
     CLI::App* command = add_command(group, chosen, {name, description}, options, work);
-    add_group_options(*command, *options);
-    command->add_option("--through", options->through, "Ask this node, which runs here; otherwise the lowest that does")
-        ->check(number_from(0U, node_id_max))
-        ->type_name("ID");
-    command->add_option("--timeout", options->timeout_ms, "Wait so many milliseconds for the members to agree")
-        ->check(number_from(1U, 600'000U))
-        ->type_name("MS")
-        ->capture_default_str();
+    add_roster_call_options(*command, *options);
     add_json_option(*command, *options, "Print the roster as JSON");
     return command;
   };

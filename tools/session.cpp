@@ -217,7 +217,9 @@ Session::~Session() {
 
 void Session::drop_deliveries(const std::string& kept) {
   try {
-    for (const std::string& name : group_.subgroup_names()) {
+    const View view = group_.view();
+    for (std::size_t i = 0; i < view.layout_count(); ++i) {  // created ones wait for no handler
+      const std::string& name = view.subgroups[i].name;
       if (name != kept) group_.subgroup(name).on_delivery([](std::span<const Delivery>) {});
     }
   } catch (const Exception&) {  // a signal was faster: a member that leaves takes no handler, and holds up nobody

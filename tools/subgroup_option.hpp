@@ -24,10 +24,12 @@ void add_subgroup_options(CLI::App& command, SubgroupCommandOptions& options, co
 
 enum class SubgroupUse { receive, send };
 
-/// That the subgroup is there, and the member that is to be observed is in it. Throws bad_argument otherwise.
+/// That the subgroup is there, in the configuration or created since the group runs, and the member that is to be observed
+/// is in it. Throws bad_argument otherwise.
 void require_observable(const Config& config, const std::string& name, std::optional<NodeId> source);
 /// The subgroup in a view of all members. Throws bad_argument if there is none of that name, or this node is not a member,
-/// or not a sender where it must be.
+/// or not a sender where it must be; where it may have been created and no member runs on this host, that is found out
+/// later.
 SubgroupView require_subgroup(const Config& config, const std::string& name, SubgroupUse use);
 
 }  // namespace spindrift::tools

@@ -27,7 +27,8 @@ EXACT = 2 ** 53  # a reader of JSON may round what is greater
 # Commands below `bench` share a kind. Errors come from all of them.
 KINDS = {'node': 'node', 'tail': 'tail', 'counters': 'counters', 'group status': 'group_status', 'group members': 'group_members',
          'group why': 'group_why', 'group roster': 'group_roster', 'group add': 'group_roster', 'group remove': 'group_roster',
-         'group replace': 'group_roster', 'group move': 'group_roster', 'group drain': 'group_roster', 'doctor': 'doctor',
+         'group replace': 'group_roster', 'group move': 'group_roster', 'group drain': 'group_roster', 'group subgroups': 'group_subgroups',
+         'group create-subgroup': 'group_subgroups', 'group drop-subgroup': 'group_subgroups', 'doctor': 'doctor',
          'config check': 'config_check', 'config show': 'config_show', 'keys show': 'keys_show', 'demo': 'demo', 'bench': 'bench'}
 # Objects whose fields are names that users give, or that depend on the bench.
 MAPS = {'counters', 'digests', 'parameters', 'delivered', 'gap_ms'}
@@ -280,6 +281,19 @@ class Kinds(unittest.TestCase):
             drained = output_of('group', 'drain', '2', '--config', group.config, '--json')
             self.assertEqual([each['node'] for each in drained['nodes'] if each['drained']], [2])
             self.assertEqual(output_of('group', 'drain', '2', '--undo', '--config', group.config, '--json')['edition'], 5)
+
+    def test_group_subgroups(self):
+        with Group() as group:
+            members = [group.start('node', node) for node in (0, 1, 2)]
+            for member in members:
+                member.wait_for(event='in view')
+            about = ('--config', group.config, '--json')
+            self.assertEqual(output_of('group', 'subgroups', *about)['subgroups'], [])
+            created = output_of('group', 'create-subgroup', 'jobs', 'news', '--mode', 'unordered', '--members', '0,2', '--senders', '2', *about)
+            self.assertEqual([each['name'] for each in created['subgroups']], ['jobs', 'news'])
+            self.assertEqual((created['subgroups'][1]['members'], created['subgroups'][1]['senders']), ([0, 2], [2]))
+            dropped = output_of('group', 'drop-subgroup', 'jobs', *about)
+            self.assertEqual([each['name'] for each in dropped['subgroups']], ['news'])
 
     def test_group_members(self):
         with Group() as group:

@@ -1,0 +1,149 @@
+// `spindrift group create-subgroup|drop-subgroup|subgroups`: subgroups beyond those of the configuration, through a member
+// that runs here.
+#include <charconv>
+#include <memory>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <spindrift/core/ids_text.hpp>
+
+#include "command_roster.hpp"
+#include "commands.hpp"
+#include "exit_code.hpp"
+#include "json_output.hpp"
+#include "number_option.hpp"
+#include "roster_call.hpp"
+#include "table.hpp"
+
+namespace spindrift::tools {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr int subgroups_json_version = 1;
+
+struct CreatedOptions : RosterCallOptions {
+  std::vector<std::string> names;
+  std::string mode = "ordered";
+  std::vector<std::uint32_t> members, senders;
+  std::uint64_t window = 0, message_bytes = 0, ring_bytes = 0;  // 0: as [SUBGROUP/DEFAULT] has it
+};
+
+Json json_of(const std::vector<NodeId>& nodes) {
+  if (nodes.empty()) return {};
+  Json list = Json::array();
+  for (const NodeId node : nodes) list.push_back(node.value());
+  return list;
+}
+
+Json json_of(const AddedSubgroup& subgroup) {
+  return {{"name", subgroup.name},
+          {"mode", subgroup.mode == DeliveryMode::ordered ? "ordered" : "unordered"},
+          {"members", json_of(subgroup.members)},
+          {"senders", json_of(subgroup.senders)},
+          {"window_messages", subgroup.profile.window_messages},
+          {"message_bytes_max", subgroup.profile.message_bytes_max},
+          {"ring_bytes", subgroup.profile.ring_bytes}};
+}
+
+int print(const CreatedOptions& options, NodeId through, const Roster& roster) {
+  if (options.json) {
+    Json subgroups = Json::array();
+    for (const AddedSubgroup& each : roster.added) {
+      if (!each.name.empty()) subgroups.push_back(json_of(each));
+    }
+    print_document(
+        versioned(subgroups_json_version, {{"edition", roster.edition}, {"subgroups", std::move(subgroups)}}));
+    return number(ExitCode::success);
+  }
+  fmt::print("created subgroups, as node {} has them in the roster of edition {}\n", through, roster.edition);
+  using Align = TextTable::Align;
+  TextTable table({Align::left, Align::left, Align::left, Align::left, Align::right, Align::right, Align::right});
+  table.add({"subgroup", "mode", "members", "senders", "window", "message", "ring"});
+  const auto nodes = [](const std::vector<NodeId>& some) { return some.empty() ? std::string("all") : listed(some); };
+  for (const AddedSubgroup& each : roster.added) {
+    if (each.name.empty()) continue;
+    table.add({each.name, each.mode == DeliveryMode::ordered ? "ordered" : "unordered", nodes(each.members),
+               nodes(each.senders), std::to_string(each.profile.window_messages),
+               std::to_string(each.profile.message_bytes_max), std::to_string(each.profile.ring_bytes)});
+  }
+  table.print();
+  return number(ExitCode::success);
+}
+
+int run(const CreatedOptions& options, std::vector<RosterChange> changes) {
+  const GroupPlace place = place_of(options);
+  const NodeId through = member_here(options, place, changes).node;
+  return print(options, through, roster_with(options, place, through, std::move(changes)));
+}
+
+int create(const CreatedOptions& options) {
+  std::vector<RosterChange> changes;
+  for (const std::string& name : options.names) {
+    RosterChange& change = changes.emplace_back();
+    change.kind = RosterChange::Kind::create;
+    AddedSubgroup& subgroup = change.subgroup;
+    subgroup.name = name;
+    subgroup.mode = options.mode == "ordered" ? DeliveryMode::ordered : DeliveryMode::unordered;
+    subgroup.profile.window_messages = options.window;
+    subgroup.profile.message_bytes_max = options.message_bytes;
+    subgroup.profile.ring_bytes = options.ring_bytes;
+    for (const std::uint32_t node : options.members) subgroup.members.emplace_back(node);
+    for (const std::uint32_t node : options.senders) subgroup.senders.emplace_back(node);
+  }
+  return run(options, std::move(changes));
+}
+
+int drop(const CreatedOptions& options) {
+  std::vector<RosterChange> changes;
+  for (const std::string& name : options.names) {
+    RosterChange& change = changes.emplace_back();
+    change.kind = RosterChange::Kind::drop;
+    change.subgroup.name = name;
+  }
+  return run(options, std::move(changes));
+}
+
+int show(const CreatedOptions& options) { return run(options, {}); }
+
+void add_create_options(CLI::App& command, CreatedOptions& options) {
+  command.add_option("names", options.names, "Their names, of A-Z, a-z, 0-9, _, . and -")->required()->type_name("NAME");
+  command.add_option("--mode", options.mode, "How they deliver")
+      ->check(CLI::IsMember({"ordered", "unordered"}))
+      ->capture_default_str();
+  const auto nodes = [&](const char* name, std::vector<std::uint32_t>& to, const char* what) {
+    command.add_option(name, to, what)->delimiter(',')->check(number_from(0U, node_id_max))->type_name("IDS");
+  };
+  nodes("--members", options.members, "Nodes that are in them when they are in the view; otherwise all members");
+  nodes("--senders", options.senders, "Of these, those that may send; otherwise all");
+  const auto size = [&](const char* name, std::uint64_t& to, std::uint64_t most, const char* unit, const char* what) {
+    command.add_option(name, to, what)->check(number_from(std::uint64_t{1}, most))->type_name(unit);
+  };
+  size("--window", options.window, std::uint64_t{1} << 20, "N", "Messages of one sender that may be on their way at once");
+  size("--message-bytes", options.message_bytes, std::uint64_t{1} << 28, "BYTES", "Largest message");
+  size("--ring-bytes", options.ring_bytes, std::uint64_t{1} << 28, "BYTES", "Size of each sender's ring: a power of two");
+}
+
+}  // namespace
+
+void add_created_subgroup_commands(CLI::App& group, Work& chosen) {
+  auto options = std::make_shared<CreatedOptions>();
+  const auto add = [&](const char* name, const char* description, int (*work)(const CreatedOptions&)) {
+    CLI::App* command = add_command(group, chosen, {name, description}, options, work);
+    add_roster_call_options(*command, *options);
+    add_json_option(*command, *options, "Print the created subgroups as JSON");
+    return command;
+  };
+  CLI::App* const create_command =
+      add("create-subgroup", "Create subgroups while the group runs; sizes are [SUBGROUP/DEFAULT]'s unless given", create);
+  add_create_options(*create_command, *options);
+  add("drop-subgroup", "Drop subgroups that were created so, when what was sent to them is delivered", drop)
+      ->add_option("names", options->names, "Their names")
+      ->required()
+      ->type_name("NAME");
+  add("subgroups", "The subgroups that were created while the group runs", show);
+}
+
+}  // namespace spindrift::tools
