@@ -190,8 +190,8 @@ using Message = std::variant<Mismatch, Hello, Refusal, Removed, ViewNotice, RowN
 /// Bytes that a message with a payload (a state's piece, a private message) takes beside it.
 inline constexpr std::size_t message_overhead_bytes = 64;
 
-/// The largest message that is taken in parts: what is remembered of as many views as a node may have accepted, with the most
-/// nodes and subgroups that there can be; a view notice takes less.
+/// The largest message that is taken in parts: what is remembered of as many views as a node may have accepted, with the
+/// most nodes and subgroups that there can be; a view notice takes less.
 inline constexpr std::size_t parted_message_bytes_max = 8U << 20U;
 
 /// Checks every byte. `shapes`: the layout's subgroups, of which a view notice gives the members, as of those that the

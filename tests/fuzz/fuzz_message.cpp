@@ -74,6 +74,11 @@ void check(const RosterRequest& request) {
   const auto again = decode(encode(request), ours, two_shapes());
   expect(again && std::get<RosterRequest>(*again).changes == request.changes, "wishes survive their own encoding");
 }
+void check(const Remembered& remembered) {
+  expect(remembered.own.accepted.size() <= ViewRecord::accepted_max, "a record has a bound");
+  const auto again = decode(encode(remembered), ours, two_shapes());
+  expect(again && std::get<Remembered>(*again) == remembered, "what is remembered survives its own encoding");
+}
 void check(const LinkedCandidates& word) {
   const auto again = decode(encode(word), ours, two_shapes());
   expect(again && std::get<LinkedCandidates>(*again).candidates == word.candidates, "candidates survive their own encoding");

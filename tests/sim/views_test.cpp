@@ -24,7 +24,7 @@ namespace {
 template <class Plant>
 std::string found_in_run(Plant&& plant) {
   REQUIRE(log::set_levels("off").ok());
-  for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+  for (std::uint64_t seed = 1; seed <= 200; ++seed) {
     Fleet fleet(Plan::of(seed));
     bool planted = false;
     plant(fleet, planted);
