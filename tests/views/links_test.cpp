@@ -121,9 +121,11 @@ TEST_CASE("a process of a view that the group has left behind is refused, and so
   CHECK(desk.links.partings().parted_from({NodeId(1), 101}));
   desk.links.revoke(suspicions);
   CHECK(desk.hear().empty());
+  desk.fabric.asked.clear();
   desk.meet(21, 1, 101, false, ViewId(5));
   CHECK(only_turned_away(desk.hear(), NodeId(1)) == "it was removed from the group");
   CHECK(desk.sent_to<Refusal>(21).size() == 1);
+  CHECK(desk.fabric.asked.empty());  // the two would turn each other away again and again
 }
 
 TEST_CASE("a member's lost connection is a suspicion, and asked for again") {
