@@ -160,15 +160,16 @@ Founding::Step Founding::step(std::span<const Met> met, const Look& look, std::s
   return step;
 }
 
-// A process that is set apart, and says that it looks for a group, goes on from no view.
+// A process that is set apart is known to look for a group, too, if it says so.
 void Founding::exchange(std::span<const Met> met, std::span<const Apart> apart, Step& step) {
   living_.clear();
   if (!memories_ || sees_a_group(met)) return;
-  memories_->tell(joins_of(met), step.messages);
-  living_ = memories_->living(joins_of(met));
-  std::erase_if(living_, [&](NodeId node) {
-    return std::ranges::any_of(apart, [node](const Apart& each) { return each.node == node && each.fresh_as != 0; });
-  });
+  std::vector<Join> looking = joins_of(met);
+  memories_->tell(looking, step.messages);
+  for (const Apart& each : apart) {
+    if (each.fresh_as != 0) looking.push_back({each.node, each.fresh_as});
+  }
+  living_ = memories_->living(looking);
 }
 
 // A process that sees a group waits to be taken in: it promises nothing while that group is there.

@@ -381,6 +381,24 @@ TEST_CASE("a neighbor that is here and looks for a group is waited for only if i
   CHECK_FALSE(nodes.requests.empty());
 }
 
+TEST_CASE("a neighbor that is set apart and looks for a group is not waited for, unless its record names it in a view") {
+  for (const bool in_view : {false, true}) {
+    Nodes nodes;
+    const RecordedView last = recorded(7, {0, 1, 2});
+    for (const std::uint32_t node : {0U, 1U}) {
+      nodes.remember(node, last);
+      nodes.start(node);
+    }
+    nodes.apart = {{NodeId(2), 102, "its configuration differs"}};
+    ViewRecord beside{100, last, {}};
+    if (!in_view) beside.last->members[2].incarnation = 90;
+    nodes.memories[0].beside = {{NodeId(2), true, beside}};
+    nodes.run();
+    CHECK(nodes.founded_by(0).has_value() == !in_view);
+    CHECK(nodes.processes.at(0)->founding->awaits_neighbors() == in_view);
+  }
+}
+
 TEST_CASE("who has promised follows others only into a view of a greater id, where nodes keep a record") {
   Nodes nodes;
   for (const std::uint32_t node : {0U, 1U}) {
