@@ -101,6 +101,93 @@ TEST_CASE("a founding that a member has not accepted is void, and that member fo
   CHECK(founders(recall(four)) == ids({0, 3, 4, 9}));
 }
 
+TEST_CASE("half of a view with an even number of members is no majority, of an accepted one neither") {
+  const RecordedView last = view(7, {0, 1, 2, 3});
+  CHECK(recalled({of(0, last), of(1, last)}).state == State::waits);
+  CHECK(recalled({of(0, last), of(1, last), of(3, last)}).state == State::enough);
+  const RecordedView decree = view(8, {0, 4});
+  CHECK(recalled({of(0, last, {decree}), of(1, last, {decree}), of(2, last)}).state == State::waits);
+  CHECK(recalled({of(0, last, {decree}), of(1, last, {decree}), of(2, last), of(4)}).state == State::enough);
+}
+
+TEST_CASE("a decree is void from when the members that have not refused it are no majority") {
+  const RecordedView last = view(7, {0, 1, 2, 3, 4});
+  const RecordedView decree = view(8, {0, 1, 5, 6, 7, 8, 9});
+  CHECK(recalled({of(0, last, {decree}), of(3, last), of(4, last)}).state == State::waits);
+  const Recalled three = recalled({of(0, last, {decree}), of(2, last), of(3, last), of(4, last)});
+  CHECK(three.state == State::enough);
+  CHECK(founders(three) == ids({0, 2, 3, 4}));
+  RecordedView even = last;
+  even.members.pop_back();  // two of four that refuse leave no majority
+  CHECK(recalled({of(0, even, {decree}), of(2, even), of(3, even)}).state == State::enough);
+  CHECK(recalled({of(0, even, {decree}), of(1, even, {decree}), of(3, even)}).state == State::waits);
+}
+
+TEST_CASE("the refusal of a node that has lost its record proves nothing") {
+  const RecordedView last = view(7, {0, 1, 2, 3, 4});
+  const RecordedView founding = view(8, {0, 1, 2}, true);
+  CHECK(recalled({of(0, last, {founding}), forgetful(2), of(3, last), of(4, last)}).state == State::waits);
+  CHECK(recalled({of(0, last, {founding}), of(2, last), of(3, last), of(4, last)}).state == State::enough);
+}
+
+TEST_CASE("a decree of another view than the last is never void: who could have decided it is unknown") {
+  const RecordedView last = view(7, {0, 1, 2});
+  const RecordedView later = view(9, {0, 5, 6});
+  CHECK(recalled({of(0, last, {later}), of(1, last), of(2, last)}).state == State::waits);
+}
+
+TEST_CASE("without a last view no founding is void, for the named founders may be others than those that refuse it") {
+  const RecordedView founding = view(0, {0, 1, 2}, true);
+  CHECK(recalled({of(0, {}, {founding}), of(4)}).state == State::waits);
+  CHECK(recalled({of(0, {}, {founding}), of(1), of(4)}).state == State::enough);
+  const RecordedView ended = view(6, {});
+  CHECK(recalled({of(0, ended, {view(7, {0, 1, 2}, true)}), of(4, ended)}).state == State::waits);
+}
+
+TEST_CASE("what was accepted before the last view was decided, or has no members, is not open") {
+  const RecordedView last = view(7, {0, 1, 2});
+  CHECK(recalled({of(0, view(5, {0, 1}), {view(6, {0, 8, 9})}), of(1, last), of(2, last)}).state == State::enough);
+  CHECK(recalled({of(0, last, {view(8, {})}), of(1, last, {view(8, {})})}).state == State::enough);
+}
+
+TEST_CASE("the id is greater than those of void, of open and of earlier views that are remembered") {
+  const RecordedView last = view(7, {0, 1, 2});
+  CHECK(recalled({of(0, last, {view(12, {0, 1}, true)}), of(1, last), of(2, last)}).next == ViewId(13));  // void
+  CHECK(recalled({of(0, last, {view(12, {0, 1}, true)}), of(1, last, {view(12, {0, 1}, true)})}).next == ViewId(13));
+  CHECK(recalled({of(0, last, {view(12, {})}), of(1, last)}).next == ViewId(13));
+}
+
+TEST_CASE("the roster and the founder are those of the latest view, of foundings with one id that of the lower node") {
+  const auto admitting_all = [](RecordedView each, std::uint64_t edition) {
+    each.roster.edition = edition;
+    for (std::uint32_t node = 0; node < 10; ++node) each.roster.nodes.push_back({NodeId(node), ""});
+    return each;
+  };
+  const RecordedView last = admitting_all(view(7, {0, 1, 2}), 1);
+  const RecordedView decree = admitting_all(view(8, {2, 1, 3}), 2);
+  CHECK(recalled({of(0, last), of(1, last)}).roster == last.roster);
+  const Recalled open = recalled({of(0, last), of(1, last, {decree}), of(2, last, {decree})});
+  CHECK(open.state == State::enough);
+  CHECK(open.roster == decree.roster);
+  CHECK(founders(open) == ids({2, 1, 0}));
+  const RecordedView higher = admitting_all(view(9, {2, 1}, true), 3);
+  const RecordedView lower = admitting_all(view(9, {1, 2, 3}, true), 4);
+  for (const auto& accepted : {std::vector{higher, lower}, std::vector{lower, higher}}) {
+    const Recalled both = recalled({of(3, {}, accepted), of(2, last, accepted), of(1, last, accepted)});
+    CHECK(both.state == State::enough);
+    CHECK(both.roster == lower.roster);
+    CHECK(founders(both) == ids({1, 2, 3}));
+  }
+}
+
+TEST_CASE("who is not in the roster of a view that may have been decided does not count in the last one either") {
+  const RecordedView last = view(7, {0, 1, 2});
+  RecordedView decree = view(8, {0, 1});
+  decree.roster.nodes = {{NodeId(0), ""}, {NodeId(1), ""}};
+  CHECK(recalled({of(0, last, {decree}), of(2, last)}).state == State::waits);
+  CHECK(founders(recalled({of(0, last, {decree}), of(1, last, {decree}), of(2, last)})) == ids({0, 1}));
+}
+
 TEST_CASE("who is not in the roster any more does not count") {
   RecordedView last = view(7, {0, 1, 2});
   last.roster.nodes = {{NodeId(0), ""}, {NodeId(1), ""}};
@@ -121,6 +208,36 @@ TEST_CASE("the last view of a neighbor is told where it is a later one") {
   Remembering here = of(0, own.last);
   here.said = said;
   CHECK(recalled({here, of(1, own.last)}).state == State::waits);
+}
+
+TEST_CASE("of several neighbors the latest view is told, of those that live and of those that do not") {
+  const ViewRecord own{100, view(7, {0, 1, 2}), {}};
+  for (const bool lives : {false, true}) {
+    const ViewMemory::Neighbor latest{NodeId(1), lives, {100, view(9, {1}), {}}};
+    const ViewMemory::Neighbor later{NodeId(2), !lives, {100, view(8, {1, 2}), {}}};
+    CHECK(remembered(own, std::vector{latest, later}).beside->id == ViewId(9));
+    CHECK(remembered(own, std::vector{later, latest}).beside->id == ViewId(9));
+    CHECK(remembered(ViewRecord{100, {}, {}}, std::vector{latest}).beside->id == ViewId(9));
+  }
+}
+
+TEST_CASE("what is said has another digest whenever anything of it differs, and none if it is of no view") {
+  CHECK(digest_of(Remembered{ViewRecord{100, {}, {}}, {}}) == 0);
+  const RecordedView last = view(7, {0, 1, 2});
+  RecordedView roster = last;
+  roster.roster.edition = 1;
+  RecordedView incarnation = last;
+  incarnation.members[0].incarnation = 900;
+  const std::vector<Remembered> all{
+      {{100, last, {}}, {}},         {{101, last, {}}, {}},
+      {{100, roster, {}}, {}},       {{100, incarnation, {}}, {}},
+      {{100, last, {last}}, {}},     {{100, last, {view(7, {0, 1, 2}, true)}}, {}},
+      {{100, last, {}}, last},       {{100, last, {}}, roster},
+      {{100, {}, {}}, last},         {{100, last, {}, ViewRecord::Standing::removed}, {}}};
+  for (std::size_t a = 0; a < all.size(); ++a) {
+    CHECK(digest_of(all[a]) != 0);
+    for (std::size_t b = 0; b < a; ++b) CHECK(digest_of(all[a]) != digest_of(all[b]));
+  }
 }
 
 TEST_CASE("foundings of the same nodes are remembered as one, of the earlier processes, and only so many of others") {
