@@ -17,6 +17,7 @@ class Lineage {
       note_last(each.said.own.last);
       note_last(each.said.beside);
     }
+    for (const Remembering& each : here) note_roster(each);
     for (const Remembering& each : here) note_accepted(each.said.own);
     std::erase_if(open_, [&](const RecordedView* view) { return is_void(*view); });
   }
@@ -53,14 +54,26 @@ class Lineage {
     std::ranges::sort(founders, {}, place);
     return founders;
   }
-  // Two foundings may have one id: that of the lower node is taken for the later one, by all that know both.
+  // Two foundings may have one id: that of the lower nodes is taken for the later one, by all that know both. And of one
+  // view, who is not to be in it may know all but its roster.
   static bool is_earlier(const RecordedView* a, const RecordedView* b) {
-    return a->id != b->id ? a->id < b->id : a->members.front().node > b->members.front().node;
+    if (a->id != b->id) return a->id < b->id;
+    if (!std::ranges::equal(a->members, b->members, {}, &Join::node, &Join::node))
+      return std::ranges::lexicographical_compare(b->members, a->members, {}, &Join::node, &Join::node);
+    return a->roster.nodes.empty() && !b->roster.nodes.empty();
   }
   void note_last(const std::optional<RecordedView>& view) {
     if (!view) return;
     next_ = std::max(next_, ViewId(view->id.value() + 1));
     if (last_ == nullptr || last_->id < view->id) last_ = &*view;
+  }
+  // A node that is not in the last view may remember it without its roster. Its members have accepted it with that.
+  void note_roster(const Remembering& process) {
+    if (last_ == nullptr || !last_->roster.nodes.empty() || !incarnation_in(*last_, process.who.node)) return;
+    const auto is_last = [this](const RecordedView& view) { return view.id == last_->id && view.members == last_->members; };
+    const ViewRecord& own = process.said.own;
+    if (own.last && is_last(*own.last)) last_ = &*own.last;
+    if (const auto at = std::ranges::find_if(own.accepted, is_last); at != own.accepted.end()) last_ = &*at;
   }
   void note_accepted(const ViewRecord& record) {
     for (const RecordedView& view : record.accepted) {

@@ -1,6 +1,8 @@
 // The conclusions from nodes' records: which view is the last, and which nodes may found the next.
 #include <catch2/catch.hpp>
 
+#include <algorithm>
+
 #include <spindrift/views/recall.hpp>
 
 namespace spindrift::views {
@@ -186,6 +188,30 @@ TEST_CASE("who is not in the roster of a view that may have been decided does no
   decree.roster.nodes = {{NodeId(0), ""}, {NodeId(1), ""}};
   CHECK(recalled({of(0, last, {decree}), of(2, last)}).state == State::waits);
   CHECK(founders(recalled({of(0, last, {decree}), of(1, last, {decree}), of(2, last)})) == ids({0, 1}));
+}
+
+TEST_CASE("the roster of the latest view is found where one that was not to be in it remembers the view without") {
+  RecordedView whole = view(8, {0, 1});
+  whole.roster = {5, {{NodeId(0), "a:1"}, {NodeId(1), "b:1"}, {NodeId(9), "c:1"}}, {}};
+  const RecordedView before = view(7, {0, 1, 2});
+  const Remembering left = of(2, view(8, {0, 1}));  // it held no roster of the view that went on
+  const std::vector<Remembering> gone_on{of(0, whole), of(1, whole), left};
+  const std::vector<Remembering> accepted{of(0, before, {whole}), of(1, before, {whole}), left};
+  const std::vector<Remembering> open{of(0, before, {whole}), of(1, before), of(2, before, {view(8, {0, 1})})};
+  for (std::vector<Remembering> here : {gone_on, accepted, open}) {
+    for (int turn = 0; turn < 3; ++turn) {
+      const Recalled recalled_ = recall(here);
+      CHECK(recalled_.state == State::enough);
+      CHECK(recalled_.next == ViewId(9));
+      CHECK(recalled_.roster == whole.roster);
+      CHECK(recalled_.founders.front().node == NodeId(0));
+      std::rotate(here.begin(), here.begin() + 1, here.end());
+    }
+  }
+  RecordedView other = whole;  // what it accepted of another leader, and is not in itself, is not that view
+  other.roster.edition = 4;
+  CHECK(recalled({of(2, view(8, {0, 1})), of(3, before, {other}), of(0, before, {whole}), of(1, before, {whole})}).roster ==
+        whole.roster);
 }
 
 TEST_CASE("who is not in the roster any more does not count") {
