@@ -276,7 +276,8 @@ Result<std::vector<views::ViewMemory::Neighbor>> ViewFile::neighbors() {
   return all;
 }
 
-// A process that has the record may change it twice while it is read; then it is read again.
+// A process that has the record may change it twice while it is read, and end then; so it is read again, the last time when
+// nobody has it any more.
 Result<std::optional<views::ViewMemory::Neighbor>> ViewFile::neighbor(const std::string& name, NodeId node) const {
   const FileDescriptor file(::openat(directory_.get(), name.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
   if (!file && errno == ENOENT) return std::optional<Neighbor>();
@@ -285,8 +286,11 @@ Result<std::optional<views::ViewMemory::Neighbor>> ViewFile::neighbor(const std:
   SPINDRIFT_TRY(check_owner(file.get(), path));
   const bool lives = is_locked(file.get());
   auto record = read_record(file.get(), path, node);
-  for (int again = 0; !record && is_locked(file.get()) && again < rereads_max; ++again)
+  bool may_change = true;
+  for (int again = 0; !record && may_change && again < rereads_max; ++again) {
+    may_change = is_locked(file.get());
     record = read_record(file.get(), path, node);
+  }
   if (!record) return std::move(record).error();
   return std::optional(Neighbor{node, lives, *record ? std::move((*record)->second) : views::ViewRecord()});
 }

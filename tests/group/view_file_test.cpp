@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <thread>
 
 #include <spindrift/group/view_file.hpp>
 
@@ -84,6 +85,28 @@ TEST_CASE("a node has one process on a host, and its neighbors see whether it li
   value_or_throw(ViewFile::forget(*place.directory, NodeId(1)));
   CHECK(value_or_throw(other.neighbors()).empty());
   CHECK_FALSE(value_or_throw(place.open(1).load()));
+}
+
+TEST_CASE("a record that changes while a neighbor reads it, and whose process ends then, is read whole") {
+  const Place place;
+  ViewFile reader = place.open(1);
+  for (int round = 0; round < 300; ++round) {
+    ViewFile writer = place.open(2);
+    static_cast<void>(value_or_throw(writer.load()));
+    value_or_throw(writer.store(record(5)));
+    std::thread stores([&] {
+      for (int i = 0; i < 20; ++i) value_or_throw(writer.store(record(5)));
+      writer.close();
+    });
+    bool whole = true;
+    for (bool lives = true; whole && lives;) {
+      const auto neighbors = reader.neighbors();
+      whole = neighbors && neighbors->front().record == record(5);
+      lives = whole && neighbors->front().lives;
+    }
+    stores.join();
+    REQUIRE(whole);
+  }
 }
 
 TEST_CASE("a store that was cut off leaves the one before") {
