@@ -117,6 +117,14 @@ Result<bool> lock(int file, const std::string& path) {
   return system_error("lock", errno).at(path);
 }
 
+/// Whether the file still has that name: between `open` and `lock` another process may have taken the name from it.
+bool is_at(int directory, const std::string& name, int file) {
+  struct stat there {};
+  struct stat here {};
+  return ::fstatat(directory, name.c_str(), &there, AT_SYMLINK_NOFOLLOW) == 0 && ::fstat(file, &here) == 0 &&
+         there.st_dev == here.st_dev && there.st_ino == here.st_ino;
+}
+
 bool is_locked(int file) {
   auto exclusive = whole(F_WRLCK);
   return ::fcntl(file, F_OFD_GETLK, &exclusive) == 0 && exclusive.l_type != F_UNLCK;
@@ -195,16 +203,16 @@ Result<ViewFile> ViewFile::open(const GuardedDirectory& directory, NodeId node) 
   }
 }
 
-// False: there is none.
+// False: there is none, or it was forgotten just now.
 Result<bool> ViewFile::open_file() {
-  file_ = FileDescriptor(
-      ::openat(directory_.get(), node_file_name(node_, views_suffix).c_str(), O_RDWR | O_NOFOLLOW | O_CLOEXEC));
+  const std::string name = node_file_name(node_, views_suffix);
+  file_ = FileDescriptor(::openat(directory_.get(), name.c_str(), O_RDWR | O_NOFOLLOW | O_CLOEXEC));
   if (!file_ && errno == ENOENT) return false;
   if (!file_) return system_error("open", errno).at(path_);
   SPINDRIFT_TRY(check_owner(file_.get(), path_));
   SPINDRIFT_TRY_ASSIGN(const bool locked, lock(file_.get(), path_));
   if (!locked) return taken(path_, node_);
-  return true;
+  return is_at(directory_.get(), name, file_.get());
 }
 
 // It has its name only with a header in it: a file without one is damaged. False: another process was faster.
@@ -216,6 +224,7 @@ Result<bool> ViewFile::make_file() {
   SPINDRIFT_TRY(check_owner(made.get(), path_));
   SPINDRIFT_TRY_ASSIGN(const bool locked, lock(made.get(), path_));
   if (!locked) return taken(path_, node_);
+  if (!is_at(directory_.get(), unfinished, made.get())) return false;  // it is a record by now
   if (::ftruncate(made.get(), 0) != 0) return system_error("ftruncate", errno).at(path_);
   SPINDRIFT_TRY(write_header(made.get(), node_, path_));
   if (::renameat2(directory_.get(), unfinished.c_str(), directory_.get(), name.c_str(), RENAME_NOREPLACE) != 0) {

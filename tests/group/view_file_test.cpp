@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -95,7 +96,7 @@ TEST_CASE("a record that changes while a neighbor reads it, and whose process en
     static_cast<void>(value_or_throw(writer.load()));
     value_or_throw(writer.store(record(5)));
     std::thread stores([&] {
-      for (int i = 0; i < 20; ++i) value_or_throw(writer.store(record(5)));
+      for (int i = 0; i < 20; ++i) static_cast<void>(writer.store(record(5)));
       writer.close();
     });
     bool whole = true;
@@ -107,6 +108,49 @@ TEST_CASE("a record that changes while a neighbor reads it, and whose process en
     stores.join();
     REQUIRE(whole);
   }
+}
+
+TEST_CASE("processes of one node that begin at once never have two records, and none wipes what another stored") {
+  for (int round = 0; round < 1000; ++round) {
+    const Place place;
+    std::atomic<int> begun = 0;
+    std::atomic<std::uint64_t> stored = 0;
+    std::atomic<bool> right = true;
+    const auto process = [&] {
+      ++begun;
+      while (begun < 2) std::this_thread::yield();
+      for (int i = 0; i < 3; ++i) {
+        auto file = ViewFile::open(*place.directory, NodeId(1));
+        if (!file) continue;  // the other one has it
+        const std::uint64_t before = stored;
+        const auto known = file->load();
+        const auto expected = before == 0 ? std::nullopt : std::optional(record(before));
+        if (!known || *known != expected || !file->store(record(before + 1))) right = false;
+        stored = before + 1;
+      }
+    };
+    std::thread one(process);
+    std::thread other(process);
+    one.join();
+    other.join();
+    REQUIRE(right);
+  }
+}
+
+TEST_CASE("a record that is forgotten while a process begins is not that process's, which has the only one") {
+  const Place place;
+  std::atomic<bool> over = false;
+  std::thread forgets([&] {
+    while (!over) static_cast<void>(ViewFile::forget(*place.directory, NodeId(1)));
+  });
+  bool right = true;
+  for (int round = 0; right && round < 5000; ++round) {
+    const auto file = ViewFile::open(*place.directory, NodeId(1));
+    if (file) right = std::filesystem::exists(place.path(1)) && !ViewFile::open(*place.directory, NodeId(1));
+  }
+  over = true;
+  forgets.join();
+  CHECK(right);
 }
 
 TEST_CASE("a store that was cut off leaves the one before") {
