@@ -158,7 +158,7 @@ class Config {
   std::shared_ptr<const State> state_;
 };
 
-/// The profile of that name: [SUBGROUP/<name>]. Errors: bad_argument: there is none; as Config::view().
+/// The profile of that name, of section [SUBGROUP/NAME]. Errors: bad_argument: there is none; as Config::view().
 [[nodiscard]] Result<Profile> profile_of(const Config& config, std::string_view name);
 
 /// The things that members must agree on, by name: "[SPINDRIFT] suspect_after_ms" and its value, "subgroup orders" and what
