@@ -140,6 +140,7 @@ class Fleet final : public Handler, public NetworkListener {
   void note_crash_in_change(const Process& process);
   void note_view(Process& process, const views::NewView& news);
   void check_awake(const Process& process, const views::Member::Step& step);
+  [[nodiscard]] bool most_found_another(const View& founded) const;
   void check_majority(const Process& process);
   void check_deaths(const Process& process);
   void check_cost_of_links();

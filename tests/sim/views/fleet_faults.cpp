@@ -335,6 +335,17 @@ void Fleet::check_deaths(const Process& process) {
                              process.member_->failure()->to_string());
 }
 
+// A founder goes into its view before the others hear of it. Until they do, they may promise themselves to another one, for
+// a majority of them remembers that founding: then the first one's view has no majority any more, and none follows it.
+bool Fleet::most_found_another(const View& founded) const {
+  if (history_.view(ViewId(founded.id.value() + 1)) != nullptr) return false;
+  const auto elsewhere = std::count_if(founded.incarnations.begin(), founded.incarnations.end(), [&](std::uint64_t each) {
+    const auto now = history_.view_of(*history_.process_of(each));
+    return now && *now > founded.id;
+  });
+  return 2 * static_cast<std::size_t>(elsewhere) > founded.members.size();
+}
+
 // L1: nobody gives up among a majority that nothing happened to.
 void Fleet::check_majority(const Process& process) {
   const View& view = *history_.view(*history_.view_of(process.index_));
@@ -345,6 +356,7 @@ void Fleet::check_majority(const Process& process) {
     // A process that still has a connection of a founder's dead start waits for its end, perhaps longer than the next start
     // waits.
     if (news_of_loss_takes() >= plan_.suspect_after) return;
+    if (most_found_another(view)) return;
   }
   // A slow process may come into a view when the others have gone on without it: V6 has asked them why.
   const View* const next = history_.view(ViewId(view.id.value() + 1));
