@@ -131,9 +131,11 @@ TEST_CASE("with keys, members and observers of the group are told, by a member, 
 TEST_CASE("a question at a process that tells nobody anything is refused, and its members go on") {
   const Keys keys;
   Members members(keys);
-  auto asked = std::async(std::launch::async, [&] { return answer_of(endpoint_of(1), keys.of(NodeId(3))); });
+  const auto at = resolved({endpoint_of(1)});
+  const tcp::DiscoveryOptions options{.credentials = keys.of(NodeId(3))};
+  auto asked = std::async(std::launch::async, [&] { return tcp::discover(at, options, SystemClock()); });
   members.exchange_until([&] { return asked.wait_for(std::chrono::seconds(0)) == std::future_status::ready; });
-  CHECK_FALSE(asked.get().ok());
+  CHECK_FALSE(asked.get().at(0).answer.ok());
   members.check_undisturbed();
 }
 
