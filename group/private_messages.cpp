@@ -1,6 +1,7 @@
 // Keeping private messages for the poller, and counting room.
 #include <spindrift/group/private_messages.hpp>
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -21,6 +22,7 @@ void PrivateMessages::Peer::meet(fabric::PeerId now) noexcept {
   if (connection == now) return;
   connection = now;
   posted_room = 0;
+  last = Last::unknown;
 }
 
 std::vector<std::byte> PrivateMessages::with_tag(std::uint64_t tag, std::span<const std::byte> message) const {
@@ -81,13 +83,18 @@ void PrivateMessages::close() {
   {
     const std::lock_guard lock(mutex_);
     closed_ = true;
+    waiting_.store(true, std::memory_order_seq_cst);
   }
   changed_.notify_all();
 }
 
-void PrivateMessages::await_posted() {
+// Rows tell that a member leaves, and may be read before the messages that it sent.
+void PrivateMessages::await_taken() {
   std::unique_lock lock(mutex_);
-  changed_.wait(lock, [&] { return application_waiting_ == 0; });
+  changed_.wait(lock, [&] {
+    return application_waiting_ == 0 &&
+           (ended_ || std::ranges::all_of(peers_, [](const auto& each) { return each.second.has_taken_all(); }));
+  });
 }
 
 void PrivateMessages::end() {
@@ -106,6 +113,7 @@ void PrivateMessages::drop(Peer& peer) {
   while (!peer.waiting.empty()) static_cast<void>(pop(peer));
   peer.connection.reset();
   peer.posted_room = 0;
+  peer.last = Peer::Last::unknown;
 }
 
 // Without it a thread would wait for ever for room to a receiver for which nothing waits to be posted.
@@ -124,11 +132,15 @@ std::vector<PrivateMessages::Outgoing> PrivateMessages::take(const Routes& route
     waiting_.store(false, std::memory_order_seq_cst);
     tell(routes, taken);
     for (auto& [node, peer] : peers_) {
-      if (peer.waiting.empty()) continue;
+      if (peer.waiting.empty() && !(closed_ && peer.is_to_be_asked())) continue;
       const PrivateRoute route = routes(node);
       if (route.way == Way::gone) drop(peer);
       if (route.connection) peer.meet(*route.connection);
       if (route.way == Way::open) take_from(node, peer, taken);
+      if (closed_ && route.connection && peer.is_to_be_asked()) {
+        peer.last = Peer::Last::asked;
+        taken.push_back({node, with_tag(of_flow, {})});
+      }
       if (!peer.waiting.empty()) waiting_.store(true, std::memory_order_seq_cst);
     }
   }
@@ -139,10 +151,11 @@ std::vector<PrivateMessages::Outgoing> PrivateMessages::take(const Routes& route
 // Room on a connection that is over is nobody's.
 void PrivateMessages::tell(const Routes& routes, std::vector<Outgoing>& to) {
   for (auto& [node, taken] : taken_) {
-    if (taken.room < tell_bytes) continue;
+    if (taken.room < tell_bytes && !taken.asked) continue;
     const std::uint64_t room = std::exchange(taken.room, 0);
+    const std::uint64_t asked = std::exchange(taken.asked, false) ? 1 : 0;
     const PrivateRoute route = routes(node);
-    if (route.connection == taken.connection) to.push_back({node, with_tag(of_flow, field_bytes(room))});
+    if (route.connection == taken.connection) to.push_back({node, with_tag(of_flow, field_bytes(room, asked))});
   }
 }
 
@@ -158,22 +171,32 @@ void PrivateMessages::take_from(NodeId node, Peer& peer, std::vector<Outgoing>& 
 void PrivateMessages::on_taken(NodeId from, const PrivateRoute& route, std::size_t bytes) {
   if (!route.connection) return;
   Taken& taken = taken_[from];
-  if (taken.connection != route.connection) taken = {route.connection, 0};
+  if (taken.connection != route.connection) taken = {route.connection, 0, false};
   taken.room += room_of(bytes);
   if (taken.room >= tell_bytes) waiting_.store(true, std::memory_order_seq_cst);
+}
+
+void PrivateMessages::on_asked(NodeId from, const PrivateRoute& route) {
+  if (!route.connection) return;
+  Taken& taken = taken_[from];
+  if (taken.connection != route.connection) taken = {route.connection, 0, false};
+  taken.asked = true;
+  waiting_.store(true, std::memory_order_seq_cst);
 }
 
 bool PrivateMessages::on_told(NodeId from, const PrivateRoute& route, std::span<const std::byte> message) {
   ByteReader reader(message);
   const auto room = reader.get<std::uint64_t>();
-  if (!reader.complete()) return false;
+  const auto asked = reader.get<std::uint64_t>();
+  if (!reader.complete() || asked > 1) return false;
   if (!route.connection) return true;
   {
     const std::lock_guard lock(mutex_);
     Peer& peer = peers_[from];
     peer.meet(*route.connection);
-    if (room > peer.posted_room) return false;
+    if (room > peer.posted_room || (asked == 1 && peer.last != Peer::Last::asked)) return false;
     peer.posted_room -= room;
+    if (asked == 1) peer.last = Peer::Last::taken;
   }
   changed_.notify_all();
   return true;

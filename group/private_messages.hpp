@@ -72,10 +72,10 @@ class PrivateMessages {
   [[nodiscard]] Outcome add(NodeId to, std::span<const std::byte> message, std::uint64_t tag = of_application);
   /// An answer: takes its place whether there is room or not.
   void add_answer(NodeId to, std::uint64_t tag, std::span<const std::byte> message);
-  /// The application sends no more. Threads that wait for room go.
+  /// The application sends no more. Threads that wait for room go, and receivers are asked what they have taken.
   void close();
-  /// Waits until all messages of the application are posted, or will never be.
-  void await_posted();
+  /// Behind `close`: waits until all messages of the application are taken by their receivers, or will never be.
+  void await_taken();
 
   // The poller.
 
@@ -90,6 +90,8 @@ class PrivateMessages {
   void on_gone(NodeId node);
   /// The application has taken a message of that many bytes, tag included.
   void on_taken(NodeId from, const PrivateRoute& route, std::size_t bytes);
+  /// The sender, which is about to leave, asks what has been taken of it so far.
+  void on_asked(NodeId from, const PrivateRoute& route);
   /// The receiver tells what it has taken, in `message`, which is behind the tag. False: it cannot have.
   [[nodiscard]] bool on_told(NodeId from, const PrivateRoute& route, std::span<const std::byte> message);
   /// Too many answers wait.
@@ -106,11 +108,19 @@ class PrivateMessages {
     bool answer;
   };
   struct Peer {
+    /// What is known of the messages of an application that sends no more.
+    enum class Last : std::uint8_t { unknown, asked, taken };
     std::optional<fabric::PeerId> connection;
     std::deque<Waiting> waiting;
     std::uint64_t waiting_room = 0;
     std::uint64_t posted_room = 0;  ///< on its way, and not known to be taken
+    Last last = Last::unknown;
 
+    /// Everything was posted, and the receiver has not been asked yet whether it has taken that.
+    [[nodiscard]] bool is_to_be_asked() const noexcept {
+      return waiting.empty() && posted_room > 0 && last == Last::unknown;
+    }
+    [[nodiscard]] bool has_taken_all() const noexcept { return posted_room == 0 || last == Last::taken; }
     [[nodiscard]] bool has_room(std::uint64_t room) const noexcept;
     void meet(fabric::PeerId now) noexcept;
   };
@@ -119,6 +129,7 @@ class PrivateMessages {
   struct Taken {
     std::optional<fabric::PeerId> connection;
     std::uint64_t room = 0;  ///< not told yet
+    bool asked = false;      ///< and the sender waits to be told
   };
   [[nodiscard]] static std::uint64_t room_of(std::size_t bytes) noexcept { return bytes + room_beside_bytes; }
   [[nodiscard]] std::vector<std::byte> with_tag(std::uint64_t tag, std::span<const std::byte> message) const;

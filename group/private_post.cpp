@@ -41,7 +41,8 @@ void PrivatePost::send_answer(NodeId to, std::uint64_t tag, std::span<const std:
 
 void PrivatePost::wind_up() {
   messages_.close();
-  messages_.await_posted();
+  environment_.fabric->wake();
+  messages_.await_taken();
 }
 
 // To itself a member has one connection for good.
@@ -70,6 +71,10 @@ std::optional<PrivateMessages::Incoming> PrivatePost::open(NodeId from, std::spa
     return std::nullopt;
   }
   if (parsed->tag != PrivateMessages::of_flow) return parsed;
+  if (parsed->bytes.empty()) {
+    messages_.on_asked(from, route(from));
+    return std::nullopt;
+  }
   if (!messages_.on_told(from, route(from), parsed->bytes))
     member_->accuse(from, "it told that it had taken private messages which it was not sent");
   return std::nullopt;

@@ -29,7 +29,7 @@ class PrivatePost {
   void send_answer(NodeId to, std::uint64_t tag, std::span<const std::byte> message);
   /// No more is taken.
   void close() { messages_.close(); }
-  /// The same, and waits until what was taken of the application is on its way.
+  /// The same, and waits until the receivers have taken what was taken of the application here.
   void wind_up();
 
   // The poller.

@@ -165,6 +165,26 @@ TEST_CASE("what was sent privately before a member leaves arrives, and afterward
   all.groups[1]->leave();
 }
 
+TEST_CASE("a receiver that is slower than its sender has all private messages when that has left") {
+  for (int round = 0; round < 20; ++round) {
+    const GroupFixture fixture;
+    std::atomic<std::uint64_t> taken = 0;
+    GroupOptions options;
+    options.on_private = [&](NodeId, auto) {
+      std::this_thread::sleep_for(std::chrono::microseconds(50 * (round % 4)));
+      ++taken;
+    };
+    auto groups = fixture.join_from(0, 3, "", options);
+    for (auto& group : groups) {
+      for (const std::string& name : group->subgroup_names()) group->subgroup(name).on_delivery([](auto) {});
+    }
+    for (std::uint64_t i = 0; i < 60; ++i) groups[0]->send_private(NodeId(1), numbered(i, 30'000));
+    groups[0]->leave();
+    CHECK(taken == 60);
+    leave_all(groups);
+  }
+}
+
 TEST_CASE("a newcomer gets the private messages that a member sends on hearing of it") {
   GroupFixture fixture;
   std::vector<std::unique_ptr<Group>> groups(3);

@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 
 #include <array>
+#include <atomic>
 #include <thread>
 #include <vector>
 
@@ -35,7 +36,7 @@ struct Messages : PrivateMessages {
   Outcome add_large(NodeId to) { return try_add(to, std::vector<std::byte>(large_bytes - tag_bytes)); }
   /// The receiver tells that it has taken so many quarters of the window.
   bool told(NodeId from, std::uint64_t quarters, const PrivateRoute& route = open_route()) {
-    return on_told(from, route, field_bytes(quarters * (window_bytes / 4)));
+    return on_told(from, route, field_bytes(quarters * (window_bytes / 4), std::uint64_t{0}));
   }
 };
 
@@ -199,7 +200,9 @@ TEST_CASE("a receiver that tells of more than it was sent, or of nothing readabl
   CHECK(messages.take(all_open()).size() == 1);
   CHECK_FALSE(messages.told(NodeId(1), 2));
   CHECK_FALSE(messages.on_told(NodeId(1), open_route(), field_bytes(std::uint32_t{1})));
-  CHECK_FALSE(messages.on_told(NodeId(1), open_route(), field_bytes(std::uint64_t{1}, std::uint8_t{1})));
+  CHECK_FALSE(messages.on_told(NodeId(1), open_route(), field_bytes(std::uint64_t{1})));
+  CHECK_FALSE(messages.on_told(NodeId(1), open_route(), field_bytes(std::uint64_t{1}, std::uint64_t{2})));
+  CHECK_FALSE(messages.on_told(NodeId(1), open_route(), field_bytes(std::uint64_t{1}, std::uint64_t{1})));  // nobody asked
   CHECK(messages.told(NodeId(1), 1));
 }
 
@@ -218,10 +221,59 @@ TEST_CASE("who waits for room goes on when there is some, or when the applicatio
   last.join();
   CHECK(second == Outcome::closed);
   CHECK(messages.add_large(NodeId(2)) == Outcome::closed);
-  std::thread poller([&] { CHECK(messages.take(all_open()).size() == 1); });
-  messages.await_posted();
+  std::thread poller([&] {
+    CHECK(messages.take(all_open()).size() == 2);  // the one that waited, and the question what was taken
+    messages.end();
+  });
+  messages.await_taken();
   poller.join();
-  messages.end();
   messages.add_answer(NodeId(1), 1, {});
   CHECK_FALSE(messages.any());
+}
+
+TEST_CASE("who sends no more is through when each receiver has taken all of it, and says so when it is asked") {
+  Messages sender;
+  Messages receiver;
+  CHECK(sender.add_large(NodeId(1)) == Outcome::taken);
+  const auto posted = sender.take(all_open());
+  REQUIRE(posted.size() == 1);
+  receiver.on_taken(NodeId(0), open_route(), posted[0].bytes.size());
+  const auto by_itself = receiver.take(all_open());
+  REQUIRE(by_itself.size() == 1);  // on its way when the sender closes: no answer to what it asks then
+  CHECK(sender.try_add(NodeId(1), field_bytes(std::uint64_t{9})) == Outcome::taken);
+  CHECK(sender.add_large(NodeId(2)) == Outcome::taken);
+  sender.close();
+  CHECK(sender.any());
+  std::atomic<bool> through = false;
+  std::thread waiter([&] {
+    sender.await_taken();
+    through = true;
+  });
+  const auto rest = sender.take([](NodeId node) { return node == NodeId(1) ? open_route() : PrivateRoute{Way::gone, {}}; });
+  REQUIRE(rest.size() == 2);
+  const auto question = PrivateMessages::parse(rest[1].bytes);
+  REQUIRE(question);
+  CHECK(question->tag == PrivateMessages::of_flow);
+  CHECK(question->bytes.empty());
+  CHECK(sender.take(all_open()).empty());  // asked once
+  CHECK(sender.on_told(NodeId(1), open_route(), PrivateMessages::parse(by_itself[0].bytes)->bytes));
+  CHECK_FALSE(through);
+  receiver.on_taken(NodeId(0), open_route(), rest[0].bytes.size());
+  receiver.on_asked(NodeId(0), open_route());
+  const auto answer = receiver.take(all_open());
+  REQUIRE(answer.size() == 1);
+  CHECK(sender.on_told(NodeId(1), open_route(), PrivateMessages::parse(answer[0].bytes)->bytes));
+  waiter.join();
+  CHECK_FALSE(sender.on_told(NodeId(1), open_route(), field_bytes(std::uint64_t{0}, std::uint64_t{1})));  // once
+}
+
+TEST_CASE("who sends no more waits for nobody who is gone") {
+  Messages sender;
+  CHECK(sender.add_large(NodeId(1)) == Outcome::taken);
+  CHECK(sender.take(all_open()).size() == 1);
+  sender.close();
+  CHECK(sender.take(all_open()).size() == 1);
+  sender.on_gone(NodeId(1));
+  sender.await_taken();
+  CHECK(sender.take(all_open()).empty());
 }
