@@ -1,8 +1,12 @@
 // The directory of the files of a group's members on a host: one rule for the processes that write them and those that look.
 #pragma once
 
+#include <charconv>
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <system_error>
 
 #include <spindrift/core/ids.hpp>
 
@@ -24,6 +28,17 @@ inline constexpr std::string_view roster_suffix = ".roster";  ///< of the socket
 /// The name of one node's file in it.
 [[nodiscard]] inline std::string node_file_name(NodeId node, std::string_view suffix) {
   return std::to_string(node.value()).append(suffix);
+}
+
+/// The node whose file has that name; nothing: no node's has.
+[[nodiscard]] inline std::optional<NodeId> node_of_file(std::string_view name, std::string_view suffix) noexcept {
+  if (!name.ends_with(suffix)) return std::nullopt;
+  const std::string_view digits = name.substr(0, name.size() - suffix.size());
+  std::uint32_t id = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), id);
+  if (error != std::errc{} || end != digits.data() + digits.size()) return std::nullopt;
+  if (digits.size() > 1 && digits.front() == '0') return std::nullopt;  // nobody of us writes leading zeros
+  return NodeId(id);
 }
 
 /// The path of a node's status, from the group's directory on.

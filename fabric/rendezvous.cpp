@@ -11,7 +11,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <charconv>
 #include <cstdio>
 #include <cstring>
 #include <set>
@@ -33,16 +32,6 @@ constexpr std::string_view new_socket_suffix = ".sock.new";
 constexpr std::array left_behind{socket_suffix, new_socket_suffix, counters_suffix, lock_suffix};
 constexpr const char* turn_file = "claims.lock";
 constexpr std::size_t group_name_length_max = 64;
-
-std::optional<NodeId> node_of_file(std::string_view name, std::string_view suffix) noexcept {
-  if (!name.ends_with(suffix)) return std::nullopt;
-  const std::string_view digits = name.substr(0, name.size() - suffix.size());
-  std::uint32_t id = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), id);
-  if (error != std::errc{} || end != digits.data() + digits.size()) return std::nullopt;
-  if (digits.size() > 1 && digits.front() == '0') return std::nullopt;  // nobody of us writes leading zeros
-  return NodeId(id);
-}
 
 bool valid_group_name(std::string_view name) noexcept {
   const auto allowed = [](char c) {

@@ -6,26 +6,12 @@
 #include <unistd.h>
 
 #include <array>
-#include <charconv>
 #include <memory>
-#include <string_view>
 
 #include <spindrift/core/runtime_path.hpp>
 #include <spindrift/fabric/host_sockets.hpp>
 
 namespace spindrift::group {
-namespace {
-
-std::optional<NodeId> node_of(std::string_view file_name) noexcept {
-  if (!file_name.ends_with(observers_suffix)) return std::nullopt;
-  const std::string_view digits = file_name.substr(0, file_name.size() - observers_suffix.size());
-  std::uint32_t id = 0;
-  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), id);
-  if (error != std::errc{} || end != digits.data() + digits.size()) return std::nullopt;
-  return NodeId(id);
-}
-
-}  // namespace
 
 Result<void> ObserverSearch::begin(Time now) {
   if (!fed_by_) {
@@ -41,7 +27,7 @@ Result<void> ObserverSearch::call_everybody(Time now) {
   const std::unique_ptr<DIR, int (*)(DIR*)> files(listing < 0 ? nullptr : ::fdopendir(listing), ::closedir);
   if (!files) return system_error("open", errno).at(directory_.path());
   while (const dirent* entry = ::readdir(files.get())) {
-    const auto node = node_of(entry->d_name);
+    const auto node = node_of_file(entry->d_name, observers_suffix);
     if (!node || node == fed_by_ || (source_ && node != source_)) continue;
     Call& call = calls_[*node];
     if (call.socket) continue;

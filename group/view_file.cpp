@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <charconv>
 #include <memory>
 #include <utility>
 
@@ -23,6 +22,7 @@ namespace {
 constexpr std::string_view views_directory = "views";
 constexpr std::string_view views_suffix = ".views";
 constexpr std::string_view unfinished_suffix = ".views.new";
+constexpr std::string_view lock_suffix = ".lock";
 constexpr std::uint64_t magic = 0x53'57'45'49'56'4e'50'53;  // "SPNVIEWS"
 constexpr off_t slots_at = 4096;
 constexpr int rereads_max = 1000;
@@ -102,34 +102,6 @@ Result<void> write_word(int file, std::uint64_t word, std::size_t at, const std:
   return write_at(file, std::as_bytes(std::span(&word, 1)), static_cast<off_t>(at), path);
 }
 
-struct flock whole(short kind) {
-  struct flock lock {};
-  lock.l_type = kind;
-  lock.l_whence = SEEK_SET;
-  return lock;
-}
-
-/// Locks belong to an open file, so the kernel takes them back when its process ends, however it does.
-Result<bool> lock(int file, const std::string& path) {
-  auto exclusive = whole(F_WRLCK);
-  if (::fcntl(file, F_OFD_SETLK, &exclusive) == 0) return true;
-  if (errno == EAGAIN || errno == EACCES) return false;
-  return system_error("lock", errno).at(path);
-}
-
-/// Whether the file still has that name: between `open` and `lock` another process may have taken the name from it.
-bool is_at(int directory, const std::string& name, int file) {
-  struct stat there {};
-  struct stat here {};
-  return ::fstatat(directory, name.c_str(), &there, AT_SYMLINK_NOFOLLOW) == 0 && ::fstat(file, &here) == 0 &&
-         there.st_dev == here.st_dev && there.st_ino == here.st_ino;
-}
-
-bool is_locked(int file) {
-  auto exclusive = whole(F_WRLCK);
-  return ::fcntl(file, F_OFD_GETLK, &exclusive) == 0 && exclusive.l_type != F_UNLCK;
-}
-
 Result<void> check_owner(int file, const std::string& path) {
   struct stat status {};
   if (::fstat(file, &status) != 0) return system_error("fstat", errno).at(path);
@@ -194,45 +166,32 @@ Result<ViewFile> ViewFile::open(const GuardedDirectory& directory, NodeId node) 
     return system_error("mkdir", errno).at(path);
   FileDescriptor views(::openat(directory.descriptor(), name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   if (!views) return system_error("open", errno).at(path);
-  ViewFile file(std::move(views), path + "/" + node_file_name(node, views_suffix), node);
-  for (;;) {
-    SPINDRIFT_TRY_ASSIGN(const bool opened, file.open_file());
-    if (opened) return file;
-    SPINDRIFT_TRY_ASSIGN(const bool made, file.make_file());
-    if (made) return file;
-  }
+  const std::string record = path + "/" + node_file_name(node, views_suffix);
+  SPINDRIFT_TRY_ASSIGN(auto lock, fabric::NodeLock::try_take(views.get(), node_file_name(node, lock_suffix)));
+  if (!lock) return taken(record, node);
+  ViewFile file(std::move(views), *std::move(lock), record, node);
+  SPINDRIFT_TRY(file.open_file());
+  return file;
 }
 
-// False: there is none, or it was forgotten just now.
-Result<bool> ViewFile::open_file() {
-  const std::string name = node_file_name(node_, views_suffix);
-  file_ = FileDescriptor(::openat(directory_.get(), name.c_str(), O_RDWR | O_NOFOLLOW | O_CLOEXEC));
-  if (!file_ && errno == ENOENT) return false;
-  if (!file_) return system_error("open", errno).at(path_);
-  SPINDRIFT_TRY(check_owner(file_.get(), path_));
-  SPINDRIFT_TRY_ASSIGN(const bool locked, lock(file_.get(), path_));
-  if (!locked) return taken(path_, node_);
-  return is_at(directory_.get(), name, file_.get());
+Result<void> ViewFile::open_file() {
+  file_ = FileDescriptor(
+      ::openat(directory_.get(), node_file_name(node_, views_suffix).c_str(), O_RDWR | O_NOFOLLOW | O_CLOEXEC));
+  if (file_) return check_owner(file_.get(), path_);
+  return errno == ENOENT ? make_file() : system_error("open", errno).at(path_);
 }
 
-// It has its name only with a header in it: a file without one is damaged. False: another process was faster.
-Result<bool> ViewFile::make_file() {
+// It has its name only with a header in it: a file without one is damaged.
+Result<void> ViewFile::make_file() {
   const std::string unfinished = node_file_name(node_, unfinished_suffix);
   const std::string name = node_file_name(node_, views_suffix);
-  FileDescriptor made(::openat(directory_.get(), unfinished.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
-  if (!made) return system_error("open", errno).at(path_);
-  SPINDRIFT_TRY(check_owner(made.get(), path_));
-  SPINDRIFT_TRY_ASSIGN(const bool locked, lock(made.get(), path_));
-  if (!locked) return taken(path_, node_);
-  if (!is_at(directory_.get(), unfinished, made.get())) return false;  // it is a record by now
-  if (::ftruncate(made.get(), 0) != 0) return system_error("ftruncate", errno).at(path_);
-  SPINDRIFT_TRY(write_header(made.get(), node_, path_));
-  if (::renameat2(directory_.get(), unfinished.c_str(), directory_.get(), name.c_str(), RENAME_NOREPLACE) != 0) {
-    if (errno == EEXIST || errno == ENOENT) return false;
-    return system_error("rename", errno).at(path_);
-  }
-  file_ = std::move(made);
-  return true;
+  file_ = FileDescriptor(
+      ::openat(directory_.get(), unfinished.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600));
+  if (!file_) return system_error("open", errno).at(path_);
+  SPINDRIFT_TRY(check_owner(file_.get(), path_));
+  SPINDRIFT_TRY(write_header(file_.get(), node_, path_));
+  if (::renameat(directory_.get(), unfinished.c_str(), directory_.get(), name.c_str()) == 0) return {};
+  return system_error("rename", errno).at(path_);
 }
 
 Result<void> ViewFile::forget(const GuardedDirectory& directory, NodeId node) {
@@ -272,13 +231,9 @@ Result<std::vector<views::ViewMemory::Neighbor>> ViewFile::neighbors() {
   const std::unique_ptr<DIR, int (*)(DIR*)> entries(again < 0 ? nullptr : ::fdopendir(again), ::closedir);
   if (!entries) return system_error("open", errno).at(path_);
   while (const dirent* const entry = ::readdir(entries.get())) {
-    const std::string_view name = entry->d_name;
-    if (!name.ends_with(views_suffix)) continue;
-    std::uint32_t id = 0;
-    const char* const end = name.data() + name.size() - views_suffix.size();
-    if (const auto parsed = std::from_chars(name.data(), end, id); parsed.ec != std::errc() || parsed.ptr != end) continue;
-    if (NodeId(id) == node_) continue;
-    SPINDRIFT_TRY_ASSIGN(auto one, neighbor(std::string(name), NodeId(id)));
+    const auto node = node_of_file(entry->d_name, views_suffix);
+    if (!node || node == node_) continue;
+    SPINDRIFT_TRY_ASSIGN(auto one, neighbor(*node));
     if (one) all.push_back(*std::move(one));
   }
   std::ranges::sort(all, {}, &Neighbor::node);
@@ -287,17 +242,19 @@ Result<std::vector<views::ViewMemory::Neighbor>> ViewFile::neighbors() {
 
 // A process that has the record may change it twice while it is read, and end then; so it is read again, the last time when
 // nobody has it any more.
-Result<std::optional<views::ViewMemory::Neighbor>> ViewFile::neighbor(const std::string& name, NodeId node) const {
+Result<std::optional<views::ViewMemory::Neighbor>> ViewFile::neighbor(NodeId node) const {
+  const std::string name = node_file_name(node, views_suffix);
+  const auto is_kept = [&] { return fabric::NodeLock::held(directory_.get(), node_file_name(node, lock_suffix)); };
   const FileDescriptor file(::openat(directory_.get(), name.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
   if (!file && errno == ENOENT) return std::optional<Neighbor>();
   const std::string path = path_.substr(0, path_.rfind('/') + 1) + name;
   if (!file) return system_error("open", errno).at(path);
   SPINDRIFT_TRY(check_owner(file.get(), path));
-  const bool lives = is_locked(file.get());
+  const bool lives = is_kept();
   auto record = read_record(file.get(), path, node);
   bool may_change = true;
   for (int again = 0; !record && may_change && again < rereads_max; ++again) {
-    may_change = is_locked(file.get());
+    may_change = is_kept();
     record = read_record(file.get(), path, node);
   }
   if (!record) return std::move(record).error();

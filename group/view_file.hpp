@@ -4,14 +4,16 @@
 // The file is `views/<node>.views` in the group's directory: a header of 64 bytes (magic, version, node, boot, the number of
 // the store that was begun last, that of the one that is complete), then two places of `slot_bytes`, which stores take in
 // turns: number, size and digest, then the record as messages have it. A process that is killed in a store leaves the one
-// before whole. Numbers are little-endian.
+// before whole. Numbers are little-endian. `views/<node>.lock` is held by the process that has the record.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include <spindrift/core/file_descriptor.hpp>
 #include <spindrift/core/guarded_directory.hpp>
+#include <spindrift/fabric/node_lock.hpp>
 #include <spindrift/views/view_memory.hpp>
 
 namespace spindrift::group {
@@ -31,18 +33,22 @@ class ViewFile final : public views::ViewMemory {
   Result<std::optional<views::ViewRecord>> load() override;
   Result<void> store(const views::ViewRecord& record) override;
   Result<std::vector<Neighbor>> neighbors() override;
-  void close() override { file_.reset(); }
+  void close() override {
+    file_.reset();
+    lock_.reset();
+  }
 
  private:
-  ViewFile(FileDescriptor directory, std::string path, NodeId node) noexcept
-      : directory_(std::move(directory)), path_(std::move(path)), node_(node) {}
+  ViewFile(FileDescriptor directory, fabric::NodeLock lock, std::string path, NodeId node) noexcept
+      : directory_(std::move(directory)), lock_(std::move(lock)), path_(std::move(path)), node_(node) {}
 
-  [[nodiscard]] Result<bool> open_file();
-  [[nodiscard]] Result<bool> make_file();
-  [[nodiscard]] Result<std::optional<Neighbor>> neighbor(const std::string& name, NodeId node) const;
+  [[nodiscard]] Result<void> open_file();
+  [[nodiscard]] Result<void> make_file();
+  [[nodiscard]] Result<std::optional<Neighbor>> neighbor(NodeId node) const;
 
-  FileDescriptor directory_;  // of the views' files
-  std::string path_;          // for people
+  FileDescriptor directory_;              // of the views' files
+  std::optional<fabric::NodeLock> lock_;  // of this process, whatever becomes of children that it forks
+  std::string path_;                      // for people
   NodeId node_;
   FileDescriptor file_;
   std::uint64_t stored_ = 0;  // the number of the last store

@@ -2,9 +2,12 @@
 #include <catch2/catch.hpp>
 
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
 #include <cstdlib>
 #include <filesystem>
@@ -86,6 +89,28 @@ TEST_CASE("a node has one process on a host, and its neighbors see whether it li
   value_or_throw(ViewFile::forget(*place.directory, NodeId(1)));
   CHECK(value_or_throw(other.neighbors()).empty());
   CHECK_FALSE(value_or_throw(place.open(1).load()));
+}
+
+TEST_CASE("a node's record is the next process's at once when its process was killed, though a child that it had forked lives on") {
+  const Place place;
+  std::array<int, 2> pipe{};
+  REQUIRE(::pipe(pipe.data()) == 0);
+  const pid_t process = ::fork();
+  if (process == 0) {
+    const ViewFile file = place.open(1);
+    const pid_t child = ::fork();
+    if (child != 0) static_cast<void>(::write(pipe[1], &child, sizeof child));
+    while (true) ::pause();
+  }
+  pid_t child = 0;
+  REQUIRE(::read(pipe[0], &child, sizeof child) == sizeof child);
+  CHECK_FALSE(ViewFile::open(*place.directory, NodeId(1)));
+  REQUIRE(::kill(process, SIGKILL) == 0);
+  REQUIRE(::waitpid(process, nullptr, 0) == process);
+  CHECK(::kill(child, 0) == 0);
+  CHECK(ViewFile::open(*place.directory, NodeId(1)));
+  ::kill(child, SIGKILL);
+  for (const int end : pipe) ::close(end);
 }
 
 TEST_CASE("a record that changes while a neighbor reads it, and whose process ends then, is read whole") {
