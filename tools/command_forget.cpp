@@ -59,9 +59,7 @@ bool confirmed(const ForgetOptions& options, const std::string& group) {
 
 int forget(const ForgetOptions& options) {
   const GroupPlace place = place_of(options);
-  const std::size_t slash = place.directory.rfind('/', place.directory.find_last_not_of('/'));
-  const std::string above = slash == std::string::npos ? "." : place.directory.substr(0, slash);
-  const GuardedDirectory directory = value_or_throw(GuardedDirectory::open(above, place.name));
+  const GuardedDirectory directory = opened(place);
   const NodeId node(options.node);
   {
     group::ViewFile file = value_or_throw(group::ViewFile::open(directory, node));

@@ -37,4 +37,10 @@ GroupPlace place_of(const Config& config) {
   return {group_directory(config.runtime_directory(), config.group_name()), config.group_name()};
 }
 
+GuardedDirectory opened(const GroupPlace& place) {
+  const std::size_t slash = place.directory.rfind('/', place.directory.find_last_not_of('/'));
+  const std::string above = slash == std::string::npos ? "." : place.directory.substr(0, slash);
+  return value_or_throw(GuardedDirectory::open(above, place.name));
+}
+
 }  // namespace spindrift::tools

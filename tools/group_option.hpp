@@ -3,6 +3,8 @@
 
 #include <string>
 
+#include <spindrift/core/guarded_directory.hpp>
+
 #include "options.hpp"
 
 namespace spindrift::tools {
@@ -25,5 +27,8 @@ void add_group_options(CLI::App& command, GroupCommandOptions& options);
 [[nodiscard]] GroupPlace place_of(const GroupCommandOptions& options);
 /// The place of the group of a configuration.
 [[nodiscard]] GroupPlace place_of(const Config& config);
+
+/// That directory, checked and opened. Throws what GuardedDirectory::open refuses with.
+[[nodiscard]] GuardedDirectory opened(const GroupPlace& place);
 
 }  // namespace spindrift::tools

@@ -50,9 +50,7 @@ Asked member_here(const RosterCallOptions& options, const GroupPlace& place, con
 
 Roster roster_with(const RosterCallOptions& options, const GroupPlace& place, NodeId through,
                    std::vector<RosterChange> changes) {
-  const std::size_t slash = place.directory.find_last_of('/');
-  const GuardedDirectory directory =
-      value_or_throw(GuardedDirectory::open(place.directory.substr(0, slash), place.directory.substr(slash + 1)));
+  const GuardedDirectory directory = opened(place);
   const group::RosterCall call{std::move(changes), std::chrono::milliseconds(options.timeout_ms)};
   return value_or_throw(group::change_roster_through(directory, through, call));
 }
