@@ -108,7 +108,7 @@ class PrivateMessages {
     bool answer;
   };
   struct Peer {
-    /// What is known of the messages of an application that sends no more.
+    /// The messages of an application that sends no more, as far as is known.
     enum class Last : std::uint8_t { unknown, asked, taken };
     std::optional<fabric::PeerId> connection;
     std::deque<Waiting> waiting;

@@ -91,7 +91,7 @@ TEST_CASE("a node has one process on a host, and its neighbors see whether it li
   CHECK_FALSE(value_or_throw(place.open(1).load()));
 }
 
-TEST_CASE("a node's record is the next process's at once when its process was killed, though a child that it had forked lives on") {
+TEST_CASE("a node's record is the next process's at once when its process was killed, though its child lives on") {
   const Place place;
   std::array<int, 2> pipe{};
   REQUIRE(::pipe(pipe.data()) == 0);
