@@ -6,17 +6,12 @@
 
 #include <spindrift/views/founding.hpp>
 
+#include "one_subgroup.hpp"
+
 namespace spindrift::views {
 namespace {
 
 const GroupIdentity group{"g", {1, 2}};
-
-std::vector<SubgroupView> one_subgroup(const std::vector<NodeId>& members, const View*) {
-  SubgroupView subgroup;
-  subgroup.name = "s";
-  subgroup.members = subgroup.senders = members;
-  return {subgroup};
-}
 
 Join node(std::uint32_t id, std::uint64_t incarnation) { return {NodeId(id), incarnation}; }
 Founding::Met fresh(std::uint32_t id) { return {node(id, 100 + id), true}; }

@@ -7,6 +7,8 @@
 #include <spindrift/core/log.hpp>
 #include <spindrift/views/view_change.hpp>
 
+#include "one_subgroup.hpp"
+
 namespace spindrift::views {
 namespace {
 
@@ -17,11 +19,7 @@ View five_members() {
     view.members.emplace_back(i);
     view.incarnations.push_back(100 + i);
   }
-  SubgroupView subgroup;
-  subgroup.name = "s";
-  subgroup.members = subgroup.senders = view.members;
-  subgroup.profile = {.ring_bytes = 4096, .window_messages = 4, .message_bytes_max = 64};
-  view.subgroups.push_back(std::move(subgroup));
+  view.subgroups.push_back(subgroup_of(view.members));
   return view;
 }
 
