@@ -33,12 +33,15 @@ namespace {
 
 constexpr std::size_t counters_per_process = 32;
 
-/// Grows from start to start of a node while its clock does not go back, and differs in any case.
-std::uint64_t new_incarnation() {
+/// Grows from start to start of a node while its clock does not go back, or its record is kept, and differs in any case.
+/// `memory` null: there is none.
+std::uint64_t new_incarnation(views::ViewMemory* memory, NodeId node) {
   constexpr std::uint64_t drawn = 0xffff;  // of nanoseconds: a start takes longer
   const auto since_epoch = std::chrono::system_clock::now().time_since_epoch();
   const auto now = std::chrono::duration_cast<std::chrono::nanoseconds>(since_epoch).count();
-  return (static_cast<std::uint64_t>(now) & ~drawn) | (std::random_device()() & drawn) | 1;
+  const auto known = memory == nullptr ? std::optional<views::ViewRecord>() : value_or_throw(memory->load());
+  const std::uint64_t least = known ? views::next_incarnation(*known, node) + drawn : 0;
+  return (std::max(static_cast<std::uint64_t>(now), least) & ~drawn) | (std::random_device()() & drawn) | 1;
 }
 
 std::string joined(const std::vector<NodeId>& nodes) {
@@ -193,7 +196,7 @@ views::MemberOptions GroupCore::member_options(const View& everybody, const grou
   options.founders = config_->founders();
   if (founded_by_present(*config_)) options.founded_by = views::FoundedBy::present;
   options.memory = environment_.memory.get();
-  options.incarnation = new_incarnation();
+  options.incarnation = new_incarnation(options.memory, options.self);
   options.layout = options_.layout ? options_.layout : value_or_throw(config_->layout_function());
   const std::vector<NodeId>& tried_with = options.founders.empty() ? everybody.members : options.founders;
   const ConfigDigest digest = options_.layout ? group::digest_with_layout(*config_, options.layout, tried_with)

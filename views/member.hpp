@@ -42,6 +42,7 @@ struct MemberOptions {
   NodeId self;
   /// Not 0, and differs from start to start of the same node. If it grows, others see at once which start is the later one;
   /// if not, they have to wait until the one in their view gives no sign of life.
+  /// Not below `next_incarnation` of what `memory` has.
   std::uint64_t incarnation = 0;
   /// The nodes that may be in the group that this process founds, this one included; a group that is there tells its own.
   Roster roster;

@@ -3,15 +3,19 @@
 
 #include <utility>
 
+#include <spindrift/core/check.hpp>
+
 namespace spindrift::views {
 
 Result<void> OwnRecord::begin(std::uint64_t incarnation) {
   if (memory_ == nullptr) return {};
   SPINDRIFT_TRY_ASSIGN(auto known, memory_->load());
-  const bool has_all = known && known->since <= incarnation;
-  if (known) record_ = *std::move(known);
-  if (has_all) return {};
-  record_.since = incarnation;  // the first one, or the clock went back, and the record has this one, too
+  if (known) {
+    CHECK(known->since < incarnation);
+    record_ = *std::move(known);
+    return {};
+  }
+  record_.since = incarnation;
   return memory_->store(record_);
 }
 

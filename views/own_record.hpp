@@ -20,7 +20,8 @@ class OwnRecord {
   /// testimony of the dead.
   OwnRecord(ViewMemory* memory, bool beside) : memory_(memory), beside_(beside) {}
 
-  /// Takes up what earlier processes of the node have stored, or begins with this one. Errors: the memory's.
+  /// Takes up what earlier processes of the node have stored, or begins with this one. `incarnation`: not below
+  /// `next_incarnation` of what they have. Errors: the memory's.
   [[nodiscard]] Result<void> begin(std::uint64_t incarnation);
   [[nodiscard]] bool is_kept() const noexcept { return memory_ != nullptr; }
   [[nodiscard]] const ViewRecord& record() const noexcept { return record_; }

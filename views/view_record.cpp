@@ -6,6 +6,7 @@
 #include <spindrift/views/roster_bytes.hpp>
 
 namespace spindrift::views {
+
 void put_view(ByteWriter& writer, const RecordedView& view) {
   writer.put(view.id, static_cast<std::uint32_t>(view.members.size()), std::uint32_t{view.founded ? 1U : 0U});
   for (const Join& member : view.members) writer.put(member.node, member.incarnation);
@@ -35,6 +36,14 @@ std::optional<std::uint64_t> incarnation_in(const RecordedView& view, NodeId nod
 bool same_nodes(const RecordedView& a, const RecordedView& b) {
   return a.members.size() == b.members.size() &&
          std::ranges::all_of(a.members, [&](const Join& each) { return incarnation_in(b, each.node).has_value(); });
+}
+
+std::uint64_t next_incarnation(const ViewRecord& record, NodeId node) {
+  std::uint64_t latest = record.since;
+  const auto note = [&](const RecordedView& view) { latest = std::max(latest, incarnation_in(view, node).value_or(0)); };
+  if (record.last) note(*record.last);
+  for (const RecordedView& view : record.accepted) note(view);
+  return latest + 1;
 }
 
 bool ViewRecord::accept(RecordedView view) {

@@ -50,6 +50,10 @@ struct ViewRecord {
   [[nodiscard]] bool accept(RecordedView view);
 };
 
+/// Later than every process of that node that the record knows of: no process that takes it up has a lower incarnation,
+/// whatever its clock says, or it would pass for one that this record has nothing of.
+[[nodiscard]] std::uint64_t next_incarnation(const ViewRecord& record, NodeId node);
+
 void put_view(ByteWriter& writer, const RecordedView& view);
 /// False: it is none.
 [[nodiscard]] bool get_view(ByteReader& reader, RecordedView& view);

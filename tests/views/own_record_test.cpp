@@ -10,6 +10,7 @@
 
 #include "../smc/null_fabric.hpp"
 #include "paper_memory.hpp"
+#include "one_subgroup.hpp"
 
 namespace spindrift::views {
 namespace {
@@ -28,11 +29,7 @@ View view_of(std::uint64_t id, std::vector<std::uint32_t> nodes) {
     view.incarnations.push_back(100 + node);
   }
   view.roster = {3, {{NodeId(0), "a:1"}, {NodeId(1), "b:1"}, {NodeId(2), "c:1"}}, {}};
-  SubgroupView subgroup;
-  subgroup.name = "s";
-  subgroup.members = subgroup.senders = view.members;
-  subgroup.profile = {.ring_bytes = 4096, .window_messages = 4, .message_bytes_max = 64};
-  view.subgroups.push_back(std::move(subgroup));
+  view.subgroups.push_back(subgroup_of(view.members));
   return view;
 }
 
@@ -103,6 +100,18 @@ TEST_CASE("the first process of a node begins the record, and later ones leave i
   CHECK(next.record() == before);
   CHECK(*first.memory.stored == before);
   CHECK(next.record().since == 101);
+}
+
+TEST_CASE("a process is later than all of its node that the record knows of, though its clock says otherwise") {
+  ViewRecord record;
+  record.since = 7;
+  CHECK(next_incarnation(record, NodeId(0)) == 8);
+  record.last = RecordedView{ViewId(3), {{NodeId(0), 20}, {NodeId(1), 90}}, {}};
+  CHECK(next_incarnation(record, NodeId(0)) == 21);
+  record.accepted.push_back({ViewId(4), {{NodeId(0), 30}, {NodeId(2), 80}}, {}});
+  record.accepted.push_back({ViewId(5), {{NodeId(2), 95}}, {}});
+  CHECK(next_incarnation(record, NodeId(0)) == 31);
+  CHECK(next_incarnation(record, NodeId(3)) == 8);
 }
 
 TEST_CASE("a record that is there and cannot be read keeps its process from starting") {

@@ -1,6 +1,8 @@
 // Records as values; their bytes go through the codec, so that what is stored is what is read.
 #include "records.hpp"
 
+#include <algorithm>
+
 #include <spindrift/core/check.hpp>
 
 namespace spindrift::sim {
@@ -40,6 +42,14 @@ class Records::Memory final : public views::ViewMemory {
   std::uint32_t node_;
   bool closed_ = false;
 };
+
+// As the product makes them: the lowest bits differ where the rest is the same.
+std::uint64_t Records::incarnation_after(std::uint32_t node, std::uint64_t by_clock) const {
+  constexpr std::uint64_t differing = 0xffff;
+  const auto& known = nodes_[node].record;
+  const std::uint64_t least = known ? views::next_incarnation(*known, NodeId(node)) + differing : 0;
+  return (std::max(by_clock, least) & ~differing) | (by_clock & differing) | 1;
+}
 
 views::ViewMemory& Records::open(std::uint32_t node) {
   SPINDRIFT_CHECK(!nodes_[node].lives);

@@ -18,6 +18,8 @@ class Records {
 
   /// The record of that node, for a process that begins; good as long as this object. No process of the node has it yet.
   [[nodiscard]] views::ViewMemory& open(std::uint32_t node);
+  /// The incarnation of that node's next process, whose clock gives this one: what its record knows of is earlier.
+  [[nodiscard]] std::uint64_t incarnation_after(std::uint32_t node, std::uint64_t by_clock) const;
   /// The node's process is gone.
   void on_end(std::uint32_t node) { nodes_[node].lives = false; }
   /// The record is lost, unless a process has it.
