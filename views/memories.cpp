@@ -26,12 +26,33 @@ void Memories::tell(std::span<const Join> fresh, std::vector<Addressed>& message
 
 std::vector<NodeId> Memories::living(std::span<const Join> fresh) const {
   std::vector<NodeId> living;
+  const bool first_day = recalled(fresh).state == Recalled::State::first_day;
   for (const OwnRecord::Neighbor& each : neighbors_) {
     const auto here = std::ranges::find(fresh, each.node, &Join::node);
     const auto in_view = each.record.last ? incarnation_in(*each.record.last, each.node) : std::nullopt;
-    if (each.lives && (here == fresh.end() || in_view == here->incarnation)) living.push_back(each.node);
+    const bool hides_a_view = here == fresh.end() ? first_day || may_be_in_a_view(each) : in_view == here->incarnation;
+    if (each.lives && hides_a_view) living.push_back(each.node);
   }
   return living;
+}
+
+// It is in none up to the latest that is known to be decided without it. It goes into no other before those that take it in
+// have that in their records.
+bool Memories::may_be_in_a_view(const OwnRecord::Neighbor& neighbor) const {
+  std::optional<ViewId> without;
+  std::optional<ViewId> with;
+  const auto names_it = [&](const RecordedView& view) { return incarnation_in(view, neighbor.node).has_value(); };
+  const auto note = [&](const ViewRecord& record, bool is_over) {
+    if (record.last && names_it(*record.last) && !is_over) with = std::max(with, std::optional(record.last->id));
+    if (record.last && (!names_it(*record.last) || is_over)) without = std::max(without, std::optional(record.last->id));
+    for (const RecordedView& view : record.accepted) {
+      if (names_it(view)) with = std::max(with, std::optional(view.id));
+    }
+  };
+  note(record_.record(), false);
+  for (const OwnRecord::Neighbor& each : neighbors_)
+    note(each.record, each.node == neighbor.node && each.record.standing != ViewRecord::Standing::member);
+  return with > without;
 }
 
 Recalled Memories::recalled(std::span<const Join> fresh) const {

@@ -32,7 +32,7 @@ class Memories {
   /// Looks at the neighbors, and tells each of these processes, which are all fresh, what it does not know yet.
   void tell(std::span<const Join> fresh, std::vector<Addressed>& messages);
   /// The nodes of this host whose record some other process has than these, or one of these that is in a view by now, as of
-  /// the last `tell`.
+  /// the last `tell`. Once a view is remembered, without those that no view can have taken in.
   [[nodiscard]] std::vector<NodeId> living(std::span<const Join> fresh) const;
 
   /// The conclusion from what this process and these remember, as far as they have said so.
@@ -52,6 +52,7 @@ class Memories {
     std::uint64_t digest = 0;
     friend bool operator==(const Told&, const Told&) = default;
   };
+  [[nodiscard]] bool may_be_in_a_view(const OwnRecord::Neighbor& neighbor) const;
   [[nodiscard]] Remembered said() const { return remembered(record_.record(), neighbors_); }
 
   Join self_;

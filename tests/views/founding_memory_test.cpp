@@ -1,139 +1,18 @@
 // Foundings by what nodes remember: who asks whom on what basis, who promises, and what is stored before.
-#include <catch2/catch.hpp>
-
-#include <map>
-#include <memory>
-#include <vector>
-
-#include <spindrift/views/founding.hpp>
-
-#include "paper_memory.hpp"
+#include "founding_nodes.hpp"
 
 namespace spindrift::views {
 namespace {
 
-const GroupIdentity group{"g", {1, 2}};
-
-std::vector<SubgroupView> one_subgroup(const std::vector<NodeId>& members, const View*) {
-  SubgroupView subgroup;
-  subgroup.name = "s";
-  subgroup.members = subgroup.senders = members;
-  return {subgroup};
-}
-
-std::vector<NodeId> ids(std::vector<std::uint32_t> numbers) {
-  std::vector<NodeId> all;
-  for (const std::uint32_t number : numbers) all.emplace_back(number);
-  return all;
-}
-
-/// A view of the processes before: node n was 100 + n.
-RecordedView recorded(std::uint64_t id, std::vector<std::uint32_t> nodes, bool founded = false) {
-  RecordedView view{ViewId(id), {}, {}, founded};
-  for (const std::uint32_t node : nodes) view.members.push_back({NodeId(node), 100 + node});
-  return view;
-}
-
-/// A node, its memory, and the process of it that looks for a group.
-struct Process {
-  Process(std::uint32_t id, PaperMemory& memory_of_node, std::uint64_t incarnation, std::vector<std::uint32_t> named)
-      : who{NodeId(id), incarnation}, memory(memory_of_node), record(&memory, true) {
-    REQUIRE(record.begin(incarnation));
-    founding = std::make_unique<Founding>(who, ids(std::move(named)), one_subgroup, Roster{}, &record);
+/// Nodes 0 and 1 remember a view of theirs and of node 2's, and have told each other so.
+void two_tell_of_a_view_of_three(Nodes& nodes) {
+  for (const std::uint32_t node : {0U, 1U}) {
+    nodes.remember(node, recorded(7, {0, 1, 2}));
+    nodes.start(node);
   }
-  [[nodiscard]] Founding::Met met() const { return {who, !view}; }
-
-  Join who;
-  PaperMemory& memory;
-  OwnRecord record;
-  std::unique_ptr<Founding> founding;
-  std::optional<View> view;
-};
-
-/// Nodes 0 to 5, the processes of which hear each other at once. Nodes 0, 1 and 2 are the named founders.
-struct Nodes {
-  void remember(std::uint32_t node, std::optional<RecordedView> last, std::vector<RecordedView> accepted = {}) {
-    memories[node].stored = ViewRecord{100, std::move(last), std::move(accepted)};
+  for (const std::uint32_t node : {0U, 1U}) {
+    for (const Addressed& each : nodes.step(node)) nodes.deliver(node, each);
   }
-  Process& start(std::uint32_t node) {
-    processes[node] = std::make_unique<Process>(node, memories[node], 500 + 10 * ++starts + node, named);
-    for (auto& [id, process] : processes) process->founding->on_lost();
-    return *processes[node];
-  }
-  void stop(std::uint32_t node) {
-    processes.erase(node);
-    for (auto& [id, process] : processes) process->founding->on_lost();
-  }
-  [[nodiscard]] std::vector<Founding::Met> met_by(std::uint32_t node) const {
-    std::vector<Founding::Met> met;
-    for (const auto& [id, process] : processes) {
-      if (id != node) met.push_back(process->met());
-    }
-    return met;
-  }
-  /// One step of that process: its messages, which are not delivered.
-  std::vector<Addressed> step(std::uint32_t node) {
-    Process& process = *processes.at(node);
-    if (process.view) return {};
-    Founding::Step step = process.founding->step(met_by(node), {}, apart);
-    if (step.view) process.view = step.view->view;
-    return std::move(step.messages);
-  }
-  void deliver(std::uint32_t from, const Addressed& addressed) {
-    const auto at = processes.find(addressed.to.value());
-    if (at == processes.end() || at->second->view) return;
-    Founding& to = *at->second->founding;
-    const Join sender = processes.at(from)->who;
-    const auto message = decode(addressed.message, group, {});
-    REQUIRE(message);
-    if (const auto* const asked = std::get_if<PromiseRequest>(&*message)) {
-      requests.push_back(*asked);
-      REQUIRE(to.on_request(sender, *asked));
-    } else if (const auto* const promise = std::get_if<Promise>(&*message)) {
-      ++promises;
-      to.on_promise(sender.node, *promise);
-    } else {
-      REQUIRE(std::holds_alternative<Remembered>(*message));
-      to.on_remembered(sender, std::get<Remembered>(*message));
-    }
-  }
-  /// Steps of all until nobody has anything to say.
-  void run() {
-    for (bool progress = true; progress;) {
-      progress = false;
-      std::vector<std::uint32_t> all;
-      for (const auto& [id, process] : processes) all.push_back(id);
-      for (const std::uint32_t id : all) {
-        for (const Addressed& each : step(id)) {
-          deliver(id, each);
-          progress = true;
-        }
-      }
-    }
-  }
-  [[nodiscard]] const std::optional<View>& founded_by(std::uint32_t node) const { return processes.at(node)->view; }
-  [[nodiscard]] const std::vector<RecordedView>& accepted(std::uint32_t node) const {
-    return memories[node].stored->accepted;
-  }
-
-  std::vector<std::uint32_t> named{0, 1, 2};
-  PaperMemory memories[6];
-  std::map<std::uint32_t, std::unique_ptr<Process>> processes;
-  std::vector<Apart> apart;
-  std::vector<PromiseRequest> requests;  // those that were delivered
-  int promises = 0;
-  std::uint64_t starts = 0;
-};
-
-template <class T>
-std::vector<T> of_kind(const std::vector<Addressed>& messages) {
-  std::vector<T> all;
-  for (const Addressed& each : messages) {
-    const auto message = decode(each.message, group, {});
-    REQUIRE(message);
-    if (const auto* const one = std::get_if<T>(&*message)) all.push_back(*one);
-  }
-  return all;
 }
 
 }  // namespace
@@ -207,13 +86,7 @@ TEST_CASE("founders that left one after another wait for the last one, which end
 
 TEST_CASE("a process has the founding in its record before it promises, the founder before it asks") {
   Nodes nodes;
-  for (const std::uint32_t node : {0U, 1U}) {
-    nodes.remember(node, recorded(7, {0, 1, 2}));
-    nodes.start(node);
-  }
-  for (const std::uint32_t node : {0U, 1U}) {
-    for (const Addressed& each : nodes.step(node)) nodes.deliver(node, each);
-  }
+  two_tell_of_a_view_of_three(nodes);
   const std::vector<Addressed> asks = nodes.step(0);
   REQUIRE(of_kind<PromiseRequest>(asks).size() == 1);
   REQUIRE(nodes.accepted(0).size() == 1);
@@ -285,13 +158,7 @@ TEST_CASE("a founder that heard that a process has accepted more asks it again, 
 
 TEST_CASE("a founding that the same process asks for again has the same id, and one of its next process a greater one") {
   Nodes nodes;
-  for (const std::uint32_t node : {0U, 1U}) {
-    nodes.remember(node, recorded(7, {0, 1, 2}));
-    nodes.start(node);
-  }
-  for (const std::uint32_t node : {0U, 1U}) {
-    for (const Addressed& each : nodes.step(node)) nodes.deliver(node, each);
-  }
+  two_tell_of_a_view_of_three(nodes);
   for (const Addressed& each : nodes.step(0)) nodes.deliver(0, each);
   for (int again = 1; again < 4; ++again) {
     nodes.processes.at(0)->founding->on_lost();
@@ -343,60 +210,6 @@ TEST_CASE("a record that begins later than the view does not count, however many
   nodes.run();
   CHECK(nodes.requests.empty());
   CHECK(nodes.processes.at(0)->founding->kept_by_memory(nodes.met_by(0)).find("have lost the record") != std::string::npos);
-}
-
-TEST_CASE("a neighbor that lives and is not known to look for a group keeps a process from asking and from promising") {
-  for (const std::uint32_t held : {0U, 1U}) {
-    Nodes nodes;
-    for (const std::uint32_t node : {0U, 1U}) {
-      nodes.remember(node, recorded(7, {0, 1, 2}));
-      nodes.start(node);
-    }
-    nodes.memories[held].beside = {{NodeId(2), true, {100, recorded(7, {0, 1, 2}), {}}}};
-    nodes.run();
-    CHECK(nodes.requests.size() == held);
-    CHECK(nodes.promises == 0);
-    CHECK(nodes.processes.at(held)->founding->awaits_neighbors());
-    nodes.memories[held].beside[0].lives = false;
-    nodes.run();
-    CHECK(nodes.founded_by(0));
-  }
-}
-
-TEST_CASE("a neighbor that is here and looks for a group is waited for only if its record names it in a view") {
-  Nodes nodes;
-  const RecordedView last = recorded(7, {0, 1, 2});
-  for (const std::uint32_t node : {0U, 1U, 2U}) {
-    nodes.remember(node, last);
-    nodes.start(node);
-  }
-  RecordedView next = recorded(8, {0, 1, 2});
-  for (Join& each : next.members) each.incarnation = nodes.processes.at(each.node.value())->who.incarnation;
-  nodes.memories[0].beside = nodes.memories[1].beside = {{NodeId(2), true, {100, next, {}}}};
-  nodes.run();
-  CHECK(nodes.requests.empty());
-  for (Join& each : next.members) each.incarnation -= 1;  // so it was before: that view is over
-  nodes.memories[0].beside = nodes.memories[1].beside = {{NodeId(2), true, {100, next, {}}}};
-  nodes.run();
-  CHECK_FALSE(nodes.requests.empty());
-}
-
-TEST_CASE("a neighbor that is set apart and looks for a group is not waited for, unless its record names it in a view") {
-  for (const bool in_view : {false, true}) {
-    Nodes nodes;
-    const RecordedView last = recorded(7, {0, 1, 2});
-    for (const std::uint32_t node : {0U, 1U}) {
-      nodes.remember(node, last);
-      nodes.start(node);
-    }
-    nodes.apart = {{NodeId(2), 102, "its configuration differs"}};
-    ViewRecord beside{100, last, {}};
-    if (!in_view) beside.last->members[2].incarnation = 90;
-    nodes.memories[0].beside = {{NodeId(2), true, beside}};
-    nodes.run();
-    CHECK(nodes.founded_by(0).has_value() == !in_view);
-    CHECK(nodes.processes.at(0)->founding->awaits_neighbors() == in_view);
-  }
 }
 
 TEST_CASE("who has promised follows others only into a view of a greater id, where nodes keep a record") {
