@@ -117,6 +117,7 @@ bool Sends::resend(SubgroupId id, Epoch& present) {
     if (!source.next) source.next = source.from->multicast(id)->next_leftover();
     if (!source.next) {
       sources.pop_front();
+      any = true;  // who waits for silence here looks again
       continue;
     }
     if (ring == nullptr || !send_again(*present.multicast(id), *source.next)) return any;
