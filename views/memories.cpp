@@ -42,16 +42,17 @@ bool Memories::may_be_in_a_view(const OwnRecord::Neighbor& neighbor) const {
   std::optional<ViewId> without;
   std::optional<ViewId> with;
   const auto names_it = [&](const RecordedView& view) { return incarnation_in(view, neighbor.node).has_value(); };
-  const auto note = [&](const ViewRecord& record, bool is_over) {
-    if (record.last && names_it(*record.last) && !is_over) with = std::max(with, std::optional(record.last->id));
-    if (record.last && (!names_it(*record.last) || is_over)) without = std::max(without, std::optional(record.last->id));
+  const auto note = [&](const ViewRecord& record) {
+    if (record.last) {
+      auto& latest = names_it(*record.last) ? with : without;
+      latest = std::max(latest, std::optional(record.last->id));
+    }
     for (const RecordedView& view : record.accepted) {
       if (names_it(view)) with = std::max(with, std::optional(view.id));
     }
   };
-  note(record_.record(), false);
-  for (const OwnRecord::Neighbor& each : neighbors_)
-    note(each.record, each.node == neighbor.node && each.record.standing != ViewRecord::Standing::member);
+  note(record_.record());
+  for (const OwnRecord::Neighbor& each : neighbors_) note(each.record);
   return with > without;
 }
 
