@@ -236,7 +236,8 @@ constexpr Key table[] = {
     // [LAYOUT]
     with_example(
         {"LAYOUT", "json_layout", json, group, "",
-         "The subgroups, as JSON between single quotes, over as many lines as it needs: a list of entries. An entry has a "
+         "The subgroups, as JSON between single quotes, over as many lines as it needs: a list of entries; [] where all "
+         "subgroups are created while the group runs. An entry has a "
          "name (else its type_alias), and either Derecho's layout (min_nodes_by_shard, max_nodes_by_shard, "
          "reserved_node_ids_by_shard, delivery_modes_by_shard, profiles_by_shard, topics_by_shard; an id written \"*7\" is "
          "a sender, and if any id is so marked, the others of its shard are not) or the plain form: members (default: all), "

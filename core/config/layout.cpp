@@ -23,7 +23,6 @@ class LayoutParser {
   Layout parse(const Json& document) {
     const Json* const entries = reader_.list(document, "", "subgroups");
     if (entries == nullptr) return {};
-    if (entries->empty()) reader_.problem("", "the layout has no subgroup", R"(write at least [{"name": "main"}])");
     for (std::size_t i = 0; i < entries->size(); ++i) parse_entry((*entries)[i], element("", i), i);
     return std::move(layout_);
   }

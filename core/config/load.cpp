@@ -382,7 +382,8 @@ std::vector<NodeId> ids_of(const Value& value) {
 Error no_layout(const std::string& name) {
   return Error(ErrorKind::bad_config, "the configuration has no layout: it names no subgroup")
       .at(name)
-      .fix(R"(add a section [LAYOUT] with json_layout = '[{"name": "main"}]' and name [SPINDRIFT] members)");
+      .fix(R"(add a section [LAYOUT] with json_layout = '[{"name": "main"}]' and name [SPINDRIFT] members; '[]' is a group )"
+           "whose subgroups are all created while it runs");
 }
 
 Error no_member(const Value& local_id, const Value& members) {

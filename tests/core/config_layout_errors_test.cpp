@@ -25,7 +25,6 @@ TEST_CASE("broken JSON is reported at its line of the file") {
 
 TEST_CASE("a layout must be a list of subgroups") {
   check_layout("{}", {{"test.cfg:4", "a list of subgroups belongs here", "[ ... ]"}});
-  check_layout("[]", {{"test.cfg:4", "no subgroup", "main"}});
   check_layout("[3]", {{"test.cfg:4, layout[0]", "a subgroup belongs here", "object"}});
 }
 

@@ -117,6 +117,7 @@ enum class Probe : std::uint32_t {
   subgroup_created,
   subgroup_dropped,
   place_filled_again,
+  view_without_subgroups,
   count
 };
 

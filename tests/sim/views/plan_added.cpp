@@ -23,6 +23,14 @@ void draw_added_senders(Random& random, Plan& plan, std::uint32_t subgroup) {
   }
 }
 
+/// The layout has no subgroup: all that the group has is created.
+void drop_layout(Plan& plan) {
+  const auto of_layout = static_cast<std::uint32_t>(std::ranges::count(plan.subgroups, false, &SubgroupPlan::added));
+  std::erase_if(plan.subgroups, [](const SubgroupPlan& subgroup) { return !subgroup.added; });
+  std::erase_if(plan.senders, [=](const SenderPlan& sender) { return sender.subgroup < of_layout; });
+  for (SenderPlan& sender : plan.senders) sender.subgroup -= of_layout;
+}
+
 }  // namespace
 
 const SubgroupView& subgroup_at(const View& view, std::uint32_t subgroup) {
@@ -56,11 +64,11 @@ void draw_added(std::uint64_t seed, Plan& plan) {
     const auto name = static_cast<std::uint32_t>(random.below(names));
     const bool create = random.chance(3, 5);
     const std::uint64_t members = create && random.chance(1, 3) ? 1 + random.below((std::uint64_t{1} << nodes) - 1) : 0;
-    plan.actions.push_back(
-        {at, create ? Action::Kind::create : Action::Kind::drop, asker, name, 0, members, Cut::nothing});
+    plan.actions.push_back({at, create ? Action::Kind::create : Action::Kind::drop, asker, name, 0, members, Cut::nothing});
     if (random.chance(1, 2)) at += static_cast<Ticks>(random.spread(1, random.chance(1, 2) ? 30'000 : 1'000'000));
   }
   plan.faults_end = std::max(plan.faults_end, at + 100'000);
+  if (Random(seed, Purpose::layout).chance(1, 4)) drop_layout(plan);
 }
 
 }  // namespace spindrift::sim

@@ -65,6 +65,7 @@ void Rosters::check_added(const View& view, const View* before, const Violate& v
   const auto of_layout = static_cast<std::size_t>(std::ranges::count(plan_.subgroups, false, &SubgroupPlan::added));
   if (view.subgroups.size() != of_layout + view.roster.added.size())
     return violate("V22", "it has " + std::to_string(view.subgroups.size()) + " subgroups");
+  if (view.subgroups.empty()) report_.hit(Probe::view_without_subgroups);
   for (std::size_t i = 0; i < view.roster.added.size(); ++i) {
     const AddedSubgroup& should = view.roster.added[i];
     const SubgroupView& is = view.subgroups[of_layout + i];
