@@ -104,8 +104,9 @@ bool Channel::try_reserve(std::uint64_t bytes, Claim& claim) { return reserve_on
 void Channel::reserve(std::uint64_t bytes, Claim& claim) {
   if (reserve_once(bytes, claim) == Outcome::reserved) return;
   if (environment_.handler_threads->is_one()) {
-    throw Exception(Error(ErrorKind::would_block, "subgroup " + name() + " takes nothing now, and a handler cannot wait for "
-                                                  "what only its own return brings")
+    throw Exception(Error(ErrorKind::would_block, "subgroup " + name() +
+                                                      " takes nothing now, and a handler cannot wait for "
+                                                      "what only its own return brings")
                         .fix("use try_send in handlers, and keep what does not fit for later"));
   }
   for (unsigned yields = 0; yields < yields_before_sleep && space_.may_try_again(environment_.clock.now()); ++yields) {
@@ -135,8 +136,8 @@ void Channel::set_handler(Subgroup::DeliveryHandler handler, HandlerThread threa
   if (dropped()) throw dropped_error(name());
   if (accepting() && discards_) environment_.state.check_open();
   if (!handler || accepting()) {
-    throw Exception(Error(ErrorKind::bad_argument, "on_delivery of subgroup " + name() +
-                                                       (handler ? " is already set" : " needs a handler"))
+    throw Exception(Error(ErrorKind::bad_argument,
+                          "on_delivery of subgroup " + name() + (handler ? " is already set" : " needs a handler"))
                         .fix("set it once"));
   }
   handler_ = std::move(handler);
@@ -149,18 +150,29 @@ void Channel::set_handler(Subgroup::DeliveryHandler handler, HandlerThread threa
         [this] { wake(); });
     environment_.has_workers.store(true, std::memory_order_seq_cst);
   }
-  accepting_.store(true, std::memory_order_seq_cst);
+  taking_.store(Taking::taking, std::memory_order_seq_cst);
   wake();
+}
+
+void Channel::set_taking(Taking to) {
+  const std::lock_guard lock(setting_);
+  if (!accepting() && to == Taking::taking) return;
+  if (!accepting()) {
+    throw Exception(Error(ErrorKind::bad_argument, "subgroup " + name() + " has no handler that could pause")
+                        .fix("set on_delivery first: until then nothing is delivered here"));
+  }
+  taking_.store(to, std::memory_order_seq_cst);
+  if (to == Taking::taking) wake();
 }
 
 void Channel::set_state(Subgroup::StateSaver save, Subgroup::StateLoader load) {
   std::lock_guard lock(setting_);
   refuse_state(life_.origin, name(), "on_state");
   if (!save || !load || state_.carried() || accepting()) {
-    throw Exception(Error(ErrorKind::bad_argument, "on_state of subgroup " + name() +
-                                                       (save && load ? " comes too late, or is already set"
-                                                                     : " needs both functions"))
-                        .fix("set both, once, before on_delivery"));
+    throw Exception(
+        Error(ErrorKind::bad_argument, "on_state of subgroup " + name() +
+                                           (save && load ? " comes too late, or is already set" : " needs both functions"))
+            .fix("set both, once, before on_delivery"));
   }
   set_state_functions(std::move(save), std::move(load));
 }
@@ -186,7 +198,7 @@ void Channel::discard_if_unhandled() {
     if (accepting() || life_.origin == Origin::added) return;
     discards_ = true;
     handler_ = [this](std::span<const Delivery> batch) { discard(life_.discarded, life_.origin, name(), batch.size()); };
-    accepting_.store(true, std::memory_order_seq_cst);
+    taking_.store(Taking::taking, std::memory_order_seq_cst);
   }
   wake();
 }
@@ -245,7 +257,8 @@ Duration Channel::deliver(std::span<const Delivery> batch) {
 }
 
 bool Channel::accepts() const {
-  if (!accepting()) return life_.origin == Origin::added;
+  const Taking taking = taking_.load(std::memory_order_seq_cst);
+  if (taking != Taking::taking) return taking == Taking::unset && life_.origin == Origin::added;
   return !state_.busy() && (!worker_ || (!worker_->busy() && !worker_->failure()));
 }
 
@@ -271,9 +284,9 @@ std::unique_ptr<views::StateReader> Channel::save_state() {
 std::unique_ptr<views::StateWriter> Channel::load_state() {
   if (accepting() && discards_) return collect_state([](std::istream&) {});
   if (!state_.carried()) {
-    throw Exception(Error(ErrorKind::bad_argument,
-                          "subgroup " + name() + " has a state, and this process has no function to load it")
-                        .fix("set on_state before on_delivery"));
+    throw Exception(
+        Error(ErrorKind::bad_argument, "subgroup " + name() + " has a state, and this process has no function to load it")
+            .fix("set on_state before on_delivery"));
   }
   environment_.has_workers.store(true, std::memory_order_seq_cst);
   return state_.load();

@@ -50,6 +50,8 @@ class Channel {
 
   /// An added one was created while the group runs. `discarded` counts messages that nobody takes.
   enum class Origin : std::uint8_t { layout, added };
+  /// The handler of deliveries is still to come, gets them, or will go on getting them later.
+  enum class Taking : std::uint8_t { unset, taking, paused };
   Channel(Environment& environment, std::shared_ptr<views::SendGate> gate, SubgroupId id, const SubgroupView& shape,
           Origin origin = Origin::layout, Counter discarded = {});
 
@@ -68,6 +70,8 @@ class Channel {
   /// Something was committed or abandoned.
   void wake() noexcept { environment_.fabric->wake(); }
   void set_handler(Subgroup::DeliveryHandler handler, HandlerThread thread);
+  /// Pauses or resumes. Throws bad_argument where there is nothing to pause.
+  void set_taking(Taking to);
   void set_state(Subgroup::StateSaver save, Subgroup::StateLoader load);
   /// This member leaves: if nobody takes the deliveries here, they are dropped from now on, so that it can.
   void discard_if_unhandled();
@@ -95,9 +99,8 @@ class Channel {
   [[nodiscard]] ObjectChannel* objects() const noexcept { return accepting() ? objects_.get() : nullptr; }
   [[nodiscard]] std::unique_ptr<views::StateReader> save_state();
   [[nodiscard]] std::unique_ptr<views::StateWriter> load_state();
-  /// The application saves or loads its state.
-  [[nodiscard]] bool state_at_work() const noexcept { return state_.busy(); }
-  [[nodiscard]] bool state_loading() const noexcept { return state_.loading(); }
+  /// Whether the application saves or loads its state.
+  [[nodiscard]] const StateWork& state_work() const noexcept { return state_; }
   /// Some thread waits for space.
   [[nodiscard]] bool sends_wait() const noexcept { return space_.has_waiters(); }
   /// Space became free; whether a turn at it is out, so that `offer_space` is to be called.
@@ -106,7 +109,7 @@ class Channel {
   [[nodiscard]] Time offer_space(Time now);
 
  private:
-  [[nodiscard]] bool accepting() const noexcept { return accepting_.load(std::memory_order_seq_cst); }
+  [[nodiscard]] bool accepting() const noexcept { return taking_.load(std::memory_order_seq_cst) != Taking::unset; }
   [[nodiscard]] bool worth_waking() const noexcept { return gate_->half_free() || !gate_->is_open(); }
   [[nodiscard]] views::SendGate::Outcome reserve_once(std::uint64_t bytes, Claim& claim);
   [[nodiscard]] views::SendGate::Outcome reserve_large(std::uint64_t bytes, Claim& claim);
@@ -123,12 +126,12 @@ class Channel {
   SpaceQueue space_;
   std::mutex large_;  // one thread at a time reserves a large message
   std::mutex setting_;
-  // Set behind the mutex, before `accepting_`.
+  // Set behind the mutex, before `taking_`.
   Subgroup::DeliveryHandler handler_;
   StateWork state_;
   std::unique_ptr<ObjectChannel> objects_;  // if the subgroup carries objects
   std::unique_ptr<HandlerWorker> worker_;   // if the handler runs on a thread of its own
-  std::atomic<bool> accepting_{false};
+  std::atomic<Taking> taking_{Taking::unset};
   Carries carries_ = Carries::messages;
   bool discards_ = false;  // set like the handler
   /// The part of it that is about subgroups which come and go.

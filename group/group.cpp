@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include <spindrift/core/config/without_file.hpp>
 #include <spindrift/group/channel.hpp>
 #include <spindrift/group/group_core.hpp>
 
@@ -16,6 +17,8 @@ std::string Subgroup::blocked() const { return channel_.blocked(); }
 void Subgroup::on_delivery(DeliveryHandler handler, HandlerThread thread) {
   channel_.set_handler(std::move(handler), thread);
 }
+void Subgroup::pause() { channel_.set_taking(group::Channel::Taking::paused); }
+void Subgroup::resume() { channel_.set_taking(group::Channel::Taking::taking); }
 void Subgroup::on_state(StateSaver save, StateLoader load) { channel_.set_state(std::move(save), std::move(load)); }
 
 // Most messages ask the gate and nobody else; a sender that has to wait, or is refused, asks again where that is dealt with.
@@ -36,6 +39,7 @@ void Subgroup::abandon(const Claim& claim) noexcept {
 }
 
 Group::Group(const Config& config, GroupOptions options) : Group(config, std::move(options), group::Probe{}) {}
+Group::Group(GroupOptions options) : Group(value_or_throw(config_without_file()), std::move(options)) {}
 Group::Group(const Config& config, GroupOptions options, const group::Probe& probe)
     : core_(std::make_unique<GroupCore>(OwnConfig(config), std::move(options))) {
   core_->join(probe);

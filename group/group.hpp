@@ -87,6 +87,15 @@ class Subgroup {
   /// where a `send` would have to wait it throws would_block instead. An exception that leaves it ends this member.
   void on_delivery(DeliveryHandler handler, HandlerThread thread = HandlerThread::shared);
 
+  /// Until `resume` the handler gets no more batches, but for one that may be on its way: for an application that cannot
+  /// take more now, such as one whose own receiver has stopped. Nothing is lost: deliveries wait, and finally all senders of
+  /// the subgroup. The view changes meanwhile, and other subgroups go on, which a handler that does not return prevents;
+  /// what a view leaves behind waits in this process, and more up to [SPINDRIFT] state_buffer_size. A member that leaves,
+  /// and a drop of the subgroup, wait for `resume`; [SPINDRIFT] lagging_member counts it as slow. From handlers, too. Throws
+  /// bad_argument before on_delivery.
+  void pause();
+  void resume();  ///< also when it is not paused
+
   /// Sets how the application's state of this subgroup is saved for newcomers and loaded by one, once, before on_delivery.
   /// `save` writes what all deliveries so far have made, `load` replaces it. Both run on a thread of their own, from the
   /// boundary of two views on, beside on_view and the handlers of other subgroups, for as long as they take; never beside
@@ -175,6 +184,9 @@ struct GroupOptions {
   /// While this process looks for its group, and some node here remembers one: for which nodes of its last view all wait, in
   /// words for people, whenever these are others; empty: for none any more. On the poller thread, likewise.
   std::function<void(const std::string& words)> on_last_view_awaited;
+  /// Called on the poller thread for every subgroup that was created, in the first view of this process that has it, ahead
+  /// of on_view and of all that is delivered there: a program that sets on_delivery here misses nothing.
+  std::function<void(Subgroup&)> on_created;
   /// Called on the poller thread for every view that this process is in, the first included: after the last delivery of the
   /// view before and before the first of the new one. May send as a delivery handler may.
   std::function<void(const NewView&)> on_view;
@@ -195,6 +207,9 @@ class Group {
   /// there within [SPINDRIFT] join_timeout_ms; the message names who is missing), handler_failed (`on_view` or another of
   /// the options threw), and removed or no_majority, where the first view ends before it is active.
   explicit Group(const Config& config, GroupOptions options = {});
+  /// Joins the group of this user on this host for which nobody wrote a file, config_without_file(); the first process
+  /// founds it. It has the subgroups that its processes create: create_subgroup. Throws likewise.
+  explicit Group(GroupOptions options = {});
   /// The same, for experiments alone (group/probe.hpp, which is not installed).
   Group(const Config& config, GroupOptions options, const group::Probe& probe);
   /// Leaves first, if `leave` was not called, and waits as that does. Never throws; what went wrong is logged.
@@ -249,7 +264,7 @@ class Group {
   /// one call of that (RosterChange::Kind::create), in one change of the view. What is 0 of its profile is as
   /// [SUBGROUP/DEFAULT] has it. Returns when all members have it: `subgroup` finds it then, here and there. A program that
   /// has not set on_delivery there discards what is delivered, which the counter subgroup.NAME.discarded tells; whoever is
-  /// to miss nothing sets it in `on_view` of the first view that has the subgroup. It has no state that newcomers get:
+  /// to miss nothing sets it in GroupOptions::on_created. It has no state that newcomers get:
   /// on_state and replicated objects are refused. Creating what is there already costs nothing, if it is the same. Throws
   /// as change_roster; bad_argument also where a subgroup of that name is in the layout, or is there with other values.
   Subgroup& create_subgroup(const AddedSubgroup& subgroup, std::optional<Duration> limit = {});

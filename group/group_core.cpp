@@ -73,7 +73,7 @@ void warn_of_inadequate(const View& view) {
 /// Some subgroup's state is on its way here, or the application loads it.
 bool loads_state(const views::Member& member, const group::Channels& channels) {
   return std::any_of(channels.begin(), channels.end(), [&](const auto& channel) {
-    return member.loading(channel->id()) || channel->state_loading();
+    return member.loading(channel->id()) || channel->state_work().loading();
   });
 }
 
@@ -101,6 +101,14 @@ class ReplicaChannelOf final : public ReplicaChannel {
   GroupCore& core_;
   group::Channel& channel_;
 };
+
+void tell_application(const GroupOptions& options, const group::Channels& channels, const std::vector<SubgroupId>& created,
+                      const NewView& news) {
+  if (options.on_created) {
+    for (const SubgroupId id : created) options.on_created(channels[id].handle());
+  }
+  if (options.on_view) options.on_view(news);
+}
 
 }  // namespace
 
@@ -160,9 +168,9 @@ views::Member::Step GroupCore::step() {
     const group::ConclusionWatch::Finding held_up = reports_->conclusion.look(*member_, channels_, now);
     if (held_up.stuck) member_->stop(*held_up.stuck);
     if (const auto lasted = heartbeats_->take_stuck()) member_->stop(stuck_in_upcall(*lasted));
-    done.wake_at = std::min(
-        {done.wake_at, channels_.offer_space(now), reports_->leave.look(*member_, now), held_up.look_again,
-         reports_->sends.look(*member_, channels_, now), reports_->lags.look(*member_, now)});
+    done.wake_at =
+        std::min({done.wake_at, channels_.offer_space(now), reports_->leave.look(*member_, now), held_up.look_again,
+                  reports_->sends.look(*member_, channels_, now), reports_->lags.look(*member_, now)});
     reports_->joining.look(*member_, options_.on_waiting, options_.on_last_view_awaited);
     status_->on_waits({reports_->joining.words(), reports_->leave.waits(), reports_->sends.words(), {}});
     done.wake_at = std::min(done.wake_at, status_->look(now));
@@ -180,8 +188,8 @@ views::Member::Step GroupCore::step() {
 
 // Takes what the application's threads have left for the pass, beside messages of subgroups. False: nothing.
 bool GroupCore::take_from_application() {
-  const bool written = attached_.tables.any() && member_->epoch() != nullptr &&
-                       attached_.tables.write(member_->epoch()->table());
+  const bool written =
+      attached_.tables.any() && member_->epoch() != nullptr && attached_.tables.write(member_->epoch()->table());
   if (attached_.rosters.any() && member_->epoch() != nullptr) member_->change_roster(attached_.rosters.take());
   if (!private_post_.any()) return written;
   const group::PrivatePost::Posted posted = private_post_.post();
@@ -245,8 +253,8 @@ void GroupCore::publish_state() {
     private_post_.end();
     group::tell_end(*environment_.audit, self(), failure);
     observers_->end(failure ? failure->to_string() : environment_.state.own_name() + " has left the group");
-    const Error why = failure ? *failure
-                              : Error(ErrorKind::group_closed, environment_.state.own_name() + " has left the group");
+    const Error why =
+        failure ? *failure : Error(ErrorKind::group_closed, environment_.state.own_name() + " has left the group");
     attached_.replicas.on_end(why);
     attached_.tables.on_end(why);
     attached_.tell_askers(config_->group_name(), why);
@@ -279,7 +287,8 @@ void GroupCore::on_view(const NewView& news) {
   attached_.tell_askers(config_->group_name(), news.view.roster);  // before whoever wanted a change starts a node that asks
   environment_.state.on_view(news.view);
   attached_.rosters.on_view(news.view);
-  for (const SubgroupId id : channels_.on_view(environment_, *member_, news.view, counters_->block)) {
+  const std::vector<SubgroupId> created = channels_.on_view(environment_, *member_, news.view, counters_->block);
+  for (const SubgroupId id : created) {
     reports_->add(counters_->block, id, news.view.subgroup(id).name);
     observers_->add(id, news.view.subgroup(id));
   }
@@ -300,9 +309,8 @@ void GroupCore::on_view(const NewView& news) {
       objects->on_dropped();
     }
   }
-  if (!options_.on_view) return;
   const group::UpcallHeartbeats::Upcall upcall(*heartbeats_, std::nullopt);
-  options_.on_view(news);
+  tell_application(options_, channels_, created, news);
 }
 
 // Without a handler there is nothing under way.
@@ -325,12 +333,11 @@ void GroupCore::on_dropped(SubgroupId id, std::uint64_t messages) {
 void GroupCore::on_turned_away(NodeId node, const std::string& reason) {
   // While it looks for its group nobody waits for this thread.
   const bool looks = member_->state() == views::MemberState::looking;
-  const std::string differing = looks ? group::differing_nodes(*directory_, agreed_values(*config_), {node})
-                                      : std::string();
+  const std::string differing = looks ? group::differing_nodes(*directory_, agreed_values(*config_), {node}) : std::string();
   const std::string why = differing.empty() ? reason : reason + ": " + differing;
   const Roster roster = environment_.state.view().roster;
-  group::tell_turned_away(*environment_.audit, node, why, roster.contains(node) ? roster.endpoint_of(node)
-                                                                                : config_->address_of(node));
+  group::tell_turned_away(*environment_.audit, node, why,
+                          roster.contains(node) ? roster.endpoint_of(node) : config_->address_of(node));
 }
 
 void GroupCore::on_private(NodeId from, std::span<const std::byte> message) {

@@ -118,7 +118,7 @@ class GroupCore final : public views::Upcalls {
   [[nodiscard]] bool busy(SubgroupId id) const override {
     return channels_[id].busy() || private_post_.holds_up(channels_[id]);
   }
-  [[nodiscard]] bool state_at_work(SubgroupId id) const override { return channels_[id].state_at_work(); }
+  [[nodiscard]] bool state_at_work(SubgroupId id) const override { return channels_[id].state_work().busy(); }
   void on_view(const NewView& news) override;
   void on_boundary(SubgroupId id, const ObjectBoundary& boundary) override;
   void on_dropped(SubgroupId id, std::uint64_t messages) override;

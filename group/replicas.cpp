@@ -31,7 +31,9 @@ struct Replicas::Replica {
   bool loading;
   std::uint64_t stable = 0;  ///< as last told; the poller's
 
-  [[nodiscard]] bool loads(const views::Member& member) const { return member.loading(id) || subgroup.state_loading(); }
+  [[nodiscard]] bool loads(const views::Member& member) const {
+    return member.loading(id) || subgroup.state_work().loading();
+  }
 };
 
 Replicas::Replicas(PrivatePost& post) : post_(post) {}

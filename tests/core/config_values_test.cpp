@@ -124,7 +124,14 @@ TEST_CASE("names of a group without a file are checked as in one, and the error 
   }
   CHECK_FALSE(config_without_file(std::string(33, 'a'), {"orders"}));
   CHECK_FALSE(config_without_file("quick", {"orders", "orders"}));
-  CHECK_FALSE(config_without_file("quick", {}));
+}
+
+TEST_CASE("a group may begin without subgroups, without a file and with one") {
+  const Config config = value_or_throw(config_without_file());
+  CHECK(config.group_name() == "default");
+  CHECK(value_or_throw(config.view()).subgroups.empty());
+  CHECK(config.digest() != value_or_throw(config_without_file("default", {"orders"})).digest());
+  CHECK(value_or_throw(parse(with_layout("[]")).view()).subgroups.empty());
 }
 
 TEST_CASE("nothing in the environment makes another group of one without a file") {
