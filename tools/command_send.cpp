@@ -170,7 +170,7 @@ int run_send(const SendOptions& options) {
   const OwnConfig own =
       await_own_config(load_subgroup_config(options), options.json ? ErrorForm::json : ErrorForm::text);
   const Config& config = *own;
-  const SubgroupView shape = require_subgroup(config, options.subgroup, SubgroupUse::send);
+  const SubgroupView shape = require_subgroup(config, options, SubgroupUse::send);
   require_fitting_block(shape, options);
   GroupOptions group;
   using Words = MembersAwaited::Words;
@@ -182,7 +182,7 @@ int run_send(const SendOptions& options) {
   std::atomic<std::uint64_t> delivered{0};  // own messages, here
   Session session(config, std::move(group), {.quiet = options.quiet, .json = options.json});
   session.drop_deliveries(options.subgroup);
-  Subgroup& subgroup = session.group().subgroup(options.subgroup);
+  Subgroup& subgroup = use_subgroup(session.group(), options);
   subgroup.on_delivery([&, self = session.group().self()](std::span<const Delivery> batch) {
     delivered += static_cast<std::uint64_t>(
         std::count_if(batch.begin(), batch.end(), [self](const Delivery& each) { return each.sender == self; }));
@@ -216,8 +216,8 @@ void add_send_command(CLI::App& app, Work& chosen) {
       "Joins as a member, sends each line without its newline, and leaves gracefully at the end of input, when every member "
       "has\n"
       "delivered everything. The others go on. A change of the view on the way loses nothing and repeats nothing.\n\n"
-      "Without --config the group is one of this user on this host, which whoever is there founds; each process takes an\n"
-      "id that nobody has.\n\n"
+      "Without --config the group is this user's on this host, or the one that --group names: whoever is there founds it,\n"
+      "each process takes an id that nobody has, and the subgroup is created if nobody has.\n\n"
       "Examples:\n"
       "  seq 1000 | spindrift send orders\n"
       "  seq 1000 | spindrift send --config derecho.cfg --id 0 --subgroup orders\n"

@@ -6,7 +6,6 @@
 #include <cstdlib>
 #include <limits>
 #include <memory>
-#include <mutex>
 #include <optional>
 
 #include <CLI/CLI.hpp>
@@ -16,6 +15,7 @@
 #include "commands.hpp"
 #include "error_output.hpp"
 #include "exit_code.hpp"
+#include "member_output.hpp"
 #include "message_printer.hpp"
 #include "number_option.hpp"
 #include "options.hpp"
@@ -36,50 +36,49 @@ int exit_code(const MessagePrinter& printer) {
   return number(printer.complete() ? ExitCode::success : ExitCode::interrupted);
 }
 
-/// A member that is out of its group says so and ends, although its handler waits for a reader who has stopped.
-class StuckPrinting {
- public:
-  explicit StuckPrinting(ErrorForm form) : form_(form) {}
+constexpr std::chrono::seconds reader_patience(1);
 
-  /// The printing goes on for as long as what is returned lives.
-  [[nodiscard]] std::unique_lock<std::timed_mutex> begin() { return std::unique_lock(at_work_); }
-  void end_with(const Error& why) {
-    constexpr std::chrono::seconds patience(1);
-    if (at_work_.try_lock_for(patience)) return at_work_.unlock();
-    write_to_standard_error(error_line(form_, "spindrift", why));
-    std::_Exit(number(exit_code_of(why.kind())));
-  }
+/// A member that is out of its group says so and ends, although its reader has stopped.
+void end_with(const Error& why, ErrorForm form, MemberOutput& output) {
+  if (output.await_printed(reader_patience)) return;
+  write_to_standard_error(error_line(form, "spindrift", why));
+  std::_Exit(number(exit_code_of(why.kind())));
+}
 
- private:
-  const ErrorForm form_;
-  std::timed_mutex at_work_;
-};
+/// A member that has left waits for its reader, as for all that it leaves behind.
+void await_reader(MemberOutput& output) {
+  if (output.await_printed(reader_patience)) return;
+  write_to_standard_error(
+      "spindrift: still printing what was delivered: the reader of standard output has stopped; another signal ends this "
+      "process at once\n");
+  static_cast<void>(output.await_printed(std::nullopt));
+}
 
-// On a thread of its own: a slow reader of standard output holds up the subgroup rather than losing messages, and does not
-// cost this member its place.
 int run_member(const TailOptions& options) {
-  const OwnConfig own =
-      await_own_config(load_subgroup_config(options), options.json ? ErrorForm::json : ErrorForm::text);
+  const ErrorForm form = options.json ? ErrorForm::json : ErrorForm::text;
+  const OwnConfig own = await_own_config(load_subgroup_config(options), form);
   const Config& config = *own;
-  require_subgroup(config, options.subgroup, SubgroupUse::receive);
-  Session session(config, {}, {.quiet = options.quiet, .json = options.json});
-  MessagePrinter printer(options.json, options.count, [&session] { session.request_stop(); });
+  require_subgroup(config, options, SubgroupUse::receive);
+  MemberOutput output(options.subgroup, options.json, options.count);
+  GroupOptions handlers;
+  handlers.on_created = [&output](Subgroup& subgroup) { output.take(subgroup); };
+  Session session(config, std::move(handlers), {.quiet = options.quiet, .json = options.json});
+  output.on_joined(session);
   session.drop_deliveries(options.subgroup);
-  StuckPrinting printing(options.json ? ErrorForm::json : ErrorForm::text);
-  const auto print = [&](std::span<const Delivery> batch) {
-    const auto at_work = printing.begin();
-    for (const Delivery& delivery : batch) printer.print(delivery);
-    printer.flush();
-  };
-  session.group().subgroup(options.subgroup).on_delivery(print, HandlerThread::own);
-  const Session::Event end = session.wait_for();
+  Subgroup& subgroup = use_subgroup(session.group(), options);
+  if (is_of_layout(config, options.subgroup)) output.take(subgroup);
+  const Session::Event event = session.wait_for();
   try {
     session.finish();
   } catch (const Exception& failure) {
-    printing.end_with(failure.error());
+    output.end();
+    end_with(failure.error(), form, output);
     throw;
   }
-  if (end == Session::Event::ended && !session.signaled() && !printer.done())
+  output.end();
+  await_reader(output);
+  const MessagePrinter& printer = output.printer();
+  if (event == Session::Event::ended && !session.signaled() && !printer.done())
     throw Exception(taken_out(session.group().self(), options.count ? "--count messages came" : "it was told to end"));
   return exit_code(printer);
 }
@@ -128,7 +127,7 @@ int run_observer(const TailOptions& options) {
   const auto source = options.id ? std::optional(NodeId(*options.id)) : std::nullopt;
   require_observable(config, options.subgroup, source);
   const StopSignals signals;
-  MessagePrinter printer(options.json, options.count, [] {});
+  MessagePrinter printer(options.json, options.count);
   const ObserverHandlers handlers{[&printer](const Delivery& delivery) { printer.print(delivery); },
                                   [&printer](const Gap& gap) { printer.print(gap); }};
   Observer observer(config, options.subgroup, handlers, {source});
@@ -164,8 +163,9 @@ member goes, it goes on with another one. --id names the one to observe. With --
 then it misses nothing, and the group waits for whoever reads its output. It ends after --count messages, or on SIGINT,
 SIGTERM or SIGHUP.
 
-Without --config the group is one of this user on this host, which whoever is there founds; each process takes an id that
-nobody has. There may be nobody to observe: tail is a member then, as with --reliable.
+Without --config the group is this user's on this host, or the one that --group names: whoever is there founds it, each
+process takes an id that nobody has, and the subgroup is created if nobody has. There may be nobody to observe: tail is a
+member then, as with --reliable.
 
 Examples:
   spindrift tail orders
@@ -179,8 +179,7 @@ Examples:
       ->type_name("N")
       ->check(number_from(std::uint64_t{1}, std::numeric_limits<std::uint64_t>::max()));
   command->add_flag("--reliable", options->reliable, "Join as a member, and miss nothing");
-  add_json_option(*command, *options,
-                  "Print one JSON object per message; text that is no UTF-8 has replacement characters");
+  add_json_option(*command, *options, "Print one JSON object per message; text that is no UTF-8 has replacement characters");
 }
 
 }  // namespace spindrift::tools

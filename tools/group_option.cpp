@@ -11,22 +11,22 @@
 namespace spindrift::tools {
 
 void add_group_options(CLI::App& command, GroupCommandOptions& options) {
-  CLI::Option* config =
-      command.add_option("--config", options.config, "The group's configuration file")->type_name("FILE");
+  CLI::Option* config = command.add_option("--config", options.config, "The group's configuration file")->type_name("FILE");
   command.add_option("--group-dir", options.directory, "The group's directory, in place of --config")
       ->type_name("DIRECTORY");
-  command.add_option("--group", options.group, "The name of a group of this user and host that has no file")
-      ->type_name("NAME");
+  const std::string whose = "The name of a group of this user and host that has no file; by default ";
+  command.add_option("--group", options.group, whose + default_group_name)->type_name("NAME");
   add_set_option(command, options)->needs(config);
 }
 
 GroupPlace place_of(const GroupCommandOptions& options) {
   const int names = (options.directory.empty() ? 0 : 1) + (options.config.empty() ? 0 : 1) + (options.group.empty() ? 0 : 1);
-  if (names != 1) {
-    throw Exception(Error(ErrorKind::bad_argument, "the group is not named, or named twice")
-                        .fix("give either --config FILE, --group NAME or --group-dir DIRECTORY"));
+  if (names > 1) {
+    throw Exception(Error(ErrorKind::bad_argument, "the group is named twice")
+                        .fix("give one of --config FILE, --group NAME and --group-dir DIRECTORY"));
   }
-  if (!options.group.empty()) return place_of(value_or_throw(config_without_file(options.group, {options.group})));
+  if (names == 0) return place_of(value_or_throw(config_without_file()));
+  if (!options.group.empty()) return place_of(value_or_throw(config_without_file(options.group)));
   if (!options.config.empty()) return place_of(load_config_with_warnings(options));
   std::error_code ignored;  // a directory that does not exist has a name, too
   const auto path = std::filesystem::weakly_canonical(options.directory + "/", ignored);

@@ -23,7 +23,8 @@ struct GroupPlace {
 
 /// --config, --group-dir and --set.
 void add_group_options(CLI::App& command, GroupCommandOptions& options);
-/// Throws bad_argument if the group is not named, or named twice; else as `load_config`.
+/// The group of this user on this host that has no file, where none is named. Throws bad_argument if it is named twice; else
+/// as `load_config`.
 [[nodiscard]] GroupPlace place_of(const GroupCommandOptions& options);
 /// The place of the group of a configuration.
 [[nodiscard]] GroupPlace place_of(const Config& config);

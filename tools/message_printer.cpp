@@ -85,7 +85,6 @@ void MessagePrinter::look_at_reader() {
 void MessagePrinter::stop(int refused) {
   done_ = true;
   refused_ = refused;
-  on_done_();
 }
 
 }  // namespace spindrift::tools

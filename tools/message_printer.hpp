@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <optional>
 
 #include <spindrift/group/observer.hpp>
@@ -12,9 +11,8 @@ namespace spindrift::tools {
 /// Writes as far as standard output takes it. Not thread-safe.
 class MessagePrinter {
  public:
-  /// After `most` messages it has printed all that it is for. `on_done` is called once, when there is no use in more.
-  MessagePrinter(bool json, std::optional<std::uint64_t> most, std::function<void()> on_done)
-      : json_(json), most_(most), on_done_(std::move(on_done)) {}
+  /// After `most` messages it has printed all that it is for.
+  MessagePrinter(bool json, std::optional<std::uint64_t> most) : json_(json), most_(most) {}
 
   void print(const Delivery& delivery);
   void print(const Gap& gap);
@@ -22,6 +20,7 @@ class MessagePrinter {
   /// Ends the printing if nobody reads it any more: no message may come that would tell.
   void look_at_reader();
 
+  /// There is no use in more.
   [[nodiscard]] bool done() const noexcept { return done_; }
   /// The errno of what standard output did not take; 0: it took everything.
   [[nodiscard]] int refused() const noexcept { return refused_; }
@@ -32,7 +31,6 @@ class MessagePrinter {
 
   const bool json_;
   const std::optional<std::uint64_t> most_;
-  const std::function<void()> on_done_;
   std::uint64_t printed_ = 0;
   bool done_ = false;
   int refused_ = 0;

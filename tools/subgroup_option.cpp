@@ -11,6 +11,7 @@
 #include <spindrift/core/config/without_file.hpp>
 #include <spindrift/core/guarded_directory.hpp>
 #include <spindrift/core/ids_text.hpp>
+#include <spindrift/group/created_subgroups.hpp>
 #include <spindrift/group/roster_service.hpp>
 
 #include "group_option.hpp"
@@ -19,14 +20,10 @@
 namespace spindrift::tools {
 namespace {
 
+constexpr const char* name_rule = "give 1 to 64 of A-Z, a-z, 0-9, _, . and -";
+
 [[noreturn]] void refuse(std::string message, std::string fix) {
   throw Exception(Error(ErrorKind::bad_argument, std::move(message)).fix(std::move(fix)));
-}
-
-/// A subgroup's name may be longer than a group's, and have capitals and dots.
-[[noreturn]] void refuse_as_group(const Error& cause) {
-  refuse("without --group the subgroup's name is the group's, too: " + cause.message(),
-         "give --group NAME: 1 to 32 characters of a-z, 0-9, _ and -");
 }
 
 /// The roster of the group, as members that run on this host have it; nothing: none does.
@@ -63,9 +60,22 @@ SubgroupView find_subgroup(const Config& config, const std::string& name, std::o
   for (std::size_t i = 0; roster && i < roster->added.size(); ++i) {
     if (!roster->added[i].name.empty()) names.push_back(roster->added[i].name);
   }
+  if (view.subgroups.empty() && names.empty()) {
+    refuse(fmt::format("--subgroup {}: {} has no subgroup yet", name, config.name()),
+           "create it while the group runs: spindrift group create-subgroup " + name);
+  }
   refuse(fmt::format("--subgroup {}: {} has no subgroup of that name{}", name, config.name(),
                      roster ? ", and the group has created none" : ""),
          "use one of: " + listed(names) + (roster ? "; or create it: spindrift group create-subgroup " + name : ""));
+}
+
+/// As whoever uses it first creates it.
+SubgroupView to_be_created(const Config& config, const std::string& name, NodeId self) {
+  AddedSubgroup subgroup;
+  subgroup.name = name;
+  value_or_throw(group::complete(subgroup, config));
+  if (!valid_subgroup_name(name)) refuse("--subgroup: no subgroup can have that name", name_rule);
+  return in_view(subgroup, {self}, nullptr);
 }
 
 void require_member(const SubgroupView& subgroup, NodeId node) {
@@ -78,10 +88,13 @@ void require_member(const SubgroupView& subgroup, NodeId node) {
 
 void add_subgroup_options(CLI::App& command, SubgroupCommandOptions& options, const std::string& does) {
   command.add_option("subgroup,--subgroup", options.subgroup, "The subgroup " + does)->type_name("NAME")->required();
-  CLI::Option* const config = add_member_options(command, options)->required(false)->description(
-      "Configuration file, the same for all members; without one the group is this user's on this host");
-  command.add_option("--group", options.group,
-                     "Name of a group without a file, of a-z, 0-9, _ and -; by default that of the subgroup")
+  CLI::Option* const config =
+      add_member_options(command, options)
+          ->required(false)
+          ->description("Configuration file, the same for all members; without one the group is this user's on this host");
+  command
+      .add_option("--group", options.group,
+                  fmt::format("Name of a group without a file, of a-z, 0-9, _ and -; by default {}", default_group_name))
       ->type_name("NAME")
       ->excludes(config);
 }
@@ -89,11 +102,7 @@ void add_subgroup_options(CLI::App& command, SubgroupCommandOptions& options, co
 Config load_subgroup_config(const SubgroupCommandOptions& options) {
   if (!options.config.empty()) return load_config(options);
   const std::vector<ConfigOverride> overrides = overrides_of(options);
-  if (!options.group.empty()) return value_or_throw(config_without_file(options.group, {options.subgroup}, overrides));
-  auto config = config_without_file(options.subgroup, {options.subgroup}, overrides);
-  const bool would_do = config || config_without_file("spindrift", {options.subgroup}, overrides);
-  if (!config && would_do) refuse_as_group(config.error());
-  return value_or_throw(std::move(config));
+  return value_or_throw(config_without_file(options.group.empty() ? default_group_name : options.group, {}, overrides));
 }
 
 void require_observable(const Config& config, const std::string& name, std::optional<NodeId> source) {
@@ -101,8 +110,12 @@ void require_observable(const Config& config, const std::string& name, std::opti
   if (source) require_member(found, *source);
 }
 
-SubgroupView require_subgroup(const Config& config, const std::string& name, SubgroupUse use) {
+SubgroupView require_subgroup(const Config& config, const SubgroupCommandOptions& options, SubgroupUse use) {
   const NodeId self = config.local_id();
+  const std::string& name = options.subgroup;
+  const std::optional<Roster> roster = options.config.empty() ? roster_here(config) : std::nullopt;
+  const bool created = roster && roster->find_added(name) != nullptr;
+  if (options.config.empty() && !created) return to_be_created(config, name, self);
   const SubgroupView found = find_subgroup(config, name, self);
   require_member(found, self);
   if (use == SubgroupUse::send && !found.sender_rank(self)) {
@@ -110,6 +123,24 @@ SubgroupView require_subgroup(const Config& config, const std::string& name, Sub
            "give --id one of: " + listed(found.senders));
   }
   return found;
+}
+
+bool is_of_layout(const Config& config, const std::string& name) {
+  const View everybody = value_or_throw(config.view());
+  return std::ranges::find(everybody.subgroups, name, &SubgroupView::name) != everybody.subgroups.end();
+}
+
+Subgroup& use_subgroup(Group& group, const SubgroupCommandOptions& options) {
+  const auto is_there = [&] { return group.view().roster.find_added(options.subgroup) != nullptr; };
+  if (!options.config.empty() || is_there()) return group.subgroup(options.subgroup);
+  AddedSubgroup subgroup;
+  subgroup.name = options.subgroup;
+  try {
+    return group.create_subgroup(subgroup);
+  } catch (const Exception& failure) {
+    if (failure.error().kind() != ErrorKind::bad_argument || !is_there()) throw;
+    return group.subgroup(options.subgroup);  // another has just created it with values of its own
+  }
 }
 
 }  // namespace spindrift::tools

@@ -334,7 +334,7 @@ TEST_CASE_METHOD(GroupFixture, "group why tells who ended before a view, and how
 
 TEST_CASE_METHOD(GroupFixture, "group status, members and why tell of the living, the dead and those that left") {
   CHECK(run({"group", "status", "--config", config}).code == number(ExitCode::resource));
-  CHECK(run({"group", "status"}).code == number(ExitCode::usage));
+  CHECK(run({"group", "status", "--config", config, "--group", "named-twice"}).code == number(ExitCode::usage));
   Command zero(arguments("node", 0));
   Command one(arguments("node", 1));
   Command two(arguments("node", 2));

@@ -13,10 +13,10 @@ begin() { # NUMBER ARGUMENT…: a tail of that number
   members[number]=$!
 }
 until_active() { # COUNT: so many are members
-  until [ "$("$spindrift" group status --group orders 2>/dev/null | grep -c ': active, ')" = "$1" ]; do sleep 0.05; done
+  until [ "$("$spindrift" group status 2>/dev/null | grep -c ': active, ')" = "$1" ]; do sleep 0.05; done
 }
 nodes_in_view() {
-  "$spindrift" group members --group orders --json | tr -d ' \n' | grep -o '"node":[0-9]*' | cut -d: -f2 | sort -n | tr '\n' ' '
+  "$spindrift" group members --json | tr -d ' \n' | grep -o '"node":[0-9]*' | cut -d: -f2 | sort -n | tr '\n' ' '
 }
 
 for number in 0 1 2; do
@@ -30,7 +30,7 @@ sender=$! members[90]=$!
 until_active 4
 
 # Newcomers whose lists lack nodes that run, and all but themselves, while lines go through the group: nobody is removed for it.
-"$spindrift" group add 40 41 --group orders >/dev/null || exit 1
+"$spindrift" group add 40 41 >/dev/null || exit 1
 seq 3000 >lines &
 filler=$!
 begin 40 --id 40 --set SPINDRIFT/members=0,40
@@ -38,7 +38,7 @@ begin 41 --id 41 --set SPINDRIFT/members=41
 until_active 6
 wait $filler
 [ "$(nodes_in_view)" = '0 1 2 3 40 41 ' ] || { nodes_in_view; exit 1; }
-"$spindrift" group why --group orders | grep -q removed && { "$spindrift" group why --group orders; exit 1; }
+"$spindrift" group why | grep -q removed && { "$spindrift" group why --group orders; exit 1; }
 exec 3>&-
 wait $sender || { cat errors_sent; exit 1; }
 grep -qx 'sent 3000 messages; every member has delivered them' sent errors_sent || { cat sent errors_sent; exit 1; }
@@ -50,7 +50,7 @@ done
 until_active 5
 
 # Who comes does not take an id that was removed.
-"$spindrift" group remove 1 3 --group orders --timeout 20000 >/dev/null || exit 1
+"$spindrift" group remove 1 3 --timeout 20000 >/dev/null || exit 1
 wait "${members[1]}"
 begin 4
 until_active 5
@@ -59,9 +59,9 @@ echo last | "$spindrift" send orders --quiet 2>errors || { cat errors; exit 1; }
 until_said '"text":"last"' out4
 
 # No id is left: what is told then helps.
-"$spindrift" group remove $(seq 5 31) --group orders --timeout 20000 >/dev/null || exit 1
+"$spindrift" group remove $(seq 5 31) --timeout 20000 >/dev/null || exit 1
 "$spindrift" send orders </dev/null >/dev/null 2>errors
-[ $? -ne 0 ] && grep -q 'no id is left: .*spindrift group add 1 --group orders' errors || { cat errors; exit 1; }
-"$spindrift" group add 50 --group orders >/dev/null || exit 1
+[ $? -ne 0 ] && grep -q 'no id is left: .*spindrift group add 1 --group default' errors || { cat errors; exit 1; }
+"$spindrift" group add 50 >/dev/null || exit 1
 echo more | "$spindrift" send orders --quiet 2>errors || { cat errors; exit 1; }
 until_said '"node":50.*"text":"more"\|"text":"more".*"node":50' out4

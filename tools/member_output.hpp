@@ -1,0 +1,74 @@
+// A member prints what one subgroup delivers. Its reader may stop, as a terminal does after Ctrl-S: so the printing has a
+// thread of its own, and when that has enough to do the subgroup is paused. That holds up those who send there, and neither
+// the view nor other subgroups.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <spindrift/group/group.hpp>
+
+#include "message_printer.hpp"
+#include "session.hpp"
+
+namespace spindrift::tools {
+
+class MemberOutput {
+ public:
+  /// So many bytes may wait to be printed, and as many that the thread has taken.
+  static constexpr std::size_t waiting_bytes_max = std::size_t{256} << 10;
+
+  /// Prints `most` messages of that subgroup at most. Throws resource.
+  MemberOutput(std::string subgroup, bool json, std::optional<std::uint64_t> most);
+  /// Waits until all is printed; `end` first.
+  ~MemberOutput();
+  MemberOutput(const MemberOutput&) = delete;
+  MemberOutput& operator=(const MemberOutput&) = delete;
+
+  /// Prints from now on what that subgroup delivers, if it is the one. Any thread, also before the member has joined.
+  void take(Subgroup& subgroup);
+  /// This session is asked to stop when there is no use in more; at once, if there was none before it was there.
+  void on_joined(Session& session);
+  /// The member is out of its group: nothing more comes, and neither group nor session is used any more.
+  void end();
+  /// Whether all that came is printed, or cannot be, within `limit`; none: it waits as long as it takes.
+  [[nodiscard]] bool await_printed(std::optional<std::chrono::milliseconds> limit);
+  /// Behind `await_printed`, where that said so.
+  [[nodiscard]] const MessagePrinter& printer() const noexcept { return printer_; }
+
+ private:
+  /// The printer's thread waits, prints, or has nothing to print any more.
+  enum class State : std::uint8_t { waiting, printing, through };
+  /// More is to be printed; would be of no use; does not come, for the member is out of its group.
+  enum class Source : std::uint8_t { open, done, ended };
+  struct Kept {
+    Delivery delivery;  ///< its payload is `bytes`
+    std::vector<std::byte> bytes;
+  };
+  void keep(Subgroup& subgroup, std::span<const Delivery> batch);
+  void run();
+  void go_on();
+  void print(const std::vector<Kept>& taken);
+
+  const std::string name_;
+  MessagePrinter printer_;  // the thread's, until it is through
+  std::mutex mutex_;        // of all that follows
+  std::condition_variable changed_;
+  std::vector<Kept> kept_;
+  std::size_t kept_bytes_ = 0;
+  Subgroup* paused_ = nullptr;
+  Session* joined_ = nullptr;
+  State state_ = State::waiting;
+  Source source_ = Source::open;
+  std::thread thread_;
+};
+
+}  // namespace spindrift::tools
