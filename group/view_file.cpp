@@ -233,24 +233,35 @@ Result<std::vector<views::ViewMemory::Neighbor>> ViewFile::neighbors() {
   while (const dirent* const entry = ::readdir(entries.get())) {
     const auto node = node_of_file(entry->d_name, views_suffix);
     if (!node || node == node_) continue;
-    SPINDRIFT_TRY_ASSIGN(auto one, neighbor(*node));
-    if (one) all.push_back(*std::move(one));
+    if (auto one = neighbor(*node)) all.push_back(*std::move(one));
   }
   std::ranges::sort(all, {}, &Neighbor::node);
   return all;
 }
 
+// One that cannot be read is as good as lost: it keeps its own node from starting, and no other.
+std::optional<views::ViewMemory::Neighbor> ViewFile::neighbor(NodeId node) {
+  const bool lives = fabric::NodeLock::held(directory_.get(), node_file_name(node, lock_suffix));
+  auto record = record_of(node);
+  if (!record && unreadable_.insert(node).second) {
+    log::error(log::Room::group, "the record of views of another node cannot be read, and counts as lost",
+               {{"node", node_}, {"whom", node}, {"reason", record.error().to_string()}});
+  }
+  if (record && !*record) return std::nullopt;
+  if (!record && !lives) return std::nullopt;
+  return Neighbor{node, lives, record ? **std::move(record) : views::ViewRecord()};
+}
+
 // A process that has the record may change it twice while it is read, and end then; so it is read again, the last time when
 // nobody has it any more.
-Result<std::optional<views::ViewMemory::Neighbor>> ViewFile::neighbor(NodeId node) const {
+Result<std::optional<views::ViewRecord>> ViewFile::record_of(NodeId node) const {
   const std::string name = node_file_name(node, views_suffix);
   const auto is_kept = [&] { return fabric::NodeLock::held(directory_.get(), node_file_name(node, lock_suffix)); };
   const FileDescriptor file(::openat(directory_.get(), name.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC));
-  if (!file && errno == ENOENT) return std::optional<Neighbor>();
+  if (!file && errno == ENOENT) return std::optional<views::ViewRecord>();
   const std::string path = path_.substr(0, path_.rfind('/') + 1) + name;
   if (!file) return system_error("open", errno).at(path);
   SPINDRIFT_TRY(check_owner(file.get(), path));
-  const bool lives = is_kept();
   auto record = read_record(file.get(), path, node);
   bool may_change = true;
   for (int again = 0; !record && may_change && again < rereads_max; ++again) {
@@ -258,7 +269,7 @@ Result<std::optional<views::ViewMemory::Neighbor>> ViewFile::neighbor(NodeId nod
     record = read_record(file.get(), path, node);
   }
   if (!record) return std::move(record).error();
-  return std::optional(Neighbor{node, lives, *record ? std::move((*record)->second) : views::ViewRecord()});
+  return std::optional(*record ? std::move((*record)->second) : views::ViewRecord());
 }
 
 }  // namespace spindrift::group

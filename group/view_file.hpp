@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 
 #include <spindrift/core/file_descriptor.hpp>
@@ -44,7 +45,8 @@ class ViewFile final : public views::ViewMemory {
 
   [[nodiscard]] Result<void> open_file();
   [[nodiscard]] Result<void> make_file();
-  [[nodiscard]] Result<std::optional<Neighbor>> neighbor(NodeId node) const;
+  [[nodiscard]] std::optional<Neighbor> neighbor(NodeId node);
+  [[nodiscard]] Result<std::optional<views::ViewRecord>> record_of(NodeId node) const;
 
   FileDescriptor directory_;              // of the views' files
   std::optional<fabric::NodeLock> lock_;  // of this process, whatever becomes of children that it forks
@@ -52,6 +54,7 @@ class ViewFile final : public views::ViewMemory {
   NodeId node_;
   FileDescriptor file_;
   std::uint64_t stored_ = 0;  // the number of the last store
+  std::set<NodeId> unreadable_;  // neighbors of which that was said
 };
 
 }  // namespace spindrift::group
