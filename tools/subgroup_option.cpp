@@ -84,6 +84,13 @@ void require_member(const SubgroupView& subgroup, NodeId node) {
          "give --id one of: " + listed(subgroup.members));
 }
 
+void require_usable(const SubgroupView& subgroup, NodeId self, SubgroupUse use) {
+  require_member(subgroup, self);
+  if (use != SubgroupUse::send || subgroup.sender_rank(self)) return;
+  refuse(fmt::format("--subgroup {}: node {} is not one of its senders", subgroup.name, self),
+         "give --id one of: " + listed(subgroup.senders));
+}
+
 }  // namespace
 
 void add_subgroup_options(CLI::App& command, SubgroupCommandOptions& options, const std::string& does) {
@@ -113,15 +120,18 @@ void require_observable(const Config& config, const std::string& name, std::opti
 SubgroupView require_subgroup(const Config& config, const SubgroupCommandOptions& options, SubgroupUse use) {
   const NodeId self = config.local_id();
   const std::string& name = options.subgroup;
-  const std::optional<Roster> roster = options.config.empty() ? roster_here(config) : std::nullopt;
-  const bool created = roster && roster->find_added(name) != nullptr;
-  if (options.config.empty() && !created) return to_be_created(config, name, self);
-  const SubgroupView found = find_subgroup(config, name, self);
-  require_member(found, self);
-  if (use == SubgroupUse::send && !found.sender_rank(self)) {
-    refuse(fmt::format("--subgroup {}: node {} is not one of its senders", name, self),
-           "give --id one of: " + listed(found.senders));
+  if (options.config.empty()) {
+    const std::optional<Roster> roster = roster_here(config);
+    const AddedSubgroup* const created = roster ? roster->find_added(name) : nullptr;
+    if (created == nullptr) return to_be_created(config, name, self);
+    View view = value_or_throw(config.view());
+    if (!view.rank_of(self)) view.members.push_back(self);
+    SubgroupView found = in_view(*created, view.members, nullptr);
+    require_usable(found, self, use);
+    return found;
   }
+  const SubgroupView found = find_subgroup(config, name, self);
+  require_usable(found, self, use);
   return found;
 }
 

@@ -43,7 +43,8 @@ std::string view_line(const NewView& news, NodeId self, bool json) {
   if (!news.left.empty()) line += "; left " + listed(news.left);
   for (const Removal& each : news.failed) line += fmt::format("; failed {} ({})", each.node, each.reason);
   for (const SubgroupView& subgroup : news.view.subgroups) {
-    if (!subgroup.inadequate.empty()) line += fmt::format("; subgroup {} waits: {}", subgroup.name, subgroup.inadequate);
+    if (subgroup.dropped || subgroup.inadequate.empty()) continue;
+    line += fmt::format("; subgroup {} waits: {}", subgroup.name, subgroup.inadequate);
   }
   return line;
 }

@@ -16,6 +16,15 @@ seq 1000 | "$spindrift" send orders >sent 2>errors || { cat errors; exit 1; }
 grep -qx 'sent 1000 messages; every member has delivered them' errors sent || { cat errors sent; exit 1; }
 for one in 1 2 3 4 5; do until_said '"text":"1000"' "out$one"; done
 
+# Several at once, each of which may be the last one that the group has for a moment.
+for round in 1 2 3 4 5; do
+  for one in 1 2 3 4; do
+    (echo "$one" | "$spindrift" send brief --group brief >"brief$one" 2>&1 || { cat "brief$one"; exit 1; }) &
+    senders[one]=$!
+  done
+  for one in 1 2 3 4; do wait "${senders[one]}" || { echo 'one of several that came and went at once failed'; exit 1; }; done
+done
+
 # One that is killed leaves its id to the next that comes.
 kill -9 "${members[0]}"
 wait "${members[0]}"
