@@ -82,9 +82,14 @@ TEST_CASE("a drop, and a member that leaves, wait until a subgroup that is pause
   here.on_delivery([&](auto batch) { taken.keep(batch); });
   here.pause();
   there.send("last");
+  groups[0]->create_subgroup(small("another"), 20s);  // from here on the message waits in this process
   const auto waits = thrown_by([&] { groups[0]->drop_subgroup("slow", 300ms); });
   REQUIRE(waits);
   CHECK(waits->kind() == ErrorKind::timed_out);
+  Journal quick;
+  groups[1]->subgroup("another").on_delivery([&](auto batch) { quick.keep(batch); });
+  groups[0]->subgroup("another").send("too");  // the group goes on meanwhile
+  quick.await(1);
   here.resume();
   groups[0]->drop_subgroup("slow", 20s);
   taken.await(1);
