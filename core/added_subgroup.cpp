@@ -33,8 +33,9 @@ Result<void> check_bulk_ring(const std::string& name, const Profile& profile) {
       profile.large_message_bytes >= large_message_least) {
     return {};
   }
-  return impossible(name + " has a ring for large messages that is no power of two from 4096 to 2^30, does not hold two of "
-                           "its largest messages, or begins below 16 bytes",
+  return impossible(name +
+                        " has a ring for large messages that is no power of two from 4096 to 2^30, does not hold two of "
+                        "its largest messages, or begins below 16 bytes",
                     "raise bulk_ring_bytes and large_message_bytes in its profile, or let it have none");
 }
 
@@ -134,6 +135,14 @@ bool possible(std::span<const AddedSubgroup> places) {
 }
 
 // Members of the view before stay in their order, as the layout has it: their positions are sender ranks.
+bool may_become(const AddedSubgroup& now, const AddedSubgroup& next) {
+  AddedSubgroup other = next;
+  other.senders = now.senders;
+  other.profile.window_messages = now.profile.window_messages;
+  other.profile.ring_bytes = now.profile.ring_bytes;
+  return other == now;
+}
+
 SubgroupView in_view(const AddedSubgroup& subgroup, const std::vector<NodeId>& members, const SubgroupView* before) {
   SubgroupView made;
   made.name = subgroup.name;

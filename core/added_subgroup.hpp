@@ -45,6 +45,10 @@ inline constexpr std::size_t added_node_count_max = 128;
 
 /// Errors: bad_argument: its name, profile, members or senders are impossible.
 [[nodiscard]] Result<void> check(const AddedSubgroup& subgroup);
+/// Whether one may become the other while the group runs: window, ring and senders change. The members stay, for they have
+/// what was delivered; and the mode and the sizes of messages, by which programs build them, and what is sent again was
+/// built.
+[[nodiscard]] bool may_become(const AddedSubgroup& now, const AddedSubgroup& next);
 /// The number and the bytes of rings of those that are there; empty places are none.
 [[nodiscard]] std::size_t added_count(std::span<const AddedSubgroup> places) noexcept;
 [[nodiscard]] std::uint64_t added_ring_bytes(std::span<const AddedSubgroup> places) noexcept;

@@ -34,8 +34,10 @@ void apply(Roster& roster, const RosterChange& change, const Roster& before) {
     case RosterChange::Kind::undrain: std::erase(drained, change.node); break;
     case RosterChange::Kind::create: create(roster, change.subgroup, before); break;
     case RosterChange::Kind::drop:
+    case RosterChange::Kind::change:
       std::ranges::replace_if(
-          roster.added, [&](const AddedSubgroup& each) { return each.name == change.subgroup.name; }, AddedSubgroup());
+          roster.added, [&](const AddedSubgroup& each) { return each.name == change.subgroup.name; },
+          change.kind == RosterChange::Kind::drop ? AddedSubgroup() : change.subgroup);
       break;
   }
 }
@@ -108,14 +110,26 @@ Result<void> check_drain(const Roster& roster, NodeId node, const std::vector<No
   return impossible(name_of(node) + " cannot be drained: of the view's " + std::to_string(members.size()) +
                     (members.size() == 1 ? " member " : " members ") + std::to_string(left) +
                     " would stay, and a majority is " + std::to_string(majority))
-      .fix("let other nodes in first (spindrift group add, or spindrift group drain with --undo), or drain fewer at once; "
-           "who is not to come back is removed (spindrift group remove)");
+      .fix(
+          "let other nodes in first (spindrift group add, or spindrift group drain with --undo), or drain fewer at once; "
+          "who is not to come back is removed (spindrift group remove)");
 }
 
 bool is_of_layout(const View& view, const std::string& name) {
   const auto& all = view.subgroups;
   const auto end = all.begin() + static_cast<std::ptrdiff_t>(std::min(view.layout_count(), all.size()));
   return std::any_of(all.begin(), end, [&](const SubgroupView& each) { return each.name == name; });
+}
+
+/// `instead`: bytes of rings that it has now.
+Result<void> check_rings(const Roster& roster, const AddedSubgroup& subgroup, std::uint64_t instead) {
+  const std::uint64_t bytes = subgroup.profile.ring_bytes + subgroup.profile.bulk_ring_bytes;
+  const std::uint64_t taken = added_ring_bytes(roster.added) - instead;
+  if (taken + bytes <= added_ring_bytes_max) return {};
+  return impossible("subgroup " + subgroup.name + " has rings of " + std::to_string(bytes) + " bytes, and of the " +
+                    std::to_string(added_ring_bytes_max) + " that created subgroups may have together " +
+                    std::to_string(taken) + " are taken")
+      .fix("give it smaller rings, or drop some subgroups");
 }
 
 /// The whole of the roster has to go into every row, and into messages.
@@ -127,19 +141,24 @@ Result<void> check_creation(const Roster& roster, const AddedSubgroup& subgroup,
   if (const AddedSubgroup* const there = roster.find_added(subgroup.name)) {
     if (*there == subgroup) return {};
     return impossible(name + " is there already, with another mode, profile, members or senders")
-        .fix("use it as it is, or drop it first: spindrift group drop-subgroup " + subgroup.name);
+        .fix("use it as it is, or change it: spindrift group change-subgroup " + subgroup.name);
   }
   if (added_count(roster.added) >= added_subgroup_count_max) {
     return impossible(name + " would be one too many: " + std::to_string(added_subgroup_count_max) + " were created")
         .fix("drop some that are not needed any more");
   }
-  const std::uint64_t bytes = subgroup.profile.ring_bytes + subgroup.profile.bulk_ring_bytes;
-  const std::uint64_t taken = added_ring_bytes(roster.added);
-  if (taken + bytes <= added_ring_bytes_max) return {};
-  return impossible(name + " has rings of " + std::to_string(bytes) + " bytes, and of the " +
-                    std::to_string(added_ring_bytes_max) + " that created subgroups may have together " +
-                    std::to_string(taken) + " are taken")
-      .fix("give it smaller rings, or drop some subgroups");
+  return check_rings(roster, subgroup, 0);
+}
+
+/// A member's own rings change with the view; what programs have seen of a subgroup does not.
+Result<void> check_new_values(const Roster& roster, const AddedSubgroup& now, const AddedSubgroup& next) {
+  SPINDRIFT_TRY(check(next));
+  if (now == next) return {};
+  if (!may_become(now, next)) {
+    return impossible("subgroup " + now.name + " keeps its members, its mode and the sizes of its messages")
+        .fix("change window, ring or senders alone; or drop it, and create it anew");
+  }
+  return check_rings(roster, next, now.profile.ring_bytes + now.profile.bulk_ring_bytes);
 }
 
 Result<void> check_of_subgroup(const Roster& roster, const RosterChange& change, const View& view) {
@@ -149,10 +168,13 @@ Result<void> check_of_subgroup(const Roster& roster, const RosterChange& change,
   if (change.kind == RosterChange::Kind::create) return check_creation(roster, change.subgroup, view);
   const std::string& name = change.subgroup.name;
   if (is_of_layout(view, name)) {
-    return impossible("subgroup " + name + " is one of the configuration's, and is there as long as the group")
-        .fix("take it out of the files of all members, and start the group again");
+    return impossible("subgroup " + name + " is one of the configuration's, and is there as it is as long as the group")
+        .fix("change the files of all members, and start the group again");
   }
-  if (roster.find_added(name) != nullptr) return {};
+  const AddedSubgroup* const there = roster.find_added(name);
+  if (there != nullptr && change.kind == RosterChange::Kind::change)
+    return check_new_values(roster, *there, change.subgroup);
+  if (there != nullptr) return {};
   return impossible("no subgroup is named \"" + name + "\"").fix("see which there are: spindrift group subgroups");
 }
 
@@ -214,7 +236,8 @@ bool in_effect(const Roster& roster, const RosterChange& change) {
     case RosterChange::Kind::move: return there != nullptr && there->endpoint == change.endpoint;
     case RosterChange::Kind::drain: return roster.is_drained(change.node);
     case RosterChange::Kind::undrain: return roster.admits(change.node);
-    case RosterChange::Kind::create: {
+    case RosterChange::Kind::create:
+    case RosterChange::Kind::change: {
       const AddedSubgroup* const same = roster.find_added(change.subgroup.name);
       return same != nullptr && *same == change.subgroup;
     }

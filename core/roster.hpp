@@ -59,15 +59,18 @@ struct RosterChange {
     undrain,  ///< it is let in again
     create,   ///< the subgroup is there from now on
     drop,     ///< the subgroup of that name is not; what was sent there before is delivered first
+    change,   ///< the subgroup of that name, which is there, has these values from now on
   };
   Kind kind = Kind::add;
   NodeId node{};            ///< unless it is about a subgroup
   std::string endpoint{};   ///< for `add` and `move`, as NodeAddress::endpoint; else empty
-  AddedSubgroup subgroup{};  ///< for `create`; for `drop` its name alone
+  AddedSubgroup subgroup{};  ///< for `create` and `change`; for `drop` its name alone
   bool operator==(const RosterChange&) const noexcept = default;
   /// Whether the kind says where the node is.
   [[nodiscard]] bool has_endpoint() const noexcept { return kind == Kind::add || kind == Kind::move; }
-  [[nodiscard]] bool is_of_subgroup() const noexcept { return kind == Kind::create || kind == Kind::drop; }
+  [[nodiscard]] bool is_of_subgroup() const noexcept {
+    return kind == Kind::create || kind == Kind::drop || kind == Kind::change;
+  }
 };
 
 /// Whether the roster is already as that change wants it.
@@ -78,7 +81,7 @@ struct RosterChange {
 /// or no member, that may be in the group; the address is none, or is given where there is none to give; a member is to be
 /// drained, and those that stay would be no majority: they could not go on if the others died before they have left; or a
 /// subgroup is to be created that is impossible by itself, is there with other values, is one of the layout's, or is one too
-/// many; or one of the layout's is to be dropped.
+/// many; one of the layout's is to be dropped or changed; or one is to be changed that is not there, or in what it keeps.
 [[nodiscard]] Result<void> check(const Roster& roster, const RosterChange& change, const View& view);
 /// One call makes at most `roster_count_max` changes. Errors: bad_argument.
 [[nodiscard]] Result<void> check_count(std::span<const RosterChange> changes);

@@ -27,6 +27,21 @@ Result<void> complete(AddedSubgroup& subgroup, const Config& config) {
   return {};
 }
 
+void complete_change(AddedSubgroup& subgroup, const Roster& roster) {
+  const AddedSubgroup* const now = roster.find_added(subgroup.name);
+  if (now == nullptr) return;
+  const auto keep = [&](auto field) {
+    if (subgroup.profile.*field == 0) subgroup.profile.*field = now->profile.*field;
+  };
+  for (const auto field : {&Profile::ring_bytes, &Profile::window_messages, &Profile::message_bytes_max,
+                           &Profile::bulk_ring_bytes, &Profile::large_message_bytes})
+    keep(field);
+  subgroup.profile.split_rows = now->profile.split_rows;
+  subgroup.mode = now->mode;
+  subgroup.members = now->members;
+  std::ranges::sort(subgroup.senders);
+}
+
 Result<void> check_drops(std::span<const RosterChange> changes, const View& view) {
   std::set<std::string_view> created;
   for (const RosterChange& change : changes) {

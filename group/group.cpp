@@ -67,6 +67,10 @@ Subgroup& Group::create_subgroup(const AddedSubgroup& subgroup, std::optional<Du
   static_cast<void>(change_roster({{.kind = RosterChange::Kind::create, .subgroup = subgroup}}, limit));
   return this->subgroup(subgroup.name);
 }
+Subgroup& Group::change_subgroup(const AddedSubgroup& subgroup, std::optional<Duration> limit) {
+  static_cast<void>(change_roster({{.kind = RosterChange::Kind::change, .subgroup = subgroup}}, limit));
+  return this->subgroup(subgroup.name);
+}
 void Group::drop_subgroup(std::string_view name, std::optional<Duration> limit) {
   AddedSubgroup subgroup;
   subgroup.name = name;

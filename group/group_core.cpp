@@ -72,9 +72,8 @@ void warn_of_inadequate(const View& view) {
 
 /// Some subgroup's state is on its way here, or the application loads it.
 bool loads_state(const views::Member& member, const group::Channels& channels) {
-  return std::any_of(channels.begin(), channels.end(), [&](const auto& channel) {
-    return member.loading(channel->id()) || channel->state_work().loading();
-  });
+  return std::any_of(channels.begin(), channels.end(),
+                     [&](const auto& channel) { return member.loading(channel->id()) || channel->state_work().loading(); });
 }
 
 /// A replicated object's channel into its group.
@@ -374,6 +373,7 @@ Result<Roster> GroupCore::change_roster(std::vector<RosterChange> changes, std::
   for (RosterChange& change : changes) {
     SPINDRIFT_TRY(check_address(change, config_->fabric()));
     if (change.kind == RosterChange::Kind::create) SPINDRIFT_TRY(group::complete(change.subgroup, *config_));
+    if (change.kind == RosterChange::Kind::change) group::complete_change(change.subgroup, environment_.state.view().roster);
   }
   SPINDRIFT_TRY(group::check_drops(changes, environment_.state.view()));
   return attached_.rosters.change(changes, limit, [this] { environment_.fabric->wake(); });

@@ -17,7 +17,7 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr int version = 2;
-constexpr std::array<std::string_view, 7> kinds{"add", "remove", "move", "drain", "undrain", "create", "drop"};
+constexpr std::array<std::string_view, 8> kinds{"add", "remove", "move", "drain", "undrain", "create", "drop", "change"};
 
 Error not_understood(const std::string& what) {
   return Error(ErrorKind::bad_input, "not understood: " + what)

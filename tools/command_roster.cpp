@@ -1,5 +1,6 @@
 // `spindrift group add|remove|replace|move|drain|roster`: who may be in a group, through a member that runs here.
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cstdio>
 #include <memory>
@@ -28,7 +29,7 @@ constexpr int roster_json_version = 1;
 struct RosterOptions : RosterCallOptions {
   std::vector<std::string> nodes;
   std::string leaving, coming;  // of replace
-  bool undo = false;  // of drain
+  bool undo = false;            // of drain
 };
 
 /// "7@10.0.0.4:7400" or "7=10.0.0.4:7400", or "7" where nodes have no addresses.
@@ -106,9 +107,9 @@ void check_replacement(const Roster& roster, const RosterChange& leaves, const R
                 fmt::format("see who is: spindrift group roster; or let node {} in alone: spindrift group add", comes.node));
   }
   if (roster.contains(comes.node)) {
-    throw wrong(comes.node, "is in the roster already",
-                fmt::format("give the new node another id, or take out the other alone: spindrift group remove {}",
-                            leaves.node));
+    throw wrong(
+        comes.node, "is in the roster already",
+        fmt::format("give the new node another id, or take out the other alone: spindrift group remove {}", leaves.node));
   }
 }
 
@@ -119,6 +120,9 @@ int replace(const RosterOptions& options) {
   const Asked asked = member_here(options, place, {leaves});
   const Roster before = roster_with(options, place, asked.node, {});
   check_replacement(before, leaves, comes);
+  View view;
+  view.members = asked.members;
+  value_or_throw(check(before, std::array{leaves, comes}, view));
   if (!options.json && before.contains(leaves.node)) {
     const bool is_member = std::ranges::find(asked.members, leaves.node) != asked.members.end();
     fmt::print("node {} {}\n", leaves.node,

@@ -27,8 +27,8 @@ constexpr int subgroups_json_version = 1;
 struct CreatedOptions : RosterCallOptions {
   std::vector<std::string> names;
   std::string mode = "ordered";
-  std::vector<std::uint32_t> members, senders;
-  std::uint64_t window = 0, message_bytes = 0, ring_bytes = 0;  // 0: as [SUBGROUP/DEFAULT] has it
+  std::vector<std::string> members, senders;                    // "all", or ids
+  std::uint64_t window = 0, message_bytes = 0, ring_bytes = 0;  // 0: as [SUBGROUP/DEFAULT], or the group, has it
 };
 
 Json json_of(const std::vector<NodeId>& nodes) {
@@ -54,8 +54,7 @@ int print(const CreatedOptions& options, NodeId through, const Roster& roster) {
     for (const AddedSubgroup& each : roster.added) {
       if (!each.name.empty()) subgroups.push_back(json_of(each));
     }
-    print_document(
-        versioned(subgroups_json_version, {{"edition", roster.edition}, {"subgroups", std::move(subgroups)}}));
+    print_document(versioned(subgroups_json_version, {{"edition", roster.edition}, {"subgroups", std::move(subgroups)}}));
     return number(ExitCode::success);
   }
   fmt::print("created subgroups, as node {} has them in the roster of edition {}\n", through, roster.edition);
@@ -79,6 +78,19 @@ int run(const CreatedOptions& options, std::vector<RosterChange> changes) {
   return print(options, through, roster_with(options, place, through, std::move(changes)));
 }
 
+/// None: all of them.
+std::vector<NodeId> ids_of(const std::vector<std::string>& texts) {
+  std::vector<NodeId> nodes;
+  for (const std::string& text : texts) {
+    if (text == "all" && texts.size() > 1) {
+      throw Exception(
+          Error(ErrorKind::bad_argument, "all are named, and some of them").fix("give either all, or their ids"));
+    }
+    if (text != "all") nodes.emplace_back(static_cast<std::uint32_t>(std::stoul(text)));
+  }
+  return nodes;
+}
+
 int create(const CreatedOptions& options) {
   std::vector<RosterChange> changes;
   for (const std::string& name : options.names) {
@@ -90,10 +102,29 @@ int create(const CreatedOptions& options) {
     subgroup.profile.window_messages = options.window;
     subgroup.profile.message_bytes_max = options.message_bytes;
     subgroup.profile.ring_bytes = options.ring_bytes;
-    for (const std::uint32_t node : options.members) subgroup.members.emplace_back(node);
-    for (const std::uint32_t node : options.senders) subgroup.senders.emplace_back(node);
+    subgroup.members = ids_of(options.members);
+    subgroup.senders = ids_of(options.senders);
   }
   return run(options, std::move(changes));
+}
+
+/// A value that is not given stays as the group has it.
+int change(const CreatedOptions& options) {
+  const GroupPlace place = place_of(options);
+  const NodeId through = member_here(options, place, {}).node;
+  const Roster now = roster_with(options, place, through, {});
+  std::vector<RosterChange> changes;
+  for (const std::string& name : options.names) {
+    RosterChange& change = changes.emplace_back();
+    change.kind = RosterChange::Kind::change;
+    if (const AddedSubgroup* const there = now.find_added(name)) change.subgroup = *there;
+    AddedSubgroup& subgroup = change.subgroup;
+    subgroup.name = name;
+    if (options.window != 0) subgroup.profile.window_messages = options.window;
+    if (options.ring_bytes != 0) subgroup.profile.ring_bytes = options.ring_bytes;
+    if (!options.senders.empty()) subgroup.senders = ids_of(options.senders);
+  }
+  return print(options, through, roster_with(options, place, through, std::move(changes)));
 }
 
 int drop(const CreatedOptions& options) {
@@ -108,22 +139,25 @@ int drop(const CreatedOptions& options) {
 
 int show(const CreatedOptions& options) { return run(options, {}); }
 
-void add_create_options(CLI::App& command, CreatedOptions& options) {
+void add_size(CLI::App& command, const char* name, std::uint64_t& to, std::uint64_t most, const char* what) {
+  command.add_option(name, to, what)->check(number_from(std::uint64_t{1}, most))->type_name("N");
+}
+
+void add_nodes(CLI::App& command, const char* name, std::vector<std::string>& to, const std::string& what) {
+  command.add_option(name, to, what)
+      ->delimiter(',')
+      ->check(CLI::IsMember({"all"}) | number_from(0U, node_id_max))
+      ->type_name("IDS|all");
+}
+
+/// Those that change while the group runs, too.
+void add_value_options(CLI::App& command, CreatedOptions& options, const std::string& otherwise) {
   command.add_option("names", options.names, "Their names, of A-Z, a-z, 0-9, _, . and -")->required()->type_name("NAME");
-  command.add_option("--mode", options.mode, "How they deliver")
-      ->check(CLI::IsMember({"ordered", "unordered"}))
-      ->capture_default_str();
-  const auto nodes = [&](const char* name, std::vector<std::uint32_t>& to, const char* what) {
-    command.add_option(name, to, what)->delimiter(',')->check(number_from(0U, node_id_max))->type_name("IDS");
-  };
-  nodes("--members", options.members, "Nodes that are in them when they are in the view; otherwise all members");
-  nodes("--senders", options.senders, "Of these, those that may send; otherwise all");
-  const auto size = [&](const char* name, std::uint64_t& to, std::uint64_t most, const char* unit, const char* what) {
-    command.add_option(name, to, what)->check(number_from(std::uint64_t{1}, most))->type_name(unit);
-  };
-  size("--window", options.window, std::uint64_t{1} << 20, "N", "Messages of one sender that may be on their way at once");
-  size("--message-bytes", options.message_bytes, std::uint64_t{1} << 28, "BYTES", "Largest message");
-  size("--ring-bytes", options.ring_bytes, std::uint64_t{1} << 28, "BYTES", "Size of each sender's ring: a power of two");
+  add_nodes(command, "--senders", options.senders, "Members that may send; otherwise " + otherwise);
+  add_size(command, "--window", options.window, std::uint64_t{1} << 20,
+           "Messages of one sender that may be on their way at once");
+  add_size(command, "--ring-bytes", options.ring_bytes, std::uint64_t{1} << 28,
+           "Bytes of each sender's ring: a power of two");
 }
 
 }  // namespace
@@ -138,7 +172,17 @@ void add_created_subgroup_commands(CLI::App& group, Work& chosen) {
   };
   CLI::App* const create_command =
       add("create-subgroup", "Create subgroups while the group runs; sizes are [SUBGROUP/DEFAULT]'s unless given", create);
-  add_create_options(*create_command, *options);
+  add_value_options(*create_command, *options, "all");
+  add_nodes(*create_command, "--members", options->members,
+            "Nodes that are in them when they are in the view; otherwise all members");
+  create_command->add_option("--mode", options->mode, "How they deliver")
+      ->check(CLI::IsMember({"ordered", "unordered"}))
+      ->capture_default_str();
+  add_size(*create_command, "--message-bytes", options->message_bytes, std::uint64_t{1} << 28,
+           "Bytes of the largest message");
+  add_value_options(
+      *add("change-subgroup", "Change subgroups that were created so: what is given, by a change of the view", change),
+      *options, "as they are");
   add("drop-subgroup", "Drop subgroups that were created so, when what was sent to them is delivered", drop)
       ->add_option("names", options->names, "Their names")
       ->required()

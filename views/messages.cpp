@@ -93,8 +93,11 @@ class FieldWriter {
     for (const RosterChange& each : changes) {
       to_.put(static_cast<std::uint32_t>(each.kind));
       put_address(to_, each.node, each.endpoint);
-      if (each.kind == RosterChange::Kind::create) put(to_, each.subgroup);
-      if (each.kind == RosterChange::Kind::drop) put_address(to_, NodeId(), each.subgroup.name);
+      if (each.kind == RosterChange::Kind::drop) {
+        put_address(to_, NodeId(), each.subgroup.name);
+      } else if (each.is_of_subgroup()) {
+        put(to_, each.subgroup);
+      }
     }
   }
   void digested(std::span<const std::byte> bytes) { to_.put(digest_of(bytes).words[0]).put_bytes(bytes); }
@@ -163,7 +166,7 @@ class FieldReader {
     for (std::uint64_t i = 0; i < count && ok(); ++i) {
       RosterChange& next = changes.emplace_back();
       const auto kind = from_.get<std::uint32_t>();
-      ok_ &= kind <= static_cast<std::uint32_t>(RosterChange::Kind::drop);
+      ok_ &= kind <= static_cast<std::uint32_t>(RosterChange::Kind::change);
       if (ok_) next.kind = static_cast<RosterChange::Kind>(kind);
       ok_ &= get_address(from_, next.node, next.endpoint);
       ok_ &= next.has_endpoint() || next.endpoint.empty();
@@ -182,8 +185,11 @@ class FieldReader {
  private:
   void of_subgroup(RosterChange& change) {
     NodeId nobody;
-    if (change.kind == RosterChange::Kind::create) subgroup(change.subgroup);
-    if (change.kind == RosterChange::Kind::drop) ok_ &= get_address(from_, nobody, change.subgroup.name);
+    if (change.kind == RosterChange::Kind::drop) {
+      ok_ &= get_address(from_, nobody, change.subgroup.name);
+    } else {
+      subgroup(change.subgroup);
+    }
     ok_ &= change.node == NodeId() && nobody == NodeId() && valid_subgroup_name(change.subgroup.name);
   }
   void subgroup(AddedSubgroup& subgroup) {
@@ -300,9 +306,7 @@ std::optional<Message> decode_hello(ByteReader reader, const GroupIdentity& ours
                     "give both nodes the same [SPINDRIFT] group_name", fresh_as);
   }
   if (!equal(proof, prove(ours, hello, hearer.self, hearer.words.peer, hearer.words.own))) {
-    return mismatch("configurations differ in what the whole group must share",
-                    how_to_compare(),
-                    fresh_as);
+    return mismatch("configurations differ in what the whole group must share", how_to_compare(), fresh_as);
   }
   return hello;
 }

@@ -22,7 +22,7 @@
 namespace spindrift::views {
 
 /// Changes whenever members of two builds could misread each other's rows, rings or messages.
-inline constexpr std::uint32_t protocol_version = 13;
+inline constexpr std::uint32_t protocol_version = 14;
 
 /// All members of a group must have this in common.
 struct GroupIdentity {

@@ -8,12 +8,14 @@
 namespace spindrift::views {
 namespace {
 
-// A subgroup stays what it is, at its place, until it is dropped; and none takes the name of one of the layout.
+// A subgroup stays at its place, and keeps what it may not change, until it is dropped; and none takes the name of one of
+// the layout.
 bool keeps_places(const View& view, const Roster& next) {
   const std::vector<AddedSubgroup>& now = view.roster.added;
   if (next.added.size() < now.size()) return false;
   for (std::size_t i = 0; i < now.size(); ++i) {
-    if (!now[i].name.empty() && !next.added[i].name.empty() && now[i] != next.added[i]) return false;
+    const bool stays = !now[i].name.empty() && !next.added[i].name.empty();
+    if (stays && !may_become(now[i], next.added[i])) return false;
   }
   const auto in_layout = [&](const AddedSubgroup& each) {
     return !each.name.empty() && std::any_of(view.subgroups.begin(), view.subgroups.end() - std::ssize(now),
@@ -79,6 +81,16 @@ std::vector<SubgroupId> dropped_by(const View& view, const Roster& next) {
     dropped.emplace_back(static_cast<std::uint32_t>(view.layout_count() + i));
   }
   return dropped;
+}
+
+std::vector<SubgroupId> silenced_by(const View& view, const Roster& next, NodeId self) {
+  std::vector<SubgroupId> silenced = dropped_by(view, next);
+  for (std::size_t i = 0; i < view.roster.added.size() && i < next.added.size(); ++i) {
+    const std::size_t place = view.layout_count() + i;
+    if (next.added[i].name.empty() || !view.subgroups[place].sender_rank(self)) continue;
+    if (in_view(next.added[i], {self}, nullptr).senders.empty()) silenced.emplace_back(static_cast<std::uint32_t>(place));
+  }
+  return silenced;
 }
 
 bool RosterAgreement::admits(const Decree& decree) const noexcept {

@@ -22,6 +22,8 @@ namespace spindrift::views {
 
 /// The subgroups of that view that are not in the next one if that has this roster.
 [[nodiscard]] std::vector<SubgroupId> dropped_by(const View& view, const Roster& next);
+/// Those, and the ones in which that member sends now, and will not as the roster has it.
+[[nodiscard]] std::vector<SubgroupId> silenced_by(const View& view, const Roster& next, NodeId self);
 
 class RosterAgreement {
  public:

@@ -71,7 +71,7 @@ bool RosterExchange::say_owed(Epoch& epoch, const Silence& silence) {
   const std::size_t owed = owed_.size();
   std::erase_if(owed_, [&](const Owed& each) {
     bool silent = true;
-    for (const SubgroupId id : each.dropped) silent = silence(id) && silent;
+    for (const SubgroupId id : each.silenced) silent = silence(id) && silent;
     if (!silent) return false;
     say_held(epoch, each.to, each.roster);
     return true;
@@ -106,10 +106,10 @@ bool RosterExchange::propose(Epoch& epoch) {
 
 // A node that may be in the next view may call from now on: some members may go on to that before others.
 void RosterExchange::take(Epoch& epoch, Rank from, const Roster& roster) {
-  if (auto dropped = dropped_by(epoch.view(), roster); dropped.empty()) {
+  if (auto silenced = silenced_by(epoch.view(), roster, self_); silenced.empty()) {
     say_held(epoch, from, roster.digest());  // the view may end with the next look
   } else {
-    owed_.push_back({from, roster.digest(), std::move(dropped)});
+    owed_.push_back({from, roster.digest(), std::move(silenced)});
   }
   links_.expect(roster);
   if (roster.admits(self_) || std::exchange(to_leave_, true)) return;

@@ -45,7 +45,7 @@ class RosterExchange {
   struct Owed {
     Rank to;
     Digest roster;
-    std::vector<SubgroupId> dropped;
+    std::vector<SubgroupId> silenced;  ///< in which it has to be silent first
   };
   void on_notice(const Roster& roster);
   void on_proposal(Epoch& epoch, Rank from, RosterProposal proposal);

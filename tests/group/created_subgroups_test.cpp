@@ -153,6 +153,55 @@ TEST_CASE("what was sent before a drop is delivered first, what is sent afterwar
   CHECK(heard[1].messages().size() == static_cast<std::size_t>(sent));
 }
 
+TEST_CASE("a created subgroup gets another window and other senders while all send, and nothing is lost or out of order") {
+  GroupFixture fixture;
+  auto groups = fixture.join(3);
+  Heard heard[3];
+  for (auto& group : groups) take_layout(*group);
+  groups[0]->create_subgroup(small("jobs"), 20s);
+  for (std::size_t i = 0; i < 3; ++i) heard[i].listen(groups[i]->subgroup("jobs"));
+  std::atomic<bool> over{false};
+  std::atomic<std::size_t> sent{0};
+  std::vector<std::thread> threads;
+  for (std::size_t i = 0; i < 3; ++i) {
+    threads.emplace_back([&, i] {
+      try {
+        for (int n = 0; !over; ++n) {
+          groups[i]->subgroup("jobs").send(std::to_string(i) + ":" + std::to_string(n));
+          ++sent;
+        }
+      } catch (const Exception& refused) {
+        over = over || i != 1 || refused.error().kind() != ErrorKind::bad_argument;
+      }
+    });
+  }
+  heard[0].await(1000);
+  AddedSubgroup changed;
+  changed.name = "jobs";
+  changed.profile.window_messages = 3;
+  static_cast<void>(groups[1]->change_subgroup(changed, 20s));
+  CHECK(groups[2]->subgroup("jobs").description().profile.window_messages == 3);
+  CHECK(groups[2]->subgroup("jobs").description().profile.ring_bytes == 4096);
+  changed.senders = {NodeId(0), NodeId(2)};
+  static_cast<void>(groups[1]->change_subgroup(changed, 20s));
+  threads[1].join();  // it is no sender any more
+  CHECK_FALSE(over);
+  CHECK_FALSE(groups[1]->subgroup("jobs").is_sender());
+  heard[0].await(heard[0].messages().size() + 500);
+  over = true;
+  threads[0].join();
+  threads[2].join();
+  for (const Heard& each : heard) each.await(sent);
+  CHECK(heard[0].messages() == heard[1].messages());
+  CHECK(heard[0].messages() == heard[2].messages());
+  std::map<char, int> next;
+  for (const std::string& message : heard[0].messages()) CHECK(message.substr(2) == std::to_string(next[message[0]]++));
+  changed.profile.message_bytes_max = 201;
+  CHECK(thrown_by([&] { groups[0]->change_subgroup(changed); })->kind() == ErrorKind::bad_argument);
+  CHECK(thrown_by([&] { groups[0]->change_subgroup(small("none")); })->kind() == ErrorKind::bad_argument);
+  leave_all(groups);
+}
+
 TEST_CASE("a hundred subgroups are created in one change of the view, and a newcomer has them all") {
   const bool tcp = GENERATE(false, true);
   const GroupFixture fixture(tcp ? "tcp" : "shm");
@@ -243,7 +292,8 @@ TEST_CASE("calls about subgroups travel to a member, and its roster back") {
   orders.members = {NodeId(1), NodeId(4)};
   orders.senders = {NodeId(4)};
   call.changes = {{.kind = RosterChange::Kind::create, .subgroup = orders},
-                  {.kind = RosterChange::Kind::drop, .subgroup = {.name = "old"}}};
+                  {.kind = RosterChange::Kind::drop, .subgroup = {.name = "old"}},
+                  {.kind = RosterChange::Kind::change, .subgroup = orders}};
   const auto again = group::decode_roster_call(group::encode(call));
   REQUIRE(again);
   CHECK(again->changes == call.changes);

@@ -107,6 +107,7 @@ std::string_view to_string(Probe probe) noexcept {
     case Probe::subgroup_created: return "subgroup created while the group runs";
     case Probe::subgroup_dropped: return "subgroup dropped";
     case Probe::place_filled_again: return "subgroup created at the place of one that was dropped";
+    case Probe::subgroup_changed: return "subgroup changed while the group runs";
     case Probe::view_without_subgroups: return "view without any subgroup";
     case Probe::count: break;
   }

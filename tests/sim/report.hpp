@@ -118,6 +118,7 @@ enum class Probe : std::uint32_t {
   subgroup_dropped,
   place_filled_again,
   view_without_subgroups,
+  subgroup_changed,
   count
 };
 

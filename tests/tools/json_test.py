@@ -28,7 +28,7 @@ EXACT = 2 ** 53  # a reader of JSON may round what is greater
 KINDS = {'node': 'node', 'tail': 'tail', 'counters': 'counters', 'group status': 'group_status', 'group members': 'group_members',
          'group why': 'group_why', 'group roster': 'group_roster', 'group add': 'group_roster', 'group remove': 'group_roster',
          'group replace': 'group_roster', 'group move': 'group_roster', 'group drain': 'group_roster', 'group subgroups': 'group_subgroups',
-         'group create-subgroup': 'group_subgroups', 'group drop-subgroup': 'group_subgroups', 'doctor': 'doctor',
+         'group create-subgroup': 'group_subgroups', 'group change-subgroup': 'group_subgroups', 'group drop-subgroup': 'group_subgroups', 'doctor': 'doctor',
          'config check': 'config_check', 'config show': 'config_show', 'keys show': 'keys_show', 'demo': 'demo', 'bench': 'bench'}
 # Objects whose fields are names that users give, or that depend on the bench.
 MAPS = {'counters', 'digests', 'parameters', 'delivered', 'gap_ms'}
@@ -292,6 +292,8 @@ class Kinds(unittest.TestCase):
             created = output_of('group', 'create-subgroup', 'jobs', 'news', '--mode', 'unordered', '--members', '0,2', '--senders', '2', *about)
             self.assertEqual([each['name'] for each in created['subgroups']], ['jobs', 'news'])
             self.assertEqual((created['subgroups'][1]['members'], created['subgroups'][1]['senders']), ([0, 2], [2]))
+            changed = output_of('group', 'change-subgroup', 'jobs', '--senders', 'all', '--window', '7', *about)
+            self.assertEqual((changed['subgroups'][0]['senders'], changed['subgroups'][0]['window_messages']), (None, 7))
             dropped = output_of('group', 'drop-subgroup', 'jobs', *about)
             self.assertEqual([each['name'] for each in dropped['subgroups']], ['news'])
 

@@ -72,7 +72,7 @@ TEST_CASE("a difference is named, with what to do about it") {
   CHECK_FALSE(digest.fix().empty());
   auto other_version = encode(ours, hello(), NodeId(), {});
   other_version[4] = std::byte{200};
-  CHECK(difference(other_version).message().find("protocol versions differ: 13 and 200") != std::string::npos);
+  CHECK(difference(other_version).message().find("protocol versions differ: 14 and 200") != std::string::npos);
 }
 
 TEST_CASE("a hello is taken from its sender alone, by whom it is for, on the connection that it was said on") {
@@ -202,7 +202,8 @@ TEST_CASE("a roster travels with the subgroups that it adds and the places of th
 TEST_CASE("wishes for subgroups travel, with all that one is to be, or with its name") {
   RosterRequest wishes;
   wishes.changes = {{.kind = RosterChange::Kind::create, .subgroup = orders()},
-                    {.kind = RosterChange::Kind::drop, .subgroup = {.name = "orders"}}};
+                    {.kind = RosterChange::Kind::drop, .subgroup = {.name = "orders"}},
+                    {.kind = RosterChange::Kind::change, .subgroup = orders()}};
   const auto message = read(encode(wishes));
   REQUIRE((message && std::holds_alternative<RosterRequest>(*message)));
   CHECK(std::get<RosterRequest>(*message).changes == wishes.changes);

@@ -56,9 +56,8 @@ TEST_CASE("a change is in effect, possible or impossible, and the reason says wh
   CHECK_FALSE(in_effect(three, move(1, "b:2")));
   CHECK(check(three, add(5, "e:1"), {}));
   CHECK(check(three, add(1, "b:1"), {}));
-  for (const RosterChange& impossible :
-       {add(1, "x:1"), remove(5), move(5, "e:1"), add(5, std::string(300, 'h')), move(1, "a\nb"),
-        add(5, "b:1"), move(1, "c:1")}) {
+  for (const RosterChange& impossible : {add(1, "x:1"), remove(5), move(5, "e:1"), add(5, std::string(300, 'h')),
+                                         move(1, "a\nb"), add(5, "b:1"), move(1, "c:1")}) {
     const auto checked = check(three, impossible, {});
     REQUIRE_FALSE(checked);
     CHECK_FALSE(checked.error().fix().empty());
@@ -172,8 +171,7 @@ TEST_CASE("a drain is impossible that would leave no majority of the view, or no
   const auto refused = check(less, drain(1), view);
   REQUIRE_FALSE(refused);
   CHECK(refused.error().kind() == ErrorKind::bad_argument);
-  CHECK(refused.error().message() ==
-        "node 1 cannot be drained: of the view's 3 members 1 would stay, and a majority is 2");
+  CHECK(refused.error().message() == "node 1 cannot be drained: of the view's 3 members 1 would stay, and a majority is 2");
   CHECK_FALSE(refused.error().fix().empty());
   CHECK_FALSE(check(three, std::vector{drain(2), drain(1)}, view));  // nor in one breath
   CHECK(check(three, std::vector{drain(2), undrain(2), drain(1)}, view));
@@ -190,8 +188,8 @@ TEST_CASE("a drain is impossible that would leave no majority of the view, or no
   const auto twice = check(less, add(2, "c:1"), view);
   REQUIRE_FALSE(twice);
   CHECK(twice.error().fix().find("drain 2 --undo") != std::string::npos);
-  for (const RosterChange& wrong : {drain(9), undrain(9), RosterChange{Kind::drain, NodeId(2), "c:1"},
-                                    RosterChange{Kind::undrain, NodeId(2), "c:1"}}) {
+  for (const RosterChange& wrong :
+       {drain(9), undrain(9), RosterChange{Kind::drain, NodeId(2), "c:1"}, RosterChange{Kind::undrain, NodeId(2), "c:1"}}) {
     CHECK_FALSE(check(three, wrong, view));
   }
 }
@@ -269,6 +267,61 @@ TEST_CASE("a subgroup is created only if it is possible and new, and none of the
   for (std::size_t i = 0; i < added_subgroup_count_max; ++i) full = changed(full, {create("s" + std::to_string(i))});
   CHECK_FALSE(check(full, create("a"), view));
   CHECK(check(full, std::vector{drop("s7"), create("a")}, view));
+}
+
+RosterChange change_to(std::string name, std::uint64_t window) {
+  RosterChange change = create(std::move(name), window);
+  change.kind = Kind::change;
+  return change;
+}
+
+TEST_CASE("a subgroup that was created changes its window, its ring and its senders, and nothing else") {
+  View view = view_of_three();
+  view.subgroups.resize(1);
+  view.subgroups[0].name = "orders";
+  const Roster there = changed(three, {create("a"), create("b")});
+  RosterChange senders = change_to("a", 9);
+  senders.subgroup.senders = {NodeId(1)};
+  RosterChange ring = change_to("a", 8);
+  ring.subgroup.profile.ring_bytes = 8192;
+  for (const RosterChange& right : {change_to("a", 9), senders, ring}) {
+    CHECK(check(there, right, view));
+    CHECK_FALSE(in_effect(there, right));
+    const Roster next = changed(there, {right});
+    CHECK(in_effect(next, right));
+    CHECK(next.edition == there.edition + 1);
+    CHECK(next.added == std::vector{right.subgroup, there.added[1]});
+  }
+  CHECK(in_effect(there, change_to("a", 8)));
+  RosterChange larger = change_to("a", 8);
+  larger.subgroup.profile.message_bytes_max = 101;
+  RosterChange members = change_to("a", 8);
+  members.subgroup.members = {NodeId(1)};
+  RosterChange mode = change_to("a", 8);
+  mode.subgroup.mode = DeliveryMode::unordered;
+  RosterChange huge = change_to("a", 8);
+  huge.subgroup.profile.ring_bytes = added_ring_bytes_max;
+  for (const RosterChange& wrong :
+       {larger, members, mode, huge, change_to("a", 0), change_to("c", 9), change_to("orders", 9)}) {
+    const auto refused = check(there, wrong, view);
+    REQUIRE_FALSE(refused);
+    CHECK(refused.error().kind() == ErrorKind::bad_argument);
+    CHECK_FALSE(refused.error().fix().empty());
+  }
+  CHECK(changed(there, {drop("a"), change_to("a", 9)}).added[0].name.empty());
+}
+
+TEST_CASE("who is to send no more in a subgroup is silent there first, as all are in one that is dropped") {
+  View view = view_of_three();
+  view.roster = changed(three, {create("a"), create("b"), create("c")});
+  for (const AddedSubgroup& each : view.roster.added) view.subgroups.push_back(in_view(each, view.members, nullptr));
+  RosterChange senders = change_to("b", 8);
+  senders.subgroup.senders = {NodeId(0), NodeId(2)};
+  const Roster next = changed(view.roster, {drop("a"), senders, change_to("c", 9)});
+  const auto of_layout = static_cast<std::uint32_t>(view.layout_count());
+  CHECK(dropped_by(view, next) == std::vector{SubgroupId(of_layout)});
+  CHECK(silenced_by(view, next, NodeId(0)) == std::vector{SubgroupId(of_layout)});
+  CHECK(silenced_by(view, next, NodeId(1)) == std::vector{SubgroupId(of_layout), SubgroupId(of_layout + 1)});
 }
 
 TEST_CASE("places are never more than twice the subgroups, however many are dropped and created at once") {

@@ -111,7 +111,8 @@ void Fleet::act(const Action& action) {
     case Action::Kind::drain:
     case Action::Kind::undrain:
     case Action::Kind::create:
-    case Action::Kind::drop: return want(action);
+    case Action::Kind::drop:
+    case Action::Kind::change: return want(action);
   }
 }
 
@@ -145,8 +146,9 @@ void Fleet::blame_misplaced(const View& view) {
 void Fleet::want(const Action& action) {
   Process* const process = newest(action.node);
   if (process == nullptr || !process->running_ || process->frozen_ || process->state_ != MemberState::active) return;
-  const RosterChange change = rosters_.wish_of(action);
-  if (!rosters_.on_wish(process->index_, change, process->member_->epoch()->view())) return;
+  const View& view = process->member_->epoch()->view();
+  const RosterChange change = rosters_.wish_of(action, view.roster);
+  if (!rosters_.on_wish(process->index_, change, view)) return;
   if (action.kind == Action::Kind::move) rosters_.relocate(action.other, action.count);
   process->member_->change_roster({change});
   on_news(process->index_);
@@ -333,17 +335,6 @@ void Fleet::check_deaths(const Process& process) {
   if (!plan_.deaths || calm_ || !process.was_active_) return;
   report_.violate("V19", "node " + std::to_string(process.node_) + " gave up, and all that are gone are dead: " +
                              process.member_->failure()->to_string());
-}
-
-// A founder goes into its view before the others hear of it. Until they do, they may promise themselves to another one, for
-// a majority of them remembers that founding: then the first one's view has no majority any more, and none follows it.
-bool Fleet::most_found_another(const View& founded) const {
-  if (history_.view(ViewId(founded.id.value() + 1)) != nullptr) return false;
-  const auto elsewhere = std::count_if(founded.incarnations.begin(), founded.incarnations.end(), [&](std::uint64_t each) {
-    const auto now = history_.view_of(*history_.process_of(each));
-    return now && *now > founded.id;
-  });
-  return 2 * static_cast<std::size_t>(elsewhere) > founded.members.size();
 }
 
 // L1: nobody gives up among a majority that nothing happened to.

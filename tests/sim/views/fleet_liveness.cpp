@@ -107,6 +107,17 @@ void Fleet::check_prompt(const Process& process, Ticks since) {
                             std::to_string(scheduler_.now() - since) + " ns after the last thing that could have woken it");
 }
 
+// A founder goes into its view before the others hear of it. Until they do, they may promise themselves to another one, for
+// a majority of them remembers that founding: then the first one's view has no majority any more, and none follows it.
+bool Fleet::most_found_another(const View& founded) const {
+  if (history_.view(ViewId(founded.id.value() + 1)) != nullptr) return false;
+  const auto elsewhere = std::count_if(founded.incarnations.begin(), founded.incarnations.end(), [&](std::uint64_t each) {
+    const auto now = history_.view_of(*history_.process_of(each));
+    return now && *now > founded.id;
+  });
+  return 2 * static_cast<std::size_t>(elsewhere) > founded.members.size();
+}
+
 // A process that does not suspect silence waits for ever for one that died before they met.
 bool Fleet::waits_for_the_dead(const Process& process) const {
   const views::Epoch* const epoch = process.member_->epoch();

@@ -82,6 +82,7 @@ void History::on_view(std::uint32_t index, const views::NewView& news, const std
       continue;
     }
     here.there = true;
+    check_senders(index, s, view);
     here.member = subgroup_at(view, s).member_position(NodeId(process.node)).has_value();
     if (here.lags > 0) --here.lags;
     ++here.resets;
@@ -137,6 +138,24 @@ bool History::is_new(std::uint32_t subgroup, const View& view) const {
   return is_first(view.id) || (before != nullptr && subgroup_at(*before, subgroup).dropped);
 }
 
+// V23: who is no sender any more of a subgroup that was changed writes no message there.
+void History::check_senders(std::uint32_t index, std::uint32_t subgroup, const View& view) {
+  if (!plan_.subgroups[subgroup].added || subgroup_at(view, subgroup).sender_rank(NodeId(processes_[index].node))) return;
+  const auto written = [&](const Stream& stream) {
+    return stream.process == index && stream.subgroup == subgroup && stream.issued != stream.committed;
+  };
+  if (std::ranges::any_of(streams_, written))
+    violate("V23", index, "is no sender of subgroup " + std::to_string(subgroup) + " while it writes a message there");
+}
+
+// V23: those who may send change only when all is delivered that was sent; so nothing of theirs is given up.
+void History::check_no_leftovers(std::uint32_t index, std::uint32_t subgroup) {
+  const View* const now = processes_[index].view ? view(*processes_[index].view) : nullptr;
+  if (now == nullptr || !plan_.subgroups[subgroup].added || subgroup_at(*now, subgroup).members.empty()) return;
+  if (!subgroup_at(*now, subgroup).sender_rank(NodeId(processes_[index].node)))
+    violate("V23", index, "lost messages to subgroup " + std::to_string(subgroup) + ", of which it is no sender any more");
+}
+
 // V23: the subgroup is dropped, and this process was in it: all that it sent there is delivered, or was reported. From here
 // on it is as if the subgroup had never been.
 void History::check_silent(std::uint32_t index, std::uint32_t subgroup) {
@@ -151,8 +170,9 @@ void History::check_silent(std::uint32_t index, std::uint32_t subgroup) {
     stream.skipped = 0;
   }
   if (owed > here.dropped) {
-    violate("V23", index, "subgroup " + std::to_string(subgroup) + " is dropped, and " + std::to_string(owed) +
-                              " messages to it were not delivered");
+    violate("V23", index,
+            "subgroup " + std::to_string(subgroup) + " is dropped, and " + std::to_string(owed) +
+                " messages to it were not delivered");
   }
   const std::uint32_t resets = here.resets + 1;
   here = {};

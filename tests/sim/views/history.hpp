@@ -188,6 +188,8 @@ class History {
   void check_changes(std::uint32_t process, const views::NewView& news);
   std::uint32_t log_begun(std::uint32_t subgroup, ViewId id);
   void check_silent(std::uint32_t process, std::uint32_t subgroup);
+  void check_no_leftovers(std::uint32_t index, std::uint32_t subgroup);
+  void check_senders(std::uint32_t index, std::uint32_t subgroup, const View& view);
   [[nodiscard]] bool is_new(std::uint32_t subgroup, const View& view) const;
   void begin_log(std::uint32_t process, std::uint32_t subgroup, ViewId id);
   void begin_without_state(std::uint32_t process, std::uint32_t subgroup, const View& view);

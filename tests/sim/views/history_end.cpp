@@ -24,6 +24,7 @@ std::uint64_t filling_of(const StateHead& head, std::size_t bytes) { return mix(
 void History::on_dropped(std::uint32_t index, std::uint32_t subgroup, std::uint64_t messages) {
   if (messages == 0) violate("M8", index, "told that nothing was dropped");
   participant(index, subgroup).dropped += messages;
+  check_no_leftovers(index, subgroup);
   if (plan_.subgroups[subgroup].mode == DeliveryMode::unordered) report_.hit(Probe::unordered_dropped);
 }
 
@@ -165,8 +166,9 @@ void History::check_leavers(Log& log, ViewId next) {
   if (boundary == log.boundaries.end()) return;
   for (const auto& [process, position] : log.left[next]) {
     if (position != boundary->second)
-      violate("M7", process, "left with " + std::to_string(position) + " messages, others went on with " +
-                                 std::to_string(boundary->second));
+      violate(
+          "M7", process,
+          "left with " + std::to_string(position) + " messages, others went on with " + std::to_string(boundary->second));
   }
   log.left.erase(next);
 }

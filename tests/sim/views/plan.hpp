@@ -73,6 +73,9 @@ struct TablePlan {
   Ticks think_ns_max = 1;
 };
 
+/// The bits of `Action::count` from which on a change has its window; below are the senders.
+inline constexpr unsigned window_shift = 16;
+
 struct Action {
   enum class Kind : std::uint8_t {
     start,            ///< a process of `node`, if none runs
@@ -104,6 +107,7 @@ struct Action {
     create,           ///< the process of `node` wants the subgroup number `other` to be there, of the nodes of `count`, a
                       ///< bit each; 0: of all
     drop,             ///< likewise, not to be there
+    change,           ///< likewise, to have other senders, a bit each, and a window
   };
   Ticks at = 0;
   Kind kind = Kind::start;

@@ -31,6 +31,21 @@ void drop_layout(Plan& plan) {
   for (SenderPlan& sender : plan.senders) sender.subgroup -= of_layout;
 }
 
+/// Changes of what is there by then, or is not: other senders, a smaller or larger window.
+void draw_changes(std::uint64_t seed, Plan& plan, std::uint32_t names, Ticks from, Ticks to) {
+  Random random(seed, Purpose::values);
+  if (random.chance(1, 2)) return;
+  const auto nodes = static_cast<std::uint32_t>(plan.nodes.size());
+  for (std::uint64_t left = random.between(1, 8); left > 0; --left) {
+    const auto at = from + static_cast<Ticks>(random.below(static_cast<std::uint64_t>(to - from + 100'000)));
+    const auto asker = static_cast<std::uint32_t>(random.below(nodes));
+    const auto name = static_cast<std::uint32_t>(random.below(names));
+    const std::uint64_t senders = random.chance(1, 2) ? 0 : random.below(std::uint64_t{1} << nodes);
+    const std::uint64_t window = random.between(1, 64);
+    plan.actions.push_back({at, Action::Kind::change, asker, name, 0, senders | window << window_shift, Cut::nothing});
+  }
+}
+
 }  // namespace
 
 const SubgroupView& subgroup_at(const View& view, std::uint32_t subgroup) {
@@ -58,7 +73,8 @@ void draw_added(std::uint64_t seed, Plan& plan) {
     draw_added_senders(random, plan, static_cast<std::uint32_t>(plan.subgroups.size()));
     plan.subgroups.push_back(added);
   }
-  Ticks at = static_cast<Ticks>(random.spread(20'000, 2'000'000));
+  const Ticks first = static_cast<Ticks>(random.spread(20'000, 2'000'000));
+  Ticks at = first;
   for (std::uint64_t left = random.between(2, 16); left > 0; --left) {
     const auto asker = static_cast<std::uint32_t>(random.below(nodes));
     const auto name = static_cast<std::uint32_t>(random.below(names));
@@ -68,6 +84,7 @@ void draw_added(std::uint64_t seed, Plan& plan) {
     if (random.chance(1, 2)) at += static_cast<Ticks>(random.spread(1, random.chance(1, 2) ? 30'000 : 1'000'000));
   }
   plan.faults_end = std::max(plan.faults_end, at + 100'000);
+  draw_changes(seed, plan, names, first, at);
   if (Random(seed, Purpose::layout).chance(1, 4)) drop_layout(plan);
 }
 

@@ -44,6 +44,8 @@ std::string to_string(const Action& action) {
       return text + "create " + node + " a" + std::to_string(action.other) +
              (action.count > 0 ? " of " + std::to_string(action.count) : "");
     case Action::Kind::drop: return text + "drop " + node + " a" + std::to_string(action.other);
+    case Action::Kind::change:
+      return text + "change " + node + " a" + std::to_string(action.other) + " to " + std::to_string(action.count);
     case Action::Kind::move: return text + "move " + pair + " to place " + std::to_string(action.count);
   }
   return text;

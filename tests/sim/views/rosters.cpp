@@ -14,6 +14,7 @@ std::optional<RosterChange::Kind> change_of(Action::Kind kind) noexcept {
     case Action::Kind::undrain: return RosterChange::Kind::undrain;
     case Action::Kind::create: return RosterChange::Kind::create;
     case Action::Kind::drop: return RosterChange::Kind::drop;
+    case Action::Kind::change: return RosterChange::Kind::change;
     default: return std::nullopt;
   }
 }
@@ -34,7 +35,7 @@ void Rosters::on_start(std::uint32_t process, std::uint32_t node, const std::vec
   for (const View* const view : running) start.unlisted |= !view->roster.admits(NodeId(node));
 }
 
-RosterChange Rosters::wish_of(const Action& action) const {
+RosterChange Rosters::wish_of(const Action& action, const Roster& now) const {
   RosterChange wish{.kind = *change_of(action.kind)};
   if (!is_of_subgroup(action.kind)) {
     wish.node = NodeId(action.other);
@@ -48,7 +49,13 @@ RosterChange Rosters::wish_of(const Action& action) const {
   wish.subgroup.mode = shape.mode;
   wish.subgroup.profile = shape.profile;
   for (std::uint32_t i = 0; i < plan_.nodes.size(); ++i) {
-    if ((action.count >> i & 1) != 0) wish.subgroup.members.emplace_back(i);
+    if ((action.count >> i & 1) == 0) continue;
+    (action.kind == Action::Kind::change ? wish.subgroup.senders : wish.subgroup.members).emplace_back(i);
+  }
+  if (action.kind == Action::Kind::change) {
+    if (const AddedSubgroup* const there = now.find_added(wish.subgroup.name)) wish.subgroup.members = there->members;
+    wish.subgroup.profile.window_messages = action.count >> window_shift;
+    if (wish.subgroup.profile.window_messages % 2 == 1) wish.subgroup.profile.ring_bytes *= 2;
   }
   return wish;
 }
@@ -80,9 +87,10 @@ void Rosters::check_added(const View& view, const View* before, const Violate& v
       if (!is.members.empty() && is.member_position(node).has_value() != belongs(node))
         violate("V22", "node " + std::to_string(node.value()) + " does not belong where it is");
     }
-    if (!was.name.empty() && !should.name.empty() && was != should)
+    if (!was.name.empty() && !should.name.empty() && !may_become(was, should))
       return violate("V22", "subgroup " + should.name + " took the place of " + was.name + " from one view to the next");
     if (was.name.empty() && !should.name.empty()) report_.hit(Probe::subgroup_created);
+    if (!was.name.empty() && !should.name.empty() && was != should) report_.hit(Probe::subgroup_changed);
     if (known && was.name.empty() && !should.name.empty()) report_.hit(Probe::place_filled_again);
     if (!was.name.empty() && should.name.empty()) report_.hit(Probe::subgroup_dropped);
   }
@@ -145,11 +153,10 @@ std::optional<std::string> Rosters::open_wish(std::uint32_t process) const {
   const auto own = wishes_.find(process);
   if (own == wishes_.end() || own->second.empty()) return std::nullopt;
   const RosterChange& wish = own->second.front();
-  constexpr const char* kinds[] = {"added", "removed", "moved", "drained", "let in again", "created", "dropped"};
+  constexpr const char* kinds[] = {"added", "removed", "moved", "drained", "let in again", "created", "dropped", "changed"};
   const std::string what =
       wish.is_of_subgroup() ? "subgroup " + wish.subgroup.name : "node " + std::to_string(wish.node.value());
-  return "wants " + what + " " + kinds[static_cast<std::size_t>(wish.kind)] +
-         ", which is neither granted nor impossible";
+  return "wants " + what + " " + kinds[static_cast<std::size_t>(wish.kind)] + ", which is neither granted nor impossible";
 }
 
 }  // namespace spindrift::sim

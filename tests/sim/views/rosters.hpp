@@ -21,7 +21,7 @@ namespace spindrift::sim {
 [[nodiscard]] std::optional<RosterChange::Kind> change_of(Action::Kind kind) noexcept;
 /// Whether that action is about a subgroup.
 [[nodiscard]] constexpr bool is_of_subgroup(Action::Kind kind) noexcept {
-  return kind == Action::Kind::create || kind == Action::Kind::drop;
+  return kind == Action::Kind::create || kind == Action::Kind::drop || kind == Action::Kind::change;
 }
 
 class Rosters {
@@ -39,7 +39,7 @@ class Rosters {
   /// A process wants that, in this view. False: it is impossible.
   [[nodiscard]] bool on_wish(std::uint32_t process, const RosterChange& change, const View& view);
   /// The change that a process wants by that action.
-  [[nodiscard]] RosterChange wish_of(const Action& action) const;
+  [[nodiscard]] RosterChange wish_of(const Action& action, const Roster& now) const;
   /// V16, V17, V20, V22: the roster of a view that a process begins. `before`: of the view before, if that is known.
   void on_view(std::uint32_t process, const View& view, const View* before);
 

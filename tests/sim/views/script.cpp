@@ -267,13 +267,15 @@ class Player {
       action.kind = Action::Kind::create;
     else if (what == "drop")
       action.kind = Action::Kind::drop;
+    else if (what == "change")  // change N NUMBER BITS
+      action.kind = Action::Kind::change;
     else
       throw BadLine("unknown: " + what);
     if (what == "pause" || what == "work" || what == "starve" || what == "refuse") action.ticks = ticks_of(word(words, 4));
     if (change_of(action.kind))
       action.other = is_of_subgroup(action.kind) ? static_cast<std::uint32_t>(number_of(word(words, 4)))
                                                  : node(word(words, 4));
-    if (what == "move") action.count = number_of(word(words, 5));
+    if (what == "move" || what == "change") action.count = number_of(word(words, 5));
     if (what == "send") {
       action.other = subgroup(word(words, 4));
       action.count = number_of(word(words, 5));
