@@ -2,6 +2,7 @@
 #include <spindrift/views/founding.hpp>
 
 #include <algorithm>
+#include <functional>
 #include <utility>
 
 #include <spindrift/core/ids_text.hpp>
@@ -102,7 +103,8 @@ bool Founding::on_request(const Join& from, PromiseRequest request) {
   const bool founder = request.members.front() == from.node && request.incarnations.front() == from.incarnation;
   const bool meant = from.node != self_.node && incarnation_in(request, self_.node) == self_.incarnation;
   if (!known || !founder || !meant) return false;
-  asked_ = std::move(request);
+  std::erase_if(asked_, [&](const PromiseRequest& each) { return each.members.front() == from.node; });
+  asked_.push_back(std::move(request));
   return true;
 }
 
@@ -111,8 +113,7 @@ void Founding::on_promise(NodeId from, const Promise& promise) {
   if (!request_) return;
   if (promise.ballot == request_->ballot && promise.founder == self_.incarnation) {
     const auto place = std::find(request_->members.begin(), request_->members.end(), from);
-    if (place != request_->members.end())
-      promises_.add(Rank(static_cast<std::uint32_t>(place - request_->members.begin())));
+    if (place != request_->members.end()) promises_.add(Rank(static_cast<std::uint32_t>(place - request_->members.begin())));
   } else if (promise.ballot >= request_->ballot) {
     ballot_ = promise.ballot;
     request_.reset();
@@ -174,8 +175,13 @@ void Founding::exchange(std::span<const Met> met, std::span<const Apart> apart, 
 
 // A process that sees a group waits to be taken in: it promises nothing while that group is there.
 void Founding::promise(std::span<const Met> met, Step& step) {
-  if (!asked_ || sees_a_group(met) || !living_.empty()) return;
-  const PromiseRequest asked = *std::exchange(asked_, std::nullopt);
+  if (asked_.empty() || sees_a_group(met) || !living_.empty()) return;
+  std::vector<PromiseRequest> all = std::exchange(asked_, {});
+  std::ranges::sort(all, std::greater(), &PromiseRequest::ballot);
+  for (const PromiseRequest& asked : all) answer(asked, met, step);
+}
+
+void Founding::answer(const PromiseRequest& asked, std::span<const Met> met, Step& step) {
   const Met* const founder = find(met, asked.members.front());
   if (founder == nullptr || founder->who.incarnation != asked.incarnations.front()) return;
   if (!promised_to_ || promised_to_->ballot < asked.ballot) {
@@ -183,8 +189,7 @@ void Founding::promise(std::span<const Met> met, Step& step) {
     promised_to_ = asked;
     request_.reset();
   }
-  step.messages.push_back(
-      {founder->who.node, encode(Promise{promised_to_->ballot, promised_to_->incarnations.front()})});
+  step.messages.push_back({founder->who.node, encode(Promise{promised_to_->ballot, promised_to_->incarnations.front()})});
 }
 
 // The founder that does not know what this process remembers is told, and asks again.

@@ -88,6 +88,7 @@ class Founding {
  private:
   [[nodiscard]] bool may_follow(const Join& from, ViewId view) const;
   void promise(std::span<const Met> met, Step& step);
+  void answer(const PromiseRequest& asked, std::span<const Met> met, Step& step);
   void found(std::span<const Met> met, const Look& look, Step& step);
   void exchange(std::span<const Met> met, std::span<const Apart> apart, Step& step);
   [[nodiscard]] bool consents(const PromiseRequest& asked);
@@ -103,7 +104,7 @@ class Founding {
   LayoutFunction layout_;
   Roster roster_;
   std::optional<ViewNotice> notice_;          // of a view with this process in it
-  std::optional<PromiseRequest> asked_;       // by the founder, and not answered yet
+  std::vector<PromiseRequest> asked_;         // by founders, and not answered yet: of each its last
   std::optional<PromiseRequest> promised_to_;  // by somebody else; where founders are not named, the own request, too
   std::optional<PromiseRequest> request_;     // the founder's own, under way
   RankSet promises_;                          // the founders that have promised themselves to it

@@ -249,6 +249,8 @@ bool Member::step_departing(Time now) {
   const bool waited = watch_.judges() && now - leaving_.departing_since >= watch_.patience();
   if ((!all_know && !waited) || !deliveries_.all_taken()) return false;
   push();
+  // Not before: its neighbors wait for it until those that go on without it know that they do.
+  beginning_.record.part(epoch()->next(epoch()->change().decree()), ViewRecord::Standing::left);
   enter(MemberState::left);
   return true;
 }
@@ -359,7 +361,6 @@ bool Member::conclude(Time now) {
   if (!deliveries_.handed_over()) return false;
   sends_.report_dropped(old);
   if (decree.left.contains(old.self())) {
-    beginning_.record.part(old.next(decree), ViewRecord::Standing::left);
     leaving_.departing_since = now;
     enter(MemberState::departing);
     return true;

@@ -232,6 +232,30 @@ TEST_CASE("who has promised follows others only into a view of a greater id, whe
   CHECK(follower.founding->accepts(stranger, notice));
 }
 
+TEST_CASE("a request is not lost by a later one of another founder, which is gone when it would be answered") {
+  Nodes nodes;
+  nodes.named = {0, 1, 2, 3};
+  for (const std::uint32_t node : {1U, 2U, 3U}) nodes.start(node);
+  const auto request_of = [&](std::uint32_t founder, std::uint64_t ballot) {
+    PromiseRequest request{.ballot = ballot, .members = {}, .incarnations = {}};
+    for (const std::uint32_t node : {founder, 3U}) {
+      request.members.emplace_back(node);
+      request.incarnations.push_back(nodes.processes.at(node)->who.incarnation);
+    }
+    request.view = ViewId(1);
+    request.roster = {0, {{NodeId(founder), {}}, {NodeId(3), {}}}, {}};
+    request.basis = {7, 0};  // the founder remembers something, node 3 nothing
+    return request;
+  };
+  Founding& asked = *nodes.processes.at(3)->founding;
+  REQUIRE(asked.on_request(nodes.processes.at(1)->who, request_of(1, 3)));
+  REQUIRE(asked.on_request(nodes.processes.at(2)->who, request_of(2, 2)));
+  nodes.stop(2);
+  const auto promises = of_kind<Promise>(nodes.step(3));
+  REQUIRE(promises.size() == 1);
+  CHECK(promises[0].ballot == 3);
+}
+
 TEST_CASE("a process that has accepted eight foundings promises itself to no ninth") {
   Nodes nodes;
   std::vector<RecordedView> eight;
