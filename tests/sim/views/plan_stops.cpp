@@ -27,15 +27,9 @@ class StopDrawer {
     at_ += static_cast<Ticks>(random_.spread(1'000, 1'000'000));
     for (const std::uint32_t node : order) act(Action::Kind::crash, node);  // those that have not come to their effect
     if (!plan_.clocks_go_back && random_.chance(1, 4)) {
-      for (std::uint64_t left = random_.between(1, 2); left > 0; --left) forget(anybody());
+      for (std::uint64_t left = random_.between(1, 2); left > 0; --left) act(Action::Kind::forget, anybody());
     }
     start_some(order.size());
-  }
-
-  // On a host of several the last one may have gone on alone, and is all that knows of it.
-  void forget(std::uint32_t node) {
-    const auto is_beside = [&](const NodePlan& other) { return other.host == plan_.nodes[node].host; };
-    if (std::ranges::count_if(plan_.nodes, is_beside) == 1) act(Action::Kind::forget, node);
   }
 
   // The founders are removed one after another, and come back without a link with those who go on.

@@ -58,8 +58,27 @@ views::ViewMemory& Records::open(std::uint32_t node) {
   return *memories_.back();
 }
 
+// Whether others remember views, and all of them earlier ones than this node: the last one of a host may have gone on alone,
+// and they would found beside what it alone knows of.
+bool Records::is_ahead(std::uint32_t node) const {
+  const auto newest = [&](std::uint32_t of) -> std::optional<ViewId> {
+    if (!nodes_[of].record) return std::nullopt;
+    const views::ViewRecord& record = *nodes_[of].record;
+    std::optional<ViewId> latest = record.last ? std::optional(record.last->id) : std::nullopt;
+    for (const views::RecordedView& each : record.accepted) latest = std::max(latest, std::optional(each.id));
+    return latest;
+  };
+  std::optional<ViewId> others;
+  for (std::uint32_t i = 0; i < nodes_.size(); ++i) {
+    if (i != node) others = std::max(others, newest(i));
+  }
+  const auto& last = nodes_[node].record->last;
+  return others && last && *others < last->id;
+}
+
 void Records::lose(std::uint32_t node) {
   if (nodes_[node].lives || !nodes_[node].record) return;
+  if (is_ahead(node)) return;
   nodes_[node].record.reset();
   nodes_[node].lost = true;
 }

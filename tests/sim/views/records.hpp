@@ -22,7 +22,7 @@ class Records {
   [[nodiscard]] std::uint64_t incarnation_after(std::uint32_t node, std::uint64_t by_clock) const;
   /// The node's process is gone.
   void on_end(std::uint32_t node) { nodes_[node].lives = false; }
-  /// The record is lost, unless a process has it.
+  /// The record is lost, unless a process has it, or others remember earlier views alone.
   void lose(std::uint32_t node);
   /// It was lost once.
   [[nodiscard]] bool was_lost(std::uint32_t node) const { return nodes_[node].lost; }
@@ -34,6 +34,7 @@ class Records {
 
  private:
   class Memory;
+  [[nodiscard]] bool is_ahead(std::uint32_t node) const;
   struct Node {
     std::optional<views::ViewRecord> record;
     bool lives = false;
