@@ -33,9 +33,8 @@ Result<void> check_bulk_ring(const std::string& name, const Profile& profile) {
       profile.large_message_bytes >= large_message_least) {
     return {};
   }
-  return impossible(name +
-                        " has a ring for large messages that is no power of two from 4096 to 2^30, does not hold two of "
-                        "its largest messages, or begins below 16 bytes",
+  return impossible(name + " has a ring for large messages that is no power of two from 4096 to 2^30, does not hold two of "
+                           "its largest messages, or begins below 16 bytes",
                     "raise bulk_ring_bytes and large_message_bytes in its profile, or let it have none");
 }
 
@@ -134,7 +133,6 @@ bool possible(std::span<const AddedSubgroup> places) {
   return added_ring_bytes(places) <= added_ring_bytes_max;
 }
 
-// Members of the view before stay in their order, as the layout has it: their positions are sender ranks.
 bool may_become(const AddedSubgroup& now, const AddedSubgroup& next) {
   AddedSubgroup other = next;
   other.senders = now.senders;
@@ -143,6 +141,7 @@ bool may_become(const AddedSubgroup& now, const AddedSubgroup& next) {
   return other == now;
 }
 
+// Members of the view before stay in their order, as the layout has it: their positions are sender ranks.
 SubgroupView in_view(const AddedSubgroup& subgroup, const std::vector<NodeId>& members, const SubgroupView* before) {
   SubgroupView made;
   made.name = subgroup.name;

@@ -110,9 +110,8 @@ Result<void> check_drain(const Roster& roster, NodeId node, const std::vector<No
   return impossible(name_of(node) + " cannot be drained: of the view's " + std::to_string(members.size()) +
                     (members.size() == 1 ? " member " : " members ") + std::to_string(left) +
                     " would stay, and a majority is " + std::to_string(majority))
-      .fix(
-          "let other nodes in first (spindrift group add, or spindrift group drain with --undo), or drain fewer at once; "
-          "who is not to come back is removed (spindrift group remove)");
+      .fix("let other nodes in first (spindrift group add, or spindrift group drain with --undo), or drain fewer at once; "
+           "who is not to come back is removed (spindrift group remove)");
 }
 
 bool is_of_layout(const View& view, const std::string& name) {
