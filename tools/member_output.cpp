@@ -60,7 +60,7 @@ void MemberOutput::run() {
   std::unique_lock lock(mutex_);
   for (;;) {
     changed_.wait(lock, [this] { return !kept_.empty() || source_ == Source::ended; });
-    if (kept_.empty()) break;
+    if (kept_.empty()) return;
     const std::vector<Kept> taken = std::exchange(kept_, {});
     kept_bytes_ = 0;
     go_on();
@@ -77,7 +77,6 @@ void MemberOutput::run() {
     }
     changed_.notify_all();
   }
-  state_ = State::through;
 }
 
 void MemberOutput::go_on() {

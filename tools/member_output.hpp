@@ -45,8 +45,8 @@ class MemberOutput {
   [[nodiscard]] const MessagePrinter& printer() const noexcept { return printer_; }
 
  private:
-  /// The printer's thread waits, prints, or has nothing to print any more.
-  enum class State : std::uint8_t { waiting, printing, through };
+  /// The thread has taken nothing, or what it prints now.
+  enum class State : std::uint8_t { waiting, printing };
   /// More is to be printed; would be of no use; does not come, for the member is out of its group.
   enum class Source : std::uint8_t { open, done, ended };
   struct Kept {
@@ -59,7 +59,7 @@ class MemberOutput {
   void print(const std::vector<Kept>& taken);
 
   const std::string name_;
-  MessagePrinter printer_;  // the thread's, until it is through
+  MessagePrinter printer_;  // the thread's while it prints
   std::mutex mutex_;        // of all that follows
   std::condition_variable changed_;
   std::vector<Kept> kept_;

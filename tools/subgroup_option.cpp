@@ -39,28 +39,42 @@ std::optional<Roster> roster_here(const Config& config) {
   return group::newest_roster(*directory, nodes, patience);
 }
 
-/// A subgroup as whoever is about to join can know it: of the layout, or created since the group runs. Where no member of
-/// this host can be asked, others may know it: it is found out in the group.
+/// A subgroup as whoever is about to join can know it: its place in the layout, or among those that the group has created.
+struct Known {
+  View view;                     ///< of all members, and of the node that is to join
+  std::optional<Roster> roster;  ///< of members that run here; looked at once, for they may go
+  std::optional<SubgroupView> subgroup;
+};
+
+Known look_for(const Config& config, const std::string& name, std::optional<NodeId> self) {
+  Known known{value_or_throw(config.view()), {}, {}};
+  const auto& all = known.view.subgroups;
+  if (const auto found = std::ranges::find(all, name, &SubgroupView::name); found != all.end()) {
+    known.subgroup = *found;
+    return known;
+  }
+  known.roster = roster_here(config);
+  if (self && !known.view.rank_of(*self)) known.view.members.push_back(*self);
+  const AddedSubgroup* const created = known.roster ? known.roster->find_added(name) : nullptr;
+  if (created != nullptr) known.subgroup = in_view(*created, known.view.members, nullptr);
+  return known;
+}
+
+/// That subgroup; where no member of this host can be asked, others may know it: it is found out in the group.
 SubgroupView find_subgroup(const Config& config, const std::string& name, std::optional<NodeId> self) {
-  View view = value_or_throw(config.view());
-  const auto is_named = [&](const SubgroupView& subgroup) { return subgroup.name == name; };
-  const auto found = std::ranges::find_if(view.subgroups, is_named);
-  if (found != view.subgroups.end()) return *found;
-  const std::optional<Roster> roster = roster_here(config);
-  const AddedSubgroup* const created = roster ? roster->find_added(name) : nullptr;
-  if (self && !view.rank_of(*self)) view.members.push_back(*self);
-  if (created != nullptr) return in_view(*created, view.members, nullptr);
+  const auto [view, roster, subgroup] = look_for(config, name, self);
+  if (subgroup) return *subgroup;
   if (!roster && config.fabric() != "shm") {
     SubgroupView unknown = in_view({.name = name}, view.members, nullptr);
     unknown.profile.message_bytes_max = std::numeric_limits<std::uint64_t>::max();
     return unknown;
   }
   std::vector<std::string_view> names;
-  for (const SubgroupView& subgroup : view.subgroups) names.push_back(subgroup.name);
+  for (const SubgroupView& each : view.subgroups) names.push_back(each.name);
   for (std::size_t i = 0; roster && i < roster->added.size(); ++i) {
     if (!roster->added[i].name.empty()) names.push_back(roster->added[i].name);
   }
-  if (view.subgroups.empty() && names.empty()) {
+  if (names.empty()) {
     refuse(fmt::format("--subgroup {}: {} has no subgroup yet", name, config.name()),
            "create it while the group runs: spindrift group create-subgroup " + name);
   }
@@ -69,12 +83,13 @@ SubgroupView find_subgroup(const Config& config, const std::string& name, std::o
          "use one of: " + listed(names) + (roster ? "; or create it: spindrift group create-subgroup " + name : ""));
 }
 
-/// As whoever uses it first creates it.
-SubgroupView to_be_created(const Config& config, const std::string& name, NodeId self) {
+/// The subgroup as it is, or else as whoever uses it first creates it.
+SubgroupView find_or_expect(const Config& config, const std::string& name, NodeId self) {
+  if (auto known = look_for(config, name, self); known.subgroup) return *std::move(known.subgroup);
   AddedSubgroup subgroup;
   subgroup.name = name;
-  value_or_throw(group::complete(subgroup, config));
   if (!valid_subgroup_name(name)) refuse("--subgroup: no subgroup can have that name", name_rule);
+  value_or_throw(group::complete(subgroup, config));
   return in_view(subgroup, {self}, nullptr);
 }
 
@@ -119,18 +134,8 @@ void require_observable(const Config& config, const std::string& name, std::opti
 
 SubgroupView require_subgroup(const Config& config, const SubgroupCommandOptions& options, SubgroupUse use) {
   const NodeId self = config.local_id();
-  const std::string& name = options.subgroup;
-  if (options.config.empty()) {
-    const std::optional<Roster> roster = roster_here(config);
-    const AddedSubgroup* const created = roster ? roster->find_added(name) : nullptr;
-    if (created == nullptr) return to_be_created(config, name, self);
-    View view = value_or_throw(config.view());
-    if (!view.rank_of(self)) view.members.push_back(self);
-    SubgroupView found = in_view(*created, view.members, nullptr);
-    require_usable(found, self, use);
-    return found;
-  }
-  const SubgroupView found = find_subgroup(config, name, self);
+  SubgroupView found = options.config.empty() ? find_or_expect(config, options.subgroup, self)
+                                              : find_subgroup(config, options.subgroup, self);
   require_usable(found, self, use);
   return found;
 }
