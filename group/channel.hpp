@@ -99,7 +99,7 @@ class Channel {
   [[nodiscard]] ObjectChannel* objects() const noexcept { return accepting() ? objects_.get() : nullptr; }
   [[nodiscard]] std::unique_ptr<views::StateReader> save_state();
   [[nodiscard]] std::unique_ptr<views::StateWriter> load_state();
-  /// Whether the application saves or loads its state.
+  /// The application's saving and loading of its state.
   [[nodiscard]] const StateWork& state_work() const noexcept { return state_; }
   /// Some thread waits for space.
   [[nodiscard]] bool sends_wait() const noexcept { return space_.has_waiters(); }

@@ -37,9 +37,7 @@ void complete_change(AddedSubgroup& subgroup, const Roster& roster) {
                            &Profile::bulk_ring_bytes, &Profile::large_message_bytes})
     keep(field);
   subgroup.profile.split_rows = now->profile.split_rows;
-  subgroup.mode = now->mode;
-  subgroup.members = now->members;
-  std::ranges::sort(subgroup.senders);
+  for (auto* nodes : {&subgroup.members, &subgroup.senders}) std::ranges::sort(*nodes);
 }
 
 Result<void> check_drops(std::span<const RosterChange> changes, const View& view) {

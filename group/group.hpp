@@ -268,11 +268,11 @@ class Group {
   /// on_state and replicated objects are refused. Creating what is there already costs nothing, if it is the same. Throws
   /// as change_roster; bad_argument also where a subgroup of that name is in the layout, or is there with other values.
   Subgroup& create_subgroup(const AddedSubgroup& subgroup, std::optional<Duration> limit = {});
-  /// Changes one that was created so: its window, its rings or its senders; its members, its mode and the sizes of its
-  /// messages stay, and what is 0 of the profile. `senders` are meant as they are here: none are all members. The next view
-  /// has all of it. Nothing is lost: who is no sender any more waits until what it sent is delivered, while its threads that
-  /// send wait, and throw bad_argument then. Throws as change_roster; bad_argument also where none is named so, or the
-  /// layout has it.
+  /// Changes one that was created so: its window, its rings or its senders. What is 0 of the profile stays. All else is
+  /// meant as it is here, and has to be as it was: name, members, mode, sizes of messages; no senders are all members. Take
+  /// what is there from `view().roster`. The next view has all of it. Nothing is lost: who is no sender any more waits until
+  /// what it sent is delivered, while its threads that send wait, and throw bad_argument then. Throws as change_roster;
+  /// bad_argument also where none is named so, or the layout has it.
   Subgroup& change_subgroup(const AddedSubgroup& subgroup, std::optional<Duration> limit = {});
   /// Drops a subgroup that was created so, when all that was sent there before is delivered; sends wait meanwhile, and are
   /// refused afterwards: `refused`. Throws as change_roster; bad_argument also where none is named so, or the layout has

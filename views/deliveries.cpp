@@ -105,7 +105,7 @@ std::optional<SubgroupId> Deliveries::at_work() const {
 
 bool Deliveries::all_taken() const {
   for (std::uint32_t s = 0; s < backlogs_.size(); ++s) {
-    if (!backlogs_[s].empty() || upcalls_.busy(SubgroupId(s)) || upcalls_.state_at_work(SubgroupId(s))) return false;
+    if (!taken(SubgroupId(s))) return false;
   }
   return true;
 }

@@ -43,9 +43,9 @@ class Deliveries final : public smc::DeliverySink {
   [[nodiscard]] std::vector<std::byte> kept(SubgroupId id) const { return backlogs_[id.value()].encode(); }
   /// The state is here, and this waited at its source. False, and nothing changed: the bytes are impossible.
   [[nodiscard]] bool end_loading(SubgroupId id, std::span<const std::byte> kept_at_source);
-  /// The application has, and is done with, all that was delivered in that subgroup, its state included.
-  [[nodiscard]] bool has_handed_over(SubgroupId id) const {
-    return backlogs_[id.value()].passes() && !upcalls_.busy(id);
+  /// The application has, and is done with, all that was delivered in that subgroup.
+  [[nodiscard]] bool taken(SubgroupId id) const {
+    return backlogs_[id.value()].empty() && !upcalls_.busy(id) && !upcalls_.state_at_work(id);
   }
   [[nodiscard]] bool loading(SubgroupId id) const {
     return id.value() < backlogs_.size() && backlogs_[id.value()].loading();

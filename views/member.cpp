@@ -334,8 +334,9 @@ bool Member::run(Time now) {
   links_.revoke(present.change().suspicions());
   settle_links();
   bool progress = *ran;
-  progress |= rosters_.step(
-      present, [&](SubgroupId id) { return sends_.silence(id, present) && deliveries_.has_handed_over(id); });
+  progress |= rosters_.step(present, [&](SubgroupId id) {
+    return sends_.silence(id, present) && deliveries_.taken(id) && !deliveries_.loading(id);
+  });
   if (rosters_.is_to_leave() && !leave_requested()) request_leave();
   progress |= sends_.settle(present, leave_requested());
   if (epochs().size() > 1) drop_old_epochs(now);

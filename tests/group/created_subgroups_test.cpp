@@ -196,6 +196,9 @@ TEST_CASE("a created subgroup gets another window and other senders while all se
   CHECK(heard[0].messages() == heard[2].messages());
   std::map<char, int> next;
   for (const std::string& message : heard[0].messages()) CHECK(message.substr(2) == std::to_string(next[message[0]]++));
+  changed.members = {NodeId(0), NodeId(2)};
+  CHECK(thrown_by([&] { groups[0]->change_subgroup(changed); })->kind() == ErrorKind::bad_argument);
+  changed.members.clear();
   changed.profile.message_bytes_max = 201;
   CHECK(thrown_by([&] { groups[0]->change_subgroup(changed); })->kind() == ErrorKind::bad_argument);
   CHECK(thrown_by([&] { groups[0]->change_subgroup(small("none")); })->kind() == ErrorKind::bad_argument);
