@@ -166,7 +166,7 @@ void History::check_silent(std::uint32_t index, std::uint32_t subgroup) {
     if (stream.issued != stream.committed)
       violate("V23", index, "subgroup " + std::to_string(subgroup) + " is dropped while a message to it is written");
     owed += stream.committed - std::min(stream.committed, std::max(stream.delivered, stream.forgiven));
-    stream.forgiven = stream.issued;
+    stream.delivered = stream.forgiven = stream.issued;  // what was reported is settled
     stream.skipped = 0;
   }
   if (owed > here.dropped) {
