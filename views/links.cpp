@@ -282,6 +282,7 @@ void Links::on_lost(Peer& peer, const std::string& reason, End end) {
   log::info(log::Room::views, "connection lost", {{"node", self_.node}, {"peer", peer.address.node}, {"reason", reason}});
   if (const auto rank = rank_of(peer.who())) consequences_.push_back(LinkSuspects{*rank, reason});
   if (peer.incarnation != 0) partings_.lose(peer.who());
+  if (peer.incarnation != 0 && end == End::died) partings_.die(peer.who());
   hang_up(peer, end);
 }
 

@@ -22,6 +22,9 @@ class Partings {
   void lose(const Join& who) { remember(lost_, who); }
   void regain(const Join& who) { std::erase(lost_, who); }
   [[nodiscard]] bool lost(const Join& who) const { return contains(lost_, who); }
+  /// Its connection broke because its process ended.
+  void die(const Join& who) { remember(died_, who); }
+  [[nodiscard]] bool died(const Join& who) const { return contains(died_, who); }
 
  private:
   static constexpr std::size_t kept_max = 1024;
@@ -37,6 +40,7 @@ class Partings {
   std::vector<Join> removed_;
   std::vector<Join> turned_away_;  // those among them that were turned away
   std::vector<Join> lost_;
+  std::vector<Join> died_;  // those among them whose processes ended
 };
 
 }  // namespace spindrift::views

@@ -141,9 +141,22 @@ TEST_CASE("a member's lost connection is a suspicion, and asked for again") {
   CHECK(std::get<LinkOver>(events[1]).with.who == Join{NodeId(1), 101});
   CHECK(desk.fabric.asked == std::vector{NodeId(1)});
   CHECK(desk.links.partings().lost({NodeId(1), 101}));
+  CHECK_FALSE(desk.links.partings().died({NodeId(1), 101}));
   desk.meet(21, 1, 101, false, ViewId(5));
   only<LinkAgreed>(desk.hear());
   CHECK_FALSE(desk.links.partings().lost({NodeId(1), 101}));
+}
+
+TEST_CASE("who died before it came into a view is known to be dead") {
+  Desk desk;
+  desk.links.begin_view(desk.view);
+  desk.meet(13, 3, 103);  // it would come into the next view
+  desk.hear();
+  desk.fabric.loses(13, true);
+  only<LinkOver>(desk.hear());
+  CHECK(desk.links.partings().lost({NodeId(3), 103}));
+  CHECK(desk.links.partings().died({NodeId(3), 103}));
+  CHECK_FALSE(desk.links.partings().died({NodeId(3), 104}));
 }
 
 TEST_CASE("who turns this process away is suspected as one that did so first, and not called again") {

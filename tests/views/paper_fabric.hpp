@@ -75,7 +75,7 @@ class PaperFabric : public smc::NullFabric {
     event.access = access;
     event.region_bytes = bytes;
   }
-  void loses(std::uint32_t peer) { tell(fabric::Event::Kind::lost, peer); }
+  void loses(std::uint32_t peer, bool dying = false) { tell(fabric::Event::Kind::lost, peer).dying = dying; }
   /// It cannot go on, for this reason.
   void stops(Error reason) { tell(fabric::Event::Kind::ended, 0).reason = std::move(reason); }
 

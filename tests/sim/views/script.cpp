@@ -304,12 +304,17 @@ class Player {
     start().act(action);
   }
 
-  void expect(const std::vector<std::string>& words) {
+  void expect(std::vector<std::string> words) {
     Fleet& fleet = start();
     ++expectations_;
+    Ticks limit = 40 * plan_.suspect_after + 100'000'000;
+    if (word(words, 1) == "within") {
+      limit = ticks_of(word(words, 2));
+      words.erase(words.begin() + 1, words.begin() + 3);
+    }
     const std::string& what = word(words, 1);
     const auto wait = [&](const std::function<bool()>& holds, const std::function<std::string()>& instead) {
-      fleet.run_while_not(holds, 40 * plan_.suspect_after + 100'000'000);
+      fleet.run_while_not(holds, limit);
       check();
       if (!holds()) throw BadLine("expected otherwise: " + instead());
     };
