@@ -8,7 +8,8 @@
 namespace spindrift::views {
 namespace {
 
-constexpr std::size_t offers_max = 4;  // views of which a peer's regions are kept
+constexpr std::size_t offers_max = 4;                                // views of which a peer's regions are kept
+constexpr std::size_t dead_max = 2 * std::size_t{member_count_max};  // processes remembered that died before the first view
 constexpr Installation::Part parts_beside[] = {Installation::Part::ring, Installation::Part::bulk};  // of each subgroup
 
 }  // namespace
@@ -148,12 +149,14 @@ void Installation::forget_earlier() {
   for (const auto& [peer, shown] : shown_) forget_earlier(peer);
 }
 
+// A process that dies before this one is in a view may be in the first that it hears of.
 void Installation::on_lost(const PeerConnection& with, bool dying) {
   Shown& shown = shown_[with.id];
   shown.with = with;
-  if (dying && present() != nullptr) {
+  if (dying) {
     shown.end = Shown::End::dying;
     for (const auto& epoch : epochs_) hear_the_dead(*epoch, shown);
+    if (epochs_.empty()) forget_earliest_dead();
   } else {
     give_up(with.id, shown);
     shown_.erase(with.id);
@@ -161,6 +164,14 @@ void Installation::on_lost(const PeerConnection& with, bool dying) {
   for (std::size_t i = 0; i + 1 < epochs_.size(); ++i) {
     if (const auto rank = rank_of(epochs_[i]->view(), with.who)) epochs_[i]->change().suspect(*rank, "connection lost");
   }
+}
+
+void Installation::forget_earliest_dead() {
+  const auto is_dead = [](const auto& each) { return each.second.end != Shown::End::none; };
+  if (static_cast<std::size_t>(std::ranges::count_if(shown_, is_dead)) <= dead_max) return;
+  const auto earliest = std::ranges::find_if(shown_, is_dead);
+  give_up(earliest->first, earliest->second);
+  shown_.erase(earliest);
 }
 
 void Installation::on_died(fabric::PeerId peer, bool complete) {
@@ -183,16 +194,16 @@ void Installation::hear_the_dead(Epoch& epoch, Shown& shown) {
 
 // A member that has shown nothing in this view has done nothing there, if on this very connection it had shown its row of an
 // earlier one: it shows its row to all that it is connected with before it does anything. A process in its first view knows
-// nothing of the group before all have read each other, and takes no testimony.
+// nothing of the group before all have read each other: it takes no testimony, and follows who does.
 Testimonies::Word Installation::word_of(Epoch& epoch, Rank rank, Shown& shown) {
-  const auto before = std::ranges::find_if(
-      epochs_, [&](const auto& each) { return each->id().value() + 1 == epoch.id().value(); });
-  if (before == epochs_.end() && !epoch.change().everybody_ready()) return Testimonies::Word::none;
+  const auto before =
+      std::ranges::find_if(epochs_, [&](const auto& each) { return each->id().value() + 1 == epoch.id().value(); });
+  if (before == epochs_.end() && !epoch.change().everybody_ready()) return Testimonies::Word::untold;
   const bool offered = shown.offers.contains(What{epoch.id()});
   if (offered && !epoch.table().attached(rank)) attach(epoch, rank, shown.with, shown.offers);
   if (epoch.table().mapped(rank)) return Testimonies::Word::row;
-  if (offered || shown.end != Shown::End::dead_and_heard) return Testimonies::Word::none;
-  return shown.first && *shown.first < epoch.id() ? Testimonies::Word::nothing : Testimonies::Word::none;
+  const bool was_silent = !offered && shown.end == Shown::End::dead_and_heard && shown.first && *shown.first < epoch.id();
+  return was_silent ? Testimonies::Word::nothing : Testimonies::Word::unseen;
 }
 
 Result<std::span<const std::byte>> Installation::map(const PeerConnection& from, const Offer& offer) {

@@ -118,6 +118,7 @@ class Installation {
   };
 
   void give_up(fabric::PeerId peer, const Shown& shown);
+  void forget_earliest_dead();
   void hear_the_dead(Epoch& epoch, Shown& shown);
   [[nodiscard]] Testimonies::Word word_of(Epoch& epoch, Rank rank, Shown& shown);
   [[nodiscard]] Result<std::span<const std::byte>> map(const PeerConnection& from, const Offer& offer);

@@ -25,7 +25,8 @@ bool Links::on_pending(fabric::Event& event) {
 }
 
 // Whether a pending connection is worth more than the present one by what it said: it speaks for the incarnation in the
-// view, which the present one does not, or for a later start of a candidate, or it tells of a view with this process.
+// view, which the present one does not, or for a later start of a candidate, or it tells of a view with this process. The
+// end of a candidate's process on this host is awaited instead: it may be in the next view, and its death must be certain.
 bool Links::outranks(const Peer& peer, const PendingConnection& pending) const {
   std::uint64_t incarnation = 0;
   return std::any_of(pending.events.begin(), pending.events.end(), [&](const fabric::Event& event) {
@@ -38,7 +39,8 @@ bool Links::outranks(const Peer& peer, const PendingConnection& pending) const {
     if (hello == nullptr) return false;
     incarnation = hello->incarnation;
     if (rank_of(peer.who()) || incarnation <= peer.incarnation) return false;
-    const bool candidate = view_ != nullptr && peer.state == Peer::State::agreed && peer.standing == Peer::Standing::fresh;
+    const bool candidate =
+        view_ != nullptr && peer.state == Peer::State::agreed && peer.standing == Peer::Standing::fresh && !peer.mappable;
     return rank_of({peer.address.node, incarnation}) || (candidate && hello->fresh);
   });
 }

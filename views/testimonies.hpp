@@ -21,11 +21,18 @@ class Testimonies {
   enum class Word : std::uint8_t {
     none,       ///< it may live, or nobody knows what it did
     announced,  ///< its process ends, and was connected until then; its row is not final yet
+    untold,     ///< it is dead for certain, and this member is too new to tell what it did in this view
+    unseen,     ///< it is dead for certain, and what it did in this view is to be told from the rows of others
     nothing,    ///< it is dead for certain, and did nothing in this view
     row,        ///< it is dead for certain, and its row can be read in place
   };
   /// The testimony of several, together.
-  enum class Outlook : std::uint8_t { none, awaited, complete };
+  enum class Outlook : std::uint8_t {
+    none,      ///< one of them may live
+    awaited,   ///< some are not dead for certain yet
+    untold,    ///< all are, and others than this member can tell what they did
+    complete,  ///< each of them testifies, or is unseen
+  };
   struct LastWords {
     std::uint64_t accepted = 0;
     std::uint64_t decided = 0;
@@ -36,8 +43,12 @@ class Testimonies {
   void hear(Rank rank, Word word) { words_[rank.value()] = word; }
   /// Its row is final.
   [[nodiscard]] bool left_row(Rank rank) const noexcept { return words_[rank.value()] == Word::row; }
-  /// `complete`: each of them testifies.
+  /// Those whose word is `unseen`.
+  [[nodiscard]] RankSet unseen() const noexcept;
   [[nodiscard]] Outlook outlook(const RankSet& whom) const noexcept;
+  /// Whether none of those that are unseen can have decided: that takes acceptances of `quorum` members, or of all that
+  /// live. `latest`: the highest ballot that a living member has accepted, or will accept next.
+  [[nodiscard]] bool unseen_decided_nothing(const sst::Table& table, std::uint64_t latest, std::uint64_t quorum) const;
   /// The end of the row of a member that `left_row`. Each is a ballot of this view; what is none is given as a decision
   /// without an acceptance.
   [[nodiscard]] static LastWords last_words(const sst::Table& table, Rank rank);

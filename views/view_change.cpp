@@ -89,7 +89,12 @@ ViewChange::Standing ViewChange::standing() const {
   if (trusted_count(view_, suspected_) >= quorum()) return Standing::majority;
   if (!reads_in_place(table_, suspected_)) return Standing::lost;
   switch (testimonies_.outlook(suspected_)) {
-    case Testimonies::Outlook::complete: return Standing::testimony;
+    case Testimonies::Outlook::complete: {
+      std::uint64_t latest = leader().value() + 1;  // it is to come
+      for (const Seen& seen : seen_) latest = std::max(latest, seen.accepted);
+      return testimonies_.unseen_decided_nothing(table_, latest, quorum()) ? Standing::testimony : Standing::lost;
+    }
+    case Testimonies::Outlook::untold: return leader() == self_ ? Standing::lost : Standing::awaited;
     case Testimonies::Outlook::awaited: return Standing::awaited;
     case Testimonies::Outlook::none: break;
   }
@@ -129,7 +134,8 @@ bool ViewChange::step(const std::vector<Candidate>& candidates, bool may_lead, c
   }
   if (!signs.just_woke) tell(suspected_);
   changed |= wedge_if_due(candidates, may_lead);
-  if (state_ == State::steady || standing == Standing::awaited) return changed;
+  if (state_ == State::steady) return changed;
+  if (standing == Standing::awaited) return follow() || changed;
   if (standing == Standing::testimony && hear_the_dead()) return true;
   changed |= leader() == self_ ? lead(candidates) : follow();
   return changed;

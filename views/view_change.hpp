@@ -59,7 +59,7 @@ class ViewChange {
   enum class Standing : std::uint8_t {
     majority,   ///< enough members are left
     testimony,  ///< not enough, and all others are dead for certain and testify
-    awaited,    ///< not enough; all others testify, or will when the kernel says that they are gone
+    awaited,    ///< not enough; all others testify, or will when the kernel says that they are gone, or to the leader
     lost,       ///< not enough, and somebody else may live
   };
   struct Suspicion {

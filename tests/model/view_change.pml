@@ -62,6 +62,7 @@ byte view_of[4];
 byte dead;                  /* crashed or stopped */
 byte crashed;               /* those of them that are no processes any more */
 byte certain[4];            /* TESTIMONY, by reader: suspects that it knows to be crashed */
+byte met;                   /* TESTIMONY, JOIN: readers that ever read the joiner's row in their view */
 byte received[8];           /* [view * 4 + node]: messages of the view's tracked sender; final once the node is wedged */
 byte delivered[2];          /* by view: the most that anybody delivered */
 byte crashes = CRASHES;
@@ -91,13 +92,27 @@ hidden byte acks;
 /* V19: below a majority, and everybody else is dead for certain. Else a member below it waits as long as all others are at
  * least on their way to that, and stops when one of them may live. */
 #ifdef TESTIMONY
+/* The joiner died before the reader had its row: it decided nothing if no row here shows an acceptance of its ballot. */
+#ifdef JOIN
+#define is_here(q)     (q != 3 || has(met, p))
+#else
+#define is_here(q)     1
+#endif
+#define unseen         (has(VIEW & certain[p], 3) && !is_here(3))
+#define row_here(q)    (q == p -> MINE : (has(certain[p], q) -> last_row(q) : SEEN(p, q)))
+#define late(q)        (has(VIEW, q) && accepted_in(row_here(q)) == 4)
+#ifdef MUTANT_UNSEEN
+#define doubtful       unseen
+#else
+#define doubtful       (unseen && (late(0) || late(1) || late(2)))   /* not `any`, which is used around it */
+#endif
 #ifdef MUTANT_DESPITE_LIVING
 #define all_testify    (certain[p] != 0)
 #else
-#define all_testify    ((VIEW & SUSPECTED & ~certain[p]) == 0)
+#define all_testify    ((VIEW & SUSPECTED & ~certain[p]) == 0 && !doubtful)
 #endif
 #define BY_TESTIMONY   (!in_majority && all_testify)
-#define hopeless       (!in_majority && (VIEW & SUSPECTED & ~crashed) != 0)
+#define hopeless       (!in_majority && ((VIEW & SUSPECTED & ~crashed) != 0 || doubtful))
 #else
 #define BY_TESTIMONY   false
 #define hopeless       (!in_majority)
@@ -150,7 +165,7 @@ inline stop() {
 #define last_row(q)    SEEN(p, q)
 #else
 #define forget_seen(q) SEEN(p, q) = 0
-#define last_row(q)    ROW(view_of[p], q)
+#define last_row(q)    (is_here(q) * ROW(view_of[p], q))
 #endif
 /* Also between the decision and the next view. */
 #define suspectable(q) (q != p && alive(p) && view_of[p] < LAST && has(TRUSTED, q))
@@ -212,7 +227,13 @@ inline look_again() {
 
 /* The reader's copy of q's row becomes what the row is now. */
 #define LOOK(q) \
-  :: d_step { GOES_ON && readable(q) && SEEN(p, q) != ROW(view_of[p], q) -> SEEN(p, q) = ROW(view_of[p], q) }
+  :: d_step { GOES_ON && readable(q) && SEEN(p, q) != ROW(view_of[p], q) -> \
+              SEEN(p, q) = ROW(view_of[p], q); meet(q) }
+#if defined(TESTIMONY) && defined(JOIN)
+#define meet(q)        met = (q == 3 -> met | bit(p) : met)
+#else
+#define meet(q)        skip
+#endif
 
 /* Whoever accepts has suspected all that the value calls failed: nobody accepts the end of a member that it may follow
  * later. */
@@ -373,6 +394,7 @@ inline install() {
 #endif
   view_of[p] = view_of[p] + 1;
   for (i : 0 .. 3) { SEEN(p, i) = 0 }
+  met = met & ~bit(p);
   i = 0; best = 0; trim = 0;
   forget()
 }

@@ -265,6 +265,34 @@ TEST_CASE("who was not in the view before is a newcomer, until a view that has i
   CHECK(stage.installation.present()->change().newcomers().empty());
 }
 
+TEST_CASE("one that is dead and whose row never came is unseen to who was there before, and untold to who was not") {
+  Stage stage;
+  stage.other.mappable = true;
+  const RankSet dead(0b10, 0);
+  stage.installation.on_lost(stage.other, true);
+  stage.begin(view_of(3));
+  const auto testimonies = [&]() -> const Testimonies& { return stage.installation.present()->change().testimonies(); };
+  CHECK(testimonies().outlook(dead) == Testimonies::Outlook::awaited);
+  stage.installation.on_died(stage.other.id, true);
+  CHECK(testimonies().outlook(dead) == Testimonies::Outlook::untold);
+  stage.begin(view_of(4));
+  CHECK(testimonies().outlook(dead) == Testimonies::Outlook::complete);
+  CHECK(testimonies().unseen() == dead);
+}
+
+TEST_CASE("before its first view a process remembers the latest of the dead") {
+  const auto outlook_after = [](std::uint32_t others) {
+    Stage stage;
+    stage.installation.on_lost(stage.other, true);
+    for (std::uint32_t i = 0; i < others; ++i)
+      stage.installation.on_lost({{NodeId(5), 500 + i}, fabric::PeerId(500 + i), true}, true);
+    stage.begin(view_of(3));
+    return stage.installation.present()->change().testimonies().outlook(RankSet(0b10, 0));
+  };
+  CHECK(outlook_after(2 * member_count_max - 1) == Testimonies::Outlook::awaited);
+  CHECK(outlook_after(2 * member_count_max) == Testimonies::Outlook::none);
+}
+
 TEST_CASE("an old epoch's memory goes when nobody needs it, and stays while it is used") {
   Stage stage;
   stage.begin(view_of(3));

@@ -22,19 +22,24 @@ View four_members() {
   return view;
 }
 
-/// Rank 2 of four, whose rows it maps, and those that it suspects, of which rank 3 is of the same mind.
+/// A member of four, whose rows it maps as far as they were shown; and those that it suspects, of which another is of the
+/// same mind.
 struct OneOfFew final : Counts {
-  explicit OneOfFew(RankSet gone = RankSet(0b0011, 0)) {
+  explicit OneOfFew(RankSet gone = RankSet(0b0011, 0), std::uint32_t rank = 2, RankSet shown = RankSet::first(4))
+      : self(rank), other(rank) {
     REQUIRE(log::set_levels("off").ok());
-    for (const std::uint32_t i : {0U, 1U, 3U}) {
+    for (std::uint32_t i = 0; i < 4; ++i) {
+      if (i == rank || !shown.contains(Rank(i))) continue;
       rows[i].resize(table.layout(Rank(i)).bytes());
       table.attach_mapped(Rank(i), rows[i]);
+      if (!gone.contains(Rank(i))) other = i;
     }
-    for (const std::uint32_t i : {0U, 1U}) {
+    for (std::uint32_t i = 0; i < 4; ++i) {
       if (gone.contains(Rank(i))) change.suspect(Rank(i), "it died");
     }
-    set(3, table.layout(Rank(3)).suspected(0), gone.word(0));
-    set(3, table.layout(Rank(3)).wedged(), 1);
+    if (other == self) return;
+    set(other, table.layout(Rank(other)).suspected(0), gone.word(0));
+    set(other, table.layout(Rank(other)).wedged(), 1);
   }
   void wedge() override {}
   [[nodiscard]] bool can_deliver(const Decree&) const override { return true; }
@@ -52,10 +57,12 @@ struct OneOfFew final : Counts {
   }
 
   View view = four_members();
+  std::uint32_t self;
+  std::uint32_t other;
   std::vector<RankSet> loaded;
-  std::vector<std::byte> own = std::vector<std::byte>(sst::RowLayout(view, NodeId(2)).bytes());
+  std::vector<std::byte> own = std::vector<std::byte>(sst::RowLayout(view, NodeId(self)).bytes());
   std::vector<std::byte> rows[4];
-  sst::Table table{view, NodeId(2), own};
+  sst::Table table{view, NodeId(self), own};
   RosterAgreement rosters{view, table.self()};
   ViewChange change{view, loaded, table, *this, rosters, true};
 };
@@ -110,6 +117,55 @@ TEST_CASE("few take from nobody that the leader is dead, for they would part fro
     member.hear(Word::row, Word::row);
     CHECK(member.step() == ViewChange::State::accepted);
   }
+}
+
+TEST_CASE("of a newcomer whose row never came the rows of the others tell that it decided nothing") {
+  OneOfFew member(RankSet(0b1100, 0), 0, RankSet(0b0111, 0));
+  member.change.testimonies().hear(Rank(2), Word::row);
+  member.change.testimonies().hear(Rank(3), Word::unseen);
+  CHECK(member.step() == ViewChange::State::accepted);
+  member.set(1, member.table.layout(Rank(1)).accepted(), 1);
+  CHECK(member.step() == ViewChange::State::decided);
+  CHECK(member.change.decree().failed == RankSet(0b1100, 0));
+}
+
+TEST_CASE("a member stops where one whose row never came may have decided") {
+  enum class Doubt { accepted_by_the_living, accepted_by_the_dead, they_are_many, it_comes_before_the_leader };
+  const Doubt doubt = GENERATE(Doubt::accepted_by_the_living, Doubt::accepted_by_the_dead, Doubt::they_are_many,
+                               Doubt::it_comes_before_the_leader);
+  INFO("case " << static_cast<int>(doubt));
+  const bool before = doubt == Doubt::it_comes_before_the_leader;
+  const bool many = doubt == Doubt::they_are_many;
+  const RankSet gone = before ? RankSet(0b0011, 0) : many ? RankSet(0b1110, 0) : RankSet(0b1100, 0);
+  const RankSet unseen = before ? RankSet(0b0001, 0) : many ? gone : RankSet(0b1000, 0);
+  OneOfFew member(gone, before ? 2 : 0, RankSet::first(4).without(unseen));
+  for (std::uint32_t i = 0; i < 4; ++i) {
+    if (gone.contains(Rank(i)))
+      member.change.testimonies().hear(Rank(i), unseen.contains(Rank(i)) ? Word::unseen : Word::row);
+  }
+  // A ballot of the unseen one's, or what may have replaced it.
+  if (doubt == Doubt::accepted_by_the_living) member.set(1, member.table.layout(Rank(1)).accepted(), 4);
+  if (doubt == Doubt::accepted_by_the_dead) member.set(2, member.table.layout(Rank(2)).accepted(), 4);
+  CHECK(member.step() == ViewChange::State::stuck);
+}
+
+TEST_CASE("who is too new to tell what the dead did follows who is not, and leads nobody") {
+  Decree theirs;
+  theirs.failed = RankSet(0b1100, 0);
+  OneOfFew member(theirs.failed, 1);
+  for (const std::uint32_t dead : {2U, 3U}) member.change.testimonies().hear(Rank(dead), Word::untold);
+  CHECK(member.step() == ViewChange::State::wedged);
+  const sst::RowLayout& row = member.table.layout(Rank(0));
+  const auto words = encode(theirs, member.view);
+  std::memcpy(member.rows[0].data() + row.decree(), words.data(), words.size() * sst::word_bytes);
+  member.set(0, row.accepted(), 1);
+  CHECK(member.step() == ViewChange::State::accepted);
+  member.set(0, row.decided(), 1);
+  CHECK(member.step() == ViewChange::State::decided);
+
+  OneOfFew leader(theirs.failed, 0);
+  for (const std::uint32_t dead : {2U, 3U}) leader.change.testimonies().hear(Rank(dead), Word::untold);
+  CHECK(leader.step() == ViewChange::State::stuck);
 }
 
 TEST_CASE("a last row that no correct member leaves is no testimony") {

@@ -332,7 +332,6 @@ void draw_founding(std::uint64_t seed, Plan& plan) {
       std::any_of(plan.nodes.begin(), plan.nodes.end(), [](const NodePlan& node) { return node.imposter; });
   if (!Random(seed, Purpose::founding).chance(1, imposters ? 2 : 6)) return;
   plan.founded_by = views::FoundedBy::present;
-  plan.deaths = false;  // beside newcomers now: of one that dies early nobody can testify, and few may have to stop
 }
 
 }  // namespace

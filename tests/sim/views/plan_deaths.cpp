@@ -1,8 +1,32 @@
 // Plans in which nothing happens but deaths on one host.
+#include <algorithm>
+
 #include "../random.hpp"
 #include "plan.hpp"
 
 namespace spindrift::sim {
+namespace {
+
+// Some of the dead nodes come again, and some of those die while they are taken in.
+void draw_newcomers(std::uint64_t seed, Plan& plan) {
+  Random random(seed, Purpose::newcomers);
+  if (!random.chance(1, 2)) return;
+  const auto deaths = plan.actions;
+  for (const Action& death : deaths) {
+    if (death.kind == Action::Kind::start || random.chance(1, 3)) continue;
+    Ticks at = death.at + static_cast<Ticks>(random.spread(1'000, 2'000'000));
+    for (std::uint64_t left = random.between(1, 3); left > 0; --left) {
+      plan.actions.push_back({at, Action::Kind::start, death.node, 0, 0, 0, Cut::nothing});
+      if (random.chance(1, 4)) break;
+      at += static_cast<Ticks>(random.spread(1'000, 1'000'000));
+      plan.actions.push_back({at, Action::Kind::crash, death.node, 0, 0, 0, Cut::nothing});
+      at += static_cast<Ticks>(random.spread(1'000, 1'000'000));
+    }
+    plan.faults_end = std::max(plan.faults_end, at + 1'000'000);
+  }
+}
+
+}  // namespace
 
 // Processes of one host die one after another, early or late in the change that the last death began, until one is left or
 // a few are.
@@ -36,6 +60,7 @@ void draw_deaths(std::uint64_t seed, Plan& plan) {
     if (random.chance(7, 8)) at += static_cast<Ticks>(random.spread(1, random.chance(1, 4) ? 5'000'000 : 500'000));
   }
   plan.faults_end = at + 1'000'000;
+  draw_newcomers(seed, plan);
 }
 
 }  // namespace spindrift::sim

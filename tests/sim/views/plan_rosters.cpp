@@ -27,7 +27,7 @@ void draw_rosters(std::uint64_t seed, Plan& plan) {
   const bool named = plan.founded_by == views::FoundedBy::named;
   if (!named && plan.broken_links == 0) draw_files(random, plan);
   if (imposters || plan.broken_links > 0 || nodes < 3 || !random.chance(1, named ? 4 : 2)) return;
-  plan.deaths = false;  // beside them now: of a newcomer that dies early nobody can testify, and few may have to stop
+  plan.deaths = false;  // beside them now: who is removed testifies nothing
   for (std::uint32_t i = 0; i < nodes; ++i) {
     const bool founds = std::find(plan.founders.begin(), plan.founders.end(), i) != plan.founders.end();
     if (!founds && random.chance(2, 3)) plan.nodes[i].listed = false;
