@@ -53,7 +53,8 @@ RosterChange change_of(RosterChange::Kind kind, const std::string& text) {
   return change;
 }
 
-int print(const RosterOptions& options, NodeId through, Roster roster) {
+int print(const RosterOptions& options, Answered answered) {
+  Roster& roster = answered.roster;
   std::ranges::sort(roster.nodes, {}, &NodeAddress::node);
   if (options.json) {
     Json nodes = Json::array();
@@ -62,7 +63,7 @@ int print(const RosterOptions& options, NodeId through, Roster roster) {
     print_document(versioned(roster_json_version, {{"edition", roster.edition}, {"nodes", std::move(nodes)}}));
     return number(ExitCode::success);
   }
-  fmt::print("roster of edition {}, as node {} has it\n", roster.edition, through);
+  fmt::print("roster of edition {}, as node {} has it\n", roster.edition, answered.node);
   TextTable table({TextTable::Align::right, TextTable::Align::left, TextTable::Align::left});
   table.add({"node", "address", "drained"});
   for (const NodeAddress& each : roster.nodes) {
@@ -73,17 +74,15 @@ int print(const RosterOptions& options, NodeId through, Roster roster) {
   return number(ExitCode::success);
 }
 
-int run(const RosterOptions& options, std::vector<RosterChange> changes) {
-  const GroupPlace place = place_of(options);
-  const NodeId through = member_here(options, place, changes).node;
-  return print(options, through, roster_with(options, place, through, std::move(changes)));
+int run(const RosterOptions& options, const std::vector<RosterChange>& changes) {
+  return print(options, ask_group(options, place_of(options), changes));
 }
 
 template <RosterChange::Kind kind>
 int change(const RosterOptions& options) {
   std::vector<RosterChange> changes;
   for (const std::string& node : options.nodes) changes.push_back(change_of(kind, node));
-  return run(options, std::move(changes));
+  return run(options, changes);
 }
 
 int drain(const RosterOptions& options) {
@@ -117,19 +116,18 @@ int replace(const RosterOptions& options) {
   const RosterChange leaves = change_of(RosterChange::Kind::remove, options.leaving);
   const RosterChange comes = change_of(RosterChange::Kind::add, options.coming);
   const GroupPlace place = place_of(options);
-  const Asked asked = member_here(options, place, {leaves});
-  const Roster before = roster_with(options, place, asked.node, {});
-  check_replacement(before, leaves, comes);
+  const Answered now = ask_group(options, place, {});
+  check_replacement(now.roster, leaves, comes);
   View view;
-  view.members = asked.members;
-  value_or_throw(check(before, std::array{leaves, comes}, view));
-  if (!options.json && before.contains(leaves.node)) {
-    const bool is_member = std::ranges::find(asked.members, leaves.node) != asked.members.end();
+  view.members = now.members;
+  value_or_throw(check(now.roster, std::array{leaves, comes}, view));
+  if (!options.json && now.roster.contains(leaves.node)) {
+    const bool is_member = std::ranges::find(now.members, leaves.node) != now.members.end();
     fmt::print("node {} {}\n", leaves.node,
                is_member ? "is a member: it leaves first, in order" : "is no member now: it is struck from the roster");
     std::fflush(stdout);  // for who waits for the members to agree
   }
-  return print(options, asked.node, roster_with(options, place, asked.node, {leaves, comes}));
+  return print(options, ask_group(options, place, {leaves, comes}));
 }
 
 }  // namespace

@@ -48,7 +48,8 @@ Json json_of(const AddedSubgroup& subgroup) {
           {"ring_bytes", subgroup.profile.ring_bytes}};
 }
 
-int print(const CreatedOptions& options, NodeId through, const Roster& roster) {
+int print(const CreatedOptions& options, const Answered& answered) {
+  const Roster& roster = answered.roster;
   if (options.json) {
     Json subgroups = Json::array();
     for (const AddedSubgroup& each : roster.added) {
@@ -57,7 +58,7 @@ int print(const CreatedOptions& options, NodeId through, const Roster& roster) {
     print_document(versioned(subgroups_json_version, {{"edition", roster.edition}, {"subgroups", std::move(subgroups)}}));
     return number(ExitCode::success);
   }
-  fmt::print("created subgroups, as node {} has them in the roster of edition {}\n", through, roster.edition);
+  fmt::print("created subgroups, as node {} has them in the roster of edition {}\n", answered.node, roster.edition);
   using Align = TextTable::Align;
   TextTable table({Align::left, Align::left, Align::left, Align::left, Align::right, Align::right, Align::right});
   table.add({"subgroup", "mode", "members", "senders", "window", "message", "ring"});
@@ -72,10 +73,8 @@ int print(const CreatedOptions& options, NodeId through, const Roster& roster) {
   return number(ExitCode::success);
 }
 
-int run(const CreatedOptions& options, std::vector<RosterChange> changes) {
-  const GroupPlace place = place_of(options);
-  const NodeId through = member_here(options, place, changes).node;
-  return print(options, through, roster_with(options, place, through, std::move(changes)));
+int run(const CreatedOptions& options, const std::vector<RosterChange>& changes) {
+  return print(options, ask_group(options, place_of(options), changes));
 }
 
 /// None: all of them.
@@ -105,14 +104,13 @@ int create(const CreatedOptions& options) {
     subgroup.members = ids_of(options.members);
     subgroup.senders = ids_of(options.senders);
   }
-  return run(options, std::move(changes));
+  return run(options, changes);
 }
 
 /// A value that is not given stays as the group has it.
 int change(const CreatedOptions& options) {
   const GroupPlace place = place_of(options);
-  const NodeId through = member_here(options, place, {}).node;
-  const Roster now = roster_with(options, place, through, {});
+  const Roster now = ask_group(options, place, {}).roster;
   std::vector<RosterChange> changes;
   for (const std::string& name : options.names) {
     RosterChange& change = changes.emplace_back();
@@ -124,7 +122,7 @@ int change(const CreatedOptions& options) {
     if (options.ring_bytes != 0) subgroup.profile.ring_bytes = options.ring_bytes;
     if (!options.senders.empty()) subgroup.senders = ids_of(options.senders);
   }
-  return print(options, through, roster_with(options, place, through, std::move(changes)));
+  return print(options, ask_group(options, place, changes));
 }
 
 int drop(const CreatedOptions& options) {
@@ -134,7 +132,7 @@ int drop(const CreatedOptions& options) {
     change.kind = RosterChange::Kind::drop;
     change.subgroup.name = name;
   }
-  return run(options, std::move(changes));
+  return run(options, changes);
 }
 
 int show(const CreatedOptions& options) { return run(options, {}); }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <map>
+#include <set>
 #include <utility>
 
 #include <CLI/CLI.hpp>
@@ -27,32 +28,57 @@ void add_roster_call_options(CLI::App& command, RosterCallOptions& options) {
       ->capture_default_str();
 }
 
-Asked member_here(const RosterCallOptions& options, const GroupPlace& place, const std::vector<RosterChange>& changes) {
-  std::map<NodeId, std::vector<NodeId>> running;
+namespace {
+
+using Running = std::map<NodeId, std::vector<NodeId>>;  ///< nodes that run here, and the members that each knows
+
+Running running_in(const GroupPlace& place) {
+  Running running;
   for (const NodeReport& each : value_or_throw(read_group(place.directory)).nodes) {
     if (each.condition != NodeReport::Condition::running || !each.status.view) continue;
     for (const auto& member : each.status.members) running[each.status.node].push_back(member.node);
   }
-  if (options.through) return {NodeId(*options.through), running[NodeId(*options.through)]};
+  return running;
+}
+
+Running::value_type choose(const RosterCallOptions& options, const Running& running,
+                           const std::vector<RosterChange>& changes) {
   const auto stays = [&](const auto& each) {
     return std::ranges::none_of(changes, [&](const RosterChange& change) {
       const bool leaves = change.kind == RosterChange::Kind::remove || change.kind == RosterChange::Kind::drain;
       return leaves && change.node == each.first;
     });
   };
+  if (options.through) {
+    const NodeId through(*options.through);
+    return {through, running.contains(through) ? running.at(through) : std::vector<NodeId>()};
+  }
   const auto at = std::ranges::find_if(running, stays);
-  if (at != running.end()) return {at->first, at->second};
-  if (!running.empty()) return {running.begin()->first, running.begin()->second};
-  throw Exception(Error(ErrorKind::member_lost, "no member of the group runs on this host")
-                      .at(place.directory)
-                      .fix("run this where a member runs: any one will do"));
+  return at != running.end() ? *at : *running.begin();
 }
 
-Roster roster_with(const RosterCallOptions& options, const GroupPlace& place, NodeId through,
-                   std::vector<RosterChange> changes) {
-  const GuardedDirectory directory = opened(place);
-  const group::RosterCall call{std::move(changes), std::chrono::milliseconds(options.timeout_ms)};
-  return value_or_throw(group::change_roster_through(directory, through, call));
+}  // namespace
+
+Answered ask_group(const RosterCallOptions& options, const GroupPlace& place, const std::vector<RosterChange>& changes) {
+  std::set<NodeId> gone;
+  std::optional<Error> first;
+  for (;;) {
+    Running running = running_in(place);
+    for (const NodeId node : gone) running.erase(node);
+    if (running.empty() && first) throw Exception(*first);
+    if (running.empty() && !options.through) {
+      throw Exception(Error(ErrorKind::member_lost, "no member of the group runs on this host")
+                          .at(place.directory)
+                          .fix("run this where a member runs: any one will do"));
+    }
+    auto [node, members] = choose(options, running, changes);
+    const GuardedDirectory directory = opened(place);
+    auto roster = group::change_roster_through(directory, node, {changes, std::chrono::milliseconds(options.timeout_ms)});
+    if (roster) return {node, std::move(members), *std::move(roster)};
+    if (roster.error().kind() != ErrorKind::member_lost || options.through) throw Exception(std::move(roster).error());
+    gone.insert(node);
+    if (!first) first = std::move(roster).error();
+  }
 }
 
 }  // namespace spindrift::tools

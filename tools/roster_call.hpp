@@ -18,18 +18,18 @@ struct RosterCallOptions : GroupCommandOptions {
 };
 void add_roster_call_options(CLI::App& command, RosterCallOptions& options);
 
-/// The member that is asked, and whom its status counts as members.
-struct Asked {
+/// The member that answered, whom its status counts as members, and the roster as it has it.
+struct Answered {
   NodeId node;
   std::vector<NodeId> members;
+  Roster roster;
 };
 
-/// The lowest node of the group that runs here, unless the user says which; one that stays, if there is one, for who leaves
-/// cannot tell what became of it. Throws member_lost if none runs here.
-[[nodiscard]] Asked member_here(const RosterCallOptions& options, const GroupPlace& place,
-                                const std::vector<RosterChange>& changes);
-/// The roster, as the member that is asked has it when these changes are made. Throws as group::change_roster_through.
-[[nodiscard]] Roster roster_with(const RosterCallOptions& options, const GroupPlace& place, NodeId through,
-                                 std::vector<RosterChange> changes);
+/// The roster, when these changes are made: none asks for it as it is. Asks the lowest node of the group that runs here,
+/// unless the user says which; one that stays, if there is one, for who leaves cannot tell what became of it. If it ends
+/// before it answers, another one is asked: changes that were made are not made again. Throws member_lost if none runs here,
+/// and as group::change_roster_through.
+[[nodiscard]] Answered ask_group(const RosterCallOptions& options, const GroupPlace& place,
+                                 const std::vector<RosterChange>& changes);
 
 }  // namespace spindrift::tools
