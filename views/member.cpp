@@ -80,6 +80,11 @@ Error lost_majority(const Epoch& present) {
       .fix("the rest may go on elsewhere: see to the others or the network, and start this node again");
 }
 
+// The others know better than this member what became of those that it misses.
+std::string last_words(const Error& failure) {
+  return failure.kind() == ErrorKind::no_majority ? "it has lost the majority of its view" : failure.to_string();
+}
+
 // The others go on without waiting for this member's application, and look for it in the next view's rows, which it has not
 // yet; newcomers have no other. So all that will be in that view are told by messages.
 std::vector<Addressed> signs_of_life(const Epoch& old, std::optional<SubgroupId> at_work) {
@@ -426,7 +431,7 @@ void Member::enter(MemberState state) {
   if (failure_ && failure_->kind() == ErrorKind::removed) beginning_.record.note_removal();
   beginning_.record.close();
   sends_.end();
-  links_.end(failure_ ? std::optional(failure_->to_string()) : std::nullopt);
+  links_.end(failure_ ? std::optional(last_words(*failure_)) : std::nullopt);
   settle_links();
 }
 
