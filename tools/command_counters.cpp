@@ -15,6 +15,7 @@
 #include "exit_code.hpp"
 #include "group_option.hpp"
 #include "json_output.hpp"
+#include "number_option.hpp"
 #include "options.hpp"
 #include "prometheus.hpp"
 #include "table.hpp"
@@ -24,7 +25,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-struct CountersOptions : CommandOptions {
+struct CountersOptions : GroupCommandOptions {
   std::string format;
 };
 
@@ -53,13 +54,16 @@ GroupCounters counters_of(NodeId node, const GroupPlace& place) {
                                                            "with another runtime_directory",
                                                            node, place.name))
                       .because(std::move(values).error())
-                      .fix("start it, or give --id and --config as it was started"));
+                      .fix("start it, or give --id and the group as it was started"));
 }
 
 Selection select_nodes(const CountersOptions& options) {
-  const Config config = load_config_with_warnings(options);
-  GroupPlace place = place_of(config);
-  const auto only = node_asked_for(options, config);
+  GroupPlace place = place_of(options);
+  std::optional<NodeId> only;
+  if (!options.config.empty())
+    only = node_asked_for(options, load_config(options));
+  else if (options.id)
+    only = NodeId(*options.id);
   GroupCounters counters = only ? counters_of(*only, place) : value_or_throw(read_group_counters(place.directory));
   Selection selection{std::move(place), only, std::move(counters)};
   if (options.format != "prometheus") return selection;
@@ -132,7 +136,8 @@ int print_counters(const CountersOptions& options) {
   if (counters.nodes.empty() && counters.problems.empty() && selection.report.nodes.empty()) {
     throw Exception(Error(ErrorKind::resource, fmt::format("no node of group {} has counters here", selection.place.name))
                         .at(selection.place.directory)
-                        .fix("start a node of the group, or give --config as it was started"));
+                        .fix("start a node of the group, or name the group as it was started: with --config, --group or "
+                             "--group-dir"));
   }
   const bool json = options.json || options.format == "json";
   if (options.format == "prometheus") {
@@ -158,11 +163,13 @@ void add_counters_command(CLI::App& app, Work& chosen) {
       "counters", "Print the counters of members of this host",
       "Of all nodes of this host, or with --id of one. Reads the files that nodes keep, and asks no process: of one that "
       "stands still or was killed, they are what it had counted.\n\n"
-      "Examples:\n  spindrift counters --config derecho.cfg\n"
+      "Examples:\n  spindrift counters\n"
+      "  spindrift counters --config derecho.cfg\n"
       "  watch -n 1 spindrift counters --config derecho.cfg --id 1\n"
       "  spindrift counters --config derecho.cfg --format prometheus > /var/lib/node_exporter/spindrift.prom"};
   CLI::App* command = add_command(app, chosen, text, options, print_counters);
-  add_member_options(*command, *options);
+  add_group_options(*command, *options);
+  command->add_option("--id", options->id, "Of this node alone")->type_name("N")->check(number_from(0U, node_id_max));
   add_json_option(*command, *options, "Short for --format json");
   command->add_option("--format", options->format, "table (default), json, or prometheus: its text format 0.0.4")
       ->check(CLI::IsMember({"table", "json", "prometheus"}))

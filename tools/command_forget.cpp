@@ -6,6 +6,7 @@
 
 #include <cstdio>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include <CLI/CLI.hpp>
@@ -26,11 +27,11 @@ struct ForgetOptions : GroupCommandOptions {
   bool yes = false;
 };
 
-/// Its lines say what the record is of, as far as it can be read.
-std::string content_of(group::ViewFile& file) {
+/// Its lines say what the record is of, as far as it can be read; nothing: the node remembers nothing.
+std::optional<std::string> content_of(group::ViewFile& file) {
   const auto record = file.load();
   if (!record) return "a record that cannot be read: " + record.error().to_string();
-  if (!*record || (*record)->empty()) return "no view";
+  if (!*record || (*record)->empty()) return std::nullopt;
   const auto& last = (*record)->last;
   if (!last) return "a founding that it has accepted";
   std::vector<NodeId> members;
@@ -61,17 +62,18 @@ int forget(const ForgetOptions& options) {
   const GroupPlace place = place_of(options);
   const GuardedDirectory directory = opened(place);
   const NodeId node(options.node);
-  {
+  const auto content = [&] {
     group::ViewFile file = value_or_throw(group::ViewFile::open(directory, node));
-    fmt::print("node {} remembers {}\n", node, content_of(file));
-    std::fflush(stdout);
-  }
-  if (!confirmed(options, place.name)) {
+    return content_of(file);
+  }();
+  fmt::print("node {} remembers {}\n", node, content.value_or("nothing here: there is nothing to forget"));
+  std::fflush(stdout);
+  if (content && !confirmed(options, place.name)) {
     fmt::print("nothing was forgotten\n");
     return number(ExitCode::interrupted);
   }
   value_or_throw(group::ViewFile::forget(directory, node));
-  fmt::print("node {} remembers nothing now\n", node);
+  if (content) fmt::print("node {} remembers nothing now\n", node);
   return number(ExitCode::success);
 }
 

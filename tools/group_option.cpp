@@ -10,12 +10,19 @@
 
 namespace spindrift::tools {
 
+CLI::Option* add_group_name_option(CLI::App& command, std::string& name, const std::string& description) {
+  const auto refuse_empty = [](const std::string& text) {
+    return text.empty() ? "the name is empty; the group of this user and host has none to be given" : "";
+  };
+  return command.add_option("--group", name, description)->type_name("NAME")->check(refuse_empty, "");
+}
+
 void add_group_options(CLI::App& command, GroupCommandOptions& options) {
   CLI::Option* config = command.add_option("--config", options.config, "The group's configuration file")->type_name("FILE");
   command.add_option("--group-dir", options.directory, "The group's directory, in place of --config")
       ->type_name("DIRECTORY");
   const std::string whose = "The name of a group of this user and host that has no file; by default ";
-  command.add_option("--group", options.group, whose + default_group_name)->type_name("NAME");
+  add_group_name_option(command, options.group, whose + default_group_name);
   add_set_option(command, options)->needs(config);
 }
 

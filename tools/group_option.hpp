@@ -21,7 +21,9 @@ struct GroupPlace {
   std::string name;  ///< of the group
 };
 
-/// --config, --group-dir and --set.
+/// --group: the name of a group without a file, which is not empty.
+CLI::Option* add_group_name_option(CLI::App& command, std::string& name, const std::string& description);
+/// --config, --group-dir, --group and --set.
 void add_group_options(CLI::App& command, GroupCommandOptions& options);
 /// The group of this user on this host that has no file, where none is named. Throws bad_argument if it is named twice; else
 /// as `load_config`.

@@ -114,10 +114,9 @@ void add_subgroup_options(CLI::App& command, SubgroupCommandOptions& options, co
       add_member_options(command, options)
           ->required(false)
           ->description("Configuration file, the same for all members; without one the group is this user's on this host");
-  command
-      .add_option("--group", options.group,
-                  fmt::format("Name of a group without a file, of a-z, 0-9, _ and -; by default {}", default_group_name))
-      ->type_name("NAME")
+  add_group_name_option(command, options.group,
+                        fmt::format("Name of a group without a file, of a-z, 0-9, _ and -; by default {}",
+                                    default_group_name))
       ->excludes(config);
 }
 

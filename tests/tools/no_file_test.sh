@@ -128,6 +128,15 @@ members+=($!)
 until "$spindrift" group status --group guests 2>/dev/null | grep -q ': active, '; do sleep 0.1; done
 "$spindrift" send guests --group guests --set SPINDRIFT/suspect_after_ms=700 </dev/null >/dev/null 2>errors
 [ $? = 3 ] && grep -q 'suspect_after_ms is 700 here and 2000 there' errors || { cat errors; exit 1; }
+
+# What looks at a group from outside finds it by its name, which is not empty.
+"$spindrift" counters --group guests >printed 2>errors && [ -s printed ] || { cat printed errors; exit 1; }
+for command in 'counters' 'group status' 'tail guests'; do
+  # shellcheck disable=SC2086
+  "$spindrift" $command --group '' >printed 2>errors
+  [ $? = 2 ] && grep -q -e '--group: the name is empty' errors || { echo "$command:"; cat printed errors; exit 1; }
+done
+[ "$("$spindrift" group forget 9 --group guests)" = 'node 9 remembers nothing here: there is nothing to forget' ] || exit 1
 kill -TERM "${members[13]}"
 wait "${members[13]}"
 
