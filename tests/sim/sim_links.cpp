@@ -37,10 +37,12 @@ std::uint32_t Network::newest(NodeId node) const {
   return static_cast<std::uint32_t>(endpoints_.size());
 }
 
+// Neighbors meet in a directory, by their ids, wherever else they listen.
 bool Network::wants(std::uint32_t from, std::uint32_t to) const {
-  const auto& wanted = endpoints_[from]->wanted_;
-  const fabric::Address there{endpoints_[to]->node_, endpoints_[to]->listens_at_};
-  return std::find(wanted.begin(), wanted.end(), there) != wanted.end();
+  const SimFabric& there = *endpoints_[to];
+  return std::ranges::any_of(endpoints_[from]->wanted_, [&](const fabric::Address& each) {
+    return each.node == there.node_ && (mappable(from, to) || each.endpoint == there.listens_at_);
+  });
 }
 
 void Network::establish_wanted(std::uint32_t index) {
