@@ -123,7 +123,9 @@ json_layout = '[{{"name": "orders"}}]'
     check(members() == [0, 1], "strangers came in")
 
     # When all have stopped, the first one founds nothing alone, though it is told to begin a group and no contact is there: it
-    # waits for the other one, and together they go on, with the roster that they had.
+    # waits for the other one, and together they go on, with the roster that they had. Neither outlives the other.
+    for process in (founder, second):
+        process.send_signal(signal.SIGSTOP)
     for process in (founder, second):
         process.kill()
         process.wait()
