@@ -17,14 +17,14 @@ constexpr Installation::Part parts_beside[] = {Installation::Part::ring, Install
 Installation::Installation(Options options, fabric::Fabric& fabric, smc::DeliverySink& sink, CounterBlock& counters)
     : options_(std::move(options)), fabric_(fabric), sink_(sink), counters_(counters) {}
 
-Result<void> Installation::begin(View view, std::vector<RankSet> loaded) {
+Result<void> Installation::begin(View view, std::vector<RankSet> loaded, const RankSet& newcomers) {
   view.table_bytes = options_.table_bytes;
   const sst::RowLayout layout(view, options_.self);
   SPINDRIFT_TRY_ASSIGN(const fabric::Region row, fabric_.allocate(layout.shared_bytes(), "row"));
   SPINDRIFT_TRY_ASSIGN(auto beside, allocate_beside(view));
-  const RankSet newcomers = newcomers_in(view);
+  const RankSet known_newcomers = present() == nullptr ? newcomers : newcomers_in(view);
   epochs_.push_back(std::make_unique<Epoch>(std::move(view), std::move(loaded), options_.self, row, std::move(beside),
-                                            options_.policy, options_.partition_safety, sink_, counters_, newcomers,
+                                            options_.policy, options_.partition_safety, sink_, counters_, known_newcomers,
                                             options_.record));
   for (auto& [peer, shown] : shown_) {
     if (shown.end != Shown::End::none) hear_the_dead(*present(), shown);
@@ -37,15 +37,12 @@ Result<void> Installation::begin(View view, std::vector<RankSet> loaded) {
   return {};
 }
 
-// Those that the present view has not, and those that are new there if not all of its members came to read each other. In
-// the own first view nobody is known to be.
+// Those that the present view has not, and those that are new there if not all of its members came to read each other.
 RankSet Installation::newcomers_in(const View& view) const {
   RankSet newcomers;
-  const Epoch* const before = present();
-  if (before == nullptr) return newcomers;
-  const ViewChange& change = before->change();
+  const ViewChange& change = present()->change();
   for (std::uint32_t i = 0; i < view.members.size(); ++i) {
-    const auto rank = rank_of(before->view(), {view.members[i], view.incarnations[i]});
+    const auto rank = rank_of(present()->view(), {view.members[i], view.incarnations[i]});
     if (!rank || (change.newcomers().contains(*rank) && !change.everybody_ready())) newcomers.add(Rank(i));
   }
   return newcomers;
@@ -194,7 +191,8 @@ void Installation::hear_the_dead(Epoch& epoch, Shown& shown) {
 
 // A member that has shown nothing in this view has done nothing there, if on this very connection it had shown its row of an
 // earlier one: it shows its row to all that it is connected with before it does anything. A process in its first view knows
-// nothing of the group before all have read each other: it takes no testimony, and follows who does.
+// nothing of the group before all have read each other: it takes no testimony, leads nobody, and follows who does. So one of
+// which no row ever came to this member, which was there before, has never been more than that.
 Testimonies::Word Installation::word_of(Epoch& epoch, Rank rank, Shown& shown) {
   const auto before =
       std::ranges::find_if(epochs_, [&](const auto& each) { return each->id().value() + 1 == epoch.id().value(); });
@@ -202,7 +200,8 @@ Testimonies::Word Installation::word_of(Epoch& epoch, Rank rank, Shown& shown) {
   const bool offered = shown.offers.contains(What{epoch.id()});
   if (offered && !epoch.table().attached(rank)) attach(epoch, rank, shown.with, shown.offers);
   if (epoch.table().mapped(rank)) return Testimonies::Word::row;
-  const bool was_silent = !offered && shown.end == Shown::End::dead_and_heard && shown.first && *shown.first < epoch.id();
+  if (!shown.first) return Testimonies::Word::nothing;
+  const bool was_silent = !offered && shown.end == Shown::End::dead_and_heard && *shown.first < epoch.id();
   return was_silent ? Testimonies::Word::nothing : Testimonies::Word::unseen;
 }
 

@@ -74,8 +74,9 @@ class Installation {
   /// Epochs whose memory is still here, oldest first, the present one last.
   [[nodiscard]] const std::vector<std::unique_ptr<Epoch>>& epochs() const noexcept { return epochs_; }
 
-  /// Makes that view the present one, in fresh memory. Errors: resource; then nothing has changed.
-  [[nodiscard]] Result<void> begin(View view, std::vector<RankSet> loaded);
+  /// Makes that view the present one, in fresh memory. `newcomers`: as others have told, for the own first view alone.
+  /// Errors: resource; then nothing has changed.
+  [[nodiscard]] Result<void> begin(View view, std::vector<RankSet> loaded, const RankSet& newcomers = {});
   /// The memory that a member of the present view is to be shown next: the row itself to read it in place, or a mirror to
   /// write into. Nothing when it was shown everything, or is suspected. Errors: resource.
   [[nodiscard]] Result<std::optional<Showing>> next_offer(const PeerConnection& to);

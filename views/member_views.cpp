@@ -84,7 +84,7 @@ void Member::change_roster(const std::vector<RosterChange>& changes) {
 // A member of the present view is here: if it is new, it hears of the view; and it is shown what it is to read or write.
 void Member::meet(const PeerConnection& member) {
   installation_.forget_earlier(member.id);
-  links_.notify(member.who.node, {epoch()->view(), epoch()->loaded(), state_lost_});
+  links_.notify(member.who.node, {epoch()->view(), epoch()->loaded(), state_lost_, epoch()->change().newcomers()});
   auto showing = installation_.next_offer(member);
   for (; showing && *showing; showing = installation_.next_offer(member)) {
     if (auto shown = links_.show(member, **showing); !shown) return stop(std::move(shown).error());
@@ -125,7 +125,7 @@ void Member::install(ViewNotice begun, NewView news, Time now) {
   const std::vector<NodeId> joined = first ? std::vector{self()} : news.joined;
   state_lost_ = begun.state_lost;
   if (!beginning_.record.install(begun.view)) return stop(*beginning_.record.failure());
-  if (auto made = installation_.begin(std::move(begun.view), std::move(begun.loaded)); !made)
+  if (auto made = installation_.begin(std::move(begun.view), std::move(begun.loaded), begun.newcomers); !made)
     return stop(std::move(made).error());
   Epoch& present = *epoch();
   const View& view = present.view();

@@ -323,6 +323,8 @@ std::optional<Message> decode_view(FieldReader fields, const std::vector<Subgrou
   for (const AddedSubgroup& each : view.roster.added) view.subgroups.push_back(in_view(each, {}, nullptr));
   const RankSet everybody = RankSet::first(view.members.size());
   ByteReader& reader = fields.rest();
+  notice.newcomers = reader.get<RankSet>();
+  if (!everybody.includes(notice.newcomers)) return std::nullopt;
   for (SubgroupView& subgroup : view.subgroups) {
     notice.loaded.push_back(reader.get<RankSet>());
     const auto lost = reader.get<std::uint8_t>();
@@ -344,6 +346,7 @@ void put_view(ByteWriter& writer, const ViewNotice& notice) {
   fields.each(view.id);
   fields.members(view, view.layout_count());
   fields.roster(view.roster);
+  writer.put(notice.newcomers);
   for (std::uint32_t s = 0; s < view.subgroups.size(); ++s) {
     const SubgroupView& subgroup = view.subgroups[s];
     writer.put(notice.loaded[s]);

@@ -22,7 +22,7 @@
 namespace spindrift::views {
 
 /// Changes whenever members of two builds could misread each other's rows, rings or messages.
-inline constexpr std::uint32_t protocol_version = 14;
+inline constexpr std::uint32_t protocol_version = 15;
 
 /// All members of a group must have this in common.
 struct GroupIdentity {
@@ -67,6 +67,7 @@ struct ViewNotice {
   View view;
   std::vector<RankSet> loaded;  ///< by subgroup: members that have its state when the view begins
   std::vector<SubgroupId> state_lost;  ///< see NewView
+  RankSet newcomers{};                 ///< members that have been in no active view before, among others that have
 };
 /// The founder asks all founders, who are all fresh, to promise that they go into no other first view than this.
 struct PromiseRequest {

@@ -84,8 +84,10 @@ std::uint64_t ViewChange::quorum() const noexcept {
   return partition_safety_ ? view_.members.size() / 2 + 1 : trusted_count(view_, suspected_);
 }
 
-// The dead testify where every row is read in place: what is mirrored may be older than their deaths.
+// A newcomer to whom those that were there before have left nothing leads nobody: so one whose row never came to somebody
+// has decided nothing. The dead testify where every row is read in place: what is mirrored may be older than their deaths.
 ViewChange::Standing ViewChange::standing() const {
+  if (!suspected_.empty() && leader() == self_ && newcomers_.contains(self_) && !everybody_ready()) return Standing::lost;
   if (trusted_count(view_, suspected_) >= quorum()) return Standing::majority;
   if (!reads_in_place(table_, suspected_)) return Standing::lost;
   switch (testimonies_.outlook(suspected_)) {

@@ -60,7 +60,7 @@ class ViewChange {
     majority,   ///< enough members are left
     testimony,  ///< not enough, and all others are dead for certain and testify
     awaited,    ///< not enough; all others testify, or will when the kernel says that they are gone, or to the leader
-    lost,       ///< not enough, and somebody else may live
+    lost,       ///< not enough, and somebody else may live; or a newcomer would lead before all have read each other
   };
   struct Suspicion {
     Rank rank;

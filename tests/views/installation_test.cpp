@@ -265,7 +265,17 @@ TEST_CASE("who was not in the view before is a newcomer, until a view that has i
   CHECK(stage.installation.present()->change().newcomers().empty());
 }
 
-TEST_CASE("one that is dead and whose row never came is unseen to who was there before, and untold to who was not") {
+TEST_CASE("a process in its first view knows the newcomers from others, and itself as one until all have read each other") {
+  Stage stage;
+  const RankSet told(0b01, 0);
+  std::vector<RankSet> loaded(1, RankSet::first(2));
+  REQUIRE(stage.installation.begin(view_of(3), loaded, told));
+  CHECK(stage.installation.present()->change().newcomers() == told);
+  REQUIRE(stage.installation.begin(view_of(4), loaded, RankSet(0b10, 0)));  // what it knows itself counts now
+  CHECK(stage.installation.present()->change().newcomers() == told);
+}
+
+TEST_CASE("one that is dead and whose row never came did nothing, to who was there before, and is untold to who was not") {
   Stage stage;
   stage.other.mappable = true;
   const RankSet dead(0b10, 0);
@@ -277,7 +287,20 @@ TEST_CASE("one that is dead and whose row never came is unseen to who was there 
   CHECK(testimonies().outlook(dead) == Testimonies::Outlook::untold);
   stage.begin(view_of(4));
   CHECK(testimonies().outlook(dead) == Testimonies::Outlook::complete);
-  CHECK(testimonies().unseen() == dead);
+  CHECK(testimonies().unseen().empty());
+}
+
+TEST_CASE("one that has shown rows of earlier views, and died before all that it said was here, is unseen") {
+  Stage stage;
+  stage.begin(view_of(3));
+  stage.other.mappable = true;
+  REQUIRE(stage.show_part(Installation::Part::row, 0, 1 << 20));
+  stage.begin(view_of(4));
+  const bool complete = GENERATE(false, true);
+  stage.installation.on_lost(stage.other, true);
+  stage.installation.on_died(stage.other.id, complete);
+  CHECK(stage.installation.present()->change().testimonies().outlook(RankSet(0b10, 0)) == Testimonies::Outlook::complete);
+  CHECK(stage.installation.present()->change().testimonies().unseen().empty() == complete);
 }
 
 TEST_CASE("before its first view a process remembers the latest of the dead") {

@@ -45,6 +45,7 @@ ViewNotice notice() {
   notice.loaded = {RankSet(2, 0), RankSet()};
   notice.state_lost = {SubgroupId(1)};
   notice.view.roster = roster();
+  notice.newcomers = RankSet(4, 0);
   return notice;
 }
 
@@ -72,7 +73,7 @@ TEST_CASE("a difference is named, with what to do about it") {
   CHECK_FALSE(digest.fix().empty());
   auto other_version = encode(ours, hello(), NodeId(), {});
   other_version[4] = std::byte{200};
-  CHECK(difference(other_version).message().find("protocol versions differ: 14 and 200") != std::string::npos);
+  CHECK(difference(other_version).message().find("protocol versions differ: 15 and 200") != std::string::npos);
 }
 
 TEST_CASE("a hello is taken from its sender alone, by whom it is for, on the connection that it was said on") {
@@ -281,6 +282,7 @@ TEST_CASE("a view travels with members, incarnations, subgroups and who has thei
   CHECK(got.view.subgroups[1].inadequate == "needs 4 members");
   CHECK(got.loaded == notice().loaded);
   CHECK(got.state_lost == notice().state_lost);
+  CHECK(got.newcomers == notice().newcomers);
   CHECK(got.view.roster == roster());
 }
 
@@ -294,6 +296,7 @@ TEST_CASE("an impossible view is none") {
   CHECK(refused([](ViewNotice& wrong) { wrong.view.incarnations[1] = 0; }));
   CHECK(refused([](ViewNotice& wrong) { wrong.loaded[0] = RankSet(8, 0); }));
   CHECK(refused([](ViewNotice& wrong) { wrong.loaded[0] = RankSet(); }));
+  CHECK(refused([](ViewNotice& wrong) { wrong.newcomers = RankSet(8, 0); }));
   CHECK(refused([](ViewNotice& wrong) { wrong.view.subgroups[0].senders = {NodeId(4)}; }));
   CHECK(refused([](ViewNotice& wrong) { wrong.view.subgroups[0].senders.clear(); }));
 }

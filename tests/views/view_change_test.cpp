@@ -46,6 +46,12 @@ struct OneOfFive final : Counts {
     constexpr std::uint64_t yes = 1;
     std::memcpy(rows[rank].data() + table.layout(Rank(rank)).wedged(), &yes, sizeof yes);
   }
+  void is_ready(std::uint32_t rank) {
+    const std::uint64_t id = view.id.value();
+    constexpr std::uint64_t yes = 1;
+    std::memcpy(rows[rank].data() + table.layout(Rank(rank)).epoch(), &id, sizeof id);
+    std::memcpy(rows[rank].data() + table.layout(Rank(rank)).phase(), &yes, sizeof yes);
+  }
   void wants_to_leave(std::uint32_t rank) {
     constexpr std::uint64_t yes = 1;
     std::memcpy(rows[rank].data() + table.layout(Rank(rank)).leaving(), &yes, sizeof yes);
@@ -81,6 +87,21 @@ struct OneOfFive final : Counts {
 };
 
 }  // namespace
+
+TEST_CASE("a newcomer leads nothing before all have read each other") {
+  for (const bool ready : {false, true}) {
+    OneOfFive member(2, RankSet(0b11100, 0));
+    if (ready) {
+      for (const std::uint32_t i : {0U, 1U, 3U, 4U}) member.is_ready(i);
+      member.change.set_ready();
+      member.step();
+    }
+    for (const std::uint32_t gone : {0U, 1U}) member.change.suspect(Rank(gone), "it died");
+    for (const std::uint32_t other : {3U, 4U}) member.accuses(other, 0b00011);
+    member.step_wedged();
+    CHECK(member.change.state() == (ready ? ViewChange::State::accepted : ViewChange::State::stuck));
+  }
+}
 
 TEST_CASE("an own finding is told at once, an answer to an accusation when a majority is seen to stay") {
   OneOfFive leader(0);

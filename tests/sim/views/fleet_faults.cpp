@@ -330,16 +330,9 @@ void Fleet::note_transfers(const Process& process) {
   }
 }
 
-// V19: where processes of one host do nothing but die, whoever is left goes on, once all have read each other. Newcomers
-// that are most of a view could have ended it among themselves.
+// V19: where processes of one host do nothing but die, whoever is left goes on, once all have read each other.
 void Fleet::check_deaths(const Process& process) {
   if (!plan_.deaths || calm_ || !process.was_active_) return;
-  const View& view = *history_.view(*history_.view_of(process.index_));
-  const auto is_new = [&](std::uint64_t incarnation) {
-    return !history_.was_there_before(*history_.process_of(incarnation), view);
-  };
-  const bool most_are_new = 2 * std::ranges::count_if(view.incarnations, is_new) > std::ssize(view.incarnations);
-  if (most_are_new && !history_.is_first(view.id)) return;
   report_.violate("V19", "node " + std::to_string(process.node_) +
                              " gave up, and all that are gone are dead: " + process.member_->failure()->to_string());
 }

@@ -133,12 +133,11 @@ class Ending {
       : random_(seed, Purpose::schedule), view_(view_of(random_.pick<std::uint32_t>({3, 3, 4, 5, 5, 6, 7}))) {
     const auto members = static_cast<std::uint32_t>(view_.members.size());
     loaded_.push_back(views::RankSet::first(members));
-    views::RankSet newcomers;
     for (std::uint32_t i = 2; i < members; ++i) {
-      if ((seed >> i & 3) == 3) newcomers.add(Rank(i));
+      if ((seed >> i & 3) == 3) newcomers_.add(Rank(i));
     }
     for (std::uint32_t i = 0; i < members; ++i)
-      actors_.push_back(std::make_unique<Actor>(view_, i, loaded_, newcomers, random_));
+      actors_.push_back(std::make_unique<Actor>(view_, i, loaded_, newcomers_, random_));
     for (const auto& actor : actors_) {
       actor->position.assign(members, 0);
       actor->end.assign(members, ~std::size_t{0});
@@ -296,7 +295,9 @@ class Ending {
   void check_end() {
     std::size_t dead = 0;
     for (const auto& actor : actors_) dead += actor->alive ? 0 : 1;
-    const bool goes_on = dead * 2 < actors_.size() && !accused_;
+    const auto leads = std::ranges::find_if(actors_, [](const auto& actor) { return actor->alive; }) - actors_.begin();
+    const bool led_by_newcomer = newcomers_.contains(Rank(static_cast<std::uint32_t>(leads)));  // which stops
+    const bool goes_on = dead * 2 < actors_.size() && !accused_ && !led_by_newcomer;
     for (const auto& actor : actors_) {
       const State state = actor->change().state();
       result_.decided += state == State::decided ? 1 : 0;
@@ -316,6 +317,7 @@ class Ending {
   std::uint64_t crashes_ = 0;
   std::uint64_t accusations_ = 0;
   bool accused_ = false;
+  views::RankSet newcomers_;
   std::vector<std::uint64_t> decided_;
   TornPassesResult result_;
 };
