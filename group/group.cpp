@@ -3,11 +3,35 @@
 
 #include <utility>
 
+#include <spindrift/core/clock.hpp>
 #include <spindrift/core/config/without_file.hpp>
+#include <spindrift/core/log.hpp>
 #include <spindrift/group/channel.hpp>
 #include <spindrift/group/group_core.hpp>
 
 namespace spindrift {
+
+namespace {
+
+// Joins, and as long as the time to join lasts again, if its first view was lost before it was active: such a process has
+// nothing of a group yet, and nobody has anything of it.
+std::unique_ptr<GroupCore> joined(const Config& config, const GroupOptions& options, const group::Probe& probe) {
+  const SystemClock clock;
+  const Time limit = clock.now() + config.join_timeout();
+  for (;;) {
+    auto core = std::make_unique<GroupCore>(OwnConfig(config), options);
+    try {
+      core->join(probe);
+      return core;
+    } catch (const Exception& failure) {
+      if (failure.error().kind() != ErrorKind::no_majority || clock.now() >= limit) throw;
+      log::warn(log::Room::group, "looks for the group again",
+                {{"node", core->self()}, {"reason", failure.error().message()}});
+    }
+  }
+}
+
+}  // namespace
 
 static_assert(Group::private_window_bytes == group::PrivateMessages::window_bytes);
 
@@ -41,9 +65,7 @@ void Subgroup::abandon(const Claim& claim) noexcept {
 Group::Group(const Config& config, GroupOptions options) : Group(config, std::move(options), group::Probe{}) {}
 Group::Group(GroupOptions options) : Group(value_or_throw(config_without_file()), std::move(options)) {}
 Group::Group(const Config& config, GroupOptions options, const group::Probe& probe)
-    : core_(std::make_unique<GroupCore>(OwnConfig(config), std::move(options))) {
-  core_->join(probe);
-}
+    : core_(joined(config, options, probe)) {}
 Group::~Group() = default;
 ReplicaBase& Group::attach_replica(std::string_view subgroup, const ReplicaMaker& make) {
   return core_->attach_replica(subgroup, make);

@@ -185,7 +185,8 @@ struct GroupOptions {
   /// words for people, whenever these are others; empty: for none any more. On the poller thread, likewise.
   std::function<void(const std::string& words)> on_last_view_awaited;
   /// Called on the poller thread for every subgroup that was created, in the first view of this process that has it, ahead
-  /// of on_view and of all that is delivered there: a program that sets on_delivery here misses nothing.
+  /// of on_view and of all that is delivered there: a program that sets on_delivery here misses nothing. Until the
+  /// constructor of Group has returned, the first view may be lost: then what was given here is gone, and given again.
   std::function<void(Subgroup&)> on_created;
   /// Called on the poller thread for every view that this process is in, the first included: after the last delivery of the
   /// view before and before the first of the new one. May send as a delivery handler may.
@@ -205,7 +206,8 @@ class Group {
   /// a running group, whose subgroups' states may then still be to come: see `loaded`. Throws: bad_config, resource,
   /// unsupported, refused (a peer's configuration differs, the id is in use, or its keys do not do), timed_out (nobody was
   /// there within [SPINDRIFT] join_timeout_ms; the message names who is missing), handler_failed (`on_view` or another of
-  /// the options threw), and removed or no_majority, where the first view ends before it is active.
+  /// the options threw), and removed, where others end the first view before it is active. Where its majority is lost
+  /// before that, this process begins again, within join_timeout_ms, as a new incarnation.
   explicit Group(const Config& config, GroupOptions options = {});
   /// Joins the group of this user on this host for which nobody wrote a file, config_without_file(); the first process
   /// founds it. It has the subgroups that its processes create: create_subgroup. Throws likewise.
