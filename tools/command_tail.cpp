@@ -1,5 +1,7 @@
 // `spindrift tail`: prints what a subgroup delivers, in delivery order.
 #include <poll.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <cstdio>
@@ -54,6 +56,12 @@ void await_reader(MemberOutput& output) {
   static_cast<void>(output.await_printed(std::nullopt));
 }
 
+/// Standard output, if it is a pipe: its end can be waited for, as nobody reads it any more.
+int pipe_to_reader() {
+  struct stat output {};
+  return ::fstat(STDOUT_FILENO, &output) == 0 && S_ISFIFO(output.st_mode) ? STDOUT_FILENO : -1;
+}
+
 int run_member(const TailOptions& options) {
   const ErrorForm form = options.json ? ErrorForm::json : ErrorForm::text;
   const OwnConfig own = await_own_config(load_subgroup_config(options), form);
@@ -67,7 +75,7 @@ int run_member(const TailOptions& options) {
   session.drop_deliveries(options.subgroup);
   Subgroup& subgroup = use_subgroup(session.group(), options);
   if (is_of_layout(config, options.subgroup)) output.take(subgroup);
-  const Session::Event event = session.wait_for();
+  const Session::Event event = session.wait_for(pipe_to_reader());
   try {
     session.finish();
   } catch (const Exception& failure) {
@@ -77,6 +85,7 @@ int run_member(const TailOptions& options) {
   }
   output.end();
   await_reader(output);
+  if (event == Session::Event::input) return number(ExitCode::success);  // the reader has had enough
   const MessagePrinter& printer = output.printer();
   if (event == Session::Event::ended && !session.signaled() && !printer.done())
     throw Exception(taken_out(session.group().self(), options.count ? "--count messages came" : "it was told to end"));

@@ -140,6 +140,14 @@ done
 kill -TERM "${members[13]}"
 wait "${members[13]}"
 
+# One whose reader has had enough leaves at once, and does not wait for a message to find so.
+{ timeout 60 "$spindrift" tail heads --group heads 2>errors; echo $? >code; } | head -n 1 >printed &
+pipeline=$!
+until "$spindrift" group status --group heads 2>/dev/null | grep -q ': active, '; do sleep 0.1; done
+seq 1 | "$spindrift" send heads --group heads --members 2 --quiet 2>/dev/null
+wait $pipeline
+[ "$(cat code)" = 0 ] && grep -q ': 1$' printed || { cat code printed errors; exit 1; }
+
 # Advice that needs no file, and an error once.
 yes x | head -c 40000 | tr -d '\n' | "$spindrift" send large --group large >/dev/null 2>errors
 [ $? = 1 ] && grep -q 'at all members alike: in the file, or by --set SUBGROUP/DEFAULT/max_smc_payload_size=' errors ||
