@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <iterator>
 #include <limits>
 
 #include <CLI/CLI.hpp>
@@ -39,6 +40,15 @@ std::optional<Roster> roster_here(const Config& config) {
   return group::newest_roster(*directory, nodes, patience);
 }
 
+/// The subgroup of a view that lacks nobody: who may be in it does not depend on who is there.
+SubgroupView when_all_are_there(const AddedSubgroup& subgroup, std::vector<NodeId> nodes) {
+  for (const auto* named : {&subgroup.members, &subgroup.senders}) {
+    std::ranges::copy_if(*named, std::back_inserter(nodes),
+                         [&](NodeId node) { return std::ranges::find(nodes, node) == nodes.end(); });
+  }
+  return in_view(subgroup, nodes, nullptr);
+}
+
 /// A subgroup as whoever is about to join can know it: its place in the layout, or among those that the group has created.
 struct Known {
   View view;                     ///< of all members, and of the node that is to join
@@ -56,7 +66,7 @@ Known look_for(const Config& config, const std::string& name, std::optional<Node
   known.roster = roster_here(config);
   if (self && !known.view.rank_of(*self)) known.view.members.push_back(*self);
   const AddedSubgroup* const created = known.roster ? known.roster->find_added(name) : nullptr;
-  if (created != nullptr) known.subgroup = in_view(*created, known.view.members, nullptr);
+  if (created != nullptr) known.subgroup = when_all_are_there(*created, known.view.members);
   return known;
 }
 

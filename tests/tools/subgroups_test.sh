@@ -91,6 +91,11 @@ until_in_view 0 2 3 7
 "$spindrift" group subgroups --through 7 --config group.cfg --json >printed || exit 1
 grep -q news printed || { cat printed; exit 1; }
 
+# Who may send does not depend on who is there, and the reason names who may.
+"$spindrift" group create-subgroup orders_of_55 --senders 55 --config group.cfg >printed || exit 1
+fails 'node 5 is not one of its senders; fix: give --id one of: 55' "$spindrift" send orders_of_55 --config group.cfg --id 5
+"$spindrift" group drop-subgroup orders_of_55 --config group.cfg >printed || exit 1
+
 "$spindrift" group drop-subgroup jobs --config group.cfg >printed || exit 1
 [ "$(subgroups)" = "news " ] || { cat printed; exit 1; }
 fails 'has no subgroup of that name' "$spindrift" tail jobs --config group.cfg
