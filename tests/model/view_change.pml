@@ -91,13 +91,13 @@ hidden byte acks;
 #define ACTS           (alive(p) && view_of[p] < LAST && DECIDED == 0)
 /* V19: below a majority, and everybody else is dead for certain. Else a member below it waits as long as all others are at
  * least on their way to that, and stops when one of them may live. */
-#ifdef TESTIMONY
-/* The joiner died before the reader had its row: it decided nothing if no row here shows an acceptance of its ballot. */
-#ifdef JOIN
+#if defined(TESTIMONY) && defined(JOIN)
 #define is_here(q)     (q != 3 || has(met, p))
 #else
 #define is_here(q)     1
 #endif
+#ifdef TESTIMONY
+/* The joiner died before the reader had its row: it decided nothing if no row here shows an acceptance of its ballot. */
 #define unseen         (has(VIEW & certain[p], 3) && !is_here(3))
 #define row_here(q)    (q == p -> MINE : (has(certain[p], q) -> last_row(q) : SEEN(p, q)))
 #define late(q)        (has(VIEW, q) && accepted_in(row_here(q)) == 4)
