@@ -140,8 +140,8 @@ void Member::install(ViewNotice begun, NewView news, Time now) {
     const Join who{view.members[i], view.incarnations[i]};
     if (partings.lost(who)) watch_.expect_back(Rank(i), now);
     if (partings.parted_from(who)) present.change().suspect(Rank(i), "removed before", partings.turned_away_by(who));
-    const bool is_back_never = partings.died(who) || !watch_.judges();
-    if (partings.lost(who) && is_back_never) present.change().suspect(Rank(i), "connection lost");
+    const bool may_come_back = watch_.judges() && !partings.died(who);
+    if (partings.lost(who) && !may_come_back) present.change().suspect(Rank(i), "connection lost");
   }
   present.change().tell(present.change().suspected());
   rosters_.begin_view(view);
