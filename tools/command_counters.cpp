@@ -38,11 +38,13 @@ struct Selection {
 };
 
 /// A flag names one node. What names a process of its own, a file or the environment, asks for no other than all do.
-std::optional<NodeId> node_asked_for(const CountersOptions& options, const Config& config) {
+std::optional<NodeId> node_asked_for(const CountersOptions& options) {
+  if (options.config.empty()) return options.id ? std::optional(NodeId(*options.id)) : std::nullopt;
   const auto overrides = overrides_of(options);
   const bool named = std::any_of(overrides.begin(), overrides.end(),
                                  [](const ConfigOverride& each) { return each.name == "DERECHO/local_id"; });
   if (!named) return std::nullopt;
+  const Config config = load_config(options);
   if (config.view()) value_or_throw(config.local_rank());  // no member has counters
   return config.local_id();
 }
@@ -59,11 +61,7 @@ GroupCounters counters_of(NodeId node, const GroupPlace& place) {
 
 Selection select_nodes(const CountersOptions& options) {
   GroupPlace place = place_of(options);
-  std::optional<NodeId> only;
-  if (!options.config.empty())
-    only = node_asked_for(options, load_config(options));
-  else if (options.id)
-    only = NodeId(*options.id);
+  const auto only = node_asked_for(options);
   GroupCounters counters = only ? counters_of(*only, place) : value_or_throw(read_group_counters(place.directory));
   Selection selection{std::move(place), only, std::move(counters)};
   if (options.format != "prometheus") return selection;
