@@ -189,7 +189,8 @@ struct GroupOptions {
   /// constructor of Group has returned, the first view may be lost: then what was given here is gone, and given again.
   std::function<void(Subgroup&)> on_created;
   /// Called on the poller thread for every view that this process is in, the first included: after the last delivery of the
-  /// view before and before the first of the new one. May send as a delivery handler may.
+  /// view before and before the first of the new one. May send as a delivery handler may. Where the first view is lost
+  /// before the constructor of Group has returned, the views in which this process begins again follow.
   std::function<void(const NewView&)> on_view;
   /// This many own messages of an ended view may not have reached every survivor (unordered subgroups). On the poller
   /// thread; may send as a delivery handler may, where `send` throws would_block as long as the view changes.
