@@ -355,6 +355,9 @@ void Fleet::check_majority(const Process& process) {
                              next->incarnations.end()) {
     return;
   }
+  // Newcomers lead nothing before all have read each other: when whoever took them in is gone, they begin anew.
+  const views::ViewChange& change = process.member_->epoch()->change();
+  if (!change.everybody_ready() && change.newcomers().contains(change.leader())) return;
   // Some may have heard of a false suspicion, by a cut or for a dead start with a later clock, when another dies, and two
   // camps be left.
   const bool cut = std::any_of(plan_.actions.begin(), plan_.actions.end(), [](const Action& action) {
