@@ -38,17 +38,10 @@ Result<void> check_bulk_ring(const std::string& name, const Profile& profile) {
                     "raise bulk_ring_bytes and large_message_bytes in its profile, or let it have none");
 }
 
-Result<void> check_profile(const std::string& name, const Profile& profile) {
-  if (!is_ring(profile.ring_bytes))
-    return impossible(name + " has rings that are no power of two from 4096 to 2^30 bytes", "give it rings of another size");
-  if (profile.window_messages == 0 || profile.window_messages > window_messages_most)
-    return impossible(name + " has no window of 1 to 2^20 messages", "give it another window");
+Result<void> check_messages(const std::string& name, const Profile& profile) {
   if (profile.message_bytes_max == 0 || profile.message_bytes_max > ring_bytes_most)
     return impossible(name + " takes no messages, or larger ones than there are", "give its largest message another size");
-  SPINDRIFT_TRY(check_bulk_ring(name, profile));
-  if (profile.ring_payload_max() <= profile.ring_bytes / 2 - 8) return {};
-  return impossible(name + " takes messages that do not fit into half of its rings, less 8 bytes",
-                    "give it larger rings, or smaller messages");
+  return check_bulk_ring(name, profile);
 }
 
 bool ascends(const std::vector<NodeId>& nodes) {
@@ -106,11 +99,23 @@ std::uint64_t derived_ring_bytes(std::uint64_t ring_payload_max) noexcept {
   return std::bit_ceil(std::max(smallest, 4 * (ring_payload_max + 16)));
 }
 
+Result<void> check_ring(const std::string& subgroup, const Profile& profile) {
+  const std::string name = "subgroup " + subgroup;
+  if (!is_ring(profile.ring_bytes))
+    return impossible(name + " has rings that are no power of two from 4096 to 2^30 bytes", "give it rings of another size");
+  if (profile.window_messages == 0 || profile.window_messages > window_messages_most)
+    return impossible(name + " has no window of 1 to 2^20 messages", "give it another window");
+  if (profile.ring_payload_max() <= profile.ring_bytes / 2 - 8) return {};
+  return impossible(name + " takes messages that do not fit into half of its rings, less 8 bytes",
+                    "give it larger rings, or smaller messages");
+}
+
 Result<void> check(const AddedSubgroup& subgroup) {
   if (!valid_subgroup_name(subgroup.name))
     return impossible("a subgroup needs a name", "name it with 1 to 64 of A-Z, a-z, 0-9, _, . and -");
   const std::string name = "subgroup " + subgroup.name;
-  SPINDRIFT_TRY(check_profile(name, subgroup.profile));
+  SPINDRIFT_TRY(check_messages(name, subgroup.profile));
+  SPINDRIFT_TRY(check_ring(subgroup.name, subgroup.profile));
   return check_nodes(name, subgroup);
 }
 

@@ -43,6 +43,9 @@ inline constexpr std::size_t added_node_count_max = 128;
 /// The least ring that holds messages of this size well, as configurations have it where they name none.
 [[nodiscard]] std::uint64_t derived_ring_bytes(std::uint64_t ring_payload_max) noexcept;
 
+/// Errors: bad_argument: a subgroup of that name cannot have this window, or a ring of this size for messages that are not
+/// large.
+[[nodiscard]] Result<void> check_ring(const std::string& subgroup, const Profile& profile);
 /// Errors: bad_argument: its name, profile, members or senders are impossible.
 [[nodiscard]] Result<void> check(const AddedSubgroup& subgroup);
 /// Whether one may become the other while the group runs: window, ring and senders change. The members stay, for they have

@@ -33,6 +33,9 @@ void apply(Roster& roster, const RosterChange& change, const Roster& before) {
     case RosterChange::Kind::drain: drained.insert(std::ranges::lower_bound(drained, change.node), change.node); break;
     case RosterChange::Kind::undrain: std::erase(drained, change.node); break;
     case RosterChange::Kind::create: create(roster, change.subgroup, before); break;
+    case RosterChange::Kind::resize:
+      *std::ranges::find(roster.sizes, change.sizes.subgroup, &RingSizes::subgroup) = change.sizes;
+      break;
     case RosterChange::Kind::drop:
     case RosterChange::Kind::change:
       std::ranges::replace_if(
@@ -114,12 +117,6 @@ Result<void> check_drain(const Roster& roster, NodeId node, const std::vector<No
            "who is not to come back is removed (spindrift group remove)");
 }
 
-bool is_of_layout(const View& view, const std::string& name) {
-  const auto& all = view.subgroups;
-  const auto end = all.begin() + static_cast<std::ptrdiff_t>(std::min(view.layout_count(), all.size()));
-  return std::any_of(all.begin(), end, [&](const SubgroupView& each) { return each.name == name; });
-}
-
 /// `instead`: bytes of rings that it has now.
 Result<void> check_rings(const Roster& roster, const AddedSubgroup& subgroup, std::uint64_t instead) {
   const std::uint64_t bytes = subgroup.profile.ring_bytes + subgroup.profile.bulk_ring_bytes;
@@ -135,7 +132,7 @@ Result<void> check_rings(const Roster& roster, const AddedSubgroup& subgroup, st
 Result<void> check_creation(const Roster& roster, const AddedSubgroup& subgroup, const View& view) {
   SPINDRIFT_TRY(check(subgroup));
   const std::string name = "subgroup " + subgroup.name;
-  if (is_of_layout(view, subgroup.name))
+  if (view.in_layout(subgroup.name) != nullptr)
     return impossible(name + " is one of the configuration's").fix("use it, or give the new one another name");
   if (const AddedSubgroup* const there = roster.find_added(subgroup.name)) {
     if (*there == subgroup) return {};
@@ -160,14 +157,26 @@ Result<void> check_new_values(const Roster& roster, const AddedSubgroup& now, co
   return check_rings(roster, next, now.profile.ring_bytes + now.profile.bulk_ring_bytes);
 }
 
+Result<void> check_resize(const Roster& roster, const RosterChange& change, const View& view) {
+  const SubgroupView* const of_layout = view.in_layout(change.sizes.subgroup);
+  if (of_layout == nullptr || roster.find_sizes(change.sizes.subgroup) == nullptr) {
+    return impossible("the configuration has no subgroup named \"" + change.sizes.subgroup + "\"")
+        .fix("see which there are: spindrift group status");
+  }
+  Profile profile = of_layout->profile;
+  profile.ring_bytes = change.sizes.ring_bytes;
+  profile.window_messages = change.sizes.window_messages;
+  return check_ring(of_layout->name, profile);
+}
+
 Result<void> check_of_subgroup(const Roster& roster, const RosterChange& change, const View& view) {
   if (change.node != NodeId() || !change.endpoint.empty()) {
     return impossible("a subgroup is created or dropped for a node, or at an address").fix("leave node and address out");
   }
   if (change.kind == RosterChange::Kind::create) return check_creation(roster, change.subgroup, view);
   const std::string& name = change.subgroup.name;
-  if (is_of_layout(view, name)) {
-    return impossible("subgroup " + name + " is one of the configuration's, and is there as it is as long as the group")
+  if (view.in_layout(name) != nullptr) {
+    return impossible("subgroup " + name + " is one of the configuration's, and is there as long as the group")
         .fix("change the files of all members, and start the group again");
   }
   const AddedSubgroup* const there = roster.find_added(name);
@@ -201,6 +210,11 @@ const AddedSubgroup* Roster::find_added(std::string_view name) const noexcept {
   return at == added.end() ? nullptr : &*at;
 }
 
+const RingSizes* Roster::find_sizes(std::string_view name) const noexcept {
+  const auto at = std::ranges::find(sizes, name, &RingSizes::subgroup);
+  return at == sizes.end() ? nullptr : &*at;
+}
+
 bool Roster::is_drained(NodeId node) const noexcept { return std::ranges::binary_search(drained, node); }
 
 const NodeAddress* Roster::find(NodeId node) const noexcept {
@@ -223,6 +237,8 @@ Digest Roster::digest() const {
   for (const NodeId node : drained) writer.put(node);
   writer.put(std::uint64_t{added.size()});
   for (const AddedSubgroup& each : added) put(writer, each);
+  put_sizes(writer, sizes);
+  writer.put(filed.words);
   return digest_of(writer.take());
 }
 
@@ -235,6 +251,10 @@ bool in_effect(const Roster& roster, const RosterChange& change) {
     case RosterChange::Kind::move: return there != nullptr && there->endpoint == change.endpoint;
     case RosterChange::Kind::drain: return roster.is_drained(change.node);
     case RosterChange::Kind::undrain: return roster.admits(change.node);
+    case RosterChange::Kind::resize: {
+      const RingSizes* const now = roster.find_sizes(change.sizes.subgroup);
+      return now != nullptr && *now == change.sizes;
+    }
     case RosterChange::Kind::create:
     case RosterChange::Kind::change: {
       const AddedSubgroup* const same = roster.find_added(change.subgroup.name);
@@ -246,6 +266,7 @@ bool in_effect(const Roster& roster, const RosterChange& change) {
 }
 
 Result<void> check(const Roster& roster, const RosterChange& change, const View& view) {
+  if (change.kind == RosterChange::Kind::resize) return check_resize(roster, change, view);
   if (change.is_of_subgroup()) return check_of_subgroup(roster, change, view);
   return change.kind == RosterChange::Kind::add ? check_addition(roster, change) : check_of_node(roster, change, view);
 }

@@ -12,6 +12,7 @@
 #include <spindrift/core/digest.hpp>
 #include <spindrift/core/ids.hpp>
 #include <spindrift/core/result.hpp>
+#include <spindrift/core/ring_sizes.hpp>
 
 namespace spindrift {
 
@@ -36,6 +37,10 @@ struct Roster {
   std::vector<NodeId> drained;
   /// Behind the layout's subgroups, by place: no later roster has fewer places. See `possible`.
   std::vector<AddedSubgroup> added{};
+  /// Every view with this roster has the layout's subgroups in these sizes, whatever files say: in the layout's order. None
+  /// where no group is meant.
+  std::vector<RingSizes> sizes{};
+  Digest filed{};  ///< of those that the files of all members said when they last said the same, or the founder's did
 
   [[nodiscard]] const NodeAddress* find(NodeId node) const noexcept;  ///< null: not in it
   [[nodiscard]] bool contains(NodeId node) const noexcept { return find(node) != nullptr; }
@@ -45,6 +50,7 @@ struct Roster {
   /// The node's address; empty: it has none, or is not in it.
   [[nodiscard]] std::string endpoint_of(NodeId node) const;
   [[nodiscard]] const AddedSubgroup* find_added(std::string_view name) const noexcept;  ///< null: none has that name
+  [[nodiscard]] const RingSizes* find_sizes(std::string_view name) const noexcept;  ///< null: it is none of the layout's
   [[nodiscard]] Digest digest() const;  ///< of all of it
   bool operator==(const Roster&) const noexcept = default;
 };
@@ -60,11 +66,13 @@ struct RosterChange {
     create,   ///< the subgroup is there from now on
     drop,     ///< the subgroup of that name is not; what was sent there before is delivered first
     change,   ///< the subgroup of that name, which is there, has these values from now on
+    resize,   ///< the layout's subgroup of that name has rings of these sizes from now on
   };
   Kind kind = Kind::add;
   NodeId node{};            ///< unless it is about a subgroup
   std::string endpoint{};   ///< for `add` and `move`, as NodeAddress::endpoint; else empty
   AddedSubgroup subgroup{};  ///< for `create` and `change`; for `drop` its name alone
+  RingSizes sizes{};         ///< for `resize`
   bool operator==(const RosterChange&) const noexcept = default;
   /// Whether the kind says where the node is.
   [[nodiscard]] bool has_endpoint() const noexcept { return kind == Kind::add || kind == Kind::move; }
@@ -81,7 +89,8 @@ struct RosterChange {
 /// or no member, that may be in the group; the address is none, or is given where there is none to give; a member is to be
 /// drained, and those that stay would be no majority: they could not go on if the others died before they have left; or a
 /// subgroup is to be created that is impossible by itself, is there with other values, is one of the layout's, or is one too
-/// many; one of the layout's is to be dropped or changed; or one is to be changed that is not there, or in what it keeps.
+/// many; one of the layout's is to be dropped or changed; one is to be changed that is not there, or in what it keeps; or
+/// one is to have rings of other sizes that is none of the layout's, or whose largest message these do not hold.
 [[nodiscard]] Result<void> check(const Roster& roster, const RosterChange& change, const View& view);
 /// One call makes at most `roster_count_max` changes. Errors: bad_argument.
 [[nodiscard]] Result<void> check_count(std::span<const RosterChange> changes);

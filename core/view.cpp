@@ -26,6 +26,12 @@ std::optional<Rank> View::rank_of(NodeId node) const {
   return at ? std::optional(Rank(*at)) : std::nullopt;
 }
 
+const SubgroupView* View::in_layout(std::string_view name) const {
+  const auto layout = of_layout();
+  const auto at = std::ranges::find(layout, name, &SubgroupView::name);
+  return at == layout.end() ? nullptr : &*at;
+}
+
 std::vector<SubgroupView> subgroups_of(const LayoutFunction& layout, const Roster& roster,
                                        const std::vector<NodeId>& members, const View* previous) {
   std::vector<SubgroupView> subgroups;
@@ -37,6 +43,7 @@ std::vector<SubgroupView> subgroups_of(const LayoutFunction& layout, const Roste
     shown.roster.added.clear();
     subgroups = layout(members, &shown);
   }
+  set_ring_sizes(subgroups, roster.sizes);
   for (const AddedSubgroup& each : roster.added) {
     const std::size_t place = subgroups.size();
     const bool was_there = previous != nullptr && place < previous->subgroups.size() &&

@@ -2,10 +2,13 @@
 // without talking (row layout, ranks, order) is a pure function of it.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <spindrift/core/ids.hpp>
@@ -21,7 +24,7 @@ struct SubgroupView {
                                 ///< one, unless inadequate
   std::vector<NodeId> senders;  ///< those of the members that may send, in the same order; at least one, unless inadequate
   DeliveryMode mode = DeliveryMode::ordered;  ///< the same in all views
-  Profile profile;                            ///< the same in all views
+  Profile profile;  ///< the same in all views, but for the window and the ring of messages that are not large
   std::vector<std::string> topics;  ///< topics that travel through this subgroup; unique in the view
   std::string inadequate{};         ///< why it has no members in this view, in words for people; empty: it is adequate
   bool dropped = false;             ///< nothing is at its place in this view; another may be created there later
@@ -44,6 +47,10 @@ struct View {
   [[nodiscard]] const SubgroupView& subgroup(SubgroupId which) const { return subgroups.at(which.value()); }  ///< in range
   /// So many of the subgroups, the first ones, are the layout's.
   [[nodiscard]] std::size_t layout_count() const noexcept { return subgroups.size() - roster.added.size(); }
+  [[nodiscard]] std::span<const SubgroupView> of_layout() const {
+    return std::span(subgroups).first(std::min(layout_count(), subgroups.size()));
+  }
+  [[nodiscard]] const SubgroupView* in_layout(std::string_view name) const;  ///< null: the layout has none of that name
 };
 
 /// Most members of a view.

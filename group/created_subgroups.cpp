@@ -4,8 +4,26 @@
 #include <algorithm>
 #include <set>
 #include <string_view>
+#include <utility>
 
 namespace spindrift::group {
+namespace {
+
+// The layout says who is in a subgroup, and how large its messages are: programs go by that, and files that are compared.
+// Nobody need know its mode.
+Result<void> make_resize(RosterChange& change, const SubgroupView& now) {
+  const AddedSubgroup subgroup = std::move(change.subgroup);
+  Profile profile = subgroup.profile;
+  change = {.kind = RosterChange::Kind::resize, .sizes = {now.name, profile.ring_bytes, profile.window_messages}};
+  profile.ring_bytes = now.profile.ring_bytes;
+  profile.window_messages = now.profile.window_messages;
+  if (profile == now.profile && subgroup.members.empty() && subgroup.senders.empty()) return {};
+  return Error(ErrorKind::bad_argument,
+               "subgroup " + now.name + " is the configuration's, which says who is in it and sends, and how large messages are")
+      .fix("change window or ring alone; or change the files of all members, and start the group again");
+}
+
+}  // namespace
 
 Result<void> complete(AddedSubgroup& subgroup, const Config& config) {
   SPINDRIFT_TRY_ASSIGN(const Profile defaults, profile_of(config, "DEFAULT"));
@@ -27,17 +45,21 @@ Result<void> complete(AddedSubgroup& subgroup, const Config& config) {
   return {};
 }
 
-void complete_change(AddedSubgroup& subgroup, const Roster& roster) {
-  const AddedSubgroup* const now = roster.find_added(subgroup.name);
-  if (now == nullptr) return;
+Result<void> complete_change(RosterChange& change, const View& view) {
+  AddedSubgroup& subgroup = change.subgroup;
+  const SubgroupView* const of_layout = view.in_layout(subgroup.name);
+  const AddedSubgroup* const created = view.roster.find_added(subgroup.name);
+  if (created == nullptr && of_layout == nullptr) return {};
+  const Profile& now = of_layout != nullptr ? of_layout->profile : created->profile;
   const auto keep = [&](auto field) {
-    if (subgroup.profile.*field == 0) subgroup.profile.*field = now->profile.*field;
+    if (subgroup.profile.*field == 0) subgroup.profile.*field = now.*field;
   };
   for (const auto field : {&Profile::ring_bytes, &Profile::window_messages, &Profile::message_bytes_max,
                            &Profile::bulk_ring_bytes, &Profile::large_message_bytes})
     keep(field);
-  subgroup.profile.split_rows = now->profile.split_rows;
+  subgroup.profile.split_rows = now.split_rows;
   for (auto* nodes : {&subgroup.members, &subgroup.senders}) std::ranges::sort(*nodes);
+  return of_layout == nullptr ? Result<void>() : make_resize(change, *of_layout);
 }
 
 Result<void> check_drops(std::span<const RosterChange> changes, const View& view) {

@@ -274,8 +274,9 @@ class Group {
   /// Changes one that was created so: its window, its rings or its senders. What is 0 of the profile stays. All else is
   /// meant as it is here, and has to be as it was: name, members, mode, sizes of messages; no senders are all members. Take
   /// what is there from `view().roster`. The next view has all of it. Nothing is lost: who is no sender any more waits until
-  /// what it sent is delivered, while its threads that send wait, and throw bad_argument then. Throws as change_roster;
-  /// bad_argument also where none is named so, or the layout has it.
+  /// what it sent is delivered, while its threads that send wait, and throw bad_argument then. One of the layout's changes
+  /// its window and its ring alone, whatever files say of them; its mode need not be given, and no nodes are. Throws as
+  /// change_roster; bad_argument also where none is named so.
   Subgroup& change_subgroup(const AddedSubgroup& subgroup, std::optional<Duration> limit = {});
   /// Drops a subgroup that was created so, when all that was sent there before is delivered; sends wait meanwhile, and are
   /// refused afterwards: `refused`. Throws as change_roster; bad_argument also where none is named so, or the layout has

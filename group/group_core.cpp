@@ -171,7 +171,8 @@ views::Member::Step GroupCore::step() {
         std::min({done.wake_at, channels_.offer_space(now), reports_->leave.look(*member_, now), held_up.look_again,
                   reports_->sends.look(*member_, channels_, now), reports_->lags.look(*member_, now)});
     reports_->joining.look(*member_, options_.on_waiting, options_.on_last_view_awaited);
-    status_->on_waits({reports_->joining.words(), reports_->leave.waits(), reports_->sends.words(), {}});
+    status_->on_waits(
+        {reports_->joining.words(), reports_->leave.waits(), reports_->sends.words(), {}, reports_->sizes.words()});
     done.wake_at = std::min(done.wake_at, status_->look(now));
     return done;
   } catch (const std::bad_alloc&) {
@@ -298,6 +299,7 @@ void GroupCore::on_view(const NewView& news) {
               {{"subgroup", news.view.subgroup(id).name}});
   }
   warn_of_inadequate(news.view);
+  reports_->sizes.on_view(news.view);
   attached_.replicas.on_view(news, *member_);
   attached_.tables.on_view(news.view, member_->epoch()->table());
   // Senders hear at once that the others end their objects, and so do not go on with them when they are senders again.
@@ -373,7 +375,8 @@ Result<Roster> GroupCore::change_roster(std::vector<RosterChange> changes, std::
   for (RosterChange& change : changes) {
     SPINDRIFT_TRY(check_address(change, config_->fabric()));
     if (change.kind == RosterChange::Kind::create) SPINDRIFT_TRY(group::complete(change.subgroup, *config_));
-    if (change.kind == RosterChange::Kind::change) group::complete_change(change.subgroup, environment_.state.view().roster);
+    if (change.kind == RosterChange::Kind::change)
+      SPINDRIFT_TRY(group::complete_change(change, environment_.state.view()));
   }
   SPINDRIFT_TRY(group::check_drops(changes, environment_.state.view()));
   return attached_.rosters.change(changes, limit, [this] { environment_.fabric->wake(); });

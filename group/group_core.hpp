@@ -32,6 +32,7 @@
 #include <spindrift/group/roster_calls.hpp>
 #include <spindrift/group/roster_service.hpp>
 #include <spindrift/group/send_waits.hpp>
+#include <spindrift/group/sizes_report.hpp>
 #include <spindrift/group/status_keeper.hpp>
 #include <spindrift/group/tables.hpp>
 #include <spindrift/group/upcall_heartbeats.hpp>
@@ -52,6 +53,7 @@ struct Reports {
   JoinReport joining;
   SendWaits sends;
   LagGauges lags;
+  SizesReport sizes;
 
   /// A subgroup is new in the present view.
   void add(CounterBlock& counters, SubgroupId id, const std::string& name) {

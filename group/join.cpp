@@ -144,6 +144,21 @@ LayoutFunction with_split_rows(LayoutFunction layout) {
   };
 }
 
+/// Whether members can tell each other of the subgroups of a program's own layout; a configuration has no others.
+Result<void> check_layout(const std::vector<SubgroupView>& subgroups) {
+  for (const SubgroupView& each : subgroups) {
+    const auto name = std::as_bytes(std::span(each.name));
+    const bool telling = !name.empty() && name.size() <= layout_name_bytes_max && printable(name) == each.name;
+    if (telling) {
+      SPINDRIFT_TRY(check_ring(each.name, each.profile));
+      continue;
+    }
+    return Error(ErrorKind::bad_argument, "the program's layout has a subgroup that cannot be named to others")
+        .fix("give it a name of 1 to " + std::to_string(layout_name_bytes_max) + " printable characters");
+  }
+  return {};
+}
+
 // While a handler holds up the poller, whose things are another thread's for the moment.
 void report_upcall(const std::string& whose, Duration lasted, group::StatusKeeper& status) {
   const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(lasted).count();
@@ -233,7 +248,8 @@ void GroupCore::open_counters(const std::vector<NodeId>& nodes, const std::vecto
                                   group::ConclusionWatch(group::handler_stuck_after(*config_)),
                                   {},
                                   group::SendWaits(counters_->block, names, nodes),
-                                  group::LagGauges(counters_->block, names, nodes)});
+                                  group::LagGauges(counters_->block, names, nodes),
+                                  group::SizesReport(ring_sizes_of(subgroups))});
   environment_.fabric->count_in(&counters_->block);
 }
 
@@ -263,7 +279,9 @@ void GroupCore::make_member(const group::Probe& probe) {
     log::warn(log::Room::group, "partition safety is off: parts of a split group will go on and differ",
               {{"because", "[DERECHO] disable_partitioning_safety"}});
   }
-  open_counters(everybody.members, options.layout(everybody.members, nullptr));
+  const std::vector<SubgroupView> subgroups = options.layout(everybody.members, nullptr);
+  value_or_throw(check_layout(subgroups));
+  open_counters(everybody.members, subgroups);
   begin_status(options.incarnation);
 
   member_ = std::make_unique<views::Member>(std::move(options), *environment_.fabric, *this, counters_->block);

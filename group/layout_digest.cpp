@@ -20,17 +20,15 @@ void add(RunningDigest& digest, const std::string& text) {
   digest.add(text);
 }
 
-// The words that say why a subgroup is inadequate are for people.
+// The words that say why a subgroup is inadequate are for people; and the sizes of rings that change are those of the view.
 void add(RunningDigest& digest, const SubgroupView& subgroup) {
   add(digest, subgroup.name);
   add(digest, subgroup.members);
   add(digest, subgroup.senders);
   add(digest, static_cast<std::uint64_t>(subgroup.mode));
   const Profile& profile = subgroup.profile;
-  for (const std::uint64_t size : {profile.ring_bytes, profile.window_messages, profile.message_bytes_max,
-                                   profile.bulk_ring_bytes, profile.large_message_bytes}) {
+  for (const std::uint64_t size : {profile.message_bytes_max, profile.bulk_ring_bytes, profile.large_message_bytes})
     add(digest, size);
-  }
   add(digest, subgroup.topics.size());
   for (const std::string& topic : subgroup.topics) add(digest, topic);
 }

@@ -16,7 +16,8 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr int version = 2;
+constexpr int version = 3;
+// A change of the layout's rings is asked for as one of a subgroup: whoever is asked knows which it is.
 constexpr std::array<std::string_view, 8> kinds{"add", "remove", "move", "drain", "undrain", "create", "drop", "change"};
 
 Error not_understood(const std::string& what) {
@@ -44,6 +45,15 @@ Json json_of(const AddedSubgroup& subgroup) {
           {"senders", json_of(subgroup.senders)}};
 }
 
+Json json_of(const std::vector<RingSizes>& sizes) {
+  Json list = Json::array();
+  for (const RingSizes& each : sizes) {
+    list.push_back(
+        {{"subgroup", each.subgroup}, {"ring_bytes", each.ring_bytes}, {"window_messages", each.window_messages}});
+  }
+  return list;
+}
+
 Json json_of(const Roster& roster) {
   Json nodes = Json::array();
   for (const NodeAddress& each : roster.nodes) nodes.push_back({{"node", each.node.value()}, {"endpoint", each.endpoint}});
@@ -52,7 +62,8 @@ Json json_of(const Roster& roster) {
   return {{"edition", roster.edition},
           {"nodes", std::move(nodes)},
           {"drained", json_of(roster.drained)},
-          {"added", std::move(added)}};
+          {"added", std::move(added)},
+          {"sizes", json_of(roster.sizes)}};
 }
 
 /// The library converts what is no such number without a word.
@@ -164,7 +175,9 @@ std::string encode(const Result<Roster>& outcome) { return text_of(json_of(outco
 std::string encode(const std::string& group, const Result<Roster>& outcome) {
   Json json = json_of(outcome);
   json["group"] = group;
-  if (outcome.ok()) json["roster"]["added"] = Json::array();  // members tell these, to whom they have let in
+  if (outcome.ok()) {  // members tell the rest to whom they have let in
+    for (const char* const rest : {"added", "sizes"}) json["roster"][rest] = Json::array();
+  }
   return text_of(json);
 }
 
@@ -207,6 +220,10 @@ Result<Roster> outcome_of(const Json& json) {
   for (const Json& each : json.at("roster").at("added")) {
     SPINDRIFT_TRY_ASSIGN(AddedSubgroup subgroup, subgroup_from(each));
     roster.added.push_back(std::move(subgroup));
+  }
+  for (const Json& each : json.at("roster").at("sizes")) {
+    roster.sizes.push_back(
+        {each.at("subgroup").get<std::string>(), number_at(each, "ring_bytes"), number_at(each, "window_messages")});
   }
   return checked(std::move(roster));
 }

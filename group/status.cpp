@@ -30,7 +30,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr std::uint64_t format_version = 3;
+constexpr std::uint64_t format_version = 4;
 /// One mutex for all of the process, which says its last word once.
 std::mutex last_word_mutex;
 bool last_word_said = false;  // behind the mutex
@@ -92,7 +92,8 @@ std::string text_of(const MemberStatus& status) {
             {"looks_for", status.waits.group},
             {"leave_waits", status.waits.leave},
             {"handler_at_work", status.waits.handler},
-            {"sends_wait", status.waits.sends}};
+            {"sends_wait", status.waits.sends},
+            {"sizes_differ", status.waits.sizes}};
   json["members"] = Json::array();
   for (const MemberStatus::MemberEntry& member : status.members) {
     json["members"].push_back(
@@ -255,6 +256,7 @@ MemberStatus status_from(const Json& json) {
   status.waits.leave = fields.text("leave_waits");
   status.waits.handler = fields.text("handler_at_work");
   status.waits.sends = fields.text("sends_wait");
+  status.waits.sizes = fields.text("sizes_differ");
   status.beginning.agreed = agreed_from(fields.any("agreed"));
   status.end = end_from(fields.any("end"));
   if (!fields.any("before").is_null()) status.beginning.before = predecessor_from(fields.any("before"));

@@ -67,6 +67,7 @@ struct MemberStatus {
     std::string leave;    ///< what a leave that lasts waits for
     std::string sends;    ///< whom its sends wait for most of the time
     std::string handler;  ///< its handler that has been at work for long, for which all members wait
+    std::string sizes;    ///< by which sizes of rings its file differs from the group, which waits for the files of all
     bool operator==(const Waits&) const = default;
   };
 

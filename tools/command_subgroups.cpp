@@ -22,7 +22,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr int subgroups_json_version = 1;
+constexpr int subgroups_json_version = 2;
 
 struct CreatedOptions : RosterCallOptions {
   std::vector<std::string> names;
@@ -48,14 +48,36 @@ Json json_of(const AddedSubgroup& subgroup) {
           {"ring_bytes", subgroup.profile.ring_bytes}};
 }
 
+void print_json(const Roster& roster) {
+  Json subgroups = Json::array();
+  for (const AddedSubgroup& each : roster.added) {
+    if (!each.name.empty()) subgroups.push_back(json_of(each));
+  }
+  Json configured = Json::array();
+  for (const RingSizes& each : roster.sizes) {
+    configured.push_back(
+        {{"name", each.subgroup}, {"window_messages", each.window_messages}, {"ring_bytes", each.ring_bytes}});
+  }
+  print_document(versioned(subgroups_json_version, {{"edition", roster.edition},
+                                                    {"subgroups", std::move(subgroups)},
+                                                    {"configured", std::move(configured)}}));
+}
+
+void print_configured(const Roster& roster) {
+  if (roster.sizes.empty()) return;
+  fmt::print("subgroups of the configuration\n");
+  using Align = TextTable::Align;
+  TextTable table({Align::left, Align::right, Align::right});
+  table.add({"subgroup", "window", "ring"});
+  for (const RingSizes& each : roster.sizes)
+    table.add({each.subgroup, std::to_string(each.window_messages), std::to_string(each.ring_bytes)});
+  table.print();
+}
+
 int print(const CreatedOptions& options, const Answered& answered) {
   const Roster& roster = answered.roster;
   if (options.json) {
-    Json subgroups = Json::array();
-    for (const AddedSubgroup& each : roster.added) {
-      if (!each.name.empty()) subgroups.push_back(json_of(each));
-    }
-    print_document(versioned(subgroups_json_version, {{"edition", roster.edition}, {"subgroups", std::move(subgroups)}}));
+    print_json(roster);
     return number(ExitCode::success);
   }
   fmt::print("created subgroups, as node {} has them in the roster of edition {}\n", answered.node, roster.edition);
@@ -70,6 +92,7 @@ int print(const CreatedOptions& options, const Answered& answered) {
                std::to_string(each.profile.message_bytes_max), std::to_string(each.profile.ring_bytes)});
   }
   table.print();
+  print_configured(roster);
   return number(ExitCode::success);
 }
 
@@ -165,7 +188,7 @@ void add_created_subgroup_commands(CLI::App& group, Work& chosen) {
   const auto add = [&](const char* name, const char* description, int (*work)(const CreatedOptions&)) {
     CLI::App* command = add_command(group, chosen, {name, description}, options, work);
     add_roster_call_options(*command, *options);
-    add_json_option(*command, *options, "Print the created subgroups as JSON");
+    add_json_option(*command, *options, "Print the subgroups as JSON");
     return command;
   };
   CLI::App* const create_command =
@@ -179,13 +202,14 @@ void add_created_subgroup_commands(CLI::App& group, Work& chosen) {
   add_size(*create_command, "--message-bytes", options->message_bytes, std::uint64_t{1} << 28,
            "Bytes of the largest message");
   add_value_options(
-      *add("change-subgroup", "Change subgroups that were created so: what is given, by a change of the view", change),
+      *add("change-subgroup",
+           "Change subgroups: what is given, by a change of the view; of the configuration's, window and ring", change),
       *options, "as they are");
   add("drop-subgroup", "Drop subgroups that were created so, when what was sent to them is delivered", drop)
       ->add_option("names", options->names, "Their names")
       ->required()
       ->type_name("NAME");
-  add("subgroups", "The subgroups that were created while the group runs", show);
+  add("subgroups", "The subgroups that were created while the group runs, and the sizes of the configuration's", show);
 }
 
 }  // namespace spindrift::tools

@@ -286,6 +286,10 @@ ViewNotice Founding::first_view() const {
   first.view.id = request_->view;
   first.view.roster = request_->roster.nodes.empty() ? roster_of(request_->members, roster_) : request_->roster;
   first.view.subgroups = layout_(first.view.members, nullptr);
+  Roster& roster = first.view.roster;
+  if (roster.sizes.empty()) roster.filed = digest_of(ring_sizes_of(first.view.subgroups));
+  roster.sizes = kept_ring_sizes(first.view.subgroups, roster.sizes);
+  set_ring_sizes(first.view.subgroups, roster.sizes);
   for (const AddedSubgroup& each : first.view.roster.added)
     first.view.subgroups.push_back(in_view(each, first.view.members, nullptr));
   for (const SubgroupView& subgroup : first.view.subgroups) {

@@ -79,6 +79,7 @@ class FieldWriter {
     for (const Join& join : joins) to_.put(join.node, join.incarnation);
   }
   void roster(const Roster& roster) { put_roster(to_, roster); }
+  void sizes(const std::vector<RingSizes>& sizes) { put_sizes(to_, sizes); }
   void record(const ViewRecord& record) { put_record(to_, record); }
   void view(const std::optional<RecordedView>& view) {
     to_.put(std::uint64_t{view ? 1U : 0U});
@@ -97,6 +98,8 @@ class FieldWriter {
         put_address(to_, NodeId(), each.subgroup.name);
       } else if (each.is_of_subgroup()) {
         put(to_, each.subgroup);
+      } else if (each.kind == RosterChange::Kind::resize) {
+        put_sizes(to_, {&each.sizes, 1});
       }
     }
   }
@@ -149,6 +152,7 @@ class FieldReader {
     }
   }
   void roster(Roster& roster) { ok_ &= get_roster(from_, roster); }
+  void sizes(std::vector<RingSizes>& sizes) { ok_ &= get_sizes(from_, sizes); }
   void record(ViewRecord& record) { ok_ &= get_record(from_, record); }
   void view(std::optional<RecordedView>& view) {
     const auto there = from_.get<std::uint64_t>();
@@ -166,11 +170,12 @@ class FieldReader {
     for (std::uint64_t i = 0; i < count && ok(); ++i) {
       RosterChange& next = changes.emplace_back();
       const auto kind = from_.get<std::uint32_t>();
-      ok_ &= kind <= static_cast<std::uint32_t>(RosterChange::Kind::change);
+      ok_ &= kind <= static_cast<std::uint32_t>(RosterChange::Kind::resize);
       if (ok_) next.kind = static_cast<RosterChange::Kind>(kind);
       ok_ &= get_address(from_, next.node, next.endpoint);
       ok_ &= next.has_endpoint() || next.endpoint.empty();
       if (next.is_of_subgroup()) of_subgroup(next);
+      if (next.kind == RosterChange::Kind::resize) of_layout(next);
     }
   }
   void digested(std::span<const std::byte>& bytes) {
@@ -191,6 +196,11 @@ class FieldReader {
       subgroup(change.subgroup);
     }
     ok_ &= change.node == NodeId() && nobody == NodeId() && valid_subgroup_name(change.subgroup.name);
+  }
+  void of_layout(RosterChange& change) {
+    std::vector<RingSizes> one;
+    ok_ &= get_sizes(from_, one) && one.size() == 1 && change.node == NodeId();
+    if (ok_) change.sizes = std::move(one.front());
   }
   void subgroup(AddedSubgroup& subgroup) {
     if (auto taken = get_added_subgroup(from_)) {
@@ -259,6 +269,7 @@ void fields(auto& with, Const<RosterProposal> auto& proposal) {
   with.each(proposal.view);
   with.roster(proposal.roster);
 }
+void fields(auto& with, Const<FileSizes> auto& file) { with.each(file.view), with.sizes(file.sizes); }
 void fields(auto& with, Const<RosterHeld> auto& held) { with.each(held.view, held.roster); }
 void fields(auto& with, Const<RosterNotice> auto& notice) { with.roster(notice.roster); }
 void fields(auto&, Const<Drained> auto&) {}
@@ -320,6 +331,8 @@ std::optional<Message> decode_view(FieldReader fields, const std::vector<Subgrou
   const auto may_be_in = [&view](NodeId node) { return view.roster.admits(node); };
   if (!fields.ok() || !std::ranges::all_of(view.members, may_be_in)) return std::nullopt;
   view.subgroups = shapes;
+  if (!view.roster.sizes.empty() && !fit(view.roster.sizes, shapes)) return std::nullopt;
+  set_ring_sizes(view.subgroups, view.roster.sizes);
   for (const AddedSubgroup& each : view.roster.added) view.subgroups.push_back(in_view(each, {}, nullptr));
   const RankSet everybody = RankSet::first(view.members.size());
   ByteReader& reader = fields.rest();

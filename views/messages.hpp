@@ -22,7 +22,7 @@
 namespace spindrift::views {
 
 /// Changes whenever members of two builds could misread each other's rows, rings or messages.
-inline constexpr std::uint32_t protocol_version = 15;
+inline constexpr std::uint32_t protocol_version = 16;
 
 /// All members of a group must have this in common.
 struct GroupIdentity {
@@ -146,6 +146,11 @@ struct RosterHeld {
   ViewId view;
   Digest roster;
 };
+/// The sizes of rings that the peer's own file or program gives the layout's subgroups, to the leader of its view.
+struct FileSizes {
+  ViewId view;
+  std::vector<RingSizes> sizes;
+};
 /// The peer's group has drained the receiver's node, and takes no process of it until that is undone.
 struct Drained {};
 /// The roster of the peer's group, to a process that is in no view yet.
@@ -177,7 +182,7 @@ struct Addressed {
 using Message = std::variant<Mismatch, Hello, Refusal, Removed, ViewNotice, RowNotice, StatePiece, StateAck, PrivateMessage,
                              Stopped, MessagePart, PromiseRequest, Promise, Settled, BulkNotice, RingNotice,
                              LinkedCandidates, Concluding, RosterRequest, RosterProposal, RosterHeld, RosterNotice,
-                             Drained, Remembered>;
+                             Drained, Remembered, FileSizes>;
 
 /// For that node, on the connection of these words: taken on no other.
 [[nodiscard]] std::vector<std::byte> encode(const GroupIdentity& identity, const Hello& hello, NodeId to,

@@ -8,20 +8,20 @@
 namespace spindrift::views {
 namespace {
 
-// A subgroup stays at its place, and keeps what it may not change, until it is dropped; and none takes the name of one of
-// the layout.
+// A subgroup stays at its place, and keeps what it may not change, until it is dropped; none takes the name of one of the
+// layout; and those of the layout keep to sizes in which there is room for their messages.
 bool keeps_places(const View& view, const Roster& next) {
   const std::vector<AddedSubgroup>& now = view.roster.added;
   if (next.added.size() < now.size()) return false;
+  if (next.sizes.size() != view.roster.sizes.size() || (!next.sizes.empty() && !fit(next.sizes, view.of_layout())))
+    return false;
   for (std::size_t i = 0; i < now.size(); ++i) {
     const bool stays = !now[i].name.empty() && !next.added[i].name.empty();
     if (stays && !may_become(now[i], next.added[i])) return false;
   }
-  const auto in_layout = [&](const AddedSubgroup& each) {
-    return !each.name.empty() && std::any_of(view.subgroups.begin(), view.subgroups.end() - std::ssize(now),
-                                             [&](const SubgroupView& other) { return other.name == each.name; });
-  };
-  return std::ranges::none_of(next.added, in_layout);
+  return std::ranges::none_of(next.added, [&](const AddedSubgroup& each) {
+    return !each.name.empty() && view.in_layout(each.name) != nullptr;
+  });
 }
 
 bool may_be_in(const Roster& roster, NodeId node) { return roster.nodes.empty() || roster.admits(node); }
@@ -35,9 +35,27 @@ void RosterAgreement::request(std::span<const RosterChange> changes) {
   }
 }
 
+bool RosterAgreement::on_file(Rank from, std::vector<RingSizes> sizes) {
+  if (!fit(sizes, view_.of_layout())) return false;
+  files_.insert_or_assign(from, std::move(sizes));
+  return true;
+}
+
+// One member whose file still says what it said before, or says nothing yet, is enough that it stays as it is.
+const std::vector<RingSizes>* RosterAgreement::alike_in_all_files() const {
+  const auto differs = [this](const auto& each) { return each.second != files_.begin()->second; };
+  const bool all = !files_.empty() && files_.size() == view_.members.size();
+  return all && std::ranges::none_of(files_, differs) ? &files_.begin()->second : nullptr;
+}
+
 std::optional<Roster> RosterAgreement::propose() {
   if (held_.contains(self_)) return std::nullopt;
   Roster next = next_edition(view_.roster, wanted_, view_);
+  if (const std::vector<RingSizes>* const sizes = alike_in_all_files()) {
+    next.sizes = *sizes;
+    next.filed = digest_of(*sizes);
+    next.edition = view_.roster.edition + 1;
+  }
   if (next.edition == view_.roster.edition) return std::nullopt;
   held_.emplace(self_, Held{next.digest(), next});
   return next;

@@ -33,6 +33,9 @@ class RosterAgreement {
   /// Changes that somebody wants, this member or another; for when it leads. What is beyond `roster_count_max` is dropped:
   /// who wants it says so again in the next view.
   void request(std::span<const RosterChange> changes);
+  /// The sizes of rings that a member's file says, this one's or another's, for when this one leads. False: they are not of
+  /// the layout's subgroups.
+  [[nodiscard]] bool on_file(Rank from, std::vector<RingSizes> sizes);
   /// At the leader, of an active view: the roster to propose to all others, once. This member holds it as the others do, and
   /// says so as they do: by `on_held`. Nothing: it was proposed, or nobody wants another.
   [[nodiscard]] std::optional<Roster> propose();
@@ -63,7 +66,10 @@ class RosterAgreement {
 
   const View& view_;
   Rank self_;
+  [[nodiscard]] const std::vector<RingSizes>* alike_in_all_files() const;
+
   std::vector<RosterChange> wanted_;
+  std::map<Rank, std::vector<RingSizes>> files_;  // of members whose file says something else than `Roster::filed`
   std::map<Rank, Held> held_;  // by who proposed it
   RankSet holders_;            // of what this member proposed
 };

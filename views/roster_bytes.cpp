@@ -26,6 +26,8 @@ void put_roster(ByteWriter& writer, const Roster& roster) {
   for (const NodeId node : roster.drained) writer.put(node);
   writer.put(std::uint64_t{roster.added.size()});
   for (const AddedSubgroup& subgroup : roster.added) put(writer, subgroup);
+  put_sizes(writer, roster.sizes);
+  writer.put(roster.filed.words);
 }
 
 bool get_roster(ByteReader& reader, Roster& roster) {
@@ -51,6 +53,8 @@ bool get_roster(ByteReader& reader, Roster& roster) {
     if (!subgroup) return false;
     roster.added.push_back(*std::move(subgroup));
   }
+  if (!get_sizes(reader, roster.sizes)) return false;
+  roster.filed.words = reader.get<decltype(Digest::words)>();
   return reader.ok() && possible(roster.added);
 }
 

@@ -9,6 +9,7 @@ namespace spindrift::views {
 
 void RosterExchange::begin_view(const View& view) {
   wishes_.begin_view(view);
+  says_file_sizes_ = !file_sizes_.empty() && digest_of(file_sizes_) != view.roster.filed;
   owed_.clear();
   links_.set_roster(view.roster, Links::Outsiders::go);
 }
@@ -19,6 +20,8 @@ bool RosterExchange::on_message(Epoch* epoch, const PeerConnection& from, Messag
     if (epoch == nullptr) on_notice(notice->roster);
   } else if (const auto* request = std::get_if<RosterRequest>(&message)) {
     if (rank) epoch->rosters().request(request->changes);
+  } else if (auto* file = std::get_if<FileSizes>(&message)) {
+    if (rank && file->view == epoch->id()) on_file(*epoch, *rank, std::move(file->sizes));
   } else if (auto* proposal = std::get_if<RosterProposal>(&message)) {
     if (rank && proposal->view == epoch->id()) on_proposal(*epoch, *rank, std::move(*proposal));
   } else if (const auto* held = std::get_if<RosterHeld>(&message)) {
@@ -44,6 +47,11 @@ void RosterExchange::remember(Roster roster, const Roster& file) {
   on_notice(roster);
 }
 
+void RosterExchange::on_file(Epoch& epoch, Rank from, std::vector<RingSizes> sizes) {
+  if (!epoch.rosters().on_file(from, std::move(sizes)))
+    links_.accuse(epoch.view().members[from.value()], "it said sizes of rings that there cannot be");
+}
+
 void RosterExchange::on_proposal(Epoch& epoch, Rank from, RosterProposal proposal) {
   const Roster roster = proposal.roster;
   if (!epoch.rosters().hold(from, std::move(proposal.roster))) {
@@ -54,8 +62,9 @@ void RosterExchange::on_proposal(Epoch& epoch, Rank from, RosterProposal proposa
 }
 
 bool RosterExchange::step(Epoch& epoch, const Silence& silence) {
-  const bool proposed = propose(epoch);
-  return say_owed(epoch, silence) || proposed;
+  bool said = say_file_sizes(epoch);
+  said |= propose(epoch);
+  return say_owed(epoch, silence) || said;
 }
 
 // The proposer holds it likewise, and says so to itself.
@@ -77,6 +86,18 @@ bool RosterExchange::say_owed(Epoch& epoch, const Silence& silence) {
     return true;
   });
   return owed_.size() < owed;
+}
+
+// A member tells what its file says where that may matter: as long as all say what they said before, nobody tells anything.
+bool RosterExchange::say_file_sizes(Epoch& epoch) {
+  if (!std::exchange(says_file_sizes_, false)) return false;
+  const Rank leader = epoch.change().leader();
+  if (leader == epoch.self()) {
+    on_file(epoch, leader, file_sizes_);
+  } else {
+    links_.send(epoch.view().members[leader.value()], encode(FileSizes{epoch.id(), file_sizes_}));
+  }
+  return true;
 }
 
 // Wishes that were not said yet, and what the leader makes of them.

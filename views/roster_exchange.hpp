@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include <spindrift/core/roster.hpp>
@@ -21,8 +22,9 @@ namespace spindrift::views {
 
 class RosterExchange {
  public:
-  /// The links outlive this object.
-  RosterExchange(NodeId self, Links& links) : self_(self), links_(links) {}
+  /// `sizes`: as this process's file, or program, has the rings of the layout's subgroups. The links outlive this object.
+  RosterExchange(NodeId self, std::vector<RingSizes> sizes, Links& links)
+      : self_(self), file_sizes_(std::move(sizes)), links_(links) {}
 
   /// The application of this member wants that, in this view.
   void want(const std::vector<RosterChange>& changes, const View& view) { wishes_.want(changes, view); }
@@ -48,13 +50,17 @@ class RosterExchange {
     std::vector<SubgroupId> silenced;  ///< in which it has to be silent first
   };
   void on_notice(const Roster& roster);
+  void on_file(Epoch& epoch, Rank from, std::vector<RingSizes> sizes);
   void on_proposal(Epoch& epoch, Rank from, RosterProposal proposal);
   void take(Epoch& epoch, Rank from, const Roster& roster);
   void say_held(Epoch& epoch, Rank to, const Digest& roster);
   bool propose(Epoch& epoch);
   bool say_owed(Epoch& epoch, const Silence& silence);
+  [[nodiscard]] bool say_file_sizes(Epoch& epoch);
 
   NodeId self_;
+  std::vector<RingSizes> file_sizes_;
+  bool says_file_sizes_ = false;  // to the leader of the present view: they are not those that its roster knows of files
   Links& links_;
   RosterWishes wishes_;
   std::optional<std::uint64_t> told_;  // the edition that a group told this process before its first view

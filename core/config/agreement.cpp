@@ -50,8 +50,7 @@ std::vector<AgreedValue> agreement(const Loaded& loaded) {
     const bool bulky = profile.bulk_ring_bytes != 0;
     const std::string bulk = fmt::format(" bulk {} above {}", profile.bulk_ring_bytes, profile.large_message_bytes);
     const char* const mode = subgroup.mode == DeliveryMode::ordered ? "ordered" : "unordered";
-    const auto sizes = fmt::format("{} ring {} window {} message {}{}", mode, profile.ring_bytes, profile.window_messages,
-                                   profile.message_bytes_max, bulky ? bulk : "");
+    const auto sizes = fmt::format("{} message {}{}", mode, profile.message_bytes_max, bulky ? bulk : "");
     const std::string shape = fmt::format(" topics {}\n {}", fmt::join(subgroup.topics, " "),
                                           agreement(loaded.plans->layout.subgroups[i]));
     all.push_back({"subgroup " + subgroup.name, sizes + " shape " + spindrift::digest_of(shape).to_string().substr(0, 8),
@@ -61,7 +60,7 @@ std::vector<AgreedValue> agreement(const Loaded& loaded) {
 }
 
 ConfigDigest digest_of(const std::vector<AgreedValue>& agreed) {
-  std::string text = "spindrift configuration 3\n";
+  std::string text = "spindrift configuration 4\n";
   for (const AgreedValue& each : agreed) text += each.line;
   return spindrift::digest_of(text);
 }

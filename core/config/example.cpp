@@ -18,7 +18,9 @@ constexpr std::string_view opening =
 #
 # Section and key names are Derecho's where the meaning is the same. A value is taken from the command line
 # (--set SECTION/key=value), else from the environment variable named below, else from this file, else it is the default.
-# "group" marks what all members must have in common: they compare a digest of it and refuse each other if it differs.
+# Scope "group" marks what all members must have in common: they compare a digest of it and refuse each other if it differs.
+# Scope "view" marks what a group has as its view says, which is as its founder's file says, until all members' files say
+# something else, or spindrift group change-subgroup does: a member with another value goes by the group's, and logs that.
 # Comments start with # or ;. A value of several lines stands between single quotes.
 )";
 
@@ -42,12 +44,21 @@ std::string comment(std::string_view text) {
   return lines;
 }
 
+std::string_view name_of(KeyScope scope) {
+  switch (scope) {
+    case KeyScope::group: return "group";
+    case KeyScope::view: return "view";
+    case KeyScope::node: return "node";
+  }
+  return "unknown";
+}
+
 std::string used_key(const Key& key) {
   const std::string_view section = key.section == profile_section ? default_profile : key.section;
   std::string text(1, '\n');
   text += comment(key.documentation);
   text += comment(fmt::format("Value: {}. Scope: {}. Environment: {}.", describe_values(key),
-                              key.scope == KeyScope::group ? "group" : "node", environment_variable(section, key.name)));
+                              name_of(key.scope), environment_variable(section, key.name)));
   if (!key.example.empty()) return text + fmt::format("{} = {}\n", key.name, key.example);
   const bool derived = key.default_text.empty();
   return text + fmt::format("{}{} ={}{}\n", derived ? "# " : "", key.name, derived ? "" : " ", key.default_text);
@@ -85,8 +96,10 @@ Written by `spindrift config keys`; the table of keys in `core/config/key_table.
 
 A value is taken from the command line (`--set SECTION/key=value`), else from the environment, else from the file, else it
 is the default. The variable of a key is `SPINDRIFT_SECTION_KEY`, and `SPINDRIFT_KEY` for the section `SPINDRIFT`. All
-members must agree on keys of scope *group*: they compare a digest of them and refuse each other if it differs. Section and
-key names are Derecho's where the meaning is the same. [derecho.cfg.example](../derecho.cfg.example) sets every key;
+members must agree on keys of scope *group*: they compare a digest of them and refuse each other if it differs. Keys of scope
+*view* a group has as its view says: as its founder's file says, until the files of all members say something else, or
+`spindrift group change-subgroup` does; a member with another value goes by the group's, and logs that. Section and key
+names are Derecho's where the meaning is the same. [derecho.cfg.example](../derecho.cfg.example) sets every key;
 `spindrift config check` finds every mistake of a file, and `spindrift config show --effective` says where each value comes
 from.
 )";
@@ -104,8 +117,7 @@ std::string cell(std::string_view text) {
 std::string key_row(const Key& key) {
   const std::string_view standard = key.default_text;
   return fmt::format("| `{}` | {} | {} | {} | {} |\n", key.name, cell(describe_values(key)),
-                     standard.empty() ? "" : fmt::format("`{}`", standard), key.scope == KeyScope::group ? "group" : "node",
-                     cell(key.documentation));
+                     standard.empty() ? "" : fmt::format("`{}`", standard), name_of(key.scope), cell(key.documentation));
 }
 
 std::string section_page(std::string_view section) {

@@ -255,11 +255,11 @@ constexpr Key table[] = {
     // [SUBGROUP/<profile>]
     {profile_section, "max_smc_payload_size", integer, group, "10240",
      "Largest message that may be sent in subgroups of this profile.", 1, (std::int64_t{1} << 28) - 16, "bytes"},
-    {profile_section, "window_size", integer, group, "1024",
+    {profile_section, "window_size", integer, view, "1024",
      "Most messages of one sender that may be on their way at once. Derecho's default is 16, counted in slots of maximum "
      "size; here messages take the space they need, so that the ring's bytes are the limit that matters.",
      1, 1 << 20, "messages"},
-    {profile_section, "ring_size", integer, group, "",
+    {profile_section, "ring_size", integer, view, "",
      "Size of each sender's ring: a power of two. Half of it, less 8 bytes, must hold the largest message that is not "
      "large. Default: the smallest power of two that is at least 1 MiB and four such messages.",
      4096, std::int64_t{1} << 30, "bytes"},

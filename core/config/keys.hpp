@@ -30,6 +30,7 @@ enum class KeyType : std::uint8_t {
 
 enum class KeyScope : std::uint8_t {
   group,  ///< all members must agree; enters the digest
+  view,   ///< members agree on it in their view, which their files have a say in: they may differ
   node,   ///< each member's own
 };
 

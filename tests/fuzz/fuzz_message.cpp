@@ -69,6 +69,10 @@ void check(const RosterNotice& notice) {
 }
 void check(const RosterProposal& proposal) { check(proposal.roster); }
 void check(const RosterHeld&) {}
+void check(const FileSizes& file) {
+  const auto again = decode(encode(file), ours, two_shapes());
+  expect(again && std::get<FileSizes>(*again).sizes == file.sizes, "sizes of rings survive their own encoding");
+}
 void check(const Drained&) {}
 void check(const RosterRequest& request) {
   const auto again = decode(encode(request), ours, two_shapes());

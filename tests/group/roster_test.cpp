@@ -84,12 +84,12 @@ TEST_CASE("calls for a roster and their outcomes travel as JSON, and what is non
   CHECK(told.error().kind() == ErrorKind::bad_argument);
   CHECK(told.error().to_string() == error.to_string());
   for (const char* const text :
-       {"", "[]", "{}", "{\"version\":3}", "{\"version\":2}", "{\"version\":2,\"changes\":[{}],\"patience_ms\":1}",
-        R"({"version":2,"changes":[{"kind":"swap","node":1,"endpoint":""}],"patience_ms":1})",
-        R"({"version":2,"changes":[],"patience_ms":99999999999})",
-        R"({"version":2,"changes":[{"kind":"add","node":-1,"endpoint":""}],"patience_ms":1})",
-        R"({"version":2,"changes":[{"kind":"add","node":1.5,"endpoint":""}],"patience_ms":1})",
-        R"({"version":2,"changes":[{"kind":"add","node":4294967295,"endpoint":""}],"patience_ms":1})"}) {
+       {"", "[]", "{}", "{\"version\":4}", "{\"version\":3}", "{\"version\":3,\"changes\":[{}],\"patience_ms\":1}",
+        R"({"version":3,"changes":[{"kind":"swap","node":1,"endpoint":""}],"patience_ms":1})",
+        R"({"version":3,"changes":[],"patience_ms":99999999999})",
+        R"({"version":3,"changes":[{"kind":"add","node":-1,"endpoint":""}],"patience_ms":1})",
+        R"({"version":3,"changes":[{"kind":"add","node":1.5,"endpoint":""}],"patience_ms":1})",
+        R"({"version":3,"changes":[{"kind":"add","node":4294967295,"endpoint":""}],"patience_ms":1})"}) {
     const auto wrong = group::decode_roster_call(text);
     INFO(text);
     REQUIRE_FALSE(wrong);

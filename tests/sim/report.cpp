@@ -108,6 +108,8 @@ std::string_view to_string(Probe probe) noexcept {
     case Probe::subgroup_dropped: return "subgroup dropped";
     case Probe::place_filled_again: return "subgroup created at the place of one that was dropped";
     case Probe::subgroup_changed: return "subgroup changed while the group runs";
+    case Probe::sizes_adopted: return "sizes of rings that all files say adopted";
+    case Probe::sizes_changed: return "sizes of rings changed by a wish";
     case Probe::view_without_subgroups: return "view without any subgroup";
     case Probe::count: break;
   }

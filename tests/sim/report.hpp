@@ -119,6 +119,8 @@ enum class Probe : std::uint32_t {
   place_filled_again,
   view_without_subgroups,
   subgroup_changed,
+  sizes_adopted,
+  sizes_changed,
   count
 };
 

@@ -68,6 +68,48 @@ TEST_CASE("a subgroup that is not at its place, or took that of another from one
         }) == "V22");
 }
 
+TEST_CASE("sizes of rings that are not the roster's, that nobody wanted, or that not all files say, are found (V24)") {
+  Plan plan = two_that_found();
+  plan.actions.push_back({10'000'000, Action::Kind::resize, 0, 0, 0, 5, Cut::nothing});
+  plan.actions.push_back({15'000'000, Action::Kind::leave, 1, 0, 0, 0, Cut::nothing});
+  plan.faults_end = 20'000'000;
+  const auto found = [&](const std::function<void(View&)>& change) {
+    Fleet fleet(plan);
+    fleet.set_view_tamper([&](Fleet&, std::uint32_t, View& view) {
+      if (view.id.value() == 2) change(view);
+    });
+    fleet.run();
+    return fleet.report().violation() ? fleet.report().violation()->invariant : "nothing";
+  };
+  CHECK(found([](View&) {}) == "nothing");
+  CHECK(found([](View& view) { ++view.subgroups[0].profile.window_messages; }) == "V24");
+  CHECK(found([](View& view) {
+          ++view.roster.edition;
+          view.subgroups[0].profile.window_messages = ++view.roster.sizes[0].window_messages;
+        }) == "V24");
+  CHECK(found([](View& view) {
+          ++view.roster.edition;
+          view.roster.filed = digest_of(view.roster.sizes);
+        }) == "V24");
+}
+
+TEST_CASE("sizes of rings that all files say, and that the group does not take, are found (V25)") {
+  Plan plan = two_that_found();
+  plan.faults_end = 20'000'000;
+  for (const std::uint32_t changed : {0U, 1U, 2U}) {
+    Fleet fleet(plan);
+    fleet.begin();
+    fleet.run_until(15'000'000);
+    for (std::uint32_t process = 0; process < changed; ++process) {  // as if they had read that, and said nothing
+      fleet.ring_files().edit(process, 1);
+      static_cast<void>(fleet.ring_files().on_start(process, process));
+    }
+    fleet.end();
+    const std::string found = fleet.report().violation() ? fleet.report().violation()->invariant : "nothing";
+    CHECK(found == (changed == 2 ? "V25" : "nothing"));
+  }
+}
+
 TEST_CASE("a wish for a roster that is neither granted nor impossible is found (V18)") {
   Plan plan = two_that_found();
   plan.nodes.emplace_back();

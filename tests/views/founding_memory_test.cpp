@@ -53,7 +53,8 @@ TEST_CASE("a majority of the last view founds under a greater id and its roster,
   REQUIRE(nodes.founded_by(5));
   CHECK(nodes.founded_by(5)->members == ids({5, 3}));
   CHECK(nodes.founded_by(5)->id == ViewId(8));
-  CHECK(nodes.founded_by(5)->roster == last.roster);
+  CHECK(nodes.founded_by(5)->roster.edition == last.roster.edition);
+  CHECK(nodes.founded_by(5)->roster.nodes == last.roster.nodes);
 }
 
 TEST_CASE("removed founders that have their old records found nothing, however many they are") {

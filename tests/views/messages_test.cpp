@@ -73,7 +73,7 @@ TEST_CASE("a difference is named, with what to do about it") {
   CHECK_FALSE(digest.fix().empty());
   auto other_version = encode(ours, hello(), NodeId(), {});
   other_version[4] = std::byte{200};
-  CHECK(difference(other_version).message().find("protocol versions differ: 15 and 200") != std::string::npos);
+  CHECK(difference(other_version).message().find("protocol versions differ: 16 and 200") != std::string::npos);
 }
 
 TEST_CASE("a hello is taken from its sender alone, by whom it is for, on the connection that it was said on") {
@@ -356,6 +356,7 @@ TEST_CASE("anything else is no message, whatever its length") {
                             encode(BulkNotice{ViewId(1), SubgroupId(1)}), encode(RingNotice{ViewId(1), SubgroupId(1)}),
                             encode(Settled{ViewId(1)}), encode(RosterHeld{ViewId(1), {{3, 4}}}), encode(Drained{}),
                             encode(RosterNotice{roster()}), encode(RosterProposal{ViewId(1), roster()}),
+                            encode(FileSizes{ViewId(1), {{"orders", 4096, 8}}}),
                             encode(RosterRequest{{{RosterChange::Kind::add, NodeId(7), "c:70"}}}),
                             encode(StateAck{ViewId(1), SubgroupId(0), 9})}) {
     REQUIRE(read(whole));
@@ -374,6 +375,38 @@ TEST_CASE("anything else is no message, whatever its length") {
   auto other_magic = encode(ours, hello(), NodeId(), {});
   other_magic[0] = std::byte{0};
   CHECK_FALSE(read(other_magic));
+}
+
+TEST_CASE("sizes of rings travel with a roster and by themselves, and a view has those that fit its layout") {
+  const std::vector<RingSizes> sizes{{"a", 8192, 3}, {"b", 4096, 1}};
+  const auto file = read(encode(FileSizes{ViewId(3), sizes}));
+  REQUIRE(file);
+  CHECK(std::get<FileSizes>(*file).view == ViewId(3));
+  CHECK(std::get<FileSizes>(*file).sizes == sizes);
+  Roster with_sizes = roster();
+  with_sizes.sizes = sizes;
+  with_sizes.filed = digest_of(sizes);
+  const auto proposal = read(encode(RosterProposal{ViewId(3), with_sizes}));
+  REQUIRE(proposal);
+  CHECK(std::get<RosterProposal>(*proposal).roster == with_sizes);
+  const RosterChange resize{.kind = RosterChange::Kind::resize, .sizes = sizes[0]};
+  const auto wish = read(encode(RosterRequest{{resize}}));
+  REQUIRE(wish);
+  CHECK(std::get<RosterRequest>(*wish).changes == std::vector{resize});
+  RosterChange of_a_node = resize;
+  of_a_node.node = NodeId(1);
+  CHECK_FALSE(read(encode(RosterRequest{{of_a_node}})));
+
+  ViewNotice first = notice();
+  first.view.roster = with_sizes;
+  const auto view = read(encode(first));
+  REQUIRE(view);
+  CHECK(ring_sizes_of(std::get<ViewNotice>(*view).view.subgroups) == sizes);
+  for (const std::vector<RingSizes>& wrong :
+       {std::vector<RingSizes>{sizes[0]}, {sizes[1], sizes[0]}, {sizes[0], {"b", 4096, 0}}, {sizes[0], {"b", 4095, 1}}}) {
+    first.view.roster.sizes = wrong;
+    CHECK_FALSE(read(encode(first)));
+  }
 }
 
 TEST_CASE("the fuzzer's corpus speaks this version: its files are read as what they are named after") {

@@ -30,8 +30,8 @@ Fleet::Fleet(Plan plan)
       }),
       tables_(scheduler_, plan_, report_, [this](std::uint32_t process) { on_news(process); }),
       rosters_(plan_, report_),
-      records_(plan_),
-      layout_(layout_of(plan_.subgroups)) {
+      ring_files_(plan_, report_, [this](std::uint64_t incarnation) { return history_.process_of(incarnation); }),
+      records_(plan_) {
   history_.set_suspects([this](ViewId view, std::uint32_t process) {
     const RowBook* const book = rows_.book(view, process);
     return book == nullptr ? views::RankSet() : Rows::suspected(*book);
@@ -163,7 +163,7 @@ void Fleet::launch(Process& process) {
     for (const std::uint32_t founder : plan_.founders) options.founders.emplace_back(founder);
   }
   options.identity = {"simulated", {plan_.seed, plan_.nodes[process.node_].imposter ? 2u : 1u}};
-  options.layout = layout_;
+  options.layout = ring_files_.on_start(process.index_, process.node_);
   options.policy = plan_.policy;
   options.table_bytes = plan_.table_bytes;
   options.stepper = smc::stepper_of(plan_.policy);

@@ -19,6 +19,7 @@
 #include "plan.hpp"
 #include "process.hpp"
 #include "records.hpp"
+#include "ring_files.hpp"
 #include "rosters.hpp"
 #include "rows.hpp"
 #include "senders.hpp"
@@ -52,6 +53,8 @@ class Fleet final : public Handler, public NetworkListener {
   /// The nodes of its newest process's view.
   [[nodiscard]] std::vector<std::uint32_t> members_seen_by(std::uint32_t node);
   [[nodiscard]] std::uint64_t delivered(std::uint32_t node, std::uint32_t subgroup);
+  /// The window of that subgroup in its newest process's view; 0: it is in none.
+  [[nodiscard]] std::uint64_t window(std::uint32_t node, std::uint32_t subgroup);
   [[nodiscard]] bool everything_delivered();
   /// Everybody who runs is active in the newest view, which is this one or a later one, and has all states.
   [[nodiscard]] bool at_rest_in(ViewId least);
@@ -81,6 +84,7 @@ class Fleet final : public Handler, public NetworkListener {
   [[nodiscard]] Objects& objects() noexcept { return objects_; }
   [[nodiscard]] TableUsers& tables() noexcept { return tables_; }
   [[nodiscard]] Rosters& rosters() noexcept { return rosters_; }
+  [[nodiscard]] RingFiles& ring_files() noexcept { return ring_files_; }
   [[nodiscard]] std::vector<const View*> running_views() const;
   [[nodiscard]] Network& network() noexcept { return network_; }
 
@@ -191,8 +195,8 @@ class Fleet final : public Handler, public NetworkListener {
   Senders senders_;
   TableUsers tables_;
   Rosters rosters_;
+  RingFiles ring_files_;
   Records records_;
-  LayoutFunction layout_;
   std::vector<std::unique_ptr<Process>> processes_;
   Tamper tamper_;
   ViewTamper view_tamper_;

@@ -112,7 +112,9 @@ void Fleet::act(const Action& action) {
     case Action::Kind::undrain:
     case Action::Kind::create:
     case Action::Kind::drop:
-    case Action::Kind::change: return want(action);
+    case Action::Kind::change:
+    case Action::Kind::resize: return want(action);
+    case Action::Kind::edit: return ring_files_.edit(action.node, action.count);
   }
 }
 
@@ -149,6 +151,7 @@ void Fleet::want(const Action& action) {
   const View& view = process->member_->epoch()->view();
   const RosterChange change = rosters_.wish_of(action, view.roster);
   if (!rosters_.on_wish(process->index_, change, view)) return;
+  ring_files_.on_wish(change);
   if (action.kind == Action::Kind::move) rosters_.relocate(action.other, action.count);
   process->member_->change_roster({change});
   on_news(process->index_);

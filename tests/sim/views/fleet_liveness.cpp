@@ -165,6 +165,7 @@ std::optional<Fleet::Unsettled> Fleet::unsettled() {
         if (history_.view_of(process->index_) != newest->id) return Unsettled{.what = name + " is in an old view"};
         if (process->member_->leave_requested()) return Unsettled{.what = name + " wants to leave and does not"};
         if (const auto wish = rosters_.open_wish(process->index_)) return Unsettled{"V18", name + " " + *wish};
+        if (const auto sizes = ring_files_.not_adopted(*newest)) return Unsettled{"V25", name + " " + *sizes};
         break;
       case MemberState::looking:
         if (const auto found = unsettled_looking(*process)) return found;
@@ -438,6 +439,12 @@ std::vector<std::uint32_t> Fleet::members_seen_by(std::uint32_t node) {
 std::uint64_t Fleet::delivered(std::uint32_t node, std::uint32_t subgroup) {
   const Process* const process = newest(node);
   return process == nullptr ? 0 : history_.delivered(process->index_, subgroup);
+}
+
+std::uint64_t Fleet::window(std::uint32_t node, std::uint32_t subgroup) {
+  const Process* const process = newest(node);
+  const views::Epoch* const epoch = process == nullptr ? nullptr : process->member_->epoch();
+  return epoch == nullptr ? 0 : subgroup_at(epoch->view(), subgroup).profile.window_messages;
 }
 
 }  // namespace spindrift::sim

@@ -414,6 +414,7 @@ Plan Plan::of(std::uint64_t seed) {
   draw_drains(seed, plan);
   draw_stops(seed, plan);
   draw_added(seed, plan);
+  draw_ring_files(seed, plan);
   std::stable_sort(plan.actions.begin(), plan.actions.end(), [](const Action& a, const Action& b) { return a.at < b.at; });
   return plan;
 }

@@ -108,6 +108,9 @@ struct Action {
                       ///< bit each; 0: of all
     drop,             ///< likewise, not to be there
     change,           ///< likewise, to have other senders, a bit each, and a window
+    resize,           ///< the process of `node` wants the layout's subgroup number `other` to have the window `count`
+    edit,             ///< the file of `node` is of edition `count` from now on, of which its later processes have the sizes
+                      ///< of rings
   };
   Ticks at = 0;
   Kind kind = Kind::start;
@@ -170,6 +173,8 @@ void draw_drains(std::uint64_t seed, Plan& plan);
 void draw_stops(std::uint64_t seed, Plan& plan);
 /// Subgroups that are created and dropped, in some plans.
 void draw_added(std::uint64_t seed, Plan& plan);
+/// Files with other sizes of rings, in some plans, and nodes that are restarted with them.
+void draw_ring_files(std::uint64_t seed, Plan& plan);
 /// Which nodes are in which subgroup of the layout.
 [[nodiscard]] LayoutFunction layout_of(const std::vector<SubgroupPlan>& subgroups);
 

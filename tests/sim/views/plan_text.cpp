@@ -46,6 +46,9 @@ std::string to_string(const Action& action) {
     case Action::Kind::drop: return text + "drop " + node + " a" + std::to_string(action.other);
     case Action::Kind::change:
       return text + "change " + node + " a" + std::to_string(action.other) + " to " + std::to_string(action.count);
+    case Action::Kind::resize:
+      return text + "resize " + node + " " + std::to_string(action.other) + " to " + std::to_string(action.count);
+    case Action::Kind::edit: return text + "edit " + node + " to edition " + std::to_string(action.count);
     case Action::Kind::move: return text + "move " + pair + " to place " + std::to_string(action.count);
   }
   return text;

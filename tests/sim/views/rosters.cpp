@@ -15,6 +15,7 @@ std::optional<RosterChange::Kind> change_of(Action::Kind kind) noexcept {
     case Action::Kind::create: return RosterChange::Kind::create;
     case Action::Kind::drop: return RosterChange::Kind::drop;
     case Action::Kind::change: return RosterChange::Kind::change;
+    case Action::Kind::resize: return RosterChange::Kind::resize;
     default: return std::nullopt;
   }
 }
@@ -41,6 +42,11 @@ RosterChange Rosters::wish_of(const Action& action, const Roster& now) const {
     wish.node = NodeId(action.other);
     const bool move = action.kind == Action::Kind::move;
     if (wish.has_endpoint()) wish.endpoint = move ? endpoint_at(action.count) : endpoint_of(action.other);
+    return wish;
+  }
+  if (action.kind == Action::Kind::resize) {
+    const SubgroupPlan& subgroup = plan_.subgroups[action.other];
+    wish.sizes = {subgroup.name, subgroup.profile.ring_bytes << (action.count % 2), action.count};
     return wish;
   }
   wish.subgroup.name = "a" + std::to_string(action.other);
@@ -153,9 +159,12 @@ std::optional<std::string> Rosters::open_wish(std::uint32_t process) const {
   const auto own = wishes_.find(process);
   if (own == wishes_.end() || own->second.empty()) return std::nullopt;
   const RosterChange& wish = own->second.front();
-  constexpr const char* kinds[] = {"added", "removed", "moved", "drained", "let in again", "created", "dropped", "changed"};
+  constexpr const char* kinds[] = {"added", "removed", "moved", "drained", "let in again", "created", "dropped", "changed",
+                                   "resized"};
   const std::string what =
-      wish.is_of_subgroup() ? "subgroup " + wish.subgroup.name : "node " + std::to_string(wish.node.value());
+      wish.is_of_subgroup() || wish.kind == RosterChange::Kind::resize
+          ? "subgroup " + (wish.is_of_subgroup() ? wish.subgroup.name : wish.sizes.subgroup)
+          : "node " + std::to_string(wish.node.value());
   return "wants " + what + " " + kinds[static_cast<std::size_t>(wish.kind)] + ", which is neither granted nor impossible";
 }
 

@@ -21,7 +21,8 @@ namespace spindrift::sim {
 [[nodiscard]] std::optional<RosterChange::Kind> change_of(Action::Kind kind) noexcept;
 /// Whether that action is about a subgroup.
 [[nodiscard]] constexpr bool is_of_subgroup(Action::Kind kind) noexcept {
-  return kind == Action::Kind::create || kind == Action::Kind::drop || kind == Action::Kind::change;
+  return kind == Action::Kind::create || kind == Action::Kind::drop || kind == Action::Kind::change ||
+         kind == Action::Kind::resize;
 }
 
 class Rosters {

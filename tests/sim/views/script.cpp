@@ -269,13 +269,18 @@ class Player {
       action.kind = Action::Kind::drop;
     else if (what == "change")  // change N NUMBER BITS
       action.kind = Action::Kind::change;
+    else if (what == "resize")  // resize N SUBGROUP WINDOW
+      action.kind = Action::Kind::resize;
+    else if (what == "edit")  // edit N EDITION: the sizes of rings in its file
+      action.kind = Action::Kind::edit;
     else
       throw BadLine("unknown: " + what);
     if (what == "pause" || what == "work" || what == "starve" || what == "refuse") action.ticks = ticks_of(word(words, 4));
     if (change_of(action.kind))
       action.other = is_of_subgroup(action.kind) ? static_cast<std::uint32_t>(number_of(word(words, 4)))
                                                  : node(word(words, 4));
-    if (what == "move" || what == "change") action.count = number_of(word(words, 5));
+    if (what == "move" || what == "change" || what == "resize") action.count = number_of(word(words, 5));
+    if (what == "edit") action.count = number_of(word(words, 4));
     if (what == "send") {
       action.other = subgroup(word(words, 4));
       action.count = number_of(word(words, 5));
@@ -346,6 +351,12 @@ class Player {
       const std::uint32_t of = node(word(words, 2));
       wait([&] { return views::to_string(fleet.state_of(of)) == word(words, 3); },
            [&] { return "node " + std::to_string(of) + " is " + std::string(views::to_string(fleet.state_of(of))); });
+    } else if (what == "window") {  // expect window N SUBGROUP COUNT
+      const std::uint32_t at = node(word(words, 2));
+      const std::uint32_t of = subgroup(word(words, 3));
+      const std::uint64_t window = number_of(word(words, 4));
+      wait([&] { return fleet.window(at, of) == window; },
+           [&] { return "a window of " + std::to_string(fleet.window(at, of)); });
     } else if (what == "failure") {  // expect failure N WORD
       const std::uint32_t of = node(word(words, 2));
       wait([&] { return fleet.failure_of(of).value_or("").find(word(words, 3)) != std::string::npos; },

@@ -1,0 +1,34 @@
+// Says by which sizes of rings a node's own file differs from its group, which goes by its own (core/ring_sizes.hpp). The
+// poller's.
+#pragma once
+
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <spindrift/core/ring_sizes.hpp>
+#include <spindrift/core/view.hpp>
+
+namespace spindrift::group {
+
+/// "subgroup orders: window_size is 100 in the group and 200 here, ring_size is …"; empty: they are the same. `here`: of the
+/// same subgroups.
+[[nodiscard]] std::string differences(std::span<const RingSizes> group, std::span<const RingSizes> here);
+
+class SizesReport {
+ public:
+  /// `here`: as this process's file, or program, has the subgroups of the layout.
+  explicit SizesReport(std::vector<RingSizes> here) : here_(std::move(here)) {}
+
+  /// A view begins: logs what differs in it, unless it is what differed in the one before.
+  void on_view(const View& view);
+  /// In words what differs in the present view; empty: nothing.
+  [[nodiscard]] const std::string& words() const noexcept { return words_; }
+
+ private:
+  std::vector<RingSizes> here_;
+  std::string words_;
+};
+
+}  // namespace spindrift::group
