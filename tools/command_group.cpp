@@ -157,23 +157,27 @@ struct Explanation {
   std::string text;
 };
 
-/// The last time that others saw this node go.
-std::string what_others_said(const std::vector<Departure>& departures, NodeId node) {
-  std::string said = "the others have not said anything about it yet";
-  for (const Departure& departure : departures) {
-    if (departure.node != node) continue;
-    said = fmt::format("the others (node {}) removed it for view {}: {}", listed(departure.witnesses),
-                       departure.view, departure.failed ? departure.reason : "it left");
-  }
-  return said;
+/// How the others saw the end of this start of the node: it went for the first view behind its own that has it gone. What
+/// they say of views before is about earlier starts, and what they say later about others. Null: they have said nothing.
+const Departure* departure_of(const std::vector<Departure>& departures, const MemberStatus& status) {
+  const auto at = std::ranges::find_if(departures, [&](const Departure& each) {
+    return each.node == status.node && status.view && each.view > *status.view;
+  });
+  return at == departures.end() ? nullptr : &*at;
 }
 
-/// The words of the other side: of the node that was removed, as far as its status is here and of the same start. A later
-/// start is in later views, or was in none.
-std::string last_words(const GroupReport& report, const Departure& departure) {
+std::string what_others_said(const std::vector<Departure>& departures, const MemberStatus& status) {
+  const Departure* const departure = departure_of(departures, status);
+  if (departure == nullptr) return "the others have not said anything about it yet";
+  return fmt::format("the others (node {}) removed it for view {}: {}", listed(departure->witnesses), departure->view,
+                     departure->failed ? departure->reason : "it left");
+}
+
+/// The words of the other side: of the node that was removed, as far as its status is here and of the same start.
+std::string last_words(const GroupReport& report, const std::vector<Departure>& departures, const Departure& departure) {
   for (const NodeReport& each : report.nodes) {
-    if (each.status.node != departure.node || !each.status.end || !report.of_newest_founding(each.status)) continue;
-    if (!each.status.view || *each.status.view >= departure.view) continue;
+    if (!each.status.end || departure_of(departures, each.status) != &departure) continue;
+    if (!report.of_newest_founding(each.status)) continue;
     return each.status.end->reason.empty() ? each.status.end->kind : each.status.end->reason;
   }
   return {};
@@ -192,7 +196,7 @@ std::string testimonies_of(const Departure& departure) {
   return text;
 }
 
-Explanation explain(const Departure& departure, const GroupReport& report) {
+Explanation explain(const Departure& departure, const std::vector<Departure>& departures, const GroupReport& report) {
   Json json{{"kind", departure.failed ? "removed" : "left"},
             {"node", departure.node},
             {"view", departure.view},
@@ -203,7 +207,7 @@ Explanation explain(const Departure& departure, const GroupReport& report) {
             {"at_ms", departure.at_ms}};
   const std::string start = fmt::format("{} view {}: node {} ", time_text(departure.at_ms), departure.view, departure.node);
   if (!departure.failed) return {json, start + "left; says node " + listed(departure.witnesses)};
-  const std::string words = last_words(report, departure);
+  const std::string words = last_words(report, departures, departure);
   json["last_words"] = words;
   for (const Testimony& each : departure.testimonies) {
     json["testimonies"].push_back(
@@ -217,14 +221,14 @@ Explanation explain(const Departure& departure, const GroupReport& report) {
 
 Explanation explain_death(const NodeReport& node, const std::vector<Departure>& departures) {
   const NodeId id = node.status.node;
-  const std::string said = what_others_said(departures, node.status.node);
+  const std::string said = what_others_said(departures, node.status);
   return {{{"kind", "died"}, {"node", id}, {"process", node.status.process}, {"reason", said}},
           fmt::format("node {} died: process {} is gone without a word; {}", id, node.status.process, said)};
 }
 
 Explanation explain_removal(const NodeReport& node, const std::vector<Departure>& departures) {
   const NodeId id = node.status.node;
-  const std::string said = what_others_said(departures, id);
+  const std::string said = what_others_said(departures, node.status);
   const std::string reason = said + "; its process runs, and has not taken note: it is stopped, starved or cut off";
   return {{{"kind", "unaware"}, {"node", id}, {"process", node.status.process}, {"reason", reason}},
           fmt::format("node {} is out of the group and does not know: {}; fix: kill -CONT {}, or end it, and start the node "
@@ -366,7 +370,7 @@ Explanation explain_drain(NodeId node) {
 std::vector<Explanation> explanations_of(const GroupReport& report) {
   const std::vector<Departure> departures = report.departures();
   std::vector<Explanation> explanations;
-  for (const Departure& departure : departures) explanations.push_back(explain(departure, report));
+  for (const Departure& departure : departures) explanations.push_back(explain(departure, departures, report));
   for (const NodeId node : report.drained()) explanations.push_back(explain_drain(node));
   for (const NodeReport& node : report.nodes) {
     if (node.status.beginning.before && ended_badly(*node.status.beginning.before))

@@ -30,9 +30,10 @@ MemberStatus status_of(std::uint32_t node, std::uint64_t first, std::vector<std:
   return status;
 }
 
-MemberStatus::Change removal(std::uint32_t node, const std::string& reason, std::optional<NodeId> by) {
+MemberStatus::Change removal(std::uint32_t node, const std::string& reason, std::optional<NodeId> by,
+                             ViewId view = ViewId(1)) {
   MemberStatus::Change change;
-  change.view = ViewId(1);
+  change.view = view;
   change.at_ms = 2000;
   change.failed.push_back({NodeId(node), reason, by});
   return change;
@@ -108,4 +109,30 @@ TEST_CASE("why tells a removal from all sides: whose finding it was, what others
   gone.view = ViewId(7);  // a later start of that node
   REQUIRE(group::write_status(directory.path() + "/" + status_file_name(gone.node), gone).ok());
   CHECK_THAT(run({"group", "why", "--group-dir", directory.path()}).output, !Contains("its own last words"));
+}
+
+TEST_CASE("why says of each start of a node what the others said of that start, and no other") {
+  const Directory directory;
+  REQUIRE(std::filesystem::create_directory(directory.path() + "/" + std::string(status_directory)));
+  const auto why = [&](const MemberStatus& one, const MemberStatus& other) {
+    for (const MemberStatus* each : {&one, &other})
+      REQUIRE(group::write_status(directory.path() + "/" + status_file_name(each->node), *each).ok());
+    return run({"group", "why", "--group-dir", directory.path()}).output;
+  };
+  MemberStatus witness = status_of(0, 100, {0, 1});
+  witness.view = ViewId(3);
+  witness.changes.push_back(removal(1, "its first process died", NodeId(0)));
+  MemberStatus killed = status_of(1, 100, {0, 1});  // a later start, whose death nobody has seen
+  killed.view = ViewId(3);
+  killed.end.reset();
+  CHECK_THAT(why(witness, killed), Contains("is gone without a word; the others have not said anything about it yet"));
+
+  witness.changes.push_back(removal(1, "its second process died", NodeId(0), ViewId(4)));
+  CHECK_THAT(why(witness, killed), Contains("without a word; the others (node 0) removed it for view 4: its second"));
+
+  killed.view = ViewId(0);  // the first one, while the second one's status is on another host
+  killed.end = MemberStatus::End{"removed", "nobody heard it", 2500};
+  const std::string told = why(witness, killed);
+  CHECK_THAT(told, Contains("its first process died, found by node 0 itself; its own last words: nobody heard it"));
+  CHECK_THAT(told, Contains("its second process died, found by node 0 itself; says node 0"));
 }
