@@ -64,6 +64,21 @@ void leave_word(const Config& config) {
       path, {"interrupted", "a signal came before it was in a view", group::wall_clock_ms()}));
 }
 
+/// A member that is removed has the others' word alone, which may say no more than that they did it. The fix behind it says
+/// where their reason is.
+Error with_usual_cause(const Error& error, Duration suspect_after) {
+  if (error.kind() != ErrorKind::removed || error.cause() != nullptr) return error;
+  const auto silence = std::chrono::duration_cast<std::chrono::milliseconds>(suspect_after).count();
+  Error all = error;
+  return std::move(all).because(
+      Error(ErrorKind::removed,
+            fmt::format("to them it was silent for suspect_after_ms ({} ms), as one is that is stopped or starved, or it "
+                        "was cut off, or broke the protocol",
+                        silence))
+          .fix("see the others' reason where one of them runs (spindrift group why), and start this node again: it joins as "
+               "a new incarnation"));
+}
+
 std::string whom(const std::vector<NodeId>& missing) {
   return missing.empty() ? std::string("a view") : fmt::format("node {}", listed(missing));
 }
@@ -163,11 +178,11 @@ Session::Session(const Config& config, GroupOptions options, const SessionOutput
       group_(config, telling(std::move(options), progress_, manager_)) {
   joining_.reset();
   value_or_throw(manager_.ready(where(group_.view())));
-  watcher_ = value_or_throw(start_thread([this] {
+  watcher_ = value_or_throw(start_thread([this, suspect_after = config.suspect_after()] {
     try {
       group_.wait();
     } catch (const Exception& failure) {
-      failure_ = failure.error();
+      failure_ = with_usual_cause(failure.error(), suspect_after);
     }
     signal_number(ended_.get());
   }));
