@@ -78,11 +78,28 @@ int run(const RosterOptions& options, const std::vector<RosterChange>& changes) 
   return print(options, ask_group(options, place_of(options), changes));
 }
 
-template <RosterChange::Kind kind>
-int change(const RosterOptions& options) {
+std::vector<RosterChange> changes_of(RosterChange::Kind kind, const RosterOptions& options) {
   std::vector<RosterChange> changes;
   for (const std::string& node : options.nodes) changes.push_back(change_of(kind, node));
-  return run(options, changes);
+  return changes;
+}
+
+template <RosterChange::Kind kind>
+int change(const RosterOptions& options) {
+  return run(options, changes_of(kind, options));
+}
+
+/// A removal that is made already succeeds, and so does one of a mistyped id: the roster after it looks as if it had been
+/// meant.
+int remove(const RosterOptions& options) {
+  const std::vector<RosterChange> changes = changes_of(RosterChange::Kind::remove, options);
+  const GroupPlace place = place_of(options);
+  const Roster before = ask_group(options, place, {}).roster;
+  for (const RosterChange& each : changes) {
+    if (in_effect(before, each))
+      fmt::print(stderr, "spindrift: node {} is not in the roster: there is nothing to remove\n", each.node);
+  }
+  return print(options, ask_group(options, place, changes));
 }
 
 int drain(const RosterOptions& options) {
@@ -145,8 +162,7 @@ void add_roster_commands(CLI::App& group, Work& chosen) {
   };
   nodes(add("add", "Let nodes into the group, which then may start", change<RosterChange::Kind::add>),
         "ID@HOST:PORT of each; over shared memory ID alone");
-  nodes(add("remove", "Take nodes out of the group for good; members among them leave first, in order",
-            change<RosterChange::Kind::remove>),
+  nodes(add("remove", "Take nodes out of the group for good; members among them leave first, in order", remove),
         "ID of each");
   CLI::App* const replace_command =
       add("replace", "Take a node out of the group and let another one in, by one change of the roster", replace);

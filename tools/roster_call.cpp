@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
 #include <map>
 #include <set>
 #include <utility>
@@ -32,8 +33,11 @@ namespace {
 
 using Running = std::map<NodeId, std::vector<NodeId>>;  ///< nodes that run here, and the members that each knows
 
+/// A group of which no process has ever run here has no directory, and is as absent as one whose processes have ended.
 Running running_in(const GroupPlace& place) {
   Running running;
+  std::error_code ignored;  // what cannot be looked at is told of by read_group
+  if (std::filesystem::status(place.directory, ignored).type() == std::filesystem::file_type::not_found) return running;
   for (const NodeReport& each : value_or_throw(read_group(place.directory)).nodes) {
     if (each.condition != NodeReport::Condition::running || !each.status.view) continue;
     for (const auto& member : each.status.members) running[each.status.node].push_back(member.node);
@@ -66,10 +70,11 @@ Answered ask_group(const RosterCallOptions& options, const GroupPlace& place, co
     Running running = running_in(place);
     for (const NodeId node : gone) running.erase(node);
     if (running.empty() && first) throw Exception(*first);
-    if (running.empty() && !options.through) {
+    if (running.empty()) {
       throw Exception(Error(ErrorKind::member_lost, "no member of the group runs on this host")
                           .at(place.directory)
-                          .fix("run this where a member runs: any one will do"));
+                          .fix("run this where a member runs: any one will do; or name the group by --config, --group or "
+                               "--group-dir, if it is another one"));
     }
     auto [node, members] = choose(options, running, changes);
     const GuardedDirectory directory = opened(place);

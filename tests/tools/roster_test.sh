@@ -65,6 +65,21 @@ fails "not a node's id" "$spindrift" group add three --config file_0,1,2
 fails 'nobody has one' "$spindrift" group add 3@host:1 --config file_0,1,2
 fails 'does not run here' "$spindrift" group add 3 --through 9 --config file_0,1,2
 
+# A removal of who is not there changes nothing, and says so; where nobody runs the code is the same with a directory and without.
+"$spindrift" group remove 77 --config file_0,1,2 >printed 2>errors || { cat errors; exit 1; }
+grep -qF 'node 77 is not in the roster: there is nothing to remove' errors || { cat errors; exit 1; }
+mkdir -m 700 run/empty
+for directory in run/empty run/absent; do
+  for through in '' '--through=0'; do
+    "$spindrift" group remove 0 --group-dir $directory $through >printed 2>errors
+    code=$?
+    [ $code = 4 ] && grep -q 'no member of the group runs on this host; fix: ' errors && continue
+    echo "of $directory: code $code"
+    cat errors
+    exit 1
+  done
+done
+
 # From 0, 1, 2 to 2, 3, 4, 5, one at a time, while somebody sends.
 seq 3000 >lines &
 filler=$!
