@@ -1,6 +1,6 @@
 // `spindrift group create-subgroup|drop-subgroup|subgroups`: subgroups beyond those of the configuration, through a member
 // that runs here.
-#include <charconv>
+#include <algorithm>
 #include <memory>
 
 #include <CLI/CLI.hpp>
@@ -15,6 +15,7 @@
 #include "json_output.hpp"
 #include "number_option.hpp"
 #include "roster_call.hpp"
+#include "subgroup_option.hpp"
 #include "table.hpp"
 
 namespace spindrift::tools {
@@ -96,10 +97,6 @@ int print(const CreatedOptions& options, const Answered& answered) {
   return number(ExitCode::success);
 }
 
-int run(const CreatedOptions& options, const std::vector<RosterChange>& changes) {
-  return print(options, ask_group(options, place_of(options), changes));
-}
-
 /// None: all of them.
 std::vector<NodeId> ids_of(const std::vector<std::string>& texts) {
   std::vector<NodeId> nodes;
@@ -113,9 +110,41 @@ std::vector<NodeId> ids_of(const std::vector<std::string>& texts) {
   return nodes;
 }
 
+/// As a command line has them.
+std::string words_of(const std::vector<NodeId>& nodes) {
+  std::string words;
+  for (const NodeId node : nodes) words += (words.empty() ? "" : " ") + std::to_string(node.value());
+  return words;
+}
+
+/// Nodes may be named before they are added, so that a subgroup is there for them when they come; an id that was mistyped
+/// looks like one of those.
+void warn_of_strangers(const char* option, const std::vector<std::string>& texts, const Roster& roster) {
+  std::vector<NodeId> strangers = ids_of(texts);
+  std::erase_if(strangers, [&](NodeId node) { return roster.contains(node); });
+  if (strangers.empty()) return;
+  std::vector<NodeId> known;
+  for (const NodeAddress& each : roster.nodes) known.push_back(each.node);
+  std::ranges::sort(known);
+  const bool one = strangers.size() == 1;
+  fmt::print(stderr,
+             "spindrift: {}: node{} {} {} not in the roster, which has {}: {} no part before being added; fix: spindrift "
+             "group add {}, or name others\n",
+             option, one ? "" : "s", listed(strangers), one ? "is" : "are", listed(known), one ? "it takes" : "they take",
+             words_of(strangers));
+}
+
+int run(const CreatedOptions& options, const GroupPlace& place, const std::vector<RosterChange>& changes) {
+  const Answered answered = ask_group(options, place, changes);
+  warn_of_strangers("--members", options.members, answered.roster);
+  warn_of_strangers("--senders", options.senders, answered.roster);
+  return print(options, answered);
+}
+
 int create(const CreatedOptions& options) {
   std::vector<RosterChange> changes;
   for (const std::string& name : options.names) {
+    require_subgroup_name(name, "create-subgroup");
     RosterChange& change = changes.emplace_back();
     change.kind = RosterChange::Kind::create;
     AddedSubgroup& subgroup = change.subgroup;
@@ -127,7 +156,7 @@ int create(const CreatedOptions& options) {
     subgroup.members = ids_of(options.members);
     subgroup.senders = ids_of(options.senders);
   }
-  return run(options, changes);
+  return run(options, place_of(options), changes);
 }
 
 /// A value that is not given stays as the group has it.
@@ -145,7 +174,7 @@ int change(const CreatedOptions& options) {
     if (options.ring_bytes != 0) subgroup.profile.ring_bytes = options.ring_bytes;
     if (!options.senders.empty()) subgroup.senders = ids_of(options.senders);
   }
-  return print(options, ask_group(options, place, changes));
+  return run(options, place, changes);
 }
 
 int drop(const CreatedOptions& options) {
@@ -155,19 +184,26 @@ int drop(const CreatedOptions& options) {
     change.kind = RosterChange::Kind::drop;
     change.subgroup.name = name;
   }
-  return run(options, changes);
+  return run(options, place_of(options), changes);
 }
 
-int show(const CreatedOptions& options) { return run(options, {}); }
+int show(const CreatedOptions& options) { return run(options, place_of(options), {}); }
 
 void add_size(CLI::App& command, const char* name, std::uint64_t& to, std::uint64_t most, const char* what) {
   command.add_option(name, to, what)->check(number_from(std::uint64_t{1}, most))->type_name("N");
 }
 
+/// The parser joins the texts of two checks to one that nobody understands.
+std::string node_or_all(const std::string& text) {
+  if (text.empty()) return "no node is named; give ids with commas between them, as in 0,1, or all";
+  if (text == "all" || number_from(0U, node_id_max)(std::string(text)).empty()) return "";
+  return fmt::format("{} is no node's id, a whole number from 0 to {}, and not all", text, node_id_max);
+}
+
 void add_nodes(CLI::App& command, const char* name, std::vector<std::string>& to, const std::string& what) {
   command.add_option(name, to, what)
       ->delimiter(',')
-      ->check(CLI::IsMember({"all"}) | number_from(0U, node_id_max))
+      ->check(node_or_all, "")
       ->type_name("IDS|all");
 }
 

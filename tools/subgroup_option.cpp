@@ -98,7 +98,7 @@ SubgroupView find_or_expect(const Config& config, const std::string& name, NodeI
   if (auto known = look_for(config, name, self); known.subgroup) return *std::move(known.subgroup);
   AddedSubgroup subgroup;
   subgroup.name = name;
-  if (!valid_subgroup_name(name)) refuse("--subgroup: no subgroup can have that name", name_rule);
+  require_subgroup_name(name, "--subgroup");
   value_or_throw(group::complete(subgroup, config));
   return in_view(subgroup, {self}, nullptr);
 }
@@ -128,6 +128,15 @@ void add_subgroup_options(CLI::App& command, SubgroupCommandOptions& options, co
                         fmt::format("Name of a group without a file, of a-z, 0-9, _ and -; by default {}",
                                     default_group_name))
       ->excludes(config);
+}
+
+void require_subgroup_name(const std::string& name, const std::string& place) {
+  if (valid_subgroup_name(name)) return;
+  constexpr std::size_t longest = 64;
+  const std::string wrong = name.empty()            ? "the name is empty"
+                            : name.size() > longest ? fmt::format("the name has {} characters", name.size())
+                                                    : fmt::format("\"{}\" has a character that no name has", name);
+  refuse(fmt::format("{}: no subgroup can have that name: {}", place, wrong), name_rule);
 }
 
 Config load_subgroup_config(const SubgroupCommandOptions& options) {

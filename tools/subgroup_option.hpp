@@ -23,6 +23,9 @@ void add_subgroup_options(CLI::App& command, SubgroupCommandOptions& options, co
 /// The configuration with the options applied: the file's, or that of a group without one. Throws as `load_config`.
 [[nodiscard]] Config load_subgroup_config(const SubgroupCommandOptions& options);
 
+/// That a subgroup can have the name. Throws bad_argument, with what is wrong with it.
+void require_subgroup_name(const std::string& name, const std::string& place);
+
 enum class SubgroupUse { receive, send };
 
 /// That the subgroup is there, in the configuration or created since the group runs, and the member that is to be observed

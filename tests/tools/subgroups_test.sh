@@ -92,7 +92,13 @@ until_in_view 0 2 3 7
 grep -q news printed || { cat printed; exit 1; }
 
 # Who may send does not depend on who is there, and the reason names who may.
-"$spindrift" group create-subgroup orders_of_55 --senders 55 --config group.cfg >printed || exit 1
+"$spindrift" group create-subgroup orders_of_55 --senders 0,55 --members all --config group.cfg >printed 2>errors || exit 1
+grep -qF -- '--senders: node 55 is not in the roster, which has 0, 1, 2, 3, 4, 5, 6, 7: it takes no part before' errors || { cat errors; exit 1; }
+"$spindrift" group change-subgroup orders_of_55 --senders 55,56 --config group.cfg >printed 2>errors || exit 1
+grep -qF 'fix: spindrift group add 55 56, or name others' errors || { cat errors; exit 1; }
+"$spindrift" group change-subgroup orders_of_55 --senders 0 --config group.cfg >printed 2>errors || exit 1
+[ ! -s errors ] || { cat errors; exit 1; }
+"$spindrift" group change-subgroup orders_of_55 --senders 55 --config group.cfg >printed 2>errors || exit 1
 fails 'node 5 is not one of its senders; fix: give --id one of: 55' "$spindrift" send orders_of_55 --config group.cfg --id 5
 "$spindrift" group drop-subgroup orders_of_55 --config group.cfg >printed || exit 1
 
