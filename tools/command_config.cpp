@@ -103,6 +103,7 @@ CLI::App* add_file_command(CLI::App& parent, Work& chosen, const CommandText& te
   CLI::App* command = add_command(parent, chosen, text, options, run);
   command->add_option("file,--config", options->config, "Configuration file; may be given as --config FILE, too")
       ->type_name("FILE")
+      ->check(named_file, "")
       ->required();
   add_set_option(*command, *options);
   add_json_option(*command, *options);

@@ -64,7 +64,9 @@ void add_doctor_command(CLI::App& app, Work& chosen) {
       "Examples:\n  spindrift doctor\n  spindrift doctor --config derecho.cfg --id 1 --json"};
   CLI::App* command = add_command(app, chosen, text, options, examine_host);
   CLI::Option* config =
-      command->add_option("--config", options->config, "Configuration whose members are to run here")->type_name("FILE");
+      command->add_option("--config", options->config, "Configuration whose members are to run here")
+          ->type_name("FILE")
+          ->check(named_file, "");
   command->add_option("--id", options->id, "The node whose address is tried; short for --set DERECHO/local_id=N")
       ->type_name("N")
       ->check(number_from(0U, node_id_max))

@@ -18,9 +18,16 @@ CLI::Option* add_group_name_option(CLI::App& command, std::string& name, const s
 }
 
 void add_group_options(CLI::App& command, GroupCommandOptions& options) {
-  CLI::Option* config = command.add_option("--config", options.config, "The group's configuration file")->type_name("FILE");
+  CLI::Option* config = command.add_option("--config", options.config, "The group's configuration file")
+                            ->type_name("FILE")
+                            ->check(named_file, "");
   command.add_option("--group-dir", options.directory, "The group's directory, in place of --config")
-      ->type_name("DIRECTORY");
+      ->type_name("DIRECTORY")
+      ->check(
+          [](const std::string& text) {
+            return text.empty() ? "the directory's name is empty, as by a variable that is not set; give its path" : "";
+          },
+          "");
   const std::string whose = "The name of a group of this user and host that has no file; by default ";
   add_group_name_option(command, options.group, whose + default_group_name);
   add_set_option(command, options)->needs(config);

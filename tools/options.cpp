@@ -35,6 +35,7 @@ CLI::Option* add_set_option(CLI::App& command, CommandOptions& options) {
 CLI::Option* add_member_options(CLI::App& command, CommandOptions& options) {
   CLI::Option* const config = command.add_option("--config", options.config, "Configuration file, the same for all members")
                                   ->type_name("FILE")
+                                  ->check(named_file, "")
                                   ->required();
   command.add_option("--id", options.id, "This process's node id; short for --set DERECHO/local_id=N")
       ->type_name("N")
@@ -49,6 +50,10 @@ void add_quiet_option(CLI::App& command, CommandOptions& options) {
 
 void add_json_option(CLI::App& command, CommandOptions& options, const std::string& prints) {
   command.add_flag("--json", options.json, prints);
+}
+
+std::string named_file(const std::string& text) {
+  return text.empty() ? "the file's name is empty, as by a variable that is not set; give the path of a file" : "";
 }
 
 CLI::App* add_command(CLI::App& parent, const CommandText& text, std::function<void()> on_parsed) {

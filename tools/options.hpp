@@ -51,6 +51,8 @@ CLI::App* add_command(CLI::App& parent, Work& chosen, const CommandText& text, c
 }
 
 /// --set and --id as the configuration takes them. Throws bad_argument if a --set is not SECTION/key=value.
+/// Checks the value of an option that names a file: empty if it names one, else what is wrong.
+[[nodiscard]] std::string named_file(const std::string& text);
 [[nodiscard]] std::vector<ConfigOverride> overrides_of(const CommandOptions& options);
 /// The configuration with the options applied. Throws bad_config, bad_argument, bad_input.
 [[nodiscard]] Config load_config(const CommandOptions& options);

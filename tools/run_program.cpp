@@ -97,6 +97,15 @@ void require_known_command(CLI::App& app, std::span<char* const> arguments) {
   }
 }
 
+/// The parser says of an option that is given too often how many values it would have taken. Empty: there is none.
+std::string given_too_often(const CLI::App& app) {
+  for (const CLI::Option* option : app.get_options()) {
+    const bool once = option->get_expected_max() == 1 && option->get_multi_option_policy() == CLI::MultiOptionPolicy::Throw;
+    if (once && option->results().size() > 1) return option->get_name(false, false);
+  }
+  return {};
+}
+
 /// The parser's word for a mistake. It asks for what is missing before it looks at what it does not know, and names the
 /// words that are left over from the last to the first.
 Error usage_error(const CLI::App& app, const CLI::ParseError& mistake) {
@@ -113,6 +122,7 @@ Error usage_error(const CLI::App& app, const CLI::ParseError& mistake) {
       return Error(ErrorKind::bad_argument, path + " has no option " + word).fix(fix_of(word, options_of(*at), path));
     left += " " + word;
   }
+  if (const auto twice = given_too_often(*at); !twice.empty()) message = twice + " is given more than once";
   if (!left.empty()) message = path + " does not take:" + left;
   return Error(ErrorKind::bad_argument, message).fix("see `" + path + " --help`");
 }

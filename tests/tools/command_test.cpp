@@ -115,6 +115,28 @@ TEST_CASE("an option that would say nothing is refused") {
   CHECK_THAT(group.errors, Contains("--set requires --config"));
 }
 
+TEST_CASE("a value that is empty, too long or given twice is refused by what is wrong with it") {
+  const auto refused = [](const std::vector<std::string>& words, const std::string& text) {
+    CAPTURE(words, text);
+    const CommandResult result = run(words);
+    CHECK(result.code == number(ExitCode::usage));
+    CHECK_THAT(result.errors, Contains(text));
+  };
+  using Words = std::vector<std::string>;
+  for (const Words& words : {Words{"config", "check", ""}, Words{"node", "--config", ""}, Words{"doctor", "--config", ""},
+                             Words{"group", "why", "--config", ""}})
+    refused(words, "the file's name is empty");
+  refused({"group", "why", "--group-dir", ""}, "the directory's name is empty");
+  const std::string name(65, 'a');
+  refused({"group", "create-subgroup", "jobs", "--members", ""}, "--members: no node is named; give ids");
+  refused({"group", "create-subgroup", "jobs", "--senders", "-1"}, "--senders: -1 is no node's id");
+  refused({"group", "create-subgroup", name}, "the name has 65 characters; fix: give 1 to 64 of");
+  refused({"send", name}, "the name has 65 characters; fix: give 1 to 64 of");
+  refused({"tail", "a b"}, "\"a b\" has a character that no name has");
+  refused({"send", "--subgroup", "orders", "--subgroup", "jobs"}, "--subgroup is given more than once; fix:");
+  refused({"send", "orders", "--id", "1", "--id", "2"}, "--id is given more than once; fix:");
+}
+
 TEST_CASE("output that cannot be written is an error of one form, also for those who have no output") {
   const Directory directory;
   const auto through = [&](const std::string& words) {
