@@ -17,6 +17,7 @@
 
 #include "exit_code.hpp"
 #include "group_option.hpp"
+#include "group_report.hpp"
 #include "number_option.hpp"
 
 namespace spindrift::tools {
@@ -38,6 +39,17 @@ std::optional<std::string> content_of(group::ViewFile& file) {
   for (const views::Join& each : last->members) members.push_back(each.node);
   if (members.empty()) return fmt::format("that the group has ended with view {}", last->id);
   return fmt::format("view {} of node{} {}", last->id, members.size() == 1 ? "" : "s", listed(members));
+}
+
+/// A process need not have a record (founding = present), and one that has says so in words for another process of its node.
+void require_absent(const GroupPlace& place, NodeId node) {
+  for (const NodeReport& each : value_or_throw(read_group(place.directory)).nodes) {
+    if (each.status.node != node || each.status.end || !group::runs(each.status)) continue;
+    const std::string why = fmt::format("node {} runs on this host as process {}", node, each.status.process);
+    throw Exception(Error(ErrorKind::refused, why)
+                        .at(place.directory)
+                        .fix("end that process first, if the node is to forget"));
+  }
 }
 
 bool confirmed(const ForgetOptions& options, const std::string& group) {
@@ -62,6 +74,7 @@ int forget(const ForgetOptions& options) {
   const GroupPlace place = place_of(options);
   const GuardedDirectory directory = opened(place);
   const NodeId node(options.node);
+  require_absent(place, node);
   const auto content = [&] {
     group::ViewFile file = value_or_throw(group::ViewFile::open(directory, node));
     return content_of(file);

@@ -23,6 +23,11 @@ for number in 0 1 2; do
   begin $number
   until_active $((number + 1))
 done
+# A node that runs without a record of views is not said to have nothing to forget.
+"$spindrift" group forget 0 --yes >printed 2>errors
+code=$?
+[ $code = 3 ] && grep -q 'node 0 runs on this host as process [0-9]*; fix: end that process first' errors || { echo "code $code"; cat printed errors; exit 1; }
+
 mkfifo lines
 exec 3<>lines
 "$spindrift" send orders <lines >sent 2>errors_sent 3>&- &
