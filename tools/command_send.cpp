@@ -88,12 +88,19 @@ class MessageSender {
   std::uint64_t sent_ = 0;
 };
 
+Exception unreadable(int error_number) {
+  return Exception(system_error("read", error_number)
+                       .at("standard input")
+                       .fix(error_number == EISDIR ? "give a file of lines, not a directory, or a pipe"
+                                                   : "see what standard input is: a file or a pipe that can be read"));
+}
+
 /// One read of standard input. Empty: its end.
 std::string_view read_some(std::array<char, 65536>& buffer) {
   for (;;) {
     const auto count = ::read(STDIN_FILENO, buffer.data(), buffer.size());
     if (count >= 0) return {buffer.data(), static_cast<std::size_t>(count)};
-    if (errno != EINTR && errno != EAGAIN) throw Exception(system_error("read standard input", errno));
+    if (errno != EINTR && errno != EAGAIN) throw unreadable(errno);
   }
 }
 
@@ -140,16 +147,17 @@ void tell_how_far(std::uint64_t sent, std::uint64_t delivered, DeliveryMode mode
              messages, delivered, sent - delivered);
 }
 
-enum class Input : std::uint8_t { sent, cut_short };
+enum class Input : std::uint8_t { sent, cut_short, dropped };
 
 /// Until the end of input, or of the member; if that failed, `finish` says so.
-Input send_input(Session& session, MessageSender& sender) {
+Input send_input(Session& session, MessageSender& sender, const Subgroup& subgroup) {
   std::array<char, 65536> buffer;
   while (session.wait_for(STDIN_FILENO) == Session::Event::input) {
     const std::string_view bytes = read_some(buffer);
     try {
       bytes.empty() ? sender.end() : sender.add(bytes);
     } catch (const Exception& failure) {
+      if (failure.error().kind() == ErrorKind::refused && subgroup.description().dropped) return Input::dropped;
       if (failure.error().kind() != ErrorKind::group_closed) throw;
       return Input::cut_short;  // the member left while the sender waited for space
     }
@@ -158,11 +166,16 @@ Input send_input(Session& session, MessageSender& sender) {
   return Input::cut_short;
 }
 
-/// The member has left in order.
-int tell_end(Session& session, const MessageSender& sender, Input input) {
+/// The member has left in order. A subgroup is dropped once what was sent there is delivered.
+int tell_end(Session& session, const MessageSender& sender, const std::string& subgroup, Input input) {
   tell_how_many(sender.sent());
   if (session.signaled()) return number(ExitCode::interrupted);
   if (input == Input::sent) return number(ExitCode::success);
+  if (input == Input::dropped) {
+    throw Exception(Error(ErrorKind::group_closed, "subgroup " + subgroup + " was dropped before standard input was sent")
+                        .at("standard input")
+                        .fix("create it again (spindrift group create-subgroup), or send the rest to another one"));
+  }
   throw Exception(taken_out(session.group().self(), "standard input was sent").at("standard input"));
 }
 
@@ -192,7 +205,7 @@ int run_send(const SendOptions& options) {
   try {
     const bool enough = awaited.wait(session);
     const std::string lacking = awaited.lacking();
-    if (enough) input = send_input(session, sender);
+    if (enough) input = send_input(session, sender, subgroup);
     session.finish();
     if (!enough && session.signaled()) return tell_of_none(lacking);
   } catch (const Exception& failure) {
@@ -204,7 +217,7 @@ int run_send(const SendOptions& options) {
     tell_how_many(sender.sent());
     throw;
   }
-  return tell_end(session, sender, input);
+  return tell_end(session, sender, options.subgroup, input);
 }
 
 }  // namespace

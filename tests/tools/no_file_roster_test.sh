@@ -70,3 +70,8 @@ until_said '"text":"last"' out4
 "$spindrift" group add 50 >/dev/null || exit 1
 echo more | "$spindrift" send orders --quiet 2>errors || { cat errors; exit 1; }
 until_said '"node":50.*"text":"more"\|"text":"more".*"node":50' out4
+
+# A directory is no input, and the message says what is.
+"$spindrift" send orders <run >/dev/null 2>errors
+code=$?
+[ $code = 7 ] && grep -q 'standard input: read: Is a directory; fix: give a file of lines' errors || { echo "code $code"; cat errors; exit 1; }

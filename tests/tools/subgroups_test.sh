@@ -102,7 +102,24 @@ grep -qF 'fix: spindrift group add 55 56, or name others' errors || { cat errors
 fails 'node 5 is not one of its senders; fix: give --id one of: 55' "$spindrift" send orders_of_55 --config group.cfg --id 5
 "$spindrift" group drop-subgroup orders_of_55 --config group.cfg >printed || exit 1
 
+# A sender whose subgroup goes has sent what it has sent, and ends for that, not for a mistake of its own.
+mkfifo more
+exec 4<>more
+"$spindrift" send jobs --config group.cfg --id 5 <more >sent_jobs 2>errors_jobs 3>&- 4>&- &
+sender_of_jobs=$!
+members[14]=$sender_of_jobs
+until_in_view 0 2 3 5 7
+echo 1 >&4
+until "$spindrift" counters --config group.cfg --id 5 | grep -Eq '^ *1 +subgroup[.]jobs[.]sent$'; do sleep 0.05; done
 "$spindrift" group drop-subgroup jobs --config group.cfg >printed || exit 1
+echo 2 >&4
+wait $sender_of_jobs
+code=$?
+exec 4>&-
+[ $code = 6 ] && grep -q 'subgroup jobs was dropped before standard input was sent; fix: ' errors_jobs &&
+  grep -q '^sent 1 message; every member has delivered it' errors_jobs || { echo "code $code"; cat errors_jobs; exit 1; }
+unset 'members[14]'
+until_in_view 0 2 3 7
 [ "$(subgroups)" = "news " ] || { cat printed; exit 1; }
 fails 'has no subgroup of that name' "$spindrift" tail jobs --config group.cfg
 fails 'has no subgroup of that name' "$spindrift" send jobs --config group.cfg --id 5
