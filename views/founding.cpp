@@ -60,6 +60,16 @@ std::optional<std::uint64_t> incarnation_in(const PromiseRequest& request, NodeI
   return request.incarnations[static_cast<std::size_t>(place - request.members.begin())];
 }
 
+/// Whether the hellos of all others in that founding are here: each of them can hear this process from the first view on.
+bool is_linked_with_all(const PromiseRequest& request, NodeId self, std::span<const Founding::Met> met) {
+  for (std::size_t i = 0; i < request.members.size(); ++i) {
+    const Founding::Met* const each = find(met, request.members[i]);
+    const bool linked = each != nullptr && each->who.incarnation == request.incarnations[i];
+    if (!linked && request.members[i] != self) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 std::vector<NodeId> founders_among(std::vector<NodeId> present, const Join& self, std::span<const Founding::Met> met,
@@ -185,6 +195,7 @@ void Founding::answer(const PromiseRequest& asked, std::span<const Met> met, Ste
   const Met* const founder = find(met, asked.members.front());
   if (founder == nullptr || founder->who.incarnation != asked.incarnations.front()) return;
   if (!promised_to_ || promised_to_->ballot < asked.ballot) {
+    if (!is_linked_with_all(asked, self_.node, met)) return asked_.push_back(asked);
     if (!consents(asked)) return;
     promised_to_ = asked;
     request_.reset();

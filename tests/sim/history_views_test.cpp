@@ -20,9 +20,22 @@ TEST_CASE("a removal without a cause, and a member that never started, are found
 TEST_CASE("a newcomer that was taken in without a link with a member is found (V6)") {
   for (const bool linked : {true, false}) {
     Story story;
-    story.history.set_heard([&](std::uint32_t reader, std::uint32_t) { return reader != 1 || linked; });
+    story.history.set_heard([&](std::uint32_t reader, std::uint32_t speaker) {
+      return reader != 1 || speaker != 2 || linked;
+    });
     for (std::uint32_t i = 0; i < 2; ++i) story.install(i, story.view(0, {0, 1}));
     story.install(0, story.view(1, {0, 1, 2}), {}, false, {}, {NodeId(2)});
+    CHECK(story.found() == (linked ? "nothing" : "V6"));
+  }
+}
+
+TEST_CASE("a founding of processes of which two had not met is found (V6)") {
+  for (const bool linked : {true, false}) {
+    Story story;
+    story.history.set_heard([&](std::uint32_t reader, std::uint32_t speaker) {
+      return reader != 1 || speaker != 2 || linked;
+    });
+    story.install(0, story.view(0, {0, 1, 2}));
     CHECK(story.found() == (linked ? "nothing" : "V6"));
   }
 }

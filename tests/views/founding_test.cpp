@@ -189,6 +189,21 @@ TEST_CASE("who is asked promises when the founder is here and no group is seen, 
   CHECK(follower.step(all).messages.empty());
 }
 
+TEST_CASE("who is asked promises when it has met all that found, as the processes that are asked") {
+  Founding follower = founding_of(1);
+  const std::vector<Founding::Met> founder_alone{fresh(0)};
+  const std::vector<Founding::Met> another_start{fresh(0), {node(2, 99), true}};
+  const std::vector<Founding::Met> all{fresh(0), fresh(2)};
+  REQUIRE(follower.on_request(node(0, 100), request(1)));
+  CHECK(follower.step(founder_alone).messages.empty());
+  CHECK(follower.step(another_start).messages.empty());
+  CHECK(follower.accepts(node(7, 107), notice_with(1, 101)));  // it has promised nothing yet
+  CHECK(sent<Promise>(follower.step(all)).ballot == 1);
+  CHECK(follower.step(all).messages.empty());
+  REQUIRE(follower.on_request(node(0, 100), request(1)));
+  CHECK(sent<Promise>(follower.step(founder_alone)).ballot == 1);  // what it has promised it says whoever is here
+}
+
 TEST_CASE("a request of others than are configured and here is impossible") {
   Founding follower = founding_of(1);
   CHECK_FALSE(follower.on_request(node(2, 102), request(1)));

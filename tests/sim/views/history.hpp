@@ -198,6 +198,7 @@ class History {
   void check_leavers(Log& log, ViewId next);
   [[nodiscard]] std::size_t starts_of(NodeId node) const;
   void check_linked(std::uint32_t newcomer, const View& before, const View& after);
+  void check_founders_linked(const View& first);
   [[nodiscard]] const View* before_of(const View& view) const;
   [[nodiscard]] bool accuses_one_that_stays(std::uint32_t process, const View& before, const View& after) const;
   void note_boundary(std::uint32_t process, std::uint32_t subgroup, ViewId id);

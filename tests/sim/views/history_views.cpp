@@ -101,6 +101,7 @@ void History::check_view(std::uint32_t index, const View& view) {
     if (before != nullptr && new_here) check_linked(*other, *before, view);
     processes_[*other].listed = true;
   }
+  if (before == nullptr) check_founders_linked(view);
   // A newcomer may die while the view changes for it; not again and again.
   const bool idle = before != nullptr && before->members == view.members && before->incarnations == view.incarnations &&
                     before->roster == view.roster;
@@ -121,6 +122,20 @@ void History::check_linked(std::uint32_t newcomer, const View& before, const Vie
     if (!heard_ || !was_there_before(other, after) || heard_(other, newcomer)) continue;
     violate("V6", newcomer, "was taken into " + name_of(after) + " without a link with node " +
                                 std::to_string(processes_[other].node) + " of " + name_of(before));
+  }
+}
+
+// V6: those that found had met when they promised. What became of their links since is nobody's mistake.
+void History::check_founders_linked(const View& first) {
+  for (const std::uint64_t one : first.incarnations) {
+    for (const std::uint64_t two : first.incarnations) {
+      const std::uint32_t reader = *process_of(one);
+      const std::uint32_t speaker = *process_of(two);
+      if (!heard_ || reader == speaker || processes_[reader].blamed || processes_[speaker].blamed) continue;
+      if (heard_(reader, speaker)) continue;
+      violate("V6", reader, "is in the founding of " + name_of(first) + " without a link with node " +
+                                std::to_string(processes_[speaker].node));
+    }
   }
 }
 
