@@ -19,7 +19,7 @@ Result<void> make_resize(RosterChange& change, const SubgroupView& now) {
   profile.window_messages = now.profile.window_messages;
   if (profile == now.profile && subgroup.members.empty() && subgroup.senders.empty()) return {};
   return Error(ErrorKind::bad_argument,
-               "subgroup " + now.name + " is the configuration's, which says who is in it and sends, and how large messages are")
+               "subgroup " + now.name + " is the configuration's, which says who is in it and how large messages are")
       .fix("change window or ring alone; or change the files of all members, and start the group again");
 }
 

@@ -50,9 +50,9 @@ CLI::App* add_command(CLI::App& parent, Work& chosen, const CommandText& text, c
   return add_command(parent, text, [options, run, &chosen] { chosen = [options, run] { return run(*options); }; });
 }
 
-/// --set and --id as the configuration takes them. Throws bad_argument if a --set is not SECTION/key=value.
 /// Checks the value of an option that names a file: empty if it names one, else what is wrong.
 [[nodiscard]] std::string named_file(const std::string& text);
+/// --set and --id as the configuration takes them. Throws bad_argument if a --set is not SECTION/key=value.
 [[nodiscard]] std::vector<ConfigOverride> overrides_of(const CommandOptions& options);
 /// The configuration with the options applied. Throws bad_config, bad_argument, bad_input.
 [[nodiscard]] Config load_config(const CommandOptions& options);

@@ -59,7 +59,7 @@ fails 'already' "$spindrift" group create-subgroup jobs --mode unordered --windo
 "$spindrift" group change-subgroup jobs --window 65 --senders 0,1 --config group.cfg >changed || exit 1
 grep -Eq '^jobs +ordered +all +0, 1 +65 ' changed || { cat changed; exit 1; }
 fails 'no subgroup is named "nowhere"' "$spindrift" group change-subgroup nowhere --window 65 --config group.cfg
-fails "is one of the configuration's" "$spindrift" group change-subgroup orders --senders 0 --config group.cfg
+fails "is the configuration's" "$spindrift" group change-subgroup orders --senders 0 --config group.cfg
 fails 'either all, or their ids' "$spindrift" group change-subgroup jobs --senders all,1 --config group.cfg
 "$spindrift" group change-subgroup jobs --window 64 --senders all --config group.cfg | grep -Eq '^jobs +ordered +all +all +64 ' || exit 1
 "$spindrift" group status --config group.cfg | grep -q news || exit 1
