@@ -160,23 +160,26 @@ std::uint64_t TableCore::rounds_passed() const {
   return most;
 }
 
+// Rounds that were over without this member, which came into the view later, are over for it, too: it says so in its own row
+// before it has come to any, for who told it may be gone when it comes, or when another asks.
 void TableCore::settle_barrier() {
-  if (own_[arrived] == own_[passed] || !all_have_come()) return;
-  own_[passed] = own_[arrived];
+  const bool waits = own_[arrived] > own_[passed];
+  const std::uint64_t over = waits ? own_[arrived] : rounds_passed();
+  if (over == own_[passed] || (waits && !all_have_come())) return;
+  own_[arrived] = own_[passed] = over;
   unwritten_ = true;
   changed_.notify_all();
   channel_.call_poller();
 }
 
-// Nobody passes a round without all members of its view; so the highest that somebody has passed is the one before that in
-// which a member that has just come is awaited.
+// Nobody passes a round without all members of its view; so the highest that is over, for this member as for whoever it has
+// read, is the one before that in which a member that has just come is awaited.
 std::optional<std::uint64_t> TableCore::come() {
   channel_.check_open();
   const std::lock_guard lock(mutex_);
   if (!looked_) return std::nullopt;
   if (own_[arrived] > own_[passed]) return own_[arrived];
-  own_[arrived] = rounds_passed() + 1;
-  own_[passed] = own_[arrived] - 1;
+  own_[arrived] = own_[passed] + 1;
   unwritten_ = true;
   channel_.call_poller();
   settle_barrier();

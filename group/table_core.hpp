@@ -54,7 +54,7 @@ class TableCore {
   /// The content of a row: these words, then the value.
   enum Word : std::size_t {
     has_value,  ///< 0 or 1
-    arrived,    ///< at so many rounds of the barrier
+    arrived,    ///< at so many rounds of the barrier, counting those that were over before it came to one
     passed,     ///< so many of them are over
     value,
   };

@@ -235,6 +235,22 @@ TEST_CASE("who comes to a running group begins with the round in which the other
   CHECK(alone.round == 2);
 }
 
+TEST_CASE("rounds that were over stay known when the one that told of them is gone, and are told on") {
+  Table newcomer({0, 1, 2});
+  REQUIRE(newcomer.core.on_row(NodeId(0), row(3, 3)));
+  REQUIRE(newcomer.core.on_row(NodeId(2), row(0, 0)));
+  CHECK(newcomer.core.take_own() == row(3, 3));  // before it comes
+  newcomer.core.on_view(view_of({1, 2}), NodeId(1));
+  CHECK(newcomer.core.take_own() == row(3, 3));
+  CHECK(newcomer.core.come() == 4);
+  CHECK_FALSE(newcomer.core.is_over(4));
+
+  Table waits({0, 1, 2});
+  REQUIRE(waits.core.come() == 1);
+  REQUIRE(waits.core.on_row(NodeId(0), row(1, 1)));
+  CHECK(waits.core.take_own() == row(1, 0));  // a round in which it waits is over when it has read that all have come
+}
+
 TEST_CASE("who has come since this member waits is not waited for in a round that is over for another") {
   Table table({0, 1, 2});
   CHECK(table.barrier() == ErrorKind::timed_out);

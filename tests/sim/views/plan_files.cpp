@@ -34,7 +34,8 @@ void draw_ring_files(std::uint64_t seed, Plan& plan) {
     for (std::uint32_t node = 0; node < nodes; ++node) {
       if (random.chance(1, 4)) {
         const auto subgroup = static_cast<std::uint32_t>(random.below(of_layout));
-        act(Action::Kind::resize, static_cast<std::uint32_t>(random.below(nodes)), subgroup, random.between(1, 64));
+        const auto asker = static_cast<std::uint32_t>(random.below(nodes));
+        act(Action::Kind::resize, asker, subgroup, random.between(1, 64));
       }
       if (!all && random.chance(1, 4)) continue;
       act(random.chance(3, 4) ? Action::Kind::leave : Action::Kind::crash, node, 0, 0);
