@@ -47,6 +47,7 @@ struct View {
   [[nodiscard]] const SubgroupView& subgroup(SubgroupId which) const { return subgroups.at(which.value()); }  ///< in range
   /// So many of the subgroups, the first ones, are the layout's.
   [[nodiscard]] std::size_t layout_count() const noexcept { return subgroups.size() - roster.added.size(); }
+  /// These, valid as long as `subgroups` is.
   [[nodiscard]] std::span<const SubgroupView> of_layout() const {
     return std::span(subgroups).first(std::min(layout_count(), subgroups.size()));
   }
