@@ -23,7 +23,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr int subgroups_json_version = 2;
+constexpr int subgroups_json_version = 1;
 
 struct CreatedOptions : RosterCallOptions {
   std::vector<std::string> names;

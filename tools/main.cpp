@@ -1,7 +1,10 @@
 // The `spindrift` command: parses the command line, runs the chosen subcommand, turns errors into messages and exit codes.
+#include <unistd.h>
+
 #include <cstdio>
 #include <exception>
 #include <new>
+#include <string_view>
 
 #include <CLI/CLI.hpp>
 
@@ -31,6 +34,18 @@ void add_commands(CLI::App& app, Work& chosen) {
 #endif
 }
 
+constexpr std::string_view no_memory =
+    "spindrift: this process gets no more memory, not even for its commands; fix: raise the limit of its address space "
+    "(ulimit -v)\n";
+
+/// Objects of libraries that are made before `main` throw to nobody.
+[[noreturn]] void end_before_main() {
+  [[maybe_unused]] const auto written = ::write(STDERR_FILENO, no_memory.data(), no_memory.size());
+  ::_exit(number(ExitCode::resource));
+}
+
+[[gnu::constructor(101)]] void watch_until_main() { std::set_new_handler(end_before_main); }
+
 int parse_and_run(int argument_count, char** arguments) {
   CLI::App app("Spindrift: groups of processes that deliver the same messages in the same order.", "spindrift");
   app.set_version_flag("--version", "spindrift " SPINDRIFT_VERSION);
@@ -45,11 +60,11 @@ int parse_and_run(int argument_count, char** arguments) {
 }  // namespace spindrift::tools
 
 int main(int argument_count, char** arguments) {
+  std::set_new_handler(nullptr);
   try {
     return spindrift::tools::parse_and_run(argument_count, arguments);
   } catch (const std::bad_alloc&) {  // before the commands are known; nothing is allocated any more
-    std::fputs("spindrift: this process gets no more memory, not even for its commands; fix: raise the limit of its address "
-               "space (ulimit -v)\n", stderr);
+    std::fputs(spindrift::tools::no_memory.data(), stderr);
     return spindrift::tools::number(spindrift::tools::ExitCode::resource);
   } catch (const std::exception& failure) {
     std::fprintf(stderr, "spindrift: %s\n", failure.what());
