@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -85,7 +86,7 @@ int run_member(const TailOptions& options) {
   }
   output.end();
   await_reader(output);
-  if (event == Session::Event::input) return number(ExitCode::success);  // the reader has had enough
+  if (event == Session::Event::input) throw Exception(output_error(EPIPE));  // as if a line had found that nobody reads
   const MessagePrinter& printer = output.printer();
   if (event == Session::Event::ended && !session.signaled() && !printer.done())
     throw Exception(taken_out(session.group().self(), options.count ? "--count messages came" : "it was told to end"));
