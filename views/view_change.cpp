@@ -100,7 +100,8 @@ ViewChange::Standing ViewChange::standing() const {
     case Testimonies::Outlook::awaited: return Standing::awaited;
     case Testimonies::Outlook::none: break;
   }
-  return Standing::lost;
+  // Two newcomers may never have met: whoever took them in knows of the end of one, and the other leads nothing.
+  return newcomers_.contains(self_) && !everybody_ready() ? Standing::awaited : Standing::lost;
 }
 
 // Freezing comes first: nothing that the suspect wrote or writes has an effect here any more.

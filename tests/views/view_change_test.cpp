@@ -103,6 +103,19 @@ TEST_CASE("a newcomer leads nothing before all have read each other") {
   }
 }
 
+TEST_CASE("a newcomer that lost sight of most waits for whoever was there before, who may know that they died") {
+  for (const bool newcomer : {false, true}) {
+    OneOfFive member(4, newcomer ? RankSet(0b11000, 0) : RankSet(0b01000, 0));
+    for (const std::uint32_t gone : {1U, 2U, 3U}) member.change.suspect(Rank(gone), "it has been started anew");
+    member.step_wedged();
+    CHECK(member.change.state() == (newcomer ? ViewChange::State::wedged : ViewChange::State::stuck));
+    if (!newcomer) continue;
+    member.change.suspect(Rank(0), "it stopped: it has lost the majority of its view");
+    member.step_wedged();
+    CHECK(member.change.state() == ViewChange::State::stuck);
+  }
+}
+
 TEST_CASE("an own finding is told at once, an answer to an accusation when a majority is seen to stay") {
   OneOfFive leader(0);
   leader.change.suspect(Rank(4), "it died");
