@@ -16,13 +16,11 @@ Profile with_sizes(Profile profile, const RingSizes& sizes) {
   return profile;
 }
 
-bool is_name(std::span<const std::byte> bytes) {
-  const std::string text = printable(bytes);
-  return !bytes.empty() && bytes.size() <= layout_name_bytes_max &&
-         std::ranges::equal(std::as_bytes(std::span(text)), bytes);
-}
-
 }  // namespace
+
+bool valid_layout_name(std::string_view name) {
+  return !name.empty() && name.size() <= layout_name_bytes_max && printable(std::as_bytes(std::span(name))) == name;
+}
 
 std::vector<RingSizes> ring_sizes_of(std::span<const SubgroupView> layout) {
   std::vector<RingSizes> sizes;
@@ -70,9 +68,9 @@ bool get_sizes(ByteReader& from, std::vector<RingSizes>& sizes) {
   if (count > ring_sizes_count_max) return false;
   for (std::uint64_t i = 0; i < count && from.ok(); ++i) {
     const auto name = from.get_bytes(from.get<std::uint32_t>());
-    if (!is_name(name)) return false;
     RingSizes& next = sizes.emplace_back();
-    next.subgroup = printable(name);
+    next.subgroup.assign(reinterpret_cast<const char*>(name.data()), name.size());
+    if (!valid_layout_name(next.subgroup)) return false;
     next.ring_bytes = from.get<std::uint64_t>();
     next.window_messages = from.get<std::uint64_t>();
   }

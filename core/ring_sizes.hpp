@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <spindrift/core/bytes.hpp>
@@ -16,13 +17,15 @@ namespace spindrift {
 struct SubgroupView;
 
 struct RingSizes {
-  std::string subgroup;               ///< its name, of 1 to `layout_name_bytes_max` printable characters
+  std::string subgroup;               ///< its name, as valid_layout_name has it
   std::uint64_t ring_bytes = 0;       ///< as Profile has it
   std::uint64_t window_messages = 0;  ///< as Profile has it
   bool operator==(const RingSizes&) const noexcept = default;
 };
 
 inline constexpr std::size_t layout_name_bytes_max = 255;
+/// 1 to `layout_name_bytes_max` printable characters.
+[[nodiscard]] bool valid_layout_name(std::string_view name);
 /// Most subgroups of a layout that a group agrees on.
 inline constexpr std::size_t ring_sizes_count_max = 1024;
 

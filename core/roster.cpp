@@ -171,8 +171,9 @@ Result<void> check_resize(const Roster& roster, const RosterChange& change, cons
 
 Result<void> check_of_subgroup(const Roster& roster, const RosterChange& change, const View& view) {
   if (change.node != NodeId() || !change.endpoint.empty()) {
-    return impossible("a subgroup is created or dropped for a node, or at an address").fix("leave node and address out");
+    return impossible("a change of a subgroup is for a node, or at an address").fix("leave node and address out");
   }
+  if (change.kind == RosterChange::Kind::resize) return check_resize(roster, change, view);
   if (change.kind == RosterChange::Kind::create) return check_creation(roster, change.subgroup, view);
   const std::string& name = change.subgroup.name;
   if (view.in_layout(name) != nullptr) {
@@ -266,7 +267,6 @@ bool in_effect(const Roster& roster, const RosterChange& change) {
 }
 
 Result<void> check(const Roster& roster, const RosterChange& change, const View& view) {
-  if (change.kind == RosterChange::Kind::resize) return check_resize(roster, change, view);
   if (change.is_of_subgroup()) return check_of_subgroup(roster, change, view);
   return change.kind == RosterChange::Kind::add ? check_addition(roster, change) : check_of_node(roster, change, view);
 }

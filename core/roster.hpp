@@ -77,7 +77,7 @@ struct RosterChange {
   /// Whether the kind says where the node is.
   [[nodiscard]] bool has_endpoint() const noexcept { return kind == Kind::add || kind == Kind::move; }
   [[nodiscard]] bool is_of_subgroup() const noexcept {
-    return kind == Kind::create || kind == Kind::drop || kind == Kind::change;
+    return kind == Kind::create || kind == Kind::drop || kind == Kind::change || kind == Kind::resize;
   }
 };
 

@@ -147,14 +147,11 @@ LayoutFunction with_split_rows(LayoutFunction layout) {
 /// Whether members can tell each other of the subgroups of a program's own layout; a configuration has no others.
 Result<void> check_layout(const std::vector<SubgroupView>& subgroups) {
   for (const SubgroupView& each : subgroups) {
-    const auto name = std::as_bytes(std::span(each.name));
-    const bool telling = !name.empty() && name.size() <= layout_name_bytes_max && printable(name) == each.name;
-    if (telling) {
-      SPINDRIFT_TRY(check_ring(each.name, each.profile));
-      continue;
+    if (!valid_layout_name(each.name)) {
+      return Error(ErrorKind::bad_argument, "the program's layout has a subgroup that cannot be named to others")
+          .fix("give it a name of 1 to " + std::to_string(layout_name_bytes_max) + " printable characters");
     }
-    return Error(ErrorKind::bad_argument, "the program's layout has a subgroup that cannot be named to others")
-        .fix("give it a name of 1 to " + std::to_string(layout_name_bytes_max) + " printable characters");
+    SPINDRIFT_TRY(check_ring(each.name, each.profile));
   }
   return {};
 }
@@ -260,7 +257,7 @@ void GroupCore::begin_status(std::uint64_t incarnation) {
   status.beginning.agreed = agreed_values(*config_);
   status.incarnation = incarnation;
   status.process = static_cast<std::uint64_t>(::getpid());
-  status.process_started = group::process_start_ticks(status.process);
+  status.beginning.ticks = group::process_start_ticks(status.process);
   status.beginning.at_ms = group::wall_clock_ms();
   status.partition_safety = !config_->partitioning_safety_disabled();
   status.state = to_string(views::MemberState::looking);

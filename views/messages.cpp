@@ -79,7 +79,6 @@ class FieldWriter {
     for (const Join& join : joins) to_.put(join.node, join.incarnation);
   }
   void roster(const Roster& roster) { put_roster(to_, roster); }
-  void sizes(const std::vector<RingSizes>& sizes) { put_sizes(to_, sizes); }
   void record(const ViewRecord& record) { put_record(to_, record); }
   void view(const std::optional<RecordedView>& view) {
     to_.put(std::uint64_t{view ? 1U : 0U});
@@ -96,10 +95,10 @@ class FieldWriter {
       put_address(to_, each.node, each.endpoint);
       if (each.kind == RosterChange::Kind::drop) {
         put_address(to_, NodeId(), each.subgroup.name);
-      } else if (each.is_of_subgroup()) {
-        put(to_, each.subgroup);
       } else if (each.kind == RosterChange::Kind::resize) {
         put_sizes(to_, {&each.sizes, 1});
+      } else if (each.is_of_subgroup()) {
+        put(to_, each.subgroup);
       }
     }
   }
@@ -111,6 +110,7 @@ class FieldWriter {
     to_.put(field);
   }
   void one(const SubgroupId& id) { to_.put(std::uint64_t{id.value()}); }
+  void one(const std::vector<RingSizes>& sizes) { put_sizes(to_, sizes); }
   void one(const std::string& reason) { to_.put_text(reason, reason_bytes_max); }
   void one(const std::span<const std::byte>& bytes) { to_.put_bytes(bytes); }
 
@@ -152,7 +152,6 @@ class FieldReader {
     }
   }
   void roster(Roster& roster) { ok_ &= get_roster(from_, roster); }
-  void sizes(std::vector<RingSizes>& sizes) { ok_ &= get_sizes(from_, sizes); }
   void record(ViewRecord& record) { ok_ &= get_record(from_, record); }
   void view(std::optional<RecordedView>& view) {
     const auto there = from_.get<std::uint64_t>();
@@ -175,7 +174,6 @@ class FieldReader {
       ok_ &= get_address(from_, next.node, next.endpoint);
       ok_ &= next.has_endpoint() || next.endpoint.empty();
       if (next.is_of_subgroup()) of_subgroup(next);
-      if (next.kind == RosterChange::Kind::resize) of_layout(next);
     }
   }
   void digested(std::span<const std::byte>& bytes) {
@@ -189,18 +187,20 @@ class FieldReader {
 
  private:
   void of_subgroup(RosterChange& change) {
+    ok_ &= change.node == NodeId();
+    if (change.kind == RosterChange::Kind::resize) return resized(change.sizes);
     NodeId nobody;
     if (change.kind == RosterChange::Kind::drop) {
       ok_ &= get_address(from_, nobody, change.subgroup.name);
     } else {
       subgroup(change.subgroup);
     }
-    ok_ &= change.node == NodeId() && nobody == NodeId() && valid_subgroup_name(change.subgroup.name);
+    ok_ &= nobody == NodeId() && valid_subgroup_name(change.subgroup.name);
   }
-  void of_layout(RosterChange& change) {
+  void resized(RingSizes& sizes) {
     std::vector<RingSizes> one;
-    ok_ &= get_sizes(from_, one) && one.size() == 1 && change.node == NodeId();
-    if (ok_) change.sizes = std::move(one.front());
+    ok_ &= get_sizes(from_, one) && one.size() == 1;
+    if (ok_) sizes = std::move(one.front());
   }
   void subgroup(AddedSubgroup& subgroup) {
     if (auto taken = get_added_subgroup(from_)) {
@@ -213,6 +213,7 @@ class FieldReader {
   void one(Field& field) {
     field = from_.get<Field>();
   }
+  void one(std::vector<RingSizes>& sizes) { ok_ &= get_sizes(from_, sizes); }
   void one(SubgroupId& id) {
     const auto value = from_.get<std::uint64_t>();
     ok_ &= value < subgroups_ + added_place_count_max;
@@ -269,7 +270,7 @@ void fields(auto& with, Const<RosterProposal> auto& proposal) {
   with.each(proposal.view);
   with.roster(proposal.roster);
 }
-void fields(auto& with, Const<FileSizes> auto& file) { with.each(file.view), with.sizes(file.sizes); }
+void fields(auto& with, Const<FileSizes> auto& file) { with.each(file.view, file.sizes); }
 void fields(auto& with, Const<RosterHeld> auto& held) { with.each(held.view, held.roster); }
 void fields(auto& with, Const<RosterNotice> auto& notice) { with.roster(notice.roster); }
 void fields(auto&, Const<Drained> auto&) {}

@@ -64,14 +64,14 @@ class RosterAgreement {
     Roster roster;
   };
 
-  const View& view_;
-  Rank self_;
   [[nodiscard]] const std::vector<RingSizes>* alike_in_all_files() const;
 
+  const View& view_;
+  Rank self_;
   std::vector<RosterChange> wanted_;
   std::map<Rank, std::vector<RingSizes>> files_;  // of members whose file says something else than `Roster::filed`
-  std::map<Rank, Held> held_;  // by who proposed it
-  RankSet holders_;            // of what this member proposed
+  std::map<Rank, Held> held_;                     // by who proposed it
+  RankSet holders_;                               // of what this member proposed
 };
 
 }  // namespace spindrift::views

@@ -93,6 +93,7 @@ TEST_CASE("sizes travel as bytes, and what is no list of them is none") {
   CHECK_FALSE(refused(1, 6, "orders"));
   CHECK(refused(ring_sizes_count_max + 1, 6, "orders"));
   CHECK(refused(1, 0, ""));
+  CHECK_FALSE(valid_layout_name(""));
   CHECK(refused(1, 3, "a\nb"));
   CHECK(refused(1, 256, std::string(256, 'a')));
 }
@@ -117,6 +118,9 @@ TEST_CASE("a subgroup of the layout changes in the sizes of its rings, and in no
   CHECK(refused(resize("orders", 5000, 9)));
   CHECK(refused(resize("orders", 4096, 0)));
   CHECK(refused(resize("order", 4096, 8)));
+  RosterChange of_a_node = resize("orders", 8192, 9);
+  of_a_node.node = NodeId(1);
+  CHECK(refused(of_a_node));
   for (const auto kind : {RosterChange::Kind::change, RosterChange::Kind::drop}) {
     RosterChange other{.kind = kind};
     other.subgroup.name = "orders";

@@ -21,6 +21,16 @@ std::string found_with_roster(const std::function<void(View&)>& change) {
   return fleet.report().violation() ? fleet.report().violation()->invariant : "nothing";
 }
 
+/// The invariant that is found where view 2 of that plan is changed on its way to the checkers.
+std::string found_in_view_two(const Plan& plan, const std::function<void(View&)>& change) {
+  Fleet fleet(plan);
+  fleet.set_view_tamper([&](Fleet&, std::uint32_t, View& view) {
+    if (view.id.value() == 2) change(view);
+  });
+  fleet.run();
+  return fleet.report().violation() ? fleet.report().violation()->invariant : "nothing";
+}
+
 }  // namespace
 
 TEST_CASE("a member that is not in its view's roster is found (V16)") {
@@ -51,14 +61,7 @@ TEST_CASE("a subgroup that is not at its place, or took that of another from one
   plan.actions.push_back({10'000'000, Action::Kind::create, 0, 0, 0, 0, Cut::nothing});
   plan.actions.push_back({15'000'000, Action::Kind::leave, 1, 0, 0, 0, Cut::nothing});
   plan.faults_end = 20'000'000;
-  const auto found = [&](const std::function<void(View&)>& change) {
-    Fleet fleet(plan);
-    fleet.set_view_tamper([&](Fleet&, std::uint32_t, View& view) {
-      if (view.id.value() == 2) change(view);
-    });
-    fleet.run();
-    return fleet.report().violation() ? fleet.report().violation()->invariant : "nothing";
-  };
+  const auto found = [&](const auto& change) { return found_in_view_two(plan, change); };
   CHECK(found([](View&) {}) == "nothing");
   CHECK(found([](View& view) { view.subgroups[1].name = "another"; }) == "V22");
   CHECK(found([](View& view) { view.subgroups.emplace_back(); }) == "V22");
@@ -73,14 +76,7 @@ TEST_CASE("sizes of rings that are not the roster's, that nobody wanted, or that
   plan.actions.push_back({10'000'000, Action::Kind::resize, 0, 0, 0, 5, Cut::nothing});
   plan.actions.push_back({15'000'000, Action::Kind::leave, 1, 0, 0, 0, Cut::nothing});
   plan.faults_end = 20'000'000;
-  const auto found = [&](const std::function<void(View&)>& change) {
-    Fleet fleet(plan);
-    fleet.set_view_tamper([&](Fleet&, std::uint32_t, View& view) {
-      if (view.id.value() == 2) change(view);
-    });
-    fleet.run();
-    return fleet.report().violation() ? fleet.report().violation()->invariant : "nothing";
-  };
+  const auto found = [&](const auto& change) { return found_in_view_two(plan, change); };
   CHECK(found([](View&) {}) == "nothing");
   CHECK(found([](View& view) { ++view.subgroups[0].profile.window_messages; }) == "V24");
   CHECK(found([](View& view) {

@@ -44,8 +44,8 @@ class RingFiles {
   const Plan& plan_;
   Report& report_;
   ProcessOf process_of_;
-  std::vector<std::uint64_t> editions_;                           // by node
-  std::map<std::uint32_t, std::vector<RingSizes>> said_;          // by process
+  std::vector<std::uint64_t> editions_;                   // by node
+  std::map<std::uint32_t, std::vector<RingSizes>> said_;  // by process
   std::vector<RingSizes> wanted_;
 };
 

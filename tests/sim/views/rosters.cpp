@@ -161,10 +161,8 @@ std::optional<std::string> Rosters::open_wish(std::uint32_t process) const {
   const RosterChange& wish = own->second.front();
   constexpr const char* kinds[] = {"added", "removed", "moved", "drained", "let in again", "created", "dropped", "changed",
                                    "resized"};
-  const std::string what =
-      wish.is_of_subgroup() || wish.kind == RosterChange::Kind::resize
-          ? "subgroup " + (wish.is_of_subgroup() ? wish.subgroup.name : wish.sizes.subgroup)
-          : "node " + std::to_string(wish.node.value());
+  const std::string& name = wish.kind == RosterChange::Kind::resize ? wish.sizes.subgroup : wish.subgroup.name;
+  const std::string what = wish.is_of_subgroup() ? "subgroup " + name : "node " + std::to_string(wish.node.value());
   return "wants " + what + " " + kinds[static_cast<std::size_t>(wish.kind)] + ", which is neither granted nor impossible";
 }
 
