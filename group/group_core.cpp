@@ -171,8 +171,7 @@ views::Member::Step GroupCore::step() {
         std::min({done.wake_at, channels_.offer_space(now), reports_->leave.look(*member_, now), held_up.look_again,
                   reports_->sends.look(*member_, channels_, now), reports_->lags.look(*member_, now)});
     reports_->joining.look(*member_, options_.on_waiting, options_.on_last_view_awaited);
-    status_->on_waits(
-        {reports_->joining.words(), reports_->leave.waits(), reports_->sends.words(), {}, reports_->sizes.words()});
+    status_->on_waits({reports_->joining.words(), reports_->leave.waits(), reports_->sends.words(), {}});
     done.wake_at = std::min(done.wake_at, status_->look(now));
     return done;
   } catch (const std::bad_alloc&) {
@@ -299,7 +298,7 @@ void GroupCore::on_view(const NewView& news) {
               {{"subgroup", news.view.subgroup(id).name}});
   }
   warn_of_inadequate(news.view);
-  reports_->sizes.on_view(news.view);
+  status_->on_sizes(reports_->sizes.on_view(news.view));
   attached_.replicas.on_view(news, *member_);
   attached_.tables.on_view(news.view, member_->epoch()->table());
   // Senders hear at once that the others end their objects, and so do not go on with them when they are senders again.

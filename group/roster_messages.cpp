@@ -197,7 +197,10 @@ Result<Roster> checked(Roster roster) {
   for (const NodeId node : roster.drained) {
     if (!nodes.contains(node)) return not_understood("a roster with a drained node that it does not have");
   }
-  if (!possible(roster.added)) return not_understood("a roster with subgroups that there cannot be");
+  const auto is_named = [](const RingSizes& sizes) { return valid_layout_name(sizes.subgroup); };
+  const bool sized = roster.sizes.size() <= ring_sizes_count_max && std::ranges::all_of(roster.sizes, is_named);
+  if (!possible(roster.added) || !sized)
+    return not_understood("a roster with subgroups that there cannot be");
   return roster;
 }
 

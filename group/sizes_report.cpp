@@ -29,18 +29,19 @@ std::string differences(std::span<const RingSizes> group, std::span<const RingSi
   return text;
 }
 
-void SizesReport::on_view(const View& view) {
+const std::string& SizesReport::on_view(const View& view) {
   const std::string before = std::exchange(words_, differences(view.roster.sizes, here_));
-  if (words_ == before) return;
+  if (words_ == before) return words_;
   if (words_.empty()) {
     log::info(log::Room::group, "the group's rings are of the sizes that this node's file says", {});
-    return;
+    return words_;
   }
   log::warn(log::Room::group, "the group goes by other sizes of rings than this node's file says",
             {{"what", words_},
              {"fix", "nothing, while members are restarted one after another with a changed file: the group takes its sizes "
                      "when the files of all members say them; else change the file, or the group: spindrift group "
                      "change-subgroup"}});
+  return words_;
 }
 
 }  // namespace spindrift::group

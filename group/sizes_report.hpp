@@ -21,10 +21,9 @@ class SizesReport {
   /// `here`: as this process's file, or program, has the subgroups of the layout.
   explicit SizesReport(std::vector<RingSizes> here) : here_(std::move(here)) {}
 
-  /// A view begins: logs what differs in it, unless it is what differed in the one before.
-  void on_view(const View& view);
-  /// In words what differs in the present view; empty: nothing.
-  [[nodiscard]] const std::string& words() const noexcept { return words_; }
+  /// A view begins: logs what differs in it, unless it is what differed in the one before. In words what differs; empty:
+  /// nothing. Valid until the next view.
+  [[nodiscard]] const std::string& on_view(const View& view);
 
  private:
   std::vector<RingSizes> here_;

@@ -80,7 +80,7 @@ std::string text_of(const MemberStatus& status) {
             {"node", status.node.value()},
             {"incarnation", status.incarnation},
             {"process", status.process},
-            {"process_started", status.process_started},
+            {"process_started", status.beginning.ticks},
             {"partition_safety", status.partition_safety},
             {"state", status.state},
             {"state_since_ms", status.state_since_ms},
@@ -93,7 +93,7 @@ std::string text_of(const MemberStatus& status) {
             {"leave_waits", status.waits.leave},
             {"handler_at_work", status.waits.handler},
             {"sends_wait", status.waits.sends},
-            {"sizes_differ", status.waits.sizes}};
+            {"sizes_differ", status.sizes_differ}};
   json["members"] = Json::array();
   for (const MemberStatus::MemberEntry& member : status.members) {
     json["members"].push_back(
@@ -235,7 +235,7 @@ MemberStatus status_from(const Json& json) {
   status.node = fields.node("node");
   status.incarnation = fields.number("incarnation");
   status.process = fields.number("process", process_max);
-  status.process_started = fields.number("process_started");
+  status.beginning.ticks = fields.number("process_started");
   status.partition_safety = fields.flag("partition_safety");
   status.state = fields.text("state");
   status.state_since_ms = fields.number("state_since_ms");
@@ -256,7 +256,7 @@ MemberStatus status_from(const Json& json) {
   status.waits.leave = fields.text("leave_waits");
   status.waits.handler = fields.text("handler_at_work");
   status.waits.sends = fields.text("sends_wait");
-  status.waits.sizes = fields.text("sizes_differ");
+  status.sizes_differ = fields.text("sizes_differ");
   status.beginning.agreed = agreed_from(fields.any("agreed"));
   status.end = end_from(fields.any("end"));
   if (!fields.any("before").is_null()) status.beginning.before = predecessor_from(fields.any("before"));
@@ -350,7 +350,7 @@ bool process_stopped(std::uint64_t process) {
 bool runs(const MemberStatus& status) {
   if (status.end) return false;
   const std::uint64_t started = process_start_ticks(status.process);
-  return started != 0 && (status.process_started == 0 || started == status.process_started);
+  return started != 0 && (status.beginning.ticks == 0 || started == status.beginning.ticks);
 }
 
 std::uint64_t wall_clock_ms() {

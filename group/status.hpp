@@ -57,6 +57,7 @@ struct MemberStatus {
 
   struct Beginning {
     std::uint64_t at_ms = 0;                    ///< wall clock: when the process began to look for its group
+    std::uint64_t ticks = 0;                    ///< the kernel's count at its start, for ids are used again; 0: unknown
     std::map<std::string, std::string> agreed;  ///< as agreed_values has it
     std::optional<Predecessor> before;          ///< the last one that was in a view; else the last one, if there was any
   };
@@ -67,7 +68,6 @@ struct MemberStatus {
     std::string leave;    ///< what a leave that lasts waits for
     std::string sends;    ///< whom its sends wait for most of the time
     std::string handler;  ///< its handler that has been at work for long, for which all members wait
-    std::string sizes;    ///< by which sizes of rings its file differs from the group, which waits for the files of all
     bool operator==(const Waits&) const = default;
   };
 
@@ -75,8 +75,6 @@ struct MemberStatus {
   NodeId node;
   std::uint64_t incarnation = 0;
   std::uint64_t process = 0;  ///< its id
-  std::uint64_t process_started =
-      0;  ///< by the kernel's count, so that a later process of the same id is another; 0: unknown
   bool partition_safety = true;
   std::string state;                 ///< a MemberState's name
   std::uint64_t state_since_ms = 0;  ///< wall clock: since when it is in that state
@@ -88,6 +86,7 @@ struct MemberStatus {
   std::optional<End> end;
   Beginning beginning;
   Waits waits;
+  std::string sizes_differ;  ///< from the group's rings those of its own file; empty: they do not
 
   static constexpr std::size_t changes_max = 32;
 };

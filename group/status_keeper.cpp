@@ -62,6 +62,12 @@ void StatusKeeper::on_waits(const MemberStatus::Waits& waits) {
   note_change();
 }
 
+void StatusKeeper::on_sizes(const std::string& differ) {
+  if (differ == status_.sizes_differ) return;
+  status_.sizes_differ = differ;
+  note_change();
+}
+
 void StatusKeeper::on_handler_at_work(const std::string& what) {
   if (what == status_.waits.handler) return;
   status_.waits.handler = what;

@@ -354,10 +354,10 @@ Explanation explain_sends(const NodeReport& node) {
 
 Explanation explain_sizes(const NodeReport& node) {
   const NodeId id = node.status.node;
-  return {{{"kind", "sizes"}, {"node", id}, {"reason", node.status.waits.sizes}},
+  return {{{"kind", "sizes"}, {"node", id}, {"reason", node.status.sizes_differ}},
           fmt::format("the file of node {} has other sizes of rings than the group, which keeps its own until the files of "
                       "all members say the same: {}; fix: change its file, or restart the other members with theirs changed",
-                      id, node.status.waits.sizes)};
+                      id, node.status.sizes_differ)};
 }
 
 Explanation explain_drain(NodeId node) {
@@ -386,7 +386,7 @@ std::vector<Explanation> explanations_of(const GroupReport& report) {
     if (!node.status.waits.leave.empty()) explanations.push_back(explain_leave(node));
     if (!node.status.waits.handler.empty()) explanations.push_back(explain_handler(node));
     if (!node.status.waits.sends.empty()) explanations.push_back(explain_sends(node));
-    if (!node.status.waits.sizes.empty()) explanations.push_back(explain_sizes(node));
+    if (!node.status.sizes_differ.empty()) explanations.push_back(explain_sizes(node));
     for (const MemberStatus::SubgroupEntry& subgroup : node.status.subgroups) {
       if (!subgroup.blocked.empty()) explanations.push_back(explain_blocked(node, subgroup));
     }

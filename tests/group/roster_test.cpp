@@ -78,6 +78,11 @@ TEST_CASE("calls for a roster and their outcomes travel as JSON, and what is non
   CHECK(*roster == two);
   const Roster drained = with(two, {{Kind::drain, NodeId(1), ""}});
   CHECK(group::decode_roster_outcome(group::encode(Result<Roster>(drained))).value() == drained);
+  Roster sized = two;
+  sized.sizes = {{"orders", 4096, 8}, {"news", 8192, 1}};
+  CHECK(group::decode_roster_outcome(group::encode(Result<Roster>(sized))).value() == sized);
+  sized.sizes[0].subgroup = "a\033[2J";
+  CHECK_FALSE(group::decode_roster_outcome(group::encode(Result<Roster>(sized))));
   const Error error = Error(ErrorKind::bad_argument, "no \"such\" node").at("here").fix("do it");
   const auto told = group::decode_roster_outcome(group::encode(Result<Roster>(error)));
   REQUIRE_FALSE(told);

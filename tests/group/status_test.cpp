@@ -102,15 +102,19 @@ TEST_CASE_METHOD(StatusFixture, "a status is read as it was written: views, reas
   CHECK(status->changes[0].joined == std::vector{NodeId(0), NodeId(2)});
   CHECK_FALSE(status->end);
   CHECK(status->waits.group.empty());
-  keeper.on_waits({"nodes 0, 2", {}, "node 2", {}, {}});
+  keeper.on_waits({"nodes 0, 2", {}, "node 2", {}});
   keeper.flush();
   CHECK(read_status(path)->waits.group == "nodes 0, 2");
   CHECK(read_status(path)->waits.sends == "node 2");
   CHECK(read_status(path)->beginning.at_ms == first().beginning.at_ms);
   CHECK(status->waits.leave.empty());
-  keeper.on_waits({{}, "node 2 has not taken what it sent in subgroup orders", {}, {}, {}});
+  keeper.on_waits({{}, "node 2 has not taken what it sent in subgroup orders", {}, {}});
   keeper.flush();
   CHECK(read_status(path)->waits.leave == "node 2 has not taken what it sent in subgroup orders");
+  CHECK(status->sizes_differ.empty());
+  keeper.on_sizes("subgroup orders: window_size is 8 in the group and 9 here");
+  keeper.flush();
+  CHECK(read_status(path)->sizes_differ == "subgroup orders: window_size is 8 in the group and 9 here");
 
   keeper.on_state("failed", MemberStatus::End{"removed", "too slow", 3000});
   const auto ended = read_status(path);
