@@ -32,7 +32,8 @@ std::string agreement(const SubgroupPlan& plan) {
 
 }  // namespace
 
-// Names hold neither blanks nor line ends, so no two configurations that differ have the same text.
+// Names hold neither blanks nor line ends, so no two configurations that differ have the same text. What has its default is
+// left out of that, so that a release which has a key more agrees with one that does not know it.
 std::vector<AgreedValue> agreement(const Loaded& loaded) {
   std::vector<AgreedValue> all;
   for (const Value& value : loaded.values) {
@@ -40,8 +41,9 @@ std::vector<AgreedValue> agreement(const Loaded& loaded) {
     const bool in_view =
         key.section == profile_section || key.section == "LAYOUT" || key.name.starts_with("json_layout");
     if (key.scope != KeyScope::group || !key.used || (in_view && loaded.view)) continue;
+    const bool as_ever = value.text == key.default_text;
     all.push_back({fmt::format("[{}] {}", value.section, key.name), value.text,
-                   fmt::format("{}/{} {}\n", value.section, key.name, value.text)});
+                   as_ever ? std::string() : fmt::format("{}/{} {}\n", value.section, key.name, value.text)});
   }
   if (!loaded.view) return all;
   for (std::size_t i = 0; i < loaded.view->subgroups.size(); ++i) {
@@ -60,7 +62,7 @@ std::vector<AgreedValue> agreement(const Loaded& loaded) {
 }
 
 ConfigDigest digest_of(const std::vector<AgreedValue>& agreed) {
-  std::string text = "spindrift configuration 4\n";
+  std::string text = "spindrift configuration 5\n";
   for (const AgreedValue& each : agreed) text += each.line;
   return spindrift::digest_of(text);
 }

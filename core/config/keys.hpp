@@ -39,7 +39,9 @@ struct Key {
   std::string_view name;
   KeyType type;
   KeyScope scope;
-  std::string_view default_text;  ///< as one would write it; empty may mean "derived", as the documentation says
+  /// As one would write it; empty may mean "derived", as the documentation says. That of a group's key stays as long as a
+  /// later release is to be in one group with an earlier one: the digest has no values that are the default.
+  std::string_view default_text;
   std::string_view documentation;
   std::int64_t lowest = 0;
   std::int64_t highest = 0;
