@@ -230,7 +230,7 @@ std::string Roster::endpoint_of(NodeId node) const {
 
 Digest Roster::digest() const {
   ByteWriter writer;
-  writer.put(edition, std::uint64_t{nodes.size()});
+  writer.put(edition, std::uint64_t{version}, std::uint64_t{nodes.size()});
   for (const NodeAddress& each : nodes) {
     writer.put(each.node, std::uint64_t{each.endpoint.size()});
     writer.put_text(each.endpoint, each.endpoint.size());

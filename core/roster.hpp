@@ -41,6 +41,7 @@ struct Roster {
   /// where no group is meant.
   std::vector<RingSizes> sizes{};
   Digest filed{};  ///< of those that the files of all members said when they last said the same, or the founder's did
+  std::uint32_t version = 0;  ///< of the protocol, which every view with this roster speaks; 0 where no group is meant
 
   [[nodiscard]] const NodeAddress* find(NodeId node) const noexcept;  ///< null: not in it
   [[nodiscard]] bool contains(NodeId node) const noexcept { return find(node) != nullptr; }

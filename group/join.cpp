@@ -213,7 +213,7 @@ views::MemberOptions GroupCore::member_options(const View& everybody, const grou
   const std::vector<NodeId>& tried_with = options.founders.empty() ? everybody.members : options.founders;
   const ConfigDigest digest = options_.layout ? group::digest_with_layout(*config_, options.layout, tried_with)
                                               : config_->digest();
-  options.identity = {config_->group_name(), digest.words};
+  options.identity = {config_->group_name(), digest.words, views::spoken_versions()};
   if (config_->boolean("SPINDRIFT", "split_rows")) options.layout = with_split_rows(std::move(options.layout));
   options.policy = probe.policy;
   options.stepper = probe.stepper;

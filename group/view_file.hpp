@@ -22,7 +22,7 @@ namespace spindrift::group {
 /// Not thread-safe.
 class ViewFile final : public views::ViewMemory {
  public:
-  static constexpr std::uint32_t version = 2;
+  static constexpr std::uint32_t version = 3;
   static constexpr std::size_t slot_bytes = std::size_t{8} << 20U;  ///< the largest record takes less
 
   /// Opens or makes the file of that node, which no other process has open from now on. Errors: refused (another process has

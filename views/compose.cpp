@@ -64,13 +64,17 @@ Decree compose(const Composition& of, const std::vector<Candidate>& candidates) 
 
 Decree compose_with_roster(const Composition& of, const RosterAgreement& rosters, std::vector<Candidate> candidates) {
   const RankSet all = RankSet::first(of.view.members.size());
-  const auto stranger = [&](NodeId node, const RankSet& stay) { return !rosters.may_join(node, stay); };
+  const auto stranger = [&](const Candidate& each, const RankSet& stay) {
+    return !rosters.may_join(each.who.node, each.speaks, stay);
+  };
   const RankSet stay = all.without(of.failed).without(of.leaving);
-  std::erase_if(candidates, [&](const Candidate& each) { return stranger(each.who.node, stay); });
+  std::erase_if(candidates, [&](const Candidate& each) { return stranger(each, stay); });
   Decree decree = compose(of, candidates);
   const RankSet kept = all.without(decree.failed).without(decree.left);
   decree.roster = rosters.agreed(kept);
-  std::erase_if(decree.joins, [&](const Join& join) { return stranger(join.node, kept); });
+  std::erase_if(decree.joins, [&](const Join& join) {
+    return stranger(*std::ranges::find(candidates, join, &Candidate::who), kept);
+  });
   return decree;
 }
 

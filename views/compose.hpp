@@ -14,7 +14,8 @@ namespace spindrift::views {
 /// A process that could be taken into the next view.
 struct Candidate {
   Join who;
-  RankSet linked;  ///< members of the present view that have a connection with it, by their own words
+  RankSet linked;     ///< members of the present view that have a connection with it, by their own words
+  Versions speaks{message_form, message_form};
   bool operator==(const Candidate&) const noexcept = default;
 };
 

@@ -70,6 +70,14 @@ bool is_linked_with_all(const PromiseRequest& request, NodeId self, std::span<co
   return true;
 }
 
+/// The highest version that all in that founding speak; `own`: the newest that this process does.
+std::uint32_t spoken_by_all(const PromiseRequest& request, std::span<const Founding::Met> met, std::uint32_t own) {
+  for (const Founding::Met& each : met) {
+    if (incarnation_in(request, each.who.node)) own = std::min(own, each.versions.newest);
+  }
+  return own;
+}
+
 }  // namespace
 
 std::vector<NodeId> founders_among(std::vector<NodeId> present, const Join& self, std::span<const Founding::Met> met,
@@ -245,6 +253,8 @@ bool Founding::remember(std::span<const Met> met, PromiseRequest& request) const
   const Recalled recalled = memories_->recalled(joins_of(met));
   request.view = recalled.next;
   request.roster = recalled.roster.nodes.empty() ? roster_of(request.members, roster_) : recalled.roster;
+  if (!recalled.roster.nodes.empty() && request.roster.version != version_) ++request.roster.edition;
+  request.roster.version = version_;
   for (std::size_t i = 0; i < request.members.size(); ++i) {
     const auto digest = memories_->digest_of({request.members[i], request.incarnations[i]});
     if (!digest) return false;
@@ -267,6 +277,7 @@ void Founding::found(std::span<const Met> met, const Look& look, Step& step) {
   std::optional<PromiseRequest> request = complete(met, look);
   if (!request) return request_.reset();
   if (!request_) {
+    version_ = spoken_by_all(*request, met, roster_.version);
     if (memories_ && (!living_.empty() || !remember(met, *request) || !memories_->accept(*request))) return;
     if (promised_to_) ballot_ = std::max(ballot_, promised_to_->ballot);
     request->ballot = ++ballot_;
@@ -298,6 +309,7 @@ ViewNotice Founding::first_view() const {
   first.view.roster = request_->roster.nodes.empty() ? roster_of(request_->members, roster_) : request_->roster;
   first.view.subgroups = layout_(first.view.members, nullptr);
   Roster& roster = first.view.roster;
+  roster.version = version_;
   if (roster.sizes.empty()) roster.filed = digest_of(ring_sizes_of(first.view.subgroups));
   roster.sizes = kept_ring_sizes(first.view.subgroups, roster.sizes);
   set_ring_sizes(first.view.subgroups, roster.sizes);

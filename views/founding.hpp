@@ -46,6 +46,7 @@ class Founding {
   struct Met {
     Join who;
     bool fresh = false;  ///< in no view yet, or not known to be
+    Versions versions{message_form, message_form};
   };
   /// The consequence of what is known so far.
   struct Step {
@@ -54,7 +55,8 @@ class Founding {
   };
 
   /// `founders`: all of them in rank order, the founder first; empty: the founder's word is taken for who they are.
-  /// `roster`: of a view that this process founds, beside those that found with it. `record`: outlives this object; null, or
+  /// `roster`: of a view that this process founds, beside those that found with it, in the highest version that all of these
+  /// speak; its own is this process's newest. `record`: outlives this object; null, or
   /// none that is kept: nobody in the group remembers anything.
   Founding(Join self, std::vector<NodeId> founders, LayoutFunction layout, Roster roster = {}, OwnRecord* record = nullptr);
   /// Founded by whoever is present.
@@ -107,6 +109,7 @@ class Founding {
   std::vector<PromiseRequest> asked_;         // by founders, and not answered yet: of each its last
   std::optional<PromiseRequest> promised_to_;  // by somebody else; where founders are not named, the own request, too
   std::optional<PromiseRequest> request_;     // the founder's own, under way
+  std::uint32_t version_ = 0;                 // the highest that all of those speak
   RankSet promises_;                          // the founders that have promised themselves to it
   std::uint64_t ballot_ = 0;                  // the highest that the founder has used or heard of
   std::optional<Memories> memories_;          // where nodes keep a record

@@ -20,15 +20,15 @@ constexpr std::uint64_t purpose = 0x6f'6c'6c'65'68'64'70'73;  // "spdhello": no 
 
 HelloProof prove(const GroupIdentity& identity, const Hello& hello, NodeId to, std::uint64_t speakers_word,
                  std::uint64_t hearers_word) {
-  const std::vector<std::byte> said = ByteWriter()
-                                          .put(purpose, protocol_version, hello.node, std::uint32_t{hello.fresh ? 1U : 0U},
-                                               to, hello.incarnation, hello.view, speakers_word, hearers_word)
-                                          .put_text(identity.group_name, identity.group_name.size())
-                                          .take();
+  ByteWriter said;
+  said.put(purpose, hello.versions.oldest, hello.versions.newest, hello.node, std::uint32_t{hello.fresh ? 1U : 0U}, to);
+  said.put(hello.incarnation, hello.view, speakers_word, hearers_word);
+  said.put_text(identity.group_name, identity.group_name.size());
+  const std::vector<std::byte> bytes_said = said.take();
   HelloProof proof{};
   unsigned bytes = 0;
   const auto* const done = HMAC(EVP_sha256(), identity.config_digest.data(), sizeof identity.config_digest,
-                                reinterpret_cast<const unsigned char*>(said.data()), said.size(),
+                                reinterpret_cast<const unsigned char*>(bytes_said.data()), bytes_said.size(),
                                 reinterpret_cast<unsigned char*>(proof.data()), &bytes);
   CHECK(done != nullptr && bytes == proof.size());
   return proof;

@@ -22,6 +22,8 @@ std::string way_in(const Message& refusal, const Peer& from, NodeId self) {
     return "let it in again, on the host of any member, and then start it: spindrift group drain " +
            std::to_string(self.value()) + " --undo";
   }
+  if (const auto reason = refusal_in(refusal); reason && reason->starts_with(group_speaks))
+    return "run the release of spindrift that the group's members run";
   if (from.state == Peer::State::apart) return how_to_compare();
   return "start this node again; refused again, see that it is in the group's roster (spindrift group roster, spindrift "
          "group add), and " + how_to_compare();
@@ -155,7 +157,7 @@ void Links::on_connected(const fabric::Event& event) {
   // A process that looks for a group may have an old file, and does not know whom the group takes in by now.
   if (peer == nullptr && state_ == State::looking) peer = peers_.host(event.node);
   const bool fresh = view_ == nullptr;
-  const Hello hello{self_.node, self_.incarnation, fresh, fresh ? ViewId(0) : view_->id};
+  const Hello hello{self_.node, self_.incarnation, fresh, fresh ? ViewId(0) : view_->id, identity_.versions};
   const ConnectionWords words{event.words[0], event.words[1]};
   if (peer == nullptr || peer->place == Peer::Place::struck) {
     const bool drained = !fresh && view_->roster.is_drained(event.node);
@@ -256,12 +258,14 @@ void Links::on_hello(Peer& peer, const Hello& hello) {
   if (partings_.parted_from({hello.node, hello.incarnation}))
     return turn_away(peer, Refusal{"it was removed from the group"}, "it was removed from the group", End::for_good);
   peer.incarnation = hello.incarnation;
+  peer.versions = hello.versions;
   peer.standing = hello.fresh ? Peer::Standing::fresh : Peer::Standing::member;
   if (view_ != nullptr) {
     suspect_if_older(*view_, peer, consequences_);
     if (!view_->rank_of(hello.node) && !hello.fresh && hello.view <= view_->id) {
       return refuse(peer, "the group went on without it");
     }
+    if (const auto reason = keeps_out(*view_, peer)) return refuse(peer, *reason);
   }
   partings_.regain(peer.who());
   peer.state = Peer::State::agreed;

@@ -21,6 +21,10 @@ void Links::begin_view(const View& view) {
   view_ = &view;
   revoked_ = 0;
   to_meet_ = 0;
+  for (Peer& peer : peers_) {
+    const auto reason = peer.state == Peer::State::agreed ? keeps_out(view, peer) : std::nullopt;
+    if (reason) refuse(peer, *reason);
+  }
   note_candidates();
 }
 
@@ -135,7 +139,7 @@ void Links::note_candidates() {
     const auto rank = view_->rank_of(peer.address.node);
     const bool earlier = rank && peer.incarnation <= view_->incarnations[rank->value()];
     const bool fresh = peer.state == Peer::State::agreed && peer.standing == Peer::Standing::fresh;
-    if (fresh && !earlier) candidates_.push_back({peer.who(), {}});
+    if (fresh && !earlier) candidates_.push_back({peer.who(), {}, peer.versions});
   }
   for (Candidate& candidate : candidates_) {
     if (const auto own = rank_of(self_)) candidate.linked.add(*own);

@@ -112,8 +112,10 @@ bool excused(SilenceWatch& watch, Rank rank, const PeerConnection& with, Time no
 
 Founding founding_by(const MemberOptions& options, OwnRecord& record) {
   const Join self{options.self, options.incarnation};
-  if (options.founded_by == FoundedBy::present) return {self, options.layout, options.roster};
-  return {self, options.founders, options.layout, options.roster, &record};
+  Roster roster = options.roster;
+  roster.version = options.identity.versions.newest;
+  if (options.founded_by == FoundedBy::present) return {self, options.layout, std::move(roster)};
+  return {self, options.founders, options.layout, std::move(roster), &record};
 }
 
 }  // namespace
@@ -142,7 +144,7 @@ Member::Member(MemberOptions options, fabric::Fabric& fabric, Upcalls& upcalls, 
                  PresentWatch(fabric)},
       links_({options_.self, options_.incarnation}, options_.roster.nodes, options_.identity, shapes_, fabric,
              beginning_.founding),
-      rosters_(options_.self, ring_sizes_of(shapes_), links_),
+      rosters_(options_.self, ring_sizes_of(shapes_), options_.identity.versions, links_),
       watch_(options_.suspect_after),
       sends_(shapes_.size(), upcalls),
       deliveries_(options_.self, shapes_.size(), options_.backlog_bytes_max, upcalls, options_.lagging_after),

@@ -17,6 +17,21 @@ struct Overloaded : Ts... {
 template <class... Ts>
 Overloaded(Ts...) -> Overloaded<Ts...>;  // clang before 17 deduces none for aggregates
 
+std::vector<NodeId> behind(const Peers& peers, const View& view, const Versions& own) {
+  std::vector<NodeId> behind;
+  for (const NodeId node : view.members) {
+    const Peer* const peer = peers.find(node);
+    if (peer != nullptr && peer->state == Peer::State::agreed && peer->versions.newest < own.newest) behind.push_back(node);
+  }
+  return behind;
+}
+
+Error unspoken(std::uint32_t version, const Versions& spoken) {
+  const std::string what = "the group speaks version " + std::to_string(version) + " of the protocol, and this release ";
+  return Error(ErrorKind::refused, what + to_string(spoken))
+      .fix("run the release of spindrift that the group's members run");
+}
+
 }  // namespace
 
 // Does what follows for the other parts from what links did.
@@ -122,6 +137,9 @@ bool Member::step_looking(Time now) {
 // In the own first view only this process is known to be new: the others may have been there.
 void Member::install(ViewNotice begun, NewView news, Time now) {
   const bool first = epoch() == nullptr;
+  const std::uint32_t version = begun.view.roster.version;
+  const Versions& own = options_.identity.versions;
+  if (version != 0 && !own.speaks(version)) return stop(unspoken(version, own));
   const std::vector<NodeId> joined = first ? std::vector{self()} : news.joined;
   state_lost_ = begun.state_lost;
   if (!beginning_.record.install(begun.view)) return stop(*beginning_.record.failure());
@@ -151,7 +169,8 @@ void Member::install(ViewNotice begun, NewView news, Time now) {
   installation_.forget_earlier();
   if (first) links_.tell_settled();
   push();  // the others learn of the decision before the application is at work on the view, perhaps for long
-  upcalls_.on_view({view, std::move(news.joined), std::move(news.left), std::move(news.failed), state_lost_});
+  upcalls_.on_view({view, std::move(news.joined), std::move(news.left), std::move(news.failed), state_lost_,
+                    behind(links_.peers(), view, own)});
   deliveries_.pass_boundaries();
 }
 

@@ -7,7 +7,7 @@
 #include <spindrift/core/bytes.hpp>
 #include <spindrift/core/check.hpp>
 #include <spindrift/core/digest.hpp>
-#include <spindrift/views/hello_proof.hpp>
+#include <spindrift/views/hello_bytes.hpp>
 #include <spindrift/views/roster_bytes.hpp>
 
 namespace spindrift::views {
@@ -15,17 +15,12 @@ namespace {
 
 constexpr std::uint32_t magic = 0x44'4e'50'53;  // "SPND"
 constexpr std::size_t reason_bytes_max = 512;
-constexpr std::size_t group_name_bytes = 32;
 
 /// Writes what every message begins with.
 ByteWriter begin(std::size_t kind) {
   ByteWriter writer;
-  writer.put(magic, protocol_version, static_cast<std::uint32_t>(kind), std::uint32_t{0});
+  writer.put(magic, message_form, static_cast<std::uint32_t>(kind), std::uint32_t{0});
   return writer;
-}
-
-Message mismatch(std::string what, std::string fix, std::uint64_t fresh_as = 0) {
-  return Mismatch{Error(ErrorKind::refused, std::move(what)).fix(std::move(fix)), fresh_as};
 }
 
 void put_nodes(ByteWriter& writer, const View& view, const std::vector<NodeId>& nodes) {
@@ -292,37 +287,6 @@ bool plausible(const StatePiece& piece) {
          piece.bytes.size() <= piece.total_bytes - piece.offset && (!piece.bytes.empty() || piece.total_bytes == 0);
 }
 
-/// The node that hears a message, and the connection on which it does.
-struct Hearer {
-  NodeId self;
-  ConnectionWords words;
-};
-
-std::optional<Message> decode_hello(ByteReader reader, const GroupIdentity& ours, const Hearer& hearer) {
-  Hello hello;
-  hello.node = reader.get<NodeId>();
-  const auto fresh = reader.get<std::uint32_t>();
-  hello.fresh = fresh == 1;
-  hello.incarnation = reader.get<std::uint64_t>();
-  hello.view = reader.get<ViewId>();
-  const auto proof = reader.get<HelloProof>();
-  const auto raw = reader.get_bytes(group_name_bytes);
-  if (!reader.complete() || fresh > 1 || hello.incarnation == 0) return std::nullopt;
-  const auto end = std::find(raw.begin(), raw.end(), std::byte{0});
-  if (std::any_of(end, raw.end(), [](std::byte byte) { return byte != std::byte{0}; })) return std::nullopt;
-  const std::string name = printable(raw.first(static_cast<std::size_t>(end - raw.begin())));
-
-  const std::uint64_t fresh_as = hello.fresh ? hello.incarnation : 0;
-  if (name != ours.group_name) {
-    return mismatch("group names differ: \"" + ours.group_name + "\" and \"" + name + "\"",
-                    "give both nodes the same [SPINDRIFT] group_name", fresh_as);
-  }
-  if (!equal(proof, prove(ours, hello, hearer.self, hearer.words.peer, hearer.words.own))) {
-    return mismatch("configurations differ in what the whole group must share", how_to_compare(), fresh_as);
-  }
-  return hello;
-}
-
 std::optional<Message> decode_view(FieldReader fields, const std::vector<SubgroupView>& shapes) {
   ViewNotice notice;
   View& view = notice.view;
@@ -377,7 +341,7 @@ std::optional<Message> decode_as(ByteReader reader, const GroupIdentity& ours, c
                                  const Hearer& hearer) {
   using Kind = std::variant_alternative_t<kind, Message>;
   if constexpr (std::is_same_v<Kind, Hello>) {
-    return decode_hello(reader, ours, hearer);
+    return get_hello(reader, ours, hearer);
   } else if constexpr (std::is_same_v<Kind, ViewNotice>) {
     return decode_view({reader, shapes.size()}, shapes);
   } else if constexpr (!std::is_same_v<Kind, Mismatch>) {
@@ -399,19 +363,10 @@ constexpr auto decoders = decoders_of(std::make_index_sequence<std::variant_size
 
 }  // namespace
 
-std::string how_to_compare() {
-  return "compare `spindrift config show --effective FILE` on both hosts, or what --set and the environment say: every key "
-         "must be equal that `spindrift config keys` calls the group's, such as suspect_after_ms, and what the layout "
-         "means; and programs with a layout in C++ must have the same";
-}
-
 std::vector<std::byte> encode(const GroupIdentity& identity, const Hello& hello, NodeId to, const ConnectionWords& words) {
-  std::array<char, group_name_bytes> name{};
-  std::copy_n(identity.group_name.begin(), std::min(identity.group_name.size(), group_name_bytes), name.begin());
-  return begin(Message(hello).index())
-      .put(hello.node, std::uint32_t{hello.fresh ? 1U : 0U}, hello.incarnation, hello.view,
-           prove(identity, hello, to, words.own, words.peer), name)
-      .take();
+  ByteWriter writer = begin(Message(hello).index());
+  put_hello(writer, identity, hello, to, words);
+  return writer.take();
 }
 
 std::vector<std::byte> encode(const Message& message) {
@@ -438,10 +393,7 @@ std::optional<Message> decode(std::span<const std::byte> bytes, const GroupIdent
   const auto kind = reader.get<std::uint32_t>();
   const auto reserved = reader.get<std::uint32_t>();
   if (!reader.ok() || first != magic) return std::nullopt;
-  if (version != protocol_version) {
-    return mismatch("protocol versions differ: " + std::to_string(protocol_version) + " and " + std::to_string(version),
-                    "run the same release of spindrift on all nodes");
-  }
+  if (version != message_form) return no_common_version(ours, "version " + std::to_string(version));
   if (reserved != 0) return std::nullopt;
   return kind < decoders.size() ? decoders[kind](reader, ours, shapes, {self, words}) : std::nullopt;
 }

@@ -17,17 +17,16 @@
 #include <spindrift/core/view.hpp>
 #include <spindrift/views/decree.hpp>
 #include <spindrift/views/rank_set.hpp>
+#include <spindrift/views/versions.hpp>
 #include <spindrift/views/view_record.hpp>
 
 namespace spindrift::views {
 
-/// Changes whenever members of two builds could misread each other's rows, rings or messages.
-inline constexpr std::uint32_t protocol_version = 16;
-
-/// All members of a group must have this in common.
+/// All members of a group must have this in common, and any two of them a version.
 struct GroupIdentity {
   std::string group_name;
   std::array<std::uint64_t, 2> config_digest{};  ///< of everything group-wide in the config
+  Versions versions{message_form, message_form};
 };
 
 /// The words that the two ends of a connection have said when it was made; see fabric::Event.
@@ -42,6 +41,7 @@ struct Hello {
   std::uint64_t incarnation = 0;  ///< not 0
   bool fresh = true;              ///< was in no view yet
   ViewId view;                    ///< the present one, unless fresh
+  Versions versions{message_form, message_form};
 };
 /// A peer's hello that differs from ours in what must be equal.
 struct Mismatch {
@@ -51,6 +51,8 @@ struct Mismatch {
 /// The peer will not talk to this process.
 /// The reason for a process whose node is not in the roster of the refusing one's group.
 inline constexpr std::string_view unknown_node = "this group knows no node with your id";
+/// So begins that for a process that does not speak the version of the refusing one's group.
+inline constexpr std::string_view group_speaks = "this group speaks version ";
 struct Refusal {
   std::string reason;
 };

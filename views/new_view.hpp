@@ -27,6 +27,7 @@ struct NewView {
   /// Subgroups of which all members that had the state are gone with the view before: they begin anew, now, or when they
   /// are adequate again. Newcomers are told the same as the others.
   std::vector<SubgroupId> state_lost;
+  std::vector<NodeId> behind{};  ///< members that do not speak the newest version of the protocol that this process speaks
 };
 
 }  // namespace spindrift::views

@@ -10,6 +10,13 @@ constexpr auto node_of = [](const Peer& peer) { return peer.address.node; };
 
 }  // namespace
 
+std::optional<std::string> keeps_out(const View& view, const Peer& peer) {
+  const std::uint32_t version = view.roster.version;
+  if (peer.standing != Peer::Standing::fresh || version == 0 || peer.versions.speaks(version)) return std::nullopt;
+  return std::string(group_speaks) + std::to_string(version) + " of the protocol, and your release " +
+         to_string(peer.versions);
+}
+
 Peer* Peers::find(NodeId node) noexcept {
   const auto at = std::ranges::find(all_, node, node_of);
   return at == all_.end() ? nullptr : &*at;
@@ -60,7 +67,8 @@ std::vector<NodeId> Peers::nodes() const {
 std::vector<Founding::Met> Peers::met() const {
   std::vector<Founding::Met> met;
   for (const Peer& peer : all_) {
-    if (peer.state == Peer::State::agreed) met.push_back({peer.who(), peer.standing != Peer::Standing::member});
+    if (peer.state == Peer::State::agreed)
+      met.push_back({peer.who(), peer.standing != Peer::Standing::member, peer.versions});
   }
   return met;
 }
@@ -76,6 +84,17 @@ std::vector<Apart> Peers::apart() const {
 std::optional<PeerConnection> Peers::connection_of(NodeId node) const {
   const Peer* const peer = find(node);
   return peer != nullptr && peer->state == Peer::State::agreed ? std::optional(peer->connection()) : std::nullopt;
+}
+
+std::optional<std::uint32_t> Peers::spoken_by_all(std::span<const NodeId> nodes, const Versions& own) const {
+  std::uint32_t highest = own.newest;
+  for (const NodeId node : nodes) {
+    if (node == self_) continue;
+    const Peer* const peer = find(node);
+    if (peer == nullptr || peer->state != Peer::State::agreed) return std::nullopt;
+    highest = std::min(highest, peer->versions.newest);
+  }
+  return highest;
 }
 
 std::vector<NodeId> Peers::missing(std::span<const NodeId> nodes) const {

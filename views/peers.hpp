@@ -44,6 +44,7 @@ struct Peer {
   bool mappable = false;
   ConnectionWords words{};
   std::uint64_t incarnation = 0;  ///< 0: not known
+  Versions versions{};            ///< by its hello
   PartedMessage parts{};
   PendingConnections pending{};
   std::vector<Join> linked{};  ///< candidates that it is linked with, by its word
@@ -60,6 +61,9 @@ struct Peer {
     apart = {address.node, fresh_as, std::move(reason)};
   }
 };
+
+/// Why that process, if it is in no view, cannot be in one behind this: it does not speak what they do. Nothing: it can.
+[[nodiscard]] std::optional<std::string> keeps_out(const View& view, const Peer& peer);
 
 class Peers {
  public:
@@ -97,6 +101,8 @@ class Peers {
   [[nodiscard]] std::vector<Apart> apart() const;
   /// With a process whose hello agrees.
   [[nodiscard]] std::optional<PeerConnection> connection_of(NodeId node) const;
+  /// The highest version that all those nodes speak, this one with `own` among them. Nothing: not all of them are here.
+  [[nodiscard]] std::optional<std::uint32_t> spoken_by_all(std::span<const NodeId> nodes, const Versions& own) const;
   /// Those of these nodes that are not here.
   [[nodiscard]] std::vector<NodeId> missing(std::span<const NodeId> nodes) const;
 

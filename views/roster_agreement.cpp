@@ -48,12 +48,16 @@ const std::vector<RingSizes>* RosterAgreement::alike_in_all_files() const {
   return all && std::ranges::none_of(files_, differs) ? &files_.begin()->second : nullptr;
 }
 
-std::optional<Roster> RosterAgreement::propose() {
+std::optional<Roster> RosterAgreement::propose(std::uint32_t spoken) {
   if (held_.contains(self_)) return std::nullopt;
   Roster next = next_edition(view_.roster, wanted_, view_);
   if (const std::vector<RingSizes>* const sizes = alike_in_all_files()) {
     next.sizes = *sizes;
     next.filed = digest_of(*sizes);
+    next.edition = view_.roster.edition + 1;
+  }
+  if (spoken > view_.roster.version) {
+    next.version = spoken;
     next.edition = view_.roster.edition + 1;
   }
   if (next.edition == view_.roster.edition) return std::nullopt;
@@ -62,7 +66,7 @@ std::optional<Roster> RosterAgreement::propose() {
 }
 
 bool RosterAgreement::hold(Rank from, Roster roster) {
-  if (!keeps_places(view_, roster)) return false;
+  if (!keeps_places(view_, roster) || roster.version < view_.roster.version) return false;
   if (roster.edition != view_.roster.edition + 1 || held_.contains(from)) return false;
   const Digest digest = roster.digest();
   held_.emplace(from, Held{digest, std::move(roster)});
@@ -83,8 +87,9 @@ std::optional<Digest> RosterAgreement::agreed(const RankSet& staying) const {
   return own->second.digest;
 }
 
-bool RosterAgreement::may_join(NodeId node, const RankSet& staying) const {
-  return may_be_in(agreed(staying) ? held_.at(self_).roster : view_.roster, node);
+bool RosterAgreement::may_join(NodeId node, const Versions& speaks, const RankSet& staying) const {
+  const Roster& next = agreed(staying) ? held_.at(self_).roster : view_.roster;
+  return may_be_in(next, node) && (next.version == 0 || speaks.speaks(next.version));
 }
 
 const Roster* RosterAgreement::held(const Digest& roster) const noexcept {

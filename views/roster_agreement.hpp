@@ -17,6 +17,7 @@
 #include <spindrift/core/view.hpp>
 #include <spindrift/views/decree.hpp>
 #include <spindrift/views/rank_set.hpp>
+#include <spindrift/views/versions.hpp>
 
 namespace spindrift::views {
 
@@ -37,8 +38,9 @@ class RosterAgreement {
   /// the layout's subgroups.
   [[nodiscard]] bool on_file(Rank from, std::vector<RingSizes> sizes);
   /// At the leader, of an active view: the roster to propose to all others, once. This member holds it as the others do, and
-  /// says so as they do: by `on_held`. Nothing: it was proposed, or nobody wants another.
-  [[nodiscard]] std::optional<Roster> propose();
+  /// says so as they do: by `on_held`. `spoken`: the highest version that all members speak; the view's, if that is not
+  /// known. Nothing: it was proposed, or nobody wants another.
+  [[nodiscard]] std::optional<Roster> propose(std::uint32_t spoken);
   /// A member proposes this one. False: no correct member does.
   [[nodiscard]] bool hold(Rank from, Roster roster);
   /// A member, also this one, holds what this one proposed, if it is that.
@@ -47,8 +49,8 @@ class RosterAgreement {
   /// The digest of what this member proposed, if all of these hold it, and it admits all of them: so they may go into the
   /// next view with it.
   [[nodiscard]] std::optional<Digest> agreed(const RankSet& staying) const;
-  /// Whether that node may be in the next view, which these go into.
-  [[nodiscard]] bool may_join(NodeId node, const RankSet& staying) const;
+  /// Whether that process of the node may be in the next view, which these go into.
+  [[nodiscard]] bool may_join(NodeId node, const Versions& speaks, const RankSet& staying) const;
   /// The roster with this digest, which some member proposed; null: this member does not hold it.
   [[nodiscard]] const Roster* held(const Digest& roster) const noexcept;
   /// The roster of the next view, if this decree is the one that ends this; null: this member does not hold it.

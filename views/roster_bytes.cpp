@@ -20,7 +20,7 @@ bool get_address(ByteReader& reader, NodeId& node, std::string& endpoint) {
 }
 
 void put_roster(ByteWriter& writer, const Roster& roster) {
-  writer.put(roster.edition, std::uint64_t{roster.nodes.size()});
+  writer.put(roster.edition, roster.version, std::uint32_t{0}, std::uint64_t{roster.nodes.size()});
   for (const NodeAddress& each : roster.nodes) put_address(writer, each.node, each.endpoint);
   writer.put(std::uint64_t{roster.drained.size()});
   for (const NodeId node : roster.drained) writer.put(node);
@@ -32,6 +32,8 @@ void put_roster(ByteWriter& writer, const Roster& roster) {
 
 bool get_roster(ByteReader& reader, Roster& roster) {
   roster.edition = reader.get<std::uint64_t>();
+  roster.version = reader.get<std::uint32_t>();
+  if (reader.get<std::uint32_t>() != 0) return false;
   const auto count = reader.get<std::uint64_t>();
   if (!reader.ok() || count > roster_count_max) return false;
   for (std::uint64_t i = 0; i < count; ++i) {

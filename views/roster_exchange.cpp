@@ -54,7 +54,7 @@ void RosterExchange::on_file(Epoch& epoch, Rank from, std::vector<RingSizes> siz
 
 void RosterExchange::on_proposal(Epoch& epoch, Rank from, RosterProposal proposal) {
   const Roster roster = proposal.roster;
-  if (!epoch.rosters().hold(from, std::move(proposal.roster))) {
+  if (roster.version > speaks_.newest || !epoch.rosters().hold(from, std::move(proposal.roster))) {
     links_.accuse(epoch.view().members[from.value()], "it proposed a roster out of turn");
     return;
   }
@@ -111,11 +111,13 @@ bool RosterExchange::propose(Epoch& epoch) {
     return any;
   }
   epoch.rosters().request(unsaid);
-  const std::optional<Roster> proposal = epoch.rosters().propose();
+  const auto spoken = links_.peers().spoken_by_all(view.members, speaks_);
+  const std::optional<Roster> proposal = epoch.rosters().propose(spoken.value_or(view.roster.version));
   if (!proposal) return any;
   log::info(log::Room::views, "proposes a roster",
             {{"node", self_},
              {"edition", proposal->edition},
+             {"version", proposal->version},
              {"nodes", proposal->nodes.size()},
              {"subgroups", added_count(proposal->added)}});
   for (const NodeId node : view.members) {

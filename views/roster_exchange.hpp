@@ -22,9 +22,10 @@ namespace spindrift::views {
 
 class RosterExchange {
  public:
-  /// `sizes`: as this process's file, or program, has the rings of the layout's subgroups. The links outlive this object.
-  RosterExchange(NodeId self, std::vector<RingSizes> sizes, Links& links)
-      : self_(self), file_sizes_(std::move(sizes)), links_(links) {}
+  /// `sizes`: as this process's file, or program, has the rings of the layout's subgroups. `speaks`: its versions. The
+  /// links outlive this object.
+  RosterExchange(NodeId self, std::vector<RingSizes> sizes, const Versions& speaks, Links& links)
+      : self_(self), file_sizes_(std::move(sizes)), speaks_(speaks), links_(links) {}
 
   /// The application of this member wants that, in this view.
   void want(const std::vector<RosterChange>& changes, const View& view) { wishes_.want(changes, view); }
@@ -60,6 +61,7 @@ class RosterExchange {
 
   NodeId self_;
   std::vector<RingSizes> file_sizes_;
+  Versions speaks_;
   bool says_file_sizes_ = false;  // to the leader of the present view: they are not those that its roster knows of files
   Links& links_;
   RosterWishes wishes_;

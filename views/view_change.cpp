@@ -286,7 +286,7 @@ bool ViewChange::wedge_if_due(const std::vector<Candidate>& candidates, bool may
   if (may_lead && leader() == self_) {
     const RankSet stay = RankSet::first(seen_.size()).without(suspected_).without(leaving());
     const auto comes = [&](const Candidate& candidate) {
-      return rosters_.may_join(candidate.who.node, stay) && without_link(candidate).empty();
+      return rosters_.may_join(candidate.who.node, candidate.speaks, stay) && without_link(candidate).empty();
     };
     due |= std::any_of(candidates.begin(), candidates.end(), comes) || rosters_.agreed(stay) ||
            stay.count() < trusted_count(view_, suspected_);

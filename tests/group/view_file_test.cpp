@@ -208,7 +208,7 @@ TEST_CASE("a record that is there and cannot be read is no empty one") {
   };
   const std::streamoff slot = 4096 + static_cast<std::streamoff>(ViewFile::slot_bytes);
   CHECK(with(0, "x").find("it is no such record") != std::string::npos);
-  CHECK(with(8, "\x07").find("its version is 7, and this build knows 2") != std::string::npos);
+  CHECK(with(8, "\x07").find("its version is 7, and this build knows 3") != std::string::npos);
   CHECK(with(12, "\x05").find("it is that of node 5") != std::string::npos);
   CHECK(with(32, "\x09").find("its numbers are impossible") != std::string::npos);
   CHECK(with(slot, "\x09").find("its last store is not there") != std::string::npos);

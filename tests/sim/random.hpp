@@ -21,7 +21,8 @@ namespace spindrift::sim {
 
 enum class Purpose : std::uint64_t {
   options = 1, fabric, schedule, workload, faults, messages, handlers, pacing, large, links, breaks, lag, founding,
-  tables, rows, rosters, deaths, drains, stops, added, layout, values, newcomers, files
+  tables, rows, rosters, deaths, drains, stops, added, layout, values, newcomers, files,
+  releases
 };
 
 /// xoshiro256++.

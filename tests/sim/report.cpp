@@ -110,6 +110,8 @@ std::string_view to_string(Probe probe) noexcept {
     case Probe::subgroup_changed: return "subgroup changed while the group runs";
     case Probe::sizes_adopted: return "sizes of rings that all files say adopted";
     case Probe::sizes_changed: return "sizes of rings changed by a wish";
+    case Probe::version_raised: return "group went on to a later version of the protocol";
+    case Probe::refused_for_its_version: return "process refused for what it speaks";
     case Probe::view_without_subgroups: return "view without any subgroup";
     case Probe::count: break;
   }

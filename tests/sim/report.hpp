@@ -121,6 +121,8 @@ enum class Probe : std::uint32_t {
   subgroup_changed,
   sizes_adopted,
   sizes_changed,
+  version_raised,
+  refused_for_its_version,
   count
 };
 

@@ -106,6 +106,39 @@ TEST_CASE("sizes of rings that all files say, and that the group does not take, 
   }
 }
 
+TEST_CASE("a view whose version a member does not speak, or that falls, is found (V26)") {
+  Plan plan = two_that_found();
+  plan.actions.push_back({15'000'000, Action::Kind::leave, 1, 0, 0, 0, Cut::nothing});
+  plan.actions.push_back({16'000'000, Action::Kind::start, 1, 0, 0, 0, Cut::nothing});
+  plan.actions.push_back({20'000'000, Action::Kind::leave, 1, 0, 0, 0, Cut::nothing});
+  plan.faults_end = 21'000'000;
+  const auto changed_to = [](std::uint32_t version) {
+    return [version](View& view) {
+      ++view.roster.edition;
+      view.roster.version = version;
+    };
+  };
+  CHECK(found_in_view_two(plan, changed_to(18)) == "V26");
+  CHECK(found_in_view_two(plan, changed_to(16)) == "V26");
+}
+
+TEST_CASE("a version that all members speak, and that the group does not go on to, is found (V27)") {
+  Plan plan = two_that_found();
+  plan.faults_end = 20'000'000;
+  for (const std::uint32_t changed : {0U, 1U, 2U}) {
+    Fleet fleet(plan);
+    fleet.begin();
+    fleet.run_until(15'000'000);
+    for (std::uint32_t process = 0; process < changed; ++process) {  // as if they spoke that, and had not said so
+      fleet.releases().install(process, {17, 18});
+      static_cast<void>(fleet.releases().on_start(process, process));
+    }
+    fleet.end();
+    const std::string found = fleet.report().violation() ? fleet.report().violation()->invariant : "nothing";
+    CHECK(found == (changed == 2 ? "V27" : "nothing"));
+  }
+}
+
 TEST_CASE("a wish for a roster that is neither granted nor impossible is found (V18)") {
   Plan plan = two_that_found();
   plan.nodes.emplace_back();

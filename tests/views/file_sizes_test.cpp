@@ -30,9 +30,9 @@ TEST_CASE("a group takes the sizes that the files of all members say, and rememb
   const View view = view_of_two();
   RosterAgreement leader(view, Rank(0));
   REQUIRE(leader.on_file(Rank(1), new_sizes));
-  CHECK_FALSE(leader.propose());  // the leader's own file says what it said before
+  CHECK_FALSE(leader.propose(0));  // the leader's own file says what it said before
   REQUIRE(leader.on_file(Rank(0), new_sizes));
-  const auto proposal = leader.propose();
+  const auto proposal = leader.propose(0);
   REQUIRE(proposal);
   CHECK(proposal->edition == 5);
   CHECK(proposal->sizes == new_sizes);
@@ -45,9 +45,9 @@ TEST_CASE("as long as files differ a group keeps its sizes, whatever else change
   RosterAgreement leader(view, Rank(0));
   REQUIRE(leader.on_file(Rank(1), new_sizes));
   REQUIRE(leader.on_file(Rank(0), {{"orders", 8192, 21}}));
-  CHECK_FALSE(leader.propose());
+  CHECK_FALSE(leader.propose(0));
   leader.request(std::vector{add(7)});
-  const auto proposal = leader.propose();
+  const auto proposal = leader.propose(0);
   REQUIRE(proposal);
   CHECK(proposal->sizes == old_sizes);
   CHECK(proposal->filed == digest_of(old_sizes));
@@ -62,7 +62,7 @@ TEST_CASE("what a file says of a member that says it again is what it says last,
   REQUIRE(leader.on_file(Rank(1), {{"orders", 8192, 21}}));
   REQUIRE(leader.on_file(Rank(0), new_sizes));
   REQUIRE(leader.on_file(Rank(1), new_sizes));
-  CHECK(leader.propose());
+  CHECK(leader.propose(0));
 }
 
 TEST_CASE("one proposal has both what files say and what somebody wants, and files decide about sizes") {
@@ -72,7 +72,7 @@ TEST_CASE("one proposal has both what files say and what somebody wants, and fil
   leader.request(std::vector{add(7), resize});
   REQUIRE(leader.on_file(Rank(0), new_sizes));
   REQUIRE(leader.on_file(Rank(1), new_sizes));
-  const auto proposal = leader.propose();
+  const auto proposal = leader.propose(0);
   REQUIRE(proposal);
   CHECK(proposal->edition == 5);
   CHECK(proposal->contains(NodeId(7)));

@@ -79,24 +79,24 @@ TEST_CASE("a change is in effect, possible or impossible, and the reason says wh
 TEST_CASE("a leader proposes once in a view, all that it knows, and holds it") {
   const View view = view_of_three();
   RosterAgreement leader(view, Rank(0));
-  CHECK_FALSE(leader.propose());
+  CHECK_FALSE(leader.propose(0));
   leader.request(std::vector{remove(9)});
-  CHECK_FALSE(leader.propose());
+  CHECK_FALSE(leader.propose(0));
   leader.request(std::vector{add(7, "d:1")});
   leader.request(std::vector{add(7, "d:1"), move(1, "b:2")});
-  const auto proposal = leader.propose();
+  const auto proposal = leader.propose(0);
   REQUIRE(proposal);
   CHECK(*proposal == changed(three, {add(7, "d:1"), move(1, "b:2")}));
   CHECK(leader.held(proposal->digest()) != nullptr);
   leader.request(std::vector{add(8, "e:1")});
-  CHECK_FALSE(leader.propose());
+  CHECK_FALSE(leader.propose(0));
 }
 
 TEST_CASE("a roster is agreed when all who stay hold it and are in it") {
   const View view = view_of_three();
   RosterAgreement leader(view, Rank(0));
   leader.request(std::vector{remove(2), add(7, "d:1")});
-  const Roster proposal = leader.propose().value();
+  const Roster proposal = leader.propose(0).value();
   CHECK_FALSE(leader.agreed(all));
   leader.on_held(Rank(0), proposal.digest());
   leader.on_held(Rank(1), proposal.digest());
@@ -107,9 +107,9 @@ TEST_CASE("a roster is agreed when all who stay hold it and are in it") {
   const RankSet without_two = all.without(RankSet::of(Rank(2)));
   CHECK(leader.agreed(without_two) == proposal.digest());
   CHECK_FALSE(leader.agreed({}));
-  CHECK(leader.may_join(NodeId(7), without_two));
-  CHECK_FALSE(leader.may_join(NodeId(7), all));
-  CHECK_FALSE(leader.may_join(NodeId(2), without_two));
+  CHECK(leader.may_join(NodeId(7), {}, without_two));
+  CHECK_FALSE(leader.may_join(NodeId(7), {}, all));
+  CHECK_FALSE(leader.may_join(NodeId(2), {}, without_two));
 }
 
 TEST_CASE("a member holds one roster of each that proposes, of the next edition, and keeps it") {
@@ -198,13 +198,13 @@ TEST_CASE("a roster that drains a member is agreed when that has left, and a dec
   const View view = view_of_three();
   RosterAgreement leader(view, Rank(0));
   leader.request(std::vector{drain(2), drain(1)});  // of three members two have to stay
-  const Roster proposal = leader.propose().value();
+  const Roster proposal = leader.propose(0).value();
   CHECK(proposal.drained == std::vector{NodeId(2)});
   for (std::uint32_t i = 0; i < 3; ++i) leader.on_held(Rank(i), proposal.digest());
   CHECK_FALSE(leader.agreed(all));  // node 2 has not left yet
   const RankSet two = RankSet::of(Rank(2));
   CHECK(leader.agreed(all.without(two)) == proposal.digest());
-  CHECK_FALSE(leader.may_join(NodeId(2), all.without(two)));
+  CHECK_FALSE(leader.may_join(NodeId(2), {}, all.without(two)));
   CHECK_FALSE(leader.admits(decree_with(proposal.digest())));
   CHECK(leader.admits(decree_with(proposal.digest(), two)));
   CHECK_FALSE(leader.admits(decree_with(proposal.digest(), two, {{NodeId(2), 5}})));

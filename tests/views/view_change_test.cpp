@@ -359,7 +359,7 @@ TEST_CASE("a leader ends the view for a roster when all who stay hold it, and ta
   const auto step = [&] { (void)leader.change.step(candidates, true, {}); };
   step();
   CHECK(leader.change.state() == ViewChange::State::steady);  // node 7 may not be in the group
-  const Roster proposal = leader.rosters.propose().value();
+  const Roster proposal = leader.rosters.propose(0).value();
   for (std::uint32_t i = 0; i < 4; ++i) leader.rosters.on_held(Rank(i), proposal.digest());
   step();
   CHECK(leader.change.state() == ViewChange::State::steady);

@@ -31,6 +31,7 @@ Fleet::Fleet(Plan plan)
       tables_(scheduler_, plan_, report_, [this](std::uint32_t process) { on_news(process); }),
       rosters_(plan_, report_),
       ring_files_(plan_, report_, [this](std::uint64_t incarnation) { return history_.process_of(incarnation); }),
+      releases_(plan_, report_, [this](std::uint64_t incarnation) { return history_.process_of(incarnation); }),
       records_(plan_) {
   history_.set_suspects([this](ViewId view, std::uint32_t process) {
     const RowBook* const book = rows_.book(view, process);
@@ -162,7 +163,8 @@ void Fleet::launch(Process& process) {
   if (named && process.founds_) {
     for (const std::uint32_t founder : plan_.founders) options.founders.emplace_back(founder);
   }
-  options.identity = {"simulated", {plan_.seed, plan_.nodes[process.node_].imposter ? 2u : 1u}};
+  options.identity = {"simulated", {plan_.seed, plan_.nodes[process.node_].imposter ? 2u : 1u},
+                      releases_.on_start(process.index_, process.node_)};
   options.layout = ring_files_.on_start(process.index_, process.node_);
   options.policy = plan_.policy;
   options.table_bytes = plan_.table_bytes;

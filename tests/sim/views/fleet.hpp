@@ -19,6 +19,7 @@
 #include "plan.hpp"
 #include "process.hpp"
 #include "records.hpp"
+#include "releases.hpp"
 #include "ring_files.hpp"
 #include "rosters.hpp"
 #include "rows.hpp"
@@ -85,6 +86,7 @@ class Fleet final : public Handler, public NetworkListener {
   [[nodiscard]] TableUsers& tables() noexcept { return tables_; }
   [[nodiscard]] Rosters& rosters() noexcept { return rosters_; }
   [[nodiscard]] RingFiles& ring_files() noexcept { return ring_files_; }
+  [[nodiscard]] Releases& releases() noexcept { return releases_; }
   [[nodiscard]] std::vector<const View*> running_views() const;
   [[nodiscard]] Network& network() noexcept { return network_; }
 
@@ -196,6 +198,7 @@ class Fleet final : public Handler, public NetworkListener {
   TableUsers tables_;
   Rosters rosters_;
   RingFiles ring_files_;
+  Releases releases_;
   Records records_;
   std::vector<std::unique_ptr<Process>> processes_;
   Tamper tamper_;

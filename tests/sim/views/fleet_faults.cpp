@@ -115,6 +115,8 @@ void Fleet::act(const Action& action) {
     case Action::Kind::change:
     case Action::Kind::resize: return want(action);
     case Action::Kind::edit: return ring_files_.edit(action.node, action.count);
+    case Action::Kind::install:
+      return releases_.install(action.node, {action.other, static_cast<std::uint32_t>(action.count)});
   }
 }
 
@@ -437,6 +439,7 @@ void Fleet::note_failure(const Process& process) {
   if (plan_.nodes[process.node_].imposter) return report_.hit(Probe::imposter_refused);
   if (error.message().ends_with("it is drained")) report_.hit(Probe::refused_when_drained);
   // J5 refuses strangers; a process that agrees, is in the roster and was in no view is no stranger, whoever else is one.
+  if (releases_.unspoken(process.index_, history_.newest_view())) return report_.hit(Probe::refused_for_its_version);
   const bool stranger = rosters_.unlisted(process.index_) || left_out_by_the_dead(NodeId(process.node_)) ||
                         strangers_rule(process.node_);
   if (!history_.was_in_a_view(process.index_) && !stranger) {

@@ -1,5 +1,4 @@
-// The second phase: everything heals, and whoever is left finds together, delivers what is owed, takes in who waits,
-// survives one more loss of a minority, and leaves.
+// The second phase: all heals; who is left finds together, delivers, takes in who waits, survives one more loss, and leaves.
 #include <algorithm>
 
 #include "fleet.hpp"
@@ -166,6 +165,7 @@ std::optional<Fleet::Unsettled> Fleet::unsettled() {
         if (process->member_->leave_requested()) return Unsettled{.what = name + " wants to leave and does not"};
         if (const auto wish = rosters_.open_wish(process->index_)) return Unsettled{"V18", name + " " + *wish};
         if (const auto sizes = ring_files_.not_adopted(*newest)) return Unsettled{"V25", name + " " + *sizes};
+        if (const auto version = releases_.not_raised(*newest)) return Unsettled{"V27", name + " " + *version};
         break;
       case MemberState::looking:
         if (const auto found = unsettled_looking(*process)) return found;
@@ -443,8 +443,8 @@ std::uint64_t Fleet::delivered(std::uint32_t node, std::uint32_t subgroup) {
 
 std::uint64_t Fleet::window(std::uint32_t node, std::uint32_t subgroup) {
   const Process* const process = newest(node);
-  const views::Epoch* const epoch = process == nullptr ? nullptr : process->member_->epoch();
-  return epoch == nullptr ? 0 : subgroup_at(epoch->view(), subgroup).profile.window_messages;
+  if (process == nullptr || process->member_->epoch() == nullptr) return 0;
+  return subgroup_at(process->member_->epoch()->view(), subgroup).profile.window_messages;
 }
 
 }  // namespace spindrift::sim

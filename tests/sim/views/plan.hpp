@@ -111,6 +111,7 @@ struct Action {
     resize,           ///< the process of `node` wants the layout's subgroup number `other` to have the window `count`
     edit,             ///< the file of `node` is of edition `count` from now on, of which its later processes have the sizes
                       ///< of rings
+    install,          ///< `node` has a release from now on, of its later processes, that speaks versions `other` to `count`
   };
   Ticks at = 0;
   Kind kind = Kind::start;
@@ -175,6 +176,7 @@ void draw_stops(std::uint64_t seed, Plan& plan);
 void draw_added(std::uint64_t seed, Plan& plan);
 /// Files with other sizes of rings, in some plans, and nodes that are restarted with them.
 void draw_ring_files(std::uint64_t seed, Plan& plan);
+void draw_releases(std::uint64_t seed, Plan& plan);
 /// Which nodes are in which subgroup of the layout.
 [[nodiscard]] LayoutFunction layout_of(const std::vector<SubgroupPlan>& subgroups);
 

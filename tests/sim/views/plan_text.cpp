@@ -49,6 +49,9 @@ std::string to_string(const Action& action) {
     case Action::Kind::resize:
       return text + "resize " + node + " " + std::to_string(action.other) + " to " + std::to_string(action.count);
     case Action::Kind::edit: return text + "edit " + node + " to edition " + std::to_string(action.count);
+    case Action::Kind::install:
+      return text + "install " + node + " of versions " + std::to_string(action.other) + " to " +
+             std::to_string(action.count);
     case Action::Kind::move: return text + "move " + pair + " to place " + std::to_string(action.count);
   }
   return text;

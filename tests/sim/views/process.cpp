@@ -192,6 +192,7 @@ void Process::on_view(const views::NewView& news) {
   fleet_.blame_misplaced(view);
   const bool decided = before != nullptr && !fleet_.history_.is_first(view.id);
   fleet_.ring_files_.on_view(index_, view, decided ? before : nullptr);
+  fleet_.releases_.on_view(index_, view, decided ? before : nullptr);
   if (first && decided && fleet_.plan_.partition_safety && !fleet_.report_.failed())
     fleet_.rows_.check_quorum(*before);
   fleet_.note_view(*this, news);

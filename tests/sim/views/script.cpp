@@ -273,6 +273,8 @@ class Player {
       action.kind = Action::Kind::resize;
     else if (what == "edit")  // edit N EDITION: the sizes of rings in its file
       action.kind = Action::Kind::edit;
+    else if (what == "install")  // install N OLDEST NEWEST: a release that speaks these versions of the protocol
+      action.kind = Action::Kind::install;
     else
       throw BadLine("unknown: " + what);
     if (what == "pause" || what == "work" || what == "starve" || what == "refuse") action.ticks = ticks_of(word(words, 4));
@@ -281,6 +283,10 @@ class Player {
                                                  : node(word(words, 4));
     if (what == "move" || what == "change" || what == "resize") action.count = number_of(word(words, 5));
     if (what == "edit") action.count = number_of(word(words, 4));
+    if (what == "install") {
+      action.other = static_cast<std::uint32_t>(number_of(word(words, 4)));
+      action.count = number_of(word(words, 5));
+    }
     if (what == "send") {
       action.other = subgroup(word(words, 4));
       action.count = number_of(word(words, 5));
