@@ -7,6 +7,7 @@
 #include <utility>
 
 #include <spindrift/core/config/addresses.hpp>
+#include <spindrift/core/ids_text.hpp>
 #include <spindrift/core/limits.hpp>
 #include <spindrift/core/log.hpp>
 #include <spindrift/group/created_subgroups.hpp>
@@ -53,6 +54,14 @@ bool is_over(MemberState state) noexcept { return state == MemberState::left || 
 const Roster* roster_left_with(const views::Member& member) {
   if (member.state() != MemberState::left || member.epoch() == nullptr) return nullptr;
   return member.epoch()->rosters().next(member.epoch()->change().decree());
+}
+
+/// The nodes whose releases keep the group at the roster's version, which the own one has left behind.
+std::string words_of_version(const Roster& roster, const std::vector<NodeId>& behind) {
+  if (behind.empty() || roster.version >= views::spoken_versions().newest) return {};
+  return "the group speaks version " + std::to_string(roster.version) + " of the protocol and this node's release up to " +
+         std::to_string(views::spoken_versions().newest) + ", for " + (behind.size() == 1 ? "node " : "nodes ") +
+         listed(behind) + (behind.size() == 1 ? " is" : " are") + " of an earlier one";
 }
 
 Error stuck_in_upcall(Duration lasted) {
@@ -298,7 +307,7 @@ void GroupCore::on_view(const NewView& news) {
               {{"subgroup", news.view.subgroup(id).name}});
   }
   warn_of_inadequate(news.view);
-  status_->on_sizes(reports_->sizes.on_view(news.view));
+  status_->on_roster(reports_->sizes.on_view(news.view), words_of_version(news.view.roster, news.behind));
   attached_.replicas.on_view(news, *member_);
   attached_.tables.on_view(news.view, member_->epoch()->table());
   // Senders hear at once that the others end their objects, and so do not go on with them when they are senders again.

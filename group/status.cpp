@@ -30,7 +30,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr std::uint64_t format_version = 4;
+constexpr std::uint64_t format_version = 5;
 /// One mutex for all of the process, which says its last word once.
 std::mutex last_word_mutex;
 bool last_word_said = false;  // behind the mutex
@@ -93,13 +93,15 @@ std::string text_of(const MemberStatus& status) {
             {"leave_waits", status.waits.leave},
             {"handler_at_work", status.waits.handler},
             {"sends_wait", status.waits.sends},
-            {"sizes_differ", status.sizes_differ}};
+            {"protocol", status.roster.version},
+            {"version_held", status.roster.version_held},
+            {"sizes_differ", status.roster.sizes_differ}};
   json["members"] = Json::array();
   for (const MemberStatus::MemberEntry& member : status.members) {
     json["members"].push_back(
         {{"node", member.node.value()}, {"incarnation", member.incarnation}, {"since_ms", member.since_ms}});
   }
-  json["drained"] = to_json(status.drained);
+  json["drained"] = to_json(status.roster.drained);
   json["subgroups"] = Json::array();
   for (const MemberStatus::SubgroupEntry& subgroup : status.subgroups) json["subgroups"].push_back(to_json(subgroup));
   json["changes"] = Json::array();
@@ -245,7 +247,7 @@ MemberStatus status_from(const Json& json) {
     const Fields member(each, "a member");
     status.members.push_back({member.node("node"), member.number("incarnation"), member.number("since_ms")});
   }
-  status.drained = fields.nodes("drained");
+  status.roster.drained = fields.nodes("drained");
   for (const Json& each : fields.list("subgroups")) status.subgroups.push_back(subgroup_from(each));
   for (const Json& each : fields.list("changes", MemberStatus::changes_max)) status.changes.push_back(change_from(each));
   for (std::size_t i = 1; i < status.changes.size(); ++i) {
@@ -256,7 +258,9 @@ MemberStatus status_from(const Json& json) {
   status.waits.leave = fields.text("leave_waits");
   status.waits.handler = fields.text("handler_at_work");
   status.waits.sends = fields.text("sends_wait");
-  status.sizes_differ = fields.text("sizes_differ");
+  status.roster.sizes_differ = fields.text("sizes_differ");
+  status.roster.version_held = fields.text("version_held");
+  status.roster.version = static_cast<std::uint32_t>(fields.number("protocol"));
   status.beginning.agreed = agreed_from(fields.any("agreed"));
   status.end = end_from(fields.any("end"));
   if (!fields.any("before").is_null()) status.beginning.before = predecessor_from(fields.any("before"));

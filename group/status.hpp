@@ -71,6 +71,17 @@ struct MemberStatus {
     bool operator==(const Waits&) const = default;
   };
 
+  /// The view's roster, as far as it matters to people.
+  struct OfRoster {
+    std::vector<NodeId> drained;  ///< ascending
+    std::uint32_t version = 0;    ///< of the protocol; 0: it is in no view yet
+    /// In words, each empty where it is not so: by which sizes of rings its own file differs from the roster, and whose
+    /// release keeps the group at that version.
+    std::string sizes_differ;
+    std::string version_held;
+    bool operator==(const OfRoster&) const = default;
+  };
+
   std::string group;
   NodeId node;
   std::uint64_t incarnation = 0;
@@ -80,13 +91,12 @@ struct MemberStatus {
   std::uint64_t state_since_ms = 0;  ///< wall clock: since when it is in that state
   std::optional<ViewId> view;        ///< none before the first
   std::vector<MemberEntry> members;  ///< by rank
-  std::vector<NodeId> drained;       ///< of the view's roster, ascending
+  OfRoster roster;
   std::vector<SubgroupEntry> subgroups;
   std::deque<Change> changes;  ///< oldest first, at most changes_max
   std::optional<End> end;
   Beginning beginning;
   Waits waits;
-  std::string sizes_differ;  ///< from the group's rings those of its own file; empty: they do not
 
   static constexpr std::size_t changes_max = 32;
 };

@@ -25,7 +25,8 @@ void StatusKeeper::on_view(const views::NewView& news, std::uint64_t now_ms) {
   }
   status_.members = std::move(members);
   status_.view = view.id;
-  status_.drained = view.roster.drained;
+  status_.roster.drained = view.roster.drained;
+  status_.roster.version = view.roster.version;
   status_.subgroups.clear();
   for (const SubgroupView& subgroup : view.subgroups) {
     if (subgroup.dropped) continue;
@@ -62,9 +63,9 @@ void StatusKeeper::on_waits(const MemberStatus::Waits& waits) {
   note_change();
 }
 
-void StatusKeeper::on_sizes(const std::string& differ) {
-  if (differ == status_.sizes_differ) return;
-  status_.sizes_differ = differ;
+void StatusKeeper::on_roster(const std::string& sizes_differ, const std::string& version_held) {
+  status_.roster.sizes_differ = sizes_differ;
+  status_.roster.version_held = version_held;
   note_change();
 }
 

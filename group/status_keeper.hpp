@@ -31,8 +31,8 @@ class StatusKeeper {
   void on_waiting(std::string applications);
   /// Everything that it waits for at present, outside of handlers.
   void on_waits(const MemberStatus::Waits& waits);
-  /// By which sizes of rings its own file differs from the present view; empty: by none.
-  void on_sizes(const std::string& differ);
+  /// The words of MemberStatus::OfRoster about the present view.
+  void on_roster(const std::string& sizes_differ, const std::string& version_held);
   /// The handler that holds up this member, with how long it has; empty: none. Another thread's while the poller is in it.
   void on_handler_at_work(const std::string& what);
   /// Shows what has settled. Returns when to call it next; never: there is nothing to show.

@@ -107,7 +107,7 @@ const group::MemberStatus* GroupReport::newest() const {
 std::vector<NodeId> GroupReport::drained() const {
   const group::MemberStatus* const status = newest();
   const auto is_it = [status](const NodeReport& node) { return &node.status == status && node.lives(); };
-  return std::any_of(nodes.begin(), nodes.end(), is_it) ? status->drained : std::vector<NodeId>();
+  return std::any_of(nodes.begin(), nodes.end(), is_it) ? status->roster.drained : std::vector<NodeId>();
 }
 
 // A process is in one founding all its life, so who has a member with the same incarnation is of the same one.

@@ -8,6 +8,8 @@
 
 #include <CLI/CLI.hpp>
 
+#include <spindrift/views/versions.hpp>
+
 #include "commands.hpp"
 #include "exit_code.hpp"
 #include "run_program.hpp"
@@ -48,7 +50,8 @@ constexpr std::string_view no_memory =
 
 int parse_and_run(int argument_count, char** arguments) {
   CLI::App app("Spindrift: groups of processes that deliver the same messages in the same order.", "spindrift");
-  app.set_version_flag("--version", "spindrift " SPINDRIFT_VERSION);
+  app.set_version_flag("--version",
+                       "spindrift " SPINDRIFT_VERSION ", protocol " + views::to_string(views::spoken_versions()));
   app.require_subcommand(1);
   app.footer("Start with:\n  spindrift demo\n  spindrift COMMAND --help\n\n" + exit_codes_text());
   Work chosen;

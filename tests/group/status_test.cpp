@@ -111,10 +111,12 @@ TEST_CASE_METHOD(StatusFixture, "a status is read as it was written: views, reas
   keeper.on_waits({{}, "node 2 has not taken what it sent in subgroup orders", {}, {}});
   keeper.flush();
   CHECK(read_status(path)->waits.leave == "node 2 has not taken what it sent in subgroup orders");
-  CHECK(status->sizes_differ.empty());
-  keeper.on_sizes("subgroup orders: window_size is 8 in the group and 9 here");
+  CHECK(status->roster.sizes_differ.empty());
+  keeper.on_roster("subgroup orders: window_size is 8 in the group and 9 here", "the group speaks version 17");
   keeper.flush();
-  CHECK(read_status(path)->sizes_differ == "subgroup orders: window_size is 8 in the group and 9 here");
+  const auto of_roster = value_or_throw(read_status(path)).roster;
+  CHECK(of_roster.sizes_differ == "subgroup orders: window_size is 8 in the group and 9 here");
+  CHECK(of_roster.version_held == "the group speaks version 17");
 
   keeper.on_state("failed", MemberStatus::End{"removed", "too slow", 3000});
   const auto ended = read_status(path);
@@ -141,12 +143,12 @@ TEST_CASE_METHOD(StatusFixture, "a status tells which nodes are drained, and for
   view.roster = {1, {{NodeId(0), ""}, {NodeId(1), ""}, {NodeId(4), ""}, {NodeId(7), ""}}, {NodeId(4), NodeId(7)}};
   keeper.on_view({view, {}, {NodeId(4), NodeId(7)}, {}, {}}, 1000);
   keeper.flush();
-  CHECK(value_or_throw(read_status(path)).drained == std::vector{NodeId(4), NodeId(7)});
+  CHECK(value_or_throw(read_status(path)).roster.drained == std::vector{NodeId(4), NodeId(7)});
   view.id = ViewId(4);
   view.roster.drained = {NodeId(7)};
   keeper.on_view({view, {}, {}, {}, {}}, 2000);
   keeper.flush();
-  CHECK(value_or_throw(read_status(path)).drained == std::vector{NodeId(7)});
+  CHECK(value_or_throw(read_status(path)).roster.drained == std::vector{NodeId(7)});
 }
 
 TEST_CASE_METHOD(StatusFixture, "a state of the same name is not written again") {
@@ -261,6 +263,8 @@ TEST_CASE_METHOD(StatusFixture, "a file with a missing, mistyped or impossible f
                             "partition_safety",
                             "state",
                             "drained",
+                            "protocol",
+                            "version_held",
                             "view",
                             "members",
                             "subgroups",
@@ -293,7 +297,7 @@ TEST_CASE_METHOD(StatusFixture, "a file with a missing, mistyped or impossible f
   CHECK_THAT(with("\"partition_safety\":true", "\"partition_safety\":1"), Contains("partition_safety"));
   CHECK_THAT(with("\"mode\":\"ordered\"", "\"mode\":\"sorted\""), Contains("mode"));
   CHECK_THAT(with("\"members\":[0,1]", "\"members\":[1,1]"), Contains("twice"));
-  CHECK_THAT(with("\"version\":4", "\"version\":3"), Contains("version"));
+  CHECK_THAT(with("\"version\":5", "\"version\":4"), Contains("version"));
 }
 
 TEST_CASE_METHOD(StatusFixture, "no text of a status file commands a terminal or forges a line, and no state is invented") {
