@@ -82,7 +82,8 @@ enum class MemberState : std::uint8_t {
 /// The nodes that a process without a view waits for.
 struct Awaited {
   bool group = false;         ///< one is there, which takes in who has a connection with all of its members
-  std::vector<NodeId> nodes;  ///< without a connection: founders; or, if a group is there, any, be they members of it or not
+  /// Without a connection: founders; or, if a group is there, any that may run, be they members of it or not.
+  std::vector<NodeId> nodes;
   std::vector<Apart> apart;   ///< processes that are here, and cannot be in a group with this one
   std::string memory;  ///< for people: for whom those that remember the last view wait; empty: for nobody
 };

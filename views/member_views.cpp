@@ -214,15 +214,15 @@ bool Member::exchange_states() {
 Awaited Member::awaited() const {
   const Peers& peers = links_.peers();
   const std::vector<Founding::Met> met = peers.met();
+  const bool named = options_.founded_by == FoundedBy::named;
+  const auto present = beginning_.present.nodes().value_or(std::vector<NodeId>());
   if (std::all_of(met.begin(), met.end(), [](const Founding::Met& each) { return each.fresh; })) {
-    const bool named = options_.founded_by == FoundedBy::named;
-    const auto present = beginning_.present.nodes().value_or(std::vector<NodeId>());
     const Join who{options_.self, options_.incarnation};
     const auto among = founders_among(present, who, met, peers.apart());
     const auto& founders = named ? options_.founders : among;
     return {false, peers.missing(founders), peers.apart(), beginning_.founding.kept_by_memory(met)};
   }
-  return {true, peers.missing(peers.nodes()), peers.apart(), {}};
+  return {true, peers.missing(named ? peers.nodes() : present), peers.apart(), {}};
 }
 
 void Member::accuse(NodeId node, const std::string& what) {
