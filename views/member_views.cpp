@@ -23,6 +23,7 @@ std::vector<NodeId> behind(const Peers& peers, const View& view, const Versions&
     const Peer* const peer = peers.find(node);
     if (peer != nullptr && peer->state == Peer::State::agreed && peer->versions.newest < own.newest) behind.push_back(node);
   }
+  std::ranges::sort(behind);
   return behind;
 }
 
