@@ -16,6 +16,8 @@
 
 namespace spindrift::sim {
 
+class Random;
+
 struct SubgroupPlan {
   std::string name;
   DeliveryMode mode = DeliveryMode::ordered;
@@ -174,8 +176,11 @@ void draw_drains(std::uint64_t seed, Plan& plan);
 void draw_stops(std::uint64_t seed, Plan& plan);
 /// Subgroups that are created and dropped, in some plans.
 void draw_added(std::uint64_t seed, Plan& plan);
+/// The node's process leaves or dies at that time, and another starts. Returns when the next node may be restarted.
+[[nodiscard]] Ticks draw_restart(Random& random, Plan& plan, std::uint32_t node, Ticks at);
 /// Files with other sizes of rings, in some plans, and nodes that are restarted with them.
 void draw_ring_files(std::uint64_t seed, Plan& plan);
+/// Other releases, in some plans, and nodes that are restarted with them.
 void draw_releases(std::uint64_t seed, Plan& plan);
 /// Which nodes are in which subgroup of the layout.
 [[nodiscard]] LayoutFunction layout_of(const std::vector<SubgroupPlan>& subgroups);

@@ -11,6 +11,16 @@ bool has_layout(const Plan& plan) { return std::ranges::count(plan.subgroups, fa
 
 }  // namespace
 
+Ticks draw_restart(Random& random, Plan& plan, std::uint32_t node, Ticks at) {
+  const auto act = [&](Action::Kind kind) { plan.actions.push_back({at, kind, node, 0, 0, 0, Cut::nothing}); };
+  const auto pass = [&](std::uint64_t most) { at += static_cast<Ticks>(random.spread(1, most)); };
+  act(random.chance(3, 4) ? Action::Kind::leave : Action::Kind::crash);
+  pass(random.chance(1, 2) ? 50'000 : 2'000'000);
+  act(Action::Kind::start);
+  pass(random.chance(1, 2) ? 30'000 : 3'000'000);
+  return at;
+}
+
 // The files of most nodes, or all, are changed, and these are restarted one after another, or some are not; and sizes are
 // wanted by somebody beside that, whatever files say.
 void draw_ring_files(std::uint64_t seed, Plan& plan) {
@@ -24,7 +34,6 @@ void draw_ring_files(std::uint64_t seed, Plan& plan) {
   const auto act = [&](Action::Kind kind, std::uint32_t node, std::uint32_t other, std::uint64_t count) {
     plan.actions.push_back({at, kind, node, other, 0, count, Cut::nothing});
   };
-  const auto pass = [&](std::uint64_t most) { at += static_cast<Ticks>(random.spread(1, most)); };
   for (std::uint64_t left = random.between(1, 3); left > 0; --left) {
     const std::uint64_t edition = random.below(4);
     const bool all = random.chance(1, 2);
@@ -38,10 +47,7 @@ void draw_ring_files(std::uint64_t seed, Plan& plan) {
         act(Action::Kind::resize, asker, subgroup, random.between(1, 64));
       }
       if (!all && random.chance(1, 4)) continue;
-      act(random.chance(3, 4) ? Action::Kind::leave : Action::Kind::crash, node, 0, 0);
-      pass(random.chance(1, 2) ? 50'000 : 2'000'000);
-      act(Action::Kind::start, node, 0, 0);
-      pass(random.chance(1, 2) ? 30'000 : 3'000'000);
+      at = draw_restart(random, plan, node, at);
     }
   }
   plan.faults_end = std::max(plan.faults_end, at + 100'000);

@@ -15,19 +15,13 @@ void draw_releases(std::uint64_t seed, Plan& plan) {
   if (imposters || plan.broken_links > 0 || !random.chance(1, 6)) return;
   plan.deaths = false;  // as with other changes of the roster
   Ticks at = static_cast<Ticks>(random.spread(20'000, 2'000'000));
-  const auto act = [&](Action::Kind kind, std::uint32_t node, std::uint32_t other, std::uint64_t count) {
-    plan.actions.push_back({at, kind, node, other, 0, count, Cut::nothing});
-  };
-  const auto pass = [&](std::uint64_t most) { at += static_cast<Ticks>(random.spread(1, most)); };
   for (std::uint64_t newest = 18, last = random.between(18, 20); newest <= last; ++newest) {
     const bool all = random.chance(1, 2);
     for (std::uint32_t node = 0; node < nodes; ++node) {
       if (!all && random.chance(1, 4)) continue;
-      act(Action::Kind::install, node, 17, !all && random.chance(1, 6) ? 17 : newest);
-      act(random.chance(3, 4) ? Action::Kind::leave : Action::Kind::crash, node, 0, 0);
-      pass(random.chance(1, 2) ? 50'000 : 2'000'000);
-      act(Action::Kind::start, node, 0, 0);
-      pass(random.chance(1, 2) ? 30'000 : 3'000'000);
+      const std::uint64_t installed = !all && random.chance(1, 6) ? 17 : newest;
+      plan.actions.push_back({at, Action::Kind::install, node, 17, 0, installed, Cut::nothing});
+      at = draw_restart(random, plan, node, at);
     }
   }
   plan.faults_end = std::max(plan.faults_end, at + 100'000);
