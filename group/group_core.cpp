@@ -58,7 +58,7 @@ const Roster* roster_left_with(const views::Member& member) {
 
 /// The nodes whose releases keep the group at the roster's version, which the own one has left behind.
 std::string words_of_version(const Roster& roster, const std::vector<NodeId>& behind) {
-  if (behind.empty() || roster.version >= views::spoken_versions().newest) return {};
+  if (behind.empty()) return {};
   return "the group speaks version " + std::to_string(roster.version) + " of the protocol and this node's release up to " +
          std::to_string(views::spoken_versions().newest) + ", for " + (behind.size() == 1 ? "node " : "nodes ") +
          listed(behind) + (behind.size() == 1 ? " is" : " are") + " of an earlier one";

@@ -199,8 +199,7 @@ Result<Roster> checked(Roster roster) {
   }
   const auto is_named = [](const RingSizes& sizes) { return valid_layout_name(sizes.subgroup); };
   const bool sized = roster.sizes.size() <= ring_sizes_count_max && std::ranges::all_of(roster.sizes, is_named);
-  if (!possible(roster.added) || !sized)
-    return not_understood("a roster with subgroups that there cannot be");
+  if (!possible(roster.added) || !sized) return not_understood("a roster with subgroups that there cannot be");
   return roster;
 }
 

@@ -38,9 +38,9 @@ const std::string& SizesReport::on_view(const View& view) {
   }
   log::warn(log::Room::group, "the group goes by other sizes of rings than this node's file says",
             {{"what", words_},
-             {"fix", "nothing, while members are restarted one after another with a changed file: the group takes its sizes "
-                     "when the files of all members say them; else change the file, or the group: spindrift group "
-                     "change-subgroup"}});
+             {"fix", "while members are restarted one after another with a changed file, nothing: the group takes its sizes "
+                     "when the files of all members say them; else, as behind spindrift group change-subgroup, write the "
+                     "group's sizes into the file"}});
   return words_;
 }
 

@@ -21,7 +21,7 @@ Message mismatch(std::string what, std::string fix, std::uint64_t fresh_as) {
 Message no_common_version(const GroupIdentity& ours, const std::string& theirs, std::uint64_t fresh_as) {
   return mismatch("no version of the protocol is spoken by both: " + to_string(ours.versions) + " here, and " + theirs +
                       " there",
-                  "run the same release of spindrift on all nodes", fresh_as);
+                  "run releases of spindrift on all nodes that have a version in common: spindrift --version", fresh_as);
 }
 
 std::string how_to_compare() {

@@ -23,7 +23,8 @@ std::string way_in(const Message& refusal, const Peer& from, NodeId self) {
            std::to_string(self.value()) + " --undo";
   }
   if (const auto reason = refusal_in(refusal); reason && reason->starts_with(group_speaks))
-    return "run the release of spindrift that the group's members run";
+    return "run the release of spindrift that the group's members run; an earlier one can found it anew when all have "
+           "stopped";
   if (from.state == Peer::State::apart) return how_to_compare();
   return "start this node again; refused again, see that it is in the group's roster (spindrift group roster, spindrift "
          "group add), and " + how_to_compare();
