@@ -66,7 +66,7 @@ Json status_json(const NodeReport& node, bool drained) {
             {"drained", drained},
             {"process", node.status.process},
             {"incarnation", identity_text(node.status.incarnation)},
-            {"protocol", node.status.roster.version},
+            {"protocol", node.status.view ? Json(node.status.roster.version) : Json()},
             {"view", node.status.view ? Json(node.status.view->value()) : Json()},
             {"subgroups", Json::array()}};
   for (const MemberStatus::SubgroupEntry& subgroup : node.status.subgroups) {

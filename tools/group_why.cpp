@@ -188,49 +188,52 @@ Explanation explain_looking(const NodeReport& node, const GroupReport& report) {
                                  : "start what is missing with the same configuration, or see `spindrift doctor` there")};
 }
 
-Explanation explain_leave(const NodeReport& node) {
-  const NodeId id = node.status.node;
-  return {{{"kind", "leaving"}, {"node", id}, {"reason", node.status.waits.leave}},
-          fmt::format("node {} leaves, and waits: {}; fix: set on_delivery there, or let the handler return; "
-                      "that of a command waits for the reader of its output",
-                      id, node.status.waits.leave)};
+/// A node's own words about what it waits for, or has otherwise than the group.
+Explanation own_words(const char* kind, NodeId node, const std::string& reason, std::string text) {
+  return {{{"kind", kind}, {"node", node}, {"reason", reason}}, std::move(text)};
 }
 
-Explanation explain_handler(const NodeReport& node) {
-  const NodeId id = node.status.node;
-  return {{{"kind", "handler"}, {"node", id}, {"reason", node.status.waits.handler}},
-          fmt::format("node {} holds up the group: {}; fix: let it return, or give it HandlerThread::own", id,
-                      node.status.waits.handler)};
+Explanation explain_leave(NodeId node, const std::string& reason) {
+  return own_words("leaving", node, reason,
+                   fmt::format("node {} leaves, and waits: {}; fix: set on_delivery there, or let the handler return; "
+                               "that of a command waits for the reader of its output",
+                               node, reason));
 }
 
-Explanation explain_sends(const NodeReport& node) {
-  const NodeId id = node.status.node;
-  return {{{"kind", "slow"}, {"node", id}, {"reason", node.status.waits.sends}},
-          fmt::format("sends of node {} wait most of the time for {}; fix: let its handler return sooner, or let it leave",
-                      id, node.status.waits.sends)};
+Explanation explain_handler(NodeId node, const std::string& reason) {
+  return own_words("handler", node, reason,
+                   fmt::format("node {} holds up the group: {}; fix: let it return, or give it HandlerThread::own", node,
+                               reason));
 }
 
-Explanation explain_sizes(const NodeReport& node) {
-  const NodeId id = node.status.node;
-  return {{{"kind", "sizes"}, {"node", id}, {"reason", node.status.roster.sizes_differ}},
-          fmt::format("the file of node {} has other sizes of rings than the group, which keeps its own until the files of "
-                      "all members say the same: {}; fix: change its file, or restart the other members with theirs changed",
-                      id, node.status.roster.sizes_differ)};
+Explanation explain_sends(NodeId node, const std::string& reason) {
+  return own_words("slow", node, reason,
+                   fmt::format("sends of node {} wait most of the time for {}; fix: let its handler return sooner, or let "
+                               "it leave",
+                               node, reason));
 }
 
-Explanation explain_version(const NodeReport& node) {
-  const NodeId id = node.status.node;
-  return {{{"kind", "version"}, {"node", id}, {"reason", node.status.roster.version_held}},
-          fmt::format("node {} speaks a later version of the protocol than the group: {}; fix: nothing, while members are "
-                      "restarted one after another with a later release: the group goes on to what all of them speak",
-                      id, node.status.roster.version_held)};
+Explanation explain_sizes(NodeId node, const std::string& reason) {
+  return own_words("sizes", node, reason,
+                   fmt::format("the file of node {} has other sizes of rings than the group, which keeps its own until the "
+                               "files of all members say the same: {}; fix: write the group's into its file; or, if the "
+                               "group is to have the file's, restart the other members with theirs changed, too",
+                               node, reason));
+}
+
+Explanation explain_version(NodeId node, const std::string& reason) {
+  return own_words("version", node, reason,
+                   fmt::format("node {} speaks a later version of the protocol than the group: {}; fix: nothing, while "
+                               "members are restarted one after another with a later release: the group goes on to what "
+                               "all of them speak",
+                               node, reason));
 }
 
 Explanation explain_drain(NodeId node) {
   const std::string reason = "it was asked to leave, and is not let in until that is undone";
-  return {{{"kind", "drained"}, {"node", node}, {"reason", reason}},
-          fmt::format("node {} is drained: {}; fix: spindrift group drain {} --undo, when it may come back", node, reason,
-                      node)};
+  return own_words("drained", node, reason,
+                   fmt::format("node {} is drained: {}; fix: spindrift group drain {} --undo, when it may come back", node,
+                               reason, node));
 }
 
 }  // namespace
@@ -258,12 +261,14 @@ std::vector<Explanation> explanations_of(const GroupReport& report) {
     if (node.condition == NodeReport::Condition::ended)
       explanations.push_back(explain_end(node, report.of_newest_founding(node.status)));
     if (!node.lives()) continue;
-    if (!node.status.waits.group.empty()) explanations.push_back(explain_looking(node, report));
-    if (!node.status.waits.leave.empty()) explanations.push_back(explain_leave(node));
-    if (!node.status.waits.handler.empty()) explanations.push_back(explain_handler(node));
-    if (!node.status.waits.sends.empty()) explanations.push_back(explain_sends(node));
-    if (!node.status.roster.sizes_differ.empty()) explanations.push_back(explain_sizes(node));
-    if (!node.status.roster.version_held.empty()) explanations.push_back(explain_version(node));
+    const MemberStatus& status = node.status;
+    const MemberStatus::OfRoster& roster = status.roster;
+    if (!status.waits.group.empty()) explanations.push_back(explain_looking(node, report));
+    if (!status.waits.leave.empty()) explanations.push_back(explain_leave(status.node, status.waits.leave));
+    if (!status.waits.handler.empty()) explanations.push_back(explain_handler(status.node, status.waits.handler));
+    if (!status.waits.sends.empty()) explanations.push_back(explain_sends(status.node, status.waits.sends));
+    if (!roster.sizes_differ.empty()) explanations.push_back(explain_sizes(status.node, roster.sizes_differ));
+    if (!roster.version_held.empty()) explanations.push_back(explain_version(status.node, roster.version_held));
     for (const MemberStatus::SubgroupEntry& subgroup : node.status.subgroups) {
       if (!subgroup.blocked.empty()) explanations.push_back(explain_blocked(node, subgroup));
     }
